@@ -1,0 +1,81 @@
+package sample
+
+// Return types of a Point, as Autoware's PointXYZIRCAEDT numbers them.
+const (
+	ReturnUnknown   = 0
+	ReturnStrongest = 1
+	ReturnLast      = 2
+)
+
+// Point is one lidar return, 48 bytes, laid out as the lidar's compute shader
+// writes it (std430, twelve 32-bit words, little endian).
+type Point struct {
+	// X, Y, Z is the point in the sensor's frame as it stood when the point
+	// was fired (as a device reports it: not motion-compensated), metres.
+	X, Y, Z float32
+	// Intensity is the diffuse reflectance scale 0..100, retroreflectors
+	// 101..255 (Autoware's convention), after angle and range.
+	Intensity float32
+	// Distance from the sensor's origin to the point along the ray, metres;
+	// +Inf for no return, -Inf for one below the minimum range (REP-117).
+	Distance float32
+	// Azimuth is atan2(y, x) of the ray, radians, counter-clockwise from
+	// forward; Elevation is up-positive, radians.
+	Azimuth, Elevation float32
+	// TimeNs is the firing's time after the header's stamp, nanoseconds.
+	TimeNs uint32
+	// Ring is the laser's ring number as the device numbers it.
+	Ring uint16
+	// Return is one of the Return constants.
+	Return uint8
+	// Tag is the hit object's CARLA semantic tag, 0 for none.
+	Tag uint8
+	// Instance is the hit actor's instance id, 0 for none.
+	Instance uint32
+	// CosIncidence is the cosine between the ray and the surface's normal, 0..1.
+	CosIncidence float32
+	// Ray is the ray's index in the scan: firing order, column by column.
+	Ray uint32
+}
+
+// PointLayout names the byte layout that bridges write a cloud in.
+type PointLayout string
+
+// Layouts of the published point.
+const (
+	// LayoutXYZIRCAEDT is Autoware's 32-byte point: x, y, z, intensity (u8),
+	// return_type (u8), channel (u16), azimuth, elevation, distance,
+	// time_stamp (u32 ns).
+	LayoutXYZIRCAEDT PointLayout = "xyzircaedt"
+	// LayoutXYZIRT is the Velodyne-style point: x, y, z, intensity (f32),
+	// ring (u16), time (f32 s).
+	LayoutXYZIRT PointLayout = "xyzirt"
+	// LayoutXYZI is x, y, z, intensity, all f32.
+	LayoutXYZI PointLayout = "xyzi"
+)
+
+// PointCloud is one lidar scan. Points are in ray order. An unorganized cloud
+// (Organized false) holds returns only; an organized one holds every ray, the
+// missed ones with NaN coordinates and a REP-117 distance.
+type PointCloud struct {
+	Header
+	Points    []Point
+	Organized bool
+	// Rings and Columns are the shape of the scan before misses are left
+	// out: ray = column*Rings + index of the laser within its firing.
+	Rings, Columns int
+	// Layout is how bridges write the points; empty means LayoutXYZIRCAEDT.
+	Layout PointLayout
+}
+
+// CopyToCache makes dst a deep copy, reusing dst's Points where they are large
+// enough.
+func (m *PointCloud) CopyToCache(dst *PointCloud) {
+	points := append(dst.Points[:0], m.Points...)
+	*dst = *m
+	dst.Points = points
+}
+
+// CacheKey groups clouds by the scan's shape, so that a small lidar never holds
+// a large one's memory.
+func (m *PointCloud) CacheKey() uint64 { return uint64(m.Rings)<<32 | uint64(uint32(m.Columns)) }

@@ -1,0 +1,75 @@
+package sample
+
+// Pixel encodings of Image, as sensor_msgs/image_encodings names them.
+const (
+	EncodingRGB8   = "rgb8"
+	EncodingBGR8   = "bgr8"
+	EncodingBGRA8  = "bgra8"
+	EncodingMono8  = "mono8"
+	EncodingMono16 = "mono16"
+	Encoding16UC1  = "16UC1"
+	Encoding32SC1  = "32SC1"
+	Encoding32FC1  = "32FC1"
+	Encoding32FC3  = "32FC3"
+)
+
+// Image is an uncompressed picture. Row 0 is the top, little endian, rows are
+// Step bytes apart; Data holds Step*Height bytes.
+type Image struct {
+	Header
+	Width, Height int
+	Step          int
+	Encoding      string
+	Data          []byte
+}
+
+// CopyToCache makes dst a deep copy, reusing dst's Data where it is large enough.
+func (m *Image) CopyToCache(dst *Image) {
+	data := append(dst.Data[:0], m.Data...)
+	*dst = *m
+	dst.Data = data
+}
+
+// CacheKey groups images of about one size in one pool.
+func (m *Image) CacheKey() uint64 { return uint64(len(m.Data)) }
+
+// CompressedImage is a picture encoded as Format ("jpeg" or "png") says.
+type CompressedImage struct {
+	Header
+	Format string
+	Data   []byte
+}
+
+// CopyToCache makes dst a deep copy, reusing dst's Data where it is large enough.
+func (m *CompressedImage) CopyToCache(dst *CompressedImage) {
+	data := append(dst.Data[:0], m.Data...)
+	*dst = *m
+	dst.Data = data
+}
+
+// CacheKey groups all compressed images in one pool: their sizes vary from
+// frame to frame.
+func (m *CompressedImage) CacheKey() uint64 { return 0 }
+
+// CameraInfo is the calibration of the camera that took the image with the
+// same stamp and frame, in sensor_msgs/CameraInfo's conventions: row-major
+// matrices, pixel centres at integers.
+type CameraInfo struct {
+	Header
+	Width, Height   int
+	DistortionModel string
+	D               []float64
+	K               [9]float64
+	R               [9]float64
+	P               [12]float64
+}
+
+// CopyToCache makes dst a deep copy.
+func (m *CameraInfo) CopyToCache(dst *CameraInfo) {
+	d := append(dst.D[:0], m.D...)
+	*dst = *m
+	dst.D = d
+}
+
+// CacheKey groups all calibrations in one pool.
+func (m *CameraInfo) CacheKey() uint64 { return 0 }

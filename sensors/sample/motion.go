@@ -1,0 +1,90 @@
+package sample
+
+import (
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Imu is one inertial measurement in the IMU's frame (REP-145):
+// LinearAcceleration is the specific force, +9.80665 m/s² on the up axis at
+// rest; AngularVelocity in rad/s. Covariances are row-major; a zero matrix means
+// unknown, a first element of -1 that the field is not reported.
+type Imu struct {
+	Header
+	Orientation                  mgl64.Quat
+	OrientationCovariance        [9]float64
+	AngularVelocity              mgl64.Vec3
+	AngularVelocityCovariance    [9]float64
+	LinearAcceleration           mgl64.Vec3
+	LinearAccelerationCovariance [9]float64
+}
+
+// CopyToCache makes dst an independent copy.
+func (m *Imu) CopyToCache(dst *Imu) { *dst = *m }
+
+// CacheKey groups all measurements in one pool.
+func (m *Imu) CacheKey() uint64 { return 0 }
+
+// GnssFix is one satellite fix: WGS84 latitude and longitude in degrees,
+// altitude above the ellipsoid in metres; covariance in m², east, north, up,
+// row-major. The integers are sensor_msgs/NavSatStatus' and NavSatFix's.
+type GnssFix struct {
+	Header
+	Status                        int8
+	Service                       uint16
+	Latitude, Longitude, Altitude float64
+	PositionCovariance            [9]float64
+	PositionCovarianceType        uint8
+}
+
+// CopyToCache makes dst an independent copy.
+func (m *GnssFix) CopyToCache(dst *GnssFix) { *dst = *m }
+
+// CacheKey groups all fixes in one pool.
+func (m *GnssFix) CacheKey() uint64 { return 0 }
+
+// Odometry is a pose in Header.FrameID and a twist in ChildFrameID, with
+// row-major covariances in the order x, y, z, rotation about x, y, z.
+type Odometry struct {
+	Header
+	ChildFrameID    string
+	BodyPose        spatial.Pose
+	PoseCovariance  [36]float64
+	Twist           spatial.Twist
+	TwistCovariance [36]float64
+}
+
+// CopyToCache makes dst an independent copy.
+func (m *Odometry) CopyToCache(dst *Odometry) { *dst = *m }
+
+// CacheKey groups all odometry in one pool.
+func (m *Odometry) CacheKey() uint64 { return 0 }
+
+// Transform places ChildFrameID in Header.FrameID.
+type Transform struct {
+	Header
+	ChildFrameID string
+	Relative     spatial.Pose
+}
+
+// Transforms is a set of frames sent together; Static ones hold for ever and
+// go to /tf_static. StampNs is the newest of the set's stamps.
+type Transforms struct {
+	StampNs    int64
+	Static     bool
+	Transforms []Transform
+}
+
+// Stamp returns the set's time in simulation nanoseconds.
+func (m *Transforms) Stamp() int64 { return m.StampNs }
+
+// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
+func (m *Transforms) CopyToCache(dst *Transforms) {
+	list := append(dst.Transforms[:0], m.Transforms...)
+	*dst = *m
+	dst.Transforms = list
+}
+
+// CacheKey groups all sets in one pool.
+func (m *Transforms) CacheKey() uint64 { return 0 }

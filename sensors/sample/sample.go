@@ -1,0 +1,48 @@
+// Package sample holds the data that sensors publish: plain structures in SI
+// units and REP-103 axes, with the deep copies that the dispatcher's cache
+// needs, and no behaviour.
+//
+// # Ownership
+//
+// Whoever received a sample may read it until its callback or publisher
+// returns; whoever keeps it longer copies it with CopyToCache. Nobody changes a
+// sample that came from elsewhere (law S4): several bridges read the same one.
+//
+// # Time
+//
+// Every stamp is simulation time in integer nanoseconds (law T1): the moment
+// the data describes, not the moment it was sent.
+package sample
+
+import "github.com/raybridge/raybridge/spatial"
+
+// Header says when, where and by which sensor a sample was made.
+type Header struct {
+	// StampNs is the capture time, simulation nanoseconds. For a rolling lidar
+	// scan it is the first firing's time.
+	StampNs int64
+	// Seq counts the sensor's captures from 0; a gap means that captures were
+	// dropped on the way.
+	Seq uint64
+	// FrameID names the coordinate frame of the data, without a leading slash.
+	FrameID string
+	// Pose is where the sensor was at StampNs, in the map frame.
+	Pose spatial.Pose
+}
+
+// Stamp returns the capture time in simulation nanoseconds.
+func (h *Header) Stamp() int64 { return h.StampNs }
+
+// Clock is the simulation time as published on /clock.
+type Clock struct {
+	StampNs int64
+}
+
+// Stamp returns the clock's time in simulation nanoseconds.
+func (c *Clock) Stamp() int64 { return c.StampNs }
+
+// CopyToCache makes dst an independent copy.
+func (c *Clock) CopyToCache(dst *Clock) { *dst = *c }
+
+// CacheKey groups all clocks in one pool.
+func (c *Clock) CacheKey() uint64 { return 0 }

@@ -1,0 +1,98 @@
+// Package spatial is raybridge's geometry of frames: poses, twists and their
+// composition in REP-103 axes (right-handed, x forward, y left, z up, metres,
+// radians), in float64.
+//
+// Everything here is a plain value: any goroutine may use it.
+package spatial
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+)
+
+// Pose places a child frame in a parent frame: Apply maps child coordinates to
+// parent coordinates. Position is in metres, Orientation a unit quaternion.
+type Pose struct {
+	Position    mgl64.Vec3
+	Orientation mgl64.Quat
+}
+
+// Twist is a velocity expressed in the frame its user names: Linear in m/s,
+// Angular in rad/s.
+type Twist struct {
+	Linear  mgl64.Vec3
+	Angular mgl64.Vec3
+}
+
+// Identity returns the pose that maps every point to itself.
+func Identity() Pose { return Pose{Orientation: mgl64.QuatIdent()} }
+
+// FromRPY returns the pose at (x, y, z) metres turned by roll, pitch and yaw
+// in degrees, applied z-y'-x” (yaw first, counter-clockwise positive), as in
+// raybridge's configuration files.
+func FromRPY(position mgl64.Vec3, roll, pitch, yaw float64) Pose {
+	q := mgl64.QuatRotate(mgl64.DegToRad(yaw), mgl64.Vec3{0, 0, 1}).
+		Mul(mgl64.QuatRotate(mgl64.DegToRad(pitch), mgl64.Vec3{0, 1, 0})).
+		Mul(mgl64.QuatRotate(mgl64.DegToRad(roll), mgl64.Vec3{1, 0, 0}))
+	return Pose{Position: position, Orientation: q.Normalize()}
+}
+
+// RPY returns the orientation as roll, pitch and yaw in degrees, the inverse of
+// FromRPY for |pitch| < 90.
+func (p Pose) RPY() (roll, pitch, yaw float64) {
+	w, x, y, z := p.Orientation.W, p.Orientation.V[0], p.Orientation.V[1], p.Orientation.V[2]
+	roll = math.Atan2(2*(w*x+y*z), 1-2*(x*x+y*y))
+	pitch = math.Asin(max(-1, min(1, 2*(w*y-z*x))))
+	yaw = math.Atan2(2*(w*z+x*y), 1-2*(y*y+z*z))
+	return mgl64.RadToDeg(roll), mgl64.RadToDeg(pitch), mgl64.RadToDeg(yaw)
+}
+
+// Apply maps a point from the child frame to the parent frame.
+func (p Pose) Apply(v mgl64.Vec3) mgl64.Vec3 {
+	return p.Orientation.Rotate(v).Add(p.Position)
+}
+
+// Rotate maps a direction from the child frame to the parent frame.
+func (p Pose) Rotate(v mgl64.Vec3) mgl64.Vec3 { return p.Orientation.Rotate(v) }
+
+// Compose returns the pose of q's child in p's parent: p after q.
+func (p Pose) Compose(q Pose) Pose {
+	return Pose{
+		Position:    p.Apply(q.Position),
+		Orientation: p.Orientation.Mul(q.Orientation).Normalize(),
+	}
+}
+
+// Inverse returns the pose that maps parent coordinates to child coordinates.
+func (p Pose) Inverse() Pose {
+	inv := p.Orientation.Conjugate()
+	return Pose{Position: inv.Rotate(p.Position).Mul(-1), Orientation: inv}
+}
+
+// Mat4 returns the pose as a homogeneous child-to-parent matrix.
+func (p Pose) Mat4() mgl64.Mat4 {
+	m := p.Orientation.Mat4()
+	m.SetCol(3, p.Position.Vec4(1))
+	return m
+}
+
+// Interpolate returns the pose at fraction t of the way from a (t = 0) to b
+// (t = 1): the position linearly, the orientation by slerp along the shorter arc.
+func Interpolate(a, b Pose, t float64) Pose {
+	qb := b.Orientation
+	if a.Orientation.Dot(qb) < 0 {
+		qb = qb.Scale(-1)
+	}
+	return Pose{
+		Position:    a.Position.Add(b.Position.Sub(a.Position).Mul(t)),
+		Orientation: mgl64.QuatSlerp(a.Orientation, qb, t).Normalize(),
+	}
+}
+
+// OpticalInBody turns coordinates of an optical frame (z forward, x right,
+// y down; REP-103's _optical suffix) into the body frame of the same sensor
+// (x forward, y left, z up): it is the pose of the optical frame in the body frame.
+func OpticalInBody() Pose {
+	return FromRPY(mgl64.Vec3{}, -90, 0, -90)
+}
