@@ -1,0 +1,240 @@
+package sensors
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
+)
+
+// Errors of attributes; callers test them with errors.Is.
+var (
+	// ErrUnknownAttribute: the definition has no attribute of that name.
+	ErrUnknownAttribute = errors.New("unknown attribute")
+	// ErrValue: the value doesn't parse, is out of range or not one of the allowed.
+	ErrValue = errors.New("bad attribute value")
+)
+
+// AttributeType is the type of an attribute's value.
+type AttributeType uint8
+
+const (
+	Bool   AttributeType = iota + 1 // bool
+	Int                             // int64
+	Float                           // float64
+	String                          // string
+	Color                           // [3]uint8, written "r,g,b"
+	Floats                          // []float64, a list or "a,b,c"
+)
+
+var attributeTypeNames = [...]string{Bool: "bool", Int: "int", Float: "float", String: "string", Color: "colour", Floats: "list"}
+
+// String returns the type's name in documentation and messages.
+func (t AttributeType) String() string { return attributeTypeNames[t] }
+
+// Attribute describes one parameter of a sensor.
+type Attribute struct {
+	Name string
+	Type AttributeType
+	Doc  string
+	Unit string // SI symbol, "" for none
+	// Default is a value of Type's Go type.
+	Default any
+	// Min and Max bound Int, Float and each element of Floats where Min < Max.
+	Min, Max float64
+	// Recommended are values worth offering; Restricted allows no others.
+	Recommended []string
+	Restricted  bool
+}
+
+// Parse turns a value from Go, YAML or text into the attribute's Go type and
+// checks it. An error wraps ErrValue and names what is allowed.
+func (a *Attribute) Parse(value any) (any, error) {
+	v, err := a.convert(value)
+	if err != nil {
+		return nil, err
+	}
+	if a.Restricted && !slices.Contains(a.Recommended, fmt.Sprint(v)) {
+		return nil, fmt.Errorf("%w: %s is %v, allowed are %s", ErrValue, a.Name, value, strings.Join(a.Recommended, ", "))
+	}
+	var numbers []float64
+	switch v := v.(type) {
+	case int64:
+		numbers = []float64{float64(v)}
+	case float64:
+		numbers = []float64{v}
+	case []float64:
+		numbers = v
+	}
+	for _, n := range numbers {
+		if math.IsNaN(n) || math.IsInf(n, 0) || (a.Min < a.Max && (n < a.Min || n > a.Max)) {
+			return nil, fmt.Errorf("%w: %s is %v, the range is %v to %v%s", ErrValue, a.Name, value, a.Min, a.Max, a.unitSuffix())
+		}
+	}
+	return v, nil
+}
+
+func (a *Attribute) unitSuffix() string {
+	if a.Unit == "" {
+		return ""
+	}
+	return " " + a.Unit
+}
+
+// convert turns value into the attribute's Go type.
+func (a *Attribute) convert(value any) (any, error) {
+	fail := func() (any, error) {
+		return nil, fmt.Errorf("%w: %s is %v (%T), need a %s", ErrValue, a.Name, value, value, a.Type)
+	}
+	switch a.Type {
+	case Bool:
+		switch v := value.(type) {
+		case bool:
+			return v, nil
+		case string:
+			if b, err := strconv.ParseBool(v); err == nil {
+				return b, nil
+			}
+		}
+	case Int:
+		if f, ok := number(value); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return int64(f), nil
+		}
+	case Float:
+		if f, ok := number(value); ok {
+			return f, nil
+		}
+	case String:
+		if s, ok := value.(string); ok {
+			return s, nil
+		}
+	case Color:
+		return a.color(value)
+	case Floats:
+		if list, ok := floats(value); ok {
+			return list, nil
+		}
+	}
+	return fail()
+}
+
+func (a *Attribute) color(value any) (any, error) {
+	if c, ok := value.([3]uint8); ok {
+		return c, nil
+	}
+	list, ok := floats(value)
+	if !ok || len(list) != 3 {
+		return nil, fmt.Errorf("%w: %s is %v, need a colour as \"r,g,b\"", ErrValue, a.Name, value)
+	}
+	var c [3]uint8
+	for i, f := range list {
+		if f < 0 || f > 255 || f != math.Trunc(f) {
+			return nil, fmt.Errorf("%w: %s is %v, each part of a colour is 0 to 255", ErrValue, a.Name, value)
+		}
+		c[i] = uint8(f)
+	}
+	return c, nil
+}
+
+// number reads any Go number or the text of one.
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		return f, err == nil
+	default:
+		return 0, false
+	}
+}
+
+// floats reads a list of numbers or the text of one, "a,b,c".
+func floats(value any) ([]float64, bool) {
+	var parts []any
+	switch v := value.(type) {
+	case []float64:
+		return slices.Clone(v), true
+	case []any:
+		parts = v
+	case string:
+		for s := range strings.SplitSeq(v, ",") {
+			parts = append(parts, s)
+		}
+	default:
+		return nil, false
+	}
+	list := make([]float64, 0, len(parts))
+	for _, p := range parts {
+		f, ok := number(p)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, f)
+	}
+	return list, true
+}
+
+// Settings holds one sensor's attribute values, every attribute of its
+// definition present. It is not safe for concurrent change.
+type Settings struct {
+	definition *Definition
+	values     map[string]any
+	set        map[string]bool
+}
+
+// Set parses and stores one value. Errors wrap ErrUnknownAttribute or ErrValue.
+func (s *Settings) Set(name string, value any) error {
+	a := s.definition.attribute(name)
+	if a == nil {
+		return fmt.Errorf("%w %q of %s, %s", ErrUnknownAttribute, name, s.definition.ID, closest.Hint(name, s.definition.AttributeNames()))
+	}
+	v, err := a.Parse(value)
+	if err != nil {
+		return err
+	}
+	s.values[name], s.set[name] = v, true
+	return nil
+}
+
+// IsSet reports whether Set was called for the name.
+func (s *Settings) IsSet(name string) bool { return s.set[name] }
+
+// Value returns the named attribute's value. A name that the definition
+// doesn't have is a programming error of the sensor and panics, here and in
+// the typed forms.
+func (s *Settings) Value(name string) any {
+	v, ok := s.values[name]
+	if !ok {
+		panic(fmt.Sprintf("sensors: %s has no attribute %q", s.definition.ID, name))
+	}
+	return v
+}
+
+// Bool returns a Bool attribute's value.
+func (s *Settings) Bool(name string) bool { return s.Value(name).(bool) }
+
+// Int returns an Int attribute's value.
+func (s *Settings) Int(name string) int { return int(s.Value(name).(int64)) }
+
+// Float returns a Float attribute's value.
+func (s *Settings) Float(name string) float64 { return s.Value(name).(float64) }
+
+// String returns a String attribute's value.
+func (s *Settings) String(name string) string { return s.Value(name).(string) }
+
+// Color returns a Color attribute's value.
+func (s *Settings) Color(name string) [3]uint8 { return s.Value(name).([3]uint8) }
+
+// Floats returns a Floats attribute's value, which the caller must not change.
+func (s *Settings) Floats(name string) []float64 { return s.Value(name).([]float64) }

@@ -1,0 +1,149 @@
+package sensors
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"sort"
+
+	"github.com/raybridge/raybridge/internal/closest"
+)
+
+// Errors of the registry; callers test them with errors.Is.
+var (
+	// ErrDuplicate: two definitions have one id, or a definition names an
+	// attribute or an output twice.
+	ErrDuplicate = errors.New("registered twice")
+	// ErrUnknownSensor: no definition has that id.
+	ErrUnknownSensor = errors.New("unknown sensor type")
+)
+
+// Definition describes one type of sensor: everything that the configuration,
+// the documentation and the pipeline need to know before one is made. It is
+// immutable once in a Registry; any goroutine may read it.
+type Definition struct {
+	// ID is dotted, in CARLA's manner: "sensor.camera.rgb".
+	ID  string
+	Doc string // one sentence
+	// Tags are words to look it up by: "camera", "gpu".
+	Tags       []string
+	Attributes []Attribute
+	Outputs    []OutputSpec
+	// DefaultRate is the rate in Hz, a decimal number, where none is given.
+	DefaultRate string
+	// New makes a sensor that isn't begun yet. Errors that lie in the
+	// settings wrap ErrValue.
+	New func(Spec) (Sensor, error)
+}
+
+// AttributeNames returns the names of the definition's attributes in order.
+func (d *Definition) AttributeNames() []string {
+	names := make([]string, len(d.Attributes))
+	for i := range d.Attributes {
+		names[i] = d.Attributes[i].Name
+	}
+	return names
+}
+
+func (d *Definition) attribute(name string) *Attribute {
+	for i := range d.Attributes {
+		if d.Attributes[i].Name == name {
+			return &d.Attributes[i]
+		}
+	}
+	return nil
+}
+
+// NewSettings returns settings with every attribute at its default.
+func (d *Definition) NewSettings() *Settings {
+	s := &Settings{definition: d, values: map[string]any{}, set: map[string]bool{}}
+	for i := range d.Attributes {
+		s.values[d.Attributes[i].Name] = d.Attributes[i].Default
+	}
+	return s
+}
+
+// validate checks what a definition must keep for Settings to work.
+func (d *Definition) validate() error {
+	if d.ID == "" || d.New == nil {
+		return fmt.Errorf("define sensor %q: it needs an id and a constructor", d.ID)
+	}
+	seen := map[string]bool{}
+	for i := range d.Attributes {
+		a := &d.Attributes[i]
+		if seen[a.Name] {
+			return fmt.Errorf("define sensor %s: attribute %s: %w", d.ID, a.Name, ErrDuplicate)
+		}
+		seen[a.Name] = true
+		if _, err := a.Parse(a.Default); err != nil {
+			return fmt.Errorf("define sensor %s: default: %w", d.ID, err)
+		}
+	}
+	outputs := map[string]bool{}
+	for i := range d.Outputs {
+		if outputs[d.Outputs[i].Name] {
+			return fmt.Errorf("define sensor %s: output %s: %w", d.ID, d.Outputs[i].Name, ErrDuplicate)
+		}
+		outputs[d.Outputs[i].Name] = true
+	}
+	return nil
+}
+
+// Registry is the set of sensor types a program knows. It is immutable; any
+// goroutine may read it.
+type Registry struct {
+	byID map[string]*Definition
+}
+
+// NewRegistry makes a registry of the given definitions. Two with one id give
+// an error that wraps ErrDuplicate.
+func NewRegistry(definitions ...*Definition) (*Registry, error) {
+	r := &Registry{byID: map[string]*Definition{}}
+	for _, d := range definitions {
+		if err := d.validate(); err != nil {
+			return nil, err
+		}
+		if r.byID[d.ID] != nil {
+			return nil, fmt.Errorf("define sensor %s (%q and %q): %w", d.ID, r.byID[d.ID].Doc, d.Doc, ErrDuplicate)
+		}
+		r.byID[d.ID] = d
+	}
+	return r, nil
+}
+
+// Must returns r and panics on an error: for registries made of definitions
+// that are known when the program is compiled.
+func Must(r *Registry, err error) *Registry {
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Get returns the definition with that id; an error wraps ErrUnknownSensor and
+// names the closest known.
+func (r *Registry) Get(id string) (*Definition, error) {
+	if d := r.byID[id]; d != nil {
+		return d, nil
+	}
+	return nil, fmt.Errorf("%w %q, %s", ErrUnknownSensor, id, closest.Hint(id, r.IDs()))
+}
+
+// IDs returns all ids, sorted.
+func (r *Registry) IDs() []string { return slices.Sorted(maps.Keys(r.byID)) }
+
+// Match returns the definitions whose id matches a wildcard pattern
+// ("sensor.camera.*") or that carry the pattern as a tag, sorted by id.
+func (r *Registry) Match(pattern string) []*Definition {
+	var found []*Definition
+	for id, d := range r.byID {
+		ok, err := path.Match(pattern, id)
+		if (err == nil && ok) || slices.Contains(d.Tags, pattern) {
+			found = append(found, d)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].ID < found[j].ID })
+	return found
+}

@@ -1,0 +1,181 @@
+package sensors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+)
+
+// Message is what an output can carry: a pointer to a sample that has a stamp
+// and can be deep-copied into another of its kind.
+type Message[E any] interface {
+	*E
+	// Stamp returns the capture time in simulation nanoseconds.
+	Stamp() int64
+	// CopyToCache makes dst a deep copy, reusing dst's memory.
+	CopyToCache(dst *E)
+	// CacheKey groups instances whose memory can serve one another.
+	CacheKey() uint64
+}
+
+// QoS is what an output asks of a middleware that has quality of service.
+type QoS struct {
+	Reliable       bool
+	TransientLocal bool // late joiners get the last message
+	Depth          int  // keep-last history; 0 means 1
+}
+
+// OutputSpec declares one output of a sensor type.
+type OutputSpec struct {
+	// Name is unique within the sensor: "image", "camera_info".
+	Name string
+	// Suffix is appended to the sensor's topic: "/image_raw". A suffix that
+	// starts with "//" is an absolute topic of its own: "//tf" is /tf.
+	Suffix string
+	Doc    string
+	QoS    QoS
+	// Type is the message's Go type, a pointer.
+	Type reflect.Type
+	// New, Copy and Key are the message's constructor, CopyToCache and
+	// CacheKey with the type erased.
+	New  func() any
+	Copy func(dst, src any)
+	Key  func(any) uint64
+
+	open func() Port
+}
+
+// Declare makes the spec of an output that carries *E.
+func Declare[E any, M Message[E]](spec OutputSpec) OutputSpec {
+	spec.Type = reflect.TypeFor[M]()
+	spec.New = func() any { return M(new(E)) }
+	spec.Copy = func(dst, src any) { src.(M).CopyToCache((*E)(dst.(M))) }
+	spec.Key = func(m any) uint64 { return m.(M).CacheKey() }
+	self := spec
+	spec.open = func() Port { return &Output[M]{spec: self} }
+	return spec
+}
+
+// Sink receives what an output publishes: one per bridge, listener or window.
+// Its methods are called from any goroutine.
+type Sink interface {
+	// TryQueue takes a message without waiting on a peer, and copies it
+	// before it returns if it keeps it. at says which capture it belongs to.
+	TryQueue(at Tick, message any) bool
+	// Publish delivers the message before it returns.
+	Publish(ctx context.Context, at Tick, message any) error
+	// Listening reports whether anybody would receive a message now.
+	Listening() bool
+}
+
+// Port is an output with its type erased: what the pipeline connects sinks to.
+type Port interface {
+	Spec() *OutputSpec
+	// Connect adds a sink; the returned function removes it again.
+	Connect(Sink) (disconnect func())
+	// Listening reports whether any sink is listening.
+	Listening() bool
+}
+
+// Open makes the output that spec declares.
+func (s *OutputSpec) Open() Port { return s.open() }
+
+// Output publishes messages of one type M to all connected sinks. Its methods
+// may be called from any goroutine, also while sinks come and go.
+type Output[M any] struct {
+	spec OutputSpec
+
+	mu    sync.Mutex               // serialises Connect and disconnect
+	sinks atomic.Pointer[[]*entry] // copied on write, read without a lock
+}
+
+type entry struct{ sink Sink }
+
+// Spec returns the output's declaration.
+func (o *Output[M]) Spec() *OutputSpec { return &o.spec }
+
+// Connect adds a sink; the returned function removes it and may be called twice.
+func (o *Output[M]) Connect(s Sink) (disconnect func()) {
+	e := &entry{s}
+	o.change(func(list []*entry) []*entry { return append(list, e) })
+	return func() {
+		o.change(func(list []*entry) []*entry {
+			kept := list[:0]
+			for _, x := range list {
+				if x != e {
+					kept = append(kept, x)
+				}
+			}
+			return kept
+		})
+	}
+}
+
+func (o *Output[M]) change(edit func([]*entry) []*entry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := edit(append([]*entry(nil), o.load()...))
+	o.sinks.Store(&list)
+}
+
+func (o *Output[M]) load() []*entry {
+	if p := o.sinks.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Listening reports whether any sink would receive a message now; a sensor
+// that nobody listens to computes nothing.
+func (o *Output[M]) Listening() bool {
+	for _, e := range o.load() {
+		if e.sink.Listening() {
+			return true
+		}
+	}
+	return false
+}
+
+// TryQueue hands message to every listening sink; each copies what it keeps
+// before the call returns, so the caller may overwrite the message. It reports
+// whether all of them took it; what was not taken is counted by its sink.
+func (o *Output[M]) TryQueue(at Tick, message M) bool {
+	ok := true
+	for _, e := range o.load() {
+		if e.sink.Listening() {
+			ok = e.sink.TryQueue(at, message) && ok
+		}
+	}
+	return ok
+}
+
+// Publish delivers message to every listening sink before it returns: for
+// small messages that are cheap to convert. The error joins all sinks' errors.
+func (o *Output[M]) Publish(ctx context.Context, at Tick, message M) error {
+	var errs []error
+	for _, e := range o.load() {
+		if e.sink.Listening() {
+			errs = append(errs, e.sink.Publish(ctx, at, message))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// OutputOf returns the named output of a sensor being begun. M must be the type
+// that the definition declares; a mismatch is a programming error of the
+// sensor, reported at Begin.
+func OutputOf[M any](env *Env, name string) (*Output[M], error) {
+	for _, p := range env.Ports {
+		if p.Spec().Name != name {
+			continue
+		}
+		if o, ok := p.(*Output[M]); ok {
+			return o, nil
+		}
+		return nil, fmt.Errorf("output %s carries %v, not %v", name, p.Spec().Type, reflect.TypeFor[M]())
+	}
+	return nil, fmt.Errorf("output %s is not declared in the sensor's definition", name)
+}

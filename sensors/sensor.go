@@ -1,0 +1,152 @@
+package sensors
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Tick is one firing of one sensor on its time grid (law T3).
+type Tick struct {
+	// TimeNs is the due instant in simulation nanoseconds: a camera shows
+	// it, a rolling scan ends at it.
+	TimeNs int64
+	// PeriodNs is the time since the sensor's previous grid instant.
+	PeriodNs int64
+	// Seq counts the sensor's firings from 0.
+	Seq uint64
+	// Started is the host's monotonic time when the capture was begun; latencies
+	// are measured from it. It never enters a message.
+	Started time.Time
+}
+
+// Spec is what a sensor is made of.
+type Spec struct {
+	Definition *Definition
+	// Name is unique in the rig; FrameID is the body frame of the data
+	// (cameras append _optical), ParentFrame the frame it is mounted in.
+	Name, FrameID, ParentFrame string
+	// Mount is the sensor's body frame in the ego's base_link, parents composed.
+	Mount spatial.Pose
+	// RateHz is the rate as given: the scheduler works with its exact fraction.
+	RateHz   float64
+	Settings *Settings
+}
+
+// Env is what a sensor works with while it lives. Its fields are set before
+// Begin and don't change.
+type Env struct {
+	// GL is the GL thread, nil in a pipeline without GPU sensors.
+	GL *gpu.Thread
+	// World and Resident are the scene on the host and on the GPU.
+	World    *scene.World
+	Resident *scene.Resident
+	// History has the recorded poses of everything that moves, the ego
+	// too, over at least the longest scan.
+	History *scene.History
+	// Ego is the actor id that the rig rides on.
+	Ego uint32
+	// Ports are the open outputs, in the definition's order.
+	Ports []Port
+	// Shared holds what sensors of one pipeline have in common.
+	Shared *Shared
+	// Seed is the sensor's own, derived from the run's seed and its name.
+	Seed uint64
+	// Frames returns all fixed frames of the rig, parents before children.
+	Frames func() []sample.Transform
+	// Dropped counts captures that were lost, by one of the drop causes
+	// ("readback_full", "readback_failed").
+	Dropped func(cause string, n int)
+	// Completed must be called from Poll's or the pool's notification when a
+	// capture became ready for Process; it never blocks and may be called from any goroutine.
+	Completed func()
+	// Origin is the map frame's place on the earth.
+	Origin scene.Origin
+	Log    *slog.Logger
+}
+
+// Pose returns where a body frame mounted on the ego was at tNs, in the map frame.
+func (e *Env) Pose(mount spatial.Pose, tNs int64) spatial.Pose {
+	p, _ := e.History.Pose(e.Ego, tNs)
+	return p.Compose(mount)
+}
+
+// Sensor is the life of one sensor: Begin once, Tick whenever it is due, End
+// once (again is a no-op). The pipeline enforces the order.
+type Sensor interface {
+	// Begin makes what the sensor needs; on an error the sensor holds nothing.
+	Begin(ctx context.Context, env *Env) error
+	// Tick does the work of one firing that needs no GPU, and publishes it.
+	// It is called on one goroutine at a time, never on the GL thread, and
+	// must not wait. A Capturer uses it to announce the capture that
+	// follows on the GL thread, so that sensors can share work.
+	Tick(at Tick) error
+	// End releases everything, after the last Tick, Capture and Process.
+	End() error
+}
+
+// Capturer is a sensor whose data is generated on the GPU and read back.
+type Capturer interface {
+	Sensor
+	// Capture issues the GPU work of the firing that Tick announced. GL thread;
+	// it must not wait.
+	Capture(c *gpu.Ctx, at Tick) error
+	// Poll moves finished readbacks on. GL thread; it must not wait.
+	Poll(c *gpu.Ctx)
+	// Process publishes captures that Poll found finished, oldest first, up
+	// to and including the capture stamped through (its due instant), and
+	// returns how many. Called on one goroutine at a time, never on the GL thread.
+	Process(through int64) int
+	// Pending returns how many captures were issued and not yet processed.
+	// Any goroutine.
+	Pending() int
+}
+
+// Shared keeps one instance of each resource that several sensors of a
+// pipeline use together. Any goroutine may use it.
+type Shared struct {
+	mu    sync.Mutex
+	items map[any]io.Closer // guarded by mu
+	order []any             // guarded by mu
+}
+
+// Get returns the resource with that key and makes it the first time. The
+// pipeline closes all of them, newest first, after the sensors have ended.
+func (s *Shared) Get(key any, make func() (io.Closer, error)) (io.Closer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.items[key]; ok {
+		return r, nil
+	}
+	r, err := make()
+	if err != nil {
+		return nil, err
+	}
+	if s.items == nil {
+		s.items = map[any]io.Closer{}
+	}
+	s.items[key] = r
+	s.order = append(s.order, key)
+	return r, nil
+}
+
+// Close closes all resources, newest first.
+func (s *Shared) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first error
+	for i := len(s.order) - 1; i >= 0; i-- {
+		if err := s.items[s.order[i]].Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	s.items, s.order = nil, nil
+	return first
+}
