@@ -1,0 +1,73 @@
+package scene_test
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+func TestTagNamesRoundTrip(t *testing.T) {
+	seen := map[string]bool{}
+	for tag := range scene.Tag(scene.TagCount) {
+		name := tag.String()
+		assert.False(t, seen[name], name)
+		seen[name] = true
+		got, err := scene.ParseTag(name)
+		require.NoError(t, err)
+		assert.Equal(t, tag, got)
+	}
+	assert.Equal(t, "tag(29)", scene.Tag(29).String())
+}
+
+// The spellings are those of CARLA's documentation of its semantic camera.
+func TestParseTagTakesCarlasSpellings(t *testing.T) {
+	for name, want := range map[string]scene.Tag{
+		"Unlabeled": 0, "Roads": 1, "SideWalks": 2, "Building": 3, "TrafficLight": 7, "Traffic Sign": 8,
+		"Vegetation": 9, "Pedestrian": 12, "Car": 14, "Bicycle": 19, "RoadLine": 24, "road-line": 24, "GuardRail": 28,
+	} {
+		got, err := scene.ParseTag(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, want, got, name)
+	}
+}
+
+func TestParseTagNamesTheClosest(t *testing.T) {
+	for name, closest := range map[string]string{
+		"biulding": "building", "road": "roads", "trafic_light": "traffic_light", "pedestrians": "pedestrian",
+		strings.Repeat("y", 1<<20): "sky",
+	} {
+		_, err := scene.ParseTag(name)
+		require.ErrorIs(t, err, scene.ErrUnknownTag)
+		assert.ErrorContains(t, err, fmt.Sprintf("%q", name[:min(len(name), 64)]))
+		assert.ErrorContains(t, err, fmt.Sprintf("closest is %q", closest))
+		assert.Less(t, len(err.Error()), 200, "a long name is cut")
+	}
+}
+
+func TestTagColors(t *testing.T) {
+	seen := map[color.NRGBA]scene.Tag{}
+	for tag := range scene.Tag(scene.TagCount) {
+		c := tag.Color()
+		assert.NotContains(t, seen, c)
+		seen[c] = tag
+	}
+	assert.Equal(t, color.NRGBA{0, 0, 142, 255}, scene.TagCar.Color())
+	assert.Equal(t, color.NRGBA{70, 70, 70, 255}, scene.TagBuilding.Color())
+	assert.Equal(t, scene.TagRoads.Color(), scene.Tag(30).Color(), "colours repeat modulo 29, as CARLA's do")
+}
+
+func ExampleParseTag() {
+	tag, err := scene.ParseTag("TrafficLight")
+	fmt.Println(tag, uint8(tag), tag.Color(), err)
+	_, err = scene.ParseTag("vegitation")
+	fmt.Println(err)
+	// Output:
+	// traffic_light 7 {250 170 30 255} <nil>
+	// unknown semantic tag "vegitation": the closest is "vegetation"
+}
