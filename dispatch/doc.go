@@ -1,0 +1,93 @@
+// Package dispatch hands messages from the goroutines that make them to the
+// publishers that convert and send them, on a number of workers that follows
+// the load, and tells every sender what became of each message. It knows
+// neither sensors nor bridges.
+//
+// # Usage
+//
+// A [Dispatcher] owns the workers; a [Topic] joins one message type to one
+// publisher and has a queue with a [Policy] for when it is full.
+// [Topic.TryQueueTask] offers a message, with an optional callback and an
+// optional exclusive token:
+//
+//	d := dispatch.New(dispatch.Config{})
+//	defer d.Close(context.Background())
+//	clouds := dispatch.NewTopic(d, "/points", bridge.Publish, dispatch.TopicConfig{})
+//	clouds.TryQueueTask(cloud, dispatch.Task{Token: sensor, Done: func(err error) { ... }})
+//
+// Messages whose type implements [ThreadCached] are copied into a pooled
+// instance before the call returns, so that the sender may overwrite its
+// buffers; the pool is bounded and trimmed when idle. Small data can be sent at
+// once by [Topic.Publish]. A [Subscriber] is the same for messages that come in.
+//
+// The callback's error says what happened; in SVL Simulator's terms, nil is its
+// true and every other value its false:
+//
+//	nil             the publisher returned without error: "published"
+//	ErrPaused       "time is paused"
+//	ErrTokenBusy    "exclusive token is already in use"
+//	*PanicError     "exception was thrown by publisher delegate"
+//	any other error of the publisher: likewise
+//	ErrFull         the queue was full (SVL only blocks)
+//	ErrClosed       the dispatcher or topic was closed (SVL calls nothing back)
+//
+// # Concurrency
+//
+// Everything may be called from any goroutine. Publishers and callbacks run on
+// workers, so several may run at once, those of one topic too unless it is
+// ordered. The callback of a message that is refused runs on the goroutine that
+// offered it, before the call returns; that of a message that is pushed out by
+// DropOldest, on the goroutine that pushes; that of a message discarded by
+// Close, on Close's.
+//
+// There is one worker at first. More are woken or started while the queue would
+// not be emptied in one cycle (10 ms), up to GOMAXPROCS; those that were idle
+// for a second end, all but one.
+//
+// Publishers and callbacks may queue further messages. They must not wait for
+// Close, Drain, or room in a lane that only they can empty.
+//
+// # Ordering
+//
+// Messages start in the order in which they were queued. An unordered topic may
+// finish them in another. Three things keep the order: Ordered, for one topic;
+// a [Lane], for several; and exclusive tokens, which drop a message while the
+// one before it is under way. In an ordered lane, callbacks run in order too.
+//
+// A gated topic holds messages with a stamp later than the last
+// [Dispatcher.Release], so that none is sent before its clock tick. It holds
+// what is queued behind them in the lane, too.
+//
+// # Failure
+//
+// Each message taken is resolved exactly once: sent, failed, pushed out or
+// discarded. A publisher's error or panic reaches the callback, is counted
+// under a [Cause], and is logged at most once a second and topic. A panic in a
+// callback is logged. Neither costs a worker, a token or a pooled message;
+// runtime.Goexit doesn't either.
+//
+// When the queue is full and all workers are busy, policy Block lets the
+// senders wait, first come, first served, with one warning for each topic. The wait
+// ends with the dispatcher's context. Pause refuses messages but sends those
+// taken before. Drain waits for all that is queued, Close discards it.
+//
+// # Testing
+//
+// The package uses the time package alone, so tests can run a dispatcher in a
+// testing/synctest bubble. Stats shows all counters, and Drain is the way to
+// wait for a result without sleeping.
+//
+// # Laws
+//
+// The code cites these by their labels:
+//
+//	D1 TryQueueTask says at once whether the message was taken; only Block may wait
+//	D2 the callback runs exactly once
+//	D3 cached data is copied before the call returns, on the caller's goroutine
+//	D4 one task per exclusive token; the token is free before the callback runs
+//	D5 workers grow with the backlog up to GOMAXPROCS and shrink to one
+//	D6 what happens when all is full is the topic's policy
+//	D7 a panic never costs a worker, a token or a cached message
+//	D8 steady state allocates nothing
+//	T4 no sample is published with a stamp later than the last published clock
+package dispatch

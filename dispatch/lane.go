@@ -1,0 +1,126 @@
+package dispatch
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Lane is a queue through which the tasks of one or several topics pass in the
+// order in which they were queued, one at a time: publishing and the callback
+// of a task end before the next task's publisher starts. A recording file has
+// one Lane for all its topics, so that its messages stand in the order of the
+// TryQueue calls.
+//
+// Make one with NewLane and name it in TopicConfig.Lane. A Lane holds no
+// resources of its own and needs no Close.
+type Lane struct {
+	d     *Dispatcher
+	limit int // tasks that may run at once: 1, or no limit for an unordered topic
+
+	// The fields below are guarded by d.mu.
+	tasks    taskList
+	running  int
+	next     *Lane // in d.ready
+	inReady  bool
+	held     bool // the head waits for the clock (law T4); then the lane is in d.held
+	heldFrom time.Duration
+}
+
+// NewLane returns an ordered lane of d for topics to share.
+func NewLane(d *Dispatcher) *Lane { return &Lane{d: d, limit: 1} }
+
+func newUnorderedLane(d *Dispatcher) *Lane { return &Lane{d: d, limit: math.MaxInt} }
+
+// runnable reports whether a worker may take the lane's head now; d.mu must be
+// held.
+func (l *Lane) runnable() bool {
+	head := l.tasks.head
+	return head != nil && l.running < l.limit && !l.d.mustHold(head)
+}
+
+// laneQueue is the queue of lanes that workers serve in turn, so that a busy
+// topic can't starve the others. Entries may have become unrunnable; pop skips
+// them.
+type laneQueue struct{ head, tail *Lane }
+
+func (q *laneQueue) push(l *Lane) {
+	if l.inReady {
+		return
+	}
+	l.inReady, l.next = true, nil
+	if q.tail == nil {
+		q.head = l
+	} else {
+		q.tail.next = l
+	}
+	q.tail = l
+}
+
+func (q *laneQueue) pop() *Lane {
+	for q.head != nil {
+		l := q.head
+		q.head, l.next, l.inReady = l.next, nil, false
+		if q.head == nil {
+			q.tail = nil
+		}
+		if l.runnable() {
+			return l
+		}
+	}
+	return nil
+}
+
+// task is the untyped half of a queued message: its links and what the
+// dispatcher must know of it. Its fields are guarded by d.mu while it is
+// queued and owned by the worker that took it afterwards.
+type task struct {
+	prev, next *task
+	topic      *topic
+	payload    payload // the *message[T] that holds this task
+	done       func(error)
+	token      any
+	stamp      int64         // simulation time, ns; with topic.cfg.Gated
+	bytes      int64         // size of the message where its type tells it
+	cost       int64         // expected publishing time, ns, as counted in d.backlog
+	queuedAt   time.Duration // since d.start; 0 if this task isn't timed
+	took       time.Duration // of a timed task's publisher
+	counted    bool          // its result is in the topic's counts
+}
+
+// payload is the typed half of a task.
+type payload interface {
+	// publish hands the message to the topic's publisher.
+	publish(ctx context.Context) error
+	// recycle gives the message and its cached instance back to the topic's
+	// pool; d.mu must be held.
+	recycle()
+}
+
+// taskList is a first-in-first-out list of tasks that can lose any member in
+// constant time.
+type taskList struct{ head, tail *task }
+
+func (l *taskList) push(t *task) {
+	t.prev, t.next = l.tail, nil
+	if l.tail == nil {
+		l.head = t
+	} else {
+		l.tail.next = t
+	}
+	l.tail = t
+}
+
+func (l *taskList) remove(t *task) {
+	if t.prev == nil {
+		l.head = t.next
+	} else {
+		t.prev.next = t.next
+	}
+	if t.next == nil {
+		l.tail = t.prev
+	} else {
+		t.next.prev = t.prev
+	}
+	t.prev, t.next = nil, nil
+}

@@ -1,0 +1,456 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// ThreadCached is implemented by message types (pointers) that the dispatcher
+// shall copy when they are queued, so that the sender may reuse its buffers at
+// once (law D3). NewTopic detects it.
+type ThreadCached[T any] interface {
+	// CopyToCache copies the whole message into dst, deeply, reusing dst's
+	// buffers where they are large enough. dst is a zero value or an earlier
+	// message of the same CacheKey; every field must be set or cleared. It runs
+	// on the goroutine that queues the message.
+	CopyToCache(dst T)
+	// CacheKey groups messages whose copies can take each other's place, for
+	// instance those of one buffer size. A constant is right where all can.
+	CacheKey() uint64
+}
+
+// Sized is implemented by messages that know their size in bytes. It is what
+// TopicConfig.MaxBytes and the byte counts of statistics need.
+type Sized interface{ SizeBytes() int64 }
+
+// TopicConfig configures a topic. The zero value is ready for use: unordered,
+// policy Block, 64 messages or 64 MiB deep.
+type TopicConfig struct {
+	// Policy says what happens to a message when the queue is full (law D6).
+	Policy Policy
+	// Ordered sends the messages one at a time in the order of the TryQueue
+	// calls. Otherwise several workers may send at once and overtake each other.
+	Ordered bool
+	// Lane is a lane shared with other topics; it implies Ordered. It must be of
+	// the same dispatcher. (optional)
+	Lane *Lane
+	// Depth is the most messages that may wait, running ones not counted.
+	// (optional; default 64)
+	Depth int
+	// MaxBytes is the most bytes that may wait, for Sized messages; negative: no
+	// limit. One message that is larger by itself is let into an empty queue.
+	// (optional; default 64 MiB)
+	MaxBytes int64
+	// BlockLimit ends the waits of policy Block and WaitForToken. (optional;
+	// default: no limit)
+	BlockLimit time.Duration
+	// WaitForToken lets the caller wait for a busy exclusive token instead of
+	// dropping the message, as deterministic runs need.
+	WaitForToken bool
+	// Gated holds back messages with a stamp later than the last
+	// Dispatcher.Release (law T4), for Stamped types.
+	Gated bool
+}
+
+const (
+	defaultDepth    = 64
+	defaultMaxBytes = 64 << 20
+	// initialCost is assumed for a topic's messages until one has been timed.
+	initialCost = 100_000 // ns
+)
+
+func (c *TopicConfig) setDefaults() {
+	if c.Depth == 0 {
+		c.Depth = defaultDepth
+	}
+	if c.MaxBytes == 0 {
+		c.MaxBytes = defaultMaxBytes
+	}
+	if c.Lane != nil {
+		c.Ordered = true
+	}
+}
+
+// Task is what goes with a message beside its data.
+type Task struct {
+	// Done is called exactly once with the message's fate (law D2): nil when the
+	// publisher returned without error, else the reason. It runs on a worker, or
+	// on the goroutine of the call that refused or discarded the message; it
+	// must not wait for the dispatcher. (optional)
+	Done func(err error)
+	// Token makes the task exclusive: while one with an equal token is queued or
+	// running on any topic of the dispatcher, others are refused (law D4). Any
+	// comparable value will do. (optional)
+	Token any
+}
+
+// topic is the untyped half of a Topic. d.mu guards all that changes.
+type topic struct {
+	d    *Dispatcher
+	name string
+	cfg  TopicConfig
+	lane *Lane
+	err  error // why nothing can be sent; set by NewTopic
+
+	closed   bool
+	queued   int
+	reserved int   // admitted, being copied
+	bytes    int64 // of queued and reserved messages
+	running  int
+	waiters  waiterList
+	warned   bool  // of blocking
+	cost     int64 // running mean of the publishing time, ns
+	counts
+	times timings
+	log   failureLog
+	stock interface { // the pool
+		trim() bool
+		usage() PoolStats
+	}
+}
+
+// Topic queues messages of one type for one publisher. All methods may be
+// called from any goroutine.
+type Topic[T any] struct {
+	topic
+	publishFunc func(context.Context, T) error
+	pool        pool[T]
+	fresh       func() T // makes a cached instance; nil: T is not ThreadCached
+	sized       bool
+	describes   bool // the message's own methods are asked before queueing
+}
+
+// NewTopic returns a topic of d that sends by calling publish on d's workers.
+// The context that publish receives ends when d closes. If T, a pointer type,
+// implements ThreadCached, messages are copied when they are queued; otherwise
+// values are copied shallowly, and what they point to must stay unchanged until
+// Done.
+//
+// A nil publish or an impossible cfg makes a topic that refuses every message;
+// Err tells why.
+func NewTopic[T any](d *Dispatcher, name string, publish func(context.Context, T) error, cfg TopicConfig) *Topic[T] {
+	cfg.setDefaults()
+	t := &Topic[T]{publishFunc: publish}
+	t.topic = topic{d: d, name: name, cfg: cfg, cost: initialCost, stock: &t.pool}
+	t.inspectType()
+	t.err = t.validate(publish == nil)
+	t.log = failureLog{logger: d.cfg.Logger, topic: name}
+	t.pool = newPool[T](max(cfg.Depth, 0) + d.maxWorkers())
+	t.lane = cfg.Lane
+	switch {
+	case t.lane != nil:
+	case cfg.Ordered:
+		t.lane = NewLane(d)
+	default:
+		t.lane = newUnorderedLane(d)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.closed = d.closed; !t.closed {
+		d.topics = append(d.topics, &t.topic)
+	}
+	return t
+}
+
+// inspectType finds out, once, what T implements.
+func (t *Topic[T]) inspectType() {
+	typ := reflect.TypeFor[T]()
+	if typ.Kind() == reflect.Pointer && typ.Implements(reflect.TypeFor[ThreadCached[T]]()) {
+		t.fresh = func() T { return reflect.New(typ.Elem()).Interface().(T) }
+	}
+	t.sized = typ.Implements(reflect.TypeFor[Sized]())
+	t.describes = t.fresh != nil || t.sized || t.cfg.Gated
+}
+
+func (t *Topic[T]) validate(noPublisher bool) error {
+	var reason string
+	switch typ := reflect.TypeFor[T](); {
+	case noPublisher:
+		reason = "no publisher"
+	case t.cfg.Depth < 0:
+		reason = fmt.Sprintf("depth %d is negative", t.cfg.Depth)
+	case int(t.cfg.Policy) >= len(policyNames):
+		reason = fmt.Sprintf("unknown policy %d", t.cfg.Policy)
+	case t.cfg.Lane != nil && t.cfg.Lane.d != t.d:
+		reason = "its lane is of another dispatcher"
+	case t.cfg.Gated && !typ.Implements(reflect.TypeFor[Stamped]()):
+		reason = fmt.Sprintf("it is gated, but %v has no StampNs method", typ)
+	default:
+		return nil
+	}
+	return fmt.Errorf("topic %q: %w: %s", t.name, ErrConfig, reason)
+}
+
+// Name returns the topic's name.
+func (t *topic) Name() string { return t.name }
+
+// Err returns why the topic refuses all messages, an error that wraps
+// ErrConfig, or nil.
+func (t *topic) Err() error { return t.err }
+
+// TryQueue queues a message without callback or token; see TryQueueTask.
+func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
+
+// TryQueueTask offers a message and says at once whether it was taken (law D1);
+// only policy Block and WaitForToken may wait. If it returns true, the message
+// will be published unless it is pushed out or the dispatcher closes. If it
+// returns false, Done has already been called, on this goroutine, with
+// ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a configuration error,
+// or the *PanicError of the message's copy function.
+func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
+	var traits traits
+	if t.describes {
+		if err := t.describe(data, &traits); err != nil {
+			return t.refuse(task.Done, err)
+		}
+	}
+	var evicted taskList
+	d := t.d
+	d.mu.Lock()
+	err := t.admit(task.Token, traits.bytes, &evicted)
+	if err == nil {
+		err = t.enqueue(data, task, traits)
+	}
+	if err != nil {
+		t.drops.count(err)
+	}
+	d.mu.Unlock()
+	d.fail(&evicted, ErrFull)
+	if err != nil {
+		t.callBack(task.Done, err)
+		return false
+	}
+	return true
+}
+
+// traits is what a message's own methods say of it.
+type traits struct {
+	key   uint64
+	bytes int64
+	stamp int64
+}
+
+func (t *Topic[T]) describe(data T, into *traits) (err error) {
+	defer recoverTo(&err)
+	if t.fresh != nil {
+		into.key = any(data).(ThreadCached[T]).CacheKey()
+	}
+	if t.sized {
+		into.bytes = any(data).(Sized).SizeBytes()
+	}
+	if stamped, ok := any(data).(Stamped); ok && t.cfg.Gated {
+		into.stamp = stamped.StampNs()
+	}
+	return nil
+}
+
+// enqueue puts an admitted message into the lane. d.mu must be held; it is
+// released while a ThreadCached message is copied. On an error the reservation
+// is undone.
+func (t *Topic[T]) enqueue(data T, task Task, traits traits) error {
+	m := t.pool.get(traits.key)
+	if t.fresh != nil {
+		t.d.mu.Unlock()
+		var err error
+		m, err = t.copyToCache(data, m)
+		m.key = traits.key
+		t.d.mu.Lock()
+		if err == nil && (t.closed || t.d.closed) {
+			err = ErrClosed
+		}
+		if err != nil {
+			t.abandon(m, task.Token, traits.bytes)
+			return err
+		}
+	} else {
+		if m == nil {
+			m = t.newMessage()
+		}
+		m.data = data
+	}
+	m.bytes, m.stamp = traits.bytes, traits.stamp
+	m.done, m.token = task.Done, task.Token
+	t.push(&m.task)
+	return nil
+}
+
+func (t *Topic[T]) newMessage() *message[T] {
+	m := &message[T]{owner: t}
+	m.task.topic, m.task.payload = &t.topic, m
+	return m
+}
+
+// copyToCache copies data into m's instance (law D3), making both first if m is
+// nil. It returns the message to use, also with an error.
+func (t *Topic[T]) copyToCache(data T, m *message[T]) (used *message[T], err error) {
+	defer recoverTo(&err)
+	if used = m; used == nil {
+		used = t.newMessage()
+		used.data, used.made = t.fresh(), true
+	}
+	any(data).(ThreadCached[T]).CopyToCache(used.data)
+	return used, nil
+}
+
+// abandon undoes the reservation of an admitted message that can't be queued.
+func (t *Topic[T]) abandon(m *message[T], token any, bytes int64) {
+	t.reserved--
+	t.bytes -= bytes
+	m.bytes = 0
+	m.recycle()
+	if token != nil {
+		t.d.freeToken(token)
+	}
+	t.grantRoom()
+	t.d.outstanding--
+	t.d.settle()
+}
+
+// push appends an admitted task to the lane; d.mu must be held.
+func (t *topic) push(k *task) {
+	d := t.d
+	t.reserved--
+	t.queued++
+	t.accepted++
+	k.cost = t.cost
+	if t.times.sample(t.accepted) {
+		k.queuedAt = d.now()
+	}
+	t.lane.tasks.push(k)
+	d.queued++
+	d.backlog += k.cost
+	d.queueLane(t.lane)
+	d.staff()
+}
+
+// unqueue takes a task out of its lane; d.mu must be held.
+func (t *topic) unqueue(k *task) {
+	t.lane.tasks.remove(k)
+	t.queued--
+	t.bytes -= k.bytes
+	t.d.queued--
+	t.d.backlog -= k.cost
+}
+
+// refuse counts a message that was never admitted and calls its callback.
+func (t *topic) refuse(done func(error), err error) bool {
+	t.d.mu.Lock()
+	t.drops.count(err)
+	t.d.mu.Unlock()
+	t.callBack(done, err)
+	return false
+}
+
+// callBack runs a callback; its panic is logged and goes no further (law D7).
+func (t *topic) callBack(done func(error), err error) {
+	if done == nil {
+		return
+	}
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			t.log.callbackPanicked(panicked)
+		}
+	}()
+	defer recoverTo(&panicked)
+	done(err)
+}
+
+// recoverTo turns a panic of the calling function into a *PanicError.
+func recoverTo(err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{Value: v, Stack: debug.Stack()}
+	}
+}
+
+// Close refuses messages from now on and discards those that wait, as
+// Dispatcher.Close does for all topics; their callbacks run with ErrClosed on
+// Close's goroutine. Messages being published are not waited for. Calling it
+// again does nothing.
+func (t *topic) Close() {
+	d := t.d
+	d.mu.Lock()
+	if t.closed || d.closed {
+		d.mu.Unlock()
+		return
+	}
+	t.closed = true
+	d.topics = slices.DeleteFunc(d.topics, func(other *topic) bool { return other == t })
+	var discarded taskList
+	t.discard(&discarded)
+	d.queueLane(t.lane)
+	d.mu.Unlock()
+	d.fail(&discarded, ErrClosed)
+	t.log.flush()
+}
+
+// discard moves the topic's queued tasks to into and fails its blocked callers;
+// d.mu must be held.
+func (t *topic) discard(into *taskList) {
+	for k := t.lane.tasks.head; k != nil; {
+		next := k.next
+		if k.topic == t {
+			t.unqueue(k)
+			t.drops.count(ErrClosed)
+			if k.token != nil {
+				t.d.freeToken(k.token)
+			}
+			into.push(k)
+		}
+		k = next
+	}
+	t.waiters.failAll(ErrClosed)
+}
+
+// Publish sends a message at once on the caller's goroutine, by the same rules
+// as a queued one: it is refused while paused or closed, a panic becomes a
+// *PanicError, and it is counted. It doesn't wait for queued messages, so it is
+// for topics that are only used this way, with data that is quick to send.
+func (t *Topic[T]) Publish(ctx context.Context, data T) error {
+	d := t.d
+	d.mu.Lock()
+	err := t.refusal()
+	if err != nil {
+		t.drops.count(err)
+		d.mu.Unlock()
+		return err
+	}
+	t.accepted++
+	t.running++
+	d.outstanding++
+	d.mu.Unlock()
+	err = errGoexit
+	defer func() {
+		d.mu.Lock()
+		t.countResult(err)
+		t.running--
+		d.outstanding--
+		d.settle()
+		d.mu.Unlock()
+		if err != nil {
+			t.logFailure(err)
+		}
+	}()
+	err = t.publishSafely(ctx, data)
+	return err
+}
+
+var errGoexit error = &PanicError{Value: "runtime.Goexit"}
+
+func (t *Topic[T]) publishSafely(ctx context.Context, data T) (err error) {
+	defer recoverTo(&err)
+	return t.publishFunc(ctx, data)
+}
+
+// logFailure logs a publisher's error, at most once a second. The end of the
+// context at Close is no failure worth a line.
+func (t *topic) logFailure(err error) {
+	if !errors.Is(err, context.Canceled) {
+		t.log.failed(err)
+	}
+}
