@@ -1,0 +1,82 @@
+# raybridge: build, test and demo. `make help` lists the targets.
+
+GOLANGCI_VERSION := v2.15.0
+BIN     := bin
+TOOLS   := .cache/bin
+TAGS    ?=
+GO      ?= go
+FUZZTIME ?= 5s
+SOAK    ?= 60s
+
+# Live tests need an OpenGL context and a virtual display; scripts/setup.sh sees to both.
+export REQUIRE_GL ?= 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install what the machine lacks (nothing, the second time)
+	@scripts/setup.sh build
+
+.PHONY: setup-test
+setup-test: ## install what the tests need besides
+	@scripts/setup.sh build test
+
+.PHONY: build
+build: setup ## build bin/raybridge, windowed and headless
+	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
+
+.PHONY: build-headless
+build-headless: ## build bin/raybridge-headless, which needs libEGL alone
+	$(GO) build -tags 'nowindow egl' -o $(BIN)/raybridge-headless ./cmd/raybridge
+
+.PHONY: demo
+demo: build ## record ten seconds of the city; writes out/demo
+	$(BIN)/raybridge run --scene city --duration 10s --out out/demo --bridge mcap:recording --report
+	@echo
+	@echo "Open out/demo/report.html in a browser; out/demo/recording is a rosbag2 (ros2 bag play, Foxglove)."
+
+.PHONY: test
+test: setup-test ## run all tests, live OpenGL ones too, with the race detector
+	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
+
+.PHONY: test-short
+test-short: ## run the tests that need neither cgo nor OpenGL
+	CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## run gofmt, vet and the linters
+	$(TOOLS)/golangci-lint run ./...
+
+$(TOOLS)/golangci-lint: Makefile
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@touch $@
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: soak
+soak: build ## run the whole pipeline for SOAK and watch memory and goroutines
+	SOAK=$(SOAK) $(GO) test -count=1 -run '^TestSoak$$' -timeout 24h -v ./pipeline/
+
+.PHONY: bench
+bench: build ## measure lidar, camera and BVH; see docs/benchmarks.md
+	$(BIN)/raybridge bench lidar
+	$(BIN)/raybridge bench camera
+
+.PHONY: generate
+generate: ## write docs/config.md and docs/sensors.md anew
+	$(GO) generate ./...
+
+.PHONY: clean-tree
+clean-tree: generate ## fail if generating, formatting or tidying changes a file
+	$(GO) mod tidy -diff
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	@git diff --exit-code
+
+.PHONY: ci
+ci: setup-test lint clean-tree test fuzz soak ## all that CI runs
