@@ -1,6 +1,11 @@
 package gpu
 
-import "sync"
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
 
 // object is what all GPU objects share: the driver's handle and the one
 // release, which may be asked for from any goroutine (law G3).
@@ -8,43 +13,92 @@ type object struct {
 	kind   ObjectKind
 	handle Handle
 	label  string
-	grave  *graveyard
-	once   sync.Once
+	objs   *registry
+	closed atomic.Bool
 }
 
 // Close queues the object's deletion; the GL thread deletes it at its next
-// entry. It may be called from any goroutine and more than once. The object must
-// not be used by commands issued afterwards.
+// entry. It may be called from any goroutine and more than once. Commands
+// issued afterwards with the object fail with ErrObjectClosed.
 func (o *object) Close() {
-	o.once.Do(func() { o.grave.bury(o.kind, o.handle) })
+	if o.closed.CompareAndSwap(false, true) {
+		o.objs.bury(objectID{o.kind, o.handle})
+	}
 }
 
-// graveyard collects handles to be deleted on the GL thread.
-type graveyard struct {
-	mu   sync.Mutex
-	dead []tombstone // guarded by mu
+// Label returns the name that the object was made with.
+func (o *object) Label() string { return o.label }
+
+func (o *object) usable() error {
+	if o.closed.Load() {
+		return fmt.Errorf("%v %q: %w", o.kind, o.label, ErrObjectClosed)
+	}
+	return nil
 }
 
-type tombstone struct {
+// objectID is a driver's object; handles are unique within a kind.
+type objectID struct {
 	kind   ObjectKind
 	handle Handle
 }
 
-func (g *graveyard) bury(kind ObjectKind, h Handle) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.dead = append(g.dead, tombstone{kind, h})
+// registry knows the objects of one thread: those in use, by label, and those
+// whose deletion on the GL thread is due.
+type registry struct {
+	mu    sync.Mutex
+	live  map[objectID]string // guarded by mu
+	dead  []objectID          // guarded by mu
+	spare []objectID          // the other of two slices that take turns as dead; GL thread only
+}
+
+func newRegistry() *registry { return &registry{live: make(map[objectID]string)} }
+
+func (r *registry) add(id objectID, label string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live[id] = label
+}
+
+func (r *registry) bury(id objectID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.live, id)
+	r.dead = append(r.dead, id)
 }
 
 // sweep deletes what was buried. GL thread only.
-func (g *graveyard) sweep(d Driver) {
-	g.mu.Lock()
-	dead := g.dead
-	g.dead = nil
-	g.mu.Unlock()
-	for _, t := range dead {
-		d.Delete(t.kind, t.handle)
+func (r *registry) sweep(d Driver) {
+	r.mu.Lock()
+	dead := r.dead
+	r.dead = r.spare[:0]
+	r.mu.Unlock()
+	for _, id := range dead {
+		d.Delete(id.kind, id.handle)
 	}
+	r.spare = dead
+}
+
+// deleteAll deletes every object, closed or not. GL thread only.
+func (r *registry) deleteAll(d Driver) {
+	r.sweep(d)
+	r.mu.Lock()
+	live := r.live
+	r.live = make(map[objectID]string)
+	r.mu.Unlock()
+	for id := range live {
+		d.Delete(id.kind, id.handle)
+	}
+}
+
+func (r *registry) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.live))
+	for id, label := range r.live {
+		names = append(names, fmt.Sprintf("%v %q", id.kind, label))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Buffer is a range of GPU memory.
@@ -58,10 +112,15 @@ type Buffer struct {
 // Size returns the buffer's size in bytes.
 func (b *Buffer) Size() int { return b.size }
 
-// Bytes returns a UsageReadback buffer's mapped memory, nil for the others.
-// What a copy wrote is there once a fence issued after the copy has signalled.
-// The slice is valid until Close; any goroutine may read it.
-func (b *Buffer) Bytes() []byte { return b.mapped }
+// Bytes returns a UsageReadback buffer's mapped memory, nil for the others and
+// after Close. What a copy wrote is there once a fence issued after the copy
+// has signalled. The slice is valid until Close; any goroutine may read it.
+func (b *Buffer) Bytes() []byte {
+	if b.closed.Load() {
+		return nil
+	}
+	return b.mapped
+}
 
 // Texture is an image, an array of images, or a texel view of a buffer.
 type Texture struct {
@@ -90,3 +149,9 @@ type Fence struct{ object }
 
 // Query holds one GPU timestamp.
 type Query struct{ object }
+
+// Source is what a readback copies from: a *Buffer or a *Texture.
+type Source interface{ source() *object }
+
+func (b *Buffer) source() *object  { return &b.object }
+func (t *Texture) source() *object { return &t.object }
