@@ -1,0 +1,219 @@
+//go:build cgo
+
+package glcore
+
+import (
+	"fmt"
+
+	"github.com/go-gl/gl/v4.5-core/gl"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// framebuffer is what clears and draws need to know of one.
+type framebuffer struct {
+	width, height int32
+	integer       []bool // per colour attachment
+	depth         bool
+}
+
+// CreateFramebuffer implements gpu.Driver.
+func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle, depth gpu.Handle) (gpu.Handle, error) {
+	d.keepErrors()
+	var f uint32
+	gl.CreateFramebuffers(1, &f)
+	label(gl.FRAMEBUFFER, f, desc.Label)
+	info := framebuffer{depth: depth != 0}
+	targets := make([]uint32, 0, len(colors))
+	for i, t := range desc.Color {
+		point := gl.COLOR_ATTACHMENT0 + uint32(i)
+		attach(f, point, t.Desc(), colors[i], desc.Layer)
+		targets = append(targets, point)
+		info.integer = append(info.integer, formats[t.Desc().Format].integer())
+		info.width, info.height = int32(t.Desc().Width), int32(t.Desc().Height)
+	}
+	if depth != 0 {
+		attach(f, gl.DEPTH_ATTACHMENT, desc.Depth.Desc(), depth, desc.Layer)
+		info.width, info.height = int32(desc.Depth.Desc().Width), int32(desc.Depth.Desc().Height)
+	}
+	if len(targets) > 0 {
+		gl.NamedFramebufferDrawBuffers(f, int32(len(targets)), &targets[0])
+	} else {
+		gl.NamedFramebufferDrawBuffer(f, gl.NONE)
+		gl.NamedFramebufferReadBuffer(f, gl.NONE)
+	}
+	err := drainErrors()
+	if status := gl.CheckNamedFramebufferStatus(f, gl.FRAMEBUFFER); err == nil && status != gl.FRAMEBUFFER_COMPLETE {
+		err = fmt.Errorf("attachments do not fit together (status %#x)", status)
+	}
+	if err != nil {
+		gl.DeleteFramebuffers(1, &f)
+		return 0, err
+	}
+	d.fbos[gpu.Handle(f)] = info
+	return gpu.Handle(f), nil
+}
+
+func attach(f, point uint32, desc gpu.TextureDesc, t gpu.Handle, layer int) {
+	if desc.Kind == gpu.Texture2DArray {
+		gl.NamedFramebufferTextureLayer(f, point, uint32(t), 0, int32(layer))
+	} else {
+		gl.NamedFramebufferTexture(f, point, uint32(t), 0)
+	}
+}
+
+// ClearFramebuffer implements gpu.Driver.
+func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.ClearColor, depth bool) error {
+	info := d.fbos[h]
+	for i := range attachments {
+		if info.integer[i] {
+			gl.ClearNamedFramebufferuiv(uint32(h), gl.COLOR, int32(i), &colors[i].Uint[0])
+		} else {
+			gl.ClearNamedFramebufferfv(uint32(h), gl.COLOR, int32(i), &colors[i].Float[0])
+		}
+	}
+	if depth {
+		far := float32(1)
+		gl.ClearNamedFramebufferfv(uint32(h), gl.DEPTH, 0, &far)
+	}
+	return nil
+}
+
+// state shadows the context's state, so that what does not change from one
+// command to the next is not set again. Its zero value is a fresh context's.
+type state struct {
+	program, framebuffer uint32
+	viewport             [4]int32
+	cull, depth          bool
+	bias                 [2]float32
+}
+
+func (s *state) forgetProgram(p uint32) {
+	if s.program == p {
+		s.useProgram(0)
+	}
+}
+
+// forgetFramebuffer follows glDeleteFramebuffers, which binds the default one.
+func (s *state) forgetFramebuffer(f uint32) {
+	if s.framebuffer == f {
+		s.framebuffer = 0
+	}
+}
+
+func (s *state) useProgram(p uint32) {
+	if s.program != p {
+		gl.UseProgram(p)
+		s.program = p
+	}
+}
+
+func (s *state) bindFramebuffer(f uint32) {
+	if s.framebuffer != f {
+		gl.BindFramebuffer(gl.DRAW_FRAMEBUFFER, f)
+		s.framebuffer = f
+	}
+}
+
+func (s *state) setViewport(v [4]int32) {
+	if s.viewport != v {
+		gl.Viewport(v[0], v[1], v[2], v[3])
+		s.viewport = v
+	}
+}
+
+func (s *state) setCull(on bool) {
+	if s.cull != on {
+		enable(gl.CULL_FACE, on)
+		s.cull = on
+	}
+}
+
+func (s *state) setDepthTest(on bool) {
+	if s.depth != on {
+		enable(gl.DEPTH_TEST, on)
+		s.depth = on
+	}
+}
+
+func (s *state) setBias(bias [2]float32) {
+	if s.bias == bias {
+		return
+	}
+	enable(gl.POLYGON_OFFSET_FILL, bias != [2]float32{})
+	gl.PolygonOffset(bias[0], bias[1])
+	s.bias = bias
+}
+
+func enable(capability uint32, on bool) {
+	if on {
+		gl.Enable(capability)
+	} else {
+		gl.Disable(capability)
+	}
+}
+
+// Draw implements gpu.Driver.
+func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.Draw) error {
+	info, s := d.fbos[fb], &d.state
+	view := [4]int32{0, 0, info.width, info.height}
+	if draw.Viewport != [4]int{} {
+		for i, v := range draw.Viewport {
+			view[i] = int32(v)
+		}
+	}
+	s.useProgram(uint32(program))
+	s.bindFramebuffer(uint32(fb))
+	s.setViewport(view)
+	s.setCull(draw.CullBack)
+	s.setDepthTest(info.depth)
+	s.setBias(draw.DepthBias)
+	bindAll(bind)
+	indexed := d.perDraw[program]
+	for i := range draw.Calls {
+		call := &draw.Calls[i]
+		if indexed {
+			gl.ProgramUniform1i(uint32(program), 0, int32(call.Index))
+		}
+		gl.DrawArraysInstanced(gl.TRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
+	}
+	return nil
+}
+
+// Dispatch implements gpu.Driver.
+func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
+	for axis, limit := range d.info.Limits.MaxComputeGroups {
+		if groups[axis] > limit {
+			return fmt.Errorf("%d work groups on axis %d are over this driver's limit of %d", groups[axis], axis, limit)
+		}
+	}
+	d.state.useProgram(uint32(program))
+	bindAll(bind)
+	gl.DispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
+	return nil
+}
+
+var accesses = [...]uint32{gpu.ReadOnly: gl.READ_ONLY, gpu.WriteOnly: gl.WRITE_ONLY, gpu.ReadWrite: gl.READ_WRITE}
+
+func bindAll(bind []gpu.BoundResource) {
+	for i := range bind {
+		b := &bind[i]
+		switch slot, name := uint32(b.Slot), uint32(b.Handle); b.Kind {
+		case gpu.BindUniform:
+			gl.BindBufferRange(gl.UNIFORM_BUFFER, slot, name, b.Offset, b.Size)
+		case gpu.BindStorage:
+			gl.BindBufferRange(gl.SHADER_STORAGE_BUFFER, slot, name, b.Offset, b.Size)
+		case gpu.BindSampler:
+			gl.BindTextureUnit(slot, name)
+		case gpu.BindImage:
+			layered := b.Texture == gpu.Texture2DArray
+			gl.BindImageTexture(slot, name, int32(b.Level), layered, 0, accesses[b.Access], formats[b.Format].internal)
+		}
+	}
+}
+
+// Barrier implements gpu.Driver.
+func (d *Driver) Barrier(bits gpu.BarrierBits) error {
+	gl.MemoryBarrier(memoryBarrierBits(bits))
+	return nil
+}

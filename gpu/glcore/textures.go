@@ -1,0 +1,134 @@
+//go:build cgo
+
+package glcore
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/go-gl/gl/v4.5-core/gl"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// CreateTexture implements gpu.Driver.
+func (d *Driver) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Handle, error) {
+	px, ok := formats[desc.Format]
+	if !ok {
+		return 0, fmt.Errorf("format %v has no OpenGL counterpart", desc.Format)
+	}
+	d.keepErrors()
+	t, err := d.storeTexture(&desc, px, buffer)
+	if err == nil {
+		err = drainErrors()
+	}
+	if err != nil {
+		gl.DeleteTextures(1, &t)
+		return 0, err
+	}
+	label(gl.TEXTURE, t, desc.Label)
+	if desc.Kind != gpu.TextureBuffer {
+		setSampling(t, &desc)
+	}
+	return gpu.Handle(t), nil
+}
+
+func (d *Driver) storeTexture(desc *gpu.TextureDesc, px pixels, buffer gpu.Handle) (t uint32, err error) {
+	w, h := int32(desc.Width), int32(desc.Height)
+	switch desc.Kind {
+	case gpu.Texture2D:
+		if err := d.checkSize(desc); err != nil {
+			return 0, err
+		}
+		gl.CreateTextures(gl.TEXTURE_2D, 1, &t)
+		gl.TextureStorage2D(t, int32(desc.Levels), px.internal, w, h)
+	case gpu.Texture2DArray:
+		if err := d.checkSize(desc); err != nil {
+			return 0, err
+		}
+		gl.CreateTextures(gl.TEXTURE_2D_ARRAY, 1, &t)
+		gl.TextureStorage3D(t, int32(desc.Levels), px.internal, w, h, int32(desc.Layers))
+	case gpu.TextureBuffer:
+		texels := desc.Buffer.Size() / desc.Format.PixelBytes()
+		if limit := d.info.Limits.MaxTextureBufferTexels; texels > limit {
+			return 0, fmt.Errorf("a view of %d texels is over this driver's limit of %d", texels, limit)
+		}
+		gl.CreateTextures(gl.TEXTURE_BUFFER, 1, &t)
+		gl.TextureBuffer(t, px.internal, uint32(buffer))
+	default:
+		return 0, fmt.Errorf("unknown kind %d of texture", desc.Kind)
+	}
+	return t, nil
+}
+
+func (d *Driver) checkSize(desc *gpu.TextureDesc) error {
+	l := &d.info.Limits
+	if max(desc.Width, desc.Height) > l.MaxTextureSize || desc.Layers > l.MaxTextureLayers {
+		return fmt.Errorf("%dx%d pixels with %d layers are over this driver's limits of %d and %d",
+			desc.Width, desc.Height, desc.Layers, l.MaxTextureSize, l.MaxTextureLayers)
+	}
+	return nil
+}
+
+var (
+	minFilters = map[gpu.Filter]int32{
+		gpu.FilterNearest: gl.NEAREST, gpu.FilterLinear: gl.LINEAR, gpu.FilterTrilinear: gl.LINEAR_MIPMAP_LINEAR,
+	}
+	magFilters = map[gpu.Filter]int32{
+		gpu.FilterNearest: gl.NEAREST, gpu.FilterLinear: gl.LINEAR, gpu.FilterTrilinear: gl.LINEAR,
+	}
+	wraps = map[gpu.Wrap]int32{
+		gpu.WrapRepeat: gl.REPEAT, gpu.WrapClampToEdge: gl.CLAMP_TO_EDGE, gpu.WrapMirroredRepeat: gl.MIRRORED_REPEAT,
+	}
+)
+
+func setSampling(t uint32, desc *gpu.TextureDesc) {
+	gl.TextureParameteri(t, gl.TEXTURE_MIN_FILTER, minFilters[desc.Filter])
+	gl.TextureParameteri(t, gl.TEXTURE_MAG_FILTER, magFilters[desc.Filter])
+	gl.TextureParameteri(t, gl.TEXTURE_WRAP_S, wraps[desc.Wrap])
+	gl.TextureParameteri(t, gl.TEXTURE_WRAP_T, wraps[desc.Wrap])
+	if desc.DepthCompare {
+		gl.TextureParameteri(t, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE)
+		gl.TextureParameteri(t, gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL)
+	}
+}
+
+// WriteTexture implements gpu.Driver.
+func (d *Driver) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.TextureRegion, data []byte) error {
+	px := formats[desc.Format]
+	level, x, y, w, ht := int32(r.Level), int32(r.X), int32(r.Y), int32(r.Width), int32(r.Height)
+	p := unsafe.Pointer(&data[0])
+	if desc.Kind == gpu.Texture2DArray {
+		gl.TextureSubImage3D(uint32(h), level, x, y, int32(r.Layer), w, ht, 1, px.format, px.dataType, p)
+	} else {
+		gl.TextureSubImage2D(uint32(h), level, x, y, w, ht, px.format, px.dataType, p)
+	}
+	return nil
+}
+
+// GenerateMipmaps implements gpu.Driver.
+func (d *Driver) GenerateMipmaps(h gpu.Handle) error {
+	gl.GenerateTextureMipmap(uint32(h))
+	return nil
+}
+
+// ReadTexture implements gpu.Driver.
+func (d *Driver) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []byte) error {
+	px := formats[format]
+	gl.MemoryBarrier(gl.TEXTURE_UPDATE_BARRIER_BIT | gl.FRAMEBUFFER_BARRIER_BIT)
+	gl.GetTextureImage(uint32(h), int32(level), px.format, px.dataType, int32(len(dst)), unsafe.Pointer(&dst[0]))
+	return nil
+}
+
+// CopyTextureToBuffer implements gpu.Driver by glGetTextureImage into the
+// bound pixel pack buffer.
+func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
+	px, ok := formats[format]
+	if !ok {
+		return fmt.Errorf("format %v has no OpenGL counterpart", format)
+	}
+	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, uint32(dst))
+	gl.GetTextureImage(uint32(src), int32(level), px.format, px.dataType, int32(size), gl.PtrOffset(offset))
+	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, 0)
+	return nil
+}
