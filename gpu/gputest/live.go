@@ -1,0 +1,106 @@
+//go:build cgo
+
+package gputest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
+)
+
+// live is the context that the tests of one package, hence one process, share:
+// compiling shaders again for each test would cost more than the tests.
+var live struct {
+	sync.Mutex
+	opened bool
+	thread *gpu.Thread
+	err    error // why there is none
+}
+
+// Main runs a package's tests and exits. Afterwards it fails the run if a GPU
+// object is left that nobody closed.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := closeLive(); err != nil {
+		fmt.Fprintln(os.Stderr, "gputest:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// Thread returns the package's shared GL thread, with a synchronous debug
+// context; the test must not close it. The test skips where this machine has
+// no OpenGL, and fails instead if REQUIRE_GL=1. When the test ends, each error
+// that debug output reported meanwhile fails it (law G5); a test that provokes
+// errors fetches them with Thread.DebugErrors before. GL_DEVICE names the
+// device as eglctx.Options does.
+func Thread(t testing.TB) *gpu.Thread {
+	t.Helper()
+	thread, err := openLive()
+	if err != nil {
+		if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
+			t.Skipf("no live OpenGL: %v", err)
+		}
+		t.Fatalf("open a live OpenGL context (REQUIRE_GL=%s): %v", os.Getenv("REQUIRE_GL"), err)
+	}
+	t.Cleanup(func() {
+		for _, err := range thread.DebugErrors() {
+			t.Errorf("OpenGL reported: %v", err)
+		}
+	})
+	return thread
+}
+
+// Do runs f on the thread and fails the test with its error. It must be called
+// on the test's goroutine; f returns errors, it must not end the test.
+func Do(t testing.TB, thread *gpu.Thread, f func(*gpu.Ctx) error) {
+	t.Helper()
+	if err := thread.Do(context.Background(), f); err != nil {
+		t.Fatalf("on the gl thread: %v", err)
+	}
+}
+
+func openLive() (*gpu.Thread, error) {
+	live.Lock()
+	defer live.Unlock()
+	if !live.opened {
+		live.opened = true
+		live.thread, live.err = gpu.Start(eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true}))
+	}
+	return live.thread, live.err
+}
+
+// closeLive ends the shared thread and reports what is left on it.
+func closeLive() error {
+	live.Lock()
+	defer live.Unlock()
+	if live.thread == nil {
+		return nil
+	}
+	var errs []error
+	for _, name := range live.thread.Live() {
+		errs = append(errs, fmt.Errorf("leak: %s was not closed", name))
+	}
+	if testing.Verbose() {
+		printNotes(live.thread)
+	}
+	errs = append(errs, live.thread.Close())
+	live.thread = nil
+	return errors.Join(errs...)
+}
+
+// printNotes shows the driver's performance warnings, which fail nothing.
+func printNotes(thread *gpu.Thread) {
+	_ = thread.Do(context.Background(), func(c *gpu.Ctx) error {
+		for _, note := range c.DebugNotes() {
+			fmt.Fprintln(os.Stderr, "gputest: OpenGL notes:", note)
+		}
+		return nil
+	})
+}
