@@ -1,0 +1,248 @@
+package bridges
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode"
+)
+
+// Topic names a stream of messages of one type.
+type Topic struct {
+	// Name is the topic's full name, such as "/points".
+	Name string
+	// Sensor names the sensor that publishes, for protocols that carry it; it
+	// may be empty.
+	Sensor string
+	// QoS is what a publisher offers or a subscriber asks for.
+	QoS QoS
+}
+
+// PublishedTopic is a topic as a bridge's publisher creator is given it.
+type PublishedTopic struct {
+	Topic
+	// Wire is the message type's name in the bridge's protocol.
+	Wire string
+
+	goType    reflect.Type
+	publisher any // the wrapped Publisher[T]
+	counter   counter
+}
+
+// Sent counts a message of so many encoded bytes as delivered. The bridge calls
+// it once for each message that it has written or sent.
+func (t *PublishedTopic) Sent(bytes int) { t.counter.sent(bytes) }
+
+// Lost moves messages that were counted by Sent to the drops: data that a full
+// disk or a dead connection swallowed afterwards.
+func (t *PublishedTopic) Lost(messages int, bytes int64, cause Cause) {
+	t.counter.lost(messages, bytes, cause)
+}
+
+// Dropped counts a message that was taken, but was dropped before it was sent.
+// Errors that a publisher returns are counted by themselves.
+func (t *PublishedTopic) Dropped(cause Cause) { t.counter.dropped(cause) }
+
+// Bridge is an open bridge: an instance, its topics and their statistics. All
+// its methods may be called from any goroutine.
+type Bridge struct {
+	plugin     *Plugin
+	connection string
+	instance   Instance
+	opened     time.Time
+
+	everConnected atomic.Bool
+	closed        atomic.Bool
+	closeOnce     sync.Once
+	closeErr      error // written in closeOnce
+
+	mu            sync.Mutex
+	published     map[string]*PublishedTopic // guarded by mu
+	order         []*PublishedTopic          // guarded by mu: the order of addition
+	subscriptions map[string]any             // guarded by mu: *subscription[T] by topic
+}
+
+func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	instance, err := p.factory.NewInstance(env)
+	if err != nil {
+		return nil, fmt.Errorf("open bridge %q: %w", p.info.Name, err)
+	}
+	return &Bridge{
+		plugin: p, connection: connection, instance: instance, opened: time.Now(),
+		published: map[string]*PublishedTopic{}, subscriptions: map[string]any{},
+	}, nil
+}
+
+// Info returns the description of the bridge's factory.
+func (b *Bridge) Info() Info { return b.plugin.info }
+
+// Connection returns the connection string that Connect passes on.
+func (b *Bridge) Connection() string { return b.connection }
+
+// Status returns the state of the connection.
+func (b *Bridge) Status() Status {
+	s := b.instance.Status()
+	if s == Connected && !b.everConnected.Load() {
+		b.everConnected.Store(true)
+	}
+	return s
+}
+
+// EverConnected reports whether the bridge was connected at some time since it
+// was opened.
+func (b *Bridge) EverConnected() bool {
+	b.Status()
+	return b.everConnected.Load()
+}
+
+// Connect begins to connect; it doesn't wait for a peer. After Close it returns
+// ErrClosed.
+func (b *Bridge) Connect(ctx context.Context) error {
+	if b.closed.Load() {
+		return b.failed("connect", ErrClosed)
+	}
+	if err := b.instance.Connect(ctx, b.connection); err != nil {
+		return b.failed("connect", err)
+	}
+	b.Status()
+	return nil
+}
+
+// Disconnect ends the connection after delivering what was taken, for as long
+// as ctx allows. Connect may follow.
+func (b *Bridge) Disconnect(ctx context.Context) error {
+	if err := b.instance.Disconnect(ctx); err != nil {
+		return b.failed("disconnect", err)
+	}
+	return nil
+}
+
+// Close disconnects for good; files are complete when it returns. Publishers
+// then return ErrClosed. Closing again returns the first call's error.
+func (b *Bridge) Close(ctx context.Context) error {
+	b.closeOnce.Do(func() {
+		b.closed.Store(true)
+		b.closeErr = b.Disconnect(ctx)
+	})
+	return b.closeErr
+}
+
+// Err returns nil, or the failure that ended the connection for good. It wraps
+// ErrWriteFailed if data was lost; what had been written before stays readable.
+func (b *Bridge) Err() error {
+	f, ok := b.instance.(Failer)
+	if !ok {
+		return nil
+	}
+	if err := f.Err(); err != nil {
+		return b.failed("run", err)
+	}
+	return nil
+}
+
+// Statistics returns the counts up to now.
+func (b *Bridge) Statistics() Statistics {
+	b.mu.Lock()
+	topics := b.order[:len(b.order):len(b.order)]
+	b.mu.Unlock()
+	s := Statistics{Status: b.Status(), Drops: Drops{}, Topics: make([]TopicStatistics, len(topics))}
+	for i, t := range topics {
+		row := &s.Topics[i]
+		row.Topic, row.Type = t.Name, t.Wire
+		t.counter.fill(row)
+		s.Messages += row.Messages
+		s.Bytes += row.Bytes
+		for cause, n := range row.Drops {
+			s.Drops[cause] += n
+		}
+	}
+	return s
+}
+
+// failed adds the bridge and what it was doing to an error.
+func (b *Bridge) failed(doing string, err error) error {
+	return fmt.Errorf("%s bridge %q (%s): %w", doing, b.plugin.info.Name, b.connection, err)
+}
+
+// ready returns nil while messages can be taken, else why not.
+func (b *Bridge) ready() error {
+	if b.closed.Load() {
+		return ErrClosed
+	}
+	if b.Status() == Connected {
+		return nil
+	}
+	if err := b.Err(); err != nil {
+		return err
+	}
+	return ErrNotConnected
+}
+
+// AddPublisher returns the publisher of messages of type T on a topic. It may be
+// called before Connect and while connected. A topic that was added before with
+// the same type gives the same publisher, whose first Topic holds; with another
+// type it is ErrTopicType. ErrNoConverter says that the bridge can't publish T.
+func AddPublisher[T any](b *Bridge, topic Topic) (Publisher[T], error) {
+	known, err := creators[T](b.plugin)
+	if err != nil {
+		return nil, err
+	}
+	create, ok := known.publisher.(PublisherCreator[T])
+	if !ok {
+		return nil, fmt.Errorf("bridge %q doesn't publish %v: %w", b.plugin.info.Name, reflect.TypeFor[T](), ErrNoConverter)
+	}
+	if err := checkTopicName(topic.Name); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t, ok := b.published[topic.Name]; ok {
+		if publish, ok := t.publisher.(Publisher[T]); ok {
+			return publish, nil
+		}
+		return nil, fmt.Errorf("bridge %q: topic %q is published as %v, not %v: %w",
+			b.plugin.info.Name, topic.Name, t.goType, reflect.TypeFor[T](), ErrTopicType)
+	}
+	t := &PublishedTopic{Topic: topic, Wire: known.wire, goType: reflect.TypeFor[T]()}
+	t.QoS = topic.QoS.OrDefault()
+	t.counter.opened = b.opened
+	publish, err := create(b.instance, t)
+	if err != nil {
+		return nil, fmt.Errorf("bridge %q: publish %q: %w", b.plugin.info.Name, topic.Name, err)
+	}
+	wrapped := countErrors(b, t, publish)
+	t.publisher = wrapped
+	b.published[topic.Name] = t
+	b.order = append(b.order, t)
+	return wrapped, nil
+}
+
+// countErrors makes a publisher of one that the bridge made: it sends only while
+// the bridge is connected, and counts what isn't sent.
+func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publisher[T] {
+	return func(ctx context.Context, msg T) error {
+		err := b.ready()
+		if err == nil {
+			err = publish(ctx, msg)
+		}
+		if err != nil {
+			t.counter.dropped(CauseOf(err))
+		}
+		return err
+	}
+}
+
+func checkTopicName(name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return fmt.Errorf("%w %q: want a name without spaces", ErrTopicName, name)
+	}
+	return nil
+}

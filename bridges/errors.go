@@ -1,0 +1,82 @@
+package bridges
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors of this package and of every bridge; test them with errors.Is.
+var (
+	// ErrDuplicate: two factories with one name, or a second type name or
+	// converter for one message type; the first stays.
+	ErrDuplicate = errors.New("already registered")
+	// ErrUnknownBridge: no factory has the name; an *UnknownBridgeError says
+	// which there are.
+	ErrUnknownBridge = errors.New("unknown bridge")
+	// ErrConnectionString: the connection string can't be used; the message
+	// says what is expected.
+	ErrConnectionString = errors.New("bad connection string")
+	// ErrNoConverter: the bridge can't carry the message type in this direction.
+	ErrNoConverter = errors.New("no converter")
+	// ErrTopicType: the topic is in use with another message type.
+	ErrTopicType = errors.New("topic has another type")
+	// ErrTopicName: the topic's name is empty or the protocol forbids it.
+	ErrTopicName = errors.New("bad topic name")
+	// ErrConvert: the message can't be expressed in the bridge's format.
+	ErrConvert = errors.New("convert message")
+	// ErrNotConnected: there is no connection to send on.
+	ErrNotConnected = errors.New("not connected")
+	// ErrPeerSlow: the peer didn't take its data in time.
+	ErrPeerSlow = errors.New("peer too slow")
+	// ErrWriteFailed: the file or the connection refused data; what was written
+	// before stays readable.
+	ErrWriteFailed = errors.New("write failed")
+	// ErrClosed: the bridge was closed.
+	ErrClosed = errors.New("bridge closed")
+)
+
+// UnknownBridgeError names a bridge that isn't registered and those that are.
+// It is ErrUnknownBridge to errors.Is.
+type UnknownBridgeError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownBridgeError) Error() string {
+	return fmt.Sprintf("unknown bridge %q; known are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Is reports whether target is ErrUnknownBridge.
+func (e *UnknownBridgeError) Is(target error) bool { return target == ErrUnknownBridge }
+
+// Cause is the reason for which a message was not delivered, as it stands in
+// summaries and tables.
+type Cause string
+
+// Causes of drops that happen in bridges.
+const (
+	CauseConvertFailed Cause = "convert_failed"
+	CauseNotConnected  Cause = "not_connected"
+	CausePeerSlow      Cause = "peer_slow"
+	CauseWriteFailed   Cause = "write_failed"
+	CauseClosed        Cause = "closed"
+)
+
+// CauseOf returns the cause to count for an error that a publisher returned:
+// convert_failed for every error that none of the others explains.
+func CauseOf(err error) Cause {
+	switch {
+	case errors.Is(err, ErrWriteFailed):
+		return CauseWriteFailed
+	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
+		return CauseClosed
+	case errors.Is(err, ErrNotConnected):
+		return CauseNotConnected
+	case errors.Is(err, ErrPeerSlow), errors.Is(err, context.DeadlineExceeded):
+		return CausePeerSlow
+	default:
+		return CauseConvertFailed
+	}
+}

@@ -1,0 +1,97 @@
+package bridges
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Info describes a bridge.
+type Info struct {
+	// Name identifies the bridge in connection strings and the registry: lower
+	// case letters, digits and underscores.
+	Name string
+	// Type names what the bridge speaks. It mostly equals Name; a variant of a
+	// bridge has its own name and the same type.
+	Type string
+	Kind Kind
+	// Summary is one line for lists.
+	Summary string
+	// Connection shows the form of the connection string, such as
+	// "PATH[?metadata=9]".
+	Connection string
+}
+
+// Factory makes the instances of one bridge. There is one per program; it is
+// used from any goroutine.
+type Factory interface {
+	Info() Info
+	// Register declares all message types that the bridge carries. It is called
+	// once, by NewRegistry.
+	Register(*Plugin) error
+	// NewInstance makes one unconnected instance. It reads and writes nothing.
+	NewInstance(Env) (Instance, error)
+}
+
+// Instance is one bridge of one vehicle in one run. Its methods may be called
+// from any goroutine, and none of them waits for a peer.
+type Instance interface {
+	// Status is cheap: it is asked before every message.
+	Status() Status
+	// Connect begins to connect as the connection string says, which is passed
+	// unmodified. A string that can't be used gives ErrConnectionString. A file
+	// bridge is Connected when Connect returns; a network bridge may still be
+	// Connecting. Connecting again first disconnects.
+	Connect(ctx context.Context, connection string) error
+	// Disconnect delivers what was taken, for as long as ctx allows, and ends
+	// the connection; files are complete when it returns. Without a connection
+	// it does nothing. Publishers stay valid for the next Connect.
+	Disconnect(ctx context.Context) error
+}
+
+// Failer is an Instance that can fail for good while it is connected. Err
+// returns nil, or what happened; it then wraps ErrWriteFailed if data was lost.
+type Failer interface {
+	Err() error
+}
+
+// Env is what an instance may know of the run that it belongs to.
+type Env struct {
+	// OutDir is the folder below which relative paths of connection strings
+	// lie; empty means the working directory.
+	OutDir string
+	// Now returns the simulation time, in nanoseconds, at which the message
+	// being published was handed over. A recording takes it as its log time.
+	// A publisher calls it once a message, on its own goroutine, so a caller
+	// that publishes from one goroutine may answer with the time that belongs
+	// to that message: then the recording doesn't depend on how fast anything
+	// ran. Nil stands for the message's own stamp.
+	Now func() int64
+	// Log takes what can't be returned; nil discards it.
+	Log *slog.Logger
+	// Run is written into recordings.
+	Run Run
+}
+
+// Run says which run a recording is of. It holds nothing that differs between
+// two runs of the same work.
+type Run struct {
+	// Version is raybridge's version.
+	Version string
+	// Scene names the scene, Rig the rig.
+	Scene, Rig string
+	Seed       uint64
+}
+
+// HandedOver returns Now's time, or stampNs where there is no Now.
+func (e *Env) HandedOver(stampNs int64) int64 {
+	if e.Now == nil {
+		return stampNs
+	}
+	return e.Now()
+}
+
+// Stamped is a message that knows its capture time, simulation nanoseconds:
+// every sample is one.
+type Stamped interface {
+	Stamp() int64
+}

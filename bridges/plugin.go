@@ -1,0 +1,138 @@
+package bridges
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Publisher sends one message. It returns when the message was written or
+// queued, and may read msg only until then. Its error wraps one of this
+// package's; the message counts as dropped under CauseOf of it. ctx ends what
+// it waits for.
+type Publisher[T any] func(ctx context.Context, msg T) error
+
+// PublisherCreator makes the publisher of one topic on an instance of the
+// creator's own bridge.
+type PublisherCreator[T any] func(instance Instance, topic *PublishedTopic) (Publisher[T], error)
+
+// SubscriberCreator subscribes an instance of the creator's own bridge to a
+// topic. The bridge calls deliver for each message, one at a time, on a
+// goroutine of its own; deliver doesn't block.
+type SubscriberCreator[T any] func(instance Instance, topic Topic, deliver func(msg T)) error
+
+// Plugin is the table of message types that one bridge carries. The factory
+// fills it in Register; others may add their own types at any time before they
+// make publishers of them. All its functions may be called from any goroutine.
+type Plugin struct {
+	factory Factory
+	info    Info
+
+	mu    sync.RWMutex
+	types map[reflect.Type]*messageType // guarded by mu
+}
+
+// messageType is what a plugin knows of one Go type. The creators hold a
+// PublisherCreator[T] and a SubscriberCreator[T]; they are guarded by the
+// plugin's mu, wire and erase never change.
+type messageType struct {
+	wire       string
+	publisher  any
+	subscriber any
+	erase      func(*Bridge, Topic) (Publisher[any], error)
+}
+
+// TypeInfo describes one message type of a bridge.
+type TypeInfo struct {
+	// Go is the message's type in Go, such as "*sample.Image".
+	Go string
+	// Wire is its name in the bridge's protocol.
+	Wire string
+	// Publishes and Subscribes say in which directions it is carried.
+	Publishes, Subscribes bool
+}
+
+func newPlugin(f Factory) *Plugin {
+	return &Plugin{factory: f, info: f.Info(), types: map[reflect.Type]*messageType{}}
+}
+
+// Factory returns the factory that the plugin belongs to.
+func (p *Plugin) Factory() Factory { return p.factory }
+
+// Info returns what the factory said of itself.
+func (p *Plugin) Info() Info { return p.info }
+
+// Types lists the message types by their names in the protocol.
+func (p *Plugin) Types() []TypeInfo {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]TypeInfo, 0, len(p.types))
+	for t, m := range p.types {
+		list = append(list, TypeInfo{
+			Go: t.String(), Wire: m.wire,
+			Publishes: m.publisher != nil, Subscribes: m.subscriber != nil,
+		})
+	}
+	slices.SortFunc(list, func(a, b TypeInfo) int {
+		return cmp.Or(strings.Compare(a.Wire, b.Wire), strings.Compare(a.Go, b.Go))
+	})
+	return list
+}
+
+// AddType declares that the bridge knows messages of type T, by the name that
+// its protocol has for them. A type declared before keeps its first name, and
+// the call returns ErrDuplicate.
+func AddType[T any](p *Plugin, wire string) error {
+	t := reflect.TypeFor[T]()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.types[t]; ok {
+		return fmt.Errorf("bridge %q: type %v is %s: %w", p.info.Name, t, known.wire, ErrDuplicate)
+	}
+	p.types[t] = &messageType{wire: wire, erase: erase[T]}
+	return nil
+}
+
+// AddPublisherCreator declares how publishers of T are made. T's type was added
+// before (else ErrNoConverter); a second creator changes nothing and returns
+// ErrDuplicate.
+func AddPublisherCreator[T any](p *Plugin, create PublisherCreator[T]) error {
+	return addCreator[T](p, "publisher", create, func(m *messageType) *any { return &m.publisher })
+}
+
+// AddSubscriberCreator declares how T is subscribed to, under the rules of
+// AddPublisherCreator.
+func AddSubscriberCreator[T any](p *Plugin, create SubscriberCreator[T]) error {
+	return addCreator[T](p, "subscriber", create, func(m *messageType) *any { return &m.subscriber })
+}
+
+func addCreator[T any](p *Plugin, direction string, create any, slot func(*messageType) *any) error {
+	t := reflect.TypeFor[T]()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.types[t]
+	if !ok {
+		return fmt.Errorf("bridge %q: add the type of %v before its %s: %w", p.info.Name, t, direction, ErrNoConverter)
+	}
+	if s := slot(known); *s == nil {
+		*s = create
+		return nil
+	}
+	return fmt.Errorf("bridge %q: %s of %v: %w", p.info.Name, direction, t, ErrDuplicate)
+}
+
+// creators returns T's entry as it stands now.
+func creators[T any](p *Plugin) (messageType, error) {
+	t := reflect.TypeFor[T]()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known, ok := p.types[t]
+	if !ok {
+		return messageType{}, fmt.Errorf("bridge %q: unknown type %v: %w", p.info.Name, t, ErrNoConverter)
+	}
+	return *known, nil
+}
