@@ -1,0 +1,203 @@
+package cdr
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+)
+
+// Errors of Decode.
+var (
+	// ErrRepresentation: the encapsulation header isn't CDR_LE's.
+	ErrRepresentation = errors.New("data is not little-endian CDR version 1")
+	// ErrTruncated: the data ends inside a field.
+	ErrTruncated = fmt.Errorf("data is too short: %w", io.ErrUnexpectedEOF)
+	// ErrMalformed: a string without its NUL, a boolean above 1, or bytes left
+	// over.
+	ErrMalformed = errors.New("data is malformed")
+)
+
+// Decoder decodes messages. The zero value is ready; one goroutine uses it at a
+// time. What it sets holds no reference to the data, and never takes more
+// memory than a small multiple of the data's size.
+type Decoder struct {
+	src []byte
+	pos int
+	err error
+}
+
+var _ ros2msg.Visitor = (*Decoder)(nil)
+
+// Decode sets m from data that begins with an encapsulation header. Up to three
+// bytes of padding may follow the message (RTPS pads payloads to four). On an
+// error m is set in part.
+func (d *Decoder) Decode(data []byte, m ros2msg.Message) error {
+	if len(data) < len(header) {
+		return fmt.Errorf("decode %s: header: %w", m.TypeName(), ErrTruncated)
+	}
+	if data[0] != header[0] || data[1] != header[1] {
+		return fmt.Errorf("decode %s: representation %#02x%02x: %w", m.TypeName(), data[0], data[1], ErrRepresentation)
+	}
+	*d = Decoder{src: data[len(header):]}
+	m.Fields(d)
+	if d.err == nil && len(d.src)-d.pos > 3 {
+		d.fail("end", fmt.Errorf("%d bytes left over: %w", len(d.src)-d.pos, ErrMalformed))
+	}
+	err := d.err
+	*d = Decoder{}
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", m.TypeName(), err)
+	}
+	return nil
+}
+
+// fail keeps the first error with the field's name.
+func (d *Decoder) fail(name string, err error) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s at byte %d: %w", name, d.pos, err)
+	}
+}
+
+// take aligns to align and returns the next n bytes, or nil after a failure.
+func (d *Decoder) take(name string, align, n int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	start := (d.pos + align - 1) &^ (align - 1)
+	if start > len(d.src) || n > len(d.src)-start {
+		d.fail(name, ErrTruncated)
+		return nil
+	}
+	d.pos = start + n
+	return d.src[start:d.pos]
+}
+
+func (d *Decoder) byte(name string) byte {
+	if b := d.take(name, 1, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *Decoder) uint32(name string) uint32 {
+	if b := d.take(name, 4, 4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// length reads the length of a sequence whose elements take size bytes or more.
+func (d *Decoder) length(name string, size int) int {
+	n := d.uint32(name)
+	if d.err == nil && int64(n)*int64(size) > int64(len(d.src)-d.pos) {
+		d.fail(name, fmt.Errorf("length %d: %w", n, ErrTruncated))
+	}
+	if d.err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// Bool reads one byte, 0 or 1.
+func (d *Decoder) Bool(name string, v *bool) {
+	b := d.byte(name)
+	if b > 1 {
+		d.fail(name, fmt.Errorf("boolean of %d: %w", b, ErrMalformed))
+	}
+	*v = b == 1
+}
+
+// Int8 reads one byte.
+func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
+
+// Uint8 reads one byte.
+func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
+
+// Uint16 reads two aligned bytes.
+func (d *Decoder) Uint16(name string, v *uint16) {
+	*v = 0
+	if b := d.take(name, 2, 2); b != nil {
+		*v = binary.LittleEndian.Uint16(b)
+	}
+}
+
+// Int32 reads four aligned bytes.
+func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
+
+// Uint32 reads four aligned bytes.
+func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
+
+// Float64 reads eight aligned bytes.
+func (d *Decoder) Float64(name string, v *float64) {
+	*v = 0
+	if b := d.take(name, 8, 8); b != nil {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// String reads a length, as many bytes and their NUL. A length of 0, which some
+// write for the empty string, is taken for it.
+func (d *Decoder) String(name string, v *string) {
+	*v = ""
+	n := d.length(name, 1)
+	if d.err != nil || n == 0 {
+		return
+	}
+	b := d.take(name, 1, n)
+	if b == nil {
+		return
+	}
+	if b[n-1] != 0 {
+		d.fail(name, fmt.Errorf("string without NUL: %w", ErrMalformed))
+		return
+	}
+	*v = string(b[:n-1])
+}
+
+// Bytes reads a length and as many bytes, which it copies.
+func (d *Decoder) Bytes(name string, v *ros2msg.Bytes) {
+	n := d.length(name, 1)
+	v.Source = nil
+	v.Data = append(v.Data[:0], d.take(name, 1, n)...)
+}
+
+// Float64Array reads as many aligned elements as v has.
+func (d *Decoder) Float64Array(name string, v []float64) {
+	b := d.take(name, 8, 8*len(v))
+	if b == nil {
+		clear(v)
+		return
+	}
+	for i := range v {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+}
+
+// Float64Sequence reads a length and as many aligned elements.
+func (d *Decoder) Float64Sequence(name string, v *[]float64) {
+	n := d.length(name, 8)
+	*v = append((*v)[:0], make([]float64, n)...)
+	if n > 0 {
+		d.Float64Array(name, *v)
+	}
+}
+
+// Message reads the nested message's fields.
+func (d *Decoder) Message(_ string, v ros2msg.Message) { v.Fields(d) }
+
+// Messages reads a length and as many messages. It grows the array only as the
+// data bears it out.
+func (d *Decoder) Messages(name string, v ros2msg.Messages) {
+	n := d.length(name, 1)
+	v.Clear()
+	for range n {
+		v.Append().Fields(d)
+		if d.err != nil {
+			return
+		}
+	}
+}

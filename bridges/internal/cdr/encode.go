@@ -1,0 +1,127 @@
+// Package cdr encodes and decodes messages as ROS 2 puts them on the wire:
+// plain CDR, little endian, version 1 (OMG DDSI-RTPS 2.3, section 10; CORBA
+// 3.3 part 2, section 9.3), after a four-byte encapsulation header.
+//
+// A value of n bytes, up to 8, starts at a multiple of n from the end of the
+// header. A string is its length with the closing NUL as uint32, its bytes and
+// the NUL; a sequence is its length as uint32 and its elements, of which an
+// empty one has none and no padding before them; an array is its elements.
+package cdr
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+)
+
+// header is the encapsulation: representation CDR_LE (0x0001), no options.
+var header = [4]byte{0, 1, 0, 0}
+
+// Encoder encodes messages. The zero value is ready; one goroutine uses it at a
+// time. Encoding into a large enough buffer allocates nothing.
+type Encoder struct {
+	buf    []byte
+	origin int // where alignment counts from: the end of the header
+}
+
+var _ ros2msg.Visitor = (*Encoder)(nil)
+
+// Append appends the encapsulation header and m to dst and returns the result.
+func (e *Encoder) Append(dst []byte, m ros2msg.Message) []byte {
+	e.buf = append(dst, header[:]...)
+	e.origin = len(e.buf)
+	m.Fields(e)
+	out := e.buf
+	e.buf = nil
+	return out
+}
+
+// align pads to a multiple of n, a power of two.
+func (e *Encoder) align(n int) {
+	var zeros [8]byte
+	e.buf = append(e.buf, zeros[:-(len(e.buf)-e.origin)&(n-1)]...)
+}
+
+// Bool appends one byte.
+func (e *Encoder) Bool(_ string, v *bool) {
+	var b byte
+	if *v {
+		b = 1
+	}
+	e.buf = append(e.buf, b)
+}
+
+// Int8 appends one byte.
+func (e *Encoder) Int8(_ string, v *int8) { e.buf = append(e.buf, byte(*v)) }
+
+// Uint8 appends one byte.
+func (e *Encoder) Uint8(_ string, v *uint8) { e.buf = append(e.buf, *v) }
+
+// Uint16 aligns to 2 and appends two bytes.
+func (e *Encoder) Uint16(_ string, v *uint16) {
+	e.align(2)
+	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
+}
+
+// Int32 aligns to 4 and appends four bytes.
+func (e *Encoder) Int32(_ string, v *int32) { e.uint32(uint32(*v)) }
+
+// Uint32 aligns to 4 and appends four bytes.
+func (e *Encoder) Uint32(_ string, v *uint32) { e.uint32(*v) }
+
+func (e *Encoder) uint32(v uint32) {
+	e.align(4)
+	e.buf = binary.LittleEndian.AppendUint32(e.buf, v)
+}
+
+// Float64 aligns to 8 and appends eight bytes.
+func (e *Encoder) Float64(_ string, v *float64) {
+	e.align(8)
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(*v))
+}
+
+// String appends the length with the NUL, the bytes and the NUL.
+func (e *Encoder) String(_ string, v *string) {
+	e.uint32(uint32(len(*v) + 1))
+	e.buf = append(e.buf, *v...)
+	e.buf = append(e.buf, 0)
+}
+
+// Bytes appends the length and the bytes, which their source writes in place.
+func (e *Encoder) Bytes(_ string, v *ros2msg.Bytes) {
+	n := v.Len()
+	e.uint32(uint32(n))
+	start := len(e.buf)
+	e.buf = slices.Grow(e.buf, n)[:start+n]
+	v.Put(e.buf[start:])
+}
+
+// Float64Array aligns to 8 and appends the elements.
+func (e *Encoder) Float64Array(_ string, v []float64) {
+	e.align(8)
+	for _, f := range v {
+		e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(f))
+	}
+}
+
+// Float64Sequence appends the length and the elements.
+func (e *Encoder) Float64Sequence(name string, v *[]float64) {
+	e.uint32(uint32(len(*v)))
+	if len(*v) > 0 {
+		e.Float64Array(name, *v)
+	}
+}
+
+// Message appends the nested message's fields.
+func (e *Encoder) Message(_ string, v ros2msg.Message) { v.Fields(e) }
+
+// Messages appends the length and each message's fields.
+func (e *Encoder) Messages(_ string, v ros2msg.Messages) {
+	n := v.Len()
+	e.uint32(uint32(n))
+	for i := range n {
+		v.At(i).Fields(e)
+	}
+}

@@ -1,0 +1,9 @@
+// Package ros2msg has the ROS 2 messages that sensors publish, written once:
+// their definitions as .msg files, and a Go structure of each, whose Fields
+// method visits the fields in the definition's order. Every encoding of them (a
+// [Visitor]) and every schema text follows from these two; a test holds them
+// together.
+//
+// The definitions are those of common_interfaces, geometry2 and rcl_interfaces
+// as Humble to Rolling have them, without their comments.
+package ros2msg

@@ -1,0 +1,43 @@
+package ros2msg
+
+// Time is builtin_interfaces/Time: seconds and nanoseconds since the clock's
+// epoch; Nanosec is below 1e9, also before the epoch.
+type Time struct {
+	Sec     int32
+	Nanosec uint32
+}
+
+// TypeName returns "builtin_interfaces/msg/Time".
+func (m *Time) TypeName() string { return "builtin_interfaces/msg/Time" }
+
+// Fields visits the fields in order.
+func (m *Time) Fields(v Visitor) {
+	v.Int32("sec", &m.Sec)
+	v.Uint32("nanosec", &m.Nanosec)
+}
+
+// Header is std_msgs/Header.
+type Header struct {
+	Stamp   Time
+	FrameID string
+}
+
+// TypeName returns "std_msgs/msg/Header".
+func (m *Header) TypeName() string { return "std_msgs/msg/Header" }
+
+// Fields visits the fields in order.
+func (m *Header) Fields(v Visitor) {
+	v.Message("stamp", &m.Stamp)
+	v.String("frame_id", &m.FrameID)
+}
+
+// Clock is rosgraph_msgs/Clock.
+type Clock struct {
+	Clock Time
+}
+
+// TypeName returns "rosgraph_msgs/msg/Clock".
+func (m *Clock) TypeName() string { return "rosgraph_msgs/msg/Clock" }
+
+// Fields visits the fields in order.
+func (m *Clock) Fields(v Visitor) { v.Message("clock", &m.Clock) }

@@ -1,0 +1,141 @@
+package ros2msg_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+)
+
+// every has one of each message type.
+var every = []ros2msg.Message{
+	&ros2msg.Time{}, &ros2msg.Header{}, &ros2msg.Clock{},
+	&ros2msg.Point{}, &ros2msg.Vector3{}, &ros2msg.Quaternion{}, &ros2msg.Pose{}, &ros2msg.PoseWithCovariance{},
+	&ros2msg.Twist{}, &ros2msg.TwistWithCovariance{}, &ros2msg.Transform{}, &ros2msg.TransformStamped{},
+	&ros2msg.TFMessage{}, &ros2msg.Odometry{},
+	&ros2msg.Image{}, &ros2msg.CompressedImage{}, &ros2msg.RegionOfInterest{}, &ros2msg.CameraInfo{},
+	&ros2msg.PointField{}, &ros2msg.PointCloud2{}, &ros2msg.Imu{}, &ros2msg.NavSatStatus{}, &ros2msg.NavSatFix{},
+}
+
+// describer writes down a message's fields as a definition would.
+type describer struct{ lines []string }
+
+func (d *describer) add(name, typ string)                { d.lines = append(d.lines, typ+" "+name) }
+func (d *describer) Bool(name string, _ *bool)           { d.add(name, "bool") }
+func (d *describer) Int8(name string, _ *int8)           { d.add(name, "int8") }
+func (d *describer) Uint8(name string, _ *uint8)         { d.add(name, "uint8") }
+func (d *describer) Uint16(name string, _ *uint16)       { d.add(name, "uint16") }
+func (d *describer) Int32(name string, _ *int32)         { d.add(name, "int32") }
+func (d *describer) Uint32(name string, _ *uint32)       { d.add(name, "uint32") }
+func (d *describer) Float64(name string, _ *float64)     { d.add(name, "float64") }
+func (d *describer) String(name string, _ *string)       { d.add(name, "string") }
+func (d *describer) Bytes(name string, _ *ros2msg.Bytes) { d.add(name, "uint8[]") }
+func (d *describer) Float64Array(name string, v []float64) {
+	d.add(name, fmt.Sprintf("float64[%d]", len(v)))
+}
+func (d *describer) Float64Sequence(name string, _ *[]float64) { d.add(name, "float64[]") }
+func (d *describer) Message(name string, v ros2msg.Message)    { d.add(name, v.TypeName()) }
+func (d *describer) Messages(name string, v ros2msg.Messages)  { d.add(name, v.ElementType()+"[]") }
+
+var constant = regexp.MustCompile(`^\w+ [A-Z0-9_]+=`)
+
+// definition reads a .msg file's fields, written as describer writes them.
+func definition(t *testing.T, typeName string) []string {
+	pkg, name, ok := strings.Cut(typeName, "/msg/")
+	require.True(t, ok, typeName)
+	text, err := os.ReadFile(filepath.Join("msg", pkg, name+".msg"))
+	require.NoError(t, err)
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Fields(line)
+		if constant.MatchString(line) {
+			continue
+		}
+		typ := parts[0]
+		switch {
+		case strings.Contains(typ, "/"):
+			typ = strings.Replace(typ, "/", "/msg/", 1)
+		case typ[0] >= 'A' && typ[0] <= 'Z':
+			typ = pkg + "/msg/" + typ
+		}
+		lines = append(lines, typ+" "+parts[1])
+	}
+	return lines
+}
+
+func TestStructuresFollowTheDefinitions(t *testing.T) {
+	covered := map[string]bool{}
+	for _, m := range every {
+		var d describer
+		m.Fields(&d)
+		assert.Equal(t, definition(t, m.TypeName()), d.lines, m.TypeName())
+		covered[strings.Replace(m.TypeName(), "/msg/", "/", 1)+".msg"] = true
+	}
+	require.NoError(t, fs.WalkDir(os.DirFS("msg"), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			assert.True(t, covered[path], "%s has no structure", path)
+		}
+		return err
+	}))
+}
+
+func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
+	for _, m := range every {
+		_, err := ros2msg.Schema(m.TypeName())
+		require.NoError(t, err)
+	}
+	got, err := ros2msg.Schema("nav_msgs/msg/Odometry")
+	require.NoError(t, err)
+	line := strings.Repeat("=", 80) + "\n"
+	assert.Equal(t, `std_msgs/Header header
+string child_frame_id
+geometry_msgs/PoseWithCovariance pose
+geometry_msgs/TwistWithCovariance twist
+`+line+`MSG: std_msgs/Header
+builtin_interfaces/Time stamp
+string frame_id
+`+line+`MSG: geometry_msgs/PoseWithCovariance
+Pose pose
+float64[36] covariance
+`+line+`MSG: geometry_msgs/TwistWithCovariance
+Twist twist
+float64[36] covariance
+`+line+`MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+`+line+`MSG: geometry_msgs/Pose
+Point position
+Quaternion orientation
+`+line+`MSG: geometry_msgs/Twist
+Vector3 linear
+Vector3 angular
+`+line+`MSG: geometry_msgs/Point
+float64 x
+float64 y
+float64 z
+`+line+`MSG: geometry_msgs/Quaternion
+float64 x 0
+float64 y 0
+float64 z 0
+float64 w 1
+`+line+`MSG: geometry_msgs/Vector3
+float64 x
+float64 y
+float64 z
+`, got)
+}
+
+func TestSchemaOfUnknownType(t *testing.T) {
+	for _, name := range []string{"", "Image", "sensor_msgs/Image", "sensor_msgs/msg/Nothing"} {
+		_, err := ros2msg.Schema(name)
+		assert.Error(t, err, name)
+	}
+}

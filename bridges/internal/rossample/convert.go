@@ -1,0 +1,133 @@
+package rossample
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Errors of the conversions.
+var (
+	// ErrStampRange: the stamp's seconds don't fit into 32 bits.
+	ErrStampRange = errors.New("stamp outside of builtin_interfaces/Time")
+	// ErrSize: the data's length doesn't agree with the shape it is said to have.
+	ErrSize = errors.New("data size disagrees with shape")
+	// ErrLayout: the cloud asks for a point layout that there isn't.
+	ErrLayout = errors.New("unknown point layout")
+)
+
+// setTime sets dst to simulation nanoseconds, exactly.
+func setTime(dst *ros2msg.Time, ns int64) error {
+	sec, nsec := ns/1e9, ns%1e9
+	if nsec < 0 {
+		sec, nsec = sec-1, nsec+1e9
+	}
+	if sec < math.MinInt32 || sec > math.MaxInt32 {
+		return fmt.Errorf("stamp of %d ns: %w", ns, ErrStampRange)
+	}
+	*dst = ros2msg.Time{Sec: int32(sec), Nanosec: uint32(nsec)}
+	return nil
+}
+
+func setHeader(dst *ros2msg.Header, src *sample.Header) error {
+	dst.FrameID = src.FrameID
+	return setTime(&dst.Stamp, src.StampNs)
+}
+
+func vector3(v mgl64.Vec3) ros2msg.Vector3 { return ros2msg.Vector3{X: v[0], Y: v[1], Z: v[2]} }
+
+func quaternion(q mgl64.Quat) ros2msg.Quaternion {
+	return ros2msg.Quaternion{X: q.V[0], Y: q.V[1], Z: q.V[2], W: q.W}
+}
+
+// Clock sets dst to the clock's time.
+func Clock(dst *ros2msg.Clock, src *sample.Clock) error { return setTime(&dst.Clock, src.StampNs) }
+
+// Image sets dst to the picture.
+func Image(dst *ros2msg.Image, src *sample.Image) error {
+	if src.Step*src.Height != len(src.Data) {
+		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), ErrSize)
+	}
+	dst.Height, dst.Width = uint32(src.Height), uint32(src.Width)
+	dst.Encoding = src.Encoding
+	dst.IsBigendian = 0
+	dst.Step = uint32(src.Step)
+	dst.Data = ros2msg.Bytes{Data: src.Data}
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// CompressedImage sets dst to the encoded picture.
+func CompressedImage(dst *ros2msg.CompressedImage, src *sample.CompressedImage) error {
+	dst.Format = src.Format
+	dst.Data = ros2msg.Bytes{Data: src.Data}
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// CameraInfo sets dst to the calibration of the whole, unbinned picture.
+func CameraInfo(dst *ros2msg.CameraInfo, src *sample.CameraInfo) error {
+	dst.Height, dst.Width = uint32(src.Height), uint32(src.Width)
+	dst.DistortionModel = src.DistortionModel
+	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
+	dst.BinningX, dst.BinningY = 0, 0
+	dst.ROI = ros2msg.RegionOfInterest{}
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// Imu sets dst to the measurement.
+func Imu(dst *ros2msg.Imu, src *sample.Imu) error {
+	dst.Orientation = quaternion(src.Orientation)
+	dst.OrientationCovariance = src.OrientationCovariance
+	dst.AngularVelocity = vector3(src.AngularVelocity)
+	dst.AngularVelocityCovariance = src.AngularVelocityCovariance
+	dst.LinearAcceleration = vector3(src.LinearAcceleration)
+	dst.LinearAccelerationCovariance = src.LinearAccelerationCovariance
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// NavSatFix sets dst to the fix.
+func NavSatFix(dst *ros2msg.NavSatFix, src *sample.GnssFix) error {
+	dst.Status = ros2msg.NavSatStatus{Status: src.Status, Service: src.Service}
+	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
+	dst.PositionCovariance = src.PositionCovariance
+	dst.PositionCovarianceType = src.PositionCovarianceType
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// Odometry sets dst to the pose and the twist.
+func Odometry(dst *ros2msg.Odometry, src *sample.Odometry) error {
+	dst.ChildFrameID = src.ChildFrameID
+	p := src.BodyPose.Position
+	dst.Pose.Pose = ros2msg.Pose{
+		Position:    ros2msg.Point{X: p[0], Y: p[1], Z: p[2]},
+		Orientation: quaternion(src.BodyPose.Orientation),
+	}
+	dst.Pose.Covariance = src.PoseCovariance
+	dst.Twist.Twist = ros2msg.Twist{Linear: vector3(src.Twist.Linear), Angular: vector3(src.Twist.Angular)}
+	dst.Twist.Covariance = src.TwistCovariance
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// TFMessage sets dst to the set of frames, reusing dst's slice.
+func TFMessage(dst *ros2msg.TFMessage, src *sample.Transforms) error {
+	dst.Transforms = dst.Transforms[:0]
+	for i := range src.Transforms {
+		t := &src.Transforms[i]
+		stamped := ros2msg.TransformStamped{
+			ChildFrameID: t.ChildFrameID,
+			Transform: ros2msg.Transform{
+				Translation: vector3(t.Relative.Position),
+				Rotation:    quaternion(t.Relative.Orientation),
+			},
+		}
+		if err := setHeader(&stamped.Header, &t.Header); err != nil {
+			return fmt.Errorf("transform of %q: %w", t.ChildFrameID, err)
+		}
+		dst.Transforms = append(dst.Transforms, stamped)
+	}
+	return nil
+}

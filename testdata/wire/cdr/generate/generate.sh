@@ -1,0 +1,17 @@
+#!/bin/sh
+# Makes the vectors in the folder above anew. Needs Debian's cyclonedds-dev,
+# cyclonedds-tools, libfastrtps-dev, fastddsgen, gcc and g++.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+cp "$here/ros2.idl" "$here/vectors.c" "$here/check.cpp" .
+mkdir cyclone fast vectors
+(cd cyclone && idlc -l c ../ros2.idl)
+(cd fast && fastddsgen -replace ../ros2.idl -d . >/dev/null)
+gcc -O1 -Wall -Wno-missing-braces -o vectors.bin vectors.c cyclone/ros2.c -Icyclone -lddsc -lm
+g++ -std=c++17 -O1 -o check.bin check.cpp fast/ros2.cxx -Ifast -lfastcdr
+./vectors.bin vectors
+./check.bin vectors
+cp vectors/*.cdr "$here/.."
