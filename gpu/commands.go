@@ -51,8 +51,8 @@ type DrawCall struct {
 }
 
 // Draw renders triangles without vertex attributes: the vertex shader fetches
-// what it needs by gl_VertexID from texel buffers. Depth test LESS and depth
-// writes are on.
+// what it needs by gl_VertexID from texel buffers. Depth writes are on; the
+// depth test is LESS, or GREATER in a framebuffer of reversed depth.
 type Draw struct {
 	Program     *Program
 	Framebuffer *Framebuffer
@@ -69,6 +69,11 @@ type FramebufferDesc struct {
 	Color []*Texture
 	Depth *Texture // (optional)
 	Layer int      // of array textures
+	// ReversedDepth makes depth run from 1 at the near plane to 0 at the far
+	// one: clip space has z from 0 to w, Clear sets 0, and Draw keeps what is
+	// greater. With FormatDepth32F it is as fine far away as float32 is,
+	// where the usual direction is some centimetres coarse at 100 m.
+	ReversedDepth bool
 }
 
 // ClearColor is what Clear writes into a colour attachment; which fields count

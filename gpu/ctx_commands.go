@@ -96,7 +96,8 @@ func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buf
 	return c.gl.driver.CopyTextureToBuffer(t.handle, level, format, dst.handle, offset, want)
 }
 
-// Clear fills the colour attachments, one value each, and sets depth to 1.
+// Clear fills the colour attachments, one value each, and sets depth to the far
+// end: 1, or 0 where depth is reversed.
 func (c *Ctx) Clear(f *Framebuffer, colors ...ClearColor) error {
 	if err := c.check(&f.object); err != nil {
 		return err

@@ -15,6 +15,7 @@ type framebuffer struct {
 	width, height int32
 	integer       []bool // per colour attachment
 	depth         bool
+	reversed      bool
 }
 
 // CreateFramebuffer implements gpu.Driver.
@@ -23,7 +24,7 @@ func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle
 	var f uint32
 	gl.CreateFramebuffers(1, &f)
 	label(gl.FRAMEBUFFER, f, desc.Label)
-	info := framebuffer{depth: depth != 0}
+	info := framebuffer{depth: depth != 0, reversed: desc.ReversedDepth}
 	targets := make([]uint32, 0, len(colors))
 	for i, t := range desc.Color {
 		point := gl.COLOR_ATTACHMENT0 + uint32(i)
@@ -74,6 +75,9 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 	}
 	if depth {
 		far := float32(1)
+		if info.reversed {
+			far = 0
+		}
 		gl.ClearNamedFramebufferfv(uint32(h), gl.DEPTH, 0, &far)
 	}
 	return nil
@@ -85,6 +89,7 @@ type state struct {
 	program, framebuffer uint32
 	viewport             [4]int32
 	cull, depth          bool
+	reversed             bool
 	bias                 [2]float32
 }
 
@@ -136,6 +141,21 @@ func (s *state) setDepthTest(on bool) {
 	}
 }
 
+// setReversed chooses the direction of depth (GL 4.5 core, section 13.5).
+func (s *state) setReversed(on bool) {
+	if s.reversed == on {
+		return
+	}
+	if on {
+		gl.ClipControl(gl.LOWER_LEFT, gl.ZERO_TO_ONE)
+		gl.DepthFunc(gl.GREATER)
+	} else {
+		gl.ClipControl(gl.LOWER_LEFT, gl.NEGATIVE_ONE_TO_ONE)
+		gl.DepthFunc(gl.LESS)
+	}
+	s.reversed = on
+}
+
 func (s *state) setBias(bias [2]float32) {
 	if s.bias == bias {
 		return
@@ -167,6 +187,7 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	s.setViewport(view)
 	s.setCull(draw.CullBack)
 	s.setDepthTest(info.depth)
+	s.setReversed(info.reversed)
 	s.setBias(draw.DepthBias)
 	bindAll(bind)
 	indexed := d.perDraw[program]
