@@ -1,0 +1,20 @@
+// Visibility of a camera: what each pixel's centre sees, as the number of the
+// triangle plus one (0: nothing) and the frame it is in.
+
+#include "lib/scene.glsl"
+
+layout(location = 0) flat in uvec2 id;
+#if CUT
+layout(location = 1) in vec2 uv;
+layout(location = 2) flat in int material;
+#endif
+
+layout(location = 0) out uvec2 seen;
+
+void main() {
+#if CUT
+    Material m = materialAt(material);
+    if (m.alphaCutoff > 0.0 && baseColor(m, uv, 0.0).a < m.alphaCutoff) discard;
+#endif
+    seen = id;
+}

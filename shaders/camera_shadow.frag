@@ -1,0 +1,16 @@
+// Depth of the scene as the sun sees it: nothing but depth is written, and a
+// cut-out material lets the light through.
+
+#include "lib/scene.glsl"
+
+#if CUT
+layout(location = 1) in vec2 uv;
+layout(location = 2) flat in int material;
+#endif
+
+void main() {
+#if CUT
+    Material m = materialAt(material);
+    if (m.alphaCutoff > 0.0 && baseColor(m, uv, 0.0).a < m.alphaCutoff) discard;
+#endif
+}

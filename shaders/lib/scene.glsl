@@ -1,0 +1,181 @@
+// The scene's tables as scene.World builds them and scene.Resident binds them,
+// and functions that read them.
+//
+// Frames. The world frame is the map frame moved by World.Anchor, so that
+// coordinates stay small in float32. A static triangle is in the world frame, a
+// mover's triangle in its mesh's frame. Triangles are numbered through the whole
+// scene; triangle t has vertices 3t, 3t+1 and 3t+2, and the point with
+// barycentric coordinates (u, v) is (1-u-v) p0 + u p1 + v p2. A mover is one
+// moving part of an actor, numbered from 0; -1 stands for the static world.
+//
+// nodes       7 texels a node of four children: min x, max x, min y, max y,
+//             min z, max z of each, and their references. A reference's bits:
+//             30 always 1 (the value is a normal float), 31 set for a leaf. Inner: bits
+//             0..28 are the node. Leaf: bits 0..25 the first triangle, 26..27
+//             the count less one, 28 set where a material may be cut out by its
+//             alpha. An absent child has min > max.
+// triangles   3 texels: unit normal n and d with n.p + d = 0 on the plane; then
+//             two rows whose products with (p, 1) are u and v of a triangle
+//             enlarged by some 10 micrometres, so that neighbours leave no gap.
+// vertices    1 texel a vertex: position, 1.
+// attributes  1 texel (uint) a vertex: unit normal as octahedral 2x16 bit snorm, bits
+//             of the texture coordinates, and of its triangle: the material
+//             (vertex 0), instance id | tag << 16 of a static one (vertex 1), 0.
+// materials   4 texels: base colour and alpha; emission, alpha cutoff (0: never
+//             cut out); metallic, roughness, lidar reflectance (negative: the base
+//             colour's luminance), flags (1 retroreflector, 2 double-sided);
+//             layers of base colour (colorTextures), metallic-roughness
+//             (dataTextures) and emission (colorTextures), -1 for none, and their
+//             wraps, base + 4 metallic-roughness + 16 emission.
+// movers      1 texel (uint) a mover: reference of its root node, instance id |
+//             tag << 16, first triangle, number of triangles.
+// placements  3 texels a mover: the rows of its mesh-to-world matrix at the
+//             capture's instant.
+
+layout(binding = SLOT_NODES) uniform samplerBuffer nodes;
+layout(binding = SLOT_TRIANGLES) uniform samplerBuffer triangles;
+layout(binding = SLOT_VERTICES) uniform samplerBuffer vertices;
+layout(binding = SLOT_ATTRIBUTES) uniform usamplerBuffer attributes;
+layout(binding = SLOT_MATERIALS) uniform samplerBuffer materials;
+layout(binding = SLOT_COLOR_TEXTURES) uniform sampler2DArray colorTextures;
+layout(binding = SLOT_DATA_TEXTURES) uniform sampler2DArray dataTextures;
+layout(binding = SLOT_MOVERS) uniform usamplerBuffer movers;
+layout(binding = SLOT_PLACEMENTS) uniform samplerBuffer placements;
+
+struct Material {
+    vec4 baseColor;
+    vec3 emission;
+    float alphaCutoff;
+    float metallic;
+    float roughness;
+    float reflectance;
+    bool retro;
+    bool doubleSided;
+    float baseLayer;
+    float metalRoughLayer;
+    float emissionLayer;
+    uint wraps;
+};
+
+// vertexPosition returns vertex i in its triangle's frame.
+vec3 vertexPosition(int i) { return texelFetch(vertices, i).xyz; }
+
+// octahedral returns the unit vector of an octahedral code.
+vec3 octahedral(uint code) {
+    vec2 e = unpackSnorm2x16(code);
+    vec3 n = vec3(e, 1.0 - abs(e.x) - abs(e.y));
+    float fold = max(-n.z, 0.0);
+    n.x += n.x >= 0.0 ? -fold : fold;
+    n.y += n.y >= 0.0 ? -fold : fold;
+    return normalize(n);
+}
+
+// triangleMaterial returns the index of a triangle's material.
+int triangleMaterial(int triangle) { return int(texelFetch(attributes, 3 * triangle).w); }
+
+// label returns instance id | tag << 16 of what was hit.
+uint label(int triangle, int mover) {
+    return mover < 0 ? texelFetch(attributes, 3 * triangle + 1).w : texelFetch(movers, mover).y;
+}
+
+uint labelInstance(uint l) { return l & 0xffffu; }
+uint labelTag(uint l) { return l >> 16; }
+
+// shadingNormal returns the interpolated normal in the triangle's frame, a
+// unit vector on the side that the mesh calls its front.
+vec3 shadingNormal(int triangle, vec2 barycentric) {
+    vec3 n0 = octahedral(texelFetch(attributes, 3 * triangle).x);
+    vec3 n1 = octahedral(texelFetch(attributes, 3 * triangle + 1).x);
+    vec3 n2 = octahedral(texelFetch(attributes, 3 * triangle + 2).x);
+    return normalize(n0 + barycentric.x * (n1 - n0) + barycentric.y * (n2 - n0));
+}
+
+// textureCoordinates returns the interpolated texture coordinates.
+vec2 textureCoordinates(int triangle, vec2 barycentric) {
+    vec2 a = uintBitsToFloat(texelFetch(attributes, 3 * triangle).yz);
+    vec2 b = uintBitsToFloat(texelFetch(attributes, 3 * triangle + 1).yz);
+    vec2 c = uintBitsToFloat(texelFetch(attributes, 3 * triangle + 2).yz);
+    return a + barycentric.x * (b - a) + barycentric.y * (c - a);
+}
+
+// materialAt returns entry i of the material table.
+Material materialAt(int i) {
+    vec4 base = texelFetch(materials, 4 * i);
+    vec4 emission = texelFetch(materials, 4 * i + 1);
+    vec4 surface = texelFetch(materials, 4 * i + 2);
+    vec4 layers = texelFetch(materials, 4 * i + 3);
+    uint flags = uint(surface.w);
+    return Material(base, emission.rgb, emission.a, surface.x, surface.y, surface.z,
+        (flags & 1u) != 0u, (flags & 2u) != 0u, layers.x, layers.y, layers.z, uint(layers.w));
+}
+
+// wrapped applies a texture's wrap (0 repeat, 1 clamp, 2 mirror) to texture
+// coordinates; the pictures themselves repeat.
+vec2 wrapped(vec2 uv, uint wrap, float size) {
+    if (wrap == 0u) return uv;
+    if (wrap == 2u) uv = 1.0 - abs(mod(uv, 2.0) - 1.0);
+    return clamp(uv, 0.5 / size, 1.0 - 0.5 / size);
+}
+
+// baseColor returns a material's linear base colour and alpha at texture
+// coordinates uv, from mipmap level lod of the picture (log2 of its texels a pixel).
+vec4 baseColor(Material m, vec2 uv, float lod) {
+    if (m.baseLayer < 0.0) return m.baseColor;
+    float size = float(textureSize(colorTextures, 0).x);
+    vec2 at = wrapped(uv, m.wraps & 3u, size);
+    return m.baseColor * textureLod(colorTextures, vec3(at, m.baseLayer), lod);
+}
+
+// metallicRoughness returns a material's metallic and roughness factors at uv.
+vec2 metallicRoughness(Material m, vec2 uv, float lod) {
+    if (m.metalRoughLayer < 0.0) return vec2(m.metallic, m.roughness);
+    float size = float(textureSize(dataTextures, 0).x);
+    vec2 at = wrapped(uv, (m.wraps >> 2) & 3u, size);
+    return vec2(m.metallic, m.roughness) * textureLod(dataTextures, vec3(at, m.metalRoughLayer), lod).bg;
+}
+
+// emission returns a material's emitted linear colour at uv.
+vec3 emission(Material m, vec2 uv, float lod) {
+    if (m.emissionLayer < 0.0) return m.emission;
+    float size = float(textureSize(colorTextures, 0).x);
+    vec2 at = wrapped(uv, (m.wraps >> 4) & 3u, size);
+    return m.emission * textureLod(colorTextures, vec3(at, m.emissionLayer), lod).rgb;
+}
+
+// cutOut tells whether the surface is absent there: a masked material whose
+// alpha is below its cutoff (glTF 2.0, section 3.9.4).
+bool cutOut(int triangle, vec2 barycentric, float lod) {
+    int i = triangleMaterial(triangle);
+    float cutoff = texelFetch(materials, 4 * i + 1).a;
+    if (cutoff <= 0.0) return false;
+    Material m = materialAt(i);
+    return baseColor(m, textureCoordinates(triangle, barycentric), lod).a < cutoff;
+}
+
+// placementRows returns a mover's mesh-to-world matrix: row i times (p, 1) is
+// coordinate i of point p in the world.
+void placementRows(int mover, out vec4 x, out vec4 y, out vec4 z) {
+    x = texelFetch(placements, 3 * mover);
+    y = texelFetch(placements, 3 * mover + 1);
+    z = texelFetch(placements, 3 * mover + 2);
+}
+
+// worldPosition places a point of a triangle's frame at the capture's instant.
+vec3 worldPosition(vec3 p, int mover) {
+    if (mover < 0) return p;
+    vec4 x, y, z;
+    placementRows(mover, x, y, z);
+    vec4 h = vec4(p, 1.0);
+    return vec3(dot(x, h), dot(y, h), dot(z, h));
+}
+
+// worldNormal turns a normal of a triangle's frame into the world, at the
+// capture's instant: the cofactors carry normals through any scale.
+vec3 worldNormal(vec3 n, int mover) {
+    if (mover < 0) return n;
+    vec4 x, y, z;
+    placementRows(mover, x, y, z);
+    vec3 c0 = cross(y.xyz, z.xyz), c1 = cross(z.xyz, x.xyz), c2 = cross(x.xyz, y.xyz);
+    float side = dot(x.xyz, c0) < 0.0 ? -1.0 : 1.0; // a mirror turns the cofactors round
+    return side * normalize(vec3(dot(c0, n), dot(c1, n), dot(c2, n)));
+}

@@ -1,0 +1,101 @@
+// Light and colour of a camera's pixels: sun, sky, the surface's answer to
+// them, the tone curve and sRGB. Directions are unit vectors in one frame, which
+// the caller chooses; colours are linear RGB. Declares no bindings.
+
+struct Light {
+    vec3 up;      // away from the ground
+    vec3 toSun;
+    vec3 sun;     // irradiance of a surface that faces the sun
+    vec3 zenith;  // radiance of the sky overhead,
+    vec3 horizon; // at the horizon,
+    vec3 ground;  // and of what lies below it
+};
+
+struct Surface {
+    vec3 normal; // on the side of the eye
+    vec3 base;
+    vec3 emission;
+    float metallic;
+    float roughness;
+};
+
+// skyRadiance returns what an eye sees in a direction that meets no surface.
+vec3 skyRadiance(Light l, vec3 direction) {
+    float height = dot(direction, l.up);
+    vec3 sky = mix(l.horizon, l.zenith, 1.0 - exp2(-4.5 * max(height, 0.0)));
+    vec3 below = mix(l.horizon, l.ground, clamp(-10.0 * height, 0.0, 1.0));
+    vec3 color = height < 0.0 ? below : sky;
+    float toward = max(dot(direction, l.toSun), 0.0);
+    float t8 = toward * toward;
+    t8 *= t8;
+    t8 *= t8;
+    float t64 = t8 * t8;
+    t64 *= t64;
+    t64 *= t64;
+    float disc = smoothstep(0.99996, 0.99998, toward);
+    return color + l.sun * (0.012 * t8 + 0.05 * t64 + 8.0 * disc);
+}
+
+// skyIrradiance returns the light of sky and ground on a surface, divided by pi:
+// a hemisphere each, weighted by how much of it the normal sees.
+vec3 skyIrradiance(Light l, vec3 normal) {
+    float height = dot(normal, l.up);
+    vec3 sky = mix(l.horizon, l.zenith, 0.4 + 0.4 * max(height, 0.0));
+    return mix(l.ground, sky, 0.5 + 0.5 * height);
+}
+
+// skyReflection returns the sky in a mirror of some roughness: rough ones blur
+// the horizon.
+vec3 skyReflection(Light l, vec3 direction, float roughness) {
+    float height = dot(direction, l.up);
+    vec3 sky = mix(l.horizon, l.zenith, 1.0 - exp2(-4.5 * max(height, 0.0)));
+    float edge = 0.03 + 0.5 * roughness;
+    return mix(l.ground, sky, smoothstep(-edge, edge, height));
+}
+
+// radiance returns the light that leaves a surface towards the eye, under a
+// fraction sunlight of the sun: Lambert and GGX with a Schlick-Smith visibility
+// (Walter et al., Microfacet Models for Refraction, EGSR 2007; Karis, Real
+// Shading in Unreal Engine 4, 2013), and the sky by its split-sum fit
+// (Karis, Physically Based Shading on Mobile, 2014).
+vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
+    float roughness = clamp(s.roughness, 0.06, 1.0);
+    float alpha = roughness * roughness;
+    vec3 diffuse = s.base * (1.0 - s.metallic);
+    vec3 specular = mix(vec3(0.04), s.base, s.metallic);
+
+    vec3 between = normalize(l.toSun + toEye);
+    float ne = max(dot(s.normal, toEye), 1e-3);
+    float ns = max(dot(s.normal, l.toSun), 0.0);
+    float nb = max(dot(s.normal, between), 0.0);
+    float eb = max(dot(toEye, between), 0.0);
+    float a2 = alpha * alpha;
+    float q = nb * nb * (a2 - 1.0) + 1.0;
+    float k = 0.5 * alpha;
+    float lobe = a2 / (12.566371 * q * q * (ne * (1.0 - k) + k) * (ns * (1.0 - k) + k));
+    float f = 1.0 - eb;
+    float f2 = f * f;
+    vec3 fresnel = specular + (1.0 - specular) * (f2 * f2 * f);
+    vec3 direct = (diffuse * 0.31830989 + min(lobe, 60.0) * fresnel) * l.sun * (ns * sunlight);
+
+    vec4 r = roughness * vec4(-1.0, -0.0275, -0.572, 0.022) + vec4(1.0, 0.0425, 1.04, -0.04);
+    float a = min(r.x * r.x, exp2(-9.28 * ne)) * r.x + r.y;
+    vec2 split = vec2(-1.04, 1.04) * a + r.zw;
+    vec3 mirrored = skyReflection(l, reflect(-toEye, s.normal), roughness);
+    vec3 around = diffuse * skyIrradiance(l, s.normal) + (specular * split.x + split.y) * mirrored;
+    return direct + around + s.emission;
+}
+
+// toneCurve maps radiance times exposure to what a display shows, 0..1: a
+// rational fit of the ACES reference curve with its shoulder near 1 (K. Narkowicz,
+// ACES Filmic Tone Mapping Curve, 2016).
+vec3 toneCurve(vec3 x) {
+    return clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
+}
+
+// encodeSrgb applies the sRGB transfer function (IEC 61966-2-1).
+vec3 encodeSrgb(vec3 c) {
+    vec3 low = 12.92 * c;
+    vec3 high = 1.055 * pow(max(c, vec3(1e-6)), vec3(1.0 / 2.4)) - 0.055;
+    return mix(high, low, lessThanEqual(c, vec3(0.0031308)));
+}

@@ -1,0 +1,129 @@
+package shaders_test
+
+import (
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/shaders"
+)
+
+func TestSourceTakesEachFileOnce(t *testing.T) {
+	files := fstest.MapFS{
+		"mine.comp":      {Data: []byte("#include \"lib/a.glsl\"\n#include \"lib/b.glsl\"\nvoid main() {}\n")},
+		"lib/a.glsl":     {Data: []byte("int a;\n")},
+		"lib/b.glsl":     {Data: []byte("#include \"lib/a.glsl\"\nint b;\n")},
+		"lib/scene.glsl": {Data: []byte("overridden")},
+	}
+	e := &shaders.Entry{Name: "mine", Compute: "mine.comp", Files: files, Workgroup: [3]int{4, 2, 0},
+		Constants: []shaders.Define{shaders.Int("N", 3), shaders.Float("HALF", 0.5), shaders.Float("ONE", 1)}}
+	p, err := shaders.Source(e, shaders.Int("N", 7))
+	require.NoError(t, err)
+	assert.Equal(t, "mine", p.Label)
+	assert.Equal(t, 1, strings.Count(p.Compute, "int a;"))
+	assert.True(t, strings.HasPrefix(p.Compute, shaders.Version+"\n// source 1: mine.comp\n// source 2: lib/a.glsl\n// source 3: lib/b.glsl\n"))
+	for _, line := range []string{
+		"#define N 7\n", "#define HALF 0.5\n", "#define ONE 1.0\n",
+		"#define LOCAL_SIZE_X 4\n", "#define LOCAL_SIZE_Y 2\n", "#define LOCAL_SIZE_Z 1\n", "#define SLOT_NODES 0\n",
+		"#line 1 1\n#line 1 2\nint a;\n", "#line 3 1\nvoid main() {}\n",
+	} {
+		assert.Contains(t, p.Compute, line)
+	}
+	assert.Equal(t, [3]int{3, 3, 1}, e.Groups(9, 5, 1))
+}
+
+func TestSourceFindsTheLibraryForForeignEntries(t *testing.T) {
+	e := &shaders.Entry{Name: "foreign", Compute: "x.comp",
+		Files: fstest.MapFS{"x.comp": {Data: []byte("#include \"lib/trace.glsl\"\n")}}}
+	p, err := shaders.Source(e)
+	require.NoError(t, err)
+	assert.Contains(t, p.Compute, "bool trace(Ray ray")
+}
+
+func TestSourceErrorsNameTheirPlace(t *testing.T) {
+	missing := &shaders.Entry{Name: "missing", Compute: "x.comp",
+		Files: fstest.MapFS{"x.comp": {Data: []byte("\n#include \"lib/nowhere.glsl\"\n")}}}
+	_, err := shaders.Source(missing)
+	require.ErrorIs(t, err, shaders.ErrSource)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.Contains(t, err.Error(), `"missing": x.comp:2: include "lib/nowhere.glsl"`)
+
+	_, err = shaders.Source(&shaders.SceneTrace, shaders.Int("NO_SUCH", 1))
+	require.ErrorIs(t, err, shaders.ErrSource)
+	assert.Contains(t, err.Error(), "NO_SUCH")
+}
+
+var (
+	defineLine  = regexp.MustCompile(`(?m)^#define (SLOT_\w+) (\d+)$`)
+	bindingLine = regexp.MustCompile(`(?m)^\s*layout\(([^)]*)\)([^;{]*?)(\w+)\s*[;{]`)
+)
+
+// declared lists what a source declares, read from its text.
+func declared(t *testing.T, source string) map[string]shaders.Binding {
+	t.Helper()
+	slots := map[string]string{}
+	for _, m := range defineLine.FindAllStringSubmatch(source, -1) {
+		slots[m[1]] = m[2]
+	}
+	found := map[string]shaders.Binding{}
+	for _, m := range bindingLine.FindAllStringSubmatch(source, -1) {
+		b := shaders.Binding{Name: m[3], Slot: -1}
+		for _, q := range strings.Split(m[1], ",") {
+			key, value, _ := strings.Cut(strings.ReplaceAll(q, " ", ""), "=")
+			if key != "binding" {
+				continue
+			}
+			base, add, _ := strings.Cut(value, "+")
+			if s, ok := slots[base]; ok {
+				base = s
+			}
+			n, err := strconv.Atoi(base)
+			require.NoError(t, err, m[0])
+			if add != "" {
+				more, err := strconv.Atoi(add)
+				require.NoError(t, err, m[0])
+				n += more
+			}
+			b.Slot = n
+		}
+		words := strings.Fields(m[2])
+		if b.Slot < 0 || len(words) == 0 {
+			continue
+		}
+		last := words[len(words)-1]
+		switch {
+		case last == "buffer":
+			b.Kind = shaders.KindStorage
+		case last == "uniform":
+			b.Kind = shaders.KindUniform
+		case strings.Contains(last, "image"):
+			b.Kind, b.Type = shaders.KindImage, last
+		default:
+			b.Kind, b.Type = shaders.KindSampler, last
+		}
+		found[b.Name] = b
+	}
+	return found
+}
+
+func TestBindingsAreWhatTheSourcesDeclare(t *testing.T) {
+	names := map[string]bool{}
+	for _, e := range shaders.All() {
+		require.False(t, names[e.Name], "%s is in the catalogue twice", e.Name)
+		names[e.Name] = true
+		p, err := shaders.Source(e)
+		require.NoError(t, err)
+		in := declared(t, p.Compute+p.Vertex+p.Fragment)
+		listed := map[string]shaders.Binding{}
+		for _, b := range e.Bindings {
+			listed[b.Name] = b
+		}
+		assert.Equal(t, in, listed, e.Name)
+	}
+}

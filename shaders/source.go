@@ -1,0 +1,169 @@
+package shaders
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed lib/*.glsl *.comp
+var embedded embed.FS
+
+// Version is the first line of every source: the GLSL of OpenGL 4.5 core.
+const Version = "#version 450 core"
+
+// ErrSource is wrapped by every error of Source: a file that isn't there, an
+// include that can't be read, a constant that isn't declared.
+var ErrSource = errors.New("shader source is not usable")
+
+// Define is one constant that Go gives to a source, as a #define line.
+type Define struct {
+	Name, Value string
+}
+
+// Int returns an integer constant.
+func Int(name string, v int) Define { return Define{name, strconv.Itoa(v)} }
+
+// Float returns a float constant, written so that it parses as one.
+func Float(name string, v float64) Define {
+	s := strconv.FormatFloat(v, 'g', -1, 32)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return Define{name, s}
+}
+
+// Flag returns a constant that is 1 or 0, for #if.
+func Flag(name string, v bool) Define {
+	if v {
+		return Define{name, "1"}
+	}
+	return Define{name, "0"}
+}
+
+// Program is complete GLSL, fields as in gpu.ProgramDesc: gpu.ProgramDesc(p)
+// converts it.
+type Program struct {
+	Label    string
+	Compute  string
+	Vertex   string
+	Fragment string
+}
+
+// Source resolves an entry's files into complete GLSL. The defines replace the
+// entry's own of the same name; one that the entry doesn't declare is an error.
+//
+// A driver's log counts lines within files: the number before the line is the
+// place of the file in the list at the head of the source.
+func Source(e *Entry, defines ...Define) (Program, error) {
+	all, err := e.constants(defines)
+	if err != nil {
+		return Program{}, fmt.Errorf("%w: %q: %w", ErrSource, e.Name, err)
+	}
+	p := Program{Label: e.Name}
+	for _, stage := range []struct {
+		file string
+		into *string
+	}{{e.Compute, &p.Compute}, {e.Vertex, &p.Vertex}, {e.Fragment, &p.Fragment}} {
+		if stage.file == "" {
+			continue
+		}
+		if *stage.into, err = resolve(e.Files, stage.file, all); err != nil {
+			return Program{}, fmt.Errorf("%w: %q: %w", ErrSource, e.Name, err)
+		}
+	}
+	return p, nil
+}
+
+// constants returns what an entry's sources are given: slots, work-group size,
+// and the entry's constants with overrides applied.
+func (e *Entry) constants(overrides []Define) ([]Define, error) {
+	all := append(slotDefines(),
+		Int("LOCAL_SIZE_X", max(e.Workgroup[0], 1)),
+		Int("LOCAL_SIZE_Y", max(e.Workgroup[1], 1)),
+		Int("LOCAL_SIZE_Z", max(e.Workgroup[2], 1)))
+	own := len(all)
+	all = append(all, e.Constants...)
+next:
+	for _, o := range overrides {
+		for i := range all[own:] {
+			if all[own+i].Name == o.Name {
+				all[own+i].Value = o.Value
+				continue next
+			}
+		}
+		return nil, fmt.Errorf("constant %s is not declared by the entry", o.Name)
+	}
+	return all, nil
+}
+
+var includeLine = regexp.MustCompile(`^\s*#\s*include\s+"([^"]+)"\s*$`)
+
+// resolver collects one stage's files in the order of their first inclusion.
+type resolver struct {
+	own   fs.FS // the entry's, may be nil
+	files []string
+	body  strings.Builder
+}
+
+func resolve(own fs.FS, file string, defines []Define) (string, error) {
+	r := resolver{own: own}
+	if err := r.include(file); err != nil {
+		return "", err
+	}
+	var head strings.Builder
+	head.WriteString(Version + "\n")
+	for i, name := range r.files {
+		fmt.Fprintf(&head, "// source %d: %s\n", i+1, name)
+	}
+	for _, d := range defines {
+		fmt.Fprintf(&head, "#define %s %s\n", d.Name, d.Value)
+	}
+	return head.String() + r.body.String(), nil
+}
+
+// include appends a file with its includes resolved, unless it is in already.
+func (r *resolver) include(file string) error {
+	for _, name := range r.files {
+		if name == file {
+			return nil
+		}
+	}
+	r.files = append(r.files, file)
+	number := len(r.files)
+	text, err := r.read(file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&r.body, "#line 1 %d\n", number)
+	for i, line := range strings.Split(text, "\n") {
+		m := includeLine.FindStringSubmatch(line)
+		if m == nil {
+			r.body.WriteString(line + "\n")
+			continue
+		}
+		if err := r.include(m[1]); err != nil {
+			return fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+		fmt.Fprintf(&r.body, "#line %d %d\n", i+2, number)
+	}
+	return nil
+}
+
+func (r *resolver) read(file string) (string, error) {
+	if r.own != nil {
+		b, err := fs.ReadFile(r.own, file)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return string(b), err
+		}
+	}
+	b, err := fs.ReadFile(embedded, file)
+	if err != nil {
+		return "", fmt.Errorf("include %q: %w", file, err)
+	}
+	return string(b), nil
+}
