@@ -1,0 +1,212 @@
+package simtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// MaxPublishRate is the highest rate of a ClockPublisher, in Hz.
+const MaxPublishRate = 1000
+
+// ErrNoPublish says that a ClockPublisher was given nothing to publish with.
+var ErrNoPublish = errors.New("no publish function")
+
+// ClockPublisherConfig configures a ClockPublisher.
+type ClockPublisherConfig struct {
+	// Rate is how often the clock is published, by the host's time, whatever the
+	// time scale; at most MaxPublishRate. (optional; default 100 Hz)
+	Rate Rate
+	// Publish sends the clock message of a simulation time in nanoseconds. It is
+	// called by one goroutine at a time, and should be quick: what it takes is
+	// lateness of the next message.
+	Publish func(ctx context.Context, stampNs int64) error
+	// Logger receives failures, at most one line a second. (optional; default
+	// slog.Default)
+	Logger *slog.Logger
+}
+
+// ClockPublisher publishes a Clock at a fixed rate of host time, on absolute
+// deadlines: its own run time and the system's lateness don't add up (law T3).
+// While the clock is paused it goes on with the same stamp. All methods may be
+// called from any goroutine.
+type ClockPublisher struct {
+	clock *Clock
+	cfg   ClockPublisherConfig
+
+	publishing sync.Mutex // held during Publish, so that stamps come in order
+
+	mu       sync.Mutex
+	rate     Rate          // guarded by mu
+	rateSet  chan struct{} // closed, and replaced, when rate changes; guarded by mu
+	stats    ClockPublisherStats
+	late     *hdrhistogram.Histogram // guarded by mu
+	lastLog  time.Time               // guarded by mu
+	unlogged int                     // failures since lastLog; guarded by mu
+}
+
+// ClockPublisherStats counts what a ClockPublisher did.
+type ClockPublisherStats struct {
+	// Published counts the messages sent without error, Failed the others.
+	Published, Failed uint64
+	// Missed counts the deadlines left out because the next was already due.
+	Missed uint64
+	// LastStamp is the simulation time last published, in nanoseconds.
+	LastStamp int64
+	// Lateness is a histogram, in nanoseconds of host time, of how long after
+	// its deadline each message's publishing began.
+	Lateness *hdrhistogram.Histogram
+}
+
+// NewClockPublisher returns a publisher of the clock. Start it with Run, or call
+// Publish where the loop makes the time. Errors wrap ErrRate or ErrNoPublish.
+func NewClockPublisher(clock *Clock, cfg ClockPublisherConfig) (*ClockPublisher, error) {
+	if cfg.Rate.IsZero() {
+		cfg.Rate = Hz(100)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Publish == nil {
+		return nil, fmt.Errorf("make clock publisher: %w", ErrNoPublish)
+	}
+	if err := checkPublishRate(cfg.Rate); err != nil {
+		return nil, fmt.Errorf("make clock publisher: %w", err)
+	}
+	return &ClockPublisher{
+		clock: clock, cfg: cfg, rate: cfg.Rate,
+		rateSet: make(chan struct{}),
+		late:    hdrhistogram.New(1, int64(time.Hour), 2),
+	}, nil
+}
+
+func checkPublishRate(r Rate) error {
+	if r.IsZero() || r.f.num > MaxPublishRate*r.f.den {
+		return fmt.Errorf("%w: %s Hz is outside (0, %d]", ErrRate, r, MaxPublishRate)
+	}
+	return nil
+}
+
+// SetRate changes the rate; a running publisher starts the new grid at once.
+// The error wraps ErrRate.
+func (p *ClockPublisher) SetRate(r Rate) error {
+	if err := checkPublishRate(r); err != nil {
+		return fmt.Errorf("set clock rate: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rate = r
+	close(p.rateSet)
+	p.rateSet = make(chan struct{})
+	return nil
+}
+
+// Run publishes until ctx ends, then returns nil. Its caller gives it a
+// goroutine of its own. A failing Publish is counted and logged and doesn't end
+// it.
+func (p *ClockPublisher) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		rate, rateSet := p.rate, p.rateSet
+		p.mu.Unlock()
+		p.runAt(ctx, rate, rateSet, timer)
+	}
+	return nil
+}
+
+// runAt publishes at one rate until it changes or ctx ends. The k-th deadline is
+// start + rate.At(k), never the last one plus a period.
+func (p *ClockPublisher) runAt(ctx context.Context, rate Rate, rateSet <-chan struct{}, timer *time.Timer) {
+	start := time.Now()
+	for k := int64(0); ; {
+		timer.Reset(time.Until(start.Add(time.Duration(rate.At(k)))))
+		select {
+		case <-ctx.Done():
+			return
+		case <-rateSet:
+			return
+		case <-timer.C:
+		}
+		p.observe(time.Since(start) - time.Duration(rate.At(k)))
+		_ = p.Publish(ctx) // counted and logged
+		k++
+		if due := rate.IndexAt(int64(time.Since(start))); due > k {
+			p.miss(uint64(due - k))
+			k = due
+		}
+	}
+}
+
+func (p *ClockPublisher) observe(lateness time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.late.RecordValue(max(0, min(int64(lateness), int64(time.Hour))))
+}
+
+func (p *ClockPublisher) miss(n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Missed += n
+}
+
+// Publish publishes the clock's time now: what Run does at each deadline, and
+// what a stepped loop does at the ticks it wants. It returns the publish
+// function's error, or its panic as an error; both are counted and logged.
+func (p *ClockPublisher) Publish(ctx context.Context) error {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	stamp := p.clock.Now()
+	err := p.publishSafely(ctx, stamp)
+	if failures := p.count(stamp, err); failures > 0 {
+		p.cfg.Logger.Warn("publish clock failed", "failures", failures, "err", err)
+	}
+	return err
+}
+
+// count counts a result and returns how many failures are to be logged now.
+func (p *ClockPublisher) count(stamp int64, err error) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.stats.Published++
+		p.stats.LastStamp = stamp
+		return 0
+	}
+	p.stats.Failed++
+	p.unlogged++
+	now := time.Now()
+	if !p.lastLog.IsZero() && now.Sub(p.lastLog) < time.Second {
+		return 0
+	}
+	failures := p.unlogged
+	p.lastLog, p.unlogged = now, 0
+	return failures
+}
+
+func (p *ClockPublisher) publishSafely(ctx context.Context, stamp int64) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("publish clock: panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return p.cfg.Publish(ctx, stamp)
+}
+
+// Stats returns what was done so far.
+func (p *ClockPublisher) Stats() ClockPublisherStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Lateness = hdrhistogram.New(1, int64(time.Hour), 2)
+	s.Lateness.Merge(p.late)
+	return s
+}

@@ -1,0 +1,174 @@
+package simtime_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/simtime"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// publishFor runs a publisher for a time and returns the stamps it published.
+func publishFor(t *testing.T, c *simtime.Clock, text string, during func()) ([]int64, simtime.ClockPublisherStats) {
+	t.Helper()
+	var stamps []int64
+	p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+		Rate: rate(t, text), Logger: quiet,
+		Publish: func(_ context.Context, stamp int64) error {
+			stamps = append(stamps, stamp)
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { assert.NoError(t, p.Run(ctx)) })
+	during()
+	cancel()
+	group.Wait()
+	return stamps, p.Stats()
+}
+
+// T3: 100 Hz for an hour is 360,000 messages, without drift.
+func TestClockPublisherDoesNotDrift(t *testing.T) {
+	for _, text := range []string{"100", "60", "13.4"} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClock(t, simtime.Config{Source: simtime.Simulation})
+				duration := time.Hour
+				if text != "100" {
+					duration = 100 * time.Second
+				}
+				stamps, stats := publishFor(t, c, text, func() {
+					time.Sleep(duration - 1)
+					synctest.Wait()
+				})
+				r := rate(t, text)
+				require.EqualValues(t, r.IndexAt(int64(duration-1))+1, len(stamps))
+				for k, stamp := range stamps {
+					if stamp != r.At(int64(k)) {
+						t.Fatalf("message %d has stamp %d, want %d", k, stamp, r.At(int64(k)))
+					}
+				}
+				assert.EqualValues(t, len(stamps), stats.Published)
+				assert.Equal(t, stamps[len(stamps)-1], stats.LastStamp)
+				assert.Zero(t, stats.Missed)
+				assert.Zero(t, stats.Lateness.Max())
+			})
+		})
+	}
+}
+
+// At any scale the clock comes at its rate of host time; paused, with one stamp.
+func TestClockPublisherRateIsOfHostTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(t, simtime.Config{Source: simtime.Simulation, Scale: scale(t, "0.1")})
+		stamps, _ := publishFor(t, c, "100", func() {
+			time.Sleep(25 * time.Millisecond)
+			c.Pause()
+			time.Sleep(20 * time.Millisecond)
+			synctest.Wait()
+		})
+		assert.Equal(t, []int64{0, ms, 2 * ms, 2_500_000, 2_500_000}, stamps)
+	})
+}
+
+// A publish function that takes longer than the period costs messages, not phase.
+func TestClockPublisherSkipsWhatItMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(t, simtime.Config{Source: simtime.Simulation})
+		var stamps []int64
+		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+			Publish: func(_ context.Context, stamp int64) error {
+				if stamps = append(stamps, stamp); len(stamps) == 2 {
+					time.Sleep(35 * time.Millisecond)
+				}
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { _ = p.Run(ctx) }()
+		time.Sleep(75 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, []int64{0, 10 * ms, 45 * ms, 50 * ms, 60 * ms, 70 * ms}, stamps)
+		s := p.Stats()
+		assert.EqualValues(t, 2, s.Missed, "those of 20 and 30 ms")
+		assert.InDelta(t, 5*ms, s.Lateness.Max(), float64(ms)/10, "that of 40 ms came at 45")
+	})
+}
+
+func TestClockPublisherChangesRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(t, simtime.Config{Source: simtime.Simulation})
+		var stamps []int64
+		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+			Rate: simtime.Hz(1),
+			Publish: func(_ context.Context, stamp int64) error {
+				stamps = append(stamps, stamp)
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { _ = p.Run(ctx) }()
+		time.Sleep(500 * time.Millisecond)
+		require.NoError(t, p.SetRate(simtime.Hz(1000)))
+		time.Sleep(1500 * time.Microsecond)
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, []int64{0, 500 * ms, 501 * ms}, stamps)
+		assert.ErrorIs(t, p.SetRate(simtime.Hz(1001)), simtime.ErrRate)
+		assert.ErrorIs(t, p.SetRate(simtime.Rate{}), simtime.ErrRate)
+	})
+}
+
+func TestClockPublisherSurvivesFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(t, simtime.Config{Source: simtime.Simulation})
+		broken := errors.New("broken pipe")
+		n := 0
+		p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+			Logger: quiet,
+			Publish: func(context.Context, int64) error {
+				switch n++; n {
+				case 1:
+					return broken
+				case 2:
+					panic("in publish")
+				}
+				return nil
+			},
+		})
+		require.NoError(t, err)
+		assert.ErrorIs(t, p.Publish(context.Background()), broken)
+		assert.ErrorContains(t, p.Publish(context.Background()), "in publish")
+		time.Sleep(time.Second)
+		assert.NoError(t, p.Publish(context.Background()))
+		s := p.Stats()
+		assert.EqualValues(t, 2, s.Failed)
+		assert.EqualValues(t, 1, s.Published)
+		assert.EqualValues(t, 1000*ms, s.LastStamp)
+	})
+}
+
+func TestClockPublisherBadInput(t *testing.T) {
+	c := newClock(t, simtime.Config{})
+	_, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{})
+	assert.ErrorIs(t, err, simtime.ErrNoPublish)
+	_, err = simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+		Rate: rate(t, "1000.1"), Publish: func(context.Context, int64) error { return nil },
+	})
+	assert.ErrorIs(t, err, simtime.ErrRate)
+}

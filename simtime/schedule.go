@@ -1,0 +1,142 @@
+package simtime
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+)
+
+// Schedule tells when something with a set frequency is due: the frequency base
+// of sensors. Its instants are the grid of its rate, common to all schedules of
+// that rate, so that they stay in phase and don't drift; it fires at most once
+// for each call of Due, and instants that were missed are skipped, never caught
+// up (law T3). It knows simulation time alone, so a pause, a scale and a step
+// need nothing of it.
+//
+// Which loop it serves, the frame's update or a FixedLoop, is which loop calls
+// Due. All methods may be called from any goroutine.
+type Schedule struct {
+	mu      sync.Mutex
+	rate    Rate
+	next    int64 // number of the next instant
+	fired   int64 // instant last fired, or just before the start
+	seen    int64 // now of the last Due
+	skipped uint64
+}
+
+// NewSchedule returns a schedule whose first instant is the first of the rate's
+// grid at or after start, in nanoseconds of simulation time. What needs a whole
+// period before it, such as a lidar's rolling scan, starts at the beginning plus
+// rate.Period(). The error, for the zero rate, wraps ErrRate.
+func NewSchedule(rate Rate, start int64) (*Schedule, error) {
+	if rate.IsZero() {
+		return nil, fmt.Errorf("make schedule: %w: no rate given", ErrRate)
+	}
+	s := &Schedule{rate: rate, seen: math.MinInt64}
+	s.align(start)
+	return s, nil
+}
+
+// align makes the first instant at or after t the next.
+func (s *Schedule) align(t int64) {
+	s.next = s.rate.IndexAt(t-1) + 1
+	s.fired = t - 1
+}
+
+// Next returns the next instant at which it is due, in nanoseconds.
+func (s *Schedule) Next() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rate.At(s.next)
+}
+
+// Rate returns the current rate.
+func (s *Schedule) Rate() Rate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rate
+}
+
+// Due reports whether an instant of the grid has come since the last call that
+// returned true, and which; of several, the last. A loop that visits every Next
+// gets each instant exactly. After now went back, because the clock jumped, it
+// goes on from there.
+func (s *Schedule) Due(now int64) (instant int64, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now < s.seen {
+		s.align(now)
+	}
+	s.seen = now
+	if now < s.rate.At(s.next) {
+		return 0, false
+	}
+	k := s.rate.IndexAt(now)
+	s.skipped += uint64(k - s.next)
+	s.next = k + 1
+	s.fired = s.rate.At(k)
+	return s.fired, true
+}
+
+// SetRate changes the rate from simulation time now on: the next instant is the
+// first of the new grid that is neither before now nor already fired. The error,
+// for the zero rate, wraps ErrRate.
+func (s *Schedule) SetRate(rate Rate, now int64) error {
+	if rate.IsZero() {
+		return fmt.Errorf("set schedule's rate: %w: no rate given", ErrRate)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rate = rate
+	s.next = rate.IndexAt(max(now-1, s.fired)) + 1
+	return nil
+}
+
+// Realign goes on from now, where the clock has jumped to, without counting what
+// lies between as skipped.
+func (s *Schedule) Realign(now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.align(now)
+}
+
+// Skipped returns how many instants were passed over because the loop came too
+// late for them.
+func (s *Schedule) Skipped() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.skipped
+}
+
+// FixedLoop divides simulation time into steps of equal length, as a physics
+// loop does that runs none, one or several times an update. It belongs to the
+// goroutine that runs the loop.
+type FixedLoop struct {
+	rate Rate
+	next int64
+}
+
+// NewFixedLoop returns a loop at the given steps per second, whose first step is
+// the first of the rate's grid at or after start. The error, for the zero rate,
+// wraps ErrRate.
+func NewFixedLoop(rate Rate, start int64) (*FixedLoop, error) {
+	if rate.IsZero() {
+		return nil, fmt.Errorf("make fixed loop: %w: no rate given", ErrRate)
+	}
+	return &FixedLoop{rate: rate, next: rate.IndexAt(start-1) + 1}, nil
+}
+
+// Until yields the steps, in nanoseconds of simulation time, that have come up
+// to now and were not yet yielded. Unlike a Schedule it leaves none out.
+func (l *FixedLoop) Until(now int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for l.rate.At(l.next) <= now {
+			t := l.rate.At(l.next)
+			l.next++
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package simtime
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Source produces simulation time. The five built-in ones are chosen by name;
+// Config.Sources adds others. A source follows the time scale and pauses if it
+// is a Scaler, and can be stepped if it is a Stepper; of others the Clock shows
+// a frozen value while paused.
+//
+// The Clock calls all methods with its lock held: they must not call the Clock.
+type Source interface {
+	// Now returns the simulation time in nanoseconds. It may be called from any
+	// goroutine.
+	Now() int64
+}
+
+// Scaler is a Source that follows the time scale.
+type Scaler interface {
+	// SetScale makes time pass at the given scale from this instant on; zero
+	// stands for a pause.
+	SetScale(scale Scale)
+}
+
+// Stepper is a Source that can be moved on by hand while its scale is zero.
+type Stepper interface {
+	// Step adds d, in nanoseconds and not negative, to the source's time.
+	Step(d int64)
+}
+
+// Names of the built-in sources.
+const (
+	// Engine is advanced by the frame loop, starts at 0 and follows the time
+	// scale. Alias: unity.
+	Engine = "engine"
+	// SS2 shows the time that was last set from outside, 0 before that; it
+	// doesn't follow the time scale. Alias: external.
+	SS2 = "ss2"
+	// System starts at the UNIX epoch's time and follows the host's monotonic
+	// clock, by the time scale. Alias: dotnet_system.
+	System = "system"
+	// Simulation starts at 0 and follows the host's monotonic clock, by the time
+	// scale. Alias: dotnet_simulation.
+	Simulation = "simulation"
+	// ROS2 follows a ROS clock, by default the time since the UNIX epoch; it
+	// doesn't follow the time scale.
+	ROS2 = "ros2"
+)
+
+var aliases = map[string]string{
+	"unity":             Engine,
+	"external":          SS2,
+	"dotnet_system":     System,
+	"dotnet_simulation": Simulation,
+}
+
+// ErrUnknownSource says that there is no time source of a name.
+var ErrUnknownSource = errors.New("unknown time source")
+
+// ParseSource returns the built-in source's name that the given name, an alias
+// perhaps and in any case of letters, stands for. The error wraps
+// ErrUnknownSource and lists the known names.
+func ParseSource(name string) (string, error) { return resolveSource(name, nil) }
+
+func resolveSource(name string, more map[string]func() Source) (string, error) {
+	lower := strings.ToLower(strings.TrimSpace(name))
+	if target, ok := aliases[lower]; ok {
+		return target, nil
+	}
+	known := []string{Engine, SS2, System, Simulation, ROS2}
+	if slices.Contains(known, lower) {
+		return lower, nil
+	}
+	known = append(known, slices.Sorted(maps.Keys(more))...)
+	if _, ok := more[name]; ok {
+		return name, nil
+	}
+	return "", fmt.Errorf("%w %q (known: %s, and unity for engine)", ErrUnknownSource, name, strings.Join(known, ", "))
+}
+
+// running is the source behind system and simulation: a line over host time.
+type running struct {
+	host func() int64
+	mu   sync.Mutex
+	line mapping
+}
+
+func newRunning(host func() int64, start int64, scale Scale) *running {
+	return &running{host: host, line: mapping{t0: host(), s0: start, scale: scale}}
+}
+
+func (r *running) Now() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.line.at(r.host())
+}
+
+func (r *running) SetScale(scale Scale) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line = r.line.rescale(r.host(), scale)
+}
+
+func (r *running) Step(d int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line.s0 += d
+}
+
+// reach returns how long the host takes to bring the source to t; false if it
+// doesn't.
+func (r *running) reach(t int64) (time.Duration, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.line.reaches(t)
+	return time.Duration(at - r.host()), ok
+}
+
+// engine is the source that the frame loop advances. Its pace, a line over host
+// time, says how far the loop may go; its time is where the loop is.
+type engine struct {
+	pace *running
+	time int64 // guarded by the Clock's mu
+}
+
+func newEngine(host func() int64, scale Scale) *engine {
+	return &engine{pace: newRunning(host, 0, scale)}
+}
+
+func (e *engine) Now() int64           { return e.time }
+func (e *engine) SetScale(scale Scale) { e.pace.SetScale(scale) }
+func (e *engine) Step(d int64)         { e.pace.Step(d) }
+
+// external is the source that is set from outside.
+type external struct{ time int64 } // guarded by the Clock's mu
+
+func (e *external) Now() int64 { return e.time }
+
+// following is the source that asks another clock.
+type following struct{ ask func() int64 }
+
+func (f *following) Now() int64 { return f.ask() }
+
+var (
+	_ Scaler  = (*running)(nil)
+	_ Stepper = (*running)(nil)
+	_ Scaler  = (*engine)(nil)
+	_ Stepper = (*engine)(nil)
+)
