@@ -1,13 +1,16 @@
-// Depth of the scene as the sun sees it: places the triangles of one frame in
-// the shadow map's box. The rasteriser writes depth alone.
+// Depth of the scene as the sun sees it: places the triangles of one frame of
+// the scene in a shadow map's box. Vertices are pulled from the scene's table by
+// gl_VertexID; the rasteriser writes depth alone.
+//
+// sunFrames   3 texels a frame at the capture's instant: frame 0 is the world's, 1 + m
+//             mover m's. Row i times (p, 1) is coordinate i, in clip space, of
+//             the frame's point p.
 
 #include "lib/scene.glsl"
 
-layout(location = 0) uniform int mover; // -1: the static world
+layout(location = 0) uniform int frameIndex;
 
-layout(std140, binding = 0) uniform Sun {
-    vec4 mapX, mapY, mapZ; // rows: clip coordinates of a point (p, 1) of the world frame
-};
+layout(binding = SLOT_SENSOR) uniform samplerBuffer sunFrames;
 
 #if CUT
 layout(location = 1) out vec2 uv;
@@ -15,8 +18,12 @@ layout(location = 2) flat out int material;
 #endif
 
 void main() {
-    vec4 p = vec4(worldPosition(vertexPosition(gl_VertexID), mover), 1.0);
-    gl_Position = vec4(dot(mapX, p), dot(mapY, p), dot(mapZ, p), 1.0);
+    vec4 p = vec4(vertexPosition(gl_VertexID), 1.0);
+    gl_Position = vec4(
+        dot(texelFetch(sunFrames, 3 * frameIndex), p),
+        dot(texelFetch(sunFrames, 3 * frameIndex + 1), p),
+        dot(texelFetch(sunFrames, 3 * frameIndex + 2), p),
+        1.0);
 #if CUT
     uv = uintBitsToFloat(texelFetch(attributes, gl_VertexID).yz);
     material = triangleMaterial(gl_VertexID / 3);

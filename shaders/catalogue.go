@@ -55,6 +55,9 @@ func (e *Entry) Groups(x, y, z int) [3]int {
 func All() []*Entry {
 	return []*Entry{
 		&SceneTrace,
+		&CameraIDs,
+		&CameraShadow,
+		&CameraShade,
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed lib/*.glsl *.comp
+//go:embed lib/*.glsl *.comp *.vert *.frag
 var embedded embed.FS
 
 // Version is the first line of every source: the GLSL of OpenGL 4.5 core.
