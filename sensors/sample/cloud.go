@@ -79,3 +79,9 @@ func (m *PointCloud) CopyToCache(dst *PointCloud) {
 // CacheKey groups clouds by the scan's shape, so that a small lidar never holds
 // a large one's memory.
 func (m *PointCloud) CacheKey() uint64 { return uint64(m.Rings)<<32 | uint64(uint32(m.Columns)) }
+
+// pointBytes is the size of a Point in memory.
+const pointBytes = 48
+
+// SizeBytes returns the size of the points in memory.
+func (m *PointCloud) SizeBytes() int64 { return int64(len(m.Points)) * pointBytes }

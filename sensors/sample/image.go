@@ -73,3 +73,9 @@ func (m *CameraInfo) CopyToCache(dst *CameraInfo) {
 
 // CacheKey groups all calibrations in one pool.
 func (m *CameraInfo) CacheKey() uint64 { return 0 }
+
+// SizeBytes returns the size of the pixels.
+func (m *Image) SizeBytes() int64 { return int64(len(m.Data)) }
+
+// SizeBytes returns the size of the encoded picture.
+func (m *CompressedImage) SizeBytes() int64 { return int64(len(m.Data)) }

@@ -1,0 +1,232 @@
+// Package config reads the file that describes a whole run: scene, time, ego,
+// other actors, sensors and bridges. docs/config.md is generated from its types.
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/rig"
+)
+
+// Config is one run. Paths are relative to the file that names them.
+type Config struct {
+	Seed     uint64        `yaml:"seed" doc:"seed of the scene, of the traffic and of every sensor's noise" default:"1"`
+	Duration time.Duration `yaml:"duration" doc:"simulated time to run, such as 10s; 0 is without end" default:"0"`
+	Scene    Scene         `yaml:"scene" doc:"what the sensors see"`
+	Time     Time          `yaml:"time" doc:"the simulation's clock"`
+	Ego      Ego           `yaml:"ego" doc:"the vehicle that carries the sensors"`
+	Actors   []Actor       `yaml:"actors" doc:"more things in the scene"`
+	Sensors  []rig.Entry   `yaml:"sensors" doc:"the sensors, in place of a rig file"`
+	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors"`
+	Bridges  []Bridge      `yaml:"bridges" doc:"where the messages go"`
+}
+
+// Scene says what the sensors see: the procedural city, or glTF files.
+type Scene struct {
+	City      bool    `yaml:"city" doc:"the procedural city; default where no file is named"`
+	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
+	Seed      uint64  `yaml:"seed" doc:"seed of the city" default:"the run's seed"`
+	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"10000" max:"5000000" default:"100000"`
+	Place     []Place `yaml:"place" doc:"glTF files composed into the scene"`
+	Labels    string  `yaml:"labels" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
+	Origin    *Origin `yaml:"origin" doc:"where the map's origin lies on the earth"`
+}
+
+// Place puts one glTF file into the scene.
+type Place struct {
+	File      string     `yaml:"file" doc:"a .gltf or .glb file"`
+	Name      string     `yaml:"name" doc:"name of the actor" default:"the file's name and a number"`
+	Type      string     `yaml:"type" doc:"type id of the actor" default:"static.prop"`
+	Tag       string     `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
+	Scale     float64    `yaml:"scale" doc:"factor on all lengths" min:"1e-6" max:"1e6" default:"1"`
+	Pose      rig.Pose   `yaml:"pose" doc:"where it stands in the map"`
+	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop that it follows"`
+	Speed     float64    `yaml:"speed" doc:"metres per second along the waypoints" min:"0" max:"100" default:"5"`
+}
+
+// Actor is one thing that moves: a Place with waypoints.
+type Actor = Place
+
+// Waypoint is a point of a closed loop, metres in the map.
+type Waypoint struct {
+	X float64 `yaml:"x" doc:"east, metres"`
+	Y float64 `yaml:"y" doc:"north, metres"`
+	Z float64 `yaml:"z" doc:"up, metres"`
+}
+
+// Origin is the map's origin on the WGS84 ellipsoid.
+type Origin struct {
+	Latitude  float64 `yaml:"latitude" doc:"degrees" min:"-90" max:"90"`
+	Longitude float64 `yaml:"longitude" doc:"degrees" min:"-180" max:"180"`
+	Altitude  float64 `yaml:"altitude" doc:"metres above the ellipsoid" min:"-1000" max:"10000"`
+}
+
+// Time sets the clock up.
+type Time struct {
+	Source  string        `yaml:"source" doc:"engine, ss2, system, simulation or ros2" default:"engine"`
+	Scale   float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime" min:"0" max:"100" default:"1"`
+	Step    time.Duration `yaml:"step" doc:"length of one step" default:"10ms"`
+	ClockHz float64       `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none" min:"0" max:"1000" default:"100"`
+}
+
+// Drivers of the ego.
+const (
+	DriverWaypoints = "waypoints"
+	DriverExternal  = "external"
+	DriverKeys      = "keys"
+)
+
+// Ego says how the vehicle that carries the sensors moves.
+type Ego struct {
+	Driver    string     `yaml:"driver" doc:"waypoints, external (a bicycle model steered by commands) or keys (the window's)" default:"waypoints"`
+	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop" default:"the scene's own route"`
+	Speed     float64    `yaml:"speed" doc:"metres per second along the waypoints" min:"0" max:"100" default:"8"`
+	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
+}
+
+// Bridge is one receiver of the messages.
+type Bridge struct {
+	Type       string `yaml:"type" doc:"mcap, logging, ..."`
+	Connection string `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
+	Policy     string `yaml:"policy" doc:"block, drop_newest or drop_oldest when its queue is full" default:"block for files, drop_oldest for networks"`
+	QoS        []QoS  `yaml:"qos" doc:"quality of service by topic"`
+}
+
+// QoS overrides what a sensor asks for on one topic.
+type QoS struct {
+	Topic       string `yaml:"topic" doc:"the topic"`
+	Reliability string `yaml:"reliability" doc:"reliable or best_effort"`
+	Durability  string `yaml:"durability" doc:"volatile or transient_local"`
+	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000"`
+}
+
+// Default returns the configuration of a run where nothing was said.
+func Default() *Config {
+	return &Config{
+		Seed:  1,
+		Time:  Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockHz: 100},
+		Ego:   Ego{Driver: DriverWaypoints, Speed: 8},
+		Scene: Scene{Triangles: 100_000},
+	}
+}
+
+// Read reads a configuration file and the rig file it names, and makes every
+// path in it absolute or relative to the working directory.
+func Read(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a configuration from its text; file names it in errors and is
+// what paths are relative to. Errors are *yamldoc.Error where they have a place.
+func Parse(file string, data []byte) (*Config, error) {
+	n, err := yamldoc.Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	c := Default()
+	if err := n.Decode(c); err != nil {
+		return nil, err
+	}
+	if err := c.validate(file); err != nil {
+		return nil, err
+	}
+	c.resolvePaths(filepath.Dir(file))
+	if c.Rig != "" {
+		r, err := rig.Read(c.Rig)
+		if err != nil {
+			return nil, err
+		}
+		c.Sensors = r.Sensors
+	}
+	return c, nil
+}
+
+// validate checks what no single key shows.
+func (c *Config) validate(file string) error {
+	fail := func(path, format string, args ...any) error {
+		return &yamldoc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)}
+	}
+	drivers := []string{DriverWaypoints, DriverExternal, DriverKeys}
+	if !slices.Contains(drivers, c.Ego.Driver) {
+		return fail("ego.driver", "unknown driver %q, %s", c.Ego.Driver, closest.Hint(c.Ego.Driver, drivers))
+	}
+	if c.Rig != "" && len(c.Sensors) > 0 {
+		return fail("rig", "give either rig or sensors, not both")
+	}
+	if c.Scene.File != "" && c.Scene.City {
+		return fail("scene", "give either city or file, not both")
+	}
+	if c.Time.Step < 100*time.Microsecond || c.Time.Step > time.Second {
+		return fail("time.step", "%w: %v, the range is 100µs to 1s", yamldoc.ErrRange, c.Time.Step)
+	}
+	if n := len(c.Ego.Waypoints); n == 1 || n == 2 {
+		return fail("ego.waypoints", "a loop needs at least 3 points, it has %d", n)
+	}
+	for _, list := range [][]Place{c.Scene.Place, c.Actors} {
+		for i := range list {
+			if err := list[i].validate(file, i); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range c.Bridges {
+		if c.Bridges[i].Type == "" {
+			return fail(fmt.Sprintf("bridges[%d]", i), "a bridge needs a type")
+		}
+	}
+	return nil
+}
+
+func (p *Place) validate(file string, i int) error {
+	if p.File == "" {
+		return &yamldoc.Error{File: file, Path: fmt.Sprintf("place[%d]", i), Err: fmt.Errorf("it needs a file")}
+	}
+	if n := len(p.Waypoints); n == 1 || n == 2 {
+		return &yamldoc.Error{File: file, Path: fmt.Sprintf("place[%d].waypoints", i), Err: fmt.Errorf("a loop needs at least 3 points, it has %d", n)}
+	}
+	if p.Scale == 0 {
+		p.Scale = 1
+	}
+	if p.Speed == 0 && len(p.Waypoints) > 0 {
+		p.Speed = 5
+	}
+	return nil
+}
+
+// resolvePaths makes the file's relative paths relative to its folder.
+func (c *Config) resolvePaths(dir string) {
+	fix := func(p *string) {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	fix(&c.Rig)
+	fix(&c.Scene.File)
+	fix(&c.Scene.Labels)
+	for _, list := range [][]Place{c.Scene.Place, c.Actors} {
+		for i := range list {
+			fix(&list[i].File)
+		}
+	}
+}
+
+// ParseBridge splits a bridge argument TYPE:CONNECTION at its first colon; the
+// connection goes to the bridge unmodified.
+func ParseBridge(argument string) (Bridge, error) {
+	kind, connection, ok := strings.Cut(argument, ":")
+	if !ok || kind == "" {
+		return Bridge{}, fmt.Errorf("parse bridge %q: need TYPE:CONNECTION, such as mcap:recording", argument)
+	}
+	return Bridge{Type: kind, Connection: connection}, nil
+}

@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// clockTopic is where the simulation time goes.
+const clockTopic = "/clock"
+
+// BridgeConfig is one bridge to be added.
+type BridgeConfig struct {
+	// Spec is "TYPE:CONNECTION".
+	Spec string
+	// Policy says what happens when a topic's queue is full: "block",
+	// "drop_newest" or "drop_oldest"; empty: block for files, drop_oldest
+	// for networks.
+	Policy string
+	// QoS overrides the sensors' quality of service, by topic.
+	QoS map[string]bridges.QoS
+}
+
+// peerLimit is how long policy block waits for a network peer before a message
+// counts as dropped.
+const peerLimit = time.Second
+
+// attachedBridge is one bridge of a pipeline.
+type attachedBridge struct {
+	p           *Pipeline
+	bridge      *bridges.Bridge
+	topicConfig dispatch.TopicConfig
+	qos         map[string]bridges.QoS
+	topics      map[string]bool
+	clock       *bridgeSink // nil where the bridge has no clock
+	// handedOver is the simulation time at which the message that is being
+	// published was queued, nanoseconds. A file publishes one message at a
+	// time, under sending, so it belongs to that message.
+	handedOver atomic.Int64
+	sending    sync.Mutex
+}
+
+// AddBridge opens a bridge and connects every sensor's outputs with it. It comes
+// before the first Run or Step. Errors of the connection string wrap
+// bridges.ErrConnectionString or bridges.ErrUnknownBridge.
+func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
+	if p.config.Bridges == nil {
+		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
+	}
+	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}}
+	var err error
+	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
+		OutDir: p.config.OutDir, Now: b.handedOver.Load, Log: p.log, Run: p.config.Run,
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.setPolicy(config.Policy); err != nil {
+		return err
+	}
+	if p.config.ClockHz > 0 {
+		if err := b.addClock(); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.sensors {
+		if err := b.carry(s); err != nil {
+			return err
+		}
+	}
+	if err := b.bridge.Connect(ctx); err != nil {
+		return err
+	}
+	p.bridges = append(p.bridges, b)
+	return nil
+}
+
+// setPolicy chooses what a full queue does. A file has one lane for all its
+// topics, so that its messages stand in the order they were handed over in.
+func (b *attachedBridge) setPolicy(name string) error {
+	file := b.bridge.Info().Kind == bridges.KindFile
+	c := &b.topicConfig
+	switch {
+	case name != "":
+		policy, err := dispatch.ParsePolicy(name)
+		if err != nil {
+			return err
+		}
+		c.Policy = policy
+	case file:
+		c.Policy = dispatch.Block
+	default:
+		c.Policy = dispatch.DropOldest
+	}
+	if b.p.config.Mode == Stepped {
+		c.Policy = dispatch.Block
+	}
+	if c.Policy == dispatch.Block && !file {
+		c.BlockLimit = peerLimit
+	}
+	c.Ordered = true
+	if file {
+		c.Lane = dispatch.NewLane(b.p.dispatcher)
+	}
+	return nil
+}
+
+// addClock gives the bridge its /clock, if it knows the type.
+func (b *attachedBridge) addClock() error {
+	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: bridges.ClockQoS})
+	if sink == nil || err != nil {
+		return err
+	}
+	sink.count(b.p.clockStats)
+	b.clock = sink
+	return nil
+}
+
+var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", Suffix: "/" + clockTopic})
+
+// carry connects all outputs of a sensor with the bridge.
+func (b *attachedBridge) carry(s *Sensor) error {
+	for i, port := range s.env.Ports {
+		spec := port.Spec()
+		topic := bridges.Topic{Name: s.topics[i], Sensor: s.spec.Name, QoS: qosOf(spec.QoS)}
+		sink, err := b.connect(spec, topic)
+		if err != nil {
+			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)
+		}
+		if sink != nil {
+			sink.count(s.stats[i])
+			port.Connect(sink)
+		}
+	}
+	return nil
+}
+
+// connect makes the sink of one topic, nil where the bridge doesn't know the type.
+func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {
+	if q, ok := b.qos[topic.Name]; ok {
+		topic.QoS = q
+	}
+	sink, err := newBridgeSink(b.p, b, spec, topic)
+	if errors.Is(err, bridges.ErrNoConverter) {
+		b.p.log.Info("bridge does not carry a type", "bridge", b.bridge.Info().Name, "type", spec.Type.String(), "topic", topic.Name)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.topics[topic.Name] {
+		return nil, fmt.Errorf("topic %s is published twice", topic.Name)
+	}
+	b.topics[topic.Name] = true
+	return sink, nil
+}
+
+func qosOf(q sensors.QoS) bridges.QoS {
+	out := bridges.QoS{Reliability: bridges.BestEffort, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: max(q.Depth, 1)}
+	if q.Reliable {
+		out.Reliability = bridges.Reliable
+	}
+	if q.TransientLocal {
+		out.Durability = bridges.TransientLocal
+	}
+	return out
+}
+
+// send publishes one message with its hand-over time.
+func (b *attachedBridge) send(ctx context.Context, publish bridges.Publisher[any], e *envelope) error {
+	if b.bridge.Info().Kind == bridges.KindFile {
+		b.sending.Lock()
+		defer b.sending.Unlock()
+		b.handedOver.Store(e.handedOver)
+	}
+	return publish(ctx, e.message)
+}
+
+func (b *attachedBridge) connected() bool { return b.bridge.Status() == bridges.Connected }
+
+// now is the simulation time at which a message is handed over: in a stepped run
+// the instant being published, so that it doesn't depend on how fast anything ran.
+func (b *attachedBridge) now() int64 {
+	if b.p.config.Mode == Realtime {
+		return b.p.clock.Now()
+	}
+	return b.p.publishing.Load()
+}
+
+// failed ends the run when a recording can't be written any more; a network
+// peer never ends it.
+func (b *attachedBridge) failed(err error) {
+	if b.bridge.Info().Kind == bridges.KindFile && errors.Is(err, bridges.ErrWriteFailed) {
+		b.p.fail(fmt.Errorf("record to %s: %w", b.bridge.Connection(), err))
+	}
+}

@@ -1,0 +1,40 @@
+// Package pipeline joins the parts: a scene, sensors on their time grids, the GL
+// thread, readback, the dispatcher and the bridges. It is what the raybridge
+// program runs, and what other programs embed.
+//
+// # Usage
+//
+// Make a Pipeline with New, add sensors and bridges, listen to outputs, then
+// Run it, or Step it:
+//
+//	p, err := pipeline.New(ctx, pipeline.Config{Scene: city, Open: eglctx.Open(eglctx.Options{}), Sensors: all.Registry()})
+//	cam, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.rgb", Name: "front"})
+//	stop, err := pipeline.Listen(cam, "image", func(at sensors.Tick, m *sample.Image) { ... })
+//	err = p.Run(ctx, 10*time.Second)
+//	err = p.Close(ctx)
+//
+// # Concurrency
+//
+// AddSensor and AddBridge come before the first Run or Step. One goroutine at a
+// time calls Run or Step. Listen, Summary and the Clock may be used from any
+// goroutine at any time. Callbacks run on the pipeline's goroutines, never on
+// the GL thread; they may read the message until they return.
+//
+// # Ordering
+//
+// In a stepped run everything that belongs to one instant is published before
+// anything of the next, /clock first, then the sensors in the order they were
+// added: two runs of one configuration give the same bytes (law T5). In a
+// realtime run each output keeps its own order, and no sample is published
+// before the clock has reached its stamp (law T4).
+//
+// # Failure
+//
+// A lost context, a recording that can't be written and a sensor's error end
+// the run; Run returns it, and Close still completes what was recorded. Dropped
+// messages are counted by cause in the Summary (law S5).
+//
+// # Testing
+//
+// A pipeline runs on any gpu.Opener: tests use a software context, or gpu/gputest's.
+package pipeline

@@ -1,0 +1,337 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// Errors of this package; callers test them with errors.Is.
+var (
+	// ErrStarted: sensors and bridges must be added before the first step.
+	ErrStarted = errors.New("pipeline has started")
+	// ErrTopic: two outputs have one topic.
+	ErrTopic = errors.New("topic is used twice")
+	// ErrOutput: a sensor has no such output, or not of that type.
+	ErrOutput = errors.New("no such output")
+	// ErrClosed: the pipeline was closed.
+	ErrClosed = errors.New("pipeline is closed")
+	// ErrConfig: the configuration can't work.
+	ErrConfig = errors.New("bad pipeline configuration")
+)
+
+// Mode says how simulation time passes.
+type Mode uint8
+
+const (
+	// Stepped goes from instant to instant as fast as the machine can, and
+	// gives the same bytes every time.
+	Stepped Mode = iota
+	// Realtime follows the host's clock, scaled.
+	Realtime
+)
+
+// Config is what a Pipeline is made of.
+type Config struct {
+	// Scene is what the sensors see. It must not be changed afterwards.
+	Scene *scene.Scene
+	// Open opens the OpenGL context.
+	Open gpu.Opener
+	// Sensors and Bridges are the types that the program knows; without
+	// Bridges messages go to listeners only.
+	Sensors *sensors.Registry
+	Bridges *bridges.Registry
+
+	Mode Mode
+	// Step is the length of a step, 10 ms where it is 0.
+	Step time.Duration
+	// ClockHz is the rate of /clock, 100 where it is 0; negative publishes none.
+	ClockHz float64
+	// TimeSource names the source of a Realtime run's time ("engine" where it
+	// is empty), Scale its speed, 1 where it is 0.
+	TimeSource string
+	Scale      float64
+	// Seed is the seed of the sensors' noise.
+	Seed uint64
+	// Ego moves the vehicle; nil: the scene's Route, or standing at the scene's Ego pose.
+	Ego scene.Motion
+
+	// OutDir is where bridges put files with relative names.
+	OutDir string
+	// CacheDir is where built scenes are kept, "" for nowhere.
+	CacheDir string
+	// Run is what recordings say of the run.
+	Run bridges.Run
+	// Log receives warnings; nil discards them.
+	Log *slog.Logger
+	// OnProgress, where not nil, is called by the frame loop now and then.
+	OnProgress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	SimNs int64
+	Wall  time.Duration
+}
+
+const (
+	defaultStep    = 10 * time.Millisecond
+	defaultClockHz = 100
+)
+
+// Pipeline is a running simulation's sensors. See the package documentation for
+// who may call what when.
+type Pipeline struct {
+	config Config
+	log    *slog.Logger
+
+	gl         *gpu.Thread
+	world      *scene.World
+	resident   *scene.Resident
+	history    *scene.History
+	shared     sensors.Shared
+	dispatcher *dispatch.Dispatcher
+	rig        rig.Rig
+	sensors    []*Sensor
+	bridges    []*attachedBridge
+	clockStats *outputStats
+	clock      *simtime.Clock    // the one clock (law T1)
+	clockDue   *simtime.Schedule // of /clock, nil without
+
+	started bool
+	closed  bool
+	simNs   int64 // the frame loop's instant
+	startup time.Duration
+	wall    time.Duration // spent in runs, drain included
+
+	publishing atomic.Int64  // instant being published, for recordings' log times
+	wake       chan struct{} // pinged when a capture may be ready
+
+	failure struct {
+		sync.Mutex
+		err    error
+		cancel func(error) // ends the current run; nil between runs
+	}
+}
+
+// New builds the scene, opens OpenGL and uploads the scene. The error of a
+// machine without usable OpenGL is gpu.ErrNotSupported to errors.Is. Close it in
+// the end.
+func New(ctx context.Context, config Config) (*Pipeline, error) {
+	begun := time.Now()
+	if err := config.setDefaults(); err != nil {
+		return nil, err
+	}
+	p := &Pipeline{config: config, log: config.Log, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	if err := p.makeClock(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if err := p.build(ctx); err != nil {
+		return nil, err
+	}
+	// Publishers end by Close, after what was queued has been sent.
+	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
+	p.startup = time.Since(begun)
+	return p, nil
+}
+
+func (c *Config) setDefaults() error {
+	if c.Scene == nil || c.Sensors == nil || c.Open == nil {
+		return fmt.Errorf("%w: it needs a scene, an opener and a registry of sensors", ErrConfig)
+	}
+	if c.Step == 0 {
+		c.Step = defaultStep
+	}
+	if c.ClockHz == 0 {
+		c.ClockHz = defaultClockHz
+	}
+	if c.Scale == 0 {
+		c.Scale = 1
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Ego == nil {
+		c.Ego = c.Scene.Route
+	}
+	if c.Step < 0 {
+		return fmt.Errorf("%w: step %v is negative", ErrConfig, c.Step)
+	}
+	return nil
+}
+
+func (p *Pipeline) makeClock() error {
+	scale, err := simtime.ScaleOf(p.config.Scale)
+	if err != nil {
+		return err
+	}
+	p.clock, err = simtime.NewClock(simtime.Config{
+		Source: p.config.TimeSource, Scale: scale, Stepped: p.config.Mode == Stepped,
+	})
+	if err != nil || p.config.ClockHz < 0 {
+		return err
+	}
+	rate, err := simtime.RateOf(p.config.ClockHz)
+	if err != nil {
+		return fmt.Errorf("clock rate: %w", err)
+	}
+	p.clockDue, err = simtime.NewSchedule(rate, 1)
+	return err
+}
+
+// build makes the world, the history and everything on the GL thread.
+func (p *Pipeline) build(ctx context.Context) error {
+	world, err := scene.Build(ctx, p.config.Scene, scene.BuildOptions{CacheDir: p.config.CacheDir})
+	if err != nil {
+		return err
+	}
+	p.world = world
+	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, historyTicks)
+	p.history.Record(0)
+	if p.gl, err = gpu.Start(p.config.Open); err != nil {
+		return err
+	}
+	err = p.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
+		p.resident, err = world.Upload(c)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, p.gl.Close())
+	}
+	return nil
+}
+
+// historyTicks is how many ticks' poses are kept: those of the instants that are
+// begun and not yet published, and before them those of the longest scan.
+const historyTicks = 4 * maxInstants
+
+// GPU returns the description of the OpenGL context.
+func (p *Pipeline) GPU() gpu.Info { return p.gl.Info() }
+
+// World returns the scene as the sensors see it.
+func (p *Pipeline) World() *scene.World { return p.world }
+
+// History returns the recorded motion of everything that moves.
+func (p *Pipeline) History() *scene.History { return p.history }
+
+// Sensors returns the sensors in the order they were added.
+func (p *Pipeline) Sensors() []*Sensor { return append([]*Sensor(nil), p.sensors...) }
+
+// frames returns the rig's fixed frames, parents first.
+func (p *Pipeline) frames() []sample.Transform {
+	var list []sample.Transform
+	seen := map[string]bool{rig.BaseFrame: true}
+	for _, s := range p.sensors {
+		frame := s.spec.FrameID
+		if seen[frame] {
+			continue
+		}
+		seen[frame] = true
+		list = append(list, sample.Transform{
+			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: frame, Relative: s.relative,
+		})
+		if f, ok := s.sensor.(interface{ Frames() []sample.Transform }); ok {
+			list = append(list, f.Frames()...)
+		}
+	}
+	return list
+}
+
+// gated reports whether samples wait for the clock (law T4): in a stepped run
+// the step itself keeps the order.
+func (p *Pipeline) gated() bool { return p.clockDue != nil && p.config.Mode == Realtime }
+
+// fail ends the current run with err; the first one counts.
+func (p *Pipeline) fail(err error) {
+	p.failure.Lock()
+	defer p.failure.Unlock()
+	if p.failure.err == nil {
+		p.failure.err = err
+	}
+	if p.failure.cancel != nil {
+		p.failure.cancel(err)
+	}
+}
+
+// wakeCompletion tells the completing goroutine that a capture may be ready. It
+// never blocks.
+func (p *Pipeline) wakeCompletion() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// start begins all sensors, once.
+func (p *Pipeline) start(ctx context.Context) error {
+	if p.closed {
+		return ErrClosed
+	}
+	if p.started {
+		return nil
+	}
+	begun := time.Now()
+	p.started = true
+	for _, s := range p.sensors {
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+	}
+	p.startup += time.Since(begun)
+	return nil
+}
+
+// Clock returns the simulation clock: pause, resume, step and scale it there.
+func (p *Pipeline) Clock() *simtime.Clock { return p.clock }
+
+// Close ends the sensors, sends what is queued for as long as ctx allows,
+// completes the recordings and ends the GL thread. It is called once, after Run
+// or Step has returned; calling it again returns nil.
+func (p *Pipeline) Close(ctx context.Context) error {
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	var errs []error
+	for i := len(p.sensors) - 1; i >= 0; i-- {
+		if s := p.sensors[i]; s.begun {
+			errs = append(errs, wrap("end sensor "+s.spec.Name, s.sensor.End()))
+		}
+	}
+	errs = append(errs, p.shared.Close())
+	p.dispatcher.ReleaseAll()
+	errs = append(errs, wrap("send what was queued", p.dispatcher.Drain(ctx)))
+	errs = append(errs, wrap("close the dispatcher", p.dispatcher.Close(ctx)))
+	for _, b := range p.bridges {
+		errs = append(errs, b.bridge.Close(ctx))
+	}
+	errs = append(errs, p.closeGPU())
+	return errors.Join(errs...)
+}
+
+func (p *Pipeline) closeGPU() error {
+	if p.resident != nil {
+		p.resident.Close()
+	}
+	return wrap("close the gl thread", p.gl.Close())
+}
+
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

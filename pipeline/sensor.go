@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strings"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// SensorConfig is one sensor to be added by a program. Only ID and Name are needed.
+type SensorConfig struct {
+	ID, Name string
+	// Parent is the frame it is mounted in (base_link or another sensor's),
+	// Frame its own frame, Topic the start of its topics.
+	Parent, Frame, Topic string
+	// Rate is the rate in Hz as a decimal number; empty means the type's default.
+	Rate string
+	// Pose is where it is mounted in the parent's frame: metres and degrees.
+	Pose rig.Pose
+	// Always computes it even if nobody listens.
+	Always bool
+	// Attributes are the type's parameters by name.
+	Attributes map[string]any
+}
+
+// Sensor is one sensor of a pipeline. Its methods may be called from any goroutine.
+type Sensor struct {
+	p        *Pipeline
+	spec     sensors.Spec
+	relative spatial.Pose
+	always   bool
+	schedule *simtime.Schedule
+	sensor   sensors.Sensor
+	capturer sensors.Capturer // nil for a sensor that needs no GPU
+	env      *sensors.Env
+	topics   []string // of env.Ports
+	stats    []*outputStats
+	begun    bool
+
+	seq  uint64       // frame loop's: of the next firing
+	lost atomic.Int64 // captures that will never be processed
+}
+
+// Name returns the sensor's name in the rig.
+func (s *Sensor) Name() string { return s.spec.Name }
+
+// FrameID returns the name of the sensor's body frame.
+func (s *Sensor) FrameID() string { return s.spec.FrameID }
+
+// Topics returns the topics of the sensor's outputs, in the definition's order.
+func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
+
+// AddSensor adds one sensor.
+func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
+	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, Topic: c.Topic, Rate: c.Rate, Always: c.Always, Pose: c.Pose}
+	for name, value := range c.Attributes {
+		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: value})
+	}
+	p.rig.Sensors = append(p.rig.Sensors, entry)
+	added, err := p.resolve(len(p.rig.Sensors) - 1)
+	if err != nil {
+		p.rig.Sensors = p.rig.Sensors[:len(p.rig.Sensors)-1]
+		return nil, err
+	}
+	return added[0], nil
+}
+
+// AddRig adds all sensors of a rig. On an error none is added.
+func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) {
+	before := len(p.rig.Sensors)
+	p.rig.Sensors = append(p.rig.Sensors, r.Sensors...)
+	added, err := p.resolve(before)
+	if err != nil {
+		p.rig.Sensors = p.rig.Sensors[:before]
+		return nil, err
+	}
+	return added, nil
+}
+
+// resolve makes the sensors of the rig from the given one on.
+func (p *Pipeline) resolve(from int) ([]*Sensor, error) {
+	if p.started {
+		return nil, ErrStarted
+	}
+	resolved, err := p.rig.Resolve(p.config.Sensors)
+	if err != nil {
+		return nil, err
+	}
+	var added []*Sensor
+	for i := range resolved[from:] {
+		s, err := p.newSensor(&resolved[from+i])
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, s)
+	}
+	if err := checkTopics(append(p.sensors[:len(p.sensors):len(p.sensors)], added...)); err != nil {
+		return nil, err
+	}
+	p.sensors = append(p.sensors, added...)
+	return added, nil
+}
+
+func (p *Pipeline) newSensor(r *rig.Sensor) (*Sensor, error) {
+	rate, err := simtime.ParseRate(r.Rate)
+	if err != nil {
+		return nil, fmt.Errorf("sensor %s: rate: %w", r.Spec.Name, err)
+	}
+	spec := r.Spec
+	spec.RateHz = rate.Float64()
+	// The first firing is a period after the start: a scan needs it, and every
+	// sensor then has its rate times the duration messages.
+	schedule, err := simtime.NewSchedule(rate, 1)
+	if err != nil {
+		return nil, fmt.Errorf("sensor %s: %w", spec.Name, err)
+	}
+	sensor, err := spec.Definition.New(spec)
+	if err != nil {
+		return nil, fmt.Errorf("sensor %s: %w", spec.Name, err)
+	}
+	s := &Sensor{p: p, spec: spec, relative: r.Relative, always: r.Always, schedule: schedule, sensor: sensor}
+	s.capturer, _ = sensor.(sensors.Capturer)
+	s.env = &sensors.Env{
+		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Ego: scene.EgoID,
+		Shared: &p.shared, Seed: seedOf(p.config.Seed, spec.Name), Frames: p.frames,
+		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
+		Log: p.log.With("sensor", spec.Name),
+	}
+	for i := range spec.Definition.Outputs {
+		out := &spec.Definition.Outputs[i]
+		s.env.Ports = append(s.env.Ports, out.Open())
+		s.topics = append(s.topics, topicOf(r.Topic, out.Suffix))
+		s.stats = append(s.stats, newOutputStats())
+	}
+	return s, nil
+}
+
+// topicOf joins a sensor's topic and an output's suffix; "//x" is /x itself.
+func topicOf(base, suffix string) string {
+	if absolute, ok := strings.CutPrefix(suffix, "//"); ok {
+		return "/" + absolute
+	}
+	return base + suffix
+}
+
+// checkTopics refuses two outputs on one topic.
+func checkTopics(list []*Sensor) error {
+	owner := map[string]string{}
+	for _, s := range list {
+		for i, topic := range s.topics {
+			if other, taken := owner[topic]; taken {
+				return fmt.Errorf("%w: %s of sensor %s (%v) and of sensor %s", ErrTopic, topic, s.spec.Name, s.env.Ports[i].Spec().Type, other)
+			}
+			owner[topic] = s.spec.Name
+		}
+	}
+	return nil
+}
+
+// seedOf derives a sensor's seed from the run's and its name, so that adding a
+// sensor doesn't change the others' noise.
+func seedOf(seed uint64, name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return h.Sum64() ^ seed*0x9e3779b97f4a7c15
+}
+
+// heard reports whether anybody would receive what the sensor computes.
+func (s *Sensor) heard() bool {
+	if s.always {
+		return true
+	}
+	for _, port := range s.env.Ports {
+		if port.Listening() {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Sensor) begin(ctx context.Context) error {
+	if err := s.sensor.Begin(ctx, s.env); err != nil {
+		return fmt.Errorf("begin sensor %s: %w", s.spec.Name, err)
+	}
+	s.begun = true
+	return nil
+}
+
+// dropped counts captures that the sensor lost; all its outputs lack them.
+func (s *Sensor) dropped(cause string, n int) {
+	for _, stats := range s.stats {
+		stats.dropped(cause, n)
+	}
+	s.lost.Add(int64(n))
+	s.p.wakeCompletion()
+}
+
+// Listen calls call with every message of one output of a sensor until stop is
+// called, on the goroutine that publishes it. M is the output's message type, a
+// pointer; the message must not be changed and may be read until call returns.
+// An error says which outputs and types there are.
+func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {
+	var known []string
+	for i, port := range s.env.Ports {
+		spec := port.Spec()
+		known = append(known, fmt.Sprintf("%s (%v)", spec.Name, spec.Type))
+		if spec.Name != output {
+			continue
+		}
+		if spec.Type != reflect.TypeFor[M]() {
+			break
+		}
+		stats := s.stats[i]
+		return port.Connect(&listener{
+			call:  func(at sensors.Tick, m any) { call(at, m.(M)) },
+			stats: stats, receiver: stats.receiver(),
+		}), nil
+	}
+	return nil, fmt.Errorf("%w: %s of sensor %s as %v; it has %s", ErrOutput, output, s.spec.Name, reflect.TypeFor[M](), strings.Join(known, ", "))
+}
+
+// AddTransforms adds the sensor that publishes the rig's frames on /tf and
+// /tf_static, unless the rig has one.
+func (p *Pipeline) AddTransforms() error {
+	for _, s := range p.sensors {
+		if s.spec.Definition.ID == transformID {
+			return nil
+		}
+	}
+	_, err := p.AddSensor(SensorConfig{ID: transformID, Name: "tf", Frame: rig.BaseFrame})
+	return err
+}
+
+// transformID is the type of the sensor that publishes frames.
+const transformID = "sensor.other.transform"

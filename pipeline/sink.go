@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// Drop causes that arise in the pipeline itself; the others come from package
+// dispatch and package bridges.
+const (
+	causeReadbackFull   = "readback_full"
+	causeReadbackFailed = "readback_failed"
+)
+
+// causeOf names the reason of a message's fate for the summary.
+func causeOf(err error) string {
+	if c := dispatch.CauseOf(err); c != dispatch.CauseConvertFailed {
+		return string(c)
+	}
+	var panicked *dispatch.PanicError
+	if errors.As(err, &panicked) {
+		return string(dispatch.CauseConvertFailed)
+	}
+	return string(bridges.CauseOf(err))
+}
+
+// bridgeSink carries one output to one topic of one bridge, through the dispatcher.
+type bridgeSink struct {
+	bridge   *attachedBridge
+	spec     *sensors.OutputSpec
+	topic    *dispatch.Topic[*envelope]
+	publish  bridges.Publisher[any]
+	stats    *outputStats
+	receiver *int64
+	done     func(error) // account, made once: a queued message allocates nothing
+}
+
+// newBridgeSink connects an output with a topic of a bridge; the error wraps
+// bridges.ErrNoConverter where the bridge doesn't know the message's type.
+func newBridgeSink(p *Pipeline, b *attachedBridge, spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {
+	publish, err := bridges.AddPublisherOf(b.bridge, spec.Type, topic)
+	if err != nil {
+		return nil, err
+	}
+	s := &bridgeSink{bridge: b, spec: spec, publish: publish}
+	s.done = s.account
+	config := b.topicConfig
+	config.Gated = p.gated()
+	s.topic = dispatch.NewTopic(p.dispatcher, topic.Name, s.send, config)
+	return s, s.topic.Err()
+}
+
+// count says where the sink's deliveries and drops are counted. It comes before
+// the first message.
+func (s *bridgeSink) count(stats *outputStats) {
+	s.stats, s.receiver = stats, stats.receiver()
+}
+
+// send runs on a dispatcher's worker.
+func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
+	if err := s.bridge.send(ctx, s.publish, e); err != nil {
+		return err
+	}
+	s.stats.sent(s.receiver, e.at.Started)
+	return nil
+}
+
+// account counts a message that was not sent.
+func (s *bridgeSink) account(err error) {
+	if err != nil {
+		s.stats.dropped(causeOf(err), 1)
+		s.bridge.failed(err)
+	}
+}
+
+// Listening reports whether the bridge is connected.
+func (s *bridgeSink) Listening() bool { return s.bridge.connected() }
+
+// TryQueue copies the message into the dispatcher's queue.
+func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
+	e := borrowEnvelope(at, s.spec, message)
+	e.handedOver = s.bridge.now()
+	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: s.done})
+	e.giveBack()
+	return ok
+}
+
+// Publish sends the message before it returns.
+func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) error {
+	e := borrowEnvelope(at, s.spec, message)
+	e.handedOver = s.bridge.now()
+	err := s.send(ctx, e)
+	e.giveBack()
+	s.account(err)
+	return err
+}
+
+// listener is a Go callback as a sink. It runs on the goroutine that publishes.
+type listener struct {
+	call     func(at sensors.Tick, message any)
+	stats    *outputStats
+	receiver *int64
+}
+
+// Listening is always true: who doesn't want to listen any more stops.
+func (l *listener) Listening() bool { return true }
+
+// TryQueue runs the callback before it returns.
+func (l *listener) TryQueue(at sensors.Tick, message any) bool {
+	l.call(at, message)
+	l.stats.sent(l.receiver, at.Started)
+	return true
+}
+
+// Publish runs the callback before it returns.
+func (l *listener) Publish(_ context.Context, at sensors.Tick, message any) error {
+	l.TryQueue(at, message)
+	return nil
+}

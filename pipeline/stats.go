@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Latencies are kept in microseconds up to ten minutes, to three digits.
+const (
+	maxLatencyUs  = 600_000_000
+	latencyDigits = 3
+)
+
+// outputStats counts what became of one output's messages. Any goroutine may
+// use it.
+type outputStats struct {
+	mu      sync.Mutex
+	latency *hdrhistogram.Histogram // capture begun to published, µs
+	drops   map[string]int64
+	// delivered has one counter a receiver: bridge or listener.
+	delivered []*int64
+}
+
+func newOutputStats() *outputStats {
+	return &outputStats{
+		latency: hdrhistogram.New(1, maxLatencyUs, latencyDigits),
+		drops:   map[string]int64{},
+	}
+}
+
+// receiver adds a counter for one more receiver of the output.
+func (s *outputStats) receiver() *int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := new(int64)
+	s.delivered = append(s.delivered, n)
+	return n
+}
+
+// sent records that the receiver with that counter has a message.
+func (s *outputStats) sent(receiver *int64, started time.Time) {
+	us := min(max(time.Since(started).Microseconds(), 1), maxLatencyUs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*receiver++
+	_ = s.latency.RecordValue(us) // clamped to its range above
+}
+
+// dropped counts n messages lost by a cause.
+func (s *outputStats) dropped(cause string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops[cause] += int64(n)
+}
+
+// snapshot returns how many messages the best-served receiver got, the latency's
+// median and 99th percentile in milliseconds, 0 where nothing was delivered, and
+// the drops of all receivers by cause.
+func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops map[string]int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	drops = make(map[string]int64, len(s.drops))
+	for cause, n := range s.drops {
+		drops[cause] = n
+	}
+	p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
+	p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
+	for _, n := range s.delivered {
+		delivered = max(delivered, *n)
+	}
+	return delivered, p50, p99, drops
+}

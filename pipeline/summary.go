@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// SummarySchema is the version of the summary's form.
+const SummarySchema = 1
+
+// Summary is what a run did, for people and machines. Latencies are wall time
+// from the begin of a capture to its publication.
+type Summary struct {
+	Schema  int    `json:"schema"`
+	Version string `json:"version"`
+	Seed    uint64 `json:"seed"`
+	// RealTimeFactor is SimS / WallS; the wall time goes from the first tick to
+	// the last delivery.
+	RealTimeFactor float64         `json:"real_time_factor"`
+	WallS          float64         `json:"wall_s"`
+	SimS           float64         `json:"sim_s"`
+	StartupS       float64         `json:"startup_s"`
+	GPU            GPUSummary      `json:"gpu"`
+	Sensors        []SensorSummary `json:"sensors"`
+	Bridges        []BridgeSummary `json:"bridges"`
+}
+
+// GPUSummary names what the sensors' data was generated on.
+type GPUSummary struct {
+	Vendor   string `json:"vendor"`
+	Renderer string `json:"renderer"`
+	Version  string `json:"version"`
+	Device   string `json:"device"`
+	Software bool   `json:"software"`
+}
+
+// SensorSummary is one published topic.
+type SensorSummary struct {
+	Name         string           `json:"name"`
+	Type         string           `json:"type"`
+	Topic        string           `json:"topic"`
+	Messages     int64            `json:"messages"`
+	RateWantedHz float64          `json:"rate_wanted_hz"`
+	RateHz       float64          `json:"rate_hz"`
+	LatencyP50Ms float64          `json:"latency_p50_ms"`
+	LatencyP99Ms float64          `json:"latency_p99_ms"`
+	Drops        map[string]int64 `json:"drops"`
+	// Idle is true where nobody listened, so nothing was computed.
+	Idle bool `json:"idle,omitempty"`
+}
+
+// BridgeSummary is one bridge.
+type BridgeSummary struct {
+	Type       string           `json:"type"`
+	Connection string           `json:"connection"`
+	Status     string           `json:"status"`
+	Sent       int64            `json:"sent"`
+	Bytes      int64            `json:"bytes"`
+	Drops      map[string]int64 `json:"drops"`
+	// EverConnected is false for a bridge that never reached its peer.
+	EverConnected bool `json:"ever_connected"`
+}
+
+// Summary returns the counts up to now. It may be called between runs and after
+// Close.
+func (p *Pipeline) Summary() Summary {
+	info := p.gl.Info()
+	s := Summary{
+		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.config.Seed,
+		WallS: p.wall.Seconds(), SimS: float64(p.simNs) / 1e9, StartupS: p.startup.Seconds(),
+		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
+	}
+	if s.WallS > 0 {
+		s.RealTimeFactor = s.SimS / s.WallS
+	}
+	if p.clockDue != nil {
+		row := sensorRow(p.clockStats, s.SimS)
+		row.Name, row.Type, row.Topic, row.RateWantedHz = "clock", "clock", clockTopic, p.config.ClockHz
+		s.Sensors = append(s.Sensors, row)
+	}
+	for _, sensor := range p.sensors {
+		for i, stats := range sensor.stats {
+			row := sensorRow(stats, s.SimS)
+			row.Name, row.Type, row.Topic = sensor.spec.Name, sensor.spec.Definition.ID, sensor.topics[i]
+			row.RateWantedHz = sensor.spec.RateHz
+			row.Idle = !sensor.env.Ports[i].Listening() && row.Messages == 0
+			s.Sensors = append(s.Sensors, row)
+		}
+	}
+	for _, b := range p.bridges {
+		s.Bridges = append(s.Bridges, b.summary())
+	}
+	return s
+}
+
+func sensorRow(stats *outputStats, simS float64) SensorSummary {
+	var row SensorSummary
+	row.Messages, row.LatencyP50Ms, row.LatencyP99Ms, row.Drops = stats.snapshot()
+	if simS > 0 {
+		row.RateHz = float64(row.Messages) / simS
+	}
+	return row
+}
+
+func (b *attachedBridge) summary() BridgeSummary {
+	stats := b.bridge.Statistics()
+	row := BridgeSummary{
+		Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
+		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
+	}
+	for cause, n := range stats.Drops {
+		row.Drops[string(cause)] += n
+	}
+	return row
+}
+
+// Complete reports whether every bridge was connected and no recording lost a
+// message.
+func (s *Summary) Complete(registry *bridges.Registry) bool {
+	for i := range s.Bridges {
+		b := &s.Bridges[i]
+		if !b.EverConnected {
+			return false
+		}
+		plugin, err := registry.Plugin(b.Type)
+		if err == nil && plugin.Info().Kind == bridges.KindFile && len(b.Drops) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// WriteJSON writes the summary to a file.
+func (s *Summary) WriteJSON(path string) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Package all lists every sensor type of raybridge: one line a type.
+package all
+
+import (
+	"sync"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/gnss"
+	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/transform"
+)
+
+// Registry returns the registry of all sensor types.
+var Registry = sync.OnceValue(func() *sensors.Registry {
+	return sensors.Must(sensors.NewRegistry(
+		camera.RGB,
+		camera.Depth,
+		camera.Semantic,
+		camera.Instance,
+		camera.Normals,
+		lidar.RayCast,
+		imu.Definition,
+		gnss.Definition,
+		odometry.Definition,
+		transform.Definition,
+	))
+})

@@ -1,0 +1,74 @@
+// Package odometry is the ego's ground-truth odometry.
+package odometry
+
+import (
+	"context"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// OdomFrame is the frame of the published pose (REP-105). raybridge's odometry
+// doesn't drift: odom and map coincide.
+const OdomFrame = "odom"
+
+// Definition describes sensor.other.odometry.
+var Definition = &sensors.Definition{
+	ID:   "sensor.other.odometry",
+	Doc:  "ground-truth pose and velocity of the frame it is mounted in",
+	Tags: []string{"odometry", "motion"},
+	Attributes: []sensors.Attribute{
+		{Name: "child_frame", Type: sensors.String, Default: "", Doc: "frame whose motion is published; empty means the parent frame"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Odometry](sensors.OutputSpec{
+			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame",
+			QoS: sensors.QoS{Reliable: true, Depth: 10},
+		}),
+	},
+	DefaultRate: "50",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		child := spec.Settings.String("child_frame")
+		if child == "" {
+			child = spec.ParentFrame
+		}
+		return &odometry{spec: spec, child: child}, nil
+	},
+}
+
+type odometry struct {
+	spec    sensors.Spec
+	child   string
+	env     *sensors.Env
+	out     *sensors.Output[*sample.Odometry]
+	message sample.Odometry // reused: outputs copy what they keep
+}
+
+// Begin opens the output.
+func (s *odometry) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.out, err = sensors.OutputOf[*sample.Odometry](env, "odometry")
+	return err
+}
+
+// Tick publishes the state at the due instant.
+func (s *odometry) Tick(at sensors.Tick) error {
+	state, _ := s.env.History.State(s.env.Ego, at.TimeNs)
+	pose := state.Pose.Compose(s.spec.Mount)
+	arm := pose.Position.Sub(state.Pose.Position)
+	toChild := pose.Orientation.Conjugate()
+	m := &s.message
+	m.Header = sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: OdomFrame, Pose: pose}
+	m.ChildFrameID = s.child
+	m.BodyPose = pose
+	m.Twist = spatial.Twist{
+		Linear:  toChild.Rotate(state.Twist.Linear.Add(state.Twist.Angular.Cross(arm))),
+		Angular: toChild.Rotate(state.Twist.Angular),
+	}
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *odometry) End() error { return nil }
