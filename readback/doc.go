@@ -1,0 +1,84 @@
+// Package readback copies GPU buffers and textures to host memory without
+// waiting for the GPU, and hands them over in the order in which they were asked
+// for.
+//
+// # Usage
+//
+// A Pool has a few slots: staging buffers that stay mapped, each with a fence. On
+// the GL thread, Start issues a copy and returns the Capture, whose Data
+// the caller fills in (pose, sequence); Poll, called once a tick, finds
+// out which captures are finished. On another goroutine, Process calls the
+// completion of each finished capture with a Lease of the mapped bytes:
+//
+//	pool, err := readback.New(readback.Config{Label: "lidar", MaxElements: points},
+//		func(k *readback.Capture[Scan, Point], points readback.Lease[Point], err error) {
+//			defer points.Release()
+//			if err != nil {
+//				return // counted in Stats
+//			}
+//			publish(k.StampNs(), k.Data, points.Slice())
+//		})
+//
+//	// in each tick, on the GL thread
+//	pool.Poll(c)
+//	if pool.Begin(c) == nil { // optional: is there room, and when does the GPU begin
+//		dispatch(c)
+//		if k, err := pool.Start(c, readback.Buffer(buffer), tick.TimeNs); err == nil {
+//			k.Data = scan
+//		}
+//	}
+//
+//	// on a worker's goroutine
+//	for range pool.Ready() {
+//		pool.Process()
+//	}
+//
+// The element type is checked once, in New: see CheckElement. Structs that
+// mirror a GLSL struct use Vec2, Vec4 and their like, whose std430 place is
+// checked too. The bytes of a Lease are the driver's; whoever wants to keep
+// them copies (Lease.AppendTo), whoever hands them on retains (Lease.Retain).
+//
+// When the copy is issued depends on the driver: in Start, before the fence, on
+// GPUs, or in Poll, after the fence, where a copy call would wait for the
+// drawing before it, as on software OpenGL. Probe measures which; Config.CopyMode
+// overrides it. With a copy after the fence the source must stand still until
+// it was issued: take targets from a ring of two or more, and ask Pool.Holds.
+//
+// # Concurrency
+//
+// Begin, Start, StartTick, Poll, Prepare, Holds and Probe take a *gpu.Ctx or
+// look at what it owns: they are called on the GL thread, never wait, and call
+// no completion. Process, Drain and Close run completions and are called on any
+// other goroutine; only one of them runs completions at a time, the others
+// leave them to it. A Lease may be used and released on any goroutine.
+//
+// Somebody must poll: nothing becomes ready, and nothing times out, between two
+// Polls. Drain ends only by its context when nobody polls. Pending tells whether
+// there is a reason to go on.
+//
+// # Ordering
+//
+// Laws R1 and R2: completions come in the order of Start, one for each capture
+// that Start returned. A capture that fails, or that the GPU finished before
+// an older one, is completed in its turn. Law R3: the stamp is the
+// caller's; the pool reads no simulation clock. Times are the host's, for
+// measuring latencies only.
+//
+// # Failure
+//
+// A pool without a free slot answers ErrFull, and counts it (law R4): slots are
+// free again when the completion has returned and all leases are released, so a
+// holder that forgets to release starves the pool. Captures fail with ErrTimeout
+// (the slot stays out of use until the GPU comes to its fence), ErrFence,
+// ErrSource (the source was closed before its copy), gpu.ErrContextLost or
+// ErrClosed. A completion that panics loses its lease, and the next one runs.
+// Close the pool before the gpu.Thread, and release leases before that, too:
+// mapped memory ends with the context.
+//
+// # Testing
+//
+// gputest.Fake has fences that follow a script, and reports writes to a
+// source that a capture still needs. In builds with the race detector or the
+// tag raybridge_checks a lease lends a copy that is overwritten at its release
+// (law R5), so that use after release shows.
+package readback

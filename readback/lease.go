@@ -1,0 +1,157 @@
+package readback
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// poison is what the bytes of a lease are overwritten with after its release in
+// checking builds: a negative number with a huge magnitude in most types.
+const poison = 0xDB
+
+// maxHolders is how many leases of one capture can be out at a time.
+const maxHolders = 31
+
+// poolHold is the bit of memory.word that stands for the pool itself, from Start
+// until the completion has returned.
+const poolHold = 1 << maxHolders
+
+// memory is the lendable part of a slot: its bytes and who holds them.
+type memory[E any] struct {
+	// word is the loan's number in the upper half and its holders in the lower
+	// one, a bit each. The memory is free when no bit is set; a lease with
+	// another number is stale.
+	word atomic.Uint64
+
+	// staging is written by the GL thread while the memory is free, data and
+	// lent by Process while only the pool holds it.
+	staging *gpu.Buffer // nil until first used
+	data    []E
+	lent    bool         // checking builds: data is a copy that dies with the last lease
+	closed  *atomic.Bool // the pool's
+}
+
+// free reports whether nobody holds the memory.
+func (m *memory[E]) free() bool { return uint32(m.word.Load()) == 0 }
+
+// number returns the loan's number. The pool or a lease must hold the memory.
+func (m *memory[E]) number() uint32 { return uint32(m.word.Load() >> 32) }
+
+// claim gives free memory to the pool, under a new number. GL thread only.
+func (m *memory[E]) claim() {
+	m.word.Store((m.word.Load()>>32+1)<<32 | poolHold)
+}
+
+// lend makes a lease of the memory. The pool or another lease must hold it.
+func (m *memory[E]) lend(number uint32) (Lease[E], bool) {
+	for {
+		w := m.word.Load()
+		holders := uint32(w)
+		free := ^holders &^ poolHold
+		if uint32(w>>32) != number || holders == 0 || free == 0 {
+			return Lease[E]{}, false
+		}
+		bit := uint8(bits.TrailingZeros32(free))
+		if m.word.CompareAndSwap(w, w|1<<bit) {
+			return Lease[E]{memory: m, number: number, bit: bit}, true
+		}
+	}
+}
+
+// drop ends one hold and reports whether there was one. The last one out of a
+// closed pool ends the staging buffer.
+func (m *memory[E]) drop(number uint32, bit uint8) bool {
+	for {
+		w := m.word.Load()
+		if uint32(w>>32) != number || w&(1<<bit) == 0 {
+			return false
+		}
+		// What is read here belongs to the holder only until the swap.
+		staging, data, lent := m.staging, m.data, m.lent
+		left := uint32(w) &^ (1 << bit)
+		if !m.word.CompareAndSwap(w, w&^(1<<bit)) {
+			continue
+		}
+		if lent && left&^poolHold == 0 && bit != maxHolders {
+			fillPoison(data)
+		}
+		if left == 0 && staging != nil && m.closed.Load() {
+			staging.Close()
+		}
+		return true
+	}
+}
+
+// Lease lends the bytes of one capture (law R5). The zero Lease lends nothing.
+// A Lease is a small value that may be copied, but each lease is one loan: it is
+// released once, by whoever has it last. Its methods may be called from any
+// goroutine; Slice's result must not be used after Release.
+type Lease[E any] struct {
+	memory *memory[E]
+	number uint32
+	bit    uint8
+}
+
+// Slice returns the capture's elements without copying, nil after Release. It
+// is memory that the driver mapped for reading: writing to it is undefined.
+func (l Lease[E]) Slice() []E {
+	if !l.held() {
+		return nil
+	}
+	return l.memory.data
+}
+
+// Len returns the number of elements, 0 after Release.
+func (l Lease[E]) Len() int { return len(l.Slice()) }
+
+func (l Lease[E]) held() bool {
+	if l.memory == nil {
+		return false
+	}
+	w := l.memory.word.Load()
+	return uint32(w>>32) == l.number && w&(1<<l.bit) != 0
+}
+
+// AppendTo appends a copy of the elements to dst: the form that is safe to
+// keep. It doesn't release the lease.
+func (l Lease[E]) AppendTo(dst []E) []E { return append(dst, l.Slice()...) }
+
+// CopyTo copies the elements into dst, as many as fit, and returns how many.
+// It doesn't release the lease.
+func (l Lease[E]) CopyTo(dst []E) int { return copy(dst, l.Slice()) }
+
+// Retain makes another lease of the same bytes, released on its own, for
+// handing them to several holders. It is false when l was released already, or
+// when 31 leases of the capture are out.
+func (l Lease[E]) Retain() (Lease[E], bool) {
+	if !l.held() {
+		return Lease[E]{}, false
+	}
+	return l.memory.lend(l.number)
+}
+
+// Release ends the lease; the slot is free for a new capture when all of its
+// leases are. Releasing again does nothing.
+func (l Lease[E]) Release() {
+	if l.memory != nil {
+		l.memory.drop(l.number, l.bit)
+	}
+}
+
+// view makes the elements of mapped bytes. CheckElement has made sure that
+// every pattern of bytes is a value of E.
+func view[E any](b []byte) []E {
+	var e E
+	return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(e)))
+}
+
+func fillPoison[E any](data []E) {
+	var e E
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(e)))
+	for i := range b {
+		b[i] = poison
+	}
+}

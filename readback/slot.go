@@ -1,0 +1,128 @@
+package readback
+
+import (
+	"time"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// Capture is one request: the caller's data and what the pool knows of it. It
+// is the pool's memory, used again for later captures: valid from Start until
+// its completion has returned and all its leases are released.
+//
+// Data is written by the caller of Start, before the function on the GL thread
+// that called Start returns and before the next Poll; afterwards it belongs to
+// the completion.
+type Capture[D, E any] struct {
+	// Data is the caller's own: pose, sequence, whatever the completion needs
+	// (law R3). Start sets it to its zero value.
+	Data D
+
+	stampNs  int64
+	sequence uint64
+	elements int
+	times    Times
+}
+
+// StampNs returns the capture stamp that was given to Start, in simulation nanoseconds.
+func (c *Capture[D, E]) StampNs() int64 { return c.stampNs }
+
+// Sequence numbers the captures of a pool from 0, in the order of Start and of
+// the completions (law R1).
+func (c *Capture[D, E]) Sequence() uint64 { return c.sequence }
+
+// Elements returns how many elements were asked for.
+func (c *Capture[D, E]) Elements() int { return c.elements }
+
+// Times returns when the capture passed its stages so far. Only its completion,
+// and holders of its lease, may call it.
+func (c *Capture[D, E]) Times() Times { return c.times }
+
+// stage is how far a slot's capture has come on the GL thread.
+type stage uint8
+
+const (
+	stageIdle   stage = iota
+	stageSource       // the fence stands behind the source's commands; the copy is to be issued
+	stageCopy         // the fence stands behind the copy
+	stageFailed       // err says why; waits for its turn
+	stageStuck        // timed out: out of use until the fence signals
+)
+
+// slot is the memory of one capture after the other. Fields are owned by the
+// GL thread (Pool.gl held) where nothing else is said.
+type slot[D, E any] struct {
+	memory memory[E]
+	// capture is the caller's until it returns to the GL thread, then Process's;
+	// outcome is written under Pool.mu, once. The GL thread keeps what it finds
+	// out in its own fields below, since Close may complete a capture meanwhile.
+	capture Capture[D, E]
+	outcome error
+
+	stage    stage
+	err      error // of stageFailed
+	source   Source
+	held     bool       // source is held until its copy is issued
+	fence    *gpu.Fence // nil until first used
+	fencedAt time.Time
+	seen     Times      // FenceSeen, GPUBegin, GPUEnd
+	spoiled  bool       // the GPU may still write the staging buffer: don't use it again
+	begin    *gpu.Query // nil without timestamps
+	end      *gpu.Query
+	timed    bool // both queries were placed
+}
+
+// prepare makes sure that the free slot has a staging buffer of size bytes and
+// its queries.
+func (s *slot[D, E]) prepare(c *gpu.Ctx, label string, size int, timers bool) error {
+	old := s.memory.staging
+	if old == nil || s.spoiled || old.Size() != size || old.Bytes() == nil {
+		b, err := c.NewBuffer(gpu.BufferDesc{Label: label, Size: size, Usage: gpu.UsageReadback})
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			old.Close() // the driver frees it when the GPU has done
+		}
+		s.memory.staging, s.spoiled = b, false
+	}
+	if timers && s.end == nil {
+		begin, err := c.NewQuery()
+		if err != nil {
+			return err
+		}
+		end, err := c.NewQuery()
+		if err != nil {
+			begin.Close()
+			return err
+		}
+		s.begin, s.end = begin, end
+	}
+	return nil
+}
+
+// mark puts the slot's fence behind the commands issued so far.
+func (s *slot[D, E]) mark(c *gpu.Ctx, now time.Time) (err error) {
+	if s.fence == nil {
+		s.fence, err = c.NewFence()
+	} else {
+		err = c.ResetFence(s.fence)
+	}
+	s.fencedAt = now
+	return err
+}
+
+// release closes the slot's GPU objects. A staging buffer that is lent stays
+// until its last lease is released.
+func (s *slot[D, E]) release() {
+	if s.memory.free() && s.memory.staging != nil {
+		s.memory.staging.Close()
+	}
+	if s.fence != nil {
+		s.fence.Close()
+	}
+	if s.begin != nil {
+		s.begin.Close()
+		s.end.Close()
+	}
+}

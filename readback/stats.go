@@ -1,0 +1,157 @@
+package readback
+
+import (
+	"errors"
+	"math/bits"
+	"time"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// Stats counts what a pool did since it was made. Started is always Completed
+// plus all of Failed plus InFlight plus Ready, but for a completion that is
+// running.
+type Stats struct {
+	// Started: captures that Start returned. Completed: those that came back
+	// with data; the others are in Failed.
+	Started, Completed uint64
+	Failed             Failures
+	// Full: captures that were not made because of ErrFull. Refused: those that
+	// were not made for any other reason; Start or Begin returned it.
+	Full, Refused uint64
+	// Panics of completions; their captures count as completed or failed.
+	Panics uint64
+	// InFlight: on the GPU. Ready: Poll found them finished, Process has not
+	// taken them.
+	InFlight, Ready int
+	// Slots in all; Held: those in flight, ready or lent; Stuck: those out of
+	// use after a timeout, until the GPU comes to their fence.
+	Slots, Held, Stuck int
+	// Latencies of completed captures. GPU: GPUBegin to GPUEnd. Fence: Started
+	// to FenceSeen. Copy: FenceSeen to Ready. Queue: Ready to Completed. Total:
+	// Started to Completed.
+	GPU, Fence, Copy, Queue, Total Latency
+}
+
+// Failures counts the captures that were completed with an error, by cause.
+type Failures struct {
+	Timeout, Fence, Source, ContextLost, Closed, Other uint64
+}
+
+// Sum returns the number of captures that failed.
+func (f Failures) Sum() uint64 {
+	return f.Timeout + f.Fence + f.Source + f.ContextLost + f.Closed + f.Other
+}
+
+// Stats returns the counts up to now. Any goroutine.
+func (p *Pool[D, E]) Stats() Stats {
+	held := 0
+	for i := range p.slots {
+		if !p.slots[i].memory.free() {
+			held++
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.mu.stats
+	s.InFlight = int(p.mu.tail - p.mu.pending)
+	s.Ready = int(p.mu.pending - p.mu.head)
+	s.Slots, s.Held, s.Stuck = len(p.slots), held, int(p.stuck.Load())
+	return s
+}
+
+// count adds one completion.
+func (s *Stats) count(err error, t *Times) {
+	if err != nil {
+		s.Failed.count(err)
+		return
+	}
+	s.Completed++
+	if !t.GPUBegin.IsZero() && !t.GPUEnd.IsZero() {
+		s.GPU.add(t.GPUEnd.Sub(t.GPUBegin))
+	}
+	s.Fence.add(t.FenceSeen.Sub(t.Started))
+	s.Copy.add(t.Ready.Sub(t.FenceSeen))
+	s.Queue.add(t.Completed.Sub(t.Ready))
+	s.Total.add(t.Completed.Sub(t.Started))
+}
+
+func (f *Failures) count(err error) {
+	switch {
+	case errors.Is(err, gpu.ErrContextLost):
+		f.ContextLost++
+	case errors.Is(err, ErrClosed):
+		f.Closed++
+	case errors.Is(err, ErrTimeout):
+		f.Timeout++
+	case errors.Is(err, ErrFence):
+		f.Fence++
+	case errors.Is(err, ErrSource):
+		f.Source++
+	default:
+		f.Other++
+	}
+}
+
+// Latency is a distribution of durations. A quantile is at most an eighth too
+// long.
+type Latency struct {
+	Count      uint64
+	Total, Max time.Duration
+	buckets    [latencyBuckets]uint32
+}
+
+// Bucket i holds the durations whose bucketOf is i: 8 to an octave of
+// nanoseconds, up to 2^37 ns, over two minutes.
+const (
+	latencyOctave  = 8
+	latencyBuckets = 35 * latencyOctave
+)
+
+func bucketOf(d time.Duration) int {
+	n := uint64(max(d, 0))
+	if n < latencyOctave {
+		return int(n)
+	}
+	shift := bits.Len64(n) - 4 // leaves 4 bits, the first of which is 1
+	return min(shift*latencyOctave+int(n>>shift), latencyBuckets-1)
+}
+
+// bucketEnd returns the longest duration of a bucket.
+func bucketEnd(i int) time.Duration {
+	if i < 2*latencyOctave {
+		return time.Duration(i)
+	}
+	shift := i/latencyOctave - 1
+	return time.Duration((i%latencyOctave+latencyOctave+1)<<shift - 1)
+}
+
+func (l *Latency) add(d time.Duration) {
+	l.Count++
+	l.Total += d
+	l.Max = max(l.Max, d)
+	l.buckets[bucketOf(d)]++
+}
+
+// Mean returns the mean, 0 of no durations.
+func (l *Latency) Mean() time.Duration {
+	if l.Count == 0 {
+		return 0
+	}
+	return l.Total / time.Duration(l.Count)
+}
+
+// Quantile returns the duration that the fraction q, 0 to 1, of all durations
+// don't exceed, 0 of no durations.
+func (l *Latency) Quantile(q float64) time.Duration {
+	if l.Count == 0 {
+		return 0
+	}
+	rest := q * float64(l.Count)
+	for i, n := range l.buckets {
+		if rest -= float64(n); n > 0 && rest <= 0 {
+			return min(bucketEnd(i), l.Max)
+		}
+	}
+	return l.Max
+}
