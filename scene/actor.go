@@ -120,4 +120,8 @@ type Scene struct {
 	// on the ground) in the map frame, and Route its default loop.
 	Ego   spatial.Pose
 	Route Motion
+
+	taken  map[*Asset]assetBase // the assets that Add has taken in
+	names  map[string]int       // taken names, and the last number given after each
+	lastID uint32
 }

@@ -128,6 +128,7 @@ func (b *builder) addMovers() error {
 			}
 			m := Mover{Actor: a, Part: i}
 			m.stretch, m.unstretch = fixedStretch(a.Parts[i].at(0).Mat3())
+			m.rest, _, _ = rigidPart(m.place(0))
 			key := meshKey{a.Parts[i].Mesh, m.stretch}
 			if first, ok := made[key]; ok {
 				like := &b.world.Movers[first]

@@ -87,8 +87,10 @@ type Mover struct {
 	Root         Ref
 	// Min and Max bound the triangles in the mover's frame, metres.
 	Min, Max mgl64.Vec3
-	// stretch is what was applied to the mesh, unstretch its inverse.
+	// stretch is what was applied to the mesh, unstretch its inverse; rest is
+	// the mover's frame in the actor's frame where no joints move it.
 	stretch, unstretch mgl64.Mat3
+	rest               spatial.Pose
 }
 
 // World is a Scene made ready for finding ray hits: flat tables in the layout

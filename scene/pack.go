@@ -1,0 +1,292 @@
+package scene
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// maxKeys is the most keyframes of a window; a long window's ticks are thinned out.
+const maxKeys = 128
+
+// Window is the time of one capture and the sensor that makes it.
+type Window struct {
+	// Parent is the actor that carries the sensor, EgoID for the ego; Mount is
+	// the sensor's pose in the parent's frame.
+	Parent uint32
+	Mount  spatial.Pose
+	// StartNs and EndNs are simulation times; equal for a capture at an instant.
+	StartNs, EndNs int64
+}
+
+// Packer writes where the movers and a sensor are, in the layouts of
+// shaders/lib/scene.glsl (placements) and shaders/lib/motion.glsl, into bytes that
+// the caller owns. It has scratch memory of its own and allocates nothing while
+// packing: one goroutine at a time may use it.
+type Packer struct {
+	world   *World
+	history *History
+	keys    int // the most keys that fit
+	times   []int64
+	actor   []spatial.Pose // of the current actor at each key
+	rigid   []spatial.Pose // of the current part at each key
+	tree    moverTree
+}
+
+// NewPacker returns a packer for a world whose actors a history follows.
+func NewPacker(w *World, h *History) *Packer {
+	keys := maxKeys
+	if n := len(w.Movers); n > 0 {
+		keys = max(2, min(keys, (64<<20)/(32*n)))
+	}
+	p := &Packer{
+		world: w, history: h, keys: keys,
+		times: make([]int64, 0, keys),
+		actor: make([]spatial.Pose, keys),
+		rigid: make([]spatial.Pose, keys),
+	}
+	p.tree.reserve(len(w.Movers))
+	return p
+}
+
+// PlacementBytes returns the size of what Placements writes, at least one texel.
+func (w *World) PlacementBytes() int {
+	return 16 * max(shaders.PlacementTexels*len(w.Movers), 1)
+}
+
+// MotionBytes returns the most that Motion writes.
+func (p *Packer) MotionBytes() int {
+	n := len(p.world.Movers)
+	return 16 * (motionHead + 2*p.keys + n*(moverHead+2*p.keys) + shaders.NodeTexels*p.tree.maxNodes(n))
+}
+
+const (
+	motionHead = 2 // texels before the sensor's keys
+	moverHead  = 3 // texels before a mover's keys
+)
+
+// Placements writes each mover's mesh-to-world matrix at an instant into dst,
+// which must hold World.PlacementBytes.
+func (p *Packer) Placements(dst []byte, tNs int64) error {
+	if len(dst) < p.world.PlacementBytes() {
+		return fmt.Errorf("pack placements: %d bytes for %d", len(dst), p.world.PlacementBytes())
+	}
+	var actor *Actor
+	var pose spatial.Pose
+	for i := range p.world.Movers {
+		m := &p.world.Movers[i]
+		if m.Actor != actor {
+			actor = m.Actor
+			pose, _ = p.history.Pose(actor.ID, tNs)
+			pose = p.world.FromMap(pose)
+		}
+		at := pose.Mat4().Mul4(m.place(tNs))
+		for r := range 3 {
+			putRow(dst, shaders.PlacementTexels*i+r, at[r], at[4+r], at[8+r], at[12+r])
+		}
+	}
+	return nil
+}
+
+// place returns the mover's frame in the actor's frame, as a matrix: rigid but
+// for animated scales.
+func (m *Mover) place(tNs int64) mgl64.Mat4 {
+	at := m.Actor.Parts[m.Part].at(tNs)
+	out := at.Mat3().Mul3(m.unstretch).Mat4()
+	out.SetCol(3, at.Col(3))
+	return out
+}
+
+// Motion writes the sensor's and the movers' keyframes over the window, and the
+// hierarchy over the boxes that the movers sweep, into dst, which must hold
+// MotionBytes. It returns how many bytes it wrote. Keys stand at the recorded
+// ticks where those are evenly spaced, as they are in fixed steps.
+func (p *Packer) Motion(dst []byte, w Window) (int, error) {
+	if len(dst) < p.MotionBytes() {
+		return 0, fmt.Errorf("pack motion: %d bytes for up to %d", len(dst), p.MotionBytes())
+	}
+	if w.EndNs < w.StartNs {
+		return 0, fmt.Errorf("pack motion: the window ends at %d ns, before its start at %d ns", w.EndNs, w.StartNs)
+	}
+	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, p.keys)
+	n := len(p.times)
+	for k, t := range p.times {
+		parent, ok := p.history.Pose(w.Parent, t)
+		if !ok {
+			return 0, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, t)
+		}
+		p.rigid[k] = p.world.FromMap(parent.Compose(w.Mount))
+	}
+	p.putKeys(dst, motionHead, n)
+
+	movers := motionHead + 2*n
+	stride := moverHead + 2*n
+	nodes := movers + stride*len(p.world.Movers)
+	p.putMovers(dst, movers, stride)
+	root := p.tree.build()
+	for i := range p.tree.nodes {
+		for r, row := range &p.tree.nodes[i] {
+			at := 16 * (nodes + shaders.NodeTexels*i + r)
+			for c, x := range row {
+				binary.LittleEndian.PutUint32(dst[at+4*c:], math.Float32bits(x))
+			}
+		}
+	}
+	first, rate := 0.0, 0.0
+	if n > 1 {
+		first = float64(p.times[0]-w.StartNs) * 1e-9
+		rate = float64(n-1) / (float64(p.times[n-1]-p.times[0]) * 1e-9)
+	}
+	putRow(dst, 0, float64(n), first, rate, float64(math.Float32frombits(uint32(root))))
+	putRow(dst, 1, float64(movers), float64(nodes), float64(stride), float64(math.Float32frombits(uint32(p.world.Static))))
+	return 16 * (nodes + shaders.NodeTexels*len(p.tree.nodes)), nil
+}
+
+// putMovers writes the movers' records and gives the hierarchy their boxes.
+func (p *Packer) putMovers(dst []byte, at, stride int) {
+	n := len(p.times)
+	p.tree.reset()
+	var actor *Actor
+	for i := range p.world.Movers {
+		m := &p.world.Movers[i]
+		if m.Actor != actor {
+			actor = m.Actor
+			for k, t := range p.times {
+				pose, _ := p.history.Pose(actor.ID, t)
+				p.actor[k] = p.world.FromMap(pose)
+			}
+		}
+		stretch, present := p.partKeys(m, n)
+		record := at + stride*i
+		undo := mgl64.Ident3()
+		if present {
+			undo = stretch.Inv()
+		}
+		for r := range 3 {
+			putRow(dst, record+r, undo[r], undo[3+r], undo[6+r], 0)
+		}
+		p.putKeys(dst, record+moverHead, n)
+		if present {
+			p.tree.add(i, m.sweep(p.rigid[:n], stretch))
+		}
+	}
+}
+
+// partKeys sets p.rigid to the mover's frame in the world at each key and
+// returns the stretch that its scale animation adds in the middle of the
+// window; present is false where that leaves no volume.
+func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
+	part := &m.Actor.Parts[m.Part]
+	if part.Joints == nil {
+		for k := range n {
+			p.rigid[k] = p.actor[k].Compose(m.rest)
+		}
+		return mgl64.Ident3(), true
+	}
+	stretch, present = mgl64.Ident3(), true
+	for k := range n {
+		rigid, s, ok := rigidPart(m.place(p.times[k]))
+		p.rigid[k] = p.actor[k].Compose(rigid)
+		if k == n/2 {
+			stretch, present = s, ok
+		}
+	}
+	return stretch, present
+}
+
+// rigidPart splits an affine map into a pose after a stretch.
+func rigidPart(m mgl64.Mat4) (pose spatial.Pose, stretch mgl64.Mat3, ok bool) {
+	r, s, ok := m.Mat3(), mgl64.Ident3(), true
+	if !isRotation(r) {
+		r, s, ok = polar(r)
+	}
+	return spatial.Pose{Position: m.Col(3).Vec3(), Orientation: mgl64.Mat4ToQuat(r.Mat4()).Normalize()}, s, ok
+}
+
+func isRotation(m mgl64.Mat3) bool {
+	x, y, z := m.Col(0), m.Col(1), m.Col(2)
+	const tolerance = 1e-6
+	return math.Abs(x.LenSqr()-1) < tolerance && math.Abs(y.LenSqr()-1) < tolerance &&
+		x.Cross(y).Sub(z).LenSqr() < tolerance*tolerance
+}
+
+// putKeys writes p.rigid[:n] as keys from a texel on.
+func (p *Packer) putKeys(dst []byte, at, n int) {
+	for k := range n {
+		pose := &p.rigid[k]
+		q := pose.Orientation
+		if k > 0 && q.Dot(p.rigid[k-1].Orientation) < 0 {
+			q = q.Scale(-1)
+			pose.Orientation = q
+		}
+		correction := 0.0
+		if k+1 < n {
+			correction = slerpCorrection(q.Dot(p.rigid[k+1].Orientation))
+		}
+		x := pose.Position
+		putRow(dst, at+2*k, x[0], x[1], x[2], correction)
+		putRow(dst, at+2*k+1, q.V[0], q.V[1], q.V[2], q.W)
+	}
+}
+
+// slerpCorrection returns c such that normalised linear interpolation of two
+// unit quaternions at f + c f (f - 1/2) (f - 1) follows slerp at f: exactly at
+// 0, 1/4, 1/2, 3/4 and 1, and within 2e-4 rad for turns below 1 rad. dot is the
+// quaternions' product.
+func slerpCorrection(dot float64) float64 {
+	cos := min(math.Abs(dot), 1)
+	if cos > 1-1e-5 {
+		return 0
+	}
+	angle := math.Acos(cos)
+	tan := math.Tan(angle / 4)
+	s := tan / (math.Sin(angle) + tan*(1-cos))
+	const f = 0.25
+	return (s - f) / (f * (f - 0.5) * (f - 1))
+}
+
+// putRow writes one texel.
+func putRow(dst []byte, texel int, x, y, z, w float64) {
+	b := dst[16*texel : 16*texel+16]
+	binary.LittleEndian.PutUint32(b, math.Float32bits(float32(x)))
+	binary.LittleEndian.PutUint32(b[4:], math.Float32bits(float32(y)))
+	binary.LittleEndian.PutUint32(b[8:], math.Float32bits(float32(z)))
+	binary.LittleEndian.PutUint32(b[12:], math.Float32bits(float32(w)))
+}
+
+// keyTimes appends the times of a window's keyframes, evenly spaced: the ticks
+// that enclose the window if they are, and else times of the ticks' least
+// spacing; one time for an instant. There are at most limit.
+func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int64 {
+	if startNs == endNs {
+		return append(times, startNs)
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	step := endNs - startNs
+	if h.length > 0 {
+		first, last := h.placeLocked(startNs).tick, h.placeLocked(endNs).next
+		even := h.timeLocked(first) <= startNs && h.timeLocked(last) >= endNs && last-first < limit
+		for k := first; k < last; k++ {
+			d := h.timeLocked(k+1) - h.timeLocked(k)
+			even = even && d == h.timeLocked(first+1)-h.timeLocked(first)
+			step = min(step, d)
+		}
+		if even && last > first {
+			for k := first; k <= last; k++ {
+				times = append(times, h.timeLocked(k))
+			}
+			return times
+		}
+	}
+	n := max(2, min((endNs-startNs+step-1)/step+1, int64(limit)))
+	for k := range n {
+		times = append(times, startNs+(endNs-startNs)*k/(n-1))
+	}
+	return times
+}
