@@ -139,3 +139,12 @@ func TestSchemaOfUnknownType(t *testing.T) {
 		assert.Error(t, err, name)
 	}
 }
+
+func TestValidTopic(t *testing.T) {
+	for _, name := range []string{"/points", "/sensing/lidar/top/points_raw", "/_hidden", "/a1"} {
+		assert.True(t, ros2msg.ValidTopic(name), name)
+	}
+	for _, name := range []string{"", "/", "points", "/points/", "//points", "/1st", "/a/2", "/a__b", "/a b", "/é", "/a-b", "~/x", "/{node}"} {
+		assert.False(t, ros2msg.ValidTopic(name), name)
+	}
+}

@@ -1,0 +1,293 @@
+package bridgetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// Suite says how to test one bridge.
+type Suite struct {
+	Factory bridges.Factory
+	// Connection is a connection string that works; a file's name in it is
+	// relative.
+	Connection string
+	// BadConnections are connection strings that must be ErrConnectionString.
+	BadConnections []string
+	// Count returns how many messages of each topic arrived or lie below outDir
+	// after the bridge was closed, read with other means than the bridge's own.
+	// Topics without messages may be left out.
+	Count func(t *testing.T, outDir string) map[string]int
+}
+
+// Run runs the whole suite. A requirement that a bridge can't meet has no
+// switch here: the contract is the same for all.
+func Run(t *testing.T, s Suite) {
+	t.Run("Info", s.info)
+	t.Run("RegisteringTwiceChangesNothing", s.registeringTwice)
+	t.Run("UnknownTypeIsNoConverter", s.unknownType)
+	t.Run("OneTypePerTopic", s.oneTypePerTopic)
+	t.Run("BadConnections", s.badConnections)
+	t.Run("StatusFollowsTheConnection", s.statuses)
+	t.Run("PublishesOnlyWhileConnected", s.publishesOnlyWhileConnected)
+	t.Run("DeliversEveryTypeAndCountsIt", s.delivers)
+	t.Run("SamplesStayAsTheyWere", s.samplesStay)
+	t.Run("CancelledPublish", s.cancelled)
+	t.Run("ConcurrentPublishers", s.concurrent)
+	t.Run("CloseTwice", s.closeTwice)
+	t.Run("InstancesAreIndependent", s.independent)
+}
+
+// open returns a new bridge that writes below a new folder.
+func (s Suite) open(t *testing.T, connection string) (*bridges.Bridge, string) {
+	t.Helper()
+	registry, err := bridges.NewRegistry(s.Factory)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	b, err := registry.Open(s.Factory.Info().Name+":"+connection, bridges.Env{OutDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b, dir
+}
+
+// connect opens and connects.
+func (s Suite) connect(t *testing.T) (*bridges.Bridge, string) {
+	t.Helper()
+	b, dir := s.open(t, s.Connection)
+	require.NoError(t, b.Connect(t.Context()))
+	require.Equal(t, bridges.Connected, b.Status())
+	return b, dir
+}
+
+func (s Suite) info(t *testing.T) {
+	info := s.Factory.Info()
+	assert.NotEmpty(t, info.Type)
+	assert.NotEmpty(t, info.Summary)
+	assert.NotEmpty(t, info.Connection)
+	registry, err := bridges.NewRegistry(s.Factory)
+	require.NoError(t, err, "the name is valid and the types register")
+	plugin, err := registry.Plugin(info.Name)
+	require.NoError(t, err)
+	require.NotEmpty(t, plugin.Types())
+	for _, typ := range plugin.Types() {
+		assert.NotEmpty(t, typ.Wire, typ.Go)
+		assert.True(t, typ.Publishes || typ.Subscribes, "%s goes in no direction", typ.Go)
+	}
+	_, err = bridges.NewRegistry(s.Factory, s.Factory)
+	assert.ErrorIs(t, err, bridges.ErrDuplicate)
+}
+
+func (s Suite) registeringTwice(t *testing.T) {
+	registry, err := bridges.NewRegistry(s.Factory)
+	require.NoError(t, err)
+	plugin, err := registry.Plugin(s.Factory.Info().Name)
+	require.NoError(t, err)
+	before := plugin.Types()
+	assert.ErrorIs(t, s.Factory.Register(plugin), bridges.ErrDuplicate)
+	assert.Equal(t, before, plugin.Types())
+}
+
+func (s Suite) unknownType(t *testing.T) {
+	type unknown struct{}
+	b, _ := s.open(t, s.Connection)
+	_, err := bridges.AddPublisher[*unknown](b, bridges.Topic{Name: "/unknown"})
+	assert.ErrorIs(t, err, bridges.ErrNoConverter)
+	err = bridges.AddSubscriber(b, bridges.Topic{Name: "/unknown"}, func(*unknown) {})
+	assert.ErrorIs(t, err, bridges.ErrNoConverter)
+	assert.Empty(t, b.Statistics().Topics)
+}
+
+func (s Suite) oneTypePerTopic(t *testing.T) {
+	b, _ := s.connect(t)
+	known := carried(b)
+	require.NotEmpty(t, known)
+	first, err := known[0].add(b, "/shared")
+	require.NoError(t, err)
+	again, err := known[0].add(b, "/shared")
+	require.NoError(t, err, "a topic may be added twice")
+	for _, other := range known[1:] {
+		_, err := other.add(b, "/shared")
+		assert.ErrorIs(t, err, bridges.ErrTopicType, other.name)
+	}
+	require.NoError(t, first(t.Context(), 0))
+	require.NoError(t, again(t.Context(), 1))
+	assert.EqualValues(t, 2, topicStatistics(t, b, "/shared").Messages)
+	_, err = known[0].add(b, "")
+	assert.ErrorIs(t, err, bridges.ErrTopicName)
+	_, err = known[0].add(b, "/with space")
+	assert.ErrorIs(t, err, bridges.ErrTopicName)
+}
+
+func (s Suite) badConnections(t *testing.T) {
+	require.NotEmpty(t, s.BadConnections)
+	for _, connection := range s.BadConnections {
+		b, _ := s.open(t, connection)
+		assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrConnectionString, "%q", connection)
+		assert.Contains(t, []bridges.Status{bridges.Disconnected, bridges.UnexpectedlyDisconnected}, b.Status())
+		assert.False(t, b.EverConnected())
+	}
+}
+
+func (s Suite) statuses(t *testing.T) {
+	b, _ := s.open(t, s.Connection)
+	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.False(t, b.EverConnected())
+	require.NoError(t, b.Disconnect(t.Context()), "without a connection it does nothing")
+	require.NoError(t, b.Connect(t.Context()))
+	assert.Equal(t, bridges.Connected, b.Status())
+	assert.True(t, b.EverConnected())
+	require.NoError(t, b.Connect(t.Context()), "connecting again reconnects")
+	assert.Equal(t, bridges.Connected, b.Status())
+	require.NoError(t, b.Disconnect(t.Context()))
+	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.True(t, b.EverConnected())
+	assert.NoError(t, b.Err())
+}
+
+func (s Suite) publishesOnlyWhileConnected(t *testing.T) {
+	b, dir := s.open(t, s.Connection)
+	st := carried(b)[0]
+	publish, err := st.add(b, "/topic")
+	require.NoError(t, err)
+	assert.ErrorIs(t, publish(t.Context(), 0), bridges.ErrNotConnected)
+	require.NoError(t, b.Connect(t.Context()))
+	require.NoError(t, publish(t.Context(), 1))
+	require.NoError(t, b.Disconnect(t.Context()))
+	assert.Equal(t, 1, s.Count(t, dir)["/topic"])
+	assert.ErrorIs(t, publish(t.Context(), 2), bridges.ErrNotConnected)
+	require.NoError(t, b.Connect(t.Context()), "publishers outlive a connection")
+	require.NoError(t, publish(t.Context(), 3))
+	row := topicStatistics(t, b, "/topic")
+	assert.EqualValues(t, 2, row.Messages)
+	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 2}, row.Drops)
+}
+
+func (s Suite) delivers(t *testing.T) {
+	const messages = 12
+	b, dir := s.open(t, s.Connection)
+	publishers := map[string]func(context.Context, int) error{}
+	known := carried(b)
+	add := func(list []stream) {
+		for _, st := range list {
+			publish, err := st.add(b, "/probe/"+st.name)
+			require.NoError(t, err, st.name)
+			publishers["/probe/"+st.name] = publish
+		}
+	}
+	add(known[:len(known)/2])
+	require.NoError(t, b.Connect(t.Context()))
+	add(known[len(known)/2:])
+	for seq := range messages {
+		for topic, publish := range publishers {
+			require.NoError(t, publish(t.Context(), seq), topic)
+		}
+	}
+	require.NoError(t, b.Close(t.Context()))
+	counted := s.Count(t, dir)
+	var bytes int64
+	for topic := range publishers {
+		assert.Equal(t, messages, counted[topic], topic)
+		row := topicStatistics(t, b, topic)
+		assert.EqualValues(t, messages, row.Messages, topic)
+		assert.Positive(t, row.Bytes, topic)
+		assert.Empty(t, row.Drops, topic)
+		bytes += row.Bytes
+	}
+	sum := b.Statistics()
+	assert.EqualValues(t, messages*len(publishers), sum.Messages)
+	assert.Equal(t, bytes, sum.Bytes)
+	assert.Zero(t, sum.Drops.Total())
+}
+
+func (s Suite) samplesStay(t *testing.T) {
+	b, _ := s.connect(t)
+	for _, st := range carried(b) {
+		unchanged, err := st.publishedUnchanged(b, "/stay/"+st.name)
+		require.NoError(t, err, st.name)
+		assert.True(t, unchanged, "%s was changed (law S4)", st.name)
+	}
+}
+
+func (s Suite) cancelled(t *testing.T) {
+	b, dir := s.connect(t)
+	publish, err := carried(b)[0].add(b, "/topic")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.ErrorIs(t, publish(ctx, 0), context.Canceled)
+	require.NoError(t, b.Close(t.Context()))
+	assert.Zero(t, s.Count(t, dir)["/topic"])
+	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
+}
+
+func (s Suite) concurrent(t *testing.T) {
+	const messages = 25
+	b, dir := s.connect(t)
+	known := carried(b)
+	var wg sync.WaitGroup
+	for _, st := range known {
+		for range 2 { // two publishers of each topic
+			publish, err := st.add(b, "/many/"+st.name)
+			require.NoError(t, err)
+			wg.Go(func() {
+				for seq := range messages {
+					assert.NoError(t, publish(t.Context(), seq))
+					b.Statistics()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	require.NoError(t, b.Close(t.Context()))
+	counted := s.Count(t, dir)
+	for _, st := range known {
+		assert.Equal(t, 2*messages, counted["/many/"+st.name], st.name)
+	}
+}
+
+func (s Suite) closeTwice(t *testing.T) {
+	b, dir := s.connect(t)
+	publish, err := carried(b)[0].add(b, "/topic")
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), 0))
+	require.NoError(t, b.Close(t.Context()))
+	require.NoError(t, b.Close(t.Context()))
+	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.Equal(t, 1, s.Count(t, dir)["/topic"])
+	assert.ErrorIs(t, publish(t.Context(), 1), bridges.ErrClosed)
+	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
+	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
+}
+
+func (s Suite) independent(t *testing.T) {
+	first, firstDir := s.connect(t)
+	second, secondDir := s.connect(t)
+	st := carried(first)[0]
+	toFirst, err := st.add(first, "/topic")
+	require.NoError(t, err)
+	toSecond, err := st.add(second, "/topic")
+	require.NoError(t, err)
+	require.NoError(t, toFirst(t.Context(), 0))
+	require.NoError(t, first.Close(t.Context()))
+	require.NoError(t, toSecond(t.Context(), 0))
+	require.NoError(t, toSecond(t.Context(), 1))
+	require.NoError(t, second.Close(t.Context()))
+	assert.Equal(t, 1, s.Count(t, firstDir)["/topic"])
+	assert.Equal(t, 2, s.Count(t, secondDir)["/topic"])
+}
+
+func topicStatistics(t *testing.T, b *bridges.Bridge, topic string) bridges.TopicStatistics {
+	t.Helper()
+	for _, row := range b.Statistics().Topics {
+		if row.Topic == topic {
+			return row
+		}
+	}
+	require.Fail(t, "no statistics", "topic %s", topic)
+	return bridges.TopicStatistics{}
+}

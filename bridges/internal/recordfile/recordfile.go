@@ -1,0 +1,84 @@
+// Package recordfile writes files that grow by whole records and can go back to
+// the end of a complete one: what a bridge needs to leave a readable recording
+// behind when the disk is full.
+package recordfile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Target is what a File writes to; *os.File is one.
+type Target interface {
+	io.Writer
+	io.Seeker
+	io.Closer
+	Truncate(size int64) error
+}
+
+// File buffers writes to a Target and remembers where the last complete record
+// ends. One goroutine uses it at a time.
+type File struct {
+	target    Target
+	buf       *bufio.Writer
+	written   int64 // through Write, buffered or not
+	committed int64
+}
+
+// Create makes or empties the file at path, and the folders above it.
+func Create(path string) (*File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, fmt.Errorf("create folder of %s: %w", path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	return New(f), nil
+}
+
+// New returns a File that writes to target, which is empty and becomes the
+// File's to close.
+func New(target Target) *File {
+	return &File{target: target, buf: bufio.NewWriterSize(target, 64<<10)}
+}
+
+// Write appends p. After an error every Write returns it, until Rewind.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.buf.Write(p)
+	f.written += int64(n)
+	return n, err
+}
+
+// Commit says that all that was written so far are complete records, and hands
+// them to the operating system.
+func (f *File) Commit() error {
+	if err := f.buf.Flush(); err != nil {
+		return err
+	}
+	f.committed = f.written
+	return nil
+}
+
+// Committed returns the size up to the last complete record.
+func (f *File) Committed() int64 { return f.committed }
+
+// Rewind cuts the file to size, which was committed before, and goes on there;
+// an error of Write is forgotten.
+func (f *File) Rewind(size int64) error {
+	f.buf.Reset(f.target)
+	if err := f.target.Truncate(size); err != nil {
+		return fmt.Errorf("cut recording to its last complete record: %w", err)
+	}
+	if _, err := f.target.Seek(size, io.SeekStart); err != nil {
+		return fmt.Errorf("go back to the last complete record: %w", err)
+	}
+	f.written, f.committed = size, size
+	return nil
+}
+
+// Close commits nothing: what wasn't committed is lost. It closes the target.
+func (f *File) Close() error { return f.target.Close() }

@@ -1,0 +1,114 @@
+package mcap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// Factory is the bridge named "mcap".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "mcap", Type: "mcap", Kind: bridges.KindFile,
+		Summary:    "records to an MCAP file or a rosbag2 folder, as ROS 2 messages",
+		Connection: "FILE.mcap or FOLDER, then [?metadata=5|9][&compression=zstd|lz4|none][&chunk=BYTES]",
+	}
+}
+
+// Register declares the ROS 2 message of every sample.
+func (Factory) Register(p *bridges.Plugin) error {
+	return errors.Join(
+		registerROS(p, rossample.Clock),
+		registerROS(p, rossample.Image),
+		registerROS(p, rossample.CompressedImage),
+		registerROS(p, rossample.CameraInfo),
+		registerROS(p, rossample.PointCloud2),
+		registerROS(p, rossample.Imu),
+		registerROS(p, rossample.NavSatFix),
+		registerROS(p, rossample.Odometry),
+		registerROS(p, rossample.TFMessage),
+	)
+}
+
+// NewInstance returns a recorder of one run.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+
+// Schema describes the messages of a channel, in MCAP's words.
+type Schema struct {
+	// Name is the message type's name, such as "std_msgs/msg/Float64".
+	Name string
+	// Encoding says what language Data is in: "ros2msg", "ros2idl",
+	// "protobuf", "jsonschema"; empty for none.
+	Encoding string
+	Data     []byte
+	// MessageEncoding is how messages are encoded: "cdr", "protobuf", "json".
+	MessageEncoding string
+}
+
+// RegPublisher lets the bridge record messages of a type of one's own. encode
+// appends the encoded message to dst and returns the result; it is called from
+// any goroutine and keeps no hold of msg.
+func RegPublisher[T bridges.Stamped](p *bridges.Plugin, schema Schema, encode func(dst []byte, msg T) ([]byte, error)) error {
+	return register(p, schema, func() func([]byte, T) ([]byte, error) { return encode })
+}
+
+// registerROS declares a sample with its conversion to a ROS message.
+func registerROS[M any, P interface {
+	*M
+	ros2msg.Message
+}, T bridges.Stamped](p *bridges.Plugin, convert func(P, T) error) error {
+	name := P(new(M)).TypeName()
+	text, err := ros2msg.Schema(name)
+	if err != nil {
+		return err
+	}
+	schema := Schema{Name: name, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}
+	return register(p, schema, func() func([]byte, T) ([]byte, error) {
+		// One message and one encoder for each topic, so that nothing is
+		// allocated for each message.
+		message, encoder := P(new(M)), new(cdr.Encoder)
+		return func(dst []byte, msg T) ([]byte, error) {
+			if err := convert(message, msg); err != nil {
+				return dst, err
+			}
+			return encoder.Append(dst, message), nil
+		}
+	})
+}
+
+// register declares T; newEncode makes the encoder of one topic, which is called
+// by one goroutine at a time.
+func register[T bridges.Stamped](p *bridges.Plugin, schema Schema, newEncode func() func([]byte, T) ([]byte, error)) error {
+	if err := bridges.AddType[T](p, schema.Name); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		t, err := b.(*instance).addTopic(info, schema)
+		if err != nil {
+			return nil, err
+		}
+		encode := newEncode()
+		return func(ctx context.Context, msg T) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			data, err := encode(t.buf[:0], msg)
+			if err != nil {
+				return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+			}
+			t.buf = data
+			stamp := msg.Stamp()
+			return t.write(t.instance.env.HandedOver(stamp), stamp, data)
+		}, nil
+	})
+}

@@ -1,0 +1,116 @@
+package mcap
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// duration that rmw means by "not set", as rosbag2 writes it: the largest
+// number of nanoseconds.
+const unsetSeconds, unsetNanoseconds = 9223372036, 854775807
+
+// qosProfile writes one offered QoS as rosbag2 does, as an item of a YAML list
+// with enums by number (up to version 8) or by name (from version 9).
+func qosProfile(q bridges.QoS, metadata int) string {
+	history, reliability, durability, liveliness := q.History.String(), q.Reliability.String(), q.Durability.String(), "automatic"
+	if metadata < metadataJazzy {
+		history = strconv.Itoa(int(q.History))
+		reliability = strconv.Itoa(int(q.Reliability))
+		durability = strconv.Itoa(int(q.Durability))
+		liveliness = "1"
+	}
+	var s strings.Builder
+	unset := func(name string) {
+		fmt.Fprintf(&s, "  %s:\n    sec: %d\n    nsec: %d\n", name, unsetSeconds, unsetNanoseconds)
+	}
+	fmt.Fprintf(&s, "- history: %s\n  depth: %d\n  reliability: %s\n  durability: %s\n", history, q.Depth, reliability, durability)
+	unset("deadline")
+	unset("lifespan")
+	fmt.Fprintf(&s, "  liveliness: %s\n", liveliness)
+	unset("liveliness_lease_duration")
+	s.WriteString("  avoid_ros_namespace_conventions: false")
+	return s.String()
+}
+
+// bagTopic is a topic in metadata.yaml.
+type bagTopic struct {
+	name, wireType, encoding string
+	qos                      bridges.QoS
+	messages                 uint64
+}
+
+// bagMetadata is what metadata.yaml says of a recording of one file.
+type bagMetadata struct {
+	version    int
+	file       string // name within the folder
+	start, end uint64 // log times, nanoseconds
+	messages   uint64
+	topics     []bagTopic
+}
+
+// yaml writes metadata.yaml as rosbag2's metadata_io does for the version
+// (rosbag2_storage/yaml.hpp).
+func (m *bagMetadata) yaml() string {
+	var s strings.Builder
+	line := func(indent int, format string, args ...any) {
+		s.WriteString(strings.Repeat("  ", indent))
+		fmt.Fprintf(&s, format+"\n", args...)
+	}
+	duration := m.end - m.start
+	line(0, "rosbag2_bagfile_information:")
+	line(1, "version: %d", m.version)
+	line(1, "storage_identifier: mcap")
+	line(1, "duration:\n    nanoseconds: %d", duration)
+	line(1, "starting_time:\n    nanoseconds_since_epoch: %d", m.start)
+	line(1, "message_count: %d", m.messages)
+	if len(m.topics) == 0 {
+		line(1, "topics_with_message_count: []")
+	} else {
+		line(1, "topics_with_message_count:")
+	}
+	for _, t := range m.topics {
+		line(2, "- topic_metadata:")
+		line(4, "name: %s", t.name)
+		line(4, "type: %s", yamlString(t.wireType))
+		line(4, "serialization_format: %s", yamlString(t.encoding))
+		profile := qosProfile(t.qos, m.version)
+		if m.version < metadataJazzy {
+			line(4, "offered_qos_profiles: %s", strconv.Quote(profile))
+		} else {
+			line(4, "offered_qos_profiles:\n%s", indentLines(profile, 5))
+			line(4, "type_description_hash: \"\"")
+		}
+		line(3, "message_count: %d", t.messages)
+	}
+	line(1, "compression_format: \"\"")
+	line(1, "compression_mode: \"\"")
+	line(1, "relative_file_paths:\n    - %s", strconv.Quote(m.file))
+	line(1, "files:\n    - path: %s", strconv.Quote(m.file))
+	line(3, "starting_time:\n        nanoseconds_since_epoch: %d", m.start)
+	line(3, "duration:\n        nanoseconds: %d", duration)
+	line(3, "message_count: %d", m.messages)
+	if m.version >= metadataJazzy {
+		line(1, "custom_data: ~")
+		line(1, "ros_distro: \"\"")
+	}
+	return s.String()
+}
+
+var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_/]*$`)
+
+// yamlString quotes s where it could be read as something else.
+func yamlString(s string) string {
+	if plainYAML.MatchString(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+func indentLines(text string, indent int) string {
+	prefix := strings.Repeat("  ", indent)
+	return prefix + strings.ReplaceAll(text, "\n", "\n"+prefix)
+}

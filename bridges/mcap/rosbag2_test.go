@@ -1,0 +1,166 @@
+package mcap_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/mcap"
+)
+
+// bag is rosbag2's metadata as its own reader takes it (rosbag2_storage,
+// yaml.hpp): each key is looked up by this name.
+type bag struct {
+	Version           int
+	StorageIdentifier string                       `yaml:"storage_identifier"`
+	Duration          struct{ Nanoseconds uint64 } `yaml:"duration"`
+	StartingTime      struct {
+		NanosecondsSinceEpoch uint64 `yaml:"nanoseconds_since_epoch"`
+	} `yaml:"starting_time"`
+	MessageCount uint64 `yaml:"message_count"`
+	Topics       []struct {
+		Metadata struct {
+			Name, Type          string
+			SerializationFormat string  `yaml:"serialization_format"`
+			QoS                 any     `yaml:"offered_qos_profiles"`
+			Hash                *string `yaml:"type_description_hash"`
+		} `yaml:"topic_metadata"`
+		MessageCount uint64 `yaml:"message_count"`
+	} `yaml:"topics_with_message_count"`
+	CompressionFormat *string  `yaml:"compression_format"`
+	CompressionMode   *string  `yaml:"compression_mode"`
+	RelativeFilePaths []string `yaml:"relative_file_paths"`
+	Files             []struct {
+		Path         string
+		StartingTime struct {
+			NanosecondsSinceEpoch uint64 `yaml:"nanoseconds_since_epoch"`
+		} `yaml:"starting_time"`
+		Duration     struct{ Nanoseconds uint64 }
+		MessageCount uint64 `yaml:"message_count"`
+	}
+	CustomData any     `yaml:"custom_data"`
+	Distro     *string `yaml:"ros_distro"`
+}
+
+func parseBag(t *testing.T, text []byte) bag {
+	t.Helper()
+	var doc struct {
+		Bag bag `yaml:"rosbag2_bagfile_information"`
+	}
+	require.NoError(t, yaml.UnmarshalWithOptions(text, &doc, yaml.Strict()), "%s", text)
+	return doc.Bag
+}
+
+// qos is one entry of offered_qos_profiles.
+type qos struct {
+	History, Depth, Reliability, Durability, Liveliness any
+	Deadline, Lifespan                                  struct{ Sec, Nsec uint64 }
+	Lease                                               struct{ Sec, Nsec uint64 } `yaml:"liveliness_lease_duration"`
+	Avoid                                               *bool                      `yaml:"avoid_ros_namespace_conventions"`
+}
+
+func parseQoS(t *testing.T, text []byte) qos {
+	t.Helper()
+	var list []qos
+	require.NoError(t, yaml.UnmarshalWithOptions(text, &list, yaml.Strict()), "%s", text)
+	require.Len(t, list, 1)
+	unset := struct{ Sec, Nsec uint64 }{9223372036, 854775807}
+	assert.Equal(t, unset, list[0].Deadline)
+	assert.Equal(t, unset, list[0].Lifespan)
+	assert.Equal(t, unset, list[0].Lease)
+	require.NotNil(t, list[0].Avoid)
+	assert.False(t, *list[0].Avoid)
+	return list[0]
+}
+
+func readBag(t *testing.T, options string) bag {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(drive(t, "bag"+options, bridges.Run{}), "bag", "metadata.yaml"))
+	require.NoError(t, err)
+	m := parseBag(t, text)
+	assert.Equal(t, "mcap", m.StorageIdentifier)
+	assert.EqualValues(t, 29*bridgetest.Period+1, m.Duration.Nanoseconds)
+	assert.EqualValues(t, 7_000_000, m.StartingTime.NanosecondsSinceEpoch)
+	assert.EqualValues(t, 60, m.MessageCount)
+	assert.Equal(t, []string{"bag_0.mcap"}, m.RelativeFilePaths)
+	require.Len(t, m.Files, 1)
+	assert.Equal(t, "bag_0.mcap", m.Files[0].Path)
+	assert.Equal(t, m.StartingTime.NanosecondsSinceEpoch, m.Files[0].StartingTime.NanosecondsSinceEpoch)
+	assert.Equal(t, m.Duration.Nanoseconds, m.Files[0].Duration.Nanoseconds)
+	assert.EqualValues(t, 60, m.Files[0].MessageCount)
+	require.NotNil(t, m.CompressionFormat)
+	require.NotNil(t, m.CompressionMode)
+	require.Len(t, m.Topics, 3)
+	for i, want := range []struct {
+		name, typ string
+		count     uint64
+	}{
+		{"/points", "sensor_msgs/msg/PointCloud2", 30},
+		{"/camera/image", "sensor_msgs/msg/Image", 30},
+		{"/tf_static", "tf2_msgs/msg/TFMessage", 0},
+	} {
+		topic := m.Topics[i]
+		assert.Equal(t, want.name, topic.Metadata.Name)
+		assert.Equal(t, want.typ, topic.Metadata.Type)
+		assert.Equal(t, "cdr", topic.Metadata.SerializationFormat)
+		assert.Equal(t, want.count, topic.MessageCount)
+	}
+	return m
+}
+
+func TestMetadataForHumble(t *testing.T) {
+	m := readBag(t, "")
+	assert.Equal(t, 5, m.Version)
+	assert.Nil(t, m.Distro)
+	for i, want := range []qos{
+		{History: uint64(1), Depth: uint64(5), Reliability: uint64(2), Durability: uint64(2)},
+		{History: uint64(1), Depth: uint64(10), Reliability: uint64(1), Durability: uint64(2)},
+		{History: uint64(1), Depth: uint64(1), Reliability: uint64(1), Durability: uint64(1)},
+	} {
+		text, ok := m.Topics[i].Metadata.QoS.(string)
+		require.True(t, ok, "a string of YAML, not a list")
+		got := parseQoS(t, []byte(text))
+		assert.Equal(t, []any{want.History, want.Depth, want.Reliability, want.Durability, uint64(1)},
+			[]any{got.History, got.Depth, got.Reliability, got.Durability, got.Liveliness})
+		assert.Nil(t, m.Topics[i].Metadata.Hash)
+	}
+}
+
+func TestMetadataForJazzy(t *testing.T) {
+	m := readBag(t, "?metadata=9")
+	assert.Equal(t, 9, m.Version)
+	require.NotNil(t, m.Distro)
+	assert.Nil(t, m.CustomData)
+	for i, want := range [][]any{
+		{"keep_last", uint64(5), "best_effort", "volatile", "automatic"},
+		{"keep_last", uint64(10), "reliable", "volatile", "automatic"},
+		{"keep_last", uint64(1), "reliable", "transient_local", "automatic"},
+	} {
+		list, ok := m.Topics[i].Metadata.QoS.([]any)
+		require.True(t, ok, "a list, not a string")
+		text, err := yaml.Marshal(list)
+		require.NoError(t, err)
+		got := parseQoS(t, text)
+		assert.Equal(t, want, []any{got.History, got.Depth, got.Reliability, got.Durability, got.Liveliness})
+		assert.NotNil(t, m.Topics[i].Metadata.Hash)
+	}
+}
+
+func TestMetadataOfAnEmptyRecording(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, mcap.Factory{}, "bag", bridges.Env{OutDir: dir})
+	require.NoError(t, b.Connect(t.Context()))
+	require.NoError(t, b.Close(t.Context()))
+	text, err := os.ReadFile(filepath.Join(dir, "bag", "metadata.yaml"))
+	require.NoError(t, err)
+	m := parseBag(t, text)
+	assert.Zero(t, m.MessageCount)
+	assert.Empty(t, m.Topics)
+	assert.Empty(t, readFile(t, filepath.Join(dir, "bag", "bag_0.mcap")).messages)
+}
