@@ -83,7 +83,7 @@ func (c *Ctx) ReadTexture(t *Texture, level int, dst []byte) error {
 
 // CopyTextureToBuffer copies one level, all layers of it, as pixels of the
 // given format, tightly packed, row 0 first, into dst at offset, in the
-// command stream.
+// command stream. The offset is a multiple of the pixel's size.
 func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buffer, offset int) error {
 	if err := c.check(&t.object, &dst.object); err != nil {
 		return err
@@ -92,6 +92,10 @@ func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buf
 	if want == 0 || offset < 0 || offset+want > dst.size {
 		return fmt.Errorf("copy level %d of texture %q (%d bytes) to buffer %q at %d: beyond its %d bytes",
 			level, t.label, want, dst.label, offset, dst.size)
+	}
+	if offset%format.PixelBytes() != 0 {
+		return fmt.Errorf("copy texture %q to buffer %q: offset %d is no multiple of a %v pixel's %d bytes",
+			t.label, dst.label, offset, format, format.PixelBytes())
 	}
 	return c.gl.driver.CopyTextureToBuffer(t.handle, level, format, dst.handle, offset, want)
 }

@@ -53,7 +53,7 @@ type Driver interface {
 	GenerateMipmaps(h Handle) error
 	// ReadTexture waits for the GPU: tests and benchmarks only.
 	ReadTexture(h Handle, level int, format Format, dst []byte) error
-	CopyTextureToBuffer(src Handle, level int, format Format, dst Handle, dstOffset, dstSize int) error
+	CopyTextureToBuffer(src Handle, level int, format Format, dst Handle, dstOffset, size int) error
 
 	CreateProgram(ProgramDesc) (Handle, error)
 	CreateFramebuffer(FramebufferDesc, []Handle, Handle) (Handle, error)

@@ -15,6 +15,9 @@ import (
 // turns it over. Bytes arrive as they are: FRAMEBUFFER_SRGB stays off.
 func (d *Driver) Present(texture gpu.Handle, from, to [2]int) error {
 	d.keepErrors()
+	if gl.CheckNamedFramebufferStatus(0, gl.DRAW_FRAMEBUFFER) == gl.FRAMEBUFFER_UNDEFINED {
+		return &gpu.UnsupportedError{Feature: "window", Need: "a context that glfwctx opened"}
+	}
 	var f uint32
 	gl.CreateFramebuffers(1, &f)
 	defer gl.DeleteFramebuffers(1, &f)

@@ -121,14 +121,18 @@ func (d *Driver) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []b
 }
 
 // CopyTextureToBuffer implements gpu.Driver by glGetTextureImage into the
-// bound pixel pack buffer.
+// bound pixel pack buffer. The offset goes through PACK_SKIP_PIXELS: as a
+// "pointer" it would be a small number in a Go frame, which the runtime
+// rejects when it moves the stack.
 func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
 	px, ok := formats[format]
 	if !ok {
 		return fmt.Errorf("format %v has no OpenGL counterpart", format)
 	}
 	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, uint32(dst))
-	gl.GetTextureImage(uint32(src), int32(level), px.format, px.dataType, int32(size), gl.PtrOffset(offset))
+	gl.PixelStorei(gl.PACK_SKIP_PIXELS, int32(offset/format.PixelBytes()))
+	gl.GetTextureImage(uint32(src), int32(level), px.format, px.dataType, int32(offset+size), nil)
+	gl.PixelStorei(gl.PACK_SKIP_PIXELS, 0)
 	gl.BindBuffer(gl.PIXEL_PACK_BUFFER, 0)
 	return nil
 }

@@ -1,0 +1,260 @@
+//go:build cgo
+
+package glcore_test
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+// bench makes GPU objects that live as long as the test; its functions are for
+// the GL thread and panic on errors, which Thread.Do returns.
+type bench struct{ c *gpu.Ctx }
+
+// onGPU runs f on the shared live context.
+func onGPU(t *testing.T, f func(b bench)) {
+	t.Helper()
+	var made []interface{ Close() }
+	thread := gputest.Thread(t)
+	defer func() {
+		for _, o := range made {
+			o.Close()
+		}
+	}()
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		track = func(o interface{ Close() }) { made = append(made, o) }
+		f(bench{c})
+		return nil
+	})
+}
+
+// track notes an object for its Close; set for each onGPU, used on the GL thread.
+var track func(interface{ Close() })
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func keep[T interface{ Close() }](o T, err error) T {
+	must(err)
+	track(o)
+	return o
+}
+
+func (b bench) buffer(label string, size int, data []byte) *gpu.Buffer {
+	return keep(b.c.NewBuffer(gpu.BufferDesc{Label: label, Size: size, Data: data}))
+}
+
+func (b bench) staging(size int) *gpu.Buffer {
+	return keep(b.c.NewBuffer(gpu.BufferDesc{Label: "staging", Size: size, Usage: gpu.UsageReadback}))
+}
+
+func (b bench) texture(desc gpu.TextureDesc) *gpu.Texture { return keep(b.c.NewTexture(desc)) }
+
+func (b bench) compute(source string) *gpu.Program {
+	return keep(b.c.NewProgram(gpu.ProgramDesc{Label: "compute", Compute: "#version 450 core\n" + source}))
+}
+
+func (b bench) framebuffer(depth *gpu.Texture, color ...*gpu.Texture) *gpu.Framebuffer {
+	return keep(b.c.NewFramebuffer(gpu.FramebufferDesc{Label: "target", Color: color, Depth: depth}))
+}
+
+// run dispatches one work group and makes all its writes visible.
+func (b bench) run(p *gpu.Program, bind ...gpu.Binding) {
+	must(b.c.Dispatch(&gpu.Dispatch{Program: p, Bind: bind, Groups: [3]int{1, 1, 1}}))
+	must(b.c.Barrier(gpu.BarrierStorage | gpu.BarrierBufferUpdate | gpu.BarrierTextureUpdate))
+}
+
+func (b bench) read(buf *gpu.Buffer) []byte {
+	got := make([]byte, buf.Size())
+	must(b.c.ReadBuffer(buf, 0, got))
+	return got
+}
+
+func (b bench) readTexture(t *gpu.Texture, level int) []byte {
+	desc := t.Desc()
+	got := make([]byte, desc.LevelBytes(level, desc.Format))
+	must(b.c.ReadTexture(t, level, got))
+	return got
+}
+
+func floats(b []byte) []float32 {
+	out := make([]float32, len(b)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return out
+}
+
+func uints(b []byte) []uint32 {
+	out := make([]uint32, len(b)/4)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return out
+}
+
+func bytesOf(values any) []byte {
+	out, err := binary.Append(nil, binary.LittleEndian, values)
+	must(err)
+	return out
+}
+
+// ramp is n bytes 0, 1, 2 ...
+func ramp(n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(i)
+	}
+	return out
+}
+
+func TestInfoDescribesTheContext(t *testing.T) {
+	info := gputest.Thread(t).Info()
+	assert.NotEmpty(t, info.Vendor)
+	assert.NotEmpty(t, info.Renderer)
+	assert.NotEmpty(t, info.Version)
+	assert.NotEmpty(t, info.GLSL)
+	assert.Contains(t, info.Device, "EGL")
+	// What OpenGL 4.5 core guarantees (tables 23.55 to 23.70).
+	l := info.Limits
+	assert.GreaterOrEqual(t, l.MaxTextureSize, 16384)
+	assert.GreaterOrEqual(t, l.MaxTextureLayers, 2048)
+	assert.GreaterOrEqual(t, l.MaxTextureBufferTexels, 65536)
+	assert.GreaterOrEqual(t, l.MaxStorageBlockBytes, 1<<24)
+	assert.GreaterOrEqual(t, l.MaxUniformBlockBytes, 16384)
+	assert.GreaterOrEqual(t, l.MaxComputeInvocations, 1024)
+	assert.GreaterOrEqual(t, l.MaxStorageBindings, 8)
+	for _, n := range l.MaxComputeGroups {
+		assert.GreaterOrEqual(t, n, 65535)
+	}
+}
+
+func TestReadbackBufferHoldsTheCopyOnceTheFenceSignalled(t *testing.T) {
+	want := ramp(1000)
+	onGPU(t, func(b bench) {
+		src, dst := b.buffer("source", len(want), want), b.staging(len(want)+24)
+		must(b.c.CopyBuffer(dst, src, 24, 0, len(want)))
+		fence := keep(b.c.NewFence())
+		status := b.c.PollFence(fence)
+		for status == gpu.FencePending {
+			status = b.c.PollFence(fence)
+		}
+		require.Equal(t, gpu.FenceSignaled, status)
+		assert.Equal(t, want, dst.Bytes()[24:])
+	})
+}
+
+func TestDelayedFencesOnALiveContext(t *testing.T) {
+	gputest.Thread(t) // skips where there is none
+	thread, err := gpu.Start(gputest.Delay(openHeadless, 4))
+	require.NoError(t, err)
+	defer thread.Close()
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		fence, err := c.NewFence()
+		must(err)
+		defer fence.Close()
+		must(c.Finish())
+		for range 4 {
+			assert.Equal(t, gpu.FencePending, c.PollFence(fence))
+		}
+		assert.Equal(t, gpu.FenceSignaled, c.PollFence(fence))
+		return nil
+	})
+}
+
+func TestBufferContents(t *testing.T) {
+	onGPU(t, func(b bench) {
+		part := b.buffer("partly filled", 16, []byte{1, 2, 3})
+		must(b.c.WriteBuffer(part, 3, ramp(13)))
+		must(b.c.WriteBuffer(part, 16, nil))
+		assert.Equal(t, append([]byte{1, 2, 3}, ramp(13)...), b.read(part))
+		other := b.buffer("other", 8, nil)
+		must(b.c.CopyBuffer(other, part, 4, 1, 4))
+		must(b.c.CopyBuffer(other, part, 0, 0, 4))
+		assert.Equal(t, []byte{1, 2, 3, 0, 2, 3, 0, 1}, b.read(other))
+	})
+}
+
+func TestDispatchReadsUniformsAndWritesStorage(t *testing.T) {
+	onGPU(t, func(b bench) {
+		program := b.compute(`
+			layout(local_size_x = 8) in;
+			layout(std140, binding = 2) uniform Scale { float factor; } scale;
+			layout(std430, binding = 5) buffer Data { float values[]; };
+			void main() { values[gl_GlobalInvocationID.x] *= scale.factor; }`)
+		factors := b.buffer("factors", 512, nil)
+		must(b.c.WriteBuffer(factors, 256, bytesOf(float32(3))))
+		data := b.buffer("data", 32, bytesOf([]float32{0, 1, 2, 3, 4, 5, 6, 7}))
+		b.run(program,
+			gpu.Binding{Kind: gpu.BindUniform, Slot: 2, Buffer: factors, Offset: 256},
+			gpu.Binding{Kind: gpu.BindStorage, Slot: 5, Buffer: data})
+		assert.Equal(t, []float32{0, 3, 6, 9, 12, 15, 18, 21}, floats(b.read(data)))
+	})
+}
+
+func TestTextureBufferIsFetched(t *testing.T) {
+	onGPU(t, func(b bench) {
+		program := b.compute(`
+			layout(local_size_x = 4) in;
+			layout(binding = 0) uniform samplerBuffer boxes;
+			layout(binding = 1) uniform usamplerBuffer ids;
+			layout(std430, binding = 0) buffer Out { vec4 found[]; };
+			void main() {
+				int i = int(gl_GlobalInvocationID.x);
+				found[i] = texelFetch(boxes, 3 - i) + float(texelFetch(ids, i).x);
+			}`)
+		texels := make([]float32, 16)
+		for i := range texels {
+			texels[i] = float32(i)
+		}
+		view := b.texture(gpu.TextureDesc{
+			Label: "boxes", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b.buffer("boxes", 64, bytesOf(texels)),
+		})
+		ids := b.texture(gpu.TextureDesc{
+			Label: "ids", Kind: gpu.TextureBuffer, Format: gpu.FormatR32UI, Buffer: b.buffer("ids", 16, bytesOf([]uint32{100, 200, 300, 400})),
+		})
+		out := b.buffer("out", 64, nil)
+		b.run(program,
+			gpu.Binding{Kind: gpu.BindSampler, Slot: 0, Texture: view},
+			gpu.Binding{Kind: gpu.BindSampler, Slot: 1, Texture: ids},
+			gpu.Binding{Kind: gpu.BindStorage, Slot: 0, Buffer: out})
+		assert.Equal(t, []float32{112, 113, 114, 115, 208, 209, 210, 211, 304, 305, 306, 307, 400, 401, 402, 403},
+			floats(b.read(out)))
+	})
+}
+
+func TestTimestampsAreOrderedAndOnTheHostsLine(t *testing.T) {
+	if gputest.Thread(t).Info().TimestampBits == 0 {
+		t.Skip("the driver has no timestamps (QUERY_COUNTER_BITS is 0)")
+	}
+	onGPU(t, func(b bench) {
+		first, second := keep(b.c.NewQuery()), keep(b.c.NewQuery())
+		before, _, err := b.c.Clock()
+		must(err)
+		must(b.c.Timestamp(first))
+		must(b.c.Timestamp(second))
+		must(b.c.Finish())
+		after, _, err := b.c.Clock()
+		must(err)
+		t1, ready1, err := b.c.QueryResult(first)
+		must(err)
+		t2, ready2, err := b.c.QueryResult(second)
+		must(err)
+		require.True(t, ready1 && ready2, "finished work has its times")
+		assert.LessOrEqual(t, before, t1)
+		assert.LessOrEqual(t, t1, t2)
+		assert.LessOrEqual(t, t2, after)
+	})
+}
