@@ -3,6 +3,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,10 +174,13 @@ func (c *Config) validate(file string) error {
 	if n := len(c.Ego.Waypoints); n == 1 || n == 2 {
 		return fail("ego.waypoints", "a loop needs at least 3 points, it has %d", n)
 	}
-	for _, list := range [][]Place{c.Scene.Place, c.Actors} {
-		for i := range list {
-			if err := list[i].validate(file, i); err != nil {
-				return err
+	for _, g := range []struct {
+		key  string
+		list []Place
+	}{{"scene.place", c.Scene.Place}, {"actors", c.Actors}} {
+		for i := range g.list {
+			if err := g.list[i].complete(); err != nil {
+				return fail(fmt.Sprintf("%s[%d]", g.key, i), "%w", err)
 			}
 		}
 	}
@@ -188,12 +192,13 @@ func (c *Config) validate(file string) error {
 	return nil
 }
 
-func (p *Place) validate(file string, i int) error {
+// complete checks a place and fills in its defaults.
+func (p *Place) complete() error {
 	if p.File == "" {
-		return &yamldoc.Error{File: file, Path: fmt.Sprintf("place[%d]", i), Err: fmt.Errorf("it needs a file")}
+		return errors.New("it needs a file")
 	}
 	if n := len(p.Waypoints); n == 1 || n == 2 {
-		return &yamldoc.Error{File: file, Path: fmt.Sprintf("place[%d].waypoints", i), Err: fmt.Errorf("a loop needs at least 3 points, it has %d", n)}
+		return fmt.Errorf("waypoints: a loop needs at least 3 points, it has %d", n)
 	}
 	if p.Scale == 0 {
 		p.Scale = 1

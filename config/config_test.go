@@ -1,0 +1,95 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/config"
+)
+
+const whole = `
+seed: 7
+duration: 20s
+scene:
+  place:
+    - {file: street.gltf, pose: {x: 4, yaw: 90}}
+  origin: {latitude: 49.01, longitude: 8.4, altitude: 110}
+time: {source: simulation, scale: 0.5, step: 5ms, clock_hz: 50}
+ego: {driver: external, pose: {x: 1}}
+actors:
+  - {file: car.glb, waypoints: [{x: 0, y: 0}, {x: 10, y: 0}, {x: 10, y: 10}], speed: 3}
+rig: car.rig.yaml
+bridges:
+  - {type: mcap, connection: "drive.mcap?metadata=9", policy: block}
+`
+
+func TestReadResolvesFilesBesideIt(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "car.rig.yaml"), []byte("sensors: [{id: sensor.camera.rgb, name: front}]"), 0o600))
+
+	c, err := config.Read(file)
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, c.Seed)
+	assert.Equal(t, 20*time.Second, c.Duration)
+	assert.Equal(t, filepath.Join(dir, "street.gltf"), c.Scene.Place[0].File)
+	assert.Equal(t, 1.0, c.Scene.Place[0].Scale)
+	assert.Equal(t, filepath.Join(dir, "car.glb"), c.Actors[0].File)
+	assert.Equal(t, 5*time.Millisecond, c.Time.Step)
+	assert.Equal(t, "simulation", c.Time.Source)
+	assert.Equal(t, "drive.mcap?metadata=9", c.Bridges[0].Connection)
+	require.Len(t, c.Sensors, 1)
+	assert.Equal(t, "front", c.Sensors[0].Name)
+}
+
+func TestAnEmptyFileIsTheDefault(t *testing.T) {
+	c, err := config.Parse("c.yaml", nil)
+	require.NoError(t, err)
+	assert.Equal(t, config.Default(), c)
+}
+
+func TestFaults(t *testing.T) {
+	for text, message := range map[string]string{
+		"duratoin: 3":                                  "c.yaml:1:1: duratoin: unknown key, did you mean duration?",
+		"ego: {driver: waypoint}":                      `c.yaml: ego.driver: unknown driver "waypoint", did you mean waypoints?`,
+		"scene: {city: true, file: a.glb}":             "c.yaml: scene: give either city or file, not both",
+		"rig: a.yaml\nsensors: [{id: a, name: b}]":     "c.yaml: rig: give either rig or sensors, not both",
+		"time: {step: 2s}":                             "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
+		"ego: {waypoints: [{x: 1}]}":                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
+		"actors: [{pose: {x: 1}}]":                     "c.yaml: actors[0]: it needs a file",
+		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 10000 to 5000000",
+		"bridges: [{connection: a}]":                   "c.yaml: bridges[0]: a bridge needs a type",
+		"scene: {origin: {latitude: 91}}":              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
+		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0 to 100",
+		"scene: {place: [{file: a.glb, scale: -1}]}":   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
+		"scene: {place: [{file: a, waypoints: [{}]}]}": "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
+	} {
+		_, err := config.Parse("c.yaml", []byte(text))
+		require.Error(t, err, text)
+		assert.Equal(t, message, err.Error(), text)
+	}
+}
+
+func TestParseBridge(t *testing.T) {
+	b, err := config.ParseBridge("foxglove:127.0.0.1:8765?x=1")
+	require.NoError(t, err)
+	assert.Equal(t, config.Bridge{Type: "foxglove", Connection: "127.0.0.1:8765?x=1"}, b)
+	for _, bad := range []string{"mcap", ":x", ""} {
+		_, err := config.ParseBridge(bad)
+		assert.Error(t, err, bad)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte("ego: {pose: {x: .nan}}"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = config.Parse("c.yaml", data) // must not panic
+	})
+}

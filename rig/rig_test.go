@@ -1,0 +1,99 @@
+package rig_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
+)
+
+type nothing struct{}
+
+func (nothing) Begin(context.Context, *sensors.Env) error { return nil }
+func (nothing) Tick(sensors.Tick) error                   { return nil }
+func (nothing) End() error                                { return nil }
+
+func registry() *sensors.Registry {
+	return sensors.Must(sensors.NewRegistry(&sensors.Definition{
+		ID: "sensor.test", DefaultRate: "10",
+		Attributes: []sensors.Attribute{{Name: "fov", Type: sensors.Float, Min: 1, Max: 179, Unit: "deg", Default: 90.0}},
+		New:        func(sensors.Spec) (sensors.Sensor, error) { return nothing{}, nil },
+	}))
+}
+
+func resolve(text string) ([]rig.Sensor, error) {
+	r, err := rig.Parse("r.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return r.Resolve(registry())
+}
+
+func TestResolveComposesParents(t *testing.T) {
+	list, err := resolve(`
+sensors:
+  - {id: sensor.test, name: eye, parent: mast, pose: {x: 1}, fov: 60, rate: 13.4}
+  - {id: sensor.test, name: mast, pose: {z: 2, yaw: 90}, topic: top/}
+`)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	eye := list[0]
+	p := eye.Spec.Mount.Apply(mgl64.Vec3{})
+	assert.InDeltaSlice(t, []float64{0, 1, 2}, p[:], 1e-12)
+	assert.Equal(t, "mast", eye.Spec.ParentFrame)
+	assert.Equal(t, "eye", eye.Spec.FrameID)
+	assert.Equal(t, "/eye", eye.Topic)
+	assert.Equal(t, "13.4", eye.Rate)
+	assert.Equal(t, 60.0, eye.Spec.Settings.Float("fov"))
+	assert.Equal(t, "/top", list[1].Topic)
+	assert.Equal(t, "10", list[1].Rate)
+	assert.Equal(t, 90.0, list[1].Spec.Settings.Float("fov"))
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		text, message string
+		is            error
+	}{
+		{"sensors:\n  - {id: sensor.tst, name: a}", `r.yaml:2:5: sensors[0]: unknown sensor type "sensor.tst", did you mean sensor.test?`, sensors.ErrUnknownSensor},
+		{"sensors:\n  - id: sensor.test\n    name: a\n    fow: 3", `r.yaml:4:10: sensors[0].fow: unknown attribute "fow" of sensor.test, did you mean fov?`, sensors.ErrUnknownAttribute},
+		{"sensors:\n  - id: sensor.test\n    name: a\n    fov: 180", "r.yaml:4:10: sensors[0].fov: bad attribute value: fov is 180, the range is 1 to 179 deg", sensors.ErrValue},
+		{"sensors:\n  - id: sensor.test\n    name: a\n    fov: wide", "r.yaml:4:10: sensors[0].fov: bad attribute value: fov is wide (string), need a float", sensors.ErrValue},
+		{"sensors:\n  - {id: sensor.test, name: a}\n  - {id: sensor.test, name: a}", `r.yaml:3:5: sensors[1]: bad sensor name: two sensors are named "a"`, rig.ErrName},
+		{"sensors:\n  - {id: sensor.test}", `r.yaml:2:5: sensors[0]: bad sensor name: "", need a word without spaces and slashes`, rig.ErrName},
+		{"sensors:\n  - {id: sensor.test, name: a, parent: b}", `r.yaml:2:5: sensors[0]: bad parent frame: "b" is neither base_link nor a sensor's frame`, rig.ErrParent},
+		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", `r.yaml:2:5: sensors[0]: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
+		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", yamldoc.ErrUnknownKey},
+		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", yamldoc.ErrUnknownKey},
+	} {
+		_, err := resolve(c.text)
+		require.ErrorIs(t, err, c.is, c.text)
+		assert.Equal(t, c.message, err.Error(), c.text)
+	}
+}
+
+func TestReadNamesAMissingFile(t *testing.T) {
+	_, err := rig.Read("no-such-rig.yaml")
+	require.ErrorContains(t, err, "no-such-rig.yaml")
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("sensors:\n  - {id: sensor.test, name: a, parent: a, fov: 60}"))
+	f.Add([]byte("sensors: [{id: sensor.test, name: b, pose: {x: 1e999}}]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := rig.Parse("r.yaml", data)
+		if err != nil {
+			return
+		}
+		list, err := r.Resolve(registry())
+		if err == nil && len(list) != len(r.Sensors) {
+			t.Fatalf("%d sensors resolved of %d", len(list), len(r.Sensors))
+		}
+	})
+}

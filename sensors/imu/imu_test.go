@@ -1,0 +1,62 @@
+package imu_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// circle drives a circle about the origin, counter-clockwise, at a constant speed.
+type circle struct{ radius, speed float64 }
+
+func (c circle) PoseAt(tNs int64) spatial.Pose {
+	a := c.speed / c.radius * float64(tNs) / 1e9
+	return spatial.FromRPY(mgl64.Vec3{c.radius * math.Sin(a), -c.radius * math.Cos(a), 0}, 0, 0, mgl64.RadToDeg(a))
+}
+
+func TestRestReportsGravityUp(t *testing.T) {
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Mount: spatial.FromRPY(mgl64.Vec3{}, 0, 90, 0)})
+	h.Fire(1e9)
+	m := sensortest.Last[*sample.Imu](h, "imu")
+	// Nose down by 90 degrees: up is the sensor's -x.
+	assert.InDeltaSlice(t, []float64{-imu.StandardGravity, 0, 0}, m.LinearAcceleration[:], 1e-9)
+	assert.InDeltaSlice(t, []float64{0, 0, 0}, m.AngularVelocity[:], 1e-9)
+	assert.EqualValues(t, 1e9, m.StampNs)
+	assert.Equal(t, "under_test", m.FrameID)
+}
+
+func TestCircleHasCentripetalAcceleration(t *testing.T) {
+	const radius, speed = 20.0, 8.0
+	h := sensortest.New(t, imu.Definition, sensortest.Options{
+		Ego: circle{radius, speed}, Mount: spatial.FromRPY(mgl64.Vec3{0, 2, 0}, 0, 0, 0),
+	})
+	h.Fire(3e9)
+	m := sensortest.Last[*sample.Imu](h, "imu")
+	omega := speed / radius
+	// Two metres to the left is two metres nearer to the centre.
+	assert.InDelta(t, omega*omega*(radius-2), m.LinearAcceleration[1], 1e-3)
+	assert.InDelta(t, 0, m.LinearAcceleration[0], 1e-3)
+	assert.InDelta(t, imu.StandardGravity, m.LinearAcceleration[2], 1e-6)
+	assert.InDelta(t, omega, m.AngularVelocity[2], 1e-6)
+}
+
+func TestUnreportedOrientation(t *testing.T) {
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Attributes: map[string]any{"orientation": false}})
+	h.Fire(1e8)
+	m := sensortest.Last[*sample.Imu](h, "imu")
+	assert.Equal(t, -1.0, m.OrientationCovariance[0])
+	assert.Equal(t, mgl64.QuatIdent(), m.Orientation)
+}
+
+func TestConformance(t *testing.T) {
+	sensortest.Run(t, imu.Definition, sensortest.Suite{
+		Changed: map[string]any{"noise_accel_stddev": 0.1, "noise_gyro_stddev": 0.01, "orientation": false},
+	})
+}

@@ -1,0 +1,137 @@
+package sensortest
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Suite says what the conformance suite needs to know of a sensor type.
+type Suite struct {
+	Options
+	// Changed has, for each attribute, a value that must change the data.
+	Changed map[string]any
+	// Unchanging lists the attributes that don't change the data of this
+	// scene, each with the reason.
+	Unchanging map[string]string
+	// Still is true for a sensor whose data doesn't depend on where it is.
+	Still bool
+}
+
+// Run checks what every sensor type keeps: data that names its stamp, equal data
+// for equal seeds, data that changes with the pose and with every attribute, and
+// an End that may be called twice.
+func Run(t *testing.T, d *sensors.Definition, s Suite) {
+	t.Helper()
+	base := record(t, d, s.Options)
+	t.Run("publishes on every output with the stamp of its capture", func(t *testing.T) {
+		for i := range d.Outputs {
+			if len(base[d.Outputs[i].Name]) == 0 {
+				t.Errorf("output %s has published nothing", d.Outputs[i].Name)
+			}
+		}
+	})
+	t.Run("gives equal data for an equal seed", func(t *testing.T) {
+		if again := record(t, d, s.Options); !reflect.DeepEqual(base, again) {
+			t.Error("two runs of one seed differ")
+		}
+	})
+	t.Run("sees its own pose", func(t *testing.T) {
+		o := s.Options
+		if o.Mount == (spatial.Pose{}) {
+			o.Mount = spatial.Identity()
+		}
+		o.Mount = o.Mount.Compose(spatial.FromRPY(mgl64.Vec3{0.5, 0.25, 0.125}, 5, 3, 20))
+		if same := reflect.DeepEqual(base, record(t, d, o)); same != s.Still {
+			t.Errorf("moved sensor gives equal data: %v, want %v", same, s.Still)
+		}
+	})
+	for _, name := range d.AttributeNames() {
+		t.Run("attribute "+name, func(t *testing.T) { checkAttribute(t, d, s, name, base) })
+	}
+	t.Run("may be ended twice", func(t *testing.T) {
+		h := New(t, d, s.Options)
+		if err := h.Sensor.End(); err != nil {
+			t.Error(err)
+		}
+		if err := h.Sensor.End(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, name string, base map[string][]any) {
+	if s.Unchanging[name] != "" {
+		return
+	}
+	value, ok := s.Changed[name]
+	if !ok {
+		t.Fatalf("the suite has no value that changes the data, and no reason why there is none")
+	}
+	o := s.Options
+	o.Attributes = map[string]any{name: value}
+	for k, v := range s.Attributes {
+		if k != name {
+			o.Attributes[k] = v
+		}
+	}
+	if reflect.DeepEqual(base, record(t, d, o)) {
+		t.Errorf("%s = %v changes nothing", name, value)
+	}
+}
+
+// record fires a sensor three times and returns everything it published.
+func record(t *testing.T, d *sensors.Definition, o Options) map[string][]any {
+	t.Helper()
+	if o.Ego == nil {
+		o.Ego = drive{}
+	}
+	h := New(t, d, o)
+	defer h.End()
+	for k := int64(1); k <= 3; k++ {
+		h.Fire(k * 100_000_000)
+	}
+	checkStamps(t, h)
+	return h.Messages
+}
+
+func checkStamps(t *testing.T, h *Harness) {
+	t.Helper()
+	for output, list := range h.Messages {
+		for i, m := range list {
+			stamp := m.(interface{ Stamp() int64 }).Stamp()
+			if stamp < 0 || stamp > 300_000_000 {
+				t.Errorf("%s[%d] has stamp %d, outside its capture", output, i, stamp)
+			}
+			if frame, ok := frameOf(m); ok && frame == "" {
+				t.Errorf("%s[%d] names no frame", output, i)
+			}
+		}
+	}
+}
+
+// frameOf returns the frame of messages that have a header.
+func frameOf(m any) (string, bool) {
+	f := reflect.ValueOf(m).Elem().FieldByName("Header")
+	if !f.IsValid() {
+		return "", false
+	}
+	return f.Interface().(sample.Header).FrameID, true
+}
+
+// drive is an ego that goes ahead and turns a little.
+type drive struct{}
+
+// PoseAt is a helix of 5 m/s and 0.2 rad/s.
+func (drive) PoseAt(tNs int64) spatial.Pose {
+	s := float64(tNs) / 1e9
+	return spatial.FromRPY(mgl64.Vec3{5 * s, 0.1 * s, 0}, 0, 0, 11.46*s)
+}
+
+var _ scene.Motion = drive{}

@@ -1,0 +1,199 @@
+// Package sensortest drives sensors outside a pipeline, and holds the
+// conformance suite that every sensor type runs with one call.
+package sensortest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Options is what a sensor under test works with; the zero value is usable for
+// a sensor that needs no GPU.
+type Options struct {
+	// Attributes are set over the definition's defaults.
+	Attributes map[string]any
+	// Mount is the sensor's pose in base_link; the zero value is the identity.
+	Mount spatial.Pose
+	// Ego moves the vehicle; nil stands at the scene's Ego pose.
+	Ego scene.Motion
+	// Seed is the sensor's seed.
+	Seed uint64
+	// Scene is what GPU sensors see, on GL's thread.
+	Scene *scene.Scene
+	GL    *gpu.Thread
+	// StepNs is the interval of the recorded poses; 0 means 10 ms.
+	StepNs int64
+}
+
+// Harness is one begun sensor with its messages collected. It belongs to the
+// test's goroutine.
+type Harness struct {
+	Sensor sensors.Sensor
+	Env    *sensors.Env
+	// Messages are deep copies of what was published, by output.
+	Messages map[string][]any
+	// Drops counts lost captures by cause.
+	Drops map[string]int
+
+	tb    testing.TB
+	step  int64
+	now   int64
+	seq   uint64
+	ended bool
+}
+
+// New makes and begins a sensor; it is ended with the test.
+func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
+	tb.Helper()
+	h := &Harness{tb: tb, Messages: map[string][]any{}, Drops: map[string]int{}, step: o.StepNs, now: -1}
+	if h.step == 0 {
+		h.step = 10_000_000
+	}
+	if o.Mount == (spatial.Pose{}) {
+		o.Mount = spatial.Identity()
+	}
+	settings := d.NewSettings()
+	for name, value := range o.Attributes {
+		if err := settings.Set(name, value); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	sensor, err := d.New(sensors.Spec{
+		Definition: d, Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
+		Mount: o.Mount, RateHz: 10, Settings: settings,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h.Sensor, h.Env = sensor, h.env(d, o)
+	if err := sensor.Begin(context.Background(), h.Env); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(h.End)
+	return h
+}
+
+func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
+	s := o.Scene
+	if s == nil {
+		s = &scene.Scene{Ego: spatial.Identity()}
+	}
+	env := &sensors.Env{
+		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Ego: scene.EgoID, Shared: &sensors.Shared{}, Seed: o.Seed,
+		Frames:    func() []sample.Transform { return nil },
+		Dropped:   func(cause string, n int) { h.Drops[cause] += n },
+		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),
+	}
+	if o.GL != nil {
+		h.upload(env, s)
+	}
+	for i := range d.Outputs {
+		spec := &d.Outputs[i]
+		port := spec.Open()
+		port.Connect(&collector{h, spec})
+		env.Ports = append(env.Ports, port)
+	}
+	return env
+}
+
+// upload builds the scene and puts it on the GPU for the time of the test.
+func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
+	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	env.World = world
+	err = env.GL.Do(context.Background(), func(c *gpu.Ctx) (err error) {
+		env.Resident, err = world.Upload(c)
+		return err
+	})
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	h.tb.Cleanup(env.Resident.Close)
+}
+
+// Fire records poses up to tNs and fires the sensor there, with a period of
+// 100 ms. A Capturer's data is awaited.
+func (h *Harness) Fire(tNs int64) {
+	h.tb.Helper()
+	for ; h.now < tNs; h.now = min(tNs, h.now+h.step) {
+		h.Env.History.Record(max(h.now, 0))
+		h.now = max(h.now, 0)
+	}
+	h.Env.History.Record(tNs)
+	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq}
+	h.seq++
+	if err := h.Sensor.Tick(at); err != nil {
+		h.tb.Fatal(err)
+	}
+	if c, ok := h.Sensor.(sensors.Capturer); ok {
+		h.capture(c, at)
+	}
+}
+
+func (h *Harness) capture(s sensors.Capturer, at sensors.Tick) {
+	h.tb.Helper()
+	err := h.Env.GL.Do(context.Background(), func(c *gpu.Ctx) error {
+		return errors.Join(s.Capture(c, at), c.Finish())
+	})
+	for err == nil && s.Pending() > 0 {
+		err = h.Env.GL.Do(context.Background(), func(c *gpu.Ctx) error {
+			s.Poll(c)
+			return nil
+		})
+		s.Process(at.TimeNs)
+	}
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+}
+
+// End ends the sensor and what it shared; again is a no-op.
+func (h *Harness) End() {
+	if h.ended {
+		return
+	}
+	h.ended = true
+	if err := errors.Join(h.Sensor.End(), h.Env.Shared.Close()); err != nil {
+		h.tb.Error(err)
+	}
+}
+
+// collector is the sink that copies messages into the harness.
+type collector struct {
+	h    *Harness
+	spec *sensors.OutputSpec
+}
+
+func (c *collector) Listening() bool { return true }
+
+func (c *collector) TryQueue(_ sensors.Tick, message any) bool {
+	kept := c.spec.New()
+	c.spec.Copy(kept, message)
+	c.h.Messages[c.spec.Name] = append(c.h.Messages[c.spec.Name], kept)
+	return true
+}
+
+func (c *collector) Publish(_ context.Context, at sensors.Tick, message any) error {
+	c.TryQueue(at, message)
+	return nil
+}
+
+// Last returns the newest message of an output as its type.
+func Last[M any](h *Harness, output string) M {
+	h.tb.Helper()
+	list := h.Messages[output]
+	if len(list) == 0 {
+		h.tb.Fatalf("output %s has published nothing; drops %v", output, h.Drops)
+	}
+	return list[len(list)-1].(M)
+}

@@ -1,0 +1,43 @@
+package transform_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func TestStaticFramesComeOnce(t *testing.T) {
+	h := sensortest.New(t, transform.Definition, sensortest.Options{})
+	h.Env.Frames = func() []sample.Transform {
+		return []sample.Transform{{Header: sample.Header{FrameID: "base_link"}, ChildFrameID: "lidar", Relative: spatial.Identity()}}
+	}
+	h.Fire(1e8)
+	h.Fire(2e8)
+	require.Len(t, h.Messages["tf_static"], 1)
+	static := sensortest.Last[*sample.Transforms](h, "tf_static")
+	require.Len(t, static.Transforms, 2)
+	assert.True(t, static.Static)
+	assert.Equal(t, "map", static.Transforms[0].FrameID)
+	assert.Equal(t, "odom", static.Transforms[0].ChildFrameID)
+	assert.Equal(t, "lidar", static.Transforms[1].ChildFrameID)
+
+	require.Len(t, h.Messages["tf"], 2)
+	tf := sensortest.Last[*sample.Transforms](h, "tf")
+	require.Len(t, tf.Transforms, 1)
+	assert.Equal(t, "odom", tf.Transforms[0].FrameID)
+	assert.Equal(t, "base_link", tf.Transforms[0].ChildFrameID)
+	assert.EqualValues(t, 2e8, tf.Transforms[0].StampNs)
+}
+
+func TestConformance(t *testing.T) {
+	sensortest.Run(t, transform.Definition, sensortest.Suite{
+		Changed: map[string]any{"base_frame": "base_footprint"},
+		Still:   true, // it publishes the vehicle's frames, wherever it is mounted
+	})
+}
