@@ -129,6 +129,17 @@ func (p *Pool[D, E]) MaxElements() int {
 	return p.mu.elements
 }
 
+// CopyMode returns when copies are issued: Config.CopyMode, or what Probe found
+// once the first capture was begun.
+func (p *Pool[D, E]) CopyMode() CopyMode {
+	p.gl.Lock()
+	defer p.gl.Unlock()
+	if !p.gl.started {
+		return p.cfg.CopyMode
+	}
+	return p.gl.mode
+}
+
 // Label returns the pool's name.
 func (p *Pool[D, E]) Label() string { return p.cfg.Label }
 

@@ -1,0 +1,303 @@
+//go:build cgo
+
+package readback_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/readback"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+// point mirrors the GLSL struct of pointShader.
+type point struct {
+	Position readback.Vec4
+	ID       uint32
+	Range    float32
+	Cell     readback.UVec2
+}
+
+const pointShader = `#version 450 core
+layout(local_size_x = 64) in;
+struct Point { vec4 position; uint id; float range; uvec2 cell; };
+layout(std430, binding = 0) buffer Points { Point points[]; };
+void main() {
+	uint i = gl_GlobalInvocationID.x;
+	if (i >= uint(points.length())) return;
+	points[i] = Point(vec4(i, float(i) * 0.5, -float(i), 1.0), i * 2654435761u, float(i) * 0.25, uvec2(i, ~i));
+}
+`
+
+func pointAt(i int) point {
+	f := float32(i)
+	return point{readback.Vec4{f, f * 0.5, -f, 1}, uint32(i) * 2654435761, f * 0.25, readback.UVec2{uint32(i), ^uint32(i)}}
+}
+
+const imageShader = `#version 450 core
+layout(local_size_x = 8, local_size_y = 8) in;
+layout(rgba8, binding = 0) writeonly uniform image2D picture;
+void main() {
+	ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+	ivec2 size = imageSize(picture);
+	if (p.x >= size.x || p.y >= size.y) return;
+	imageStore(picture, p, vec4(p.x % 256, p.y % 256, (p.x * 7 + p.y * 13) % 256, 255) / 255.0);
+}
+`
+
+// liveModes are those that every driver can do.
+var liveModes = []readback.CopyMode{readback.CopyAuto, readback.CopyBeforeFence, readback.CopyAfterFence}
+
+// pollUntilReady polls as a frame loop does, one hop at a time.
+func pollUntilReady[D, E any](t *testing.T, thread *gpu.Thread, pool *readback.Pool[D, E], want int) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for n := 0; n < want; {
+		require.True(t, time.Now().Before(deadline), "the GPU did not finish %d captures", want)
+		gputest.Do(t, thread, func(c *gpu.Ctx) error {
+			n += pool.Poll(c)
+			return nil
+		})
+	}
+}
+
+func TestLiveBufferComesBackBitEqual(t *testing.T) {
+	thread := gputest.Thread(t)
+	const points, rounds = 10_007, 5
+	for _, mode := range liveModes {
+		t.Run(mode.String(), func(t *testing.T) {
+			var got [][]point
+			pool, err := readback.New(readback.Config{Label: "points", MaxElements: points, CopyMode: mode},
+				func(_ *readback.Capture[struct{}, point], l readback.Lease[point], err error) {
+					defer l.Release()
+					require.NoError(t, err)
+					got = append(got, l.AppendTo(nil))
+				})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, pool.Close()) }()
+
+			var program *gpu.Program
+			var buffer *gpu.Buffer
+			gputest.Do(t, thread, func(c *gpu.Ctx) (err error) {
+				if program, err = c.NewProgram(gpu.ProgramDesc{Label: "points", Compute: pointShader}); err != nil {
+					return err
+				}
+				buffer, err = c.NewBuffer(gpu.BufferDesc{Label: "points", Size: points * 32})
+				return err
+			})
+			defer program.Close()
+			defer buffer.Close()
+
+			for round := range rounds {
+				gputest.Do(t, thread, func(c *gpu.Ctx) error {
+					if err := pool.Begin(c); err != nil {
+						return err
+					}
+					dispatch := gpu.Dispatch{
+						Program: program,
+						Bind:    []gpu.Binding{{Kind: gpu.BindStorage, Buffer: buffer}},
+						Groups:  [3]int{(points + 63) / 64, 1, 1},
+					}
+					if err := c.Dispatch(&dispatch); err != nil {
+						return err
+					}
+					_, err := pool.Start(c, readback.Buffer(buffer), int64(round))
+					return err
+				})
+				pollUntilReady(t, thread, pool, 1)
+				require.Equal(t, 1, pool.Process())
+			}
+			require.Len(t, got, rounds)
+			for _, round := range got {
+				require.Len(t, round, points)
+				for i, p := range round {
+					if want := pointAt(i); p != want {
+						t.Fatalf("point %d: got %+v, want %+v", i, p, want)
+					}
+				}
+			}
+			stats := pool.Stats()
+			t.Logf("copy %v; total %v mean, %v max; gpu %v", pool.CopyMode(), stats.Total.Mean(), stats.Total.Max, stats.GPU.Mean())
+		})
+	}
+}
+
+func TestLiveTextureComesBackBitEqual(t *testing.T) {
+	thread := gputest.Thread(t)
+	const width, height = 333, 57 // rows of no multiple of 4 or 8 pixels
+	for _, mode := range liveModes {
+		t.Run(mode.String(), func(t *testing.T) {
+			var got [][4]uint8
+			pool, err := readback.New(readback.Config{Label: "picture", MaxElements: width * height, CopyMode: mode},
+				func(_ *readback.Capture[struct{}, [4]uint8], l readback.Lease[[4]uint8], err error) {
+					defer l.Release()
+					require.NoError(t, err)
+					got = l.AppendTo(nil)
+				})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, pool.Close()) }()
+
+			var program *gpu.Program
+			var picture *gpu.Texture
+			gputest.Do(t, thread, func(c *gpu.Ctx) (err error) {
+				if program, err = c.NewProgram(gpu.ProgramDesc{Label: "picture", Compute: imageShader}); err != nil {
+					return err
+				}
+				picture, err = c.NewTexture(gpu.TextureDesc{Label: "picture", Format: gpu.FormatRGBA8, Width: width, Height: height})
+				return err
+			})
+			defer program.Close()
+			defer picture.Close()
+
+			gputest.Do(t, thread, func(c *gpu.Ctx) error {
+				dispatch := gpu.Dispatch{
+					Program: program,
+					Bind:    []gpu.Binding{{Kind: gpu.BindImage, Texture: picture, Access: gpu.WriteOnly}},
+					Groups:  [3]int{(width + 7) / 8, (height + 7) / 8, 1},
+				}
+				if err := c.Dispatch(&dispatch); err != nil {
+					return err
+				}
+				_, err := pool.Start(c, readback.Texture(picture), 0)
+				return err
+			})
+			pollUntilReady(t, thread, pool, 1)
+			require.Equal(t, 1, pool.Process())
+			require.Len(t, got, width*height)
+			for i, p := range got {
+				x, y := i%width, i/width
+				if want := [4]uint8{uint8(x), uint8(y), uint8(x*7 + y*13), 255}; p != want {
+					t.Fatalf("pixel %d, %d: got %v, want %v", x, y, p, want)
+				}
+			}
+		})
+	}
+}
+
+// A level and a format of its own: floats of the R channel of level 1.
+func TestLiveTextureLevelConverts(t *testing.T) {
+	thread := gputest.Thread(t)
+	var got []float32
+	pool, err := readback.New(readback.Config{Label: "level", MaxElements: 8 * 4},
+		func(_ *readback.Capture[struct{}, float32], l readback.Lease[float32], err error) {
+			defer l.Release()
+			require.NoError(t, err)
+			got = l.AppendTo(nil)
+		})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	var texture *gpu.Texture
+	gputest.Do(t, thread, func(c *gpu.Ctx) (err error) {
+		texture, err = c.NewTexture(gpu.TextureDesc{Label: "level", Format: gpu.FormatRGBA8, Width: 16, Height: 8, Levels: 2})
+		if err != nil {
+			return err
+		}
+		pixels := make([]byte, 8*4*4)
+		for i := range 8 * 4 {
+			pixels[4*i], pixels[4*i+1] = uint8(i*5), 99
+		}
+		if err := c.WriteTexture(texture, gpu.TextureRegion{Level: 1}, pixels); err != nil {
+			return err
+		}
+		_, err = pool.Start(c, readback.TextureLevel(texture, 1, gpu.FormatR32F), 0)
+		return err
+	})
+	defer texture.Close()
+	pollUntilReady(t, thread, pool, 1)
+	require.Equal(t, 1, pool.Process())
+	require.Len(t, got, 8*4)
+	for i, v := range got {
+		require.InDelta(t, float64(i*5)/255, v, 1e-6, "pixel %d", i)
+	}
+}
+
+// A range of a buffer, and a delayed device: the bytes are those of the moment
+// of Start although the source is written again before the fence is seen.
+func TestLiveBufferRangeKeepsTheMomentOfStart(t *testing.T) {
+	thread := gputest.Thread(t)
+	var got []uint32
+	pool, err := readback.New(readback.Config{Label: "range", MaxElements: 4, CopyMode: readback.CopyBeforeFence},
+		func(_ *readback.Capture[struct{}, uint32], l readback.Lease[uint32], err error) {
+			defer l.Release()
+			require.NoError(t, err)
+			got = l.AppendTo(nil)
+		})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	var buffer *gpu.Buffer
+	gputest.Do(t, thread, func(c *gpu.Ctx) (err error) {
+		data := []byte{0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}
+		if buffer, err = c.NewBuffer(gpu.BufferDesc{Label: "range", Size: len(data), Data: data}); err != nil {
+			return err
+		}
+		if _, err = pool.Start(c, readback.BufferRange(buffer, 4, 8), 0); err != nil {
+			return err
+		}
+		return c.WriteBuffer(buffer, 0, make([]byte, len(data)))
+	})
+	defer buffer.Close()
+	pollUntilReady(t, thread, pool, 1)
+	require.Equal(t, 1, pool.Process())
+	require.Equal(t, []uint32{1, 2}, got)
+}
+
+func TestLiveProbeTellsAndRemembers(t *testing.T) {
+	thread := gputest.Thread(t)
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		found := readback.Probe(c)
+		t.Logf("%s: copy %v, measured %v, copy call %v, err %v", c.Info().Renderer, found.Mode, found.Measured, found.CopyCall, found.Err)
+		require.NoError(t, found.Err)
+		require.Contains(t, []readback.CopyMode{readback.CopyBeforeFence, readback.CopyAfterFence}, found.Mode)
+		if c.Info().Software {
+			require.Equal(t, readback.CopyAfterFence, found.Mode)
+		}
+		require.Equal(t, found, readback.Probe(c))
+		return nil
+	})
+}
+
+// GPU times lie on the host's time line between the capture's other stages.
+func TestLiveGPUTimesLieOnTheHostsClock(t *testing.T) {
+	thread := gputest.Thread(t)
+	if thread.Info().TimestampBits == 0 {
+		t.Skip("the driver has no timestamps")
+	}
+	var times readback.Times
+	pool, err := readback.New(readback.Config{Label: "times", MaxElements: 1 << 20},
+		func(k *readback.Capture[struct{}, uint32], l readback.Lease[uint32], err error) {
+			defer l.Release()
+			require.NoError(t, err)
+			times = k.Times()
+		})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	var buffer *gpu.Buffer
+	gputest.Do(t, thread, func(c *gpu.Ctx) (err error) {
+		if buffer, err = c.NewBuffer(gpu.BufferDesc{Label: "times", Size: 4 << 20}); err != nil {
+			return err
+		}
+		if err := pool.Begin(c); err != nil {
+			return err
+		}
+		_, err = pool.Start(c, readback.Buffer(buffer), math.MinInt64)
+		return err
+	})
+	defer buffer.Close()
+	pollUntilReady(t, thread, pool, 1)
+	require.NoError(t, pool.Drain(context.Background()))
+	const slack = 5 * time.Millisecond // of comparing two clocks on a busy machine
+	require.False(t, times.GPUBegin.IsZero())
+	require.WithinRange(t, times.GPUBegin, times.Started.Add(-slack), times.FenceSeen.Add(slack))
+	require.WithinRange(t, times.GPUEnd, times.GPUBegin, times.FenceSeen.Add(slack))
+	require.False(t, times.Ready.Before(times.FenceSeen))
+	require.False(t, times.Completed.Before(times.Ready))
+	t.Logf("started 0, gpu %v to %v, fence %v, ready %v, completed %v", times.GPUBegin.Sub(times.Started),
+		times.GPUEnd.Sub(times.Started), times.FenceSeen.Sub(times.Started), times.Ready.Sub(times.Started), times.Completed.Sub(times.Started))
+}
