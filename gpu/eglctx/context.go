@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -57,9 +58,7 @@ func openDisplay(display C.EGLDisplay, name string, opts Options) (*gpu.Context,
 }
 
 // unusable is the error of a device that EGL lists but can't open.
-func unusable(name string, err error) error {
-	return &gpu.UnsupportedError{Feature: "OpenGL on " + name, Need: needDriver, Err: err}
-}
+func unusable(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
 // create asks for a context that is lost, not undefined, after a reset of the
 // GPU, and does without that where the driver doesn't know it.

@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -72,7 +73,7 @@ func openAuto(devices []Device, opts Options) (*gpu.Context, error) {
 	opts.anyRenderer = true
 	ctx, err := openSoftware(devices, opts)
 	if err != nil {
-		return nil, errors.Join(append([]error{err}, causes...)...)
+		return nil, unsupported(append(causes, err)...)
 	}
 	if driver, ok := ctx.Driver.(*glcore.Driver); ok && driver.Info().Software {
 		driver.AddMissing(softwareNote(causes))
@@ -85,7 +86,7 @@ func softwareNote(causes []error) string {
 	if len(causes) == 0 {
 		return "GPU: EGL lists no hardware device, OpenGL runs on the CPU"
 	}
-	return fmt.Sprintf("GPU: no hardware device could be opened (%v), OpenGL runs on the CPU", errors.Join(causes...))
+	return fmt.Sprintf("GPU: no hardware device could be opened (%v), OpenGL runs on the CPU", inLine(causes))
 }
 
 func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
@@ -95,13 +96,17 @@ func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
 			continue
 		}
 		if d.Number == n {
-			return openDevice(d, opts)
+			ctx, err := openDevice(d, opts)
+			if err != nil {
+				return nil, unsupported(err)
+			}
+			return ctx, nil
 		}
 		hardware++
 	}
 	return nil, &gpu.UnsupportedError{
 		Feature: fmt.Sprintf("EGL device %d", n),
-		Need:    fmt.Sprintf("this machine has %d hardware devices, counted from 0; \"software\" always works", hardware),
+		Need:    fmt.Sprintf("this machine has %d hardware devices, counted from 0; take one of them or \"software\"", hardware),
 	}
 }
 
@@ -113,39 +118,34 @@ func openDevice(d Device, opts Options) (*gpu.Context, error) {
 // the older and more widely built one. Beside a GPU it would open that, so
 // there the software device comes first.
 func openSoftware(devices []Device, opts Options) (*gpu.Context, error) {
-	ways := []func() (*gpu.Context, error){
-		func() (*gpu.Context, error) { return openSurfaceless(opts) },
-		func() (*gpu.Context, error) { return openSoftwareDevice(devices, opts) },
-	}
+	ways := []func([]Device, Options) (*gpu.Context, error){openSurfaceless, openSoftwareDevice}
 	if len(devices) > 0 && !devices[0].Software {
-		ways[0], ways[1] = ways[1], ways[0]
+		slices.Reverse(ways)
 	}
 	var causes []error
 	for _, open := range ways {
-		ctx, err := open()
+		ctx, err := open(devices, opts)
 		if err == nil {
 			return ctx, nil
 		}
 		causes = append(causes, err)
 	}
-	return nil, errors.Join(causes...)
+	return nil, unsupported(causes...)
 }
 
-func openSurfaceless(opts Options) (*gpu.Context, error) {
+func openSurfaceless(_ []Device, opts Options) (*gpu.Context, error) {
 	extensions, err := clientExtensions()
 	if err != nil {
 		return nil, err
 	}
 	if !extensions.has("EGL_MESA_platform_surfaceless") {
-		return nil, &gpu.UnsupportedError{Feature: surfacelessName, Need: needDriver}
+		return nil, errors.New("EGL_MESA_platform_surfaceless is not there")
 	}
 	ctx, err := openDisplay(C.rbSurfacelessDisplay(), surfacelessName, opts)
 	if err == nil && !opts.anyRenderer && !ctx.Driver.Info().Software {
 		renderer := ctx.Driver.Info().Renderer
-		return nil, errors.Join(&gpu.UnsupportedError{
-			Feature: "software OpenGL",
-			Need:    "Mesa's surfaceless platform opens " + renderer + " here; set LIBGL_ALWAYS_SOFTWARE=1",
-		}, ctx.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s opens %s here, unless LIBGL_ALWAYS_SOFTWARE=1 is set", surfacelessName, renderer), ctx.Close())
 	}
 	return ctx, err
 }
@@ -156,5 +156,25 @@ func openSoftwareDevice(devices []Device, opts Options) (*gpu.Context, error) {
 			return openDisplay(C.rbDeviceDisplay(d.handle), softwareDeviceName, opts)
 		}
 	}
-	return nil, &gpu.UnsupportedError{Feature: softwareDeviceName, Need: needDriver}
+	return nil, errors.New("EGL lists no software device")
+}
+
+// unsupported makes one error of all the ways that did not work. One that
+// already says what is needed, such as a newer driver, speaks for all.
+func unsupported(causes ...error) error {
+	for _, err := range causes {
+		if errors.Is(err, gpu.ErrNotSupported) {
+			return err
+		}
+	}
+	return &gpu.UnsupportedError{Feature: "OpenGL without a window", Need: needDriver, Err: inLine(causes)}
+}
+
+// inLine joins errors on one line.
+func inLine(causes []error) error {
+	joined := causes[0]
+	for _, err := range causes[1:] {
+		joined = fmt.Errorf("%w; %w", joined, err)
+	}
+	return joined
 }
