@@ -13,8 +13,11 @@ const (
 // instant, and don't read keyframes.
 func stillTables() []Binding { return SceneTables()[:SlotMotion:SlotMotion] }
 
-// FrameTexels is the size of a record of the cameras' frames, in texels.
-const FrameTexels = 3
+// Records of the frames of the scene, in texels.
+const (
+	FrameTexels    = 6 // before a camera
+	SunFrameTexels = 3 // before the sun
+)
 
 // CameraPixels is how many pixels of a row an invocation of CameraShade makes.
 const CameraPixels = 4

@@ -17,8 +17,7 @@ layout(location = 2) flat out int material;
 #endif
 
 void main() {
-    Frame f = frameAt(frameIndex);
-    vec3 p = toOptical(f, vertexPosition(gl_VertexID) - f.camera);
+    vec3 p = pointToOptical(frameIndex, vertexPosition(gl_VertexID));
     // Row 0 of the target is the picture's top: y grows downwards in both.
     gl_Position = vec4(scale.xy * p.xy + scale.zw * p.z, range.x + range.y * p.z, p.z);
     int triangle = gl_VertexID / 3;

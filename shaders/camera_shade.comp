@@ -24,8 +24,8 @@ layout(std140, binding = 0) uniform View {
     vec4 lens;         // 1/fx, 1/fy, cx, cy
     ivec2 size;        // pixels
     uint what;         // which pictures, and how
-    float pictureSize; // of colorTextures, texels
-    vec4 depthRange;   // metres: nearer is -Inf, farther +Inf; exposure; 0
+    float exposure;
+    vec4 depthRange;   // metres: nearer is -Inf, farther than y +Inf
     vec4 up, toSun;    // in the optical frame
     vec4 sun, zenith, horizon, ground;
     // Rows from (p, 1) of the optical frame to the maps' coordinates. The w of
@@ -76,8 +76,9 @@ float sunlight(vec3 p, vec3 normal) {
 // levelOf returns the mipmap level for texture coordinates that move by x and y
 // from pixel to pixel.
 float levelOf(vec2 x, vec2 y) {
+    float size = float(textureSize(colorTextures, 0).x);
     float widest = max(dot(x, x), dot(y, y));
-    return 0.5 * log2(max(widest * pictureSize * pictureSize, 1e-8));
+    return 0.5 * log2(max(widest * size * size, 1e-8));
 }
 
 // look returns what pixel (x, y) sees: the exact hit of its centre's ray with
@@ -109,7 +110,7 @@ Seen look(ivec2 at) {
     vec3 facing = across < 0.0 ? n : -n;
     vec3 smoothed = n0 + u * (n1 - n0) + v * (n2 - n0);
     smoothed *= dot(smoothed, facing) < 0.0 ? -1.0 : 1.0;
-    seen.normal = normalize(toOptical(f, smoothed));
+    seen.normal = normalize(normalToOptical(f, smoothed));
 
 #if SHADE
     vec3 toEye = -normalize(direction);
@@ -144,11 +145,11 @@ Seen look(ivec2 at) {
 #else
     s.emission = m.emission;
 #endif
-    vec3 geometric = toOptical(f, facing);
+    vec3 geometric = normalize(normalToOptical(f, facing));
     vec3 p = seen.depth * direction;
     vec3 color = radiance(s, light, toEye, sunlight(p, geometric));
     if (!seen.hit) color = skyRadiance(light, -toEye);
-    color *= depthRange.z;
+    color *= exposure;
     color = (what & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
     seen.color = encodeSrgb(color);
 #else

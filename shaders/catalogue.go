@@ -58,6 +58,7 @@ func All() []*Entry {
 		&CameraIDs,
 		&CameraShadow,
 		&CameraShade,
+		&Lidar,
 	}
 }
 

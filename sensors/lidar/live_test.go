@@ -1,0 +1,214 @@
+//go:build cgo
+
+package lidar_test
+
+import (
+	"math"
+	"os"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+const (
+	scanPeriod = 100_000_000
+	height     = 1.9
+)
+
+var mast = spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)
+
+// scan fires a lidar once, at tNs, and returns the organised scan.
+func scan(t *testing.T, o sensortest.Options, tNs int64) *sample.PointCloud {
+	t.Helper()
+	o.GL = gputest.Thread(t)
+	h := sensortest.New(t, lidar.RayCast, o)
+	h.Fire(tNs)
+	return sensortest.Last[*sample.PointCloud](h, "points")
+}
+
+func ground() *scene.Scene {
+	b := scenetest.NewBuilder("ground")
+	b.Put("ground", scenetest.Plane(400, 8), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	return b.Scene
+}
+
+func TestPlaneRangesAreExact(t *testing.T) {
+	m := scan(t, sensortest.Options{Scene: ground(), Mount: mast, Attributes: map[string]any{"organized": true, "atmosphere_attenuation_rate": 0.0}}, scanPeriod)
+	d, _ := lidar.Preset("VelodyneVLP16")
+	rays := d.Rays(scanPeriod)
+	require.Len(t, m.Points, len(rays))
+	assert.EqualValues(t, 0, m.StampNs)
+	assert.Equal(t, "under_test", m.FrameID)
+	hits := 0
+	for i, r := range rays {
+		p := &m.Points[i]
+		require.EqualValues(t, i, p.Ray)
+		require.Equal(t, r.Ring, p.Ring)
+		require.EqualValues(t, r.TimeNs, p.TimeNs)
+		require.InDelta(t, math.Atan2(r.Direction[1], r.Direction[0]), p.Azimuth, 1e-4)
+		require.InDelta(t, math.Asin(r.Direction[2]), p.Elevation, 1e-4)
+		want := -(height + r.Origin[2]) / r.Direction[2]
+		if r.Direction[2] >= 0 || want >= 100 {
+			require.True(t, math.IsInf(float64(p.Distance), 1), "ray %d", i)
+			require.True(t, math.IsNaN(float64(p.X)))
+			continue
+		}
+		hits++
+		require.InDelta(t, want, p.Distance, scenetest.Tolerance(want))
+		require.InDelta(t, -height, p.Z, 1e-3)
+		require.InDelta(t, -r.Direction[2], p.CosIncidence, 1e-5)
+		require.InDelta(t, 100*0.5*-r.Direction[2], p.Intensity, 0.05)
+		require.EqualValues(t, scene.TagRoads, p.Tag)
+		require.EqualValues(t, 1, p.Instance)
+		require.EqualValues(t, sample.ReturnStrongest, p.Return)
+	}
+	assert.Greater(t, hits, 10_000)
+}
+
+// A wall that comes nearer while the lidar turns is seen where it is at each
+// ray's own time.
+func TestRollingScanSeesAMovingWall(t *testing.T) {
+	const distance, speed = 30.0, 20.0
+	s := scenetest.MovingWall(distance, speed)
+	m := scan(t, sensortest.Options{Scene: s, Mount: mast}, 2*scanPeriod)
+	assert.EqualValues(t, scanPeriod, m.StampNs)
+	seen := map[bool]int{}
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Z < -height+0.5 {
+			continue // the floor
+		}
+		at := float64(m.StampNs+int64(p.TimeNs)) / 1e9
+		require.InDelta(t, distance-speed*at, p.X, 2e-3)
+		seen[p.TimeNs > scanPeriod/2]++
+	}
+	assert.Greater(t, seen[false], 50, "rays at the scan's begin")
+	assert.Greater(t, seen[true], 50, "rays at the scan's end")
+}
+
+// A lidar that drives sees a standing wall from where it is at each ray's time.
+func TestRollingScanFromAMovingSensor(t *testing.T) {
+	s := scenetest.MovingWall(30, 0)
+	m := scan(t, sensortest.Options{Scene: s, Mount: mast, Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{15, 0, 0}}}, 2*scanPeriod)
+	walls := 0
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Z >= -height+0.5 {
+			at := float64(m.StampNs+int64(p.TimeNs)) / 1e9
+			require.InDelta(t, 30-15*at, p.X, 2e-3)
+			walls++
+		}
+	}
+	assert.Greater(t, walls, 100)
+}
+
+func TestInstantScan(t *testing.T) {
+	m := scan(t, sensortest.Options{Scene: scenetest.MovingWall(30, 20), Mount: mast, Attributes: map[string]any{"rolling": false}}, 2*scanPeriod)
+	assert.EqualValues(t, 2*scanPeriod, m.StampNs)
+	for i := range m.Points {
+		p := &m.Points[i]
+		require.Zero(t, p.TimeNs)
+		if p.Z >= -height+0.5 {
+			require.InDelta(t, 30-20*0.2, p.X, 2e-3)
+		}
+	}
+}
+
+// agreement holds a whole rolling scan beside the float64 tracer.
+func agreement(t *testing.T, s *scene.Scene, o sensortest.Options) *scenetest.Agreement {
+	t.Helper()
+	o.Scene, o.GL = s, gputest.Thread(t)
+	if o.Attributes == nil {
+		o.Attributes = map[string]any{}
+	}
+	o.Attributes["organized"] = true
+	h := sensortest.New(t, lidar.RayCast, o)
+	h.Fire(3 * scanPeriod)
+	m := sensortest.Last[*sample.PointCloud](h, "points")
+	tracer := scenetest.NewTracer(s, h.Env.History.Pose)
+	d, _ := lidar.Preset("VelodyneVLP16")
+	var a scenetest.Agreement
+	for i, r := range d.Rays(scanPeriod) {
+		at := m.StampNs + r.TimeNs
+		pose := h.Env.Pose(o.Mount, at)
+		a.Add(tracer, pose.Apply(r.Origin), pose.Rotate(r.Direction), r.MinM, r.MaxM, at, float64(m.Points[i].Distance))
+	}
+	return &a
+}
+
+func TestSoupAgainstTheTracer(t *testing.T) {
+	for seed := range uint64(2) {
+		a := agreement(t, scenetest.Soup(seed, 2000, true), sensortest.Options{
+			Mount: mast, Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{8, 1, 0}, YawRate: 0.3},
+		})
+		t.Log(a)
+		assert.GreaterOrEqual(t, a.Share(), 0.9999)
+		assert.Zero(t, a.Wrong)
+	}
+}
+
+func TestNoiseHasItsDeviation(t *testing.T) {
+	const sigma = 0.05
+	o := sensortest.Options{Scene: ground(), Mount: mast, Seed: 7, Attributes: map[string]any{"noise_stddev": sigma, "organized": true}}
+	noisy := scan(t, o, scanPeriod)
+	o.Attributes = map[string]any{"organized": true}
+	exact := scan(t, o, scanPeriod)
+	var sum, square, n float64
+	for i := range noisy.Points {
+		if exact.Points[i].Return == sample.ReturnUnknown {
+			continue
+		}
+		e := float64(noisy.Points[i].Distance - exact.Points[i].Distance)
+		sum, square, n = sum+e, square+e*e, n+1
+	}
+	assert.InDelta(t, 0, sum/n, 5*sigma/math.Sqrt(n))
+	assert.InDelta(t, sigma, math.Sqrt(square/n), 5*sigma/math.Sqrt(2*n))
+}
+
+func TestAnEmptyScanSaysWhy(t *testing.T) {
+	h := sensortest.New(t, lidar.RayCast, sensortest.Options{
+		Scene: ground(), GL: gputest.Thread(t), Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 150}, 0, 0, 0),
+	})
+	h.Fire(scanPeriod)
+	m := sensortest.Last[*sample.PointCloud](h, "points")
+	assert.Empty(t, m.Points)
+	assert.Equal(t, map[string]int{"no_return": 1}, h.Drops)
+}
+
+func TestConformance(t *testing.T) {
+	b := scenetest.NewBuilder("room")
+	b.Put("room", scenetest.Box(30, 20, 8), scenetest.Matte("white", 0.8, 0.8, 0.8), scenetest.At(1, 2, 3, scene.TagBuilding))
+	sensortest.Run(t, lidar.RayCast, sensortest.Suite{
+		Options: sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t), Mount: mast, Attributes: map[string]any{"preset": "uniform"}},
+		Changed: map[string]any{
+			"preset": "VelodyneVLP32C", "channels": 16, "columns": 900, "upper_fov": 20, "lower_fov": -20, "horizontal_fov": 90,
+			"range": 10, "range_min": 12, "rolling": false, "layout": "xyzi", "atmosphere_attenuation_rate": 0.1, "noise_stddev": 0.1,
+			"organized": true,
+		},
+	})
+}
+
+func BenchmarkScanGround(b *testing.B) {
+	if os.Getenv("REQUIRE_GL") == "" {
+		b.Skip("set REQUIRE_GL to measure")
+	}
+	h := sensortest.New(b, lidar.RayCast, sensortest.Options{Scene: ground(), Mount: mast, GL: gputest.Thread(b)})
+	tNs := int64(0)
+	for b.Loop() {
+		tNs += scanPeriod
+		h.Fire(tNs)
+	}
+	b.ReportMetric(float64(28_800*b.N)/b.Elapsed().Seconds(), "rays/s")
+}

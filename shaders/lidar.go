@@ -1,0 +1,23 @@
+package shaders
+
+// SlotScan is the lidar's table of lasers and columns.
+const SlotScan = SlotSensor
+
+// Records of the scan table, in texels.
+const (
+	LaserTexels  = 2
+	ColumnTexels = 1
+)
+
+// Lidar traces one scan: an invocation for each firing of each laser, which
+// writes one sample.Point of twelve words.
+var Lidar = Entry{
+	Name:    "lidar.scan",
+	Compute: "lidar_scan.comp",
+	Bindings: append(SceneTables(),
+		Binding{"scan", "usamplerBuffer", SlotScan, KindSampler},
+		Binding{"Settings", "", 0, KindUniform},
+		Binding{"Points", "", 0, KindStorage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+}
