@@ -1,0 +1,221 @@
+package scenetest
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Hit is the nearest surface on a ray, in the map frame.
+type Hit struct {
+	T      float64 // metres along the unit direction
+	Point  mgl64.Vec3
+	Normal mgl64.Vec3 // geometric, unit, on the ray's side
+	Actor  *scene.Actor
+	Part   int
+	// Material indexes the scene's Materials; UV are the texture coordinates.
+	Material int
+	UV       mgl64.Vec2
+	// EdgeDistance is how far, in metres, the point lies from the nearest edge
+	// of its triangle.
+	EdgeDistance float64
+}
+
+// Tag returns the semantic tag of what was hit.
+func (h *Hit) Tag() scene.Tag { return h.Actor.Parts[h.Part].Tag }
+
+// Poses says where an actor is; scene.History's Pose is one.
+type Poses func(id uint32, tNs int64) (spatial.Pose, bool)
+
+// Tracer finds ray hits by the textbook: float64, Möller and Trumbore's test
+// (Fast, Minimum Storage Ray/Triangle Intersection, 1997), a median-split tree a
+// mesh, and a box around each part of a static actor. Both sides of a triangle
+// count. It is safe for concurrent use.
+type Tracer struct {
+	scene  *scene.Scene
+	poses  Poses
+	trees  []*tree // by mesh
+	static []placedPart
+	moving []*scene.Actor
+}
+
+// placedPart is one part placed in the map frame.
+type placedPart struct {
+	actor *scene.Actor
+	part  int
+	at    mgl64.Mat4
+	back  mgl64.Mat3 // inverse of at's linear part
+	box   node       // of the placed triangles
+}
+
+// NewTracer returns a tracer of a scene; poses may be nil: then each actor is
+// where its Motion, else its Pose, says.
+func NewTracer(s *scene.Scene, poses Poses) *Tracer {
+	t := &Tracer{scene: s, poses: poses}
+	for i := range s.Meshes {
+		t.trees = append(t.trees, newTree(&s.Meshes[i]))
+	}
+	for _, a := range s.Actors {
+		if !a.Static() {
+			t.moving = append(t.moving, a)
+			continue
+		}
+		for i := range a.Parts {
+			if p, ok := t.place(a, i, a.Pose.Mat4().Mul4(a.Parts[i].Local)); ok {
+				p.box = t.box(&p)
+				t.static = append(t.static, p)
+			}
+		}
+	}
+	return t
+}
+
+// place prepares a part; ok is false where it has no volume or no triangles.
+func (t *Tracer) place(a *scene.Actor, part int, at mgl64.Mat4) (p placedPart, ok bool) {
+	linear := at.Mat3()
+	if math.Abs(linear.Det()) < 1e-30 || len(t.trees[a.Parts[part].Mesh].nodes) == 0 {
+		return placedPart{}, false
+	}
+	return placedPart{actor: a, part: part, at: at, back: linear.Inv()}, true
+}
+
+func (t *Tracer) box(p *placedPart) node {
+	root := &t.trees[p.actor.Parts[p.part].Mesh].nodes[0]
+	inf := math.Inf(1)
+	n := node{lo: mgl64.Vec3{inf, inf, inf}, hi: mgl64.Vec3{-inf, -inf, -inf}}
+	for k := range 8 {
+		c := root.lo
+		for a := range 3 {
+			if k>>a&1 != 0 {
+				c[a] = root.hi[a]
+			}
+		}
+		c = mgl64.TransformCoordinate(c, p.at)
+		for a := range 3 {
+			n.lo[a], n.hi[a] = min(n.lo[a], c[a]-1e-6), max(n.hi[a], c[a]+1e-6)
+		}
+	}
+	return n
+}
+
+func (t *Tracer) pose(a *scene.Actor, tNs int64) spatial.Pose {
+	if t.poses != nil {
+		if p, ok := t.poses(a.ID, tNs); ok {
+			return p
+		}
+	}
+	if a.Motion != nil {
+		return a.Motion.PoseAt(tNs)
+	}
+	return a.Pose
+}
+
+// Trace returns the nearest surface at tmin <= t < tmax metres along a ray of
+// the map frame at a simulation time; direction is a unit vector.
+func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int64) (Hit, bool) {
+	best := Hit{T: tmax}
+	for i := range t.static {
+		p := &t.static[i]
+		if p.box.enters(origin, direction, tmin, best.T) {
+			t.tracePart(p, origin, direction, tmin, &best)
+		}
+	}
+	for _, a := range t.moving {
+		pose := t.pose(a, tNs).Mat4()
+		for i := range a.Parts {
+			local := a.Parts[i].Local
+			if a.Parts[i].Joints != nil {
+				local = a.Parts[i].Joints(tNs)
+			}
+			if p, ok := t.place(a, i, pose.Mul4(local)); ok {
+				t.tracePart(&p, origin, direction, tmin, &best)
+			}
+		}
+	}
+	return best, best.Actor != nil
+}
+
+// tracePart searches one part, and updates best if it is nearer.
+func (t *Tracer) tracePart(p *placedPart, origin, direction mgl64.Vec3, tmin float64, best *Hit) {
+	tr := t.trees[p.actor.Parts[p.part].Mesh]
+	o, d := p.back.Mul3x1(origin.Sub(p.at.Col(3).Vec3())), p.back.Mul3x1(direction)
+	hit, ok := tr.nearest(o, d, tmin, best.T, t.cutOut)
+	if !ok {
+		return
+	}
+	var c [3]mgl64.Vec3
+	for k := range c {
+		c[k] = mgl64.TransformCoordinate(tr.corner(hit.triangle, k), p.at)
+	}
+	n := c[1].Sub(c[0]).Cross(c[2].Sub(c[0])).Normalize()
+	if n.Dot(direction) > 0 {
+		n = n.Mul(-1)
+	}
+	point := origin.Add(direction.Mul(hit.t))
+	*best = Hit{
+		T: hit.t, Point: point, Normal: n, Actor: p.actor, Part: p.part,
+		Material: tr.material[hit.triangle], UV: tr.uv(hit),
+		EdgeDistance: min(edgeDistance(point, c[0], c[1]), edgeDistance(point, c[1], c[2]), edgeDistance(point, c[2], c[0])),
+	}
+}
+
+// edgeDistance returns a point's distance from the segment a to b.
+func edgeDistance(p, a, b mgl64.Vec3) float64 {
+	e := b.Sub(a)
+	f := 0.0
+	if l := e.LenSqr(); l > 0 {
+		f = max(0, min(1, p.Sub(a).Dot(e)/l))
+	}
+	return p.Sub(a.Add(e.Mul(f))).Len()
+}
+
+// cutOut tells whether the surface is absent at a hit: its material's alpha is
+// below the cutoff there.
+func (t *Tracer) cutOut(tr *tree, h localHit) bool {
+	m := &t.scene.Materials[tr.material[h.triangle]]
+	cutoff := 0.0
+	switch m.AlphaMode {
+	case scene.AlphaMask:
+		cutoff = float64(m.AlphaCutoff)
+	case scene.AlphaBlend:
+		cutoff = 0.5
+	}
+	if cutoff <= 0 {
+		return false
+	}
+	alpha := float64(m.BaseColor[3])
+	if m.BaseColorTexture != scene.NoTexture {
+		alpha *= Alpha(&t.scene.Textures[m.BaseColorTexture], tr.uv(h))
+	}
+	return alpha < cutoff
+}
+
+// Alpha returns a texture's bilinear alpha, 0..1.
+func Alpha(x *scene.Texture, uv mgl64.Vec2) float64 {
+	w, h := x.Image.Rect.Dx(), x.Image.Rect.Dy()
+	u, v := uv[0]*float64(w)-0.5, uv[1]*float64(h)-0.5
+	i, j := math.Floor(u), math.Floor(v)
+	fu, fv := u-i, v-j
+	at := func(i, j float64) float64 {
+		return float64(x.Image.NRGBAAt(x.Image.Rect.Min.X+wrap(int(i), w, x.Wrap), x.Image.Rect.Min.Y+wrap(int(j), h, x.Wrap)).A) / 255
+	}
+	return (at(i, j)*(1-fu)+at(i+1, j)*fu)*(1-fv) + (at(i, j+1)*(1-fu)+at(i+1, j+1)*fu)*fv
+}
+
+func wrap(i, n int, how scene.Wrap) int {
+	switch how {
+	case scene.WrapClamp:
+		return max(0, min(n-1, i))
+	case scene.WrapMirror:
+		i = ((i % (2 * n)) + 2*n) % (2 * n)
+		if i >= n {
+			return 2*n - 1 - i
+		}
+		return i
+	default:
+		return ((i % n) + n) % n
+	}
+}
