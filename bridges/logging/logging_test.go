@@ -1,0 +1,386 @@
+package logging_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
+	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// entry is one logged message.
+type entry struct {
+	typ, topic string
+	line       string
+}
+
+// unpack reads a log with the standard library's gzip and JSON.
+func unpack(t *testing.T, data []byte) []entry {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	assert.True(t, z.ModTime.IsZero(), "no time of its own")
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	if len(text) == 0 {
+		return nil
+	}
+	require.True(t, bytes.HasSuffix(text, []byte("\n")))
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	require.Zero(t, len(lines)%2, "two lines a message")
+	var list []entry
+	for i := 0; i < len(lines); i += 2 {
+		typ, topic, ok := strings.Cut(lines[i], " ")
+		require.True(t, ok, lines[i])
+		require.True(t, json.Valid([]byte(lines[i+1])), lines[i+1])
+		list = append(list, entry{typ, topic, lines[i+1]})
+	}
+	return list
+}
+
+func countBelow(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		require.True(t, strings.HasSuffix(path, ".txt.gz"), path)
+		data, err := os.ReadFile(path)
+		for _, e := range unpack(t, data) {
+			counts[e.topic]++
+		}
+		return err
+	}))
+	return counts
+}
+
+func TestConformance(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory:        logging.Factory{},
+		Connection:     "sub/drive",
+		BadConnections: []string{"", "sub/", ".", "..", ".txt.gz", "drive?level=9"},
+		Count:          countBelow,
+	})
+}
+
+// open returns a connected log below a new folder and a function that closes it
+// and returns what it holds.
+func open(t *testing.T) (*bridges.Bridge, func() []entry) {
+	t.Helper()
+	registry, err := bridges.NewRegistry(logging.Factory{})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	b, err := registry.Open("logging:drive", bridges.Env{OutDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	return b, func() []entry {
+		require.NoError(t, b.Close(t.Context()))
+		data, err := os.ReadFile(filepath.Join(dir, "drive.txt.gz"))
+		require.NoError(t, err)
+		return unpack(t, data)
+	}
+}
+
+// line logs one message and returns its two lines.
+func line[T any](t *testing.T, msg T) entry {
+	t.Helper()
+	b, entries := open(t)
+	publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/topic", Sensor: "Front \"main\""})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), msg))
+	list := entries()
+	require.Len(t, list, 1)
+	assert.Equal(t, "/topic", list[0].topic)
+	return list[0]
+}
+
+func header() sample.Header {
+	return sample.Header{
+		StampNs: 12_003_000_004, Seq: 9, FrameID: "frame",
+		Pose: spatial.Pose{Position: mgl64.Vec3{1, 2, 3}, Orientation: mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, -0.5, 0.5}}},
+	}
+}
+
+// headJSON is what header becomes.
+const headJSON = `{"Name":"Front \"main\"","Frame":"frame","Time":12.003000004,"StampNs":12003000004,"Sequence":9,`
+
+func TestLines(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	var picture bytes.Buffer
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 5, 3))))
+	for name, c := range map[string]struct {
+		got       entry
+		typ, want string
+	}{
+		"clock": {line(t, &sample.Clock{StampNs: 1_500_000_001}), "ClockData", `{"Clock":1.500000001,"StampNs":1500000001}`},
+		"clock before zero": {
+			line(t, &sample.Clock{StampNs: -1_000_000_002}), "ClockData", `{"Clock":-1.000000002,"StampNs":-1000000002}`,
+		},
+		"latest clock": {
+			line(t, &sample.Clock{StampNs: math.MinInt64}), "ClockData",
+			`{"Clock":-9223372036.854775808,"StampNs":-9223372036854775808}`,
+		},
+		"image": {
+			line(t, &sample.Image{Header: header(), Width: 2, Height: 1, Step: 2, Encoding: "mono8", Data: []byte{255, 0}}),
+			"UncompressedImageData",
+			headJSON + `"Width":2,"Height":1,"Length":2,"Encoding":"mono8","IsBigEndian":false,"Bytes":"/wA=","Step":2}`,
+		},
+		"unreadable picture": {
+			line(t, &sample.CompressedImage{Header: header(), Format: "jpeg", Data: []byte{1, 2, 3}}),
+			"ImageData", headJSON + `"Bytes":"AQID","Length":3,"Format":"jpeg"}`,
+		},
+		"camera info": {
+			line(t, &sample.CameraInfo{
+				Header: header(), Width: 640, Height: 480, DistortionModel: "plumb_bob", D: []float64{0.1, 0.2, 0.3, 0.4, 0.5},
+				K: [9]float64{500, 0, 319.5, 0, 501, 239.5, 0, 0, 1}, R: [9]float64{1}, P: [12]float64{2},
+			}), "CameraInfoData",
+			headJSON + `"Width":640,"Height":480,"FocalLengthX":500,"FocalLengthY":501,"PrincipalPointX":319.5,"PrincipalPointY":239.5,` +
+				`"DistortionParameters":[0.1,0.2,0.5,0],"DistortionModel":"plumb_bob","D":[0.1,0.2,0.3,0.4,0.5],` +
+				`"K":[500,0,319.5,0,501,239.5,0,0,1],"R":[1,0,0,0,0,0,0,0,0],"P":[2,0,0,0,0,0,0,0,0,0,0,0]}`,
+		},
+		"cloud": {
+			line(t, &sample.PointCloud{
+				Header: header(), Rings: 2, Columns: 1, Organized: true,
+				Points: []sample.Point{
+					{X: 0.1, Y: -2, Z: 3e-9, Intensity: 50, Ring: 1, Return: 2, TimeNs: 4294967295},
+					{X: nan, Y: inf, Z: -inf, Ring: 0},
+				},
+			}), "PointCloudData",
+			// The pose's axes: x to z, y to x, z to y, with signs; column by column.
+			headJSON + `"LaserCount":2,"Transform":[0,0,1,0,-1,0,0,0,0,-1,0,0,1,2,3,1],` +
+				`"Points":[[0.1,-2,3e-09,50],["NaN","Infinity","-Infinity",0]],"PointCount":2,` +
+				`"Organized":true,"Columns":1,"Rings":[1,0],"Returns":[2,0],"TimesNs":[4294967295,0]}`,
+		},
+		"empty cloud": {
+			line(t, &sample.PointCloud{Header: header()}), "PointCloudData",
+			headJSON + `"LaserCount":0,"Transform":[0,0,1,0,-1,0,0,0,0,-1,0,0,1,2,3,1],` +
+				`"Points":[],"PointCount":0,"Organized":false,"Columns":0,"Rings":[],"Returns":[],"TimesNs":[]}`,
+		},
+		"imu": {
+			line(t, &sample.Imu{
+				Header: header(), Orientation: mgl64.QuatIdent(), AngularVelocity: mgl64.Vec3{0.25, 0, -0.5},
+				LinearAcceleration: mgl64.Vec3{0, math.Inf(-1), 9.80665}, OrientationCovariance: [9]float64{-1},
+			}), "ImuData",
+			headJSON + `"Position":{"x":1,"y":2,"z":3},"Orientation":{"x":0,"y":0,"z":0,"w":1},` +
+				`"Acceleration":{"x":0,"y":"-Infinity","z":9.80665},"AngularVelocity":{"x":0.25,"y":0,"z":-0.5},` +
+				`"OrientationCovariance":[-1,0,0,0,0,0,0,0,0],"AngularVelocityCovariance":[0,0,0,0,0,0,0,0,0],` +
+				`"AccelerationCovariance":[0,0,0,0,0,0,0,0,0]}`,
+		},
+		"gnss": {
+			line(t, &sample.GnssFix{
+				Header: header(), Status: -1, Service: 1, Latitude: 48.137154, Longitude: -11.576124, Altitude: 519.25,
+				PositionCovariance: [9]float64{4}, PositionCovarianceType: 2,
+			}), "GpsData",
+			headJSON + `"Latitude":48.137154,"Longitude":-11.576124,"Altitude":519.25,"PositionCovariance":[4,0,0,0,0,0,0,0,0],` +
+				`"Orientation":{"x":0.5,"y":-0.5,"z":0.5,"w":0.5},"Status":-1,"Service":1,"PositionCovarianceType":2}`,
+		},
+		"odometry": {
+			line(t, &sample.Odometry{
+				Header: header(), ChildFrameID: "base_link", BodyPose: spatial.Identity(),
+				Twist: spatial.Twist{Linear: mgl64.Vec3{10, 1, 0}, Angular: mgl64.Vec3{0, 0, 0.1}},
+			}), "GpsOdometryData",
+			headJSON + `"ChildFrame":"base_link","Orientation":{"x":0,"y":0,"z":0,"w":1},"ForwardSpeed":10,` +
+				`"Velocity":{"x":10,"y":1,"z":0},"AngularVelocity":{"x":0,"y":0,"z":0.1},"Position":{"x":0,"y":0,"z":0},` +
+				`"PoseCovariance":[` + strings.Repeat("0,", 35) + `0],"TwistCovariance":[` + strings.Repeat("0,", 35) + `0]}`,
+		},
+		"transforms": {
+			line(t, &sample.Transforms{StampNs: 7, Static: true, Transforms: []sample.Transform{
+				{Header: header(), ChildFrameID: "a", Relative: spatial.Identity()},
+				{Header: header(), ChildFrameID: "b", Relative: spatial.Identity()},
+			}}), "TransformsData",
+			`{"Name":"Front \"main\"","Time":0.000000007,"StampNs":7,"Static":true,"Data":[` +
+				`{"Frame":"frame","ChildFrame":"a","Time":12.003000004,"StampNs":12003000004,"Position":{"x":0,"y":0,"z":0},"Orientation":{"x":0,"y":0,"z":0,"w":1}},` +
+				`{"Frame":"frame","ChildFrame":"b","Time":12.003000004,"StampNs":12003000004,"Position":{"x":0,"y":0,"z":0},"Orientation":{"x":0,"y":0,"z":0,"w":1}}]}`,
+		},
+	} {
+		assert.Equal(t, c.typ, c.got.typ, name)
+		assert.Equal(t, c.want, c.got.line, name)
+	}
+	withSize := line(t, &sample.CompressedImage{Header: header(), Format: "png", Data: picture.Bytes()})
+	assert.Equal(t, "ImageData", withSize.typ)
+	assert.True(t, strings.HasPrefix(withSize.line, headJSON+`"Width":5,"Height":3,"Bytes":"`), withSize.line)
+}
+
+func TestAwkwardTextStaysOneLine(t *testing.T) {
+	for _, frame := range []string{"a\nb", "tab\tquote\" back\\slash", "\x00\x1f", "umlaut ä €", "\u2028"} {
+		m := &sample.Imu{}
+		m.FrameID = frame
+		var got struct{ Frame string }
+		require.NoError(t, json.Unmarshal([]byte(line(t, m).line), &got))
+		assert.Equal(t, frame, got.Frame)
+	}
+	m := &sample.Imu{}
+	m.FrameID = "bad\xffutf8"
+	assert.Contains(t, line(t, m).line, `"bad`+"\ufffd"+`utf8"`)
+}
+
+// fill logs n scans, or fewer until a publisher fails.
+func fill(t *testing.T, b *bridges.Bridge, n int) error {
+	t.Helper()
+	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
+	require.NoError(t, err)
+	for seq := range n {
+		if err := publish(t.Context(), bridgetest.PointCloud(seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onDisk returns a connected log on a disk of so many bytes.
+func onDisk(t *testing.T, capacity int) (*bridges.Bridge, *fulldisk.Disk) {
+	t.Helper()
+	disk := &fulldisk.Disk{Capacity: capacity}
+	registry, err := bridges.NewRegistry(logging.FactoryOn{Target: disk})
+	require.NoError(t, err)
+	b, err := registry.Open("logging:a", bridges.Env{})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	return b, disk
+}
+
+func TestFullDiskLeavesTheLogReadable(t *testing.T) {
+	const messages = 3000 // three members
+	whole, disk := onDisk(t, 1<<30)
+	require.NoError(t, fill(t, whole, messages))
+	require.NoError(t, whole.Close(t.Context()))
+	total := len(disk.Data)
+	require.Len(t, unpack(t, disk.Data), messages)
+	kept := map[int64]bool{}
+	for capacity := 0; capacity < total; capacity += total/20 + 1 {
+		b, disk := onDisk(t, capacity)
+		err := fill(t, b, messages)
+		closeErr := b.Close(t.Context())
+		require.ErrorIs(t, closeErr, bridges.ErrWriteFailed)
+		require.ErrorIs(t, closeErr, syscall.ENOSPC)
+		if err != nil {
+			require.ErrorIs(t, err, bridges.ErrWriteFailed)
+		}
+		assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
+		assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+		assert.Equal(t, 1, disk.Closed)
+		s := b.Statistics()
+		assert.Positive(t, s.Drops[bridges.CauseWriteFailed])
+		kept[s.Messages] = true
+		if s.Messages == 0 {
+			assert.Empty(t, disk.Data)
+			continue
+		}
+		require.Len(t, unpack(t, disk.Data), int(s.Messages), "counted as logged is what is readable")
+	}
+	assert.Greater(t, len(kept), 2, "one and two members are kept too")
+}
+
+func TestEqualRunsGiveEqualBytes(t *testing.T) { // law T5
+	var files [2][]byte
+	for i := range files {
+		b, disk := onDisk(t, 1<<30)
+		require.NoError(t, fill(t, b, 1500))
+		require.NoError(t, b.Close(t.Context()))
+		files[i] = disk.Data
+	}
+	assert.True(t, bytes.Equal(files[0], files[1]))
+}
+
+// mood is a message type that raybridge knows nothing of.
+type mood struct{ Word string }
+
+func TestTypesOfOnesOwn(t *testing.T) {
+	registry, err := bridges.NewRegistry(logging.Factory{})
+	require.NoError(t, err)
+	plugin, err := registry.Plugin("logging")
+	require.NoError(t, err)
+	encode := func(dst []byte, m *mood) ([]byte, error) { return fmt.Appendf(dst, `{"Word":"%s"}`, m.Word), nil }
+	require.NoError(t, logging.RegPublisher(plugin, "MoodData", encode))
+	require.ErrorIs(t, logging.RegPublisher(plugin, "MoodData", encode), bridges.ErrDuplicate)
+	dir := t.TempDir()
+	b, err := registry.Open("logging:moods", bridges.Env{OutDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	publish, err := bridges.AddPublisher[*mood](b, bridges.Topic{Name: "mood"})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), &mood{"fine"}))
+	assert.ErrorIs(t, publish(t.Context(), &mood{"two\nlines"}), bridges.ErrConvert)
+	require.NoError(t, b.Close(t.Context()))
+	data, err := os.ReadFile(filepath.Join(dir, "moods.txt.gz"))
+	require.NoError(t, err)
+	assert.Equal(t, []entry{{"MoodData", "mood", `{"Word":"fine"}`}}, unpack(t, data))
+}
+
+func TestPublishingAllocatesNothing(t *testing.T) {
+	b, _ := onDisk(t, 1<<30)
+	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
+	require.NoError(t, err)
+	cloud, ctx := bridgetest.PointCloud(0), context.Background()
+	for range 2000 {
+		require.NoError(t, publish(ctx, cloud))
+	}
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		if err := publish(ctx, cloud); err != nil {
+			t.Error(err)
+		}
+	}))
+	require.NoError(t, b.Close(ctx))
+}
+
+func ExampleFactory() {
+	dir, err := os.MkdirTemp("", "logging")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	b, err := bridges.MustRegistry(logging.Factory{}).Open("logging:drive", bridges.Env{OutDir: dir})
+	if err != nil {
+		panic(err)
+	}
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	if err != nil {
+		panic(err)
+	}
+	if err := b.Connect(ctx); err != nil {
+		panic(err)
+	}
+	if err := publish(ctx, &sample.Clock{StampNs: 1_500_000_000}); err != nil {
+		panic(err)
+	}
+	if err := b.Close(ctx); err != nil {
+		panic(err)
+	}
+	file, err := os.Open(filepath.Join(dir, "drive.txt.gz"))
+	if err != nil {
+		panic(err)
+	}
+	defer file.Close()
+	text, err := gzip.NewReader(file)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := io.Copy(os.Stdout, text); err != nil {
+		panic(err)
+	}
+	// Output:
+	// ClockData /clock
+	// {"Clock":1.500000000,"StampNs":1500000000}
+}
