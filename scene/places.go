@@ -1,0 +1,25 @@
+package scene
+
+import (
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Places appends each mover's mesh-to-world matrix at an instant to dst, in
+// float64: what Placements writes, for those who go on computing with it. Rigid
+// but for animated scales. One goroutine at a time, as all of a Packer.
+func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
+	var actor *Actor
+	var pose spatial.Pose
+	for i := range p.world.Movers {
+		m := &p.world.Movers[i]
+		if m.Actor != actor {
+			actor = m.Actor
+			pose, _ = p.history.Pose(actor.ID, tNs)
+			pose = p.world.FromMap(pose)
+		}
+		dst = append(dst, pose.Mat4().Mul4(m.place(tNs)))
+	}
+	return dst
+}

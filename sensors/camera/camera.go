@@ -1,0 +1,276 @@
+package camera
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Captures in flight: the pool's slots bound them (law R4), and two targets are
+// enough to draw one while the other waits to be copied.
+const (
+	slots   = 4
+	targets = 2
+)
+
+// Drop causes.
+const (
+	dropFull   = "readback_full"
+	dropFailed = "readback_failed"
+)
+
+// shot is what travels with a capture (law R3).
+type shot struct {
+	at   sensors.Tick
+	pose spatial.Pose // of the body frame, in the map frame
+}
+
+// camera is one camera sensor.
+type camera struct {
+	spec    sensors.Spec
+	options options
+	frameID string
+
+	env        *sensors.Env
+	renderer   *renderer
+	view       *view
+	image      *sensors.Output[*sample.Image]
+	compressed *sensors.Output[*sample.CompressedImage] // nil where there is none
+	info       *sensors.Output[*sample.CameraInfo]
+	pool       *readback.Pool[shot, uint32]
+	encoder    *encoder // nil where nothing is compressed
+
+	// Owned by the GL thread.
+	ring    [targets]*gpu.Buffer
+	next    int
+	target  *gpu.Buffer // of the capture that the view makes, nil between
+	aimedNs int64       // target's instant
+
+	// Owned by Process: messages that are used again, since outputs copy what
+	// they keep.
+	picture     sample.Image
+	calibration sample.CameraInfo
+
+	encoding atomic.Int64 // captures handed to the encoder and not yet published
+	ended    bool
+}
+
+var _ sensors.Capturer = (*camera)(nil)
+
+func newSensor(k kind, spec sensors.Spec) (sensors.Sensor, error) {
+	o, err := readOptions(k, spec.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return &camera{spec: spec, options: o, frameID: spec.FrameID + "_optical"}, nil
+}
+
+// Begin opens the outputs and makes the camera's place on the GPU.
+func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	if env.GL == nil {
+		return fmt.Errorf("begin camera %s: %w", s.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	}
+	if err := s.openOutputs(); err != nil {
+		return err
+	}
+	words := s.options.step() * s.options.lens.Height / 4
+	s.pool, err = readback.New(readback.Config{
+		Label: s.spec.Name, Slots: slots, MaxElements: words, Notify: env.Completed,
+	}, s.complete)
+	if err != nil {
+		return err
+	}
+	if s.renderer, err = rendererOf(ctx, env); err != nil {
+		return errors.Join(err, s.pool.Close())
+	}
+	if err := env.GL.Do(ctx, s.open); err != nil {
+		return errors.Join(fmt.Errorf("begin camera %s: %w", s.spec.Name, err), s.release())
+	}
+	if s.options.compressed != "" {
+		s.encoder = startEncoder(s)
+	}
+	return nil
+}
+
+func (s *camera) openOutputs() (err error) {
+	if s.image, err = sensors.OutputOf[*sample.Image](s.env, OutputImage); err != nil {
+		return err
+	}
+	if s.options.compressed != "" {
+		if s.compressed, err = sensors.OutputOf[*sample.CompressedImage](s.env, OutputCompressed); err != nil {
+			return err
+		}
+	}
+	s.info, err = sensors.OutputOf[*sample.CameraInfo](s.env, OutputInfo)
+	return err
+}
+
+// open makes the view and the targets. GL thread.
+func (s *camera) open(c *gpu.Ctx) (err error) {
+	o := &s.options
+	s.view, err = s.renderer.view(c, viewKey{s.spec.Mount, o.lens, o.near, o.far})
+	if err != nil {
+		return err
+	}
+	size := o.step() * o.lens.Height
+	for i := range s.ring {
+		s.ring[i], err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " picture", Size: size})
+		if err != nil {
+			return err
+		}
+	}
+	return s.pool.Prepare(c)
+}
+
+// wanted reports whether somebody listens to the pictures.
+func (s *camera) wanted() bool {
+	return (s.options.raw && s.image.Listening()) || (s.compressed != nil && s.compressed.Listening())
+}
+
+// Tick announces the capture, so that all cameras of one view are drawn
+// together. Where only the calibration is listened to, it is published at once.
+func (s *camera) Tick(at sensors.Tick) error {
+	if s.wanted() {
+		s.view.announce(s, at.TimeNs)
+		return nil
+	}
+	s.publishInfo(at, sample.Header{
+		StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.frameID, Pose: s.env.Pose(s.spec.Mount, at.TimeNs),
+	})
+	return nil
+}
+
+// acquire takes the target of the capture that is about to be drawn, or drops
+// the capture where none is free. GL thread.
+func (s *camera) acquire(c *gpu.Ctx) bool {
+	s.target = nil
+	if err := s.pool.Begin(c); err != nil {
+		s.env.Dropped(dropCause(err), 1)
+		return false
+	}
+	for range s.ring {
+		b := s.ring[s.next]
+		s.next = (s.next + 1) % len(s.ring)
+		if !s.pool.Holds(b) {
+			s.target = b
+			return true
+		}
+	}
+	s.env.Dropped(dropFull, 1)
+	return false
+}
+
+func dropCause(err error) string {
+	if errors.Is(err, readback.ErrFull) {
+		return dropFull
+	}
+	return dropFailed
+}
+
+// Capture has the view draw everything announced for the instant, if no camera
+// before it has, and starts reading the picture back. GL thread.
+func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) error {
+	if err := s.view.capture(c, s.renderer, at.TimeNs); err != nil {
+		return fmt.Errorf("camera %s: %w", s.spec.Name, err)
+	}
+	if s.target == nil {
+		return nil // nobody listens, or it was dropped
+	}
+	source := readback.Buffer(s.target)
+	s.target = nil
+	capture, err := s.pool.Start(c, source, at.TimeNs)
+	if errors.Is(err, readback.ErrFull) {
+		s.env.Dropped(dropFull, 1)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("camera %s: %w", s.spec.Name, err)
+	}
+	capture.Data = shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}
+	return nil
+}
+
+// Poll moves finished readbacks on. GL thread.
+func (s *camera) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
+
+// Process publishes finished captures up to the instant through. A capture with
+// a compressed picture counts when that is published.
+func (s *camera) Process(through int64) int {
+	n := s.pool.ProcessThrough(through)
+	if s.encoder == nil {
+		return n
+	}
+	return s.encoder.publish(through)
+}
+
+// Pending returns how many captures are under way.
+func (s *camera) Pending() int { return s.pool.Pending() + int(s.encoding.Load()) }
+
+// End stops the camera; captures under way are lost. Again it does nothing.
+func (s *camera) End() error {
+	if s.ended || s.pool == nil {
+		return nil
+	}
+	s.ended = true
+	s.view.forget(s)
+	err := s.pool.Close()
+	if s.encoder != nil {
+		s.encoder.close()
+	}
+	return errors.Join(err, s.release())
+}
+
+// release gives the GPU objects back.
+func (s *camera) release() error {
+	for _, b := range s.ring {
+		if b != nil {
+			b.Close()
+		}
+	}
+	return s.pool.Close()
+}
+
+// complete publishes one capture; it runs in Process.
+func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Lease[uint32], err error) {
+	if err != nil {
+		if !errors.Is(err, readback.ErrClosed) {
+			s.env.Dropped(dropFailed, 1)
+			s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
+		}
+		return
+	}
+	shot := k.Data
+	header := sample.Header{StampNs: shot.at.TimeNs, Seq: shot.at.Seq, FrameID: s.frameID, Pose: shot.pose}
+	s.publishInfo(shot.at, header)
+	if s.options.raw && s.image.Listening() {
+		o := &s.options
+		s.picture = sample.Image{
+			Header: header, Width: o.lens.Width, Height: o.lens.Height,
+			Step: o.step(), Encoding: o.encoding, Data: rawBytes(lease.Slice()),
+		}
+		s.image.TryQueue(shot.at, &s.picture)
+		s.picture.Data = nil // the lease ends
+	}
+	if s.encoder != nil {
+		s.encoder.start(job{at: shot.at, header: header, lease: lease})
+		return
+	}
+	lease.Release()
+}
+
+func (s *camera) publishInfo(at sensors.Tick, header sample.Header) {
+	if !s.info.Listening() {
+		return
+	}
+	s.calibration.Header = header
+	s.options.lens.Info(s.options.origin, &s.calibration)
+	s.info.TryQueue(at, &s.calibration)
+}

@@ -1,0 +1,133 @@
+package camera
+
+import (
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Names of the outputs.
+const (
+	OutputImage      = "image"
+	OutputCompressed = "compressed"
+	OutputInfo       = "camera_info"
+)
+
+// The cameras' definitions, with CARLA's ids.
+var (
+	RGB = definition(kindRGB, "colour camera: sun, shadows, sky, tone curve, sRGB",
+		attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel").of("rgb8", "bgr8"),
+		attribute("exposure_compensation", sensors.Float, 0.0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
+		attribute("tone_curve", sensors.String, "filmic", "how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
+		compressed("jpeg", "png"), jpegQuality, publishRaw,
+	)
+	Depth = definition(kindDepth, "depth camera: distance along the optical axis in metres (REP-118)",
+		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117)").in("m", 0, maxFar),
+		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky").in("m", 0, maxFar),
+	)
+	Semantic = definition(kindSemantic, "semantic labels: CARLA's tag of what each pixel sees",
+		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours").of("tag", "palette"),
+		compressed("png"), publishRaw,
+	)
+	Instance = definition(kindInstance, "instance labels: the actor id of what each pixel sees, 0 for none",
+		attribute("encoding", sensors.String, sample.Encoding16UC1, "type of a pixel").of(sample.Encoding16UC1, sample.Encoding32SC1),
+		compressed("png"), publishRaw,
+	)
+	Normals = definition(kindNormals, "surface normals: unit vectors towards the camera in the optical frame, NaN for the sky")
+)
+
+// Definitions returns all cameras' definitions.
+func Definitions() []*sensors.Definition {
+	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals}
+}
+
+// kind is what a camera's pixels mean.
+type kind uint8
+
+const (
+	kindRGB kind = iota
+	kindDepth
+	kindSemantic
+	kindInstance
+	kindNormals
+	kinds // how many there are
+)
+
+var kindIDs = [kinds]string{
+	"sensor.camera.rgb", "sensor.camera.depth", "sensor.camera.semantic_segmentation",
+	"sensor.camera.instance_segmentation", "sensor.camera.normals",
+}
+
+// maxFar is the farthest that any range attribute goes, metres.
+const maxFar = 100_000
+
+// described is an attribute under construction.
+type described sensors.Attribute
+
+func attribute(name string, t sensors.AttributeType, value any, doc string) described {
+	return described{Name: name, Type: t, Default: value, Doc: doc}
+}
+
+// in bounds the attribute.
+func (d described) in(unit string, low, high float64) described {
+	d.Unit, d.Min, d.Max = unit, low, high
+	return d
+}
+
+// of allows the given values alone.
+func (d described) of(values ...string) described {
+	d.Recommended, d.Restricted = values, true
+	return d
+}
+
+func compressed(formats ...string) described {
+	return attribute("compressed", sensors.String, "none", "format of a compressed image published beside the plain one").
+		of(append([]string{"none"}, formats...)...)
+}
+
+var (
+	jpegQuality = attribute("jpeg_quality", sensors.Int, int64(75), "size against fidelity of JPEG").in("", 1, 100)
+	publishRaw  = attribute("publish_raw", sensors.Bool, true, "publish the plain image; without it only a compressed one")
+)
+
+// common are the attributes of every camera; names and defaults are CARLA's
+// where CARLA has them.
+func common() []described {
+	return []described{
+		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize),
+		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize),
+		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge").in("deg", 0.1, 175),
+		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 100),
+		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.1, maxFar),
+		attribute("principal_point", sensors.String, "center",
+			"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA").
+			of("center", "corner"),
+	}
+}
+
+func definition(k kind, doc string, own ...described) *sensors.Definition {
+	d := &sensors.Definition{
+		ID: kindIDs[k], Doc: doc, Tags: []string{"camera", "gpu"}, DefaultRate: "10",
+		New: func(spec sensors.Spec) (sensors.Sensor, error) { return newSensor(k, spec) },
+	}
+	hasCompressed := false
+	for _, a := range append(common(), own...) {
+		d.Attributes = append(d.Attributes, sensors.Attribute(a))
+		hasCompressed = hasCompressed || a.Name == "compressed"
+	}
+	best := sensors.QoS{Depth: 5} // best effort: a late picture is worth nothing
+	d.Outputs = append(d.Outputs, sensors.Declare[sample.Image](sensors.OutputSpec{
+		Name: OutputImage, Suffix: "/image_raw", QoS: best,
+		Doc: "sensor_msgs/Image in the sensor's optical frame",
+	}))
+	if hasCompressed {
+		d.Outputs = append(d.Outputs, sensors.Declare[sample.CompressedImage](sensors.OutputSpec{
+			Name: OutputCompressed, Suffix: "/image_raw/compressed", QoS: best,
+			Doc: "sensor_msgs/CompressedImage, where the attribute compressed asks for it",
+		}))
+	}
+	d.Outputs = append(d.Outputs, sensors.Declare[sample.CameraInfo](sensors.OutputSpec{
+		Name: OutputInfo, Suffix: "/camera_info", QoS: best,
+		Doc: "sensor_msgs/CameraInfo with the image's stamp and frame",
+	}))
+	return d
+}

@@ -1,0 +1,3 @@
+// Package camera has the pinhole cameras: colour, depth, semantic and instance
+// labels, and surface normals.
+package camera

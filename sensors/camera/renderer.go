@@ -1,0 +1,213 @@
+package camera
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// rendererKey is the renderer's place among a pipeline's shared resources.
+type rendererKey struct{}
+
+// renderer is what all cameras of a pipeline have in common: the programs, the
+// shadow maps, and one view for each place and lens that cameras look from.
+//
+// Its fields are set when it is made and then belong to the GL thread, but for
+// those under mu.
+type renderer struct {
+	world    *scene.World
+	resident *scene.Resident
+	history  *scene.History
+	ego      uint32
+	packer   *scene.Packer
+	drawing  *drawing
+	programs programs
+	palette  *frameTable
+	sun      *sunlight
+	tables   []gpu.Binding // the scene's
+	scratch  []gpu.Binding // of one command
+	stage    stage
+
+	mu    sync.Mutex
+	views map[viewKey]*view // guarded by mu
+	stats Stats             // guarded by mu
+}
+
+// Stats counts what the cameras of a pipeline did.
+type Stats struct {
+	// Visibility counts visibility passes: one a view and instant, however many
+	// cameras share it. Shades counts dispatches, StaticShadows how often the
+	// shadow map of the static world was made.
+	Visibility, Shades, StaticShadows int64
+}
+
+// StatsOf returns what the cameras that share s did so far; zero before the
+// first camera began. Any goroutine may call it.
+func StatsOf(s *sensors.Shared) Stats {
+	got, err := s.Get(rendererKey{}, func() (io.Closer, error) { return nil, errNoRenderer })
+	if err != nil {
+		return Stats{}
+	}
+	r := got.(*renderer)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+var errNoRenderer = errors.New("no camera has begun")
+
+// rendererOf returns the pipeline's renderer and makes it for the first camera.
+func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
+	shared, err := env.Shared.Get(rendererKey{}, func() (io.Closer, error) {
+		r := &renderer{
+			world: env.World, resident: env.Resident, history: env.History, ego: env.Ego,
+			packer:  scene.NewPacker(env.World, env.History),
+			drawing: newDrawing(env.World),
+			views:   map[viewKey]*view{},
+		}
+		if err := env.GL.Do(ctx, r.open); err != nil {
+			_ = r.Close() // only queues deletions
+			return nil, fmt.Errorf("make the cameras' renderer: %w", err)
+		}
+		return r, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*renderer), nil
+}
+
+func (r *renderer) open(c *gpu.Ctx) error {
+	r.tables = r.resident.Bindings(nil)
+	if err := r.programs.open(c, r.world.Scene); err != nil {
+		return err
+	}
+	var err error
+	if r.palette, err = newPalette(c); err != nil {
+		return err
+	}
+	r.sun, err = newSunlight(c, r.world)
+	return err
+}
+
+// Close queues the deletion of all GPU objects. The pipeline calls it after all
+// cameras have ended.
+func (r *renderer) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, v := range r.views {
+		v.close()
+	}
+	r.views = nil
+	if r.sun != nil {
+		r.sun.Close()
+	}
+	if r.palette != nil {
+		r.palette.Close()
+	}
+	r.programs.close()
+	return nil
+}
+
+// pose returns where a frame mounted on the ego was, in the world frame.
+func (r *renderer) pose(mount spatial.Pose, tNs int64) spatial.Pose {
+	ego, _ := r.history.Pose(r.ego, tNs)
+	return r.world.FromMap(ego.Compose(mount))
+}
+
+// frameCount returns the number of the scene's frames.
+func (r *renderer) frameCount() int { return moverFrame(len(r.world.Movers)) }
+
+// at returns where everything is at an instant. GL thread.
+func (r *renderer) at(tNs int64) *stage {
+	if r.stage.places == nil || r.stage.timeNs != tNs {
+		r.stage.set(r, tNs)
+	}
+	return &r.stage
+}
+
+func (r *renderer) count(add Stats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats.Visibility += add.Visibility
+	r.stats.Shades += add.Shades
+	r.stats.StaticShadows += add.StaticShadows
+}
+
+// newPalette makes the table of the tags' colours, 0..1.
+func newPalette(c *gpu.Ctx) (*frameTable, error) {
+	t, err := newFrameTable(c, "palette", 256, 1)
+	if err != nil {
+		return nil, err
+	}
+	for tag := range 256 {
+		p := scene.Tag(tag).Color()
+		t.rows = append(t.rows, scene.Row{float32(p.R) / 255, float32(p.G) / 255, float32(p.B) / 255, 1})
+	}
+	if err := t.write(c); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// programs are the cameras' shader programs.
+type programs struct {
+	ids, idsCut, shadow, shadowCut *gpu.Program
+	labels                         *gpu.Program // shades all pictures but colour
+	colors                         *gpu.Program // shades all pictures
+}
+
+func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
+	surface, emission := false, false
+	for i := range s.Materials {
+		surface = surface || s.Materials[i].MetalRoughTexture >= 0
+		emission = emission || s.Materials[i].EmissiveTexture >= 0
+	}
+	for _, want := range []struct {
+		program **gpu.Program
+		entry   *shaders.Entry
+		defines []shaders.Define
+	}{
+		{&p.ids, &shaders.CameraIDs, nil},
+		{&p.idsCut, &shaders.CameraIDs, []shaders.Define{shaders.Flag("CUT", true)}},
+		{&p.shadow, &shaders.CameraShadow, nil},
+		{&p.shadowCut, &shaders.CameraShadow, []shaders.Define{shaders.Flag("CUT", true)}},
+		{&p.labels, &shaders.CameraShade, []shaders.Define{shaders.Flag("SHADE", false)}},
+		{&p.colors, &shaders.CameraShade, []shaders.Define{
+			shaders.Flag("SURFACE_TEXTURES", surface), shaders.Flag("EMISSION_TEXTURES", emission),
+		}},
+	} {
+		source, err := shaders.Source(want.entry, want.defines...)
+		if err != nil {
+			return err
+		}
+		if *want.program, err = c.NewProgram(gpu.ProgramDesc(source)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *programs) close() {
+	for _, program := range []*gpu.Program{p.ids, p.idsCut, p.shadow, p.shadowCut, p.labels, p.colors} {
+		if program != nil {
+			program.Close()
+		}
+	}
+}
+
+// unitVec returns v as a vec4's first three numbers.
+func vec4of(v mgl64.Vec3) [4]float32 {
+	return [4]float32{float32(v[0]), float32(v[1]), float32(v[2]), 0}
+}

@@ -1,0 +1,220 @@
+package camera
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+// Shadow maps. The static world's is made once for a place and holds as long as
+// the ego stays there; the movers' is made anew for each instant, and is small.
+const (
+	staticMapSize = 2048  // texels
+	moverMapSize  = 512   // texels
+	staticReach   = 90.0  // metres around the centre, at most
+	moverReach    = 32.0  // metres around the ego
+	staticStride  = 30.0  // metres that the ego may go before the static map follows
+	depthSlope    = 2.0   // glPolygonOffset: keeps a surface out of its own shadow
+	depthUnits    = 4.0   // smallest steps of the map's depth
+	sunTowers     = 1000. // metres above the map's centre that can throw a shadow into it
+)
+
+// sunMap is one shadow map: an orthographic picture of depth from the sun.
+type sunMap struct {
+	size        int
+	reach       float64 // half the side, metres
+	depth       *gpu.Texture
+	framebuffer *gpu.Framebuffer
+	frames      *frameTable
+	list        drawList
+	toSun       []mgl64.Mat4 // scratch: from each frame to the map
+	// fromWorld leads from the world to the map: each axis from -1 to 1.
+	fromWorld mgl64.Mat4
+	drawn     bool
+	center    mgl64.Vec3
+	timeNs    int64
+}
+
+func newSunMap(c *gpu.Ctx, label string, size, frames int) (*sunMap, error) {
+	m := &sunMap{size: size}
+	var err error
+	m.depth, err = c.NewTexture(gpu.TextureDesc{
+		Label: label, Kind: gpu.Texture2D, Format: gpu.FormatDepth32F, Width: size, Height: size,
+		Filter: gpu.FilterLinear, Wrap: gpu.WrapClampToEdge, DepthCompare: true,
+	})
+	if err == nil {
+		m.framebuffer, err = c.NewFramebuffer(gpu.FramebufferDesc{Label: label, Depth: m.depth})
+	}
+	if err == nil {
+		m.frames, err = newFrameTable(c, label, frames, shaders.SunFrameTexels)
+	}
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *sunMap) Close() {
+	if m.frames != nil {
+		m.frames.Close()
+	}
+	if m.framebuffer != nil {
+		m.framebuffer.Close()
+	}
+	if m.depth != nil {
+		m.depth.Close()
+	}
+}
+
+// texel returns the size of a texel in metres.
+func (m *sunMap) texel() float64 { return 2 * m.reach / float64(m.size) }
+
+// lookAt points the map at a centre. The centre is rounded to whole texels, so
+// that the edges of shadows stand still while the map follows the ego.
+func (m *sunMap) lookAt(sun *sunFrame, center mgl64.Vec3) {
+	at := sun.axes.Mul3x1(center)
+	for i := range 2 {
+		at[i] = math.Round(at[i]/m.texel()) * m.texel()
+	}
+	// The third axis points away from the sun: depth grows from what is near it.
+	low, high := at[2]-sunTowers, at[2]+2*m.reach
+	scale := mgl64.Vec3{1 / m.reach, 1 / m.reach, 2 / (high - low)}
+	mid := mgl64.Vec3{at[0], at[1], (low + high) / 2}
+	for row := range 3 {
+		a := sun.axes.Row(row).Mul(scale[row])
+		m.fromWorld.SetRow(row, a.Vec4(-mid[row]*scale[row]))
+	}
+	m.fromWorld.SetRow(3, mgl64.Vec4{0, 0, 0, 1})
+}
+
+// sunFrame is the direction of the light: the rows of axes are right, up and away
+// from the sun, in the world frame.
+type sunFrame struct{ axes mgl64.Mat3 }
+
+func newSunFrame(toSun mgl64.Vec3) sunFrame {
+	away := toSun.Mul(-1)
+	side := mgl64.Vec3{0, 0, 1}
+	if math.Abs(away[2]) > 0.99 {
+		side = mgl64.Vec3{1, 0, 0}
+	}
+	right := side.Cross(away).Normalize()
+	return sunFrame{mgl64.Mat3FromRows(right, away.Cross(right), away)}
+}
+
+// sunBox is what a map sees, in its own coordinates.
+var sunBox = region{
+	{mgl64.Vec3{1, 0, 0}, 1}, {mgl64.Vec3{-1, 0, 0}, 1},
+	{mgl64.Vec3{0, 1, 0}, 1}, {mgl64.Vec3{0, -1, 0}, 1},
+	{mgl64.Vec3{0, 0, 1}, 1}, {mgl64.Vec3{0, 0, -1}, 1},
+}
+
+// sunlight is the light of the sun and both its shadow maps.
+type sunlight struct {
+	shines bool
+	light  scene.Light
+	toSun  mgl64.Vec3
+	frame  sunFrame
+	static *sunMap
+	movers *sunMap
+	// drawnStatic counts how often the static map was made.
+	drawnStatic int64
+}
+
+func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
+	l := w.Scene.Light
+	s := &sunlight{light: l, toSun: mgl64.Vec3{float64(l.SunDirection[0]), float64(l.SunDirection[1]), float64(l.SunDirection[2])}}
+	if s.toSun.Len() > 0 {
+		s.toSun = s.toSun.Normalize()
+	}
+	s.shines = s.toSun[2] > 0 && l.SunColor.Len() > 0
+	if s.shines {
+		s.frame = newSunFrame(s.toSun)
+	}
+	var err error
+	if s.static, err = newSunMap(c, "shadows of the static world", staticMapSize, 1); err != nil {
+		return nil, err
+	}
+	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, 1+len(w.Movers)); err != nil {
+		s.static.Close()
+		return nil, err
+	}
+	s.static.reach, s.movers.reach = staticReach, moverReach
+	return s, nil
+}
+
+func (s *sunlight) Close() {
+	s.static.Close()
+	s.movers.Close()
+}
+
+// update draws what the maps lack for an instant. Where the maps lie follows
+// from the ego's position alone, so that equal runs give equal pictures (law T5).
+func (s *sunlight) update(c *gpu.Ctx, r *renderer, at *stage) error {
+	if !s.shines {
+		return nil
+	}
+	ego := at.ego.Position
+	center := mgl64.Vec3{}
+	for i := range center {
+		center[i] = math.Round(ego[i]/staticStride) * staticStride
+	}
+	if m := s.static; !m.drawn || m.center != center {
+		m.lookAt(&s.frame, center)
+		m.list.reset()
+		m.list.addWorld(r.drawing, sunBox, &m.fromWorld)
+		m.frames.add(&m.fromWorld)
+		if err := s.draw(c, r, m); err != nil {
+			return err
+		}
+		m.drawn, m.center = true, center
+		s.drawnStatic++
+	}
+	if m := s.movers; !m.drawn || m.timeNs != at.timeNs {
+		m.lookAt(&s.frame, ego)
+		m.toSun = m.toSun[:0]
+		for i := range at.places {
+			m.toSun = append(m.toSun, m.fromWorld.Mul4(at.places[i]))
+			m.frames.add(&m.toSun[i])
+		}
+		m.list.reset()
+		m.list.addMovers(r.drawing, sunBox, m.toSun)
+		if err := s.draw(c, r, m); err != nil {
+			return err
+		}
+		m.drawn, m.timeNs = true, at.timeNs
+	}
+	return nil
+}
+
+func (s *sunlight) draw(c *gpu.Ctx, r *renderer, m *sunMap) error {
+	if err := m.frames.write(c); err != nil {
+		return err
+	}
+	if err := c.Clear(m.framebuffer); err != nil {
+		return err
+	}
+	bind := append(r.scratch[:0], r.tables...)
+	bind = append(bind, m.frames.binding())
+	r.scratch = bind
+	return drawParts(c, &m.list, gpu.Draw{
+		Framebuffer: m.framebuffer, Bind: bind, DepthBias: [2]float32{depthSlope, depthUnits},
+	}, r.programs.shadow, r.programs.shadowCut)
+}
+
+// sampling returns the rows that lead from the optical frame to the map's texture
+// coordinates and depth, each from 0 to 1.
+func (m *sunMap) sampling(fromOptical mgl64.Mat4) [3][4]float32 {
+	half := mgl64.Translate3D(0.5, 0.5, 0.5).Mul4(mgl64.Scale3D(0.5, 0.5, 0.5))
+	all := half.Mul4(m.fromWorld).Mul4(fromOptical)
+	var rows [3][4]float32
+	for i := range rows {
+		row := all.Row(i)
+		rows[i] = [4]float32{float32(row[0]), float32(row[1]), float32(row[2]), float32(row[3])}
+	}
+	return rows
+}

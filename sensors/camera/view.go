@@ -1,0 +1,384 @@
+package camera
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// viewKey is what cameras must have in common to share a visibility pass.
+type viewKey struct {
+	mount     spatial.Pose
+	lens      Lens
+	near, far float64
+}
+
+// maxAnnounced bounds the announcements that a view keeps of captures that were
+// announced and then not made, as when the GL thread was busy.
+const maxAnnounced = 64
+
+// view is one place and lens that cameras look from. But for the announcements
+// it belongs to the GL thread.
+type view struct {
+	key         viewKey
+	ids, depth  *gpu.Texture
+	framebuffer *gpu.Framebuffer
+	projection  *gpu.Buffer
+	frames      *frameTable
+	frustum     region
+	list        drawList
+	toOptical   []mgl64.Mat4  // scratch: from each frame of the scene
+	uniforms    []*gpu.Buffer // one a dispatch of an instant
+	batches     []batch       // scratch
+
+	mu        sync.Mutex
+	announced []announcement // guarded by mu
+}
+
+// announcement is a capture that is about to be made.
+type announcement struct {
+	timeNs int64
+	camera *camera
+}
+
+// view returns the renderer's view for a key and makes it for its first camera.
+func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v := r.views[key]; v != nil {
+		return v, nil
+	}
+	v := &view{key: key, frustum: key.lens.frustum(key.near, key.far)}
+	if err := v.open(c, r.frameCount()); err != nil {
+		v.close()
+		return nil, err
+	}
+	r.views[key] = v
+	return v, nil
+}
+
+func (v *view) open(c *gpu.Ctx, frames int) (err error) {
+	l := v.key.lens
+	target := func(label string, format gpu.Format) (*gpu.Texture, error) {
+		return c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.Texture2D, Format: format, Width: l.Width, Height: l.Height})
+	}
+	if v.ids, err = target("camera ids", gpu.FormatRG32UI); err != nil {
+		return err
+	}
+	if v.depth, err = target("camera depth", gpu.FormatDepth32F); err != nil {
+		return err
+	}
+	v.framebuffer, err = c.NewFramebuffer(gpu.FramebufferDesc{
+		Label: "camera visibility", Color: []*gpu.Texture{v.ids}, Depth: v.depth, ReversedDepth: true,
+	})
+	if err != nil {
+		return err
+	}
+	projection := rawBytes([]projectionBlock{l.projection(v.key.near, v.key.far)})
+	v.projection, err = c.NewBuffer(gpu.BufferDesc{Label: "camera projection", Size: len(projection), Data: projection})
+	if err != nil {
+		return err
+	}
+	v.frames, err = newFrameTable(c, "camera frames", frames, shaders.FrameTexels)
+	return err
+}
+
+func (v *view) close() {
+	if v.frames != nil {
+		v.frames.Close()
+	}
+	for _, b := range v.uniforms {
+		b.Close()
+	}
+	if v.projection != nil {
+		v.projection.Close()
+	}
+	if v.framebuffer != nil {
+		v.framebuffer.Close()
+	}
+	for _, t := range []*gpu.Texture{v.ids, v.depth} {
+		if t != nil {
+			t.Close()
+		}
+	}
+}
+
+// projectionBlock is camera_ids.vert's uniform block.
+type projectionBlock struct{ scale, depth [4]float32 }
+
+// projection maps the optical frame to clip space, x right and y down, so that
+// row 0 of the target is the picture's top; z is 1 at near and 0 at far.
+func (l Lens) projection(near, far float64) projectionBlock {
+	w, h := float64(l.Width), float64(l.Height)
+	n := near / (far - near)
+	return projectionBlock{
+		scale: [4]float32{float32(2 * l.Fx / w), float32(2 * l.Fy / h), float32((2*l.Cx+1)/w - 1), float32((2*l.Cy+1)/h - 1)},
+		depth: [4]float32{float32(n * far), float32(-n), 0, 0},
+	}
+}
+
+// announce says that the camera is about to capture at an instant. Any goroutine.
+func (v *view) announce(camera *camera, timeNs int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.announced) == maxAnnounced {
+		v.announced = slices.Delete(v.announced, 0, 1)
+	}
+	v.announced = append(v.announced, announcement{timeNs, camera})
+}
+
+// take appends the cameras announced for an instant to dst; earlier
+// announcements are forgotten, for nobody will make those captures any more.
+func (v *view) take(dst []*camera, timeNs int64) []*camera {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
+		if a.timeNs == timeNs {
+			dst = append(dst, a.camera)
+		}
+		return a.timeNs <= timeNs
+	})
+	return dst
+}
+
+// forget drops a camera's announcements.
+func (v *view) forget(camera *camera) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool { return a.camera == camera })
+}
+
+// batch is what one dispatch makes: at most one picture of each kind.
+type batch [kinds]*camera
+
+// capture makes the pictures of all cameras that were announced for an instant,
+// if none of them has done so already. GL thread.
+func (v *view) capture(c *gpu.Ctx, r *renderer, timeNs int64) error {
+	v.batches = v.batches[:0]
+	color := false
+	var due [8]*camera
+	for _, camera := range v.take(due[:0], timeNs) {
+		if camera.acquire(c) {
+			v.batches = place(v.batches, camera)
+			color = color || camera.options.kind == kindRGB
+		}
+	}
+	if len(v.batches) == 0 {
+		return nil
+	}
+	at := r.at(timeNs)
+	fromOptical := r.pose(v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
+	before := r.sun.drawnStatic
+	if color {
+		if err := r.sun.update(c, r, at); err != nil {
+			return fmt.Errorf("draw shadow maps: %w", err)
+		}
+	}
+	if err := v.see(c, r, at, fromOptical); err != nil {
+		return fmt.Errorf("draw what the camera sees: %w", err)
+	}
+	for i := range v.batches {
+		if err := v.shade(c, r, i, fromOptical); err != nil {
+			return fmt.Errorf("make the camera's pictures: %w", err)
+		}
+	}
+	r.count(Stats{Visibility: 1, Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
+	return nil
+}
+
+// place puts a camera into the first batch that has room for its kind.
+func place(batches []batch, camera *camera) []batch {
+	k := camera.options.kind
+	for i := range batches {
+		if batches[i][k] == nil {
+			batches[i][k] = camera
+			return batches
+		}
+	}
+	var b batch
+	b[k] = camera
+	return append(batches, b)
+}
+
+// see rasterises the ids of what the view sees.
+func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) error {
+	toOptical := fromOptical.Inv()
+	v.toOptical = v.toOptical[:0]
+	for i := range at.places {
+		back := toOptical.Mul4(at.places[i])
+		there := fromOptical
+		if i != worldFrame {
+			there = at.places[i].Inv().Mul4(fromOptical)
+		}
+		v.toOptical = append(v.toOptical, back)
+		v.frames.add(&there)
+		v.frames.add(&back)
+	}
+	if err := v.frames.write(c); err != nil {
+		return err
+	}
+	v.list.reset()
+	v.list.addWorld(r.drawing, v.frustum, &v.toOptical[worldFrame])
+	v.list.addMovers(r.drawing, v.frustum, v.toOptical)
+	if err := c.Clear(v.framebuffer, gpu.ClearColor{}); err != nil {
+		return err
+	}
+	bind := append(r.scratch[:0], r.tables...)
+	bind = append(bind, v.frames.binding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.projection})
+	r.scratch = bind
+	return drawParts(c, &v.list, gpu.Draw{Framebuffer: v.framebuffer, Bind: bind}, r.programs.ids, r.programs.idsCut)
+}
+
+// drawParts draws a list's two parts, each with its program.
+func drawParts(c *gpu.Ctx, list *drawList, d gpu.Draw, plain, cut *gpu.Program) error {
+	for _, part := range [...]struct {
+		program *gpu.Program
+		calls   []gpu.DrawCall
+	}{{plain, list.plain}, {cut, list.cut}} {
+		if len(part.calls) == 0 {
+			continue
+		}
+		d.Program, d.Calls = part.program, part.calls
+		if err := c.Draw(&d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Bits of shadeBlock.what, as camera_shade.comp has them.
+const (
+	whatColor uint32 = 1 << iota
+	whatDepth
+	whatTags
+	whatInstances
+	whatNormals
+	whatTagColors
+	whatWideIDs
+	whatSwapRed
+	whatToneCurve
+)
+
+// shadeBlock is camera_shade.comp's uniform block (std140).
+type shadeBlock struct {
+	lens                         [4]float32
+	size                         [2]int32
+	what                         uint32
+	exposure                     float32
+	depthRange                   [4]float32
+	up, toSun                    [4]float32
+	sun, zenith, horizon, ground [4]float32
+	staticMap, moverMap          [3][4]float32
+	offsets                      [4]float32
+}
+
+// shade makes one batch's pictures out of the ids.
+func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4) error {
+	b := &v.batches[index]
+	block := []shadeBlock{v.block(r, b, fromOptical)}
+	if index == len(v.uniforms) {
+		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "camera view", Size: len(rawBytes(block))})
+		if err != nil {
+			return err
+		}
+		v.uniforms = append(v.uniforms, buffer)
+	}
+	if err := c.WriteBuffer(v.uniforms[index], 0, rawBytes(block)); err != nil {
+		return err
+	}
+	bind := append(r.scratch[:0], r.tables...)
+	sampler := func(slot int, t *gpu.Texture) {
+		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
+	}
+	bind = append(bind, v.frames.binding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
+	sampler(shaders.SlotVisible, v.ids)
+	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
+	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
+	sampler(shaders.SlotPalette, r.palette.texture)
+	program := r.programs.labels
+	for k, camera := range b {
+		if camera != nil {
+			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: camera.target})
+		}
+	}
+	if b[kindRGB] != nil {
+		program = r.programs.colors
+	}
+	r.scratch = bind
+	l := v.key.lens
+	columns := (l.Width + shaders.CameraPixels - 1) / shaders.CameraPixels
+	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(columns, l.Height, 1)})
+}
+
+// block fills in the uniform block of a batch.
+func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
+	l := v.key.lens
+	block := shadeBlock{
+		lens: [4]float32{float32(1 / l.Fx), float32(1 / l.Fy), float32(l.Cx), float32(l.Cy)},
+		size: [2]int32{int32(l.Width), int32(l.Height)},
+	}
+	for _, camera := range b {
+		if camera != nil {
+			camera.options.describe(&block)
+		}
+	}
+	s := r.sun
+	block.exposure *= s.light.Exposure
+	toOptical := fromOptical.Mat3().Transpose()
+	block.up = vec4of(toOptical.Mul3x1(mgl64.Vec3{0, 0, 1}))
+	block.toSun = vec4of(toOptical.Mul3x1(s.toSun))
+	color := func(dst *[4]float32, c [3]float32) { copy(dst[:], c[:]) }
+	color(&block.zenith, s.light.SkyZenith)
+	color(&block.horizon, s.light.SkyHorizon)
+	color(&block.ground, s.light.Ground)
+	if s.shines {
+		color(&block.sun, s.light.SunColor)
+		block.staticMap = s.static.sampling(fromOptical)
+		block.moverMap = s.movers.sampling(fromOptical)
+	}
+	block.offsets = [4]float32{
+		float32(s.static.texel()), float32(s.movers.texel()),
+		1 / float32(s.static.size), 1 / float32(s.movers.size),
+	}
+	return block
+}
+
+// describe adds a camera's part to the uniform block.
+func (o *options) describe(b *shadeBlock) {
+	switch o.kind {
+	case kindRGB:
+		b.what |= whatColor
+		if o.encoding == sample.EncodingBGR8 {
+			b.what |= whatSwapRed
+		}
+		if o.toneCurve {
+			b.what |= whatToneCurve
+		}
+		b.exposure = float32(math.Exp2(o.exposure))
+	case kindDepth:
+		b.what |= whatDepth
+		b.depthRange = [4]float32{float32(o.minDepth), float32(o.maxDepth)}
+	case kindSemantic:
+		if pixelBytes[o.encoding] == 1 {
+			b.what |= whatTags
+		} else {
+			b.what |= whatTagColors
+		}
+	case kindInstance:
+		if pixelBytes[o.encoding] == 2 {
+			b.what |= whatInstances
+		} else {
+			b.what |= whatWideIDs
+		}
+	case kindNormals:
+		b.what |= whatNormals
+	}
+}
