@@ -193,12 +193,17 @@ func (t *Thread) enter() {
 		return
 	}
 	if err := t.gl.driver.Reset(); err != nil {
-		if !errors.Is(err, ErrContextLost) {
-			err = fmt.Errorf("%w: %w", ErrContextLost, err)
-		}
-		t.gl.lost = err
-		close(t.lost)
+		t.lose(err)
 	}
+}
+
+// lose makes err the answer of every later call.
+func (t *Thread) lose(err error) {
+	if !errors.Is(err, ErrContextLost) {
+		err = fmt.Errorf("%w: %w", ErrContextLost, err)
+	}
+	t.gl.lost = err
+	close(t.lost)
 }
 
 // leave adds to a function's error what its Ctx could not say: errors that the
@@ -209,6 +214,10 @@ func (t *Thread) leave(err error) error {
 		t.found = append(t.found, found[:min(len(found), maxDebugErrors-len(t.found))]...)
 		t.mu.Unlock()
 		err = errors.Join(append([]error{err}, found...)...)
+		// Without reset notification a failing command is what tells of a loss.
+		if errors.Is(err, ErrContextLost) {
+			t.lose(err)
+		}
 	}
 	if t.gl.lost != nil && !errors.Is(err, ErrContextLost) {
 		err = errors.Join(t.gl.lost, err)

@@ -202,6 +202,17 @@ func TestLostContextFailsEveryLaterCall(t *testing.T) {
 	fence.Close() // after the end: harmless
 }
 
+func TestAFailingCommandTellsOfALoss(t *testing.T) {
+	fake := gputest.NewFake()
+	thread := fake.Start(t)
+	require.ErrorIs(t, thread.Do(t.Context(), func(*gpu.Ctx) error {
+		fake.Report(fmt.Errorf("%w: GL_CONTEXT_LOST", gpu.ErrContextLost))
+		return nil
+	}), gpu.ErrContextLost)
+	<-thread.Lost()
+	require.ErrorIs(t, thread.Do(t.Context(), func(*gpu.Ctx) error { return nil }), gpu.ErrContextLost)
+}
+
 func TestDebugErrorsFailTheFunctionAndAreKept(t *testing.T) {
 	fake := gputest.NewFake()
 	thread := fake.Start(t)

@@ -3,10 +3,13 @@
 package glcore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/go-gl/gl/v4.5-core/gl"
+
+	"github.com/raybridge/raybridge/gpu"
 )
 
 // enableDebugOutput turns on KHR_debug without a callback: messages wait in
@@ -82,9 +85,9 @@ func (d *Driver) DebugErrors() []error {
 }
 
 // keepErrors clears the error flags for what follows. In a debug context each
-// is in the log too; in others they are kept for DebugErrors.
+// but a loss is in the log too; in others they are kept for DebugErrors.
 func (d *Driver) keepErrors() {
-	if err := drainErrors(); err != nil && !d.debug {
+	if err := drainErrors(); err != nil && (!d.debug || errors.Is(err, gpu.ErrContextLost)) {
 		d.messages.errs = append(d.messages.errs, err)
 	}
 }
