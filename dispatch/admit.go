@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// waiter is a caller that waits, under policy Block, for room in a topic's queue
-// or for an exclusive token. Whoever removes it from its list sets err and
-// sends on signal; with err nil the caller has what it waited for.
+// waiter is a caller that waits, under policy Block, for its message to find room
+// in the topic's queue, or for an exclusive token. Whoever removes it from its
+// list sets err and sends on signal; with err nil the caller has what it waited
+// for.
 type waiter struct {
 	prev, next *waiter
 	signal     chan struct{} // capacity 1
 	listed     bool
 	err        error
-	bytes      int64
-	token      any
+	task       *task // waits for room
+	token      any   // waited for
 }
 
 // waiterList serves waiters first come, first served.
@@ -61,27 +62,25 @@ func (l *waiterList) failAll(err error) {
 	}
 }
 
-// admit decides whether a message of the given size may be queued, waiting
-// where the topic's configuration says so, and reserves its token and its room
-// (law D1). Messages that it pushed out are added to evicted. d.mu must be held
-// and is released while waiting. On an error nothing is reserved.
-func (t *topic) admit(token any, bytes int64, evicted *taskList) error {
+// admit decides whether a message of the given size may be queued, by the
+// topic's policy (laws D1, D6), and reserves its token and its room; under Block
+// room may be false, and then the message has to stand in line for it. Messages
+// that were pushed out are added to evicted. d.mu must be held; it is released
+// while waiting for a token. On an error nothing is reserved.
+func (t *topic) admit(token any, bytes int64, evicted *taskList) (room bool, err error) {
 	if err := t.refusal(); err != nil {
-		return err
+		return false, err
 	}
 	if token != nil {
 		if err := t.acquireToken(token); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if err := t.acquireRoom(bytes, evicted); err != nil {
-		if token != nil {
-			t.d.freeToken(token)
-		}
-		return err
+	room, err = t.acquireRoom(bytes, evicted)
+	if err != nil && token != nil {
+		t.d.freeToken(token)
 	}
-	t.d.outstanding++
-	return nil
+	return room, err
 }
 
 // refusal returns why the topic takes no messages at all now, or nil.
@@ -100,7 +99,7 @@ func (t *topic) refusal() error {
 // acquireToken reserves an exclusive token (law D4).
 func (t *topic) acquireToken(token any) error {
 	d := t.d
-	if !reflect.ValueOf(token).Comparable() {
+	if !comparableToken(token) {
 		return ErrToken
 	}
 	if _, busy := d.tokens[token]; !busy {
@@ -110,12 +109,27 @@ func (t *topic) acquireToken(token any) error {
 	if !t.cfg.WaitForToken {
 		return ErrTokenBusy
 	}
-	w := waiter{signal: make(chan struct{}, 1), token: token}
-	d.waiting.push(&w)
-	if !t.await(&w, &d.waiting) {
+	w := d.newWaiter()
+	defer d.freeWaiter(w)
+	w.token = token
+	d.waiting.push(w)
+	if !t.await(w, &d.waiting) {
 		return ErrTokenBusy
 	}
 	return w.err
+}
+
+// comparableToken reports whether the token can be a map's key. Only structs and
+// arrays can hide an incomparable value in an interface; looking into them
+// allocates.
+func comparableToken(token any) bool {
+	switch reflect.TypeOf(token).Kind() {
+	case reflect.Struct, reflect.Array:
+		return reflect.ValueOf(token).Comparable()
+	case reflect.Slice, reflect.Map, reflect.Func:
+		return false
+	}
+	return true
 }
 
 // freeToken hands the token to who waits for it, else frees it; d.mu must be
@@ -138,25 +152,34 @@ func (t *topic) hasRoom(bytes int64) bool {
 }
 
 // acquireRoom reserves room in the queue by the topic's policy (law D6).
-func (t *topic) acquireRoom(bytes int64, evicted *taskList) error {
+func (t *topic) acquireRoom(bytes int64, evicted *taskList) (bool, error) {
 	if t.waiters.head != nil || !t.hasRoom(bytes) {
-		t.d.reinforce(t.lane)
+		if t.lane.runnable() {
+			t.d.reinforce()
+		}
 		switch t.cfg.Policy {
 		case Block:
-			return t.awaitRoom(bytes)
+			return false, nil
 		case DropNewest:
-			return ErrFull
+			return false, ErrFull
 		case DropOldest:
 			for !t.hasRoom(bytes) {
 				if !t.evict(evicted) {
-					return ErrFull
+					return false, ErrFull
 				}
 			}
 		}
 	}
+	t.reserve(bytes)
+	return true, nil
+}
+
+// reserve counts a message as outstanding that is admitted but not yet queued,
+// so that Drain waits for it.
+func (t *topic) reserve(bytes int64) {
 	t.reserved++
 	t.bytes += bytes
-	return nil
+	t.d.outstanding++
 }
 
 // evict moves the topic's oldest queued task to evicted and reports whether
@@ -171,17 +194,25 @@ func (t *topic) evict(evicted *taskList) bool {
 			}
 			evicted.push(k)
 			t.d.queueLane(t.lane)
+			t.d.staff()
 			return true
 		}
 	}
 	return false
 }
 
-// awaitRoom waits in line for room; grantRoom reserves it for the waiter.
-func (t *topic) awaitRoom(bytes int64) error {
+// standInLine queues a task that admit found no room for, waiting behind the
+// other callers; they are served in the order in which they came here, whoever
+// of them wakes first. d.mu must be held; it is released while waiting.
+func (t *topic) standInLine(k *task) error {
+	if t.waiters.head == nil && t.hasRoom(k.bytes) {
+		t.reserve(k.bytes)
+		t.push(k)
+		return nil
+	}
 	w := t.d.newWaiter()
 	defer t.d.freeWaiter(w)
-	w.bytes = bytes
+	w.task = k
 	t.waiters.push(w)
 	if !t.warned {
 		t.warned = true
@@ -197,35 +228,46 @@ func (t *topic) awaitRoom(bytes int64) error {
 // the topic's BlockLimit and reports false. d.mu is released meanwhile.
 func (t *topic) await(w *waiter, list *waiterList) bool {
 	d := t.d
+	d.blocked++
+	d.relieve()
 	d.mu.Unlock()
-	if t.cfg.BlockLimit > 0 {
-		limit := time.NewTimer(t.cfg.BlockLimit)
-		defer limit.Stop()
-		select {
-		case <-w.signal:
-			d.mu.Lock()
-			return true
-		case <-limit.C:
-		}
-		d.mu.Lock()
-		if w.listed {
-			list.remove(w)
-			return false
-		}
-		<-w.signal // woken at the same instant; the send is already done
+	woken := w.wait(t.cfg.BlockLimit)
+	d.mu.Lock()
+	d.blocked--
+	if woken {
 		return true
 	}
-	<-w.signal
-	d.mu.Lock()
+	if w.listed {
+		list.remove(w)
+		return false
+	}
+	<-w.signal // woken just after the limit; the send is already done
 	return true
 }
 
-// grantRoom gives freed room to the callers that wait longest; d.mu must be
-// held.
+// wait waits for w's signal and reports whether it came, within limit if that
+// is positive.
+func (w *waiter) wait(limit time.Duration) bool {
+	if limit <= 0 {
+		<-w.signal
+		return true
+	}
+	elapsed := time.NewTimer(limit)
+	defer elapsed.Stop()
+	select {
+	case <-w.signal:
+		return true
+	case <-elapsed.C:
+		return false
+	}
+}
+
+// grantRoom queues the tasks of the callers that wait longest, as far as there
+// is room; d.mu must be held.
 func (t *topic) grantRoom() {
-	for w := t.waiters.head; w != nil && t.hasRoom(w.bytes); w = t.waiters.head {
-		t.reserved++
-		t.bytes += w.bytes
+	for w := t.waiters.head; w != nil && t.hasRoom(w.task.bytes); w = t.waiters.head {
+		t.reserve(w.task.bytes)
+		t.push(w.task)
 		t.waiters.wake(w, nil)
 	}
 }
@@ -240,6 +282,6 @@ func (d *Dispatcher) newWaiter() *waiter {
 }
 
 func (d *Dispatcher) freeWaiter(w *waiter) {
-	w.err, w.token, w.bytes = nil, nil, 0
+	w.err, w.token, w.task = nil, nil, nil
 	d.spareWaiters = append(d.spareWaiters, w)
 }

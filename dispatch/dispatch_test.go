@@ -141,6 +141,8 @@ func TestExclusiveToken(t *testing.T) {
 	assert.True(t, topic.TryQueueTask(2, dispatch.Task{Token: "camera"}), "another token is another matter")
 	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: []int{1}, Done: f.done}))
 	assert.ErrorIs(t, f.all()[1], dispatch.ErrToken)
+	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: [1]any{func() {}}, Done: f.done}))
+	assert.ErrorIs(t, f.all()[2], dispatch.ErrToken)
 	close(hold)
 	assert.True(t, <-again)
 	require.NoError(t, d.Drain(context.Background()))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,6 +70,8 @@ type Dispatcher struct {
 	detach func() bool   // undoes the watch on cfg.Context
 	done   chan struct{} // closed when closed, without workers and with nothing outstanding
 
+	callbacks atomic.Int32 // workers in a Done callback; changed without mu
+
 	mu sync.Mutex
 	// All below, and the fields of topics, lanes and pools, are guarded by mu.
 	closed       bool
@@ -85,10 +88,10 @@ type Dispatcher struct {
 	backlog     int64 // expected time of the queued tasks, ns
 	taken       uint64
 
-	workers   int
-	idle      []*worker // the one idle for the shortest time last
-	callbacks int       // workers that are in a Done callback
-	epoch     uint64    // counts retire's periods
+	workers int
+	idle    []*worker // the one idle for the shortest time last
+	blocked int       // callers in await
+	epoch   uint64    // counts retire's periods
 
 	pulse       *time.Timer
 	pulseArmed  bool
@@ -236,15 +239,26 @@ func (d *Dispatcher) shut() {
 // fail runs the callbacks of tasks that left their queue unsent, in order, on
 // the caller's goroutine; d.mu must not be held.
 func (d *Dispatcher) fail(tasks *taskList, err error) {
-	for t := tasks.head; t != nil; t = tasks.head {
-		tasks.remove(t)
-		t.topic.callBack(t.done, err)
+	if tasks.head == nil {
+		return
+	}
+	defer d.fail(tasks, err) // those left if a callback calls runtime.Goexit
+	for tasks.head != nil {
+		d.failFirst(tasks, err)
+	}
+}
+
+func (d *Dispatcher) failFirst(tasks *taskList, err error) {
+	k := tasks.head
+	tasks.remove(k)
+	defer func() {
 		d.mu.Lock()
-		t.payload.recycle()
+		k.payload.recycle()
 		d.outstanding--
 		d.settle()
 		d.mu.Unlock()
-	}
+	}()
+	k.topic.callBack(k.done, err)
 }
 
 // settle wakes those who wait for the dispatcher to be empty or gone; d.mu must

@@ -83,9 +83,11 @@ type task struct {
 	stamp      int64         // simulation time, ns; with topic.cfg.Gated
 	bytes      int64         // size of the message where its type tells it
 	cost       int64         // expected publishing time, ns, as counted in d.backlog
-	queuedAt   time.Duration // since d.start; 0 if this task isn't timed
-	took       time.Duration // of a timed task's publisher
+	timed      bool          // queuedAt and took are for the histograms
+	queuedAt   time.Duration // since d.start
+	took       time.Duration // by the publisher
 	counted    bool          // its result is in the topic's counts
+	calling    bool          // it is in d.callbacks
 }
 
 // payload is the typed half of a task.

@@ -16,7 +16,8 @@ type message[T any] struct {
 func (m *message[T]) publish(ctx context.Context) error { return m.owner.publishFunc(ctx, m.data) }
 
 func (m *message[T]) recycle() {
-	m.done, m.token, m.queuedAt, m.counted = nil, nil, 0, false
+	m.done, m.token = nil, nil
+	m.timed, m.counted, m.calling = false, false, false
 	if !m.made {
 		var zero T
 		m.data = zero

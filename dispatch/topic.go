@@ -212,9 +212,9 @@ func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	var evicted taskList
 	d := t.d
 	d.mu.Lock()
-	err := t.admit(task.Token, traits.bytes, &evicted)
+	room, err := t.admit(task.Token, traits.bytes, &evicted)
 	if err == nil {
-		err = t.enqueue(data, task, traits)
+		err = t.enqueue(data, task, traits, room)
 	}
 	if err != nil {
 		t.drops.count(err)
@@ -249,34 +249,44 @@ func (t *Topic[T]) describe(data T, into *traits) (err error) {
 	return nil
 }
 
-// enqueue puts an admitted message into the lane. d.mu must be held; it is
-// released while a ThreadCached message is copied. On an error the reservation
-// is undone.
-func (t *Topic[T]) enqueue(data T, task Task, traits traits) error {
-	m := t.pool.get(traits.key)
+// enqueue puts an admitted message into the lane, after a wait in line if it has
+// no room yet. d.mu must be held; it is released while a ThreadCached message is
+// copied and while waiting. On an error the reservation is undone.
+func (t *Topic[T]) enqueue(data T, task Task, traits traits, room bool) error {
+	m, err := t.wrap(data, traits.key)
+	m.bytes, m.stamp = traits.bytes, traits.stamp
+	m.done, m.token = task.Done, task.Token
+	switch {
+	case err != nil:
+	case t.closed || t.d.closed: // during the copy
+		err = ErrClosed
+	case room:
+		t.push(&m.task)
+	default:
+		err = t.standInLine(&m.task)
+	}
+	if err != nil {
+		t.abandon(m, room)
+	}
+	return err
+}
+
+// wrap returns a message with the data, or its copy; on an error too. d.mu must
+// be held; it is released while copying.
+func (t *Topic[T]) wrap(data T, key uint64) (m *message[T], err error) {
+	m = t.pool.get(key)
 	if t.fresh != nil {
 		t.d.mu.Unlock()
-		var err error
 		m, err = t.copyToCache(data, m)
-		m.key = traits.key
 		t.d.mu.Lock()
-		if err == nil && (t.closed || t.d.closed) {
-			err = ErrClosed
-		}
-		if err != nil {
-			t.abandon(m, task.Token, traits.bytes)
-			return err
-		}
 	} else {
 		if m == nil {
 			m = t.newMessage()
 		}
 		m.data = data
 	}
-	m.bytes, m.stamp = traits.bytes, traits.stamp
-	m.done, m.token = task.Done, task.Token
-	t.push(&m.task)
-	return nil
+	m.key = key
+	return m, err
 }
 
 func (t *Topic[T]) newMessage() *message[T] {
@@ -297,18 +307,22 @@ func (t *Topic[T]) copyToCache(data T, m *message[T]) (used *message[T], err err
 	return used, nil
 }
 
-// abandon undoes the reservation of an admitted message that can't be queued.
-func (t *Topic[T]) abandon(m *message[T], token any, bytes int64) {
-	t.reserved--
-	t.bytes -= bytes
+// abandon gives back what an admitted message held that can't be queued; room
+// says whether it had any.
+func (t *Topic[T]) abandon(m *message[T], room bool) {
+	if m.token != nil {
+		t.d.freeToken(m.token)
+	}
+	bytes := m.bytes
 	m.bytes = 0
 	m.recycle()
-	if token != nil {
-		t.d.freeToken(token)
+	if room {
+		t.reserved--
+		t.bytes -= bytes
+		t.d.outstanding--
+		t.grantRoom()
+		t.d.settle()
 	}
-	t.grantRoom()
-	t.d.outstanding--
-	t.d.settle()
 }
 
 // push appends an admitted task to the lane; d.mu must be held.
@@ -318,7 +332,7 @@ func (t *topic) push(k *task) {
 	t.queued++
 	t.accepted++
 	k.cost = t.cost
-	if t.times.sample(t.accepted) {
+	if k.timed = t.times.sample(t.accepted); k.timed {
 		k.queuedAt = d.now()
 	}
 	t.lane.tasks.push(k)
@@ -384,6 +398,7 @@ func (t *topic) Close() {
 	var discarded taskList
 	t.discard(&discarded)
 	d.queueLane(t.lane)
+	d.staff()
 	d.mu.Unlock()
 	d.fail(&discarded, ErrClosed)
 	t.log.flush()

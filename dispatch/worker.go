@@ -101,11 +101,11 @@ func (w *worker) run() {
 	k := w.task
 	t := k.topic
 	var began time.Duration
-	if k.queuedAt != 0 {
+	if k.timed {
 		began = w.d.now()
 	}
 	err := w.publish(k)
-	if k.queuedAt != 0 {
+	if k.timed {
 		k.took = w.d.now() - began
 		t.times.observe(began-k.queuedAt, k.took)
 	}
@@ -118,31 +118,28 @@ func (w *worker) publish(k *task) (err error) {
 }
 
 // conclude counts the publisher's result, frees the token and runs the
-// callback.
+// callback. finish does the counting where that saves a lock.
 func (w *worker) conclude(err error) {
 	k, d := w.task, w.d
 	w.resolved = true
-	if err == nil && k.done == nil && k.token == nil {
-		return // finish counts it, with one lock less
-	}
-	d.mu.Lock()
-	k.counted = true
-	k.topic.countResult(err)
-	if k.token != nil {
-		d.freeToken(k.token)
-		k.token = nil
-	}
-	d.callbacks++
-	d.mu.Unlock()
-	defer func() {
+	if err != nil || k.token != nil {
 		d.mu.Lock()
-		d.callbacks--
+		k.counted = true
+		k.topic.countResult(err)
+		if k.token != nil {
+			d.freeToken(k.token)
+			k.token = nil
+		}
 		d.mu.Unlock()
-	}()
+	}
 	if err != nil {
 		k.topic.logFailure(err)
 	}
-	k.topic.callBack(k.done, err)
+	if k.done != nil {
+		k.calling = true
+		d.callbacks.Add(1)
+		k.topic.callBack(k.done, err)
+	}
 }
 
 // finish ends a task whose callback has returned; d.mu must be held.
@@ -152,7 +149,10 @@ func (d *Dispatcher) finish(k *task) {
 	if !k.counted {
 		t.sent++
 	}
-	if k.queuedAt != 0 {
+	if k.calling {
+		d.callbacks.Add(-1)
+	}
+	if k.timed {
 		t.cost += (int64(k.took) - t.cost) / 8
 	}
 	l := t.lane
@@ -207,16 +207,25 @@ func (d *Dispatcher) staff() {
 	}
 }
 
-// reinforce wakes or starts a worker for a lane whose queue is full, whatever
-// the expected backlog. If all workers are in callbacks, which may themselves
-// be waiting for room, one is started beyond the limit so that the queue moves.
-// d.mu must be held.
-func (d *Dispatcher) reinforce(l *Lane) {
+// reinforce wakes or starts a worker, as far as the limit goes, whatever the
+// expected backlog; d.mu must be held.
+func (d *Dispatcher) reinforce() {
 	switch {
-	case !l.runnable():
 	case len(d.idle) > 0:
 		d.wakeWorker()
-	case d.workers < d.maxWorkers() || d.callbacks >= d.workers:
+	case d.workers < d.maxWorkers():
+		d.addWorker()
+	default:
+		d.relieve()
+	}
+}
+
+// relieve starts a worker beyond the limit if all of them are in callbacks while
+// senders wait: the callbacks may be those senders, which would wait for one
+// another. Each worker that is started so lets one of them go on. d.mu must be
+// held.
+func (d *Dispatcher) relieve() {
+	if d.blocked > 0 && int(d.callbacks.Load()) >= d.workers && len(d.idle) == 0 && d.ready.head != nil {
 		d.addWorker()
 	}
 }
@@ -241,12 +250,7 @@ func (d *Dispatcher) onPulse() {
 	taken := d.taken - d.pulseTaken
 	pulses := max(1, uint64(d.cfg.Cycle/pulsePeriod))
 	if uint64(d.queued) > taken*pulses {
-		switch {
-		case len(d.idle) > 0:
-			d.wakeWorker()
-		case d.workers < d.maxWorkers() || d.callbacks >= d.workers:
-			d.addWorker()
-		}
+		d.reinforce()
 	}
 	d.pulseArmed, d.pulseTaken = true, d.taken
 	d.pulse.Reset(pulsePeriod)
