@@ -181,8 +181,14 @@ func (p *Pipeline) makeClock() error {
 	p.clock, err = simtime.NewClock(simtime.Config{
 		Source: p.config.TimeSource, Scale: scale, Stepped: p.config.Mode == Stepped,
 	})
-	if err != nil || p.config.ClockHz < 0 {
+	if err != nil {
 		return err
+	}
+	if p.config.Mode == Realtime {
+		p.clock.Pause() // time passes in runs only
+	}
+	if p.config.ClockHz < 0 {
+		return nil
 	}
 	rate, err := simtime.RateOf(p.config.ClockHz)
 	if err != nil {

@@ -22,6 +22,8 @@ const drainLimit = 10 * time.Second
 // until. Three goroutines share the work and end with it: the frame loop (this
 // one), the clock's publisher, and the completion of readbacks.
 func (p *Pipeline) runRealtime(r *run, until int64) error {
+	p.clock.Resume()
+	defer p.clock.Pause()
 	var workers sync.WaitGroup
 	stop, cancel := context.WithCancel(r.completion)
 	defer workers.Wait()
@@ -113,7 +115,7 @@ func (p *Pipeline) fire(i *instant, inFlight *atomic.Int32) error {
 				return wrap("sensor "+f.sensor.spec.Name, err)
 			}
 		case inFlight.Load() >= maxCaptures:
-			f.sensor.dropped(causeReadbackFull, 1)
+			f.sensor.dropped(sensors.CauseReadbackFull, 1)
 			captures = false
 		}
 	}
@@ -125,6 +127,11 @@ func (p *Pipeline) fire(i *instant, inFlight *atomic.Int32) error {
 	go func() {
 		<-i.issued
 		inFlight.Add(-1)
+		for k := range i.firings {
+			if f := &i.firings[k]; f.err != nil {
+				p.fail(wrap("sensor "+f.sensor.spec.Name, f.err))
+			}
+		}
 		p.wakeCompletion()
 	}()
 	if errors.Is(err, gpu.ErrBusy) {

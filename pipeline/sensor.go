@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"reflect"
 	"strings"
-	"sync/atomic"
 
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -45,8 +44,7 @@ type Sensor struct {
 	stats    []*outputStats
 	begun    bool
 
-	seq  uint64       // frame loop's: of the next firing
-	lost atomic.Int64 // captures that will never be processed
+	seq uint64 // frame loop's: of the next firing
 }
 
 // Name returns the sensor's name in the rig.
@@ -199,7 +197,6 @@ func (s *Sensor) dropped(cause string, n int) {
 	for _, stats := range s.stats {
 		stats.dropped(cause, n)
 	}
-	s.lost.Add(int64(n))
 	s.p.wakeCompletion()
 }
 

@@ -9,13 +9,6 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-// Drop causes that arise in the pipeline itself; the others come from package
-// dispatch and package bridges.
-const (
-	causeReadbackFull   = "readback_full"
-	causeReadbackFailed = "readback_failed"
-)
-
 // causeOf names the reason of a message's fate for the summary.
 func causeOf(err error) string {
 	if c := dispatch.CauseOf(err); c != dispatch.CauseConvertFailed {

@@ -40,6 +40,16 @@ type Spec struct {
 	Settings *Settings
 }
 
+// Causes of captures lost, for Env.Dropped and summaries.
+const (
+	// CauseReadbackFull: no slot was free when the capture was due.
+	CauseReadbackFull = "readback_full"
+	// CauseReadbackFailed: the data didn't come back from the GPU.
+	CauseReadbackFailed = "readback_failed"
+	// CauseNoReturn counts lidar scans that hit nothing; they are published, empty.
+	CauseNoReturn = "no_return"
+)
+
 // Env is what a sensor works with while it lives. Its fields are set before
 // Begin and don't change.
 type Env struct {
@@ -61,8 +71,8 @@ type Env struct {
 	Seed uint64
 	// Frames returns all fixed frames of the rig, parents before children.
 	Frames func() []sample.Transform
-	// Dropped counts captures that were lost, by one of the drop causes
-	// ("readback_full", "readback_failed").
+	// Dropped counts captures that were lost, by one of the causes above. Any
+	// goroutine may call it.
 	Dropped func(cause string, n int)
 	// Completed must be called from Poll's or the pool's notification when a
 	// capture became ready for Process; it never blocks and may be called from any goroutine.
@@ -96,7 +106,9 @@ type Sensor interface {
 type Capturer interface {
 	Sensor
 	// Capture issues the GPU work of the firing that Tick announced. GL thread;
-	// it must not wait.
+	// it must not wait. An error that wraps readback.ErrFull says that there
+	// was no room for it: the pipeline counts it as dropped and goes on. With
+	// any other error the run ends. Without one, Process will have it.
 	Capture(c *gpu.Ctx, at Tick) error
 	// Poll moves finished readbacks on. GL thread; it must not wait.
 	Poll(c *gpu.Ctx)

@@ -129,11 +129,11 @@ func (s *lidar) Tick(sensors.Tick) error { return nil }
 // Capture traces the scan that ends at the due instant. GL thread.
 func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) error {
 	if err := s.pool.Begin(c); err != nil {
-		return s.refused(err)
+		return err
 	}
 	target := s.points[s.next]
 	if s.pool.Holds(target) {
-		return s.refused(readback.ErrFull)
+		return fmt.Errorf("capture scan: %w: every target waits for its copy", readback.ErrFull)
 	}
 	s.next = (s.next + 1) % targets
 	header, window := s.frame(at)
@@ -149,19 +149,10 @@ func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) error {
 	}
 	capture, err := s.pool.Start(c, readback.Buffer(target), at.TimeNs)
 	if err != nil {
-		return s.refused(err)
+		return err
 	}
 	capture.Data = scanData{at: at, header: header}
 	return nil
-}
-
-// refused counts a scan that found no room; other errors end the run.
-func (s *lidar) refused(err error) error {
-	if errors.Is(err, readback.ErrFull) {
-		s.env.Dropped("readback_full", 1)
-		return nil
-	}
-	return fmt.Errorf("read back scan: %w", err)
 }
 
 // frame says when and where a scan is.
@@ -223,7 +214,7 @@ func (s *lidar) Pending() int { return s.pool.Pending() }
 func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
 	if err != nil {
-		s.env.Dropped("readback_failed", 1)
+		s.env.Dropped(sensors.CauseReadbackFailed, 1)
 		s.env.Log.Warn("a scan was lost", "error", err)
 		return
 	}
@@ -272,10 +263,10 @@ func (s *lidar) reportEmpty(points int) {
 	if points > 0 {
 		return
 	}
-	s.env.Dropped("no_return", 1)
+	s.env.Dropped(sensors.CauseNoReturn, 1)
 	if time.Since(s.warned) >= noReturnWarning {
 		s.warned = time.Now()
-		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray", "cause", "no_return")
+		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray", "cause", sensors.CauseNoReturn)
 	}
 }
 
