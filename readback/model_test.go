@@ -451,6 +451,11 @@ func (m *model) end() {
 	}
 	require.NoError(m.t, m.pool.Close())
 	m.expectArrivals(rest)
+	m.flight, m.ready = nil, nil
+	stats := m.pool.Stats()
+	require.Zero(m.t, stats.InFlight)
+	require.Zero(m.t, stats.Ready)
+	require.Equal(m.t, stats.Started, stats.Completed+stats.Failed.Sum())
 	for _, l := range m.leases {
 		require.Equal(m.t, l.data, l.lease.Slice(), "closing took lent bytes")
 	}

@@ -174,7 +174,7 @@ func (p *Pool[D, E]) check(c *gpu.Ctx, s *slot[D, E], now time.Time) (outcome er
 		outcome = fmt.Errorf("staging %w", gpu.ErrObjectClosed)
 	}
 	s.spoiled = outcome != nil
-	if s.seen.FenceSeen.IsZero() {
+	if outcome == nil && s.seen.FenceSeen.IsZero() {
 		p.seeFence(c, s, now)
 	}
 	return outcome, true
@@ -188,12 +188,11 @@ func (p *Pool[D, E]) publish(s *slot[D, E], at uint64, outcome error, now time.T
 	if p.closed.Load() {
 		return false
 	}
-	s.outcome = outcome
-	started := s.capture.times.Started
 	s.capture.times = s.seen
-	s.capture.times.Started = started
 	if outcome == nil {
 		s.capture.times.Ready = now
+	} else {
+		s.outcome = fmt.Errorf("readback %q: capture %d: %w", p.cfg.Label, at, outcome)
 	}
 	p.mu.pending = at + 1
 	p.changedLocked()

@@ -1,0 +1,282 @@
+package readback_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/readback"
+)
+
+// hold is the script of fences that wait for Fake.Signal.
+var hold = gputest.FenceScript{Hold: true}
+
+func TestTimeoutAtItsInstant(t *testing.T) {
+	for _, mode := range []readback.CopyMode{readback.CopyBeforeFence, readback.CopyAfterFence} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, readback.Config{Slots: 2, CopyMode: mode}) // Timeout: 5 s
+				r.fake.SetFences(hold)
+				a, b := r.buffer(1), r.buffer(2)
+				require.NoError(t, r.start(readback.Buffer(a), 0))
+				time.Sleep(readback.DefaultTimeout - 1)
+				require.NoError(t, r.start(readback.Buffer(b), 1))
+				r.fake.SetFences(gputest.FenceScript{})
+				r.fake.Signal(1)
+				require.Zero(t, r.poll(), "a nanosecond is left")
+				time.Sleep(1)
+				require.Equal(t, 2, r.poll(), "the next one follows at once")
+				require.Equal(t, 2, r.pool.Process())
+				require.Equal(t, []int{0, 1}, r.ids())
+				require.ErrorIs(t, r.got[0].err, readback.ErrTimeout)
+				require.NoError(t, r.got[1].err)
+				require.Equal(t, []uint32{2}, r.got[1].data)
+
+				// The slot that timed out, and in the later copy its source,
+				// belong to the GPU until it comes to the fence.
+				require.Equal(t, mode == readback.CopyAfterFence, r.pool.Holds(a))
+				require.Equal(t, 1, r.pool.Stats().Stuck)
+				require.NoError(t, r.start(readback.Buffer(b), 2))
+				require.ErrorIs(t, r.start(readback.Buffer(b), 3), readback.ErrFull)
+				r.fake.Signal(0)
+				require.Equal(t, 1, r.poll())
+				require.Zero(t, r.pool.Stats().Stuck)
+				require.False(t, r.pool.Holds(a))
+				require.NoError(t, r.start(readback.Buffer(b), 3))
+				require.EqualValues(t, 1, r.pool.Stats().Failed.Timeout)
+			})
+		})
+	}
+}
+
+// A poll that comes late finds the fence before the deadline.
+func TestLatePollIsNoTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, readback.Config{CopyMode: readback.CopyAfterFence, Timeout: time.Second})
+		src := r.buffer(1)
+		require.NoError(t, r.start(readback.Buffer(src), 0))
+		time.Sleep(time.Minute)
+		r.fake.SetFences(gputest.FenceScript{Polls: 1}) // of the copy
+		require.Zero(t, r.poll(), "the copy has its own time")
+		require.Equal(t, 1, r.poll())
+		r.pool.Process()
+		require.NoError(t, r.got[0].err)
+	})
+}
+
+// The staging buffer of a capture whose fence failed may still be written: the
+// next capture gets another.
+func TestFailedFenceSpoilsItsBuffer(t *testing.T) {
+	r := newRig(t, readback.Config{Slots: 1, Label: "staging"})
+	r.fake.SetFences(gputest.FenceScript{Fail: true})
+	src := r.buffer(1)
+	require.NoError(t, r.start(readback.Buffer(src), 0))
+	require.Equal(t, 1, r.poll())
+	r.pool.Process()
+	require.ErrorIs(t, r.got[0].err, readback.ErrFence)
+	require.EqualValues(t, 1, r.pool.Stats().Failed.Fence)
+	r.fake.SetFences(gputest.FenceScript{})
+	r.fake.ClearLog()
+	require.NoError(t, r.start(readback.Buffer(src), 1))
+	require.Contains(t, r.fake.Log(), `CreateBuffer "staging" 16 bytes readback`)
+	r.poll()
+	r.pool.Process()
+	require.Equal(t, []uint32{1}, r.got[1].data)
+}
+
+func TestSourceClosedBeforeItsCopy(t *testing.T) {
+	r := newRig(t, readback.Config{CopyMode: readback.CopyAfterFence, Label: "camera"})
+	gone, other := r.buffer(1), r.buffer(2)
+	require.NoError(t, r.start(readback.Buffer(gone), 0))
+	require.NoError(t, r.start(readback.Buffer(other), 1))
+	gone.Close()
+	require.Equal(t, 2, r.poll())
+	r.pool.Process()
+	require.Equal(t, []int{0, 1}, r.ids())
+	require.ErrorIs(t, r.got[0].err, readback.ErrSource)
+	require.ErrorIs(t, r.got[0].err, gpu.ErrObjectClosed)
+	require.ErrorContains(t, r.got[0].err, `readback "camera": capture 0`)
+	require.Equal(t, []uint32{2}, r.got[1].data)
+	require.EqualValues(t, 1, r.pool.Stats().Failed.Source)
+
+	before := newRig(t, readback.Config{CopyMode: readback.CopyBeforeFence})
+	b := before.buffer(1)
+	b.Close()
+	require.ErrorIs(t, before.start(readback.Buffer(b), 0), readback.ErrSource)
+	require.Zero(t, before.pool.Pending())
+}
+
+// Whichever GPU call fails, Start says so or the capture completes with the
+// error; nothing leaks, and the next capture works.
+func TestFailingCalls(t *testing.T) {
+	broken := errors.New("broken")
+	tests := []struct {
+		call    string
+		mode    readback.CopyMode
+		start   bool // Start returns the error
+		capture bool // the completion gets it
+	}{
+		{call: "CreateBuffer", start: true},
+		{call: "MapBuffer", start: true},
+		{call: "CreateQuery", start: true},
+		{call: "Timestamp"},
+		{call: "Barrier", start: true},
+		{call: "CopyBuffer", start: true},
+		{call: "CreateFence", start: true},
+		{call: "Flush", start: true},
+		{call: "Clock"},
+		{call: "QueryResult"},
+		{call: "Barrier", mode: readback.CopyAfterFence, capture: true},
+		{call: "CopyBuffer", mode: readback.CopyAfterFence, capture: true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%s %v", test.call, test.mode), func(t *testing.T) {
+			r := newRig(t, readback.Config{Slots: 1, CopyMode: test.mode})
+			src := readback.Buffer(r.buffer(6))
+			r.fake.Fail(test.call, broken)
+			err := r.start(src, 0)
+			if test.start {
+				require.ErrorIs(t, err, broken)
+				require.Zero(t, r.pool.Pending())
+				require.Zero(t, r.poll())
+				require.EqualValues(t, 1, r.pool.Stats().Refused)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, 1, r.poll())
+				r.pool.Process()
+				if test.capture {
+					require.ErrorIs(t, r.got[0].err, broken)
+				} else {
+					require.NoError(t, r.got[0].err)
+				}
+			}
+			r.got = nil
+			require.NoError(t, r.start(src, 1))
+			require.Equal(t, 1, r.poll())
+			r.pool.Process()
+			require.Equal(t, []arrival{{id: 1, stamp: 10, data: []uint32{6}}}, r.got)
+		})
+	}
+}
+
+func TestFenceOfTheCopyCantBeMade(t *testing.T) {
+	broken := errors.New("broken")
+	r := newRig(t, readback.Config{Slots: 1, CopyMode: readback.CopyAfterFence, Label: "staging"})
+	src := readback.Buffer(r.buffer(6))
+	require.NoError(t, r.start(src, 0))
+	r.fake.Fail("CreateFence", broken)
+	require.Equal(t, 1, r.poll())
+	r.pool.Process()
+	require.ErrorIs(t, r.got[0].err, broken)
+	r.fake.ClearLog()
+	require.NoError(t, r.start(src, 1))
+	require.Contains(t, r.fake.Log(), `CreateBuffer "staging" 16 bytes readback`, "the copy may still write the old one")
+}
+
+func TestBadSources(t *testing.T) {
+	r := newRig(t, readback.Config{MaxElements: 8})
+	buffer := r.buffer(1, 2, 3, 4)
+	odd := r.buffer(1)
+	var view, ids, depth, wide, array *gpu.Texture
+	r.do(func(c *gpu.Ctx) (err error) {
+		for _, x := range []struct {
+			to   **gpu.Texture
+			desc gpu.TextureDesc
+		}{
+			{&view, gpu.TextureDesc{Kind: gpu.TextureBuffer, Format: gpu.FormatR32UI, Buffer: buffer}},
+			{&ids, gpu.TextureDesc{Format: gpu.FormatR32UI, Width: 2, Height: 2}},
+			{&depth, gpu.TextureDesc{Format: gpu.FormatDepth32F, Width: 2, Height: 2}},
+			{&wide, gpu.TextureDesc{Format: gpu.FormatR8, Width: 3, Height: 1}},
+			{&array, gpu.TextureDesc{Kind: gpu.Texture2DArray, Format: gpu.FormatRGBA8, Width: 2, Height: 2, Layers: 3}},
+		} {
+			if *x.to, err = c.NewTexture(x.desc); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, texture := range []*gpu.Texture{view, ids, depth, wide, array} {
+		defer texture.Close()
+	}
+	for name, test := range map[string]struct {
+		source readback.Source
+		want   error
+	}{
+		"zero source":           {readback.Source{}, readback.ErrSource},
+		"nil buffer":            {readback.Buffer(nil), readback.ErrSource},
+		"nil texture":           {readback.Texture(nil), readback.ErrSource},
+		"negative offset":       {readback.BufferRange(buffer, -4, 4), readback.ErrSize},
+		"negative size":         {readback.BufferRange(buffer, 0, -4), readback.ErrSize},
+		"no bytes":              {readback.BufferRange(buffer, 4, 0), readback.ErrSize},
+		"smaller than asked":    {readback.BufferRange(buffer, 8, 12), readback.ErrSize},
+		"overflow":              {readback.BufferRange(buffer, 8, int(^uint(0)>>1)), readback.ErrSize},
+		"part of an element":    {readback.BufferRange(odd, 0, 3), readback.ErrSize},
+		"no whole elements":     {readback.Texture(wide), readback.ErrSize},
+		"more than a slot":      {readback.Texture(array), readback.ErrSize},
+		"no such level":         {readback.TextureLevel(ids, 1, gpu.FormatNone), readback.ErrSize},
+		"negative level":        {readback.TextureLevel(ids, -1, gpu.FormatNone), readback.ErrSize},
+		"unknown format":        {readback.TextureLevel(wide, 0, 200), readback.ErrSize},
+		"view of a buffer":      {readback.Texture(view), readback.ErrSource},
+		"integers as colour":    {readback.TextureLevel(ids, 0, gpu.FormatRGBA8), readback.ErrSource},
+		"colour as integers":    {readback.TextureLevel(array, 0, gpu.FormatR32UI), readback.ErrSource},
+		"depth as colour":       {readback.TextureLevel(depth, 0, gpu.FormatR32F), readback.ErrSource},
+		"range of a nil buffer": {readback.BufferRange(nil, 0, 4), readback.ErrSource},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := r.pool.Stats()
+			err := r.start(test.source, 0)
+			require.ErrorIs(t, err, test.want)
+			require.Equal(t, before.Refused+1, r.pool.Stats().Refused)
+			require.Zero(t, r.pool.Pending())
+		})
+	}
+	require.NoError(t, r.start(readback.Texture(depth), 0), "depth as it is")
+	require.NoError(t, r.start(readback.Texture(ids), 1), "integers as they are")
+	require.Equal(t, 2, r.poll())
+	require.Equal(t, 2, r.pool.Process())
+}
+
+func TestBadConfigs(t *testing.T) {
+	done := func(*readback.Capture[meta, uint32], readback.Lease[uint32], error) {}
+	for name, test := range map[string]struct {
+		cfg  readback.Config
+		done func(*readback.Capture[meta, uint32], readback.Lease[uint32], error)
+		want error
+	}{
+		"no elements":       {readback.Config{}, done, readback.ErrSize},
+		"negative elements": {readback.Config{MaxElements: -1}, done, readback.ErrSize},
+		"too many elements": {readback.Config{MaxElements: int(^uint(0) >> 1)}, done, readback.ErrSize},
+		"negative slots":    {readback.Config{MaxElements: 1, Slots: -1}, done, readback.ErrConfig},
+		"too many slots":    {readback.Config{MaxElements: 1, Slots: readback.MaxSlots + 1}, done, readback.ErrConfig},
+		"negative timeout":  {readback.Config{MaxElements: 1, Timeout: -1}, done, readback.ErrConfig},
+		"unknown copy mode": {readback.Config{MaxElements: 1, CopyMode: 9}, done, readback.ErrConfig},
+		"no completion":     {readback.Config{MaxElements: 1}, nil, readback.ErrConfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool, err := readback.New(test.cfg, test.done)
+			require.ErrorIs(t, err, test.want)
+			require.Nil(t, pool)
+		})
+	}
+	_, err := readback.New(readback.Config{MaxElements: 1}, func(*readback.Capture[meta, *int], readback.Lease[*int], error) {})
+	require.ErrorIs(t, err, readback.ErrElement)
+}
+
+func TestDeadTokenIsRefused(t *testing.T) {
+	r := newRig(t, readback.Config{})
+	src := r.buffer(1)
+	var kept *gpu.Ctx
+	r.do(func(c *gpu.Ctx) error { kept = c; return nil })
+	_, err := r.pool.Start(kept, readback.Buffer(src), 0)
+	require.ErrorIs(t, err, gpu.ErrDeadCtx)
+	require.ErrorIs(t, r.pool.Begin(kept), gpu.ErrDeadCtx)
+	require.ErrorIs(t, r.pool.Prepare(kept), gpu.ErrDeadCtx)
+	require.Zero(t, r.pool.Poll(kept))
+	require.Zero(t, r.pool.Poll(nil))
+}
