@@ -1,0 +1,254 @@
+package gpu_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+)
+
+// objects are one of each kind.
+type objects struct {
+	device, readback *gpu.Buffer
+	picture, texels  *gpu.Texture
+	program          *gpu.Program
+	target           *gpu.Framebuffer
+}
+
+func newObjects(c *gpu.Ctx) (o objects, err error) {
+	var errs [6]error
+	o.device, errs[0] = c.NewBuffer(gpu.BufferDesc{Label: "device", Size: 64})
+	o.readback, errs[1] = c.NewBuffer(gpu.BufferDesc{Label: "readback", Size: 64, Usage: gpu.UsageReadback})
+	o.picture, errs[2] = c.NewTexture(gpu.TextureDesc{Label: "picture", Format: gpu.FormatR32UI, Width: 4, Height: 2, Levels: 2})
+	o.texels, errs[3] = c.NewTexture(gpu.TextureDesc{Label: "texels", Kind: gpu.TextureBuffer, Format: gpu.FormatR32UI, Buffer: o.device})
+	o.program, errs[4] = c.NewProgram(gpu.ProgramDesc{Label: "program", Compute: "void main() {}"})
+	o.target, errs[5] = c.NewFramebuffer(gpu.FramebufferDesc{Label: "target", Color: []*gpu.Texture{o.picture}})
+	return o, errors.Join(errs[:]...)
+}
+
+func (o *objects) close() {
+	for _, x := range []interface{ Close() }{o.device, o.readback, o.picture, o.texels, o.program, o.target} {
+		x.Close()
+	}
+}
+
+func (o *objects) dispatch(c *gpu.Ctx, groups int, bind ...gpu.Binding) error {
+	return c.Dispatch(&gpu.Dispatch{Program: o.program, Groups: [3]int{groups, 1, 1}, Bind: bind})
+}
+
+// What can't be right is refused with the object's name before the driver sees it.
+func TestMisuseIsRefused(t *testing.T) {
+	tests := map[string]struct {
+		f    func(*gpu.Ctx, *objects) error
+		want string
+	}{
+		"empty buffer": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewBuffer(gpu.BufferDesc{Label: "none"})
+			return err
+		}, `create buffer "none": size 0`},
+		"more data than buffer": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewBuffer(gpu.BufferDesc{Label: "small", Size: 1, Data: []byte{1, 2}})
+			return err
+		}, `create buffer "small": size 1 with 2 bytes`},
+		"write beyond": {func(c *gpu.Ctx, o *objects) error { return c.WriteBuffer(o.device, 60, make([]byte, 5)) },
+			`write 5 bytes at 60 of buffer "device": beyond its 64 bytes`},
+		"write before": {func(c *gpu.Ctx, o *objects) error { return c.WriteBuffer(o.device, -1, make([]byte, 5)) }, "at -1"},
+		"write readback": {func(c *gpu.Ctx, o *objects) error { return c.WriteBuffer(o.readback, 0, make([]byte, 5)) },
+			`buffer "readback": a readback buffer is written by copies only`},
+		"read beyond": {func(c *gpu.Ctx, o *objects) error { return c.ReadBuffer(o.device, 1, make([]byte, 64)) }, "beyond"},
+		"copy beyond": {func(c *gpu.Ctx, o *objects) error { return c.CopyBuffer(o.readback, o.device, 32, 0, 33) },
+			`copy 33 bytes from "device" at 0 to "readback" at 32`},
+		"texture without size": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "flat", Format: gpu.FormatR8, Width: 4})
+			return err
+		}, `create texture "flat": size 4x0`},
+		"texture without format": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "x", Width: 4, Height: 4})
+			return err
+		}, "unknown format"},
+		"too many levels": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "x", Format: gpu.FormatR8, Width: 4, Height: 4, Levels: 4})
+			return err
+		}, "4 mipmap levels are more than 4x4 has"},
+		"array without layers": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "x", Kind: gpu.Texture2DArray, Format: gpu.FormatR8, Width: 4, Height: 4})
+			return err
+		}, "an array needs at least 1"},
+		"view of nothing": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "x", Kind: gpu.TextureBuffer, Format: gpu.FormatR8})
+			return err
+		}, "a texture buffer needs a buffer"},
+		"region outside": {func(c *gpu.Ctx, o *objects) error {
+			return c.WriteTexture(o.picture, gpu.TextureRegion{X: 3, Width: 2, Height: 1}, make([]byte, 8))
+		}, `write texture "picture": region`},
+		"region's data": {func(c *gpu.Ctx, o *objects) error {
+			return c.WriteTexture(o.picture, gpu.TextureRegion{Level: 1}, make([]byte, 32))
+		}, "32 bytes for 2x1 pixels: need 8"},
+		"level": {func(c *gpu.Ctx, o *objects) error { return c.ReadTexture(o.picture, 2, make([]byte, 4)) }, "read level 2"},
+		"texture copy beyond": {func(c *gpu.Ctx, o *objects) error {
+			return c.CopyTextureToBuffer(o.picture, 0, gpu.FormatR32UI, o.readback, 36)
+		}, `copy level 0 of texture "picture" (32 bytes) to buffer "readback" at 36: beyond`},
+		"texture copy between pixels": {func(c *gpu.Ctx, o *objects) error {
+			return c.CopyTextureToBuffer(o.picture, 0, gpu.FormatR32UI, o.readback, 2)
+		}, "offset 2 is no multiple of a R32UI pixel's 4 bytes"},
+		"program of all shaders": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewProgram(gpu.ProgramDesc{Label: "all", Compute: "a", Vertex: "b", Fragment: "c"})
+			return err
+		}, `create program "all"`},
+		"program of half": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewProgram(gpu.ProgramDesc{Label: "half", Vertex: "b"})
+			return err
+		}, `create program "half"`},
+		"framebuffer of nothing": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewFramebuffer(gpu.FramebufferDesc{Label: "none"})
+			return err
+		}, `create framebuffer "none": it has no attachment`},
+		"clear values":   {func(c *gpu.Ctx, o *objects) error { return c.Clear(o.target) }, "0 values for 1 colour"},
+		"no work groups": {func(c *gpu.Ctx, o *objects) error { return o.dispatch(c, 0) }, `dispatch "program": [0 1 1] work groups`},
+		"binding of nothing": {func(c *gpu.Ctx, o *objects) error {
+			return o.dispatch(c, 1, gpu.Binding{Kind: gpu.BindStorage, Slot: 3})
+		}, "storage binding of slot 3"},
+		"buffer as sampler": {func(c *gpu.Ctx, o *objects) error {
+			return o.dispatch(c, 1, gpu.Binding{Kind: gpu.BindSampler, Buffer: o.device})
+		}, "sampler binding of slot 0"},
+		"binding beyond": {func(c *gpu.Ctx, o *objects) error {
+			return o.dispatch(c, 1, gpu.Binding{Kind: gpu.BindUniform, Slot: 1, Buffer: o.device, Offset: 64})
+		}, `slot 1: bytes 64 to 64 of buffer "device"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fake := gputest.NewFake()
+			thread := fake.Start(t)
+			require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+				o, err := newObjects(c)
+				if err != nil {
+					return err
+				}
+				defer o.close()
+				before := len(fake.Log())
+				require.ErrorContains(t, tt.f(c, &o), tt.want)
+				assert.Len(t, fake.Log(), before, "the driver saw it")
+				return nil
+			}))
+		})
+	}
+}
+
+func TestClosedObjectsAreRefused(t *testing.T) {
+	thread := gputest.NewFake().Start(t)
+	require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+		o, err := newObjects(c)
+		if err != nil {
+			return err
+		}
+		fence, err := c.NewFence()
+		if err != nil {
+			return err
+		}
+		live, err := c.NewBuffer(gpu.BufferDesc{Label: "live", Size: 64})
+		if err != nil {
+			return err
+		}
+		defer live.Close()
+		fence.Close()
+		o.close()
+		_, viewErr := c.NewTexture(gpu.TextureDesc{Label: "v", Kind: gpu.TextureBuffer, Format: gpu.FormatR32UI, Buffer: o.device})
+		_, targetErr := c.NewFramebuffer(gpu.FramebufferDesc{Label: "t", Color: []*gpu.Texture{o.picture}})
+		for i, err := range []error{
+			c.CopyBuffer(live, o.device, 0, 0, 4), c.CopyBuffer(o.readback, live, 0, 0, 4),
+			c.CopyTextureToBuffer(o.picture, 0, gpu.FormatR32UI, live, 0), c.ReadTexture(o.picture, 0, make([]byte, 32)),
+			c.GenerateMipmaps(o.picture), c.Clear(o.target, gpu.ClearColor{}), o.dispatch(c, 1), viewErr, targetErr,
+		} {
+			assert.ErrorIs(t, err, gpu.ErrObjectClosed, i)
+		}
+		assert.Equal(t, gpu.FenceFailed, c.PollFence(fence))
+		assert.Nil(t, o.readback.Bytes())
+		return nil
+	}))
+}
+
+func TestQueriesNeedTimestamps(t *testing.T) {
+	fake := gputest.NewFake()
+	info := fake.Info()
+	info.TimestampBits = 0
+	fake.SetInfo(info)
+	thread := fake.Start(t)
+	assert.Equal(t, info, thread.Info())
+	require.ErrorIs(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+		_, err := c.NewQuery()
+		return err
+	}), gpu.ErrNotSupported)
+}
+
+func TestPresentNeedsAWindow(t *testing.T) {
+	thread := gputest.NewFake().Start(t)
+	require.ErrorIs(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
+		o, err := newObjects(c)
+		if err != nil {
+			return err
+		}
+		defer o.close()
+		return c.Present(o.picture, 1, 1)
+	}), gpu.ErrNotSupported)
+}
+
+// GL 4.5 core, section 7.13.2: copies of buffers need BUFFER_UPDATE; image
+// stores read by glGetTextureImage into a pack buffer need TEXTURE_UPDATE and
+// PIXEL_BUFFER, and FRAMEBUFFER where a driver reads through one.
+func TestBarrierFor(t *testing.T) {
+	assert.Equal(t, gpu.BarrierBufferUpdate, gpu.BarrierFor(gpu.SourceBuffer))
+	assert.Equal(t, gpu.BarrierTextureUpdate|gpu.BarrierPixelBuffer|gpu.BarrierFramebuffer, gpu.BarrierFor(gpu.SourceTexture))
+	assert.Zero(t, gpu.BarrierFor(0))
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, "buffer update|framebuffer", (gpu.BarrierBufferUpdate | gpu.BarrierFramebuffer).String())
+	assert.Equal(t, "command", gpu.BarrierCommand.String())
+	assert.Equal(t, "none", gpu.BarrierBits(0).String())
+	assert.Equal(t, "DEPTH32F", gpu.FormatDepth32F.String())
+	assert.Equal(t, "200", gpu.Format(200).String())
+	assert.Equal(t, "image", gpu.BindImage.String())
+	assert.Equal(t, "query", gpu.ObjectQuery.String())
+	assert.Equal(t, "failed", gpu.FenceFailed.String())
+}
+
+func TestLevelBytes(t *testing.T) {
+	d := gpu.TextureDesc{Kind: gpu.Texture2DArray, Format: gpu.FormatRGBA16F, Width: 5, Height: 3, Layers: 4, Levels: 3}
+	assert.Equal(t, 5*3*4*8, d.LevelBytes(0, d.Format))
+	assert.Equal(t, 2*1*4*8, d.LevelBytes(1, d.Format))
+	assert.Equal(t, 1*1*4*1, d.LevelBytes(2, gpu.FormatR8))
+	assert.Zero(t, d.LevelBytes(3, d.Format))
+	assert.Zero(t, d.LevelBytes(-1, d.Format))
+}
+
+func ExampleThread() {
+	thread, err := gpu.Start(gputest.NewFake().Open) // or eglctx.Open(...), or a glfwctx.Window's Open
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer thread.Close()
+	err = thread.Do(context.Background(), func(c *gpu.Ctx) error {
+		points, err := c.NewBuffer(gpu.BufferDesc{Label: "points", Size: 4, Data: []byte{1, 2, 3, 4}})
+		if err != nil {
+			return err
+		}
+		defer points.Close() // deleted at the thread's next entry
+		var got [4]byte
+		if err := c.ReadBuffer(points, 0, got[:]); err != nil {
+			return err
+		}
+		fmt.Println(got)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// [1 2 3 4]
+	// <nil>
+}
