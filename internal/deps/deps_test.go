@@ -1,0 +1,133 @@
+// Package deps states which of raybridge's packages may import which: a
+// statement of policy, not a description. A new arrow that fails here needs a
+// reason, and a line in docs/architecture.md.
+package deps_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/raybridge/raybridge/"
+
+// policy has one line a room: what its own (non-test) files may import of this
+// module. A room covers the folders below it that have no line of their own;
+// "room/..." allows a room and all below it.
+var policy = map[string][]string{
+	"internal":           {"internal/..."},
+	"spatial":            {},
+	"sensors/sample":     {"spatial"},
+	"shaders":            {},
+	"gpu":                {},
+	"gpu/glcore":         {"gpu"},
+	"gpu/eglctx":         {"gpu", "gpu/glcore"},
+	"gpu/glfwctx":        {"gpu", "gpu/glcore"},
+	"gpu/gputest":        {"gpu", "gpu/eglctx"},
+	"scene":              {"spatial", "gpu", "shaders", "internal/..."},
+	"scene/labels":       {"scene", "internal/..."},
+	"scene/gltf":         {"scene", "scene/labels", "spatial", "internal/..."},
+	"scene/city":         {"scene", "spatial"},
+	"scene/scenetest":    {"scene", "spatial"},
+	"readback":           {"gpu"},
+	"dispatch":           {},
+	"simtime":            {},
+	"sensors":            {"gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
+	"sensors/sensortest": {"gpu", "scene", "sensors", "sensors/sample", "spatial"},
+	"sensors/all":        {"sensors/..."},
+	"bridges":            {"bridges/...", "sensors/sample", "spatial"},
+	"rig":                {"sensors", "spatial", "internal/..."},
+	"config":             {"rig", "sensors", "internal/..."},
+	"pipeline":           {"gpu", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial"},
+	"cmd/raybridge":      {"..."},
+}
+
+// foreign has the packages from outside that one room alone may import.
+var foreign = map[string][]string{
+	"github.com/go-gl/gl":   {"gpu/glcore"},
+	"github.com/go-gl/glfw": {"gpu/glfwctx"},
+	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore"},
+}
+
+func TestImports(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || name == "testdata" || name == "out" || name == "bin") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files++
+		return checkFile(t, path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 100 {
+		t.Fatalf("saw %d files: the walk is broken", files)
+	}
+}
+
+func checkFile(t *testing.T, path string) error {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	folder := filepath.ToSlash(filepath.Dir(strings.TrimPrefix(filepath.ToSlash(path), "../../")))
+	room := roomOf(folder)
+	if room == "" {
+		t.Errorf("%s: folder %s is in no room of the policy", path, folder)
+		return nil
+	}
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if ours, ok := strings.CutPrefix(imported, module); ok {
+			if ours != folder && !allowed(policy[room], ours) {
+				t.Errorf("%s imports %s: %s may import %v", path, ours, room, policy[room])
+			}
+			continue
+		}
+		for prefix, rooms := range foreign {
+			if (imported == prefix || strings.HasPrefix(imported, prefix+"/")) && !slices.Contains(rooms, room) {
+				t.Errorf("%s imports %s: only %v may", path, imported, rooms)
+			}
+		}
+	}
+	return nil
+}
+
+// roomOf returns the deepest room that holds the folder.
+func roomOf(folder string) string {
+	for folder != "." && folder != "/" {
+		if _, ok := policy[folder]; ok {
+			return folder
+		}
+		folder = filepath.ToSlash(filepath.Dir(folder))
+	}
+	return ""
+}
+
+func allowed(patterns []string, imported string) bool {
+	for _, p := range patterns {
+		if p == "..." || p == imported {
+			return true
+		}
+		if base, ok := strings.CutSuffix(p, "/..."); ok && (imported == base || strings.HasPrefix(imported, base+"/")) {
+			return true
+		}
+	}
+	return false
+}
