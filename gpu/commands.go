@@ -10,7 +10,7 @@ type Binding struct {
 	Size    int // bytes; 0 means to the end
 	Texture *Texture
 	Level   int    // of an image binding
-	Access  Access // of an image binding
+	Access  Access // of an image binding; a storage block always counts as written
 }
 
 // BindingKind is the GLSL interface that a Binding feeds.
