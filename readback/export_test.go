@@ -1,7 +1,15 @@
 package readback
 
+import "time"
+
 // SetChecking makes a pool lend copies and poison them, whatever the build.
 func (p *Pool[D, E]) SetChecking(on bool) { p.checking = on }
 
 // Poison is what released bytes are overwritten with.
 const Poison = poison
+
+// Checking tells whether this is a checking build.
+const Checking = checking
+
+// AddLatency adds a duration to a distribution.
+func AddLatency(l *Latency, d time.Duration) { l.add(d) }

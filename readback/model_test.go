@@ -33,8 +33,11 @@ func TestModel(t *testing.T) {
 	}
 	base := rand.Uint64()
 	n := *modelSchedules
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		n /= 10
+	case readback.Checking:
+		n /= 4 // the race detector is slow, and has TestConcurrentUse
 	}
 	for i := range n {
 		seed := base + uint64(i)

@@ -216,14 +216,20 @@ func (p *Pool[D, E]) Close() error {
 		p.changedLocked()
 	}
 	p.mu.Unlock()
+	if first {
+		// Deferred, so that it also runs if a completion ends this goroutine.
+		defer p.release()
+	}
 	p.Process()
 	<-p.done
-	if first {
-		p.gl.Lock()
-		for i := range p.slots {
-			p.slots[i].release()
-		}
-		p.gl.Unlock()
-	}
 	return nil
+}
+
+// release gives the GPU objects back; no capture is in flight any more.
+func (p *Pool[D, E]) release() {
+	p.gl.Lock()
+	defer p.gl.Unlock()
+	for i := range p.slots {
+		p.slots[i].release()
+	}
 }

@@ -36,7 +36,16 @@ type rig struct {
 
 func newRig(t testing.TB, cfg readback.Config) *rig {
 	t.Helper()
+	return newRigWith(t, cfg, func(*gpu.Info) {})
+}
+
+// newRigWith is newRig on a device that says of itself what describe changes.
+func newRigWith(t testing.TB, cfg readback.Config, describe func(*gpu.Info)) *rig {
+	t.Helper()
 	r := &rig{t: t, fake: gputest.NewFake()}
+	info := r.fake.Info()
+	describe(&info)
+	r.fake.SetInfo(info)
 	r.thread = r.fake.Start(t)
 	if cfg.MaxElements == 0 {
 		cfg.MaxElements = 4

@@ -102,7 +102,7 @@ type Latency struct {
 }
 
 // Bucket i holds the durations whose bucketOf is i: 8 to an octave of
-// nanoseconds, up to 2^37 ns, over two minutes.
+// nanoseconds, up to 2^37 ns, over two minutes; the last one all longer ones, too.
 const (
 	latencyOctave  = 8
 	latencyBuckets = 35 * latencyOctave
@@ -148,7 +148,7 @@ func (l *Latency) Quantile(q float64) time.Duration {
 		return 0
 	}
 	rest := q * float64(l.Count)
-	for i, n := range l.buckets {
+	for i, n := range l.buckets[:latencyBuckets-1] {
 		if rest -= float64(n); n > 0 && rest <= 0 {
 			return min(bucketEnd(i), l.Max)
 		}
