@@ -41,6 +41,7 @@ type rig struct {
 	shared   *sensors.Shared
 	cameras  []sensors.Capturer
 	deaf     []bool // cameras that nobody listens to
+	only     string // the one output that is listened to, "" for all
 	messages []map[string][]any
 	drops    map[string]int
 	seq      uint64
@@ -149,7 +150,9 @@ type sink struct {
 	spec *sensors.OutputSpec
 }
 
-func (s sink) Listening() bool { return !s.r.deaf[s.i] }
+func (s sink) Listening() bool {
+	return !s.r.deaf[s.i] && (s.r.only == "" || s.r.only == s.spec.Name)
+}
 
 func (s sink) TryQueue(_ sensors.Tick, message any) bool {
 	kept := s.spec.New()
