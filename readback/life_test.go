@@ -259,7 +259,10 @@ func TestConcurrentUse(t *testing.T) {
 		return err
 	}))
 	started := 0
-	for range 3000 {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for pool.Stats().Completed < 1000 {
+		require.NoError(t, ctx.Err())
 		require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
 			pool.Poll(c)
 			if k, err := pool.Start(c, readback.Buffer(src), 0); err == nil {
@@ -268,7 +271,6 @@ func TestConcurrentUse(t *testing.T) {
 			}
 			return nil
 		}))
-		_ = pool.Stats()
 	}
 	require.NoError(t, pool.Close())
 	close(stop)
@@ -280,7 +282,6 @@ func TestConcurrentUse(t *testing.T) {
 	s := pool.Stats()
 	require.EqualValues(t, started, s.Started)
 	require.EqualValues(t, failed.Load(), s.Failed.Closed)
-	require.Greater(t, s.Completed, uint64(100))
 	require.Zero(t, s.Held)
 	t.Logf("%d started, %d completed, %d full", s.Started, s.Completed, s.Full)
 }
