@@ -2,10 +2,12 @@ package scene
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
-	"sync"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 )
@@ -19,39 +21,64 @@ type builder struct {
 }
 
 func build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
-	for i := range s.Meshes {
-		if err := s.checkMesh(&s.Meshes[i]); err != nil {
-			return nil, err
-		}
-	}
 	w := &World{Scene: s, Anchor: anchor(s)}
 	b := &builder{ctx: ctx, scene: s, workers: opts.Workers, world: w}
 	if b.workers <= 0 {
 		b.workers = runtime.GOMAXPROCS(0)
 	}
-	if err := b.build(); err != nil {
+	var key [32]byte
+	if opts.CacheDir != "" {
+		key = b.cacheKey()
+		err := b.load(opts.CacheDir, key)
+		if err == nil {
+			now := time.Now()
+			w.CacheErr = os.Chtimes(cachePath(opts.CacheDir, key), now, now)
+			return w, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			w.CacheErr = err
+		}
+	}
+	movers, err := b.build()
+	if err != nil {
 		return nil, err
 	}
 	if w.Triangles() == 0 {
 		return nil, fmt.Errorf("%w: %d actors, %d meshes", ErrEmptyScene, len(s.Actors), len(s.Meshes))
 	}
+	if opts.CacheDir != "" {
+		if err := b.save(opts.CacheDir, key, movers); err != nil {
+			w.CacheErr = errors.Join(w.CacheErr, err)
+		}
+	}
+	b.setMovers(movers)
 	return w, nil
 }
 
-func (b *builder) build() error {
+// build makes the tables and returns all movers, those without triangles too.
+func (b *builder) build() ([]Mover, error) {
+	for i := range b.scene.Meshes {
+		if err := b.scene.checkMesh(&b.scene.Meshes[i]); err != nil {
+			return nil, err
+		}
+	}
 	static, err := b.staticParts()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	set, err := b.scene.flatten(b.ctx, static)
+	set, err := b.flatten(static)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if b.world.Static, err = b.addSet(set); err != nil {
-		return err
+		return nil, err
 	}
 	b.world.StaticCount = b.world.Triangles()
-	return b.addMovers()
+	movers, err := b.listMovers()
+	if err != nil {
+		return nil, err
+	}
+	return movers, b.addMovers(movers)
 }
 
 // anchor returns the world frame's origin: the map's own unless the actors
@@ -114,49 +141,62 @@ type meshKey struct {
 	stretch mgl64.Mat3
 }
 
-// addMovers adds the moving parts, each mesh once per scale.
-func (b *builder) addMovers() error {
-	made := map[meshKey]int{} // first mover with that mesh
+// listMovers returns the moving parts without their triangles.
+func (b *builder) listMovers() ([]Mover, error) {
+	var movers []Mover
 	for _, a := range b.scene.Actors {
 		if a.Static() {
 			continue
 		}
 		for i := range a.Parts {
-			mesh, err := b.part(a, i)
-			if err != nil {
-				return err
+			if _, err := b.part(a, i); err != nil {
+				return nil, err
 			}
 			m := Mover{Actor: a, Part: i}
 			m.stretch, m.unstretch = fixedStretch(a.Parts[i].at(0).Mat3())
 			m.rest, _, _ = rigidPart(m.place(0))
-			key := meshKey{a.Parts[i].Mesh, m.stretch}
-			if first, ok := made[key]; ok {
-				like := &b.world.Movers[first]
-				m.First, m.Count, m.Root, m.Min, m.Max = like.First, like.Count, like.Root, like.Min, like.Max
-			} else {
-				made[key] = len(b.world.Movers)
-				if err := b.addMoverMesh(&m, mesh); err != nil {
-					return err
-				}
-			}
-			if m.Count > 0 {
-				b.world.Movers = append(b.world.Movers, m)
-			} else {
-				delete(made, key)
-			}
+			movers = append(movers, m)
 		}
 	}
-	if len(b.world.Movers) > maxMovers {
-		return fmt.Errorf("%w: %d moving parts, at most %d are possible", ErrTooLarge, len(b.world.Movers), maxMovers)
+	if len(movers) > maxMovers {
+		return nil, fmt.Errorf("%w: %d moving parts, at most %d are possible", ErrTooLarge, len(movers), maxMovers)
+	}
+	return movers, nil
+}
+
+// addMovers adds the movers' triangles, each mesh once per scale.
+func (b *builder) addMovers(movers []Mover) error {
+	made := map[meshKey]*Mover{}
+	for i := range movers {
+		m := &movers[i]
+		mesh := m.Actor.Parts[m.Part].Mesh
+		key := meshKey{mesh, m.stretch}
+		if like := made[key]; like != nil {
+			m.First, m.Count, m.Root, m.Min, m.Max = like.First, like.Count, like.Root, like.Min, like.Max
+			continue
+		}
+		made[key] = m
+		if err := b.addMoverMesh(m, &b.scene.Meshes[mesh]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// setMovers gives the world the movers that have triangles.
+func (b *builder) setMovers(movers []Mover) {
+	for _, m := range movers {
+		if m.Count > 0 {
+			b.world.Movers = append(b.world.Movers, m)
+		}
+	}
 }
 
 // maxMovers is how many moving parts the per-capture tables can number.
 const maxMovers = 1 << 16
 
 func (b *builder) addMoverMesh(m *Mover, mesh *Mesh) error {
-	set, err := b.scene.flatten(b.ctx, []placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4()}})
+	set, err := b.flatten([]placement{{actor: m.Actor, mesh: mesh, matrix: m.stretch.Mat4()}})
 	if err != nil {
 		return err
 	}
@@ -238,17 +278,34 @@ func (b *builder) appendTables(set *soup, prims []prim, margin float64) {
 	})
 }
 
-// parallel calls f for chunks of [0, n) on the builder's workers and waits.
-func (b *builder) parallel(n int, f func(lo, hi int)) {
-	const chunk = 4096
-	workers := min(b.workers, (n+chunk-1)/chunk)
-	if workers <= 1 {
-		f(0, n)
-		return
+// flattenChunk is the most vertices and indices that one goroutine flattens at a time.
+const flattenChunk = 1 << 16
+
+// flatten writes the placements' triangles into one soup, on all workers, in order.
+func (b *builder) flatten(parts []placement) (*soup, error) {
+	var chunks [][]placement
+	from, size := 0, 0
+	for i := range parts {
+		size += len(parts[i].mesh.Positions) + len(parts[i].mesh.Indices)
+		if size > flattenChunk || i == len(parts)-1 {
+			chunks = append(chunks, parts[from:i+1])
+			from, size = i+1, 0
+		}
 	}
-	var group sync.WaitGroup
-	for k := range workers {
-		group.Go(func() { f(n*k/workers, n*(k+1)/workers) })
+	soups, errs := make([]*soup, len(chunks)), make([]error, len(chunks))
+	b.each(len(chunks), func(i int) { soups[i], errs[i] = b.scene.flatten(b.ctx, chunks[i]) })
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
-	group.Wait()
+	total := 0
+	for _, s := range soups {
+		total += s.triangles()
+	}
+	out := newSoup(total)
+	for _, s := range soups {
+		out.vertices = append(out.vertices, s.vertices...)
+		out.attributes = append(out.attributes, s.attributes...)
+		out.cut = append(out.cut, s.cut...)
+	}
+	return out, nil
 }

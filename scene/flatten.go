@@ -21,6 +21,15 @@ type soup struct {
 	cut        []bool      // 1 a triangle: its material may be cut out
 }
 
+// newSoup returns an empty soup with room for n triangles.
+func newSoup(n int) *soup {
+	return &soup{
+		vertices:   make([]Row, 0, 3*n),
+		attributes: make([][4]uint32, 0, 3*n),
+		cut:        make([]bool, 0, n),
+	}
+}
+
 func (s *soup) triangles() int { return len(s.vertices) / 3 }
 
 // placement is one part of an actor on its way into a soup.
@@ -80,11 +89,7 @@ func (s *Scene) flatten(ctx context.Context, parts []placement) (*soup, error) {
 			n += g.Count / 3
 		}
 	}
-	out := &soup{
-		vertices:   make([]Row, 0, 3*n),
-		attributes: make([][4]uint32, 0, 3*n),
-		cut:        make([]bool, 0, n),
-	}
+	out := newSoup(n)
 	cuts := s.cuts()
 	var corners cornerBuffer
 	for i := range parts {

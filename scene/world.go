@@ -119,6 +119,9 @@ type World struct {
 	Movers      []Mover
 	// FromCache is true where the tables were read from the on-disk cache.
 	FromCache bool
+	// CacheErr says why the cache could not be read or written, for a log line;
+	// the world is complete all the same.
+	CacheErr error
 }
 
 // Triangles returns the number of triangles in the tables; a mesh that several

@@ -1,0 +1,220 @@
+package scene
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// CommandLifeNs is how old a command may be, in simulation time, before it
+// counts as zero: no acceleration, no speed, wheels straight.
+const CommandLifeNs = 500_000_000
+
+// Vehicle describes a car for Driven; zero fields take the default.
+type Vehicle struct {
+	Wheelbase       float64 // metres between the axles; default 2.8
+	MaxSteering     float64 // radians at the front wheels; default 0.6
+	MaxAcceleration float64 // m/s²; default 4
+	MaxDeceleration float64 // m/s²; default 8
+	MaxSpeed        float64 // m/s; default 50
+}
+
+func (v Vehicle) withDefaults() Vehicle {
+	for _, f := range []struct {
+		at    *float64
+		value float64
+	}{{&v.Wheelbase, 2.8}, {&v.MaxSteering, 0.6}, {&v.MaxAcceleration, 4}, {&v.MaxDeceleration, 8}, {&v.MaxSpeed, 50}} {
+		if *f.at == 0 {
+			*f.at = f.value
+		}
+	}
+	return v
+}
+
+// Command steers a Driven. Values beyond the vehicle's limits are cut to them.
+type Command struct {
+	// Steering is the front wheels' angle in radians, positive to the left.
+	Steering float64
+	// BySpeed chooses what counts of the other two: Speed in m/s (negative
+	// drives backwards), or Acceleration in m/s² (negative brakes, to a standstill).
+	BySpeed             bool
+	Speed, Acceleration float64
+}
+
+// Driven is a Motion steered from outside: the kinematic bicycle model about
+// the rear axle (Rajamani, Vehicle Dynamics and Control, section 2.2), on level
+// ground. Each tick is integrated exactly: a circular arc at constant
+// acceleration. SetCommand and the questions may come from any goroutine; Advance
+// belongs to the frame loop.
+type Driven struct {
+	vehicle Vehicle
+
+	mu       sync.Mutex
+	command  Command      // guarded by mu
+	givenNs  int64        // guarded by mu: simulation time of the command
+	now      drivenTick   // guarded by mu
+	ticks    []drivenTick // guarded by mu: ring of the latest ticks
+	recorded int          // guarded by mu: ticks ever written into the ring
+}
+
+// drivenTick is the state at one tick, and how it goes on from there.
+type drivenTick struct {
+	timeNs       int64
+	position     mgl64.Vec3
+	yaw, speed   float64
+	acceleration float64 // m/s² along x
+	steering     float64 // radians
+}
+
+// drivenTicks is how many ticks a Driven remembers.
+const drivenTicks = 1024
+
+// NewDriven returns a vehicle that stands at a pose (its yaw counts) at time 0.
+// Errors: ErrMotion for figures below 0 or not finite.
+func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
+	v = v.withDefaults()
+	for _, x := range []float64{v.Wheelbase, v.MaxSteering, v.MaxAcceleration, v.MaxDeceleration, v.MaxSpeed} {
+		if !(x > 0) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("%w: vehicle %+v has a figure that is not above 0", ErrMotion, v)
+		}
+	}
+	if v.MaxSteering >= math.Pi/2 {
+		return nil, fmt.Errorf("%w: maximum steering %v rad must be below a right angle", ErrMotion, v.MaxSteering)
+	}
+	_, _, yaw := start.RPY()
+	d := &Driven{vehicle: v, ticks: make([]drivenTick, drivenTicks)}
+	d.now = drivenTick{position: start.Position, yaw: mgl64.DegToRad(yaw)}
+	d.keepLocked()
+	return d, nil
+}
+
+// SetCommand replaces the command from the next tick on; it holds for
+// CommandLifeNs. A command with a NaN is refused with ErrMotion.
+func (d *Driven) SetCommand(c Command) error {
+	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
+		return fmt.Errorf("%w: command %+v has a value that is no number", ErrMotion, c)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.command, d.givenNs = c, d.now.timeNs
+	return nil
+}
+
+// Advance integrates up to a tick's time; one that isn't later changes nothing.
+func (d *Driven) Advance(tNs int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if tNs <= d.now.timeNs {
+		return
+	}
+	c := d.command
+	if d.now.timeNs-d.givenNs >= CommandLifeNs {
+		c = Command{BySpeed: c.BySpeed}
+	}
+	seconds := float64(tNs-d.now.timeNs) * 1e-9
+	d.now.steering = clamp(c.Steering, d.vehicle.MaxSteering, d.vehicle.MaxSteering)
+	d.now.acceleration = d.vehicle.acceleration(c, d.now.speed, seconds)
+	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it goes on
+	d.now = d.now.after(tNs, d.vehicle.Wheelbase)
+	d.keepLocked()
+}
+
+func (d *Driven) keepLocked() {
+	d.ticks[d.recorded%drivenTicks] = d.now
+	d.recorded++
+}
+
+// clamp limits x to -below..above.
+func clamp(x, below, above float64) float64 { return max(-below, min(above, x)) }
+
+// acceleration returns what a command makes of the speed over a tick.
+func (v *Vehicle) acceleration(c Command, speed, seconds float64) float64 {
+	want := speed + clamp(c.Acceleration, v.MaxDeceleration, v.MaxAcceleration)*seconds
+	switch {
+	case c.BySpeed:
+		want = c.Speed
+	case speed >= 0 && want < 0, speed < 0 && c.Acceleration < 0:
+		want = 0 // brakes end at a standstill, forwards and backwards
+	}
+	want = clamp(want, v.MaxSpeed, v.MaxSpeed)
+	a := (want - speed) / seconds
+	if (speed >= 0) == (a >= 0) {
+		return clamp(a, v.MaxAcceleration, v.MaxAcceleration)
+	}
+	return clamp(a, v.MaxDeceleration, v.MaxDeceleration)
+}
+
+// after returns the state at a later time with acceleration and steering held.
+func (k drivenTick) after(tNs int64, wheelbase float64) drivenTick {
+	seconds := float64(tNs-k.timeNs) * 1e-9
+	way := k.speed*seconds + k.acceleration*seconds*seconds/2
+	half := math.Tan(k.steering) / wheelbase * way / 2 // half the turn
+	chord := way
+	if math.Abs(half) > 1e-8 {
+		chord *= math.Sin(half) / half
+	}
+	sin, cos := math.Sincos(k.yaw + half)
+	k.position = k.position.Add(mgl64.Vec3{chord * cos, chord * sin, 0})
+	k.yaw = math.Remainder(k.yaw+2*half, 2*math.Pi)
+	k.speed += k.acceleration * seconds
+	k.timeNs = tNs
+	return k
+}
+
+// PoseAt implements Motion: exact between the remembered ticks, the oldest
+// before them, the newest after.
+func (d *Driven) PoseAt(tNs int64) spatial.Pose { return d.StateAt(tNs).Pose }
+
+// StateAt implements Kinematic.
+func (d *Driven) StateAt(tNs int64) State {
+	d.mu.Lock()
+	k := d.tickLocked(tNs)
+	d.mu.Unlock()
+	return k.state(d.vehicle.Wheelbase)
+}
+
+// tickLocked returns the state at a time; mu must be held.
+func (d *Driven) tickLocked(tNs int64) drivenTick {
+	if tNs >= d.now.timeNs {
+		return d.now
+	}
+	oldest := max(d.recorded-drivenTicks, 0)
+	lo, hi := oldest, d.recorded // the first tick after tNs lies in [lo, hi]
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if d.ticks[mid%drivenTicks].timeNs <= tNs {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == oldest {
+		return d.ticks[oldest%drivenTicks]
+	}
+	return d.ticks[(lo-1)%drivenTicks].after(tNs, d.vehicle.Wheelbase)
+}
+
+// state returns the movement of the rear axle.
+func (k drivenTick) state(wheelbase float64) State {
+	sin, cos := math.Sincos(k.yaw)
+	forward, left := mgl64.Vec3{cos, sin, 0}, mgl64.Vec3{-sin, cos, 0}
+	curvature := math.Tan(k.steering) / wheelbase
+	return State{
+		Pose: spatial.Pose{Position: k.position, Orientation: mgl64.QuatRotate(k.yaw, mgl64.Vec3{0, 0, 1})},
+		Twist: spatial.Twist{
+			Linear:  forward.Mul(k.speed),
+			Angular: mgl64.Vec3{0, 0, curvature * k.speed},
+		},
+		Acceleration: forward.Mul(k.acceleration).Add(left.Mul(curvature * k.speed * k.speed)),
+	}
+}
+
+var (
+	_ Kinematic = (*WaypointLoop)(nil)
+	_ Kinematic = (*Driven)(nil)
+	_ Advancer  = (*Driven)(nil)
+)
