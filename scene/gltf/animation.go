@@ -1,0 +1,196 @@
+package gltf
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/qmuntal/gltf"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+// maxSeconds bounds an animation, well inside what int64 nanoseconds hold.
+const maxSeconds = 1e9
+
+// readAnimations fills asset.Animations with what moves the scene's nodes.
+func (l *loader) readAnimations(nodes map[int]placement) error {
+	for i := range l.doc.Animations {
+		r := animationReader{loader: l, source: l.doc.Animations[i], nodes: nodes, place: fmt.Sprintf("animations[%d]", i)}
+		a, err := r.read()
+		if err != nil {
+			return err
+		}
+		if a.Name == "" {
+			a.Name = fmt.Sprintf("animation_%d", i)
+		}
+		if len(a.Channels) > 0 {
+			l.asset.Animations = append(l.asset.Animations, a)
+		}
+	}
+	return nil
+}
+
+// animationReader reads one animation.
+type animationReader struct {
+	*loader
+	source *gltf.Animation
+	nodes  map[int]placement
+	place  string
+}
+
+func (r *animationReader) read() (scene.Animation, error) {
+	a := scene.Animation{Name: r.source.Name}
+	type target struct {
+		node int
+		path scene.Path
+	}
+	seen := map[target]bool{}
+	for i, channel := range r.source.Channels {
+		place := fmt.Sprintf("%s.channels[%d]", r.place, i)
+		ch, ok, err := r.readChannel(place, channel)
+		if err != nil {
+			return a, at(place, err)
+		}
+		if !ok {
+			continue
+		}
+		key := target{ch.Node, ch.Path}
+		if seen[key] {
+			return a, at(place+".target", invalid("another channel has the same"))
+		}
+		seen[key] = true
+		a.Channels = append(a.Channels, ch)
+		a.DurationNs = max(a.DurationNs, ch.TimesNs[len(ch.TimesNs)-1])
+	}
+	return a, nil
+}
+
+// readChannel returns false for a channel that moves nothing in the asset.
+func (r *animationReader) readChannel(place string, source *gltf.AnimationChannel) (ch scene.Channel, ok bool, err error) {
+	if _, pointer := source.Target.Extensions[extAnimationPointer]; pointer || source.Target.Node == nil {
+		r.warn(place, "does not move a node and is left out")
+		return ch, false, nil
+	}
+	node := *source.Target.Node
+	if err := checkIndex("nodes", node, len(r.doc.Nodes)); err != nil {
+		return ch, false, within("target.node", err)
+	}
+	if err := checkIndex("samplers", source.Sampler, len(r.source.Samplers)); err != nil {
+		return ch, false, within("sampler", err)
+	}
+	switch source.Target.Path {
+	case gltf.TRSTranslation:
+		ch.Path = scene.PathTranslation
+	case gltf.TRSRotation:
+		ch.Path = scene.PathRotation
+	case gltf.TRSScale:
+		ch.Path = scene.PathScale
+	default:
+		r.warn(place, "morph targets are not supported: it is left out")
+		return ch, false, nil
+	}
+	here, ok := r.nodes[node]
+	if !ok {
+		return ch, false, nil // its node isn't in the scene, which has its warning
+	}
+	ch.Node = here.node
+	err = r.readSampler(&ch, r.source.Samplers[source.Sampler], here)
+	return ch, true, at(fmt.Sprintf("%s.samplers[%d]", r.place, source.Sampler), err)
+}
+
+// readSampler fills a channel's keys.
+func (l *loader) readSampler(ch *scene.Channel, s *gltf.AnimationSampler, here placement) error {
+	perKey := 1
+	switch s.Interpolation {
+	case gltf.InterpolationStep:
+		ch.Interpolation = scene.InterpolationStep
+	case gltf.InterpolationCubicSpline:
+		ch.Interpolation, perKey = scene.InterpolationCubicSpline, 3
+	}
+	var err error
+	if ch.TimesNs, err = l.readTimes(s.Input); err != nil {
+		return within("input", err)
+	}
+	f := format{typ: gltf.AccessorVec3}
+	if ch.Path == scene.PathRotation {
+		f = format{gltf.AccessorVec4, normalizedIntegers}
+	}
+	values, err := l.floats(s.Output, f)
+	if err != nil {
+		return within("output", err)
+	}
+	want := len(ch.TimesNs) * perKey
+	if have := len(values) / f.typ.Components(); have != want {
+		return within("output", invalid("accessors[%d] has %d elements, %d keys need %d", s.Output, have, len(ch.TimesNs), want))
+	}
+	if err := l.spend(8 * int64(len(values))); err != nil {
+		return err
+	}
+	return within("output", l.convertValues(ch, values, here))
+}
+
+// readTimes returns key times in nanoseconds.
+func (l *loader) readTimes(accessor int) ([]int64, error) {
+	seconds, err := l.floats(accessor, format{typ: gltf.AccessorScalar})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.spend(8 * int64(len(seconds))); err != nil {
+		return nil, err
+	}
+	times := make([]int64, len(seconds))
+	for i, s := range seconds {
+		if s < 0 || s > maxSeconds {
+			return nil, invalid("accessors[%d]: time %v s is out of range: want 0 to %v", accessor, s, float64(maxSeconds))
+		}
+		times[i] = int64(math.Round(float64(s) * 1e9))
+		if i > 0 && times[i] <= times[i-1] {
+			return nil, invalid("accessors[%d]: time %v s does not come after %v s", accessor, s, seconds[i-1])
+		}
+	}
+	return times, nil
+}
+
+// convertValues turns keys into our axes, without reflections. Tangents turn
+// as values do, since all that is done is linear.
+func (l *loader) convertValues(ch *scene.Channel, values []float32, here placement) error {
+	ch.Values = make([]float64, 0, len(values))
+	if ch.Path == scene.PathRotation {
+		for i := 0; i < len(values); i += 4 {
+			q, err := l.rotationKey(ch, i/4, [4]float32(values[i:]))
+			if err != nil {
+				return err
+			}
+			q = mirrorRotation(here.parentMirrored, l.axes.rotation(q))
+			ch.Values = append(ch.Values, q.V[0], q.V[1], q.V[2], q.W)
+		}
+		return nil
+	}
+	for i := 0; i < len(values); i += 3 {
+		v := vec3(values[i:])
+		if ch.Path == scene.PathTranslation {
+			v = mirror(here.parentMirrored, l.axes.point(v))
+		} else {
+			v = here.mirrorScale(l.axes.scaling(v))
+		}
+		if !finite(v[:]...) {
+			return invalid("element %d at %v is out of range", i/3, v)
+		}
+		ch.Values = append(ch.Values, v[:]...)
+	}
+	return nil
+}
+
+// rotationKey normalizes a rotation; the tangents of splines stay as they are.
+func (l *loader) rotationKey(ch *scene.Channel, element int, v [4]float32) (mgl64.Quat, error) {
+	wide := [4]float64{float64(v[0]), float64(v[1]), float64(v[2]), float64(v[3])}
+	if ch.Interpolation == scene.InterpolationCubicSpline && element%3 != 1 {
+		return mgl64.Quat{W: wide[3], V: mgl64.Vec3{wide[0], wide[1], wide[2]}}, nil
+	}
+	q, err := unitQuaternion(wide)
+	if err != nil {
+		return q, invalid("element %d: %w", element, err)
+	}
+	return q, nil
+}

@@ -1,0 +1,160 @@
+package gltf_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/gltf"
+)
+
+// animated is one node with one animation; the channel's keys are given.
+func animated(path, interpolation string, times []float32, typ string, values any, more object) *model {
+	m := arrow()
+	sampler := object{"input": m.accessor("SCALAR", times), "output": m.accessorWith(typ, values, more)}
+	if interpolation != "" {
+		sampler["interpolation"] = interpolation
+	}
+	m.add("animations", object{
+		"channels": list{object{"sampler": 0, "target": object{"node": 0, "path": path}}},
+		"samplers": list{sampler},
+	})
+	return m
+}
+
+func TestAnimationChannels(t *testing.T) {
+	h := float32(math.Sqrt2 / 2)
+	for name, c := range map[string]struct {
+		m    *model
+		o    gltf.Options
+		want scene.Channel
+	}{
+		"translation": {
+			animated("translation", "", []float32{0, 0.5, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
+			gltf.Options{Scale: 10},
+			scene.Channel{TimesNs: []int64{0, 5e8, 2e9}, Values: []float64{30, 10, 20, 60, 40, 50, 90, 70, 80}},
+		},
+		"scale by steps": {
+			animated("scale", "STEP", []float32{1, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6}, nil),
+			gltf.Options{Scale: 10},
+			scene.Channel{Path: scene.PathScale, Interpolation: scene.InterpolationStep, TimesNs: []int64{1e9, 2e9}, Values: []float64{3, 1, 2, 6, 4, 5}},
+		},
+		"rotation, brought to unit length": {
+			animated("rotation", "LINEAR", []float32{0, 1}, "VEC4", []float32{2, 0, 0, 0, 0, 2 * h, 0, 2 * h}, nil),
+			gltf.Options{},
+			scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0, 1e9}, Values: []float64{0, 1, 0, 0, 0, 0, math.Sqrt2 / 2, math.Sqrt2 / 2}},
+		},
+		"normalized rotation": {
+			animated("rotation", "LINEAR", []float32{0}, "VEC4", []int16{0, 0, 32767, 0}, object{"normalized": true}),
+			gltf.Options{},
+			scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0}, Values: []float64{1, 0, 0, 0}},
+		},
+		"cubic rotation: tangents as they are": {
+			animated("rotation", "CUBICSPLINE", []float32{0}, "VEC4", []float32{1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 0}, nil),
+			gltf.Options{},
+			scene.Channel{Path: scene.PathRotation, Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 4, 0, 0, 0, 1, 0, 0, 0, 0}},
+		},
+		"cubic translation": {
+			animated("translation", "CUBICSPLINE", []float32{0}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
+			gltf.Options{},
+			scene.Channel{Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 6, 4, 5, 9, 7, 8}},
+		},
+	} {
+		a := c.m.load(t, c.o)
+		checkAsset(t, a)
+		require.Len(t, a.Animations, 1, name)
+		got := a.Animations[0]
+		assert.Equal(t, "animation_0", got.Name)
+		assert.Equal(t, c.want.TimesNs[len(c.want.TimesNs)-1], got.DurationNs, name)
+		require.Len(t, got.Channels, 1)
+		assert.InDeltaSlice(t, c.want.Values, got.Channels[0].Values, 1e-7, name)
+		c.want.Values, got.Channels[0].Values = nil, nil
+		assert.Equal(t, c.want, got.Channels[0], name)
+	}
+}
+
+// A mirrored parent and child, both animated with random keys: the world
+// triangles at a key are those of a file that has the key as its transform.
+func TestAnimationsInMirroredNodes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 50 {
+		m := arrow()
+		var samplers, channels list
+		static := make(list, 2)
+		nodes := make(list, 2)
+		for n := range 2 {
+			negative := []float32{1, -1}[rng.IntN(2)]
+			nodes[n] = object{"mesh": 0, "scale": list{negative, 1, 1}}
+			key := object{"mesh": 0}
+			for path, typ := range map[string]string{"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"} {
+				values := make([]float32, componentCounts[typ])
+				for i := range values {
+					values[i] = 0.1 + rng.Float32()
+				}
+				if path == "scale" {
+					values[0] *= negative
+				}
+				if path == "rotation" {
+					q := mgl64.Quat{W: float64(values[3]), V: wide([3]float32(values))}.Normalize()
+					values = []float32{float32(q.V[0]), float32(q.V[1]), float32(q.V[2]), float32(q.W)}
+				}
+				key[path] = values
+				samplers = append(samplers, object{"input": m.accessor("SCALAR", []float32{0}), "output": m.accessor(typ, values)})
+				channels = append(channels, object{"sampler": len(samplers) - 1, "target": object{"node": n, "path": path}})
+			}
+			static[n] = key
+		}
+		nodes[0].(object)["children"], static[0].(object)["children"] = list{1}, list{1}
+		m.doc["nodes"] = static
+		want := worldTriangles(m.load(t, gltf.Options{}))
+
+		m.doc["nodes"] = nodes
+		m.doc["animations"] = list{object{"channels": channels, "samplers": samplers}}
+		a := m.load(t, gltf.Options{})
+		checkAsset(t, a)
+		for _, c := range a.Animations[0].Channels {
+			local := &a.Nodes[c.Node].Local
+			switch v := c.Values; c.Path {
+			case scene.PathTranslation:
+				local.Translation = mgl64.Vec3(v)
+			case scene.PathScale:
+				local.Scale = mgl64.Vec3(v)
+			case scene.PathRotation:
+				local.Rotation = mgl64.Quat{W: v[3], V: mgl64.Vec3(v[:3])}
+			}
+		}
+		got := worldTriangles(a)
+		require.Len(t, got, len(want))
+		for i := range want {
+			for c := range want[i] {
+				assert.InDeltaSlice(t, want[i][c].position[:], got[i][c].position[:], 1e-5)
+				assert.InDeltaSlice(t, want[i][c].normal[:], got[i][c].normal[:], 1e-5)
+			}
+		}
+	}
+}
+
+func TestChannelsThatMoveNothingAreLeftOut(t *testing.T) {
+	m := animated("weights", "", []float32{0}, "SCALAR", []float32{1}, nil)
+	a := m.load(t, gltf.Options{})
+	assert.Empty(t, a.Animations)
+	assert.Equal(t, []string{"animations[0].channels[0]: morph targets are not supported: it is left out"}, a.Warnings)
+
+	m = animated("translation", "", []float32{0}, "VEC3", []float32{1, 2, 3}, nil)
+	delete(m.doc["animations"].(list)[0].(object)["channels"].(list)[0].(object)["target"].(object), "node")
+	a = m.load(t, gltf.Options{})
+	assert.Empty(t, a.Animations)
+	assert.Equal(t, []string{"animations[0].channels[0]: does not move a node and is left out"}, a.Warnings)
+
+	m = animated("translation", "", []float32{0}, "VEC3", []float32{1, 2, 3}, nil)
+	m.add("nodes", object{})
+	m.doc["animations"].(list)[0].(object)["channels"].(list)[0].(object)["target"].(object)["node"] = 1
+	a = m.load(t, gltf.Options{})
+	assert.Empty(t, a.Animations)
+	assert.Equal(t, []string{"1 nodes are not in the scene that is loaded and are left out"}, a.Warnings)
+}

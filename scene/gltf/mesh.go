@@ -1,0 +1,348 @@
+package gltf
+
+import (
+	"fmt"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/qmuntal/gltf"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+// meshKey is a mesh of the document as it lies or reflected (see mirrorX).
+type meshKey struct {
+	mesh     int
+	mirrored bool
+}
+
+// noMesh is the mesh of a node without triangles.
+const noMesh = -1
+
+// mesh returns the asset's mesh for one of the document's.
+func (l *loader) mesh(key meshKey) (int, error) {
+	if known, ok := l.meshes[key]; ok {
+		return known, nil
+	}
+	if err := checkIndex("meshes", key.mesh, len(l.doc.Meshes)); err != nil {
+		return noMesh, err
+	}
+	source := l.doc.Meshes[key.mesh]
+	w := vertexWriter{loader: l, mirrored: key.mirrored}
+	w.mesh.Name = source.Name
+	if w.mesh.Name == "" {
+		w.mesh.Name = fmt.Sprintf("mesh_%d", key.mesh)
+	}
+	for i, p := range source.Primitives {
+		place := fmt.Sprintf("meshes[%d].primitives[%d]", key.mesh, i)
+		if err := l.primitive(&w, place, p); err != nil {
+			return noMesh, at(place, err)
+		}
+	}
+	id := noMesh
+	if len(w.mesh.Indices) > 0 {
+		l.asset.Meshes = append(l.asset.Meshes, w.mesh)
+		id = len(l.asset.Meshes) - 1
+	}
+	l.meshes[key] = id
+	return id, nil
+}
+
+// primitive appends one primitive to a mesh, as one group.
+func (l *loader) primitive(w *vertexWriter, place string, p *gltf.Primitive) error {
+	if _, ok := p.Attributes[gltf.POSITION]; !ok {
+		l.warn(place, "has no POSITION and is left out")
+		return nil
+	}
+	switch p.Mode {
+	case gltf.PrimitiveTriangles, gltf.PrimitiveTriangleStrip, gltf.PrimitiveTriangleFan:
+	default:
+		l.warn(place, "is of points or lines, which sensors can't see, and is left out")
+		return nil
+	}
+	if len(p.Targets) > 0 {
+		l.warn(place, "morph targets are not supported: its base shape is used")
+	}
+	if _, ok := p.Attributes[gltf.COLOR_0]; ok {
+		l.warn(place, "vertex colours are not supported and left out")
+	}
+	m := noMaterial
+	if p.Material != nil {
+		m = *p.Material
+	}
+	material, err := l.material(m)
+	if err != nil {
+		return within("material", err)
+	}
+	source, err := l.readVertices(place, p, &l.uvs[material])
+	if err != nil {
+		return err
+	}
+	triangles, err := l.readTriangles(p, source.count())
+	if err != nil {
+		return err
+	}
+	return w.group(source, triangles, material)
+}
+
+// vertices are a primitive's attributes as the file has them.
+type vertices struct {
+	positions []float32 // 3 a vertex
+	normals   []float32 // 3 a vertex, or nil
+	uvs       []float32 // 2 a vertex, or nil
+	mapping   *uvMapping
+}
+
+func (v *vertices) count() int { return len(v.positions) / 3 }
+
+func (v *vertices) position(i uint32) mgl64.Vec3 { return vec3(v.positions[3*i:]) }
+func (v *vertices) normal(i uint32) mgl64.Vec3   { return vec3(v.normals[3*i:]) }
+
+func vec3(v []float32) mgl64.Vec3 {
+	return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
+}
+
+func (l *loader) readVertices(place string, p *gltf.Primitive, mapping *uvMapping) (vertices, error) {
+	v := vertices{mapping: mapping}
+	var err error
+	if v.positions, err = l.attribute(p, gltf.POSITION, format{gltf.AccessorVec3, anyIntegers}, 0); err != nil {
+		return v, err
+	}
+	if v.normals, err = l.attribute(p, gltf.NORMAL, format{gltf.AccessorVec3, normalizedIntegers}, v.count()); err != nil {
+		return v, err
+	}
+	if !mapping.textured {
+		return v, nil
+	}
+	name := fmt.Sprintf("TEXCOORD_%d", mapping.set)
+	if v.uvs, err = l.attribute(p, name, format{gltf.AccessorVec2, anyIntegers}, v.count()); err != nil {
+		return v, err
+	}
+	if v.uvs == nil {
+		l.warn(place, "has a texture but no %s: it takes the colour at the texture's origin", name)
+	}
+	return v, nil
+}
+
+// attribute reads an attribute with the wanted count of elements (0 for any),
+// or nothing where the primitive hasn't got it.
+func (l *loader) attribute(p *gltf.Primitive, name string, f format, want int) ([]float32, error) {
+	accessor, ok := p.Attributes[name]
+	if !ok {
+		return nil, nil
+	}
+	values, err := l.floats(accessor, f)
+	if err == nil {
+		if have := len(values) / f.typ.Components(); want != 0 && have != want {
+			err = invalid("accessors[%d] has %d elements, POSITION has %d", accessor, have, want)
+		}
+	}
+	return values, within("attributes."+name, err)
+}
+
+// readTriangles returns a primitive's triangles as vertex indices, three each.
+func (l *loader) readTriangles(p *gltf.Primitive, vertexCount int) ([]uint32, error) {
+	corners, err := l.readCorners(p, vertexCount)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range corners {
+		if int64(v) >= int64(vertexCount) {
+			return nil, within("indices", invalid("index %d, the %d. one, is out of range: POSITION has %d elements", v, i+1, vertexCount))
+		}
+	}
+	if p.Mode == gltf.PrimitiveTriangles {
+		if len(corners)%3 != 0 {
+			return nil, invalid("has %d corners, which are no whole triangles", len(corners))
+		}
+		return corners, nil
+	}
+	if len(corners) < 3 {
+		return nil, invalid("has %d corners, which are no triangle", len(corners))
+	}
+	if err := l.spend(int64(len(corners)) * 12); err != nil {
+		return nil, err
+	}
+	if p.Mode == gltf.PrimitiveTriangleFan {
+		return fanTriangles(corners), nil
+	}
+	return stripTriangles(corners), nil
+}
+
+// readCorners returns the indices, or all vertices in order where there are none.
+func (l *loader) readCorners(p *gltf.Primitive, vertexCount int) ([]uint32, error) {
+	if p.Indices != nil {
+		corners, err := l.indices(*p.Indices)
+		return corners, within("indices", err)
+	}
+	if err := l.spend(int64(vertexCount) * 4); err != nil {
+		return nil, err
+	}
+	corners := make([]uint32, vertexCount)
+	for i := range corners {
+		corners[i] = uint32(i)
+	}
+	return corners, nil
+}
+
+// stripTriangles follows section 3.7.2.1: every second triangle is turned, so
+// that all face the same way. Those that only join strips are left out.
+func stripTriangles(corners []uint32) []uint32 {
+	out := make([]uint32, 0, 3*(len(corners)-2))
+	for i := range len(corners) - 2 {
+		a, b, c := corners[i], corners[i+1+i%2], corners[i+2-i%2]
+		if a != b && b != c && c != a {
+			out = append(out, a, b, c)
+		}
+	}
+	return out
+}
+
+// fanTriangles follows section 3.7.2.1.
+func fanTriangles(corners []uint32) []uint32 {
+	out := make([]uint32, 0, 3*(len(corners)-2))
+	for i := range len(corners) - 2 {
+		out = append(out, corners[i+1], corners[i+2], corners[0])
+	}
+	return out
+}
+
+// unset is a vertex that the mesh hasn't got yet.
+const unset = ^uint32(0)
+
+// vertexWriter appends primitives to a mesh in our axes, each with the
+// vertices that it uses.
+type vertexWriter struct {
+	loader   *loader
+	mirrored bool
+	mesh     scene.Mesh
+}
+
+// bytesPerVertex is what a vertex takes in a scene.Mesh.
+const bytesPerVertex = 12 + 12 + 8
+
+// group appends triangles with one material.
+func (w *vertexWriter) group(v vertices, triangles []uint32, material int) error {
+	if len(triangles) == 0 {
+		return nil
+	}
+	perCorner := int64(4)
+	if v.normals == nil {
+		perCorner += bytesPerVertex
+	}
+	if err := w.loader.spend(perCorner*int64(len(triangles)) + bytesPerVertex*int64(min(v.count(), len(triangles)))); err != nil {
+		return err
+	}
+	if v.uvs != nil && w.mesh.UVs == nil {
+		w.mesh.UVs = make([]mgl32.Vec2, len(w.mesh.Positions))
+	}
+	first := len(w.mesh.Indices)
+	write := w.smooth
+	if v.normals == nil {
+		write = w.flat
+	}
+	if err := write(&v, triangles); err != nil {
+		return err
+	}
+	w.mesh.Groups = append(w.mesh.Groups, scene.Group{First: first, Count: len(w.mesh.Indices) - first, Material: material})
+	return nil
+}
+
+// smooth writes triangles with the file's normals, sharing vertices as it does.
+func (w *vertexWriter) smooth(v *vertices, triangles []uint32) error {
+	remap := w.loader.scratch(v.count())
+	defer func() {
+		for _, i := range triangles {
+			remap[i] = unset
+		}
+	}()
+	for t := 0; t < len(triangles); t += 3 {
+		corners := triangles[t : t+3]
+		for _, i := range corners {
+			if remap[i] != unset {
+				continue
+			}
+			normal := v.normal(i)
+			if normal.LenSqr() == 0 {
+				// Exporters leave it so where a triangle has no area.
+				normal = faceNormal(v, corners)
+			}
+			remap[i] = uint32(len(w.mesh.Positions))
+			if err := w.vertex(v, i, normal); err != nil {
+				return err
+			}
+		}
+		w.triangle(remap[corners[0]], remap[corners[1]], remap[corners[2]])
+	}
+	return nil
+}
+
+// flat writes triangles that share no vertices, with their own normals.
+func (w *vertexWriter) flat(v *vertices, triangles []uint32) error {
+	for t := 0; t < len(triangles); t += 3 {
+		corners := triangles[t : t+3]
+		normal := faceNormal(v, corners)
+		at := uint32(len(w.mesh.Positions))
+		for _, i := range corners {
+			if err := w.vertex(v, i, normal); err != nil {
+				return err
+			}
+		}
+		w.triangle(at, at+1, at+2)
+	}
+	return nil
+}
+
+// faceNormal is the unit normal of a triangle in the file's axes, or any unit
+// vector where it has no area.
+func faceNormal(v *vertices, corners []uint32) mgl64.Vec3 {
+	a := v.position(corners[0])
+	n := v.position(corners[1]).Sub(a).Cross(v.position(corners[2]).Sub(a))
+	if n.LenSqr() == 0 {
+		return mgl64.Vec3{0, 1, 0}
+	}
+	return n
+}
+
+// vertex appends the file's vertex i with a normal of any length.
+func (w *vertexWriter) vertex(v *vertices, i uint32, normal mgl64.Vec3) error {
+	position := mirror(w.mirrored, w.loader.axes.point(v.position(i)))
+	if !finite(position[:]...) {
+		return within("attributes.POSITION", invalid("element %d at %v is out of range", i, position))
+	}
+	normal = mirror(w.mirrored, w.loader.axes.direction(normal.Normalize()))
+	w.mesh.Positions = append(w.mesh.Positions, vec32(position))
+	w.mesh.Normals = append(w.mesh.Normals, vec32(normal))
+	if w.mesh.UVs == nil {
+		return nil
+	}
+	var uv mgl32.Vec2
+	if v.uvs != nil {
+		uv = v.mapping.apply(v.uvs[2*i], v.uvs[2*i+1])
+		if !finite(float64(uv[0]), float64(uv[1])) {
+			return within(fmt.Sprintf("attributes.TEXCOORD_%d", v.mapping.set), invalid("element %d is out of range once transformed", i))
+		}
+	}
+	w.mesh.UVs = append(w.mesh.UVs, uv)
+	return nil
+}
+
+// triangle appends one triangle; a reflection turns it round.
+func (w *vertexWriter) triangle(a, b, c uint32) {
+	if w.mirrored {
+		b, c = c, b
+	}
+	w.mesh.Indices = append(w.mesh.Indices, a, b, c)
+}
+
+// scratch returns n unset entries.
+func (l *loader) scratch(n int) []uint32 {
+	for len(l.remap) < n {
+		l.remap = append(l.remap, unset)
+	}
+	return l.remap[:n]
+}
+
+func vec32(v mgl64.Vec3) mgl32.Vec3 {
+	return mgl32.Vec3{float32(v[0]), float32(v[1]), float32(v[2])}
+}

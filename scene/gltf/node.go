@@ -1,0 +1,310 @@
+package gltf
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/qmuntal/gltf"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+// placement is where a document's node went in the asset.
+type placement struct {
+	node int // into asset.Nodes
+	// parentMirrored and mirrored: whether the parent's and the node's own
+	// frame is reflected (see mirrorX).
+	parentMirrored, mirrored bool
+	// inActor: the node or one above it is an actor.
+	inActor bool
+}
+
+// readNodes fills asset.Nodes with the scene's nodes, parents first, and
+// returns where the document's nodes went.
+func (l *loader) readNodes() (map[int]placement, error) {
+	parents, err := l.parents()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := l.roots(parents)
+	if err != nil {
+		return nil, err
+	}
+	placed := map[int]placement{}
+	type visit struct {
+		node   int
+		parent placement
+	}
+	var stack []visit
+	for i := len(roots) - 1; i >= 0; i-- {
+		stack = append(stack, visit{roots[i], placement{node: -1}})
+	}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		here, err := l.readNode(v.node, v.parent)
+		if err != nil {
+			return nil, atItem("nodes", v.node, err)
+		}
+		placed[v.node] = here
+		children := l.doc.Nodes[v.node].Children
+		for i := len(children) - 1; i >= 0; i-- {
+			stack = append(stack, visit{children[i], here})
+		}
+	}
+	if left := len(l.doc.Nodes) - len(placed); left > 0 {
+		l.warn("", "%d nodes are not in the scene that is loaded and are left out", left)
+	}
+	return placed, nil
+}
+
+// parents returns each node's parent or -1, and makes sure that the nodes form
+// trees (glTF 2.0, section 3.5.2).
+func (l *loader) parents() ([]int, error) {
+	parents := make([]int, len(l.doc.Nodes))
+	for i := range parents {
+		parents[i] = -1
+	}
+	for i, n := range l.doc.Nodes {
+		for c, child := range n.Children {
+			place := fmt.Sprintf("nodes[%d].children[%d]", i, c)
+			if err := checkIndex("nodes", child, len(parents)); err != nil {
+				return nil, within(place, err)
+			}
+			if parents[child] >= 0 {
+				return nil, within(place, invalid("nodes[%d] is a child of nodes[%d] already", child, parents[child]))
+			}
+			parents[child] = i
+		}
+	}
+	return parents, checkAcyclic(parents)
+}
+
+// checkAcyclic follows each node's parents to a root. Every node is passed
+// once: a second time it is known to be good, or on the way and so in a cycle.
+func checkAcyclic(parents []int) error {
+	const unknown, onTheWay, good = 0, 1, 2
+	state := make([]uint8, len(parents))
+	for i := range parents {
+		n := i
+		for ; n >= 0 && state[n] == unknown; n = parents[n] {
+			state[n] = onTheWay
+		}
+		if n >= 0 && state[n] == onTheWay {
+			return atItem("nodes", n, invalid("is its own ancestor"))
+		}
+		for n = i; n >= 0 && state[n] == onTheWay; n = parents[n] {
+			state[n] = good
+		}
+	}
+	return nil
+}
+
+// roots returns the root nodes of the scene to load: the default one, or the
+// first, or all nodes without parents where the file has no scene.
+func (l *loader) roots(parents []int) ([]int, error) {
+	if len(l.doc.Scenes) == 0 {
+		var roots []int
+		for i, parent := range parents {
+			if parent < 0 {
+				roots = append(roots, i)
+			}
+		}
+		return roots, nil
+	}
+	chosen := 0
+	if l.doc.Scene != nil {
+		chosen = *l.doc.Scene
+	}
+	if err := checkIndex("scenes", chosen, len(l.doc.Scenes)); err != nil {
+		return nil, within("scene", err)
+	}
+	if others := len(l.doc.Scenes) - 1; others > 0 {
+		l.warn("", "only scenes[%d] is loaded, %d others are left out", chosen, others)
+	}
+	seen := map[int]bool{}
+	for i, node := range l.doc.Scenes[chosen].Nodes {
+		place := fmt.Sprintf("scenes[%d].nodes[%d]", chosen, i)
+		if err := checkIndex("nodes", node, len(parents)); err != nil {
+			return nil, within(place, err)
+		}
+		if parents[node] >= 0 {
+			return nil, within(place, invalid("nodes[%d] is no root: it is a child of nodes[%d]", node, parents[node]))
+		}
+		if seen[node] {
+			return nil, within(place, invalid("nodes[%d] is named twice", node))
+		}
+		seen[node] = true
+	}
+	return l.doc.Scenes[chosen].Nodes, nil
+}
+
+// readNode appends one node to the asset.
+func (l *loader) readNode(i int, parent placement) (placement, error) {
+	source := l.doc.Nodes[i]
+	local, err := l.localTransform(i, source)
+	if err != nil {
+		return parent, err
+	}
+	here := placement{node: len(l.asset.Nodes), parentMirrored: parent.mirrored}
+	here.mirrored = parent.mirrored != mirrors(local.Scale)
+	n := scene.Node{Name: source.Name, Parent: parent.node, Mesh: noMesh, Local: here.unmirror(l.axes.trs(local))}
+	if !finite(n.Local.Translation[:]...) {
+		return parent, within("translation", invalid("%v is out of range", n.Local.Translation))
+	}
+	if err := l.label(&n, source); err != nil {
+		return parent, err
+	}
+	n.Actor = n.Actor && !parent.inActor
+	here.inActor = n.Actor || parent.inActor
+	if n.Name == "" {
+		n.Name = fmt.Sprintf("node_%d", i)
+	}
+	if source.Mesh != nil {
+		key := meshKey{*source.Mesh, here.mirrored}
+		if n.Mesh, err = l.nodeMesh(key); err != nil {
+			return parent, err
+		}
+		if source.Skin != nil {
+			l.warn(fmt.Sprintf("nodes[%d]", i), "skins are not supported: its mesh stays in its bind pose")
+		}
+	}
+	if _, instanced := source.Extensions["EXT_mesh_gpu_instancing"]; instanced {
+		l.warn(fmt.Sprintf("nodes[%d]", i), "its instances are left out: its mesh is there once")
+	}
+	l.asset.Nodes = append(l.asset.Nodes, n)
+	return here, nil
+}
+
+// nodeMesh places errors in the mesh itself, not in the node that uses it.
+func (l *loader) nodeMesh(key meshKey) (int, error) {
+	if err := checkIndex("meshes", key.mesh, len(l.doc.Meshes)); err != nil {
+		return noMesh, within("mesh", err)
+	}
+	return l.mesh(key)
+}
+
+// label gives a node its tag, and its mesh's name if it has none.
+func (l *loader) label(n *scene.Node, source *gltf.Node) error {
+	extras := make([]map[string]any, 1, 2)
+	extras[0], _ = source.Extras.(map[string]any)
+	if source.Mesh != nil && *source.Mesh >= 0 && *source.Mesh < len(l.doc.Meshes) {
+		mesh := l.doc.Meshes[*source.Mesh]
+		if n.Name == "" {
+			n.Name = mesh.Name
+		}
+		ofMesh, _ := mesh.Extras.(map[string]any)
+		extras = append(extras, ofMesh)
+	}
+	label, err := l.labels.Label(n.Name, extras...)
+	if err != nil {
+		return err
+	}
+	n.Tag, n.Actor = label.Tag, label.Actor
+	return nil
+}
+
+// localTransform returns a node's transform in the file's axes.
+func (l *loader) localTransform(i int, n *gltf.Node) (scene.TRS, error) {
+	if n.Matrix != gltf.DefaultMatrix {
+		t, exact, err := decompose(n.Matrix)
+		if err == nil && !exact {
+			l.warn(fmt.Sprintf("nodes[%d].matrix", i), "is sheared: the shear is left out")
+		}
+		return t, within("matrix", err)
+	}
+	t := scene.TRS{Translation: n.Translation, Scale: n.Scale}
+	var err error
+	if t.Rotation, err = unitQuaternion(n.Rotation); err != nil {
+		return t, within("rotation", err)
+	}
+	if !finite(n.Scale[:]...) {
+		return t, within("scale", invalid("%v is out of range", n.Scale))
+	}
+	return t, nil
+}
+
+// unitQuaternion normalizes x, y, z, w.
+func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
+	q := mgl64.Quat{W: v[3], V: mgl64.Vec3{v[0], v[1], v[2]}}
+	n := q.Len()
+	if !(n > 1e-6 && n < 1e6) {
+		return q, invalid("%v is no unit quaternion", v)
+	}
+	if math.Abs(n-1) < 1e-15 {
+		return q, nil
+	}
+	return q.Scale(1 / n), nil
+}
+
+// decompose splits a column-major matrix into translation, rotation and scale;
+// a reflection becomes a negative scale along x. It reports false where the
+// matrix has shear, which no such transform has: the rotation then keeps the
+// first axis, and the plane of the first two.
+func decompose(m [16]float64) (t scene.TRS, exact bool, err error) {
+	if !finite(m[:]...) {
+		return t, false, invalid("has a number that is out of range")
+	}
+	if m[3] != 0 || m[7] != 0 || m[11] != 0 || m[15] != 1 {
+		return t, false, invalid("its last row is not 0 0 0 1")
+	}
+	t.Translation = mgl64.Vec3{m[12], m[13], m[14]}
+	columns := [3]mgl64.Vec3{{m[0], m[1], m[2]}, {m[4], m[5], m[6]}, {m[8], m[9], m[10]}}
+	for c := range columns {
+		t.Scale[c] = columns[c].Len()
+	}
+	if columns[0].Cross(columns[1]).Dot(columns[2]) < 0 {
+		t.Scale[0], columns[0] = -t.Scale[0], columns[0].Mul(-1)
+	}
+	basis := orthonormal(columns)
+	exact = true
+	for c := range columns {
+		if columns[c].Sub(basis[c].Mul(math.Abs(t.Scale[c]))).Len() > 1e-4*math.Abs(t.Scale[c]) {
+			exact = false
+		}
+	}
+	t.Rotation = mgl64.Mat4ToQuat(mgl64.Mat4FromCols(
+		basis[0].Vec4(0), basis[1].Vec4(0), basis[2].Vec4(0), mgl64.Vec4{0, 0, 0, 1})).Normalize()
+	return t, exact, nil
+}
+
+// orthonormal returns the right-handed basis along the columns, by Gram and
+// Schmidt; columns of no length get the directions that are left.
+func orthonormal(columns [3]mgl64.Vec3) [3]mgl64.Vec3 {
+	var basis [3]mgl64.Vec3
+	var have []int
+	for c := range columns {
+		v := columns[c]
+		length := v.Len()
+		for _, other := range have {
+			v = v.Sub(basis[other].Mul(basis[other].Dot(v)))
+		}
+		if length == 0 || v.Len() < 1e-9*length {
+			continue
+		}
+		basis[c] = v.Normalize()
+		have = append(have, c)
+	}
+	switch len(have) {
+	case 0:
+		return [3]mgl64.Vec3{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
+	case 1:
+		c := have[0]
+		next := (c + 1) % 3
+		basis[next] = anyPerpendicular(basis[c])
+		basis[(c+2)%3] = basis[c].Cross(basis[next])
+	case 2:
+		c := 3 - have[0] - have[1]
+		basis[c] = basis[(c+1)%3].Cross(basis[(c+2)%3])
+	}
+	return basis
+}
+
+func anyPerpendicular(v mgl64.Vec3) mgl64.Vec3 {
+	axis := mgl64.Vec3{1, 0, 0}
+	if math.Abs(v[0]) > 0.5 {
+		axis = mgl64.Vec3{0, 1, 0}
+	}
+	return v.Cross(axis).Normalize()
+}
