@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -171,4 +172,45 @@ func TestClockPublisherBadInput(t *testing.T) {
 		Rate: rate(t, "1000.1"), Publish: func(context.Context, int64) error { return nil },
 	})
 	assert.ErrorIs(t, err, simtime.ErrRate)
+}
+
+// On a thread of its own the publisher keeps its promises in real time too.
+func TestClockPublisherOnItsOwnThread(t *testing.T) {
+	c := newClock(t, simtime.Config{Source: simtime.Simulation})
+	var stamps []int64
+	ctx, cancel := context.WithCancel(context.Background())
+	p, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
+		Rate: simtime.Hz(1000), OwnThread: true,
+		Publish: func(_ context.Context, stamp int64) error {
+			if stamps = append(stamps, stamp); len(stamps) == 20 {
+				cancel()
+			}
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Run(ctx))
+	require.Len(t, stamps, 20)
+	s := p.Stats()
+	period := int64(simtime.Hz(1000).Period())
+	for k, stamp := range stamps {
+		assert.GreaterOrEqual(t, stamp, int64(k)*period, "never before its deadline")
+	}
+	assert.GreaterOrEqual(t, stamps[19], (19+int64(s.Missed)-1)*period)
+	assert.EqualValues(t, 20, s.Lateness.TotalCount())
+}
+
+func TestReserveProcs(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "")
+	before := runtime.GOMAXPROCS(0)
+	first, second := simtime.ReserveProcs(), simtime.ReserveProcs()
+	assert.Equal(t, before+2, runtime.GOMAXPROCS(0))
+	first()
+	first()
+	assert.Equal(t, before+2, runtime.GOMAXPROCS(0), "still held")
+	second()
+	assert.Equal(t, before, runtime.GOMAXPROCS(0))
+	t.Setenv("GOMAXPROCS", "1")
+	simtime.ReserveProcs()()
+	assert.Equal(t, before, runtime.GOMAXPROCS(0))
 }
