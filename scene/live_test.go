@@ -3,7 +3,6 @@
 package scene_test
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -112,21 +111,6 @@ func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit 
 	return hits
 }
 
-func buildWorld(t testing.TB, s *scene.Scene) *scene.World {
-	w, err := scene.Build(context.Background(), s, scene.BuildOptions{})
-	require.NoError(t, err)
-	return w
-}
-
-// recorded returns a history of ticks every 10 ms up to 200 ms.
-func recorded(s *scene.Scene, ego scene.Motion) *scene.History {
-	h := scene.NewHistory(s, ego, 0)
-	for t := int64(0); t <= 200e6; t += 10e6 {
-		h.Record(t)
-	}
-	return h
-}
-
 func randomRays(seed uint64, n int, reach float64) []listedRay {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	rays := make([]listedRay, n)
@@ -140,8 +124,6 @@ func randomRays(seed uint64, n int, reach float64) []listedRay {
 	}
 	return rays
 }
-
-func wide(v [3]float32) mgl64.Vec3 { return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])} }
 
 // compare holds hits beside the reference tracer.
 func compare(tr *scenetest.Tracer, w *scene.World, rays []listedRay, hits []listedHit, startNs int64) *scenetest.Agreement {

@@ -1,0 +1,236 @@
+package scene_test
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func assertVec(t *testing.T, want, got mgl64.Vec3, delta float64, msg ...any) {
+	t.Helper()
+	assert.InDeltaSlice(t, want[:], got[:], delta, msg...)
+}
+
+// A square of 100 m with 10 m corners: four legs of 80 m and four quarter circles.
+func TestWaypointLoopIsExact(t *testing.T) {
+	square := []mgl64.Vec3{{0, 0, 1}, {100, 0, 1}, {100, 100, 1}, {0, 100, 1}}
+	l, err := scene.NewWaypointLoopWith(square, 8, scene.LoopOptions{CornerRadius: 10, Start: 5 * math.Pi})
+	require.NoError(t, err)
+	lap := 4*80 + 20*math.Pi
+	assert.InDelta(t, lap, l.Length(), 1e-12)
+
+	// At 0 the first corner is behind; 10 s later the leg's end.
+	assertVec(t, mgl64.Vec3{10, 0, 1}, l.PoseAt(0).Position, 1e-12)
+	assertVec(t, mgl64.Vec3{90, 0, 1}, l.PoseAt(10e9).Position, 1e-12)
+	half := int64(math.Round((80 + 2.5*math.Pi) / 8 * 1e9)) // the middle of the next corner
+	s := l.StateAt(half)
+	k := math.Sqrt(0.5)
+	assertVec(t, mgl64.Vec3{90 + 10*k, 10 - 10*k, 1}, s.Pose.Position, 1e-8)
+	assertVec(t, mgl64.Vec3{8 * k, 8 * k, 0}, s.Twist.Linear, 1e-8)
+	assertVec(t, mgl64.Vec3{0, 0, 0.8}, s.Twist.Angular, 1e-12)
+	assertVec(t, mgl64.Vec3{-6.4 * k, 6.4 * k, 0}, s.Acceleration, 1e-8)
+	assertVec(t, mgl64.Vec3{k, k, 0}, s.Pose.Rotate(mgl64.Vec3{1, 0, 0}), 1e-9)
+
+	// A thousand laps later nothing has drifted; before time 0 it runs on too.
+	for _, at := range []int64{0, 3e9, 12345678901} {
+		far := at + int64(math.Round(1000*lap/8*1e9))
+		assertVec(t, l.PoseAt(at).Position, l.PoseAt(far).Position, 1e-7)
+		back := at - int64(math.Round(lap/8*1e9))
+		assertVec(t, l.PoseAt(at).Position, l.PoseAt(back).Position, 1e-8)
+	}
+}
+
+// The closed forms agree with differences of the poses, on slopes too.
+func TestStatesAreTheDerivatives(t *testing.T) {
+	hilly := []mgl64.Vec3{{0, 0, 0}, {40, 5, 4}, {60, 40, -2}, {10, 60, 3}, {-20, 20, 1}}
+	for _, upright := range []bool{false, true} {
+		l, err := scene.NewWaypointLoopWith(hilly, 7, scene.LoopOptions{Upright: upright})
+		require.NoError(t, err)
+		checked := 0
+		for at := int64(0); at < 30e9; at += 171e6 {
+			s := l.StateAt(at)
+			if l.StateAt(at-3e6).Acceleration.Sub(s.Acceleration).Len() > 0.5 || l.StateAt(at+3e6).Acceleration.Sub(s.Acceleration).Len() > 0.5 {
+				continue // where a leg meets an arc the differences straddle both
+			}
+			d := scene.StateOf(poseOnly{l}, at)
+			assertVec(t, s.Twist.Linear, d.Twist.Linear, 1e-4, at)
+			assertVec(t, s.Twist.Angular, d.Twist.Angular, 1e-4, at)
+			assertVec(t, s.Acceleration, d.Acceleration, 1e-3, at)
+			assert.InDelta(t, 7, s.Twist.Linear.Len(), 1e-9)
+			assertVec(t, mgl64.Vec3{1, 0, 0}, s.Pose.Orientation.Conjugate().Rotate(mgl64.Vec3{s.Twist.Linear[0], s.Twist.Linear[1], 0}).Normalize(),
+				map[bool]float64{true: 1e-9, false: 0.2}[upright])
+			checked++
+		}
+		assert.Greater(t, checked, 100)
+	}
+}
+
+type poseOnly struct{ m scene.Motion }
+
+func (p poseOnly) PoseAt(tNs int64) spatial.Pose { return p.m.PoseAt(tNs) }
+
+func TestWaypointLoopRefusesWhatIsNoLoop(t *testing.T) {
+	two := []mgl64.Vec3{{0, 0, 0}, {10, 0, 0}}
+	for _, c := range []struct {
+		points []mgl64.Vec3
+		speed  float64
+		says   string
+	}{
+		{two[:1], 1, "two different waypoints"},
+		{[]mgl64.Vec3{{1, 1, 1}, {1, 1, 1}}, 1, "has 1"},
+		{two, 0, "0 m/s"},
+		{two, math.NaN(), "NaN"},
+		{[]mgl64.Vec3{{0, 0, 0}, {0, math.Inf(1), 0}}, 1, "waypoint 1"},
+	} {
+		_, err := scene.NewWaypointLoop(c.points, c.speed)
+		require.ErrorIs(t, err, scene.ErrMotion)
+		assert.ErrorContains(t, err, c.says)
+	}
+	l, err := scene.NewWalker(two, 2) // there and back
+	require.NoError(t, err)
+	assertVec(t, mgl64.Vec3{6, 0, 0}, l.PoseAt(7e9).Position, 1e-12)
+	assertVec(t, mgl64.Vec3{-1, 0, 0}, l.PoseAt(7e9).Rotate(mgl64.Vec3{1, 0, 0}), 1e-12)
+}
+
+// At constant speed and steering the rear axle goes round a circle of radius
+// wheelbase / tan(steering), whatever the ticks.
+func TestDrivenGoesRoundACircle(t *testing.T) {
+	d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{Wheelbase: 3, MaxAcceleration: 1e6})
+	require.NoError(t, err)
+	d.Advance(1)
+	radius := 3 / math.Tan(0.3)
+	for at := int64(10e6); at <= 4e9; at += 10e6 {
+		require.NoError(t, d.SetCommand(scene.Command{BySpeed: true, Speed: 5, Steering: 0.3}))
+		d.Advance(at)
+	}
+	s := d.StateAt(4e9)
+	centre := s.Pose.Apply(mgl64.Vec3{0, radius, 0})
+	assertVec(t, mgl64.Vec3{0, radius, 0}, centre, 1e-3) // the first ticks sped up
+	assert.InDelta(t, 5, s.Twist.Linear.Len(), 1e-9)
+	assert.InDelta(t, 5/radius, s.Twist.Angular[2], 1e-9)
+	assertVec(t, s.Pose.Rotate(mgl64.Vec3{0, 25 / radius, 0}), s.Acceleration, 1e-9)
+
+	// Between ticks it is exact as well, and what was stays.
+	mid := d.PoseAt(2_005_000_000)
+	assert.InDelta(t, radius, mid.Position.Sub(centre).Len(), 1e-9)
+	d.Advance(5e9)
+	assert.Equal(t, mid, d.PoseAt(2_005_000_000))
+	diff := scene.StateOf(poseOnly{d}, 2_005_000_000)
+	assertVec(t, d.StateAt(2_005_000_000).Twist.Linear, diff.Twist.Linear, 1e-4)
+}
+
+func TestDrivenForgetsOldCommands(t *testing.T) {
+	d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+	require.NoError(t, err)
+	require.NoError(t, d.SetCommand(scene.Command{Acceleration: 2, Steering: 0.1}))
+	for at := int64(100e6); at <= 2e9; at += 100e6 {
+		d.Advance(at)
+	}
+	s := d.StateAt(2e9)
+	assert.InDelta(t, 1, s.Twist.Linear.Len(), 1e-9, "half a second at 2 m/s²")
+	assert.Zero(t, s.Twist.Angular[2])
+
+	require.NoError(t, d.SetCommand(scene.Command{Acceleration: -20}))
+	d.Advance(2_100_000_000)
+	assert.InDelta(t, 0.2, d.StateAt(2_100_000_000).Twist.Linear.Len(), 1e-9, "brakes have a limit")
+	d.Advance(2_400_000_000)
+	assert.Zero(t, d.StateAt(2_400_000_000).Twist.Linear.Len(), "brakes don't drive backwards")
+
+	require.ErrorIs(t, d.SetCommand(scene.Command{Speed: math.NaN()}), scene.ErrMotion)
+	_, err = scene.NewDriven(spatial.Identity(), scene.Vehicle{Wheelbase: -1})
+	require.ErrorIs(t, err, scene.ErrMotion)
+}
+
+func TestHistoryInterpolates(t *testing.T) {
+	start := spatial.FromRPY(mgl64.Vec3{1, 2, 3}, 0, 0, 170)
+	s := scenetest.MovingWall(20, 5)
+	ego := scenetest.Linear{Start: start, Velocity: mgl64.Vec3{3, 0, 0}, YawRate: 0.5}
+	h := scene.NewHistory(s, ego, 8)
+	_, ok := h.Pose(scene.EgoID, 0)
+	assert.False(t, ok, "nothing is recorded yet")
+	for at := int64(0); at <= 200e6; at += 10e6 {
+		h.Record(at)
+	}
+	oldest, newest, _ := h.Span()
+	assert.Equal(t, []int64{130e6, 200e6}, []int64{oldest, newest})
+
+	got, ok := h.Pose(scene.EgoID, 172_500_000)
+	require.True(t, ok)
+	want := ego.PoseAt(172_500_000)
+	assertVec(t, want.Position, got.Position, 1e-12)
+	assert.InDelta(t, 1, math.Abs(want.Orientation.Dot(got.Orientation)), 1e-12)
+	state, _ := h.State(scene.EgoID, 172_500_000)
+	assertVec(t, mgl64.Vec3{3, 0, 0}, state.Twist.Linear, 1e-6)
+	assertVec(t, mgl64.Vec3{0, 0, 0.5}, state.Twist.Angular, 1e-6)
+
+	for _, c := range [][2]int64{{0, 130e6}, {900e6, 200e6}, {150e6, 150e6}} { // outside: the nearest tick
+		got, _ = h.Pose(scene.EgoID, c[0])
+		assert.Equal(t, ego.PoseAt(c[1]), got)
+	}
+	wall := s.Actors[1]
+	got, _ = h.Pose(wall.ID, 185e6)
+	assert.InDelta(t, 20.5-5*0.185, got.Position[0], 1e-12)
+	floor, ok := h.Pose(s.Actors[0].ID, 5)
+	assert.True(t, ok)
+	assert.Equal(t, s.Actors[0].Pose, floor)
+	_, ok = h.Pose(999, 0)
+	assert.False(t, ok)
+
+	h.Record(50e6) // time went back: a new beginning
+	oldest, newest, _ = h.Span()
+	assert.Equal(t, []int64{50e6, 50e6}, []int64{oldest, newest})
+}
+
+func TestHistoryIsReadWhileItIsWritten(t *testing.T) {
+	s := scenetest.MovingWall(20, 5)
+	h := scene.NewHistory(s, nil, 4)
+	h.Record(0)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				_, newest, _ := h.Span()
+				p, ok := h.Pose(s.Actors[1].ID, newest)
+				if !ok || p.Position[0] > 20.5 {
+					t.Errorf("pose %v at %d", p, newest)
+					return
+				}
+			}
+		})
+	}
+	for at := int64(1e6); at < 2e9; at += 1e6 {
+		h.Record(at)
+	}
+	close(done)
+	readers.Wait()
+}
+
+func BenchmarkRecord(b *testing.B) {
+	s := scene.New("fleet")
+	l, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {100, 0, 0}, {100, 100, 0}}, 10)
+	require.NoError(b, err)
+	for range 40 {
+		require.NoError(b, s.AddActor(&scene.Actor{Name: "car", Motion: l}))
+	}
+	h := scene.NewHistory(s, nil, 0)
+	at := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		at += 1e7
+		h.Record(at)
+	}
+}

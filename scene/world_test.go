@@ -1,0 +1,185 @@
+package scene_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func TestTablesAgreeWithTheReference(t *testing.T) {
+	for _, n := range []int{6, 7, 60, 6000} {
+		s := scenetest.Soup(uint64(n), n, false)
+		w := buildWorld(t, s)
+		tr := scenetest.NewTracer(s, nil)
+		var a scenetest.Agreement
+		rng := rand.New(rand.NewPCG(1, uint64(n)))
+		for range 4000 {
+			o := [3]float32{rng.Float32()*100 - 50, rng.Float32()*100 - 50, rng.Float32() * 10}
+			v := mgl64.Vec3{rng.NormFloat64(), rng.NormFloat64(), 0.3 * rng.NormFloat64()}.Normalize()
+			if rng.IntN(10) == 0 { // along an axis: zero components
+				v = mgl64.Vec3{}
+				v[rng.IntN(3)] = 1
+			}
+			d := [3]float32{float32(v[0]), float32(v[1]), float32(v[2])}
+			got := math.Inf(1)
+			if h := searchTree(w, w.Static, o, d, 0.01, 300); h.triangle >= 0 {
+				got = float64(h.t)
+			}
+			a.Add(tr, wide(o), wide(d), 0.01, 300, 0, got)
+		}
+		assert.Zero(t, a.Wrong, a.String())
+		assert.GreaterOrEqual(t, a.Share(), 0.9995, a.String())
+	}
+}
+
+// No ray may pass between the triangles of a closed surface.
+func TestNeighboursLeaveNoGap(t *testing.T) {
+	for _, at := range []float64{0, 30, 300} {
+		b := scenetest.NewBuilder("sphere")
+		b.Put("sphere", scenetest.Sphere(3, 40), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(at, -at, at/10, scene.TagOther))
+		w := buildWorld(t, b.Scene)
+		sphere := &b.Scene.Meshes[0]
+		rng := rand.New(rand.NewPCG(9, 9))
+		for range 20000 {
+			// Aim at a point of an edge, from outside.
+			i := 3 * rng.IntN(len(sphere.Indices)/3)
+			p, q := sphere.Positions[sphere.Indices[i]], sphere.Positions[sphere.Indices[i+1+rng.IntN(2)]]
+			on := p.Add(q.Sub(p).Mul(rng.Float32())).Add(mgl32.Vec3{float32(at), float32(-at), float32(at / 10)})
+			out := p.Normalize().Mul(20)
+			o := on.Add(out).Add(mgl32.Vec3{rng.Float32(), rng.Float32(), rng.Float32()}.Mul(8))
+			d := on.Sub(o).Normalize()
+			h := searchTree(w, w.Static, o, d, 0, 1000)
+			require.GreaterOrEqual(t, h.triangle, 0, "from %v along %v", o, d)
+			require.InDelta(t, on.Sub(o).Len(), h.t, 0.15, "the ray went through to the other side")
+		}
+	}
+}
+
+func TestHierarchyHoldsEveryTriangleOnce(t *testing.T) {
+	s := scenetest.Soup(4, 3000, true)
+	w := buildWorld(t, s)
+	seen := make([]int, w.Triangles())
+	var walk func(r scene.Ref, lo, hi [3]float32)
+	walk = func(r scene.Ref, lo, hi [3]float32) {
+		if first, count, leaf := r.Leaf(); leaf {
+			for i := first; i < first+count; i++ {
+				seen[i]++
+				for _, v := range w.Vertices[3*i : 3*i+3] {
+					for a := range 3 {
+						assert.True(t, v[a] >= lo[a] && v[a] <= hi[a], "triangle %d lies outside its box", i)
+					}
+				}
+			}
+			return
+		}
+		n := &w.Nodes[r.Node()]
+		for k := range 4 {
+			if n[0][k] > n[1][k] {
+				continue
+			}
+			walk(scene.Ref(math.Float32bits(n[6][k])), [3]float32{n[0][k], n[2][k], n[4][k]}, [3]float32{n[1][k], n[3][k], n[5][k]})
+		}
+	}
+	inf := float32(math.Inf(1))
+	walk(w.Static, [3]float32{-inf, -inf, -inf}, [3]float32{inf, inf, inf})
+	for _, m := range w.Movers {
+		walk(m.Root, [3]float32{-inf, -inf, -inf}, [3]float32{inf, inf, inf})
+	}
+	for i, n := range seen {
+		require.Equal(t, 1, n, "triangle %d", i)
+	}
+	assert.Len(t, w.Movers, 2)
+	assert.Equal(t, w.Movers[0].First, w.StaticCount)
+}
+
+func TestBuildDoesNotDependOnWorkers(t *testing.T) {
+	s := scenetest.Soup(5, 30000, true)
+	one, err := scene.Build(context.Background(), s, scene.BuildOptions{Workers: 1})
+	require.NoError(t, err)
+	many, err := scene.Build(context.Background(), s, scene.BuildOptions{Workers: 8})
+	require.NoError(t, err)
+	assert.Equal(t, one.Nodes, many.Nodes)
+	assert.Equal(t, one.Planes, many.Planes)
+	assert.Equal(t, one.Attributes, many.Attributes)
+}
+
+func TestAnchorKeepsFarScenesExact(t *testing.T) {
+	const east, north = 500_000.25, 5_400_000.5
+	b := scenetest.NewBuilder("far")
+	b.Put("wall", scenetest.Box(1, 20, 10), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(east+10.5, north, 5, scene.TagWall))
+	w := buildWorld(t, b.Scene)
+	o := w.FromMap(spatial.Pose{Position: mgl64.Vec3{east, north, 2}}).Position
+	h := searchTree(w, w.Static, [3]float32{float32(o[0]), float32(o[1]), float32(o[2])}, [3]float32{1, 0, 0}, 0, 100)
+	require.GreaterOrEqual(t, h.triangle, 0)
+	assert.InDelta(t, 10, h.t, 1e-5)
+}
+
+// quad is a square metre facing up with a mistake made by spoil.
+func quad(spoil func(*scene.Mesh)) *scene.Scene {
+	b := scenetest.NewBuilder("spoilt")
+	b.Put("quad", scenetest.Plane(1, 1), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagOther))
+	spoil(&b.Scene.Meshes[0])
+	return b.Scene
+}
+
+func TestBuildRefusesBadScenes(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		name  string
+		scene *scene.Scene
+		want  error
+		says  string
+	}{
+		{"nothing", scene.New("nothing"), scene.ErrEmptyScene, `"nothing"`},
+		{"no area", quad(func(m *scene.Mesh) { m.Indices = []uint32{0, 1, 1, 2, 2, 2} }), scene.ErrEmptyScene, "1 actors"},
+		{"NaN", quad(func(m *scene.Mesh) { m.Positions[2][1] = nan }), scene.ErrVertex, "vertex 2"},
+		{"far away", quad(func(m *scene.Mesh) { m.Positions[3][0] = 1e8 }), scene.ErrVertex, "more than 65536 m"},
+		{"index", quad(func(m *scene.Mesh) { m.Indices[4] = 9 }), scene.ErrIndex, "vertex 9 of 4"},
+		{"normals", quad(func(m *scene.Mesh) { m.Normals = nil }), scene.ErrIndex, "0 normals"},
+		{"group", quad(func(m *scene.Mesh) { m.Groups[0].Count = 9 }), scene.ErrIndex, "0 to 9 of 6"},
+		{"material", quad(func(m *scene.Mesh) { m.Groups[0].Material = 2 }), scene.ErrIndex, "material 2 of 1"},
+		{"mesh", &scene.Scene{Name: "m", Actors: []*scene.Actor{{Name: "a", Parts: []scene.Part{{Mesh: 3}}, Pose: spatial.Identity()}}}, scene.ErrIndex, "mesh 3 of 0"},
+	} {
+		_, err := scene.Build(context.Background(), c.scene, scene.BuildOptions{})
+		require.ErrorIs(t, err, c.want, c.name)
+		assert.ErrorContains(t, err, c.says, c.name)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := scene.Build(ctx, quad(func(*scene.Mesh) {}), scene.BuildOptions{})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMirroredPartsKeepTheirFrontOutside(t *testing.T) {
+	b := scenetest.NewBuilder("mirror")
+	a := b.Put("ball", scenetest.Sphere(1, 12), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagOther))
+	a.Parts[0].Local = mgl64.Scale3D(-2, 1, 0.5)
+	w := buildWorld(t, b.Scene)
+	for i := range w.Triangles() {
+		v := w.Vertices[3*i : 3*i+3]
+		p, q, r := wide([3]float32(v[0][:3])), wide([3]float32(v[1][:3])), wide([3]float32(v[2][:3]))
+		assert.Positive(t, q.Sub(p).Cross(r.Sub(p)).Dot(p.Add(q).Add(r)), "triangle %d faces inwards", i)
+	}
+}
+
+func ExampleBuild() {
+	s := scenetest.MovingWall(20, 5)
+	w, err := scene.Build(context.Background(), s, scene.BuildOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d triangles, %d of them static, %d mover of %s\n", w.Triangles(), w.StaticCount, len(w.Movers), w.Movers[0].Actor.TypeID)
+	// Output: 812 triangles, 800 of them static, 1 mover of vehicle.wall
+}
