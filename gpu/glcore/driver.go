@@ -32,6 +32,12 @@ type Driver struct {
 	messages messages
 	debug    bool
 	state    state
+	// answer is where GL writes a query's result: a local variable would be
+	// allocated for every call.
+	answer struct {
+		available int32
+		ns        int64
+	}
 }
 
 var (
@@ -111,7 +117,11 @@ func (d *Driver) Finish() error {
 
 // Delete implements gpu.Driver.
 func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
-	name := uint32(h)
+	if kind == gpu.ObjectFence {
+		d.fences.delete(h)
+		return
+	}
+	name := uint32(h) // allocated, since GL is given its address
 	switch kind {
 	case gpu.ObjectBuffer:
 		gl.DeleteBuffers(1, &name) // also unmaps
@@ -125,8 +135,6 @@ func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 		delete(d.fbos, h)
 		d.state.forgetFramebuffer(name)
 		gl.DeleteFramebuffers(1, &name)
-	case gpu.ObjectFence:
-		d.fences.delete(h)
 	case gpu.ObjectQuery:
 		gl.DeleteQueries(1, &name)
 	}

@@ -82,13 +82,12 @@ func (d *Driver) Timestamp(h gpu.Handle) error {
 
 // QueryResult implements gpu.Driver.
 func (d *Driver) QueryResult(h gpu.Handle) (ns int64, ready bool, err error) {
-	var available int32
-	gl.GetQueryObjectiv(uint32(h), gl.QUERY_RESULT_AVAILABLE, &available)
-	if available == gl.FALSE {
+	gl.GetQueryObjectiv(uint32(h), gl.QUERY_RESULT_AVAILABLE, &d.answer.available)
+	if d.answer.available == gl.FALSE {
 		return 0, false, nil
 	}
-	gl.GetQueryObjecti64v(uint32(h), gl.QUERY_RESULT, &ns)
-	return ns, true, nil
+	gl.GetQueryObjecti64v(uint32(h), gl.QUERY_RESULT, &d.answer.ns)
+	return d.answer.ns, true, nil
 }
 
 // clockSamples is how often Clock asks: the answer with the shortest round
