@@ -250,17 +250,19 @@ func TestLiveBufferRangeKeepsTheMomentOfStart(t *testing.T) {
 
 func TestLiveProbeTellsAndRemembers(t *testing.T) {
 	thread := gputest.Thread(t)
+	var found, again readback.Probing
 	gputest.Do(t, thread, func(c *gpu.Ctx) error {
-		found := readback.Probe(c)
-		t.Logf("%s: copy %v, measured %v, copy call %v, err %v", c.Info().Renderer, found.Mode, found.Measured, found.CopyCall, found.Err)
-		require.NoError(t, found.Err)
-		require.Contains(t, []readback.CopyMode{readback.CopyBeforeFence, readback.CopyAfterFence}, found.Mode)
-		if c.Info().Software {
-			require.Equal(t, readback.CopyAfterFence, found.Mode)
-		}
-		require.Equal(t, found, readback.Probe(c))
+		found, again = readback.Probe(c), readback.Probe(c)
 		return nil
 	})
+	info := thread.Info()
+	t.Logf("%s: copy %v, measured %v, copy call %v, err %v", info.Renderer, found.Mode, found.Measured, found.CopyCall, found.Err)
+	require.NoError(t, found.Err)
+	require.Contains(t, []readback.CopyMode{readback.CopyBeforeFence, readback.CopyAfterFence}, found.Mode)
+	if info.Software {
+		require.Equal(t, readback.CopyAfterFence, found.Mode)
+	}
+	require.Equal(t, found, again)
 }
 
 // GPU times lie on the host's time line between the capture's other stages.
@@ -300,4 +302,67 @@ func TestLiveGPUTimesLieOnTheHostsClock(t *testing.T) {
 	require.False(t, times.Completed.Before(times.Ready))
 	t.Logf("started 0, gpu %v to %v, fence %v, ready %v, completed %v", times.GPUBegin.Sub(times.Started),
 		times.GPUEnd.Sub(times.Started), times.FenceSeen.Sub(times.Started), times.Ready.Sub(times.Started), times.Completed.Sub(times.Started))
+}
+
+// The real driver's fences and copies allocate nothing either.
+func TestLiveSteadyStateAllocatesNothing(t *testing.T) {
+	if readback.Checking {
+		t.Skip("checking builds lend copies")
+	}
+	thread := gputest.Thread(t)
+	pool, err := readback.New(readback.Config{Label: "steady", MaxElements: 16},
+		func(_ *readback.Capture[meta, uint32], l readback.Lease[uint32], _ error) { l.Release() })
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	var allocs float64
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "steady", Size: 64})
+		if err != nil {
+			return err
+		}
+		defer buffer.Close()
+		allocs = testing.AllocsPerRun(200, func() {
+			if err = pool.Begin(c); err == nil {
+				_, err = pool.Start(c, readback.Buffer(buffer), 0)
+			}
+			for range 1000 {
+				if pool.Poll(c) > 0 {
+					break
+				}
+			}
+			pool.Process()
+		})
+		return err
+	})
+	require.Zero(t, allocs)
+}
+
+// BenchmarkLiveCapture reads 4 MiB back and waits for it.
+func BenchmarkLiveCapture(b *testing.B) {
+	thread := gputest.Thread(b)
+	pool, err := readback.New(readback.Config{Label: "bench", MaxElements: 1 << 20},
+		func(_ *readback.Capture[meta, uint32], l readback.Lease[uint32], _ error) { l.Release() })
+	require.NoError(b, err)
+	defer func() { require.NoError(b, pool.Close()) }()
+	gputest.Do(b, thread, func(c *gpu.Ctx) error {
+		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "bench", Size: 4 << 20})
+		if err != nil {
+			return err
+		}
+		defer buffer.Close()
+		if err := pool.Prepare(c); err != nil {
+			return err
+		}
+		b.ReportAllocs()
+		b.SetBytes(4 << 20)
+		for b.Loop() {
+			if _, err := pool.Start(c, readback.Buffer(buffer), 0); err != nil {
+				return err
+			}
+			for pool.Poll(c) == 0 {
+			}
+			pool.Process()
+		}
+		return nil
+	})
 }

@@ -47,23 +47,26 @@ func TestProbe(t *testing.T) {
 			if test.fail != "" {
 				r.fake.Fail(test.fail, broken)
 			}
-			r.do(func(c *gpu.Ctx) error {
-				found := readback.Probe(c)
-				require.Equal(t, test.want.Mode, found.Mode)
-				require.Equal(t, test.want.Measured, found.Measured)
-				require.ErrorIs(t, found.Err, test.want.Err)
-				return nil
-			})
+			found := r.probe()
+			require.Equal(t, test.want.Mode, found.Mode)
+			require.Equal(t, test.want.Measured, found.Measured)
+			require.ErrorIs(t, found.Err, test.want.Err)
 			r.fake.ClearLog()
-			r.do(func(c *gpu.Ctx) error {
-				require.Equal(t, test.want.Mode, readback.Probe(c).Mode)
-				return nil
-			})
+			require.Equal(t, found, r.probe())
 			for _, line := range r.fake.Log() {
 				require.True(t, strings.HasPrefix(line, "Delete "), "a second probe does %s", line)
 			}
 		})
 	}
+}
+
+func (r *rig) probe() (found readback.Probing) {
+	r.t.Helper()
+	r.do(func(c *gpu.Ctx) error {
+		found = readback.Probe(c)
+		return nil
+	})
+	return found
 }
 
 // CopyAuto follows Probe.

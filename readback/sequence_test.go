@@ -239,14 +239,15 @@ func TestDataIsZeroAtStart(t *testing.T) {
 	r := newRig(t, readback.Config{Slots: 1})
 	src := r.buffer(1)
 	for range 2 {
+		var data meta
 		r.do(func(c *gpu.Ctx) error {
 			k, err := r.pool.Start(c, readback.Buffer(src), 0)
 			if err == nil {
-				require.Zero(t, k.Data)
-				k.Data.id = 5
+				data, k.Data.id = k.Data, 5
 			}
 			return err
 		})
+		require.Zero(t, data)
 		r.poll()
 		r.pool.Process()
 	}
