@@ -25,9 +25,13 @@ func erase[T any](b *Bridge, topic Topic) (Publisher[any], error) {
 	if err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	counter := &b.published[topic.Name].counter
+	b.mu.Unlock()
 	return func(ctx context.Context, msg any) error {
 		m, ok := msg.(T)
 		if !ok {
+			counter.dropped(CauseConvertFailed)
 			return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, topic.Name, reflect.TypeFor[T](), msg)
 		}
 		return publish(ctx, m)

@@ -39,7 +39,7 @@ func fill(t *testing.T, b *bridges.Bridge, n int) error {
 // TestFullDiskLeavesTheRecordingReadable lets the disk end at every possible
 // place of the file: within the header, a chunk, an index or the summary.
 func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
-	const messages = 40
+	const messages = 20
 	record := func(capacity int) (*fulldisk.Disk, *bridges.Bridge, error) {
 		disk := &fulldisk.Disk{Capacity: capacity}
 		f := mcap.FactoryOn{Target: func(string) (recordfile.Target, error) { return disk, nil }}
@@ -59,7 +59,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 	// The first chunk has the schemas; before it there is only room for a
 	// recording without messages, and before that for none.
 	const header, emptySummary = 200, 500
-	for capacity := 0; capacity < total; capacity += 97 {
+	for capacity := 0; capacity < total; capacity += 203 {
 		disk, b, err := record(capacity)
 		require.ErrorIs(t, err, syscall.ENOSPC, "%d bytes", capacity)
 		if capacity < header {

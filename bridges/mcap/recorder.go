@@ -65,9 +65,9 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 		Compression: o.compression, CompressionLevel: mcap.CompressionLevelFastest, OverrideLibrary: true,
 	}
 	if o.compression == mcap.CompressionZSTD {
-		// One encoder on the caller's goroutine; the chunk has a checksum already.
+		// Two goroutines, which end with the chunk; it has a checksum already.
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+			zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false))
 		if err != nil {
 			return nil, fmt.Errorf("make compressor: %w", err)
 		}

@@ -1,0 +1,21 @@
+// Package all lists raybridge's bridges. It is the one place where a new bridge
+// is added to the program.
+package all
+
+import (
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/bridges/mcap"
+)
+
+// Factories returns a factory of each bridge, for registries that add others.
+func Factories() []bridges.Factory {
+	return []bridges.Factory{
+		logging.Factory{},
+		mcap.Factory{},
+	}
+}
+
+// Registry returns a new registry of all bridges. Each has its own plugins, so
+// that types added to one don't show up in another.
+func Registry() *bridges.Registry { return bridges.MustRegistry(Factories()...) }

@@ -1,0 +1,99 @@
+package bridges_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// A bridge of one's own is used like raybridge's: put it in the registry, open
+// it by its name, and publish.
+func Example() {
+	dir, err := os.MkdirTemp("", "tsv")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := recordTable(dir); err != nil {
+		panic(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "drive.tsv"))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(strings.ReplaceAll(string(text), "\t", " "))
+	// Output:
+	// imu 2 connected
+	// 0 /imu 0 0 9.80665
+	// 10000000 /imu 0.5 0 9.80665
+}
+
+func recordTable(dir string) error {
+	registry, err := bridges.NewRegistry(Factory{})
+	if err != nil {
+		return err
+	}
+	bridge, err := registry.Open("tsv:drive.tsv", bridges.Env{OutDir: dir})
+	if err != nil {
+		return err
+	}
+	publish, err := bridges.AddPublisher[*sample.Imu](bridge, bridges.Topic{Name: "/imu", QoS: bridges.SensorDataQoS})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := bridge.Connect(ctx); err != nil {
+		return err
+	}
+	for i := range 2 {
+		imu := &sample.Imu{LinearAcceleration: mgl64.Vec3{float64(i) / 2, 0, 9.80665}}
+		imu.StampNs = int64(i) * 10_000_000
+		if err := publish(ctx, imu); err != nil {
+			return err
+		}
+	}
+	s := bridge.Statistics()
+	fmt.Println(s.Topics[0].Type, s.Messages, s.Status)
+	return bridge.Close(ctx)
+}
+
+func TestConformanceOfTheExample(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory:        Factory{},
+		Connection:     "drive.tsv",
+		BadConnections: []string{""},
+		Count: func(t *testing.T, outDir string) map[string]int {
+			text, err := os.ReadFile(filepath.Join(outDir, "drive.tsv"))
+			require.NoError(t, err)
+			counts := map[string]int{}
+			for line := range strings.Lines(string(text)) {
+				counts[strings.Split(line, "\t")[1]]++
+			}
+			return counts
+		},
+	})
+}
+
+// TestDocumentationShowsTheExample holds the page and the code together.
+func TestDocumentationShowsTheExample(t *testing.T) {
+	code, err := os.ReadFile("example_tsv_test.go")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/adding-a-bridge.md")
+	require.NoError(t, err)
+	_, block, ok := strings.Cut(string(page), "```go\npackage tsv\n")
+	require.True(t, ok, "the page has the example as package tsv")
+	block, _, ok = strings.Cut(block, "```\n")
+	require.True(t, ok)
+	assert.Equal(t, strings.TrimPrefix(string(code), "package bridges_test\n"), block)
+}
