@@ -138,6 +138,9 @@ func (b *attachedBridge) carry(s *Sensor) error {
 		if sink != nil {
 			sink.count(s.stats[i])
 			port.Connect(sink)
+			if i == 0 {
+				s.sinks = append(s.sinks, sink)
+			}
 		}
 	}
 	return nil

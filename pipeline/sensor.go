@@ -42,6 +42,7 @@ type Sensor struct {
 	env      *sensors.Env
 	topics   []string // of env.Ports
 	stats    []*outputStats
+	sinks    []*bridgeSink // of the first output, one a bridge
 	begun    bool
 
 	seq uint64 // frame loop's: of the next firing
@@ -52,6 +53,20 @@ func (s *Sensor) Name() string { return s.spec.Name }
 
 // FrameID returns the name of the sensor's body frame.
 func (s *Sensor) FrameID() string { return s.spec.FrameID }
+
+// TypeID returns the id of the sensor's type.
+func (s *Sensor) TypeID() string { return s.spec.Definition.ID }
+
+// RateHz returns the rate at which the sensor fires.
+func (s *Sensor) RateHz() float64 { return s.spec.RateHz }
+
+// Mount returns the pose of the sensor's body frame in base_link.
+func (s *Sensor) Mount() spatial.Pose { return s.spec.Mount }
+
+// Outputs returns the names and types of the sensor's outputs.
+func (s *Sensor) Outputs() []sensors.OutputSpec {
+	return append([]sensors.OutputSpec(nil), s.spec.Definition.Outputs...)
+}
 
 // Topics returns the topics of the sensor's outputs, in the definition's order.
 func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }

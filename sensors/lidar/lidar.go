@@ -210,6 +210,9 @@ func (s *lidar) Process(through int64) int { return s.pool.ProcessThrough(throug
 // Pending returns the scans in flight.
 func (s *lidar) Pending() int { return s.pool.Pending() }
 
+// ReadbackStats returns how the scans came back.
+func (s *lidar) ReadbackStats() readback.Stats { return s.pool.Stats() }
+
 // complete publishes one scan.
 func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
