@@ -16,7 +16,7 @@ func (t *Topic[T]) describe(data T, into *traits) (err error) {
 		into.bytes = any(data).(Sized).SizeBytes()
 	}
 	if stamped, ok := any(data).(Stamped); ok && t.cfg.Gated {
-		into.stamp = stamped.StampNs()
+		into.stamp = stamped.Stamp()
 	}
 	return nil
 }

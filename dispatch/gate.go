@@ -9,7 +9,7 @@ import (
 // Stamped is implemented by messages that know the simulation time, in
 // nanoseconds, at which they were captured. Topics with TopicConfig.Gated need
 // it.
-type Stamped interface{ StampNs() int64 }
+type Stamped interface{ Stamp() int64 }
 
 // Release tells the dispatcher that the clock message of the given simulation
 // time, in nanoseconds, has been published. Gated messages with a stamp up to

@@ -43,7 +43,7 @@ func (p *parcel) CopyToCache(dst *parcel) {
 }
 func (p *parcel) CacheKey() uint64 { return uint64(len(p.body) % 2) }
 func (p *parcel) SizeBytes() int64 { return int64(len(p.body)) }
-func (p *parcel) StampNs() int64   { return p.stamp }
+func (p *parcel) Stamp() int64   { return p.stamp }
 
 // observed is what the system did with one message.
 type observed struct {

@@ -178,7 +178,7 @@ func (t *Topic[T]) validate(noPublisher bool) error {
 	case t.cfg.Lane != nil && t.cfg.Lane.d != t.d:
 		reason = "its lane is of another dispatcher"
 	case t.cfg.Gated && !typ.Implements(reflect.TypeFor[Stamped]()):
-		reason = fmt.Sprintf("it is gated, but %v has no StampNs method", typ)
+		reason = fmt.Sprintf("it is gated, but %v has no Stamp method", typ)
 	default:
 		return nil
 	}

@@ -33,8 +33,8 @@ func (e *envelope) CopyToCache(dst *envelope) {
 // CacheKey is the message's own.
 func (e *envelope) CacheKey() uint64 { return e.spec.Key(e.message) }
 
-// StampNs is the message's own stamp: what the clock gate compares (law T4).
-func (e *envelope) StampNs() int64 { return e.stamp }
+// Stamp is the message's own stamp: what the clock gate compares (law T4).
+func (e *envelope) Stamp() int64 { return e.stamp }
 
 // SizeBytes is the size of the message's data, for bounds of queues in bytes.
 func (e *envelope) SizeBytes() int64 {
