@@ -79,12 +79,12 @@ func (c elementCheck) walkStruct(t reflect.Type, path string, offset uintptr) (a
 		if path != "" {
 			name = path + "." + name
 		}
-		if f.Offset != end {
-			return 0, c.fail(name, "%d bytes of padding before it: declare them as a blank field", f.Offset-end)
-		}
 		a, err := c.walk(f.Type, name, offset+f.Offset)
 		if err != nil {
 			return 0, err
+		}
+		if f.Offset != end {
+			return 0, c.fail(name, "%d bytes of padding before it: declare them as a blank field", f.Offset-end)
 		}
 		align = max(align, a)
 		end = f.Offset + f.Type.Size()
