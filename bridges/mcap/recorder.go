@@ -58,8 +58,8 @@ type tally struct {
 	bytes    int64
 }
 
-// newRecorder begins a file with its header.
-func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, error) {
+// writerOptions sets the library up.
+func writerOptions(o options) (*mcap.WriterOptions, error) {
 	opts := &mcap.WriterOptions{
 		IncludeCRC: true, Chunked: true, ChunkSize: o.chunkSize,
 		Compression: o.compression, CompressionLevel: mcap.CompressionLevelFastest, OverrideLibrary: true,
@@ -72,6 +72,15 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 			return nil, fmt.Errorf("make compressor: %w", err)
 		}
 		opts.Compressor = mcap.NewCustomCompressor(mcap.CompressionZSTD, enc)
+	}
+	return opts, nil
+}
+
+// newRecorder begins a file with its header.
+func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, error) {
+	opts, err := writerOptions(o)
+	if err != nil {
+		return nil, err
 	}
 	w, err := mcap.NewWriter(file, opts)
 	if err != nil {

@@ -73,18 +73,7 @@ func (m *bagMetadata) yaml() string {
 		line(1, "topics_with_message_count:")
 	}
 	for _, t := range m.topics {
-		line(2, "- topic_metadata:")
-		line(4, "name: %s", t.name)
-		line(4, "type: %s", yamlString(t.wireType))
-		line(4, "serialization_format: %s", yamlString(t.encoding))
-		profile := qosProfile(t.qos, m.version)
-		if m.version < metadataJazzy {
-			line(4, "offered_qos_profiles: %s", strconv.Quote(profile))
-		} else {
-			line(4, "offered_qos_profiles:\n%s", indentLines(profile, 5))
-			line(4, "type_description_hash: \"\"")
-		}
-		line(3, "message_count: %d", t.messages)
+		t.yaml(line, m.version)
 	}
 	line(1, "compression_format: \"\"")
 	line(1, "compression_mode: \"\"")
@@ -98,6 +87,23 @@ func (m *bagMetadata) yaml() string {
 		line(1, "ros_distro: \"\"")
 	}
 	return s.String()
+}
+
+// yaml writes the topic as an item of topics_with_message_count; line writes one
+// line with an indent.
+func (t *bagTopic) yaml(line func(indent int, format string, args ...any), version int) {
+	line(2, "- topic_metadata:")
+	line(4, "name: %s", t.name)
+	line(4, "type: %s", yamlString(t.wireType))
+	line(4, "serialization_format: %s", yamlString(t.encoding))
+	profile := qosProfile(t.qos, version)
+	if version < metadataJazzy {
+		line(4, "offered_qos_profiles: %s", strconv.Quote(profile))
+	} else {
+		line(4, "offered_qos_profiles:\n%s", indentLines(profile, 5))
+		line(4, "type_description_hash: \"\"")
+	}
+	line(3, "message_count: %d", t.messages)
 }
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_/]*$`)
