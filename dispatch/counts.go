@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -27,29 +26,13 @@ func (c *counts) countResult(err error) {
 }
 
 // dropCounts counts messages that were not sent, by cause.
-type dropCounts struct {
-	full   uint64 // apart from the map: a saturated topic drops at the rate of its input
-	others map[Cause]uint64
-}
+type dropCounts map[Cause]uint64
 
 func (c *dropCounts) count(err error) {
-	if err == ErrFull {
-		c.full++
-		return
+	if *c == nil {
+		*c = dropCounts{}
 	}
-	if c.others == nil {
-		c.others = map[Cause]uint64{}
-	}
-	c.others[CauseOf(err)]++
-}
-
-func (c *dropCounts) snapshot() map[Cause]uint64 {
-	all := make(map[Cause]uint64, len(c.others)+1)
-	maps.Copy(all, c.others)
-	if c.full > 0 {
-		all[CauseQueueFull] += c.full
-	}
-	return all
+	(*c)[CauseOf(err)]++
 }
 
 const (

@@ -46,7 +46,7 @@ func (c *cloud) CopyToCache(dst *cloud) {
 }
 func (c *cloud) CacheKey() uint64 { return c.class }
 func (c *cloud) SizeBytes() int64 { return int64(4 * len(c.points)) }
-func (c *cloud) Stamp() int64   { return c.stamp }
+func (c *cloud) Stamp() int64     { return c.stamp }
 
 var _ dispatch.ThreadCached[*cloud] = (*cloud)(nil)
 

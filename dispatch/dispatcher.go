@@ -19,7 +19,8 @@ type Config struct {
 	// interrupt doesn't end.
 	Context context.Context
 	// MaxWorkers bounds the worker goroutines (law D5). (optional; default
-	// GOMAXPROCS, read whenever a worker is added)
+	// GOMAXPROCS, read whenever a worker is added, but no more than there are
+	// cores: what a program sets beyond them is not meant for workers)
 	MaxWorkers int
 	// Cycle is the time within which the queue should be emptied; while it would
 	// not be, workers are added. (optional; default 10 ms)
@@ -142,7 +143,7 @@ func (d *Dispatcher) maxWorkers() int {
 	if d.cfg.MaxWorkers > 0 {
 		return d.cfg.MaxWorkers
 	}
-	return runtime.GOMAXPROCS(0)
+	return min(runtime.GOMAXPROCS(0), runtime.NumCPU())
 }
 
 // now is the dispatcher's monotonic time.

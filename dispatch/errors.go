@@ -68,37 +68,36 @@ const (
 // own cause. It is a plain string so that bridges need not import dispatch.
 type dropCauser interface{ DropCause() string }
 
-// CauseOf returns the cause under which err is counted: that of this package's
-// errors, else what a `DropCause() string` method in the error's chain says,
-// else CauseClosed for context.Canceled, else CauseConvertFailed. CauseOf(nil) is empty.
-func CauseOf(err error) Cause {
-	switch err {
-	case nil:
-		return ""
-	case ErrPaused:
-		return CausePaused
-	case ErrTokenBusy:
-		return CauseTokenBusy
-	case ErrFull:
-		return CauseQueueFull
-	case ErrClosed:
-		return CauseClosed
-	}
-	return causeInChain(err)
+// causes are the causes of this package's own errors.
+var causes = []struct {
+	err   error
+	cause Cause
+}{
+	{ErrFull, CauseQueueFull},
+	{ErrPaused, CausePaused},
+	{ErrTokenBusy, CauseTokenBusy},
+	{ErrClosed, CauseClosed},
 }
 
-func causeInChain(err error) Cause {
-	var named dropCauser
-	if errors.As(err, &named) {
-		return Cause(named.DropCause())
+// CauseOf returns the cause under which err is counted: that of this package's
+// errors, else what a `DropCause() string` method in the error's chain says,
+// else CauseClosed for context.Canceled, since publishers' context ends with the
+// dispatcher, else CauseConvertFailed. CauseOf(nil) is empty.
+func CauseOf(err error) Cause {
+	if err == nil {
+		return ""
 	}
-	for _, sentinel := range []error{ErrPaused, ErrTokenBusy, ErrFull, ErrClosed} {
-		if errors.Is(err, sentinel) {
-			return CauseOf(sentinel)
+	for _, known := range causes {
+		if errors.Is(err, known.err) {
+			return known.cause
 		}
 	}
-	if errors.Is(err, context.Canceled) {
-		return CauseClosed // publishers' contexts end with the dispatcher
+	var named dropCauser
+	switch {
+	case errors.As(err, &named):
+		return Cause(named.DropCause())
+	case errors.Is(err, context.Canceled):
+		return CauseClosed
 	}
 	return CauseConvertFailed
 }

@@ -43,7 +43,7 @@ func (p *parcel) CopyToCache(dst *parcel) {
 }
 func (p *parcel) CacheKey() uint64 { return uint64(len(p.body) % 2) }
 func (p *parcel) SizeBytes() int64 { return int64(len(p.body)) }
-func (p *parcel) Stamp() int64   { return p.stamp }
+func (p *parcel) Stamp() int64     { return p.stamp }
 
 // observed is what the system did with one message.
 type observed struct {
@@ -132,7 +132,7 @@ func (o *observed) check(msg *modelMessage) error {
 		return nil
 	case len(o.fates) != 1:
 		return fmt.Errorf("called back %d times", len(o.fates))
-	case !errors.Is(o.fates[0], msg.fate) && !(msg.fate == errPanic && isPanic(o.fates[0])):
+	case !errors.Is(o.fates[0], msg.fate) && !(errors.Is(msg.fate, errPanic) && isPanic(o.fates[0])):
 		return fmt.Errorf("called back with %v, want %v", o.fates[0], msg.fate)
 	}
 	return nil

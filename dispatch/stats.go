@@ -1,6 +1,10 @@
 package dispatch
 
-import "github.com/HdrHistogram/hdrhistogram-go"
+import (
+	"maps"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
 
 // TopicStats is a topic's state at one instant. Once the topic is idle,
 // Queued = Sent + Failed + the messages pushed out or discarded after they were
@@ -15,7 +19,7 @@ type TopicStats struct {
 	// also in Dropped, under the error's cause.
 	Failed uint64
 	// Dropped counts the messages not sent, refused ones included, by cause. It
-	// has no entries of zero.
+	// has no entries of zero and may be nil.
 	Dropped map[Cause]uint64
 	// InFlight is how many messages are being published, their callbacks
 	// included.
@@ -72,7 +76,7 @@ func (t *topic) Stats() TopicStats {
 	t.d.mu.Lock()
 	s := TopicStats{
 		Name: t.name, Queued: t.accepted, Sent: t.sent, Failed: t.failures,
-		Dropped: t.drops.snapshot(), InFlight: t.running,
+		Dropped: maps.Clone(t.drops), InFlight: t.running,
 		Waiting: t.queued, WaitingBytes: t.bytes, Blocked: t.waiters.len, Pool: t.stock.usage(),
 	}
 	t.d.mu.Unlock()

@@ -33,7 +33,8 @@ var (
 type Config struct {
 	// Source names the time source, see ParseSource. (optional; default engine)
 	Source string
-	// Scale is the time scale. (optional; default RealTime)
+	// Scale is the time scale. (optional; default RealTime, also for zero: what
+	// starts at a standstill is paused)
 	Scale Scale
 	// Stepped detaches the clock from the host: only Advance moves it, as far as
 	// its caller likes. The sources ss2 and ros2 can't be stepped.

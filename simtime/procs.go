@@ -16,7 +16,7 @@ var procs struct {
 // GOMAXPROCS environment variable sets it: with a busy goroutine on each of the
 // default ones, the Go scheduler can let a timer wait for tens of milliseconds.
 // The last of several holders' release sets it back. Whoever sizes a worker pool
-// by the cores asks GOMAXPROCS before.
+// bounds it by the cores, too.
 func ReserveProcs() (release func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}

@@ -96,18 +96,21 @@ func newRunning(host func() int64, start int64, scale Scale) *running {
 	return &running{host: host, line: mapping{t0: host(), s0: start, scale: scale}}
 }
 
+// Now reads the line at the host's time.
 func (r *running) Now() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.line.at(r.host())
 }
 
+// SetScale bends the line here.
 func (r *running) SetScale(scale Scale) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line = r.line.rescale(r.host(), scale)
 }
 
+// Step shifts the line.
 func (r *running) Step(d int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,18 +137,25 @@ func newEngine(host func() int64, scale Scale) *engine {
 	return &engine{pace: newRunning(host, 0, scale)}
 }
 
-func (e *engine) Now() int64           { return e.time }
+// Now is where the loop is.
+func (e *engine) Now() int64 { return e.time }
+
+// SetScale changes the pace.
 func (e *engine) SetScale(scale Scale) { e.pace.SetScale(scale) }
-func (e *engine) Step(d int64)         { e.pace.Step(d) }
+
+// Step lets the loop go on by d.
+func (e *engine) Step(d int64) { e.pace.Step(d) }
 
 // external is the source that is set from outside.
 type external struct{ time int64 } // guarded by the Clock's mu
 
+// Now is the time last set.
 func (e *external) Now() int64 { return e.time }
 
 // following is the source that asks another clock.
 type following struct{ ask func() int64 }
 
+// Now asks the other clock.
 func (f *following) Now() int64 { return f.ask() }
 
 var (
