@@ -127,6 +127,26 @@ func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	return h.poseLocked(track, h.placeLocked(tNs)), true
 }
 
+// poses writes where an actor was at each time into out, as Pose does.
+func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
+	if p, still := h.fixed[id]; still {
+		for k := range times {
+			out[k] = p
+		}
+		return true
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	track, known := h.track[id]
+	if !known || h.length == 0 {
+		return false
+	}
+	for k, t := range times {
+		out[k] = h.poseLocked(track, h.placeLocked(t))
+	}
+	return true
+}
+
 // State returns an actor's, or the ego's, state, interpolated as Pose does.
 func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 	if p, still := h.fixed[id]; still {

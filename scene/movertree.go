@@ -21,10 +21,12 @@ func (m *Mover) sweep(keys []spatial.Pose, stretch mgl64.Mat3) (box prim) {
 	reach := centre.Len() + half.Len()
 	bend := 0.0
 	for k := range keys {
-		r := keys[k].Orientation.Mat4().Mat3()
-		c, e := r.Mul3x1(centre).Add(keys[k].Position), absolute(r).Mul3x1(half)
+		r, at := rotationRows(&keys[k].Orientation), &keys[k].Position
 		for a := range 3 {
-			lo[a], hi[a] = min(lo[a], c[a]-e[a]), max(hi[a], c[a]+e[a])
+			x := &r[a]
+			c := x[0]*centre[0] + x[1]*centre[1] + x[2]*centre[2] + at[a]
+			e := math.Abs(x[0])*half[0] + math.Abs(x[1])*half[1] + math.Abs(x[2])*half[2]
+			lo[a], hi[a] = min(lo[a], c-e), max(hi[a], c+e)
 		}
 		if k > 0 { // half the turn has the quaternions' product as cosine
 			cos := min(math.Abs(keys[k].Orientation.Dot(keys[k-1].Orientation)), 1)
@@ -35,6 +37,16 @@ func (m *Mover) sweep(keys []spatial.Pose, stretch mgl64.Mat3) (box prim) {
 		box.min[a], box.max[a] = float32(lo[a]-bend-sweepMargin), float32(hi[a]+bend+sweepMargin)
 	}
 	return box
+}
+
+// rotationRows returns the rows of a unit quaternion's rotation matrix.
+func rotationRows(q *mgl64.Quat) [3]mgl64.Vec3 {
+	w, x, y, z := q.W, q.V[0], q.V[1], q.V[2]
+	return [3]mgl64.Vec3{
+		{1 - 2*(y*y+z*z), 2 * (x*y - w*z), 2 * (x*z + w*y)},
+		{2 * (x*y + w*z), 1 - 2*(x*x+z*z), 2 * (y*z - w*x)},
+		{2 * (x*z - w*y), 2 * (y*z + w*x), 1 - 2*(x*x+y*y)},
+	}
 }
 
 func absolute(m mgl64.Mat3) mgl64.Mat3 {

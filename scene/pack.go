@@ -115,12 +115,11 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	}
 	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, p.keys)
 	n := len(p.times)
-	for k, t := range p.times {
-		parent, ok := p.history.Pose(w.Parent, t)
-		if !ok {
-			return 0, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, t)
-		}
-		p.rigid[k] = p.world.FromMap(parent.Compose(w.Mount))
+	if !p.history.poses(w.Parent, p.times, p.actor) {
+		return 0, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, w.StartNs)
+	}
+	for k := range n {
+		p.rigid[k] = p.world.FromMap(p.actor[k].Compose(w.Mount))
 	}
 	p.putKeys(dst, motionHead, n)
 
@@ -156,9 +155,9 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		m := &p.world.Movers[i]
 		if m.Actor != actor {
 			actor = m.Actor
-			for k, t := range p.times {
-				pose, _ := p.history.Pose(actor.ID, t)
-				p.actor[k] = p.world.FromMap(pose)
+			p.history.poses(actor.ID, p.times, p.actor)
+			for k := range n {
+				p.actor[k] = p.world.FromMap(p.actor[k])
 			}
 		}
 		stretch, present := p.partKeys(m, n)
