@@ -62,6 +62,9 @@ func newRigWith(t testing.TB, cfg readback.Config, describe func(*gpu.Info)) *ri
 
 func (r *rig) completed(k *readback.Capture[meta, uint32], l readback.Lease[uint32], err error) {
 	r.got = append(r.got, arrival{k.Data.id, k.StampNs(), l.AppendTo(nil), err})
+	if err == nil {
+		require.Equal(r.t, k.Elements(), l.Len())
+	}
 	if r.onDone != nil {
 		r.onDone(k, l, err)
 		return
