@@ -185,4 +185,3 @@ func (m *model) stepCloseSource() {
 	m.sources[at].closed = true
 	m.sources[at] = &modelSource{buffer: m.buffer(make([]uint32, modelWords)...)}
 }
-
