@@ -124,7 +124,7 @@ func (l *loader) decodeFloats(i int) ([]float32, error) {
 		return nil, within("sparse", err)
 	}
 	for j, v := range values {
-		if v-v != 0 { // NaN or infinite
+		if !finite(float64(v)) {
 			return nil, invalid("element %d is not finite: %v", j/n, values[j/n*n:j/n*n+n])
 		}
 	}

@@ -27,44 +27,45 @@ func animated(path, interpolation string, times []float32, typ string, values an
 	return m
 }
 
+var animationCases = map[string]struct {
+	m    *model
+	o    gltf.Options
+	want scene.Channel
+}{
+	"translation": {
+		animated("translation", "", []float32{0, 0.5, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
+		gltf.Options{Scale: 10},
+		scene.Channel{TimesNs: []int64{0, 5e8, 2e9}, Values: []float64{30, 10, 20, 60, 40, 50, 90, 70, 80}},
+	},
+	"scale by steps": {
+		animated("scale", "STEP", []float32{1, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6}, nil),
+		gltf.Options{Scale: 10},
+		scene.Channel{Path: scene.PathScale, Interpolation: scene.InterpolationStep, TimesNs: []int64{1e9, 2e9}, Values: []float64{3, 1, 2, 6, 4, 5}},
+	},
+	"rotation, brought to unit length": {
+		animated("rotation", "LINEAR", []float32{0, 1}, "VEC4", []float32{2, 0, 0, 0, 0, math.Sqrt2, 0, math.Sqrt2}, nil),
+		gltf.Options{},
+		scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0, 1e9}, Values: []float64{0, 1, 0, 0, 0, 0, math.Sqrt2 / 2, math.Sqrt2 / 2}},
+	},
+	"normalized rotation": {
+		animated("rotation", "LINEAR", []float32{0}, "VEC4", []int16{0, 0, 32767, 0}, object{"normalized": true}),
+		gltf.Options{},
+		scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0}, Values: []float64{1, 0, 0, 0}},
+	},
+	"cubic rotation: tangents as they are": {
+		animated("rotation", "CUBICSPLINE", []float32{0}, "VEC4", []float32{1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 0}, nil),
+		gltf.Options{},
+		scene.Channel{Path: scene.PathRotation, Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 4, 0, 0, 0, 1, 0, 0, 0, 0}},
+	},
+	"cubic translation": {
+		animated("translation", "CUBICSPLINE", []float32{0}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
+		gltf.Options{},
+		scene.Channel{Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 6, 4, 5, 9, 7, 8}},
+	},
+}
+
 func TestAnimationChannels(t *testing.T) {
-	h := float32(math.Sqrt2 / 2)
-	for name, c := range map[string]struct {
-		m    *model
-		o    gltf.Options
-		want scene.Channel
-	}{
-		"translation": {
-			animated("translation", "", []float32{0, 0.5, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
-			gltf.Options{Scale: 10},
-			scene.Channel{TimesNs: []int64{0, 5e8, 2e9}, Values: []float64{30, 10, 20, 60, 40, 50, 90, 70, 80}},
-		},
-		"scale by steps": {
-			animated("scale", "STEP", []float32{1, 2}, "VEC3", []float32{1, 2, 3, 4, 5, 6}, nil),
-			gltf.Options{Scale: 10},
-			scene.Channel{Path: scene.PathScale, Interpolation: scene.InterpolationStep, TimesNs: []int64{1e9, 2e9}, Values: []float64{3, 1, 2, 6, 4, 5}},
-		},
-		"rotation, brought to unit length": {
-			animated("rotation", "LINEAR", []float32{0, 1}, "VEC4", []float32{2, 0, 0, 0, 0, 2 * h, 0, 2 * h}, nil),
-			gltf.Options{},
-			scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0, 1e9}, Values: []float64{0, 1, 0, 0, 0, 0, math.Sqrt2 / 2, math.Sqrt2 / 2}},
-		},
-		"normalized rotation": {
-			animated("rotation", "LINEAR", []float32{0}, "VEC4", []int16{0, 0, 32767, 0}, object{"normalized": true}),
-			gltf.Options{},
-			scene.Channel{Path: scene.PathRotation, TimesNs: []int64{0}, Values: []float64{1, 0, 0, 0}},
-		},
-		"cubic rotation: tangents as they are": {
-			animated("rotation", "CUBICSPLINE", []float32{0}, "VEC4", []float32{1, 2, 3, 4, 0, 0, 0, 1, 0, 0, 0, 0}, nil),
-			gltf.Options{},
-			scene.Channel{Path: scene.PathRotation, Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 4, 0, 0, 0, 1, 0, 0, 0, 0}},
-		},
-		"cubic translation": {
-			animated("translation", "CUBICSPLINE", []float32{0}, "VEC3", []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}, nil),
-			gltf.Options{},
-			scene.Channel{Interpolation: scene.InterpolationCubicSpline, TimesNs: []int64{0}, Values: []float64{3, 1, 2, 6, 4, 5, 9, 7, 8}},
-		},
-	} {
+	for name, c := range animationCases {
 		a := c.m.load(t, c.o)
 		checkAsset(t, a)
 		require.Len(t, a.Animations, 1, name)
@@ -157,4 +158,25 @@ func TestChannelsThatMoveNothingAreLeftOut(t *testing.T) {
 	a = m.load(t, gltf.Options{})
 	assert.Empty(t, a.Animations)
 	assert.Equal(t, []string{"1 nodes are not in the scene that is loaded and are left out"}, a.Warnings)
+}
+
+func TestBadKeys(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, c := range []struct {
+		m    *model
+		want string
+	}{
+		{animated("translation", "", []float32{-1}, "VEC3", make([]float32, 3), nil), "samplers[0].input: accessors[1]: time -1 s is out of range: want 0 to 1e+09"},
+		{animated("translation", "", []float32{2e9}, "VEC3", make([]float32, 3), nil), "samplers[0].input: accessors[1]: time 2e+09 s is out of range"},
+		{animated("translation", "", []float32{0, 1, 1}, "VEC3", make([]float32, 9), nil), "samplers[0].input: accessors[1]: time 1 s does not come after 1 s"},
+		{animated("translation", "", []float32{nan}, "VEC3", make([]float32, 3), nil), "samplers[0].input: accessors[1]: element 0 is not finite"},
+		{animated("rotation", "", []float32{0, 1}, "VEC4", []float32{0, 0, 0, 1, 0, 0, 0, 0}, nil), "samplers[0].output: element 1: [0 0 0 0] is no unit quaternion"},
+		{animated("rotation", "", []float32{0}, "VEC4", []int16{0, 0, 0, 1}, nil), "samplers[0].output: accessors[2]: componentType is SHORT, which must be normalized here"},
+		{animated("scale", "", []float32{0, 1}, "VEC3", make([]float32, 9), nil), "samplers[0].output: accessors[2] has 3 elements, 2 keys need 2"},
+		{animated("scale", "", []float32{0}, "VEC3", make([]int16, 3), nil), "samplers[0].output: accessors[2]: componentType is SHORT, which isn't allowed here"},
+	} {
+		_, err := c.m.tryLoad(gltf.Options{})
+		assert.ErrorIs(t, err, gltf.ErrFormat)
+		assert.ErrorContains(t, err, "m.gltf: animations[0]."+c.want)
+	}
 }

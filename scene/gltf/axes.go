@@ -32,7 +32,7 @@ func newAxes(up, forward string, scale float64) (axes, error) {
 	if scale == 0 {
 		scale = 1
 	}
-	if !(scale > 0) || math.IsInf(scale, 0) {
+	if scale <= 0 || math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return axes{}, faultf(ErrOptions, "scale %v must be a positive number of metres per unit", scale)
 	}
 	a := axes{scale: scale}

@@ -85,144 +85,151 @@ func TestFullModelIsFine(t *testing.T) {
 	assert.Empty(t, a.Warnings)
 }
 
+// notANumber stands for a new buffer view that holds one.
+const notANumber = "NaN"
+
+// badDocuments are edits of the full model, with the kind and text of the error.
+var badDocuments = []struct {
+	path  string
+	value any
+	kind  error
+	want  string
+}{
+	// The document.
+	{"asset", remove{}, gltf.ErrFormat, "asset: is missing"},
+	{"asset.version", "1.0", gltf.ErrUnsupported, "asset.version: glTF 1.0 is not supported: convert the file to 2.0"},
+	{"asset.version", 2, gltf.ErrFormat, "asset.version: want a string, have 2"},
+	{"asset.minVersion", "2.1", gltf.ErrUnsupported, "asset.minVersion: glTF 2.1 is not supported"},
+	{"extensionsRequired", list{"KHR_texture_transform", "KHR_draco_mesh_compression"}, gltf.ErrUnsupported, "extensionsRequired: KHR_draco_mesh_compression is not supported: export the model without it"},
+	{"nodes", object{}, gltf.ErrFormat, "nodes: want an array, have an object"},
+	{"nodes.1", nil, gltf.ErrFormat, "nodes[1]: want an object, have null"},
+	{"Nodes", list{nil}, gltf.ErrFormat, `property "Nodes" must be written "nodes"`},
+	// Nodes.
+	{"scene", 1, gltf.ErrFormat, "scene: scenes[1] is not there: the file has 1"},
+	{"scenes.0.nodes", list{7}, gltf.ErrFormat, "scenes[0].nodes[0]: nodes[7] is not there: the file has 2"},
+	{"scenes.0.nodes", list{0, 0}, gltf.ErrFormat, "scenes[0].nodes[1]: nodes[0] is named twice"},
+	{"scenes.0.nodes", list{1}, gltf.ErrFormat, "scenes[0].nodes[0]: nodes[1] is no root: it is a child of nodes[0]"},
+	{"nodes.0.children", list{1, -1}, gltf.ErrFormat, "nodes[0].children[1]: -1 is out of range: want 0 to 2147483647"},
+	{"nodes.0.children", list{2}, gltf.ErrFormat, "nodes[0].children[0]: nodes[2] is not there: the file has 2"},
+	{"nodes.0.children", list{1, 1}, gltf.ErrFormat, "nodes[0].children[1]: nodes[1] is a child of nodes[0] already"},
+	{"nodes.0.children", list{0}, gltf.ErrFormat, "nodes[0]: is its own ancestor"},
+	{"nodes.1.children", list{0}, gltf.ErrFormat, "nodes[0]: is its own ancestor"},
+	{"nodes.1.mesh", 1, gltf.ErrFormat, "nodes[1].mesh: meshes[1] is not there: the file has 1"},
+	{"nodes.1.mesh", 0.5, gltf.ErrFormat, "nodes[1].mesh: want a whole number, have 0.5"},
+	{"nodes.1.mesh", 1e300, gltf.ErrFormat, "nodes[1].mesh: want a whole number"},
+	{"nodes.1.rotation", list{0, 0, 0, 0}, gltf.ErrFormat, "nodes[1].rotation: [0 0 0 0] is no unit quaternion"},
+	{"nodes.1.rotation", list{0, 0, 1}, gltf.ErrFormat, "nodes[1].rotation: want at least 4 items, have 3"},
+	{"nodes.1.scale", list{1, 1e200, 1}, gltf.ErrFormat, "nodes[1].scale: [1 1e+200 1] is out of range"},
+	{"nodes.1.translation", list{0, 1e200, 0}, gltf.ErrFormat, "nodes[1].translation: [0 0 1e+200] is out of range"},
+	{"nodes.1.matrix", list{1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, gltf.ErrFormat, "nodes[1].matrix: its last row is not 0 0 0 1"},
+	{"nodes.1.extras", object{"semantic_tag": "carr"}, scene.ErrUnknownTag, `nodes[1]: extras.semantic_tag: unknown semantic tag "carr": the closest is "car"`},
+	// Meshes.
+	{"meshes.0.primitives", list{}, gltf.ErrFormat, "meshes[0].primitives: want at least 1 items, have 0"},
+	{"meshes.0.primitives.0.mode", 7, gltf.ErrFormat, "meshes[0].primitives[0].mode: 7 is none of [0 1 2 3 4 5 6]"},
+	{"meshes.0.primitives.0.attributes.POSITION", 99, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[99] is not there: the file has 6"},
+	{"meshes.0.primitives.0.attributes.POSITION", 2, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[2]: type is VEC2, want VEC3"},
+	{"meshes.0.primitives.0.attributes.NORMAL", 5, gltf.ErrFormat, "meshes[0].primitives[0].attributes.NORMAL: accessors[5] has 2 elements, POSITION has 3"},
+	{"meshes.0.primitives.0.attributes.TEXCOORD_0", "x", gltf.ErrFormat, `meshes[0].primitives[0].attributes.TEXCOORD_0: want a whole number, have "x"`},
+	{"meshes.0.primitives.0.indices", 4, gltf.ErrFormat, "meshes[0].primitives[0].indices: accessors[4]: componentType is FLOAT, which isn't allowed for indices"},
+	{"meshes.0.primitives.0.indices", 0, gltf.ErrFormat, "meshes[0].primitives[0].indices: accessors[0]: type is VEC3, want SCALAR"},
+	{"meshes.0.primitives.0.material", 5, gltf.ErrFormat, "meshes[0].primitives[0].material: materials[5] is not there: the file has 1"},
+	{"accessors.0.count", 2, gltf.ErrFormat, "meshes[0].primitives[0].attributes.NORMAL: accessors[1] has 3 elements, POSITION has 2"},
+	{"accessors.3.count", 2, gltf.ErrFormat, "meshes[0].primitives[0]: has 2 corners, which are no whole triangles"},
+	// Accessors, views, buffers.
+	{"accessors.0.count", 4, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: its 4 elements end at byte 48, bufferViews[0] has 36"},
+	{"accessors.0.count", 0, gltf.ErrFormat, "accessors[0].count: 0 is out of range: want 1 to 4294967295"},
+	{"accessors.0.count", 4294967295, gltf.ErrFormat, "accessors[0]: its 4294967295 elements end at byte 51539607540"},
+	{"accessors.0.count", json.Number("9223372036854775807"), gltf.ErrFormat, "accessors[0].count: 9223372036854775807 is out of range"},
+	{"accessors.0.count", json.Number("92233720368547758070"), gltf.ErrFormat, "accessors[0].count: want a whole number, have 92233720368547758070"},
+	{"accessors.0.byteOffset", 1 << 40, gltf.ErrFormat, "accessors[0]: its 3 elements end at byte 1099511627812"},
+	{"accessors.0.byteOffset", -4, gltf.ErrFormat, "accessors[0].byteOffset: -4 is out of range"},
+	{"accessors.0.componentType", 5124, gltf.ErrFormat, "accessors[0].componentType: 5124 is none of [5120 5121 5122 5123 5125 5126]"},
+	{"accessors.0.componentType", 5125, gltf.ErrFormat, "accessors[0]: componentType is UNSIGNED_INT, which isn't allowed here"},
+	{"accessors.1.componentType", 5120, gltf.ErrFormat, "accessors[1]: componentType is BYTE, which must be normalized here"},
+	{"accessors.0.type", "VEC5", gltf.ErrFormat, `accessors[0].type: "VEC5" is none of SCALAR, VEC2`},
+	{"accessors.0.bufferView", 77, gltf.ErrFormat, "accessors[0]: bufferViews[77] is not there"},
+	{"accessors.0.sparse", object{"count": 1, "indices": object{"bufferView": 6, "componentType": 5121}}, gltf.ErrFormat, "accessors[0].sparse.values: is missing"},
+	{"accessors.0.sparse", object{"count": 5, "indices": object{"bufferView": 6, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.indices: end at byte 5, bufferViews[6] has 4"},
+	{"accessors.0.sparse", object{"count": 4, "indices": object{"bufferView": 6, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.values: end at byte 48, bufferViews[0] has 36"},
+	{"accessors.0.sparse", object{"count": 1, "indices": object{"bufferView": 1, "byteOffset": 11, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.indices: index 63 is out of range: the accessor has 3 elements"},
+	{"bufferViews.0.buffer", 3, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[3] is not there: the file has 1"},
+	{"bufferViews.0.byteStride", 8, gltf.ErrFormat, "accessors[0]: elements have 12 bytes, bufferViews[0].byteStride is 8"},
+	{"bufferViews.0.byteStride", 0, gltf.ErrFormat, "bufferViews[0].byteStride: 0 is out of range: want 1 to 252"},
+	{"bufferViews.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0] ends at byte 549755813888, buffers[0] has"},
+	{"buffers.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[0] has 136 bytes, its byteLength says 549755813888"},
+	{"buffers.0.byteLength", remove{}, gltf.ErrFormat, "buffers[0].byteLength: is missing"},
+	{"buffers.0.uri", remove{}, gltf.ErrFormat, "buffers[0]: has no URI, and the file has no binary chunk for it"},
+	{"buffers.0.uri", "data:;base64", gltf.ErrFormat, `buffers[0]: data URI "data:;base64" has no comma before its data`},
+	{"buffers.0.uri", "data:;base64,A*", gltf.ErrFormat, "buffers[0]: data URI: illegal base64 data"},
+	{"buffers.0.uri", "no.bin", fs.ErrNotExist, `buffers[0]: file "no.bin": file does not exist`},
+	{"buffers.0.uri", "../m.bin", gltf.ErrPath, `buffers[0]: URI "../m.bin" leads out of the model's folder: put the file there or below`},
+	{"buffers.0.uri", "a/%2e%2e/..%2Fm.bin", gltf.ErrPath, "leads out of the model's folder"},
+	{"buffers.0.uri", `..\m.bin`, gltf.ErrPath, "leads out of the model's folder"},
+	{"buffers.0.uri", "/etc/passwd", gltf.ErrPath, "leads out of the model's folder"},
+	{"buffers.0.uri", "https://example.org/m.bin", gltf.ErrUnsupported, "only relative files and data URIs are read"},
+	{"buffers.0.uri", "file:///etc/passwd", gltf.ErrUnsupported, "only relative files and data URIs are read"},
+	{"buffers.0.uri", "./", gltf.ErrFormat, "names no file"},
+	{"buffers.0.uri", "short.bin", gltf.ErrFormat, "buffers[0] has 3 bytes, its byteLength says 136"},
+	{"buffers.0.uri", "pointer.bin", gltf.ErrFormat, "pointer.bin is a Git LFS pointer, not the file itself: run git lfs pull"},
+	{"buffers.0.uri", "folder", gltf.ErrFormat, "folder is not a regular file"},
+	// Materials.
+	{"materials.0.alphaMode", "CLEAR", gltf.ErrFormat, `materials[0].alphaMode: "CLEAR" is none of OPAQUE, MASK, BLEND`},
+	{"materials.0.pbrMetallicRoughness.baseColorTexture.index", 3, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture: textures[3] is not there: the file has 1"},
+	{"materials.0.pbrMetallicRoughness.baseColorTexture.index", remove{}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture.index: is missing"},
+	{"materials.0.pbrMetallicRoughness.baseColorTexture.extensions", object{"KHR_texture_transform": object{"scale": list{1}}}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture.extensions.KHR_texture_transform.scale: want at least 2 items, have 1"},
+	{"materials.0.pbrMetallicRoughness.baseColorTexture.extensions", object{"KHR_texture_transform": object{"scale": list{1e300, 1}}}, gltf.ErrFormat, "meshes[0].primitives[0].attributes.TEXCOORD_0: element 1 is out of range once transformed"},
+	{"materials.0.extensions", object{"KHR_materials_emissive_strength": object{"emissiveStrength": -1}}, gltf.ErrFormat, "materials[0].extensions.KHR_materials_emissive_strength.emissiveStrength: -1 is out of range: want 0 or more"},
+	{"materials.0.extras", object{"lidar_reflectance": 2}, gltf.ErrFormat, "materials[0].extras.lidar_reflectance: 2 is out of range: want a number from 0 to 1"},
+	{"materials.0.extras", object{"retroreflective": "x"}, gltf.ErrFormat, "materials[0].extras.retroreflective: want true or false"},
+	{"textures.0.source", remove{}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture: textures[0] has no source: export its picture as PNG or JPEG"},
+	{"textures.0.source", 4, gltf.ErrFormat, "textures[0]: images[4] is not there: the file has 1"},
+	{"textures.0.sampler", 4, gltf.ErrFormat, "textures[0]: samplers[4] is not there: the file has 0"},
+	{"images.0.uri", "no.png", fs.ErrNotExist, `materials[0].pbrMetallicRoughness.baseColorTexture: textures[0]: images[0]: file "no.png": file does not exist`},
+	{"images.0.uri", remove{}, gltf.ErrFormat, "images[0]: has neither uri nor bufferView"},
+	{"images.0.uri", "data:image/webp,RIFF1234WEBP", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with "RIFF1234"`},
+	{"images.0.uri", "data:,", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with ""`},
+	{"images.0.uri", "half.png", gltf.ErrFormat, "images[0]: decode PNG: png: invalid format: not enough pixel data"},
+	{"images.0.uri", "huge.png", gltf.ErrTooLarge, "images[0]: picture has 100000x100000 pixels: at most 16384 a side"},
+	{"images.0.uri", "liar.png", gltf.ErrFormat, "images[0]: picture says 8000x8000 pixels, its 70 bytes can't hold them"},
+	// Animations.
+	{"animations.0.channels.0.sampler", 1, gltf.ErrFormat, "animations[0].channels[0].sampler: samplers[1] is not there: the file has 1"},
+	{"animations.0.channels.0.target.node", 5, gltf.ErrFormat, "animations[0].channels[0].target.node: nodes[5] is not there: the file has 2"},
+	{"animations.0.channels.0.target.path", "colour", gltf.ErrFormat, `animations[0].channels[0].target.path: "colour" is none of translation`},
+	{"animations.0.channels.0.target.path", "rotation", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5]: type is VEC3, want VEC4"},
+	{"animations.0.samplers.0.interpolation", "CUBIC", gltf.ErrFormat, `animations[0].samplers[0].interpolation: "CUBIC" is none of LINEAR, STEP, CUBICSPLINE`},
+	{"animations.0.samplers.0.interpolation", "CUBICSPLINE", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5] has 2 elements, 2 keys need 6"},
+	{"animations.0.samplers.0.input", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[5]: type is VEC3, want SCALAR"},
+	{"accessors.4.byteOffset", 4, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: its 2 elements end at byte 12"},
+	{"accessors.4.bufferView", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: time 0 s does not come after 0 s"},
+	{"animations.0.channels", list{
+		object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
+		object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
+	}, gltf.ErrFormat, "animations[0].channels[1].target: another channel has the same"},
+	// Not finite.
+	{"accessors.0.bufferView", notANumber, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: element 2 is not finite: [0 NaN 0]"},
+}
+
 // Every broken document is answered with its place and fault.
 func TestBadDocuments(t *testing.T) {
-	nan := math.Float32bits(float32(math.NaN()))
-	for _, c := range []struct {
-		path  string
-		value any
-		kind  error
-		want  string
-	}{
-		// The document.
-		{"asset", remove{}, gltf.ErrFormat, "asset: is missing"},
-		{"asset.version", "1.0", gltf.ErrUnsupported, "asset.version: glTF 1.0 is not supported: convert the file to 2.0"},
-		{"asset.version", 2, gltf.ErrFormat, "asset.version: want a string, have 2"},
-		{"asset.minVersion", "2.1", gltf.ErrUnsupported, "asset.minVersion: glTF 2.1 is not supported"},
-		{"extensionsRequired", list{"KHR_texture_transform", "KHR_draco_mesh_compression"}, gltf.ErrUnsupported, "extensionsRequired: KHR_draco_mesh_compression is not supported: export the model without it"},
-		{"nodes", object{}, gltf.ErrFormat, "nodes: want an array, have an object"},
-		{"nodes.1", nil, gltf.ErrFormat, "nodes[1]: want an object, have null"},
-		{"Nodes", list{nil}, gltf.ErrFormat, `property "Nodes" must be written "nodes"`},
-		// Nodes.
-		{"scene", 1, gltf.ErrFormat, "scene: scenes[1] is not there: the file has 1"},
-		{"scenes.0.nodes", list{7}, gltf.ErrFormat, "scenes[0].nodes[0]: nodes[7] is not there: the file has 2"},
-		{"scenes.0.nodes", list{0, 0}, gltf.ErrFormat, "scenes[0].nodes[1]: nodes[0] is named twice"},
-		{"scenes.0.nodes", list{1}, gltf.ErrFormat, "scenes[0].nodes[0]: nodes[1] is no root: it is a child of nodes[0]"},
-		{"nodes.0.children", list{1, -1}, gltf.ErrFormat, "nodes[0].children[1]: -1 is out of range: want 0 to 2147483647"},
-		{"nodes.0.children", list{2}, gltf.ErrFormat, "nodes[0].children[0]: nodes[2] is not there: the file has 2"},
-		{"nodes.0.children", list{1, 1}, gltf.ErrFormat, "nodes[0].children[1]: nodes[1] is a child of nodes[0] already"},
-		{"nodes.0.children", list{0}, gltf.ErrFormat, "nodes[0]: is its own ancestor"},
-		{"nodes.1.children", list{0}, gltf.ErrFormat, "nodes[0]: is its own ancestor"},
-		{"nodes.1.mesh", 1, gltf.ErrFormat, "nodes[1].mesh: meshes[1] is not there: the file has 1"},
-		{"nodes.1.mesh", 0.5, gltf.ErrFormat, "nodes[1].mesh: want a whole number, have 0.5"},
-		{"nodes.1.mesh", 1e300, gltf.ErrFormat, "nodes[1].mesh: want a whole number"},
-		{"nodes.1.rotation", list{0, 0, 0, 0}, gltf.ErrFormat, "nodes[1].rotation: [0 0 0 0] is no unit quaternion"},
-		{"nodes.1.rotation", list{0, 0, 1}, gltf.ErrFormat, "nodes[1].rotation: want at least 4 items, have 3"},
-		{"nodes.1.scale", list{1, 1e200, 1}, gltf.ErrFormat, "nodes[1].scale: [1 1e+200 1] is out of range"},
-		{"nodes.1.translation", list{0, 1e200, 0}, gltf.ErrFormat, "nodes[1].translation: [0 0 1e+200] is out of range"},
-		{"nodes.1.matrix", list{1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, gltf.ErrFormat, "nodes[1].matrix: its last row is not 0 0 0 1"},
-		{"nodes.1.extras", object{"semantic_tag": "carr"}, scene.ErrUnknownTag, `nodes[1]: extras.semantic_tag: unknown semantic tag "carr": the closest is "car"`},
-		// Meshes.
-		{"meshes.0.primitives", list{}, gltf.ErrFormat, "meshes[0].primitives: want at least 1 items, have 0"},
-		{"meshes.0.primitives.0.mode", 7, gltf.ErrFormat, "meshes[0].primitives[0].mode: 7 is none of [0 1 2 3 4 5 6]"},
-		{"meshes.0.primitives.0.attributes.POSITION", 99, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[99] is not there: the file has 6"},
-		{"meshes.0.primitives.0.attributes.POSITION", 2, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[2]: type is VEC2, want VEC3"},
-		{"meshes.0.primitives.0.attributes.NORMAL", 5, gltf.ErrFormat, "meshes[0].primitives[0].attributes.NORMAL: accessors[5] has 2 elements, POSITION has 3"},
-		{"meshes.0.primitives.0.attributes.TEXCOORD_0", "x", gltf.ErrFormat, `meshes[0].primitives[0].attributes.TEXCOORD_0: want a whole number, have "x"`},
-		{"meshes.0.primitives.0.indices", 4, gltf.ErrFormat, "meshes[0].primitives[0].indices: accessors[4]: componentType is FLOAT, which isn't allowed for indices"},
-		{"meshes.0.primitives.0.indices", 0, gltf.ErrFormat, "meshes[0].primitives[0].indices: accessors[0]: type is VEC3, want SCALAR"},
-		{"meshes.0.primitives.0.material", 5, gltf.ErrFormat, "meshes[0].primitives[0].material: materials[5] is not there: the file has 1"},
-		{"accessors.0.count", 2, gltf.ErrFormat, "meshes[0].primitives[0].attributes.NORMAL: accessors[1] has 3 elements, POSITION has 2"},
-		{"accessors.3.count", 2, gltf.ErrFormat, "meshes[0].primitives[0]: has 2 corners, which are no whole triangles"},
-		// Accessors, views, buffers.
-		{"accessors.0.count", 4, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: its 4 elements end at byte 48, bufferViews[0] has 36"},
-		{"accessors.0.count", 0, gltf.ErrFormat, "accessors[0].count: 0 is out of range: want 1 to 4294967295"},
-		{"accessors.0.count", 4294967295, gltf.ErrFormat, "accessors[0]: its 4294967295 elements end at byte 51539607540"},
-		{"accessors.0.count", json.Number("9223372036854775807"), gltf.ErrFormat, "accessors[0].count: 9223372036854775807 is out of range"},
-		{"accessors.0.count", json.Number("92233720368547758070"), gltf.ErrFormat, "accessors[0].count: want a whole number, have 92233720368547758070"},
-		{"accessors.0.byteOffset", 1 << 40, gltf.ErrFormat, "accessors[0]: its 3 elements end at byte 1099511627812"},
-		{"accessors.0.byteOffset", -4, gltf.ErrFormat, "accessors[0].byteOffset: -4 is out of range"},
-		{"accessors.0.componentType", 5124, gltf.ErrFormat, "accessors[0].componentType: 5124 is none of [5120 5121 5122 5123 5125 5126]"},
-		{"accessors.0.componentType", 5125, gltf.ErrFormat, "accessors[0]: componentType is UNSIGNED_INT, which isn't allowed here"},
-		{"accessors.1.componentType", 5120, gltf.ErrFormat, "accessors[1]: componentType is BYTE, which must be normalized here"},
-		{"accessors.0.type", "VEC5", gltf.ErrFormat, `accessors[0].type: "VEC5" is none of SCALAR, VEC2`},
-		{"accessors.0.bufferView", 77, gltf.ErrFormat, "accessors[0]: bufferViews[77] is not there"},
-		{"accessors.0.sparse", object{"count": 1, "indices": object{"bufferView": 6, "componentType": 5121}}, gltf.ErrFormat, "accessors[0].sparse.values: is missing"},
-		{"accessors.0.sparse", object{"count": 5, "indices": object{"bufferView": 6, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.indices: end at byte 5, bufferViews[6] has 4"},
-		{"accessors.0.sparse", object{"count": 4, "indices": object{"bufferView": 6, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.values: end at byte 48, bufferViews[0] has 36"},
-		{"accessors.0.sparse", object{"count": 1, "indices": object{"bufferView": 1, "byteOffset": 11, "componentType": 5121}, "values": object{"bufferView": 0}}, gltf.ErrFormat, "accessors[0]: sparse.indices: index 63 is out of range: the accessor has 3 elements"},
-		{"bufferViews.0.buffer", 3, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[3] is not there: the file has 1"},
-		{"bufferViews.0.byteStride", 8, gltf.ErrFormat, "accessors[0]: elements have 12 bytes, bufferViews[0].byteStride is 8"},
-		{"bufferViews.0.byteStride", 0, gltf.ErrFormat, "bufferViews[0].byteStride: 0 is out of range: want 1 to 252"},
-		{"bufferViews.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0] ends at byte 549755813888, buffers[0] has"},
-		{"buffers.0.byteLength", 1 << 39, gltf.ErrFormat, "accessors[0]: bufferViews[0]: buffers[0] has 136 bytes, its byteLength says 549755813888"},
-		{"buffers.0.byteLength", remove{}, gltf.ErrFormat, "buffers[0].byteLength: is missing"},
-		{"buffers.0.uri", remove{}, gltf.ErrFormat, "buffers[0]: has no URI, and the file has no binary chunk for it"},
-		{"buffers.0.uri", "data:;base64", gltf.ErrFormat, `buffers[0]: data URI "data:;base64" has no comma before its data`},
-		{"buffers.0.uri", "data:;base64,A*", gltf.ErrFormat, "buffers[0]: data URI: illegal base64 data"},
-		{"buffers.0.uri", "no.bin", fs.ErrNotExist, `buffers[0]: file "no.bin": file does not exist`},
-		{"buffers.0.uri", "../m.bin", gltf.ErrPath, `buffers[0]: URI "../m.bin" leads out of the model's folder: put the file there or below`},
-		{"buffers.0.uri", "a/%2e%2e/..%2Fm.bin", gltf.ErrPath, "leads out of the model's folder"},
-		{"buffers.0.uri", `..\m.bin`, gltf.ErrPath, "leads out of the model's folder"},
-		{"buffers.0.uri", "/etc/passwd", gltf.ErrPath, "leads out of the model's folder"},
-		{"buffers.0.uri", "https://example.org/m.bin", gltf.ErrUnsupported, "only relative files and data URIs are read"},
-		{"buffers.0.uri", "file:///etc/passwd", gltf.ErrUnsupported, "only relative files and data URIs are read"},
-		{"buffers.0.uri", "./", gltf.ErrFormat, "names no file"},
-		{"buffers.0.uri", "short.bin", gltf.ErrFormat, "buffers[0] has 3 bytes, its byteLength says 136"},
-		{"buffers.0.uri", "pointer.bin", gltf.ErrFormat, "pointer.bin is a Git LFS pointer, not the file itself: run git lfs pull"},
-		{"buffers.0.uri", "folder", gltf.ErrFormat, "folder is not a regular file"},
-		// Materials.
-		{"materials.0.alphaMode", "CLEAR", gltf.ErrFormat, `materials[0].alphaMode: "CLEAR" is none of OPAQUE, MASK, BLEND`},
-		{"materials.0.pbrMetallicRoughness.baseColorTexture.index", 3, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture: textures[3] is not there: the file has 1"},
-		{"materials.0.pbrMetallicRoughness.baseColorTexture.index", remove{}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture.index: is missing"},
-		{"materials.0.pbrMetallicRoughness.baseColorTexture.extensions", object{"KHR_texture_transform": object{"scale": list{1}}}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture.extensions.KHR_texture_transform.scale: want at least 2 items, have 1"},
-		{"materials.0.pbrMetallicRoughness.baseColorTexture.extensions", object{"KHR_texture_transform": object{"scale": list{1e300, 1}}}, gltf.ErrFormat, "meshes[0].primitives[0].attributes.TEXCOORD_0: element 1 is out of range once transformed"},
-		{"materials.0.extensions", object{"KHR_materials_emissive_strength": object{"emissiveStrength": -1}}, gltf.ErrFormat, "materials[0].extensions.KHR_materials_emissive_strength.emissiveStrength: -1 is out of range: want 0 or more"},
-		{"materials.0.extras", object{"lidar_reflectance": 2}, gltf.ErrFormat, "materials[0].extras.lidar_reflectance: 2 is out of range: want a number from 0 to 1"},
-		{"materials.0.extras", object{"retroreflective": "x"}, gltf.ErrFormat, "materials[0].extras.retroreflective: want true or false"},
-		{"textures.0.source", remove{}, gltf.ErrFormat, "materials[0].pbrMetallicRoughness.baseColorTexture: textures[0] has no source: export its picture as PNG or JPEG"},
-		{"textures.0.source", 4, gltf.ErrFormat, "textures[0]: images[4] is not there: the file has 1"},
-		{"textures.0.sampler", 4, gltf.ErrFormat, "textures[0]: samplers[4] is not there: the file has 0"},
-		{"images.0.uri", "no.png", fs.ErrNotExist, `materials[0].pbrMetallicRoughness.baseColorTexture: textures[0]: images[0]: file "no.png": file does not exist`},
-		{"images.0.uri", remove{}, gltf.ErrFormat, "images[0]: has neither uri nor bufferView"},
-		{"images.0.uri", "data:image/webp,RIFF1234WEBP", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with "RIFF1234"`},
-		{"images.0.uri", "data:,", gltf.ErrUnsupported, `images[0]: is neither PNG nor JPEG: it starts with ""`},
-		{"images.0.uri", "half.png", gltf.ErrFormat, "images[0]: decode PNG: png: invalid format: not enough pixel data"},
-		{"images.0.uri", "huge.png", gltf.ErrTooLarge, "images[0]: picture has 100000x100000 pixels: at most 16384 a side"},
-		{"images.0.uri", "liar.png", gltf.ErrFormat, "images[0]: picture says 8000x8000 pixels, its 70 bytes can't hold them"},
-		// Animations.
-		{"animations.0.channels.0.sampler", 1, gltf.ErrFormat, "animations[0].channels[0].sampler: samplers[1] is not there: the file has 1"},
-		{"animations.0.channels.0.target.node", 5, gltf.ErrFormat, "animations[0].channels[0].target.node: nodes[5] is not there: the file has 2"},
-		{"animations.0.channels.0.target.path", "colour", gltf.ErrFormat, `animations[0].channels[0].target.path: "colour" is none of translation`},
-		{"animations.0.channels.0.target.path", "rotation", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5]: type is VEC3, want VEC4"},
-		{"animations.0.samplers.0.interpolation", "CUBIC", gltf.ErrFormat, `animations[0].samplers[0].interpolation: "CUBIC" is none of LINEAR, STEP, CUBICSPLINE`},
-		{"animations.0.samplers.0.interpolation", "CUBICSPLINE", gltf.ErrFormat, "animations[0].samplers[0].output: accessors[5] has 2 elements, 2 keys need 6"},
-		{"animations.0.samplers.0.input", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[5]: type is VEC3, want SCALAR"},
-		{"accessors.4.byteOffset", 4, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: its 2 elements end at byte 12"},
-		{"accessors.4.bufferView", 5, gltf.ErrFormat, "animations[0].samplers[0].input: accessors[4]: time 0 s does not come after 0 s"},
-		{"animations.0.channels", list{
-			object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
-			object{"sampler": 0, "target": object{"node": 1, "path": "scale"}},
-		}, gltf.ErrFormat, "animations[0].channels[1].target: another channel has the same"},
-		// Not finite.
-		{"accessors.0.bufferView", nan, gltf.ErrFormat, "meshes[0].primitives[0].attributes.POSITION: accessors[0]: element 2 is not finite: [0 NaN 0]"},
-	} {
+	picture := pngOf(image.NewNRGBA(image.Rect(0, 0, 64, 64)))
+	files := map[string][]byte{
+		"short.bin": {1, 2, 3}, "folder/x": nil, "half.png": picture[:len(picture)-40],
+		"pointer.bin": []byte("version https://git-lfs.github.com/spec/v1\n" + strings.Repeat("x", 500)),
+		"huge.png":    pngHeader(100000, 100000), "liar.png": pngHeader(8000, 8000),
+	}
+	for _, c := range badDocuments {
 		name := fmt.Sprintf("%s=%.60v", c.path, c.value)
 		m := full()
-		if c.value == nan {
-			c.value = m.view(packed([]float32{0, 0, 0, 0, 0, 0, 0, math.Float32frombits(nan), 0}), nil)
+		if c.value == notANumber {
+			c.value = m.view(packed([]float32{0, 0, 0, 0, 0, 0, 0, float32(math.NaN()), 0}), nil)
 		}
 		var doc object
 		require.NoError(t, json.Unmarshal(m.embedded(), &doc))
 		edit(t, doc, c.path, c.value)
 		text, err := json.Marshal(doc)
 		require.NoError(t, err)
-		picture := pngOf(image.NewNRGBA(image.Rect(0, 0, 64, 64)))
-		a, err := loadFiles(map[string][]byte{
-			"m.gltf": text, "short.bin": {1, 2, 3}, "folder/x": nil, "half.png": picture[:len(picture)-40],
-			"pointer.bin": []byte("version https://git-lfs.github.com/spec/v1\n" + strings.Repeat("x", 500)),
-			"huge.png":    pngHeader(100000, 100000), "liar.png": pngHeader(8000, 8000),
-		}, gltf.Options{})
+		files["m.gltf"] = text
+		a, err := loadFiles(files, gltf.Options{})
 		if assert.Error(t, err, name) {
 			assert.Nil(t, a, name)
 			assert.ErrorIs(t, err, c.kind, name)

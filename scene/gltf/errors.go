@@ -100,17 +100,17 @@ func at(place string, err error) error {
 }
 
 // atItem is at for item i of one of the document's lists.
-func atItem(list string, i int, err error) error {
+func atItem(name string, i int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return at(fmt.Sprintf("%s[%d]", list, i), err)
+	return at(fmt.Sprintf("%s[%d]", name, i), err)
 }
 
 // checkIndex reports an index into a list of the document that is out of range.
-func checkIndex(list string, i, length int) error {
+func checkIndex(name string, i, length int) error {
 	if i < 0 || i >= length {
-		return invalid("%s[%d] is not there: the file has %d", list, i, length)
+		return invalid("%s[%d] is not there: the file has %d", name, i, length)
 	}
 	return nil
 }

@@ -125,14 +125,14 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 	if l.axes, err = newAxes(o.Up, o.Forward, o.Scale); err != nil {
 		return err
 	}
-	var text []byte
-	if text, l.bin, err = split(data); err != nil {
+	var document []byte
+	if document, l.bin, err = split(data); err != nil {
 		return err
 	}
-	if l.doc, err = decode(text); err != nil {
+	if l.doc, err = decode(document); err != nil {
 		return err
 	}
-	l.allow(len(text))
+	l.allow(len(document))
 	if err := l.checkExtensions(); err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (l *loader) spend(n int64) error {
 // finite reports whether all numbers are finite as float32.
 func finite(vs ...float64) bool {
 	for _, v := range vs {
-		if !(math.Abs(v) <= math.MaxFloat32) {
+		if math.IsNaN(v) || math.Abs(v) > math.MaxFloat32 {
 			return false
 		}
 	}

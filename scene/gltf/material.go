@@ -171,7 +171,7 @@ func readUVMapping(info *gltf.TextureInfo) (uvMapping, error) {
 		TexCoord *int       `json:"texCoord"`
 	}{Scale: [2]float64{1, 1}}
 	schema := object(optional("offset", numbers(2)), optional("rotation", number),
-		optional("scale", numbers(2)), optional("texCoord", index))
+		optional("scale", numbers(2)), optional("texCoord", indexValue))
 	found, err := extension(info.Extensions, extTextureTransform, schema, &t)
 	if err != nil || !found {
 		return uv, err

@@ -228,8 +228,8 @@ func (l *loader) localTransform(i int, n *gltf.Node) (scene.TRS, error) {
 // unitQuaternion normalizes x, y, z, w.
 func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	q := mgl64.Quat{W: v[3], V: mgl64.Vec3{v[0], v[1], v[2]}}
-	n := q.Len()
-	if !(n > 1e-6 && n < 1e6) {
+	n := q.Len() // of finite numbers: JSON and accessors hold no others
+	if n < 1e-6 || n > 1e6 {
 		return q, invalid("%v is no unit quaternion", v)
 	}
 	if math.Abs(n-1) < 1e-15 {

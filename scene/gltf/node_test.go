@@ -128,7 +128,7 @@ func TestNodesOutsideTheSceneAreLeftOut(t *testing.T) {
 
 func TestDeepHierarchy(t *testing.T) {
 	m := newModel()
-	const depth = 50_000
+	const depth = 20_000
 	nodes := make(list, depth)
 	for i := range nodes {
 		nodes[i] = object{"children": list{i + 1}, "translation": list{0, 0, 1}}

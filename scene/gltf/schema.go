@@ -9,10 +9,10 @@ const (
 )
 
 var (
-	index  = integer(0, maxIndex)
-	count  = integer(1, maxCount)
-	offset = integer(0, maxOffset)
-	length = integer(1, maxOffset)
+	indexValue  = integer(0, maxIndex)
+	countValue  = integer(1, maxCount)
+	offsetValue = integer(0, maxOffset)
+	lengthValue = integer(1, maxOffset)
 )
 
 // documentSchema is what the loader relies on of glTF 2.0, section 5 and its
@@ -22,30 +22,30 @@ var documentSchema = object(
 	required("asset", object(required("version", text), optional("minVersion", text))),
 	optional("extensionsUsed", list(0, text)),
 	optional("extensionsRequired", list(0, text)),
-	optional("scene", index),
-	optional("scenes", list(0, object(optional("name", text), optional("nodes", list(0, index))))),
+	optional("scene", indexValue),
+	optional("scenes", list(0, object(optional("name", text), optional("nodes", list(0, indexValue))))),
 	optional("nodes", list(0, nodeSchema)),
 	optional("meshes", list(0, meshSchema)),
 	optional("accessors", list(0, accessorSchema)),
 	optional("bufferViews", list(0, bufferViewSchema)),
 	optional("buffers", list(0, object(
-		optional("name", text), optional("uri", text), required("byteLength", length)))),
+		optional("name", text), optional("uri", text), required("byteLength", lengthValue)))),
 	optional("images", list(0, object(
-		optional("name", text), optional("uri", text), optional("mimeType", text), optional("bufferView", index)))),
+		optional("name", text), optional("uri", text), optional("mimeType", text), optional("bufferView", indexValue)))),
 	optional("samplers", list(0, object(
 		optional("wrapS", wrapCode), optional("wrapT", wrapCode)))),
 	optional("textures", list(0, object(
-		optional("name", text), optional("sampler", index), optional("source", index)))),
+		optional("name", text), optional("sampler", indexValue), optional("source", indexValue)))),
 	optional("materials", list(0, materialSchema)),
 	optional("animations", list(0, animationSchema)),
 )
 
 var nodeSchema = object(
 	optional("name", text),
-	optional("mesh", index),
-	optional("skin", index),
-	optional("camera", index),
-	optional("children", list(0, index)),
+	optional("mesh", indexValue),
+	optional("skin", indexValue),
+	optional("camera", indexValue),
+	optional("children", list(0, indexValue)),
 	optional("matrix", numbers(16)),
 	optional("rotation", numbers(4)),
 	optional("scale", numbers(3)),
@@ -55,43 +55,43 @@ var nodeSchema = object(
 var meshSchema = object(
 	optional("name", text),
 	required("primitives", list(1, object(
-		required("attributes", mapOf(index)),
-		optional("indices", index),
-		optional("material", index),
+		required("attributes", mapOf(indexValue)),
+		optional("indices", indexValue),
+		optional("material", indexValue),
 		optional("mode", code(0, 1, 2, 3, 4, 5, 6)),
-		optional("targets", list(0, mapOf(index))),
+		optional("targets", list(0, mapOf(indexValue))),
 	))),
 )
 
 var accessorSchema = object(
 	optional("name", text),
-	optional("bufferView", index),
-	optional("byteOffset", offset),
+	optional("bufferView", indexValue),
+	optional("byteOffset", offsetValue),
 	required("componentType", code(5120, 5121, 5122, 5123, 5125, 5126)),
 	optional("normalized", boolean),
-	required("count", count),
+	required("count", countValue),
 	required("type", word("SCALAR", "VEC2", "VEC3", "VEC4", "MAT2", "MAT3", "MAT4")),
 	optional("sparse", object(
-		required("count", count),
+		required("count", countValue),
 		required("indices", object(
-			required("bufferView", index), optional("byteOffset", offset),
+			required("bufferView", indexValue), optional("byteOffset", offsetValue),
 			required("componentType", code(5121, 5123, 5125)))),
 		required("values", object(
-			required("bufferView", index), optional("byteOffset", offset))),
+			required("bufferView", indexValue), optional("byteOffset", offsetValue))),
 	)),
 )
 
 var bufferViewSchema = object(
 	optional("name", text),
-	required("buffer", index),
-	optional("byteOffset", offset),
-	required("byteLength", length),
+	required("buffer", indexValue),
+	optional("byteOffset", offsetValue),
+	required("byteLength", lengthValue),
 	optional("byteStride", integer(1, 252)),
 )
 
 var wrapCode = code(33071, 33648, 10497)
 
-var textureInfoSchema = object(required("index", index), optional("texCoord", index))
+var textureInfoSchema = object(required("index", indexValue), optional("texCoord", indexValue))
 
 var materialSchema = object(
 	optional("name", text),
@@ -114,14 +114,14 @@ var materialSchema = object(
 var animationSchema = object(
 	optional("name", text),
 	required("channels", list(1, object(
-		required("sampler", index),
+		required("sampler", indexValue),
 		required("target", object(
-			optional("node", index),
+			optional("node", indexValue),
 			required("path", word("translation", "rotation", "scale", "weights", "pointer")))),
 	))),
 	required("samplers", list(1, object(
-		required("input", index),
-		required("output", index),
+		required("input", indexValue),
+		required("output", indexValue),
 		optional("interpolation", word("LINEAR", "STEP", "CUBICSPLINE")),
 	))),
 )
