@@ -51,7 +51,8 @@ func assetFault(a *scene.Asset) error {
 			}
 		}
 	}
-	return nil
+	_, err := new(scene.Scene).Add(a, scene.Placement{})
+	return err
 }
 
 func meshFault(m *scene.Mesh, materials int) error {

@@ -94,6 +94,14 @@ func TestKayKitCity(t *testing.T) {
 				assert.Equal(t, i == 0 && kind != "road" && kind != "base", n.Actor, "node %d", i)
 			}
 			checkAsset(t, a)
+
+			actors, err := new(scene.Scene).Add(a, scene.Placement{})
+			require.NoError(t, err)
+			require.Len(t, actors, 1, "a piece is one actor")
+			assert.Len(t, actors[0].Parts, len(a.Nodes))
+			for _, part := range actors[0].Parts {
+				assert.Equal(t, tags[kind].String(), part.Tag.String())
+			}
 		})
 	}
 }
