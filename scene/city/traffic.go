@@ -1,0 +1,210 @@
+package city
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+// egoSpeed is the ego's speed in m/s: its corners, of 13.8 m radius, then ask
+// for 4 m/s² to the side, what a brisk driver does.
+const egoSpeed = 7.5
+
+// peopleVariants is how many different people there are.
+const peopleVariants = 14
+
+func pedestrianID(variant int) string { return fmt.Sprintf("walker.pedestrian.%04d", variant+1) }
+
+// egoStart is how far the ego's start lies before the middle of the park
+// block's north side, metres.
+const egoStart = 27.0
+
+// way is a closed way around a block, clockwise: the outline of a rectangle
+// with rounded corners, starting in the middle of its north side.
+type way struct {
+	outline rect
+	radius  float64
+	z       float64
+	reverse bool // counter-clockwise
+}
+
+// laneWay is the middle of the lane around a block.
+func (b *block) laneWay() way {
+	const outwards = kerbLine - laneCentre
+	return way{outline: b.kerbs.inset(-outwards), radius: kerbRadius + outwards}
+}
+
+// walkWay leads along the pavement around a block, inwards metres from the kerb.
+func (b *block) walkWay(inwards float64) way {
+	return way{outline: b.kerbs.inset(inwards), radius: kerbRadius - inwards, z: kerbHeight}
+}
+
+// length returns the way's length in metres.
+func (w way) length() float64 {
+	return 2*(w.outline.width()+w.outline.height()) - (8-2*math.Pi)*w.radius
+}
+
+// loop returns the motion along the way, start metres from its start at time 0.
+func (w way) loop(speed, start float64) (*scene.WaypointLoop, error) {
+	c := w.outline.corners()
+	points := []mgl64.Vec3{at3(lerp2(c[2], c[3], 0.5), w.z), at3(c[2], w.z), at3(c[1], w.z), at3(c[0], w.z), at3(c[3], w.z)}
+	if w.reverse {
+		slices.Reverse(points[1:])
+	}
+	l, err := scene.NewWaypointLoopWith(points, speed, scene.LoopOptions{CornerRadius: w.radius, Start: start})
+	if err != nil {
+		return nil, fmt.Errorf("lay a loop around a block: %w", err)
+	}
+	return l, nil
+}
+
+// points returns the way as a closed polyline.
+func (w way) points() []vec2 { return w.outline.rounded(w.radius, 12) }
+
+// offsetNear returns how far along the way's straight sides the point nearest
+// to p lies, to a metre.
+func (w way) offsetNear(p vec2) (float64, error) {
+	l, err := w.loop(1, 0)
+	if err != nil {
+		return 0, err
+	}
+	best, at := math.Inf(1), 0.0
+	for s := range int(w.length()) {
+		q := l.PoseAt(int64(s) * 1e9).Position
+		if d := (vec2{q[0], q[1]}).Sub(p).Len(); d < best {
+			best, at = d, float64(s)
+		}
+	}
+	return at, nil
+}
+
+// blocksByDistance returns the park's block and then the others, near ones first.
+func (t *town) blocksByDistance() []*block {
+	out := make([]*block, len(t.blocks))
+	for i := range t.blocks {
+		out[i] = &t.blocks[i]
+	}
+	m := t.size / 2
+	far := func(b *block) int {
+		return (b.column-m)*(b.column-m) + (b.row-m)*(b.row-m)
+	}
+	slices.SortStableFunc(out, func(a, b *block) int { return far(a) - far(b) })
+	return out
+}
+
+// share deals n things out to the park block (twice each turn) and the eight
+// around it.
+func share(n int) [9]int {
+	var out [9]int
+	order := [10]int{0, 1, 2, 3, 4, 0, 5, 6, 7, 8}
+	for i := range n {
+		out[order[i%len(order)]]++
+	}
+	return out
+}
+
+// addTraffic places n cars on the loops around the blocks. On each loop all go
+// at one speed, evenly spaced; the ego has its place among those around the park.
+func (t *town) addTraffic(n int) error {
+	blocks := t.blocksByDistance()
+	for k, count := range share(n) {
+		b := blocks[k]
+		rng := stream(t.seed, "traffic", t.index(b))
+		speed, places, offset := math.Round(between(rng, 6.5, 8)*4)/4, count, between(rng, 0, 60)
+		if k == 0 {
+			speed, places, offset = egoSpeed, count+1, -egoStart
+		}
+		if b.column == t.size/2 && b.row > t.size/2 {
+			offset = b.oncoming(t.start)
+		}
+		way := b.laneWay()
+		pitch := way.length() / float64(max(places, 1))
+		for i := range count {
+			at := offset + pitch*(float64(i)+float64(places-count)+between(rng, -0.15, 0.15))
+			m, paint := drawVehicle(rng)
+			if k%3 == 2 && i == 1 {
+				m, paint = pick(rng, busModel, lorryModel, vanModel), pick(rng, carRed, carBlue, carWhite, carOrange)
+			}
+			loop, err := way.loop(speed, at)
+			if err != nil {
+				return err
+			}
+			t.add(object{typeID: vehicles[m].typeID, motion: loop,
+				details: t.vehicleDetails(m, paint, [3]float64{0, 0.6, 5})}, b.nearestTo(t.start))
+		}
+	}
+	return nil
+}
+
+// oncoming returns where on the loop around the block north of the park a car
+// meets the ego: far enough ahead to leave the first picture clear.
+func (b *block) oncoming(start vec2) float64 {
+	w := b.laneWay()
+	// The lane's south side runs west from its south-east corner.
+	toSouth := w.length()/2 - w.outline.width()/2
+	return toSouth + w.outline.x1 - (start[0] + 34)
+}
+
+// nearestTo returns the point of a block nearest to p.
+func (b *block) nearestTo(p vec2) vec2 {
+	return vec2{max(b.kerbs.x0, min(p[0], b.kerbs.x1)), max(b.kerbs.y0, min(p[1], b.kerbs.y1))}
+}
+
+// Two lanes of walkers, metres from the kerb: who goes clockwise keeps near it.
+const (
+	walkOuter = 2.4
+	walkInner = 3.2
+)
+
+// addWalkers places n people on the pavements around the blocks, gathered near
+// where the ego starts. All in one lane go at one speed.
+func (t *town) addWalkers(n int) error {
+	blocks := t.blocksByDistance()
+	for k, count := range share(n) {
+		b := blocks[k]
+		rng := stream(t.seed, "walkers", t.index(b))
+		for lane := range 2 {
+			w := b.walkWay([2]float64{walkOuter, walkInner}[lane])
+			w.reverse = lane == 1
+			speed := math.Round(between(rng, 1.1, 1.5)*20) / 20
+			middle, err := w.offsetNear(t.start.Add(vec2{14, 0}))
+			if err != nil {
+				return err
+			}
+			here := (count + 1 - lane) / 2
+			for i := range here {
+				at := middle + 17*(float64(i)-float64(here-1)/2) + between(rng, -4, 4)
+				if err := t.addWalker(w, speed, at, rng); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// stride is how far a walker comes in a double step, metres.
+const stride = 1.35
+
+// addWalker places somebody who walks along w.
+func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
+	loop, err := w.loop(speed, at)
+	if err != nil {
+		return err
+	}
+	variant := rng.IntN(peopleVariants)
+	g := gait{strideHz: speed / stride, swing: 0.42, phase: between(rng, 0, 2*math.Pi)}
+	details := make([]detail, len(personSides))
+	for level, weight := range [3]float64{0, 0.9, 5} {
+		details[level] = detail{weight: weight, make: func() *model {
+			return drawOutfit(stream(t.seed, "outfit", variant)).walker(g, level)
+		}}
+	}
+	t.add(object{typeID: pedestrianID(variant), motion: loop, details: details}, vec2{loop.PoseAt(0).Position[0], loop.PoseAt(0).Position[1]})
+	return nil
+}
