@@ -72,7 +72,7 @@ type Origin struct {
 // Time sets the clock up.
 type Time struct {
 	Source  string        `yaml:"source" doc:"engine, ss2, system, simulation or ros2" default:"engine"`
-	Scale   float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime" min:"0" max:"100" default:"1"`
+	Scale   float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime" min:"0.001" max:"100" default:"1"`
 	Step    time.Duration `yaml:"step" doc:"length of one step" default:"10ms"`
 	ClockHz float64       `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none" min:"0" max:"1000" default:"100"`
 }

@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 10000 to 5000000",
 		"bridges: [{connection: a}]":                   "c.yaml: bridges[0]: a bridge needs a type",
 		"scene: {origin: {latitude: 91}}":              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
-		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0 to 100",
+		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
 		"scene: {place: [{file: a.glb, scale: -1}]}":   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
 		"scene: {place: [{file: a, waypoints: [{}]}]}": "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
 	} {

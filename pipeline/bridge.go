@@ -128,7 +128,7 @@ var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", 
 
 // carry connects all outputs of a sensor with the bridge.
 func (b *attachedBridge) carry(s *Sensor) error {
-	for i, port := range s.env.Ports {
+	for i, port := range s.ports {
 		spec := port.Spec()
 		topic := bridges.Topic{Name: s.topics[i], Sensor: s.spec.Name, QoS: qosOf(spec.QoS)}
 		sink, err := b.connect(spec, topic)

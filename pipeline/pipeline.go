@@ -249,7 +249,7 @@ func (p *Pipeline) frames() []sample.Transform {
 		list = append(list, sample.Transform{
 			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: frame, Relative: s.relative,
 		})
-		if f, ok := s.sensor.(interface{ Frames() []sample.Transform }); ok {
+		if f, ok := s.sensor.(sensors.Framer); ok {
 			list = append(list, f.Frames()...)
 		}
 	}

@@ -22,6 +22,8 @@ const drainLimit = 10 * time.Second
 // until. Three goroutines share the work and end with it: the frame loop (this
 // one), the clock's publisher, and the completion of readbacks.
 func (p *Pipeline) runRealtime(r *run, until int64) error {
+	// With workers on every processor a ticking clock would wait for its turn.
+	defer simtime.ReserveProcs()()
 	p.clock.Resume()
 	defer p.clock.Pause()
 	var workers sync.WaitGroup
@@ -31,7 +33,7 @@ func (p *Pipeline) runRealtime(r *run, until int64) error {
 
 	if p.clockDue != nil {
 		publisher, err := simtime.NewClockPublisher(p.clock, simtime.ClockPublisherConfig{
-			Rate: p.clockDue.Rate(), Publish: p.publishClock, Logger: p.log,
+			Rate: p.clockDue.Rate(), Publish: p.publishClock, OwnThread: true, Logger: p.log,
 		})
 		if err != nil {
 			return err
@@ -78,7 +80,11 @@ func (p *Pipeline) followClock(ctx context.Context, until int64) error {
 		if now := p.clock.Pace(); now-next > int64(p.config.Step) {
 			t = min(now, until)
 		}
-		if err := p.clock.Advance(t); err != nil && !errors.Is(err, simtime.ErrBackward) {
+		err = p.clock.Advance(t)
+		if errors.Is(err, simtime.ErrAhead) {
+			continue // paused or set back meanwhile
+		}
+		if err != nil && !errors.Is(err, simtime.ErrBackward) {
 			return err
 		}
 		if err := p.fire(p.beginInstant(t), &inFlight); err != nil {

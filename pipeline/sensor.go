@@ -40,9 +40,10 @@ type Sensor struct {
 	sensor   sensors.Sensor
 	capturer sensors.Capturer // nil for a sensor that needs no GPU
 	env      *sensors.Env
-	topics   []string // of env.Ports
-	stats    []*outputStats
-	sinks    []*bridgeSink // of the first output, one a bridge
+	ports    []sensors.Port // of env.Ports those that the settings leave
+	topics   []string       // of ports
+	stats    []*outputStats // of ports
+	sinks    []*bridgeSink  // of the first output, one a bridge
 	begun    bool
 
 	seq uint64 // frame loop's: of the next firing
@@ -63,12 +64,16 @@ func (s *Sensor) RateHz() float64 { return s.spec.RateHz }
 // Mount returns the pose of the sensor's body frame in base_link.
 func (s *Sensor) Mount() spatial.Pose { return s.spec.Mount }
 
-// Outputs returns the names and types of the sensor's outputs.
+// Outputs returns what the sensor publishes, in the definition's order.
 func (s *Sensor) Outputs() []sensors.OutputSpec {
-	return append([]sensors.OutputSpec(nil), s.spec.Definition.Outputs...)
+	var list []sensors.OutputSpec
+	for _, port := range s.ports {
+		list = append(list, *port.Spec())
+	}
+	return list
 }
 
-// Topics returns the topics of the sensor's outputs, in the definition's order.
+// Topics returns the topics of Outputs.
 func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 
 // AddSensor adds one sensor.
@@ -149,7 +154,12 @@ func (p *Pipeline) newSensor(r *rig.Sensor) (*Sensor, error) {
 	}
 	for i := range spec.Definition.Outputs {
 		out := &spec.Definition.Outputs[i]
-		s.env.Ports = append(s.env.Ports, out.Open())
+		port := out.Open()
+		s.env.Ports = append(s.env.Ports, port)
+		if sel, ok := sensor.(sensors.Selective); ok && !sel.Publishes(out.Name) {
+			continue
+		}
+		s.ports = append(s.ports, port)
 		s.topics = append(s.topics, topicOf(r.Topic, out.Suffix))
 		s.stats = append(s.stats, newOutputStats())
 	}
@@ -170,7 +180,7 @@ func checkTopics(list []*Sensor) error {
 	for _, s := range list {
 		for i, topic := range s.topics {
 			if other, taken := owner[topic]; taken {
-				return fmt.Errorf("%w: %s of sensor %s (%v) and of sensor %s", ErrTopic, topic, s.spec.Name, s.env.Ports[i].Spec().Type, other)
+				return fmt.Errorf("%w: %s of sensor %s (%v) and of sensor %s", ErrTopic, topic, s.spec.Name, s.ports[i].Spec().Type, other)
 			}
 			owner[topic] = s.spec.Name
 		}
@@ -191,7 +201,7 @@ func (s *Sensor) heard() bool {
 	if s.always {
 		return true
 	}
-	for _, port := range s.env.Ports {
+	for _, port := range s.ports {
 		if port.Listening() {
 			return true
 		}
@@ -221,7 +231,7 @@ func (s *Sensor) dropped(cause string, n int) {
 // An error says which outputs and types there are.
 func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {
 	var known []string
-	for i, port := range s.env.Ports {
+	for i, port := range s.ports {
 		spec := port.Spec()
 		known = append(known, fmt.Sprintf("%s (%v)", spec.Name, spec.Type))
 		if spec.Name != output {

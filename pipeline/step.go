@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -166,15 +165,7 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 		if f.sensor.capturer == nil || f.err != nil {
 			continue
 		}
-		err := f.sensor.capturer.Capture(c, f.at)
-		switch {
-		case errors.Is(err, readback.ErrFull):
-			f.sensor.dropped(sensors.CauseReadbackFull, 1)
-		case err != nil:
-			f.err = err
-		default:
-			f.captured = true
-		}
+		f.captured, f.err = f.sensor.capturer.Capture(c, f.at)
 	}
 	if err := c.Flush(); err != nil {
 		p.fail(err)

@@ -86,7 +86,7 @@ func (p *Pipeline) Summary() Summary {
 			row := sensorRow(stats, s.SimS)
 			row.Name, row.Type, row.Topic = sensor.spec.Name, sensor.spec.Definition.ID, sensor.topics[i]
 			row.RateWantedHz = sensor.spec.RateHz
-			row.Idle = !sensor.env.Ports[i].Listening() && row.Messages == 0
+			row.Idle = !sensor.ports[i].Listening() && row.Messages == 0
 			s.Sensors = append(s.Sensors, row)
 		}
 	}

@@ -106,10 +106,10 @@ type Sensor interface {
 type Capturer interface {
 	Sensor
 	// Capture issues the GPU work of the firing that Tick announced. GL thread;
-	// it must not wait. An error that wraps readback.ErrFull says that there
-	// was no room for it: the pipeline counts it as dropped and goes on. With
-	// any other error the run ends. Without one, Process will have it.
-	Capture(c *gpu.Ctx, at Tick) error
+	// it must not wait. issued is true if Process will have the capture; a
+	// capture for which there was no room is counted (Env.Dropped), not an
+	// error. An error ends the run.
+	Capture(c *gpu.Ctx, at Tick) (issued bool, err error)
 	// Poll moves finished readbacks on. GL thread; it must not wait.
 	Poll(c *gpu.Ctx)
 	// Process publishes captures that Poll found finished, oldest first, up
@@ -119,6 +119,18 @@ type Capturer interface {
 	// Pending returns how many captures were issued and not yet processed.
 	// Any goroutine.
 	Pending() int
+}
+
+// Selective is a sensor whose settings leave out some of the declared outputs:
+// those get no topic. It is asked once, before Begin.
+type Selective interface {
+	Publishes(output string) bool
+}
+
+// Framer is a sensor that defines frames below its own body frame. It is asked
+// at any time after Begin.
+type Framer interface {
+	Frames() []sample.Transform
 }
 
 // Shared keeps one instance of each resource that several sensors of a

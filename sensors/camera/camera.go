@@ -20,12 +20,6 @@ const (
 	targets = 2
 )
 
-// Drop causes.
-const (
-	dropFull   = "readback_full"
-	dropFailed = "readback_failed"
-)
-
 // shot is what travels with a capture (law R3).
 type shot struct {
 	at   sensors.Tick
@@ -164,38 +158,60 @@ func (s *camera) acquire(c *gpu.Ctx) bool {
 			return true
 		}
 	}
-	s.env.Dropped(dropFull, 1)
+	s.env.Dropped(sensors.CauseReadbackFull, 1)
 	return false
 }
 
 func dropCause(err error) string {
 	if errors.Is(err, readback.ErrFull) {
-		return dropFull
+		return sensors.CauseReadbackFull
 	}
-	return dropFailed
+	return sensors.CauseReadbackFailed
 }
 
 // Capture has the view draw everything announced for the instant, if no camera
 // before it has, and starts reading the picture back. GL thread.
-func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) error {
+func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	if err := s.view.capture(c, s.renderer, at.TimeNs); err != nil {
-		return fmt.Errorf("camera %s: %w", s.spec.Name, err)
+		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
 	if s.target == nil {
-		return nil // nobody listens, or it was dropped
+		return false, nil // nobody listens, or it was dropped
 	}
 	source := readback.Buffer(s.target)
 	s.target = nil
 	capture, err := s.pool.Start(c, source, at.TimeNs)
 	if errors.Is(err, readback.ErrFull) {
-		s.env.Dropped(dropFull, 1)
-		return nil
+		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("camera %s: %w", s.spec.Name, err)
+		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
 	capture.Data = shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}
-	return nil
+	return true, nil
+}
+
+// Publishes reports which outputs the settings leave: the others need no topic.
+func (s *camera) Publishes(output string) bool {
+	switch output {
+	case OutputImage:
+		return s.options.raw
+	case OutputCompressed:
+		return s.options.compressed != ""
+	default:
+		return true
+	}
+}
+
+// ReadbackStats returns how the pictures came back.
+func (s *camera) ReadbackStats() readback.Stats { return s.pool.Stats() }
+
+// Frames returns the optical frame, in the sensor's body frame (REP-103).
+func (s *camera) Frames() []sample.Transform {
+	return []sample.Transform{{
+		Header: sample.Header{FrameID: s.spec.FrameID}, ChildFrameID: s.frameID, Relative: spatial.OpticalInBody(),
+	}}
 }
 
 // Poll moves finished readbacks on. GL thread.
@@ -242,7 +258,7 @@ func (s *camera) release() error {
 func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Lease[uint32], err error) {
 	if err != nil {
 		if !errors.Is(err, readback.ErrClosed) {
-			s.env.Dropped(dropFailed, 1)
+			s.env.Dropped(sensors.CauseReadbackFailed, 1)
 			s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
 		}
 		return

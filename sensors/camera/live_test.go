@@ -108,7 +108,8 @@ func (r *rig) fire(tNs int64) {
 	gputest.Do(r.tb, r.thread, func(c *gpu.Ctx) error {
 		var errs []error
 		for _, s := range r.cameras {
-			errs = append(errs, s.Capture(c, at))
+			_, err := s.Capture(c, at)
+			errs = append(errs, err)
 		}
 		return errors.Join(append(errs, c.Finish())...)
 	})

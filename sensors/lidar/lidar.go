@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -127,32 +126,34 @@ func (s *lidar) periodNs() int64 { return int64(math.Round(1e9 / s.spec.RateHz))
 func (s *lidar) Tick(sensors.Tick) error { return nil }
 
 // Capture traces the scan that ends at the due instant. GL thread.
-func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) error {
-	if err := s.pool.Begin(c); err != nil {
-		return err
-	}
+func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	target := s.points[s.next]
-	if s.pool.Holds(target) {
-		return fmt.Errorf("capture scan: %w: every target waits for its copy", readback.ErrFull)
+	err = s.pool.Begin(c)
+	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
+		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	s.next = (s.next + 1) % targets
 	header, window := s.frame(at)
 	n, err := s.packer.Motion(s.packed, window)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := s.motion.Write(c, s.packed[:n]); err != nil {
-		return err
+		return false, err
 	}
 	if err := s.dispatch(c, target, at); err != nil {
-		return err
+		return false, err
 	}
 	capture, err := s.pool.Start(c, readback.Buffer(target), at.TimeNs)
 	if err != nil {
-		return err
+		return false, err
 	}
 	capture.Data = scanData{at: at, header: header}
-	return nil
+	return true, nil
 }
 
 // frame says when and where a scan is.
@@ -216,6 +217,9 @@ func (s *lidar) ReadbackStats() readback.Stats { return s.pool.Stats() }
 // complete publishes one scan.
 func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
+	if errors.Is(err, readback.ErrClosed) {
+		return // the run is over
+	}
 	if err != nil {
 		s.env.Dropped(sensors.CauseReadbackFailed, 1)
 		s.env.Log.Warn("a scan was lost", "error", err)

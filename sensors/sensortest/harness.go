@@ -143,7 +143,8 @@ func (h *Harness) Fire(tNs int64) {
 func (h *Harness) capture(s sensors.Capturer, at sensors.Tick) {
 	h.tb.Helper()
 	err := h.Env.GL.Do(context.Background(), func(c *gpu.Ctx) error {
-		return errors.Join(s.Capture(c, at), c.Finish())
+		_, err := s.Capture(c, at)
+		return errors.Join(err, c.Finish())
 	})
 	for err == nil && s.Pending() > 0 {
 		err = h.Env.GL.Do(context.Background(), func(c *gpu.Ctx) error {

@@ -1,0 +1,172 @@
+// Package compose makes the scene that a configuration describes: the city or
+// glTF files, with the actors that were placed in it.
+package compose
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/scene/labels"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Scene makes the scene. Warnings are what loaders left out, for the user.
+func Scene(ctx context.Context, c *config.Config) (s *scene.Scene, warnings []string, err error) {
+	if s, err = base(c); err != nil {
+		return nil, nil, err
+	}
+	places := append(append([]config.Place(nil), c.Scene.Place...), c.Actors...)
+	if c.Scene.File != "" {
+		places = append([]config.Place{{File: c.Scene.File, Scale: 1}}, places...)
+	}
+	builder := composer{scene: s, labels: c.Scene.Labels, assets: map[assetKey]*scene.Asset{}}
+	for i := range places {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if err := builder.place(&places[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o := c.Scene.Origin; o != nil {
+		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
+	}
+	return s, builder.warnings, nil
+}
+
+// base is the city, or an empty scene for files.
+func base(c *config.Config) (*scene.Scene, error) {
+	if c.Scene.File != "" {
+		return outdoors(filepath.Base(c.Scene.File)), nil
+	}
+	if len(c.Scene.Place) > 0 && !c.Scene.City {
+		return outdoors("composed"), nil
+	}
+	seed := c.Scene.Seed
+	if seed == 0 {
+		seed = c.Seed
+	}
+	return city.Generate(city.Options{Seed: seed, Triangles: c.Scene.Triangles})
+}
+
+// outdoors is an empty scene under an afternoon sun.
+func outdoors(name string) *scene.Scene {
+	s := scene.New(name)
+	s.Light = scene.Light{
+		SunDirection: mgl32.Vec3{-0.5, -0.6, 0.75}.Normalize(),
+		SunColor:     mgl32.Vec3{3.2, 3.0, 2.7},
+		SkyZenith:    mgl32.Vec3{0.22, 0.42, 0.85},
+		SkyHorizon:   mgl32.Vec3{0.75, 0.85, 0.95},
+		Ground:       mgl32.Vec3{0.3, 0.28, 0.25},
+		Exposure:     1,
+	}
+	return s
+}
+
+// composer places files in one scene; a file that is placed again is read once.
+type composer struct {
+	scene    *scene.Scene
+	labels   string
+	assets   map[assetKey]*scene.Asset
+	warnings []string
+}
+
+type assetKey struct {
+	file  string
+	scale float64
+}
+
+// load reads a file.
+func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
+	key := assetKey{file, scale}
+	if a := c.assets[key]; a != nil {
+		return a, nil
+	}
+	options := gltf.Options{Scale: scale}
+	if c.labels != "" {
+		rules, err := labels.Load(c.labels)
+		if err != nil {
+			return nil, err
+		}
+		options.Labels = rules
+	}
+	asset, err := gltf.Load(file, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range asset.Warnings {
+		c.warnings = append(c.warnings, file+": "+w)
+	}
+	c.assets[key] = asset
+	return asset, nil
+}
+
+// place puts one file into the scene.
+func (c *composer) place(p *config.Place) error {
+	asset, err := c.load(p.File, p.Scale)
+	if err != nil {
+		return err
+	}
+	placement := scene.Placement{Name: p.Name, TypeID: p.Type, Pose: p.Pose.Spatial()}
+	if placement.Name == "" {
+		placement.Name = strings.TrimSuffix(filepath.Base(p.File), filepath.Ext(p.File))
+	}
+	if p.Tag != "" {
+		if placement.Tag, err = scene.ParseTag(p.Tag); err != nil {
+			return fmt.Errorf("place %s: %w", p.File, err)
+		}
+	}
+	if len(p.Waypoints) > 0 {
+		if placement.Motion, err = Loop(p.Waypoints, p.Speed); err != nil {
+			return fmt.Errorf("place %s: %w", p.File, err)
+		}
+	}
+	if _, err := c.scene.Add(asset, placement); err != nil {
+		return fmt.Errorf("place %s: %w", p.File, err)
+	}
+	return nil
+}
+
+// Loop is a closed loop through waypoints at a constant speed, m/s.
+func Loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
+	list := make([]mgl64.Vec3, len(points))
+	for i, p := range points {
+		list[i] = mgl64.Vec3{p.X, p.Y, p.Z}
+	}
+	return scene.NewWaypointLoop(list, speed)
+}
+
+// Ego is the motion of the vehicle that carries the sensors: nil for the scene's
+// own route, a *scene.Driven where somebody else steers.
+func Ego(c *config.Config, s *scene.Scene) (scene.Motion, error) {
+	start := s.Ego
+	if c.Ego.Pose != nil {
+		start = c.Ego.Pose.Spatial()
+	}
+	if c.Ego.Driver != config.DriverWaypoints {
+		return scene.NewDriven(start, scene.Vehicle{})
+	}
+	switch {
+	case len(c.Ego.Waypoints) > 0:
+		return Loop(c.Ego.Waypoints, c.Ego.Speed)
+	case c.Ego.Pose != nil:
+		return standing{start}, nil
+	default:
+		return s.Route, nil
+	}
+}
+
+// standing is the motion of an ego that stays where it was put.
+type standing struct{ pose spatial.Pose }
+
+// PoseAt returns the same pose at any time.
+func (s standing) PoseAt(int64) spatial.Pose { return s.pose }

@@ -1,0 +1,164 @@
+// Package report makes report.html of a run: pictures of each camera, views of
+// each cloud from above and as ranges, latencies by stage, and the tables. It is one
+// file that needs no network.
+package report
+
+import (
+	"bytes"
+	_ "embed" // the page
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// File is the report's name in the output folder.
+const File = "report.html"
+
+//go:embed report.tmpl
+var pageSource string
+
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"png":    pngURL,
+	"number": func(v float64) string { return fmt.Sprintf("%.4g", v) },
+	"fixed":  func(v float64) string { return fmt.Sprintf("%.2f", v) },
+	"mega":   func(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) },
+}).Parse(pageSource))
+
+// Report collects the latest message of every camera and lidar of a run. Its
+// methods may be called from any goroutine.
+type Report struct {
+	mu     sync.Mutex
+	shots  []*shot
+	scans  []*scan
+	detach []func()
+}
+
+// shot is the latest picture of one camera.
+type shot struct {
+	name, topic, id string
+	message         sample.Image // guarded by Report.mu
+	seen            bool
+}
+
+// scan is the latest cloud of one lidar.
+type scan struct {
+	name, topic string
+	message     sample.PointCloud // guarded by Report.mu
+	seen        bool
+}
+
+// Attach listens to all outputs that can be drawn.
+func (r *Report) Attach(p *pipeline.Pipeline) error {
+	for _, s := range p.Sensors() {
+		for i, out := range s.Outputs() {
+			stop, err := r.listen(s, out.Name, s.Topics()[i], out.New())
+			if err != nil {
+				return fmt.Errorf("report on sensor %s: %w", s.Name(), err)
+			}
+			if stop != nil {
+				r.detach = append(r.detach, stop)
+			}
+		}
+	}
+	return nil
+}
+
+// listen keeps the latest message of one output if it can be drawn. example is a
+// message of the output's type.
+func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (stop func(), err error) {
+	switch example.(type) {
+	case *sample.Image:
+		kept := &shot{name: s.Name(), topic: topic, id: s.TypeID()}
+		r.shots = append(r.shots, kept)
+		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.Image) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			m.CopyToCache(&kept.message)
+			kept.seen = true
+		})
+	case *sample.PointCloud:
+		kept := &scan{name: s.Name(), topic: topic}
+		r.scans = append(r.scans, kept)
+		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.PointCloud) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			m.CopyToCache(&kept.message)
+			kept.seen = true
+		})
+	}
+	return nil, nil
+}
+
+// figure is one picture of the page.
+type figure struct {
+	Title, Caption string
+	Image          image.Image
+	Wide           bool
+}
+
+// contents is what the page shows.
+type contents struct {
+	Summary  pipeline.Summary
+	Cameras  []figure
+	Clouds   []figure
+	Latency  template.HTML
+	Timeline []pipeline.Stage
+}
+
+// Write writes the report into a folder, when the run is over, and returns its path.
+func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
+	for _, stop := range r.detach {
+		stop()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := contents{Summary: p.Summary(), Timeline: p.Stages()}
+	for _, s := range r.shots {
+		if !s.seen {
+			continue
+		}
+		picture, caption := drawImage(&s.message)
+		c.Cameras = append(c.Cameras, figure{Title: s.name + " · " + s.topic, Caption: caption, Image: picture})
+	}
+	for _, s := range r.scans {
+		if !s.seen {
+			continue
+		}
+		m := &s.message
+		c.Clouds = append(c.Clouds,
+			figure{Title: s.name + " from above", Image: drawTop(m), Caption: fmt.Sprintf("%d points; rings every 10 m; colour is height", returns(m))},
+			figure{Title: s.name + " ranges", Image: drawRanges(m), Caption: "a row a laser, the highest on top; a column a firing; bright is near", Wide: true})
+	}
+	chart, err := drawLatency(c.Timeline)
+	if err != nil {
+		return "", fmt.Errorf("draw latencies: %w", err)
+	}
+	c.Latency = chart
+	var out bytes.Buffer
+	if err := page.Execute(&out, c); err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	path := filepath.Join(folder, File)
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		return "", fmt.Errorf("write report: %w", err)
+	}
+	return path, nil
+}
+
+// pngURL returns a picture as a data URL.
+func pngURL(m image.Image) (template.URL, error) {
+	var out bytes.Buffer
+	if err := png.Encode(&out, m); err != nil {
+		return "", err
+	}
+	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(out.Bytes())), nil
+}

@@ -1,0 +1,81 @@
+// Command raybridge generates camera and lidar data of a 3-D scene on the GPU and
+// hands it to robot software and recordings. See `raybridge help`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+// Exit codes, as the README's table lists them.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitNoOpenGL    = 3
+	exitIncomplete  = 4
+	exitInterrupted = 130
+)
+
+// exitError is an error with the exit code it asks for.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as wrong use.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+// exitCode is the process's status for an error.
+func exitCode(err error) int {
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, gpu.ErrNotSupported):
+		return exitNoOpenGL
+	case errors.As(err, &e):
+		return e.code
+	default:
+		return exitFailed
+	}
+}
+
+func main() {
+	ctx, stop := interruptible()
+	defer stop()
+	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "raybridge:", err)
+	}
+	os.Exit(exitCode(err))
+}
+
+// interruptible returns a context that ends with the first Ctrl-C, so that
+// recordings are completed; the second one ends the process at once.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/spf13/cobra"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/scene"
+)
+
+func newScene() *cobra.Command {
+	cmd := &cobra.Command{Use: "scene", Short: "Look into scenes"}
+	var seed uint64
+	var triangles int
+	info := &cobra.Command{
+		Use:   "info FILE|city",
+		Short: "Print triangles, instances, labels and bounds",
+		Args:  exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c := config.Default()
+			c.Seed, c.Scene.Triangles = seed, triangles
+			if args[0] != "city" {
+				c.Scene.File = args[0]
+			}
+			s, warnings, err := compose.Scene(cmd.Context(), c)
+			if err != nil {
+				return usage(err)
+			}
+			printScene(cmd.OutOrStdout(), s)
+			for _, w := range warnings {
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
+			}
+			return nil
+		},
+	}
+	info.Flags().Uint64Var(&seed, "seed", 1, "seed of the city")
+	info.Flags().IntVar(&triangles, "triangles", config.Default().Scene.Triangles, "triangles of the city")
+	cmd.AddCommand(info)
+	return cmd
+}
+
+// printScene writes what a scene holds.
+func printScene(out io.Writer, s *scene.Scene) {
+	stats := s.Stats()
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "scene\t%s\n", s.Name)
+	fmt.Fprintf(w, "triangles\t%d (%d stored)\n", stats.Triangles, stats.Stored)
+	fmt.Fprintf(w, "instances\t%d, %d of them move\n", stats.Instances, stats.Moving)
+	fmt.Fprintf(w, "meshes\t%d\nmaterials\t%d\ntextures\t%d\n", stats.Meshes, stats.Materials, stats.Textures)
+	fmt.Fprintf(w, "bounds\t%s to %s m\n", point(stats.Min), point(stats.Max))
+	fmt.Fprintln(w, "\ntag\tinstances\ttriangles")
+	for _, t := range stats.Tags {
+		fmt.Fprintf(w, "%d %s\t%d\t%d\n", t.Tag, t.Tag, t.Instances, t.Triangles)
+	}
+	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+func point(p mgl64.Vec3) string { return fmt.Sprintf("(%.2f, %.2f, %.2f)", p[0], p[1], p[2]) }
