@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"slices"
 	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // TagCount is the number of semantic tags; valid tags are below it.
@@ -84,42 +87,12 @@ func tagKey(name string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// closestTag returns the tag name with the least edit distance to key; of
-// equals, the one with the lowest number.
+// closestTag returns the tag whose name has the least edit distance to key.
 func closestTag(key string) Tag {
-	// Names much longer than any tag are all equally far away: comparing
-	// a prefix bounds the work on hostile input.
-	const longest = 64
-	if len(key) > longest {
-		key = key[:longest]
-	}
-	best, bestDistance := TagUnlabeled, -1
+	keys := make([]string, len(tagTable))
 	for t := range tagTable {
-		d := editDistance(key, tagKey(tagTable[t].name))
-		if bestDistance < 0 || d < bestDistance {
-			best, bestDistance = Tag(t), d
-		}
+		keys[t] = tagKey(tagTable[t].name)
 	}
-	return best
-}
-
-// editDistance is the Levenshtein distance of two strings in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	name, _ := closest.Nearest(key, keys)
+	return Tag(slices.Index(keys, name))
 }

@@ -4,17 +4,30 @@ package closest
 
 import "strings"
 
-// Name returns the candidate nearest to name by edit distance, ignoring case;
-// "" if none is near enough to be a likely slip.
-func Name(name string, candidates []string) string {
-	best, bestDistance := "", max(2, len(name)/2)+1
-	lower := strings.ToLower(name)
-	for _, c := range candidates {
-		if d := distance(lower, strings.ToLower(c)); d < bestDistance {
-			best, bestDistance = c, d
+// longest bounds the work on hostile input: names much longer than any
+// candidate are all equally far away.
+const longest = 64
+
+// Nearest returns the candidate with the least edit distance to name, ignoring
+// case, and that distance in bytes; of equals the first. Without candidates it
+// returns "".
+func Nearest(name string, candidates []string) (candidate string, edits int) {
+	lower := strings.ToLower(name[:min(len(name), longest)])
+	for i, c := range candidates {
+		if d := distance(lower, strings.ToLower(c)); i == 0 || d < edits {
+			candidate, edits = c, d
 		}
 	}
-	return best
+	return candidate, edits
+}
+
+// Name returns the candidate nearest to name, "" if none is near enough to be a
+// likely slip.
+func Name(name string, candidates []string) string {
+	if c, edits := Nearest(name, candidates); edits <= max(2, len(name)/2) {
+		return c
+	}
+	return ""
 }
 
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all
