@@ -347,7 +347,7 @@ func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
 }
 
 func TestPolicyNames(t *testing.T) {
-	for _, name := range []string{"block", "drop-newest", "drop-oldest"} {
+	for _, name := range []string{"block", "drop_newest", "drop_oldest"} {
 		var p dispatch.Policy
 		require.NoError(t, p.UnmarshalText([]byte(name)))
 		text, err := p.MarshalText()
@@ -356,7 +356,7 @@ func TestPolicyNames(t *testing.T) {
 	}
 	_, err := dispatch.ParsePolicy("drop")
 	assert.ErrorIs(t, err, dispatch.ErrConfig)
-	assert.ErrorContains(t, err, "drop-oldest")
+	assert.ErrorContains(t, err, "drop_oldest")
 	_, err = dispatch.Policy(7).MarshalText()
 	assert.ErrorIs(t, err, dispatch.ErrConfig)
 	assert.Equal(t, "Policy(7)", dispatch.Policy(7).String())

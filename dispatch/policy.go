@@ -15,10 +15,10 @@ const (
 	DropOldest
 )
 
-var policyNames = [...]string{Block: "block", DropNewest: "drop-newest", DropOldest: "drop-oldest"}
+var policyNames = [...]string{Block: "block", DropNewest: "drop_newest", DropOldest: "drop_oldest"}
 
-// String returns the policy's name in configurations: block, drop-newest or
-// drop-oldest.
+// String returns the policy's name in configurations: block, drop_newest or
+// drop_oldest.
 func (p Policy) String() string {
 	if int(p) < len(policyNames) {
 		return policyNames[p]
@@ -34,7 +34,7 @@ func ParsePolicy(name string) (Policy, error) {
 			return Policy(p), nil
 		}
 	}
-	return Block, fmt.Errorf("%w: unknown policy %q (known: block, drop-newest, drop-oldest)", ErrConfig, name)
+	return Block, fmt.Errorf("%w: unknown policy %q (known: block, drop_newest, drop_oldest)", ErrConfig, name)
 }
 
 // MarshalText writes the policy's name.
