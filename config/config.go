@@ -34,7 +34,7 @@ type Scene struct {
 	City      bool    `yaml:"city" doc:"the procedural city; default where no file is named"`
 	File      string  `yaml:"file" doc:"a .gltf or .glb file"`
 	Seed      uint64  `yaml:"seed" doc:"seed of the city" default:"the run's seed"`
-	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"10000" max:"5000000" default:"100000"`
+	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"40000" max:"4000000" default:"100000"`
 	Place     []Place `yaml:"place" doc:"glTF files composed into the scene"`
 	Labels    string  `yaml:"labels" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
 	Origin    *Origin `yaml:"origin" doc:"where the map's origin lies on the earth"`
