@@ -65,6 +65,7 @@ type Entry struct {
 	Attributes []Attribute
 
 	place yamldoc.Node
+	own   []yamldoc.Entry // the keys above, where they stand
 }
 
 // DecodeYAML reads an entry: its own keys, and every other key as an attribute.
@@ -79,6 +80,7 @@ func (e *Entry) DecodeYAML(n yamldoc.Node) error {
 			return err
 		}
 		if known {
+			e.own = append(e.own, x)
 			continue
 		}
 		v, err := x.Value.Value()
@@ -127,6 +129,23 @@ type Sensor struct {
 	Always bool
 	// Relative is the mounting pose in Spec.ParentFrame.
 	Relative spatial.Pose
+
+	entry *Entry
+}
+
+// Fault places an error: at one of the sensor's own keys ("rate", "topic") in its
+// file, or where the sensor begins if the key is "" or isn't written. The result
+// wraps err; it is a *yamldoc.Error if the sensor came from a file.
+func (s *Sensor) Fault(key string, err error) error {
+	for _, x := range s.entry.own {
+		if x.Key == key {
+			return x.Value.Errorf("%w", err)
+		}
+	}
+	if key != "" {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	return s.entry.errorf("%w", err)
 }
 
 // Resolve checks the rig against the registry and works out frames, mounts,
@@ -178,6 +197,7 @@ func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
 			Definition: d, Name: e.Name, FrameID: e.Frame, ParentFrame: e.Parent, Settings: settings,
 		},
 		Topic: strings.TrimSuffix(e.Topic, "/"), Rate: e.Rate, Always: e.Always, Relative: e.Pose.Spatial(),
+		entry: e,
 	}
 	if s.Spec.FrameID == "" {
 		s.Spec.FrameID = e.Name

@@ -2,6 +2,7 @@ package rig_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -76,6 +77,21 @@ func TestFaults(t *testing.T) {
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.Equal(t, c.message, err.Error(), c.text)
 	}
+}
+
+func TestFaultNamesTheKeysPlace(t *testing.T) {
+	list, err := resolve("sensors:\n  - {id: sensor.test, name: a, rate: fast}")
+	require.NoError(t, err)
+	cause := errors.New("no number")
+	assert.EqualError(t, list[0].Fault("rate", cause), "r.yaml:2:38: sensors[0].rate: no number")
+	assert.EqualError(t, list[0].Fault("topic", cause), "r.yaml:2:5: sensors[0]: topic: no number")
+	assert.EqualError(t, list[0].Fault("", cause), "r.yaml:2:5: sensors[0]: no number")
+	assert.ErrorIs(t, list[0].Fault("rate", cause), cause)
+
+	made := rig.Rig{Sensors: []rig.Entry{{ID: "sensor.test", Name: "a"}}}
+	list, err = made.Resolve(registry())
+	require.NoError(t, err)
+	assert.EqualError(t, list[0].Fault("rate", cause), "sensor a: rate: no number")
 }
 
 func TestReadNamesAMissingFile(t *testing.T) {
