@@ -47,17 +47,17 @@ var CameraShadow = Entry{
 	Constants: []Define{Flag("CUT", false)},
 }
 
-// CameraShade turns what a camera sees into its pictures: colour, depth, tags,
-// instances and normals, each in a buffer of packed pixels, row 0 the top. The
-// flags leave out what a capture or a scene doesn't need: the colour picture
-// (SHADE), metallic-roughness and emission textures.
+// CameraShade turns what a camera sees into its pictures, each in a buffer of
+// packed pixels, row 0 the top. COLOR, DEPTH, TAGS or TAG_COLORS, INSTANCES or
+// WIDE_INSTANCES, and NORMALS say which; SURFACE_TEXTURES and EMISSION_TEXTURES
+// are for scenes that have such.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
 	Bindings: append(stillTables(),
 		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
 		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
-		Binding{"staticShadow", "sampler2DShadow", SlotStaticShadow, KindSampler},
+		Binding{"staticShadow", "sampler2D", SlotStaticShadow, KindSampler},
 		Binding{"moverShadow", "sampler2DShadow", SlotMoverShadow, KindSampler},
 		Binding{"palette", "samplerBuffer", SlotPalette, KindSampler},
 		Binding{"View", "", 0, KindUniform},
@@ -68,5 +68,9 @@ var CameraShade = Entry{
 		Binding{"Normals", "", 4, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
-	Constants: []Define{Flag("SHADE", true), Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true)},
+	Constants: []Define{
+		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
+		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true),
+	},
 }

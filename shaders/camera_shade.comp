@@ -1,6 +1,10 @@
 // Pictures of a camera: turns what each pixel sees (camera_ids) into every
 // picture that is due, in one dispatch. An invocation makes four pixels of a
 // row, so that packed ones fill whole words.
+//
+// The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
+// pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
+// NORMALS. What no picture needs isn't computed.
 
 #include "lib/camera.glsl"
 #include "lib/shade.glsl"
@@ -8,13 +12,11 @@
 layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y) in;
 
 layout(binding = SLOT_SENSOR + 1) uniform usampler2D visible;
-layout(binding = SLOT_SENSOR + 2) uniform sampler2DShadow staticShadow;
+layout(binding = SLOT_SENSOR + 2) uniform sampler2D staticShadow;
 layout(binding = SLOT_SENSOR + 3) uniform sampler2DShadow moverShadow;
 layout(binding = SLOT_SENSOR + 4) uniform samplerBuffer palette; // colour of each tag, 0..1
 
-// Bits of View.what. TAG_COLORS, WIDE_IDS and SWAP_RED say how a picture is written.
-const uint COLOR = 1u, DEPTH = 2u, TAGS = 4u, INSTANCES = 8u, NORMALS = 16u;
-const uint TAG_COLORS = 32u, WIDE_IDS = 64u, SWAP_RED = 128u, TONE_CURVE = 256u;
+const uint SWAP_RED = 1u, TONE_CURVE = 2u;
 
 // What the pixels without a surface have.
 const uint SKY_TAG = 11u;
@@ -23,14 +25,14 @@ const uint FAR = 0x7f800000u, NEAR = 0xff800000u, NOT_A_NUMBER = 0x7fc00000u;
 layout(std140, binding = 0) uniform View {
     vec4 lens;         // 1/fx, 1/fy, cx, cy
     ivec2 size;        // pixels
-    uint what;         // which pictures, and how
+    uint how;          // bits of SWAP_RED and TONE_CURVE
     float exposure;
-    vec4 depthRange;   // metres: nearer is -Inf, farther than y +Inf
+    vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf
     vec4 up, toSun;    // in the optical frame
-    vec4 sun, zenith, horizon, ground;
-    // Rows from (p, 1) of the optical frame to the maps' coordinates. The w of
-    // row x is unused; offsets.xy are how far a point is moved along its normal
-    // for each map, metres; offsets.zw the maps' texels.
+    vec4 sun, zenith, horizon, ground, around;
+    // Rows from (p, 1) of the optical frame to the maps' coordinates. offsets.xy
+    // are how far a point is moved along its normal for each map, metres;
+    // offsets.z is a texel of the static map.
     vec4 staticMap[3], moverMap[3];
     vec4 offsets;
 };
@@ -41,36 +43,107 @@ layout(std430, binding = 2) writeonly buffer Tags { uint tags[]; };
 layout(std430, binding = 3) writeonly buffer Instances { uint instances[]; };
 layout(std430, binding = 4) writeonly buffer Normals { uint normals[]; };
 
-struct Seen {
-    bool hit;
+// Hit is the point that a pixel's centre sees.
+struct Hit {
+    bool seen;      // false: the sky, and the rest says nothing
+    int triangle;
     float depth;
     uint label;
-    vec3 normal; // optical frame, towards the camera
-    vec3 color;  // as displayed
+    vec3 direction; // optical frame, z = 1
+    vec3 ray;       // the same in the triangle's frame
+    vec3 plane;     // normal of the triangle, in its frame
+    float across;   // 1 / dot(plane, ray)
+    vec3 local;     // from the triangle's first vertex, in its frame
 };
 
+// hitOf returns the exact hit of the ray through a pixel's centre with the plane
+// of the triangle that covers it.
+Hit hitOf(uvec2 id, Frame f, ivec2 at) {
+    Hit h;
+    h.seen = id.x != 0u;
+    h.triangle = int(max(id.x, 1u)) - 1;
+    h.direction = vec3((vec2(at) - lens.zw) * lens.xy, 1.0);
+    h.ray = fromOptical(f, h.direction);
+    h.plane = texelFetch(triangles, 3 * h.triangle).xyz;
+    h.across = 1.0 / dot(h.plane, h.ray);
+    vec3 toCamera = f.camera - vertexPosition(3 * h.triangle);
+    h.depth = -dot(h.plane, toCamera) * h.across;
+    h.local = toCamera + h.depth * h.ray;
+    return h;
+}
+
+uint labelOf(uvec2 id, Hit h) {
+    uint still = texelFetch(attributes, 3 * h.triangle + 1).w;
+    uint moving = texelFetch(movers, max(int(id.y) - 1, 0)).y;
+    return id.y == 0u ? still : moving;
+}
+
+// Corners are what a triangle's vertices say, and how barycentric coordinates
+// change in its frame.
+struct Corners {
+    uvec4 a, b, c;
+    vec3 rowU, rowV;
+    float u, v;
+};
+
+Corners cornersOf(Hit h) {
+    Corners k;
+    k.a = texelFetch(attributes, 3 * h.triangle);
+    k.b = texelFetch(attributes, 3 * h.triangle + 1);
+    k.c = texelFetch(attributes, 3 * h.triangle + 2);
+    k.rowU = texelFetch(triangles, 3 * h.triangle + 1).xyz;
+    k.rowV = texelFetch(triangles, 3 * h.triangle + 2).xyz;
+    k.u = dot(k.rowU, h.local);
+    k.v = dot(k.rowV, h.local);
+    return k;
+}
+
+// normalOf returns the smooth normal on the camera's side, in the optical frame.
+vec3 normalOf(Hit h, Corners k, Frame f) {
+    vec3 n = octahedral(k.a.x) * (1.0 - k.u - k.v) + octahedral(k.b.x) * k.u + octahedral(k.c.x) * k.v;
+    n *= dot(n, h.plane) * h.across < 0.0 ? 1.0 : -1.0;
+    return normalize(normalToOptical(f, n));
+}
+
+#if COLOR
 vec3 inMap(vec4 map[3], vec3 p) {
     vec4 h = vec4(p, 1.0);
     return vec3(dot(map[0], h), dot(map[1], h), dot(map[2], h));
 }
 
-// inside is 1 within a map, 0 outside, with a soft edge.
+// inside is 1 within a map and 0 outside, with a soft edge.
 float inside(vec3 at) {
     vec2 e = abs(at.xy - 0.5);
-    return clamp((0.5 - max(e.x, e.y)) * 40.0, 0.0, 1.0) * step(at.z, 1.0);
+    return clamp(20.0 - 40.0 * max(e.x, e.y), 0.0, 1.0);
+}
+
+// lit returns which of the 2x2 texels around a corner the sun reaches through,
+// in the order of textureGather.
+vec4 lit(sampler2D map, vec2 corner, float depth) {
+    return vec4(greaterThan(textureGather(map, corner), vec4(depth)));
+}
+
+// softly returns how lit a point is by a map whose texels are t wide: the 3x3
+// texels around it under a quadratic B-spline, so that edges show no steps. Four
+// gathers hold them, those of the middle row and column twice.
+float softly(sampler2D map, vec3 at, float t) {
+    vec2 texel = at.xy / t;
+    vec2 corner = floor(texel);
+    vec2 f = texel - corner - 0.5;
+    vec2 low = 0.5 * (0.5 - f) * (0.5 - f), high = 0.5 * (0.5 + f) * (0.5 + f), middle = 0.375 - 0.5 * f * f;
+    vec2 a = corner * t, b = a + t;
+    vec4 x = vec4(low.x, middle.x, middle.x, low.x), right = vec4(middle.x, high.x, high.x, middle.x);
+    vec4 y = vec4(middle.y, middle.y, low.y, low.y), below = vec4(high.y, high.y, middle.y, middle.y);
+    return dot(x * y, lit(map, a, at.z)) + dot(right * y, lit(map, vec2(b.x, a.y), at.z))
+        + dot(x * below, lit(map, vec2(a.x, b.y), at.z)) + dot(right * below, lit(map, b, at.z));
 }
 
 // sunlight returns how much of the sun reaches a point of the optical frame.
 float sunlight(vec3 p, vec3 normal) {
     vec3 a = inMap(staticMap, p + normal * offsets.x);
-    float t = offsets.z;
-    float lit = texture(staticShadow, a + vec3(-0.75 * t, -0.25 * t, 0.0))
-        + texture(staticShadow, a + vec3(0.25 * t, -0.75 * t, 0.0))
-        + texture(staticShadow, a + vec3(0.75 * t, 0.25 * t, 0.0))
-        + texture(staticShadow, a + vec3(-0.25 * t, 0.75 * t, 0.0));
-    float fixedLight = mix(1.0, 0.25 * lit, inside(a));
     vec3 b = inMap(moverMap, p + normal * offsets.y);
-    return fixedLight * mix(1.0, texture(moverShadow, b), inside(b));
+    return mix(1.0, softly(staticShadow, a, offsets.z), inside(a))
+        * mix(1.0, texture(moverShadow, b), inside(b));
 }
 
 // levelOf returns the mipmap level for texture coordinates that move by x and y
@@ -81,56 +154,23 @@ float levelOf(vec2 x, vec2 y) {
     return 0.5 * log2(max(widest * size * size, 1e-8));
 }
 
-// look returns what pixel (x, y) sees: the exact hit of its centre's ray with
-// the plane of the triangle that covers it.
-Seen look(ivec2 at) {
-    uvec2 id = texelFetch(visible, at, 0).xy;
-    Seen seen;
-    seen.hit = id.x != 0u;
-    int triangle = int(max(id.x, 1u)) - 1;
-    Frame f = frameAt(int(id.y));
-    vec3 direction = vec3((vec2(at) - lens.zw) * lens.xy, 1.0);
-    vec3 ray = fromOptical(f, direction);
-    vec3 n = texelFetch(triangles, 3 * triangle).xyz;
-    vec3 corner = vertexPosition(3 * triangle);
-    float across = 1.0 / dot(n, ray);
-    vec3 toCamera = f.camera - corner;
-    seen.depth = -dot(n, toCamera) * across;
-
-    uvec4 w0 = texelFetch(attributes, 3 * triangle);
-    uvec4 w1 = texelFetch(attributes, 3 * triangle + 1);
-    uvec4 w2 = texelFetch(attributes, 3 * triangle + 2);
-    seen.label = id.y == 0u ? w1.w : texelFetch(movers, max(int(id.y) - 1, 0)).y;
-
-    vec3 rowU = texelFetch(triangles, 3 * triangle + 1).xyz;
-    vec3 rowV = texelFetch(triangles, 3 * triangle + 2).xyz;
-    vec3 local = toCamera + seen.depth * ray;
-    float u = dot(rowU, local), v = dot(rowV, local);
-    vec3 n0 = octahedral(w0.x), n1 = octahedral(w1.x), n2 = octahedral(w2.x);
-    vec3 facing = across < 0.0 ? n : -n;
-    vec3 smoothed = n0 + u * (n1 - n0) + v * (n2 - n0);
-    smoothed *= dot(smoothed, facing) < 0.0 ? -1.0 : 1.0;
-    seen.normal = normalize(normalToOptical(f, smoothed));
-
-#if SHADE
-    vec3 toEye = -normalize(direction);
-    Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb);
-
-    // Ray differentials: how the hit moves on the plane for one pixel's step.
+// colorOf returns what a pixel shows, 0..1, sRGB.
+vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
+    // Ray differentials: how the hit moves on its plane for one pixel's step.
     vec3 right = vec3(f.x.x, f.y.x, f.z.x) * lens.x;
     vec3 down = vec3(f.x.y, f.y.y, f.z.y) * lens.y;
-    vec3 stepX = seen.depth * (right - ray * (dot(n, right) * across));
-    vec3 stepY = seen.depth * (down - ray * (dot(n, down) * across));
-    vec2 uv0 = uintBitsToFloat(w0.yz);
-    vec2 edgeU = uintBitsToFloat(w1.yz) - uv0, edgeV = uintBitsToFloat(w2.yz) - uv0;
-    vec2 uv = uv0 + u * edgeU + v * edgeV;
-    vec2 uvX = dot(rowU, stepX) * edgeU + dot(rowV, stepX) * edgeV;
-    vec2 uvY = dot(rowU, stepY) * edgeU + dot(rowV, stepY) * edgeV;
+    vec3 stepX = h.depth * (right - h.ray * (dot(h.plane, right) * h.across));
+    vec3 stepY = h.depth * (down - h.ray * (dot(h.plane, down) * h.across));
+    vec2 uv0 = uintBitsToFloat(k.a.yz);
+    vec2 edgeU = uintBitsToFloat(k.b.yz) - uv0, edgeV = uintBitsToFloat(k.c.yz) - uv0;
+    vec2 uv = uv0 + k.u * edgeU + k.v * edgeV;
+    vec2 uvX = dot(k.rowU, stepX) * edgeU + dot(k.rowV, stepX) * edgeV;
+    vec2 uvY = dot(k.rowU, stepY) * edgeU + dot(k.rowV, stepY) * edgeV;
     float level = levelOf(uvX, uvY);
 
-    Material m = materialAt(int(w0.w));
+    Material m = materialAt(int(k.a.w));
     Surface s;
-    s.normal = seen.normal;
+    s.normal = normal;
     s.base = baseColor(m, uv, level).rgb;
 #if SURFACE_TEXTURES
     vec2 mr = metallicRoughness(m, uv, level);
@@ -145,79 +185,105 @@ Seen look(ivec2 at) {
 #else
     s.emission = m.emission;
 #endif
-    vec3 geometric = normalize(normalToOptical(f, facing));
-    vec3 p = seen.depth * direction;
-    vec3 color = radiance(s, light, toEye, sunlight(p, geometric));
-    if (!seen.hit) color = skyRadiance(light, -toEye);
-    color *= exposure;
-    color = (what & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
-    seen.color = encodeSrgb(color);
-#else
-    seen.color = vec3(0.0);
-#endif
-    return seen;
+    vec3 toEye = -normalize(h.direction);
+    Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
+    vec3 geometric = normalize(normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane));
+    vec3 color = radiance(s, light, toEye, sunlight(h.depth * h.direction, geometric));
+    color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
+    color = (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
+    return encodeSrgb(color);
 }
+#endif
 
 // bytes returns a colour as three bytes, the first in the lowest.
-uint bytes(vec3 color, bool swap) {
+uint bytes(vec3 color) {
     uvec3 b = uvec3(color * 255.0 + 0.5);
-    return swap ? b.b | b.g << 8 | b.r << 16 : b.r | b.g << 8 | b.b << 16;
+    return b.r | b.g << 8 | b.b << 16;
 }
 
-// pack adds the three bytes of pixel i of four to their three words.
-uvec3 pack(uvec3 words, int i, uint b) {
-    if (i == 0) return uvec3(b, 0u, 0u);
-    if (i == 1) return uvec3(words.x | b << 24, b >> 8, 0u);
-    if (i == 2) return uvec3(words.x, words.y | b << 16, b >> 16);
-    return uvec3(words.xy, words.z | b << 8);
+// wordsOf returns four pixels of three bytes as three words.
+uvec3 wordsOf(uvec4 p) {
+    return uvec3(p.x | p.y << 24, p.y >> 8 | p.z << 16, p.z >> 16 | p.w << 8);
 }
 
-uint depthBits(Seen s) {
-    if (!s.hit || s.depth > depthRange.y) return FAR;
-    return s.depth < depthRange.x ? NEAR : floatBitsToUint(s.depth);
+uint depthBits(Hit h) {
+    if (!h.seen || h.depth > depthRange.y) return FAR;
+    return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
 }
 
 void main() {
     ivec2 first = ivec2(gl_GlobalInvocationID.xy) * ivec2(4, 1);
     if (first.x >= size.x || first.y >= size.y) return;
-    uvec3 colorWords = uvec3(0u), tagColorWords = uvec3(0u);
+    // The four pixels pass through these, the latest last.
+    uvec4 colorBytes = uvec4(0u), tagBytes = uvec4(0u);
     uint tagWord = 0u;
     uvec2 instanceWords = uvec2(0u);
     for (int i = 0; i < 4; i++) {
-        ivec2 at = first + ivec2(i, 0);
-        if (at.x >= size.x) break;
+        ivec2 at = ivec2(min(first.x + i, size.x - 1), first.y);
         int pixel = at.y * size.x + at.x;
-        Seen s = look(at);
-        colorWords = pack(colorWords, i, bytes(s.color, (what & SWAP_RED) != 0u));
-        if ((what & DEPTH) != 0u) depths[pixel] = depthBits(s);
-        uint tag = s.hit ? labelTag(s.label) : SKY_TAG;
-        tagWord |= tag << (8 * i);
-        tagColorWords = pack(tagColorWords, i, bytes(texelFetch(palette, int(tag)).rgb, false));
-        uint instance = s.hit ? labelInstance(s.label) : 0u;
-        if ((what & WIDE_IDS) != 0u) instances[pixel] = instance;
-        if (i < 2) instanceWords.x |= instance << (16 * i);
-        else instanceWords.y |= instance << (16 * i - 32);
-        if ((what & NORMALS) != 0u) {
-            uvec3 bits = s.hit ? floatBitsToUint(s.normal) : uvec3(NOT_A_NUMBER);
-            normals[3 * pixel] = bits.x;
-            normals[3 * pixel + 1] = bits.y;
-            normals[3 * pixel + 2] = bits.z;
-        }
+        uvec2 id = texelFetch(visible, at, 0).xy;
+        Frame f = frameAt(int(id.y));
+        Hit h = hitOf(id, f, at);
+#if COLOR || NORMALS
+        Corners corners = cornersOf(h);
+        vec3 normal = normalOf(h, corners, f);
+#endif
+#if COLOR
+        vec3 color = colorOf(h, corners, f, normal);
+        colorBytes = uvec4(colorBytes.yzw, bytes((how & SWAP_RED) != 0u ? color.bgr : color));
+#endif
+#if DEPTH
+        depths[pixel] = depthBits(h);
+#endif
+#if TAGS || TAG_COLORS || INSTANCES || WIDE_INSTANCES
+        uint label = labelOf(id, h);
+        uint tag = h.seen ? labelTag(label) : SKY_TAG;
+        uint instance = h.seen ? labelInstance(label) : 0u;
+#endif
+#if TAGS
+        tagWord = tagWord >> 8 | tag << 24;
+#endif
+#if TAG_COLORS
+        tagBytes = uvec4(tagBytes.yzw, bytes(texelFetch(palette, int(tag)).rgb));
+#endif
+#if INSTANCES
+        instanceWords = uvec2(instanceWords.x >> 16 | instanceWords.y << 16, instanceWords.y >> 16 | instance << 16);
+#endif
+#if WIDE_INSTANCES
+        instances[pixel] = instance;
+#endif
+#if NORMALS
+        uvec3 bits = h.seen ? floatBitsToUint(normal) : uvec3(NOT_A_NUMBER);
+        normals[3 * pixel] = bits.x;
+        normals[3 * pixel + 1] = bits.y;
+        normals[3 * pixel + 2] = bits.z;
+#endif
     }
     // Rows of packed pixels are padded to whole words.
     int group = first.x / 4;
-    int rowOf3 = (3 * size.x + 3) / 4, rowOf1 = (size.x + 3) / 4, rowOf2 = (size.x + 1) / 2;
-    for (int k = 0; k < 3; k++) {
-        int word = 3 * group + k;
-        if (word >= rowOf3) break;
-        int to = first.y * rowOf3 + word;
-        if ((what & COLOR) != 0u) colors[to] = colorWords[k];
-        if ((what & TAG_COLORS) != 0u) tags[to] = tagColorWords[k];
-    }
-    if ((what & TAGS) != 0u) tags[first.y * rowOf1 + group] = tagWord;
-    for (int k = 0; k < 2; k++) {
-        int word = 2 * group + k;
-        if (word >= rowOf2) break;
-        if ((what & INSTANCES) != 0u) instances[first.y * rowOf2 + word] = instanceWords[k];
-    }
+#if COLOR || TAG_COLORS
+    int rowOf3 = (3 * size.x + 3) / 4;
+    int word = first.y * rowOf3 + 3 * group;
+    int room = rowOf3 - 3 * group;
+#endif
+#if COLOR
+    uvec3 colorWords = wordsOf(colorBytes);
+    colors[word] = colorWords.x;
+    if (room > 1) colors[word + 1] = colorWords.y;
+    if (room > 2) colors[word + 2] = colorWords.z;
+#endif
+#if TAG_COLORS
+    uvec3 tagWords = wordsOf(tagBytes);
+    tags[word] = tagWords.x;
+    if (room > 1) tags[word + 1] = tagWords.y;
+    if (room > 2) tags[word + 2] = tagWords.z;
+#endif
+#if TAGS
+    tags[first.y * ((size.x + 3) / 4) + group] = tagWord;
+#endif
+#if INSTANCES
+    int rowOf2 = (size.x + 1) / 2;
+    instances[first.y * rowOf2 + 2 * group] = instanceWords.x;
+    if (2 * group + 1 < rowOf2) instances[first.y * rowOf2 + 2 * group + 1] = instanceWords.y;
+#endif
 }

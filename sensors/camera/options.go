@@ -95,3 +95,41 @@ var pixelBytes = map[string]int{
 func (o *options) step() int {
 	return (o.lens.Width*pixelBytes[o.encoding] + 3) / 4 * 4
 }
+
+// pictures is a set of the forms that camera_shade.comp can write.
+type pictures uint8
+
+// pictureNames are the constants that ask for them, in the order of the bits.
+var pictureNames = [...]string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS"}
+
+const (
+	pictureColor pictures = 1 << iota
+	pictureDepth
+	pictureTags
+	pictureTagColors
+	pictureInstances
+	pictureWideInstances
+	pictureNormals
+)
+
+// picture returns the one that the camera needs.
+func (o *options) picture() pictures {
+	switch o.kind {
+	case kindDepth:
+		return pictureDepth
+	case kindSemantic:
+		if o.encoding == sample.EncodingRGB8 {
+			return pictureTagColors
+		}
+		return pictureTags
+	case kindInstance:
+		if o.encoding == sample.Encoding32SC1 {
+			return pictureWideInstances
+		}
+		return pictureInstances
+	case kindNormals:
+		return pictureNormals
+	default:
+		return pictureColor
+	}
+}

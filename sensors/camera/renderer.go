@@ -164,50 +164,72 @@ func newPalette(c *gpu.Ctx) (*frameTable, error) {
 // programs are the cameras' shader programs.
 type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
-	labels                         *gpu.Program // shades all pictures but colour
-	colors                         *gpu.Program // shades all pictures
+	// shades has a program for each set of pictures that was due together:
+	// one that makes them all would do much in vain for a few.
+	shades            map[pictures]*gpu.Program
+	surface, emission bool // the scene has such textures
 }
 
 func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
-	surface, emission := false, false
 	for i := range s.Materials {
-		surface = surface || s.Materials[i].MetalRoughTexture >= 0
-		emission = emission || s.Materials[i].EmissiveTexture >= 0
+		p.surface = p.surface || s.Materials[i].MetalRoughTexture >= 0
+		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
+	p.shades = map[pictures]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
 		entry   *shaders.Entry
-		defines []shaders.Define
+		cut     bool
 	}{
-		{&p.ids, &shaders.CameraIDs, nil},
-		{&p.idsCut, &shaders.CameraIDs, []shaders.Define{shaders.Flag("CUT", true)}},
-		{&p.shadow, &shaders.CameraShadow, nil},
-		{&p.shadowCut, &shaders.CameraShadow, []shaders.Define{shaders.Flag("CUT", true)}},
-		{&p.labels, &shaders.CameraShade, []shaders.Define{shaders.Flag("SHADE", false)}},
-		{&p.colors, &shaders.CameraShade, []shaders.Define{
-			shaders.Flag("SURFACE_TEXTURES", surface), shaders.Flag("EMISSION_TEXTURES", emission),
-		}},
+		{&p.ids, &shaders.CameraIDs, false},
+		{&p.idsCut, &shaders.CameraIDs, true},
+		{&p.shadow, &shaders.CameraShadow, false},
+		{&p.shadowCut, &shaders.CameraShadow, true},
 	} {
-		source, err := shaders.Source(want.entry, want.defines...)
-		if err != nil {
-			return err
-		}
-		if *want.program, err = c.NewProgram(gpu.ProgramDesc(source)); err != nil {
+		var err error
+		if *want.program, err = compile(c, want.entry, shaders.Flag("CUT", want.cut)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// shade returns the program for a set of pictures and compiles it the first time.
+func (p *programs) shade(c *gpu.Ctx, what pictures) (*gpu.Program, error) {
+	if program := p.shades[what]; program != nil {
+		return program, nil
+	}
+	defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission)}
+	for i, name := range pictureNames {
+		defines = append(defines, shaders.Flag(name, what>>i&1 != 0))
+	}
+	program, err := compile(c, &shaders.CameraShade, defines...)
+	if err == nil {
+		p.shades[what] = program
+	}
+	return program, err
+}
+
+func compile(c *gpu.Ctx, e *shaders.Entry, defines ...shaders.Define) (*gpu.Program, error) {
+	source, err := shaders.Source(e, defines...)
+	if err != nil {
+		return nil, err
+	}
+	return c.NewProgram(gpu.ProgramDesc(source))
+}
+
 func (p *programs) close() {
-	for _, program := range []*gpu.Program{p.ids, p.idsCut, p.shadow, p.shadowCut, p.labels, p.colors} {
+	for _, program := range p.shades {
+		program.Close()
+	}
+	for _, program := range []*gpu.Program{p.ids, p.idsCut, p.shadow, p.shadowCut} {
 		if program != nil {
 			program.Close()
 		}
 	}
 }
 
-// unitVec returns v as a vec4's first three numbers.
+// vec4of returns v as a vec4's first three numbers.
 func vec4of(v mgl64.Vec3) [4]float32 {
 	return [4]float32{float32(v[0]), float32(v[1]), float32(v[2]), 0}
 }

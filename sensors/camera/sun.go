@@ -3,6 +3,7 @@ package camera
 import (
 	"math"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -14,7 +15,7 @@ import (
 // the ego stays there; the movers' is made anew for each instant, and is small.
 const (
 	staticMapSize = 2048  // texels
-	moverMapSize  = 512   // texels
+	moverMapSize  = 1024  // texels
 	staticReach   = 90.0  // metres around the centre, at most
 	moverReach    = 32.0  // metres around the ego
 	staticStride  = 30.0  // metres that the ego may go before the static map follows
@@ -39,12 +40,14 @@ type sunMap struct {
 	timeNs    int64
 }
 
-func newSunMap(c *gpu.Ctx, label string, size, frames int) (*sunMap, error) {
+// newSunMap makes a map for a number of the scene's frames. Sampled through a
+// linear filter it compares depths itself.
+func newSunMap(c *gpu.Ctx, label string, size, frames int, filter gpu.Filter) (*sunMap, error) {
 	m := &sunMap{size: size}
 	var err error
 	m.depth, err = c.NewTexture(gpu.TextureDesc{
 		Label: label, Kind: gpu.Texture2D, Format: gpu.FormatDepth32F, Width: size, Height: size,
-		Filter: gpu.FilterLinear, Wrap: gpu.WrapClampToEdge, DepthCompare: true,
+		Filter: filter, Wrap: gpu.WrapClampToEdge, DepthCompare: filter != gpu.FilterNearest,
 	})
 	if err == nil {
 		m.framebuffer, err = c.NewFramebuffer(gpu.FramebufferDesc{Label: label, Depth: m.depth})
@@ -136,10 +139,10 @@ func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
 		s.frame = newSunFrame(s.toSun)
 	}
 	var err error
-	if s.static, err = newSunMap(c, "shadows of the static world", staticMapSize, 1); err != nil {
+	if s.static, err = newSunMap(c, "shadows of the static world", staticMapSize, 1, gpu.FilterNearest); err != nil {
 		return nil, err
 	}
-	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, 1+len(w.Movers)); err != nil {
+	if s.movers, err = newSunMap(c, "shadows of the movers", moverMapSize, 1+len(w.Movers), gpu.FilterLinear); err != nil {
 		s.static.Close()
 		return nil, err
 	}
@@ -217,4 +220,13 @@ func (m *sunMap) sampling(fromOptical mgl64.Mat4) [3][4]float32 {
 		rows[i] = [4]float32{float32(row[0]), float32(row[1]), float32(row[2]), float32(row[3])}
 	}
 	return rows
+}
+
+// around returns the irradiance of an upward surface by the sky, over pi: half
+// horizon, half zenith, a third of its colour lost to the grey of what stands
+// around.
+func around(l *scene.Light) mgl32.Vec3 {
+	sky := l.SkyHorizon.Add(l.SkyZenith).Mul(0.5)
+	grey := sky.Dot(mgl32.Vec3{0.2126, 0.7152, 0.0722})
+	return sky.Mul(2. / 3).Add(mgl32.Vec3{grey, grey, grey}.Mul(1. / 3))
 }

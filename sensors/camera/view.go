@@ -254,28 +254,22 @@ func drawParts(c *gpu.Ctx, list *drawList, d gpu.Draw, plain, cut *gpu.Program) 
 	return nil
 }
 
-// Bits of shadeBlock.what, as camera_shade.comp has them.
+// Bits of shadeBlock.how, as camera_shade.comp has them.
 const (
-	whatColor uint32 = 1 << iota
-	whatDepth
-	whatTags
-	whatInstances
-	whatNormals
-	whatTagColors
-	whatWideIDs
-	whatSwapRed
-	whatToneCurve
+	howSwapRed uint32 = 1 << iota
+	howToneCurve
 )
 
 // shadeBlock is camera_shade.comp's uniform block (std140).
 type shadeBlock struct {
 	lens                         [4]float32
 	size                         [2]int32
-	what                         uint32
+	how                          uint32
 	exposure                     float32
 	depthRange                   [4]float32
 	up, toSun                    [4]float32
 	sun, zenith, horizon, ground [4]float32
+	around                       [4]float32
 	staticMap, moverMap          [3][4]float32
 	offsets                      [4]float32
 }
@@ -303,16 +297,18 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
-	program := r.programs.labels
+	var what pictures
 	for k, camera := range b {
 		if camera != nil {
+			what |= camera.options.picture()
 			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: camera.target})
 		}
 	}
-	if b[kindRGB] != nil {
-		program = r.programs.colors
-	}
 	r.scratch = bind
+	program, err := r.programs.shade(c, what)
+	if err != nil {
+		return err
+	}
 	l := v.key.lens
 	columns := (l.Width + shaders.CameraPixels - 1) / shaders.CameraPixels
 	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(columns, l.Height, 1)})
@@ -339,14 +335,14 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 	color(&block.zenith, s.light.SkyZenith)
 	color(&block.horizon, s.light.SkyHorizon)
 	color(&block.ground, s.light.Ground)
+	color(&block.around, around(&s.light))
 	if s.shines {
 		color(&block.sun, s.light.SunColor)
 		block.staticMap = s.static.sampling(fromOptical)
 		block.moverMap = s.movers.sampling(fromOptical)
 	}
 	block.offsets = [4]float32{
-		float32(s.static.texel()), float32(s.movers.texel()),
-		1 / float32(s.static.size), 1 / float32(s.movers.size),
+		float32(s.static.texel()), float32(s.movers.texel()), 1 / float32(s.static.size), 0,
 	}
 	return block
 }
@@ -355,30 +351,14 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 func (o *options) describe(b *shadeBlock) {
 	switch o.kind {
 	case kindRGB:
-		b.what |= whatColor
 		if o.encoding == sample.EncodingBGR8 {
-			b.what |= whatSwapRed
+			b.how |= howSwapRed
 		}
 		if o.toneCurve {
-			b.what |= whatToneCurve
+			b.how |= howToneCurve
 		}
 		b.exposure = float32(math.Exp2(o.exposure))
 	case kindDepth:
-		b.what |= whatDepth
 		b.depthRange = [4]float32{float32(o.minDepth), float32(o.maxDepth)}
-	case kindSemantic:
-		if pixelBytes[o.encoding] == 1 {
-			b.what |= whatTags
-		} else {
-			b.what |= whatTagColors
-		}
-	case kindInstance:
-		if pixelBytes[o.encoding] == 2 {
-			b.what |= whatInstances
-		} else {
-			b.what |= whatWideIDs
-		}
-	case kindNormals:
-		b.what |= whatNormals
 	}
 }

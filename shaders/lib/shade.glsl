@@ -9,6 +9,7 @@ struct Light {
     vec3 zenith;  // radiance of the sky overhead,
     vec3 horizon; // at the horizon,
     vec3 ground;  // and of what lies below it
+    vec3 around;  // irradiance of an upward surface by sky and surroundings, over pi
 };
 
 struct Surface {
@@ -39,9 +40,7 @@ vec3 skyRadiance(Light l, vec3 direction) {
 // skyIrradiance returns the light of sky and ground on a surface, divided by pi:
 // a hemisphere each, weighted by how much of it the normal sees.
 vec3 skyIrradiance(Light l, vec3 normal) {
-    float height = dot(normal, l.up);
-    vec3 sky = mix(l.horizon, l.zenith, 0.4 + 0.4 * max(height, 0.0));
-    return mix(l.ground, sky, 0.5 + 0.5 * height);
+    return mix(l.ground, l.around, 0.5 + 0.5 * dot(normal, l.up));
 }
 
 // skyReflection returns the sky in a mirror of some roughness: rough ones blur
@@ -86,11 +85,11 @@ vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
     return direct + around + s.emission;
 }
 
-// toneCurve maps radiance times exposure to what a display shows, 0..1: a
-// rational fit of the ACES reference curve with its shoulder near 1 (K. Narkowicz,
-// ACES Filmic Tone Mapping Curve, 2016).
+// toneCurve maps radiance times exposure to what a display shows, 0..1: the
+// rational form that fits the ACES reference curve (K. Narkowicz, ACES Filmic Tone
+// Mapping Curve, 2016), with the shadows lifted, since a camera looks into them.
 vec3 toneCurve(vec3 x) {
-    return clamp((x * (2.51 * x + 0.03)) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
+    return clamp(x * (2.51 * x + 0.09) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
 }
 
 // encodeSrgb applies the sRGB transfer function (IEC 61966-2-1).
