@@ -45,6 +45,8 @@ type Sensor struct {
 	stats    []*outputStats // of ports
 	sinks    []*bridgeSink  // of the first output, one a bridge
 	begun    bool
+	// fault places an error in the rig's file.
+	fault func(key string, err error) error
 
 	seq uint64 // frame loop's: of the next firing
 }
@@ -108,29 +110,55 @@ func (p *Pipeline) resolve(from int) ([]*Sensor, error) {
 	if p.started {
 		return nil, ErrStarted
 	}
-	resolved, err := p.rig.Resolve(p.config.Sensors)
+	added, err := newSensors(&p.rig, p.config.Sensors, from)
 	if err != nil {
 		return nil, err
 	}
-	var added []*Sensor
-	for i := range resolved[from:] {
-		s, err := p.newSensor(&resolved[from+i])
-		if err != nil {
-			return nil, err
-		}
-		added = append(added, s)
-	}
 	if err := checkTopics(append(p.sensors[:len(p.sensors):len(p.sensors)], added...)); err != nil {
 		return nil, err
+	}
+	for _, s := range added {
+		s.join(p)
 	}
 	p.sensors = append(p.sensors, added...)
 	return added, nil
 }
 
-func (p *Pipeline) newSensor(r *rig.Sensor) (*Sensor, error) {
+// CheckRig returns the topics of a rig's sensors in order, or the error for which
+// AddRig would refuse it. It needs no pipeline and no OpenGL.
+func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err error) {
+	list, err := newSensors(r, registry, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		topics = append(topics, s.topics...)
+	}
+	return topics, checkTopics(list)
+}
+
+// newSensors makes the sensors of a rig from the given one on; they belong to no
+// pipeline yet.
+func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, error) {
+	resolved, err := r.Resolve(registry)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Sensor
+	for i := range resolved[from:] {
+		s, err := newSensor(&resolved[from+i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func newSensor(r *rig.Sensor) (*Sensor, error) {
 	rate, err := simtime.ParseRate(r.Rate)
 	if err != nil {
-		return nil, fmt.Errorf("sensor %s: rate: %w", r.Spec.Name, err)
+		return nil, r.Fault("rate", err)
 	}
 	spec := r.Spec
 	spec.RateHz = rate.Float64()
@@ -138,20 +166,17 @@ func (p *Pipeline) newSensor(r *rig.Sensor) (*Sensor, error) {
 	// sensor then has its rate times the duration messages.
 	schedule, err := simtime.NewSchedule(rate, 1)
 	if err != nil {
-		return nil, fmt.Errorf("sensor %s: %w", spec.Name, err)
+		return nil, r.Fault("rate", err)
 	}
 	sensor, err := spec.Definition.New(spec)
 	if err != nil {
-		return nil, fmt.Errorf("sensor %s: %w", spec.Name, err)
+		return nil, r.Fault("", err)
 	}
-	s := &Sensor{p: p, spec: spec, relative: r.Relative, always: r.Always, schedule: schedule, sensor: sensor}
+	s := &Sensor{
+		spec: spec, relative: r.Relative, always: r.Always, schedule: schedule, sensor: sensor,
+		env: &sensors.Env{}, fault: r.Fault,
+	}
 	s.capturer, _ = sensor.(sensors.Capturer)
-	s.env = &sensors.Env{
-		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Ego: scene.EgoID,
-		Shared: &p.shared, Seed: seedOf(p.config.Seed, spec.Name), Frames: p.frames,
-		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
-		Log: p.log.With("sensor", spec.Name),
-	}
 	for i := range spec.Definition.Outputs {
 		out := &spec.Definition.Outputs[i]
 		port := out.Open()
@@ -164,6 +189,17 @@ func (p *Pipeline) newSensor(r *rig.Sensor) (*Sensor, error) {
 		s.stats = append(s.stats, newOutputStats())
 	}
 	return s, nil
+}
+
+// join makes the sensor the pipeline's.
+func (s *Sensor) join(p *Pipeline) {
+	s.p = p
+	*s.env = sensors.Env{
+		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Ego: scene.EgoID,
+		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: p.frames,
+		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
+		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
+	}
 }
 
 // topicOf joins a sensor's topic and an output's suffix; "//x" is /x itself.
@@ -180,7 +216,7 @@ func checkTopics(list []*Sensor) error {
 	for _, s := range list {
 		for i, topic := range s.topics {
 			if other, taken := owner[topic]; taken {
-				return fmt.Errorf("%w: %s of sensor %s (%v) and of sensor %s", ErrTopic, topic, s.spec.Name, s.ports[i].Spec().Type, other)
+				return s.fault("topic", fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type))
 			}
 			owner[topic] = s.spec.Name
 		}
