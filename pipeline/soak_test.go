@@ -95,5 +95,6 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
 		require.NoError(t, p.Close(context.Background()))
 	}
-	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before }, 5*time.Second, 10*time.Millisecond)
+	// Eventually asks on a goroutine of its own.
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 5*time.Second, 10*time.Millisecond)
 }
