@@ -37,7 +37,16 @@ type Scene struct {
 	Triangles int     `yaml:"triangles" doc:"triangles of the city" min:"40000" max:"4000000" default:"100000"`
 	Place     []Place `yaml:"place" doc:"glTF files composed into the scene"`
 	Labels    string  `yaml:"labels" doc:"a file of semantic labels" default:"FILE.labels.yaml beside the glTF file"`
-	Origin    *Origin `yaml:"origin" doc:"where the map's origin lies on the earth"`
+	// LabelRules come before the built-in rules.
+	LabelRules []LabelRule `yaml:"label_rules" doc:"semantic labels, in place of a file"`
+	Origin     *Origin     `yaml:"origin" doc:"where the map's origin lies on the earth"`
+}
+
+// LabelRule labels the glTF nodes whose names match a pattern.
+type LabelRule struct {
+	Match string `yaml:"match" doc:"a glob on the node's name, or re:EXPRESSION, or word:PHRASE|PHRASE"`
+	Tag   string `yaml:"tag" doc:"name of a CARLA semantic tag, such as building"`
+	Actor bool   `yaml:"actor" doc:"the node and all below it are one actor"`
 }
 
 // Place puts one glTF file into the scene.
@@ -164,6 +173,9 @@ func (c *Config) validate(file string) error {
 	}
 	if c.Rig != "" && len(c.Sensors) > 0 {
 		return fail("rig", "give either rig or sensors, not both")
+	}
+	if c.Scene.Labels != "" && len(c.Scene.LabelRules) > 0 {
+		return fail("scene.label_rules", "give either labels or label_rules, not both")
 	}
 	if c.Scene.File != "" && c.Scene.City {
 		return fail("scene", "give either city or file, not both")

@@ -111,12 +111,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 		return nil, err
 	}
 	pl := &plan{flags: f, config: c, window: f.window}
-	pl.mode = pipeline.Stepped
-	if f.realtime || (!f.step && (len(c.Bridges) == 0 || f.window) && !recordsFile(c)) {
-		pl.mode = pipeline.Realtime
-	}
-	if f.report && c.Duration == 0 && !f.window {
-		return nil, errors.New("--report needs --duration: it is written at the end of the run")
+	pl.mode = pipeline.Realtime
+	if f.step || (!f.realtime && (recordsFile(c) || f.report)) {
+		pl.mode = pipeline.Stepped
 	}
 	level := slog.LevelWarn
 	if f.quiet {

@@ -28,7 +28,10 @@ func Scene(ctx context.Context, c *config.Config) (s *scene.Scene, warnings []st
 	if c.Scene.File != "" {
 		places = append([]config.Place{{File: c.Scene.File, Scale: 1}}, places...)
 	}
-	builder := composer{scene: s, labels: c.Scene.Labels, assets: map[assetKey]*scene.Asset{}}
+	builder := composer{scene: s, assets: map[assetKey]*scene.Asset{}}
+	if builder.labels, err = rules(&c.Scene); err != nil {
+		return nil, nil, err
+	}
 	for i := range places {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -41,6 +44,25 @@ func Scene(ctx context.Context, c *config.Config) (s *scene.Scene, warnings []st
 		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
 	}
 	return s, builder.warnings, nil
+}
+
+// rules are the labels that the configuration names or holds, nil for neither.
+func rules(c *config.Scene) (*labels.Rules, error) {
+	if c.Labels != "" {
+		return labels.Load(c.Labels)
+	}
+	if len(c.LabelRules) == 0 {
+		return nil, nil
+	}
+	var own labels.Config
+	for _, r := range c.LabelRules {
+		own.Rules = append(own.Rules, labels.Rule{Match: r.Match, Tag: r.Tag, Actor: r.Actor})
+	}
+	list, err := labels.New(own)
+	if err != nil {
+		return nil, fmt.Errorf("scene.label_rules: %w", err)
+	}
+	return list, nil
 }
 
 // base is the city, or an empty scene for files.
@@ -75,7 +97,7 @@ func outdoors(name string) *scene.Scene {
 // composer places files in one scene; a file that is placed again is read once.
 type composer struct {
 	scene    *scene.Scene
-	labels   string
+	labels   *labels.Rules // nil for those beside each file, or the built-in ones
 	assets   map[assetKey]*scene.Asset
 	warnings []string
 }
@@ -91,15 +113,7 @@ func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
 	if a := c.assets[key]; a != nil {
 		return a, nil
 	}
-	options := gltf.Options{Scale: scale}
-	if c.labels != "" {
-		rules, err := labels.Load(c.labels)
-		if err != nil {
-			return nil, err
-		}
-		options.Labels = rules
-	}
-	asset, err := gltf.Load(file, options)
+	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels})
 	if err != nil {
 		return nil, err
 	}
