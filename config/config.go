@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
 )
@@ -95,7 +93,7 @@ const (
 
 // Ego says how the vehicle that carries the sensors moves.
 type Ego struct {
-	Driver    string     `yaml:"driver" doc:"waypoints, external (a bicycle model steered by commands) or keys (the window's)" default:"waypoints"`
+	Driver    string     `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
 	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop" default:"the scene's own route"`
 	Speed     float64    `yaml:"speed" doc:"metres per second along the waypoints" min:"0" max:"100" default:"8"`
 	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
@@ -105,16 +103,16 @@ type Ego struct {
 type Bridge struct {
 	Type       string `yaml:"type" doc:"mcap, logging, ..."`
 	Connection string `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
-	Policy     string `yaml:"policy" doc:"block, drop_newest or drop_oldest when its queue is full" default:"block for files, drop_oldest for networks"`
+	Policy     string `yaml:"policy" doc:"what a full queue does" enum:"block,drop_newest,drop_oldest" default:"block for files, drop_oldest for networks"`
 	QoS        []QoS  `yaml:"qos" doc:"quality of service by topic"`
 }
 
 // QoS overrides what a sensor asks for on one topic.
 type QoS struct {
 	Topic       string `yaml:"topic" doc:"the topic"`
-	Reliability string `yaml:"reliability" doc:"reliable or best_effort"`
-	Durability  string `yaml:"durability" doc:"volatile or transient_local"`
-	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000"`
+	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"best_effort"`
+	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"volatile"`
+	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"1"`
 }
 
 // Default returns the configuration of a run where nothing was said.
@@ -166,10 +164,6 @@ func Parse(file string, data []byte) (*Config, error) {
 func (c *Config) validate(file string) error {
 	fail := func(path, format string, args ...any) error {
 		return &yamldoc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)}
-	}
-	drivers := []string{DriverWaypoints, DriverExternal, DriverKeys}
-	if !slices.Contains(drivers, c.Ego.Driver) {
-		return fail("ego.driver", "unknown driver %q, %s", c.Ego.Driver, closest.Hint(c.Ego.Driver, drivers))
 	}
 	if c.Rig != "" && len(c.Sensors) > 0 {
 		return fail("rig", "give either rig or sensors, not both")

@@ -56,20 +56,22 @@ func TestAnEmptyFileIsTheDefault(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for text, message := range map[string]string{
-		"duratoin: 3":                                                  "c.yaml:1:1: duratoin: unknown key, did you mean duration?",
-		"ego: {driver: waypoint}":                                      `c.yaml: ego.driver: unknown driver "waypoint", did you mean waypoints?`,
-		"scene: {city: true, file: a.glb}":                             "c.yaml: scene: give either city or file, not both",
-		"rig: a.yaml\nsensors: [{id: a, name: b}]":                     "c.yaml: rig: give either rig or sensors, not both",
-		"scene: {labels: a.yaml, label_rules: [{match: a, tag: car}]}": "c.yaml: scene.label_rules: give either labels or label_rules, not both",
-		"time: {step: 2s}":                                             "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
-		"ego: {waypoints: [{x: 1}]}":                                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
-		"actors: [{pose: {x: 1}}]":                                     "c.yaml: actors[0]: it needs a file",
-		"scene: {triangles: 12}":                                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
-		"bridges: [{connection: a}]":                                   "c.yaml: bridges[0]: a bridge needs a type",
-		"scene: {origin: {latitude: 91}}":                              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
-		"time: {scale: -1}":                                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
-		"scene: {place: [{file: a.glb, scale: -1}]}":                   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
-		"scene: {place: [{file: a, waypoints: [{}]}]}":                 "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
+		"duratoin: 3":                           "c.yaml:1:1: duratoin: unknown key, did you mean duration?",
+		"ego: {driver: waypoint}":               `c.yaml:1:15: ego.driver: unknown value: "waypoint", did you mean waypoints?`,
+		"bridges: [{type: mcap, policy: drop}]": `c.yaml:1:32: bridges[0].policy: unknown value: "drop", known are block, drop_newest, drop_oldest`,
+		"bridges: [{type: mcap, qos: [{topic: /a, reliability: sure}]}]": `c.yaml:1:55: bridges[0].qos[0].reliability: unknown value: "sure", known are reliable, best_effort`,
+		"scene: {city: true, file: a.glb}":                               "c.yaml: scene: give either city or file, not both",
+		"rig: a.yaml\nsensors: [{id: a, name: b}]":                       "c.yaml: rig: give either rig or sensors, not both",
+		"scene: {labels: a.yaml, label_rules: [{match: a, tag: car}]}":   "c.yaml: scene.label_rules: give either labels or label_rules, not both",
+		"time: {step: 2s}":                             "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
+		"ego: {waypoints: [{x: 1}]}":                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
+		"actors: [{pose: {x: 1}}]":                     "c.yaml: actors[0]: it needs a file",
+		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
+		"bridges: [{connection: a}]":                   "c.yaml: bridges[0]: a bridge needs a type",
+		"scene: {origin: {latitude: 91}}":              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
+		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
+		"scene: {place: [{file: a.glb, scale: -1}]}":   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
+		"scene: {place: [{file: a, waypoints: [{}]}]}": "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
 	} {
 		_, err := config.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)

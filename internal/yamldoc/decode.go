@@ -3,8 +3,12 @@ package yamldoc
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 var durationType = reflect.TypeFor[time.Duration]()
@@ -103,11 +107,11 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 		switch s := value.(type) {
 		case string:
 			v.SetString(s)
-			return nil
+			return n.allowed(s, tag)
 		case int64, uint64, float64:
 			// A number where text is due keeps the document's spelling.
 			v.SetString(n.node.GetToken().Value)
-			return nil
+			return n.allowed(v.String(), tag)
 		}
 	case reflect.Bool:
 		if b, ok := value.(bool); ok {
@@ -118,6 +122,19 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 		return n.decodeNumber(v, value, tag)
 	}
 	return n.Errorf("%w: %v, need a %s", ErrType, value, v.Kind())
+}
+
+// allowed checks text against the names that an enum tag lists.
+func (n Node) allowed(text string, tag reflect.StructTag) error {
+	list := tag.Get("enum")
+	if list == "" {
+		return nil
+	}
+	names := strings.Split(list, ",")
+	if slices.Contains(names, text) {
+		return nil
+	}
+	return n.Errorf("%w: %q, %s", ErrValue, text, closest.Hint(text, names))
 }
 
 func (n Node) decodeDuration(v reflect.Value, value any) error {

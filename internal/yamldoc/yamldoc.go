@@ -4,7 +4,8 @@
 // tree to the structures is here.
 //
 // Structures carry `yaml:"key"` tags; a field without one is not part of the
-// document. Optional `min:""` and `max:""` tags bound numbers.
+// document. Optional `min:""` and `max:""` tags bound numbers, and `enum:"a,b"`
+// lists the only texts allowed.
 package yamldoc
 
 import (
@@ -55,6 +56,8 @@ var (
 	ErrType = errors.New("wrong kind of value")
 	// ErrRange: a number outside the key's range.
 	ErrRange = errors.New("out of range")
+	// ErrValue: a text that is none of those allowed.
+	ErrValue = errors.New("unknown value")
 )
 
 // Node is one value of a document with its place.

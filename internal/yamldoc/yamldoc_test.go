@@ -22,6 +22,7 @@ type document struct {
 	Count    int           `yaml:"count" min:"1"`
 	List     []inner       `yaml:"list"`
 	Inner    *inner        `yaml:"inner"`
+	Color    string        `yaml:"color" enum:"red,green"`
 	Hidden   int
 }
 
@@ -36,11 +37,11 @@ func decode(t *testing.T, text string) (document, error) {
 }
 
 func TestDecode(t *testing.T) {
-	d, err := decode(t, "seed: 18446744073709551615\nduration: 2m30s\non_start: true\nlist:\n  - speed: 3\n    name: 42\n  - {name: b}\ninner: {speed: 1e1}\n")
+	d, err := decode(t, "seed: 18446744073709551615\nduration: 2m30s\non_start: true\nlist:\n  - speed: 3\n    name: 42\n  - {name: b}\ninner: {speed: 1e1}\ncolor: red\n")
 	require.NoError(t, err)
 	assert.Equal(t, document{
 		Seed: 1<<64 - 1, Duration: 150 * time.Second, On: true, Count: 7,
-		List: []inner{{3, "42"}, {0, "b"}}, Inner: &inner{Speed: 10},
+		List: []inner{{3, "42"}, {0, "b"}}, Inner: &inner{Speed: 10}, Color: "red",
 	}, d)
 
 	d, err = decode(t, "# nothing but a comment\n")
@@ -64,6 +65,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"count: 1.5", "f.yaml:1:8: count: wrong kind of value: 1.5, need a whole number", yamldoc.ErrType},
 		{"seed: -1", "f.yaml:1:7: seed: out of range: -1, need a number of at least 0", yamldoc.ErrRange},
 		{"seed: many", "f.yaml:1:7: seed: wrong kind of value: many, need a number", yamldoc.ErrType},
+		{"color: gren", `f.yaml:1:8: color: unknown value: "gren", did you mean green?`, yamldoc.ErrValue},
+		{"color: 3", `f.yaml:1:8: color: unknown value: "3", known are red, green`, yamldoc.ErrValue},
 		{"list: 3", "f.yaml:1:7: list: wrong kind of value: need a list", yamldoc.ErrType},
 		{"duration: soon", `f.yaml:1:11: duration: wrong kind of value: "soon", need a duration such as 10s or 2m30s`, yamldoc.ErrType},
 		{"inner: {speed: .nan}", "f.yaml:1:16: inner.speed: out of range: NaN, the range is 0 to 50", yamldoc.ErrRange},
