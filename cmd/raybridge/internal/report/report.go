@@ -33,7 +33,8 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"mega":   func(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) },
 }).Parse(pageSource))
 
-// Report collects the latest message of every camera and lidar of a run. Its
+// Report collects the first and the latest message of every camera of a run, and
+// the latest of every lidar. Its
 // methods may be called from any goroutine.
 type Report struct {
 	mu     sync.Mutex
@@ -42,11 +43,11 @@ type Report struct {
 	detach []func()
 }
 
-// shot is the latest picture of one camera.
+// shot is what one camera saw first and last.
 type shot struct {
-	name, topic, id string
-	message         sample.Image // guarded by Report.mu
-	seen            bool
+	name, topic string
+	first, last sample.Image // guarded by Report.mu
+	seen        int          // guarded by Report.mu: pictures so far
 }
 
 // scan is the latest cloud of one lidar.
@@ -77,13 +78,15 @@ func (r *Report) Attach(p *pipeline.Pipeline) error {
 func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (stop func(), err error) {
 	switch example.(type) {
 	case *sample.Image:
-		kept := &shot{name: s.Name(), topic: topic, id: s.TypeID()}
+		kept := &shot{name: s.Name(), topic: topic}
 		r.shots = append(r.shots, kept)
 		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.Image) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			m.CopyToCache(&kept.message)
-			kept.seen = true
+			m.CopyToCache(&kept.last)
+			if kept.seen++; kept.seen == 1 {
+				m.CopyToCache(&kept.first)
+			}
 		})
 	case *sample.PointCloud:
 		kept := &scan{name: s.Name(), topic: topic}
@@ -105,6 +108,14 @@ type figure struct {
 	Wide           bool
 }
 
+// figure draws one picture of a camera.
+func (s *shot) figure(m *sample.Image) figure {
+	picture, caption := drawImage(m)
+	return figure{
+		Title: s.name + " · " + s.topic, Caption: fmt.Sprintf("at %.2f s; %s", float64(m.StampNs)/1e9, caption), Image: picture,
+	}
+}
+
 // contents is what the page shows.
 type contents struct {
 	Summary  pipeline.Summary
@@ -123,11 +134,14 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 	defer r.mu.Unlock()
 	c := contents{Summary: p.Summary(), Timeline: p.Stages()}
 	for _, s := range r.shots {
-		if !s.seen {
-			continue
+		if s.seen > 0 {
+			c.Cameras = append(c.Cameras, s.figure(&s.first))
 		}
-		picture, caption := drawImage(&s.message)
-		c.Cameras = append(c.Cameras, figure{Title: s.name + " · " + s.topic, Caption: caption, Image: picture})
+	}
+	for _, s := range r.shots {
+		if s.seen > 1 {
+			c.Cameras = append(c.Cameras, s.figure(&s.last))
+		}
 	}
 	for _, s := range r.scans {
 		if !s.seen {
