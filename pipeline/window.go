@@ -1,0 +1,26 @@
+package pipeline
+
+import (
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+)
+
+// GL returns the GL thread, for what shares the pipeline's context, such as a
+// window. It is closed by Close.
+func (p *Pipeline) GL() *gpu.Thread { return p.gl }
+
+// Ego returns the motion that the vehicle follows; nil for one that stands.
+func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }
+
+// Drops counts the sensor's lost messages by cause, over its outputs: of those
+// that share a capture, the one that lost most.
+func (s *Sensor) Drops() map[string]int64 {
+	most := map[string]int64{}
+	for _, stats := range s.stats {
+		_, _, _, drops := stats.snapshot()
+		for cause, n := range drops {
+			most[cause] = max(most[cause], n)
+		}
+	}
+	return most
+}
