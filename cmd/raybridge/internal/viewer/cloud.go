@@ -1,0 +1,143 @@
+package viewer
+
+import (
+	"image"
+	"image/color"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// coloring says what the colours of a cloud's points mean.
+type coloring uint8
+
+const (
+	byHeight coloring = iota
+	byIntensity
+	byTag
+	colorings // how many there are
+)
+
+var coloringNames = [colorings]string{"height", "intensity", "label"}
+
+// Heights above the ground that the colours spread over, metres.
+const (
+	lowest  = -0.5
+	highest = 8.0
+)
+
+// point is a return in base_link, metres, with its colour.
+type point struct {
+	x, y, z float32
+	color   color.RGBA
+}
+
+// cloud holds the newest scan of one lidar, as its two views show it.
+type cloud struct {
+	mount    spatial.Pose // of the lidar in base_link
+	scans    latest[sample.PointCloud, *sample.PointCloud]
+	shown    *sample.PointCloud // nil before the first
+	points   []point
+	coloring coloring
+}
+
+// refresh takes what has arrived and reports whether there was anything.
+func (c *cloud) refresh() bool {
+	m := c.scans.take(c.shown)
+	if m == nil {
+		return false
+	}
+	c.shown = m
+	c.place()
+	return true
+}
+
+// colorBy changes the points' colours.
+func (c *cloud) colorBy(by coloring) {
+	c.coloring = by
+	c.place()
+}
+
+// place moves the returns to base_link and colours them.
+func (c *cloud) place() {
+	c.points = c.points[:0]
+	if c.shown == nil {
+		return
+	}
+	turn := c.mount.Orientation.Mat4().Mat3()
+	for i := range c.shown.Points {
+		p := &c.shown.Points[i]
+		if p.X != p.X {
+			continue // a miss of an organized cloud
+		}
+		at := turn.Mul3x1(mgl64.Vec3{float64(p.X), float64(p.Y), float64(p.Z)}).Add(c.mount.Position)
+		c.points = append(c.points, point{float32(at[0]), float32(at[1]), float32(at[2]), c.colorOf(p, at[2])})
+	}
+}
+
+func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
+	switch c.coloring {
+	case byIntensity:
+		return intensityRamp.at(intensityScale(float64(p.Intensity)))
+	case byTag:
+		return brighten(color.RGBA(scene.Tag(p.Tag).Color()))
+	default:
+		return heightRamp.at((height - lowest) / (highest - lowest))
+	}
+}
+
+// intensityScale gives the diffuse surfaces (0 to 100) three quarters of the
+// colours and the retroreflectors (101 to 255) the rest.
+func intensityScale(intensity float64) float64 {
+	if intensity <= 100 {
+		return intensity / 100 * 0.75
+	}
+	return 0.75 + (intensity-100)/155*0.25
+}
+
+// brighten lifts a label's colour off the dark background.
+func brighten(c color.RGBA) color.RGBA {
+	lift := func(x uint8) uint8 { return uint8(72 + int(x)*183/255) }
+	return color.RGBA{lift(c.R), lift(c.G), lift(c.B), 255}
+}
+
+// The ego's outline in base_link, metres: a car with the default wheelbase of 2.8.
+const (
+	egoBack, egoFront = -0.95, 3.75
+	egoSide           = 0.92
+	egoWaist, egoTop  = 0.95, 1.5
+	egoGround         = 0.25
+	cabinBack         = 0.1
+	cabinFront        = 2.5
+	cabinSide         = 0.78
+)
+
+// legend draws the scale of the colours into a view's lower left corner.
+func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
+	const width, height, inset = 140, 6, 10
+	face := fonts.regular
+	low, high, scale := "0 m", "8 m", heightRamp
+	switch c.coloring {
+	case byIntensity:
+		low, high, scale = "0", "255", intensityRamp
+	case byTag:
+		scale = nil
+	}
+	at := image.Pt(dst.Rect.Min.X+inset, dst.Rect.Max.Y-inset-face.height)
+	if dst.Rect.Dx() < width*2 || dst.Rect.Dy() < 120 {
+		return
+	}
+	at = face.draw(dst, at, coloringNames[c.coloring]+"  ", colorDim)
+	if scale == nil {
+		return
+	}
+	at = face.draw(dst, at, low+" ", colorDim)
+	bar := image.Rect(0, 0, width, height).Add(image.Pt(at.X, at.Y+(face.height-height)/2))
+	for x := range width {
+		fill(dst, image.Rect(bar.Min.X+x, bar.Min.Y, bar.Min.X+x+1, bar.Max.Y), scale.at(float64(x)/width))
+	}
+	face.draw(dst, image.Pt(bar.Max.X, at.Y), " "+high, colorDim)
+}

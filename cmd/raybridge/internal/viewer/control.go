@@ -1,0 +1,243 @@
+package viewer
+
+import (
+	"image"
+	"math"
+
+	"github.com/raybridge/raybridge/gpu/glfwctx"
+)
+
+// command is something that a key does.
+type command struct {
+	keys, does string // for the help
+	codes      []glfwctx.Key
+	repeats    bool // while the key is held
+	do         func(v *Viewer, shift bool)
+}
+
+// commands are the keys that always work; what drives the vehicle goes before them.
+var commands = []command{
+	{"space", "pause, go on", codes(' '), false, (*Viewer).togglePause},
+	{"n, right arrow", "one step while paused; with shift ten", codes('N', glfwctx.KeyRight), true, (*Viewer).step},
+	{"tab, c", "enlarge the next pane; with shift the one before", codes(glfwctx.KeyTab, 'C'), false, (*Viewer).cycle},
+	{"v", "colour clouds by height, intensity or label", codes('V'), false, (*Viewer).recolor},
+	{"r", "look at clouds as in the beginning", codes('R'), false, (*Viewer).resetViews},
+	{"s, p", "save the enlarged picture; with shift the window", codes('S', 'P'), false, (*Viewer).save},
+	{"h", "show or hide this list", codes('H'), false, (*Viewer).toggleHelp},
+	{"q, escape", "end the run", codes('Q', glfwctx.KeyEscape), false, (*Viewer).quit},
+}
+
+func codes(list ...glfwctx.Key) []glfwctx.Key { return list }
+
+// helpLine is one line of the help.
+type helpLine struct{ keys, does string }
+
+func (v *Viewer) helpLines() []helpLine {
+	var lines []helpLine
+	if v.driver.steer != nil {
+		lines = append(lines, helpLine{"w a s d, arrows", "drive the vehicle"})
+	}
+	for i := range commands {
+		lines = append(lines, helpLine{commands[i].keys, commands[i].does})
+	}
+	return append(lines,
+		helpLine{"click", "enlarge a pane"},
+		helpLine{"drag, wheel", "turn or move a cloud, and zoom; right button moves"},
+	)
+}
+
+// mouse is what the mouse does.
+type mouse struct {
+	at     image.Point // outside before the first move
+	x, y   float64
+	held   *pane // under the cursor when a button went down
+	button glfwctx.Button
+	moved  float64 // pixels since then
+}
+
+// clickReach is how far a click may move, pixels.
+const clickReach = 4
+
+// Handle follows one input of the user.
+func (v *Viewer) Handle(e glfwctx.Event) {
+	switch e.Kind {
+	case glfwctx.KeyDown, glfwctx.KeyRepeat:
+		v.key(e)
+	case glfwctx.KeyUp:
+		v.driver.release(e.Key)
+	case glfwctx.MouseDown:
+		v.point(e)
+		v.mouse.held, v.mouse.button, v.mouse.moved = v.paneAt(v.mouse.at), e.Button, 0
+	case glfwctx.MouseUp:
+		v.point(e)
+		v.release()
+	case glfwctx.MouseMove:
+		v.drag(e)
+	case glfwctx.Scroll:
+		v.point(e)
+		if p := v.paneAt(v.mouse.at); p != nil {
+			v.move(p, func(m movable) { m.zoom(e.ScrollY) })
+		}
+	case glfwctx.Resize:
+		v.changed = true
+	}
+}
+
+// key runs what a key does.
+func (v *Viewer) key(e glfwctx.Event) {
+	if v.driver.press(e.Key) {
+		return
+	}
+	if v.help && e.Key == glfwctx.KeyEscape {
+		v.toggleHelp(false)
+		return
+	}
+	for i := range commands {
+		c := &commands[i]
+		for _, code := range c.codes {
+			if code == e.Key && (e.Kind == glfwctx.KeyDown || c.repeats) {
+				c.do(v, e.Mods&glfwctx.ModShift != 0)
+				v.changed = true
+				return
+			}
+		}
+	}
+}
+
+// point remembers where the cursor is.
+func (v *Viewer) point(e glfwctx.Event) {
+	v.mouse.x, v.mouse.y = e.X, e.Y
+	v.mouse.at = image.Pt(int(math.Floor(e.X)), int(math.Floor(e.Y)))
+	v.changed = true // the caption under the cursor
+}
+
+// drag moves the view that the mouse holds.
+func (v *Viewer) drag(e glfwctx.Event) {
+	dx, dy := e.X-v.mouse.x, e.Y-v.mouse.y
+	v.point(e)
+	if v.mouse.held == nil {
+		return
+	}
+	v.mouse.moved += math.Hypot(dx, dy)
+	v.move(v.mouse.held, func(m movable) { m.drag(dx, dy, v.mouse.button != glfwctx.ButtonLeft) })
+}
+
+// release ends a drag, or makes it a click.
+func (v *Viewer) release() {
+	held := v.mouse.held
+	v.mouse.held = nil
+	if held == nil || v.mouse.moved > clickReach {
+		return
+	}
+	for k, p := range v.panes {
+		if p == held {
+			v.enlarge(k)
+		}
+	}
+}
+
+// move changes a pane's view, if that can be moved.
+func (v *Viewer) move(p *pane, change func(movable)) {
+	if m, ok := p.view.(movable); ok {
+		change(m)
+		p.stale, v.changed = true, true
+	}
+}
+
+// paneAt returns the pane whose content is at a place, nil where there is none.
+func (v *Viewer) paneAt(at image.Point) *pane {
+	for _, p := range v.panes {
+		if at.In(p.bounds) {
+			return p
+		}
+	}
+	return nil
+}
+
+// enlarge makes a pane the large one.
+func (v *Viewer) enlarge(k int) {
+	if k == v.selected {
+		return
+	}
+	v.selected = k
+	if v.canvas != nil {
+		v.arrange()
+	}
+}
+
+// started says whether time has begun: the run begins it, not the user.
+func (v *Viewer) started() bool { return v.options.Clock.Now() > 0 && !v.ending }
+
+func (v *Viewer) togglePause(bool) {
+	switch {
+	case !v.started():
+	case v.options.Clock.Paused():
+		v.options.Clock.Resume()
+	default:
+		v.options.Clock.Pause()
+	}
+}
+
+// manySteps is how many steps shift makes of one.
+const manySteps = 10
+
+// step moves a paused clock on, and pauses one that runs.
+func (v *Viewer) step(many bool) {
+	if !v.started() {
+		return
+	}
+	if !v.options.Clock.Paused() {
+		v.options.Clock.Pause()
+		return
+	}
+	d := int64(v.options.Step)
+	if many {
+		d *= manySteps
+	}
+	if err := v.options.Clock.Step(d); err != nil {
+		v.say(err.Error())
+	}
+}
+
+func (v *Viewer) cycle(back bool) {
+	n := len(v.panes)
+	if n == 0 {
+		return
+	}
+	next := 1
+	if back {
+		next = n - 1
+	}
+	v.enlarge((v.selected + next) % n)
+}
+
+func (v *Viewer) recolor(back bool) {
+	next := 1
+	if back {
+		next = int(colorings) - 1
+	}
+	v.coloring = coloring((int(v.coloring) + next) % int(colorings))
+	for _, s := range v.sources {
+		if c, ok := s.(*cloud); ok {
+			c.colorBy(v.coloring)
+		}
+	}
+	v.spoil()
+}
+
+func (v *Viewer) resetViews(bool) {
+	for _, p := range v.panes {
+		v.move(p, movable.reset)
+	}
+}
+
+func (v *Viewer) toggleHelp(bool) {
+	v.help = !v.help
+	v.changed = true
+}
+
+func (v *Viewer) quit(bool) {
+	if v.options.Quit != nil {
+		v.options.Quit()
+	}
+}

@@ -1,0 +1,173 @@
+package viewer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // compressed pictures
+	_ "image/png"
+	"math"
+	"strings"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// errPicture says that an image can't be shown.
+var errPicture = errors.New("can't show this image")
+
+// pixelKind is how one encoding is read.
+type pixelKind struct {
+	bytes int // of a pixel
+	// paint writes the colours of a row's pixels as RGBA.
+	paint func(out, row []byte)
+	// describe says what a pixel means.
+	describe func(pixel []byte) string
+	// smooth allows neighbouring pixels to be mixed; labels don't mix.
+	smooth bool
+}
+
+// tagKind is a semantic camera's mono8: one tag a pixel.
+var tagKind = pixelKind{1, each(1, func(p []byte) color.RGBA {
+	return color.RGBA(scene.Tag(p[0]).Color()) // opaque, so alike in both models
+}), func(p []byte) string { return scene.Tag(p[0]).String() }, false}
+
+var pixelKinds = map[string]pixelKind{
+	sample.EncodingRGB8:   {3, channels(3, 0, 1, 2), describeBytes, true},
+	sample.EncodingBGR8:   {3, channels(3, 2, 1, 0), describeBytes, true},
+	sample.EncodingBGRA8:  {4, channels(4, 2, 1, 0), describeBytes, true},
+	sample.EncodingMono8:  {1, channels(1, 0, 0, 0), describeBytes, true},
+	sample.EncodingMono16: {2, channels(2, 1, 1, 1), describeValue16, true},
+	sample.Encoding16UC1:  {2, each(2, func(p []byte) color.RGBA { return idColor(uint32(binary.LittleEndian.Uint16(p))) }), describeID16, false},
+	sample.Encoding32SC1:  {4, each(4, func(p []byte) color.RGBA { return idColor(binary.LittleEndian.Uint32(p)) }), describeID32, false},
+	sample.Encoding32FC1:  {4, each(4, func(p []byte) color.RGBA { return depthColor(float(p)) }), describeDepth, true},
+	sample.Encoding32FC3: {12, each(12, func(p []byte) color.RGBA {
+		return normalColor(float(p), float(p[4:]), float(p[8:]))
+	}), describeNormal, true},
+}
+
+// channels paints pixels of a size whose bytes are colours.
+func channels(size, r, g, b int) func(out, row []byte) {
+	return func(out, row []byte) {
+		for len(out) >= 4 && len(row) >= size {
+			out[0], out[1], out[2], out[3] = row[r], row[g], row[b], 255
+			out, row = out[4:], row[size:]
+		}
+	}
+}
+
+// each paints pixels of a size whose colour is worked out. Pixels equal to the
+// one before, most of a label image, are worked out once.
+func each(size int, colorOf func(pixel []byte) color.RGBA) func(out, row []byte) {
+	return func(out, row []byte) {
+		var before []byte
+		var c color.RGBA
+		for len(out) >= 4 && len(row) >= size {
+			if !bytes.Equal(row[:size], before) {
+				before, c = row[:size], colorOf(row)
+			}
+			out[0], out[1], out[2], out[3] = c.R, c.G, c.B, 255
+			out, row = out[4:], row[size:]
+		}
+	}
+}
+
+func float(p []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(p)) }
+
+// halfDepth is the distance in metres in the middle of the depth colours.
+const halfDepth = 12
+
+// depthColor spreads the near distances and squeezes the far ones; what is out
+// of range (REP-117) is dark.
+func depthColor(metres float32) color.RGBA {
+	switch z := float64(metres); {
+	case math.IsInf(z, 1):
+		return color.RGBA{0x0c, 0x0e, 0x16, 255}
+	case math.IsNaN(z), math.IsInf(z, -1), z < 0:
+		return color.RGBA{0x38, 0x10, 0x18, 255}
+	default:
+		return depthRamp.at(z / (z + halfDepth))
+	}
+}
+
+func normalColor(x, y, z float32) color.RGBA {
+	if x != x {
+		return color.RGBA{0x0c, 0x0e, 0x16, 255}
+	}
+	to := func(v float32) uint8 { return uint8(max(0, min(255, v*127.5+127.5))) }
+	// The optical frame's y and z point down and away: turned, so that surfaces
+	// that face up are green and those that face the camera blue.
+	return color.RGBA{to(x), to(-y), to(-z), 255}
+}
+
+func describeBytes(p []byte) string   { return strings.Trim(fmt.Sprint(p), "[]") }
+func describeValue16(p []byte) string { return fmt.Sprint(binary.LittleEndian.Uint16(p)) }
+func describeID16(p []byte) string    { return fmt.Sprint("id ", binary.LittleEndian.Uint16(p)) }
+func describeID32(p []byte) string    { return fmt.Sprint("id ", binary.LittleEndian.Uint32(p)) }
+func describeDepth(p []byte) string   { return fmt.Sprintf("%.2f m", float(p)) }
+func describeNormal(p []byte) string {
+	return fmt.Sprintf("%+.2f %+.2f %+.2f", float(p), float(p[4:]), float(p[8:]))
+}
+
+// kindOf returns how an image's pixels are read; labels says that mono8 means tags.
+func kindOf(m *sample.Image, labels bool) (pixelKind, error) {
+	if labels && m.Encoding == sample.EncodingMono8 {
+		return tagKind, checkImage(m, 1)
+	}
+	kind, ok := pixelKinds[m.Encoding]
+	if !ok {
+		return kind, fmt.Errorf("%w: unknown encoding %q", errPicture, m.Encoding)
+	}
+	return kind, checkImage(m, kind.bytes)
+}
+
+func checkImage(m *sample.Image, pixelBytes int) error {
+	if m.Width <= 0 || m.Height <= 0 || m.Step < m.Width*pixelBytes || len(m.Data) < m.Step*m.Height {
+		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", errPicture, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
+	}
+	return nil
+}
+
+// paintImage returns the image in colours, in dst where that has the size.
+func paintImage(dst *image.RGBA, m *sample.Image, kind *pixelKind) *image.RGBA {
+	if dst == nil || dst.Rect.Dx() != m.Width || dst.Rect.Dy() != m.Height {
+		dst = image.NewRGBA(image.Rect(0, 0, m.Width, m.Height))
+	}
+	for y := range m.Height {
+		row := m.Data[y*m.Step:][:m.Width*kind.bytes]
+		kind.paint(dst.Pix[y*dst.Stride:][:4*m.Width], row)
+	}
+	return dst
+}
+
+// decode unpacks a compressed picture; tags and ids keep their values.
+func decode(m *sample.CompressedImage) (*sample.Image, error) {
+	decoded, _, err := image.Decode(bytes.NewReader(m.Data))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPicture, err)
+	}
+	size := decoded.Bounds().Size()
+	out := &sample.Image{Header: m.Header, Width: size.X, Height: size.Y}
+	switch p := decoded.(type) {
+	case *image.Gray:
+		out.Encoding, out.Step, out.Data = sample.EncodingMono8, p.Stride, p.Pix
+	case *image.Gray16:
+		out.Encoding, out.Step, out.Data = sample.Encoding16UC1, p.Stride, p.Pix
+		for i := 0; i+1 < len(p.Pix); i += 2 { // PNG is big endian, images are little
+			p.Pix[i], p.Pix[i+1] = p.Pix[i+1], p.Pix[i]
+		}
+	default:
+		out.Encoding, out.Step = sample.EncodingRGB8, 3*size.X
+		out.Data = make([]byte, 0, out.Step*size.Y)
+		for y := range size.Y {
+			for x := range size.X {
+				r, g, b, _ := decoded.At(decoded.Bounds().Min.X+x, decoded.Bounds().Min.Y+y).RGBA()
+				out.Data = append(out.Data, byte(r>>8), byte(g>>8), byte(b>>8))
+			}
+		}
+	}
+	return out, nil
+}
