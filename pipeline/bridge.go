@@ -76,6 +76,11 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 			return err
 		}
 	}
+	for topic := range config.QoS {
+		if !b.topics[topic] {
+			return fmt.Errorf("add bridge %s: quality of service of %s: %w", config.Spec, topic, ErrNoTopic)
+		}
+	}
 	if err := b.bridge.Connect(ctx); err != nil {
 		return err
 	}
@@ -202,6 +207,6 @@ func (b *attachedBridge) now() int64 {
 // peer never ends it.
 func (b *attachedBridge) failed(err error) {
 	if b.bridge.Info().Kind == bridges.KindFile && errors.Is(err, bridges.ErrWriteFailed) {
-		b.p.fail(fmt.Errorf("record to %s: %w", b.bridge.Connection(), err))
+		b.p.fail(fmt.Errorf("bridge %s: %w", b.bridge.Info().Name, err))
 	}
 }

@@ -25,6 +25,8 @@ var (
 	ErrStarted = errors.New("pipeline has started")
 	// ErrTopic: two outputs have one topic.
 	ErrTopic = errors.New("topic is used twice")
+	// ErrNoTopic: no sensor publishes that topic on that bridge.
+	ErrNoTopic = errors.New("no such topic")
 	// ErrOutput: a sensor has no such output, or not of that type.
 	ErrOutput = errors.New("no such output")
 	// ErrClosed: the pipeline was closed.
@@ -311,6 +313,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 		return nil
 	}
 	p.closed = true
+	p.noteListening()
 	var errs []error
 	for i := len(p.sensors) - 1; i >= 0; i-- {
 		if s := p.sensors[i]; s.begun {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/rig"
@@ -293,7 +294,11 @@ func (p *Pipeline) AddTransforms() error {
 			return nil
 		}
 	}
-	_, err := p.AddSensor(SensorConfig{ID: transformID, Name: "tf", Frame: rig.BaseFrame})
+	name := "tf"
+	for slices.ContainsFunc(p.sensors, func(s *Sensor) bool { return s.spec.Name == name }) {
+		name += "_"
+	}
+	_, err := p.AddSensor(SensorConfig{ID: transformID, Name: name, Frame: rig.BaseFrame})
 	return err
 }
 

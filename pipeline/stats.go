@@ -21,6 +21,7 @@ type outputStats struct {
 	drops   map[string]int64
 	// delivered has one counter a receiver: bridge or listener.
 	delivered []*int64
+	listened  bool
 }
 
 func newOutputStats() *outputStats {
@@ -37,6 +38,14 @@ func (s *outputStats) receiver() *int64 {
 	n := new(int64)
 	s.delivered = append(s.delivered, n)
 	return n
+}
+
+// heard notes whether somebody listens now, and reports whether anybody ever did.
+func (s *outputStats) heard(now bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listened = s.listened || now
+	return s.listened
 }
 
 // sent records that the receiver with that counter has a message.

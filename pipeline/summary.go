@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
 )
@@ -72,6 +73,8 @@ func (p *Pipeline) Summary() Summary {
 		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.config.Seed,
 		WallS: p.wall.Seconds(), SimS: float64(p.simNs) / 1e9, StartupS: p.startup.Seconds(),
 		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
+		// Readers of the JSON form find lists, also where nothing is in them.
+		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{},
 	}
 	if s.WallS > 0 {
 		s.RealTimeFactor = s.SimS / s.WallS
@@ -79,6 +82,7 @@ func (p *Pipeline) Summary() Summary {
 	if p.clockDue != nil {
 		row := sensorRow(p.clockStats, s.SimS)
 		row.Name, row.Type, row.Topic, row.RateWantedHz = "clock", "clock", clockTopic, p.config.ClockHz
+		row.Idle = row.Messages == 0 && !p.clockStats.heard(p.clockListening())
 		s.Sensors = append(s.Sensors, row)
 	}
 	for _, sensor := range p.sensors {
@@ -86,7 +90,7 @@ func (p *Pipeline) Summary() Summary {
 			row := sensorRow(stats, s.SimS)
 			row.Name, row.Type, row.Topic = sensor.spec.Name, sensor.spec.Definition.ID, sensor.topics[i]
 			row.RateWantedHz = sensor.spec.RateHz
-			row.Idle = !sensor.ports[i].Listening() && row.Messages == 0
+			row.Idle = row.Messages == 0 && !stats.heard(sensor.ports[i].Listening())
 			s.Sensors = append(s.Sensors, row)
 		}
 	}
@@ -94,6 +98,21 @@ func (p *Pipeline) Summary() Summary {
 		s.Bridges = append(s.Bridges, b.summary())
 	}
 	return s
+}
+
+// noteListening remembers which outputs had listeners, before the bridges close.
+func (p *Pipeline) noteListening() {
+	p.clockStats.heard(p.clockListening())
+	for _, s := range p.sensors {
+		for i, stats := range s.stats {
+			stats.heard(s.ports[i].Listening())
+		}
+	}
+}
+
+// clockListening reports whether a bridge would take /clock now.
+func (p *Pipeline) clockListening() bool {
+	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock != nil && b.clock.Listening() })
 }
 
 func sensorRow(stats *outputStats, simS float64) SensorSummary {
