@@ -32,9 +32,9 @@ var (
 		windows: []rect{{2.2, 1.45, 3.1, 2.2}}, cargo: rect{-3.6, 0.95, 1.55, 3.3}, livery: carWhite,
 	}
 	bus = boxForm{
-		typeID: "vehicle.bus", tag: scene.TagBus, length: 11.5, width: 2.5, axles: []float64{-2.9, 3.2}, wheel: 0.48,
-		profile: []vec2{{-5.75, 2.85}, {-5.5, 3.05}, {5.3, 3.05}, {5.6, 2.85}, {5.75, 1.2}},
-		windows: []rect{{-5.2, 1.35, -3.8, 2.5}, {-3.7, 1.35, -2.1, 2.5}, {-2.0, 1.35, -0.4, 2.5}, {-0.3, 1.35, 1.3, 2.5}, {1.4, 1.35, 3.0, 2.5}, {3.1, 1.35, 4.1, 2.5}},
+		typeID: "vehicle.bus", tag: scene.TagBus, length: 9.6, width: 2.4, axles: []float64{-2.4, 2.6}, wheel: 0.48,
+		profile: []vec2{{-4.8, 2.85}, {-4.55, 3.05}, {4.35, 3.05}, {4.65, 2.85}, {4.8, 1.2}},
+		windows: []rect{{-4.3, 1.35, -2.8, 2.5}, {-2.7, 1.35, -1.2, 2.5}, {-1.1, 1.35, 0.4, 2.5}, {0.5, 1.35, 2.0, 2.5}, {2.1, 1.35, 3.1, 2.5}},
 	}
 )
 
@@ -158,7 +158,7 @@ func (b *boxForm) trimmings(s *shape, paint material) {
 	upper, lower := b.screen()
 	x, w := upper[0]*0.5+lower[0]*0.5, b.width/2
 	for _, side := range []float64{-1, 1} {
-		y0, y1 := min(side*w, side*(w+0.22)), max(side*w, side*(w+0.22))
+		y0, y1 := min(side*w, side*(w+0.1)), max(side*w, side*(w+0.1))
 		s.box(carTrim, vec{x - 0.1, y0, 1.35}, vec{x, y1, 1.75}, allSides)
 		b.sidePanel(s, carTrim, rect{b.profile[0][0] + 0.2, 0.45, b.length/2 - 0.5, 0.55}, side)
 		for _, r := range b.windows[len(b.windows)-1:] {
@@ -168,12 +168,12 @@ func (b *boxForm) trimmings(s *shape, paint material) {
 	if b.tag != scene.TagBus {
 		return
 	}
-	for _, d := range []rect{{4.2, 0.45, 5.3, 2.6}, {0.0, 0.45, 1.25, 1.3}} {
+	for _, d := range []rect{{3.2, 0.45, 4.3, 2.6}, {-0.6, 0.45, 0.65, 1.3}} {
 		b.sidePanel(s, carGlass, d, -1) // doors towards the kerb
 	}
 	s.endPanel(plasticBlack, b.length/2-0.1, rect{-0.9, 2.58, 0.9, 2.84}, 1)
 	for _, side := range []float64{-1, 1} {
-		b.sidePanel(s, carWhite, rect{-5.5, 0.95, 4.1, 1.12}, side)
+		b.sidePanel(s, carWhite, rect{-4.5, 0.95, 3.1, 1.12}, side)
 	}
-	s.box(paint, vec{-3.5, -0.8, 3.05}, vec{-1.2, 0.8, 3.28}, standsOn)
+	s.box(paint, vec{-3.2, -0.8, 3.05}, vec{-0.9, 0.8, 3.28}, standsOn)
 }

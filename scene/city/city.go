@@ -156,8 +156,8 @@ func afternoon() scene.Light {
 	return scene.Light{
 		SunDirection: mgl32.Vec3{float32(ce * sa), float32(ce * ca), float32(se)}.Normalize(),
 		SunColor:     mgl32.Vec3{3.5, 3.1, 2.5},
-		SkyZenith:    mgl32.Vec3{0.18, 0.33, 0.62},
-		SkyHorizon:   mgl32.Vec3{0.6, 0.7, 0.82},
+		SkyZenith:    mgl32.Vec3{0.19, 0.35, 0.68},
+		SkyHorizon:   mgl32.Vec3{0.62, 0.72, 0.86},
 		Ground:       mgl32.Vec3{0.24, 0.21, 0.17},
 		Exposure:     0.8,
 	}

@@ -76,6 +76,10 @@ func (t *town) addStretch(a, b vec2, index int) {
 	for range 2 + rng.IntN(2) {
 		road.cover(vec2{between(rng, -length/2+2, length/2-2), between(rng, -2.6, 2.6)}, 0.33)
 	}
+	for i := range 4 { // drains in the gutters
+		x, y := (float64(i/2)-0.5)*0.6*length, (float64(i%2)-0.5)*2*(kerbLine-0.25)
+		road.floorQuad(ironCover, coverHeight, around(x, y, 0.3, 0.2))
+	}
 	lines.stretchMarkings(length)
 	mid := lerp2(a, b, 0.5)
 	d := b.Sub(a)
@@ -119,7 +123,18 @@ func (s *shape) stretchMarkings(length float64) {
 		// Who drives towards +x keeps to -y.
 		x := dir * (half - stopLine)
 		line(x-0.2, min(0, -dir*laneEdge), x+0.2, max(0, -dir*laneEdge))
+		s.turnArrow(vec2{dir * (half - stopLine - 6), -dir * laneCentre}, dir)
 	}
+}
+
+// turnArrow paints an arrow in the middle of a lane at p: straight on along dir
+// (1 or -1 for +x or -x), then to the right.
+func (s *shape) turnArrow(p vec2, dir float64) {
+	defer s.in(s.frame.moved(p[0], p[1], 0).turned((1 - dir) * math.Pi / 2))()
+	at := func(x, y float64) vec { return vec{x, y, lineHeight} }
+	s.floorQuad(lineWhite, lineHeight, rect{-2.2, 0, 0.9, 0.16})
+	s.face(lineWhite, at(0.9, 0), at(1.25, -0.35), at(1.36, -0.24), at(0.9, 0.16))
+	s.face(lineWhite, at(1.0, -0.6), at(1.75, -0.35), at(1.25, 0.15))
 }
 
 // addPavement places a block's raised ground with its kerb.

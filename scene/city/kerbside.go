@@ -109,10 +109,10 @@ func (t *town) furnish(b *block) {
 		if stop {
 			t.addBusStop(k, rng)
 		}
-		t.put(signProp(pick(rng, parkingSign, noParkingSign, limit30Sign, noStoppingSign)),
+		t.put(signProp(pick(rng, parkingSign, parkingSign, noParkingSign, limit30Sign, limit50Sign, noStoppingSign, schoolSign)),
 			at3(k.at(k.length-9.5, furnitureIn), kerbHeight), k.yaw())
 		t.addCornerFurniture(b, i, rng)
-		if b.use == perimeterUse && chance(rng, 0.45) {
+		if b.use == perimeterUse && chance(rng, 0.6) {
 			t.addTerrace(k, rng)
 		}
 	}
@@ -206,6 +206,11 @@ func (t *town) addCornerFurniture(b *block, i int, rng *rand.Rand) {
 		on(12, 0.8), float64(i)*math.Pi/2)
 	if chance(rng, 0.6) {
 		t.put(binProp, on(78, 0.9), 0)
+	}
+	// Who waits to cross stands behind the bollards and looks over the street.
+	for k := range rng.IntN(3) {
+		away := -math.Pi + float64(i)*math.Pi/2 + math.Pi/4
+		t.addBystander(on(30+22*float64(k), 1.15), away+between(rng, -0.8, 0.8), rng)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // The cross-section of a street, metres from its centre line.
 const (
-	laneCentre    = 1.7
+	laneCentre    = 1.6
 	laneEdge      = 3.3 // between the lane and the parking bays
 	parkingCentre = 4.4
 	kerbLine      = 5.5

@@ -28,7 +28,6 @@ const (
 	field
 	forest
 	lineWhite
-	lineYellow
 	ironCover
 	water
 

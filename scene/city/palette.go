@@ -48,7 +48,6 @@ var groundLooks = []namedLook{
 	look(field, "field", 0xdcc882, earthFinish).with(picGrass, 40),
 	look(forest, "forest", 0x5c7a48, leafFinish).with(picLeaves, 40),
 	look(lineWhite, "line_white", 0xe8e8e4, lineFinish),
-	look(lineYellow, "line_yellow", 0xe6b422, lineFinish),
 	look(ironCover, "iron_cover", 0x4c4a48, finish{0.6, 0.6, 0.2}),
 	look(water, "water", 0x2c5a62, finish{0.05, 0, 0.02}),
 }
@@ -113,8 +112,8 @@ var plantLooks = []namedLook{
 	look(leafOlive, "leaf_olive", 0x98a456, leafFinish).with(picLeaves, 2.5),
 	look(leafYellow, "leaf_yellow", 0xd0b048, leafFinish).with(picLeaves, 2.5),
 	look(needles, "needles", 0x4e7654, leafFinish).with(picLeaves, 2.5),
-	look(blossomPink, "blossom_pink", 0xf49ab8, leafFinish).with(picLeaves, 2.5),
-	look(blossomWhite, "blossom_white", 0xffccd8, leafFinish).with(picLeaves, 2.5),
+	look(blossomPink, "blossom_pink", 0xee9cb4, leafFinish).with(picPlaster, 1),
+	look(blossomWhite, "blossom_white", 0xf6cfd8, leafFinish).with(picPlaster, 1),
 	look(flowerRed, "flower_red", 0xd04640, leafFinish).with(picLeaves, 1),
 	look(flowerYellow, "flower_yellow", 0xf0c83c, leafFinish).with(picLeaves, 1),
 	look(flowerViolet, "flower_violet", 0x9a64b4, leafFinish).with(picLeaves, 1),

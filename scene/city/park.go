@@ -39,8 +39,9 @@ func (t *town) addPark(b *block) {
 	t.addSquare(p, rng)
 	east := rect{p.square.x1, p.lots.y0, p.lots.x1, p.lots.y1}
 	t.addTownHall(rect{east.x0, east.y0 + 13, east.x1, east.y1 - 13})
-	for i, r := range []rect{{east.x0, east.y0, east.x1, east.y0 + 12.2}, {east.x0, east.y1 - 12.2, east.x1, east.y1}} {
-		h := drawHouse(stream(t.seed, "park house", i), freePlot(r), 1000000+i, t.seed)
+	south, north := rect{east.x0, east.y0, east.x1, east.y0 + 12.2}, rect{east.x0, east.y1 - 12.2, east.x1, east.y1}
+	for i, p := range []plot{cutPlot(south, 1), cutPlot(north, 2)} {
+		h := &house{plot: p, index: 1000000 + i, seed: t.seed}
 		h.look = stuccoHouse(stream(t.seed, "park house look", i), storeyLimits{2, 3})
 		h.look.ground = shops
 		h.look.form = mansardRoof
@@ -52,10 +53,10 @@ func (t *town) addPark(b *block) {
 func (t *town) addParkGround(p parkPlan) {
 	s, paths := newShape(), newShape()
 	g, f := p.green, p.fountain
-	for _, r := range []rect{{g.x0, g.y0, f[0] - pathHalf, f[1] - pathHalf}, {f[0] + pathHalf, g.y0, g.x1, f[1] - pathHalf},
-		{g.x0, f[1] + pathHalf, f[0] - pathHalf, g.y1}, {f[0] + pathHalf, f[1] + pathHalf, g.x1, g.y1}} {
-		s.floorQuad(lawn, groundLevel, r)
-	}
+	s.plate(lawn, cutPlot(rect{g.x0, g.y0, f[0] - pathHalf, f[1] - pathHalf}, 0).outline, groundLevel)
+	s.plate(lawn, cutPlot(rect{g.x0, f[1] + pathHalf, f[0] - pathHalf, g.y1}, 3).outline, groundLevel)
+	s.floorQuad(lawn, groundLevel, rect{f[0] + pathHalf, g.y0, g.x1, f[1] - pathHalf})
+	s.floorQuad(lawn, groundLevel, rect{f[0] + pathHalf, f[1] + pathHalf, g.x1, g.y1})
 	paths.floorQuad(gravelPath, groundLevel, rect{g.x0, f[1] - pathHalf, g.x1, f[1] + pathHalf})
 	paths.floorQuad(gravelPath, groundLevel, rect{f[0] - pathHalf, g.y0, f[0] + pathHalf, f[1] - pathHalf})
 	paths.floorQuad(gravelPath, groundLevel, rect{f[0] - pathHalf, f[1] + pathHalf, f[0] + pathHalf, g.y1})
@@ -96,12 +97,14 @@ func (t *town) addParkEdges(p parkPlan) {
 		}
 	}
 	in := g.inset(0.5)
-	edge(vec2{in.x0, in.y1}, vec2{f[0] - gate, in.y1}, true)
+	edge(vec2{in.x0 + chamfer, in.y1}, vec2{f[0] - gate, in.y1}, true)
 	edge(vec2{f[0] + gate, in.y1}, vec2{in.x1, in.y1}, true)
-	edge(vec2{in.x0, in.y0}, vec2{f[0] - gate, in.y0}, false)
+	edge(vec2{in.x0 + chamfer, in.y0}, vec2{f[0] - gate, in.y0}, false)
 	edge(vec2{f[0] + gate, in.y0}, vec2{in.x1, in.y0}, false)
-	edge(vec2{in.x0, in.y0 + 1}, vec2{in.x0, f[1] - gate}, true)
-	edge(vec2{in.x0, f[1] + gate}, vec2{in.x0, in.y1 - 1}, true)
+	edge(vec2{in.x0, in.y0 + chamfer}, vec2{in.x0, f[1] - gate}, true)
+	edge(vec2{in.x0, f[1] + gate}, vec2{in.x0, in.y1 - chamfer}, true)
+	edge(vec2{in.x0, in.y0 + chamfer}, vec2{in.x0 + chamfer, in.y0}, true)
+	edge(vec2{in.x0, in.y1 - chamfer}, vec2{in.x0 + chamfer, in.y1}, true)
 }
 
 func (t *town) addHedge(a, b vec2) { t.addHedgeAt(a, b, groundLevel) }

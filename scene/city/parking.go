@@ -112,7 +112,7 @@ func (t *town) addParkedCars(k kerbside, rng *rand.Rand, stop bool) {
 		m, paint := drawVehicle(rng)
 		p := k.at(s+between(rng, -0.35, 0.35), parkingCentre-kerbLine+between(rng, -0.08, 0.08))
 		if m == vanModel && p.Sub(t.start).Len() < 30 { // it would hide the first picture's street
-			m, paint = hatchbackModel, carBlue
+			m = hatchbackModel
 		}
 		t.park(m, paint, p, k.trafficYaw()+between(rng, -0.02, 0.02))
 	}
@@ -129,7 +129,7 @@ func (t *town) addBusStop(k kerbside, rng *rand.Rand) {
 		t.addBystander(at(-1.6+1.1*float64(i), 0.75+0.3*float64(i%2)), k.roadYaw()+between(rng, -0.6, 0.6), rng)
 	}
 	if chance(rng, 0.8) {
-		t.park(busModel, pick(rng, carRed, carBlue, carGreen), k.at(s-3, -1.45), k.trafficYaw())
+		t.park(busModel, pick(rng, carRed, carBlue, carGreen), k.at(s-3, -1.25), k.trafficYaw())
 	}
 }
 

@@ -3,6 +3,7 @@ package city
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // frontage says what lies beyond an edge of a plot.
@@ -116,11 +117,12 @@ func freePlot(r rect) plot {
 	return plot{outline: c[:], fronts: []frontage{streetFront, streetFront, streetFront, streetFront}}
 }
 
-// span returns the corners of the plot's bounding rectangle.
-func (p *plot) span() rect {
-	r := rect{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	for _, q := range p.outline {
-		r = rect{min(r.x0, q[0]), min(r.y0, q[1]), max(r.x1, q[0]), max(r.y1, q[1])}
-	}
-	return r
+// cutPlot is freePlot with corner i cut off, as the kerb rounds it.
+func cutPlot(r rect, i int) plot {
+	p := freePlot(r)
+	c := p.outline[i]
+	before, after := p.outline[(i+3)%4].Sub(c).Normalize(), p.outline[(i+1)%4].Sub(c).Normalize()
+	p.outline = slices.Replace(p.outline, i, i+1, c.Add(before.Mul(chamfer)), c.Add(after.Mul(chamfer)))
+	p.fronts = append(p.fronts, streetFront)
+	return p
 }

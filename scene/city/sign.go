@@ -30,14 +30,12 @@ var (
 	yieldSign      = roadSign{"traffic.yield", faceYield, pointDown}
 	limit30Sign    = roadSign{"traffic.speed_limit.30", faceSpeed30, round}
 	limit50Sign    = roadSign{"traffic.speed_limit.50", faceSpeed50, round}
-	noEntrySign    = roadSign{"traffic.no_entry", faceNoEntry, round}
 	noParkingSign  = roadSign{"traffic.no_parking", faceNoParking, round}
 	noStoppingSign = roadSign{"traffic.no_stopping", faceCrossed, round}
 	parkingSign    = roadSign{"traffic.parking", faceParking, square}
 	crossingSign   = roadSign{"traffic.pedestrian_crossing", faceCrossing, square}
 	prioritySign   = roadSign{"traffic.priority", facePriority, diamond}
 	schoolSign     = roadSign{"traffic.warning", faceSchool, pointUp}
-	oneWaySign     = roadSign{"traffic.one_way", faceOneWay, square}
 	busStopSign    = roadSign{"traffic.bus_stop", faceBus, round}
 )
 
@@ -104,7 +102,7 @@ func streetNames(index, level int) *model {
 		row := float64((index+k)%4) / 4
 		uv := faceUVs(faceStreetA+face(k), vec2{0, row}, vec2{1, row + 0.25})
 		plates.faceUV(signFace, [4]vec{{0.02, 0.05, 0}, {0.02, 0.85, 0}, {0.02, 0.85, 0.2}, {0.02, 0.05, 0.2}}, uv)
-		plates.faceUV(signFace, [4]vec{{-0.0, 0.85, 0}, {-0.0, 0.05, 0}, {-0.0, 0.05, 0.2}, {-0.0, 0.85, 0.2}}, uv)
+		plates.faceUV(signFace, [4]vec{{0, 0.85, 0}, {0, 0.05, 0}, {0, 0.05, 0.2}, {0, 0.85, 0.2}}, uv)
 		restore()
 	}
 	return &model{parts: []modelPart{{name: "pole", shape: pole, tag: scene.TagPole}, {name: "names", shape: plates, tag: scene.TagTrafficSign}}}

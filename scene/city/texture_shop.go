@@ -38,14 +38,26 @@ func (c *canvas) shelves(p pixels) {
 
 // clothes paints three dressed figures before a pale backdrop.
 func (c *canvas) clothes(p pixels) {
-	c.fill(pixels{p.x0, p.y0 + 20, p.x1, p.y1 - 12}, hex(0xa89c8a))
+	c.fill(pixels{p.x0, p.y0 + 20, p.x1, p.y1 - 12}, hex(0xbcb2a2))
 	for i := range 3 {
-		x := p.x0 + 36 + i*80
-		color := pick(c.rng, goods...)
-		c.fill(pixels{x - 7, p.y0 + 52, x + 7, p.y0 + 72}, hex(0xd8c4ae)) // head
-		c.fill(pixels{x - 18, p.y0 + 76, x + 18, p.y0 + 134}, color)
-		c.fill(pixels{x - 22, p.y0 + 134, x + 22, p.y1 - 34}, color.times(0.7))
-		c.fill(pixels{x - 5, p.y1 - 34, x + 5, p.y1 - 14}, hex(0x5a5048))
+		c.figure(p.x0+38+i*78, p.y0+44, pick(c.rng, goods...), pick(c.rng, goods...).times(0.7))
+	}
+}
+
+// figure paints a dummy in a jacket and a flared skirt, its head's top at (x, y).
+func (c *canvas) figure(x, y int, jacket, skirt rgb) {
+	c.disc(pixels{x - 12, y, x + 12, y + 24}, 0.5, hex(0xd8c4ae))
+	c.fill(pixels{x - 4, y + 22, x + 4, y + 32}, hex(0xd8c4ae))
+	c.fill(pixels{x - 3, y + 160, x + 3, y + 184}, hex(0x5a5048))
+	for row := range 130 {
+		half, color := 20-row/9, jacket
+		if row > 52 {
+			half, color = 10+row/7, skirt
+		}
+		if row < 8 {
+			half -= 8 - row
+		}
+		c.fill(pixels{x - half, y + 30 + row, x + half, y + 31 + row}, color.times(1-0.2*float32(row%9)/9))
 	}
 }
 

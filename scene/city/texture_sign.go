@@ -15,11 +15,9 @@ const (
 	faceYield
 	faceSpeed30
 	faceSpeed50
-	faceNoEntry
 	faceNoParking
 	faceParking
 	faceCrossing
-	faceOneWay
 	facePriority
 	faceBus
 	faceSchool
@@ -29,16 +27,12 @@ const (
 	facePosterC
 	faceMeter
 	faceTaxi
-	faceMap
 	faceHubcap
 	faceStreetA // street names and number plates: four rows a face
 	faceStreetB
 	facePlateA
 	facePlateB
 	faceCrossed // no stopping
-	faceWorks
-	faceRoundabout
-	faceCycle
 )
 
 var shopNames = [16]struct {
@@ -76,9 +70,10 @@ func facePixels(f face) pixels {
 // faceUVs returns the texture coordinates of the part of a face between the
 // fractions a and b across and down, counter-clockwise from the bottom left.
 func faceUVs(f face, a, b vec2) [4]vec2 {
-	p := facePixels(f)
+	// Texels at the rim stay out: they mix with the neighbour's.
+	p := facePixels(f).inset(1, 1)
 	at := func(u, v float64) vec2 {
-		return vec2{(float64(p.x0) + u*faceSize) / pictureSize, (float64(p.y0) + v*faceSize) / pictureSize}
+		return vec2{(float64(p.x0) + u*float64(p.width())) / pictureSize, (float64(p.y0) + v*float64(p.height())) / pictureSize}
 	}
 	return [4]vec2{at(a[0], b[1]), at(b[0], b[1]), at(b[0], a[1]), at(a[0], a[1])}
 }
@@ -108,11 +103,9 @@ var facePainters = [...]func(*canvas, pixels){
 	faceYield:     paintYield,
 	faceSpeed30:   func(c *canvas, p pixels) { paintLimit(c, p, "30") },
 	faceSpeed50:   func(c *canvas, p pixels) { paintLimit(c, p, "50") },
-	faceNoEntry:   paintNoEntry,
 	faceNoParking: func(c *canvas, p pixels) { paintProhibited(c, p, false) },
 	faceParking:   func(c *canvas, p pixels) { c.fill(p, signBlue); c.text(p, "P", signWhite, 6) },
 	faceCrossing:  paintCrossing,
-	faceOneWay:    paintOneWay,
 	facePriority:  paintPriority,
 	faceBus: func(c *canvas, p pixels) {
 		c.fill(p, hex(0xf0c020))
@@ -126,7 +119,6 @@ var facePainters = [...]func(*canvas, pixels){
 	facePosterC: func(c *canvas, p pixels) { paintPoster(c, p, 0x2a7a5a, "EXPO") },
 	faceMeter:   func(c *canvas, p pixels) { c.fill(p, grey(0.3)); c.fill(p.inset(12, 20), hex(0xa8c8a0)) },
 	faceTaxi:    func(c *canvas, p pixels) { c.fill(p, hex(0xf8e8a0)); c.text(p, "TAXI", signInk, 2) },
-	faceMap:     paintMap,
 	faceHubcap:  paintHubcap,
 	faceStreetA: func(c *canvas, p pixels) {
 		paintRows(c, p, signBlue, signWhite, "ELM STREET", "MILL LANE", "PARK ROW", "RIVER WAY")
@@ -140,10 +132,7 @@ var facePainters = [...]func(*canvas, pixels){
 	facePlateB: func(c *canvas, p pixels) {
 		paintRows(c, p, signWhite, signInk, "RB 661 C", "HD 318 P", "WT 540 S", "AB 893 N")
 	},
-	faceCrossed:    func(c *canvas, p pixels) { paintProhibited(c, p, true) },
-	faceWorks:      paintWarning,
-	faceRoundabout: paintOneWay,
-	faceCycle:      func(c *canvas, p pixels) { c.fill(p, signBlue); c.ring(p, 0.2, 0.14, signWhite) },
+	faceCrossed: func(c *canvas, p pixels) { paintProhibited(c, p, true) },
 }
 
 // disc paints a disc around the middle of p; r is a fraction of p's width.
@@ -191,11 +180,6 @@ func paintLimit(c *canvas, p pixels, limit string) {
 	c.text(p, limit, signInk, 3)
 }
 
-func paintNoEntry(c *canvas, p pixels) {
-	c.fill(p, signRed)
-	c.fill(p.inset(10, 26), signWhite)
-}
-
 func paintProhibited(c *canvas, p pixels, twice bool) {
 	c.fill(p, signRed)
 	c.disc(p, 0.4, signBlue)
@@ -214,12 +198,6 @@ func paintCrossing(c *canvas, p pixels) {
 	c.fill(pixels{p.x0 + 28, p.y0 + 32, p.x0 + 35, p.y0 + 42}, signInk)
 	c.fill(pixels{p.x0 + 25, p.y0 + 42, p.x0 + 29, p.y0 + 53}, signInk)
 	c.fill(pixels{p.x0 + 34, p.y0 + 42, p.x0 + 38, p.y0 + 53}, signInk)
-}
-
-func paintOneWay(c *canvas, p pixels) {
-	c.fill(p, signBlue)
-	c.fill(pixels{p.x0 + 28, p.y0 + 26, p.x0 + 36, p.y0 + 54}, signWhite)
-	c.triangle(p, 0.45, 0.12, 0.3, signWhite)
 }
 
 func paintPriority(c *canvas, p pixels) {
@@ -242,16 +220,6 @@ func paintPoster(c *canvas, p pixels, color uint32, word string) {
 	c.disc(q, 0.16, base.times(0.6))
 	c.text(pixels{p.x0, p.y1 - 14, p.x1, p.y1 - 2}, word, signInk, 1)
 	c.text(pixels{p.x0, p.y0 + 2, p.x1, p.y0 + 12}, word, signWhite, 1)
-}
-
-func paintMap(c *canvas, p pixels) {
-	c.fill(p, hex(0xe6e2d2))
-	for range 5 {
-		x, y := p.x0+4+c.rng.IntN(50), p.y0+4+c.rng.IntN(50)
-		c.fill(pixels{x, p.y0, x + 3, p.y1}, signWhite)
-		c.fill(pixels{p.x0, y, p.x1, y + 3}, signWhite)
-	}
-	c.fill(pixels{p.x0 + 20, p.y0 + 24, p.x0 + 40, p.y0 + 40}, hex(0x9ac070))
 }
 
 func paintHubcap(c *canvas, p pixels) {

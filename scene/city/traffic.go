@@ -172,13 +172,13 @@ func (t *town) addWalkers(n int) error {
 			w := b.walkWay([2]float64{walkOuter, walkInner}[lane])
 			w.reverse = lane == 1
 			speed := math.Round(between(rng, 1.1, 1.5)*20) / 20
-			middle, err := w.offsetNear(t.start.Add(vec2{14, 0}))
+			middle, err := w.offsetNear(t.start.Add(vec2{22, 0}))
 			if err != nil {
 				return err
 			}
 			here := (count + 1 - lane) / 2
 			for i := range here {
-				at := middle + 17*(float64(i)-float64(here-1)/2) + between(rng, -4, 4)
+				at := middle + 13*(float64(i)-float64(here-1)/2) + between(rng, -4, 4)
 				if err := t.addWalker(w, speed, at, rng); err != nil {
 					return err
 				}

@@ -44,11 +44,11 @@ type crownForm struct {
 }
 
 var crownForms = [allTrees]crownForm{
-	lime:   {2.4, 2.3, 5.4, 0.5, 0.68, leafBright, leafMid, bark},
+	lime:   {2.5, 2.3, 5.4, 0.5, 0.68, leafBright, leafMid, bark},
 	plane:  {3.0, 3.5, 6.6, 0.56, 0.62, leafMid, leafDark, barkPale},
-	poplar: {1.8, 1.25, 9.5, 0.4, 0.85, leafOlive, leafDark, barkPale},
-	cherry: {1.7, 1.9, 3.2, 0.5, 0.66, blossomWhite, blossomPink, bark},
-	maple:  {2.3, 2.4, 5.0, 0.52, 0.66, leafYellow, leafOlive, bark},
+	poplar: {4.0, 1.25, 9.5, 0.4, 0.85, leafOlive, leafDark, barkPale},
+	cherry: {2.6, 1.9, 3.2, 0.5, 0.66, blossomWhite, blossomPink, bark},
+	maple:  {2.5, 2.4, 5.0, 0.52, 0.66, leafYellow, leafOlive, bark},
 }
 
 // clumps is how many leaf masses a crown has, and splits how finely each is

@@ -1,0 +1,239 @@
+package city_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+)
+
+func generate(t testing.TB, o city.Options) *scene.Scene {
+	t.Helper()
+	s, err := city.Generate(o)
+	require.NoError(t, err)
+	return s
+}
+
+// fingerprint hashes everything a sensor could see at three instants.
+func fingerprint(s *scene.Scene) uint64 {
+	h := fnv.New64a()
+	write := func(v ...any) { h.Write(fmt.Append(nil, v...)) }
+	for i := range s.Textures {
+		h.Write(s.Textures[i].Image.Pix)
+	}
+	write(s.Materials, s.Meshes, s.Light, s.Origin, s.Ego)
+	for _, a := range s.Actors {
+		write(a.ID, a.Name, a.TypeID, a.Pose)
+		for _, tNs := range []int64{0, 1e9, 77e9} {
+			if a.Motion != nil {
+				write(a.Motion.PoseAt(tNs))
+			}
+			for _, p := range a.Parts {
+				write(p.Name, p.Mesh, p.Tag, p.Local)
+				if p.Joints != nil {
+					write(p.Joints(tNs))
+				}
+			}
+		}
+	}
+	return h.Sum64()
+}
+
+func TestSameOptionsSameScene(t *testing.T) {
+	o := city.Options{Seed: 3, Triangles: 60_000}
+	first := fingerprint(generate(t, o))
+	assert.Equal(t, first, fingerprint(generate(t, o)))
+	o.Seed = 4
+	assert.NotEqual(t, first, fingerprint(generate(t, o)))
+}
+
+func TestDefaultsAreWritten(t *testing.T) {
+	written := city.Options{Triangles: city.DefaultTriangles, Cars: city.DefaultCars, Walkers: city.DefaultWalkers}
+	assert.Equal(t, fingerprint(generate(t, city.Options{})), fingerprint(generate(t, written)))
+}
+
+func TestTriangleBudget(t *testing.T) {
+	for _, n := range []int{city.MinTriangles, city.DefaultTriangles, 300_000, 1_000_000} {
+		for seed := range uint64(2) {
+			got := generate(t, city.Options{Seed: seed, Triangles: n}).Stats().Triangles
+			assert.InEpsilon(t, n, got, 0.1, "seed %d", seed)
+		}
+	}
+}
+
+func TestLargerTownKeepsItsMiddle(t *testing.T) {
+	small, large := generate(t, city.Options{}), generate(t, city.Options{Triangles: 300_000})
+	assert.Equal(t, small.Ego, large.Ego)
+	assert.Equal(t, houseNearEgo(small), houseNearEgo(large))
+}
+
+// houseNearEgo returns the bounds in plan of the building nearest to the ego.
+func houseNearEgo(s *scene.Scene) (bounds [4]float32) {
+	best := math.Inf(1)
+	for _, a := range s.Actors {
+		if a.TypeID != "static.building" {
+			continue
+		}
+		b := planBounds(&s.Meshes[a.Parts[0].Mesh], 2)
+		x, y := float64(b[0]+b[2])/2-s.Ego.Position[0], float64(b[1]+b[3])/2-s.Ego.Position[1]
+		if d := math.Hypot(x, y); d < best {
+			best, bounds = d, b
+		}
+	}
+	return bounds
+}
+
+// planBounds bounds a mesh's vertices below a height: x0, y0, x1, y1.
+func planBounds(m *scene.Mesh, below float32) [4]float32 {
+	inf := float32(math.Inf(1))
+	b := [4]float32{inf, inf, -inf, -inf}
+	for _, p := range m.Positions {
+		if p[2] < below {
+			b = [4]float32{min(b[0], p[0]), min(b[1], p[1]), max(b[2], p[0]), max(b[3], p[1])}
+		}
+	}
+	return b
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, o := range []city.Options{
+		{Triangles: city.MinTriangles - 1}, {Triangles: -5}, {Triangles: city.MaxTriangles + 1},
+		{Cars: city.MaxCars + 1}, {Walkers: city.MaxWalkers + 1},
+	} {
+		_, err := city.Generate(o)
+		assert.ErrorIs(t, err, city.ErrOptions, "%+v", o)
+	}
+}
+
+func TestNoMovers(t *testing.T) {
+	for _, a := range generate(t, city.Options{Triangles: 60_000, Cars: -1, Walkers: -1}).Actors {
+		assert.True(t, a.Static(), a.Name)
+	}
+}
+
+func TestMostMovers(t *testing.T) {
+	s := generate(t, city.Options{Cars: city.MaxCars, Walkers: city.MaxWalkers})
+	assert.Equal(t, city.MaxCars+city.MaxWalkers, s.Stats().Moving)
+}
+
+func TestMeshesAreSound(t *testing.T) {
+	for _, n := range []int{city.DefaultTriangles, 1_000_000} {
+		s := generate(t, city.Options{Seed: 5, Triangles: n})
+		for i := range s.Meshes {
+			if err := checkMesh(s, &s.Meshes[i]); err != nil {
+				t.Errorf("mesh %d %s: %v", i, s.Meshes[i].Name, err)
+			}
+		}
+	}
+}
+
+// checkMesh tells what breaks scene.Mesh's contract: array lengths, indices,
+// groups, unit normals, and faces whose winding disagrees with their normals.
+func checkMesh(s *scene.Scene, m *scene.Mesh) error {
+	if len(m.Normals) != len(m.Positions) || len(m.UVs) != len(m.Positions) || len(m.Indices) == 0 {
+		return fmt.Errorf("%d positions, %d normals, %d texture coordinates, %d indices", len(m.Positions), len(m.Normals), len(m.UVs), len(m.Indices))
+	}
+	next := 0
+	for _, g := range m.Groups {
+		if g.First != next || g.Count <= 0 || g.Count%3 != 0 || g.Material < 0 || g.Material >= len(s.Materials) {
+			return fmt.Errorf("group %+v after %d indices", g, next)
+		}
+		next += g.Count
+	}
+	if next != len(m.Indices) {
+		return fmt.Errorf("groups cover %d of %d indices", next, len(m.Indices))
+	}
+	for i, n := range m.Normals {
+		if math.Abs(float64(n.Len())-1) > 1e-4 {
+			return fmt.Errorf("normal %d is %v", i, n)
+		}
+	}
+	for i := 0; i < len(m.Indices); i += 3 {
+		if err := checkTriangle(m, m.Indices[i:i+3]); err != nil {
+			return fmt.Errorf("triangle %d: %w", i/3, err)
+		}
+	}
+	return nil
+}
+
+func checkTriangle(m *scene.Mesh, v []uint32) error {
+	for _, i := range v {
+		if int(i) >= len(m.Positions) {
+			return fmt.Errorf("index %d of %d", i, len(m.Positions))
+		}
+	}
+	a, b, c := m.Positions[v[0]], m.Positions[v[1]], m.Positions[v[2]]
+	across := b.Sub(a).Cross(c.Sub(a))
+	longest := max(b.Sub(a).Len(), c.Sub(a).Len(), c.Sub(b).Len())
+	if across.Len() < 2e-3*longest { // a sliver: rounded vertices decide its side
+		return nil
+	}
+	for _, i := range v {
+		if across.Dot(m.Normals[i]) <= 0 {
+			return fmt.Errorf("winding %v against normal %v at %v", across.Normalize(), m.Normals[i], m.Positions[i])
+		}
+	}
+	return nil
+}
+
+func TestSceneIsComplete(t *testing.T) {
+	s := generate(t, city.Options{})
+	names, types := map[string]bool{}, map[string]bool{}
+	for i, a := range s.Actors {
+		assert.EqualValues(t, i+1, a.ID)
+		assert.False(t, names[a.Name], a.Name)
+		names[a.Name], types[a.TypeID] = true, true
+		for _, p := range a.Parts {
+			assert.Less(t, p.Mesh, len(s.Meshes))
+		}
+	}
+	for _, id := range []string{"vehicle.sedan", "vehicle.bus", "vehicle.bicycle", "walker.pedestrian.0001", "static.building",
+		"static.vegetation", "static.streetlight", "static.bench", "static.hydrant", "static.bus_stop", "static.fence", "traffic.traffic_light"} {
+		assert.True(t, types[id], id)
+	}
+	assert.LessOrEqual(t, len(s.Textures), 16)
+	for _, x := range s.Textures {
+		assert.Equal(t, 512, x.Image.Rect.Dx(), x.Name)
+		assert.Equal(t, 512, x.Image.Rect.Dy(), x.Name)
+	}
+	retro := 0
+	for _, m := range s.Materials {
+		assert.Less(t, m.BaseColorTexture, len(s.Textures), m.Name)
+		assert.NotEmpty(t, m.Name)
+		assert.True(t, m.Reflectance > 0 && m.Reflectance <= 1, m.Name)
+		if m.Retro {
+			retro++
+		}
+	}
+	assert.Equal(t, 2, retro, "signs and number plates")
+	assert.InDelta(t, 1, s.Light.SunDirection.Len(), 1e-6)
+	assert.Greater(t, s.Light.SunDirection.Dot(mgl32.Vec3{0, 0, 1}), float32(0.3))
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				generate(b, city.Options{Triangles: n})
+			}
+		})
+	}
+}
+
+func ExampleGenerate() {
+	s, err := city.Generate(city.Options{Seed: 1, Triangles: 50_000})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stats := s.Stats()
+	fmt.Println(stats.Triangles >= 50_000, stats.Moving, s.Actors[0].Name)
+	// Output: true 40 static.terrain_0001
+}
