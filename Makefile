@@ -1,43 +1,60 @@
 # raybridge: build, test and demo. `make help` lists the targets.
 
 GOLANGCI_VERSION := v2.15.0
-BIN     := bin
-TOOLS   := .cache/bin
-TAGS    ?=
-GO      ?= go
+BIN      := bin
+TOOLS    := .cache/bin
+GO       ?= go
 FUZZTIME ?= 5s
-SOAK    ?= 60s
+SOAK     ?= 60s
 
-# Live tests need an OpenGL context and a virtual display; scripts/setup.sh sees to both.
+# WINDOW=0 leaves GLFW out of every target: no X11 headers are needed then, and the
+# binary needs libEGL and libc alone.
+WINDOW ?= 1
+ifeq ($(WINDOW),0)
+PACKAGES := headless
+export GOFLAGS := $(shell $(GO) env GOFLAGS) -tags=nowindow,egl
+else
+PACKAGES := build
+endif
+
+# Live tests need an OpenGL context; scripts/setup.sh sees to it.
 export REQUIRE_GL ?= 1
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL:
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  WINDOW=0 after any of them builds without GLFW and needs no X11 headers."
 
 .PHONY: setup
 setup: ## install what the machine lacks (nothing, the second time)
-	@scripts/setup.sh build
+	@scripts/setup.sh $(PACKAGES)
 
 .PHONY: setup-test
 setup-test: ## install what the tests need besides
-	@scripts/setup.sh build test
+	@scripts/setup.sh $(PACKAGES) test
 
 .PHONY: build
-build: setup ## build bin/raybridge, windowed and headless
+build: setup ## build bin/raybridge
 	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
 
 .PHONY: build-headless
 build-headless: ## build bin/raybridge-headless, which needs libEGL alone
+	@scripts/setup.sh headless
 	$(GO) build -tags 'nowindow egl' -o $(BIN)/raybridge-headless ./cmd/raybridge
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
 	$(BIN)/raybridge run --scene city --duration 10s --out out/demo --bridge mcap:recording --report
 	@echo
-	@echo "Open out/demo/report.html in a browser; out/demo/recording is a rosbag2 (ros2 bag play, Foxglove)."
+	@echo "Open file://$(CURDIR)/out/demo/report.html in a browser."
+	@echo "out/demo/recording is a rosbag2: ros2 bag play out/demo/recording, or open its .mcap file in Foxglove."
+
+.PHONY: pictures
+pictures: demo ## make docs/images/demo.jpg anew from the demo's report
+	$(GO) run ./docs/images out/demo/report.html docs/images/demo.jpg
 
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
@@ -60,7 +77,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: soak
-soak: build ## run the whole pipeline for SOAK and watch memory and goroutines
+soak: setup ## run the whole pipeline for SOAK and watch memory and goroutines
 	SOAK=$(SOAK) $(GO) test -count=1 -run '^TestSoak$$' -timeout 24h -v ./pipeline/
 
 .PHONY: bench
@@ -73,10 +90,10 @@ generate: ## write docs/config.md and docs/sensors.md anew
 	$(GO) generate ./...
 
 .PHONY: clean-tree
-clean-tree: generate ## fail if generating, formatting or tidying changes a file
+clean-tree: ## fail if generating, formatting or tidying would change a file
 	$(GO) mod tidy -diff
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
-	@git diff --exit-code
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	scripts/unchanged.sh $(GO) generate ./...
 
 .PHONY: ci
 ci: setup-test lint clean-tree test fuzz soak ## all that CI runs

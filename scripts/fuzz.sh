@@ -2,9 +2,11 @@
 # fuzz.sh TIME: runs every fuzz target of the module for TIME each.
 set -euo pipefail
 duration=${1:-5s}
-grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r package; do
-  grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$package"/*_test.go | awk '{print $2}' | sort -u | while read -r target; do
-    echo "fuzz $package $target"
-    go test -run '^$' -fuzz "^$target\$" -fuzztime "$duration" "$package"
-  done
+cd "$(dirname "$0")/.."
+mapfile -t targets < <(grep -roE '^func Fuzz[A-Za-z0-9_]+' --include='*_test.go' . | sed -E 's|/[^/]*:func | |' | sort -u)
+[ "${#targets[@]}" -gt 0 ] || { echo "fuzz.sh: found no fuzz target" >&2; exit 1; }
+for target in "${targets[@]}"; do
+  read -r package name <<<"$target"
+  echo "fuzz $package $name"
+  go test -run '^$' -fuzz "^$name\$" -fuzztime "$duration" "$package" </dev/null
 done
