@@ -45,6 +45,7 @@ var policy = map[string][]string{
 	"config":             {"rig", "sensors", "internal/..."},
 	"pipeline":           {"gpu", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial"},
 	"cmd/raybridge":      {"..."},
+	"docs":               {},
 }
 
 // foreign has the packages from outside that one room alone may import.

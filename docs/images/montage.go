@@ -1,0 +1,163 @@
+// Command images makes the picture at the top of the README out of a run's report:
+// what the front camera and the lidar of the demo rig saw last.
+//
+//	go run ./docs/images out/demo/report.html docs/images/demo.jpg
+//
+// `make pictures` runs the demo and then this.
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// cell is where one of the report's figures goes. The figure is cropped about its
+// middle to the cell's shape and then averaged or repeated to its size.
+type cell struct {
+	title string // the figure's title starts with it
+	place image.Rectangle
+	crop  image.Point // pixels of the figure that are shown; zero for all
+}
+
+// cells are the camera's colours beside the lidar from above, and below them depth,
+// labels and the lidar's ranges.
+var cells = []cell{
+	{title: "front ", place: image.Rect(0, 0, 640, 480)},
+	{title: "lidar from above", place: image.Rect(648, 0, 1288, 480), crop: image.Pt(640, 480)},
+	{title: "front_depth ", place: image.Rect(0, 488, 316, 725)},
+	{title: "front_semantic ", place: image.Rect(324, 488, 640, 725)},
+	{title: "lidar ranges", place: image.Rect(648, 488, 1288, 725)},
+}
+
+const jpegQuality = 85
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: images REPORT.html OUT.jpg")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		os.Exit(1)
+	}
+}
+
+func run(report, out string) error {
+	page, err := os.ReadFile(report)
+	if err != nil {
+		return err
+	}
+	figures, err := read(page)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", report, err)
+	}
+	picture, err := compose(figures)
+	if err != nil {
+		return err
+	}
+	var data bytes.Buffer
+	if err := jpeg.Encode(&data, picture, &jpeg.Options{Quality: jpegQuality}); err != nil {
+		return err
+	}
+	return os.WriteFile(out, data.Bytes(), 0o644)
+}
+
+// embedded is a figure of the report: a data URL and its title.
+var embedded = regexp.MustCompile(`src="data:image/png;base64,([^"]+)" alt="([^"]*)"`)
+
+// read returns a report's figures by their titles.
+func read(page []byte) (map[string]image.Image, error) {
+	figures := map[string]image.Image{}
+	for _, m := range embedded.FindAllSubmatch(page, -1) {
+		title := html.UnescapeString(string(m[2]))
+		data, err := base64.StdEncoding.DecodeString(html.UnescapeString(string(m[1])))
+		if err != nil {
+			return nil, fmt.Errorf("figure %q: %w", title, err)
+		}
+		if figures[title], err = png.Decode(bytes.NewReader(data)); err != nil {
+			return nil, fmt.Errorf("figure %q: %w", title, err)
+		}
+	}
+	if len(figures) == 0 {
+		return nil, errors.New("it has no figures")
+	}
+	return figures, nil
+}
+
+// compose puts the figures into their cells.
+func compose(figures map[string]image.Image) (image.Image, error) {
+	var whole image.Rectangle
+	for _, c := range cells {
+		whole = whole.Union(c.place)
+	}
+	out := image.NewRGBA(whole)
+	draw.Draw(out, whole, image.NewUniform(color.White), image.Point{}, draw.Src)
+	for _, c := range cells {
+		figure, err := find(figures, c.title)
+		if err != nil {
+			return nil, err
+		}
+		fit(out, c.place, figure, middle(figure.Bounds(), c.crop))
+	}
+	return out, nil
+}
+
+func find(figures map[string]image.Image, title string) (image.Image, error) {
+	for name, figure := range figures {
+		if strings.HasPrefix(name, title) {
+			return figure, nil
+		}
+	}
+	return nil, fmt.Errorf("the report has no figure %q", title)
+}
+
+// middle returns a rectangle of a size about the middle of another.
+func middle(whole image.Rectangle, size image.Point) image.Rectangle {
+	if size == (image.Point{}) {
+		return whole
+	}
+	center := whole.Min.Add(whole.Max).Div(2)
+	return image.Rectangle{Max: size}.Add(center).Sub(size.Div(2))
+}
+
+// fit draws a part of a picture into a place of another size: each pixel is the
+// mean of those that it covers, at least one.
+func fit(dst *image.RGBA, place image.Rectangle, src image.Image, part image.Rectangle) {
+	for y := range place.Dy() {
+		y0, y1 := span(y, place.Dy(), part.Dy())
+		for x := range place.Dx() {
+			x0, x1 := span(x, place.Dx(), part.Dx())
+			covered := image.Rect(x0, y0, x1, y1).Add(part.Min)
+			dst.SetRGBA(place.Min.X+x, place.Min.Y+y, mean(src, covered))
+		}
+	}
+}
+
+// span returns the source pixels that pixel i of n covers out of m.
+func span(i, n, m int) (from, to int) {
+	from = i * m / n
+	return from, max(from+1, (i+1)*m/n)
+}
+
+func mean(src image.Image, r image.Rectangle) color.RGBA {
+	var sum [3]uint32
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			red, green, blue, _ := src.At(x, y).RGBA()
+			sum[0], sum[1], sum[2] = sum[0]+red>>8, sum[1]+green>>8, sum[2]+blue>>8
+		}
+	}
+	n := uint32(r.Dx() * r.Dy())
+	return color.RGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), 255}
+}
