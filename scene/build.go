@@ -225,11 +225,11 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 	if total := w.Triangles() + n; total > MaxTriangles {
 		return 0, fmt.Errorf("%w: %d triangles, at most %d are possible", ErrTooLarge, total, MaxTriangles)
 	}
-	margin := enlargement(set.extent())
 	prims := make([]prim, n)
 	b.parallel(n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			v := set.vertices[3*i : 3*i+3]
+			margin := enlargement(extent(v))
 			_, _, _, corners := planeRows(v[0], v[1], v[2], margin)
 			prims[i].index = int32(i)
 			prims[i].min, prims[i].max = boxOf(&corners, margin)
@@ -245,14 +245,14 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 	}
 	root := c.collapse(0)
 	w.Nodes = c.nodes
-	b.appendTables(set, prims, margin)
+	b.appendTables(set, prims)
 	return root, nil
 }
 
-// extent returns the largest coordinate of the set.
-func (s *soup) extent() float64 {
+// extent returns the largest coordinate of some vertices.
+func extent(vertices []Row) float64 {
 	var m float32
-	for _, v := range s.vertices {
+	for _, v := range vertices {
 		for _, x := range v[:3] {
 			m = max(m, x, -x)
 		}
@@ -261,7 +261,7 @@ func (s *soup) extent() float64 {
 }
 
 // appendTables appends the set's rows in the order of prims.
-func (b *builder) appendTables(set *soup, prims []prim, margin float64) {
+func (b *builder) appendTables(set *soup, prims []prim) {
 	w, n := b.world, len(prims)
 	base := 3 * w.Triangles()
 	w.Planes = append(w.Planes, make([]Row, 3*n)...)
@@ -273,7 +273,7 @@ func (b *builder) appendTables(set *soup, prims []prim, margin float64) {
 			v := set.vertices[from : from+3]
 			copy(w.Vertices[to:to+3], v)
 			copy(w.Attributes[to:to+3], set.attributes[from:from+3])
-			w.Planes[to], w.Planes[to+1], w.Planes[to+2], _ = planeRows(v[0], v[1], v[2], margin)
+			w.Planes[to], w.Planes[to+1], w.Planes[to+2], _ = planeRows(v[0], v[1], v[2], enlargement(extent(v)))
 		}
 	})
 }

@@ -34,7 +34,7 @@ const (
 	cacheSuffix = ".world"
 	cacheMagic  = "raybridge world\n"
 	// cacheVersion changes with whatever changes the tables of an equal scene.
-	cacheVersion = 1
+	cacheVersion = 2
 )
 
 // errCacheFile: the file is not what this version writes for the key.

@@ -6,9 +6,9 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 )
 
-// enlargement bounds by how much planeRows enlarges triangles, in metres, in a
-// set of triangles whose coordinates reach up to extent: some steps of float32
-// there, and not less than a ray from 100 m away needs.
+// enlargement bounds by how much planeRows enlarges a triangle whose coordinates
+// reach up to extent, in metres: some steps of float32 there, and not less than a
+// ray from 100 m away needs. More would be seen: rays that pass a silhouette hit it.
 func enlargement(extent float64) float64 { return max(2e-5, 2.5e-7*extent) }
 
 // maxEnlargement keeps slivers from growing long tips.
