@@ -133,7 +133,7 @@ func (o *observed) check(msg *modelMessage) error {
 	case len(o.fates) != 1:
 		return fmt.Errorf("called back %d times", len(o.fates))
 	case !errors.Is(o.fates[0], msg.fate) && !(errors.Is(msg.fate, errPanic) && isPanic(o.fates[0])):
-		return fmt.Errorf("called back with %v, want %v", o.fates[0], msg.fate)
+		return fmt.Errorf("called back with %q, want %q", o.fates[0].Error(), msg.fate.Error())
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ type stressTopic struct {
 	ordered bool
 
 	offered, refused, called atomic.Int64
-	publishing               [4]atomic.Int32 // by token
 	lastOf                   [stressProducers]atomic.Int64
 	broken                   atomic.Pointer[string]
 }

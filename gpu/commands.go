@@ -16,6 +16,7 @@ type Binding struct {
 // BindingKind is the GLSL interface that a Binding feeds.
 type BindingKind uint8
 
+// The interfaces, with the GLSL that declares them.
 const (
 	BindUniform BindingKind = iota + 1 // uniform block (std140)
 	BindStorage                        // buffer block (std430)

@@ -8,6 +8,7 @@ type Handle uint64
 // ObjectKind is the kind of a Handle.
 type ObjectKind uint8
 
+// The kinds of objects.
 const (
 	ObjectBuffer ObjectKind = iota + 1
 	ObjectTexture
@@ -21,11 +22,11 @@ const (
 type FenceStatus uint8
 
 const (
-	// FencePending: the GPU has not reached the fence.
+	// FencePending says that the GPU has not reached the fence.
 	FencePending FenceStatus = iota
-	// FenceSignaled: everything before the fence has finished.
+	// FenceSignaled says that everything before the fence has finished.
 	FenceSignaled
-	// FenceFailed: the driver cannot tell any more; the commands' results are lost.
+	// FenceFailed says that the driver cannot tell any more; the commands' results are lost.
 	FenceFailed
 )
 

@@ -60,6 +60,7 @@ type BufferDesc struct {
 // TextureKind is the dimensionality of a texture.
 type TextureKind uint8
 
+// The kinds of textures.
 const (
 	Texture2D TextureKind = iota
 	Texture2DArray
@@ -71,6 +72,7 @@ const (
 // Filter is how a texture is sampled.
 type Filter uint8
 
+// The filters.
 const (
 	FilterNearest   Filter = iota
 	FilterLinear           // bilinear, no mipmaps
@@ -80,6 +82,7 @@ const (
 // Wrap is what happens to texture coordinates outside [0, 1].
 type Wrap uint8
 
+// The wraps, by OpenGL's names.
 const (
 	WrapRepeat Wrap = iota
 	WrapClampToEdge
@@ -103,6 +106,7 @@ type TextureDesc struct {
 // Access is how a shader uses an image binding.
 type Access uint8
 
+// The accesses.
 const (
 	ReadOnly Access = iota
 	WriteOnly
@@ -114,25 +118,25 @@ const (
 type BarrierBits uint32
 
 const (
-	// BarrierStorage: later shader storage buffer accesses.
+	// BarrierStorage is for later shader storage buffer accesses.
 	BarrierStorage BarrierBits = 1 << iota
-	// BarrierImage: later image loads and stores.
+	// BarrierImage is for later image loads and stores.
 	BarrierImage
-	// BarrierTextureFetch: later texture and texel buffer fetches.
+	// BarrierTextureFetch is for later texture and texel buffer fetches.
 	BarrierTextureFetch
-	// BarrierBufferUpdate: later copies of buffers, maps and sub-data calls.
+	// BarrierBufferUpdate is for later copies of buffers, maps and sub-data calls.
 	BarrierBufferUpdate
-	// BarrierTextureUpdate: later glGetTextureImage and texture uploads.
+	// BarrierTextureUpdate is for later glGetTextureImage and texture uploads.
 	BarrierTextureUpdate
-	// BarrierPixelBuffer: later pixel transfers into or out of a buffer.
+	// BarrierPixelBuffer is for later pixel transfers into or out of a buffer.
 	BarrierPixelBuffer
-	// BarrierClientMapped: later host reads through a persistent map that is not coherent.
+	// BarrierClientMapped is for later host reads through a persistent map that is not coherent.
 	BarrierClientMapped
-	// BarrierFramebuffer: later reads or writes through a framebuffer.
+	// BarrierFramebuffer is for later reads or writes through a framebuffer.
 	BarrierFramebuffer
-	// BarrierUniform: later uniform block reads.
+	// BarrierUniform is for later uniform block reads.
 	BarrierUniform
-	// BarrierCommand: later indirect draws and dispatches.
+	// BarrierCommand is for later indirect draws and dispatches.
 	BarrierCommand
 )
 
@@ -153,6 +157,7 @@ func BarrierFor(source SourceKind) BarrierBits {
 // SourceKind is what a readback copies from.
 type SourceKind uint8
 
+// The kinds of sources.
 const (
 	SourceBuffer SourceKind = iota + 1
 	SourceTexture

@@ -68,19 +68,17 @@ func (p *Pipeline) followClock(ctx context.Context, until int64) error {
 			p.simNs = until
 			return nil
 		}
-		err := p.clock.WaitUntil(ctx, next)
-		switch {
-		case errors.Is(err, simtime.ErrJumped):
+		if reached, jumped := p.await(ctx, next); jumped {
 			p.realign()
 			continue
-		case err != nil:
-			return nil // ctx ended
+		} else if !reached {
+			return nil
 		}
 		t := next
 		if now := p.clock.Pace(); now-next > int64(p.config.Step) {
 			t = min(now, until)
 		}
-		err = p.clock.Advance(t)
+		err := p.clock.Advance(t)
 		if errors.Is(err, simtime.ErrAhead) {
 			continue // paused or set back meanwhile
 		}
@@ -95,6 +93,12 @@ func (p *Pipeline) followClock(ctx context.Context, until int64) error {
 		}
 	}
 	return nil
+}
+
+// await waits until the loop may advance to t: neither, if ctx ended first.
+func (p *Pipeline) await(ctx context.Context, t int64) (reached, jumped bool) {
+	err := p.clock.WaitUntil(ctx, t)
+	return err == nil, errors.Is(err, simtime.ErrJumped)
 }
 
 // realign goes on from where the clock has jumped to.

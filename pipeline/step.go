@@ -63,7 +63,7 @@ func (p *Pipeline) begin(ctx context.Context, until int64, begun chan<- *instant
 			p.simNs = until
 			return nil
 		}
-		if err := p.clock.WaitUntil(ctx, next); err != nil {
+		if reached, _ := p.await(ctx, next); !reached {
 			return nil // ctx ended while the clock was paused
 		}
 		if err := p.clock.Advance(next); err != nil {

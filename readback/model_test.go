@@ -106,7 +106,6 @@ type model struct {
 	sources []*modelSource
 
 	flight []*modelCapture // not ready, oldest first
-	copied int             // of flight: how many have left atSource
 	ready  []*modelCapture
 	stuck  []*modelCapture // timed out, fence not signalled
 	fences map[int]gpu.FenceStatus

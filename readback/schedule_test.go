@@ -119,7 +119,7 @@ func (m *model) stepPoll() {
 		got = m.pool.Poll(c)
 		return nil
 	})
-	want := 0
+	var want int
 	if m.lost {
 		require.ErrorIs(m.t, err, gpu.ErrContextLost)
 		want = m.expectLoss()

@@ -22,6 +22,7 @@ var (
 // AttributeType is the type of an attribute's value.
 type AttributeType uint8
 
+// The types, with the Go type of their values.
 const (
 	Bool   AttributeType = iota + 1 // bool
 	Int                             // int64

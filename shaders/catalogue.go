@@ -25,6 +25,7 @@ type Entry struct {
 // Kind is the GLSL interface of a Binding, numbered as gpu.BindingKind.
 type Kind uint8
 
+// The interfaces, with the GLSL that declares them.
 const (
 	KindUniform Kind = iota + 1 // uniform block (std140)
 	KindStorage                 // buffer block (std430)
@@ -62,17 +63,21 @@ func All() []*Entry {
 	}
 }
 
+// TracedRays is how many rays an invocation traces together: those of
+// lib/trace.glsl's Rays.
+const TracedRays = 4
+
 // SceneTrace finds what listed rays hit: the ray caster on its own, for tests,
 // benchmarks and tools. Rays are three vec4 each (origin and tmin; unit
 // direction and tmax; time in seconds since the window's start), hits two
-// (range or -1, barycentric u, v, bits of the triangle; normal and bits of the
-// mover, -1 for none), in the world frame.
+// (range or -1, barycentric u, v, integer triangle; normal, integer mover, -1 for
+// none), in the world frame. An invocation traces TracedRays of them.
 var SceneTrace = Entry{
 	Name:    "scene.trace",
 	Compute: "scene_trace.comp",
 	Bindings: append(SceneTables(),
-		Binding{"Rays", "", 0, KindStorage},
-		Binding{"Hits", "", 1, KindStorage},
+		Binding{"RayList", "", 0, KindStorage},
+		Binding{"HitList", "", 1, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
 	Constants: []Define{Flag("OCCLUSION", false)},

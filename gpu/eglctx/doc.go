@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Package eglctx opens OpenGL 4.5 core contexts without a window, through
 // EGL; it is the only importer of EGL. It talks to no X server: devices come
 // from EGL_EXT_device_enumeration, software rendering from Mesa's surfaceless

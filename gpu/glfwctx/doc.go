@@ -37,6 +37,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrThreadOpen: run returned from Main before it closed the gpu.Thread that
+// ErrThreadOpen says that run returned from Main before it closed the gpu.Thread that
 // has the window's context.
 var ErrThreadOpen = errors.New("window's gpu.Thread is still open: close it before returning to glfwctx.Main")

@@ -5,6 +5,7 @@ import "sync/atomic"
 // EventKind says which fields of an Event count.
 type EventKind uint8
 
+// The kinds of events, with the fields that count.
 const (
 	KeyDown   EventKind = iota + 1 // Key, Mods
 	KeyRepeat                      // Key, Mods
@@ -47,6 +48,7 @@ const (
 // Mods are the modifier keys held.
 type Mods uint8
 
+// The modifier keys.
 const (
 	ModShift Mods = 1 << iota
 	ModControl
@@ -57,6 +59,7 @@ const (
 // Button is a mouse button.
 type Button uint8
 
+// The mouse buttons.
 const (
 	ButtonLeft Button = iota
 	ButtonRight

@@ -58,7 +58,7 @@ func startXvfb(t testing.TB) (number string, err error) {
 	})
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {
-		return "", errors.New("Xvfb ended before it was ready")
+		return "", errors.New("the X server Xvfb ended before it was ready")
 	}
 	return strings.TrimSpace(line), nil
 }

@@ -99,7 +99,7 @@ func parse(data []byte) (tree *ast.File, err error) {
 }
 
 func syntaxError(file string, err error) error {
-	e := &Error{File: file, Err: fmt.Errorf("%w: %v", ErrSyntax, err)}
+	e := &Error{File: file, Err: fmt.Errorf("%w: %w", ErrSyntax, err)}
 	var y yaml.Error
 	if errors.As(err, &y) {
 		e.Err = fmt.Errorf("%w: %s", ErrSyntax, y.GetMessage())
