@@ -26,6 +26,8 @@ var (
 	ErrName = errors.New("bad sensor name")
 	// ErrParent: a parent frame doesn't exist, or parents form a circle.
 	ErrParent = errors.New("bad parent frame")
+	// ErrTopic: a topic that no middleware could carry.
+	ErrTopic = errors.New("bad topic")
 )
 
 // Pose is a mounting pose in the parent's frame: metres, and degrees applied
@@ -210,6 +212,9 @@ func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
 	}
 	if !strings.HasPrefix(s.Topic, "/") {
 		s.Topic = "/" + s.Topic
+	}
+	if strings.ContainsAny(s.Topic, " \t\n") || strings.Contains(s.Topic, "//") {
+		return Sensor{}, s.Fault("topic", fmt.Errorf("%w %q, need names without spaces between single slashes", ErrTopic, e.Topic))
 	}
 	if s.Rate == "" {
 		s.Rate = d.DefaultRate

@@ -71,6 +71,8 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}", `r.yaml:2:5: sensors[0]: bad parent frame: "b" is neither base_link nor a sensor's frame`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", `r.yaml:2:5: sensors[0]: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", yamldoc.ErrUnknownKey},
+		{"sensors:\n  - {id: sensor.test, name: a, topic: a b}", `r.yaml:2:39: sensors[0].topic: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
+		{"sensors:\n  - {id: sensor.test, name: a, topic: //a}", `r.yaml:2:39: sensors[0].topic: bad topic "//a", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", yamldoc.ErrUnknownKey},
 	} {
 		_, err := resolve(c.text)
