@@ -16,9 +16,11 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
 
@@ -68,8 +70,6 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
-	cmd.MarkFlagsMutuallyExclusive("headless", "window")
-	cmd.MarkFlagsMutuallyExclusive("step", "realtime")
 	return cmd
 }
 
@@ -100,6 +100,12 @@ func run(cmd *cobra.Command, f *runFlags) error {
 
 // newPlan reads the configuration and applies the flags.
 func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
+	switch {
+	case f.headless && f.window:
+		return nil, errors.New("give either --headless or --window, not both")
+	case f.step && f.realtime:
+		return nil, errors.New("give either --step or --realtime, not both")
+	}
 	c := config.Default()
 	if f.config != "" {
 		var err error
@@ -109,6 +115,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	}
 	if err := applyFlags(cmd, f, c); err != nil {
 		return nil, err
+	}
+	if err := checkConfig(c); err != nil {
+		return nil, inFile(f.config, err)
 	}
 	pl := &plan{flags: f, config: c, window: f.window}
 	pl.mode = pipeline.Realtime
@@ -164,6 +173,9 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		c.Bridges = append(c.Bridges, parsed)
 	}
 	if f.policy != "" {
+		if _, err := dispatch.ParsePolicy(f.policy); err != nil {
+			return fmt.Errorf("--policy: %w", err)
+		}
 		for i := range c.Bridges {
 			c.Bridges[i].Policy = f.policy
 		}
@@ -196,6 +208,9 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return usage(err)
 	}
 	p, err := pl.build(ctx, open)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // ended before it began, as it was told to
+	}
 	if err != nil {
 		return err
 	}
@@ -218,17 +233,34 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 // closeLimit is how long queued messages may take to be sent at the end.
 const closeLimit = 30 * time.Second
 
-// makeOut makes the output folder, and proves that it can be written.
+// makeOut makes the output folder, and proves that what the run ends with can be
+// written.
 func (pl *plan) makeOut() error {
+	if pl.flags.summary != "" {
+		if err := proveWritable(filepath.Dir(pl.flags.summary)); err != nil {
+			return fmt.Errorf("--summary: %w", err)
+		}
+	}
 	if len(pl.config.Bridges) == 0 && !pl.flags.report {
 		return nil
 	}
 	if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
 		return fmt.Errorf("make output folder: %w", err)
 	}
-	probe, err := os.CreateTemp(pl.flags.out, ".raybridge-*")
+	if err := proveWritable(pl.flags.out); err != nil {
+		return fmt.Errorf("output folder: %w", err)
+	}
+	return nil
+}
+
+func proveWritable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".raybridge-*")
+	var cause *os.PathError
+	if errors.As(err, &cause) {
+		return fmt.Errorf("write into %s: %w", folder, cause.Err)
+	}
 	if err != nil {
-		return fmt.Errorf("write to output folder: %w", err)
+		return err
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
@@ -238,14 +270,14 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 	c := pl.config
 	s, warnings, err := compose.Scene(ctx, c)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usage(inFile(pl.flags.config, err))
 	}
 	for _, w := range warnings {
 		pl.log.Warn(w)
 	}
 	ego, err := compose.Ego(c, s)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usage(inFile(pl.flags.config, err))
 	}
 	clockHz := c.Time.ClockHz
 	if clockHz == 0 {
@@ -262,17 +294,21 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 		return nil, sceneFault(err)
 	}
 	if err := pl.connect(ctx, p); err != nil {
-		return nil, errors.Join(usage(err), p.Close(ctx))
+		return nil, errors.Join(usage(err), p.Close(context.WithoutCancel(ctx)))
 	}
 	return p, nil
 }
 
 // sceneFault marks errors that lie in the scene or the configuration as wrong use.
 func sceneFault(err error) error {
-	if errors.Is(err, gpu.ErrNotSupported) || errors.Is(err, context.Canceled) {
-		return err
+	for _, fault := range []error{
+		pipeline.ErrConfig, scene.ErrEmptyScene, scene.ErrVertex, scene.ErrIndex, scene.ErrTooLarge,
+	} {
+		if errors.Is(err, fault) {
+			return usage(err)
+		}
 	}
-	return usage(err)
+	return err
 }
 
 // connect adds the rig and the bridges.
@@ -284,38 +320,29 @@ func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
 		return err
 	}
 	for _, b := range pl.config.Bridges {
-		qos, err := qosOverrides(b.QoS)
-		if err != nil {
-			return fmt.Errorf("bridge %s: %w", b.Type, err)
-		}
-		if err := p.AddBridge(ctx, pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qos}); err != nil {
+		if err := p.AddBridge(ctx, pipeline.BridgeConfig{
+			Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qosOverrides(b.QoS),
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func qosOverrides(list []config.QoS) (map[string]bridges.QoS, error) {
+// qosOverrides is the configuration's quality of service by topic.
+func qosOverrides(list []config.QoS) map[string]bridges.QoS {
 	overrides := map[string]bridges.QoS{}
 	for _, q := range list {
 		out := bridges.QoS{Reliability: bridges.BestEffort, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: max(q.Depth, 1)}
-		switch q.Reliability {
-		case "", "best_effort":
-		case "reliable":
+		if q.Reliability == "reliable" {
 			out.Reliability = bridges.Reliable
-		default:
-			return nil, fmt.Errorf("qos of %s: reliability %q, need reliable or best_effort", q.Topic, q.Reliability)
 		}
-		switch q.Durability {
-		case "", "volatile":
-		case "transient_local":
+		if q.Durability == "transient_local" {
 			out.Durability = bridges.TransientLocal
-		default:
-			return nil, fmt.Errorf("qos of %s: durability %q, need volatile or transient_local", q.Topic, q.Durability)
 		}
 		overrides[q.Topic] = out
 	}
-	return overrides, nil
+	return overrides
 }
 
 func (pl *plan) rigName() string {

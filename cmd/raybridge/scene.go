@@ -14,7 +14,7 @@ import (
 )
 
 func newScene() *cobra.Command {
-	cmd := &cobra.Command{Use: "scene", Short: "Look into scenes"}
+	cmd := group(&cobra.Command{Use: "scene", Short: "Look into scenes"})
 	var seed uint64
 	var triangles int
 	info := &cobra.Command{

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// checkConfig checks what config.Read can't know, before anything is opened:
+// sensors and their topics, bridges, and the clock.
+func checkConfig(c *config.Config) error {
+	if err := checkTime(&c.Time); err != nil {
+		return err
+	}
+	topics, err := publishedTopics(c)
+	if err != nil {
+		return err
+	}
+	for i := range c.Bridges {
+		if err := checkBridge(&c.Bridges[i], topics); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishedTopics lists the topics of the sensors and those of every run.
+func publishedTopics(c *config.Config) ([]string, error) {
+	topics, err := pipeline.CheckRig(&rig.Rig{Sensors: c.Sensors}, sensorsall.Registry())
+	if err != nil {
+		return nil, err
+	}
+	for _, out := range transform.Definition.Outputs {
+		topics = append(topics, out.Suffix[1:])
+	}
+	return append(topics, "/clock"), nil
+}
+
+func checkBridge(b *config.Bridge, topics []string) error {
+	if _, err := bridgesall.Registry().Plugin(b.Type); err != nil {
+		return err
+	}
+	if b.Policy != "" {
+		if _, err := dispatch.ParsePolicy(b.Policy); err != nil {
+			return fmt.Errorf("bridge %s: %w", b.Type, err)
+		}
+	}
+	for _, q := range b.QoS {
+		if !slices.Contains(topics, q.Topic) {
+			return fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, closest.Hint(q.Topic, topics))
+		}
+	}
+	return nil
+}
+
+func checkTime(t *config.Time) error {
+	if _, err := simtime.ParseSource(t.Source); err != nil {
+		return fmt.Errorf("time.source: %w", err)
+	}
+	if _, err := simtime.ScaleOf(t.Scale); err != nil {
+		return fmt.Errorf("time.scale: %w", err)
+	}
+	if t.ClockHz > 0 {
+		if _, err := simtime.RateOf(t.ClockHz); err != nil {
+			return fmt.Errorf("time.clock_hz: %w", err)
+		}
+	}
+	return nil
+}
+
+// inFile names the configuration file in an error that has no place in one.
+func inFile(file string, err error) error {
+	var placed *yamldoc.Error
+	if err == nil || file == "" || errors.As(err, &placed) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
