@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // Run runs the simulation for a duration of simulated time, 0 for without end,
 // until ctx ends or something fails. It returns when everything that was
-// captured has been published. The end of ctx is not an error: what was recorded
+// captured has been published and sent. The end of ctx is not an error: what was recorded
 // is complete. A run can be continued by another Run or Step.
 func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
 	until := int64(math.MaxInt64)
@@ -43,8 +44,20 @@ func (p *Pipeline) run(ctx context.Context, until int64) error {
 	} else {
 		err = p.runStepped(r, until)
 	}
+	err = errors.Join(err, p.drain(r.completion))
 	p.wall += time.Since(begun)
 	return p.verdict(err)
+}
+
+// deliveryLimit bounds how long the end of a run waits for what is queued.
+const deliveryLimit = 30 * time.Second
+
+// drain waits until everything queued has been sent or dropped.
+func (p *Pipeline) drain(ctx context.Context) error {
+	p.dispatcher.ReleaseAll()
+	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
+	defer cancel()
+	return wrap("send what was queued", p.dispatcher.Drain(ctx))
 }
 
 // run holds the two contexts of one Run: the frame loop's ends with the
