@@ -50,7 +50,8 @@ var CameraShadow = Entry{
 // CameraShade turns what a camera sees into its pictures, each in a buffer of
 // packed pixels, row 0 the top. COLOR, DEPTH, TAGS or TAG_COLORS, INSTANCES or
 // WIDE_INSTANCES, and NORMALS say which; SURFACE_TEXTURES and EMISSION_TEXTURES
-// are for scenes that have such.
+// are for scenes that have such. COLOR alone may have SAMPLES x SAMPLES seen points
+// a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
@@ -71,6 +72,6 @@ var CameraShade = Entry{
 	Constants: []Define{
 		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true),
-		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
 	},
 }

@@ -4,7 +4,8 @@
 //
 // The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
 // pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
-// NORMALS. What no picture needs isn't computed.
+// NORMALS. What no picture needs isn't computed. With SAMPLES above 1, visible is
+// that many times the picture's size, and COLOR alone is made.
 
 #include "lib/camera.glsl"
 #include "lib/shade.glsl"
@@ -23,8 +24,8 @@ const uint SKY_TAG = 11u;
 const uint FAR = 0x7f800000u, NEAR = 0xff800000u, NOT_A_NUMBER = 0x7fc00000u;
 
 layout(std140, binding = 0) uniform View {
-    vec4 lens;         // 1/fx, 1/fy, cx, cy
-    ivec2 size;        // pixels
+    vec4 lens;         // 1/fx, 1/fy, cx, cy of visible
+    ivec2 size;        // of the pictures, pixels
     uint how;          // bits of SWAP_RED and TONE_CURVE
     float exposure;
     vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf
@@ -154,7 +155,7 @@ float levelOf(vec2 x, vec2 y) {
     return 0.5 * log2(max(widest * size * size, 1e-8));
 }
 
-// colorOf returns what a pixel shows, 0..1, sRGB.
+// colorOf returns what a hit shows, 0..1, linear.
 vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     // Ray differentials: how the hit moves on its plane for one pixel's step.
     vec3 right = vec3(f.x.x, f.y.x, f.z.x) * lens.x;
@@ -190,8 +191,7 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     vec3 geometric = normalize(normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane));
     vec3 color = radiance(s, light, toEye, sunlight(h.depth * h.direction, geometric));
     color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
-    color = (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
-    return encodeSrgb(color);
+    return (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
 }
 #endif
 
@@ -211,79 +211,114 @@ uint depthBits(Hit h) {
     return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
 }
 
+// Four is the pixels of an invocation that share words; they pass through, the
+// latest last.
+struct Four {
+    uvec4 color, tagColor;
+    uint tag;
+    uvec2 instance;
+};
+
+#if COLOR && SAMPLES > 1
+// averageColor returns what a pixel of SAMPLES x SAMPLES seen points shows.
+vec3 averageColor(ivec2 at) {
+    vec3 sum = vec3(0.0);
+    for (int k = 0; k < SAMPLES * SAMPLES; k++) {
+        ivec2 part = SAMPLES * at + ivec2(k % SAMPLES, k / SAMPLES);
+        uvec2 id = texelFetch(visible, part, 0).xy;
+        Frame f = frameAt(int(id.y));
+        Hit h = hitOf(id, f, part);
+        Corners corners = cornersOf(h);
+        sum += colorOf(h, corners, f, normalOf(h, corners, f));
+    }
+    return sum / float(SAMPLES * SAMPLES);
+}
+#endif
+
+// addPixel makes pixel at and adds it to the four.
+void addPixel(inout Four four, ivec2 at) {
+#if COLOR && SAMPLES > 1
+    vec3 color = averageColor(at);
+#else
+    uvec2 id = texelFetch(visible, at, 0).xy;
+    Frame f = frameAt(int(id.y));
+    Hit h = hitOf(id, f, at);
+#endif
+#if NORMALS || COLOR && SAMPLES == 1
+    Corners corners = cornersOf(h);
+    vec3 normal = normalOf(h, corners, f);
+#endif
+#if COLOR && SAMPLES == 1
+    vec3 color = colorOf(h, corners, f, normal);
+#endif
+#if COLOR
+    color = encodeSrgb(color);
+    four.color = uvec4(four.color.yzw, bytes((how & SWAP_RED) != 0u ? color.bgr : color));
+#endif
+    int pixel = at.y * size.x + at.x;
+#if DEPTH
+    depths[pixel] = depthBits(h);
+#endif
+#if TAGS || TAG_COLORS || INSTANCES || WIDE_INSTANCES
+    uint label = labelOf(id, h);
+    uint tag = h.seen ? labelTag(label) : SKY_TAG;
+    uint instance = h.seen ? labelInstance(label) : 0u;
+#endif
+#if TAGS
+    four.tag = four.tag >> 8 | tag << 24;
+#endif
+#if TAG_COLORS
+    four.tagColor = uvec4(four.tagColor.yzw, bytes(texelFetch(palette, int(tag)).rgb));
+#endif
+#if INSTANCES
+    four.instance = uvec2(four.instance.x >> 16 | four.instance.y << 16, four.instance.y >> 16 | instance << 16);
+#endif
+#if WIDE_INSTANCES
+    instances[pixel] = instance;
+#endif
+#if NORMALS
+    uvec3 bits = h.seen ? floatBitsToUint(normal) : uvec3(NOT_A_NUMBER);
+    normals[3 * pixel] = bits.x;
+    normals[3 * pixel + 1] = bits.y;
+    normals[3 * pixel + 2] = bits.z;
+#endif
+}
+
+// writeWords writes the words that the four pixels from first share. Rows are
+// padded to whole words.
+void writeWords(Four four, ivec2 first) {
+    int group = first.x / 4;
+#if COLOR || TAG_COLORS
+    int row = (3 * size.x + 3) / 4;
+    int word = first.y * row + 3 * group;
+    int room = row - 3 * group;
+#endif
+#if COLOR
+    uvec3 color = wordsOf(four.color);
+    colors[word] = color.x;
+    if (room > 1) colors[word + 1] = color.y;
+    if (room > 2) colors[word + 2] = color.z;
+#endif
+#if TAG_COLORS
+    uvec3 tagColor = wordsOf(four.tagColor);
+    tags[word] = tagColor.x;
+    if (room > 1) tags[word + 1] = tagColor.y;
+    if (room > 2) tags[word + 2] = tagColor.z;
+#endif
+#if TAGS
+    tags[first.y * ((size.x + 3) / 4) + group] = four.tag;
+#endif
+#if INSTANCES
+    int pairs = (size.x + 1) / 2;
+    instances[first.y * pairs + 2 * group] = four.instance.x;
+    if (2 * group + 1 < pairs) instances[first.y * pairs + 2 * group + 1] = four.instance.y;
+#endif
+}
+
 void main() {
     ivec2 first = ivec2(gl_GlobalInvocationID.xy) * ivec2(4, 1);
     if (first.x >= size.x || first.y >= size.y) return;
-    // The four pixels pass through these, the latest last.
-    uvec4 colorBytes = uvec4(0u), tagBytes = uvec4(0u);
-    uint tagWord = 0u;
-    uvec2 instanceWords = uvec2(0u);
-    for (int i = 0; i < 4; i++) {
-        ivec2 at = ivec2(min(first.x + i, size.x - 1), first.y);
-        int pixel = at.y * size.x + at.x;
-        uvec2 id = texelFetch(visible, at, 0).xy;
-        Frame f = frameAt(int(id.y));
-        Hit h = hitOf(id, f, at);
-#if COLOR || NORMALS
-        Corners corners = cornersOf(h);
-        vec3 normal = normalOf(h, corners, f);
-#endif
-#if COLOR
-        vec3 color = colorOf(h, corners, f, normal);
-        colorBytes = uvec4(colorBytes.yzw, bytes((how & SWAP_RED) != 0u ? color.bgr : color));
-#endif
-#if DEPTH
-        depths[pixel] = depthBits(h);
-#endif
-#if TAGS || TAG_COLORS || INSTANCES || WIDE_INSTANCES
-        uint label = labelOf(id, h);
-        uint tag = h.seen ? labelTag(label) : SKY_TAG;
-        uint instance = h.seen ? labelInstance(label) : 0u;
-#endif
-#if TAGS
-        tagWord = tagWord >> 8 | tag << 24;
-#endif
-#if TAG_COLORS
-        tagBytes = uvec4(tagBytes.yzw, bytes(texelFetch(palette, int(tag)).rgb));
-#endif
-#if INSTANCES
-        instanceWords = uvec2(instanceWords.x >> 16 | instanceWords.y << 16, instanceWords.y >> 16 | instance << 16);
-#endif
-#if WIDE_INSTANCES
-        instances[pixel] = instance;
-#endif
-#if NORMALS
-        uvec3 bits = h.seen ? floatBitsToUint(normal) : uvec3(NOT_A_NUMBER);
-        normals[3 * pixel] = bits.x;
-        normals[3 * pixel + 1] = bits.y;
-        normals[3 * pixel + 2] = bits.z;
-#endif
-    }
-    // Rows of packed pixels are padded to whole words.
-    int group = first.x / 4;
-#if COLOR || TAG_COLORS
-    int rowOf3 = (3 * size.x + 3) / 4;
-    int word = first.y * rowOf3 + 3 * group;
-    int room = rowOf3 - 3 * group;
-#endif
-#if COLOR
-    uvec3 colorWords = wordsOf(colorBytes);
-    colors[word] = colorWords.x;
-    if (room > 1) colors[word + 1] = colorWords.y;
-    if (room > 2) colors[word + 2] = colorWords.z;
-#endif
-#if TAG_COLORS
-    uvec3 tagWords = wordsOf(tagBytes);
-    tags[word] = tagWords.x;
-    if (room > 1) tags[word + 1] = tagWords.y;
-    if (room > 2) tags[word + 2] = tagWords.z;
-#endif
-#if TAGS
-    tags[first.y * ((size.x + 3) / 4) + group] = tagWord;
-#endif
-#if INSTANCES
-    int rowOf2 = (size.x + 1) / 2;
-    instances[first.y * rowOf2 + 2 * group] = instanceWords.x;
-    if (2 * group + 1 < rowOf2) instances[first.y * rowOf2 + 2 * group + 1] = instanceWords.y;
-#endif
+    Four four = Four(uvec4(0u), uvec4(0u), 0u, uvec2(0u));
+    for (int i = 0; i < 4; i++) addPixel(four, ivec2(min(first.x + i, size.x - 1), first.y));
+    writeWords(four, first);
 }

@@ -9,8 +9,8 @@ const (
 	ColumnTexels = 1
 )
 
-// Lidar traces one scan: an invocation for each firing of each laser, which
-// writes one sample.Point of twelve words.
+// Lidar traces one scan: an invocation for each TracedRays neighbouring columns
+// of each laser, which writes a sample.Point of twelve words for each.
 var Lidar = Entry{
 	Name:    "lidar.scan",
 	Compute: "lidar_scan.comp",

@@ -1,6 +1,6 @@
-// Traces a lidar's scan, as shaders.Lidar describes. Invocation (laser, column)
-// writes point column * lasers + laser: lasers of one firing lie side by side,
-// so that neighbouring lanes see neighbouring surfaces.
+// Traces a lidar's scan, as shaders.Lidar describes. Invocation (x, laser) traces
+// four columns from 4 x on together and writes points column * lasers + laser:
+// neighbouring firings of one laser see neighbouring surfaces.
 //
 // scan (uint texels; floats as bits)
 //   2 a laser:  cos and sin of the elevation, cos and sin of the azimuth offset;
@@ -52,38 +52,62 @@ float intensity(Hit hit, float cosine) {
     return m.retro ? 101.0 + 154.0 * rho * transmission : 100.0 * rho * cosine * transmission;
 }
 
-void main() {
-    uint laser = gl_GlobalInvocationID.x, column = gl_GlobalInvocationID.y;
-    if (laser >= shape.x || column >= shape.y) return;
+// Beam is one firing of one laser, in the sensor's frame.
+struct Beam {
+    vec3 origin;
+    vec3 direction;
+    vec2 elevation, azimuth; // cosine and sine
+    float tmin, tmax;
+    uint nanoseconds, ring;
+};
+
+Beam beamOf(uint laser, uint column) {
     uvec4 first = texelFetch(scan, int(2u * laser)), second = texelFetch(scan, int(2u * laser + 1u));
     uvec4 turn = texelFetch(scan, int(2u * shape.x + column));
     vec2 elevation = uintBitsToFloat(first.xy), offset = uintBitsToFloat(first.zw), yaw = uintBitsToFloat(turn.xy);
     vec2 azimuth = vec2(yaw.x * offset.x - yaw.y * offset.y, yaw.y * offset.x + yaw.x * offset.y);
-    vec3 direction = vec3(elevation.x * azimuth, elevation.y);
-    vec3 origin = vec3(0.0, 0.0, uintBitsToFloat(second.x));
-    uint nanoseconds = turn.z + second.y;
-    float tmin = float(second.z >> 16) * 0.01, tmax = uintBitsToFloat(second.w);
+    return Beam(vec3(0.0, 0.0, uintBitsToFloat(second.x)), vec3(elevation.x * azimuth, elevation.y), elevation, azimuth,
+        float(second.z >> 16) * 0.01, uintBitsToFloat(second.w), turn.z + second.y, second.z & 0xffffu);
+}
 
-    float seconds = shape.z != 0u ? float(nanoseconds) * 1e-9 : 0.0;
-    RigidPose sensor = sensorPose(momentAt(seconds));
-    Ray ray = Ray(sensor.position + rotate(sensor.rotation, origin), rotate(sensor.rotation, direction));
+// secondsOf returns when a firing happens after the scan's start.
+float secondsOf(Beam b) { return shape.z != 0u ? float(b.nanoseconds) * 1e-9 : 0.0; }
 
-    Hit hit;
-    bool found = trace(ray, tmin, tmax, seconds, hit);
-    uint index = column * shape.x + laser;
+// writePoint writes what a firing measured.
+void writePoint(uint index, Beam b, bool found, Hit hit, vec3 direction) {
     float range = uintBitsToFloat(0x7f800000u);
     vec4 place = vec4(0.0);
     uint what = 0u;
     float cosine = 0.0;
     if (found) {
-        cosine = min(-dot(hit.normal, ray.direction), 1.0);
+        cosine = min(-dot(hit.normal, direction), 1.0);
         range = hit.t;
         if (light.y > 0.0) range = max(range + light.y * gaussian(seed.xy, uvec2(shape.w, index)), 0.0);
-        place = vec4(origin + range * direction, intensity(hit, cosine));
+        place = vec4(b.origin + range * b.direction, intensity(hit, cosine));
         what = label(hit.triangle, hit.mover);
     }
     points[index] = Point(
         floatBitsToUint(place),
-        uvec4(floatBitsToUint(range), floatBitsToUint(atan(azimuth.y, azimuth.x)), floatBitsToUint(atan(elevation.y, elevation.x)), shape.z != 0u ? nanoseconds : 0u),
-        uvec4((second.z & 0xffffu) | (found ? RETURN_STRONGEST << 16 : 0u) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), index));
+        uvec4(floatBitsToUint(range), floatBitsToUint(atan(b.azimuth.y, b.azimuth.x)), floatBitsToUint(atan(b.elevation.y, b.elevation.x)), shape.z != 0u ? b.nanoseconds : 0u),
+        uvec4(b.ring | (found ? RETURN_STRONGEST << 16 : 0u) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), index));
+}
+
+void main() {
+    uint laser = gl_GlobalInvocationID.y, column = 4u * gl_GlobalInvocationID.x;
+    if (laser >= shape.x || column >= shape.y) return;
+    int count = int(min(shape.y - column, 4u));
+    Rays rays = noRays();
+    for (int k = 0; k < count; k++) {
+        Beam b = beamOf(laser, column + uint(k));
+        float seconds = secondsOf(b);
+        RigidPose sensor = sensorPose(momentAt(seconds));
+        Ray ray = Ray(sensor.position + rotate(sensor.rotation, b.origin), rotate(sensor.rotation, b.direction));
+        setRay(rays, k, ray, b.tmin, b.tmax, seconds);
+    }
+    Hits hits = traceRays(rays);
+    for (int k = 0; k < count; k++) {
+        Hit hit;
+        bool found = hitAt(rays, hits, k, hit);
+        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), found, hit, rayOf(rays, k).direction);
+    }
 }

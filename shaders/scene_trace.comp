@@ -15,23 +15,29 @@ struct ListedHit {
     uvec4 normal; // bits of the normal, mover or -1
 };
 
-layout(std430, binding = 0) readonly buffer Rays { ListedRay rays[]; };
-layout(std430, binding = 1) writeonly buffer Hits { ListedHit hits[]; };
+layout(std430, binding = 0) readonly buffer RayList { ListedRay listed[]; };
+layout(std430, binding = 1) writeonly buffer HitList { ListedHit found[]; };
 
 void main() {
     uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    uint i = group * (LOCAL_SIZE_X * LOCAL_SIZE_Y * LOCAL_SIZE_Z) + gl_LocalInvocationIndex;
-    if (i >= uint(rays.length())) return;
-    ListedRay r = rays[i];
-    Ray ray = Ray(r.origin.xyz, r.direction.xyz);
+    int first = 4 * int(group * (LOCAL_SIZE_X * LOCAL_SIZE_Y * LOCAL_SIZE_Z) + gl_LocalInvocationIndex);
+    int count = min(listed.length() - first, 4);
+    if (count <= 0) return;
+    Rays rays = noRays();
+    for (int k = 0; k < count; k++) {
+        ListedRay r = listed[first + k];
+        setRay(rays, k, Ray(r.origin.xyz, r.direction.xyz), r.origin.w, r.direction.w, r.time.x);
+    }
 #if OCCLUSION
-    bool found = occluded(ray, r.origin.w, r.direction.w, r.time.x);
-    Hit hit = Hit(r.origin.w, -1, -1, vec2(0.0), vec3(0.0));
+    Hits hits = traceAny(rays, true);
 #else
-    Hit hit;
-    bool found = trace(ray, r.origin.w, r.direction.w, r.time.x, hit);
+    Hits hits = traceRays(rays);
 #endif
-    hits[i] = ListedHit(
-        uvec4(floatBitsToUint(vec3(found ? hit.t : -1.0, hit.barycentric)), uint(hit.triangle)),
-        uvec4(floatBitsToUint(hit.normal), uint(hit.mover)));
+    for (int k = 0; k < count; k++) {
+        Hit hit;
+        bool there = hitAt(rays, hits, k, hit);
+        found[first + k] = ListedHit(
+            uvec4(floatBitsToUint(vec3(there ? hit.t : -1.0, hit.barycentric)), uint(hits.triangle[k])),
+            uvec4(floatBitsToUint(hit.normal), uint(hits.mover[k])));
+    }
 }

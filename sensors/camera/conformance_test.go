@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{camera.RGB, map[string]any{"compressed": "jpeg"}, map[string]any{
 			"encoding": "bgr8", "exposure_compensation": 1.5, "tone_curve": "none", "compressed": "png",
-			"jpeg_quality": 20, "publish_raw": false,
+			"jpeg_quality": 20, "publish_raw": false, "supersampling": 3,
 		}, nil},
 		{camera.Depth, nil, map[string]any{"min_depth": 5.0, "max_depth": 8.0}, nil},
 		{camera.Semantic, map[string]any{"compressed": "png"}, map[string]any{

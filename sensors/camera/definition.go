@@ -18,6 +18,7 @@ var (
 		attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel").of("rgb8", "bgr8"),
 		attribute("exposure_compensation", sensors.Float, 0.0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
 		attribute("tone_curve", sensors.String, "filmic", "how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
+		attribute("supersampling", sensors.Int, int64(1), "points seen across a pixel, and down it: 2 smooths edges at four times the work").in("", 1, 4),
 		compressed("jpeg", "png"), jpegQuality, publishRaw,
 	)
 	Depth = definition(kindDepth, "depth camera: distance along the optical axis in metres (REP-118)",

@@ -71,6 +71,15 @@ func (l Lens) Contains(u, v float64) bool {
 	return u >= -0.5 && u < float64(l.Width)-0.5 && v >= -0.5 && v < float64(l.Height)-0.5
 }
 
+// supersampled returns the lens of the same view with n x n pixels for each.
+func (l Lens) supersampled(n int) Lens {
+	k := float64(n)
+	return Lens{
+		Width: n * l.Width, Height: n * l.Height, Fx: k * l.Fx, Fy: k * l.Fy,
+		Cx: k*(l.Cx+0.5) - 0.5, Cy: k*(l.Cy+0.5) - 0.5,
+	}
+}
+
 // FieldOfView returns the angles in degrees between the picture's left and
 // right, and its top and bottom edges.
 func (l Lens) FieldOfView() (horizontal, vertical float64) {

@@ -17,6 +17,7 @@ type options struct {
 
 	exposure  float64 // stops over the scene's
 	toneCurve bool
+	samples   int // points seen across a pixel, and down it
 	minDepth  float64
 	maxDepth  float64
 
@@ -29,7 +30,7 @@ type options struct {
 func readOptions(k kind, s *sensors.Settings) (o options, err error) {
 	o = options{
 		kind: k, near: s.Float("near_clip"), far: s.Float("far_clip"),
-		toneCurve: true, raw: true,
+		toneCurve: true, samples: 1, raw: true,
 	}
 	o.lens, err = NewLens(s.Int("image_size_x"), s.Int("image_size_y"), s.Float("fov"))
 	if err != nil {
@@ -47,6 +48,10 @@ func readOptions(k kind, s *sensors.Settings) (o options, err error) {
 		o.exposure = s.Float("exposure_compensation")
 		o.toneCurve = s.String("tone_curve") == "filmic"
 		o.quality = s.Int("jpeg_quality")
+		o.samples = s.Int("supersampling")
+		if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
+			return o, fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
+		}
 	case kindDepth:
 		o.encoding = sample.Encoding32FC1
 		o.minDepth, o.maxDepth = s.Float("min_depth"), s.Float("max_depth")

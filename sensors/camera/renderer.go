@@ -166,7 +166,7 @@ type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
 	// shades has a program for each set of pictures that was due together:
 	// one that makes them all would do much in vain for a few.
-	shades            map[pictures]*gpu.Program
+	shades            map[shading]*gpu.Program
 	surface, emission bool // the scene has such textures
 }
 
@@ -175,7 +175,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.surface = p.surface || s.Materials[i].MetalRoughTexture >= 0
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
-	p.shades = map[pictures]*gpu.Program{}
+	p.shades = map[shading]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
 		entry   *shaders.Entry
@@ -194,14 +194,23 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 	return nil
 }
 
+// shading is what a shade program makes.
+type shading struct {
+	what    pictures
+	samples int
+}
+
 // shade returns the program for a set of pictures and compiles it the first time.
-func (p *programs) shade(c *gpu.Ctx, what pictures) (*gpu.Program, error) {
+func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	if program := p.shades[what]; program != nil {
 		return program, nil
 	}
-	defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission)}
+	defines := []shaders.Define{
+		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission),
+		shaders.Int("SAMPLES", what.samples),
+	}
 	for i, name := range pictureNames {
-		defines = append(defines, shaders.Flag(name, what>>i&1 != 0))
+		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))
 	}
 	program, err := compile(c, &shaders.CameraShade, defines...)
 	if err == nil {

@@ -18,8 +18,12 @@ import (
 type viewKey struct {
 	mount     spatial.Pose
 	lens      Lens
+	samples   int // points seen across a pixel, and down it
 	near, far float64
 }
+
+// seen returns the lens with a pixel for each point that is seen.
+func (k *viewKey) seen() Lens { return k.lens.supersampled(k.samples) }
 
 // maxAnnounced bounds the announcements that a view keeps of captures that were
 // announced and then not made, as when the GL thread was busy.
@@ -66,7 +70,7 @@ func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 }
 
 func (v *view) open(c *gpu.Ctx, frames int) (err error) {
-	l := v.key.lens
+	l := v.key.seen()
 	target := func(label string, format gpu.Format) (*gpu.Texture, error) {
 		return c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.Texture2D, Format: format, Width: l.Width, Height: l.Height})
 	}
@@ -305,7 +309,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 		}
 	}
 	r.scratch = bind
-	program, err := r.programs.shade(c, what)
+	program, err := r.programs.shade(c, shading{what, v.key.samples})
 	if err != nil {
 		return err
 	}
@@ -316,10 +320,10 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 
 // block fills in the uniform block of a batch.
 func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
-	l := v.key.lens
+	l := v.key.seen()
 	block := shadeBlock{
 		lens: [4]float32{float32(1 / l.Fx), float32(1 / l.Fy), float32(l.Cx), float32(l.Cy)},
-		size: [2]int32{int32(l.Width), int32(l.Height)},
+		size: [2]int32{int32(v.key.lens.Width), int32(v.key.lens.Height)},
 	}
 	for _, camera := range b {
 		if camera != nil {

@@ -1,10 +1,22 @@
 // Finds what rays hit: the static world first, then the movers whose swept
 // boxes a ray enters, each where it is at the ray's own time.
 //
-// The hierarchies are searched nearest child first with a stack of references and
-// distances ("while inner, then leaf"); both sides of a triangle count. The hit is
-// computed again from the triangle's vertices relative to the ray, which keeps
-// distances exact far from the frame's origin.
+// Four rays are traced together: they share the walk through the hierarchies,
+// and each is tested against every box and triangle by itself, so that what a ray
+// hits does not depend on its company. The walk is worth sharing where rays lie
+// side by side: a lidar's neighbouring firings of one laser. The nearest child
+// is visited first; a stack holds the others with their distances ("while
+// inner, then leaf"). Both sides of a triangle count.
+//
+// Usage:
+//	Rays rays = noRays();
+//	for (int k = 0; k < 4; k++) setRay(rays, k, Ray(origin, direction), tmin, tmax, seconds);
+//	Hits hits = traceRays(rays);
+//	for (int k = 0; k < 4; k++) {
+//	    Hit hit;
+//	    if (hitAt(rays, hits, k, hit)) ...
+//	}
+// or, for one ray, trace and occluded.
 
 #include "lib/scene.glsl"
 #include "lib/motion.glsl"
@@ -13,6 +25,24 @@
 struct Ray {
     vec3 origin;
     vec3 direction;
+};
+
+// Rays are four rays, component k of each member belonging to ray k. A surface
+// counts at tmin <= t < tmax metres, at seconds after the window's start.
+struct Rays {
+    vec4 ox, oy, oz;
+    vec4 dx, dy, dz;
+    vec4 tmin, tmax;
+    vec4 seconds;
+};
+
+// Hits are what four rays hit: triangle and mover are -1 for none, the mover
+// also for the static world. t is good to float32 in the frame of the triangle;
+// hitAt makes it exact.
+struct Hits {
+    vec4 t;
+    ivec4 triangle;
+    ivec4 mover;
 };
 
 // Hit is the nearest surface point: t in metres along the ray; the geometric
@@ -25,64 +55,116 @@ struct Hit {
     vec3 normal;
 };
 
+// noRays returns four rays that hit nothing.
+Rays noRays() {
+    vec4 zero = vec4(0.0);
+    return Rays(zero, zero, zero, zero, zero, vec4(1.0), zero, vec4(-1.0), zero);
+}
+
+void setRay(inout Rays r, int k, Ray ray, float tmin, float tmax, float seconds) {
+    r.ox[k] = ray.origin.x; r.oy[k] = ray.origin.y; r.oz[k] = ray.origin.z;
+    r.dx[k] = ray.direction.x; r.dy[k] = ray.direction.y; r.dz[k] = ray.direction.z;
+    r.tmin[k] = tmin; r.tmax[k] = tmax; r.seconds[k] = seconds;
+}
+
+Ray rayOf(Rays r, int k) {
+    return Ray(vec3(r.ox[k], r.oy[k], r.oz[k]), vec3(r.dx[k], r.dy[k], r.dz[k]));
+}
+
 const uint REF_LEAF = 0x80000000u;
 const uint REF_CUT = 0x10000000u;
 const uint REF_NODE = 0x1fffffffu;
 const uint REF_FIRST = 0x03ffffffu;
-const uint MISS = 0xffffffffu;
 
-// STACK_SIZE is scene.stackSize: no hierarchy needs more.
+// A key is the bits of a distance with a child's number in the lowest two.
+const uint MISS = 0xffffffffu;
+const float FAR = 1e30;
+
+// No hierarchy needs a higher stack: see scene.stackSize.
 const int STACK_SIZE = 64;
 const int MOVER_STACK_SIZE = 32;
 
-// Search is the state of one ray's search in one frame.
+// Search is the state of four rays' search in one frame.
 struct Search {
-    vec3 origin;
-    vec3 direction;
-    float tmin;
-    float tmax; // the nearest hit so far
-    int triangle; // of the nearest hit, -1 for none
+    vec4 ox, oy, oz;
+    vec4 dx, dy, dz;
+    vec4 ix, iy, iz; // 1 / direction, finite
+    vec4 tmin;
+    vec4 tmax; // the nearest hit so far
+    ivec4 triangle; // of the nearest hit, -1 for none
+    bvec4 cut; // the nearest hit's material may be cut out by its alpha
 };
 
-// inverse returns 1/d without infinities, which would make NaN of a box's
+float least(vec4 v) { return min(min(v.x, v.y), min(v.z, v.w)); }
+float greatest(vec4 v) { return max(max(v.x, v.y), max(v.z, v.w)); }
+
+// finiteInverse returns 1/d without infinities, which would make NaN of a box's
 // plane that the ray starts on.
-vec3 safeInverse(vec3 d) {
-    vec3 s = mix(vec3(1.0), vec3(-1.0), lessThan(d, vec3(0.0)));
-    return s / max(abs(d), vec3(1e-20));
+vec4 finiteInverse(vec4 d) {
+    return mix(vec4(1.0), vec4(-1.0), lessThan(d, vec4(0.0))) / max(abs(d), vec4(1e-20));
+}
+
+void setInverse(inout Search s) {
+    s.ix = finiteInverse(s.dx);
+    s.iy = finiteInverse(s.dy);
+    s.iz = finiteInverse(s.dz);
+}
+
+// enterBox returns the key of where the first of the rays enters a child's box,
+// MISS where none does. The factor covers the rounding of three slabs (Ize,
+// Robust BVH Ray Traversal, JCGT 2013).
+uint enterBox(Search s, float x0, float x1, float y0, float y1, float z0, float z1, uint child) {
+    vec4 ax = (x0 - s.ox) * s.ix, bx = (x1 - s.ox) * s.ix;
+    vec4 ay = (y0 - s.oy) * s.iy, by = (y1 - s.oy) * s.iy;
+    vec4 az = (z0 - s.oz) * s.iz, bz = (z1 - s.oz) * s.iz;
+    vec4 enter = max(max(min(ax, bx), min(ay, by)), max(min(az, bz), s.tmin));
+    vec4 leave = min(min(max(ax, bx), max(ay, by)), min(max(az, bz), s.tmax));
+    float t = least(mix(vec4(FAR), enter, lessThanEqual(enter, leave * 1.0000005)));
+    return x0 <= x1 && t < FAR ? (floatBitsToUint(t) & 0xfffffffcu) | child : MISS;
+}
+
+// enterChildren returns the keys of the children of the node at texel at.
+uvec4 enterChildren(samplerBuffer tree, int at, Search s) {
+    vec4 x0 = texelFetch(tree, at), x1 = texelFetch(tree, at + 1);
+    vec4 y0 = texelFetch(tree, at + 2), y1 = texelFetch(tree, at + 3);
+    vec4 z0 = texelFetch(tree, at + 4), z1 = texelFetch(tree, at + 5);
+    return uvec4(
+        enterBox(s, x0.x, x1.x, y0.x, y1.x, z0.x, z1.x, 0u), enterBox(s, x0.y, x1.y, y0.y, y1.y, z0.y, z1.y, 1u),
+        enterBox(s, x0.z, x1.z, y0.z, y1.z, z0.z, z1.z, 2u), enterBox(s, x0.w, x1.w, y0.w, y1.w, z0.w, z1.w, 3u));
 }
 
 // sortPair leaves the smaller key in a.
 #define sortPair(a, b) { uint low = min(a, b); b = max(a, b); a = low; }
 
-// enterChildren returns for each child of the node at texel at the distance
-// bits where the ray enters its box, the child's number in the lowest two bits, or
-// MISS. side tells for each axis which of the two bounds comes first.
-uvec4 enterChildren(samplerBuffer tree, int at, vec3 origin, vec3 inv, ivec3 side, float tmin, float tmax) {
-    vec4 nx = (texelFetch(tree, at + side.x) - origin.x) * inv.x;
-    vec4 fx = (texelFetch(tree, at + 1 - side.x) - origin.x) * inv.x;
-    vec4 ny = (texelFetch(tree, at + 2 + side.y) - origin.y) * inv.y;
-    vec4 fy = (texelFetch(tree, at + 3 - side.y) - origin.y) * inv.y;
-    vec4 nz = (texelFetch(tree, at + 4 + side.z) - origin.z) * inv.z;
-    vec4 fz = (texelFetch(tree, at + 5 - side.z) - origin.z) * inv.z;
-    vec4 near = max(max(nx, ny), max(nz, vec4(tmin)));
-    vec4 far = min(min(fx, fy), min(fz, vec4(tmax)));
-    uvec4 keys = (floatBitsToUint(near) & 0xfffffffcu) | uvec4(0u, 1u, 2u, 3u);
-    return mix(uvec4(MISS), keys, lessThanEqual(near, far * 1.0000005));
+// testTriangle updates the rays that meet the triangle nearer than before.
+void testTriangle(inout Search s, int triangle, bool cut) {
+    vec4 n = texelFetch(triangles, 3 * triangle);
+    vec4 u = texelFetch(triangles, 3 * triangle + 1);
+    vec4 v = texelFetch(triangles, 3 * triangle + 2);
+    vec4 t = -(n.x * s.ox + n.y * s.oy + n.z * s.oz + n.w) / (n.x * s.dx + n.y * s.dy + n.z * s.dz);
+    vec4 x = s.ox + t * s.dx, y = s.oy + t * s.dy, z = s.oz + t * s.dz;
+    vec4 a = u.x * x + u.y * y + u.z * z + u.w;
+    vec4 b = v.x * x + v.y * y + v.z * z + v.w;
+    vec4 inside = min(min(a, b), min(1.0 - a - b, t - s.tmin));
+    // A ray in the plane has NaN or infinity here: both fail a comparison.
+    bvec4 hit = lessThan(mix(vec4(FAR), t, greaterThanEqual(inside, vec4(0.0))), s.tmax);
+    s.tmax = mix(s.tmax, t, hit);
+    s.triangle = mix(s.triangle, ivec4(triangle), hit);
+    s.cut = mix(s.cut, bvec4(cut), hit);
 }
 
-// search finds the nearest triangle below root that s.origin + t s.direction
-// meets at tmin <= t < s.tmax; with any, the first one it comes upon.
-void searchTree(inout Search s, uint root, bool any) {
+// searchTree finds the nearest triangles below root. With anyHit, a ray ends at the
+// first that is there for certain.
+void searchTree(inout Search s, uint root, bool anyHit) {
     uint stackRef[STACK_SIZE];
     uint stackKey[STACK_SIZE];
-    vec3 inv = safeInverse(s.direction);
-    ivec3 side = mix(ivec3(0), ivec3(1), lessThan(inv, vec3(0.0)));
     int top = 0;
     uint ref = root;
+    float reach = greatest(s.tmax);
     while (ref != 0u) {
         while (ref != 0u && (ref & REF_LEAF) == 0u) {
             int at = int(ref & REF_NODE) * 7;
-            uvec4 k = enterChildren(nodes, at, s.origin, inv, side, s.tmin, s.tmax);
+            uvec4 k = enterChildren(nodes, at, s);
             uvec4 refs = floatBitsToUint(texelFetch(nodes, at + 6));
             sortPair(k.x, k.y); sortPair(k.z, k.w);
             sortPair(k.x, k.z); sortPair(k.y, k.w);
@@ -93,33 +175,20 @@ void searchTree(inout Search s, uint root, bool any) {
             ref = k.x != MISS ? refs[k.x & 3u] : 0u;
             while (ref == 0u && top > 0) {
                 top--;
-                ref = uintBitsToFloat(stackKey[top]) < s.tmax ? stackRef[top] : 0u;
+                ref = uintBitsToFloat(stackKey[top]) < reach ? stackRef[top] : 0u;
             }
         }
         if (ref == 0u) break;
         int first = int(ref & REF_FIRST);
         int end = first + int((ref >> 26) & 3u) + 1;
         bool cut = (ref & REF_CUT) != 0u;
-        for (int i = first; i < end; i++) {
-            vec4 plane = texelFetch(triangles, 3 * i);
-            vec4 rowU = texelFetch(triangles, 3 * i + 1);
-            vec4 rowV = texelFetch(triangles, 3 * i + 2);
-            float t = -(dot(plane.xyz, s.origin) + plane.w) / dot(plane.xyz, s.direction);
-            vec3 p = s.origin + t * s.direction;
-            float u = dot(rowU.xyz, p) + rowU.w;
-            float v = dot(rowV.xyz, p) + rowV.w;
-            if (t >= s.tmin && t < s.tmax && u >= 0.0 && v >= 0.0 && u + v <= 1.0) {
-                if (!cut || !cutOut(i, vec2(u, v), 0.0)) {
-                    s.tmax = t;
-                    s.triangle = i;
-                }
-            }
-        }
+        for (int i = first; i < end; i++) testTriangle(s, i, cut);
+        if (anyHit) s.tmax = mix(s.tmax, vec4(-1.0), bvec4(ivec4(greaterThanEqual(s.triangle, ivec4(0))) * ivec4(not(s.cut))));
+        reach = greatest(s.tmax);
         ref = 0u;
-        if (any && s.triangle >= 0) break;
         while (ref == 0u && top > 0) {
             top--;
-            ref = uintBitsToFloat(stackKey[top]) < s.tmax ? stackRef[top] : 0u;
+            ref = uintBitsToFloat(stackKey[top]) < reach ? stackRef[top] : 0u;
         }
     }
 }
@@ -130,104 +199,142 @@ struct MoverFrame {
     vec3 position;
 };
 
-// moverFrame returns a mover's frame at a moment.
-MoverFrame moverFrame(int mover, Moment when, vec4 layout1) {
-    int at = int(layout1.x) + mover * int(layout1.z);
+// moverFrame returns the frame of the mover whose record starts at texel at.
+MoverFrame moverFrame(int at, Moment when) {
     RigidPose pose = poseAt(at + 3, when);
-    vec4 conjugate = vec4(-pose.rotation.xyz, pose.rotation.w);
-    mat3 unturn = mat3(rotate(conjugate, vec3(1, 0, 0)), rotate(conjugate, vec3(0, 1, 0)), rotate(conjugate, vec3(0, 0, 1)));
+    vec4 q = pose.rotation;
+    mat3 back = mat3(unrotate(q, vec3(1.0, 0.0, 0.0)), unrotate(q, vec3(0.0, 1.0, 0.0)), unrotate(q, vec3(0.0, 0.0, 1.0)));
     mat3 rows = mat3(texelFetch(motion, at).xyz, texelFetch(motion, at + 1).xyz, texelFetch(motion, at + 2).xyz);
-    return MoverFrame(transpose(rows) * unturn, pose.position);
+    return MoverFrame(transpose(rows) * back, pose.position);
 }
 
-// MoverQueue walks the hierarchy over the movers' swept boxes.
-struct MoverQueue {
-    uint stack[MOVER_STACK_SIZE];
-    int top;
-};
+// moverRecord returns the texel at which a mover's record starts.
+int moverRecord(vec4 layout1, int mover) { return int(layout1.x) + mover * int(layout1.z); }
 
-// nextMover returns the next mover whose swept box the ray enters before tmax,
-// or -1 when there is none left.
-int nextMover(inout MoverQueue q, int firstNode, vec3 origin, vec3 inv, ivec3 side, float tmin, float tmax) {
-    int mover = -1;
-    while (mover < 0 && q.top > 0) {
-        q.top--;
-        uint ref = q.stack[q.top];
-        if ((ref & REF_LEAF) != 0u) {
-            mover = int(ref & REF_FIRST);
-        } else {
-            int at = firstNode + int(ref & REF_NODE) * 7;
-            uvec4 k = enterChildren(motion, at, origin, inv, side, tmin, tmax);
-            uvec4 refs = floatBitsToUint(texelFetch(motion, at + 6));
-            q.stack[q.top] = refs.x; q.top += k.x != MISS ? 1 : 0;
-            q.stack[q.top] = refs.y; q.top += k.y != MISS ? 1 : 0;
-            q.stack[q.top] = refs.z; q.top += k.z != MISS ? 1 : 0;
-            q.stack[q.top] = refs.w; q.top += k.w != MISS ? 1 : 0;
-        }
+// enterMover takes the rays into a mover's frame, each at its own time.
+void enterMover(inout Search s, Rays r, int record) {
+    for (int k = 0; k < 4; k++) {
+        MoverFrame f = moverFrame(record, momentAt(r.seconds[k]));
+        Ray ray = rayOf(r, k);
+        vec3 o = f.linear * (ray.origin - f.position), d = f.linear * ray.direction;
+        s.ox[k] = o.x; s.oy[k] = o.y; s.oz[k] = o.z;
+        s.dx[k] = d.x; s.dy[k] = d.y; s.dz[k] = d.z;
     }
-    return mover;
+    setInverse(s);
 }
 
-// searchScene searches the static world and then the movers. frame is that of
-// the hit's triangle.
-bool searchScene(Ray ray, float tmin, float tmax, float seconds, bool any, out Search best, out int mover, out MoverFrame frame) {
-    Moment when = momentAt(seconds);
+// searchScene searches the static world and then the movers. Rays with a
+// tmax below 0 are left out.
+Hits searchScene(Rays r, bool anyHit, out bvec4 cut) {
     vec4 layout0 = texelFetch(motion, 0), layout1 = texelFetch(motion, 1);
-    vec3 inv = safeInverse(ray.direction);
-    ivec3 side = mix(ivec3(0), ivec3(1), lessThan(inv, vec3(0.0)));
-    MoverQueue queue;
-    queue.stack[0] = floatBitsToUint(layout0.w);
-    queue.top = queue.stack[0] != 0u ? 1 : 0;
-
-    mover = -1;
-    frame = MoverFrame(mat3(1.0), vec3(0.0));
-    best = Search(ray.origin, ray.direction, tmin, tmax, -1);
-    int current = -1;
-    MoverFrame currentFrame = frame;
+    Hits hits = Hits(r.tmax, ivec4(-1), ivec4(-1));
+    Search world = Search(r.ox, r.oy, r.oz, r.dx, r.dy, r.dz, vec4(0.0), vec4(0.0), vec4(0.0), r.tmin, r.tmax, ivec4(-1), bvec4(false));
+    setInverse(world);
+    uint stack[MOVER_STACK_SIZE];
+    stack[0] = floatBitsToUint(layout0.w);
+    int top = stack[0] != 0u ? 1 : 0;
+    int mover = -1;
     uint root = floatBitsToUint(layout1.w);
+    Search s = world;
     while (true) {
-        Search s = Search(currentFrame.linear * (ray.origin - currentFrame.position), currentFrame.linear * ray.direction, tmin, best.tmax, -1);
-        searchTree(s, root, any);
-        if (s.triangle >= 0) {
-            best = s;
-            mover = current;
-            frame = currentFrame;
-            if (any) break;
+        searchTree(s, root, anyHit);
+        bvec4 found = greaterThanEqual(s.triangle, ivec4(0));
+        hits = Hits(s.tmax, mix(hits.triangle, s.triangle, found), mix(hits.mover, ivec4(mover), found));
+        world.tmax = s.tmax;
+        mover = -1;
+        while (mover < 0 && top > 0) {
+            top--;
+            uint ref = stack[top];
+            mover = (ref & REF_LEAF) != 0u ? int(ref & REF_FIRST) : -1;
+            for (bool inner = mover < 0; inner; inner = false) {
+                int at = int(layout1.y) + int(ref & REF_NODE) * 7;
+                uvec4 k = enterChildren(motion, at, world);
+                uvec4 refs = floatBitsToUint(texelFetch(motion, at + 6));
+                stack[top] = refs.x; top += k.x != MISS ? 1 : 0;
+                stack[top] = refs.y; top += k.y != MISS ? 1 : 0;
+                stack[top] = refs.z; top += k.z != MISS ? 1 : 0;
+                stack[top] = refs.w; top += k.w != MISS ? 1 : 0;
+            }
         }
-        current = nextMover(queue, int(layout1.y), ray.origin, inv, side, tmin, best.tmax);
-        if (current < 0) break;
-        root = texelFetch(movers, current).x;
-        currentFrame = moverFrame(current, when, layout1);
+        if (mover < 0) break;
+        root = texelFetch(movers, mover).x;
+        enterMover(s, r, moverRecord(layout1, mover));
+        s.triangle = ivec4(-1);
     }
-    return best.triangle >= 0;
+    cut = s.cut;
+    return hits;
 }
 
-// trace finds the nearest surface that a ray meets at tmin <= t < tmax metres,
-// seconds after the window's start. Without one it returns false and leaves hit
-// undefined.
-bool trace(Ray ray, float tmin, float tmax, float seconds, out Hit hit) {
-    Search s;
-    int mover;
-    MoverFrame frame;
-    if (!searchScene(ray, tmin, tmax, seconds, false, s, mover, frame)) {
-        hit = Hit(tmax, -1, -1, vec2(0.0), vec3(0.0));
-        return false;
-    }
-    vec3 a = vertexPosition(3 * s.triangle), b = vertexPosition(3 * s.triangle + 1), c = vertexPosition(3 * s.triangle + 2);
-    vec3 e1 = b - a, e2 = c - a, n = cross(e1, e2);
-    float t = dot(n, a - s.origin) / dot(n, s.direction);
-    vec3 p = t * s.direction - (a - s.origin);
+// refine computes a hit of a ray in its triangle's frame again from the
+// vertices relative to the ray, which keeps distances exact far from the frame's
+// origin; the normal stays in that frame.
+Hit refine(Ray ray, int triangle, int mover) {
+    vec3 a = vertexPosition(3 * triangle), b = vertexPosition(3 * triangle + 1), c = vertexPosition(3 * triangle + 2);
+    vec3 e1 = b - a, e2 = c - a, n = cross(e1, e2), to = a - ray.origin;
+    float t = dot(n, to) / dot(n, ray.direction);
+    vec3 p = t * ray.direction - to;
     vec2 uv = vec2(dot(cross(p, e2), n), dot(cross(e1, p), n)) / dot(n, n);
-    vec3 normal = normalize(n * frame.linear);
-    if (dot(normal, ray.direction) > 0.0) normal = -normal;
-    hit = Hit(t, s.triangle, mover, clamp(uv, 0.0, 1.0), normal);
-    return true;
+    return Hit(t, triangle, mover, clamp(uv, 0.0, 1.0), n);
+}
+
+// hitAt returns ray k's hit, false without one.
+bool hitAt(Rays r, Hits h, int k, out Hit hit) {
+    int triangle = h.triangle[k], mover = h.mover[k];
+    Ray ray = rayOf(r, k);
+    mat3 linear = mat3(1.0);
+    for (bool moved = mover >= 0; moved; moved = false) {
+        MoverFrame f = moverFrame(moverRecord(texelFetch(motion, 1), mover), momentAt(r.seconds[k]));
+        linear = f.linear;
+        ray = Ray(linear * (ray.origin - f.position), linear * ray.direction);
+    }
+    hit = refine(ray, max(triangle, 0), mover);
+    hit.normal = normalize(hit.normal * linear);
+    if (dot(hit.normal, vec3(r.dx[k], r.dy[k], r.dz[k])) > 0.0) hit.normal = -hit.normal;
+    return triangle >= 0;
+}
+
+// passCuts starts those rays anew behind their hits that hit where a material
+// is cut out, leaves the others out, and tells whether there are any.
+bool passCuts(inout Rays again, Rays r, Hits h, bvec4 cut) {
+    bvec4 passed = bvec4(false);
+    for (int k = 0; k < 4; k++) {
+        if (!cut[k] || h.triangle[k] < 0) continue;
+        Hit hit;
+        hitAt(r, h, k, hit);
+        passed[k] = cutOut(hit.triangle, hit.barycentric, 0.0);
+        again.tmin[k] = passed[k] ? h.t[k] * 1.000002 + 1e-6 : again.tmin[k];
+    }
+    again.tmax = mix(vec4(-1.0), r.tmax, passed);
+    return any(passed);
+}
+
+Hits traceAny(Rays r, bool anyHit) {
+    Hits hits = Hits(r.tmax, ivec4(-1), ivec4(-1));
+    Rays left = r;
+    while (true) {
+        bvec4 cut;
+        Hits h = searchScene(left, anyHit, cut);
+        bvec4 traced = greaterThanEqual(left.tmax, vec4(0.0));
+        hits = Hits(mix(hits.t, h.t, traced), mix(hits.triangle, h.triangle, traced), mix(hits.mover, h.mover, traced));
+        if (!any(cut) || !passCuts(left, r, h, cut)) break;
+    }
+    return hits;
+}
+
+// traceRays finds the nearest surface of each ray.
+Hits traceRays(Rays r) { return traceAny(r, false); }
+
+// trace finds one ray's nearest surface. Without one it returns false and leaves
+// hit undefined.
+bool trace(Ray ray, float tmin, float tmax, float seconds, out Hit hit) {
+    Rays r = noRays();
+    setRay(r, 0, ray, tmin, tmax, seconds);
+    return hitAt(r, traceRays(r), 0, hit);
 }
 
 // occluded tells whether anything stands between tmin and tmax.
 bool occluded(Ray ray, float tmin, float tmax, float seconds) {
-    Search s;
-    int mover;
-    MoverFrame frame;
-    return searchScene(ray, tmin, tmax, seconds, true, s, mover, frame);
+    Rays r = noRays();
+    setRay(r, 0, ray, tmin, tmax, seconds);
+    return traceAny(r, true).triangle.x >= 0;
 }
