@@ -67,8 +67,8 @@ func frozen(s *scene.Scene) *scene.Scene {
 }
 
 func TestSceneIsHonest(t *testing.T) {
-	for seed := range uint64(3) {
-		got := scanFromEgo(generate(t, city.Options{Seed: seed}))
+	for seed := range uint64(2) {
+		got := scanFromEgo(town(t, city.Options{Seed: seed}))
 		share, median := float64(len(got.ranges))/float64(got.rays), got.ranges[len(got.ranges)/2]
 		t.Logf("seed %d: %.1f %% of rays hit, %d instances, %d tags, median %.1f m", seed, 100*share, len(got.instances), len(got.tags), median)
 		assert.GreaterOrEqual(t, share, 0.6)
@@ -79,7 +79,7 @@ func TestSceneIsHonest(t *testing.T) {
 }
 
 func TestMostTrianglesAreThings(t *testing.T) {
-	stats := generate(t, city.Options{}).Stats()
+	stats := town(t, city.Options{}).Stats()
 	things := 0
 	for _, tag := range stats.Tags {
 		switch tag.Tag {
@@ -93,7 +93,7 @@ func TestMostTrianglesAreThings(t *testing.T) {
 
 func TestMoversByDefault(t *testing.T) {
 	cars, walkers := 0, 0
-	for _, a := range generate(t, city.Options{}).Actors {
+	for _, a := range town(t, city.Options{}).Actors {
 		if a.Motion == nil {
 			continue
 		}
