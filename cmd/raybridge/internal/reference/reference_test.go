@@ -1,0 +1,167 @@
+package reference_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/all"
+)
+
+// TestPagesAreInStep fails when docs doesn't say what the program knows.
+func TestPagesAreInStep(t *testing.T) {
+	for name, want := range map[string][]byte{
+		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()),
+	} {
+		got, err := os.ReadFile(filepath.Join("../../../../docs", name))
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(want, got), "docs/%s is out of date: run make generate", name)
+	}
+}
+
+func TestTheExampleIsAccepted(t *testing.T) {
+	c, err := config.Parse("example.yaml", []byte(reference.Example()))
+	require.NoError(t, err)
+	topics, err := pipeline.CheckRig(&rig.Rig{Sensors: c.Sensors}, all.Registry())
+	require.NoError(t, err)
+	for _, b := range c.Bridges {
+		for _, q := range b.QoS {
+			assert.Contains(t, topics, q.Topic)
+		}
+	}
+	_, err = compose.Loop(c.Ego.Waypoints, c.Ego.Speed)
+	require.NoError(t, err)
+}
+
+// TestTheExampleShowsEveryKey compares the example with the types: every key of
+// every kind of block stands somewhere.
+func TestTheExampleShowsEveryKey(t *testing.T) {
+	var document any
+	require.NoError(t, yaml.Unmarshal([]byte(reference.Example()), &document))
+	shown := map[reflect.Type]map[string]bool{}
+	collect(shown, document, reflect.TypeFor[config.Config]())
+	exclusive := map[string]bool{"rig": true, "file of Scene": true, "labels of Scene": true}
+	for of, keys := range shown {
+		for _, f := range yamldoc.Fields(of) {
+			key := f.Tag.Get("yaml")
+			assert.True(t, keys[key] || exclusive[key] || exclusive[key+" of "+of.Name()], "%s of %v is not shown", key, of)
+		}
+	}
+	assert.Len(t, shown, 12, "kinds of blocks")
+}
+
+// collect notes the keys that a document gives of each structure.
+func collect(shown map[reflect.Type]map[string]bool, v any, t reflect.Type) {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			collect(shown, x, t)
+		}
+	case map[string]any:
+		if shown[t] == nil {
+			shown[t] = map[string]bool{}
+		}
+		for _, f := range yamldoc.Fields(t) {
+			if x, ok := v[f.Tag.Get("yaml")]; ok {
+				shown[t][f.Tag.Get("yaml")] = true
+				collect(shown, x, f.Type)
+			}
+		}
+	}
+}
+
+// TestStatedDefaultsHold compares the default tags with what an empty file gives.
+func TestStatedDefaultsHold(t *testing.T) {
+	c := config.Default()
+	compared := 0
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		for _, f := range yamldoc.Fields(v.Type()) {
+			x := v.FieldByIndex(f.Index)
+			text := f.Tag.Get("default")
+			switch {
+			case f.Type == reflect.TypeFor[time.Duration]():
+				d, err := time.ParseDuration(strings.TrimSuffix(text, "s") + "s")
+				require.NoError(t, err, path)
+				assert.Equal(t, d, x.Interface(), "%s.%s", path, f.Name)
+			case x.Kind() == reflect.Struct:
+				walk(path+"."+f.Name, x)
+				continue
+			case strings.Contains(text, " ") || text == "" || x.Kind() == reflect.Slice || x.Kind() == reflect.Pointer:
+				continue
+			default:
+				var want any
+				require.NoError(t, yaml.Unmarshal([]byte(text), &want))
+				assert.EqualValues(t, reflect.ValueOf(want).Convert(x.Type()).Interface(), x.Interface(), "%s.%s", path, f.Name)
+			}
+			compared++
+		}
+	}
+	walk("config", reflect.ValueOf(c).Elem())
+	assert.GreaterOrEqual(t, compared, 8)
+}
+
+// TestEverySensorIsShown holds the terminal's form beside the definitions.
+func TestEverySensorIsShown(t *testing.T) {
+	var list strings.Builder
+	reference.ListSensors(&list, all.Registry())
+	page := string(reference.Sensors(all.Registry()))
+	for _, id := range all.Registry().IDs() {
+		d, err := all.Registry().Get(id)
+		require.NoError(t, err)
+		assert.Contains(t, list.String(), d.Doc)
+		var shown strings.Builder
+		reference.ShowSensor(&shown, d)
+		for _, text := range []string{page, shown.String()} {
+			assert.Contains(t, text, id)
+			for _, a := range d.Attributes {
+				assert.Contains(t, text, a.Doc, "%s.%s", id, a.Name)
+			}
+			for _, o := range d.Outputs {
+				assert.Contains(t, text, o.Doc, "%s.%s", id, o.Name)
+			}
+		}
+	}
+}
+
+func TestShowSensor(t *testing.T) {
+	d := &sensors.Definition{
+		ID: "sensor.test", Doc: "a test", Tags: []string{"x"}, DefaultRate: "5",
+		Attributes: []sensors.Attribute{
+			{Name: "fov", Type: sensors.Float, Unit: "deg", Default: 90.5, Min: 1, Max: 179, Doc: "width"},
+			{Name: "mode", Type: sensors.String, Default: "a", Recommended: []string{"a", "b"}, Doc: "how"},
+			{Name: "tint", Type: sensors.Color, Default: [3]uint8{1, 2, 3}, Doc: "colour"},
+			{Name: "k", Type: sensors.Floats, Default: []float64{0.5, 1}, Doc: "factors"},
+		},
+	}
+	var out strings.Builder
+	reference.ShowSensor(&out, d)
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{
+		"sensor.test: a test", "default rate 5 Hz; tags x", "",
+		"output topic message quality of service what it carries", "",
+		"attribute type default range or values meaning",
+		"fov float 90.5 deg 1 to 179 deg width", "mode string a such as a, b how",
+		"tint colour 1,2,3 colour", "k list 0.5,1 factors",
+	} {
+		assert.Equal(t, want, strings.Join(strings.Fields(lines[i]), " "))
+	}
+}

@@ -1,0 +1,171 @@
+package reference
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// Sensors returns docs/sensors.md: every type of sensor with its outputs and
+// attributes.
+func Sensors(registry *sensors.Registry) []byte {
+	var p page
+	p.WriteString(notice + `
+# Sensors
+
+A rig lists sensors by these ids; ` + "`raybridge sensors list` and `raybridge sensors show ID`" + ` print the same. Every sensor
+also has the keys that [docs/config.md](config.md#sensor) lists: its name, frame, pose, topic and rate. An attribute that
+isn't given has its default; one outside its range is an error that names the range. Coordinates are REP-103: metres, x
+forward, y left, z up.
+
+`)
+	var rows [][]string
+	for _, id := range registry.IDs() {
+		d := mustGet(registry, id)
+		rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", id, anchor(id)), d.Doc})
+	}
+	p.table([]string{"id", "what it is"}, rows)
+	for _, id := range registry.IDs() {
+		p.sensor(mustGet(registry, id))
+	}
+	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
+}
+
+// mustGet returns a definition that the registry itself has just listed.
+func mustGet(registry *sensors.Registry, id string) *sensors.Definition {
+	d, err := registry.Get(id)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// anchor is the link target that renderers give a heading.
+func anchor(heading string) string {
+	return strings.NewReplacer(".", "", " ", "-").Replace(strings.ToLower(heading))
+}
+
+func (p *page) sensor(d *sensors.Definition) {
+	p.printf("## %s\n\n%s. Default rate %s Hz; tags %s.\n\n", d.ID, sentence(d.Doc), d.DefaultRate, codes(d.Tags))
+	var rows [][]string
+	for i := range d.Outputs {
+		out := &d.Outputs[i]
+		rows = append(rows, []string{code(out.Name), topic(out), code(message(out.Type)), out.Doc, quality(out.QoS)})
+	}
+	p.table([]string{"output", "topic", "message", "what it carries", "quality of service"}, rows)
+	rows = nil
+	for i := range d.Attributes {
+		a := &d.Attributes[i]
+		rows = append(rows, []string{code(a.Name), a.Type.String(), a.Unit, code(value(a.Default)), allowed(a, codes), a.Doc})
+	}
+	p.table([]string{"attribute", "type", "unit", "default", "range or values", "meaning"}, rows)
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// topic says where an output is published: below the sensor's topic, or on a
+// topic of its own.
+func topic(out *sensors.OutputSpec) string {
+	if absolute, ok := strings.CutPrefix(out.Suffix, "//"); ok {
+		return code("/" + absolute)
+	}
+	return "TOPIC" + code(out.Suffix)
+}
+
+// message names a message's Go type without its pointer.
+func message(t reflect.Type) string { return strings.TrimPrefix(t.String(), "*") }
+
+func quality(q sensors.QoS) string {
+	words := []string{"best effort"}
+	if q.Reliable {
+		words[0] = "reliable"
+	}
+	if q.TransientLocal {
+		words = append(words, "transient local")
+	}
+	return strings.Join(append(words, fmt.Sprintf("depth %d", max(q.Depth, 1))), ", ")
+}
+
+// value prints an attribute's value as a rig file gives it.
+func value(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case [3]uint8:
+		return fmt.Sprintf("%d,%d,%d", v[0], v[1], v[2])
+	case []float64:
+		parts := make([]string, len(v))
+		for i, f := range v {
+			parts[i] = value(f)
+		}
+		return strings.Join(parts, ",")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// allowed says which values an attribute takes; set makes the list of names.
+func allowed(a *sensors.Attribute, set func([]string) string) string {
+	var parts []string
+	if a.Min < a.Max {
+		parts = append(parts, value(a.Min)+" to "+value(a.Max))
+	}
+	if len(a.Recommended) > 0 {
+		names := set(a.Recommended)
+		if !a.Restricted {
+			names = "such as " + names
+		}
+		parts = append(parts, names)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ListSensors writes one line for each type of sensor.
+func ListSensors(out io.Writer, registry *sensors.Registry) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, id := range registry.IDs() {
+		d := mustGet(registry, id)
+		fmt.Fprintf(w, "%s\t%s Hz\t%s\n", d.ID, d.DefaultRate, d.Doc)
+	}
+	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// ShowSensor writes all that docs/sensors.md says of one type of sensor, for a
+// terminal.
+func ShowSensor(out io.Writer, d *sensors.Definition) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s: %s\ndefault rate %s Hz; tags %s\n", d.ID, d.Doc, d.DefaultRate, strings.Join(d.Tags, ", "))
+	fmt.Fprintln(w, "\noutput\ttopic\tmessage\tquality of service\twhat it carries")
+	for i := range d.Outputs {
+		o := &d.Outputs[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", o.Name, strings.ReplaceAll(topic(o), "`", ""), message(o.Type), quality(o.QoS), o.Doc)
+	}
+	if len(d.Attributes) > 0 {
+		fmt.Fprintln(w, "\nattribute\ttype\tdefault\trange or values\tmeaning")
+	}
+	for i := range d.Attributes {
+		a := &d.Attributes[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), withUnit(allowed(a, words), a.Unit), a.Doc)
+	}
+	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+func words(list []string) string { return strings.Join(list, ", ") }
+
+func withUnit(text, unit string) string {
+	if text == "" || unit == "" {
+		return text
+	}
+	return text + " " + unit
+}

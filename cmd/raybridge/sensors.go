@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
+	"github.com/raybridge/raybridge/sensors"
+)
+
+func newSensors() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "sensors", Short: "Show the types of sensors and their attributes"})
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the types of sensors", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			reference.ListSensors(cmd.OutOrStdout(), sensorsall.Registry())
+			return nil
+		},
+	}, &cobra.Command{
+		Use: "show ID", Short: "Show a type's outputs and attributes; ID may be a pattern or a tag, such as 'sensor.camera.*'",
+		Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := findSensors(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			for i, d := range found {
+				if i > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				reference.ShowSensor(cmd.OutOrStdout(), d)
+			}
+			return nil
+		},
+	})
+	return cmd
+}
+
+// findSensors returns the types that an id, a pattern or a tag means.
+func findSensors(id string) ([]*sensors.Definition, error) {
+	registry := sensorsall.Registry()
+	if found := registry.Match(id); len(found) > 0 {
+		return found, nil
+	}
+	if strings.ContainsAny(id, "*?[") {
+		return nil, errors.New("no sensor matches " + id)
+	}
+	d, err := registry.Get(id)
+	return []*sensors.Definition{d}, err
+}
+
+func newBridges() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "bridges", Short: "Show where messages can go"})
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the bridges and the forms of their connections", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			registry := bridgesall.Registry()
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, name := range registry.Names() {
+				p, err := registry.Plugin(name)
+				if err != nil {
+					return err
+				}
+				info := p.Info()
+				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", name, info.Connection, info.Kind, info.Summary)
+			}
+			return w.Flush()
+		},
+	})
+	return cmd
+}
