@@ -97,7 +97,7 @@ func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit 
 		bind := append(c.resident.Bindings(nil), c.motion.Binding(),
 			gpu.Binding{Kind: gpu.BindStorage, Slot: 0, Buffer: in},
 			gpu.Binding{Kind: gpu.BindStorage, Slot: 1, Buffer: out})
-		groups := [3]int{(len(rays) + 63) / 64, 1, 1}
+		groups := shaders.SceneTrace.Groups(8, (len(rays)/shaders.TracedRays+8)/8, 1)
 		for range n {
 			if err := ctx.Dispatch(&gpu.Dispatch{Program: c.program, Bind: bind, Groups: groups}); err != nil {
 				return err

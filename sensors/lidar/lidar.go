@@ -195,7 +195,7 @@ func (s *lidar) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error 
 	)
 	if err := c.Dispatch(&gpu.Dispatch{
 		Program: s.program, Bind: s.bind,
-		Groups: shaders.Lidar.Groups(len(s.device.Lasers), s.device.Columns, 1),
+		Groups: shaders.Lidar.Groups((s.device.Columns+shaders.TracedRays-1)/shaders.TracedRays, len(s.device.Lasers), 1),
 	}); err != nil {
 		return err
 	}
