@@ -12,31 +12,49 @@ import (
 const sweepMargin = 1e-3
 
 // sweep returns the box that the mover's triangles stay in while it goes
-// through the keys: the boxes at the keys, and for the turns between them how
-// far an arc bends away from its chord.
-func (m *Mover) sweep(keys []spatial.Pose, stretch mgl64.Mat3) (box prim) {
-	lo, hi := mgl64.Vec3{math.Inf(1), math.Inf(1), math.Inf(1)}, mgl64.Vec3{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
+// through the keys and the middles between them: the boxes there, and for the
+// turns from one to the next how far an arc bends away from its chord.
+func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3) (box prim) {
 	centre, half := m.Min.Add(m.Max).Mul(0.5), m.Max.Sub(m.Min).Mul(0.5)
 	centre, half = stretch.Mul3x1(centre), absolute(stretch).Mul3x1(half)
+	s := sweptBox{
+		centre: centre, half: half,
+		lo: mgl64.Vec3{math.Inf(1), math.Inf(1), math.Inf(1)}, hi: mgl64.Vec3{math.Inf(-1), math.Inf(-1), math.Inf(-1)},
+	}
 	reach := centre.Len() + half.Len()
 	bend := 0.0
 	for k := range keys {
-		r, at := rotationRows(&keys[k].Orientation), &keys[k].Position
-		for a := range 3 {
-			x := &r[a]
-			c := x[0]*centre[0] + x[1]*centre[1] + x[2]*centre[2] + at[a]
-			e := math.Abs(x[0])*half[0] + math.Abs(x[1])*half[1] + math.Abs(x[2])*half[2]
-			lo[a], hi[a] = min(lo[a], c-e), max(hi[a], c+e)
+		s.add(&keys[k])
+		if k == len(keys)-1 {
+			break
 		}
-		if k > 0 { // half the turn has the quaternions' product as cosine
-			cos := min(math.Abs(keys[k].Orientation.Dot(keys[k-1].Orientation)), 1)
-			bend = max(bend, reach*(1-cos))
+		if m.Actor.Parts[m.Part].Joints != nil {
+			s.add(&middles[k])
 		}
+		// Half the turn has the quaternions' product as cosine.
+		cos := min(math.Abs(keys[k].Orientation.Dot(keys[k+1].Orientation)), 1)
+		bend = max(bend, reach*(1-cos))
 	}
 	for a := range 3 {
-		box.min[a], box.max[a] = float32(lo[a]-bend-sweepMargin), float32(hi[a]+bend+sweepMargin)
+		box.min[a], box.max[a] = float32(s.lo[a]-bend-sweepMargin), float32(s.hi[a]+bend+sweepMargin)
 	}
 	return box
+}
+
+// sweptBox grows over a box at several poses.
+type sweptBox struct {
+	centre, half mgl64.Vec3
+	lo, hi       mgl64.Vec3
+}
+
+func (s *sweptBox) add(pose *spatial.Pose) {
+	r := rotationRows(&pose.Orientation)
+	for a := range 3 {
+		x := &r[a]
+		c := x[0]*s.centre[0] + x[1]*s.centre[1] + x[2]*s.centre[2] + pose.Position[a]
+		e := math.Abs(x[0])*s.half[0] + math.Abs(x[1])*s.half[1] + math.Abs(x[2])*s.half[2]
+		s.lo[a], s.hi[a] = min(s.lo[a], c-e), max(s.hi[a], c+e)
+	}
 }
 
 // rotationRows returns the rows of a unit quaternion's rotation matrix.

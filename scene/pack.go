@@ -35,6 +35,8 @@ type Packer struct {
 	times   []int64
 	actor   []spatial.Pose // of the current actor at each key
 	rigid   []spatial.Pose // of the current part at each key
+	middle  []spatial.Pose // of the current animated part between each key and the next
+	bends   []bend         // of the current part between each key and the next
 	tree    moverTree
 }
 
@@ -42,13 +44,15 @@ type Packer struct {
 func NewPacker(w *World, h *History) *Packer {
 	keys := maxKeys
 	if n := len(w.Movers); n > 0 {
-		keys = max(2, min(keys, (64<<20)/(32*n)))
+		keys = max(2, min(keys, (64<<20)/(16*keyTexels*n)))
 	}
 	p := &Packer{
 		world: w, history: h, keys: keys,
-		times: make([]int64, 0, keys),
-		actor: make([]spatial.Pose, keys),
-		rigid: make([]spatial.Pose, keys),
+		times:  make([]int64, 0, keys),
+		actor:  make([]spatial.Pose, keys),
+		rigid:  make([]spatial.Pose, keys),
+		middle: make([]spatial.Pose, keys),
+		bends:  make([]bend, keys),
 	}
 	p.tree.reserve(len(w.Movers))
 	return p
@@ -62,12 +66,13 @@ func (w *World) PlacementBytes() int {
 // MotionBytes returns the most that Motion writes.
 func (p *Packer) MotionBytes() int {
 	n := len(p.world.Movers)
-	return 16 * (motionHead + 2*p.keys + n*(moverHead+2*p.keys) + shaders.NodeTexels*p.tree.maxNodes(n))
+	return 16 * (motionHead + keyTexels*p.keys + n*(moverHead+keyTexels*p.keys) + shaders.NodeTexels*p.tree.maxNodes(n))
 }
 
 const (
 	motionHead = 2 // texels before the sensor's keys
 	moverHead  = 3 // texels before a mover's keys
+	keyTexels  = 4
 )
 
 // Placements writes each mover's mesh-to-world matrix at an instant into dst,
@@ -119,12 +124,13 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 		return 0, fmt.Errorf("pack motion: the history has no actor %d at %d ns", w.Parent, w.StartNs)
 	}
 	for k := range n {
-		p.rigid[k] = p.world.FromMap(p.actor[k].Compose(w.Mount))
+		p.actor[k] = p.world.FromMap(p.actor[k])
 	}
+	p.carry(w.Mount, n)
 	p.putKeys(dst, motionHead, n)
 
-	movers := motionHead + 2*n
-	stride := moverHead + 2*n
+	movers := motionHead + keyTexels*n
+	stride := moverHead + keyTexels*n
 	nodes := movers + stride*len(p.world.Movers)
 	p.putMovers(dst, movers, stride)
 	root := p.tree.build()
@@ -171,20 +177,17 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		}
 		p.putKeys(dst, record+moverHead, n)
 		if present {
-			p.tree.add(i, m.sweep(p.rigid[:n], stretch))
+			p.tree.add(i, m.sweep(p.rigid[:n], p.middle, stretch))
 		}
 	}
 }
 
-// partKeys sets p.rigid to the mover's frame in the world at each key and
+// partKeys sets p.rigid and p.middle to the mover's frame in the world and
 // returns the stretch that its scale animation adds in the middle of the
 // window; present is false where that leaves no volume.
 func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
-	part := &m.Actor.Parts[m.Part]
-	if part.Joints == nil {
-		for k := range n {
-			p.rigid[k] = p.actor[k].Compose(m.rest)
-		}
+	if m.Actor.Parts[m.Part].Joints == nil {
+		p.carry(m.rest, n)
 		return mgl64.Ident3(), true
 	}
 	stretch, present = mgl64.Ident3(), true
@@ -194,8 +197,67 @@ func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
 		if k == n/2 {
 			stretch, present = s, ok
 		}
+		if k+1 < n {
+			rigid, _, _ = rigidPart(m.place((p.times[k] + p.times[k+1]) / 2))
+			p.middle[k] = between(&p.actor[k], &p.actor[k+1]).Compose(rigid)
+		}
+	}
+	for k := range n - 1 {
+		p.bends[k] = bendOf(&p.rigid[k], &p.middle[k], &p.rigid[k+1])
 	}
 	return stretch, present
+}
+
+// carry sets p.rigid and p.bends to a pose fixed in the current actor's frame:
+// where the actor turns, what is fixed away from its origin swings.
+func (p *Packer) carry(fixed spatial.Pose, n int) {
+	for k := range n {
+		p.rigid[k] = p.actor[k].Compose(fixed)
+	}
+	for k := range n - 1 {
+		p.bends[k] = bend{}
+		a, b := &p.actor[k], &p.actor[k+1]
+		if fixed.Position == (mgl64.Vec3{}) || a.Orientation == b.Orientation {
+			continue
+		}
+		mid := between(a, b)
+		ends := p.rigid[k].Position.Sub(a.Position).Add(p.rigid[k+1].Position.Sub(b.Position))
+		p.bends[k].position = mid.Rotate(fixed.Position).Mul(4).Sub(ends.Mul(2))
+	}
+}
+
+// between returns the pose half-way: linear and slerp.
+func between(a, b *spatial.Pose) spatial.Pose {
+	q := b.Orientation
+	if a.Orientation.Dot(q) < 0 {
+		q = q.Scale(-1)
+	}
+	return spatial.Pose{
+		Position:    a.Position.Add(b.Position).Mul(0.5),
+		Orientation: a.Orientation.Add(q).Normalize(),
+	}
+}
+
+// bend is what a parabola adds to the chord between two keys, times f (1 - f).
+type bend struct {
+	position mgl64.Vec3
+	rotation mgl64.Quat
+}
+
+// bendOf returns the bend that leads through the middle.
+func bendOf(a, middle, b *spatial.Pose) bend {
+	sign := func(q, like mgl64.Quat) mgl64.Quat {
+		if q.Dot(like) < 0 {
+			return q.Scale(-1)
+		}
+		return q
+	}
+	chord := a.Orientation.Add(sign(b.Orientation, a.Orientation)) // its direction is the slerp's middle
+	q := sign(middle.Orientation, chord)
+	return bend{
+		position: middle.Position.Mul(4).Sub(a.Position.Add(b.Position).Mul(2)),
+		rotation: q.Scale(2 * chord.Len()).Sub(chord.Scale(2)),
+	}
 }
 
 // rigidPart splits an affine map into a pose after a stretch.
@@ -214,22 +276,29 @@ func isRotation(m mgl64.Mat3) bool {
 		x.Cross(y).Sub(z).LenSqr() < tolerance*tolerance
 }
 
-// putKeys writes p.rigid[:n] as keys from a texel on.
+// putKeys writes p.rigid and p.bends as n keys from a texel on. A key's
+// quaternion has the sign of the one before, and so does its bend.
 func (p *Packer) putKeys(dst []byte, at, n int) {
+	sign := 1.0
 	for k := range n {
-		pose := &p.rigid[k]
-		q := pose.Orientation
-		if k > 0 && q.Dot(p.rigid[k-1].Orientation) < 0 {
-			q = q.Scale(-1)
-			pose.Orientation = q
-		}
-		correction := 0.0
+		row := at + keyTexels*k
+		a, c := &p.rigid[k], bend{}
+		correction, next := 0.0, sign
 		if k+1 < n {
-			correction = slerpCorrection(q.Dot(p.rigid[k+1].Orientation))
+			c = p.bends[k]
+			dot := a.Orientation.Dot(p.rigid[k+1].Orientation)
+			correction = slerpCorrection(dot)
+			if dot < 0 {
+				next = -sign
+			}
 		}
-		x := pose.Position
-		putRow(dst, at+2*k, x[0], x[1], x[2], correction)
-		putRow(dst, at+2*k+1, q.V[0], q.V[1], q.V[2], q.W)
+		x, q := &a.Position, &a.Orientation
+		putRow(dst, row, x[0], x[1], x[2], correction)
+		putRow(dst, row+1, sign*q.V[0], sign*q.V[1], sign*q.V[2], sign*q.W)
+		putRow(dst, row+2, c.position[0], c.position[1], c.position[2], 0)
+		r := &c.rotation
+		putRow(dst, row+3, sign*r.V[0], sign*r.V[1], sign*r.V[2], sign*r.W)
+		sign = next
 	}
 }
 

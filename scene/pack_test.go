@@ -43,14 +43,14 @@ func keyPose(rows [][4]float64, first int, seconds float64) spatial.Pose {
 	if rate == 0 {
 		f = 0
 	}
-	a, b := first+2*k, first+2*min(k+1, n-1)
+	a, b := first+4*k, first+4*min(k+1, n-1)
 	s := f + rows[a][3]*f*(f-0.5)*(f-1)
 	vec := func(r [4]float64) mgl64.Vec3 { return mgl64.Vec3{r[0], r[1], r[2]} }
 	quat := func(r [4]float64) mgl64.Quat { return mgl64.Quat{W: r[3], V: vec(r)} }
-	qa, qb := quat(rows[a+1]), quat(rows[b+1])
+	qa, qb, bend := quat(rows[a+1]), quat(rows[b+1]), f*(1-f)
 	return spatial.Pose{
-		Position:    vec(rows[a]).Add(vec(rows[b]).Sub(vec(rows[a])).Mul(f)),
-		Orientation: qa.Scale(1 - s).Add(qb.Scale(s)).Normalize(),
+		Position:    vec(rows[a]).Add(vec(rows[b]).Sub(vec(rows[a])).Mul(f)).Add(vec(rows[a+2]).Mul(bend)),
+		Orientation: qa.Scale(1 - s).Add(qb.Scale(s)).Add(quat(rows[a+3]).Scale(bend)).Normalize(),
 	}
 }
 
@@ -82,7 +82,7 @@ func TestMotionKeysFollowTheHistory(t *testing.T) {
 			want := a.Pose.Mat4().Mul4(a.Parts[0].Joints(at)).Mul4(mgl64.Scale3D(1/0.5, 1/0.8, 1/0.5))
 			got := keyPose(rows, movers+stride+3, seconds)
 			for _, v := range []mgl64.Vec3{{0, 0, 0}, {4, 0, 0}, {0, 4, 0}, {0, 0, 4}} {
-				assertVec(t, mgl64.TransformCoordinate(v, want), got.Apply(v), 3e-4)
+				assertVec(t, mgl64.TransformCoordinate(v, want), got.Apply(v), 1e-5)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestMotionKeysFollowTheHistory(t *testing.T) {
 
 func samePose(t *testing.T, want, got spatial.Pose) {
 	t.Helper()
-	assertVec(t, want.Position, got.Position, 3e-5) // a mount swings on an arc between ticks
+	assertVec(t, want.Position, got.Position, 3e-6)
 	assert.InDelta(t, 1, math.Abs(want.Orientation.Dot(got.Orientation)), 1e-11)
 }
 

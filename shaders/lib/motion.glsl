@@ -1,5 +1,6 @@
 // Where the sensor and the movers are at each ray's own time: keyframes over a
-// capture's window, positions joined linearly, rotations by slerp.
+// capture's window, joined by slerp and by parabolas through the middle between
+// keys, so that what swings about a parent keeps to its arc.
 //
 // motion, one texel each (scene.MotionBuffer writes it for each capture):
 //   0            number of keys n, seconds of the first key after the window's
@@ -7,13 +8,14 @@
 //                of the hierarchy over the movers (0: there is no mover)
 //   1            first texel of the movers, first texel of the hierarchy's
 //                nodes, texels a mover, bits of the static world's root (0: none)
-//   2 ..         2n texels: the sensor's keys
+//   2 ..         4n texels: the sensor's keys
 //   movers       each 3 rows that undo a stretch (identity but for animated
-//                scales), then its 2n texels of keys
+//                scales), then its 4n texels of keys
 //   nodes        as the scene's nodes; a leaf is one mover
-// A key is two texels: position in the world frame and the correction that
-// turns linear into spherical interpolation up to the next key; then the
-// rotation x, y, z, w, on the shorter way from the key before.
+// A key is four texels: position in the world frame and the correction that
+// turns linear into spherical interpolation up to the next key; the rotation x, y,
+// z, w, on the shorter way from the key before; and what is added to position and
+// rotation between this key and the next, times f (1 - f).
 //
 // Times are seconds after the window's start: small, so that float32 resolves
 // nanoseconds.
@@ -42,13 +44,14 @@ Moment momentAt(float seconds) {
 
 // poseAt interpolates the keys that start at texel first.
 RigidPose poseAt(int first, Moment m) {
-    int at = first + 2 * m.key;
-    int next = at + (m.fraction > 0.0 ? 2 : 0);
-    vec4 p0 = texelFetch(motion, at), q0 = texelFetch(motion, at + 1);
-    vec4 p1 = texelFetch(motion, next), q1 = texelFetch(motion, next + 1);
-    float f = m.fraction;
+    int at = first + 4 * m.key;
+    int next = at + (m.fraction > 0.0 ? 4 : 0);
+    float f = m.fraction, bend = f * (1.0 - f);
+    vec4 p0 = texelFetch(motion, at), p1 = texelFetch(motion, next);
+    vec4 q0 = texelFetch(motion, at + 1), q1 = texelFetch(motion, next + 1);
     float s = f + p0.w * f * (f - 0.5) * (f - 1.0);
-    return RigidPose(mix(p0.xyz, p1.xyz, f), normalize(mix(q0, q1, s)));
+    vec3 position = mix(p0.xyz, p1.xyz, f) + bend * texelFetch(motion, at + 2).xyz;
+    return RigidPose(position, normalize(mix(q0, q1, s) + bend * texelFetch(motion, at + 3)));
 }
 
 // sensorPose returns where the sensor is.
