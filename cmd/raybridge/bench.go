@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+)
+
+// benchFlags are the flags of `raybridge bench` and what is below it.
+type benchFlags struct {
+	scene     string
+	triangles int
+	seed      uint64
+	gpu       string
+	json      string
+	dump      string
+	runs      int
+	quick     bool
+}
+
+// measurement is one bench.
+type measurement func(context.Context, bench.Config, *bench.Report) error
+
+// Runs of --quick.
+const (
+	quickRuns    = 3
+	quickRunTime = 200 * time.Millisecond
+)
+
+func newBench() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure lidars, cameras and the building of scenes",
+		Long: "Measure lidars, cameras and the building of scenes on this machine.\n\n" +
+			"Without a subcommand it measures all three. Leave the machine alone meanwhile.",
+		Example: "  raybridge bench --json out/bench.json\n" +
+			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
+		Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runBench(cmd, &f, true, bench.Lidar, bench.Camera, bench.BVH)
+		},
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&f.scene, "scene", "city", "`SCENE`: city, or a .gltf or .glb file")
+	flags.IntVar(&f.triangles, "triangles", 0, "triangles of the city; 0 is 100000 for sensors, 1000000 for bvh")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city")
+	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
+	flags.StringVar(&f.json, "json", "", "write the figures to `FILE.json`")
+	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
+	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
+	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
+	cmd.AddCommand(
+		benchOf("lidar", "Measure rays per second of whole scans", &f, true, bench.Lidar),
+		benchOf("camera", "Measure frames per second with all their pictures", &f, true, bench.Camera),
+		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, false, bench.BVH),
+	)
+	return cmd
+}
+
+func benchOf(name, short string, f *benchFlags, needsGL bool, m measurement) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, f, needsGL, m) },
+	}
+}
+
+// runBench measures and writes the figures. Whatever can't be written is found
+// before anything is measured.
+func runBench(cmd *cobra.Command, f *benchFlags, needsGL bool, list ...measurement) (err error) {
+	open, err := headlessOpener(f.gpu)
+	if err != nil {
+		return usage(err)
+	}
+	c, err := f.config()
+	if err != nil {
+		return usage(err)
+	}
+	c.Progress = cmd.ErrOrStderr()
+	report := &bench.Report{Machine: bench.ThisMachine()}
+	if needsGL {
+		if c.GL, err = gpu.Start(open); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.GL.Close()) }()
+		info := c.GL.Info()
+		report.Machine.GPU = &info
+	}
+	for _, measure := range list {
+		err := measure(cmd.Context(), c, report)
+		if cmd.Context().Err() != nil {
+			return &exitError{exitInterrupted, errors.New("interrupted: nothing was measured to its end")}
+		}
+		if err != nil {
+			return sceneFault(err)
+		}
+	}
+	report.Machine.End()
+	return errors.Join(report.WriteText(cmd.OutOrStdout()), f.write(report, c.Dump))
+}
+
+// write writes the files that were asked for.
+func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
+	if dump != nil {
+		err = dump.Close()
+	}
+	if f.json == "" {
+		return err
+	}
+	var figures bytes.Buffer
+	if failed := report.WriteJSON(&figures); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return errors.Join(err, os.WriteFile(f.json, figures.Bytes(), 0o644))
+}
+
+// config reads the flags.
+func (f *benchFlags) config() (bench.Config, error) {
+	c := bench.Config{Triangles: f.triangles, Runs: f.runs, Source: f.source()}
+	if f.runs < 0 || f.triangles < 0 {
+		return c, fmt.Errorf("--runs %d, --triangles %d: neither may be negative", f.runs, f.triangles)
+	}
+	if f.quick {
+		c.RunTime = quickRunTime
+		if c.Runs == 0 {
+			c.Runs = quickRuns
+		}
+	}
+	if f.json != "" {
+		if err := writable(filepath.Dir(f.json)); err != nil {
+			return c, err
+		}
+	}
+	if f.dump == "" {
+		return c, nil
+	}
+	var err error
+	c.Dump, err = bench.NewDump(f.dump)
+	return c, err
+}
+
+// source makes the scene that --scene names.
+func (f *benchFlags) source() bench.Source {
+	name := f.scene
+	if name != "city" {
+		name = filepath.Base(name)
+	}
+	return bench.Source{
+		Name: name, Sized: f.scene == "city",
+		Load: func(ctx context.Context, triangles int) (*scene.Scene, error) {
+			c := config.Default()
+			c.Seed, c.Scene.Triangles = f.seed, triangles
+			if f.scene != "city" {
+				c.Scene.File = f.scene
+			}
+			s, _, err := compose.Scene(ctx, c)
+			return s, usage(err)
+		},
+	}
+}
+
+// writable proves that a file can be made in a folder.
+func writable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".raybridge-*")
+	if err != nil {
+		return fmt.Errorf("write the figures: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// benchWith calls the program with arguments and returns its exit code and output.
+func benchWith(t *testing.T, arguments ...string) (code int, out string) {
+	t.Helper()
+	var stdout, stderr strings.Builder
+	root := newRoot(&stdout, &stderr)
+	root.SetArgs(append([]string{"bench"}, arguments...))
+	return exitCode(root.ExecuteContext(context.Background())), stdout.String()
+}
+
+func TestBenchRefusesWrongUse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	for _, arguments := range [][]string{
+		{"radar"},
+		{"bvh", "more"},
+		{"bvh", "--fast"},
+		{"bvh", "--runs", "-1"},
+		{"bvh", "--triangles", "-5"},
+		{"bvh", "--triangles", "7"},
+		{"bvh", "--gpu", "second"},
+		{"bvh", "--scene", "no/such/file.glb"},
+		{"bvh", "--json", filepath.Join(file, "figures.json")},
+		{"lidar", "--dump", filepath.Join(file, "dump")},
+	} {
+		code, _ := benchWith(t, arguments...)
+		assert.Equal(t, exitUsage, code, "%v", arguments)
+	}
+}
+
+func TestBenchWritesItsFigures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "figures.json")
+	code, out := benchWith(t, "bvh", "--triangles", "40000", "--runs", "1", "--json", path)
+	assert.Equal(t, exitDone, code)
+	assert.Contains(t, out, "bvh.build_s")
+	assert.Contains(t, out, "city_40000")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var list []struct {
+		Name, Case, Unit string
+		Value            float64
+	}
+	require.NoError(t, json.Unmarshal(data, &list))
+	require.GreaterOrEqual(t, len(list), 2)
+	assert.Equal(t, "bvh.load_s", list[1].Name)
+	assert.Positive(t, list[1].Value)
+}

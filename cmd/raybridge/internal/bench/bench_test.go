@@ -1,0 +1,145 @@
+package bench_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+)
+
+// soup is a source of random triangles, moving ones among them.
+func soup(sized bool) bench.Source {
+	return bench.Source{Name: "soup", Sized: sized, Load: func(_ context.Context, triangles int) (*scene.Scene, error) {
+		return scenetest.Soup(3, min(triangles, 600), true), nil
+	}}
+}
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		runs []float64
+		want float64
+	}{
+		{[]float64{7}, 7},
+		{[]float64{9, 1}, 5},
+		{[]float64{5, 1, 100}, 5},
+		{[]float64{4, 1, 100, 2}, 3},
+	} {
+		r := bench.Result{Runs: c.runs}
+		assert.Equal(t, c.want, r.Median(), "%v", c.runs)
+	}
+	none := bench.Result{}
+	assert.True(t, math.IsNaN(none.Median()))
+}
+
+// figure is what --json promises of each entry.
+type figure struct {
+	Name, Case, Unit string
+	Value            float64
+}
+
+// figures reads a report's JSON and fails where an entry has other keys.
+func figures(t *testing.T, r *bench.Report) []figure {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, r.WriteJSON(&b))
+	var keys []map[string]any
+	require.NoError(t, json.Unmarshal(b.Bytes(), &keys))
+	for _, k := range keys {
+		assert.Len(t, k, 4)
+		assert.Contains(t, k, "name")
+		assert.Contains(t, k, "case")
+		assert.Contains(t, k, "unit")
+		assert.Contains(t, k, "value")
+	}
+	var list []figure
+	require.NoError(t, json.Unmarshal(b.Bytes(), &list))
+	return list
+}
+
+func TestReport(t *testing.T) {
+	r := &bench.Report{
+		Machine: bench.Machine{CPU: "Abacus 2", Cores: 2, Platform: "linux/amd64", GoVersion: "go1.26", LoadBefore: 3, LoadAfter: 2.5},
+		Scenes:  []string{"city: 5 triangles"},
+		Results: []bench.Result{
+			{Name: "lidar.rays_per_s", Case: "VelodyneVLP16", Unit: "rays/s", Runs: []float64{3_000_000, 1_234_567.8, 4_000_000}, Note: "28800 rays a scan"},
+			{Name: "bvh.load_s", Case: "city_1000000", Unit: "s", Runs: []float64{0.25}},
+		},
+	}
+	assert.Equal(t, []figure{
+		{"lidar.rays_per_s", "VelodyneVLP16", "rays/s", 3_000_000}, {"bvh.load_s", "city_1000000", "s", 0.25},
+	}, figures(t, r))
+
+	var b strings.Builder
+	require.NoError(t, r.WriteText(&b))
+	for _, want := range []string{
+		"2 cores Abacus 2", "go1.26 linux/amd64", "3.00 before, 2.50 after: other programs were running", "city: 5 triangles",
+		"3,000,000", "1,234,568", "4,000,000", "28800 rays a scan", "0.25",
+	} {
+		assert.Contains(t, b.String(), want)
+	}
+	assert.NotContains(t, b.String(), "OpenGL", "no sensor was measured")
+}
+
+func TestThisMachineHasCores(t *testing.T) {
+	m := bench.ThisMachine()
+	assert.Positive(t, m.Cores)
+	assert.True(t, strings.HasPrefix(m.GoVersion, "go") || strings.HasPrefix(m.GoVersion, "devel"), m.GoVersion)
+}
+
+func TestBVH(t *testing.T) {
+	for _, c := range []struct {
+		sized     bool
+		triangles int
+		want      string
+	}{{true, 0, "soup_1000000"}, {true, 500, "soup_500"}, {false, 0, "soup_600"}} {
+		var r bench.Report
+		require.NoError(t, bench.BVH(context.Background(), bench.Config{Source: soup(c.sized), Triangles: c.triangles, Runs: 2}, &r))
+		require.GreaterOrEqual(t, len(r.Results), 2)
+		for i, name := range []string{"bvh.build_s", "bvh.load_s"} {
+			f := &r.Results[i]
+			assert.Equal(t, name, f.Name)
+			assert.Equal(t, c.want, f.Case)
+			assert.Equal(t, "s", f.Unit)
+			assert.Len(t, f.Runs, 2)
+			assert.Positive(t, f.Median())
+		}
+		for _, f := range r.Results[2:] {
+			assert.Equal(t, "memory.rss_bytes", f.Name)
+			assert.Greater(t, f.Median(), 1e6)
+		}
+		assert.Len(t, r.Scenes, 1)
+	}
+}
+
+func TestBadConfigurations(t *testing.T) {
+	var r bench.Report
+	assert.ErrorIs(t, bench.BVH(context.Background(), bench.Config{Source: soup(true), Runs: -1}, &r), bench.ErrConfig)
+	assert.ErrorIs(t, bench.Lidar(context.Background(), bench.Config{Source: soup(true), Triangles: -1}, &r), bench.ErrConfig)
+	assert.ErrorIs(t, bench.Camera(context.Background(), bench.Config{Source: soup(true), RunTime: -1}, &r), bench.ErrConfig)
+
+	broken := errors.New("no such file")
+	source := bench.Source{Name: "x.glb", Load: func(context.Context, int) (*scene.Scene, error) { return nil, broken }}
+	assert.ErrorIs(t, bench.BVH(context.Background(), bench.Config{Source: source}, &r), broken)
+	empty := bench.Source{Name: "empty", Load: func(context.Context, int) (*scene.Scene, error) { return scene.New("empty"), nil }}
+	assert.ErrorIs(t, bench.BVH(context.Background(), bench.Config{Source: empty}, &r), scene.ErrEmptyScene)
+
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, bench.BVH(ended, bench.Config{Source: soup(true)}, &r), context.Canceled)
+	assert.Empty(t, r.Results)
+}
+
+func TestDumpNeedsAFolder(t *testing.T) {
+	_, err := bench.NewDump("bench_test.go/dump")
+	assert.Error(t, err)
+}

@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/raybridge/raybridge/scene"
+)
+
+// bvhTriangles is the size of the city whose hierarchies are built.
+const bvhTriangles = 1_000_000
+
+// BVH measures making a World of a scene: flattening it and building the
+// hierarchies on all cores (bvh.build_s), and reading the same from the on-disk
+// cache, the hash of its content and the check of the file included (bvh.load_s).
+// The scene itself is there already. It appends to the report.
+func BVH(ctx context.Context, config Config, report *Report) error {
+	cfg, err := config.checked()
+	if err != nil {
+		return err
+	}
+	memory := watchMemory()
+	fmt.Fprintf(cfg.Progress, "bvh: making the scene\n")
+	s, err := cfg.load(ctx, bvhTriangles)
+	if err != nil {
+		return err
+	}
+	name := cfg.sceneName(s, bvhTriangles)
+	fmt.Fprintf(cfg.Progress, "bvh %s: building\n", name)
+	build, err := cfg.timeBuilds(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cfg.Progress, "bvh %s: loading\n", name)
+	load, err := cfg.timeLoads(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	report.add(describeScene(cfg.Source.Name, s), append([]Result{build, load}, memory.result("bvh")...))
+	return nil
+}
+
+// timeBuilds builds the world anew each run.
+func (c *Config) timeBuilds(ctx context.Context, s *scene.Scene, name string) (Result, error) {
+	r := Result{Name: "bvh.build_s", Case: name, Unit: "s"}
+	for range c.Runs {
+		runtime.GC() // the world of the run before
+		begun := time.Now()
+		w, err := scene.Build(ctx, s, scene.BuildOptions{})
+		if err != nil {
+			return r, err
+		}
+		r.Runs = append(r.Runs, time.Since(begun).Seconds())
+		r.Note = fmt.Sprintf("%d triangles, %d nodes, %d goroutines", w.Triangles(), len(w.Nodes), runtime.GOMAXPROCS(0))
+	}
+	return r, nil
+}
+
+// errNotCached: the cache didn't have what was just put there.
+var errNotCached = errors.New("the world was not read from the cache")
+
+// timeLoads reads the world from a cache of its own, which the system has in
+// memory since it was just written.
+func (c *Config) timeLoads(ctx context.Context, s *scene.Scene, name string) (r Result, err error) {
+	r = Result{Name: "bvh.load_s", Case: name, Unit: "s", Note: "from the cache, file in the system's memory"}
+	dir, err := os.MkdirTemp("", "raybridge-bench-")
+	if err != nil {
+		return r, fmt.Errorf("make a folder for the cache: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	opts := scene.BuildOptions{CacheDir: dir}
+	if w, err := scene.Build(ctx, s, opts); err != nil || w.CacheErr != nil {
+		return r, errors.Join(err, cacheError(w))
+	}
+	for range c.Runs {
+		runtime.GC()
+		begun := time.Now()
+		w, err := scene.Build(ctx, s, opts)
+		if err != nil {
+			return r, err
+		}
+		r.Runs = append(r.Runs, time.Since(begun).Seconds())
+		if !w.FromCache {
+			return r, errors.Join(errNotCached, w.CacheErr)
+		}
+	}
+	return r, nil
+}
+
+func cacheError(w *scene.World) error {
+	if w == nil {
+		return nil
+	}
+	return w.CacheErr
+}
+
+// describeScene is a scene's line in a report.
+func describeScene(name string, s *scene.Scene) string {
+	stats := s.Stats()
+	return fmt.Sprintf("%s: %d triangles, %d actors, %d of them move, %d textures", name, stats.Triangles, stats.Instances, stats.Moving, stats.Textures)
+}

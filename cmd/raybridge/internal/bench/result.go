@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Result is one figure: the runs of one case.
+type Result struct {
+	// Name is what was measured, such as lidar.rays_per_s; Case on what; Unit is
+	// its unit.
+	Name, Case, Unit string
+	// Runs has one value a run, in the order they were made.
+	Runs []float64
+	// Note says more of the case, for people.
+	Note string
+}
+
+// Median returns the middle of the runs, or the mean of the two middle ones; NaN
+// without runs.
+func (r *Result) Median() float64 {
+	n := len(r.Runs)
+	if n == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(r.Runs))
+	if n%2 == 1 {
+		return sorted[n/2]
+	}
+	return (sorted[n/2-1] + sorted[n/2]) / 2
+}
+
+// MarshalJSON writes name, case, unit and the median as value.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Name  string  `json:"name"`
+		Case  string  `json:"case"`
+		Unit  string  `json:"unit"`
+		Value float64 `json:"value"`
+	}{r.Name, r.Case, r.Unit, r.Median()})
+}
+
+// Report is all figures of one call.
+type Report struct {
+	Machine Machine
+	Scenes  []string // a line each
+	Results []Result
+}
+
+// add appends what a bench came to.
+func (r *Report) add(scene string, results []Result) {
+	if !slices.Contains(r.Scenes, scene) {
+		r.Scenes = append(r.Scenes, scene)
+	}
+	r.Results = append(r.Results, results...)
+}
+
+// WriteJSON writes an array of {"name", "case", "unit", "value"}; the value is the
+// median.
+func (r *Report) WriteJSON(w io.Writer) error {
+	list := make([]*Result, len(r.Results))
+	for i := range r.Results {
+		list[i] = &r.Results[i]
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(list)
+}
+
+// WriteText writes the figures as a table, below the machine they are of.
+func (r *Report) WriteText(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range r.Machine.rows() {
+		fmt.Fprintf(t, "%s\t%s\n", row[0], row[1])
+	}
+	for _, s := range r.Scenes {
+		fmt.Fprintf(t, "scene\t%s\n", s)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(t, "\nfigure\tcase\tn\tmedian\tmin\tmax\tunit\tof")
+	for i := range r.Results {
+		f := &r.Results[i]
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", f.Name, f.Case, len(f.Runs),
+			quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit, f.Note)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", method)
+	return err
+}
+
+// method says what the figures mean.
+var method = strings.TrimSpace(`
+The scene stands still at time 0. A capture counts when all its fields are in host memory and were handed
+to a listener: dispatch, fence, readback and publication, with two captures under way. Compiling shaders
+isn't counted. The JSON file's value is the median.`)
+
+// quantity writes a number with four significant digits, large ones with
+// thousands separated.
+func quantity(v float64) string {
+	if math.Abs(v) < 10_000 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	digits := strconv.FormatFloat(math.Round(v), 'f', 0, 64)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && digits[i-1] != '-' && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// stage is a scene on the GPU that stands still at time 0, for one case after
+// another. It belongs to one goroutine.
+type stage struct {
+	gl       *gpu.Thread
+	world    *scene.World
+	resident *scene.Resident
+	history  *scene.History
+	ego      spatial.Pose // in the map frame
+}
+
+// openStage builds the scene and uploads it. Its default route says where the
+// ego stands.
+func openStage(ctx context.Context, gl *gpu.Thread, s *scene.Scene) (*stage, error) {
+	world, err := scene.Build(ctx, s, scene.BuildOptions{})
+	if err != nil {
+		return nil, err
+	}
+	st := &stage{gl: gl, world: world, history: scene.NewHistory(s, s.Route, 1)}
+	st.history.Record(0)
+	st.ego, _ = st.history.Pose(scene.EgoID, 0)
+	err = gl.Do(ctx, func(c *gpu.Ctx) (err error) {
+		st.resident, err = world.Upload(c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+func (st *stage) close() { st.resident.Close() }
+
+// pose returns where a frame mounted on the ego stands, in the world frame.
+func (st *stage) pose(mount spatial.Pose) spatial.Pose {
+	return st.world.FromMap(st.ego.Compose(mount))
+}
+
+// triangles are the scene's at time 0, as the GPU has them.
+func (st *stage) triangles() *triangles {
+	w := st.world
+	out := &triangles{}
+	for i := range w.StaticCount {
+		// The second corner's words end in the label; see shaders/lib/scene.glsl.
+		out.add(st.world, i, mgl64.Ident4(), w.Attributes[3*i+1][3])
+	}
+	places := scene.NewPacker(w, st.history).Places(nil, 0)
+	for k := range w.Movers {
+		m := &w.Movers[k]
+		label := m.Actor.ID&0xffff | uint32(m.Actor.Parts[m.Part].Tag)<<16
+		for i := m.First; i < m.First+m.Count; i++ {
+			out.add(st.world, i, places[k], label)
+		}
+	}
+	return out
+}
+
+// triangles is a set of triangles in the world frame.
+type triangles struct {
+	corners   []float32 // 9 a triangle
+	instances []uint32
+	tags      []uint8
+	cut       []uint8 // 1 where the surface may have holes
+	holes     bool    // some surface may
+}
+
+// add appends one of the world's triangles, placed.
+func (t *triangles) add(w *scene.World, i int, place mgl64.Mat4, label uint32) {
+	for _, v := range w.Vertices[3*i : 3*i+3] {
+		p := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, place)
+		t.corners = append(t.corners, float32(p[0]), float32(p[1]), float32(p[2]))
+	}
+	t.instances = append(t.instances, label&0xffff)
+	t.tags = append(t.tags, uint8(label>>16))
+	cut := uint8(0)
+	if w.Scene.Materials[w.Attributes[3*i][3]].AlphaMode != scene.AlphaOpaque {
+		cut, t.holes = 1, true
+	}
+	t.cut = append(t.cut, cut)
+}
+
+// member is one sensor that a rig fires.
+type member struct {
+	name       string
+	definition *sensors.Definition
+	mount      spatial.Pose
+	settings   map[string]any
+}
+
+// rigged is the sensors of one case, begun. It belongs to one goroutine, which
+// also gets what they publish.
+type rigged struct {
+	gl      *gpu.Thread
+	sensors []sensors.Capturer
+	names   []string
+	shared  sensors.Shared
+	wake    chan struct{} // pinged when a capture may be ready
+	lost    lostCaptures
+
+	now  int64 // the next capture's instant
+	keep bool
+	kept map[string]any // by sensor: the first output's last message while keep is set
+}
+
+// rigUp makes and begins the sensors of a case.
+func (st *stage) rigUp(ctx context.Context, members []member) (*rigged, error) {
+	r := &rigged{gl: st.gl, wake: make(chan struct{}, 1), kept: map[string]any{}}
+	for i := range members {
+		if err := r.begin(ctx, st, &members[i]); err != nil {
+			return nil, errors.Join(fmt.Errorf("begin %s: %w", members[i].definition.ID, err), r.close())
+		}
+	}
+	return r, nil
+}
+
+func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
+	settings := m.definition.NewSettings()
+	for name, value := range m.settings {
+		if err := settings.Set(name, value); err != nil {
+			return err
+		}
+	}
+	made, err := m.definition.New(sensors.Spec{
+		Definition: m.definition, Name: m.name, FrameID: m.name, ParentFrame: "base_link",
+		Mount: m.mount, RateHz: 10, Settings: settings,
+	})
+	if err != nil {
+		return err
+	}
+	capturer, ok := made.(sensors.Capturer)
+	if !ok {
+		return fmt.Errorf("%w: it captures nothing on the GPU", ErrConfig)
+	}
+	if err := capturer.Begin(ctx, r.env(st, m)); err != nil {
+		return err
+	}
+	r.sensors = append(r.sensors, capturer)
+	r.names = append(r.names, m.name)
+	return nil
+}
+
+// env is what a sensor works with; every output is listened to.
+func (r *rigged) env(st *stage, m *member) *sensors.Env {
+	env := &sensors.Env{
+		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Ego: scene.EgoID,
+		Shared: &r.shared, Frames: func() []sample.Transform { return nil },
+		Dropped: r.lost.add, Completed: r.ping, Origin: st.world.Scene.Origin, Log: slog.New(slog.DiscardHandler),
+	}
+	for i := range m.definition.Outputs {
+		port := m.definition.Outputs[i].Open()
+		port.Connect(&listener{rig: r, sensor: m.name, spec: &m.definition.Outputs[i], first: i == 0})
+		env.Ports = append(env.Ports, port)
+	}
+	return env
+}
+
+// ping wakes who waits for a readback. It never blocks.
+func (r *rigged) ping() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close ends the sensors, after whatever the GL thread still has of them.
+func (r *rigged) close() error {
+	err := r.gl.Do(context.Background(), func(*gpu.Ctx) error { return nil })
+	for i := len(r.sensors) - 1; i >= 0; i-- {
+		err = errors.Join(err, r.sensors[i].End())
+	}
+	return errors.Join(err, r.shared.Close())
+}
+
+// listener receives what an output publishes. Its methods run on the rig's
+// goroutine.
+type listener struct {
+	rig    *rigged
+	sensor string
+	spec   *sensors.OutputSpec
+	first  bool // it is the sensor's first output
+}
+
+var _ sensors.Sink = (*listener)(nil)
+
+// Listening is always true.
+func (l *listener) Listening() bool { return true }
+
+// TryQueue throws the message away, or keeps a deep copy.
+func (l *listener) TryQueue(_ sensors.Tick, message any) bool {
+	if l.rig.keep && l.first {
+		kept := l.spec.New()
+		l.spec.Copy(kept, message)
+		l.rig.kept[l.sensor] = kept
+	}
+	return true
+}
+
+// Publish is TryQueue.
+func (l *listener) Publish(_ context.Context, at sensors.Tick, message any) error {
+	l.TryQueue(at, message)
+	return nil
+}

@@ -1,0 +1,155 @@
+// Holds Embree beside a dump of `raybridge bench lidar --dump DIR`: traces the
+// dumped rays against the dumped triangles, compares the ranges, and measures
+// rays per second on all cores.
+//
+//   apt-get install gcc libembree-dev
+//   gcc -O3 -march=native -fopenmp -o embree_check embree_check.c -lembree3 -lm
+//   ./embree_check DIR                   the dump's first lidar
+//   ./embree_check DIR _VelodyneVLS128   another one
+#include <embree3/rtcore.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RUNS = 5, PACKET = 8 };
+static const double RUN_SECONDS = 1.0;
+
+typedef struct {
+    size_t count;
+    const float *rays, *limits; // 6 and 2 a ray
+    float *found;               // ranges, +Inf for no hit
+} Work;
+
+static float *read_floats(const char *dir, const char *name, const char *suffix, size_t *count) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s%s.f32", dir, name, suffix);
+    FILE *f = fopen(path, "rb");
+    if (!f) { perror(path); exit(1); }
+    fseek(f, 0, SEEK_END);
+    *count = (size_t)ftell(f) / sizeof(float);
+    rewind(f);
+    float *data = malloc(*count * sizeof(float) + 16);
+    if (!data || fread(data, sizeof(float), *count, f) != *count) { perror(path); exit(1); }
+    fclose(f);
+    return data;
+}
+
+static RTCScene build(RTCDevice device, const float *corners, size_t triangles) {
+    RTCGeometry g = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    float *vertices = rtcSetNewGeometryBuffer(g, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3, 12, 3 * triangles);
+    unsigned *indices = rtcSetNewGeometryBuffer(g, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 12, triangles);
+    for (size_t i = 0; i < 9 * triangles; i++) vertices[i] = corners[i];
+    for (size_t i = 0; i < 3 * triangles; i++) indices[i] = (unsigned)i;
+    rtcCommitGeometry(g);
+    RTCScene scene = rtcNewScene(device);
+    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
+    rtcAttachGeometry(scene, g);
+    rtcReleaseGeometry(g);
+    rtcCommitScene(scene);
+    return scene;
+}
+
+static void single(RTCScene scene, const Work *w) {
+#pragma omp parallel for schedule(dynamic, 256)
+    for (size_t i = 0; i < w->count; i++) {
+        const float *r = w->rays + 6 * i;
+        struct RTCIntersectContext context;
+        rtcInitIntersectContext(&context);
+        struct RTCRayHit h = {
+            .ray = {.org_x = r[0], .org_y = r[1], .org_z = r[2], .dir_x = r[3], .dir_y = r[4], .dir_z = r[5],
+                    .tnear = w->limits[2 * i], .tfar = w->limits[2 * i + 1], .mask = 0xffffffffu},
+            .hit = {.geomID = RTC_INVALID_GEOMETRY_ID}};
+        rtcIntersect1(scene, &context, &h);
+        w->found[i] = h.hit.geomID == RTC_INVALID_GEOMETRY_ID ? INFINITY : h.ray.tfar;
+    }
+}
+
+static void packets(RTCScene scene, const Work *w) {
+#pragma omp parallel for schedule(dynamic, 32)
+    for (size_t first = 0; first < w->count; first += PACKET) {
+        struct RTCIntersectContext context;
+        rtcInitIntersectContext(&context);
+        context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
+        struct RTCRayHit8 h;
+        int valid[PACKET] __attribute__((aligned(32)));
+        for (size_t k = 0; k < PACKET; k++) {
+            size_t i = first + k < w->count ? first + k : w->count - 1;
+            const float *r = w->rays + 6 * i;
+            valid[k] = first + k < w->count ? -1 : 0;
+            h.ray.org_x[k] = r[0]; h.ray.org_y[k] = r[1]; h.ray.org_z[k] = r[2];
+            h.ray.dir_x[k] = r[3]; h.ray.dir_y[k] = r[4]; h.ray.dir_z[k] = r[5];
+            h.ray.tnear[k] = w->limits[2 * i]; h.ray.tfar[k] = w->limits[2 * i + 1];
+            h.ray.time[k] = 0; h.ray.mask[k] = 0xffffffffu; h.ray.id[k] = 0; h.ray.flags[k] = 0;
+            h.hit.geomID[k] = RTC_INVALID_GEOMETRY_ID;
+            h.hit.instID[0][k] = RTC_INVALID_GEOMETRY_ID;
+        }
+        rtcIntersect8(valid, scene, &context, &h);
+        for (size_t k = 0; k < PACKET && first + k < w->count; k++)
+            w->found[first + k] = h.hit.geomID[k] == RTC_INVALID_GEOMETRY_ID ? INFINITY : h.ray.tfar[k];
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void measure(const char *name, void (*trace)(RTCScene, const Work *), RTCScene scene, const Work *w) {
+    trace(scene, w);
+    double rates[RUNS];
+    for (int r = 0; r < RUNS; r++) {
+        double begun = omp_get_wtime(), took = 0;
+        size_t scans = 0;
+        while (took < RUN_SECONDS) {
+            trace(scene, w);
+            scans++;
+            took = omp_get_wtime() - begun;
+        }
+        rates[r] = (double)scans * (double)w->count / took / 1e6;
+    }
+    qsort(rates, RUNS, sizeof rates[0], ascending);
+    printf("%-24s %7.2f M rays/s (median of %d; %.2f to %.2f), %d threads\n", name,
+           rates[RUNS / 2], RUNS, rates[0], rates[RUNS - 1], omp_get_max_threads());
+}
+
+static void compare(const float *ours, const Work *w) {
+    size_t equal = 0, hits = 0, one = 0, far = 0;
+    double sum = 0, worst = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        int a = isfinite(ours[i]), b = isfinite(w->found[i]);
+        if (a != b) { one++; continue; }
+        if (!a) { equal++; continue; }
+        hits++;
+        double off = fabs((double)ours[i] - (double)w->found[i]);
+        if (off > 1e-3 + 1e-5 * (double)w->found[i]) { far++; continue; }
+        equal++;
+        sum += off;
+        if (off > worst) worst = off;
+    }
+    printf("%zu rays, %zu hits: %.4f %% agree (mean %.1f um, most %.1f um off); %zu hit on one side only, %zu at another range\n",
+           w->count, hits, 100.0 * (double)equal / (double)w->count, 1e6 * sum / (double)(hits ? hits : 1), 1e6 * worst, one, far);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) { fprintf(stderr, "usage: %s DIR [SUFFIX]\n", argv[0]); return 2; }
+    const char *suffix = argc > 2 ? argv[2] : "";
+    size_t corners, rays, limits, ranges;
+    float *triangles = read_floats(argv[1], "triangles", "", &corners);
+    Work w = {.rays = read_floats(argv[1], "rays", suffix, &rays), .limits = read_floats(argv[1], "limits", suffix, &limits)};
+    float *ours = read_floats(argv[1], "ranges", suffix, &ranges);
+    w.count = ranges;
+    if (corners % 9 || rays != 6 * ranges || limits != 2 * ranges) { fprintf(stderr, "the files don't fit together\n"); return 1; }
+    w.found = malloc(ranges * sizeof(float));
+    RTCDevice device = rtcNewDevice(NULL);
+    double begun = omp_get_wtime();
+    RTCScene scene = build(device, triangles, corners / 9);
+    printf("%zu triangles, built in %.3f s\n", corners / 9, omp_get_wtime() - begun);
+    single(scene, &w);
+    compare(ours, &w);
+    measure("rtcIntersect1", single, scene, &w);
+    measure("rtcIntersect8, coherent", packets, scene, &w);
+    rtcReleaseScene(scene);
+    rtcReleaseDevice(device);
+    return 0;
+}
