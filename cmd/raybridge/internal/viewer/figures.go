@@ -22,34 +22,45 @@ type moment struct {
 
 // figures are what the header and the footer tell.
 type figures struct {
-	taken    time.Time
-	simNs    int64
-	paused   bool
-	factor   float64 // NaN while not known
-	speed    float64 // m/s
+	taken time.Time
+	shown
+	factor   float64 // real-time factor, NaN while not known
 	moments  []moment
 	readings []reading // of the meters
 }
 
-// update takes the figures anew if it is time, and reports whether it was.
+// shown are the figures of the vehicle and the clock.
+type shown struct {
+	simNs  int64
+	paused bool
+	speed  float64 // m/s
+}
+
+// update takes the figures anew if it is time, and reports whether they have changed.
 func (f *figures) update(v *Viewer) bool {
 	now := v.now()
 	clock := v.options.Clock
-	due := now.Sub(f.taken) >= figuresInterval
-	if !due && clock.Paused() == f.paused {
+	if now.Sub(f.taken) < figuresInterval && clock.Paused() == f.paused {
 		return false
 	}
+	before, factor := f.shown, f.factor
 	f.taken = now
 	f.simNs, f.paused = clock.Now(), clock.Paused()
 	f.measure(moment{now, f.simNs})
 	if v.options.EgoSpeed != nil {
 		f.speed = v.options.EgoSpeed(f.simNs)
 	}
-	f.readings = f.readings[:0]
-	for _, m := range v.meters {
-		f.readings = append(f.readings, m.read(f.simNs))
+	changed := f.shown != before || f.factor != factor && !math.IsNaN(f.factor)
+	for k, m := range v.meters {
+		r := m.read(f.simNs)
+		if k == len(f.readings) {
+			f.readings = append(f.readings, reading{})
+			changed = true
+		}
+		changed = changed || r != f.readings[k]
+		f.readings[k] = r
 	}
-	return true
+	return changed
 }
 
 // measure works out the real-time factor over the latest moments; a pause

@@ -248,11 +248,12 @@ func (v *Viewer) spoil() {
 // paint draws what is stale, and the texts.
 func (v *Viewer) paint() {
 	covering := v.help || v.ending || v.toast.text != ""
+	if covering || v.covered { // what lies over panes and gaps can't be taken away
+		v.spoil()
+		fill(v.canvas, v.canvas.Rect, colorBackground)
+	}
 	for _, p := range v.panes {
-		if p.bounds.Empty() {
-			continue
-		}
-		if content := p.content(); !content.Empty() && (p.stale || covering || v.covered) {
+		if content := p.content(); p.stale && !content.Empty() {
 			p.view.draw(within(v.canvas, content), &v.fonts)
 		}
 		p.stale = false

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
@@ -79,6 +80,113 @@ func scan(n int) *sample.PointCloud {
 		})
 	}
 	return m
+}
+
+// compose returns a copy of the window's picture.
+func compose(v *viewer.Viewer, size image.Point) *image.RGBA {
+	picture, _ := v.Compose(size)
+	kept := image.NewRGBA(picture.Rect)
+	copy(kept.Pix, picture.Pix)
+	return kept
+}
+
+// differing is the smallest rectangle that holds all differences of two pictures.
+func differing(a, b *image.RGBA) (r image.Rectangle) {
+	for y := range a.Rect.Dy() {
+		for x := range a.Rect.Dx() {
+			if a.RGBAAt(x, y) != b.RGBAAt(x, y) {
+				r = r.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return r
+}
+
+func TestCameraIsShownPixelForPixel(t *testing.T) {
+	v, c := newViewer(t, viewer.Options{Title: "scene"})
+	put, _ := v.AddCamera(viewer.Sensor{Name: "front", Topic: "/front"})
+	v.AddCloud(viewer.Sensor{Name: "lidar", Topic: "/lidar"})
+	m := colours(640, 480)
+	put(tick(c), m)
+	for _, size := range []image.Point{{1600, 1000}, {1280, 840}, {1024, 768}} {
+		picture := compose(v, size)
+		bounds, unscaled := v.PictureBounds("front")
+		require.True(t, unscaled)
+		require.Equal(t, image.Pt(640, 480), bounds.Size())
+		for y := range 480 {
+			for x := range 640 {
+				at := picture.RGBAAt(bounds.Min.X+x, bounds.Min.Y+y)
+				require.Equal(t, [3]byte(m.Data[y*m.Step+3*x:][:3]), [3]byte{at.R, at.G, at.B})
+			}
+		}
+	}
+	picture := compose(v, image.Pt(500, 400))
+	bounds, unscaled := v.PictureBounds("front")
+	assert.False(t, unscaled)
+	assert.InDelta(t, 640.0/480, float64(bounds.Dx())/float64(bounds.Dy()), 0.02, "it keeps its shape")
+	middle := picture.RGBAAt(bounds.Min.X+bounds.Dx()/4, bounds.Min.Y+bounds.Dy()/4)
+	assert.InDelta(t, 160, int(middle.R), 4)
+	assert.InDelta(t, 120, int(middle.G), 4)
+}
+
+func TestThePictureChangesOnlyWithItsContents(t *testing.T) {
+	v, c := newViewer(t, viewer.Options{})
+	put, _ := v.AddCamera(viewer.Sensor{Name: "front"})
+	size := image.Pt(800, 600)
+	_, changed := v.Compose(size)
+	assert.True(t, changed, "the first")
+	c.paused = true
+	v.Compose(size)
+	_, changed = v.Compose(size)
+	assert.False(t, changed, "nothing happened")
+	before := compose(v, size)
+	put(tick(c), colours(64, 48))
+	after, changed := v.Compose(size)
+	assert.True(t, changed)
+	bounds, _ := v.PictureBounds("front")
+	assert.True(t, bounds.Overlaps(differing(before, after)))
+	_, changed = v.Compose(image.Pt(801, 600))
+	assert.True(t, changed, "another size")
+}
+
+func TestAnyRigInAnyWindow(t *testing.T) {
+	for _, sizes := range [][]image.Point{{{1, 1}, {40, 30}, {200, 120}, {640, 480}, {1920, 1080}, {90, 900}}} {
+		for cameras := range 4 {
+			for lidars := range 3 {
+				v, c := newViewer(t, viewer.Options{Title: "scene", GPU: "gpu", EgoSpeed: func(int64) float64 { return 3 }})
+				for k := range cameras {
+					put, _ := v.AddCamera(viewer.Sensor{Name: "camera", Topic: "/camera"})
+					put(tick(c), colours(20<<(3*k), 30))
+				}
+				for range lidars {
+					put := v.AddCloud(viewer.Sensor{Name: "lidar", Topic: "/lidar", Mount: spatial.Identity()})
+					put(tick(c), scan(64))
+				}
+				for _, size := range sizes {
+					v.Handle(key('H'))
+					v.Handle(key('C'))
+					picture, _ := v.Compose(size)
+					assert.Equal(t, size, picture.Rect.Size())
+				}
+			}
+		}
+	}
+}
+
+func TestABadImageIsSaidSo(t *testing.T) {
+	v, c := newViewer(t, viewer.Options{})
+	put, compressed := v.AddCamera(viewer.Sensor{Name: "front"})
+	size := image.Pt(640, 480)
+	put(tick(c), colours(64, 48))
+	before := compose(v, size)
+	put(tick(c), &sample.Image{Width: 64, Height: 48, Encoding: "yuv422", Step: 128, Data: make([]byte, 128*48)})
+	bad := compose(v, size)
+	assert.False(t, differing(before, bad).Empty())
+	compressed(tick(c), &sample.CompressedImage{Format: "png", Data: []byte("no picture")})
+	assert.False(t, differing(bad, compose(v, size)).Empty())
+	put(tick(c), colours(64, 48))
+	bounds, _ := v.PictureBounds("front")
+	assert.False(t, bounds.Overlaps(differing(before, compose(v, size))), "it recovers")
 }
 
 func BenchmarkCompose(b *testing.B) {

@@ -1,0 +1,140 @@
+package viewer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+func floats(values ...float64) (data []byte) {
+	for _, v := range values {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+	}
+	return data
+}
+
+var (
+	dark = color.RGBA{0x0c, 0x0e, 0x16, 255}
+	inf  = math.Inf(1)
+	nan  = math.NaN()
+)
+
+func TestPixelsBecomeColours(t *testing.T) {
+	for name, c := range map[string]struct {
+		encoding string
+		labels   bool
+		data     []byte // of two pixels in a row
+		want     [2]color.RGBA
+		says     [2]string
+	}{
+		"rgb8":   {sample.EncodingRGB8, false, []byte{1, 2, 3, 250, 251, 252}, [2]color.RGBA{{1, 2, 3, 255}, {250, 251, 252, 255}}, [2]string{"1 2 3", "250 251 252"}},
+		"bgr8":   {sample.EncodingBGR8, false, []byte{1, 2, 3, 4, 5, 6}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3", "4 5 6"}},
+		"bgra8":  {sample.EncodingBGRA8, false, []byte{1, 2, 3, 0, 4, 5, 6, 9}, [2]color.RGBA{{3, 2, 1, 255}, {6, 5, 4, 255}}, [2]string{"1 2 3 0", "4 5 6 9"}},
+		"mono8":  {sample.EncodingMono8, false, []byte{7, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"7", "200"}},
+		"mono16": {sample.EncodingMono16, false, []byte{0xff, 7, 0, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"2047", "51200"}},
+		"tags":   {sample.EncodingMono8, true, []byte{byte(scene.TagRoads), byte(scene.TagCar)}, [2]color.RGBA{{128, 64, 128, 255}, {0, 0, 142, 255}}, [2]string{"roads", "car"}},
+		"ids16":  {sample.Encoding16UC1, false, []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, idColor(257)}, [2]string{"id 0", "id 257"}},
+		"ids32":  {sample.Encoding32SC1, false, []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, idColor(257)}, [2]string{"id 0", "id 257"}},
+		"depth":  {sample.Encoding32FC1, false, floats(halfDepth, inf), [2]color.RGBA{depthRamp.at(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
+		"normal": {sample.Encoding32FC3, false, floats(0, -1, 0, nan, nan, nan), [2]color.RGBA{{127, 255, 127, 255}, dark}, [2]string{"+0.00 -1.00 +0.00", "+NaN +NaN +NaN"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &sample.Image{Width: 1, Height: 2, Encoding: c.encoding, Step: len(c.data)/2 + 3}
+			for _, pixel := range [][]byte{c.data[:len(c.data)/2], c.data[len(c.data)/2:]} {
+				m.Data = append(append(m.Data, pixel...), 99, 99, 99) // rows have gaps
+			}
+			kind, err := kindOf(m, c.labels)
+			require.NoError(t, err)
+			picture := paintImage(nil, m, &kind)
+			require.Equal(t, image.Pt(1, 2), picture.Rect.Size())
+			for k := range 2 {
+				assert.Equal(t, c.want[k], picture.RGBAAt(0, k))
+				assert.Equal(t, c.says[k], kind.describe(m.Data[k*m.Step:][:kind.bytes]))
+			}
+			assert.Same(t, picture, paintImage(picture, m, &kind), "the memory is used again")
+		})
+	}
+}
+
+func TestDepthColoursFollowTheDistance(t *testing.T) {
+	before := 1000
+	for _, z := range []float32{0, 1, 3, 10, 30, 100, 1000} {
+		c := depthColor(z)
+		brightness := int(c.R) + int(c.G) + int(c.B)
+		assert.Less(t, brightness, before, "%v m is darker than what is nearer", z)
+		before = brightness
+	}
+	assert.Equal(t, depthColor(float32(nan)), depthColor(float32(math.Inf(-1))))
+	assert.NotEqual(t, depthColor(float32(nan)), depthColor(float32(inf)))
+}
+
+func TestIDsHaveTheirOwnColours(t *testing.T) {
+	seen := map[color.RGBA]uint32{}
+	for id := uint32(1); id < 100; id++ {
+		c := idColor(id)
+		assert.Zero(t, seen[c], "ids %d and %d look alike", id, seen[c])
+		assert.Greater(t, int(c.R)+int(c.G)+int(c.B), 100, "id %d is too dark", id)
+		seen[c] = id
+	}
+}
+
+func TestBadImagesAreErrors(t *testing.T) {
+	for name, m := range map[string]sample.Image{
+		"encoding":  {Width: 1, Height: 1, Step: 3, Encoding: "yuv", Data: make([]byte, 3)},
+		"short":     {Width: 2, Height: 2, Step: 6, Encoding: sample.EncodingRGB8, Data: make([]byte, 11)},
+		"step":      {Width: 2, Height: 2, Step: 5, Encoding: sample.EncodingRGB8, Data: make([]byte, 12)},
+		"empty":     {Encoding: sample.EncodingRGB8},
+		"tag image": {Width: 2, Height: 2, Step: 1, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
+	} {
+		_, err := kindOf(&m, true)
+		assert.ErrorIs(t, err, errPicture, name)
+	}
+}
+
+func TestCompressedPicturesKeepTheirValues(t *testing.T) {
+	gray := image.NewGray(image.Rect(0, 0, 3, 2))
+	gray.SetGray(2, 1, color.Gray{Y: 17})
+	wide := image.NewGray16(image.Rect(0, 0, 3, 2))
+	wide.SetGray16(2, 1, color.Gray16{Y: 513})
+	colours := image.NewRGBA(image.Rect(0, 0, 3, 2))
+	colours.SetRGBA(2, 1, color.RGBA{1, 2, 3, 255})
+	for name, c := range map[string]struct {
+		picture  image.Image
+		encoding string
+		last     []byte
+	}{
+		"tags":   {gray, sample.EncodingMono8, []byte{17}},
+		"ids":    {wide, sample.Encoding16UC1, []byte{1, 2}},
+		"colour": {colours, sample.EncodingRGB8, []byte{1, 2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var data bytes.Buffer
+			require.NoError(t, png.Encode(&data, c.picture))
+			m, err := decode(&sample.CompressedImage{Header: sample.Header{StampNs: 5}, Format: "png", Data: data.Bytes()})
+			require.NoError(t, err)
+			assert.EqualValues(t, 5, m.StampNs)
+			assert.Equal(t, c.encoding, m.Encoding)
+			kind, err := kindOf(m, false)
+			require.NoError(t, err)
+			assert.Equal(t, c.last, m.Data[m.Step+2*kind.bytes:][:kind.bytes])
+		})
+	}
+	var data bytes.Buffer
+	require.NoError(t, jpeg.Encode(&data, colours, nil))
+	m, err := decode(&sample.CompressedImage{Format: "jpeg", Data: data.Bytes()})
+	require.NoError(t, err)
+	assert.Equal(t, sample.EncodingRGB8, m.Encoding)
+	_, err = decode(&sample.CompressedImage{Format: "png", Data: []byte("no picture")})
+	assert.ErrorIs(t, err, errPicture)
+}
