@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,4 +132,49 @@ func allowed(patterns []string, imported string) bool {
 		}
 	}
 	return false
+}
+
+// TestArchitectureListsTheRooms holds the table of docs/architecture.md against the
+// policy: a row for each room, with what it may import.
+func TestArchitectureListsTheRooms(t *testing.T) {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if room, ok := strings.CutSuffix(strings.TrimPrefix(cells[0], "| `"), "/`"); ok && len(cells) == 3 {
+			rows[room] = strings.TrimSuffix(cells[2], " |")
+		}
+	}
+	for room, patterns := range policy {
+		want := written(room, patterns)
+		if got, ok := rows[room]; !ok || got != want {
+			t.Errorf("docs/architecture.md: the row of %s/ says %q, the policy %q", room, got, want)
+		}
+		delete(rows, room)
+	}
+	for room := range rows {
+		t.Errorf("docs/architecture.md: %s/ is no room of the policy", room)
+	}
+}
+
+// written is a room's policy as the table says it: a room stands for what is below
+// it too, and its own folders go without saying.
+func written(room string, patterns []string) string {
+	var names []string
+	for _, p := range patterns {
+		name := strings.TrimSuffix(p, "/...")
+		switch {
+		case p == "...":
+			return "everything"
+		case name != room:
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
 }
