@@ -17,8 +17,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-const second = int64(1e9)
-
 func lens(t *testing.T, width, height int, fov float64) camera.Lens {
 	t.Helper()
 	l, err := camera.NewLens(width, height, fov)

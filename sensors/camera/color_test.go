@@ -1,0 +1,309 @@
+//go:build cgo
+
+package camera_test
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func vec64(v mgl32.Vec3) mgl64.Vec3 {
+	return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
+}
+
+func mix(a, b mgl64.Vec3, t float64) mgl64.Vec3 { return a.Mul(1 - t).Add(b.Mul(t)) }
+
+func times(a, b mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{a[0] * b[0], a[1] * b[1], a[2] * b[2]} }
+
+func clamp(x, low, high float64) float64 { return max(low, min(high, x)) }
+
+func smoothstep(a, b, x float64) float64 {
+	t := clamp((x-a)/(b-a), 0, 1)
+	return t * t * (3 - 2*t)
+}
+
+// lighting is lib/shade.glsl in float64, written from its description; up is +z.
+type lighting struct{ toSun, sun, zenith, horizon, ground, around mgl64.Vec3 }
+
+func lightingOf(l scene.Light) lighting {
+	sky := vec64(l.SkyHorizon).Add(vec64(l.SkyZenith)).Mul(0.5)
+	grey := sky.Dot(mgl64.Vec3{0.2126, 0.7152, 0.0722})
+	return lighting{
+		vec64(l.SunDirection).Normalize(), vec64(l.SunColor), vec64(l.SkyZenith), vec64(l.SkyHorizon), vec64(l.Ground),
+		mix(sky, mgl64.Vec3{grey, grey, grey}, 1./3),
+	}
+}
+
+func (l lighting) gradient(height float64) mgl64.Vec3 {
+	return mix(l.horizon, l.zenith, 1-math.Exp2(-4.5*max(height, 0)))
+}
+
+func (l lighting) sky(d mgl64.Vec3) mgl64.Vec3 {
+	c := l.gradient(d[2])
+	if d[2] < 0 {
+		c = mix(l.horizon, l.ground, clamp(-10*d[2], 0, 1))
+	}
+	toward := max(d.Dot(l.toSun), 0)
+	glow := 0.012*math.Pow(toward, 8) + 0.05*math.Pow(toward, 64) + 8*smoothstep(0.99996, 0.99998, toward)
+	return c.Add(l.sun.Mul(glow))
+}
+
+// radiance is the light that a surface sends towards the eye under a fraction of
+// the sun.
+func (l lighting) radiance(m *scene.Material, n, eye mgl64.Vec3, sunlight float64) mgl64.Vec3 {
+	base := vec64(m.BaseColor.Vec3())
+	metal, rough := float64(m.Metallic), clamp(float64(m.Roughness), 0.06, 1)
+	diffuse := base.Mul(1 - metal)
+	specular := mix(mgl64.Vec3{0.04, 0.04, 0.04}, base, metal)
+	half := l.toSun.Add(eye).Normalize()
+	ne, ns, nh, eh := max(n.Dot(eye), 1e-3), max(n.Dot(l.toSun), 0), max(n.Dot(half), 0), max(eye.Dot(half), 0)
+	a2 := math.Pow(rough, 4)
+	d := a2 / (math.Pi * math.Pow(nh*nh*(a2-1)+1, 2))
+	k := rough * rough / 2
+	v := 1 / (4 * (ne*(1-k) + k) * (ns*(1-k) + k))
+	fresnel := specular.Add(mgl64.Vec3{1, 1, 1}.Sub(specular).Mul(math.Pow(1-eh, 5)))
+	direct := times(diffuse.Mul(1/math.Pi).Add(fresnel.Mul(min(d*v, 60))), l.sun).Mul(ns * sunlight)
+
+	r := [4]float64{1 - rough, 0.0425 - 0.0275*rough, 1.04 - 0.572*rough, -0.04 + 0.022*rough}
+	a := min(r[0]*r[0], math.Exp2(-9.28*ne))*r[0] + r[1]
+	scale, bias := -1.04*a+r[2], 1.04*a+r[3]
+	mirror := n.Mul(2 * n.Dot(eye)).Sub(eye)
+	edge := 0.03 + 0.5*rough
+	mirrored := mix(l.ground, l.gradient(mirror[2]), smoothstep(-edge, edge, mirror[2]))
+	ambient := times(diffuse, mix(l.ground, l.around, 0.5+0.5*n[2]))
+	return direct.Add(ambient).Add(times(specular.Mul(scale).Add(mgl64.Vec3{bias, bias, bias}), mirrored)).Add(vec64(m.Emissive))
+}
+
+// shown is what a display shows of a radiance, 0..255.
+func shown(c mgl64.Vec3, filmic bool) [3]float64 {
+	var out [3]float64
+	for i, x := range c {
+		if filmic {
+			x = x * (2.51*x + 0.09) / (x*(2.43*x+0.59) + 0.14)
+		}
+		x = clamp(x, 0, 1)
+		if x <= 0.0031308 {
+			x *= 12.92
+		} else {
+			x = 1.055*math.Pow(x, 1/2.4) - 0.055
+		}
+		out[i] = 255 * x
+	}
+	return out
+}
+
+func assertPixel(t *testing.T, want [3]float64, m *sample.Image, u, v int, within float64, what string) {
+	t.Helper()
+	got := pixelAt(m, u, v)
+	for i := range want {
+		assert.InDelta(t, want[i], float64(got[i]), within, "%s: pixel %d, %d is %v, want %.1f", what, u, v, got, want)
+	}
+}
+
+func TestAGlowingPanelHasItsExactColor(t *testing.T) {
+	for _, glow := range []mgl32.Vec3{{0, 0, 0}, {1, 1, 1}, {0.5, 0.18, 0.02}, {0.003, 0.0001, 0.75}, {4, 0.9, 0.3}} {
+		b := scenetest.NewBuilder("panel")
+		b.Scene.Light = scene.Light{Exposure: 0.8}
+		m := scenetest.Matte("panel", 0, 0, 0)
+		m.Emissive = glow
+		b.Put("panel", scenetest.Box(1, 20, 20), m, scenetest.At(5, 0, 0, scene.TagStatic))
+		r := newRig(t, b.Scene, nil,
+			mounted{camera.RGB, forward(0), size(16, 12, "tone_curve", "none")},
+			mounted{camera.RGB, forward(0), size(16, 12)},
+			mounted{camera.RGB, forward(0), size(16, 12, "exposure_compensation", -2.5)},
+			mounted{camera.RGB, forward(0), size(16, 12, "supersampling", 2)})
+		r.fire(0)
+		c := vec64(glow).Mul(0.8)
+		assertPixel(t, shown(c, false), r.picture(0), 8, 6, 0.51, "linear")
+		assertPixel(t, shown(c, true), r.picture(1), 8, 6, 0.51, "filmic")
+		assertPixel(t, shown(c.Mul(math.Exp2(-2.5)), true), r.picture(2), 8, 6, 0.51, "compensated")
+		assert.Equal(t, pixelAt(r.picture(1), 8, 6), pixelAt(r.picture(3), 8, 6))
+	}
+}
+
+// TestShadingMatchesTheReference compares whole pictures of balls and of the sky
+// with the shading equations in float64.
+func TestShadingMatchesTheReference(t *testing.T) {
+	for _, c := range []struct{ metallic, roughness float32 }{{0, 1}, {0, 0.3}, {1, 0.5}, {1, 0.1}, {0.4, 0.7}} {
+		b := scenetest.NewBuilder("ball")
+		m := scenetest.Matte("ball", 0.7, 0.4, 0.1)
+		m.Metallic, m.Roughness = c.metallic, c.roughness
+		b.Put("ball", scenetest.Sphere(2, 200), m, scenetest.At(5, 0, 0, scene.TagStatic))
+		// The sun stands behind the camera, so that the ball's shadow is out of sight.
+		b.Scene.Light.SunDirection = mgl32.Vec3{-0.8, 0.3, 0.5}.Normalize()
+		r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(0), size(96, 72)})
+		r.fire(0)
+		l, light := lens(t, 96, 72, 90), lightingOf(b.Scene.Light)
+		toMap := spatial.OpticalInBody()
+		var sum float64
+		n, worst := 0, 0.0
+		for v := range 72 {
+			for u := range 96 {
+				d := toMap.Rotate(l.Ray(float64(u), float64(v))).Normalize()
+				along := 5 * d[0]
+				under := along*along - 25 + 4
+				var want [3]float64
+				switch {
+				case under < -0.01:
+					want = shown(light.sky(d), true)
+				case under > 0.3:
+					p := d.Mul(along - math.Sqrt(under))
+					normal := p.Sub(mgl64.Vec3{5, 0, 0}).Normalize()
+					if math.Abs(normal.Dot(light.toSun)) < 0.15 {
+						continue // the edge of its own shadow is soft
+					}
+					want = shown(light.radiance(&m, normal, d.Mul(-1), 1), true)
+				default:
+					continue // the rim
+				}
+				got := pixelAt(r.picture(0), u, v)
+				for i := range want {
+					e := math.Abs(want[i] - float64(got[i]))
+					sum, n, worst = sum+e, n+1, max(worst, e)
+				}
+			}
+		}
+		assert.Less(t, sum/float64(n), 0.6, "mean difference in levels, metallic %v, roughness %v", c.metallic, c.roughness)
+		assert.Less(t, worst, 4.0, "largest difference in levels, metallic %v, roughness %v", c.metallic, c.roughness)
+	}
+}
+
+// TestShadowsFallWhereTheSunSaysTheyDo looks down on a floor with a still and a
+// moving block and compares points in and beside their shadows.
+func TestShadowsFallWhereTheSunSaysTheyDo(t *testing.T) {
+	b := scenetest.NewBuilder("shadows")
+	floor := scenetest.Matte("floor", 0.5, 0.5, 0.5)
+	b.Scene.Light.SunDirection = mgl32.Vec3{-1, 0, 1}.Normalize()
+	b.Put("floor", scenetest.Plane(100, 4), floor, scenetest.At(0, 0, 0, scene.TagRoads))
+	b.Put("still", scenetest.Box(1, 1, 4), floor, scenetest.At(3, -3, 2, scene.TagStatic))
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{3, 3, 2}
+	b.Put("moving", scenetest.Box(1, 1, 4), floor, scene.Placement{
+		Tag: scene.TagCar, Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{1.5, 0, 0}},
+	})
+	down := spatial.FromRPY(mgl64.Vec3{5, 0, 20}, 0, 90, 0)
+	r := newRig(t, b.Scene, nil, mounted{camera.RGB, down, size(200, 200, "fov", 60)})
+	l, light := lens(t, 200, 200, 60), lightingOf(b.Scene.Light)
+	toOptical := down.Compose(spatial.OpticalInBody()).Inverse()
+	for _, at := range []int64{0, second} {
+		r.fire(at)
+		x := 3 + 1.5*float64(at)/1e9
+		for _, c := range []struct {
+			x, y float64
+			sun  float64
+		}{
+			// The shadow of a block 4 m high reaches 4 m beyond it.
+			{5, -3, 0}, {7.2, -3, 0}, {7.8, -3, 1}, {5, -3.7, 1}, {5, -2.3, 1}, {1.8, -3, 1},
+			{x + 2, 3, 0}, {x + 4.2, 3, 0}, {x + 4.8, 3, 1}, {x + 2, 3.8, 1}, {x + 2, 2.2, 1}, {x - 1.2, 3, 1},
+		} {
+			p := mgl64.Vec3{c.x, c.y, 0}
+			u, v, ok := l.Project(toOptical.Apply(p))
+			require.True(t, ok)
+			eye := down.Position.Sub(p).Normalize()
+			want := shown(light.radiance(&floor, mgl64.Vec3{0, 0, 1}, eye, c.sun), true)
+			assertPixel(t, want, r.picture(0), int(math.Round(u)), int(math.Round(v)), 2, "sunlight")
+		}
+	}
+}
+
+func checker(size, cell int) *image.NRGBA {
+	img := image.NewNRGBA(image.Rect(0, 0, size, size))
+	for y := range size {
+		for x := range size {
+			c := color.NRGBA{A: 255}
+			if (x/cell+y/cell)%2 == 0 {
+				c = color.NRGBA{255, 255, 255, 255}
+			}
+			img.SetNRGBA(x, y, c)
+		}
+	}
+	return img
+}
+
+func TestACheckerTurnsGreyTowardsTheHorizon(t *testing.T) {
+	b := scenetest.NewBuilder("checker")
+	plane := scenetest.Plane(2000, 1)
+	for i := range plane.UVs {
+		plane.UVs[i] = plane.UVs[i].Mul(500)
+	}
+	putTextured(b, "floor", plane, scene.Texture{Name: "checker", Image: checker(64, 32)}, scenetest.At(0, 0, 0, scene.TagRoads))
+	r := newRig(t, b.Scene, nil, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{0.9, 0.3, 1.5}, 0, 0, 0), size(320, 240, "tone_curve", "none")})
+	r.fire(0)
+	m := r.picture(0)
+	spread := func(v int) (mean, deviation float64) {
+		var sum, squares float64
+		for u := range m.Width {
+			x := float64(pixelAt(m, u, v)[0]) / 255
+			if x <= 0.04045 {
+				x /= 12.92
+			} else {
+				x = math.Pow((x+0.055)/1.055, 2.4)
+			}
+			sum, squares = sum+x, squares+x*x
+		}
+		mean = sum / float64(m.Width)
+		return mean, math.Sqrt(max(squares/float64(m.Width)-mean*mean, 0))
+	}
+	_, near := spread(239)
+	assert.Greater(t, near, 0.3, "black and white at the camera's feet")
+	last := math.Inf(1)
+	for _, v := range []int{239, 170, 140, 128} {
+		mean, deviation := spread(v)
+		assert.InDelta(t, 0.5, mean, 0.16, "row %d: the mean light of black and white", v)
+		assert.LessOrEqual(t, deviation, last+0.02, "row %d: contrast falls towards the horizon", v)
+		last = deviation
+	}
+	for v := 121; v <= 126; v++ {
+		mean, deviation := spread(v)
+		assert.InDelta(t, 0.5, mean, 0.02, "row %d is grey", v)
+		assert.Less(t, deviation, 0.01, "row %d is even", v)
+	}
+}
+
+// putTextured puts a mesh that shows a texture as it is.
+func putTextured(b *scenetest.Builder, name string, m scene.Mesh, t scene.Texture, p scene.Placement) {
+	b.Scene.Light = scene.Light{Exposure: 1}
+	material := scenetest.Matte(name, 0, 0, 0)
+	material.Emissive, material.EmissiveTexture = mgl32.Vec3{1, 1, 1}, 0
+	m.Groups = []scene.Group{{Count: len(m.Indices)}}
+	asset := &scene.Asset{
+		Name: name, Textures: []scene.Texture{t}, Materials: []scene.Material{material}, Meshes: []scene.Mesh{m},
+		Nodes: []scene.Node{{Name: name, Parent: -1, Local: scene.IdentityTRS()}},
+	}
+	if _, err := b.Scene.Add(asset, p); err != nil {
+		panic(err)
+	}
+}
+
+func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
+	corners := [4]color.NRGBA{{255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}, {255, 255, 0, 255}}
+	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for y := range 64 {
+		for x := range 64 {
+			img.SetNRGBA(x, y, corners[x/32+2*(y/32)])
+		}
+	}
+	b := scenetest.NewBuilder("picture")
+	// u runs along +x, v along +y; (0, 0) is the picture's top left (glTF 2.0,
+	// section 3.8.3). Seen from above with +x up, +y is left.
+	putTextured(b, "floor", scenetest.Plane(10, 3), scene.Texture{Name: "corners", Image: img}, scenetest.At(0, 0, 0, scene.TagRoads))
+	r := newRig(t, b.Scene, nil, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0), size(100, 100, "tone_curve", "none")})
+	r.fire(0)
+	for i, px := range [][2]int{{75, 75}, {75, 25}, {25, 75}, {25, 25}} {
+		c := corners[i]
+		assert.Equal(t, [3]int{int(c.R), int(c.G), int(c.B)}, pixelAt(r.picture(0), px[0], px[1]), "texture quarter %d", i)
+	}
+}
