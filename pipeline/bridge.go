@@ -46,6 +46,12 @@ type attachedBridge struct {
 	// time, under sending, so it belongs to that message.
 	handedOver atomic.Int64
 	sending    sync.Mutex
+	// undelivered counts, by cause, what the dispatcher didn't bring to the
+	// bridge, which so can't count it itself.
+	undelivered struct {
+		sync.Mutex
+		byCause map[string]int64
+	}
 }
 
 // AddBridge opens a bridge and connects every sensor's outputs with it. It comes
@@ -201,6 +207,27 @@ func (b *attachedBridge) now() int64 {
 		return b.p.clock.Now()
 	}
 	return b.p.publishing.Load()
+}
+
+// account counts a message that the bridge never saw, and ends the run if a
+// recording can't go on.
+func (b *attachedBridge) account(err error) {
+	if neverSent(err) {
+		b.undelivered.Lock()
+		if b.undelivered.byCause == nil {
+			b.undelivered.byCause = map[string]int64{}
+		}
+		b.undelivered.byCause[causeOf(err)]++
+		b.undelivered.Unlock()
+	}
+	b.failed(err)
+}
+
+// neverSent reports whether an error is the dispatcher's own, not the publisher's.
+func neverSent(err error) bool {
+	var panicked *dispatch.PanicError
+	return errors.Is(err, dispatch.ErrFull) || errors.Is(err, dispatch.ErrPaused) ||
+		errors.Is(err, dispatch.ErrTokenBusy) || errors.Is(err, dispatch.ErrClosed) || errors.As(err, &panicked)
 }
 
 // failed ends the run when a recording can't be written any more; a network

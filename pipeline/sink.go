@@ -66,7 +66,7 @@ func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
 func (s *bridgeSink) account(err error) {
 	if err != nil {
 		s.stats.dropped(causeOf(err), 1)
-		s.bridge.failed(err)
+		s.bridge.account(err)
 	}
 }
 

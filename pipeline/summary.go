@@ -133,6 +133,11 @@ func (b *attachedBridge) summary() BridgeSummary {
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n
 	}
+	b.undelivered.Lock()
+	defer b.undelivered.Unlock()
+	for cause, n := range b.undelivered.byCause {
+		row.Drops[cause] += n
+	}
 	return row
 }
 
