@@ -1,3 +1,61 @@
 // Package camera has the pinhole cameras: colour, depth, semantic and instance
-// labels, and surface normals.
+// labels, and surface normals, under CARLA's ids.
+//
+// # Pictures
+//
+// Lens says which point of the optical frame (z forward, x right, y down)
+// appears at which pixel: centres lie at integers, row 0 is the top. Every pixel
+// sees what the ray through its centre meets first, from either side of a
+// surface. Depth is planar (REP-118), with +Inf for the sky and beyond max_depth
+// and -Inf before min_depth (REP-117). The sky has CARLA's tag 11, instance 0 and
+// no normal (NaN). Rows are padded to whole words of four bytes, as
+// sample.Image.Step says.
+//
+// Colour is sun light under a sky: Lambert and GGX surfaces (glTF 2.0's
+// metallic-roughness), shadows, two hemispheres of ambient light, and the
+// reflection of the sky. lib/shade.glsl has the equations; radiance times the
+// scene's exposure times 2^exposure_compensation goes through the tone curve
+//
+//	T(x) = x (2.51 x + 0.09) / (x (2.43 x + 0.59) + 0.14), at most 1,
+//
+// unless tone_curve is none, and then through sRGB.
+//
+// Each capture is published as an Image on /image_raw and a CameraInfo on
+// /camera_info with one header: the tick's stamp, the sensor's frame with _optical
+// appended, and as Pose that of the sensor's body frame. With compressed set, a
+// CompressedImage follows on /image_raw/compressed, encoded on a goroutine of the
+// camera's own.
+//
+// # How a picture is made
+//
+// Cameras of one pose, lens and size that are due at one instant share a
+// visibility pass: Tick announces a capture, and the first Capture on the GL
+// thread draws for all. The rasteriser writes the number of the triangle that
+// covers each pixel's centre, and depth, reversed so that it is fine far away. One
+// compute dispatch then finds the exact hit of each pixel's ray with the plane of
+// its triangle, and writes every picture that is due, packed as its message holds
+// it: reading back is a plain copy. Textures are sampled trilinearly, at the level
+// that the ray's analytic differentials ask for.
+//
+// Everything is computed before the camera, not in the map: the positions of the
+// camera in the frames of the movers are taken in float64, so that depth keeps
+// its millimetres far from the map's origin.
+//
+// The shadows of the static world come from a map that is drawn once for a place
+// and again when the ego has gone on by some 30 m; those of the movers from a
+// small one, drawn for each instant. Where the maps lie follows from the ego's
+// position alone (law T5).
+//
+// # Concurrency
+//
+// Capture and Poll run on the GL thread, Tick and Process on the pipeline's
+// goroutines, as sensors.Capturer says. What the cameras of a pipeline share hangs
+// on sensors.Shared and belongs to the GL thread, but for announcements and
+// counters, which have locks.
+//
+// # Failure
+//
+// A capture that finds no free slot or target is dropped before any work is done
+// for it and counted as readback_full; one whose readback fails as
+// readback_failed; a picture that can't be compressed as convert_failed.
 package camera

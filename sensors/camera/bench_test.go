@@ -1,0 +1,57 @@
+//go:build cgo
+
+package camera_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// benchmarkCapture makes colour, depth, semantic and instance pictures of the
+// default city from the moving ego, one instant after the other, from the
+// announcement to the published messages. Nothing overlaps: the frame time is a
+// latency too.
+func benchmarkCapture(b *testing.B, width, height int, more ...any) {
+	thread, err := gpu.Start(eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE")}))
+	if errors.Is(err, gpu.ErrNotSupported) {
+		b.Skip(err)
+	}
+	require.NoError(b, err)
+	defer func() { require.NoError(b, thread.Close()) }()
+	town, err := city.Generate(city.Options{})
+	require.NoError(b, err)
+	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0)
+	attributes := size(width, height)
+	r := newRigOn(b, thread, town, town.Route,
+		mounted{camera.RGB, mount, size(width, height, more...)}, mounted{camera.Depth, mount, attributes},
+		mounted{camera.Semantic, mount, attributes}, mounted{camera.Instance, mount, attributes})
+	defer r.end()
+	r.forgetful = true
+	tNs := int64(0)
+	r.fire(tNs)
+	for b.Loop() {
+		tNs += 50_000_000
+		r.fire(tNs)
+	}
+	seconds := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(1/seconds, "frames/s")
+	b.ReportMetric(float64(width*height)/seconds/1e6, "Mpx/s")
+}
+
+func BenchmarkCapture640x480(b *testing.B)  { benchmarkCapture(b, 640, 480) }
+func BenchmarkCapture1280x720(b *testing.B) { benchmarkCapture(b, 1280, 720) }
+
+// BenchmarkCaptureSmooth sees four points a pixel in the colour picture.
+func BenchmarkCaptureSmooth640x480(b *testing.B) {
+	benchmarkCapture(b, 640, 480, "supersampling", 2)
+}

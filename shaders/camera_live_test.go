@@ -1,0 +1,43 @@
+//go:build cgo
+
+package shaders_test
+
+import (
+	"testing"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+// TestCameraVariantsCompile compiles what the cameras make of the constants.
+func TestCameraVariantsCompile(t *testing.T) {
+	thread := gputest.Thread(t)
+	compile := func(e *shaders.Entry, defines ...shaders.Define) {
+		t.Helper()
+		source, err := shaders.Source(e, defines...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gputest.Do(t, thread, func(c *gpu.Ctx) error {
+			p, err := c.NewProgram(gpu.ProgramDesc(source))
+			if err == nil {
+				p.Close()
+			}
+			return err
+		})
+	}
+	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
+	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
+	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS"}
+	for i := range names {
+		defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", false), shaders.Flag("EMISSION_TEXTURES", false)}
+		for k, name := range names {
+			defines = append(defines, shaders.Flag(name, k == i))
+		}
+		compile(&shaders.CameraShade, defines...)
+		if i == 0 {
+			compile(&shaders.CameraShade, append(defines, shaders.Int("SAMPLES", 2))...)
+		}
+	}
+}
