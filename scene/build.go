@@ -18,11 +18,13 @@ type builder struct {
 	scene   *Scene
 	workers int
 	world   *World
+	// stackSize is the constant, but for tests.
+	stackSize int
 }
 
 func build(ctx context.Context, s *Scene, opts BuildOptions) (*World, error) {
 	w := &World{Scene: s, Anchor: anchor(s)}
-	b := &builder{ctx: ctx, scene: s, workers: opts.Workers, world: w}
+	b := &builder{ctx: ctx, scene: s, workers: opts.Workers, world: w, stackSize: stackSize}
 	if b.workers <= 0 {
 		b.workers = runtime.GOMAXPROCS(0)
 	}
@@ -235,18 +237,32 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 			prims[i].min, prims[i].max = boxOf(&corners, margin)
 		}
 	})
-	tree, err := buildTree(b.ctx, prims, b.workers)
+	root, err := b.addHierarchy(set, prims)
 	if err != nil {
 		return 0, err
 	}
-	c := collapser{
-		tree: tree, prims: prims, cut: set.cut, nodes: w.Nodes,
-		baseNode: 0, baseTriangle: w.Triangles(),
-	}
-	root := c.collapse(0)
-	w.Nodes = c.nodes
 	b.appendTables(set, prims)
 	return root, nil
+}
+
+// addHierarchy puts prims in the order of a hierarchy over them and appends its
+// nodes: the best one, or a balanced one where a search of that would need too
+// high a stack.
+func (b *builder) addHierarchy(set *soup, prims []prim) (Ref, error) {
+	w := b.world
+	for _, balanced := range []bool{false, true} {
+		tree, err := buildTree(b.ctx, prims, b.workers, balanced)
+		if err != nil {
+			return 0, err
+		}
+		c := collapser{tree: tree, prims: prims, cut: set.cut, nodes: w.Nodes, baseTriangle: w.Triangles()}
+		root, stack := c.collapse(0)
+		if stack <= b.stackSize {
+			w.Nodes = c.nodes
+			return root, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %d triangles need too deep a hierarchy", ErrTooLarge, set.triangles())
 }
 
 // extent returns the largest coordinate of some vertices.

@@ -3,7 +3,6 @@ package scene
 import (
 	"context"
 	"math"
-	"runtime"
 	"sync"
 )
 
@@ -14,8 +13,20 @@ const (
 	costTriangle = 0.6
 )
 
-// splitBins is how many planes, less one, are tried on each axis.
-const splitBins = 16
+// The number of planes, less one, that are tried on each axis: more for the
+// few large nodes, whose splits every ray meets.
+const (
+	largeNode = 256 // prims
+	largeBins = 64
+	smallBins = 8
+)
+
+func binsFor(prims int) int {
+	if prims >= largeNode {
+		return largeBins
+	}
+	return smallBins
+}
 
 // parallelPrims is the size of a subtree below which it isn't handed to
 // another goroutine.
@@ -48,19 +59,20 @@ func halfArea(lo, hi [3]float32) float32 {
 // depends on the prims alone, not on the number of workers: a subtree of k
 // prims owns a run of 2k-1 node slots.
 type treeBuilder struct {
-	ctx     context.Context
-	prims   []prim
-	nodes   []binaryNode
-	workers chan struct{} // tokens of the goroutines that may still be started
-	group   sync.WaitGroup
+	ctx   context.Context
+	prims []prim
+	// balanced halves at the median instead: a worse tree, but never a deep one.
+	balanced bool
+	nodes    []binaryNode
+	workers  chan struct{} // tokens of the goroutines that may still be started
+	group    sync.WaitGroup
 }
 
-func buildTree(ctx context.Context, prims []prim, workers int) ([]binaryNode, error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+// buildTree sorts prims into the order of the leaves of a tree over them.
+// workers is how many goroutines build.
+func buildTree(ctx context.Context, prims []prim, workers int, balanced bool) ([]binaryNode, error) {
 	b := &treeBuilder{
-		ctx: ctx, prims: prims,
+		ctx: ctx, prims: prims, balanced: balanced,
 		nodes:   make([]binaryNode, 2*len(prims)-1),
 		workers: make(chan struct{}, workers-1),
 	}
@@ -134,16 +146,20 @@ func (b *treeBuilder) split(node *binaryNode, lo, hi int) int {
 		centres.add(&c, &c)
 	}
 	node.min, node.max = box.min, box.max
-	if len(prims) == 1 {
+	if len(prims) == 1 || b.balanced && len(prims) <= maxLeaf {
 		return -1
 	}
+	if b.balanced {
+		return lo + halve(prims)
+	}
+	bins := binsFor(len(prims))
 	var scale [3]float32
 	for a := range 3 {
 		if d := centres.max[a] - centres.min[a]; d > 0 {
-			scale[a] = splitBins * 0.9999 / d
+			scale[a] = float32(bins) * 0.9999 / d
 		}
 	}
-	axis, plane, cost := bestSplit(prims, centres.min, scale)
+	axis, plane, cost := bestSplit(prims, bins, centres.min, scale)
 	area := halfArea(box.min, box.max)
 	if axis < 0 || (len(prims) <= maxLeaf && costNode*area+costTriangle*cost >= costTriangle*area*float32(len(prims))) {
 		if len(prims) <= maxLeaf {
@@ -153,23 +169,22 @@ func (b *treeBuilder) split(node *binaryNode, lo, hi int) int {
 			return (lo + hi) / 2 // all centres in one place: any halves will do
 		}
 	}
-	return lo + partition(prims, axis, plane, centres.min[axis], scale[axis])
+	return lo + partition(prims, slab{axis, plane, centres.min[axis], scale[axis]})
 }
 
 // bestSplit returns the axis and the first bin of the right half with the least
 // sum of area times count, or axis -1 where all centres coincide.
-func bestSplit(prims []prim, origin, scale [3]float32) (axis, plane int, cost float32) {
-	var bins [3][splitBins]bin
+func bestSplit(prims []prim, count int, origin, scale [3]float32) (axis, plane int, cost float32) {
+	var bins [3][largeBins]bin
 	for a := range 3 {
-		for i := range bins[a] {
+		for i := range count {
 			bins[a][i] = emptyBin
 		}
 	}
 	for i := range prims {
 		p := &prims[i]
 		for a := range 3 {
-			k := int((p.min[a] + p.max[a] - origin[a]) * scale[a])
-			e := &bins[a][k&(splitBins-1)]
+			e := &bins[a][int((p.min[a]+p.max[a]-origin[a])*scale[a])&(largeBins-1)]
 			e.add(&p.min, &p.max)
 			e.count++
 		}
@@ -179,7 +194,7 @@ func bestSplit(prims []prim, origin, scale [3]float32) (axis, plane int, cost fl
 		if scale[a] == 0 {
 			continue
 		}
-		if p, c := sweep(&bins[a]); c < cost {
+		if p, c := sweep(bins[a][:count]); c < cost {
 			axis, plane, cost = a, p, c
 		}
 	}
@@ -187,25 +202,22 @@ func bestSplit(prims []prim, origin, scale [3]float32) (axis, plane int, cost fl
 }
 
 // sweep returns the cheapest plane between the bins of one axis.
-func sweep(bins *[splitBins]bin) (plane int, cost float32) {
-	var right [splitBins]float32
-	sum, count := emptyBin, int32(0)
-	for i := splitBins - 1; i > 0; i-- {
+func sweep(bins []bin) (plane int, cost float32) {
+	var right [largeBins]float32
+	sum, total := emptyBin, int32(0)
+	for i := len(bins) - 1; i > 0; i-- {
 		if bins[i].count > 0 {
 			sum.add(&bins[i].min, &bins[i].max)
-			count += bins[i].count
+			total += bins[i].count
 		}
-		if count > 0 {
-			right[i] = halfArea(sum.min, sum.max) * float32(count)
+		if total > 0 {
+			right[i] = halfArea(sum.min, sum.max) * float32(total)
 		}
 	}
+	total += bins[0].count
 	cost = math.MaxFloat32
-	sum, count = emptyBin, 0
-	total := int32(0)
-	for i := range bins {
-		total += bins[i].count
-	}
-	for i := range splitBins - 1 {
+	sum, count := emptyBin, int32(0)
+	for i := range len(bins) - 1 {
 		if bins[i].count > 0 {
 			sum.add(&bins[i].min, &bins[i].max)
 			count += bins[i].count
@@ -220,13 +232,19 @@ func sweep(bins *[splitBins]bin) (plane int, cost float32) {
 	return plane, cost
 }
 
-// partition moves the prims of bins below plane to the front and returns how
-// many they are.
-func partition(prims []prim, axis, plane int, origin, scale float32) int {
+// slab is the plane before a bin of one axis.
+type slab struct {
+	axis, plane   int
+	origin, scale float32
+}
+
+// partition moves the prims of bins below the plane to the front and returns
+// how many they are.
+func partition(prims []prim, s slab) int {
 	i, j := 0, len(prims)-1
 	for i <= j {
 		p := &prims[i]
-		if int((p.min[axis]+p.max[axis]-origin)*scale)&(splitBins-1) < plane {
+		if int((p.min[s.axis]+p.max[s.axis]-s.origin)*s.scale)&(largeBins-1) < s.plane {
 			i++
 			continue
 		}

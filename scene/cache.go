@@ -67,7 +67,7 @@ func (b *builder) cacheKey() [32]byte {
 	b.each(len(meshes), func(i int) { meshes[i] = b.scene.Meshes[i].hash(cuts) })
 	h := sha256.New()
 	put := func(v any) { _ = binary.Write(h, binary.LittleEndian, v) }
-	put([]uint32{cacheVersion, maxLeaf, splitBins})
+	put([]uint32{cacheVersion, maxLeaf, largeNode, largeBins, smallBins})
 	put([]float64{costNode, costTriangle})
 	put(b.world.Anchor)
 	put(meshes)

@@ -6,6 +6,10 @@ import "math"
 // -absent, so that no ray enters it.
 const absent = math.MaxFloat32
 
+// stackSize is how many references a search of a hierarchy may have to put by:
+// STACK_SIZE in shaders/lib/trace.glsl, less one that is written in advance.
+const stackSize = 63
+
 // collapser turns a binary tree into four-wide nodes and puts the triangles
 // in the order of its leaves.
 type collapser struct {
@@ -13,16 +17,17 @@ type collapser struct {
 	prims []prim
 	cut   []bool // by prim index
 	nodes []BVHNode
-	// base numbers are added to references: where this hierarchy's nodes and
-	// triangles will stand in the world's tables.
-	baseNode, baseTriangle int
+	// baseTriangle is where this hierarchy's triangles will stand in the world's
+	// table; its nodes are appended to those that are there.
+	baseTriangle int
 }
 
-// collapse returns the reference of the subtree at binary node at.
-func (c *collapser) collapse(at int32) Ref {
+// collapse returns the reference of the subtree at binary node at, and how many
+// references a search of it may put by, in whatever order it takes children.
+func (c *collapser) collapse(at int32) (root Ref, stack int) {
 	n := &c.tree[at]
 	if n.count > 0 {
-		return c.leaf(n)
+		return c.leaf(n), 0
 	}
 	var children [4]int32
 	k := c.open(at, &children)
@@ -39,10 +44,12 @@ func (c *collapser) collapse(at int32) Ref {
 		for a := range 3 {
 			node[2*a][i], node[2*a+1][i] = child.min[a], child.max[a]
 		}
-		node[6][i] = math.Float32frombits(uint32(c.collapse(children[i])))
+		ref, below := c.collapse(children[i])
+		node[6][i] = math.Float32frombits(uint32(ref))
+		stack = max(stack, below)
 	}
 	c.nodes[slot] = node
-	return innerRef(c.baseNode + slot)
+	return innerRef(slot), stack + k - 1
 }
 
 // open lists up to four descendants of at that together hold its prims: the

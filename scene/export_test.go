@@ -1,5 +1,7 @@
 package scene
 
+import "context"
+
 // TrimCache lets tests use another limit than CacheLimit.
 var TrimCache = trimCache
 
@@ -9,3 +11,11 @@ var (
 	SlerpCorrection = slerpCorrection
 	EncodeNormal    = encodeNormal
 )
+
+// BuildWithStack builds a world for searches with a smaller stack.
+func BuildWithStack(s *Scene, size int) (*World, error) {
+	w := &World{Scene: s}
+	b := &builder{ctx: context.Background(), scene: s, workers: 2, world: w, stackSize: size}
+	_, err := b.build()
+	return w, err
+}

@@ -5,11 +5,17 @@ package scene_test
 import (
 	"math"
 	"math/rand/v2"
+
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -58,54 +64,68 @@ func village() *scene.Scene {
 	return b.Scene
 }
 
-// lidarRays are a device's rays, ring-major groups of columns as the benchmark
-// orders them.
-func lidarRays(rings, columns int, low, high float64, rolling bool, order func(ring, column int) int) []listedRay {
+// lidarRays are a device's rays from a mount on the ego, neighbouring columns
+// of one laser side by side.
+func lidarRays(s *scene.Scene, w *scene.World, mount spatial.Pose, rings, columns int, low, high float64) []listedRay {
 	rays := make([]listedRay, rings*columns)
-	for r := range rings {
-		for c := range columns {
-			el := (low + (high-low)*float64(r)/float64(rings-1)) * math.Pi / 180
-			az := 2 * math.Pi * float64(c) / float64(columns)
-			ray := listedRay{origin: [3]float32{0, 0, 2}, tmin: 0.1, tmax: 100}
-			ray.direction = [3]float32{float32(math.Cos(el) * math.Cos(az)), float32(math.Cos(el) * math.Sin(az)), float32(math.Sin(el))}
-			if rolling {
-				ray.seconds = float32(0.1 * float64(c) / float64(columns))
-			}
-			rays[order(r, c)] = ray
+	pose := w.FromMap(s.Ego.Compose(mount))
+	for i := range rays {
+		el := (low + (high-low)*float64(i/columns)/float64(rings-1)) * math.Pi / 180
+		az := 2 * math.Pi * float64(i%columns) / float64(columns)
+		d := pose.Rotate(mgl64.Vec3{math.Cos(el) * math.Cos(az), math.Cos(el) * math.Sin(az), math.Sin(el)})
+		rays[i] = listedRay{tmin: 0.1, tmax: 100, seconds: float32(0.1 * float64(i%columns) / float64(columns))}
+		for a := range 3 {
+			rays[i].origin[a], rays[i].direction[a] = float32(pose.Position[a]), float32(d[a])
 		}
 	}
 	return rays
 }
 
 func BenchmarkTrace(b *testing.B) {
-	s := village()
-	w := buildWorld(b, s)
-	c := newCaster(b, w, recorded(s, nil))
-	b.Logf("%d triangles, %d nodes", w.Triangles(), len(w.Nodes))
+	town, err := city.Generate(city.Options{})
+	require.NoError(b, err)
+	instant, scan := scene.Window{}, scene.Window{EndNs: 100e6}
 	for _, bench := range []struct {
 		name           string
+		scene          *scene.Scene
 		rings, columns int
 		low, high      float64
-		order          func(ring, column int) int
+		window         scene.Window
 	}{
-		{"VLP16/ring", 16, 1800, -15, 15, func(r, c int) int { return r*1800 + c }},
-		{"VLP16/column", 16, 1800, -15, 15, func(r, c int) int { return c*16 + r }},
-		{"VLP16/4x2", 16, 1800, -15, 15, func(r, c int) int { return (c/4*8+r/2)*8 + (r%2)*4 + c%4 }},
-		{"VLP16/8x1", 16, 1800, -15, 15, func(r, c int) int { return (c/8*16+r)*8 + c%8 }},
-		{"uniform/8x1", 64, 1800, -20, 20, func(r, c int) int { return (c/8*64+r)*8 + c%8 }},
+		{"village/VLP16", village(), 16, 1800, -15, 15, instant},
+		{"city/VLP16", town, 16, 1800, -15, 15, instant},
+		{"city/VLP16_rolling", town, 16, 1800, -15, 15, scan},
+		{"city/uniform_1800x64", town, 64, 1800, -20, 20, instant},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			rays := lidarRays(bench.rings, bench.columns, bench.low, bench.high, false, bench.order)
-			c.cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
-			hits := c.cast(rays, scene.Window{Mount: spatial.Identity()}, b.N)
+			w := buildWorld(b, bench.scene)
+			c := newCaster(b, w, recorded(bench.scene, nil))
+			bench.window.Mount = spatial.FromRPY(mgl64.Vec3{1, 0, 1.9}, 0, 0, 0)
+			rays := lidarRays(bench.scene, w, bench.window.Mount, bench.rings, bench.columns, bench.low, bench.high)
+			c.cast(rays, bench.window, 1)
+			b.ResetTimer()
+			cpu := cpuTime()
+			hits := c.cast(rays, bench.window, b.N)
 			n := 0
 			for _, h := range hits {
 				if h.triangle >= 0 {
 					n++
 				}
 			}
-			b.ReportMetric(float64(len(rays)*b.N)/b.Elapsed().Seconds()/1e6, "Mrays/s")
+			traced := float64(len(rays) * b.N)
+			b.ReportMetric(traced/b.Elapsed().Seconds()/1e6, "Mrays/s")
+			b.ReportMetric(float64(cpuTime()-cpu)/traced, "cpu-ns/ray")
 			b.ReportMetric(float64(n)/float64(len(rays)), "hits")
 		})
 	}
+}
+
+// cpuTime is what the process has used of all cores, which other programs on
+// the machine disturb less than the wall clock.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -103,6 +103,39 @@ func TestHierarchyHoldsEveryTriangleOnce(t *testing.T) {
 	assert.Equal(t, w.Movers[0].First, w.StaticCount)
 }
 
+// stackNeed is how many references a search below r may have to put by.
+func stackNeed(w *scene.World, r scene.Ref) int {
+	if _, _, leaf := r.Leaf(); leaf {
+		return 0
+	}
+	n := &w.Nodes[r.Node()]
+	children, below := 0, 0
+	for k := range 4 {
+		if n[0][k] <= n[1][k] {
+			children++
+			below = max(below, stackNeed(w, scene.Ref(math.Float32bits(n[6][k]))))
+		}
+	}
+	return children - 1 + below
+}
+
+func TestDeepHierarchiesAreBalanced(t *testing.T) {
+	s := scenetest.Soup(6, 6000, false)
+	usual, err := scene.BuildWithStack(s, 63)
+	require.NoError(t, err)
+	need := stackNeed(usual, usual.Static)
+	balanced, err := scene.BuildWithStack(s, need-1)
+	require.NoError(t, err)
+	assert.Less(t, stackNeed(balanced, balanced.Static), need)
+	assert.Equal(t, usual.Triangles(), balanced.Triangles())
+	h := searchTree(balanced, balanced.Static, [3]float32{0, 0, 50}, [3]float32{0.1, 0, -0.995}, 0, 300)
+	want := searchTree(usual, usual.Static, [3]float32{0, 0, 50}, [3]float32{0.1, 0, -0.995}, 0, 300)
+	assert.InDelta(t, want.t, h.t, 1e-4)
+
+	_, err = scene.BuildWithStack(s, 3)
+	assert.ErrorIs(t, err, scene.ErrTooLarge)
+}
+
 func TestBuildDoesNotDependOnWorkers(t *testing.T) {
 	s := scenetest.Soup(5, 30000, true)
 	one, err := scene.Build(context.Background(), s, scene.BuildOptions{Workers: 1})
