@@ -3,6 +3,8 @@
 package scene_test
 
 import (
+	"image"
+	"image/color"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
@@ -150,5 +153,161 @@ func TestTraceAgreesWithTheReferenceOnSoups(t *testing.T) {
 		t.Log("moving", moving, a)
 		assert.Zero(t, a.Wrong)
 		assert.GreaterOrEqual(t, a.Share(), 0.9999)
+	}
+}
+
+// The default town, rolling, with everything in it that moves: what a lidar on
+// the ego sees.
+func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
+	s, err := city.Generate(city.Options{})
+	require.NoError(t, err)
+	w := buildWorld(t, s)
+	h := recorded(s, s.Route)
+	mount := spatial.FromRPY(mgl64.Vec3{1, 0, 1.9}, 0, 0, 0)
+	window := scene.Window{Mount: mount, StartNs: 100e6, EndNs: 200e6}
+	rays := lidarRays(s, w, mount, 16, 1800, -15, 15)
+	hits := newCaster(t, w, h).cast(rays, window, 1)
+	var some []listedRay // the tracer takes its time
+	var theirs []listedHit
+	for i := 0; i < len(rays); i += 3 {
+		some, theirs = append(some, rays[i]), append(theirs, hits[i])
+	}
+	a := compare(scenetest.NewTracer(s, h.Pose), w, some, theirs, 100e6)
+	t.Log(a)
+	assert.Zero(t, a.Wrong, a.String())
+	assert.GreaterOrEqual(t, a.Share(), 0.9999, a.String())
+	moving := 0
+	for _, hit := range hits {
+		if hit.mover >= 0 {
+			moving++
+		}
+	}
+	assert.Positive(t, moving)
+}
+
+// fence stands at x = 5 in front of a wall at x = 10: its texture is opaque on
+// the left half (y > 0) and absent on the right.
+func fence() *scene.Scene {
+	b := scenetest.NewBuilder("fence")
+	b.Put("wall", scenetest.Box(1, 20, 20), scenetest.Matte("wall", 0.5, 0.5, 0.5), scenetest.At(10.5, 0, 0, scene.TagWall))
+	m := scenetest.Matte("fence", 1, 1, 1)
+	m.BaseColorTexture, m.AlphaMode, m.AlphaCutoff = 0, scene.AlphaMask, 0.5
+	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for y := range 64 {
+		for x := range 64 {
+			img.SetNRGBA(x, y, color.NRGBA{200, 100, 50, uint8(255 * (x / 32))})
+		}
+	}
+	quad := scenetest.Plane(8, 1)
+	quad.Groups = []scene.Group{{Count: len(quad.Indices)}}
+	asset := &scene.Asset{
+		Name: "fence", Textures: []scene.Texture{{Name: "bars", Image: img, Wrap: scene.WrapClamp}},
+		Materials: []scene.Material{m}, Meshes: []scene.Mesh{quad},
+		Nodes: []scene.Node{{Name: "fence", Parent: -1, Local: scene.IdentityTRS()}},
+	}
+	// The plane's z becomes -x, its x (and so u) becomes y.
+	pose := spatial.Pose{Position: mgl64.Vec3{5, 0, 0}, Orientation: mgl64.Mat4ToQuat(mgl64.Mat3FromCols(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{0, 0, -1}, mgl64.Vec3{-1, 0, 0}).Mat4())}
+	for _, x := range []float64{5, 6, 7} { // three, one behind the other
+		pose.Position[0] = x
+		if _, err := b.Scene.Add(asset, scene.Placement{Pose: pose, Tag: scene.TagFence}); err != nil {
+			panic(err)
+		}
+	}
+	return b.Scene
+}
+
+func fanRays(n int) []listedRay {
+	rays := make([]listedRay, n)
+	for i := range rays {
+		az := (float64(i)/float64(n) - 0.5) * 0.8
+		rays[i] = listedRay{tmin: 0.1, tmax: 50}
+		rays[i].direction = [3]float32{float32(math.Cos(az)), float32(math.Sin(az)), 0.01}
+	}
+	return rays
+}
+
+func TestRaysPassWhereAlphaCutsOut(t *testing.T) {
+	s := fence()
+	w, h := buildWorld(t, s), recorded(s, nil)
+	rays := fanRays(400)
+	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity()}, 1)
+	walls := 0
+	for i, hit := range hits {
+		d := rays[i].direction
+		switch at := 5 * d[1] / d[0]; {
+		case at > 0.1 && at < 3.9:
+			require.InDelta(t, 5/d[0], hit.t, 1e-5, "ray %d", i)
+		case at < -0.1:
+			require.InDelta(t, 10/d[0], hit.t, 1e-5, "ray %d", i)
+			walls++
+		}
+	}
+	assert.Positive(t, walls)
+	a := compare(scenetest.NewTracer(s, h.Pose), w, rays, hits, 0)
+	assert.Zero(t, a.Wrong, a.String())
+
+	shadows := newCaster(t, w, h, shaders.Flag("OCCLUSION", true))
+	for i := range rays {
+		rays[i].tmax = 8 // short of the wall
+	}
+	for i, hit := range shadows.cast(rays, scene.Window{Mount: spatial.Identity()}, 1) {
+		d := rays[i].direction
+		if at := 5 * d[1] / d[0]; at > 0.1 && at < 3.9 {
+			require.GreaterOrEqual(t, hit.triangle, int32(0), "ray %d", i)
+		} else if at < -0.1 {
+			require.Negative(t, hit.triangle, "ray %d", i)
+		}
+	}
+}
+
+// Normals are unit vectors on the ray's side, for movers too; barycentrics and
+// triangle lead to the point.
+func TestHitsDescribeTheirPoint(t *testing.T) {
+	s := scenetest.Soup(11, 3000, true)
+	w, h := buildWorld(t, s), recorded(s, nil)
+	rays := randomRays(5, 4000, 30)
+	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+	tr := scenetest.NewTracer(s, h.Pose)
+	moving := 0
+	for i, hit := range hits {
+		if hit.triangle < 0 {
+			continue
+		}
+		r := rays[i]
+		o, d := wide(r.origin), wide(r.direction)
+		at := 100e6 + int64(math.Round(float64(r.seconds)*1e9))
+		want, ok := tr.Trace(o, d, float64(r.tmin), float64(r.tmax), at)
+		if !ok || math.Abs(want.T-float64(hit.t)) > 1e-3 || want.EdgeDistance < 1e-3 {
+			continue
+		}
+		assertVec(t, want.Normal, wide(hit.normal), 1e-3, "ray %d", i)
+		v := w.Vertices[3*hit.triangle : 3*hit.triangle+3]
+		p := wide([3]float32(v[0][:3])).Mul(float64(1 - hit.u - hit.v)).Add(wide([3]float32(v[1][:3])).Mul(float64(hit.u))).Add(wide([3]float32(v[2][:3])).Mul(float64(hit.v)))
+		if hit.mover < 0 {
+			assertVec(t, want.Point, p, 2e-3, "ray %d", i)
+			assert.Equal(t, w.Attributes[3*hit.triangle+1][3], want.Actor.ID|uint32(want.Tag())<<16)
+		} else {
+			assert.Same(t, want.Actor, w.Movers[hit.mover].Actor)
+			moving++
+		}
+	}
+	assert.Greater(t, moving, 100)
+}
+
+// A bundle's rays don't notice each other: any order gives the same bits.
+func TestHitsDoNotDependOnTheCompany(t *testing.T) {
+	s := scenetest.Soup(12, 3000, true)
+	c := newCaster(t, buildWorld(t, s), recorded(s, nil))
+	window := scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}
+	rays := randomRays(6, 2001, 30) // the last bundle isn't full
+	want := c.cast(rays, window, 1)
+	order := rand.New(rand.NewPCG(1, 1)).Perm(len(rays))
+	shuffled := make([]listedRay, len(rays))
+	for i, k := range order {
+		shuffled[i] = rays[k]
+	}
+	got := c.cast(shuffled, window, 1)
+	for i, k := range order {
+		require.Equal(t, want[k], got[i], "ray %d", k)
 	}
 }
