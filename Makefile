@@ -53,8 +53,9 @@ demo: build ## record ten seconds of the city; writes out/demo
 	@echo "out/demo/recording is a rosbag2: ros2 bag play out/demo/recording, or open its .mcap file in Foxglove."
 
 .PHONY: pictures
-pictures: demo ## make docs/images/demo.jpg anew from the demo's report
-	$(GO) run ./docs/images out/demo/report.html docs/images/demo.jpg
+pictures: build ## make docs/images/demo.jpg anew: what the demo sees first
+	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
+	$(GO) run ./docs/images out/pictures/report.html docs/images/demo.jpg
 
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector

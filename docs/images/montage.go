@@ -1,9 +1,9 @@
 // Command images makes the picture at the top of the README out of a run's report:
 // what the front camera and the lidar of the demo rig saw last.
 //
-//	go run ./docs/images out/demo/report.html docs/images/demo.jpg
+//	go run ./docs/images out/pictures/report.html docs/images/demo.jpg
 //
-// `make pictures` runs the demo and then this.
+// `make pictures` runs the demo for its first tenth of a second and then this.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(report, out string) error {
 // embedded is a figure of the report: a data URL and its title.
 var embedded = regexp.MustCompile(`src="data:image/png;base64,([^"]+)" alt="([^"]*)"`)
 
-// read returns a report's figures by their titles.
+// read returns a report's figures by their titles; of those with one title, the last.
 func read(page []byte) (map[string]image.Image, error) {
 	figures := map[string]image.Image{}
 	for _, m := range embedded.FindAllSubmatch(page, -1) {

@@ -1,0 +1,59 @@
+// Package docs_test compiles the programs that the pages show.
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// program is a code block that is a whole program.
+var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+func TestProgramsCompile(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go tool to compile with: ", err)
+	}
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	overlay := map[string]string{}
+	var packages []string
+	for page, least := range map[string]int{"../README.md": 1, "embedding.md": 4} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		blocks := program.FindAllStringSubmatch(string(text), -1)
+		require.GreaterOrEqual(t, len(blocks), least, "programs of %s", page)
+		for _, block := range blocks {
+			// A folder that is only there for the compiler: the module's own.
+			name := fmt.Sprintf("program%d", len(packages))
+			source := filepath.Join(t.TempDir(), "main.go")
+			require.NoError(t, os.WriteFile(source, []byte(block[1]), 0o600))
+			overlay[filepath.Join(here, name, "main.go")] = source
+			packages = append(packages, "./"+name)
+		}
+	}
+	files, err := json.Marshal(map[string]any{"Replace": overlay})
+	require.NoError(t, err)
+	list := filepath.Join(t.TempDir(), "overlay.json")
+	require.NoError(t, os.WriteFile(list, files, 0o600))
+	out, err := exec.Command(goTool, append([]string{"build", "-overlay", list, "-o", os.DevNull}, packages...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// The README promises this much.
+func TestTheFirstProgramIsShort(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	block := program.FindStringSubmatch(string(text))
+	require.NotNil(t, block)
+	assert.Less(t, strings.Count(block[1], "\n"), 40)
+}
