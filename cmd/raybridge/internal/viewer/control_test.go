@@ -220,6 +220,18 @@ func TestKeysSavePictures(t *testing.T) {
 	}
 }
 
+func TestNoPictureIsSavedBeforeTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	v, _ := newViewer(t, viewer.Options{SaveDir: dir})
+	v.AddCamera(viewer.Sensor{Name: "front"})
+	before := compose(v, image.Pt(640, 480))
+	v.Handle(key('S'))
+	assert.False(t, differing(before, compose(v, image.Pt(640, 480))).Empty(), "it says so")
+	v.Handle(shifted('S'))
+	name, _ := savedPicture(t, dir)
+	assert.Equal(t, "window_1.000.png", name)
+}
+
 func TestAPictureThatCantBeSavedIsSaidSo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))

@@ -20,7 +20,11 @@ func (v *Viewer) save(window bool) {
 	if !window && len(v.panes) > 0 {
 		p := v.panes[v.selected]
 		name, from = p.name, within(v.canvas, p.content())
-		if c, ok := p.view.(*camera); ok && c.picture != nil && c.err == nil {
+		if c, ok := p.view.(*camera); ok {
+			if c.picture == nil || c.err != nil {
+				v.say(name + " has no picture to save")
+				return
+			}
 			from, stampNs = c.picture, c.shown.StampNs
 		}
 	}

@@ -1,0 +1,199 @@
+//go:build cgo && !nowindow
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foxglove/mcap/go/mcap"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+)
+
+// windowedRun is what the windowed run's test runs: a small city, a camera and
+// a lidar.
+const windowedRun = `
+scene: {city: true, triangles: 40000}
+sensors:
+  - {id: sensor.camera.rgb, name: front, image_size_x: 640, image_size_y: 480, pose: {x: 1.4, z: 1.55}}
+  - {id: sensor.lidar.ray_cast, name: lidar, pose: {x: 0.9, z: 1.9}}
+`
+
+// TestWindowedRun has a user pause, step, save pictures and close the window of
+// a run that records.
+func TestWindowedRun(t *testing.T) {
+	screen := gputest.Display(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "run.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(windowedRun), 0o644))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	u := &windowUser{Screen: screen, dir: filepath.Join(dir, "out")}
+	result := make(chan error, 1)
+	go func() {
+		err := u.use(ctx)
+		result <- errors.Join(err, u.CloseWindow())
+	}()
+
+	var stdout, stderr strings.Builder
+	root := newRoot(&stdout, &stderr)
+	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap", "--out", u.dir})
+	err := root.ExecuteContext(ctx)
+	if exitCode(err) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no OpenGL in a window: %v", err)
+	}
+	cancel() // a user whose run has failed waits no longer
+	require.NoError(t, errors.Join(err, <-result), stderr.String())
+	assert.Contains(t, stdout.String(), "/front/image_raw")
+
+	f, err := os.Open(filepath.Join(u.dir, "drive.mcap"))
+	require.NoError(t, err)
+	defer f.Close()
+	reader, err := mcap.NewReader(f)
+	require.NoError(t, err)
+	info, err := reader.Info()
+	require.NoError(t, err, "the recording is not complete")
+	assert.Positive(t, info.Statistics.MessageCount)
+}
+
+// windowUser sits before a window. It must be used by one goroutine.
+type windowUser struct {
+	*gputest.Screen
+	dir string // where pictures are saved
+}
+
+// use is the user's session, up to closing the window.
+func (u *windowUser) use(ctx context.Context) error {
+	shown := func() error { _, err := u.Picture(); return err }
+	if err := until(ctx, "a window", shown); err != nil {
+		return err
+	}
+	if err := u.MoveMouse(100, 100); err != nil {
+		return err
+	}
+	if err := until(ctx, "the first picture", func() error { _, err := u.save(); return err }); err != nil {
+		return err
+	}
+	if err := u.Type(' '); err != nil {
+		return err
+	}
+	var paused string
+	if err := until(ctx, "the saved picture on the screen", func() (err error) {
+		if paused, err = u.save(); err != nil {
+			return err
+		}
+		return u.onScreen(paused)
+	}); err != nil {
+		return err
+	}
+	// Farther than what was captured before the pause and is yet to arrive.
+	return until(ctx, "steps", func() error {
+		if err := u.Type('n'); err != nil {
+			return err
+		}
+		stepped, err := u.save()
+		if err == nil && stampOf(stepped) < stampOf(paused)+400 {
+			err = fmt.Errorf("from %s to %s", paused, stepped)
+		}
+		return err
+	})
+}
+
+// stampOf is the time in the name of a saved picture, milliseconds.
+func stampOf(path string) int {
+	var seconds, millis int
+	_, _ = fmt.Sscanf(filepath.Base(path), "front_%d.%d.png", &seconds, &millis) // zero for other names
+	return seconds*1000 + millis
+}
+
+// newest is the path of the latest picture saved, "" for none.
+func (u *windowUser) newest() string {
+	found, _ := filepath.Glob(filepath.Join(u.dir, "front_*.png")) // the pattern is good
+	newest := ""
+	for _, path := range found {
+		if newest == "" || stampOf(path) > stampOf(newest) {
+			newest = path
+		}
+	}
+	return newest
+}
+
+// save presses the key and returns the newest picture.
+func (u *windowUser) save() (path string, err error) {
+	if err := u.Type('p'); err != nil {
+		return "", err
+	}
+	if path = u.newest(); path == "" {
+		return "", errors.New("no picture was saved")
+	}
+	return path, nil
+}
+
+// onScreen reports whether the screen shows a saved picture, pixel for pixel.
+func (u *windowUser) onScreen(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	saved, err := png.Decode(f)
+	if err != nil {
+		return err
+	}
+	screen, err := u.Picture()
+	if err != nil {
+		return err
+	}
+	room := screen.Rect.Size().Sub(saved.Bounds().Size())
+	for y := range room.Y + 1 {
+		for x := range room.X + 1 {
+			if sameAt(screen, image.Pt(x, y), saved) {
+				return nil
+			}
+		}
+	}
+	return errors.New("the screen doesn't show the picture")
+}
+
+// sameAt compares a part of the screen with a picture.
+func sameAt(screen *image.RGBA, at image.Point, picture image.Image) bool {
+	size := picture.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			c := screen.RGBAAt(at.X+x, at.Y+y)
+			r, g, b, _ := picture.At(x, y).RGBA()
+			if uint32(c.R) != r>>8 || uint32(c.G) != g>>8 || uint32(c.B) != b>>8 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// until asks again and again until there is no error.
+func until(ctx context.Context, what string, ask func() error) error {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", what, err)
+		case <-ticker.C:
+		}
+	}
+}
