@@ -67,8 +67,15 @@ Hit hitOf(uvec2 id, Frame f, ivec2 at) {
     h.ray = fromOptical(f, h.direction);
     h.plane = texelFetch(triangles, 3 * h.triangle).xyz;
     h.across = 1.0 / dot(h.plane, h.ray);
-    vec3 toCamera = f.camera - vertexPosition(3 * h.triangle);
-    h.depth = -dot(h.plane, toCamera) * h.across;
+    vec3 corner = vertexPosition(3 * h.triangle);
+    vec3 toCamera = f.camera - corner;
+    // A triangle seen on its edge covers pixels by the rasteriser's rounding
+    // alone, whose rays may meet its plane anywhere: not beyond its corners.
+    vec3 depths = vec3(depthIn(id.y, corner), depthIn(id.y, vertexPosition(3 * h.triangle + 1)),
+        depthIn(id.y, vertexPosition(3 * h.triangle + 2)));
+    float nearest = min(min(depths.x, depths.y), depths.z), farthest = max(max(depths.x, depths.y), depths.z);
+    float slack = 1e-4 + 1e-5 * farthest;
+    h.depth = clamp(-dot(h.plane, toCamera) * h.across, max(nearest - slack, 0.0), farthest + slack);
     h.local = toCamera + h.depth * h.ray;
     return h;
 }

@@ -42,10 +42,9 @@ type camera struct {
 	encoder    *encoder // nil where nothing is compressed
 
 	// Owned by the GL thread.
-	ring    [targets]*gpu.Buffer
-	next    int
-	target  *gpu.Buffer // of the capture that the view makes, nil between
-	aimedNs int64       // target's instant
+	ring   [targets]*gpu.Buffer
+	next   int
+	target *gpu.Buffer // of the capture that the view makes, nil between
 
 	// Owned by Process: messages that are used again, since outputs copy what
 	// they keep.
@@ -172,7 +171,7 @@ func dropCause(err error) string {
 // Capture has the view draw everything announced for the instant, if no camera
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	if err := s.view.capture(c, s.renderer, at.TimeNs); err != nil {
+	if err := s.view.capture(c, s.renderer, s, at.TimeNs); err != nil {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
 	if s.target == nil {

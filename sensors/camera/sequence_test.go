@@ -102,6 +102,32 @@ func TestALostCaptureIsCounted(t *testing.T) {
 	assert.Len(t, r.messages[0][camera.OutputImage], 2)
 }
 
+func TestAFailedPassLosesAllItsPictures(t *testing.T) {
+	fake := gputest.NewFake()
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
+		mounted{camera.Depth, forward(1), size(48, 32)}, mounted{camera.Semantic, forward(1), size(48, 32)})
+	r.fire(0)
+	scripted := errors.New("scripted")
+	fake.Fail("Dispatch", scripted)
+	at := sensors.Tick{TimeNs: second}
+	for _, s := range r.cameras {
+		require.NoError(t, s.Tick(at))
+	}
+	r.do(func(c *gpu.Ctx) error {
+		issued, err := r.cameras[0].Capture(c, at)
+		assert.False(t, issued)
+		assert.ErrorIs(t, err, scripted)
+		issued, err = r.cameras[1].Capture(c, at)
+		assert.False(t, issued, "its picture was not made")
+		return err
+	})
+	assert.Equal(t, map[string]int{sensors.CauseReadbackFailed: 1}, r.drops)
+	r.fire(2 * second)
+	for i := range r.cameras {
+		assert.Len(t, r.messages[i][camera.OutputImage], 2)
+	}
+}
+
 func TestALostContextFailsTheCapture(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})

@@ -9,6 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
@@ -164,27 +165,50 @@ func (v *view) forget(camera *camera) {
 type batch [kinds]*camera
 
 // capture makes the pictures of all cameras that were announced for an instant,
-// if none of them has done so already. GL thread.
-func (v *view) capture(c *gpu.Ctx, r *renderer, timeNs int64) error {
+// if none of them has done so already. If it fails, all of those are lost: the
+// one that asked returns the error, the others are counted. GL thread.
+func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) error {
 	v.batches = v.batches[:0]
-	color := false
 	var due [8]*camera
 	for _, camera := range v.take(due[:0], timeNs) {
 		if camera.acquire(c) {
 			v.batches = place(v.batches, camera)
-			color = color || camera.options.kind == kindRGB
 		}
 	}
 	if len(v.batches) == 0 {
 		return nil
 	}
+	err := v.draw(c, r, timeNs)
+	if err == nil {
+		return nil
+	}
+	for i := range v.batches {
+		for _, camera := range v.batches[i] {
+			if camera == nil {
+				continue
+			}
+			camera.target = nil
+			if camera != asking {
+				camera.env.Dropped(sensors.CauseReadbackFailed, 1)
+			}
+		}
+	}
+	return err
+}
+
+// draw makes the batches' pictures.
+func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 	at := r.at(timeNs)
 	fromOptical := r.pose(v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
 	before := r.sun.drawnStatic
-	if color {
+	for i := range v.batches {
+		if v.batches[i][kindRGB] == nil {
+			continue
+		}
 		if err := r.sun.update(c, r, at); err != nil {
 			return fmt.Errorf("draw shadow maps: %w", err)
 		}
+		break
 	}
 	if err := v.see(c, r, at, fromOptical); err != nil {
 		return fmt.Errorf("draw what the camera sees: %w", err)

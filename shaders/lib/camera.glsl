@@ -42,3 +42,6 @@ vec3 pointToOptical(int i, vec3 p) {
         dot(texelFetch(frames, 6 * i + 4), h),
         dot(texelFetch(frames, 6 * i + 5), h));
 }
+
+// depthIn returns the depth alone of a point of frame i.
+float depthIn(uint i, vec3 p) { return dot(texelFetch(frames, 6 * int(i) + 5), vec4(p, 1.0)); }
