@@ -28,7 +28,7 @@ func newCaptureTable(c *gpu.Ctx, label string, slot, size int) (*CaptureTable, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
+	t, err := c.NewTexture(gpu.TextureDesc{Label: label + " view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
 	if err != nil {
 		b.Close()
 		return nil, err

@@ -37,6 +37,7 @@ type Packer struct {
 	rigid   []spatial.Pose // of the current part at each key
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
+	places  []mgl64.Mat4   // of all movers
 	tree    moverTree
 }
 
@@ -54,6 +55,7 @@ func NewPacker(w *World, h *History) *Packer {
 		middle: make([]spatial.Pose, keys),
 		bends:  make([]bend, keys),
 	}
+	p.places = make([]mgl64.Mat4, 0, len(w.Movers))
 	p.tree.reserve(len(w.Movers))
 	return p
 }
@@ -81,16 +83,9 @@ func (p *Packer) Placements(dst []byte, tNs int64) error {
 	if len(dst) < p.world.PlacementBytes() {
 		return fmt.Errorf("pack placements: %d bytes for %d", len(dst), p.world.PlacementBytes())
 	}
-	var actor *Actor
-	var pose spatial.Pose
-	for i := range p.world.Movers {
-		m := &p.world.Movers[i]
-		if m.Actor != actor {
-			actor = m.Actor
-			pose, _ = p.history.Pose(actor.ID, tNs)
-			pose = p.world.FromMap(pose)
-		}
-		at := pose.Mat4().Mul4(m.place(tNs))
+	p.places = p.Places(p.places[:0], tNs)
+	for i := range p.places {
+		at := &p.places[i]
 		for r := range 3 {
 			putRow(dst, shaders.PlacementTexels*i+r, at[r], at[4+r], at[8+r], at[12+r])
 		}

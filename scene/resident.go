@@ -68,7 +68,7 @@ func (r *Resident) addTable(c *gpu.Ctx, label string, slot int, format gpu.Forma
 		return err
 	}
 	r.closers = append(r.closers, b)
-	t, err := c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.TextureBuffer, Format: format, Buffer: b})
+	t, err := c.NewTexture(gpu.TextureDesc{Label: label + " view", Kind: gpu.TextureBuffer, Format: format, Buffer: b})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package shaders_test
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strconv"
@@ -126,4 +127,30 @@ func TestBindingsAreWhatTheSourcesDeclare(t *testing.T) {
 		}
 		assert.Equal(t, in, listed, e.Name)
 	}
+}
+
+// A shader of another package takes the library in and gets its constants from Go.
+func ExampleSource() {
+	entry := &shaders.Entry{
+		Name: "distance.any", Compute: "any.comp", Workgroup: [3]int{64, 1, 1},
+		Files: fstest.MapFS{"any.comp": {Data: []byte(`
+layout(local_size_x = LOCAL_SIZE_X) in;
+#include "lib/trace.glsl"
+layout(std430, binding = 0) buffer Nearest { uint nearest; };
+void main() {
+    Hit hit;
+    float a = 6.2831853 * float(gl_GlobalInvocationID.x) / float(RAYS);
+    if (trace(Ray(vec3(0.0), vec3(cos(a), sin(a), 0.0)), 0.1, 100.0, 0.0, hit)) atomicMin(nearest, floatBitsToUint(hit.t));
+}
+`)}},
+		Bindings:  append(shaders.SceneTables(), shaders.Binding{Name: "Nearest", Kind: shaders.KindStorage}),
+		Constants: []shaders.Define{shaders.Int("RAYS", 256)},
+	}
+	p, err := shaders.Source(entry, shaders.Int("RAYS", 1024))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.Label, strings.Contains(p.Compute, "#define RAYS 1024"), entry.Groups(1024, 1, 1))
+	// Output: distance.any true [16 1 1]
 }

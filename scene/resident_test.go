@@ -1,0 +1,111 @@
+package scene_test
+
+import (
+	"context"
+	"errors"
+	"image"
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+// uploaded uploads a world to a fake device and closes it at the test's end.
+func uploaded(t *testing.T, fake *gputest.Fake, w *scene.World) (*scene.Resident, error) {
+	t.Helper()
+	var r *scene.Resident
+	err := fake.Start(t).Do(context.Background(), func(c *gpu.Ctx) (err error) {
+		r, err = w.Upload(c)
+		return err
+	})
+	if r != nil {
+		t.Cleanup(r.Close)
+	}
+	return r, err
+}
+
+func fakeWithLimits(texels, layers int) *gputest.Fake {
+	fake := gputest.NewFake()
+	fake.SetInfo(gpu.Info{Limits: gpu.Limits{MaxTextureBufferTexels: texels, MaxTextureLayers: layers}})
+	return fake
+}
+
+func TestUploadBindsEveryTableAtItsSlot(t *testing.T) {
+	w := buildWorld(t, scenetest.Soup(1, 600, true))
+	fake := fakeWithLimits(1<<20, 16)
+	r, err := uploaded(t, fake, w)
+	require.NoError(t, err)
+	perCapture := map[int]bool{shaders.SlotPlacements: true, shaders.SlotMotion: true}
+	slots := map[int]bool{}
+	for _, b := range r.Bindings(nil) {
+		assert.Equal(t, gpu.BindSampler, b.Kind)
+		assert.False(t, slots[b.Slot], "slot %d is bound twice", b.Slot)
+		slots[b.Slot] = true
+	}
+	for _, b := range shaders.SceneTables() {
+		assert.Equal(t, !perCapture[b.Slot], slots[b.Slot], b.Name)
+	}
+	vertices := texels(fake.Bytes("scene vertices"))
+	require.Len(t, vertices, 3*w.Triangles())
+	for a := range 4 {
+		assert.InDelta(t, float64(w.Vertices[7][a]), vertices[7][a], 0)
+	}
+}
+
+func TestUploadNamesWhatIsTooLarge(t *testing.T) {
+	w := buildWorld(t, scenetest.Soup(1, 600, false))
+	_, err := uploaded(t, fakeWithLimits(100, 16), w)
+	require.ErrorIs(t, err, scene.ErrTooLarge)
+	assert.ErrorContains(t, err, "texture buffers hold 100")
+
+	s := scenetest.Soup(1, 60, false)
+	s.Textures = []scene.Texture{{Image: image.NewNRGBA(image.Rect(0, 0, 2, 2))}, {Image: image.NewNRGBA(image.Rect(0, 0, 2, 2))}}
+	s.Materials[0].BaseColorTexture, s.Materials[1].BaseColorTexture = 0, 1
+	_, err = uploaded(t, fakeWithLimits(1<<20, 1), buildWorld(t, s))
+	require.ErrorIs(t, err, scene.ErrTooLarge)
+	assert.ErrorContains(t, err, "2 textures")
+}
+
+// A failed upload leaves nothing on the device; the fake fails the test if it does.
+func TestFailedUploadLeavesNothing(t *testing.T) {
+	boom := errors.New("out of memory")
+	fake := fakeWithLimits(1<<20, 16)
+	fake.Fail("CreateTexture", boom)
+	_, err := uploaded(t, fake, buildWorld(t, scenetest.Soup(1, 60, false)))
+	require.ErrorIs(t, err, boom)
+}
+
+func TestMaterialTable(t *testing.T) {
+	s := scenetest.Soup(1, 60, false)
+	s.Textures = []scene.Texture{
+		{Image: image.NewNRGBA(image.Rect(0, 0, 4, 2)), Wrap: scene.WrapMirror},
+		{}, // without a picture: as if it were not there
+		{Image: image.NewNRGBA(image.Rect(0, 0, 2, 2)), Wrap: scene.WrapClamp},
+	}
+	s.Materials[0] = scene.Material{
+		BaseColor: mgl32.Vec4{0.1, 0.2, 0.3, 0.4}, Metallic: 0.5, Roughness: 0.6, Emissive: mgl32.Vec3{7, 8, 9},
+		BaseColorTexture: 2, MetalRoughTexture: 0, EmissiveTexture: 0,
+		AlphaMode: scene.AlphaBlend, DoubleSided: true, Retro: true, Reflectance: 0.25,
+	}
+	s.Materials[1].BaseColorTexture = 1
+	s.Materials[2].AlphaMode, s.Materials[2].AlphaCutoff = scene.AlphaMask, 0.3
+	fake := fakeWithLimits(1<<20, 16)
+	_, err := uploaded(t, fake, buildWorld(t, s))
+	require.NoError(t, err)
+	rows := texels(fake.Bytes("scene materials"))
+	want := [][4]float64{{0.1, 0.2, 0.3, 0.4}, {7, 8, 9, 0.5}, {0.5, 0.6, 0.25, 3}, {0, 0, 1, 1 + 4*2 + 16*2}}
+	for i := range want {
+		assert.InDeltaSlice(t, want[i][:], rows[i][:], 1e-6)
+	}
+	assert.Equal(t, [4]float64{-1, -1, -1, 0}, rows[7])
+	assert.InDelta(t, 0.3, rows[9][3], 1e-7)
+	assert.Equal(t, 0.0, math.Abs(rows[13][3]), "an opaque material is never cut out")
+}
