@@ -141,7 +141,7 @@ func TestShadingMatchesTheReference(t *testing.T) {
 		b := scenetest.NewBuilder("ball")
 		m := scenetest.Matte("ball", 0.7, 0.4, 0.1)
 		m.Metallic, m.Roughness = c.metallic, c.roughness
-		b.Put("ball", scenetest.Sphere(2, 200), m, scenetest.At(5, 0, 0, scene.TagStatic))
+		b.Put("ball", scenetest.Sphere(2, 100), m, scenetest.At(5, 0, 0, scene.TagStatic))
 		// The sun stands behind the camera, so that the ball's shadow is out of sight.
 		b.Scene.Light.SunDirection = mgl32.Vec3{-0.8, 0.3, 0.5}.Normalize()
 		r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(0), size(96, 72)})

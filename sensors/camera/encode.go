@@ -115,11 +115,17 @@ func (e *encoder) close() {
 
 // canvas is the memory that pictures pass through on their way to an encoder.
 type canvas struct {
-	buffer bytes.Buffer
-	rgba   *image.RGBA
-	gray16 *image.Gray16
-	png    png.Encoder
+	buffer  bytes.Buffer
+	rgba    *image.RGBA
+	gray16  *image.Gray16
+	scratch pngScratch
 }
+
+// pngScratch keeps one encoder's memory for the next picture.
+type pngScratch struct{ buffer *png.EncoderBuffer }
+
+func (s *pngScratch) Get() *png.EncoderBuffer  { return s.buffer }
+func (s *pngScratch) Put(b *png.EncoderBuffer) { s.buffer = b }
 
 // encode compresses a picture of the camera's own encoding into message.Data,
 // reusing its memory.
@@ -131,8 +137,8 @@ func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedIma
 	case "jpeg":
 		err = jpeg.Encode(&v.buffer, picture, &jpeg.Options{Quality: o.quality})
 	default:
-		v.png.CompressionLevel = png.BestSpeed
-		err = v.png.Encode(&v.buffer, picture)
+		e := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: &v.scratch}
+		err = e.Encode(&v.buffer, picture)
 	}
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", o.compressed, err)
