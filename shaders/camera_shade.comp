@@ -195,7 +195,7 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
 #endif
     vec3 toEye = -normalize(h.direction);
     Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
-    vec3 geometric = normalize(normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane));
+    vec3 geometric = normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane); // unit, but for animated scales
     vec3 color = radiance(s, light, toEye, sunlight(h.depth * h.direction, geometric));
     color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
     return (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);

@@ -219,6 +219,19 @@ func TestShadowsFallWhereTheSunSaysTheyDo(t *testing.T) {
 	}
 }
 
+func TestASceneWithoutLightIsShownByDay(t *testing.T) {
+	b := scenetest.NewBuilder("floor")
+	b.Scene.Light = scene.Light{}
+	b.Put("floor", scenetest.Plane(50, 1), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(1.5), size(32, 24)})
+	r.fire(0)
+	floor, sky := pixelAt(r.picture(0), 16, 22), pixelAt(r.picture(0), 16, 0)
+	for i := range 3 {
+		assert.Greater(t, floor[i], 120, "sunlit floor %v", floor)
+	}
+	assert.Greater(t, sky[2], sky[0]+20, "blue sky %v", sky)
+}
+
 func checker(size, cell int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, size, size))
 	for y := range size {

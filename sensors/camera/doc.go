@@ -18,7 +18,8 @@
 //
 //	T(x) = x (2.51 x + 0.09) / (x (2.43 x + 0.59) + 0.14), at most 1,
 //
-// unless tone_curve is none, and then through sRGB.
+// unless tone_curve is none, and then through sRGB. A scene whose Light is the zero
+// value is shown on a clear day.
 //
 // Each capture is published as an Image on /image_raw and a CameraInfo on
 // /camera_info with one header: the tick's stamp, the sensor's frame with _optical

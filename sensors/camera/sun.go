@@ -128,8 +128,31 @@ type sunlight struct {
 	drawnStatic int64
 }
 
+// daylight is a clear day, the sun 50 degrees high in the south-west.
+var daylight = scene.Light{
+	SunDirection: mgl32.Vec3{-0.455, -0.455, 0.766},
+	SunColor:     mgl32.Vec3{3.4, 3.1, 2.7},
+	SkyZenith:    mgl32.Vec3{0.18, 0.33, 0.62},
+	SkyHorizon:   mgl32.Vec3{0.6, 0.7, 0.82},
+	Ground:       mgl32.Vec3{0.22, 0.2, 0.17},
+	Exposure:     0.85,
+}
+
+// lightOf returns a scene's light: daylight where it says nothing, and exposure 1
+// where it leaves that out, since a black picture helps nobody.
+func lightOf(s *scene.Scene) scene.Light {
+	l := s.Light
+	if l == (scene.Light{}) {
+		return daylight
+	}
+	if l.Exposure == 0 {
+		l.Exposure = 1
+	}
+	return l
+}
+
 func newSunlight(c *gpu.Ctx, w *scene.World) (*sunlight, error) {
-	l := w.Scene.Light
+	l := lightOf(w.Scene)
 	s := &sunlight{light: l, toSun: mgl64.Vec3{float64(l.SunDirection[0]), float64(l.SunDirection[1]), float64(l.SunDirection[2])}}
 	if s.toSun.Len() > 0 {
 		s.toSun = s.toSun.Normalize()
