@@ -26,8 +26,8 @@ import (
 const windowedRun = `
 scene: {city: true, triangles: 40000}
 sensors:
-  - {id: sensor.camera.rgb, name: front, image_size_x: 640, image_size_y: 480, pose: {x: 1.4, z: 1.55}}
-  - {id: sensor.lidar.ray_cast, name: lidar, pose: {x: 0.9, z: 1.9}}
+  - {id: sensor.camera.rgb, name: front, image_size_x: 320, image_size_y: 240, pose: {x: 1.4, z: 1.55}}
+  - {id: sensor.lidar.ray_cast, name: lidar, columns: 180, pose: {x: 0.9, z: 1.9}}
 `
 
 // TestWindowedRun has a user pause, step, save pictures and close the window of
@@ -48,7 +48,7 @@ func TestWindowedRun(t *testing.T) {
 
 	var stdout, stderr strings.Builder
 	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap", "--out", u.dir})
+	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir})
 	err := root.ExecuteContext(ctx)
 	if exitCode(err) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no OpenGL in a window: %v", err)

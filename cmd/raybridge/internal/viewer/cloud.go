@@ -1,8 +1,10 @@
 package viewer
 
 import (
+	"fmt"
 	"image"
 	"image/color"
+	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -90,10 +92,11 @@ func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
 }
 
 // intensityScale gives the diffuse surfaces (0 to 100) three quarters of the
-// colours and the retroreflectors (101 to 255) the rest.
+// colours, most of them to the dull ones, and the retroreflectors (101 to 255)
+// the rest.
 func intensityScale(intensity float64) float64 {
 	if intensity <= 100 {
-		return intensity / 100 * 0.75
+		return math.Sqrt(max(0, intensity)/100) * 0.75
 	}
 	return 0.75 + (intensity-100)/155*0.25
 }
@@ -115,26 +118,26 @@ const (
 	cabinSide         = 0.78
 )
 
-// legend draws the scale of the colours into a view's lower left corner.
+// legend draws the scale of the colours into a view's lower left corner; labels
+// have none.
 func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 	const width, height, inset = 140, 6, 10
-	face := fonts.regular
-	low, high, scale := "0 m", "8 m", heightRamp
+	low, high, scale := fmt.Sprintf("%g m", lowest), fmt.Sprintf("%g m", highest), heightRamp
 	switch c.coloring {
 	case byIntensity:
 		low, high, scale = "0", "255", intensityRamp
 	case byTag:
-		scale = nil
-	}
-	at := image.Pt(dst.Rect.Min.X+inset, dst.Rect.Max.Y-inset-face.height)
-	if dst.Rect.Dx() < width*2 || dst.Rect.Dy() < 120 {
 		return
 	}
-	at = face.draw(dst, at, coloringNames[c.coloring]+"  ", colorDim)
-	if scale == nil {
+	if dst.Rect.Dx() < width*2 || dst.Rect.Dy() < width {
 		return
 	}
-	at = face.draw(dst, at, low+" ", colorDim)
+	face := fonts.regular
+	name := coloringNames[c.coloring] + "  " + low + " "
+	size := image.Pt(face.width(name)+width+face.width(" "+high), face.height)
+	at := image.Pt(dst.Rect.Min.X+inset, dst.Rect.Max.Y-inset-size.Y)
+	veil(dst, image.Rectangle{Min: at, Max: at.Add(size)}.Inset(-4), colorWell, 210)
+	at = face.draw(dst, at, name, colorDim)
 	bar := image.Rect(0, 0, width, height).Add(image.Pt(at.X, at.Y+(face.height-height)/2))
 	for x := range width {
 		fill(dst, image.Rect(bar.Min.X+x, bar.Min.Y, bar.Min.X+x+1, bar.Max.Y), scale.at(float64(x)/width))

@@ -10,6 +10,7 @@ import (
 // command is something that a key does.
 type command struct {
 	keys, does string // for the help
+	driving    string // the keys that are left where others drive; "" for all
 	codes      []glfwctx.Key
 	repeats    bool // while the key is held
 	do         func(v *Viewer, shift bool)
@@ -17,14 +18,14 @@ type command struct {
 
 // commands are the keys that always work; what drives the vehicle goes before them.
 var commands = []command{
-	{"space", "pause, go on", codes(' '), false, (*Viewer).togglePause},
-	{"n, right arrow", "one step while paused; with shift ten", codes('N', glfwctx.KeyRight), true, (*Viewer).step},
-	{"tab, c", "enlarge the next pane; with shift the one before", codes(glfwctx.KeyTab, 'C'), false, (*Viewer).cycle},
-	{"v", "colour clouds by height, intensity or label", codes('V'), false, (*Viewer).recolor},
-	{"r", "look at clouds as in the beginning", codes('R'), false, (*Viewer).resetViews},
-	{"s, p", "save the enlarged picture; with shift the window", codes('S', 'P'), false, (*Viewer).save},
-	{"h", "show or hide this list", codes('H'), false, (*Viewer).toggleHelp},
-	{"q, escape", "end the run", codes('Q', glfwctx.KeyEscape), false, (*Viewer).quit},
+	{"space", "pause, go on", "", codes(' '), false, (*Viewer).togglePause},
+	{"n, right arrow", "one step while paused; with shift ten", "n", codes('N', glfwctx.KeyRight), true, (*Viewer).step},
+	{"tab, c", "enlarge the next pane; with shift the one before", "", codes(glfwctx.KeyTab, 'C'), false, (*Viewer).cycle},
+	{"v", "colour clouds by height, intensity or label", "", codes('V'), false, (*Viewer).recolor},
+	{"r", "look at clouds as in the beginning", "", codes('R'), false, (*Viewer).resetViews},
+	{"s, p", "save the enlarged picture; with shift the window", "p", codes('S', 'P'), false, (*Viewer).save},
+	{"h", "show or hide this list", "", codes('H'), false, (*Viewer).toggleHelp},
+	{"q, escape", "end the run", "", codes('Q', glfwctx.KeyEscape), false, (*Viewer).quit},
 }
 
 func codes(list ...glfwctx.Key) []glfwctx.Key { return list }
@@ -38,7 +39,12 @@ func (v *Viewer) helpLines() []helpLine {
 		lines = append(lines, helpLine{"w a s d, arrows", "drive the vehicle"})
 	}
 	for i := range commands {
-		lines = append(lines, helpLine{commands[i].keys, commands[i].does})
+		c := &commands[i]
+		line := helpLine{c.keys, c.does}
+		if v.driver.steer != nil && c.driving != "" {
+			line.keys = c.driving
+		}
+		lines = append(lines, line)
 	}
 	return append(lines,
 		helpLine{"click", "enlarge a pane"},
