@@ -19,9 +19,6 @@ const (
 	SunFrameTexels = 3 // before the sun
 )
 
-// CameraPixels is how many pixels of a row an invocation of CameraShade makes.
-const CameraPixels = 4
-
 // CameraIDs rasterises what each pixel of a camera sees: the number of the
 // triangle plus one, and the frame it is in. CUT samples the alpha of cut-out
 // materials.
@@ -68,7 +65,7 @@ var CameraShade = Entry{
 		Binding{"Instances", "", 3, KindStorage},
 		Binding{"Normals", "", 4, KindStorage},
 	),
-	Workgroup: [3]int{8, 8, 1},
+	Workgroup: [3]int{8, 8, 1}, // the shader counts on it
 	Constants: []Define{
 		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true),

@@ -1,6 +1,6 @@
 // Pictures of a camera: turns what each pixel sees (camera_ids) into every
-// picture that is due, in one dispatch. An invocation makes four pixels of a
-// row, so that packed ones fill whole words.
+// picture that is due, in one dispatch. An invocation makes a pixel; packed ones
+// meet in shared memory, where a group's row of eight fills whole words.
 //
 // The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
 // pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
@@ -208,23 +208,21 @@ uint bytes(vec3 color) {
     return b.r | b.g << 8 | b.b << 16;
 }
 
-// wordsOf returns four pixels of three bytes as three words.
-uvec3 wordsOf(uvec4 p) {
-    return uvec3(p.x | p.y << 24, p.y >> 8 | p.z << 16, p.z >> 16 | p.w << 8);
-}
-
 uint depthBits(Hit h) {
     if (!h.seen || h.depth > depthRange.y) return FAR;
     return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
 }
 
-// Four is the pixels of an invocation that share words; they pass through, the
-// latest last.
-struct Four {
-    uvec4 color, tagColor;
-    uint tag;
-    uvec2 instance;
-};
+// What the group's pixels put into words together.
+#if COLOR
+shared uint colorBytes[64];
+#endif
+#if TAG_COLORS
+shared uint tagBytes[64];
+#endif
+#if TAGS || INSTANCES
+shared uint labels[64]; // tag | instance << 16
+#endif
 
 #if COLOR && SAMPLES > 1
 // averageColor returns what a pixel of SAMPLES x SAMPLES seen points shows.
@@ -242,8 +240,10 @@ vec3 averageColor(ivec2 at) {
 }
 #endif
 
-// addPixel makes pixel at and adds it to the four.
-void addPixel(inout Four four, ivec2 at) {
+// makePixel makes pixel at: it writes what fills words of its own, and leaves the
+// rest to its group.
+void makePixel(ivec2 at, bool inside) {
+    uint place = gl_LocalInvocationIndex;
 #if COLOR && SAMPLES > 1
     vec3 color = averageColor(at);
 #else
@@ -260,72 +260,80 @@ void addPixel(inout Four four, ivec2 at) {
 #endif
 #if COLOR
     color = encodeSrgb(color);
-    four.color = uvec4(four.color.yzw, bytes((how & SWAP_RED) != 0u ? color.bgr : color));
+    colorBytes[place] = bytes((how & SWAP_RED) != 0u ? color.bgr : color);
 #endif
     int pixel = at.y * size.x + at.x;
 #if DEPTH
-    depths[pixel] = depthBits(h);
+    if (inside) depths[pixel] = depthBits(h);
 #endif
 #if TAGS || TAG_COLORS || INSTANCES || WIDE_INSTANCES
     uint label = labelOf(id, h);
     uint tag = h.seen ? labelTag(label) : SKY_TAG;
     uint instance = h.seen ? labelInstance(label) : 0u;
 #endif
-#if TAGS
-    four.tag = four.tag >> 8 | tag << 24;
-#endif
 #if TAG_COLORS
-    four.tagColor = uvec4(four.tagColor.yzw, bytes(texelFetch(palette, int(tag)).rgb));
+    tagBytes[place] = bytes(texelFetch(palette, int(tag)).rgb);
 #endif
-#if INSTANCES
-    four.instance = uvec2(four.instance.x >> 16 | four.instance.y << 16, four.instance.y >> 16 | instance << 16);
+#if TAGS || INSTANCES
+    labels[place] = tag | instance << 16;
 #endif
 #if WIDE_INSTANCES
-    instances[pixel] = instance;
+    if (inside) instances[pixel] = instance;
 #endif
 #if NORMALS
     uvec3 bits = h.seen ? floatBitsToUint(normal) : uvec3(NOT_A_NUMBER);
-    normals[3 * pixel] = bits.x;
-    normals[3 * pixel + 1] = bits.y;
-    normals[3 * pixel + 2] = bits.z;
+    if (inside) {
+        normals[3 * pixel] = bits.x;
+        normals[3 * pixel + 1] = bits.y;
+        normals[3 * pixel + 2] = bits.z;
+    }
 #endif
 }
 
-// writeWords writes the words that the four pixels from first share. Rows are
-// padded to whole words.
-void writeWords(Four four, ivec2 first) {
-    int group = first.x / 4;
+// THREE_BYTES is word w of six, of eight pixels of three bytes that stand in list
+// from first on.
+#define THREE_BYTES(list, first, w) (list[first + (4u * w) / 3u] >> 8u * (w % 3u) | list[first + (4u * w) / 3u + 1u] << 24u - 8u * (w % 3u))
+
+// writeWords writes the words that the group's pixels share; rows are padded to
+// whole words.
+void writeWords() {
+    uint row = gl_LocalInvocationID.y * 8u, w = gl_LocalInvocationID.x;
+    int group = int(gl_WorkGroupID.x), y = int(gl_GlobalInvocationID.y);
+    if (y >= size.y) return;
 #if COLOR || TAG_COLORS
-    int row = (3 * size.x + 3) / 4;
-    int word = first.y * row + 3 * group;
-    int room = row - 3 * group;
-#endif
+    int triples = (3 * size.x + 3) / 4, triple = 6 * group + int(w);
+    if (w < 6u && triple < triples) {
 #if COLOR
-    uvec3 color = wordsOf(four.color);
-    colors[word] = color.x;
-    if (room > 1) colors[word + 1] = color.y;
-    if (room > 2) colors[word + 2] = color.z;
+        colors[y * triples + triple] = THREE_BYTES(colorBytes, row, w);
 #endif
 #if TAG_COLORS
-    uvec3 tagColor = wordsOf(four.tagColor);
-    tags[word] = tagColor.x;
-    if (room > 1) tags[word + 1] = tagColor.y;
-    if (room > 2) tags[word + 2] = tagColor.z;
+        tags[y * triples + triple] = THREE_BYTES(tagBytes, row, w);
+#endif
+    }
 #endif
 #if TAGS
-    tags[first.y * ((size.x + 3) / 4) + group] = four.tag;
+    int quads = (size.x + 3) / 4, quad = 2 * group + int(w);
+    if (w < 2u && quad < quads) {
+        uint first = row + 4u * w;
+        tags[y * quads + quad] = labels[first] & 255u | (labels[first + 1u] & 255u) << 8
+            | (labels[first + 2u] & 255u) << 16 | labels[first + 3u] << 24;
+    }
 #endif
 #if INSTANCES
-    int pairs = (size.x + 1) / 2;
-    instances[first.y * pairs + 2 * group] = four.instance.x;
-    if (2 * group + 1 < pairs) instances[first.y * pairs + 2 * group + 1] = four.instance.y;
+    int pairs = (size.x + 1) / 2, pair = 4 * group + int(w);
+    if (w < 4u && pair < pairs) {
+        uint first = row + 2u * w;
+        instances[y * pairs + pair] = labels[first] >> 16 | labels[first + 1u] & 0xffff0000u;
+    }
 #endif
 }
 
 void main() {
-    ivec2 first = ivec2(gl_GlobalInvocationID.xy) * ivec2(4, 1);
-    if (first.x >= size.x || first.y >= size.y) return;
-    Four four = Four(uvec4(0u), uvec4(0u), 0u, uvec2(0u));
-    for (int i = 0; i < 4; i++) addPixel(four, ivec2(min(first.x + i, size.x - 1), first.y));
-    writeWords(four, first);
+    ivec2 at = ivec2(gl_GlobalInvocationID.xy);
+    makePixel(min(at, size - 1), all(lessThan(at, size)));
+#if COLOR || TAG_COLORS || TAGS || INSTANCES
+    memoryBarrierShared();
+    barrier();
+    writeWords();
+#endif
 }

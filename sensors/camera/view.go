@@ -338,8 +338,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 		return err
 	}
 	l := v.key.lens
-	columns := (l.Width + shaders.CameraPixels - 1) / shaders.CameraPixels
-	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(columns, l.Height, 1)})
+	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(l.Width, l.Height, 1)})
 }
 
 // block fills in the uniform block of a batch.
