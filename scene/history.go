@@ -67,6 +67,21 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	return h
 }
 
+// Keep makes the history keep at least so many of the latest ticks. Frame loop only.
+func (h *History) Keep(ticks int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ticks <= len(h.times) {
+		return
+	}
+	times, ring := make([]int64, ticks), make([]State, ticks*len(h.states))
+	for k := range h.length {
+		times[k] = h.timeLocked(k)
+		copy(ring[k*len(h.states):], h.ring[(h.first+k)%len(h.times)*len(h.states):][:len(h.states)])
+	}
+	h.times, h.ring, h.first = times, ring, 0
+}
+
 // Record moves the externally driven actors to a tick's time and stores every
 // state. Times must rise from call to call; one that doesn't starts the history
 // anew from there. Frame loop only; it allocates nothing.
