@@ -92,14 +92,17 @@ type Output[M any] struct {
 	sinks atomic.Pointer[[]*entry] // copied on write, read without a lock
 }
 
-type entry struct{ sink Sink }
+type entry struct {
+	sink    Sink
+	latched atomic.Bool // has had Latch's message since it began to listen
+}
 
 // Spec returns the output's declaration.
 func (o *Output[M]) Spec() *OutputSpec { return &o.spec }
 
 // Connect adds a sink; the returned function removes it and may be called twice.
 func (o *Output[M]) Connect(s Sink) (disconnect func()) {
-	e := &entry{s}
+	e := &entry{sink: s}
 	o.change(func(list []*entry) []*entry { return append(list, e) })
 	return func() {
 		o.change(func(list []*entry) []*entry {
@@ -150,6 +153,19 @@ func (o *Output[M]) TryQueue(at Tick, message M) bool {
 		}
 	}
 	return ok
+}
+
+// Latch hands a message that holds for ever to those listening sinks that were not
+// given it since they began to listen, as TryQueue does: a sensor that calls it at
+// every tick reaches those that come late, and each once. One goroutine at a time
+// calls it.
+func (o *Output[M]) Latch(at Tick, message M) {
+	for _, e := range o.load() {
+		if e.latched.Swap(e.sink.Listening()) || !e.latched.Load() {
+			continue
+		}
+		e.sink.TryQueue(at, message)
+	}
 }
 
 // Publish delivers message to every listening sink before it returns: for

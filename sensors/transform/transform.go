@@ -1,5 +1,5 @@
-// Package transform publishes the frames of the rig: the fixed ones once on
-// /tf_static, the moving one on /tf.
+// Package transform publishes the frames of the rig: the fixed ones on /tf_static,
+// once for each receiver, the moving one on /tf.
 package transform
 
 import (
@@ -20,13 +20,16 @@ const (
 	OdomFrame = "odom"
 )
 
+// baseFrame is the vehicle's frame in rigs.
+const baseFrame = "base_link"
+
 // Definition describes sensor.other.transform.
 var Definition = &sensors.Definition{
 	ID:   ID,
 	Doc:  "coordinate frames: map, odom, the vehicle and every sensor",
 	Tags: []string{"transform", "motion"},
 	Attributes: []sensors.Attribute{
-		{Name: "base_frame", Type: sensors.String, Default: "base_link", Doc: "name of the vehicle's frame"},
+		{Name: "base_frame", Type: sensors.String, Default: baseFrame, Doc: "name of the vehicle's frame"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Transforms](sensors.OutputSpec{
@@ -49,7 +52,7 @@ type transform struct {
 	base       string
 	env        *sensors.Env
 	tf, static *sensors.Output[*sample.Transforms]
-	sentStatic bool
+	fixed      sample.Transforms // made once
 	message    sample.Transforms // reused: outputs copy what they keep
 }
 
@@ -63,12 +66,10 @@ func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the vehicle's frame, and the fixed ones before the first.
+// Tick publishes the vehicle's frame, and the fixed ones to those who don't have
+// them yet.
 func (s *transform) Tick(at sensors.Tick) error {
-	if !s.sentStatic {
-		s.sentStatic = true
-		s.publishStatic(at)
-	}
+	s.latchFixed(at)
 	pose, _ := s.env.History.Pose(s.env.Ego, at.TimeNs)
 	s.message.StampNs, s.message.Static = at.TimeNs, false
 	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
@@ -80,16 +81,30 @@ func (s *transform) Tick(at sensors.Tick) error {
 	return nil
 }
 
-func (s *transform) publishStatic(at sensors.Tick) {
-	fixed := &sample.Transforms{StampNs: at.TimeNs, Static: true}
-	fixed.Transforms = append(fixed.Transforms, sample.Transform{
-		Header: sample.Header{FrameID: MapFrame}, ChildFrameID: OdomFrame, Relative: spatial.Identity(),
-	})
-	fixed.Transforms = append(fixed.Transforms, s.env.Frames()...)
-	for i := range fixed.Transforms {
-		fixed.Transforms[i].StampNs = at.TimeNs
+func (s *transform) latchFixed(at sensors.Tick) {
+	if len(s.fixed.Transforms) == 0 {
+		s.fixed.Transforms = s.fixedFrames()
 	}
-	s.static.TryQueue(at, fixed)
+	s.fixed.StampNs, s.fixed.Static = at.TimeNs, true
+	for i := range s.fixed.Transforms {
+		s.fixed.Transforms[i].StampNs = at.TimeNs
+	}
+	s.static.Latch(at, &s.fixed)
+}
+
+// fixedFrames returns map to odom and the rig's frames, in which the vehicle's own
+// has the name that /tf gives it.
+func (s *transform) fixedFrames() []sample.Transform {
+	list := []sample.Transform{{
+		Header: sample.Header{FrameID: MapFrame}, ChildFrameID: OdomFrame, Relative: spatial.Identity(),
+	}}
+	for _, f := range s.env.Frames() {
+		if f.FrameID == baseFrame {
+			f.FrameID = s.base
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // End releases nothing: the sensor holds memory only.

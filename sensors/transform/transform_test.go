@@ -41,3 +41,20 @@ func TestConformance(t *testing.T) {
 		Still:   true, // it publishes the vehicle's frames, wherever it is mounted
 	})
 }
+
+// TestFramesHangOnTheVehicle: under whatever name it has, they are one tree.
+func TestFramesHangOnTheVehicle(t *testing.T) {
+	h := sensortest.New(t, transform.Definition, sensortest.Options{Attributes: map[string]any{"base_frame": "rear_axle"}})
+	h.Env.Frames = func() []sample.Transform {
+		return []sample.Transform{
+			{Header: sample.Header{FrameID: "base_link"}, ChildFrameID: "mast"},
+			{Header: sample.Header{FrameID: "mast"}, ChildFrameID: "eye"},
+		}
+	}
+	h.Fire(1e8)
+	static := sensortest.Last[*sample.Transforms](h, "tf_static")
+	require.Len(t, static.Transforms, 3)
+	assert.Equal(t, "rear_axle", static.Transforms[1].FrameID)
+	assert.Equal(t, "mast", static.Transforms[2].FrameID)
+	assert.Equal(t, "rear_axle", sensortest.Last[*sample.Transforms](h, "tf").Transforms[0].ChildFrameID)
+}
