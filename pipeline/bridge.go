@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,9 +43,12 @@ type attachedBridge struct {
 	qos         map[string]bridges.QoS
 	topics      map[string]bool
 	clock       *bridgeSink // nil where the bridge has no clock
+	// clockless is set while the bridge is without connection: who connects
+	// then gets a clock before any sample (law T4).
+	clockless atomic.Bool
 	// handedOver is the simulation time at which the message that is being
-	// published was queued, nanoseconds. A file publishes one message at a
-	// time, under sending, so it belongs to that message.
+	// published was handed over, nanoseconds. A file publishes one message at
+	// a time, under sending, so it belongs to that message.
 	handedOver atomic.Int64
 	sending    sync.Mutex
 	// undelivered counts, by cause, what the dispatcher didn't bring to the
@@ -54,50 +59,93 @@ type attachedBridge struct {
 	}
 }
 
-// AddBridge opens a bridge and connects every sensor's outputs with it. It comes
-// before the first Run or Step. Errors of the connection string wrap
-// bridges.ErrConnectionString or bridges.ErrUnknownBridge.
+// AddBridge opens a bridge and connects every sensor's outputs with it, those of
+// sensors that are added later too. It comes before the first Run or Step; on an
+// error the bridge is closed and nothing is connected. Errors of the connection
+// string wrap bridges.ErrConnectionString or bridges.ErrUnknownBridge.
 func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
-	if p.config.Bridges == nil {
+	switch {
+	case p.started:
+		return fmt.Errorf("add bridge %s: %w", config.Spec, ErrStarted)
+	case p.config.Bridges == nil:
 		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
 	}
 	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}}
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
-		OutDir: p.config.OutDir, Now: b.handedOver.Load, Log: p.log, Run: p.config.Run,
+		OutDir: p.config.OutDir, Now: b.logTime, Log: p.log, Run: p.config.Run,
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.setPolicy(config.Policy); err != nil {
-		return err
+	carried, err := b.offer(config)
+	if err == nil {
+		err = b.bridge.Connect(ctx)
 	}
-	if p.config.ClockHz > 0 {
-		if err := b.addClock(); err != nil {
-			return err
-		}
+	if err != nil {
+		carried.close()
+		return errors.Join(err, wrap("close bridge "+config.Spec, b.bridge.Close(ctx)))
 	}
-	for _, s := range p.sensors {
-		if err := b.carry(s); err != nil {
-			return err
-		}
-	}
-	for topic := range config.QoS {
-		if !b.topics[topic] {
-			return fmt.Errorf("add bridge %s: quality of service of %s: %w", config.Spec, topic, ErrNoTopic)
-		}
-	}
-	if err := b.bridge.Connect(ctx); err != nil {
-		return err
-	}
+	carried.connect()
 	p.bridges = append(p.bridges, b)
 	return nil
 }
 
+// offer makes the bridge's topics: its clock's and all sensors'.
+func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
+	if err := b.setPolicy(config.Policy); err != nil {
+		return made, err
+	}
+	if b.p.config.ClockHz > 0 {
+		if err := b.addClock(); err != nil {
+			return made, err
+		}
+	}
+	for _, s := range b.p.sensors {
+		if err := b.carry(s, &made); err != nil {
+			return made, err
+		}
+	}
+	for _, topic := range slices.Sorted(maps.Keys(config.QoS)) {
+		if !b.topics[topic] {
+			return made, fmt.Errorf("add bridge %s: quality of service of %s: %w", config.Spec, topic, ErrNoTopic)
+		}
+	}
+	return made, nil
+}
+
+// carriage is a list of outputs with the sinks that will carry them, as long as
+// it isn't sure that all can be carried.
+type carriage []struct {
+	sensor *Sensor
+	output int
+	sink   *bridgeSink
+}
+
+// connect lets the outputs publish to the sinks.
+func (list carriage) connect() {
+	for _, c := range list {
+		c.sink.count(c.sensor.stats[c.output])
+		c.sensor.ports[c.output].Connect(c.sink)
+		if c.output == 0 {
+			c.sensor.sinks = append(c.sensor.sinks, c.sink)
+		}
+	}
+}
+
+// close gives the sinks up.
+func (list carriage) close() {
+	for _, c := range list {
+		c.sink.topic.Close()
+		delete(c.sink.bridge.topics, c.sink.topic.Name())
+	}
+}
+
 // setPolicy chooses what a full queue does. A file has one lane for all its
-// topics, so that its messages stand in the order they were handed over in.
+// topics, so that its messages stand in the order they were handed over in; in a
+// stepped run every bridge has, so that the clock is sent first (law T4).
 func (b *attachedBridge) setPolicy(name string) error {
-	file := b.bridge.Info().Kind == bridges.KindFile
+	file := b.file()
 	c := &b.topicConfig
 	switch {
 	case name != "":
@@ -118,7 +166,7 @@ func (b *attachedBridge) setPolicy(name string) error {
 		c.BlockLimit = peerLimit
 	}
 	c.Ordered = true
-	if file {
+	if file || b.p.config.Mode == Stepped {
 		c.Lane = dispatch.NewLane(b.p.dispatcher)
 	}
 	return nil
@@ -137,8 +185,8 @@ func (b *attachedBridge) addClock() error {
 
 var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", Suffix: "/" + clockTopic})
 
-// carry connects all outputs of a sensor with the bridge.
-func (b *attachedBridge) carry(s *Sensor) error {
+// carry makes a topic of each of a sensor's outputs that the bridge knows.
+func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
 	for i, port := range s.ports {
 		spec := port.Spec()
 		topic := bridges.Topic{Name: s.topics[i], Sensor: s.spec.Name, QoS: qosOf(spec.QoS)}
@@ -147,11 +195,11 @@ func (b *attachedBridge) carry(s *Sensor) error {
 			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)
 		}
 		if sink != nil {
-			sink.count(s.stats[i])
-			port.Connect(sink)
-			if i == 0 {
-				s.sinks = append(s.sinks, sink)
-			}
+			*made = append(*made, struct {
+				sensor *Sensor
+				output int
+				sink   *bridgeSink
+			}{s, i, sink})
 		}
 	}
 	return nil
@@ -188,36 +236,64 @@ func qosOf(q sensors.QoS) bridges.QoS {
 	return out
 }
 
-// send publishes one message with its hand-over time.
+// send publishes one message with its hand-over time: in a stepped run the
+// instant that it was queued in, so that it doesn't depend on how fast anything
+// ran; in a realtime run the time now, so that what waited for the clock comes
+// after the clock in a recording too (law T4).
 func (b *attachedBridge) send(ctx context.Context, publish bridges.Publisher[any], e *envelope) error {
-	if b.bridge.Info().Kind == bridges.KindFile {
+	if b.file() {
 		b.sending.Lock()
 		defer b.sending.Unlock()
-		b.handedOver.Store(e.handedOver)
+		if b.p.config.Mode == Realtime {
+			b.handedOver.Store(b.p.clock.Now())
+		} else {
+			b.handedOver.Store(e.handedOver)
+		}
 	}
 	return publish(ctx, e.message)
 }
 
+// logTime is when the message being published was handed over; a network bridge
+// publishes several at once, and is told the time now.
+func (b *attachedBridge) logTime() int64 {
+	switch {
+	case b.file():
+		return b.handedOver.Load()
+	case b.p.config.Mode == Realtime:
+		return b.p.clock.Now()
+	default:
+		return b.p.publishing.Load()
+	}
+}
+
+func (b *attachedBridge) file() bool { return b.bridge.Info().Kind == bridges.KindFile }
+
 func (b *attachedBridge) connected() bool { return b.bridge.Status() == bridges.Connected }
 
-// now is the simulation time at which a message is handed over: in a stepped run
-// the instant being published, so that it doesn't depend on how fast anything ran.
-func (b *attachedBridge) now() int64 {
-	if b.p.config.Mode == Realtime {
-		return b.p.clock.Now()
+// clockWanted reports whether /clock is to be sent now.
+func (b *attachedBridge) clockWanted() bool {
+	if b.clock == nil {
+		return false
 	}
-	return b.p.publishing.Load()
+	if !b.connected() {
+		b.clockless.Store(true)
+		return false
+	}
+	return true
 }
+
+// clockSent lets samples follow.
+func (b *attachedBridge) clockSent() { b.clockless.Store(false) }
 
 // account counts a message that the bridge never saw, and ends the run if a
 // recording can't go on.
-func (b *attachedBridge) account(err error) {
+func (b *attachedBridge) account(cause string, err error) {
 	if neverSent(err) {
 		b.undelivered.Lock()
 		if b.undelivered.byCause == nil {
 			b.undelivered.byCause = map[string]int64{}
 		}
-		b.undelivered.byCause[causeOf(err)]++
+		b.undelivered.byCause[cause]++
 		b.undelivered.Unlock()
 	}
 	b.failed(err)
@@ -233,7 +309,7 @@ func neverSent(err error) bool {
 // failed ends the run when a recording can't be written any more; a network
 // peer never ends it.
 func (b *attachedBridge) failed(err error) {
-	if b.bridge.Info().Kind == bridges.KindFile && errors.Is(err, bridges.ErrWriteFailed) {
+	if b.file() && errors.Is(err, bridges.ErrWriteFailed) {
 		b.p.fail(fmt.Errorf("bridge %s: %w", b.bridge.Info().Name, err))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // keeps for the next one.
 type envelope struct {
 	at sensors.Tick
-	// handedOver is the simulation time at which the message was queued,
+	// handedOver is the instant of a stepped run in which the message was queued,
 	// nanoseconds: a recording's log time.
 	handedOver int64
 	stamp      int64

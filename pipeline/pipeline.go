@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -116,10 +116,10 @@ type Pipeline struct {
 	started bool
 	closed  bool
 	simNs   int64 // the frame loop's instant
-	startup time.Duration
-	wall    time.Duration // spent in runs, drain included
+	elapsed elapsed
 
 	publishing atomic.Int64  // instant being published, for recordings' log times
+	released   int64         // last published clock of a realtime run; written by publishClock
 	wake       chan struct{} // pinged when a capture may be ready
 
 	failure struct {
@@ -137,7 +137,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, log: config.Log, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, log: config.Log, released: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -146,7 +146,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	// Publishers end by Close, after what was queued has been sent.
 	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
-	p.startup = time.Since(begun)
+	p.elapsed.start(begun)
 	return p, nil
 }
 
@@ -207,9 +207,10 @@ func (p *Pipeline) build(ctx context.Context) error {
 		return err
 	}
 	p.world = world
-	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, historyTicks)
-	p.history.Record(0)
-	if p.gl, err = gpu.Start(p.config.Open); err != nil {
+	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, 0)
+	// What fails on the GL thread is the run's to say; the log has the details.
+	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
+	if p.gl, err = thread.Start(p.config.Open); err != nil {
 		return err
 	}
 	err = p.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
@@ -222,10 +223,6 @@ func (p *Pipeline) build(ctx context.Context) error {
 	return nil
 }
 
-// historyTicks is how many ticks' poses are kept: those of the instants that are
-// begun and not yet published, and before them those of the longest scan.
-const historyTicks = 4 * maxInstants
-
 // GPU returns the description of the OpenGL context.
 func (p *Pipeline) GPU() gpu.Info { return p.gl.Info() }
 
@@ -237,26 +234,6 @@ func (p *Pipeline) History() *scene.History { return p.history }
 
 // Sensors returns the sensors in the order they were added.
 func (p *Pipeline) Sensors() []*Sensor { return append([]*Sensor(nil), p.sensors...) }
-
-// frames returns the rig's fixed frames, parents first.
-func (p *Pipeline) frames() []sample.Transform {
-	var list []sample.Transform
-	seen := map[string]bool{rig.BaseFrame: true}
-	for _, s := range p.sensors {
-		frame := s.spec.FrameID
-		if seen[frame] {
-			continue
-		}
-		seen[frame] = true
-		list = append(list, sample.Transform{
-			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: frame, Relative: s.relative,
-		})
-		if f, ok := s.sensor.(sensors.Framer); ok {
-			list = append(list, f.Frames()...)
-		}
-	}
-	return list
-}
 
 // gated reports whether samples wait for the clock (law T4): in a stepped run
 // the step itself keeps the order.
@@ -274,6 +251,13 @@ func (p *Pipeline) fail(err error) {
 	}
 }
 
+// failed returns what fail was given first.
+func (p *Pipeline) failed() error {
+	p.failure.Lock()
+	defer p.failure.Unlock()
+	return p.failure.err
+}
+
 // wakeCompletion tells the completing goroutine that a capture may be ready. It
 // never blocks.
 func (p *Pipeline) wakeCompletion() {
@@ -283,24 +267,46 @@ func (p *Pipeline) wakeCompletion() {
 	}
 }
 
-// start begins all sensors, once.
+// start begins all sensors, once: where one can't, the pipeline stays without use.
 func (p *Pipeline) start(ctx context.Context) error {
 	if p.closed {
 		return ErrClosed
 	}
 	if p.started {
-		return nil
+		return p.failed()
 	}
 	begun := time.Now()
 	p.started = true
+	p.history.Keep(p.historyTicks())
 	for _, s := range p.sensors {
 		if err := s.begin(ctx); err != nil {
+			p.fail(err)
 			return err
 		}
 	}
-	p.startup += time.Since(begun)
+	p.elapsed.start(begun)
 	return nil
 }
+
+// historyTicks is how many ticks' poses are needed: those of the instants that are
+// begun and not yet published, and before them those of the longest scan.
+func (p *Pipeline) historyTicks() int {
+	perSecond, longest := 1/p.config.Step.Seconds(), 0.0
+	if p.clockDue != nil {
+		perSecond += p.clockDue.Rate().Float64()
+	}
+	for _, s := range p.sensors {
+		perSecond += s.spec.RateHz
+		if s.capturer != nil {
+			longest = max(longest, 1/s.spec.RateHz)
+		}
+	}
+	return maxInstants + maxCaptures + 2 + int(min(math.Ceil(perSecond*longest), maxScanTicks))
+}
+
+// maxScanTicks bounds the memory of the history: longer scans see the scene stand
+// still at their beginning.
+const maxScanTicks = 1 << 15
 
 // Clock returns the simulation clock: pause, resume, step and scale it there.
 func (p *Pipeline) Clock() *simtime.Clock { return p.clock }
@@ -316,7 +322,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	p.noteListening()
 	var errs []error
 	for i := len(p.sensors) - 1; i >= 0; i-- {
-		if s := p.sensors[i]; s.begun {
+		if s := p.sensors[i]; s.begun.Load() {
 			errs = append(errs, wrap("end sensor "+s.spec.Name, s.sensor.End()))
 		}
 	}

@@ -14,31 +14,23 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// drainLimit bounds how long the end of a realtime run waits for the captures in
-// flight.
-const drainLimit = 10 * time.Second
-
 // runRealtime lets the scene follow the clock until the simulation time is
 // until. Three goroutines share the work and end with it: the frame loop (this
 // one), the clock's publisher, and the completion of readbacks.
-func (p *Pipeline) runRealtime(r *run, until int64) error {
+func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 	// With workers on every processor a ticking clock would wait for its turn.
 	defer simtime.ReserveProcs()()
 	p.clock.Resume()
 	defer p.clock.Pause()
+	p.follow()
 	var workers sync.WaitGroup
 	stop, cancel := context.WithCancel(r.completion)
 	defer workers.Wait()
 	defer cancel()
 
-	if p.clockDue != nil {
-		publisher, err := simtime.NewClockPublisher(p.clock, simtime.ClockPublisherConfig{
-			Rate: p.clockDue.Rate(), Publish: p.publishClock, OwnThread: true, Logger: p.log,
-		})
-		if err != nil {
-			return err
-		}
-		workers.Go(func() { _ = publisher.Run(stop) }) // always nil
+	finishClock, err := p.startClock(stop, &workers)
+	if err != nil {
+		return err
 	}
 	completed := make(chan struct{})
 	drain := make(chan struct{})
@@ -47,43 +39,54 @@ func (p *Pipeline) runRealtime(r *run, until int64) error {
 		p.completeRealtime(stop, drain)
 	})
 
-	err := p.followClock(r.loop, until)
+	err = errors.Join(p.followClock(r, until()), p.settle())
 	close(drain)
 	select {
 	case <-completed:
-	case <-time.After(drainLimit):
+	case <-time.After(settleLimit):
 		err = errors.Join(err, errors.New("captures in flight did not come back"))
 	}
+	finishClock()
 	return err
+}
+
+// startClock starts the publisher of /clock, which ends with ctx. finish
+// publishes the clock's last time, so that what waits for it may go out (law T4).
+func (p *Pipeline) startClock(ctx context.Context, workers *sync.WaitGroup) (finish func(), err error) {
+	if !p.gated() {
+		return func() {}, nil
+	}
+	publisher, err := simtime.NewClockPublisher(p.clock, simtime.ClockPublisherConfig{
+		Rate: p.clockDue.Rate(), Publish: p.publishClock, OwnThread: true, Logger: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The run before let everything go at its end.
+	p.dispatcher.Release(p.released)
+	workers.Go(func() { _ = publisher.Run(ctx) }) // always nil
+	return func() {
+		if publisher.Stats().LastStamp != p.clock.Now() {
+			_ = publisher.Publish(context.WithoutCancel(ctx)) // counted and logged
+		}
+	}, nil
 }
 
 // followClock is the frame loop. A loop that is late goes on from where the
 // clock is: sensors fire once for their latest due instant, and never catch up
 // (law T3).
-func (p *Pipeline) followClock(ctx context.Context, until int64) error {
+func (p *Pipeline) followClock(r *run, until int64) error {
 	var inFlight atomic.Int32 // instants handed to the GL thread and not yet issued
-	for ctx.Err() == nil {
-		next := p.nextInstant()
-		if next > until {
-			p.simNs = until
-			return nil
-		}
-		if reached, jumped := p.await(ctx, next); jumped {
-			p.realign()
-			continue
-		} else if !reached {
-			return nil
-		}
-		t := next
-		if now := p.clock.Pace(); now-next > int64(p.config.Step) {
-			t = min(now, until)
-		}
-		err := p.clock.Advance(t)
-		if errors.Is(err, simtime.ErrAhead) {
-			continue // paused or set back meanwhile
-		}
-		if err != nil && !errors.Is(err, simtime.ErrBackward) {
+	for r.loop.Err() == nil {
+		t, reached, err := p.advance(r, until)
+		switch {
+		case err != nil || reached == ended:
 			return err
+		case reached == elsewhere:
+			until = later(until, p.realign(r))
+			continue
+		case reached == nowhere:
+			continue
 		}
 		if err := p.fire(p.beginInstant(t), &inFlight); err != nil {
 			return err
@@ -95,59 +98,58 @@ func (p *Pipeline) followClock(ctx context.Context, until int64) error {
 	return nil
 }
 
-// await waits until the loop may advance to t: neither, if ctx ended first.
-func (p *Pipeline) await(ctx context.Context, t int64) (reached, jumped bool) {
-	err := p.clock.WaitUntil(ctx, t)
-	return err == nil, errors.Is(err, simtime.ErrJumped)
-}
-
-// realign goes on from where the clock has jumped to.
-func (p *Pipeline) realign() {
-	now := p.clock.Now()
-	p.simNs = now
-	for _, s := range p.sensors {
-		s.schedule.Realign(now)
-	}
-	if p.clockDue != nil {
-		p.clockDue.Realign(now)
-	}
-}
-
 // fire publishes what needs no GPU and hands the captures to the GL thread,
 // unless it is behind: then they are dropped and counted (law R4).
 func (p *Pipeline) fire(i *instant, inFlight *atomic.Int32) error {
-	captures := i.gpu
 	for k := range i.firings {
 		f := &i.firings[k]
-		switch {
-		case f.sensor.capturer == nil:
-			if err := f.sensor.sensor.Tick(f.at); err != nil {
-				return wrap("sensor "+f.sensor.spec.Name, err)
-			}
-		case inFlight.Load() >= maxCaptures:
-			f.sensor.dropped(sensors.CauseReadbackFull, 1)
-			captures = false
+		if f.sensor.capturer != nil {
+			continue
+		}
+		f.at.Started = time.Now()
+		if err := f.sensor.sensor.Tick(f.at); err != nil {
+			return wrap("sensor "+f.sensor.spec.Name, err)
 		}
 	}
-	if !captures {
+	if !i.gpu {
 		return nil
 	}
+	if inFlight.Load() >= maxCaptures {
+		i.drop()
+		return nil
+	}
+	announce(i)
 	inFlight.Add(1)
-	err := p.issue(i)
-	go func() {
-		<-i.issued
+	err := p.issue(i, func() {
 		inFlight.Add(-1)
-		for k := range i.firings {
-			if f := &i.firings[k]; f.err != nil {
-				p.fail(wrap("sensor "+f.sensor.spec.Name, f.err))
-			}
-		}
+		p.failWith(i)
 		p.wakeCompletion()
-	}()
+	})
 	if errors.Is(err, gpu.ErrBusy) {
+		inFlight.Add(-1)
+		i.drop()
+		p.failWith(i)
 		return nil
 	}
 	return err
+}
+
+// drop counts the captures of an instant that the GL thread has no time for.
+func (i *instant) drop() {
+	for k := range i.firings {
+		if s := i.firings[k].sensor; s.capturer != nil {
+			s.dropped(sensors.CauseReadbackFull, 1)
+		}
+	}
+}
+
+// failWith ends the run with the errors of an instant's captures.
+func (p *Pipeline) failWith(i *instant) {
+	for k := range i.firings {
+		if f := &i.firings[k]; f.err != nil {
+			p.fail(wrap("sensor "+f.sensor.spec.Name, f.err))
+		}
+	}
 }
 
 // completeRealtime publishes readbacks as they come back, until drain is closed
@@ -178,16 +180,19 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 }
 
 // publishClock sends /clock on every bridge and then lets the samples go that
-// waited for it (law T4). It runs on the clock publisher's goroutine.
+// waited for it (law T4). It runs on the clock publisher's goroutine, or at the
+// run's end on the frame loop's, one at a time.
 func (p *Pipeline) publishClock(ctx context.Context, t int64) error {
 	at := sensors.Tick{TimeNs: t, Started: time.Now()}
 	message := &sample.Clock{StampNs: t}
 	var errs []error
 	for _, b := range p.bridges {
-		if b.clock != nil && b.clock.Listening() {
+		if b.clockWanted() {
 			errs = append(errs, b.clock.Publish(ctx, at, message))
+			b.clockSent()
 		}
 	}
+	p.released = t
 	p.dispatcher.Release(t)
 	return errors.Join(errs...)
 }

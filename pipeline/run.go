@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -12,24 +13,34 @@ import (
 // Run runs the simulation for a duration of simulated time, 0 for without end,
 // until ctx ends or something fails. It returns when everything that was
 // captured has been published and sent. The end of ctx is not an error: what was recorded
-// is complete. A run can be continued by another Run or Step.
+// is complete, and another Run or Step goes on from there without a gap. After
+// a failure every later Run returns it again.
 func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
-	until := int64(math.MaxInt64)
-	if duration > 0 {
-		until = p.simNs + int64(duration)
+	switch {
+	case duration < 0:
+		return fmt.Errorf("%w: a run of %v", ErrConfig, duration)
+	case duration == 0:
+		return p.run(ctx, func() int64 { return math.MaxInt64 })
 	}
-	return p.run(ctx, until)
+	return p.run(ctx, func() int64 { return later(p.simNs, int64(duration)) })
 }
 
-// Step advances a Stepped pipeline by n steps and returns when everything of
-// them has been published.
+// Step advances a pipeline to the end of the n-th step from now and returns
+// when everything up to there has been published; 0 or fewer do nothing.
 func (p *Pipeline) Step(ctx context.Context, n int) error {
 	step := int64(p.config.Step)
-	return p.run(ctx, (p.simNs/step+int64(n))*step)
+	return p.run(ctx, func() int64 { return max(p.simNs, (p.simNs/step+int64(n))*step) })
 }
 
-func (p *Pipeline) run(ctx context.Context, until int64) error {
+// run runs until the simulation time that until returns when time has begun.
+func (p *Pipeline) run(ctx context.Context, until func() int64) error {
+	if ctx.Err() != nil && !p.closed {
+		return p.failed()
+	}
 	if err := p.start(ctx); err != nil {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return nil // ended before it began
+		}
 		return err
 	}
 	r, err := p.newRun(ctx)
@@ -37,20 +48,38 @@ func (p *Pipeline) run(ctx context.Context, until int64) error {
 		return err
 	}
 	defer r.end()
+	defer p.elapsed.run()()
 
-	begun := time.Now()
 	if p.config.Mode == Realtime {
 		err = p.runRealtime(r, until)
 	} else {
-		err = p.runStepped(r, until)
+		p.follow()
+		err = p.runStepped(r, until())
+		err = errors.Join(err, p.settle())
 	}
-	err = errors.Join(err, p.drain(r.completion))
-	p.wall += time.Since(begun)
-	return p.verdict(err)
+	if err != nil {
+		p.fail(err) // and what is in flight is lost: the pipeline can't go on
+	}
+	return p.verdict(p.drain(r.completion))
 }
 
-// deliveryLimit bounds how long the end of a run waits for what is queued.
-const deliveryLimit = 30 * time.Second
+// Bounds of what the end of a run waits for.
+const (
+	settleLimit   = 10 * time.Second // the GL thread to have issued everything, captures to come back
+	deliveryLimit = 30 * time.Second // what is queued to be sent
+)
+
+// settle waits until the GL thread has done all that the loop gave it, so that
+// nothing is captured after the run.
+func (p *Pipeline) settle() error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+	defer cancel()
+	err := p.gl.Do(ctx, func(*gpu.Ctx) error { return nil })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return wrap("end the run", err)
+	}
+	return nil // a lost context is told by Lost
+}
 
 // drain waits until everything queued has been sent or dropped.
 func (p *Pipeline) drain(ctx context.Context) error {
@@ -60,11 +89,13 @@ func (p *Pipeline) drain(ctx context.Context) error {
 	return wrap("send what was queued", p.dispatcher.Drain(ctx))
 }
 
-// run holds the two contexts of one Run: the frame loop's ends with the
-// caller's, the completion's only when something failed, so that an interrupted
-// run still publishes what it has captured.
+// run holds the contexts of one Run: the frame loop's ends with the caller's,
+// the completion's only when something failed, so that an interrupted run still
+// publishes what it has captured. The line's, below the loop's, ends when the
+// clock jumps.
 type run struct {
 	loop, completion context.Context
+	line             *timeline
 	cancel           func(error)
 	watching         chan struct{}
 }
@@ -78,7 +109,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 	}
 	loop, cancelLoop := context.WithCancelCause(ctx)
 	completion, cancelCompletion := context.WithCancelCause(context.WithoutCancel(ctx))
-	r := &run{loop: loop, completion: completion, watching: make(chan struct{})}
+	r := &run{loop: loop, completion: completion, line: newTimeline(loop, p.clock), watching: make(chan struct{})}
 	r.cancel = func(err error) {
 		cancelLoop(err)
 		cancelCompletion(err)
@@ -98,11 +129,12 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 // end stops watching.
 func (r *run) end() {
 	r.cancel(nil)
+	r.line.end()
 	<-r.watching
 }
 
-// verdict is what Run returns: the failure that ended the run, else the loop's
-// own error, and nothing if the caller ended it.
+// verdict is what Run returns: the failure that ended the run, else the drain's
+// error, and nothing if the caller ended it.
 func (p *Pipeline) verdict(err error) error {
 	p.failure.Lock()
 	defer p.failure.Unlock()

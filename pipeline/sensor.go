@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -45,7 +47,7 @@ type Sensor struct {
 	topics   []string       // of ports
 	stats    []*outputStats // of ports
 	sinks    []*bridgeSink  // of the first output, one a bridge
-	begun    bool
+	begun    atomic.Bool
 	// fault places an error in the rig's file.
 	fault func(key string, err error) error
 
@@ -82,8 +84,8 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 // AddSensor adds one sensor.
 func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
 	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, Topic: c.Topic, Rate: c.Rate, Always: c.Always, Pose: c.Pose}
-	for name, value := range c.Attributes {
-		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: value})
+	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) { // of two faults always the same is told
+		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: c.Attributes[name]})
 	}
 	p.rig.Sensors = append(p.rig.Sensors, entry)
 	added, err := p.resolve(len(p.rig.Sensors) - 1)
@@ -118,9 +120,17 @@ func (p *Pipeline) resolve(from int) ([]*Sensor, error) {
 	if err := checkTopics(append(p.sensors[:len(p.sensors):len(p.sensors)], added...)); err != nil {
 		return nil, err
 	}
+	var made carriage
 	for _, s := range added {
 		s.join(p)
+		for _, b := range p.bridges {
+			if err := b.carry(s, &made); err != nil {
+				made.close()
+				return nil, err
+			}
+		}
 	}
+	made.connect()
 	p.sensors = append(p.sensors, added...)
 	return added, nil
 }
@@ -213,7 +223,7 @@ func topicOf(base, suffix string) string {
 
 // checkTopics refuses two outputs on one topic.
 func checkTopics(list []*Sensor) error {
-	owner := map[string]string{}
+	owner := map[string]string{clockTopic: "the pipeline's clock"}
 	for _, s := range list {
 		for i, topic := range s.topics {
 			if other, taken := owner[topic]; taken {
@@ -250,7 +260,7 @@ func (s *Sensor) begin(ctx context.Context) error {
 	if err := s.sensor.Begin(ctx, s.env); err != nil {
 		return fmt.Errorf("begin sensor %s: %w", s.spec.Name, err)
 	}
-	s.begun = true
+	s.begun.Store(true)
 	return nil
 }
 

@@ -10,7 +10,10 @@ import (
 )
 
 // causeOf names the reason of a message's fate for the summary.
-func causeOf(err error) string {
+func (s *bridgeSink) causeOf(err error) string {
+	if errors.Is(err, dispatch.ErrFull) && s.bridge.topicConfig.BlockLimit > 0 {
+		return string(bridges.CausePeerSlow) // it was waited for
+	}
 	if c := dispatch.CauseOf(err); c != dispatch.CauseConvertFailed {
 		return string(c)
 	}
@@ -65,18 +68,20 @@ func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
 // account counts a message that was not sent.
 func (s *bridgeSink) account(err error) {
 	if err != nil {
-		s.stats.dropped(causeOf(err), 1)
-		s.bridge.account(err)
+		cause := s.causeOf(err)
+		s.stats.dropped(cause, 1)
+		s.bridge.account(cause, err)
 	}
 }
 
-// Listening reports whether the bridge is connected.
-func (s *bridgeSink) Listening() bool { return s.bridge.connected() }
+// Listening reports whether the bridge takes samples: it is connected, and has the
+// clock.
+func (s *bridgeSink) Listening() bool { return s.bridge.connected() && !s.bridge.clockless.Load() }
 
 // TryQueue copies the message into the dispatcher's queue.
 func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
 	e := borrowEnvelope(at, s.spec, message)
-	e.handedOver = s.bridge.now()
+	e.handedOver = s.bridge.p.publishing.Load()
 	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: s.done})
 	e.giveBack()
 	return ok
@@ -85,7 +90,7 @@ func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
 // Publish sends the message before it returns.
 func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) error {
 	e := borrowEnvelope(at, s.spec, message)
-	e.handedOver = s.bridge.now()
+	e.handedOver = s.bridge.p.publishing.Load()
 	err := s.send(ctx, e)
 	e.giveBack()
 	s.account(err)

@@ -30,7 +30,7 @@ type readbackReporter interface{ ReadbackStats() readback.Stats }
 func (p *Pipeline) Stages() []Stage {
 	var list []Stage
 	for _, s := range p.sensors {
-		if r, ok := s.sensor.(readbackReporter); ok && s.begun {
+		if r, ok := s.sensor.(readbackReporter); ok && s.begun.Load() {
 			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
 		}
 		for _, sink := range s.sinks {

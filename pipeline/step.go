@@ -21,7 +21,8 @@ const (
 type firing struct {
 	sensor *Sensor
 	at     sensors.Tick
-	// captured is written on the GL thread before the instant's issued is closed.
+	// captured and err are written on the GL thread before the instant's issued is
+	// closed.
 	captured bool
 	err      error
 }
@@ -39,57 +40,87 @@ type instant struct {
 // and publishes each instant completely before the next (law T5). It returns
 // when everything begun was published, or at the first error.
 func (p *Pipeline) runStepped(r *run, until int64) error {
-	begun := make(chan *instant, maxInstants)
-	captures := make(chan struct{}, maxCaptures)
-	done := make(chan error, 1)
-	go func() {
-		err := p.complete(r.completion, begun, captures)
-		if err != nil {
-			r.cancel(err)
+	for {
+		begun := make(chan *instant, maxInstants)
+		captures := make(chan struct{}, maxCaptures)
+		done := make(chan error, 1)
+		go func() {
+			err := p.complete(r.completion, begun, captures)
+			if err != nil {
+				r.cancel(err)
+			}
+			done <- err
+		}()
+		jumped, err := p.begin(r, until, begun, captures)
+		close(begun)
+		err = errors.Join(<-done, err)
+		if err != nil || !jumped {
+			return err
 		}
-		done <- err
-	}()
-	err := p.begin(r.loop, until, begun, captures)
-	close(begun)
-	return errors.Join(<-done, err)
+		// Only now: what was begun before the jump needs the history as it was.
+		until = later(until, p.realign(r))
+	}
 }
 
 // begin is the frame loop: it advances time and hands instants on. It waits only
-// for room, and returns nil when ctx ends.
-func (p *Pipeline) begin(ctx context.Context, until int64, begun chan<- *instant, captures chan<- struct{}) error {
-	for ctx.Err() == nil {
-		next := p.nextInstant()
-		if next > until {
-			p.simNs = until
-			return nil
+// for room, and returns when time is at until, the run ends, or the clock has jumped.
+func (p *Pipeline) begin(r *run, until int64, begun chan<- *instant, captures chan<- struct{}) (jumped bool, err error) {
+	for r.loop.Err() == nil {
+		t, reached, err := p.advance(r, until)
+		switch {
+		case err != nil || reached == ended:
+			return false, err
+		case reached == elsewhere:
+			return true, nil
+		case reached == nowhere:
+			continue
 		}
-		if reached, _ := p.await(ctx, next); !reached {
-			return nil // ctx ended while the clock was paused
-		}
-		if err := p.clock.Advance(next); err != nil {
-			return err
-		}
-		i := p.beginInstant(next)
-		if i.gpu {
-			select {
-			case captures <- struct{}{}:
-			case <-ctx.Done():
-				return nil
-			}
-			if err := p.issue(i); err != nil {
-				return err
-			}
-		}
-		select {
-		case begun <- i:
-		case <-ctx.Done():
-			return nil
+		if err := p.handOn(r, p.beginInstant(t), begun, captures); err != nil {
+			return false, err
 		}
 		if p.config.OnProgress != nil {
-			p.config.OnProgress(Progress{SimNs: next})
+			p.config.OnProgress(Progress{SimNs: t})
 		}
 	}
+	return false, nil
+}
+
+// handOn issues an instant's captures and gives it to the completion. An instant
+// that was begun is handed on whole, also when the caller ends the run: only a
+// failure leaves it out.
+func (p *Pipeline) handOn(r *run, i *instant, begun chan<- *instant, captures chan<- struct{}) error {
+	if i.gpu {
+		select {
+		case captures <- struct{}{}:
+		case <-r.completion.Done():
+			return nil
+		}
+		if err := p.issuePatiently(r.completion, i); err != nil {
+			return err
+		}
+	}
+	select {
+	case begun <- i:
+	case <-r.completion.Done():
+	}
 	return nil
+}
+
+// issuePatiently issues an instant's captures; where others keep the GL thread
+// busy it waits, for a stepped run loses nothing.
+func (p *Pipeline) issuePatiently(ctx context.Context, i *instant) error {
+	announce(i)
+	for {
+		err := p.issue(i, nil)
+		if !errors.Is(err, gpu.ErrBusy) {
+			return err
+		}
+		select {
+		case <-time.After(pollPause):
+		case <-ctx.Done():
+			return nil // the run has failed, and nobody waits for the instant
+		}
+	}
 }
 
 // nextInstant is the earliest of the next step, clock and due sensor.
@@ -107,15 +138,14 @@ func (p *Pipeline) nextInstant() int64 {
 
 // beginInstant moves the scene to t and lists what is due.
 func (p *Pipeline) beginInstant(t int64) *instant {
-	p.simNs = t
+	p.moveTo(t)
 	p.history.Record(t)
 	i := &instant{timeNs: t}
 	if p.clockDue != nil {
 		_, i.clock = p.clockDue.Due(t)
 	}
-	now := time.Now()
 	for _, s := range p.sensors {
-		if at, due := s.due(t, now); due && s.heard() {
+		if at, due := s.due(t); due && s.heard() {
 			i.firings = append(i.firings, firing{sensor: s, at: at})
 			i.gpu = i.gpu || s.capturer != nil
 		}
@@ -125,37 +155,61 @@ func (p *Pipeline) beginInstant(t int64) *instant {
 
 // due returns the sensor's firing at the latest instant of its grid up to t that
 // hasn't fired.
-func (s *Sensor) due(t int64, now time.Time) (sensors.Tick, bool) {
+func (s *Sensor) due(t int64) (sensors.Tick, bool) {
 	fired, due := s.schedule.Due(t)
 	if !due {
 		return sensors.Tick{}, false
 	}
 	rate := s.schedule.Rate()
-	at := sensors.Tick{
-		TimeNs: fired, PeriodNs: fired - rate.At(rate.IndexAt(fired)-1), Seq: s.seq, Started: now,
-	}
+	at := sensors.Tick{TimeNs: fired, PeriodNs: fired - rate.At(rate.IndexAt(fired)-1), Seq: s.seq}
 	s.seq++
 	return at, true
 }
 
-// issue announces the captures and hands them to the GL thread in one hop (law G2).
-func (p *Pipeline) issue(i *instant) error {
+// announce tells the sensors of an instant that their captures follow.
+func announce(i *instant) {
 	for k := range i.firings {
 		f := &i.firings[k]
 		if f.sensor.capturer != nil {
+			f.at.Started = time.Now()
 			f.err = f.sensor.sensor.Tick(f.at)
 		}
 	}
+}
+
+// errCapture is what a capture leaves that ended the GL thread's function; the
+// log has its panic.
+var errCapture = errors.New("the capture panicked")
+
+// issue hands an instant's captures to the GL thread in one hop (law G2); after,
+// if not nil, is called there when they are issued and must not wait. On an error
+// nothing was handed over.
+func (p *Pipeline) issue(i *instant, after func()) error {
 	i.issued = make(chan struct{})
-	err := p.gl.Go(func(c *gpu.Ctx) error {
-		defer close(i.issued)
+	return p.gl.Go(func(c *gpu.Ctx) error {
+		returned := false
+		defer func() {
+			if !returned {
+				i.fail(errCapture)
+			}
+			close(i.issued)
+			if after != nil {
+				after()
+			}
+		}()
 		p.captureAll(c, i)
+		returned = true
 		return nil
 	})
-	if err != nil {
-		close(i.issued)
+}
+
+// fail gives the captures that were not issued an error.
+func (i *instant) fail(err error) {
+	for k := range i.firings {
+		if f := &i.firings[k]; f.sensor.capturer != nil && !f.captured && f.err == nil {
+			f.err = err
+		}
 	}
-	return err
 }
 
 // captureAll issues an instant's captures. GL thread.
@@ -205,6 +259,7 @@ func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 	for k := range i.firings {
 		f := &i.firings[k]
 		if f.sensor.capturer == nil {
+			f.at.Started = time.Now()
 			if err := f.sensor.sensor.Tick(f.at); err != nil {
 				return wrap("sensor "+f.sensor.spec.Name, err)
 			}
@@ -273,12 +328,14 @@ func (p *Pipeline) awaitReadback(ctx context.Context) error {
 	return nil
 }
 
-// queueClock queues /clock for all bridges.
+// queueClock queues /clock for all bridges, ahead of the instant's samples (law T4).
 func (p *Pipeline) queueClock(t int64) {
 	at := sensors.Tick{TimeNs: t, Started: time.Now()}
+	message := &sample.Clock{StampNs: t}
 	for _, b := range p.bridges {
-		if b.clock != nil && b.clock.Listening() {
-			b.clock.TryQueue(at, &sample.Clock{StampNs: t})
+		if b.clockWanted() {
+			b.clock.TryQueue(at, message)
+			b.clockSent()
 		}
 	}
 }

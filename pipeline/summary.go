@@ -65,13 +65,14 @@ type BridgeSummary struct {
 	EverConnected bool `json:"ever_connected"`
 }
 
-// Summary returns the counts up to now. It may be called between runs and after
-// Close.
+// Summary returns the counts up to now. Any goroutine may call it at any time,
+// after Close too.
 func (p *Pipeline) Summary() Summary {
 	info := p.gl.Info()
+	startup, wall, simulated := p.elapsed.seconds()
 	s := Summary{
 		Schema: SummarySchema, Version: p.config.Run.Version, Seed: p.config.Seed,
-		WallS: p.wall.Seconds(), SimS: float64(p.simNs) / 1e9, StartupS: p.startup.Seconds(),
+		WallS: wall, SimS: simulated, StartupS: startup,
 		GPU: GPUSummary{Vendor: info.Vendor, Renderer: info.Renderer, Version: info.Version, Device: info.Device, Software: info.Software},
 		// Readers of the JSON form find lists, also where nothing is in them.
 		Sensors: []SensorSummary{}, Bridges: []BridgeSummary{},
@@ -112,7 +113,7 @@ func (p *Pipeline) noteListening() {
 
 // clockListening reports whether a bridge would take /clock now.
 func (p *Pipeline) clockListening() bool {
-	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock != nil && b.clock.Listening() })
+	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock != nil && b.connected() })
 }
 
 func sensorRow(stats *outputStats, simS float64) SensorSummary {

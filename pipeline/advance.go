@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// arrival says where advance has got to.
+type arrival uint8
+
+const (
+	there     arrival = iota // at an instant at which something is due
+	ended                    // at the run's end, or the caller ended it
+	nowhere                  // paused or stepped meanwhile: try again
+	elsewhere                // the clock has jumped
+)
+
+// advance waits for the next instant, at the latest until, and advances the clock
+// to it. A realtime loop that is late goes on to where the clock is. Frame loop.
+func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
+	due := p.nextInstant()
+	t = min(due, until)
+	line := r.line.context()
+	if err := p.clock.WaitUntil(line, t); err != nil {
+		if r.loop.Err() == nil && (line.Err() != nil || errors.Is(err, simtime.ErrJumped)) {
+			return t, elsewhere, nil
+		}
+		return t, ended, nil
+	}
+	if p.config.Mode == Realtime {
+		if now := p.clock.Pace(); now-t > int64(p.config.Step) {
+			t = min(now, until)
+		}
+	}
+	err = p.clock.Advance(t)
+	switch {
+	case errors.Is(err, simtime.ErrAhead):
+		return t, nowhere, nil
+	case errors.Is(err, simtime.ErrBackward):
+		return t, elsewhere, nil
+	case err != nil:
+		return t, ended, err
+	case due > t:
+		p.moveTo(t)
+		return t, ended, nil
+	}
+	return t, there, nil
+}
+
+// moveTo sets the frame loop's instant.
+func (p *Pipeline) moveTo(t int64) {
+	p.elapsed.simulate(t - p.simNs)
+	p.simNs = t
+}
+
+// follow makes the loop begin where the clock is, if that has a time of its own:
+// sensors first fire after it.
+func (p *Pipeline) follow() {
+	if now := p.clock.Now(); now != p.simNs {
+		p.jumpTo(now, now+1)
+	}
+}
+
+// realign goes on from where the clock has jumped to, and returns how far that is.
+func (p *Pipeline) realign(r *run) int64 {
+	r.line.renew()
+	before, now := p.simNs, p.clock.Now()
+	p.jumpTo(now, now)
+	return now - before
+}
+
+// jumpTo sets the loop's instant without simulating what lies between; schedules
+// go on with their first instant from first on.
+func (p *Pipeline) jumpTo(now, first int64) {
+	p.simNs = now
+	p.history.Record(now)
+	for _, s := range p.sensors {
+		s.schedule.Realign(first)
+	}
+	if p.clockDue != nil {
+		p.clockDue.Realign(first)
+	}
+}
+
+// later returns t moved by d, without overflow for a run without end.
+func later(t, d int64) int64 {
+	if t == math.MaxInt64 || (d > 0 && t > math.MaxInt64-d) {
+		return math.MaxInt64
+	}
+	return t + d
+}
+
+// timeline ends a context when the clock jumps, however the loop is occupied then:
+// a wait that began before the jump would be for an instant without meaning.
+type timeline struct {
+	parent      context.Context
+	unsubscribe func()
+
+	mu     sync.Mutex
+	ctx    context.Context    // guarded by mu
+	cancel context.CancelFunc // guarded by mu
+}
+
+func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
+	l := &timeline{parent: parent}
+	l.renew()
+	l.unsubscribe = clock.Subscribe(func(c simtime.Change) {
+		if c.Jump() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.cancel()
+		}
+	})
+	return l
+}
+
+// renew begins a new stretch of time; whoever does it reads the clock afterwards.
+func (l *timeline) renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.ctx, l.cancel = context.WithCancel(l.parent)
+}
+
+func (l *timeline) context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ctx
+}
+
+func (l *timeline) end() {
+	l.unsubscribe()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
+}

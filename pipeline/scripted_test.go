@@ -1,0 +1,295 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/transform"
+)
+
+// Scripted sensors and bridges: what tests of a pipeline's own work need,
+// without OpenGL.
+const (
+	plainID = "sensor.test.plain"   // publishes in Tick
+	laggyID = "sensor.test.capture" // publishes what comes back from the GPU
+)
+
+// script says what the scripted sensors do; nil fields do nothing.
+type script struct {
+	begin   func(ctx context.Context, name string) error
+	tick    func(name string, at sensors.Tick) error
+	capture func(name string, at sensors.Tick) error
+	ended   func(name string)
+}
+
+func (s *script) registry() *sensors.Registry {
+	define := func(id string, wrap func(*plain) sensors.Sensor) *sensors.Definition {
+		return &sensors.Definition{
+			ID: id, Doc: id, DefaultRate: "10",
+			Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
+			New:     func(spec sensors.Spec) (sensors.Sensor, error) { return wrap(&plain{script: s, name: spec.Name}), nil },
+		}
+	}
+	return sensors.Must(sensors.NewRegistry(
+		define(plainID, func(p *plain) sensors.Sensor { return p }),
+		define(laggyID, func(p *plain) sensors.Sensor { return &laggy{plain: p} }),
+		transform.Definition,
+	))
+}
+
+type plain struct {
+	script *script
+	name   string
+	env    *sensors.Env
+	out    *sensors.Output[*sample.Imu]
+}
+
+func (s *plain) Begin(ctx context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	if s.script.begin != nil {
+		if err := s.script.begin(ctx, s.name); err != nil {
+			return err
+		}
+	}
+	s.out, err = sensors.OutputOf[*sample.Imu](env, "out")
+	return err
+}
+
+func (s *plain) Tick(at sensors.Tick) error {
+	if s.script.tick != nil {
+		if err := s.script.tick(s.name, at); err != nil {
+			return err
+		}
+	}
+	s.publish(at)
+	return nil
+}
+
+func (s *plain) publish(at sensors.Tick) {
+	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.name}})
+}
+
+func (s *plain) End() error {
+	if s.script.ended != nil {
+		s.script.ended(s.name)
+	}
+	return nil
+}
+
+// laggy is a Capturer whose captures are back at the next poll.
+type laggy struct {
+	*plain
+	mu            sync.Mutex
+	flying, ready []sensors.Tick
+}
+
+func (s *laggy) Tick(sensors.Tick) error { return nil }
+
+func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
+	if s.script.capture != nil {
+		if err := s.script.capture(s.name, at); err != nil {
+			return false, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying = append(s.flying, at)
+	return true, nil
+}
+
+func (s *laggy) Poll(*gpu.Ctx) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready, s.flying = append(s.ready, s.flying...), nil
+}
+
+func (s *laggy) Process(through int64) int {
+	s.mu.Lock()
+	n := 0
+	for n < len(s.ready) && s.ready[n].TimeNs <= through {
+		n++
+	}
+	due := slices.Clone(s.ready[:n])
+	s.mu.Unlock()
+	for _, at := range due {
+		s.publish(at)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = s.ready[n:]
+	return n
+}
+
+func (s *laggy) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.flying) + len(s.ready)
+}
+
+// newScripted makes a pipeline of scripted sensors on a GPU that is Go memory; it
+// is closed with the test.
+func newScripted(t testing.TB, s *script, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	fake := gputest.NewFake()
+	fake.StopLog()
+	c.Scene, c.Open, c.Sensors = scenetest.MovingWall(30, 5), fake.Open, s.registry()
+	p, err := pipeline.New(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close(context.Background()) }) // tests that expect no error close it themselves
+	return p
+}
+
+func addScripted(t testing.TB, p *pipeline.Pipeline, id, name, rate string) *pipeline.Sensor {
+	t.Helper()
+	s, err := p.AddSensor(pipeline.SensorConfig{ID: id, Name: name, Rate: rate})
+	require.NoError(t, err)
+	return s
+}
+
+func hear(t testing.TB, s *pipeline.Sensor, call func(at sensors.Tick, m *sample.Imu)) (stop func()) {
+	t.Helper()
+	stop, err := pipeline.Listen(s, "out", call)
+	require.NoError(t, err)
+	return stop
+}
+
+// delivery is one message that a scripted bridge was given.
+type delivery struct {
+	topic      string
+	stamp, log int64
+}
+
+// peer is a scripted bridge: the factory and its only instance. All methods may
+// be called from any goroutine.
+type peer struct {
+	kind       bridges.Kind
+	connectErr error
+	late       bool // Connect doesn't reach the peer; only set does
+	// publish, where not nil, comes before each delivery.
+	publish func(ctx context.Context, topic string, stamp int64) error
+
+	mu     sync.Mutex
+	env    bridges.Env
+	status bridges.Status
+	got    []delivery
+	closed int
+}
+
+func (p *peer) registry() *bridges.Registry { return bridges.MustRegistry(p) }
+
+func (p *peer) Info() bridges.Info {
+	return bridges.Info{Name: "test", Type: "test", Kind: p.kind, Summary: "scripted", Connection: "ANY"}
+}
+
+func (p *peer) Register(to *bridges.Plugin) error {
+	return errors.Join(
+		carries[*sample.Imu](to, "Imu"), carries[*sample.Clock](to, "Clock"), carries[*sample.Transforms](to, "Transforms"))
+}
+
+func carries[T bridges.Stamped](to *bridges.Plugin, wire string) error {
+	return errors.Join(
+		bridges.AddType[T](to, wire),
+		bridges.AddPublisherCreator(to, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+			return func(ctx context.Context, m T) error {
+				return i.(*peer).deliver(ctx, topic, m.Stamp())
+			}, nil
+		}))
+}
+
+func (p *peer) deliver(ctx context.Context, topic *bridges.PublishedTopic, stamp int64) error {
+	if p.publish != nil {
+		if err := p.publish(ctx, topic.Name, stamp); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.got = append(p.got, delivery{topic.Name, stamp, p.env.HandedOver(stamp)})
+	topic.Sent(1)
+	return nil
+}
+
+func (p *peer) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.env = env
+	return p, nil
+}
+
+func (p *peer) Status() bridges.Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status
+}
+
+func (p *peer) set(s bridges.Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = s
+}
+
+func (p *peer) Connect(context.Context, string) error {
+	if p.connectErr != nil {
+		return p.connectErr
+	}
+	p.set(bridges.Connected)
+	if p.late {
+		p.set(bridges.Connecting)
+	}
+	return nil
+}
+
+func (p *peer) Disconnect(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = bridges.Disconnected
+	p.closed++
+	return nil
+}
+
+// deliveries returns what arrived so far.
+func (p *peer) deliveries() []delivery {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.got)
+}
+
+// stamps returns the stamps of one topic's deliveries.
+func (p *peer) stamps(topic string) []int64 {
+	var list []int64
+	for _, d := range p.deliveries() {
+		if d.topic == topic {
+			list = append(list, d.stamp)
+		}
+	}
+	return list
+}
+
+func (p *peer) attach(t testing.TB, to *pipeline.Pipeline, policy string) {
+	t.Helper()
+	require.NoError(t, to.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x", Policy: policy}))
+}
+
+// everyMs asserts that stamps are all multiples of a number of milliseconds, from
+// the first to the last.
+func everyMs(t testing.TB, ms int64, stamps []int64) {
+	t.Helper()
+	for i, s := range stamps {
+		if !assert.Equal(t, int64(i+1)*ms*1_000_000, s, "message %d of %d", i, len(stamps)) {
+			return
+		}
+	}
+}
