@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -52,7 +53,7 @@ func drawTop(m *sample.PointCloud) image.Image {
 		}
 		x := int(topSize/2 - float64(p.Y)*scale)
 		y := int(topSize/2 - float64(p.X)*scale)
-		c := spectrum(0.25 + 0.75*(float64(p.Z)-lo)/(hi-lo))
+		c := color.NRGBA(picture.HeightRamp.At((float64(p.Z) - lo) / (hi - lo)))
 		out.SetNRGBA(x, y, c)
 		out.SetNRGBA(x+1, y, c)
 		out.SetNRGBA(x, y+1, c)
@@ -79,6 +80,14 @@ func heights(m *sample.PointCloud) (lo, hi float64) {
 	slices.Sort(z)
 	lo, hi = float64(z[len(z)*2/100]), float64(z[len(z)*98/100])
 	return lo, max(hi, lo+0.1)
+}
+
+// nearest and farthest are the ends of the range view's scale, metres.
+const nearest, farthest = 1.0, 100.0
+
+// rangeColor shows a distance on a logarithmic scale, near bright.
+func rangeColor(r float64) color.NRGBA {
+	return color.NRGBA(picture.DepthRamp.At(math.Log(max(r, nearest)/nearest) / math.Log(farthest/nearest)))
 }
 
 // drawRanges shows a cloud as the device sees it: a row for each laser, sorted
@@ -113,7 +122,7 @@ func drawRanges(m *sample.PointCloud) image.Image {
 		if p.Return == sample.ReturnUnknown {
 			continue
 		}
-		c := rangeColor(float64(p.Distance), 1, 100)
+		c := rangeColor(float64(p.Distance))
 		// Columns turn clockwise from straight ahead: the middle of the picture is ahead.
 		x := (int(p.Ray)/m.Rings + m.Columns/2) % m.Columns
 		for y := range height {

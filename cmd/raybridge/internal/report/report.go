@@ -45,9 +45,9 @@ type Report struct {
 
 // shot is what one camera saw first and last.
 type shot struct {
-	name, topic string
-	first, last sample.Image // guarded by Report.mu
-	seen        int          // guarded by Report.mu: pictures so far
+	name, topic, typeID string
+	first, last         sample.Image // guarded by Report.mu
+	seen                int          // guarded by Report.mu: pictures so far
 }
 
 // scan is the latest cloud of one lidar.
@@ -78,7 +78,7 @@ func (r *Report) Attach(p *pipeline.Pipeline) error {
 func (r *Report) listen(s *pipeline.Sensor, output, topic string, example any) (stop func(), err error) {
 	switch example.(type) {
 	case *sample.Image:
-		kept := &shot{name: s.Name(), topic: topic}
+		kept := &shot{name: s.Name(), topic: topic, typeID: s.TypeID()}
 		r.shots = append(r.shots, kept)
 		return pipeline.Listen(s, output, func(_ sensors.Tick, m *sample.Image) {
 			r.mu.Lock()
@@ -110,9 +110,9 @@ type figure struct {
 
 // figure draws one picture of a camera.
 func (s *shot) figure(m *sample.Image) figure {
-	picture, caption := drawImage(m)
+	shown, caption := drawImage(m, s.typeID)
 	return figure{
-		Title: s.name + " · " + s.topic, Caption: fmt.Sprintf("at %.2f s; %s", float64(m.StampNs)/1e9, caption), Image: picture,
+		Title: s.name + " · " + s.topic, Caption: fmt.Sprintf("at %.2f s; %s", float64(m.StampNs)/1e9, caption), Image: shown,
 	}
 }
 

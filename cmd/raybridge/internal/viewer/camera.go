@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/image/draw"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -17,7 +18,7 @@ type camera struct {
 
 	shown   *sample.Image // nil before the first
 	packed  *sample.CompressedImage
-	kind    pixelKind
+	kind    picture.Kind
 	err     error // why shown can't be shown
 	picture *image.RGBA
 	// drawn is where draw has put the picture, in the window's pixels.
@@ -28,17 +29,17 @@ type camera struct {
 func (c *camera) refresh() bool {
 	if packed := c.compressed.take(c.packed); packed != nil {
 		c.packed = packed
-		c.shown, c.err = decode(packed)
+		c.shown, c.err = picture.Decode(packed)
 	} else if m := c.images.take(c.shown); m != nil {
 		c.shown, c.err = m, nil
 	} else {
 		return false
 	}
 	if c.err == nil {
-		c.kind, c.err = kindOf(c.shown, c.labels)
+		c.kind, c.err = picture.KindOf(c.shown, c.labels)
 	}
 	if c.err == nil {
-		c.picture = paintImage(c.picture, c.shown, &c.kind)
+		c.picture = c.kind.Paint(c.picture, c.shown)
 	}
 	return true
 }
@@ -80,7 +81,7 @@ func (c *camera) draw(dst *image.RGBA, fonts *typefaces) {
 	}
 	c.drawn = centred(size, dst.Rect)
 	var scaler draw.Scaler = draw.NearestNeighbor
-	if c.kind.smooth {
+	if c.kind.Smooth() {
 		scaler = draw.ApproxBiLinear
 	}
 	scaler.Scale(dst, c.drawn, c.picture, c.picture.Rect, draw.Src, nil)
@@ -101,8 +102,8 @@ func (c *camera) caption(cursor image.Point) string {
 	}
 	at := cursor.Sub(c.drawn.Min)
 	u, v := at.X*size.X/c.drawn.Dx(), at.Y*size.Y/c.drawn.Dy()
-	pixel := c.shown.Data[v*c.shown.Step+u*c.kind.bytes:][:c.kind.bytes]
-	return fmt.Sprintf("(%d, %d)  %s", u, v, c.kind.describe(pixel))
+	pixel := c.shown.Data[v*c.shown.Step+u*c.kind.Bytes():][:c.kind.Bytes()]
+	return fmt.Sprintf("(%d, %d)  %s", u, v, c.kind.Describe(pixel))
 }
 
 // notice writes a message into the middle of a picture.

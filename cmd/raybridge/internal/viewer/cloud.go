@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -83,11 +84,11 @@ func (c *cloud) place() {
 func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
 	switch c.coloring {
 	case byIntensity:
-		return intensityRamp.at(intensityScale(float64(p.Intensity)))
+		return picture.IntensityRamp.At(intensityScale(float64(p.Intensity)))
 	case byTag:
 		return brighten(color.RGBA(scene.Tag(p.Tag).Color()))
 	default:
-		return heightRamp.at((height - lowest) / (highest - lowest))
+		return picture.HeightRamp.At((height - lowest) / (highest - lowest))
 	}
 }
 
@@ -122,10 +123,10 @@ const (
 // have none.
 func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 	const width, height, inset = 140, 6, 10
-	low, high, scale := fmt.Sprintf("%g m", lowest), fmt.Sprintf("%g m", highest), heightRamp
+	low, high, scale := fmt.Sprintf("%g m", lowest), fmt.Sprintf("%g m", highest), picture.HeightRamp
 	switch c.coloring {
 	case byIntensity:
-		low, high, scale = "0", "255", intensityRamp
+		low, high, scale = "0", "255", picture.IntensityRamp
 	case byTag:
 		return
 	}
@@ -140,7 +141,7 @@ func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 	at = face.draw(dst, at, name, colorDim)
 	bar := image.Rect(0, 0, width, height).Add(image.Pt(at.X, at.Y+(face.height-height)/2))
 	for x := range width {
-		fill(dst, image.Rect(bar.Min.X+x, bar.Min.Y, bar.Min.X+x+1, bar.Max.Y), scale.at(float64(x)/width))
+		fill(dst, image.Rect(bar.Min.X+x, bar.Min.Y, bar.Min.X+x+1, bar.Max.Y), scale.At(float64(x)/width))
 	}
 	face.draw(dst, image.Pt(bar.Max.X, at.Y), " "+high, colorDim)
 }

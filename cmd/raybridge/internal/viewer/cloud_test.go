@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -42,9 +43,9 @@ func TestCloudsStandInBaseLink(t *testing.T) {
 
 func TestCloudColours(t *testing.T) {
 	c := cloudOf(spatial.Identity(), sample.Point{Z: highest + 5, Intensity: 255, Tag: uint8(scene.TagCar)})
-	assert.Equal(t, heightRamp[255], c.points[0].color)
+	assert.Equal(t, picture.HeightRamp[255], c.points[0].color)
 	c.colorBy(byIntensity)
-	assert.Equal(t, intensityRamp[255], c.points[0].color)
+	assert.Equal(t, picture.IntensityRamp[255], c.points[0].color)
 	c.colorBy(byTag)
 	assert.Equal(t, brighten(color.RGBA{0, 0, 142, 255}), c.points[0].color)
 	assert.InDelta(t, 0.75, intensityScale(100), 1e-9)
@@ -69,7 +70,7 @@ func TestTopViewHasItsFrontUpwards(t *testing.T) {
 	view := newTop(c)
 	img := image.NewRGBA(image.Rect(100, 50, 500, 350))
 	view.draw(img, fonts(t))
-	x, y, n := spots(img, heightRamp[255])
+	x, y, n := spots(img, picture.HeightRamp[255])
 	require.Positive(t, n)
 	// 32 m reach over 150 pixels, the centre 2 m ahead of base_link.
 	scale := 150.0 / 32
@@ -82,7 +83,7 @@ func TestTopViewHasItsFrontUpwards(t *testing.T) {
 	view.drag(40, -20, false)
 	view.draw(img, fonts(t))
 	assert.Greater(t, view.scale, before)
-	x, y, _ = spots(img, heightRamp[255])
+	x, y, _ = spots(img, picture.HeightRamp[255])
 	assert.InDelta(t, 300-5*view.scale+40*view.scale/before, x, 2.5)
 	assert.InDelta(t, 200-10*view.scale-20*view.scale/before, y, 2.5)
 }
@@ -92,8 +93,8 @@ func TestTopViewShowsTheHighest(t *testing.T) {
 	for _, points := range [][]sample.Point{{low, high}, {high, low}} {
 		img := image.NewRGBA(image.Rect(0, 0, 300, 300))
 		newTop(cloudOf(spatial.Identity(), points...)).draw(img, fonts(t))
-		_, _, below := spots(img, heightRamp[0])
-		_, _, above := spots(img, heightRamp[255])
+		_, _, below := spots(img, picture.HeightRamp[0])
+		_, _, above := spots(img, picture.HeightRamp[255])
 		assert.Zero(t, below)
 		assert.Positive(t, above)
 	}

@@ -1,4 +1,7 @@
-package viewer
+// Package picture shows sensors' images as people see them: depth, labels, ids
+// and normals in colours, compressed pictures unpacked. The window and the report
+// use it. Everything here may be called from any goroutine.
+package picture
 
 import (
 	"bytes"
@@ -16,11 +19,12 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// errPicture says that an image can't be shown.
-var errPicture = errors.New("can't show this image")
+// ErrImage says that an image can't be shown: its encoding isn't known, or its
+// data doesn't have its size.
+var ErrImage = errors.New("can't show this image")
 
-// pixelKind is how one encoding is read.
-type pixelKind struct {
+// Kind is how the pixels of one encoding are read.
+type Kind struct {
 	bytes int // of a pixel
 	// paint writes the colours of a row's pixels as RGBA.
 	paint func(out, row []byte)
@@ -31,18 +35,18 @@ type pixelKind struct {
 }
 
 // tagKind is a semantic camera's mono8: one tag a pixel.
-var tagKind = pixelKind{1, each(1, func(p []byte) color.RGBA {
+var tagKind = Kind{1, each(1, func(p []byte) color.RGBA {
 	return color.RGBA(scene.Tag(p[0]).Color()) // opaque, so alike in both models
 }), func(p []byte) string { return scene.Tag(p[0]).String() }, false}
 
-var pixelKinds = map[string]pixelKind{
+var pixelKinds = map[string]Kind{
 	sample.EncodingRGB8:   {3, channels(3, 0, 1, 2), describeBytes, true},
 	sample.EncodingBGR8:   {3, channels(3, 2, 1, 0), describeBytes, true},
 	sample.EncodingBGRA8:  {4, channels(4, 2, 1, 0), describeBytes, true},
 	sample.EncodingMono8:  {1, channels(1, 0, 0, 0), describeBytes, true},
 	sample.EncodingMono16: {2, channels(2, 1, 1, 1), describeValue16, true},
-	sample.Encoding16UC1:  {2, each(2, func(p []byte) color.RGBA { return idColor(uint32(binary.LittleEndian.Uint16(p))) }), describeID16, false},
-	sample.Encoding32SC1:  {4, each(4, func(p []byte) color.RGBA { return idColor(binary.LittleEndian.Uint32(p)) }), describeID32, false},
+	sample.Encoding16UC1:  {2, each(2, func(p []byte) color.RGBA { return IDColor(uint32(binary.LittleEndian.Uint16(p))) }), describeID16, false},
+	sample.Encoding32SC1:  {4, each(4, func(p []byte) color.RGBA { return IDColor(binary.LittleEndian.Uint32(p)) }), describeID32, false},
 	sample.Encoding32FC1:  {4, each(4, func(p []byte) color.RGBA { return depthColor(float(p)) }), describeDepth, true},
 	sample.Encoding32FC3: {12, each(12, func(p []byte) color.RGBA {
 		return normalColor(float(p), float(p[4:]), float(p[8:]))
@@ -89,7 +93,7 @@ func depthColor(metres float32) color.RGBA {
 	case math.IsNaN(z), math.IsInf(z, -1), z < 0:
 		return color.RGBA{0x38, 0x10, 0x18, 255}
 	default:
-		return depthRamp.at(z / (z + halfDepth))
+		return DepthRamp.At(z / (z + halfDepth))
 	}
 }
 
@@ -112,42 +116,54 @@ func describeNormal(p []byte) string {
 	return fmt.Sprintf("%+.2f %+.2f %+.2f", float(p), float(p[4:]), float(p[8:]))
 }
 
-// kindOf returns how an image's pixels are read; labels says that mono8 means tags.
-func kindOf(m *sample.Image, labels bool) (pixelKind, error) {
+// Smooth reports whether neighbouring pixels may be mixed, as labels may not.
+func (k *Kind) Smooth() bool { return k.smooth }
+
+// Bytes returns the size of a pixel.
+func (k *Kind) Bytes() int { return k.bytes }
+
+// Describe says what a pixel, which begins at the slice's first byte, means.
+func (k *Kind) Describe(pixel []byte) string { return k.describe(pixel) }
+
+// KindOf returns how an image's pixels are read; labels says that
+// mono8 means semantic tags. Errors wrap ErrImage.
+func KindOf(m *sample.Image, labels bool) (Kind, error) {
 	if labels && m.Encoding == sample.EncodingMono8 {
 		return tagKind, checkImage(m, 1)
 	}
 	kind, ok := pixelKinds[m.Encoding]
 	if !ok {
-		return kind, fmt.Errorf("%w: unknown encoding %q", errPicture, m.Encoding)
+		return kind, fmt.Errorf("%w: unknown encoding %q", ErrImage, m.Encoding)
 	}
 	return kind, checkImage(m, kind.bytes)
 }
 
 func checkImage(m *sample.Image, pixelBytes int) error {
 	if m.Width <= 0 || m.Height <= 0 || m.Step < m.Width*pixelBytes || len(m.Data) < m.Step*m.Height {
-		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", errPicture, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
+		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", ErrImage, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
 	}
 	return nil
 }
 
-// paintImage returns the image in colours, in dst where that has the size.
-func paintImage(dst *image.RGBA, m *sample.Image, kind *pixelKind) *image.RGBA {
+// Paint returns the image in colours, in dst where that has the size; dst may
+// be nil.
+func (k *Kind) Paint(dst *image.RGBA, m *sample.Image) *image.RGBA {
 	if dst == nil || dst.Rect.Dx() != m.Width || dst.Rect.Dy() != m.Height {
 		dst = image.NewRGBA(image.Rect(0, 0, m.Width, m.Height))
 	}
 	for y := range m.Height {
-		row := m.Data[y*m.Step:][:m.Width*kind.bytes]
-		kind.paint(dst.Pix[y*dst.Stride:][:4*m.Width], row)
+		row := m.Data[y*m.Step:][:m.Width*k.bytes]
+		k.paint(dst.Pix[y*dst.Stride:][:4*m.Width], row)
 	}
 	return dst
 }
 
-// decode unpacks a compressed picture; tags and ids keep their values.
-func decode(m *sample.CompressedImage) (*sample.Image, error) {
+// Decode unpacks a compressed picture; tags and ids keep their values. Errors
+// wrap ErrImage.
+func Decode(m *sample.CompressedImage) (*sample.Image, error) {
 	decoded, _, err := image.Decode(bytes.NewReader(m.Data))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errPicture, err)
+		return nil, fmt.Errorf("%w: %w", ErrImage, err)
 	}
 	size := decoded.Bounds().Size()
 	out := &sample.Image{Header: m.Header, Width: size.X, Height: size.Y}

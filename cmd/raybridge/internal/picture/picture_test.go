@@ -1,4 +1,4 @@
-package viewer
+package picture
 
 import (
 	"bytes"
@@ -44,9 +44,9 @@ func TestPixelsBecomeColours(t *testing.T) {
 		"mono8":  {sample.EncodingMono8, false, []byte{7, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"7", "200"}},
 		"mono16": {sample.EncodingMono16, false, []byte{0xff, 7, 0, 200}, [2]color.RGBA{{7, 7, 7, 255}, {200, 200, 200, 255}}, [2]string{"2047", "51200"}},
 		"tags":   {sample.EncodingMono8, true, []byte{byte(scene.TagRoads), byte(scene.TagCar)}, [2]color.RGBA{{128, 64, 128, 255}, {0, 0, 142, 255}}, [2]string{"roads", "car"}},
-		"ids16":  {sample.Encoding16UC1, false, []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, idColor(257)}, [2]string{"id 0", "id 257"}},
-		"ids32":  {sample.Encoding32SC1, false, []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, idColor(257)}, [2]string{"id 0", "id 257"}},
-		"depth":  {sample.Encoding32FC1, false, floats(halfDepth, inf), [2]color.RGBA{depthRamp.at(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
+		"ids16":  {sample.Encoding16UC1, false, []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
+		"ids32":  {sample.Encoding32SC1, false, []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
+		"depth":  {sample.Encoding32FC1, false, floats(halfDepth, inf), [2]color.RGBA{DepthRamp.At(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
 		"normal": {sample.Encoding32FC3, false, floats(0, -1, 0, nan, nan, nan), [2]color.RGBA{{127, 255, 127, 255}, dark}, [2]string{"+0.00 -1.00 +0.00", "+NaN +NaN +NaN"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,15 +54,15 @@ func TestPixelsBecomeColours(t *testing.T) {
 			for _, pixel := range [][]byte{c.data[:len(c.data)/2], c.data[len(c.data)/2:]} {
 				m.Data = append(append(m.Data, pixel...), 99, 99, 99) // rows have gaps
 			}
-			kind, err := kindOf(m, c.labels)
+			kind, err := KindOf(m, c.labels)
 			require.NoError(t, err)
-			picture := paintImage(nil, m, &kind)
+			picture := kind.Paint(nil, m)
 			require.Equal(t, image.Pt(1, 2), picture.Rect.Size())
 			for k := range 2 {
 				assert.Equal(t, c.want[k], picture.RGBAAt(0, k))
 				assert.Equal(t, c.says[k], kind.describe(m.Data[k*m.Step:][:kind.bytes]))
 			}
-			assert.Same(t, picture, paintImage(picture, m, &kind), "the memory is used again")
+			assert.Same(t, picture, kind.Paint(picture, m), "the memory is used again")
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestDepthColoursFollowTheDistance(t *testing.T) {
 func TestIDsHaveTheirOwnColours(t *testing.T) {
 	seen := map[color.RGBA]uint32{}
 	for id := uint32(1); id < 100; id++ {
-		c := idColor(id)
+		c := IDColor(id)
 		assert.Zero(t, seen[c], "ids %d and %d look alike", id, seen[c])
 		assert.Greater(t, int(c.R)+int(c.G)+int(c.B), 100, "id %d is too dark", id)
 		seen[c] = id
@@ -97,8 +97,8 @@ func TestBadImagesAreErrors(t *testing.T) {
 		"empty":     {Encoding: sample.EncodingRGB8},
 		"tag image": {Width: 2, Height: 2, Step: 1, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 	} {
-		_, err := kindOf(&m, true)
-		assert.ErrorIs(t, err, errPicture, name)
+		_, err := KindOf(&m, true)
+		assert.ErrorIs(t, err, ErrImage, name)
 	}
 }
 
@@ -121,20 +121,20 @@ func TestCompressedPicturesKeepTheirValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var data bytes.Buffer
 			require.NoError(t, png.Encode(&data, c.picture))
-			m, err := decode(&sample.CompressedImage{Header: sample.Header{StampNs: 5}, Format: "png", Data: data.Bytes()})
+			m, err := Decode(&sample.CompressedImage{Header: sample.Header{StampNs: 5}, Format: "png", Data: data.Bytes()})
 			require.NoError(t, err)
 			assert.EqualValues(t, 5, m.StampNs)
 			assert.Equal(t, c.encoding, m.Encoding)
-			kind, err := kindOf(m, false)
+			kind, err := KindOf(m, false)
 			require.NoError(t, err)
 			assert.Equal(t, c.last, m.Data[m.Step+2*kind.bytes:][:kind.bytes])
 		})
 	}
 	var data bytes.Buffer
 	require.NoError(t, jpeg.Encode(&data, colours, nil))
-	m, err := decode(&sample.CompressedImage{Format: "jpeg", Data: data.Bytes()})
+	m, err := Decode(&sample.CompressedImage{Format: "jpeg", Data: data.Bytes()})
 	require.NoError(t, err)
 	assert.Equal(t, sample.EncodingRGB8, m.Encoding)
-	_, err = decode(&sample.CompressedImage{Format: "png", Data: []byte("no picture")})
-	assert.ErrorIs(t, err, errPicture)
+	_, err = Decode(&sample.CompressedImage{Format: "png", Data: []byte("no picture")})
+	assert.ErrorIs(t, err, ErrImage)
 }

@@ -1,16 +1,16 @@
-package viewer
+package picture
 
 import (
 	"image/color"
 	"math"
 )
 
-// ramp is a scale of colours for a value from 0 to 1.
-type ramp [256]color.RGBA
+// Ramp is a scale of colours for a value from 0 to 1.
+type Ramp [256]color.RGBA
 
 // newRamp spreads colours evenly and mixes between them.
-func newRamp(stops ...color.RGBA) *ramp {
-	var r ramp
+func newRamp(stops ...color.RGBA) *Ramp {
+	var r Ramp
 	for i := range r {
 		at := float64(i) / 255 * float64(len(stops)-1)
 		k := min(int(at), len(stops)-2)
@@ -21,33 +21,34 @@ func newRamp(stops ...color.RGBA) *ramp {
 	return &r
 }
 
-// at returns the colour of a value; values beyond the ends have the ends'.
-func (r *ramp) at(value float64) color.RGBA {
+// At returns the colour of a value; values beyond the ends have the ends'.
+func (r *Ramp) At(value float64) color.RGBA {
 	return r[max(0, min(255, int(value*256)))]
 }
 
+// Scales for clouds and depth.
 var (
-	// heightRamp goes from the ground's blue to the roofs' red.
-	heightRamp = newRamp(
+	// HeightRamp goes from the ground's blue to the roofs' red.
+	HeightRamp = newRamp(
 		color.RGBA{0x34, 0x4b, 0xb8, 255}, color.RGBA{0x2c, 0x8f, 0xdd, 255}, color.RGBA{0x2c, 0xc6, 0xb8, 255},
 		color.RGBA{0x8a, 0xd9, 0x4e, 255}, color.RGBA{0xf3, 0xd0, 0x3c, 255}, color.RGBA{0xf0, 0x7b, 0x32, 255},
 		color.RGBA{0xdc, 0x3f, 0x48, 255},
 	)
-	// intensityRamp goes from dull to bright.
-	intensityRamp = newRamp(
+	// IntensityRamp goes from dull to bright.
+	IntensityRamp = newRamp(
 		color.RGBA{0x46, 0x32, 0x8c, 255}, color.RGBA{0x8c, 0x36, 0x97, 255}, color.RGBA{0xd0, 0x47, 0x77, 255},
 		color.RGBA{0xf3, 0x82, 0x53, 255}, color.RGBA{0xfb, 0xcf, 0x62, 255}, color.RGBA{0xfd, 0xfb, 0xd6, 255},
 	)
-	// depthRamp goes from near, warm and bright, to far, dark.
-	depthRamp = newRamp(
+	// DepthRamp goes from near, warm and bright, to far, dark.
+	DepthRamp = newRamp(
 		color.RGBA{0xfd, 0xee, 0xa8, 255}, color.RGBA{0xf6, 0xb0, 0x5b, 255}, color.RGBA{0xe0, 0x6a, 0x5c, 255},
 		color.RGBA{0x9b, 0x45, 0x86, 255}, color.RGBA{0x51, 0x38, 0x86, 255}, color.RGBA{0x1c, 0x23, 0x4d, 255},
 	)
 )
 
-// idColor gives neighbouring ids hues far apart (the golden ratio's multiples,
+// IDColor gives neighbouring ids hues far apart (the golden ratio's multiples,
 // which spread evenly for any count); 0 is black.
-func idColor(id uint32) color.RGBA {
+func IDColor(id uint32) color.RGBA {
 	if id == 0 {
 		return color.RGBA{A: 255}
 	}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"image/color"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+func TestDrawImageTellsTagsByTheSensor(t *testing.T) {
+	m := &sample.Image{Width: 1, Height: 1, Step: 1, Encoding: sample.EncodingMono8, Data: []byte{byte(scene.TagCar)}}
+	shown, caption := drawImage(m, "sensor.camera.semantic_segmentation")
+	assert.Equal(t, color.RGBA(scene.TagCar.Color()), shown.At(0, 0))
+	assert.Contains(t, caption, "tags")
+
+	shown, _ = drawImage(m, "sensor.camera.rgb")
+	grey := uint8(scene.TagCar)
+	assert.Equal(t, color.RGBA{grey, grey, grey, 255}, shown.At(0, 0))
+
+	m.Encoding = "yuv422"
+	_, caption = drawImage(m, "sensor.camera.rgb")
+	assert.Contains(t, caption, "can't show")
+}
+
+// cloud has one return straight ahead and one to the left, of the upper and the
+// lower of two lasers, and a miss.
+func cloud() *sample.PointCloud {
+	point := func(x, y, z float64, ray uint32) sample.Point {
+		return sample.Point{
+			X: float32(x), Y: float32(y), Z: float32(z), Distance: float32(math.Hypot(x, y)), Ray: ray, Return: sample.ReturnStrongest,
+			Elevation: float32(math.Atan2(z, math.Hypot(x, y))),
+		}
+	}
+	return &sample.PointCloud{Rings: 2, Columns: 4, Points: []sample.Point{
+		point(10, 0, 2, 1), point(0, 20, -2, 6), {Ray: 3, Distance: float32(math.Inf(1))},
+	}}
+}
+
+func TestTopViewHasAheadUpAndLeftLeft(t *testing.T) {
+	shown := drawTop(cloud())
+	scale := topSize / (2 * topRange)
+	lit := func(x, y float64) bool {
+		r, g, b, _ := shown.At(int(topSize/2-y*scale), int(topSize/2-x*scale)).RGBA()
+		return r+g+b > 0x10000
+	}
+	assert.True(t, lit(10, 0), "ahead is up")
+	assert.True(t, lit(0, 20), "left is left")
+	assert.False(t, lit(-10, 0))
+	assert.Equal(t, 2, returns(cloud()))
+}
+
+func TestRangeViewHasTheHighestLaserOnTop(t *testing.T) {
+	shown := drawRanges(cloud())
+	require.Equal(t, 4, shown.Bounds().Dx())
+	empty := shown.At(0, 0)
+	// Column 0 is straight ahead, in the middle; laser 1 looks up.
+	assert.NotEqual(t, empty, shown.At(2, 0))
+	assert.Equal(t, empty, shown.At(2, shown.Bounds().Dy()-1))
+	assert.NotEqual(t, empty, shown.At(1, shown.Bounds().Dy()-1))
+}
+
+func TestLatencyTakesTheSlowestSensorInTheOrderOfTheWay(t *testing.T) {
+	names, values := tabulate([]pipeline.Stage{
+		{Sensor: "a", Name: "send", P50: 1e6, P99: 2e6}, {Sensor: "a", Name: "fence", P50: 3e6, P99: 9e6}, {Sensor: "b", Name: "fence", P50: 5e6, P99: 6e6},
+	})
+	assert.Equal(t, []string{"fence", "send"}, names)
+	assert.InDeltaSlice(t, []float64{5, 1}, values[0], 1e-9)
+	assert.InDeltaSlice(t, []float64{9, 2}, values[1], 1e-9)
+	chart, err := drawLatency(nil)
+	require.NoError(t, err)
+	assert.Empty(t, chart)
+}
