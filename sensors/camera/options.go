@@ -42,7 +42,15 @@ func readOptions(k kind, s *sensors.Settings) (o options, err error) {
 	if s.String("principal_point") == "corner" {
 		o.origin = CornerOrigin
 	}
-	switch k {
+	if err := o.readPicture(s); err != nil {
+		return o, err
+	}
+	return o, o.readCompression(s)
+}
+
+// readPicture reads what belongs to the camera's kind.
+func (o *options) readPicture(s *sensors.Settings) error {
+	switch o.kind {
 	case kindRGB:
 		o.encoding = s.String("encoding")
 		o.exposure = s.Float("exposure_compensation")
@@ -50,13 +58,13 @@ func readOptions(k kind, s *sensors.Settings) (o options, err error) {
 		o.quality = s.Int("jpeg_quality")
 		o.samples = s.Int("supersampling")
 		if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
-			return o, fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
+			return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
 		}
 	case kindDepth:
 		o.encoding = sample.Encoding32FC1
 		o.minDepth, o.maxDepth = s.Float("min_depth"), s.Float("max_depth")
 		if o.maxDepth <= o.minDepth {
-			return o, fmt.Errorf("%w: max_depth is %v m, it must be beyond min_depth, %v m", sensors.ErrValue, o.maxDepth, o.minDepth)
+			return fmt.Errorf("%w: max_depth is %v m, it must be beyond min_depth, %v m", sensors.ErrValue, o.maxDepth, o.minDepth)
 		}
 	case kindSemantic:
 		o.encoding = sample.EncodingMono8
@@ -68,7 +76,7 @@ func readOptions(k kind, s *sensors.Settings) (o options, err error) {
 	case kindNormals:
 		o.encoding = sample.Encoding32FC3
 	}
-	return o, o.readCompression(s)
+	return nil
 }
 
 func (o *options) readCompression(s *sensors.Settings) error {

@@ -2,7 +2,6 @@ package camera
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -51,7 +49,7 @@ type view struct {
 // announcement is a capture that is about to be made.
 type announcement struct {
 	timeNs int64
-	camera *camera
+	by     *camera
 }
 
 // view returns the renderer's view for a key and makes it for its first camera.
@@ -131,13 +129,13 @@ func (l Lens) projection(near, far float64) projectionBlock {
 }
 
 // announce says that the camera is about to capture at an instant. Any goroutine.
-func (v *view) announce(camera *camera, timeNs int64) {
+func (v *view) announce(by *camera, timeNs int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.announced) == maxAnnounced {
 		v.announced = slices.Delete(v.announced, 0, 1)
 	}
-	v.announced = append(v.announced, announcement{timeNs, camera})
+	v.announced = append(v.announced, announcement{timeNs, by})
 }
 
 // take appends the cameras announced for an instant to dst; earlier
@@ -147,7 +145,7 @@ func (v *view) take(dst []*camera, timeNs int64) []*camera {
 	defer v.mu.Unlock()
 	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
 		if a.timeNs == timeNs {
-			dst = append(dst, a.camera)
+			dst = append(dst, a.by)
 		}
 		return a.timeNs <= timeNs
 	})
@@ -155,10 +153,10 @@ func (v *view) take(dst []*camera, timeNs int64) []*camera {
 }
 
 // forget drops a camera's announcements.
-func (v *view) forget(camera *camera) {
+func (v *view) forget(by *camera) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool { return a.camera == camera })
+	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool { return a.by == by })
 }
 
 // batch is what one dispatch makes: at most one picture of each kind.
@@ -170,9 +168,9 @@ type batch [kinds]*camera
 func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) error {
 	v.batches = v.batches[:0]
 	var due [8]*camera
-	for _, camera := range v.take(due[:0], timeNs) {
-		if camera.acquire(c) {
-			v.batches = place(v.batches, camera)
+	for _, member := range v.take(due[:0], timeNs) {
+		if member.acquire(c) {
+			v.batches = place(v.batches, member)
 		}
 	}
 	if len(v.batches) == 0 {
@@ -183,13 +181,13 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) er
 		return nil
 	}
 	for i := range v.batches {
-		for _, camera := range v.batches[i] {
-			if camera == nil {
+		for _, member := range v.batches[i] {
+			if member == nil {
 				continue
 			}
-			camera.target = nil
-			if camera != asking {
-				camera.env.Dropped(sensors.CauseReadbackFailed, 1)
+			member.target = nil
+			if member != asking {
+				member.env.Dropped(sensors.CauseReadbackFailed, 1)
 			}
 		}
 	}
@@ -223,16 +221,16 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 }
 
 // place puts a camera into the first batch that has room for its kind.
-func place(batches []batch, camera *camera) []batch {
-	k := camera.options.kind
+func place(batches []batch, member *camera) []batch {
+	k := member.options.kind
 	for i := range batches {
 		if batches[i][k] == nil {
-			batches[i][k] = camera
+			batches[i][k] = member
 			return batches
 		}
 	}
 	var b batch
-	b[k] = camera
+	b[k] = member
 	return append(batches, b)
 }
 
@@ -280,112 +278,4 @@ func drawParts(c *gpu.Ctx, list *drawList, d gpu.Draw, plain, cut *gpu.Program) 
 		}
 	}
 	return nil
-}
-
-// Bits of shadeBlock.how, as camera_shade.comp has them.
-const (
-	howSwapRed uint32 = 1 << iota
-	howToneCurve
-)
-
-// shadeBlock is camera_shade.comp's uniform block (std140).
-type shadeBlock struct {
-	lens                         [4]float32
-	size                         [2]int32
-	how                          uint32
-	exposure                     float32
-	depthRange                   [4]float32
-	up, toSun                    [4]float32
-	sun, zenith, horizon, ground [4]float32
-	around                       [4]float32
-	staticMap, moverMap          [3][4]float32
-	offsets                      [4]float32
-}
-
-// shade makes one batch's pictures out of the ids.
-func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4) error {
-	b := &v.batches[index]
-	block := []shadeBlock{v.block(r, b, fromOptical)}
-	if index == len(v.uniforms) {
-		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "camera view", Size: len(rawBytes(block))})
-		if err != nil {
-			return err
-		}
-		v.uniforms = append(v.uniforms, buffer)
-	}
-	if err := c.WriteBuffer(v.uniforms[index], 0, rawBytes(block)); err != nil {
-		return err
-	}
-	bind := append(r.scratch[:0], r.tables...)
-	sampler := func(slot int, t *gpu.Texture) {
-		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
-	}
-	bind = append(bind, v.frames.binding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
-	sampler(shaders.SlotVisible, v.ids)
-	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
-	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
-	sampler(shaders.SlotPalette, r.palette.texture)
-	var what pictures
-	for k, camera := range b {
-		if camera != nil {
-			what |= camera.options.picture()
-			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: camera.target})
-		}
-	}
-	r.scratch = bind
-	program, err := r.programs.shade(c, shading{what, v.key.samples})
-	if err != nil {
-		return err
-	}
-	l := v.key.lens
-	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(l.Width, l.Height, 1)})
-}
-
-// block fills in the uniform block of a batch.
-func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
-	l := v.key.seen()
-	block := shadeBlock{
-		lens: [4]float32{float32(1 / l.Fx), float32(1 / l.Fy), float32(l.Cx), float32(l.Cy)},
-		size: [2]int32{int32(v.key.lens.Width), int32(v.key.lens.Height)},
-	}
-	for _, camera := range b {
-		if camera != nil {
-			camera.options.describe(&block)
-		}
-	}
-	s := r.sun
-	block.exposure *= s.light.Exposure
-	toOptical := fromOptical.Mat3().Transpose()
-	block.up = vec4of(toOptical.Mul3x1(mgl64.Vec3{0, 0, 1}))
-	block.toSun = vec4of(toOptical.Mul3x1(s.toSun))
-	color := func(dst *[4]float32, c [3]float32) { copy(dst[:], c[:]) }
-	color(&block.zenith, s.light.SkyZenith)
-	color(&block.horizon, s.light.SkyHorizon)
-	color(&block.ground, s.light.Ground)
-	color(&block.around, around(&s.light))
-	if s.shines {
-		color(&block.sun, s.light.SunColor)
-		block.staticMap = s.static.sampling(fromOptical)
-		block.moverMap = s.movers.sampling(fromOptical)
-	}
-	block.offsets = [4]float32{
-		float32(s.static.texel()), float32(s.movers.texel()), 1 / float32(s.static.size), 0,
-	}
-	return block
-}
-
-// describe adds a camera's part to the uniform block.
-func (o *options) describe(b *shadeBlock) {
-	switch o.kind {
-	case kindRGB:
-		if o.encoding == sample.EncodingBGR8 {
-			b.how |= howSwapRed
-		}
-		if o.toneCurve {
-			b.how |= howToneCurve
-		}
-		b.exposure = float32(math.Exp2(o.exposure))
-	case kindDepth:
-		b.depthRange = [4]float32{float32(o.minDepth), float32(o.maxDepth)}
-	}
 }
