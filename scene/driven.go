@@ -198,7 +198,8 @@ func (d *Driven) tickLocked(tNs int64) drivenTick {
 	return d.ticks[(lo-1)%drivenTicks].after(tNs, d.vehicle.Wheelbase)
 }
 
-// state returns the movement of the rear axle.
+// state returns the movement of the rear axle. The wheels turn between ticks, in no
+// time: that has no acceleration.
 func (k drivenTick) state(wheelbase float64) State {
 	sin, cos := math.Sincos(k.yaw)
 	forward, left := mgl64.Vec3{cos, sin, 0}, mgl64.Vec3{-sin, cos, 0}
@@ -209,7 +210,8 @@ func (k drivenTick) state(wheelbase float64) State {
 			Linear:  forward.Mul(k.speed),
 			Angular: mgl64.Vec3{0, 0, curvature * k.speed},
 		},
-		Acceleration: forward.Mul(k.acceleration).Add(left.Mul(curvature * k.speed * k.speed)),
+		Acceleration:        forward.Mul(k.acceleration).Add(left.Mul(curvature * k.speed * k.speed)),
+		AngularAcceleration: mgl64.Vec3{0, 0, curvature * k.acceleration},
 	}
 }
 

@@ -177,9 +177,10 @@ func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 	a, b := h.stateLocked(track, at.tick), h.stateLocked(track, at.next)
 	mix := func(x, y mgl64.Vec3) mgl64.Vec3 { return x.Add(y.Sub(x).Mul(at.fraction)) }
 	return State{
-		Pose:         h.poseLocked(track, at),
-		Twist:        spatial.Twist{Linear: mix(a.Twist.Linear, b.Twist.Linear), Angular: mix(a.Twist.Angular, b.Twist.Angular)},
-		Acceleration: mix(a.Acceleration, b.Acceleration),
+		Pose:                h.poseLocked(track, at),
+		Twist:               spatial.Twist{Linear: mix(a.Twist.Linear, b.Twist.Linear), Angular: mix(a.Twist.Angular, b.Twist.Angular)},
+		Acceleration:        mix(a.Acceleration, b.Acceleration),
+		AngularAcceleration: mix(a.AngularAcceleration, b.AngularAcceleration),
 	}, true
 }
 

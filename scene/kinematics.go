@@ -10,11 +10,13 @@ import (
 
 // State is a body's place and movement at one instant, all in the map frame:
 // Twist is the velocity of its origin and its angular velocity, Acceleration the
-// second derivative of its origin's position, m/s² (gravity not included).
+// second derivative of its origin's position, m/s² (gravity not included),
+// AngularAcceleration the derivative of its angular velocity, rad/s².
 type State struct {
-	Pose         spatial.Pose
-	Twist        spatial.Twist
-	Acceleration mgl64.Vec3
+	Pose                spatial.Pose
+	Twist               spatial.Twist
+	Acceleration        mgl64.Vec3
+	AngularAcceleration mgl64.Vec3
 }
 
 // Kinematic is a Motion that knows its derivatives.
@@ -26,7 +28,7 @@ type Kinematic interface {
 }
 
 // differenceNs is the step of the central differences: small against what
-// moves, and large enough that float64 leaves 1e-6 m/s² in accelerations.
+// moves, and large enough that float64 leaves 1e-6 m/s² and rad/s² in accelerations.
 const differenceNs = 2_000_000
 
 // StateOf returns a motion's state: its own where it is Kinematic, else from
@@ -37,14 +39,17 @@ func StateOf(m Motion, tNs int64) State {
 	}
 	const h = differenceNs * 1e-9
 	before, now, after := m.PoseAt(tNs-differenceNs), m.PoseAt(tNs), m.PoseAt(tNs+differenceNs)
-	turn := after.Orientation.Mul(before.Orientation.Conjugate())
+	turn := func(from, to spatial.Pose) mgl64.Vec3 {
+		return rotationVector(to.Orientation.Mul(from.Orientation.Conjugate()))
+	}
 	return State{
 		Pose: now,
 		Twist: spatial.Twist{
 			Linear:  after.Position.Sub(before.Position).Mul(1 / (2 * h)),
-			Angular: rotationVector(turn).Mul(1 / (2 * h)),
+			Angular: turn(before, after).Mul(1 / (2 * h)),
 		},
-		Acceleration: after.Position.Add(before.Position).Sub(now.Position.Mul(2)).Mul(1 / (h * h)),
+		Acceleration:        after.Position.Add(before.Position).Sub(now.Position.Mul(2)).Mul(1 / (h * h)),
+		AngularAcceleration: turn(now, after).Sub(turn(before, now)).Mul(1 / (h * h)),
 	}
 }
 

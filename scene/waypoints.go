@@ -191,7 +191,8 @@ func (l *WaypointLoop) heading(tangent mgl64.Vec3) mgl64.Quat {
 }
 
 // StateAt implements Kinematic: velocity along the path, centripetal
-// acceleration in the arcs.
+// acceleration in the arcs. The angular acceleration is left at 0, which is exact in
+// legs and in level arcs; where they meet the angular velocity leaps.
 func (l *WaypointLoop) StateAt(tNs int64) State {
 	position, tangent, curvature := l.at(tNs)
 	s := State{

@@ -47,6 +47,7 @@ type gnss struct {
 	env                  *sensors.Env
 	frame                tangentPlane
 	out                  *sensors.Output[*sample.GnssFix]
+	bits                 rand.PCG
 	message              sample.GnssFix // reused: outputs copy what they keep
 }
 
@@ -62,7 +63,8 @@ func (s *gnss) Begin(_ context.Context, env *sensors.Env) (err error) {
 func (s *gnss) Tick(at sensors.Tick) error {
 	pose := s.env.Pose(s.spec.Mount, at.TimeNs)
 	p := pose.Position
-	noise := rand.New(rand.NewPCG(s.env.Seed, at.Seq))
+	s.bits.Seed(s.env.Seed, at.Seq) // a fix's noise depends on nothing before it
+	noise := rand.New(&s.bits)
 	p[0] += s.horizontal * noise.NormFloat64()
 	p[1] += s.horizontal * noise.NormFloat64()
 	p[2] += s.vertical * noise.NormFloat64()

@@ -48,6 +48,7 @@ type imu struct {
 	accel, gyro float64
 	env         *sensors.Env
 	out         *sensors.Output[*sample.Imu]
+	bits        rand.PCG
 	message     sample.Imu // reused: outputs copy what they keep
 }
 
@@ -65,16 +66,16 @@ func (s *imu) Tick(at sensors.Tick) error {
 	arm := pose.Position.Sub(state.Pose.Position)
 	toBody := pose.Orientation.Conjugate()
 
-	// Rigid body: a = a_ego + α×r + ω×(ω×r). The angular acceleration is not
-	// recorded; α×r is left out, which is exact for steady turns.
+	// Rigid body: a = a_ego + α×r + ω×(ω×r).
 	omega := state.Twist.Angular
-	acceleration := state.Acceleration.Add(omega.Cross(omega.Cross(arm)))
+	acceleration := state.Acceleration.Add(state.AngularAcceleration.Cross(arm)).Add(omega.Cross(omega.Cross(arm)))
 	force := toBody.Rotate(acceleration.Add(mgl64.Vec3{0, 0, StandardGravity}))
 	rate := toBody.Rotate(omega)
 
 	m := &s.message
 	m.Header = sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.spec.FrameID, Pose: pose}
-	noise := rand.New(rand.NewPCG(s.env.Seed, at.Seq))
+	s.bits.Seed(s.env.Seed, at.Seq) // a measurement's noise depends on nothing before it
+	noise := rand.New(&s.bits)
 	for i := range 3 {
 		m.LinearAcceleration[i] = force[i] + s.accel*noise.NormFloat64()
 		m.AngularVelocity[i] = rate[i] + s.gyro*noise.NormFloat64()

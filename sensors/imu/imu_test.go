@@ -7,6 +7,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -59,4 +60,53 @@ func TestConformance(t *testing.T) {
 	sensortest.Run(t, imu.Definition, sensortest.Suite{
 		Changed: map[string]any{"noise_accel_stddev": 0.1, "noise_gyro_stddev": 0.01, "orientation": false},
 	})
+}
+
+// spin turns on the spot, ever faster, and lifts off ever faster.
+type spin struct{ alpha, lift float64 }
+
+func (s spin) PoseAt(tNs int64) spatial.Pose {
+	t := float64(tNs) / 1e9
+	return spatial.FromRPY(mgl64.Vec3{0, 0, s.lift * t * t / 2}, 0, 0, mgl64.RadToDeg(s.alpha*t*t/2))
+}
+
+func TestAcceleratingTurnHasATangentialPart(t *testing.T) {
+	const alpha, lift, arm = 0.8, 0.5, 2.0
+	h := sensortest.New(t, imu.Definition, sensortest.Options{
+		Ego: spin{alpha, lift}, Mount: spatial.FromRPY(mgl64.Vec3{arm, 0, 0}, 0, 0, 0),
+	})
+	h.Fire(1_505_000_000)
+	m := sensortest.Last[*sample.Imu](h, "imu")
+	omega := alpha * 1.505
+	assert.InDelta(t, -omega*omega*arm, m.LinearAcceleration[0], 1e-4)
+	assert.InDelta(t, alpha*arm, m.LinearAcceleration[1], 1e-4)
+	assert.InDelta(t, imu.StandardGravity+lift, m.LinearAcceleration[2], 1e-4)
+	assert.InDelta(t, omega, m.AngularVelocity[2], 1e-6)
+}
+
+// TestDrivenVehicle compares the IMU with the second difference of where its
+// mounting point is.
+func TestDrivenVehicle(t *testing.T) {
+	car, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount := spatial.FromRPY(mgl64.Vec3{1.5, 0.5, 1}, 0, 0, 30)
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Ego: car, Mount: mount})
+	for k := int64(1); k <= 40; k++ {
+		if err := car.SetCommand(scene.Command{Acceleration: 2, Steering: 0.3}); err != nil {
+			t.Fatal(err)
+		}
+		h.Fire(k * 25_000_000)
+	}
+	// The whole way is one command, so the places along it are differentiable.
+	const at, d = 900_000_000, 5_000_000
+	h.Fire(1_000_000_000)
+	place := func(tNs int64) mgl64.Vec3 { return car.PoseAt(tNs).Compose(mount).Position }
+	want := place(at + d).Add(place(at - d)).Sub(place(at).Mul(2)).Mul(1 / (d * 1e-9 * d * 1e-9))
+	want = car.PoseAt(at).Compose(mount).Orientation.Conjugate().Rotate(want)
+	got := h.Messages["imu"][35].(*sample.Imu)
+	assert.EqualValues(t, at, got.StampNs)
+	assert.InDelta(t, want[0], got.LinearAcceleration[0], 2e-3)
+	assert.InDelta(t, want[1], got.LinearAcceleration[1], 2e-3)
 }
