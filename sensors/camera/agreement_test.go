@@ -4,6 +4,8 @@ package camera_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/gltf"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/spatial"
@@ -126,6 +129,30 @@ func (c *comparison) seenBeside(u, v int, depth float64) bool {
 	return false
 }
 
+// kaykit is a street of real glTF models; nil where they are not at hand.
+func kaykit(t *testing.T) *scene.Scene {
+	t.Helper()
+	const folder = "../../../shared/assets/kaykit_city"
+	if _, err := os.Stat(folder); err != nil {
+		t.Logf("no KayKit street is compared: %v", err)
+		return nil
+	}
+	s := scene.New("kaykit street")
+	put := func(name string, x, y, yaw float64) {
+		asset, err := gltf.Load(filepath.Join(folder, name+".gltf"), gltf.Options{Scale: 6})
+		require.NoError(t, err)
+		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{x, y, 0}, 0, 0, yaw)})
+		require.NoError(t, err)
+	}
+	put("road_straight", 12, 0, 0)
+	put("building_A", 12, 12, -90)
+	put("building_C", 24, -12, 90)
+	put("car_taxi", 10, -3, 20)
+	put("trafficlight_A", 15, -5, 90)
+	put("bench", 9, 4, -80)
+	return s
+}
+
 func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(t, err)
@@ -138,14 +165,20 @@ func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
 		mount := spatial.FromRPY(mgl64.Vec3{1.2, 0.3, 1.6}, 0, 2, 5)
 		return &comparison{scene: town, ego: town.Route, mount: mount, tNs: tNs, width: 640, height: 480, stride: 6}
 	}
-	var all result
-	for name, c := range map[string]*comparison{
+	comparisons := map[string]*comparison{
 		"soup 0":    soup(0, spatial.FromRPY(mgl64.Vec3{0, 0, 1}, 0, 0, 0)),
 		"soup 1":    soup(1, spatial.FromRPY(mgl64.Vec3{-20, 13, 7}, 12, 20, 140)),
 		"soup 2":    soup(2, spatial.FromRPY(mgl64.Vec3{40, -40, -3}, -30, -15, 100)),
 		"city":      street(0),
 		"city, 9 s": street(9 * second),
-	} {
+	}
+	if models := kaykit(t); models != nil {
+		comparisons["kaykit"] = &comparison{
+			scene: models, mount: spatial.FromRPY(mgl64.Vec3{0, 0.4, 1.7}, 0, 0, 0), width: 640, height: 480, stride: 3,
+		}
+	}
+	var all result
+	for name, c := range comparisons {
 		r := c.run(t)
 		t.Logf("%s: %v; %d labels differ", name, &r.ranges, r.ranges.Rays()-r.labels)
 		all.add(&r)
