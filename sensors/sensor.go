@@ -46,6 +46,8 @@ const (
 	CauseReadbackFull = "readback_full"
 	// CauseReadbackFailed: the data didn't come back from the GPU.
 	CauseReadbackFailed = "readback_failed"
+	// CauseClosed: the sensor was ended before the data came back.
+	CauseClosed = "closed"
 	// CauseNoReturn counts lidar scans that hit nothing; they are published, empty.
 	CauseNoReturn = "no_return"
 )

@@ -255,11 +255,13 @@ func (s *camera) release() error {
 
 // complete publishes one capture; it runs in Process.
 func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Lease[uint32], err error) {
+	if errors.Is(err, readback.ErrClosed) {
+		s.env.Dropped(sensors.CauseClosed, 1)
+		return
+	}
 	if err != nil {
-		if !errors.Is(err, readback.ErrClosed) {
-			s.env.Dropped(sensors.CauseReadbackFailed, 1)
-			s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
-		}
+		s.env.Dropped(sensors.CauseReadbackFailed, 1)
+		s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
 		return
 	}
 	shot := k.Data

@@ -218,7 +218,8 @@ func (s *lidar) ReadbackStats() readback.Stats { return s.pool.Stats() }
 func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
 	if errors.Is(err, readback.ErrClosed) {
-		return // the run is over
+		s.env.Dropped(sensors.CauseClosed, 1)
+		return
 	}
 	if err != nil {
 		s.env.Dropped(sensors.CauseReadbackFailed, 1)

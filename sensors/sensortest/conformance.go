@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -55,6 +56,7 @@ func Run(t *testing.T, d *sensors.Definition, s Suite) {
 	for _, name := range d.AttributeNames() {
 		t.Run("attribute "+name, func(t *testing.T) { checkAttribute(t, d, s, name, base) })
 	}
+	t.Run("counts a capture that its end leaves behind", func(t *testing.T) { checkUnfinished(t, d, s.Options) })
 	t.Run("may be ended twice", func(t *testing.T) {
 		h := New(t, d, s.Options)
 		if err := h.Sensor.End(); err != nil {
@@ -64,6 +66,35 @@ func Run(t *testing.T, d *sensors.Definition, s Suite) {
 			t.Error(err)
 		}
 	})
+}
+
+// checkUnfinished ends a Capturer with a capture in flight (law S5).
+func checkUnfinished(t *testing.T, d *sensors.Definition, o Options) {
+	h := New(t, d, o)
+	c, ok := h.Sensor.(sensors.Capturer)
+	if !ok {
+		return
+	}
+	h.Env.History.Record(0)
+	at := sensors.Tick{TimeNs: 100_000_000, PeriodNs: 100_000_000}
+	h.Env.History.Record(at.TimeNs)
+	if err := h.Sensor.Tick(at); err != nil {
+		t.Fatal(err)
+	}
+	err := h.Env.GL.Do(t.Context(), func(g *gpu.Ctx) error {
+		_, err := c.Capture(g, at)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Pending(); n != 1 {
+		t.Fatalf("%d captures are pending, want 1", n)
+	}
+	h.End()
+	if n := h.Drops[sensors.CauseClosed]; n != 1 || len(h.Drops) != 1 {
+		t.Errorf("drops are %v, want one of cause %s", h.Drops, sensors.CauseClosed)
+	}
 }
 
 func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, name string, base map[string][]any) {
