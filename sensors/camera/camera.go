@@ -51,6 +51,7 @@ type camera struct {
 	picture     sample.Image
 	calibration sample.CameraInfo
 
+	unseen   unseen       // captures without a picture
 	encoding atomic.Int64 // captures handed to the encoder and not yet published
 	ended    bool
 }
@@ -129,15 +130,13 @@ func (s *camera) wanted() bool {
 }
 
 // Tick announces the capture, so that all cameras of one view are drawn
-// together. Where only the calibration is listened to, it is published at once.
+// together; where only the calibration is listened to, nothing is.
 func (s *camera) Tick(at sensors.Tick) error {
 	if s.wanted() {
 		s.view.announce(s, at.TimeNs)
-		return nil
+	} else {
+		s.unseen.expect(at.TimeNs)
 	}
-	s.publishInfo(at, sample.Header{
-		StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.frameID, Pose: s.env.Pose(s.spec.Mount, at.TimeNs),
-	})
 	return nil
 }
 
@@ -174,8 +173,8 @@ func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	if err := s.view.capture(c, s.renderer, s, at.TimeNs); err != nil {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
-	if s.target == nil {
-		return false, nil // nobody listens, or it was dropped
+	if s.target == nil { // nobody looks at it, or it was dropped
+		return s.unseen.add(shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}), nil
 	}
 	source := readback.Buffer(s.target)
 	s.target = nil
@@ -219,15 +218,27 @@ func (s *camera) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
 // Process publishes finished captures up to the instant through. A capture with
 // a compressed picture counts when that is published.
 func (s *camera) Process(through int64) int {
-	n := s.pool.ProcessThrough(through)
-	if s.encoder == nil {
-		return n
+	n := 0
+	for k, ok := s.unseen.take(through); ok; k, ok = s.unseen.take(through) {
+		s.publishInfo(k.at, s.header(k))
+		n++
 	}
-	return s.encoder.publish(through)
+	seen := s.pool.ProcessThrough(through)
+	if s.encoder != nil {
+		seen = s.encoder.publish(through)
+	}
+	return n + seen
 }
 
 // Pending returns how many captures are under way.
-func (s *camera) Pending() int { return s.pool.Pending() + int(s.encoding.Load()) }
+func (s *camera) Pending() int {
+	return s.pool.Pending() + int(s.encoding.Load()) + s.unseen.pending()
+}
+
+// header is what a capture's messages have in common.
+func (s *camera) header(k shot) sample.Header {
+	return sample.Header{StampNs: k.at.TimeNs, Seq: k.at.Seq, FrameID: s.frameID, Pose: k.pose}
+}
 
 // End stops the camera; captures under way are lost. Again it does nothing.
 func (s *camera) End() error {
@@ -265,7 +276,7 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 		return
 	}
 	shot := k.Data
-	header := sample.Header{StampNs: shot.at.TimeNs, Seq: shot.at.Seq, FrameID: s.frameID, Pose: shot.pose}
+	header := s.header(shot)
 	s.publishInfo(shot.at, header)
 	if s.options.raw && s.image.Listening() {
 		o := &s.options

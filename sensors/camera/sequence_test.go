@@ -151,8 +151,28 @@ func TestEndWithCapturesUnderWay(t *testing.T) {
 	assert.Positive(t, r.cameras[0].Pending())
 	r.end() // the fake's thread fails the test for what isn't closed
 	assert.Empty(t, r.messages[0][camera.OutputImage])
-	assert.Empty(t, r.drops, "an end is no loss")
+	assert.Equal(t, map[string]int{sensors.CauseClosed: 4}, r.drops)
 	require.NoError(t, r.cameras[0].End(), "again is a no-op")
+}
+
+func TestEndWithPicturesBeingCompressed(t *testing.T) {
+	fake := gputest.NewFake()
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
+		mounted{camera.RGB, forward(1), size(48, 32, "compressed", "png")})
+	r.begin(second)
+	r.do(func(c *gpu.Ctx) error {
+		r.cameras[0].Poll(c)
+		r.cameras[0].Poll(c)
+		return nil
+	})
+	assert.Zero(t, r.cameras[0].Process(second-1), "it isn't due")
+	r.cameras[0].Process(second)
+	left := r.cameras[0].Pending() // 0 where the encoder was faster than Process
+	r.end()
+	assert.Equal(t, left, r.drops[sensors.CauseClosed])
+	assert.Len(t, r.messages[0][camera.OutputImage], 1, "the plain picture doesn't wait for the other")
+	assert.Equal(t, 1, left+len(r.messages[0][camera.OutputCompressed]))
+	assert.Zero(t, r.cameras[0].Pending())
 }
 
 // TestCapturesThatWereNotMadeAreForgotten announces captures whose turn on the
