@@ -107,10 +107,19 @@ func (e *encoder) publish(through int64) int {
 	}
 }
 
-// close ends the goroutine after its last job. No start may follow.
+// close ends the goroutine after its last job, and counts the pictures that
+// nobody will publish any more. No start may follow.
 func (e *encoder) close() {
 	close(e.jobs)
 	<-e.done
+	e.mu.Lock()
+	left := len(e.ready)
+	e.ready = nil
+	e.mu.Unlock()
+	if left > 0 {
+		e.camera.encoding.Add(-int64(left))
+		e.camera.env.Dropped(sensors.CauseClosed, left)
+	}
 }
 
 // canvas is the memory that pictures pass through on their way to an encoder.
