@@ -24,12 +24,8 @@ const (
 func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
 	due := p.nextInstant()
 	t = min(due, until)
-	line := r.line.context()
-	if err := p.clock.WaitUntil(line, t); err != nil {
-		if r.loop.Err() == nil && (line.Err() != nil || errors.Is(err, simtime.ErrJumped)) {
-			return t, elsewhere, nil
-		}
-		return t, ended, nil
+	if reached := p.await(r, t); reached != there {
+		return t, reached, nil
 	}
 	if p.config.Mode == Realtime {
 		if now := p.clock.Pace(); now-t > int64(p.config.Step) {
@@ -49,6 +45,19 @@ func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err e
 		return t, ended, nil
 	}
 	return t, there, nil
+}
+
+// await waits until the loop may advance to t.
+func (p *Pipeline) await(r *run, t int64) arrival {
+	err := p.clock.WaitUntil(r.line.context(), t)
+	switch {
+	case r.loop.Err() != nil:
+		return ended
+	case err != nil: // it jumped, which also ends the line's context
+		return elsewhere
+	default:
+		return there
+	}
 }
 
 // moveTo sets the frame loop's instant.
