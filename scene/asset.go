@@ -17,6 +17,7 @@ type Texture struct {
 // Wrap is what happens to texture coordinates outside [0, 1].
 type Wrap uint8
 
+// The wraps (glTF 2.0, section 5.26).
 const (
 	WrapRepeat Wrap = iota
 	WrapClamp
@@ -27,8 +28,9 @@ const (
 type AlphaMode uint8
 
 const (
+	// AlphaOpaque ignores alpha.
 	AlphaOpaque AlphaMode = iota
-	// AlphaMask: a surface point whose alpha is below the cutoff is not there.
+	// AlphaMask says that a surface point whose alpha is below the cutoff is not there.
 	AlphaMask
 	// AlphaBlend is treated as AlphaMask with cutoff 0.5: sensors see the
 	// nearest surface only.
@@ -113,6 +115,7 @@ type Node struct {
 // Path is the property of a node that a Channel animates.
 type Path uint8
 
+// The properties.
 const (
 	PathTranslation Path = iota
 	PathRotation
@@ -122,6 +125,7 @@ const (
 // Interpolation is how a Channel's values are joined (glTF 2.0, appendix C).
 type Interpolation uint8
 
+// The interpolations, by glTF's names.
 const (
 	InterpolationLinear Interpolation = iota
 	InterpolationStep

@@ -39,7 +39,7 @@ func TestParseTagTakesCarlasSpellings(t *testing.T) {
 
 func TestParseTagNamesTheClosest(t *testing.T) {
 	for name, closest := range map[string]string{
-		"biulding": "building", "road": "roads", "trafic_light": "traffic_light", "pedestrians": "pedestrian",
+		"biulding": "building", "road": "roads", "trafficlgiht": "traffic_light", "pedestrians": "pedestrian",
 		strings.Repeat("y", 1<<20): "sky",
 	} {
 		_, err := scene.ParseTag(name)

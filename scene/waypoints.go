@@ -11,7 +11,7 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// ErrMotion: the figures given for a motion make none.
+// ErrMotion says that the figures given for a motion make none.
 var ErrMotion = errors.New("motion is not usable")
 
 // LoopOptions shapes a WaypointLoop.

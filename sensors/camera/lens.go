@@ -94,10 +94,10 @@ func (l Lens) FieldOfView() (horizontal, vertical float64) {
 type PrincipalPoint uint8
 
 const (
-	// CenterOrigin: the top-left pixel's centre is (0, 0), as ROS's image
+	// CenterOrigin says that the top-left pixel's centre is (0, 0), as ROS's image
 	// geometry has it.
 	CenterOrigin PrincipalPoint = iota
-	// CornerOrigin: the top-left pixel's corner is (0, 0), its centre
+	// CornerOrigin says that the top-left pixel's corner is (0, 0), its centre
 	// (0.5, 0.5), as CARLA's and SVL's users compute it: a centred principal
 	// point is at (W/2, H/2).
 	CornerOrigin

@@ -121,7 +121,7 @@ func (s *screen) present(c *gpu.Ctx, picture *image.RGBA) error {
 // close waits for the picture under way; the texture's deletion is queued (law G3).
 func (s *screen) close() {
 	if s.busy {
-		<-s.shown
+		<-s.shown //nolint:errcheck // nobody will see whether the last picture was shown
 	}
 	if s.texture != nil {
 		s.texture.Close()
