@@ -27,6 +27,7 @@ type benchFlags struct {
 	json      string
 	dump      string
 	runs      int
+	cases     []string
 	quick     bool
 }
 
@@ -62,11 +63,13 @@ func newBench() *cobra.Command {
 	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
-	cmd.AddCommand(
-		benchOf("lidar", "Measure rays per second of whole scans", &f, true, bench.Lidar),
-		benchOf("camera", "Measure frames per second with all their pictures", &f, true, bench.Camera),
-		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, false, bench.BVH),
-	)
+	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, true, bench.Lidar)
+	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, true, bench.Camera)
+	for _, c := range []*cobra.Command{rays, frames} {
+		c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
+	}
+	cmd.AddCommand(rays, frames,
+		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, false, bench.BVH))
 	return cmd
 }
 
@@ -103,6 +106,9 @@ func runBench(cmd *cobra.Command, f *benchFlags, needsGL bool, list ...measureme
 		if cmd.Context().Err() != nil {
 			return &exitError{exitInterrupted, errors.New("interrupted: nothing was measured to its end")}
 		}
+		if errors.Is(err, bench.ErrConfig) {
+			return usage(err)
+		}
 		if err != nil {
 			return sceneFault(err)
 		}
@@ -128,7 +134,7 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 
 // config reads the flags.
 func (f *benchFlags) config() (bench.Config, error) {
-	c := bench.Config{Triangles: f.triangles, Runs: f.runs, Source: f.source()}
+	c := bench.Config{Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source()}
 	if f.runs < 0 || f.triangles < 0 {
 		return c, fmt.Errorf("--runs %d, --triangles %d: neither may be negative", f.runs, f.triangles)
 	}

@@ -127,6 +127,13 @@ func TestBadConfigurations(t *testing.T) {
 	assert.ErrorIs(t, bench.Lidar(context.Background(), bench.Config{Source: soup(true), Triangles: -1}, &r), bench.ErrConfig)
 	assert.ErrorIs(t, bench.Camera(context.Background(), bench.Config{Source: soup(true), RunTime: -1}, &r), bench.ErrConfig)
 
+	for _, measure := range []func(context.Context, bench.Config, *bench.Report) error{bench.Lidar, bench.Camera} {
+		err := measure(context.Background(), bench.Config{Source: soup(true), Cases: []string{"VelodyneVLP61"}}, &r)
+		assert.ErrorIs(t, err, bench.ErrConfig)
+		assert.ErrorContains(t, err, "VelodyneVLP61")
+		assert.ErrorContains(t, err, "there are")
+	}
+
 	broken := errors.New("no such file")
 	source := bench.Source{Name: "x.glb", Load: func(context.Context, int) (*scene.Scene, error) { return nil, broken }}
 	assert.ErrorIs(t, bench.BVH(context.Background(), bench.Config{Source: source}, &r), broken)

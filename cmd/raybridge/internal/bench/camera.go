@@ -44,6 +44,14 @@ func Camera(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
+	cases := pictureCases()
+	var names []string
+	for i := range cases {
+		names = append(names, cases[i].name())
+	}
+	if err := cfg.checkCases(names); err != nil {
+		return err
+	}
 	memory := watchMemory()
 	s, err := cfg.load(ctx, sensorTriangles)
 	if err != nil {
@@ -55,14 +63,14 @@ func Camera(ctx context.Context, config Config, report *Report) error {
 	}
 	defer st.close()
 	var results []Result
-	for _, k := range pictureCases() {
-		if !cfg.wants(k.name()) {
+	for i, name := range names {
+		if !cfg.wants(name) {
 			continue
 		}
-		fmt.Fprintf(cfg.Progress, "camera %s\n", k.name())
-		result, err := st.picture(ctx, &cfg, &k)
+		fmt.Fprintf(cfg.Progress, "camera %s\n", name)
+		result, err := st.picture(ctx, &cfg, &cases[i])
 		if err != nil {
-			return fmt.Errorf("camera %s: %w", k.name(), err)
+			return fmt.Errorf("camera %s: %w", name, err)
 		}
 		results = append(results, result)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -95,11 +97,14 @@ func (c *Config) sceneName(s *scene.Scene, triangles int) string {
 const sensorTriangles = 100_000
 
 // wants tells whether a case is to be measured.
-func (c *Config) wants(name string) bool {
-	for _, only := range c.Cases {
-		if only == name {
-			return true
+func (c *Config) wants(name string) bool { return len(c.Cases) == 0 || slices.Contains(c.Cases, name) }
+
+// checkCases names a case that isn't there, and those that are.
+func (c *Config) checkCases(known []string) error {
+	for _, name := range c.Cases {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%w: no case %q, there are %s", ErrConfig, name, strings.Join(known, ", "))
 		}
 	}
-	return len(c.Cases) == 0
+	return nil
 }

@@ -60,6 +60,13 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
+	var names []string
+	for i := range cases {
+		names = append(names, cases[i].name)
+	}
+	if err := cfg.checkCases(names); err != nil {
+		return err
+	}
 	memory := watchMemory()
 	s, err := cfg.load(ctx, sensorTriangles)
 	if err != nil {
