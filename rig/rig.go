@@ -24,6 +24,8 @@ const BaseFrame = "base_link"
 var (
 	// ErrName: a sensor has no name, or two have the same.
 	ErrName = errors.New("bad sensor name")
+	// ErrFrame: a frame's name is no name, or two sensors place it differently.
+	ErrFrame = errors.New("bad frame")
 	// ErrParent: a parent frame doesn't exist, or parents form a circle.
 	ErrParent = errors.New("bad parent frame")
 	// ErrTopic: a topic that no middleware could carry.
@@ -204,6 +206,9 @@ func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
 	if s.Spec.FrameID == "" {
 		s.Spec.FrameID = e.Name
 	}
+	if strings.ContainsAny(s.Spec.FrameID, " \t\n") || strings.HasPrefix(s.Spec.FrameID, "/") {
+		return Sensor{}, s.Fault("frame", fmt.Errorf("%w %q, need a name without spaces and leading slash", ErrFrame, s.Spec.FrameID))
+	}
 	if s.Spec.ParentFrame == "" {
 		s.Spec.ParentFrame = BaseFrame
 	}
@@ -230,8 +235,13 @@ func (r *Rig) mount(resolved []Sensor) error {
 		if frame == BaseFrame {
 			continue // measures the vehicle itself
 		}
-		if _, taken := byFrame[frame]; !taken {
+		k, taken := byFrame[frame]
+		if !taken {
 			byFrame[frame] = i
+			continue
+		}
+		if a, b := &resolved[k], &resolved[i]; a.Relative != b.Relative || a.Spec.ParentFrame != b.Spec.ParentFrame {
+			return b.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Spec.Name))
 		}
 	}
 	for i := range resolved {

@@ -73,6 +73,8 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", yamldoc.ErrUnknownKey},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: a b}", `r.yaml:2:39: sensors[0].topic: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: //a}", `r.yaml:2:39: sensors[0].topic: bad topic "//a", need names without spaces between single slashes`, rig.ErrTopic},
+		{"sensors:\n  - {id: sensor.test, name: a, pose: {z: 1}}\n  - {id: sensor.test, name: b, frame: a}", `r.yaml:3:39: sensors[1].frame: bad frame "a": sensor a, which has the same, is mounted elsewhere`, rig.ErrFrame},
+		{"sensors:\n  - {id: sensor.test, name: a, frame: /a}", `r.yaml:2:39: sensors[0].frame: bad frame "/a", need a name without spaces and leading slash`, rig.ErrFrame},
 		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", yamldoc.ErrUnknownKey},
 	} {
 		_, err := resolve(c.text)
