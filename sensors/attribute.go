@@ -72,6 +72,9 @@ func (a *Attribute) Parse(value any) (any, error) {
 		numbers = v
 	}
 	for _, n := range numbers {
+		if (math.IsNaN(n) || math.IsInf(n, 0)) && a.Min >= a.Max {
+			return nil, fmt.Errorf("%w: %s is %v, need a finite number", ErrValue, a.Name, value)
+		}
 		if math.IsNaN(n) || math.IsInf(n, 0) || (a.Min < a.Max && (n < a.Min || n > a.Max)) {
 			return nil, fmt.Errorf("%w: %s is %v, the range is %v to %v%s", ErrValue, a.Name, value, a.Min, a.Max, a.unitSuffix())
 		}

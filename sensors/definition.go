@@ -83,6 +83,9 @@ func (d *Definition) validate() error {
 	}
 	outputs := map[string]bool{}
 	for i := range d.Outputs {
+		if d.Outputs[i].open == nil {
+			return fmt.Errorf("define sensor %s: output %s: make it with Declare", d.ID, d.Outputs[i].Name)
+		}
 		if outputs[d.Outputs[i].Name] {
 			return fmt.Errorf("define sensor %s: output %s: %w", d.ID, d.Outputs[i].Name, ErrDuplicate)
 		}
