@@ -15,8 +15,8 @@
 //
 // # Concurrency
 //
-// AddSensor and AddBridge come before the first Run or Step. One goroutine at a
-// time calls Run or Step. Listen, Summary and the Clock may be used from any
+// AddSensor and AddBridge come before the first Run or Step, in any order. One
+// goroutine at a time calls Run or Step. Listen, Summary and the Clock may be used from any
 // goroutine at any time. Callbacks run on the pipeline's goroutines, never on
 // the GL thread; they may read the message until they return.
 //
@@ -25,14 +25,19 @@
 // In a stepped run everything that belongs to one instant is published before
 // anything of the next, /clock first, then the sensors in the order they were
 // added: two runs of one configuration give the same bytes (law T5). In a
-// realtime run each output keeps its own order, and no sample is published
-// before the clock has reached its stamp (law T4).
+// realtime run each output keeps its own order. In both no bridge is given a sample
+// before a /clock of its stamp (law T4); one that connects late gets a clock first.
+//
+// Where the clock jumps, a run goes on from there for the rest of its length, and
+// sensors fire on the grid that they find.
 //
 // # Failure
 //
 // A lost context, a recording that can't be written and a sensor's error end
-// the run; Run returns it, and Close still completes what was recorded. Dropped
-// messages are counted by cause in the Summary (law S5).
+// the run; Run returns it, now and whenever it is called again, and Close still
+// completes what was recorded. The end of Run's context is no failure: every
+// instant that was begun is published whole, and another Run goes on without a
+// gap. Dropped messages are counted by cause in the Summary (law S5).
 //
 // # Testing
 //

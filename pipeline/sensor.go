@@ -273,7 +273,8 @@ func (s *Sensor) dropped(cause string, n int) {
 }
 
 // Listen calls call with every message of one output of a sensor until stop is
-// called, on the goroutine that publishes it. M is the output's message type, a
+// called, on the goroutine that publishes it; a call under way when stop returns
+// still comes to its end. M is the output's message type, a
 // pointer; the message must not be changed and may be read until call returns.
 // An error says which outputs and types there are.
 func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {

@@ -146,6 +146,9 @@ func (p *Pipeline) beginInstant(t int64) *instant {
 	}
 	for _, s := range p.sensors {
 		if at, due := s.due(t); due && s.heard() {
+			if i.firings == nil {
+				i.firings = make([]firing, 0, len(p.sensors))
+			}
 			i.firings = append(i.firings, firing{sensor: s, at: at})
 			i.gpu = i.gpu || s.capturer != nil
 		}
