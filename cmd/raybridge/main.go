@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -58,11 +59,18 @@ func exitCode(err error) int {
 func main() {
 	ctx, stop := interruptible()
 	defer stop()
-	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
+	os.Exit(program(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// program runs one command line and returns the exit code.
+func program(ctx context.Context, args []string, out, errOut io.Writer) int {
+	root := newRoot(out, errOut)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "raybridge:", err)
+		fmt.Fprintln(errOut, "raybridge:", err)
 	}
-	os.Exit(exitCode(err))
+	return exitCode(err)
 }
 
 // interruptible returns a context that ends with the first Ctrl-C, so that

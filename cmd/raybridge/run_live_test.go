@@ -1,0 +1,368 @@
+//go:build cgo
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"image"
+	_ "image/jpeg"
+	_ "image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// drive is one recorded run of the small rig before the wall, for all tests of
+// what a run leaves.
+type drive struct {
+	dir string
+	outcome
+	messages []recorded
+	topics   map[string][]recorded
+}
+
+// record runs the small rig for a second of simulated time.
+func record(t *testing.T) *drive {
+	t.Helper()
+	needsOpenGL(t)
+	d := &drive{dir: t.TempDir()}
+	d.outcome = call(t, "run", "--headless", "--scene", sceneFile(t, d.dir), "--rig", write(t, d.dir, "small.yaml", smallRig),
+		"--duration", "1s", "--bridge", "mcap:drive.mcap", "--bridge", "mcap:bag", "--bridge", "logging:log",
+		"--out", filepath.Join(d.dir, "out"), "--summary", filepath.Join(d.dir, "summary.json"), "--report")
+	require.Equal(t, exitDone, d.code, d.err)
+	d.messages = readRecording(t, d.file("drive.mcap"))
+	d.topics = byTopic(d.messages)
+	return d
+}
+
+func (d *drive) file(name string) string { return filepath.Join(d.dir, "out", name) }
+
+// wantedCounts are the messages of each topic in a second: the rate times the time.
+var wantedCounts = map[string]int{
+	"/clock": 100, "/eye/image_raw": 10, "/eye/image_raw/compressed": 10, "/eye/camera_info": 10,
+	"/film/image_raw": 10, "/film/image_raw/compressed": 10, "/film/camera_info": 10,
+	"/depth/image_raw": 10, "/depth/camera_info": 10, "/tags/image_raw": 10, "/tags/camera_info": 10,
+	"/roof/points": 10, "/imu/data": 100, "/gnss/fix": 13, "/odom": 50, "/tf": 50, "/tf_static": 1,
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	d := record(t)
+	t.Run("topics", d.testTopics)
+	t.Run("times", d.testTimes)
+	t.Run("camera info", d.testCameraInfo)
+	t.Run("pixels", d.testPixels)
+	t.Run("compressed", d.testCompressed)
+	t.Run("rosbag2", d.testRosbag2)
+	t.Run("log", d.testLog)
+	t.Run("summary", d.testSummary)
+	t.Run("table", d.testTable)
+	t.Run("report", d.testReport)
+}
+
+func (d *drive) testTopics(t *testing.T) {
+	counts := map[string]int{}
+	for topic, list := range d.topics {
+		counts[topic] = len(list)
+		for i, m := range list {
+			assert.EqualValues(t, i+1, m.sequence, topic)
+			assert.Equal(t, "ros2msg", m.schemaEncoding)
+		}
+	}
+	assert.Equal(t, wantedCounts, counts)
+	for topic, want := range map[string]string{
+		"/clock": "rosgraph_msgs/msg/Clock", "/eye/image_raw": "sensor_msgs/msg/Image", "/roof/points": "sensor_msgs/msg/PointCloud2",
+		"/eye/image_raw/compressed": "sensor_msgs/msg/CompressedImage", "/eye/camera_info": "sensor_msgs/msg/CameraInfo",
+		"/imu/data": "sensor_msgs/msg/Imu", "/gnss/fix": "sensor_msgs/msg/NavSatFix", "/odom": "nav_msgs/msg/Odometry",
+		"/tf": "tf2_msgs/msg/TFMessage", "/tf_static": "tf2_msgs/msg/TFMessage",
+	} {
+		assert.Equal(t, want, d.topics[topic][0].schema, topic)
+	}
+}
+
+// testTimes: log times never go back, /clock comes before what belongs to its
+// instant, and stamps lie on each sensor's grid, a scan's at its begin (laws T3, T4).
+func (d *drive) testTimes(t *testing.T) {
+	clock := int64(-1)
+	last := int64(-1)
+	for _, m := range d.messages {
+		require.GreaterOrEqual(t, m.logTime, last, "%s goes back in time", m.topic)
+		last = m.logTime
+		assert.Equal(t, m.stamp, m.publishTime, m.topic)
+		if m.topic == "/clock" {
+			clock = m.stamp
+			assert.Equal(t, m.stamp, m.logTime)
+			continue
+		}
+		assert.LessOrEqual(t, m.stamp, clock+10_000_000, "%s is far ahead of the clock", m.topic)
+		if m.logTime%10_000_000 == 0 {
+			assert.Equal(t, clock, m.logTime, "%s comes before the clock of its instant", m.topic)
+		}
+	}
+	assert.Equal(t, "/clock", d.messages[0].topic)
+	for topic, stampOf := range map[string]func(k int64) int64{
+		"/clock":          func(k int64) int64 { return (k + 1) * 10_000_000 },
+		"/eye/image_raw":  func(k int64) int64 { return (k + 1) * 100_000_000 },
+		"/tags/image_raw": func(k int64) int64 { return (k + 1) * 100_000_000 },
+		"/roof/points":    func(k int64) int64 { return k * 100_000_000 },
+		"/imu/data":       func(k int64) int64 { return (k + 1) * 10_000_000 },
+		"/gnss/fix":       func(k int64) int64 { return (k + 1) * 5_000_000_000 / 67 },
+	} {
+		for k, m := range d.topics[topic] {
+			assert.Equal(t, stampOf(int64(k)), m.stamp, topic)
+		}
+	}
+}
+
+func (d *drive) testCameraInfo(t *testing.T) {
+	for _, camera := range []string{"/eye", "/film", "/depth", "/tags"} {
+		for k, info := range d.topics[camera+"/camera_info"] {
+			picture := &d.topics[camera+"/image_raw"][k]
+			assert.Equal(t, picture.stamp, info.stamp)
+			assert.Equal(t, picture.frame, info.frame)
+			assert.Equal(t, "eye_optical", info.frame)
+			c := info.body
+			assert.Equal(t, []uint32{48, 64}, []uint32{c.u32(), c.u32()})
+		}
+	}
+}
+
+// testPixels: the picture's centre sees the wall, whose distance, label and colour
+// are known.
+func (d *drive) testPixels(t *testing.T) {
+	for k := range 10 {
+		depth := d.topics["/depth/image_raw"][k].image()
+		require.Equal(t, "32FC1", depth.encoding)
+		got := math.Float32frombits(binary.LittleEndian.Uint32(depth.pixel(32, 24, 4)))
+		assert.InDelta(t, wallDistance, got, 1e-3)
+
+		tags := d.topics["/tags/image_raw"][k].image()
+		require.Equal(t, "mono8", tags.encoding)
+		assert.Equal(t, []byte{3}, tags.pixel(32, 24, 1), "CARLA's tag of buildings")
+
+		color := d.topics["/eye/image_raw"][k].image()
+		require.Equal(t, "rgb8", color.encoding)
+		for i, c := range color.pixel(32, 24, 3) {
+			assert.InDelta(t, sRGB(wallColor[i]), float64(c), 1.5, "channel %d", i)
+		}
+	}
+}
+
+// sRGB encodes a linear value (IEC 61966-2-1) to 0..255.
+func sRGB(v float64) float64 {
+	if v <= 0.0031308 {
+		return 255 * 12.92 * v
+	}
+	return 255 * (1.055*math.Pow(v, 1/2.4) - 0.055)
+}
+
+// testCompressed decodes PNG and JPEG with the standard library: one is equal to
+// the plain picture, the other close.
+func (d *drive) testCompressed(t *testing.T) {
+	for topic, limit := range map[string]float64{"/eye/image_raw": 0, "/film/image_raw": 3} {
+		for k := range d.topics[topic] {
+			plain := d.topics[topic][k].image()
+			m := &d.topics[topic+"/compressed"][k]
+			assert.Equal(t, d.topics[topic][k].stamp, m.stamp)
+			format, data := m.compressedImage()
+			decoded, kind, err := image.Decode(bytes.NewReader(data))
+			require.NoError(t, err)
+			assert.Contains(t, format, kind)
+			assert.LessOrEqual(t, difference(decoded, &plain), limit, "%s as %s", topic, kind)
+		}
+	}
+}
+
+// difference is the mean difference of all channels, in levels.
+func difference(decoded image.Image, plain *rawImage) float64 {
+	sum := 0.0
+	for v := range plain.height {
+		for u := range plain.width {
+			r, g, b, _ := decoded.At(u, v).RGBA()
+			p := plain.pixel(u, v, 3)
+			for i, c := range []uint32{r, g, b} {
+				sum += math.Abs(float64(c>>8) - float64(p[i]))
+			}
+		}
+	}
+	return sum / float64(3*plain.width*plain.height)
+}
+
+// testRosbag2: the folder has the same messages, and a metadata.yaml that lists them.
+func (d *drive) testRosbag2(t *testing.T) {
+	files, err := filepath.Glob(d.file("bag/*.mcap"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	assert.Equal(t, len(d.messages), len(readRecording(t, files[0])))
+	text, err := os.ReadFile(d.file("bag/metadata.yaml"))
+	require.NoError(t, err)
+	var bag struct {
+		Info struct {
+			Version  int      `yaml:"version"`
+			Storage  string   `yaml:"storage_identifier"`
+			Messages int      `yaml:"message_count"`
+			Files    []string `yaml:"relative_file_paths"`
+			Topics   []struct {
+				Meta struct {
+					Name string `yaml:"name"`
+				} `yaml:"topic_metadata"`
+				Messages int `yaml:"message_count"`
+			} `yaml:"topics_with_message_count"`
+		} `yaml:"rosbag2_bagfile_information"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &bag))
+	assert.Equal(t, 5, bag.Info.Version)
+	assert.Equal(t, "mcap", bag.Info.Storage)
+	assert.Equal(t, []string{filepath.Base(files[0])}, bag.Info.Files)
+	assert.Equal(t, len(d.messages), bag.Info.Messages)
+	counts := map[string]int{}
+	for _, topic := range bag.Info.Topics {
+		counts[topic.Meta.Name] = topic.Messages
+	}
+	assert.Equal(t, wantedCounts, counts)
+}
+
+// testLog: two lines a message, the topic and one line of JSON.
+func (d *drive) testLog(t *testing.T) {
+	f, err := os.Open(d.file("log.txt.gz"))
+	require.NoError(t, err)
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	lines := bufio.NewScanner(unzipped)
+	lines.Buffer(nil, 1<<24)
+	counts := map[string]int{}
+	for n := 0; lines.Scan(); n++ {
+		line := lines.Text()
+		if n%2 == 1 {
+			assert.True(t, json.Valid(lines.Bytes()), "%.80s", line)
+			continue
+		}
+		for topic := range wantedCounts {
+			if slices.Contains(strings.Fields(line), topic) {
+				counts[topic]++
+			}
+		}
+	}
+	require.NoError(t, lines.Err())
+	assert.Equal(t, wantedCounts, counts)
+}
+
+// testSummary compares the keys of the JSON form with those promised.
+func (d *drive) testSummary(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(d.dir, "summary.json"))
+	require.NoError(t, err)
+	var s map[string]any
+	require.NoError(t, json.Unmarshal(text, &s))
+	keys := func(m any) []string {
+		var list []string
+		for k := range m.(map[string]any) {
+			list = append(list, k)
+		}
+		slices.Sort(list)
+		return list
+	}
+	assert.Equal(t, []string{"bridges", "gpu", "real_time_factor", "schema", "seed", "sensors", "sim_s", "startup_s", "version", "wall_s"}, keys(s))
+	assert.EqualValues(t, 1, s["schema"])
+	assert.EqualValues(t, 1, s["seed"])
+	assert.EqualValues(t, 1, s["sim_s"])
+	assert.InEpsilon(t, s["sim_s"].(float64)/s["wall_s"].(float64), s["real_time_factor"], 1e-9)
+	assert.NotEmpty(t, s["gpu"].(map[string]any)["renderer"])
+
+	counts := map[string]int{}
+	for _, x := range s["sensors"].([]any) {
+		row := x.(map[string]any)
+		assert.Equal(t, []string{"drops", "latency_p50_ms", "latency_p99_ms", "messages", "name", "rate_hz", "rate_wanted_hz", "topic", "type"}, keys(row))
+		counts[row["topic"].(string)] = int(row["messages"].(float64))
+		assert.Empty(t, row["drops"])
+		assert.LessOrEqual(t, row["latency_p50_ms"], row["latency_p99_ms"])
+		assert.Positive(t, row["latency_p50_ms"])
+		if row["topic"] == "/roof/points" {
+			assert.Equal(t, "sensor.lidar.ray_cast", row["type"])
+			assert.EqualValues(t, 10, row["rate_wanted_hz"])
+			assert.EqualValues(t, 10, row["rate_hz"])
+		}
+	}
+	assert.Equal(t, wantedCounts, counts)
+	require.Len(t, s["bridges"], 3)
+	for i, want := range [][2]string{{"mcap", "drive.mcap"}, {"mcap", "bag"}, {"logging", "log"}} {
+		row := s["bridges"].([]any)[i].(map[string]any)
+		assert.Subset(t, keys(row), []string{"bytes", "connection", "drops", "sent", "status", "type"})
+		assert.Equal(t, want, [2]string{row["type"].(string), row["connection"].(string)})
+		assert.EqualValues(t, len(d.messages), row["sent"])
+		assert.Positive(t, row["bytes"])
+		assert.Equal(t, "disconnected", row["status"])
+		assert.Empty(t, row["drops"])
+	}
+}
+
+func (d *drive) testTable(t *testing.T) {
+	for topic := range wantedCounts {
+		assert.Contains(t, d.out, topic)
+	}
+	assert.Contains(t, d.out, "mcap:drive.mcap")
+	assert.Contains(t, d.out, "1.00 s simulated")
+	assert.Contains(t, d.err, "scene wall.gltf")
+}
+
+// outside finds what a page would load from elsewhere.
+var outside = regexp.MustCompile(`(?i)(\b(src|href|action|data|poster)\s*=\s*["']?|url\(\s*["']?|@import\s+["']?)(?:https?:)?//`)
+
+func (d *drive) testReport(t *testing.T) {
+	data, err := os.ReadFile(d.file("report.html"))
+	require.NoError(t, err)
+	page := string(data)
+	assert.Empty(t, outside.FindString(page))
+	assert.GreaterOrEqual(t, strings.Count(page, "data:image/png;base64,"), 6, "four cameras, a lidar from above and as ranges")
+	for _, name := range []string{"eye", "film", "depth", "tags", "roof", "/imu/data"} {
+		assert.True(t, strings.Contains(page, name), "the report lacks %s", name)
+	}
+	assert.Contains(t, d.err, d.file("report.html"))
+}
+
+// TestTheReportTestSeesReferences holds the pattern beside pages that load.
+func TestTheReportTestSeesReferences(t *testing.T) {
+	for _, page := range []string{`<img src="https://a/b.png">`, `<link href='//a/b.css'>`, `url(http://a)`, `@import "https://a"`} {
+		assert.Regexp(t, outside, page)
+	}
+	assert.NotRegexp(t, outside, `<svg xmlns="http://www.w3.org/2000/svg"><img src="data:image/png;base64,//8=">`)
+}
+
+// TestSameSeedSameBytes runs the city (law T5).
+func TestSameSeedSameBytes(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	file := write(t, dir, "run.yaml", "scene: {triangles: 40000}\n"+smallRig)
+	run := func(name, seed string) (mcap, log []byte) {
+		out := filepath.Join(dir, name)
+		o := call(t, "run", "--step", "--quiet", "--config", file, "--seed", seed, "--duration", "300ms",
+			"--bridge", "mcap:a.mcap", "--bridge", "logging:a", "--out", out)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Empty(t, o.out+o.err, "--quiet")
+		mcap, err := os.ReadFile(filepath.Join(out, "a.mcap"))
+		require.NoError(t, err)
+		log, err = os.ReadFile(filepath.Join(out, "a.txt.gz"))
+		require.NoError(t, err)
+		return mcap, log
+	}
+	mcap, log := run("first", "3")
+	again, logAgain := run("second", "3")
+	assert.True(t, bytes.Equal(mcap, again), "the recordings differ")
+	assert.True(t, bytes.Equal(log, logAgain), "the logs differ")
+	other, otherLog := run("third", "4")
+	assert.False(t, bytes.Equal(mcap, other))
+	assert.False(t, bytes.Equal(log, otherLog))
+}

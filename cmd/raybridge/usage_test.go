@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
+)
+
+// TestWrongUse: whatever is wrong in the arguments or in a file is said before
+// OpenGL is opened, so that none of this needs any.
+func TestWrongUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string) string { return write(t, dir, name, text) }
+	rig := func(name, entry string) []string {
+		return []string{"run", "--headless", "--rig", file(name, "sensors:\n"+entry)}
+	}
+	config := func(name, text string) []string { return []string{"config", "check", file(name, text)} }
+	imu := "  - {id: sensor.other.imu, name: a}\n"
+	taken := file("taken", "a file where a folder should be")
+	for _, c := range []struct {
+		args    []string
+		message string // part of the last line
+	}{
+		{[]string{"rum"}, `unknown command "rum" for "raybridge", did you mean run?`},
+		{[]string{"scene", "inof"}, `unknown command "inof" for "raybridge scene", did you mean info?`},
+		{[]string{"run", "now"}, "accepts 0 arg(s), received 1"},
+		{[]string{"run", "--sceen", "city"}, "unknown flag: --sceen"},
+		{[]string{"run", "--duration", "soon"}, `invalid argument "soon" for "--duration"`},
+		{[]string{"run", "--duration", "-1s"}, "--duration -1s is negative"},
+		{[]string{"run", "--seed", "-1"}, `invalid argument "-1" for "--seed"`},
+		{[]string{"run", "--step", "--realtime"}, "give either --step or --realtime, not both"},
+		{[]string{"run", "--headless", "--window"}, "give either --headless or --window, not both"},
+		{[]string{"run", "--headless", "--gpu", "fast"}, `--gpu "fast": need auto, software or a device's number`},
+		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset" (known: block, drop_newest, drop_oldest)`},
+		{[]string{"run", "--bridge", "mcap"}, `parse bridge "mcap": need TYPE:CONNECTION`},
+		{[]string{"run", "--bridge", "mcpa:a"}, `unknown bridge "mcpa"; known are logging, mcap`},
+		{[]string{"run", "--headless", "--bridge", "mcap:a", "--out", taken}, "make output folder: mkdir " + taken + ": not a directory"},
+		{[]string{"run", "--headless", "--report", "--out", filepath.Join(taken, "below")}, "not a directory"},
+		{[]string{"run", "--headless", "--summary", filepath.Join(dir, "no", "summary.json")}, "no such file or directory"},
+		{[]string{"run", "--headless", "--scene", filepath.Join(dir, "no.glb")}, "no.glb"},
+		{[]string{"run", "--headless", "--scene", file("broken.gltf", "{")}, "broken.gltf"},
+		{[]string{"run", "--headless", "--scene", file("broken.glb", "glTF")}, "broken.glb"},
+		{[]string{"run", "--headless", "--scene", file("circle.gltf", circle)}, "circle"},
+		{[]string{"run", "--headless", "--scene", file("short.gltf", short)}, "short.gltf"},
+		{[]string{"run", "--config", filepath.Join(dir, "no.yaml")}, "no such file or directory"},
+		{[]string{"run", "--rig", filepath.Join(dir, "no.yaml")}, "no such file or directory"},
+		{[]string{"config", "check"}, "accepts 1 arg(s), received 0"},
+		{[]string{"scene", "info", filepath.Join(dir, "no.gltf")}, "no.gltf"},
+		{[]string{"scene", "info", "city", "--triangles", "5"}, "triangles is 5, must be 40000 to 4000000"},
+		{[]string{"sensors", "show", "sensor.camera.rbg"}, `unknown sensor type "sensor.camera.rbg", did you mean sensor.camera.rgb?`},
+		{[]string{"sensors", "show", "radar*"}, "no sensor matches radar*"},
+		{[]string{"bridges", "lst"}, "did you mean list?"},
+
+		{rig("type.yaml", "  - {id: sensor.camera.rbg, name: a}"), "type.yaml:2:5: sensors[0]: unknown sensor type \"sensor.camera.rbg\", did you mean sensor.camera.rgb?"},
+		{rig("attribute.yaml", "  - id: sensor.camera.rgb\n    name: a\n    fow: 90"), "attribute.yaml:4:10: sensors[0].fow: unknown attribute \"fow\" of sensor.camera.rgb, did you mean fov?"},
+		{rig("range.yaml", "  - {id: sensor.camera.rgb, name: a, fov: 200}"), "range.yaml:2:43: sensors[0].fov: bad attribute value: fov is 200, the range is 0.1 to 175 deg"},
+		{rig("names.yaml", imu+imu), `names.yaml:3:5: sensors[1]: bad sensor name: two sensors are named "a"`},
+		{rig("topics.yaml", "  - {id: sensor.camera.rgb, name: a, topic: /t}\n  - {id: sensor.camera.depth, name: b, topic: /t}"), "topics.yaml:3:47: sensors[1].topic: topic is used twice: /t/image_raw of sensor a"},
+		{rig("rate.yaml", "  - {id: sensor.other.imu, name: a, rate: fast}"), `rate.yaml:2:43: sensors[0].rate: invalid rate: "fast" is not a decimal number`},
+		{rig("clip.yaml", "  - {id: sensor.camera.rgb, name: a, near_clip: 5, far_clip: 1}"), "clip.yaml:2:5: sensors[0]: bad attribute value: far_clip is 1 m"},
+		{rig("key.yaml", "  - {id: sensor.other.imu, name: a, pose: {yaww: 1}}"), "key.yaml:2:44: sensors[0].pose.yaww: unknown key, did you mean yaw?"},
+
+		{config("syntax.yaml", "a: [1"), "syntax.yaml"},
+		{config("unknown.yaml", "scne: {}"), "unknown.yaml:1:1: scne: unknown key, did you mean scene?"},
+		{config("driver.yaml", "ego: {driver: waypoint}"), `driver.yaml:1:15: ego.driver: unknown value: "waypoint", did you mean waypoints?`},
+		{config("policy.yaml", "bridges: [{type: mcap, policy: drop}]"), "policy.yaml:1:32: bridges[0].policy: unknown value"},
+		{config("bridge.yaml", "bridges: [{type: mcpa}]"), `bridge.yaml: unknown bridge "mcpa"; known are logging, mcap`},
+		{config("qos.yaml", "sensors:\n"+imu+"bridges: [{type: mcap, qos: [{topic: /a/dat}]}]"), `qos.yaml: bridge mcap: qos: no sensor publishes "/a/dat", did you mean /a/data?`},
+		{config("source.yaml", "time: {source: moon}"), `source.yaml: time.source: unknown time source "moon" (known: engine`},
+		{config("file.yaml", "scene: {file: no.glb}"), "no.glb"},
+		{config("labels.yaml", "scene: {labels: no.yaml, place: [{file: no.glb}]}"), "no.yaml"},
+		{config("sensor.yaml", "sensors: [{id: sensor.other.imu, name: a b}]"), `bad sensor name: "a b"`},
+	} {
+		o := call(t, c.args...)
+		require.Equal(t, exitUsage, o.code, "%v: %s", c.args, o.err)
+		assert.Contains(t, lastLine(o.err), c.message, "%v", c.args)
+		assert.True(t, strings.HasPrefix(lastLine(o.err), "raybridge: "), o.err)
+		assert.Empty(t, o.out, "%v", c.args)
+	}
+}
+
+// circle has two nodes that are each other's children.
+const circle = `{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+"nodes": [{"name": "a", "children": [1]}, {"name": "b", "children": [0]}]}`
+
+// short has an accessor that is longer than its buffer.
+const short = `{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+"accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 1]}],
+"bufferViews": [{"buffer": 0, "byteLength": 4}], "buffers": [{"byteLength": 4, "uri": "data:application/octet-stream;base64,AAAAAA=="}]}`
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitDone},
+		{errors.New("disk full"), exitFailed},
+		{gpu.ErrContextLost, exitFailed},
+		{usage(errors.New("bad flag")), exitUsage},
+		{fmt.Errorf("start: %w", &gpu.UnsupportedError{Feature: "OpenGL 4.5", Need: "a driver"}), exitNoOpenGL},
+		{usage(&gpu.UnsupportedError{Feature: "window", Need: "a display"}), exitNoOpenGL},
+		{&exitError{exitIncomplete, errors.New("lost")}, exitIncomplete},
+		{errors.Join(usage(errors.New("bad rig")), errors.New("close")), exitUsage},
+		{sceneFault(fmt.Errorf("build: %w", scene.ErrVertex)), exitUsage},
+		{sceneFault(fmt.Errorf("new: %w", pipeline.ErrConfig)), exitUsage},
+		{sceneFault(fmt.Errorf("upload: %w", gpu.ErrContextLost)), exitFailed},
+	} {
+		assert.Equal(t, c.want, exitCode(c.err), "%v", c.err)
+	}
+	require.NoError(t, usage(nil))
+}
+
+func TestHelpAndLists(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"run", "config", "scene", "gpu", "sensors", "bridges"}},
+		{[]string{"scene"}, []string{"info"}},
+		{[]string{"run", "--help"}, []string{"--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
+		{[]string{"--version"}, []string{"raybridge version " + version}},
+		{[]string{"sensors", "list"}, []string{"sensor.camera.rgb", "sensor.lidar.ray_cast", "sensor.other.imu"}},
+		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175 deg", "sample.Image"}},
+		{[]string{"sensors", "show", "sensor.camera.*"}, []string{"sensor.camera.rgb:", "sensor.camera.depth:"}},
+		{[]string{"sensors", "show", "lidar"}, []string{"sensor.lidar.ray_cast:", "VelodyneVLP16"}},
+		{[]string{"bridges", "list"}, []string{"logging:NAME", "mcap:FILE.mcap or FOLDER"}},
+	} {
+		o := call(t, c.args...)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Empty(t, o.err)
+		for _, want := range c.want {
+			assert.Contains(t, o.out, want, "%v", c.args)
+		}
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sceneFile(t, dir)
+	write(t, dir, "small.yaml", smallRig)
+	file := write(t, dir, "run.yaml", "scene: {file: wall.gltf}\nrig: small.yaml\nbridges: [{type: mcap, connection: a.mcap, qos: [{topic: /roof/points}]}]\n")
+	o := call(t, "config", "check", file)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Empty(t, o.err)
+	lines := strings.Split(strings.TrimSpace(o.out), "\n")
+	assert.Equal(t, file+": good; 8 sensors, 1 bridges", lines[0])
+	require.Len(t, lines, 9)
+	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss"}, strings.Fields(lines[7]))
+}
+
+func TestSceneInfo(t *testing.T) {
+	t.Parallel()
+	o := call(t, "scene", "info", sceneFile(t, t.TempDir()))
+	require.Equal(t, exitDone, o.code, o.err)
+	for _, want := range []string{
+		"scene wall.gltf", "triangles 4 (4 stored)", "bounds (-30.00, -30.00, 0.00) to (30.00, 30.00, 6.00) m",
+		"1 roads 1 2", "3 building 1 2",
+	} {
+		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
+	}
+	o = call(t, "scene", "info", "city", "--seed", "5", "--triangles", "40000")
+	require.Equal(t, exitDone, o.code, o.err)
+	for _, want := range []string{"scene city", "building", "pedestrian", "vegetation", "40 of them move"} {
+		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
+	}
+}
