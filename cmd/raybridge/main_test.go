@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -92,7 +93,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 func finish(t *testing.T, cmd *exec.Cmd, out, errOut *bytes.Buffer) outcome {
 	t.Helper()
 	err := cmd.Wait()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
 		t.Fatal(err)
 	}
 	return outcome{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
