@@ -75,7 +75,7 @@ func TestSoak(t *testing.T) {
 // indexPerSecond is what a recording may keep in memory until it is closed, in
 // bytes a simulated second: an MCAP file ends with the index of its chunks, here
 // some seven a second with a place for each of fourteen topics.
-const indexPerSecond = 12e3
+const indexPerSecond = 6e3
 
 type usage struct {
 	resident   int64 // bytes
