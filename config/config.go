@@ -22,7 +22,7 @@ type Config struct {
 	Time     Time          `yaml:"time" doc:"the simulation's clock"`
 	Ego      Ego           `yaml:"ego" doc:"the vehicle that carries the sensors"`
 	Actors   []Actor       `yaml:"actors" doc:"more things in the scene"`
-	Sensors  []rig.Entry   `yaml:"sensors" doc:"the sensors, in place of a rig file"`
+	Sensors  []rig.Entry   `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
 	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors"`
 	Bridges  []Bridge      `yaml:"bridges" doc:"where the messages go"`
 }

@@ -28,10 +28,17 @@ func checkConfig(c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	seen := map[string]bool{}
 	for i := range c.Bridges {
-		if err := checkBridge(&c.Bridges[i], topics); err != nil {
+		b := &c.Bridges[i]
+		if err := checkBridge(b, topics); err != nil {
 			return err
 		}
+		spec := b.Type + ":" + b.Connection
+		if seen[spec] {
+			return fmt.Errorf("bridge %s is given twice", spec)
+		}
+		seen[spec] = true
 	}
 	return nil
 }

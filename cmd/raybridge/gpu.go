@@ -44,7 +44,7 @@ func newGPU() *cobra.Command {
 
 func showGPU(out io.Writer, open gpu.Opener) error {
 	if devices, err := eglctx.Devices(); err == nil {
-		fmt.Fprintln(out, "EGL devices:")
+		fmt.Fprintf(out, "EGL devices: %d\n", len(devices))
 		for _, d := range devices {
 			fmt.Fprintf(out, "  %v\n", d)
 		}

@@ -53,6 +53,12 @@ func newRun() *cobra.Command {
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 	}
+	f.register(cmd)
+	return cmd
+}
+
+// register makes the flags cmd's.
+func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
 	flags.StringVar(&f.scene, "scene", "city", "`SCENE`: city, or a .gltf or .glb file")
@@ -70,7 +76,6 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
-	return cmd
 }
 
 // plan is a run with everything read and decided, and nothing opened yet.
@@ -130,7 +135,17 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	}
 	pl.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
+	pl.warnOfPolicies()
 	return pl, nil
+}
+
+// warnOfPolicies says which policies a stepped run has no use for.
+func (pl *plan) warnOfPolicies() {
+	for _, b := range pl.config.Bridges {
+		if pl.mode == pipeline.Stepped && b.Policy != "" && b.Policy != dispatch.Block.String() {
+			pl.log.Warn("a stepped run drops nothing: the policy counts with --realtime", "bridge", b.Type, "policy", b.Policy)
+		}
+	}
 }
 
 // applyFlags puts the flags that were given over the configuration.

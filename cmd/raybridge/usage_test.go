@@ -44,6 +44,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset" (known: block, drop_newest, drop_oldest)`},
 		{[]string{"run", "--bridge", "mcap"}, `parse bridge "mcap": need TYPE:CONNECTION`},
 		{[]string{"run", "--bridge", "mcpa:a"}, `unknown bridge "mcpa"; known are logging, mcap`},
+		{[]string{"run", "--bridge", "mcap:a", "--bridge", "mcap:a"}, "bridge mcap:a is given twice"},
 		{[]string{"run", "--headless", "--bridge", "mcap:a", "--out", taken}, "make output folder: mkdir " + taken + ": not a directory"},
 		{[]string{"run", "--headless", "--report", "--out", filepath.Join(taken, "below")}, "not a directory"},
 		{[]string{"run", "--headless", "--summary", filepath.Join(dir, "no", "summary.json")}, "no such file or directory"},

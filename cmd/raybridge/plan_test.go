@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// planOf reads the flags of a run and decides what it is to do, without doing it.
+func planOf(t *testing.T, args ...string) (pl *plan, errOut string) {
+	t.Helper()
+	var f runFlags
+	var out bytes.Buffer
+	cmd := &cobra.Command{Use: "run"}
+	f.register(cmd)
+	cmd.SetErr(&out)
+	require.NoError(t, cmd.ParseFlags(args))
+	pl, err := newPlan(cmd, &f)
+	require.NoError(t, err)
+	return pl, out.String()
+}
+
+const wholeRun = `
+seed: 7
+duration: 20s
+scene: {file: wall.gltf}
+time: {step: 5ms}
+sensors: [{id: sensor.other.imu, name: own}]
+bridges: [{type: mcap, connection: own.mcap, policy: drop_oldest}]
+`
+
+func TestFlagsWinOverTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "run.yaml", wholeRun)
+	rig := write(t, dir, "small.yaml", smallRig)
+
+	own, _ := planOf(t, "--config", file)
+	assert.EqualValues(t, 7, own.config.Seed)
+	assert.Equal(t, 20*time.Second, own.config.Duration)
+	assert.Equal(t, filepath.Join(dir, "wall.gltf"), own.config.Scene.File)
+	assert.Equal(t, 5*time.Millisecond, own.config.Time.Step)
+	require.Len(t, own.config.Sensors, 1)
+	assert.Equal(t, "run.yaml", own.rigName())
+
+	flagged, _ := planOf(t, "--config", file, "--seed", "9", "--duration", "3s", "--scene", "city", "--rig", rig,
+		"--bridge", "logging:more", "--policy", "block")
+	assert.EqualValues(t, 9, flagged.config.Seed)
+	assert.Equal(t, 3*time.Second, flagged.config.Duration)
+	assert.True(t, flagged.config.Scene.City)
+	assert.Empty(t, flagged.config.Scene.File)
+	assert.Equal(t, 5*time.Millisecond, flagged.config.Time.Step, "what no flag says stays")
+	assert.Len(t, flagged.config.Sensors, 8)
+	assert.Equal(t, "small.yaml", flagged.rigName())
+	assert.Equal(t, []config.Bridge{
+		{Type: "mcap", Connection: "own.mcap", Policy: "block"}, {Type: "logging", Connection: "more", Policy: "block"},
+	}, flagged.config.Bridges)
+
+	zero, _ := planOf(t, "--config", file, "--duration", "0")
+	assert.Zero(t, zero.config.Duration, "a flag that is given wins with its zero too")
+}
+
+func TestWithoutArgumentsItIsTheDemo(t *testing.T) {
+	t.Parallel()
+	pl, errOut := planOf(t)
+	assert.Empty(t, errOut)
+	assert.Equal(t, "demo", pl.rigName())
+	assert.Equal(t, config.Default().Scene, pl.config.Scene)
+	var names []string
+	for _, s := range pl.config.Sensors {
+		names = append(names, s.Name)
+	}
+	assert.Equal(t, []string{"front", "front_depth", "front_semantic", "lidar", "imu", "gnss", "odom"}, names)
+}
+
+func TestRecordingStepsUnlessToldOtherwise(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want pipeline.Mode
+	}{
+		{nil, pipeline.Realtime},
+		{[]string{"--step"}, pipeline.Stepped},
+		{[]string{"--bridge", "mcap:a"}, pipeline.Stepped},
+		{[]string{"--bridge", "logging:a"}, pipeline.Stepped},
+		{[]string{"--bridge", "mcap:a", "--realtime"}, pipeline.Realtime},
+		{[]string{"--report"}, pipeline.Stepped},
+	} {
+		pl, _ := planOf(t, c.args...)
+		assert.Equal(t, c.want, pl.mode, "%v", c.args)
+	}
+}
+
+func TestASteppedRunSaysThatItDropsNothing(t *testing.T) {
+	t.Parallel()
+	_, errOut := planOf(t, "--bridge", "mcap:a", "--policy", "drop_newest")
+	assert.Contains(t, errOut, "a stepped run drops nothing")
+	for _, args := range [][]string{
+		{"--bridge", "mcap:a", "--policy", "block"},
+		{"--bridge", "mcap:a", "--policy", "drop_newest", "--realtime"},
+		{"--bridge", "mcap:a", "--policy", "drop_newest", "--quiet"},
+	} {
+		_, errOut := planOf(t, args...)
+		assert.Empty(t, errOut, "%v", args)
+	}
+}
+
+// TestProgress: lines where output is no terminal, a bar where it is.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := newProgressPrinter(&out, 10*time.Second, false)
+	p.begun = time.Now().Add(-time.Minute)
+	p.shown = p.begun
+	p.update(pipeline.Progress{SimNs: 5e9})
+	assert.Regexp(t, `^5\.0 s simulated, real-time factor 0\.08\n$`, out.String())
+	p.update(pipeline.Progress{SimNs: 6e9})
+	assert.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "not a line a tick")
+
+	out.Reset()
+	p.terminal, p.shown = true, p.begun
+	p.update(pipeline.Progress{SimNs: 5e9})
+	assert.Contains(t, out.String(), "\r[===============               ] 5.0 s simulated")
+	p.stop()
+	assert.True(t, bytes.HasSuffix(out.Bytes(), []byte("\r\x1b[K")), "the bar goes")
+
+	out.Reset()
+	p.quiet, p.shown = true, p.begun
+	p.update(pipeline.Progress{SimNs: 7e9})
+	p.stop()
+	assert.Empty(t, out.String())
+}
+
+func TestTheTableListsDropsByCause(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	printSummary(&out, &pipeline.Summary{
+		SimS: 2, WallS: 1, RealTimeFactor: 2, GPU: pipeline.GPUSummary{Renderer: "paper"},
+		Sensors: []pipeline.SensorSummary{
+			{Topic: "/a", Messages: 19, RateWantedHz: 10, RateHz: 9.5, LatencyP50Ms: 1.25, LatencyP99Ms: 20, Drops: map[string]int64{"readback_full": 1, "queue_full": 2}},
+			{Topic: "/b", RateWantedHz: 10, Idle: true},
+		},
+		Bridges: []pipeline.BridgeSummary{{Type: "mcap", Connection: "a.mcap", Status: "disconnected", Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}}},
+	})
+	for _, want := range []string{
+		"/a", "queue_full 2, readback_full 1", "idle", "mcap:a.mcap", "2.5", "2.00 s simulated in 1.00 s: real-time factor 2.00", "paper",
+	} {
+		assert.Contains(t, out.String(), want)
+	}
+}
+
+func TestInFile(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("bad")
+	assert.EqualError(t, inFile("run.yaml", cause), "run.yaml: bad")
+	assert.Equal(t, cause, inFile("", cause), "flags have no file")
+	require.NoError(t, inFile("run.yaml", nil))
+	_, placed := config.Parse("c.yaml", []byte("sceen: 1"))
+	assert.Equal(t, placed, inFile("run.yaml", placed))
+}
