@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/raybridge/raybridge/gpu"
 )
@@ -73,6 +74,10 @@ func program(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return exitCode(err)
 }
 
+// oneWish is how long after a signal others count as the same wish: timeout(1), for
+// one, signals a process and its group.
+const oneWish = 200 * time.Millisecond
+
 // interruptible returns a context that ends with the first Ctrl-C, so that
 // recordings are completed; the second one ends the process at once.
 func interruptible() (context.Context, func()) {
@@ -81,9 +86,13 @@ func interruptible() (context.Context, func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
+		first := time.Now()
 		cancel()
-		<-signals
-		os.Exit(exitInterrupted)
+		for range signals {
+			if time.Since(first) > oneWish {
+				os.Exit(exitInterrupted)
+			}
+		}
 	}()
 	return ctx, cancel
 }

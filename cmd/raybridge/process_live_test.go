@@ -57,12 +57,13 @@ func TestCtrlCCompletesTheRecording(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)
 	for name, c := range map[string]struct {
-		signal os.Signal
-		args   []string
+		signals []os.Signal
+		args    []string
 	}{
-		"step":     {os.Interrupt, []string{"--step"}},
-		"realtime": {os.Interrupt, []string{"--realtime"}},
-		"term":     {syscall.SIGTERM, nil},
+		"step":     {[]os.Signal{os.Interrupt}, []string{"--step"}},
+		"realtime": {[]os.Signal{os.Interrupt}, []string{"--realtime"}},
+		// Signals at once are one wish, such as timeout(1) has.
+		"both": {[]os.Signal{syscall.SIGTERM, os.Interrupt}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +73,9 @@ func TestCtrlCCompletesTheRecording(t *testing.T) {
 				info, err := os.Stat(bag)
 				return err == nil && info.Size() > 100_000
 			}, patience, glance, "nothing is recorded")
-			require.NoError(t, s.Process.Signal(c.signal))
+			for _, signal := range c.signals {
+				require.NoError(t, s.Process.Signal(signal))
+			}
 			o := s.finish(t)
 			require.Equal(t, exitDone, o.code, o.err)
 			counts := byTopic(readRecording(t, bag))
