@@ -83,8 +83,7 @@ soak: setup ## run the whole pipeline for SOAK and watch memory and goroutines
 
 .PHONY: bench
 bench: build ## measure lidar, camera and BVH; see docs/benchmarks.md
-	$(BIN)/raybridge bench lidar
-	$(BIN)/raybridge bench camera
+	$(BIN)/raybridge bench
 
 .PHONY: generate
 generate: ## write docs/config.md and docs/sensors.md anew
