@@ -1,4 +1,5 @@
-// Package docs_test compiles the programs that the pages show.
+// Package docs_test compiles the programs that the pages show, and looks for what
+// they name.
 package docs_test
 
 import (
@@ -47,6 +48,32 @@ func TestProgramsCompile(t *testing.T) {
 	require.NoError(t, os.WriteFile(list, files, 0o600))
 	out, err := exec.Command(goTool, append([]string{"build", "-overlay", list, "-o", os.DevNull}, packages...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// named are links and names of files in a page.
+var named = regexp.MustCompile("\\]\\(([^)#:]+)(?:#[^)]*)?\\)|`([a-z0-9_/]+/[a-z0-9_]+\\.[a-z]+)`")
+
+func TestNamedFilesExist(t *testing.T) {
+	for page, folder := range map[string]string{
+		"../README.md": "..", "../CONTRIBUTING.md": "..", "architecture.md": ".", "embedding.md": ".",
+	} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		found := named.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, found, page)
+		for _, m := range found {
+			// Links are relative to the page, names to the repository.
+			path := filepath.Join(folder, m[1])
+			if m[2] != "" {
+				path = filepath.Join("..", m[2])
+			}
+			if strings.HasPrefix(m[2], "out/") || strings.HasPrefix(m[2], "bin/") {
+				continue // what the program makes
+			}
+			_, err := os.Stat(path)
+			assert.NoError(t, err, "named in %s", page)
+		}
+	}
 }
 
 // The README promises this much.
