@@ -67,6 +67,8 @@ func TestFaults(t *testing.T) {
 		"ego: {waypoints: [{x: 1}]}":                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
 		"actors: [{pose: {x: 1}}]":                     "c.yaml: actors[0]: it needs a file",
 		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",
+		"ego: {speed: 0}":                              "c.yaml:1:14: ego.speed: out of range: 0, the range is 0.01 to 100",
+		"actors: [{file: a.glb, speed: 0}]":            "c.yaml:1:31: actors[0].speed: out of range: 0, the range is 0.01 to 100",
 		"bridges: [{connection: a}]":                   "c.yaml: bridges[0]: a bridge needs a type",
 		"scene: {origin: {latitude: 91}}":              "c.yaml:1:28: scene.origin.latitude: out of range: 91, the range is -90 to 90",
 		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",

@@ -114,6 +114,15 @@ func TestASteppedRunSaysThatItDropsNothing(t *testing.T) {
 	}
 }
 
+func TestKeysNeedAWindow(t *testing.T) {
+	t.Parallel()
+	file := write(t, t.TempDir(), "run.yaml", "ego: {driver: keys}")
+	_, errOut := planOf(t, "--config", file)
+	assert.Contains(t, errOut, "the vehicle stands")
+	_, errOut = planOf(t, "--config", file, "--window")
+	assert.Empty(t, errOut)
+}
+
 // TestProgress: lines where output is no terminal, a bar where it is.
 func TestProgress(t *testing.T) {
 	t.Parallel()

@@ -136,6 +136,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	pl.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
 	pl.warnOfPolicies()
+	if c.Ego.Driver == config.DriverKeys && !f.window {
+		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
+	}
 	return pl, nil
 }
 

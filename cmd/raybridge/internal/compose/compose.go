@@ -134,8 +134,9 @@ func (c *composer) place(p *config.Place) error {
 	if placement.Name == "" {
 		placement.Name = strings.TrimSuffix(filepath.Base(p.File), filepath.Ext(p.File))
 	}
+	var tag scene.Tag
 	if p.Tag != "" {
-		if placement.Tag, err = scene.ParseTag(p.Tag); err != nil {
+		if tag, err = scene.ParseTag(p.Tag); err != nil {
 			return fmt.Errorf("place %s: %w", p.File, err)
 		}
 	}
@@ -144,8 +145,17 @@ func (c *composer) place(p *config.Place) error {
 			return fmt.Errorf("place %s: %w", p.File, err)
 		}
 	}
-	if _, err := c.scene.Add(asset, placement); err != nil {
+	actors, err := c.scene.Add(asset, placement)
+	if err != nil {
 		return fmt.Errorf("place %s: %w", p.File, err)
+	}
+	if p.Tag == "" {
+		return nil
+	}
+	for _, a := range actors {
+		for i := range a.Parts {
+			a.Parts[i].Tag = tag
+		}
 	}
 	return nil
 }

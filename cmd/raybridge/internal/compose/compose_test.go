@@ -1,0 +1,167 @@
+package compose_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/scene"
+)
+
+// model is a glTF model of one triangle in a node of that name; more is further
+// JSON of the document.
+func model(node, more string) string {
+	return strings.NewReplacer("NODE", node, "MORE", more).Replace(`{"asset": {"version": "2.0"}, MORE
+"scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"name": "NODE", "mesh": 0}],
+"meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+"accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
+"bufferViews": [{"buffer": 0, "byteLength": 36}], "buffers": [{"byteLength": 36,
+"uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAA"}]}`)
+}
+
+// read parses a configuration that lies in a folder of models.
+func read(t *testing.T, text string) *config.Config {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"house.gltf": model("building_A", ""), "thing.gltf": model("thing", ""),
+		"odd.gltf":    model("thing", `"extensionsUsed": ["VENDOR_glitter"],`),
+		"labels.yaml": `rules: [{match: "thing", tag: vegetation}]`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	c, err := config.Parse(filepath.Join(dir, "run.yaml"), []byte(text))
+	require.NoError(t, err)
+	return c
+}
+
+// placed is what a test says of an actor.
+type placed struct {
+	name string
+	tag  scene.Tag
+	at   mgl64.Vec3
+}
+
+func actors(s *scene.Scene) []placed {
+	var list []placed
+	for _, a := range s.Actors {
+		at := a.Pose.Position
+		if a.Motion != nil {
+			at = mgl64.Vec3{} // wherever it is by then
+		}
+		list = append(list, placed{a.Name, a.Parts[0].Tag, at})
+	}
+	return list
+}
+
+func TestScenesOfFiles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       []placed
+	}{
+		{"one file", "scene: {file: house.gltf}", []placed{{"house", scene.TagBuilding, mgl64.Vec3{}}}},
+		{
+			"placed twice, with names, tags and poses",
+			"scene: {place: [{file: house.gltf, pose: {x: 4, y: -2}}, {file: house.gltf, name: shed, tag: wall, pose: {z: 1}}]}",
+			[]placed{{"house", scene.TagBuilding, mgl64.Vec3{4, -2, 0}}, {"shed", scene.TagWall, mgl64.Vec3{0, 0, 1}}},
+		},
+		{"labels of a file", "scene: {file: thing.gltf, labels: labels.yaml}", []placed{{"thing", scene.TagVegetation, mgl64.Vec3{}}}},
+		{"labels of its own", "scene: {file: thing.gltf, label_rules: [{match: thing, tag: fence}]}", []placed{{"thing", scene.TagFence, mgl64.Vec3{}}}},
+		{
+			"actors come last", "scene: {file: house.gltf}\nactors: [{file: thing.gltf, tag: car, waypoints: [{x: 1}, {x: 9}, {x: 9, y: 9}], speed: 2}]",
+			[]placed{{"house", scene.TagBuilding, mgl64.Vec3{}}, {"thing", scene.TagCar, mgl64.Vec3{}}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, warnings, err := compose.Scene(t.Context(), read(t, c.text))
+			require.NoError(t, err)
+			assert.Empty(t, warnings)
+			assert.Equal(t, c.want, actors(s))
+		})
+	}
+}
+
+func TestWhatIsLeftOutIsAWarning(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := compose.Scene(t.Context(), read(t, "scene: {place: [{file: odd.gltf}, {file: odd.gltf}]}"))
+	require.NoError(t, err)
+	require.Len(t, warnings, 1, "once a file")
+	assert.Contains(t, warnings[0], "odd.gltf: ")
+	assert.Contains(t, warnings[0], "VENDOR_glitter")
+}
+
+func TestTheCityTakesItsOwnSeedFirst(t *testing.T) {
+	t.Parallel()
+	const small = "scene: {triangles: 40000"
+	make := func(text string) []placed {
+		s, _, err := compose.Scene(t.Context(), read(t, text))
+		require.NoError(t, err)
+		return actors(s)
+	}
+	seven := make("seed: 7\n" + small + "}")
+	assert.Equal(t, seven, make("seed: 3\n"+small+", seed: 7}"))
+	assert.NotEqual(t, seven, make("seed: 3\n"+small+"}"))
+	assert.Len(t, make("seed: 7\n"+small+", city: true, place: [{file: house.gltf}]}"), len(seven)+1)
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, message string
+		is            error
+	}{
+		{"scene: {file: none.gltf}", "none.gltf", os.ErrNotExist},
+		{"scene: {place: [{file: house.gltf, tag: biulding}]}", `unknown semantic tag "biulding"`, scene.ErrUnknownTag},
+		{"scene: {file: house.gltf, labels: none.yaml}", "none.yaml", os.ErrNotExist},
+		{"scene: {file: house.gltf, label_rules: [{match: a, tag: biulding}]}", "scene.label_rules: rules[0].tag", scene.ErrUnknownTag},
+		{"actors: [{file: house.gltf, waypoints: [{}, {}, {}]}]", "house.gltf", scene.ErrMotion},
+	} {
+		_, _, err := compose.Scene(t.Context(), read(t, c.text))
+		require.ErrorIs(t, err, c.is, c.text)
+		assert.ErrorContains(t, err, c.message)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err := compose.Scene(ended, read(t, "scene: {file: house.gltf}"))
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestEgo(t *testing.T) {
+	t.Parallel()
+	route, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {9, 0, 0}, {9, 9, 0}}, 1)
+	require.NoError(t, err)
+	s := scene.New("test")
+	s.Route = route
+	ego := func(text string) scene.Motion {
+		m, err := compose.Ego(read(t, text), s)
+		require.NoError(t, err)
+		return m
+	}
+	assert.Equal(t, scene.Motion(route), ego(""), "the scene's own")
+
+	loop := ego("ego: {waypoints: [{x: 5}, {x: 15}, {x: 15, y: 10}], speed: 4}")
+	assert.InDelta(t, 0.4, loop.PoseAt(100e6).Position.Sub(loop.PoseAt(0).Position).Len(), 0.01, "4 m/s")
+
+	standing := ego("ego: {pose: {x: 3, yaw: 90}}")
+	assert.Equal(t, mgl64.Vec3{3, 0, 0}, standing.PoseAt(0).Position)
+	assert.Equal(t, standing.PoseAt(0), standing.PoseAt(5e9))
+
+	for _, driver := range []string{"external", "keys"} {
+		driven := ego("ego: {driver: " + driver + ", pose: {x: 3}}")
+		require.IsType(t, &scene.Driven{}, driven)
+		assert.Equal(t, mgl64.Vec3{3, 0, 0}, driven.PoseAt(0).Position)
+	}
+
+	_, err = compose.Ego(read(t, "ego: {waypoints: [{}, {}, {}]}"), s)
+	require.ErrorIs(t, err, scene.ErrMotion)
+}
