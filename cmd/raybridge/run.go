@@ -65,8 +65,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.rig, "rig", "", "rig `FILE`; without it the demo rig")
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city, the traffic and the noise")
-	flags.BoolVar(&f.headless, "headless", false, "no window (default where there is no display)")
-	flags.BoolVar(&f.window, "window", false, "show the sensors in a window")
+	flags.BoolVar(&f.headless, "headless", false, "no window (the default)")
+	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
 	flags.BoolVar(&f.realtime, "realtime", false, "follow the host's clock")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
@@ -249,7 +249,7 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 }
 
 // closeLimit is how long queued messages may take to be sent at the end.
-const closeLimit = 30 * time.Second
+const closeLimit = 2 * time.Minute
 
 // makeOut makes the output folder, and proves that what the run ends with can be
 // written.
