@@ -66,7 +66,7 @@ func (p *Pipeline) run(ctx context.Context, until func() int64) error {
 // Bounds of what the end of a run waits for.
 const (
 	settleLimit   = 10 * time.Second // the GL thread to have issued everything, captures to come back
-	deliveryLimit = 2 * time.Minute // what is queued to be sent
+	deliveryLimit = 2 * time.Minute  // what is queued to be sent
 )
 
 // settle waits until the GL thread has done all that the loop gave it, so that
