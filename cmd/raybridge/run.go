@@ -135,16 +135,20 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	}
 	pl.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
-	pl.warnOfPolicies()
-	if c.Ego.Driver == config.DriverKeys && !f.window {
-		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
-	}
+	pl.warn()
 	return pl, nil
 }
 
-// warnOfPolicies says which policies a stepped run has no use for.
-func (pl *plan) warnOfPolicies() {
-	for _, b := range pl.config.Bridges {
+// warn says what of the plan will have no effect.
+func (pl *plan) warn() {
+	c, f := pl.config, pl.flags
+	if c.Ego.Driver == config.DriverKeys && !f.window {
+		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
+	}
+	if len(c.Bridges) == 0 && !f.report && !f.window {
+		pl.log.Warn("nobody listens, so sensors stay idle: give --bridge, --report or --window")
+	}
+	for _, b := range c.Bridges {
 		if pl.mode == pipeline.Stepped && b.Policy != "" && b.Policy != dispatch.Block.String() {
 			pl.log.Warn("a stepped run drops nothing: the policy counts with --realtime", "bridge", b.Type, "policy", b.Policy)
 		}
