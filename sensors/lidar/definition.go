@@ -47,21 +47,16 @@ var RayCast = &sensors.Definition{
 	},
 }
 
+// uniformOnly are the attributes that a device's firing table decides.
+var uniformOnly = []string{"channels", "upper_fov", "lower_fov", "horizontal_fov"}
+
 // deviceOf makes the device that the settings describe.
 func deviceOf(s *sensors.Settings) (Device, error) {
-	columns := s.Int("columns")
-	d, ok := Preset(s.String("preset"))
-	if !ok {
-		upper, lower := s.Float("upper_fov"), s.Float("lower_fov")
-		if upper < lower {
-			return Device{}, fmt.Errorf("%w: upper_fov %v is below lower_fov %v", sensors.ErrValue, upper, lower)
-		}
-		if columns == 0 {
-			columns = 1800
-		}
-		d = UniformDevice(s.Int("channels"), columns, upper, lower, s.Float("horizontal_fov"))
+	d, err := unlimitedDevice(s)
+	if err != nil {
+		return Device{}, err
 	}
-	if columns > 0 {
+	if columns := s.Int("columns"); columns > 0 {
 		d.StepDeg *= float64(d.Columns) / float64(columns)
 		d.Columns = columns
 	}
@@ -76,6 +71,29 @@ func deviceOf(s *sensors.Settings) (Device, error) {
 	}
 	return d, nil
 }
+
+// unlimitedDevice is the preset, or the uniform lidar of the settings, with its own
+// columns and ranges.
+func unlimitedDevice(s *sensors.Settings) (Device, error) {
+	d, ok := Preset(s.String("preset"))
+	if !ok {
+		upper, lower := s.Float("upper_fov"), s.Float("lower_fov")
+		if upper < lower {
+			return Device{}, fmt.Errorf("%w: upper_fov %v is below lower_fov %v", sensors.ErrValue, upper, lower)
+		}
+		return UniformDevice(s.Int("channels"), uniformColumns, upper, lower, s.Float("horizontal_fov")), nil
+	}
+	for _, name := range uniformOnly {
+		if s.IsSet(name) {
+			return Device{}, fmt.Errorf("%w: %s shapes a uniform lidar, and preset %s has a firing table: set preset: uniform, or leave %s out",
+				sensors.ErrValue, name, d.Name, name)
+		}
+	}
+	return d, nil
+}
+
+// uniformColumns is the columns of a uniform lidar where none are given.
+const uniformColumns = 1800
 
 // limit bounds the range of all lasers, or widens that of the device.
 func (d *Device) limit(maximum float64) {

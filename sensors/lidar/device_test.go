@@ -77,6 +77,8 @@ func TestBadSettings(t *testing.T) {
 	for _, attributes := range []map[string]any{
 		{"preset": "uniform", "upper_fov": -10, "lower_fov": 10},
 		{"range": 5, "range_min": 6},
+		{"channels": 16},
+		{"preset": "VelodyneVLP32C", "upper_fov": 20},
 	} {
 		s := lidar.RayCast.NewSettings()
 		for k, v := range attributes {
