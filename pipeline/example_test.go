@@ -23,41 +23,33 @@ func Example() {
 	p, err := pipeline.New(ctx, pipeline.Config{
 		Scene: scenetest.MovingWall(20, 1), Open: eglctx.Open(eglctx.Options{}), Sensors: all.Registry(),
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	camera, err := p.AddSensor(pipeline.SensorConfig{
 		ID: "sensor.camera.rgb", Name: "front", Rate: "5", Pose: rig.Pose{Z: 1.5},
 		Attributes: map[string]any{"image_size_x": 320, "image_size_y": 240},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	lidar, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "roof", Rate: "5", Pose: rig.Pose{Z: 2}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	_, err = pipeline.Listen(camera, "image", func(_ sensors.Tick, m *sample.Image) {
 		fmt.Printf("%s: %dx%d at %v\n", m.FrameID, m.Width, m.Height, time.Duration(m.StampNs))
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	_, err = pipeline.Listen(lidar, "points", func(_ sensors.Tick, m *sample.PointCloud) {
 		fmt.Printf("%s: scan from %v, hits: %v\n", m.FrameID, time.Duration(m.StampNs), len(m.Points) > 1000)
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := p.Run(ctx, 400*time.Millisecond); err != nil {
-		log.Fatal(err)
-	}
-	if err := p.Close(ctx); err != nil {
-		log.Fatal(err)
-	}
+	must(err)
+	must(p.Run(ctx, 400*time.Millisecond))
+	must(p.Close(ctx))
 	// Output:
 	// front_optical: 320x240 at 200ms
 	// roof: scan from 0s, hits: true
 	// front_optical: 320x240 at 400ms
 	// roof: scan from 200ms, hits: true
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
 }
