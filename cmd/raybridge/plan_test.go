@@ -176,3 +176,16 @@ func TestInFile(t *testing.T) {
 	_, placed := config.Parse("c.yaml", []byte("sceen: 1"))
 	assert.Equal(t, placed, inFile("run.yaml", placed))
 }
+
+// The summary may lie where the output folder, which isn't there yet, brings its
+// parent along; a folder that nobody makes is refused before the run.
+func TestSummaryMayLieAboveTheOutputFolder(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out", "demo")
+	pl := &plan{flags: &runFlags{out: out, summary: filepath.Join(dir, "out", "demo.json"), report: true}, config: config.Default()}
+	require.NoError(t, pl.makeOut())
+	require.DirExists(t, out)
+
+	pl.flags.summary = filepath.Join(dir, "elsewhere", "demo.json")
+	require.ErrorContains(t, pl.makeOut(), "--summary")
+}

@@ -256,21 +256,21 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 const closeLimit = 2 * time.Minute
 
 // makeOut makes the output folder, and proves that what the run ends with can be
-// written.
+// written. The summary comes second: it may lie in the output folder or above it.
 func (pl *plan) makeOut() error {
-	if pl.flags.summary != "" {
-		if err := proveWritable(filepath.Dir(pl.flags.summary)); err != nil {
-			return fmt.Errorf("--summary: %w", err)
+	if len(pl.config.Bridges) > 0 || pl.flags.report {
+		if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
+			return fmt.Errorf("make output folder: %w", err)
+		}
+		if err := proveWritable(pl.flags.out); err != nil {
+			return fmt.Errorf("output folder: %w", err)
 		}
 	}
-	if len(pl.config.Bridges) == 0 && !pl.flags.report {
+	if pl.flags.summary == "" {
 		return nil
 	}
-	if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
-		return fmt.Errorf("make output folder: %w", err)
-	}
-	if err := proveWritable(pl.flags.out); err != nil {
-		return fmt.Errorf("output folder: %w", err)
+	if err := proveWritable(filepath.Dir(pl.flags.summary)); err != nil {
+		return fmt.Errorf("--summary: %w", err)
 	}
 	return nil
 }
