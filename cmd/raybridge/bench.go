@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
@@ -27,6 +28,8 @@ type benchFlags struct {
 	json      string
 	dump      string
 	runs      int
+	plot      string
+	clockTime time.Duration
 	cases     []string
 	quick     bool
 }
@@ -44,14 +47,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure lidars, cameras and the building of scenes",
-		Long: "Measure lidars, cameras and the building of scenes on this machine.\n\n" +
-			"Without a subcommand it measures all three. Leave the machine alone meanwhile.",
+		Short: "Measure sensors, scenes, readback, dispatcher and clock",
+		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher and the clock on this machine.\n\n" +
+			"Without a subcommand it measures everything. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
+			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runBench(cmd, &f, true, bench.Lidar, bench.Camera, bench.BVH)
+			return runBench(cmd, &f, true, bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock)
 		},
 	}
 	flags := cmd.PersistentFlags()
@@ -60,15 +64,20 @@ func newBench() *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringVar(&f.json, "json", "", "write the figures to `FILE.json`")
+	flags.StringVar(&f.plot, "plot", "", "draw frame times and histograms into `FILE.png`, .svg or .html")
 	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
 	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, true, bench.Lidar)
 	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, true, bench.Camera)
-	for _, c := range []*cobra.Command{rays, frames} {
+	readbacks := benchOf("readback", "Measure frame times of blocking and asynchronous readback", &f, true, bench.Readback)
+	messages := benchOf("dispatch", "Measure the dispatcher against a plain channel", &f, false, bench.Dispatch)
+	clock := benchOf("clock", "Measure how late the clock's publisher is", &f, true, bench.Clock)
+	clock.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
+	for _, c := range []*cobra.Command{rays, frames, readbacks, messages, clock} {
 		c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
 	}
-	cmd.AddCommand(rays, frames,
+	cmd.AddCommand(rays, frames, readbacks, messages, clock,
 		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, false, bench.BVH))
 	return cmd
 }
@@ -122,6 +131,9 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 	if dump != nil {
 		err = dump.Close()
 	}
+	if f.plot != "" {
+		err = errors.Join(err, chart.Write(f.plot, report.Page()))
+	}
 	if f.json == "" {
 		return err
 	}
@@ -134,9 +146,11 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 
 // config reads the flags.
 func (f *benchFlags) config() (bench.Config, error) {
-	c := bench.Config{Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source()}
-	if f.runs < 0 || f.triangles < 0 {
-		return c, fmt.Errorf("--runs %d, --triangles %d: neither may be negative", f.runs, f.triangles)
+	c := bench.Config{
+		Triangles: f.triangles, Runs: f.runs, Cases: f.cases, Source: f.source(), ClockTime: f.clockTime, Quick: f.quick,
+	}
+	if f.runs < 0 || f.triangles < 0 || f.clockTime < 0 {
+		return c, fmt.Errorf("--runs %d, --triangles %d, --duration %v: none may be negative", f.runs, f.triangles, f.clockTime)
 	}
 	if f.quick {
 		c.RunTime = quickRunTime
@@ -144,8 +158,16 @@ func (f *benchFlags) config() (bench.Config, error) {
 			c.Runs = quickRuns
 		}
 	}
-	if f.json != "" {
-		if err := writable(filepath.Dir(f.json)); err != nil {
+	if f.plot != "" {
+		if err := chart.CheckPath(f.plot); err != nil {
+			return c, fmt.Errorf("--plot: %w", err)
+		}
+	}
+	for _, path := range []string{f.json, f.plot} {
+		if path == "" {
+			continue
+		}
+		if err := writable(filepath.Dir(path)); err != nil {
 			return c, err
 		}
 	}

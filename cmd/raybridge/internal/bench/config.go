@@ -38,6 +38,11 @@ type Config struct {
 	Runs int
 	// RunTime is how long a run of a sensor lasts at least; 0 means one second.
 	RunTime time.Duration
+	// ClockTime is how long a run of the clock lasts; 0 means ten seconds, with Quick one.
+	ClockTime time.Duration
+	// Quick leaves out the larger cases of the benches of readback, dispatch and
+	// clock, so that each ends within 20 seconds.
+	Quick bool
 	// Cases, where not empty, names the cases to measure; the others are left out.
 	Cases []string
 	// Dump is where the last capture of each case goes. (optional)

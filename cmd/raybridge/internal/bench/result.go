@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 )
 
 // Result is one figure: the runs of one case.
@@ -51,6 +53,10 @@ type Report struct {
 	Machine Machine
 	Scenes  []string // a line each
 	Results []Result
+	// Charts are the pictures of the benches that have some, for --plot.
+	Charts []chart.Chart
+	// Methods say how each kind of figure was come by, a paragraph each.
+	Methods []string
 }
 
 // add appends what a bench came to.
@@ -59,6 +65,7 @@ func (r *Report) add(scene string, results []Result) {
 		r.Scenes = append(r.Scenes, scene)
 	}
 	r.Results = append(r.Results, results...)
+	r.explain(captureMethod)
 }
 
 // WriteJSON writes an array of {"name", "case", "unit", "value"}; the value is the
@@ -94,12 +101,23 @@ func (r *Report) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", method)
-	return err
+	for _, method := range r.Methods {
+		if _, err := fmt.Fprintf(w, "\n%s\n", method); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// method says what the figures mean.
-var method = strings.TrimSpace(`
+// explain adds how figures were come by, once.
+func (r *Report) explain(method string) {
+	if !slices.Contains(r.Methods, method) {
+		r.Methods = append(r.Methods, method)
+	}
+}
+
+// captureMethod says what the figures of sensors and scenes mean.
+var captureMethod = strings.TrimSpace(`
 The scene stands still at time 0. A capture counts when all its fields are in host memory and were handed
 to a listener: dispatch, fence, readback and publication, with two captures under way. Compiling shaders
 isn't counted. The JSON file's value is the median.`)
@@ -119,4 +137,19 @@ func quantity(v float64) string {
 		b.WriteRune(d)
 	}
 	return b.String()
+}
+
+// Page returns the charts with the figures, to be drawn.
+func (r *Report) Page() *chart.Page {
+	page := &chart.Page{Title: "raybridge bench", Charts: r.Charts, Table: [][]string{{"figure", "case", "n", "median", "min", "max", "unit"}}}
+	for _, row := range r.Machine.rows() {
+		page.Lines = append(page.Lines, row[0]+": "+row[1])
+	}
+	for i := range r.Results {
+		f := &r.Results[i]
+		page.Table = append(page.Table, []string{
+			f.Name, f.Case, strconv.Itoa(len(f.Runs)), quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit,
+		})
+	}
+	return page
 }
