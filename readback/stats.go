@@ -2,6 +2,7 @@ package readback
 
 import (
 	"errors"
+	"iter"
 	"math/bits"
 	"time"
 
@@ -154,4 +155,18 @@ func (l *Latency) Quantile(q float64) time.Duration {
 		}
 	}
 	return l.Max
+}
+
+// Buckets returns the distribution for a histogram: the longest duration of each
+// bucket that holds some, shortest first, and how many it holds. The last bucket,
+// of over two minutes, holds all that are longer, too. Buckets don't move, so that
+// the counts of an earlier time can be subtracted.
+func (l *Latency) Buckets() iter.Seq2[time.Duration, uint64] {
+	return func(yield func(time.Duration, uint64) bool) {
+		for i, n := range l.buckets {
+			if n > 0 && !yield(bucketEnd(i), uint64(n)) {
+				return
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +35,14 @@ func TestLatencyQuantiles(t *testing.T) {
 		require.GreaterOrEqual(t, got, want, "quantile %v", q)
 		require.LessOrEqual(t, got, want+want/8, "quantile %v", q)
 	}
+	from, before := 0, time.Duration(-1)
+	for end, n := range l.Buckets() {
+		require.Greater(t, end, before, "shortest first")
+		to := sort.Search(len(all), func(i int) bool { return all[i] > end })
+		require.EqualValues(t, to-from, n, "durations of over %v, up to %v", before, end)
+		from, before = to, end
+	}
+	require.Equal(t, len(all), from)
 	require.Equal(t, all[len(all)-1], l.Max)
 	require.Equal(t, total/10_000, l.Mean())
 }
