@@ -11,7 +11,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
@@ -67,7 +66,7 @@ func benchmark[M any, P interface {
 		return f
 	}
 	b.Run("bridge", func(b *testing.B) {
-		f := mcap.FactoryOn{Target: func(string) (recordfile.Target, error) { return null(), nil }}
+		f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return null(), nil }}
 		bridge := open(b, f, "a.mcap", bridges.Env{})
 		publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})
 		require.NoError(b, err)

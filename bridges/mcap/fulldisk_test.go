@@ -11,7 +11,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -42,7 +41,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 	const messages = 20
 	record := func(capacity int) (*fulldisk.Disk, *bridges.Bridge, error) {
 		disk := &fulldisk.Disk{Capacity: capacity}
-		f := mcap.FactoryOn{Target: func(string) (recordfile.Target, error) { return disk, nil }}
+		f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return disk, nil }}
 		b := open(t, f, "a.mcap?chunk=3000&compression=none", bridges.Env{OutDir: t.TempDir(), Run: bridges.Run{Seed: 1}})
 		if err := b.Connect(t.Context()); err != nil {
 			return disk, b, err
@@ -86,7 +85,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 
 func TestPublishersFailOnceTheDiskIsFull(t *testing.T) {
 	disk := &fulldisk.Disk{Capacity: 20_000}
-	f := mcap.FactoryOn{Target: func(string) (recordfile.Target, error) { return disk, nil }}
+	f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return disk, nil }}
 	dir := t.TempDir()
 	b := open(t, f, "bag?chunk=3000&compression=none", bridges.Env{OutDir: dir})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bag"), 0o777))

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 )
@@ -40,6 +42,42 @@ func (Factory) Register(p *bridges.Plugin) error {
 
 // NewInstance returns a recorder of one run.
 func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+
+// Target is what a recording is written to; *os.File is one. One goroutine uses
+// it at a time. It is empty when the recording begins, and closed at its end.
+// Truncate and Seek cut a recording back that the target refuses to take more of.
+type Target interface {
+	io.Writer
+	io.Seeker
+	io.Closer
+	Truncate(size int64) error
+}
+
+// FactoryOn is the factory of recorders that write to targets of one's own
+// instead of files: memory, a device, nothing at all. A rosbag2 folder's
+// metadata.yaml still goes to the folder, which must be there.
+type FactoryOn struct {
+	Factory
+	// Open makes the target of the recording that would have gone to path. It is
+	// called by Connect. (optional; nil makes files, as Factory does)
+	Open func(path string) (Target, error)
+}
+
+// NewInstance returns a recorder that writes to the factory's targets.
+func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i := newInstance(env)
+	if f.Open == nil {
+		return i, nil
+	}
+	i.create = func(path string) (*recordfile.File, error) {
+		target, err := f.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("open target of the recording: %w", err)
+		}
+		return recordfile.New(target), nil
+	}
+	return i, nil
+}
 
 // Schema describes the messages of a channel, in MCAP's words.
 type Schema struct {

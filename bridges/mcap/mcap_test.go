@@ -297,3 +297,30 @@ func ExampleFactory() {
 	// /drive/metadata.yaml
 	// 1 message
 }
+
+// ExampleFactoryOn measures what encoding costs without a disk.
+func ExampleFactoryOn() {
+	discard := func(string) (mcap.Target, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
+	registry := bridges.MustRegistry(mcap.FactoryOn{Open: discard})
+	b, err := registry.Open("mcap:drive.mcap?compression=none", bridges.Env{})
+	if err != nil {
+		panic(err)
+	}
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	if err := b.Connect(ctx); err != nil {
+		panic(err)
+	}
+	if err := publish(ctx, &sample.Clock{StampNs: 1_500_000_000}); err != nil {
+		panic(err)
+	}
+	if err := b.Close(ctx); err != nil {
+		panic(err)
+	}
+	_, err = os.Stat("drive.mcap")
+	fmt.Println(b.Statistics().Messages, "message, file made:", err == nil)
+	// Output: 1 message, file made: false
+}
