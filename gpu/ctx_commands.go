@@ -2,13 +2,19 @@ package gpu
 
 import "fmt"
 
+// within reports whether size bytes at offset lie in the first room ones; it is
+// written so that no sum overflows.
+func within(offset, size, room int) bool {
+	return offset >= 0 && size >= 0 && size <= room && offset <= room-size
+}
+
 // WriteBuffer replaces len(data) bytes at offset. The data is copied before
 // the call returns.
 func (c *Ctx) WriteBuffer(b *Buffer, offset int, data []byte) error {
 	if err := c.check(&b.object); err != nil {
 		return err
 	}
-	if offset < 0 || offset+len(data) > b.size {
+	if !within(offset, len(data), b.size) {
 		return fmt.Errorf("write %d bytes at %d of buffer %q: beyond its %d bytes", len(data), offset, b.label, b.size)
 	}
 	if b.usage == UsageReadback {
@@ -26,7 +32,7 @@ func (c *Ctx) ReadBuffer(b *Buffer, offset int, dst []byte) error {
 	if err := c.check(&b.object); err != nil {
 		return err
 	}
-	if offset < 0 || offset+len(dst) > b.size {
+	if !within(offset, len(dst), b.size) {
 		return fmt.Errorf("read %d bytes at %d of buffer %q: beyond its %d bytes", len(dst), offset, b.label, b.size)
 	}
 	if len(dst) == 0 {
@@ -40,7 +46,7 @@ func (c *Ctx) CopyBuffer(dst, src *Buffer, dstOffset, srcOffset, size int) error
 	if err := c.check(&dst.object, &src.object); err != nil {
 		return err
 	}
-	if dstOffset < 0 || srcOffset < 0 || size < 0 || dstOffset+size > dst.size || srcOffset+size > src.size {
+	if !within(dstOffset, size, dst.size) || !within(srcOffset, size, src.size) {
 		return fmt.Errorf("copy %d bytes from %q at %d to %q at %d: out of range", size, src.label, srcOffset, dst.label, dstOffset)
 	}
 	if size == 0 {
@@ -89,7 +95,7 @@ func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buf
 		return err
 	}
 	want := t.desc.LevelBytes(level, format)
-	if want == 0 || offset < 0 || offset+want > dst.size {
+	if want == 0 || !within(offset, want, dst.size) {
 		return fmt.Errorf("copy level %d of texture %q (%d bytes) to buffer %q at %d: beyond its %d bytes",
 			level, t.label, want, dst.label, offset, dst.size)
 	}
@@ -162,9 +168,9 @@ func (c *Ctx) resolve(bind []Binding) ([]BoundResource, error) {
 			if r.Size == 0 {
 				r.Size = b.Buffer.size - b.Offset
 			}
-			if r.Offset < 0 || r.Size <= 0 || r.Offset+r.Size > b.Buffer.size {
-				err = fmt.Errorf("slot %d: bytes %d to %d of buffer %q: beyond its %d bytes",
-					b.Slot, r.Offset, r.Offset+r.Size, b.Buffer.label, b.Buffer.size)
+			if r.Size <= 0 || !within(r.Offset, r.Size, b.Buffer.size) {
+				err = fmt.Errorf("slot %d: %d bytes at %d of buffer %q: beyond its %d bytes",
+					b.Slot, r.Size, r.Offset, b.Buffer.label, b.Buffer.size)
 			}
 		default:
 			err = fmt.Errorf("%v binding of slot %d: it needs one buffer or one texture, as its kind says", b.Kind, b.Slot)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,6 +85,27 @@ func TestMisuseIsRefused(t *testing.T) {
 			_, err := c.NewTexture(gpu.TextureDesc{Label: "x", Kind: gpu.TextureBuffer, Format: gpu.FormatR8})
 			return err
 		}, "a texture buffer needs a buffer"},
+		"write overflowing": {func(c *gpu.Ctx, o *objects) error { return c.WriteBuffer(o.device, math.MaxInt, make([]byte, 5)) }, "beyond"},
+		"read overflowing":  {func(c *gpu.Ctx, o *objects) error { return c.ReadBuffer(o.device, math.MaxInt, make([]byte, 5)) }, "beyond"},
+		"copy overflowing": {func(c *gpu.Ctx, o *objects) error {
+			return c.CopyBuffer(o.readback, o.device, 1, 1, math.MaxInt)
+		}, "out of range"},
+		"copy of a negative size": {func(c *gpu.Ctx, o *objects) error {
+			return c.CopyBuffer(o.readback, o.device, 8, 8, -8)
+		}, "out of range"},
+		"texture copy overflowing": {func(c *gpu.Ctx, o *objects) error {
+			return c.CopyTextureToBuffer(o.picture, 0, gpu.FormatR32UI, o.readback, math.MaxInt-3)
+		}, "beyond"},
+		"binding overflowing": {func(c *gpu.Ctx, o *objects) error {
+			return o.dispatch(c, 1, gpu.Binding{Kind: gpu.BindStorage, Buffer: o.device, Offset: math.MaxInt, Size: math.MaxInt})
+		}, "beyond its 64 bytes"},
+		"texture whose bytes overflow": {func(c *gpu.Ctx, _ *objects) error {
+			_, err := c.NewTexture(gpu.TextureDesc{Label: "vast", Format: gpu.FormatRGBA32F, Width: math.MaxInt32, Height: math.MaxInt32})
+			return err
+		}, `create texture "vast": 2147483647x2147483647 pixels`},
+		"region overflowing": {func(c *gpu.Ctx, o *objects) error {
+			return c.WriteTexture(o.picture, gpu.TextureRegion{X: math.MaxInt, Width: 1, Height: 1}, make([]byte, 4))
+		}, `write texture "picture": region`},
 		"region outside": {func(c *gpu.Ctx, o *objects) error {
 			return c.WriteTexture(o.picture, gpu.TextureRegion{X: 3, Width: 2, Height: 1}, make([]byte, 8))
 		}, `write texture "picture": region`},
@@ -119,7 +141,7 @@ func TestMisuseIsRefused(t *testing.T) {
 		}, "sampler binding of slot 0"},
 		"binding beyond": {func(c *gpu.Ctx, o *objects) error {
 			return o.dispatch(c, 1, gpu.Binding{Kind: gpu.BindUniform, Slot: 1, Buffer: o.device, Offset: 64})
-		}, `slot 1: bytes 64 to 64 of buffer "device"`},
+		}, `slot 1: 0 bytes at 64 of buffer "device"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -251,4 +273,20 @@ func ExampleThread() {
 	// Output:
 	// [1 2 3 4]
 	// <nil>
+}
+
+// Mapped memory ends with its thread: whoever kept the buffer is told, rather
+// than read memory that is gone.
+func TestMappedMemoryEndsWithItsThread(t *testing.T) {
+	thread, err := gpu.Start(gputest.NewFake().Open)
+	require.NoError(t, err)
+	var b *gpu.Buffer
+	require.NoError(t, thread.Do(t.Context(), func(c *gpu.Ctx) (err error) {
+		b, err = c.NewBuffer(gpu.BufferDesc{Label: "readback", Size: 64, Usage: gpu.UsageReadback})
+		return err
+	}))
+	assert.Len(t, b.Bytes(), 64)
+	require.NoError(t, thread.Close())
+	assert.Nil(t, b.Bytes())
+	b.Close()
 }

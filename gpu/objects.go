@@ -49,6 +49,7 @@ type registry struct {
 	live  map[objectID]string // guarded by mu
 	dead  []objectID          // guarded by mu
 	spare []objectID          // the other of two slices that take turns as dead; GL thread only
+	ended atomic.Bool         // the objects end, or have ended, with their thread
 }
 
 func newRegistry() *registry { return &registry{live: make(map[objectID]string)} }
@@ -80,6 +81,7 @@ func (r *registry) sweep(d Driver) {
 
 // deleteAll deletes every object, closed or not. GL thread only.
 func (r *registry) deleteAll(d Driver) {
+	r.ended.Store(true)
 	r.sweep(d)
 	r.mu.Lock()
 	live := r.live
@@ -112,11 +114,12 @@ type Buffer struct {
 // Size returns the buffer's size in bytes.
 func (b *Buffer) Size() int { return b.size }
 
-// Bytes returns a UsageReadback buffer's mapped memory, nil for the others and
-// after Close. What a copy wrote is there once a fence issued after the copy
-// has signalled. The slice is valid until Close; any goroutine may read it.
+// Bytes returns a UsageReadback buffer's mapped memory, nil for the others,
+// after Close and after the thread's end. What a copy wrote is there once a
+// fence issued after the copy has signalled. The slice is valid until Close or
+// the thread's end; any goroutine may read it.
 func (b *Buffer) Bytes() []byte {
-	if b.closed.Load() {
+	if b.closed.Load() || b.objs == nil || b.objs.ended.Load() {
 		return nil
 	}
 	return b.mapped

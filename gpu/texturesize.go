@@ -5,6 +5,11 @@ import (
 	"fmt"
 )
 
+// maxExtent is more pixels or layers than any driver allows on an axis, and few
+// enough that no number of bytes overflows an int64: 3 axes of 19 bits and 16
+// bytes a pixel are 2^61.
+const maxExtent = 1 << 19
+
 // LevelSize returns the size in pixels of one mipmap level.
 func (d *TextureDesc) LevelSize(level int) (width, height int) {
 	return max(d.Width>>level, 1), max(d.Height>>level, 1)
@@ -35,6 +40,8 @@ func (d *TextureDesc) check() error {
 		return fmt.Errorf("%d layers: an array needs at least 1, others have none", d.Layers)
 	case max(d.Width, d.Height)>>(d.Levels-1) == 0:
 		return fmt.Errorf("%d mipmap levels are more than %dx%d has", d.Levels, d.Width, d.Height)
+	case max(d.Width, d.Height, d.Layers) > maxExtent:
+		return fmt.Errorf("%dx%d pixels in %d layers are more than %d on an axis", d.Width, d.Height, d.Layers, maxExtent)
 	}
 	return nil
 }
@@ -49,7 +56,7 @@ func (d *TextureDesc) checkRegion(r *TextureRegion, bytes int) error {
 	if r.Width == 0 && r.Height == 0 {
 		r.Width, r.Height = w-r.X, h-r.Y
 	}
-	if r.X < 0 || r.Y < 0 || r.Width <= 0 || r.Height <= 0 || r.X+r.Width > w || r.Y+r.Height > h ||
+	if r.X < 0 || r.Y < 0 || r.Width <= 0 || r.Height <= 0 || !within(r.X, r.Width, w) || !within(r.Y, r.Height, h) ||
 		r.Layer < 0 || r.Layer >= max(d.Layers, 1) {
 		return fmt.Errorf("region %+v lies outside of %dx%d pixels, %d layers", *r, w, h, max(d.Layers, 1))
 	}
