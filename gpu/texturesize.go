@@ -3,12 +3,11 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
-// maxExtent is more pixels or layers than any driver allows on an axis, and few
-// enough that no number of bytes overflows an int64: 3 axes of 19 bits and 16
-// bytes a pixel are 2^61.
-const maxExtent = 1 << 19
+// largestPixel is the size in bytes of the formats' largest pixel.
+const largestPixel = 16
 
 // LevelSize returns the size in pixels of one mipmap level.
 func (d *TextureDesc) LevelSize(level int) (width, height int) {
@@ -40,8 +39,8 @@ func (d *TextureDesc) check() error {
 		return fmt.Errorf("%d layers: an array needs at least 1, others have none", d.Layers)
 	case max(d.Width, d.Height)>>(d.Levels-1) == 0:
 		return fmt.Errorf("%d mipmap levels are more than %dx%d has", d.Levels, d.Width, d.Height)
-	case max(d.Width, d.Height, d.Layers) > maxExtent:
-		return fmt.Errorf("%dx%d pixels in %d layers are more than %d on an axis", d.Width, d.Height, d.Layers, maxExtent)
+	case float64(d.Width)*float64(d.Height)*float64(max(d.Layers, 1))*largestPixel > math.MaxInt/2:
+		return fmt.Errorf("%dx%d pixels in %d layers are more than memory has addresses", d.Width, d.Height, max(d.Layers, 1))
 	}
 	return nil
 }
