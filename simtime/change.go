@@ -67,6 +67,7 @@ func (c *Clock) recordLocked(change Change) {
 	change.Source, change.Scale = c.name, c.scale
 	if change.Jump() {
 		c.jumps++
+		c.steps = noInterval
 	}
 	c.pending = append(c.pending, change)
 	c.announceLocked()

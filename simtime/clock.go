@@ -67,10 +67,12 @@ type Clock struct {
 	source   Source
 	scale    Scale
 	paused   bool
-	frozen   int64 // the time shown while paused, unless the source is the engine
-	limit    int64 // how far Advance may go when stepped
-	last     int64 // the last reading, for sources that may jump
-	lastHost int64 // host time of that reading
+	holds    int      // see Hold
+	frozen   int64    // the time shown while it stands, unless the source is a Scaler
+	limit    int64    // how far Advance may go when stepped
+	steps    interval // what Step last moved a clock on by, unless it is stepped
+	last     int64    // the last reading, for sources that may jump
+	lastHost int64    // host time of that reading
 	jumps    uint64
 	changed  chan struct{} // closed, and replaced, at every change
 	watchers []*watcher
@@ -91,7 +93,7 @@ func NewClock(cfg Config) (*Clock, error) {
 	if cfg.JumpLimit <= 0 {
 		cfg.JumpLimit = time.Second
 	}
-	c := &Clock{cfg: cfg, start: time.Now(), scale: cfg.Scale, limit: math.MaxInt64, changed: make(chan struct{})}
+	c := &Clock{cfg: cfg, start: time.Now(), scale: cfg.Scale, limit: math.MaxInt64, steps: noInterval, changed: make(chan struct{})}
 	if c.cfg.ROSClock == nil {
 		c.cfg.ROSClock = c.unixTime
 	}
@@ -146,7 +148,7 @@ func (c *Clock) makeSource(name string) (string, Source, error) {
 
 // sourceScaleLocked is the scale at which a Scaler has to run now.
 func (c *Clock) sourceScaleLocked() Scale {
-	if c.paused || c.cfg.Stepped {
+	if c.standsLocked() || c.cfg.Stepped {
 		return Scale{}
 	}
 	return c.scale
@@ -173,12 +175,12 @@ func (c *Clock) steadyLocked() bool {
 	case *engine, *running, *external:
 		return true
 	}
-	return c.paused
+	return c.standsLocked()
 }
 
 // readLocked returns the time to show, without looking for jumps.
 func (c *Clock) readLocked() int64 {
-	if c.paused && !c.followsPauseLocked() {
+	if c.standsLocked() && !c.followsPauseLocked() {
 		return c.frozen
 	}
 	return c.source.Now()
@@ -283,7 +285,7 @@ func (c *Clock) Scale() Scale {
 	return c.scale
 }
 
-// Paused reports whether time stands still.
+// Paused reports whether the clock was paused; a Hold doesn't count.
 func (c *Clock) Paused() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

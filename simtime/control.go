@@ -28,24 +28,11 @@ func (c *Clock) SetScale(scale Scale) error {
 func (c *Clock) Pause() {
 	c.mu.Lock()
 	if !c.paused {
-		c.pauseLocked()
+		now := c.stopLocked()
+		c.paused = true
+		c.recordLocked(Change{Kind: Paused, From: now, To: now})
 	}
 	c.unlockAndTell()
-}
-
-func (c *Clock) pauseLocked() {
-	if scaler, ok := c.source.(Scaler); ok {
-		scaler.SetScale(Scale{})
-	}
-	now := c.observeLocked()
-	c.paused, c.frozen = true, now
-	if c.cfg.Stepped {
-		c.limit = now
-	}
-	if e, ok := c.source.(*engine); ok {
-		e.pace.Step(now - e.pace.Now()) // what the loop had not yet reached waits for Resume
-	}
-	c.recordLocked(Change{Kind: Paused, From: now, To: now})
 }
 
 // Resume lets time go on from where it stands; a source from outside, which did
@@ -55,16 +42,7 @@ func (c *Clock) Resume() {
 	if c.paused {
 		from := c.readLocked()
 		c.paused = false
-		if c.cfg.Stepped {
-			c.limit = math.MaxInt64
-		}
-		if scaler, ok := c.source.(Scaler); ok {
-			scaler.SetScale(c.sourceScaleLocked())
-			c.recordLocked(Change{Kind: Resumed, From: from, To: from})
-		} else {
-			c.noteLocked(c.source.Now())
-			c.recordLocked(Change{Kind: Resumed, From: from, To: c.last})
-		}
+		c.recordLocked(Change{Kind: Resumed, From: from, To: c.goOnLocked(from)})
 	}
 	c.unlockAndTell()
 }
@@ -89,6 +67,7 @@ func (c *Clock) Step(d int64) error {
 		c.limit += d
 	} else {
 		stepper.Step(d)
+		c.steps.extend(from, from+d)
 	}
 	c.recordLocked(Change{Kind: Stepped, From: from, To: from + d})
 	return nil
@@ -112,7 +91,7 @@ func (c *Clock) Select(name string) error {
 	c.name, c.source = resolved, source
 	c.noteLocked(source.Now())
 	c.frozen = c.last
-	if c.cfg.Stepped && c.paused {
+	if c.cfg.Stepped && c.standsLocked() {
 		c.limit = c.last
 	}
 	c.recordLocked(Change{Kind: SourceChanged, From: from, To: c.last})
@@ -135,7 +114,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 	}
 	from, to := source.time, sec*second+int64(nanosec)
 	source.time = to
-	if c.paused {
+	if c.standsLocked() {
 		return nil
 	}
 	if c.jumpsLocked(to) {

@@ -24,7 +24,9 @@
 //
 // With Config.Stepped the same loop runs as fast as the machine goes: then
 // Advance alone makes the time. A [ClockPublisher] publishes the clock by the
-// host's time in real time, and by its Publish method in a stepped loop.
+// host's time in real time, and by its Publish method in a stepped loop. A loop in
+// real time that asks Lag goes on from where the clock is when it is late; one that
+// is to stand now and then, whatever the user's pauses are, has its own Hold.
 //
 // # Concurrency
 //

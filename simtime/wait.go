@@ -61,7 +61,7 @@ func (c *Clock) remainingLocked(t int64) (sleep time.Duration, known, reached bo
 	if c.paceLocked() >= t {
 		return 0, true, true
 	}
-	if c.cfg.Stepped || c.paused {
+	if c.cfg.Stepped || c.standsLocked() {
 		return 0, false, false
 	}
 	switch source := c.source.(type) {
