@@ -1,16 +1,23 @@
-// Package chart draws the pictures of benchmarks: lines over time and histograms,
-// as PNG, as SVG, or as a page that also has the figures.
 package chart
 
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
 
-// ErrFormat says that a file's name ends in none of .png, .svg and .html.
-var ErrFormat = errors.New("unknown picture format")
+var (
+	// ErrFormat says that a file's name ends in none of .png, .svg and .html.
+	ErrFormat = errors.New("unknown picture format")
+	// ErrNoCharts says that a page without a chart was to become a picture. As an HTML
+	// page it still has its table.
+	ErrNoCharts = errors.New("no chart to draw")
+	// ErrPage says that a page contradicts itself: a series has more X than Y, its kind
+	// isn't known, or charts share a Scale but not whether it is logarithmic.
+	ErrPage = errors.New("page can't be drawn")
+)
 
 // Page is one file of charts, drawn one over the other.
 type Page struct {
@@ -18,7 +25,9 @@ type Page struct {
 	Title string
 	Lines []string
 	// Table, where not empty, follows the charts in an HTML page; its first row is the head.
-	Table  [][]string
+	Table [][]string
+	// Notes are paragraphs below the table of an HTML page. (optional)
+	Notes  []string
 	Charts []Chart
 }
 
@@ -46,7 +55,8 @@ const (
 	// Bars draws a bar from zero to Y at each X: one a frame.
 	Bars
 	// Steps fills the area below a step from each X to the next: a histogram,
-	// whose X are the lower edges of its classes.
+	// whose X are the lower edges of its classes. The last class is as wide as the one
+	// before it. Empty classes at either end don't widen the axis.
 	Steps
 )
 
@@ -66,14 +76,62 @@ type Mark struct {
 // CheckPath returns an error that wraps ErrFormat where Write can't write a file
 // of that name.
 func CheckPath(path string) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".svg", ".html":
-		return nil
-	}
-	return fmt.Errorf("%w: %s: name it .png, .svg or .html", ErrFormat, path)
+	_, err := formatOf(path)
+	return err
 }
 
-// Write draws a page into a file, in the format that the file's name ends in.
+// format draws a page.
+type format func(*Page) ([]byte, error)
+
+func formatOf(path string) (format, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		return drawPNG, nil
+	case ".svg":
+		return drawSVG, nil
+	case ".html":
+		return drawHTML, nil
+	}
+	return nil, fmt.Errorf("%w: %s: name it .png, .svg or .html", ErrFormat, path)
+}
+
+// Write draws a page into a file, in the format that the file's name ends in. The
+// file appears when it is whole: after an error whatever was there before is still
+// there. It returns errors that wrap ErrFormat, ErrNoCharts or ErrPage, or that of
+// the file system. The page isn't changed.
 func Write(path string, page *Page) error {
-	return CheckPath(path)
+	draw, err := formatOf(path)
+	if err != nil {
+		return err
+	}
+	checked, err := page.checked()
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", path, err)
+	}
+	data, err := draw(checked)
+	if err != nil {
+		return fmt.Errorf("draw %s: %w", path, err)
+	}
+	if err := replace(path, data); err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file beside the one of that name and puts it in its place.
+func replace(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".chart-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	// A temporary file is its owner's alone; a picture is for all to read.
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }

@@ -1,0 +1,252 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Sizes of a page, in points.
+const (
+	pageWidth  = vg.Length(900)
+	margin     = vg.Length(18)
+	tileHeight = vg.Length(190) // a chart with its axes
+	titleLine  = vg.Length(24)
+	leadLine   = vg.Length(14)
+	stripLine  = vg.Length(17) // of a chart's title and legend
+	stripGap   = vg.Length(5)  // between these and the chart
+	betweenGap = vg.Length(12) // between a chart and the next one's title
+	hairline   = vg.Length(0.6)
+	tickLength = vg.Length(4)
+	labelGap   = vg.Length(4)
+	markGap    = vg.Length(2.5)
+	swatch     = vg.Length(12) // a legend's sample
+	entryGap   = vg.Length(14) // between entries of a legend
+	entryMost  = pageWidth / 3 // an entry's text
+)
+
+// sheet is a page laid out.
+type sheet struct {
+	look    *look
+	figures []*figure
+	strips  []strip
+	title   string
+	lines   []string
+	top     vg.Length // above the first chart's strip
+	strip   vg.Length // the height of the highest
+}
+
+// newSheet lays out a page that has charts. In a bare look the page's title and
+// lines are left to who puts the drawing in a page.
+func newSheet(p *Page, l *look) *sheet {
+	s := &sheet{look: l, figures: p.figures(l), top: margin}
+	if l.bare {
+		s.top = 0
+	} else {
+		s.title = fit(p.Title, l.title, pageWidth-2*margin)
+		for _, line := range p.Lines {
+			s.lines = append(s.lines, wrap(line, l.lead, pageWidth-2*margin)...)
+		}
+		if s.title != "" {
+			s.top += titleLine
+		}
+		s.top += leadLine * vg.Length(len(s.lines))
+		if s.top > margin {
+			s.top += betweenGap
+		}
+	}
+	for _, f := range s.figures {
+		strip := newStrip(f, l)
+		s.strips = append(s.strips, strip)
+		s.strip = max(s.strip, strip.height())
+	}
+	return s
+}
+
+// height returns how high the page is.
+func (s *sheet) height() vg.Length {
+	n := vg.Length(len(s.figures))
+	return s.top + n*(s.strip+tileHeight) + (n-1)*betweenGap + s.bottom()
+}
+
+func (s *sheet) bottom() vg.Length {
+	if s.look.bare {
+		return 0
+	}
+	return margin
+}
+
+// draw draws the page on a canvas of its size.
+func (s *sheet) draw(canvas vg.CanvasSizer) {
+	c := draw.New(canvas)
+	side := margin
+	if s.look.bare {
+		side = 2 // labels reach to the very edge
+	} else {
+		c.FillPolygon(s.look.paper, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+		s.head(&c)
+	}
+	tiles := make([]draw.Canvas, len(s.figures))
+	y := c.Max.Y - s.top
+	for i := range tiles {
+		y -= s.strip
+		tiles[i] = draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: c.Min.X + side, Y: y - tileHeight}, Max: vg.Point{X: c.Max.X - side, Y: y},
+		}}
+		y -= tileHeight + betweenGap
+	}
+	s.align(tiles)
+	for i, f := range s.figures {
+		f.plot.Draw(tiles[i])
+		data := f.plot.DataCanvas(tiles[i])
+		s.strips[i].draw(&c, vg.Rectangle{
+			Min: vg.Point{X: c.Min.X + side, Y: data.Max.Y + stripGap}, Max: vg.Point{X: data.Max.X, Y: data.Max.Y + s.strip},
+		})
+	}
+}
+
+// align crops tiles of one size so that what lies around the data is as wide in all
+// of them as where it is widest. How much room a label at the right end takes
+// depends a little on the width that is left: once more, and it fits.
+func (s *sheet) align(tiles []draw.Canvas) {
+	whole := slices.Clone(tiles)
+	around := make([]vg.Rectangle, len(tiles)) // room needed: left and below, right and above
+	for range 3 {
+		var widest vg.Rectangle
+		for i, f := range s.figures {
+			data := f.plot.DataCanvas(tiles[i])
+			r := vg.Rectangle{Min: data.Min.Sub(tiles[i].Min), Max: tiles[i].Max.Sub(data.Max)}
+			around[i] = r
+			widest.Min = vg.Point{X: max(widest.Min.X, r.Min.X), Y: max(widest.Min.Y, r.Min.Y)}
+			widest.Max = vg.Point{X: max(widest.Max.X, r.Max.X), Y: max(widest.Max.Y, r.Max.Y)}
+		}
+		for i, r := range around {
+			tiles[i] = draw.Crop(whole[i], widest.Min.X-r.Min.X, r.Max.X-widest.Max.X, widest.Min.Y-r.Min.Y, r.Max.Y-widest.Max.Y)
+		}
+	}
+}
+
+// head writes the page's title and lines.
+func (s *sheet) head(c *draw.Canvas) {
+	at := vg.Point{X: c.Min.X + margin, Y: c.Max.Y - margin}
+	write := func(style text.Style, line string, height vg.Length) {
+		at.Y -= height
+		c.FillText(style, vg.Point{X: at.X, Y: at.Y + style.FontExtents().Descent}, line)
+	}
+	if s.title != "" {
+		write(s.look.title, s.title, titleLine)
+	}
+	for _, line := range s.lines {
+		write(s.look.lead, line, leadLine)
+	}
+}
+
+// wrap breaks a text between words.
+func wrap(text string, style text.Style, width vg.Length) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if line != "" && style.Width(longer) > width {
+			lines, longer = append(lines, line), word
+		}
+		line = fit(longer, style, width)
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// strip is what stands above a chart: its title at the left, its legend at the
+// right, in lines of its own where there is no room beside the title.
+type strip struct {
+	figure *figure
+	look   *look
+	title  string
+	rows   [][]entry // the legend's lines
+	beside bool      // the first of them stands beside the title
+}
+
+// entry is a series in a legend.
+type entry struct {
+	series int
+	name   string
+	width  vg.Length // of the sample and the name
+}
+
+func newStrip(f *figure, l *look) strip {
+	const room = pageWidth - 2*margin
+	s := strip{figure: f, look: l, title: fit(f.chart.Title, l.head, room)}
+	used := room + 1 // begins a line
+	for i := range f.chart.Series {
+		e := entry{series: i, name: fit(f.chart.Series[i].Name, l.legend, entryMost)}
+		if e.name == "" {
+			continue
+		}
+		e.width = swatch + labelGap + l.legend.Width(e.name)
+		if used+entryGap+e.width > room*3/4 {
+			s.rows, used = append(s.rows, nil), 0
+		}
+		last := len(s.rows) - 1
+		s.rows[last] = append(s.rows[last], e)
+		used += e.width + entryGap
+	}
+	s.beside = len(s.rows) == 1 && l.head.Width(s.title)+2*entryGap+rowWidth(s.rows[0]) < room*7/8
+	return s
+}
+
+func rowWidth(row []entry) vg.Length {
+	width := -entryGap
+	for _, e := range row {
+		width += entryGap + e.width
+	}
+	return width
+}
+
+// height returns what the strip needs, the gap to the chart included.
+func (s *strip) height() vg.Length {
+	lines := len(s.rows)
+	if s.title != "" && !s.beside {
+		lines++
+	}
+	return vg.Length(lines)*stripLine + stripGap
+}
+
+// draw draws the strip on the lower edge of an area.
+func (s *strip) draw(c *draw.Canvas, area vg.Rectangle) {
+	y := area.Min.Y
+	for i := len(s.rows) - 1; i >= 0; i-- {
+		x := area.Max.X - rowWidth(s.rows[i])
+		for _, e := range s.rows[i] {
+			s.sample(c, e.series, vg.Point{X: x, Y: y})
+			c.FillText(s.look.legend, vg.Point{X: x + swatch + labelGap, Y: y + s.look.legend.FontExtents().Descent}, e.name)
+			x += e.width + entryGap
+		}
+		if !s.beside {
+			y += stripLine
+		}
+	}
+	c.FillText(s.look.head, vg.Point{X: area.Min.X, Y: y + s.look.head.FontExtents().Descent}, s.title)
+}
+
+// sample shows how a series is drawn.
+func (s *strip) sample(c *draw.Canvas, series int, at vg.Point) {
+	const low, high = vg.Length(2), vg.Length(10)
+	f := s.figure
+	if f.chart.Series[series].Kind == Line {
+		middle := at.Y + (low+high)/2
+		c.StrokeLine2(draw.LineStyle{Color: f.inks[series].solid(), Width: 2}, at.X, middle, at.X+swatch, middle)
+		return
+	}
+	corners := []vg.Point{
+		{X: at.X, Y: at.Y + low}, {X: at.X + swatch, Y: at.Y + low}, {X: at.X + swatch, Y: at.Y + high}, {X: at.X, Y: at.Y + high},
+	}
+	c.FillPolygon(f.inks[series].veil(f.alpha()), corners)
+	if f.chart.Series[series].Kind == Steps {
+		c.StrokeLines(draw.LineStyle{Color: f.inks[series].solid(), Width: 1}, append(corners, corners[0]))
+	}
+}
