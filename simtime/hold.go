@@ -87,8 +87,7 @@ func (i *interval) extend(from, to int64) {
 
 // Lag returns by how many nanoseconds a loop is late that is about to Advance to
 // t: how far Pace is beyond it. What Step moved the clock on by makes no loop
-// late, however much it is: each of its instants is to be visited. A stepped
-// clock has no lag.
+// late, however much it is: see Stepping. A stepped clock has no lag.
 func (c *Clock) Lag(t int64) int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -100,4 +99,14 @@ func (c *Clock) Lag(t int64) int64 {
 		pace = min(pace, c.steps.from)
 	}
 	return max(0, pace-t)
+}
+
+// Stepping reports whether Step moved the clock on to or past t, which it
+// otherwise would not have come to: a loop visits every instant for which that
+// holds, also if the clock was resumed meanwhile. On a stepped clock, whose loop
+// visits all of them, it is false.
+func (c *Clock) Stepping(t int64) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.steps.from < t && t <= c.steps.to
 }

@@ -116,11 +116,16 @@ func TestLag(t *testing.T) {
 			require.NoError(t, c.Step(100*ms))
 			for _, at := range []int64{31 * ms, 130 * ms, 131 * ms, 230 * ms} {
 				assert.Zero(t, c.Lag(at), "%s at %d", source, at)
+				assert.True(t, c.Stepping(at), "%s at %d", source, at)
 			}
 			assert.EqualValues(t, 10*ms, c.Lag(20*ms), "%s: late before the steps", source)
+			for _, at := range []int64{30 * ms, 230*ms + 1} {
+				assert.False(t, c.Stepping(at), "%s at %d", source, at)
+			}
 			c.Resume()
 			time.Sleep(50 * time.Millisecond)
 			assert.Zero(t, c.Lag(150*ms), "%s: the steps are still to be gone", source)
+			assert.True(t, c.Stepping(150*ms), source)
 			assert.EqualValues(t, 40*ms, c.Lag(240*ms), source)
 
 			require.NoError(t, c.Advance(c.Pace()))
@@ -130,7 +135,10 @@ func TestLag(t *testing.T) {
 			assert.Zero(t, c.Lag(290*ms), source)
 		}
 		c := newClock(t, simtime.Config{Stepped: true})
+		c.Pause()
+		require.NoError(t, c.Step(10*ms))
 		assert.Zero(t, c.Lag(0))
+		assert.False(t, c.Stepping(10*ms))
 	})
 }
 
@@ -144,5 +152,6 @@ func TestAJumpForgetsSteps(t *testing.T) {
 		c.Resume()
 		time.Sleep(time.Second)
 		assert.EqualValues(t, time.Second-10*time.Millisecond, c.Lag(10*ms))
+		assert.False(t, c.Stepping(10*ms))
 	})
 }
