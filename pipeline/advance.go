@@ -20,7 +20,8 @@ const (
 )
 
 // advance waits for the next instant, at the latest until, and advances the clock
-// to it. A realtime loop that is late goes on to where the clock is. Frame loop.
+// to it. A realtime loop that is late goes on to where the clock is, but visits
+// every instant of the steps that a paused clock was told to go. Frame loop.
 func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
 	due := p.nextInstant()
 	t = min(due, until)
@@ -28,8 +29,8 @@ func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err e
 		return t, reached, nil
 	}
 	if p.config.Mode == Realtime {
-		if now := p.clock.Pace(); now-t > int64(p.config.Step) {
-			t = min(now, until)
+		if lag := p.clock.Lag(t); lag > int64(p.config.Step) {
+			t = min(t+lag, until)
 		}
 	}
 	err = p.clock.Advance(t)

@@ -111,6 +111,7 @@ type Pipeline struct {
 	bridges    []*attachedBridge
 	clockStats *outputStats
 	clock      *simtime.Clock    // the one clock (law T1)
+	letPass    func()            // lets time pass in a realtime run; it stands between runs
 	clockDue   *simtime.Schedule // of /clock, nil without
 
 	started bool
@@ -187,7 +188,7 @@ func (p *Pipeline) makeClock() error {
 		return err
 	}
 	if p.config.Mode == Realtime {
-		p.clock.Pause() // time passes in runs only
+		p.letPass = p.clock.Hold() // time passes in runs only
 	}
 	if p.config.ClockHz < 0 {
 		return nil

@@ -20,8 +20,8 @@ import (
 func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 	// With workers on every processor a ticking clock would wait for its turn.
 	defer simtime.ReserveProcs()()
-	p.clock.Resume()
-	defer p.clock.Pause()
+	p.letPass()
+	defer func() { p.letPass = p.clock.Hold() }()
 	p.follow()
 	var workers sync.WaitGroup
 	stop, cancel := context.WithCancel(r.completion)
