@@ -64,6 +64,13 @@
 // caller's; the pool reads no simulation clock. Times are the host's, for
 // measuring latencies only.
 //
+// A capture is ready in the first Poll after the GPU has passed the fence behind
+// its copy and those of all older captures. With the copy before the fence, that
+// fence is the one of Start. With the copy after it, the first Poll after the
+// GPU has passed the fence of Start issues the copy, and a second fence behind
+// it; where the driver makes the copy within the call, as software OpenGL does,
+// that same Poll also finds the capture ready, else the first one after the copy.
+//
 // # Failure
 //
 // A pool without a free slot answers ErrFull, and counts it (law R4): slots are
@@ -73,7 +80,13 @@
 // ErrSource (the source was closed before its copy), gpu.ErrContextLost or
 // ErrClosed. A completion that panics loses its lease, and the next one runs.
 // Close the pool before the gpu.Thread, and release leases before that, too:
-// mapped memory ends with the context.
+// mapped memory ends with the context. Captures that are completed after the
+// thread's end fail with gpu.ErrObjectClosed, and Slice of a lease is nil from
+// then on, but a slice that was taken before must not be read any more.
+//
+// A *gpu.Ctx that is dead or nil is gpu.ErrDeadCtx. After Close, Begin, Start,
+// StartTick, Prepare and Resize answer ErrClosed, Poll and Process find nothing
+// to do, and Drain and Close return at once.
 //
 // # Testing
 //

@@ -13,3 +13,12 @@ const Checking = checking
 
 // AddLatency adds a duration to a distribution.
 func AddLatency(l *Latency, d time.Duration) { l.add(d) }
+
+// Unmap takes the staging buffers' memory away, as a driver may that is in trouble.
+func (p *Pool[D, E]) Unmap() {
+	for i := range p.slots {
+		if b := p.slots[i].memory.staging; b != nil {
+			b.Close()
+		}
+	}
+}

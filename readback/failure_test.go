@@ -107,9 +107,43 @@ func TestSourceClosedBeforeItsCopy(t *testing.T) {
 
 	before := newRig(t, readback.Config{CopyMode: readback.CopyBeforeFence})
 	b := before.buffer(1)
+	require.NoError(t, before.start(readback.Buffer(b), 0))
 	b.Close()
-	require.ErrorIs(t, before.start(readback.Buffer(b), 0), readback.ErrSource)
-	require.Zero(t, before.pool.Pending())
+	require.ErrorIs(t, before.start(readback.Buffer(b), 1), readback.ErrSource)
+	require.Equal(t, 1, before.pool.Pending())
+	require.Equal(t, 1, before.poll())
+	before.pool.Process()
+	require.Equal(t, []uint32{1}, before.got[0].data, "its copy was issued before")
+}
+
+// Staging memory that was unmapped, before or after the poll that found the
+// capture finished, fails the capture in its turn; the next one gets a new buffer.
+func TestUnmappedStaging(t *testing.T) {
+	for _, ready := range []bool{false, true} {
+		r := newRig(t, readback.Config{Slots: 2})
+		src := readback.Buffer(r.buffer(8))
+		for id := range 2 {
+			require.NoError(t, r.start(src, id))
+		}
+		if ready {
+			require.Equal(t, 2, r.poll())
+		}
+		r.pool.Unmap()
+		if !ready {
+			require.Equal(t, 2, r.poll())
+		}
+		require.Equal(t, 2, r.pool.Process())
+		require.Equal(t, []int{0, 1}, r.ids())
+		for _, a := range r.got {
+			require.ErrorIs(t, a.err, gpu.ErrObjectClosed)
+			require.Empty(t, a.data)
+		}
+		require.EqualValues(t, 2, r.pool.Stats().Failed.Other)
+		require.NoError(t, r.start(src, 2))
+		require.Equal(t, 1, r.poll())
+		r.pool.Process()
+		require.Equal(t, []uint32{8}, r.got[2].data)
+	}
 }
 
 // Whichever GPU call fails, Start says so or the capture completes with the

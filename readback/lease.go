@@ -95,10 +95,11 @@ type Lease[E any] struct {
 	bit    uint8
 }
 
-// Slice returns the capture's elements without copying, nil after Release. It
-// is memory that the driver mapped for reading: writing to it is undefined.
+// Slice returns the capture's elements without copying, nil after Release and
+// after the gpu.Thread's end, which takes the mapped memory with it. It is memory
+// that the driver mapped for reading: writing to it is undefined.
 func (l Lease[E]) Slice() []E {
-	if !l.held() {
+	if !l.held() || l.memory.staging.Bytes() == nil {
 		return nil
 	}
 	return l.memory.data

@@ -19,7 +19,7 @@ import (
 
 var (
 	modelSeed      = flag.Uint64("readback.seed", 0, "run this schedule of TestModel alone")
-	modelSchedules = flag.Int("readback.schedules", 2000, "how many schedules TestModel runs")
+	modelSchedules = flag.Int("readback.schedules", 4000, "how many schedules TestModel runs")
 )
 
 // TestModel runs random schedules of requests, polls, fences that signal in any
@@ -36,7 +36,7 @@ func TestModel(t *testing.T) {
 	case testing.Short():
 		n /= 10
 	case readback.Checking:
-		n /= 4 // the race detector is slow, and has TestConcurrentUse
+		n /= 2 // the race detector is slow, and has TestConcurrentUse
 	}
 	for i := range n {
 		seed := base + uint64(i)
@@ -268,8 +268,38 @@ func (m *model) compare() {
 	require.Equal(m.t, s.Started, s.Completed+s.Failed.Sum()+uint64(s.InFlight+s.Ready))
 }
 
-// end drains or closes, and gives everything back.
+// drain lets all fences signal and polls beside a Drain until it returns, with
+// everything completed in order (R6).
+func (m *model) drain() {
+	m.got, m.keep, m.panics = nil, false, false
+	m.fake.SetFences(gputest.FenceScript{})
+	fences := m.fake.Fences()
+	for n := range fences {
+		if m.fences[n] == gpu.FencePending {
+			m.fake.Signal(n)
+			m.fences[n] = gpu.FenceSignaled
+		}
+	}
+	// The fences of copies that are issued from now on signal at once.
+	for n := range len(m.flight) {
+		m.fences[fences+n] = gpu.FenceSignaled
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- m.pool.Drain(m.t.Context()) }()
+	synctest.Wait()
+	m.stepPoll()
+	require.NoError(m.t, <-drained)
+	require.Empty(m.t, m.flight)
+	m.expectArrivals(m.ready)
+	m.ready = nil
+	m.compare()
+}
+
+// end drains where it may, closes, and gives everything back.
 func (m *model) end() {
+	if !m.lost && m.rand.IntN(2) == 0 {
+		m.drain()
+	}
 	m.got, m.keep, m.panics = nil, false, m.rand.IntN(10) == 0
 	rest := slices.Concat(m.ready, m.flight)
 	for _, k := range rest {

@@ -10,8 +10,10 @@ import (
 
 // Poll asks, without waiting, how far the GPU has come: it issues the copies
 // whose source is finished, moves finished captures from the head of the line
-// to the ready list (law R1), and returns how many. Its cost doesn't depend on how
-// many captures are in flight. Once the context is lost, all captures become
+// to the ready list (law R1), and returns how many. A capture is ready in the
+// first Poll after the GPU has passed the fence behind its copy and those of all
+// older captures. The cost of a Poll doesn't depend on how many captures are in
+// flight, only on how many of them it moves on. Once the context is lost, all captures become
 // ready with gpu.ErrContextLost. GL thread.
 func (p *Pool[D, E]) Poll(c *gpu.Ctx) int {
 	err := c.Err()

@@ -1,6 +1,7 @@
 package readback_test
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 	"time"
@@ -34,6 +35,8 @@ func (m *model) step() {
 		m.lost = true
 	case n < 98:
 		m.stepCloseSource()
+	case n < 99:
+		m.stepDrain()
 	}
 	m.compare()
 }
@@ -147,6 +150,22 @@ func (m *model) stepProcess() {
 	}
 	m.expectArrivals(m.ready[:want])
 	m.ready = m.ready[want:]
+}
+
+// stepDrain drains with a context that ends soon: nobody polls meanwhile, so that
+// what is ready completes and what is in flight stays (R6).
+func (m *model) stepDrain() {
+	m.got, m.keep, m.panics = nil, m.rand.IntN(2) == 0, false
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Nanosecond)
+	defer cancel()
+	err := m.pool.Drain(ctx)
+	if len(m.flight) > 0 {
+		require.ErrorIs(m.t, err, context.DeadlineExceeded)
+	} else {
+		require.NoError(m.t, err)
+	}
+	m.expectArrivals(m.ready)
+	m.ready = nil
 }
 
 func (m *model) stepLease() {

@@ -9,7 +9,8 @@ import (
 
 // Prepare makes the staging buffers of all free slots and takes the
 // measurement of CopyAuto, so that the first captures don't pay for it. It is
-// optional. GL thread.
+// optional. GL thread. Errors: ErrClosed, those of making GPU objects, one that
+// wraps gpu.ErrContextLost.
 func (p *Pool[D, E]) Prepare(c *gpu.Ctx) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -18,7 +19,7 @@ func (p *Pool[D, E]) Prepare(c *gpu.Ctx) error {
 	defer p.gl.Unlock()
 	elements, err := p.open()
 	if err != nil {
-		return err
+		return fmt.Errorf("prepare %w", err)
 	}
 	p.decide(c)
 	for i := range p.slots {
@@ -150,7 +151,6 @@ func (p *Pool[D, E]) open() (elements int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed.Load() {
-		p.mu.stats.Refused++
 		return 0, p.errClosed
 	}
 	return p.mu.elements, nil
@@ -161,7 +161,7 @@ func (p *Pool[D, E]) open() (elements int, err error) {
 func (p *Pool[D, E]) reserve(c *gpu.Ctx) (*slot[D, E], error) {
 	elements, err := p.open()
 	if err != nil {
-		return nil, err
+		return nil, p.refuse(err)
 	}
 	p.decide(c)
 	s := p.gl.reserved
