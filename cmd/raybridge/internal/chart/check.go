@@ -66,14 +66,15 @@ func (c *Chart) printable() Chart {
 	return out
 }
 
-// printable replaces what XML can't hold (XML 1.0, 2.2) and what breaks a line.
+// printable replaces what XML can't hold (XML 1.0, 2.2) and what breaks a line; Map
+// itself replaces what isn't UTF-8.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\ufffe' || r == '\uffff' || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\ufffd"))
+	}, text)
 }
 
 func printables(texts []string) []string {

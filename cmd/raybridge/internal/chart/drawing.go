@@ -152,7 +152,7 @@ func (d *drawing) fillBoxes(c *draw.Canvas, p *plot.Plot, series int) {
 		return
 	}
 	t, color := &d.traces[series], d.inks[series]
-	narrow := len(blocks) > 1 && slices.ContainsFunc(blocks, func(b block) bool { return b.to-b.from < 2*column })
+	narrow := slices.ContainsFunc(blocks, func(b block) bool { return b.to-b.from < 2*column })
 	if narrow {
 		blocks = merge(blocks, base, c)
 	}

@@ -14,7 +14,7 @@ type figure struct {
 // Ticks that have room on the axes: parts of a linear one, labels of a logarithmic.
 const (
 	partsX, labelsX = 10, 14
-	partsY, labelsY = 5, 7
+	partsY, labelsY = 6, 7
 )
 
 // figures prepares the charts of a page, in the look of one format.
@@ -91,7 +91,8 @@ func (f *figure) settle() {
 	}
 }
 
-// axes returns the chart's axes without anything between them.
+// axes returns the chart's axes without anything between them, and without their
+// labels, which stand in one line with those of other charts.
 func (f *figure) axes(l *look) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil // the page has one
@@ -103,13 +104,10 @@ func (f *figure) axes(l *look) *plot.Plot {
 	if f.chart.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks(f.y, labelsY)
 	}
-	p.X.Label.Text, p.Y.Label.Text = fit(f.chart.X, l.label, pageWidth/2), fit(f.chart.Y, l.label, tileHeight*3/4)
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Padding = 0
 		a.Color, a.Width = l.soft, hairline
 		a.Tick.Color, a.Tick.Width, a.Tick.Length = l.soft, hairline, tickLength
-		a.Label.TextStyle.Font, a.Label.TextStyle.Color = l.label.Font, l.label.Color
-		a.Label.Padding = labelGap
 		a.Tick.Label.Font, a.Tick.Label.Color = l.tick.Font, l.tick.Color
 	}
 	return p

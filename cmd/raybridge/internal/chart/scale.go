@@ -179,7 +179,7 @@ func number(v float64) string {
 	if v == 0 {
 		return "0" // never -0
 	}
-	if a := math.Abs(v); a >= 1e-4 && a < 1e6 {
+	if a := math.Abs(v); a >= 1e-3 && a < 1e6 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ const (
 	stripGap   = vg.Length(5)  // between these and the chart
 	betweenGap = vg.Length(12) // between a chart and the next one's title
 	hairline   = vg.Length(0.6)
+	labelLine  = vg.Length(15) // of an axis' label
 	tickLength = vg.Length(4)
 	labelGap   = vg.Length(4)
 	markGap    = vg.Length(2.5)
@@ -94,7 +96,7 @@ func (s *sheet) draw(canvas vg.CanvasSizer) {
 	for i := range tiles {
 		y -= s.strip
 		tiles[i] = draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: c.Min.X + side, Y: y - tileHeight}, Max: vg.Point{X: c.Max.X - side, Y: y},
+			Min: vg.Point{X: c.Min.X + side + labelLine, Y: y - tileHeight + labelLine}, Max: vg.Point{X: c.Max.X - side, Y: y},
 		}}
 		y -= tileHeight + betweenGap
 	}
@@ -102,10 +104,23 @@ func (s *sheet) draw(canvas vg.CanvasSizer) {
 	for i, f := range s.figures {
 		f.plot.Draw(tiles[i])
 		data := f.plot.DataCanvas(tiles[i])
+		s.labels(&data, f.chart, vg.Point{X: c.Min.X + side, Y: tiles[i].Min.Y - labelLine})
 		s.strips[i].draw(&c, vg.Rectangle{
 			Min: vg.Point{X: c.Min.X + side, Y: data.Max.Y + stripGap}, Max: vg.Point{X: data.Max.X, Y: data.Max.Y + s.strip},
 		})
 	}
+}
+
+// labels writes the labels of the axes around the data of a chart, whose tile has
+// that lower left corner.
+func (s *sheet) labels(data *draw.Canvas, chart *Chart, corner vg.Point) {
+	style := s.look.label
+	style.XAlign = text.XCenter
+	descent := style.FontExtents().Descent
+	data.FillText(style, vg.Point{X: data.Center().X, Y: corner.Y + descent}, fit(chart.X, style, data.Max.X-data.Min.X))
+	line := fit(chart.Y, style, data.Max.Y-data.Min.Y)
+	style.Rotation = math.Pi / 2
+	data.FillText(style, vg.Point{X: corner.X + style.Font.Size, Y: data.Center().Y}, line)
 }
 
 // align crops tiles of one size so that what lies around the data is as wide in all
