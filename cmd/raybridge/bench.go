@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,13 @@ type benchFlags struct {
 // measurement is one bench.
 type measurement func(context.Context, bench.Config, *bench.Report) error
 
+// subject is what a command measures.
+type subject struct {
+	measure []measurement
+	needsGL bool
+	draws   bool // it has charts
+}
+
 // Runs of --quick.
 const (
 	quickRuns    = 3
@@ -55,7 +63,8 @@ func newBench() *cobra.Command {
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runBench(cmd, &f, true, bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock)
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock}
+			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
 	flags := cmd.PersistentFlags()
@@ -64,36 +73,39 @@ func newBench() *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringVar(&f.json, "json", "", "write the figures to `FILE.json`")
-	flags.StringVar(&f.plot, "plot", "", "draw frame times and histograms into `FILE.png`, .svg or .html")
+	flags.StringVar(&f.plot, "plot", "", "draw frame times and histograms into `FILE.png`, .svg or .html; a .html has the figures too")
 	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
-	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, true, bench.Lidar)
-	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, true, bench.Camera)
-	readbacks := benchOf("readback", "Measure frame times of blocking and asynchronous readback", &f, true, bench.Readback)
-	messages := benchOf("dispatch", "Measure the dispatcher against a plain channel", &f, false, bench.Dispatch)
-	clock := benchOf("clock", "Measure how late the clock's publisher is", &f, true, bench.Clock)
+	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, subject{[]measurement{bench.Lidar}, true, false})
+	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, subject{[]measurement{bench.Camera}, true, false})
+	readbacks := benchOf("readback", "Measure frame times of blocking and asynchronous readback", &f, subject{[]measurement{bench.Readback}, true, true})
+	messages := benchOf("dispatch", "Measure the dispatcher against a plain channel", &f, subject{[]measurement{bench.Dispatch}, false, true})
+	clock := benchOf("clock", "Measure how late the clock's publisher is", &f, subject{[]measurement{bench.Clock}, true, true})
 	clock.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
 	for _, c := range []*cobra.Command{rays, frames, readbacks, messages, clock} {
 		c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
 	}
 	cmd.AddCommand(rays, frames, readbacks, messages, clock,
-		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, false, bench.BVH))
+		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, subject{[]measurement{bench.BVH}, false, false}))
 	return cmd
 }
 
-func benchOf(name, short string, f *benchFlags, needsGL bool, m measurement) *cobra.Command {
+func benchOf(name, short string, f *benchFlags, s subject) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, f, needsGL, m) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, f, s) },
 	}
 }
 
 // runBench measures and writes the figures. Whatever can't be written is found
 // before anything is measured.
-func runBench(cmd *cobra.Command, f *benchFlags, needsGL bool, list ...measurement) (err error) {
+func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 	open, err := headlessOpener(f.gpu)
 	if err != nil {
+		return usage(err)
+	}
+	if err := f.checkPlot(s.draws); err != nil {
 		return usage(err)
 	}
 	c, err := f.config()
@@ -102,7 +114,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, needsGL bool, list ...measureme
 	}
 	c.Progress = cmd.ErrOrStderr()
 	report := &bench.Report{Machine: bench.ThisMachine()}
-	if needsGL {
+	if s.needsGL {
 		if c.GL, err = gpu.Start(open); err != nil {
 			return err
 		}
@@ -110,7 +122,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, needsGL bool, list ...measureme
 		info := c.GL.Info()
 		report.Machine.GPU = &info
 	}
-	for _, measure := range list {
+	for _, measure := range s.measure {
 		err := measure(cmd.Context(), c, report)
 		if cmd.Context().Err() != nil {
 			return &exitError{exitInterrupted, errors.New("interrupted: nothing was measured to its end")}
@@ -144,6 +156,20 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 	return errors.Join(err, os.WriteFile(f.json, figures.Bytes(), 0o644))
 }
 
+// checkPlot tells whether --plot names a picture that can be made.
+func (f *benchFlags) checkPlot(charts bool) error {
+	if f.plot == "" {
+		return nil
+	}
+	if err := chart.CheckPath(f.plot); err != nil {
+		return fmt.Errorf("--plot: %w", err)
+	}
+	if !charts && !strings.EqualFold(filepath.Ext(f.plot), ".html") {
+		return fmt.Errorf("--plot %s: %w of these figures; name it .html to get them as a page", f.plot, chart.ErrNoCharts)
+	}
+	return nil
+}
+
 // config reads the flags.
 func (f *benchFlags) config() (bench.Config, error) {
 	c := bench.Config{
@@ -156,11 +182,6 @@ func (f *benchFlags) config() (bench.Config, error) {
 		c.RunTime = quickRunTime
 		if c.Runs == 0 {
 			c.Runs = quickRuns
-		}
-	}
-	if f.plot != "" {
-		if err := chart.CheckPath(f.plot); err != nil {
-			return c, fmt.Errorf("--plot: %w", err)
 		}
 	}
 	for _, path := range []string{f.json, f.plot} {

@@ -34,6 +34,11 @@ func TestBenchRefusesWrongUse(t *testing.T) {
 		{"bvh", "--gpu", "second"},
 		{"bvh", "--scene", "no/such/file.glb"},
 		{"bvh", "--json", filepath.Join(file, "figures.json")},
+		{"bvh", "--plot", filepath.Join(file, "page.html")},
+		{"bvh", "--plot", "page.pdf"},
+		{"readback", "--plot", "page"},
+		{"bvh", "--plot", "page.png"},   // there is no chart of these
+		{"lidar", "--plot", "page.svg"}, // figures
 		{"lidar", "--dump", filepath.Join(file, "dump")},
 	} {
 		code, _ := benchWith(t, arguments...)
@@ -42,8 +47,8 @@ func TestBenchRefusesWrongUse(t *testing.T) {
 }
 
 func TestBenchWritesItsFigures(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "figures.json")
-	code, out := benchWith(t, "bvh", "--triangles", "40000", "--runs", "1", "--json", path)
+	path, page := filepath.Join(t.TempDir(), "figures.json"), filepath.Join(t.TempDir(), "figures.html")
+	code, out := benchWith(t, "bvh", "--triangles", "40000", "--runs", "1", "--json", path, "--plot", page)
 	assert.Equal(t, exitDone, code)
 	assert.Contains(t, out, "bvh.build_s")
 	assert.Contains(t, out, "city_40000")
@@ -57,4 +62,7 @@ func TestBenchWritesItsFigures(t *testing.T) {
 	require.GreaterOrEqual(t, len(list), 2)
 	assert.Equal(t, "bvh.load_s", list[1].Name)
 	assert.Positive(t, list[1].Value)
+	drawn, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Contains(t, string(drawn), "<td>bvh.load_s</td><td>city_40000</td>")
 }

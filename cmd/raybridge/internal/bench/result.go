@@ -139,16 +139,24 @@ func quantity(v float64) string {
 	return b.String()
 }
 
-// Page returns the charts with the figures, to be drawn.
+// Page returns the charts with the figures and how they were come by, to be drawn.
 func (r *Report) Page() *chart.Page {
-	page := &chart.Page{Title: "raybridge bench", Charts: r.Charts, Table: [][]string{{"figure", "case", "n", "median", "min", "max", "unit"}}}
+	page := &chart.Page{
+		Title: "raybridge bench", Charts: r.Charts, Table: [][]string{{"figure", "case", "n", "median", "min", "max", "unit", "of"}},
+	}
 	for _, row := range r.Machine.rows() {
 		page.Lines = append(page.Lines, row[0]+": "+row[1])
+	}
+	for _, s := range r.Scenes {
+		page.Lines = append(page.Lines, "scene: "+s)
+	}
+	for _, method := range r.Methods {
+		page.Notes = append(page.Notes, strings.ReplaceAll(method, "\n", " "))
 	}
 	for i := range r.Results {
 		f := &r.Results[i]
 		page.Table = append(page.Table, []string{
-			f.Name, f.Case, strconv.Itoa(len(f.Runs)), quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit,
+			f.Name, f.Case, strconv.Itoa(len(f.Runs)), quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit, f.Note,
 		})
 	}
 	return page
