@@ -78,6 +78,11 @@ func (p *Pipeline) follow() {
 // realign goes on from where the clock has jumped to, and returns how far that is.
 func (p *Pipeline) realign(r *run) int64 {
 	r.line.renew()
+	return p.goOn()
+}
+
+// goOn moves the loop to where the clock is, and returns how far that is.
+func (p *Pipeline) goOn() int64 {
 	before, now := p.simNs, p.clock.Now()
 	p.jumpTo(now, now)
 	return now - before

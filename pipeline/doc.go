@@ -28,8 +28,16 @@
 // realtime run each output keeps its own order. In both no bridge is given a sample
 // before a /clock of its stamp (law T4); one that connects late gets a clock first.
 //
+// Time passes in runs only, unless its source is driven from outside. Pause holds
+// a run of either mode where it is, also when it came before the run; a realtime
+// run goes on publishing /clock then. What is stepped while paused is visited
+// instant by instant and loses nothing, in a realtime run as in a stepped one;
+// otherwise a realtime run that is late goes on from where the clock is, and each
+// sensor fires once for its latest instant (law T3).
+//
 // Where the clock jumps, a run goes on from there for the rest of its length, and
-// sensors fire on the grid that they find.
+// sensors fire on the grid that they find. Before a /clock that goes back,
+// everything captured before is published.
 //
 // # Failure
 //

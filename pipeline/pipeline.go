@@ -120,7 +120,7 @@ type Pipeline struct {
 	elapsed elapsed
 
 	publishing atomic.Int64  // instant being published, for recordings' log times
-	released   int64         // last published clock of a realtime run; written by publishClock
+	lastClock  int64         // last published clock of the last realtime run
 	wake       chan struct{} // pinged when a capture may be ready
 
 	failure struct {
@@ -138,7 +138,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, log: config.Log, released: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

@@ -10,13 +10,20 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// runRealtime lets the scene follow the clock until the simulation time is
-// until. Three goroutines share the work and end with it: the frame loop (this
-// one), the clock's publisher, and the completion of readbacks.
+// realtime is one run that follows the clock. Three goroutines share its work and
+// end with it: the frame loop, the clock's publisher, and the completion of
+// readbacks.
+type realtime struct {
+	*run
+	p        *Pipeline
+	clock    *clockOutput // nil without /clock
+	inFlight atomic.Int32 // instants handed to the GL thread and not yet issued
+}
+
+// runRealtime lets the scene follow the clock until the simulation time is until.
 func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 	// With workers on every processor a ticking clock would wait for its turn.
 	defer simtime.ReserveProcs()()
@@ -28,7 +35,7 @@ func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 	defer workers.Wait()
 	defer cancel()
 
-	finishClock, err := p.startClock(stop, &workers)
+	clock, err := p.startClock(stop, &workers)
 	if err != nil {
 		return err
 	}
@@ -39,56 +46,46 @@ func (p *Pipeline) runRealtime(r *run, until func() int64) error {
 		p.completeRealtime(stop, drain)
 	})
 
-	err = errors.Join(p.followClock(r, until()), p.settle())
+	rt := &realtime{run: r, p: p, clock: clock}
+	err = errors.Join(rt.followClock(until()), p.settle())
 	close(drain)
 	select {
 	case <-completed:
 	case <-time.After(settleLimit):
 		err = errors.Join(err, errors.New("captures in flight did not come back"))
 	}
-	finishClock()
+	if clock != nil {
+		clock.finish(stop)
+	}
 	return err
-}
-
-// startClock starts the publisher of /clock, which ends with ctx. finish
-// publishes the clock's last time, so that what waits for it may go out (law T4).
-func (p *Pipeline) startClock(ctx context.Context, workers *sync.WaitGroup) (finish func(), err error) {
-	if !p.gated() {
-		return func() {}, nil
-	}
-	publisher, err := simtime.NewClockPublisher(p.clock, simtime.ClockPublisherConfig{
-		Rate: p.clockDue.Rate(), Publish: p.publishClock, OwnThread: true, Logger: p.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The run before let everything go at its end.
-	p.dispatcher.Release(p.released)
-	workers.Go(func() { _ = publisher.Run(ctx) }) // always nil
-	return func() {
-		if publisher.Stats().LastStamp != p.clock.Now() {
-			_ = publisher.Publish(context.WithoutCancel(ctx)) // counted and logged
-		}
-	}, nil
 }
 
 // followClock is the frame loop. A loop that is late goes on from where the
 // clock is: sensors fire once for their latest due instant, and never catch up
-// (law T3).
-func (p *Pipeline) followClock(r *run, until int64) error {
-	var inFlight atomic.Int32 // instants handed to the GL thread and not yet issued
-	for r.loop.Err() == nil {
-		t, reached, err := p.advance(r, until)
+// (law T3). What a paused clock is told to step it goes through instant by instant.
+func (rt *realtime) followClock(until int64) error {
+	p := rt.p
+	for rt.loop.Err() == nil {
+		t, reached, err := p.advance(rt.run, until)
 		switch {
 		case err != nil || reached == ended:
 			return err
 		case reached == elsewhere:
-			until = later(until, p.realign(r))
+			until = later(until, rt.realign())
 			continue
 		case reached == nowhere:
 			continue
 		}
-		if err := p.fire(p.beginInstant(t), &inFlight); err != nil {
+		if rt.clock != nil {
+			rt.clock.reach(t)
+		}
+		i := p.beginInstant(t)
+		if p.clock.Stepping(t) {
+			err = rt.fireWhole(i)
+		} else {
+			err = rt.fire(i)
+		}
+		if err != nil {
 			return err
 		}
 		if p.config.OnProgress != nil {
@@ -98,9 +95,82 @@ func (p *Pipeline) followClock(r *run, until int64) error {
 	return nil
 }
 
+// realign goes on from where the clock has jumped to, and returns how far that is.
+func (rt *realtime) realign() int64 {
+	rt.line.renew()
+	if rt.clock != nil {
+		rt.clock.follow(rt.loop, rt.settle)
+	}
+	return rt.p.goOn()
+}
+
+// settle waits until all that was captured has been published and sent, unless the
+// run ends before, or something takes too long.
+func (rt *realtime) settle() {
+	ctx, cancel := context.WithTimeout(rt.loop, settleLimit)
+	defer cancel()
+	for rt.inFlight.Load() > 0 || rt.p.pending() > 0 {
+		select {
+		case <-time.After(pollPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+	_ = rt.p.dispatcher.Drain(ctx) // what isn't sent by then is sent later
+}
+
 // fire publishes what needs no GPU and hands the captures to the GL thread,
 // unless it is behind: then they are dropped and counted (law R4).
-func (p *Pipeline) fire(i *instant, inFlight *atomic.Int32) error {
+func (rt *realtime) fire(i *instant) error {
+	if err := i.tickPlain(); err != nil || !i.gpu {
+		return err
+	}
+	if rt.inFlight.Load() >= maxCaptures {
+		i.drop()
+		return nil
+	}
+	announce(i)
+	rt.inFlight.Add(1)
+	err := rt.p.issue(i, func() { rt.issued(i) })
+	if errors.Is(err, gpu.ErrBusy) {
+		rt.inFlight.Add(-1)
+		i.drop()
+		rt.p.failWith(i)
+		return nil
+	}
+	return err
+}
+
+// fireWhole does all of an instant before it returns, as a stepped run does: time
+// that is stepped has time, and loses nothing.
+func (rt *realtime) fireWhole(i *instant) error {
+	if rt.clock != nil && (i.clock || len(i.firings) > 0) {
+		rt.clock.tick(rt.loop)
+	}
+	if err := i.tickPlain(); err != nil {
+		return err
+	}
+	if i.gpu {
+		rt.inFlight.Add(1)
+		if err := rt.p.issuePatiently(rt.completion, i, func() { rt.issued(i) }); err != nil {
+			return err
+		}
+	}
+	if len(i.firings) > 0 {
+		rt.settle()
+	}
+	return nil
+}
+
+// issued follows an instant's captures on the GL thread.
+func (rt *realtime) issued(i *instant) {
+	rt.inFlight.Add(-1)
+	rt.p.failWith(i)
+	rt.p.wakeCompletion()
+}
+
+// tickPlain publishes what needs no GPU.
+func (i *instant) tickPlain() error {
 	for k := range i.firings {
 		f := &i.firings[k]
 		if f.sensor.capturer != nil {
@@ -111,27 +181,7 @@ func (p *Pipeline) fire(i *instant, inFlight *atomic.Int32) error {
 			return wrap("sensor "+f.sensor.spec.Name, err)
 		}
 	}
-	if !i.gpu {
-		return nil
-	}
-	if inFlight.Load() >= maxCaptures {
-		i.drop()
-		return nil
-	}
-	announce(i)
-	inFlight.Add(1)
-	err := p.issue(i, func() {
-		inFlight.Add(-1)
-		p.failWith(i)
-		p.wakeCompletion()
-	})
-	if errors.Is(err, gpu.ErrBusy) {
-		inFlight.Add(-1)
-		i.drop()
-		p.failWith(i)
-		return nil
-	}
-	return err
+	return nil
 }
 
 // drop counts the captures of an instant that the GL thread has no time for.
@@ -156,14 +206,13 @@ func (p *Pipeline) failWith(i *instant) {
 // and none is left, or ctx ends.
 func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) {
 	for {
-		processed, pending := 0, 0
+		processed := 0
 		for _, s := range p.sensors {
 			if s.capturer != nil {
 				processed += s.capturer.Process(math.MaxInt64)
-				pending += s.capturer.Pending()
 			}
 		}
-		if pending == 0 {
+		if p.pending() == 0 {
 			select {
 			case <-drain:
 				return
@@ -179,20 +228,13 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 	}
 }
 
-// publishClock sends /clock on every bridge and then lets the samples go that
-// waited for it (law T4). It runs on the clock publisher's goroutine, or at the
-// run's end on the frame loop's, one at a time.
-func (p *Pipeline) publishClock(ctx context.Context, t int64) error {
-	at := sensors.Tick{TimeNs: t, Started: time.Now()}
-	message := &sample.Clock{StampNs: t}
-	var errs []error
-	for _, b := range p.bridges {
-		if b.clockWanted() {
-			errs = append(errs, b.clock.Publish(ctx, at, message))
-			b.clockSent()
+// pending counts the captures that were not yet published.
+func (p *Pipeline) pending() int {
+	n := 0
+	for _, s := range p.sensors {
+		if s.capturer != nil {
+			n += s.capturer.Pending()
 		}
 	}
-	p.released = t
-	p.dispatcher.Release(t)
-	return errors.Join(errs...)
+	return n
 }

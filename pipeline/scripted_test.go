@@ -3,9 +3,11 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -181,11 +183,12 @@ type peer struct {
 	// publish, where not nil, comes before each delivery.
 	publish func(ctx context.Context, topic string, stamp int64) error
 
-	mu     sync.Mutex
-	env    bridges.Env
-	status bridges.Status
-	got    []delivery
-	closed int
+	mu      sync.Mutex
+	env     bridges.Env
+	status  bridges.Status
+	got     []delivery
+	arrived chan struct{} // closed, and replaced, with every delivery somebody awaits
+	closed  int
 }
 
 func (p *peer) registry() *bridges.Registry { return bridges.MustRegistry(p) }
@@ -218,8 +221,43 @@ func (p *peer) deliver(ctx context.Context, topic *bridges.PublishedTopic, stamp
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.got = append(p.got, delivery{topic.Name, stamp, p.env.HandedOver(stamp)})
+	if p.arrived != nil {
+		close(p.arrived)
+		p.arrived = nil
+	}
 	topic.Sent(1)
 	return nil
+}
+
+// await waits until what was delivered fulfils a wish.
+func (p *peer) await(t testing.TB, what string, fulfilled func([]delivery) bool) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		p.mu.Lock()
+		done := fulfilled(p.got)
+		if p.arrived == nil {
+			p.arrived = make(chan struct{})
+		}
+		arrived := p.arrived
+		p.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-arrived:
+		case <-limit:
+			t.Fatalf("not delivered: %s", what)
+		}
+	}
+}
+
+// awaitStamp waits for a delivery on a topic with that stamp or a later one.
+func (p *peer) awaitStamp(t testing.TB, topic string, stamp int64) {
+	t.Helper()
+	p.await(t, fmt.Sprintf("%s at %v", topic, time.Duration(stamp)), func(got []delivery) bool {
+		return slices.ContainsFunc(got, func(d delivery) bool { return d.topic == topic && d.stamp >= stamp })
+	})
 }
 
 func (p *peer) NewInstance(env bridges.Env) (bridges.Instance, error) {

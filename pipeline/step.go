@@ -95,7 +95,7 @@ func (p *Pipeline) handOn(r *run, i *instant, begun chan<- *instant, captures ch
 		case <-r.completion.Done():
 			return nil
 		}
-		if err := p.issuePatiently(r.completion, i); err != nil {
+		if err := p.issuePatiently(r.completion, i, nil); err != nil {
 			return err
 		}
 	}
@@ -106,12 +106,12 @@ func (p *Pipeline) handOn(r *run, i *instant, begun chan<- *instant, captures ch
 	return nil
 }
 
-// issuePatiently issues an instant's captures; where others keep the GL thread
-// busy it waits, for a stepped run loses nothing.
-func (p *Pipeline) issuePatiently(ctx context.Context, i *instant) error {
+// issuePatiently issues an instant's captures, see issue; where others keep the GL
+// thread busy it waits, for what is stepped loses nothing.
+func (p *Pipeline) issuePatiently(ctx context.Context, i *instant, after func()) error {
 	announce(i)
 	for {
-		err := p.issue(i, nil)
+		err := p.issue(i, after)
 		if !errors.Is(err, gpu.ErrBusy) {
 			return err
 		}
