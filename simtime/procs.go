@@ -12,11 +12,17 @@ var procs struct {
 	before  int
 }
 
-// ReserveProcs raises GOMAXPROCS by two for as long as a clock runs, unless the
+// spareProcs is by how many ReserveProcs raises GOMAXPROCS: one for the clock,
+// and one each for what runs beside the workers without leaving when it waits in
+// C or is on its way to sleep: the GL thread, the frame loop, the collector.
+const spareProcs = 4
+
+// ReserveProcs raises GOMAXPROCS by four for as long as a clock runs, unless the
 // GOMAXPROCS environment variable sets it: with a busy goroutine on each of the
-// default ones, the Go scheduler can let a timer wait for tens of milliseconds.
-// The last of several holders' release sets it back. Whoever sizes a worker pool
-// bounds it by the cores, too.
+// default ones, a goroutine that comes back from its sleep can wait for the Go
+// scheduler for tens of milliseconds. The last of several holders' release sets it
+// back. Whoever sizes a worker pool bounds it by the cores, too. It may be called
+// from any goroutine; changing GOMAXPROCS stops all of them for a moment.
 func ReserveProcs() (release func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
@@ -25,7 +31,7 @@ func ReserveProcs() (release func()) {
 	defer procs.Unlock()
 	if procs.holders++; procs.holders == 1 {
 		procs.before = runtime.GOMAXPROCS(0)
-		runtime.GOMAXPROCS(procs.before + 2)
+		runtime.GOMAXPROCS(procs.before + spareProcs)
 	}
 	return sync.OnceFunc(func() {
 		procs.Lock()

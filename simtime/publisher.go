@@ -27,6 +27,10 @@ type ClockPublisherConfig struct {
 	// called by one goroutine at a time, and should be quick: what it takes is
 	// lateness of the next message.
 	Publish func(ctx context.Context, stampNs int64) error
+	// Observe is told of each deadline, by the host's clock, and how long ago it
+	// was, right before Run calls Publish for it, on the same goroutine. It should
+	// be as quick. (optional)
+	Observe func(deadline time.Time, lateness time.Duration)
 	// OwnThread gives Run an OS thread of its own, of higher priority where the
 	// system allows it, that sleeps in the kernel: some 0.1 ms late instead of
 	// 1 ms. It sleeps by real time, so it is not for testing/synctest bubbles, and
@@ -138,10 +142,11 @@ const threadSleep = 20 * time.Millisecond
 func (p *ClockPublisher) runAt(ctx context.Context, rate Rate, rateSet <-chan struct{}, timer *time.Timer) {
 	start := time.Now()
 	for k := int64(0); ; {
-		if !p.waitUntil(ctx, start.Add(time.Duration(rate.At(k))), rateSet, timer) {
+		deadline := start.Add(time.Duration(rate.At(k)))
+		if !p.waitUntil(ctx, deadline, rateSet, timer) {
 			return
 		}
-		p.observe(time.Since(start) - time.Duration(rate.At(k)))
+		p.observe(deadline, time.Since(deadline))
 		_ = p.Publish(ctx) // counted and logged
 		k++
 		if due := rate.IndexAt(int64(time.Since(start))); due > k {
@@ -168,7 +173,7 @@ func (p *ClockPublisher) waitUntil(ctx context.Context, deadline time.Time, rate
 		case left <= 0:
 			return true
 		case p.cfg.OwnThread && left <= threadSleep:
-			sleepThread(left)
+			sleepThread(deadline)
 			continue
 		case p.cfg.OwnThread:
 			left -= threadSleep / 2
@@ -183,7 +188,10 @@ func (p *ClockPublisher) waitUntil(ctx context.Context, deadline time.Time, rate
 	return false
 }
 
-func (p *ClockPublisher) observe(lateness time.Duration) {
+func (p *ClockPublisher) observe(deadline time.Time, lateness time.Duration) {
+	if p.cfg.Observe != nil {
+		p.cfg.Observe(deadline, lateness)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.late.RecordValue(max(0, min(int64(lateness), int64(time.Hour))))

@@ -13,4 +13,5 @@ func takeThread() (release func()) {
 	return runtime.UnlockOSThread
 }
 
-func sleepThread(d time.Duration) { time.Sleep(d) }
+// sleepThread sleeps until deadline.
+func sleepThread(deadline time.Time) { time.Sleep(time.Until(deadline)) }
