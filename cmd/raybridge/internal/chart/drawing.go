@@ -18,7 +18,8 @@ const (
 	gapBelow  = vg.Length(3)    // bars narrower than that have no gap between them
 	traceLine = vg.Length(1.4)
 	denseLine = vg.Length(0.9) // of more points than columns
-	dotRadius = vg.Length(1.8)
+	dotRadius = vg.Length(2.2)
+	fewPoints = 40
 )
 
 // drawing is what stands between a figure's axes.
@@ -70,12 +71,18 @@ func (d *drawing) grid(c *draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// strokeLines draws a series of lines, and a dot where one has a single point.
+// strokeLines draws a series of lines, and a dot at each point where there are few, or
+// where it stands alone.
 func (d *drawing) strokeLines(c *draw.Canvas, p *plot.Plot, series int) {
 	x, y := p.Transforms(c)
+	lines := d.traces[series].lines
+	count := 0
+	for _, run := range lines {
+		count += len(run)
+	}
 	var path, dots vg.Path
 	width := traceLine
-	for _, run := range d.traces[series].lines {
+	for _, run := range lines {
 		points := make([]vg.Point, len(run))
 		for i, q := range run {
 			points[i] = vg.Point{X: x(q.x), Y: y(q.y)}
@@ -84,12 +91,8 @@ func (d *drawing) strokeLines(c *draw.Canvas, p *plot.Plot, series int) {
 			width = denseLine
 		}
 		points = thin(points)
-		if len(points) == 1 {
-			at := points[0]
-			dots.Move(vg.Point{X: at.X + dotRadius, Y: at.Y})
-			dots.Arc(at, dotRadius, 0, 2*math.Pi)
-			dots.Close()
-			continue
+		if count <= fewPoints || len(points) == 1 {
+			addDots(&dots, points)
 		}
 		path.Move(points[0])
 		for _, q := range points[1:] {
@@ -103,6 +106,14 @@ func (d *drawing) strokeLines(c *draw.Canvas, p *plot.Plot, series int) {
 	if len(dots) > 0 {
 		c.SetColor(d.inks[series].solid())
 		c.Fill(dots)
+	}
+}
+
+func addDots(path *vg.Path, points []vg.Point) {
+	for _, at := range points {
+		path.Move(vg.Point{X: at.X + dotRadius, Y: at.Y})
+		path.Arc(at, dotRadius, 0, 2*math.Pi)
+		path.Close()
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 // ink is the colour of a series.
 type ink color.NRGBA
 
-// inks are Okabe and Ito's colours but for black, the colour of text, and yellow,
-// which is pale on white; those that differ most come first.
+// inks are Okabe and Ito's colours with grey for black, the colour of text, and
+// without yellow, which is pale on white; those that differ most come first.
 var inks = []ink{
 	{0x00, 0x72, 0xb2, 255}, // blue
 	{0xd5, 0x5e, 0x00, 255}, // vermillion
@@ -24,6 +24,7 @@ var inks = []ink{
 	{0xcc, 0x79, 0xa7, 255}, // reddish purple
 	{0xe6, 0x9f, 0x00, 255}, // orange
 	{0x56, 0xb4, 0xe9, 255}, // sky blue
+	{0x70, 0x70, 0x70, 255}, // grey
 }
 
 // solid returns the colour of a line.

@@ -142,7 +142,7 @@ func linearTicks(e extent, parts int) ticks {
 		t := plot.Tick{Value: i * step}
 		if math.Mod(i, float64(minor)) == 0 {
 			t.Value = scaled(i/float64(minor)*digit, k)
-			t.Label = number(t.Value)
+			t.Label = number(t.Value, 1e6)
 		}
 		out = append(out, t)
 	}
@@ -164,7 +164,7 @@ func logTicks(e extent, most int) ticks {
 			}
 			switch {
 			case d == 1 && (k-first)%each == 0, (d == 2 || d == 5) && 3*decades <= most:
-				t.Label = number(t.Value)
+				t.Label = number(t.Value, 1e5)
 			case d > 1 && each > 1:
 				continue // the ticks would touch each other
 			}
@@ -174,12 +174,12 @@ func logTicks(e extent, most int) ticks {
 	return out
 }
 
-// number writes a tick's label: 1500, 0.02, 2e9.
-func number(v float64) string {
+// number writes a tick's label: 1500, 0.02, and from a limit on 2e9.
+func number(v, limit float64) string {
 	if v == 0 {
 		return "0" // never -0
 	}
-	if a := math.Abs(v); a >= 1e-3 && a < 1e6 {
+	if a := math.Abs(v); a >= 1e-3 && a < limit {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")

@@ -18,7 +18,7 @@ const (
 	titleLine  = vg.Length(24)
 	leadLine   = vg.Length(14)
 	stripLine  = vg.Length(17) // of a chart's title and legend
-	stripGap   = vg.Length(5)  // between these and the chart
+	stripGap   = vg.Length(7)  // between these and the chart
 	betweenGap = vg.Length(12) // between a chart and the next one's title
 	hairline   = vg.Length(0.6)
 	labelLine  = vg.Length(15) // of an axis' label
@@ -38,7 +38,6 @@ type sheet struct {
 	title   string
 	lines   []string
 	top     vg.Length // above the first chart's strip
-	strip   vg.Length // the height of the highest
 }
 
 // newSheet lays out a page that has charts. In a bare look the page's title and
@@ -61,17 +60,18 @@ func newSheet(p *Page, l *look) *sheet {
 		}
 	}
 	for _, f := range s.figures {
-		strip := newStrip(f, l)
-		s.strips = append(s.strips, strip)
-		s.strip = max(s.strip, strip.height())
+		s.strips = append(s.strips, newStrip(f, l))
 	}
 	return s
 }
 
 // height returns how high the page is.
 func (s *sheet) height() vg.Length {
-	n := vg.Length(len(s.figures))
-	return s.top + n*(s.strip+tileHeight) + (n-1)*betweenGap + s.bottom()
+	height := s.top + s.bottom() - betweenGap
+	for i := range s.strips {
+		height += s.strips[i].height() + tileHeight + betweenGap
+	}
+	return height
 }
 
 func (s *sheet) bottom() vg.Length {
@@ -94,7 +94,7 @@ func (s *sheet) draw(canvas vg.CanvasSizer) {
 	tiles := make([]draw.Canvas, len(s.figures))
 	y := c.Max.Y - s.top
 	for i := range tiles {
-		y -= s.strip
+		y -= s.strips[i].height()
 		tiles[i] = draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 			Min: vg.Point{X: c.Min.X + side + labelLine, Y: y - tileHeight + labelLine}, Max: vg.Point{X: c.Max.X - side, Y: y},
 		}}
@@ -105,9 +105,7 @@ func (s *sheet) draw(canvas vg.CanvasSizer) {
 		f.plot.Draw(tiles[i])
 		data := f.plot.DataCanvas(tiles[i])
 		s.labels(&data, f.chart, vg.Point{X: c.Min.X + side, Y: tiles[i].Min.Y - labelLine})
-		s.strips[i].draw(&c, vg.Rectangle{
-			Min: vg.Point{X: c.Min.X + side, Y: data.Max.Y + stripGap}, Max: vg.Point{X: data.Max.X, Y: data.Max.Y + s.strip},
-		})
+		s.strips[i].draw(&c, vg.Point{X: c.Min.X + side, Y: data.Max.Y + stripGap}, data.Max.X)
 	}
 }
 
@@ -231,11 +229,11 @@ func (s *strip) height() vg.Length {
 	return vg.Length(lines)*stripLine + stripGap
 }
 
-// draw draws the strip on the lower edge of an area.
-func (s *strip) draw(c *draw.Canvas, area vg.Rectangle) {
-	y := area.Min.Y
+// draw draws the strip from its lower left corner up, and as far as to the right.
+func (s *strip) draw(c *draw.Canvas, corner vg.Point, right vg.Length) {
+	y := corner.Y
 	for i := len(s.rows) - 1; i >= 0; i-- {
-		x := area.Max.X - rowWidth(s.rows[i])
+		x := right - rowWidth(s.rows[i])
 		for _, e := range s.rows[i] {
 			s.sample(c, e.series, vg.Point{X: x, Y: y})
 			c.FillText(s.look.legend, vg.Point{X: x + swatch + labelGap, Y: y + s.look.legend.FontExtents().Descent}, e.name)
@@ -245,7 +243,7 @@ func (s *strip) draw(c *draw.Canvas, area vg.Rectangle) {
 			y += stripLine
 		}
 	}
-	c.FillText(s.look.head, vg.Point{X: area.Min.X, Y: y + s.look.head.FontExtents().Descent}, s.title)
+	c.FillText(s.look.head, vg.Point{X: corner.X, Y: y + s.look.head.FontExtents().Descent}, s.title)
 }
 
 // sample shows how a series is drawn.
