@@ -122,6 +122,7 @@ func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 		info := c.GL.Info()
 		report.Machine.GPU = &info
 	}
+	var refused error
 	for _, measure := range s.measure {
 		err := measure(cmd.Context(), c, report)
 		if cmd.Context().Err() != nil {
@@ -130,12 +131,16 @@ func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
 		if errors.Is(err, bench.ErrConfig) {
 			return usage(err)
 		}
+		if errors.Is(err, bench.ErrRefused) { // the other figures count
+			refused = errors.Join(refused, err)
+			continue
+		}
 		if err != nil {
 			return sceneFault(err)
 		}
 	}
 	report.Machine.End()
-	return errors.Join(report.WriteText(cmd.OutOrStdout()), f.write(report, c.Dump))
+	return errors.Join(report.WriteText(cmd.OutOrStdout()), f.write(report, c.Dump), refused)
 }
 
 // write writes the files that were asked for.

@@ -112,15 +112,29 @@ type rigged struct {
 	shared  sensors.Shared
 	wake    chan struct{} // pinged when a capture may be ready
 	lost    lostCaptures
+	connect connector
 
 	now  int64 // the next capture's instant
 	keep bool
 	kept map[string]any // by sensor: the first output's last message while keep is set
 }
 
-// rigUp makes and begins the sensors of a case.
+// connector makes the sink of a sensor's output; first says that it is the
+// sensor's first one.
+type connector func(sensor string, spec *sensors.OutputSpec, first bool) (sensors.Sink, error)
+
+// rigUp makes and begins the sensors of a case; what they publish is thrown away.
 func (st *stage) rigUp(ctx context.Context, members []member) (*rigged, error) {
-	r := &rigged{gl: st.gl, wake: make(chan struct{}, 1), kept: map[string]any{}}
+	return st.rigUpFor(ctx, members, nil)
+}
+
+// rigUpFor makes and begins the sensors of a case, and connects their outputs;
+// nil throws away what they publish.
+func (st *stage) rigUpFor(ctx context.Context, members []member, connect connector) (*rigged, error) {
+	r := &rigged{gl: st.gl, wake: make(chan struct{}, 1), kept: map[string]any{}, connect: connect}
+	if connect == nil {
+		r.connect = r.listen
+	}
 	for i := range members {
 		if err := r.begin(ctx, st, &members[i]); err != nil {
 			return nil, errors.Join(fmt.Errorf("begin %s: %w", members[i].definition.ID, err), r.close())
@@ -147,7 +161,11 @@ func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
 	if !ok {
 		return fmt.Errorf("%w: it captures nothing on the GPU", ErrConfig)
 	}
-	if err := capturer.Begin(ctx, r.env(st, m)); err != nil {
+	env, err := r.env(st, m, made)
+	if err != nil {
+		return err
+	}
+	if err := capturer.Begin(ctx, env); err != nil {
 		return err
 	}
 	r.sensors = append(r.sensors, capturer)
@@ -155,8 +173,9 @@ func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
 	return nil
 }
 
-// env is what a sensor works with; every output is listened to.
-func (r *rigged) env(st *stage, m *member) *sensors.Env {
+// env is what a sensor works with; every output that its settings leave is
+// listened to.
+func (r *rigged) env(st *stage, m *member, made sensors.Sensor) (*sensors.Env, error) {
 	env := &sensors.Env{
 		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Ego: scene.EgoID,
 		Shared: &r.shared, Frames: func() []sample.Transform { return nil },
@@ -164,10 +183,22 @@ func (r *rigged) env(st *stage, m *member) *sensors.Env {
 	}
 	for i := range m.definition.Outputs {
 		port := m.definition.Outputs[i].Open()
-		port.Connect(&listener{rig: r, sensor: m.name, spec: &m.definition.Outputs[i], first: i == 0})
 		env.Ports = append(env.Ports, port)
+		if s, ok := made.(sensors.Selective); ok && !s.Publishes(m.definition.Outputs[i].Name) {
+			continue
+		}
+		sink, err := r.connect(m.name, &m.definition.Outputs[i], i == 0)
+		if err != nil {
+			return nil, err
+		}
+		port.Connect(sink)
 	}
-	return env
+	return env, nil
+}
+
+// listen connects an output to a listener of the rig's.
+func (r *rigged) listen(sensor string, spec *sensors.OutputSpec, first bool) (sensors.Sink, error) {
+	return &listener{rig: r, sensor: sensor, spec: spec, first: first}, nil
 }
 
 // ping wakes who waits for a readback. It never blocks.

@@ -1,0 +1,208 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/readback"
+)
+
+// readbackSizes are the buffers that are read back.
+var readbackSizes = []messageSize{{"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"8MiB", 8 << 20}, {"32MiB", 32 << 20}}
+
+// bufferSlots is how many captures of a buffer are under way, or lent.
+const bufferSlots = 4
+
+// bareReadback measures buffers without sensors, and CUDA's copies of the same
+// sizes where there are any.
+func bareReadback(ctx context.Context, cfg *Config) ([]Result, error) {
+	results, err := measureBytes(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int, len(readbackSizes))
+	for i, size := range readbackSizes {
+		sizes[i] = size.bytes
+	}
+	pinned, err := cudaResults(ctx, cfg, sizes)
+	return append(results, pinned...), err
+}
+
+// measureBytes measures how fast the pool reads buffers back beside memcpy, and
+// what a poll costs.
+func measureBytes(ctx context.Context, cfg *Config) ([]Result, error) {
+	var results []Result
+	for _, size := range readbackSizes {
+		list, err := measureBuffer(ctx, cfg, size)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", size.name, err)
+		}
+		results = append(results, list...)
+	}
+	poll, err := measurePoll(ctx, cfg)
+	return append(results, poll...), err
+}
+
+// measureBuffer measures one size: leases only, leases that are copied, and memcpy,
+// in turn.
+func measureBuffer(ctx context.Context, cfg *Config, size messageSize) (results []Result, err error) {
+	b, err := openBufferReader(ctx, cfg.GL, size.bytes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	runTime := cfg.RunTime / 10
+	if err := b.verify(ctx); err != nil {
+		return nil, err
+	}
+	results = []Result{
+		{Name: "readback.bytes_per_s", Note: fmt.Sprintf("leases of a storage buffer, %d captures under way, copies %v", bufferSlots, b.pool.CopyMode())},
+		{Name: "readback.copied_bytes_per_s", Note: "each lease copied"},
+		{Name: "memcpy.bytes_per_s", Note: "between two warm buffers"},
+	}
+	for i := range results {
+		results[i].Case, results[i].Unit = size.name, "bytes/s"
+	}
+	for range cfg.Runs {
+		for i, run := range []func(context.Context, time.Duration) (float64, error){b.lease, b.copy, b.memcpy} {
+			rate, err := run(ctx, runTime)
+			if err != nil {
+				return nil, err
+			}
+			results[i].Runs = append(results[i].Runs, rate)
+		}
+	}
+	return results, nil
+}
+
+// bufferReader reads one buffer back, again and again.
+type bufferReader struct {
+	gl     *gpu.Thread
+	size   int
+	source *gpu.Buffer
+	pool   *readback.Pool[struct{}, uint32]
+	want   []byte // what the source holds
+	copied []uint32
+
+	copying bool  // copy each lease
+	done    int   // captures completed
+	err     error // of a capture
+}
+
+func openBufferReader(ctx context.Context, gl *gpu.Thread, size int) (*bufferReader, error) {
+	b := &bufferReader{gl: gl, size: size, want: newBlob(size).data, copied: make([]uint32, 0, size/4)}
+	var err error
+	b.pool, err = readback.New(readback.Config{Label: "bench", Slots: bufferSlots, MaxElements: size / 4}, b.complete)
+	if err != nil {
+		return nil, err
+	}
+	err = gl.Do(ctx, func(c *gpu.Ctx) (err error) {
+		if b.source, err = c.NewBuffer(gpu.BufferDesc{Label: "bench source", Size: size, Data: b.want}); err != nil {
+			return err
+		}
+		return b.pool.Prepare(c)
+	})
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+func (b *bufferReader) close() error {
+	err := b.pool.Close()
+	if b.source != nil {
+		b.source.Close()
+	}
+	return err
+}
+
+func (b *bufferReader) complete(_ *readback.Capture[struct{}, uint32], lease readback.Lease[uint32], err error) {
+	if b.copying && err == nil {
+		b.copied = lease.AppendTo(b.copied[:0])
+	}
+	lease.Release()
+	b.done++
+	b.err = errors.Join(b.err, err)
+}
+
+// feed polls, and starts captures as long as there is room. GL thread.
+func (b *bufferReader) feed(c *gpu.Ctx) error {
+	b.pool.Poll(c)
+	for range bufferSlots {
+		_, err := b.pool.Start(c, readback.Buffer(b.source), 0)
+		if errors.Is(err, readback.ErrFull) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read keeps all slots busy for so long, and returns bytes per second.
+func (b *bufferReader) read(ctx context.Context, runTime time.Duration) (float64, error) {
+	b.done = 0
+	begun := time.Now()
+	for b.done == 0 || time.Since(begun) < runTime {
+		if err := errors.Join(b.gl.Do(ctx, b.feed), b.err); err != nil {
+			return 0, err
+		}
+		b.pool.Process()
+	}
+	rate := float64(b.done) * float64(b.size) / time.Since(begun).Seconds()
+	return rate, b.drain(ctx)
+}
+
+// drain completes what is under way.
+func (b *bufferReader) drain(ctx context.Context) error {
+	for b.pool.Pending() > 0 {
+		err := b.gl.Do(ctx, func(c *gpu.Ctx) error {
+			b.pool.Poll(c)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		b.pool.Process()
+	}
+	return b.err
+}
+
+// lease only borrows the bytes.
+func (b *bufferReader) lease(ctx context.Context, runTime time.Duration) (float64, error) {
+	b.copying = false
+	return b.read(ctx, runTime)
+}
+
+// copy keeps the bytes of each lease.
+func (b *bufferReader) copy(ctx context.Context, runTime time.Duration) (float64, error) {
+	b.copying = true
+	return b.read(ctx, runTime)
+}
+
+// memcpy copies between two buffers of the host.
+func (b *bufferReader) memcpy(ctx context.Context, runTime time.Duration) (float64, error) {
+	to := newBlob(b.size).data
+	copies := 0
+	begun := time.Now()
+	for copies == 0 || time.Since(begun) < runTime && ctx.Err() == nil {
+		copies += copy(to, b.want) / b.size
+	}
+	return float64(copies) * float64(b.size) / time.Since(begun).Seconds(), ctx.Err()
+}
+
+// verify reads the buffer back once and compares it; that also warms up.
+func (b *bufferReader) verify(ctx context.Context) error {
+	if _, err := b.copy(ctx, 0); err != nil {
+		return err
+	}
+	if !bytes.Equal(wordBytes(b.copied), b.want) {
+		return errors.New("what came back isn't what the buffer holds")
+	}
+	return nil
+}
