@@ -3,6 +3,9 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 const whole = `
@@ -74,10 +78,57 @@ func TestFaults(t *testing.T) {
 		"time: {scale: -1}":                            "c.yaml:1:15: time.scale: out of range: -1, the range is 0.001 to 100",
 		"scene: {place: [{file: a.glb, scale: -1}]}":   "c.yaml:1:38: scene.place[0].scale: out of range: -1, the range is 1e-6 to 1e6",
 		"scene: {place: [{file: a, waypoints: [{}]}]}": "c.yaml: scene.place[0]: waypoints: a loop needs at least 3 points, it has 1",
+		"time: {source: moon}":                         `c.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2, external, system, dotnet_system, simulation, dotnet_simulation, ros2`,
+		"time: {source: simulated}":                    `c.yaml:1:16: time.source: unknown value: "simulated", did you mean simulation?`,
+		"TimeSource: dotnet_sys":                       `c.yaml:1:13: TimeSource: unknown value: "dotnet_sys", did you mean dotnet_system?`,
+		"TimeScale: 101":                               "c.yaml:1:12: TimeScale: out of range: 101, the range is 0.001 to 100",
+		"time: {scale: 1}\nTimeScale: 2":               "c.yaml:2:1: TimeScale: time.scale is given twice: TimeScale is another name of it",
+		"TimeSource: ss2\ntimesource: ros2":            "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
+		"TimeSource: ss2\ntime: {source: engine}":      "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
 	} {
 		_, err := config.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)
 		assert.Equal(t, message, err.Error(), text)
+	}
+}
+
+// TestTimeSourceNames: those of simtime, which a run gives them to, and no others.
+func TestTimeSourceNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"engine": simtime.Engine, "Unity": simtime.Engine, "SS2": simtime.SS2, "external": simtime.SS2, "System": simtime.System,
+		"DOTNET_SYSTEM": simtime.System, "simulation": simtime.Simulation, "dotnet_simulation": simtime.Simulation, "Ros2": simtime.ROS2,
+	} {
+		c, err := config.Parse("c.yaml", []byte("time: {source: "+name+"}"))
+		require.NoError(t, err)
+		source, err := simtime.ParseSource(c.Time.Source)
+		require.NoError(t, err)
+		assert.Equal(t, want, source)
+	}
+	field, ok := reflect.TypeFor[config.Time]().FieldByName("Source")
+	require.True(t, ok)
+	for name := range strings.SplitSeq(field.Tag.Get("enum"), ",") {
+		_, err := simtime.ParseSource(name)
+		require.NoError(t, err)
+	}
+	_, err := simtime.ParseSource("none")
+	for name := range strings.SplitSeq(regexp.MustCompile(`known: ([^)]*), and`).FindStringSubmatch(err.Error())[1], ", ") {
+		_, err := config.Parse("c.yaml", []byte("time: {source: "+name+"}"))
+		require.NoError(t, err, "simtime knows it")
+	}
+}
+
+// TestAWSIMsKeys: a JSON file is YAML, too.
+func TestAWSIMsKeys(t *testing.T) {
+	for text, want := range map[string]config.Time{
+		`{"TimeSource": "simulation", "TimeScale": 0.2}`: {Source: "simulation", Scale: 0.2, ClockHz: 100},
+		"timesource: ss2": {Source: "ss2", Scale: 1, ClockHz: 100},
+		"TIMESCALE: 2\ntime: {source: ros2, clock_hz: 50}":          {Source: "ros2", Scale: 2, ClockHz: 50},
+		"time: {clock_hz: 50}\nTimeSource: Unity\ntimeScale: 0.001": {Source: "Unity", Scale: 0.001, ClockHz: 50},
+	} {
+		c, err := config.Parse("c.yaml", []byte(text))
+		require.NoError(t, err, text)
+		want.Step = 10 * time.Millisecond
+		assert.Equal(t, want, c.Time, text)
 	}
 }
 
@@ -94,6 +145,7 @@ func TestParseBridge(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("ego: {pose: {x: .nan}}"))
+	f.Add([]byte("TimeSource: ss2\ntime: {source: ros2}"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_, _ = config.Parse("c.yaml", data) // must not panic
 	})

@@ -131,7 +131,11 @@ func (n Node) allowed(text string, tag reflect.StructTag) error {
 		return nil
 	}
 	names := strings.Split(list, ",")
-	if slices.Contains(names, text) {
+	same := func(name string) bool { return name == text }
+	if tag.Get("case") == "any" {
+		same = func(name string) bool { return strings.EqualFold(name, text) }
+	}
+	if slices.ContainsFunc(names, same) {
 		return nil
 	}
 	return n.Errorf("%w: %q, %s", ErrValue, text, closest.Hint(text, names))

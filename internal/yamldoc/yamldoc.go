@@ -5,7 +5,7 @@
 //
 // Structures carry `yaml:"key"` tags; a field without one is not part of the
 // document. Optional `min:""` and `max:""` tags bound numbers, and `enum:"a,b"`
-// lists the only texts allowed.
+// lists the only texts allowed, with `case:"any"` in any case of letters.
 package yamldoc
 
 import (

@@ -23,6 +23,7 @@ type document struct {
 	List     []inner       `yaml:"list"`
 	Inner    *inner        `yaml:"inner"`
 	Color    string        `yaml:"color" enum:"red,green"`
+	Shade    string        `yaml:"shade" enum:"dark,light" case:"any"`
 	Hidden   int
 }
 
@@ -48,6 +49,10 @@ func TestDecode(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, document{Count: 7}, d)
 
+	d, err = decode(t, "shade: DarK")
+	require.NoError(t, err)
+	assert.Equal(t, "DarK", d.Shade)
+
 	d, err = decode(t, "duration: 1.5")
 	require.NoError(t, err)
 	assert.Equal(t, 1500*time.Millisecond, d.Duration)
@@ -66,6 +71,8 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 		{"seed: -1", "f.yaml:1:7: seed: out of range: -1, need a number of at least 0", yamldoc.ErrRange},
 		{"seed: many", "f.yaml:1:7: seed: wrong kind of value: many, need a number", yamldoc.ErrType},
 		{"color: gren", `f.yaml:1:8: color: unknown value: "gren", did you mean green?`, yamldoc.ErrValue},
+		{"color: Red", `f.yaml:1:8: color: unknown value: "Red", did you mean red?`, yamldoc.ErrValue},
+		{"shade: Dakr", `f.yaml:1:8: shade: unknown value: "Dakr", did you mean dark?`, yamldoc.ErrValue},
 		{"color: 3", `f.yaml:1:8: color: unknown value: "3", known are red, green`, yamldoc.ErrValue},
 		{"list: 3", "f.yaml:1:7: list: wrong kind of value: need a list", yamldoc.ErrType},
 		{"duration: soon", `f.yaml:1:11: duration: wrong kind of value: "soon", need a duration such as 10s or 2m30s`, yamldoc.ErrType},
