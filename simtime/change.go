@@ -48,8 +48,12 @@ type watcher struct{ notify func(Change) }
 // Subscribe calls notify for every change from now on, in their order and one
 // at a time, on the goroutine that made the change or noticed the jump, or on
 // another that is telling an earlier change. notify may call the Clock's methods.
-// cancel ends the subscription; a call under way may still finish after it.
+// cancel ends the subscription; a call under way may still finish after it. A nil
+// notify is told of nothing.
 func (c *Clock) Subscribe(notify func(Change)) (cancel func()) {
+	if notify == nil {
+		return func() {}
+	}
 	w := &watcher{notify}
 	c.mu.Lock()
 	c.watchers = append(slices.Clone(c.watchers), w)

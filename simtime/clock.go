@@ -42,8 +42,8 @@ type Config struct {
 	// ROSClock is what the ros2 source follows, in nanoseconds; Clock.FollowROS
 	// changes it. (optional; default the time since the UNIX epoch)
 	ROSClock func() int64
-	// Sources are further sources by name; each function makes a new one, when it
-	// is selected. (optional)
+	// Sources are further sources by name, in any case of letters; each function
+	// makes a new one, when it is selected. (optional)
 	Sources map[string]func() Source
 	// JumpLimit is how far a source that is set or follows another clock may get
 	// ahead of the host's clock between two readings before that counts as a
@@ -80,10 +80,13 @@ type Clock struct {
 	telling  bool     // a goroutine is delivering
 }
 
-// NewClock returns a running clock. Errors wrap ErrUnknownSource, or
+// NewClock returns a running clock. Errors wrap ErrUnknownSource, ErrBadSource, or
 // ErrNotSteppable for a stepped clock on a source from outside. A clock holds
 // no resources and needs no end.
 func NewClock(cfg Config) (*Clock, error) {
+	if err := checkSources(cfg.Sources); err != nil {
+		return nil, fmt.Errorf("make clock: %w", err)
+	}
 	if cfg.Source == "" {
 		cfg.Source = Engine
 	}
@@ -135,7 +138,9 @@ func (c *Clock) makeSource(name string) (string, Source, error) {
 	case ROS2:
 		source = &following{ask: c.cfg.ROSClock}
 	default:
-		source = c.cfg.Sources[name]()
+		if source = c.cfg.Sources[name](); source == nil {
+			return "", nil, fmt.Errorf("%w %q: its function made none", ErrBadSource, name)
+		}
 		if scaler, ok := source.(Scaler); ok {
 			scaler.SetScale(scale)
 		}
@@ -157,25 +162,33 @@ func (c *Clock) sourceScaleLocked() Scale {
 // Now returns the simulation time in nanoseconds. For the engine it is where
 // the loop is.
 func (c *Clock) Now() int64 {
-	c.mu.RLock()
-	if c.steadyLocked() {
-		defer c.mu.RUnlock()
-		return c.readLocked()
+	if now, ok := c.readWithOthers(); ok {
+		return now
 	}
-	c.mu.RUnlock()
 	c.mu.Lock()
-	now := c.observeLocked()
-	c.unlockAndTell()
-	return now
+	defer c.unlockAndTell()
+	return c.observeLocked()
 }
 
-// steadyLocked reports whether reading the source can't reveal a jump.
+// readWithOthers reads the time together with other readers; false where that
+// might miss a jump.
+func (c *Clock) readWithOthers() (now int64, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !c.steadyLocked() {
+		return 0, false
+	}
+	return c.readLocked(), true
+}
+
+// steadyLocked reports whether the source is one that readers can share, and that
+// jumps only when it is told to.
 func (c *Clock) steadyLocked() bool {
 	switch c.source.(type) {
 	case *engine, *running, *external:
 		return true
 	}
-	return c.standsLocked()
+	return false
 }
 
 // readLocked returns the time to show, without looking for jumps.
@@ -195,17 +208,25 @@ func (c *Clock) followsPauseLocked() bool {
 // be held for writing.
 func (c *Clock) observeLocked() int64 {
 	now := c.readLocked()
-	if !c.steadyLocked() && c.jumpsLocked(now) {
+	if c.steadyLocked() {
+		return now
+	}
+	if !c.standsLocked() && c.jumpsLocked(now) {
 		c.recordLocked(Change{Kind: Jumped, From: c.last, To: now})
 	}
 	c.noteLocked(now)
 	return now
 }
 
-// jumpsLocked reports whether a source from outside that shows now has jumped
-// since its last reading.
+// jumpsLocked reports whether a source that shows now has jumped since the time
+// last noted: gone back, or ahead of what the host's clock, and the scale if it
+// follows that, account for.
 func (c *Clock) jumpsLocked(now int64) bool {
-	return now < c.last || now-c.last > int64(c.cfg.JumpLimit)+c.host()-c.lastHost
+	passed := c.host() - c.lastHost
+	if _, ok := c.source.(Scaler); ok {
+		passed = c.sourceScaleLocked().Apply(passed)
+	}
+	return now < c.last || now-c.last-int64(c.cfg.JumpLimit) > passed
 }
 
 func (c *Clock) noteLocked(now int64) { c.last, c.lastHost = now, c.host() }
@@ -214,11 +235,12 @@ func (c *Clock) noteLocked(now int64) { c.last, c.lastHost = now, c.host() }
 // host's clock and the scale have come to, for other sources Now. A stepped
 // clock has no limit until it is paused.
 func (c *Clock) Pace() int64 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	c.mu.Lock()
+	defer c.unlockAndTell()
 	return c.paceLocked()
 }
 
+// paceLocked is Pace; mu must be held for writing.
 func (c *Clock) paceLocked() int64 {
 	if c.cfg.Stepped {
 		return c.limit
@@ -226,7 +248,7 @@ func (c *Clock) paceLocked() int64 {
 	if e, ok := c.source.(*engine); ok {
 		return e.pace.Now()
 	}
-	return c.readLocked()
+	return c.observeLocked()
 }
 
 // Advance tells the clock that the loop has reached the simulation time to. The
@@ -235,8 +257,8 @@ func (c *Clock) paceLocked() int64 {
 // ErrAhead if it is beyond Pace.
 func (c *Clock) Advance(to int64) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	now, pace := c.readLocked(), c.paceLocked()
+	defer c.unlockAndTell()
+	now, pace := c.observeLocked(), c.paceLocked()
 	e, isEngine := c.source.(*engine)
 	switch {
 	case to > pace:
@@ -249,6 +271,7 @@ func (c *Clock) Advance(to int64) error {
 		e.time = to
 	default:
 		c.source.(Stepper).Step(to - now)
+		c.noteLocked(to)
 	}
 	return nil
 }

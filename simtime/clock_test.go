@@ -70,51 +70,6 @@ func TestSourcesStartAndScale(t *testing.T) {
 func zero(int64) int64      { return 0 }
 func same(unix int64) int64 { return unix }
 
-// T2: each change holds from its own instant on; nobody reads in between.
-func TestScaleAndPauseTakeEffectAtTheirInstant(t *testing.T) {
-	type step struct {
-		after time.Duration // host time since the step before
-		do    func(*testing.T, *simtime.Clock)
-		want  int64 // simulation time at the step's end
-	}
-	set := func(text string) func(*testing.T, *simtime.Clock) {
-		return func(t *testing.T, c *simtime.Clock) { require.NoError(t, c.SetScale(scale(t, text))) }
-	}
-	pause := func(_ *testing.T, c *simtime.Clock) { c.Pause() }
-	resume := func(_ *testing.T, c *simtime.Clock) { c.Resume() }
-	nothing := func(*testing.T, *simtime.Clock) {}
-	script := []step{
-		{0, nothing, 0},
-		{1000, set("0.1"), 1000},
-		{1005, nothing, 1100}, // 100.5 rounded down
-		{5, set("3"), 1101},
-		{100, set("0.333333333"), 1401},
-		{1_000_000_000, nothing, 1401 + 333333333},
-		{0, pause, 1401 + 333333333},
-		{time.Hour, pause, 1401 + 333333333},
-		{time.Hour, set("2"), 1401 + 333333333},
-		{time.Hour, resume, 1401 + 333333333},
-		{7, resume, 1401 + 333333333 + 14},
-		{0, set("1000"), 1401 + 333333333 + 14},
-		{time.Hour, nothing, 1401 + 333333333 + 14 + 1000*int64(time.Hour)},
-	}
-	for _, source := range []string{simtime.Simulation, simtime.System} {
-		t.Run(source, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newClock(t, simtime.Config{Source: source})
-				start := c.Now()
-				for i, s := range script {
-					time.Sleep(s.after)
-					s.do(t, c)
-					require.Equal(t, s.want, c.Now()-start, "step %d", i)
-				}
-				assert.Equal(t, "1000", c.Scale().String())
-				assert.ErrorIs(t, c.SetScale(simtime.Scale{}), simtime.ErrScale)
-			})
-		})
-	}
-}
-
 // The engine shows where the loop is; its pace follows the host.
 func TestEngineIsAdvancedByTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -290,26 +245,6 @@ func TestROS2FollowsAClock(t *testing.T) {
 	})
 }
 
-type stopwatch struct{ start time.Time }
-
-func (s stopwatch) Now() int64 { return int64(time.Since(s.start)) }
-
-func TestUserWrittenSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newClock(t, simtime.Config{Source: "stopwatch", Sources: map[string]func() simtime.Source{
-			"stopwatch": func() simtime.Source { return stopwatch{time.Now()} },
-		}})
-		require.NoError(t, c.WaitUntil(context.Background(), 25*ms))
-		assert.GreaterOrEqual(t, c.Now(), 25*ms)
-		c.Pause()
-		stands := c.Now()
-		time.Sleep(time.Second)
-		assert.Equal(t, stands, c.Now(), "the clock stands even though its source doesn't")
-		assert.ErrorIs(t, c.Select("gps"), simtime.ErrUnknownSource)
-		assert.ErrorContains(t, c.Select("gps"), "stopwatch")
-	})
-}
-
 func TestWaitUntilFollowsChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(t, simtime.Config{Source: simtime.Simulation})
@@ -355,47 +290,4 @@ func TestSubscriberMayCallTheClock(t *testing.T) {
 	c.Pause()
 	assert.Len(t, kinds, 2)
 	assert.Equal(t, "resumed", simtime.Resumed.String())
-}
-
-// Readers never see time go back, nor torn values, while others change scale,
-// pause, resume and step.
-func TestConcurrentReadersSeeTimeGoForward(t *testing.T) {
-	for _, source := range []string{simtime.Simulation, simtime.System, simtime.Engine, simtime.SS2} {
-		t.Run(source, func(t *testing.T) {
-			c := newClock(t, simtime.Config{Source: source})
-			ctx, cancel := context.WithCancel(context.Background())
-			var readers sync.WaitGroup
-			for range 3 {
-				readers.Go(func() {
-					for last := int64(-1); ctx.Err() == nil; {
-						now := c.Now()
-						if now < last {
-							t.Errorf("time went back from %d to %d", last, now)
-							return
-						}
-						if source == simtime.SS2 && now/1e9 != now%1e9 {
-							t.Errorf("torn read: %d", now)
-							return
-						}
-						last = now
-					}
-				})
-			}
-			scales := []simtime.Scale{scale(t, "0.1"), scale(t, "100"), scale(t, "1")}
-			for i := range 2000 {
-				assert.NoError(t, c.SetScale(scales[i%3]))
-				c.Pause()
-				if source == simtime.SS2 {
-					c.Resume()
-					assert.NoError(t, c.Set(int64(i), uint32(i)))
-					continue
-				}
-				assert.NoError(t, c.Step(1))
-				_ = c.Advance(c.Pace())
-				c.Resume()
-			}
-			cancel()
-			readers.Wait()
-		})
-	}
 }

@@ -13,13 +13,14 @@ func (c *Clock) SetScale(scale Scale) error {
 		return fmt.Errorf("set time scale: %w: 0 (use pause)", ErrScale)
 	}
 	c.mu.Lock()
+	defer c.unlockAndTell()
+	c.observeLocked() // what passed until now did so at the old scale
 	c.scale = scale
 	if scaler, ok := c.source.(Scaler); ok {
 		scaler.SetScale(c.sourceScaleLocked())
 	}
 	now := c.observeLocked()
 	c.recordLocked(Change{Kind: ScaleChanged, From: now, To: now})
-	c.unlockAndTell()
 	return nil
 }
 
@@ -27,24 +28,24 @@ func (c *Clock) SetScale(scale Scale) error {
 // paused clock does nothing.
 func (c *Clock) Pause() {
 	c.mu.Lock()
+	defer c.unlockAndTell()
 	if !c.paused {
 		now := c.stopLocked()
 		c.paused = true
 		c.recordLocked(Change{Kind: Paused, From: now, To: now})
 	}
-	c.unlockAndTell()
 }
 
 // Resume lets time go on from where it stands; a source from outside, which did
 // not stand, jumps to its own time. Resuming a running clock does nothing.
 func (c *Clock) Resume() {
 	c.mu.Lock()
+	defer c.unlockAndTell()
 	if c.paused {
 		from := c.readLocked()
 		c.paused = false
 		c.recordLocked(Change{Kind: Resumed, From: from, To: c.goOnLocked(from)})
 	}
-	c.unlockAndTell()
 }
 
 // Step moves a paused clock on by d nanoseconds. The engine's loop may then
@@ -130,6 +131,7 @@ func (c *Clock) Set(sec int64, nanosec uint32) error {
 // with the clock's lock held and must not call the Clock.
 func (c *Clock) FollowROS(clock func() int64) {
 	c.mu.Lock()
+	defer c.unlockAndTell()
 	if clock == nil {
 		clock = c.unixTime
 	}
@@ -138,5 +140,4 @@ func (c *Clock) FollowROS(clock func() int64) {
 		source.ask = clock
 		c.observeLocked()
 	}
-	c.unlockAndTell()
 }

@@ -14,11 +14,12 @@ import (
 // the end where a source from outside went on by itself.
 func (c *Clock) Hold() (release func()) {
 	c.mu.Lock()
+	defer c.unlockAndTell()
 	c.stopLocked()
 	c.holds++
-	c.unlockAndTell()
 	return sync.OnceFunc(func() {
 		c.mu.Lock()
+		defer c.unlockAndTell()
 		from := c.readLocked()
 		c.holds--
 		if to := c.goOnLocked(from); to != from {
@@ -26,7 +27,6 @@ func (c *Clock) Hold() (release func()) {
 		} else {
 			c.announceLocked()
 		}
-		c.unlockAndTell()
 	})
 }
 
@@ -65,6 +65,7 @@ func (c *Clock) goOnLocked(from int64) int64 {
 	}
 	if scaler, ok := c.source.(Scaler); ok {
 		scaler.SetScale(c.sourceScaleLocked())
+		c.noteLocked(from)
 		return from
 	}
 	c.noteLocked(c.source.Now())
@@ -89,8 +90,8 @@ func (i *interval) extend(from, to int64) {
 // t: how far Pace is beyond it. What Step moved the clock on by makes no loop
 // late, however much it is: see Stepping. A stepped clock has no lag.
 func (c *Clock) Lag(t int64) int64 {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	c.mu.Lock()
+	defer c.unlockAndTell()
 	if c.cfg.Stepped {
 		return 0
 	}

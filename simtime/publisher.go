@@ -15,8 +15,15 @@ import (
 // MaxPublishRate is the highest rate of a ClockPublisher, in Hz.
 const MaxPublishRate = 1000
 
-// ErrNoPublish says that a ClockPublisher was given nothing to publish with.
-var ErrNoPublish = errors.New("no publish function")
+// Errors of a ClockPublisher.
+var (
+	// ErrNoPublish says that it was given nothing to publish with.
+	ErrNoPublish = errors.New("no publish function")
+	// ErrNoClock says that it was given no clock.
+	ErrNoClock = errors.New("no clock")
+	// ErrRunning says that Run was called while it is running already.
+	ErrRunning = errors.New("clock publisher is running already")
+)
 
 // ClockPublisherConfig configures a ClockPublisher.
 type ClockPublisherConfig struct {
@@ -31,10 +38,12 @@ type ClockPublisherConfig struct {
 	// was, right before Run calls Publish for it, on the same goroutine. It should
 	// be as quick. (optional)
 	Observe func(deadline time.Time, lateness time.Duration)
-	// OwnThread gives Run an OS thread of its own, of higher priority where the
-	// system allows it, that sleeps in the kernel: some 0.1 ms late instead of
-	// 1 ms. It sleeps by real time, so it is not for testing/synctest bubbles, and
-	// Run ends up to 20 ms after its context. (optional)
+	// OwnThread gives Run an OS thread of its own, named Clock, of higher priority
+	// where the system allows it, that sleeps in the kernel: some 0.1 ms late
+	// instead of 1 ms. It sleeps by real time, so it is not for testing/synctest
+	// bubbles, and Run ends up to 20 ms after its context. With the privilege for it
+	// (CAP_SYS_NICE, RLIMIT_RTPRIO) that thread is a real-time one on Linux, Publish
+	// included, so that has to be quick. See ReserveProcs, too. (optional)
 	OwnThread bool
 	// Logger receives failures, at most one line a second. (optional; default
 	// slog.Default)
@@ -56,6 +65,7 @@ type ClockPublisher struct {
 	rateSet  chan struct{} // closed, and replaced, when rate changes; guarded by mu
 	stats    ClockPublisherStats
 	late     *hdrhistogram.Histogram // guarded by mu
+	running  bool                    // guarded by mu
 	lastLog  time.Time               // guarded by mu
 	unlogged int                     // failures since lastLog; guarded by mu
 }
@@ -71,16 +81,23 @@ type ClockPublisherStats struct {
 	// Lateness is a histogram, in nanoseconds of host time, of how long after
 	// its deadline each message's publishing began.
 	Lateness *hdrhistogram.Histogram
+	// Scheduling says what the system granted Run's own thread: "real time",
+	// "nice -11", "short slice" or "unchanged"; "" without one.
+	Scheduling string
 }
 
 // NewClockPublisher returns a publisher of the clock. Start it with Run, or call
-// Publish where the loop makes the time. Errors wrap ErrRate or ErrNoPublish.
+// Publish where the loop makes the time. Errors wrap ErrRate, ErrNoPublish or
+// ErrNoClock.
 func NewClockPublisher(clock *Clock, cfg ClockPublisherConfig) (*ClockPublisher, error) {
 	if cfg.Rate.IsZero() {
 		cfg.Rate = Hz(100)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
+	}
+	if clock == nil {
+		return nil, fmt.Errorf("make clock publisher: %w", ErrNoClock)
 	}
 	if cfg.Publish == nil {
 		return nil, fmt.Errorf("make clock publisher: %w", ErrNoPublish)
@@ -118,10 +135,16 @@ func (p *ClockPublisher) SetRate(r Rate) error {
 
 // Run publishes until ctx ends, then returns nil. Its caller gives it a
 // goroutine of its own. A failing Publish is counted and logged and doesn't end
-// it.
+// it. The error wraps ErrRunning: one Run at a time.
 func (p *ClockPublisher) Run(ctx context.Context) error {
+	if !p.begin() {
+		return fmt.Errorf("run clock publisher: %w", ErrRunning)
+	}
+	defer p.end()
 	if p.cfg.OwnThread {
-		defer takeThread()()
+		granted, release := takeThread()
+		defer release()
+		p.grant(granted)
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -132,6 +155,32 @@ func (p *ClockPublisher) Run(ctx context.Context) error {
 		p.runAt(ctx, rate, rateSet, timer)
 	}
 	return nil
+}
+
+// scheduledAsBefore says that the system granted nothing.
+const scheduledAsBefore = "unchanged"
+
+// begin reserves Run for one caller.
+func (p *ClockPublisher) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running {
+		return false
+	}
+	p.running = true
+	return true
+}
+
+func (p *ClockPublisher) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = false
+}
+
+func (p *ClockPublisher) grant(scheduling string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.Scheduling = scheduling
 }
 
 // threadSleep is the longest sleep that can't be interrupted.

@@ -103,9 +103,9 @@ func TestRateGrid(t *testing.T) {
 			}
 		}
 	}
-	assert.EqualValues(t, math.MaxInt64, simtime.Hz(1).At(math.MaxInt64))
+	assert.Equal(t, int64(math.MaxInt64), simtime.Hz(1).At(math.MaxInt64))
 	assert.Equal(t, int64(math.MaxInt64)/1e9, simtime.Hz(1).IndexAt(math.MaxInt64))
-	assert.EqualValues(t, -9223372037, simtime.Hz(1).IndexAt(math.MinInt64))
+	assert.Equal(t, int64(-9223372037), simtime.Hz(1).IndexAt(math.MinInt64))
 }
 
 func TestParseScale(t *testing.T) {

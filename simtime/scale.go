@@ -45,6 +45,16 @@ func (s Scale) IsZero() bool { return s.f.num == 0 }
 // Float64 returns the scale for display.
 func (s Scale) Float64() float64 { return s.f.float64() }
 
+// Apply returns how many nanoseconds of simulation time pass in the given ones,
+// not negative, of the host's: exactly, rounded down. It is for sources that
+// follow the scale.
+func (s Scale) Apply(host int64) int64 {
+	if s.IsZero() {
+		return 0
+	}
+	return mulDiv(max(0, host), s.f.num, s.f.den)
+}
+
 // String returns the scale as a decimal number.
 func (s Scale) String() string { return s.f.String() }
 
@@ -76,10 +86,7 @@ type mapping struct {
 
 // at returns the simulation time at host time t, which is not before t0.
 func (m mapping) at(t int64) int64 {
-	if m.scale.IsZero() {
-		return m.s0
-	}
-	return m.s0 + mulDiv(max(0, t-m.t0), m.scale.f.num, m.scale.f.den)
+	return m.s0 + m.scale.Apply(t-m.t0)
 }
 
 // rescale returns the line that continues m from host time t at a new scale.

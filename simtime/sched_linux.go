@@ -1,6 +1,7 @@
 package simtime
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -32,11 +33,11 @@ const (
 )
 
 // raiseScheduling has the calling thread scheduled before others, if it is
-// scheduled as by default. Failing to is no error.
-func raiseScheduling() (restore func()) {
+// scheduled as by default, and tells how. Failing to is no error.
+func raiseScheduling() (granted string, restore func()) {
 	before, ok := schedGet()
 	if !ok || before.policy != schedOther {
-		return func() {}
+		return scheduledAsBefore, func() {}
 	}
 	realTime := schedAttr{policy: schedRoundRobin, flags: schedFlagReset, priority: clockRealTime}
 	urgent, prompt := before, before
@@ -44,12 +45,15 @@ func raiseScheduling() (restore func()) {
 	urgent.runtime, prompt.runtime = uint64(clockSlice), uint64(clockSlice)
 	switch {
 	case realTimeBounded() && schedSet(realTime):
+		granted = "real time"
 	case schedSet(urgent):
+		granted = fmt.Sprintf("nice %d", urgent.nice)
 	case schedSet(prompt):
+		granted = "short slice"
 	default:
-		return func() {}
+		return scheduledAsBefore, func() {}
 	}
-	return func() {
+	return granted, func() {
 		if !schedSet(before) {
 			// Only the privileged may take the flag back; it does no harm.
 			before.flags |= schedFlagReset

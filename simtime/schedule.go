@@ -127,8 +127,13 @@ func NewFixedLoop(rate Rate, start int64) (*FixedLoop, error) {
 	return &FixedLoop{rate: rate, next: rate.IndexAt(start-1) + 1}, nil
 }
 
+// Realign goes on from now, where the clock has jumped to: the next step is the
+// first of the grid at or after it.
+func (l *FixedLoop) Realign(now int64) { l.next = l.rate.IndexAt(now-1) + 1 }
+
 // Until yields the steps, in nanoseconds of simulation time, that have come up
-// to now and were not yet yielded. Unlike a Schedule it leaves none out.
+// to now and were not yet yielded. Unlike a Schedule it leaves none out; a loop
+// that breaks off goes on with the step after.
 func (l *FixedLoop) Until(now int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for l.rate.At(l.next) <= now {

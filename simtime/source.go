@@ -15,15 +15,16 @@ import (
 // is a Scaler, and can be stepped if it is a Stepper; of others the Clock shows
 // a frozen value while paused.
 //
-// The Clock calls all methods with its lock held: they must not call the Clock.
+// The Clock calls all methods one at a time, with its lock held: they need no
+// lock of their own, and must not call the Clock.
 type Source interface {
-	// Now returns the simulation time in nanoseconds. It may be called from any
-	// goroutine.
+	// Now returns the simulation time in nanoseconds.
 	Now() int64
 }
 
 // Scaler is a Source that follows the time scale.
 type Scaler interface {
+	Source
 	// SetScale makes time pass at the given scale from this instant on; zero
 	// stands for a pause.
 	SetScale(scale Scale)
@@ -31,6 +32,7 @@ type Scaler interface {
 
 // Stepper is a Source that can be moved on by hand while its scale is zero.
 type Stepper interface {
+	Scaler
 	// Step adds d, in nanoseconds and not negative, to the source's time.
 	Step(d int64)
 }
@@ -61,8 +63,14 @@ var aliases = map[string]string{
 	"dotnet_simulation": Simulation,
 }
 
-// ErrUnknownSource says that there is no time source of a name.
-var ErrUnknownSource = errors.New("unknown time source")
+// Errors of choosing a source.
+var (
+	// ErrUnknownSource says that there is no time source of a name.
+	ErrUnknownSource = errors.New("unknown time source")
+	// ErrBadSource says that a source in Config.Sources can't be one: its name is
+	// empty or a built-in source's, or its function is nil or made nil.
+	ErrBadSource = errors.New("bad time source")
+)
 
 // ParseSource returns the built-in source's name that the given name, an alias
 // perhaps and in any case of letters, stands for. The error wraps
@@ -78,11 +86,35 @@ func resolveSource(name string, more map[string]func() Source) (string, error) {
 	if slices.Contains(known, lower) {
 		return lower, nil
 	}
-	known = append(known, slices.Sorted(maps.Keys(more))...)
-	if _, ok := more[name]; ok {
-		return name, nil
+	for _, own := range slices.Sorted(maps.Keys(more)) {
+		if strings.ToLower(strings.TrimSpace(own)) == lower {
+			return own, nil
+		}
+		known = append(known, own)
 	}
 	return "", fmt.Errorf("%w %q (known: %s, and unity for engine)", ErrUnknownSource, name, strings.Join(known, ", "))
+}
+
+// checkSources looks at a user's sources before any is needed.
+func checkSources(more map[string]func() Source) error {
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		lower := strings.ToLower(strings.TrimSpace(name))
+		_, err := resolveSource(name, nil)
+		other, twice := seen[lower]
+		switch {
+		case lower == "":
+			return fmt.Errorf("%w: it has no name", ErrBadSource)
+		case err == nil:
+			return fmt.Errorf("%w %q: the name is a built-in source's", ErrBadSource, name)
+		case twice:
+			return fmt.Errorf("%w %q: it is named %q, too", ErrBadSource, name, other)
+		case more[name] == nil:
+			return fmt.Errorf("%w %q: no function to make it", ErrBadSource, name)
+		}
+		seen[lower] = name
+	}
+	return nil
 }
 
 // running is the source behind system and simulation: a line over host time.
@@ -159,8 +191,6 @@ type following struct{ ask func() int64 }
 func (f *following) Now() int64 { return f.ask() }
 
 var (
-	_ Scaler  = (*running)(nil)
 	_ Stepper = (*running)(nil)
-	_ Scaler  = (*engine)(nil)
 	_ Stepper = (*engine)(nil)
 )

@@ -12,13 +12,14 @@ const threadName = "Clock"
 
 // takeThread keeps the calling goroutine on its OS thread and makes that wake as
 // promptly as the system allows; each part of it may be refused without harm.
-// release undoes it all; the caller calls it on the same goroutine.
-func takeThread() (release func()) {
+// granted is ClockPublisherStats.Scheduling. release undoes it all; the caller
+// calls it on the same goroutine.
+func takeThread() (granted string, release func()) {
 	runtime.LockOSThread()
 	restoreName := nameThread(threadName)
 	restoreSlack := setTimerSlack(1)
-	restoreScheduling := raiseScheduling()
-	return func() {
+	granted, restoreScheduling := raiseScheduling()
+	return granted, func() {
 		restoreScheduling()
 		restoreSlack()
 		restoreName()

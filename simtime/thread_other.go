@@ -8,9 +8,9 @@ import (
 )
 
 // takeThread keeps the calling goroutine on its OS thread until release.
-func takeThread() (release func()) {
+func takeThread() (granted string, release func()) {
 	runtime.LockOSThread()
-	return runtime.UnlockOSThread
+	return scheduledAsBefore, runtime.UnlockOSThread
 }
 
 // sleepThread sleeps until deadline.

@@ -21,22 +21,32 @@ func (c *Clock) WaitUntil(ctx context.Context, t int64) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("wait for simulation time: %w", context.Cause(ctx))
 		}
-		c.mu.Lock()
-		c.observeLocked()
-		sleep, known, reached := c.remainingLocked(t)
-		changed, jumped := c.changed, c.jumps != jumps
-		c.unlockAndTell()
+		left := c.remaining(t)
 		switch {
-		case jumped:
+		case left.jumps != jumps:
 			return fmt.Errorf("wait for simulation time: %w", ErrJumped)
-		case reached:
+		case left.reached:
 			return nil
 		}
-		if !known {
-			sleep = -1
-		}
-		waitChange(ctx, changed, sleep)
+		waitChange(ctx, left.changed, left.sleep)
 	}
+}
+
+// remaining is what keeps a waiting loop from an instant.
+type remaining struct {
+	reached bool
+	sleep   time.Duration   // until then; negative where only a change can bring it
+	changed <-chan struct{} // closed at the next change
+	jumps   uint64          // of the clock until now
+}
+
+// remaining looks at the clock once.
+func (c *Clock) remaining(t int64) (left remaining) {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	left.sleep, left.reached = c.sleepLocked(t)
+	left.changed, left.jumps = c.changed, c.jumps
+	return left
 }
 
 // waitChange returns at a change, at the end of ctx, or after sleep if that is
@@ -55,25 +65,38 @@ func waitChange(ctx context.Context, changed <-chan struct{}, sleep time.Duratio
 	}
 }
 
-// remainingLocked reports whether the pace has reached t, else how long it will
-// take, unless only a change can bring it there.
-func (c *Clock) remainingLocked(t int64) (sleep time.Duration, known, reached bool) {
-	if c.paceLocked() >= t {
-		return 0, true, true
+// pollAfter is how long to sleep before a source is asked again that promises to
+// be there in so many nanoseconds.
+func pollAfter(left int64) time.Duration {
+	return max(time.Millisecond/2, min(time.Duration(left), pollLimit))
+}
+
+// sleepLocked reports whether the pace has reached t, else how long it will take;
+// negative where only a change can bring it there.
+func (c *Clock) sleepLocked(t int64) (sleep time.Duration, reached bool) {
+	const never = -1
+	pace := c.paceLocked()
+	if pace >= t {
+		return 0, true
 	}
 	if c.cfg.Stepped || c.standsLocked() {
-		return 0, false, false
+		return never, false
 	}
+	known := false
 	switch source := c.source.(type) {
 	case *engine:
 		sleep, known = source.pace.reach(t)
 	case *running:
 		sleep, known = source.reach(t)
 	case *external:
-		return 0, false, false
+	case Scaler:
+		left, _ := mapping{scale: c.scale}.reaches(t - pace)
+		sleep, known = pollAfter(left), true
 	default:
-		left := time.Duration(t - c.readLocked())
-		return max(time.Millisecond/2, min(left, pollLimit)), true, false
+		sleep, known = pollAfter(t-pace), true
 	}
-	return max(0, sleep), known, false
+	if !known {
+		return never, false
+	}
+	return max(0, sleep), false
 }
