@@ -168,6 +168,8 @@ func TestClockPublisherBadInput(t *testing.T) {
 	c := newClock(t, simtime.Config{})
 	_, err := simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{})
 	assert.ErrorIs(t, err, simtime.ErrNoPublish)
+	_, err = simtime.NewClockPublisher(nil, simtime.ClockPublisherConfig{Publish: func(context.Context, int64) error { return nil }})
+	assert.ErrorIs(t, err, simtime.ErrNoClock)
 	_, err = simtime.NewClockPublisher(c, simtime.ClockPublisherConfig{
 		Rate: rate(t, "1000.1"), Publish: func(context.Context, int64) error { return nil },
 	})
@@ -198,6 +200,13 @@ func TestClockPublisherOnItsOwnThread(t *testing.T) {
 	}
 	assert.EqualValues(t, 20, s.Published)
 	assert.EqualValues(t, 20, s.Lateness.TotalCount())
+}
+
+// mallocs counts the process's allocations so far.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }
 
 func TestReserveProcs(t *testing.T) {
