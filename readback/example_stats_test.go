@@ -117,3 +117,12 @@ func ExampleLatency_Quantile() {
 	fmt.Println("half of them within", gpuTime.Quantile(0.5), "- 99 % within", gpuTime.Quantile(0.99))
 	// Output: half of them within 1µs - 99 % within 1µs
 }
+
+// The buckets of a histogram, shortest durations first.
+func ExampleLatency_Buckets() {
+	gpuTime := readOnce(release, 7).Stats().GPU
+	for longest, count := range gpuTime.Buckets() {
+		fmt.Println(count, "of at most", longest)
+	}
+	// Output: 1 of at most 1.023µs
+}

@@ -13,8 +13,8 @@ import (
 // to the ready list (law R1), and returns how many. A capture is ready in the
 // first Poll after the GPU has passed the fence behind its copy and those of all
 // older captures. The cost of a Poll doesn't depend on how many captures are in
-// flight, only on how many of them it moves on. Once the context is lost, all captures become
-// ready with gpu.ErrContextLost. GL thread.
+// flight, only on how many of them it moves on. Once the context is lost, all
+// captures become ready with gpu.ErrContextLost. GL thread.
 func (p *Pool[D, E]) Poll(c *gpu.Ctx) int {
 	err := c.Err()
 	if errors.Is(err, gpu.ErrDeadCtx) {
@@ -43,7 +43,9 @@ func (p *Pool[D, E]) poll(c *gpu.Ctx, ctxErr error) int {
 	}
 	now := time.Now()
 	p.reclaim(c)
-	p.issueCopies(c, first, end, now)
+	if p.issueCopies(c, first, end, now) {
+		now = time.Now() // a driver may copy within the call
+	}
 	n := 0
 	for at := first; at < end; at++ {
 		if at == p.gl.copied {
@@ -76,9 +78,9 @@ func (p *Pool[D, E]) inFlight() (first, end uint64) {
 func (p *Pool[D, E]) at(i uint64) *slot[D, E] { return p.mu.ring[i%uint64(len(p.mu.ring))] }
 
 // issueCopies issues the copies that wait for their source, from the capture
-// first on, up to the first source that the GPU is still working on.
-func (p *Pool[D, E]) issueCopies(c *gpu.Ctx, first, end uint64, now time.Time) {
-	issued := false
+// first on, up to the first source that the GPU is still working on, and reports
+// whether there were any.
+func (p *Pool[D, E]) issueCopies(c *gpu.Ctx, first, end uint64, now time.Time) (issued bool) {
 	for p.gl.copied = max(p.gl.copied, first); p.gl.copied < end; p.gl.copied++ {
 		s := p.at(p.gl.copied)
 		if s.stage != stageSource {
@@ -95,6 +97,7 @@ func (p *Pool[D, E]) issueCopies(c *gpu.Ctx, first, end uint64, now time.Time) {
 		// An error means a lost context, which the next call finds.
 		_ = c.Flush()
 	}
+	return issued
 }
 
 // copyAfter issues the copy of a capture whose source's fence gave that status.
