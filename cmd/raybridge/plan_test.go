@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/pipeline"
 )
@@ -94,6 +95,10 @@ func TestRecordingStepsUnlessToldOtherwise(t *testing.T) {
 		{[]string{"--bridge", "logging:a"}, pipeline.Stepped},
 		{[]string{"--bridge", "mcap:a", "--realtime"}, pipeline.Realtime},
 		{[]string{"--report"}, pipeline.Stepped},
+		{[]string{"--bridge", "mcap:a", "--time-source", "system"}, pipeline.Stepped},
+		// These can't be stepped.
+		{[]string{"--bridge", "mcap:a", "--time-source", "external"}, pipeline.Realtime},
+		{[]string{"--report", "--time-source", "ROS2"}, pipeline.Realtime},
 	} {
 		pl, _ := planOf(t, c.args...)
 		assert.Equal(t, c.want, pl.mode, "%v", c.args)
@@ -112,6 +117,47 @@ func TestASteppedRunSaysThatItDropsNothing(t *testing.T) {
 		_, errOut := planOf(t, args...)
 		assert.Empty(t, errOut, "%v", args)
 	}
+}
+
+func TestTimeFlagsWinOverTheFile(t *testing.T) {
+	t.Parallel()
+	file := write(t, t.TempDir(), "run.yaml", "time: {source: simulation, scale: 0.5}")
+	pl, _ := planOf(t, "--config", file, "--realtime")
+	assert.Equal(t, "simulation", pl.config.Time.Source)
+	assert.InDelta(t, 0.5, pl.config.Time.Scale, 0)
+	pl, _ = planOf(t, "--config", file, "--realtime", "--time-source", "Unity", "--time-scale", "2")
+	assert.Equal(t, "Unity", pl.config.Time.Source)
+	assert.InDelta(t, 2, pl.config.Time.Scale, 0)
+}
+
+func TestWhatTimeFlagsHaveNoEffect(t *testing.T) {
+	t.Parallel()
+	listener := []string{"--bridge", "logging:a"}
+	for _, c := range []struct {
+		args []string
+		want string // of the warning, "" for none
+	}{
+		{[]string{"--time-source", "ss2"}, "the time source is ss2 and nothing sets it"},
+		{[]string{"--time-source", "ss2", "--control", "0"}, ""},
+		{[]string{"--time-scale", "2", "--step"}, "the time scale counts with --realtime"},
+		{[]string{"--time-scale", "2", "--realtime"}, ""},
+	} {
+		_, errOut := planOf(t, append(c.args, listener...)...)
+		if c.want == "" {
+			assert.Empty(t, errOut, "%v", c.args)
+		} else {
+			assert.Contains(t, errOut, c.want, "%v", c.args)
+		}
+	}
+}
+
+// TestNothingListensUnasked, and whoever asks decides where.
+func TestNothingListensUnasked(t *testing.T) {
+	t.Parallel()
+	pl, _ := planOf(t)
+	assert.Nil(t, pl.control)
+	pl, _ = planOf(t, "--control", ":8080")
+	assert.Equal(t, &control.Address{Host: "127.0.0.1", Port: 8080}, pl.control)
 }
 
 func TestKeysNeedAWindow(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -29,6 +27,9 @@ import (
 type runFlags struct {
 	config, scene, rig string
 	duration           time.Duration
+	timeSource         string
+	timeScale          float64
+	control            string
 	seed               uint64
 	headless, window   bool
 	step, realtime     bool
@@ -49,7 +50,8 @@ func newRun() *cobra.Command {
 		Long: "Run a scene and a rig of sensors, and hand their data to bridges.\n\n" +
 			"Without flags it runs the demo rig in the procedural city.",
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
-			"  raybridge run --config drive.yaml --realtime --window",
+			"  raybridge run --config drive.yaml --realtime --window\n" +
+			"  raybridge run --realtime --bridge mcap:drive.mcap --control 8080   # then: curl -X POST localhost:8080/v1/pause",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 	}
@@ -69,6 +71,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
 	flags.BoolVar(&f.realtime, "realtime", false, "follow the host's clock")
+	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
+	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
+	flags.StringVar(&f.control, "control", "", "HTTP API at `ADDR`, [HOST:]PORT, that sets, scales, pauses and steps time;\non this machine only without a host, 0 is any free port")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest or drop_oldest")
@@ -76,16 +81,6 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
-}
-
-// plan is a run with everything read and decided, and nothing opened yet.
-type plan struct {
-	flags    *runFlags
-	config   *config.Config
-	mode     pipeline.Mode
-	window   bool
-	log      *slog.Logger
-	progress *progressPrinter
 }
 
 func run(cmd *cobra.Command, f *runFlags) error {
@@ -103,119 +98,6 @@ func run(cmd *cobra.Command, f *runFlags) error {
 	return pl.execute(cmd.Context(), cmd, open, nil)
 }
 
-// newPlan reads the configuration and applies the flags.
-func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
-	switch {
-	case f.headless && f.window:
-		return nil, errors.New("give either --headless or --window, not both")
-	case f.step && f.realtime:
-		return nil, errors.New("give either --step or --realtime, not both")
-	}
-	c := config.Default()
-	if f.config != "" {
-		var err error
-		if c, err = config.Read(f.config); err != nil {
-			return nil, err
-		}
-	}
-	if err := applyFlags(cmd, f, c); err != nil {
-		return nil, err
-	}
-	if err := checkConfig(c); err != nil {
-		return nil, inFile(f.config, err)
-	}
-	pl := &plan{flags: f, config: c, window: f.window}
-	pl.mode = pipeline.Realtime
-	if f.step || (!f.realtime && (recordsFile(c) || f.report)) {
-		pl.mode = pipeline.Stepped
-	}
-	level := slog.LevelWarn
-	if f.quiet {
-		level = slog.LevelError
-	}
-	pl.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
-	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
-	pl.warn()
-	return pl, nil
-}
-
-// warn says what of the plan will have no effect.
-func (pl *plan) warn() {
-	c, f := pl.config, pl.flags
-	if c.Ego.Driver == config.DriverKeys && !f.window {
-		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
-	}
-	if len(c.Bridges) == 0 && !f.report && !f.window {
-		pl.log.Warn("nobody listens, so sensors stay idle: give --bridge, --report or --window")
-	}
-	for _, b := range c.Bridges {
-		if pl.mode == pipeline.Stepped && b.Policy != "" && b.Policy != dispatch.Block.String() {
-			pl.log.Warn("a stepped run drops nothing: the policy counts with --realtime", "bridge", b.Type, "policy", b.Policy)
-		}
-	}
-}
-
-// applyFlags puts the flags that were given over the configuration.
-func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
-	given := cmd.Flags().Changed
-	if given("seed") {
-		c.Seed = f.seed
-	}
-	if given("duration") {
-		if f.duration < 0 {
-			return fmt.Errorf("--duration %v is negative", f.duration)
-		}
-		c.Duration = f.duration
-	}
-	if given("scene") {
-		c.Scene.City, c.Scene.File, c.Scene.Place = f.scene == "city", "", nil
-		if f.scene != "city" {
-			c.Scene.File = f.scene
-		}
-	}
-	switch {
-	case f.rig != "":
-		r, err := rig.Read(f.rig)
-		if err != nil {
-			return err
-		}
-		c.Sensors = r.Sensors
-	case len(c.Sensors) == 0:
-		r, err := demoRig()
-		if err != nil {
-			return err
-		}
-		c.Sensors = r.Sensors
-	}
-	for _, b := range f.bridges {
-		parsed, err := config.ParseBridge(b)
-		if err != nil {
-			return err
-		}
-		c.Bridges = append(c.Bridges, parsed)
-	}
-	if f.policy != "" {
-		if _, err := dispatch.ParsePolicy(f.policy); err != nil {
-			return fmt.Errorf("--policy: %w", err)
-		}
-		for i := range c.Bridges {
-			c.Bridges[i].Policy = f.policy
-		}
-	}
-	return nil
-}
-
-// recordsFile reports whether a bridge of the configuration writes a file.
-func recordsFile(c *config.Config) bool {
-	for _, b := range c.Bridges {
-		p, err := bridgesall.Registry().Plugin(b.Type)
-		if err == nil && p.Info().Kind == bridges.KindFile {
-			return true
-		}
-	}
-	return false
-}
-
 // view is what a window or a report adds to a run.
 type view interface {
 	// attach listens to the pipeline's sensors, before the run.
@@ -229,6 +111,11 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 	if err := pl.makeOut(); err != nil {
 		return usage(err)
 	}
+	server, err := pl.listen(ctx)
+	if err != nil {
+		return usage(err)
+	}
+	defer server.close()
 	p, err := pl.build(ctx, open)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // ended before it began, as it was told to
@@ -241,7 +128,9 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return errors.Join(err, p.Close(context.Background()))
 	}
 	pl.progress.start(p.GPU(), p.World())
+	server.serve(p)
 	runErr := p.Run(ctx, pl.config.Duration)
+	server.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	closeErr := p.Close(closing)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,10 @@ func TestWrongUse(t *testing.T) {
 	config := func(name, text string) []string { return []string{"config", "check", file(name, text)} }
 	imu := "  - {id: sensor.other.imu, name: a}\n"
 	taken := file("taken", "a file where a folder should be")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	busy := listener.Addr().String()
 	for _, c := range []struct {
 		args    []string
 		message string // part of the last line
@@ -41,6 +46,16 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--step", "--realtime"}, "give either --step or --realtime, not both"},
 		{[]string{"run", "--headless", "--window"}, "give either --headless or --window, not both"},
 		{[]string{"run", "--headless", "--gpu", "fast"}, `--gpu "fast": need auto, software or a device's number`},
+		{[]string{"run", "--time-source", "moon"}, `--time-source: unknown time source "moon" (known: engine, ss2, system, simulation, ros2`},
+		{[]string{"run", "--time-scale", "0"}, "--time-scale 0: the range is 0.001 to 100"},
+		{[]string{"run", "--time-scale", "NaN"}, "--time-scale NaN: the range is 0.001 to 100"},
+		{[]string{"run", "--step", "--time-source", "SS2"}, "--step can't follow the time source ss2, which is driven from outside: give --realtime"},
+		{[]string{"run", "--step", "--config", file("ros2.yaml", "TimeSource: ROS2")}, "--step can't follow the time source ros2"},
+		{[]string{"run", "--control", ""}, `--control: bad address "": need PORT or HOST:PORT`},
+		{[]string{"run", "--control", "here"}, `--control: bad address "here": need PORT or HOST:PORT`},
+		{[]string{"run", "--control", ":65536"}, "the port is a number from 0, for any free one, to 65535"},
+		{[]string{"run", "--control", busy}, "--control: listen on " + busy + ": the address is in use: choose another port"},
+		{[]string{"run", "--control", "203.0.113.7:80"}, "--control: listen on 203.0.113.7:80"}, // TEST-NET-3, nobody's
 		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset" (known: block, drop_newest, drop_oldest)`},
 		{[]string{"run", "--bridge", "mcap"}, `parse bridge "mcap": need TYPE:CONNECTION`},
 		{[]string{"run", "--bridge", "mcpa:a"}, `unknown bridge "mcpa"; known are logging, mcap`},
@@ -77,7 +92,7 @@ func TestWrongUse(t *testing.T) {
 		{config("policy.yaml", "bridges: [{type: mcap, policy: drop}]"), "policy.yaml:1:32: bridges[0].policy: unknown value"},
 		{config("bridge.yaml", "bridges: [{type: mcpa}]"), `bridge.yaml: unknown bridge "mcpa"; known are logging, mcap`},
 		{config("qos.yaml", "sensors:\n"+imu+"bridges: [{type: mcap, qos: [{topic: /a/dat}]}]"), `qos.yaml: bridge mcap: qos: no sensor publishes "/a/dat", did you mean /a/data?`},
-		{config("source.yaml", "time: {source: moon}"), `source.yaml: time.source: unknown time source "moon" (known: engine`},
+		{config("source.yaml", "time: {source: moon}"), `source.yaml:1:16: time.source: unknown value: "moon", known are engine, unity, ss2`},
 		{config("file.yaml", "scene: {file: no.glb}"), "no.glb"},
 		{config("labels.yaml", "scene: {labels: no.yaml, place: [{file: no.glb}]}"), "no.yaml"},
 		{config("sensor.yaml", "sensors: [{id: sensor.other.imu, name: a b}]"), `bad sensor name: "a b"`},
