@@ -5,4 +5,4 @@ package simtime
 // OwnThread does, for frame loops that must keep a beat. granted says in a few
 // words what the system allowed. A loop that holds such a thread must wait or end
 // at times. The caller calls release once, on the same goroutine.
-func TakeThread() (granted string, release func()) { return takeThread() }
+func TakeThread() (granted string, release func()) { return takeThread("") }

@@ -14,21 +14,20 @@
 // # Readback
 //
 // Readback drives the same sensors by two frame loops, on stamps that begin at 0 in
-// each run, so that the data of both is bit-equal. A frame has 4 ms of computation:
-// so many rounds of a generator of random numbers, as the shortest of several tries
-// says. It ends when the loop may begin the next. The blocking loop captures in
-// every frame: it dispatches, finishes, copies, finishes, and hands on what came
-// back. The asynchronous one asks after its computation whether fewer than two
-// captures are under way; then it announces one and queues it for the GL thread,
-// else the frame makes none. It never waits, and goes on until everything is
-// published. A goroutine of its own completes what came back and has fences looked
-// at, as a pipeline's does.
+// each run, so that the data of both is bit-equal. A frame has one capture and 4 ms
+// of computation: so many rounds of a generator of random numbers, as the shortest of
+// several tries says. It ends when the loop may begin the next. The blocking loop
+// dispatches, finishes, copies, finishes, and hands on what came back. The
+// asynchronous one asks for the capture and never waits: a run is a burst, which
+// another goroutine makes two at a time, as a stepped pipeline does, and whose data it
+// hands on; the run ends when everything is published. A case whose name ends in hz
+// is paced instead: frames begin at a steady beat, and some of them have a capture.
 //
 // Behind both lies the same way: a dispatcher with an ordered topic for each output,
 // whose workers encode the message as the mcap bridge does, uncompressed, into a
 // recording that is thrown away, and then take a sum of it, which no latency has in
-// it. The loops run on an OS thread of their own, with two more processors for Go's
-// scheduler than there are cores.
+// it. The loops run on an OS thread that goes first where the system allows it
+// (simtime.TakeThread), with more processors for Go's scheduler than there are cores.
 //
 // The asynchronous figures count if every capture arrived once, in order, with the
 // bytes of the blocking loop's, and if it made at least 0.9 of that loop's captures

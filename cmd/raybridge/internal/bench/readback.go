@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/raybridge/raybridge/sensors"
@@ -21,27 +20,45 @@ var ErrRefused = errors.New("figures were left out")
 type readbackCase struct {
 	name    string
 	members []member
-	large   bool // left out of a quick bench
+	pace    pace
+	long    bool // left out of a quick bench
 }
 
 // firstChart is the case whose charts come first.
 const firstChart = "1280x720"
 
+// The beat of a simulator's loop, and of a camera on a vehicle.
+const (
+	pacedFrames   = 60 // a second
+	pacedCaptures = 10 // a second
+)
+
 func readbackCases() []readbackCase {
+	flatOut := pace{every: 1}
 	var list []readbackCase
 	for _, size := range [][2]int{{640, 480}, {1280, 720}, {1920, 1080}, {3840, 2160}} {
-		k := readbackCase{name: fmt.Sprintf("%dx%d", size[0], size[1]), large: size[0] > 1280}
-		for _, d := range []*sensors.Definition{camera.RGB, camera.Depth, camera.Semantic, camera.Instance} {
-			k.members = append(k.members, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
-				"image_size_x": size[0], "image_size_y": size[1], "fov": cameraFov,
-			}})
-		}
-		list = append(list, k)
+		list = append(list, readbackCase{
+			name: fmt.Sprintf("%dx%d", size[0], size[1]), members: fourPictures(size[0], size[1]), pace: flatOut, long: size[0] > 1280,
+		})
 	}
 	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
-		list = append(list, readbackCase{name: preset, large: preset != "VelodyneVLP16", members: []member{{
+		list = append(list, readbackCase{name: preset, pace: flatOut, long: preset != "VelodyneVLP16", members: []member{{
 			name: "lidar", definition: lidar.RayCast, mount: lidarMount, settings: map[string]any{"preset": preset, "rolling": false},
 		}}})
+	}
+	return append(list, readbackCase{
+		name: fmt.Sprintf("1280x720_%dhz", pacedCaptures), members: fourPictures(1280, 720), long: true,
+		pace: pace{period: time.Second / pacedFrames, every: pacedFrames / pacedCaptures},
+	})
+}
+
+// fourPictures are the pictures of one camera.
+func fourPictures(width, height int) []member {
+	var list []member
+	for _, d := range []*sensors.Definition{camera.RGB, camera.Depth, camera.Semantic, camera.Instance} {
+		list = append(list, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
+			"image_size_x": width, "image_size_y": height, "fov": cameraFov,
+		}})
 	}
 	return list
 }
@@ -51,7 +68,7 @@ func (c *Config) wantedReadbacks() (list []readbackCase, bare bool, err error) {
 	var names []string
 	for _, k := range readbackCases() {
 		names = append(names, k.name)
-		if c.wants(k.name) && !(c.Quick && k.large && len(c.Cases) == 0) {
+		if c.wants(k.name) && !(c.Quick && k.long && len(c.Cases) == 0) {
 			list = append(list, k)
 		}
 	}
@@ -109,13 +126,13 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 	return refused
 }
 
-// readbacks measures the loops of all cases. They run on an OS thread of their
-// own, with more processors for Go's scheduler than there are cores: a loop that
-// must keep its frames short would otherwise wait for workers and the garbage
-// collector.
+// readbacks measures the loops of all cases. They run as a loop in real time does,
+// on a thread that goes first where the system allows it, with more processors for
+// Go's scheduler than there are cores: a frame that is to be short would otherwise
+// wait for software OpenGL, workers and the garbage collector.
 func (st *stage) readbacks(ctx context.Context, cfg *Config, cases []readbackCase) ([]*readbackFigures, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	priority, release := simtime.TakeThread()
+	defer release()
 	defer simtime.ReserveProcs()()
 	work := calibrateWork(frameWork)
 	var measured []*readbackFigures
@@ -128,6 +145,7 @@ func (st *stage) readbacks(ctx context.Context, cfg *Config, cases []readbackCas
 		if f.refused == nil {
 			f.refused = compareRates(f.rates(f.blocking), f.rates(f.async))
 		}
+		f.priority = priority
 		measured = append(measured, f)
 	}
 	return measured, nil
@@ -146,7 +164,7 @@ func (st *stage) readback(ctx context.Context, cfg *Config, k *readbackCase, wor
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	l := newFrameLoop(r, out, work)
+	l := newFrameLoop(r, out, work, k.pace)
 	captures, err := l.captures(ctx, cfg.RunTime)
 	if err != nil {
 		return nil, err
@@ -165,8 +183,11 @@ func (st *stage) readback(ctx context.Context, cfg *Config, k *readbackCase, wor
 
 // Captures of a run: fewer say nothing of a loop, more only take longer.
 const (
-	leastCaptures = 8
-	mostCaptures  = 200
+	leastCaptures = 12
+	mostCaptures  = 60
+	// frameRuns is how much longer a run of frames is than one of a rate: the
+	// longest of a few frames says little.
+	frameRuns = 3
 )
 
 // captures warms the loop up and returns how many captures make a run.
@@ -178,7 +199,7 @@ func (l *frameLoop) captures(ctx context.Context, runTime time.Duration) (int, e
 	if err != nil {
 		return 0, err
 	}
-	return min(max(int(runTime*calibrated/p.took), leastCaptures), mostCaptures), nil
+	return min(max(int(frameRuns*runTime*calibrated/p.took), leastCaptures), mostCaptures), nil
 }
 
 // run makes one run of each loop; what is wrong with the asynchronous one is in
@@ -189,7 +210,7 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 		return err
 	}
 	before := l.rig.readbackBuckets()
-	async, err := l.asynchronous(ctx, f.captures, 4*int(blocking.took/frameWork))
+	async, err := l.asynchronous(ctx, f.captures)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

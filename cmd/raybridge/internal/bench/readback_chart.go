@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 )
@@ -19,7 +18,7 @@ func readbackCharts(measured []*readbackFigures) []chart.Chart {
 	})
 	var list []chart.Chart
 	for _, f := range ordered {
-		list = append(list, f.frameChart("blocking readback, a capture in each frame", f.blocking[0]))
+		list = append(list, f.frameChart("blocking readback", f.blocking[0]))
 		if f.refused == nil {
 			list = append(list, f.frameChart("asynchronous readback of the same captures", f.async[0]), f.stageChart())
 		}
@@ -34,16 +33,14 @@ func rank(later bool) int {
 	return 0
 }
 
-// frameChart draws a bar for each frame of one run, in its middle.
+// frameChart draws a bar for each frame of one run.
 func (f *readbackFigures) frameChart(title string, p *pass) chart.Chart {
 	bars := chart.Series{Name: "frame", Kind: chart.Bars}
-	var at time.Duration
-	for _, d := range p.frames {
-		bars.X, bars.Y = append(bars.X, (at+d/2).Seconds()), append(bars.Y, milliseconds(d))
-		at += d
+	for n, d := range p.frames {
+		bars.X, bars.Y = append(bars.X, float64(n+1)), append(bars.Y, milliseconds(d))
 	}
 	return chart.Chart{
-		Title: f.name + ": " + title, X: "time, s", Y: "frame time, ms", Scale: "readback " + f.name, Series: []chart.Series{bars},
+		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []chart.Series{bars},
 		Marks: []chart.Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
 	}
 }

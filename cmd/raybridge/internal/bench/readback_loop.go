@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,15 +22,17 @@ type frameLoop struct {
 	rig  *rigged
 	out  *delivery
 	work computation
+	pace pace
+
+	asked  atomic.Int64  // captures that the asynchronous loop wants, so far
+	wanted chan struct{} // pinged when asked has grown
 
 	ticks     [2 * inFlight]sensors.Tick // of the latest captures, by number
-	announced int                        // captures
+	announced int                        // captures; of an asynchronous run the carrier's
 	issued    int                        // captures; GL thread only, as waits
 	waits     []time.Duration            // from a capture's announcement to its turn
 	glFailure atomic.Pointer[error]      // of what the GL thread did
-
-	polled    chan struct{} // of the completion's hops
-	completed atomic.Int64  // captures that all sensors have handed on
+	polling   atomic.Bool                // the carrier's hop waits for its turn
 
 	// What is called on the GL thread, made once.
 	blockingHop, captureHop, pollHop func(*gpu.Ctx) error
@@ -38,28 +41,43 @@ type frameLoop struct {
 // pass is what one run of a loop came to.
 type pass struct {
 	frames  []time.Duration // how long each frame was
-	hops    []time.Duration // how long each frame was in calls of raybridge; asynchronous only
-	crowded int             // frames that found no room for their capture
+	hops    []time.Duration // how long each capture kept the loop
+	start   time.Time       // of the first frame
 	waits   []time.Duration // from a capture's announcement to its turn on the GL thread
-	took    time.Duration   // from the first frame's beginning to the last publication
+	took    time.Duration   // from start to the last publication
 	streams []stream
 }
 
-func newFrameLoop(r *rigged, out *delivery, work computation) *frameLoop {
-	l := &frameLoop{rig: r, out: out, work: work, polled: make(chan struct{}, 1)}
+// pace says when frames begin.
+type pace struct {
+	// period is from a frame's beginning to the next one's, if that isn't late; 0:
+	// each begins when the one before it has ended.
+	period time.Duration
+	// every is how many frames have one capture, which the first of them makes.
+	every int
+}
+
+// await returns when frame n of a loop that began at start may begin.
+func (p pace) await(start time.Time, n int) (begun time.Time) {
+	if p.period > 0 {
+		time.Sleep(time.Until(start.Add(time.Duration(n) * p.period)))
+	}
+	return time.Now()
+}
+
+func newFrameLoop(r *rigged, out *delivery, work computation, pace pace) *frameLoop {
+	l := &frameLoop{rig: r, out: out, work: work, pace: pace, wanted: make(chan struct{}, 1)}
 	l.blockingHop, l.captureHop, l.pollHop = l.captureAndFinish, l.capture, l.poll
 	return l
 }
 
-// begin makes ready for so many captures in about so many frames. Every run has
-// the same stamps, from 0: what moves its limbs moves them by the stamp.
-func (l *frameLoop) begin(captures, frames int) *pass {
+// begin makes ready for so many captures. Every run has the same stamps, from 0:
+// what moves its limbs moves them by the stamp.
+func (l *frameLoop) begin(captures int) *pass {
 	l.out.expect(captures)
 	l.rig.now, l.announced, l.issued = 0, 0, 0
-	l.completed.Store(0)
-	p := &pass{
-		frames: make([]time.Duration, 0, frames), hops: make([]time.Duration, 0, frames),
-	}
+	l.asked.Store(0)
+	p := &pass{frames: make([]time.Duration, 0, captures*l.pace.every), hops: make([]time.Duration, 0, captures)}
 	l.waits = make([]time.Duration, 0, captures)
 	runtime.GC()
 	return p
@@ -93,19 +111,33 @@ func (l *frameLoop) issue(c *gpu.Ctx) error {
 	return c.Flush()
 }
 
-// blocking makes captures one a frame, and waits for each.
-func (l *frameLoop) blocking(ctx context.Context, captures int) (*pass, error) {
-	p := l.begin(captures, captures)
-	start := time.Now()
-	begun := start
-	for range captures {
+// follow runs the frames of so many captures. What capture takes is part of its
+// frame.
+func (l *frameLoop) follow(p *pass, captures int, capture func() error) error {
+	p.start = time.Now()
+	begun := p.start
+	for n := range captures * l.pace.every {
 		l.work.do()
-		if err := l.captureNow(ctx); err != nil {
-			return nil, err
+		if n%l.pace.every == 0 {
+			entered := time.Now()
+			if err := capture(); err != nil {
+				return err
+			}
+			p.hops = append(p.hops, time.Since(entered))
 		}
-		begun = p.endFrame(begun)
+		p.frames = append(p.frames, time.Since(begun))
+		begun = l.pace.await(p.start, n+1)
 	}
-	return p, l.end(ctx, p, start)
+	return nil
+}
+
+// blocking makes captures and waits for each.
+func (l *frameLoop) blocking(ctx context.Context, captures int) (*pass, error) {
+	p := l.begin(captures)
+	if err := l.follow(p, captures, func() error { return l.captureNow(ctx) }); err != nil {
+		return nil, err
+	}
+	return p, l.end(ctx, p)
 }
 
 // captureNow makes one capture, waits for its data, and hands it on.
@@ -140,20 +172,13 @@ func (l *frameLoop) captureAndFinish(c *gpu.Ctx) error {
 	return nil
 }
 
-// endFrame notes a frame that began at begun, and returns when the next one begins.
-func (p *pass) endFrame(begun time.Time) time.Time {
-	now := time.Now()
-	p.frames = append(p.frames, now.Sub(begun))
-	return now
-}
-
 // end waits for what is still to be published, and takes it.
-func (l *frameLoop) end(ctx context.Context, p *pass, start time.Time) error {
+func (l *frameLoop) end(ctx context.Context, p *pass) error {
 	err := l.out.dispatcher.Drain(ctx)
 	p.waits, p.streams = l.waits, l.out.received()
 	for i := range p.streams {
 		for k := range p.streams[i].arrivals {
-			p.took = max(p.took, p.streams[i].arrivals[k].published.Sub(start))
+			p.took = max(p.took, p.streams[i].arrivals[k].published.Sub(p.start))
 		}
 	}
 	return errors.Join(err, l.failure())
@@ -167,56 +192,89 @@ func (l *frameLoop) failure() error {
 	return errors.Join(l.rig.lost.err(), l.out.failure())
 }
 
-// asynchronous makes captures as there is room for them, and waits for none.
-// frames is about how many it will take. Where captures are lost it returns what it
-// came to nevertheless.
-func (l *frameLoop) asynchronous(ctx context.Context, captures, frames int) (*pass, error) {
-	p := l.begin(captures, frames)
-	completion, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		l.complete(completion, captures)
-	}()
-	start := time.Now()
-	err := l.followFrames(ctx, p, captures)
-	cancel()
-	<-ended
+// asynchronous asks for captures and waits for none; the run ends when all are
+// published. Where captures are lost it returns what it came to nevertheless.
+func (l *frameLoop) asynchronous(ctx context.Context, captures int) (*pass, error) {
+	p := l.begin(captures)
+	carried := make(chan error, 1)
+	go func() { carried <- l.carry(ctx, captures) }()
+	_ = l.follow(p, captures, l.ask) // it has no errors
+	err := <-carried
 	// Whatever the GL thread still has of this run is over before the next.
 	barrier := l.rig.gl.Do(ctx, func(*gpu.Ctx) error { return nil })
-	return p, errors.Join(err, barrier, l.end(ctx, p, start))
+	return p, errors.Join(err, barrier, l.end(ctx, p))
 }
 
-// followFrames is the loop, up to the last message's publication.
-func (l *frameLoop) followFrames(ctx context.Context, p *pass, captures int) error {
-	begun := time.Now()
-	for !l.out.whole(captures) && ctx.Err() == nil && l.failure() == nil {
-		l.work.do()
-		entered := time.Now()
-		err := l.hop(p, captures)
-		p.hops = append(p.hops, time.Since(entered))
-		if err != nil {
+// ask wants one more capture. It doesn't wait, however many are not yet made.
+func (l *frameLoop) ask() error {
+	l.asked.Add(1)
+	select {
+	case l.wanted <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// carry makes the captures that are asked for, in order, and hands on what comes
+// back, until that is all of the run, something failed, or ctx ended. It has a
+// goroutine of its own, and as many captures under way as a stepped pipeline.
+func (l *frameLoop) carry(ctx context.Context, captures int) error {
+	done := make([]int, len(l.rig.sensors))
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		completed := l.handOn(done)
+		if completed >= captures {
+			return nil
+		}
+		if err := l.failure(); err != nil {
 			return err
 		}
-		begun = p.endFrame(begun)
+		for l.announced < int(l.asked.Load()) && l.announced-completed < inFlight {
+			if _, err := l.announce(); err != nil {
+				return err
+			}
+			if err := l.rig.gl.Go(l.captureHop); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitCapture(ctx, pause, l.announced > completed); err != nil {
+			return err
+		}
 	}
-	return ctx.Err()
 }
 
-// hop makes a capture where one is wanted and there is room, in one hop to the GL
-// thread (law G2). It never waits.
-func (l *frameLoop) hop(p *pass, captures int) error {
-	if l.announced == captures {
-		return nil
+// handOn hands on what has come back, counts it by sensor in done, and returns how
+// many captures all sensors have handed on.
+func (l *frameLoop) handOn(done []int) int {
+	for i, s := range l.rig.sensors {
+		done[i] += s.Process(math.MaxInt64)
 	}
-	if l.announced-int(l.completed.Load()) >= inFlight {
-		p.crowded++
-		return nil
+	return slices.Min(done)
+}
+
+// awaitCapture waits until there may be something to hand on or to make. While
+// captures are under way it has the GL thread look at their fences, by one hop at a
+// time; what is ready before that hop's turn isn't kept waiting.
+func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWay bool) error {
+	var elapsed <-chan time.Time
+	if underWay {
+		if l.polling.CompareAndSwap(false, true) {
+			if err := l.rig.gl.Go(l.pollHop); err != nil {
+				return err
+			}
+		}
+		pause.Reset(pollPause)
+		elapsed = pause.C
 	}
-	if _, err := l.announce(); err != nil {
-		return err
+	select {
+	case <-l.rig.wake:
+	case <-l.wanted:
+	case <-elapsed:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return l.rig.gl.Go(l.captureHop)
+	return nil
 }
 
 // capture issues a capture and looks at the fences. GL thread.
@@ -231,37 +289,7 @@ func (l *frameLoop) capture(c *gpu.Ctx) error {
 
 // poll looks at the fences. GL thread.
 func (l *frameLoop) poll(c *gpu.Ctx) error {
+	l.polling.Store(false)
 	l.rig.pollAll(c)
-	l.polled <- struct{}{} // has room: one is under way
 	return nil
-}
-
-// complete hands on what has come back, on a goroutine of its own, until that is
-// all or ctx ends. While captures are under way it has the GL thread look at their
-// fences, as a pipeline does.
-func (l *frameLoop) complete(ctx context.Context, captures int) {
-	done := make([]int64, len(l.rig.sensors))
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	for {
-		least := int64(math.MaxInt64)
-		for i, s := range l.rig.sensors {
-			done[i] += int64(s.Process(math.MaxInt64))
-			least = min(least, done[i])
-		}
-		l.completed.Store(least)
-		if least >= int64(captures) {
-			return
-		}
-		if l.rig.gl.Go(l.pollHop) == nil {
-			<-l.polled
-		}
-		pause.Reset(pollPause)
-		select {
-		case <-l.rig.wake:
-		case <-pause.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
