@@ -35,6 +35,11 @@
 // has its caller's, WaitUntil and Run end with their context. Subscribers are
 // called on the goroutine that makes a change, without locks held.
 //
+// The publisher depends on no frame loop. With OwnThread it has an OS thread,
+// named Clock, that the system schedules first as far as it allows: a real-time
+// thread on Linux with the privilege for it, else one of a lower nice value or at
+// least a short time slice. ReserveProcs keeps room for it in Go's scheduler.
+//
 // # Ordering
 //
 // There is one true timeline. A change of scale, a pause and a step hold from
@@ -53,8 +58,10 @@
 // simulation time. A loop that can't keep up calls DropLag, or falls behind.
 // Schedules and the publisher skip and count what was missed, and never catch up
 // in a burst. Bad values are errors that wrap ErrRate, ErrScale,
-// ErrUnknownSource, ErrDuration and the like; a failing publish function is
-// counted, logged at most once a second, and does not end Run.
+// ErrUnknownSource, ErrBadSource, ErrDuration and the like; a failing or panicking
+// publish function is counted, logged at most once a second, and does not end Run.
+// A panic of a user's Source is that of the call that reads it, and leaves no lock
+// held.
 //
 // # Testing
 //

@@ -37,59 +37,115 @@ func ExampleNewClock() {
 	// lidar  149253731
 }
 
-func ExampleClock_Subscribe() {
-	clock, _ := simtime.NewClock(simtime.Config{Source: "ss2"})
-	clock.Subscribe(func(c simtime.Change) {
-		fmt.Printf("%v: %d -> %d ns, jump: %v\n", c.Kind, c.From, c.To, c.Jump())
-	})
-	_ = clock.Set(0, 250_000_000)
-	_ = clock.Set(0, 100_000_000)
-	_ = clock.Select("engine")
-	fmt.Println(clock.Select("sundial"))
+// A clock says what it shows, and how.
+func ExampleClock_Now() {
+	clock, _ := simtime.NewClock(simtime.Config{Source: "DOTNET_SIMULATION", Stepped: true})
+	_ = clock.Advance(1_500_000_000)
+	fmt.Println(clock.Now(), "ns of", clock.Source())
+	fmt.Println("stepped:", clock.Stepped(), "paused:", clock.Paused(), "scale:", clock.Scale())
 	// Output:
-	// jumped: 250000000 -> 100000000 ns, jump: true
-	// source changed: 100000000 -> 0 ns, jump: true
-	// select time source: unknown time source "sundial" (known: engine, ss2, system, simulation, ros2, and unity for engine)
+	// 1500000000 ns of simulation
+	// stepped: true paused: false scale: 1
 }
 
-// A stepped loop publishes the clock itself, before the samples of that tick.
-func ExampleClockPublisher_Publish() {
-	clock, _ := simtime.NewClock(simtime.Config{Stepped: true})
-	publisher, _ := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
-		Publish: func(_ context.Context, stampNs int64) error {
-			fmt.Println("/clock", stampNs)
-			return nil
-		},
-	})
-	for _, t := range []int64{0, 10_000_000} {
-		_ = clock.Advance(t)
-		_ = publisher.Publish(context.Background())
-	}
-	// Output:
-	// /clock 0
-	// /clock 10000000
-}
-
-func ExampleParseRate() {
-	r, _ := simtime.ParseRate("13.4")
-	fmt.Println(r, r.At(1), r.At(67))
-	_, err := simtime.ParseRate("0")
-	fmt.Println(errors.Is(err, simtime.ErrRate), err)
-	// Output:
-	// 13.4 74626865 5000000000
-	// true invalid rate: 0 Hz is outside (0, 1000000000]
-}
-
-func ExampleFixedLoop_Until() {
-	loop, _ := simtime.NewFixedLoop(simtime.Hz(100), 0)
-	for _, frame := range []int64{0, 16_000_000, 33_000_000} {
-		for t := range loop.Until(frame) {
-			fmt.Println("frame", frame, "step", t)
+// A loop in real time waits until the host's clock, and the scale, have come to
+// the next instant; then it makes that the time.
+func ExampleClock_WaitUntil() {
+	clock, _ := simtime.NewClock(simtime.Config{})
+	ctx := context.Background()
+	for t := int64(10_000_000); t <= 30_000_000; t += 10_000_000 {
+		if err := clock.WaitUntil(ctx, t); err != nil {
+			panic(err)
 		}
+		_ = clock.Advance(t)
+		fmt.Println(clock.Now())
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	fmt.Println(clock.WaitUntil(ctx, 3_600_000_000_000))
+	// Output:
+	// 10000000
+	// 20000000
+	// 30000000
+	// wait for simulation time: context canceled
+}
+
+// The engine's time goes from where it is to where the host's clock is, and
+// no further.
+func ExampleClock_Advance() {
+	clock, _ := simtime.NewClock(simtime.Config{})
+	_ = clock.WaitUntil(context.Background(), 5_000_000)
+	fmt.Println(clock.Advance(5_000_000))
+	err := clock.Advance(4_000_000)
+	fmt.Println(errors.Is(err, simtime.ErrBackward), err)
+	err = clock.Advance(clock.Pace() + 3_600_000_000_000)
+	fmt.Println(errors.Is(err, simtime.ErrAhead))
+	// Output:
+	// <nil>
+	// true advance clock to 4000000 ns: time would go back: it is 5000000 ns
+	// true
+}
+
+// Pace is how far the loop may go; a paused clock's stands where the loop is.
+func ExampleClock_Pace() {
+	clock, _ := simtime.NewClock(simtime.Config{})
+	_ = clock.WaitUntil(context.Background(), 5_000_000)
+	fmt.Println("may go on:", clock.Pace() >= 5_000_000, "is at:", clock.Now())
+	clock.Pause()
+	fmt.Println("may go on:", clock.Pace() > clock.Now())
+	// Output:
+	// may go on: true is at: 0
+	// may go on: false
+}
+
+// A loop that was held up for 20 ms leaves them out, instead of running after
+// the host's clock from then on.
+func ExampleClock_DropLag() {
+	clock, _ := simtime.NewClock(simtime.Config{})
+	_ = clock.WaitUntil(context.Background(), 20_000_000)
+	fmt.Println("late:", clock.Lag(10_000_000) >= 10_000_000)
+	fmt.Println("left out:", clock.DropLag() >= 20_000_000)
+	fmt.Println("time:", clock.Now())
+	// Output:
+	// late: true
+	// left out: true
+	// time: 0
+}
+
+// Steps of a paused clock make no loop late, however long they are: each of their
+// instants is visited.
+func ExampleClock_Stepping() {
+	clock, _ := simtime.NewClock(simtime.Config{})
+	clock.Pause()
+	_ = clock.Step(30_000_000)
+	for t := int64(10_000_000); clock.Stepping(t); t += 10_000_000 {
+		_ = clock.Advance(t)
+		fmt.Println(clock.Now(), "lag", clock.Lag(t))
 	}
 	// Output:
-	// frame 0 step 0
-	// frame 16000000 step 10000000
-	// frame 33000000 step 20000000
-	// frame 33000000 step 30000000
+	// 10000000 lag 0
+	// 20000000 lag 0
+	// 30000000 lag 0
+}
+
+// A program that runs a clock together with busy workers leaves Go's scheduler
+// some room for it.
+func ExampleReserveProcs() {
+	release := simtime.ReserveProcs()
+	defer release()
+	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.ROS2, ROSClock: func() int64 { return 42 }})
+	fmt.Println(clock.Now())
+	// Output:
+	// 42
+}
+
+// A frame loop that has to keep a beat takes a thread for itself, which goes first
+// where the system allows that.
+func ExampleTakeThread() {
+	granted, release := simtime.TakeThread()
+	defer release()
+	fmt.Println(granted != "")
+	// Output:
+	// true
 }

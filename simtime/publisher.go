@@ -142,7 +142,7 @@ func (p *ClockPublisher) Run(ctx context.Context) error {
 	}
 	defer p.end()
 	if p.cfg.OwnThread {
-		granted, release := takeThread()
+		granted, release := takeThread(threadName)
 		defer release()
 		p.grant(granted)
 	}
@@ -182,6 +182,9 @@ func (p *ClockPublisher) grant(scheduling string) {
 	defer p.mu.Unlock()
 	p.stats.Scheduling = scheduling
 }
+
+// threadName is the name of the publisher's own thread.
+const threadName = "Clock"
 
 // threadSleep is the longest sleep that can't be interrupted.
 const threadSleep = 20 * time.Millisecond

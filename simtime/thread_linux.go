@@ -7,16 +7,13 @@ import (
 	"unsafe"
 )
 
-// threadName is the name of a clock's thread, as top and ps show it.
-const threadName = "Clock"
-
-// takeThread keeps the calling goroutine on its OS thread and makes that wake as
-// promptly as the system allows; each part of it may be refused without harm.
-// granted is ClockPublisherStats.Scheduling. release undoes it all; the caller
+// takeThread keeps the calling goroutine on its OS thread, names that, unless name
+// is empty, and makes it wake as promptly as the system allows; each part of it
+// may be refused without harm. granted is ClockPublisherStats.Scheduling. release undoes it all; the caller
 // calls it on the same goroutine.
-func takeThread() (granted string, release func()) {
+func takeThread(name string) (granted string, release func()) {
 	runtime.LockOSThread()
-	restoreName := nameThread(threadName)
+	restoreName := nameThread(name)
 	restoreSlack := setTimerSlack(1)
 	granted, restoreScheduling := raiseScheduling()
 	return granted, func() {
@@ -35,8 +32,11 @@ const (
 	prGetTimerSlack = 30
 )
 
-// nameThread names the calling thread.
+// nameThread names the calling thread, as top and ps show it; "" leaves its name.
 func nameThread(name string) (restore func()) {
+	if name == "" {
+		return func() {}
+	}
 	var before, after [16]byte // with the terminating zero
 	copy(after[:15], name)
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetName, uintptr(unsafe.Pointer(&before)), 0)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// takeThread keeps the calling goroutine on its OS thread until release.
-func takeThread() (granted string, release func()) {
+// takeThread keeps the calling goroutine on its OS thread until release; it has
+// no names.
+func takeThread(string) (granted string, release func()) {
 	runtime.LockOSThread()
 	return scheduledAsBefore, runtime.UnlockOSThread
 }
