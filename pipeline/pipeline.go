@@ -122,6 +122,7 @@ type Pipeline struct {
 	publishing atomic.Int64  // instant being published, for recordings' log times
 	lastClock  int64         // last published clock of the last realtime run
 	wake       chan struct{} // pinged when a capture may be ready
+	polling    atomic.Bool   // a look at the readbacks waits for its turn on the GL thread
 
 	failure struct {
 		sync.Mutex

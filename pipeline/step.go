@@ -303,23 +303,17 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 // for a fence that hasn't signalled.
 const pollPause = 200 * time.Microsecond
 
-// awaitReadback has the GL thread poll, and waits until something may have become
-// ready.
+// awaitReadback waits until a capture may have become ready, and has the GL thread
+// look after the readbacks. One such look waits for its turn at a time, for the GL
+// thread may be busy with the next capture; what that finds ready isn't kept waiting.
 func (p *Pipeline) awaitReadback(ctx context.Context) error {
-	polled := make(chan struct{})
-	err := p.gl.Go(func(c *gpu.Ctx) error {
-		p.pollAll(c)
-		close(polled)
-		return nil
-	})
-	if err != nil && !errors.Is(err, gpu.ErrBusy) {
-		return err
-	}
-	if err == nil {
-		select {
-		case <-polled:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	if p.polling.CompareAndSwap(false, true) {
+		err := p.gl.Go(p.pollInTurn)
+		if err != nil {
+			p.polling.Store(false)
+		}
+		if err != nil && !errors.Is(err, gpu.ErrBusy) {
+			return err
 		}
 	}
 	select {
@@ -328,6 +322,13 @@ func (p *Pipeline) awaitReadback(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	return nil
+}
+
+// pollInTurn is awaitReadback's look. GL thread.
+func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
+	p.polling.Store(false)
+	p.pollAll(c)
 	return nil
 }
 
