@@ -130,22 +130,13 @@ func (r *rigged) await(ctx context.Context, f *frame) error {
 	return nil
 }
 
-// poll has the GL thread look after the readbacks, and waits until one may have
-// become ready.
+// poll waits until a readback may have become ready, and has the GL thread look
+// after them, by one look that waits for its turn at a time.
 func (r *rigged) poll(ctx context.Context) error {
-	polled := make(chan struct{})
-	err := r.gl.Go(func(c *gpu.Ctx) error {
-		defer close(polled)
-		r.pollAll(c)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-polled:
-	case <-ctx.Done():
-		return ctx.Err()
+	if r.polling.CompareAndSwap(false, true) {
+		if err := r.gl.Go(r.pollInTurn); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-r.wake:
@@ -153,6 +144,13 @@ func (r *rigged) poll(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return nil
+}
+
+// pollInTurn is poll's look. GL thread.
+func (r *rigged) pollInTurn(c *gpu.Ctx) error {
+	r.polling.Store(false)
+	r.pollAll(c)
 	return nil
 }
 

@@ -32,7 +32,6 @@ type frameLoop struct {
 	issued    int                        // captures; GL thread only, as waits
 	waits     []time.Duration            // from a capture's announcement to its turn
 	glFailure atomic.Pointer[error]      // of what the GL thread did
-	polling   atomic.Bool                // the carrier's hop waits for its turn
 
 	// What is called on the GL thread, made once.
 	blockingHop, captureHop, pollHop func(*gpu.Ctx) error
@@ -67,7 +66,7 @@ func (p pace) await(start time.Time, n int) (begun time.Time) {
 
 func newFrameLoop(r *rigged, out *delivery, work computation, pace pace) *frameLoop {
 	l := &frameLoop{rig: r, out: out, work: work, pace: pace, wanted: make(chan struct{}, 1)}
-	l.blockingHop, l.captureHop, l.pollHop = l.captureAndFinish, l.capture, l.poll
+	l.blockingHop, l.captureHop, l.pollHop = l.captureAndFinish, l.capture, r.pollInTurn
 	return l
 }
 
@@ -254,12 +253,11 @@ func (l *frameLoop) handOn(done []int) int {
 }
 
 // awaitCapture waits until there may be something to hand on or to make. While
-// captures are under way it has the GL thread look at their fences, by one hop at a
-// time; what is ready before that hop's turn isn't kept waiting.
+// captures are under way it has the GL thread look at their fences.
 func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWay bool) error {
 	var elapsed <-chan time.Time
 	if underWay {
-		if l.polling.CompareAndSwap(false, true) {
+		if l.rig.polling.CompareAndSwap(false, true) {
 			if err := l.rig.gl.Go(l.pollHop); err != nil {
 				return err
 			}
@@ -285,11 +283,4 @@ func (l *frameLoop) capture(c *gpu.Ctx) error {
 	}
 	l.rig.pollAll(c)
 	return nil // the loop reports it, not the thread
-}
-
-// poll looks at the fences. GL thread.
-func (l *frameLoop) poll(c *gpu.Ctx) error {
-	l.polling.Store(false)
-	l.rig.pollAll(c)
-	return nil
 }

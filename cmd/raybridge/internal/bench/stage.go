@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -111,6 +112,7 @@ type rigged struct {
 	names   []string
 	shared  sensors.Shared
 	wake    chan struct{} // pinged when a capture may be ready
+	polling atomic.Bool   // a look at the readbacks waits for its turn on the GL thread
 	lost    lostCaptures
 	connect connector
 
