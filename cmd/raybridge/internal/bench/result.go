@@ -61,11 +61,16 @@ type Report struct {
 
 // add appends what a bench came to.
 func (r *Report) add(scene string, results []Result) {
+	r.addScene(scene)
+	r.Results = append(r.Results, results...)
+	r.explain(captureMethod)
+}
+
+// addScene names a scene that was loaded, once.
+func (r *Report) addScene(scene string) {
 	if !slices.Contains(r.Scenes, scene) {
 		r.Scenes = append(r.Scenes, scene)
 	}
-	r.Results = append(r.Results, results...)
-	r.explain(captureMethod)
 }
 
 // WriteJSON writes an array of {"name", "case", "unit", "value"}; the value is the
