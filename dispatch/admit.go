@@ -229,7 +229,6 @@ func (t *topic) standInLine(k *task) error {
 func (t *topic) await(w *waiter, list *waiterList) bool {
 	d := t.d
 	d.blocked++
-	d.relieve()
 	d.mu.Unlock()
 	woken := w.wait(t.cfg.BlockLimit)
 	d.mu.Lock()
@@ -269,6 +268,7 @@ func (t *topic) grantRoom() {
 		t.reserve(w.task.bytes)
 		t.push(w.task)
 		t.waiters.wake(w, nil)
+		t.d.granted++
 	}
 }
 

@@ -68,44 +68,46 @@ type Dispatcher struct {
 	start  time.Time
 	ctx    context.Context // given to publishers; ended by shut
 	cancel context.CancelFunc
-	detach func() bool   // undoes the watch on cfg.Context
-	done   chan struct{} // closed when closed, without workers and with nothing outstanding
-
-	callbacks atomic.Int32 // workers in a Done callback; changed without mu
+	detach func() bool // undoes the watch on cfg.Context
+	// parallel says that a sender can run while a worker does.
+	parallel bool
+	done     chan struct{} // closed when closed, without workers and with nothing outstanding
 
 	mu sync.Mutex
-	// All below, and the fields of topics, lanes and pools, are guarded by mu.
-	closed       bool
-	paused       bool
+	// All below, and the fields of topics, lanes and pools, are guarded by mu. Those
+	// needed for each message come first, to share cache lines.
+	closed      bool
+	paused      bool
+	pulseArmed  bool
+	trimArmed   bool
+	ready       laneQueue
+	lingerer    *worker // the worker that looks out for a task
+	outstanding int     // tasks taken whose callback has not returned
+	queued      int     // tasks in lanes
+	backlog     int64   // expected time of the queued tasks, ns
+	taken       uint64
+	granted     uint64 // blocked senders whose task was queued
+	workers     int
+	idle        []*worker // the one idle for the shortest time last
+	released    int64     // simulation time of the last published clock, ns (law T4)
+
 	topics       []*topic
 	tokens       map[any]struct{} // exclusive tokens in use (law D4)
 	waiting      waiterList       // callers that wait for a token
-	ready        laneQueue
+	blocked      int              // callers in await
 	spareWaiters []*waiter
 	drainers     []chan struct{}
 
-	outstanding int   // tasks taken whose callback has not returned
-	queued      int   // tasks in lanes
-	backlog     int64 // expected time of the queued tasks, ns
-	taken       uint64
-
-	workers int
-	idle    []*worker // the one idle for the shortest time last
-	blocked int       // callers in await
-	epoch   uint64    // counts retire's periods
-
-	pulse       *time.Timer
-	pulseArmed  bool
 	pulseTaken  uint64 // taken at the last pulse
-	retire      *time.Timer
+	pulsePeriod time.Duration
+	epoch       uint64 // counts retire's periods
 	retireArmed bool
-	trim        *time.Timer
-	trimArmed   bool
+	holdArmed   bool
+	held        []*Lane
 
-	released  int64 // simulation time of the last published clock, ns (law T4)
-	held      []*Lane
-	hold      *time.Timer
-	holdArmed bool
+	pulse, retire, trim, hold *time.Timer
+
+	callbacks atomic.Int32 // workers in a Done callback; changed without mu, so far from it
 }
 
 // New returns a running dispatcher with one worker. The caller ends it with
@@ -118,6 +120,9 @@ func New(cfg Config) *Dispatcher {
 		done:     make(chan struct{}),
 		tokens:   map[any]struct{}{},
 		released: math.MinInt64,
+
+		pulsePeriod: pulsePeriod,
+		parallel:    min(runtime.GOMAXPROCS(0), runtime.NumCPU()) > 1,
 	}
 	// Publishers' context ends by shut alone, so that the queue is discarded
 	// before the running publishers return and make room in it.

@@ -1,16 +1,18 @@
 package dispatch
 
 // traits is what a message's own methods say of it.
-type traits struct {
-	key   uint64
-	bytes int64
-	stamp int64
+type traits[T any] struct {
+	cached ThreadCached[T] // the message itself, if it is one
+	key    uint64
+	bytes  int64
+	stamp  int64
 }
 
-func (t *Topic[T]) describe(data T, into *traits) (err error) {
+func (t *Topic[T]) describe(data T, into *traits[T]) (err error) {
 	defer recoverTo(&err)
 	if t.fresh != nil {
-		into.key = any(data).(ThreadCached[T]).CacheKey()
+		into.cached = any(data).(ThreadCached[T])
+		into.key = into.cached.CacheKey()
 	}
 	if t.sized {
 		into.bytes = any(data).(Sized).SizeBytes()
@@ -24,8 +26,8 @@ func (t *Topic[T]) describe(data T, into *traits) (err error) {
 // enqueue puts an admitted message into the lane, after a wait in line if it has
 // no room yet. d.mu must be held; it is released while a ThreadCached message is
 // copied and while waiting. On an error the reservation is undone.
-func (t *Topic[T]) enqueue(data T, task Task, traits traits, room bool) error {
-	m, err := t.wrap(data, traits.key)
+func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], room bool) error {
+	m, err := t.wrap(data, traits)
 	m.bytes, m.stamp = traits.bytes, traits.stamp
 	m.done, m.token = task.Done, task.Token
 	switch {
@@ -45,11 +47,11 @@ func (t *Topic[T]) enqueue(data T, task Task, traits traits, room bool) error {
 
 // wrap returns a message with the data, or its copy; on an error too. d.mu must
 // be held; it is released while copying.
-func (t *Topic[T]) wrap(data T, key uint64) (m *message[T], err error) {
-	m = t.pool.get(key)
+func (t *Topic[T]) wrap(data T, traits *traits[T]) (m *message[T], err error) {
+	m = t.pool.get(traits.key)
 	if t.fresh != nil {
 		t.d.mu.Unlock()
-		m, err = t.copyToCache(data, m)
+		m, err = t.copyToCache(traits.cached, m)
 		t.d.mu.Lock()
 	} else {
 		if m == nil {
@@ -57,7 +59,7 @@ func (t *Topic[T]) wrap(data T, key uint64) (m *message[T], err error) {
 		}
 		m.data = data
 	}
-	m.key = key
+	m.key = traits.key
 	return m, err
 }
 
@@ -69,13 +71,13 @@ func (t *Topic[T]) newMessage() *message[T] {
 
 // copyToCache copies data into m's instance (law D3), making both first if m is
 // nil. It returns the message to use, also with an error.
-func (t *Topic[T]) copyToCache(data T, m *message[T]) (used *message[T], err error) {
+func (t *Topic[T]) copyToCache(data ThreadCached[T], m *message[T]) (used *message[T], err error) {
 	defer recoverTo(&err)
 	if used = m; used == nil {
 		used = t.newMessage()
 		used.data, used.made = t.fresh(), true
 	}
-	any(data).(ThreadCached[T]).CopyToCache(used.data)
+	data.CopyToCache(used.data)
 	return used, nil
 }
 

@@ -139,3 +139,21 @@ func (p *pool[T]) discard(s *shelf[T], n int) {
 	}
 	s.low = min(s.low, len(s.free))
 }
+
+// onTrim leaves unused cached messages to the garbage collector.
+func (d *Dispatcher) onTrim() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trimArmed = false
+	if d.closed {
+		return
+	}
+	for _, t := range d.topics {
+		if t.stock.trim() {
+			d.trimArmed = true
+		}
+	}
+	if d.trimArmed {
+		d.trim.Reset(d.cfg.TrimTimeout)
+	}
+}

@@ -63,6 +63,9 @@ type Stats struct {
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	s := Stats{Workers: d.workers, Idle: len(d.idle), Outstanding: d.outstanding}
+	if d.lingerer != nil {
+		s.Idle++
+	}
 	topics := append([]*topic(nil), d.topics...)
 	d.mu.Unlock()
 	for _, t := range topics {

@@ -202,7 +202,7 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a configuration error,
 // or the *PanicError of the message's copy function.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
-	var traits traits
+	var traits traits[T]
 	if t.describes {
 		if err := t.describe(data, &traits); err != nil {
 			return t.refuse(task.Done, err)
@@ -213,7 +213,7 @@ func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	d.mu.Lock()
 	room, err := t.admit(task.Token, traits.bytes, &evicted)
 	if err == nil {
-		err = t.enqueue(data, task, traits, room)
+		err = t.enqueue(data, task, &traits, room)
 	}
 	if err != nil {
 		t.drops.count(err)
