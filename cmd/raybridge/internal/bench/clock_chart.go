@@ -18,7 +18,7 @@ func clockCharts(measured []*lateClock) []chart.Chart {
 			Marks: []chart.Mark{{Name: "period", Y: milliseconds(rate.Period())}},
 		}
 		classes := chart.Chart{
-			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "lateness, ms", Y: "share of the ticks, %", LogX: true,
+			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "lateness, ms", Y: "share of the ticks, %", LogX: true, LogY: true,
 			Scale: "clock histogram",
 		}
 		for _, late := range measured {
