@@ -9,8 +9,8 @@ import (
 
 // takeThread keeps the calling goroutine on its OS thread, names that, unless name
 // is empty, and makes it wake as promptly as the system allows; each part of it
-// may be refused without harm. granted is ClockPublisherStats.Scheduling. release undoes it all; the caller
-// calls it on the same goroutine.
+// may be refused without harm. granted is ClockPublisherStats.Scheduling. release
+// undoes it all; the caller calls it on the same goroutine.
 func takeThread(name string) (granted string, release func()) {
 	runtime.LockOSThread()
 	restoreName := nameThread(name)
