@@ -1,15 +1,9 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"runtime"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,87 +15,6 @@ import (
 )
 
 func nothing[T any](context.Context, T) error { return nil }
-
-// logbook is a logger whose lines can be read.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logbook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
-func (l *logbook) lines(containing string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var found []string
-	for line := range strings.Lines(l.text.String()) {
-		if strings.Contains(line, containing) {
-			found = append(found, line)
-		}
-	}
-	return found
-}
-
-func TestCacheKeysShareNothing(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	seen := map[*cloud]uint64{}
-	topic := dispatch.NewTopic(d, "a", func(_ context.Context, c *cloud) error {
-		if class, ok := seen[c]; ok && class != c.class {
-			return fmt.Errorf("instance of class %d got class %d", class, c.class)
-		}
-		seen[c] = c.class
-		return nil
-	}, dispatch.TopicConfig{Ordered: true, Depth: 4})
-	for i := range 100 {
-		require.True(t, topic.TryQueue(&cloud{class: uint64(i % 3), points: make([]float32, 10)}))
-	}
-	require.NoError(t, d.Drain(context.Background()))
-	s := topic.Stats()
-	assert.Zero(t, s.Failed)
-	assert.Equal(t, 3, s.Pool.Keys)
-	assert.LessOrEqual(t, len(seen), 4+2+1)
-	assert.EqualValues(t, 40*s.Pool.Idle, s.Pool.IdleBytes)
-}
-
-// However many keys there are, the pool holds no more than the topic can use.
-func TestPoolIsBounded(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{MaxWorkers: 2})
-	topic := dispatch.NewTopic(d, "a", nothing[*cloud], dispatch.TopicConfig{Depth: 3})
-	for i := range 1000 {
-		require.True(t, topic.TryQueue(&cloud{class: uint64(i)}))
-	}
-	require.NoError(t, d.Drain(context.Background()))
-	assert.LessOrEqual(t, topic.Stats().Pool.Idle, 3+2)
-}
-
-func TestPoolIsTrimmedWhenIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, TrimTimeout: 30 * time.Second})
-		hold := make(chan struct{})
-		topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error { <-hold; return nil }, dispatch.TopicConfig{})
-		for range 10 {
-			require.True(t, topic.TryQueue(&cloud{}))
-		}
-		close(hold)
-		require.NoError(t, d.Drain(context.Background()))
-		require.Equal(t, 10, topic.Stats().Pool.Idle)
-		for range 90 { // one at a time: the other nine are surplus
-			time.Sleep(time.Second)
-			require.True(t, topic.TryQueue(&cloud{}))
-		}
-		synctest.Wait()
-		assert.Equal(t, 1, topic.Stats().Pool.Idle)
-		time.Sleep(2 * time.Minute)
-		assert.Equal(t, dispatch.PoolStats{}, topic.Stats().Pool)
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
 
 // MaxBytes bounds the queue; a message beyond it by itself is let in alone.
 func TestMaxBytes(t *testing.T) {
@@ -221,112 +134,6 @@ type hollow struct{ n int }
 func (h *hollow) CopyToCache(dst *hollow) { dst.n = h.n }
 func (h *hollow) CacheKey() uint64        { return 0 }
 
-func TestSubscriber(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{})
-	handled := make(chan int, 10)
-	handle := func(_ context.Context, n int) error {
-		if n < 0 {
-			return errors.New("negative")
-		}
-		handled <- n
-		return nil
-	}
-	for _, sync := range []bool{true, false} {
-		s := dispatch.NewSubscriber(d, "/in", handle, dispatch.SubscriberConfig{Sync: sync})
-		require.NoError(t, s.Err())
-		assert.True(t, s.Deliver(1))
-		assert.Equal(t, 1, <-handled)
-		assert.Equal(t, !sync, s.Deliver(-1), "an asynchronous one only says that it was taken")
-		d.Pause()
-		assert.False(t, s.Deliver(2))
-		d.Resume()
-		require.NoError(t, d.Drain(context.Background()))
-		s.Close()
-		assert.False(t, s.Deliver(3))
-		stats := s.Stats()
-		assert.EqualValues(t, 1, stats.Sent)
-		assert.Equal(t, map[dispatch.Cause]uint64{
-			dispatch.CausePaused: 1, dispatch.CauseConvertFailed: 1, dispatch.CauseClosed: 1,
-		}, stats.Dropped)
-	}
-	bad := dispatch.NewSubscriber[int](d, "/in", nil, dispatch.SubscriberConfig{})
-	assert.ErrorIs(t, bad.Err(), dispatch.ErrConfig)
-}
-
-// D6: one warning with figures, however often senders wait.
-func TestBlockingIsWarnedOfOnce(t *testing.T) {
-	var log logbook
-	d := newDispatcher(t, dispatch.Config{Logger: log.logger(), MaxWorkers: 1})
-	topic := dispatch.NewTopic(d, "/slow", func(context.Context, int) error {
-		runtime.Gosched()
-		return nil
-	}, dispatch.TopicConfig{Depth: 1})
-	var senders sync.WaitGroup
-	for range 4 {
-		senders.Go(func() {
-			for i := range 100 {
-				topic.TryQueue(i)
-			}
-		})
-	}
-	senders.Wait()
-	require.NoError(t, d.Drain(context.Background()))
-	lines := log.lines("queue is full")
-	require.Len(t, lines, 1)
-	assert.Contains(t, lines[0], "topic=/slow")
-	assert.Contains(t, lines[0], "depth=1")
-}
-
-// A failing publisher is logged once a second with its count, the rest at the end.
-func TestFailuresAreLoggedOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log logbook
-		d := dispatch.New(dispatch.Config{Logger: log.logger()})
-		topic := dispatch.NewTopic(d, "/a", func(context.Context, int) error { return errors.New("no peer") }, dispatch.TopicConfig{})
-		for i := range 250 {
-			require.True(t, topic.TryQueueTask(i, dispatch.Task{Done: func(error) {
-				if i == 0 {
-					panic("in callback")
-				}
-			}}))
-			time.Sleep(10 * time.Millisecond)
-		}
-		require.NoError(t, d.Drain(context.Background()))
-		require.NoError(t, d.Close(context.Background()))
-		lines := log.lines("publish failed")
-		require.Len(t, lines, 4)
-		for i, failures := range []int{1, 100, 100, 49} {
-			assert.Contains(t, lines[i], fmt.Sprintf("failures=%d ", failures))
-		}
-		assert.Len(t, log.lines("callback panicked"), 1)
-	})
-}
-
-// A publisher that hangs on one topic doesn't keep others waiting.
-func TestHangingPublisherLeavesOthersAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 2})
-		slow := dispatch.NewTopic(d, "slow", func(context.Context, int) error {
-			time.Sleep(time.Minute)
-			return nil
-		}, dispatch.TopicConfig{Ordered: true})
-		var worst atomic.Int64
-		fast := dispatch.NewTopic(d, "fast", func(_ context.Context, sent time.Time) error {
-			worst.Store(max(worst.Load(), int64(time.Since(sent))))
-			return nil
-		}, dispatch.TopicConfig{Ordered: true})
-		for range 5 {
-			require.True(t, slow.TryQueue(1))
-		}
-		for range 100 {
-			require.True(t, fast.TryQueue(time.Now()))
-			time.Sleep(10 * time.Millisecond)
-		}
-		assert.LessOrEqual(t, time.Duration(worst.Load()), 2*time.Millisecond)
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
-
 func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
 	d := dispatch.New(dispatch.Config{Logger: quiet})
 	hold := make(chan struct{})
@@ -346,18 +153,58 @@ func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
 	require.NoError(t, d.Close(context.Background()))
 }
 
-func TestPolicyNames(t *testing.T) {
-	for _, name := range []string{"block", "drop_newest", "drop_oldest"} {
-		var p dispatch.Policy
-		require.NoError(t, p.UnmarshalText([]byte(name)))
-		text, err := p.MarshalText()
-		require.NoError(t, err)
-		assert.Equal(t, name, string(text))
-	}
-	_, err := dispatch.ParsePolicy("drop")
-	assert.ErrorIs(t, err, dispatch.ErrConfig)
-	assert.ErrorContains(t, err, "drop_oldest")
-	_, err = dispatch.Policy(7).MarshalText()
-	assert.ErrorIs(t, err, dispatch.ErrConfig)
-	assert.Equal(t, "Policy(7)", dispatch.Policy(7).String())
+// The end ends the waits for tokens, of queued messages and of synchronous ones.
+func TestCloseEndsWaitForToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		d := dispatch.New(dispatch.Config{Context: ctx, Logger: quiet})
+		wait := dispatch.TopicConfig{WaitForToken: true}
+		publish := func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }
+		topic := dispatch.NewTopic(d, "a", publish, wait)
+		subscriber := dispatch.NewSubscriber(d, "b", publish, dispatch.SubscriberConfig{Sync: true, TopicConfig: wait})
+		var f fates
+		task := dispatch.Task{Token: "x", Done: f.done}
+		require.True(t, topic.TryQueueTask(1, dispatch.Task{Token: "x"}))
+		go topic.TryQueueTask(2, task)
+		go subscriber.DeliverTask(3, task)
+		synctest.Wait()
+		require.Empty(t, f.all())
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
+		<-d.Closed()
+	})
+}
+
+// The histograms hold what was timed: all of the first messages, then a sample.
+func TestStatsTellTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+		took := 5 * time.Millisecond
+		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+			time.Sleep(took)
+			return nil
+		}, dispatch.TopicConfig{})
+		for i := range 3 {
+			require.True(t, topic.TryQueue(i))
+		}
+		synctest.Wait()
+		s := topic.Stats()
+		assert.Equal(t, []int{1, 2}, []int{s.InFlight, s.Waiting})
+		require.NoError(t, d.Drain(context.Background()))
+		s = topic.Stats()
+		for i, queued := range []time.Duration{1, 5 * time.Millisecond, 10 * time.Millisecond} {
+			assert.InEpsilon(t, int64(queued), s.QueueTime.ValueAtQuantile(float64(100*(i+1))/3), 0.01)
+		}
+		assert.InEpsilon(t, int64(took), s.PublishTime.Min(), 0.01)
+		assert.InEpsilon(t, int64(took), s.PublishTime.Max(), 0.01)
+
+		took = 0
+		for i := range 997 {
+			require.True(t, topic.TryQueue(i))
+		}
+		require.NoError(t, d.Drain(context.Background()))
+		assert.EqualValues(t, 256+(1000-256)/16, topic.Stats().QueueTime.TotalCount())
+		require.NoError(t, d.Close(context.Background()))
+	})
 }

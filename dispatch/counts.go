@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"log/slog"
 	"sync"
 	"time"
 
@@ -74,57 +73,4 @@ func (t *timings) snapshot() (queue, publish *hdrhistogram.Histogram) {
 		publish.Merge(t.publish)
 	}
 	return queue, publish
-}
-
-// failureLog logs a topic's failing publisher, at most once a second.
-type failureLog struct {
-	logger *slog.Logger
-	topic  string
-
-	mu      sync.Mutex
-	last    time.Time // of the last line; guarded by mu
-	pending int       // failures since; guarded by mu
-	err     error     // the youngest of them; guarded by mu
-}
-
-func (l *failureLog) failed(err error) {
-	l.mu.Lock()
-	l.pending++
-	l.err = err
-	now := time.Now()
-	due := l.last.IsZero() || now.Sub(l.last) >= time.Second
-	if due {
-		l.last = now
-	}
-	l.mu.Unlock()
-	if due {
-		l.flush()
-	}
-}
-
-// flush logs the failures that the limit has kept back. No lock is held while
-// logging, since the logger may publish.
-func (l *failureLog) flush() {
-	l.mu.Lock()
-	pending, err := l.pending, l.err
-	l.pending, l.err = 0, nil
-	l.mu.Unlock()
-	if pending > 0 {
-		l.logger.Warn("publish failed", "topic", l.topic, "failures", pending, "err", err)
-	}
-}
-
-func (l *failureLog) callbackPanicked(err error) {
-	l.logger.Error("callback panicked", "topic", l.topic, "err", err)
-}
-
-// logBlocked logs that callers have to wait (law D6). d.mu must be held; it is
-// released while logging, since the logger may publish.
-func (t *topic) logBlocked() {
-	d, waiting, bytes, workers := t.d, t.queued, t.bytes, t.d.workers
-	d.mu.Unlock()
-	defer d.mu.Lock()
-	d.cfg.Logger.Warn("queue is full, the sender waits: lower the sensors' rates or choose a dropping policy",
-		"topic", t.name, "waiting", waiting, "bytes", bytes, "depth", t.cfg.Depth,
-		"max_bytes", t.cfg.MaxBytes, "workers", workers, "max_workers", d.maxWorkers())
 }

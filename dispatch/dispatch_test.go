@@ -29,7 +29,10 @@ func newDispatcher(t testing.TB, cfg dispatch.Config) *dispatch.Dispatcher {
 		cfg.Logger = quiet
 	}
 	d := dispatch.New(cfg)
-	t.Cleanup(func() { require.NoError(t, d.Close(context.Background())) })
+	t.Cleanup(func() {
+		require.NoError(t, d.Close(context.Background()))
+		assert.Zero(t, d.Stats().Workers)
+	})
 	return d
 }
 
@@ -386,63 +389,4 @@ func TestGateHoldsUntilRelease(t *testing.T) {
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
-}
-
-// D5: workers come with the backlog and go by idle time.
-func TestWorkersFollowTheLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 4, IdleTimeout: time.Second})
-		assert.Equal(t, 1, d.Stats().Workers)
-		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-			time.Sleep(100 * time.Millisecond)
-			return nil
-		}, dispatch.TopicConfig{})
-		for i := range 40 {
-			require.True(t, topic.TryQueue(i))
-		}
-		time.Sleep(50 * time.Millisecond)
-		assert.Equal(t, 4, d.Stats().Workers)
-		require.NoError(t, d.Drain(context.Background()))
-		time.Sleep(500 * time.Millisecond)
-		assert.Equal(t, 4, d.Stats().Workers, "not idle long enough")
-		time.Sleep(2 * time.Second)
-		assert.Equal(t, 1, d.Stats().Workers)
-		require.NoError(t, d.Close(context.Background()))
-	})
-}
-
-func TestBadConfiguration(t *testing.T) {
-	d, other := newDispatcher(t, dispatch.Config{}), newDispatcher(t, dispatch.Config{})
-	publish := func(context.Context, int) error { return nil }
-	tests := map[string]*dispatch.Topic[int]{
-		"no publisher":  dispatch.NewTopic[int](d, "a", nil, dispatch.TopicConfig{}),
-		"depth":         dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Depth: -1}),
-		"policy":        dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Policy: 9}),
-		"foreign lane":  dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Lane: dispatch.NewLane(other)}),
-		"without stamp": dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Gated: true}),
-	}
-	for name, topic := range tests {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorIs(t, topic.Err(), dispatch.ErrConfig)
-			var f fates
-			assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
-			require.Len(t, f.all(), 1)
-			assert.ErrorIs(t, f.all()[0], dispatch.ErrConfig)
-			assert.ErrorIs(t, topic.Publish(context.Background(), 1), dispatch.ErrConfig)
-		})
-	}
-}
-
-func TestUseAfterClose(t *testing.T) {
-	d := dispatch.New(dispatch.Config{})
-	publish := func(context.Context, int) error { return nil }
-	topic := dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{})
-	require.NoError(t, d.Close(context.Background()))
-	require.NoError(t, d.Close(context.Background()))
-	var f fates
-	assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
-	late := dispatch.NewTopic(d, "b", publish, dispatch.TopicConfig{})
-	assert.False(t, late.TryQueueTask(1, dispatch.Task{Done: f.done}))
-	assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
-	assert.NoError(t, d.Drain(context.Background()))
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Config configures a Dispatcher. The zero value is ready for use.
+// Config configures a Dispatcher. The zero value is ready for use; numbers and
+// times of zero or less mean their defaults.
 type Config struct {
 	// Context ends the dispatcher as Close does, the waits of policy Block and the
 	// publishers' context included; that carries its values. (optional; default
@@ -238,7 +239,7 @@ func (d *Dispatcher) shut() {
 	d.cancel()
 	d.fail(&discarded, ErrClosed)
 	for _, t := range d.topics { // no topic is added or removed any more
-		t.log.flush()
+		t.closeLogs()
 	}
 }
 

@@ -28,7 +28,7 @@ func (t *Topic[T]) describe(data T, into *traits[T]) (err error) {
 // copied and while waiting. On an error the reservation is undone.
 func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], room bool) error {
 	m, err := t.wrap(data, traits)
-	m.bytes, m.stamp = traits.bytes, traits.stamp
+	m.stamp = traits.stamp
 	m.done, m.token = task.Done, task.Token
 	switch {
 	case err != nil:
@@ -60,6 +60,7 @@ func (t *Topic[T]) wrap(data T, traits *traits[T]) (m *message[T], err error) {
 		m.data = data
 	}
 	m.key = traits.key
+	t.pool.charge(m, traits.bytes)
 	return m, err
 }
 
@@ -88,7 +89,6 @@ func (t *Topic[T]) abandon(m *message[T], room bool) {
 		t.d.freeToken(m.token)
 	}
 	bytes := m.bytes
-	m.bytes = 0
 	m.recycle()
 	if room {
 		t.reserved--

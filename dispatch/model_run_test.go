@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -148,127 +147,174 @@ func isPanic(err error) bool {
 
 var fateOf = [verdicts]error{succeed: nil, fail: errVerdict, panicNow: errPanic, goexit: errPanic}
 
-// run makes one random schedule and returns the first difference from the
+// schedule drives the system and the reference with the same random operations.
+type schedule struct {
+	rng *rand.Rand
+	*harness
+	*model
+	offered []*modelMessage
+	drains  []chan error // of Drains that have not returned
+}
+
+// runSchedule makes one random schedule and returns the first difference from the
 // reference.
 func runSchedule(rng *rand.Rand) error {
-	h := &harness{d: dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 4, HoldLimit: 24 * time.Hour})}
-	m := &model{tokens: map[int]bool{}, released: math.MinInt64}
-	shared, sharedModel := dispatch.NewLane(h.d), &modelLane{}
-	m.lanes = append(m.lanes, sharedModel)
-	for i := range 4 {
-		t := &modelTopic{
-			policy: dispatch.Policy(rng.IntN(3)), depth: 1 + rng.IntN(4),
-			maxBytes: int64(4 + rng.IntN(20)), gated: rng.IntN(3) == 0, lane: sharedModel,
-		}
-		cfg := dispatch.TopicConfig{Policy: t.policy, Depth: t.depth, MaxBytes: t.maxBytes, Gated: t.gated, Ordered: true}
-		if i < 2 {
-			cfg.Lane = shared
-		} else {
-			t.lane = &modelLane{}
-			m.lanes = append(m.lanes, t.lane)
-		}
-		m.topics = append(m.topics, t)
-		h.topics = append(h.topics, dispatch.NewTopic(h.d, fmt.Sprint(i), h.publish, cfg))
+	s := &schedule{
+		rng:     rng,
+		harness: &harness{d: dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 100, HoldLimit: 24 * time.Hour})},
+		model:   &model{tokens: map[int]bool{}, released: math.MinInt64},
 	}
-	messages, err := randomOperations(rng, h, m)
+	s.makeTopics()
+	err := s.operate()
 	if err == nil {
-		err = endSchedule(rng, h, m, messages)
+		err = s.end()
 	}
 	if err != nil { // let the bubble end
-		_ = h.d.Close(context.Background())
+		_ = s.d.Close(context.Background())
 	}
 	return err
 }
 
-func randomOperations(rng *rand.Rand, h *harness, m *model) (messages []*modelMessage, err error) {
-	for op := range 60 {
-		switch n := rng.IntN(100); {
-		case n < 55:
-			i := rng.IntN(len(m.topics))
-			msg := &modelMessage{
-				id: len(messages), topic: m.topics[i], token: rng.IntN(4),
-				stamp: int64(rng.IntN(20)), bytes: int64(rng.IntN(10)),
-			}
-			messages = append(messages, msg)
-			m.offer(msg)
-			h.offer(i, msg, rng.IntN(8) == 0)
-		case n < 85:
-			l := m.lanes[rng.IntN(len(m.lanes))]
-			if l.running != nil {
-				v := verdict(rng.IntN(int(verdicts)))
-				h.messages[l.running.id].verdict <- v
-				m.finish(l, fateOf[v])
-			}
-		case n < 90:
-			stamp := int64(rng.IntN(20))
-			m.release(stamp)
-			h.d.Release(stamp)
-		case n < 94:
-			m.paused = true
-			h.d.Pause()
-		case n < 99:
-			m.paused = false
-			h.d.Resume()
-		default:
-			i := rng.IntN(len(m.topics))
-			m.closeTopics(m.topics[i])
-			h.topics[i].Close()
+// makeTopics makes two topics on a shared lane, one with a lane of its own, and an
+// unordered one.
+func (s *schedule) makeTopics() {
+	shared, sharedModel := dispatch.NewLane(s.d), &modelLane{ordered: true}
+	s.lanes = append(s.lanes, sharedModel)
+	for i := range 4 {
+		t := &modelTopic{
+			policy: dispatch.Policy(s.rng.IntN(3)), depth: 1 + s.rng.IntN(4),
+			maxBytes: int64(4 + s.rng.IntN(20)), gated: s.rng.IntN(3) == 0, lane: sharedModel,
 		}
-		if err := settleAndCheck(h, messages); err != nil {
-			return nil, fmt.Errorf("operation %d: %w", op, err)
+		cfg := dispatch.TopicConfig{Policy: t.policy, Depth: t.depth, MaxBytes: t.maxBytes, Gated: t.gated, Ordered: i < 3}
+		if i < 2 {
+			cfg.Lane = shared
+		} else {
+			t.lane = &modelLane{ordered: i == 2}
+			s.lanes = append(s.lanes, t.lane)
 		}
+		s.model.topics = append(s.model.topics, t)
+		s.harness.topics = append(s.harness.topics, dispatch.NewTopic(s.d, fmt.Sprint(i), s.publish, cfg))
 	}
-	return messages, nil
 }
 
-// settleAndCheck lets the bubble's time pass until no worker moves any more.
-func settleAndCheck(h *harness, messages []*modelMessage) error {
-	time.Sleep(20 * time.Millisecond)
-	synctest.Wait()
-	for i, msg := range messages {
-		if err := h.messages[i].check(msg); err != nil {
-			return fmt.Errorf("message %d: %w", i, err)
+// operate makes up to 60 operations, so that the end comes at any moment.
+func (s *schedule) operate() error {
+	for op := range s.rng.IntN(61) {
+		s.step()
+		if err := s.settle(); err != nil {
+			return fmt.Errorf("operation %d: %w", op, err)
 		}
 	}
 	return nil
 }
 
-// endSchedule drains or closes, and looks for anything lost.
-func endSchedule(rng *rand.Rand, h *harness, m *model, messages []*modelMessage) error {
-	if rng.IntN(2) == 0 {
-		m.closeTopics(m.topics...)
-		for _, l := range m.lanes {
-			if l.running != nil {
-				m.finish(l, context.Canceled)
-			}
+// step makes one operation on both.
+func (s *schedule) step() {
+	switch n := s.rng.IntN(1000); {
+	case n < 540:
+		i := s.rng.IntN(len(s.model.topics))
+		msg := &modelMessage{
+			id: len(s.offered), topic: s.model.topics[i], token: s.rng.IntN(4),
+			stamp: int64(s.rng.IntN(20)), bytes: int64(s.rng.IntN(10)),
 		}
-	} else {
-		h.d.ReleaseAll()
-		m.release(math.MaxInt64)
-		for _, o := range h.messages {
-			select {
-			case o.verdict <- succeed:
-			default: // has its verdict
-			}
+		s.offered = append(s.offered, msg)
+		s.model.offer(msg)
+		s.harness.offer(i, msg, s.rng.IntN(8) == 0)
+	case n < 840:
+		if l := s.lanes[s.rng.IntN(len(s.lanes))]; len(l.running) > 0 {
+			i, v := s.rng.IntN(len(l.running)), verdict(s.rng.IntN(int(verdicts)))
+			s.messages[l.running[i].id].verdict <- v
+			s.finish(l, i, fateOf[v])
 		}
-		for slices.ContainsFunc(m.lanes, func(l *modelLane) bool { return l.running != nil }) {
-			for _, l := range m.lanes {
-				if l.running != nil {
-					m.finish(l, nil)
-				}
-			}
-		}
-		if err := h.d.Drain(context.Background()); err != nil {
-			return err
+	case n < 890:
+		stamp := int64(s.rng.IntN(20))
+		s.release(stamp)
+		s.d.Release(stamp)
+	case n < 930:
+		s.paused = true
+		s.d.Pause()
+	case n < 970:
+		s.paused = false
+		s.d.Resume()
+	case n < 985:
+		drained := make(chan error, 1)
+		s.drains = append(s.drains, drained)
+		go func() { drained <- s.d.Drain(context.Background()) }()
+	case n < 995:
+		i := s.rng.IntN(len(s.model.topics))
+		s.closeTopics(s.model.topics[i])
+		s.harness.topics[i].Close()
+	default:
+		s.model.close()
+		_ = s.d.Close(context.Background()) // a wrong end of it shows in what follows
+	}
+}
+
+// settle lets the bubble's time pass until no worker moves any more, and compares.
+func (s *schedule) settle() error {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+	for i, msg := range s.offered {
+		if err := s.messages[i].check(msg); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
-	if err := h.d.Close(context.Background()); err != nil {
+	idle := s.idle()
+	for _, drained := range s.drains {
+		select {
+		case err := <-drained:
+			if err != nil {
+				return err
+			}
+			if !idle {
+				return errors.New("drain returned too soon")
+			}
+		default:
+			if idle {
+				return errors.New("drain did not return")
+			}
+		}
+	}
+	if idle {
+		s.drains = nil
+	}
+	return nil
+}
+
+// end drains or closes, and looks for anything lost.
+func (s *schedule) end() error {
+	if s.rng.IntN(2) == 0 {
+		s.model.close()
+	} else if err := s.drain(); err != nil {
 		return err
 	}
-	if err := settleAndCheck(h, messages); err != nil {
+	if err := s.d.Close(context.Background()); err != nil {
+		return err
+	}
+	if err := s.settle(); err != nil {
 		return fmt.Errorf("end: %w", err)
 	}
-	return checkNothingLost(h, m, messages)
+	return checkNothingLost(s.harness, s.model, s.offered)
+}
+
+// drain lets all that waits succeed.
+func (s *schedule) drain() error {
+	s.d.ReleaseAll()
+	s.release(math.MaxInt64)
+	for _, o := range s.messages {
+		select {
+		case o.verdict <- succeed:
+		default: // has its verdict
+		}
+	}
+	for !s.idle() {
+		for _, l := range s.lanes {
+			if len(l.running) > 0 {
+				s.finish(l, 0, nil)
+			}
+		}
+	}
+	return s.d.Drain(context.Background())
 }
 
 func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
@@ -277,7 +323,7 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 	}
 	for i, topic := range h.topics {
 		s := topic.Stats()
-		if s.InFlight != 0 || s.Waiting != 0 || s.WaitingBytes != 0 || s.Blocked != 0 || s.Pool.Lent != 0 {
+		if s.InFlight != 0 || s.Waiting != 0 || s.WaitingBytes != 0 || s.Blocked != 0 || s.Pool != (dispatch.PoolStats{}) {
 			return fmt.Errorf("end: topic %d: %+v", i, s)
 		}
 		var offered, taken, sent uint64
@@ -304,7 +350,7 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 }
 
 // TestAgainstModel holds the dispatcher against the reference over random
-// schedules of offers, verdicts, pauses, clock ticks, panics and closes.
+// schedules of offers, verdicts, pauses, clock ticks, panics, drains and closes.
 func TestAgainstModel(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	for i := range uint64(modelSchedules) {

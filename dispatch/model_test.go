@@ -1,14 +1,15 @@
 package dispatch_test
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/raybridge/raybridge/dispatch"
 )
 
-// The reference: ordered topics on lanes, in plain single-threaded code. It says
-// what must have become of every message after each operation.
+// The reference: topics on ordered and unordered lanes, in plain single-threaded
+// code. It says what must have become of every message after each operation.
 
 type state string
 
@@ -41,9 +42,12 @@ type modelTopic struct {
 }
 
 type modelLane struct {
+	ordered bool
 	queue   []*modelMessage
-	running *modelMessage
+	running []*modelMessage
 }
+
+func (l *modelLane) free() bool { return !l.ordered || len(l.running) == 0 }
 
 type model struct {
 	topics   []*modelTopic
@@ -51,6 +55,11 @@ type model struct {
 	tokens   map[int]bool
 	paused   bool
 	released int64
+}
+
+// idle tells whether all that was taken is resolved, so that a Drain returns.
+func (m *model) idle() bool {
+	return !slices.ContainsFunc(m.lanes, func(l *modelLane) bool { return len(l.queue)+len(l.running) > 0 })
 }
 
 func (m *model) end(msg *modelMessage, fate error) {
@@ -115,27 +124,38 @@ func (m *model) enqueue(msg *modelMessage) {
 // advance starts what can start.
 func (m *model) advance() {
 	for _, l := range m.lanes {
-		if l.running != nil || len(l.queue) == 0 {
-			continue
-		}
-		head := l.queue[0]
-		if head.topic.gated && head.stamp > m.released {
-			continue
-		}
-		l.running, l.queue = head, l.queue[1:]
-		head.state = running
-		t := head.topic
-		for len(t.blocked) > 0 && t.hasRoom(t.blocked[0].bytes) {
-			m.enqueue(t.blocked[0])
-			t.blocked = t.blocked[1:]
+		for l.free() && len(l.queue) > 0 {
+			head := l.queue[0]
+			if head.topic.gated && head.stamp > m.released {
+				break
+			}
+			l.running, l.queue = append(l.running, head), l.queue[1:]
+			head.state = running
+			t := head.topic
+			for len(t.blocked) > 0 && t.hasRoom(t.blocked[0].bytes) {
+				m.enqueue(t.blocked[0])
+				t.blocked = t.blocked[1:]
+			}
 		}
 	}
 }
 
-func (m *model) finish(l *modelLane, fate error) {
-	m.end(l.running, fate)
-	l.running = nil
+// finish ends one of the lane's running messages.
+func (m *model) finish(l *modelLane, i int, fate error) {
+	m.end(l.running[i], fate)
+	l.running = slices.Delete(l.running, i, i+1)
 	m.advance()
+}
+
+// close ends all, as Dispatcher.Close does: publishers return their context's
+// error.
+func (m *model) close() {
+	m.closeTopics(m.topics...)
+	for _, l := range m.lanes {
+		for len(l.running) > 0 {
+			m.finish(l, 0, context.Canceled)
+		}
+	}
 }
 
 func (m *model) release(stamp int64) {

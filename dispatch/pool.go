@@ -9,7 +9,8 @@ type message[T any] struct {
 	task
 	data  T
 	key   uint64
-	made  bool // data is a cached instance
+	made  bool  // data is a cached instance
+	holds int64 // bytes of the largest message that data has held
 	owner *Topic[T]
 }
 
@@ -25,16 +26,21 @@ func (m *message[T]) recycle() {
 	m.owner.pool.put(m)
 }
 
-// pool keeps a topic's unused messages, on one shelf for each cache key.
-// All of it is guarded by the dispatcher's mu.
+// pool keeps a topic's unused messages, on one shelf for each cache key: no more
+// of them, and no more bytes, than the queue and the workers may hold or than were
+// lent at once. All of it is guarded by the dispatcher's mu.
 type pool[T any] struct {
 	shelves map[uint64]*shelf[T]
 	last    *shelf[T] // the shelf used last, to spare a map access
-	limit   int       // most messages kept idle
-	idle    int
-	lent    int
-	bytes   int64 // of idle and lent messages, where their type tells its size
+	closed  bool      // nothing is kept any more
 	uses    uint64
+
+	idle, lent int
+	most       int // that may be idle
+	// What the messages' instances hold, where their type tells its size.
+	idleBytes, lentBytes int64
+	flow                 int64 // sizes of the messages that are lent, which may be less
+	mostBytes            int64 // that may be idle; negative: no limit
 }
 
 // shelf is a pool's stock of one cache key.
@@ -45,8 +51,8 @@ type shelf[T any] struct {
 	used uint64 // pool.uses at the last access
 }
 
-func newPool[T any](limit int) pool[T] {
-	return pool[T]{shelves: map[uint64]*shelf[T]{}, limit: limit}
+func newPool[T any](most int, mostBytes int64) pool[T] {
+	return pool[T]{shelves: map[uint64]*shelf[T]{}, most: most, mostBytes: mostBytes}
 }
 
 func (p *pool[T]) shelf(key uint64) *shelf[T] {
@@ -65,10 +71,11 @@ func (p *pool[T]) shelf(key uint64) *shelf[T] {
 }
 
 // get lends an idle message of the key, or returns nil if there is none; then
-// the caller makes the one that it counted as lent.
+// the caller makes the one that it counted as lent. charge follows.
 func (p *pool[T]) get(key uint64) *message[T] {
-	s := p.shelf(key)
 	p.lent++
+	p.most = max(p.most, p.lent)
+	s := p.shelf(key)
 	n := len(s.free)
 	if n == 0 {
 		return nil
@@ -78,23 +85,45 @@ func (p *pool[T]) get(key uint64) *message[T] {
 	s.free = s.free[:n-1]
 	s.low = min(s.low, n-1)
 	p.idle--
-	p.bytes -= m.bytes
+	p.idleBytes -= m.holds
+	p.lentBytes += m.holds
 	return m
 }
 
-func (p *pool[T]) usage() PoolStats {
-	return PoolStats{Idle: p.idle, Lent: p.lent, Keys: len(p.shelves), IdleBytes: p.bytes}
+// charge notes the size of the message that a lent one has been filled with.
+func (p *pool[T]) charge(m *message[T], bytes int64) {
+	m.bytes = bytes
+	p.flow += bytes
+	if p.mostBytes >= 0 {
+		p.mostBytes = max(p.mostBytes, p.flow)
+	}
+	if bytes > m.holds {
+		p.lentBytes += bytes - m.holds
+		m.holds = bytes
+	}
 }
 
+func (p *pool[T]) usage() PoolStats {
+	return PoolStats{Idle: p.idle, Lent: p.lent, Keys: len(p.shelves), IdleBytes: p.idleBytes, LentBytes: p.lentBytes}
+}
+
+// put takes a message back, or leaves it to the garbage collector.
 func (p *pool[T]) put(m *message[T]) {
 	p.lent--
-	if p.idle >= p.limit && !p.evict(m.key) {
-		return
+	p.lentBytes -= m.holds
+	p.flow -= m.bytes
+	if m.bytes = 0; !m.made {
+		m.holds = 0
+	}
+	for p.closed || p.idle >= p.most || p.mostBytes >= 0 && p.idleBytes+m.holds > p.mostBytes {
+		if !p.evict(m.key) {
+			return
+		}
 	}
 	s := p.shelf(m.key)
 	s.free = append(s.free, m)
 	p.idle++
-	p.bytes += m.bytes
+	p.idleBytes += m.holds
 }
 
 // evict drops one idle message of the key that went unused longest, other than
@@ -110,20 +139,33 @@ func (p *pool[T]) evict(keep uint64) bool {
 		return false
 	}
 	p.discard(oldest, 1)
+	if len(oldest.free) == 0 {
+		p.forget(oldest)
+	}
 	return true
+}
+
+func (p *pool[T]) forget(s *shelf[T]) {
+	delete(p.shelves, s.key)
+	if p.last == s {
+		p.last = nil
+	}
+}
+
+// close drops all idle messages and those that will be put back.
+func (p *pool[T]) close() {
+	p.closed, p.last, p.idle, p.idleBytes = true, nil, 0, 0
+	clear(p.shelves)
 }
 
 // trim drops the messages that no task needed since the last trim and reports
 // whether any are left to trim.
 func (p *pool[T]) trim() bool {
-	for key, s := range p.shelves {
+	for _, s := range p.shelves {
 		p.discard(s, s.low)
 		s.low = len(s.free)
 		if len(s.free) == 0 {
-			delete(p.shelves, key)
-			if p.last == s {
-				p.last = nil
-			}
+			p.forget(s)
 		}
 	}
 	return p.idle > 0
@@ -132,7 +174,7 @@ func (p *pool[T]) trim() bool {
 func (p *pool[T]) discard(s *shelf[T], n int) {
 	for range n {
 		last := len(s.free) - 1
-		p.bytes -= s.free[last].bytes
+		p.idleBytes -= s.free[last].holds
 		s.free[last] = nil
 		s.free = s.free[:last]
 		p.idle--

@@ -37,15 +37,18 @@ type TopicStats struct {
 	Pool PoolStats
 }
 
-// PoolStats tells what a topic's pool of messages holds.
+// PoolStats tells what a topic's pool of messages holds: no more idle ones than
+// its queue's Depth and MaxBytes and the workers allow, or than were under way at
+// once, and fewer when they go unused.
 type PoolStats struct {
-	// Idle messages wait for use, Lent ones are queued or running.
+	// Idle messages wait for use, Lent ones are being copied, queued or running.
 	Idle, Lent int
-	// Keys is the number of cache keys with messages.
+	// Keys is the number of cache keys that have messages, or had lately.
 	Keys int
-	// IdleBytes is the size of the messages last held by the idle ones, for
-	// Sized types.
-	IdleBytes int64
+	// IdleBytes and LentBytes are what these messages hold, for Sized types: a pooled
+	// instance counts with the largest message it has held, since it may keep the
+	// memory. An idle message whose type is not ThreadCached holds nothing.
+	IdleBytes, LentBytes int64
 }
 
 // Stats is a dispatcher's state at one instant.

@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -216,30 +215,3 @@ func TestCallbacksMayQueueOnAFullTopic(t *testing.T) {
 	require.NoError(t, d.Drain(context.Background()))
 	assert.EqualValues(t, 1<<9-1, sent.Load())
 }
-
-func TestErrorsNameTheirCause(t *testing.T) {
-	tests := []struct {
-		err  error
-		want dispatch.Cause
-	}{
-		{nil, ""},
-		{dispatch.ErrPaused, dispatch.CausePaused},
-		{dispatch.ErrTokenBusy, dispatch.CauseTokenBusy},
-		{dispatch.ErrFull, dispatch.CauseQueueFull},
-		{dispatch.ErrClosed, dispatch.CauseClosed},
-		{fmt.Errorf("send: %w", dispatch.ErrFull), dispatch.CauseQueueFull},
-		{fmt.Errorf("send: %w", context.Canceled), dispatch.CauseClosed},
-		{errors.New("any"), dispatch.CauseConvertFailed},
-		{&dispatch.PanicError{Value: 1}, dispatch.CauseConvertFailed},
-		{fmt.Errorf("send: %w", disconnected{}), dispatch.CauseNotConnected},
-	}
-	for _, tt := range tests {
-		assert.Equal(t, tt.want, dispatch.CauseOf(tt.err), "%v", tt.err)
-	}
-}
-
-// disconnected is a bridge's error that names its cause.
-type disconnected struct{}
-
-func (disconnected) Error() string     { return "peer is gone" }
-func (disconnected) DropCause() string { return "not_connected" }

@@ -1,20 +1,25 @@
 package dispatch
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // SubscriberConfig configures a Subscriber.
 type SubscriberConfig struct {
 	// Sync runs the handler on the goroutine that delivers. Otherwise messages
 	// are queued for the workers.
 	Sync bool
-	// TopicConfig holds for the queue of an asynchronous subscriber.
+	// TopicConfig holds for the queue of an asynchronous subscriber. A synchronous
+	// one has no queue: Ordered, Lane and Gated can't be kept and are refused, and of
+	// the rest only WaitForToken and BlockLimit mean something.
 	TopicConfig
 }
 
 // Subscriber takes messages that come in, from a bridge say, to a handler, by
-// the rules of topics: refused while paused or closed, panics contained,
-// counted, and queued under a policy unless it is synchronous. All methods may
-// be called from any goroutine.
+// the rules of topics: refused while paused or closed, one for each exclusive
+// token, panics contained, called back, counted, and queued under a policy unless
+// it is synchronous. All methods may be called from any goroutine.
 type Subscriber[T any] struct {
 	topic *Topic[T]
 	sync  bool
@@ -23,17 +28,28 @@ type Subscriber[T any] struct {
 // NewSubscriber returns a subscriber of d that calls handle. What NewTopic says
 // of its publisher and configuration holds for handle and cfg.
 func NewSubscriber[T any](d *Dispatcher, name string, handle func(context.Context, T) error, cfg SubscriberConfig) *Subscriber[T] {
-	return &Subscriber[T]{topic: NewTopic(d, name, handle, cfg.TopicConfig), sync: cfg.Sync}
+	s := &Subscriber[T]{topic: NewTopic(d, name, handle, cfg.TopicConfig), sync: cfg.Sync}
+	if s.topic.err == nil && cfg.Sync && (cfg.Ordered || cfg.Gated || cfg.Lane != nil) {
+		s.topic.err = fmt.Errorf("subscriber %q: %w: a synchronous one has no queue to be ordered or gated", name, ErrConfig)
+	}
+	return s
 }
 
-// Deliver hands a message to the handler and reports whether it was taken; for
-// a synchronous subscriber, whether it was handled without error.
-func (s *Subscriber[T]) Deliver(data T) bool {
+// Deliver delivers a message without callback or token; see DeliverTask.
+func (s *Subscriber[T]) Deliver(data T) bool { return s.DeliverTask(data, Task{}) }
+
+// DeliverTask hands a message to the handler and reports whether it was taken, as
+// TryQueueTask does; for a synchronous subscriber, whether it was handled without
+// error, and then task.Done has been called before the return.
+func (s *Subscriber[T]) DeliverTask(data T, task Task) bool {
 	if s.sync {
-		return s.topic.Publish(s.topic.d.ctx, data) == nil
+		return s.topic.publishTask(s.topic.d.ctx, data, task) == nil
 	}
-	return s.topic.TryQueue(data)
+	return s.topic.TryQueueTask(data, task)
 }
+
+// Name returns the subscriber's name.
+func (s *Subscriber[T]) Name() string { return s.topic.Name() }
 
 // Err returns why the subscriber refuses all messages, an error that wraps
 // ErrConfig, or nil.

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -106,9 +107,12 @@ type topic struct {
 	cost     int64 // running mean of the publishing time, ns
 	counts
 	times timings
-	log   failureLog
-	stock interface { // the pool
+	log   failureLog // of the publisher
+	// callbackLog is of callbacks that panicked.
+	callbackLog failureLog
+	stock       interface { // the pool
 		trim() bool
+		close()
 		usage() PoolStats
 	}
 }
@@ -130,16 +134,22 @@ type Topic[T any] struct {
 // values are copied shallowly, and what they point to must stay unchanged until
 // Done.
 //
-// A nil publish or an impossible cfg makes a topic that refuses every message;
-// Err tells why.
+// A nil d or publish or an impossible cfg makes a topic that refuses every
+// message with the error that Err returns.
 func NewTopic[T any](d *Dispatcher, name string, publish func(context.Context, T) error, cfg TopicConfig) *Topic[T] {
 	cfg.setDefaults()
+	orphan := d == nil
+	if orphan {
+		d = New(Config{})
+		d.shut()
+	}
 	t := &Topic[T]{publishFunc: publish}
 	t.topic = topic{d: d, name: name, cfg: cfg, cost: initialCost, stock: &t.pool}
 	t.inspectType()
-	t.err = t.validate(publish == nil)
-	t.log = failureLog{logger: d.cfg.Logger, topic: name}
-	t.pool = newPool[T](max(cfg.Depth, 0) + d.maxWorkers())
+	t.err = t.validate(publish == nil, orphan)
+	t.log = failureLog{logger: d.cfg.Logger, level: slog.LevelWarn, message: "publish failed", topic: name}
+	t.callbackLog = failureLog{logger: d.cfg.Logger, level: slog.LevelError, message: "callback panicked", topic: name}
+	t.pool = newPool[T](max(cfg.Depth, 0)+d.maxWorkers(), cfg.MaxBytes)
 	t.lane = cfg.Lane
 	switch {
 	case t.lane != nil:
@@ -166,9 +176,11 @@ func (t *Topic[T]) inspectType() {
 	t.describes = t.fresh != nil || t.sized || t.cfg.Gated
 }
 
-func (t *Topic[T]) validate(noPublisher bool) error {
+func (t *Topic[T]) validate(noPublisher, noDispatcher bool) error {
 	var reason string
 	switch typ := reflect.TypeFor[T](); {
+	case noDispatcher:
+		reason = "no dispatcher"
 	case noPublisher:
 		reason = "no publisher"
 	case t.cfg.Depth < 0:
@@ -244,7 +256,7 @@ func (t *topic) callBack(done func(error), err error) {
 	var panicked error
 	defer func() {
 		if panicked != nil {
-			t.log.callbackPanicked(panicked)
+			t.callbackLog.failed(panicked)
 		}
 	}()
 	defer recoverTo(&panicked)
@@ -277,7 +289,12 @@ func (t *topic) Close() {
 	d.staff()
 	d.mu.Unlock()
 	d.fail(&discarded, ErrClosed)
-	t.log.flush()
+	t.closeLogs()
+}
+
+func (t *topic) closeLogs() {
+	t.log.close()
+	t.callbackLog.close()
 }
 
 // discard moves the topic's queued tasks to into and fails its blocked callers;
@@ -296,4 +313,5 @@ func (t *topic) discard(into *taskList) {
 		k = next
 	}
 	t.waiters.failAll(ErrClosed)
+	t.stock.close()
 }

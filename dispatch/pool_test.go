@@ -1,0 +1,173 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/dispatch"
+)
+
+func TestCacheKeysShareNothing(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	seen := map[*cloud]uint64{}
+	topic := dispatch.NewTopic(d, "a", func(_ context.Context, c *cloud) error {
+		if class, ok := seen[c]; ok && class != c.class {
+			return fmt.Errorf("instance of class %d got class %d", class, c.class)
+		}
+		seen[c] = c.class
+		return nil
+	}, dispatch.TopicConfig{Ordered: true, Depth: 4})
+	for i := range 100 {
+		require.True(t, topic.TryQueue(&cloud{class: uint64(i % 3), points: make([]float32, 10)}))
+	}
+	require.NoError(t, d.Drain(context.Background()))
+	s := topic.Stats()
+	assert.Zero(t, s.Failed)
+	assert.Equal(t, 3, s.Pool.Keys)
+	assert.LessOrEqual(t, len(seen), 4+2+1)
+	assert.EqualValues(t, 40*s.Pool.Idle, s.Pool.IdleBytes)
+}
+
+// However many keys there are, the pool holds no more than the topic can use.
+func TestPoolIsBounded(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{MaxWorkers: 2})
+	topic := dispatch.NewTopic(d, "a", nothing[*cloud], dispatch.TopicConfig{Depth: 3})
+	for i := range 1000 {
+		require.True(t, topic.TryQueue(&cloud{class: uint64(i)}))
+	}
+	require.NoError(t, d.Drain(context.Background()))
+	pool := topic.Stats().Pool
+	assert.LessOrEqual(t, pool.Idle, 3+2+1, "waiting, running, and one in hand")
+	assert.LessOrEqual(t, pool.Keys, pool.Idle+1)
+}
+
+func TestPoolIsTrimmedWhenIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, TrimTimeout: 30 * time.Second})
+		hold := make(chan struct{})
+		topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error { <-hold; return nil }, dispatch.TopicConfig{})
+		for range 10 {
+			require.True(t, topic.TryQueue(&cloud{}))
+		}
+		close(hold)
+		require.NoError(t, d.Drain(context.Background()))
+		require.Equal(t, 10, topic.Stats().Pool.Idle)
+		for range 90 { // one at a time: the other nine are surplus
+			time.Sleep(time.Second)
+			require.True(t, topic.TryQueue(&cloud{}))
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, topic.Stats().Pool.Idle)
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, dispatch.PoolStats{}, topic.Stats().Pool)
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+// Bytes are counted where they are, and an instance counts with the largest
+// message that it has held.
+func TestPoolBytes(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
+	started, hold := make(chan struct{}, 9), make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error {
+		started <- struct{}{}
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{})
+	offer := func(points int) { require.True(t, topic.TryQueue(&cloud{points: make([]float32, points)})) }
+	offer(100)
+	<-started
+	offer(10)
+	assert.Equal(t, dispatch.PoolStats{Lent: 2, Keys: 1, LentBytes: 440}, topic.Stats().Pool)
+	close(hold)
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Equal(t, dispatch.PoolStats{Idle: 2, Keys: 1, IdleBytes: 440}, topic.Stats().Pool)
+	for range 2 { // the same instances
+		offer(1)
+		require.NoError(t, d.Drain(context.Background()))
+	}
+	assert.Equal(t, dispatch.PoolStats{Idle: 2, Keys: 1, IdleBytes: 440}, topic.Stats().Pool)
+}
+
+// Instances that were filled by turns with large messages are not all kept.
+func TestPoolBytesAreBounded(t *testing.T) {
+	const large, bound = 1000, 3 * 4 * 1000
+	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
+	hold := make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error { <-hold; return nil },
+		dispatch.TopicConfig{MaxBytes: bound, Depth: 40})
+	for round := range 30 {
+		for i := range 30 {
+			points := 1
+			if i == round {
+				points = large
+			}
+			require.True(t, topic.TryQueue(&cloud{points: make([]float32, points)}))
+		}
+		for range 30 {
+			hold <- struct{}{}
+		}
+		require.NoError(t, d.Drain(context.Background()))
+		pool := topic.Stats().Pool
+		assert.LessOrEqual(t, pool.IdleBytes, int64(bound))
+		assert.Zero(t, pool.Lent)
+		assert.Zero(t, pool.LentBytes)
+	}
+	assert.Greater(t, topic.Stats().Pool.Idle, 2)
+}
+
+// sizedPoints is a message with a size that is not cached.
+type sizedPoints []float32
+
+func (s sizedPoints) SizeBytes() int64 { return int64(4 * len(s)) }
+
+// A pool of messages that are not cached instances holds no data.
+func TestPlainMessagesAreNotHeld(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	topic := dispatch.NewTopic(d, "a", nothing[sizedPoints], dispatch.TopicConfig{})
+	require.True(t, topic.TryQueue(make(sizedPoints, 100)))
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Equal(t, dispatch.PoolStats{Idle: 1, Keys: 1}, topic.Stats().Pool)
+}
+
+// A closed topic, or one of a closed dispatcher, keeps its counts alone.
+func TestClosedTopicsPoolIsEmpty(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		d := newDispatcher(t, dispatch.Config{})
+		started, hold := make(chan struct{}, 9), make(chan struct{})
+		topic := dispatch.NewTopic(d, "a", func(_ context.Context, c *cloud) error {
+			started <- struct{}{}
+			if c.stamp > 0 {
+				<-hold
+			}
+			return nil
+		}, dispatch.TopicConfig{})
+		require.True(t, topic.TryQueue(&cloud{}))
+		require.NoError(t, d.Drain(context.Background()))
+		<-started
+		require.True(t, topic.TryQueue(&cloud{stamp: 1}))
+		<-started
+		if all {
+			closing := make(chan error)
+			go func() { closing <- d.Close(context.Background()) }()
+			for topic.Publish(context.Background(), &cloud{}) == nil {
+				<-started
+				runtime.Gosched()
+			}
+			close(hold)
+			require.NoError(t, <-closing)
+		} else {
+			topic.Close()
+			close(hold)
+			require.NoError(t, d.Drain(context.Background()))
+		}
+		assert.Equal(t, dispatch.PoolStats{}, topic.Stats().Pool)
+	}
+}
