@@ -81,10 +81,14 @@ func (p *Pipeline) realign(r *run) int64 {
 	return p.goOn()
 }
 
-// goOn moves the loop to where the clock is, and returns how far that is.
+// goOn moves the loop to where the clock is, and returns how far that is. A loop
+// that is there already was told of the jump late: what has fired there doesn't
+// fire again.
 func (p *Pipeline) goOn() int64 {
 	before, now := p.simNs, p.clock.Now()
-	p.jumpTo(now, now)
+	if now != before {
+		p.jumpTo(now, now)
+	}
 	return now - before
 }
 

@@ -241,6 +241,28 @@ func TestWhatWasCapturedBeforeAJumpBackGoesOutBefore(t *testing.T) {
 	}
 }
 
+// TestAJumpIsFollowedOnce: also by a run that has gone there and fired before it is
+// told of the jump, because the clock tells somebody slow first.
+func TestAJumpIsFollowedOnce(t *testing.T) {
+	tell := make(chan struct{})
+	p, to, _, end := onSource(t, simtime.SS2, func(c *simtime.Clock) {
+		c.Subscribe(func(simtime.Change) { <-tell })
+	})
+	set := make(chan error, 1)
+	go func() { set <- p.Clock().Set(5, 0) }()
+	to.awaitStamp(t, "/computed", 5000*ms)
+	to.awaitStamp(t, "/captured", 5000*ms)
+	close(tell)
+	require.NoError(t, <-set)
+	n := len(to.deliveries())
+	to.await(t, "what is captured and published then", func(got []delivery) bool { return len(got) >= n+5 })
+	require.NoError(t, p.Clock().Set(5, 50_000_000))
+	to.awaitStamp(t, "/captured", 5050*ms)
+	end()
+	assert.Equal(t, []int64{5000 * ms, 5050 * ms}, to.stamps("/captured"))
+	onGrids(t, to, 0)
+}
+
 // TestAJumpBackFreesAFullQueue: a loop that waits for room, until a tick that
 // doesn't come any more.
 func TestAJumpBackFreesAFullQueue(t *testing.T) {
