@@ -106,6 +106,12 @@ func TestAPausedClockGoesOnBeingPublished(t *testing.T) {
 		assert.LessOrEqual(t, d.stamp, at)
 	}
 	clockFirst(t, to.deliveries())
+
+	s := p.Summary()
+	require.Len(t, s.Sensors, 2)
+	clock, computed := s.Sensors[0], s.Sensors[1]
+	assert.InDelta(t, float64(clock.Messages), clock.RateHz*s.WallS, 1e-6, "in the host's time")
+	assert.InDelta(t, float64(computed.Messages), computed.RateHz*s.SimS, 1e-6, "in simulated time")
 }
 
 // TestStepsFireExactly: whatever is due in steps fires at its instant and is

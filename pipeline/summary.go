@@ -45,7 +45,7 @@ type SensorSummary struct {
 	Topic        string           `json:"topic"`
 	Messages     int64            `json:"messages"`
 	RateWantedHz float64          `json:"rate_wanted_hz"`
-	RateHz       float64          `json:"rate_hz"`
+	RateHz       float64          `json:"rate_hz"` // in simulated seconds; /clock's of a realtime run in WallS
 	LatencyP50Ms float64          `json:"latency_p50_ms"`
 	LatencyP99Ms float64          `json:"latency_p99_ms"`
 	Drops        map[string]int64 `json:"drops"`
@@ -81,7 +81,7 @@ func (p *Pipeline) Summary() Summary {
 		s.RealTimeFactor = s.SimS / s.WallS
 	}
 	if p.clockDue != nil {
-		row := sensorRow(p.clockStats, s.SimS)
+		row := sensorRow(p.clockStats, p.clockSeconds(&s))
 		row.Name, row.Type, row.Topic, row.RateWantedHz = "clock", "clock", clockTopic, p.config.ClockHz
 		row.Idle = row.Messages == 0 && !p.clockStats.heard(p.clockListening())
 		s.Sensors = append(s.Sensors, row)
@@ -116,11 +116,21 @@ func (p *Pipeline) clockListening() bool {
 	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock != nil && b.connected() })
 }
 
-func sensorRow(stats *outputStats, simS float64) SensorSummary {
+// clockSeconds is the time in which /clock is published: in real time the host's,
+// whatever the scale, and while paused, too.
+func (p *Pipeline) clockSeconds(s *Summary) float64 {
+	if p.config.Mode == Realtime {
+		return s.WallS
+	}
+	return s.SimS
+}
+
+// sensorRow is a topic's row after so many seconds.
+func sensorRow(stats *outputStats, seconds float64) SensorSummary {
 	var row SensorSummary
 	row.Messages, row.LatencyP50Ms, row.LatencyP99Ms, row.Drops = stats.snapshot()
-	if simS > 0 {
-		row.RateHz = float64(row.Messages) / simS
+	if seconds > 0 {
+		row.RateHz = float64(row.Messages) / seconds
 	}
 	return row
 }
