@@ -75,7 +75,7 @@ type handler struct {
 }
 
 // NewHandler returns the API of a run. host is the name that the API's address has
-// beside those of this machine and IP addresses, which are always good. Its methods
+// beside names without a dot and IP addresses, which are always good. Its methods
 // may be called from any goroutine.
 func NewHandler(run Run, host string) http.Handler {
 	h := &handler{run: run, host: host, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
@@ -128,13 +128,14 @@ func (h *handler) guard(r *http.Request) error {
 }
 
 // own reports whether a Host header names this server. An IP address can't be made
-// to point elsewhere.
+// to point elsewhere, and a name without a dot is one of this machine, its network or
+// its containers, which nobody outside gives out.
 func (h *handler) own(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return host == "" || net.ParseIP(host) != nil || strings.EqualFold(host, "localhost") || strings.EqualFold(host, h.host)
+	return !strings.Contains(host, ".") || net.ParseIP(host) != nil || strings.EqualFold(host, h.host)
 }
 
 // requestError is an answer that is not 200.

@@ -167,10 +167,11 @@ func TestWhatIsRefused(t *testing.T) {
 		{"pausing by a link", "GET /v1/pause", "", nil, 405, "/v1/pause takes POST, not GET"},
 		{"status can't be put", "PUT /v1/status", "", nil, 405, "/v1/status takes GET"},
 		{"large body", "PUT /v1/time", `{"sec":` + strings.Repeat(" ", 65536) + "1}", nil, 413, "the body is larger than 65536 bytes"},
-		{"form", "PUT /v1/time/scale", "scale=1", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "Content-Type: application/json"},
+		{"form", "PUT /v1/time/scale", "scale=1", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "Content-Type: application/json (curl --json, or -H with it and -d)"},
 		{"JSON as text", "POST /v1/step", "{}", []string{"Content-Type", plain}, 415, "Content-Type: application/json"},
 
 		{"name that points here", "GET /v1/status", "", []string{"Host", "evil.example:8080"}, 403, `the host "evil.example:8080" is not this API's`},
+		{"top-level name that points here", "GET /v1/status", "", []string{"Host", "example."}, 403, `the host "example." is not this API's`},
 		{"name like an address", "GET /v1/status", "", []string{"Host", "127.0.0.1.evil.example"}, 403, "is not this API's"},
 		{"page of another site", "POST /v1/pause", "", []string{"Origin", "https://evil.example"}, 403, "other sites' pages"},
 		{"page of another port", "POST /v1/pause", "", []string{"Origin", "http://127.0.0.1:3000"}, 403, "other sites' pages"},
@@ -229,9 +230,12 @@ func TestWhatTheRunsModeRefuses(t *testing.T) {
 	assert.Contains(t, answer["error"], "time source can't be stepped: ros2 is driven from outside")
 }
 
-func TestNamesOfThisMachine(t *testing.T) {
+func TestNamesThatAreGood(t *testing.T) {
 	h := api(newClock(t, simtime.Config{}))
-	for _, host := range []string{"localhost", "LOCALHOST:8080", "127.0.0.1", "192.168.1.7:8080", "[::1]:8080", "[::1]", "simbox.lan:8080", ""} {
+	for _, host := range []string{
+		"localhost", "LOCALHOST:8080", "127.0.0.1", "192.168.1.7:8080", "[::1]:8080", "[::1]", "[fe80::1%eth0]:8080",
+		"simbox.lan:8080", "raybridge:8080", "",
+	} {
 		status, _ := ask(t, h, "GET", "/v1/status", "", "Host", host)
 		assert.Equal(t, http.StatusOK, status, host)
 	}

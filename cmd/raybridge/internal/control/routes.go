@@ -187,7 +187,7 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return nil, refuse(http.StatusUnsupportedMediaType, "the body needs the header Content-Type: application/json (curl --json)")
+		return nil, refuse(http.StatusUnsupportedMediaType, "the body needs the header Content-Type: application/json (curl --json, or -H with it and -d)")
 	}
 	return text, nil
 }
