@@ -17,8 +17,11 @@
 //
 // Messages whose type implements [ThreadCached] are copied into a pooled
 // instance before the call returns, so that the sender may overwrite its
-// buffers; the pool is bounded and trimmed when idle. Small data can be sent at
-// once by [Topic.Publish]. A [Subscriber] is the same for messages that come in.
+// buffers. The pool keeps no more messages and bytes than the queue and the
+// workers may hold, or than were under way at once; what goes unused is let go,
+// and [PoolStats] tells what there is. Small data can be sent at once by
+// [Topic.Publish]. A [Subscriber] is the same for messages that come in, handled
+// at once or through a queue.
 //
 // The callback's error says what happened; in SVL Simulator's terms, nil is its
 // true and every other value its false:
@@ -42,7 +45,12 @@
 //
 // There is one worker at first. More are woken or started while the queue would
 // not be emptied in one cycle (10 ms), up to GOMAXPROCS; those that were idle
-// for a second end, all but one.
+// for a second end, all but one. A worker goes beyond the limit only where all
+// others are in callbacks that wait for room in a queue.
+//
+// Where messages come every few microseconds, a worker that runs out of them
+// looks out for the next one before it sleeps, for some 35 µs at most: waking it
+// for each would cost the sender more. Rare messages find it asleep.
 //
 // Publishers and callbacks may queue further messages. They must not wait for
 // Close, Drain, or room in a lane that only they can empty.
@@ -62,14 +70,15 @@
 //
 // Each message taken is resolved exactly once: sent, failed, pushed out or
 // discarded. A publisher's error or panic reaches the callback, is counted
-// under a [Cause], and is logged at most once a second and topic. A panic in a
-// callback is logged. Neither costs a worker, a token or a pooled message;
-// runtime.Goexit doesn't either.
+// under a [Cause], and is logged: the first at once, those that follow once a
+// second and topic, with their number. So is a panic in a callback. Neither costs
+// a worker, a token or a pooled message; runtime.Goexit doesn't either.
 //
 // When the queue is full and all workers are busy, policy Block lets the
-// senders wait, first come, first served, with one warning for each topic. The wait
-// ends with the dispatcher's context. Pause refuses messages but sends those
-// taken before. Drain waits for all that is queued, Close discards it.
+// senders wait, first come, first served, with one warning for each topic, which
+// says how full it is, how long publishing takes and how many workers there are.
+// The wait ends with the dispatcher's context. Pause refuses messages but sends
+// those taken before. Drain waits for all that is queued, Close discards it.
 //
 // # Testing
 //
