@@ -150,3 +150,14 @@ func TestDumpNeedsAFolder(t *testing.T) {
 	_, err := bench.NewDump("bench_test.go/dump")
 	assert.Error(t, err)
 }
+
+func TestFigureOfACaseIsListedOnce(t *testing.T) {
+	var r bench.Report
+	bench.AddFigures(&r, []bench.Result{{Name: "memcpy.bytes_per_s", Case: "8MiB", Runs: []float64{1}}})
+	bench.AddFigures(&r, []bench.Result{
+		{Name: "memcpy.bytes_per_s", Case: "8MiB", Runs: []float64{2}}, {Name: "memcpy.bytes_per_s", Case: "1MiB", Runs: []float64{3}},
+	})
+	require.Len(t, r.Results, 2)
+	assert.Equal(t, []float64{1}, r.Results[0].Runs)
+	assert.Equal(t, "1MiB", r.Results[1].Case)
+}

@@ -64,7 +64,7 @@ func Clock(ctx context.Context, config Config, report *Report) error {
 			return fmt.Errorf("clock %s: %w", cases[i].name, err)
 		}
 		measured = append(measured, figures)
-		report.Results = append(report.Results, figures.results()...)
+		report.addFigures(figures.results())
 	}
 	report.Charts = append(report.Charts, clockCharts(measured)...)
 	report.explain(clockMethod)

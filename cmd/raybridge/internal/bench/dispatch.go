@@ -89,7 +89,7 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 		measured = append(measured, figures)
 	}
 	for _, figures := range measured {
-		report.Results = append(report.Results, figures.results()...)
+		report.addFigures(figures.results())
 	}
 	report.Charts = append(report.Charts, messageCharts(measured)...)
 	report.explain(dispatchMethod)

@@ -115,13 +115,13 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 	report.explain(readbackMethod)
 	var refused error
 	for _, f := range measured {
-		report.Results = append(report.Results, f.results()...)
+		report.addFigures(f.results())
 		if f.refused != nil {
 			report.explain(fmt.Sprintf("Readback %s: the asynchronous loop's figures were left out: %v.", f.name, f.refused))
 			refused = errors.Join(refused, fmt.Errorf("readback %s: %w: %w", f.name, ErrRefused, f.refused))
 		}
 	}
-	report.Results = append(report.Results, results...)
+	report.addFigures(results)
 	report.Charts = append(report.Charts, readbackCharts(measured)...)
 	return refused
 }

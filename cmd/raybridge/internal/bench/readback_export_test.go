@@ -17,6 +17,7 @@ var (
 	SumOf        = sumOf
 	ClassOf      = classOf
 	MeasureBytes = measureBytes
+	AddFigures   = (*Report).addFigures
 )
 
 // FrameWork is what a frame computes.

@@ -62,7 +62,7 @@ type Report struct {
 // add appends what a bench came to.
 func (r *Report) add(scene string, results []Result) {
 	r.addScene(scene)
-	r.Results = append(r.Results, results...)
+	r.addFigures(results)
 	r.explain(captureMethod)
 }
 
@@ -70,6 +70,16 @@ func (r *Report) add(scene string, results []Result) {
 func (r *Report) addScene(scene string) {
 	if !slices.Contains(r.Scenes, scene) {
 		r.Scenes = append(r.Scenes, scene)
+	}
+}
+
+// addFigures appends results, but for figures of a case that another bench has
+// measured already, such as memcpy's.
+func (r *Report) addFigures(results []Result) {
+	for _, f := range results {
+		if !slices.ContainsFunc(r.Results, func(known Result) bool { return known.Name == f.Name && known.Case == f.Case }) {
+			r.Results = append(r.Results, f)
+		}
 	}
 }
 
