@@ -131,12 +131,10 @@ func (r *rigged) await(ctx context.Context, f *frame) error {
 }
 
 // poll waits until a readback may have become ready, and has the GL thread look
-// after them, by one look that waits for its turn at a time.
+// after them.
 func (r *rigged) poll(ctx context.Context) error {
-	if r.polling.CompareAndSwap(false, true) {
-		if err := r.gl.Go(r.pollInTurn); err != nil {
-			return err
-		}
+	if err := r.askForPoll(); err != nil {
+		return err
 	}
 	select {
 	case <-r.wake:
@@ -147,7 +145,20 @@ func (r *rigged) poll(ctx context.Context) error {
 	return nil
 }
 
-// pollInTurn is poll's look. GL thread.
+// askForPoll has the GL thread look after the readbacks, by one look that waits for
+// its turn at a time.
+func (r *rigged) askForPoll() error {
+	if !r.polling.CompareAndSwap(false, true) {
+		return nil
+	}
+	err := r.gl.Go(r.pollHop)
+	if err != nil {
+		r.polling.Store(false)
+	}
+	return err
+}
+
+// pollInTurn is askForPoll's look. GL thread.
 func (r *rigged) pollInTurn(c *gpu.Ctx) error {
 	r.polling.Store(false)
 	r.pollAll(c)

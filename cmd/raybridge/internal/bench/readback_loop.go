@@ -34,7 +34,7 @@ type frameLoop struct {
 	glFailure atomic.Pointer[error]      // of what the GL thread did
 
 	// What is called on the GL thread, made once.
-	blockingHop, captureHop, pollHop func(*gpu.Ctx) error
+	blockingHop, captureHop func(*gpu.Ctx) error
 }
 
 // pass is what one run of a loop came to.
@@ -66,7 +66,7 @@ func (p pace) await(start time.Time, n int) (begun time.Time) {
 
 func newFrameLoop(r *rigged, out *delivery, work computation, pace pace) *frameLoop {
 	l := &frameLoop{rig: r, out: out, work: work, pace: pace, wanted: make(chan struct{}, 1)}
-	l.blockingHop, l.captureHop, l.pollHop = l.captureAndFinish, l.capture, r.pollInTurn
+	l.blockingHop, l.captureHop = l.captureAndFinish, l.capture
 	return l
 }
 
@@ -257,10 +257,8 @@ func (l *frameLoop) handOn(done []int) int {
 func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWay bool) error {
 	var elapsed <-chan time.Time
 	if underWay {
-		if l.rig.polling.CompareAndSwap(false, true) {
-			if err := l.rig.gl.Go(l.pollHop); err != nil {
-				return err
-			}
+		if err := l.rig.askForPoll(); err != nil {
+			return err
 		}
 		pause.Reset(pollPause)
 		elapsed = pause.C

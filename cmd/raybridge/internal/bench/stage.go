@@ -111,8 +111,9 @@ type rigged struct {
 	sensors []sensors.Capturer
 	names   []string
 	shared  sensors.Shared
-	wake    chan struct{} // pinged when a capture may be ready
-	polling atomic.Bool   // a look at the readbacks waits for its turn on the GL thread
+	wake    chan struct{}        // pinged when a capture may be ready
+	polling atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
+	pollHop func(*gpu.Ctx) error // that look, made once
 	lost    lostCaptures
 	connect connector
 
@@ -134,6 +135,7 @@ func (st *stage) rigUp(ctx context.Context, members []member) (*rigged, error) {
 // nil throws away what they publish.
 func (st *stage) rigUpFor(ctx context.Context, members []member, connect connector) (*rigged, error) {
 	r := &rigged{gl: st.gl, wake: make(chan struct{}, 1), kept: map[string]any{}, connect: connect}
+	r.pollHop = r.pollInTurn
 	if connect == nil {
 		r.connect = r.listen
 	}
