@@ -25,7 +25,7 @@ func recorded(late ...int64) (*clockRun, *simtime.ClockPublisherStats) {
 		stats.Published++
 		_ = stats.Lateness.RecordValue(us * 1000)
 	}
-	r.missed = stats.Missed
+	r.ended = int64(len(late)-1) * 10_000_000
 	return r, stats
 }
 
@@ -45,6 +45,17 @@ func TestClockRecord(t *testing.T) {
 	assert.InDelta(t, 10.01, r.periods(0.5), 1e-9)
 	assert.InDelta(t, 5.02, r.periods(0), 1e-9)
 
+	assert.EqualValues(t, 2, r.missed)
+
+	// The last tick comes 25 ms late: nobody waits for the two that are due by then.
+	r, stats = recorded(10, -1, 25_000)
+	r.ended, stats.Missed = 45_000_000, 3
+	require.NoError(t, r.check(stats))
+	assert.EqualValues(t, 1, r.missed)
+	assert.EqualValues(t, 3, r.due())
+	stats.Missed = 4
+	require.ErrorIs(t, r.check(stats), errClockRecord)
+
 	var steady []int64
 	for i := range int64(100) {
 		steady = append(steady, 100+2*i) // 2 µs more at every tick
@@ -61,6 +72,7 @@ func TestClockRecordMustAgree(t *testing.T) {
 		"failures":               func(_ *clockRun, s *simtime.ClockPublisherStats) { s.Failed = 1 },
 		"published uncounted":    func(_ *clockRun, s *simtime.ClockPublisherStats) { s.Published-- },
 		"missed, but not":        func(_ *clockRun, s *simtime.ClockPublisherStats) { s.Missed++ },
+		"left out, uncounted":    func(r *clockRun, _ *simtime.ClockPublisherStats) { r.deadlines[2] += 10_000_000 },
 		"a deadline that moved":  func(r *clockRun, _ *simtime.ClockPublisherStats) { r.deadlines[1]++ },
 		"a deadline twice":       func(r *clockRun, _ *simtime.ClockPublisherStats) { r.deadlines[2] = r.deadlines[1] },
 		"late and not recorded":  func(_ *clockRun, s *simtime.ClockPublisherStats) { _ = s.Lateness.RecordValues(1e9, 9) },
