@@ -171,16 +171,18 @@ func (l *frameLoop) captureAndFinish(c *gpu.Ctx) error {
 	return nil
 }
 
-// end waits for what is still to be published, and takes it.
+// end waits for what is still to be published, and takes it, unless ctx ends before.
 func (l *frameLoop) end(ctx context.Context, p *pass) error {
-	err := l.out.dispatcher.Drain(ctx)
+	if err := l.out.dispatcher.Drain(ctx); err != nil {
+		return errors.Join(err, l.failure())
+	}
 	p.waits, p.streams = l.waits, l.out.received()
 	for i := range p.streams {
 		for k := range p.streams[i].arrivals {
 			p.took = max(p.took, p.streams[i].arrivals[k].published.Sub(p.start))
 		}
 	}
-	return errors.Join(err, l.failure())
+	return l.failure()
 }
 
 // failure returns what went wrong on the way.
@@ -197,21 +199,24 @@ func (l *frameLoop) asynchronous(ctx context.Context, captures int) (*pass, erro
 	p := l.begin(captures)
 	carried := make(chan error, 1)
 	go func() { carried <- l.carry(ctx, captures) }()
-	_ = l.follow(p, captures, l.ask) // it has no errors
-	err := <-carried
-	// Whatever the GL thread still has of this run is over before the next.
-	barrier := l.rig.gl.Do(ctx, func(*gpu.Ctx) error { return nil })
+	err := l.follow(p, captures, func() error {
+		l.ask()
+		return ctx.Err()
+	})
+	err = errors.Join(err, <-carried)
+	// Whatever the GL thread still has of this run is over before its figures are
+	// read, and before the next run, also when ctx has ended.
+	barrier := l.rig.gl.Do(context.WithoutCancel(ctx), func(*gpu.Ctx) error { return nil })
 	return p, errors.Join(err, barrier, l.end(ctx, p))
 }
 
 // ask wants one more capture. It doesn't wait, however many are not yet made.
-func (l *frameLoop) ask() error {
+func (l *frameLoop) ask() {
 	l.asked.Add(1)
 	select {
 	case l.wanted <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // carry makes the captures that are asked for, in order, and hands on what comes
@@ -273,12 +278,20 @@ func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWa
 	return nil
 }
 
+// errCapture is what a capture leaves that ended the GL thread's function; the log
+// has its panic.
+var errCapture = errors.New("the capture panicked")
+
 // capture issues a capture and looks at the fences. GL thread.
 func (l *frameLoop) capture(c *gpu.Ctx) error {
-	failed := l.issue(c)
-	if failed != nil {
-		l.glFailure.Store(&failed)
-	}
+	failure := errCapture
+	defer func() {
+		if failure != nil {
+			l.glFailure.Store(&failure)
+		}
+	}()
+	err := l.issue(c)
 	l.rig.pollAll(c)
+	failure = err
 	return nil // the loop reports it, not the thread
 }

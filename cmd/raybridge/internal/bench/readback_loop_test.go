@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// pending is a sensor whose captures never come back; capture is called for each.
+type pending struct{ capture func() }
+
+func (*pending) Begin(context.Context, *sensors.Env) error { return nil }
+func (*pending) Tick(sensors.Tick) error                   { return nil }
+func (*pending) End() error                                { return nil }
+func (*pending) Poll(*gpu.Ctx)                             {}
+func (*pending) Process(int64) int                         { return 0 }
+func (*pending) Pending() int                              { return 1 }
+func (p *pending) Capture(*gpu.Ctx, sensors.Tick) (issued bool, err error) {
+	p.capture()
+	return true, nil
+}
+
+// loopOf is a frame loop of that sensor, on a GL thread that fakes OpenGL.
+func loopOf(t *testing.T, s sensors.Capturer) *frameLoop {
+	t.Helper()
+	thread, err := gpu.Config{OnError: func(err error) { slog.Debug("expected", "error", err) }}.Start(gputest.NewFake().Open)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, thread.Close()) })
+	out, err := openDelivery(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, out.close()) })
+	r := &rigged{gl: thread, sensors: []sensors.Capturer{s}, names: []string{"pending"}, wake: make(chan struct{}, 1)}
+	r.pollHop = r.pollInTurn
+	return newFrameLoop(r, out, computation{rounds: 10_000}, pace{every: 1})
+}
+
+// A loop that its caller ends makes no frame more than it must, and leaves the GL
+// thread nothing to do that its figures are made of.
+func TestAsynchronousLoopEndsWithItsContext(t *testing.T) {
+	const captures = 200_000
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := loopOf(t, &pending{capture: cancel})
+	p, err := l.asynchronous(ctx, captures)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Less(t, len(p.frames), captures)
+	assert.Equal(t, l.announced, l.issued)
+}
+
+func TestPanicOfACaptureEndsTheAsynchronousLoop(t *testing.T) {
+	l := loopOf(t, &pending{capture: func() { panic("no picture") }})
+	_, err := l.asynchronous(t.Context(), 3)
+	require.ErrorIs(t, err, errCapture)
+}
