@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -23,7 +21,6 @@ type delivery struct {
 	dispatcher *dispatch.Dispatcher
 	bridge     *bridges.Bridge
 	outlets    []*outlet
-	delivered  atomic.Int64 // messages resolved, sent or not
 
 	mu  sync.Mutex
 	err error // guarded by mu: the first message that was not sent
@@ -67,16 +64,16 @@ func (d *delivery) connect(sensor string, spec *sensors.OutputSpec, _ bool) (sen
 	return o, o.topic.Err()
 }
 
-// resolve counts a message that was sent, and notes why one was not.
+// resolve notes why a message was not sent.
 func (d *delivery) resolve(err error) {
-	if err != nil {
-		d.mu.Lock()
-		if d.err == nil {
-			d.err = fmt.Errorf("a message was not published: %w", err)
-		}
-		d.mu.Unlock()
+	if err == nil {
+		return
 	}
-	d.delivered.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = fmt.Errorf("a message was not published: %w", err)
+	}
 }
 
 // failure returns why a message was not sent, or nil.
@@ -89,15 +86,9 @@ func (d *delivery) failure() error {
 // expect forgets what was delivered and makes room for the messages of so many
 // captures. Nothing is under way.
 func (d *delivery) expect(captures int) {
-	d.delivered.Store(0)
 	for _, o := range d.outlets {
 		o.arrivals = make([]arrival, 0, captures)
 	}
-}
-
-// whole tells whether every output's message of so many captures was resolved.
-func (d *delivery) whole(captures int) bool {
-	return d.delivered.Load() >= int64(captures*len(d.outlets))
 }
 
 // received returns what was delivered since expect, by output. Nothing is under
@@ -209,4 +200,4 @@ func (discarded) Seek(o int64, _ int) (int64, error) { return o, nil }
 func (discarded) Truncate(int64) error               { return nil }
 func (discarded) Close() error                       { return nil }
 
-var _ io.Writer = discarded{}
+var _ mcap.Target = discarded{}
