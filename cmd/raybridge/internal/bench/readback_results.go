@@ -66,9 +66,8 @@ func (f *readbackFigures) results() []Result {
 	return append(list, f.stageRows()...)
 }
 
-// compared says how the loops' frames compare: the longest of the asynchronous one
-// with the blocking one's median, or with its longest where most frames have no
-// capture.
+// compared says how the loops' frames compare: the p99 of the asynchronous one with
+// the blocking one's median, or with its p99 where most frames have no capture.
 func (f *readbackFigures) compared() string {
 	q, of := 0.5, "median"
 	if len(f.blocking[0].frames) > f.captures {

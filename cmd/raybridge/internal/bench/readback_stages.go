@@ -13,7 +13,7 @@ const (
 	stageHop     = iota // announced, to its turn on the GL thread
 	stageGPU            // the GPU's work, where the driver has timers; within stageFence
 	stageFence          // its turn on the GL thread, to its fence being seen
-	stageCopy           // to its bytes being in host memory; 0 where the look that saw the fence copied them
+	stageCopy           // to its bytes being in host memory; 0 where the copy went before the fence
 	stageHandOn         // to its completion
 	stageQueue          // handed to the dispatcher, to a worker taking it
 	stageConvert        // to it being encoded and written
