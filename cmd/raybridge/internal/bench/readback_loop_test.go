@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,4 +59,15 @@ func TestPanicOfACaptureEndsTheAsynchronousLoop(t *testing.T) {
 	l := loopOf(t, &pending{capture: func() { panic("no picture") }})
 	_, err := l.asynchronous(t.Context(), 3)
 	require.ErrorIs(t, err, errCapture)
+}
+
+// A driver that is done with everything at once leaves nothing to poll for.
+func TestNoFigureOfPollsIsSaid(t *testing.T) {
+	var said strings.Builder
+	cfg, err := Config{GL: gputest.NewFake().Start(t), Runs: 1, Progress: &said}.checked()
+	require.NoError(t, err)
+	results, err := measurePoll(t.Context(), &cfg)
+	require.NoError(t, err)
+	assert.Empty(t, results)
+	assert.Contains(t, said.String(), "a poll isn't measured")
 }

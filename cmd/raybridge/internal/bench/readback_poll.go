@@ -63,7 +63,8 @@ type busyGPU struct {
 }
 
 // measurePoll measures what a poll costs while many captures are pending. Where
-// the driver leaves none pending for long enough there is no figure.
+// the driver leaves none pending for long enough there is no figure, and
+// cfg.Progress is told.
 func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error) {
 	b := &busyGPU{}
 	b.pool, err = readback.New(readback.Config{Label: "bench poll", Slots: pollPending, MaxElements: polledBytes / 4, NoTimers: true},
@@ -78,7 +79,7 @@ func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error)
 	if err := cfg.GL.Do(ctx, b.make); err != nil {
 		return nil, err
 	}
-	row := Result{Name: "readback.poll_us", Case: fmt.Sprintf("%d_pending", pollPending), Unit: "us"}
+	row := Result{Name: "readback.poll_us", Case: fmt.Sprintf("%d_pending", pollPending), Unit: "µs"}
 	polls := 0
 	for rounds, draws := 1<<8, 0; len(row.Runs) < cfg.Runs && draws < pollDraws; draws++ {
 		if err := b.run(ctx, cfg.GL, rounds); err != nil {
@@ -93,6 +94,7 @@ func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error)
 		row.Runs = append(row.Runs, float64(b.polls[len(b.polls)/2])/float64(time.Microsecond))
 	}
 	if len(row.Runs) == 0 {
+		fmt.Fprintf(cfg.Progress, "readback: a poll isn't measured: the driver leaves no %d captures pending for long enough\n", pollPending)
 		return nil, nil
 	}
 	row.Note = fmt.Sprintf("median of a run's polls, %d in all, each with %d captures behind a drawing that wasn't finished", polls, pollPending)
