@@ -90,7 +90,7 @@ func Deliver(ctx context.Context, spec *sensors.OutputSpec, captures int, fill f
 // frames are given; refused is why their asynchronous runs don't count.
 func FiguresOf(names []string, blocking, async []time.Duration, refused error) (rows []Result, charts []chart.Chart) {
 	passOf := func(frames []time.Duration) *pass {
-		p := &pass{frames: frames, hops: frames, waits: frames, took: time.Second}
+		p := &pass{frames: frames, asks: frames, waits: frames, took: time.Second}
 		p.streams = streamsOf([][]Arrival{{{0, 1}, {1, 1}}})
 		return p
 	}

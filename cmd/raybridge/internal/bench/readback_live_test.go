@@ -43,7 +43,7 @@ func checkReadback(t *testing.T, rows []bench.Result, name string) {
 		"readback.blocking.frame_ms.p50": "ms", "readback.blocking.frame_ms.p99": "ms", "readback.blocking.frame_ms.max": "ms",
 		"readback.async.frame_ms.p50": "ms", "readback.async.frame_ms.p99": "ms", "readback.async.frame_ms.max": "ms",
 		"readback.blocking.captures_per_s": "captures/s", "readback.async.captures_per_s": "captures/s",
-		"readback.async.hop_ms.p99": "ms", "readback.async.hop_ms.max": "ms",
+		"readback.async.ask_ms.p99": "ms", "readback.async.ask_ms.max": "ms",
 		"readback.dropped": "captures", "readback.latency_ms.p50": "ms", "readback.latency_ms.p99": "ms",
 		"readback.stage.hop_ms.p50": "ms", "readback.stage.fence_ms.p50": "ms", "readback.stage.copy_ms.p50": "ms",
 		"readback.stage.hand_on_ms.p50": "ms", "readback.stage.queue_ms.p99": "ms", "readback.stage.convert_ms.p99": "ms",
@@ -99,6 +99,9 @@ func TestReadbackOfBuffers(t *testing.T) {
 		if strings.HasSuffix(r.Name, "bytes_per_s") {
 			assert.Equal(t, "bytes/s", r.Unit)
 			assert.Len(t, r.Runs, c.Runs)
+		} else {
+			assert.Equal(t, "readback.poll_us", r.Name)
+			assert.Equal(t, "µs", r.Unit)
 		}
 	}
 	for _, size := range []string{"64KiB", "1MiB", "8MiB", "32MiB"} {

@@ -40,7 +40,7 @@ type frameLoop struct {
 // pass is what one run of a loop came to.
 type pass struct {
 	frames  []time.Duration // how long each frame was
-	hops    []time.Duration // how long each capture kept the loop
+	asks    []time.Duration // how long each capture kept the loop
 	start   time.Time       // of the first frame
 	waits   []time.Duration // from a capture's announcement to its turn on the GL thread
 	took    time.Duration   // from start to the last publication
@@ -76,7 +76,7 @@ func (l *frameLoop) begin(captures int) *pass {
 	l.out.expect(captures)
 	l.rig.now, l.announced, l.issued = 0, 0, 0
 	l.asked.Store(0)
-	p := &pass{frames: make([]time.Duration, 0, captures*l.pace.every), hops: make([]time.Duration, 0, captures)}
+	p := &pass{frames: make([]time.Duration, 0, captures*l.pace.every), asks: make([]time.Duration, 0, captures)}
 	l.waits = make([]time.Duration, 0, captures)
 	runtime.GC()
 	return p
@@ -122,7 +122,7 @@ func (l *frameLoop) follow(p *pass, captures int, capture func() error) error {
 			if err := capture(); err != nil {
 				return err
 			}
-			p.hops = append(p.hops, time.Since(entered))
+			p.asks = append(p.asks, time.Since(entered))
 		}
 		p.frames = append(p.frames, time.Since(begun))
 		begun = l.pace.await(p.start, n+1)

@@ -45,7 +45,7 @@ func (f *readbackFigures) each(passes []*pass, value func(*pass) float64) []floa
 func (f *readbackFigures) results() []Result {
 	note := func(passes []*pass) string {
 		frames := passes[0].frames
-		return fmt.Sprintf("%d frames a run, %s", len(frames), f.priority)
+		return fmt.Sprintf("%d frames a run; thread: %s", len(frames), f.priority)
 	}
 	list := f.frameRows("readback.blocking", f.blocking, note(f.blocking))
 	list = append(list, f.row("readback.blocking.captures_per_s", "captures/s", f.rates(f.blocking), ""))
@@ -56,9 +56,9 @@ func (f *readbackFigures) results() []Result {
 	list = append(list, f.frameRows("readback.async", f.async, note(f.async))...)
 	list = append(list,
 		f.row("readback.async.captures_per_s", "captures/s", f.rates(f.async), f.compared()),
-		f.row("readback.async.hop_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.hops, 0.99) }),
+		f.row("readback.async.ask_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 0.99) }),
 			"to ask for a capture"),
-		f.row("readback.async.hop_ms.max", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.hops, 1) }), ""),
+		f.row("readback.async.ask_ms.max", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 1) }), ""),
 		dropped,
 		f.row("readback.latency_ms.p50", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.latencies(), 0.5) }),
 			"from a capture's turn to its last message's publication"),
