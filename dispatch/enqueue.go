@@ -15,10 +15,10 @@ func (t *Topic[T]) describe(data T, into *traits[T]) (err error) {
 		into.key = into.cached.CacheKey()
 	}
 	if t.sized {
-		into.bytes = any(data).(Sized).SizeBytes()
+		into.bytes = max(0, any(data).(Sized).SizeBytes())
 	}
-	if stamped, ok := any(data).(Stamped); ok && t.cfg.Gated {
-		into.stamp = stamped.Stamp()
+	if t.gated {
+		into.stamp = any(data).(Stamped).Stamp()
 	}
 	return nil
 }

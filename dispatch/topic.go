@@ -125,6 +125,7 @@ type Topic[T any] struct {
 	pool        pool[T]
 	fresh       func() T // makes a cached instance; nil: T is not ThreadCached
 	sized       bool
+	gated       bool // cfg.Gated, of a Stamped type
 	describes   bool // the message's own methods are asked before queueing
 }
 
@@ -173,7 +174,8 @@ func (t *Topic[T]) inspectType() {
 		t.fresh = func() T { return reflect.New(typ.Elem()).Interface().(T) }
 	}
 	t.sized = typ.Implements(reflect.TypeFor[Sized]())
-	t.describes = t.fresh != nil || t.sized || t.cfg.Gated
+	t.gated = t.cfg.Gated && typ.Implements(reflect.TypeFor[Stamped]())
+	t.describes = t.fresh != nil || t.sized || t.gated
 }
 
 func (t *Topic[T]) validate(noPublisher, noDispatcher bool) error {
