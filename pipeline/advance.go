@@ -70,6 +70,7 @@ func (p *Pipeline) moveTo(t int64) {
 // follow makes the loop begin where the clock is, if that has a time of its own:
 // sensors first fire after it.
 func (p *Pipeline) follow() {
+	p.wentOn = math.MinInt64
 	if now := p.clock.Now(); now != p.simNs {
 		p.jumpTo(now, now+1)
 	}
@@ -82,12 +83,13 @@ func (p *Pipeline) realign(r *run) int64 {
 }
 
 // goOn moves the loop to where the clock is, and returns how far that is. A loop
-// that is there already was told of the jump late: what has fired there doesn't
-// fire again.
+// that has done so and is still there was told of the jump late: what has fired
+// there doesn't fire again.
 func (p *Pipeline) goOn() int64 {
 	before, now := p.simNs, p.clock.Now()
-	if now != before {
+	if now != before || now != p.wentOn {
 		p.jumpTo(now, now)
+		p.wentOn = now
 	}
 	return now - before
 }

@@ -241,6 +241,17 @@ func TestWhatWasCapturedBeforeAJumpBackGoesOutBefore(t *testing.T) {
 	}
 }
 
+// TestARunBeginsWithTheTimeThatWasSet: what is due then fires, once, unlike at the
+// start of a clock that goes by itself.
+func TestARunBeginsWithTheTimeThatWasSet(t *testing.T) {
+	p, to, _, end := onSource(t, simtime.SS2, func(c *simtime.Clock) { require.NoError(t, c.Set(1000, 0)) })
+	to.awaitStamp(t, "/captured", 1000_000*ms)
+	require.NoError(t, p.Clock().Set(1000, 50_000_000))
+	to.awaitStamp(t, "/captured", 1000_050*ms)
+	end()
+	assert.Equal(t, []int64{1000_000 * ms, 1000_050 * ms}, to.stamps("/captured"))
+}
+
 // TestAJumpIsFollowedOnce: also by a run that has gone there and fired before it is
 // told of the jump, because the clock tells somebody slow first.
 func TestAJumpIsFollowedOnce(t *testing.T) {

@@ -117,6 +117,7 @@ type Pipeline struct {
 	started bool
 	closed  bool
 	simNs   int64 // the frame loop's instant
+	wentOn  int64 // where it last followed a jump to; math.MinInt64 before it has in a run
 	elapsed elapsed
 
 	publishing atomic.Int64  // instant being published, for recordings' log times
