@@ -314,10 +314,11 @@ func room(c *draw.Canvas, line vg.Length, size vg.Point, taken [][]vg.Rectangle)
 	return at(rights[0], min(line+markGap, c.Max.Y-size.Y)), false
 }
 
-// tag writes a text on a piece of paper, so that it is read over bars.
+// tag writes a text on a piece of paper that is thin, so that both the text and the
+// bar below it are seen.
 func (d *drawing) tag(c *draw.Canvas, area vg.Rectangle, name string) {
 	const border = 1.5
 	lo, hi := area.Min.Sub(vg.Point{X: border, Y: border}), area.Max.Add(vg.Point{X: border})
-	c.FillPolygon(d.look.paper, []vg.Point{lo, {X: hi.X, Y: lo.Y}, hi, {X: lo.X, Y: hi.Y}})
+	c.FillPolygon(tagColor, []vg.Point{lo, {X: hi.X, Y: lo.Y}, hi, {X: lo.X, Y: hi.Y}})
 	c.FillText(d.look.mark, vg.Point{X: area.Min.X, Y: area.Min.Y + d.look.mark.FontExtents().Descent}, name)
 }

@@ -92,6 +92,27 @@ func TestBarsAreAsHighAsTheirValues(t *testing.T) {
 }
 
 // One slow frame among thousands is what such a chart is for.
+// The name of a mark stands on the last bar of all, and hides no part of it.
+func TestBarsAreSeenBehindNames(t *testing.T) {
+	page := func(marks ...chart.Mark) *chart.Page {
+		return &chart.Page{Charts: []chart.Chart{{Series: []chart.Series{bars("", 9, 9, 9)}, Marks: marks}}}
+	}
+	mark := chart.Mark{Name: "a name", Y: 4}
+	plain, named := picture(t, page()), picture(t, page(mark))
+	require.Equal(t, plain.Bounds(), named.Bounds())
+	paper := color.RGBA{254, 255, 255, 255}
+	for y := plain.Bounds().Min.Y; y < plain.Bounds().Max.Y; y++ {
+		for x := plain.Bounds().Min.X; x < plain.Bounds().Max.X; x++ {
+			if plain.At(x, y) == blue {
+				require.NotEqual(t, paper, named.At(x, y), "%d, %d", x, y)
+			}
+		}
+	}
+	html := string(write(t, page(mark), ".html"))
+	assert.NotContains(t, html, "#FDFEFE", "the page has its own paper by night")
+	assert.Regexp(t, `fill:var\(--card\);fill-opacity:0\.69`, html)
+}
+
 func TestASpikeAmongThousandsIsSeen(t *testing.T) {
 	const n = 20_000
 	s := bars("", make([]float64, n)...)

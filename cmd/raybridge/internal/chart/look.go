@@ -71,6 +71,9 @@ var (
 	softColor  = color.NRGBA{0x5c, 0x66, 0x77, 255}
 	gridColor  = color.NRGBA{0xe3, 0xe7, 0xed, 255}
 	paperColor = color.NRGBA{0xfe, 0xff, 0xff, 255}
+	// tagColor is paper that a bar is seen through. An SVG has it as #FDFEFE, for its
+	// writer rounds what is translucent down.
+	tagColor = color.NRGBA{0xfe, 0xff, 0xff, 176}
 )
 
 // newLook returns the look of a picture on paper.

@@ -153,6 +153,7 @@ func themed(svg []byte) []byte {
 	}{
 		{"ink", [3]uint8{inkColor.R, inkColor.G, inkColor.B}}, {"soft", [3]uint8{softColor.R, softColor.G, softColor.B}},
 		{"grid", [3]uint8{gridColor.R, gridColor.G, gridColor.B}}, {"card", [3]uint8{paperColor.R, paperColor.G, paperColor.B}},
+		{"card", [3]uint8{tagColor.R - 1, tagColor.G - 1, tagColor.B - 1}},
 	} {
 		for _, property := range []string{"fill", "stroke"} {
 			pairs = append(pairs, fmt.Sprintf(`%s:#%02X%02X%02X`, property, t.color[0], t.color[1], t.color[2]), fmt.Sprintf("%s:var(--%s)", property, t.name))
