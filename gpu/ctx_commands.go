@@ -2,8 +2,8 @@ package gpu
 
 import "fmt"
 
-// within reports whether size bytes at offset lie in the first room ones; it is
-// written so that no sum overflows.
+// within reports whether [offset, offset+size) lies in [0, room), in bytes or in
+// pixels, without a sum that could overflow.
 func within(offset, size, room int) bool {
 	return offset >= 0 && size >= 0 && size <= room && offset <= room-size
 }
