@@ -48,12 +48,16 @@ func (c *clockOutput) tick(ctx context.Context) {
 	_ = c.publisher.Publish(context.WithoutCancel(ctx)) // counted and logged
 }
 
-// finish publishes the clock's last time, so that what waits for it may go out.
+// finish publishes the clock's last time, so that what waits for it may go out, and
+// counts the ticks that came too late to be published.
 func (c *clockOutput) finish(ctx context.Context) {
 	if c.published() != c.p.clock.Now() {
 		c.tick(ctx)
 	}
 	c.p.lastClock = c.published()
+	if missed := c.publisher.Stats().Missed; missed > 0 {
+		c.p.clockStats.dropped(sensors.CauseSkipped, int(missed))
+	}
 }
 
 // publish sends /clock on every bridge and then lets the samples go that waited

@@ -45,8 +45,8 @@
 // the run; Run returns it, now and whenever it is called again, and Close still
 // completes what was recorded. The end of Run's context is no failure: every
 // instant that was begun is published whole, and another Run goes on without a
-// gap. Dropped messages are counted by cause in the Summary (law S5). An instant
-// that a late realtime loop passes over is not a drop: it shows as a lower rate.
+// gap. Dropped messages are counted by cause in the Summary (law S5). So are the
+// instants that a late realtime loop passes over, as skipped.
 //
 // # Testing
 //

@@ -95,7 +95,8 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			assert.Positive(t, row.Sent)
 			assert.Equal(t, complete, summary.Complete(registry))
 			assert.Equal(t, int64(fired), row.Sent+row.Drops["queue_full"])
-			assert.Equal(t, row.Drops, summary.Sensors[1].Drops)
+			// A loop that a full queue held up is late, and says what it skipped.
+			assert.Equal(t, row.Drops["queue_full"], summary.Sensors[1].Drops["queue_full"])
 		})
 	}
 }

@@ -122,6 +122,18 @@ func TestAnSS2RunIsDrivenFromOutside(t *testing.T) {
 	assert.InDelta(t, float64(at+step)/1e9, p.Summary().SimS, 1e-9, "a jump is not simulated")
 }
 
+// Law S5: what the clock leaps over is not silent.
+func TestSkippedInstantsAreCounted(t *testing.T) {
+	p, to, _, end := onSource(t, simtime.SS2, func(*simtime.Clock) {})
+	require.NoError(t, p.Clock().Set(0, 95_000_000))
+	to.awaitStamp(t, "/computed", 90*ms)
+	end()
+	summary := p.Summary()
+	i := slices.IndexFunc(summary.Sensors, func(s pipeline.SensorSummary) bool { return s.Topic == "/computed" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, map[string]int64{sensors.CauseSkipped: 8}, summary.Sensors[i].Drops, "10 to 80 ms")
+}
+
 func TestARos2RunFollowsAGivenClock(t *testing.T) {
 	var ros atomic.Int64
 	ros.Store(7 * int64(time.Second))

@@ -143,7 +143,9 @@ func TestStepsFireExactly(t *testing.T) {
 			end()
 			clockFirst(t, to.deliveries())
 			for _, row := range p.Summary().Sensors {
-				assert.Empty(t, row.Drops, row.Topic)
+				if row.Topic != "/clock" { // whose ticks are the host's
+					assert.Empty(t, row.Drops, row.Topic)
+				}
 			}
 		})
 	}

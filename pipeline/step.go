@@ -145,28 +145,34 @@ func (p *Pipeline) beginInstant(t int64) *instant {
 		_, i.clock = p.clockDue.Due(t)
 	}
 	for _, s := range p.sensors {
-		if at, due := s.due(t); due && s.heard() {
-			if i.firings == nil {
-				i.firings = make([]firing, 0, len(p.sensors))
-			}
-			i.firings = append(i.firings, firing{sensor: s, at: at})
-			i.gpu = i.gpu || s.capturer != nil
+		at, skipped, due := s.due(t)
+		if !due || !s.heard() {
+			continue
 		}
+		if skipped > 0 {
+			s.dropped(sensors.CauseSkipped, skipped)
+		}
+		if i.firings == nil {
+			i.firings = make([]firing, 0, len(p.sensors))
+		}
+		i.firings = append(i.firings, firing{sensor: s, at: at})
+		i.gpu = i.gpu || s.capturer != nil
 	}
 	return i
 }
 
 // due returns the sensor's firing at the latest instant of its grid up to t that
-// hasn't fired.
-func (s *Sensor) due(t int64) (sensors.Tick, bool) {
+// hasn't fired, and how many before that were passed over.
+func (s *Sensor) due(t int64) (at sensors.Tick, skipped int, due bool) {
+	before := s.schedule.Skipped()
 	fired, due := s.schedule.Due(t)
 	if !due {
-		return sensors.Tick{}, false
+		return sensors.Tick{}, 0, false
 	}
 	rate := s.schedule.Rate()
-	at := sensors.Tick{TimeNs: fired, PeriodNs: fired - rate.At(rate.IndexAt(fired)-1), Seq: s.seq}
+	at = sensors.Tick{TimeNs: fired, PeriodNs: fired - rate.At(rate.IndexAt(fired)-1), Seq: s.seq}
 	s.seq++
-	return at, true
+	return at, int(s.schedule.Skipped() - before), true
 }
 
 // announce tells the sensors of an instant that their captures follow.

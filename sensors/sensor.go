@@ -40,12 +40,15 @@ type Spec struct {
 	Settings *Settings
 }
 
-// Causes of captures lost, for Env.Dropped and summaries.
+// Causes of firings and captures lost, for Env.Dropped and summaries.
 const (
 	// CauseReadbackFull: no slot was free when the capture was due.
 	CauseReadbackFull = "readback_full"
 	// CauseReadbackFailed: the data didn't come back from the GPU.
 	CauseReadbackFailed = "readback_failed"
+	// CauseSkipped: time had passed the instant before the loop came to it, so the
+	// sensor fired for a later one only.
+	CauseSkipped = "skipped"
 	// CauseClosed: the sensor was ended before the data came back.
 	CauseClosed = "closed"
 	// CauseNoReturn counts lidar scans that hit nothing; they are published, empty.
