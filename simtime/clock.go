@@ -294,6 +294,22 @@ func (c *Clock) DropLag() int64 {
 	return lag
 }
 
+// State is what a Clock shows at one instant.
+type State struct {
+	NowNs  int64  // simulation time
+	Source string // name of the source
+	Scale  Scale
+	Paused bool
+}
+
+// State returns all of the clock's state, read at once.
+func (c *Clock) State() State {
+	c.mu.Lock()
+	s := State{NowNs: c.observeLocked(), Source: c.name, Scale: c.scale, Paused: c.paused}
+	c.unlockAndTell()
+	return s
+}
+
 // Source returns the name of the current source.
 func (c *Clock) Source() string {
 	c.mu.RLock()

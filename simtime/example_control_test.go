@@ -53,6 +53,17 @@ func ExampleClock_SetScale() {
 	// true set time scale: invalid time scale: 0 (use pause)
 }
 
+// State reads everything at once: no change comes between.
+func ExampleClock_State() {
+	clock, _ := simtime.NewClock(simtime.Config{Source: simtime.SS2})
+	_ = clock.Set(12, 5)
+	clock.Pause()
+	s := clock.State()
+	fmt.Println(s.NowNs, s.Source, s.Scale, s.Paused)
+	// Output:
+	// 12000000005 ss2 1 true
+}
+
 // Time stands between Pause and Resume.
 func ExampleClock_Pause() {
 	clock, _ := simtime.NewClock(simtime.Config{Stepped: true})

@@ -20,9 +20,8 @@ import (
 type Clock interface {
 	Now() int64
 	Pace() int64
-	Source() string
-	Scale() simtime.Scale
 	Paused() bool
+	State() simtime.State
 	Set(sec int64, nanosec uint32) error
 	Select(source string) error
 	SetScale(simtime.Scale) error
@@ -55,14 +54,12 @@ type Time struct {
 
 // TimeOf returns the clock's time now.
 func TimeOf(c Clock) Time {
-	t := Time{Source: c.Source(), Scale: c.Scale().Float64(), Paused: c.Paused()}
-	now := c.Now()
-	sec, rest := now/int64(time.Second), now%int64(time.Second)
+	s := c.State()
+	sec, rest := s.NowNs/int64(time.Second), s.NowNs%int64(time.Second)
 	if rest < 0 {
 		sec, rest = sec-1, rest+int64(time.Second)
 	}
-	t.Sec, t.Nanosec = sec, uint32(rest)
-	return t
+	return Time{Source: s.Source, Scale: s.Scale.Float64(), Paused: s.Paused, Sec: sec, Nanosec: uint32(rest)}
 }
 
 // handler answers the API's requests.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -26,11 +28,11 @@ func (h *handler) routes() []route {
 		{http.MethodPut, "/v1/time", change(h, `{"sec": 12, "nanosec": 500000000}`, h.set)},
 		{http.MethodPut, "/v1/time/source", change(h, `{"source": "simulation"}`, h.selectSource)},
 		{http.MethodPut, "/v1/time/scale", change(h, `{"scale": 0.5}`, h.scale)},
-		{http.MethodPost, "/v1/pause", change(h, "", func(nothing) error {
+		{http.MethodPost, "/v1/pause", change(h, "", func(context.Context, nothing) error {
 			h.run.Clock.Pause()
 			return nil
 		})},
-		{http.MethodPost, "/v1/resume", change(h, "", func(nothing) error {
+		{http.MethodPost, "/v1/resume", change(h, "", func(context.Context, nothing) error {
 			h.run.Clock.Resume()
 			return nil
 		})},
@@ -41,12 +43,12 @@ func (h *handler) routes() []route {
 
 // change serves a request with a body of type T, such as the example, and answers
 // with the time after it.
-func change[T any](h *handler, example string, apply func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
+func change[T any](h *handler, example string, apply func(context.Context, T) error) func(http.ResponseWriter, *http.Request) (any, error) {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var request T
 		err := read(w, r, &request)
 		if err == nil {
-			err = apply(request)
+			err = apply(r.Context(), request)
 		}
 		var refused *requestError
 		if errors.As(err, &refused) && refused.status == http.StatusBadRequest && example != "" {
@@ -76,7 +78,7 @@ type (
 
 func missing(what string) error { return refuse(http.StatusBadRequest, "%s is missing", what) }
 
-func (h *handler) set(r timeRequest) error {
+func (h *handler) set(_ context.Context, r timeRequest) error {
 	switch {
 	case r.Sec == nil:
 		return missing("sec")
@@ -86,16 +88,20 @@ func (h *handler) set(r timeRequest) error {
 	return h.run.Clock.Set(*r.Sec, *r.Nanosec)
 }
 
-func (h *handler) selectSource(r sourceRequest) error {
+func (h *handler) selectSource(_ context.Context, r sourceRequest) error {
 	if r.Source == nil {
 		return missing("source")
 	}
 	return h.run.Clock.Select(*r.Source)
 }
 
-func (h *handler) scale(r scaleRequest) error {
+func (h *handler) scale(_ context.Context, r scaleRequest) error {
 	if r.Scale == nil {
 		return missing("scale")
+	}
+	if !(*r.Scale >= config.MinScale && *r.Scale <= config.MaxScale) {
+		return refuse(http.StatusBadRequest, "scale is %v, the range is %v to %v; POST /v1/pause stops time",
+			*r.Scale, config.MinScale, config.MaxScale)
 	}
 	scale, err := simtime.ScaleOf(*r.Scale)
 	if err != nil {
@@ -109,7 +115,7 @@ const maxSteps = 1_000_000
 
 // step moves a paused run on to the end of the n-th step from where it is told to
 // go already, so that time lies on the grid of steps.
-func (h *handler) step(r stepRequest) error {
+func (h *handler) step(ctx context.Context, r stepRequest) error {
 	n := int64(1)
 	if r.Steps != nil {
 		n = *r.Steps
@@ -119,7 +125,7 @@ func (h *handler) step(r stepRequest) error {
 	}
 	to, err := h.tellSteps(n)
 	if err == nil {
-		h.awaitRun(to)
+		h.awaitRun(ctx, to)
 	}
 	return err
 }
@@ -140,9 +146,9 @@ func (h *handler) tellSteps(n int64) (to int64, err error) {
 // glance is how often awaitRun looks.
 const glance = 2 * time.Millisecond
 
-// awaitRun waits until the run has come to a time, for StepWait at most: a run that
-// has not begun, or has much to do, is there later.
-func (h *handler) awaitRun(to int64) {
+// awaitRun waits until the run has come to a time, for StepWait at most, or until
+// ctx ends: a run that has not begun, or has much to do, is there later.
+func (h *handler) awaitRun(ctx context.Context, to int64) {
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()
 	enough := time.After(h.run.StepWait)
@@ -150,6 +156,8 @@ func (h *handler) awaitRun(to int64) {
 		select {
 		case <-ticker.C:
 		case <-enough:
+			return
+		case <-ctx.Done():
 			return
 		}
 	}

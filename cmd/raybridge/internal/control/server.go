@@ -72,6 +72,7 @@ type Server struct {
 	listener net.Listener
 	host     string
 	http     *http.Server
+	ending   func()        // ends what requests wait for
 	served   chan struct{} // closed when Serve's goroutine has ended; nil before Serve
 }
 
@@ -80,7 +81,11 @@ type Server struct {
 func Listen(ctx context.Context, at Address) (*Server, error) {
 	var config net.ListenConfig
 	address := net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))
-	listener, err := config.Listen(ctx, "tcp", address)
+	network := "tcp"
+	if ip := net.ParseIP(at.Host); ip != nil && ip.To4() != nil {
+		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
+	}
+	listener, err := config.Listen(ctx, network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("listen on %s: the address is in use: choose another port, or 0 for any free one", address)
@@ -102,8 +107,11 @@ func (s *Server) Loopback() bool {
 // Serve begins to answer requests on a goroutine of the server's own; log receives
 // what goes wrong there.
 func (s *Server) Serve(run Run, log *slog.Logger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.ending = cancel
 	s.http = &http.Server{
 		Handler:        NewHandler(run, s.host),
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 		ReadTimeout:    readLimit,
 		WriteTimeout:   readLimit,
 		IdleTimeout:    idleLimit,
@@ -119,12 +127,13 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	}()
 }
 
-// Close stops listening, lets requests that are being answered come to their end
-// for two seconds, and returns when the server's goroutines have ended.
+// Close stops listening, ends the wait of steps, lets requests that are being
+// answered come to their end for two seconds, and returns when the server's goroutines have ended.
 func (s *Server) Close() error {
 	if s.http == nil {
 		return s.listener.Close()
 	}
+	s.ending()
 	ctx, cancel := context.WithTimeout(context.Background(), closingLimit)
 	defer cancel()
 	err := s.http.Shutdown(ctx)
