@@ -95,15 +95,17 @@ func soakRealtime(t *testing.T, s *soak, duration time.Duration) {
 	require.NoError(t, p.Run(t.Context(), duration/5))
 	s.warmUp(t)
 	watch.reset()
-	length := duration - duration/5
+	length, begun := duration-duration/5, time.Now()
 	require.NoError(t, p.Run(t.Context(), length))
+	took := time.Since(begun)
 	s.look(t)
 	count, moved := watch.seen()
 	t.Logf("%v: %d clocks, whose deadlines moved by %v; %v", length, count, moved, s)
-	// One each period, one at the beginning and one that ends the run. A machine
-	// that stands still misses some, but their grid stays where it is.
+	// One each period, one at the beginning and one that ends the run, which a busy
+	// machine may end late. One that stands still misses some, but their grid stays
+	// where it is.
 	wanted := int(length / watch.period)
-	assert.LessOrEqual(t, count, wanted+2, "the clock is published too often")
+	assert.LessOrEqual(t, count, int(took/watch.period)+2, "the clock is published too often")
 	if s.judge { // a second on a busy machine tells nothing
 		assert.GreaterOrEqual(t, count, wanted*98/100-1, "the clock is published too seldom")
 	}
