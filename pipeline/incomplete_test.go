@@ -87,7 +87,13 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			require.NoError(t, err)
 			defer stop()
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stuck:", Policy: policy}))
-			require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
+			end := inBackground(t, p)
+			select {
+			case <-file.released:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it doesn't fire")
+			}
+			end()
 			require.NoError(t, p.Close(t.Context()))
 			summary := p.Summary()
 			row := summary.Bridges[0]
