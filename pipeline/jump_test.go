@@ -196,7 +196,8 @@ func TestSourcesAreSelectedWhileRunning(t *testing.T) {
 			})
 		}
 		for _, d := range follows(to.deliveries()) {
-			assert.True(t, s.on(d.stamp), "%s: %v", s.source, d)
+			// What is captured before a jump forward may go out after it.
+			assert.True(t, s.on(d.stamp) || s.source == simtime.System && early(d.stamp), "%s: %v", s.source, d)
 		}
 	}
 	end()
