@@ -84,7 +84,7 @@ soak: setup ## run the whole pipeline for SOAK and watch memory and goroutines
 	SOAK=$(SOAK) $(GO) test -count=1 -run '^TestSoak$$' -timeout 24h -v ./pipeline/
 
 .PHONY: bench
-bench: build ## measure lidar, camera and BVH; see docs/benchmarks.md
+bench: build ## measure what this machine does; see docs/benchmarks.md
 	$(BIN)/raybridge bench
 
 .PHONY: generate

@@ -120,10 +120,11 @@ type Pipeline struct {
 	wentOn  int64 // where it last followed a jump to; math.MinInt64 before it has in a run
 	elapsed elapsed
 
-	publishing atomic.Int64  // instant being published, for recordings' log times
-	lastClock  int64         // last published clock of the last realtime run
-	wake       chan struct{} // pinged when a capture may be ready
-	polling    atomic.Bool   // a look at the readbacks waits for its turn on the GL thread
+	publishing atomic.Int64         // instant being published, for recordings' log times
+	lastClock  int64                // last published clock of the last realtime run
+	wake       chan struct{}        // pinged when a capture may be ready
+	polling    atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
+	pollHop    func(*gpu.Ctx) error // pollInTurn, made once
 
 	failure struct {
 		sync.Mutex
@@ -141,6 +142,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p.pollHop = p.pollInTurn
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}

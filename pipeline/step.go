@@ -314,7 +314,7 @@ const pollPause = 200 * time.Microsecond
 // thread may be busy with the next capture; what that finds ready isn't kept waiting.
 func (p *Pipeline) awaitReadback(ctx context.Context) error {
 	if p.polling.CompareAndSwap(false, true) {
-		err := p.gl.Go(p.pollInTurn)
+		err := p.gl.Go(p.pollHop)
 		if err != nil {
 			p.polling.Store(false)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ func openDelivery(ctx context.Context) (*delivery, error) {
 	if err := bridge.Connect(ctx); err != nil {
 		return nil, errors.Join(err, bridge.Close(ctx))
 	}
-	return &delivery{dispatcher: dispatch.New(dispatch.Config{Context: ctx}), bridge: bridge}, nil
+	return &delivery{dispatcher: dispatch.New(dispatch.Config{Context: ctx, Logger: slog.New(slog.DiscardHandler)}), bridge: bridge}, nil
 }
 
 // close ends the dispatcher and the recording.
