@@ -262,13 +262,15 @@ func (w *waiter) wait(limit time.Duration) bool {
 }
 
 // grantRoom queues the tasks of the callers that wait longest, as far as there
-// is room; d.mu must be held.
+// is room; d.mu must be held. A waiter leaves the list before its task is queued:
+// push can hand that to a worker, which grants the room that it leaves.
 func (t *topic) grantRoom() {
 	for w := t.waiters.head; w != nil && t.hasRoom(w.task.bytes); w = t.waiters.head {
-		t.reserve(w.task.bytes)
-		t.push(w.task)
+		k := w.task
 		t.waiters.wake(w, nil)
 		t.d.granted++
+		t.reserve(k.bytes)
+		t.push(k)
 	}
 }
 
