@@ -335,6 +335,23 @@ func TestPanicsCostNothing(t *testing.T) {
 	assert.Equal(t, 1, d.Stats().Workers)
 }
 
+// D7: nor does a callback that ends the goroutine that its publisher has ended.
+func TestCallbackOfAGoexitMayGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
+		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+			runtime.Goexit()
+			return nil
+		}, dispatch.TopicConfig{})
+		for i := range 3 {
+			require.True(t, topic.TryQueueTask(i, dispatch.Task{Done: func(error) { runtime.Goexit() }}))
+		}
+		require.NoError(t, d.Drain(context.Background()))
+		assert.EqualValues(t, 3, topic.Stats().Failed)
+		assert.Equal(t, 1, d.Stats().Workers)
+	})
+}
+
 // A lane's topics are sent in the order of the TryQueue calls.
 func TestSharedLaneKeepsOrderAcrossTopics(t *testing.T) {
 	d := newDispatcher(t, dispatch.Config{})

@@ -177,12 +177,14 @@ func (w *worker) replace() {
 	if d == nil || w.task == nil {
 		return
 	}
+	defer func() { // the callback may end the goroutine again
+		d.mu.Lock()
+		d.finish(w.task)
+		d.workers--
+		d.addWorker()
+		d.mu.Unlock()
+	}()
 	if !w.resolved {
 		w.conclude(errGoexit)
 	}
-	d.mu.Lock()
-	d.finish(w.task)
-	d.workers--
-	d.addWorker()
-	d.mu.Unlock()
 }
