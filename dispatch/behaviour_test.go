@@ -136,9 +136,14 @@ func (h *hollow) CacheKey() uint64        { return 0 }
 
 func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
 	d := dispatch.New(dispatch.Config{Logger: quiet})
-	hold := make(chan struct{})
-	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error { <-hold; return nil }, dispatch.TopicConfig{})
+	started, hold := make(chan struct{}), make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+		close(started)
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{})
 	require.True(t, topic.TryQueue(1))
+	<-started
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	assert.ErrorIs(t, d.Drain(ended), context.Canceled)
