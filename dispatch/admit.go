@@ -16,6 +16,7 @@ type waiter struct {
 	err        error
 	task       *task // waits for room
 	token      any   // waited for
+	topic      *topic
 }
 
 // waiterList serves waiters first come, first served.
@@ -111,7 +112,7 @@ func (t *topic) acquireToken(token any) error {
 	}
 	w := d.newWaiter()
 	defer d.freeWaiter(w)
-	w.token = token
+	w.token, w.topic = token, t
 	d.waiting.push(w)
 	if !t.await(w, &d.waiting) {
 		return ErrTokenBusy
@@ -284,6 +285,6 @@ func (d *Dispatcher) newWaiter() *waiter {
 }
 
 func (d *Dispatcher) freeWaiter(w *waiter) {
-	w.err, w.token, w.task = nil, nil, nil
+	w.err, w.token, w.task, w.topic = nil, nil, nil, nil
 	d.spareWaiters = append(d.spareWaiters, w)
 }

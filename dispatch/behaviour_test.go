@@ -181,6 +181,30 @@ func TestCloseEndsWaitForToken(t *testing.T) {
 	})
 }
 
+// The end of a topic ends its own waits for tokens, and no others.
+func TestTopicCloseEndsWaitForToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet})
+		wait := dispatch.TopicConfig{WaitForToken: true}
+		hold := make(chan struct{})
+		holder := dispatch.NewTopic(d, "holder", func(context.Context, int) error { <-hold; return nil }, wait)
+		closed := dispatch.NewTopic(d, "closed", nothing[int], wait)
+		var ofHolder, ofClosed fates
+		require.True(t, holder.TryQueueTask(1, dispatch.Task{Token: "x"}))
+		go closed.TryQueueTask(2, dispatch.Task{Token: "x", Done: ofClosed.done})
+		go holder.TryQueueTask(3, dispatch.Task{Token: "x", Done: ofHolder.done})
+		synctest.Wait()
+		closed.Close()
+		synctest.Wait()
+		assert.Equal(t, []error{dispatch.ErrClosed}, ofClosed.all())
+		assert.Empty(t, ofHolder.all())
+		close(hold)
+		synctest.Wait()
+		assert.Equal(t, []error{nil}, ofHolder.all())
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
 // The histograms hold what was timed: all of the first messages, then a sample.
 func TestStatsTellTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ type ThreadCached[T any] interface {
 	// CopyToCache copies the whole message into dst, deeply, reusing dst's
 	// buffers where they are large enough. dst is a zero value or an earlier
 	// message of the same CacheKey; every field must be set or cleared. It runs
-	// on the goroutine that queues the message.
+	// on the goroutine that queues the message, which it must not end.
 	CopyToCache(dst T)
 	// CacheKey groups messages whose copies can take each other's place, for
 	// instance those of one buffer size. A constant is right where all can.
@@ -150,7 +150,7 @@ func NewTopic[T any](d *Dispatcher, name string, publish func(context.Context, T
 	t.err = t.validate(publish == nil, orphan)
 	t.log = failureLog{logger: d.cfg.Logger, level: slog.LevelWarn, message: "publish failed", topic: name}
 	t.callbackLog = failureLog{logger: d.cfg.Logger, level: slog.LevelError, message: "callback panicked", topic: name}
-	t.pool = newPool[T](max(cfg.Depth, 0)+d.maxWorkers(), cfg.MaxBytes)
+	t.pool = newPool[T](max(cfg.Depth, 0), d.maxWorkers(), cfg.MaxBytes)
 	t.lane = cfg.Lane
 	switch {
 	case t.lane != nil:
@@ -302,6 +302,13 @@ func (t *topic) closeLogs() {
 // discard moves the topic's queued tasks to into and fails its blocked callers;
 // d.mu must be held.
 func (t *topic) discard(into *taskList) {
+	for w := t.d.waiting.head; w != nil; {
+		next := w.next
+		if w.topic == t {
+			t.d.waiting.wake(w, ErrClosed)
+		}
+		w = next
+	}
 	for k := t.lane.tasks.head; k != nil; {
 		next := k.next
 		if k.topic == t {
