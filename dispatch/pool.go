@@ -36,7 +36,8 @@ type pool[T any] struct {
 	uses    uint64
 
 	idle, lent int
-	most       int // that may be idle
+	most       int // that may be idle of one key
+	spread     int // how many more of several keys; see room
 	// What the messages' instances hold, where their type tells its size.
 	idleBytes, lentBytes int64
 	flow                 int64 // sizes of the messages that are lent, which may be less
@@ -51,8 +52,17 @@ type shelf[T any] struct {
 	used uint64 // pool.uses at the last access
 }
 
-func newPool[T any](most int, mostBytes int64) pool[T] {
-	return pool[T]{shelves: map[uint64]*shelf[T]{}, most: most, mostBytes: mostBytes}
+// newPool returns a pool for a queue of that depth and so many workers.
+func newPool[T any](depth, workers int, mostBytes int64) pool[T] {
+	return pool[T]{shelves: map[uint64]*shelf[T]{}, most: depth + workers, spread: max(depth-1, 0), mostBytes: mostBytes}
+}
+
+// room reports whether a message may be kept that holds so many bytes. Keys that take
+// turns need, now this one and now that, one more each than their share of the
+// queue; a queue has no more keys at a time than its depth.
+func (p *pool[T]) room(holds int64) bool {
+	most := p.most + min(max(len(p.shelves)-1, 0), p.spread)
+	return !p.closed && p.idle < most && (p.mostBytes < 0 || p.idleBytes+holds <= p.mostBytes)
 }
 
 func (p *pool[T]) shelf(key uint64) *shelf[T] {
@@ -115,7 +125,7 @@ func (p *pool[T]) put(m *message[T]) {
 	if m.bytes = 0; !m.made {
 		m.holds = 0
 	}
-	for p.closed || p.idle >= p.most || p.mostBytes >= 0 && p.idleBytes+m.holds > p.mostBytes {
+	for !p.room(m.holds) {
 		if !p.evict(m.key) {
 			return
 		}
