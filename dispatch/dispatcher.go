@@ -82,10 +82,11 @@ type Dispatcher struct {
 	pulseArmed  bool
 	trimArmed   bool
 	ready       laneQueue
-	lingerer    *worker // the worker that looks out for a task
-	outstanding int     // tasks taken whose callback has not returned
-	queued      int     // tasks in lanes
-	backlog     int64   // expected time of the queued tasks, ns
+	lingerer    *worker      // the worker that looks out for a task
+	copying     atomic.Int32 // senders that copy a message; who lingers reads it without mu
+	outstanding int          // tasks taken whose callback has not returned
+	queued      int          // tasks in lanes
+	backlog     int64        // expected time of the queued tasks, ns
 	taken       uint64
 	granted     uint64 // blocked senders whose task was queued
 	workers     int

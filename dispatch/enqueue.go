@@ -50,9 +50,11 @@ func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], room bool) erro
 func (t *Topic[T]) wrap(data T, traits *traits[T]) (m *message[T], err error) {
 	m = t.pool.get(traits.key)
 	if t.fresh != nil {
+		t.d.copying.Add(1)
 		t.d.mu.Unlock()
 		m, err = t.copyToCache(traits.cached, m)
 		t.d.mu.Lock()
+		t.d.copying.Add(-1)
 	} else {
 		if m == nil {
 			m = t.newMessage()

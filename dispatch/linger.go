@@ -5,6 +5,10 @@ package dispatch
 // as long. Messages that come more seldom would have it do nothing else but look.
 const lingerLooks = 30_000
 
+// copyLooks is how often it looks while a sender copies a message, which is then
+// about to come: for some 40 µs, in which a large one is copied.
+const copyLooks = 120_000
+
 // quickLooks is what lingering takes at least to be worth it, some 0.2 µs: a
 // sender that is quicker had better fill the queue while the worker sleeps than
 // have both of them wait for each other's cache lines at every message.
@@ -34,10 +38,10 @@ func (w *worker) linger() bool {
 	d.lingerer = w
 	d.mu.Unlock()
 	looks := 0
-	for looks < lingerLooks && w.handed.Load() == nil {
+	for w.handed.Load() == nil && (looks < lingerLooks || looks < copyLooks && d.copying.Load() > 0) {
 		looks++
 	}
-	if looks < lingerLooks {
+	if w.handed.Load() != nil {
 		w.accept(looks < quickLooks)
 		return true
 	}
