@@ -45,7 +45,7 @@ func (p *Pipeline) startClock(ctx context.Context, workers *sync.WaitGroup) (*cl
 
 // tick publishes the clock now, on the caller's goroutine.
 func (c *clockOutput) tick(ctx context.Context) {
-	_ = c.publisher.Publish(context.WithoutCancel(ctx)) // counted and logged
+	_ = c.publisher.Publish(ctx) // counted and logged
 }
 
 // finish publishes the clock's last time, so that what waits for it may go out, and
@@ -61,8 +61,10 @@ func (c *clockOutput) finish(ctx context.Context) {
 }
 
 // publish sends /clock on every bridge and then lets the samples go that waited
-// for it. The publisher calls it, once at a time.
+// for it. The publisher calls it, once at a time. A publication that is under way
+// comes to its end, though the run's comes meanwhile: bridges don't wait for peers.
 func (c *clockOutput) publish(ctx context.Context, now int64) error {
+	ctx = context.WithoutCancel(ctx)
 	t, ok := c.next(now)
 	if !ok {
 		return nil
