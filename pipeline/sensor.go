@@ -272,6 +272,15 @@ func (s *Sensor) dropped(cause string, n int) {
 	s.p.wakeCompletion()
 }
 
+// skip counts instants that were passed over. What is latched doesn't come by them.
+func (s *Sensor) skip(n int) {
+	for i, stats := range s.stats {
+		if !s.ports[i].Spec().QoS.TransientLocal {
+			stats.dropped(sensors.CauseSkipped, n)
+		}
+	}
+}
+
 // Listen calls call with every message of one output of a sensor until stop is
 // called, on the goroutine that publishes it; a call under way when stop returns
 // still comes to its end. M is the output's message type, a

@@ -150,7 +150,7 @@ func (p *Pipeline) beginInstant(t int64) *instant {
 			continue
 		}
 		if skipped > 0 {
-			s.dropped(sensors.CauseSkipped, skipped)
+			s.skip(skipped)
 		}
 		if i.firings == nil {
 			i.firings = make([]firing, 0, len(p.sensors))
