@@ -154,7 +154,7 @@ func TestARunIsControlledByHTTP(t *testing.T) {
 			}
 			require.NoError(t, c.Process.Signal(os.Interrupt))
 			o := c.finish(t)
-			require.Equal(t, exitDone, o.code, o.err)
+			require.Equal(t, exitDone, o.code, "%s%s", o.out, o.err)
 
 			recording := byTopic(readRecording(t, filepath.Join(c.dir, "out/bag/bag_0.mcap")))
 			for topic, period := range map[string]int64{"/imu/data": 10_000_000, "/eye/image_raw": 100_000_000} {
@@ -191,7 +191,7 @@ func TestAnSS2RunIsSetByHTTP(t *testing.T) {
 	}
 	require.NoError(t, c.Process.Signal(os.Interrupt))
 	o := c.finish(t)
-	require.Equal(t, exitDone, o.code, o.err)
+	require.Equal(t, exitDone, o.code, "%s%s", o.out, o.err)
 	for _, m := range byTopic(readRecording(t, filepath.Join(c.dir, "out/bag/bag_0.mcap")))["/eye/image_raw"] {
 		assert.Zero(t, m.stamp%100_000_000)
 		assert.GreaterOrEqual(t, m.stamp, int64(1000_000_000_000))
