@@ -55,9 +55,10 @@ demo: build ## record ten seconds of the city; writes out/demo
 	@echo "out/demo/recording is a rosbag2: ros2 bag play out/demo/recording, or open its .mcap file in Foxglove."
 
 .PHONY: pictures
-pictures: build ## make docs/images/demo.jpg anew: what the demo sees first
+pictures: build ## make the pictures of docs/images anew
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
 	$(GO) run ./docs/images out/pictures/report.html docs/images/demo.jpg
+	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
 
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
