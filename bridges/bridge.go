@@ -19,6 +19,12 @@ type Topic struct {
 	// Sensor names the sensor that publishes, for protocols that carry it; it
 	// may be empty.
 	Sensor string
+	// SensorType is the id of that sensor's type, SensorNumber its number in wire
+	// formats, and Output the output's place in the type's definition; all zero for
+	// a topic that is no sensor's.
+	SensorType   string
+	SensorNumber uint16
+	Output       int
 	// QoS is what a publisher offers or a subscriber asks for.
 	QoS QoS
 }
@@ -165,6 +171,17 @@ func (b *Bridge) Statistics() Statistics {
 		}
 	}
 	return s
+}
+
+// Listening reports whether anybody would receive a message on a topic now: the
+// bridge is connected and, where it knows its receivers one by one, one of them
+// wants the topic.
+func (b *Bridge) Listening(topic string) bool {
+	if b.Status() != Connected {
+		return false
+	}
+	a, ok := b.instance.(Audience)
+	return !ok || a.Listening(topic)
 }
 
 // failed adds the bridge and what it was doing to an error.

@@ -54,6 +54,13 @@ type Failer interface {
 	Err() error
 }
 
+// Audience is an Instance that knows for each topic whether somebody receives it:
+// a sensor that nobody listens to computes nothing. Listening is cheap: it is asked
+// before every message, from any goroutine.
+type Audience interface {
+	Listening(topic string) bool
+}
+
 // Env is what an instance may know of the run that it belongs to.
 type Env struct {
 	// OutDir is the folder below which relative paths of connection strings

@@ -189,7 +189,10 @@ var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", 
 func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
 	for i, port := range s.ports {
 		spec := port.Spec()
-		topic := bridges.Topic{Name: s.topics[i], Sensor: s.spec.Name, QoS: qosOf(spec.QoS)}
+		topic := bridges.Topic{
+			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
+			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: qosOf(spec.QoS),
+		}
 		sink, err := b.connect(spec, topic)
 		if err != nil {
 			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)

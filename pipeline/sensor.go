@@ -45,6 +45,7 @@ type Sensor struct {
 	env      *sensors.Env
 	ports    []sensors.Port // of env.Ports those that the settings leave
 	topics   []string       // of ports
+	outputs  []int          // of ports, their places in the definition
 	stats    []*outputStats // of ports
 	sinks    []*bridgeSink  // of the first output, one a bridge
 	begun    atomic.Bool
@@ -196,6 +197,7 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 			continue
 		}
 		s.ports = append(s.ports, port)
+		s.outputs = append(s.outputs, i)
 		s.topics = append(s.topics, topicOf(r.Topic, out.Suffix))
 		s.stats = append(s.stats, newOutputStats())
 	}
@@ -206,7 +208,7 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 func (s *Sensor) join(p *Pipeline) {
 	s.p = p
 	*s.env = sensors.Env{
-		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Ego: scene.EgoID,
+		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: scene.EgoID,
 		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: p.frames,
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,

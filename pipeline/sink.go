@@ -74,9 +74,11 @@ func (s *bridgeSink) account(err error) {
 	}
 }
 
-// Listening reports whether the bridge takes samples: it is connected, and has the
-// clock.
-func (s *bridgeSink) Listening() bool { return s.bridge.connected() && !s.bridge.clockless.Load() }
+// Listening reports whether the bridge takes samples: it is connected, has the clock,
+// and somebody behind it wants the topic.
+func (s *bridgeSink) Listening() bool {
+	return !s.bridge.clockless.Load() && s.bridge.bridge.Listening(s.topic.Name())
+}
 
 // TryQueue copies the message into the dispatcher's queue.
 func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {

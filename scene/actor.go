@@ -120,6 +120,13 @@ type Scene struct {
 	// on the ground) in the map frame, and Route its default loop.
 	Ego   spatial.Pose
 	Route Motion
+	// EgoBox bounds the ego in base_link: it has no mesh. The zero value stands
+	// for DefaultEgoBox.
+	EgoBox Box
+	// LaneMarks are the painted lines and kerbs that lane sensors know.
+	LaneMarks []LaneMark
+	// Signals are the traffic lights.
+	Signals []TrafficLight
 
 	taken  map[*Asset]assetBase // the assets that Add has taken in
 	names  map[string]int       // taken names, and the last number given after each

@@ -29,6 +29,7 @@ type History struct {
 	track  map[uint32]int // actor id to track
 	fixed  map[uint32]spatial.Pose
 	states []State // scratch of Record
+	boxes  map[uint32]Box
 
 	mu     sync.RWMutex
 	times  []int64 // guarded by mu: ring of tick times
@@ -61,6 +62,14 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		}
 		h.moving = append(h.moving, a)
 		h.track[a.ID] = len(h.moving)
+	}
+	h.boxes = make(map[uint32]Box, len(s.Actors)+1)
+	for _, a := range s.Actors {
+		h.boxes[a.ID] = s.BoxOf(a)
+	}
+	h.boxes[EgoID] = s.EgoBox
+	if s.EgoBox == (Box{}) {
+		h.boxes[EgoID] = DefaultEgoBox
 	}
 	h.states = make([]State, 1+len(h.moving))
 	h.ring = make([]State, capacity*len(h.states))
@@ -113,6 +122,20 @@ func stateAtTick(m Motion, tNs int64) State {
 		a.Advance(tNs)
 	}
 	return StateOf(m, tNs)
+}
+
+// Box returns the bounding box of an actor, or of the ego, in its own frame; ok is
+// false for an unknown id.
+func (h *History) Box(id uint32) (box Box, ok bool) {
+	box, ok = h.boxes[id]
+	return box, ok
+}
+
+// Present reports whether an actor, or the ego, was there at a time: actors held in
+// reserve are not until they are spawned.
+func (h *History) Present(id uint32, tNs int64) bool {
+	_, ok := h.State(id, tNs)
+	return ok
 }
 
 // Span returns the times of the oldest and the newest tick; ok is false before

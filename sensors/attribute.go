@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ var (
 	ErrUnknownAttribute = errors.New("unknown attribute")
 	// ErrValue: the value doesn't parse, is out of range or not one of the allowed.
 	ErrValue = errors.New("bad attribute value")
+	// ErrFixed: the attribute describes the type and can't be set.
+	ErrFixed = errors.New("attribute can't be changed")
 )
 
 // AttributeType is the type of an attribute's value.
@@ -50,6 +53,11 @@ type Attribute struct {
 	// Recommended are values worth offering; Restricted allows no others.
 	Recommended []string
 	Restricted  bool
+	// Fixed attributes describe the type: they always have their default.
+	Fixed bool
+	// Inert says, where it isn't empty, why the attribute changes nothing: it is
+	// there because other simulators' rigs name it.
+	Inert string
 }
 
 // Parse turns a value from Go, YAML or text into the attribute's Go type and
@@ -197,7 +205,8 @@ type Settings struct {
 	set        map[string]bool
 }
 
-// Set parses and stores one value. Errors wrap ErrUnknownAttribute or ErrValue.
+// Set parses and stores one value. Errors wrap ErrUnknownAttribute, ErrFixed or
+// ErrValue.
 func (s *Settings) Set(name string, value any) error {
 	a := s.definition.attribute(name)
 	if a == nil {
@@ -206,6 +215,9 @@ func (s *Settings) Set(name string, value any) error {
 	v, err := a.Parse(value)
 	if err != nil {
 		return err
+	}
+	if a.Fixed && !reflect.DeepEqual(v, s.values[name]) {
+		return fmt.Errorf("%w: %s of %s is always %v: leave it out", ErrFixed, name, s.definition.ID, s.values[name])
 	}
 	s.values[name], s.set[name] = v, true
 	return nil

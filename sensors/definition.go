@@ -25,14 +25,21 @@ var (
 // immutable once in a Registry; any goroutine may read it.
 type Definition struct {
 	// ID is dotted, in CARLA's manner: "sensor.camera.rgb".
-	ID  string
-	Doc string // one sentence
+	ID string
+	// Number is the type's number in wire formats. It is never changed and never
+	// used again for another type; raybridge's own are below 1<<15, others take
+	// those from there on. 0 is none: the type has no place in such formats.
+	Number uint16
+	Doc    string // one sentence
 	// Tags are words to look it up by: "camera", "gpu".
 	Tags       []string
 	Attributes []Attribute
 	Outputs    []OutputSpec
 	// DefaultRate is the rate in Hz, a decimal number, where none is given.
 	DefaultRate string
+	// EachFrame types fire at every instant at which anything happens, before all
+	// other sensors; they have no rate.
+	EachFrame bool
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
 	New func(Spec) (Sensor, error)
@@ -100,10 +107,11 @@ type Registry struct {
 	byID map[string]*Definition
 }
 
-// NewRegistry makes a registry of the given definitions. Two with one id give
-// an error that wraps ErrDuplicate.
+// NewRegistry makes a registry of the given definitions. Two with one id
+// or one number give an error that wraps ErrDuplicate.
 func NewRegistry(definitions ...*Definition) (*Registry, error) {
 	r := &Registry{byID: map[string]*Definition{}}
+	numbered := map[uint16]*Definition{}
 	for _, d := range definitions {
 		if err := d.validate(); err != nil {
 			return nil, err
@@ -111,7 +119,10 @@ func NewRegistry(definitions ...*Definition) (*Registry, error) {
 		if r.byID[d.ID] != nil {
 			return nil, fmt.Errorf("define sensor %s (%q and %q): %w", d.ID, r.byID[d.ID].Doc, d.Doc, ErrDuplicate)
 		}
-		r.byID[d.ID] = d
+		if other := numbered[d.Number]; d.Number != 0 && other != nil {
+			return nil, fmt.Errorf("define sensor %s: number %d is that of %s: %w", d.ID, d.Number, other.ID, ErrDuplicate)
+		}
+		r.byID[d.ID], numbered[d.Number] = d, d
 	}
 	return r, nil
 }

@@ -22,9 +22,17 @@ type Tick struct {
 	PeriodNs int64
 	// Seq counts the sensor's firings from 0.
 	Seq uint64
+	// Frame is the number of the world's frame at TimeNs, see sample.Header.
+	Frame uint64
 	// Started is the host's monotonic time when the capture was begun; latencies
 	// are measured from it. It never enters a message.
 	Started time.Time
+}
+
+// Header returns the header of a message that shows the due instant: pose is that
+// of the sensor, in the map frame.
+func (t Tick) Header(frameID string, pose spatial.Pose) sample.Header {
+	return sample.Header{StampNs: t.TimeNs, Seq: t.Seq, Frame: t.Frame, FrameID: frameID, Pose: pose}
 }
 
 // Spec is what a sensor is made of.
@@ -33,7 +41,8 @@ type Spec struct {
 	// Name is unique in the rig; FrameID is the body frame of the data
 	// (cameras append _optical), ParentFrame the frame it is mounted in.
 	Name, FrameID, ParentFrame string
-	// Mount is the sensor's body frame in the ego's base_link, parents composed.
+	// Mount is the sensor's body frame in its owner's frame (the ego's base_link),
+	// parents composed.
 	Mount spatial.Pose
 	// RateHz is the rate as given: the scheduler works with its exact fraction.
 	RateHz   float64
@@ -60,14 +69,17 @@ const (
 type Env struct {
 	// GL is the GL thread, nil in a pipeline without GPU sensors.
 	GL *gpu.Thread
+	// Scene is what the sensor is in: its actors, lane marks and signals.
+	Scene *scene.Scene
 	// World and Resident are the scene on the host and on the GPU.
 	World    *scene.World
 	Resident *scene.Resident
 	// History has the recorded poses of everything that moves, the ego
 	// too, over at least the longest scan.
 	History *scene.History
-	// Ego is the actor id that the rig rides on.
-	Ego uint32
+	// Owner is the id of the actor that the sensor rides on, scene.EgoID for the
+	// ego: Spec.Mount is in its frame.
+	Owner uint32
 	// Ports are the open outputs, in the definition's order.
 	Ports []Port
 	// Shared holds what sensors of one pipeline have in common.
@@ -87,9 +99,9 @@ type Env struct {
 	Log    *slog.Logger
 }
 
-// Pose returns where a body frame mounted on the ego was at tNs, in the map frame.
+// Pose returns where a body frame mounted on the owner was at tNs, in the map frame.
 func (e *Env) Pose(mount spatial.Pose, tNs int64) spatial.Pose {
-	p, _ := e.History.Pose(e.Ego, tNs)
+	p, _ := e.History.Pose(e.Owner, tNs)
 	return p.Compose(mount)
 }
 
@@ -124,6 +136,33 @@ type Capturer interface {
 	// Pending returns how many captures were issued and not yet processed.
 	// Any goroutine.
 	Pending() int
+}
+
+// Owner is the actor that a sensor rides on.
+type Owner struct {
+	ID     uint32 // scene.EgoID for the ego
+	TypeID string // "vehicle.sedan"
+	// Box bounds the actor in its own frame.
+	Box scene.Box
+}
+
+// Owned is a sensor that depends on the actor it is attached to. SetOwner is called
+// once, after the sensor was made and before Begin.
+type Owned interface {
+	SetOwner(Owner) error
+}
+
+// PreTicker is a sensor that works before the scene moves too: PreTick is called at
+// each instant at which the sensor is due, when actors still are where they were at
+// the instant before; Tick follows when they have moved. Frame loop; it must not wait.
+type PreTicker interface {
+	PreTick(at Tick) error
+}
+
+// Hearer is a sensor that is told when the first listener comes and when the last has
+// gone. Frame loop; it must not wait.
+type Hearer interface {
+	Heard(listening bool)
 }
 
 // Selective is a sensor whose settings leave out some of the declared outputs:

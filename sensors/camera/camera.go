@@ -237,7 +237,7 @@ func (s *camera) Pending() int {
 
 // header is what a capture's messages have in common.
 func (s *camera) header(k shot) sample.Header {
-	return sample.Header{StampNs: k.at.TimeNs, Seq: k.at.Seq, FrameID: s.frameID, Pose: k.pose}
+	return k.at.Header(s.frameID, k.pose)
 }
 
 // End stops the camera; captures under way are lost. Again it does nothing.

@@ -107,7 +107,7 @@ func common() []described {
 
 func definition(k kind, doc string, own ...described) *sensors.Definition {
 	d := &sensors.Definition{
-		ID: kindIDs[k], Doc: doc, Tags: []string{"camera", "gpu"}, DefaultRate: "10",
+		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, DefaultRate: "10",
 		New: func(spec sensors.Spec) (sensors.Sensor, error) { return newSensor(k, spec) },
 	}
 	hasCompressed := false

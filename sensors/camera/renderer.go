@@ -70,7 +70,7 @@ var errNoRenderer = errors.New("no camera has begun")
 func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
 	shared, err := env.Shared.Get(rendererKey{}, func() (io.Closer, error) {
 		r := &renderer{
-			world: env.World, resident: env.Resident, history: env.History, ego: env.Ego,
+			world: env.World, resident: env.Resident, history: env.History, ego: scene.EgoID,
 			packer:  scene.NewPacker(env.World, env.History),
 			drawing: newDrawing(env.World),
 			views:   map[viewKey]*view{},

@@ -83,7 +83,7 @@ func (r *rig) add(i int, m mounted) {
 	})
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
-		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Ego: scene.EgoID, Shared: r.shared,
+		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
 		Dropped: func(cause string, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.DiscardHandler),
 	}
 	r.messages = append(r.messages, map[string][]any{})

@@ -18,9 +18,10 @@ const (
 
 // Definition describes sensor.other.gnss.
 var Definition = &sensors.Definition{
-	ID:   "sensor.other.gnss",
-	Doc:  "satellite receiver: latitude, longitude and altitude on WGS84",
-	Tags: []string{"gnss", "motion"},
+	ID:     "sensor.other.gnss",
+	Number: 41,
+	Doc:    "satellite receiver: latitude, longitude and altitude on WGS84",
+	Tags:   []string{"gnss", "motion"},
 	Attributes: []sensors.Attribute{
 		{Name: "noise_horizontal_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.0, Doc: "white noise east and north"},
 		{Name: "noise_vertical_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.0, Doc: "white noise up"},
@@ -70,7 +71,7 @@ func (s *gnss) Tick(at sensors.Tick) error {
 	p[2] += s.vertical * noise.NormFloat64()
 
 	m := &s.message
-	m.Header = sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.spec.FrameID, Pose: pose}
+	m.Header = at.Header(s.spec.FrameID, pose)
 	m.Status, m.Service = statusFix, serviceGPS
 	m.Latitude, m.Longitude, m.Altitude = s.frame.geodetic(p)
 	h, v := s.horizontal*s.horizontal, s.vertical*s.vertical

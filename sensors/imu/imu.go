@@ -19,9 +19,10 @@ const StandardGravity = 9.80665
 
 // Definition describes sensor.other.imu.
 var Definition = &sensors.Definition{
-	ID:   "sensor.other.imu",
-	Doc:  "inertial measurement unit: specific force, angular rate, orientation",
-	Tags: []string{"imu", "motion"},
+	ID:     "sensor.other.imu",
+	Number: 40,
+	Doc:    "inertial measurement unit: specific force, angular rate, orientation",
+	Tags:   []string{"imu", "motion"},
 	Attributes: []sensors.Attribute{
 		{Name: "noise_accel_stddev", Type: sensors.Float, Unit: "m/s²", Min: 0, Max: 100, Default: 0.0, Doc: "white noise of each axis of the specific force"},
 		{Name: "noise_gyro_stddev", Type: sensors.Float, Unit: "rad/s", Min: 0, Max: 10, Default: 0.0, Doc: "white noise of each axis of the angular rate"},
@@ -61,7 +62,7 @@ func (s *imu) Begin(_ context.Context, env *sensors.Env) (err error) {
 
 // Tick publishes the measurement at the due instant.
 func (s *imu) Tick(at sensors.Tick) error {
-	state, _ := s.env.History.State(s.env.Ego, at.TimeNs)
+	state, _ := s.env.History.State(s.env.Owner, at.TimeNs)
 	pose := state.Pose.Compose(s.spec.Mount)
 	arm := pose.Position.Sub(state.Pose.Position)
 	toBody := pose.Orientation.Conjugate()
@@ -73,7 +74,7 @@ func (s *imu) Tick(at sensors.Tick) error {
 	rate := toBody.Rotate(omega)
 
 	m := &s.message
-	m.Header = sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.spec.FrameID, Pose: pose}
+	m.Header = at.Header(s.spec.FrameID, pose)
 	s.bits.Seed(s.env.Seed, at.Seq) // a measurement's noise depends on nothing before it
 	noise := rand.New(&s.bits)
 	for i := range 3 {

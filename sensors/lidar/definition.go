@@ -12,9 +12,10 @@ const ID = "sensor.lidar.ray_cast"
 
 // RayCast describes sensor.lidar.ray_cast.
 var RayCast = &sensors.Definition{
-	ID:   ID,
-	Doc:  "spinning lidar: range, intensity, ring and time of every return",
-	Tags: []string{"lidar", "gpu"},
+	ID:     ID,
+	Number: 20,
+	Doc:    "spinning lidar: range, intensity, ring and time of every return",
+	Tags:   []string{"lidar", "gpu"},
 	Attributes: []sensors.Attribute{
 		{Name: "preset", Type: sensors.String, Default: "VelodyneVLP16", Recommended: Presets(), Restricted: true, Doc: "device whose firing table is used, or uniform"},
 		{Name: "channels", Type: sensors.Int, Default: int64(32), Min: 1, Max: 512, Doc: "lasers of a uniform lidar"},

@@ -158,13 +158,13 @@ func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 
 // frame says when and where a scan is.
 func (s *lidar) frame(at sensors.Tick) (sample.Header, scene.Window) {
-	w := scene.Window{Parent: s.env.Ego, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs}
+	w := scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs}
 	if s.rolling {
 		w.StartNs = max(at.TimeNs-at.PeriodNs, 0)
 	}
-	return sample.Header{
-		StampNs: w.StartNs, Seq: at.Seq, FrameID: s.spec.FrameID, Pose: s.pose(w.StartNs),
-	}, w
+	header := at.Header(s.spec.FrameID, s.pose(w.StartNs))
+	header.StampNs = w.StartNs
+	return header, w
 }
 
 func (s *lidar) pose(tNs int64) spatial.Pose { return s.env.Pose(s.spec.Mount, tNs) }

@@ -15,9 +15,10 @@ const OdomFrame = "odom"
 
 // Definition describes sensor.other.odometry.
 var Definition = &sensors.Definition{
-	ID:   "sensor.other.odometry",
-	Doc:  "ground-truth pose and velocity of the frame it is mounted in",
-	Tags: []string{"odometry", "motion"},
+	ID:     "sensor.other.odometry",
+	Number: 44,
+	Doc:    "ground-truth pose and velocity of the frame it is mounted in",
+	Tags:   []string{"odometry", "motion"},
 	Attributes: []sensors.Attribute{
 		{Name: "child_frame", Type: sensors.String, Default: "", Doc: "frame whose motion is published; empty means the parent frame"},
 	},
@@ -54,12 +55,12 @@ func (s *odometry) Begin(_ context.Context, env *sensors.Env) (err error) {
 
 // Tick publishes the state at the due instant.
 func (s *odometry) Tick(at sensors.Tick) error {
-	state, _ := s.env.History.State(s.env.Ego, at.TimeNs)
+	state, _ := s.env.History.State(s.env.Owner, at.TimeNs)
 	pose := state.Pose.Compose(s.spec.Mount)
 	arm := pose.Position.Sub(state.Pose.Position)
 	toChild := pose.Orientation.Conjugate()
 	m := &s.message
-	m.Header = sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: OdomFrame, Pose: pose}
+	m.Header = at.Header(OdomFrame, pose)
 	m.ChildFrameID = s.child
 	m.BodyPose = pose
 	m.Twist = spatial.Twist{

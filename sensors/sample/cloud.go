@@ -50,6 +50,13 @@ const (
 	// LayoutXYZIRT is the Velodyne-style point: x, y, z, intensity (f32),
 	// ring (u16), time (f32 s).
 	LayoutXYZIRT PointLayout = "xyzirt"
+	// LayoutSVL is SVL Simulator's 32-byte point: x, y, z, intensity (u8 at 16),
+	// timestamp (f64 s at 24).
+	LayoutSVL PointLayout = "svl"
+	// LayoutCARLA is x, y, z, intensity (f32), as CARLA's ROS bridge publishes it.
+	LayoutCARLA PointLayout = "carla"
+	// LayoutCARLASemantic is x, y, z, CosAngle (f32), ObjIdx, ObjTag (u32).
+	LayoutCARLASemantic PointLayout = "carla_semantic"
 	// LayoutXYZI is x, y, z, intensity, all f32.
 	LayoutXYZI PointLayout = "xyzi"
 )
@@ -64,6 +71,9 @@ type PointCloud struct {
 	// Rings and Columns are the shape of the scan before misses are left
 	// out: ray = column*Rings + index of the laser within its firing.
 	Rings, Columns int
+	// HorizontalAngle is the azimuth at which the scan ended, radians as CARLA
+	// counts it: clockwise seen from above.
+	HorizontalAngle float64
 	// Layout is how bridges write the points; empty means LayoutXYZIRCAEDT.
 	Layout PointLayout
 }

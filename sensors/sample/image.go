@@ -10,6 +10,7 @@ const (
 	Encoding16UC1  = "16UC1"
 	Encoding32SC1  = "32SC1"
 	Encoding32FC1  = "32FC1"
+	Encoding32FC2  = "32FC2" // optical flow: x and y
 	Encoding32FC3  = "32FC3"
 )
 
@@ -20,7 +21,9 @@ type Image struct {
 	Width, Height int
 	Step          int
 	Encoding      string
-	Data          []byte
+	// FovDeg is the horizontal field of view of the lens, degrees.
+	FovDeg float64
+	Data   []byte
 }
 
 // CopyToCache makes dst a deep copy, reusing dst's Data where it is large enough.

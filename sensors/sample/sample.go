@@ -24,6 +24,10 @@ type Header struct {
 	// Seq counts the sensor's captures from 0; a gap means that captures were
 	// dropped on the way.
 	Seq uint64
+	// Frame is the number of the world's frame that the sample shows: all samples
+	// of one instant, of whatever sensor, have the same. It rises with time; frames
+	// in which nothing was due are counted too.
+	Frame uint64
 	// FrameID names the coordinate frame of the data, without a leading slash.
 	FrameID string
 	// Pose is where the sensor was at StampNs, in the map frame.

@@ -87,7 +87,7 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 		s = &scene.Scene{Ego: spatial.Identity()}
 	}
 	env := &sensors.Env{
-		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Ego: scene.EgoID, Shared: &sensors.Shared{}, Seed: o.Seed,
+		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Scene: s, Owner: scene.EgoID, Shared: &sensors.Shared{}, Seed: o.Seed,
 		Frames:    func() []sample.Transform { return nil },
 		Dropped:   func(cause string, n int) { h.Drops[cause] += n },
 		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),

@@ -25,9 +25,10 @@ const baseFrame = "base_link"
 
 // Definition describes sensor.other.transform.
 var Definition = &sensors.Definition{
-	ID:   ID,
-	Doc:  "coordinate frames: map, odom, the vehicle and every sensor",
-	Tags: []string{"transform", "motion"},
+	ID:     ID,
+	Number: 45,
+	Doc:    "coordinate frames: map, odom, the vehicle and every sensor",
+	Tags:   []string{"transform", "motion"},
 	Attributes: []sensors.Attribute{
 		{Name: "base_frame", Type: sensors.String, Default: baseFrame, Doc: "name of the vehicle's frame"},
 	},
@@ -70,10 +71,10 @@ func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
 // them yet.
 func (s *transform) Tick(at sensors.Tick) error {
 	s.latchFixed(at)
-	pose, _ := s.env.History.Pose(s.env.Ego, at.TimeNs)
+	pose, _ := s.env.History.Pose(s.env.Owner, at.TimeNs)
 	s.message.StampNs, s.message.Static = at.TimeNs, false
 	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
-		Header:       sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: OdomFrame, Pose: pose},
+		Header:       at.Header(OdomFrame, pose),
 		ChildFrameID: s.base,
 		Relative:     pose,
 	})

@@ -181,7 +181,7 @@ func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
 // listened to.
 func (r *rigged) env(st *stage, m *member, made sensors.Sensor) (*sensors.Env, error) {
 	env := &sensors.Env{
-		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Ego: scene.EgoID,
+		GL: st.gl, World: st.world, Resident: st.resident, History: st.history, Scene: st.world.Scene, Owner: scene.EgoID,
 		Shared: &r.shared, Frames: func() []sample.Transform { return nil },
 		Dropped: r.lost.add, Completed: r.ping, Origin: st.world.Scene.Origin, Log: slog.New(slog.DiscardHandler),
 	}
