@@ -45,10 +45,7 @@ type Snapshot struct {
 	Header
 	// DeltaNs is the simulated time since the frame before.
 	DeltaNs int64
-	// PlatformNs is the host's time since the run began; it is for people, and 0
-	// in a stepped run, whose messages don't depend on the host.
-	PlatformNs int64
-	Actors     []ActorState // by rising id; the ego is first, with id 0
+	Actors  []ActorState // by rising id; the ego is first, with id 0
 }
 
 // CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
