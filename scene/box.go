@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Box is an axis-aligned box in some frame: its centre and half its extents, metres.
@@ -35,4 +37,10 @@ func (s *Scene) BoxOf(a *Actor) Box {
 		return Box{}
 	}
 	return Box{Center: low.Add(high).Mul(0.5), Half: high.Sub(low).Mul(0.5)}
+}
+
+// At returns the box of a frame where the frame has a pose.
+func (b Box) At(pose spatial.Pose) spatial.OrientedBox {
+	pose.Position = pose.Apply(b.Center)
+	return spatial.OrientedBox{Pose: pose, Half: b.Half}
 }
