@@ -25,7 +25,7 @@ func (s *Scene) BoxOf(a *Actor) Box {
 	high := low.Mul(-1)
 	for i := range a.Parts {
 		part := &a.Parts[i]
-		at := part.at(0)
+		at := part.At(0)
 		for _, v := range s.Meshes[part.Mesh].Positions {
 			p := at.Mul4x1(mgl64.Vec4{float64(v[0]), float64(v[1]), float64(v[2]), 1})
 			for k := range 3 {

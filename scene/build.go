@@ -155,7 +155,7 @@ func (b *builder) listMovers() ([]Mover, error) {
 				return nil, err
 			}
 			m := Mover{Actor: a, Part: i}
-			m.stretch, m.unstretch = fixedStretch(a.Parts[i].at(0).Mat3())
+			m.stretch, m.unstretch = fixedStretch(a.Parts[i].At(0).Mat3())
 			m.rest, _, _ = rigidPart(m.place(0))
 			movers = append(movers, m)
 		}

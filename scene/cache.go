@@ -84,7 +84,7 @@ func (b *builder) cacheKey() [32]byte {
 				put(p.Local)
 				put(uint8(p.Tag))
 			} else {
-				stretch, _ := fixedStretch(p.at(0).Mat3())
+				stretch, _ := fixedStretch(p.At(0).Mat3())
 				put(stretch)
 			}
 		}

@@ -96,7 +96,7 @@ func (p *Packer) Placements(dst []byte, tNs int64) error {
 // place returns the mover's frame in the actor's frame, as a matrix: rigid but
 // for animated scales.
 func (m *Mover) place(tNs int64) mgl64.Mat4 {
-	at := m.Actor.Parts[m.Part].at(tNs)
+	at := m.Actor.Parts[m.Part].At(tNs)
 	out := at.Mat3().Mul3(m.unstretch).Mat4()
 	out.SetCol(3, at.Col(3))
 	return out

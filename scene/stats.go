@@ -86,7 +86,7 @@ func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 			if p.Mesh < 0 || p.Mesh >= len(s.Meshes) {
 				continue
 			}
-			at := pose.Mul4(p.at(0))
+			at := pose.Mul4(p.At(0))
 			for _, v := range s.Meshes[p.Mesh].Positions {
 				q := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, at)
 				for k := range 3 {

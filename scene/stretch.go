@@ -16,8 +16,8 @@ func (a *Actor) poseAt(tNs int64) spatial.Pose {
 	return a.Pose
 }
 
-// at returns the part's place in the actor's frame at a time.
-func (p *Part) at(tNs int64) mgl64.Mat4 {
+// At returns the part's place in the actor's frame at a time.
+func (p *Part) At(tNs int64) mgl64.Mat4 {
 	if p.Joints != nil {
 		return p.Joints(tNs)
 	}
