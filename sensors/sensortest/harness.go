@@ -74,6 +74,12 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 		tb.Fatal(err)
 	}
 	h.Sensor, h.Env = sensor, h.env(d, o)
+	if owned, ok := sensor.(sensors.Owned); ok {
+		box, _ := h.Env.History.Box(scene.EgoID)
+		if err := owned.SetOwner(sensors.Owner{ID: scene.EgoID, TypeID: scene.EgoTypeID, Box: box}); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	if err := sensor.Begin(context.Background(), h.Env); err != nil {
 		tb.Fatal(err)
 	}
@@ -130,7 +136,7 @@ func (h *Harness) Fire(tNs int64) {
 		h.now = max(h.now, 0)
 	}
 	h.Env.History.Record(tNs)
-	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq}
+	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq, Frame: h.seq}
 	h.seq++
 	if err := h.Sensor.Tick(at); err != nil {
 		h.tb.Fatal(err)
