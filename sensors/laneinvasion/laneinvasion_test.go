@@ -1,0 +1,120 @@
+package laneinvasion_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/laneinvasion"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// road has a broken line at y = 1 and a solid one at y = 3, along x.
+func road() *scene.Scene {
+	s := scene.New("road")
+	s.Ego = spatial.Identity()
+	line := func(y float64) []mgl64.Vec3 { return []mgl64.Vec3{{-100, y, 0}, {0, y, 0}, {100, y, 0}} }
+	s.LaneMarks = []scene.LaneMark{
+		{ID: 1, Type: scene.LaneMarkBroken, Color: scene.LaneMarkWhite, Points: line(1)},
+		{ID: 2, Type: scene.LaneMarkSolid, Color: scene.LaneMarkYellow, Points: line(3)},
+	}
+	return s
+}
+
+// car is a snapshot of actor 7, 4 m long and 2 m wide, at (x, y).
+func car(frame uint64, x, y float64) *sample.Snapshot {
+	pose := spatial.Identity()
+	pose.Position = mgl64.Vec3{x, y, 0.5}
+	return &sample.Snapshot{
+		Header: sample.Header{Frame: frame},
+		Actors: []sample.ActorState{{ID: 7, Pose: pose, BoxHalf: mgl64.Vec3{2, 1, 0.5}}},
+	}
+}
+
+func TestWatchCountsEachMarkOnce(t *testing.T) {
+	type step struct {
+		frame uint64
+		x, y  float64
+		want  []uint32
+	}
+	for name, steps := range map[string][]step{
+		"along the lane":                    {{1, 0, -0.5, nil}, {2, 10, -0.5, nil}},
+		"over the first line":               {{1, 0, -0.5, nil}, {2, 1, 0.5, []uint32{1}}, {3, 2, 0.6, nil}},
+		"over both at once":                 {{1, 0, -0.5, nil}, {2, 1, 8, []uint32{1, 2}}},
+		"left wheels over, right follow":    {{1, 0, -0.5, nil}, {2, 1, 1.5, []uint32{1}}, {3, 2, 2.1, []uint32{1, 2}}},
+		"an older frame counts for nothing": {{5, 0, -0.5, nil}, {4, 1, 8, nil}, {5, 1, 8, nil}, {6, 1, -0.5, nil}},
+		"parked on the line":                {{1, 0, 0, nil}, {2, 0, 0, nil}, {3, 0, 0, nil}},
+		"halts on the line and goes on":     {{1, 0, -0.5, nil}, {2, 0, 0, []uint32{1}}, {3, 0, 0.5, nil}},
+		"beyond the line's end":             {{1, 150, -0.5, nil}, {2, 150, 8, nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+			for _, s := range steps {
+				var got []uint32
+				for _, m := range w.Next(car(s.frame, s.x, s.y)) {
+					got = append(got, m.ID)
+				}
+				assert.Equal(t, s.want, got, "frame %d", s.frame)
+			}
+		})
+	}
+}
+
+func TestWatchForgetsAnActorThatHasGone(t *testing.T) {
+	w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+	assert.Empty(t, w.Next(car(1, 0, -0.5)))
+	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2}}))
+	assert.Empty(t, w.Next(car(3, 0, 8)), "it appeared there")
+	assert.Len(t, w.Next(car(4, 0, -0.5)), 2)
+}
+
+func TestWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
+	w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+	w.Next(car(0, 0, -0.5))
+	var wg sync.WaitGroup
+	for g := range uint64(4) {
+		wg.Go(func() {
+			for k := range uint64(200) {
+				w.Next(car(1+4*k+g, 0, -0.5))
+			}
+		})
+	}
+	wg.Wait()
+	assert.Empty(t, w.Next(car(100, 0, 8)), "frames up to 800 were seen")
+	assert.Len(t, w.Next(car(801, 0, 8)), 2)
+}
+
+// TestSensorFollowsItsOwner drives the ego over the broken line at the instant that
+// its left side reaches it: its box is 1.9 m wide and it drifts at 1 m/s from y = 0,
+// so that is at 0.05 s.
+func TestSensorFollowsItsOwner(t *testing.T) {
+	h := sensortest.New(t, laneinvasion.Definition, sensortest.Options{
+		Scene: road(),
+		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
+	})
+	for k := range int64(10) {
+		h.Fire(k * 10_000_000)
+	}
+	events := h.Messages["lane_invasion"]
+	require.Len(t, events, 1)
+	e := events[0].(*sample.LaneInvasion)
+	assert.Equal(t, int64(50_000_000), e.StampNs)
+	assert.Equal(t, uint32(scene.EgoID), e.Actor)
+	assert.Equal(t, []sample.CrossedMark{{ID: 1, Type: sample.LaneMarkBroken, Color: sample.LaneMarkWhite}}, e.Marks)
+}
+
+func TestOnlyVehiclesOwnIt(t *testing.T) {
+	sensor, err := laneinvasion.Definition.New(sensors.Spec{Name: "lanes", Settings: laneinvasion.Definition.NewSettings()})
+	require.NoError(t, err)
+	owned := sensor.(sensors.Owned)
+	require.ErrorIs(t, owned.SetOwner(sensors.Owner{TypeID: "walker.pedestrian.0001"}), laneinvasion.ErrOwner)
+	require.NoError(t, owned.SetOwner(sensors.Owner{TypeID: "vehicle.sedan"}))
+}

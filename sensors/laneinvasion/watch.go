@@ -1,0 +1,150 @@
+package laneinvasion
+
+import (
+	"math"
+	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Mark is a lane mark with its line on the ground: points (x, y) in the map frame,
+// metres.
+type Mark struct {
+	sample.CrossedMark
+	Line [][2]float64
+}
+
+// Watch follows one actor through the world's snapshots and says which lane marks the
+// corners of its box have crossed. Snapshots may come from several goroutines and out
+// of order: one that isn't newer than the last counts for nothing.
+type Watch struct {
+	actor  uint32
+	marks  []Mark
+	bounds []bounds // of marks
+
+	mu      sync.Mutex
+	frame   uint64               // guarded by mu: of the last snapshot
+	corners [4][2]float64        // guarded by mu: there
+	begun   bool                 // guarded by mu
+	crossed []sample.CrossedMark // guarded by mu: scratch
+}
+
+// bounds is an axis-aligned rectangle.
+type bounds struct{ low, high [2]float64 }
+
+func emptyBounds() bounds {
+	return bounds{[2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}}
+}
+
+func (b *bounds) add(p [2]float64) {
+	for i := range p {
+		b.low[i], b.high[i] = math.Min(b.low[i], p[i]), math.Max(b.high[i], p[i])
+	}
+}
+
+func (b *bounds) meets(c bounds) bool {
+	return b.low[0] <= c.high[0] && c.low[0] <= b.high[0] && b.low[1] <= c.high[1] && c.low[1] <= b.high[1]
+}
+
+// NewWatch returns a watch of an actor. It keeps the marks.
+func NewWatch(actor uint32, marks []Mark) *Watch {
+	w := &Watch{actor: actor, marks: marks, bounds: make([]bounds, len(marks))}
+	for i := range marks {
+		w.bounds[i] = emptyBounds()
+		for _, p := range marks[i].Line {
+			w.bounds[i].add(p)
+		}
+	}
+	return w
+}
+
+// standstill is the move, metres, below which a corner has crossed nothing: what
+// rounding makes of a parked car.
+const standstill = 1e-9
+
+// Next takes a snapshot and returns the marks that were crossed since the one before,
+// each once, in the marks' order; nil where nothing was, where the snapshot is older
+// or the actor isn't in it, and for the first. The result is valid until the next call.
+func (w *Watch) Next(s *sample.Snapshot) []sample.CrossedMark {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun && s.Frame <= w.frame {
+		return nil
+	}
+	for i := range s.Actors {
+		if a := &s.Actors[i]; a.ID == w.actor {
+			return w.moved(s.Frame, groundCorners(a))
+		}
+	}
+	w.begun = false // it has gone: where it comes again says nothing of its way
+	return nil
+}
+
+// moved looks along the corners' ways; mu must be held.
+func (w *Watch) moved(frame uint64, now [4][2]float64) []sample.CrossedMark {
+	before, first := w.corners, !w.begun
+	w.frame, w.corners, w.begun = frame, now, true
+	if first {
+		return nil
+	}
+	swept := emptyBounds()
+	for i := range now {
+		swept.add(before[i])
+		swept.add(now[i])
+	}
+	w.crossed = w.crossed[:0]
+	for k := range w.marks {
+		if swept.meets(w.bounds[k]) && crosses(&before, &now, w.marks[k].Line) {
+			w.crossed = append(w.crossed, w.marks[k].CrossedMark)
+		}
+	}
+	return w.crossed
+}
+
+// groundCorners returns the corners of the bottom of an actor's box in the map's plane.
+func groundCorners(a *sample.ActorState) (corners [4][2]float64) {
+	for i := range corners {
+		x, y := a.BoxHalf[0], a.BoxHalf[1]
+		if i&1 != 0 {
+			x = -x
+		}
+		if i&2 != 0 {
+			y = -y
+		}
+		p := a.Pose.Apply(a.BoxCenter.Add(mgl64.Vec3{x, y, -a.BoxHalf[2]}))
+		corners[i] = [2]float64{p[0], p[1]}
+	}
+	return corners
+}
+
+// crosses reports whether the way of a corner crosses a line.
+func crosses(before, now *[4][2]float64, line [][2]float64) bool {
+	for i := range now {
+		from, to := before[i], now[i]
+		if math.Hypot(to[0]-from[0], to[1]-from[1]) < standstill {
+			continue
+		}
+		for k := 1; k < len(line); k++ {
+			if segmentsCross(from, to, line[k-1], line[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// segmentsCross reports whether the way from a to b leads over the segment from c to
+// d. The line itself belongs to its left side, so that a way that halts on it is
+// counted once.
+func segmentsCross(a, b, c, d [2]float64) bool {
+	side := func(p, q, r [2]float64) float64 {
+		return (q[0]-p[0])*(r[1]-p[1]) - (q[1]-p[1])*(r[0]-p[0])
+	}
+	if (side(c, d, a) >= 0) == (side(c, d, b) >= 0) {
+		return false
+	}
+	one, other := side(a, b, c), side(a, b, d)
+	return (one <= 0 && other >= 0) || (one >= 0 && other <= 0)
+}
