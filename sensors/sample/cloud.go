@@ -11,10 +11,12 @@ const (
 // writes it (std430, twelve 32-bit words, little endian).
 type Point struct {
 	// X, Y, Z is the point in the sensor's frame as it stood when the point
-	// was fired (as a device reports it: not motion-compensated), metres.
+	// was fired (as a device reports it: not motion-compensated), metres; in a
+	// compensated cloud, as it stood at the header's stamp.
 	X, Y, Z float32
 	// Intensity is the diffuse reflectance scale 0..100, retroreflectors
-	// 101..255 (Autoware's convention), after angle and range.
+	// 101..255 (Autoware's convention), after angle and range; 0..1 in a cloud
+	// of UnitIntensity.
 	Intensity float32
 	// Distance from the sensor's origin to the point along the ray, metres;
 	// +Inf for no return, -Inf for one below the minimum range (REP-117).
@@ -74,6 +76,9 @@ type PointCloud struct {
 	// HorizontalAngle is the azimuth at which the scan ended, radians as CARLA
 	// counts it: clockwise seen from above.
 	HorizontalAngle float64
+	// UnitIntensity says that intensities are 0..1, as SVL and CARLA have them:
+	// layouts that store a byte then multiply by 255.
+	UnitIntensity bool
 	// Layout is how bridges write the points; empty means LayoutXYZIRCAEDT.
 	Layout PointLayout
 }
