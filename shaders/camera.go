@@ -17,6 +17,9 @@ func stillTables() []Binding { return SceneTables()[:SlotMotion:SlotMotion] }
 const (
 	FrameTexels    = 6 // before a camera
 	SunFrameTexels = 3 // before the sun
+	// PreviousTexels follow all those before a camera, a frame's each: see
+	// lib/flow.glsl.
+	PreviousTexels = 3
 )
 
 // CameraIDs rasterises what each pixel of a camera sees: the number of the
@@ -46,7 +49,7 @@ var CameraShadow = Entry{
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of
 // packed pixels, row 0 the top. COLOR, DEPTH, TAGS or TAG_COLORS, INSTANCES or
-// WIDE_INSTANCES, and NORMALS say which; SURFACE_TEXTURES and EMISSION_TEXTURES
+// WIDE_INSTANCES, NORMALS and FLOW say which; SURFACE_TEXTURES and EMISSION_TEXTURES
 // are for scenes that have such. COLOR alone may have SAMPLES x SAMPLES seen points
 // a pixel.
 var CameraShade = Entry{
@@ -64,11 +67,12 @@ var CameraShade = Entry{
 		Binding{"Tags", "", 2, KindStorage},
 		Binding{"Instances", "", 3, KindStorage},
 		Binding{"Normals", "", 4, KindStorage},
+		Binding{"Flow", "", 5, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1}, // the shader counts on it
 	Constants: []Define{
 		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
-		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true),
+		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
 	},
 }

@@ -29,7 +29,7 @@ func TestCameraVariantsCompile(t *testing.T) {
 	}
 	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
 	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
-	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS"}
+	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW"}
 	for i := range names {
 		defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", false), shaders.Flag("EMISSION_TEXTURES", false)}
 		for k, name := range names {

@@ -4,10 +4,11 @@
 //
 // The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
 // pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
-// NORMALS. What no picture needs isn't computed. With SAMPLES above 1, visible is
+// NORMALS, FLOW. What no picture needs isn't computed. With SAMPLES above 1, visible is
 // that many times the picture's size, and COLOR alone is made.
 
 #include "lib/camera.glsl"
+#include "lib/flow.glsl"
 #include "lib/shade.glsl"
 
 layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y) in;
@@ -43,6 +44,7 @@ layout(std430, binding = 1) writeonly buffer Depth { uint depths[]; };
 layout(std430, binding = 2) writeonly buffer Tags { uint tags[]; };
 layout(std430, binding = 3) writeonly buffer Instances { uint instances[]; };
 layout(std430, binding = 4) writeonly buffer Normals { uint normals[]; };
+layout(std430, binding = 5) writeonly buffer Flow { uint flows[]; };
 
 // Hit is the point that a pixel's centre sees.
 struct Hit {
@@ -213,6 +215,20 @@ uint depthBits(Hit h) {
     return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
 }
 
+#if FLOW
+// flowOf returns how far what a pixel sees moved over the picture since the
+// firing before, in widths and heights of it: x to the right, y down.
+uvec2 flowOf(uvec2 id, Hit h) {
+    // The sky is at infinity: only the camera's rotation moves it.
+    vec3 now = h.seen ? h.depth * h.direction : h.direction;
+    vec3 since = sinceBefore(int(id.y), vec4(now, h.seen ? 1.0 : 0.0));
+    float depth = now.z + since.z;
+    if (depth <= 0.0) return uvec2(NOT_A_NUMBER);
+    vec2 pixels = (h.direction.xy * since.z - since.xy) / (depth * lens.xy);
+    return floatBitsToUint(pixels / vec2(size));
+}
+#endif
+
 // What the group's pixels put into words together.
 #if COLOR
 shared uint colorBytes[64];
@@ -286,6 +302,13 @@ void makePixel(ivec2 at, bool inside) {
         normals[3 * pixel] = bits.x;
         normals[3 * pixel + 1] = bits.y;
         normals[3 * pixel + 2] = bits.z;
+    }
+#endif
+#if FLOW
+    uvec2 moved = flowOf(id, h);
+    if (inside) {
+        flows[2 * pixel] = moved.x;
+        flows[2 * pixel + 1] = moved.y;
     }
 #endif
 }

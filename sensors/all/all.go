@@ -21,6 +21,7 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		camera.Semantic,
 		camera.Instance,
 		camera.Normals,
+		camera.OpticalFlow,
 		lidar.RayCast,
 		imu.Definition,
 		gnss.Definition,

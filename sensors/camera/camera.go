@@ -45,6 +45,8 @@ type camera struct {
 	ring   [targets]*gpu.Buffer
 	next   int
 	target *gpu.Buffer // of the capture that the view makes, nil between
+	// periodNs is how long before that capture the firing before it was due.
+	periodNs int64
 
 	// Owned by Process: messages that are used again, since outputs copy what
 	// they keep.
@@ -63,7 +65,7 @@ func newSensor(k kind, spec sensors.Spec) (sensors.Sensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &camera{spec: spec, options: o, frameID: spec.FrameID + "_optical"}, nil
+	return &camera{spec: spec, options: o, frameID: spec.OpticalFrame()}, nil
 }
 
 // Begin opens the outputs and makes the camera's place on the GPU.
@@ -110,7 +112,7 @@ func (s *camera) openOutputs() (err error) {
 // open makes the view and the targets. GL thread.
 func (s *camera) open(c *gpu.Ctx) (err error) {
 	o := &s.options
-	s.view, err = s.renderer.view(c, viewKey{s.spec.Mount, o.lens, o.samples, o.near, o.far})
+	s.view, err = s.renderer.view(c, viewKey{env.Owner, s.spec.Mount, o.lens, o.samples, o.near, o.far})
 	if err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (s *camera) wanted() bool {
 // together; where only the calibration is listened to, nothing is.
 func (s *camera) Tick(at sensors.Tick) error {
 	if s.wanted() {
-		s.view.announce(s, at.TimeNs)
+		s.view.announce(s, at)
 	} else {
 		s.unseen.expect(at.TimeNs)
 	}
@@ -208,7 +210,7 @@ func (s *camera) ReadbackStats() readback.Stats { return s.pool.Stats() }
 // Frames returns the optical frame, in the sensor's body frame (REP-103).
 func (s *camera) Frames() []sample.Transform {
 	return []sample.Transform{{
-		Header: sample.Header{FrameID: s.spec.FrameID}, ChildFrameID: s.frameID, Relative: spatial.OpticalInBody(),
+		Header: sample.Header{FrameID: s.spec.BodyFrame()}, ChildFrameID: s.frameID, Relative: spatial.OpticalInBody(),
 	}}
 }
 

@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 			"compressed": "none", "publish_raw": false,
 		}, map[string]string{"encoding": "32SC1 has no compressed form, which this suite asks for; TestEncodingsHoldTheSamePixels has it"}},
 		{camera.Normals, nil, nil, nil},
+		{camera.OpticalFlow, nil, nil, nil},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			attributes := size(48, 36)

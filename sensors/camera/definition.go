@@ -38,7 +38,7 @@ var (
 
 // Definitions returns all cameras' definitions.
 func Definitions() []*sensors.Definition {
-	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals}
+	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals, OpticalFlow}
 }
 
 // kind is what a camera's pixels mean.
@@ -50,12 +50,13 @@ const (
 	kindSemantic
 	kindInstance
 	kindNormals
+	kindFlow
 	kinds // how many there are
 )
 
 var kindIDs = [kinds]string{
 	"sensor.camera.rgb", "sensor.camera.depth", "sensor.camera.semantic_segmentation",
-	"sensor.camera.instance_segmentation", "sensor.camera.normals",
+	"sensor.camera.instance_segmentation", "sensor.camera.normals", "sensor.camera.optical_flow",
 }
 
 // maxFar is the farthest that any range attribute goes, metres.

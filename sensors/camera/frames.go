@@ -28,7 +28,7 @@ type stage struct {
 // set moves the stage to an instant.
 func (s *stage) set(r *renderer, tNs int64) {
 	s.timeNs = tNs
-	s.ego = r.pose(spatial.Identity(), tNs)
+	s.ego = r.pose(scene.EgoID, spatial.Identity(), tNs)
 	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), tNs)
 }
 
@@ -66,8 +66,11 @@ func (t *frameTable) add(m *mgl64.Mat4) {
 
 // write replaces the table by what was added since the last write. Commands
 // issued before it still see what was there.
-func (t *frameTable) write(c *gpu.Ctx) error {
-	err := c.WriteBuffer(t.buffer, 0, rawBytes(t.rows))
+func (t *frameTable) write(c *gpu.Ctx) error { return t.writeFrom(c, 0) }
+
+// writeFrom replaces the part of the table that begins at a texel.
+func (t *frameTable) writeFrom(c *gpu.Ctx, texel int) error {
+	err := c.WriteBuffer(t.buffer, texel*rowBytes, rawBytes(t.rows))
 	t.rows = t.rows[:0]
 	return err
 }

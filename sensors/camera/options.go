@@ -75,6 +75,8 @@ func (o *options) readPicture(s *sensors.Settings) error {
 		o.encoding = s.String("encoding")
 	case kindNormals:
 		o.encoding = sample.Encoding32FC3
+	case kindFlow:
+		o.encoding = sample.Encoding32FC2
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func (o *options) readCompression(s *sensors.Settings) error {
 // pixelBytes is the size of a pixel in each encoding.
 var pixelBytes = map[string]int{
 	sample.EncodingRGB8: 3, sample.EncodingBGR8: 3, sample.EncodingMono8: 1,
-	sample.Encoding16UC1: 2, sample.Encoding32SC1: 4, sample.Encoding32FC1: 4, sample.Encoding32FC3: 12,
+	sample.Encoding16UC1: 2, sample.Encoding32SC1: 4, sample.Encoding32FC1: 4, sample.Encoding32FC2: 8, sample.Encoding32FC3: 12,
 }
 
 // step returns the bytes of a row: padded to whole words, as the shader writes
@@ -110,10 +112,10 @@ func (o *options) step() int {
 }
 
 // pictures is a set of the forms that camera_shade.comp can write.
-type pictures uint8
+type pictures uint16
 
 // pictureNames are the constants that ask for them, in the order of the bits.
-var pictureNames = [...]string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS"}
+var pictureNames = [...]string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW"}
 
 const (
 	pictureColor pictures = 1 << iota
@@ -123,6 +125,7 @@ const (
 	pictureInstances
 	pictureWideInstances
 	pictureNormals
+	pictureFlow
 )
 
 // picture returns the one that the camera needs.
@@ -142,6 +145,8 @@ func (o *options) picture() pictures {
 		return pictureInstances
 	case kindNormals:
 		return pictureNormals
+	case kindFlow:
+		return pictureFlow
 	default:
 		return pictureColor
 	}

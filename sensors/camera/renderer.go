@@ -28,7 +28,6 @@ type renderer struct {
 	world    *scene.World
 	resident *scene.Resident
 	history  *scene.History
-	ego      uint32
 	packer   *scene.Packer
 	drawing  *drawing
 	programs programs
@@ -70,7 +69,7 @@ var errNoRenderer = errors.New("no camera has begun")
 func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
 	shared, err := env.Shared.Get(rendererKey{}, func() (io.Closer, error) {
 		r := &renderer{
-			world: env.World, resident: env.Resident, history: env.History, ego: scene.EgoID,
+			world: env.World, resident: env.Resident, history: env.History,
 			packer:  scene.NewPacker(env.World, env.History),
 			drawing: newDrawing(env.World),
 			views:   map[viewKey]*view{},
@@ -119,10 +118,10 @@ func (r *renderer) Close() error {
 	return nil
 }
 
-// pose returns where a frame mounted on the ego was, in the world frame.
-func (r *renderer) pose(mount spatial.Pose, tNs int64) spatial.Pose {
-	ego, _ := r.history.Pose(r.ego, tNs)
-	return r.world.FromMap(ego.Compose(mount))
+// pose returns where a frame mounted on an actor was, in the world frame.
+func (r *renderer) pose(owner uint32, mount spatial.Pose, tNs int64) spatial.Pose {
+	p, _ := r.history.Pose(owner, tNs)
+	return r.world.FromMap(p.Compose(mount))
 }
 
 // frameCount returns the number of the scene's frames.

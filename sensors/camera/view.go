@@ -15,6 +15,7 @@ import (
 
 // viewKey is what cameras must have in common to share a visibility pass.
 type viewKey struct {
+	owner     uint32       // the actor that the mount is on
 	mount     spatial.Pose
 	lens      Lens
 	samples   int // points seen across a pixel, and down it
@@ -38,7 +39,8 @@ type view struct {
 	frames      *frameTable
 	frustum     region
 	list        drawList
-	toOptical   []mgl64.Mat4  // scratch: from each frame of the scene
+	toOptical   []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
+	previous    []mgl64.Mat4  // scratch: as a stage's places, a firing ago
 	uniforms    []*gpu.Buffer // one a dispatch of an instant
 	batches     []batch       // scratch
 
@@ -48,8 +50,8 @@ type view struct {
 
 // announcement is a capture that is about to be made.
 type announcement struct {
-	timeNs int64
-	by     *camera
+	timeNs, periodNs int64
+	by               *camera
 }
 
 // view returns the renderer's view for a key and makes it for its first camera.
@@ -90,7 +92,7 @@ func (v *view) open(c *gpu.Ctx, frames int) (err error) {
 	if err != nil {
 		return err
 	}
-	v.frames, err = newFrameTable(c, "camera frames", frames, shaders.FrameTexels)
+	v.frames, err = newFrameTable(c, "camera frames", frames, shaders.FrameTexels+shaders.PreviousTexels)
 	return err
 }
 
@@ -129,22 +131,23 @@ func (l Lens) projection(near, far float64) projectionBlock {
 }
 
 // announce says that the camera is about to capture at an instant. Any goroutine.
-func (v *view) announce(by *camera, timeNs int64) {
+func (v *view) announce(by *camera, at sensors.Tick) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.announced) == maxAnnounced {
 		v.announced = slices.Delete(v.announced, 0, 1)
 	}
-	v.announced = append(v.announced, announcement{timeNs, by})
+	v.announced = append(v.announced, announcement{at.TimeNs, at.PeriodNs, by})
 }
 
 // take appends the cameras announced for an instant to dst; earlier
-// announcements are forgotten, for nobody will make those captures any more.
+// announcements are forgotten, for nobody will make those captures any more. GL thread.
 func (v *view) take(dst []*camera, timeNs int64) []*camera {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
 		if a.timeNs == timeNs {
+			a.by.periodNs = a.periodNs
 			dst = append(dst, a.by)
 		}
 		return a.timeNs <= timeNs
@@ -197,7 +200,7 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) er
 // draw makes the batches' pictures.
 func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 	at := r.at(timeNs)
-	fromOptical := r.pose(v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
+	fromOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
 	before := r.sun.drawnStatic
 	for i := range v.batches {
 		if v.batches[i][kindRGB] == nil {
@@ -212,6 +215,11 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 		return fmt.Errorf("draw what the camera sees: %w", err)
 	}
 	for i := range v.batches {
+		if flow := v.batches[i][kindFlow]; flow != nil {
+			if err := v.writePrevious(c, r, fromOptical, flow.previousNs(r, timeNs)); err != nil {
+				return fmt.Errorf("make the camera's flow: %w", err)
+			}
+		}
 		if err := v.shade(c, r, i, fromOptical); err != nil {
 			return fmt.Errorf("make the camera's pictures: %w", err)
 		}
