@@ -15,7 +15,7 @@ import (
 
 // viewKey is what cameras must have in common to share a visibility pass.
 type viewKey struct {
-	owner     uint32       // the actor that the mount is on
+	owner     uint32 // the actor that the mount is on
 	mount     spatial.Pose
 	lens      Lens
 	samples   int // points seen across a pixel, and down it
