@@ -6,10 +6,14 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/collision"
 	"github.com/raybridge/raybridge/sensors/gnss"
 	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/laneinvasion"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/safedistance"
+	"github.com/raybridge/raybridge/sensors/snapshot"
 	"github.com/raybridge/raybridge/sensors/transform"
 )
 
@@ -27,5 +31,9 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		gnss.Definition,
 		odometry.Definition,
 		transform.Definition,
+		collision.Definition,
+		laneinvasion.Definition,
+		safedistance.Definition,
+		snapshot.Definition,
 	))
 })

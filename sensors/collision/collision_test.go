@@ -1,0 +1,104 @@
+package collision_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/collision"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// egoMass is the mass of the default ego: 107 kg/m³ of its box.
+const egoMass = 107 * 4.9 * 1.9 * 1.5
+
+// world has a road, a wall that stands 10 m ahead of the rear axle, and the crown of a
+// tree above the way.
+func world() *scenetest.Builder {
+	b := scenetest.NewBuilder("collisions")
+	b.Put("road", scenetest.Plane(200, 2), scenetest.Matte("road", 1, 1, 1), scenetest.At(0, 0, 0.2, scene.TagRoads))
+	wall := scenetest.At(10.5, 0, 1, scene.TagWall)
+	wall.TypeID = "static.wall"
+	b.Put("wall", scenetest.Box(1, 20, 2), scenetest.Matte("wall", 1, 1, 1), wall)
+	crown := scenetest.At(4, 0, 5, scene.TagVegetation)
+	b.Put("crown", scenetest.Sphere(3, 16), scenetest.Matte("crown", 0, 1, 0), crown)
+	return b
+}
+
+func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample.Collision {
+	t.Helper()
+	h := sensortest.New(t, collision.Definition, sensortest.Options{Scene: s, Ego: ego})
+	for k := range ticks {
+		h.Fire(k * 10_000_000)
+	}
+	var list []*sample.Collision
+	for _, m := range h.Messages["collision"] {
+		list = append(list, m.(*sample.Collision))
+	}
+	return list
+}
+
+// TestDrivingIntoAWall: the front is 3.8 m ahead of the rear axle, so at 10 m/s it
+// reaches the wall's face at x = 10 after 0.62 s; the tree above isn't touched.
+func TestDrivingIntoAWall(t *testing.T) {
+	events := fire(t, world().Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}, 66)
+	require.NotEmpty(t, events)
+	first := events[0]
+	assert.InDelta(t, 0.62, float64(first.StampNs)*1e-9, 0.0101)
+	assert.Equal(t, "static.wall", first.OtherType)
+	assert.Equal(t, scene.EgoTypeID, first.ActorType)
+	assert.InDelta(t, -10*egoMass, first.NormalImpulse[0], 1e-6*egoMass)
+	assert.InDelta(t, 0, first.NormalImpulse[1], 1e-9)
+	for i := 1; i < len(events); i++ {
+		assert.Greater(t, events[i].StampNs, events[i-1].StampNs, "one event a frame")
+	}
+}
+
+// TestBeingHitFromTheSide: a car of 1 m³ comes from the left at 4 m/s. Two bodies
+// that stay together share the momentum of the one.
+func TestBeingHitFromTheSide(t *testing.T) {
+	b := world()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{1.35, 2, 0.75}
+	b.Put("car", scenetest.Box(1, 1, 1), scenetest.Matte("car", 1, 0, 0), scene.Placement{
+		TypeID: "vehicle.cart", Tag: scene.TagCar,
+		Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{0, -4, 0}},
+	})
+	events := fire(t, b.Scene, nil, 20)
+	require.NotEmpty(t, events)
+	assert.Equal(t, "vehicle.cart", events[0].OtherType)
+	assert.InDelta(t, 0.1375, float64(events[0].StampNs)*1e-9, 0.0101, "0.55 m at 4 m/s")
+	want := 4 / (1/egoMass + 1/107.0)
+	assert.InDelta(t, -want, events[0].NormalImpulse[1], 1e-6*want)
+}
+
+func TestSeveralAtOnceAndLeaving(t *testing.T) {
+	b := world()
+	for i, name := range []string{"post", "bollard"} {
+		post := scenetest.At(3.7, float64(i)*1.2-0.6, 0.5, scene.TagPole)
+		post.TypeID = "static." + name
+		b.Put(name, scenetest.Box(0.1, 0.1, 1), scenetest.Matte(name, 1, 1, 1), post)
+	}
+	events := fire(t, b.Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{-2, 0, 0}}, 20)
+	byFrame := map[uint64][]string{}
+	for _, e := range events {
+		byFrame[e.Frame] = append(byFrame[e.Frame], e.OtherType)
+		assert.Zero(t, e.NormalImpulse, "they part")
+	}
+	assert.Equal(t, []string{"static.post", "static.bollard"}, byFrame[0])
+	assert.Empty(t, byFrame[19], "after 0.38 m they are 0.28 m ahead of the front")
+}
+
+func TestConformance(t *testing.T) {
+	b := world()
+	ahead := scenetest.At(3.9, 0, 1, scene.TagPole)
+	ahead.TypeID = "static.post"
+	b.Put("post", scenetest.Box(1, 1, 2), scenetest.Matte("post", 1, 1, 1), ahead)
+	sensortest.Run(t, collision.Definition, sensortest.Suite{Options: sensortest.Options{Scene: b.Scene}})
+}

@@ -1,0 +1,125 @@
+// Package snapshot is the state of the world at every frame: where each actor is,
+// how it moves, what a traffic light shows. Sensors that need nothing else can be
+// computed from it by whoever receives it, as sensors/laneinvasion shows.
+package snapshot
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// ID is the type's id.
+const ID = "sensor.other.snapshot"
+
+// Definition describes sensor.other.snapshot.
+var Definition = &sensors.Definition{
+	ID:     ID,
+	Number: 60,
+	Doc:    "world snapshot: pose, velocity and state of every actor, ahead of each frame's sensor data",
+	Tags:   []string{"world", "ground_truth"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Snapshot](sensors.OutputSpec{
+			Name: "snapshot", Suffix: "", Doc: "every vehicle, walker, traffic light, sign and other moving actor in the map frame",
+			QoS: sensors.QoS{Reliable: true, Depth: 10},
+		}),
+	},
+	EachFrame: true,
+	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &snapshot{spec: spec}, nil },
+}
+
+// KindOf returns the kind of an actor by its type id.
+func KindOf(typeID string) sample.ActorKind {
+	switch {
+	case strings.HasPrefix(typeID, "vehicle."):
+		return sample.KindVehicle
+	case strings.HasPrefix(typeID, "walker."):
+		return sample.KindWalker
+	case typeID == "traffic.traffic_light":
+		return sample.KindTrafficLight
+	case strings.HasPrefix(typeID, "traffic."):
+		return sample.KindTrafficSign
+	default:
+		return sample.KindOther
+	}
+}
+
+type snapshot struct {
+	spec    sensors.Spec
+	env     *sensors.Env
+	out     *sensors.Output[*sample.Snapshot]
+	actors  []sample.ActorState // what doesn't change of each, by rising id
+	lights  map[uint32]*scene.TrafficLight
+	lastNs  int64
+	message sample.Snapshot // reused: outputs copy what they keep
+}
+
+// Begin lists the actors: all that move, and of those that stand the vehicles,
+// walkers, lights and signs.
+func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	if s.out, err = sensors.OutputOf[*sample.Snapshot](env, "snapshot"); err != nil {
+		return err
+	}
+	s.lights = map[uint32]*scene.TrafficLight{}
+	for i := range env.Scene.Signals {
+		s.lights[env.Scene.Signals[i].Actor] = &env.Scene.Signals[i]
+	}
+	s.add(scene.EgoID, scene.EgoTypeID)
+	for _, a := range env.Scene.Actors {
+		if a.Motion != nil || KindOf(a.TypeID) != sample.KindOther {
+			s.add(a.ID, a.TypeID)
+		}
+	}
+	slices.SortFunc(s.actors, func(a, b sample.ActorState) int { return int(a.ID) - int(b.ID) })
+	return nil
+}
+
+func (s *snapshot) add(id uint32, typeID string) {
+	box, _ := s.env.History.Box(id)
+	s.actors = append(s.actors, sample.ActorState{
+		ID: id, TypeID: typeID, Kind: KindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half,
+	})
+}
+
+// Tick publishes the state of all actors that are there.
+func (s *snapshot) Tick(at sensors.Tick) error {
+	m := &s.message
+	m.Header = at.Header("map", s.env.Pose(s.spec.Mount, at.TimeNs))
+	m.DeltaNs, s.lastNs = at.TimeNs-s.lastNs, at.TimeNs
+	m.Actors = m.Actors[:0]
+	for i := range s.actors {
+		if a, there := s.state(s.actors[i], at.TimeNs); there {
+			m.Actors = append(m.Actors, a)
+		}
+	}
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// state completes an actor with what changes.
+func (s *snapshot) state(a sample.ActorState, tNs int64) (_ sample.ActorState, there bool) {
+	state, there := s.env.History.State(a.ID, tNs)
+	if !there {
+		return a, false
+	}
+	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
+	if light := s.lights[a.ID]; light != nil && a.Kind == sample.KindTrafficLight {
+		shown, elapsed := light.StateAt(tNs)
+		a.Signal = sample.SignalState(shown)
+		a.SignalElapsed = seconds(elapsed)
+		a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
+	} else if a.Kind == sample.KindTrafficLight {
+		a.Signal = sample.SignalUnknown
+	}
+	return a, true
+}
+
+func seconds(ns int64) float32 { return float32(float64(ns) * 1e-9) }
+
+// End releases nothing: the sensor holds memory only.
+func (s *snapshot) End() error { return nil }

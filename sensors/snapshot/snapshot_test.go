@@ -1,0 +1,66 @@
+package snapshot_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/sensors/snapshot"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// street has a house, a parked car, a car that drives at 3 m/s, and a light that is
+// green for 10 s from 0.05 s on.
+func street() *scene.Scene {
+	b := scenetest.NewBuilder("street")
+	put := func(name, typeID string, size mgl64.Vec3, p scene.Placement) *scene.Actor {
+		p.TypeID = typeID
+		return b.Put(name, scenetest.Box(size[0], size[1], size[2]), scenetest.Matte(name, 1, 1, 1), p)
+	}
+	put("house", "static.building", mgl64.Vec3{10, 10, 10}, scenetest.At(0, 30, 0, scene.TagBuilding))
+	put("parked", "vehicle.sedan", mgl64.Vec3{4, 2, 1.5}, scenetest.At(10, 5, 0, scene.TagCar))
+	moving := scenetest.At(0, 0, 0, scene.TagCar)
+	moving.Motion = scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{3, 0, 0}}
+	put("moving", "vehicle.taxi", mgl64.Vec3{4, 2, 1.5}, moving)
+	light := put("light", "traffic.traffic_light", mgl64.Vec3{0.3, 0.3, 1}, scenetest.At(20, -5, 0, scene.TagTrafficLight))
+	b.Scene.Signals = []scene.TrafficLight{{
+		ID: 1, Actor: light.ID, Green: 10_000_000_000, Yellow: 3_000_000_000, Red: 12_000_000_000, OffsetNs: 50_000_000,
+	}}
+	return b.Scene
+}
+
+func TestConformance(t *testing.T) {
+	sensortest.Run(t, snapshot.Definition, sensortest.Suite{Options: sensortest.Options{Scene: street()}})
+}
+
+func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
+	h := sensortest.New(t, snapshot.Definition, sensortest.Options{
+		Scene: street(), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{0, 2, 0}},
+	})
+	h.Fire(100_000_000)
+	h.Fire(200_000_000)
+	m := sensortest.Last[*sample.Snapshot](h, "snapshot")
+	require.Len(t, m.Actors, 4)
+	assert.Equal(t, int64(100_000_000), m.DeltaNs)
+	assert.Equal(t, uint64(1), m.Frame)
+	ego, parked, moving, light := &m.Actors[0], &m.Actors[1], &m.Actors[2], &m.Actors[3]
+
+	assert.Equal(t, []string{"vehicle.ego", "vehicle.sedan", "vehicle.taxi", "traffic.traffic_light"},
+		[]string{ego.TypeID, parked.TypeID, moving.TypeID, light.TypeID})
+	assert.Equal(t, []sample.ActorKind{sample.KindVehicle, sample.KindVehicle, sample.KindVehicle, sample.KindTrafficLight},
+		[]sample.ActorKind{ego.Kind, parked.Kind, moving.Kind, light.Kind})
+	assert.InDelta(t, 0.4, ego.Pose.Position[1], 1e-9)
+	assert.InDelta(t, 0.6, moving.Pose.Position[0], 1e-9)
+	assert.InDelta(t, 3, moving.Twist.Linear[0], 1e-6)
+	assert.Equal(t, mgl64.Vec3{2, 1, 0.75}, moving.BoxHalf)
+	assert.Equal(t, mgl64.Vec3{10, 5, 0}, parked.Pose.Position)
+	assert.Equal(t, sample.SignalGreen, light.Signal)
+	assert.InDelta(t, 0.15, light.SignalElapsed, 1e-6)
+	assert.Equal(t, []float32{10, 3, 12}, []float32{light.Green, light.Yellow, light.Red})
+}
