@@ -23,6 +23,7 @@ const module = "github.com/raybridge/raybridge/"
 var policy = map[string][]string{
 	"internal":           {"internal/..."},
 	"spatial":            {},
+	"spatial/geodesy":    {},
 	"sensors/sample":     {"spatial"},
 	"shaders":            {},
 	"gpu":                {},
@@ -38,7 +39,7 @@ var policy = map[string][]string{
 	"readback":           {"gpu"},
 	"dispatch":           {},
 	"simtime":            {},
-	"sensors":            {"gpu", "readback", "shaders", "scene", "simtime", "spatial", "sensors", "sensors/sample", "internal/..."},
+	"sensors":            {"gpu", "readback", "shaders", "scene", "simtime", "spatial", "spatial/geodesy", "sensors", "sensors/sample", "internal/..."},
 	"sensors/sensortest": {"gpu", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/all":        {"sensors/..."},
 	"bridges":            {"bridges/...", "sensors/sample", "spatial"},
