@@ -3,6 +3,7 @@ package scene
 import (
 	"math"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/spatial"
@@ -18,25 +19,142 @@ var DefaultEgoBox = Box{Center: mgl64.Vec3{1.35, 0, 0.75}, Half: mgl64.Vec3{2.45
 // EgoTypeID is the type id of the ego.
 const EgoTypeID = "vehicle.ego"
 
-// BoxOf returns the box of an actor in its own frame, as its meshes lie at time 0;
-// that of an actor without triangles is empty, at its origin.
+// BoxOf returns the box of an actor in its own frame; that of an actor without
+// triangles is empty, at its origin. It is exact for parts that stand still in the
+// actor, turned and scaled ones too. An animated part counts with the boxes that
+// its mesh's box has at the times of gaitNs: they enclose walkers and wheels
+// through their cycle, and are a little larger than what is seen. An animation that
+// reaches further later on is not known here.
 func (s *Scene) BoxOf(a *Actor) Box {
-	low := mgl64.Vec3{math.Inf(1), math.Inf(1), math.Inf(1)}
-	high := low.Mul(-1)
+	b := boxer{scene: s, made: map[boxKey]bounds64{}}
+	return b.box(a)
+}
+
+// Animated parts are looked at so many times, gaitNs nanoseconds apart: over the
+// first three seconds, with an odd step so that no cycle is met at one phase alone.
+const (
+	gaitTimes = 48
+	gaitNs    = 62_500_009
+)
+
+// boxer finds the boxes of many actors, each mesh once in each orientation.
+type boxer struct {
+	scene *Scene
+	made  map[boxKey]bounds64
+}
+
+// boxKey is a mesh under a linear map.
+type boxKey struct {
+	mesh   int
+	linear mgl64.Mat3
+}
+
+// bounds64 is a box by its corners, empty where low > high.
+type bounds64 struct{ low, high mgl64.Vec3 }
+
+func noBounds() bounds64 {
+	inf := math.Inf(1)
+	return bounds64{mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}}
+}
+
+func (b *bounds64) empty() bool { return b.low[0] > b.high[0] }
+
+func (b *bounds64) add(p mgl64.Vec3) {
+	for k, x := range p {
+		b.low[k], b.high[k] = min(b.low[k], x), max(b.high[k], x)
+	}
+}
+
+// addMapped grows the box over the image of another.
+func (b *bounds64) addMapped(other *bounds64, at mgl64.Mat4) {
+	if other.empty() {
+		return
+	}
+	half := absolute(at.Mat3()).Mul3x1(other.high.Sub(other.low).Mul(0.5))
+	center := at.Mul4x1(other.low.Add(other.high).Mul(0.5).Vec4(1)).Vec3()
+	b.add(center.Sub(half))
+	b.add(center.Add(half))
+}
+
+func (b *boxer) box(a *Actor) Box {
+	all := noBounds()
 	for i := range a.Parts {
-		part := &a.Parts[i]
-		at := part.At(0)
-		for _, v := range s.Meshes[part.Mesh].Positions {
-			p := at.Mul4x1(mgl64.Vec4{float64(v[0]), float64(v[1]), float64(v[2]), 1})
-			for k := range 3 {
-				low[k], high[k] = min(low[k], p[k]), max(high[k], p[k])
+		p := &a.Parts[i]
+		if p.Mesh < 0 || p.Mesh >= len(b.scene.Meshes) {
+			continue
+		}
+		if p.Joints == nil {
+			b.addFixed(&all, p)
+			continue
+		}
+		own := b.mesh(p.Mesh, mgl64.Ident3())
+		for k := range int64(gaitTimes) {
+			all.addMapped(&own, p.Joints(k*gaitNs))
+		}
+	}
+	if all.empty() {
+		return Box{}
+	}
+	return Box{Center: all.low.Add(all.high).Mul(0.5), Half: all.high.Sub(all.low).Mul(0.5)}
+}
+
+// addFixed grows a box over a part that stands still: the mesh's own box does for
+// one that is not turned.
+func (b *boxer) addFixed(all *bounds64, p *Part) {
+	linear := p.Local.Mat3()
+	if isDiagonal(linear) {
+		own := b.mesh(p.Mesh, mgl64.Ident3())
+		all.addMapped(&own, p.Local)
+		return
+	}
+	if turned := b.mesh(p.Mesh, linear); !turned.empty() {
+		at := p.Local.Col(3).Vec3()
+		all.add(turned.low.Add(at))
+		all.add(turned.high.Add(at))
+	}
+}
+
+// mesh returns the box of a mesh under a linear map.
+func (b *boxer) mesh(mesh int, linear mgl64.Mat3) bounds64 {
+	key := boxKey{mesh, linear}
+	if box, ok := b.made[key]; ok {
+		return box
+	}
+	box := noBounds()
+	if positions := b.scene.Meshes[mesh].Positions; linear == mgl64.Ident3() {
+		box = ownBounds(positions)
+	} else {
+		for _, v := range positions {
+			box.add(linear.Mul3x1(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}))
+		}
+	}
+	b.made[key] = box
+	return box
+}
+
+// ownBounds bounds positions as they are.
+func ownBounds(positions []mgl32.Vec3) bounds64 {
+	if len(positions) == 0 {
+		return noBounds()
+	}
+	low, high := positions[0], positions[0]
+	for i := range positions {
+		v := &positions[i]
+		for k, x := range v {
+			if x < low[k] {
+				low[k] = x
+			}
+			if x > high[k] {
+				high[k] = x
 			}
 		}
 	}
-	if low[0] > high[0] {
-		return Box{}
-	}
-	return Box{Center: low.Add(high).Mul(0.5), Half: high.Sub(low).Mul(0.5)}
+	wide := func(v mgl32.Vec3) mgl64.Vec3 { return mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])} }
+	return bounds64{wide(low), wide(high)}
+}
+
+func isDiagonal(m mgl64.Mat3) bool {
+	return m[1] == 0 && m[2] == 0 && m[3] == 0 && m[5] == 0 && m[6] == 0 && m[7] == 0
 }
 
 // At returns the box of a frame where the frame has a pose.

@@ -64,8 +64,9 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		h.track[a.ID] = len(h.moving)
 	}
 	h.boxes = make(map[uint32]Box, len(s.Actors)+1)
+	boxer := boxer{scene: s, made: map[boxKey]bounds64{}}
 	for _, a := range s.Actors {
-		h.boxes[a.ID] = s.BoxOf(a)
+		h.boxes[a.ID] = boxer.box(a)
 	}
 	h.boxes[EgoID] = s.EgoBox
 	if s.EgoBox == (Box{}) {
