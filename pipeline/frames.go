@@ -16,15 +16,16 @@ const (
 // share a frame, and one whose data is in no frame of its own may be named like
 // one of REP-105's.
 func (p *Pipeline) frames() []sample.Transform {
-	var open []sample.Transform
+	var open, within []sample.Transform
 	for _, s := range p.sensors {
 		open = append(open, sample.Transform{
-			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.FrameID, Relative: s.relative,
+			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.relative,
 		})
 		if f, ok := s.sensor.(sensors.Framer); ok {
-			open = append(open, f.Frames()...)
+			within = append(within, f.Frames()...)
 		}
 	}
+	open = append(open, within...) // a name that both have is the sensor's that is mounted as it
 	var list []sample.Transform
 	placed := map[string]bool{rig.BaseFrame: true, mapFrame: true, odomFrame: true}
 	for grew := true; grew; {

@@ -21,8 +21,11 @@ import (
 type SensorConfig struct {
 	ID, Name string
 	// Parent is the frame it is mounted in (base_link or another sensor's),
-	// Frame its own frame, Topic the start of its topics.
-	Parent, Frame, Topic string
+	// Frame its own frame, FrameID the one that its messages name where that isn't
+	// its own, Topic the start of its topics.
+	Parent, Frame, FrameID, Topic string
+	// Topics are the topics of single outputs by the output's name.
+	Topics map[string]string
 	// Rate is the rate in Hz as a decimal number; empty means the type's default.
 	Rate string
 	// Pose is where it is mounted in the parent's frame: metres and degrees.
@@ -59,7 +62,7 @@ type Sensor struct {
 func (s *Sensor) Name() string { return s.spec.Name }
 
 // FrameID returns the name of the sensor's body frame.
-func (s *Sensor) FrameID() string { return s.spec.FrameID }
+func (s *Sensor) FrameID() string { return s.spec.BodyFrame() }
 
 // TypeID returns the id of the sensor's type.
 func (s *Sensor) TypeID() string { return s.spec.Definition.ID }
@@ -84,7 +87,8 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 
 // AddSensor adds one sensor.
 func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
-	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, Topic: c.Topic, Rate: c.Rate, Always: c.Always, Pose: c.Pose}
+	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, FrameID: c.FrameID, Topic: c.Topic, Topics: c.Topics,
+		Rate: c.Rate, Always: c.Always, Pose: c.Pose}
 	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) { // of two faults always the same is told
 		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: c.Attributes[name]})
 	}
@@ -198,7 +202,7 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 		}
 		s.ports = append(s.ports, port)
 		s.outputs = append(s.outputs, i)
-		s.topics = append(s.topics, topicOf(r.Topic, out.Suffix))
+		s.topics = append(s.topics, topicOf(r, out))
 		s.stats = append(s.stats, newOutputStats())
 	}
 	return s, nil
@@ -215,12 +219,16 @@ func (s *Sensor) join(p *Pipeline) {
 	}
 }
 
-// topicOf joins a sensor's topic and an output's suffix; "//x" is /x itself.
-func topicOf(base, suffix string) string {
-	if absolute, ok := strings.CutPrefix(suffix, "//"); ok {
+// topicOf is the topic that the rig gives an output, or else the sensor's topic with
+// the output's suffix; "//x" is /x itself.
+func topicOf(r *rig.Sensor, out *sensors.OutputSpec) string {
+	if topic := r.Topics[out.Name]; topic != "" {
+		return topic
+	}
+	if absolute, ok := strings.CutPrefix(out.Suffix, "//"); ok {
 		return "/" + absolute
 	}
-	return base + suffix
+	return r.Topic + out.Suffix
 }
 
 // checkTopics refuses two outputs on one topic.
@@ -229,7 +237,7 @@ func checkTopics(list []*Sensor) error {
 	for _, s := range list {
 		for i, topic := range s.topics {
 			if other, taken := owner[topic]; taken {
-				return s.fault("topic", fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type))
+				return s.fault("topics."+s.ports[i].Spec().Name, fmt.Errorf("%w: %s of sensor %s, and of this one as %v", ErrTopic, topic, other, s.ports[i].Spec().Type))
 			}
 			owner[topic] = s.spec.Name
 		}

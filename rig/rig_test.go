@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 type nothing struct{}
@@ -24,7 +25,11 @@ func registry() *sensors.Registry {
 	return sensors.Must(sensors.NewRegistry(&sensors.Definition{
 		ID: "sensor.test", DefaultRate: "10",
 		Attributes: []sensors.Attribute{{Name: "fov", Type: sensors.Float, Min: 1, Max: 179, Unit: "deg", Default: 90.0}},
-		New:        func(sensors.Spec) (sensors.Sensor, error) { return nothing{}, nil },
+		Outputs: []sensors.OutputSpec{
+			sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "data", Suffix: "/data"}),
+			sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "more", Suffix: "/more"}),
+		},
+		New: func(sensors.Spec) (sensors.Sensor, error) { return nothing{}, nil },
 	}))
 }
 
@@ -75,12 +80,43 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test, name: a, topic: //a}", `r.yaml:2:39: sensors[0].topic: bad topic "//a", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {z: 1}}\n  - {id: sensor.test, name: b, frame: a}", `r.yaml:3:39: sensors[1].frame: bad frame "a": sensor a, which has the same, is mounted elsewhere`, rig.ErrFrame},
 		{"sensors:\n  - {id: sensor.test, name: a, frame: /a}", `r.yaml:2:39: sensors[0].frame: bad frame "/a", need a name without spaces and leading slash`, rig.ErrFrame},
+		{"sensors:\n  - {id: sensor.test, name: a, frame_id: a b}", `r.yaml:2:42: sensors[0].frame_id: bad frame "a b", need a name without spaces and leading slash`, rig.ErrFrame},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: {data: a b}}", `r.yaml:2:47: sensors[0].topics.data: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: {dta: /a}}", `r.yaml:2:46: sensors[0].topics.dta: unknown output "dta" of sensor.test, did you mean data?`, rig.ErrOutput},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: {data: [1]}}", `r.yaml:2:47: sensors[0].topics.data: wrong kind of value: [1], need a topic`, yamldoc.ErrType},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: /a}", `r.yaml:2:40: sensors[0].topics: wrong kind of value: need key: value pairs`, yamldoc.ErrType},
+		{"drivers: [me]", `r.yaml:1:11: drivers[0]: unknown value: "me", known are external, keys`, yamldoc.ErrValue},
 		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", yamldoc.ErrUnknownKey},
 	} {
 		_, err := resolve(c.text)
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.Equal(t, c.message, err.Error(), c.text)
 	}
+}
+
+// A sensor's messages may name another frame than its own, which alone is placed, and
+// single outputs may have topics of their own.
+func TestResolveTellsNamesFromPlaces(t *testing.T) {
+	list, err := resolve(`
+sensors:
+  - {id: sensor.test, name: front, frame_id: base_link, pose: {x: 1}, topic: /f, topics: {more: elsewhere/}}
+  - {id: sensor.test, name: rear, frame_id: base_link, pose: {x: -1}}
+`)
+	require.NoError(t, err)
+	for i, name := range []string{"front", "rear"} {
+		assert.Equal(t, name, list[i].Spec.Frame)
+		assert.Equal(t, name, list[i].Spec.BodyFrame())
+		assert.Equal(t, "base_link", list[i].Spec.FrameID)
+		assert.Equal(t, "base_link", list[i].Spec.OpticalFrame())
+	}
+	assert.Equal(t, "/f", list[0].Topic)
+	assert.Equal(t, map[string]string{"more": "/elsewhere"}, list[0].Topics)
+	assert.Empty(t, list[1].Topics)
+
+	list, err = resolve("sensors: [{id: sensor.test, name: eye}]")
+	require.NoError(t, err)
+	assert.Equal(t, "eye", list[0].Spec.FrameID)
+	assert.Equal(t, "eye_optical", list[0].Spec.OpticalFrame())
 }
 
 func TestFaultNamesTheKeysPlace(t *testing.T) {
@@ -90,6 +126,7 @@ func TestFaultNamesTheKeysPlace(t *testing.T) {
 	assert.EqualError(t, list[0].Fault("rate", cause), "r.yaml:2:38: sensors[0].rate: no number")
 	assert.EqualError(t, list[0].Fault("topic", cause), "r.yaml:2:5: sensors[0]: topic: no number")
 	assert.EqualError(t, list[0].Fault("", cause), "r.yaml:2:5: sensors[0]: no number")
+	assert.EqualError(t, list[0].Fault("topics.data", cause), "r.yaml:2:5: sensors[0]: topic: no number")
 	assert.ErrorIs(t, list[0].Fault("rate", cause), cause)
 
 	made := rig.Rig{Sensors: []rig.Entry{{ID: "sensor.test", Name: "a"}}}

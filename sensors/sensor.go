@@ -38,15 +38,35 @@ func (t Tick) Header(frameID string, pose spatial.Pose) sample.Header {
 // Spec is what a sensor is made of.
 type Spec struct {
 	Definition *Definition
-	// Name is unique in the rig; FrameID is the body frame of the data
-	// (cameras append _optical), ParentFrame the frame it is mounted in.
+	// Name is unique in the rig; FrameID is the frame that the data's headers name
+	// (of cameras see OpticalFrame), ParentFrame the frame it is mounted in.
 	Name, FrameID, ParentFrame string
+	// Frame is the sensor's own frame, the child of ParentFrame; "" where it is FrameID.
+	Frame string
 	// Mount is the sensor's body frame in its owner's frame (the ego's base_link),
 	// parents composed.
 	Mount spatial.Pose
 	// RateHz is the rate as given: the scheduler works with its exact fraction.
 	RateHz   float64
 	Settings *Settings
+}
+
+// BodyFrame returns the name of the sensor's own frame, which the rig places in
+// ParentFrame.
+func (s *Spec) BodyFrame() string {
+	if s.Frame != "" {
+		return s.Frame
+	}
+	return s.FrameID
+}
+
+// OpticalFrame returns the name of the frame in which a camera's data is (REP-103):
+// its own frame's with _optical, or the one that the rig gives its headers.
+func (s *Spec) OpticalFrame() string {
+	if s.BodyFrame() != s.FrameID {
+		return s.FrameID
+	}
+	return s.FrameID + "_optical"
 }
 
 // Causes of firings and captures lost, for Env.Dropped and summaries.

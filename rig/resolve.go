@@ -1,0 +1,192 @@
+package rig
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Sensor is one sensor of a resolved rig.
+type Sensor struct {
+	Spec  sensors.Spec
+	Topic string // absolute, without a trailing slash
+	// Topics are the absolute topics of single outputs, by the output's name; the
+	// others begin with Topic.
+	Topics map[string]string
+	Rate   string // decimal Hz
+	Always bool
+	// Relative is the mounting pose in Spec.ParentFrame.
+	Relative spatial.Pose
+
+	entry *Entry
+}
+
+// Fault places an error: at one of the sensor's own keys ("rate", "topic",
+// "topics.image") in its file, or where the sensor begins if the key is "" or isn't
+// written; where topics doesn't have an output, topic is meant. The result wraps
+// err; it is a *yamldoc.Error if the sensor came from a file.
+func (s *Sensor) Fault(key string, err error) error {
+	if strings.HasPrefix(key, topicsKey+".") && s.entry.own[key] == nil {
+		key = "topic"
+	}
+	if at := s.entry.own[key]; at != nil {
+		return at.Errorf("%w", err)
+	}
+	if key != "" {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	return s.entry.errorf("%w", err)
+}
+
+// Resolve checks the rig against the registry and works out frames, mounts,
+// topics and settings. Every error names its place in the file where there is one.
+func (r *Rig) Resolve(registry *sensors.Registry) ([]Sensor, error) {
+	resolved := make([]Sensor, len(r.Sensors))
+	names := map[string]bool{}
+	for i := range r.Sensors {
+		e := &r.Sensors[i]
+		if e.Name == "" || strings.ContainsAny(e.Name, " /\t\n") {
+			return nil, e.errorf("%w: %q, need a word without spaces and slashes", ErrName, e.Name)
+		}
+		if names[e.Name] {
+			return nil, e.errorf("%w: two sensors are named %q", ErrName, e.Name)
+		}
+		names[e.Name] = true
+		s, err := e.resolve(registry)
+		if err != nil {
+			return nil, err
+		}
+		resolved[i] = s
+	}
+	return resolved, r.mount(resolved)
+}
+
+func (e *Entry) errorf(format string, args ...any) error {
+	if e.place == nil {
+		return fmt.Errorf("sensor %s: %w", e.Name, fmt.Errorf(format, args...))
+	}
+	return e.place.Errorf(format, args...)
+}
+
+func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
+	d, err := registry.Get(e.ID)
+	if err != nil {
+		return Sensor{}, e.errorf("%w", err)
+	}
+	settings := d.NewSettings()
+	for _, a := range e.Attributes {
+		if err := settings.Set(a.Name, a.Value); err != nil {
+			if a.place == nil {
+				return Sensor{}, e.errorf("%w", err)
+			}
+			return Sensor{}, a.place.Errorf("%w", err)
+		}
+	}
+	s := Sensor{
+		Spec: sensors.Spec{
+			Definition: d, Name: e.Name, Frame: e.Frame, FrameID: e.FrameID, ParentFrame: e.Parent, Settings: settings,
+		},
+		Rate: e.Rate, Always: e.Always, Relative: e.Pose.Spatial(), entry: e,
+	}
+	if s.Rate == "" {
+		s.Rate = d.DefaultRate
+	}
+	if err := s.nameFrames(); err != nil {
+		return Sensor{}, err
+	}
+	return s, s.nameTopics()
+}
+
+// nameFrames fills in the frames that aren't given and checks the others.
+func (s *Sensor) nameFrames() error {
+	if s.Spec.Frame == "" {
+		s.Spec.Frame = s.Spec.Name
+	}
+	if s.Spec.FrameID == "" {
+		s.Spec.FrameID = s.Spec.Frame
+	}
+	if s.Spec.ParentFrame == "" {
+		s.Spec.ParentFrame = BaseFrame
+	}
+	for _, f := range []struct{ key, name string }{{"frame", s.Spec.Frame}, {"frame_id", s.Spec.FrameID}} {
+		if strings.ContainsAny(f.name, " \t\n") || strings.HasPrefix(f.name, "/") {
+			return s.Fault(f.key, fmt.Errorf("%w %q, need a name without spaces and leading slash", ErrFrame, f.name))
+		}
+	}
+	return nil
+}
+
+// nameTopics works out the start of the topics, and the topics of single outputs.
+func (s *Sensor) nameTopics() error {
+	written := s.entry.Topic
+	if strings.TrimSuffix(written, "/") == "" {
+		written = s.entry.Name
+	}
+	topic, err := absolute(written)
+	if err != nil {
+		return s.Fault("topic", err)
+	}
+	s.Topic, s.Topics = topic, map[string]string{}
+	var outputs []string
+	for i := range s.Spec.Definition.Outputs {
+		outputs = append(outputs, s.Spec.Definition.Outputs[i].Name)
+	}
+	for _, output := range slices.Sorted(maps.Keys(s.entry.Topics)) { // of two faults always the same is told
+		key := topicsKey + "." + output
+		if !slices.Contains(outputs, output) {
+			return s.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Spec.Definition.ID, closest.Hint(output, outputs)))
+		}
+		if s.Topics[output], err = absolute(s.entry.Topics[output]); err != nil {
+			return s.Fault(key, err)
+		}
+	}
+	return nil
+}
+
+// absolute returns a topic with a leading slash and without a trailing one.
+func absolute(topic string) (string, error) {
+	t := "/" + strings.TrimPrefix(strings.TrimSuffix(topic, "/"), "/")
+	if len(t) == 1 || strings.ContainsAny(t, " \t\n") || strings.Contains(t, "//") {
+		return "", fmt.Errorf("%w %q, need names without spaces between single slashes", ErrTopic, topic)
+	}
+	return t, nil
+}
+
+// mount composes each sensor's pose with its parents' up to base_link.
+func (r *Rig) mount(resolved []Sensor) error {
+	byFrame := map[string]int{}
+	for i := range resolved {
+		frame := resolved[i].Spec.Frame
+		if frame == BaseFrame {
+			continue // measures the vehicle itself
+		}
+		k, taken := byFrame[frame]
+		if !taken {
+			byFrame[frame] = i
+			continue
+		}
+		if a, b := &resolved[k], &resolved[i]; a.Relative != b.Relative || a.Spec.ParentFrame != b.Spec.ParentFrame {
+			return b.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Spec.Name))
+		}
+	}
+	for i := range resolved {
+		pose, parent := resolved[i].Relative, resolved[i].Spec.ParentFrame
+		for depth := 0; parent != BaseFrame; depth++ {
+			p, ok := byFrame[parent]
+			if !ok {
+				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame", ErrParent, parent, BaseFrame)
+			}
+			if depth > len(resolved) {
+				return r.Sensors[i].errorf("%w: the parents of %q form a circle", ErrParent, resolved[i].Spec.Name)
+			}
+			pose, parent = resolved[p].Relative.Compose(pose), resolved[p].Spec.ParentFrame
+		}
+		resolved[i].Spec.Mount = pose
+	}
+	return nil
+}
