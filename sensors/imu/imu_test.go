@@ -33,19 +33,61 @@ func TestRestReportsGravityUp(t *testing.T) {
 	assert.Equal(t, "under_test", m.FrameID)
 }
 
+// TestCircleHasCentripetalAcceleration: a = v²/r at the axle, and ω² times the
+// distance to the centre where the sensor is.
 func TestCircleHasCentripetalAcceleration(t *testing.T) {
 	const radius, speed = 20.0, 8.0
+	const omega = speed / radius
+	for name, c := range map[string]struct {
+		mount         mgl64.Vec3
+		forward, left float64 // m/s²
+	}{
+		"axle":           {mgl64.Vec3{}, 0, speed * speed / radius},
+		"two metres in":  {mgl64.Vec3{0, 2, 0}, 0, omega * omega * (radius - 2)},
+		"two metres out": {mgl64.Vec3{0, -2, 0}, 0, omega * omega * (radius + 2)},
+		"nose":           {mgl64.Vec3{3, 0, 1.5}, -omega * omega * 3, speed * speed / radius},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := sensortest.New(t, imu.Definition, sensortest.Options{
+				Ego: circle{radius, speed}, Mount: spatial.FromRPY(c.mount, 0, 0, 0),
+			})
+			h.Fire(3e9)
+			m := sensortest.Last[*sample.Imu](h, "imu")
+			assert.InEpsilon(t, c.left, m.LinearAcceleration[1], 1e-6)
+			assert.InDelta(t, c.forward, m.LinearAcceleration[0], 1e-6)
+			assert.InEpsilon(t, imu.StandardGravity, m.LinearAcceleration[2], 1e-6)
+			assert.InDeltaSlice(t, []float64{0, 0, omega}, m.AngularVelocity[:], 1e-6)
+		})
+	}
+}
+
+// TestRolledMount: rolled by 90° the sensor's y axis points up, its z axis right.
+func TestRolledMount(t *testing.T) {
+	const radius, speed = 20.0, 8.0
+	const omega = speed / radius
 	h := sensortest.New(t, imu.Definition, sensortest.Options{
-		Ego: circle{radius, speed}, Mount: spatial.FromRPY(mgl64.Vec3{0, 2, 0}, 0, 0, 0),
+		Ego: circle{radius, speed}, Mount: spatial.FromRPY(mgl64.Vec3{}, 90, 0, 0),
 	})
 	h.Fire(3e9)
 	m := sensortest.Last[*sample.Imu](h, "imu")
-	omega := speed / radius
-	// Two metres to the left is two metres nearer to the centre.
-	assert.InDelta(t, omega*omega*(radius-2), m.LinearAcceleration[1], 1e-3)
-	assert.InDelta(t, 0, m.LinearAcceleration[0], 1e-3)
-	assert.InDelta(t, imu.StandardGravity, m.LinearAcceleration[2], 1e-6)
-	assert.InDelta(t, omega, m.AngularVelocity[2], 1e-6)
+	assert.InDeltaSlice(t, []float64{0, omega, 0}, m.AngularVelocity[:], 1e-6)
+	assert.InDeltaSlice(t, []float64{0, imu.StandardGravity, -speed * speed / radius}, m.LinearAcceleration[:], 1e-5)
+}
+
+// TestRidesOnItsOwner: on another actor it measures that one's motion.
+func TestRidesOnItsOwner(t *testing.T) {
+	const radius, speed = 10.0, 5.0
+	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
+		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: circle{radius, speed}},
+	}}
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Scene: world})
+	h.Env.Owner = 7
+	h.Fire(2e9)
+	m := sensortest.Last[*sample.Imu](h, "imu")
+	assert.InEpsilon(t, speed*speed/radius, m.LinearAcceleration[1], 1e-6)
+	assert.InDelta(t, speed/radius, m.AngularVelocity[2], 1e-6)
+	want := circle{radius, speed}.PoseAt(2e9)
+	assert.InDeltaSlice(t, want.Position[:], m.Pose.Position[:], 1e-9)
 }
 
 func TestUnreportedOrientation(t *testing.T) {
@@ -57,8 +99,19 @@ func TestUnreportedOrientation(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
+	changed := map[string]any{
+		"noise_accel_bias_walk": 0.01, "noise_gyro_bias_walk": 0.01, "orientation": false, "noise_seed": 9,
+	}
+	for _, axis := range []string{"_x", "_y", "_z"} {
+		changed["noise_accel_stddev"+axis], changed["noise_gyro_stddev"+axis] = 0.1, 0.01
+		changed["noise_accel_bias"+axis], changed["noise_gyro_bias"+axis] = 0.1, -0.01
+	}
 	sensortest.Run(t, imu.Definition, sensortest.Suite{
-		Changed: map[string]any{"noise_accel_stddev": 0.1, "noise_gyro_stddev": 0.01, "orientation": false},
+		Options: sensortest.Options{Attributes: map[string]any{"noise_accel_stddev_x": 0.2}},
+		Changed: changed,
+		Unchanging: map[string]string{
+			"corrected_topic": "it is inert", "corrected_frame": "it is inert",
+		},
 	})
 }
 
