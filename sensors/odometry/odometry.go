@@ -1,4 +1,4 @@
-// Package odometry is the ego's ground-truth odometry.
+// Package odometry is the ground-truth odometry of the actor that the sensor rides on.
 package odometry
 
 import (
@@ -20,7 +20,7 @@ var Definition = &sensors.Definition{
 	Doc:    "ground-truth pose and velocity of the frame it is mounted in",
 	Tags:   []string{"odometry", "motion"},
 	Attributes: []sensors.Attribute{
-		{Name: "child_frame", Type: sensors.String, Default: "", Doc: "frame whose motion is published; empty means the parent frame"},
+		{Name: "child_frame", Type: sensors.String, Default: "", Doc: "name of the frame whose motion is published; empty is the parent frame for a sensor at its owner's origin, else the sensor's own"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Odometry](sensors.OutputSpec{
@@ -30,12 +30,21 @@ var Definition = &sensors.Definition{
 	},
 	DefaultRate: "50",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		child := spec.Settings.String("child_frame")
-		if child == "" {
-			child = spec.ParentFrame
-		}
-		return &odometry{spec: spec, child: child}, nil
+		return &odometry{spec: spec, child: childFrame(spec)}, nil
 	},
+}
+
+// childFrame names the frame whose motion is published: it is the parent's only if
+// the sensor lies in its origin.
+func childFrame(spec sensors.Spec) string {
+	switch name := spec.Settings.String("child_frame"); {
+	case name != "":
+		return name
+	case spec.Mount == spatial.Identity():
+		return spec.ParentFrame
+	default:
+		return spec.FrameID
+	}
 }
 
 type odometry struct {

@@ -6,6 +6,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/odometry"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -27,6 +28,41 @@ func TestTwistIsInTheChildFrame(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{2, 0, 0}, m.Twist.Linear[:], 1e-6)
 	assert.Equal(t, odometry.OdomFrame, m.FrameID)
 	assert.Equal(t, "base_link", m.ChildFrameID)
+}
+
+// TestMountedSensor: the frame that moves is then the sensor's own, and a lever arm
+// turns with the vehicle.
+func TestMountedSensor(t *testing.T) {
+	h := sensortest.New(t, odometry.Definition, sensortest.Options{
+		Ego: turning{}, Mount: spatial.FromRPY(mgl64.Vec3{2, 0, 1}, 0, 0, 90),
+	})
+	h.Fire(1e9)
+	m := sensortest.Last[*sample.Odometry](h, "odometry")
+	assert.Equal(t, "under_test", m.ChildFrameID)
+	// Half a radian a second, two metres ahead of the axle: 1 m/s to the left, which is
+	// ahead for a sensor that looks left.
+	assert.InDeltaSlice(t, []float64{1, 0, 0}, m.Twist.Linear[:], 1e-6)
+	assert.InDeltaSlice(t, []float64{0, 0, 0.5}, m.Twist.Angular[:], 1e-6)
+}
+
+// turning turns on the spot.
+type turning struct{}
+
+func (turning) PoseAt(tNs int64) spatial.Pose {
+	return spatial.FromRPY(mgl64.Vec3{}, 0, 0, mgl64.RadToDeg(0.5*float64(tNs)/1e9))
+}
+
+func TestRidesOnItsOwner(t *testing.T) {
+	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
+		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: northward{}},
+	}}
+	h := sensortest.New(t, odometry.Definition, sensortest.Options{Scene: world, Attributes: map[string]any{"child_frame": "bus"}})
+	h.Env.Owner = 7
+	h.Fire(2e9)
+	m := sensortest.Last[*sample.Odometry](h, "odometry")
+	assert.InDeltaSlice(t, []float64{3, 4, 0}, m.BodyPose.Position[:], 1e-9)
+	assert.InDeltaSlice(t, []float64{2, 0, 0}, m.Twist.Linear[:], 1e-6)
+	assert.Equal(t, "bus", m.ChildFrameID)
 }
 
 func TestConformance(t *testing.T) {

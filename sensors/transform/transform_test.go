@@ -3,9 +3,11 @@ package transform_test
 import (
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/transform"
@@ -33,6 +35,17 @@ func TestStaticFramesComeOnce(t *testing.T) {
 	assert.Equal(t, "odom", tf.Transforms[0].FrameID)
 	assert.Equal(t, "base_link", tf.Transforms[0].ChildFrameID)
 	assert.EqualValues(t, 2e8, tf.Transforms[0].StampNs)
+}
+
+func TestRidesOnItsOwner(t *testing.T) {
+	bus := spatial.FromRPY(mgl64.Vec3{5, 6, 0}, 0, 0, 90)
+	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{{ID: 7, Name: "bus", TypeID: "vehicle.bus", Pose: bus}}}
+	h := sensortest.New(t, transform.Definition, sensortest.Options{Scene: world, Attributes: map[string]any{"base_frame": "bus"}})
+	h.Env.Owner = 7
+	h.Fire(1e8)
+	tf := sensortest.Last[*sample.Transforms](h, "tf").Transforms[0]
+	assert.Equal(t, "bus", tf.ChildFrameID)
+	assert.Equal(t, bus, tf.Relative)
 }
 
 func TestConformance(t *testing.T) {
