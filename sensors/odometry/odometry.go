@@ -43,7 +43,7 @@ func childFrame(spec sensors.Spec) string {
 	case spec.Mount == spatial.Identity():
 		return spec.ParentFrame
 	default:
-		return spec.FrameID
+		return spec.BodyFrame()
 	}
 }
 
