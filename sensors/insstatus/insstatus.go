@@ -1,0 +1,62 @@
+// Package insstatus is the state of an inertial navigation system: always the same,
+// a good solution of fixed RTK quality, since nothing here can fail. It is there for
+// stacks that wait for it (SVL's GPS-INS Status, 1 to 100 Hz, by default 12.5).
+package insstatus
+
+import (
+	"context"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// What the system reports, in NovAtel's numbers (OEM7, BESTPOS, tables of solution
+// status and position types, as Apollo has them).
+const (
+	// StatusGood is Apollo's InsStat status of a good solution.
+	StatusGood = 3
+	// PositionFixedRTK is position type INS_RTKFIXED.
+	PositionFixedRTK = 56
+)
+
+// Definition describes sensor.other.ins_status.
+var Definition = &sensors.Definition{
+	ID:     "sensor.other.ins_status",
+	Number: 43,
+	Doc:    "state of an inertial navigation system: a good, fixed RTK solution",
+	Tags:   []string{"gnss", "motion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.InsStatus](sensors.OutputSpec{
+			Name: "ins_status", Suffix: "", Doc: "status 3, position type 56",
+			QoS: sensors.QoS{Reliable: true, Depth: 10},
+		}),
+	},
+	DefaultRate: "12.5",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &insStatus{spec: spec, message: sample.InsStatus{Status: StatusGood, PositionType: PositionFixedRTK}}, nil
+	},
+}
+
+type insStatus struct {
+	spec    sensors.Spec
+	env     *sensors.Env
+	out     *sensors.Output[*sample.InsStatus]
+	message sample.InsStatus // reused: outputs copy what they keep
+}
+
+// Begin opens the output.
+func (s *insStatus) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.out, err = sensors.OutputOf[*sample.InsStatus](env, "ins_status")
+	return err
+}
+
+// Tick publishes the state.
+func (s *insStatus) Tick(at sensors.Tick) error {
+	s.message.Header = at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.TimeNs))
+	s.out.TryQueue(at, &s.message)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *insStatus) End() error { return nil }
