@@ -69,6 +69,17 @@ func (t Tag) Color() color.NRGBA {
 	return color.NRGBA{R: info.r, G: info.g, B: info.b, A: 255}
 }
 
+// RoadUser reports whether the tag is of what takes part in traffic: walkers,
+// riders and vehicles.
+func (t Tag) RoadUser() bool {
+	switch t {
+	case TagPedestrian, TagRider, TagCar, TagTruck, TagBus, TagTrain, TagMotorcycle, TagBicycle:
+		return true
+	default:
+		return false
+	}
+}
+
 // ParseTag returns the tag of a CARLA name. Case, underscores, hyphens and
 // spaces don't matter: "traffic_light" and "TrafficLight" are one. Any other
 // name is an error that wraps ErrUnknownTag and names the closest tag.
