@@ -49,8 +49,8 @@ var CameraShadow = Entry{
 
 // CameraShade turns what a camera sees into its pictures, each in a buffer of
 // packed pixels, row 0 the top. COLOR, DEPTH, TAGS or TAG_COLORS, INSTANCES or
-// WIDE_INSTANCES, NORMALS and FLOW say which; SURFACE_TEXTURES and EMISSION_TEXTURES
-// are for scenes that have such. COLOR alone may have SAMPLES x SAMPLES seen points
+// WIDE_INSTANCES, NORMALS, FLOW and LUMINANCE say which; SURFACE_TEXTURES and EMISSION_TEXTURES
+// are for scenes that have such. COLOR or LUMINANCE alone may have SAMPLES x SAMPLES seen points
 // a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
@@ -68,11 +68,12 @@ var CameraShade = Entry{
 		Binding{"Instances", "", 3, KindStorage},
 		Binding{"Normals", "", 4, KindStorage},
 		Binding{"Flow", "", 5, KindStorage},
+		Binding{"Luminance", "", 6, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1}, // the shader counts on it
 	Constants: []Define{
 		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
-		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true), Flag("FLOW", true),
+		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true), Flag("FLOW", true), Flag("LUMINANCE", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
 	},
 }

@@ -29,14 +29,14 @@ func TestCameraVariantsCompile(t *testing.T) {
 	}
 	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
 	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
-	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW"}
+	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW", "LUMINANCE"}
 	for i := range names {
 		defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", false), shaders.Flag("EMISSION_TEXTURES", false)}
 		for k, name := range names {
 			defines = append(defines, shaders.Flag(name, k == i))
 		}
 		compile(&shaders.CameraShade, defines...)
-		if i == 0 {
+		if name := names[i]; name == "COLOR" || name == "LUMINANCE" {
 			compile(&shaders.CameraShade, append(defines, shaders.Int("SAMPLES", 2))...)
 		}
 	}

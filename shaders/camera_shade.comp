@@ -4,8 +4,8 @@
 //
 // The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
 // pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
-// NORMALS, FLOW. What no picture needs isn't computed. With SAMPLES above 1, visible is
-// that many times the picture's size, and COLOR alone is made.
+// NORMALS, FLOW, LUMINANCE. What no picture needs isn't computed. With SAMPLES above 1,
+// visible is that many times the picture's size, and COLOR or LUMINANCE alone is made.
 
 #include "lib/camera.glsl"
 #include "lib/flow.glsl"
@@ -45,6 +45,10 @@ layout(std430, binding = 2) writeonly buffer Tags { uint tags[]; };
 layout(std430, binding = 3) writeonly buffer Instances { uint instances[]; };
 layout(std430, binding = 4) writeonly buffer Normals { uint normals[]; };
 layout(std430, binding = 5) writeonly buffer Flow { uint flows[]; };
+layout(std430, binding = 6) writeonly buffer Luminance { uint luminances[]; };
+
+// What light shows is needed.
+#define LIGHT (COLOR || LUMINANCE)
 
 // Hit is the point that a pixel's centre sees.
 struct Hit {
@@ -115,7 +119,7 @@ vec3 normalOf(Hit h, Corners k, Frame f) {
     return normalize(normalToOptical(f, n));
 }
 
-#if COLOR
+#if LIGHT
 vec3 inMap(vec4 map[3], vec3 p) {
     vec4 h = vec4(p, 1.0);
     return vec3(dot(map[0], h), dot(map[1], h), dot(map[2], h));
@@ -210,6 +214,12 @@ uint bytes(vec3 color) {
     return b.r | b.g << 8 | b.b << 16;
 }
 
+#if LUMINANCE
+// luminanceOf returns the grey of a colour's bytes, as CARLA weighs them, in whole
+// ten-thousandths of a level.
+uint luminanceOf(uint rgb) { return 2989u * (rgb & 255u) + 5870u * (rgb >> 8 & 255u) + 1140u * (rgb >> 16); }
+#endif
+
 uint depthBits(Hit h) {
     if (!h.seen || h.depth > depthRange.y) return FAR;
     return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
@@ -240,7 +250,7 @@ shared uint tagBytes[64];
 shared uint labels[64]; // tag | instance << 16
 #endif
 
-#if COLOR && SAMPLES > 1
+#if LIGHT && SAMPLES > 1
 // averageColor returns what a pixel of SAMPLES x SAMPLES seen points shows.
 vec3 averageColor(ivec2 at) {
     vec3 sum = vec3(0.0);
@@ -260,25 +270,30 @@ vec3 averageColor(ivec2 at) {
 // rest to its group.
 void makePixel(ivec2 at, bool inside) {
     uint place = gl_LocalInvocationIndex;
-#if COLOR && SAMPLES > 1
+#if LIGHT && SAMPLES > 1
     vec3 color = averageColor(at);
 #else
     uvec2 id = texelFetch(visible, at, 0).xy;
     Frame f = frameAt(int(id.y));
     Hit h = hitOf(id, f, at);
 #endif
-#if NORMALS || COLOR && SAMPLES == 1
+#if NORMALS || LIGHT && SAMPLES == 1
     Corners corners = cornersOf(h);
     vec3 normal = normalOf(h, corners, f);
 #endif
-#if COLOR && SAMPLES == 1
+#if LIGHT && SAMPLES == 1
     vec3 color = colorOf(h, corners, f, normal);
 #endif
-#if COLOR
+#if LIGHT
     color = encodeSrgb(color);
+#endif
+#if COLOR
     colorBytes[place] = bytes((how & SWAP_RED) != 0u ? color.bgr : color);
 #endif
     int pixel = at.y * size.x + at.x;
+#if LUMINANCE
+    if (inside) luminances[pixel] = luminanceOf(bytes(color));
+#endif
 #if DEPTH
     if (inside) depths[pixel] = depthBits(h);
 #endif

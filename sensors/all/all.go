@@ -26,6 +26,7 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		camera.Instance,
 		camera.Normals,
 		camera.OpticalFlow,
+		camera.DVS,
 		lidar.RayCast,
 		imu.Definition,
 		gnss.Definition,

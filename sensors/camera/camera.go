@@ -39,7 +39,8 @@ type camera struct {
 	compressed *sensors.Output[*sample.CompressedImage] // nil where there is none
 	info       *sensors.Output[*sample.CameraInfo]
 	pool       *readback.Pool[shot, uint32]
-	encoder    *encoder // nil where nothing is compressed
+	encoder    *encoder     // nil where nothing is compressed
+	events     *eventCamera // of a DVS camera, nil for others
 
 	// Owned by the GL thread.
 	ring   [targets]*gpu.Buffer
@@ -65,7 +66,11 @@ func newSensor(k kind, spec sensors.Spec) (sensors.Sensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &camera{spec: spec, options: o, frameID: spec.OpticalFrame()}, nil
+	s := &camera{spec: spec, options: o, frameID: spec.OpticalFrame()}
+	if k == kindDVS {
+		s.events = newEventCamera(&o, spec.Settings)
+	}
+	return s, nil
 }
 
 // Begin opens the outputs and makes the camera's place on the GPU.
@@ -97,7 +102,12 @@ func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 }
 
 func (s *camera) openOutputs() (err error) {
-	if s.image, err = sensors.OutputOf[*sample.Image](s.env, OutputImage); err != nil {
+	if s.events != nil {
+		err = s.events.open(s.env)
+	} else {
+		s.image, err = sensors.OutputOf[*sample.Image](s.env, OutputImage)
+	}
+	if err != nil {
 		return err
 	}
 	if s.options.compressed != "" {
@@ -128,6 +138,9 @@ func (s *camera) open(c *gpu.Ctx) (err error) {
 
 // wanted reports whether somebody listens to the pictures.
 func (s *camera) wanted() bool {
+	if s.events != nil {
+		return s.events.out.Listening()
+	}
 	return (s.options.raw && s.image.Listening()) || (s.compressed != nil && s.compressed.Listening())
 }
 
@@ -280,7 +293,9 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 	shot := k.Data
 	header := s.header(shot)
 	s.publishInfo(shot.at, header)
-	if s.options.raw && s.image.Listening() {
+	if s.events != nil {
+		s.events.publish(shot.at, header, lease.Slice())
+	} else if s.options.raw && s.image.Listening() {
 		o := &s.options
 		s.picture = sample.Image{
 			Header: header, Width: o.lens.Width, Height: o.lens.Height,

@@ -36,8 +36,17 @@ func TestConformance(t *testing.T) {
 		}, map[string]string{"encoding": "32SC1 has no compressed form, which this suite asks for; TestEncodingsHoldTheSamePixels has it"}},
 		{camera.Normals, nil, nil, nil},
 		{camera.OpticalFlow, nil, nil, nil},
+		{camera.DVS, nil, map[string]any{
+			"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3,
+			"positive_threshold": 0.05, "negative_threshold": 0.05, "sigma_positive_threshold": 0.1, "sigma_negative_threshold": 0.1,
+			"refractory_period_ns": 50_000_000, "use_log": false, "log_eps": 0.1,
+		}, nil},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
+			world := scenetest.MovingWall(15, 4)
+			if c.definition == camera.DVS {
+				world = passing() // some pixels get brighter, some darker
+			}
 			attributes := size(48, 36)
 			for name, value := range c.attributes {
 				attributes[name] = value
@@ -51,7 +60,7 @@ func TestConformance(t *testing.T) {
 			}
 			sensortest.Run(t, c.definition, sensortest.Suite{
 				Options: sensortest.Options{
-					Attributes: attributes, Mount: forward(1.2), Scene: scenetest.MovingWall(15, 4), GL: gputest.Thread(t),
+					Attributes: attributes, Mount: forward(1.2), Scene: world, GL: gputest.Thread(t),
 				},
 				Changed: changed, Unchanging: c.unchanging,
 			})

@@ -15,11 +15,10 @@ const (
 // The cameras' definitions, with CARLA's ids.
 var (
 	RGB = definition(kindRGB, "colour camera: sun, shadows, sky, tone curve, sRGB",
-		attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel").of("rgb8", "bgr8"),
-		attribute("exposure_compensation", sensors.Float, 0.0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
-		attribute("tone_curve", sensors.String, "filmic", "how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
-		attribute("supersampling", sensors.Int, int64(1), "points seen across a pixel, and down it: 2 smooths edges at four times the work").in("", 1, 4),
-		compressed("jpeg", "png"), jpegQuality, publishRaw,
+		append(colorAttributes(),
+			attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel").of("rgb8", "bgr8"),
+			compressed("jpeg", "png"), jpegQuality, publishRaw,
+		)...,
 	)
 	Depth = definition(kindDepth, "depth camera: distance along the optical axis in metres (REP-118)",
 		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117)").in("m", 0, maxFar),
@@ -38,7 +37,7 @@ var (
 
 // Definitions returns all cameras' definitions.
 func Definitions() []*sensors.Definition {
-	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals, OpticalFlow}
+	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals, OpticalFlow, DVS}
 }
 
 // kind is what a camera's pixels mean.
@@ -51,12 +50,14 @@ const (
 	kindInstance
 	kindNormals
 	kindFlow
+	kindDVS
 	kinds // how many there are
 )
 
 var kindIDs = [kinds]string{
 	"sensor.camera.rgb", "sensor.camera.depth", "sensor.camera.semantic_segmentation",
 	"sensor.camera.instance_segmentation", "sensor.camera.normals", "sensor.camera.optical_flow",
+	"sensor.camera.dvs",
 }
 
 // maxFar is the farthest that any range attribute goes, metres.
@@ -91,6 +92,15 @@ var (
 	publishRaw  = attribute("publish_raw", sensors.Bool, true, "publish the plain image; without it only a compressed one")
 )
 
+// colorAttributes are those of the cameras that see light.
+func colorAttributes() []described {
+	return []described{
+		attribute("exposure_compensation", sensors.Float, 0.0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
+		attribute("tone_curve", sensors.String, "filmic", "how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
+		attribute("supersampling", sensors.Int, int64(1), "points seen across a pixel, and down it: 2 smooths edges at four times the work").in("", 1, 4),
+	}
+}
+
 // common are the attributes of every camera; names and defaults are CARLA's
 // where CARLA has them.
 func common() []described {
@@ -117,10 +127,17 @@ func definition(k kind, doc string, own ...described) *sensors.Definition {
 		hasCompressed = hasCompressed || a.Name == "compressed"
 	}
 	best := sensors.QoS{Depth: 5} // best effort: a late picture is worth nothing
-	d.Outputs = append(d.Outputs, sensors.Declare[sample.Image](sensors.OutputSpec{
-		Name: OutputImage, Suffix: "/image_raw", QoS: best,
-		Doc: "sensor_msgs/Image in the sensor's optical frame",
-	}))
+	if k == kindDVS {
+		d.Outputs = append(d.Outputs, sensors.Declare[sample.DvsEvents](sensors.OutputSpec{
+			Name: OutputEvents, Suffix: "/events", QoS: best,
+			Doc: "events since the picture before, where there were any; x, y, time, polarity",
+		}))
+	} else {
+		d.Outputs = append(d.Outputs, sensors.Declare[sample.Image](sensors.OutputSpec{
+			Name: OutputImage, Suffix: "/image_raw", QoS: best,
+			Doc: "sensor_msgs/Image in the sensor's optical frame",
+		}))
+	}
 	if hasCompressed {
 		d.Outputs = append(d.Outputs, sensors.Declare[sample.CompressedImage](sensors.OutputSpec{
 			Name: OutputCompressed, Suffix: "/image_raw/compressed", QoS: best,

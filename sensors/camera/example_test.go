@@ -60,8 +60,10 @@ func ExampleDefinitions() {
 	fmt.Println(settings.Set("image_size_x", -5))
 	// Output:
 	// sensor.camera.depth
+	// sensor.camera.dvs
 	// sensor.camera.instance_segmentation
 	// sensor.camera.normals
+	// sensor.camera.optical_flow
 	// sensor.camera.rgb
 	// sensor.camera.semantic_segmentation
 	// bad attribute value: image_size_x is -5, the range is 1 to 16384 px

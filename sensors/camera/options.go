@@ -53,13 +53,11 @@ func (o *options) readPicture(s *sensors.Settings) error {
 	switch o.kind {
 	case kindRGB:
 		o.encoding = s.String("encoding")
-		o.exposure = s.Float("exposure_compensation")
-		o.toneCurve = s.String("tone_curve") == "filmic"
 		o.quality = s.Int("jpeg_quality")
-		o.samples = s.Int("supersampling")
-		if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
-			return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
-		}
+		return o.readColor(s)
+	case kindDVS:
+		o.encoding = sample.Encoding32SC1 // of the luminances
+		return o.readColor(s)
 	case kindDepth:
 		o.encoding = sample.Encoding32FC1
 		o.minDepth, o.maxDepth = s.Float("min_depth"), s.Float("max_depth")
@@ -77,6 +75,17 @@ func (o *options) readPicture(s *sensors.Settings) error {
 		o.encoding = sample.Encoding32FC3
 	case kindFlow:
 		o.encoding = sample.Encoding32FC2
+	}
+	return nil
+}
+
+// readColor reads how light is shown.
+func (o *options) readColor(s *sensors.Settings) error {
+	o.exposure = s.Float("exposure_compensation")
+	o.toneCurve = s.String("tone_curve") == "filmic"
+	o.samples = s.Int("supersampling")
+	if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
+		return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
 	}
 	return nil
 }
@@ -115,7 +124,7 @@ func (o *options) step() int {
 type pictures uint16
 
 // pictureNames are the constants that ask for them, in the order of the bits.
-var pictureNames = [...]string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW"}
+var pictureNames = [...]string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW", "LUMINANCE"}
 
 const (
 	pictureColor pictures = 1 << iota
@@ -126,6 +135,7 @@ const (
 	pictureWideInstances
 	pictureNormals
 	pictureFlow
+	pictureLuminance
 )
 
 // picture returns the one that the camera needs.
@@ -147,6 +157,8 @@ func (o *options) picture() pictures {
 		return pictureNormals
 	case kindFlow:
 		return pictureFlow
+	case kindDVS:
+		return pictureLuminance
 	default:
 		return pictureColor
 	}

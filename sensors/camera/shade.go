@@ -105,7 +105,7 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 // describe adds a camera's part to the uniform block.
 func (o *options) describe(b *shadeBlock) {
 	switch o.kind {
-	case kindRGB:
+	case kindRGB, kindDVS:
 		if o.encoding == sample.EncodingBGR8 {
 			b.how |= howSwapRed
 		}

@@ -165,6 +165,15 @@ func (v *view) forget(by *camera) {
 // batch is what one dispatch makes: at most one picture of each kind.
 type batch [kinds]*camera
 
+// showsLight reports whether a picture of the batch needs light and shadows.
+func (b *batch) showsLight() bool { return b[kindRGB] != nil || b[kindDVS] != nil }
+
+// takes reports whether there is room for a camera of a kind. A batch has one exposure.
+func (b *batch) takes(k kind) bool {
+	light := k == kindRGB || k == kindDVS
+	return b[k] == nil && !(light && b.showsLight())
+}
+
 // capture makes the pictures of all cameras that were announced for an instant,
 // if none of them has done so already. If it fails, all of those are lost: the
 // one that asked returns the error, the others are counted. GL thread.
@@ -203,7 +212,7 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 	fromOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
 	before := r.sun.drawnStatic
 	for i := range v.batches {
-		if v.batches[i][kindRGB] == nil {
+		if !v.batches[i].showsLight() {
 			continue
 		}
 		if err := r.sun.update(c, r, at); err != nil {
@@ -232,7 +241,7 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 func place(batches []batch, member *camera) []batch {
 	k := member.options.kind
 	for i := range batches {
-		if batches[i][k] == nil {
+		if batches[i].takes(k) {
 			batches[i][k] = member
 			return batches
 		}
