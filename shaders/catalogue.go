@@ -60,6 +60,7 @@ func All() []*Entry {
 		&CameraShadow,
 		&CameraShade,
 		&Lidar,
+		&Rays,
 	}
 }
 

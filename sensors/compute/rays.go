@@ -1,0 +1,63 @@
+package compute
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+// Ray is one ray of a sensor, in the sensor's frame: Direction is a unit vector, a
+// surface counts at Min <= distance < Max, metres. A Max of 0 casts nothing.
+type Ray struct {
+	Origin, Direction mgl64.Vec3
+	Min, Max          float64
+}
+
+// Hit is what a ray hits, as shaders/rays.comp writes it.
+type Hit struct {
+	// Range is the distance from the ray's origin, metres, +Inf for nothing.
+	Range float32
+	// Cosine is that between the ray and the surface's normal, 0..1.
+	Cosine float32
+	// Instance and Tag are the id and the semantic tag of the actor that was hit.
+	Instance, Tag uint32
+}
+
+// Seen reports whether the ray hit something.
+func (h Hit) Seen() bool { return !math.IsInf(float64(h.Range), 1) }
+
+// Rays returns the shader that finds what n rays hit at an instant; they pass through
+// the sensor's owner. aim fills in the
+// rays of one capture, which hold those of the one before; it is called on the GL
+// thread and must not wait. publish is Shader.Publish, with a hit for each ray.
+func Rays(n int, aim func(at sensors.Tick, rays []Ray), publish func(at sensors.Tick, header sample.Header, hits []Hit)) Shader[Hit] {
+	rays := make([]Ray, n)
+	return Shader[Hit]{
+		Entry:        &shaders.Rays,
+		Results:      n,
+		Invocations:  [3]int{(n + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1},
+		UniformBytes: texelBytes,
+		TableRows:    shaders.RayTexels * n,
+		Prepare: func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) {
+			binary.LittleEndian.PutUint32(uniforms, env.Owner)
+			aim(at, rays)
+			for i := range rays {
+				putRay(table[shaders.RayTexels*texelBytes*i:], &rays[i])
+			}
+		},
+		Publish: publish,
+	}
+}
+
+func putRay(dst []byte, r *Ray) {
+	for i, x := range [8]float64{
+		r.Origin[0], r.Origin[1], r.Origin[2], r.Min, r.Direction[0], r.Direction[1], r.Direction[2], r.Max,
+	} {
+		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(float32(x)))
+	}
+}
