@@ -11,10 +11,13 @@ import (
 	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/laneinvasion"
 	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/obstacle"
 	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/radar"
 	"github.com/raybridge/raybridge/sensors/safedistance"
 	"github.com/raybridge/raybridge/sensors/snapshot"
 	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/sensors/ultrasonic"
 )
 
 // Registry returns the registry of all sensor types.
@@ -28,6 +31,8 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		camera.OpticalFlow,
 		camera.DVS,
 		lidar.RayCast,
+		lidar.RayCastSemantic,
+		lidar.LaserScan,
 		imu.Definition,
 		gnss.Definition,
 		odometry.Definition,
@@ -36,5 +41,8 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		laneinvasion.Definition,
 		safedistance.Definition,
 		snapshot.Definition,
+		radar.Definition,
+		ultrasonic.Definition,
+		obstacle.Definition,
 	))
 })

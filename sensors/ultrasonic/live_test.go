@@ -1,0 +1,93 @@
+//go:build cgo
+
+package ultrasonic_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/sensors/ultrasonic"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+// world has a ball, 0.2 m in radius, whose middle is at (x, y, z).
+func world(x, y, z float64) *scene.Scene {
+	b := scenetest.NewBuilder("ball")
+	b.Put("ball", scenetest.Sphere(0.2, 64), scenetest.Matte("ball", 1, 1, 1), scenetest.At(x, y, z, scene.TagStatic))
+	return b.Scene
+}
+
+func measure(t *testing.T, s *scene.Scene) *sample.Range {
+	t.Helper()
+	h := sensortest.New(t, ultrasonic.Definition, sensortest.Options{Scene: s, GL: gputest.Thread(t)})
+	h.Fire(100_000_000)
+	return sensortest.Last[*sample.Range](h, "range")
+}
+
+// TestDistanceOfTheNearestPoint: of the default's cone of 40 degrees up and down and
+// 84.6 across.
+func TestDistanceOfTheNearestPoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		x, y, z, want float64
+	}{
+		"ahead":               {1.5, 0, 0, 1.3},
+		"at the side":         {1, 0.8, 0, math.Sqrt(1.64) - 0.2},
+		"above":               {1.2, 0, 0.3, math.Hypot(1.2, 0.3) - 0.2},
+		"behind":              {-1, 0, 0, math.Inf(1)},
+		"beside the cone":     {0.5, 1.2, 0, math.Inf(1)},
+		"too far":             {2.3, 0, 0, math.Inf(1)},
+		"too near":            {0.45, 0, 0, math.Inf(-1)},
+		"at the shortest end": {0.51, 0, 0, 0.31},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := measure(t, world(c.x, c.y, c.z))
+			if math.IsInf(c.want, 0) {
+				assert.Equal(t, float32(c.want), m.Range)
+				return
+			}
+			assert.InDelta(t, c.want, m.Range, 1e-3)
+			assert.Equal(t, int64(100_000_000), m.StampNs, "the instant of the rays, not of their return")
+		})
+	}
+}
+
+// TestDefaults are SVL's, and the cone follows from them.
+func TestDefaults(t *testing.T) {
+	s := ultrasonic.Definition.NewSettings()
+	assert.Equal(t, []int{400, 160}, []int{s.Int("image_size_x"), s.Int("image_size_y")})
+	assert.Equal(t, []float64{40, 0.3, 2}, []float64{s.Float("vertical_fov"), s.Float("range_min"), s.Float("range")})
+	assert.Equal(t, "15", ultrasonic.Definition.DefaultRate)
+	m := measure(t, world(1, 0, 0))
+	assert.InDelta(t, 2*math.Atan(2.5*math.Tan(20*math.Pi/180)), m.FieldOfView, 1e-6)
+	assert.Equal(t, []float32{0.3, 2}, []float32{m.MinRange, m.MaxRange})
+	assert.EqualValues(t, sample.RadiationUltrasound, m.Radiation)
+}
+
+func TestRangesMustBeInOrder(t *testing.T) {
+	s := ultrasonic.Definition.NewSettings()
+	require.NoError(t, s.Set("range_min", 3.0))
+	_, err := ultrasonic.Definition.New(sensors.Spec{Definition: ultrasonic.Definition, Settings: s, RateHz: 15})
+	require.ErrorIs(t, err, sensors.ErrValue)
+}
+
+func TestConformance(t *testing.T) {
+	b := scenetest.NewBuilder("ball and edge")
+	b.Put("ball", scenetest.Sphere(0.2, 48), scenetest.Matte("ball", 1, 1, 1), scenetest.At(1.6, 0.02, 0, scene.TagStatic))
+	b.Put("edge", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("edge", 1, 1, 1), scenetest.At(0.5, 0.8, 0.5, scene.TagStatic))
+	sensortest.Run(t, ultrasonic.Definition, sensortest.Suite{
+		Options: sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t)},
+		Changed: map[string]any{
+			"image_size_x": 1700, "image_size_y": 16, "vertical_fov": 80.0, "range_min": 1.9, "range": 1.0,
+		},
+	})
+}
