@@ -1,0 +1,29 @@
+// Package buffer lends blocks of bytes that are used again, frame after frame.
+//
+// # Usage
+//
+// A stream has a [Pool]. [Pool.Get] lends a [Buffer]; [Buffer.Reset] gives it a size,
+// which allocates only when its block is too small; [Buffer.Release] gives the
+// block back. A message for several receivers is shared: [Buffer.Share] makes one
+// more reference to the same bytes, which its holder releases.
+//
+//	b := pool.Get(size)
+//	b.Reset(size)
+//	copy(b.Bytes(), frame)
+//	for _, c := range clients {
+//		c.send(b.Share()) // each client releases its own
+//	}
+//	b.Release()
+//
+// # Bounds
+//
+// A pool keeps a bounded number of unused blocks, of bounded size together. A block
+// that nobody used for a while goes, also when the stream is silent, and so does one
+// that is far larger than everything asked for lately.
+//
+// # Leaks
+//
+// [Pool.Stats] counts the buffers that are lent: zero once all streams are closed and
+// all messages written. The count misses nothing, since a reference released twice
+// changes nothing.
+package buffer

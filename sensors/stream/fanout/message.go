@@ -1,0 +1,185 @@
+package fanout
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+)
+
+// Cause is why a message didn't reach a client.
+type Cause uint8
+
+// Causes of drops.
+const (
+	// CauseSlow: the client's queue was full, or it took nothing for too long.
+	CauseSlow Cause = iota
+	// CauseGone: the client went before the message was written.
+	CauseGone
+	// CauseClosed: the server was closed before the message was written.
+	CauseClosed
+
+	causes = 3
+)
+
+var causeNames = [causes]string{CauseSlow: "peer_slow", CauseGone: "not_connected", CauseClosed: "closed"}
+
+// String returns the cause's name in summaries.
+func (c Cause) String() string { return causeNames[c] }
+
+// Outcome is what became of one message.
+type Outcome struct {
+	// Delivered is the number of clients it was written to, Dropped of those it
+	// wasn't, Cause the last of their causes.
+	Delivered, Dropped int
+	Cause              Cause
+	// Bytes is the frame's length, in the form of the last that took it.
+	Bytes int
+}
+
+// Message is one encoded message. Until it is sent it belongs to the goroutine that
+// took it from its stream; then to the server.
+type Message struct {
+	stream  *Stream
+	frames  [Forms]buffer.Buffer
+	settled func(Outcome)
+
+	holders   atomic.Int32
+	delivered atomic.Int32
+	dropped   atomic.Int32
+	cause     atomic.Uint32
+	bytes     atomic.Int64
+}
+
+var messages = sync.Pool{New: func() any { return new(Message) }}
+
+// NewMessage returns an empty message, to be sent or discarded.
+func (s *Stream) NewMessage() *Message {
+	m := messages.Get().(*Message)
+	m.stream = s
+	return m
+}
+
+// Frame returns the buffer of a form, lent by the stream's pool at the first call. A
+// block for so many bytes is asked for; Reset or Adopt sets the length.
+func (m *Message) Frame(form, size int) *buffer.Buffer {
+	f := &m.frames[form]
+	if f.IsZero() {
+		*f = m.stream.pool.Get(size)
+	}
+	return f
+}
+
+// Discard gives up a message that isn't sent.
+func (m *Message) Discard() {
+	for i := range m.frames {
+		m.frames[i].Release()
+	}
+	m.stream, m.settled = nil, nil
+	messages.Put(m)
+}
+
+// form returns the form that a client that wants so is sent.
+func (m *Message) form(wanted int) *buffer.Buffer {
+	if m.frames[wanted].IsZero() {
+		return &m.frames[0]
+	}
+	return &m.frames[wanted]
+}
+
+func (m *Message) size(form int) int64 { return int64(m.form(form).Len()) }
+
+// release gives up one holder's part; the last settles the message.
+func (m *Message) release() {
+	if m.holders.Add(-1) > 0 {
+		return
+	}
+	outcome := Outcome{
+		Delivered: int(m.delivered.Swap(0)), Dropped: int(m.dropped.Swap(0)),
+		Cause: Cause(m.cause.Swap(0)), Bytes: int(m.bytes.Swap(0)),
+	}
+	settled := m.settled
+	m.Discard()
+	if settled != nil {
+		settled(outcome)
+	}
+}
+
+// subscription is one client's part of a stream.
+type subscription struct {
+	client *Client
+	stream *Stream
+	form   int
+
+	offered atomic.Int64
+	sent    atomic.Int64
+	bytes   atomic.Int64
+	dropped [causes]atomic.Int64
+}
+
+// delivery is a message on its way to one client.
+type delivery struct {
+	message      *Message
+	subscription *subscription
+}
+
+// offer queues the message without waiting; false if it is to be waited for.
+func (s *subscription) offer(m *Message) bool {
+	s.offered.Add(1)
+	return s.client.queue.TryPush(delivery{m, s}, m.size(s.form))
+}
+
+// deliverLatched queues the last message of a latched stream, whose outcome is
+// the subscription's alone.
+func (s *subscription) deliverLatched(frames *[Forms]buffer.Buffer) {
+	m := s.stream.NewMessage()
+	for i := range frames {
+		m.frames[i] = frames[i].Share()
+	}
+	m.holders.Store(2)
+	if !s.offer(m) {
+		s.drop(m, CauseSlow)
+	}
+	m.release()
+}
+
+// frame is what goes to the client.
+func (d delivery) frame() []byte { return d.message.form(d.subscription.form).Bytes() }
+
+// deliver counts the message as written.
+func (d delivery) deliver() {
+	n := d.message.size(d.subscription.form)
+	d.subscription.sent.Add(1)
+	d.subscription.bytes.Add(n)
+	d.message.delivered.Add(1)
+	d.message.bytes.Store(n)
+	d.message.release()
+}
+
+// drop counts the message as not written.
+func (s *subscription) drop(m *Message, cause Cause) {
+	s.dropped[cause].Add(1)
+	m.cause.Store(uint32(cause))
+	m.dropped.Add(1)
+	m.release()
+}
+
+// Delivery counts what a client was sent of one stream: Offered = Sent + Dropped +
+// what waits.
+type Delivery struct {
+	Stream         *Stream
+	Offered, Sent  int64
+	Bytes          int64
+	Dropped        int64
+	DroppedByCause [causes]int64 // by Cause
+}
+
+func (s *subscription) counts() Delivery {
+	d := Delivery{Stream: s.stream, Sent: s.sent.Load(), Bytes: s.bytes.Load()}
+	for i := range s.dropped {
+		d.DroppedByCause[i] = s.dropped[i].Load()
+		d.Dropped += d.DroppedByCause[i]
+	}
+	d.Offered = s.offered.Load() // last: it is never less than the others' sum
+	return d
+}

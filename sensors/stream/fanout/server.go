@@ -1,0 +1,244 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// Errors of this package.
+var (
+	// ErrClosed: the server was closed.
+	ErrClosed = errors.New("stream server closed")
+	// ErrNoSubscribers: nobody receives the stream.
+	ErrNoSubscribers = errors.New("nobody subscribes")
+)
+
+// Session speaks a protocol with one client.
+type Session interface {
+	// Serve answers the client and reads what it sends, until the client goes or ctx
+	// ends; the client is then disconnected. Reading is the session's alone, with
+	// deadlines of its own. It runs on a goroutine of the client.
+	Serve(ctx context.Context) error
+	// Beat is called about once in Config.Beat, on the client's writing goroutine. It
+	// appends control frames that are to be written now, such as a sign of life;
+	// idle tells that nothing else was written since the beat before.
+	Beat(dst []byte, idle bool) []byte
+	// Goodbye appends what is to be written last when the server closes the
+	// connection by itself. It runs on the writing goroutine.
+	Goodbye(dst []byte) []byte
+}
+
+// Config says how a server treats its clients. The zero value of a field stands for
+// its default.
+type Config struct {
+	// Accept makes the session of a new client. It reads and writes nothing.
+	Accept func(*Client) Session
+	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the
+	// oldest dropped.
+	Queue queue.Config
+	// MaxClients is the number of clients at a time, 16 by default. Some more are
+	// accepted so that their session can refuse them (Client.Surplus).
+	MaxClients int
+	// Stall is how long a client may take nothing while something is being written
+	// to it; 10 s by default.
+	Stall time.Duration
+	// Beat is the period of Session.Beat; 1 s by default.
+	Beat time.Duration
+	// Log takes what can't be returned; nil discards it.
+	Log *slog.Logger
+}
+
+const (
+	defaultMaxClients = 16
+	// surplus is how many connections beyond MaxClients are accepted to be refused
+	// with a reason at one time.
+	surplus = 8
+	// linger is how long a connection is kept after the last frame was written, for
+	// the client to read it and to close its side.
+	linger = time.Second
+)
+
+func (c Config) orDefaults() Config {
+	if c.MaxClients <= 0 {
+		c.MaxClients = defaultMaxClients
+	}
+	if c.Stall <= 0 {
+		c.Stall = 10 * time.Second
+	}
+	if c.Beat <= 0 {
+		c.Beat = time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Server accepts clients and brings them messages.
+type Server struct {
+	config Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener     // guarded by mu
+	clients  map[*Client]bool // guarded by mu
+	streams  []*Stream        // guarded by mu
+	closed   bool             // guarded by mu
+}
+
+// New returns a server that doesn't listen yet.
+func New(config Config) *Server {
+	s := &Server{config: config.orDefaults(), clients: map[*Client]bool{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Listen accepts clients on a TCP address, HOST:PORT, until Close; port 0 lets the
+// system choose one, which Addr tells.
+func (s *Server) Listen(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for stream clients: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.listener != nil {
+		return errors.Join(ErrClosed, listener.Close())
+	}
+	s.listener = listener
+	s.wg.Go(func() { s.accept(listener) })
+	return nil
+}
+
+// Addr returns the address that the server listens on, nil while it doesn't.
+func (s *Server) Addr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listener == nil {
+		return nil
+	}
+	return s.listener.Addr()
+}
+
+// accept runs until the listener is closed. Other errors, such as too many open
+// files, pass: it tries again, ever more slowly.
+func (s *Server) accept(listener net.Listener) {
+	const least, most = 5 * time.Millisecond, time.Second
+	pause := least
+	for {
+		conn, err := listener.Accept()
+		switch {
+		case err == nil:
+			pause = least
+			s.admit(conn)
+			continue
+		case errors.Is(err, net.ErrClosed):
+			return
+		}
+		s.config.Log.Warn("accept stream client", "error", err, "again in", pause)
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, most)
+	}
+}
+
+// admit starts a client's goroutines.
+func (s *Server) admit(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	regular := 0
+	for c := range s.clients {
+		if !c.surplus {
+			regular++
+		}
+	}
+	if s.closed || len(s.clients)-regular >= surplus {
+		_ = conn.Close()
+		return
+	}
+	c := newClient(s, conn, regular >= s.config.MaxClients)
+	c.session = s.config.Accept(c)
+	s.clients[c] = true
+	s.wg.Go(c.run)
+}
+
+func (s *Server) remove(c *Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c)
+}
+
+// Clients returns the connected clients, in no order.
+func (s *Server) Clients() []*Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*Client, 0, len(s.clients))
+	for c := range s.clients {
+		list = append(list, c)
+	}
+	return list
+}
+
+// Streams returns the streams in the order in which they were made.
+func (s *Server) Streams() []*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams[:len(s.streams):len(s.streams)]
+}
+
+// Close stops listening, delivers what waits for as long as ctx allows and the
+// clients take it, and disconnects them. It returns when all of the server's
+// goroutines have ended; later messages are settled as closed. Closing again waits
+// for the same.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	var err error
+	if !s.closed {
+		s.closed = true
+		if s.listener != nil {
+			err = s.listener.Close()
+		}
+	}
+	for c := range s.clients {
+		c.finish(CauseClosed)
+	}
+	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		s.cancel()
+		for _, c := range s.Clients() {
+			c.abort()
+		}
+	})
+	s.wg.Wait()
+	stop()
+	s.cancel()
+	for _, stream := range s.Streams() {
+		stream.close()
+	}
+	return err
+}
+
+// Outstanding returns the number of buffers of all streams that are lent.
+func (s *Server) Outstanding() int {
+	n := 0
+	for _, stream := range s.Streams() {
+		n += stream.pool.Stats().Outstanding
+	}
+	return n
+}
+
+// PoolStats returns the counts of a stream's pool of buffers.
+func (s *Stream) PoolStats() buffer.Stats { return s.pool.Stats() }

@@ -1,0 +1,185 @@
+package fanout
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+)
+
+// Forms is how many forms a message can have.
+const Forms = 2
+
+// StreamConfig describes a stream.
+type StreamConfig struct {
+	// Name is for logs and statistics.
+	Name string
+	// Seal writes the message's sequence number into a frame, where the protocol has
+	// one. It is called once for each form, before the message is shared, in the
+	// order of the numbers. It may be nil.
+	Seal func(frame []byte, sequence uint64)
+	// Settled is told the fate of each message that Send took, once, by whichever
+	// goroutine is the last to have it. It doesn't block. It may be nil.
+	Settled func(Outcome)
+	// Latched streams hand their last message to whoever subscribes.
+	Latched bool
+	// Pool bounds the memory that the stream keeps for later messages.
+	Pool buffer.Config
+}
+
+// Stream is one sequence of messages with those that receive it.
+type Stream struct {
+	server *Server
+	config StreamConfig
+	pool   *buffer.Pool
+
+	// list is the subscriptions, replaced under subscribing and read without it.
+	subscribing sync.Mutex
+	list        atomic.Pointer[[]*subscription]
+	latched     [Forms]buffer.Buffer // guarded by subscribing
+
+	sending sync.Mutex      // held by Send: numbers rise in the order of the queues
+	next    uint64          // guarded by sending
+	full    []*subscription // guarded by sending: those that Send waits for
+}
+
+// NewStream adds a stream to the server.
+func (s *Server) NewStream(config StreamConfig) *Stream {
+	stream := &Stream{server: s, config: config, pool: buffer.NewPool(config.Pool)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = append(s.streams, stream)
+	return stream
+}
+
+// Name returns the stream's name.
+func (s *Stream) Name() string { return s.config.Name }
+
+func (s *Stream) subscriptions() []*subscription {
+	if p := s.list.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Subscribers returns the number of clients that receive the stream. It takes no
+// lock.
+func (s *Stream) Subscribers() int { return len(s.subscriptions()) }
+
+// Wants reports whether a client subscribed with the form. It takes no lock.
+func (s *Stream) Wants(form int) bool {
+	for _, sub := range s.subscriptions() {
+		if sub.form == form {
+			return true
+		}
+	}
+	return false
+}
+
+// Subscribe sends the client the stream's messages from now on, in the given form; a
+// latched stream sends its last one first. A client that subscribes already goes on
+// with the form it had. It reports whether the client is new to the stream.
+func (s *Stream) Subscribe(c *Client, form int) bool {
+	if s.config.Latched { // no message may pass between the last one and the list
+		s.sending.Lock()
+		defer s.sending.Unlock()
+	}
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	old := s.subscriptions()
+	for _, sub := range old {
+		if sub.client == c {
+			return false
+		}
+	}
+	sub := &subscription{client: c, stream: s, form: form}
+	if !c.add(sub) {
+		return false
+	}
+	if !s.latched[0].IsZero() {
+		sub.deliverLatched(&s.latched)
+	}
+	list := append(append(make([]*subscription, 0, len(old)+1), old...), sub)
+	s.list.Store(&list)
+	return true
+}
+
+// Unsubscribe ends a client's subscription; what is queued for it may still arrive.
+// It reports whether there was one.
+func (s *Stream) Unsubscribe(c *Client) bool {
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	var list []*subscription
+	found := false
+	for _, sub := range s.subscriptions() {
+		if sub.client == c {
+			c.forget(sub)
+			found = true
+			continue
+		}
+		list = append(list, sub)
+	}
+	s.list.Store(&list)
+	return found
+}
+
+// Send numbers the message, shares it between the subscribers' queues and returns;
+// the message is the server's from then on. It waits only where the policy is block
+// and a queue is full, for the limit or until ctx ends. An error says that the
+// message was not taken, and then Settled isn't called: ErrNoSubscribers.
+// Any goroutine may send; each message has its place in the order of the others.
+func (s *Stream) Send(ctx context.Context, m *Message) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	subscriptions := s.subscriptions()
+	if len(subscriptions) == 0 {
+		m.Discard()
+		return ErrNoSubscribers
+	}
+	if s.config.Seal != nil {
+		for i := range m.frames {
+			if !m.frames[i].IsZero() {
+				s.config.Seal(m.frames[i].Bytes(), s.next)
+			}
+		}
+	}
+	s.next++
+	if s.config.Latched {
+		s.latch(m)
+	}
+	m.settled = s.config.Settled
+	m.holders.Store(int32(len(subscriptions)) + 1)
+	for _, sub := range subscriptions {
+		if !sub.offer(m) {
+			s.full = append(s.full, sub)
+		}
+	}
+	for i, sub := range s.full {
+		sub.client.queue.Push(ctx, delivery{m, sub}, m.size(sub.form))
+		s.full[i] = nil
+	}
+	s.full = s.full[:0]
+	m.release()
+	return nil
+}
+
+// latch keeps the message for those who subscribe later.
+func (s *Stream) latch(m *Message) {
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	for i := range s.latched {
+		s.latched[i].Release()
+		s.latched[i] = m.frames[i].Share()
+	}
+}
+
+// close gives up what the stream holds.
+func (s *Stream) close() {
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	for i := range s.latched {
+		s.latched[i].Release()
+	}
+	s.pool.Close()
+}

@@ -1,0 +1,253 @@
+// Package queue holds what waits for one receiver: bounded in messages and in bytes,
+// with a named [Policy] for what happens when it is full, and a callback for what is
+// dropped. Any number of goroutines push, one takes.
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Reason is why a message was dropped.
+type Reason uint8
+
+// Reasons of drops.
+const (
+	// Full: there was no room, as the policy has it.
+	Full Reason = iota
+	// Closed: the queue was closed before the message was taken.
+	Closed
+)
+
+// Config says how much a queue holds. The zero value stands for the defaults.
+type Config struct {
+	Policy Policy
+	// Messages and Bytes bound what waits; 64 and 64 MiB by default. A message
+	// that is larger than Bytes is held as long as it is alone.
+	Messages int
+	Bytes    int64
+	// BlockLimit is how long policy Block waits; 1 s by default.
+	BlockLimit time.Duration
+}
+
+func (c Config) orDefaults() Config {
+	if c.Messages <= 0 {
+		c.Messages = 64
+	}
+	if c.Bytes <= 0 {
+		c.Bytes = 64 << 20
+	}
+	if c.BlockLimit <= 0 {
+		c.BlockLimit = time.Second
+	}
+	return c
+}
+
+// Queue is the line of messages of type T before one receiver. A message that was
+// pushed is either taken or dropped, once. Steady state allocates nothing.
+type Queue[T any] struct {
+	config Config
+	drop   func(T, Reason)
+	// ready has a token when there may be something to take, room when there may be
+	// room for somebody who waits.
+	ready, room chan struct{}
+	timers      sync.Pool // of *time.Timer
+
+	mu      sync.Mutex
+	items   []item[T] // guarded by mu: a ring
+	head, n int       // guarded by mu
+	bytes   int64     // guarded by mu
+	waiting int       // guarded by mu: senders that wait for room
+	stalled bool      // guarded by mu: nothing was taken since a wait ended in vain
+	closed  bool      // guarded by mu
+}
+
+type item[T any] struct {
+	value T
+	size  int64
+}
+
+// New returns an empty queue. drop is called for every message that was pushed and
+// will not be taken, on the goroutine that causes it, without a lock held.
+func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
+	return &Queue[T]{
+		config: config.orDefaults(), drop: drop,
+		ready: make(chan struct{}, 1), room: make(chan struct{}, 1),
+	}
+}
+
+// TryPush offers a message of so many bytes without waiting. It reports false if
+// the policy is Block and the queue is full, so that Push may wait: the message is
+// then the caller's still. Otherwise the message is queued or dropped, and what the
+// policy has pushed out with it.
+func (q *Queue[T]) TryPush(v T, size int64) bool {
+	for {
+		q.mu.Lock()
+		switch {
+		case q.closed:
+			q.mu.Unlock()
+			q.drop(v, Closed)
+			return true
+		case q.fits(size):
+			q.append(v, size)
+			q.mu.Unlock()
+			signal(q.ready)
+			return true
+		case q.config.Policy == DropNewest || q.config.Policy == Block && q.stalled:
+			q.mu.Unlock()
+			q.drop(v, Full)
+			return true
+		case q.config.Policy == Block:
+			q.mu.Unlock()
+			return false
+		}
+		oldest := q.take()
+		q.mu.Unlock()
+		q.drop(oldest, Full)
+	}
+}
+
+// Push offers a message like TryPush, and with policy Block waits for room until
+// the time limit has passed or ctx ends; then the message is dropped.
+func (q *Queue[T]) Push(ctx context.Context, v T, size int64) {
+	if q.TryPush(v, size) {
+		return
+	}
+	timer := q.borrowTimer()
+	defer q.giveBack(timer)
+	q.wait(1)
+	defer q.wait(-1)
+	for !q.TryPush(v, size) {
+		select {
+		case <-q.room:
+		case <-ctx.Done():
+			q.drop(v, Full)
+			return
+		case <-timer.C:
+			q.mu.Lock()
+			q.stalled = true
+			q.mu.Unlock()
+			q.drop(v, Full)
+			return
+		}
+	}
+}
+
+// wait counts a sender that waits for room. One that doesn't any more passes a
+// token on, which it may have had for itself.
+func (q *Queue[T]) wait(change int) {
+	q.mu.Lock()
+	q.waiting += change
+	pass := q.waiting > 0
+	q.mu.Unlock()
+	if pass {
+		signal(q.room)
+	}
+}
+
+// fits reports whether there is room; mu must be held.
+func (q *Queue[T]) fits(size int64) bool {
+	return q.n == 0 || q.n < q.config.Messages && q.bytes+size <= q.config.Bytes
+}
+
+// append adds at the tail; mu must be held.
+func (q *Queue[T]) append(v T, size int64) {
+	if q.n == len(q.items) {
+		grown := make([]item[T], max(8, 2*q.n))
+		for i := range q.n {
+			grown[i] = q.items[(q.head+i)%len(q.items)]
+		}
+		q.items, q.head = grown, 0
+	}
+	q.items[(q.head+q.n)%len(q.items)] = item[T]{v, size}
+	q.n++
+	q.bytes += size
+}
+
+// take removes the oldest; mu must be held, and the queue not be empty.
+func (q *Queue[T]) take() T {
+	it := q.items[q.head]
+	q.items[q.head] = item[T]{}
+	q.head = (q.head + 1) % len(q.items)
+	q.n--
+	q.bytes -= it.size
+	return it.value
+}
+
+// Pop takes the oldest message, or reports that there is none.
+func (q *Queue[T]) Pop() (v T, ok bool) {
+	q.mu.Lock()
+	if ok = q.n > 0; ok {
+		v = q.take()
+		q.stalled = false
+	}
+	wake := ok && q.waiting > 0
+	q.mu.Unlock()
+	if wake {
+		signal(q.room)
+	}
+	return v, ok
+}
+
+// Ready delivers a value after messages were pushed, or after Close or Finish: a
+// receiver that found nothing to Pop waits for it. It may deliver once too often.
+func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
+
+// Wake makes Ready deliver a value, for a receiver that waits for other things too.
+func (q *Queue[T]) Wake() { signal(q.ready) }
+
+// Len returns the number of messages and of bytes that wait.
+func (q *Queue[T]) Len() (messages int, bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.n, q.bytes
+}
+
+// Finish lets nothing more in; what is queued may still be taken.
+func (q *Queue[T]) Finish() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	signal(q.room)
+	signal(q.ready)
+}
+
+// Finished reports whether Finish or Close was called.
+func (q *Queue[T]) Finished() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+// Close drops what waits and lets nothing more in. It may be called again.
+func (q *Queue[T]) Close() {
+	q.Finish()
+	for {
+		v, ok := q.Pop()
+		if !ok {
+			return
+		}
+		q.drop(v, Closed)
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (q *Queue[T]) borrowTimer() *time.Timer {
+	if t, ok := q.timers.Get().(*time.Timer); ok {
+		t.Reset(q.config.BlockLimit)
+		return t
+	}
+	return time.NewTimer(q.config.BlockLimit)
+}
+
+func (q *Queue[T]) giveBack(t *time.Timer) {
+	t.Stop()
+	q.timers.Put(t)
+}

@@ -1,0 +1,231 @@
+package queue_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// record keeps what a queue drops.
+type record struct {
+	mu   sync.Mutex
+	full []int
+	late []int // dropped because the queue was closed
+}
+
+func (r *record) drop(v int, reason queue.Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reason == queue.Closed {
+		r.late = append(r.late, v)
+		return
+	}
+	r.full = append(r.full, v)
+}
+
+func taken(q *queue.Queue[int]) []int {
+	var list []int
+	for {
+		v, ok := q.Pop()
+		if !ok {
+			return list
+		}
+		list = append(list, v)
+	}
+}
+
+func TestPoliciesWhenFull(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		config        queue.Config
+		sizes         []int64
+		kept, dropped []int
+	}{
+		{"fits", queue.Config{Messages: 3}, []int64{1, 1, 1}, []int{0, 1, 2}, nil},
+		{"oldest, by number", queue.Config{Messages: 3}, []int64{1, 1, 1, 1, 1}, []int{2, 3, 4}, []int{0, 1}},
+		{"oldest, by bytes", queue.Config{Bytes: 10}, []int64{4, 4, 7, 1}, []int{2, 3}, []int{0, 1}},
+		{"newest, by number", queue.Config{Messages: 3, Policy: queue.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
+		{"newest, by bytes", queue.Config{Bytes: 10, Policy: queue.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
+		{"larger than all, alone", queue.Config{Bytes: 10, Policy: queue.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
+		{"larger than all, pushes all out", queue.Config{Bytes: 10}, []int64{5, 5, 11}, []int{2}, []int{0, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var r record
+			q := queue.New(c.config, r.drop)
+			for i, size := range c.sizes {
+				q.Push(t.Context(), i, size)
+			}
+			assert.Equal(t, c.kept, taken(q))
+			assert.Equal(t, c.dropped, r.full)
+			n, bytes := q.Len()
+			assert.Zero(t, n)
+			assert.Zero(t, bytes)
+		})
+	}
+}
+
+func TestBlockWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block}, r.drop)
+		q.Push(t.Context(), 0, 1)
+		assert.False(t, q.TryPush(9, 1), "it is to be waited for")
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() { q.Push(t.Context(), 1+i, 1) })
+		}
+		synctest.Wait()
+		for range 4 {
+			<-q.Ready()
+			_, ok := q.Pop()
+			assert.True(t, ok)
+			synctest.Wait()
+		}
+		wg.Wait()
+		assert.Empty(t, r.full)
+	})
+}
+
+// A receiver that takes nothing costs one time limit, not one a message.
+func TestBlockWaitsOnceForAStalledReceiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block, BlockLimit: time.Second}, r.drop)
+		q.Push(t.Context(), 0, 1)
+		begun := time.Now()
+		for i := range 10 {
+			q.Push(t.Context(), 1+i, 1)
+		}
+		assert.Equal(t, time.Second, time.Since(begun))
+		assert.Len(t, r.full, 10)
+		_, ok := q.Pop()
+		require.True(t, ok)
+		q.Push(t.Context(), 20, 1)
+		q.Push(t.Context(), 21, 1)
+		assert.Equal(t, 2*time.Second, time.Since(begun), "it took something, so it is waited for again")
+		assert.Equal(t, []int{20}, taken(q))
+	})
+}
+
+func TestContextEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block, BlockLimit: time.Hour}, r.drop)
+		q.Push(t.Context(), 0, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		q.Push(ctx, 1, 1)
+		assert.Equal(t, []int{1}, r.full)
+	})
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := queue.New(queue.Config{Messages: 2, Policy: queue.Block, BlockLimit: time.Hour}, r.drop)
+		q.Push(t.Context(), 0, 1)
+		q.Push(t.Context(), 1, 1)
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() { q.Push(t.Context(), 2+i, 1) })
+		}
+		synctest.Wait()
+		q.Close()
+		wg.Wait()
+		q.Push(t.Context(), 5, 1)
+		q.Close()
+		assert.ElementsMatch(t, []int{0, 1, 2, 3, 4, 5}, r.late, "each once")
+		assert.True(t, q.Finished())
+		<-q.Ready()
+	})
+}
+
+func TestFinishLetsTheRestBeTaken(t *testing.T) {
+	var r record
+	q := queue.New(queue.Config{}, r.drop)
+	q.Push(t.Context(), 0, 1)
+	q.Finish()
+	q.Push(t.Context(), 1, 1)
+	assert.Equal(t, []int{0}, taken(q))
+	assert.Equal(t, []int{1}, r.late)
+}
+
+// Whatever the policy and the timing: every message is taken or dropped, once.
+func TestNothingIsLostOrDoubled(t *testing.T) {
+	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+		t.Run(policy.String(), func(t *testing.T) {
+			var r record
+			q := queue.New(queue.Config{Messages: 3, Policy: policy, BlockLimit: time.Minute}, r.drop)
+			const senders, each = 4, 500
+			var got []int
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for !q.Finished() {
+					<-q.Ready()
+					got = append(got, taken(q)...)
+				}
+				got = append(got, taken(q)...)
+			}()
+			var wg sync.WaitGroup
+			for s := range senders {
+				wg.Go(func() {
+					for i := range each {
+						q.Push(t.Context(), s*each+i, 1)
+					}
+				})
+			}
+			wg.Wait()
+			q.Finish()
+			<-done
+			seen := map[int]int{}
+			last := map[int]int{}
+			for _, v := range got {
+				seen[v]++
+				assert.GreaterOrEqual(t, v, last[v/each], "a sender's order is kept")
+				last[v/each] = v
+			}
+			for _, v := range r.full {
+				seen[v]++
+			}
+			for v := range senders * each {
+				require.Equal(t, 1, seen[v], "message %d", v)
+			}
+			if policy == queue.Block {
+				assert.Empty(t, r.full)
+			}
+		})
+	}
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	q := queue.New(queue.Config{Messages: 2, Policy: queue.DropOldest}, func(int, queue.Reason) {})
+	for i := range 5 {
+		q.Push(t.Context(), i, 1)
+	}
+	ctx := t.Context()
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		q.Push(ctx, 1, 1)
+		q.Push(ctx, 2, 1)
+		q.Pop()
+	}))
+}
+
+func TestPolicyNames(t *testing.T) {
+	for _, p := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+		parsed, err := queue.ParsePolicy(p.String())
+		require.NoError(t, err)
+		assert.Equal(t, p, parsed)
+	}
+	_, err := queue.ParsePolicy("keep_all")
+	assert.ErrorIs(t, err, queue.ErrPolicy)
+	assert.ErrorContains(t, err, "block, drop_newest or drop_oldest")
+	assert.Equal(t, "Policy(9)", queue.Policy(9).String())
+}
