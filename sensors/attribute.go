@@ -1,6 +1,7 @@
 package sensors
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -31,7 +32,7 @@ const (
 	Int                             // int64
 	Float                           // float64
 	String                          // string
-	Color                           // [3]uint8, written "r,g,b"
+	Color                           // [3]uint8, written "#rrggbb" or "r,g,b"
 	Floats                          // []float64, a list or "a,b,c"
 )
 
@@ -53,7 +54,8 @@ type Attribute struct {
 	// Recommended are values worth offering; Restricted allows no others.
 	Recommended []string
 	Restricted  bool
-	// Fixed attributes describe the type: they always have their default.
+	// Fixed attributes describe the type: they always have their default. Setting
+	// one to it is allowed, for rigs that spell it out.
 	Fixed bool
 	// Inert says, where it isn't empty, why the attribute changes nothing: it is
 	// there because other simulators' rigs name it.
@@ -67,7 +69,7 @@ func (a *Attribute) Parse(value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Restricted && !slices.Contains(a.Recommended, fmt.Sprint(v)) {
+	if a.Restricted && !a.recommends(v) {
 		return nil, fmt.Errorf("%w: %s is %v, allowed are %s", ErrValue, a.Name, value, strings.Join(a.Recommended, ", "))
 	}
 	var numbers []float64
@@ -88,6 +90,46 @@ func (a *Attribute) Parse(value any) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// recommends reports whether a value of the attribute's Go type is a recommended one.
+func (a *Attribute) recommends(v any) bool {
+	return slices.ContainsFunc(a.Recommended, func(text string) bool {
+		r, err := a.convert(text)
+		return err == nil && reflect.DeepEqual(r, v)
+	})
+}
+
+// validate checks that the attribute's description agrees with itself.
+func (a *Attribute) validate() error {
+	numeric := a.Type == Int || a.Type == Float || a.Type == Floats
+	switch {
+	case a.Name == "":
+		return errors.New("it has no name")
+	case a.Type < Bool || a.Type > Floats:
+		return fmt.Errorf("%d is no type", a.Type)
+	case a.Min > a.Max:
+		return fmt.Errorf("its range goes from %v down to %v", a.Min, a.Max)
+	case a.Min < a.Max && !numeric:
+		return fmt.Errorf("a %s has no range", a.Type)
+	case a.Restricted && len(a.Recommended) == 0:
+		return errors.New("it is restricted to no value at all")
+	case a.Fixed && a.Inert != "":
+		return errors.New("it is fixed, so it can't be inert too")
+	case a.Fixed && len(a.Recommended) > 0:
+		return errors.New("it is fixed, so nothing can be recommended")
+	}
+	if v, err := a.Parse(a.Default); err != nil {
+		return fmt.Errorf("default: %w", err)
+	} else if !reflect.DeepEqual(v, a.Default) {
+		return fmt.Errorf("its default is a %T, need a %T", a.Default, v)
+	}
+	for _, text := range a.Recommended {
+		if _, err := a.Parse(text); err != nil {
+			return fmt.Errorf("recommended value: %w", err)
+		}
+	}
+	return nil
 }
 
 func (a *Attribute) unitSuffix() string {
@@ -138,9 +180,16 @@ func (a *Attribute) color(value any) (any, error) {
 	if c, ok := value.([3]uint8); ok {
 		return c, nil
 	}
+	if text, ok := value.(string); ok && strings.HasPrefix(text, "#") {
+		rgb, err := hex.DecodeString(text[1:])
+		if err != nil || len(rgb) != 3 {
+			return nil, fmt.Errorf("%w: %s is %v, need a colour as \"#rrggbb\" or \"r,g,b\"", ErrValue, a.Name, value)
+		}
+		return [3]uint8(rgb), nil
+	}
 	list, ok := floats(value)
 	if !ok || len(list) != 3 {
-		return nil, fmt.Errorf("%w: %s is %v, need a colour as \"r,g,b\"", ErrValue, a.Name, value)
+		return nil, fmt.Errorf("%w: %s is %v, need a colour as \"#rrggbb\" or \"r,g,b\"", ErrValue, a.Name, value)
 	}
 	var c [3]uint8
 	for i, f := range list {

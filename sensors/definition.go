@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 
@@ -13,12 +14,17 @@ import (
 
 // Errors of the registry; callers test them with errors.Is.
 var (
+	// ErrDefinition: a definition contradicts itself or lacks something.
+	ErrDefinition = errors.New("bad definition")
 	// ErrDuplicate: two definitions have one id, or a definition names an
 	// attribute or an output twice.
 	ErrDuplicate = errors.New("registered twice")
 	// ErrUnknownSensor: no definition has that id.
 	ErrUnknownSensor = errors.New("unknown sensor type")
 )
+
+// dotted is the form of ids.
+var dotted = regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)+$`)
 
 // Definition describes one type of sensor: everything that the configuration,
 // the documentation and the pipeline need to know before one is made. It is
@@ -38,7 +44,7 @@ type Definition struct {
 	// DefaultRate is the rate in Hz, a decimal number, where none is given.
 	DefaultRate string
 	// EachFrame types fire at every instant at which anything happens, before all
-	// other sensors; they have no rate.
+	// other sensors; they have no rate, and none can be given.
 	EachFrame bool
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
@@ -72,10 +78,17 @@ func (d *Definition) NewSettings() *Settings {
 	return s
 }
 
-// validate checks what a definition must keep for Settings to work.
+// validate checks what a definition must keep for look-ups, rigs and Settings to work.
 func (d *Definition) validate() error {
-	if d.ID == "" || d.New == nil {
-		return fmt.Errorf("define sensor %q: it needs an id and a constructor", d.ID)
+	switch {
+	case !dotted.MatchString(d.ID):
+		return fmt.Errorf("%w: sensor %q: its id has to be lower-case words with dots between, such as sensor.camera.rgb", ErrDefinition, d.ID)
+	case d.New == nil:
+		return fmt.Errorf("%w: sensor %s: it has no constructor", ErrDefinition, d.ID)
+	case slices.Contains(d.Tags, ""):
+		return fmt.Errorf("%w: sensor %s: a tag is empty", ErrDefinition, d.ID)
+	case d.EachFrame && d.DefaultRate != "":
+		return fmt.Errorf("%w: sensor %s: it fires each frame and so can't have the rate %s", ErrDefinition, d.ID, d.DefaultRate)
 	}
 	seen := map[string]bool{}
 	for i := range d.Attributes {
@@ -84,10 +97,14 @@ func (d *Definition) validate() error {
 			return fmt.Errorf("define sensor %s: attribute %s: %w", d.ID, a.Name, ErrDuplicate)
 		}
 		seen[a.Name] = true
-		if _, err := a.Parse(a.Default); err != nil {
-			return fmt.Errorf("define sensor %s: default: %w", d.ID, err)
+		if err := a.validate(); err != nil {
+			return fmt.Errorf("%w: sensor %s: attribute %s: %w", ErrDefinition, d.ID, a.Name, err)
 		}
 	}
+	return d.validateOutputs()
+}
+
+func (d *Definition) validateOutputs() error {
 	outputs := map[string]bool{}
 	for i := range d.Outputs {
 		if d.Outputs[i].open == nil {
@@ -148,13 +165,17 @@ func (r *Registry) Get(id string) (*Definition, error) {
 // IDs returns all ids, sorted.
 func (r *Registry) IDs() []string { return slices.Sorted(maps.Keys(r.byID)) }
 
-// Match returns the definitions whose id matches a wildcard pattern
-// ("sensor.camera.*") or that carry the pattern as a tag, sorted by id.
+// Match returns the definitions whose id or one of whose tags matches a wildcard
+// pattern ("sensor.camera.*", "camera", "seg*"), sorted by id. The patterns are
+// those of path.Match, where * also goes over dots.
 func (r *Registry) Match(pattern string) []*Definition {
+	matches := func(name string) bool {
+		ok, err := path.Match(pattern, name)
+		return err == nil && ok
+	}
 	var found []*Definition
 	for id, d := range r.byID {
-		ok, err := path.Match(pattern, id)
-		if (err == nil && ok) || slices.Contains(d.Tags, pattern) {
+		if matches(id) || slices.ContainsFunc(d.Tags, matches) {
 			found = append(found, d)
 		}
 	}
