@@ -74,11 +74,15 @@ type Actor struct {
 	// Motion moves the actor; nil for a static one. A *Driven is steered
 	// from outside.
 	Motion Motion
+	// Reserved holds the actor back: it is nowhere until History.Spawn. See
+	// Scene.Reserve.
+	Reserved bool
 }
 
-// Static reports whether neither the actor nor a part of it ever moves.
+// Static reports whether neither the actor nor a part of it ever moves, and it is
+// always there: then it is part of the World's one set of static triangles.
 func (a *Actor) Static() bool {
-	if a.Motion != nil {
+	if a.Motion != nil || a.Reserved {
 		return false
 	}
 	for i := range a.Parts {

@@ -94,6 +94,9 @@ func anchor(s *Scene) mgl64.Vec3 {
 		}
 	}
 	for _, a := range s.Actors {
+		if a.Reserved {
+			continue
+		}
 		pose := a.poseAt(0)
 		for i := range a.Parts {
 			add(mgl64.TransformCoordinate(mgl64.Vec3{}, pose.Mat4().Mul4(a.Parts[i].Local)))

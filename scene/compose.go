@@ -3,6 +3,8 @@ package scene
 import (
 	"errors"
 	"fmt"
+	"path"
+	"sort"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -29,8 +31,12 @@ type Placement struct {
 	Motion Motion
 	// Tag labels the nodes that neither have a tag nor inherit one.
 	Tag Tag
-	// Whole makes one actor of the asset whatever its nodes say; so does Motion.
+	// Whole makes one actor of the asset whatever its nodes say; so do Motion and
+	// Reserved.
 	Whole bool
+	// Reserved holds the actor back until History.Spawn: it is there to be
+	// spawned, and to be a template for Scene.Reserve.
+	Reserved bool
 }
 
 // New returns an empty scene.
@@ -61,7 +67,7 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		return nil, fmt.Errorf("add asset %q: %w", asset.Name, err)
 	}
 	g := newGraph(asset, p.Tag)
-	roots := g.actorRoots(p.Whole || p.Motion != nil)
+	roots := g.actorRoots(p.Whole || p.Reserved || p.Motion != nil)
 	base := s.takeIn(asset)
 	actors := make([]*Actor, 0, len(roots))
 	for _, root := range roots {
@@ -69,7 +75,7 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 		if len(a.Parts) == 0 {
 			continue
 		}
-		a.TypeID, a.Motion = p.TypeID, p.Motion
+		a.TypeID, a.Motion, a.Reserved = p.TypeID, p.Motion, p.Reserved
 		if a.Name = p.Name; root >= 0 && len(roots) > 1 {
 			a.Name += "/" + asset.Nodes[root].Name
 		}
@@ -104,6 +110,19 @@ func (s *Scene) AddActor(a *Actor) error {
 	a.ID = s.lastID
 	s.Actors = append(s.Actors, a)
 	return nil
+}
+
+// ActorsOf returns the actors whose TypeID matches a wildcard pattern
+// ("vehicle.*", as path.Match has it), reserved ones too, sorted by id.
+func (s *Scene) ActorsOf(pattern string) []*Actor {
+	var found []*Actor
+	for _, a := range s.Actors {
+		if ok, err := path.Match(pattern, a.TypeID); err == nil && ok {
+			found = append(found, a)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].ID < found[j].ID })
+	return found
 }
 
 // Actor returns the actor with an instance id, nil if there is none.

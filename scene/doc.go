@@ -12,6 +12,11 @@
 // rasterising) or over a scan's window (Motion, for tracing), into a
 // CaptureTable.
 //
+// Actors may come and go while a run goes on: Scene.Reserve holds some back from the
+// start, so that the World has room for them, History.Spawn and History.Remove make
+// them present and absent from the next tick on. What asks for a time before that
+// (a scan that began earlier) gets who was there then.
+//
 // # Frames
 //
 // Poses, motions and states are in the map frame, REP-103 axes, float64. The
@@ -23,8 +28,8 @@
 //
 // One goroutine builds a Scene; afterwards nobody changes it. A World never
 // changes. Motions are pure functions or, like Driven, guard themselves. History
-// has one writer, the frame loop, and any number of readers. A Packer belongs to
-// one goroutine at a time. What takes a *gpu.Ctx runs on the GL thread (law G1).
+// has one writer, the frame loop, which also spawns and removes, and any number of
+// readers. A Packer belongs to one goroutine at a time. What takes a *gpu.Ctx runs on the GL thread (law G1).
 //
 // # Testing
 //

@@ -22,20 +22,30 @@ type Advancer interface {
 // History holds where the ego and the moving actors were at the latest ticks,
 // so that a scan that began some ticks ago sees them where they were. One
 // goroutine, the frame loop, records; any goroutine may ask.
+//
+// Actors come and go: Spawn makes one of the scene's reserve present, Remove takes
+// one away. Presence is recorded with the states, and holds from its tick up to the
+// next: an actor spawned before tick T is there from T on, one removed before T is
+// there up to T, and goes on along its motion until then. What answers for an
+// earlier time answers for who was there then.
 type History struct {
 	scene  *Scene
-	moving []*Actor       // tracks 1.. ; track 0 is the ego
-	ego    Motion         // nil: the ego stands at the scene's Ego pose
+	moving []*Actor       // all that aren't static: tracks 1.. ; track 0 is the ego
 	track  map[uint32]int // actor id to track
 	fixed  map[uint32]spatial.Pose
-	states []State // scratch of Record
 	boxes  map[uint32]Box
+	// The frame loop's own, a track each: states is scratch of Record, here who
+	// is to be there at the next tick, was who was there at the latest.
+	states    []State
+	here, was []bool
 
-	mu     sync.RWMutex
-	times  []int64 // guarded by mu: ring of tick times
-	ring   []State // guarded by mu: ring of ticks, one State a track
-	first  int     // guarded by mu: oldest tick's place in the ring
-	length int     // guarded by mu: ticks in the ring
+	mu      sync.RWMutex
+	motions []Motion // guarded by mu, written by the frame loop: nil stands still
+	times   []int64  // guarded by mu: ring of tick times
+	ring    []State  // guarded by mu: ring of ticks, one State a track
+	there   []bool   // guarded by mu: ring of ticks, one presence a track
+	first   int      // guarded by mu: oldest tick's place in the ring
+	length  int      // guarded by mu: ticks in the ring
 }
 
 // DefaultHistory is the number of ticks that NewHistory keeps where it is given 0:
@@ -50,18 +60,20 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 		capacity = DefaultHistory
 	}
 	h := &History{
-		scene: s, ego: ego,
+		scene: s, motions: []Motion{ego},
+		here:  []bool{true},
 		track: map[uint32]int{EgoID: 0},
 		fixed: map[uint32]spatial.Pose{},
 		times: make([]int64, capacity),
 	}
 	for _, a := range s.Actors {
-		if a.Motion == nil {
+		if a.Static() {
 			h.fixed[a.ID] = a.Pose
 			continue
 		}
 		h.moving = append(h.moving, a)
 		h.track[a.ID] = len(h.moving)
+		h.motions, h.here = append(h.motions, a.Motion), append(h.here, !a.Reserved)
 	}
 	h.boxes = make(map[uint32]Box, len(s.Actors)+1)
 	boxer := boxer{scene: s, made: map[boxKey]bounds64{}}
@@ -72,9 +84,20 @@ func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	if s.EgoBox == (Box{}) {
 		h.boxes[EgoID] = DefaultEgoBox
 	}
-	h.states = make([]State, 1+len(h.moving))
-	h.ring = make([]State, capacity*len(h.states))
+	h.states, h.was = make([]State, 1+len(h.moving)), make([]bool, 1+len(h.moving))
+	for track := range h.states {
+		h.states[track].Pose = h.standing(track)
+	}
+	h.ring, h.there = make([]State, capacity*len(h.states)), make([]bool, capacity*len(h.states))
 	return h
+}
+
+// standing returns where a track's actor stands without a motion.
+func (h *History) standing(track int) spatial.Pose {
+	if track == 0 {
+		return h.scene.Ego
+	}
+	return h.moving[track-1].Pose
 }
 
 // Keep makes the history keep at least so many of the latest ticks. Frame loop only.
@@ -84,25 +107,32 @@ func (h *History) Keep(ticks int) {
 	if ticks <= len(h.times) {
 		return
 	}
-	times, ring := make([]int64, ticks), make([]State, ticks*len(h.states))
+	tracks := len(h.states)
+	times, ring, there := make([]int64, ticks), make([]State, ticks*tracks), make([]bool, ticks*tracks)
 	for k := range h.length {
+		from := (h.first + k) % len(h.times) * tracks
 		times[k] = h.timeLocked(k)
-		copy(ring[k*len(h.states):], h.ring[(h.first+k)%len(h.times)*len(h.states):][:len(h.states)])
+		copy(ring[k*tracks:], h.ring[from:from+tracks])
+		copy(there[k*tracks:], h.there[from:from+tracks])
 	}
-	h.times, h.ring, h.first = times, ring, 0
+	h.times, h.ring, h.there, h.first = times, ring, there, 0
 }
 
 // Record moves the externally driven actors to a tick's time and stores every
-// state. Times must rise from call to call; one that doesn't starts the history
+// state, and who is there: what was spawned and removed since the last tick is now. Times must rise from call to call; one that doesn't starts the history
 // anew from there. Frame loop only; it allocates nothing.
 func (h *History) Record(tNs int64) {
-	h.states[0] = State{Pose: h.scene.Ego}
-	if h.ego != nil {
-		h.states[0] = stateAtTick(h.ego, tNs)
+	for track, m := range h.motions {
+		switch {
+		case !h.here[track] && !h.was[track]: // nowhere: the place it had last is kept
+			h.states[track] = State{Pose: h.states[track].Pose}
+		case m == nil:
+			h.states[track] = State{Pose: h.standing(track)}
+		default:
+			h.states[track] = stateAtTick(m, tNs)
+		}
 	}
-	for i, a := range h.moving {
-		h.states[1+i] = stateAtTick(a.Motion, tNs)
-	}
+	copy(h.was, h.here)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.length > 0 && tNs <= h.timeLocked(h.length-1) {
@@ -115,6 +145,7 @@ func (h *History) Record(tNs int64) {
 	at := (h.first + h.length) % len(h.times)
 	h.times[at] = tNs
 	copy(h.ring[at*len(h.states):], h.states)
+	copy(h.there[at*len(h.states):], h.here)
 	h.length++
 }
 
@@ -132,13 +163,6 @@ func (h *History) Box(id uint32) (box Box, ok bool) {
 	return box, ok
 }
 
-// Present reports whether an actor, or the ego, was there at a time: actors held in
-// reserve are not until they are spawned.
-func (h *History) Present(id uint32, tNs int64) bool {
-	_, ok := h.State(id, tNs)
-	return ok
-}
-
 // Span returns the times of the oldest and the newest tick; ok is false before
 // the first.
 func (h *History) Span() (oldest, newest int64, ok bool) {
@@ -152,7 +176,9 @@ func (h *History) Span() (oldest, newest int64, ok bool) {
 
 // Pose returns where an actor, or the ego, was: between two ticks interpolated
 // (position linearly, orientation by slerp), before the oldest tick as then, after
-// the newest as then. ok is false for an unknown id and before the first tick.
+// the newest as then. ok is false for an unknown id, before the first tick, and
+// where the actor was not there: then pose is the place that it had last, for what
+// was mounted on it.
 func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return p, true
@@ -163,10 +189,12 @@ func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	if !known || h.length == 0 {
 		return spatial.Identity(), false
 	}
-	return h.poseLocked(track, h.placeLocked(tNs)), true
+	at := h.placeLocked(tNs)
+	return h.poseLocked(track, at), h.thereLocked(track, at.tick)
 }
 
-// poses writes where an actor was at each time into out, as Pose does.
+// poses writes where an actor was at each time into out, as Pose does; it is false
+// for an unknown id and before the first tick.
 func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
 	if p, still := h.fixed[id]; still {
 		for k := range times {
@@ -186,7 +214,8 @@ func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
 	return true
 }
 
-// State returns an actor's, or the ego's, state, interpolated as Pose does.
+// State returns an actor's, or the ego's, state, interpolated as Pose does; that of
+// an actor that was not there stands still, and ok is false.
 func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return State{Pose: p}, true
@@ -198,6 +227,9 @@ func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 		return State{Pose: spatial.Identity()}, false
 	}
 	at := h.placeLocked(tNs)
+	if !h.thereLocked(track, at.tick) {
+		return State{Pose: h.poseLocked(track, at)}, false
+	}
 	a, b := h.stateLocked(track, at.tick), h.stateLocked(track, at.next)
 	mix := func(x, y mgl64.Vec3) mgl64.Vec3 { return x.Add(y.Sub(x).Mul(at.fraction)) }
 	return State{
@@ -244,9 +276,15 @@ func (h *History) stateLocked(track, tick int) *State {
 	return &h.ring[(h.first+tick)%len(h.times)*len(h.states)+track]
 }
 
+// thereLocked reports whether a track's actor was there at a tick, and so up to the
+// next; mu must be held.
+func (h *History) thereLocked(track, tick int) bool {
+	return h.there[(h.first+tick)%len(h.times)*len(h.states)+track]
+}
+
 func (h *History) poseLocked(track int, at tickPlace) spatial.Pose {
 	a := h.stateLocked(track, at.tick).Pose
-	if at.tick == at.next {
+	if at.tick == at.next || !h.thereLocked(track, at.tick) {
 		return a
 	}
 	return spatial.Interpolate(a, h.stateLocked(track, at.next).Pose, at.fraction)

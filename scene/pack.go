@@ -31,7 +31,8 @@ type Window struct {
 type Packer struct {
 	world   *World
 	history *History
-	keys    int // the most keys that fit
+	keys    int   // the most keys that fit
+	startNs int64 // of the current window
 	times   []int64
 	actor   []spatial.Pose // of the current actor at each key
 	rigid   []spatial.Pose // of the current part at each key
@@ -78,7 +79,7 @@ const (
 )
 
 // Placements writes each mover's mesh-to-world matrix at an instant into dst,
-// which must hold World.PlacementBytes.
+// which must hold World.PlacementBytes; that of one that is not there is zero.
 func (p *Packer) Placements(dst []byte, tNs int64) error {
 	if len(dst) < p.world.PlacementBytes() {
 		return fmt.Errorf("pack placements: %d bytes for %d", len(dst), p.world.PlacementBytes())
@@ -105,7 +106,11 @@ func (m *Mover) place(tNs int64) mgl64.Mat4 {
 // Motion writes the sensor's and the movers' keyframes over the window, and the
 // hierarchy over the boxes that the movers sweep, into dst, which must hold
 // MotionBytes. It returns how many bytes it wrote. Keys stand at the recorded
-// ticks where those are evenly spaced, as they are in fixed steps.
+// ticks where those are evenly spaced, as they are in fixed steps. A mover that is
+// not there in the window has no box, and its record is left as it was: no ray gets
+// there. One that comes or goes in it is there for the rays of its time, of its last
+// stay if it comes more than once. A sensor on an actor that is gone stays where the
+// actor was last.
 func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	if len(dst) < p.MotionBytes() {
 		return 0, fmt.Errorf("pack motion: %d bytes for up to %d", len(dst), p.MotionBytes())
@@ -113,6 +118,7 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	if w.EndNs < w.StartNs {
 		return 0, fmt.Errorf("pack motion: the window ends at %d ns, before its start at %d ns", w.EndNs, w.StartNs)
 	}
+	p.startNs = w.StartNs
 	p.times = p.history.keyTimes(p.times[:0], w.StartNs, w.EndNs, p.keys)
 	n := len(p.times)
 	if !p.history.poses(w.Parent, p.times, p.actor) {
@@ -147,19 +153,38 @@ func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	return 16 * (nodes + shaders.NodeTexels*len(p.tree.nodes)), nil
 }
 
+// farSeconds stands for a time outside every window.
+const farSeconds = 1e30
+
+// seconds returns a time of a stay after the window's start.
+func (p *Packer) seconds(tNs int64) float64 {
+	switch tNs {
+	case always.fromNs:
+		return -farSeconds
+	case always.untilNs:
+		return farSeconds
+	}
+	return float64(tNs-p.startNs) * 1e-9
+}
+
 // putMovers writes the movers' records and gives the hierarchy their boxes.
 func (p *Packer) putMovers(dst []byte, at, stride int) {
 	n := len(p.times)
 	p.tree.reset()
 	var actor *Actor
+	var here stay
+	there := false
 	for i := range p.world.Movers {
 		m := &p.world.Movers[i]
 		if m.Actor != actor {
 			actor = m.Actor
-			p.history.poses(actor.ID, p.times, p.actor)
+			here, there = p.history.stays(actor.ID, p.times, p.actor)
 			for k := range n {
 				p.actor[k] = p.world.FromMap(p.actor[k])
 			}
+		}
+		if !there {
+			continue
 		}
 		stretch, present := p.partKeys(m, n)
 		record := at + stride*i
@@ -167,8 +192,9 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 		if present {
 			undo = stretch.Inv()
 		}
+		times := [3]float64{p.seconds(here.fromNs), p.seconds(here.untilNs)}
 		for r := range 3 {
-			putRow(dst, record+r, undo[r], undo[3+r], undo[6+r], 0)
+			putRow(dst, record+r, undo[r], undo[3+r], undo[6+r], times[r])
 		}
 		p.putKeys(dst, record+moverHead, n)
 		if present {

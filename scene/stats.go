@@ -11,11 +11,12 @@ type Stats struct {
 	// Triangles counts every part's mesh, each time it is shown; Stored counts
 	// each mesh once.
 	Triangles, Stored int
-	// Instances is the number of actors, Moving those that move.
-	Instances, Moving           int
+	// Instances is the number of actors, Moving those that move. Reserved ones
+	// are counted apart, and nowhere else but in Stored.
+	Instances, Moving, Reserved int
 	Meshes, Materials, Textures int
 	Tags                        []TagStats // of the tags that occur, in order
-	// Min and Max bound all actors at time 0, map frame, metres.
+	// Min and Max bound these actors at time 0, map frame, metres.
 	Min, Max mgl64.Vec3
 }
 
@@ -29,7 +30,7 @@ type TagStats struct {
 // Stats counts what the scene holds.
 func (s *Scene) Stats() Stats {
 	out := Stats{
-		Instances: len(s.Actors), Meshes: len(s.Meshes), Materials: len(s.Materials), Textures: len(s.Textures),
+		Meshes: len(s.Meshes), Materials: len(s.Materials), Textures: len(s.Textures),
 	}
 	counts := make([]int, len(s.Meshes))
 	for i := range s.Meshes {
@@ -38,6 +39,11 @@ func (s *Scene) Stats() Stats {
 	}
 	var tags [256]TagStats
 	for _, a := range s.Actors {
+		if a.Reserved {
+			out.Reserved++
+			continue
+		}
+		out.Instances++
 		if !a.Static() {
 			out.Moving++
 		}
@@ -75,11 +81,14 @@ func (m *Mesh) Triangles() int {
 }
 
 // Bounds returns the box of all actors' vertices at time 0 in the map frame,
-// metres; ok is false where there are none.
+// metres, but for reserved ones; ok is false where there are none.
 func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 	inf := math.Inf(1)
 	lo, hi = mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}
 	for _, a := range s.Actors {
+		if a.Reserved {
+			continue
+		}
 		pose := a.poseAt(0).Mat4()
 		for i := range a.Parts {
 			p := &a.Parts[i]

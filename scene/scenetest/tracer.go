@@ -27,7 +27,8 @@ type Hit struct {
 // Tag returns the semantic tag of what was hit.
 func (h *Hit) Tag() scene.Tag { return h.Actor.Parts[h.Part].Tag }
 
-// Poses says where an actor is; scene.History's Pose is one.
+// Poses says where an actor is, and whether it is there at all; scene.History's
+// Pose is one.
 type Poses func(id uint32, tNs int64) (spatial.Pose, bool)
 
 // Tracer finds ray hits by the textbook: float64, Möller and Trumbore's test
@@ -52,7 +53,7 @@ type placedPart struct {
 }
 
 // NewTracer returns a tracer of a scene; poses may be nil: then each actor is
-// where its Motion, else its Pose, says.
+// where its Motion, else its Pose, says, and reserved ones are nowhere.
 func NewTracer(s *scene.Scene, poses Poses) *Tracer {
 	t := &Tracer{scene: s, poses: poses}
 	for i := range s.Meshes {
@@ -101,16 +102,14 @@ func (t *Tracer) box(p *placedPart) node {
 	return n
 }
 
-func (t *Tracer) pose(a *scene.Actor, tNs int64) spatial.Pose {
-	if t.poses != nil {
-		if p, ok := t.poses(a.ID, tNs); ok {
-			return p
-		}
+func (t *Tracer) pose(a *scene.Actor, tNs int64) (pose spatial.Pose, there bool) {
+	switch {
+	case t.poses != nil:
+		return t.poses(a.ID, tNs)
+	case a.Motion != nil:
+		return a.Motion.PoseAt(tNs), !a.Reserved
 	}
-	if a.Motion != nil {
-		return a.Motion.PoseAt(tNs)
-	}
-	return a.Pose
+	return a.Pose, !a.Reserved
 }
 
 // Trace returns the nearest surface at tmin <= t < tmax metres along a ray of
@@ -124,7 +123,11 @@ func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int
 		}
 	}
 	for _, a := range t.moving {
-		pose := t.pose(a, tNs).Mat4()
+		place, there := t.pose(a, tNs)
+		if !there {
+			continue
+		}
+		pose := place.Mat4()
 		for i := range a.Parts {
 			local := a.Parts[i].Local
 			if a.Parts[i].Joints != nil {

@@ -128,10 +128,13 @@ func (l *drawList) addWorld(d *drawing, r region, toRegion *mgl64.Mat4) {
 }
 
 // addMovers appends the movers that are in the region; toRegion leads from each
-// frame of the scene to the region's.
+// frame of the scene to the region's, and is zero for a mover that is not there.
 func (l *drawList) addMovers(d *drawing, r region, toRegion []mgl64.Mat4) {
 	for i := range d.movers {
 		c := &d.movers[i]
+		if toRegion[moverFrame(i)].At(3, 3) == 0 {
+			continue
+		}
 		l.planes = r.inFrame(l.planes[:0], &toRegion[moverFrame(i)])
 		if !l.planes.excludes(c.low, c.high) {
 			l.add(c, moverFrame(i))

@@ -10,7 +10,9 @@
 //                nodes, texels a mover, bits of the static world's root (0: none)
 //   2 ..         4n texels: the sensor's keys
 //   movers       each 3 rows that undo a stretch (identity but for animated
-//                scales), then its 4n texels of keys
+//                scales), then its 4n texels of keys; the first two rows end in the
+//                seconds after the window's start from which and up to which it
+//                is there
 //   nodes        as the scene's nodes; a leaf is one mover
 // A key is four texels: position in the world frame and the correction that
 // turns linear into spherical interpolation up to the next key; the rotation x, y,

@@ -211,7 +211,8 @@ MoverFrame moverFrame(int at, Moment when) {
 // moverRecord returns the texel at which a mover's record starts.
 int moverRecord(vec4 layout1, int mover) { return int(layout1.x) + mover * int(layout1.z); }
 
-// enterMover takes the rays into a mover's frame, each at its own time.
+// enterMover takes the rays into a mover's frame, each at its own time. Those at
+// whose time it isn't there find nothing before FAR.
 void enterMover(inout Search s, Rays r, int record) {
     for (int k = 0; k < 4; k++) {
         MoverFrame f = moverFrame(record, momentAt(r.seconds[k]));
@@ -220,6 +221,9 @@ void enterMover(inout Search s, Rays r, int record) {
         s.ox[k] = o.x; s.oy[k] = o.y; s.oz[k] = o.z;
         s.dx[k] = d.x; s.dy[k] = d.y; s.dz[k] = d.z;
     }
+    float from = texelFetch(motion, record).w, until = texelFetch(motion, record + 1).w;
+    bvec4 before = lessThan(r.seconds, vec4(from)), after = greaterThanEqual(r.seconds, vec4(until));
+    s.tmin = mix(mix(r.tmin, vec4(FAR), before), vec4(FAR), after);
     setInverse(s);
 }
 

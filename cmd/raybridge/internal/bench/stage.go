@@ -64,6 +64,9 @@ func (st *stage) triangles() *triangles {
 	places := scene.NewPacker(w, st.history).Places(nil, 0)
 	for k := range w.Movers {
 		m := &w.Movers[k]
+		if places[k].At(3, 3) == 0 { // held in reserve
+			continue
+		}
 		label := m.Actor.ID&0xffff | uint32(m.Actor.Parts[m.Part].Tag)<<16
 		for i := m.First; i < m.First+m.Count; i++ {
 			out.add(st.world, i, places[k], label)
