@@ -5,7 +5,7 @@ const SlotScan = SlotSensor
 
 // Records of the scan table, in texels.
 const (
-	LaserTexels  = 2
+	LaserTexels  = 3
 	ColumnTexels = 1
 )
 

@@ -4,10 +4,16 @@ import (
 	_ "embed" // the firing tables
 	"encoding/csv"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // Uniform is the preset whose lasers are spread evenly between two elevations.
@@ -31,7 +37,7 @@ type Device struct {
 	Name   string
 	Lasers []Laser
 	// Columns fire one after the other, StepDeg apart, clockwise from
-	// StartDeg (clockwise from straight ahead).
+	// StartDeg (clockwise from straight ahead); a negative step turns the other way.
 	Columns           int
 	StartDeg, StepDeg float64
 	// MinM and MaxM bound the range of lasers that have no bounds of their own.
@@ -115,8 +121,8 @@ func Presets() []string {
 		panic(err) // the embedded tables are tested
 	}
 	names := []string{Uniform}
-	for name := range list {
-		names = append(names, name)
+	for _, devices := range []map[string]*Device{list, svlDevices} {
+		names = slices.AppendSeq(names, maps.Keys(devices))
 	}
 	slices.Sort(names)
 	return names
@@ -126,25 +132,90 @@ func Presets() []string {
 // which has no table.
 func Preset(name string) (d Device, ok bool) {
 	list, err := devices()
-	if err != nil || list[name] == nil {
+	if err != nil {
 		return Device{}, false
 	}
-	return *list[name], true
+	found := list[name]
+	if found == nil {
+		found = svlDevices[name]
+	}
+	if found == nil {
+		return Device{}, false
+	}
+	return *found, true
 }
 
-// UniformDevice returns a device whose lasers are spread evenly from the upper to
-// the lower elevation in degrees, over a horizontal field of view centred ahead.
+// UniformDevice returns a device of 100 m range whose lasers are spread evenly from
+// the upper to the lower elevation in degrees, both included, over a horizontal
+// field of view centred ahead: a whole turn begins behind, as CARLA's do.
 func UniformDevice(lasers, columns int, upperDeg, lowerDeg, horizontalDeg float64) Device {
-	d := Device{Name: Uniform, Columns: columns, StartDeg: -horizontalDeg / 2, StepDeg: horizontalDeg / float64(columns), MaxM: 100}
-	if horizontalDeg >= 360 {
-		d.StartDeg = 0
-	}
-	for i := range lasers {
-		elevation := upperDeg
+	list := make([]float64, lasers)
+	for i := range list {
+		list[i] = upperDeg
 		if lasers > 1 {
-			elevation += (lowerDeg - upperDeg) * float64(i) / float64(lasers-1)
+			list[i] -= float64(i) * (upperDeg - lowerDeg) / float64(lasers-1)
 		}
+	}
+	d := evenColumns(list, columns, horizontalDeg)
+	d.Name, d.MaxM = Uniform, 100
+	return d
+}
+
+// evenColumns returns a device without a name and ranges: a laser for each
+// elevation, ring by ring, and columns from one edge of a horizontal field of view
+// centred ahead to one step short of the other.
+func evenColumns(elevationsDeg []float64, columns int, horizontalDeg float64) Device {
+	d := Device{Columns: columns, StartDeg: -horizontalDeg / 2, StepDeg: horizontalDeg / float64(columns)}
+	for i, elevation := range elevationsDeg {
 		d.Lasers = append(d.Lasers, Laser{Ring: uint16(i), ElevationDeg: elevation})
 	}
 	return d
 }
+
+// rays is the number of rays of a scan.
+func (d *Device) rays() int { return d.Columns * len(d.Lasers) }
+
+// endRad is where a scan ends, which is where its next column would be: clockwise
+// from ahead, over -pi up to pi.
+func (d *Device) endRad() float64 {
+	end := math.Remainder(d.StartDeg+float64(d.Columns)*d.StepDeg, 360)
+	if end <= -180 {
+		end += 360
+	}
+	return mgl64.DegToRad(end)
+}
+
+// narrow bounds the ranges of all lasers, which keep bounds of their own that are
+// narrower; it may widen those that the device has in common.
+func (d *Device) narrow(minM, maxM float64) {
+	d.MinM, d.MaxM = minM, maxM
+	d.Lasers = slices.Clone(d.Lasers)
+	for i := range d.Lasers {
+		l := &d.Lasers[i]
+		if l.MinM > 0 {
+			l.MinM = max(l.MinM, minM)
+		}
+		l.MaxM = min(l.MaxM, maxM)
+	}
+}
+
+// check returns an error for ranges that are empty and scans that are too large.
+func (d *Device) check() error {
+	if d.MinM >= d.MaxM {
+		return fmt.Errorf("%w: range_min %v is not below range %v", sensors.ErrValue, d.MinM, d.MaxM)
+	}
+	for i := range d.Lasers {
+		if lo, hi := d.bounds(&d.Lasers[i]); lo >= hi {
+			return fmt.Errorf("%w: laser %d of %s is left without a range, %v to %v m: change range_min or range",
+				sensors.ErrValue, i, d.Name, lo, hi)
+		}
+	}
+	if d.rays() > maxRays {
+		return fmt.Errorf("%w: a scan of %d lasers and %d columns has %d rays, and %d at most are possible",
+			sensors.ErrValue, len(d.Lasers), d.Columns, d.rays(), maxRays)
+	}
+	return nil
+}
+
+// maxRays keeps a scan within the 128 MiB that every OpenGL allows a buffer to have.
+const maxRays = 128 << 20 / pointBytes

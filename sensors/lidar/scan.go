@@ -21,7 +21,7 @@ type Ray struct {
 // Rays returns all rays of a scan of the given period in nanoseconds, in the
 // order of sample.Point.Ray: for tests, tools and reference tracers.
 func (d *Device) Rays(periodNs int64) []Ray {
-	rays := make([]Ray, 0, d.Columns*len(d.Lasers))
+	rays := make([]Ray, 0, d.rays())
 	for column := range d.Columns {
 		for i := range d.Lasers {
 			l := &d.Lasers[i]
@@ -75,7 +75,8 @@ func (d *Device) table(periodNs int64) []byte {
 		sin, cos := math.Sincos(-mgl64.DegToRad(l.AzimuthOffsetDeg))
 		lo, hi := d.bounds(l)
 		put(bits(along), bits(up), bits(cos), bits(sin))
-		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring)|uint32(math.Round(lo*100))<<16, bits(hi))
+		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), 0)
+		put(bits(lo), bits(hi), 0, 0)
 	}
 	for column := range d.Columns {
 		sin, cos := math.Sincos(-mgl64.DegToRad(d.StartDeg + float64(column)*d.StepDeg))

@@ -11,11 +11,15 @@ uvec4 pcg4d(uvec4 v) {
     return v;
 }
 
-// gaussian returns a normally distributed number, mean 0 and deviation 1 (Box and
-// Muller, 1958).
-float gaussian(uvec2 key, uvec2 counter) {
-    uvec4 bits = pcg4d(uvec4(key, counter));
+// uniformOf returns a word as a number from 0 to below 1, in steps of 2^-24.
+float uniformOf(uint bits) { return float(bits >> 8) * (1.0 / 16777216.0); }
+
+// gaussianOf turns two words into a normally distributed number, mean 0 and
+// deviation 1 (Box and Muller, 1958).
+float gaussianOf(uvec2 bits) {
     float u = (float(bits.x >> 8) + 1.0) * (1.0 / 16777216.0);
-    float v = float(bits.y >> 8) * (1.0 / 16777216.0);
-    return sqrt(-2.0 * log(u)) * cos(6.2831853 * v);
+    return sqrt(-2.0 * log(u)) * cos(6.2831853 * uniformOf(bits.y));
 }
+
+// gaussian returns the normally distributed number of a counter under a key.
+float gaussian(uvec2 key, uvec2 counter) { return gaussianOf(pcg4d(uvec4(key, counter)).xy); }

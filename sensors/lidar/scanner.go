@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"time"
 
@@ -29,22 +31,27 @@ const slots = 4
 // noReturnWarning is how often an empty scan is reported.
 const noReturnWarning = time.Minute
 
-// scanData travels with a scan from its dispatch to its publication.
-type scanData struct {
+// scan travels with a capture from its dispatch to its publication.
+type scan struct {
 	at     sensors.Tick
 	header sample.Header
 }
 
-// lidar is one sensor. Fields are owned by the GL thread from Begin on where
-// nothing else is said.
-type lidar struct {
-	spec               sensors.Spec
-	device             Device
-	rolling, organized bool
-	env                *sensors.Env
-	out                *sensors.Output[*sample.PointCloud]
+// scanner traces a device's scans and hands over their points: what the sensor types
+// of this package have in common. Fields are owned by the GL thread from begin on
+// where nothing else is said.
+type scanner struct {
+	spec     sensors.Spec
+	device   Device
+	receiver receiver
+	// rolling gives each ray its own time; compensated gives the points in the frame
+	// of the scan's start.
+	rolling, compensated bool
+	// deliver publishes a scan's points, lent for the call, in ray order. Process's goroutine.
+	deliver func(scan, []sample.Point)
+	env     *sensors.Env
 
-	program  *gpu.Program
+	program  *tracer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
 	settings *gpu.Buffer
@@ -55,23 +62,54 @@ type lidar struct {
 	packed   []byte
 	constant []byte
 	bind     []gpu.Binding
-	pool     *readback.Pool[scanData, sample.Point]
+	pool     *readback.Pool[scan, sample.Point]
 
-	// The fields below are Process's.
-	cloud  sample.PointCloud // reused: outputs copy what they keep
-	warned time.Time
-	ended  bool // guarded by the pipeline's order of calls
+	warned time.Time // Process's
+	ended  bool      // guarded by the pipeline's order of calls
 }
 
-// Begin compiles the shader and makes the buffers.
-func (s *lidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
+// tracer is the compiled shader, which the scanners of a pipeline share.
+type tracer struct{ *gpu.Program }
+
+type tracerKey struct{}
+
+// tracerOf returns the pipeline's tracer and compiles it for the first scanner.
+func tracerOf(ctx context.Context, env *sensors.Env) (*tracer, error) {
+	shared, err := env.Shared.Get(tracerKey{}, func() (io.Closer, error) {
+		source, err := shaders.Source(&shaders.Lidar)
+		if err != nil {
+			return nil, err
+		}
+		t := &tracer{}
+		err = env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
+			t.Program, err = c.NewProgram(gpu.ProgramDesc(source))
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("compile the lidars' shader: %w", err)
+		}
+		return t, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*tracer), nil
+}
+
+// Close queues the program's deletion.
+func (t *tracer) Close() error {
+	t.Program.Close()
+	return nil
+}
+
+// begin compiles the shader and makes the buffers.
+func (s *scanner) begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	if s.out, err = sensors.OutputOf[*sample.PointCloud](env, "points"); err != nil {
+	if s.program, err = tracerOf(ctx, env); err != nil {
 		return err
 	}
-	rays := s.device.Columns * len(s.device.Lasers)
 	s.pool, err = readback.New(readback.Config{
-		Label: s.spec.Name, Slots: slots, MaxElements: rays, Notify: env.Completed,
+		Label: s.spec.Name, Slots: slots, MaxElements: s.device.rays(), Notify: env.Completed,
 	}, s.complete)
 	if err != nil {
 		return err
@@ -83,15 +121,9 @@ func (s *lidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 }
 
 // allocate makes the GPU objects. GL thread.
-func (s *lidar) allocate(c *gpu.Ctx) error {
-	source, err := shaders.Source(&shaders.Lidar)
-	if err != nil {
-		return err
-	}
-	if s.program, err = c.NewProgram(gpu.ProgramDesc(source)); err != nil {
-		return err
-	}
+func (s *scanner) allocate(c *gpu.Ctx) error {
 	table := s.device.table(s.periodNs())
+	var err error
 	if s.table, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " scan", Size: len(table), Data: table}); err != nil {
 		return err
 	}
@@ -101,12 +133,12 @@ func (s *lidar) allocate(c *gpu.Ctx) error {
 	if err != nil {
 		return err
 	}
-	s.constant = make([]byte, 48)
-	if s.settings, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " settings", Size: len(s.constant)}); err != nil {
+	s.constant = make([]byte, settingsBytes)
+	if s.settings, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " settings", Size: settingsBytes}); err != nil {
 		return err
 	}
 	for i := range s.points {
-		size := s.device.Columns * len(s.device.Lasers) * pointBytes
+		size := s.device.rays() * pointBytes
 		if s.points[i], err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " points", Size: size}); err != nil {
 			return err
 		}
@@ -120,13 +152,13 @@ func (s *lidar) allocate(c *gpu.Ctx) error {
 }
 
 // periodNs is the nominal scan period.
-func (s *lidar) periodNs() int64 { return int64(math.Round(1e9 / s.spec.RateHz)) }
+func (s *scanner) periodNs() int64 { return int64(math.Round(1e9 / s.spec.RateHz)) }
 
 // Tick does nothing: a scan needs no announcement.
-func (s *lidar) Tick(sensors.Tick) error { return nil }
+func (s *scanner) Tick(sensors.Tick) error { return nil }
 
 // Capture traces the scan that ends at the due instant. GL thread.
-func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
+func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	target := s.points[s.next]
 	err = s.pool.Begin(c)
 	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
@@ -152,12 +184,12 @@ func (s *lidar) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	capture.Data = scanData{at: at, header: header}
+	capture.Data = scan{at, header}
 	return true, nil
 }
 
 // frame says when and where a scan is.
-func (s *lidar) frame(at sensors.Tick) (sample.Header, scene.Window) {
+func (s *scanner) frame(at sensors.Tick) (sample.Header, scene.Window) {
 	w := scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs}
 	if s.rolling {
 		w.StartNs = max(at.TimeNs-at.PeriodNs, 0)
@@ -167,23 +199,18 @@ func (s *lidar) frame(at sensors.Tick) (sample.Header, scene.Window) {
 	return header, w
 }
 
-func (s *lidar) pose(tNs int64) spatial.Pose { return s.env.Pose(s.spec.Mount, tNs) }
+func (s *scanner) pose(tNs int64) spatial.Pose { return s.env.Pose(s.spec.Mount, tNs) }
 
 // dispatch issues the compute work of one scan into target.
-func (s *lidar) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error {
-	rolling := uint32(0)
+func (s *scanner) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error {
+	shape := [4]uint32{uint32(len(s.device.Lasers)), uint32(s.device.Columns), 0, uint32(at.Seq)}
 	if s.rolling {
-		rolling = 1
+		shape[2] = 1
 	}
-	words := [12]uint32{
-		uint32(len(s.device.Lasers)), uint32(s.device.Columns), rolling, uint32(at.Seq),
-		uint32(s.env.Seed), uint32(s.env.Seed >> 32), 0, 0,
-		math.Float32bits(float32(s.spec.Settings.Float("atmosphere_attenuation_rate"))),
-		math.Float32bits(float32(s.spec.Settings.Float("noise_stddev"))),
-	}
-	for i, w := range words {
+	for i, w := range shape {
 		binary.LittleEndian.PutUint32(s.constant[4*i:], w)
 	}
+	s.receiver.put(s.constant[16:], s.env.Seed, s.compensated)
 	if err := c.WriteBuffer(s.settings, 0, s.constant); err != nil {
 		return err
 	}
@@ -194,7 +221,7 @@ func (s *lidar) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error 
 		gpu.Binding{Kind: gpu.BindStorage, Slot: 0, Buffer: target},
 	)
 	if err := c.Dispatch(&gpu.Dispatch{
-		Program: s.program, Bind: s.bind,
+		Program: s.program.Program, Bind: s.bind,
 		Groups: shaders.Lidar.Groups((s.device.Columns+shaders.TracedRays-1)/shaders.TracedRays, len(s.device.Lasers), 1),
 	}); err != nil {
 		return err
@@ -203,19 +230,19 @@ func (s *lidar) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error 
 }
 
 // Poll moves finished readbacks on. GL thread.
-func (s *lidar) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
+func (s *scanner) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
 
 // Process publishes the scans that have come back.
-func (s *lidar) Process(through int64) int { return s.pool.ProcessThrough(through) }
+func (s *scanner) Process(through int64) int { return s.pool.ProcessThrough(through) }
 
 // Pending returns the scans in flight.
-func (s *lidar) Pending() int { return s.pool.Pending() }
+func (s *scanner) Pending() int { return s.pool.Pending() }
 
 // ReadbackStats returns how the scans came back.
-func (s *lidar) ReadbackStats() readback.Stats { return s.pool.Stats() }
+func (s *scanner) ReadbackStats() readback.Stats { return s.pool.Stats() }
 
-// complete publishes one scan.
-func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], lease readback.Lease[sample.Point], err error) {
+// complete delivers one scan.
+func (s *scanner) complete(capture *readback.Capture[scan, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
 	if errors.Is(err, readback.ErrClosed) {
 		s.env.Dropped(sensors.CauseClosed, 1)
@@ -226,69 +253,29 @@ func (s *lidar) complete(capture *readback.Capture[scanData, sample.Point], leas
 		s.env.Log.Warn("a scan was lost", "error", err)
 		return
 	}
-	data := &capture.Data
-	m := &s.cloud
-	m.Header, m.Organized = data.header, s.organized
-	m.Rings, m.Columns = len(s.device.Lasers), s.device.Columns
-	m.Layout = sample.PointLayout(s.spec.Settings.String("layout"))
-	if s.organized {
-		m.Points = markMisses(m.Points[:0], lease.Slice())
-	} else {
-		m.Points = keepReturns(m.Points[:0], lease.Slice())
-		s.reportEmpty(len(m.Points))
-	}
-	s.out.TryQueue(data.at, m)
-}
-
-// keepReturns appends the points that hit something.
-func keepReturns(dst, points []sample.Point) []sample.Point {
-	if cap(dst) < len(points) {
-		dst = make([]sample.Point, 0, len(points))
-	}
-	for i := range points {
-		if points[i].Return != sample.ReturnUnknown {
-			dst = append(dst, points[i])
-		}
-	}
-	return dst
-}
-
-// markMisses appends all points, those that hit nothing with NaN coordinates
-// (REP-117).
-func markMisses(dst, points []sample.Point) []sample.Point {
-	dst = append(dst, points...)
-	nan := float32(math.NaN())
-	for i := range dst {
-		if dst[i].Return == sample.ReturnUnknown {
-			dst[i].X, dst[i].Y, dst[i].Z = nan, nan, nan
-		}
-	}
-	return dst
+	s.deliver(capture.Data, lease.Slice())
 }
 
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).
-func (s *lidar) reportEmpty(points int) {
+func (s *scanner) reportEmpty(points int) {
 	if points > 0 {
 		return
 	}
 	s.env.Dropped(sensors.CauseNoReturn, 1)
 	if time.Since(s.warned) >= noReturnWarning {
 		s.warned = time.Now()
-		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray", "cause", sensors.CauseNoReturn)
+		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray that was fired", "cause", sensors.CauseNoReturn)
 	}
 }
 
 // End releases everything; again is a no-op.
-func (s *lidar) End() error {
+func (s *scanner) End() error {
 	if s.ended || s.pool == nil {
 		return nil
 	}
 	s.ended = true
 	err := s.pool.Close()
 	closers := []interface{ Close() }{}
-	if s.program != nil {
-		closers = append(closers, s.program)
-	}
 	if s.texture != nil {
 		closers = append(closers, s.texture)
 	}

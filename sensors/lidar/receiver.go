@@ -1,0 +1,94 @@
+package lidar
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// intensityScale says what a point's intensity is.
+type intensityScale string
+
+const (
+	// noIntensity leaves it 0.
+	noIntensity intensityScale = ""
+	// surface is by reflectance, angle and range, 0 to 255.
+	surface intensityScale = "surface"
+	// carla is the transmission of the air, exp(-attenuation range), 0 to 1.
+	carla intensityScale = "carla"
+	// svl is the surface's metallic factor or the mean of its base colour, 0 to 1.
+	svl intensityScale = "svl"
+)
+
+// scaleCodes are the scales' numbers in shaders/lidar_scan.comp.
+var scaleCodes = map[intensityScale]uint32{noIntensity: 0, surface: 1, carla: 2, svl: 3}
+
+// receiver is what becomes of the light that comes back. The zero value gives every
+// return exactly, without an intensity.
+type receiver struct {
+	scale       intensityScale
+	attenuation float64 // per metre
+	noise       float64 // standard deviation of the range, metres
+	// unfired is the share of rays that are never fired. Of the returns whose
+	// transmission is at most limit, a share is lost that grows from none at the limit
+	// to lostAtZero where no light is left.
+	unfired, limit, lostAtZero float64
+	// seed replaces the sensor's where it isn't 0.
+	seed uint64
+}
+
+// receiverOf reads the receiver's attributes. Those of CARLA's drop-off hold for
+// other presets than uniform only if they are set.
+func receiverOf(s *sensors.Settings) receiver {
+	own := s.String("preset") != Uniform
+	dropoff := func(name string) float64 {
+		if own && !s.IsSet(name) {
+			return 0
+		}
+		return s.Float(name)
+	}
+	return receiver{
+		scale:       intensityScale(s.String("intensity")),
+		attenuation: s.Float("atmosphere_attenuation_rate"),
+		noise:       s.Float("noise_stddev"),
+		unfired:     dropoff("dropoff_general_rate"),
+		limit:       s.Float("dropoff_intensity_limit"),
+		lostAtZero:  dropoff("dropoff_zero_intensity"),
+		seed:        uint64(s.Int("noise_seed")),
+	}
+}
+
+// settingsBytes is the size of the uniform block Settings of lidar_scan.comp.
+const settingsBytes = 64
+
+// keptShare returns the slope and the base of the share of returns that are kept at
+// some transmission, and up to which transmission that rule holds. CARLA's formula;
+// at a limit of 0 there is nothing to divide by, and no light to lose.
+func (r *receiver) keptShare() (slope, base, limit float64) {
+	if r.lostAtZero == 0 {
+		return 0, 1, -1
+	}
+	if r.limit > 0 {
+		slope = r.lostAtZero / r.limit
+	}
+	return slope, 1 - r.lostAtZero, r.limit
+}
+
+// put writes the words of the uniform block that say how light is received.
+func (r *receiver) put(dst []byte, seed uint64, compensated bool) {
+	if r.seed != 0 {
+		seed = r.seed
+	}
+	words := [12]uint32{uint32(seed), uint32(seed >> 32), scaleCodes[r.scale]}
+	if compensated {
+		words[3] = 1
+	}
+	slope, base, limit := r.keptShare()
+	for i, v := range [...]float64{r.attenuation, r.noise, r.unfired, limit, slope, base} {
+		words[4+i] = math.Float32bits(float32(v))
+	}
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(dst[4*i:], w)
+	}
+}
