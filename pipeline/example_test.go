@@ -29,7 +29,10 @@ func Example() {
 		Attributes: map[string]any{"image_size_x": 320, "image_size_y": 240},
 	})
 	must(err)
-	lidar, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "roof", Rate: "5", Pose: rig.Pose{Z: 2}})
+	lidar, err := p.AddSensor(pipeline.SensorConfig{
+		ID: "sensor.lidar.ray_cast", Name: "roof", Rate: "5", Pose: rig.Pose{Z: 2},
+		Attributes: map[string]any{"preset": "VelodyneVLP16"},
+	})
 	must(err)
 	_, err = pipeline.Listen(camera, "image", func(_ sensors.Tick, m *sample.Image) {
 		fmt.Printf("%s: %dx%d at %v\n", m.FrameID, m.Width, m.Height, time.Duration(m.StampNs))

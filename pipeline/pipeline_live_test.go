@@ -74,7 +74,7 @@ func listen[M any](t testing.TB, s *pipeline.Sensor, output string, call func(se
 
 func TestStepsPublishOnTheGrid(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}})
+	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
 	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "13.4"})
 	unheard := add(t, p, pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "gnss"})
 	var stamps, scans []int64
@@ -119,7 +119,7 @@ func TestStepAdvancesBySteps(t *testing.T) {
 
 func TestRealtimeFollowsTheClock(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{Mode: pipeline.Realtime, Scale: 2})
-	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"columns": 180}})
+	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 180}})
 	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "20"})
 	var stamps []int64
 	scans := 0
@@ -137,7 +137,7 @@ func TestRealtimeFollowsTheClock(t *testing.T) {
 
 func TestTheCallersEndIsNoError(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	s := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}})
+	s := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	listen(t, s, "points", func(sensors.Tick, *sample.PointCloud) {

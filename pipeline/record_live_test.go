@@ -34,7 +34,7 @@ import (
 const recordingRig = `sensors:
   - {id: sensor.camera.rgb, name: cam, image_size_x: 48, image_size_y: 32, compressed: jpeg, pose: {z: 1.5}}
   - {id: sensor.camera.depth, name: depth, frame: cam, image_size_x: 48, image_size_y: 32, pose: {z: 1.5}}
-  - {id: sensor.lidar.ray_cast, name: lidar, columns: 90, noise_stddev: 0.02, pose: {z: 2}}
+  - {id: sensor.lidar.ray_cast, name: lidar, preset: VelodyneVLP16, columns: 90, noise_stddev: 0.02, pose: {z: 2}}
   - {id: sensor.other.imu, name: imu, rate: 13.4}
 `
 
@@ -152,7 +152,7 @@ func TestALostContextEndsTheRunAndKeepsTheRecording(t *testing.T) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
-			scanner := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: "20", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"columns": 90}})
+			scanner := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: "20", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
 			scans := 0
 			listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) {

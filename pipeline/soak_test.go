@@ -127,7 +127,7 @@ func addSoaked(t *testing.T, p *pipeline.Pipeline) {
 	for _, c := range []pipeline.SensorConfig{
 		{ID: "sensor.camera.rgb", Name: "rgb", Attributes: small},
 		{ID: "sensor.camera.depth", Name: "depth", Attributes: small},
-		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"columns": 90}},
+		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}},
 		{ID: "sensor.other.imu", Name: "imu"},
 		{ID: "sensor.other.gnss", Name: "gnss"},
 		{ID: "sensor.other.odometry", Name: "odom"},

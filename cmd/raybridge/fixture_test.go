@@ -68,7 +68,7 @@ const smallRig = `sensors:
   - {id: sensor.camera.rgb, name: film, frame: eye, image_size_x: 64, image_size_y: 48, fov: 60, compressed: jpeg, jpeg_quality: 95, tone_curve: none, pose: {z: 1.5}}
   - {id: sensor.camera.depth, name: depth, frame: eye, image_size_x: 64, image_size_y: 48, fov: 60, pose: {z: 1.5}}
   - {id: sensor.camera.semantic_segmentation, name: tags, frame: eye, image_size_x: 64, image_size_y: 48, fov: 60, pose: {z: 1.5}}
-  - {id: sensor.lidar.ray_cast, name: roof, columns: 180, noise_stddev: 0.01, pose: {z: 2}}
+  - {id: sensor.lidar.ray_cast, name: roof, preset: VelodyneVLP16, columns: 180, noise_stddev: 0.01, pose: {z: 2}}
   - {id: sensor.other.imu, name: imu, noise_accel_stddev_x: 0.1}
   - {id: sensor.other.gnss, name: gnss, rate: 13.4}
   - {id: sensor.other.odometry, name: odom, topic: /odom, frame: base_link}

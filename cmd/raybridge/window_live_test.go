@@ -27,7 +27,7 @@ const windowedRun = `
 scene: {city: true, triangles: 40000}
 sensors:
   - {id: sensor.camera.rgb, name: front, image_size_x: 320, image_size_y: 240, pose: {x: 1.4, z: 1.55}}
-  - {id: sensor.lidar.ray_cast, name: lidar, columns: 180, pose: {x: 0.9, z: 1.9}}
+  - {id: sensor.lidar.ray_cast, name: lidar, preset: VelodyneVLP16, columns: 180, pose: {x: 0.9, z: 1.9}}
 `
 
 // TestWindowedRun has a user pause, step, save pictures and close the window of

@@ -26,7 +26,8 @@ type scanCase struct {
 const (
 	uniformLasers  = 64
 	uniformColumns = 1800
-	uniformFov     = 20.0 // degrees up and down
+	uniformFov     = 20.0  // degrees up and down
+	uniformRange   = 100.0 // metres
 )
 
 func scanCases() ([]scanCase, error) {
@@ -43,7 +44,7 @@ func scanCases() ([]scanCase, error) {
 		device: lidar.UniformDevice(uniformLasers, uniformColumns, uniformFov, -uniformFov, 360),
 		settings: map[string]any{
 			"preset": lidar.Uniform, "channels": uniformLasers, "columns": uniformColumns,
-			"upper_fov": uniformFov, "lower_fov": -uniformFov,
+			"upper_fov": uniformFov, "lower_fov": -uniformFov, "range": uniformRange,
 		},
 	}), nil
 }
@@ -96,6 +97,7 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 // scan measures one lidar.
 func (st *stage) scan(ctx context.Context, cfg *Config, k *scanCase) (result Result, err error) {
 	k.settings["rolling"], k.settings["organized"] = false, true
+	k.settings["dropoff_general_rate"], k.settings["dropoff_zero_intensity"] = 0, 0
 	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCast, mount: lidarMount, settings: k.settings}})
 	if err != nil {
 		return Result{}, err

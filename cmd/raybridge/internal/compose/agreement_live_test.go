@@ -86,7 +86,7 @@ func newDrive(t *testing.T, c *config.Config) *drive {
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
 	d := &drive{scene: s, p: p}
 	size := map[string]any{"image_size_x": width, "image_size_y": height, "fov": fieldOfView}
-	d.lidar = d.add(t, "sensor.lidar.ray_cast", rig.Pose{X: 0.9, Z: 1.9}, map[string]any{"organized": true})
+	d.lidar = d.add(t, "sensor.lidar.ray_cast", rig.Pose{X: 0.9, Z: 1.9}, map[string]any{"preset": "VelodyneVLP16", "organized": true})
 	// Tilted, so that no wall's edge runs along a column of pixels.
 	tilted := rig.Pose{X: 1.4, Z: 1.55, Roll: 3, Pitch: 2, Yaw: 11}
 	d.camera = d.add(t, "sensor.camera.depth", tilted, size)

@@ -39,7 +39,7 @@ func newCity(t *testing.T, open gpu.Opener) (*pipeline.Pipeline, error) {
 	}
 	for _, c := range []pipeline.SensorConfig{
 		{ID: "sensor.camera.rgb", Name: "front", Pose: rig.Pose{X: 1.4, Z: 1.55}, Attributes: map[string]any{"image_size_x": 640, "image_size_y": 480}},
-		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{X: 0.9, Z: 1.9}},
+		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{X: 0.9, Z: 1.9}, Attributes: map[string]any{"preset": "VelodyneVLP16"}},
 		{ID: "sensor.other.imu", Name: "imu"},
 	} {
 		if _, err := p.AddSensor(c); err != nil {
