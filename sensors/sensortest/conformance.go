@@ -16,7 +16,8 @@ import (
 // Suite says what the conformance suite needs to know of a sensor type.
 type Suite struct {
 	Options
-	// Changed has, for each attribute, a value that must change the data.
+	// Changed has, for each attribute, a value that must change the data; one for an
+	// attribute that is Inert must not. Those and Fixed ones may be left out.
 	Changed map[string]any
 	// Unchanging lists the attributes that don't change the data of this
 	// scene, each with the reason.
@@ -53,8 +54,9 @@ func Run(t *testing.T, d *sensors.Definition, s Suite) {
 			t.Errorf("moved sensor gives equal data: %v, want %v", same, s.Still)
 		}
 	})
-	for _, name := range d.AttributeNames() {
-		t.Run("attribute "+name, func(t *testing.T) { checkAttribute(t, d, s, name, base) })
+	for i := range d.Attributes {
+		a := &d.Attributes[i]
+		t.Run("attribute "+a.Name, func(t *testing.T) { checkAttribute(t, d, s, a, base) })
 	}
 	t.Run("counts a capture that its end leaves behind", func(t *testing.T) { checkUnfinished(t, d, s.Options) })
 	t.Run("may be ended twice", func(t *testing.T) {
@@ -97,11 +99,12 @@ func checkUnfinished(t *testing.T, d *sensors.Definition, o Options) {
 	}
 }
 
-func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, name string, base map[string][]any) {
-	if s.Unchanging[name] != "" {
+func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, a *sensors.Attribute, base map[string][]any) {
+	name := a.Name
+	value, ok := s.Changed[name]
+	if a.Fixed || s.Unchanging[name] != "" || (a.Inert != "" && !ok) {
 		return
 	}
-	value, ok := s.Changed[name]
 	if !ok {
 		t.Fatalf("the suite has no value that changes the data, and no reason why there is none")
 	}
@@ -112,8 +115,8 @@ func checkAttribute(t *testing.T, d *sensors.Definition, s Suite, name string, b
 			o.Attributes[k] = v
 		}
 	}
-	if reflect.DeepEqual(base, record(t, d, o)) {
-		t.Errorf("%s = %v changes nothing", name, value)
+	if same := reflect.DeepEqual(base, record(t, d, o)); same != (a.Inert != "") {
+		t.Errorf("%s = %v changes nothing: %v, its definition says %v", name, value, same, a.Inert != "")
 	}
 }
 

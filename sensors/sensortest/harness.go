@@ -44,6 +44,7 @@ type Harness struct {
 	Drops map[string]int
 
 	tb    testing.TB
+	life  *sensors.Life
 	step  int64
 	now   int64
 	seq   uint64
@@ -66,21 +67,20 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 			tb.Fatal(err)
 		}
 	}
-	sensor, err := d.New(sensors.Spec{
-		Definition: d, Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
+	h.life = sensors.NewLife(d)
+	err := h.life.Set(sensors.Spec{
+		Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
 		Mount: o.Mount, RateHz: 10, Settings: settings,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h.Sensor, h.Env = sensor, h.env(d, o)
-	if owned, ok := sensor.(sensors.Owned); ok {
-		box, _ := h.Env.History.Box(scene.EgoID)
-		if err := owned.SetOwner(sensors.Owner{ID: scene.EgoID, TypeID: scene.EgoTypeID, Box: box}); err != nil {
-			tb.Fatal(err)
-		}
+	h.Sensor, h.Env = h.life.Sensor(), h.env(d, o)
+	box, _ := h.Env.History.Box(scene.EgoID)
+	if err := h.life.SetOwner(sensors.Owner{ID: scene.EgoID, TypeID: scene.EgoTypeID, Box: box}); err != nil {
+		tb.Fatal(err)
 	}
-	if err := sensor.Begin(context.Background(), h.Env); err != nil {
+	if err := h.life.Begin(context.Background(), h.Env); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(h.End)
@@ -135,10 +135,13 @@ func (h *Harness) Fire(tNs int64) {
 		h.Env.History.Record(max(h.now, 0))
 		h.now = max(h.now, 0)
 	}
-	h.Env.History.Record(tNs)
 	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq, Frame: h.seq}
 	h.seq++
-	if err := h.Sensor.Tick(at); err != nil {
+	if err := h.life.PreTick(at); err != nil {
+		h.tb.Fatal(err)
+	}
+	h.Env.History.Record(tNs)
+	if err := h.life.Tick(at); err != nil {
 		h.tb.Fatal(err)
 	}
 	if c, ok := h.Sensor.(sensors.Capturer); ok {
@@ -170,7 +173,7 @@ func (h *Harness) End() {
 		return
 	}
 	h.ended = true
-	if err := errors.Join(h.Sensor.End(), h.Env.Shared.Close()); err != nil {
+	if err := errors.Join(h.life.End(), h.Env.Shared.Close()); err != nil {
 		h.tb.Error(err)
 	}
 }
