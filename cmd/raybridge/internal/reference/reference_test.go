@@ -144,23 +144,32 @@ func TestEverySensorIsShown(t *testing.T) {
 
 func TestShowSensor(t *testing.T) {
 	d := &sensors.Definition{
-		ID: "sensor.test", Doc: "a test", Tags: []string{"x"}, DefaultRate: "5",
+		ID: "sensor.test", Number: 7, Doc: "a test", Tags: []string{"x"}, DefaultRate: "5",
 		Attributes: []sensors.Attribute{
 			{Name: "fov", Type: sensors.Float, Unit: "deg", Default: 90.5, Min: 1, Max: 179, Doc: "width"},
 			{Name: "mode", Type: sensors.String, Default: "a", Recommended: []string{"a", "b"}, Doc: "how"},
 			{Name: "tint", Type: sensors.Color, Default: [3]uint8{1, 2, 3}, Doc: "colour"},
 			{Name: "k", Type: sensors.Floats, Default: []float64{0.5, 1}, Doc: "factors"},
+			{Name: "rings", Type: sensors.Int, Default: int64(16), Fixed: true, Doc: "how many"},
+			{Name: "blades", Type: sensors.Int, Default: int64(5), Doc: "of the shutter", Inert: "there is none"},
+			{Name: "iso", Type: sensors.Float, Default: 100.0, Inert: "light is not noisy"},
 		},
 	}
+	each := &sensors.Definition{ID: "sensor.each", Doc: "all the time", EachFrame: true}
+	var frames strings.Builder
+	reference.ShowSensor(&frames, each)
+	assert.Contains(t, frames.String(), "sensor.each: all the time\nfires each frame\n")
+
 	var out strings.Builder
 	reference.ShowSensor(&out, d)
 	lines := strings.Split(out.String(), "\n")
 	for i, want := range []string{
-		"sensor.test: a test", "default rate 5 Hz; tags x", "",
+		"sensor.test: a test", "default rate 5 Hz; number 7; tags x", "",
 		"output topic message quality of service what it carries", "",
 		"attribute type default range or values meaning",
 		"fov float 90.5 deg 1 to 179 deg width", "mode string a such as a, b how",
 		"tint colour 1,2,3 colour", "k list 0.5,1 factors",
+		"rings int 16 fixed: how many", "blades int 5 of the shutter; changes nothing: there is none", "iso float 100 changes nothing: light is not noisy",
 	} {
 		assert.Equal(t, want, strings.Join(strings.Fields(lines[i]), " "))
 	}

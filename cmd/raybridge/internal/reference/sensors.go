@@ -20,8 +20,10 @@ func Sensors(registry *sensors.Registry) []byte {
 
 A rig lists sensors by these ids; ` + "`raybridge sensors list` and `raybridge sensors show ID`" + ` print the same. Every sensor
 also has the keys that [docs/config.md](config.md#sensor) lists: its name, frame, pose, topic and rate. An attribute that
-isn't given has its default; one outside its range is an error that names the range. Coordinates are REP-103: metres, x
-forward, y left, z up.
+isn't given has its default; one outside its range is an error that names the range. A *fixed* attribute describes the type
+and can't be set to anything else; one that *changes nothing* is accepted because other simulators' rigs name it. A sensor
+that fires each frame does so at every instant at which anything happens, before all others, and takes no rate. Its number
+stands for the type in wire formats and never changes. Coordinates are REP-103: metres, x forward, y left, z up.
 
 `)
 	var rows [][]string
@@ -51,7 +53,7 @@ func anchor(heading string) string {
 }
 
 func (p *page) sensor(d *sensors.Definition) {
-	p.printf("## %s\n\n%s. Default rate %s Hz; tags %s.\n\n", d.ID, sentence(d.Doc), d.DefaultRate, codes(d.Tags))
+	p.printf("## %s\n\n%s. %s.\n\n", d.ID, sentence(d.Doc), sentence(strings.Join(facts(d, codes), "; ")))
 	var rows [][]string
 	for i := range d.Outputs {
 		out := &d.Outputs[i]
@@ -61,9 +63,44 @@ func (p *page) sensor(d *sensors.Definition) {
 	rows = nil
 	for i := range d.Attributes {
 		a := &d.Attributes[i]
-		rows = append(rows, []string{code(a.Name), a.Type.String(), a.Unit, code(value(a.Default)), allowed(a, codes), a.Doc})
+		rows = append(rows, []string{code(a.Name), a.Type.String(), a.Unit, code(value(a.Default)), allowed(a, codes), meaning(a)})
 	}
 	p.table([]string{"attribute", "type", "unit", "default", "range or values", "meaning"}, rows)
+}
+
+// facts returns what a definition says of its type as a whole; set makes the list of tags.
+func facts(d *sensors.Definition, set func([]string) string) []string {
+	list := []string{"default rate " + rate(d)}
+	if d.EachFrame {
+		list[0] = "fires " + rate(d)
+	}
+	if d.Number != 0 {
+		list = append(list, fmt.Sprint("number ", d.Number))
+	}
+	if len(d.Tags) > 0 {
+		list = append(list, "tags "+set(d.Tags))
+	}
+	return list
+}
+
+// rate says how often a sensor fires where a rig doesn't.
+func rate(d *sensors.Definition) string {
+	if d.EachFrame {
+		return "each frame"
+	}
+	return d.DefaultRate + " Hz"
+}
+
+// meaning is what an attribute does, or why it does nothing.
+func meaning(a *sensors.Attribute) string {
+	switch {
+	case a.Fixed:
+		return "fixed: " + a.Doc
+	case a.Inert != "":
+		return strings.TrimPrefix(a.Doc+"; changes nothing: ", "; ") + a.Inert
+	default:
+		return a.Doc
+	}
 }
 
 // sentence begins a text with a capital letter.
@@ -136,7 +173,7 @@ func ListSensors(out io.Writer, registry *sensors.Registry) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, id := range registry.IDs() {
 		d := mustGet(registry, id)
-		fmt.Fprintf(w, "%s\t%s Hz\t%s\n", d.ID, d.DefaultRate, d.Doc)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", d.ID, rate(d), d.Doc)
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }
@@ -145,7 +182,7 @@ func ListSensors(out io.Writer, registry *sensors.Registry) {
 // terminal.
 func ShowSensor(out io.Writer, d *sensors.Definition) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s: %s\ndefault rate %s Hz; tags %s\n", d.ID, d.Doc, d.DefaultRate, strings.Join(d.Tags, ", "))
+	fmt.Fprintf(w, "%s: %s\n%s\n", d.ID, d.Doc, strings.Join(facts(d, words), "; "))
 	fmt.Fprintln(w, "\noutput\ttopic\tmessage\tquality of service\twhat it carries")
 	for i := range d.Outputs {
 		o := &d.Outputs[i]
@@ -156,7 +193,7 @@ func ShowSensor(out io.Writer, d *sensors.Definition) {
 	}
 	for i := range d.Attributes {
 		a := &d.Attributes[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), withUnit(allowed(a, words), a.Unit), a.Doc)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), withUnit(allowed(a, words), a.Unit), meaning(a))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }
