@@ -20,6 +20,7 @@ func moverFrame(mover int) int { return 1 + mover }
 // stage is where everything is at one instant.
 type stage struct {
 	timeNs int64
+	number uint64       // rises whenever the stage moves, from 1
 	ego    spatial.Pose // in the world frame
 	// places lead from each frame of the scene to the world's.
 	places []mgl64.Mat4
@@ -28,6 +29,7 @@ type stage struct {
 // set moves the stage to an instant.
 func (s *stage) set(r *renderer, tNs int64) {
 	s.timeNs = tNs
+	s.number++
 	s.ego = r.pose(scene.EgoID, spatial.Identity(), tNs)
 	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), tNs)
 }

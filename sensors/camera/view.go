@@ -39,6 +39,7 @@ type view struct {
 	frames      *frameTable
 	frustum     region
 	list        drawList
+	shown       uint64        // number of the stage that the ids show, 0 for none
 	toOptical   []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
 	previous    []mgl64.Mat4  // scratch: as a stage's places, a firing ago
 	uniforms    []*gpu.Buffer // one a dispatch of an instant
@@ -208,19 +209,18 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) er
 
 // draw makes the batches' pictures.
 func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
-	at := r.at(timeNs)
-	fromOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
 	before := r.sun.drawnStatic
 	for i := range v.batches {
 		if !v.batches[i].showsLight() {
 			continue
 		}
-		if err := r.sun.update(c, r, at); err != nil {
+		if err := r.sun.update(c, r, r.at(timeNs)); err != nil {
 			return fmt.Errorf("draw shadow maps: %w", err)
 		}
 		break
 	}
-	if err := v.see(c, r, at, fromOptical); err != nil {
+	fromOptical, err := v.look(c, r, timeNs)
+	if err != nil {
 		return fmt.Errorf("draw what the camera sees: %w", err)
 	}
 	for i := range v.batches {
@@ -233,7 +233,7 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
 			return fmt.Errorf("make the camera's pictures: %w", err)
 		}
 	}
-	r.count(Stats{Visibility: 1, Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
+	r.count(Stats{Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
 	return nil
 }
 
@@ -249,6 +249,23 @@ func place(batches []batch, member *camera) []batch {
 	var b batch
 	b[k] = member
 	return append(batches, b)
+}
+
+// look has the view show an instant, unless it does so already, and returns where
+// its optical frame is in the world. GL thread.
+func (v *view) look(c *gpu.Ctx, r *renderer, timeNs int64) (fromOptical mgl64.Mat4, err error) {
+	at := r.at(timeNs)
+	fromOptical = r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
+	if v.shown == at.number {
+		return fromOptical, nil
+	}
+	v.shown = 0
+	if err := v.see(c, r, at, fromOptical); err != nil {
+		return fromOptical, err
+	}
+	v.shown = at.number
+	r.count(Stats{Visibility: 1})
+	return fromOptical, nil
 }
 
 // see rasterises the ids of what the view sees.
