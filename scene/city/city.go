@@ -17,8 +17,10 @@ const (
 	MaxTriangles     = 4_000_000
 	DefaultCars      = 20
 	DefaultWalkers   = 20
+	DefaultReserve   = 2
 	MaxCars          = 60
 	MaxWalkers       = 90
+	MaxReserve       = 50
 )
 
 // ErrOptions is wrapped by every error about Options.
@@ -34,6 +36,11 @@ type Options struct {
 	// Cars and Walkers are how many of them move; default 20 each, negative
 	// for none, at most MaxCars and MaxWalkers.
 	Cars, Walkers int
+	// Reserve is how many of each kind of vehicle, and how many walkers, are held
+	// in reserve for scene.History.Spawn, besides; default DefaultReserve, negative
+	// for none, at most MaxReserve. Until they are spawned they cost nothing to see.
+	// The walkers go on the spot where they don't move.
+	Reserve int
 }
 
 // withDefaults returns the options with their defaults filled in, or an error
@@ -48,7 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Triangles == 0 {
 		o.Triangles = DefaultTriangles
 	}
-	o.Cars, o.Walkers = fill(o.Cars, DefaultCars), fill(o.Walkers, DefaultWalkers)
+	o.Cars, o.Walkers, o.Reserve = fill(o.Cars, DefaultCars), fill(o.Walkers, DefaultWalkers), fill(o.Reserve, DefaultReserve)
 	switch {
 	case o.Triangles < MinTriangles || o.Triangles > MaxTriangles:
 		return o, fmt.Errorf("%w: triangles is %d, must be %d to %d", ErrOptions, o.Triangles, MinTriangles, MaxTriangles)
@@ -56,6 +63,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("%w: cars is %d, must be at most %d", ErrOptions, o.Cars, MaxCars)
 	case o.Walkers > MaxWalkers:
 		return o, fmt.Errorf("%w: walkers is %d, must be at most %d", ErrOptions, o.Walkers, MaxWalkers)
+	case o.Reserve > MaxReserve:
+		return o, fmt.Errorf("%w: reserve is %d, must be at most %d", ErrOptions, o.Reserve, MaxReserve)
 	}
 	return o, nil
 }
@@ -85,6 +94,7 @@ func build(o Options) (*scene.Scene, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.reserve(o.Reserve)
 	s := scene.New("city")
 	s.Materials, s.Light = materials(), afternoon()
 	// A park in Lisbon; metres above the ellipsoid.

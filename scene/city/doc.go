@@ -9,6 +9,25 @@
 // keeps right. Every block is circled clockwise, so the lane beside a block is
 // that block's alone and no two loops ever cross. The ego circles the park.
 //
+// # Roads
+//
+// Scene.LaneMarks has what is painted along the streets, all of it white: the
+// centre lines, broken and, before the stop lines, solid; the edges of the parking
+// bays and of the streets' ends, solid; and the kerbs. Stop lines and crosswalks lie
+// across and are none.
+//
+// Scene.Signals has two lights for each traffic light, one a head for vehicles. Green
+// is 12 s, yellow 3 s, then all have red for 1 s; opposite arms show the same, and the
+// crossings' cycles begin at different times, by the seed. The lamps are part of the
+// static geometry: pictures show them as they are at time 0. The traffic drives in
+// loops and heeds no light.
+//
+// # Reserve
+//
+// Some vehicles of each kind and some walkers are held in reserve, to be spawned while
+// a run goes on (scene.History.Spawn). They come last in the list of actors, share
+// their meshes with those who are there, and count into no budget.
+//
 // # Detail
 //
 // Options.Triangles is spent near the ego's route first: each building, tree

@@ -40,6 +40,7 @@ func (t *town) addCrossing(i, j int) {
 		neighbour := [4][2]int{{i + 1, j}, {i, j + 1}, {i - 1, j}, {i, j - 1}}[arm]
 		if neighbour[0] < 0 || neighbour[1] < 0 || neighbour[0] > t.size || neighbour[1] > t.size {
 			lines.edgeAcross(arm)
+			t.markEdge(i, j, arm)
 		}
 	}
 	t.add(object{typeID: "static.road", pose: standing(vec{at[0], at[1], 0}, 0),
@@ -54,10 +55,13 @@ func roadModel(road, lines *shape) *model {
 	return m
 }
 
+// An edge line across the end of a street lies so far from the crossing's centre.
+const edgeNear, edgeFar = kerbLine - 0.4, kerbLine - 0.28
+
 // edgeAcross draws the edge line where no street goes on beyond a crossing.
 func (s *shape) edgeAcross(arm int) {
 	defer s.in(s.frame.turned(float64(arm) * math.Pi / 2))()
-	s.floorQuad(lineWhite, lineHeight, rect{kerbLine - 0.4, -cornerReach, kerbLine - 0.28, cornerReach})
+	s.floorQuad(lineWhite, lineHeight, rect{edgeNear, -cornerReach, edgeFar, cornerReach})
 }
 
 // addStretch places the road from crossing a to crossing b.
@@ -81,6 +85,7 @@ func (t *town) addStretch(a, b vec2, index int) {
 		road.floorQuad(ironCover, coverHeight, around(x, y, 0.3, 0.2))
 	}
 	lines.stretchMarkings(length)
+	t.markStretch(a, b, length)
 	mid := lerp2(a, b, 0.5)
 	d := b.Sub(a)
 	t.add(object{typeID: "static.road", pose: standing(vec{mid[0], mid[1], 0}, math.Atan2(d[1], d[0])),
@@ -99,15 +104,14 @@ func (s *shape) cover(at vec2, radius float64) {
 func (s *shape) stretchMarkings(length float64) {
 	half := length/2 + cornerReach // to the crossings' centres
 	line := func(x0, y0, x1, y1 float64) { s.floorQuad(lineWhite, lineHeight, rect{x0, y0, x1, y1}) }
-	end := half - stopLine
-	line(-end, -0.07, -end+8, 0.07)
-	line(end-8, -0.07, end, 0.07)
+	at := linesOf(length)
+	end, inner, park := at.end, at.inner, at.park
+	line(-end, -0.07, -inner, 0.07)
+	line(inner, -0.07, end, 0.07)
 	const dash, gap = 3.0, 4.5
-	inner := end - 8
 	for x := -inner + gap; x+dash < inner; x += dash + gap {
 		line(x, -0.07, x+dash, 0.07)
 	}
-	park := half - parkingStart
 	for _, y := range []float64{-laneEdge, laneEdge} {
 		line(-park, y-0.06, park, y+0.06)
 		side := math.Copysign(1, y)
@@ -143,6 +147,7 @@ func (t *town) addPavement(b *block) {
 	rng := stream(t.seed, "pavement", t.index(b))
 	skin := pick(rng, paving, paving, pavingWarm)
 	outer := b.kerbs.rounded(kerbRadius, 8)
+	t.markKerb(outer)
 	inner := b.kerbs.inset(0.3).rounded(kerbRadius-0.3, 8)
 	s.prism(kerbStone, outer, [2]float64{0, kerbHeight}, false)
 	for i := range outer {

@@ -54,7 +54,7 @@ type prop struct {
 }
 
 // put places a prop at p on ground height z, its front turned to yaw.
-func (t *town) put(pr prop, p vec, yaw float64) {
+func (t *town) put(pr prop, p vec, yaw float64) *object {
 	factors := [3]float64{1, 4, 10}
 	details := make([]detail, len(factors))
 	for level, k := range factors {
@@ -62,7 +62,7 @@ func (t *town) put(pr prop, p vec, yaw float64) {
 			return t.library.model(modelKey{pr.kind, pr.form, 0, level}, func() *model { return pr.build(level) })
 		}}
 	}
-	t.add(object{typeID: pr.typeID, pose: standing(p, yaw), details: details}, vec2{p[0], p[1]})
+	return t.add(object{typeID: pr.typeID, pose: standing(p, yaw), details: details}, vec2{p[0], p[1]})
 }
 
 // Street furniture. Weights are small where a sensor sees much of a thing.

@@ -3,6 +3,8 @@ package city
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/raybridge/raybridge/scene"
 )
 
 // The cross-section of a street, metres from its centre line.
@@ -48,13 +50,16 @@ type block struct {
 
 // town is the plan that everything is placed by.
 type town struct {
-	seed    uint64
-	size    int       // blocks across and down, odd
-	xs, ys  []float64 // centre lines of the streets, ascending
-	blocks  []block   // row by row
-	objects []*object
-	route   []vec2 // the ego's loop
-	start   vec2   // where the ego starts
+	seed     uint64
+	size     int       // blocks across and down, odd
+	xs, ys   []float64 // centre lines of the streets, ascending
+	blocks   []block   // row by row
+	objects  []*object
+	route    []vec2    // the ego's loop
+	start    vec2      // where the ego starts
+	reserved []*object // held in reserve, besides
+	marks    []scene.LaneMark
+	lights   []light
 	// library keeps the models that many objects share.
 	library library
 }

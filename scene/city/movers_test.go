@@ -28,7 +28,7 @@ type footprint struct {
 func footprints(s *scene.Scene, keep func(*scene.Actor) bool) []footprint {
 	var out []footprint
 	for _, a := range s.Actors {
-		if !keep(a) {
+		if a.Reserved || !keep(a) {
 			continue
 		}
 		f := footprint{name: a.Name, pose: func(int64) spatial.Pose { return a.Pose }}

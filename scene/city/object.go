@@ -54,6 +54,7 @@ type object struct {
 	// with weight 0 comes free.
 	details []detail
 	model   *model // the level bought; nil while absent
+	id      uint32 // the actor's, once it was emitted
 }
 
 // detail is one level of an object. It is bought once distance times weight
@@ -117,11 +118,12 @@ func (t *town) spend(budget int) int {
 	return total
 }
 
-// emit writes the objects that are there into the scene. Errors are
+// emit writes the objects that are there, and those in reserve, into the scene, with
+// the lane marks and signals. Errors are
 // scene.AddActor's.
 func (t *town) emit(s *scene.Scene) error {
 	counts := make(map[string]int)
-	for _, o := range t.objects {
+	for i, o := range slices.Concat(t.objects, t.reserved) {
 		if o.model == nil {
 			continue
 		}
@@ -130,11 +132,14 @@ func (t *town) emit(s *scene.Scene) error {
 		actor := &scene.Actor{
 			Name:   fmt.Sprintf("%s_%04d", o.typeID, counts[o.typeID]),
 			TypeID: o.typeID, Parts: o.actorParts(), Pose: o.pose, Motion: o.motion,
+			Reserved: i >= len(t.objects),
 		}
 		if err := s.AddActor(actor); err != nil {
 			return fmt.Errorf("place %s: %w", actor.Name, err)
 		}
+		o.id = actor.ID
 	}
+	s.LaneMarks, s.Signals = t.marks, t.signals()
 	return nil
 }
 

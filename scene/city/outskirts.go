@@ -39,6 +39,7 @@ func (t *town) addOutskirts() {
 func (t *town) addVerge(edge rect) {
 	s := newShape()
 	in, out := edge.corners(), edge.inset(-verge).corners()
+	t.markKerb([]vec2{in[3], in[2], in[1], in[0]})
 	for i := range in {
 		j := (i + 1) % 4
 		s.face(kerbStone, at3(in[j], 0), at3(in[i], 0), at3(in[i], kerbHeight), at3(in[j], kerbHeight))

@@ -124,8 +124,9 @@ func trafficLight(show aspect, level int) *model {
 	n := sidesOf(level)
 	pole.turned(ironDark, n, ring{0, 0.16}, ring{0.3, 0.14}, ring{0.35, 0.09}, ring{5.6, 0.07}, ring{5.6, 0})
 	pole.pole(ironDark, n, vec{0, 0, 5.35}, vec{0, -4.3, 5.65}, [2]float64{0.06, 0.045})
-	signalHead(heads, vec{0.12, 0, 2.6}, show, n)
-	signalHead(heads, vec{0.1, -4.1, 5.05}, show, n)
+	for _, at := range signalHeads {
+		signalHead(heads, at, show, n)
+	}
 	// The walkers' light looks across the street.
 	restore := heads.in(level0(vec{0, 0.12, 2.35}).turned(math.Pi / 2))
 	heads.boxAt(plasticBlack, around(0.06, 0, 0.09, 0.12), 0, 0.5)
@@ -144,7 +145,7 @@ func trafficLight(show aspect, level int) *model {
 func signalHead(s *shape, at vec, show aspect, n int) {
 	defer s.in(s.frame.moved(at[0], at[1], at[2]))()
 	s.box(paintYellow, vec{-0.02, -0.24, -0.06}, vec{0, 0.24, 1.12}, allSides)
-	s.box(plasticBlack, vec{0, -0.17, 0}, vec{0.16, 0.17, 1.06}, allSides&^left)
+	s.box(plasticBlack, housingMin, housingMax, allSides&^left)
 	for i, on := range [3]material{lightGreen, lightAmber, lightRed} {
 		z := 0.19 + 0.34*float64(i)
 		m := lensOff

@@ -11,8 +11,7 @@ func (t *town) addTrafficControl(i, j int) {
 	eastWest := (i+j)%2 == 0
 	for arm := range 4 {
 		// Traffic on an arm comes in along -d and keeps to its right.
-		sn, co := math.Sincos(float64(arm) * math.Pi / 2)
-		d, r := vec2{math.Round(co), math.Round(sn)}, vec2{-math.Round(sn), math.Round(co)}
+		d, r := armAxes(arm)
 		if !t.hasArm(i, j, arm) {
 			continue
 		}
@@ -25,7 +24,8 @@ func (t *town) addTrafficControl(i, j int) {
 			if (arm%2 == 0) == eastWest {
 				show = showGreen
 			}
-			t.put(lightProp(show), place(stopLine-0.6), yaw)
+			o := t.put(lightProp(show), place(stopLine-0.6), yaw)
+			t.lights = append(t.lights, light{object: o, first: show == showGreen, offsetNs: t.signalOffset(i, j)})
 			continue
 		}
 		sign := signProp(prioritySign)
@@ -35,6 +35,12 @@ func (t *town) addTrafficControl(i, j int) {
 		t.put(sign, place(stopLine), yaw)
 		t.put(signProp(crossingSign), place(crosswalkNear-0.3), yaw)
 	}
+}
+
+// armAxes returns the direction from a crossing along an arm, and to the left of that.
+func armAxes(arm int) (along, left vec2) {
+	sn, co := math.Sincos(float64(arm) * math.Pi / 2)
+	return vec2{math.Round(co), math.Round(sn)}, vec2{-math.Round(sn), math.Round(co)}
 }
 
 func lightProp(show aspect) prop {

@@ -1,0 +1,265 @@
+package city_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/scenetest"
+)
+
+// empty returns the scene without vehicles and people, which may stand on a line.
+func empty(s *scene.Scene) *scene.Scene {
+	out := frozen(s)
+	var rest []*scene.Actor
+	for _, a := range out.Actors {
+		if !strings.HasPrefix(a.TypeID, "vehicle.") && !strings.HasPrefix(a.TypeID, "walker.") {
+			rest = append(rest, a)
+		}
+	}
+	out.Actors = rest
+	return out
+}
+
+// walkAlong calls f every step metres along a polyline, with the unit direction there.
+func walkAlong(points []mgl64.Vec3, step float64, f func(p, along mgl64.Vec3)) {
+	for i := 1; i < len(points); i++ {
+		d := points[i].Sub(points[i-1])
+		length := d.Len()
+		for s := step / 2; s < length; s += step {
+			f(points[i-1].Add(d.Mul(s/length)), d.Mul(1/length))
+		}
+	}
+}
+
+// Every mark lies where the geometry has it: paint under solid lines, paint under a
+// good third of broken ones, a kerb's step beside the others.
+func TestLaneMarksLieOnThePaint(t *testing.T) {
+	s := town(t, city.Options{Seed: 2, Triangles: city.MinTriangles})
+	tracer := scenetest.NewTracer(empty(s), nil)
+	below := func(p mgl64.Vec3) (tag scene.Tag, height float64) {
+		p[2] = 0.15
+		hit, ok := tracer.Trace(p, mgl64.Vec3{0, 0, -1}, 0, 1, 0)
+		require.True(t, ok)
+		return hit.Tag(), hit.Point[2]
+	}
+	count := map[scene.LaneMarkType]int{}
+	dashes, road := 0, 0
+	for i, m := range s.LaneMarks {
+		require.EqualValues(t, i+1, m.ID)
+		require.GreaterOrEqual(t, len(m.Points), 2)
+		count[m.Type]++
+		walkAlong(m.Points, 0.9, func(p, along mgl64.Vec3) {
+			left := mgl64.Vec3{-along[1], along[0], 0}
+			tag, _ := below(p)
+			switch m.Type {
+			case scene.LaneMarkSolid:
+				require.Equal(t, scene.TagRoadLine, tag, "mark %d at %v", m.ID, p)
+			case scene.LaneMarkBroken:
+				if road++; tag == scene.TagRoadLine {
+					dashes++
+				} else {
+					require.Equal(t, scene.TagRoads, tag, "mark %d at %v", m.ID, p)
+				}
+			case scene.LaneMarkCurb:
+				lefts, leftHeight := below(p.Add(left.Mul(0.12)))
+				rights, rightHeight := below(p.Add(left.Mul(-0.12)))
+				require.Equal(t, scene.TagSidewalks, lefts, "left of kerb %d at %v", m.ID, p)
+				require.NotEqual(t, scene.TagSidewalks, rights, "right of kerb %d at %v", m.ID, p)
+				require.InDelta(t, 0.12, leftHeight, 0.01)
+				require.InDelta(t, 0.01, rightHeight, 0.011)
+			}
+		})
+		if m.Type == scene.LaneMarkCurb {
+			assert.Equal(t, m.Points[0], m.Points[len(m.Points)-1], "kerbs are closed")
+			assert.Equal(t, scene.LaneMarkColorOther, m.Color)
+		} else {
+			assert.Equal(t, scene.LaneMarkWhite, m.Color)
+		}
+	}
+	assert.InDelta(t, 0.36, float64(dashes)/float64(road), 0.05, "3 m of paint in 7.5 m, and gaps at both ends")
+	// 3 by 3 blocks have 24 stretches, 16 crossings with 16 open sides, and a verge.
+	assert.Equal(t, map[scene.LaneMarkType]int{scene.LaneMarkSolid: 24*4 + 16, scene.LaneMarkBroken: 24, scene.LaneMarkCurb: 9 + 1}, count)
+}
+
+// No car's route, nor the ego's, crosses a mark that must not be crossed; it does
+// cross the gaps between them, so the marks are near.
+func TestRoutesCrossNoSolidMark(t *testing.T) {
+	s := town(t, city.Options{Triangles: 60_000})
+	var solid [][2]mgl64.Vec3
+	for _, m := range s.LaneMarks {
+		for i := 1; i < len(m.Points) && m.Type != scene.LaneMarkBroken; i++ {
+			solid = append(solid, [2]mgl64.Vec3{m.Points[i-1], m.Points[i]})
+		}
+	}
+	side := func(a, b, p mgl64.Vec3) float64 { return turn(a.Vec2(), b.Vec2(), p.Vec2()) }
+	cross := func(a, b, c, d mgl64.Vec3) bool {
+		return side(a, b, c)*side(a, b, d) < 0 && side(c, d, a)*side(c, d, b) < 0
+	}
+	assert.True(t, cross(mgl64.Vec3{0, 0, 0}, mgl64.Vec3{2, 2, 0}, mgl64.Vec3{0, 2, 0}, mgl64.Vec3{2, 0, 0}))
+	routes := []scene.Motion{s.Route}
+	for _, a := range s.Actors {
+		if moving(a) && !onFoot(a) {
+			routes = append(routes, a.Motion)
+		}
+	}
+	nearest := math.Inf(1)
+	for _, r := range routes {
+		loop := r.(*scene.WaypointLoop)
+		before := r.PoseAt(0).Position
+		for tNs := int64(0); tNs < int64(loop.Length()/loop.Speed()*1e9); tNs += 3e8 {
+			now := r.PoseAt(tNs).Position
+			for _, m := range solid {
+				require.False(t, cross(before, now, m[0], m[1]), "a route crosses a mark at %v", now)
+				nearest = min(nearest, now.Sub(m[0]).Len())
+			}
+			before = now
+		}
+	}
+	assert.Less(t, nearest, 2.5)
+}
+
+func TestSignalsTakeTurns(t *testing.T) {
+	s := town(t, city.Options{Seed: 1})
+	require.NotEmpty(t, s.Signals)
+	type crossing struct {
+		middle mgl64.Vec3
+		lights map[bool][]*scene.TrafficLight // by whether they face along x
+	}
+	var crossings []*crossing
+	at := func(p mgl64.Vec3) *crossing {
+		for _, c := range crossings {
+			if c.middle.Sub(p).Len() < 30 {
+				return c
+			}
+		}
+		crossings = append(crossings, &crossing{p, map[bool][]*scene.TrafficLight{}})
+		return crossings[len(crossings)-1]
+	}
+	offsets := map[int64]bool{}
+	for i := range s.Signals {
+		l := &s.Signals[i]
+		require.EqualValues(t, i+1, l.ID)
+		assert.EqualValues(t, 12e9, l.Green)
+		assert.EqualValues(t, 3e9, l.Yellow)
+		assert.EqualValues(t, 17e9, l.Red)
+		facing := l.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+		c, alongX := at(l.Pose.Position.Sub(facing.Mul(20))), math.Abs(facing[0]) > 0.5
+		c.lights[alongX] = append(c.lights[alongX], l)
+		offsets[l.OffsetNs] = true
+	}
+	require.GreaterOrEqual(t, len(crossings), 4, "the park's corners at least")
+	assert.Len(t, offsets, 2*len(crossings), "crossings are out of step")
+	for _, c := range crossings {
+		pairs := c.lights
+		require.Len(t, pairs, 2, "%v", c.middle)
+		shown := map[scene.SignalState]int64{}
+		allRed := int64(0)
+		const step = 50_000_000
+		for tNs := int64(0); tNs < 64e9; tNs += step {
+			var states [2]scene.SignalState
+			for i, alongX := range []bool{false, true} {
+				states[i], _ = pairs[alongX][0].StateAt(tNs)
+				for _, l := range pairs[alongX] {
+					state, _ := l.StateAt(tNs)
+					require.Equal(t, states[i], state, "opposite arms show the same")
+				}
+			}
+			require.True(t, states[0] == scene.SignalRed || states[1] == scene.SignalRed, "crossing arms at %d: %v", tNs, states)
+			if states[0] == states[1] {
+				allRed += step
+			}
+			shown[states[0]] += step
+		}
+		assert.Equal(t, map[scene.SignalState]int64{scene.SignalGreen: 24e9, scene.SignalYellow: 6e9, scene.SignalRed: 34e9}, shown)
+		assert.EqualValues(t, 4e9, allRed)
+	}
+}
+
+// A light faces those who drive towards it: at the stop line the ego's heading is
+// against its x axis. Its lamps are where its actor has them, and lit as at time 0.
+func TestSignalsFaceTheirTraffic(t *testing.T) {
+	s := town(t, city.Options{})
+	tracer := scenetest.NewTracer(empty(s), nil)
+	route := s.Route.(*scene.WaypointLoop)
+	passed := map[uint32]bool{}
+	for tNs := int64(0); tNs < int64(route.Length()/route.Speed()*1e9); tNs += 1e8 {
+		pose := route.PoseAt(tNs)
+		for i := range s.Signals {
+			l := &s.Signals[i]
+			off := l.Pose.Position.Sub(pose.Position)
+			if l.Pose.Position[2] > 4 && math.Hypot(off[0], off[1]) < 1 {
+				passed[l.ID] = true
+				heading, facing := pose.Rotate(mgl64.Vec3{1, 0, 0}), l.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+				assert.InDelta(t, -1, heading.Dot(facing), 1e-3, "light %d", l.ID)
+			}
+		}
+	}
+	assert.Len(t, passed, 4, "one at each corner of the park")
+
+	for i := range s.Signals {
+		l := &s.Signals[i]
+		facing, up := l.Pose.Rotate(mgl64.Vec3{1, 0, 0}), l.Pose.Rotate(mgl64.Vec3{0, 0, 1})
+		state, _ := l.StateAt(0)
+		lit := map[scene.SignalState]float64{scene.SignalGreen: -0.34, scene.SignalYellow: 0, scene.SignalRed: 0.34}[state]
+		for _, z := range []float64{-0.34, 0, 0.34} {
+			// From straight ahead: the hoods are above the lamps.
+			from := l.Pose.Position.Add(facing.Mul(2)).Add(up.Mul(z))
+			hit, ok := tracer.Trace(from, facing.Mul(-1), 0, 3, 0)
+			require.True(t, ok)
+			require.Equal(t, l.Actor, hit.Actor.ID, "light %d", l.ID)
+			assert.Equal(t, scene.TagTrafficLight, hit.Tag())
+			assert.InDelta(t, 2-l.Size[0]/2, hit.T, 0.02)
+			glows := s.Materials[hit.Material].Emissive.Len() > 0
+			assert.Equal(t, z == lit, glows, "light %d, lamp at %v", l.ID, z)
+		}
+	}
+}
+
+func TestReserveOfTheCity(t *testing.T) {
+	s := town(t, city.Options{})
+	types, walkers := map[string]int{}, 0
+	last := false
+	for _, a := range s.Actors {
+		require.True(t, a.Reserved || !last, "the reserve comes last")
+		if last = a.Reserved; !a.Reserved {
+			continue
+		}
+		if strings.HasPrefix(a.TypeID, "walker.") {
+			walkers++
+			assert.NotNil(t, a.Parts[1].Joints)
+		} else {
+			types[a.TypeID]++
+		}
+	}
+	assert.Equal(t, 2, walkers)
+	assert.Len(t, types, 8)
+	for id, n := range types {
+		assert.Equal(t, 2, n, id)
+	}
+	none := town(t, city.Options{Reserve: -1})
+	bare, stats := none.Stats(), s.Stats()
+	assert.Equal(t, 18, stats.Reserved)
+	assert.Zero(t, bare.Reserved)
+	assert.Less(t, float64(stats.Stored), 1.05*float64(bare.Stored), "the reserve shares its meshes")
+	stats.Reserved, stats.Stored, stats.Meshes = bare.Reserved, bare.Stored, bare.Meshes
+	assert.Equal(t, bare, stats, "nothing of it is there")
+
+	h := scene.NewHistory(s, s.Route, 0)
+	h.Record(0)
+	bus, err := h.Spawn("vehicle.bus", nil)
+	require.NoError(t, err)
+	assert.Equal(t, "vehicle.bus", bus.TypeID)
+	box, _ := h.Box(bus.ID)
+	assert.Greater(t, box.Half[0], 4.0)
+
+	// Without anybody to look like, too.
+	alone := generate(t, city.Options{Triangles: city.MinTriangles, Cars: -1, Walkers: -1, Reserve: 1})
+	assert.Equal(t, 9, alone.Stats().Reserved)
+}
