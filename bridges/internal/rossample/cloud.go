@@ -3,7 +3,9 @@ package rossample
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -13,8 +15,8 @@ import (
 type cloudLayout struct {
 	step   int
 	fields []ros2msg.PointField
-	// put writes points one after another; dst has step bytes for each.
-	put func(dst []byte, points []sample.Point)
+	// put writes point i at dst[offsets[i]:].
+	put func(c *cloudBytes, dst []byte, points []sample.Point, offsets []int)
 }
 
 func pointField(name string, offset uint32, datatype uint8) ros2msg.PointField {
@@ -46,13 +48,35 @@ var layouts = map[sample.PointLayout]*cloudLayout{
 		pointField("ring", 16, ros2msg.PointFieldUint16),
 		pointField("time", 18, ros2msg.PointFieldFloat32),
 	}},
-	sample.LayoutXYZI: {step: 16, put: putXYZI, fields: []ros2msg.PointField{
+	sample.LayoutXYZI: &xyzi,
+	// What CARLA's ROS bridge publishes for sensor.lidar.ray_cast; its axes are ours.
+	sample.LayoutCARLA: &xyzi,
+	// What it publishes for sensor.lidar.ray_cast_semantic.
+	sample.LayoutCARLASemantic: {step: 24, put: putCARLASemantic, fields: []ros2msg.PointField{
 		pointField("x", 0, ros2msg.PointFieldFloat32),
 		pointField("y", 4, ros2msg.PointFieldFloat32),
 		pointField("z", 8, ros2msg.PointFieldFloat32),
-		pointField("intensity", 12, ros2msg.PointFieldFloat32),
+		pointField("CosAngle", 12, ros2msg.PointFieldFloat32),
+		pointField("ObjIdx", 16, ros2msg.PointFieldUint32),
+		pointField("ObjTag", 20, ros2msg.PointFieldUint32),
+	}},
+	// SVL Simulator's 32 bytes, of which 12 to 15 and 17 to 23 are 0. Unlike SVL,
+	// which leaves it 0, timestamp is the simulation time of the firing in seconds.
+	sample.LayoutSVL: {step: 32, put: putSVL, fields: []ros2msg.PointField{
+		pointField("x", 0, ros2msg.PointFieldFloat32),
+		pointField("y", 4, ros2msg.PointFieldFloat32),
+		pointField("z", 8, ros2msg.PointFieldFloat32),
+		pointField("intensity", 16, ros2msg.PointFieldUint8),
+		pointField("timestamp", 24, ros2msg.PointFieldFloat64),
 	}},
 }
+
+var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []ros2msg.PointField{
+	pointField("x", 0, ros2msg.PointFieldFloat32),
+	pointField("y", 4, ros2msg.PointFieldFloat32),
+	pointField("z", 8, ros2msg.PointFieldFloat32),
+	pointField("intensity", 12, ros2msg.PointFieldFloat32),
+}}
 
 // PointCloud2 sets dst to the cloud in its layout. The points are converted
 // when dst's Data is written, straight to where an encoder wants them.
@@ -67,8 +91,7 @@ func PointCloud2(dst *ros2msg.PointCloud2, src *sample.PointCloud) error {
 	}
 	layout, ok := layouts[name]
 	if !ok {
-		return fmt.Errorf("layout %q (known are %s, %s, %s): %w", name,
-			sample.LayoutXYZIRCAEDT, sample.LayoutXYZIRT, sample.LayoutXYZI, ErrLayout)
+		return fmt.Errorf("layout %q (known are %v): %w", name, slices.Sorted(maps.Keys(layouts)), ErrLayout)
 	}
 	points, ok := dst.Data.Source.(*cloudBytes)
 	if !ok {
@@ -90,92 +113,107 @@ func PointCloud2(dst *ros2msg.PointCloud2, src *sample.PointCloud) error {
 	return setHeader(&dst.Header, &src.Header)
 }
 
-// firingBlock firings of 128 lasers fit into a first-level cache.
-const firingBlock = 8
+// rowBlock is how many points of a cloud of one row are put at a time.
+const rowBlock = 128
 
 // cloudBytes is the data field of one cloud.
 type cloudBytes struct {
-	layout *cloudLayout
-	points []sample.Point
-	// rows[r] is the index within a firing of the laser that makes row r; empty
-	// for a cloud of one row.
-	rows []int
-	// part gathers a row's points of firingBlock firings.
-	part [firingBlock]sample.Point
+	layout  *cloudLayout
+	points  []sample.Point
+	stampNs int64
+	// scale makes intensities those of 0..255.
+	scale float32
+	// Points are put block after block, blockBytes further on each time: a firing, or
+	// rowBlock points of a cloud of one row. offsets has the place of each point of a
+	// block.
+	offsets    []int
+	blockBytes int
+	taken      []bool // of the rings, while rows are arranged
 }
 
 func (c *cloudBytes) set(layout *cloudLayout, src *sample.PointCloud) error {
-	c.layout, c.points, c.rows = layout, src.Points, c.rows[:0]
+	c.layout, c.points, c.stampNs, c.scale = layout, src.Points, src.StampNs, 1
+	if src.UnitIntensity {
+		c.scale = 255
+	}
 	if !src.Organized {
+		c.blockBytes = rowBlock * layout.step
+		c.line(rowBlock, layout.step)
 		return nil
 	}
 	if src.Rings <= 0 || src.Columns <= 0 || len(src.Points) != src.Rings*src.Columns {
 		return fmt.Errorf("organized cloud of %d rings x %d columns has %d points: %w",
 			src.Rings, src.Columns, len(src.Points), ErrSize)
 	}
-	for range src.Rings {
-		c.rows = append(c.rows, -1)
+	c.blockBytes = layout.step
+	c.arrange(src)
+	return nil
+}
+
+// line places n points one after another.
+func (c *cloudBytes) line(n, step int) {
+	c.offsets = c.offsets[:0]
+	for i := range n {
+		c.offsets = append(c.offsets, i*step)
 	}
+}
+
+// arrange places a firing's points in the rows of their rings, or in the order of
+// firing if the rings aren't numbered from 0 to Rings-1.
+func (c *cloudBytes) arrange(src *sample.PointCloud) {
+	rowBytes := src.Columns * c.layout.step
+	c.taken = slices.Grow(c.taken[:0], src.Rings)[:src.Rings]
+	clear(c.taken)
+	c.offsets = c.offsets[:0]
 	for laser := range src.Rings {
 		ring := int(src.Points[laser].Ring)
-		if ring >= src.Rings || c.rows[ring] >= 0 {
-			for row := range c.rows {
-				c.rows[row] = row
-			}
-			return nil
+		if ring >= src.Rings || c.taken[ring] {
+			c.line(src.Rings, rowBytes)
+			return
 		}
-		c.rows[ring] = laser
+		c.taken[ring] = true
+		c.offsets = append(c.offsets, ring*rowBytes)
 	}
-	return nil
 }
 
 // Size returns the number of bytes of all points.
 func (c *cloudBytes) Size() int { return len(c.points) * c.layout.step }
 
-// Put writes all points.
+// Put writes all points. They are read in their order, which is as fast as memory
+// goes, and written to as many rows at once as there are rings.
 func (c *cloudBytes) Put(dst []byte) {
-	if len(c.rows) == 0 {
-		c.layout.put(dst, c.points)
-		return
-	}
-	// Firings are transposed to rows a few at a time: their points then stay in
-	// the processor's cache until each row has had its part.
-	rings, step := len(c.rows), c.layout.step
-	columns := len(c.points) / rings
-	for first := 0; first < columns; first += firingBlock {
-		n := min(firingBlock, columns-first)
-		firings := c.points[first*rings : (first+n)*rings]
-		for row, laser := range c.rows {
-			for i := range n {
-				c.part[i] = firings[i*rings+laser]
-			}
-			c.layout.put(dst[(row*columns+first)*step:][:n*step], c.part[:n])
-		}
+	points, block := c.points, len(c.offsets)
+	for at := 0; len(points) > 0; at += c.blockBytes {
+		n := min(block, len(points))
+		c.layout.put(c, dst[at:], points[:n], c.offsets)
+		points = points[n:]
 	}
 }
 
-// intensityByte rounds to the nearest of 0..255; NaN gives 0.
-func intensityByte(v float32) uint8 {
+// byteOf cuts off what is outside of 0..255 and behind the point; NaN gives 0.
+func byteOf(v float32) uint8 {
 	if v >= 255 {
 		return 255
 	}
 	if v > 0 {
-		return uint8(int32(v + 0.5))
+		return uint8(int32(v))
 	}
 	return 0
 }
 
-func putXYZIRCAEDT(dst []byte, points []sample.Point) {
+// The functions below take a point's bytes as a slice whose length is known, so that
+// each field is one store.
+
+func putXYZIRCAEDT(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	offsets = offsets[:len(points)]
 	for i := range points {
-		p := &points[i]
-		d := (*[32]byte)(dst)
-		dst = dst[32:]
+		p, at := &points[i], offsets[i]
+		d := (*[32]byte)(dst[at : at+32 : at+32])
 		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
-		d[12] = intensityByte(p.Intensity)
-		d[13] = p.Return
-		binary.LittleEndian.PutUint16(d[14:16], p.Ring)
+		intensity := uint32(byteOf(float32(p.Intensity*c.scale) + 0.5)) // to the nearest
+		binary.LittleEndian.PutUint32(d[12:16], intensity|uint32(p.Return)<<8|uint32(p.Ring)<<16)
 		binary.LittleEndian.PutUint32(d[16:20], math.Float32bits(p.Azimuth))
 		binary.LittleEndian.PutUint32(d[20:24], math.Float32bits(p.Elevation))
 		binary.LittleEndian.PutUint32(d[24:28], math.Float32bits(p.Distance))
@@ -183,11 +221,11 @@ func putXYZIRCAEDT(dst []byte, points []sample.Point) {
 	}
 }
 
-func putXYZIRT(dst []byte, points []sample.Point) {
+func putXYZIRT(_ *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	offsets = offsets[:len(points)]
 	for i := range points {
-		p := &points[i]
-		d := (*[22]byte)(dst)
-		dst = dst[22:]
+		p, at := &points[i], offsets[i]
+		d := (*[22]byte)(dst[at : at+22 : at+22])
 		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
@@ -197,14 +235,47 @@ func putXYZIRT(dst []byte, points []sample.Point) {
 	}
 }
 
-func putXYZI(dst []byte, points []sample.Point) {
+func putXYZI(_ *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	offsets = offsets[:len(points)]
 	for i := range points {
-		p := &points[i]
-		d := (*[16]byte)(dst)
-		dst = dst[16:]
+		p, at := &points[i], offsets[i]
+		d := (*[16]byte)(dst[at : at+16 : at+16])
 		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
 		binary.LittleEndian.PutUint32(d[12:16], math.Float32bits(p.Intensity))
+	}
+}
+
+func putCARLASemantic(_ *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	offsets = offsets[:len(points)]
+	for i := range points {
+		p, at := &points[i], offsets[i]
+		d := (*[24]byte)(dst[at : at+24 : at+24])
+		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
+		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
+		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
+		binary.LittleEndian.PutUint32(d[12:16], math.Float32bits(p.CosIncidence))
+		binary.LittleEndian.PutUint32(d[16:20], p.Instance)
+		binary.LittleEndian.PutUint32(d[20:24], uint32(p.Tag))
+	}
+}
+
+// putSVL writes intensities of 0..1 as SVL does, times 255 and cut off; those of
+// 0..255 to the nearest.
+func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	round := float32(0.5)
+	if c.scale != 1 {
+		round = 0
+	}
+	offsets = offsets[:len(points)]
+	for i := range points {
+		p, at := &points[i], offsets[i]
+		d := (*[32]byte)(dst[at : at+32 : at+32])
+		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
+		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
+		binary.LittleEndian.PutUint64(d[8:16], uint64(math.Float32bits(p.Z)))
+		binary.LittleEndian.PutUint64(d[16:24], uint64(byteOf(float32(p.Intensity*c.scale)+round)))
+		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(c.stampNs+int64(p.TimeNs))/1e9))
 	}
 }

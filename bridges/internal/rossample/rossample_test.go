@@ -121,6 +121,16 @@ func cloud(layout sample.PointLayout) *sample.PointCloud {
 	return m
 }
 
+// unitCloud is SVL's with intensities of 0 to 1.
+func unitCloud() *sample.PointCloud {
+	m := cloud(sample.LayoutSVL)
+	m.UnitIntensity = true
+	for i, intensity := range []float32{0, 0.5, 0.999, 1, 0.25, -1} {
+		m.Points[i].Intensity = intensity
+	}
+	return m
+}
+
 func emptyCloud() *sample.PointCloud {
 	m := cloud("")
 	m.Points = nil
@@ -162,23 +172,27 @@ func encode[M any, P interface {
 
 func TestSamplesEncodeToTheVectors(t *testing.T) {
 	for name, encoded := range map[string]func() ([]byte, error){
-		"clock":                   encode(rossample.Clock, &sample.Clock{StampNs: stamp}),
-		"clock_before_epoch":      encode(rossample.Clock, &sample.Clock{StampNs: -1}),
-		"image_rgb8":              encode(rossample.Image, imageRGB8()),
-		"image_32fc1":             encode(rossample.Image, imageDepth()),
-		"compressed_image":        encode(rossample.CompressedImage, &sample.CompressedImage{Header: header("cam"), Format: "png", Data: []byte("\x89PNG\r")}),
-		"camera_info":             encode(rossample.CameraInfo, cameraInfo()),
-		"camera_info_undistorted": encode(rossample.CameraInfo, undistorted()),
-		"imu":                     encode(rossample.Imu, imu()),
-		"nav_sat_fix":             encode(rossample.NavSatFix, gnssFix()),
-		"odometry":                encode(rossample.Odometry, odometry()),
-		"tf":                      encode(rossample.TFMessage, transforms()),
-		"tf_empty":                encode(rossample.TFMessage, &sample.Transforms{}),
-		"point_cloud_xyzircaedt":  encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRCAEDT)),
-		"point_cloud_empty":       encode(rossample.PointCloud2, emptyCloud()),
-		"point_cloud_organized":   encode(rossample.PointCloud2, organizedCloud()),
-		"point_cloud_xyzirt":      encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRT)),
-		"point_cloud_xyzi":        encode(rossample.PointCloud2, cloud(sample.LayoutXYZI)),
+		"clock":                      encode(rossample.Clock, &sample.Clock{StampNs: stamp}),
+		"clock_before_epoch":         encode(rossample.Clock, &sample.Clock{StampNs: -1}),
+		"image_rgb8":                 encode(rossample.Image, imageRGB8()),
+		"image_32fc1":                encode(rossample.Image, imageDepth()),
+		"compressed_image":           encode(rossample.CompressedImage, &sample.CompressedImage{Header: header("cam"), Format: "png", Data: []byte("\x89PNG\r")}),
+		"camera_info":                encode(rossample.CameraInfo, cameraInfo()),
+		"camera_info_undistorted":    encode(rossample.CameraInfo, undistorted()),
+		"imu":                        encode(rossample.Imu, imu()),
+		"nav_sat_fix":                encode(rossample.NavSatFix, gnssFix()),
+		"odometry":                   encode(rossample.Odometry, odometry()),
+		"tf":                         encode(rossample.TFMessage, transforms()),
+		"tf_empty":                   encode(rossample.TFMessage, &sample.Transforms{}),
+		"point_cloud_xyzircaedt":     encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRCAEDT)),
+		"point_cloud_empty":          encode(rossample.PointCloud2, emptyCloud()),
+		"point_cloud_organized":      encode(rossample.PointCloud2, organizedCloud()),
+		"point_cloud_xyzirt":         encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRT)),
+		"point_cloud_xyzi":           encode(rossample.PointCloud2, cloud(sample.LayoutXYZI)),
+		"point_cloud_svl":            encode(rossample.PointCloud2, cloud(sample.LayoutSVL)),
+		"point_cloud_svl_unit":       encode(rossample.PointCloud2, unitCloud()),
+		"point_cloud_carla":          encode(rossample.PointCloud2, cloud(sample.LayoutCARLA)),
+		"point_cloud_carla_semantic": encode(rossample.PointCloud2, cloud(sample.LayoutCARLASemantic)),
 	} {
 		want, err := os.ReadFile(filepath.Join("../../../testdata/wire/cdr", name+".cdr"))
 		require.NoError(t, err)
@@ -309,13 +323,8 @@ func TestIntensityOfNaNIsZero(t *testing.T) {
 
 // BenchmarkPointCloud2 encodes a scan of 128 rings and 1800 firings.
 func BenchmarkPointCloud2(b *testing.B) {
-	src := &sample.PointCloud{Header: header("lidar_top"), Rings: 128, Columns: 1800}
-	for i := range 128 * 1800 {
-		src.Points = append(src.Points, sample.Point{
-			X: float32(i), Y: float32(i) / 2, Intensity: float32(i % 256), Ring: uint16(i * 37 % 128), TimeNs: uint32(i) * 400,
-		})
-	}
-	for _, layout := range []sample.PointLayout{sample.LayoutXYZIRCAEDT, sample.LayoutXYZIRT, sample.LayoutXYZI} {
+	src := bigCloud()
+	for _, layout := range layouts {
 		for _, organized := range []bool{false, true} {
 			name := string(layout)
 			if organized {
