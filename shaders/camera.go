@@ -6,7 +6,7 @@ const (
 	SlotVisible                          // what each pixel sees
 	SlotStaticShadow                     // depth of the static world from the sun
 	SlotMoverShadow                      // depth of the movers from the sun
-	SlotPalette                          // colour of each semantic tag
+	SlotPalette                          // colours of the semantic tags
 )
 
 // stillTables are the tables that lib/scene.glsl alone declares: cameras see one
@@ -47,11 +47,29 @@ var CameraShadow = Entry{
 	Constants: []Define{Flag("CUT", false)},
 }
 
+// SlotLens is the uniform block that lib/lens.glsl declares.
+const SlotLens = 1
+
+// CameraTrace traces what each pixel of a distorted camera sees, and writes what
+// CameraIDs writes. LENS is one of lib/lens.glsl's. An invocation traces TracedRays
+// pixels, two by two.
+var CameraTrace = Entry{
+	Name:    "camera.trace",
+	Compute: "camera_trace.comp",
+	Bindings: append(SceneTables(),
+		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Pass", "", 0, KindUniform},
+		Binding{"seen", "uimage2D", 0, KindImage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+	Constants: []Define{Int("LENS", 1)},
+}
+
 // CameraShade turns what a camera sees into its pictures, each in a buffer of
-// packed pixels, row 0 the top. COLOR, DEPTH, TAGS or TAG_COLORS, INSTANCES or
-// WIDE_INSTANCES, NORMALS, FLOW and LUMINANCE say which; SURFACE_TEXTURES and EMISSION_TEXTURES
-// are for scenes that have such. COLOR or LUMINANCE alone may have SAMPLES x SAMPLES seen points
-// a pixel.
+// packed pixels, row 0 the top; camera_shade.comp lists the constants that say which.
+// SURFACE_TEXTURES and EMISSION_TEXTURES are for scenes that have such, LENS is as
+// for CameraTrace and 0 for a pinhole, and GRADED allows for lib/grade.glsl. A
+// picture of light alone may have SAMPLES x SAMPLES seen points a pixel.
 var CameraShade = Entry{
 	Name:    "camera.shade",
 	Compute: "camera_shade.comp",
@@ -62,6 +80,7 @@ var CameraShade = Entry{
 		Binding{"moverShadow", "sampler2DShadow", SlotMoverShadow, KindSampler},
 		Binding{"palette", "samplerBuffer", SlotPalette, KindSampler},
 		Binding{"View", "", 0, KindUniform},
+		Binding{"Lens", "", SlotLens, KindUniform},
 		Binding{"Color", "", 0, KindStorage},
 		Binding{"Depth", "", 1, KindStorage},
 		Binding{"Tags", "", 2, KindStorage},
@@ -72,8 +91,12 @@ var CameraShade = Entry{
 	),
 	Workgroup: [3]int{8, 8, 1}, // the shader counts on it
 	Constants: []Define{
-		Flag("COLOR", true), Flag("DEPTH", true), Flag("TAGS", true), Flag("TAG_COLORS", false),
-		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("NORMALS", true), Flag("FLOW", true), Flag("LUMINANCE", true),
+		Flag("COLOR", true), Flag("WIDE_COLOR", false), Flag("LUMINANCE", false),
+		Flag("DEPTH", true), Flag("DEPTH_CODES", false), Flag("DEPTH_GREYS", false),
+		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAGS", false),
+		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
+		Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
+		Int("LENS", 0), Flag("GRADED", false),
 	},
 }

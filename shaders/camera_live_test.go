@@ -29,7 +29,16 @@ func TestCameraVariantsCompile(t *testing.T) {
 	}
 	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
 	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
-	names := []string{"COLOR", "DEPTH", "TAGS", "TAG_COLORS", "INSTANCES", "WIDE_INSTANCES", "NORMALS", "FLOW", "LUMINANCE"}
+	names := []string{
+		"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAGS",
+		"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
+	}
+	for lens := range 4 {
+		if lens > 0 {
+			compile(&shaders.CameraTrace, shaders.Int("LENS", lens))
+		}
+		compile(&shaders.CameraShade, shaders.Int("LENS", lens), shaders.Flag("GRADED", lens%2 == 1))
+	}
 	for i := range names {
 		defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", false), shaders.Flag("EMISSION_TEXTURES", false)}
 		for k, name := range names {

@@ -2,34 +2,43 @@
 // picture that is due, in one dispatch. An invocation makes a pixel; packed ones
 // meet in shared memory, where a group's row of eight fills whole words.
 //
-// The constants say which pictures those are: COLOR, DEPTH, TAGS (a byte a
-// pixel) or TAG_COLORS (three), INSTANCES (two bytes) or WIDE_INSTANCES (four),
-// NORMALS, FLOW, LUMINANCE. What no picture needs isn't computed. With SAMPLES above 1,
-// visible is that many times the picture's size, and COLOR or LUMINANCE alone is made.
+// The constants say which pictures those are; those of one line exclude one another:
+//
+//   COLOR rgb8 or bgr8, WIDE_COLOR bgra8, LUMINANCE
+//   DEPTH float32 metres, DEPTH_CODES CARLA's in bgra8, DEPTH_GREYS SVL's in mono8
+//   TAGS mono8, TAG_COLORS rgb8, WIDE_TAGS CARLA's in bgra8
+//   INSTANCES 16 bits, WIDE_INSTANCES 32, INSTANCE_CODES CARLA's in bgra8,
+//       INSTANCE_COLORS SVL's in rgb8
+//   NORMALS, FLOW
+//
+// What no picture needs isn't computed. With SAMPLES above 1, visible is that many
+// times the picture's size, and a picture of light alone is made. LENS is the lens;
+// GRADED says that light is shown otherwise than by the tone curve and sRGB.
 
+#include "lib/lens.glsl"
 #include "lib/camera.glsl"
 #include "lib/flow.glsl"
 #include "lib/shade.glsl"
+#include "lib/grade.glsl"
 
 layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y) in;
 
 layout(binding = SLOT_SENSOR + 1) uniform usampler2D visible;
 layout(binding = SLOT_SENSOR + 2) uniform sampler2D staticShadow;
 layout(binding = SLOT_SENSOR + 3) uniform sampler2DShadow moverShadow;
-layout(binding = SLOT_SENSOR + 4) uniform samplerBuffer palette; // colour of each tag, 0..1
+layout(binding = SLOT_SENSOR + 4) uniform samplerBuffer palette; // 0..1: CARLA's colours of 256 tags, then SVL's
 
-const uint SWAP_RED = 1u, TONE_CURVE = 2u;
+const uint SWAP_RED = 1u, TONE_CURVE = 2u, FILM_CURVE = 4u, LINEAR = 8u, SVL_PALETTE = 16u;
 
 // What the pixels without a surface have.
-const uint SKY_TAG = 11u;
+const uint SKY_TAG = 11u, NO_TAG = 0u;
 const uint FAR = 0x7f800000u, NEAR = 0xff800000u, NOT_A_NUMBER = 0x7fc00000u;
 
 layout(std140, binding = 0) uniform View {
-    vec4 lens;         // 1/fx, 1/fy, cx, cy of visible
     ivec2 size;        // of the pictures, pixels
-    uint how;          // bits of SWAP_RED and TONE_CURVE
+    uint how;          // bits of the constants above
     float exposure;
-    vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf
+    vec4 depthRange;   // metres: nearer than x is -Inf, farther than y +Inf; 1/z is SVL's white
     vec4 up, toSun;    // in the optical frame
     vec4 sun, zenith, horizon, ground, around;
     // Rows from (p, 1) of the optical frame to the maps' coordinates. offsets.xy
@@ -37,6 +46,7 @@ layout(std140, binding = 0) uniform View {
     // offsets.z is a texel of the static map.
     vec4 staticMap[3], moverMap[3];
     vec4 offsets;
+    Grade grade;       // where GRADED
 };
 
 layout(std430, binding = 0) writeonly buffer Color { uint colors[]; };
@@ -48,16 +58,19 @@ layout(std430, binding = 5) writeonly buffer Flow { uint flows[]; };
 layout(std430, binding = 6) writeonly buffer Luminance { uint luminances[]; };
 
 // What light shows is needed.
-#define LIGHT (COLOR || LUMINANCE)
+#define LIGHT (COLOR || WIDE_COLOR || LUMINANCE)
+// What a surface belongs to is needed.
+#define LABELS (TAGS || TAG_COLORS || WIDE_TAGS || INSTANCES || WIDE_INSTANCES || INSTANCE_CODES || INSTANCE_COLORS)
+// Pixels share words.
+#define PACKED (COLOR || TAG_COLORS || INSTANCE_COLORS || TAGS || INSTANCES || DEPTH_GREYS)
 
 // Hit is the point that a pixel's centre sees.
 struct Hit {
-    bool seen;      // false: the sky, and the rest says nothing
+    PixelRay pixel; // optical frame
+    bool seen;      // false: the sky, or nothing where the lens isn't seeing
     int triangle;
-    float depth;
-    uint label;
-    vec3 direction; // optical frame, z = 1
-    vec3 ray;       // the same in the triangle's frame
+    float reach;    // times the direction it is the point: planar depth where z is 1
+    vec3 ray;       // the direction in the triangle's frame
     vec3 plane;     // normal of the triangle, in its frame
     float across;   // 1 / dot(plane, ray)
     vec3 local;     // from the triangle's first vertex, in its frame
@@ -67,22 +80,25 @@ struct Hit {
 // of the triangle that covers it.
 Hit hitOf(uvec2 id, Frame f, ivec2 at) {
     Hit h;
+    h.pixel = rayOf(vec2(at));
     h.seen = id.x != 0u;
     h.triangle = int(max(id.x, 1u)) - 1;
-    h.direction = vec3((vec2(at) - lens.zw) * lens.xy, 1.0);
-    h.ray = fromOptical(f, h.direction);
+    h.ray = fromOptical(f, h.pixel.direction);
     h.plane = texelFetch(triangles, 3 * h.triangle).xyz;
     h.across = 1.0 / dot(h.plane, h.ray);
     vec3 corner = vertexPosition(3 * h.triangle);
     vec3 toCamera = f.camera - corner;
+    h.reach = -dot(h.plane, toCamera) * h.across;
+#if LENS != LENS_SVL_FISHEYE
     // A triangle seen on its edge covers pixels by the rasteriser's rounding
     // alone, whose rays may meet its plane anywhere: not beyond its corners.
     vec3 depths = vec3(depthIn(id.y, corner), depthIn(id.y, vertexPosition(3 * h.triangle + 1)),
         depthIn(id.y, vertexPosition(3 * h.triangle + 2)));
     float nearest = min(min(depths.x, depths.y), depths.z), farthest = max(max(depths.x, depths.y), depths.z);
     float slack = 1e-4 + 1e-5 * farthest;
-    h.depth = clamp(-dot(h.plane, toCamera) * h.across, max(nearest - slack, 0.0), farthest + slack);
-    h.local = toCamera + h.depth * h.ray;
+    h.reach = clamp(h.reach, max(nearest - slack, 0.0), farthest + slack);
+#endif
+    h.local = toCamera + h.reach * h.ray;
     return h;
 }
 
@@ -171,10 +187,9 @@ float levelOf(vec2 x, vec2 y) {
 // colorOf returns what a hit shows, 0..1, linear.
 vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
     // Ray differentials: how the hit moves on its plane for one pixel's step.
-    vec3 right = vec3(f.x.x, f.y.x, f.z.x) * lens.x;
-    vec3 down = vec3(f.x.y, f.y.y, f.z.y) * lens.y;
-    vec3 stepX = h.depth * (right - h.ray * (dot(h.plane, right) * h.across));
-    vec3 stepY = h.depth * (down - h.ray * (dot(h.plane, down) * h.across));
+    vec3 right = fromOptical(f, h.pixel.right), down = fromOptical(f, h.pixel.down);
+    vec3 stepX = h.reach * (right - h.ray * (dot(h.plane, right) * h.across));
+    vec3 stepY = h.reach * (down - h.ray * (dot(h.plane, down) * h.across));
     vec2 uv0 = uintBitsToFloat(k.a.yz);
     vec2 edgeU = uintBitsToFloat(k.b.yz) - uv0, edgeV = uintBitsToFloat(k.c.yz) - uv0;
     vec2 uv = uv0 + k.u * edgeU + k.v * edgeV;
@@ -199,12 +214,26 @@ vec3 colorOf(Hit h, Corners k, Frame f, vec3 normal) {
 #else
     s.emission = m.emission;
 #endif
-    vec3 toEye = -normalize(h.direction);
+    vec3 toEye = -normalize(h.pixel.direction);
     Light light = Light(up.xyz, toSun.xyz, sun.rgb, zenith.rgb, horizon.rgb, ground.rgb, around.rgb);
     vec3 geometric = normalToOptical(f, h.across < 0.0 ? h.plane : -h.plane); // unit, but for animated scales
-    vec3 color = radiance(s, light, toEye, sunlight(h.depth * h.direction, geometric));
+    vec3 color = radiance(s, light, toEye, sunlight(h.reach * h.pixel.direction, geometric));
     color = exposure * (h.seen ? color : skyRadiance(light, -toEye));
+    color = h.pixel.seeing ? color : vec3(0.0);
+#if GRADED
+    color = balanced(grade, color);
+    if ((how & FILM_CURVE) != 0u) return filmCurve(grade, color);
+#endif
     return (how & TONE_CURVE) != 0u ? toneCurve(color) : clamp(color, 0.0, 1.0);
+}
+
+// encoded returns what a colour from 0 to 1 is in a picture.
+vec3 encoded(vec3 color) {
+#if GRADED
+    if ((how & LINEAR) != 0u) return color;
+    color = pow(color, vec3(grade.gamma));
+#endif
+    return encodeSrgb(color);
 }
 #endif
 
@@ -220,21 +249,73 @@ uint bytes(vec3 color) {
 uint luminanceOf(uint rgb) { return 2989u * (rgb & 255u) + 5870u * (rgb >> 8 & 255u) + 1140u * (rgb >> 16); }
 #endif
 
+#if DEPTH || DEPTH_CODES
+float planarDepth(Hit h) { return h.reach * h.pixel.direction.z; }
+#endif
+
+#if DEPTH
 uint depthBits(Hit h) {
-    if (!h.seen || h.depth > depthRange.y) return FAR;
-    return h.depth < depthRange.x ? NEAR : floatBitsToUint(h.depth);
+    float z = planarDepth(h);
+    if (!h.pixel.seeing) return NOT_A_NUMBER;
+    if (!h.seen || z > depthRange.y) return FAR;
+    return z < depthRange.x ? NEAR : floatBitsToUint(z);
 }
+#endif
+
+#if DEPTH_CODES
+// depthCode returns CARLA's word: red + 256 green + 65536 blue is 2^24 - 1 at 1000 m.
+uint depthCode(Hit h) {
+    float z = planarDepth(h);
+    uint code = z < depthRange.x ? 0u : uint(min(round(max(z, 0.0) * 16777.215), 16777215.0));
+    code = !h.seen || z > depthRange.y ? 0xffffffu : code;
+    code = h.pixel.seeing ? code : 0u;
+    return 0xff000000u | (code & 255u) << 16u | code & 0xff00u | code >> 16u;
+}
+#endif
+
+#if DEPTH_GREYS
+// depthGrey returns SVL's level: the tenth root of the distance's share of the range.
+uint depthGrey(Hit h) {
+    float range = h.reach * length(h.pixel.direction);
+    if (!h.pixel.seeing || h.seen && range < depthRange.x) return 0u;
+    if (!h.seen || range > depthRange.y) return 255u;
+    return uint(255.0 * pow(min(range * depthRange.z, 1.0), 0.1) + 0.5);
+}
+#endif
+
+#if INSTANCE_COLORS
+// instanceColor returns the class's colour in SVL's palette, with a saturation and a
+// value of the instance's own, each up to 0.25 from the class's: those of 4096
+// successive instances are a grid of 64 x 64, in mixed order.
+vec3 instanceColor(uint tag, uint instance) {
+    vec3 c = texelFetch(palette, 256 + int(tag)).rgb;
+    float most = max(max(c.r, c.g), c.b), least = min(min(c.r, c.g), c.b);
+    vec3 hue = most > least ? (c - least) / (most - least) : vec3(1.0, 0.0, 0.0);
+    vec2 usual = vec2(most > 0.0 ? 1.0 - least / most : 0.0, most);
+    uint k = instance * 2531u;
+    vec2 own = (vec2(k & 63u, k >> 6 & 63u) + 0.5) / 64.0;
+    vec2 sv = mix(max(usual - 0.25, 0.0), min(usual + 0.25, 1.0), own);
+    return instance == 0u ? c : sv.y * (1.0 - sv.x * (1.0 - hue));
+}
+#endif
 
 #if FLOW
 // flowOf returns how far what a pixel sees moved over the picture since the
 // firing before, in widths and heights of it: x to the right, y down.
 uvec2 flowOf(uvec2 id, Hit h) {
     // The sky is at infinity: only the camera's rotation moves it.
-    vec3 now = h.seen ? h.depth * h.direction : h.direction;
+    vec3 now = h.seen ? h.reach * h.pixel.direction : h.pixel.direction;
     vec3 since = sinceBefore(int(id.y), vec4(now, h.seen ? 1.0 : 0.0));
+#if LENS == LENS_PINHOLE
     float depth = now.z + since.z;
     if (depth <= 0.0) return uvec2(NOT_A_NUMBER);
-    vec2 pixels = (h.direction.xy * since.z - since.xy) / (depth * lens.xy);
+    vec2 pixels = (h.pixel.direction.xy * since.z - since.xy) / (depth * lens.xy);
+#else
+    vec2 before, after;
+    bool there = pixelOf(now + since, before) && pixelOf(now, after);
+    if (!there || !h.pixel.seeing) return uvec2(NOT_A_NUMBER);
+    vec2 pixels = after - before;
+#endif
     return floatBitsToUint(pixels / vec2(size));
 }
 #endif
@@ -245,6 +326,12 @@ shared uint colorBytes[64];
 #endif
 #if TAG_COLORS
 shared uint tagBytes[64];
+#endif
+#if INSTANCE_COLORS
+shared uint instanceBytes[64];
+#endif
+#if DEPTH_GREYS
+shared uint greys[64];
 #endif
 #if TAGS || INSTANCES
 shared uint labels[64]; // tag | instance << 16
@@ -285,25 +372,43 @@ void makePixel(ivec2 at, bool inside) {
     vec3 color = colorOf(h, corners, f, normal);
 #endif
 #if LIGHT
-    color = encodeSrgb(color);
+    color = encoded(color);
 #endif
 #if COLOR
     colorBytes[place] = bytes((how & SWAP_RED) != 0u ? color.bgr : color);
 #endif
     int pixel = at.y * size.x + at.x;
+#if WIDE_COLOR
+    if (inside) colors[pixel] = 0xff000000u | bytes(color.bgr);
+#endif
 #if LUMINANCE
     if (inside) luminances[pixel] = luminanceOf(bytes(color));
 #endif
 #if DEPTH
     if (inside) depths[pixel] = depthBits(h);
 #endif
-#if TAGS || TAG_COLORS || INSTANCES || WIDE_INSTANCES
+#if DEPTH_CODES
+    if (inside) depths[pixel] = depthCode(h);
+#endif
+#if DEPTH_GREYS
+    greys[place] = depthGrey(h);
+#endif
+#if LABELS
     uint label = labelOf(id, h);
-    uint tag = h.seen ? labelTag(label) : SKY_TAG;
+    uint tag = h.seen ? labelTag(label) : h.pixel.seeing ? SKY_TAG : NO_TAG;
     uint instance = h.seen ? labelInstance(label) : 0u;
 #endif
 #if TAG_COLORS
-    tagBytes[place] = bytes(texelFetch(palette, int(tag)).rgb);
+    tagBytes[place] = bytes(texelFetch(palette, int(tag) + ((how & SVL_PALETTE) != 0u ? 256 : 0)).rgb);
+#endif
+#if WIDE_TAGS
+    if (inside) tags[pixel] = 0xff000000u | tag << 16u;
+#endif
+#if INSTANCE_CODES
+    if (inside) instances[pixel] = 0xff000000u | tag << 16u | (instance & 255u) << 8u | instance >> 8u & 255u;
+#endif
+#if INSTANCE_COLORS
+    instanceBytes[place] = bytes(instanceColor(tag, instance));
 #endif
 #if TAGS || INSTANCES
     labels[place] = tag | instance << 16;
@@ -332,13 +437,16 @@ void makePixel(ivec2 at, bool inside) {
 // from first on.
 #define THREE_BYTES(list, first, w) (list[first + (4u * w) / 3u] >> 8u * (w % 3u) | list[first + (4u * w) / 3u + 1u] << 24u - 8u * (w % 3u))
 
+// FOUR_BYTES is the word of the low bytes of four numbers of list from first on.
+#define FOUR_BYTES(list, first) (list[first] & 255u | (list[first + 1u] & 255u) << 8u | (list[first + 2u] & 255u) << 16u | list[first + 3u] << 24u)
+
 // writeWords writes the words that the group's pixels share; rows are padded to
 // whole words.
 void writeWords() {
     uint row = gl_LocalInvocationID.y * 8u, w = gl_LocalInvocationID.x;
     int group = int(gl_WorkGroupID.x), y = int(gl_GlobalInvocationID.y);
     if (y >= size.y) return;
-#if COLOR || TAG_COLORS
+#if COLOR || TAG_COLORS || INSTANCE_COLORS
     int triples = (3 * size.x + 3) / 4, triple = 6 * group + int(w);
     if (w < 6u && triple < triples) {
 #if COLOR
@@ -347,14 +455,21 @@ void writeWords() {
 #if TAG_COLORS
         tags[y * triples + triple] = THREE_BYTES(tagBytes, row, w);
 #endif
+#if INSTANCE_COLORS
+        instances[y * triples + triple] = THREE_BYTES(instanceBytes, row, w);
+#endif
     }
 #endif
-#if TAGS
+#if TAGS || DEPTH_GREYS
     int quads = (size.x + 3) / 4, quad = 2 * group + int(w);
     if (w < 2u && quad < quads) {
         uint first = row + 4u * w;
-        tags[y * quads + quad] = labels[first] & 255u | (labels[first + 1u] & 255u) << 8
-            | (labels[first + 2u] & 255u) << 16 | labels[first + 3u] << 24;
+#if TAGS
+        tags[y * quads + quad] = FOUR_BYTES(labels, first);
+#endif
+#if DEPTH_GREYS
+        depths[y * quads + quad] = FOUR_BYTES(greys, first);
+#endif
     }
 #endif
 #if INSTANCES
@@ -369,7 +484,7 @@ void writeWords() {
 void main() {
     ivec2 at = ivec2(gl_GlobalInvocationID.xy);
     makePixel(min(at, size - 1), all(lessThan(at, size)));
-#if COLOR || TAG_COLORS || TAGS || INSTANCES
+#if PACKED
     memoryBarrierShared();
     barrier();
     writeWords();

@@ -57,6 +57,7 @@ func All() []*Entry {
 	return []*Entry{
 		&SceneTrace,
 		&CameraIDs,
+		&CameraTrace,
 		&CameraShadow,
 		&CameraShade,
 		&Lidar,

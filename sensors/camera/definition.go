@@ -16,21 +16,28 @@ const (
 var (
 	RGB = definition(kindRGB, "colour camera: sun, shadows, sky, tone curve, sRGB",
 		append(colorAttributes(),
-			attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel").of("rgb8", "bgr8"),
-			compressed("jpeg", "png"), jpegQuality, publishRaw,
+			attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel; bgra8 is CARLA's, alpha 255").of("rgb8", "bgr8", "bgra8"),
+			compressed(), jpegQuality(75), publishRaw,
 		)...,
 	)
 	Depth = definition(kindDepth, "depth camera: distance along the optical axis in metres (REP-118)",
-		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117)").in("m", 0, maxFar),
-		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky").in("m", 0, maxFar),
+		attribute("output", sensors.String, "metres",
+			"metres is 32FC1; carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m; svl is mono8, the tenth root of distance over far_clip").
+			of("metres", outputCARLA, outputSVL),
+		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117), and black otherwise").in("m", 0, maxFar),
+		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky, and white otherwise").in("m", 0, maxFar),
+		compressed(), jpegQuality(75), publishRaw,
 	)
 	Semantic = definition(kindSemantic, "semantic labels: CARLA's tag of what each pixel sees",
-		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours").of("tag", "palette"),
-		compressed("png"), publishRaw,
+		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours").of("tag", "palette", outputCARLA, outputSVL),
+		compressed(), jpegQuality(100), publishRaw,
 	)
 	Instance = definition(kindInstance, "instance labels: the actor id of what each pixel sees, 0 for none",
-		attribute("encoding", sensors.String, sample.Encoding16UC1, "type of a pixel").of(sample.Encoding16UC1, sample.Encoding32SC1),
-		compressed("png"), publishRaw,
+		attribute("output", sensors.String, "id",
+			"id is the number alone; carla is bgra8, the tag in red, the id's low byte in green and its high one in blue; svl is rgb8, the class's hue in a shade of the actor's own").
+			of("id", outputCARLA, outputSVL),
+		attribute("encoding", sensors.String, sample.Encoding16UC1, "type of a pixel of output id").of(sample.Encoding16UC1, sample.Encoding32SC1),
+		compressed(), jpegQuality(100), publishRaw,
 	)
 	Normals = definition(kindNormals, "surface normals: unit vectors towards the camera in the optical frame, NaN for the sky")
 )
@@ -82,29 +89,22 @@ func (d described) of(values ...string) described {
 	return d
 }
 
-func compressed(formats ...string) described {
-	return attribute("compressed", sensors.String, "none", "format of a compressed image published beside the plain one").
-		of(append([]string{"none"}, formats...)...)
+func compressed() described {
+	return attribute("compressed", sensors.String, "none",
+		"format of a compressed image published beside the plain one; jpeg is for pictures in colours or greys, not for labels or codes, and png not for metres or 32SC1").
+		of("none", "jpeg", "png")
 }
 
-var (
-	jpegQuality = attribute("jpeg_quality", sensors.Int, int64(75), "size against fidelity of JPEG").in("", 1, 100)
-	publishRaw  = attribute("publish_raw", sensors.Bool, true, "publish the plain image; without it only a compressed one")
-)
-
-// colorAttributes are those of the cameras that see light.
-func colorAttributes() []described {
-	return []described{
-		attribute("exposure_compensation", sensors.Float, 0.0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
-		attribute("tone_curve", sensors.String, "filmic", "how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
-		attribute("supersampling", sensors.Int, int64(1), "points seen across a pixel, and down it: 2 smooths edges at four times the work").in("", 1, 4),
-	}
+func jpegQuality(usual int64) described {
+	return attribute("jpeg_quality", sensors.Int, usual, "size against fidelity of JPEG, whose colours have half the resolution at any").in("", 1, 100)
 }
+
+var publishRaw = attribute("publish_raw", sensors.Bool, true, "publish the plain image; without it only a compressed one")
 
 // common are the attributes of every camera; names and defaults are CARLA's
 // where CARLA has them.
 func common() []described {
-	return []described{
+	return append([]described{
 		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize),
 		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize),
 		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge").in("deg", 0.1, 175),
@@ -113,7 +113,7 @@ func common() []described {
 		attribute("principal_point", sensors.String, "center",
 			"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA").
 			of("center", "corner"),
-	}
+	}, lensAttributes()...)
 }
 
 func definition(k kind, doc string, own ...described) *sensors.Definition {

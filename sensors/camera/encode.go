@@ -159,7 +159,7 @@ func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedIma
 // picture views or copies the pixels as an image of the standard library.
 func (v *canvas) picture(o *options, pixels []byte) image.Image {
 	bounds := image.Rect(0, 0, o.lens.Width, o.lens.Height)
-	switch o.encoding {
+	switch o.form.encoding {
 	case sample.EncodingMono8:
 		return &image.Gray{Pix: pixels, Stride: o.step(), Rect: bounds}
 	case sample.Encoding16UC1:
@@ -177,13 +177,13 @@ func (v *canvas) picture(o *options, pixels []byte) image.Image {
 		if v.rgba == nil {
 			v.rgba = image.NewRGBA(bounds)
 		}
-		red, blue := 0, 2
-		if o.encoding == sample.EncodingBGR8 {
+		size, red, blue := pixelBytes[o.form.encoding], 0, 2
+		if o.form.encoding != sample.EncodingRGB8 {
 			red, blue = 2, 0
 		}
 		for y := range o.lens.Height {
 			from, to := pixels[y*o.step():], v.rgba.Pix[y*v.rgba.Stride:][:4*o.lens.Width]
-			for ; len(to) >= 4; from, to = from[3:], to[4:] {
+			for ; len(to) >= 4; from, to = from[size:], to[4:] {
 				p := from[:3]
 				to[0], to[1], to[2], to[3] = p[red], p[1], p[blue], 255
 			}

@@ -12,13 +12,52 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
+// TestDefaultsAreCARLAs asserts the tables of CARLA 0.9.15's camera attributes.
 func TestDefaultsAreCARLAs(t *testing.T) {
+	common := map[string]any{
+		"image_size_x": int64(800), "image_size_y": int64(600), "fov": 90.0,
+		"lens_circle_falloff": 5.0, "lens_circle_multiplier": 0.0, "lens_k": -1.0, "lens_kcube": 0.0,
+		"lens_x_size": 0.08, "lens_y_size": 0.08,
+	}
+	ranges := map[string][2]float64{
+		"lens_circle_falloff": {0, 10}, "lens_circle_multiplier": {0, 10}, "lens_x_size": {0, 1}, "lens_y_size": {0, 1},
+	}
+	light := map[string]any{
+		"bloom_intensity": 0.675, "lens_flare_intensity": 0.1, "enable_postprocess_effects": true, "gamma": 2.2,
+		"exposure_mode": "histogram", "exposure_compensation": 0.0,
+		"exposure_min_bright": 10.0, "exposure_max_bright": 12.0, "exposure_speed_up": 3.0, "exposure_speed_down": 1.0,
+		"calibration_constant": 16.0, "iso": 100.0, "fstop": 1.4, "min_fstop": 1.2, "shutter_speed": 200.0,
+		"focal_distance": 1000.0, "blade_count": int64(5), "blur_amount": 1.0, "blur_radius": 0.0,
+		"motion_blur_intensity": 0.45, "motion_blur_max_distortion": 0.35, "motion_blur_min_object_screen_size": 0.1,
+		"slope": 0.88, "toe": 0.55, "shoulder": 0.26, "black_clip": 0.0, "white_clip": 0.04,
+		"temp": 6500.0, "tint": 0.0, "chromatic_aberration_intensity": 0.0, "chromatic_aberration_offset": 0.0,
+	}
 	for _, d := range camera.Definitions() {
 		s := d.NewSettings()
-		assert.Equal(t, 800, s.Int("image_size_x"), d.ID)
-		assert.Equal(t, 600, s.Int("image_size_y"), d.ID)
-		assert.Equal(t, 90.0, s.Float("fov"), d.ID)
+		for name, want := range common {
+			assert.Equal(t, want, s.Value(name), "%s %s", d.ID, name)
+		}
+		found := 0
+		for _, a := range d.Attributes {
+			if r, ok := ranges[a.Name]; ok {
+				assert.Equal(t, r, [2]float64{a.Min, a.Max}, "%s %s", d.ID, a.Name)
+			}
+			if _, ok := light[a.Name]; ok {
+				found++
+			}
+			if a.Name == "exposure_mode" {
+				assert.Equal(t, []string{"histogram", "manual"}, a.Recommended)
+				assert.True(t, a.Restricted)
+			}
+		}
 		assert.True(t, strings.HasPrefix(d.ID, "sensor.camera."))
+		if d != camera.RGB && d != camera.DVS {
+			assert.Zero(t, found, "%s sees no light", d.ID)
+			continue
+		}
+		for name, want := range light {
+			assert.Equal(t, want, s.Value(name), "%s %s", d.ID, name)
+		}
 	}
 	_, err := sensors.NewRegistry(camera.Definitions()...)
 	require.NoError(t, err)
@@ -30,8 +69,8 @@ func TestOutputsFollowROSNames(t *testing.T) {
 		names = append(names, camera.RGB.Outputs[i].Name+" "+camera.RGB.Outputs[i].Suffix)
 	}
 	assert.Equal(t, []string{"image /image_raw", "compressed /image_raw/compressed", "camera_info /camera_info"}, names)
-	assert.IsType(t, &sample.CameraInfo{}, camera.Depth.Outputs[1].New())
-	assert.Len(t, camera.Depth.Outputs, 2)
+	assert.IsType(t, &sample.CameraInfo{}, camera.Normals.Outputs[1].New())
+	assert.Len(t, camera.Normals.Outputs, 2, "numbers have no compressed form")
 }
 
 func TestSettingsThatContradictAreRefused(t *testing.T) {
@@ -45,6 +84,15 @@ func TestSettingsThatContradictAreRefused(t *testing.T) {
 		{camera.RGB, map[string]any{"publish_raw": false}, "compressed"},
 		{camera.Instance, map[string]any{"encoding": "32SC1", "compressed": "png"}, "32SC1"},
 		{camera.RGB, map[string]any{"image_size_x": 8000, "supersampling": 4}, "supersampling"},
+		{camera.RGB, map[string]any{"distortion": "0.1,0,0,0"}, "none for pinhole"},
+		{camera.RGB, map[string]any{"lens": "plumb_bob", "distortion": "0.1,0,0"}, "3 numbers"},
+		{camera.Depth, map[string]any{"lens": "svl", "distortion": "0.1,0,0,0,0"}, "5 numbers"},
+		{camera.Depth, map[string]any{"lens": "svl", "distortion": "-3,0,0,0"}, "no picture"},
+		{camera.Normals, map[string]any{"lens": "svl", "xi": 1}, "svl_fisheye"},
+		{camera.Depth, map[string]any{"compressed": "jpeg"}, "only none"},
+		{camera.Depth, map[string]any{"output": "carla", "compressed": "jpeg"}, "png"},
+		{camera.Semantic, map[string]any{"compressed": "jpeg"}, "png"},
+		{camera.Instance, map[string]any{"output": "svl", "encoding": "32SC1"}, "encoding"},
 	} {
 		s := c.definition.NewSettings()
 		for name, value := range c.values {

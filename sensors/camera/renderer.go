@@ -143,15 +143,22 @@ func (r *renderer) count(add Stats) {
 	r.stats.StaticShadows += add.StaticShadows
 }
 
-// newPalette makes the table of the tags' colours, 0..1.
+// newPalette makes the table of the tags' colours, 0..1: CARLA's, then SVL's.
 func newPalette(c *gpu.Ctx) (*frameTable, error) {
-	t, err := newFrameTable(c, "palette", 256, 1)
+	t, err := newFrameTable(c, "palette", 512, 1)
 	if err != nil {
 		return nil, err
 	}
+	add := func(r, g, b uint8) {
+		t.rows = append(t.rows, scene.Row{float32(r) / 255, float32(g) / 255, float32(b) / 255, 1})
+	}
 	for tag := range 256 {
 		p := scene.Tag(tag).Color()
-		t.rows = append(t.rows, scene.Row{float32(p.R) / 255, float32(p.G) / 255, float32(p.B) / 255, 1})
+		add(p.R, p.G, p.B)
+	}
+	for tag := range 256 {
+		p := svlColor(scene.Tag(tag))
+		add(p[0], p[1], p[2])
 	}
 	if err := t.write(c); err != nil {
 		t.Close()
@@ -163,6 +170,8 @@ func newPalette(c *gpu.Ctx) (*frameTable, error) {
 // programs are the cameras' shader programs.
 type programs struct {
 	ids, idsCut, shadow, shadowCut *gpu.Program
+	// traces has a program for each lens that is traced.
+	traces map[int]*gpu.Program
 	// shades has a program for each set of pictures that was due together:
 	// one that makes them all would do much in vain for a few.
 	shades            map[shading]*gpu.Program
@@ -174,7 +183,7 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 		p.surface = p.surface || s.Materials[i].MetalRoughTexture >= 0
 		p.emission = p.emission || s.Materials[i].EmissiveTexture >= 0
 	}
-	p.shades = map[shading]*gpu.Program{}
+	p.shades, p.traces = map[shading]*gpu.Program{}, map[int]*gpu.Program{}
 	for _, want := range []struct {
 		program **gpu.Program
 		entry   *shaders.Entry
@@ -197,6 +206,8 @@ func (p *programs) open(c *gpu.Ctx, s *scene.Scene) error {
 type shading struct {
 	what    pictures
 	samples int
+	lens    int // LENS
+	graded  bool
 }
 
 // shade returns the program for a set of pictures and compiles it the first time.
@@ -206,7 +217,7 @@ func (p *programs) shade(c *gpu.Ctx, what shading) (*gpu.Program, error) {
 	}
 	defines := []shaders.Define{
 		shaders.Flag("SURFACE_TEXTURES", p.surface), shaders.Flag("EMISSION_TEXTURES", p.emission),
-		shaders.Int("SAMPLES", what.samples),
+		shaders.Int("SAMPLES", what.samples), shaders.Int("LENS", what.lens), shaders.Flag("GRADED", what.graded),
 	}
 	for i, name := range pictureNames {
 		defines = append(defines, shaders.Flag(name, what.what>>i&1 != 0))
@@ -228,6 +239,9 @@ func compile(c *gpu.Ctx, e *shaders.Entry, defines ...shaders.Define) (*gpu.Prog
 
 func (p *programs) close() {
 	for _, program := range p.shades {
+		program.Close()
+	}
+	for _, program := range p.traces {
 		program.Close()
 	}
 	for _, program := range []*gpu.Program{p.ids, p.idsCut, p.shadow, p.shadowCut} {

@@ -1,8 +1,6 @@
 package camera
 
 import (
-	"math"
-
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -14,11 +12,13 @@ import (
 const (
 	howSwapRed uint32 = 1 << iota
 	howToneCurve
+	howFilmCurve
+	howLinear
+	howSVLPalette
 )
 
 // shadeBlock is camera_shade.comp's uniform block (std140).
 type shadeBlock struct {
-	lens                         [4]float32
 	size                         [2]int32
 	how                          uint32
 	exposure                     float32
@@ -28,6 +28,7 @@ type shadeBlock struct {
 	around                       [4]float32
 	staticMap, moverMap          [3][4]float32
 	offsets                      [4]float32
+	grade                        gradeBlock
 }
 
 // shade makes one batch's pictures out of the ids.
@@ -48,20 +49,21 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	sampler := func(slot int, t *gpu.Texture) {
 		bind = append(bind, gpu.Binding{Kind: gpu.BindSampler, Slot: slot, Texture: t})
 	}
-	bind = append(bind, v.frames.binding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
+	bind = append(bind, v.frames.binding(), v.lensBinding(), gpu.Binding{Kind: gpu.BindUniform, Slot: 0, Buffer: v.uniforms[index]})
 	sampler(shaders.SlotVisible, v.ids)
 	sampler(shaders.SlotStaticShadow, r.sun.static.depth)
 	sampler(shaders.SlotMoverShadow, r.sun.movers.depth)
 	sampler(shaders.SlotPalette, r.palette.texture)
-	var what pictures
+	what := shading{samples: v.key.samples, lens: v.key.lens.constant()}
 	for k, member := range b {
 		if member != nil {
-			what |= member.options.picture()
+			what.what |= member.options.form.picture
+			what.graded = what.graded || member.options.grade.active()
 			bind = append(bind, gpu.Binding{Kind: gpu.BindStorage, Slot: k, Buffer: member.target})
 		}
 	}
 	r.scratch = bind
-	program, err := r.programs.shade(c, shading{what, v.key.samples})
+	program, err := r.programs.shade(c, what)
 	if err != nil {
 		return err
 	}
@@ -71,11 +73,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 
 // block fills in the uniform block of a batch.
 func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
-	l := v.key.seen()
-	block := shadeBlock{
-		lens: [4]float32{float32(1 / l.Fx), float32(1 / l.Fy), float32(l.Cx), float32(l.Cy)},
-		size: [2]int32{int32(v.key.lens.Width), int32(v.key.lens.Height)},
-	}
+	block := shadeBlock{size: [2]int32{int32(v.key.lens.Width), int32(v.key.lens.Height)}}
 	for _, member := range b {
 		if member != nil {
 			member.options.describe(&block)
@@ -106,14 +104,20 @@ func (v *view) block(r *renderer, b *batch, fromOptical mgl64.Mat4) shadeBlock {
 func (o *options) describe(b *shadeBlock) {
 	switch o.kind {
 	case kindRGB, kindDVS:
-		if o.encoding == sample.EncodingBGR8 {
+		if o.form.encoding == sample.EncodingBGR8 {
 			b.how |= howSwapRed
 		}
 		if o.toneCurve {
 			b.how |= howToneCurve
 		}
-		b.exposure = float32(math.Exp2(o.exposure))
+		b.how |= o.grade.how()
+		b.grade = o.grade.block()
+		b.exposure = float32(o.gain)
 	case kindDepth:
-		b.depthRange = [4]float32{float32(o.minDepth), float32(o.maxDepth)}
+		b.depthRange = [4]float32{float32(o.minDepth), float32(o.maxDepth), float32(1 / o.far)}
+	case kindSemantic:
+		if o.svlPalette {
+			b.how |= howSVLPalette
+		}
 	}
 }

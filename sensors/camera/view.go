@@ -32,18 +32,23 @@ const maxAnnounced = 64
 // view is one place and lens that cameras look from. But for the announcements
 // it belongs to the GL thread.
 type view struct {
-	key         viewKey
-	ids, depth  *gpu.Texture
+	key    viewKey
+	ids    *gpu.Texture // what each pixel sees
+	lens   *gpu.Buffer  // lib/lens.glsl's block
+	frames *frameTable
+	// A pinhole is rasterised, other lenses are traced.
+	depth       *gpu.Texture
 	framebuffer *gpu.Framebuffer
 	projection  *gpu.Buffer
-	frames      *frameTable
 	frustum     region
 	list        drawList
-	shown       uint64        // number of the stage that the ids show, 0 for none
-	toOptical   []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
-	previous    []mgl64.Mat4  // scratch: as a stage's places, a firing ago
-	uniforms    []*gpu.Buffer // one a dispatch of an instant
-	batches     []batch       // scratch
+	tracing     *tracing // nil for a pinhole
+
+	shown     uint64        // number of the stage that the ids show, 0 for none
+	toOptical []mgl64.Mat4  // from each frame of the scene, at the instant that is seen
+	previous  []mgl64.Mat4  // scratch: as a stage's places, a firing ago
+	uniforms  []*gpu.Buffer // one a dispatch of an instant
+	batches   []batch       // scratch
 
 	mu        sync.Mutex
 	announced []announcement // guarded by mu
@@ -62,8 +67,8 @@ func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 	if v := r.views[key]; v != nil {
 		return v, nil
 	}
-	v := &view{key: key, frustum: key.lens.frustum(key.near, key.far)}
-	if err := v.open(c, r.frameCount()); err != nil {
+	v := &view{key: key}
+	if err := v.open(c, r); err != nil {
 		v.close()
 		return nil, err
 	}
@@ -71,15 +76,41 @@ func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 	return v, nil
 }
 
-func (v *view) open(c *gpu.Ctx, frames int) (err error) {
+func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
 	l := v.key.seen()
-	target := func(label string, format gpu.Format) (*gpu.Texture, error) {
-		return c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.Texture2D, Format: format, Width: l.Width, Height: l.Height})
-	}
-	if v.ids, err = target("camera ids", gpu.FormatRG32UI); err != nil {
+	if v.ids, err = c.NewTexture(l.target("camera ids", gpu.FormatRG32UI)); err != nil {
 		return err
 	}
-	if v.depth, err = target("camera depth", gpu.FormatDepth32F); err != nil {
+	block := rawBytes([]lensBlock{l.block()})
+	if v.lens, err = c.NewBuffer(gpu.BufferDesc{Label: "camera lens", Size: len(block), Data: block}); err != nil {
+		return err
+	}
+	v.frames, err = newFrameTable(c, "camera frames", r.frameCount(), shaders.FrameTexels+shaders.PreviousTexels)
+	if err != nil {
+		return err
+	}
+	if l.constant() != 0 {
+		v.tracing, err = newTracing(c, r, &v.key)
+		return err
+	}
+	return v.openRaster(c)
+}
+
+// target describes a texture of the lens's size.
+func (l Lens) target(label string, format gpu.Format) gpu.TextureDesc {
+	return gpu.TextureDesc{Label: label, Kind: gpu.Texture2D, Format: format, Width: l.Width, Height: l.Height}
+}
+
+// lensBinding binds lib/lens.glsl's block.
+func (v *view) lensBinding() gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindUniform, Slot: shaders.SlotLens, Buffer: v.lens}
+}
+
+// openRaster makes what rasterising a pinhole's view needs.
+func (v *view) openRaster(c *gpu.Ctx) (err error) {
+	l := v.key.seen()
+	v.frustum = v.key.lens.frustum(v.key.near, v.key.far)
+	if v.depth, err = c.NewTexture(l.target("camera depth", gpu.FormatDepth32F)); err != nil {
 		return err
 	}
 	v.framebuffer, err = c.NewFramebuffer(gpu.FramebufferDesc{
@@ -90,10 +121,6 @@ func (v *view) open(c *gpu.Ctx, frames int) (err error) {
 	}
 	projection := rawBytes([]projectionBlock{l.projection(v.key.near, v.key.far)})
 	v.projection, err = c.NewBuffer(gpu.BufferDesc{Label: "camera projection", Size: len(projection), Data: projection})
-	if err != nil {
-		return err
-	}
-	v.frames, err = newFrameTable(c, "camera frames", frames, shaders.FrameTexels+shaders.PreviousTexels)
 	return err
 }
 
@@ -103,6 +130,12 @@ func (v *view) close() {
 	}
 	for _, b := range v.uniforms {
 		b.Close()
+	}
+	if v.tracing != nil {
+		v.tracing.close()
+	}
+	if v.lens != nil {
+		v.lens.Close()
 	}
 	if v.projection != nil {
 		v.projection.Close()
@@ -268,7 +301,7 @@ func (v *view) look(c *gpu.Ctx, r *renderer, timeNs int64) (fromOptical mgl64.Ma
 	return fromOptical, nil
 }
 
-// see rasterises the ids of what the view sees.
+// see writes the ids of what the view sees.
 func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) error {
 	toOptical := fromOptical.Inv()
 	v.toOptical = v.toOptical[:0]
@@ -285,6 +318,14 @@ func (v *view) see(c *gpu.Ctx, r *renderer, at *stage, fromOptical mgl64.Mat4) e
 	if err := v.frames.write(c); err != nil {
 		return err
 	}
+	if v.tracing != nil {
+		return v.trace(c, r, at.timeNs)
+	}
+	return v.rasterise(c, r)
+}
+
+// rasterise draws the ids of what a pinhole sees.
+func (v *view) rasterise(c *gpu.Ctx, r *renderer) error {
 	v.list.reset()
 	v.list.addWorld(r.drawing, v.frustum, &v.toOptical[worldFrame])
 	v.list.addMovers(r.drawing, v.frustum, v.toOptical)

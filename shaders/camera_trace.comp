@@ -1,0 +1,37 @@
+// Visibility of a camera whose lens no rasteriser can draw: traces the ray of each
+// pixel's centre at the capture's instant, and writes what camera_ids writes: the
+// number of the triangle plus one (0: nothing) and the frame it is in. An invocation
+// traces two by two pixels together.
+//
+// The motion table's sensor is the camera's optical frame.
+
+#include "lib/lens.glsl"
+#include "lib/trace.glsl"
+
+layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y) in;
+
+layout(std140, binding = 0) uniform Pass {
+    ivec2 size;       // pixels
+    float near, far;  // metres along the axis; of a fisheye, along the ray
+};
+
+layout(binding = 0, rg32ui) uniform writeonly uimage2D seen;
+
+void main() {
+    ivec2 first = 2 * ivec2(gl_GlobalInvocationID.xy);
+    RigidPose camera = sensorPose(momentAt(0.0));
+    Rays rays = noRays();
+    for (int k = 0; k < 4; k++) {
+        ivec2 at = first + ivec2(k & 1, k >> 1);
+        PixelRay pixel = rayOf(vec2(at));
+        float scale = length(pixel.direction);
+        if (!pixel.seeing || any(greaterThanEqual(at, size))) continue;
+        setRay(rays, k, Ray(camera.position, rotate(camera.rotation, pixel.direction / scale)), near * scale, far * scale, 0.0);
+    }
+    Hits hits = traceRays(rays);
+    for (int k = 0; k < 4; k++) {
+        ivec2 at = first + ivec2(k & 1, k >> 1);
+        if (any(greaterThanEqual(at, size))) continue;
+        imageStore(seen, at, uvec4(hits.triangle[k] + 1, hits.mover[k] + 1, 0u, 0u));
+    }
+}
