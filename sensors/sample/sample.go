@@ -37,6 +37,9 @@ type Header struct {
 // Stamp returns the capture time in simulation nanoseconds.
 func (h *Header) Stamp() int64 { return h.StampNs }
 
+// SampleHeader returns the header itself: types that embed one are told by having it.
+func (h *Header) SampleHeader() *Header { return h }
+
 // Clock is the simulation time as published on /clock.
 type Clock struct {
 	StampNs int64
