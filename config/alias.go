@@ -34,6 +34,12 @@ func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
 		_, err := yamldoc.DecodeKey(&c.Time, yamldoc.Entry{Key: key, Value: e.Value, Place: e.Place})
 		return err
 	}
+	if e.Key == "ego" {
+		inner, _ := e.Value.Entries() // what is wrong there is told when it is decoded
+		for _, i := range inner {
+			c.driverGiven = c.driverGiven || i.Key == "driver" || i.Key == "waypoints"
+		}
+	}
 	known, err := yamldoc.DecodeKey(c, e)
 	if !known {
 		return e.UnknownKey(topKeys())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,14 @@ type Config struct {
 	Ego      Ego           `yaml:"ego" doc:"the vehicle that carries the sensors"`
 	Actors   []Actor       `yaml:"actors" doc:"more things in the scene"`
 	Sensors  []rig.Entry   `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
-	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors"`
+	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
 	Bridges  []Bridge      `yaml:"bridges" doc:"where the messages go"`
+
+	// Drivers and Notices are the rig file's: see rig.Rig.
+	Drivers []string
+	Notices []rig.Notice
+
+	driverGiven bool // the file says how the ego moves
 }
 
 // Scene says what the sensors see: the procedural city, or glTF files.
@@ -93,8 +100,8 @@ type Time struct {
 // Drivers of the ego.
 const (
 	DriverWaypoints = "waypoints"
-	DriverExternal  = "external"
-	DriverKeys      = "keys"
+	DriverExternal  = rig.DriverExternal
+	DriverKeys      = rig.DriverKeys
 )
 
 // Ego says how the vehicle that carries the sensors moves.
@@ -131,19 +138,31 @@ func Default() *Config {
 	}
 }
 
+// Reader reads configurations.
+type Reader struct {
+	// Lenient is the reader's of the rig file: see rig.Reader.
+	Lenient bool
+}
+
 // Read reads a configuration file and the rig file it names, and makes every
 // path in it absolute or relative to the working directory.
-func Read(path string) (*Config, error) {
+func Read(path string) (*Config, error) { return Reader{}.Read(path) }
+
+// Parse reads a configuration from its text; file names it in errors and is
+// what paths are relative to. Errors are *yamldoc.Error where they have a place.
+func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(file, data) }
+
+// Read is the function Read with the reader's choice.
+func (r Reader) Read(path string) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
-	return Parse(path, data)
+	return r.Parse(path, data)
 }
 
-// Parse reads a configuration from its text; file names it in errors and is
-// what paths are relative to. Errors are *yamldoc.Error where they have a place.
-func Parse(file string, data []byte) (*Config, error) {
+// Parse is the function Parse with the reader's choice.
+func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	n, err := yamldoc.Parse(file, data)
 	if err != nil {
 		return nil, err
@@ -157,13 +176,31 @@ func Parse(file string, data []byte) (*Config, error) {
 	}
 	c.resolvePaths(filepath.Dir(file))
 	if c.Rig != "" {
-		r, err := rig.Read(c.Rig)
+		carried, err := rig.Reader{Lenient: r.Lenient}.Read(c.Rig)
 		if err != nil {
 			return nil, err
 		}
-		c.Sensors = r.Sensors
+		c.Carry(carried)
 	}
 	return c, nil
+}
+
+// Carry makes the ego carry a rig, in place of the sensors that it had.
+func (c *Config) Carry(r *rig.Rig) {
+	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, r.Notices
+}
+
+// ChooseDriver lets the rig say who drives the ego, where the file gives neither
+// ego.driver nor ego.waypoints: the window's keys if the rig has them and there is a
+// window, or else commands from outside if it takes those.
+func (c *Config) ChooseDriver(window bool) {
+	switch {
+	case c.driverGiven:
+	case window && slices.Contains(c.Drivers, rig.DriverKeys):
+		c.Ego.Driver = DriverKeys
+	case slices.Contains(c.Drivers, rig.DriverExternal):
+		c.Ego.Driver = DriverExternal
+	}
 }
 
 // validate checks what no single key shows.

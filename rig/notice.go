@@ -3,6 +3,7 @@ package rig
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
@@ -28,11 +29,15 @@ func (n Notice) String() string {
 // brief returns the notice with its line alone, for comments in a file that says
 // elsewhere which file is meant.
 func (n Notice) brief() string {
+	text := strings.TrimPrefix(n.Text, noCounterpart)
 	if n.Line == 0 {
-		return n.Text
+		return text
 	}
-	return fmt.Sprintf("line %d: %s", n.Line, n.Text)
+	return fmt.Sprintf("line %d: %s", n.Line, text)
 }
+
+// noCounterpart begins the texts of what is lost.
+const noCounterpart = "no counterpart: "
 
 // noticeOf turns an error into a notice at its place.
 func noticeOf(err error, lost bool) Notice {

@@ -1,30 +1,139 @@
 package rig
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
+	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
+// Errors of files; callers test them with errors.Is.
+var (
+	// ErrTooLarge: the file is no rig that anybody wrote.
+	ErrTooLarge = errors.New("too large for a rig")
+	// ErrFormat: the JSON is none of the rigs that are known.
+	ErrFormat = errors.New("unknown kind of rig")
+)
+
+// maxSize is the size of the largest rig, bytes.
+const maxSize = 4 << 20
+
+// Reader reads rigs.
+type Reader struct {
+	// Lenient makes what another program's rig has beyond that program's tables a
+	// notice: unknown sensors, keys and parameters, which are left out, and values
+	// outside their range, which are kept.
+	Lenient bool
+}
+
 // Read reads a rig file, whichever kind it is.
-func Read(path string) (*Rig, error) {
-	data, err := os.ReadFile(path)
+func Read(path string) (*Rig, error) { return Reader{}.Read(path) }
+
+// Parse reads a rig from its text; file names it in errors.
+func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file, data) }
+
+// Read reads a rig file, whichever kind it is.
+func (r Reader) Read(path string) (*Rig, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read rig: %w", err)
 	}
-	return Parse(path, data)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read rig: %w", err)
+	}
+	return r.Parse(path, data)
 }
 
-// Parse reads a rig from its text; file names it in errors.
-func Parse(file string, data []byte) (*Rig, error) {
+// Parse reads a rig from its text; file names it in errors. What begins as JSON is
+// another program's, or our YAML in JSON's form; everything else is our YAML. Errors
+// are *yamldoc.Error where they have a place.
+func (r Reader) Parse(file string, data []byte) (*Rig, error) {
+	if len(data) > maxSize {
+		return nil, &yamldoc.Error{File: file, Err: fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxSize>>20)}
+	}
+	if !looksLikeJSON(data) {
+		return parseYAML(file, data)
+	}
+	root, commas, err := jsondoc.Parse(file, data)
+	if err != nil {
+		return nil, err
+	}
+	kind, list, err := recognise(root)
+	if err != nil {
+		return nil, err
+	}
+	f := newForeignReader(r.Lenient, kind)
+	for _, c := range commas {
+		f.note(c)
+	}
+	switch kind {
+	case svlDialect.Name:
+		return readSVL(list, f)
+	case carlaDialect.Name:
+		return readCARLA(root, list, f)
+	default:
+		return parseYAML(file, data)
+	}
+}
+
+// parseYAML reads our own form.
+func parseYAML(file string, data []byte) (*Rig, error) {
 	n, err := yamldoc.Parse(file, data)
 	if err != nil {
 		return nil, err
 	}
-	var r Rig
-	if err := n.Decode(&r); err != nil {
+	var rig Rig
+	if err := n.Decode(&rig); err != nil {
 		return nil, err
 	}
-	return &r, nil
+	return &rig, nil
+}
+
+// looksLikeJSON tells JSON from the YAML that people write by its first two signs: an
+// array, or an object whose first key is in quotes.
+func looksLikeJSON(data []byte) bool {
+	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
+	if len(data) == 0 || data[0] != '{' && data[0] != '[' {
+		return false
+	}
+	inner := bytes.TrimLeft(data[1:], " \t\r\n")
+	return data[0] == '[' || len(inner) == 0 || inner[0] == '"' || inner[0] == '}'
+}
+
+// recognise tells by its shape whose rig a document is, "" for our own, and returns
+// the list of what is in it.
+func recognise(root jsondoc.Node) (kind string, list []jsondoc.Node, err error) {
+	switch {
+	case root.IsArray():
+		list, err = root.Items()
+		kind = svlDialect.Name
+	case !root.Get("objects").Null():
+		list, err = root.Get("objects").Items()
+		kind = carlaDialect.Name
+	case root.Get("sensors").IsArray():
+		list, err = root.Get("sensors").Items()
+		if len(list) > 0 && !list[0].Get("type").Null() {
+			kind = svlDialect.Name
+		}
+	case !root.Get("type").Null():
+		kind, list = svlDialect.Name, []jsondoc.Node{root}
+	default:
+		err = root.Errorf("%w: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects", ErrFormat)
+	}
+	if err != nil || kind != svlDialect.Name {
+		return kind, list, err
+	}
+	for _, n := range list {
+		if t, err := n.Get("type").Text(); err == nil && strings.HasPrefix(t, "sensor.") {
+			return "", nil, n.Errorf("%w: %q is CARLA's, whose rigs have their vehicles with sensors in a list named objects", ErrFormat, t)
+		}
+	}
+	return kind, list, nil
 }

@@ -66,6 +66,35 @@ func (r *Rig) Resolve(registry *sensors.Registry) ([]Sensor, error) {
 	return resolved, r.mount(resolved)
 }
 
+// DropUnknown leaves out the attributes that the registry's types don't have, with a
+// notice for each.
+func (r *Rig) DropUnknown(registry *sensors.Registry) {
+	for i := range r.Sensors {
+		e := &r.Sensors[i]
+		d, err := registry.Get(e.ID)
+		if err != nil {
+			continue // Resolve says so
+		}
+		var kept []Attribute
+		for _, a := range e.Attributes {
+			if slices.Contains(d.AttributeNames(), a.Name) {
+				kept = append(kept, a)
+				continue
+			}
+			r.Notices = append(r.Notices, noticeOf(e.misplaced(a, d.NewSettings().Set(a.Name, a.Value)), true))
+		}
+		e.Attributes = kept
+	}
+}
+
+// misplaced places an error at an attribute's value.
+func (e *Entry) misplaced(a Attribute, err error) error {
+	if a.place == nil {
+		return e.errorf("%w", err)
+	}
+	return a.place.Errorf("%w", err)
+}
+
 func (e *Entry) errorf(format string, args ...any) error {
 	if e.place == nil {
 		return fmt.Errorf("sensor %s: %w", e.Name, fmt.Errorf(format, args...))
@@ -81,10 +110,7 @@ func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
 	settings := d.NewSettings()
 	for _, a := range e.Attributes {
 		if err := settings.Set(a.Name, a.Value); err != nil {
-			if a.place == nil {
-				return Sensor{}, e.errorf("%w", err)
-			}
-			return Sensor{}, a.place.Errorf("%w", err)
+			return Sensor{}, e.misplaced(a, err)
 		}
 	}
 	s := Sensor{

@@ -43,6 +43,12 @@ func (p Pose) Spatial() spatial.Pose {
 	return spatial.FromRPY(mgl64.Vec3{p.X, p.Y, p.Z}, p.Roll, p.Pitch, p.Yaw)
 }
 
+// Those who may drive the vehicle that carries a rig.
+const (
+	DriverExternal = "external"
+	DriverKeys     = "keys"
+)
+
 // place is where something stands in a file.
 type place interface {
 	// Errorf makes an error there.

@@ -1,0 +1,358 @@
+package rig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/jsondoc"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+)
+
+// carlaReader reads the objects of CARLA's ROS bridge.
+type carlaReader struct {
+	*foreignReader
+	vehicle string          // the ego's id
+	tf      bool            // there is a sensor that publishes the frames
+	seen    map[string]bool // parent, type and id
+}
+
+// carlaParent is what a sensor is attached to.
+type carlaParent struct {
+	path  string // "ego_vehicle", "ego_vehicle/lidar"; "" for the world
+	frame string // of ours
+}
+
+// readCARLA reads the sensors of one vehicle of objects.json, and lists what else
+// there is. The vehicle's origin is taken for base_link.
+func readCARLA(root jsondoc.Node, objects []jsondoc.Node, f *foreignReader) (*Rig, error) {
+	r := &carlaReader{foreignReader: f, seen: map[string]bool{}}
+	if err := r.knownKeys(root, "objects"); err != nil {
+		return nil, err
+	}
+	ego, err := findVehicle(objects)
+	if err != nil {
+		return nil, err
+	}
+	if ego >= 0 {
+		if r.vehicle, err = objects[ego].Get("id").Text(); err != nil {
+			return nil, objects[ego].Errorf("a vehicle needs an id: %w", err)
+		}
+	}
+	for i, n := range objects {
+		kind, err := n.Get("type").Text()
+		if err != nil {
+			return nil, n.Errorf("an object needs a type: %w", err)
+		}
+		switch {
+		case i == ego:
+			err = r.readVehicle(n)
+		case isVehicle(kind):
+			r.lose(n, "%s: a rig has one vehicle, %s; others are actors of the scene", kind, r.vehicle)
+		default:
+			err = r.readSensor(n, carlaParent{})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.vehicle != "" && !r.tf {
+		r.addFrames(objects[ego])
+	}
+	return r.rig, nil
+}
+
+// addFrames adds the sensor that publishes the frames, which every run has, under the
+// vehicle's name.
+func (r *carlaReader) addFrames(vehicle jsondoc.Node) {
+	e := Entry{ID: transformID, Name: r.name("tf"), place: vehicle, comment: "what every run has"}
+	r.nameFrame(&e, "")
+	r.rig.Sensors = append(r.rig.Sensors, e)
+}
+
+// isVehicle tells what can carry sensors.
+func isVehicle(kind string) bool {
+	return strings.HasPrefix(kind, "vehicle.") || strings.HasPrefix(kind, "walker.")
+}
+
+// findVehicle returns the index of the vehicle that is taken for the ego: by its id or
+// role, or the first with sensors, or the first; -1 where there is none.
+func findVehicle(objects []jsondoc.Node) (int, error) {
+	best, score := -1, 0
+	for i, n := range objects {
+		if !n.IsObject() {
+			return -1, n.Errorf("%w: need an object with a type and an id", yamldoc.ErrType)
+		}
+		kind, _ := n.Get("type").Text()
+		if !isVehicle(kind) {
+			continue
+		}
+		points := 1
+		if items, err := n.Get("sensors").Items(); err == nil && len(items) > 0 {
+			points++
+		}
+		for _, key := range []string{"id", "role_name"} {
+			if name, _ := n.Get(key).Text(); name == "ego_vehicle" || name == "hero" {
+				points += 2
+			}
+		}
+		if points > score {
+			best, score = i, points
+		}
+	}
+	return best, nil
+}
+
+// knownKeys refuses an object's other keys.
+func (r *carlaReader) knownKeys(n jsondoc.Node, known ...string) error {
+	entries, err := n.Entries()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Key) {
+			if err := r.fault(e.UnknownKey(known)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *carlaReader) readVehicle(n jsondoc.Node) error {
+	if err := r.knownKeys(n, "type", "id", "role_name", "spawn_point", "color", "sensors"); err != nil {
+		return err
+	}
+	if at := n.Get("spawn_point"); !at.Null() {
+		r.lose(at, "where the vehicle starts is the configuration's ego.pose")
+	}
+	items, err := n.Get("sensors").Items()
+	if err != nil {
+		return err
+	}
+	return r.readAttached(items, carlaParent{path: r.vehicle, frame: BaseFrame})
+}
+
+func (r *carlaReader) readAttached(items []jsondoc.Node, parent carlaParent) error {
+	for _, item := range items {
+		if err := r.readSensor(item, parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carlaKeys are the keys of a sensor that are no attributes of it.
+var carlaKeys = []string{"type", "id", "spawn_point", "attached_objects", "attributes"}
+
+// readSensor reads a sensor and what is attached to it.
+func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
+	kind, id, err := r.typeAndID(n, parent)
+	if err != nil || kind == nil {
+		return err
+	}
+	attributes, pose, err := r.attributes(n)
+	if err != nil {
+		return err
+	}
+	attached, err := n.Get("attached_objects").Items()
+	if err != nil {
+		return err
+	}
+	c, err := r.convert(kind, n, attributes)
+	if err != nil {
+		return err
+	}
+	self := carlaParent{path: strings.TrimPrefix(parent.path+"/"+id, "/"), frame: parent.frame}
+	if why := r.without(kind, parent); why != "" {
+		r.lose(n, "%s %q: %s", kind.Names[0], id, why)
+		return r.readAttached(attached, self)
+	}
+	e := c.entry
+	e.Name, e.comment = r.carlaName(id, parent), fmt.Sprintf("%s %q", kind.Names[0], id)
+	e.Pose, e.Parent = pose, parent.frame
+	if e.Parent == BaseFrame {
+		e.Parent = ""
+	}
+	r.nameTopics(c, "/carla/"+self.path)
+	r.nameFrame(e, self.path)
+	self.frame = e.frameName()
+	r.rig.Sensors = append(r.rig.Sensors, *e)
+	return r.readAttached(attached, self)
+}
+
+// typeAndID reads a sensor's; a nil type is an unknown one that is put up with.
+func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignType, string, error) {
+	if !n.IsObject() {
+		return nil, "", n.Errorf("%w: need an object with a type and an id", yamldoc.ErrType)
+	}
+	name, err := n.Get("type").Text()
+	if err != nil {
+		return nil, "", n.Errorf("a sensor needs a type: %w", err)
+	}
+	kind := carlaDialect.find(name, strings.ToLower)
+	if kind == nil {
+		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", yamldoc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
+		return nil, "", r.fault(err)
+	}
+	id, err := n.Get("id").Text()
+	if err != nil {
+		return nil, "", n.Errorf("a sensor needs an id: %w", err)
+	}
+	key := parent.path + " " + name + " " + id
+	if r.seen[key] {
+		return nil, "", n.Get("id").Errorf("%w: two sensors of type %s are named %q", ErrName, name, id)
+	}
+	r.seen[key] = true
+	return kind, id, nil
+}
+
+// attributes tells a sensor's attributes from its other keys, and reads its pose. They
+// stand beside the other keys, or in an object of their own.
+func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pose, err error) {
+	entries, err := n.Entries()
+	if err != nil {
+		return nil, Pose{}, err
+	}
+	old := false // the form that has a pose's components beside the other keys
+	for _, e := range entries {
+		switch {
+		case slices.Contains(poseKeys, e.Key):
+			old = true
+		case !slices.Contains(carlaKeys, e.Key):
+			list = append(list, e)
+		}
+	}
+	more, err := n.Get("attributes").Entries()
+	if err != nil {
+		return nil, Pose{}, err
+	}
+	list = append(list, more...)
+	at := n.Get("spawn_point")
+	switch {
+	case old && !at.Null():
+		return nil, Pose{}, at.Errorf("%w: the sensor has a pose beside spawn_point too: leave one out", yamldoc.ErrValue)
+	case old:
+		pose, err = r.oldPose(entries)
+		return list, pose, err
+	default:
+		v, err := components(at, r.foreignReader)
+		return list, Pose{X: v["x"], Y: v["y"], Z: v["z"], Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]}, err
+	}
+}
+
+// oldPose reads the pose as files before the ROS bridge 0.9.11 have it: in CARLA's own
+// left-handed axes, x forward, y right, z up, pitch nose up and yaw clockwise seen from
+// above. A spawn_point, which came later, is in ROS's axes: the bridge turns it over.
+func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
+	v := map[string]float64{}
+	for _, e := range entries {
+		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
+			continue
+		}
+		x, err := componentOf(e.Value)
+		if err != nil {
+			return Pose{}, err
+		}
+		v[e.Key] = x
+	}
+	return Pose{X: v["x"], Y: 0 - v["y"], Z: v["z"], Roll: v["roll"], Pitch: 0 - v["pitch"], Yaw: 0 - v["yaw"]}, nil
+}
+
+// without says why a sensor becomes nothing, "" where it becomes something.
+func (r *carlaReader) without(kind *ForeignType, parent carlaParent) string {
+	world := parent.path == ""
+	pseudo := strings.Contains(kind.Names[0], ".pseudo.")
+	switch {
+	case kind.ID == "":
+		return kind.Without
+	case world && kind.ID == "sensor.ground_truth.boxes_3d":
+		return "" // what is around the vehicle, under the world's topic
+	case world && pseudo:
+		return "it knows the whole world: attach it to the vehicle"
+	case world:
+		return "it stands in the world, and a rig's sensors ride on the vehicle"
+	case kind.ID == transformID && r.tf:
+		return "another one publishes the frames already"
+	}
+	r.tf = r.tf || kind.ID == transformID
+	return ""
+}
+
+// carlaName is the sensor's id, with that of what it is attached to where two have one.
+func (r *carlaReader) carlaName(id string, parent carlaParent) string {
+	if r.names[id] && parent.path != "" {
+		return r.name(strings.ReplaceAll(parent.path, "/", "_") + "_" + id)
+	}
+	return r.name(id)
+}
+
+// nameTopics gives a sensor the topics of the ROS bridge.
+func (r *carlaReader) nameTopics(c *conversion, topic string) {
+	c.entry.Topic = topic
+	switch {
+	case c.output == "":
+		c.entry.Topic = ""
+	case c.output == "events":
+		c.topic(c.output, topic+"/events", "")
+	case strings.HasPrefix(c.entry.ID, cameraIDs):
+		c.topic(c.output, topic+"/image", "")
+		c.topic("camera_info", topic+"/camera_info", "")
+	default:
+		c.topic(c.output, topic, "")
+	}
+}
+
+// nameFrame gives a sensor the frame of the ROS bridge: its path. A camera's is the
+// optical one.
+func (r *carlaReader) nameFrame(e *Entry, path string) {
+	frame, vehicle := strings.Join(strings.Fields(path), "_"), strings.Join(strings.Fields(r.vehicle), "_")
+	switch {
+	case e.ID == transformID:
+		e.Frame, e.Pose, e.Parent = BaseFrame, Pose{}, ""
+		e.Attributes = append(e.Attributes, Attribute{Name: "base_frame", Value: vehicle, place: e.place})
+	case e.ID == "sensor.other.odometry":
+		e.Frame, e.Pose, e.Parent = BaseFrame, Pose{}, ""
+		e.Attributes = append(e.Attributes, Attribute{Name: "child_frame", Value: vehicle, place: e.place})
+	case slices.Contains(onVehicle, e.ID) && vehicle != "":
+		e.Frame, e.FrameID, e.Pose, e.Parent = BaseFrame, vehicle, Pose{}, ""
+	case strings.HasPrefix(e.ID, cameraIDs):
+		e.FrameID = frame
+	case slices.ContainsFunc(r.rig.Sensors, func(o Entry) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }):
+		e.FrameID = frame
+	default:
+		e.Frame = frame
+	}
+}
+
+// onVehicle are the types whose data is in the vehicle's own frame.
+var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedometer", "sensor.other.signals"}
+
+// finishCARLARate is the rate of sensor_tick.
+func finishCARLARate(c *conversion) error {
+	switch tick := c.number("sensor_tick"); {
+	case slices.Contains(eachFrame, c.entry.ID): // they have none
+	case tick > 0:
+		c.rate(1/tick, "sensor_tick")
+	default:
+		c.rate(carlaFrameHz, "sensor_tick")
+	}
+	return nil
+}
+
+// eachFrame are the types that look at every frame and have no rate.
+var eachFrame = []string{"sensor.other.collision", "sensor.other.lane_invasion"}
+
+// finishCARLALidar is a scan for each turn, or less often where sensor_tick says so.
+func finishCARLALidar(c *conversion) error {
+	hz := c.number("rotation_frequency")
+	if hz <= 0 {
+		return c.errorf("rotation_frequency", "%w: %v Hz, need more than 0", yamldoc.ErrRange, hz)
+	}
+	c.rate(hz, "rotation_frequency")
+	if tick := c.number("sensor_tick"); tick > 0 && 1/tick < hz {
+		c.rate(1/tick, "sensor_tick")
+	}
+	return nil
+}

@@ -1,0 +1,381 @@
+package rig
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/jsondoc"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// svlSensor is one sensor of an SVL vehicle.
+type svlSensor struct {
+	node   jsondoc.Node
+	kind   *ForeignType
+	name   string
+	parent jsondoc.Node // its name
+	above  *svlSensor   // nil for the vehicle
+	pose   Pose         // in above, in our axes
+
+	made   *conversion // nil until it is converted
+	entry  int         // in the rig, -1 for none
+	second int         // another entry, -1 for none
+	frame  string      // as the user wrote it
+}
+
+// svlReader reads an SVL vehicle's sensors.
+type svlReader struct {
+	*foreignReader
+	sensors []*svlSensor
+}
+
+// readSVL reads the sensors of an SVL vehicle: one, or a list. The transforms'
+// origin, the vehicle's, is taken for base_link.
+func readSVL(list []jsondoc.Node, f *foreignReader) (*Rig, error) {
+	r := &svlReader{foreignReader: f}
+	for _, n := range list {
+		s, err := r.head(n)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			r.sensors = append(r.sensors, s)
+		}
+	}
+	if err := r.findParents(); err != nil {
+		return nil, err
+	}
+	for _, s := range r.sensors {
+		if err := r.body(s); err != nil {
+			return nil, err
+		}
+	}
+	r.nameFrames()
+	for _, s := range r.sensors {
+		r.mount(s)
+	}
+	return r.rig, nil
+}
+
+// svlKeys are the keys of a sensor; those after transform are the web
+// interface's.
+var svlKeys = []string{"type", "name", "params", "parent", "transform", "plugin", "pluginId", "sortKey"}
+
+// head reads all of a sensor but its parameters. nil is a sensor of unknown type that
+// is put up with.
+func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
+	entries, err := n.Entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !slices.Contains(svlKeys, e.Key) {
+			if err := r.fault(e.UnknownKey(svlKeys[:5])); err != nil {
+				return nil, err
+			}
+		}
+	}
+	kind, err := n.Get("type").Text()
+	if err != nil {
+		return nil, n.Errorf("a sensor needs a type: %w", err)
+	}
+	s := &svlSensor{node: n, kind: svlDialect.find(kind, svlPlain), parent: n.Get("parent"), entry: -1, second: -1}
+	if s.kind == nil {
+		return nil, r.fault(n.Get("type").Errorf("%w: SVL has no sensor %q, %s", yamldoc.ErrValue, kind, closest.Hint(kind, svlDialect.names())))
+	}
+	if s.name = kind; !n.Get("name").Null() {
+		if s.name, err = n.Get("name").Text(); err != nil {
+			return nil, err
+		}
+	}
+	s.pose, err = svlPose(n.Get("transform"), r.foreignReader)
+	return s, err
+}
+
+// svlPlain brings the names of one type to one form: SVL's documents say
+// "CAN-Bus", its later vehicles CanBusSensor.
+func svlPlain(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+	return strings.TrimSuffix(plain, "sensor")
+}
+
+// svlPose reads a transform: metres and degrees in Unity's left-handed axes, x right,
+// y up, z forward, turned yaw about y, pitch about x, roll about z, one after the
+// other in the turned axes. In ours those axes are -y, z and x, and a mirrored axis
+// turns the sense of rotations about the other two.
+func svlPose(n jsondoc.Node, f *foreignReader) (Pose, error) {
+	v, err := components(n, f)
+	if err != nil {
+		return Pose{}, err
+	}
+	return Pose{X: v["z"], Y: 0 - v["x"], Z: v["y"], Roll: 0 - v["roll"], Pitch: v["pitch"], Yaw: 0 - v["yaw"]}, nil
+}
+
+// poseKeys are the components of a pose in every dialect.
+var poseKeys = []string{"x", "y", "z", "roll", "pitch", "yaw"}
+
+// farthest is how far from the vehicle a sensor may be mounted, metres.
+const farthest = 1e6
+
+// components reads the six numbers of a pose; those that aren't given are 0.
+func components(n jsondoc.Node, f *foreignReader) (map[string]float64, error) {
+	v := map[string]float64{}
+	entries, err := n.Entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !slices.Contains(poseKeys, e.Key) {
+			if err := f.fault(e.UnknownKey(poseKeys)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if e.Value.Null() {
+			continue
+		}
+		if v[e.Key], err = componentOf(e.Value); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// componentOf reads one number of a pose.
+func componentOf(n jsondoc.Node) (float64, error) {
+	x, err := numberOf(n)
+	if err == nil && math.Abs(x) > farthest {
+		err = n.Errorf("%w: %v, the range is %v to %v", yamldoc.ErrRange, x, -farthest, farthest)
+	}
+	return x, err
+}
+
+// findParents looks the parents up by their names.
+func (r *svlReader) findParents() error {
+	named := map[string][]*svlSensor{}
+	var names []string
+	for _, s := range r.sensors {
+		named[s.name] = append(named[s.name], s)
+		names = append(names, s.name)
+	}
+	for _, s := range r.sensors {
+		if s.parent.Null() {
+			continue
+		}
+		parent, err := s.parent.Text()
+		if err != nil {
+			return err
+		}
+		if parent == "" {
+			continue
+		}
+		switch len(named[parent]) {
+		case 0:
+			return s.parent.Errorf("%w: no sensor is named %q, %s", ErrParent, parent, closest.Hint(parent, names))
+		case 1:
+			s.above = named[parent][0]
+		default:
+			return s.parent.Errorf("%w: %d sensors are named %q", ErrParent, len(named[parent]), parent)
+		}
+	}
+	for _, s := range r.sensors {
+		depth := 0
+		for p := s.above; p != nil; p = p.above {
+			if depth++; depth > len(r.sensors) {
+				return s.parent.Errorf("%w: the parents of %q form a circle", ErrParent, s.name)
+			}
+		}
+	}
+	return nil
+}
+
+// body converts a sensor and adds it to the rig.
+func (r *svlReader) body(s *svlSensor) error {
+	params, err := s.node.Get("params").Entries()
+	if err != nil {
+		return err
+	}
+	if s.made, err = r.convert(s.kind, s.node, params); err != nil {
+		return err
+	}
+	switch {
+	case s.kind.Driver != "":
+		if !slices.Contains(r.rig.Drivers, s.kind.Driver) {
+			r.rig.Drivers = append(r.rig.Drivers, s.kind.Driver)
+			slices.Sort(r.rig.Drivers)
+		}
+		return nil
+	case s.kind.anchor:
+		return nil
+	case s.kind.ID == "":
+		r.lose(s.node, "%s %q: %s", s.kind.Names[0], s.name, s.kind.Without)
+		return nil
+	case s.made.entry == nil:
+		return nil // the type's own reason to leave it out
+	}
+	e := s.made.entry
+	e.Name, e.comment = r.name(s.name), fmt.Sprintf("%s %q", s.kind.Names[0], s.name)
+	if slices.ContainsFunc(r.sensors, func(o *svlSensor) bool { return o != s && o.entry >= 0 && o.name == s.name }) {
+		r.note(s.node.Errorf("two sensors are named %q: this one becomes %s", s.name, e.Name))
+	}
+	if topic := strings.TrimSpace(s.made.text("Topic")); topic != "" {
+		s.made.topic(s.made.output, topic, "Topic")
+	}
+	s.frame = r.plainFrame(s.made, "Frame")
+	s.entry = len(r.rig.Sensors)
+	r.rig.Sensors = append(r.rig.Sensors, *e)
+	if second := s.made.second; second != nil {
+		second.Name, second.comment = r.name(s.name+"_corrected"), e.comment+", corrected"
+		second.FrameID = r.plainFrame(s.made, "CorrectedFrame")
+		s.second = len(r.rig.Sensors)
+		r.rig.Sensors = append(r.rig.Sensors, *second)
+	}
+	return nil
+}
+
+// plainFrame returns the frame that a parameter names, in the form that tf takes.
+func (r *svlReader) plainFrame(c *conversion, parameter string) string {
+	written := c.text(parameter)
+	plain := strings.Join(strings.Fields(strings.TrimLeft(written, "/ ")), "_")
+	if plain != written {
+		r.note(c.errorf(parameter, "%w %q becomes %q: names have no spaces and no leading slash", ErrFrame, written, plain))
+	}
+	return plain
+}
+
+// nameFrames gives each sensor a frame of its own: the one that the user named, if it
+// is free or stands at the same place, else its name.
+func (r *svlReader) nameFrames() {
+	owner := map[string]*svlSensor{}
+	for _, s := range r.sensors {
+		if s.entry >= 0 && s.frame != "" {
+			r.nameFrame(s, owner)
+		}
+	}
+	for _, s := range r.sensors {
+		if s.entry < 0 {
+			continue
+		}
+		e := &r.rig.Sensors[s.entry]
+		if e.Frame != "" {
+			continue
+		}
+		own := e.Name
+		for owner[own] != nil || slices.Contains(vehicleFrames, own) {
+			own += "_frame"
+		}
+		owner[own] = s
+		if own != e.Name {
+			e.Frame = own
+		}
+	}
+}
+
+// vehicleFrames are REP-105's, which no sensor places.
+var vehicleFrames = []string{BaseFrame, "odom", "map", "earth"}
+
+// nameFrame takes a sensor's frame from what the user wrote. What messages name is
+// always that.
+func (r *svlReader) nameFrame(s *svlSensor, owner map[string]*svlSensor) {
+	e := &r.rig.Sensors[s.entry]
+	first := owner[s.frame]
+	switch {
+	case strings.HasPrefix(e.ID, cameraIDs):
+		e.FrameID = s.frame // the frame of the picture, not of the body
+		for _, o := range r.sensors {
+			if o == s {
+				break
+			}
+			if o.entry >= 0 && o.frame == s.frame && (o.above != s.above || o.pose != s.pose) {
+				r.note(s.made.errorf("Frame", "frame %q is also that of %q, which is mounted elsewhere: /tf has one of them", s.frame, o.name))
+				break
+			}
+		}
+	case s.frame == BaseFrame && s.above == nil && s.pose == Pose{}:
+		e.Frame = BaseFrame
+	case slices.Contains(vehicleFrames, s.frame):
+		e.FrameID = s.frame
+		if s.above != nil || s.pose != (Pose{}) {
+			r.note(s.made.errorf("Frame", "frame %q is the vehicle's: the messages name it, as in SVL, though %q is mounted elsewhere; /tf has it as %s", s.frame, s.name, e.Name))
+		}
+	case first == nil:
+		owner[s.frame], e.Frame = s, s.frame
+	case first.above == s.above && first.pose == s.pose:
+		e.Frame = s.frame
+	default:
+		e.FrameID = s.frame
+		r.note(s.made.errorf("Frame", "frame %q is that of %q, mounted elsewhere: the messages name it, as in SVL; /tf has %q as %s", s.frame, first.name, s.name, e.Name))
+	}
+}
+
+// cameraIDs begin the ids of cameras.
+const cameraIDs = "sensor.camera."
+
+// mount places a sensor's frame in its parent's: through those that became nothing.
+func (r *svlReader) mount(s *svlSensor) {
+	if s.entry < 0 {
+		return
+	}
+	e := &r.rig.Sensors[s.entry]
+	e.Pose, e.Parent = s.pose, ""
+	above := s.above
+	for ; above != nil && above.entry < 0; above = above.above {
+		e.Pose = poseOf(above.pose.Spatial().Compose(e.Pose.Spatial()))
+	}
+	if above != nil {
+		e.Parent = r.rig.Sensors[above.entry].frameName()
+	}
+	if s.second >= 0 {
+		r.rig.Sensors[s.second].Pose, r.rig.Sensors[s.second].Parent = e.Pose, e.Parent
+	}
+}
+
+// frameName is the name of an entry's own frame.
+func (e *Entry) frameName() string {
+	if e.Frame != "" {
+		return e.Frame
+	}
+	return e.Name
+}
+
+// poseOf is Pose.Spatial's inverse. Straight up and straight down, where roll and yaw
+// turn about one axis, it is all yaw.
+func poseOf(p spatial.Pose) Pose {
+	roll, pitch, yaw := p.RPY()
+	if math.Abs(pitch) > 90-1e-4 {
+		m := p.Mat4()
+		roll, yaw = 0, mgl64.RadToDeg(math.Atan2(-m.At(0, 1), m.At(1, 1)))
+	}
+	return Pose{X: p.Position[0], Y: p.Position[1], Z: p.Position[2], Roll: roll, Pitch: pitch, Yaw: yaw}
+}
+
+// svlElevations are the elevations of SVL's even lasers, degrees up, the lowest first:
+// fieldOfView / lasers apart, centred (but for the missing last step) centerAngle below
+// the horizon. One laser looks along the centre.
+func svlElevations(lasers int, fieldOfView, centerAngle float64) []float64 {
+	if lasers == 1 {
+		return []float64{0 - centerAngle}
+	}
+	list := make([]float64, lasers)
+	for i := range list {
+		list[i] = float64(i)*fieldOfView/float64(lasers) - centerAngle - fieldOfView/2
+	}
+	return list
+}
+
+// horizontalFOV is the horizontal field of view of a picture, all in degrees.
+func horizontalFOV(vertical float64, width, height int) float64 {
+	return mgl64.RadToDeg(2 * math.Atan(math.Tan(mgl64.DegToRad(vertical)/2)*float64(width)/float64(height)))
+}

@@ -1,0 +1,192 @@
+package rig
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// WriteYAML writes the rig in our own form, with comments: what it came from, and what
+// was said of it. Parse reads it again as the same rig.
+func (r *Rig) WriteYAML(out io.Writer) error {
+	var w yamlWriter
+	w.head(r)
+	if len(r.Drivers) > 0 {
+		w.printf("drivers: %s\n", flowOf(r.Drivers, scalar))
+	}
+	if len(r.Sensors) == 0 {
+		w.printf("sensors: []\n")
+	} else {
+		w.printf("sensors:\n")
+	}
+	for i := range r.Sensors {
+		if i > 0 {
+			w.printf("\n")
+		}
+		w.entry(&r.Sensors[i])
+	}
+	_, err := out.Write(w.Bytes())
+	return err
+}
+
+// yamlWriter is a document under construction.
+type yamlWriter struct{ bytes.Buffer }
+
+func (w *yamlWriter) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+
+// origins say, for each kind of rig, what a reader of its YAML wants to know.
+var origins = map[string]string{
+	"SVL":   "Converted from the sensors of an SVL vehicle. The vehicle's origin is base_link; axes are\n# REP-103's: x forward, y left, z up.",
+	"CARLA": "Converted from the objects of CARLA's ROS bridge. The vehicle's origin is base_link; axes\n# are REP-103's: x forward, y left, z up.",
+}
+
+// head writes the comments before the list.
+func (w *yamlWriter) head(r *Rig) {
+	if text, ok := origins[r.origin]; ok {
+		w.printf("# %s\n", text)
+	}
+	for _, part := range []struct {
+		title string
+		lost  bool
+	}{{"What was put up with, or done otherwise", false}, {"What has no counterpart here", true}} {
+		begun := false
+		for _, n := range r.Notices {
+			if n.Lost != part.lost {
+				continue
+			}
+			if !begun {
+				w.printf("#\n# %s (lines are those of the file it came from):\n", part.title)
+				begun = true
+			}
+			w.printf("#   %s\n", oneLine(n.brief()))
+		}
+	}
+	if w.Len() > 0 {
+		w.printf("\n")
+	}
+}
+
+// oneLine keeps a text within its comment.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// entry writes one sensor.
+func (w *yamlWriter) entry(e *Entry) {
+	if e.comment != "" {
+		w.printf("  # %s\n", oneLine(e.comment))
+	}
+	w.printf("  - id: %s\n    name: %s\n", scalar(e.ID), scalar(e.Name))
+	for _, k := range []struct{ key, value string }{
+		{"parent", e.Parent}, {"frame", e.Frame}, {"frame_id", e.FrameID}, {"topic", e.Topic},
+	} {
+		if k.value != "" {
+			w.printf("    %s: %s\n", k.key, scalar(k.value))
+		}
+	}
+	if len(e.Topics) > 0 {
+		w.printf("    topics: {%s}\n", strings.Join(pairs(e.Topics), ", "))
+	}
+	if e.Rate != "" {
+		w.printf("    rate: %s\n", scalar(e.Rate))
+	}
+	if e.Always {
+		w.printf("    always: true\n")
+	}
+	w.pose(e.Pose)
+	for _, a := range e.Attributes {
+		w.printf("    %s: %s\n", scalar(a.Name), valueOf(a.Value))
+	}
+}
+
+func pairs(topics Topics) (list []string) {
+	for _, output := range slices.Sorted(maps.Keys(topics)) {
+		list = append(list, scalar(output)+": "+scalar(topics[output]))
+	}
+	return list
+}
+
+// pose writes the components that aren't 0.
+func (w *yamlWriter) pose(p Pose) {
+	var parts []string
+	for _, c := range []struct {
+		key   string
+		value float64
+	}{{"x", p.X}, {"y", p.Y}, {"z", p.Z}, {"roll", p.Roll}, {"pitch", p.Pitch}, {"yaw", p.Yaw}} {
+		if c.value != 0 {
+			parts = append(parts, c.key+": "+decimal(c.value))
+		}
+	}
+	if len(parts) > 0 {
+		w.printf("    pose: {%s}\n", strings.Join(parts, ", "))
+	}
+}
+
+// valueOf writes an attribute's value.
+func valueOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return scalar(v)
+	case float64:
+		return decimal(v)
+	case []float64:
+		return flowOf(v, decimal)
+	case []any:
+		return flowOf(v, valueOf)
+	case nil:
+		return "null"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// flowOf writes a list in one line.
+func flowOf[T any](list []T, write func(T) string) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = write(v)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// decimal writes a number so that it is read as the same one.
+func decimal(f float64) string {
+	switch a := math.Abs(f); {
+	case f == 0:
+		return "0"
+	case a >= 1e-9 && a < 1e15:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	default:
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+}
+
+// plainText is what YAML takes for a text without quotes, and numbers.
+var plainText = regexp.MustCompile(`^([A-Za-z/][A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+)?)$`)
+
+// words mean something else to some reader of YAML.
+var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+
+// scalar writes a text, in quotes where it needs them.
+func scalar(text string) string {
+	if plainText.MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
+		return text
+	}
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted) // JSON's texts are YAML's
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a text can be written
+	return strings.TrimSpace(quoted.String())
+}
