@@ -131,6 +131,9 @@ func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
 // Uint32 reads four aligned bytes.
 func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
 
+// Float32 reads four aligned bytes.
+func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
+
 // Float64 reads eight aligned bytes.
 func (d *Decoder) Float64(name string, v *float64) {
 	*v = 0
@@ -183,6 +186,24 @@ func (d *Decoder) Float64Sequence(name string, v *[]float64) {
 	*v = append((*v)[:0], make([]float64, n)...)
 	if n > 0 {
 		d.Float64Array(name, *v)
+	}
+}
+
+// Float32Sequence reads a length and as many elements, which are aligned as it is.
+func (d *Decoder) Float32Sequence(name string, v *[]float32) {
+	b := d.take(name, 1, 4*d.length(name, 4))
+	*v = (*v)[:0]
+	for ; len(b) >= 4; b = b[4:] {
+		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+}
+
+// Int32Sequence reads a length and as many elements, which are aligned as it is.
+func (d *Decoder) Int32Sequence(name string, v *[]int32) {
+	b := d.take(name, 1, 4*d.length(name, 4))
+	*v = (*v)[:0]
+	for ; len(b) >= 4; b = b[4:] {
+		*v = append(*v, int32(binary.LittleEndian.Uint32(b)))
 	}
 }
 

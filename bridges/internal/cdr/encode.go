@@ -76,6 +76,9 @@ func (e *Encoder) uint32(v uint32) {
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, v)
 }
 
+// Float32 aligns to 4 and appends four bytes.
+func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
+
 // Float64 aligns to 8 and appends eight bytes.
 func (e *Encoder) Float64(_ string, v *float64) {
 	e.align(8)
@@ -111,6 +114,22 @@ func (e *Encoder) Float64Sequence(name string, v *[]float64) {
 	e.uint32(uint32(len(*v)))
 	if len(*v) > 0 {
 		e.Float64Array(name, *v)
+	}
+}
+
+// Float32Sequence appends the length and the elements.
+func (e *Encoder) Float32Sequence(_ string, v *[]float32) {
+	e.uint32(uint32(len(*v)))
+	for _, f := range *v {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(f))
+	}
+}
+
+// Int32Sequence appends the length and the elements.
+func (e *Encoder) Int32Sequence(_ string, v *[]int32) {
+	e.uint32(uint32(len(*v)))
+	for _, n := range *v {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
 	}
 }
 

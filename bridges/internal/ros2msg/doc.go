@@ -5,5 +5,6 @@
 // together.
 //
 // The definitions are those of common_interfaces, geometry2 and rcl_interfaces
-// as Humble to Rolling have them, without their comments.
+// as Humble to Rolling have them (Range as Humble has it), of vision_msgs 4, of
+// carla_msgs and of lgsvl_msgs, without their comments.
 package ros2msg

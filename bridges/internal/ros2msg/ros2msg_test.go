@@ -23,6 +23,13 @@ var every = []ros2msg.Message{
 	&ros2msg.TFMessage{}, &ros2msg.Odometry{},
 	&ros2msg.Image{}, &ros2msg.CompressedImage{}, &ros2msg.RegionOfInterest{}, &ros2msg.CameraInfo{},
 	&ros2msg.PointField{}, &ros2msg.PointCloud2{}, &ros2msg.Imu{}, &ros2msg.NavSatStatus{}, &ros2msg.NavSatFix{},
+	&ros2msg.Float32{}, &ros2msg.LaserScan{}, &ros2msg.Range{},
+	&ros2msg.Point2D{}, &ros2msg.Pose2D{}, &ros2msg.BoundingBox2D{}, &ros2msg.BoundingBox3D{}, &ros2msg.ObjectHypothesis{},
+	&ros2msg.ObjectHypothesisWithPose{}, &ros2msg.Detection2D{}, &ros2msg.Detection2DArray{}, &ros2msg.Detection3D{},
+	&ros2msg.Detection3DArray{}, &ros2msg.CarlaCollisionEvent{}, &ros2msg.CarlaLaneInvasionEvent{},
+	&ros2msg.LgsvlBoundingBox2D{}, &ros2msg.LgsvlBoundingBox3D{}, &ros2msg.LgsvlDetection2D{}, &ros2msg.LgsvlDetection2DArray{},
+	&ros2msg.LgsvlDetection3D{}, &ros2msg.LgsvlDetection3DArray{}, &ros2msg.Signal{}, &ros2msg.SignalArray{},
+	&ros2msg.CanBusData{}, &ros2msg.VehicleOdometry{}, &ros2msg.DetectedRadarObject{}, &ros2msg.DetectedRadarObjectArray{},
 }
 
 // describer writes down a message's fields as a definition would.
@@ -35,6 +42,7 @@ func (d *describer) Uint8(name string, _ *uint8)         { d.add(name, "uint8") 
 func (d *describer) Uint16(name string, _ *uint16)       { d.add(name, "uint16") }
 func (d *describer) Int32(name string, _ *int32)         { d.add(name, "int32") }
 func (d *describer) Uint32(name string, _ *uint32)       { d.add(name, "uint32") }
+func (d *describer) Float32(name string, _ *float32)     { d.add(name, "float32") }
 func (d *describer) Float64(name string, _ *float64)     { d.add(name, "float64") }
 func (d *describer) String(name string, _ *string)       { d.add(name, "string") }
 func (d *describer) Bytes(name string, _ *ros2msg.Bytes) { d.add(name, "uint8[]") }
@@ -42,6 +50,8 @@ func (d *describer) Float64Array(name string, v []float64) {
 	d.add(name, fmt.Sprintf("float64[%d]", len(v)))
 }
 func (d *describer) Float64Sequence(name string, _ *[]float64) { d.add(name, "float64[]") }
+func (d *describer) Float32Sequence(name string, _ *[]float32) { d.add(name, "float32[]") }
+func (d *describer) Int32Sequence(name string, _ *[]int32)     { d.add(name, "int32[]") }
 func (d *describer) Message(name string, v ros2msg.Message)    { d.add(name, v.TypeName()) }
 func (d *describer) Messages(name string, v ros2msg.Messages)  { d.add(name, v.ElementType()+"[]") }
 

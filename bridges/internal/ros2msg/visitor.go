@@ -18,6 +18,7 @@ type Visitor interface {
 	Uint16(name string, v *uint16)
 	Int32(name string, v *int32)
 	Uint32(name string, v *uint32)
+	Float32(name string, v *float32)
 	Float64(name string, v *float64)
 	String(name string, v *string)
 	// Bytes is an uint8[].
@@ -26,6 +27,10 @@ type Visitor interface {
 	Float64Array(name string, v []float64)
 	// Float64Sequence is a float64[].
 	Float64Sequence(name string, v *[]float64)
+	// Float32Sequence is a float32[].
+	Float32Sequence(name string, v *[]float32)
+	// Int32Sequence is an int32[].
+	Int32Sequence(name string, v *[]int32)
 	// Message is a nested message.
 	Message(name string, v Message)
 	// Messages is an array of nested messages of any length.

@@ -45,7 +45,22 @@ int main(int argc, char **argv) {
     {"tf", recode<tf2_msgs::msg::dds_::TFMessage_>}, {"tf_empty", recode<tf2_msgs::msg::dds_::TFMessage_>},
     {"point_cloud_xyzircaedt", recode<PointCloud2_>}, {"point_cloud_empty", recode<PointCloud2_>},
     {"point_cloud_organized", recode<PointCloud2_>}, {"point_cloud_xyzirt", recode<PointCloud2_>},
-    {"point_cloud_xyzi", recode<PointCloud2_>}};
+    {"point_cloud_xyzi", recode<PointCloud2_>}, {"point_cloud_carla", recode<PointCloud2_>},
+    {"point_cloud_svl", recode<PointCloud2_>}, {"point_cloud_svl_unit", recode<PointCloud2_>},
+    {"point_cloud_carla_semantic", recode<PointCloud2_>},
+    {"laser_scan", recode<LaserScan_>}, {"laser_scan_plain", recode<LaserScan_>}, {"range", recode<Range_>},
+    {"radar", recode<PointCloud2_>}, {"dvs_events", recode<PointCloud2_>},
+    {"speed", recode<std_msgs::msg::dds_::Float32_>}, {"gps_odometry", recode<nav_msgs::msg::dds_::Odometry_>},
+    {"can_bus", recode<lgsvl_msgs::msg::dds_::CanBusData_>},
+    {"vehicle_odometry", recode<lgsvl_msgs::msg::dds_::VehicleOdometry_>},
+    {"collision", recode<carla_msgs::msg::dds_::CarlaCollisionEvent_>},
+    {"lane_invasion", recode<carla_msgs::msg::dds_::CarlaLaneInvasionEvent_>},
+    {"detections_2d", recode<vision_msgs::msg::dds_::Detection2DArray_>},
+    {"detections_3d", recode<vision_msgs::msg::dds_::Detection3DArray_>},
+    {"lgsvl_detections_2d", recode<lgsvl_msgs::msg::dds_::Detection2DArray_>},
+    {"lgsvl_detections_3d", recode<lgsvl_msgs::msg::dds_::Detection3DArray_>},
+    {"signals", recode<lgsvl_msgs::msg::dds_::SignalArray_>}, {"signals_none", recode<lgsvl_msgs::msg::dds_::SignalArray_>},
+    {"radar_objects", recode<lgsvl_msgs::msg::dds_::DetectedRadarObjectArray_>}};
   int bad = 0;
   for (const auto &[name, recode_message] : vectors) {
     const std::string path = std::string(argv[1]) + "/" + name;

@@ -3,21 +3,16 @@
 // one process; dds_takecdr hands over the bytes that would be on the wire.
 //
 // usage: vectors DIR
-#include "dds/dds.h"
+#include "vectors.h"
 #include "dds/ddsi/ddsi_serdata.h"
-#include "ros2.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef builtin_interfaces_msg_dds__Time_ Time;
-typedef std_msgs_msg_dds__Header_ Header;
 typedef geometry_msgs_msg_dds__TransformStamped_ TransformStamped;
 typedef geometry_msgs_msg_dds__Quaternion_ Quaternion;
 typedef geometry_msgs_msg_dds__Vector3_ Vector3;
-typedef sensor_msgs_msg_dds__PointField_ PointField;
-typedef sensor_msgs_msg_dds__PointCloud2_ PointCloud2;
 
 static dds_entity_t participant;
 static const char *out_dir;
@@ -27,7 +22,7 @@ static void fail(const char *what, int32_t rc) {
   exit(1);
 }
 
-static void encode(const char *name, const dds_topic_descriptor_t *type, const void *sample) {
+void encode(const char *name, const dds_topic_descriptor_t *type, const void *sample) {
   dds_qos_t *qos = dds_create_qos();
   dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
   dds_entity_t topic = dds_create_topic(participant, type, name, NULL, NULL);
@@ -54,10 +49,10 @@ static void encode(const char *name, const dds_topic_descriptor_t *type, const v
 
 static const Time stamp = {1700000000, 123456789};
 
-static Header header(char *frame) { return (Header){stamp, frame}; }
+Header header(char *frame) { return (Header){stamp, frame}; }
 
 // ramp fills n doubles with first, first + 0.125, first + 0.25, ...
-static void ramp(double *v, int n, double first) {
+void ramp(double *v, int n, double first) {
   for (int i = 0; i < n; i++) v[i] = first + 0.125 * i;
 }
 
@@ -139,7 +134,7 @@ static void transforms(void) {
   encode("tf_empty", &tf2_msgs_msg_dds__TFMessage__desc, &m);
 }
 
-// Point i of every cloud. The three layouts are their documented structures.
+// Point i of every cloud. The layouts are their documented structures.
 typedef struct {
   float x, y, z, intensity, azimuth, elevation, distance;
   uint32_t time_ns;
@@ -155,8 +150,8 @@ typedef struct __attribute__((packed)) {
 } PointXYZIRCAEDT;
 typedef struct __attribute__((packed)) { float x, y, z, intensity; uint16_t ring; float time; } PointXYZIRT;
 typedef struct { float x, y, z, intensity; } PointXYZI;
-
-enum { U8 = 2, U16 = 4, U32 = 6, F32 = 7 };
+typedef struct { float x, y, z; uint32_t zero; uint8_t intensity, zeros[7]; double timestamp; } PointSVL;
+typedef struct { float x, y, z, cos_angle; uint32_t object, tag; } PointSemantic;
 
 static Point point(int i) {
   static const float intensity[6] = {12.4f, 99.5f, 254.75f, 0.0f, 300.0f, -3.0f};
@@ -170,7 +165,7 @@ static PointXYZIRCAEDT autoware(Point p) {
   return (PointXYZIRCAEDT){p.x, p.y, p.z, intensity, p.return_type, p.ring, p.azimuth, p.elevation, p.distance, p.time_ns};
 }
 
-static void cloud(const char *name, PointField *fields, int n, int step, int height, int width, void *data) {
+void cloud(const char *name, PointField *fields, int n, int step, int height, int width, void *data) {
   PointCloud2 m = {
     .header = header("lidar_top"), .height = height, .width = width,
     .fields = {._maximum = n, ._length = n, ._buffer = fields}, .is_bigendian = false, .point_step = step,
@@ -212,6 +207,26 @@ static void clouds(void) {
   }
   cloud("point_cloud_xyzirt", velodyne, 6, 22, 1, 6, v);
   cloud("point_cloud_xyzi", velodyne, 4, 16, 1, 6, x);
+  cloud("point_cloud_carla", velodyne, 4, 16, 1, 6, x);
+
+  // The second SVL cloud has intensities of 0 to 1, which SVL multiplies by 255
+  // and cuts off.
+  static const float unit[6] = {0.0f, 0.5f, 0.999f, 1.0f, 0.25f, -1.0f};
+  PointField lgsvl[5] = {{"x", 0, F32, 1}, {"y", 4, F32, 1}, {"z", 8, F32, 1}, {"intensity", 16, U8, 1}, {"timestamp", 24, F64, 1}};
+  PointField semantic[6] = {{"x", 0, F32, 1}, {"y", 4, F32, 1}, {"z", 8, F32, 1}, {"CosAngle", 12, F32, 1},
+    {"ObjIdx", 16, U32, 1}, {"ObjTag", 20, U32, 1}};
+  PointSVL l[6], u[6];
+  PointSemantic o[6];
+  for (int i = 0; i < 6; i++) {
+    Point p = point(i);
+    double at = (double)(stamp.sec * 1000000000ll + stamp.nanosec + p.time_ns) / 1e9;
+    l[i] = (PointSVL){p.x, p.y, p.z, 0, autoware(p).intensity, {0}, at};
+    u[i] = (PointSVL){p.x, p.y, p.z, 0, unit[i] < 0 ? 0 : (uint8_t)(unit[i] * 255), {0}, at};
+    o[i] = (PointSemantic){p.x, p.y, p.z, 0.5f, 99, 9};
+  }
+  cloud("point_cloud_svl", lgsvl, 5, 32, 1, 6, l);
+  cloud("point_cloud_svl_unit", lgsvl, 5, 32, 1, 6, u);
+  cloud("point_cloud_carla_semantic", semantic, 6, 24, 1, 6, o);
 }
 
 int main(int argc, char **argv) {
@@ -225,6 +240,9 @@ int main(int argc, char **argv) {
   motion();
   transforms();
   clouds();
+  ranges();
+  vehicle();
+  detections();
   dds_delete(participant);
   return 0;
 }

@@ -1,0 +1,126 @@
+package rossample
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// LaserScan sets dst to the planar scan.
+func LaserScan(dst *ros2msg.LaserScan, src *sample.LaserScan) error {
+	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
+	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
+	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
+	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// Range sets dst to the distance.
+func Range(dst *ros2msg.Range, src *sample.Range) error {
+	dst.RadiationType = src.Radiation
+	dst.FieldOfView = src.FieldOfView
+	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge,
+// packed: there ElevationAngle lies at 28 behind a gap of four bytes. Range is in
+// metres, Velocity in m/s, receding positive, the angles in radians, counter-clockwise
+// from forward and up.
+func RadarCloud(dst *ros2msg.PointCloud2, src *sample.Radar) error {
+	setPacked(dst, &radarLayout, src.Detections)
+	return setHeader(&dst.Header, &src.Header)
+}
+
+var radarLayout = packedLayout[sample.RadarDetection]{
+	step: 28,
+	fields: []ros2msg.PointField{
+		pointField("x", 0, ros2msg.PointFieldFloat32),
+		pointField("y", 4, ros2msg.PointFieldFloat32),
+		pointField("z", 8, ros2msg.PointFieldFloat32),
+		pointField("Range", 12, ros2msg.PointFieldFloat32),
+		pointField("Velocity", 16, ros2msg.PointFieldFloat32),
+		pointField("AzimuthAngle", 20, ros2msg.PointFieldFloat32),
+		pointField("ElevationAngle", 24, ros2msg.PointFieldFloat32),
+	},
+	put: func(dst []byte, d *sample.RadarDetection) {
+		sinA, cosA := math.Sincos(float64(d.Azimuth))
+		sinE, cosE := math.Sincos(float64(d.Altitude))
+		depth := float64(d.Depth)
+		for i, v := range [7]float32{
+			float32(depth * cosA * cosE), float32(depth * sinA * cosE), float32(depth * sinE),
+			d.Depth, d.Velocity, d.Azimuth, d.Altitude,
+		} {
+			binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+		}
+	},
+}
+
+// DvsCloud sets dst to the events as a cloud, as CARLA's ROS bridge has them: x and y
+// in pixels, t in nanoseconds, which float64 holds exactly for a hundred days, and pol 1
+// for brighter, 0 for darker.
+func DvsCloud(dst *ros2msg.PointCloud2, src *sample.DvsEvents) error {
+	setPacked(dst, &dvsLayout, src.Events)
+	return setHeader(&dst.Header, &src.Header)
+}
+
+var dvsLayout = packedLayout[sample.DvsEvent]{
+	step: 13,
+	fields: []ros2msg.PointField{
+		pointField("x", 0, ros2msg.PointFieldUint16),
+		pointField("y", 2, ros2msg.PointFieldUint16),
+		pointField("t", 4, ros2msg.PointFieldFloat64),
+		pointField("pol", 12, ros2msg.PointFieldInt8),
+	},
+	put: func(dst []byte, e *sample.DvsEvent) {
+		binary.LittleEndian.PutUint16(dst, e.X)
+		binary.LittleEndian.PutUint16(dst[2:], e.Y)
+		binary.LittleEndian.PutUint64(dst[4:], math.Float64bits(float64(e.TimeNs)))
+		dst[12] = 0
+		if e.Polarity {
+			dst[12] = 1
+		}
+	},
+}
+
+// packedLayout is how a point E lies in a cloud.
+type packedLayout[E any] struct {
+	step   int
+	fields []ros2msg.PointField
+	// put writes all of the point's step bytes.
+	put func(dst []byte, point *E)
+}
+
+// packedBytes is the data field of a cloud of one row.
+type packedBytes[E any] struct {
+	layout *packedLayout[E]
+	points []E
+}
+
+// setPacked makes dst a dense cloud of one row.
+func setPacked[E any](dst *ros2msg.PointCloud2, layout *packedLayout[E], points []E) {
+	source, ok := dst.Data.Source.(*packedBytes[E])
+	if !ok {
+		source = &packedBytes[E]{}
+	}
+	source.layout, source.points = layout, points
+	dst.Height, dst.Width = 1, uint32(len(points))
+	dst.PointFields = layout.fields
+	dst.IsBigendian = false
+	dst.PointStep = uint32(layout.step)
+	dst.RowStep = dst.PointStep * dst.Width
+	dst.Data = ros2msg.Bytes{Source: source}
+	dst.IsDense = true
+}
+
+// Size returns the number of bytes of all points.
+func (p *packedBytes[E]) Size() int { return len(p.points) * p.layout.step }
+
+// Put writes all points.
+func (p *packedBytes[E]) Put(dst []byte) {
+	for i := range p.points {
+		p.layout.put(dst[i*p.layout.step:][:p.layout.step], &p.points[i])
+	}
+}

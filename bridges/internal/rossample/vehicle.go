@@ -1,0 +1,65 @@
+package rossample
+
+import (
+	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Speed sets dst to the speed in m/s, as CARLA's ROS bridge publishes it.
+func Speed(dst *ros2msg.Float32, src *sample.Speed) error {
+	dst.Data = float32(src.MetresPerSecond)
+	return nil
+}
+
+// GpsOdometry sets dst to the position in UTM (x easting, y northing) and above the
+// ellipsoid (z), with the forward speed as the twist's x and the yaw rate as its
+// angular z, as SVL has it; the other velocities are 0 and the covariances unknown.
+func GpsOdometry(dst *ros2msg.Odometry, src *sample.GpsOdometry) error {
+	*dst = ros2msg.Odometry{ChildFrameID: src.ChildFrameID}
+	dst.Pose.Pose = ros2msg.Pose{
+		Position:    ros2msg.Point{X: src.Easting, Y: src.Northing, Z: src.Altitude},
+		Orientation: quaternion(src.Orientation),
+	}
+	dst.Twist.Twist.Linear.X = src.ForwardSpeed
+	dst.Twist.Twist.Angular.Z = src.AngularVelocity[2]
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// CanBusData sets dst to what the vehicle reports of itself.
+func CanBusData(dst *ros2msg.CanBusData, src *sample.CanBus) error {
+	*dst = ros2msg.CanBusData{
+		Speed: float32(src.Speed), Throttle: float32(src.Throttle), Brake: float32(src.Braking), Steer: float32(src.Steering),
+		ParkingBrake: src.ParkingBrake, HighBeams: src.HighBeam, LowBeams: src.LowBeam,
+		HazardLights: src.HazardLights, FogLights: src.FogLights,
+		LeftTurnSignal: src.LeftTurn, RightTurnSignal: src.RightTurn, Wipers: src.Wipers,
+		ReverseGear: src.Reverse, SelectedGear: src.Gear,
+		EngineActive: src.EngineOn, EngineRPM: float32(src.EngineRPM),
+		Latitude: src.Latitude, Longitude: src.Longitude, Altitude: src.Altitude,
+		Orientation: quaternion(src.Orientation), LinearVelocities: vector3(src.Velocity),
+	}
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// VehicleOdometry sets dst to the speed and the wheels' angles.
+func VehicleOdometry(dst *ros2msg.VehicleOdometry, src *sample.VehicleOdometry) error {
+	dst.Velocity = float32(src.Velocity)
+	dst.FrontWheelAngle, dst.RearWheelAngle = float32(src.FrontWheelAngle), float32(src.RearWheelAngle)
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// CarlaCollisionEvent sets dst to the collision; the impulse is in the map frame.
+func CarlaCollisionEvent(dst *ros2msg.CarlaCollisionEvent, src *sample.Collision) error {
+	dst.OtherActorID = src.Other
+	dst.NormalImpulse = vector3(src.NormalImpulse)
+	return setHeader(&dst.Header, &src.Header)
+}
+
+// CarlaLaneInvasionEvent sets dst to the types of the marks that were crossed, reusing
+// dst's slice.
+func CarlaLaneInvasionEvent(dst *ros2msg.CarlaLaneInvasionEvent, src *sample.LaneInvasion) error {
+	dst.CrossedLaneMarkings = dst.CrossedLaneMarkings[:0]
+	for _, mark := range src.Marks {
+		dst.CrossedLaneMarkings = append(dst.CrossedLaneMarkings, int32(mark.Type))
+	}
+	return setHeader(&dst.Header, &src.Header)
+}
