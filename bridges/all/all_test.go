@@ -22,22 +22,53 @@ func ExampleRegistry() {
 	// Output:
 	// logging:NAME (file)
 	//   *sample.CameraInfo as CameraInfoData
+	//   *sample.CanBus as CanBusData
 	//   *sample.Clock as ClockData
+	//   *sample.Collision as CollisionData
+	//   *sample.Detections2D as Detected2DObjectData
+	//   *sample.Detections3D as Detected3DObjectData
+	//   *sample.RadarObjects as DetectedRadarObjectData
+	//   *sample.DvsEvents as DvsEventsData
 	//   *sample.GnssFix as GpsData
+	//   *sample.InsStatus as GpsInsData
+	//   *sample.GpsOdometry as GpsOdometryData
 	//   *sample.Odometry as GpsOdometryData
 	//   *sample.CompressedImage as ImageData
 	//   *sample.Imu as ImuData
+	//   *sample.LaneInvasion as LaneInvasionData
+	//   *sample.LaserScan as LaserScanData
+	//   *sample.Obstacle as ObstacleData
 	//   *sample.PointCloud as PointCloudData
+	//   *sample.Radar as RadarData
+	//   *sample.Signals as SignalDataArray
+	//   *sample.Snapshot as SnapshotData
+	//   *sample.Speed as SpeedData
 	//   *sample.Transforms as TransformsData
+	//   *sample.Range as UltrasonicData
 	//   *sample.Image as UncompressedImageData
+	//   *sample.VehicleOdometry as VehicleOdometryData
 	// mcap:FILE.mcap or FOLDER, then [?metadata=5|9][&compression=zstd|lz4|none][&chunk=BYTES] (file)
+	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent
+	//   *sample.CanBus as lgsvl_msgs/msg/CanBusData
+	//   *sample.RadarObjects as lgsvl_msgs/msg/DetectedRadarObjectArray
+	//   *sample.Signals as lgsvl_msgs/msg/SignalArray
+	//   *sample.VehicleOdometry as lgsvl_msgs/msg/VehicleOdometry
+	//   *sample.GpsOdometry as nav_msgs/msg/Odometry
 	//   *sample.Odometry as nav_msgs/msg/Odometry
 	//   *sample.Clock as rosgraph_msgs/msg/Clock
 	//   *sample.CameraInfo as sensor_msgs/msg/CameraInfo
 	//   *sample.CompressedImage as sensor_msgs/msg/CompressedImage
 	//   *sample.Image as sensor_msgs/msg/Image
 	//   *sample.Imu as sensor_msgs/msg/Imu
+	//   *sample.LaserScan as sensor_msgs/msg/LaserScan
 	//   *sample.GnssFix as sensor_msgs/msg/NavSatFix
+	//   *sample.DvsEvents as sensor_msgs/msg/PointCloud2
 	//   *sample.PointCloud as sensor_msgs/msg/PointCloud2
+	//   *sample.Radar as sensor_msgs/msg/PointCloud2
+	//   *sample.Range as sensor_msgs/msg/Range
+	//   *sample.Speed as std_msgs/msg/Float32
 	//   *sample.Transforms as tf2_msgs/msg/TFMessage
+	//   *sample.Detections2D as vision_msgs/msg/Detection2DArray
+	//   *sample.Detections3D as vision_msgs/msg/Detection3DArray
 }

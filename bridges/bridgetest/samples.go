@@ -76,6 +76,57 @@ var streams = []stream{
 			{Header: header(seq), ChildFrameID: "lidar", Relative: spatial.Identity()},
 		}}
 	}),
+	streamOf("LaserScan", func(seq int) *sample.LaserScan {
+		return &sample.LaserScan{Header: header(seq), AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30, Ranges: []float32{1, 2, float32(seq)}}
+	}),
+	streamOf("Range", func(seq int) *sample.Range {
+		return &sample.Range{Header: header(seq), FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1}
+	}),
+	streamOf("Radar", func(seq int) *sample.Radar {
+		return &sample.Radar{Header: header(seq), Detections: []sample.RadarDetection{{Velocity: float32(seq), Depth: 10}}}
+	}),
+	streamOf("RadarObjects", func(seq int) *sample.RadarObjects {
+		return &sample.RadarObjects{Header: header(seq), Objects: []sample.RadarObject{{ID: 7, Position: mgl64.Vec3{10, 0, 0}, Moving: true}}}
+	}),
+	streamOf("DvsEvents", func(seq int) *sample.DvsEvents {
+		return &sample.DvsEvents{Header: header(seq), Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, TimeNs: int64(seq), Polarity: true}}}
+	}),
+	streamOf("Speed", func(seq int) *sample.Speed {
+		return &sample.Speed{Header: header(seq), MetresPerSecond: float64(seq)}
+	}),
+	streamOf("CanBus", func(seq int) *sample.CanBus {
+		return &sample.CanBus{Header: header(seq), Speed: float64(seq), Gear: sample.GearDrive, EngineOn: true, Orientation: mgl64.QuatIdent()}
+	}),
+	streamOf("VehicleOdometry", func(seq int) *sample.VehicleOdometry {
+		return &sample.VehicleOdometry{Header: header(seq), Velocity: float64(seq), FrontWheelAngle: 0.1}
+	}),
+	streamOf("GpsOdometry", func(seq int) *sample.GpsOdometry {
+		return &sample.GpsOdometry{Header: header(seq), ChildFrameID: "base_link", Easting: 456_000, Northing: 5_428_000, Orientation: mgl64.QuatIdent()}
+	}),
+	streamOf("InsStatus", func(seq int) *sample.InsStatus {
+		return &sample.InsStatus{Header: header(seq), Status: 3, PositionType: 56}
+	}),
+	streamOf("Detections2D", func(seq int) *sample.Detections2D {
+		return &sample.Detections2D{Header: header(seq), Width: 4, Height: 2, Boxes: []sample.Box2D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Width: 2, Height: 1}}}
+	}),
+	streamOf("Detections3D", func(seq int) *sample.Detections3D {
+		return &sample.Detections3D{Header: header(seq), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Pose: spatial.Identity()}}}
+	}),
+	streamOf("Signals", func(seq int) *sample.Signals {
+		return &sample.Signals{Header: header(seq), Signals: []sample.Signal{{ID: 1, Label: "red", State: sample.SignalRed, Score: 1, Pose: spatial.Identity()}}}
+	}),
+	streamOf("Collision", func(seq int) *sample.Collision {
+		return &sample.Collision{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", NormalImpulse: mgl64.Vec3{-100, 0, 0}}
+	}),
+	streamOf("Obstacle", func(seq int) *sample.Obstacle {
+		return &sample.Obstacle{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", Distance: 4}
+	}),
+	streamOf("LaneInvasion", func(seq int) *sample.LaneInvasion {
+		return &sample.LaneInvasion{Header: header(seq), Marks: []sample.CrossedMark{{ID: 3, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow}}}
+	}),
+	streamOf("Snapshot", func(seq int) *sample.Snapshot {
+		return &sample.Snapshot{Header: header(seq), DeltaNs: Period, Actors: []sample.ActorState{{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity()}}}
+	}),
 }
 
 func header(seq int) sample.Header {

@@ -33,13 +33,42 @@
 //	Odometry         GpsOdometryData        ChildFrame, Orientation, ForwardSpeed, Velocity, AngularVelocity;
 //	                                        Position, PoseCovariance, TwistCovariance
 //	Transforms       TransformsData         Static, Data: Frame, ChildFrame, Time, StampNs, Position, Orientation each
+//	LaserScan        LaserScanData          MinAngle, MaxAngle, AngleStep, RangeMin, RangeMax, TimeIncrement, ScanTime,
+//	                                        Transform; Ranges, Intensities
+//	Range            UltrasonicData         MinimumDistance; Radiation, FieldOfView, RangeMin, RangeMax
+//	RadarObjects     DetectedRadarObjectData Data: Id, RelativePosition, RelativeVelocity, ColliderSize, State, NewDetection each
+//	CanBus           CanBusData             Speed, Throttle, Braking, Steering, ParkingBrake, HighBeamSignal, LowBeamSignal,
+//	                                        HazardLights, FogLights, LeftTurnSignal, RightTurnSignal, Wipers, InReverse, Gear,
+//	                                        EngineOn, EngineRPM, Latitude, Longitude, Altitude, Orientation, Velocity
+//	VehicleOdometry  VehicleOdometryData    Speed, SteeringAngleFront, SteeringAngleBack (radians)
+//	GpsOdometry      GpsOdometryData        ChildFrame, Latitude, Longitude, Altitude, Northing, Easting, Orientation,
+//	                                        ForwardSpeed, Velocity, AngularVelocity, WheelAngle
+//	InsStatus        GpsInsData             Status, PositionType
+//	Detections2D     Detected2DObjectData   Data: Id, Label, Score, Position, Scale, LinearVelocity, AngularVelocity;
+//	                                        TypeId, Tag, Pixels, Occlusion, Truncation each; Width, Height
+//	Detections3D     Detected3DObjectData   Data: Id, Label, Score, Position, Rotation, Scale, LinearVelocity,
+//	                                        AngularVelocity, Acceleration; TypeId, Tag, Occlusion each
+//	Signals          SignalDataArray        Data: Id, Label, Score, Position, Rotation, Scale each
+//
+// These have no counterpart in SVL:
+//
+//	Radar            RadarData              Data: Velocity, Azimuth, Altitude, Depth, Instance, Tag each
+//	DvsEvents        DvsEventsData          Width, Height, FieldOfView, Events
+//	Speed            SpeedData              Speed
+//	Collision        CollisionData          Actor, ActorType, Other, OtherType, NormalImpulse
+//	Obstacle         ObstacleData           Actor, ActorType, Other, OtherType, Distance
+//	LaneInvasion     LaneInvasionData       Actor, Marks: Id, Type, Color each
+//	Snapshot         SnapshotData           FrameNumber, DeltaNs, Actors: Id, TypeId, Position, Orientation, LinearVelocity,
+//	                                        AngularVelocity, Acceleration, BoxCenter, BoxHalf each; of vehicles Throttle,
+//	                                        Braking, Steering, Gear, InReverse; of lights Signal, SignalElapsed, Red,
+//	                                        Yellow, Green (seconds)
 //
 // Axes and units are the sample's (REP-103), not SVL's left-handed ones. Bytes
 // are base64 (RFC 4648, section 4), of the valid bytes alone; vectors are
 // {x, y, z}, quaternions {x, y, z, w}, matrices flat: Transform, the sensor in
 // the map, column by column as in SVL, K, R, P and covariances row by row.
 // Points is a list of [x, y, z, intensity]; Rings, Returns and TimesNs are lists
-// of the same length. An ImageData whose picture can't be read has no Width and
+// of the same length; Events one of [x, y, nanoseconds, polarity]. An ImageData whose picture can't be read has no Width and
 // Height. JSON has no NaN and no infinity: they are the strings "NaN",
 // "Infinity" and "-Infinity", as in protobuf's JSON.
 //

@@ -53,6 +53,11 @@ func (o *object) number(name string, v float64) {
 	o.buf = appendFloat(o.buf, v, 64)
 }
 
+func (o *object) number32(name string, v float32) {
+	o.key(name)
+	o.buf = appendFloat(o.buf, float64(v), 32)
+}
+
 // seconds writes nanoseconds as seconds with nine decimals, exactly.
 func (o *object) seconds(name string, ns int64) {
 	o.key(name)
@@ -80,6 +85,15 @@ func (o *object) numbers(name string, v ...float64) {
 	for _, f := range v {
 		o.comma()
 		o.buf = appendFloat(o.buf, f, 64)
+	}
+	o.endList()
+}
+
+func (o *object) numbers32(name string, v []float32) {
+	o.beginList(name)
+	for _, f := range v {
+		o.comma()
+		o.buf = appendFloat(o.buf, float64(f), 32)
 	}
 	o.endList()
 }

@@ -34,6 +34,23 @@ func (Factory) Register(p *bridges.Plugin) error {
 		registerSample(p, "GpsData", writeGnssFix),
 		registerSample(p, "GpsOdometryData", writeOdometry),
 		registerSample(p, "TransformsData", writeTransforms),
+		registerSample(p, "LaserScanData", writeLaserScan),
+		registerSample(p, "UltrasonicData", writeRange),
+		registerSample(p, "RadarData", writeRadar),
+		registerSample(p, "DetectedRadarObjectData", writeRadarObjects),
+		registerSample(p, "DvsEventsData", writeDvsEvents),
+		registerSample(p, "SpeedData", writeSpeed),
+		registerSample(p, "CanBusData", writeCanBus),
+		registerSample(p, "VehicleOdometryData", writeVehicleOdometry),
+		registerSample(p, "GpsOdometryData", writeGpsOdometry),
+		registerSample(p, "GpsInsData", writeInsStatus),
+		registerSample(p, "Detected2DObjectData", writeDetections2D),
+		registerSample(p, "Detected3DObjectData", writeDetections3D),
+		registerSample(p, "SignalDataArray", writeSignals),
+		registerSample(p, "CollisionData", writeCollision),
+		registerSample(p, "ObstacleData", writeObstacle),
+		registerSample(p, "LaneInvasionData", writeLaneInvasion),
+		registerSample(p, "SnapshotData", writeSnapshot),
 	)
 }
 
@@ -58,7 +75,11 @@ func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []b
 // sampleOf are the samples.
 type sampleOf interface {
 	*sample.Clock | *sample.Image | *sample.CompressedImage | *sample.CameraInfo | *sample.PointCloud |
-		*sample.Imu | *sample.GnssFix | *sample.Odometry | *sample.Transforms
+		*sample.Imu | *sample.GnssFix | *sample.Odometry | *sample.Transforms |
+		*sample.LaserScan | *sample.Range | *sample.Radar | *sample.RadarObjects | *sample.DvsEvents |
+		*sample.Speed | *sample.CanBus | *sample.VehicleOdometry | *sample.GpsOdometry | *sample.InsStatus |
+		*sample.Detections2D | *sample.Detections3D | *sample.Signals |
+		*sample.Collision | *sample.Obstacle | *sample.LaneInvasion | *sample.Snapshot
 }
 
 func registerSample[T sampleOf](p *bridges.Plugin, typeName string, write func(*object, *bridges.PublishedTopic, T)) error {

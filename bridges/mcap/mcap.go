@@ -25,7 +25,9 @@ func (Factory) Info() bridges.Info {
 	}
 }
 
-// Register declares the ROS 2 message of every sample.
+// Register declares the ROS 2 message of every sample that has one. What ROS 2 has no
+// type for (InsStatus, Obstacle, Snapshot) isn't recorded. Boxes are vision_msgs',
+// which RViz and Foxglove show.
 func (Factory) Register(p *bridges.Plugin) error {
 	return errors.Join(
 		registerROS(p, rossample.Clock),
@@ -37,6 +39,20 @@ func (Factory) Register(p *bridges.Plugin) error {
 		registerROS(p, rossample.NavSatFix),
 		registerROS(p, rossample.Odometry),
 		registerROS(p, rossample.TFMessage),
+		registerROS(p, rossample.LaserScan),
+		registerROS(p, rossample.Range),
+		registerROS(p, rossample.RadarCloud),
+		registerROS(p, rossample.DetectedRadarObjectArray),
+		registerROS(p, rossample.DvsCloud),
+		registerROS(p, rossample.Speed),
+		registerROS(p, rossample.GpsOdometry),
+		registerROS(p, rossample.CanBusData),
+		registerROS(p, rossample.VehicleOdometry),
+		registerROS(p, rossample.Detection2DArray),
+		registerROS(p, rossample.Detection3DArray),
+		registerROS(p, rossample.SignalArray),
+		registerROS(p, rossample.CarlaCollisionEvent),
+		registerROS(p, rossample.CarlaLaneInvasionEvent),
 	)
 }
 
