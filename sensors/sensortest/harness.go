@@ -131,10 +131,14 @@ func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
 // 100 ms. A Capturer's data is awaited.
 func (h *Harness) Fire(tNs int64) {
 	h.tb.Helper()
-	for ; h.now < tNs; h.now = min(tNs, h.now+h.step) {
-		h.Env.History.Record(max(h.now, 0))
-		h.now = max(h.now, 0)
+	if h.now < 0 && tNs > 0 {
+		h.Env.History.Record(0)
+		h.now = 0
 	}
+	for ; h.now+h.step < tNs; h.now += h.step {
+		h.Env.History.Record(h.now + h.step)
+	}
+	h.now = tNs
 	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq, Frame: h.seq}
 	h.seq++
 	if err := h.life.PreTick(at); err != nil {
