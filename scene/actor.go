@@ -127,10 +127,11 @@ type Scene struct {
 	// EgoBox bounds the ego in base_link: it has no mesh. The zero value stands
 	// for DefaultEgoBox.
 	EgoBox Box
-	// LaneMarks are the painted lines and kerbs that lane sensors know.
+	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the
+	// traffic lights. A city lists its own; glTF files have no place for them, so
+	// that their scenes have none but what a program sets before the run.
 	LaneMarks []LaneMark
-	// Signals are the traffic lights.
-	Signals []TrafficLight
+	Signals   []TrafficLight
 
 	taken  map[*Asset]assetBase // the assets that Add has taken in
 	names  map[string]int       // taken names, and the last number given after each
