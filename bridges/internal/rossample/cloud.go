@@ -205,14 +205,14 @@ func byteOf(v float32) uint8 {
 // each field is one store.
 
 func putXYZIRCAEDT(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
-	offsets = offsets[:len(points)]
+	scale, offsets := c.scale, offsets[:len(points)]
 	for i := range points {
 		p, at := &points[i], offsets[i]
 		d := (*[32]byte)(dst[at : at+32 : at+32])
 		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
-		intensity := uint32(byteOf(float32(p.Intensity*c.scale) + 0.5)) // to the nearest
+		intensity := uint32(byteOf(float32(p.Intensity*scale) + 0.5)) // to the nearest
 		binary.LittleEndian.PutUint32(d[12:16], intensity|uint32(p.Return)<<8|uint32(p.Ring)<<16)
 		binary.LittleEndian.PutUint32(d[16:20], math.Float32bits(p.Azimuth))
 		binary.LittleEndian.PutUint32(d[20:24], math.Float32bits(p.Elevation))
@@ -264,8 +264,8 @@ func putCARLASemantic(_ *cloudBytes, dst []byte, points []sample.Point, offsets 
 // putSVL writes intensities of 0..1 as SVL does, times 255 and cut off; those of
 // 0..255 to the nearest.
 func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
-	round := float32(0.5)
-	if c.scale != 1 {
+	scale, round, stampNs := c.scale, float32(0.5), c.stampNs
+	if scale != 1 {
 		round = 0
 	}
 	offsets = offsets[:len(points)]
@@ -275,7 +275,7 @@ func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
 		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
 		binary.LittleEndian.PutUint64(d[8:16], uint64(math.Float32bits(p.Z)))
-		binary.LittleEndian.PutUint64(d[16:24], uint64(byteOf(float32(p.Intensity*c.scale)+round)))
-		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(c.stampNs+int64(p.TimeNs))/1e9))
+		binary.LittleEndian.PutUint64(d[16:24], uint64(byteOf(float32(p.Intensity*scale)+round)))
+		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(stampNs+int64(p.TimeNs))/1e9))
 	}
 }
