@@ -25,8 +25,6 @@ var Definition = &sensors.Definition{
 			{Name: "noise_gyro_bias_walk", Type: sensors.Float, Unit: "rad/s/√s", Min: 0, Max: 1, Default: 0.0, Doc: "random walk of the angular rate's biases"},
 			{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"},
 			{Name: "orientation", Type: sensors.Bool, Default: true, Doc: "report the orientation; without it its covariance starts with -1"},
-			{Name: "corrected_topic", Type: sensors.String, Default: "", Doc: "topic of SVL's second message", Inert: noCorrected},
-			{Name: "corrected_frame", Type: sensors.String, Default: "", Doc: "frame of SVL's second message", Inert: noCorrected},
 		},
 	),
 	Outputs: []sensors.OutputSpec{
@@ -45,8 +43,6 @@ var Definition = &sensors.Definition{
 		}, nil
 	},
 }
-
-const noCorrected = "SVL's corrected message has the same values as the first"
 
 // axes are the endings of the attributes that each axis has, x, y, z.
 var axes = [3]string{"_x", "_y", "_z"}

@@ -14,7 +14,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 )
 
-// TestCarlaDefaults has the attributes of CARLA's and SVL's units.
+// TestCarlaDefaults has the attributes of CARLA's unit, and those beside them.
 func TestCarlaDefaults(t *testing.T) {
 	settings := imu.Definition.NewSettings()
 	for _, name := range []string{"noise_accel_stddev", "noise_gyro_stddev", "noise_gyro_bias", "noise_accel_bias"} {
@@ -25,8 +25,6 @@ func TestCarlaDefaults(t *testing.T) {
 	assert.Equal(t, 0.0, settings.Float("noise_accel_bias_walk"))
 	assert.Equal(t, 0.0, settings.Float("noise_gyro_bias_walk"))
 	assert.Equal(t, 0, settings.Int("noise_seed"))
-	assert.Equal(t, "", settings.String("corrected_topic"))
-	assert.Equal(t, "", settings.String("corrected_frame"))
 }
 
 // atRest returns an unmoving sensor's measurements, gravity taken away.
