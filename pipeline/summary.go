@@ -63,6 +63,8 @@ type BridgeSummary struct {
 	Drops      map[string]int64 `json:"drops"`
 	// EverConnected is false for a bridge that never reached its peer.
 	EverConnected bool `json:"ever_connected"`
+	// Endpoints say where receivers find the topics of a bridge that they connect to.
+	Endpoints []bridges.Endpoint `json:"endpoints,omitempty"`
 }
 
 // Summary returns the counts up to now. Any goroutine may call it at any time,
@@ -140,6 +142,7 @@ func (b *attachedBridge) summary() BridgeSummary {
 	row := BridgeSummary{
 		Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
 		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
+		Endpoints: b.bridge.Endpoints(),
 	}
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n

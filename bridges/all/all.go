@@ -4,6 +4,7 @@ package all
 
 import (
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 )
@@ -11,6 +12,7 @@ import (
 // Factories returns a factory of each bridge, for registries that add others.
 func Factories() []bridges.Factory {
 	return []bridges.Factory{
+		carla.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
 	}

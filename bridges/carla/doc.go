@@ -1,0 +1,32 @@
+// Package carla is the bridge named "carla": it serves each sensor's data as CARLA
+// 0.9.15's simulator does, so that CARLA's streaming client code reads it.
+//
+// # Usage
+//
+// The connection string is HOST:PORT, 127.0.0.1:2001 where nothing is said. A client
+// opens one TCP connection a stream and sends the stream's id, four bytes; from then
+// on it receives frames: a length, a header of 48 bytes, a body. Stream 1 is the world
+// snapshot, then each sensor has one in the order of the rig. Directory lists ids and
+// the 24-byte tokens that CARLA's clients are given.
+//
+// There is no RPC server: a client that asks CARLA's port 2000 for tokens takes them
+// from here instead.
+//
+// # Layout
+//
+// Everything is little endian. frame.go has the header, the other files a kind of body
+// each, as LibCarla's serializers write them; MessagePack bodies are arrays. Axes are
+// Unreal Engine's: x forward, y right, z up, metres and degrees (axes.go). Type ids are
+// those of CARLA 0.9.15's registry (types.go). The ego is actor EgoID.
+//
+// # Concurrency
+//
+// Publishers may be called from any goroutine; sensors/stream/fanout has the clients.
+//
+// # What CARLA has and this has not
+//
+// Camera pictures in other encodings than CARLA's are converted; an instance picture
+// without tags has tag 0. Lidar scans are whole turns, not what was swept in a frame. A
+// lane invasion is computed by CARLA's client from snapshots and its map, and has no
+// stream.
+package carla
