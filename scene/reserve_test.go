@@ -350,3 +350,29 @@ func TestPackerLeavesOutWhoIsAbsent(t *testing.T) {
 	assertVec(t, mgl64.Vec3{5.14, 0, 1}, places[1].Col(3).Vec3(), 1e-9)
 	assert.Zero(t, places[2])
 }
+
+func ExampleHistory_Spawn() {
+	b := scenetest.NewBuilder("yard")
+	b.Put("van", scenetest.Box(5, 2, 2), scenetest.Matte("white", 1, 1, 1), scene.Placement{TypeID: "vehicle.van", Reserved: true})
+	if _, err := b.Scene.Reserve(b.Scene.Actors[0], 3); err != nil { // four in all
+		fmt.Println(err)
+	}
+
+	history := scene.NewHistory(b.Scene, nil, 0)
+	history.Record(0)
+	van, err := history.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{12, 0, 1}, 0, 0, 90)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	history.Record(10_000_000)
+	fmt.Println(van.TypeID, history.Present(van.ID, 5_000_000), history.Present(van.ID, 10_000_000))
+	if err := history.Remove(van.ID); err != nil {
+		fmt.Println(err)
+	}
+	history.Record(20_000_000)
+	fmt.Println(history.Present(van.ID, 20_000_000), history.Remove(van.ID))
+	// Output:
+	// vehicle.van false true
+	// false remove actor 1: actor is not there
+}
