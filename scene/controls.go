@@ -50,7 +50,7 @@ func (v Vehicle) ControlsOf(s State) Controls {
 
 // controls finds the pedals and the gear.
 func (v *Vehicle) controls(speed, acceleration, steering float64) Controls {
-	c := Controls{Speed: speed, Acceleration: acceleration, Steering: steering}
+	c := Controls{Speed: speed, Acceleration: acceleration, Steering: steering, SteeringShare: steering / v.MaxSteering}
 	onward := acceleration // in the direction of travel
 	switch {
 	case speed >= standstill:

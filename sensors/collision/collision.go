@@ -203,7 +203,7 @@ func mass(typeID string, b scene.Box) float64 {
 
 // mass is infinite for what is fixed to the ground.
 func (b *body) mass() float64 {
-	if b.actor.Motion == nil && !strings.HasPrefix(b.actor.TypeID, "vehicle.") {
+	if b.actor.Static() && !strings.HasPrefix(b.actor.TypeID, "vehicle.") {
 		return math.Inf(1)
 	}
 	return mass(b.actor.TypeID, b.box)

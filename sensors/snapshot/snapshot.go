@@ -71,7 +71,7 @@ func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
 	}
 	s.add(scene.EgoID, scene.EgoTypeID)
 	for _, a := range env.Scene.Actors {
-		if a.Motion != nil || KindOf(a.TypeID) != sample.KindOther {
+		if !a.Static() || KindOf(a.TypeID) != sample.KindOther {
 			s.add(a.ID, a.TypeID)
 		}
 	}
@@ -108,6 +108,9 @@ func (s *snapshot) state(a sample.ActorState, tNs int64) (_ sample.ActorState, t
 		return a, false
 	}
 	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
+	if a.Kind == sample.KindVehicle {
+		s.drive(&a, tNs)
+	}
 	if light := s.lights[a.ID]; light != nil && a.Kind == sample.KindTrafficLight {
 		shown, elapsed := light.StateAt(tNs)
 		a.Signal = sample.SignalState(shown)
@@ -117,6 +120,14 @@ func (s *snapshot) state(a sample.ActorState, tNs int64) (_ sample.ActorState, t
 		a.Signal = sample.SignalUnknown
 	}
 	return a, true
+}
+
+// drive fills in what a vehicle does to move as it does.
+func (s *snapshot) drive(a *sample.ActorState, tNs int64) {
+	c, _ := s.env.History.Controls(a.ID, scene.Vehicle{}, tNs)
+	a.Throttle, a.Braking = float32(c.Throttle), float32(c.Brake)
+	a.Steering = float32(-c.SteeringShare)
+	a.Gear, a.Reverse = int32(c.Gear), c.Reverse
 }
 
 func seconds(ns int64) float32 { return float32(float64(ns) * 1e-9) }

@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -59,8 +60,30 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 	assert.InDelta(t, 0.6, moving.Pose.Position[0], 1e-9)
 	assert.InDelta(t, 3, moving.Twist.Linear[0], 1e-6)
 	assert.Equal(t, mgl64.Vec3{2, 1, 0.75}, moving.BoxHalf)
+	assert.Equal(t, []int32{1, 0}, []int32{moving.Gear, parked.Gear})
 	assert.Equal(t, mgl64.Vec3{10, 5, 0}, parked.Pose.Position)
 	assert.Equal(t, sample.SignalGreen, light.Signal)
 	assert.InDelta(t, 0.15, light.SignalElapsed, 1e-6)
 	assert.Equal(t, []float32{10, 3, 12}, []float32{light.Green, light.Yellow, light.Red})
+}
+
+// TestSteeringOfACircle: 5 m/s and 0.5 rad/s to the left are a radius of 10 m, so
+// atan(2.8 / 10) of 0.6 rad at the front wheels of the default vehicle.
+func TestSteeringOfACircle(t *testing.T) {
+	loop := circle{}
+	h := sensortest.New(t, snapshot.Definition, sensortest.Options{Scene: street(), Ego: loop})
+	h.Fire(100_000_000)
+	ego := sensortest.Last[*sample.Snapshot](h, "snapshot").Actors[0]
+	assert.InDelta(t, -math.Atan(0.28)/0.6, ego.Steering, 1e-3)
+	assert.Equal(t, int32(1), ego.Gear)
+	assert.InDelta(t, 0, ego.Throttle, 1e-3)
+}
+
+// circle is a circle of 10 m at 0.5 rad/s.
+type circle struct{}
+
+func (circle) PoseAt(tNs int64) spatial.Pose {
+	angle := 0.5 * float64(tNs) * 1e-9
+	sin, cos := math.Sincos(angle)
+	return spatial.FromRPY(mgl64.Vec3{10 * sin, 10 - 10*cos, 0}, 0, 0, angle*180/math.Pi)
 }
