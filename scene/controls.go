@@ -13,6 +13,8 @@ type Controls struct {
 	Speed, Acceleration float64
 	// Steering is the front wheels' angle in radians, positive to the left.
 	Steering float64
+	// SteeringShare is Steering as a share of the vehicle's greatest angle, -1..1.
+	SteeringShare float64
 	// Throttle and Brake are 0..1 of the greatest acceleration and deceleration;
 	// one of them is 0. Nothing slows a vehicle down but its brake: at constant speed
 	// both are 0.
