@@ -11,9 +11,8 @@ import (
 type Controls struct {
 	// Speed in m/s and Acceleration in m/s² are along the vehicle's x axis.
 	Speed, Acceleration float64
-	// Steering is the front wheels' angle in radians, positive to the left;
-	// SteeringShare is the same, -1..1 of the vehicle's greatest.
-	Steering, SteeringShare float64
+	// Steering is the front wheels' angle in radians, positive to the left.
+	Steering float64
 	// SteeringShare is Steering as a share of the vehicle's greatest angle, -1..1.
 	SteeringShare float64
 	// Throttle and Brake are 0..1 of the greatest acceleration and deceleration;
