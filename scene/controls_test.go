@@ -48,6 +48,7 @@ func TestControlsOnACircle(t *testing.T) {
 		assert.InDelta(t, c.motion.speed, got.Speed, 1e-4, "%+v", c.motion)
 		assert.InDelta(t, c.motion.growth, got.Acceleration, 1e-4)
 		assert.InDelta(t, c.steering, got.Steering, 1e-6, "%+v", c.motion)
+		assert.InDelta(t, got.Steering/0.6, got.SteeringShare, 1e-9)
 		assert.InDelta(t, c.throttle, got.Throttle, 1e-4, "%+v", c.motion)
 		assert.InDelta(t, c.brake, got.Brake, 1e-4, "%+v", c.motion)
 		assert.Equal(t, c.gear, got.Gear, "%+v", c.motion)
@@ -76,7 +77,8 @@ func TestControlsOfADriven(t *testing.T) {
 		return got
 	}
 	got := drive(scene.Command{Steering: 0.3}, 1)
-	assert.Equal(t, scene.Controls{Steering: 0.3}, got)
+	assert.Equal(t, [4]float64{0, 0.3, 0, 0}, [4]float64{got.Speed, got.Steering, got.Throttle, got.Brake})
+	assert.Zero(t, got.Gear)
 	got = drive(scene.Command{Steering: 9, Acceleration: 2}, 20)
 	assert.InDelta(t, 0.4, got.Speed, 1e-9)
 	assert.InDeltaSlice(t, []float64{0.6, 0.5, 0}, []float64{got.Steering, got.Throttle, got.Brake}, 1e-9)
