@@ -60,6 +60,20 @@ func (s *Spec) BodyFrame() string {
 	return s.FrameID
 }
 
+// ChildFrame returns the name of the frame whose motion an odometry publishes: the
+// given one, and where that is empty the parent's, if the sensor lies in its owner's
+// origin, else the sensor's own.
+func (s *Spec) ChildFrame(given string) string {
+	switch {
+	case given != "":
+		return given
+	case s.Mount == spatial.Identity():
+		return s.ParentFrame
+	default:
+		return s.BodyFrame()
+	}
+}
+
 // OpticalFrame returns the name of the frame in which a camera's data is (REP-103):
 // its own frame's with _optical, or the one that the rig gives its headers.
 func (s *Spec) OpticalFrame() string {

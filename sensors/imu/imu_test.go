@@ -80,8 +80,7 @@ func TestRidesOnItsOwner(t *testing.T) {
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
 		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: circle{radius, speed}},
 	}}
-	h := sensortest.New(t, imu.Definition, sensortest.Options{Scene: world})
-	h.Env.Owner = 7
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Scene: world, Owner: 7})
 	h.Fire(2e9)
 	m := sensortest.Last[*sample.Imu](h, "imu")
 	assert.InEpsilon(t, speed*speed/radius, m.LinearAcceleration[1], 1e-6)

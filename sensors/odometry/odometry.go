@@ -30,21 +30,8 @@ var Definition = &sensors.Definition{
 	},
 	DefaultRate: "50",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &odometry{spec: spec, child: childFrame(spec)}, nil
+		return &odometry{spec: spec, child: spec.ChildFrame(spec.Settings.String("child_frame"))}, nil
 	},
-}
-
-// childFrame names the frame whose motion is published: it is the parent's only if
-// the sensor lies in its origin.
-func childFrame(spec sensors.Spec) string {
-	switch name := spec.Settings.String("child_frame"); {
-	case name != "":
-		return name
-	case spec.Mount == spatial.Identity():
-		return spec.ParentFrame
-	default:
-		return spec.BodyFrame()
-	}
 }
 
 type odometry struct {

@@ -56,8 +56,7 @@ func TestRidesOnItsOwner(t *testing.T) {
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
 		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: northward{}},
 	}}
-	h := sensortest.New(t, odometry.Definition, sensortest.Options{Scene: world, Attributes: map[string]any{"child_frame": "bus"}})
-	h.Env.Owner = 7
+	h := sensortest.New(t, odometry.Definition, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"child_frame": "bus"}})
 	h.Fire(2e9)
 	m := sensortest.Last[*sample.Odometry](h, "odometry")
 	assert.InDeltaSlice(t, []float64{3, 4, 0}, m.BodyPose.Position[:], 1e-9)

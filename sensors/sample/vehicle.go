@@ -69,10 +69,10 @@ type GpsOdometry struct {
 	Header
 	ChildFrameID string
 	// Latitude, Longitude in degrees and Altitude in metres are WGS84; Northing
-	// and Easting are UTM, metres.
+	// and Easting are UTM, or count from the map's origin, metres.
 	Latitude, Longitude, Altitude, Northing, Easting float64
-	// Orientation is east-north-up. ForwardSpeed is m/s; Velocity is east-north-up,
-	// m/s, AngularVelocity in the vehicle's frame, rad/s.
+	// Orientation is that of ChildFrameID, east-north-up. ForwardSpeed is m/s along
+	// its x axis; Velocity is east-north-up, m/s, AngularVelocity in ChildFrameID, rad/s.
 	Orientation               mgl64.Quat
 	ForwardSpeed              float64
 	Velocity, AngularVelocity mgl64.Vec3

@@ -122,8 +122,7 @@ func TestRidesOnItsOwner(t *testing.T) {
 	world.Actors = []*scene.Actor{{
 		ID: 7, Name: "bus", TypeID: "vehicle.bus", Pose: spatial.FromRPY(mgl64.Vec3{8, 90, 0}, 0, 0, -90),
 	}}
-	h := sensortest.New(t, signals.Definition, sensortest.Options{Scene: world})
-	h.Env.Owner = 7
+	h := sensortest.New(t, signals.Definition, sensortest.Options{Scene: world, Owner: 7})
 	h.Fire(1e9)
 	assert.Equal(t, []uint32{4}, ids(sensortest.Last[*sample.Signals](h, "signals")), "the one for those who come from the north")
 }

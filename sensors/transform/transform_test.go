@@ -40,8 +40,7 @@ func TestStaticFramesComeOnce(t *testing.T) {
 func TestRidesOnItsOwner(t *testing.T) {
 	bus := spatial.FromRPY(mgl64.Vec3{5, 6, 0}, 0, 0, 90)
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{{ID: 7, Name: "bus", TypeID: "vehicle.bus", Pose: bus}}}
-	h := sensortest.New(t, transform.Definition, sensortest.Options{Scene: world, Attributes: map[string]any{"base_frame": "bus"}})
-	h.Env.Owner = 7
+	h := sensortest.New(t, transform.Definition, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"base_frame": "bus"}})
 	h.Fire(1e8)
 	tf := sensortest.Last[*sample.Transforms](h, "tf").Transforms[0]
 	assert.Equal(t, "bus", tf.ChildFrameID)
