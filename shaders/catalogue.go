@@ -62,6 +62,8 @@ func All() []*Entry {
 		&CameraShade,
 		&Lidar,
 		&Rays,
+		&GroundTruthBounds,
+		&GroundTruthSights,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/collision"
 	"github.com/raybridge/raybridge/sensors/gnss"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/laneinvasion"
 	"github.com/raybridge/raybridge/sensors/lidar"
@@ -33,6 +34,8 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		lidar.RayCast,
 		lidar.RayCastSemantic,
 		lidar.LaserScan,
+		groundtruth.Boxes2D,
+		groundtruth.Boxes3D,
 		imu.Definition,
 		gnss.Definition,
 		odometry.Definition,

@@ -22,6 +22,8 @@ type Options struct {
 	Attributes map[string]any
 	// Mount is the sensor's pose in base_link; the zero value is the identity.
 	Mount spatial.Pose
+	// Owner is the actor that carries the sensor; 0 is the ego.
+	Owner uint32
 	// Ego moves the vehicle; nil stands at the scene's Ego pose.
 	Ego scene.Motion
 	// Seed is the sensor's seed.
@@ -76,8 +78,7 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 		tb.Fatal(err)
 	}
 	h.Sensor, h.Env = h.life.Sensor(), h.env(d, o)
-	box, _ := h.Env.History.Box(scene.EgoID)
-	if err := h.life.SetOwner(sensors.Owner{ID: scene.EgoID, TypeID: scene.EgoTypeID, Box: box}); err != nil {
+	if err := h.life.SetOwner(h.owner()); err != nil {
 		tb.Fatal(err)
 	}
 	if err := h.life.Begin(context.Background(), h.Env); err != nil {
@@ -87,13 +88,23 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 	return h
 }
 
+// owner describes the actor that carries the sensor.
+func (h *Harness) owner() sensors.Owner {
+	o := sensors.Owner{ID: h.Env.Owner, TypeID: scene.EgoTypeID}
+	if a := h.Env.Scene.Actor(o.ID); a != nil {
+		o.TypeID = a.TypeID
+	}
+	o.Box, _ = h.Env.History.Box(o.ID)
+	return o
+}
+
 func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 	s := o.Scene
 	if s == nil {
 		s = &scene.Scene{Ego: spatial.Identity()}
 	}
 	env := &sensors.Env{
-		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Scene: s, Owner: scene.EgoID, Shared: &sensors.Shared{}, Seed: o.Seed,
+		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Scene: s, Owner: o.Owner, Shared: &sensors.Shared{}, Seed: o.Seed,
 		Frames:    func() []sample.Transform { return nil },
 		Dropped:   func(cause string, n int) { h.Drops[cause] += n },
 		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),

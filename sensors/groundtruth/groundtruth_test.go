@@ -1,0 +1,274 @@
+//go:build cgo
+
+package groundtruth_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/groundtruth"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+// town is a scene under construction. Everything in it is grey.
+type town struct{ *scenetest.Builder }
+
+func newTown() town { return town{scenetest.NewBuilder("town")} }
+
+// car puts a box of 2 m whose middle is at a place, and returns its id.
+func (t town) car(x, y, z float64) uint32 {
+	return t.box("vehicle.sedan", mgl64.Vec3{2, 2, 2}, x, y, z)
+}
+
+// wall puts a box that is nobody.
+func (t town) wall(size mgl64.Vec3, x, y, z float64) { t.box("static.wall", size, x, y, z) }
+
+func (t town) box(typeID string, size mgl64.Vec3, x, y, z float64) uint32 {
+	p := scenetest.At(x, y, z, scene.TagWall)
+	p.TypeID = typeID
+	if typeID == "vehicle.sedan" {
+		p.Tag = scene.TagCar
+	}
+	return t.Put(typeID, scenetest.Box(size[0], size[1], size[2]), scenetest.Matte("grey", 0.5, 0.5, 0.5), p).ID
+}
+
+// boxes2D fires a sensor of 200 x 150 pixels and 90 degrees, whose focal length is
+// 100 pixels, once.
+func boxes2D(t *testing.T, o sensortest.Options, more ...any) *sample.Detections2D {
+	t.Helper()
+	o.GL = gputest.Thread(t)
+	o.Attributes = map[string]any{"image_size_x": 200, "image_size_y": 150, "fov": 90}
+	for i := 0; i < len(more); i += 2 {
+		o.Attributes[more[i].(string)] = more[i+1]
+	}
+	h := sensortest.New(t, groundtruth.Boxes2D, o)
+	h.Fire(100_000_000)
+	return sensortest.Last[*sample.Detections2D](h, groundtruth.OutputBoxes)
+}
+
+func boxes3D(t *testing.T, o sensortest.Options, more ...any) *sample.Detections3D {
+	t.Helper()
+	o.GL, o.Attributes = gputest.Thread(t), map[string]any{}
+	for i := 0; i < len(more); i += 2 {
+		o.Attributes[more[i].(string)] = more[i+1]
+	}
+	h := sensortest.New(t, groundtruth.Boxes3D, o)
+	h.Fire(100_000_000)
+	return sensortest.Last[*sample.Detections3D](h, groundtruth.OutputBoxes)
+}
+
+func TestTheBoxOfACubeIsTightToThePixel(t *testing.T) {
+	b := newTown()
+	id := b.car(10, 0, 0) // its front is 9 m away, from -1 to 1 m
+	m := boxes2D(t, sensortest.Options{Scene: b.Scene})
+	require.Len(t, m.Boxes, 1)
+	// Pixel u's centre looks at (u - 99.5) / 100 m at 1 m: from 88.4 to 110.6, and
+	// down from 63.4 to 85.6.
+	assert.Equal(t, sample.Box2D{
+		ID: id, TypeID: "vehicle.sedan", Label: "Sedan", Tag: uint8(scene.TagCar), Score: 1,
+		CenterX: 100, CenterY: 75, Width: 22, Height: 22, Pixels: 22 * 22,
+	}, m.Boxes[0])
+	assert.Equal(t, [2]int{200, 150}, [2]int{m.Width, m.Height})
+	assert.Equal(t, "under_test", m.FrameID)
+	assert.EqualValues(t, 100_000_000, m.StampNs)
+}
+
+func TestAWallBeforeHalfACube(t *testing.T) {
+	b := newTown()
+	b.car(10, 0, 0)
+	b.wall(mgl64.Vec3{0.1, 10, 10}, 5, 5, 0) // its edge is straight ahead
+	o := sensortest.Options{Scene: b.Scene}
+	m := boxes2D(t, o)
+	require.Len(t, m.Boxes, 1)
+	assert.Equal(t, []float32{105.5, 11, 22, 242}, []float32{m.Boxes[0].CenterX, m.Boxes[0].Width, m.Boxes[0].Height, float32(m.Boxes[0].Pixels)})
+	assert.InDelta(t, 0.5, m.Boxes[0].Occlusion, 0.05)
+	assert.Zero(t, m.Boxes[0].Truncation)
+
+	space := boxes3D(t, o)
+	require.Len(t, space.Boxes, 1)
+	assert.Equal(t, m.Boxes[0].Occlusion, space.Boxes[0].Occlusion, "the same points")
+}
+
+// TestOcclusionFollowsTheShadowOfAnEdge moves a wall's edge across a cube's front.
+func TestOcclusionFollowsTheShadowOfAnEdge(t *testing.T) {
+	worst := 0.0
+	for k := range 10 {
+		edge := 0.055 * float64(k) // of the wall, at 5.05 m; the front is at 9 m
+		b := newTown()
+		b.car(10, 0, 0)
+		b.wall(mgl64.Vec3{0.1, 10, 10}, 5, 5+edge, 0)
+		m := boxes3D(t, sensortest.Options{Scene: b.Scene})
+		require.Len(t, m.Boxes, 1)
+		want := (1 - edge*9/5.05) / 2
+		worst = max(worst, math.Abs(float64(m.Boxes[0].Occlusion)-want))
+	}
+	assert.Less(t, worst, 0.05, "of 43 points on the front")
+}
+
+func TestHalfACubeOutsideThePicture(t *testing.T) {
+	b := newTown()
+	b.car(10, -9, 0) // the picture's right edge is at y = -9 at the front, which is half outside
+	b.wall(mgl64.Vec3{0.1, 0.1, 30}, 2, -2.2, 0)
+	m := boxes2D(t, sensortest.Options{Scene: b.Scene})
+	require.Len(t, m.Boxes, 1)
+	box := m.Boxes[0]
+	assert.EqualValues(t, 200, box.CenterX+box.Width/2, "up to the last column")
+	// The front and the side at y = -8 face the sensor, 4 m² each.
+	assert.InDelta(t, 0.25, box.Truncation, 0.05)
+	assert.Zero(t, box.Occlusion, "what is outside the picture hides nothing in it")
+}
+
+func TestWhatTouchesOneColumnIsNotLost(t *testing.T) {
+	// Thin plates 9 m away, of which the outermost pixels alone see something: their
+	// centres look 8.955 m aside.
+	for name, c := range map[string]struct {
+		y, left float64
+	}{"last": {-9.9, 199}, "first": {9.9, 0}} {
+		b := newTown()
+		b.box("walker.pedestrian.0001", mgl64.Vec3{1e-3, 2, 2}, 9, c.y, 0)
+		m := boxes2D(t, sensortest.Options{Scene: b.Scene})
+		require.Len(t, m.Boxes, 1, name)
+		assert.EqualValues(t, 1, m.Boxes[0].Width, name)
+		assert.EqualValues(t, c.left+0.5, m.Boxes[0].CenterX, name)
+		assert.Equal(t, "Pedestrian", m.Boxes[0].Label)
+		assert.Greater(t, m.Boxes[0].Truncation, float32(0.9))
+	}
+}
+
+func TestWhoIsLeftOut(t *testing.T) {
+	b := newTown()
+	near, far := b.car(20, 5, 0), b.car(83, 60, 0)
+	b.car(20, -5, 0) // behind the wall
+	b.wall(mgl64.Vec3{0.1, 6, 6}, 15, -4, 0)
+	behind := b.car(-20, 0, 0)
+	ids := func(boxes []sample.Box2D) (list []uint32) {
+		for i := range boxes {
+			list = append(list, boxes[i].ID)
+		}
+		return list
+	}
+	in := func(boxes []sample.Box3D) (list []uint32) {
+		for i := range boxes {
+			list = append(list, boxes[i].ID)
+		}
+		return list
+	}
+	o := sensortest.Options{Scene: b.Scene}
+	// The far one's middle is 102.4 m away.
+	assert.Equal(t, []uint32{near, far}, ids(boxes2D(t, o, "detection_range", 103).Boxes))
+	assert.Equal(t, []uint32{near}, ids(boxes2D(t, o, "detection_range", 102).Boxes))
+	assert.Empty(t, boxes2D(t, o, "detection_range", 15).Boxes, "an empty list is published")
+	assert.Empty(t, boxes2D(t, o, "far_clip", 18).Boxes)
+	assert.Equal(t, []uint32{near, far, behind}, in(boxes3D(t, o, "max_distance", 103).Boxes))
+	assert.Equal(t, []uint32{near, behind}, in(boxes3D(t, o).Boxes))
+}
+
+func TestABoxInSpaceIsInTheSensorsFrame(t *testing.T) {
+	b := newTown()
+	motion := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{12, 3, 1}, 0, 0, 40), Velocity: mgl64.Vec3{3, -2, 0.5}, YawRate: 0.6}
+	size := mgl64.Vec3{4, 1.8, 1.5}
+	mesh := scenetest.Box(size[0], size[1], size[2])
+	for i := range mesh.Positions {
+		mesh.Positions[i][2] += 0.75 // it stands on its origin
+	}
+	b.Put("car", mesh, scenetest.Matte("grey", 0.5, 0.5, 0.5), scene.Placement{Motion: motion, TypeID: "vehicle.suv", Tag: scene.TagCar})
+	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{-2, 1, 0}, 0, 0, -25), Velocity: mgl64.Vec3{7, 1, 0}, YawRate: 0.2}
+	mount := spatial.FromRPY(mgl64.Vec3{1, 0, 1.5}, 2, 5, 30)
+	o := sensortest.Options{Scene: b.Scene, Ego: ego, Mount: mount}
+	m := boxes3D(t, o)
+	require.Len(t, m.Boxes, 1)
+	got := m.Boxes[0]
+
+	const at = 100_000_000
+	sensor := ego.PoseAt(at).Compose(mount).Inverse()
+	car := motion.PoseAt(at)
+	assertNear := func(want, got mgl64.Vec3, what string) {
+		t.Helper()
+		assert.InDelta(t, 0, want.Sub(got).Len(), 1e-6, "%s: %v, want %v", what, got, want)
+	}
+	assertNear(sensor.Apply(car.Apply(mgl64.Vec3{0, 0, 0.75})), got.Pose.Position, "centre")
+	assertNear(sensor.Rotate(car.Rotate(mgl64.Vec3{1, 0, 0})), got.Pose.Rotate(mgl64.Vec3{1, 0, 0}), "ahead")
+	assertNear(size, got.Size, "size")
+	assertNear(sensor.Rotate(motion.Velocity), got.Twist.Linear, "velocity")
+	assertNear(sensor.Rotate(mgl64.Vec3{0, 0, motion.YawRate}), got.Twist.Angular, "angular velocity")
+	assert.Zero(t, got.Occlusion)
+	assert.Equal(t, "SUV", got.Label)
+
+	flat := boxes2D(t, o)
+	require.Len(t, flat.Boxes, 1)
+	assert.Equal(t, got.Twist, flat.Boxes[0].Twist)
+}
+
+// TestACarThatCarriesTheSensor has it inside its own box, which hides nothing in
+// space and counts nowhere.
+func TestACarThatCarriesTheSensor(t *testing.T) {
+	b := newTown()
+	own, other := b.car(0, 0, 0), b.car(10, 0, 0)
+	o := sensortest.Options{Scene: b.Scene, Owner: own}
+	m := boxes3D(t, o)
+	require.Len(t, m.Boxes, 1)
+	assert.Equal(t, other, m.Boxes[0].ID)
+	assert.Zero(t, m.Boxes[0].Occlusion)
+	assert.Empty(t, boxes2D(t, o).Boxes, "a picture shows the box from inside")
+	near := boxes2D(t, o, "near_clip", 1.5)
+	require.Len(t, near.Boxes, 1)
+	assert.Equal(t, other, near.Boxes[0].ID)
+	assert.Zero(t, near.Boxes[0].Occlusion)
+}
+
+func TestConformance(t *testing.T) {
+	world := func() *scene.Scene {
+		b := newTown()
+		b.car(12, 2, 0)
+		b.car(25, -4, 0)
+		b.wall(mgl64.Vec3{0.1, 1, 2}, 8, 0.75, 0)
+		return b.Scene
+	}
+	for _, c := range []struct {
+		definition *sensors.Definition
+		attributes map[string]any
+		changed    map[string]any
+	}{
+		{groundtruth.Boxes2D, map[string]any{"image_size_x": 64, "image_size_y": 48}, map[string]any{
+			"image_size_x": 40, "image_size_y": 30, "fov": 60.0, "near_clip": 14.0, "far_clip": 15.0, "detection_range": 20.0,
+		}},
+		{groundtruth.Boxes3D, nil, map[string]any{"max_distance": 20.0}},
+	} {
+		t.Run(c.definition.ID, func(t *testing.T) {
+			sensortest.Run(t, c.definition, sensortest.Suite{
+				Options: sensortest.Options{Attributes: c.attributes, Scene: world(), GL: gputest.Thread(t)},
+				Changed: c.changed,
+			})
+		})
+	}
+}
+
+func TestDefaultsAreSVLs(t *testing.T) {
+	flat, space := groundtruth.Boxes2D, groundtruth.Boxes3D
+	s := flat.NewSettings()
+	assert.Equal(t, [2]int{1920, 1080}, [2]int{s.Int("image_size_x"), s.Int("image_size_y")})
+	vertical := 2 * math.Atan(math.Tan(s.Float("fov")*math.Pi/360)*1080/1920) * 180 / math.Pi
+	assert.InDelta(t, 60, vertical, 1e-5)
+	assert.Equal(t, [3]float64{0.1, 2000, 100}, [3]float64{s.Float("near_clip"), s.Float("far_clip"), s.Float("detection_range")})
+	assert.Equal(t, 100.0, space.NewSettings().Float("max_distance"))
+	assert.Equal(t, [2]float64{1, 1000}, [2]float64{space.Attributes[0].Min, space.Attributes[0].Max})
+	assert.Equal(t, [2]string{"10", "10"}, [2]string{flat.DefaultRate, space.DefaultRate})
+	assert.Equal(t, [2]uint16{70, 71}, [2]uint16{flat.Number, space.Number})
+
+	require.NoError(t, s.Set("far_clip", 1))
+	require.NoError(t, s.Set("near_clip", 2))
+	_, err := flat.New(sensors.Spec{Definition: flat, Settings: s})
+	require.ErrorIs(t, err, sensors.ErrValue)
+}

@@ -1,0 +1,149 @@
+package groundtruth
+
+import (
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// tally is shaders/lib/tally.glsl's.
+type tally struct{ Left, Top, Right, Bottom, Pixels, Hidden uint32 }
+
+const tallyBytes = 24
+
+// noPixel is the tally of an actor that isn't seen.
+var noPixel = tally{Left: ^uint32(0), Top: ^uint32(0)}
+
+// sight is shaders/groundtruth_sights.comp's: the way to a point.
+type sight struct {
+	way   [4]float32
+	whose [4]uint32
+}
+
+// Of the way to a point, this much is left out: what lies so close before it is the
+// surface itself.
+const (
+	shortBy      = 1e-3 // metres
+	shortByShare = 1e-4
+)
+
+// object is a target within reach at one instant.
+type object struct {
+	place int // in targets.list, and of its tally
+	state scene.State
+	box   spatial.OrientedBox // in the map frame
+	// facing counts the points whose surface faces the sensor, asked those of them that
+	// are in the picture and are asked for: a sight each.
+	facing, asked int
+}
+
+// survey finds what may be seen from somewhere. It belongs to the GL thread.
+type survey struct {
+	env     *sensors.Env
+	targets *targets
+	packer  *scene.Packer
+	places  []mgl64.Mat4
+	sights  []sight
+}
+
+// look lists the objects within reach of the sensor, by rising id, and the sights to
+// their points. With a picture only those points count that are in it.
+func (s *survey) look(objects []object, pose spatial.Pose, tNs int64, d *detector) []object {
+	s.sights = s.sights[:0]
+	s.places = s.packer.Places(append(s.places[:0], mgl64.Ident4()), tNs)
+	from := s.env.World.FromMap(pose)
+	for i := range s.targets.list {
+		t := &s.targets.list[i]
+		if t.actor.ID == s.env.Owner || !s.env.History.Present(t.actor.ID, tNs) {
+			continue
+		}
+		o := object{place: i}
+		o.state, _ = s.env.History.State(t.actor.ID, tNs)
+		o.box = t.box.At(o.state.Pose)
+		if o.box.Pose.Position.Sub(pose.Position).Len() > d.reach {
+			continue
+		}
+		s.ask(&o, t, from, d.picture)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+// ask adds the sights to an object's points.
+func (s *survey) ask(o *object, t *target, from spatial.Pose, p *picture) {
+	toOptical := from.Compose(spatial.OpticalInBody()).Inverse()
+	for i := range t.points {
+		point := &t.points[i]
+		place := &s.places[point.frame]
+		at := place.Mul4x1(point.at.Vec4(1)).Vec3()
+		way := at.Sub(from.Position)
+		if !point.bothSides && place.Mul4x1(point.normal.Vec4(0)).Vec3().Dot(way) >= 0 {
+			continue
+		}
+		o.facing++
+		if p != nil && !p.shows(toOptical.Apply(at)) {
+			continue
+		}
+		o.asked++
+		distance := way.Len()
+		way = way.Mul(1 / max(distance, 1e-9))
+		s.sights = append(s.sights, sight{
+			way:   [4]float32{float32(way[0]), float32(way[1]), float32(way[2]), float32(distance*(1-shortByShare) - shortBy)},
+			whose: [4]uint32{uint32(o.place), t.actor.ID},
+		})
+	}
+}
+
+// picture is the view of a sensor of boxes in a picture.
+type picture struct {
+	sight      camera.Sight
+	visibility *camera.Visibility
+	bounds     *gpu.Program
+	places     *gpu.Buffer // targets.places
+	bind       []gpu.Binding
+}
+
+// shows reports whether a point of the optical frame is in the picture, if nothing is
+// before it.
+func (p *picture) shows(at mgl64.Vec3) bool {
+	u, v, ok := p.sight.Lens.Project(at)
+	return ok && p.sight.Lens.Contains(u, v) && at[2] >= p.sight.Near && at[2] <= p.sight.Far
+}
+
+// open makes the GPU objects of the picture. GL thread.
+func (p *picture) open(c *gpu.Ctx, name string, t *targets) (err error) {
+	if p.bounds, err = compile(c, &shaders.GroundTruthBounds); err != nil {
+		return err
+	}
+	places := rawBytes(t.places)
+	p.places, err = c.NewBuffer(gpu.BufferDesc{Label: name + " places", Size: len(places), Data: places})
+	return err
+}
+
+// tally draws what is seen at an instant and takes its pixels into the tallies. GL
+// thread.
+func (p *picture) tally(c *gpu.Ctx, tNs int64, tallies *gpu.Buffer) error {
+	if err := p.visibility.See(c, tNs); err != nil {
+		return err
+	}
+	p.bind = append(p.visibility.Bindings(p.bind[:0]),
+		gpu.Binding{Kind: gpu.BindStorage, Slot: 0, Buffer: tallies},
+		gpu.Binding{Kind: gpu.BindStorage, Slot: 1, Buffer: p.places},
+	)
+	l := p.sight.Lens
+	return c.Dispatch(&gpu.Dispatch{Program: p.bounds, Bind: p.bind, Groups: shaders.GroundTruthBounds.Groups(l.Width, l.Height, 1)})
+}
+
+func (p *picture) close() {
+	if p.bounds != nil {
+		p.bounds.Close()
+	}
+	if p.places != nil {
+		p.places.Close()
+	}
+}

@@ -1,0 +1,195 @@
+package groundtruth
+
+import (
+	"cmp"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// samplePoints is how many points of an actor's surface tell how much of it is
+// hidden.
+const samplePoints = 256
+
+// target is an actor that ground truth is about.
+type target struct {
+	actor  *scene.Actor
+	label  string
+	tag    scene.Tag
+	box    scene.Box // in the actor's frame
+	points []surfacePoint
+}
+
+// surfacePoint is a point of a surface and the way out of it, in one frame of the
+// scene: 0 is the world's, 1 + m that of mover m.
+type surfacePoint struct {
+	frame      int
+	at, normal mgl64.Vec3
+	bothSides  bool // there is no inside
+}
+
+// targets are all of a scene's, by rising actor id. It never changes.
+type targets struct {
+	list []target
+	// places has, for each instance id, the place in list plus one, or 0.
+	places []uint32
+}
+
+// Close implements io.Closer, for sensors.Shared: there is nothing to close.
+func (*targets) Close() error { return nil }
+
+type targetsKey struct{}
+
+// targetsOf returns the targets of a pipeline's scene, found once for all sensors.
+func targetsOf(env *sensors.Env) (*targets, error) {
+	shared, err := env.Shared.Get(targetsKey{}, func() (io.Closer, error) {
+		return findTargets(env.World, env.History), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*targets), nil
+}
+
+// face is a triangle of an actor, in one frame of the scene.
+type face struct {
+	frame, triangle int
+	area            float64
+	tag             scene.Tag
+}
+
+func findTargets(w *scene.World, h *scene.History) *targets {
+	t := &targets{places: make([]uint32, 1)}
+	for _, a := range w.Scene.Actors {
+		for len(t.places) <= int(a.ID) {
+			t.places = append(t.places, 0)
+		}
+		if possible(a) {
+			t.places[a.ID] = 1
+		}
+	}
+	faces := facesOf(w, t.places)
+	for _, a := range w.Scene.Actors {
+		t.places[a.ID] = 0
+		own := faces[a.ID]
+		tag := largestTag(own)
+		label, ok := Label(a.TypeID, tag)
+		if !ok || len(own) == 0 {
+			continue
+		}
+		box, _ := h.Box(a.ID)
+		t.list = append(t.list, target{actor: a, label: label, tag: tag, box: box, points: pointsOn(w, own)})
+	}
+	slices.SortFunc(t.list, func(a, b target) int { return cmp.Compare(a.actor.ID, b.actor.ID) })
+	for i := range t.list {
+		t.places[t.list[i].actor.ID] = uint32(i + 1)
+	}
+	return t
+}
+
+// possible reports whether an actor may count, whatever tag most of it has.
+func possible(a *scene.Actor) bool {
+	return slices.ContainsFunc(a.Parts, func(p scene.Part) bool {
+		_, ok := Label(a.TypeID, p.Tag)
+		return ok
+	})
+}
+
+// facesOf returns the triangles that have an area of the actors that are marked, by
+// their ids.
+func facesOf(w *scene.World, marked []uint32) map[uint32][]face {
+	faces := map[uint32][]face{}
+	add := func(id uint32, f face) {
+		if f.area > 0 {
+			faces[id] = append(faces[id], f)
+		}
+	}
+	for t := range w.StaticCount {
+		label := w.Attributes[3*t+1][3]
+		if id := label & 0xffff; marked[id] != 0 {
+			add(id, face{0, t, areaOf(w, t), scene.Tag(label >> 16)})
+		}
+	}
+	for i := range w.Movers {
+		m := &w.Movers[i]
+		if marked[m.Actor.ID] == 0 {
+			continue
+		}
+		for t := m.First; t < m.First+m.Count; t++ {
+			add(m.Actor.ID, face{1 + i, t, areaOf(w, t), m.Actor.Parts[m.Part].Tag})
+		}
+	}
+	return faces
+}
+
+// corners returns a triangle's vertices in its frame.
+func corners(w *scene.World, triangle int) (c [3]mgl64.Vec3) {
+	for i := range c {
+		v := w.Vertices[3*triangle+i]
+		c[i] = mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
+	}
+	return c
+}
+
+func areaOf(w *scene.World, triangle int) float64 {
+	c := corners(w, triangle)
+	return c[1].Sub(c[0]).Cross(c[2].Sub(c[0])).Len() / 2
+}
+
+// largestTag returns the tag that most of a surface has.
+func largestTag(faces []face) scene.Tag {
+	var areas [256]float64
+	for _, f := range faces {
+		areas[f.tag] += f.area
+	}
+	best := 0
+	for tag, area := range areas {
+		if area > areas[best] {
+			best = tag
+		}
+	}
+	return scene.Tag(best)
+}
+
+// pointsOn spreads points over a surface: each stands for the same area.
+func pointsOn(w *scene.World, faces []face) []surfacePoint {
+	total := 0.0
+	for _, f := range faces {
+		total += f.area
+	}
+	points := make([]surfacePoint, 0, samplePoints)
+	below := 0.0
+	for i, f := range faces {
+		below += f.area
+		end := int(math.Round(below / total * samplePoints))
+		if i == len(faces)-1 {
+			end = samplePoints
+		}
+		first := len(points)
+		for k := first; k < end; k++ {
+			points = append(points, pointAt(w, f, (float64(k-first)+0.5)/float64(end-first), k))
+		}
+	}
+	return points
+}
+
+// pointAt returns a point of a triangle, part of the area away from its first corner
+// and beside that by number k of the golden ratio's sequence: a Fibonacci lattice,
+// which spreads any number of points evenly.
+func pointAt(w *scene.World, f face, part float64, k int) surfacePoint {
+	c := corners(w, f.triangle)
+	e1, e2 := c[1].Sub(c[0]), c[2].Sub(c[0])
+	_, aside := math.Modf((float64(k) + 0.5) / math.Phi)
+	down := math.Sqrt(part)
+	material := w.Attributes[3*f.triangle][3]
+	return surfacePoint{
+		frame: f.frame, at: c[0].Add(e1.Mul(down * (1 - aside))).Add(e2.Mul(down * aside)),
+		normal:    e1.Cross(e2).Normalize(),
+		bothSides: w.Scene.Materials[material].DoubleSided,
+	}
+}
