@@ -36,14 +36,14 @@ func readCARLA(root jsondoc.Node, objects []jsondoc.Node, f *foreignReader) (*Ri
 		return nil, err
 	}
 	if ego >= 0 {
-		if r.vehicle, err = objects[ego].Get("id").Text(); err != nil {
-			return nil, objects[ego].Errorf("a vehicle needs an id: %w", err)
+		if r.vehicle, err = needed(objects[ego], "id"); err != nil {
+			return nil, err
 		}
 	}
 	for i, n := range objects {
-		kind, err := n.Get("type").Text()
+		kind, err := needed(n, "type")
 		if err != nil {
-			return nil, n.Errorf("an object needs a type: %w", err)
+			return nil, err
 		}
 		switch {
 		case i == ego:
@@ -187,18 +187,18 @@ func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignTyp
 	if !n.IsObject() {
 		return nil, "", n.Errorf("%w: need an object with a type and an id", yamldoc.ErrType)
 	}
-	name, err := n.Get("type").Text()
+	name, err := needed(n, "type")
 	if err != nil {
-		return nil, "", n.Errorf("a sensor needs a type: %w", err)
+		return nil, "", err
 	}
 	kind := carlaDialect.find(name, strings.ToLower)
 	if kind == nil {
 		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", yamldoc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
 		return nil, "", r.fault(err)
 	}
-	id, err := n.Get("id").Text()
+	id, err := needed(n, "id")
 	if err != nil {
-		return nil, "", n.Errorf("a sensor needs an id: %w", err)
+		return nil, "", err
 	}
 	key := parent.path + " " + name + " " + id
 	if r.seen[key] {

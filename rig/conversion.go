@@ -210,9 +210,6 @@ func (c *conversion) errorf(parameter, format string, args ...any) error {
 	return c.node.Errorf(format, args...)
 }
 
-// joined writes texts as one, as an attribute that lists names takes it.
-func joined(names []string) string { return strings.Join(names, ",") }
-
 // parse reads a parameter's value. Numbers and truth values may be texts: CARLA's ROS
 // bridge and SVL read those too.
 func (p *Parameter) parse(n jsondoc.Node) (any, error) {
@@ -244,6 +241,15 @@ func (p *Parameter) parse(n jsondoc.Node) (any, error) {
 	default:
 		return nil, nil
 	}
+}
+
+// needed returns the text of a key that an object must have.
+func needed(n jsondoc.Node, key string) (string, error) {
+	v := n.Get(key)
+	if v.Null() {
+		return "", n.Errorf("%w: it needs the key %s", yamldoc.ErrType, key)
+	}
+	return v.Text()
 }
 
 func numberOf(n jsondoc.Node) (float64, error) {

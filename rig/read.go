@@ -2,10 +2,12 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/jsondoc"
@@ -73,14 +75,22 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	for _, c := range commas {
 		f.note(c)
 	}
+	var rig *Rig
 	switch kind {
 	case svlDialect.Name:
-		return readSVL(list, f)
+		rig, err = readSVL(list, f)
 	case carlaDialect.Name:
-		return readCARLA(root, list, f)
+		rig, err = readCARLA(root, list, f)
 	default:
 		return parseYAML(file, data)
 	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(rig.Notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return rig, nil
 }
 
 // parseYAML reads our own form.

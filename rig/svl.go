@@ -82,9 +82,9 @@ func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
 			}
 		}
 	}
-	kind, err := n.Get("type").Text()
+	kind, err := needed(n, "type")
 	if err != nil {
-		return nil, n.Errorf("a sensor needs a type: %w", err)
+		return nil, err
 	}
 	s := &svlSensor{node: n, kind: svlDialect.find(kind, svlPlain), parent: n.Get("parent"), entry: -1, second: -1}
 	if s.kind == nil {

@@ -15,9 +15,8 @@ func finishSVLCamera(c *conversion) error {
 	}
 	if c.kind.parameter("InstanceSegmentationTags") != nil {
 		c.set("jpeg_quality", int64(100), "")
-		if tags := c.texts("InstanceSegmentationTags"); len(tags) > 0 {
+		if len(c.texts("InstanceSegmentationTags")) > 0 {
 			c.entry.ID = "sensor.camera.instance_segmentation"
-			c.set("instance_tags", joined(tags), "InstanceSegmentationTags")
 		}
 	} else {
 		c.set("jpeg_quality", int64(max(c.integer("JpegQuality"), 1)), "JpegQuality")

@@ -137,7 +137,7 @@ func svlTruth(distance float64) []Parameter {
 		number("FieldOfView", "deg", 60).in(1, 90).becomes("`fov`: vertical there, horizontal here"),
 		number("MinDistance", "m", 0.1).in(0.01, 1000).take("near_clip"),
 		number("MaxDistance", "m", 2000).in(0.01, 2000).take("far_clip"),
-		number("DetectionRange", "m", distance).in(0.01, 2000).take("max_distance"),
+		number("DetectionRange", "m", distance).in(0.01, 2000).take("detection_range"),
 	}
 }
 
@@ -189,9 +189,9 @@ func svlCameras() []*ForeignType {
 		{
 			Names: []string{"Segmentation Camera", "Semantic Camera"}, ID: "sensor.camera.semantic_segmentation",
 			output: "compressed", rateOf: "Frequency",
-			How: "publishes SVL's colours as JPEG; with InstanceSegmentationTags it becomes sensor.camera.instance_segmentation",
+			How: "publishes SVL's colours as JPEG",
 			Parameters: parameters(svlCamera(integer("JpegQuality", "", 100).in(0, 100).becomes("`jpeg_quality` 100, always")), []Parameter{
-				list("InstanceSegmentationTags", KindTexts).becomes("`instance_tags`: the classes whose actors each get a colour of their own"),
+				list("InstanceSegmentationTags", KindTexts).becomes("any make it sensor.camera.instance_segmentation, where every actor gets a shade of its own"),
 			}),
 			Set:    []Fixed{corner, {"output", "svl"}, {"compressed", "jpeg"}, {"publish_raw", false}},
 			finish: finishSVLCamera,

@@ -1,0 +1,160 @@
+package rig_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/rig"
+)
+
+// vehicle is a document with sensors on one vehicle.
+func vehicle(sensors string) string {
+	return `{"objects": [{"type": "vehicle.a.b", "id": "ego_vehicle", "sensors": [
+` + sensors + `]}]}`
+}
+
+// TestCARLAPoses: a spawn_point is in ROS's axes, the older form in CARLA's own.
+func TestCARLAPoses(t *testing.T) {
+	toROS := func(v mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{v[0], -v[1], v[2]} }
+	for _, a := range angles {
+		r := parse(t, vehicle(jsonf(`
+			{"type": "sensor.other.imu", "id": "new", "spawn_point": {"x": 1, "y": 2, "z": 3, "roll": %v, "pitch": %v, "yaw": %v}},
+			{"type": "sensor.other.imu", "id": "old", "x": 1, "y": 2, "z": 3, "roll": %v, "pitch": %v, "yaw": %v}`,
+			a[0], a[1], a[2], a[0], a[1], a[2])))
+		assert.Equal(t, rig.Pose{X: 1, Y: 2, Z: 3, Roll: a[0], Pitch: a[1], Yaw: a[2]}, entry(t, r, "new").Pose)
+		old := entry(t, r, "old").Pose
+		assert.Equal(t, [3]float64{1, -2, 3}, [3]float64{old.X, old.Y, old.Z})
+		sameRotation(t, old, unrealMatrix(a[0], a[1], a[2]), toROS)
+	}
+}
+
+func TestCARLASensors(t *testing.T) {
+	data, err := os.ReadFile("testdata/carla_objects.json")
+	require.NoError(t, err)
+	r, err := rig.Parse("o.json", data)
+	require.NoError(t, err)
+	assert.Empty(t, r.Drivers)
+
+	front := entry(t, r, "front")
+	assert.Equal(t, "ego_vehicle/front", front.FrameID)
+	assert.Equal(t, rig.Topics{"image": "/carla/ego_vehicle/front/image", "camera_info": "/carla/ego_vehicle/front/camera_info"}, front.Topics)
+	assert.Equal(t, "20", front.Rate)
+	assert.Equal(t, rig.Pose{X: 2, Y: 0.5, Z: 2, Roll: 1, Pitch: 20, Yaw: 30}, front.Pose)
+	assert.Equal(t, map[string]any{"image_size_x": int64(96), "image_size_y": int64(64), "fov": 90.0, "principal_point": "corner", "encoding": "bgra8"}, attributes(front))
+
+	imu := entry(t, r, "imu")
+	assert.Equal(t, "front", imu.Parent, "attached to the camera")
+	assert.Equal(t, "ego_vehicle/front/imu", imu.Frame)
+	assert.Equal(t, rig.Topics{"imu": "/carla/ego_vehicle/front/imu"}, imu.Topics)
+
+	lidar := entry(t, r, "lidar")
+	assert.Equal(t, "10", lidar.Rate, "a scan is a turn")
+	for name, want := range map[string]any{
+		"channels": int64(8), "range": 50.0, "upper_fov": 2.0, "rotation_frequency": 10.0, "dropoff_general_rate": 0.45,
+		"preset": "uniform", "rolling": false, "layout": "carla", "intensity": "carla", "horizontal_fov": 360.0,
+	} {
+		assert.Equal(t, want, attributes(lidar)[name], name)
+	}
+	assert.Equal(t, "carla_semantic", attributes(entry(t, r, "semantic_lidar"))["layout"])
+	assert.Equal(t, -30.0, attributes(entry(t, r, "semantic_lidar"))["lower_fov"], "CARLA's default")
+	assert.Equal(t, "10", entry(t, r, "depth").Rate)
+	assert.Equal(t, int64(96), attributes(entry(t, r, "normals"))["image_size_x"])
+	assert.Equal(t, "palette", attributes(entry(t, r, "semantic"))["output"])
+	assert.Equal(t, rig.Topics{"events": "/carla/ego_vehicle/events/events"}, entry(t, r, "events").Topics)
+	assert.Empty(t, entry(t, r, "collision").Rate)
+	assert.Equal(t, "sensor.other.signals", entry(t, r, "traffic_lights").ID)
+
+	tf, odom := entry(t, r, "tf"), entry(t, r, "odometry")
+	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, attributes(tf))
+	assert.Equal(t, map[string]any{"child_frame": "ego_vehicle"}, attributes(odom))
+	assert.Equal(t, "/carla/objects", entry(t, r, "objects").Topics["boxes"])
+	assert.Equal(t, "/carla/ego_vehicle/objects", entry(t, r, "ego_vehicle_objects").Topics["boxes"])
+	assert.Equal(t, "ego_vehicle", entry(t, r, "objects").FrameID)
+
+	var lost []string
+	for _, n := range r.Notices {
+		assert.True(t, n.Lost)
+		lost = append(lost, n.String())
+	}
+	assert.Equal(t, []string{
+		`o.json:4:5: objects[1]: no counterpart: sensor.pseudo.opendrive_map "map": raybridge's scenes have no OpenDRIVE map`,
+		`o.json:5:5: objects[2]: no counterpart: vehicle.audi.tt: a rig has one vehicle, ego_vehicle; others are actors of the scene`,
+		`o.json:14:13: objects[3].sensors[0].attached_objects[1]: no counterpart: actor.pseudo.control "control": an actor is not moved by poses from outside`,
+		`o.json:41:9: objects[3].sensors[19]: no counterpart: actor.pseudo.control "control": an actor is not moved by poses from outside`,
+	}, lost)
+}
+
+// TestCARLAFrames: every run publishes frames, under the vehicle's name, once.
+func TestCARLAFrames(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}`))
+	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, attributes(entry(t, r, "tf")))
+	r = parse(t, vehicle(`{"type": "sensor.pseudo.tf", "id": "a"}, {"type": "sensor.pseudo.tf", "id": "b"}`))
+	require.Len(t, r.Sensors, 1)
+	require.Len(t, r.Notices, 1)
+	assert.Contains(t, r.Notices[0].Text, "another one publishes the frames already")
+
+	r = parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}, {"type": "sensor.other.imu", "id": "a", "spawn_point": {"x": 1}}`))
+	assert.Equal(t, "ego_vehicle/a", entry(t, r, "a").Frame)
+	second := entry(t, r, "ego_vehicle_a")
+	assert.Equal(t, "", second.Frame, "its own, as the other one's lies elsewhere")
+	assert.Equal(t, "ego_vehicle/a", second.FrameID)
+}
+
+func TestCARLAChoosesTheVehicle(t *testing.T) {
+	r := parse(t, `{"objects": [
+		{"type": "vehicle.a", "id": "first", "sensors": [{"type": "sensor.other.imu", "id": "a"}]},
+		{"type": "vehicle.b", "id": "x", "role_name": "hero", "sensors": [{"type": "sensor.other.imu", "id": "b"}]},
+		{"type": "sensor.camera.rgb", "id": "pole", "spawn_point": {"x": 1, "y": 2, "z": 3}},
+		{"type": "walker.pedestrian.0001", "id": "w"}
+	]}`)
+	require.Len(t, r.Sensors, 2)
+	assert.Equal(t, "x/b", r.Sensors[0].Frame)
+	assert.Len(t, r.Notices, 3)
+}
+
+func TestCARLALidarRates(t *testing.T) {
+	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "3.333333333"} {
+		r := parse(t, vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "sensor_tick": `+tick+`}`))
+		assert.Equal(t, want, r.Sensors[0].Rate, tick)
+	}
+	_, err := rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "rotation_frequency": 0}`)))
+	require.ErrorIs(t, err, yamldoc.ErrRange)
+}
+
+func TestCARLAFaults(t *testing.T) {
+	for _, c := range []struct {
+		text, message string
+		is            error
+	}{
+		{`{"objects": [{"id": "a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key type`, yamldoc.ErrType},
+		{`{"objects": [1]}`, `r.json:1:14: objects[0]: wrong kind of value: need an object with a type and an id`, yamldoc.ErrType},
+		{`{"objects": {"a": 1}}`, `r.json:1:13: objects: wrong kind of value: need an array, [ ... ]`, yamldoc.ErrType},
+		{`{"objects": [], "object": 1}`, `r.json:1:17: object: unknown key, did you mean objects?`, yamldoc.ErrUnknownKey},
+		{`{"objects": [{"type": "vehicle.a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key id`, yamldoc.ErrType},
+		{`{"objects": [{"type": "vehicle.a", "id": "a", "sensor": []}]}`, `r.json:1:47: objects[0].sensor: unknown key, did you mean sensors?`, yamldoc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rbg", "id": "a"}`), `r.json:2:10: objects[0].sensors[0].type: unknown value: CARLA has no sensor "sensor.camera.rbg", did you mean sensor.camera.rgb?`, yamldoc.ErrValue},
+		{vehicle(`{"type": "sensor.camera.rgb"}`), `r.json:2:1: objects[0].sensors[0]: wrong kind of value: it needs the key id`, yamldoc.ErrType},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "fow": 90}`), `r.json:2:42: objects[0].sensors[0].fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attributes": {"fow": 90}}`), `r.json:2:57: objects[0].sensors[0].attributes.fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "lens_x_size": 2}`), `r.json:2:57: objects[0].sensors[0].lens_x_size: out of range: 2, the range is 0 to 1`, yamldoc.ErrRange},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "exposure_mode": "auto"}`), `r.json:2:59: objects[0].sensors[0].exposure_mode: unknown value: "auto", known are histogram, manual`, yamldoc.ErrValue},
+		{vehicle(`{"type": "sensor.other.imu", "id": "a", "x": 1, "spawn_point": {"x": 1}}`), `r.json:2:64: objects[0].sensors[0].spawn_point: unknown value: the sensor has a pose beside spawn_point too: leave one out`, yamldoc.ErrValue},
+		{vehicle(`{"type": "sensor.other.imu", "id": "a"}, {"type": "sensor.other.imu", "id": "a"}`), `r.json:2:77: objects[0].sensors[1].id: bad sensor name: two sensors of type sensor.other.imu are named "a"`, rig.ErrName},
+		{vehicle(`{"type": "sensor.other.imu", "id": "a", "attached_objects": 1}`), `r.json:2:61: objects[0].sensors[0].attached_objects: wrong kind of value: need an array, [ ... ]`, yamldoc.ErrType},
+	} {
+		_, err := rig.Parse("r.json", []byte(c.text))
+		require.ErrorIs(t, err, c.is, c.text)
+		assert.Equal(t, c.message, err.Error(), c.text)
+	}
+}
+
+func FuzzCARLA(f *testing.F) {
+	seed(f, "testdata/carla_objects.json")
+	f.Add([]byte(vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attached_objects": [{"type": "sensor.other.imu", "id": "a"}]}`)))
+	fuzz(f)
+}
