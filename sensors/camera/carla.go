@@ -76,7 +76,7 @@ func gradeAttributes() []described {
 	return []described{
 		number("gamma", usualGamma, "of the display: 2.2 is sRGB, more is brighter").in("", 0.1, 10),
 		number("temp", usualTemperature, "temperature of the light that is shown as white").in("K", 1500, 15000),
-		number("tint", 0, "of the white balance, from green to magenta").in("", -1, 1),
+		number("tint", 0, "of the white balance: above 0 towards magenta, below towards green").in("", -1, 1),
 		number("slope", usualFilm.slope,
 			"steepness of Unreal Engine's film curve, which tone_curve filmic becomes if this or the next four differ from their defaults").in("", 0, 1),
 		number("toe", usualFilm.toe, "darkness of the film curve's shadows").in("", 0, 1),

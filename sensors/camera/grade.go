@@ -125,7 +125,8 @@ func (g *grade) block() gradeBlock {
 
 // whiteBalance returns the matrix on linear sRGB colours that makes white of what is
 // white under a light of a temperature in kelvin: daylight, and a black body below
-// 4000 K; tint moves it along its isotherm, towards magenta where it is above 0.
+// 4000 K. Tint moves the light along its isotherm: above 0 it is greener, and the
+// picture pinker.
 // Colours adapt by Bradford's cone responses to sRGB's white, D65.
 func whiteBalance(temperature, tint float64) mgl64.Mat3 {
 	from := daylightLocus(temperature)
@@ -176,7 +177,7 @@ func blackBody(kelvin, tint float64) mgl64.Vec2 {
 	}
 	p := at(kelvin)
 	along := at(kelvin + 1).Sub(at(kelvin - 1)).Normalize()
-	p = p.Add(mgl64.Vec2{-along[1], along[0]}.Mul(0.05 * tint))
+	p = p.Add(mgl64.Vec2{along[1], -along[0]}.Mul(0.05 * tint)) // the light is greener, so white is pinker
 	k := 2*p[0] - 8*p[1] + 4
 	return mgl64.Vec2{3 * p[0] / k, 2 * p[1] / k}
 }
