@@ -6,19 +6,24 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/clock"
 	"github.com/raybridge/raybridge/sensors/collision"
 	"github.com/raybridge/raybridge/sensors/gnss"
+	"github.com/raybridge/raybridge/sensors/gpsodometry"
 	"github.com/raybridge/raybridge/sensors/groundtruth"
 	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/insstatus"
 	"github.com/raybridge/raybridge/sensors/laneinvasion"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/obstacle"
 	"github.com/raybridge/raybridge/sensors/odometry"
 	"github.com/raybridge/raybridge/sensors/radar"
 	"github.com/raybridge/raybridge/sensors/safedistance"
+	"github.com/raybridge/raybridge/sensors/signals"
 	"github.com/raybridge/raybridge/sensors/snapshot"
 	"github.com/raybridge/raybridge/sensors/transform"
 	"github.com/raybridge/raybridge/sensors/ultrasonic"
+	"github.com/raybridge/raybridge/sensors/vehicle"
 )
 
 // Registry returns the registry of all sensor types.
@@ -38,11 +43,18 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		groundtruth.Boxes3D,
 		imu.Definition,
 		gnss.Definition,
+		gpsodometry.Definition,
+		insstatus.Definition,
 		odometry.Definition,
 		transform.Definition,
+		vehicle.Odometry,
+		vehicle.CanBus,
+		vehicle.Speedometer,
+		clock.Definition,
 		collision.Definition,
 		laneinvasion.Definition,
 		safedistance.Definition,
+		signals.Definition,
 		snapshot.Definition,
 		radar.Definition,
 		ultrasonic.Definition,
