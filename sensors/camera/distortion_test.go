@@ -60,7 +60,7 @@ func TestDistortedRaysInvertProjection(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			seen, behind := 0, 0
-			for range 20_000 {
+			for range 5_000 {
 				u, v := rng.Float64()*640-0.5, rng.Float64()*480-0.5
 				ray := c.lens.Ray(u, v)
 				if math.IsNaN(ray[0]) {
@@ -79,8 +79,8 @@ func TestDistortedRaysInvertProjection(t *testing.T) {
 				want := p.Normalize()
 				require.InDeltaSlice(t, want[:], back[:], 1e-9)
 			}
-			assert.Greater(t, seen, 15_000)
-			t.Logf("%d of 20000 points are seen, %d of them behind the camera", seen, behind)
+			assert.Greater(t, seen, 4_000)
+			t.Logf("%d of 5000 points are seen, %d of them behind the camera", seen, behind)
 		})
 	}
 }

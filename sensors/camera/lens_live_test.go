@@ -48,7 +48,7 @@ func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 					}
 					p := ray.Normalize().Mul(distance)
 					w := inMap.Rotate(p)
-					a := b.Put("ball", scenetest.Sphere(radius, 24), scenetest.Matte("ball", 1, 1, 1), scenetest.At(w[0], w[1], w[2], scene.TagCar))
+					a := b.Put("ball", scenetest.Sphere(radius, 16), scenetest.Matte("ball", 1, 1, 1), scenetest.At(w[0], w[1], w[2], scene.TagCar))
 					points[a.ID] = p
 				}
 			}
