@@ -55,7 +55,7 @@ var named = regexp.MustCompile("\\]\\(([^)#:]+)(?:#[^)]*)?\\)|`([a-z0-9_/]+/[a-z
 
 func TestNamedFilesExist(t *testing.T) {
 	for page, folder := range map[string]string{
-		"../README.md": "..", "../CONTRIBUTING.md": "..", "architecture.md": ".", "embedding.md": ".",
+		"../README.md": "..", "../CONTRIBUTING.md": "..", "architecture.md": ".", "embedding.md": ".", "adding-a-sensor.md": ".",
 	} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
@@ -83,4 +83,29 @@ func TestTheFirstProgramIsShort(t *testing.T) {
 	block := program.FindStringSubmatch(string(text))
 	require.NotNil(t, block)
 	assert.Less(t, strings.Count(block[1], "\n"), 40)
+}
+
+// piece is a code block that shows a part of a file.
+var piece = regexp.MustCompile("(?s)```(?:go|glsl)\n(.*?)```")
+
+// TestPiecesAreInTheSources keeps the pieces that a page shows as they are in the code.
+func TestPiecesAreInTheSources(t *testing.T) {
+	var sources strings.Builder
+	for _, pattern := range []string{"../sensors/safedistance/*.go", "../sensors/all/*.go", "examples/skyview/*"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files, pattern)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			sources.Write(text)
+		}
+	}
+	page, err := os.ReadFile("adding-a-sensor.md")
+	require.NoError(t, err)
+	pieces := piece.FindAllStringSubmatch(string(page), -1)
+	require.GreaterOrEqual(t, len(pieces), 8)
+	for _, p := range pieces {
+		assert.Contains(t, sources.String(), strings.TrimRight(p[1], "\n"))
+	}
 }

@@ -51,6 +51,7 @@ var policy = map[string][]string{
 	"pipeline":            {"gpu", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial"},
 	"cmd/raybridge":       {"..."},
 	"docs":                {},
+	"docs/examples":       {"sensors", "sensors/compute", "sensors/sample", "shaders"},
 }
 
 // foreign has the packages from outside that these rooms, or folders of one, alone
