@@ -27,6 +27,13 @@
 // CompressedImage follows on /image_raw/compressed, encoded on a goroutine of the
 // camera's own.
 //
+// # Motion
+//
+// OpticalFlow compares where a point is with where it was at the sensor's firing
+// before; DVS compares pictures, and publishes events in place of an Image. Both look
+// back by what was recorded and rendered, so they see nothing move at their first
+// firing, nor at the first after time went back.
+//
 // # How a picture is made
 //
 // Cameras of one pose, lens and size that are due at one instant share a

@@ -129,6 +129,65 @@ func TestFlowOfAMover(t *testing.T) {
 	assert.EqualValues(t, 3, camera.StatsOf(r.shared).Visibility, "both share the pass")
 }
 
+// TestFlowThroughLenses drives through a room, whose walls are known, with lenses that
+// bend what they see.
+func TestFlowThroughLenses(t *testing.T) {
+	const width, height, half = 80, 60, 10.0
+	b := scenetest.NewBuilder("room")
+	b.Put("room", scenetest.Box(2*half, 2*half, 2*half), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagBuilding))
+	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{-2, 1, 0}, 0, 0, 20), Velocity: mgl64.Vec3{8, 1, 0}, YawRate: 0.7}
+	mount := spatial.FromRPY(mgl64.Vec3{0.5, 0.2, 1}, 3, 8, 15)
+	now, then := ego.PoseAt(period).Compose(mount).Compose(spatial.OpticalInBody()), ego.PoseAt(0).Compose(mount).Compose(spatial.OpticalInBody()).Inverse()
+	for _, c := range distortedLenses(t, width, height) {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, mount, c.attributesOf(width, height)})
+			r.fire(0)
+			r.fire(period)
+			m, seen := r.picture(0), 0
+			for v := range height {
+				for u := range width {
+					got := flowAt(m, u, v)
+					ray := c.lens.Ray(float64(u), float64(v))
+					if seesNothing(ray) {
+						assert.True(t, math.IsNaN(got[0]), "pixel %d, %d sees nothing", u, v)
+						continue
+					}
+					inMap := now.Rotate(ray)
+					reach := math.Inf(1)
+					for axis := range 3 {
+						reach = min(reach, (math.Copysign(half, inMap[axis])-now.Position[axis])/inMap[axis])
+					}
+					before := then.Apply(now.Apply(ray.Mul(reach)))
+					u0, v0, ok := c.lens.Project(before)
+					if !ok || math.IsNaN(got[0]) {
+						assert.Equal(t, ok, !math.IsNaN(got[0]), "pixel %d, %d", u, v)
+						continue
+					}
+					seen++
+					assert.InDelta(t, (float64(u)-u0)/width, got[0], 2e-5, "pixel %d, %d", u, v)
+					assert.InDelta(t, (float64(v)-v0)/height, got[1], 2e-5, "pixel %d, %d", u, v)
+				}
+			}
+			assert.Greater(t, seen, width*height/2)
+		})
+	}
+}
+
+func TestFlowOfWhatWasNotThere(t *testing.T) {
+	b := scenetest.NewBuilder("reserve")
+	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
+	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.box", Tag: scene.TagCar, Reserved: true})
+	r := newRig(t, b.Scene, nil, mounted{camera.OpticalFlow, spatial.Identity(), size(32, 24)})
+	r.fire(period)
+	_, err := r.history.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)))
+	require.NoError(t, err)
+	r.fire(2 * period)
+	assert.True(t, math.IsNaN(flowAt(r.picture(0), 16, 12)[0]), "it was nowhere")
+	assert.Equal(t, mgl64.Vec2{}, flowAt(r.picture(0), 16, 23), "the floor beside it stands still")
+	r.fire(3 * period)
+	assert.Equal(t, mgl64.Vec2{}, flowAt(r.picture(0), 16, 12))
+}
+
 func TestFlowOfWhatWasBehindTheCamera(t *testing.T) {
 	b := scenetest.NewBuilder("floor")
 	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
