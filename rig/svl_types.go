@@ -131,13 +131,13 @@ func svlVelodyne() []Parameter {
 // svlTruth are the parameters of what sees labelled pictures.
 func svlTruth(distance float64) []Parameter {
 	return []Parameter{
-		svlFrequency(10),
-		integer("Width", "px", 1920).in(1, 1920).take("image_size_x"),
-		integer("Height", "px", 1080).in(1, 1080).take("image_size_y"),
+		number("Frequency", "Hz", 10).becomes("`rate`"),
+		integer("Width", "px", 1920).take("image_size_x"),
+		integer("Height", "px", 1080).take("image_size_y"),
 		number("FieldOfView", "deg", 60).in(1, 90).becomes("`fov`: vertical there, horizontal here"),
-		number("MinDistance", "m", 0.1).in(0.01, 1000).take("near_clip"),
-		number("MaxDistance", "m", 2000).in(0.01, 2000).take("far_clip"),
-		number("DetectionRange", "m", distance).in(0.01, 2000).take("detection_range"),
+		number("MinDistance", "m", 0.1).take("near_clip"),
+		number("MaxDistance", "m", 2000).take("far_clip"),
+		number("DetectionRange", "m", distance).take("detection_range"),
 	}
 }
 
@@ -294,7 +294,7 @@ func svlMeasuring() []*ForeignType {
 		{
 			Names: []string{"3D Ground Truth", "3D Perception"}, ID: "sensor.ground_truth.boxes_3d", output: "boxes", rateOf: "Frequency",
 			Parameters: parameters([]Parameter{
-				svlFrequency(10), number("MaxDistance", "m", 100).in(1, 1000).take("max_distance"),
+				number("Frequency", "Hz", 10).becomes("`rate`"), number("MaxDistance", "m", 100).in(1, 1000).take("max_distance"),
 			}, svlCommon()),
 		},
 	}

@@ -99,7 +99,9 @@ func (w *yamlWriter) entry(e *Entry) {
 	if len(e.Topics) > 0 {
 		w.printf("    topics: {%s}\n", strings.Join(pairs(e.Topics), ", "))
 	}
-	if e.Rate != "" {
+	if plainNumber.MatchString(e.Rate) {
+		w.printf("    rate: %s\n", e.Rate)
+	} else if e.Rate != "" {
 		w.printf("    rate: %s\n", scalar(e.Rate))
 	}
 	if e.Always {
@@ -173,8 +175,11 @@ func decimal(f float64) string {
 	}
 }
 
-// plainText is what YAML takes for a text without quotes, and numbers.
-var plainText = regexp.MustCompile(`^([A-Za-z/][A-Za-z0-9_./-]*|[0-9]+(\.[0-9]+)?)$`)
+// plainText is what YAML takes for a text without quotes, plainNumber for a number.
+var (
+	plainText   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
+	plainNumber = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+)
 
 // words mean something else to some reader of YAML.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}

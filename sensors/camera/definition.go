@@ -108,8 +108,8 @@ func common() []described {
 		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize),
 		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize),
 		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge").in("deg", 0.1, 175),
-		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 100),
-		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.1, maxFar),
+		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 1000),
+		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.01, maxFar),
 		attribute("principal_point", sensors.String, "center",
 			"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA").
 			of("center", "corner"),

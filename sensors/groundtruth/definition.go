@@ -23,8 +23,8 @@ var Boxes2D = &sensors.Definition{
 		{Name: "image_size_x", Type: sensors.Int, Default: int64(1920), Unit: "px", Min: 1, Max: 16384, Doc: "width of the picture"},
 		{Name: "image_size_y", Type: sensors.Int, Default: int64(1080), Unit: "px", Min: 1, Max: 16384, Doc: "height of the picture"},
 		{Name: "fov", Type: sensors.Float, Default: 91.492845, Unit: "deg", Min: 0.1, Max: 175, Doc: "horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"},
-		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 100, Doc: "what is nearer isn't there"},
-		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.1, Max: 100_000, Doc: "what is farther isn't there"},
+		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 1000, Doc: "what is nearer isn't there"},
+		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.01, Max: 100_000, Doc: "what is farther isn't there"},
 		{Name: "detection_range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.1, Max: 100_000, Doc: "actors whose box's centre is farther have no box"},
 	},
 	Outputs: []sensors.OutputSpec{
@@ -72,3 +72,6 @@ var Boxes3D = &sensors.Definition{
 		return d, nil
 	},
 }
+
+// Definitions returns both.
+func Definitions() []*sensors.Definition { return []*sensors.Definition{Boxes2D, Boxes3D} }
