@@ -3,19 +3,20 @@
 //
 // A light is for the vehicle if
 //
-//   - its lamps are within the distance of the owner's origin and ahead of it, in the
-//     half space that its x axis points into,
+//   - its lamps are within the distance of the owner's origin and ahead of it, not
+//     further to the side than ahead, or than 10 m,
 //   - they are turned towards it: the owner's origin lies before them, and
 //   - they are for its direction: they look against it within 60°, so that those of the
 //     roads that cross are left out.
 //
-// SVL keeps to the lights of the lane that the vehicle is on; those of a lane beside
-// it in the same direction are listed here too. Walls hide nothing.
+// SVL keeps to the lights of the lane that the vehicle is on; here those of the lanes
+// beside it in the same direction count too, and lanes are not asked. Walls hide nothing.
 package signals
 
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -26,8 +27,12 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// cosAgainst is the cosine of how far a light may look past the owner's direction.
-const cosAgainst = 0.5
+const (
+	// cosAgainst is the cosine of how far a light may look past the owner's direction.
+	cosAgainst = 0.5
+	// roadside is how far to the side a light may be where it is close, metres.
+	roadside = 10
+)
 
 // Definition describes sensor.other.signals.
 var Definition = &sensors.Definition{
@@ -104,14 +109,18 @@ var labels = [...]string{
 // one with the lower id.
 func (s *signals) find(owner spatial.Pose, tNs int64) {
 	s.found = s.found[:0]
-	ahead := owner.Rotate(mgl64.Vec3{1, 0, 0})
+	ahead, toOwner := owner.Rotate(mgl64.Vec3{1, 0, 0}), owner.Inverse()
 	for i := range s.env.Scene.Signals {
 		light := &s.env.Scene.Signals[i]
 		if light.Actor != 0 && !s.env.History.Present(light.Actor, tNs) {
 			continue
 		}
 		way, looks := light.Pose.Position.Sub(owner.Position), light.Pose.Rotate(mgl64.Vec3{1, 0, 0})
-		if way.Len() > s.distance || way.Dot(ahead) <= 0 || way.Dot(looks) >= 0 || looks.Dot(ahead) > -cosAgainst {
+		at := toOwner.Apply(light.Pose.Position)
+		if way.Len() > s.distance || at[0] <= 0 || math.Abs(at[1]) > max(at[0], roadside) {
+			continue
+		}
+		if way.Dot(looks) >= 0 || looks.Dot(ahead) > -cosAgainst {
 			continue
 		}
 		s.found = append(s.found, found{light, way.Len()})

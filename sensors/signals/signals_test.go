@@ -35,7 +35,8 @@ func crossing() *scene.Scene {
 			light(6, 10, 121, -90),  // too far: 101 m
 			light(7, 16, 52, -45),   // at an angle: still for the ego
 			light(8, 10, 20.5, -90), // 5 m above its nose, and before it
-			light(9, 60, 22, -140),  // hardly ahead, looks at the ego, and along its direction by 40°
+			light(9, 90, 70, -90),   // of a street beside: 50 m ahead and 80 m to the right
+			light(10, 18, 24, -90),  // close: 4 m ahead and 8 m to the right
 		},
 	}
 }
@@ -51,11 +52,11 @@ func TestLightsForTheOwner(t *testing.T) {
 	h := sensortest.New(t, signals.Definition, sensortest.Options{Scene: crossing()})
 	h.Fire(1e9)
 	m := sensortest.Last[*sample.Signals](h, "signals")
-	assert.Equal(t, []uint32{8, 2, 7, 9, 1}, ids(m), "the nearest first")
+	assert.Equal(t, []uint32{8, 10, 2, 7, 1}, ids(m), "the nearest first")
 	assert.Equal(t, "under_test", m.FrameID)
 
 	// Light 2 is 30 m ahead and 2 m to the right, looks back, in the owner's frame.
-	second := m.Signals[1]
+	second := m.Signals[2]
 	assert.InDeltaSlice(t, []float64{30, -2, 5}, second.Pose.Position[:], 1e-9)
 	looks := second.Pose.Rotate(mgl64.Vec3{1, 0, 0})
 	assert.InDeltaSlice(t, []float64{-1, 0, 0}, looks[:], 1e-9)
@@ -66,7 +67,7 @@ func TestLightsForTheOwner(t *testing.T) {
 func TestMaxDistance(t *testing.T) {
 	assert.Equal(t, 100.0, signals.Definition.NewSettings().Float("max_distance"))
 	assert.Equal(t, "1", signals.Definition.DefaultRate)
-	for distance, want := range map[float64][]uint32{4: nil, 40: {8, 2, 7}, 102: {8, 2, 7, 9, 1, 6}} {
+	for distance, want := range map[float64][]uint32{4: nil, 40: {8, 10, 2, 7}, 102: {8, 10, 2, 7, 1, 6}} {
 		h := sensortest.New(t, signals.Definition, sensortest.Options{
 			Scene: crossing(), Attributes: map[string]any{"max_distance": distance},
 		})
@@ -83,8 +84,8 @@ func TestMountMovesTheFrameOnly(t *testing.T) {
 	})
 	h.Fire(1e9)
 	m := sensortest.Last[*sample.Signals](h, "signals")
-	assert.Equal(t, []uint32{8, 2, 7, 9, 1}, ids(m))
-	assert.InDeltaSlice(t, []float64{-28, 2, 4}, m.Signals[1].Pose.Position[:], 1e-9)
+	assert.Equal(t, []uint32{8, 10, 2, 7, 1}, ids(m))
+	assert.InDeltaSlice(t, []float64{-28, 2, 4}, m.Signals[2].Pose.Position[:], 1e-9)
 }
 
 func TestPhases(t *testing.T) {
