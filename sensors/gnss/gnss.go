@@ -95,9 +95,13 @@ func (s *gnss) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the fix at the due instant.
+// Tick publishes the fix at the due instant, if the owner is there then.
 func (s *gnss) Tick(at sensors.Tick) error {
-	pose := s.env.Pose(s.spec.Mount, at.TimeNs)
+	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	pose := owner.Compose(s.spec.Mount)
 	s.bits.Seed(s.seed, at.Seq) // a fix's noise depends on nothing before it
 	noise := rand.New(&s.bits)
 	antenna := pose.Position

@@ -63,7 +63,7 @@ func (s *gpsOdometry) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the state at the due instant.
+// Tick publishes the state at the due instant, if the owner is there then.
 func (s *gpsOdometry) Tick(at sensors.Tick) error {
 	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
 	if !ok {

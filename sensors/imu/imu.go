@@ -100,9 +100,12 @@ func (s *imu) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the measurement at the due instant.
+// Tick publishes the measurement at the due instant, if the owner is there then.
 func (s *imu) Tick(at sensors.Tick) error {
-	state, _ := s.env.History.State(s.env.Owner, at.TimeNs)
+	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
 	pose := state.Pose.Compose(s.spec.Mount)
 	arm := pose.Position.Sub(state.Pose.Position)
 	toBody := pose.Orientation.Conjugate()

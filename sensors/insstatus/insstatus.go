@@ -51,9 +51,13 @@ func (s *insStatus) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the state.
+// Tick publishes the state, if the owner is there.
 func (s *insStatus) Tick(at sensors.Tick) error {
-	s.message.Header = at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.TimeNs))
+	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	s.message.Header = at.Header(s.spec.FrameID, owner.Compose(s.spec.Mount))
 	s.out.TryQueue(at, &s.message)
 	return nil
 }

@@ -49,9 +49,12 @@ func (s *odometry) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the state at the due instant.
+// Tick publishes the state at the due instant, if the owner is there then.
 func (s *odometry) Tick(at sensors.Tick) error {
-	state, _ := s.env.History.State(s.env.Owner, at.TimeNs)
+	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
 	pose := state.Pose.Compose(s.spec.Mount)
 	arm := pose.Position.Sub(state.Pose.Position)
 	toChild := pose.Orientation.Conjugate()

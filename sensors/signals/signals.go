@@ -77,7 +77,7 @@ func (s *signals) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes what the lights show at the due instant.
+// Tick publishes what the lights show at the due instant, if the owner is there then.
 func (s *signals) Tick(at sensors.Tick) error {
 	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
 	if !ok {

@@ -71,7 +71,10 @@ func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
 // them yet.
 func (s *transform) Tick(at sensors.Tick) error {
 	s.latchFixed(at)
-	pose, _ := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	pose, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil // the owner isn't there: neither is its frame
+	}
 	s.message.StampNs, s.message.Static = at.TimeNs, false
 	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
 		Header:       at.Header(OdomFrame, pose),
