@@ -12,7 +12,7 @@ const carlaFrameHz = 20
 // carlaCommon are the attributes of every sensor.
 func carlaCommon() []Parameter {
 	return []Parameter{
-		number("sensor_tick", "s", 0).in(0, 1e6).becomes("`rate`, its inverse; 0 is each frame, 20 Hz"),
+		number("sensor_tick", "s", 0).in(0, 1000).becomes("`rate`, its inverse; 0 is each frame, 20 Hz"),
 		text("role_name", "front").drawn(),
 		text("ros_name", "").drawn(),
 	}

@@ -48,6 +48,9 @@ func other(p *rig.Parameter) any {
 		}
 		return 1
 	}
+	if p.Name == "sensor_tick" {
+		return 0.2 // a quarter of its range is minutes
+	}
 	switch p.Kind {
 	case rig.KindNumber:
 		return middle()

@@ -221,7 +221,7 @@ func svlLidars() []*ForeignType {
 		{
 			Names: []string{"Velodyne Lidar"}, ID: "sensor.lidar.ray_cast", output: "points", rateOf: "RotationFrequency",
 			How:        "publishes a cloud with the device's lasers, not its packets",
-			Parameters: parameters(svlVelodyne(), svlCommon()), Set: []Fixed{{"rolling", false}, {"layout", "xyzirt"}}, finish: finishSVLVelodyne,
+			Parameters: svlVelodyne(), Set: []Fixed{{"rolling", false}, {"layout", "xyzirt"}}, finish: finishSVLVelodyne,
 		},
 	}
 }
