@@ -1,6 +1,6 @@
-// Package picture shows sensors' images as people see them: depth, labels, ids
-// and normals in colours, compressed pictures unpacked. The window and the report
-// use it. Everything here may be called from any goroutine.
+// Package picture shows sensors' images as people see them: depth, labels, ids,
+// normals and optical flow in colours, compressed pictures unpacked. The window, the
+// report and saved files use it. Everything here may be called from any goroutine.
 package picture
 
 import (
@@ -51,6 +51,7 @@ var pixelKinds = map[string]Kind{
 	sample.Encoding32FC3: {12, each(12, func(p []byte) color.RGBA {
 		return normalColor(float(p), float(p[4:]), float(p[8:]))
 	}), describeNormal, true},
+	sample.Encoding32FC2: {8, each(8, func(p []byte) color.RGBA { return flowColor(float(p), float(p[4:])) }), describeFlow, true},
 }
 
 // channels paints pixels of a size whose bytes are colours.
@@ -105,6 +106,33 @@ func normalColor(x, y, z float32) color.RGBA {
 	// The optical frame's y and z point down and away: turned, so that surfaces
 	// that face up are green and those that face the camera blue.
 	return color.RGBA{to(x), to(-y), to(-z), 255}
+}
+
+// halfFlow is the movement, in widths and heights of the picture, that has half of
+// its direction's colour.
+const halfFlow = 0.01
+
+// flowColor is the colour wheel of optical flow: the hue is where a pixel moves to, red
+// for the right, and it is the stronger the faster; what stands still is white.
+func flowColor(x, y float32) color.RGBA {
+	length := math.Hypot(float64(x), float64(y))
+	if math.IsNaN(length) {
+		return color.RGBA{0x0c, 0x0e, 0x16, 255}
+	}
+	strength := 1.0
+	if !math.IsInf(length, 0) {
+		strength = length / (length + halfFlow)
+	}
+	turn := math.Atan2(float64(-y), float64(x)) / (2 * math.Pi) // y points down
+	rgb := hue(turn - math.Floor(turn))
+	for i := range rgb {
+		rgb[i] = 255 * (1 - strength*(1-rgb[i]))
+	}
+	return color.RGBA{uint8(rgb[0]), uint8(rgb[1]), uint8(rgb[2]), 255}
+}
+
+func describeFlow(p []byte) string {
+	return fmt.Sprintf("%+.4f %+.4f of the picture", float(p), float(p[4:]))
 }
 
 func describeBytes(p []byte) string   { return strings.Trim(fmt.Sprint(p), "[]") }

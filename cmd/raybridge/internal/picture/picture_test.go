@@ -47,6 +47,8 @@ func TestPixelsBecomeColours(t *testing.T) {
 		"ids16":  {sample.Encoding16UC1, false, []byte{0, 0, 1, 1}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
 		"ids32":  {sample.Encoding32SC1, false, []byte{0, 0, 0, 0, 1, 1, 0, 0}, [2]color.RGBA{{A: 255}, IDColor(257)}, [2]string{"id 0", "id 257"}},
 		"depth":  {sample.Encoding32FC1, false, floats(halfDepth, inf), [2]color.RGBA{DepthRamp.At(0.5), dark}, [2]string{"12.00 m", "+Inf m"}},
+		"flow":   {sample.Encoding32FC2, false, floats(inf, 0, 0, 0), [2]color.RGBA{{255, 0, 0, 255}, {255, 255, 255, 255}}, [2]string{"+Inf +0.0000 of the picture", "+0.0000 +0.0000 of the picture"}},
+		"down":   {sample.Encoding32FC2, false, floats(0, halfFlow, nan, 0), [2]color.RGBA{{191, 127, 255, 255}, dark}, [2]string{"+0.0000 +0.0100 of the picture", "+NaN +0.0000 of the picture"}},
 		"normal": {sample.Encoding32FC3, false, floats(0, -1, 0, nan, nan, nan), [2]color.RGBA{{127, 255, 127, 255}, dark}, [2]string{"+0.00 -1.00 +0.00", "+NaN +NaN +NaN"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,11 +52,20 @@ func IDColor(id uint32) color.RGBA {
 	if id == 0 {
 		return color.RGBA{A: 255}
 	}
-	hue := math.Mod(float64(id)*0.6180339887498949, 1) * 6
+	rgb := hue(math.Mod(float64(id)*0.6180339887498949, 1))
 	value := 0.65 + 0.35*math.Mod(float64(id)*0.7548776662466927, 1)
-	rgb := [3]float64{math.Abs(hue-3) - 1, 2 - math.Abs(hue-2), 2 - math.Abs(hue-4)}
 	for i, x := range rgb {
-		rgb[i] = value * (0.15 + 0.85*max(0, min(1, x))) * 255
+		rgb[i] = value * (0.15 + 0.85*x) * 255
 	}
 	return color.RGBA{uint8(rgb[0]), uint8(rgb[1]), uint8(rgb[2]), 255}
+}
+
+// hue returns the pure colour of a place on the colour wheel, 0..1 from red over green.
+func hue(turn float64) [3]float64 {
+	h := 6 * turn
+	rgb := [3]float64{math.Abs(h-3) - 1, 2 - math.Abs(h-2), 2 - math.Abs(h-4)}
+	for i, x := range rgb {
+		rgb[i] = max(0, min(1, x))
+	}
+	return rgb
 }

@@ -28,5 +28,6 @@ var captions = map[string]string{
 	sample.Encoding32FC1: ": depth in metres, bright is near",
 	sample.Encoding16UC1: ": a colour for each actor",
 	sample.Encoding32SC1: ": a colour for each actor",
+	sample.Encoding32FC2: ": optical flow, red to the right, strong is fast",
 	sample.Encoding32FC3: ": normals as colours",
 }
