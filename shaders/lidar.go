@@ -20,4 +20,5 @@ var Lidar = Entry{
 		Binding{"Points", "", 0, KindStorage},
 	),
 	Workgroup: [3]int{8, 8, 1},
+	Constants: []Define{Int("SCALE", 1), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false)},
 }

@@ -5,8 +5,14 @@
 // scan (uint texels; floats as bits)
 //   3 a laser:  cos and sin of the elevation, cos and sin of the azimuth offset;
 //               height of its origin in metres, nanoseconds after its column, ring,
-//               0; minimum range, maximum range, 0, 0
+//               maximum range; minimum range, 0, 0, 0
 //   1 a column: cos and sin of the azimuth, nanoseconds after the scan's start, 0
+//
+// Go gives, as constants, what software OpenGL would otherwise carry out both sides of:
+//   SCALE        of the intensity: SCALE_NONE, _SURFACE, _TRANSMISSION or _COLOR
+//   RANDOM       1 where noise or drop-off need random numbers
+//   ROLLING      1 where each ray has its own time, 0 where all are of the start
+//   COMPENSATED  1 for points in the sensor's frame at the start
 //
 // A point is sample.Point: x, y, z, intensity; distance, azimuth, elevation,
 // nanoseconds; ring | return << 16 | tag << 24, instance, cosine of the incidence,
@@ -21,8 +27,8 @@ layout(local_size_x = LOCAL_SIZE_X, local_size_y = LOCAL_SIZE_Y, local_size_z = 
 layout(binding = SLOT_SENSOR) uniform usamplerBuffer scan;
 
 layout(std140, binding = 0) uniform Settings {
-    uvec4 shape; // lasers, columns, 1 for a rolling scan, frame number
-    uvec4 mode; // low and high word of the random numbers' key, scale of the intensity, 1 for compensated points
+    uvec4 shape; // lasers, columns, frame number, 0
+    uvec4 key; // low and high word of the random numbers' key, 0, 0
     vec4 light; // attenuation per metre, noise's standard deviation in metres, share of rays that aren't fired, transmission up to which returns may be lost
     vec4 kept; // share of those returns that is kept: x transmission + y
 };
@@ -37,10 +43,10 @@ layout(std430, binding = 0) writeonly buffer Points { Point points[]; };
 
 const uint RETURN_STRONGEST = 1u;
 
-// Scales of the intensity.
-const uint SCALE_SURFACE = 1u;
-const uint SCALE_TRANSMISSION = 2u;
-const uint SCALE_COLOR = 3u;
+#define SCALE_NONE 0
+#define SCALE_SURFACE 1
+#define SCALE_TRANSMISSION 2
+#define SCALE_COLOR 3
 
 // The footprint of a beam covers many texels: a middle mipmap level.
 const float FOOTPRINT = 4.0;
@@ -52,31 +58,27 @@ float reflectance(Material m, int triangle, vec2 barycentric) {
     return dot(color, vec3(0.2126, 0.7152, 0.0722));
 }
 
-// surfaceIntensity is 0..100 for diffuse surfaces (Lambert, weakened by the way)
-// and 101..255 for retroreflectors, which send the light back at any angle.
-float surfaceIntensity(Hit hit, float cosine, float transmission) {
+// intensity returns a hit's intensity.
+//   surface:      0..100 for diffuse surfaces (Lambert, weakened by the way), 101..255
+//                 for retroreflectors, which send the light back at any angle
+//   transmission: what the air lets through, CARLA's
+//   color:        SVL Simulator's, the metallic factor of a material that has a texture
+//                 of them, the mean of the base colour of the others
+float intensity(Hit hit, float cosine, float transmission) {
+#if SCALE == SCALE_SURFACE
     Material m = materialAt(triangleMaterial(hit.triangle));
     float rho = clamp(reflectance(m, hit.triangle, hit.barycentric), 0.0, 1.0);
     return m.retro ? 101.0 + 154.0 * rho * transmission : 100.0 * rho * cosine * transmission;
-}
-
-// colorIntensity is SVL Simulator's, 0..1: the metallic factor of a material that
-// has a texture of them, the mean of the base colour of the others.
-float colorIntensity(Hit hit) {
+#elif SCALE == SCALE_TRANSMISSION
+    return transmission;
+#elif SCALE == SCALE_COLOR
     Material m = materialAt(triangleMaterial(hit.triangle));
     vec2 uv = textureCoordinates(hit.triangle, hit.barycentric);
-    float value = dot(baseColor(m, uv, FOOTPRINT).rgb, vec3(1.0 / 3.0));
-    for (bool metal = m.metalRoughLayer >= 0.0; metal; metal = false) value = metallicRoughness(m, uv, FOOTPRINT).x;
-    return clamp(value, 0.0, 1.0);
-}
-
-// intensity returns a hit's intensity. Loops stand for ifs: software OpenGL would
-// carry out both sides of those.
-float intensity(Hit hit, float cosine, float transmission) {
-    float value = mode.z == SCALE_TRANSMISSION ? transmission : 0.0;
-    for (bool one = mode.z == SCALE_SURFACE; one; one = false) value = surfaceIntensity(hit, cosine, transmission);
-    for (bool one = mode.z == SCALE_COLOR; one; one = false) value = colorIntensity(hit);
-    return value;
+    float mean = dot(baseColor(m, uv, FOOTPRINT).rgb, vec3(1.0 / 3.0));
+    return clamp(m.metalRoughLayer >= 0.0 ? metallicRoughness(m, uv, FOOTPRINT).x : mean, 0.0, 1.0);
+#else
+    return 0.0;
+#endif
 }
 
 // Beam is one firing of one laser, in the sensor's frame.
@@ -84,59 +86,76 @@ struct Beam {
     vec3 origin;
     vec3 direction;
     vec2 elevation, azimuth; // cosine and sine
-    float tmin, tmax;
+    float tmax;
     uint nanoseconds, ring;
 };
 
 Beam beamOf(uint laser, uint column) {
     uvec4 angles = texelFetch(scan, int(3u * laser)), place = texelFetch(scan, int(3u * laser + 1u));
-    vec2 ranges = uintBitsToFloat(texelFetch(scan, int(3u * laser + 2u)).xy);
     uvec4 turn = texelFetch(scan, int(3u * shape.x + column));
     vec2 elevation = uintBitsToFloat(angles.xy), offset = uintBitsToFloat(angles.zw), yaw = uintBitsToFloat(turn.xy);
     vec2 azimuth = vec2(yaw.x * offset.x - yaw.y * offset.y, yaw.y * offset.x + yaw.x * offset.y);
     return Beam(vec3(0.0, 0.0, uintBitsToFloat(place.x)), vec3(elevation.x * azimuth, elevation.y), elevation, azimuth,
-        ranges.x, ranges.y, turn.z + place.y, place.z);
+        uintBitsToFloat(place.w), turn.z + place.y, place.z);
 }
 
+// shortestRange returns the range below which a laser measures nothing.
+float shortestRange(uint laser) { return uintBitsToFloat(texelFetch(scan, int(3u * laser + 2u)).x); }
+
+#if RANDOM
 // randomOf returns a ray's random words: two for its noise, one for whether it is
 // fired, one for whether its return is kept.
-uvec4 randomOf(uint index) { return pcg4d(uvec4(mode.xy, shape.w, index)); }
+uvec4 randomOf(uint index) { return pcg4d(uvec4(key.xy, shape.z, index)); }
+#endif
 
-// secondsOf returns when a firing happens after the scan's start.
-float secondsOf(Beam b) { return shape.z != 0u ? float(b.nanoseconds) * 1e-9 : 0.0; }
+// firedRange returns how far a ray looks: nowhere, below 0, if it isn't fired.
+float firedRange(Beam b, uint index) {
+#if RANDOM
+    return uniformOf(randomOf(index).z) >= light.z ? b.tmax : -1.0;
+#else
+    return b.tmax;
+#endif
+}
+
+// nanosecondsOf returns when a firing happens after the scan's start.
+uint nanosecondsOf(Beam b) { return ROLLING != 0 ? b.nanoseconds : 0u; }
 
 // pointOf returns where a range along a firing is: in the sensor's frame as it
 // stood then, or at the scan's start.
 vec3 pointOf(Beam b, Ray ray, float range) {
-    vec3 p = b.origin + range * b.direction;
-    for (bool compensated = mode.w != 0u; compensated; compensated = false) {
-        RigidPose start = sensorPose(momentAt(0.0));
-        p = unrotate(start.rotation, ray.origin - start.position + range * ray.direction);
-    }
-    return p;
+#if COMPENSATED
+    RigidPose start = sensorPose(momentAt(0.0));
+    return unrotate(start.rotation, ray.origin - start.position + range * ray.direction);
+#else
+    return b.origin + range * b.direction;
+#endif
 }
 
-// writePoint writes what a firing measured.
-void writePoint(uint index, Beam b, bool found, Hit hit, Ray ray) {
-    uvec4 random = randomOf(index);
+// writePoint writes what a firing measured; surfaces below tmin are too near.
+void writePoint(uint index, Beam b, float tmin, bool found, Hit hit, Ray ray) {
     float transmission = exp(-light.x * hit.t);
-    bool near = found && hit.t < b.tmin;
-    bool stays = transmission > light.w || uniformOf(random.w) < kept.x * transmission + kept.y;
-    float range = uintBitsToFloat(near ? 0xff800000u : 0x7f800000u);
+    float range = hit.t;
+    bool near = found && range < tmin;
+    bool returned = found && !near;
+#if RANDOM
+    uvec4 random = randomOf(index);
+    returned = returned && (transmission > light.w || uniformOf(random.w) < kept.x * transmission + kept.y);
+    range = max(range + light.y * gaussianOf(random.xy), 0.0);
+#endif
     vec4 place = vec4(0.0);
-    uint what = 0u, returned = 0u;
+    uint what = 0u;
     float cosine = 0.0;
-    if (found && !near && stays) {
+    if (returned) {
         cosine = min(-dot(hit.normal, ray.direction), 1.0);
-        range = max(hit.t + light.y * gaussianOf(random.xy), 0.0);
         place = vec4(pointOf(b, ray, range), intensity(hit, cosine, transmission));
         what = label(hit.triangle, hit.mover);
-        returned = RETURN_STRONGEST;
+    } else {
+        range = uintBitsToFloat(near ? 0xff800000u : 0x7f800000u);
     }
     points[index] = Point(
         floatBitsToUint(place),
-        uvec4(floatBitsToUint(range), floatBitsToUint(atan(b.azimuth.y, b.azimuth.x)), floatBitsToUint(atan(b.elevation.y, b.elevation.x)), shape.z != 0u ? b.nanoseconds : 0u),
-        uvec4(b.ring | (returned << 16) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), index));
+        uvec4(floatBitsToUint(range), floatBitsToUint(atan(b.azimuth.y, b.azimuth.x)), floatBitsToUint(atan(b.elevation.y, b.elevation.x)), nanosecondsOf(b)),
+        uvec4(b.ring | (returned ? RETURN_STRONGEST << 16 : 0u) | (labelTag(what) << 24), labelInstance(what), floatBitsToUint(cosine), index));
 }
 
 void main() {
@@ -144,18 +163,23 @@ void main() {
     if (laser >= shape.x || column >= shape.y) return;
     int count = int(min(shape.y - column, 4u));
     Rays rays = noRays();
+#if !ROLLING
+    RigidPose sensor = sensorPose(momentAt(0.0));
+#endif
     for (int k = 0; k < count; k++) {
         Beam b = beamOf(laser, column + uint(k));
-        bool fired = uniformOf(randomOf((column + uint(k)) * shape.x + laser).z) >= light.z;
-        float seconds = secondsOf(b);
+        float seconds = float(nanosecondsOf(b)) * 1e-9;
+#if ROLLING
         RigidPose sensor = sensorPose(momentAt(seconds));
+#endif
         Ray ray = Ray(sensor.position + rotate(sensor.rotation, b.origin), rotate(sensor.rotation, b.direction));
-        setRay(rays, k, ray, 0.0, fired ? b.tmax : -1.0, seconds);
+        setRay(rays, k, ray, 0.0, firedRange(b, (column + uint(k)) * shape.x + laser), seconds);
     }
     Hits hits = traceRays(rays);
+    float tmin = shortestRange(laser);
     for (int k = 0; k < count; k++) {
         Hit hit;
         bool found = hitAt(rays, hits, k, hit);
-        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), found, hit, rayOf(rays, k));
+        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), tmin, found, hit, rayOf(rays, k));
     }
 }

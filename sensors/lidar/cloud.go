@@ -64,10 +64,11 @@ func newCloudLidar(spec sensors.Spec, r receiver) (*cloudLidar, error) {
 	if err != nil {
 		return nil, err
 	}
+	rolling := spec.Settings.Bool("rolling")
 	s := &cloudLidar{
 		scanner: scanner{
 			spec: spec, device: device, receiver: r,
-			rolling: spec.Settings.Bool("rolling"), compensated: spec.Settings.Bool("compensated"),
+			rolling: rolling, compensated: rolling && spec.Settings.Bool("compensated"),
 		},
 		cloud: sample.PointCloud{
 			Organized: spec.Settings.Bool("organized"), Rings: len(device.Lasers), Columns: device.Columns,
@@ -91,7 +92,7 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 func (s *cloudLidar) publish(of scan, points []sample.Point) {
 	m := &s.cloud
 	m.Header = of.header
-	returns := 0
+	var returns int
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
 	} else {

@@ -22,7 +22,7 @@ const (
 )
 
 // scaleCodes are the scales' numbers in shaders/lidar_scan.comp.
-var scaleCodes = map[intensityScale]uint32{noIntensity: 0, surface: 1, carla: 2, svl: 3}
+var scaleCodes = map[intensityScale]int{noIntensity: 0, surface: 1, carla: 2, svl: 3}
 
 // receiver is what becomes of the light that comes back. The zero value gives every
 // return exactly, without an intensity.
@@ -75,15 +75,15 @@ func (r *receiver) keptShare() (slope, base, limit float64) {
 	return slope, 1 - r.lostAtZero, r.limit
 }
 
+// random tells whether anything depends on chance.
+func (r *receiver) random() bool { return r.noise > 0 || r.unfired > 0 || r.lostAtZero > 0 }
+
 // put writes the words of the uniform block that say how light is received.
-func (r *receiver) put(dst []byte, seed uint64, compensated bool) {
+func (r *receiver) put(dst []byte, seed uint64) {
 	if r.seed != 0 {
 		seed = r.seed
 	}
-	words := [12]uint32{uint32(seed), uint32(seed >> 32), scaleCodes[r.scale]}
-	if compensated {
-		words[3] = 1
-	}
+	words := [12]uint32{uint32(seed), uint32(seed >> 32)}
 	slope, base, limit := r.keptShare()
 	for i, v := range [...]float64{r.attenuation, r.noise, r.unfired, limit, slope, base} {
 		words[4+i] = math.Float32bits(float32(v))

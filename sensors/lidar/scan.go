@@ -75,8 +75,8 @@ func (d *Device) table(periodNs int64) []byte {
 		sin, cos := math.Sincos(-mgl64.DegToRad(l.AzimuthOffsetDeg))
 		lo, hi := d.bounds(l)
 		put(bits(along), bits(up), bits(cos), bits(sin))
-		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), 0)
-		put(bits(lo), bits(hi), 0, 0)
+		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), bits(hi))
+		put(bits(lo), 0, 0, 0)
 	}
 	for column := range d.Columns {
 		sin, cos := math.Sincos(-mgl64.DegToRad(d.StartDeg + float64(column)*d.StepDeg))

@@ -68,15 +68,22 @@ type scanner struct {
 	ended  bool      // guarded by the pipeline's order of calls
 }
 
-// tracer is the compiled shader, which the scanners of a pipeline share.
+// tracer is a compiled shader. The scanners of a pipeline share those that they have
+// in common.
 type tracer struct{ *gpu.Program }
 
-type tracerKey struct{}
+// variant is what a shader is compiled for, the key of a pipeline's tracers.
+type variant struct {
+	scale                        intensityScale
+	random, rolling, compensated bool
+}
 
-// tracerOf returns the pipeline's tracer and compiles it for the first scanner.
-func tracerOf(ctx context.Context, env *sensors.Env) (*tracer, error) {
-	shared, err := env.Shared.Get(tracerKey{}, func() (io.Closer, error) {
-		source, err := shaders.Source(&shaders.Lidar)
+// tracerOf returns the pipeline's tracer for a variant and compiles it for the first
+// scanner that needs it.
+func tracerOf(ctx context.Context, env *sensors.Env, v variant) (*tracer, error) {
+	shared, err := env.Shared.Get(v, func() (io.Closer, error) {
+		source, err := shaders.Source(&shaders.Lidar, shaders.Int("SCALE", scaleCodes[v.scale]), shaders.Flag("RANDOM", v.random),
+			shaders.Flag("ROLLING", v.rolling), shaders.Flag("COMPENSATED", v.compensated))
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +112,8 @@ func (t *tracer) Close() error {
 // begin compiles the shader and makes the buffers.
 func (s *scanner) begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	if s.program, err = tracerOf(ctx, env); err != nil {
+	v := variant{s.receiver.scale, s.receiver.random(), s.rolling, s.compensated}
+	if s.program, err = tracerOf(ctx, env, v); err != nil {
 		return err
 	}
 	s.pool, err = readback.New(readback.Config{
@@ -203,14 +211,11 @@ func (s *scanner) pose(tNs int64) spatial.Pose { return s.env.Pose(s.spec.Mount,
 
 // dispatch issues the compute work of one scan into target.
 func (s *scanner) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) error {
-	shape := [4]uint32{uint32(len(s.device.Lasers)), uint32(s.device.Columns), 0, uint32(at.Seq)}
-	if s.rolling {
-		shape[2] = 1
-	}
+	shape := [4]uint32{uint32(len(s.device.Lasers)), uint32(s.device.Columns), uint32(at.Seq)}
 	for i, w := range shape {
 		binary.LittleEndian.PutUint32(s.constant[4*i:], w)
 	}
-	s.receiver.put(s.constant[16:], s.env.Seed, s.compensated)
+	s.receiver.put(s.constant[16:], s.env.Seed)
 	if err := c.WriteBuffer(s.settings, 0, s.constant); err != nil {
 		return err
 	}
