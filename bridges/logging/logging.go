@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Factory is the bridge named "logging".
@@ -24,34 +23,11 @@ func (Factory) Info() bridges.Info {
 
 // Register declares every sample under SVL's name for it.
 func (Factory) Register(p *bridges.Plugin) error {
-	return errors.Join(
-		registerSample(p, "ClockData", writeClock),
-		registerSample(p, "UncompressedImageData", writeImage),
-		registerSample(p, "ImageData", writeCompressedImage),
-		registerSample(p, "CameraInfoData", writeCameraInfo),
-		registerSample(p, "PointCloudData", writePointCloud),
-		registerSample(p, "ImuData", writeImu),
-		registerSample(p, "GpsData", writeGnssFix),
-		registerSample(p, "GpsOdometryData", writeOdometry),
-		registerSample(p, "TransformsData", writeTransforms),
-		registerSample(p, "LaserScanData", writeLaserScan),
-		registerSample(p, "UltrasonicData", writeRange),
-		registerSample(p, "RadarData", writeRadar),
-		registerSample(p, "DetectedRadarObjectData", writeRadarObjects),
-		registerSample(p, "DvsEventsData", writeDvsEvents),
-		registerSample(p, "SpeedData", writeSpeed),
-		registerSample(p, "CanBusData", writeCanBus),
-		registerSample(p, "VehicleOdometryData", writeVehicleOdometry),
-		registerSample(p, "GpsOdometryData", writeGpsOdometry),
-		registerSample(p, "GpsInsData", writeInsStatus),
-		registerSample(p, "Detected2DObjectData", writeDetections2D),
-		registerSample(p, "Detected3DObjectData", writeDetections3D),
-		registerSample(p, "SignalDataArray", writeSignals),
-		registerSample(p, "CollisionData", writeCollision),
-		registerSample(p, "ObstacleData", writeObstacle),
-		registerSample(p, "LaneInvasionData", writeLaneInvasion),
-		registerSample(p, "SnapshotData", writeSnapshot),
-	)
+	var errs []error
+	for _, k := range kinds {
+		errs = append(errs, k.register(p))
+	}
+	return errors.Join(errs...)
 }
 
 // NewInstance returns a log of one run.
@@ -69,25 +45,6 @@ func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []b
 		}
 		o.buf = buf
 		return err
-	})
-}
-
-// sampleOf are the samples.
-type sampleOf interface {
-	*sample.Clock | *sample.Image | *sample.CompressedImage | *sample.CameraInfo | *sample.PointCloud |
-		*sample.Imu | *sample.GnssFix | *sample.Odometry | *sample.Transforms |
-		*sample.LaserScan | *sample.Range | *sample.Radar | *sample.RadarObjects | *sample.DvsEvents |
-		*sample.Speed | *sample.CanBus | *sample.VehicleOdometry | *sample.GpsOdometry | *sample.InsStatus |
-		*sample.Detections2D | *sample.Detections3D | *sample.Signals |
-		*sample.Collision | *sample.Obstacle | *sample.LaneInvasion | *sample.Snapshot
-}
-
-func registerSample[T sampleOf](p *bridges.Plugin, typeName string, write func(*object, *bridges.PublishedTopic, T)) error {
-	return register(p, typeName, func(o *object, topic *bridges.PublishedTopic, msg T) error {
-		o.begin()
-		write(o, topic, msg)
-		o.end()
-		return nil
 	})
 }
 

@@ -113,7 +113,26 @@ func line[T any](t *testing.T, msg T) entry {
 	list := entries()
 	require.Len(t, list, 1)
 	assert.Equal(t, "/topic", list[0].topic)
+	alone, err := logging.AppendJSON([]byte("before"), "Front \"main\"", msg)
+	require.NoError(t, err)
+	assert.Equal(t, "before"+list[0].line, string(alone))
 	return list[0]
+}
+
+func TestAppendJSONOfOtherTypes(t *testing.T) {
+	for _, msg := range []any{nil, 1, sample.Clock{}, &sample.Header{}} {
+		out, err := logging.AppendJSON([]byte("before"), "", msg)
+		require.ErrorIs(t, err, bridges.ErrNoConverter, "%T", msg)
+		assert.Equal(t, "before", string(out))
+	}
+}
+
+func ExampleAppendJSON() {
+	object, err := logging.AppendJSON(nil, "speedometer", &sample.Speed{
+		Header: sample.Header{StampNs: 1_500_000_000, Seq: 3, FrameID: "base_link"}, MetresPerSecond: 12.5,
+	})
+	fmt.Println(string(object), err)
+	// Output: {"Name":"speedometer","Frame":"base_link","Time":1.500000000,"StampNs":1500000000,"Sequence":3,"Speed":12.5} <nil>
 }
 
 func header() sample.Header {
