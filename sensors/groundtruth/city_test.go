@@ -167,6 +167,22 @@ func TestReservedActorsHaveNoBox(t *testing.T) {
 	assert.Equal(t, car.ID, boxes[0].ID)
 }
 
+func TestAnOwnerThatIsNotThereSeesNothing(t *testing.T) {
+	b := newTown()
+	b.car(10, 0, 0)
+	b.Put("bus", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.bus", Tag: scene.TagBus, Reserved: true})
+	for _, d := range groundtruth.Definitions() {
+		h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, Owner: b.Scene.Actors[1].ID, GL: gputest.Thread(t)})
+		h.Fire(100_000_000)
+		assert.Empty(t, h.Messages[groundtruth.OutputBoxes], d.ID)
+		_, err := h.Env.History.Spawn("vehicle.bus", scene.Standing(spatial.Identity()))
+		require.NoError(t, err)
+		h.Fire(200_000_000)
+		assert.Len(t, h.Messages[groundtruth.OutputBoxes], 1, d.ID)
+		assert.Empty(t, h.Drops, d.ID)
+	}
+}
+
 // BenchmarkBoxes makes the boxes of the default city at SVL's size, in a picture and in
 // space, from the capture to the published message.
 func BenchmarkBoxes(b *testing.B) {

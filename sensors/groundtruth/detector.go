@@ -113,8 +113,12 @@ func (d *detector) open(c *gpu.Ctx) (err error) {
 // Tick does nothing: the capture needs no announcement.
 func (d *detector) Tick(sensors.Tick) error { return nil }
 
-// Capture counts what is seen at the due instant. GL thread.
+// Capture counts what is seen at the due instant, if the owner is there then. GL
+// thread.
 func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
+	if !d.env.History.Present(d.env.Owner, at.TimeNs) {
+		return false, nil
+	}
 	target := d.ring[d.next]
 	err = d.pool.Begin(c)
 	if errors.Is(err, readback.ErrFull) || (err == nil && d.pool.Holds(target)) {
