@@ -30,7 +30,7 @@ func (s *camera) previousNs(r *renderer, timeNs int64) int64 {
 }
 
 // writePrevious writes where the points of each frame of the scene were at an
-// instant, as lib/flow.glsl reads it. It follows see, of an instant that is not
+// instant, as lib/flow.glsl reads it. It follows look, at an instant that is not
 // earlier, whose fromOptical it is given. GL thread.
 func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, timeNs int64) error {
 	toOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4().Inv()
