@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -25,7 +26,12 @@ const (
 var causeNames = [causes]string{CauseSlow: "peer_slow", CauseGone: "not_connected", CauseClosed: "closed"}
 
 // String returns the cause's name in summaries.
-func (c Cause) String() string { return causeNames[c] }
+func (c Cause) String() string {
+	if int(c) < len(causeNames) {
+		return causeNames[c]
+	}
+	return fmt.Sprintf("cause(%d)", uint8(c))
+}
 
 // Outcome is what became of one message.
 type Outcome struct {

@@ -1,0 +1,296 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// Errors of clients; test them with errors.Is.
+var (
+	// ErrListening: the stream has a callback already; Stop it first.
+	ErrListening = errors.New("already listening")
+	// ErrNotListening: the stream has no callback.
+	ErrNotListening = errors.New("not listening")
+	// ErrClientClosed: the client was closed, or its context ended.
+	ErrClientClosed = errors.New("stream client closed")
+)
+
+// Client receives streams of one server over one connection, which it makes again
+// whenever it breaks. Its methods may be called from any goroutine, and from its
+// callbacks.
+type Client struct {
+	address string
+	options Options
+	ctx     context.Context
+	cancel  context.CancelFunc
+	events  *queue.Queue[Event]
+	done    chan struct{} // closed when all goroutines have ended
+	callers callers
+
+	mu        sync.Mutex
+	link      *link                   // guarded by mu: nil while not connected
+	listeners map[string]*listener    // guarded by mu
+	pools     map[string]*buffer.Pool // guarded by mu: by stream
+	closed    bool                    // guarded by mu
+	wg        sync.WaitGroup          // listeners; added to under mu while not closed
+}
+
+// Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do
+// the connection and all callbacks. The first connection's failure is returned, such
+// as ErrVersion with the server's reason, unless Options.Wait is set; later the client
+// connects again by itself.
+func Dial(ctx context.Context, address string, options Options) (*Client, error) {
+	c := &Client{
+		address: address, options: options.orDefaults(), done: make(chan struct{}),
+		listeners: map[string]*listener{}, pools: map[string]*buffer.Pool{},
+		events: queue.New(queue.Config{Messages: 256}, func(Event, queue.Reason) {}),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	first, err := c.connect()
+	if err != nil && !c.options.Wait {
+		c.cancel()
+		return nil, fmt.Errorf("connect to stream server %s: %w", address, err)
+	}
+	if first != nil {
+		first.attach()
+	}
+	go c.live(first, err)
+	return c, nil
+}
+
+// steady is how long a connection has to last for the next attempts to begin anew.
+const steady = time.Second
+
+// live keeps the connection until the context ends.
+func (c *Client) live(l *link, err error) {
+	defer close(c.done)
+	var events sync.WaitGroup
+	events.Go(c.tell)
+	var instance uint64
+	attempt := 0
+	for c.ctx.Err() == nil {
+		if l == nil {
+			c.pause(c.backoff(attempt), err)
+			attempt++
+			if l, err = c.connect(); l != nil {
+				l.attach()
+			}
+			continue
+		}
+		c.event(Event{Kind: EventConnected, Restarted: instance != 0 && instance != l.welcome.instance})
+		instance = l.welcome.instance
+		begun := time.Now()
+		err = l.run()
+		if time.Since(begun) > steady {
+			attempt = 0
+		}
+		c.event(Event{Kind: EventDisconnected, Err: err})
+		l = nil
+	}
+	if l != nil {
+		_ = l.run() // which the context's end ends
+	}
+	c.end()
+	c.events.Finish()
+	events.Wait()
+}
+
+// pause waits before the next attempt.
+func (c *Client) pause(delay time.Duration, err error) {
+	c.event(Event{Kind: EventRetry, Err: err, Delay: delay})
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// backoff returns how long to wait before an attempt: twice as long as before the
+// last, up to the most, of which half is random.
+func (c *Client) backoff(attempt int) time.Duration {
+	d := c.options.MinBackoff << min(attempt, 30)
+	if d <= 0 || d > c.options.MaxBackoff {
+		d = c.options.MaxBackoff
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// end stops all listeners and waits for them.
+func (c *Client) end() {
+	c.mu.Lock()
+	c.closed = true
+	for _, l := range c.listeners {
+		l.queue.Close()
+	}
+	clear(c.listeners)
+	c.mu.Unlock()
+	c.wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pool := range c.pools {
+		pool.Close()
+	}
+}
+
+// event queues an event; a user who doesn't take them loses the oldest.
+func (c *Client) event(e Event) {
+	if c.options.Events != nil {
+		c.events.TryPush(e, 0)
+	}
+}
+
+// tell calls the user for each event.
+func (c *Client) tell() {
+	defer c.callers.enter()()
+	for {
+		e, ok := c.events.Pop()
+		switch {
+		case ok:
+			c.options.Events(e)
+		case c.events.Finished():
+			return
+		default:
+			<-c.events.Ready()
+		}
+	}
+}
+
+// Streams returns the server's streams as it has told so far, in the order of their
+// making; nil while the client isn't connected.
+func (c *Client) Streams() []Info {
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return l.infos()
+}
+
+// Connected reports whether a connection stands.
+func (c *Client) Connected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link != nil
+}
+
+// Listen has the callback called with each message of a stream from now on, one after
+// the other on a goroutine of the stream; callbacks of different streams run
+// concurrently. It returns when the server has answered: ErrUnknownStream names the
+// streams there are. While the connection is broken it returns at once, and asks
+// when it stands again (EventRefused). A second Listen on one stream is ErrListening;
+// Stop comes first. ctx ends the wait for the answer alone.
+func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
+	c.mu.Lock()
+	switch {
+	case c.closed || c.ctx.Err() != nil:
+		c.mu.Unlock()
+		return ErrClientClosed
+	case c.listeners[stream] != nil:
+		c.mu.Unlock()
+		return fmt.Errorf("listen to %s: %w", stream, ErrListening)
+	}
+	l := newListenerLocked(c, stream, callback)
+	c.listeners[stream] = l
+	c.wg.Go(l.run)
+	current := c.link
+	if current == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	q := current.ask(controlSubscribe, stream) // under mu, so that requests have the listeners' order
+	c.mu.Unlock()
+	err := current.wait(ctx, q)
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	if c.listeners[stream] == l {
+		delete(c.listeners, stream)
+		current.request(controlUnsubscribe, stream)
+	}
+	c.mu.Unlock()
+	l.stop()
+	return fmt.Errorf("listen to %s: %w", stream, err)
+}
+
+// IsListening reports whether the stream has a callback.
+func (c *Client) IsListening(stream string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.listeners[stream] != nil
+}
+
+// Listening returns the names of the streams that have callbacks, sorted.
+func (c *Client) Listening() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := make([]string, 0, len(c.listeners))
+	for name := range c.listeners {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Stop ends a stream's callback: it waits for a call that is running, and none comes
+// after it returns. Called by that callback itself, it doesn't wait, and the call is
+// the last. ErrNotListening says that there is none.
+func (c *Client) Stop(stream string) error {
+	c.mu.Lock()
+	l := c.listeners[stream]
+	delete(c.listeners, stream)
+	if l != nil && c.link != nil {
+		c.link.request(controlUnsubscribe, stream)
+	}
+	c.mu.Unlock()
+	if l == nil {
+		return fmt.Errorf("stop %s: %w", stream, ErrNotListening)
+	}
+	l.stop()
+	return nil
+}
+
+// Close ends the connection and all callbacks, and waits for them; called by a
+// callback, it doesn't wait. It may be called again.
+func (c *Client) Close() {
+	c.cancel()
+	if !c.callers.inside() {
+		<-c.done
+	}
+}
+
+// Done is closed when the client has ended, after Close or with its context, and all
+// its goroutines with it.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Outstanding returns the number of received buffers that are held: by callbacks that
+// are running, and by data that was kept and not released.
+func (c *Client) Outstanding() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, pool := range c.pools {
+		n += pool.Stats().Outstanding
+	}
+	return n
+}
+
+// poolLocked returns the pool of a stream's buffers.
+func (c *Client) poolLocked(stream string) *buffer.Pool {
+	pool := c.pools[stream]
+	if pool == nil {
+		pool = buffer.NewPool(buffer.Config{})
+		c.pools[stream] = pool
+	}
+	return pool
+}

@@ -1,0 +1,127 @@
+package stream
+
+import (
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// Data is one message as a callback is given it. It is valid until the callback
+// returns; Keep makes it last.
+type Data struct {
+	wire.Message
+	// Stream describes where the message came from.
+	Stream *Info
+	// Missed is how many messages of the stream are missing before this one, dropped
+	// by the server or by this client's queue. What was missed over a restart of the
+	// server isn't known and not counted; EventGap tells of it.
+	Missed uint64
+
+	buf buffer.Buffer
+}
+
+// Keep returns the same message in the same memory, which stays valid until its
+// Release is called, also after the client was closed.
+func (d *Data) Keep() *Data {
+	kept := *d
+	kept.buf = d.buf.Share()
+	return &kept
+}
+
+// Release gives kept data up; a second call does nothing. What a callback is given is
+// released by itself.
+func (d *Data) Release() {
+	d.buf.Release()
+	d.Message = wire.Message{}
+}
+
+// received is a message on its way to the callback.
+type received struct {
+	message  wire.Message
+	info     *Info
+	buf      buffer.Buffer
+	sequence uint32
+	link     *link
+}
+
+// listener is one stream's callback with its goroutine and queue.
+type listener struct {
+	client    *Client
+	stream    string
+	callback  func(*Data)
+	queue     *queue.Queue[received]
+	pool      *buffer.Pool
+	done      chan struct{}
+	goroutine atomic.Uint64
+
+	// Owned by run.
+	data     Data
+	link     *link // of the last message
+	sequence uint32
+	lastNs   int64
+}
+
+func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener {
+	return &listener{
+		client: c, stream: stream, callback: callback, done: make(chan struct{}), pool: c.poolLocked(stream),
+		queue: queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
+	}
+}
+
+// run calls the callback for each message until the queue is closed.
+func (l *listener) run() {
+	defer l.client.callers.enter()()
+	defer close(l.done)
+	l.goroutine.Store(goroutine())
+	for {
+		r, ok := l.queue.Pop()
+		switch {
+		case ok:
+			l.deliver(&r)
+		case l.queue.Finished():
+			return
+		default:
+			<-l.queue.Ready()
+		}
+	}
+}
+
+func (l *listener) deliver(r *received) {
+	missed := l.gap(r)
+	l.data = Data{Message: r.message, Stream: r.info, Missed: missed, buf: r.buf}
+	l.callback(&l.data)
+	l.data.Release()
+}
+
+// gap compares the message with the one before.
+func (l *listener) gap(r *received) (missed uint64) {
+	last, lastNs, link := l.sequence, l.lastNs, l.link
+	l.sequence, l.lastNs, l.link = r.sequence, r.message.CaptureNs(), r.link
+	if link == nil {
+		return 0
+	}
+	known := link.welcome.instance == r.link.welcome.instance
+	if known {
+		missed = uint64(r.sequence - last - 1)
+		if missed > 1<<31 { // a latched message that came again
+			missed = 0
+		}
+	}
+	if missed > 0 || link != r.link {
+		l.client.event(Event{
+			Kind: EventGap, Stream: l.stream, Missed: missed, Known: known, LastNs: lastNs, NextNs: l.lastNs,
+		})
+	}
+	return missed
+}
+
+// stop drops what waits and lets the goroutine end; it waits for that unless it is
+// called by it.
+func (l *listener) stop() {
+	l.queue.Close()
+	if l.goroutine.Load() != goroutine() {
+		<-l.done
+	}
+}

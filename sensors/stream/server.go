@@ -1,0 +1,217 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// ErrDuplicate: two streams have one name.
+var ErrDuplicate = errors.New("stream exists already")
+
+// ServerConfig says how a server treats its clients. The zero value of a field stands
+// for its default.
+type ServerConfig struct {
+	// Queue bounds what waits for one client and says what is dropped: by default 64
+	// messages, 64 MiB, the oldest.
+	Queue queue.Config
+	// MaxClients is the number of clients at a time, 16 by default.
+	MaxClients int
+	// MaxFrame is the length of the longest message that is sent, 256 MiB by default.
+	MaxFrame int
+	// NoZstd refuses to compress for clients that ask for it.
+	NoZstd bool
+	// Beat is the longest time without a frame in either direction, 1 s by default; a
+	// peer that is silent for five beats counts as gone.
+	Beat time.Duration
+	// Stall is how long a client may take nothing while something is being written to
+	// it, 10 s by default.
+	Stall time.Duration
+	// Log takes what can't be returned; nil discards it.
+	Log *slog.Logger
+}
+
+// Server serves streams to clients. Its methods may be called from any goroutine.
+type Server struct {
+	config   ServerConfig
+	core     *fanout.Server
+	instance uint64
+	encoder  *zstd.Encoder // nil with NoZstd
+
+	mu       sync.Mutex
+	streams  []*Stream         // guarded by mu: the one with id i+1 at i
+	sessions map[*session]bool // guarded by mu: those that were welcomed
+}
+
+// NewServer returns a server that doesn't listen yet.
+func NewServer(config ServerConfig) *Server {
+	if config.MaxFrame <= 0 || config.MaxFrame > wire.MaxSize {
+		config.MaxFrame = wire.MaxSize
+	}
+	if config.Beat <= 0 {
+		config.Beat = time.Second
+	}
+	s := &Server{config: config, instance: rand.Uint64(), sessions: map[*session]bool{}}
+	if !config.NoZstd {
+		// The options are constants that are valid.
+		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	}
+	s.core = fanout.New(fanout.Config{
+		Accept: func(c *fanout.Client) fanout.Session { return &session{server: s, client: c} },
+		Queue:  config.Queue, MaxClients: config.MaxClients, Stall: config.Stall, Beat: config.Beat, Log: config.Log,
+	})
+	return s
+}
+
+// Listen accepts clients on HOST:PORT until Close.
+func (s *Server) Listen(address string) error { return s.core.Listen(address) }
+
+// Addr returns the address that the server listens on, nil while it doesn't.
+func (s *Server) Addr() net.Addr { return s.core.Addr() }
+
+// Close delivers what waits for as long as ctx allows, says goodbye and disconnects
+// all clients. It returns when the server's goroutines have ended.
+func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
+
+// Clients returns the connected clients with their counts, in no order.
+func (s *Server) Clients() []*fanout.Client { return s.core.Clients() }
+
+// Outstanding returns the number of buffers that are lent: zero after Close.
+func (s *Server) Outstanding() int { return s.core.Outstanding() }
+
+// Stream is one stream of a server.
+type Stream struct {
+	server *Server
+	info   Info
+	id     uint16
+	core   *fanout.Stream
+}
+
+// AddStream adds a stream, before or after clients have come: they are told of it,
+// and those that want all are subscribed. settled is told the fate of each message,
+// as fanout.StreamConfig has it; it may be nil. Errors wrap ErrDuplicate or
+// ErrMalformed.
+func (s *Server) AddStream(info Info, settled func(fanout.Outcome)) (*Stream, error) {
+	if info.Name == "" || info.Name == Wildcard {
+		return nil, fmt.Errorf("add stream %q: %w: it needs a name of its own", info.Name, ErrMalformed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.findLocked(info.Name) != nil {
+		return nil, fmt.Errorf("add stream %q: %w", info.Name, ErrDuplicate)
+	}
+	if len(s.streams) == maxStreams {
+		return nil, fmt.Errorf("add stream %q: %w: there are %d", info.Name, ErrTooLarge, len(s.streams))
+	}
+	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1)}
+	stream.core = s.core.NewStream(fanout.StreamConfig{
+		Name: info.Name, Seal: seal, Settled: settled, Latched: info.Latched, Pool: buffer.Config{},
+	})
+	s.streams = append(s.streams, stream)
+	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))
+	for session := range s.sessions {
+		session.announce(stream, announcement)
+	}
+	return stream, nil
+}
+
+func (s *Server) findLocked(name string) *Stream {
+	for _, stream := range s.streams {
+		if stream.info.Name == name {
+			return stream
+		}
+	}
+	return nil
+}
+
+// unknownLocked is the error for a name that no stream has; it lists those there are.
+func (s *Server) unknownLocked(name string) error {
+	const most = 20
+	names := make([]string, 0, most)
+	for _, stream := range s.streams[:min(most, len(s.streams))] {
+		names = append(names, stream.info.Name)
+	}
+	slices.Sort(names)
+	list := strings.Join(names, ", ")
+	switch {
+	case len(names) == 0:
+		list = "none"
+	case len(s.streams) > most:
+		list += ", ..."
+	}
+	return fmt.Errorf("%w %q; there are: %s", ErrUnknownStream, name, list)
+}
+
+// Info returns the stream's description.
+func (s *Stream) Info() Info { return s.info }
+
+// Subscribers returns the number of clients that receive the stream: while it is
+// zero, nothing need be computed. It takes no lock.
+func (s *Stream) Subscribers() int { return s.core.Subscribers() }
+
+// PoolStats returns the counts of the stream's buffers.
+func (s *Stream) PoolStats() buffer.Stats { return s.core.PoolStats() }
+
+// Publish serializes a sample, or a wire.Foreign, and queues it for the subscribers;
+// publishNs is the simulation time now. It copies the message once, and keeps no hold
+// of it. It may be called from any goroutine. Without subscribers nothing is
+// serialized and the error is fanout.ErrNoSubscribers; others are package wire's and
+// ErrTooLarge. With policy block it waits, see package fanout; ctx ends the wait.
+func (s *Stream) Publish(ctx context.Context, publishNs int64, msg any) error {
+	if s.core.Subscribers() == 0 {
+		return fanout.ErrNoSubscribers
+	}
+	size := frameSize + wire.Size(msg)
+	m := s.core.NewMessage()
+	f := m.Frame(0, size)
+	f.Reset(size)
+	b, err := wire.Append(f.Bytes()[:frameSize], wire.Envelope{Type: s.info.Type, PublishNs: publishNs}, msg)
+	if err == nil && len(b)-frameSize > s.server.config.MaxFrame {
+		err = fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, len(b)-frameSize, s.server.config.MaxFrame)
+	}
+	if err != nil {
+		m.Discard()
+		return fmt.Errorf("publish on stream %s: %w", s.info.Name, err)
+	}
+	f.Adopt(b)
+	h := frame{length: uint32(len(b) - frameSize), stream: s.id, plain: uint32(len(b) - frameSize)}
+	h.put(b)
+	if s.core.Wants(formZstd) {
+		s.compress(m, h, b[frameSize:])
+	}
+	return s.core.Send(ctx, m)
+}
+
+// Forms of a message.
+const (
+	formPlain = 0
+	formZstd  = 1
+)
+
+// compress adds the compressed form, unless it isn't shorter.
+func (s *Stream) compress(m *fanout.Message, h frame, plain []byte) {
+	f := m.Frame(formZstd, frameSize+len(plain)/2)
+	f.Reset(max(frameSize, f.Cap()))
+	b := s.server.encoder.EncodeAll(plain, f.Bytes()[:frameSize])
+	f.Adopt(b)
+	if len(b)-frameSize >= len(plain) {
+		f.Release()
+		return
+	}
+	h.length, h.flags = uint32(len(b)-frameSize), frameZstd
+	h.put(b)
+}
