@@ -23,6 +23,14 @@ import (
 // announcement to the published messages. Nothing overlaps: the frame time is a
 // latency too.
 func benchmarkCapture(b *testing.B, width, height int, more ...any) {
+	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0)
+	attributes := size(width, height)
+	benchmarkCameras(b,
+		mounted{camera.RGB, mount, size(width, height, more...)}, mounted{camera.Depth, mount, attributes},
+		mounted{camera.Semantic, mount, attributes}, mounted{camera.Instance, mount, attributes})
+}
+
+func benchmarkCameras(b *testing.B, list ...mounted) {
 	thread, err := gpu.Start(eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE")}))
 	if errors.Is(err, gpu.ErrNotSupported) {
 		b.Skip(err)
@@ -31,11 +39,7 @@ func benchmarkCapture(b *testing.B, width, height int, more ...any) {
 	defer func() { require.NoError(b, thread.Close()) }()
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0)
-	attributes := size(width, height)
-	r := newRigOn(b, thread, town, town.Route,
-		mounted{camera.RGB, mount, size(width, height, more...)}, mounted{camera.Depth, mount, attributes},
-		mounted{camera.Semantic, mount, attributes}, mounted{camera.Instance, mount, attributes})
+	r := newRigOn(b, thread, town, town.Route, list...)
 	defer r.end()
 	r.forgetful = true
 	tNs := int64(0)
@@ -58,4 +62,17 @@ func BenchmarkCapture1280x720(b *testing.B) { benchmarkCapture(b, 1280, 720) }
 // BenchmarkCaptureSmooth sees four points a pixel in the colour picture.
 func BenchmarkCaptureSmooth640x480(b *testing.B) {
 	benchmarkCapture(b, 640, 480, "supersampling", 2)
+}
+
+// What a rig of Autoware.Auto asks for: one colour camera, 1920 x 1080.
+func benchmarkColor(b *testing.B, more ...any) {
+	benchmarkCameras(b, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(1920, 1080, append(more, "fov", 80)...)})
+}
+
+func BenchmarkColor1920x1080(b *testing.B) { benchmarkColor(b) }
+func BenchmarkColorJPEG1920x1080(b *testing.B) {
+	benchmarkColor(b, "compressed", "jpeg", "publish_raw", false)
+}
+func BenchmarkColorPlumbBob1920x1080(b *testing.B) {
+	benchmarkColor(b, "lens", "plumb_bob", "distortion", "-0.2,0.05,0,0,0")
 }

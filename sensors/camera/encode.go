@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/jpeg"
 	"image/png"
 	"sync"
 
+	"github.com/raybridge/raybridge/internal/jpegenc"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -122,8 +122,9 @@ func (e *encoder) close() {
 	}
 }
 
-// canvas is the memory that pictures pass through on their way to an encoder.
+// canvas is what pictures pass through on their way into a message.
 type canvas struct {
+	jpeg    jpegenc.Encoder
 	buffer  bytes.Buffer
 	rgba    *image.RGBA
 	gray16  *image.Gray16
@@ -138,22 +139,30 @@ func (s *pngScratch) Put(b *png.EncoderBuffer) { s.buffer = b }
 
 // encode compresses a picture of the camera's own encoding into message.Data,
 // reusing its memory.
-func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedImage) error {
-	picture := v.picture(o, pixels)
-	v.buffer.Reset()
-	var err error
-	switch o.compressed {
-	case "jpeg":
-		err = jpeg.Encode(&v.buffer, picture, &jpeg.Options{Quality: o.quality})
-	default:
-		e := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: &v.scratch}
-		err = e.Encode(&v.buffer, picture)
+func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedImage) (err error) {
+	if o.compressed == "jpeg" {
+		message.Data, err = v.jpeg.Append(message.Data[:0], o.packed(pixels), o.quality)
+		return err
 	}
-	if err != nil {
+	v.buffer.Reset()
+	e := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: &v.scratch}
+	if err := e.Encode(&v.buffer, v.picture(o, pixels)); err != nil {
 		return fmt.Errorf("encode %s: %w", o.compressed, err)
 	}
 	message.Data = append(message.Data[:0], v.buffer.Bytes()...)
 	return nil
+}
+
+// packed says how the pixels of an 8-bit encoding lie.
+func (o *options) packed(pixels []byte) *jpegenc.Picture {
+	p := &jpegenc.Picture{
+		Pixels: pixels, Width: o.lens.Width, Height: o.lens.Height, Stride: o.step(), Size: pixelBytes[o.form.encoding],
+		Red: 0, Green: 1, Blue: 2,
+	}
+	if o.form.encoding != sample.EncodingRGB8 {
+		p.Red, p.Blue = 2, 0
+	}
+	return p
 }
 
 // picture views or copies the pixels as an image of the standard library.
@@ -177,15 +186,12 @@ func (v *canvas) picture(o *options, pixels []byte) image.Image {
 		if v.rgba == nil {
 			v.rgba = image.NewRGBA(bounds)
 		}
-		size, red, blue := pixelBytes[o.form.encoding], 0, 2
-		if o.form.encoding != sample.EncodingRGB8 {
-			red, blue = 2, 0
-		}
-		for y := range o.lens.Height {
-			from, to := pixels[y*o.step():], v.rgba.Pix[y*v.rgba.Stride:][:4*o.lens.Width]
-			for ; len(to) >= 4; from, to = from[size:], to[4:] {
-				p := from[:3]
-				to[0], to[1], to[2], to[3] = p[red], p[1], p[blue], 255
+		p := o.packed(pixels)
+		for y := range p.Height {
+			from, to := pixels[y*p.Stride:], v.rgba.Pix[y*v.rgba.Stride:][:4*p.Width]
+			for ; len(to) >= 4; from, to = from[p.Size:], to[4:] {
+				c := from[:3]
+				to[0], to[1], to[2], to[3] = c[p.Red], c[1], c[p.Blue], 255
 			}
 		}
 		return v.rgba

@@ -114,6 +114,39 @@ func TestPNGIsLossless(t *testing.T) {
 	}
 }
 
+func TestJPEGOfEveryPictureForTheEye(t *testing.T) {
+	form := func(more ...any) map[string]any { return size(100, 75, append(more, "compressed", "jpeg")...) }
+	r := newRig(t, scenetest.MovingWall(12, 0), nil,
+		mounted{camera.RGB, forward(1), form("jpeg_quality", 95)},
+		mounted{camera.RGB, forward(1), form("jpeg_quality", 95, "encoding", "bgr8")},
+		mounted{camera.RGB, forward(1), form("jpeg_quality", 95, "encoding", "bgra8")},
+		mounted{camera.Depth, forward(1), form("output", "svl", "jpeg_quality", 95)},
+		mounted{camera.Semantic, forward(1), form("output", "svl")},
+		mounted{camera.Semantic, forward(1), form("output", "palette")},
+		mounted{camera.Instance, forward(1), form("output", "svl")})
+	r.fire(0)
+	for i := range r.cameras {
+		raw, packed := r.picture(i), last[*sample.CompressedImage](r, i, camera.OutputCompressed)
+		assert.Equal(t, "jpeg", packed.Format)
+		img := decode(t, packed)
+		bytes := raw.Step / 100
+		for _, p := range [][2]int{{8, 8}, {50, 37}, {50, 68}, {20, 60}} { // away from the wall's edges
+			red, green, blue, _ := img.At(p[0], p[1]).RGBA()
+			c := at(raw, p[0], p[1], bytes)
+			want := [3]byte{c[0], c[0], c[0]}
+			if bytes > 1 {
+				want = [3]byte{c[0], c[1], c[2]}
+			}
+			if raw.Encoding == sample.EncodingBGR8 || raw.Encoding == sample.EncodingBGRA8 {
+				want[0], want[2] = want[2], want[0]
+			}
+			for k, got := range []uint32{red, green, blue} {
+				assert.InDelta(t, want[k], got>>8, 8, "camera %d, pixel %v, %s", i, p, raw.Encoding)
+			}
+		}
+	}
+}
+
 func TestJPEGIsClose(t *testing.T) {
 	error := func(quality int) (mean float64, bytes int) {
 		r := newRig(t, scenetest.MovingWall(12, 0), nil,
