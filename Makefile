@@ -89,7 +89,7 @@ bench: build ## measure what this machine does; see docs/benchmarks.md
 	$(BIN)/raybridge bench
 
 .PHONY: generate
-generate: ## write docs/config.md and docs/sensors.md anew
+generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew
 	$(GO) generate ./...
 
 .PHONY: clean-tree

@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,6 +85,27 @@ func (r *Rig) DropUnknown(registry *sensors.Registry) {
 			r.Notices = append(r.Notices, noticeOf(e.misplaced(a, d.NewSettings().Set(a.Name, a.Value)), true))
 		}
 		e.Attributes = kept
+	}
+}
+
+// NoteInert notes the attributes whose value differs from the default and that change
+// nothing: they have the name of another program's.
+func (r *Rig) NoteInert(registry *sensors.Registry) {
+	for i := range r.Sensors {
+		e := &r.Sensors[i]
+		d, err := registry.Get(e.ID)
+		if err != nil {
+			continue // Resolve says so
+		}
+		for _, a := range e.Attributes {
+			at := slices.IndexFunc(d.Attributes, func(x sensors.Attribute) bool { return x.Name == a.Name })
+			if at < 0 || d.Attributes[at].Inert == "" {
+				continue
+			}
+			if v, err := d.Attributes[at].Parse(a.Value); err == nil && !reflect.DeepEqual(v, d.Attributes[at].Default) {
+				r.Notices = append(r.Notices, noticeOf(e.misplaced(a, fmt.Errorf("%s changes nothing: %s", a.Name, d.Attributes[at].Inert)), true))
+			}
+		}
 	}
 }
 

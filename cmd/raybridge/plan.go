@@ -40,13 +40,15 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	c := config.Default()
 	if f.config != "" {
 		var err error
-		if c, err = config.Read(f.config); err != nil {
+		if c, err = (config.Reader{Lenient: f.lenient}).Read(f.config); err != nil {
 			return nil, err
 		}
 	}
 	if err := applyFlags(cmd, f, c); err != nil {
 		return nil, err
 	}
+	c.ChooseDriver(f.window)
+	noteAttributes(c, f.lenient)
 	if err := checkConfig(c); err != nil {
 		return nil, inFile(f.config, err)
 	}
@@ -101,6 +103,9 @@ func controlAddress(cmd *cobra.Command, f *runFlags) (*control.Address, error) {
 // warn says what of the plan will have no effect.
 func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
+	for _, n := range c.Notices {
+		pl.log.Warn(n.String())
+	}
 	if c.Ego.Driver == config.DriverKeys && !f.window {
 		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
 	}
@@ -143,11 +148,11 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	}
 	switch {
 	case f.rig != "":
-		r, err := rig.Read(f.rig)
+		r, err := rig.Reader{Lenient: f.lenient}.Read(f.rig)
 		if err != nil {
 			return err
 		}
-		c.Sensors = r.Sensors
+		c.Carry(r)
 	case len(c.Sensors) == 0:
 		r, err := demoRig()
 		if err != nil {

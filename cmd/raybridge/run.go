@@ -40,6 +40,7 @@ type runFlags struct {
 	quiet              bool
 	summary            string
 	report             bool
+	lenient            bool
 }
 
 func newRun() *cobra.Command {
@@ -64,7 +65,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "configuration `FILE.yaml`; flags win over it")
 	flags.StringVar(&f.scene, "scene", "city", "`SCENE`: city, or a .gltf or .glb file")
-	flags.StringVar(&f.rig, "rig", "", "rig `FILE`; without it the demo rig")
+	flags.StringVar(&f.rig, "rig", "", "rig `FILE`: our YAML, an SVL vehicle's JSON, or CARLA's objects.json;\nwithout it the demo rig")
+	flags.BoolVar(&f.lenient, "lenient", false, lenientUsage)
 	flags.DurationVar(&f.duration, "duration", 0, "simulated time to run; 0 is until Ctrl-C")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the city, the traffic and the noise")
 	flags.BoolVar(&f.headless, "headless", false, "no window (the default)")

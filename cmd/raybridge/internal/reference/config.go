@@ -27,8 +27,8 @@ func Config() []byte {
 # The configuration file
 
 ` + "`raybridge run --config FILE.yaml`" + ` reads one file that describes a whole run; flags win over it.
-` + "`raybridge config check FILE.yaml`" + ` says whether a run would accept it. A rig file, ` + "`--rig FILE`" + `, has only the key
-` + "`sensors`" + `. An unknown key is an error that names its place and the closest known one. Paths are relative to the file
+` + "`raybridge config check FILE.yaml`" + ` says whether a run would accept it. A rig file, ` + "`--rig FILE`" + `, has the key
+` + "`sensors`" + ` and may have ` + "`drivers`" + `, or is another simulator's: [docs/rigs.md](rigs.md). An unknown key is an error that names its place and the closest known one. Paths are relative to the file
 that names them. A key without a default is empty, 0 or false. Lengths are metres, angles degrees, axes REP-103: x forward (east in the map), y left (north), z up.
 
 `)
@@ -139,6 +139,8 @@ func scalarKind(t reflect.Type) string {
 		return "whole number"
 	case reflect.Float64:
 		return "number"
+	case reflect.Map:
+		return "names and texts"
 	default:
 		return "text"
 	}

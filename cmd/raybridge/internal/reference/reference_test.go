@@ -26,7 +26,7 @@ import (
 // TestPagesAreInStep fails when docs doesn't say what the program knows.
 func TestPagesAreInStep(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()),
+		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
 	} {
 		got, err := os.ReadFile(filepath.Join("../../../../docs", name))
 		require.NoError(t, err)
@@ -76,6 +76,9 @@ func collect(shown map[reflect.Type]map[string]bool, v any, t reflect.Type) {
 			collect(shown, x, t)
 		}
 	case map[string]any:
+		if t.Kind() != reflect.Struct {
+			return // names of the user's own
+		}
 		if shown[t] == nil {
 			shown[t] = map[string]bool{}
 		}
@@ -117,6 +120,23 @@ func TestStatedDefaultsHold(t *testing.T) {
 	}
 	walk("config", reflect.ValueOf(c).Elem())
 	assert.GreaterOrEqual(t, compared, 8)
+}
+
+// TestEveryForeignParameterIsShown holds the page of rigs beside the tables.
+func TestEveryForeignParameterIsShown(t *testing.T) {
+	pageText := string(reference.Rigs(rig.Dialects()))
+	for _, d := range rig.Dialects() {
+		for _, kind := range d.Types {
+			assert.Contains(t, pageText, strings.Join(kind.Names, ", "))
+			assert.Contains(t, pageText, kind.Without)
+			if kind.ID == "" {
+				continue
+			}
+			for i := range kind.Parameters {
+				assert.Contains(t, pageText, "| `"+kind.Parameters[i].Name+"` |", kind.Names[0])
+			}
+		}
+	}
 }
 
 // TestEverySensorIsShown holds the terminal's form beside the definitions.

@@ -1,4 +1,4 @@
-// Command write writes docs/config.md and docs/sensors.md into a folder:
+// Command write writes docs/config.md, docs/sensors.md and docs/rigs.md into a folder:
 //
 //	go run ./write FOLDER
 package main
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
+	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors/all"
 )
 
@@ -18,7 +19,7 @@ func main() {
 		os.Exit(2)
 	}
 	for name, text := range map[string][]byte{
-		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()),
+		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
 	} {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), text, 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "write:", err)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+)
+
+func newRig() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "rig", Short: "Check rigs, and convert those of other simulators"})
+	cmd.AddCommand(newRigCheck(), newRigConvert())
+	return cmd
+}
+
+func newRigCheck() *cobra.Command {
+	var lenient bool
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Read a rig and say whether a run would accept it",
+		Args:  exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := readRig(cmd, args[0], lenient)
+			if err != nil {
+				return usage(err)
+			}
+			list, err := r.Resolve(sensorsall.Registry())
+			if err != nil {
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %d sensors\n", args[0], len(list))
+			listSensors(cmd.OutOrStdout(), list)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)
+	return cmd
+}
+
+func newRigConvert() *cobra.Command {
+	var lenient bool
+	var out string
+	cmd := &cobra.Command{
+		Use:   "convert FILE",
+		Short: "Write an SVL vehicle's sensors or CARLA's objects.json as our YAML, and say what has no counterpart",
+		Example: "  raybridge rig convert vehicle.json -o vehicle.yaml\n" +
+			"  raybridge run --rig vehicle.yaml --duration 10s --bridge mcap:drive",
+		Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := readRig(cmd, args[0], lenient)
+			if err != nil {
+				return usage(err)
+			}
+			if out == "" {
+				return r.WriteYAML(cmd.OutOrStdout())
+			}
+			var text bytes.Buffer
+			if err := r.WriteYAML(&text); err != nil {
+				return err
+			}
+			return usage(os.WriteFile(out, text.Bytes(), 0o644))
+		},
+	}
+	cmd.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write into `FILE` instead of to the terminal")
+	return cmd
+}
+
+// readRig reads a rig that a run would accept, and prints what there is to say of it.
+func readRig(cmd *cobra.Command, file string, lenient bool) (*rig.Rig, error) {
+	r, err := rig.Reader{Lenient: lenient}.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	noteRig(r, lenient)
+	for _, n := range r.Notices {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", n)
+	}
+	_, err = pipeline.CheckRig(r, sensorsall.Registry())
+	return r, err
+}
