@@ -24,7 +24,7 @@ func number(name string, value float64, doc string) described {
 
 // lensAttributes are those of every camera's lens.
 func lensAttributes() []described {
-	const circle = "CARLA's lens circle is a material inside its engine; by its default strength of 0 the picture is a pinhole's, as here always: lens plumb_bob distorts"
+	const circle = "the circle's formula is inside CARLA's engine, and its strength is 0 by default: the picture is a pinhole's, unless lens says otherwise"
 	return []described{
 		attribute("lens", sensors.String, lensPinhole,
 			"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras").

@@ -1,5 +1,6 @@
-// Package camera has the pinhole cameras: colour, depth, semantic and instance
-// labels, and surface normals, under CARLA's ids.
+// Package camera has the cameras: colour, depth, semantic and instance labels,
+// surface normals, optical flow and events, under CARLA's ids, through pinholes and
+// lenses that distort.
 //
 // # Pictures
 //
@@ -9,7 +10,7 @@
 // surface. Depth is planar (REP-118), with +Inf for the sky and beyond max_depth
 // and -Inf before min_depth (REP-117). The sky has CARLA's tag 11, instance 0 and
 // no normal (NaN). Rows are padded to whole words of four bytes, as
-// sample.Image.Step says.
+// sample.Image.Step says; Image.FovDeg is the field of view that K belongs to.
 //
 // Colour is sun light under a sky: Lambert and GGX surfaces (glTF 2.0's
 // metallic-roughness), shadows, two hemispheres of ambient light, and the
@@ -20,6 +21,37 @@
 //
 // unless tone_curve is none, and then through sRGB. A scene whose Light is the zero
 // value is shown on a clear day.
+//
+// CARLA's attributes of colour keep their names and defaults. Its exposure_mode
+// histogram adapts to the picture before; here the scene's exposure stands for what it
+// would find, so that a picture depends on its instant alone. In manual the same
+// exposure belongs to CARLA's default settings, and others multiply it as film does.
+// temp and tint balance the white before the curve; slope, toe, shoulder, black_clip
+// and white_clip replace the curve by Unreal Engine's where they aren't the defaults;
+// gamma bends what is left by 2.2 / gamma before sRGB. enable_postprocess_effects:
+// false shows radiance times exposure as it is, up to 1. Attributes that change nothing
+// here say why (Attribute.Inert).
+//
+// # Lenses
+//
+// Lens.PlumbBob, Lens.SVL and Lens.SVLFisheye have the formulas. Every picture works
+// through every lens and none is resampled: each pixel has its own ray. Where a lens
+// has no ray, colours are black, depth and normals NaN, tag and instance 0, depths in
+// bytes black. What a fisheye sees beside and behind itself has no planar depth above
+// zero: it reads -Inf, as all that is nearer than min_depth; in SVL's greys, which are
+// of distances, it is where it is. near_clip and far_clip are planar too, but of a
+// fisheye's pixels distances.
+//
+// # Other simulators' encodings
+//
+// The attribute output writes what users of CARLA and SVL decode. CARLA's pixels are
+// bgra8 with an alpha of 255: depth as red + 256 green + 65536 blue of 2^24 - 1 for
+// 1000 m (good to 60 micrometres), the tag in red, the instance in green and blue. SVL's
+// depth is the tenth root of the distance's share of far_clip in a byte; its labels are
+// colours of classes, and of instances shades of them.
+//
+// JPEG has half the resolution in colours than in light at every jpeg_quality, where
+// SVL's has all of it at 100.
 //
 // Each capture is published as an Image on /image_raw and a CameraInfo on
 // /camera_info with one header: the tick's stamp, the sensor's frame with _optical
@@ -39,7 +71,9 @@
 // Cameras of one pose, lens and size that are due at one instant share a
 // visibility pass: Tick announces a capture, and the first Capture on the GL
 // thread draws for all. The rasteriser writes the number of the triangle that
-// covers each pixel's centre, and depth, reversed so that it is fine far away. One
+// covers each pixel's centre, and depth, reversed so that it is fine far away.
+// Through a lens that distorts, a compute shader traces the ray of each pixel at the
+// instant, and writes the same numbers: a few times the work of a pinhole. One
 // compute dispatch then finds the exact hit of each pixel's ray with the plane of
 // its triangle, and writes every picture that is due, packed as its message holds
 // it: reading back is a plain copy. Textures are sampled trilinearly, at the level

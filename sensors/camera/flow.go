@@ -17,8 +17,9 @@ import (
 // period, pixels a second.
 //
 // The sky is infinitely far: the camera's rotation alone moves it. A point that lay
-// behind the camera, or on an actor that was not there, was nowhere in the picture:
-// NaN. At the first firing, and at the first after time went back, nothing has moved.
+// behind the camera or beyond what its lens shows, or on an actor that was not there,
+// was nowhere in the picture: NaN. At the first firing, and at the first after time
+// went back, nothing has moved.
 var OpticalFlow = definition(kindFlow,
 	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
 

@@ -2,6 +2,8 @@ package camera_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,23 @@ func TestOneInstantsCommands(t *testing.T) {
 	assert.Equal(t, 1, count[`Draw "camera.shadow"`], "the moving wall's shadow alone: %v", list)
 	assert.Equal(t, 2, count[`CopyBuffer "camera"`], "a copy a picture: %v", list)
 	assert.Len(t, list, 7, "and two clears: %v", list)
+}
+
+// TestADistortedViewIsTraced has no rasteriser draw for it, and what is traced ordered
+// before what reads it.
+func TestADistortedViewIsTraced(t *testing.T) {
+	fake := gputest.NewFake()
+	bent := func() map[string]any { return size(48, 32, "lens", "svl", "distortion", "-0.05,0,0,0") }
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
+		mounted{camera.Depth, forward(1), bent()}, mounted{camera.Normals, forward(1), bent()})
+	r.fire(0)
+	fake.ClearLog()
+	r.fire(second)
+	assert.Equal(t, []string{
+		`Dispatch "camera.trace"`, `Dispatch "camera.shade"`, `CopyBuffer "camera"`, `CopyBuffer "camera"`,
+	}, commands(fake.Log()))
+	traced := slices.IndexFunc(fake.Log(), func(line string) bool { return strings.Contains(line, `Dispatch "camera.trace"`) })
+	assert.Contains(t, fake.Log()[traced+1], fmt.Sprintf("Barrier %v", gpu.BarrierTextureFetch))
 }
 
 // TestSlowGPU has no fence signal until later captures have filled the pool: those
