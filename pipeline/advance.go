@@ -63,15 +63,14 @@ func (p *Pipeline) await(r *run, t int64) arrival {
 
 // moveTo sets the frame loop's instant.
 func (p *Pipeline) moveTo(t int64) {
-	p.elapsed.simulate(t - p.simNs)
-	p.simNs = t
+	p.elapsed.simulate(t - p.simNs.Swap(t))
 }
 
 // follow makes the loop begin where the clock is, if that has a time of its own:
 // sensors first fire after it.
 func (p *Pipeline) follow() {
 	p.wentOn = math.MinInt64
-	if now := p.clock.Now(); now != p.simNs {
+	if now := p.clock.Now(); now != p.simNs.Load() {
 		p.jumpTo(now, now+1)
 	}
 }
@@ -86,7 +85,7 @@ func (p *Pipeline) realign(r *run) int64 {
 // that has done so and is still there was told of the jump late: what has fired
 // there doesn't fire again.
 func (p *Pipeline) goOn() int64 {
-	before, now := p.simNs, p.clock.Now()
+	before, now := p.simNs.Load(), p.clock.Now()
 	if now != before || now != p.wentOn {
 		p.jumpTo(now, now)
 		p.wentOn = now
@@ -97,10 +96,13 @@ func (p *Pipeline) goOn() int64 {
 // jumpTo sets the loop's instant without simulating what lies between; schedules
 // go on with their first instant from first on.
 func (p *Pipeline) jumpTo(now, first int64) {
-	p.simNs = now
-	p.history.Record(now)
-	for _, s := range p.sensors {
-		s.schedule.Realign(first)
+	p.simNs.Store(now)
+	p.lastNs = now
+	p.record(now)
+	for _, s := range p.live() {
+		if s.joined.Load() && s.schedule != nil {
+			s.schedule.Realign(first)
+		}
 	}
 	if p.clockDue != nil {
 		p.clockDue.Realign(first)

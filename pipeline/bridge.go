@@ -32,7 +32,7 @@ type BridgeConfig struct {
 }
 
 // peerLimit is how long policy block waits for a network peer before a message
-// counts as dropped.
+// counts as dropped; for a file it waits deliveryLimit.
 const peerLimit = time.Second
 
 // attachedBridge is one bridge of a pipeline.
@@ -64,6 +64,8 @@ type attachedBridge struct {
 // error the bridge is closed and nothing is connected. Errors of the connection
 // string wrap bridges.ErrConnectionString or bridges.ErrUnknownBridge.
 func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
+	p.change.Lock()
+	defer p.change.Unlock()
 	switch {
 	case p.started:
 		return fmt.Errorf("add bridge %s: %w", config.Spec, ErrStarted)
@@ -101,7 +103,7 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 			return made, err
 		}
 	}
-	for _, s := range b.p.sensors {
+	for _, s := range b.p.members {
 		if err := b.carry(s, &made); err != nil {
 			return made, err
 		}
@@ -114,28 +116,50 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 	return made, nil
 }
 
-// carriage is a list of outputs with the sinks that will carry them, as long as
-// it isn't sure that all can be carried.
-type carriage []struct {
-	sensor *Sensor
-	output int
-	sink   *bridgeSink
+// carriage is a list of outputs with the sinks that carry them, or will, as long as it
+// isn't sure that all can be carried.
+type carriage []carried
+
+type carried struct {
+	sensor     *Sensor
+	output     int
+	sink       *bridgeSink
+	disconnect func() // nil before connect
 }
 
 // connect lets the outputs publish to the sinks.
 func (list carriage) connect() {
 	for _, c := range list {
-		c.sink.count(c.sensor.stats[c.output])
-		c.sensor.ports[c.output].Connect(c.sink)
-		if c.output == 0 {
-			c.sensor.sinks = append(c.sensor.sinks, c.sink)
+		c.sink.count(c.sensor, c.sensor.stats[c.output])
+		c.disconnect = c.sensor.ports[c.output].Connect(c.sink)
+		c.sensor.carried = append(c.sensor.carried, c)
+	}
+}
+
+// disconnect lets nothing more be published to the sinks, and returns when what was
+// has been sent, or the context ends.
+func (list carriage) disconnect(ctx context.Context) {
+	for _, c := range list {
+		if c.disconnect != nil {
+			c.disconnect()
+		}
+	}
+	for _, c := range list {
+		select {
+		case <-c.sink.queued.close():
+		case <-ctx.Done():
+			return
 		}
 	}
 }
 
-// close gives the sinks up.
+// close gives the sinks up, with what they haven't sent; the pipeline's change must be
+// held.
 func (list carriage) close() {
 	for _, c := range list {
+		if c.disconnect != nil {
+			c.disconnect()
+		}
 		c.sink.topic.Close()
 		delete(c.sink.bridge.topics, c.sink.topic.Name())
 	}
@@ -162,8 +186,11 @@ func (b *attachedBridge) setPolicy(name string) error {
 	if b.p.config.Mode == Stepped {
 		c.Policy = dispatch.Block
 	}
-	if c.Policy == dispatch.Block && !file {
+	if c.Policy == dispatch.Block {
 		c.BlockLimit = peerLimit
+		if file {
+			c.BlockLimit = deliveryLimit
+		}
 	}
 	c.Ordered = true
 	if file || b.p.config.Mode == Stepped {
@@ -178,7 +205,7 @@ func (b *attachedBridge) addClock() error {
 	if sink == nil || err != nil {
 		return err
 	}
-	sink.count(b.p.clockStats)
+	sink.count(nil, b.p.clockStats)
 	b.clock = sink
 	return nil
 }
@@ -198,11 +225,7 @@ func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
 			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)
 		}
 		if sink != nil {
-			*made = append(*made, struct {
-				sensor *Sensor
-				output int
-				sink   *bridgeSink
-			}{s, i, sink})
+			*made = append(*made, carried{sensor: s, output: i, sink: sink})
 		}
 	}
 	return nil

@@ -20,12 +20,12 @@ import (
 // framed is a sensor with a frame below its own, as a camera is.
 type framed struct {
 	plain
-	frame string
+	spec sensors.Spec
 }
 
 func (f *framed) Frames() []sample.Transform {
 	return []sample.Transform{{
-		Header: sample.Header{FrameID: f.frame}, ChildFrameID: f.frame + "_optical", Relative: spatial.OpticalInBody(),
+		Header: sample.Header{FrameID: f.spec.BodyFrame()}, ChildFrameID: f.spec.OpticalFrame(), Relative: spatial.OpticalInBody(),
 	}}
 }
 
@@ -38,7 +38,7 @@ func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
 	eye := *plainDefinition
 	eye.ID = "sensor.test.framed"
 	eye.New = func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &framed{plain{script: do, name: spec.Name}, spec.FrameID}, nil
+		return &framed{plain{script: do, name: spec.Name}, spec}, nil
 	}
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open,
@@ -91,6 +91,19 @@ func TestFixedFramesAreATree(t *testing.T) {
 				{ID: "sensor.test.framed", Name: "eye", Parent: "mast"},
 			},
 			[]string{"odom in map", "mast in base_link", "eye in mast", "eye_optical in eye"},
+		},
+		"messages that name other frames": {
+			[]pipeline.SensorConfig{
+				{ID: plainID, Name: "lidar", FrameID: "base_link", Pose: up},
+				{ID: "sensor.test.framed", Name: "eye", FrameID: "camera", Pose: up},
+				{ID: "sensor.test.framed", Name: "other", FrameID: "camera"},
+				{ID: "sensor.test.framed", Name: "third", FrameID: "mast"},
+				{ID: plainID, Name: "mast"},
+			},
+			[]string{
+				"odom in map", "lidar in base_link", "eye in base_link", "other in base_link", "third in base_link", "mast in base_link",
+				"camera in eye",
+			},
 		},
 		"named like a frame of REP-105": {
 			[]pipeline.SensorConfig{{ID: plainID, Name: "odom"}, {ID: plainID, Name: "a"}},

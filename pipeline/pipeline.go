@@ -21,7 +21,7 @@ import (
 
 // Errors of this package; callers test them with errors.Is.
 var (
-	// ErrStarted: sensors and bridges must be added before the first step.
+	// ErrStarted: bridges must be added before the first step.
 	ErrStarted = errors.New("pipeline has started")
 	// ErrTopic: two outputs have one topic.
 	ErrTopic = errors.New("topic is used twice")
@@ -106,18 +106,34 @@ type Pipeline struct {
 	history    *scene.History
 	shared     sensors.Shared
 	dispatcher *dispatch.Dispatcher
-	rig        rig.Rig
-	sensors    []*Sensor
-	bridges    []*attachedBridge
+	bridges    []*attachedBridge // added before the start, under change
 	clockStats *outputStats
 	clock      *simtime.Clock    // the one clock (law T1)
 	letPass    func()            // lets time pass in a realtime run; it stands between runs
 	clockDue   *simtime.Schedule // of /clock, nil without
 
+	// change serialises what comes and goes: it guards those below.
+	change  sync.Mutex
 	started bool
 	closed  bool
-	simNs   int64 // the frame loop's instant
-	wentOn  int64 // where it last followed a jump to; math.MinInt64 before it has in a run
+	rig     rig.Rig         // of members, in their order
+	members []*Sensor       // all that were added and have not ended; replaced, never changed
+	former  []SensorSummary // of those that ended; replaced, never changed
+
+	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
+	fixed   atomic.Pointer[frameList] // their frames
+	endings sync.WaitGroup            // of sensors that end before the pipeline
+	barrier atomic.Pointer[barrier]   // of StepSensors, nil otherwise
+
+	// moving serialises what moves the scene: the frame loop's ticks, and actors that
+	// come and go between them. It guards came.
+	moving sync.Mutex
+	came   map[uint32]bool // actors that were spawned or removed: whether they are there
+
+	simNs   atomic.Int64 // the frame loop's instant
+	frame   uint64       // the frame loop's: number of the next instant
+	lastNs  int64        // the frame loop's: the latest instant, or where it jumped to
+	wentOn  int64        // where it last followed a jump to; math.MinInt64 before it has in a run
 	elapsed elapsed
 
 	publishing atomic.Int64         // instant being published, for recordings' log times
@@ -141,7 +157,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -237,9 +253,6 @@ func (p *Pipeline) World() *scene.World { return p.world }
 // History returns the recorded motion of everything that moves.
 func (p *Pipeline) History() *scene.History { return p.history }
 
-// Sensors returns the sensors in the order they were added.
-func (p *Pipeline) Sensors() []*Sensor { return append([]*Sensor(nil), p.sensors...) }
-
 // gated reports whether samples wait for the clock (law T4): in a stepped run
 // the step itself keeps the order.
 func (p *Pipeline) gated() bool { return p.clockDue != nil && p.config.Mode == Realtime }
@@ -274,20 +287,25 @@ func (p *Pipeline) wakeCompletion() {
 
 // start begins all sensors, once: where one can't, the pipeline stays without use.
 func (p *Pipeline) start(ctx context.Context) error {
-	if p.closed {
+	p.change.Lock()
+	closed, started := p.closed, p.started
+	p.started = true
+	list := p.live()
+	p.change.Unlock()
+	switch {
+	case closed:
 		return ErrClosed
-	}
-	if p.started {
+	case started:
 		return p.failed()
 	}
 	begun := time.Now()
-	p.started = true
-	p.history.Keep(p.historyTicks())
-	for _, s := range p.sensors {
+	p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
+	for _, s := range list {
 		if err := s.begin(ctx); err != nil {
 			p.fail(err)
 			return err
 		}
+		s.joined.Store(true)
 	}
 	p.elapsed.start(begun)
 	return nil
@@ -295,14 +313,14 @@ func (p *Pipeline) start(ctx context.Context) error {
 
 // historyTicks is how many ticks' poses are needed: those of the instants that are
 // begun and not yet published, and before them those of the longest scan.
-func (p *Pipeline) historyTicks() int {
-	perSecond, longest := 1/p.config.Step.Seconds(), 0.0
-	if p.clockDue != nil {
-		perSecond += p.clockDue.Rate().Float64()
+func historyTicks(step time.Duration, clock *simtime.Schedule, list []*Sensor) int {
+	perSecond, longest := 1/step.Seconds(), 0.0
+	if clock != nil {
+		perSecond += clock.Rate().Float64()
 	}
-	for _, s := range p.sensors {
+	for _, s := range list {
 		perSecond += s.spec.RateHz
-		if s.capturer != nil {
+		if s.gpu && s.schedule != nil {
 			longest = max(longest, 1/s.spec.RateHz)
 		}
 	}
@@ -318,18 +336,20 @@ func (p *Pipeline) Clock() *simtime.Clock { return p.clock }
 
 // Close ends the sensors, sends what is queued for as long as ctx allows,
 // completes the recordings and ends the GL thread. It is called once, after Run
-// or Step has returned; calling it again returns nil.
+// or Step has returned, and what was adding sensors has; calling it again returns nil.
 func (p *Pipeline) Close(ctx context.Context) error {
-	if p.closed {
+	p.change.Lock()
+	closed := p.closed
+	p.closed = true
+	p.change.Unlock()
+	if closed {
 		return nil
 	}
-	p.closed = true
 	p.noteListening()
-	var errs []error
-	for i := len(p.sensors) - 1; i >= 0; i-- {
-		if s := p.sensors[i]; s.begun.Load() {
-			errs = append(errs, wrap("end sensor "+s.spec.Name, s.sensor.End()))
-		}
+	errs := []error{p.awaitEndings(ctx)}
+	list := p.live()
+	for i := len(list) - 1; i >= 0; i-- {
+		errs = append(errs, wrap("end sensor "+list[i].spec.Name, list[i].life.End()))
 	}
 	errs = append(errs, p.shared.Close())
 	p.dispatcher.ReleaseAll()
@@ -340,6 +360,34 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	}
 	errs = append(errs, p.closeGPU())
 	return errors.Join(errs...)
+}
+
+func (p *Pipeline) hasStarted() bool {
+	p.change.Lock()
+	defer p.change.Unlock()
+	return p.started
+}
+
+func (p *Pipeline) isClosed() bool {
+	p.change.Lock()
+	defer p.change.Unlock()
+	return p.closed
+}
+
+// awaitEndings waits for the sensors that were ending when the pipeline did.
+func (p *Pipeline) awaitEndings(ctx context.Context) error {
+	p.dispatcher.ReleaseAll() // they wait for what they published to be sent
+	ended := make(chan struct{})
+	go func() {
+		p.endings.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("end sensors: %w", context.Cause(ctx))
+	}
 }
 
 func (p *Pipeline) closeGPU() error {

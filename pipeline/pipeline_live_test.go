@@ -161,6 +161,7 @@ func TestWrongUse(t *testing.T) {
 	_, err = pipeline.Listen(s, "imu", func(sensors.Tick, *sample.Image) {})
 	require.ErrorIs(t, err, pipeline.ErrOutput)
 	require.NoError(t, p.Step(t.Context(), 1))
+	require.NoError(t, p.Close(t.Context()))
 	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "late"})
-	require.ErrorIs(t, err, pipeline.ErrStarted)
+	require.ErrorIs(t, err, pipeline.ErrClosed)
 }

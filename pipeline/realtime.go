@@ -79,12 +79,15 @@ func (rt *realtime) followClock(until int64) error {
 		if rt.clock != nil {
 			rt.clock.reach(t)
 		}
-		i := p.beginInstant(t)
-		if p.clock.Stepping(t) {
+		i, err := p.beginInstant(rt.run, t)
+		switch {
+		case err != nil:
+		case p.clock.Stepping(t):
 			err = rt.fireWhole(i)
-		} else {
+		default:
 			err = rt.fire(i)
 		}
+		i.release()
 		if err != nil {
 			return err
 		}
@@ -173,11 +176,11 @@ func (rt *realtime) issued(i *instant) {
 func (i *instant) tickPlain() error {
 	for k := range i.firings {
 		f := &i.firings[k]
-		if f.sensor.capturer != nil {
+		if f.sensor.gpu {
 			continue
 		}
 		f.at.Started = time.Now()
-		if err := f.sensor.sensor.Tick(f.at); err != nil {
+		if err := f.sensor.life.Tick(f.at); err != nil {
 			return wrap("sensor "+f.sensor.spec.Name, err)
 		}
 	}
@@ -187,8 +190,9 @@ func (i *instant) tickPlain() error {
 // drop counts the captures of an instant that the GL thread has no time for.
 func (i *instant) drop() {
 	for k := range i.firings {
-		if s := i.firings[k].sensor; s.capturer != nil {
-			s.dropped(sensors.CauseReadbackFull, 1)
+		if f := &i.firings[k]; f.sensor.gpu {
+			f.sensor.dropped(sensors.CauseReadbackFull, 1)
+			f.missed(sensors.CauseReadbackFull)
 		}
 	}
 }
@@ -207,9 +211,10 @@ func (p *Pipeline) failWith(i *instant) {
 func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) {
 	for {
 		processed := 0
-		for _, s := range p.sensors {
-			if s.capturer != nil {
-				processed += s.capturer.Process(math.MaxInt64)
+		for _, s := range p.live() {
+			if s.gpu && s.users.enter() {
+				processed += s.life.Process(math.MaxInt64)
+				s.users.exit()
 			}
 		}
 		if p.pending() == 0 {
@@ -231,10 +236,8 @@ func (p *Pipeline) completeRealtime(ctx context.Context, drain <-chan struct{}) 
 // pending counts the captures that were not yet published.
 func (p *Pipeline) pending() int {
 	n := 0
-	for _, s := range p.sensors {
-		if s.capturer != nil {
-			n += s.capturer.Pending()
-		}
+	for _, s := range p.live() {
+		n += s.life.Pending()
 	}
 	return n
 }

@@ -20,21 +20,27 @@ func (p *Pipeline) Run(ctx context.Context, duration time.Duration) error {
 	case duration < 0:
 		return fmt.Errorf("%w: a run of %v", ErrConfig, duration)
 	case duration == 0:
-		return p.run(ctx, func() int64 { return math.MaxInt64 })
+		return p.run(ctx, context.Background(), func() int64 { return math.MaxInt64 })
 	}
-	return p.run(ctx, func() int64 { return later(p.simNs, int64(duration)) })
+	return p.run(ctx, context.Background(), func() int64 { return later(p.simNs.Load(), int64(duration)) })
 }
 
 // Step advances a pipeline to the end of the n-th step from now and returns
 // when everything up to there has been published; 0 or fewer do nothing.
 func (p *Pipeline) Step(ctx context.Context, n int) error {
-	step := int64(p.config.Step)
-	return p.run(ctx, func() int64 { return max(p.simNs, (p.simNs/step+int64(n))*step) })
+	return p.run(ctx, context.Background(), func() int64 { return p.stepEnd(n) })
 }
 
-// run runs until the simulation time that until returns when time has begun.
-func (p *Pipeline) run(ctx context.Context, until func() int64) error {
-	if ctx.Err() != nil && !p.closed {
+// stepEnd is the end of the n-th step from now.
+func (p *Pipeline) stepEnd(n int) int64 {
+	now, step := p.simNs.Load(), int64(p.config.Step)
+	return max(now, (now/step+int64(n))*step)
+}
+
+// run runs until the simulation time that until returns when time has begun, and waits
+// for what it has queued to be sent, as long as patience hasn't ended.
+func (p *Pipeline) run(ctx, patience context.Context, until func() int64) error {
+	if ctx.Err() != nil && !p.isClosed() {
 		return p.failed()
 	}
 	if err := p.start(ctx); err != nil {
@@ -60,7 +66,7 @@ func (p *Pipeline) run(ctx context.Context, until func() int64) error {
 	if err != nil {
 		p.fail(err) // and what is in flight is lost: the pipeline can't go on
 	}
-	return p.verdict(p.drain(r.completion))
+	return p.verdict(p.drain(r.completion, patience))
 }
 
 // Bounds of what the end of a run waits for.
@@ -82,11 +88,16 @@ func (p *Pipeline) settle() error {
 }
 
 // drain waits until everything queued has been sent or dropped.
-func (p *Pipeline) drain(ctx context.Context) error {
+func (p *Pipeline) drain(ctx, patience context.Context) error {
 	p.dispatcher.ReleaseAll()
 	ctx, cancel := context.WithTimeout(ctx, deliveryLimit)
 	defer cancel()
-	return wrap("send what was queued", p.dispatcher.Drain(ctx))
+	defer context.AfterFunc(patience, cancel)()
+	err := p.dispatcher.Drain(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ErrUndelivered, err)
+	}
+	return wrap("send what was queued", err)
 }
 
 // run holds the contexts of one Run: the frame loop's ends with the caller's,

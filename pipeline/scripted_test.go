@@ -27,6 +27,7 @@ import (
 const (
 	plainID = "sensor.test.plain"   // publishes in Tick
 	laggyID = "sensor.test.capture" // publishes what comes back from the GPU
+	eachID  = "sensor.test.each"    // plain, each frame
 )
 
 // script says what the scripted sensors do; nil fields do nothing.
@@ -35,6 +36,11 @@ type script struct {
 	tick    func(name string, at sensors.Tick) error
 	capture func(name string, at sensors.Tick) error
 	ended   func(name string)
+	// lose names the cause for which a capture is lost, "" for none.
+	lose    func(name string, at sensors.Tick) string
+	pretick func(name string, at sensors.Tick)
+	heard   func(name string, listening bool)
+	owner   func(name string, o sensors.Owner) error
 }
 
 func (s *script) registry() *sensors.Registry {
@@ -48,8 +54,14 @@ func (s *script) registry() *sensors.Registry {
 	return sensors.Must(sensors.NewRegistry(
 		define(plainID, func(p *plain) sensors.Sensor { return p }),
 		define(laggyID, func(p *plain) sensors.Sensor { return &laggy{plain: p} }),
+		eachFrame(define(eachID, func(p *plain) sensors.Sensor { return p })),
 		transform.Definition,
 	))
+}
+
+func eachFrame(d *sensors.Definition) *sensors.Definition {
+	d.EachFrame, d.DefaultRate = true, ""
+	return d
 }
 
 type plain struct {
@@ -80,6 +92,26 @@ func (s *plain) Tick(at sensors.Tick) error {
 	return nil
 }
 
+func (s *plain) SetOwner(o sensors.Owner) error {
+	if s.script.owner != nil {
+		return s.script.owner(s.name, o)
+	}
+	return nil
+}
+
+func (s *plain) PreTick(at sensors.Tick) error {
+	if s.script.pretick != nil {
+		s.script.pretick(s.name, at)
+	}
+	return nil
+}
+
+func (s *plain) Heard(listening bool) {
+	if s.script.heard != nil {
+		s.script.heard(s.name, listening)
+	}
+}
+
 func (s *plain) publish(at sensors.Tick) {
 	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.name}})
 }
@@ -106,10 +138,21 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 			return false, err
 		}
 	}
+	if s.lost(at) == sensors.CauseReadbackFull {
+		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		return false, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flying = append(s.flying, at)
 	return true, nil
+}
+
+func (s *laggy) lost(at sensors.Tick) string {
+	if s.script.lose == nil {
+		return ""
+	}
+	return s.script.lose(s.name, at)
 }
 
 func (s *laggy) Poll(*gpu.Ctx) {
@@ -127,6 +170,10 @@ func (s *laggy) Process(through int64) int {
 	due := slices.Clone(s.ready[:n])
 	s.mu.Unlock()
 	for _, at := range due {
+		if cause := s.lost(at); cause != "" {
+			s.env.Dropped(cause, 1)
+			continue
+		}
 		s.publish(at)
 	}
 	s.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,10 +25,15 @@ type SensorConfig struct {
 	Parent, Frame, FrameID, Topic string
 	// Topics are the topics of single outputs by the output's name.
 	Topics map[string]string
-	// Rate is the rate in Hz as a decimal number; empty means the type's default.
+	// Rate is the rate in Hz as a decimal number; empty means the type's default, and
+	// is all that a type takes that fires each frame.
 	Rate string
 	// Pose is where it is mounted in the parent's frame: metres and degrees.
 	Pose rig.Pose
+	// AttachTo is the id of the actor that it rides on; 0 is the ego. Parent's
+	// base_link is that actor's own frame then, and a Parent that is another sensor's
+	// frame has to be on the same actor, which need not be said again.
+	AttachTo uint32
 	// Always computes it even if nobody listens.
 	Always bool
 	// Attributes are the type's parameters by name.
@@ -41,21 +45,29 @@ type Sensor struct {
 	p        *Pipeline
 	spec     sensors.Spec
 	relative spatial.Pose
+	owner    uint32
 	always   bool
-	schedule *simtime.Schedule
-	sensor   sensors.Sensor
-	capturer sensors.Capturer // nil for a sensor that needs no GPU
+	schedule *simtime.Schedule // nil for a type that fires each frame
+	life     *sensors.Life
+	gpu      bool           // it is a sensors.Capturer
+	hearer   sensors.Hearer // nil for one that isn't told
 	env      *sensors.Env
 	ports    []sensors.Port // of env.Ports those that the settings leave
 	topics   []string       // of ports
 	outputs  []int          // of ports, their places in the definition
 	stats    []*outputStats // of ports
-	sinks    []*bridgeSink  // of the first output, one a bridge
-	begun    atomic.Bool
+	carried  carriage       // what bridges carry of it
+	heardBy  listeners
+	users    usage
+	turn     chan struct{} // see takeTurn; nil where none is needed
+	ending   ending
 	// fault places an error in the rig's file.
 	fault func(key string, err error) error
 
-	seq uint64 // frame loop's: of the next firing
+	joined atomic.Bool // the frame loop has let its schedule run
+	// The frame loop's own.
+	seq   uint64 // of the next firing
+	heard bool   // what hearer was told
 }
 
 // Name returns the sensor's name in the rig.
@@ -67,11 +79,15 @@ func (s *Sensor) FrameID() string { return s.spec.BodyFrame() }
 // TypeID returns the id of the sensor's type.
 func (s *Sensor) TypeID() string { return s.spec.Definition.ID }
 
-// RateHz returns the rate at which the sensor fires.
+// RateHz returns the rate at which the sensor fires, 0 for one that fires each frame.
 func (s *Sensor) RateHz() float64 { return s.spec.RateHz }
 
-// Mount returns the pose of the sensor's body frame in base_link.
+// Mount returns the pose of the sensor's body frame in the frame of the actor that it
+// rides on, the ego's base_link.
 func (s *Sensor) Mount() spatial.Pose { return s.spec.Mount }
+
+// Owner returns the id of the actor that the sensor rides on, scene.EgoID for the ego.
+func (s *Sensor) Owner() uint32 { return s.owner }
 
 // Outputs returns what the sensor publishes, in the definition's order.
 func (s *Sensor) Outputs() []sensors.OutputSpec {
@@ -85,60 +101,26 @@ func (s *Sensor) Outputs() []sensors.OutputSpec {
 // Topics returns the topics of Outputs.
 func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 
-// AddSensor adds one sensor.
+// AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a
+// pipeline that has started the sensor is begun before the call returns, joins at the
+// next instant, and fires first on its grid a whole period after that. On an error,
+// also of a bridge that refuses a topic now, nothing is added.
 func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
 	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, FrameID: c.FrameID, Topic: c.Topic, Topics: c.Topics,
 		Rate: c.Rate, Always: c.Always, Pose: c.Pose}
 	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) { // of two faults always the same is told
 		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: c.Attributes[name]})
 	}
-	p.rig.Sensors = append(p.rig.Sensors, entry)
-	added, err := p.resolve(len(p.rig.Sensors) - 1)
+	added, err := p.add([]rig.Entry{entry}, c.AttachTo)
 	if err != nil {
-		p.rig.Sensors = p.rig.Sensors[:len(p.rig.Sensors)-1]
 		return nil, err
 	}
 	return added[0], nil
 }
 
-// AddRig adds all sensors of a rig. On an error none is added.
-func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) {
-	before := len(p.rig.Sensors)
-	p.rig.Sensors = append(p.rig.Sensors, r.Sensors...)
-	added, err := p.resolve(before)
-	if err != nil {
-		p.rig.Sensors = p.rig.Sensors[:before]
-		return nil, err
-	}
-	return added, nil
-}
-
-// resolve makes the sensors of the rig from the given one on.
-func (p *Pipeline) resolve(from int) ([]*Sensor, error) {
-	if p.started {
-		return nil, ErrStarted
-	}
-	added, err := newSensors(&p.rig, p.config.Sensors, from)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTopics(append(p.sensors[:len(p.sensors):len(p.sensors)], added...)); err != nil {
-		return nil, err
-	}
-	var made carriage
-	for _, s := range added {
-		s.join(p)
-		for _, b := range p.bridges {
-			if err := b.carry(s, &made); err != nil {
-				made.close()
-				return nil, err
-			}
-		}
-	}
-	made.connect()
-	p.sensors = append(p.sensors, added...)
-	return added, nil
-}
+// AddRig adds all sensors of a rig to the ego, as AddSensor does. On an error none is
+// added.
+func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) { return p.add(r.Sensors, scene.EgoID) }
 
 // CheckRig returns the topics of a rig's sensors in order, or the error for which
 // AddRig would refuse it. It needs no pipeline and no OpenGL.
@@ -172,29 +154,26 @@ func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, er
 }
 
 func newSensor(r *rig.Sensor) (*Sensor, error) {
-	rate, err := simtime.ParseRate(r.Rate)
-	if err != nil {
-		return nil, r.Fault("rate", err)
-	}
-	spec := r.Spec
-	spec.RateHz = rate.Float64()
-	// The first firing is a period after the start: a scan needs it, and every
-	// sensor then has its rate times the duration messages.
-	schedule, err := simtime.NewSchedule(rate, 1)
-	if err != nil {
-		return nil, r.Fault("rate", err)
-	}
-	sensor, err := spec.Definition.New(spec)
-	if err != nil {
-		return nil, r.Fault("", err)
-	}
 	s := &Sensor{
-		spec: spec, relative: r.Relative, always: r.Always, schedule: schedule, sensor: sensor,
+		spec: r.Spec, relative: r.Relative, always: r.Always, life: sensors.NewLife(r.Spec.Definition),
 		env: &sensors.Env{}, fault: r.Fault,
 	}
-	s.capturer, _ = sensor.(sensors.Capturer)
-	for i := range spec.Definition.Outputs {
-		out := &spec.Definition.Outputs[i]
+	s.users.init()
+	s.ending.init()
+	if err := s.setRate(r.Rate); err != nil {
+		return nil, r.Fault("rate", err)
+	}
+	if err := s.life.Set(s.spec); err != nil {
+		return nil, r.Fault("", err)
+	}
+	sensor := s.life.Sensor()
+	s.gpu = s.life.Capturer() != nil
+	s.hearer, _ = sensor.(sensors.Hearer)
+	if _, ok := sensor.(sensors.PreTicker); !s.gpu && (ok || s.hearer != nil) {
+		s.turn = make(chan struct{}, 1)
+	}
+	for i := range s.spec.Definition.Outputs {
+		out := &s.spec.Definition.Outputs[i]
 		port := out.Open()
 		s.env.Ports = append(s.env.Ports, port)
 		if sel, ok := sensor.(sensors.Selective); ok && !sel.Publishes(out.Name) {
@@ -208,15 +187,42 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 	return s, nil
 }
 
-// join makes the sensor the pipeline's.
-func (s *Sensor) join(p *Pipeline) {
-	s.p = p
+// setRate makes the sensor's schedule.
+func (s *Sensor) setRate(text string) error {
+	if s.spec.Definition.EachFrame {
+		if text != "" {
+			return fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, s.spec.Definition.ID)
+		}
+		return nil
+	}
+	rate, err := simtime.ParseRate(text)
+	if err != nil {
+		return err
+	}
+	s.spec.RateHz = rate.Float64()
+	// The first firing is a period after the start: a scan needs it, and every
+	// sensor then has its rate times the duration messages.
+	s.schedule, err = simtime.NewSchedule(rate, 1)
+	return err
+}
+
+// join makes the sensor the pipeline's, on an actor.
+func (s *Sensor) join(p *Pipeline, owner uint32) error {
+	about, err := p.ownerOf(owner)
+	if err == nil {
+		err = s.life.SetOwner(about)
+	}
+	if err != nil {
+		return s.fault("", err)
+	}
+	s.p, s.owner = p, owner
 	*s.env = sensors.Env{
-		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: scene.EgoID,
+		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
 		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: p.frames,
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 	}
+	return nil
 }
 
 // topicOf is the topic that the rig gives an output, or else the sensor's topic with
@@ -253,8 +259,8 @@ func seedOf(seed uint64, name string) uint64 {
 	return h.Sum64() ^ seed*0x9e3779b97f4a7c15
 }
 
-// heard reports whether anybody would receive what the sensor computes.
-func (s *Sensor) heard() bool {
+// listenedTo reports whether anybody would receive what the sensor computes.
+func (s *Sensor) listenedTo() bool {
 	if s.always {
 		return true
 	}
@@ -267,17 +273,16 @@ func (s *Sensor) heard() bool {
 }
 
 func (s *Sensor) begin(ctx context.Context) error {
-	if err := s.sensor.Begin(ctx, s.env); err != nil {
-		return fmt.Errorf("begin sensor %s: %w", s.spec.Name, err)
-	}
-	s.begun.Store(true)
-	return nil
+	return wrap("begin sensor "+s.spec.Name, s.life.Begin(ctx, s.env))
 }
 
 // dropped counts captures that the sensor lost; all its outputs lack them.
 func (s *Sensor) dropped(cause string, n int) {
 	for _, stats := range s.stats {
 		stats.dropped(cause, n)
+	}
+	if b := s.p.barrier.Load(); b != nil {
+		b.lost(s, cause, n)
 	}
 	s.p.wakeCompletion()
 }
@@ -291,46 +296,38 @@ func (s *Sensor) skip(n int) {
 	}
 }
 
-// Listen calls call with every message of one output of a sensor until stop is
-// called, on the goroutine that publishes it; a call under way when stop returns
-// still comes to its end. M is the output's message type, a
-// pointer; the message must not be changed and may be read until call returns.
-// An error says which outputs and types there are.
-func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message M)) (stop func(), err error) {
-	var known []string
-	for i, port := range s.ports {
-		spec := port.Spec()
-		known = append(known, fmt.Sprintf("%s (%v)", spec.Name, spec.Type))
-		if spec.Name != output {
-			continue
-		}
-		if spec.Type != reflect.TypeFor[M]() {
-			break
-		}
-		stats := s.stats[i]
-		return port.Connect(&listener{
-			call:  func(at sensors.Tick, m any) { call(at, m.(M)) },
-			stats: stats, receiver: stats.receiver(),
-		}), nil
-	}
-	return nil, fmt.Errorf("%w: %s of sensor %s as %v; it has %s", ErrOutput, output, s.spec.Name, reflect.TypeFor[M](), strings.Join(known, ", "))
-}
-
 // AddTransforms adds the sensor that publishes the rig's frames on /tf and
 // /tf_static, unless the rig has one.
 func (p *Pipeline) AddTransforms() error {
-	for _, s := range p.sensors {
-		if s.spec.Definition.ID == transformID {
-			return nil
-		}
+	return p.addOnce(SensorConfig{ID: transformID, Name: "tf", Frame: rig.BaseFrame})
+}
+
+// AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of
+// every frame's other data, unless the rig has one or the registry doesn't know it.
+func (p *Pipeline) AddSnapshot() error {
+	if _, err := p.config.Sensors.Get(snapshotID); err != nil {
+		return nil //nolint:nilerr // a program without the type does without it
 	}
-	name := "tf"
-	for slices.ContainsFunc(p.sensors, func(s *Sensor) bool { return s.spec.Name == name }) {
-		name += "_"
+	return p.addOnce(SensorConfig{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"})
+}
+
+// addOnce adds a sensor unless there is one of its type; its name gives way to others'.
+func (p *Pipeline) addOnce(c SensorConfig) error {
+	p.change.Lock()
+	members := p.members
+	p.change.Unlock()
+	if slices.ContainsFunc(members, func(s *Sensor) bool { return s.spec.Definition.ID == c.ID }) {
+		return nil
 	}
-	_, err := p.AddSensor(SensorConfig{ID: transformID, Name: name, Frame: rig.BaseFrame})
+	for slices.ContainsFunc(members, func(s *Sensor) bool { return s.spec.Name == c.Name }) {
+		c.Name += "_"
+	}
+	_, err := p.AddSensor(c)
 	return err
 }
 
-// transformID is the type of the sensor that publishes frames.
-const transformID = "sensor.other.transform"
+// The types of the sensors that AddTransforms and AddSnapshot add.
+const (
+	transformID = "sensor.other.transform"
+	snapshotID  = "sensor.other.snapshot"
+)

@@ -30,8 +30,10 @@ type bridgeSink struct {
 	spec     *sensors.OutputSpec
 	topic    *dispatch.Topic[*envelope]
 	publish  bridges.Publisher[any]
+	sensor   *Sensor // nil for the clock
 	stats    *outputStats
 	receiver *int64
+	queued   usage       // messages that the dispatcher has
 	done     func(error) // account, made once: a queued message allocates nothing
 }
 
@@ -43,17 +45,21 @@ func newBridgeSink(p *Pipeline, b *attachedBridge, spec *sensors.OutputSpec, top
 		return nil, err
 	}
 	s := &bridgeSink{bridge: b, spec: spec, publish: publish}
-	s.done = s.account
+	s.queued.init()
+	s.done = func(err error) {
+		s.account(err)
+		s.queued.exit()
+	}
 	config := b.topicConfig
 	config.Gated = p.gated()
 	s.topic = dispatch.NewTopic(p.dispatcher, topic.Name, s.send, config)
 	return s, s.topic.Err()
 }
 
-// count says where the sink's deliveries and drops are counted. It comes before
-// the first message.
-func (s *bridgeSink) count(stats *outputStats) {
-	s.stats, s.receiver = stats, stats.receiver()
+// count says whose the messages are, and where deliveries and drops are counted. It
+// comes before the first message.
+func (s *bridgeSink) count(sensor *Sensor, stats *outputStats) {
+	s.sensor, s.stats, s.receiver = sensor, stats, stats.receiver()
 }
 
 // send runs on a dispatcher's worker.
@@ -82,42 +88,46 @@ func (s *bridgeSink) Listening() bool {
 
 // TryQueue copies the message into the dispatcher's queue.
 func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
+	if !s.queued.begin() {
+		return true // nobody listens here any more
+	}
+	done := s.done
+	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
+		arrived := b.sending(s.sensor, at.Seq)
+		done = func(err error) {
+			if err != nil {
+				arrived(s.causeOf(err))
+			} else {
+				arrived("")
+			}
+			s.done(err)
+		}
+	}
 	e := borrowEnvelope(at, s.spec, message)
 	e.handedOver = s.bridge.p.publishing.Load()
-	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: s.done})
+	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: done})
 	e.giveBack()
 	return ok
 }
 
 // Publish sends the message before it returns.
 func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) error {
+	if !s.queued.begin() {
+		return nil // nobody listens here any more
+	}
+	arrived := func(string) {}
+	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
+		arrived = b.sending(s.sensor, at.Seq)
+	}
 	e := borrowEnvelope(at, s.spec, message)
 	e.handedOver = s.bridge.p.publishing.Load()
 	err := s.send(ctx, e)
 	e.giveBack()
-	s.account(err)
+	if err != nil {
+		arrived(s.causeOf(err))
+	} else {
+		arrived("")
+	}
+	s.done(err)
 	return err
-}
-
-// listener is a Go callback as a sink. It runs on the goroutine that publishes.
-type listener struct {
-	call     func(at sensors.Tick, message any)
-	stats    *outputStats
-	receiver *int64
-}
-
-// Listening is always true: who doesn't want to listen any more stops.
-func (l *listener) Listening() bool { return true }
-
-// TryQueue runs the callback before it returns.
-func (l *listener) TryQueue(at sensors.Tick, message any) bool {
-	l.call(at, message)
-	l.stats.sent(l.receiver, at.Started)
-	return true
-}
-
-// Publish runs the callback before it returns.
-func (l *listener) Publish(_ context.Context, at sensors.Tick, message any) error {
-	l.TryQueue(at, message)
-	return nil
 }

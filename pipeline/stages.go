@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // Stage is how long one part of the way from capture to publication took, over
@@ -29,11 +30,15 @@ type readbackReporter interface{ ReadbackStats() readback.Stats }
 // may call it at any time.
 func (p *Pipeline) Stages() []Stage {
 	var list []Stage
-	for _, s := range p.sensors {
-		if r, ok := s.sensor.(readbackReporter); ok && s.begun.Load() {
+	for _, s := range p.live() {
+		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() == sensors.StageBegun {
 			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
 		}
-		for _, sink := range s.sinks {
+		for _, c := range s.carried {
+			if c.output != 0 {
+				continue
+			}
+			sink := c.sink
 			stats := sink.topic.Stats()
 			for _, x := range []struct {
 				name  string

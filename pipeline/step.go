@@ -19,21 +19,25 @@ const (
 
 // firing is one sensor's tick at an instant.
 type firing struct {
-	sensor *Sensor
+	sensor *Sensor // counted as in use until the instant's release
 	at     sensors.Tick
 	// captured and err are written on the GL thread before the instant's issued is
 	// closed.
 	captured bool
 	err      error
+	turnless bool // it failed before it had its turn
 }
 
 // instant is everything that happens at one moment of simulation time.
 type instant struct {
 	timeNs  int64
+	frame   uint64
 	clock   bool
 	firings []firing
 	gpu     bool          // some firing captures
 	issued  chan struct{} // closed when the GL thread has issued the captures
+
+	released bool // see release; of whoever has the instant
 }
 
 // runStepped goes from instant to instant until the simulation time is `until`,
@@ -48,6 +52,9 @@ func (p *Pipeline) runStepped(r *run, until int64) error {
 			err := p.complete(r.completion, begun, captures)
 			if err != nil {
 				r.cancel(err)
+			}
+			for i := range begun {
+				i.release() // of a run that has failed
 			}
 			done <- err
 		}()
@@ -75,7 +82,13 @@ func (p *Pipeline) begin(r *run, until int64, begun chan<- *instant, captures ch
 		case reached == nowhere:
 			continue
 		}
-		if err := p.handOn(r, p.beginInstant(t), begun, captures); err != nil {
+		i, err := p.beginInstant(r, t)
+		if err == nil {
+			err = p.handOn(r, i, begun, captures)
+		} else {
+			i.release()
+		}
+		if err != nil {
 			return false, err
 		}
 		if p.config.OnProgress != nil {
@@ -93,15 +106,18 @@ func (p *Pipeline) handOn(r *run, i *instant, begun chan<- *instant, captures ch
 		select {
 		case captures <- struct{}{}:
 		case <-r.completion.Done():
+			i.release()
 			return nil
 		}
 		if err := p.issuePatiently(r.completion, i, nil); err != nil {
+			i.release()
 			return err
 		}
 	}
 	select {
 	case begun <- i:
 	case <-r.completion.Done():
+		i.release()
 	}
 	return nil
 }
@@ -119,69 +135,6 @@ func (p *Pipeline) issuePatiently(ctx context.Context, i *instant, after func())
 		case <-time.After(pollPause):
 		case <-ctx.Done():
 			return nil // the run has failed, and nobody waits for the instant
-		}
-	}
-}
-
-// nextInstant is the earliest of the next step, clock and due sensor.
-func (p *Pipeline) nextInstant() int64 {
-	step := int64(p.config.Step)
-	next := (p.simNs/step + 1) * step
-	if p.clockDue != nil {
-		next = min(next, p.clockDue.Next())
-	}
-	for _, s := range p.sensors {
-		next = min(next, s.schedule.Next())
-	}
-	return next
-}
-
-// beginInstant moves the scene to t and lists what is due.
-func (p *Pipeline) beginInstant(t int64) *instant {
-	p.moveTo(t)
-	p.history.Record(t)
-	i := &instant{timeNs: t}
-	if p.clockDue != nil {
-		_, i.clock = p.clockDue.Due(t)
-	}
-	for _, s := range p.sensors {
-		at, skipped, due := s.due(t)
-		if !due || !s.heard() {
-			continue
-		}
-		if skipped > 0 {
-			s.skip(skipped)
-		}
-		if i.firings == nil {
-			i.firings = make([]firing, 0, len(p.sensors))
-		}
-		i.firings = append(i.firings, firing{sensor: s, at: at})
-		i.gpu = i.gpu || s.capturer != nil
-	}
-	return i
-}
-
-// due returns the sensor's firing at the latest instant of its grid up to t that
-// hasn't fired, and how many before that were passed over.
-func (s *Sensor) due(t int64) (at sensors.Tick, skipped int, due bool) {
-	before := s.schedule.Skipped()
-	fired, due := s.schedule.Due(t)
-	if !due {
-		return sensors.Tick{}, 0, false
-	}
-	rate := s.schedule.Rate()
-	at = sensors.Tick{TimeNs: fired, PeriodNs: fired - rate.At(rate.IndexAt(fired)-1), Seq: s.seq}
-	s.seq++
-	return at, int(s.schedule.Skipped() - before), true
-}
-
-// announce tells the sensors of an instant that their captures follow.
-func announce(i *instant) {
-	for k := range i.firings {
-		f := &i.firings[k]
-		if f.sensor.capturer != nil {
-			f.at.Started = time.Now()
-			f.err = f.sensor.sensor.Tick(f.at)
 		}
 	}
 }
@@ -215,7 +168,7 @@ func (p *Pipeline) issue(i *instant, after func()) error {
 // fail gives the captures that were not issued an error.
 func (i *instant) fail(err error) {
 	for k := range i.firings {
-		if f := &i.firings[k]; f.sensor.capturer != nil && !f.captured && f.err == nil {
+		if f := &i.firings[k]; f.sensor.gpu && !f.captured && f.err == nil {
 			f.err = err
 		}
 	}
@@ -225,10 +178,18 @@ func (i *instant) fail(err error) {
 func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 	for k := range i.firings {
 		f := &i.firings[k]
-		if f.sensor.capturer == nil || f.err != nil {
+		if !f.sensor.gpu || f.err != nil {
 			continue
 		}
-		f.captured, f.err = f.sensor.capturer.Capture(c, f.at)
+		if !f.sensor.users.enter() { // it was ended before its turn came
+			f.sensor.dropped(sensors.CauseClosed, 1)
+			continue
+		}
+		f.captured, f.err = f.sensor.life.Capture(c, f.at)
+		f.sensor.users.exit()
+		if !f.captured && f.err == nil {
+			f.missed(sensors.CauseReadbackFull)
+		}
 	}
 	if err := c.Flush(); err != nil {
 		p.fail(err)
@@ -238,9 +199,10 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 
 // pollAll moves all finished readbacks on. GL thread.
 func (p *Pipeline) pollAll(c *gpu.Ctx) {
-	for _, s := range p.sensors {
-		if s.capturer != nil {
-			s.capturer.Poll(c)
+	for _, s := range p.live() {
+		if s.gpu && s.users.enter() {
+			s.life.Poll(c)
+			s.users.exit()
 		}
 	}
 }
@@ -248,7 +210,9 @@ func (p *Pipeline) pollAll(c *gpu.Ctx) {
 // complete publishes the instants in order.
 func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures <-chan struct{}) error {
 	for i := range begun {
-		if err := p.publish(ctx, i); err != nil {
+		err := p.publish(ctx, i)
+		i.release()
+		if err != nil {
 			return err
 		}
 		if i.gpu {
@@ -267,9 +231,9 @@ func (p *Pipeline) publish(ctx context.Context, i *instant) error {
 	}
 	for k := range i.firings {
 		f := &i.firings[k]
-		if f.sensor.capturer == nil {
+		if !f.sensor.gpu {
 			f.at.Started = time.Now()
-			if err := f.sensor.sensor.Tick(f.at); err != nil {
+			if err := f.sensor.life.Tick(f.at); err != nil {
 				return wrap("sensor "+f.sensor.spec.Name, err)
 			}
 			continue
@@ -294,8 +258,8 @@ func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) er
 	if !f.captured {
 		return nil
 	}
-	for f.sensor.capturer.Process(f.at.TimeNs) == 0 {
-		if f.sensor.capturer.Pending() == 0 {
+	for f.sensor.life.Process(f.at.TimeNs) == 0 {
+		if f.sensor.life.Pending() == 0 {
 			return nil // it failed and was counted
 		}
 		if err := p.awaitReadback(ctx); err != nil {

@@ -51,6 +51,9 @@ type SensorSummary struct {
 	Drops        map[string]int64 `json:"drops"`
 	// Idle is true where nobody listened, so nothing was computed.
 	Idle bool `json:"idle,omitempty"`
+	// Ended is true for a sensor that was ended before the run was. One row has all
+	// that had its name, type and topic one after another, with the last one's latencies.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // BridgeSummary is one bridge.
@@ -88,28 +91,72 @@ func (p *Pipeline) Summary() Summary {
 		row.Idle = row.Messages == 0 && !p.clockStats.heard(p.clockListening())
 		s.Sensors = append(s.Sensors, row)
 	}
-	for _, sensor := range p.sensors {
-		for i, stats := range sensor.stats {
-			row := sensorRow(stats, s.SimS)
-			row.Name, row.Type, row.Topic = sensor.spec.Name, sensor.spec.Definition.ID, sensor.topics[i]
-			row.RateWantedHz = sensor.spec.RateHz
-			row.Idle = row.Messages == 0 && !stats.heard(sensor.ports[i].Listening())
-			s.Sensors = append(s.Sensors, row)
+	p.change.Lock()
+	members, former := p.members, slices.Clone(p.former)
+	p.change.Unlock()
+	for _, sensor := range members {
+		s.Sensors = append(s.Sensors, sensor.rows(s.SimS)...)
+	}
+	for i := range former {
+		if s.SimS > 0 {
+			former[i].RateHz = float64(former[i].Messages) / s.SimS
 		}
 	}
+	s.Sensors = append(s.Sensors, former...)
 	for _, b := range p.bridges {
 		s.Bridges = append(s.Bridges, b.summary())
 	}
 	return s
 }
 
+// rows are the rows of the sensor's topics after so many seconds.
+func (s *Sensor) rows(seconds float64) []SensorSummary {
+	var list []SensorSummary
+	for i, stats := range s.stats {
+		row := sensorRow(stats, seconds)
+		row.Name, row.Type, row.Topic = s.spec.Name, s.spec.Definition.ID, s.topics[i]
+		row.RateWantedHz = s.spec.RateHz
+		row.Idle = row.Messages == 0 && !stats.heard(s.ports[i].Listening())
+		list = append(list, row)
+	}
+	return list
+}
+
+// mergeRows adds the rows of a sensor that has ended to those of others, and returns
+// the sum.
+func mergeRows(former, rows []SensorSummary) []SensorSummary {
+	former = slices.Clone(former)
+	for _, row := range rows {
+		row.Ended = true
+		i := slices.IndexFunc(former, func(f SensorSummary) bool {
+			return f.Name == row.Name && f.Type == row.Type && f.Topic == row.Topic
+		})
+		if i < 0 {
+			former = append(former, row)
+			continue
+		}
+		was := &former[i]
+		row.Messages += was.Messages
+		for cause, n := range was.Drops {
+			row.Drops[cause] += n
+		}
+		row.Idle = row.Idle && was.Idle
+		*was = row
+	}
+	return former
+}
+
 // noteListening remembers which outputs had listeners, before the bridges close.
 func (p *Pipeline) noteListening() {
 	p.clockStats.heard(p.clockListening())
-	for _, s := range p.sensors {
-		for i, stats := range s.stats {
-			stats.heard(s.ports[i].Listening())
-		}
+	for _, s := range p.live() {
+		s.noteListening()
+	}
+}
+
+func (s *Sensor) noteListening() {
+	for i, stats := range s.stats {
+		stats.heard(s.ports[i].Listening())
 	}
 }
 

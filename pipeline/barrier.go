@@ -1,0 +1,242 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// ErrUndelivered: a bridge still has messages of the steps, and the caller has waited
+// long enough.
+var ErrUndelivered = errors.New("messages are still with a bridge")
+
+// causeIdle is why a sensor that nobody listens to delivers nothing.
+const causeIdle = "idle"
+
+// Delivery is what became of one firing of a sensor.
+type Delivery struct {
+	// Sensor is the sensor's name.
+	Sensor string
+	// Frame is the number of the instant, TimeNs the sensor's own on its grid, in
+	// simulation nanoseconds, and Seq counts the sensor's firings from 0: its messages'
+	// headers have all three. One of a late realtime run that was skipped never had a
+	// Seq, and has the next one's.
+	Frame  uint64
+	TimeNs int64
+	Seq    uint64
+	// Messages counts what bridges sent and listeners were called with. A firing that
+	// was delivered may have none: a sensor of events has nothing to say at most.
+	Messages int
+	// Missing is empty where the firing was delivered to everybody who listens, else the
+	// cause for which it was not: one of the Summary's drops; "idle" where nobody
+	// listens, so nothing was computed; "closed" where the run or the sensor ended before.
+	Missing string
+}
+
+// Delivered reports whether everybody who listens has all of the firing.
+func (d *Delivery) Delivered() bool { return d.Missing == "" }
+
+// StepSensors does what Step does, and is a barrier: it returns when every firing that
+// was due in the steps has been delivered, or is declared missing with its cause, in
+// the order in which they were due. That a firing is missing is no error. The errors
+// are Step's; ctx's, if it ends before the steps are made; and one that wraps
+// ErrUndelivered if it ends, or two minutes pass, while a bridge that doesn't move still
+// has messages: those are missing as peer_slow, and are sent when it moves again.
+func (p *Pipeline) StepSensors(ctx context.Context, n int) ([]Delivery, error) {
+	b := &barrier{open: map[passageKey]*passage{}}
+	p.barrier.Store(b)
+	defer p.barrier.Store(nil)
+	target := int64(math.MaxInt64) // until time has begun
+	err := p.run(ctx, ctx, func() int64 {
+		target = p.stepEnd(n)
+		return target
+	})
+	if err == nil && ctx.Err() != nil && p.simNs.Load() < target {
+		err = fmt.Errorf("step sensors: %w", context.Cause(ctx))
+	}
+	return b.result(err), err
+}
+
+// barrier keeps account of the firings of one StepSensors. Any goroutine may use it.
+type barrier struct {
+	mu   sync.Mutex
+	list []*passage              // guarded by mu: in the order they were due
+	open map[passageKey]*passage // guarded by mu
+}
+
+type passageKey struct {
+	sensor *Sensor
+	seq    uint64
+}
+
+// passage is one firing on its way.
+type passage struct {
+	Delivery
+	sensor  *Sensor
+	waiting int // messages that are with bridges
+	arrived int // messages that have left, one way or the other
+}
+
+// expect notes a firing that is due, and before it those that were passed over.
+func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	due := Delivery{Sensor: s.spec.Name, Frame: at.Frame, TimeNs: at.TimeNs, Seq: at.Seq}
+	for k := skipped; k > 0; k-- {
+		rate := s.schedule.Rate()
+		over := due
+		over.TimeNs, over.Missing = rate.At(rate.IndexAt(at.TimeNs)-int64(k)), sensors.CauseSkipped
+		b.list = append(b.list, &passage{Delivery: over, sensor: s})
+	}
+	x := &passage{Delivery: due, sensor: s}
+	b.list = append(b.list, x)
+	b.open[passageKey{s, at.Seq}] = x
+}
+
+// miss declares a firing missing; the first cause counts.
+func (b *barrier) miss(s *Sensor, seq uint64, cause string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if x := b.open[passageKey{s, seq}]; x != nil && x.Missing == "" {
+		x.Missing = cause
+	}
+}
+
+// lost declares firings missing whose captures a sensor has lost: the oldest from which
+// nothing has come, for captures come back in their order (law R1). Those for which
+// there was no room are declared where that is found.
+func (b *barrier) lost(s *Sensor, cause string, n int) {
+	if cause != sensors.CauseReadbackFailed && cause != sensors.CauseClosed {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, x := range b.list {
+		if n > 0 && x.sensor == s && x.Missing == "" && x.waiting+x.arrived == 0 {
+			x.Missing = cause
+			n--
+		}
+	}
+}
+
+// sending notes a message that was handed to a receiver; the returned function, that it
+// is there, or the cause for which it is not.
+func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause string)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x := b.open[passageKey{s, seq}]
+	if x == nil {
+		return func(string) {} // of an instant before
+	}
+	x.waiting++
+	return func(cause string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		x.waiting--
+		x.arrived++
+		if cause == "" {
+			x.Messages++
+		} else if x.Missing == "" {
+			x.Missing = cause
+		}
+	}
+}
+
+// result closes the account of a run that ended with err.
+func (b *barrier) result(err error) []Delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	cut := err != nil && !errors.Is(err, ErrUndelivered)
+	list := make([]Delivery, len(b.list))
+	for i, x := range b.list {
+		switch {
+		case x.Missing != "":
+		case x.waiting > 0:
+			x.Missing = string(bridges.CausePeerSlow)
+		case cut && x.arrived == 0:
+			x.Missing = sensors.CauseClosed
+		}
+		list[i] = x.Delivery
+	}
+	return list
+}
+
+// NextDue returns when the next sensor is due, in simulation nanoseconds, and all that
+// are due then, in the order in which they will fire; no sensors if there are none. Any
+// goroutine may ask; while a run goes on, the answer may be past when it is read.
+func (p *Pipeline) NextDue() (timeNs int64, due []*Sensor) {
+	at := p.nextInstant()
+	timeNs = math.MaxInt64
+	list := p.firingOrder()
+	for _, s := range list {
+		timeNs = min(timeNs, s.nextFrom(at))
+	}
+	for _, s := range list {
+		if s.nextFrom(at) == timeNs {
+			due = append(due, s)
+		}
+	}
+	if due == nil {
+		return at, nil
+	}
+	return timeNs, due
+}
+
+// DueAt returns the sensors that are due at an instant still to come, in the order in
+// which they will fire. Any goroutine may ask, as NextDue.
+func (p *Pipeline) DueAt(timeNs int64) []*Sensor {
+	at := p.nextInstant()
+	if timeNs < at {
+		return nil
+	}
+	var each, due []*Sensor
+	happens := timeNs%int64(p.config.Step) == 0 || (p.clockDue != nil && onGrid(p.clockDue.Rate(), timeNs))
+	for _, s := range p.firingOrder() {
+		switch {
+		case s.schedule == nil:
+			each = append(each, s)
+		case onGrid(s.schedule.Rate(), timeNs) && timeNs >= s.nextFrom(at):
+			due = append(due, s)
+		}
+	}
+	if happens || len(due) > 0 {
+		return append(each, due...)
+	}
+	return nil
+}
+
+func onGrid(rate simtime.Rate, t int64) bool { return rate.At(rate.IndexAt(t)) == t }
+
+// nextFrom returns when the sensor fires next, at being the next instant at which
+// anything happens.
+func (s *Sensor) nextFrom(at int64) int64 {
+	switch {
+	case s.schedule == nil:
+		return at
+	case s.joined.Load() || !s.p.hasStarted():
+		return s.schedule.Next()
+	default:
+		return s.firstAfter(at)
+	}
+}
+
+// firingOrder returns the sensors as they fire at one instant.
+func (p *Pipeline) firingOrder() []*Sensor {
+	var each, others []*Sensor
+	for _, s := range p.live() {
+		switch {
+		case s.users.isClosing():
+		case s.schedule == nil:
+			each = append(each, s)
+		default:
+			others = append(others, s)
+		}
+	}
+	return append(each, others...)
+}

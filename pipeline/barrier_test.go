@@ -1,0 +1,258 @@
+package pipeline_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// expected is one firing, worked out without a pipeline.
+type expected struct {
+	sensor string
+	timeNs int64
+	seq    uint64
+}
+
+// grid returns the firings of a rate in (after, until], from the first one's number on:
+// floor(k 1e9 / rate), in rationals.
+func grid(sensor, rate string, after, until int64) []expected {
+	r, _ := new(big.Rat).SetString(rate)
+	var list []expected
+	for k := int64(1); ; k++ {
+		t := new(big.Rat).Quo(new(big.Rat).SetInt64(k*1_000_000_000), r)
+		ns := new(big.Int).Quo(t.Num(), t.Denom()).Int64()
+		if ns > until {
+			return list
+		}
+		if ns > after {
+			list = append(list, expected{sensor, ns, uint64(k - 1)})
+		}
+	}
+}
+
+// TestTheBarriersSetIsExact compares what the barrier says with what is worked out, for
+// sensors of many rates.
+func TestTheBarriersSetIsExact(t *testing.T) {
+	rates := []struct{ name, id, rate string }{
+		{"a", plainID, "7"}, {"b", laggyID, "10"}, {"c", plainID, "13.4"}, {"d", laggyID, "20"}, {"e", plainID, "100"}, {"f", laggyID, "100"},
+	}
+	to := &peer{kind: bridges.KindNetwork}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	order := map[string]int{}
+	for i, r := range rates {
+		addScripted(t, p, r.id, r.name, r.rate)
+		order[r.name] = i
+	}
+	to.attach(t, p, "")
+	for _, n := range []int{1, 7, 50, 0, 142} {
+		from := p.Clock().Now()
+		dueNs, due := p.NextDue()
+		list, err := p.StepSensors(t.Context(), n)
+		require.NoError(t, err)
+		until := from + int64(n)*10_000_000
+		assert.Equal(t, until, p.Clock().Now())
+
+		var want []expected
+		for _, r := range rates {
+			want = append(want, grid(r.name, r.rate, from, until)...)
+		}
+		slices.SortStableFunc(want, func(a, b expected) int {
+			return cmp.Or(cmp.Compare(a.timeNs, b.timeNs), cmp.Compare(order[a.sensor], order[b.sensor]))
+		})
+		var got []expected
+		frames := map[int64]uint64{}
+		for _, d := range list {
+			assert.True(t, d.Delivered(), "%+v", d)
+			assert.Equal(t, 1, d.Messages)
+			got = append(got, expected{d.Sensor, d.TimeNs, d.Seq})
+			if f, known := frames[d.TimeNs]; known {
+				assert.Equal(t, f, d.Frame, "one instant is one frame")
+			}
+			frames[d.TimeNs] = d.Frame
+			for other, f := range frames {
+				assert.Equal(t, cmp.Compare(other, d.TimeNs), cmp.Compare(f, d.Frame), "frames rise with time")
+			}
+		}
+		assert.Equal(t, want, got)
+		if len(want) > 0 {
+			assert.Equal(t, want[0].timeNs, dueNs)
+			for i, s := range due {
+				assert.Equal(t, want[i].sensor, s.Name())
+			}
+		}
+		for _, w := range want { // and all of it is there
+			assert.Contains(t, to.stamps("/"+w.sensor), w.timeNs)
+		}
+	}
+}
+
+// TestNextDueIsWhatFires holds the queries against the run they foretell.
+func TestNextDueIsWhatFires(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{ClockHz: -1})
+	each := addScripted(t, p, eachID, "each", "")
+	for i, rate := range []string{"7", "13.4", "20"} {
+		hear(t, addScripted(t, p, plainID, fmt.Sprint("s", i), rate), func(sensors.Tick, *sample.Imu) {})
+	}
+	hear(t, each, func(sensors.Tick, *sample.Imu) {})
+	names := func(list []*pipeline.Sensor) (names []string) {
+		for _, s := range list {
+			names = append(names, s.Name())
+		}
+		return names
+	}
+	for range 60 {
+		at, due := p.NextDue()
+		assert.Equal(t, names(due), names(p.DueAt(at)))
+		assert.Empty(t, p.DueAt(at-1), "nothing happens before")
+		list, err := p.StepSensors(t.Context(), 1)
+		require.NoError(t, err)
+		byTime := map[int64][]string{}
+		for _, d := range list {
+			byTime[d.TimeNs] = append(byTime[d.TimeNs], d.Sensor)
+		}
+		assert.Equal(t, names(due), byTime[at])
+		assert.Empty(t, p.DueAt(at), "it is past")
+	}
+	assert.Equal(t, []string{"each", "s0", "s1", "s2"}, names(p.DueAt(5_000_000_000)))
+	assert.Equal(t, []string{"each"}, names(p.DueAt(5_010_000_000)))
+	assert.Empty(t, p.DueAt(5_010_000_001))
+}
+
+// TestWhatIsMissingHasACause goes through the ways in which a firing comes to nothing.
+func TestWhatIsMissingHasACause(t *testing.T) {
+	refuse := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp int64) error {
+		if topic == "/refused" && stamp == 20_000_000 {
+			return bridges.ErrWriteFailed
+		}
+		return nil
+	}}
+	lose := &script{lose: func(name string, at sensors.Tick) string {
+		switch {
+		case name == "full" && at.Seq == 1:
+			return sensors.CauseReadbackFull
+		case name == "failed" && at.Seq == 1:
+			return sensors.CauseReadbackFailed
+		}
+		return ""
+	}}
+	p := newScripted(t, lose, pipeline.Config{Bridges: refuse.registry()})
+	for _, name := range []string{"full", "failed"} {
+		addScripted(t, p, laggyID, name, "100")
+	}
+	addScripted(t, p, plainID, "refused", "100")
+	panicking := addScripted(t, p, plainID, "panicking", "100")
+	refuse.attach(t, p, "")
+	deaf := newScripted(t, &script{}, pipeline.Config{})
+	addScripted(t, deaf, plainID, "idle", "100")
+	hear(t, panicking, func(at sensors.Tick, _ *sample.Imu) {
+		if at.Seq == 1 {
+			panic("second")
+		}
+	})
+	list, err := p.StepSensors(t.Context(), 3)
+	require.NoError(t, err)
+	idle, err := deaf.StepSensors(t.Context(), 3)
+	require.NoError(t, err)
+	got := map[string][]string{}
+	for _, d := range append(list, idle...) {
+		got[d.Sensor] = append(got[d.Sensor], d.Missing)
+	}
+	assert.Equal(t, map[string][]string{
+		"full": {"", "readback_full", ""}, "failed": {"", "readback_failed", ""}, "refused": {"", "write_failed", ""},
+		"panicking": {"", "callback_failed", ""}, "idle": {"idle", "idle", "idle"},
+	}, got)
+}
+
+// TestAStalledBridgeIsNamed: policy block waits, but not for ever, and the pipeline is
+// of use afterwards.
+func TestAStalledBridgeIsNamed(t *testing.T) {
+	stall := make(chan struct{})
+	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, stamp int64) error {
+		if topic == "/s" && stamp == 20_000_000 {
+			<-stall
+		}
+		return nil
+	}}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	addScripted(t, p, plainID, "s", "100")
+	to.attach(t, p, "block")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	list, err := p.StepSensors(ctx, 3)
+	require.ErrorIs(t, err, pipeline.ErrUndelivered)
+	var causes []string
+	for _, d := range list {
+		causes = append(causes, d.Missing)
+	}
+	assert.Equal(t, []string{"", "peer_slow", "peer_slow"}, causes)
+	close(stall)
+	list, err = p.StepSensors(t.Context(), 1)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.True(t, list[0].Delivered())
+	everyMs(t, 10, to.stamps("/s"))
+	assert.Len(t, to.stamps("/s"), 4, "what was missing came later")
+}
+
+// TestAStepThatIsCutShortSaysSo: the context ends it between two instants.
+func TestAStepThatIsCutShortSaysSo(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{})
+	s := addScripted(t, p, plainID, "s", "100")
+	ctx, cancel := context.WithCancel(t.Context())
+	hear(t, s, func(at sensors.Tick, _ *sample.Imu) {
+		if at.Seq == 4 {
+			cancel()
+		}
+	})
+	list, err := p.StepSensors(ctx, 1_000_000)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.GreaterOrEqual(t, len(list), 5)
+	for _, d := range list {
+		assert.True(t, d.Delivered(), "what was begun is whole: %+v", d)
+	}
+	_, err = p.StepSensors(ctx, 1)
+	require.ErrorIs(t, err, context.Canceled, "not begun at all")
+	_, err = p.StepSensors(t.Context(), 1)
+	require.NoError(t, err)
+
+	broken := newScripted(t, &script{tick: func(_ string, at sensors.Tick) error {
+		if at.Seq == 1 {
+			return errBroken
+		}
+		return nil
+	}}, pipeline.Config{})
+	hear(t, addScripted(t, broken, plainID, "s", "100"), func(sensors.Tick, *sample.Imu) {})
+	list, err = broken.StepSensors(t.Context(), 3)
+	require.ErrorIs(t, err, errBroken)
+	require.GreaterOrEqual(t, len(list), 2)
+	assert.True(t, list[0].Delivered())
+	assert.Equal(t, sensors.CauseClosed, list[1].Missing)
+}
+
+// TestNoDriftInAnHour: 10 Hz at 60 steps a second, whose length is no whole number of
+// nanoseconds, stays on its grid.
+func TestNoDriftInAnHour(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{Step: time.Second / 60, ClockHz: -1})
+	s := addScripted(t, p, plainID, "s", "10")
+	n := int64(0)
+	hear(t, s, func(at sensors.Tick, m *sample.Imu) {
+		if n++; m.StampNs != n*100_000_000 || at.PeriodNs != 100_000_000 || at.Seq != uint64(n-1) {
+			t.Errorf("firing %d is %+v", n, at)
+			s.Stop()
+		}
+	})
+	require.NoError(t, p.Run(t.Context(), time.Hour))
+	assert.EqualValues(t, 36_000, n)
+}
