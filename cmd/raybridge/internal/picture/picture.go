@@ -167,7 +167,7 @@ func KindOf(m *sample.Image, labels bool) (Kind, error) {
 }
 
 func checkImage(m *sample.Image, pixelBytes int) error {
-	if m.Width <= 0 || m.Height <= 0 || m.Step < m.Width*pixelBytes || len(m.Data) < m.Step*m.Height {
+	if m.Width <= 0 || m.Height <= 0 || m.Step < m.Width*pixelBytes || m.Height > len(m.Data)/m.Step {
 		return fmt.Errorf("%w: %d bytes in rows of %d are no %dx%d %s", ErrImage, len(m.Data), m.Step, m.Width, m.Height, m.Encoding)
 	}
 	return nil

@@ -97,6 +97,7 @@ func TestBadImagesAreErrors(t *testing.T) {
 		"short":     {Width: 2, Height: 2, Step: 6, Encoding: sample.EncodingRGB8, Data: make([]byte, 11)},
 		"step":      {Width: 2, Height: 2, Step: 5, Encoding: sample.EncodingRGB8, Data: make([]byte, 12)},
 		"empty":     {Encoding: sample.EncodingRGB8},
+		"huge":      {Width: 1, Height: 1 << 32, Step: 1 << 32, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 		"tag image": {Width: 2, Height: 2, Step: 1, Encoding: sample.EncodingMono8, Data: make([]byte, 4)},
 	} {
 		_, err := KindOf(&m, true)

@@ -1,0 +1,234 @@
+package save
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// Folder is where streams are saved.
+type Folder struct {
+	path   string
+	format Format
+}
+
+// NewFolder makes the folder and returns it.
+func NewFolder(path string, format Format) (*Folder, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder to save into: %w", err)
+	}
+	return &Folder{path: path, format: format}, nil
+}
+
+// Stream saves the messages of one stream. One goroutine at a time may use it.
+type Stream struct {
+	info    stream.Info
+	format  Format
+	path    string // of its files' folder, or of its lines without the suffix
+	painter *painter
+	out     []byte   // the file that is being made
+	lines   *os.File // nil before the first line
+	saved   int
+	bytes   int64
+}
+
+// Stream returns what saves a stream. Errors wrap ErrContent where the folder's format
+// can't hold its messages.
+func (f *Folder) Stream(info stream.Info) (*Stream, error) {
+	format, ok := f.format.For(info.Kind)
+	if !ok {
+		return nil, fmt.Errorf("%w: %s is no %s", ErrContent, info.Message, strings.ToUpper(f.format.String()))
+	}
+	return &Stream{
+		info: info, format: format, path: filepath.Join(f.path, relative(info.Name)), painter: newPainter(info.SensorType),
+	}, nil
+}
+
+// relative is a topic as a path below a folder, whatever the topic is.
+func relative(topic string) string {
+	var parts []string
+	for part := range strings.SplitSeq(topic, "/") {
+		part = strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '.', r == '_':
+				return r
+			}
+			return '_'
+		}, part)
+		switch {
+		case part == "":
+			continue
+		case part[0] == '.': // no hidden files, and no way out of the folder
+			part = "_" + part[1:]
+		}
+		parts = append(parts, part[:min(len(part), maxName)])
+	}
+	if len(parts) == 0 {
+		return "_"
+	}
+	return filepath.Join(parts...)
+}
+
+// maxName leaves room for suffixes in the 255 bytes that file systems allow.
+const maxName = 200
+
+// Where returns where the stream's files are, for people.
+func (s *Stream) Where() string {
+	if s.format == JSON {
+		return s.path + linesSuffix
+	}
+	return filepath.Join(s.path, "*")
+}
+
+const linesSuffix = ".jsonl"
+
+// Saved returns the number of messages that were saved, and their bytes on disk.
+func (s *Stream) Saved() (messages int, bytes int64) { return s.saved, s.bytes }
+
+// Save writes a message. Errors wrap ErrContent if the message is to blame; others are
+// the file system's.
+func (s *Stream) Save(m wire.Message) error {
+	if s.format == JSON {
+		return s.saveLine(m)
+	}
+	suffix, err := s.render(m)
+	if err != nil {
+		return contentError(err)
+	}
+	return s.write(fmt.Sprintf("%08d_%s", m.Sequence(), seconds(m.CaptureNs())), suffix)
+}
+
+// render makes the file of a message in s.out.
+func (s *Stream) render(m wire.Message) (suffix string, err error) {
+	s.out = s.out[:0]
+	switch m.Kind() {
+	case wire.KindImage:
+		view, err := wire.AsImage(m)
+		if err != nil {
+			return "", err
+		}
+		s.out, err = s.painter.appendPNG(s.out, &sample.Image{
+			Header: m.Header(), Width: view.Width(), Height: view.Height(), Step: view.Step(),
+			Encoding: view.Encoding(), Data: view.Data(),
+		})
+		return ".png", err
+	case wire.KindCompressedImage:
+		view, err := wire.AsCompressedImage(m)
+		if err != nil {
+			return "", err
+		}
+		s.out = append(s.out, view.Data()...)
+		return compressedSuffix(view.Format())
+	default:
+		points, err := pointsOf(m)
+		if err != nil {
+			return "", err
+		}
+		if s.format == PLY {
+			s.out = AppendPLY(s.out, points)
+			return ".ply", nil
+		}
+		s.out = AppendPCD(s.out, points)
+		return ".pcd", nil
+	}
+}
+
+// pointsOf returns the points of a message, which are read from it where they lie.
+func pointsOf(m wire.Message) (*Points, error) {
+	if m.Kind() == wire.KindRadar {
+		view, err := wire.AsRadar(m)
+		if err != nil {
+			return nil, err
+		}
+		return RadarPoints(&sample.Radar{Header: m.Header(), Detections: view.Detections()}), nil
+	}
+	view, err := wire.AsPointCloud(m)
+	if err != nil {
+		return nil, err
+	}
+	return CloudPoints(&sample.PointCloud{
+		Header: m.Header(), Points: view.Points(), Organized: view.Organized(), Rings: view.Rings(), Columns: view.Columns(),
+	})
+}
+
+// write writes s.out so that the file is whole when it appears.
+func (s *Stream) write(name, suffix string) error {
+	if s.saved == 0 {
+		if err := os.MkdirAll(s.path, 0o755); err != nil {
+			return fmt.Errorf("save %s: %w", s.info.Name, err)
+		}
+	}
+	path, err := free(filepath.Join(s.path, name), suffix)
+	if err != nil {
+		return fmt.Errorf("save %s: %w", s.info.Name, err)
+	}
+	part := path + ".part"
+	if err = os.WriteFile(part, s.out, 0o644); err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		_ = os.Remove(part) // the first error says what is wrong
+		return fmt.Errorf("save %s: %w", s.info.Name, err)
+	}
+	s.count(len(s.out))
+	return nil
+}
+
+func (s *Stream) count(n int) {
+	s.saved++
+	s.bytes += int64(n)
+}
+
+// free returns a path that no file has: a number follows the name where it must.
+func free(name, suffix string) (string, error) {
+	path := name + suffix
+	for n := 2; ; n++ {
+		_, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return path, nil
+		case err != nil:
+			return "", err
+		}
+		path = fmt.Sprintf("%s_%d%s", name, n, suffix)
+	}
+}
+
+func (s *Stream) saveLine(m wire.Message) error {
+	var err error
+	if s.out, err = appendLine(s.out[:0], s.info.Sensor, m); err != nil {
+		return err
+	}
+	if s.lines == nil {
+		path := s.path + linesSuffix
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			s.lines, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		}
+	}
+	if err == nil {
+		_, err = s.lines.Write(s.out)
+	}
+	if err != nil {
+		return fmt.Errorf("save %s: %w", s.info.Name, err)
+	}
+	s.count(len(s.out))
+	return nil
+}
+
+// Close closes what is open; nothing is saved after it.
+func (s *Stream) Close() error {
+	if s.lines == nil {
+		return nil
+	}
+	if err := s.lines.Close(); err != nil {
+		return fmt.Errorf("save %s: %w", s.info.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package save
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+var le = binary.LittleEndian
+
+// scalar is the type of a field.
+type scalar struct {
+	size int    // bytes
+	pcd  byte   // 'F' or 'U'
+	ply  string // the property's type
+}
+
+var (
+	float32s = scalar{4, 'F', "float"}
+	uint8s   = scalar{1, 'U', "uchar"}
+	uint16s  = scalar{2, 'U', "ushort"}
+	uint32s  = scalar{4, 'U', "uint"}
+)
+
+// field is one value of each point.
+type field struct {
+	name string
+	scalar
+}
+
+// Points is what is written of a cloud or a sweep: x, y, z in metres in the sensor's
+// frame, and what else there is to a point. It reads the sample it was made of, which
+// stays as it is as long as the points are used.
+type Points struct {
+	fields []field
+	step   int // bytes of a point
+	// width and height are those of an organized cloud, else the number of points and 1.
+	width, height int
+	header        *sample.Header
+	// put writes all points, step bytes each.
+	put func(dst []byte)
+}
+
+func newPoints(h *sample.Header, n int, fields []field) *Points {
+	p := &Points{fields: fields, width: n, height: 1, header: h}
+	for _, f := range fields {
+		p.step += f.size
+	}
+	return p
+}
+
+// Len returns the number of points.
+func (p *Points) Len() int { return p.width * p.height }
+
+// about is what a comment says of the points.
+func (p *Points) about() string {
+	frame := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) { // it would end the comment
+			return ' '
+		}
+		return r
+	}, p.header.FrameID)
+	return fmt.Sprintf("frame %s, stamp %s s, sequence %d", frame, seconds(p.header.StampNs), p.header.Seq)
+}
+
+// pose is where the sensor was, the identity where the message doesn't say it.
+func (p *Points) pose() spatial.Pose {
+	if p.header.Pose.Orientation == (mgl64.Quat{}) {
+		return spatial.Identity()
+	}
+	return p.header.Pose
+}
+
+// seconds writes nanoseconds as seconds, exactly.
+func seconds(ns int64) string {
+	sign, abs := "", uint64(ns)
+	if ns < 0 {
+		sign, abs = "-", -abs
+	}
+	return fmt.Sprintf("%s%d.%09d", sign, abs/1e9, abs%1e9)
+}
+
+var cloudFields = []field{
+	{"x", float32s}, {"y", float32s}, {"z", float32s}, {"intensity", float32s},
+	{"ring", uint16s}, {"time", float32s}, {"tag", uint8s}, {"instance", uint32s},
+}
+
+// CloudPoints returns a cloud's points: x, y, z, intensity as it was measured, ring,
+// time (seconds after the stamp), tag (semantic) and instance. An organized cloud has a
+// row for each ring, if the rings are numbered from 0, else for each laser of a firing;
+// and a column for each firing. Errors wrap ErrContent.
+func CloudPoints(m *sample.PointCloud) (*Points, error) {
+	p := newPoints(&m.Header, len(m.Points), cloudFields)
+	if !m.Organized {
+		p.put = func(dst []byte) {
+			for i := range m.Points {
+				putPoint(dst[i*p.step:], &m.Points[i])
+			}
+		}
+		return p, nil
+	}
+	if m.Rings <= 0 || m.Columns <= 0 || m.Columns > len(m.Points) || m.Rings*m.Columns != len(m.Points) {
+		return nil, fmt.Errorf("%w: %d points are no %d rings of %d columns", ErrContent, len(m.Points), m.Rings, m.Columns)
+	}
+	p.width, p.height = m.Columns, m.Rings
+	rows := rowsOf(m)
+	p.put = func(dst []byte) {
+		for i := range m.Points {
+			row, column := rows[i%m.Rings], i/m.Rings
+			putPoint(dst[(row*m.Columns+column)*p.step:], &m.Points[i])
+		}
+	}
+	return p, nil
+}
+
+// rowsOf returns the row of each laser of a firing.
+func rowsOf(m *sample.PointCloud) []int {
+	rows, taken := make([]int, m.Rings), make([]bool, m.Rings)
+	for laser := range rows {
+		ring := int(m.Points[laser].Ring)
+		if ring >= m.Rings || taken[ring] {
+			for i := range rows {
+				rows[i] = i
+			}
+			return rows
+		}
+		rows[laser], taken[ring] = ring, true
+	}
+	return rows
+}
+
+func putPoint(dst []byte, p *sample.Point) {
+	putFloats(dst, p.X, p.Y, p.Z, p.Intensity)
+	le.PutUint16(dst[16:], p.Ring)
+	putFloats(dst[18:], float32(float64(p.TimeNs)*1e-9))
+	dst[22] = p.Tag
+	le.PutUint32(dst[23:], p.Instance)
+}
+
+var radarFields = []field{
+	{"x", float32s}, {"y", float32s}, {"z", float32s}, {"velocity", float32s},
+	{"depth", float32s}, {"azimuth", float32s}, {"altitude", float32s}, {"tag", uint8s}, {"instance", uint32s},
+}
+
+// RadarPoints returns a sweep's detections: x, y, z, velocity (m/s, receding is
+// positive), depth (metres), azimuth and altitude (radians) as they were measured, tag
+// and instance.
+func RadarPoints(m *sample.Radar) *Points {
+	p := newPoints(&m.Header, len(m.Detections), radarFields)
+	p.put = func(dst []byte) {
+		for i := range m.Detections {
+			putDetection(dst[i*p.step:], &m.Detections[i])
+		}
+	}
+	return p
+}
+
+func putDetection(dst []byte, d *sample.RadarDetection) {
+	sinA, cosA := math.Sincos(float64(d.Azimuth))
+	sinE, cosE := math.Sincos(float64(d.Altitude))
+	r := float64(d.Depth)
+	putFloats(dst, float32(r*cosE*cosA), float32(r*cosE*sinA), float32(r*sinE), d.Velocity, d.Depth, d.Azimuth, d.Altitude)
+	dst[28] = d.Tag
+	le.PutUint32(dst[29:], d.Instance)
+}
+
+func putFloats(dst []byte, values ...float32) {
+	for i, v := range values {
+		le.PutUint32(dst[4*i:], math.Float32bits(v))
+	}
+}
