@@ -1,9 +1,5 @@
 package rig
 
-import (
-	"strings"
-)
-
 // Dialect is a way of describing rigs that another program has.
 type Dialect struct {
 	// Name is the program's: "SVL", "CARLA".
@@ -170,16 +166,4 @@ func (t *ForeignType) parameter(name string) *Parameter {
 		}
 	}
 	return nil
-}
-
-// described is what a type becomes, in words.
-func (t *ForeignType) described() string {
-	switch {
-	case t.ID != "":
-		return t.ID
-	case t.Driver != "":
-		return "the vehicle's driver: " + t.Driver
-	default:
-		return strings.TrimSpace("nothing: " + t.Without)
-	}
 }

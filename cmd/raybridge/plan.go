@@ -20,13 +20,15 @@ import (
 
 // plan is a run with everything read and decided, and nothing opened yet.
 type plan struct {
-	flags    *runFlags
-	config   *config.Config
-	mode     pipeline.Mode
-	window   bool
-	control  *control.Address // nil where nothing listens
-	log      *slog.Logger
-	progress *progressPrinter
+	flags  *runFlags
+	config *config.Config
+	mode   pipeline.Mode
+	window bool
+	// leftToCommands: the rig leaves the vehicle to commands from outside.
+	leftToCommands bool
+	control        *control.Address // nil where nothing listens
+	log            *slog.Logger
+	progress       *progressPrinter
 }
 
 // newPlan reads the configuration and applies the flags.
@@ -47,12 +49,13 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := applyFlags(cmd, f, c); err != nil {
 		return nil, err
 	}
+	before := c.Ego.Driver
 	c.ChooseDriver(f.window)
 	noteAttributes(c, f.lenient)
 	if err := checkConfig(c); err != nil {
 		return nil, inFile(f.config, err)
 	}
-	pl := &plan{flags: f, config: c, window: f.window}
+	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {
 		return nil, err
@@ -105,6 +108,9 @@ func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
 	for _, n := range c.Notices {
 		pl.log.Warn(n.String())
+	}
+	if pl.leftToCommands {
+		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands until they come; ego.driver: waypoints lets it drive")
 	}
 	if c.Ego.Driver == config.DriverKeys && !f.window {
 		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")

@@ -127,8 +127,9 @@ func TestTheRigsDriver(t *testing.T) {
 		{[]string{"--config", open}, "external", "keys"},
 		{[]string{"--config", open, "--rig", keys}, "waypoints", "keys"},
 	} {
-		pl, _ := planOf(t, c.args...)
+		pl, warnings := planOf(t, c.args...)
 		assert.Equal(t, c.headless, pl.config.Ego.Driver, "%v", c.args)
+		assert.Equal(t, c.headless == "external", strings.Contains(warnings, "it stands until they come"), "%v", c.args)
 		pl, _ = planOf(t, append(c.args, "--window")...)
 		assert.Equal(t, c.window, pl.config.Ego.Driver, "%v with a window", c.args)
 	}

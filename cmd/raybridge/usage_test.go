@@ -144,8 +144,9 @@ func TestHelpAndLists(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{nil, []string{"run", "config", "scene", "gpu", "sensors", "bridges"}},
+		{nil, []string{"run", "config", "rig", "scene", "gpu", "sensors", "bridges"}},
 		{[]string{"scene"}, []string{"info"}},
+		{[]string{"rig"}, []string{"check", "convert"}},
 		{[]string{"run", "--help"}, []string{"--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
 		{[]string{"--version"}, []string{"raybridge version " + version}},
 		{[]string{"sensors", "list"}, []string{"sensor.camera.rgb", "sensor.lidar.ray_cast", "sensor.other.imu"}},

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
-// ErrSyntax: the text is not JSON. The other faults are yamldoc's.
+// ErrSyntax says that the text is not JSON. The other faults are yamldoc's.
 var ErrSyntax = errors.New("not valid JSON")
 
 // maxDepth is how deep arrays and objects may lie in one another.
