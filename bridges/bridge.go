@@ -208,27 +208,39 @@ func (b *Bridge) ready() error {
 // the same type gives the same publisher, whose first Topic holds; with another
 // type it is ErrTopicType. ErrNoConverter says that the bridge can't publish T.
 func AddPublisher[T any](b *Bridge, topic Topic) (Publisher[T], error) {
-	known, err := creators[T](b.plugin)
+	known, err := b.plugin.lookup(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	create, ok := known.publisher.(PublisherCreator[T])
-	if !ok {
+	if create, ok := known.publisher.(PublisherCreator[T]); ok {
+		return addTopic(b, reflect.TypeFor[T](), known.wire, topic, create)
+	}
+	if !known.fallback {
 		return nil, fmt.Errorf("bridge %q doesn't publish %v: %w", b.plugin.info.Name, reflect.TypeFor[T](), ErrNoConverter)
 	}
+	erased, err := known.erase(b, topic) // a fallback's
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, msg T) error { return erased(ctx, msg) }, nil
+}
+
+// addTopic adds a topic whose publisher create makes, or returns the one that was
+// added with the same type.
+func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, create PublisherCreator[T]) (Publisher[T], error) {
 	if err := checkTopicName(topic.Name); err != nil {
 		return nil, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t, ok := b.published[topic.Name]; ok {
-		if publish, ok := t.publisher.(Publisher[T]); ok {
+		if publish, ok := t.publisher.(Publisher[T]); ok && t.goType == goType {
 			return publish, nil
 		}
 		return nil, fmt.Errorf("bridge %q: topic %q is published as %v, not %v: %w",
-			b.plugin.info.Name, topic.Name, t.goType, reflect.TypeFor[T](), ErrTopicType)
+			b.plugin.info.Name, topic.Name, t.goType, goType, ErrTopicType)
 	}
-	t := &PublishedTopic{Topic: topic, Wire: known.wire, goType: reflect.TypeFor[T]()}
+	t := &PublishedTopic{Topic: topic, Wire: wire, goType: goType}
 	t.QoS = topic.QoS.OrDefault()
 	t.counter.opened = b.opened
 	publish, err := create(b.instance, t)

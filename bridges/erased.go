@@ -10,13 +10,29 @@ import (
 // a reflect.Type, such as a pipeline that connects any sensor with any bridge.
 // The publisher takes messages of that type alone; another one is ErrConvert.
 func AddPublisherOf(b *Bridge, t reflect.Type, topic Topic) (Publisher[any], error) {
-	b.plugin.mu.RLock()
-	known, ok := b.plugin.types[t]
-	b.plugin.mu.RUnlock()
-	if !ok {
-		return nil, fmt.Errorf("bridge %q: unknown type %v: %w", b.plugin.info.Name, t, ErrNoConverter)
+	known, err := b.plugin.lookup(t)
+	if err != nil {
+		return nil, err
 	}
 	return known.erase(b, topic)
+}
+
+// erase returns what adds publishers of a type that the fallback carries.
+func (f *Fallback) erase(t reflect.Type, wire string) func(*Bridge, Topic) (Publisher[any], error) {
+	return func(b *Bridge, topic Topic) (Publisher[any], error) {
+		return addTopic(b, t, wire, topic, func(i Instance, info *PublishedTopic) (Publisher[any], error) {
+			publish, err := f.Publisher(i, info)
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, msg any) error {
+				if reflect.TypeOf(msg) != t {
+					return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, info.Name, t, msg)
+				}
+				return publish(ctx, msg)
+			}, nil
+		})
+	}
 }
 
 // erase adds a publisher of T and hides T.

@@ -32,8 +32,20 @@ type Plugin struct {
 	factory Factory
 	info    Info
 
-	mu    sync.RWMutex
-	types map[reflect.Type]*messageType // guarded by mu
+	mu       sync.RWMutex
+	types    map[reflect.Type]*messageType // guarded by mu
+	fallback *Fallback                     // guarded by mu
+}
+
+// Fallback carries message types that nobody declared, by what they can do: types
+// from outside raybridge that know their own encoding.
+type Fallback struct {
+	// Carries returns the name that the protocol has for messages of a type, and
+	// whether the bridge can publish them.
+	Carries func(t reflect.Type) (wire string, ok bool)
+	// Publisher makes the publisher of such a type; it is given messages of that type
+	// alone.
+	Publisher PublisherCreator[any]
 }
 
 // messageType is what a plugin knows of one Go type. The creators hold a
@@ -44,6 +56,7 @@ type messageType struct {
 	publisher  any
 	subscriber any
 	erase      func(*Bridge, Topic) (Publisher[any], error)
+	fallback   bool // made by the plugin's fallback, without creators
 }
 
 // TypeInfo describes one message type of a bridge.
@@ -125,14 +138,31 @@ func addCreator[T any](p *Plugin, direction string, create any, slot func(*messa
 	return fmt.Errorf("bridge %q: %s of %v: %w", p.info.Name, direction, t, ErrDuplicate)
 }
 
-// creators returns T's entry as it stands now.
-func creators[T any](p *Plugin) (messageType, error) {
-	t := reflect.TypeFor[T]()
+// SetFallback declares how types are carried that nobody added with AddType; those
+// that are added have precedence. A second call changes nothing and returns
+// ErrDuplicate.
+func SetFallback(p *Plugin, f Fallback) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fallback != nil {
+		return fmt.Errorf("bridge %q: fallback: %w", p.info.Name, ErrDuplicate)
+	}
+	p.fallback = &f
+	return nil
+}
+
+// lookup returns a type's entry as it stands now. That of a fallback has no creators,
+// it is erased from the start.
+func (p *Plugin) lookup(t reflect.Type) (messageType, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	known, ok := p.types[t]
-	if !ok {
-		return messageType{}, fmt.Errorf("bridge %q: unknown type %v: %w", p.info.Name, t, ErrNoConverter)
+	if known, ok := p.types[t]; ok {
+		return *known, nil
 	}
-	return *known, nil
+	if f := p.fallback; f != nil {
+		if wire, ok := f.Carries(t); ok {
+			return messageType{wire: wire, erase: f.erase(t, wire), fallback: true}, nil
+		}
+	}
+	return messageType{}, fmt.Errorf("bridge %q: unknown type %v: %w", p.info.Name, t, ErrNoConverter)
 }

@@ -28,7 +28,7 @@ func (s *subscription[T]) deliver(msg T) {
 // one of another type than the first is ErrTopicType. ErrNoConverter says that
 // the bridge can't subscribe to T.
 func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
-	known, err := creators[T](b.plugin)
+	known, err := b.plugin.lookup(reflect.TypeFor[T]())
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/stream"
 )
 
 // Factories returns a factory of each bridge, for registries that add others.
@@ -15,6 +16,7 @@ func Factories() []bridges.Factory {
 		carla.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
+		stream.Factory{},
 	}
 }
 

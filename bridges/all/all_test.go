@@ -20,6 +20,16 @@ func ExampleRegistry() {
 		}
 	}
 	// Output:
+	// carla:[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N] (network)
+	//   *sample.Collision as carla.CollisionEvent
+	//   *sample.DvsEvents as carla.DVSEventArray
+	//   *sample.Snapshot as carla.EpisodeState
+	//   *sample.GnssFix as carla.Gnss
+	//   *sample.Imu as carla.IMU
+	//   *sample.Image as carla.Image
+	//   *sample.PointCloud as carla.LidarMeasurement
+	//   *sample.Obstacle as carla.ObstacleDetectionEvent
+	//   *sample.Radar as carla.Radar
 	// logging:NAME (file)
 	//   *sample.CameraInfo as CameraInfoData
 	//   *sample.CanBus as CanBusData
@@ -71,4 +81,31 @@ func ExampleRegistry() {
 	//   *sample.Transforms as tf2_msgs/msg/TFMessage
 	//   *sample.Detections2D as vision_msgs/msg/Detection2DArray
 	//   *sample.Detections3D as vision_msgs/msg/Detection3DArray
+	// stream:[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off] (network)
+	//   *sample.CameraInfo as CameraInfo
+	//   *sample.CanBus as CanBus
+	//   *sample.Clock as Clock
+	//   *sample.Collision as Collision
+	//   *sample.CompressedImage as CompressedImage
+	//   *sample.Detections2D as Detections2D
+	//   *sample.Detections3D as Detections3D
+	//   *sample.DvsEvents as DvsEvents
+	//   *sample.GnssFix as GnssFix
+	//   *sample.GpsOdometry as GpsOdometry
+	//   *sample.Image as Image
+	//   *sample.Imu as Imu
+	//   *sample.InsStatus as InsStatus
+	//   *sample.LaneInvasion as LaneInvasion
+	//   *sample.LaserScan as LaserScan
+	//   *sample.Obstacle as Obstacle
+	//   *sample.Odometry as Odometry
+	//   *sample.PointCloud as PointCloud
+	//   *sample.Radar as Radar
+	//   *sample.RadarObjects as RadarObjects
+	//   *sample.Range as Range
+	//   *sample.Signals as Signals
+	//   *sample.Snapshot as Snapshot
+	//   *sample.Speed as Speed
+	//   *sample.Transforms as Transforms
+	//   *sample.VehicleOdometry as VehicleOdometry
 }

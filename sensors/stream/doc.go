@@ -16,7 +16,7 @@
 // A program that sends makes a server and adds a [Stream] for each output:
 //
 //	s := stream.NewServer(stream.ServerConfig{})
-//	out, err := s.AddStream(stream.Info{Name: "/speed", Type: id}, nil)
+//	out, err := s.AddStream(stream.Info{Name: "/speed", Type: id}, nil, nil)
 //	err = s.Listen(stream.DefaultAddress)
 //	if out.Subscribers() > 0 {
 //		err = out.Publish(ctx, now, message)

@@ -77,7 +77,7 @@ func add(t testing.TB, s *stream.Server, name string) *stream.Stream {
 	out, err := s.AddStream(stream.Info{
 		Name: name, Sensor: "probe", SensorType: "sensor.other.speedometer", Message: "Speed",
 		Type: wire.NewTypeID(48, 0), Kind: wire.KindSpeed, SchemaVersion: 1,
-	}, nil)
+	}, nil, nil)
 	require.NoError(t, err)
 	return out
 }
@@ -306,9 +306,9 @@ func TestStreamsThatComeLater(t *testing.T) {
 	require.NoError(t, c.Listen(t.Context(), "late", func(*stream.Data) { got <- struct{}{} }))
 	publish(t, out, 0)
 	take(t, got)
-	_, err := s.AddStream(out.Info(), nil)
+	_, err := s.AddStream(out.Info(), nil, nil)
 	assert.ErrorIs(t, err, stream.ErrDuplicate)
-	_, err = s.AddStream(stream.Info{Name: "*"}, nil)
+	_, err = s.AddStream(stream.Info{Name: "*"}, nil, nil)
 	assert.ErrorIs(t, err, stream.ErrMalformed)
 }
 
@@ -454,7 +454,7 @@ func TestOversizeMessagesAreRefusedOnBothSides(t *testing.T) {
 func TestStalledClientDisturbsNobody(t *testing.T) {
 	var settled atomic.Int64
 	s := serve(t, stream.ServerConfig{Queue: queue.Config{Messages: 4}})
-	out, err := s.AddStream(stream.Info{Name: "a"}, func(o fanout.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
+	out, err := s.AddStream(stream.Info{Name: "a"}, nil, func(o fanout.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
 	require.NoError(t, err)
 	stalls, lives := newEvents(), newEvents()
 	block := queue.Config{Policy: queue.Block, Messages: 1}

@@ -39,7 +39,7 @@ type Outcome struct {
 	// wasn't, Cause the last of their causes.
 	Delivered, Dropped int
 	Cause              Cause
-	// Bytes is the frame's length, in the form of the last that took it.
+	// Bytes is the frame's length in form 0.
 	Bytes int
 }
 
@@ -54,7 +54,6 @@ type Message struct {
 	delivered atomic.Int32
 	dropped   atomic.Int32
 	cause     atomic.Uint32
-	bytes     atomic.Int64
 }
 
 var messages = sync.Pool{New: func() any { return new(Message) }}
@@ -102,7 +101,7 @@ func (m *Message) release() {
 	}
 	outcome := Outcome{
 		Delivered: int(m.delivered.Swap(0)), Dropped: int(m.dropped.Swap(0)),
-		Cause: Cause(m.cause.Swap(0)), Bytes: int(m.bytes.Swap(0)),
+		Cause: Cause(m.cause.Swap(0)), Bytes: m.frames[0].Len(),
 	}
 	settled := m.settled
 	m.Discard()
@@ -158,7 +157,6 @@ func (d delivery) deliver() {
 	d.subscription.sent.Add(1)
 	d.subscription.bytes.Add(n)
 	d.message.delivered.Add(1)
-	d.message.bytes.Store(n)
 	d.message.release()
 }
 

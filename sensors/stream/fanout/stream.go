@@ -19,6 +19,9 @@ type StreamConfig struct {
 	// one. It is called once for each form, before the message is shared, in the
 	// order of the numbers. It may be nil.
 	Seal func(frame []byte, sequence uint64)
+	// Taken is told that Send has taken a message, of so many bytes in form 0, before
+	// Settled is told of the same. It doesn't block. It may be nil.
+	Taken func(bytes int)
 	// Settled is told the fate of each message that Send took, once, by whichever
 	// goroutine is the last to have it. It doesn't block. It may be nil.
 	Settled func(Outcome)
@@ -149,6 +152,9 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 		s.latch(m)
 	}
 	m.settled = s.config.Settled
+	if s.config.Taken != nil {
+		s.config.Taken(m.frames[0].Len())
+	}
 	m.holders.Store(int32(len(subscriptions)) + 1)
 	for _, sub := range subscriptions {
 		if !sub.offer(m) {

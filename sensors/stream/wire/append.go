@@ -198,3 +198,10 @@ func (t *texts) put(b []byte, s string) {
 	le.PutUint32(b[4:], uint32(len(s)))
 	t.used += copy(t.all[t.used:], s)
 }
+
+// KindOf returns the kind of messages of a Go type, from a pointer to any value of it;
+// false for a type that isn't a sample.
+func KindOf(msg any) (Kind, bool) {
+	d, ok := describe(msg)
+	return d.kind, ok
+}

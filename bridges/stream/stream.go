@@ -1,0 +1,139 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strconv"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	server "github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// DefaultAddress is where the bridge listens if the connection string has no address.
+const DefaultAddress = server.DefaultAddress
+
+// Factory is the bridge named "stream".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "stream", Type: "stream", Kind: bridges.KindNetwork,
+		Summary:    "serves every topic to raybridge's own stream clients",
+		Connection: "[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off]",
+	}
+}
+
+// Register declares all samples, and whatever knows its own encoding.
+func (Factory) Register(p *bridges.Plugin) error {
+	return errors.Join(
+		register[*sample.Clock](p), register[*sample.Image](p), register[*sample.CompressedImage](p),
+		register[*sample.CameraInfo](p), register[*sample.PointCloud](p), register[*sample.LaserScan](p),
+		register[*sample.Radar](p), register[*sample.Range](p), register[*sample.DvsEvents](p),
+		register[*sample.Imu](p), register[*sample.GnssFix](p), register[*sample.Odometry](p),
+		register[*sample.Transforms](p), register[*sample.Detections2D](p), register[*sample.Detections3D](p),
+		register[*sample.RadarObjects](p), register[*sample.Signals](p), register[*sample.Collision](p),
+		register[*sample.Obstacle](p), register[*sample.LaneInvasion](p), register[*sample.Speed](p),
+		register[*sample.CanBus](p), register[*sample.VehicleOdometry](p), register[*sample.GpsOdometry](p),
+		register[*sample.InsStatus](p), register[*sample.Snapshot](p),
+		bridges.SetFallback(p, bridges.Fallback{Carries: carries, Publisher: foreignPublisher}),
+	)
+}
+
+// NewInstance returns a server that doesn't listen yet.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+
+// register declares a sample under its own name.
+func register[T any](p *bridges.Plugin) error {
+	t := reflect.TypeFor[T]().Elem()
+	kind, ok := wire.KindOf(reflect.New(t).Interface())
+	if !ok {
+		return fmt.Errorf("%w: %v has no layout", bridges.ErrNoConverter, t)
+	}
+	if err := bridges.AddType[T](p, kind.String()); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		topic, err := b.(*instance).add(info, kind)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, msg T) error { return topic.publish(ctx, msg) }, nil
+	})
+}
+
+var foreign = reflect.TypeFor[wire.Foreign]()
+
+// carries tells which types from outside go over the wire.
+func carries(t reflect.Type) (name string, ok bool) { return t.String(), t.Implements(foreign) }
+
+func foreignPublisher(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[any], error) {
+	topic, err := b.(*instance).add(info, wire.KindForeign)
+	if err != nil {
+		return nil, err
+	}
+	return topic.publish, nil
+}
+
+// parseConnection reads a connection string. Every error is
+// bridges.ErrConnectionString.
+func parseConnection(connection string) (address string, config server.ServerConfig, err error) {
+	address, options, err := bridges.SplitOptions(connection, "policy", "messages", "bytes", "clients", "zstd")
+	if err != nil {
+		return "", config, err
+	}
+	if address == "" {
+		address = DefaultAddress
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return "", config, fmt.Errorf("%w: %q is not HOST:PORT: %w", bridges.ErrConnectionString, address, err)
+	}
+	for key, value := range options {
+		if err := set(&config, key, value); err != nil {
+			return "", config, fmt.Errorf("%w: %s=%q: %w", bridges.ErrConnectionString, key, value, err)
+		}
+	}
+	return address, config, nil
+}
+
+var (
+	errSwitch = errors.New("want on or off")
+	errCount  = errors.New("want a whole number from 1 on")
+)
+
+func set(config *server.ServerConfig, key, value string) (err error) {
+	switch key {
+	case "policy":
+		config.Queue.Policy, err = queue.ParsePolicy(value)
+		return err
+	case "zstd":
+		if value != "on" && value != "off" {
+			return errSwitch
+		}
+		config.NoZstd = value == "off"
+		return nil
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || n < 1 {
+		return errCount
+	}
+	switch key {
+	case "messages":
+		config.Queue.Messages = int(n)
+	case "bytes":
+		config.Queue.Bytes = n
+	case "clients":
+		config.MaxClients = int(n)
+	}
+	return nil
+}
