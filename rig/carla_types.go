@@ -57,7 +57,9 @@ func carlaPostprocess() []Parameter {
 }
 
 func carlaTypes() []*ForeignType {
-	return append(append(carlaCameras(), carlaMeasuring()...), carlaPseudo()...)
+	list := append(carlaCameras(), carlaLidars()...)
+	list = append(list, carlaMeasuring()...)
+	return append(list, carlaPseudo()...)
 }
 
 func carlaCameras() []*ForeignType {
@@ -102,20 +104,10 @@ func carlaRays() []Parameter {
 	}
 }
 
-func carlaMeasuring() []*ForeignType {
-	plain := func(id, output string, own ...Parameter) *ForeignType {
-		return &ForeignType{
-			Names: []string{id}, ID: id, output: output, Parameters: parameters(own, carlaCommon()), finish: finishCARLARate,
-		}
-	}
-	seed := func() Parameter { return integer("noise_seed", "", 0).same("noise_seed") }
-	axes := func(name, unit string) (list []Parameter) {
-		for _, axis := range []string{"_x", "_y", "_z"} {
-			list = append(list, number(name+axis, unit, 0).same(name+axis))
-		}
-		return list
-	}
-	degrees := func(name, unit string) Parameter { return number(name, unit, 0).same(name) }
+// carlaSeed is the seed of a sensor's noise.
+func carlaSeed() Parameter { return integer("noise_seed", "", 0).same("noise_seed") }
+
+func carlaLidars() []*ForeignType {
 	return []*ForeignType{
 		{
 			Names: []string{"sensor.lidar.ray_cast"}, ID: "sensor.lidar.ray_cast", output: "points",
@@ -126,7 +118,7 @@ func carlaMeasuring() []*ForeignType {
 				number("dropoff_intensity_limit", "", 0.8).take("dropoff_intensity_limit"),
 				number("dropoff_zero_intensity", "", 0.4).take("dropoff_zero_intensity"),
 				number("noise_stddev", "m", 0).take("noise_stddev"),
-				seed(),
+				carlaSeed(),
 			}, carlaCommon()),
 			Set:    []Fixed{{"preset", "uniform"}, {"rolling", false}, {"layout", "carla"}, {"intensity", "carla"}},
 			finish: finishCARLALidar,
@@ -138,14 +130,28 @@ func carlaMeasuring() []*ForeignType {
 			Set:        []Fixed{{"preset", "uniform"}, {"rolling", false}, {"layout", "carla_semantic"}},
 			finish:     finishCARLALidar,
 		},
+	}
+}
+
+func carlaMeasuring() []*ForeignType {
+	plain := func(id, output string, own ...Parameter) *ForeignType {
+		return &ForeignType{
+			Names: []string{id}, ID: id, output: output, Parameters: parameters(own, carlaCommon()), finish: finishCARLARate,
+		}
+	}
+	noise := func(name, unit string) Parameter { return number(name, unit, 0).same(name) }
+	axes := func(name, unit string) []Parameter {
+		return []Parameter{noise(name+"_x", unit), noise(name+"_y", unit), noise(name+"_z", unit)}
+	}
+	return []*ForeignType{
 		plain("sensor.other.radar", "detections",
 			number("horizontal_fov", "deg", 30).same("horizontal_fov"), number("vertical_fov", "deg", 30).same("vertical_fov"),
-			number("range", "m", 100).same("range"), integer("points_per_second", "", 1500).same("points_per_second"), seed()),
+			number("range", "m", 100).same("range"), integer("points_per_second", "", 1500).same("points_per_second"), carlaSeed()),
 		plain("sensor.other.gnss", "fix",
-			degrees("noise_lat_bias", "deg"), degrees("noise_lat_stddev", "deg"), degrees("noise_lon_bias", "deg"),
-			degrees("noise_lon_stddev", "deg"), degrees("noise_alt_bias", "m"), degrees("noise_alt_stddev", "m"), seed()),
+			noise("noise_lat_bias", "deg"), noise("noise_lat_stddev", "deg"), noise("noise_lon_bias", "deg"),
+			noise("noise_lon_stddev", "deg"), noise("noise_alt_bias", "m"), noise("noise_alt_stddev", "m"), carlaSeed()),
 		plain("sensor.other.imu", "imu", parameters(axes("noise_accel_stddev", "m/s²"), axes("noise_gyro_bias", "rad/s"),
-			axes("noise_gyro_stddev", "rad/s"), []Parameter{seed()})...),
+			axes("noise_gyro_stddev", "rad/s"), []Parameter{carlaSeed()})...),
 		plain("sensor.other.collision", "collision"),
 		plain("sensor.other.lane_invasion", "lane_invasion"),
 		plain("sensor.other.obstacle", "obstacle",

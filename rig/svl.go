@@ -225,6 +225,12 @@ func (r *svlReader) body(s *svlSensor) error {
 	case s.made.entry == nil:
 		return nil // the type's own reason to leave it out
 	}
+	r.add(s)
+	return nil
+}
+
+// add adds what a sensor became to the rig.
+func (r *svlReader) add(s *svlSensor) {
 	e := s.made.entry
 	e.Name, e.comment = r.name(s.name), fmt.Sprintf("%s %q", s.kind.Names[0], s.name)
 	if slices.ContainsFunc(r.sensors, func(o *svlSensor) bool { return o != s && o.entry >= 0 && o.name == s.name }) {
@@ -242,7 +248,6 @@ func (r *svlReader) body(s *svlSensor) error {
 		s.second = len(r.rig.Sensors)
 		r.rig.Sensors = append(r.rig.Sensors, *second)
 	}
-	return nil
 }
 
 // plainFrame returns the frame that a parameter names, in the form that tf takes.

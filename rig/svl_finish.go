@@ -13,6 +13,9 @@ func finishSVLCamera(c *conversion) error {
 	if topic := c.text("CameraInfoTopic"); topic != "" {
 		c.topic("camera_info", topic, "CameraInfoTopic")
 	}
+	if c.entry.ID == "sensor.camera.depth" {
+		c.set("max_depth", c.number("MaxDistance"), "MaxDistance") // white, as there
+	}
 	if c.kind.parameter("InstanceSegmentationTags") != nil {
 		c.set("jpeg_quality", int64(100), "")
 		if len(c.texts("InstanceSegmentationTags")) > 0 {

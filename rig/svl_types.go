@@ -163,7 +163,9 @@ func lost(list []Parameter) []Parameter {
 
 func svlTypes() []*ForeignType {
 	list := append(svlCameras(), svlLidars()...)
-	list = append(list, svlMeasuring()...)
+	list = append(list, svlRanging()...)
+	list = append(list, svlMotion()...)
+	list = append(list, svlSurroundings()...)
 	return append(list, svlOthers()...)
 }
 
@@ -181,7 +183,7 @@ func svlCameras() []*ForeignType {
 		},
 		{
 			Names: []string{"Depth Camera"}, ID: "sensor.camera.depth", output: "compressed", rateOf: "Frequency",
-			How:        "publishes SVL's grey as JPEG: the tenth root of the distance's share of MaxDistance",
+			How:        "publishes SVL's grey as JPEG: the tenth root of the distance's share of MaxDistance, which is `max_depth` too",
 			Parameters: svlCamera(jpegQuality()),
 			Set:        []Fixed{corner, {"output", "svl"}, {"compressed", "jpeg"}, {"publish_raw", false}},
 			finish:     finishSVLCamera,
@@ -226,7 +228,7 @@ func svlLidars() []*ForeignType {
 	}
 }
 
-func svlMeasuring() []*ForeignType {
+func svlRanging() []*ForeignType {
 	return []*ForeignType{
 		{
 			Names: []string{"Radar"}, ID: "sensor.other.radar", output: "objects", rateOf: "Frequency",
@@ -245,6 +247,11 @@ func svlMeasuring() []*ForeignType {
 				number("MaxDistance", "m", 2).take("range"),
 			}, svlCommon()),
 		},
+	}
+}
+
+func svlMotion() []*ForeignType {
+	return []*ForeignType{
 		{
 			Names: []string{"GPS Device", "Gps"}, ID: "sensor.other.gnss", output: "fix", rateOf: "Frequency",
 			Parameters: parameters([]Parameter{svlThreadPaced(), boolean("IgnoreMapOrigin", false).same("ignore_map_origin")}, svlCommon()),
@@ -280,6 +287,11 @@ func svlMeasuring() []*ForeignType {
 			Names: []string{"Vehicle Odometry"}, ID: "sensor.other.vehicle_odometry", output: "vehicle_odometry", rateOf: "Frequency",
 			Parameters: parameters([]Parameter{number("Frequency", "Hz", 10).becomes("`rate`")}, svlCommon()),
 		},
+	}
+}
+
+func svlSurroundings() []*ForeignType {
+	return []*ForeignType{
 		{
 			Names: []string{"Signal"}, ID: "sensor.other.signals", output: "signals", rateOf: "Frequency",
 			Parameters: parameters([]Parameter{

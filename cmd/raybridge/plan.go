@@ -152,19 +152,8 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 			c.Scene.File = f.scene
 		}
 	}
-	switch {
-	case f.rig != "":
-		r, err := rig.Reader{Lenient: f.lenient}.Read(f.rig)
-		if err != nil {
-			return err
-		}
-		c.Carry(r)
-	case len(c.Sensors) == 0:
-		r, err := demoRig()
-		if err != nil {
-			return err
-		}
-		c.Sensors = r.Sensors
+	if err := carryRig(f, c); err != nil {
+		return err
 	}
 	for _, b := range f.bridges {
 		parsed, err := config.ParseBridge(b)
@@ -180,6 +169,25 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		for i := range c.Bridges {
 			c.Bridges[i].Policy = f.policy
 		}
+	}
+	return nil
+}
+
+// carryRig gives the vehicle the rig of --rig, or the demo's where there is none.
+func carryRig(f *runFlags, c *config.Config) error {
+	switch {
+	case f.rig != "":
+		r, err := rig.Reader{Lenient: f.lenient}.Read(f.rig)
+		if err != nil {
+			return err
+		}
+		c.Carry(r)
+	case len(c.Sensors) == 0:
+		r, err := demoRig()
+		if err != nil {
+			return err
+		}
+		c.Sensors = r.Sensors
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"a": [1, "b", null, true]}`, "[1,]", `{"a":{}},`, `"\ud83d\ude00"`, "[[[[", "1 2", `{"a":1,"a":2}`} {
 		f.Add([]byte(s))
 	}
-	paths, _ := filepath.Glob("../../testdata/rigs/*.json")
+	paths, _ := filepath.Glob("../../rig/testdata/*.json")
 	for _, p := range paths {
 		data, err := os.ReadFile(p)
 		if err != nil {
