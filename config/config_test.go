@@ -150,3 +150,28 @@ func FuzzParse(f *testing.F) {
 		_, _ = config.Parse("c.yaml", data) // must not panic
 	})
 }
+
+// TestChooseDriver: a rig's drivers count where the file leaves it open, keys only with
+// a window.
+func TestChooseDriver(t *testing.T) {
+	for _, c := range []struct {
+		text             string
+		drivers          []string
+		headless, window string
+	}{
+		{"", nil, config.DriverWaypoints, config.DriverWaypoints},
+		{"", []string{rig.DriverExternal}, config.DriverExternal, config.DriverExternal},
+		{"", []string{rig.DriverKeys}, config.DriverWaypoints, config.DriverKeys},
+		{"ego: {pose: {x: 1}}", []string{rig.DriverExternal, rig.DriverKeys}, config.DriverExternal, config.DriverKeys},
+		{"ego: {driver: waypoints}", []string{rig.DriverExternal}, config.DriverWaypoints, config.DriverWaypoints},
+		{"ego: {waypoints: [{x: 1}, {x: 2}, {y: 1}]}", []string{rig.DriverExternal}, config.DriverWaypoints, config.DriverWaypoints},
+	} {
+		for window, want := range map[bool]string{false: c.headless, true: c.window} {
+			cfg, err := config.Parse("c.yaml", []byte(c.text))
+			require.NoError(t, err)
+			cfg.Carry(&rig.Rig{Drivers: c.drivers})
+			cfg.ChooseDriver(window)
+			assert.Equal(t, want, cfg.Ego.Driver, "%q, %v, window %v", c.text, c.drivers, window)
+		}
+	}
+}

@@ -242,9 +242,10 @@ func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pos
 	}
 }
 
-// oldPose reads the pose as files before the ROS bridge 0.9.11 have it: in CARLA's own
-// left-handed axes, x forward, y right, z up, pitch nose up and yaw clockwise seen from
-// above. A spawn_point, which came later, is in ROS's axes: the bridge turns it over.
+// oldPose reads the pose as files older than carla_spawn_objects have it: in CARLA's
+// own left-handed axes, x forward, y right, z up, pitch nose up and yaw clockwise seen
+// from above. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
+// which the bridge turns into CARLA's (ros-bridge pull request 423).
 func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
 	v := map[string]float64{}
 	for _, e := range entries {
