@@ -37,9 +37,8 @@ type distortion interface {
 	// false where it appears nowhere.
 	project(p mgl64.Vec3) (x, y float64, ok bool)
 	// ray returns the direction that is seen at a point of the plane, NaN where there
-	// is none: scaled to z = 1, or to a length of 1 if sideways says so.
+	// is none: as Lens.Ray scales it.
 	ray(x, y float64) mgl64.Vec3
-	sideways() bool
 	// info adds the model and its numbers to a CameraInfo.
 	info(*sample.CameraInfo)
 	// block adds the numbers to the shaders' uniform block; constant is LENS.

@@ -70,7 +70,7 @@ func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 					found[id].n++
 				}
 			}
-			require.Greater(t, len(points), 20)
+			require.GreaterOrEqual(t, len(points), 10)
 			worst := 0.0
 			for id, p := range points {
 				m := found[id]

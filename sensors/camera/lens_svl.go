@@ -120,8 +120,6 @@ func (d svl) ray(x, y float64) mgl64.Vec3 {
 	return mgl64.Vec3{mx, my, 1}
 }
 
-func (svl) sideways() bool { return false }
-
 func (d svl) info(info *sample.CameraInfo) {
 	info.D = append(info.D[:0], d.a[0], d.a[1], 0, 0, d.a[2])
 }
@@ -149,8 +147,6 @@ func (d svlFisheye) ray(x, y float64) mgl64.Vec3 {
 	lambda := (d.xi + math.Sqrt(under)) / (1 + s)
 	return mgl64.Vec3{lambda * mx, lambda * my, lambda - d.xi}
 }
-
-func (svlFisheye) sideways() bool { return true }
 
 func (d svlFisheye) info(info *sample.CameraInfo) {
 	info.DistortionModel = modelMei

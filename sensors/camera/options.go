@@ -57,8 +57,8 @@ func readLens(s *sensors.Settings) (Lens, error) {
 		return l, fmt.Errorf("%w: %w", sensors.ErrValue, err)
 	}
 	name, d := s.String("lens"), s.Floats("distortion")
-	if name != lensSVLFisheye && s.IsSet("xi") {
-		return l, fmt.Errorf("%w: xi belongs to lens %s, and lens is %s", sensors.ErrValue, lensSVLFisheye, name)
+	if xi := s.Float("xi"); name != lensSVLFisheye && xi != 0 {
+		return l, fmt.Errorf("%w: a xi of %v belongs to lens %s, and lens is %s", sensors.ErrValue, xi, lensSVLFisheye, name)
 	}
 	least, most := 0, 0
 	switch name {
