@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/simtime"
 )
 
