@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -228,15 +229,12 @@ func (s *Sensor) nextFrom(at int64) int64 {
 
 // firingOrder returns the sensors as they fire at one instant.
 func (p *Pipeline) firingOrder() []*Sensor {
-	var each, others []*Sensor
+	var list []*Sensor
 	for _, s := range p.live() {
-		switch {
-		case s.users.isClosing():
-		case s.schedule == nil:
-			each = append(each, s)
-		default:
-			others = append(others, s)
+		if !s.users.isClosing() {
+			list = append(list, s)
 		}
 	}
-	return append(each, others...)
+	slices.SortStableFunc(list, func(a, b *Sensor) int { return int(a.rank) - int(b.rank) })
+	return list
 }

@@ -33,16 +33,11 @@ func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
 	if p.clockDue != nil {
 		_, i.clock = p.clockDue.Due(t)
 	}
-	// Those that fire each frame come first, whenever they were added.
-	for _, s := range list {
-		if s.schedule == nil {
-			if err := i.list(r.completion, s, len(list)); err != nil {
-				return i, err
+	for rank := range ranks {
+		for _, s := range list {
+			if s.rank != rank {
+				continue
 			}
-		}
-	}
-	for _, s := range list {
-		if s.schedule != nil {
 			if err := i.list(r.completion, s, len(list)); err != nil {
 				return i, err
 			}

@@ -47,6 +47,7 @@ type Sensor struct {
 	relative spatial.Pose
 	owner    uint32
 	always   bool
+	rank     rank
 	schedule *simtime.Schedule // nil for a type that fires each frame
 	life     *sensors.Life
 	gpu      bool           // it is a sensors.Capturer
@@ -153,10 +154,34 @@ func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, er
 	return list, nil
 }
 
+// rank is a sensor's place among those that fire at one instant, whenever they were
+// added: the world's snapshot is ahead of all that is or can be derived from it, then
+// comes what fires each frame, then what has a rate. Within a rank they fire in the
+// order they were added.
+type rank uint8
+
+const (
+	rankSnapshot rank = iota
+	rankEachFrame
+	rankScheduled
+	ranks
+)
+
+func rankOf(d *sensors.Definition) rank {
+	switch {
+	case d.ID == snapshotID:
+		return rankSnapshot
+	case d.EachFrame:
+		return rankEachFrame
+	default:
+		return rankScheduled
+	}
+}
+
 func newSensor(r *rig.Sensor) (*Sensor, error) {
 	s := &Sensor{
 		spec: r.Spec, relative: r.Relative, always: r.Always, life: sensors.NewLife(r.Spec.Definition),
-		env: &sensors.Env{}, fault: r.Fault,
+		env: &sensors.Env{}, fault: r.Fault, rank: rankOf(r.Spec.Definition),
 	}
 	s.users.init()
 	s.ending.init()
