@@ -31,12 +31,17 @@ type progressPrinter struct {
 }
 
 func newProgressPrinter(out io.Writer, total time.Duration, quiet bool) *progressPrinter {
-	p := &progressPrinter{out: out, total: total, quiet: quiet}
-	if f, ok := out.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	return &progressPrinter{out: out, total: total, quiet: quiet, terminal: isTerminal(out)}
+}
+
+// isTerminal reports whether somebody sees what is written as it moves.
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
 	}
-	return p
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // start says what the run works on.

@@ -24,7 +24,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRun(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newBench())
+	root.AddCommand(newRun(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newBench())
 	return root
 }
 

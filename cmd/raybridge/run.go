@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,6 +131,10 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		return errors.Join(err, p.Close(context.Background()))
 	}
 	pl.progress.start(p.GPU(), p.World())
+	if !pl.flags.quiet {
+		summary := p.Summary()
+		printEndpoints(pl.progress.out, summary.Bridges)
+	}
 	server.serve(p)
 	runErr := p.Run(ctx, pl.config.Duration)
 	server.close()
@@ -149,7 +154,7 @@ const closeLimit = 2 * time.Minute
 // makeOut makes the output folder, and proves that what the run ends with can be
 // written. The summary comes second: it may lie in the output folder or above it.
 func (pl *plan) makeOut() error {
-	if len(pl.config.Bridges) > 0 || pl.flags.report {
+	if recordsFile(pl.config) || pl.flags.report {
 		if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
 			return fmt.Errorf("make output folder: %w", err)
 		}
@@ -232,6 +237,11 @@ func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
 	if err := p.AddTransforms(); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(pl.config.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {
+		if err := p.AddSnapshot(); err != nil {
+			return err
+		}
+	}
 	for _, b := range pl.config.Bridges {
 		if err := p.AddBridge(ctx, pipeline.BridgeConfig{
 			Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qosOverrides(b.QoS),
@@ -241,6 +251,9 @@ func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
 	}
 	return nil
 }
+
+// worldBridges are the types of bridges whose receivers look for the world's state, too.
+var worldBridges = map[string]bool{"stream": true, "carla": true}
 
 // qosOverrides is the configuration's quality of service by topic.
 func qosOverrides(list []config.QoS) map[string]bridges.QoS {

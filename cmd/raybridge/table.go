@@ -47,3 +47,23 @@ func drops(counts map[string]int64) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// printEndpoints writes where receivers find the topics of bridges that they connect to.
+func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	begun := false
+	for i := range list {
+		for _, e := range list[i].Endpoints {
+			if !begun {
+				fmt.Fprintln(w, "receivers connect to\tbridge\tstream\ttopic\ttoken")
+				begun = true
+			}
+			number := "-"
+			if e.Stream != 0 {
+				number = fmt.Sprint(e.Stream)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.Address, list[i].Type, number, orDash(e.Topic), orDash(e.Token))
+		}
+	}
+	_ = w.Flush() // a terminal that is gone needs no table
+}
