@@ -130,7 +130,7 @@ func TestUnitIntensityFillsAByte(t *testing.T) {
 
 // The same bytes from one worker and from many at a time, on one processor and on four.
 func TestWorkersConvertAlike(t *testing.T) {
-	m := bigCloud()
+	m := scanOf(32, 200)
 	for _, layout := range layouts {
 		for _, organized := range []bool{false, true} {
 			m.Layout, m.Organized = layout, organized
@@ -152,12 +152,15 @@ func TestWorkersConvertAlike(t *testing.T) {
 	}
 }
 
-// bigCloud is a scan of 128 rings and 1800 firings.
-func bigCloud() *sample.PointCloud {
-	m := &sample.PointCloud{Header: header("lidar_top"), Rings: 128, Columns: 1800}
-	for i := range 128 * 1800 {
+// bigCloud is a scan of 230,400 rays.
+func bigCloud() *sample.PointCloud { return scanOf(128, 1800) }
+
+// scanOf is a scan whose rings, a power of two of them, fire out of order.
+func scanOf(rings, columns int) *sample.PointCloud {
+	m := &sample.PointCloud{Header: header("lidar_top"), Rings: rings, Columns: columns}
+	for i := range rings * columns {
 		m.Points = append(m.Points, sample.Point{
-			X: float32(i), Y: float32(i) / 2, Intensity: float32(i % 256), Ring: uint16(i * 37 % 128), TimeNs: uint32(i) * 400,
+			X: float32(i), Y: float32(i) / 2, Intensity: float32(i % 256), Ring: uint16(i * 37 % rings), TimeNs: uint32(i) * 400,
 		})
 	}
 	return m
