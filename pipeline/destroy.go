@@ -18,9 +18,9 @@ type ending struct {
 
 func (e *ending) init() { e.done = make(chan struct{}) }
 
-// Destroy ends the sensor, also while a run goes on: it fires no more, what it has
-// captured is published or counted as closed, what its bridges were given is sent, its
-// listeners are removed, its topics and its objects on the GPU are given back, and its
+// Destroy ends the sensor, also while a run goes on: its listeners aren't called any
+// more, it fires no more, what it has captured goes to its bridges or counts as closed,
+// and what they were given is sent; then its objects on the GPU are given back, and its
 // name and topics are free again. Its counts stay in the Summary. Destroy returns when
 // all that has happened, or with the context's error when ctx ends before; it goes on
 // then. Called within a listener's callback it doesn't wait, for it might wait for
@@ -63,6 +63,8 @@ func (s *Sensor) startEnding() (under bool, err error) {
 // that it waits for; Close waits for the goroutine. change must be held.
 func (p *Pipeline) letEnd(s *Sensor) {
 	s.ending.once.Do(func() {
+		s.noteListening()
+		s.heardBy.close()
 		gone := s.users.close()
 		p.endings.Go(func() {
 			defer close(s.ending.done)
@@ -77,14 +79,9 @@ func (p *Pipeline) end(s *Sensor) error {
 	err := wrap("end sensor "+s.spec.Name, s.life.End())
 	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
 	defer cancel()
-	s.noteListening()
 	s.carried.disconnect(ctx)
-	s.heardBy.stop(true)
 	p.change.Lock()
 	defer p.change.Unlock()
-	if p.closed {
-		return err // Close counts and frees the rest
-	}
 	p.former = mergeRows(p.former, s.rows(0))
 	_ = p.strike([]*Sensor{s}) // its life has ended
 	return err

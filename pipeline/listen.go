@@ -51,7 +51,7 @@ func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message 
 
 // Stop ends all of the sensor's listeners, as the function that Listen returned ends
 // one. The sensor lives on.
-func (s *Sensor) Stop() { s.heardBy.stop(false) }
+func (s *Sensor) Stop() { s.heardBy.stop() }
 
 // IsListening reports whether the sensor has listeners.
 func (s *Sensor) IsListening() bool { return s.heardBy.any() }
@@ -92,15 +92,32 @@ func (x *listeners) remove(l *listener) {
 	}
 	x.mu.Unlock()
 	l.stop()
+	l.await()
 }
 
-// stop ends all listeners; closing says that there will be no others.
-func (x *listeners) stop(closing bool) {
+// take removes all listeners from the list.
+func (x *listeners) take(closing bool) []*listener {
 	x.mu.Lock()
+	defer x.mu.Unlock()
 	list := x.list
 	x.list, x.closed = nil, x.closed || closing
-	x.mu.Unlock()
+	return list
+}
+
+// stop ends all listeners.
+func (x *listeners) stop() {
+	list := x.take(false)
 	for _, l := range list {
+		l.stop()
+	}
+	for _, l := range list {
+		l.await()
+	}
+}
+
+// close ends all listeners for good, without waiting for calls under way.
+func (x *listeners) close() {
+	for _, l := range x.take(true) {
 		l.stop()
 	}
 }
@@ -119,13 +136,18 @@ type listener struct {
 	stopped bool      // guarded by mu
 }
 
-// stop lets no call begin any more and waits for those under way, unless it is
-// within one.
+// stop lets no call begin any more.
 func (l *listener) stop() {
 	l.disconnect()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true
+}
+
+// await waits for the calls under way, unless it is within one.
+func (l *listener) await() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.running == 0 || inCallback() {
 		return
 	}

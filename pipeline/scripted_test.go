@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -41,6 +42,7 @@ type script struct {
 	pretick func(name string, at sensors.Tick)
 	heard   func(name string, listening bool)
 	owner   func(name string, o sensors.Owner) error
+	with    []*sensors.Definition // further types
 }
 
 func (s *script) registry() *sensors.Registry {
@@ -51,12 +53,12 @@ func (s *script) registry() *sensors.Registry {
 			New:     func(spec sensors.Spec) (sensors.Sensor, error) { return wrap(&plain{script: s, name: spec.Name}), nil },
 		}
 	}
-	return sensors.Must(sensors.NewRegistry(
+	return sensors.Must(sensors.NewRegistry(append(s.with,
 		define(plainID, func(p *plain) sensors.Sensor { return p }),
 		define(laggyID, func(p *plain) sensors.Sensor { return &laggy{plain: p} }),
 		eachFrame(define(eachID, func(p *plain) sensors.Sensor { return p })),
 		transform.Definition,
-	))
+	)...))
 }
 
 func eachFrame(d *sensors.Definition) *sensors.Definition {
@@ -113,7 +115,7 @@ func (s *plain) Heard(listening bool) {
 }
 
 func (s *plain) publish(at sensors.Tick) {
-	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, FrameID: s.name}})
+	s.out.TryQueue(at, &sample.Imu{Header: sample.Header{StampNs: at.TimeNs, Seq: at.Seq, Frame: at.Frame, FrameID: s.name}})
 }
 
 func (s *plain) End() error {
@@ -192,9 +194,15 @@ func (s *laggy) Pending() int {
 // is closed with the test.
 func newScripted(t testing.TB, s *script, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
+	return newScriptedIn(t, scenetest.MovingWall(30, 5), s, c)
+}
+
+// newScriptedIn is newScripted in a scene.
+func newScriptedIn(t testing.TB, in *scene.Scene, s *script, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
 	fake := gputest.NewFake()
 	fake.StopLog()
-	c.Scene, c.Open, c.Sensors = scenetest.MovingWall(30, 5), fake.Open, s.registry()
+	c.Scene, c.Open, c.Sensors = in, fake.Open, s.registry()
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close(context.Background()) }) // tests that expect no error close it themselves
@@ -229,6 +237,7 @@ type peer struct {
 	late       bool // Connect doesn't reach the peer; only set does
 	// publish, where not nil, comes before each delivery.
 	publish func(ctx context.Context, topic string, stamp int64) error
+	refuse  string // a topic that it doesn't take
 
 	mu      sync.Mutex
 	env     bridges.Env
@@ -253,6 +262,9 @@ func carries[T bridges.Stamped](to *bridges.Plugin, wire string) error {
 	return errors.Join(
 		bridges.AddType[T](to, wire),
 		bridges.AddPublisherCreator(to, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+			if refused := i.(*peer).refuse; refused != "" && refused == topic.Name {
+				return nil, bridges.ErrTopicName
+			}
 			return func(ctx context.Context, m T) error {
 				return i.(*peer).deliver(ctx, topic, m.Stamp())
 			}, nil
