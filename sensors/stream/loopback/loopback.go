@@ -1,0 +1,244 @@
+// Package loopback measures how fast pictures go through a stream server and a client
+// on this machine, against a bare TCP connection that carries as many bytes.
+//
+// Both are timed alike: from the first frame being sent to the last having arrived, one
+// sender, one receiver, over 127.0.0.1. The bare sender writes one buffer again and
+// again and the bare receiver reads into one buffer. The stream does what it does
+// for a bridge besides: it copies each picture into a buffer of its pool, queues it for
+// the client, and calls the client's callback.
+package loopback
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// Config says what is measured. The zero value stands for 1080p RGBA, five runs of 100
+// frames.
+type Config struct {
+	Width, Height int // pixels of 4 bytes
+	Frames, Runs  int
+}
+
+// Result is one way of sending.
+type Result struct {
+	// FramesPerSecond and BytesPerSecond are the median run's.
+	FramesPerSecond, BytesPerSecond float64
+	// AllocsPerFrame is the median run's number of allocations in the whole process.
+	AllocsPerFrame float64
+}
+
+// Comparison is what Measure returns.
+type Comparison struct {
+	Stream, TCP Result
+	// Ratio is the stream's rate over the bare connection's: the median over pairs of
+	// runs, which follow each other directly.
+	Ratio float64
+	Runs  int
+}
+
+// Measure runs both ways in turn. ctx ends it.
+func Measure(ctx context.Context, config Config) (Comparison, error) {
+	config.Width, config.Height = cmp.Or(config.Width, 1920), cmp.Or(config.Height, 1080)
+	config.Frames, config.Runs = cmp.Or(config.Frames, 100), cmp.Or(config.Runs, 5)
+	image := Image(config.Width, config.Height)
+	s, err := Open(ctx, image)
+	if err != nil {
+		return Comparison{}, err
+	}
+	defer s.Close()
+	bare, err := openBare(ctx, len(image.Data))
+	if err != nil {
+		return Comparison{}, err
+	}
+	defer bare.close()
+	var streams, bares, ratios []float64
+	var streamAllocs, bareAllocs []float64
+	for run := range config.Runs + 1 {
+		a, allocsA, err := timed(config.Frames, func() error { return s.Send(ctx, config.Frames) })
+		if err != nil {
+			return Comparison{}, fmt.Errorf("measure the stream: %w", err)
+		}
+		b, allocsB, err := timed(config.Frames, func() error { return bare.send(config.Frames) })
+		if err != nil {
+			return Comparison{}, fmt.Errorf("measure the bare connection: %w", err)
+		}
+		if run == 0 {
+			continue // buffers and congestion windows grow
+		}
+		streams, bares, ratios = append(streams, a), append(bares, b), append(ratios, a/b)
+		streamAllocs, bareAllocs = append(streamAllocs, allocsA), append(bareAllocs, allocsB)
+	}
+	size := float64(len(image.Data))
+	return Comparison{
+		Stream: Result{median(streams), median(streams) * size, median(streamAllocs)},
+		TCP:    Result{median(bares), median(bares) * size, median(bareAllocs)},
+		Ratio:  median(ratios), Runs: config.Runs,
+	}, nil
+}
+
+// timed returns the rate and the allocations of so many frames.
+func timed(frames int, send func() error) (rate, allocs float64, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begun := time.Now()
+	err = send()
+	took := time.Since(begun)
+	runtime.ReadMemStats(&after)
+	return float64(frames) / took.Seconds(), float64(after.Mallocs-before.Mallocs) / float64(frames), err
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// Image returns a picture of 4 bytes a pixel in which no two rows are alike.
+func Image(width, height int) *sample.Image {
+	image := &sample.Image{Width: width, Height: height, Step: 4 * width, Encoding: sample.EncodingBGRA8}
+	image.FrameID = "camera_optical"
+	image.Data = make([]byte, image.Step*height)
+	for i := range image.Data {
+		image.Data[i] = byte(i*31 + i>>11)
+	}
+	return image
+}
+
+// Pair is a stream server with one client that receives pictures.
+type Pair struct {
+	image  *sample.Image
+	server *stream.Server
+	client *stream.Client
+	out    *stream.Stream
+	got    chan struct{} // one for each picture that arrived
+}
+
+// Open starts a server and a client on this machine.
+func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
+	p := &Pair{image: image, got: make(chan struct{}, 16)}
+	p.server = stream.NewServer(stream.ServerConfig{Queue: queue.Config{Policy: queue.Block, Messages: 2, BlockLimit: time.Minute}})
+	var err error
+	p.out, err = p.server.AddStream(stream.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.server.Listen("127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: queue.Config{Policy: queue.Block, Messages: 2}})
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	if err := p.client.Listen(ctx, "/image", p.receive); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Pair) receive(d *stream.Data) {
+	if v, err := wire.AsImage(d.Message); err == nil && len(v.Data()) == len(p.image.Data) {
+		p.got <- struct{}{}
+	}
+}
+
+// errLost: a picture was dropped or damaged.
+var errLost = errors.New("pictures didn't arrive")
+
+// Send sends so many pictures and returns when the last has been received.
+func (p *Pair) Send(ctx context.Context, frames int) error {
+	received := 0
+	for range frames {
+		p.image.Seq++
+		if err := p.out.Publish(ctx, p.image.StampNs, p.image); err != nil {
+			return err
+		}
+		for more := true; more; {
+			select {
+			case <-p.got:
+				received++
+			default:
+				more = false
+			}
+		}
+	}
+	for ; received < frames; received++ {
+		select {
+		case <-p.got:
+		case <-ctx.Done():
+			return errors.Join(errLost, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Close ends client and server.
+func (p *Pair) Close() {
+	if p.client != nil {
+		p.client.Close()
+	}
+	_ = p.server.Close(context.Background()) // its only client has gone
+}
+
+// bare is a TCP connection without anything.
+type bare struct {
+	from, to net.Conn
+	size     int
+	data     []byte
+	into     []byte
+}
+
+func openBare(ctx context.Context, size int) (*bare, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer listener.Close() //nolint:errcheck // both ends are there, or the error is another
+	var dialer net.Dialer
+	from, err := dialer.DialContext(ctx, "tcp", listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	to, err := listener.Accept()
+	if err != nil {
+		return nil, errors.Join(err, from.Close())
+	}
+	return &bare{from: from, to: to, size: size, data: make([]byte, size), into: make([]byte, size)}, nil
+}
+
+func (b *bare) send(frames int) error {
+	sent := make(chan error, 1)
+	go func() {
+		for range frames {
+			if _, err := b.from.Write(b.data); err != nil {
+				sent <- errors.Join(err, b.from.Close()) // so that the receiver ends too
+				return
+			}
+		}
+		sent <- nil
+	}()
+	for range frames {
+		if _, err := io.ReadFull(b.to, b.into); err != nil {
+			return errors.Join(err, b.to.Close(), <-sent)
+		}
+	}
+	return <-sent
+}
+
+func (b *bare) close() {
+	_ = b.from.Close()
+	_ = b.to.Close()
+}

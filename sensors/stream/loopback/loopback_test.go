@@ -1,0 +1,47 @@
+package loopback_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/stream/loopback"
+)
+
+func TestMeasure(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := loopback.Measure(ctx, loopback.Config{Width: 64, Height: 48, Frames: 5, Runs: 3})
+	require.NoError(t, err)
+	assert.Equal(t, 3, c.Runs)
+	assert.Positive(t, c.Ratio)
+	assert.InEpsilon(t, 64*48*4, c.Stream.BytesPerSecond/c.Stream.FramesPerSecond, 1e-9)
+	assert.Positive(t, c.TCP.FramesPerSecond)
+}
+
+// BenchmarkStream1080p sends pictures through server and client; ratio is its rate over
+// that of a bare TCP connection in the same run.
+func BenchmarkStream1080p(b *testing.B) {
+	c, err := loopback.Measure(b.Context(), loopback.Config{Frames: max(b.N, 20), Runs: 5})
+	require.NoError(b, err)
+	b.ReportMetric(c.Ratio, "ratio")
+	b.ReportMetric(c.Stream.FramesPerSecond, "frames/s")
+	b.ReportMetric(c.TCP.FramesPerSecond, "tcp_frames/s")
+	b.ReportMetric(c.Stream.AllocsPerFrame, "process_allocs/frame")
+}
+
+// BenchmarkSend counts the allocations of the whole way in steady state.
+func BenchmarkSend(b *testing.B) {
+	image := loopback.Image(1920, 1080)
+	p, err := loopback.Open(b.Context(), image)
+	require.NoError(b, err)
+	defer p.Close()
+	require.NoError(b, p.Send(b.Context(), 20))
+	b.SetBytes(int64(len(image.Data)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	require.NoError(b, p.Send(b.Context(), b.N))
+}

@@ -1,0 +1,224 @@
+package stream_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/stream"
+)
+
+// Bytes of the protocol, from its document and not from the package.
+const (
+	helloAll   = "RBSTREAM\x01\x00\x00\x00\x05\x00\x00\x00" + "\x01\x00" + "\x01\x00*"
+	helloNone  = "RBSTREAM\x01\x00\x00\x00\x02\x00\x00\x00" + "\x00\x00"
+	emptyFrame = "\x00\x00\x00\x00" + "\x00\x00\x00" // and the control's number
+)
+
+// answer is what a server said to a client that misbehaves: the status of its
+// acknowledgement or, if that was 0, of its goodbye.
+func answer(t *testing.T, s *stream.Server, sent string) (status uint16, reason string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // all was read
+	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
+	_, err = io.WriteString(conn, sent)
+	require.NoError(t, err)
+	greeting := make([]byte, 16)
+	_, err = io.ReadFull(conn, greeting)
+	require.NoError(t, err)
+	require.Equal(t, "RBSTREAM\x01\x00", string(greeting[:10]), "its own version, whatever the client's")
+	rest := make([]byte, binary.LittleEndian.Uint32(greeting[12:]))
+	_, err = io.ReadFull(conn, rest)
+	require.NoError(t, err)
+	if status = binary.LittleEndian.Uint16(greeting[10:]); status != 0 {
+		_, err := conn.Read(greeting)
+		assert.ErrorIs(t, err, io.EOF, "and disconnects")
+		return status, string(rest[2:][:binary.LittleEndian.Uint16(rest)])
+	}
+	for {
+		head := make([]byte, 16)
+		if _, err := io.ReadFull(conn, head); err != nil {
+			return 0, ""
+		}
+		payload := make([]byte, binary.LittleEndian.Uint32(head))
+		_, err = io.ReadFull(conn, payload)
+		require.NoError(t, err)
+		if head[7] == 5 {
+			_, err := conn.Read(head)
+			assert.ErrorIs(t, err, io.EOF, "it is the last frame")
+			return binary.LittleEndian.Uint16(payload), string(payload[4:])
+		}
+	}
+}
+
+// A client that misbehaves is told why and disconnected; another goes on undisturbed.
+func TestMalformedClients(t *testing.T) {
+	s := serve(t, stream.ServerConfig{Beat: 100 * time.Millisecond})
+	out := add(t, s, "/speed")
+	c := dial(t, s, stream.Options{})
+	got := make(chan uint64, 1)
+	require.NoError(t, c.Listen(t.Context(), "/speed", func(d *stream.Data) { got <- d.Sequence() }))
+	for i, test := range []struct {
+		name, sent string
+		status     stream.Status
+		reason     string
+	}{
+		{"rubbish", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", stream.StatusMagic, `begins with "GET / HT"`},
+		{"another version", "RBSTREAM\x07\x00\x00\x00\x02\x00\x00\x00\x00\x00", stream.StatusVersion, "it is 7, this side's is 1"},
+		{"a hello of 4 GiB", "RBSTREAM\x01\x00\x00\x00\xff\xff\xff\xff", stream.StatusTooLarge, "4294967295 bytes"},
+		{"a hello that contradicts itself", "RBSTREAM\x01\x00\x00\x00\x02\x00\x00\x00\xff\xff", stream.StatusMalformed, "wrong length"},
+		{"a hello with a rest", "RBSTREAM\x01\x00\x00\x00\x03\x00\x00\x00\x00\x00x", stream.StatusMalformed, "wrong length"},
+		{"an unknown stream", "RBSTREAM\x01\x00\x00\x00\x09\x00\x00\x00" + "\x01\x00" + "\x05\x00/spee", stream.StatusUnknownStream, `"/spee"; there are: /speed`},
+		{"a frame of 4 GiB", helloAll + "\xff\xff\xff\xff" + emptyFrame[4:] + "\x06" + "\x00\x00\x00\x00\xff\xff\xff\xff", stream.StatusTooLarge, "4294967295 bytes"},
+		{"data from a client", helloNone + "\x00\x00\x00\x00\x01\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00", stream.StatusMalformed, "no data"},
+		{"an unknown control", helloNone + emptyFrame + "\x63" + "\x00\x00\x00\x00\x00\x00\x00\x00", stream.StatusMalformed, "control 99"},
+		{"a request without a name", helloNone + emptyFrame + "\x06" + "\x00\x00\x00\x00\x00\x00\x00\x00", stream.StatusMalformed, "wrong length"},
+		{"unknown flags", helloNone + "\x00\x00\x00\x00\x00\x00\x80\x01" + "\x00\x00\x00\x00\x00\x00\x00\x00", stream.StatusMalformed, "0x80"},
+		{"rubbish of a megabyte", strings.Repeat("rubbish ", 1<<17), stream.StatusMagic, "rubbish"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, reason := answer(t, s, test.sent)
+			assert.Equal(t, test.status, stream.Status(status))
+			assert.Contains(t, reason, test.reason)
+			publish(t, out, i)
+			assert.EqualValues(t, i, take(t, got))
+		})
+	}
+}
+
+// Clients that stop in the middle of a hello or a frame, or go silent altogether, are
+// disconnected after five beats.
+func TestHalfMessagesAndHalfOpenConnections(t *testing.T) {
+	s := serve(t, stream.ServerConfig{Beat: 10 * time.Millisecond})
+	add(t, s, "a")
+	for _, sent := range []string{"", "RBST", helloAll[:len(helloAll)-1], helloAll, helloAll + "\x05\x00\x00\x00", helloAll + "\x05\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x05\x00\x00\x00ab"} {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, sent)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(limit)))
+		_, err = io.Copy(io.Discard, conn)
+		var timeout net.Error
+		assert.False(t, errors.As(err, &timeout) && timeout.Timeout(), "%q: it is not disconnected", sent)
+		require.NoError(t, conn.Close())
+	}
+	require.Eventually(t, func() bool { return len(s.Clients()) == 0 }, limit, time.Millisecond)
+}
+
+// A half message whose client then closes the connection ends at once.
+func TestHalfAHelloAndTheEnd(t *testing.T) {
+	s := serve(t, stream.ServerConfig{Beat: time.Minute})
+	for _, sent := range []string{"", "RBST", helloAll[:20], helloAll + "\x05\x00"} {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, sent)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+	}
+	require.Eventually(t, func() bool { return len(s.Clients()) == 0 }, limit, time.Millisecond)
+}
+
+// fakeServer sends a client that dials it some bytes, more when the client asks for a
+// stream, and is silent then.
+func fakeServer(t *testing.T, greeting, sent string) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, greeting)
+			if untilAsked(conn) {
+				_, _ = io.WriteString(conn, sent)
+				_, _ = io.Copy(io.Discard, conn) // until the client goes
+			}
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		assert.NoError(t, listener.Close())
+		<-done
+	})
+	return listener.Addr().String()
+}
+
+// untilAsked reads the hello and frames up to a request for a stream.
+func untilAsked(conn net.Conn) bool {
+	_, err := io.CopyN(io.Discard, conn, int64(len(helloNone)))
+	for head := make([]byte, 16); err == nil; {
+		if _, err = io.ReadFull(conn, head); err == nil && head[7] == 6 {
+			return true
+		}
+	}
+	return false
+}
+
+// welcome is an acknowledgement with a beat of 10 ms and the stream 1, "a".
+const welcome = "RBSTREAM\x01\x00\x00\x00\x2f\x00\x00\x00" + "\x00\x00" + "\x00\x00" + "\x00\x00\x00\x10" + "\x0a\x00\x00\x00" +
+	"\x01\x02\x03\x04\x05\x06\x07\x08" + "\x01\x00" +
+	"\x01\x00\x02\x00\x01\x00\x00\x00\x00\x01\x00\x00" + "\x01\x00a" + "\x00\x00\x00\x00" + "\x04\x00Blob"
+
+func TestMalformedServers(t *testing.T) {
+	noGoroutines(t)
+	for _, test := range []struct {
+		name, sent string
+		want       error
+	}{
+		{"rubbish", "HTTP/1.1 400 Bad Request\r\n", stream.ErrMagic},
+		{"another version", "RBSTREAM\x02\x00\x02\x00\x06\x00\x00\x00\x04\x00nope", stream.ErrVersion},
+		{"a table of 4 GiB", "RBSTREAM\x01\x00\x00\x00\xff\xff\xff\xff", stream.ErrTooLarge},
+		{"a table that contradicts itself", "RBSTREAM\x01\x00\x00\x00\x02\x00\x00\x00\xff\xff", stream.ErrMalformed},
+		{"no beat", "RBSTREAM\x01\x00\x00\x00\x16\x00\x00\x00" + strings.Repeat("\x00", 22), stream.ErrMalformed},
+		{"an unknown status", "RBSTREAM\x01\x00\x99\x00\x16\x00\x00\x00" + strings.Repeat("\x00", 22), stream.ErrMalformed},
+	} {
+		_, err := stream.Dial(t.Context(), fakeServer(t, test.sent, ""), stream.Options{})
+		assert.ErrorIs(t, err, test.want, test.name)
+	}
+	for _, test := range []struct {
+		name, sent string
+		want       error
+	}{
+		{"a frame of 4 GiB", "\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff", stream.ErrTooLarge},
+		{"a control frame of 200 MiB", "\x00\x00\x80\x0c\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x80\x0c", stream.ErrTooLarge},
+		{"a length that contradicts itself", "\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00", stream.ErrMalformed},
+		{"rubbish as compressed", "\x04\x00\x00\x00\x01\x00\x01\x00\x00\x00\x00\x00\x64\x00\x00\x00rubb", stream.ErrMalformed},
+		{"no message", "\x04\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00rubb", nil},
+		{"losses that end early", "\x02\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x02\x00\x00\x00\xff\xff", stream.ErrMalformed},
+		{"half a message and silence", "\x00\x00\x00\x08\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x08half", nil},
+		{"silence", "", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := newEvents()
+			c, err := stream.Dial(t.Context(), fakeServer(t, welcome, test.sent), stream.Options{
+				MinBackoff: time.Minute, Events: func(event stream.Event) { e <- event },
+			})
+			require.NoError(t, err)
+			listening := make(chan error, 1)
+			go func() {
+				listening <- c.Listen(t.Context(), "a", func(*stream.Data) { assert.Fail(t, "no message came") })
+			}()
+			disconnected := e.of(t, stream.EventDisconnected)
+			require.Error(t, disconnected.Err)
+			if test.want != nil {
+				assert.ErrorIs(t, disconnected.Err, test.want)
+			}
+			assert.NoError(t, take(t, listening), "it is asked for over the next connection")
+			c.Close()
+			assert.Zero(t, c.Outstanding())
+		})
+	}
+}
