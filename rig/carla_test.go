@@ -64,7 +64,7 @@ func TestCARLASensors(t *testing.T) {
 	assert.Equal(t, -30.0, attributes(entry(t, r, "semantic_lidar"))["lower_fov"], "CARLA's default")
 	assert.Equal(t, "10", entry(t, r, "depth").Rate)
 	assert.Equal(t, int64(96), attributes(entry(t, r, "normals"))["image_size_x"])
-	assert.Equal(t, "palette", attributes(entry(t, r, "semantic"))["output"])
+	assert.Equal(t, "palette_bgra8", attributes(entry(t, r, "semantic"))["output"])
 	assert.Equal(t, rig.Topics{"events": "/carla/ego_vehicle/events/events"}, entry(t, r, "events").Topics)
 	assert.Empty(t, entry(t, r, "collision").Rate)
 	assert.Equal(t, "sensor.other.signals", entry(t, r, "traffic_lights").ID)

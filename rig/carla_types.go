@@ -83,7 +83,7 @@ func carlaCameras() []*ForeignType {
 	return []*ForeignType{
 		camera("sensor.camera.rgb", carlaPostprocess(), Fixed{"encoding", "bgra8"}),
 		camera("sensor.camera.depth", nil, Fixed{"output", "metres"}),
-		camera("sensor.camera.semantic_segmentation", nil, Fixed{"output", "palette"}),
+		camera("sensor.camera.semantic_segmentation", nil, Fixed{"output", "palette_bgra8"}),
 		camera("sensor.camera.instance_segmentation", nil, Fixed{"output", "carla"}),
 		camera("sensor.camera.normals", nil),
 		camera("sensor.camera.optical_flow", nil),

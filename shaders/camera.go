@@ -93,7 +93,7 @@ var CameraShade = Entry{
 	Constants: []Define{
 		Flag("COLOR", true), Flag("WIDE_COLOR", false), Flag("LUMINANCE", false),
 		Flag("DEPTH", true), Flag("DEPTH_CODES", false), Flag("DEPTH_GREYS", false),
-		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAGS", false),
+		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAG_COLORS", false), Flag("WIDE_TAGS", false),
 		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
 		Flag("NORMALS", true), Flag("FLOW", true),
 		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),

@@ -30,7 +30,7 @@ func TestCameraVariantsCompile(t *testing.T) {
 	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
 	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
 	names := []string{
-		"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAGS",
+		"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS",
 		"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
 	}
 	for lens := range 4 {

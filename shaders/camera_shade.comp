@@ -6,7 +6,7 @@
 //
 //   COLOR rgb8 or bgr8, WIDE_COLOR bgra8, LUMINANCE
 //   DEPTH float32 metres, DEPTH_CODES CARLA's in bgra8, DEPTH_GREYS SVL's in mono8
-//   TAGS mono8, TAG_COLORS rgb8, WIDE_TAGS CARLA's in bgra8
+//   TAGS mono8, TAG_COLORS rgb8, WIDE_TAG_COLORS bgra8, WIDE_TAGS CARLA's in bgra8
 //   INSTANCES 16 bits, WIDE_INSTANCES 32, INSTANCE_CODES CARLA's in bgra8,
 //       INSTANCE_COLORS SVL's in rgb8
 //   NORMALS, FLOW
@@ -60,7 +60,7 @@ layout(std430, binding = 6) writeonly buffer Luminance { uint luminances[]; };
 // What light shows is needed.
 #define LIGHT (COLOR || WIDE_COLOR || LUMINANCE)
 // What a surface belongs to is needed.
-#define LABELS (TAGS || TAG_COLORS || WIDE_TAGS || INSTANCES || WIDE_INSTANCES || INSTANCE_CODES || INSTANCE_COLORS)
+#define LABELS (TAGS || TAG_COLORS || WIDE_TAG_COLORS || WIDE_TAGS || INSTANCES || WIDE_INSTANCES || INSTANCE_CODES || INSTANCE_COLORS)
 // Pixels share words.
 #define PACKED (COLOR || TAG_COLORS || INSTANCE_COLORS || TAGS || INSTANCES || DEPTH_GREYS)
 
@@ -400,6 +400,9 @@ void makePixel(ivec2 at, bool inside) {
 #endif
 #if TAG_COLORS
     tagBytes[place] = bytes(texelFetch(palette, int(tag) + ((how & SVL_PALETTE) != 0u ? 256 : 0)).rgb);
+#endif
+#if WIDE_TAG_COLORS
+    if (inside) tags[pixel] = 0xff000000u | bytes(texelFetch(palette, int(tag)).bgr);
 #endif
 #if WIDE_TAGS
     if (inside) tags[pixel] = 0xff000000u | tag << 16u;

@@ -29,7 +29,7 @@ var (
 		compressed(), jpegQuality(75), publishRaw,
 	)
 	Semantic = definition(kindSemantic, "semantic labels: CARLA's tag of what each pixel sees",
-		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours").of("tag", "palette", outputCARLA, outputSVL),
+		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours").of("tag", "palette", "palette_bgra8", outputCARLA, outputSVL),
 		compressed(), jpegQuality(100), publishRaw,
 	)
 	Instance = definition(kindInstance, "instance labels: the actor id of what each pixel sees, 0 for none",

@@ -32,13 +32,14 @@ func TestEncodingsHoldTheSamePixels(t *testing.T) {
 			mounted{camera.Semantic, forward(1), form("output", "palette")},
 			mounted{camera.Instance, forward(1), form()},
 			mounted{camera.Instance, forward(1), form("encoding", "32SC1")},
+			mounted{camera.Semantic, forward(1), form("output", "palette_bgra8")},
 		)
 		r.fire(0)
 		rgb, bgr, tags, palette, ids, wide := r.picture(0), r.picture(1), r.picture(2), r.picture(3), r.picture(4), r.picture(5)
 		for i, want := range []struct {
 			encoding string
 			bytes    int
-		}{{"rgb8", 3}, {"bgr8", 3}, {"mono8", 1}, {"rgb8", 3}, {"16UC1", 2}, {"32SC1", 4}} {
+		}{{"rgb8", 3}, {"bgr8", 3}, {"mono8", 1}, {"rgb8", 3}, {"16UC1", 2}, {"32SC1", 4}, {"bgra8", 4}} {
 			m := r.picture(i)
 			assert.Equal(t, want.encoding, m.Encoding)
 			assert.Equal(t, (width*want.bytes+3)/4*4, m.Step)
@@ -53,6 +54,7 @@ func TestEncodingsHoldTheSamePixels(t *testing.T) {
 				kinds[tag] = true
 				c := tag.Color()
 				require.Equal(t, [3]int{int(c.R), int(c.G), int(c.B)}, pixelAt(palette, u, v), "%v", tag)
+				require.Equal(t, []byte{c.B, c.G, c.R, 255}, at(r.picture(6), u, v, 4), "%v", tag)
 				require.Equal(t, append(append([]byte{}, at(ids, u, v, 2)...), 0, 0), at(wide, u, v, 4))
 			}
 		}

@@ -9,7 +9,7 @@ type pictures uint16
 
 // pictureNames are the constants that ask for them, in the order of the bits.
 var pictureNames = [...]string{
-	"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAGS",
+	"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS",
 	"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
 }
 
@@ -22,6 +22,7 @@ const (
 	pictureDepthGreys
 	pictureTags
 	pictureTagColors
+	pictureWideTagColors
 	pictureWideTags
 	pictureInstances
 	pictureWideInstances
@@ -65,10 +66,11 @@ var forms = [kinds]map[string]form{
 		outputSVL:   {"depth", pictureDepthGreys, sample.EncodingMono8, anyFormat},
 	},
 	kindSemantic: {
-		"tag":       {"semantic", pictureTags, sample.EncodingMono8, lossless},
-		"palette":   {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
-		outputCARLA: {"semantic", pictureWideTags, sample.EncodingBGRA8, lossless},
-		outputSVL:   {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
+		"tag":           {"semantic", pictureTags, sample.EncodingMono8, lossless},
+		"palette":       {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
+		"palette_bgra8": {"semantic", pictureWideTagColors, sample.EncodingBGRA8, anyFormat},
+		outputCARLA:     {"semantic", pictureWideTags, sample.EncodingBGRA8, lossless},
+		outputSVL:       {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
 	},
 	kindInstance: {
 		outputCARLA: {"instance", pictureInstanceCodes, sample.EncodingBGRA8, lossless},
