@@ -48,7 +48,7 @@ func (r *receivers) connect(address, outDir string) {
 	}
 	ready := make(chan struct{})
 	r.wg.Go(func() {
-		defer conn.Close() //nolint:errcheck // nothing was written that could be lost
+		defer conn.Close()
 		r.receive(conn, outDir, sync.OnceFunc(func() { close(ready) }))
 	})
 	// The hello: version 1, no options, one name; then a request for all, whose answer

@@ -182,7 +182,7 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 func TestAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer taken.Close() //nolint:errcheck // a listener of the test
+	defer taken.Close()
 	registry := bridges.MustRegistry(stream.Factory{})
 	b, err := registry.Open("stream:"+taken.Addr().String(), bridges.Env{})
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func Example() {
 	registry := bridges.MustRegistry(stream.Factory{})
 	bridge, err := registry.Open("stream:127.0.0.1:0", bridges.Env{})
 	check(err)
-	defer bridge.Close(context.Background()) //nolint:errcheck // the example is over
+	defer bridge.Close(context.Background())
 	publish, err := bridges.AddPublisher[*sample.Speed](bridge, bridges.Topic{Name: "/speed", Sensor: "speedometer"})
 	check(err)
 	check(bridge.Connect(context.Background()))

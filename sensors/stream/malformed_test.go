@@ -28,7 +28,7 @@ func answer(t *testing.T, s *stream.Server, sent string) (status uint16, reason 
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr().String())
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // all was read
+	defer conn.Close()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
 	_, err = io.WriteString(conn, sent)
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
-// ErrDuplicate: two streams have one name.
+// ErrDuplicate says that two streams have one name.
 var ErrDuplicate = errors.New("stream exists already")
 
 // ServerConfig says how a server treats its clients. The zero value of a field stands

@@ -48,7 +48,7 @@ const (
 	maxControl = 1 << 20
 )
 
-// ErrControl: a client asked for more than it read the answers of.
+// ErrControl says that a client asked for more than it read the answers of.
 var ErrControl = errors.New("too many control frames wait for the client")
 
 func newClient(s *Server, conn net.Conn, surplus bool) *Client {

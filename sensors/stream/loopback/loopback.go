@@ -206,7 +206,7 @@ func openBare(ctx context.Context, size int) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer listener.Close() //nolint:errcheck // both ends are there, or the error is another
+	defer listener.Close()
 	var dialer net.Dialer
 	from, err := dialer.DialContext(ctx, "tcp", listener.Addr().String())
 	if err != nil {

@@ -45,3 +45,17 @@ func BenchmarkSend(b *testing.B) {
 	b.ResetTimer()
 	require.NoError(b, p.Send(b.Context(), b.N))
 }
+
+// From the publisher to the callback: serializing, queueing, writing, reading and
+// opening a message takes no new memory once the buffers are there.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	p, err := loopback.Open(t.Context(), loopback.Image(320, 240))
+	require.NoError(t, err)
+	defer p.Close()
+	require.NoError(t, p.Send(t.Context(), 20))
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if err := p.Send(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}))
+}

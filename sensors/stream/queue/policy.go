@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrPolicy: no policy has the name.
+// ErrPolicy says that no policy has the name.
 var ErrPolicy = errors.New("unknown policy")
 
 // Policy says what happens to a message for a full queue.
