@@ -78,6 +78,52 @@ func TestBeingHitFromTheSide(t *testing.T) {
 	assert.InDelta(t, -want, events[0].NormalImpulse[1], 1e-6*want)
 }
 
+// TestTheEgoIsTouchedToo: by a sensor on another car, into whose tail the ego drives at
+// 5 m/s; the ego has no triangles. Both feel the same.
+func TestTheEgoIsTouchedToo(t *testing.T) {
+	b := world()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{6.3, 0, 0.75}
+	place := scene.Placement{TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start}}
+	cart := b.Put("cart", scenetest.Box(2, 1, 1), scenetest.Matte("cart", 1, 0, 0), place)
+	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}}
+	h := sensortest.New(t, collision.Definition, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
+	for k := range int64(40) {
+		h.Fire(k * 10_000_000)
+	}
+	require.NotEmpty(t, h.Messages["collision"])
+	first := h.Messages["collision"][0].(*sample.Collision)
+	assert.InDelta(t, 0.3, float64(first.StampNs)*1e-9, 0.0101, "1.5 m at 5 m/s")
+	assert.Equal(t, []uint32{cart.ID, scene.EgoID}, []uint32{first.Actor, first.Other})
+	assert.Equal(t, []string{"vehicle.cart", scene.EgoTypeID}, []string{first.ActorType, first.OtherType})
+	felt := fire(t, b.Scene, ego, 40)[0]
+	assert.Equal(t, cart.ID, felt.Other)
+	assert.InDelta(t, 5/(1/egoMass+1/(2*107.0)), first.NormalImpulse[0], 1e-6*egoMass)
+	negative := felt.NormalImpulse.Mul(-1)
+	assert.InDeltaSlice(t, first.NormalImpulse[:], negative[:], 1e-6*egoMass)
+}
+
+// TestWhatIsHeldBackIsNotTouched: until it is spawned.
+func TestWhatIsHeldBackIsNotTouched(t *testing.T) {
+	b := world()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{2, 0, 0.75}
+	held := b.Put("held", scenetest.Box(1, 1, 1), scenetest.Matte("held", 1, 0, 0), scene.Placement{
+		TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start},
+	})
+	held.Reserved = true
+	h := sensortest.New(t, collision.Definition, sensortest.Options{Scene: b.Scene})
+	h.Fire(10_000_000)
+	assert.Empty(t, h.Messages["collision"])
+	_, err := h.Env.History.SpawnActor(held.ID, nil)
+	require.NoError(t, err)
+	h.Fire(20_000_000)
+	assert.Len(t, h.Messages["collision"], 1)
+	require.NoError(t, h.Env.History.Remove(held.ID))
+	h.Fire(30_000_000)
+	assert.Len(t, h.Messages["collision"], 1)
+}
+
 func TestSeveralAtOnceAndLeaving(t *testing.T) {
 	b := world()
 	for i, name := range []string{"post", "bollard"} {
