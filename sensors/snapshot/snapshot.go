@@ -54,7 +54,6 @@ type snapshot struct {
 	out     *sensors.Output[*sample.Snapshot]
 	actors  []sample.ActorState // what doesn't change of each, by rising id
 	lights  map[uint32]*scene.TrafficLight
-	lastNs  int64
 	message sample.Snapshot // reused: outputs copy what they keep
 }
 
@@ -66,7 +65,7 @@ func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
 		return err
 	}
 	s.lights = map[uint32]*scene.TrafficLight{}
-	for i := range env.Scene.Signals {
+	for i := range env.Scene.Signals { // they never change while the sensor lives
 		s.lights[env.Scene.Signals[i].Actor] = &env.Scene.Signals[i]
 	}
 	s.add(scene.EgoID, scene.EgoTypeID)
@@ -90,36 +89,37 @@ func (s *snapshot) add(id uint32, typeID string) {
 func (s *snapshot) Tick(at sensors.Tick) error {
 	m := &s.message
 	m.Header = at.Header("map", s.env.Pose(s.spec.Mount, at.TimeNs))
-	m.DeltaNs, s.lastNs = at.TimeNs-s.lastNs, at.TimeNs
+	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
 	m.Actors = m.Actors[:0]
 	for i := range s.actors {
-		if a, there := s.state(s.actors[i], at.TimeNs); there {
-			m.Actors = append(m.Actors, a)
+		m.Actors = append(m.Actors, s.actors[i])
+		if there := s.complete(&m.Actors[len(m.Actors)-1], at.TimeNs); !there {
+			m.Actors = m.Actors[:len(m.Actors)-1]
 		}
 	}
 	s.out.TryQueue(at, m)
 	return nil
 }
 
-// state completes an actor with what changes.
-func (s *snapshot) state(a sample.ActorState, tNs int64) (_ sample.ActorState, there bool) {
+// complete fills in what changes of an actor; it reports whether the actor is there.
+func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
 	state, there := s.env.History.State(a.ID, tNs)
 	if !there {
-		return a, false
+		return false
 	}
 	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
-	if a.Kind == sample.KindVehicle {
-		s.drive(&a, tNs)
-	}
-	if light := s.lights[a.ID]; light != nil && a.Kind == sample.KindTrafficLight {
-		shown, elapsed := light.StateAt(tNs)
-		a.Signal = sample.SignalState(shown)
-		a.SignalElapsed = seconds(elapsed)
-		a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
-	} else if a.Kind == sample.KindTrafficLight {
+	switch a.Kind {
+	case sample.KindVehicle:
+		s.drive(a, tNs)
+	case sample.KindTrafficLight:
 		a.Signal = sample.SignalUnknown
+		if light := s.lights[a.ID]; light != nil {
+			shown, elapsed := light.StateAt(tNs)
+			a.Signal, a.SignalElapsed = sample.SignalState(shown), seconds(elapsed)
+			a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
+		}
 	}
-	return a, true
+	return true
 }
 
 // drive fills in what a vehicle does to move as it does.
