@@ -84,7 +84,11 @@ func (c *cloud) place() {
 func (c *cloud) colorOf(p *sample.Point, height float64) color.RGBA {
 	switch c.coloring {
 	case byIntensity:
-		return picture.IntensityRamp.At(intensityScale(float64(p.Intensity)))
+		intensity := float64(p.Intensity)
+		if c.shown.UnitIntensity {
+			return picture.IntensityRamp.At(intensity)
+		}
+		return picture.IntensityRamp.At(intensityScale(intensity))
 	case byTag:
 		return brighten(color.RGBA(scene.Tag(p.Tag).Color()))
 	default:
@@ -127,6 +131,9 @@ func (c *cloud) legend(dst *image.RGBA, fonts *typefaces) {
 	switch c.coloring {
 	case byIntensity:
 		low, high, scale = "0", "255", picture.IntensityRamp
+		if c.shown != nil && c.shown.UnitIntensity {
+			high = "1"
+		}
 	case byTag:
 		return
 	}

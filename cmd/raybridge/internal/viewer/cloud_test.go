@@ -46,6 +46,9 @@ func TestCloudColours(t *testing.T) {
 	assert.Equal(t, picture.HeightRamp[255], c.points[0].color)
 	c.colorBy(byIntensity)
 	assert.Equal(t, picture.IntensityRamp[255], c.points[0].color)
+	c.shown.UnitIntensity, c.shown.Points[0].Intensity = true, 0.5
+	c.colorBy(byIntensity)
+	assert.Equal(t, picture.IntensityRamp.At(0.5), c.points[0].color, "SVL's and CARLA's scale")
 	c.colorBy(byTag)
 	assert.Equal(t, brighten(color.RGBA{0, 0, 142, 255}), c.points[0].color)
 	assert.InDelta(t, 0.75, intensityScale(100), 1e-9)
