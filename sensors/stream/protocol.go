@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -103,7 +104,11 @@ func (s Status) err(reason string) error {
 	case s == StatusOK:
 		return nil
 	case int(s) < len(statusErrors):
-		return fmt.Errorf("%w: %s", statusErrors[s], reason)
+		known := statusErrors[s]
+		if rest, same := strings.CutPrefix(reason, known.Error()); same { // as our servers write it
+			return fmt.Errorf("%w%s", known, rest)
+		}
+		return fmt.Errorf("%w: %s", known, reason)
 	default:
 		return fmt.Errorf("%w: status %d: %s", ErrMalformed, uint16(s), reason)
 	}
