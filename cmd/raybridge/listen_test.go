@@ -1,0 +1,508 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image/png"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+)
+
+// wait is how long what a test needs may take, on a machine that is busy otherwise.
+const wait = time.Minute
+
+// transcript keeps what a program writes, and tells when something was written.
+type transcript struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // of one place
+}
+
+func newTranscript() *transcript { return &transcript{changed: make(chan struct{}, 1)} }
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// await waits until something was written, and returns all that was.
+func (w *transcript) await(t *testing.T, part string) string {
+	t.Helper()
+	timeout := time.After(wait)
+	for {
+		if text := w.String(); strings.Contains(text, part) {
+			return text
+		}
+		select {
+		case <-w.changed:
+		case <-timeout:
+			t.Fatalf("%q was not written, but\n%s", part, w.String())
+		}
+	}
+}
+
+// calling is a call of the program that goes on.
+type calling struct {
+	out, errOut *transcript
+	interrupt   context.CancelFunc // Ctrl-C
+	code        chan int
+}
+
+// begin calls the program, and interrupts it when the test ends.
+func begin(t *testing.T, args ...string) *calling {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &calling{newTranscript(), newTranscript(), cancel, make(chan int, 1)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.code <- program(ctx, args, c.out, c.errOut)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	return c
+}
+
+// end waits until the program has ended by itself.
+func (c *calling) end(t *testing.T) outcome {
+	t.Helper()
+	select {
+	case code := <-c.code:
+		return outcome{code, c.out.String(), c.errOut.String()}
+	case <-time.After(wait):
+		t.Fatalf("it doesn't end:\n%s%s", c.out, c.errOut)
+		panic("unreachable")
+	}
+}
+
+// summary ends the program's output as JSON.
+func (c *calling) summary(t *testing.T) listenSummary {
+	t.Helper()
+	o := c.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	var s listenSummary
+	require.NoError(t, json.Unmarshal([]byte(o.out), &s), o.out)
+	return s
+}
+
+// probe is a stream of a test's own server.
+type probe struct {
+	*stream.Stream
+	t *testing.T
+}
+
+func serve(t *testing.T, address string) *stream.Server {
+	t.Helper()
+	s := stream.NewServer(stream.ServerConfig{Beat: 50 * time.Millisecond})
+	require.NoError(t, s.Listen(address))
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	return s
+}
+
+// add adds a stream of speeds.
+func add(t *testing.T, s *stream.Server, name, sensor string) probe {
+	t.Helper()
+	return addKind(t, s, stream.Info{Name: name, Sensor: sensor, SensorType: "sensor.other.speedometer", Message: "Speed", Kind: wire.KindSpeed})
+}
+
+func addKind(t *testing.T, s *stream.Server, info stream.Info) probe {
+	t.Helper()
+	info.SchemaVersion = info.Kind.Version()
+	out, err := s.AddStream(info, nil, nil)
+	require.NoError(t, err)
+	return probe{out, t}
+}
+
+// heard waits until somebody listens.
+func (p probe) heard() {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool { return p.Subscribers() > 0 }, wait, time.Millisecond)
+}
+
+// send publishes a message 5 simulated milliseconds after its time.
+func (p probe) send(msg interface{ Stamp() int64 }) {
+	p.t.Helper()
+	require.NoError(p.t, p.Publish(context.Background(), msg.Stamp()+5_000_000, msg))
+}
+
+// speed is the k-th of ten messages a simulated second.
+func speed(k int) *sample.Speed {
+	return &sample.Speed{Header: sample.Header{StampNs: int64(k) * 100_000_000, Seq: uint64(k), FrameID: "base_link"}, MetresPerSecond: float64(k)}
+}
+
+func TestListenCounts(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	fast, slow, other := add(t, server, "/car/speed", "car"), add(t, server, "/cart/speed", "cart"), add(t, server, "/walker/pace", "walker")
+	c := begin(t, "listen", server.Addr().String(), "ca*/speed", "--count", "3", "--json")
+	fast.heard()
+	slow.heard()
+	for k := range 3 {
+		fast.send(speed(10 * k))
+		slow.send(speed(k))
+	}
+	s := c.summary(t)
+	assert.Zero(t, other.Subscribers())
+	assert.Equal(t, server.Addr().String(), s.Address)
+	assert.Equal(t, []int{1, 1, 0}, []int{s.Schema, s.Connections, s.Restarts})
+	require.Len(t, s.Streams, 2)
+	for i, want := range []streamSummary{
+		{streamJSON: streamJSON{Topic: "/car/speed", Sensor: "car"}, RateSimHz: 1, LastStampNs: 2_000_000_000},
+		{streamJSON: streamJSON{Topic: "/cart/speed", Sensor: "cart"}, RateSimHz: 10, LastStampNs: 200_000_000},
+	} {
+		got := s.Streams[i]
+		assert.Positive(t, got.RateHz)
+		want.SensorType, want.Message, want.Messages, want.RateHz = "sensor.other.speedometer", "Speed", 3, got.RateHz
+		want.Bytes = 3 * int64(wire.Size(speed(0)))
+		want.LatencyMeanMs, want.LatencyMaxMs = 5, 5
+		assert.Equal(t, want, got)
+	}
+}
+
+// TestListenSelects: a sensor, a topic with or without its slash, patterns of them and
+// of the type.
+func TestListenSelects(t *testing.T) {
+	t.Parallel()
+	info := stream.Info{Name: "/front/image_raw", Sensor: "front", SensorType: "sensor.camera.rgb"}
+	for text, want := range map[string]bool{
+		"front": true, "/front/image_raw": true, "front/image_raw": true, "*": true, "/front/*": true, "*/image_raw": true,
+		"f*": true, "sensor.camera.*": true, "sensor.camera.rgb": true, "rear": false, "image_raw": false, "fron": false,
+		"/front": true, "sensor.lidar.*": false, "?ront": true, "[a-e]*": false,
+	} {
+		s, err := parseSelection(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, s.matches(&info), text)
+	}
+	s, err := parseSelection("*")
+	require.NoError(t, err)
+	assert.True(t, s.matches(&stream.Info{Name: "/clock"}), "which has no sensor")
+}
+
+func TestListenEndsWithCtrlC(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	p := add(t, server, "/car/speed", "car")
+	c := begin(t, "listen", server.Addr().String())
+	p.heard()
+	p.send(speed(0))
+	table := c.out.await(t, "0.000\n")
+	lines := strings.Split(table[strings.LastIndex(table, "topic"):], "\n")
+	assert.Equal(t, strings.Fields("topic type Hz messages MB/s missed dropped latency ms stamp s"), strings.Fields(lines[0]))
+	row := strings.Fields(lines[1])
+	assert.Equal(t, []string{"/car/speed", "Speed", "1", "0", "0", "5.0", "0.000"}, append(row[:2:2], row[3], row[5], row[6], row[7], row[8]))
+	c.interrupt()
+	o := c.end(t)
+	assert.Equal(t, exitDone, o.code, o.err)
+	assert.Regexp(t, `^[0-9.]+ s: 1 messages of 1 streams, 0.0 MB; 0 missed, 0 dropped by the server$`, lastLine(o.out))
+	assert.Equal(t, "connected to "+server.Addr().String()+": 1 streams\n", o.err)
+}
+
+// TestListenOutlivesTheServer: it says what happened, and goes on when there is one
+// again.
+func TestListenOutlivesTheServer(t *testing.T) {
+	t.Parallel()
+	first := serve(t, "127.0.0.1:0")
+	address := first.Addr().String()
+	p := add(t, first, "/car/speed", "car")
+	c := begin(t, "listen", address, "car", "--count", "3", "--json")
+	p.heard()
+	p.send(speed(0))
+	require.NoError(t, first.Close(context.Background()))
+	c.errOut.await(t, "disconnected: the stream server was closed")
+	c.errOut.await(t, "no connection to "+address+": connect: connection refused; next attempt in ")
+
+	second := serve(t, address)
+	add(t, second, "/walker/pace", "walker")
+	c.errOut.await(t, "connected again to "+address+": the server was restarted, so what was missed isn't known")
+	c.errOut.await(t, "/car/speed isn't served any more: unknown stream")
+	p = add(t, second, "/car/speed", "car")
+	p.heard()
+	p.send(speed(7))
+	p.send(speed(8))
+	s := c.summary(t)
+	assert.Equal(t, []int{2, 1}, []int{s.Connections, s.Restarts})
+	assert.EqualValues(t, 3, s.Streams[0].Messages)
+	assert.EqualValues(t, 800_000_000, s.Streams[0].LastStampNs)
+	assert.Zero(t, s.Streams[0].Missed)
+}
+
+// TestListenWaitsForTheServer: the receiver may be started first.
+func TestListenWaitsForTheServer(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	c := begin(t, "listen", address, "--json", "--count", "1")
+	c.errOut.await(t, "no connection to "+address)
+	server := stream.NewServer(stream.ServerConfig{})
+	p := add(t, server, "/car/speed", "car")
+	require.NoError(t, server.Listen(address))
+	t.Cleanup(func() { assert.NoError(t, server.Close(context.Background())) })
+	p.heard()
+	p.send(speed(0))
+	assert.EqualValues(t, 1, c.summary(t).Streams[0].Messages)
+}
+
+// TestListenTakesWhatComesLater: streams that are added while it listens.
+func TestListenTakesWhatComesLater(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	c := begin(t, "listen", server.Addr().String(), "--json", "--count", "1")
+	c.errOut.await(t, "the server has no streams yet")
+	p := add(t, server, "/car/speed", "car")
+	p.heard()
+	p.send(speed(0))
+	assert.Equal(t, "/car/speed", c.summary(t).Streams[0].Topic)
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestListenThatNeverConnects(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	o := call(t, "listen", address, "--duration", "300ms")
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Equal(t, "raybridge: never connected to "+address+": connect: connection refused", lastLine(o.err))
+	assert.Empty(t, o.out)
+
+	o = call(t, "listen", address, "--list")
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, lastLine(o.err), "connect to stream server "+address)
+
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			conn, err := web.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			_, _ = conn.Read(make([]byte, 100)) // so that closing loses nothing
+			_ = conn.Close()
+		}
+	})
+	defer served.Wait()
+	defer web.Close()
+	o = call(t, "listen", web.Addr().String())
+	assert.Equal(t, exitIncomplete, o.code, "it ends by itself: no later attempt would succeed")
+	assert.Contains(t, lastLine(o.err), "the peer doesn't speak the stream protocol")
+}
+
+func TestListenToWhatThereIsNot(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	address := server.Addr().String()
+	o := call(t, "listen", address, "car")
+	assert.Equal(t, exitUsage, o.code)
+	assert.Equal(t, `raybridge: unknown sensor or topic "car": the server has no streams`, lastLine(o.err))
+	add(t, server, "/car/speed", "car")
+	add(t, server, "/walker/pace", "walker")
+	for _, more := range [][]string{nil, {"--list"}} {
+		o = call(t, append([]string{"listen", address, "wolker"}, more...)...)
+		assert.Equal(t, exitUsage, o.code)
+		assert.Equal(t, `raybridge: unknown sensor or topic "wolker", did you mean walker?`, lastLine(o.err))
+		assert.Empty(t, o.out)
+	}
+	o = call(t, "listen", address, "--save", t.TempDir(), "--format", "png")
+	assert.Equal(t, exitUsage, o.code)
+	assert.Equal(t, "raybridge: --format png: nothing can be saved so of /car/speed, /walker/pace", lastLine(o.err))
+}
+
+func TestListenLists(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	add(t, server, "/car/speed", "car")
+	addKind(t, server, stream.Info{Name: "/clock", Message: "Clock", Kind: wire.KindClock, Latched: true})
+	o := call(t, "listen", server.Addr().String(), "--list")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Equal(t, "topic       type   sensor  sensor's type\n"+
+		"/car/speed  Speed  car     sensor.other.speedometer\n"+
+		"/clock      Clock  -       -\n", o.out)
+	o = call(t, "listen", server.Addr().String(), "--list", "--json")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.JSONEq(t, `[{"topic": "/car/speed", "sensor": "car", "sensor_type": "sensor.other.speedometer", "message": "Speed"},
+		{"topic": "/clock", "message": "Clock", "latched": true}]`, o.out)
+}
+
+func picture(k int) *sample.Image {
+	return &sample.Image{
+		Header: sample.Header{StampNs: int64(k), Seq: uint64(k)}, Width: 1, Height: 1, Step: 3, Encoding: sample.EncodingRGB8, Data: []byte{byte(k), 2, 3},
+	}
+}
+
+func TestListenSaves(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Sensor: "eye", Message: "Image", Kind: wire.KindImage})
+	speeds := add(t, server, "/car/speed", "car")
+	dir := filepath.Join(t.TempDir(), "new")
+	c := begin(t, "listen", server.Addr().String(), "--save", dir, "--count", "2")
+	images.heard()
+	speeds.heard()
+	for k := range 2 {
+		images.send(picture(k))
+		speeds.send(speed(k))
+	}
+	o := c.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "saving /eye/image_raw in "+filepath.Join(dir, "eye/image_raw/*")+"\n")
+	assert.Contains(t, o.err, "saving /car/speed in "+filepath.Join(dir, "car/speed.jsonl")+"\n")
+	assert.Equal(t, "saved 4 messages, 0.0 MB, in "+dir, lastLine(o.out))
+	for k, name := range []string{"00000000_0.000000000.png", "00000001_0.000000001.png"} {
+		f, err := os.Open(filepath.Join(dir, "eye/image_raw", name))
+		require.NoError(t, err)
+		defer f.Close()
+		m, err := png.Decode(f)
+		require.NoError(t, err)
+		r, _, _, _ := m.At(0, 0).RGBA()
+		assert.EqualValues(t, k*0x101, r)
+	}
+	lines, err := os.ReadFile(filepath.Join(dir, "car/speed.jsonl"))
+	require.NoError(t, err)
+	assert.Equal(t, 2, bytes.Count(lines, []byte("\n")))
+}
+
+// TestListenSavesWhatTheFormatHolds: the rest is named, not received.
+func TestListenSavesWhatTheFormatHolds(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	speeds := add(t, server, "/car/speed", "car")
+	c := begin(t, "listen", server.Addr().String(), "--save", t.TempDir(), "--format", "PNG", "--count", "1", "--json")
+	images.heard()
+	c.errOut.await(t, "not saved, as --format PNG can't hold them: /car/speed")
+	images.send(picture(1))
+	s := c.summary(t)
+	require.Len(t, s.Streams, 1)
+	assert.Equal(t, 1, s.Streams[0].Saved)
+	assert.Positive(t, s.Streams[0].SavedBytes)
+	assert.Zero(t, speeds.Subscribers())
+}
+
+func TestListenThatCannotSave(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	c := begin(t, "listen", server.Addr().String(), "--save", t.TempDir(), "--count", "2")
+	images.heard()
+	strange := picture(1)
+	strange.Encoding = "yuv"
+	images.send(strange)
+	images.send(picture(2))
+	o := c.end(t)
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, o.err, `/eye/image_raw: can't save this message: can't show this image: unknown encoding "yuv"`+"\n")
+	assert.Contains(t, lastLine(o.err), "raybridge: 1 messages of /eye/image_raw were not saved: ")
+	assert.Contains(t, lastLine(o.out), "saved 1 messages")
+
+}
+
+func TestListenWhereNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	server := serve(t, "127.0.0.1:0")
+	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "eye"), nil, 0o644))
+	c := begin(t, "listen", server.Addr().String(), "--save", dir)
+	images.heard()
+	images.send(picture(3))
+	o := c.end(t)
+	assert.Equal(t, exitFailed, o.code)
+	assert.Contains(t, lastLine(o.err), "raybridge: save /eye/image_raw: ")
+}
+
+func TestListenFigures(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
+	data := func(stampMs, latencyMs int64, missed uint64) *stream.Data {
+		b, err := wire.Append(nil, wire.Envelope{PublishNs: (stampMs + latencyMs) * 1e6}, &sample.Clock{StampNs: stampMs * 1e6})
+		require.NoError(t, err)
+		m, err := wire.Open(b)
+		require.NoError(t, err)
+		return &stream.Data{Message: m, Missed: missed}
+	}
+	f := newFigures(at(0))
+	recent := func(seconds, hz, latencyMs float64, heard bool) {
+		t.Helper()
+		r := f.recent(at(seconds))
+		assert.InDelta(t, hz, r.hz, 1e-9)
+		assert.InDelta(t, hz*float64(wire.HeaderSize)/1e6, r.megabytes, 1e-9)
+		assert.InDelta(t, latencyMs, r.latencyMs, 1e-9)
+		assert.Equal(t, heard, r.heard)
+	}
+	recent(0, 0, 0, false)
+	f.add(at(0.5), data(100, 10, 0))
+	f.add(at(0.6), data(200, 30, 4))
+	recent(1, 2, 20, true)
+	recent(2, 1, 20, true)
+	for k := 3; k <= 5; k++ {
+		recent(float64(k), 2/float64(k), 20, true)
+	}
+	recent(6, 0, 0, false) // the window has gone by
+	recent(7, 0, 0, false)
+	f.add(at(7.5), data(1100, 0, 0))
+	recent(8, 0.2, 0, true)
+	assert.LessOrEqual(t, len(f.marks), 7, "a mark a second of the window")
+
+	assert.EqualValues(t, 4, f.missed)
+	assert.EqualValues(t, 30e6, f.maxLatencyNs)
+	assert.Equal(t, 2.0, rate(f.messages, time.Duration(f.stampNs-f.firstNs)))
+	assert.InDelta(t, 2/7.0, rate(f.messages, f.mark.at.Sub(f.firstAt)), 1e-9)
+	assert.Zero(t, rate(1, time.Second))
+	assert.Zero(t, rate(2, 0))
+
+	assert.Equal(t, []string{"4", "0"}, []string{f.missedText(), f.droppedText()})
+	f.lose(3, "peer_slow")
+	f.lose(5, "peer_slow")
+	f.reconnected()
+	f.lose(2, "peer_slow")
+	f.unknownGaps++
+	assert.Equal(t, []string{"4+", "7 peer_slow"}, []string{f.missedText(), f.droppedText()})
+}
+
+// TestScreenReplacesTables: on a terminal, but not what was said in between.
+func TestScreenReplacesTables(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := screen{out: &out, errOut: &out, terminal: true}
+	s.table([]byte("a\nb\n"))
+	s.table([]byte("c\n"))
+	s.say("said %d", 1)
+	s.table([]byte("d\n"))
+	assert.Equal(t, "a\nb\n\x1b[2A\x1b[Jc\nsaid 1\nd\n", out.String())
+}
