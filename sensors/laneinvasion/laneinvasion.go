@@ -41,6 +41,7 @@ type sensor struct {
 	env   *sensors.Env
 	out   *sensors.Output[*sample.LaneInvasion]
 	watch *Watch
+	frame uint64              // of the last Tick
 	world sample.Snapshot     // of the owner alone, reused
 	event sample.LaneInvasion // reused: outputs copy what they keep
 }
@@ -63,13 +64,19 @@ func (s *sensor) Begin(_ context.Context, env *sensors.Env) (err error) {
 	return err
 }
 
-// Tick publishes the marks that were crossed since the last.
+// Tick publishes the marks that were crossed since the last, unless nobody listened
+// to a frame between.
 func (s *sensor) Tick(at sensors.Tick) error {
+	if at.Frame != s.frame+1 {
+		s.watch.Forget()
+	}
+	s.frame = at.Frame
 	pose, there := s.env.History.Pose(s.env.Owner, at.TimeNs)
 	if !there {
+		s.watch.Forget()
 		return nil
 	}
-	s.world.Header = at.Header("map", pose)
+	s.world.Header, s.world.DeltaNs = at.Header("map", pose), at.PeriodNs
 	s.world.Actors[0].Pose = pose
 	marks := s.watch.Next(&s.world)
 	if len(marks) == 0 {

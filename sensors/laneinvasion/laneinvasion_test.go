@@ -29,12 +29,15 @@ func road() *scene.Scene {
 	return s
 }
 
+// frameNs is the time between two frames.
+const frameNs = 10_000_000
+
 // car is a snapshot of actor 7, 4 m long and 2 m wide, at (x, y).
 func car(frame uint64, x, y float64) *sample.Snapshot {
 	pose := spatial.Identity()
 	pose.Position = mgl64.Vec3{x, y, 0.5}
 	return &sample.Snapshot{
-		Header: sample.Header{Frame: frame},
+		Header: sample.Header{Frame: frame, StampNs: frameNs * int64(frame)}, DeltaNs: frameNs,
 		Actors: []sample.ActorState{{ID: 7, Pose: pose, BoxHalf: mgl64.Vec3{2, 1, 0.5}}},
 	}
 }
@@ -76,6 +79,52 @@ func TestWatchForgetsAnActorThatHasGone(t *testing.T) {
 	assert.Len(t, w.Next(car(4, 0, -0.5)), 2)
 }
 
+// TestAnOldFrameOfAnActorThatHasGone comes after the frame in which it isn't any more.
+func TestAnOldFrameOfAnActorThatHasGone(t *testing.T) {
+	w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+	assert.Empty(t, w.Next(&sample.Snapshot{Header: sample.Header{Frame: 2, StampNs: 2 * frameNs}}))
+	assert.Empty(t, w.Next(car(1, 0, -0.5)), "older")
+	assert.Empty(t, w.Next(car(3, 0, 8)), "it has come there")
+}
+
+// TestAJumpOfTheClockIsNoWay: frames go on rising over it.
+func TestAJumpOfTheClockIsNoWay(t *testing.T) {
+	for name, jump := range map[string]int64{"back": -90, "far ahead": 500} {
+		t.Run(name, func(t *testing.T) {
+			w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+			at := func(frame uint64, y float64) []sample.CrossedMark {
+				s := car(frame, 0, y)
+				if frame > 101 {
+					s.StampNs += jump * frameNs
+				}
+				return w.Next(s)
+			}
+			require.Empty(t, at(100, -0.5))
+			require.Len(t, at(101, 8), 2)
+			assert.Empty(t, at(102, -0.5), "where it was at another time")
+			assert.Len(t, at(103, 8), 2, "and goes on")
+		})
+	}
+}
+
+// TestCrossedMarksAreTheCallers: what one goroutine was given isn't another's.
+func TestCrossedMarksAreTheCallers(t *testing.T) {
+	w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
+	w.Next(car(0, 0, -0.5))
+	var wg sync.WaitGroup
+	for g := range uint64(4) {
+		wg.Go(func() {
+			for k := range uint64(200) {
+				frame := 1 + 4*k + g
+				for _, m := range w.Next(car(frame, 0, float64(frame%2)*8-0.5)) {
+					assert.Contains(t, []uint32{1, 2}, m.ID)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
 	w := laneinvasion.NewWatch(7, laneinvasion.MarksOf(road()))
 	w.Next(car(0, 0, -0.5))
@@ -109,6 +158,36 @@ func TestSensorFollowsItsOwner(t *testing.T) {
 	assert.Equal(t, int64(50_000_000), e.StampNs)
 	assert.Equal(t, uint32(scene.EgoID), e.Actor)
 	assert.Equal(t, []sample.CrossedMark{{ID: 1, Type: sample.LaneMarkBroken, Color: sample.LaneMarkWhite}}, e.Marks)
+}
+
+// TestWhatNobodyHeardIsNotToldLater: the sensor isn't ticked while nobody listens.
+func TestWhatNobodyHeardIsNotToldLater(t *testing.T) {
+	h := sensortest.New(t, laneinvasion.Definition, sensortest.Options{
+		Scene: road(),
+		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
+	})
+	tick := func(frame uint64) {
+		at := int64(frame) * frameNs
+		h.Env.History.Record(at)
+		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: at, PeriodNs: frameNs, Frame: frame}))
+	}
+	tick(3)
+	tick(100) // over the broken line meanwhile
+	assert.Empty(t, h.Messages["lane_invasion"])
+	for frame := uint64(101); frame < 200; frame++ {
+		tick(frame)
+	}
+	assert.Len(t, h.Messages["lane_invasion"], 1, "the right side crosses at 1.95 s")
+}
+
+// TestConformance lets the ego drift over three lines.
+func TestConformance(t *testing.T) {
+	s := road()
+	for i := range s.LaneMarks {
+		s.LaneMarks[i].Points = []mgl64.Vec3{{-1 + 3*float64(i), -9, 0}, {-1 + 3*float64(i), 9, 0}}
+	}
+	s.LaneMarks = append(s.LaneMarks, scene.LaneMark{ID: 3, Points: []mgl64.Vec3{{5.1, -9, 0}, {5.1, 9, 0}}})
+	sensortest.Run(t, laneinvasion.Definition, sensortest.Suite{Options: sensortest.Options{Scene: s}})
 }
 
 func TestOnlyVehiclesOwnIt(t *testing.T) {

@@ -16,19 +16,22 @@ type Mark struct {
 	Line [][2]float64
 }
 
-// Watch follows one actor through the world's snapshots and says which lane marks the
-// corners of its box have crossed. Snapshots may come from several goroutines and out
-// of order: one that isn't newer than the last counts for nothing.
+// Watch follows one actor through the snapshots of one run and says which lane marks
+// the corners of its box have crossed. Snapshots may come from several goroutines and
+// out of order: one that isn't newer than the last counts for nothing. Where some are
+// missing, the way across the gap is taken as straight; across a jump of the clock
+// there is no way.
 type Watch struct {
 	actor  uint32
 	marks  []Mark
 	bounds []bounds // of marks
 
 	mu      sync.Mutex
-	frame   uint64               // guarded by mu: of the last snapshot
-	corners [4][2]float64        // guarded by mu: there
-	begun   bool                 // guarded by mu
-	crossed []sample.CrossedMark // guarded by mu: scratch
+	seen    bool          // guarded by mu: there was a snapshot
+	frame   uint64        // guarded by mu: of the last snapshot
+	stampNs int64         // guarded by mu: of the last snapshot
+	placed  bool          // guarded by mu: the actor was in it
+	corners [4][2]float64 // guarded by mu: there
 }
 
 // bounds is an axis-aligned rectangle.
@@ -44,7 +47,7 @@ func (b *bounds) add(p [2]float64) {
 	}
 }
 
-func (b *bounds) meets(c bounds) bool {
+func (b *bounds) meets(c *bounds) bool {
 	return b.low[0] <= c.high[0] && c.low[0] <= b.high[0] && b.low[1] <= c.high[1] && c.low[1] <= b.high[1]
 }
 
@@ -66,41 +69,54 @@ const standstill = 1e-9
 
 // Next takes a snapshot and returns the marks that were crossed since the one before,
 // each once, in the marks' order; nil where nothing was, where the snapshot is older
-// or the actor isn't in it, and for the first. The result is valid until the next call.
+// or the actor isn't in it, and for the first. The result is the caller's.
 func (w *Watch) Next(s *sample.Snapshot) []sample.CrossedMark {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.begun && s.Frame <= w.frame {
+	if w.seen && s.Frame <= w.frame {
 		return nil
 	}
+	before, crossable := w.corners, w.placed && !w.jumped(s)
+	w.seen, w.frame, w.stampNs, w.placed = true, s.Frame, s.StampNs, false
 	for i := range s.Actors {
 		if a := &s.Actors[i]; a.ID == w.actor {
-			return w.moved(s.Frame, groundCorners(a))
+			w.placed, w.corners = true, groundCorners(a)
+			break
 		}
 	}
-	w.begun = false // it has gone: where it comes again says nothing of its way
-	return nil
-}
-
-// moved looks along the corners' ways; mu must be held.
-func (w *Watch) moved(frame uint64, now [4][2]float64) []sample.CrossedMark {
-	before, first := w.corners, !w.begun
-	w.frame, w.corners, w.begun = frame, now, true
-	if first {
+	if !crossable || !w.placed {
 		return nil
 	}
+	return w.between(&before, &w.corners)
+}
+
+// Forget makes the next snapshot count as the first: the way to it isn't looked at.
+func (w *Watch) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.placed = false
+}
+
+// jumped reports whether the clock has jumped between the last snapshot and this one:
+// it is earlier, or the frame after that one without being its successor in time. mu
+// must be held.
+func (w *Watch) jumped(s *sample.Snapshot) bool {
+	return s.StampNs < w.stampNs || (s.Frame == w.frame+1 && s.StampNs-s.DeltaNs != w.stampNs)
+}
+
+// between looks along the corners' ways.
+func (w *Watch) between(before, now *[4][2]float64) (crossed []sample.CrossedMark) {
 	swept := emptyBounds()
 	for i := range now {
 		swept.add(before[i])
 		swept.add(now[i])
 	}
-	w.crossed = w.crossed[:0]
 	for k := range w.marks {
-		if swept.meets(w.bounds[k]) && crosses(&before, &now, w.marks[k].Line) {
-			w.crossed = append(w.crossed, w.marks[k].CrossedMark)
+		if swept.meets(&w.bounds[k]) && crosses(before, now, w.marks[k].Line) {
+			crossed = append(crossed, w.marks[k].CrossedMark)
 		}
 	}
-	return w.crossed
+	return crossed
 }
 
 // groundCorners returns the corners of the bottom of an actor's box in the map's plane.

@@ -46,6 +46,7 @@ type Harness struct {
 	Drops map[string]int
 
 	tb    testing.TB
+	each  bool // it fires each frame
 	life  *sensors.Life
 	step  int64
 	now   int64
@@ -56,7 +57,7 @@ type Harness struct {
 // New makes and begins a sensor; it is ended with the test.
 func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 	tb.Helper()
-	h := &Harness{tb: tb, Messages: map[string][]any{}, Drops: map[string]int{}, step: o.StepNs, now: -1}
+	h := &Harness{tb: tb, each: d.EachFrame, Messages: map[string][]any{}, Drops: map[string]int{}, step: o.StepNs, now: -1}
 	if h.step == 0 {
 		h.step = 10_000_000
 	}
@@ -138,19 +139,24 @@ func (h *Harness) upload(env *sensors.Env, s *scene.Scene) {
 	h.tb.Cleanup(env.Resident.Close)
 }
 
-// Fire records poses up to tNs and fires the sensor there, with a period of
-// 100 ms. A Capturer's data is awaited.
+// Fire records poses up to tNs and fires the sensor there, with a period of 100 ms;
+// for a sensor that fires each frame this is the frame after the one fired before. A
+// Capturer's data is awaited.
 func (h *Harness) Fire(tNs int64) {
 	h.tb.Helper()
 	if h.now < 0 && tNs > 0 {
 		h.Env.History.Record(0)
 		h.now = 0
 	}
+	period := int64(100_000_000)
+	if h.each {
+		period = tNs - max(h.now, 0)
+	}
 	for ; h.now+h.step < tNs; h.now += h.step {
 		h.Env.History.Record(h.now + h.step)
 	}
 	h.now = tNs
-	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: h.seq, Frame: h.seq}
+	at := sensors.Tick{TimeNs: tNs, PeriodNs: period, Seq: h.seq, Frame: h.seq}
 	h.seq++
 	if err := h.life.PreTick(at); err != nil {
 		h.tb.Fatal(err)
