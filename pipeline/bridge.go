@@ -305,6 +305,10 @@ func (b *attachedBridge) clockWanted() bool {
 		b.clockless.Store(true)
 		return false
 	}
+	if !b.bridge.Listening(clockTopic) { // who wants no clock gets samples without it
+		b.clockSent()
+		return false
+	}
 	return true
 }
 
