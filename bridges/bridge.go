@@ -66,6 +66,8 @@ type Bridge struct {
 	closed        atomic.Bool
 	closeOnce     sync.Once
 	closeErr      error // written in closeOnce
+	// lastEndpoints are those when Close was called, nil before.
+	lastEndpoints atomic.Pointer[[]Endpoint]
 
 	mu            sync.Mutex
 	published     map[string]*PublishedTopic // guarded by mu
@@ -135,6 +137,8 @@ func (b *Bridge) Disconnect(ctx context.Context) error {
 // then return ErrClosed. Closing again returns the first call's error.
 func (b *Bridge) Close(ctx context.Context) error {
 	b.closeOnce.Do(func() {
+		endpoints := b.Endpoints()
+		b.lastEndpoints.Store(&endpoints)
 		b.closed.Store(true)
 		b.closeErr = b.Disconnect(ctx)
 	})

@@ -22,8 +22,11 @@ type Directory interface {
 }
 
 // Endpoints returns where receivers find the bridge's topics; nil for a bridge that
-// receivers don't connect to.
+// receivers don't connect to. Of a closed bridge it is where they found them.
 func (b *Bridge) Endpoints() []Endpoint {
+	if last := b.lastEndpoints.Load(); last != nil {
+		return *last
+	}
 	if d, ok := b.instance.(Directory); ok {
 		return d.Endpoints()
 	}

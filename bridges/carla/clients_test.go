@@ -41,6 +41,9 @@ func TestStreamsAreNumberedInTheRigsOrder(t *testing.T) {
 		assert.Equal(t, carla.Token{Stream: e.Stream, Address: netip.MustParseAddrPort(addr)}, token)
 	}
 	assert.Equal(t, []string{"/snapshot", "/front", "/depth", "/rear"}, topics)
+	before := b.Endpoints()
+	require.NoError(t, b.Close(context.Background()))
+	assert.Equal(t, before, b.Endpoints(), "a closed bridge still says where they were")
 }
 
 func TestMessagesThatCARLAHasNot(t *testing.T) {
