@@ -1,0 +1,205 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"image"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// startServing begins a realtime run of the small rig that serves streams, until it is
+// interrupted.
+func startServing(t *testing.T, dir string, args ...string) *calling {
+	t.Helper()
+	return begin(t, append([]string{
+		"run", "--headless", "--realtime", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig),
+		"--out", filepath.Join(dir, "out"), "--summary", filepath.Join(dir, "summary.json"),
+	}, args...)...)
+}
+
+// endpoints are the rows of a run's table of where receivers connect to, by topic.
+func endpoints(text, bridge string) map[string][]string {
+	rows := map[string][]string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if words := strings.Fields(line); len(words) == 5 && words[1] == bridge {
+			rows[words[3]] = words
+		}
+	}
+	return rows
+}
+
+// TestRunServesAndListenSaves: a run says where its topics are, and a receiver saves
+// what it sees there: the wall.
+func TestRunServesAndListenSaves(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	run := startServing(t, dir, "--bridge", "stream:127.0.0.1:0", "--bridge", "carla:127.0.0.1:0")
+	run.errOut.await(t, "carla   ")
+	said := run.errOut.await(t, "/odom")
+	served := endpoints(said, "stream")
+	require.Contains(t, served, "/eye/image_raw", said)
+	require.Contains(t, served, "/snapshot", "the world's state is served")
+	address := served["/eye/image_raw"][0]
+
+	saved := filepath.Join(dir, "saved")
+	c := begin(t, "listen", address, "--save", saved, "--count", "2", "--json")
+	s := c.summary(t)
+	counts := map[string]int64{}
+	for _, row := range s.Streams {
+		counts[row.Topic] = row.Messages
+		assert.EqualValues(t, row.Messages, row.Saved, row.Topic)
+	}
+	assert.Len(t, counts, len(served))
+	for topic, n := range counts {
+		if topic == "/tf_static" {
+			assert.EqualValues(t, 1, n, "a latched message comes once")
+			continue
+		}
+		assert.EqualValues(t, 2, n, topic)
+	}
+	for _, pattern := range []string{"eye/image_raw/*.png", "eye/image_raw/compressed/*.png", "film/image_raw/compressed/*.jpg"} {
+		checkWallPicture(t, newest(t, saved, pattern))
+	}
+	for _, topic := range []string{"depth", "tags"} {
+		decoded, err := decodeFile(newest(t, saved, topic+"/image_raw/*.png"))
+		require.NoError(t, err)
+		assert.Equal(t, image.Rect(0, 0, 64, 48), decoded.Bounds())
+	}
+	checkWallCloud(t, newest(t, saved, "roof/points/*.pcd"))
+
+	run.interrupt()
+	o := run.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	checkServingSummary(t, filepath.Join(dir, "summary.json"), address)
+}
+
+// newest returns the last of the files that a pattern below a folder names.
+func newest(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, found, pattern)
+	return found[len(found)-1]
+}
+
+func decodeFile(path string) (image.Image, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	decoded, _, err := image.Decode(bytes.NewReader(data))
+	return decoded, err
+}
+
+// checkWallPicture: the picture's middle shows the wall's glow.
+func checkWallPicture(t *testing.T, path string) {
+	t.Helper()
+	decoded, err := decodeFile(path)
+	require.NoError(t, err, path)
+	require.Equal(t, image.Rect(0, 0, 64, 48), decoded.Bounds())
+	r, g, b, _ := decoded.At(32, 20).RGBA()
+	for i, got := range []uint32{r, g, b} {
+		linear := wallColor[i]
+		want := 12.92 * linear
+		if linear > 0.0031308 {
+			want = 1.055*math.Pow(linear, 1/2.4) - 0.055
+		}
+		assert.InDelta(t, 255*want, float64(got>>8), 6, "%s: channel %d", path, i)
+	}
+}
+
+// checkWallCloud: the points straight ahead lie on the wall, in a PCD file's first
+// three fields.
+func checkWallCloud(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	head, points, ok := bytes.Cut(data, []byte("DATA binary\n"))
+	require.True(t, ok)
+	require.Contains(t, string(head), "FIELDS x y z intensity ring time tag instance\nSIZE 4 4 4 4 2 4 1 4\n")
+	const step = 27
+	require.Zero(t, len(points)%step)
+	ahead := 0
+	for ; len(points) > 0; points = points[step:] {
+		var p [3]float32
+		require.NoError(t, binary.Read(bytes.NewReader(points), binary.LittleEndian, &p))
+		if math.Abs(float64(p[1])) < 2 && p[0] > 0 && p[2] > -1 {
+			assert.InDelta(t, wallDistance, p[0], 0.1, "noise has a deviation of 0.01 m")
+			ahead++
+		}
+	}
+	assert.Greater(t, ahead, 20)
+}
+
+// checkServingSummary: machines find there where the topics of both bridges were.
+func checkServingSummary(t *testing.T, path, address string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var s pipeline.Summary
+	require.NoError(t, json.Unmarshal(data, &s))
+	require.Len(t, s.Bridges, 2)
+	assert.Positive(t, s.Bridges[0].Sent)
+	topics := map[string]bridges.Endpoint{}
+	for _, e := range s.Bridges[0].Endpoints {
+		topics[e.Topic] = e
+	}
+	assert.Equal(t, bridges.Endpoint{Topic: "/eye/image_raw", Sensor: "eye", Address: address}, topics["/eye/image_raw"])
+	require.NotEmpty(t, s.Bridges[1].Endpoints)
+	world := s.Bridges[1].Endpoints[0]
+	assert.Equal(t, bridges.Endpoint{Topic: "/snapshot", Sensor: "snapshot", Address: world.Address, Stream: 1, Token: world.Token}, world)
+	assert.NotEmpty(t, world.Address)
+	assert.Len(t, world.Token, 48)
+}
+
+// TestListenOutlivesARun: the receiver goes on with the next run at the address.
+func TestListenOutlivesARun(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	address := freeAddress(t)
+	c := begin(t, "listen", address, "imu", "--json")
+	for k := range 2 {
+		run := startServing(t, t.TempDir(), "--bridge", "stream:"+address, "--quiet")
+		c.errOut.await(t, []string{"connected to ", "the server was restarted"}[k])
+		run.interrupt()
+		o := run.end(t)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Empty(t, o.out)
+		assert.NotContains(t, o.err, "receivers connect to")
+	}
+	c.interrupt()
+	s := c.summary(t)
+	assert.Equal(t, []int{2, 1}, []int{s.Connections, s.Restarts})
+	require.Len(t, s.Streams, 1)
+	assert.Equal(t, "/imu/data", s.Streams[0].Topic)
+}
+
+// TestRunNamesCARLAsStreams: with the numbers and tokens that CARLA's clients need.
+func TestRunNamesCARLAsStreams(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	run := startServing(t, t.TempDir(), "--bridge", "carla:127.0.0.1:0", "--duration", "20ms")
+	o := run.end(t)
+	require.Equal(t, exitDone, o.code, o.err)
+	rows := endpoints(o.err, "carla")
+	for topic, number := range map[string]string{"/snapshot": "1", "/eye/image_raw": "2", "/roof/points": "6"} {
+		require.Contains(t, rows, topic, o.err)
+		assert.Equal(t, number, rows[topic][2], topic)
+		assert.Regexp(t, regexp.MustCompile("^0"+number+"[0-9a-f]{46}$"), rows[topic][4], "24 bytes that begin with the stream's number")
+	}
+}
