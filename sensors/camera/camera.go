@@ -271,6 +271,9 @@ func (s *camera) End() error {
 
 // release gives the GPU objects back.
 func (s *camera) release() error {
+	if s.view != nil {
+		s.renderer.leave(s.view)
+	}
 	for _, b := range s.ring {
 		if b != nil {
 			b.Close()

@@ -49,6 +49,7 @@ type view struct {
 	previous  []mgl64.Mat4  // scratch: as a stage's places, a firing ago
 	uniforms  []*gpu.Buffer // one a dispatch of an instant
 	batches   []batch       // scratch
+	cameras   int           // that look from here; guarded by the renderer's mu
 
 	mu        sync.Mutex
 	announced []announcement // guarded by mu
@@ -60,11 +61,13 @@ type announcement struct {
 	by               *camera
 }
 
-// view returns the renderer's view for a key and makes it for its first camera.
+// view returns the renderer's view for a key and makes it for its first camera; each
+// camera gives it back with leave.
 func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if v := r.views[key]; v != nil {
+		v.cameras++
 		return v, nil
 	}
 	v := &view{key: key}
@@ -72,8 +75,19 @@ func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 		v.close()
 		return nil, err
 	}
-	r.views[key] = v
+	r.views[key], v.cameras = v, 1
 	return v, nil
+}
+
+// leave gives a camera's view back; the objects of one that nobody looks from are
+// deleted. Any goroutine.
+func (r *renderer) leave(v *view) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.cameras--; v.cameras == 0 && r.views[v.key] == v {
+		delete(r.views, v.key)
+		v.close()
+	}
 }
 
 func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
