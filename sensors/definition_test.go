@@ -163,4 +163,8 @@ func TestLatchReachesEachReceiverOnce(t *testing.T) {
 	out.Connect(stranger)
 	latch()
 	assert.Equal(t, 1, stranger.got)
+	out.Unlatch()
+	latch()
+	latch()
+	assert.Equal(t, []int{2, 3, 2}, []int{there.got, late.got, stranger.got}, "a changed message is given to all")
 }

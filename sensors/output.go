@@ -168,6 +168,14 @@ func (o *Output[M]) Latch(at Tick, message M) {
 	}
 }
 
+// Unlatch lets the next Latch reach all listening sinks again, because the message has
+// changed. Who calls Latch calls it.
+func (o *Output[M]) Unlatch() {
+	for _, e := range o.load() {
+		e.latched.Store(false)
+	}
+}
+
 // Publish delivers message to every listening sink before it returns: for
 // small messages that are cheap to convert. The error joins all sinks' errors.
 func (o *Output[M]) Publish(ctx context.Context, at Tick, message M) error {

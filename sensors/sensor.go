@@ -120,7 +120,8 @@ type Env struct {
 	Shared *Shared
 	// Seed is the sensor's own, derived from the run's seed and its name.
 	Seed uint64
-	// Frames returns all fixed frames of the rig, parents before children.
+	// Frames returns the fixed frames of the sensors on the owner, parents before
+	// children: an equal list until sensors come or go. It is not to be changed.
 	Frames func() []sample.Transform
 	// Dropped counts captures that were lost, by one of the causes above. Any
 	// goroutine may call it.

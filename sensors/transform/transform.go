@@ -4,6 +4,7 @@ package transform
 
 import (
 	"context"
+	"slices"
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -53,7 +54,8 @@ type transform struct {
 	base       string
 	env        *sensors.Env
 	tf, static *sensors.Output[*sample.Transforms]
-	fixed      sample.Transforms // made once
+	frames     []sample.Transform // of which fixed was made
+	fixed      sample.Transforms
 	message    sample.Transforms // reused: outputs copy what they keep
 }
 
@@ -68,7 +70,7 @@ func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
 }
 
 // Tick publishes the vehicle's frame, and the fixed ones to those who don't have
-// them yet.
+// them yet; to all when sensors have come or gone.
 func (s *transform) Tick(at sensors.Tick) error {
 	s.latchFixed(at)
 	pose, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
@@ -86,8 +88,9 @@ func (s *transform) Tick(at sensors.Tick) error {
 }
 
 func (s *transform) latchFixed(at sensors.Tick) {
-	if len(s.fixed.Transforms) == 0 {
-		s.fixed.Transforms = s.fixedFrames()
+	if frames := s.env.Frames(); len(s.fixed.Transforms) == 0 || !slices.Equal(frames, s.frames) {
+		s.frames, s.fixed.Transforms = frames, s.fixedFrames(frames)
+		s.static.Unlatch()
 	}
 	s.fixed.StampNs, s.fixed.Static = at.TimeNs, true
 	for i := range s.fixed.Transforms {
@@ -98,11 +101,11 @@ func (s *transform) latchFixed(at sensors.Tick) {
 
 // fixedFrames returns map to odom and the rig's frames, in which the vehicle's own
 // has the name that /tf gives it.
-func (s *transform) fixedFrames() []sample.Transform {
+func (s *transform) fixedFrames(frames []sample.Transform) []sample.Transform {
 	list := []sample.Transform{{
 		Header: sample.Header{FrameID: MapFrame}, ChildFrameID: OdomFrame, Relative: spatial.Identity(),
 	}}
-	for _, f := range s.env.Frames() {
+	for _, f := range frames {
 		if f.FrameID == baseFrame {
 			f.FrameID = s.base
 		}

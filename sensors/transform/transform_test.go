@@ -29,6 +29,13 @@ func TestStaticFramesComeOnce(t *testing.T) {
 	assert.Equal(t, "odom", static.Transforms[0].ChildFrameID)
 	assert.Equal(t, "lidar", static.Transforms[1].ChildFrameID)
 
+	h.Env.Frames = func() []sample.Transform { return nil } // it was destroyed
+	h.Fire(3e8)
+	h.Fire(4e8)
+	require.Len(t, h.Messages["tf_static"], 2)
+	assert.Len(t, sensortest.Last[*sample.Transforms](h, "tf_static").Transforms, 1)
+	h.Messages["tf"] = h.Messages["tf"][:2]
+
 	require.Len(t, h.Messages["tf"], 2)
 	tf := sensortest.Last[*sample.Transforms](h, "tf")
 	require.Len(t, tf.Transforms, 1)
