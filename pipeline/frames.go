@@ -1,8 +1,9 @@
 package pipeline
 
 import (
+	"sync"
+
 	"github.com/raybridge/raybridge/rig"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -13,31 +14,37 @@ const (
 	odomFrame = "odom"
 )
 
-// frameList is the fixed frames of a roster.
-type frameList struct {
-	roster *[]*Sensor
-	frames []sample.Transform
-}
-
-// frames returns the ego's fixed frames, the same slice until sensors come or go.
-func (p *Pipeline) frames() []sample.Transform {
-	roster := p.roster.Load()
-	if known := p.fixed.Load(); known != nil && known.roster == roster {
-		return known.frames
+// frames returns the fixed frames of the sensors on an actor, the same slice until
+// sensors come or go. Any goroutine.
+func (p *Pipeline) frames(owner uint32) []sample.Transform {
+	f, roster := &p.fixed, p.roster.Load()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.roster != roster {
+		f.roster, f.byOwner = roster, map[uint32][]sample.Transform{}
 	}
-	list := &frameList{roster: roster, frames: framesOf(p.live())}
-	p.fixed.Store(list)
-	return list.frames
+	list, known := f.byOwner[owner]
+	if !known {
+		list = framesOf(p.live(), owner)
+		f.byOwner[owner] = list
+	}
+	return list
 }
 
-// framesOf returns the fixed frames of the sensors on the ego, parents first and each
+// frameLists are the fixed frames of a roster.
+type frameLists struct {
+	mu      sync.Mutex
+	roster  *[]*Sensor                    // guarded by mu
+	byOwner map[uint32][]sample.Transform // guarded by mu
+}
+
+// framesOf returns the fixed frames of the sensors on an actor, parents first and each
 // once: sensors may share a frame, and one whose data is in no frame of its own may be
-// named like one of REP-105's. Those on other actors are in no tree: their messages'
-// headers say where they are.
-func framesOf(list []*Sensor) []sample.Transform {
+// named like one of REP-105's.
+func framesOf(list []*Sensor, owner uint32) []sample.Transform {
 	var open, within []sample.Transform
 	for _, s := range list {
-		if s.owner != scene.EgoID {
+		if s.owner != owner {
 			continue
 		}
 		open = append(open, sample.Transform{

@@ -128,7 +128,10 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 		i.firings[len(i.firings)-1].turnless = true
 		return err
 	}
-	return wrap("sensor "+s.spec.Name, s.life.PreTick(at))
+	if err := s.life.PreTick(at); err != nil {
+		return wrap("sensor "+s.spec.Name, err)
+	}
+	return nil
 }
 
 // due returns the sensor's firing at an instant, of the latest instant of its grid up to

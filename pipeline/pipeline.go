@@ -121,7 +121,7 @@ type Pipeline struct {
 	former  []SensorSummary // of those that ended; replaced, never changed
 
 	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
-	fixed   atomic.Pointer[frameList] // their frames
+	fixed   frameLists                // their frames
 	endings sync.WaitGroup            // of sensors that end before the pipeline
 	barrier atomic.Pointer[barrier]   // of StepSensors, nil otherwise
 

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/gnss"
@@ -46,7 +47,13 @@ var errSkip = errors.New("no live OpenGL")
 // newPipeline makes a pipeline in front of a moving wall; it is closed with the test.
 func newPipeline(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
-	c.Scene, c.Open = scenetest.MovingWall(30, 5), opener(t)
+	return newPipelineIn(t, scenetest.MovingWall(30, 5), c)
+}
+
+// newPipelineIn is newPipeline in a scene.
+func newPipelineIn(t testing.TB, in *scene.Scene, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	c.Scene, c.Open = in, opener(t)
 	if c.Sensors == nil {
 		c.Sensors = registry()
 	}

@@ -54,11 +54,25 @@ func (s *script) registry() *sensors.Registry {
 		}
 	}
 	return sensors.Must(sensors.NewRegistry(append(s.with,
-		define(plainID, func(p *plain) sensors.Sensor { return p }),
-		define(laggyID, func(p *plain) sensors.Sensor { return &laggy{plain: p} }),
-		eachFrame(define(eachID, func(p *plain) sensors.Sensor { return p })),
+		define(plainID, s.compute),
+		define(laggyID, func(p *plain) sensors.Sensor {
+			if s.attentive() {
+				return told{&laggy{plain: p}, attentive{p}}
+			}
+			return &laggy{plain: p}
+		}),
+		eachFrame(define(eachID, s.compute)),
 		transform.Definition,
 	)...))
+}
+
+func (s *script) attentive() bool { return s.pretick != nil || s.heard != nil }
+
+func (s *script) compute(p *plain) sensors.Sensor {
+	if s.attentive() {
+		return attentive{p}
+	}
+	return p
 }
 
 func eachFrame(d *sensors.Definition) *sensors.Definition {
@@ -101,14 +115,25 @@ func (s *plain) SetOwner(o sensors.Owner) error {
 	return nil
 }
 
-func (s *plain) PreTick(at sensors.Tick) error {
+// attentive is a plain that is told of more than it has to be.
+type attentive struct{ *plain }
+
+// told is a laggy that is told of its listeners.
+type told struct {
+	*laggy
+	hearer sensors.Hearer
+}
+
+func (s told) Heard(listening bool) { s.hearer.Heard(listening) }
+
+func (s attentive) PreTick(at sensors.Tick) error {
 	if s.script.pretick != nil {
 		s.script.pretick(s.name, at)
 	}
 	return nil
 }
 
-func (s *plain) Heard(listening bool) {
+func (s attentive) Heard(listening bool) {
 	if s.script.heard != nil {
 		s.script.heard(s.name, listening)
 	}

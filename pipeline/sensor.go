@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -243,7 +244,7 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 	s.p, s.owner = p, owner
 	*s.env = sensors.Env{
 		GL: p.gl, World: p.world, Resident: p.resident, History: p.history, Scene: p.config.Scene, Owner: owner,
-		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: p.frames,
+		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
 	}
