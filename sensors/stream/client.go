@@ -188,7 +188,9 @@ func (c *Client) Connected() bool {
 // concurrently. It returns when the server has answered: ErrUnknownStream names the
 // streams there are. While the connection is broken it returns at once, and asks
 // when it stands again (EventRefused). A second Listen on one stream is ErrListening;
-// Stop comes first. ctx ends the wait for the answer alone.
+// Stop comes first. ctx ends the wait for the answer alone. A callback may listen to
+// another stream, but with policy block only under a ctx that ends: the answer may wait
+// behind messages for that same callback.
 func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
 	c.mu.Lock()
 	switch {

@@ -18,7 +18,7 @@
 //	// in a publisher:
 //	if images.Subscribers() > 0 { // else nothing need be computed
 //		m := images.NewMessage()
-//		b := m.Frame(0)
+//		b := m.Frame(0, size)
 //		b.Reset(size)
 //		encode(b.Bytes()) // everything that goes over the wire, frame header first
 //		err := images.Send(ctx, m)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -256,6 +255,3 @@ func (s *Server) Outstanding() int {
 	}
 	return n
 }
-
-// PoolStats returns the counts of a stream's pool of buffers.
-func (s *Stream) PoolStats() buffer.Stats { return s.pool.Stats() }

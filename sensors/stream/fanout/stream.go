@@ -70,6 +70,9 @@ func (s *Stream) subscriptions() []*subscription {
 // lock.
 func (s *Stream) Subscribers() int { return len(s.subscriptions()) }
 
+// PoolStats returns the counts of a stream's pool of buffers.
+func (s *Stream) PoolStats() buffer.Stats { return s.pool.Stats() }
+
 // Wants reports whether a client subscribed with the form. It takes no lock.
 func (s *Stream) Wants(form int) bool {
 	for _, sub := range s.subscriptions() {
