@@ -37,8 +37,10 @@ type Shader[E any] struct {
 	// number of rows of four uint32 of the table, 0 for none.
 	UniformBytes, TableRows int
 	// Prepare fills in the uniform block (std140) and the table for one capture, both
-	// little endian. It may be nil, and is called on the GL thread: it must not wait.
-	Prepare func(env *sensors.Env, at sensors.Tick, uniforms, table []byte)
+	// little endian; they hold what the capture before had, at first zeros. It reports
+	// whether it has changed the table, which else stays as it is on the GPU. It may be
+	// nil, and is called on the GL thread: it must not wait.
+	Prepare func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) (changed bool)
 	// Publish publishes what one capture has computed. It is called on the goroutine
 	// that calls Process; results are valid until it returns.
 	Publish func(at sensors.Tick, header sample.Header, results []E)
@@ -195,13 +197,13 @@ func (s *Sensor[E]) write(c *gpu.Ctx, at sensors.Tick) error {
 	if s.shader.Prepare == nil {
 		return nil
 	}
-	s.shader.Prepare(s.env, at, s.scratch.uniforms, s.scratch.table)
+	changed := s.shader.Prepare(s.env, at, s.scratch.uniforms, s.scratch.table)
 	if s.uniforms != nil {
 		if err := c.WriteBuffer(s.uniforms, 0, s.scratch.uniforms); err != nil {
 			return err
 		}
 	}
-	if s.table != nil {
+	if s.table != nil && changed {
 		return c.WriteBuffer(s.table, 0, s.scratch.table)
 	}
 	return nil

@@ -6,7 +6,7 @@
 // A sensor embeds *Sensor[E], made by New in its Definition's New function. E is the
 // record that the shader writes; see readback.Pool for what it may be. Begin opens the
 // sensor's outputs and then calls the embedded Begin; the embedded Sensor is the
-// Capturer. Rays is such a sensor's shader where all that is needed is what a list of
+// Capturer. Rays and FixedRays make its shader where all that is needed is what a list of
 // rays hits.
 //
 // # Shader

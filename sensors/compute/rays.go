@@ -32,26 +32,51 @@ type Hit struct {
 func (h Hit) Seen() bool { return !math.IsInf(float64(h.Range), 1) }
 
 // Rays returns the shader that finds what n rays hit at an instant; they pass through
-// the sensor's owner. aim fills in the
-// rays of one capture, which hold those of the one before; it is called on the GL
-// thread and must not wait. publish is Shader.Publish, with a hit for each ray.
-func Rays(n int, aim func(at sensors.Tick, rays []Ray), publish func(at sensors.Tick, header sample.Header, hits []Hit)) Shader[Hit] {
-	rays := make([]Ray, n)
+// the sensor's owner. aim fills in the rays of one capture, which hold those of the one
+// before, and reports whether any has changed: what stays isn't brought to the GPU
+// again. At the first call all are zero. It is called on the GL thread and must not
+// wait. publish is Shader.Publish, with a hit for each ray.
+func Rays(n int, aim func(at sensors.Tick, rays []Ray) (changed bool), publish func(at sensors.Tick, header sample.Header, hits []Hit)) Shader[Hit] {
+	var rays []Ray
 	return Shader[Hit]{
 		Entry:        &shaders.Rays,
 		Results:      n,
 		Invocations:  [3]int{(n + shaders.TracedRays - 1) / shaders.TracedRays, 1, 1},
 		UniformBytes: texelBytes,
 		TableRows:    shaders.RayTexels * n,
-		Prepare: func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) {
+		Prepare: func(env *sensors.Env, at sensors.Tick, uniforms, table []byte) (changed bool) {
+			if rays == nil { // only of a sensor that works: many are made to be checked
+				rays = make([]Ray, n)
+			}
 			binary.LittleEndian.PutUint32(uniforms, env.Owner)
-			aim(at, rays)
+			if changed = aim(at, rays); !changed {
+				return false
+			}
 			for i := range rays {
 				putRay(table[shaders.RayTexels*texelBytes*i:], &rays[i])
 			}
+			return true
 		},
 		Publish: publish,
 	}
+}
+
+// fixed returns Rays' aim of rays that never change.
+func fixed(fill func([]Ray)) func(sensors.Tick, []Ray) bool {
+	filled := false
+	return func(_ sensors.Tick, rays []Ray) bool {
+		if filled {
+			return false
+		}
+		fill(rays)
+		filled = true
+		return true
+	}
+}
+
+// FixedRays is Rays for rays that never change: aim fills them in once.
+func FixedRays(n int, aim func(rays []Ray), publish func(at sensors.Tick, header sample.Header, hits []Hit)) Shader[Hit] {
+	return Rays(n, fixed(aim), publish)
 }
 
 func putRay(dst []byte, r *Ray) {

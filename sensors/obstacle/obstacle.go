@@ -63,7 +63,7 @@ func newObstacle(spec sensors.Spec) (sensors.Sensor, error) {
 	set := spec.Settings
 	o := &obstacle{spec: spec, distance: set.Float("distance"), dynamic: set.Bool("only_dynamics")}
 	o.aim(set.Float("hit_radius"))
-	o.Sensor = compute.New(spec, compute.Rays(len(o.rays), func(_ sensors.Tick, rays []compute.Ray) { copy(rays, o.rays) }, o.publish))
+	o.Sensor = compute.New(spec, compute.FixedRays(len(o.rays), func(rays []compute.Ray) { copy(rays, o.rays) }, o.publish))
 	return o, nil
 }
 

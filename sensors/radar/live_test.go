@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/radar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -97,6 +98,38 @@ func TestTurningTarget(t *testing.T) {
 		arm := direction.Mul(float64(d.Depth)).Sub(mgl64.Vec3{22, 0, 0})
 		assert.InDelta(t, mgl64.Vec3{0, 0, rate}.Cross(arm).Dot(direction), d.Velocity, 1e-3)
 	}
+}
+
+// TestOnAnotherActor: the rays leave the car that carries the radar, and speeds are
+// relative to that car, not to the ego.
+func TestOnAnotherActor(t *testing.T) {
+	s := target(30, mgl64.Vec3{}, 0)
+	b := scenetest.Builder{Scene: s}
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{1, 0, 0}
+	carrier := b.Put("carrier", scenetest.Box(4, 4, 4), scenetest.Matte("carrier", 1, 1, 1), scene.Placement{
+		TypeID: "vehicle.carrier", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{3, 0, 0}},
+	})
+	m, objects := sweep(t, sensortest.Options{Scene: s, Owner: carrier.ID})
+	require.Greater(t, len(m.Detections), 20)
+	for _, d := range m.Detections {
+		ahead := math.Cos(float64(d.Altitude)) * math.Cos(float64(d.Azimuth))
+		assert.InDelta(t, 30-1.3, float64(d.Depth)*ahead, 1e-3)
+		assert.InDelta(t, -3*ahead, d.Velocity, 1e-4)
+	}
+	require.Len(t, objects.Objects, 1)
+	assert.NotEqual(t, carrier.ID, objects.Objects[0].ID)
+}
+
+// TestTooManyRays are refused, with what can be done.
+func TestTooManyRays(t *testing.T) {
+	s := radar.Definition.NewSettings()
+	require.NoError(t, s.Set("points_per_second", 10_000_000))
+	_, err := radar.Definition.New(sensors.Spec{Definition: radar.Definition, Settings: s, RateHz: 1})
+	require.ErrorIs(t, err, sensors.ErrValue)
+	require.ErrorContains(t, err, "makes 10000000 rays a sweep, at most 1048576 are possible")
+	_, err = radar.Definition.New(sensors.Spec{Definition: radar.Definition, Settings: s, RateHz: 20})
+	require.NoError(t, err)
 }
 
 // TestConeIsDrawnAsCARLADraws: radii are uniform in the ellipse, and a sweep has the

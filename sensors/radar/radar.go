@@ -9,7 +9,6 @@ package radar
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -28,7 +27,7 @@ var Definition = &sensors.Definition{
 	ID:     "sensor.other.radar",
 	Number: 30,
 	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
-	Tags:   []string{"radar", "gpu"},
+	Tags:   []string{"other", "radar", "gpu"},
 	Attributes: []sensors.Attribute{
 		{Name: "horizontal_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, Default: 30.0, Doc: "width of the cone"},
 		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, Default: 30.0, Doc: "height of the cone"},
@@ -55,7 +54,8 @@ type radar struct {
 	*compute.Sensor[compute.Hit]
 	width, height float64 // of the ellipse at the range's end, half, metres
 	reach         float64
-	perSecond     float64
+	perSecond     int64
+	perSweep      int    // at most
 	seed          uint64 // in place of the sensor's own, 0 for that
 
 	// The fields below are Process's.
@@ -64,23 +64,27 @@ type radar struct {
 	aimed      []compute.Ray
 	sweep      sample.Radar
 	seen       sample.RadarObjects
-	before     map[uint32]bool // the actors of the sweep before
+	found      []uint32 // actors of the sweep, rising
+	before     []uint32 // actors of the sweep before, rising
 }
 
 func newRadar(spec sensors.Spec) (sensors.Sensor, error) {
 	set := spec.Settings
 	r := &radar{
-		reach: set.Float("range"), perSecond: float64(set.Int("points_per_second")),
-		seed: uint64(set.Int("noise_seed")), before: map[uint32]bool{},
+		reach: set.Float("range"), perSecond: int64(set.Int("points_per_second")), seed: uint64(set.Int("noise_seed")),
 	}
 	r.width = r.reach * math.Tan(mgl64.DegToRad(set.Float("horizontal_fov"))/2)
 	r.height = r.reach * math.Tan(mgl64.DegToRad(set.Float("vertical_fov"))/2)
-	n := int(math.Ceil(r.perSecond / spec.RateHz))
+	n := math.Ceil(float64(r.perSecond) / spec.RateHz)
 	if n > maxRays {
-		return nil, fmt.Errorf("%w: points_per_second %v at %v Hz makes %d rays a sweep, at most %d are possible", sensors.ErrValue, r.perSecond, spec.RateHz, n, maxRays)
+		return nil, fmt.Errorf("%w: points_per_second %d at %v Hz makes %.0f rays a sweep, at most %d are possible: raise the rate or ask for fewer",
+			sensors.ErrValue, r.perSecond, spec.RateHz, n, maxRays)
 	}
-	r.aimed = make([]compute.Ray, n)
-	r.Sensor = compute.New(spec, compute.Rays(n, r.aim, r.publish))
+	r.perSweep = int(n)
+	r.Sensor = compute.New(spec, compute.Rays(r.perSweep, func(at sensors.Tick, rays []compute.Ray) bool {
+		r.aim(at, rays)
+		return true
+	}, r.publish))
 	return r, nil
 }
 
@@ -95,6 +99,7 @@ func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	if r.seed == 0 {
 		r.seed = env.Seed
 	}
+	r.aimed = make([]compute.Ray, r.perSweep)
 	return r.Sensor.Begin(ctx, env)
 }
 
@@ -103,19 +108,18 @@ func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 func (r *radar) aim(at sensors.Tick, rays []compute.Ray) {
 	var bits rand.PCG
 	bits.Seed(r.seed, at.Seq)
-	random := rand.New(&bits)
-	n := min(int(r.perSecond*float64(at.PeriodNs)*1e-9), len(rays))
-	for i := range rays {
-		rays[i] = compute.Ray{}
-		if i >= n {
-			continue
-		}
-		radius, angle := random.Float64(), 2*math.Pi*random.Float64()
+	n := min(int(r.perSecond*at.PeriodNs/1_000_000_000), len(rays))
+	clear(rays[n:])
+	for i := range rays[:n] {
+		radius, angle := uniform(&bits), 2*math.Pi*uniform(&bits)
 		sin, cos := math.Sincos(angle)
 		end := mgl64.Vec3{r.reach, r.width * radius * cos, r.height * radius * sin}
 		rays[i] = compute.Ray{Direction: end.Normalize(), Max: end.Len()}
 	}
 }
+
+// uniform returns the next number in [0, 1).
+func uniform(bits *rand.PCG) float64 { return float64(bits.Uint64()>>11) * 0x1p-53 }
 
 // publish makes detections of the hits. Its speeds are those of the instant that the
 // sweep shows.
@@ -125,7 +129,7 @@ func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hi
 	velocity := mine.at(header.Pose.Position)
 	toSensor := header.Pose.Orientation.Conjugate()
 	r.sweep.Header, r.sweep.Detections = header, r.sweep.Detections[:0]
-	found := map[uint32]bool{}
+	r.found = r.found[:0]
 	for i, hit := range hits {
 		if !hit.Seen() {
 			continue
@@ -140,11 +144,13 @@ func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hi
 			Instance: hit.Instance, Tag: uint8(hit.Tag),
 		})
 		if scene.Tag(hit.Tag).RoadUser() {
-			found[hit.Instance] = true
+			r.found = append(r.found, hit.Instance)
 		}
 	}
+	slices.Sort(r.found)
+	r.found = slices.Compact(r.found)
 	r.detections.TryQueue(at, &r.sweep)
-	r.listObjects(header, found, func(p mgl64.Vec3) mgl64.Vec3 { return toSensor.Rotate(p) }, velocity)
+	r.listObjects(header, toSensor, velocity)
 	r.objects.TryQueue(at, &r.seen)
 }
 
@@ -153,18 +159,19 @@ const movingSpeed = 1.0
 
 // listObjects fills in the actors that were found; toSensor turns vectors of the map
 // frame, velocity is the sensor's.
-func (r *radar) listObjects(header sample.Header, found map[uint32]bool, toSensor func(mgl64.Vec3) mgl64.Vec3, velocity mgl64.Vec3) {
+func (r *radar) listObjects(header sample.Header, toSensor mgl64.Quat, velocity mgl64.Vec3) {
 	r.seen.Header, r.seen.Objects = header, r.seen.Objects[:0]
-	for _, id := range slices.Sorted(maps.Keys(found)) {
+	for _, id := range r.found {
 		b := r.body(id, header.StampNs)
 		box, _ := r.Env().History.Box(id)
 		center := b.state.Pose.Apply(box.Center)
+		_, known := slices.BinarySearch(r.before, id)
 		r.seen.Objects = append(r.seen.Objects, sample.RadarObject{
-			ID: id, Position: toSensor(center.Sub(header.Pose.Position)), Velocity: toSensor(b.at(center).Sub(velocity)),
-			Size: box.Half.Mul(2), Moving: b.state.Twist.Linear.Len() > movingSpeed, New: !r.before[id],
+			ID: id, Position: toSensor.Rotate(center.Sub(header.Pose.Position)), Velocity: toSensor.Rotate(b.at(center).Sub(velocity)),
+			Size: box.Half.Mul(2), Moving: b.state.Twist.Linear.Len() > movingSpeed, New: !known,
 		})
 	}
-	r.before = found
+	r.before, r.found = r.found, r.before
 }
 
 // body is a rigid body at one instant.

@@ -4,8 +4,10 @@ package ultrasonic_test
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/ultrasonic"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 func TestMain(m *testing.M) { gputest.Main(m) }
@@ -27,9 +30,9 @@ func world(x, y, z float64) *scene.Scene {
 	return b.Scene
 }
 
-func measure(t *testing.T, s *scene.Scene) *sample.Range {
+func measure(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Range {
 	t.Helper()
-	h := sensortest.New(t, ultrasonic.Definition, sensortest.Options{Scene: s, GL: gputest.Thread(t)})
+	h := sensortest.New(t, ultrasonic.Definition, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.Range](h, "range")
 }
@@ -37,20 +40,32 @@ func measure(t *testing.T, s *scene.Scene) *sample.Range {
 // TestDistanceOfTheNearestPoint: of the default's cone of 40 degrees up and down and
 // 84.6 across.
 func TestDistanceOfTheNearestPoint(t *testing.T) {
+	set := func(name string, value any) map[string]any { return map[string]any{name: value} }
 	for name, c := range map[string]struct {
 		x, y, z, want float64
+		attributes    map[string]any
 	}{
-		"ahead":               {1.5, 0, 0, 1.3},
-		"at the side":         {1, 0.8, 0, math.Sqrt(1.64) - 0.2},
-		"above":               {1.2, 0, 0.3, math.Hypot(1.2, 0.3) - 0.2},
-		"behind":              {-1, 0, 0, math.Inf(1)},
-		"beside the cone":     {0.5, 1.2, 0, math.Inf(1)},
-		"too far":             {2.3, 0, 0, math.Inf(1)},
-		"too near":            {0.45, 0, 0, math.Inf(-1)},
-		"at the shortest end": {0.51, 0, 0, 0.31},
+		"ahead":               {1.5, 0, 0, 1.3, nil},
+		"at the side":         {1, 0.8, 0, math.Sqrt(1.64) - 0.2, nil},
+		"above":               {1.2, 0, 0.3, math.Hypot(1.2, 0.3) - 0.2, nil},
+		"behind":              {-1, 0, 0, math.Inf(1), nil},
+		"beside the cone":     {0.5, 1.2, 0, math.Inf(1), nil},
+		"above the cone":      {1, 0, 0.8, math.Inf(1), nil},
+		"too far":             {2.3, 0, 0, math.Inf(1), nil},
+		"too near":            {0.45, 0, 0, math.Inf(-1), nil},
+		"at the shortest end": {0.51, 0, 0, 0.31, nil},
+
+		"in a longer range":     {2.3, 0, 0, 2.1, set("range", 3.0)},
+		"in a shorter range":    {1.5, 0, 0, math.Inf(1), set("range", 1.25)},
+		"nearer than it can be": {1.5, 0, 0, math.Inf(-1), set("range_min", 1.4)},
+		"in a higher cone":      {1, 0, 0.8, math.Sqrt(1.64) - 0.2, set("vertical_fov", 80.0)},
+		"beside a narrow cone":  {1, 0.8, 0, math.Inf(1), set("image_size_x", 160)},
+		"in a wide cone":        {0.5, 1.2, 0, 1.1, set("image_size_x", 1200)},
+		// Cells stay square: fewer rows of as many columns are a wider picture.
+		"in a lower picture": {0.5, 1.2, 0, 1.1, set("image_size_y", 40)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := measure(t, world(c.x, c.y, c.z))
+			m := measure(t, world(c.x, c.y, c.z), c.attributes)
 			if math.IsInf(c.want, 0) {
 				assert.Equal(t, float32(c.want), m.Range)
 				return
@@ -67,10 +82,38 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, []int{400, 160}, []int{s.Int("image_size_x"), s.Int("image_size_y")})
 	assert.Equal(t, []float64{40, 0.3, 2}, []float64{s.Float("vertical_fov"), s.Float("range_min"), s.Float("range")})
 	assert.Equal(t, "15", ultrasonic.Definition.DefaultRate)
-	m := measure(t, world(1, 0, 0))
+	m := measure(t, world(1, 0, 0), nil)
 	assert.InDelta(t, 2*math.Atan(2.5*math.Tan(20*math.Pi/180)), m.FieldOfView, 1e-6)
 	assert.Equal(t, []float32{0.3, 2}, []float32{m.MinRange, m.MaxRange})
 	assert.EqualValues(t, sample.RadiationUltrasound, m.Radiation)
+}
+
+// TestRaysStayAsTheyWere: they are brought to the GPU once, and the ball is seen where
+// it is at each firing.
+func TestRaysStayAsTheyWere(t *testing.T) {
+	s := world(1.5, 0, 0)
+	h := sensortest.New(t, ultrasonic.Definition, sensortest.Options{
+		Scene: s, GL: gputest.Thread(t), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{1, 0, 0}},
+	})
+	for k := range int64(3) {
+		h.Fire((1 + k) * 100_000_000)
+		assert.InDelta(t, 1.2-0.1*float64(k), sensortest.Last[*sample.Range](h, "range").Range, 1e-3)
+	}
+}
+
+// TestThePictureMayBeLarge: it is made when it is needed, not when it is looked at.
+func TestThePictureMayBeLarge(t *testing.T) {
+	s := ultrasonic.Definition.NewSettings()
+	require.NoError(t, s.Set("image_size_x", 1920))
+	require.NoError(t, s.Set("image_size_y", 1080))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ultrasonic.Definition.New(sensors.Spec{Definition: ultrasonic.Definition, Settings: s, RateHz: 15})
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+	m := measure(t, world(1.5, 0, 0), map[string]any{"image_size_x": 1920, "image_size_y": 1080})
+	assert.InDelta(t, 1.3, m.Range, 1e-4)
 }
 
 func TestRangesMustBeInOrder(t *testing.T) {

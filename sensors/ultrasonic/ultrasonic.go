@@ -20,7 +20,7 @@ var Definition = &sensors.Definition{
 	ID:     "sensor.other.ultrasonic",
 	Number: 31,
 	Doc:    "ultrasonic range finder: the distance of the nearest thing ahead",
-	Tags:   []string{"ultrasonic", "gpu"},
+	Tags:   []string{"other", "ultrasonic", "gpu"},
 	Attributes: []sensors.Attribute{
 		{Name: "image_size_x", Type: sensors.Int, Unit: "px", Min: 1, Max: 1920, Default: int64(400), Doc: "rays side by side"},
 		{Name: "image_size_y", Type: sensors.Int, Unit: "px", Min: 1, Max: 1080, Default: int64(160), Doc: "rays above one another"},
@@ -60,14 +60,7 @@ func newUltrasonic(spec sensors.Spec) (sensors.Sensor, error) {
 	u.message.Radiation = sample.RadiationUltrasound
 	u.message.FieldOfView = float32(2 * math.Atan(float64(max(u.columns, u.rows))/(2*u.focal)))
 	u.message.MinRange, u.message.MaxRange = float32(u.low), float32(u.high)
-	aimed := false
-	aim := func(_ sensors.Tick, rays []compute.Ray) {
-		if !aimed { // they never change
-			u.aim(rays)
-			aimed = true
-		}
-	}
-	u.Sensor = compute.New(spec, compute.Rays(u.columns*u.rows, aim, u.publish))
+	u.Sensor = compute.New(spec, compute.FixedRays(u.columns*u.rows, u.aim, u.publish))
 	return u, nil
 }
 

@@ -1,0 +1,51 @@
+//go:build cgo
+
+package compute_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/compute"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/shaders"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+func nothing(sensors.Tick, sample.Header, []uint32) {}
+
+// TestASensorThatCannotBeginHoldsNothing: what it made before the error is freed, which
+// TestMain sees, and it may be ended, and again.
+func TestASensorThatCannotBeginHoldsNothing(t *testing.T) {
+	broken := &shaders.Entry{
+		Name: "broken", Compute: "broken.comp", Workgroup: [3]int{64, 1, 1},
+		Files: fstest.MapFS{"broken.comp": {Data: []byte("void main() { return 1; }\n")}},
+	}
+	s := compute.New(sensors.Spec{Name: "broken"}, compute.Shader[uint32]{
+		Entry: broken, Results: 64, Invocations: [3]int{64, 1, 1}, UniformBytes: 16, TableRows: 4, Publish: nothing,
+	})
+	require.NoError(t, s.End(), "it isn't begun")
+	gl := gputest.Thread(t)
+	err := s.Begin(t.Context(), &sensors.Env{GL: gl, Log: slog.New(slog.DiscardHandler), Completed: func() {}})
+	require.ErrorContains(t, err, "begin broken: ")
+	assert.NotEmpty(t, gl.DebugErrors(), "OpenGL's own report")
+	require.NoError(t, s.End())
+	require.NoError(t, s.End())
+	assert.Zero(t, s.Pending())
+}
+
+func TestWithoutAGPU(t *testing.T) {
+	s := compute.New(sensors.Spec{Name: "deaf"}, compute.Shader[uint32]{Entry: &shaders.Rays, Results: 64, Publish: nothing})
+	var unsupported *gpu.UnsupportedError
+	require.ErrorAs(t, s.Begin(context.Background(), &sensors.Env{}), &unsupported)
+	require.NoError(t, s.End())
+}
