@@ -209,3 +209,30 @@ func TestAddTransformsFindsAFreeName(t *testing.T) {
 	require.NoError(t, p.AddTransforms(), "once is enough")
 	assert.Len(t, p.Sensors(), 2)
 }
+
+// TestARecordingTakesSensorsThatComeAndGo: their channels are added to a file that is
+// being written, and the fixed frames are recorded anew.
+func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	p := recorder(t, opener(t), 1, dir)
+	require.NoError(t, p.Step(t.Context(), 20))
+	late, err := p.AddSensor(pipeline.SensorConfig{
+		ID: "sensor.camera.depth", Name: "late", Rate: "100", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8},
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 10))
+	require.NoError(t, late.Destroy(t.Context()))
+	require.NoError(t, p.Step(t.Context(), 20))
+	again, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.depth", Name: "late", Rate: "50", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8}})
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 10))
+	assert.Equal(t, 50.0, again.RateHz())
+	require.NoError(t, p.Close(t.Context()))
+	data, err := os.ReadFile(filepath.Join(dir, "a.mcap"))
+	require.NoError(t, err)
+	counts := topicCounts(t, data)
+	assert.Equal(t, 9+4, counts["/late/image_raw"])
+	assert.Equal(t, 9+4, counts["/late/camera_info"])
+	assert.Equal(t, 6, counts["/lidar/points"], "others go on")
+	assert.Equal(t, 4, counts["/tf_static"], "with it, without, and with it again")
+}

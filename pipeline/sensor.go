@@ -298,8 +298,17 @@ func (s *Sensor) listenedTo() bool {
 	return false
 }
 
+// begin makes what the sensor needs. It isn't given up half-way, when the GL thread may
+// still be making what the sensor's end would delete: ctx counts before and after it.
 func (s *Sensor) begin(ctx context.Context) error {
-	return wrap("begin sensor "+s.spec.Name, s.life.Begin(ctx, s.env))
+	err := ctx.Err()
+	if err == nil {
+		err = s.life.Begin(context.WithoutCancel(ctx), s.env)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return wrap("begin sensor "+s.spec.Name, err)
 }
 
 // dropped counts captures that the sensor lost; all its outputs lack them.
