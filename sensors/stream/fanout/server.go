@@ -154,11 +154,11 @@ func (s *Server) accept(listener net.Listener) {
 	}
 }
 
-// loopbackBuffer is the size of the send buffer towards a client on this machine, which
+// LoopbackBuffer is the size of the send buffer towards a client on this machine, which
 // the kernel doubles. Left alone it grows to megabytes; what is on its way then falls
 // out of the processor's cache before the client reads it, and large frames take up to
 // twice as long. Over a real network the kernel's own choice holds.
-const loopbackBuffer = 256 << 10
+const LoopbackBuffer = 256 << 10
 
 func tune(conn net.Conn) {
 	tcp, ok := conn.(*net.TCPConn)
@@ -166,7 +166,7 @@ func tune(conn net.Conn) {
 		return
 	}
 	if peer, ok := tcp.RemoteAddr().(*net.TCPAddr); ok && peer.IP.IsLoopback() {
-		_ = tcp.SetWriteBuffer(loopbackBuffer) // else it is slower, no more
+		_ = tcp.SetWriteBuffer(LoopbackBuffer) // else it is slower, no more
 	}
 }
 

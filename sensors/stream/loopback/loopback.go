@@ -6,6 +6,11 @@
 // again and the bare receiver reads into one buffer. The stream does what it does
 // for a bridge besides: it copies each picture into a buffer of its pool, queues it for
 // the client, and calls the client's callback.
+//
+// The bare connection is measured twice: with the send buffer that the kernel gives it,
+// and with the smaller one that the server chooses on one machine
+// (fanout.LoopbackBuffer), which the stream shares. Where two cores are all there are,
+// the copy shows in the second comparison: sender and receiver use both of them.
 package loopback
 
 import (
@@ -21,6 +26,7 @@ import (
 
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
@@ -42,11 +48,12 @@ type Result struct {
 
 // Comparison is what Measure returns.
 type Comparison struct {
-	Stream, TCP Result
-	// Ratio is the stream's rate over the bare connection's: the median over pairs of
-	// runs, which follow each other directly.
-	Ratio float64
-	Runs  int
+	// TCP is the bare connection as it is by itself, SmallTCP with the stream's buffer.
+	Stream, TCP, SmallTCP Result
+	// Ratio and SmallRatio are the stream's rate over the bare connections': the median
+	// over runs that follow each other directly.
+	Ratio, SmallRatio float64
+	Runs              int
 }
 
 // Measure runs both ways in turn. ctx ends it.
@@ -59,34 +66,52 @@ func Measure(ctx context.Context, config Config) (Comparison, error) {
 		return Comparison{}, err
 	}
 	defer s.Close()
-	bare, err := openBare(ctx, len(image.Data))
+	plain, err := openBare(ctx, len(image.Data), 0)
 	if err != nil {
 		return Comparison{}, err
 	}
-	defer bare.close()
-	var streams, bares, ratios []float64
-	var streamAllocs, bareAllocs []float64
-	for run := range config.Runs + 1 {
-		a, allocsA, err := timed(config.Frames, func() error { return s.Send(ctx, config.Frames) })
-		if err != nil {
-			return Comparison{}, fmt.Errorf("measure the stream: %w", err)
-		}
-		b, allocsB, err := timed(config.Frames, func() error { return bare.send(config.Frames) })
-		if err != nil {
-			return Comparison{}, fmt.Errorf("measure the bare connection: %w", err)
-		}
-		if run == 0 {
-			continue // buffers and congestion windows grow
-		}
-		streams, bares, ratios = append(streams, a), append(bares, b), append(ratios, a/b)
-		streamAllocs, bareAllocs = append(streamAllocs, allocsA), append(bareAllocs, allocsB)
+	defer plain.close()
+	small, err := openBare(ctx, len(image.Data), fanout.LoopbackBuffer)
+	if err != nil {
+		return Comparison{}, err
 	}
-	size := float64(len(image.Data))
+	defer small.close()
+	ways := [3]func() error{
+		func() error { return s.Send(ctx, config.Frames) },
+		func() error { return plain.send(config.Frames) },
+		func() error { return small.send(config.Frames) },
+	}
+	var rates, allocs [len(ways)][]float64
+	for run := range config.Runs + 1 {
+		for w, send := range ways {
+			rate, n, err := timed(config.Frames, send)
+			if err != nil {
+				return Comparison{}, fmt.Errorf("measure way %d of %d: %w", w+1, len(ways), err)
+			}
+			if run > 0 { // in the first, buffers and congestion windows grow
+				rates[w], allocs[w] = append(rates[w], rate), append(allocs[w], n)
+			}
+		}
+	}
+	return compare(&rates, &allocs, config.Runs, float64(len(image.Data))), nil
+}
+
+func compare(rates, allocs *[3][]float64, runs int, size float64) Comparison {
+	var results [3]Result
+	var ratios [3][]float64
+	for w := range rates {
+		for run, rate := range rates[w] {
+			ratios[w] = append(ratios[w], rates[0][run]/rate)
+		}
+	}
+	for w := range rates {
+		rate := median(rates[w])
+		results[w] = Result{FramesPerSecond: rate, BytesPerSecond: rate * size, AllocsPerFrame: median(allocs[w])}
+	}
 	return Comparison{
-		Stream: Result{median(streams), median(streams) * size, median(streamAllocs)},
-		TCP:    Result{median(bares), median(bares) * size, median(bareAllocs)},
-		Ratio:  median(ratios), Runs: config.Runs,
-	}, nil
+		Stream: results[0], TCP: results[1], SmallTCP: results[2],
+		Ratio: median(ratios[1]), SmallRatio: median(ratios[2]), Runs: runs,
+	}
 }
 
 // timed returns the rate and the allocations of so many frames.
@@ -101,8 +126,8 @@ func timed(frames int, send func() error) (rate, allocs float64, err error) {
 }
 
 func median(list []float64) float64 {
-	slices.Sort(list)
-	return list[len(list)/2]
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[len(sorted)/2]
 }
 
 // Image returns a picture of 4 bytes a pixel in which no two rows are alike.
@@ -128,7 +153,7 @@ type Pair struct {
 // Open starts a server and a client on this machine.
 func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
 	p := &Pair{image: image, got: make(chan struct{}, 16)}
-	p.server = stream.NewServer(stream.ServerConfig{Queue: queue.Config{Policy: queue.Block, Messages: 2, BlockLimit: time.Minute}})
+	p.server = stream.NewServer(stream.ServerConfig{Queue: queue.Config{Policy: queue.Block, Messages: 1, BlockLimit: time.Minute}})
 	var err error
 	p.out, err = p.server.AddStream(stream.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
 	if err != nil {
@@ -137,7 +162,7 @@ func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
 	if err := p.server.Listen("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: queue.Config{Policy: queue.Block, Messages: 2}})
+	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: queue.Config{Policy: queue.Block, Messages: 1}})
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -201,7 +226,8 @@ type bare struct {
 	into     []byte
 }
 
-func openBare(ctx context.Context, size int) (*bare, error) {
+// openBare connects; sendBuffer 0 leaves the buffer to the kernel.
+func openBare(ctx context.Context, size, sendBuffer int) (*bare, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -215,6 +241,12 @@ func openBare(ctx context.Context, size int) (*bare, error) {
 	to, err := listener.Accept()
 	if err != nil {
 		return nil, errors.Join(err, from.Close())
+	}
+	if tcp, ok := from.(*net.TCPConn); ok && sendBuffer > 0 {
+		err = tcp.SetWriteBuffer(sendBuffer)
+	}
+	if err != nil {
+		return nil, errors.Join(err, from.Close(), to.Close())
 	}
 	return &bare{from: from, to: to, size: size, data: make([]byte, size), into: make([]byte, size)}, nil
 }

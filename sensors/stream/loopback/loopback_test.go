@@ -20,6 +20,8 @@ func TestMeasure(t *testing.T) {
 	assert.Positive(t, c.Ratio)
 	assert.InEpsilon(t, 64*48*4, c.Stream.BytesPerSecond/c.Stream.FramesPerSecond, 1e-9)
 	assert.Positive(t, c.TCP.FramesPerSecond)
+	assert.Positive(t, c.SmallTCP.FramesPerSecond)
+	assert.Positive(t, c.SmallRatio)
 }
 
 // BenchmarkStream1080p sends pictures through server and client; ratio is its rate over
@@ -30,6 +32,7 @@ func BenchmarkStream1080p(b *testing.B) {
 	b.ReportMetric(c.Ratio, "ratio")
 	b.ReportMetric(c.Stream.FramesPerSecond, "frames/s")
 	b.ReportMetric(c.TCP.FramesPerSecond, "tcp_frames/s")
+	b.ReportMetric(c.SmallRatio, "small_buffer_ratio")
 	b.ReportMetric(c.Stream.AllocsPerFrame, "process_allocs/frame")
 }
 
