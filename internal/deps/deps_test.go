@@ -48,7 +48,7 @@ var policy = map[string][]string{
 	"bridges":             {"bridges/...", "sensors/sample", "sensors/stream/...", "spatial"},
 	"rig":                 {"sensors", "spatial", "internal/..."},
 	"config":              {"rig", "sensors", "internal/..."},
-	"pipeline":            {"gpu", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial"},
+	"pipeline":            {"gpu", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
 	"docs":                {},
 	"docs/examples":       {"sensors", "sensors/compute", "sensors/sample", "shaders"},
