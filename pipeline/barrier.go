@@ -13,8 +13,8 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// ErrUndelivered: a bridge still has messages of the steps, and the caller has waited
-// long enough.
+// ErrUndelivered says that a bridge still has messages of the steps, and that the caller
+// has waited long enough.
 var ErrUndelivered = errors.New("messages are still with a bridge")
 
 // causeIdle is why a sensor that nobody listens to delivers nothing.

@@ -148,12 +148,13 @@ func (l *listener) stop() {
 func (l *listener) await() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running == 0 || inCallback() {
-		return
+	if l.running > 0 && inCallback() {
+		return // its count stays with the output's
 	}
 	for l.running > 0 {
 		l.idle.Wait()
 	}
+	l.stats.retire(l.receiver)
 }
 
 // Listening is always true: who doesn't want to listen any more stops.

@@ -59,7 +59,7 @@ func TestStopInsideTheCallback(t *testing.T) {
 	stop = hear(t, s, func(sensors.Tick, *sample.Imu) {
 		calls++
 		if calls == 3 {
-			deeper(20, stop)
+			deeper(100, stop)
 			stop()
 			s.Stop()
 		}

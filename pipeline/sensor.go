@@ -105,8 +105,10 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 
 // AddSensor adds one sensor; any goroutine may call it at any time up to Close. In a
 // pipeline that has started the sensor is begun before the call returns, joins at the
-// next instant, and fires first on its grid a whole period after that. On an error,
-// also of a bridge that refuses a topic now, nothing is added.
+// next instant, and fires first on its grid a whole period after that. Compiling its
+// shaders takes the GL thread's time, in which a realtime run may drop captures, but
+// holds up no loop. On an error, also of a bridge that refuses a topic now, nothing is
+// added.
 func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
 	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, FrameID: c.FrameID, Topic: c.Topic, Topics: c.Topics,
 		Rate: c.Rate, Always: c.Always, Pose: c.Pose}

@@ -164,6 +164,51 @@ func TestACallbackMayAddAndDestroy(t *testing.T) {
 	}
 }
 
+// TestASlowBeginHoldsUpNobody: the loops go on, and others come and go.
+func TestASlowBeginHoldsUpNobody(t *testing.T) {
+	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
+		t.Run(name, func(t *testing.T) {
+			within, compiled := make(chan struct{}), make(chan struct{})
+			do := &script{begin: func(_ context.Context, name string) error {
+				if name == "slow" {
+					close(within)
+					<-compiled
+				}
+				return nil
+			}}
+			p := newScripted(t, do, pipeline.Config{Mode: mode})
+			other := addScripted(t, p, laggyID, "other", "100")
+			calls := make(chan struct{})
+			hear(t, other, func(sensors.Tick, *sample.Imu) {
+				select {
+				case calls <- struct{}{}:
+				default:
+				}
+			})
+			end := inBackground(t, p)
+			<-calls
+			added := make(chan *pipeline.Sensor, 1)
+			go func() { added <- addScripted(t, p, plainID, "slow", "100") }()
+			<-within
+			<-calls
+			<-calls
+			quick := addScripted(t, p, plainID, "quick", "100")
+			_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "slow"})
+			require.ErrorIs(t, err, rig.ErrName, "the name is taken already")
+			_, err = p.Sensor("slow")
+			require.ErrorIs(t, err, pipeline.ErrNoSensor, "but not there yet")
+			require.NoError(t, quick.Destroy(t.Context()))
+			close(compiled)
+			slow := <-added
+			arrived := make(chan struct{})
+			var once sync.Once
+			hear(t, slow, func(sensors.Tick, *sample.Imu) { once.Do(func() { close(arrived) }) })
+			<-arrived
+			end()
+		})
+	}
+}
+
 // TestWhatCantBeAddedLeavesNothing: names, topics and frames are free afterwards.
 func TestWhatCantBeAddedLeavesNothing(t *testing.T) {
 	var failing error

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ type outputStats struct {
 	drops   map[string]int64
 	// delivered has one counter a receiver: bridge or listener.
 	delivered []*int64
+	retired   int64 // the most that a receiver had that is gone
 	listened  bool
 }
 
@@ -38,6 +40,14 @@ func (s *outputStats) receiver() *int64 {
 	n := new(int64)
 	s.delivered = append(s.delivered, n)
 	return n
+}
+
+// retire lets a receiver go that gets no more messages; its count stays.
+func (s *outputStats) retire(n *int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = max(s.retired, *n)
+	s.delivered = slices.DeleteFunc(s.delivered, func(other *int64) bool { return other == n })
 }
 
 // heard notes whether somebody listens now, and reports whether anybody ever did.
@@ -76,6 +86,7 @@ func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops map[s
 	}
 	p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
 	p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
+	delivered = s.retired
 	for _, n := range s.delivered {
 		delivered = max(delivered, *n)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// ErrOrder: a step of a sensor's life was taken out of turn. The error that wraps it
-// says which step, and where the sensor was in its life.
+// ErrOrder says that a step of a sensor's life was taken out of turn. The error that
+// wraps it says which step, and where the sensor was in its life.
 var ErrOrder = errors.New("out of order in a sensor's life")
 
 // Stage is where a sensor is in its life.
