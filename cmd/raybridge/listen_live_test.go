@@ -21,12 +21,12 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 )
 
-// startServing begins a realtime run of the small rig that serves streams, until it is
+// startServing begins a run of the small rig that serves streams, until it is
 // interrupted.
 func startServing(t *testing.T, dir string, args ...string) *calling {
 	t.Helper()
 	return begin(t, append([]string{
-		"run", "--headless", "--realtime", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig),
+		"run", "--headless", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig),
 		"--out", filepath.Join(dir, "out"), "--summary", filepath.Join(dir, "summary.json"),
 	}, args...)...)
 }
@@ -47,8 +47,24 @@ func endpoints(text, bridge string) map[string][]string {
 func TestRunServesAndListenSaves(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)
-	dir := t.TempDir()
-	run := startServing(t, dir, "--bridge", "stream:127.0.0.1:0", "--bridge", "carla:127.0.0.1:0")
+	for mode, bridge := range map[string]string{"realtime": "stream:127.0.0.1:0", "step": "stream:127.0.0.1:0?policy=block"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			run := startServing(t, dir, "--"+mode, "--bridge", bridge, "--bridge", "carla:127.0.0.1:0")
+			for topic, row := range receiveAll(t, run, dir) {
+				if mode == "step" {
+					assert.Zero(t, row.Missed, "%s: policy block loses nothing", topic)
+				}
+			}
+		})
+	}
+}
+
+// receiveAll saves two messages of each stream of a run with two bridges, whose files
+// are below dir, checks them, and ends the run. It returns what listen says of each topic.
+func receiveAll(t *testing.T, run *calling, dir string) map[string]streamSummary {
+	t.Helper()
 	run.errOut.await(t, "carla   ")
 	said := run.errOut.await(t, "/odom")
 	served := endpoints(said, "stream")
@@ -58,20 +74,18 @@ func TestRunServesAndListenSaves(t *testing.T) {
 
 	saved := filepath.Join(dir, "saved")
 	c := begin(t, "listen", address, "--save", saved, "--count", "2", "--json")
-	s := c.summary(t)
-	counts := map[string]int64{}
-	for _, row := range s.Streams {
-		counts[row.Topic] = row.Messages
-		assert.EqualValues(t, row.Messages, row.Saved, row.Topic)
-	}
-	assert.Len(t, counts, len(served))
-	for topic, n := range counts {
-		if topic == "/tf_static" {
-			assert.EqualValues(t, 1, n, "a latched message comes once")
-			continue
+	rows := map[string]streamSummary{}
+	for _, row := range c.summary(t).Streams {
+		rows[row.Topic] = row
+		want := int64(2)
+		if row.Latched {
+			want = 1 // it comes once
 		}
-		assert.EqualValues(t, 2, n, topic)
+		assert.Equal(t, want, row.Messages, row.Topic)
+		assert.EqualValues(t, want, row.Saved, row.Topic)
 	}
+	assert.Len(t, rows, len(served))
+	assert.True(t, rows["/tf_static"].Latched)
 	for _, pattern := range []string{"eye/image_raw/*.png", "eye/image_raw/compressed/*.png", "film/image_raw/compressed/*.jpg"} {
 		checkWallPicture(t, newest(t, saved, pattern))
 	}
@@ -86,6 +100,7 @@ func TestRunServesAndListenSaves(t *testing.T) {
 	o := run.end(t)
 	require.Equal(t, exitDone, o.code, o.err)
 	checkServingSummary(t, filepath.Join(dir, "summary.json"), address)
+	return rows
 }
 
 // newest returns the last of the files that a pattern below a folder names.
@@ -174,7 +189,7 @@ func TestListenOutlivesARun(t *testing.T) {
 	address := freeAddress(t)
 	c := begin(t, "listen", address, "imu", "--json")
 	for k := range 2 {
-		run := startServing(t, t.TempDir(), "--bridge", "stream:"+address, "--quiet")
+		run := startServing(t, t.TempDir(), "--realtime", "--bridge", "stream:"+address, "--quiet")
 		c.errOut.await(t, []string{"connected to ", "the server was restarted"}[k])
 		run.interrupt()
 		o := run.end(t)
@@ -193,7 +208,7 @@ func TestListenOutlivesARun(t *testing.T) {
 func TestRunNamesCARLAsStreams(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)
-	run := startServing(t, t.TempDir(), "--bridge", "carla:127.0.0.1:0", "--duration", "20ms")
+	run := startServing(t, t.TempDir(), "--step", "--bridge", "carla:127.0.0.1:0", "--duration", "20ms")
 	o := run.end(t)
 	require.Equal(t, exitDone, o.code, o.err)
 	rows := endpoints(o.err, "carla")

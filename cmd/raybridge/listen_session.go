@@ -56,6 +56,10 @@ type listenRow struct {
 // lost is counted there, with its cause.
 const waiting = 64
 
+// retryLimit is the longest time between attempts to connect: a run that has begun is
+// soon received.
+const retryLimit = 2 * time.Second
+
 // run receives until the context or what the flags say ends it.
 func (s *listenSession) run(ctx context.Context) error {
 	s.begun = time.Now()
@@ -67,7 +71,7 @@ func (s *listenSession) run(ctx context.Context) error {
 		defer cancel()
 	}
 	client, err := stream.Dial(ctx, s.address, stream.Options{
-		Wait: true, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: queue.Block},
+		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: queue.Block},
 		Events: func(e stream.Event) {
 			<-s.ready
 			if ctx.Err() == nil { // what follows is our own end

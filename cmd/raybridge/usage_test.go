@@ -160,6 +160,7 @@ func TestHelpAndLists(t *testing.T) {
 		{[]string{"scene"}, []string{"info"}},
 		{[]string{"rig"}, []string{"check", "convert"}},
 		{[]string{"run", "--help"}, []string{"--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
+		{[]string{"listen", "--help"}, []string{"--save", "--format", "auto, png, pcd, ply, json", "--duration", "--count", "--list", "--json", "over the last 5 s"}},
 		{[]string{"--version"}, []string{"raybridge version " + version}},
 		{[]string{"sensors", "list"}, []string{"sensor.camera.rgb", "sensor.lidar.ray_cast", "sensor.other.imu"}},
 		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175 deg", "sample.Image"}},
