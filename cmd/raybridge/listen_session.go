@@ -30,13 +30,14 @@ type listenSession struct {
 	ended  chan error // of one place: why it ends, nil for what was asked for
 
 	mu sync.Mutex
-	// rows has the streams that are listened to, order their names as they came.
+	// rows has the streams that are listened to by name, order as they came.
 	rows  map[string]*listenRow // guarded by mu
 	order []*listenRow          // guarded by mu
-	// connections and restarts count the server's; lastErr is why there is no connection.
-	connections, restarts int   // guarded by mu
-	lastErr               error // guarded by mu
-	took                  time.Duration
+	// connections were made, restarts of them met another server than before; lastErr is
+	// why there is none.
+	connections, restarts int           // guarded by mu
+	lastErr               error         // guarded by mu
+	took                  time.Duration // written by run, read after it
 }
 
 // listenRow is one stream that is listened to.
