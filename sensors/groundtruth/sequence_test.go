@@ -93,3 +93,12 @@ func TestASensorNeedsAGLThread(t *testing.T) {
 		assert.NoError(t, s.End())
 	}
 }
+
+// TestASensorThatCannotBeginLeavesNothing runs out of each GPU object in turn.
+func TestASensorThatCannotBeginLeavesNothing(t *testing.T) {
+	for _, d := range groundtruth.Definitions() {
+		t.Run(d.ID, func(t *testing.T) {
+			sensortest.BeginFails(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
+		})
+	}
+}

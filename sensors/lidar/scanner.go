@@ -112,6 +112,9 @@ func (t *tracer) Close() error {
 // begin compiles the shader and makes the buffers.
 func (s *scanner) begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
+	if env.GL == nil {
+		return fmt.Errorf("begin lidar %s: %w", s.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	}
 	v := variant{s.receiver.scale, s.receiver.random(), s.rolling, s.compensated}
 	if s.program, err = tracerOf(ctx, env, v); err != nil {
 		return err

@@ -57,6 +57,20 @@ type Harness struct {
 // New makes and begins a sensor; it is ended with the test.
 func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 	tb.Helper()
+	h, err := prepare(tb, d, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := h.life.Begin(context.Background(), h.Env); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(h.End)
+	return h
+}
+
+// prepare makes a sensor and all that it begins with.
+func prepare(tb testing.TB, d *sensors.Definition, o Options) (*Harness, error) {
+	tb.Helper()
 	h := &Harness{tb: tb, each: d.EachFrame, Messages: map[string][]any{}, Drops: map[string]int{}, step: o.StepNs, now: -1}
 	if h.step == 0 {
 		h.step = 10_000_000
@@ -67,7 +81,7 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 	settings := d.NewSettings()
 	for name, value := range o.Attributes {
 		if err := settings.Set(name, value); err != nil {
-			tb.Fatal(err)
+			return nil, err
 		}
 	}
 	h.life = sensors.NewLife(d)
@@ -76,17 +90,10 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 		Mount: o.Mount, RateHz: 10, Settings: settings,
 	})
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
 	h.Sensor, h.Env = h.life.Sensor(), h.env(d, o)
-	if err := h.life.SetOwner(h.owner()); err != nil {
-		tb.Fatal(err)
-	}
-	if err := h.life.Begin(context.Background(), h.Env); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(h.End)
-	return h
+	return h, h.life.SetOwner(h.owner())
 }
 
 // owner describes the actor that carries the sensor.
