@@ -18,7 +18,7 @@ const (
 	addressIPv6 = 2
 )
 
-// ErrToken: the bytes are no stream token.
+// ErrToken says that bytes are no stream token.
 var ErrToken = errors.New("not a stream token")
 
 // Token says where a stream is found, as CARLA's streaming::detail::token_data: a client

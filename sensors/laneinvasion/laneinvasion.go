@@ -16,7 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// ErrOwner: the sensor is attached to what is no vehicle.
+// ErrOwner says that the sensor is attached to what is no vehicle.
 var ErrOwner = errors.New("only vehicles cross lane marks")
 
 // Definition describes sensor.other.lane_invasion.

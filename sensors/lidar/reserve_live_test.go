@@ -32,7 +32,7 @@ func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
 	seen := func() (first, last uint32, n int) {
 		m := sensortest.Last[*sample.PointCloud](h, "points")
 		for i := range m.Points {
-			if p := &m.Points[i]; uint32(p.Instance) == ball.ID {
+			if p := &m.Points[i]; p.Instance == ball.ID {
 				if n++; n == 1 {
 					first, last = p.TimeNs, p.TimeNs
 				}

@@ -15,7 +15,7 @@ const schemaVersion = 1
 // idBytes is the size of an actor's id on the wire: the body is a list of uint32.
 const idBytes = 4
 
-// ErrBody: a message's body is no event's.
+// ErrBody says that a message's body is no event's.
 var ErrBody = errors.New("not a safe distance event")
 
 // AppendBinary is the serializer: it appends the body of an event's message, the ids of
