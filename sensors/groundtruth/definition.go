@@ -58,6 +58,7 @@ var Boxes3D = &sensors.Definition{
 	Tags:   []string{"ground_truth", "gpu"},
 	Attributes: []sensors.Attribute{
 		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, Doc: "actors whose box's centre is farther are left out"},
+		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those of which nothing can be seen too"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
@@ -68,7 +69,7 @@ var Boxes3D = &sensors.Definition{
 	DefaultRate: "10",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
 		d := &detector{spec: spec, reach: spec.Settings.Float("max_distance")}
-		d.report = &report3D{detector: d}
+		d.report = &report3D{detector: d, hidden: spec.Settings.Bool("hidden")}
 		return d, nil
 	},
 }

@@ -19,7 +19,8 @@
 // # In space
 //
 // Boxes3D publishes each actor's oriented box in the sensor's frame, whichever
-// direction it is in. An actor whose every point is hidden is left out. What the
+// direction it is in. An actor whose every point is hidden is left out, unless the
+// attribute hidden asks for all, as the objects of CARLA's ROS bridge are. What the
 // owner hides counts as seen.
 //
 // # Occlusion and truncation

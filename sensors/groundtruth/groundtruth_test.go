@@ -101,6 +101,20 @@ func TestAWallBeforeHalfACube(t *testing.T) {
 	assert.Equal(t, m.Boxes[0].Occlusion, space.Boxes[0].Occlusion, "the same points")
 }
 
+// TestHiddenActorsCount: those behind a wall have a box only where hidden asks for them.
+func TestHiddenActorsCount(t *testing.T) {
+	b := newTown()
+	id := b.car(10, 0, 0)
+	b.wall(mgl64.Vec3{0.1, 10, 10}, 5, 0, 0)
+	o := sensortest.Options{Scene: b.Scene}
+	assert.Empty(t, boxes3D(t, o).Boxes)
+	all := boxes3D(t, o, "hidden", true).Boxes
+	require.Len(t, all, 1)
+	assert.Equal(t, id, all[0].ID)
+	assert.EqualValues(t, 1, all[0].Occlusion)
+	assert.Equal(t, mgl64.Vec3{10, 0, 0}, all[0].Pose.Position)
+}
+
 // TestOcclusionFollowsTheShadowOfAnEdge moves a wall's edge across a cube's front.
 func TestOcclusionFollowsTheShadowOfAnEdge(t *testing.T) {
 	worst := 0.0
@@ -234,6 +248,8 @@ func TestConformance(t *testing.T) {
 		b.car(12, 2, 0)
 		b.car(25, -4, 0)
 		b.wall(mgl64.Vec3{0.1, 1, 2}, 8, 0.75, 0)
+		b.wall(mgl64.Vec3{0.1, 10, 10}, -8, 0, 0)
+		b.car(-20, 0, 0) // behind the wall
 		return b.Scene
 	}
 	for _, c := range []struct {
@@ -244,7 +260,7 @@ func TestConformance(t *testing.T) {
 		{groundtruth.Boxes2D, map[string]any{"image_size_x": 64, "image_size_y": 48}, map[string]any{
 			"image_size_x": 40, "image_size_y": 30, "fov": 60.0, "near_clip": 14.0, "far_clip": 15.0, "detection_range": 20.0,
 		}},
-		{groundtruth.Boxes3D, nil, map[string]any{"max_distance": 20.0}},
+		{groundtruth.Boxes3D, nil, map[string]any{"max_distance": 20.0, "hidden": true}},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			sensortest.Run(t, c.definition, sensortest.Suite{

@@ -45,6 +45,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 // report3D makes the boxes in space.
 type report3D struct {
 	detector *detector
+	hidden   bool // those of which nothing can be seen too
 	out      *sensors.Output[*sample.Detections3D]
 	message  sample.Detections3D // reused: outputs copy what they keep
 }
@@ -61,7 +62,7 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 	for i := range f.objects {
 		o := &f.objects[i]
 		hidden := int(tallies[o.place].Hidden)
-		if o.asked > 0 && hidden == o.asked {
+		if o.asked > 0 && hidden == o.asked && !r.hidden {
 			continue
 		}
 		t := &r.detector.survey.targets.list[o.place]

@@ -140,6 +140,9 @@ func (p *picture) tally(c *gpu.Ctx, tNs int64, tallies *gpu.Buffer) error {
 }
 
 func (p *picture) close() {
+	if p.visibility != nil {
+		p.visibility.Close()
+	}
 	if p.bounds != nil {
 		p.bounds.Close()
 	}
