@@ -1,6 +1,7 @@
 // Package jsondoc reads JSON documents that people wrote by hand: every value keeps
 // its place, for messages that name line and column, and a comma before a closing
 // bracket or at the end, which many programs put up with, is put up with and told.
+// Comments, // to the end of the line and /* to */, are put up with too.
 // Tokens are encoding/json's; only their places and the tree are here.
 package jsondoc
 
@@ -60,8 +61,9 @@ type Entry struct {
 // which was left out.
 func Parse(file string, data []byte) (root Node, commas []error, err error) {
 	s := &source{file, bytes.TrimPrefix(data, []byte("\ufeff"))}
-	clean, commas := s.withoutCommas()
-	r := reader{source: s, decoder: json.NewDecoder(bytes.NewReader(clean))}
+	clean := WithoutComments(s.text)
+	commas = s.dropCommas(clean)
+	r := reader{source: s, clean: clean, decoder: json.NewDecoder(bytes.NewReader(clean))}
 	r.decoder.UseNumber()
 	if root, err = r.value("", 0); err != nil {
 		return Node{}, nil, err
@@ -74,10 +76,54 @@ func Parse(file string, data []byte) (root Node, commas []error, err error) {
 	return root, commas, nil
 }
 
-// withoutCommas returns the text with superfluous commas blanked, and says where they
-// were.
-func (s *source) withoutCommas() (clean []byte, commas []error) {
-	clean = bytes.Clone(s.text)
+// WithoutComments returns a text with its comments blanked, so that all else stays where
+// it was. One without an end goes to the end of the text.
+func WithoutComments(text []byte) []byte {
+	clean := bytes.Clone(text)
+	for i := 0; i < len(clean); i++ {
+		end := 0
+		switch rest := clean[i:]; {
+		case clean[i] == '"':
+			i += stringLength(rest) - 1
+			continue
+		case bytes.HasPrefix(rest, []byte("//")):
+			end = bytes.IndexByte(rest, '\n')
+		case bytes.HasPrefix(rest, []byte("/*")):
+			if end = bytes.Index(rest[2:], []byte("*/")); end >= 0 {
+				end += 4
+			}
+		default:
+			continue
+		}
+		if end < 0 {
+			end = len(clean) - i
+		}
+		for k := i; k < i+end; k++ {
+			if clean[k] != '\n' {
+				clean[k] = ' '
+			}
+		}
+		i += end - 1
+	}
+	return clean
+}
+
+// stringLength is the length of the string that a text begins with, quotes included.
+func stringLength(text []byte) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// dropCommas blanks the superfluous commas of the text without comments, and says where
+// they were.
+func (s *source) dropCommas(clean []byte) (commas []error) {
 	inString, comma := false, -1 // comma is the last one that nothing has followed yet
 	last := byte(0)              // what stood before that comma
 	drop := func() {
@@ -86,8 +132,8 @@ func (s *source) withoutCommas() (clean []byte, commas []error) {
 			commas = append(commas, s.errorf(comma, "", "superfluous comma"))
 		}
 	}
-	for i := 0; i < len(s.text); i++ {
-		c := s.text[i]
+	for i := 0; i < len(clean); i++ {
+		c := clean[i]
 		switch {
 		case inString && c == '\\':
 			i++
@@ -105,39 +151,46 @@ func (s *source) withoutCommas() (clean []byte, commas []error) {
 		comma, last = -1, c
 	}
 	drop()
-	return clean, commas
+	return commas
 }
 
 // reader builds nodes from tokens.
 type reader struct {
 	source  *source
+	clean   []byte // the source's text as the decoder has it
 	decoder *json.Decoder
 }
 
 // token returns the next token and the offset that it begins at. At the end of the
 // text the error is io.EOF.
 func (r *reader) token() (start int, token json.Token, err error) {
-	start = int(r.decoder.InputOffset())
-	for start < len(r.source.text) && strings.IndexByte(" \t\r\n,:", r.source.text[start]) >= 0 {
-		start++
-	}
+	next := r.skip(int(r.decoder.InputOffset()), " \t\r\n")
+	start = r.skip(next, " \t\r\n,:")
 	token, err = r.decoder.Token()
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return start, token, err
-	case errors.As(err, &syntax):
-		return start, nil, r.source.errorf(int(syntax.Offset), "", "%w: %w", ErrSyntax, err)
+	case errors.As(err, &syntax): // whose offset is too small where it counts only some tokens
+		return start, nil, r.source.errorf(max(next, int(syntax.Offset)), "", "%w: %w", ErrSyntax, err)
 	default:
 		return start, nil, r.source.errorf(start, "", "%w: %w", ErrSyntax, err)
 	}
+}
+
+// skip returns the first offset from one on where none of some signs stands.
+func (r *reader) skip(offset int, signs string) int {
+	for offset < len(r.clean) && strings.IndexByte(signs, r.clean[offset]) >= 0 {
+		offset++
+	}
+	return offset
 }
 
 // inner is token where the document can't end.
 func (r *reader) inner() (start int, token json.Token, err error) {
 	start, token, err = r.token()
 	if errors.Is(err, io.EOF) {
-		err = r.source.errorf(len(bytes.TrimRight(r.source.text, " \t\r\n")), "", "%w: it ends early", ErrSyntax)
+		err = r.source.errorf(len(bytes.TrimRight(r.clean, " \t\r\n")), "", "%w: it ends early", ErrSyntax)
 	}
 	return start, token, err
 }

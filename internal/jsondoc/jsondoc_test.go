@@ -74,6 +74,29 @@ func TestSuperfluousCommas(t *testing.T) {
 	}
 }
 
+// TestComments: they are nothing, wherever they stand, and all else keeps its place.
+func TestComments(t *testing.T) {
+	root, commas, err := jsondoc.Parse("f.json", []byte("// first\r\n{ /* é \n */ \"a\": [1, // one, ]\n 2, /* two */ ],\n\"url\": \"http://x/*y*/\\\"//\" } // last"))
+	require.NoError(t, err)
+	require.Len(t, commas, 1)
+	assert.EqualError(t, commas[0], "f.json:4:3: superfluous comma")
+	text, err := root.Get("url").Text()
+	require.NoError(t, err)
+	assert.Equal(t, `http://x/*y*/"//`, text)
+	items, err := root.Get("a").Items()
+	require.NoError(t, err)
+	require.Len(t, items, 2)
+	assert.EqualError(t, items[1].Errorf("bad"), "f.json:4:2: a[1]: bad")
+	for text, message := range map[string]string{
+		"[1 /* 2]":  "f.json:1:3: not valid JSON: it ends early",
+		"// [1]":    "f.json:1:1: not valid JSON: it ends early",
+		"[1] / [2]": "f.json:1:5: not valid JSON: invalid character '/' looking for beginning of value",
+	} {
+		_, _, err := jsondoc.Parse("f.json", []byte(text))
+		assert.EqualError(t, err, message)
+	}
+}
+
 func TestSyntaxErrors(t *testing.T) {
 	for _, c := range []struct{ text, message string }{
 		{"", "f.json:1:1: not valid JSON: it ends early"},

@@ -9,6 +9,7 @@
 package yamldoc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -72,9 +73,10 @@ type Decoder interface {
 	DecodeYAML(Node) error
 }
 
-// Parse reads a document of one mapping. An empty document is an empty mapping.
+// Parse reads a document of one mapping. An empty document is an empty mapping. A
+// byte-order mark before it is skipped.
 func Parse(file string, data []byte) (Node, error) {
-	tree, err := parse(data)
+	tree, err := parse(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if err != nil {
 		return Node{}, syntaxError(file, err)
 	}

@@ -84,6 +84,15 @@ func TestFaultsNameTheirPlace(t *testing.T) {
 	}
 }
 
+// TestWindowsFiles: a byte-order mark and CRLF mean nothing.
+func TestWindowsFiles(t *testing.T) {
+	d, err := decode(t, "\ufeffseed: 7\r\ninner:\r\n  speed: 3\r\n")
+	require.NoError(t, err)
+	assert.EqualValues(t, 7, d.Seed)
+	_, err = decode(t, "\ufeffseed: 7\r\ncolor: blue\r\n")
+	assert.ErrorContains(t, err, "f.yaml:2:8: color: unknown value")
+}
+
 func TestSyntaxErrors(t *testing.T) {
 	for _, text := range []string{"a: [1", "a: 1\n  b: 2", "\ta: 1", "a: 1\n---\nb: 2", "seed: 1\nseed: 2"} {
 		_, err := decode(t, text)
