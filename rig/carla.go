@@ -22,6 +22,15 @@ type carlaReader struct {
 type carlaParent struct {
 	path  string // "ego_vehicle", "ego_vehicle/lidar"; "" for the world
 	frame string // of ours
+	at    Pose   // in frame: where something stands that has no frame of its own
+}
+
+// place returns the mounting pose in the parent's frame of what stands at a pose on it.
+func (p carlaParent) place(pose Pose) Pose {
+	if p.at == (Pose{}) {
+		return pose
+	}
+	return poseOf(p.at.Spatial().Compose(pose.Spatial()))
 }
 
 // readCARLA reads the sensors of one vehicle of objects.json, and lists what else
@@ -149,7 +158,7 @@ var carlaKeys = []string{"type", "id", "spawn_point", "attached_objects", "attri
 // readSensor reads a sensor and what is attached to it.
 func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
 	kind, id, err := r.typeAndID(n, parent)
-	if err != nil || kind == nil {
+	if err != nil {
 		return err
 	}
 	attributes, pose, err := r.attributes(n)
@@ -160,11 +169,15 @@ func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
 	if err != nil {
 		return err
 	}
+	pose = parent.place(pose)
+	self := carlaParent{path: strings.TrimPrefix(parent.path+"/"+id, "/"), frame: parent.frame, at: pose}
+	if kind == nil {
+		return r.readAttached(attached, self)
+	}
 	c, err := r.convert(kind, n, attributes)
 	if err != nil {
 		return err
 	}
-	self := carlaParent{path: strings.TrimPrefix(parent.path+"/"+id, "/"), frame: parent.frame}
 	if why := r.without(kind, parent); why != "" {
 		r.lose(n, "%s %q: %s", kind.Names[0], id, why)
 		return r.readAttached(attached, self)
@@ -177,7 +190,9 @@ func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
 	}
 	r.nameTopics(c, "/carla/"+self.path)
 	r.nameFrame(e, self.path)
-	self.frame = e.frameName()
+	if own := e.frameName(); own != BaseFrame {
+		self.frame, self.at = own, Pose{}
+	}
 	r.rig.Sensors = append(r.rig.Sensors, *e)
 	return r.readAttached(attached, self)
 }
@@ -194,7 +209,9 @@ func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignTyp
 	kind := carlaDialect.find(name, strings.ToLower)
 	if kind == nil {
 		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", yamldoc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
-		return nil, "", r.fault(err)
+		if err := r.fault(err); err != nil {
+			return nil, "", err
+		}
 	}
 	id, err := needed(n, "id")
 	if err != nil {
@@ -340,6 +357,21 @@ func finishCARLARate(c *conversion) error {
 		c.rate(carlaFrameHz, "sensor_tick")
 	}
 	return nil
+}
+
+// mirroredTurns are the axes, of x, y and z, about which CARLA's angular rates have the
+// other sign: mirroring y makes (-x, y, -z) of an axial vector.
+var mirroredTurns = [...]int{0, 2}
+
+// finishCARLAImu brings the biases of the angular rate into our axes.
+func finishCARLAImu(c *conversion) error {
+	for _, axis := range mirroredTurns {
+		name := "noise_gyro_bias_" + string("xyz"[axis])
+		if _, given := c.given[name]; given {
+			c.set(name, 0-c.number(name), name)
+		}
+	}
+	return finishCARLARate(c)
 }
 
 // eachFrame are the types that look at every frame and have no rate.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // vehicle is a document with sensors on one vehicle.
@@ -117,6 +118,60 @@ func TestCARLAChoosesTheVehicle(t *testing.T) {
 	assert.Len(t, r.Notices, 3)
 }
 
+// TestCARLAGyroBiases: CARLA's axes are left-handed, so that an angular rate (x, y, z) is
+// (-x, y, -z) in ours, and a bias of it too. Deviations have no sign.
+func TestCARLAGyroBiases(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.other.imu", "id": "a", "sensor_tick": 0.01,
+		"noise_gyro_bias_x": 0.1, "noise_gyro_bias_y": 0.2, "noise_gyro_bias_z": -0.3,
+		"noise_gyro_stddev_x": 1, "noise_gyro_stddev_y": 2, "noise_gyro_stddev_z": 3,
+		"noise_accel_stddev_x": 4, "noise_accel_stddev_y": 5, "noise_accel_stddev_z": 6}`))
+	assert.Equal(t, map[string]any{
+		"noise_gyro_bias_x": -0.1, "noise_gyro_bias_y": 0.2, "noise_gyro_bias_z": 0.3,
+		"noise_gyro_stddev_x": 1.0, "noise_gyro_stddev_y": 2.0, "noise_gyro_stddev_z": 3.0,
+		"noise_accel_stddev_x": 4.0, "noise_accel_stddev_y": 5.0, "noise_accel_stddev_z": 6.0,
+	}, attributes(entry(t, r, "a")))
+	assert.Equal(t, "100", entry(t, r, "a").Rate)
+	r = parse(t, vehicle(`{"type": "sensor.other.imu", "id": "a"}`))
+	assert.Empty(t, attributes(entry(t, r, "a")), "0 is ours too")
+}
+
+// TestCARLAObjectsAreAll: the pseudo sensor knows what can't be seen too.
+func TestCARLAObjectsAreAll(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.pseudo.objects", "id": "objects"}`))
+	assert.Equal(t, map[string]any{"hidden": true, "max_distance": 1000.0}, attributes(entry(t, r, "objects")))
+}
+
+// TestCARLAAttachedToNothing: what is attached to something that becomes nothing, or that
+// is in the vehicle's frame, stands where it would on that.
+func TestCARLAAttachedToNothing(t *testing.T) {
+	for _, c := range []struct {
+		on      string
+		lenient bool
+	}{
+		{`"actor.pseudo.control"`, false}, {`"sensor.other.rss"`, false}, {`"sensor.pseudo.speedometer"`, false}, {`"sensor.camera.rbg"`, true},
+	} {
+		r, err := rig.Reader{Lenient: c.lenient}.Parse("r.json", []byte(vehicle(`{"type": "sensor.other.gnss", "id": "top", "spawn_point": {"x": 1}, "attached_objects": [
+			{"type": `+c.on+`, "id": "lost", "spawn_point": {"x": 2, "yaw": 90}, "attached_objects": [
+				{"type": "sensor.other.imu", "id": "imu", "spawn_point": {"x": 3}}]}]}`)))
+		require.NoError(t, err, c.on)
+		imu := entry(t, r, "imu")
+		assert.Equal(t, "ego_vehicle/top", imu.Parent, c.on)
+		assert.Equal(t, "ego_vehicle/top/lost/imu", imu.Frame, c.on)
+		want := spatial.FromRPY(mgl64.Vec3{2, 3, 0}, 0, 0, 90)
+		got := imu.Pose.Spatial()
+		assert.InDeltaSlice(t, want.Position[:], got.Position[:], 1e-12, c.on)
+		assert.InDelta(t, 90, imu.Pose.Yaw, 1e-9, c.on)
+	}
+}
+
+// TestCARLANewerSensors: sensors that came after 0.9.15 are known by name, whatever
+// their attributes.
+func TestCARLANewerSensors(t *testing.T) {
+	r := parse(t, vehicle(`{"type": "sensor.lidar.hss_lidar", "id": "a", "horizontal_resolution": 0.1}`))
+	require.Len(t, r.Notices, 1)
+	assert.Contains(t, r.Notices[0].Text, `sensor.lidar.hss_lidar "a": it is newer than CARLA 0.9.15`)
+}
+
 func TestCARLALidarRates(t *testing.T) {
 	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "3.333333333"} {
 		r := parse(t, vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "sensor_tick": `+tick+`}`))
@@ -139,6 +194,7 @@ func TestCARLAFaults(t *testing.T) {
 		{`{"objects": [{"type": "vehicle.a", "id": "a", "sensor": []}]}`, `r.json:1:47: objects[0].sensor: unknown key, did you mean sensors?`, yamldoc.ErrUnknownKey},
 		{vehicle(`{"type": "sensor.camera.rbg", "id": "a"}`), `r.json:2:10: objects[0].sensors[0].type: unknown value: CARLA has no sensor "sensor.camera.rbg", did you mean sensor.camera.rgb?`, yamldoc.ErrValue},
 		{vehicle(`{"type": "sensor.camera.rgb"}`), `r.json:2:1: objects[0].sensors[0]: wrong kind of value: it needs the key id`, yamldoc.ErrType},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": ""}`), `r.json:2:37: objects[0].sensors[0].id: unknown value: "", need a name`, yamldoc.ErrValue},
 		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "fow": 90}`), `r.json:2:42: objects[0].sensors[0].fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
 		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attributes": {"fow": 90}}`), `r.json:2:57: objects[0].sensors[0].attributes.fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
 		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "lens_x_size": 2}`), `r.json:2:57: objects[0].sensors[0].lens_x_size: out of range: 2, the range is 0 to 1`, yamldoc.ErrRange},

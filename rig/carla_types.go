@@ -143,6 +143,10 @@ func carlaMeasuring() []*ForeignType {
 	axes := func(name, unit string) []Parameter {
 		return []Parameter{noise(name+"_x", unit), noise(name+"_y", unit), noise(name+"_z", unit)}
 	}
+	rates := axes("noise_gyro_bias", "rad/s")
+	for _, axis := range mirroredTurns {
+		rates[axis] = rates[axis].becomes("negated: CARLA's axes are left-handed")
+	}
 	return []*ForeignType{
 		plain("sensor.other.radar", "detections",
 			number("horizontal_fov", "deg", 30).same("horizontal_fov"), number("vertical_fov", "deg", 30).same("vertical_fov"),
@@ -150,8 +154,11 @@ func carlaMeasuring() []*ForeignType {
 		plain("sensor.other.gnss", "fix",
 			noise("noise_lat_bias", "deg"), noise("noise_lat_stddev", "deg"), noise("noise_lon_bias", "deg"),
 			noise("noise_lon_stddev", "deg"), noise("noise_alt_bias", "m"), noise("noise_alt_stddev", "m"), carlaSeed()),
-		plain("sensor.other.imu", "imu", parameters(axes("noise_accel_stddev", "m/s²"), axes("noise_gyro_bias", "rad/s"),
-			axes("noise_gyro_stddev", "rad/s"), []Parameter{carlaSeed()})...),
+		{
+			Names: []string{"sensor.other.imu"}, ID: "sensor.other.imu", output: "imu",
+			Parameters: parameters(axes("noise_accel_stddev", "m/s²"), rates, axes("noise_gyro_stddev", "rad/s"), []Parameter{carlaSeed()}, carlaCommon()),
+			finish:     finishCARLAImu,
+		},
 		plain("sensor.other.collision", "collision"),
 		plain("sensor.other.lane_invasion", "lane_invasion"),
 		plain("sensor.other.obstacle", "obstacle",
@@ -163,29 +170,66 @@ func carlaMeasuring() []*ForeignType {
 // carlaPseudo are the ROS bridge's own sensors, which know the world instead of
 // measuring it.
 func carlaPseudo() []*ForeignType {
-	plain := func(name, id, output, how string) *ForeignType {
+	plain := func(name, id, output, how string, set ...Fixed) *ForeignType {
 		return &ForeignType{
 			Names: []string{"sensor.pseudo." + name}, ID: id, output: output, How: how,
-			Parameters: carlaCommon(), finish: finishCARLARate,
+			Parameters: carlaCommon(), Set: set, finish: finishCARLARate,
 		}
 	}
-	none := func(name, why string) *ForeignType {
-		return &ForeignType{Names: []string{name}, Without: why, Parameters: lost(carlaCommon())}
+	none := func(name, why string, own ...Parameter) *ForeignType {
+		return &ForeignType{Names: []string{name}, Without: why, Parameters: lost(parameters(own, carlaCommon()))}
+	}
+	newer := func(name, instead string) *ForeignType {
+		return &ForeignType{
+			Names: []string{name}, Without: "it is newer than CARLA 0.9.15: take " + instead,
+			Parameters: lost(carlaCommon()), open: true,
+		}
 	}
 	return []*ForeignType{
 		plain("tf", transformID, "", "the vehicle's frame has the vehicle's id as its name"),
 		plain("odom", "sensor.other.odometry", "odometry", ""),
 		plain("speedometer", "sensor.other.speedometer", "speed", ""),
-		plain("objects", "sensor.ground_truth.boxes_3d", "boxes", "of all around the vehicle, in its frame"),
+		plain("objects", "sensor.ground_truth.boxes_3d", "boxes", "of all around the vehicle, hidden or not, in its frame",
+			Fixed{"hidden", true}, Fixed{"max_distance", 1000.0}),
 		plain("traffic_lights", "sensor.other.signals", "signals", "where it is attached to the vehicle"),
 		none("sensor.pseudo.actor_list", "which actors there are is in the run's files"),
 		none("sensor.pseudo.markers", "raybridge publishes no markers for RViz"),
 		none("sensor.pseudo.opendrive_map", "raybridge's scenes have no OpenDRIVE map"),
 		none("actor.pseudo.control", "an actor is not moved by poses from outside"),
 		none("sensor.other.rss", "raybridge has no model of responsibility-sensitive safety"),
-		none("sensor.other.v2x", "raybridge has no radio"),
-		none("sensor.other.v2x_custom", "raybridge has no radio"),
+		none("sensor.other.v2x", "raybridge has no radio", parameters(carlaRadio(), carlaAwareness())...),
+		none("sensor.other.v2x_custom", "raybridge has no radio", carlaRadio()...),
+		newer("sensor.lidar.hss_lidar", "sensor.lidar.ray_cast with a horizontal_fov"),
+		newer("sensor.camera.rgb_fisheye", "sensor.camera.rgb with a lens"),
+		newer("sensor.camera.depth_fisheye", "sensor.camera.depth with a lens"),
+		newer("sensor.camera.semantic_segmentation_fisheye", "sensor.camera.semantic_segmentation with a lens"),
+		newer("sensor.camera.instance_segmentation_fisheye", "sensor.camera.instance_segmentation with a lens"),
 	}
+}
+
+// carlaRadio are the attributes of the channel of both radios.
+func carlaRadio() []Parameter {
+	return []Parameter{
+		carlaSeed(),
+		number("transmit_power", "dBm", 21.5), number("receiver_sensitivity", "dBm", -99), number("frequency_ghz", "GHz", 5.9),
+		number("combined_antenna_gain", "dBi", 10), list("scenario", KindText), list("path_loss_model", KindText),
+		number("path_loss_exponent", "", 2.7), number("d_ref", "m", 1), number("filter_distance", "m", 500),
+		boolean("use_etsi_fading", true), number("custom_fading_stddev", "", 0),
+	}
+}
+
+// carlaAwareness are the attributes of the messages by which vehicles tell of
+// themselves.
+func carlaAwareness() []Parameter {
+	own := []Parameter{number("gen_cam_min", "s", 0.1), number("gen_cam_max", "s", 1), boolean("fixed_rate", false)}
+	for _, name := range []string{
+		"noise_vel_stddev_x", "noise_accel_stddev_x", "noise_accel_stddev_y", "noise_accel_stddev_z",
+		"noise_yawrate_bias", "noise_yawrate_stddev", "noise_lat_bias", "noise_lat_stddev", "noise_lon_bias", "noise_lon_stddev",
+		"noise_alt_bias", "noise_alt_stddev", "noise_head_bias", "noise_head_stddev",
+	} {
+		own = append(own, number(name, "", 0))
+	}
+	return own
 }
 
 // transformID publishes the frames; a run has one.

@@ -108,6 +108,9 @@ func (c *conversion) read(params []jsondoc.Entry) error {
 	}
 	for _, e := range params {
 		p := c.kind.parameter(e.Key)
+		if p == nil && c.kind.open {
+			continue
+		}
 		if p == nil {
 			if err := c.reader.fault(e.UnknownKey(c.known())); err != nil {
 				return err
@@ -249,7 +252,11 @@ func needed(n jsondoc.Node, key string) (string, error) {
 	if v.Null() {
 		return "", n.Errorf("%w: it needs the key %s", yamldoc.ErrType, key)
 	}
-	return v.Text()
+	text, err := v.Text()
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = v.Errorf("%w: %q, need a name", yamldoc.ErrValue, text)
+	}
+	return text, err
 }
 
 func numberOf(n jsondoc.Node) (float64, error) {
@@ -278,6 +285,7 @@ func listOf[T any](n jsondoc.Node, read func(jsondoc.Node) (T, error)) ([]T, err
 // check holds a value against the parameter's range and options.
 func (p *Parameter) check(n jsondoc.Node, value any) error {
 	var numbers []float64
+	var texts []string
 	switch v := value.(type) {
 	case float64:
 		numbers = []float64{v}
@@ -286,8 +294,13 @@ func (p *Parameter) check(n jsondoc.Node, value any) error {
 	case []float64:
 		numbers = v
 	case string:
-		if len(p.Options) > 0 && !slices.Contains(p.Options, v) {
-			return n.Errorf("%w: %q, %s", yamldoc.ErrValue, v, closest.Hint(v, p.Options))
+		texts = []string{v}
+	case []string:
+		texts = v
+	}
+	for _, s := range texts {
+		if len(p.Options) > 0 && !slices.Contains(p.Options, s) {
+			return n.Errorf("%w: %q, %s", yamldoc.ErrValue, s, closest.Hint(s, p.Options))
 		}
 	}
 	for _, f := range numbers {

@@ -25,6 +25,8 @@ type ForeignType struct {
 	// Set are the attributes that it always gets.
 	Set []Fixed
 
+	// open: it may have other parameters too, which do nothing.
+	open bool
 	// output is the one whose topic the sensor's topic is.
 	output string
 	// anchor types are frames for others: those are mounted through them.

@@ -106,10 +106,11 @@ func parseYAML(file string, data []byte) (*Rig, error) {
 	return &rig, nil
 }
 
-// looksLikeJSON tells JSON from the YAML that people write by its first two signs: an
-// array, or an object whose first key is in quotes.
+// looksLikeJSON tells JSON from the YAML that people write by its first two signs that
+// are no comment: an array, or an object whose first key is in quotes.
 func looksLikeJSON(data []byte) bool {
-	data = bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
+	data = jsondoc.WithoutComments(bytes.TrimPrefix(data, []byte("\ufeff")))
+	data = bytes.TrimLeft(data, " \t\r\n")
 	if len(data) == 0 || data[0] != '{' && data[0] != '[' {
 		return false
 	}

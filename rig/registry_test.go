@@ -66,7 +66,7 @@ func other(p *rig.Parameter) any {
 	case rig.KindNumbers:
 		return []float64{1, 2, 3, 4}
 	case rig.KindTexts:
-		return []string{"Car"}
+		return p.Options[:2]
 	default:
 		return []any{1}
 	}

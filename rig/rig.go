@@ -27,12 +27,13 @@ var (
 	ErrOutput = errors.New("unknown output")
 )
 
-// Pose is a mounting pose in the parent's frame: metres, and degrees applied
+// Pose is a mounting pose in the parent's frame: metres, no further away than the earth's
+// poles are from the equator, and degrees applied
 // yaw, pitch, roll (z-y'-x”), yaw counter-clockwise positive.
 type Pose struct {
-	X     float64 `yaml:"x" doc:"forward, metres"`
-	Y     float64 `yaml:"y" doc:"left, metres"`
-	Z     float64 `yaml:"z" doc:"up, metres"`
+	X     float64 `yaml:"x" doc:"forward, metres" min:"-1e7" max:"1e7"`
+	Y     float64 `yaml:"y" doc:"left, metres" min:"-1e7" max:"1e7"`
+	Z     float64 `yaml:"z" doc:"up, metres" min:"-1e7" max:"1e7"`
 	Roll  float64 `yaml:"roll" doc:"degrees about x"`
 	Pitch float64 `yaml:"pitch" doc:"degrees about y, positive is nose down"`
 	Yaw   float64 `yaml:"yaw" doc:"degrees about z, positive is to the left"`

@@ -45,9 +45,7 @@ func readSVL(list []jsondoc.Node, f *foreignReader) (*Rig, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s != nil {
-			r.sensors = append(r.sensors, s)
-		}
+		r.sensors = append(r.sensors, s)
 	}
 	if err := r.findParents(); err != nil {
 		return nil, err
@@ -68,8 +66,10 @@ func readSVL(list []jsondoc.Node, f *foreignReader) (*Rig, error) {
 // interface's.
 var svlKeys = []string{"type", "name", "params", "parent", "transform", "plugin", "pluginId", "sortKey"}
 
-// head reads all of a sensor but its parameters. nil is a sensor of unknown type that
-// is put up with.
+// unknownSVL is the type of sensors that are put up with: others may be mounted in them.
+var unknownSVL = &ForeignType{anchor: true, open: true}
+
+// head reads all of a sensor but its parameters.
 func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
 	entries, err := n.Entries()
 	if err != nil {
@@ -88,7 +88,11 @@ func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
 	}
 	s := &svlSensor{node: n, kind: svlDialect.find(kind, svlPlain), parent: n.Get("parent"), entry: -1, second: -1}
 	if s.kind == nil {
-		return nil, r.fault(n.Get("type").Errorf("%w: SVL has no sensor %q, %s", yamldoc.ErrValue, kind, closest.Hint(kind, svlDialect.names())))
+		s.kind = unknownSVL
+		err := n.Get("type").Errorf("%w: SVL has no sensor %q, %s", yamldoc.ErrValue, kind, closest.Hint(kind, svlDialect.names()))
+		if err := r.fault(err); err != nil {
+			return nil, err
+		}
 	}
 	if s.name = kind; !n.Get("name").Null() {
 		if s.name, err = n.Get("name").Text(); err != nil {

@@ -276,6 +276,7 @@ func TestSVLFaults(t *testing.T) {
 		{`{"type": "Lidar", "params": {"VerticalRayAngles": [1, 91]}}`, `r.json:1:51: params.VerticalRayAngles: out of range: 91, the range is -90 to 90`, yamldoc.ErrRange},
 		{`{"type": "Lidar", "params": {"HorizontalAngle": 0}}`, `r.json:1:49: params.HorizontalAngle: out of range: 0 deg leave no measurement of 1500 a rotation`, yamldoc.ErrRange},
 		{`{"type": "Lidar", "params": {"MessageType": "Cloud"}}`, `r.json:1:45: params.MessageType: unknown value: "Cloud", known are PointCloud2, LaserScan`, yamldoc.ErrValue},
+		{`{"type": "Segmentation Camera", "params": {"InstanceSegmentationTags": ["Car", "Tree"]}}`, `r.json:1:72: params.InstanceSegmentationTags: unknown value: "Tree", known are Car, Road, Sidewalk, Vegetation, Obstacle, TrafficLight, Building, Sign, Shoulder, Pedestrian, Curb`, yamldoc.ErrValue},
 		{`{"type": "Lidar", "params": []}`, `r.json:1:29: params: wrong kind of value: need an object, { ... }`, yamldoc.ErrType},
 		{`{"type": "Color Camera", "params": {"DistortionParameters": [1, 2]}}`, `r.json:1:61: params.DistortionParameters: unknown value: 2 numbers, need none or 4`, yamldoc.ErrValue},
 		{`{"type": "IMU", "transform": {"yaww": 1}}`, `r.json:1:31: transform.yaww: unknown key, did you mean yaw?`, yamldoc.ErrUnknownKey},
@@ -300,10 +301,12 @@ func TestLenientReaders(t *testing.T) {
 	lenient := rig.Reader{Lenient: true}
 	r, err := lenient.Parse("r.json", []byte(`[
 		{"type": "Color Camera", "name": "a", "colour": 1, "params": {"Width": 3840, "Zoom": 2}, "transform": {"w": 1}},
-		{"type": "Teapot", "name": "b"}
+		{"type": "Teapot", "name": "b", "params": {"Spout": 1}, "transform": {"z": 2}},
+		{"type": "IMU", "name": "c", "parent": "b", "transform": {"z": 1}}
 	]`))
 	require.NoError(t, err)
-	require.Len(t, r.Sensors, 1)
+	require.Len(t, r.Sensors, 2)
+	assert.Equal(t, rig.Pose{X: 3}, entry(t, r, "c").Pose, "on the unknown one")
 	assert.Equal(t, int64(3840), attributes(&r.Sensors[0])["image_size_x"])
 	var texts []string
 	for _, n := range r.Notices {
@@ -333,8 +336,10 @@ func TestForms(t *testing.T) {
 		"": 0, "sensors: []": 0, "{sensors: [{id: sensor.test, name: a}]}": 1,
 		`{"sensors": [{"id": "sensor.test", "name": "a"}]}`: 1,
 		"\ufeff [{\"type\": \"IMU\"}]":                      1,
+		"// ours\n/* was */ [{\"type\": \"IMU\"}]":          1,
+		"\ufeffsensors:\r\n- id: sensor.test\r\n":           1,
 		`{"sensors": [{"type": "IMU"}, {"type": "Radar"}]}`: 2,
-		`{"type": "IMU"}`: 1, `[]`: 0, `{"objects": []}`: 0,
+		`{"type": "IMU"}`:                                   1, `[]`: 0, `{"objects": []}`: 0,
 	} {
 		assert.Len(t, parse(t, text).Sensors, sensors, text)
 	}

@@ -42,7 +42,7 @@ func svlCamera(quality Parameter) []Parameter {
 		boolean("Fisheye", false).becomes("`lens`: svl_fisheye, where Distorted is true"),
 		number("Xi", "", 0).becomes("`xi`, where Fisheye is true"),
 		list("CameraInfoTopic", KindText).becomes("the topic of `camera_info`"),
-		integer("CubemapSize", "px", 1024).drawn(),
+		integer("CubemapSize", "px", 1024).in(512, 2048).drawn(),
 		number("TargetFPS", "Hz", 0).without(noThrottle),
 		number("TargetFPSTime", "s", 5).without(noThrottle),
 		list("Postprocessing", KindAny).without("rain, sun flares and other effects on the picture are not made"),
@@ -52,6 +52,11 @@ func svlCamera(quality Parameter) []Parameter {
 // jpegQuality is the quality of the pictures.
 func jpegQuality() Parameter {
 	return integer("JpegQuality", "", 75).in(0, 100).becomes("`jpeg_quality`; 0 becomes 1")
+}
+
+// svlTags are the tags of SVL's segmentation.
+var svlTags = []string{
+	"Car", "Road", "Sidewalk", "Vegetation", "Obstacle", "TrafficLight", "Building", "Sign", "Shoulder", "Pedestrian", "Curb",
 }
 
 // svlScan are the parameters of the lidars, without those of the lasers.
@@ -193,7 +198,7 @@ func svlCameras() []*ForeignType {
 			output: "compressed", rateOf: "Frequency",
 			How: "publishes SVL's colours as JPEG",
 			Parameters: parameters(svlCamera(integer("JpegQuality", "", 100).in(0, 100).becomes("`jpeg_quality` 100, always")), []Parameter{
-				list("InstanceSegmentationTags", KindTexts).becomes("any make it sensor.camera.instance_segmentation, where every actor gets a shade of its own"),
+				list("InstanceSegmentationTags", KindTexts).of(svlTags...).becomes("any make it sensor.camera.instance_segmentation, where every actor gets a shade of its own"),
 			}),
 			Set:    []Fixed{corner, {"output", "svl"}, {"compressed", "jpeg"}, {"publish_raw", false}},
 			finish: finishSVLCamera,
@@ -325,6 +330,9 @@ func svlOthers() []*ForeignType {
 	none := func(why string, own []Parameter, names ...string) *ForeignType {
 		return &ForeignType{Names: names, Without: why, Parameters: lost(parameters(own, svlCommon()))}
 	}
+	later := func(name, why string) *ForeignType {
+		return &ForeignType{Names: []string{name}, Without: why, Parameters: lost(svlCommon()), open: true}
+	}
 	return []*ForeignType{
 		control("Vehicle Control"), control("LGSVL Control"), control("Apollo Control"),
 		keys("Keyboard Control", "Keyboard"), keys("Manual", "Manual Control"), keys("Wheel", "Wheel Control"),
@@ -348,5 +356,8 @@ func svlOthers() []*ForeignType {
 		none("record the camera's pictures with a bridge", []Parameter{
 			number("Framerate", "Hz", 15), number("Bitrate", "kbit/s", 3000), number("MaxBitrate", "kbit/s", 6000), number("Quality", "", 22),
 		}, "Video Recording"),
+		later("Destination", noInput+": set ego.waypoints"),
+		later("Lane Following", noInput+": set ego.waypoints"),
+		later("Intel RealSense", "take a Color Camera and a Depth Camera"),
 	}
 }

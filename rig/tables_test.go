@@ -22,7 +22,7 @@ func svlCameraFacts(quality int64, more ...fact) []fact {
 		{"Width", int64(1920), 1, 1920}, {"Height", int64(1080), 1, 1080}, {"Frequency", int64(15), 1, 100},
 		{"JpegQuality", quality, 0, 100}, {"FieldOfView", 60.0, 1, 90}, {"MinDistance", 0.1, 0.01, 1000},
 		{"MaxDistance", 2000.0, 0.01, 2000}, {"Distorted", false, 0, 0}, {"DistortionParameters", nil, 0, 0},
-		{"Fisheye", false, 0, 0}, {"Xi", 0.0, 0, 0}, {"CameraInfoTopic", nil, 0, 0}, {"CubemapSize", int64(1024), 0, 0},
+		{"Fisheye", false, 0, 0}, {"Xi", 0.0, 0, 0}, {"CameraInfoTopic", nil, 0, 0}, {"CubemapSize", int64(1024), 512, 2048},
 		{"TargetFPS", 0.0, 0, 0}, {"TargetFPSTime", 5.0, 0, 0}, {"Postprocessing", nil, 0, 0},
 	}, more...)
 }
@@ -91,6 +91,7 @@ func svlFacts() map[string][]fact {
 		"Video Recording": {
 			{"Framerate", 15.0, 0, 0}, {"Bitrate", 3000.0, 0, 0}, {"MaxBitrate", 6000.0, 0, 0}, {"Quality", 22.0, 0, 0},
 		},
+		"Destination": nil, "Lane Following": nil, "Intel RealSense": nil,
 	}
 }
 
@@ -136,6 +137,18 @@ func carlaFacts() map[string][]fact {
 		"channels": int64(32), "range": 10.0, "points_per_second": int64(56000), "rotation_frequency": 10.0,
 		"upper_fov": 10.0, "lower_fov": -30.0, "horizontal_fov": 360.0,
 	}
+	radio := plain(map[string]any{
+		"noise_seed": int64(0), "transmit_power": 21.5, "receiver_sensitivity": -99.0, "frequency_ghz": 5.9, "combined_antenna_gain": 10.0,
+		"scenario": nil, "path_loss_model": nil, "path_loss_exponent": 2.7, "d_ref": 1.0, "filter_distance": 500.0,
+		"use_etsi_fading": true, "custom_fading_stddev": 0.0,
+	})
+	awareness := plain(map[string]any{
+		"gen_cam_min": 0.1, "gen_cam_max": 1.0, "fixed_rate": false, "noise_vel_stddev_x": 0.0,
+		"noise_accel_stddev_x": 0.0, "noise_accel_stddev_y": 0.0, "noise_accel_stddev_z": 0.0,
+		"noise_yawrate_bias": 0.0, "noise_yawrate_stddev": 0.0, "noise_lat_bias": 0.0, "noise_lat_stddev": 0.0,
+		"noise_lon_bias": 0.0, "noise_lon_stddev": 0.0, "noise_alt_bias": 0.0, "noise_alt_stddev": 0.0,
+		"noise_head_bias": 0.0, "noise_head_stddev": 0.0,
+	})
 	return map[string][]fact{
 		"sensor.camera.rgb":   slices.Concat(camera, effects),
 		"sensor.camera.depth": camera, "sensor.camera.semantic_segmentation": camera,
@@ -166,8 +179,33 @@ func carlaFacts() map[string][]fact {
 		"sensor.pseudo.tf":      nil, "sensor.pseudo.odom": nil, "sensor.pseudo.speedometer": nil, "sensor.pseudo.objects": nil,
 		"sensor.pseudo.traffic_lights": nil, "sensor.pseudo.actor_list": nil, "sensor.pseudo.markers": nil,
 		"sensor.pseudo.opendrive_map": nil, "actor.pseudo.control": nil,
-		"sensor.other.rss": nil, "sensor.other.v2x": nil, "sensor.other.v2x_custom": nil,
+		"sensor.other.rss": nil, "sensor.other.v2x": slices.Concat(radio, awareness), "sensor.other.v2x_custom": radio,
+		"sensor.lidar.hss_lidar": nil, "sensor.camera.rgb_fisheye": nil, "sensor.camera.depth_fisheye": nil,
+		"sensor.camera.semantic_segmentation_fisheye": nil, "sensor.camera.instance_segmentation_fisheye": nil,
 	}
+}
+
+// TestTextsThatTheOthersAllow: where a text has only some values, they are the other
+// program's.
+func TestTextsThatTheOthersAllow(t *testing.T) {
+	want := map[string][]string{
+		"MessageType": {"PointCloud2", "LaserScan"}, "VelodyneLidarType": {"VLP_16", "VLP_32C", "VLS_128"},
+		"InstanceSegmentationTags": {
+			"Car", "Road", "Sidewalk", "Vegetation", "Obstacle", "TrafficLight", "Building", "Sign", "Shoulder", "Pedestrian", "Curb",
+		},
+		"exposure_mode": {"histogram", "manual"},
+	}
+	found := map[string][]string{}
+	for _, dialect := range rig.Dialects() {
+		for _, kind := range dialect.Types {
+			for i := range kind.Parameters {
+				if p := &kind.Parameters[i]; len(p.Options) > 0 {
+					found[p.Name] = p.Options
+				}
+			}
+		}
+	}
+	assert.Equal(t, want, found)
 }
 
 // TestTablesHaveTheOthersDefaultsAndRanges compares the tables with the facts, each
