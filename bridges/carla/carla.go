@@ -99,11 +99,11 @@ func registerCloud(p *bridges.Plugin) error {
 			var c cloudEncoder
 			e := encoder[cloud]{
 				header: func(m cloud) *sample.Header { return &m.Header },
-				size:   func(m cloud) int { return cloudBytes(m, 16) }, body: c.appendLidar,
+				size:   func(m cloud) int { return cloudBytes(m, lidarPoint) }, body: c.appendLidar,
 			}
 			typeID := typeIDOf(topic, typeLidar)
 			if typeID == typeSemanticLidar {
-				e.size, e.body = func(m cloud) int { return cloudBytes(m, 24) }, c.appendSemanticLidar
+				e.size, e.body = func(m cloud) int { return cloudBytes(m, semanticPoint) }, c.appendSemanticLidar
 			}
 			return addStream(i.(*instance), topic, typeID, e), nil
 		}))
@@ -126,8 +126,6 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 				return err
 			}
 		}
-		s.encoding.Lock() // the encoder's memory is one publisher's at a time
-		defer s.encoding.Unlock()
 		return s.send(ctx, headerBytes+lengthBytes+e.size(m), func(dst []byte) []byte {
 			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
 		})

@@ -47,11 +47,11 @@ func cloud(unit bool) *sample.PointCloud {
 	point := func(ray uint32, x, y, z, intensity, cosine float32, instance uint32, tag uint8) sample.Point {
 		return sample.Point{X: x, Y: y, Z: z, Intensity: intensity, CosIncidence: cosine, Instance: instance, Tag: tag, Ray: ray, Return: sample.ReturnStrongest}
 	}
-	m := &sample.PointCloud{Header: header(), Rings: 2, Columns: 2, HorizontalAngle: 1.25, UnitIntensity: unit, Points: []sample.Point{
+	m := &sample.PointCloud{Header: header(), Organized: true, Rings: 2, Columns: 2, HorizontalAngle: 1.25, UnitIntensity: unit, Points: []sample.Point{
 		point(0, 1, 2, 3, 0.5, 0.5, 70000, 14),
 		point(1, 4, -5, 6, 1, 1, 0, 1),
 		point(2, 7, 8, 9, 0.25, 0.25, 3, 7),
-		{Ray: 3, X: float32(math.NaN()), Distance: float32(math.Inf(1))}, // a miss of an organised cloud
+		{Ray: 3, X: float32(math.NaN()), Distance: float32(math.Inf(1))}, // a miss
 	}}
 	if !unit {
 		for i := range m.Points {
@@ -87,7 +87,7 @@ func snapshot() *sample.Snapshot {
 func TestFramesAreCARLAs(t *testing.T) {
 	for name, c := range map[string]struct {
 		sensor  string
-		publish func(*testing.T, *bridges.Bridge, bridges.Topic) func() error
+		publish func(testing.TB, *bridges.Bridge, bridges.Topic) func() error
 	}{
 		"rgb":      {"sensor.camera.rgb", publish(image("rgb8", 3, 2, 12, 90, []byte{10, 20, 30, 40, 50, 60, 70, 80, 90, 0, 0, 0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 0, 0, 0}))},
 		"depth":    {"sensor.camera.depth", publish(image("32FC1", 3, 1, 12, 60, floats(0, float32(math.Inf(1)), 250)))},
@@ -104,6 +104,9 @@ func TestFramesAreCARLAs(t *testing.T) {
 		}})},
 		"world": {"sensor.other.snapshot", publish(snapshot())},
 		"gnss":  {"sensor.other.gnss", publish(&sample.GnssFix{Header: header(), Latitude: 48.5, Longitude: -122.25, Altitude: 100.125})},
+		"obstacle": {"sensor.other.obstacle", publish(&sample.Obstacle{
+			Header: header(), Actor: 7, ActorType: "vehicle.van", Other: 0, OtherType: "vehicle.ego", Distance: 4.5,
+		})},
 		"collision": {"sensor.other.collision", publish(&sample.Collision{
 			Header: header(), Actor: 0, ActorType: "vehicle.ego", Other: 300, OtherType: "static.wall", NormalImpulse: mgl64.Vec3{8, 16, 0},
 		})},
@@ -139,9 +142,24 @@ func TestCompassPointsNorth(t *testing.T) {
 	assert.Equal(t, want[52:], got[52:])
 }
 
+// TestNormalsAreInTheWorldsAxes: the vector has a camera that looks along the map's x
+// axis; its optical frame is x right, y down, z ahead.
+func TestNormalsAreInTheWorldsAxes(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("testdata", "wire", "normals.bin"))
+	require.NoError(t, err)
+	b, addr := open(t)
+	nan := float32(math.NaN())
+	m := image("32FC3", 4, 1, 48, 60, floats(0, -1, 0, 0, 0, 1, -1, 0, 0, nan, nan, nan))
+	m.Pose = spatial.Identity() // only the body is compared
+	send := publish(m)(t, b, bridges.Topic{Name: "/normals", SensorType: "sensor.camera.normals"})
+	got := receive(t, b, addr, 2, "/normals", send, len(want))
+	assert.Equal(t, want[:12], got[:12], "length and type")
+	assert.Equal(t, want[52:], got[52:])
+}
+
 // publish returns what publishes m on a topic.
-func publish[T any](m T) func(*testing.T, *bridges.Bridge, bridges.Topic) func() error {
-	return func(t *testing.T, b *bridges.Bridge, topic bridges.Topic) func() error {
+func publish[T any](m T) func(testing.TB, *bridges.Bridge, bridges.Topic) func() error {
+	return func(t testing.TB, b *bridges.Bridge, topic bridges.Topic) func() error {
 		send, err := bridges.AddPublisher[T](b, topic)
 		require.NoError(t, err)
 		return func() error { return send(context.Background(), m) }
@@ -149,11 +167,17 @@ func publish[T any](m T) func(*testing.T, *bridges.Bridge, bridges.Topic) func()
 }
 
 // open returns a bridge that listens, and its address.
-func open(t *testing.T) (*bridges.Bridge, string) {
+func open(t testing.TB) (*bridges.Bridge, string) {
+	t.Helper()
+	return openWith(t, "")
+}
+
+// openWith returns one with options.
+func openWith(t testing.TB, options string) (*bridges.Bridge, string) {
 	t.Helper()
 	r, err := bridges.NewRegistry(carla.Factory{})
 	require.NoError(t, err)
-	b, err := r.Open("carla:127.0.0.1:0", bridges.Env{})
+	b, err := r.Open("carla:127.0.0.1:0?"+options, bridges.Env{})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
@@ -161,7 +185,7 @@ func open(t *testing.T) (*bridges.Bridge, string) {
 }
 
 // dial subscribes to a stream as CARLA's client does.
-func dial(t *testing.T, addr string, id uint32) net.Conn {
+func dial(t testing.TB, addr string, id uint32) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)

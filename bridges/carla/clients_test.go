@@ -3,9 +3,12 @@ package carla_test
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,28 +99,161 @@ func TestClientsThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestAStalledClientChangesNothing: one reads nothing, the other gets every frame.
+// TestAStalledClientChangesNothing: one reads nothing, the other gets every frame; what
+// the one misses is counted.
 func TestAStalledClientChangesNothing(t *testing.T) {
-	b, addr := open(t)
-	const frames, side = 200, 256
+	b, addr := openWith(t, "messages=4")
+	const frames, side = 60, 512
 	m := image("bgra8", side, side, 4*side, 60, make([]byte, 4*side*side))
 	send := publish(m)(t, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
-	dial(t, addr, 2) // never reads
 	good := dial(t, addr, 2)
 	require.Eventually(t, func() bool { return b.Listening("/front") }, 10*time.Second, time.Millisecond)
+	dial(t, addr, 2) // never reads
 	frame := make([]byte, 4+48+12+4*side*side)
 	for k := range frames {
 		m.Frame = uint64(k)
 		require.NoError(t, send())
-		if k == 0 { // both are subscribed once the first has come
-			_, err := io.ReadFull(good, frame)
-			require.NoError(t, err)
-			continue
-		}
 		_, err := io.ReadFull(good, frame)
 		require.NoError(t, err)
 		require.Equal(t, byte(k), frame[12], "frame %d", k)
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, b.Close(ended))
+	row := b.Statistics().Topics[0]
+	assert.EqualValues(t, frames, row.Messages, "one client has had each")
+	assert.Positive(t, row.Drops[bridges.CausePeerSlow], "of the other")
+	assert.LessOrEqual(t, row.Drops.Total(), int64(frames))
+}
+
+// TestEveryMessageIsCountedOnce: with one client, which takes nothing, a message is sent
+// or dropped, whatever becomes of it.
+func TestEveryMessageIsCountedOnce(t *testing.T) {
+	b, addr := openWith(t, "messages=4")
+	const frames, side = 60, 512
+	send := publish(image("bgra8", side, side, 4*side, 60, make([]byte, 4*side*side)))(t, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
+	require.ErrorIs(t, send(), bridges.ErrNotConnected, "nobody reads")
+	dial(t, addr, 2)
+	require.Eventually(t, func() bool { return b.Listening("/front") }, 10*time.Second, time.Millisecond)
+	for range frames {
+		require.NoError(t, send())
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, b.Close(ended))
+	require.ErrorIs(t, send(), bridges.ErrClosed)
+	row := b.Statistics().Topics[0]
+	assert.EqualValues(t, 1+frames+1, row.Messages+row.Drops.Total())
+	assert.Positive(t, row.Drops[bridges.CausePeerSlow])
+	assert.EqualValues(t, 1, row.Drops[bridges.CauseNotConnected])
+	assert.Positive(t, row.Drops[bridges.CauseClosed])
+}
+
+// TestClosingWhilePublishing: publishers on several goroutines, connections that come
+// and go, and every message is sent or dropped.
+func TestClosingWhilePublishing(t *testing.T) {
+	b, _ := open(t)
+	m := image("mono8", 64, 64, 64, 60, make([]byte, 64*64))
+	topic := bridges.Topic{Name: "/tags", SensorType: "sensor.camera.semantic_segmentation"}
+	const publishers, each = 4, 300
+	var publishing, reading sync.WaitGroup
+	for range publishers {
+		send := publish(m)(t, b, topic)
+		publishing.Go(func() {
+			for range each {
+				if err := send(); err != nil {
+					assert.ErrorIs(t, err, bridges.ErrNotConnected)
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	for range 5 {
+		require.NoError(t, b.Disconnect(t.Context()))
+		require.NoError(t, b.Connect(t.Context()))
+		conn := dial(t, b.Endpoints()[0].Address, 2)
+		reading.Go(func() {
+			_, _ = io.Copy(io.Discard, conn)
+			_ = conn.Close()
+		})
+	}
+	publishing.Wait()
+	require.NoError(t, b.Close(t.Context()))
+	reading.Wait()
+	row := b.Statistics().Topics[0]
+	assert.EqualValues(t, publishers*each, row.Messages+row.Drops.Total(), "drops: %v", row.Drops)
+}
+
+// FuzzHandshake sends what a client might, and a good client goes on.
+func FuzzHandshake(f *testing.F) {
+	b, addr := open(f)
+	m := image("bgra8", 1, 1, 4, 60, []byte{1, 2, 3, 4})
+	send := publish(m)(f, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
+	good := dial(f, addr, 2)
+	require.Eventually(f, func() bool { return b.Listening("/front") }, 10*time.Second, time.Millisecond)
+	for _, seed := range []string{"", "\x02", "\x02\x00\x00\x00", "\x02\x00\x00\x00more", "\x01\x00\x00\x00", "\xff\xff\xff\xff", "GET / HTTP/1.1\r\n\r\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, hello []byte) {
+		conn, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		if _, err = conn.Write(hello); err == nil {
+			_ = conn.(*net.TCPConn).CloseWrite()
+		}
+		var timeout net.Error
+		if _, err := io.Copy(io.Discard, conn); errors.As(err, &timeout) {
+			assert.False(t, timeout.Timeout(), "the server ends the connection")
+		}
+		require.NoError(t, send())
+		require.NoError(t, good.SetReadDeadline(time.Now().Add(20*time.Second)))
+		frame := make([]byte, 4+48+12+4)
+		_, err = io.ReadFull(good, frame)
+		require.NoError(t, err)
+		assert.Equal(t, []byte{1, 2, 3, 4}, frame[64:])
+	})
+}
+
+func TestAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	b, err := bridges.MustRegistry(carla.Factory{}).Open("carla:"+taken.Addr().String(), bridges.Env{})
+	require.NoError(t, err)
+	send := publish(imu())(t, b, bridges.Topic{Name: "/imu", SensorType: "sensor.other.imu"})
+	err = b.Connect(t.Context())
+	require.ErrorContains(t, err, "in use")
+	require.NotErrorIs(t, err, bridges.ErrConnectionString, "the string is right")
+	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	require.ErrorIs(t, send(), bridges.ErrNotConnected)
+	require.NoError(t, taken.Close())
+	require.NoError(t, b.Connect(t.Context()))
+	assert.Equal(t, bridges.Connected, b.Status())
+	require.NoError(t, b.Close(t.Context()))
+}
+
+// TestSendingAllocatesNothing: large pictures, in the steady state.
+func TestSendingAllocatesNothing(t *testing.T) {
+	b, addr := open(t)
+	m := image("bgra8", 640, 480, 4*640, 60, make([]byte, 4*640*480))
+	send := publish(m)(t, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
+	conn := dial(t, addr, 2)
+	require.Eventually(t, func() bool { return b.Listening("/front") }, 10*time.Second, time.Millisecond)
+	frame := make([]byte, 4+48+12+len(m.Data))
+	one := func() {
+		if err := send(); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(conn, frame); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 10 {
+		one()
+	}
+	// The runtime's own goroutines allocate a little now and then.
+	assert.Less(t, testing.AllocsPerRun(50, one), 1.0)
 }
 
 // TestReconnectGivesTheSameStreams: ids outlive a disconnection.

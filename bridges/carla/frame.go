@@ -20,9 +20,12 @@ func appendFrame(dst []byte, typeID uint64, h *sample.Header, body func([]byte) 
 	dst = append(dst, 0, 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint64(dst, typeID)
 	dst = binary.LittleEndian.AppendUint64(dst, h.Frame)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(h.StampNs)*1e-9))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(h.StampNs)))
 	dst = appendTransform(dst, h.Pose)
 	dst = body(dst)
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-lengthBytes))
 	return dst
 }
+
+// seconds is the nearest number to a time: 0.3 s are 0.3.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

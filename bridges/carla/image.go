@@ -51,40 +51,41 @@ var pixelSizes = map[string]int{
 func appendImage(dst []byte, m *sample.Image) []byte {
 	dst = appendImageHead(dst, m.Width, m.Height, m.FovDeg)
 	size := pixelSizes[m.Encoding]
-	convert := rowConverter(m)
+	asItIs := m.Encoding == sample.EncodingBGRA8 || m.Encoding == sample.Encoding32FC2
+	var colors [9]float32
+	if m.Encoding == sample.Encoding32FC3 {
+		colors = normalColors(m.Pose)
+	}
 	for y := range m.Height {
 		row := m.Data[y*m.Step:][:size*m.Width]
-		if convert == nil {
+		if asItIs {
 			dst = append(dst, row...)
 			continue
 		}
-		at := len(dst)
-		dst = append(dst, make([]byte, 4*m.Width)...)
-		convert(dst[at:], row)
+		var pixels []byte
+		dst, pixels = extend(dst, 4*m.Width)
+		convertRow(pixels, row, m.Encoding, &colors)
 	}
 	return dst
 }
 
-// rowConverter returns what turns a row into B, G, R, A; nil where it is taken as it is.
-func rowConverter(m *sample.Image) func(dst, row []byte) {
-	switch m.Encoding {
+// convertRow turns a row of an encoding into B, G, R, A; normals with their colors.
+func convertRow(dst, row []byte, encoding string, colors *[9]float32) {
+	switch encoding {
 	case sample.EncodingRGB8:
-		return func(dst, row []byte) { spread(dst, row, 2, 1, 0) }
+		spread(dst, row, 2, 1, 0)
 	case sample.EncodingBGR8:
-		return func(dst, row []byte) { spread(dst, row, 0, 1, 2) }
+		spread(dst, row, 0, 1, 2)
 	case sample.EncodingMono8:
-		return tagRow
+		tagRow(dst, row)
 	case sample.Encoding16UC1:
-		return func(dst, row []byte) { idRow(dst, row, 2) }
+		idRow(dst, row, 2)
 	case sample.Encoding32SC1:
-		return func(dst, row []byte) { idRow(dst, row, 4) }
+		idRow(dst, row, 4)
 	case sample.Encoding32FC1:
-		return depthRow
+		depthRow(dst, row)
 	case sample.Encoding32FC3:
-		toMap := m.Pose.Compose(spatial.OpticalInBody())
-		return func(dst, row []byte) { normalRow(dst, row, toMap) }
-	default:
-		return nil
+		normalRow(dst, row, colors)
 	}
 }
 
@@ -96,53 +97,75 @@ func spread(dst, row []byte, b, g, r int) {
 	}
 }
 
+// opaque is a pixel's alpha, where a pixel is the little-endian word of B, G, R, A.
+const opaque = 0xff << 24
+
 // tagRow puts a tag into red.
 func tagRow(dst, row []byte) {
 	for i, tag := range row {
-		copy(dst[4*i:], []byte{0, 0, tag, 255})
+		binary.LittleEndian.PutUint32(dst[4*i:], opaque|uint32(tag)<<16)
 	}
 }
 
-// idRow puts the lower and the upper byte of an id into green and blue.
+// idRow puts the lower and the upper byte of an id of so many bytes into green and blue.
 func idRow(dst, row []byte, size int) {
-	for i := 0; i*size < len(row); i++ {
-		copy(dst[4*i:], []byte{row[i*size+1], row[i*size], 0, 255})
+	for i := 0; (i+1)*size <= len(row); i++ {
+		id := uint32(binary.LittleEndian.Uint16(row[i*size:]))
+		binary.LittleEndian.PutUint32(dst[4*i:], opaque|(id&0xff)<<8|id>>8)
 	}
 }
 
-// farthest is the distance that CARLA's depth code can say, metres.
-const farthest = 1000.0
+// farthest is the distance that CARLA's depth code can say, metres, and depthSteps the
+// code of it.
+const (
+	farthest   = 1000.0
+	depthSteps = 1<<24 - 1
+)
 
 // depthRow writes metres as 24 bits, red the lowest: R + 256 G + 65536 B of 2^24 - 1
 // is 1000 m. What is beyond, and the sky, is 1000 m; what isn't known is 0.
 func depthRow(dst, row []byte) {
-	for i := 0; 4*i < len(row); i++ {
-		depth := float64(math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:])))
+	for ; len(row) >= 4 && len(dst) >= 4; dst, row = dst[4:], row[4:] {
+		depth := math.Float32frombits(binary.LittleEndian.Uint32(row))
 		code := uint32(0)
-		if depth > 0 { // nor is NaN
-			code = uint32(math.Min(depth, farthest)/farthest*(1<<24-1) + 0.5)
+		if depth >= farthest {
+			code = depthSteps
+		} else if depth > 0 { // nor is NaN
+			code = uint32(float64(depth)*(depthSteps/farthest) + 0.5)
 		}
-		copy(dst[4*i:], []byte{byte(code >> 16), byte(code >> 8), byte(code), 255})
+		binary.LittleEndian.PutUint32(dst, opaque|code>>16|code&0xff00|(code&0xff)<<16)
 	}
 }
 
-// normalRow writes normals, which are in the optical frame, as colours: each axis of
-// the world, -1 to 1, is 0 to 255.
-func normalRow(dst, row []byte, toMap spatial.Pose) {
-	for i := 0; 12*i < len(row); i++ {
-		var n mgl64.Vec3
-		for k := range n {
-			n[k] = float64(math.Float32frombits(binary.LittleEndian.Uint32(row[12*i+4*k:])))
+// normalColors returns the map from normals in a camera's optical frame to colours: each
+// axis of CARLA's world, -1 to 1, is 0 to 255.
+func normalColors(camera spatial.Pose) (m [9]float32) {
+	turn := camera.Compose(spatial.OpticalInBody()).Orientation.Mat4().Mat3()
+	for row, sign := range vector(mgl64.Vec3{1, 1, 1}) {
+		for column := range 3 {
+			m[3*row+column] = float32(sign * 127.5 * turn.At(row, column))
 		}
-		if math.IsNaN(n[0]) {
-			copy(dst[4*i:], []byte{0, 0, 0, 255})
+	}
+	return m
+}
+
+// normalRow writes normals as colours; what has none is black.
+func normalRow(dst, row []byte, m *[9]float32) {
+	for ; len(row) >= 12 && len(dst) >= 4; dst, row = dst[4:], row[12:] {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(row))
+		y := math.Float32frombits(binary.LittleEndian.Uint32(row[4:]))
+		z := math.Float32frombits(binary.LittleEndian.Uint32(row[8:]))
+		if math.IsNaN(float64(x + y + z)) {
+			binary.LittleEndian.PutUint32(dst, opaque)
 			continue
 		}
-		n = vector(toMap.Rotate(n))
-		level := func(x float64) byte { return byte(math.Round((math.Max(-1, math.Min(1, x)) + 1) / 2 * 255)) }
-		copy(dst[4*i:], []byte{level(n[2]), level(n[1]), level(n[0]), 255})
+		r, g, b := level(m[0]*x+m[1]*y+m[2]*z), level(m[3]*x+m[4]*y+m[5]*z), level(m[6]*x+m[7]*y+m[8]*z)
+		binary.LittleEndian.PutUint32(dst, opaque|r<<16|g<<8|b)
 	}
 }
+
+// level returns the colour of a normal's part that is -127.5 to 127.5.
+func level(part float32) uint32 { return uint32(max(min(part+128, 255), 0)) }
 
 // dvsEventBytes is the size of an event: x u16, y u16, time i64 ns, polarity u8.
 const dvsEventBytes = 13

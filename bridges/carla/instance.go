@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -36,8 +37,14 @@ const defaultClients = 128
 type instance struct {
 	log *slog.Logger
 
+	connecting sync.Mutex // held by Connect and Disconnect: one at a time
+
+	// opened, where it is set, is told of each stream that clients can ask for from now on.
+	opened func(s *stream, address string)
+
 	mu      sync.Mutex
 	server  *fanout.Server     // guarded by mu: nil while disconnected
+	failed  bool               // guarded by mu: the last Connect could not listen
 	streams map[uint32]*stream // guarded by mu
 	byTopic map[string]*stream // guarded by mu
 	lastID  uint32             // guarded by mu
@@ -53,21 +60,27 @@ func newInstance(env bridges.Env) *instance {
 
 // stream is one topic. Its fan-out is renewed with each connection.
 type stream struct {
-	instance *instance
 	id       uint32
 	typeID   uint64
 	topic    *bridges.PublishedTopic
-	encoding sync.Mutex
-
-	mu  sync.Mutex
-	out *fanout.Stream // guarded by mu: nil while disconnected
+	encoding sync.Mutex                    // held while a message is encoded: an encoder keeps memory
+	out      atomic.Pointer[fanout.Stream] // nil while disconnected
 }
 
 // add gives a topic the next stream id; the snapshot's is the first.
 func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) *stream {
+	s, server := i.enter(topic, typeID)
+	if server != nil {
+		i.announce(server, s)
+	}
+	return s
+}
+
+// enter lists a new stream, open if there is a server.
+func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream, *fanout.Server) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := &stream{instance: i, typeID: typeID, topic: topic, id: snapshotStream}
+	s := &stream{typeID: typeID, topic: topic, id: snapshotStream}
 	if typeID != typeWorld || i.streams[snapshotStream] != nil {
 		i.lastID++
 		s.id = i.lastID
@@ -76,61 +89,81 @@ func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) *stream {
 	if i.server != nil {
 		s.open(i.server)
 	}
-	return s
+	return s, i.server
+}
+
+func (i *instance) announce(server *fanout.Server, streams ...*stream) {
+	for _, s := range streams {
+		if i.opened != nil {
+			i.opened(s, server.Addr().String())
+		}
+	}
 }
 
 // open makes the stream's fan-out on a server.
 func (s *stream) open(server *fanout.Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.out = server.NewStream(fanout.StreamConfig{Name: s.topic.Name, Settled: s.settled, Pool: buffer.Config{}})
+	s.out.Store(server.NewStream(fanout.StreamConfig{Name: s.topic.Name, Taken: s.topic.Sent, Settled: s.settled}))
 }
 
-func (s *stream) fanout() *fanout.Stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.out
-}
-
-// settled counts the fate of one message: it was sent if some client has it, and it
-// was dropped if some client misses it.
+// settled corrects the count of a message, which was counted as sent when the clients'
+// queues were given it: it was sent if some client has it, and it was dropped if some
+// client misses it; of several clients it can be both.
 func (s *stream) settled(o fanout.Outcome) {
-	if o.Delivered > 0 {
-		s.topic.Sent(o.Bytes)
-	}
-	if o.Dropped > 0 {
-		s.topic.Dropped(bridges.Cause(o.Cause.String()))
+	switch cause := bridges.Cause(o.Cause.String()); {
+	case o.Dropped > 0 && o.Delivered == 0:
+		s.topic.Lost(1, int64(o.Bytes), cause)
+	case o.Dropped > 0:
+		s.topic.Dropped(cause)
 	}
 }
 
-// send encodes a frame into a buffer of the stream and shares it between the clients.
-// Without any it does nothing: CARLA's server drops the message too.
+// send encodes a frame of about so many bytes into a buffer of the stream and shares it
+// between the clients. Without any it encodes nothing, and returns
+// bridges.ErrNotConnected, which counts the message as dropped.
 func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte) error {
-	out := s.fanout()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	out := s.out.Load()
 	if out == nil {
 		return bridges.ErrNotConnected
 	}
 	if out.Subscribers() == 0 {
-		return fmt.Errorf("%w: no client reads stream %d", bridges.ErrNotConnected, s.id)
+		return s.unheard()
 	}
 	m := out.NewMessage()
 	frame := m.Frame(0, size)
 	frame.Reset(size)
-	frame.Adopt(encode(frame.Bytes()[:0]))
+	s.encode(frame, encode)
 	if err := out.Send(ctx, m); err != nil {
-		return fmt.Errorf("%w: no client reads stream %d", bridges.ErrNotConnected, s.id)
+		return s.unheard()
 	}
 	return nil
+}
+
+func (s *stream) encode(frame *buffer.Buffer, encode func([]byte) []byte) {
+	s.encoding.Lock()
+	defer s.encoding.Unlock()
+	frame.Adopt(encode(frame.Bytes()[:0]))
+}
+
+// unheard is the error of a message that nobody receives.
+func (s *stream) unheard() error {
+	return fmt.Errorf("%w: no client reads stream %d", bridges.ErrNotConnected, s.id)
 }
 
 // Status is Connected while the server listens.
 func (i *instance) Status() bridges.Status {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.server == nil {
+	switch {
+	case i.server != nil:
+		return bridges.Connected
+	case i.failed:
+		return bridges.UnexpectedlyDisconnected
+	default:
 		return bridges.Disconnected
 	}
-	return bridges.Connected
 }
 
 // Listening reports whether a client reads the topic's stream.
@@ -141,7 +174,7 @@ func (i *instance) Listening(topic string) bool {
 	if s == nil {
 		return false
 	}
-	out := s.fanout()
+	out := s.out.Load()
 	return out != nil && out.Subscribers() > 0
 }
 
@@ -151,22 +184,52 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	if err := i.Disconnect(ctx); err != nil {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	if err := i.disconnect(ctx); err != nil {
 		return err
 	}
 	config.Log = i.log
 	config.Accept = func(c *fanout.Client) fanout.Session { return &session{instance: i, client: c} }
 	server := fanout.New(config)
+	streams, err := i.listen(server, address)
+	if err != nil {
+		return errors.Join(listenError(err), server.Close(ctx))
+	}
+	i.announce(server, streams...)
+	return nil
+}
+
+// listen opens the streams, and lets clients come. It returns the streams.
+func (i *instance) listen(server *fanout.Server, address string) ([]*stream, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, s := range i.streams { // before the first client comes
 		s.open(server)
 	}
-	if err := server.Listen(address); err != nil {
-		return fmt.Errorf("%w: %w", bridges.ErrConnectionString, err)
+	err := server.Listen(address)
+	if i.failed = err != nil; i.failed {
+		i.forgetLocked()
+		return nil, err
 	}
 	i.server = server
-	return nil
+	return slices.Collect(maps.Values(i.streams)), nil
+}
+
+// listenError tells an address that there isn't from one that can't be had now.
+func listenError(err error) error {
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w: %w", bridges.ErrConnectionString, err)
+	}
+	return err
+}
+
+// forgetLocked takes the streams from their server; mu must be held.
+func (i *instance) forgetLocked() {
+	for _, s := range i.streams {
+		s.out.Store(nil)
+	}
 }
 
 // parseConnection reads "[HOST:PORT][?options]".
@@ -181,7 +244,11 @@ func parseConnection(connection string) (address string, config fanout.Config, e
 	if address == "" {
 		address = DefaultAddress
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return fail("%q is not HOST:PORT: %v", address, err)
 	}
 	config.MaxClients = defaultClients
@@ -213,22 +280,22 @@ func parseConnection(connection string) (address string, config fanout.Config, e
 
 // Disconnect delivers what waits, for as long as ctx allows, and ends all connections.
 func (i *instance) Disconnect(ctx context.Context) error {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	return i.disconnect(ctx)
+}
+
+// disconnect is Disconnect; connecting must be held.
+func (i *instance) disconnect(ctx context.Context) error {
 	i.mu.Lock()
 	server := i.server
-	i.server = nil
+	i.server, i.failed = nil, false
+	i.forgetLocked()
 	i.mu.Unlock()
 	if server == nil {
 		return nil
 	}
-	err := server.Close(ctx)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, s := range i.streams {
-		s.mu.Lock()
-		s.out = nil
-		s.mu.Unlock()
-	}
-	return err
+	return server.Close(ctx)
 }
 
 // stream returns the stream with an id, nil for none.
@@ -264,7 +331,7 @@ func (s *session) Serve(context.Context) error {
 	if wanted == nil {
 		return fmt.Errorf("%w: %d", errStream, number)
 	}
-	out := wanted.fanout()
+	out := wanted.out.Load()
 	if out == nil {
 		return bridges.ErrNotConnected
 	}

@@ -25,8 +25,8 @@ func snapshotBytes(m *sample.Snapshot) int { return episodeBytes + stateBytes*le
 // in integers, flags; then each actor.
 func appendSnapshot(dst []byte, m *sample.Snapshot) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, episodeID)
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(float64(m.StampNs)*1e-9))
-	dst = appendF32(dst, float64(m.DeltaNs)*1e-9)
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(seconds(m.StampNs)))
+	dst = appendF32(dst, seconds(m.DeltaNs))
 	dst = append(dst, make([]byte, 16)...)
 	for i := range m.Actors {
 		dst = appendActorState(dst, &m.Actors[i])
@@ -69,12 +69,20 @@ func putKind(dst *[unionBytes]byte, a *sample.ActorState) {
 	}
 }
 
+func putF32(dst []byte, values ...float32) {
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(v))
+	}
+}
+
 // putVehicle writes throttle, steer, brake; hand brake, reverse, manual shift; gear;
-// speed limit; light state; whether it has a light and which; failure state.
+// speed limit; light state; whether it has a light and which; failure state. Which light
+// is a vehicle's isn't known: it is green then in CARLA.
 func putVehicle(dst *[unionBytes]byte, a *sample.ActorState) {
 	putF32(dst[:], a.Throttle, a.Steering, a.Braking)
 	if a.Reverse {
 		dst[13] = 1
 	}
 	binary.LittleEndian.PutUint32(dst[15:], uint32(a.Gear))
+	dst[23] = byte(sample.SignalGreen)
 }

@@ -94,6 +94,10 @@ static void images(void) {
     frame("semantic", 14, &tags, sizeof tags);
     struct { struct image_header h; uint8_t bgra[2][4]; } ids = {{2, 1, 60}, {{0x12, 0x34, 0, 255}, {0, 7, 0, 255}}};
     frame("instance", 15, &ids, sizeof ids);
+    /* Of what faces up, ahead (x) and to the left (-y), and of the sky. */
+    struct { struct image_header h; uint8_t bgra[4][4]; } normals = {{4, 1, 60}, {
+        {255, 128, 128, 255}, {128, 128, 255, 255}, {128, 0, 128, 255}, {0, 0, 0, 255}}};
+    frame("normals", 2, &normals, sizeof normals);
     struct { struct image_header h; float xy[2][2]; } flow = {{2, 1, 60}, {{0.5f, -0.25f}, {0, 2}}};
     frame("flow", 8, &flow, sizeof flow);
     struct { struct image_header h; struct dvs_event e[2]; } dvs = {{400, 70, 90}, {
@@ -126,7 +130,7 @@ static void world(void) {
     ego->velocity[0] = 4; ego->velocity[1] = -5; ego->velocity[2] = 6;
     ego->angular_velocity[2] = -180;
     ego->acceleration[1] = -0.5f;
-    ego->is.vehicle = (struct vehicle){0.25f, -0.5f, 0.75f, 0, 1, 0, -1, 0, 0, 0, 0, 0};
+    ego->is.vehicle = (struct vehicle){0.25f, -0.5f, 0.75f, 0, 1, 0, -1, 0, 2, 0, 0, 0};
     man->id = 12;
     man->state = 1;
     man->velocity[0] = 3; man->velocity[1] = -4;
@@ -172,6 +176,18 @@ static void events(void) {
         " 93 ca 41000000 ca c1800000 ca 00000000");
 }
 
+static void obstacle(void) {
+    /* Actors 7 "vehicle.van" and 65536 "vehicle.ego", distance 4.5. */
+    packed("obstacle", 7, "93"
+        " 96 07 00 93 00 ab 76656869636c652e76616e 90"
+        " 93 93 ca00000000 ca00000000 ca00000000 93 ca00000000 ca00000000 ca00000000 93 ca00000000 ca00000000 ca00000000"
+        " c400 c400"
+        " 96 ce 00010000 00 93 00 ab 76656869636c652e65676f 90"
+        " 93 93 ca00000000 ca00000000 ca00000000 93 ca00000000 ca00000000 ca00000000 93 ca00000000 ca00000000 ca00000000"
+        " c400 c400"
+        " ca 40900000");
+}
+
 static void tokens(void) {
     struct token t[3] = {
         {2, 2001, 1, 1, {127, 0, 0, 1}},
@@ -193,6 +209,7 @@ int main(int argc, char **argv) {
     clouds();
     world();
     events();
+    obstacle();
     tokens();
     return 0;
 }
