@@ -297,7 +297,9 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 	header := s.header(shot)
 	s.publishInfo(shot.at, header)
 	if s.events != nil {
-		s.events.publish(shot.at, header, lease.Slice())
+		if err := s.events.publish(shot.at, header, lease.Slice()); err != nil {
+			s.notConverted(err)
+		}
 	} else if s.options.raw && s.image.Listening() {
 		o := &s.options
 		s.picture = sample.Image{
@@ -313,6 +315,15 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 	}
 	lease.Release()
 }
+
+// notConverted counts a picture that was seen, but can't be published as asked.
+func (s *camera) notConverted(err error) {
+	s.env.Dropped(causeConvertFailed, 1)
+	s.env.Log.Warn("camera: picture not converted", "camera", s.spec.Name, "err", err)
+}
+
+// causeConvertFailed is dispatch's cause of messages that could not be made.
+const causeConvertFailed = "convert_failed"
 
 func (s *camera) publishInfo(at sensors.Tick, header sample.Header) {
 	if !s.info.Listening() {

@@ -17,6 +17,8 @@ const OutputEvents = "events"
 // With sigma thresholds, each pixel's threshold is drawn anew at each picture, by
 // its place, the firing's number and the seed. A level that a lower threshold finds
 // passed already is an event at the interval's start.
+//
+// A picture with more than 16,777,216 events has none: it is counted as convert_failed.
 var DVS = definition(kindDVS, "event camera: pixels whose brightness changed, with the time and the sign",
 	append(colorAttributes(),
 		attribute("positive_threshold", sensors.Float, 0.3, "step of brightness that makes an event of a pixel that gets brighter").in("", minThreshold, 255),
@@ -38,16 +40,15 @@ type eventCamera struct {
 }
 
 func newEventCamera(o *options, s *sensors.Settings) *eventCamera {
-	fov, _ := o.lens.FieldOfView()
 	return &eventCamera{
 		model: eventModel{
 			width: o.lens.Width, height: o.lens.Height,
 			positive:     threshold{s.Float("positive_threshold"), s.Float("sigma_positive_threshold")},
 			negative:     threshold{s.Float("negative_threshold"), s.Float("sigma_negative_threshold")},
 			refractoryNs: int64(s.Int("refractory_period_ns")),
-			useLog:       s.Bool("use_log"), eps: s.Float("log_eps"),
+			useLog:       s.Bool("use_log"), eps: s.Float("log_eps"), limit: maxEvents,
 		},
-		message: sample.DvsEvents{Width: o.lens.Width, Height: o.lens.Height, FovDeg: fov},
+		message: sample.DvsEvents{Width: o.lens.Width, Height: o.lens.Height, FovDeg: o.lens.pinholeFov()},
 	}
 }
 
@@ -59,11 +60,13 @@ func (e *eventCamera) open(env *sensors.Env) (err error) {
 }
 
 // publish sends the events that a picture of luminances makes, if there are any.
-func (e *eventCamera) publish(at sensors.Tick, header sample.Header, luminances []uint32) {
-	events := e.model.events(luminances, at)
-	if len(events) == 0 {
-		return
+func (e *eventCamera) publish(at sensors.Tick, header sample.Header, luminances []uint32) error {
+	events, err := e.model.events(luminances, at)
+	if err != nil || len(events) == 0 {
+		return err
 	}
 	e.message.Header, e.message.Events = header, events
 	e.out.TryQueue(at, &e.message)
+	e.message.Events = nil // the model's
+	return nil
 }

@@ -1,6 +1,8 @@
 package camera
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -23,6 +25,13 @@ const (
 	maxGap = 10
 	// bandPixels is the least work that is worth a goroutine.
 	bandPixels = 32_768
+	// maxEvents is the most events of one picture, 8 for each pixel of 1920 x 1080: fine
+	// thresholds would fill any memory when the scene is cut (law R4).
+	maxEvents = 1 << 24
+	// trimPictures is after how many pictures memory goes that none of them needed.
+	trimPictures = 64
+	// keptEvents is memory that isn't worth giving back.
+	keptEvents = 1 << 16
 )
 
 // noEvent is the time of the last event of a pixel that had none.
@@ -40,6 +49,8 @@ type threshold struct{ mean, sigma float64 }
 // picture only sets the levels, and so does one after time was set, or after a gap of
 // more than maxGap periods.
 //
+// A picture with more than limit events has none, but sets the levels.
+//
 // Rows are shared among goroutines; the events don't depend on how many there are.
 type eventModel struct {
 	width, height      int
@@ -49,19 +60,25 @@ type eventModel struct {
 	eps                float64
 	seed               uint64
 	workers            int // 0: as many as are worth it
+	limit              int // of events of a picture
 
 	lastNs     int64
 	luminances []uint32  // of the last picture; empty before the first
 	levels     []float64 // of each pixel's last event
 	eventNs    []int64   // when that was, or noEvent
+	span       interval  // that the goroutines work on
+	working    sync.WaitGroup
 	bands      []band
 	list, turn []sample.DvsEvent
+	pictures   int // since memory was trimmed
+	most       int // events of one of those
 }
 
 // band is a run of rows that one goroutine works on.
 type band struct {
 	first, last int // rows
 	events      []sample.DvsEvent
+	lost        int // events beyond the limit, which aren't kept
 }
 
 // interval is what lies between two pictures.
@@ -81,22 +98,52 @@ func (m *eventModel) brightness(luminance uint32) float64 {
 }
 
 // events returns what happened since the last picture, sorted by time, row and
-// column; the list is valid up to the next call.
-func (m *eventModel) events(luminances []uint32, at sensors.Tick) []sample.DvsEvent {
+// column; the list is valid up to the next call. Where that is too much it returns
+// errTooManyEvents.
+func (m *eventModel) events(luminances []uint32, at sensors.Tick) ([]sample.DvsEvent, error) {
+	m.trim()
 	gap := at.TimeNs - m.lastNs
 	if len(m.luminances) == 0 || gap <= 0 || gap > maxGap*max(at.PeriodNs, 1) {
 		m.restart(luminances, at.TimeNs)
-		return nil
+		return nil, nil
 	}
-	m.share(interval{m.lastNs, at.TimeNs, uint32(at.Seq), luminances})
+	m.span = interval{m.lastNs, at.TimeNs, uint32(at.Seq), luminances}
+	m.share()
+	m.span.luminances = nil // lent
+	m.lastNs = at.TimeNs
+	copy(m.luminances, luminances)
+	n := 0
+	for i := range m.bands {
+		n += len(m.bands[i].events) + m.bands[i].lost
+	}
+	m.most = max(m.most, min(n, m.limit))
+	if n > m.limit {
+		return nil, fmt.Errorf("%w: %d events, at most %d are possible: raise the thresholds or the rate", errTooManyEvents, n, m.limit)
+	}
 	m.list = m.list[:0]
 	for i := range m.bands {
 		m.list = append(m.list, m.bands[i].events...)
 	}
-	m.lastNs = at.TimeNs
-	copy(m.luminances, luminances)
 	m.list, m.turn = sortedByTime(m.list, m.turn, gap, at.TimeNs-gap)
-	return m.list
+	return m.list, nil
+}
+
+// errTooManyEvents: a picture differs too much from the one before.
+var errTooManyEvents = errors.New("too many events between two pictures")
+
+// trim gives memory back that only a picture long ago has needed.
+func (m *eventModel) trim() {
+	if m.pictures++; m.pictures < trimPictures {
+		return
+	}
+	held := cap(m.list)
+	for i := range m.bands {
+		held = max(held, cap(m.bands[i].events))
+	}
+	if held > 4*max(m.most, keptEvents) {
+		m.list, m.turn, m.bands = nil, nil, nil
+	}
+	m.pictures, m.most = 0, 0
 }
 
 // restart takes a picture as the reference of all that follow.
@@ -112,7 +159,7 @@ func (m *eventModel) restart(luminances []uint32, tNs int64) {
 }
 
 // share has goroutines work on bands of rows, and returns when they have ended.
-func (m *eventModel) share(span interval) {
+func (m *eventModel) share() {
 	n := m.workers
 	if n == 0 {
 		n = min(runtime.GOMAXPROCS(0), m.width*m.height/bandPixels)
@@ -122,37 +169,37 @@ func (m *eventModel) share(span interval) {
 		m.bands = append(m.bands, band{})
 	}
 	m.bands = m.bands[:n]
-	var group sync.WaitGroup
 	for i := range m.bands {
 		b := &m.bands[i]
 		b.first, b.last = i*m.height/n, (i+1)*m.height/n
 		if i < n-1 {
-			group.Go(func() { m.fill(b, &span) })
+			m.working.Go(func() { m.fill(b) })
 			continue
 		}
-		m.fill(b, &span)
+		m.fill(b)
 	}
-	group.Wait()
+	m.working.Wait()
 }
 
 // fill makes the events of a band, by row and column.
-func (m *eventModel) fill(b *band, span *interval) {
-	b.events = b.events[:0]
+func (m *eventModel) fill(b *band) {
+	b.events, b.lost = b.events[:0], 0
 	for y := b.first; y < b.last; y++ {
 		for x := range m.width {
-			if i := y*m.width + x; span.luminances[i] != m.luminances[i] {
-				b.events = m.pixel(b.events, i, span)
+			if i := y*m.width + x; m.span.luminances[i] != m.luminances[i] {
+				m.pixel(b, i)
 			}
 		}
 	}
 }
 
-// pixel appends one pixel's events, by rising time.
-func (m *eventModel) pixel(events []sample.DvsEvent, i int, span *interval) []sample.DvsEvent {
+// pixel appends one pixel's events to a band's, by rising time.
+func (m *eventModel) pixel(b *band, i int) {
+	span := &m.span
 	before, after := m.brightness(m.luminances[i]), m.brightness(span.luminances[i])
 	change := after - before
 	if math.Abs(change) <= brightnessTolerance {
-		return events
+		return
 	}
 	brighter := change > 0
 	step := m.step(i, span.seq, brighter)
@@ -160,7 +207,7 @@ func (m *eventModel) pixel(events []sample.DvsEvent, i int, span *interval) []sa
 	for {
 		level := m.levels[i] + step
 		if brighter && level > after || !brighter && level < after {
-			return events
+			return
 		}
 		m.levels[i] = level
 		part := max((level-before)/change, 0) // below 0: passed already
@@ -169,7 +216,11 @@ func (m *eventModel) pixel(events []sample.DvsEvent, i int, span *interval) []sa
 			continue
 		}
 		m.eventNs[i] = event.TimeNs
-		events = append(events, event)
+		if len(b.events) < m.limit {
+			b.events = append(b.events, event)
+		} else {
+			b.lost++
+		}
 	}
 }
 

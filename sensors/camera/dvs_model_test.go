@@ -24,10 +24,19 @@ func brightnessOf(level int, eps float64) float64 {
 	return math.Log(eps + float64(level)*(0.2989+0.5870+0.1140)/255)
 }
 
+// happened returns the events of a picture, which are not too many.
+func (m *eventModel) happened(luminances []uint32, at sensors.Tick) []sample.DvsEvent {
+	events, err := m.events(luminances, at)
+	if err != nil {
+		panic(err)
+	}
+	return events
+}
+
 func modelOf(width, height int) *eventModel {
 	return &eventModel{
 		width: width, height: height, positive: threshold{mean: 0.3}, negative: threshold{mean: 0.3},
-		useLog: true, eps: 0.001, seed: 5,
+		useLog: true, eps: 0.001, seed: 5, limit: maxEvents,
 	}
 }
 
@@ -44,8 +53,8 @@ func TestAStepEdgeMakesThePredictedEvents(t *testing.T) {
 		light := []uint32{gray(50), gray(50), gray(50), gray(50), gray(c.to), gray(50)}
 		copy(light, dark)
 		light[1] = gray(c.to)
-		require.Empty(t, m.events(dark, tickAt(7)), "the first picture sets the levels")
-		got := m.events(light, tickAt(8))
+		require.Empty(t, m.happened(dark, tickAt(7)), "the first picture sets the levels")
+		got := m.happened(light, tickAt(8))
 
 		change := brightnessOf(c.to, 0.001) - brightnessOf(c.from, 0.001)
 		step := 0.25
@@ -59,16 +68,16 @@ func TestAStepEdgeMakesThePredictedEvents(t *testing.T) {
 			want := 7*dvsPeriod + int64(float64(k+1)*step/math.Abs(change)*float64(dvsPeriod))
 			assert.InDelta(t, want, e.TimeNs, 1)
 		}
-		assert.Empty(t, m.events(light, tickAt(9)), "nothing changed")
+		assert.Empty(t, m.happened(light, tickAt(9)), "nothing changed")
 	}
 }
 
 func TestASlowRampCountsFromItsLastEvent(t *testing.T) {
 	m := modelOf(1, 1)
-	m.events([]uint32{gray(50)}, tickAt(0))
+	m.happened([]uint32{gray(50)}, tickAt(0))
 	var got []sample.DvsEvent
 	for k := int64(1); k <= 60; k++ {
-		got = append(got, m.events([]uint32{gray(50 + 3*int(k))}, tickAt(k))...)
+		got = append(got, m.happened([]uint32{gray(50 + 3*int(k))}, tickAt(k))...)
 	}
 	change := brightnessOf(230, 0.001) - brightnessOf(50, 0.001)
 	require.Len(t, got, int(change/0.3))
@@ -84,19 +93,19 @@ func TestASlowRampCountsFromItsLastEvent(t *testing.T) {
 func TestWithoutLogTheStepIsOfGreyLevels(t *testing.T) {
 	m := modelOf(1, 1)
 	m.useLog, m.positive.mean = false, 12
-	m.events([]uint32{gray(20)}, tickAt(0))
-	assert.Len(t, m.events([]uint32{gray(20 + 100)}, tickAt(1)), 8, "100 x 0.9999 / 12")
+	m.happened([]uint32{gray(20)}, tickAt(0))
+	assert.Len(t, m.happened([]uint32{gray(20 + 100)}, tickAt(1)), 8, "100 x 0.9999 / 12")
 }
 
 func TestRefractoryPeriod(t *testing.T) {
 	m := modelOf(1, 1)
 	m.refractoryNs = 3_000_000
-	m.events([]uint32{gray(0)}, tickAt(0))
-	first := slices.Clone(m.events([]uint32{gray(255)}, tickAt(1)))
+	m.happened([]uint32{gray(0)}, tickAt(0))
+	first := slices.Clone(m.happened([]uint32{gray(255)}, tickAt(1)))
 	free := modelOf(1, 1)
-	free.events([]uint32{gray(0)}, tickAt(0))
+	free.happened([]uint32{gray(0)}, tickAt(0))
 	var want []sample.DvsEvent
-	for _, e := range free.events([]uint32{gray(255)}, tickAt(1)) {
+	for _, e := range free.happened([]uint32{gray(255)}, tickAt(1)) {
 		if len(want) == 0 || e.TimeNs-want[len(want)-1].TimeNs >= 3_000_000 {
 			want = append(want, e)
 		}
@@ -107,9 +116,9 @@ func TestRefractoryPeriod(t *testing.T) {
 	m.refractoryNs = 0
 	reached := math.Floor((brightnessOf(255, 0.001)-brightnessOf(0, 0.001))/0.3) * 0.3
 	back := reached - (brightnessOf(1, 0.001) - brightnessOf(0, 0.001))
-	assert.Len(t, m.events([]uint32{gray(1)}, tickAt(2)), int(back/0.3))
+	assert.Len(t, m.happened([]uint32{gray(1)}, tickAt(2)), int(back/0.3))
 	m.refractoryNs = 3 * dvsPeriod
-	assert.Empty(t, m.events([]uint32{gray(255)}, tickAt(3)), "the period goes on from picture to picture")
+	assert.Empty(t, m.happened([]uint32{gray(255)}, tickAt(3)), "the period goes on from picture to picture")
 }
 
 // TestSigmaOfTheThreshold reads each pixel's threshold off its first event's time.
@@ -125,7 +134,7 @@ func TestSigmaOfTheThreshold(t *testing.T) {
 	draw := func(k int64) []float64 {
 		m.restart(dark, (k-1)*dvsPeriod)
 		thresholds := make([]float64, len(dark))
-		for _, e := range m.events(light, tickAt(k)) {
+		for _, e := range m.happened(light, tickAt(k)) {
 			if i := int(e.Y)*200 + int(e.X); thresholds[i] == 0 {
 				thresholds[i] = float64(e.TimeNs-(k-1)*dvsPeriod) / float64(dvsPeriod) * change
 			}
@@ -172,9 +181,9 @@ func TestEventsAreSortedAndTheSameWithAnyNumberOfWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 7, 100} {
 		m := modelOf(64, 37)
 		m.positive.sigma, m.negative.sigma, m.workers = 0.1, 0.1, workers
-		m.events(list[0], tickAt(0))
-		got := slices.Clone(m.events(list[1], tickAt(1)))
-		got = append(got, m.events(list[2], tickAt(2))...)
+		m.happened(list[0], tickAt(0))
+		got := slices.Clone(m.happened(list[1], tickAt(1)))
+		got = append(got, m.happened(list[2], tickAt(2))...)
 		require.NotEmpty(t, got)
 		assert.True(t, slices.IsSortedFunc(got, func(a, b sample.DvsEvent) int {
 			return cmp.Or(cmp.Compare(a.TimeNs, b.TimeNs), cmp.Compare(a.Y, b.Y), cmp.Compare(a.X, b.X))
@@ -188,8 +197,8 @@ func TestEventsAreSortedAndTheSameWithAnyNumberOfWorkers(t *testing.T) {
 
 func TestAMissingPictureLengthensTheInterval(t *testing.T) {
 	m := modelOf(1, 1)
-	m.events([]uint32{gray(10)}, tickAt(0))
-	got := m.events([]uint32{gray(200)}, tickAt(5))
+	m.happened([]uint32{gray(10)}, tickAt(0))
+	got := m.happened([]uint32{gray(200)}, tickAt(5))
 	require.NotEmpty(t, got)
 	change := brightnessOf(200, 0.001) - brightnessOf(10, 0.001)
 	assert.InDelta(t, 0.3/change*5*float64(dvsPeriod), got[0].TimeNs, 1)
@@ -198,10 +207,10 @@ func TestAMissingPictureLengthensTheInterval(t *testing.T) {
 func TestAJumpOfTimeStartsAnew(t *testing.T) {
 	for name, to := range map[string]int64{"back": 2, "to the same": 4, "far on": 4 + maxGap + 1} {
 		m := modelOf(1, 1)
-		m.events([]uint32{gray(10)}, tickAt(3))
-		m.events([]uint32{gray(200)}, tickAt(4))
-		assert.Empty(t, m.events([]uint32{gray(10)}, tickAt(to)), name)
-		assert.Len(t, m.events([]uint32{gray(20)}, tickAt(to+1)), 2, "%s: ln 2 / 0.3", name)
+		m.happened([]uint32{gray(10)}, tickAt(3))
+		m.happened([]uint32{gray(200)}, tickAt(4))
+		assert.Empty(t, m.happened([]uint32{gray(10)}, tickAt(to)), name)
+		assert.Len(t, m.happened([]uint32{gray(20)}, tickAt(to+1)), 2, "%s: ln 2 / 0.3", name)
 	}
 }
 
@@ -210,11 +219,64 @@ func TestLessThanTheToleranceIsNothing(t *testing.T) {
 	m.positive.mean = minThreshold
 	m.eps = 1
 	luminance := uint32(250 * luminanceUnit)
-	m.events([]uint32{luminance}, tickAt(0))
+	m.happened([]uint32{luminance}, tickAt(0))
 	for k := int64(1); k < 10_000; k++ {
 		luminance++ // by ln(1 + 1e-4/255/1.98) each time
-		require.Empty(t, m.events([]uint32{luminance}, tickAt(k)))
+		require.Empty(t, m.happened([]uint32{luminance}, tickAt(k)))
 	}
+}
+
+// TestTooManyEventsAreNone has one more event than a picture may have, on as many
+// goroutines as may be; the picture sets the levels all the same.
+func TestTooManyEventsAreNone(t *testing.T) {
+	list := randomPictures(64 * 37)
+	free := modelOf(64, 37)
+	free.happened(list[0], tickAt(0))
+	n := len(free.happened(list[1], tickAt(1)))
+	after := slices.Clone(free.happened(list[2], tickAt(2)))
+	for _, workers := range []int{1, 2, 7, 100} {
+		m := modelOf(64, 37)
+		m.workers = workers
+		m.limit = n
+		m.happened(list[0], tickAt(0))
+		assert.Len(t, m.happened(list[1], tickAt(1)), n, "as many as may be")
+		m = modelOf(64, 37)
+		m.workers = workers
+		m.limit = n - 1
+		m.happened(list[0], tickAt(0))
+		got, err := m.events(list[1], tickAt(1))
+		assert.ErrorIs(t, err, errTooManyEvents)
+		assert.Empty(t, got)
+		m.limit = maxEvents
+		assert.Equal(t, after, m.happened(list[2], tickAt(2)))
+	}
+}
+
+// TestMemoryOfACutIsGivenBack cuts once, and then little happens.
+func TestMemoryOfACutIsGivenBack(t *testing.T) {
+	const pixels = 100 * 400
+	m := modelOf(100, 400)
+	dark, light := make([]uint32, pixels), make([]uint32, pixels)
+	for i := range light {
+		light[i] = gray(255)
+	}
+	m.happened(dark, tickAt(0))
+	n := len(m.happened(light, tickAt(1)))
+	require.Greater(t, n, 8*keptEvents)
+	require.GreaterOrEqual(t, cap(m.list), n)
+	for k := int64(2); k < 2+2*trimPictures; k++ {
+		light[0] = gray(int(k%2) * 255)
+		require.NotEmpty(t, m.happened(light, tickAt(k)))
+	}
+	for _, held := range [][]sample.DvsEvent{m.list, m.turn, m.bands[0].events} {
+		assert.Less(t, cap(held), keptEvents)
+	}
+	k := int64(2 + 2*trimPictures)
+	assert.Zero(t, testing.AllocsPerRun(3*trimPictures, func() {
+		light[0] = gray(int(k%2) * 255)
+		m.happened(light, tickAt(k))
+		k++
+	}), "what is needed is kept")
 }
 
 func BenchmarkEvents(b *testing.B) {
@@ -228,7 +290,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.ReportAllocs()
 	k := int64(0)
 	for b.Loop() {
-		m.events(list[k%2], tickAt(k))
+		m.happened(list[k%2], tickAt(k))
 		k++
 	}
 }

@@ -96,8 +96,7 @@ func (e *encoder) publish(through int64) int {
 		n++
 		e.camera.encoding.Add(-1)
 		if first.err != nil {
-			e.camera.env.Dropped("convert_failed", 1)
-			e.camera.env.Log.Warn("camera: compress", "camera", e.camera.spec.Name, "err", first.err)
+			e.camera.notConverted(fmt.Errorf("compress: %w", first.err))
 		} else {
 			e.camera.compressed.TryQueue(first.at, first.message)
 		}
