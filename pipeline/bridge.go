@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,10 @@ type attachedBridge struct {
 	topicConfig dispatch.TopicConfig
 	qos         map[string]bridges.QoS
 	topics      map[string]bool
-	clock       *bridgeSink // nil where the bridge has no clock
+	// unknown are the topics of types that the bridge doesn't know, until its user is
+	// told of them. The pipeline's change guards it.
+	unknown []string
+	clock   *bridgeSink // nil where the bridge has no clock
 	// clockless is set while the bridge is without connection: who connects
 	// then gets a clock before any sample (law T4).
 	clockless atomic.Bool
@@ -89,8 +93,17 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 		return errors.Join(err, wrap("close bridge "+config.Spec, b.bridge.Close(ctx)))
 	}
 	carried.connect()
+	b.tellUnknown(config.Spec)
 	p.bridges = append(p.bridges, b)
 	return nil
+}
+
+// tellUnknown says once which topics the bridge doesn't carry.
+func (b *attachedBridge) tellUnknown(spec string) {
+	if len(b.unknown) > 0 {
+		b.p.log.Warn("the bridge has no message for some topics, and does not carry them", "bridge", spec, "topics", strings.Join(b.unknown, " "))
+	}
+	b.unknown = nil
 }
 
 // offer makes the bridge's topics: its clock's and all sensors'.
@@ -238,7 +251,7 @@ func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) 
 	}
 	sink, err := newBridgeSink(b.p, b, spec, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
-		b.p.log.Info("bridge does not carry a type", "bridge", b.bridge.Info().Name, "type", spec.Type.String(), "topic", topic.Name)
+		b.unknown = append(b.unknown, topic.Name)
 		return nil, nil
 	}
 	if err != nil {

@@ -123,6 +123,9 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 		return nil, err
 	}
 	var made carriage
+	for _, b := range p.bridges {
+		b.unknown = nil // of what failed before
+	}
 	for i, s := range added {
 		if err := s.join(p, owners[i]); err != nil {
 			made.close()
@@ -136,6 +139,9 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 		}
 	}
 	made.connect()
+	for _, b := range p.bridges {
+		b.tellUnknown(b.bridge.Info().Name)
+	}
 	return added, nil
 }
 
