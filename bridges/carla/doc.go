@@ -22,6 +22,15 @@
 // # Concurrency
 //
 // Publishers may be called from any goroutine; sensors/stream/fanout has the clients.
+// Connect and Disconnect wait for one another.
+//
+// # Slow clients and counts
+//
+// Each client has a queue, which the options messages and bytes bound, and policy says
+// what goes when it is full; CARLA drops the newest without a word. A message counts as
+// sent when some client has it, and as dropped, under the cause, when some client
+// misses it: with several clients it can be both, with one it is either. What nobody
+// reads isn't encoded, and is not_connected if it was published nevertheless.
 //
 // # What CARLA has and this has not
 //

@@ -245,11 +245,11 @@ func parseConnection(connection string) (address string, config fanout.Config, e
 		address = DefaultAddress
 	}
 	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
 	if err != nil {
 		return fail("%q is not HOST:PORT: %v", address, err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fail("port %q of %q is no number from 0 to 65535", port, address)
 	}
 	config.MaxClients = defaultClients
 	if name, ok := options["policy"]; ok {
@@ -295,7 +295,11 @@ func (i *instance) disconnect(ctx context.Context) error {
 	if server == nil {
 		return nil
 	}
-	return server.Close(ctx)
+	err := server.Close(ctx)
+	if n := server.Outstanding(); n > 0 {
+		i.log.Error("stream buffers were not given back", "buffers", n)
+	}
+	return err
 }
 
 // stream returns the stream with an id, nil for none.
