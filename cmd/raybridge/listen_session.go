@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -266,7 +267,9 @@ func (s *listenSession) retry(e *stream.Event) {
 		err = dial.Err
 	}
 	s.mu.Lock()
-	s.lastErr = err
+	if s.lastErr == nil || !errors.Is(err, os.ErrDeadlineExceeded) { // the end of the command says nothing of the peer
+		s.lastErr = err
+	}
 	first := s.connections == 0
 	s.mu.Unlock()
 	if errors.Is(err, stream.ErrMagic) || errors.Is(err, stream.ErrVersion) {
