@@ -42,7 +42,7 @@ var policy = map[string][]string{
 	"sensors":             {"gpu", "readback", "shaders", "scene", "simtime", "spatial", "spatial/geodesy", "sensors", "sensors/sample", "sensors/compute", "sensors/stream/wire", "internal/..."},
 	"sensors/compute":     {"gpu", "readback", "shaders", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/groundtruth": {"gpu", "readback", "shaders", "scene", "spatial", "sensors", "sensors/sample", "sensors/camera"},
-	"sensors/sensortest":  {"gpu", "scene", "sensors", "sensors/sample", "spatial"},
+	"sensors/sensortest":  {"gpu", "gpu/gputest", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/all":         {"sensors/..."},
 	"sensors/stream":      {"sensors/stream/...", "sensors/sample", "spatial"},
 	"bridges":             {"bridges/...", "sensors/sample", "sensors/stream/...", "spatial"},
