@@ -109,6 +109,9 @@ func (pl *plan) warn() {
 	for _, n := range c.Notices {
 		pl.log.Warn(n.String())
 	}
+	if len(c.Sensors) == 0 {
+		pl.log.Warn("the rig has no sensors: a run publishes /clock and the vehicle's frame alone")
+	}
 	if pl.leftToCommands {
 		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands until they come; ego.driver: waypoints lets it drive")
 	}

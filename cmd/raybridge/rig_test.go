@@ -61,6 +61,18 @@ func TestRigNotices(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(warnings, "superfluous comma"))
 }
 
+// TestARigWithoutSensorsIsTold: it may be the wrong file.
+func TestARigWithoutSensorsIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, file := range []string{write(t, dir, "empty.json", ""), write(t, dir, "none.json", "[]"), write(t, dir, "none.yaml", "sensors: []")} {
+		_, warnings := planOf(t, "--rig", file)
+		assert.Contains(t, warnings, "the rig has no sensors", file)
+	}
+	_, warnings := planOf(t)
+	assert.NotContains(t, warnings, "the rig has no sensors")
+}
+
 // TestInertAttributesAreTold: what changes nothing here is told where it is given, and
 // differs from the default.
 func TestInertAttributesAreTold(t *testing.T) {
