@@ -26,8 +26,8 @@ type Sight struct {
 	Near, Far float64 // metres along the optical axis
 }
 
-// NewVisibility makes the GPU objects, or finds those that others use already; they
-// live as long as env.Shared.
+// NewVisibility makes the GPU objects, or finds those that others use already. Close
+// gives them back.
 func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility, error) {
 	r, err := rendererOf(ctx, env)
 	if err != nil {
@@ -43,6 +43,10 @@ func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility,
 	}
 	return v, nil
 }
+
+// Close gives back the GPU objects, which are deleted when nobody else uses them. It is
+// called once, from any goroutine, when nothing uses v any more.
+func (v *Visibility) Close() { v.renderer.leave(v.view) }
 
 // See draws what is seen at an instant, unless a camera has done so. GL thread.
 func (v *Visibility) See(c *gpu.Ctx, tNs int64) error {
