@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/sensors/snapshot"
@@ -65,6 +66,16 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 	assert.Equal(t, sample.SignalGreen, light.Signal)
 	assert.InDelta(t, 0.15, light.SignalElapsed, 1e-6)
 	assert.Equal(t, []float32{10, 3, 12}, []float32{light.Green, light.Yellow, light.Red})
+}
+
+// TestDeltaIsTheFrames: also of the first that is heard, and after a jump of the clock.
+func TestDeltaIsTheFrames(t *testing.T) {
+	h := sensortest.New(t, snapshot.Definition, sensortest.Options{Scene: street()})
+	for frame, at := range []int64{5_000_000_000, 5_010_000_000, 20_000_000} {
+		h.Env.History.Record(at)
+		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: at, PeriodNs: 10_000_000, Frame: uint64(100 + frame)}))
+		assert.Equal(t, int64(10_000_000), sensortest.Last[*sample.Snapshot](h, "snapshot").DeltaNs)
+	}
 }
 
 // TestSteeringOfACircle: 5 m/s and 0.5 rad/s to the left are a radius of 10 m, so
