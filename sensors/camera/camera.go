@@ -53,6 +53,8 @@ type camera struct {
 	// they keep.
 	picture     sample.Image
 	calibration sample.CameraInfo
+	// compressing counts the captures that this Process handed to the encoder.
+	compressing int
 
 	unseen   unseen       // captures without a picture
 	encoding atomic.Int64 // captures handed to the encoder and not yet published
@@ -238,11 +240,13 @@ func (s *camera) Process(through int64) int {
 		s.publishInfo(k.at, s.header(k))
 		n++
 	}
-	seen := s.pool.ProcessThrough(through)
+	s.compressing = 0
+	n += s.pool.ProcessThrough(through)
+	n -= s.compressing
 	if s.encoder != nil {
-		seen = s.encoder.publish(through)
+		n += s.encoder.publish(through)
 	}
-	return n + seen
+	return n
 }
 
 // Pending returns how many captures are under way.
@@ -309,7 +313,8 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 		s.image.TryQueue(shot.at, &s.picture)
 		s.picture.Data = nil // the lease ends
 	}
-	if s.encoder != nil {
+	if s.encoder != nil && s.compressed.Listening() {
+		s.compressing++
 		s.encoder.start(job{at: shot.at, header: header, lease: lease})
 		return
 	}

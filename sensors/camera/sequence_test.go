@@ -206,3 +206,21 @@ func TestCapturesThatWereNotMadeAreForgotten(t *testing.T) {
 	assert.Len(t, r.messages[0][camera.OutputImage], 1)
 	assert.EqualValues(t, 1, camera.StatsOf(r.shared).Visibility)
 }
+
+// TestNothingIsCompressedForNobody has only the plain picture listened to.
+func TestNothingIsCompressedForNobody(t *testing.T) {
+	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(12, 0), nil, mounted{camera.RGB, forward(1), size(32, 32, "compressed", "png")})
+	r.only = camera.OutputImage
+	for k := range int64(3) {
+		r.begin(k * second)
+		r.do(func(c *gpu.Ctx) error {
+			r.cameras[0].Poll(c)
+			r.cameras[0].Poll(c)
+			return nil
+		})
+		assert.Equal(t, 1, r.cameras[0].Process(k*second))
+		assert.Zero(t, r.cameras[0].Pending())
+	}
+	assert.Len(t, r.messages[0][camera.OutputImage], 3)
+	assert.Empty(t, r.messages[0][camera.OutputCompressed])
+}
