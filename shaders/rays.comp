@@ -1,5 +1,6 @@
 // Finds what a sensor's rays hit, as shaders.Rays describes. An invocation traces four
-// neighbours together, and lets them pass through the actor that carries the sensor.
+// neighbours together, and lets them pass through the actor that carries the sensor and
+// through what has a tag that the sensor doesn't look for.
 //
 // rays (uint texels; floats as bits), 2 a ray, in the sensor's frame:
 //   origin, minimum range; unit direction, maximum range (0: the ray isn't cast)
@@ -21,15 +22,17 @@ struct Result {
 layout(std430, binding = 0) writeonly buffer Results { Result results[]; };
 
 layout(std140, binding = 0) uniform Settings {
-    uvec4 owner; // instance id of what the rays pass through, 0 for nothing; 0, 0, 0
+    uvec4 settings; // instance id of the owner, 0 for nothing; a bit for each tag that counts; 0, 0
 };
 
-// How many surfaces of its owner a ray may pass through, and how far behind one it
-// goes on, metres.
-const int PASSES = 8;
+// How many surfaces a ray may pass through, and how far behind one it goes on, metres.
+const int PASSES = 32;
 const float BEHIND = 1e-3;
 
-bool isOwner(uint what) { return owner.x != 0u && labelInstance(what) == owner.x; }
+bool passesThrough(uint what) {
+    bool own = settings.x != 0u && labelInstance(what) == settings.x;
+    return own || (settings.y >> min(labelTag(what), 31u) & 1u) == 0u;
+}
 
 void main() {
     int first = 4 * int(gl_GlobalInvocationID.x);
@@ -48,7 +51,7 @@ void main() {
     for (int pass = 0; pass < PASSES; pass++) {
         bool again = false;
         for (int k = 0; k < count; k++) {
-            if (hits.triangle[k] >= 0 && isOwner(label(hits.triangle[k], hits.mover[k]))) {
+            if (hits.triangle[k] >= 0 && passesThrough(label(hits.triangle[k], hits.mover[k]))) {
                 beams.tmin[k] = hits.t[k] + BEHIND;
                 again = true;
             }
@@ -61,7 +64,7 @@ void main() {
         Result r = Result(uintBitsToFloat(0x7f800000u), 0.0, 0u, 0u);
         if (hitAt(beams, hits, k, hit)) {
             uint what = label(hit.triangle, hit.mover);
-            if (!isOwner(what)) {
+            if (!passesThrough(what)) {
                 r = Result(hit.t, min(-dot(hit.normal, rayOf(beams, k).direction), 1.0), labelInstance(what), labelTag(what));
             }
         }

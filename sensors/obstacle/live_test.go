@@ -55,17 +55,19 @@ func TestWhatIsInTheWay(t *testing.T) {
 		distance   float64
 	}{
 		// The ball's front is half a metre ahead of its middle.
-		"a face ahead":        {nil, []thing{post}, "static.post", 3 - 0.5},
-		"the nearer of two":   {nil, []thing{car, post}, "static.post", 2.5},
-		"beside the way":      {nil, []thing{{"static.post", scene.TagPole, 3.5, 1.1, 0}}, "", 0},
-		"beyond the distance": {nil, []thing{{"static.post", scene.TagPole, 6.1, 0, 0}}, "", 0},
-		"just within":         {nil, []thing{{"static.post", scene.TagPole, 5.9, 0, 0}}, "static.post", 4.9},
-		"at its side":         {nil, []thing{{"static.post", scene.TagPole, 3.5, 0.75, 0}}, "static.post", 3 - math.Sqrt(0.25-0.25*0.25)},
-		"vehicles alone":      {map[string]any{"only_dynamics": true}, []thing{car, {"static.post", scene.TagPole, 2, -0.99, 0}}, "vehicle.car", 4 - 0.3},
-		"further":             {map[string]any{"distance": 20.0}, []thing{{"static.post", scene.TagPole, 15, 0, 0}}, "static.post", 14},
-		"a ray alone":         {map[string]any{"hit_radius": 0.0}, []thing{post}, "static.post", 3},
-		"touching already":    {nil, []thing{{"static.post", scene.TagPole, 0.8, 0, 0}}, "static.post", 0},
-		"nothing":             {nil, nil, "", 0},
+		"a face ahead":            {nil, []thing{post}, "static.post", 3 - 0.5},
+		"the nearer of two":       {nil, []thing{car, post}, "static.post", 2.5},
+		"beside the way":          {nil, []thing{{"static.post", scene.TagPole, 3.5, 1.1, 0}}, "", 0},
+		"beyond the distance":     {nil, []thing{{"static.post", scene.TagPole, 6.1, 0, 0}}, "", 0},
+		"just within":             {nil, []thing{{"static.post", scene.TagPole, 5.9, 0, 0}}, "static.post", 4.9},
+		"at its side":             {nil, []thing{{"static.post", scene.TagPole, 3.5, 0.75, 0}}, "static.post", 3 - math.Sqrt(0.25-0.25*0.25)},
+		"vehicles alone":          {map[string]any{"only_dynamics": true}, []thing{car, {"static.post", scene.TagPole, 2, -0.99, 0}}, "vehicle.car", 4 - 0.3},
+		"a vehicle behind a wall": {map[string]any{"only_dynamics": true}, []thing{car, {"static.wall", scene.TagWall, 2.2, 0.4, 0}}, "vehicle.car", 4 - 0.3},
+		"a wall alone":            {map[string]any{"only_dynamics": true}, []thing{post}, "", 0},
+		"further":                 {map[string]any{"distance": 20.0}, []thing{{"static.post", scene.TagPole, 15, 0, 0}}, "static.post", 14},
+		"a ray alone":             {map[string]any{"hit_radius": 0.0}, []thing{post}, "static.post", 3},
+		"touching already":        {nil, []thing{{"static.post", scene.TagPole, 0.8, 0, 0}}, "static.post", 0},
+		"nothing":                 {nil, nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := look(t, world(c.things...), c.attributes)

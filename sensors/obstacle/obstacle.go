@@ -23,7 +23,7 @@ var Definition = &sensors.Definition{
 	Attributes: []sensors.Attribute{
 		{Name: "distance", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, Default: 5.0, Doc: "how far the ball goes"},
 		{Name: "hit_radius", Type: sensors.Float, Unit: "m", Min: 0, Max: 10, Default: 0.5, Doc: "radius of the ball"},
-		{Name: "only_dynamics", Type: sensors.Bool, Default: false, Doc: "take notice of vehicles and walkers alone, where nothing stands before them"},
+		{Name: "only_dynamics", Type: sensors.Bool, Default: false, Doc: "take notice of vehicles and walkers alone, also where something that stands is before them"},
 		{Name: "debug_linetrace", Type: sensors.Bool, Default: false, Doc: "CARLA draws the way in its window", Inert: "raybridge's window doesn't draw the ball's way"},
 	},
 	Outputs: []sensors.OutputSpec{
@@ -50,7 +50,6 @@ type obstacle struct {
 	spec     sensors.Spec
 	owner    sensors.Owner
 	distance float64
-	dynamic  bool
 	rays     []compute.Ray
 	ahead    []float64 // how far the ball's front is ahead of its middle, along each ray
 
@@ -61,9 +60,13 @@ type obstacle struct {
 
 func newObstacle(spec sensors.Spec) (sensors.Sensor, error) {
 	set := spec.Settings
-	o := &obstacle{spec: spec, distance: set.Float("distance"), dynamic: set.Bool("only_dynamics")}
+	o := &obstacle{spec: spec, distance: set.Float("distance")}
 	o.aim(set.Float("hit_radius"))
-	o.Sensor = compute.New(spec, compute.FixedRays(len(o.rays), func(rays []compute.Ray) { copy(rays, o.rays) }, o.publish))
+	shader := compute.FixedRays(len(o.rays), func(rays []compute.Ray) { copy(rays, o.rays) }, o.publish)
+	if set.Bool("only_dynamics") {
+		shader = compute.Among(moves, shader)
+	}
+	o.Sensor = compute.New(spec, shader)
 	return o, nil
 }
 
@@ -111,7 +114,7 @@ func (o *obstacle) Begin(ctx context.Context, env *sensors.Env) (err error) {
 func (o *obstacle) publish(at sensors.Tick, header sample.Header, hits []compute.Hit) {
 	nearest, other := math.Inf(1), uint32(0)
 	for i, hit := range hits {
-		if !hit.Seen() || (o.dynamic && !moves(scene.Tag(hit.Tag))) {
+		if !hit.Seen() {
 			continue
 		}
 		if d := math.Max(float64(hit.Range)-o.ahead[i], 0); d < nearest {
