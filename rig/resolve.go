@@ -89,7 +89,8 @@ func (r *Rig) DropUnknown(registry *sensors.Registry) {
 }
 
 // NoteInert notes the attributes whose value differs from the default and that change
-// nothing: they have the name of another program's.
+// nothing: they have the name of another program's. Those of a sensor that have one
+// reason are in one notice, at the place of the first.
 func (r *Rig) NoteInert(registry *sensors.Registry) {
 	for i := range r.Sensors {
 		e := &r.Sensors[i]
@@ -97,16 +98,40 @@ func (r *Rig) NoteInert(registry *sensors.Registry) {
 		if err != nil {
 			continue // Resolve says so
 		}
+		names, first := map[string][]string{}, []Attribute(nil) // by reason, and one for each
+		var reasons []string
 		for _, a := range e.Attributes {
-			at := slices.IndexFunc(d.Attributes, func(x sensors.Attribute) bool { return x.Name == a.Name })
-			if at < 0 || d.Attributes[at].Inert == "" {
+			why := inert(d, a)
+			if why == "" {
 				continue
 			}
-			if v, err := d.Attributes[at].Parse(a.Value); err == nil && !reflect.DeepEqual(v, d.Attributes[at].Default) {
-				r.Notices = append(r.Notices, noticeOf(e.misplaced(a, fmt.Errorf("%s changes nothing: %s", a.Name, d.Attributes[at].Inert)), true))
+			if names[why] == nil {
+				reasons, first = append(reasons, why), append(first, a)
 			}
+			names[why] = append(names[why], a.Name)
+		}
+		for k, why := range reasons {
+			verb := "change"
+			if len(names[why]) == 1 {
+				verb = "changes"
+			}
+			text := fmt.Errorf("%s %s nothing: %s", strings.Join(names[why], ", "), verb, why)
+			r.Notices = append(r.Notices, noticeOf(e.misplaced(first[k], text), true))
 		}
 	}
+}
+
+// inert says why an attribute's value changes nothing, "" if it may.
+func inert(d *sensors.Definition, a Attribute) string {
+	at := slices.IndexFunc(d.Attributes, func(x sensors.Attribute) bool { return x.Name == a.Name })
+	if at < 0 || d.Attributes[at].Inert == "" {
+		return ""
+	}
+	v, err := d.Attributes[at].Parse(a.Value)
+	if err != nil || reflect.DeepEqual(v, d.Attributes[at].Default) {
+		return ""
+	}
+	return d.Attributes[at].Inert
 }
 
 // misplaced places an error at an attribute's value.

@@ -79,10 +79,12 @@ func TestInertAttributesAreTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := write(t, dir, "o.json", `{"objects": [{"type": "vehicle.a", "id": "ego_vehicle", "sensors": [
-{"type": "sensor.camera.rgb", "id": "a", "blade_count": 7, "min_fstop": 1.2}]}]}`)
+{"type": "sensor.camera.rgb", "id": "a", "blade_count": 7, "min_fstop": 1.2},
+{"type": "sensor.camera.depth", "id": "b", "lens_k": 1, "fov": 80, "lens_kcube": 1}]}]}`)
 	o := call(t, "rig", "check", file)
 	require.Equal(t, exitDone, o.code, o.err)
-	assert.Equal(t, 1, strings.Count(o.err, "warning: "), o.err)
+	assert.Equal(t, 2, strings.Count(o.err, "warning: "), o.err)
+	assert.Contains(t, o.err, "o.json:3:54: objects[0].sensors[1].lens_k: lens_k, lens_kcube change nothing: ", "for one reason")
 	assert.Contains(t, o.err, "o.json:2:57: objects[0].sensors[0].blade_count: blade_count changes nothing: everything is in focus")
 }
 
