@@ -90,7 +90,7 @@ func (t *topic) publish(ctx context.Context, msg any) error {
 	if out == nil {
 		return bridges.ErrNotConnected
 	}
-	if out.Subscribers() == 0 {
+	if out.Subscribers() == 0 && !t.stream.Latched {
 		return errUnheard
 	}
 	// Every sample and wire.Foreign has a stamp.
@@ -162,12 +162,14 @@ func (i *instance) listen(address string, config server.ServerConfig) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s := server.NewServer(config)
+	var err error
 	for _, t := range i.topics { // before the first client comes
-		if err := t.open(s); err != nil {
-			return err
-		}
+		err = errors.Join(err, t.open(s))
 	}
-	if err := s.Listen(address); err != nil {
+	if err == nil {
+		err = s.Listen(address)
+	}
+	if err != nil {
 		i.forget()
 		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
 		return err

@@ -172,7 +172,9 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	require.NoError(t, err)
 	got := make(chan int64, 4)
 	listen := func(d *client.Data) { got <- d.CaptureNs() }
+	require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: 3}), "it is kept for the first who comes")
 	require.NoError(t, dial(t, b).Listen(t.Context(), "/tf_static", listen))
+	assert.EqualValues(t, 3, take(t, got))
 	require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: 4}))
 	assert.EqualValues(t, 4, take(t, got))
 	require.NoError(t, dial(t, b).Listen(t.Context(), "/tf_static", listen))
@@ -186,7 +188,7 @@ func TestAddressInUse(t *testing.T) {
 	registry := bridges.MustRegistry(stream.Factory{})
 	b, err := registry.Open("stream:"+taken.Addr().String(), bridges.Env{})
 	require.NoError(t, err)
-	require.Error(t, b.Connect(t.Context()))
+	require.ErrorContains(t, b.Connect(t.Context()), "the address is in use: end the program that has it, or choose another port")
 	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
 	assert.Nil(t, b.Endpoints())
 	require.NoError(t, b.Close(t.Context()))

@@ -14,18 +14,19 @@ import (
 // never for a message.
 type callers struct {
 	mu  sync.Mutex
-	set map[uint64]bool // guarded by mu
+	set map[uint64]*listener // guarded by mu
 }
 
-// enter adds the calling goroutine until the result is called.
-func (c *callers) enter() (leave func()) {
+// enter adds the calling goroutine, which is the listener's or, with nil, that of the
+// events, until the result is called.
+func (c *callers) enter(l *listener) (leave func()) {
 	id := goroutine()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.set == nil {
-		c.set = map[uint64]bool{}
+		c.set = map[uint64]*listener{}
 	}
-	c.set[id] = true
+	c.set[id] = l
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -35,6 +36,15 @@ func (c *callers) enter() (leave func()) {
 
 // inside reports whether the calling goroutine is in the set.
 func (c *callers) inside() bool {
+	id := goroutine()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.set[id]
+	return ok
+}
+
+// current returns the listener whose callback is calling, nil for none.
+func (c *callers) current() *listener {
 	id := goroutine()
 	c.mu.Lock()
 	defer c.mu.Unlock()

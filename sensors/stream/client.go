@@ -39,8 +39,11 @@ type Client struct {
 	link      *link                   // guarded by mu: nil while not connected
 	listeners map[string]*listener    // guarded by mu
 	pools     map[string]*buffer.Pool // guarded by mu: by stream
-	closed    bool                    // guarded by mu
-	wg        sync.WaitGroup          // listeners; added to under mu while not closed
+	// ending is closed, for each stream that had a listener, when its last call has ended:
+	// the next listener's begin then. Guarded by mu.
+	ending map[string]<-chan struct{}
+	closed bool           // guarded by mu
+	wg     sync.WaitGroup // listeners; added to under mu while not closed
 }
 
 // Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do
@@ -48,12 +51,7 @@ type Client struct {
 // as ErrVersion with the server's reason, unless Options.Wait is set; later the client
 // connects again by itself.
 func Dial(ctx context.Context, address string, options Options) (*Client, error) {
-	c := &Client{
-		address: address, options: options.orDefaults(), done: make(chan struct{}),
-		listeners: map[string]*listener{}, pools: map[string]*buffer.Pool{},
-		events: queue.New(queue.Config{Messages: 256}, func(Event, queue.Reason) {}),
-	}
-	c.ctx, c.cancel = context.WithCancel(ctx)
+	c := newClient(ctx, address, options)
 	first, err := c.connect()
 	if err != nil && !c.options.Wait {
 		c.cancel()
@@ -64,6 +62,16 @@ func Dial(ctx context.Context, address string, options Options) (*Client, error)
 	}
 	go c.live(first, err)
 	return c, nil
+}
+
+func newClient(ctx context.Context, address string, options Options) *Client {
+	c := &Client{
+		address: address, options: options.orDefaults(), done: make(chan struct{}),
+		listeners: map[string]*listener{}, pools: map[string]*buffer.Pool{}, ending: map[string]<-chan struct{}{},
+		events: queue.New(queue.Config{Messages: 256}, func(Event, queue.Reason) {}),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	return c
 }
 
 // steady is how long a connection has to last for the next attempts to begin anew.
@@ -117,9 +125,9 @@ func (c *Client) pause(delay time.Duration, err error) {
 // backoff returns how long to wait before an attempt: twice as long as before the
 // last, up to the most, of which half is random.
 func (c *Client) backoff(attempt int) time.Duration {
-	d := c.options.MinBackoff << min(attempt, 30)
-	if d <= 0 || d > c.options.MaxBackoff {
-		d = c.options.MaxBackoff
+	d := c.options.MaxBackoff
+	if n := min(attempt, 62); c.options.MinBackoff <= d>>n {
+		d = c.options.MinBackoff << n
 	}
 	return d/2 + rand.N(d/2+1)
 }
@@ -150,7 +158,7 @@ func (c *Client) event(e Event) {
 
 // tell calls the user for each event.
 func (c *Client) tell() {
-	defer c.callers.enter()()
+	defer c.callers.enter(nil)()
 	for {
 		e, ok := c.events.Pop()
 		switch {
@@ -188,7 +196,8 @@ func (c *Client) Connected() bool {
 // concurrently. It returns when the server has answered: ErrUnknownStream names the
 // streams there are. While the connection is broken it returns at once, and asks
 // when it stands again (EventRefused). A second Listen on one stream is ErrListening;
-// Stop comes first. ctx ends the wait for the answer alone. A callback may listen to
+// Stop comes first; the new callback waits for the last call of the old one, also where
+// that call listens. ctx ends the wait for the answer alone. A callback may listen to
 // another stream, but with policy block only under a ctx that ends: the answer may wait
 // behind messages for that same callback.
 func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
@@ -221,7 +230,7 @@ func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)
 		current.request(controlUnsubscribe, stream)
 	}
 	c.mu.Unlock()
-	l.stop()
+	c.await(l)
 	return fmt.Errorf("listen to %s: %w", stream, err)
 }
 
@@ -246,7 +255,8 @@ func (c *Client) Listening() []string {
 
 // Stop ends a stream's callback: it waits for a call that is running, and none comes
 // after it returns. Called by that callback itself, it doesn't wait, and the call is
-// the last. ErrNotListening says that there is none.
+// the last; the same holds for callbacks that stop each other at the same time, of
+// which one doesn't wait. ErrNotListening says that there is none.
 func (c *Client) Stop(stream string) error {
 	c.mu.Lock()
 	l := c.listeners[stream]
@@ -258,8 +268,33 @@ func (c *Client) Stop(stream string) error {
 	if l == nil {
 		return fmt.Errorf("stop %s: %w", stream, ErrNotListening)
 	}
-	l.stop()
+	c.await(l)
 	return nil
+}
+
+// await drops what waits for a listener and lets its goroutine end. It waits for that,
+// unless it is called by the listener's own callback, or by one that this callback waits
+// for.
+func (c *Client) await(l *listener) {
+	l.queue.Close()
+	caller := c.callers.current()
+	c.mu.Lock()
+	for next := l; caller != nil && next != nil; next = next.waitsFor {
+		if next == caller {
+			c.mu.Unlock()
+			return
+		}
+	}
+	if caller != nil {
+		caller.waitsFor = l
+	}
+	c.mu.Unlock()
+	<-l.done
+	if caller != nil {
+		c.mu.Lock()
+		caller.waitsFor = nil
+		c.mu.Unlock()
+	}
 }
 
 // Close ends the connection and all callbacks, and waits for them; called by a

@@ -52,12 +52,14 @@ type question struct {
 // liveReader reads from a connection whose peer has to send something now and then.
 type liveReader struct {
 	conn net.Conn
-	wait time.Duration
+	wait time.Duration // 0: the connection's deadline holds
 }
 
 func (r *liveReader) Read(b []byte) (int, error) {
-	if err := r.conn.SetReadDeadline(time.Now().Add(r.wait)); err != nil {
-		return 0, err
+	if r.wait > 0 {
+		if err := r.conn.SetReadDeadline(time.Now().Add(r.wait)); err != nil {
+			return 0, err
+		}
 	}
 	return r.conn.Read(b)
 }
@@ -98,7 +100,7 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	if _, err := conn.Write(h.append(nil)); err != nil {
 		return nil, err
 	}
-	wait := &liveReader{conn, greetingWait}
+	wait := &liveReader{conn: conn}
 	r := bufio.NewReaderSize(wait, readBuffer)
 	w, err := readWelcome(r)
 	if err != nil {
@@ -113,16 +115,23 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	}
 	wait.wait = patience * l.beat
 	for i := range w.streams {
-		l.add(w.streams[i].id, &w.streams[i].info)
+		if err := l.add(w.streams[i].id, &w.streams[i].info); err != nil {
+			return nil, err
+		}
 	}
 	return l, conn.SetDeadline(time.Time{})
 }
 
-func (l *link) add(id uint16, info *Info) {
+// add notes a stream of the server.
+func (l *link) add(id uint16, info *Info) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if id == 0 || l.streams[id] != nil {
+		return fmt.Errorf("%w: stream %q has the id %d of another", ErrMalformed, info.Name, id)
+	}
 	l.streams[id] = info
 	l.order = append(l.order, info)
+	return nil
 }
 
 func (l *link) infos() []Info {
@@ -322,19 +331,21 @@ func (l *link) control(h frame) error {
 	if h.length > maxTable {
 		return fmt.Errorf("%w: a control frame of %d bytes, the most are %d", ErrTooLarge, h.length, maxTable)
 	}
-	payload, err := io.ReadAll(io.LimitReader(l.r, int64(h.length)))
+	payload, err := readControl(l.r, h.length)
 	if err != nil {
 		return err
-	}
-	if len(payload) < int(h.length) {
-		return io.ErrUnexpectedEOF
 	}
 	f := fields{b: payload}
 	switch h.control {
 	case controlAlive:
 	case controlStream:
 		id, info := f.info()
-		l.add(id, &info)
+		if err := f.end("description of a stream"); err != nil {
+			return err
+		}
+		if err := l.add(id, &info); err != nil {
+			return err
+		}
 		l.client.event(Event{Kind: EventStream, Stream: info.Name})
 	case controlAnswer:
 		l.answered(&f)

@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"sync/atomic"
-
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -48,13 +46,16 @@ type received struct {
 
 // listener is one stream's callback with its goroutine and queue.
 type listener struct {
-	client    *Client
-	stream    string
-	callback  func(*Data)
-	queue     *queue.Queue[received]
-	pool      *buffer.Pool
-	done      chan struct{}
-	goroutine atomic.Uint64
+	client   *Client
+	stream   string
+	callback func(*Data)
+	queue    *queue.Queue[received]
+	pool     *buffer.Pool
+	before   <-chan struct{} // closed when the stream's listener before has ended; or nil
+	done     chan struct{}
+	// waitsFor is what the callback stops at the moment, if anything; guarded by
+	// client.mu.
+	waitsFor *listener
 
 	// Owned by run.
 	data     Data
@@ -64,17 +65,22 @@ type listener struct {
 }
 
 func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener {
-	return &listener{
+	l := &listener{
 		client: c, stream: stream, callback: callback, done: make(chan struct{}), pool: c.poolLocked(stream),
-		queue: queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
+		before: c.ending[stream],
+		queue:  queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
 	}
+	c.ending[stream] = l.done
+	return l
 }
 
 // run calls the callback for each message until the queue is closed.
 func (l *listener) run() {
-	defer l.client.callers.enter()()
+	defer l.client.callers.enter(l)()
 	defer close(l.done)
-	l.goroutine.Store(goroutine())
+	if !l.ready() {
+		return
+	}
 	for {
 		r, ok := l.queue.Pop()
 		switch {
@@ -86,6 +92,21 @@ func (l *listener) run() {
 			<-l.queue.Ready()
 		}
 	}
+}
+
+// ready waits for the stream's listener before; false if this one is stopped first.
+func (l *listener) ready() bool {
+	for l.before != nil {
+		select {
+		case <-l.before:
+			l.before = nil
+		case <-l.queue.Ready():
+			if l.queue.Finished() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (l *listener) deliver(r *received) {
@@ -109,19 +130,10 @@ func (l *listener) gap(r *received) (missed uint64) {
 			missed = 0
 		}
 	}
-	if missed > 0 || link != r.link {
+	if missed > 0 || !known {
 		l.client.event(Event{
 			Kind: EventGap, Stream: l.stream, Missed: missed, Known: known, LastNs: lastNs, NextNs: l.lastNs,
 		})
 	}
 	return missed
-}
-
-// stop drops what waits and lets the goroutine end; it waits for that unless it is
-// called by it.
-func (l *listener) stop() {
-	l.queue.Close()
-	if l.goroutine.Load() != goroutine() {
-		<-l.done
-	}
 }

@@ -255,6 +255,18 @@ func (h *frame) check(limit int) error {
 // seal writes a frame's number.
 func seal(b []byte, sequence uint64) { le.PutUint32(b[8:], uint32(sequence)) }
 
+// readControl reads a control frame's payload. Not more is allocated than arrives.
+func readControl(r io.Reader, n uint32) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	payload, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err == nil && uint32(len(payload)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return payload, err
+}
+
 // appendControl appends a frame of the protocol's own.
 func appendControl(b []byte, c control, payload []byte) []byte {
 	h := frame{length: uint32(len(payload)), control: c, plain: uint32(len(payload))}

@@ -169,10 +169,11 @@ func (s *Stream) PoolStats() buffer.Stats { return s.core.PoolStats() }
 // Publish serializes a sample, or a wire.Foreign, and queues it for the subscribers;
 // publishNs is the simulation time now. It copies the message once, and keeps no hold
 // of it. It may be called from any goroutine. Without subscribers nothing is
-// serialized and the error is fanout.ErrNoSubscribers; others are package wire's and
+// serialized and the error is fanout.ErrNoSubscribers, unless the stream is latched: it
+// then keeps the message for whoever subscribes next. Other errors are package wire's and
 // ErrTooLarge. With policy block it waits, see package fanout; ctx ends the wait.
 func (s *Stream) Publish(ctx context.Context, publishNs int64, msg any) error {
-	if s.core.Subscribers() == 0 {
+	if s.core.Subscribers() == 0 && !s.info.Latched {
 		return fanout.ErrNoSubscribers
 	}
 	size := frameSize + wire.Size(msg)

@@ -76,7 +76,7 @@ func (s *session) forget() {
 func (s *session) greet(r io.Reader) error {
 	h, err := readHello(r)
 	if err == nil && s.client.Surplus() {
-		err = fmt.Errorf("%w: there are %d", ErrTooManyClients, len(s.server.core.Clients())-1)
+		err = fmt.Errorf("%w: %d at a time", ErrTooManyClients, s.server.core.MaxClients())
 	}
 	if err == nil {
 		if err = s.welcome(&h); err == nil {
@@ -143,35 +143,44 @@ func (s *session) announce(stream *Stream, announcement []byte) {
 }
 
 // request answers one frame of the client.
-func (s *session) request(r *bufio.Reader) error {
+func (s *session) request(r io.Reader) error {
+	request, name, err := readRequest(r)
+	switch {
+	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge):
+		return s.bye(err)
+	case err != nil, request == controlAlive:
+		return err
+	}
+	return s.answer(request, name)
+}
+
+// readRequest reads one frame of a client: a sign of life, or what it wants of the
+// named stream.
+func readRequest(r io.Reader) (request control, name string, err error) {
 	var head [frameSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return err
+		return 0, "", err
 	}
 	h := parseFrame(head[:])
-	err := h.check(maxRequest)
-	if err == nil && (h.stream != 0 || h.flags != 0) {
-		err = fmt.Errorf("%w: a client sends no data", ErrMalformed)
+	if err := h.check(maxRequest); err != nil {
+		return 0, "", err
 	}
+	if h.stream != 0 || h.flags != 0 {
+		return 0, "", fmt.Errorf("%w: a client sends no data", ErrMalformed)
+	}
+	payload, err := readControl(r, h.length)
 	if err != nil {
-		return s.bye(err)
-	}
-	payload := make([]byte, h.length)
-	if _, err := io.ReadFull(r, payload); err != nil {
-		return err
+		return 0, "", err
 	}
 	switch h.control {
 	case controlAlive:
-		return nil
+		return h.control, "", nil
 	case controlSubscribe, controlUnsubscribe:
 		f := fields{b: payload}
-		name := f.string()
-		if err := f.end("request"); err != nil {
-			return s.bye(err)
-		}
-		return s.answer(h.control, name)
+		name = f.string()
+		return h.control, name, f.end("request")
 	default:
-		return s.bye(fmt.Errorf("%w: control %d", ErrMalformed, h.control))
+		return 0, "", fmt.Errorf("%w: control %d", ErrMalformed, h.control)
 	}
 }
 

@@ -153,7 +153,19 @@ func (b *Buffer) Release() {
 	case !ok:
 		block.misused()
 	case left == 0 && block.pool != nil:
+		if checking {
+			block.poison()
+		}
 		block.pool.put(block)
+	}
+}
+
+// poison is what the bytes of a released block are overwritten with in checking builds.
+const poison = 0xDB
+
+func (b *block) poison() {
+	for i := range b.mem {
+		b.mem[i] = poison
 	}
 }
 

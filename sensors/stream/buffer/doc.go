@@ -24,6 +24,9 @@
 // # Leaks
 //
 // [Pool.Stats] counts the buffers that are lent: zero once all streams are closed and
-// all messages written. The count misses nothing, since a reference released twice
-// changes nothing.
+// all messages written. A reference that is released twice changes nothing while no
+// other holder has the block, and is counted as Misused.
+//
+// With the build tag raybridge_checks, and with the race detector, the bytes of a released
+// block are overwritten (law R5), so that who reads them on is found.
 package buffer

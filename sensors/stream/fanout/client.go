@@ -285,9 +285,7 @@ func (c *Client) flush() error {
 	var err error
 	if total <= chunk {
 		c.vectors = c.slices[:n]
-		if err = c.extendWrite(); err == nil {
-			_, err = c.vectors.WriteTo(c.conn)
-		}
+		err = c.writeVectors()
 	} else {
 		for _, frame := range c.slices[:n] {
 			if err = c.writeChunks(frame); err != nil {
@@ -307,18 +305,38 @@ func (c *Client) flush() error {
 	return nil
 }
 
+// writeVectors writes all of c.vectors.
+func (c *Client) writeVectors() error {
+	for {
+		if err := c.extendWrite(); err != nil {
+			return err
+		}
+		n, err := c.vectors.WriteTo(c.conn)
+		if err == nil || !c.patient(n, err) {
+			return err
+		}
+	}
+}
+
 func (c *Client) writeChunks(frame []byte) error {
 	for len(frame) > 0 {
 		if err := c.extendWrite(); err != nil {
 			return err
 		}
 		n, err := c.conn.Write(frame[:min(chunk, len(frame))])
-		if err != nil {
+		if err != nil && !c.patient(int64(n), err) {
 			return err
 		}
 		frame = frame[n:]
 	}
 	return nil
+}
+
+// patient reports whether a write that ran out of time goes on: the client has taken
+// some of it, so it is slow and not stalled. While it is being disconnected it gets no
+// more time.
+func (c *Client) patient(written int64, err error) bool {
+	return written > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.queue.Finished()
 }
 
 // fail ends the connection after a failed write: what was being written and what waits

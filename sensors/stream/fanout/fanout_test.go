@@ -187,11 +187,11 @@ func TestLateSubscribersGetWhatIsLatched(t *testing.T) {
 
 // A stalled client loses its own messages and nobody else's.
 func TestStalledClientDisturbsNobody(t *testing.T) {
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest} {
+	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages, size = 400, 1 << 18
 			var o outcomes
-			server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: policy, Messages: 8}},
+			server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
 				fanout.StreamConfig{Name: "a", Settled: o.settle})
 			stalled := dial(t, server, streams[0], 'a')
 			lively := dial(t, server, streams[0], 'a')

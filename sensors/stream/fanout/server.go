@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -16,6 +17,8 @@ import (
 var (
 	// ErrClosed: the server was closed.
 	ErrClosed = errors.New("stream server closed")
+	// ErrListening: the server listens already.
+	ErrListening = errors.New("stream server listens already")
 	// ErrNoSubscribers: nobody receives the stream.
 	ErrNoSubscribers = errors.New("nobody subscribes")
 )
@@ -103,16 +106,28 @@ func New(config Config) *Server {
 }
 
 // Listen accepts clients on a TCP address, HOST:PORT, until Close; port 0 lets the
-// system choose one, which Addr tells.
+// system choose one, which Addr tells. Errors wrap ErrClosed, ErrListening or those of
+// package net.
 func (s *Server) Listen(address string) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("listen for stream clients: %w", err)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
+	}
+	listener, err := net.Listen(network, address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("listen for stream clients on %s: the address is in use: "+
+			"end the program that has it, or choose another port, 0 for any free one: %w", address, err)
+	case err != nil:
+		return fmt.Errorf("listen for stream clients on %s: %w", address, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.listener != nil {
+	switch {
+	case s.closed:
 		return errors.Join(ErrClosed, listener.Close())
+	case s.listener != nil:
+		return errors.Join(ErrListening, listener.Close())
 	}
 	s.listener = listener
 	s.wg.Go(func() { s.accept(listener) })
@@ -207,6 +222,9 @@ func (s *Server) Clients() []*Client {
 	}
 	return list
 }
+
+// MaxClients returns how many clients the server takes at a time.
+func (s *Server) MaxClients() int { return s.config.MaxClients }
 
 // Streams returns the streams in the order in which they were made.
 func (s *Server) Streams() []*Stream {

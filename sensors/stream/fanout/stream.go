@@ -25,7 +25,8 @@ type StreamConfig struct {
 	// Settled is told the fate of each message that Send took, once, by whichever
 	// goroutine is the last to have it. It doesn't block. It may be nil.
 	Settled func(Outcome)
-	// Latched streams hand their last message to whoever subscribes.
+	// Latched streams hand their last message to whoever subscribes; they take messages
+	// while nobody does, too.
 	Latched bool
 	// Pool bounds the memory that the stream keeps for later messages.
 	Pool buffer.Config
@@ -41,6 +42,7 @@ type Stream struct {
 	subscribing sync.Mutex
 	list        atomic.Pointer[[]*subscription]
 	latched     [Forms]buffer.Buffer // guarded by subscribing
+	closed      bool                 // guarded by subscribing: nothing is latched any more
 
 	sending sync.Mutex      // held by Send: numbers rise in the order of the queues
 	next    uint64          // guarded by sending
@@ -133,13 +135,14 @@ func (s *Stream) Unsubscribe(c *Client) bool {
 // Send numbers the message, shares it between the subscribers' queues and returns;
 // the message is the server's from then on. It waits only where the policy is block
 // and a queue is full, for the limit or until ctx ends. An error says that the
-// message was not taken, and then Settled isn't called: ErrNoSubscribers.
+// message was not taken, and then Settled isn't called: ErrNoSubscribers. A latched
+// stream takes it for those to come.
 // Any goroutine may send; each message has its place in the order of the others.
 func (s *Stream) Send(ctx context.Context, m *Message) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	subscriptions := s.subscriptions()
-	if len(subscriptions) == 0 {
+	if len(subscriptions) == 0 && !s.latches() {
 		m.Discard()
 		return ErrNoSubscribers
 	}
@@ -173,10 +176,23 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 	return nil
 }
 
+// latches reports whether messages are kept for those who subscribe later.
+func (s *Stream) latches() bool {
+	if !s.config.Latched {
+		return false
+	}
+	s.subscribing.Lock()
+	defer s.subscribing.Unlock()
+	return !s.closed
+}
+
 // latch keeps the message for those who subscribe later.
 func (s *Stream) latch(m *Message) {
 	s.subscribing.Lock()
 	defer s.subscribing.Unlock()
+	if s.closed {
+		return
+	}
 	for i := range s.latched {
 		s.latched[i].Release()
 		s.latched[i] = m.frames[i].Share()
@@ -187,6 +203,7 @@ func (s *Stream) latch(m *Message) {
 func (s *Stream) close() {
 	s.subscribing.Lock()
 	defer s.subscribing.Unlock()
+	s.closed = true
 	for i := range s.latched {
 		s.latched[i].Release()
 	}

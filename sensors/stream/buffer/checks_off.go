@@ -1,0 +1,5 @@
+//go:build !raybridge_checks && !race
+
+package buffer
+
+const checking = false

@@ -1,0 +1,101 @@
+package fanout_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// reader is a session that wants one stream and reads until the client goes.
+type reader struct {
+	client *fanout.Client
+	stream **fanout.Stream
+}
+
+func (r *reader) Serve(context.Context) error {
+	(*r.stream).Subscribe(r.client, 0)
+	_, err := io.Copy(io.Discard, r.client.Conn())
+	return err
+}
+
+func (r *reader) Beat(dst []byte, _ bool) []byte { return dst }
+func (r *reader) Goodbye(dst []byte) []byte      { return dst }
+
+// A client on a slow line that takes a little now and then stays, however long its
+// frames take; one that then takes nothing goes.
+func TestSlowIsNotStalled(t *testing.T) {
+	for _, size := range []int{1000, 3 << 20} { // written at once, and in pieces
+		synctest.Test(t, func(t *testing.T) {
+			var stream *fanout.Stream
+			var o outcomes
+			server := fanout.New(fanout.Config{
+				Stall:  10 * time.Second,
+				Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
+			})
+			stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			synctest.Wait()
+			require.Equal(t, 1, stream.Subscribers())
+			send(t, stream, size)
+			begun := time.Now()
+			piece := make([]byte, (prefix+size)/20+1)
+			for left := prefix + size; left > 0; {
+				time.Sleep(9 * time.Second)
+				n, err := io.ReadFull(ours, piece[:min(left, len(piece))])
+				require.NoError(t, err, "after %v", time.Since(begun))
+				left -= n
+			}
+			synctest.Wait()
+			assert.Equal(t, 1, o.delivered)
+			send(t, stream, size)
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			assert.Zero(t, stream.Subscribers())
+			assert.Equal(t, 1, o.dropped)
+			require.NoError(t, server.Close(t.Context()))
+			assert.Zero(t, server.Outstanding())
+		})
+	}
+}
+
+// A latched stream takes messages while nobody subscribes, and hands out the last.
+func TestLatchedWithoutSubscribers(t *testing.T) {
+	var o outcomes
+	taken := 0
+	server, streams := start(t, fanout.Config{}, fanout.StreamConfig{
+		Name: "static", Latched: true, Settled: o.settle, Taken: func(int) { taken++ },
+	})
+	send(t, streams[0], 5)
+	send(t, streams[0], 6)
+	assert.Equal(t, 2, taken)
+	assert.Equal(t, 2, o.messages, "each is settled")
+	assert.Zero(t, o.delivered+o.dropped)
+	sequence, n, err := next(dial(t, server, streams[0], 'a'), nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, sequence)
+	assert.Equal(t, 6, n)
+	require.NoError(t, server.Close(t.Context()))
+	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), fanout.ErrNoSubscribers, "nobody will come")
+	assert.Zero(t, server.Outstanding())
+}
+
+func TestListening(t *testing.T) {
+	server, _ := start(t, fanout.Config{})
+	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), fanout.ErrListening)
+	other := fanout.New(fanout.Config{})
+	defer other.Close(t.Context())
+	err := other.Listen(server.Addr().String())
+	assert.ErrorContains(t, err, "the address is in use")
+	assert.ErrorContains(t, err, server.Addr().String())
+	require.NoError(t, other.Listen("0.0.0.0:0"))
+	assert.Contains(t, other.Addr().String(), "0.0.0.0:", "IPv4 alone")
+}
