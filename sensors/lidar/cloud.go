@@ -77,7 +77,7 @@ func newCloudLidar(spec sensors.Spec, r receiver) (*cloudLidar, error) {
 		},
 	}
 	s.deliver = s.publish
-	return s, nil
+	return s, s.checkPeriod()
 }
 
 // Begin opens the output and makes the GPU objects.

@@ -185,3 +185,17 @@ func TestBadSettings(t *testing.T) {
 	assert.ErrorIs(t, err, sensors.ErrValue)
 	assert.ErrorContains(t, err, "VelodyneVLP16")
 }
+
+// The times of a rolling scan's points are nanoseconds in 32 bits: 4.29 s.
+func TestRollingScansEndWithinTheTimesOfPoints(t *testing.T) {
+	for _, d := range definitions {
+		sensor := func(hz float64, rolling bool) error {
+			_, err := d.New(sensors.Spec{Definition: d, Settings: settings(t, d, map[string]any{"rolling": rolling}), RateHz: hz})
+			return err
+		}
+		assert.ErrorIs(t, sensor(0.2, true), sensors.ErrValue)
+		assert.ErrorContains(t, sensor(0.2328, true), "rolling: false")
+		assert.NoError(t, sensor(0.2329, true))
+		assert.NoError(t, sensor(0.2, false))
+	}
+}

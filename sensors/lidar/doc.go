@@ -68,5 +68,6 @@
 //
 // # Limits
 //
-// One return a ray; beams have no width. A scan has at most 2,796,202 rays.
+// One return a ray; beams have no width. A scan has at most 2,796,202 rays; a rolling
+// one takes less than 4.3 s.
 package lidar

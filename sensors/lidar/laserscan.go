@@ -82,7 +82,7 @@ func newPlanarLidar(spec sensors.Spec) (*planarLidar, error) {
 	s.scan.AngleIncrement = float32(mgl64.DegToRad(step))
 	s.scan.RangeMin, s.scan.RangeMax = float32(device.MinM), float32(device.MaxM)
 	s.deliver = s.publish
-	return s, nil
+	return s, s.checkPeriod()
 }
 
 // planarDevice is the one laser that turns counter-clockwise through the rays of

@@ -165,6 +165,16 @@ func (s *scanner) allocate(c *gpu.Ctx) error {
 // periodNs is the nominal scan period.
 func (s *scanner) periodNs() int64 { return int64(math.Round(1e9 / s.spec.RateHz)) }
 
+// checkPeriod returns an error for a rolling scan that lasts longer than the times of
+// points reach, which are nanoseconds in 32 bits.
+func (s *scanner) checkPeriod() error {
+	if hz := s.spec.RateHz; s.rolling && hz > 0 && 1e9/hz > math.MaxUint32 {
+		return fmt.Errorf("%w: a rate of %v makes a rolling scan of %.3g s, and points' times reach %.3g s: raise the rate, or set rolling: false",
+			sensors.ErrValue, hz, 1/hz, math.MaxUint32/1e9)
+	}
+	return nil
+}
+
 // Tick does nothing: a scan needs no announcement.
 func (s *scanner) Tick(sensors.Tick) error { return nil }
 
