@@ -94,16 +94,30 @@ func (s *Screen) Click(button int) error {
 // escape ('\x1b'). Without a window manager it goes to the window under the
 // cursor.
 func (s *Screen) Type(key rune) error {
+	code, err := s.code(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.x.fake(xKeyPress, code, 0, 0), s.x.fake(xKeyRelease, code, 0, 0), s.x.sync())
+}
+
+// Hold presses a key that Type knows, and doesn't release it.
+func (s *Screen) Hold(key rune) error {
+	code, err := s.code(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.x.fake(xKeyPress, code, 0, 0), s.x.sync())
+}
+
+// code is the number of a key.
+func (s *Screen) code(key rune) (byte, error) {
 	const keysymEscape = 0xFF1B
 	keysym := uint32(key) // Latin-1 characters are their own keysyms
 	if key == '\x1b' {
 		keysym = keysymEscape
 	}
-	code, err := s.x.keycode(keysym)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.x.fake(xKeyPress, code, 0, 0), s.x.fake(xKeyRelease, code, 0, 0), s.x.sync())
+	return s.x.keycode(keysym)
 }
 
 // CloseWindow asks the window to close, as its close button does (ICCCM 4.2.8.1).
