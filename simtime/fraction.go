@@ -34,7 +34,7 @@ func div128(hi, lo uint64, c int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// fraction is a non-negative decimal number as num/den, in lowest terms.
+// fraction is a non-negative number as num/den, in lowest terms.
 type fraction struct{ num, den int64 }
 
 // mostDecimals bounds den to 10^9, so that den nanoseconds-per-second products
@@ -82,6 +82,30 @@ func parseFraction(text string) (fraction, error) {
 	return f, nil
 }
 
+var errQuotient = errors.New("not the quotient of two decimal numbers that has a denominator of at most 10^9")
+
+// parseQuotient reads a decimal number, or the quotient of two.
+func parseQuotient(text string) (fraction, error) {
+	above, below, ok := strings.Cut(text, "/")
+	if !ok {
+		return parseFraction(text)
+	}
+	a, err := parseFraction(above)
+	if err != nil {
+		return fraction{}, errQuotient
+	}
+	b, err := parseFraction(below)
+	if err != nil || b.num == 0 {
+		return fraction{}, errQuotient
+	}
+	nums, dens := fraction{a.num, b.num}.reduced(), fraction{b.den, a.den}.reduced()
+	num, den := mulDiv(nums.num, dens.num, 1), mulDiv(nums.den, dens.den, 1)
+	if den > second || num == math.MaxInt64 {
+		return fraction{}, errQuotient
+	}
+	return fraction{num, den}.reduced(), nil
+}
+
 // splitExponent parts 2.5e-1 into 2.5 and -1.
 func splitExponent(text string) (mantissa string, exponent int, err error) {
 	i := strings.IndexAny(text, "eE")
@@ -103,8 +127,8 @@ func (f fraction) reduced() fraction {
 	return fraction{f.num / a, f.den / a}
 }
 
-// String writes the fraction as a decimal number where it has a finite one, as
-// all parsed ones do, else as num/den.
+// String writes the fraction as a decimal number where it has a finite one, else as
+// num/den.
 func (f fraction) String() string {
 	if f.den == 0 {
 		return "0"

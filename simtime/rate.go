@@ -28,10 +28,11 @@ func Hz(n int64) Rate {
 	return Rate{fraction{n, 1}}
 }
 
-// ParseRate reads a rate in Hz written as a decimal number of at most 9
-// decimals, above 0 and up to MaxRate. Errors wrap ErrRate.
+// ParseRate reads a rate in Hz written as a decimal number of at most 9 decimals, or as
+// the quotient of two, such as 10/3 or 1/0.3; it is above 0 and up to MaxRate. Errors
+// wrap ErrRate.
 func ParseRate(text string) (Rate, error) {
-	f, err := parseFraction(text)
+	f, err := parseQuotient(text)
 	if err != nil {
 		return Rate{}, fmt.Errorf("%w: %q is %w", ErrRate, text, err)
 	}
@@ -90,10 +91,11 @@ func (r Rate) IndexAt(t int64) int64 {
 	return -mulDiv(-(t+1), r.f.num, second*r.f.den) - 1
 }
 
-// String returns the rate in Hz as a decimal number.
+// String returns the rate in Hz as a decimal number, or as a quotient of whole numbers
+// where it has no end as that.
 func (r Rate) String() string { return r.f.String() }
 
-// MarshalText writes the rate in Hz as a decimal number.
+// MarshalText writes the rate as String does.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText is ParseRate.

@@ -43,6 +43,11 @@ func TestParseRate(t *testing.T) {
 		{"29.97", "29.97", 33366700},
 		{"1e9", "1000000000", 1},
 		{"0.000000001", "0.000000001", 1e18},
+		{"10/3", "10/3", 300 * time.Millisecond},
+		{" 1 / 0.3 ", "10/3", 300 * time.Millisecond},
+		{"1/0.05", "20", 50 * time.Millisecond},
+		{"30000/1001", "30000/1001", 33366666},
+		{"1/0.000000001", "1000000000", 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
@@ -51,7 +56,7 @@ func TestParseRate(t *testing.T) {
 			assert.Equal(t, tt.period, r.Period())
 		})
 	}
-	for _, bad := range []string{"", "0", "-1", "1e10", "1000000000.1", "x", "1/2", "NaN", "Inf", "1.2.3", "1e", "0.0000000001",
+	for _, bad := range []string{"", "0", "-1", "1e10", "1000000000.1", "x", "1/0", "0/3", "/3", "1/", "1/2/3", "-1/-3", "1/1000000001", "999999999999999999/0.000000007", "NaN", "Inf", "1.2.3", "1e", "0.0000000001",
 		"0.123456789123e-9", "1234567890123456789", "0x10", "1_0"} {
 		t.Run("bad "+bad, func(t *testing.T) {
 			_, err := simtime.ParseRate(bad)
@@ -122,7 +127,7 @@ func TestParseScale(t *testing.T) {
 }
 
 func FuzzParseRate(f *testing.F) {
-	for _, text := range []string{"10", "13.4", "1e-9", "0.0", "9e9", "00.10", "1.e3", ".5"} {
+	for _, text := range []string{"10", "13.4", "1e-9", "0.0", "9e9", "00.10", "1.e3", ".5", "10/3", "1/0.3", "30000/1001"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
