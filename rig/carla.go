@@ -351,8 +351,8 @@ var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedomet
 func finishCARLARate(c *conversion) error {
 	switch tick := c.number("sensor_tick"); {
 	case slices.Contains(eachFrame, c.entry.ID): // they have none
-	case tick > 0:
-		c.rate(1/tick, "sensor_tick")
+	case tick >= shortestTick:
+		c.period(tick, "sensor_tick")
 	default:
 		c.rate(carlaFrameHz, "sensor_tick")
 	}
@@ -374,6 +374,9 @@ func finishCARLAImu(c *conversion) error {
 	return finishCARLARate(c)
 }
 
+// shortestTick is a nanosecond: what is shorter is each frame.
+const shortestTick = 1e-9
+
 // eachFrame are the types that look at every frame and have no rate.
 var eachFrame = []string{"sensor.other.collision", "sensor.other.lane_invasion"}
 
@@ -385,7 +388,7 @@ func finishCARLALidar(c *conversion) error {
 	}
 	c.rate(hz, "rotation_frequency")
 	if tick := c.number("sensor_tick"); tick > 0 && 1/tick < hz {
-		c.rate(1/tick, "sensor_tick")
+		c.period(tick, "sensor_tick")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -173,12 +174,33 @@ func TestCARLANewerSensors(t *testing.T) {
 }
 
 func TestCARLALidarRates(t *testing.T) {
-	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "3.333333333"} {
+	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "1/0.3"} {
 		r := parse(t, vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "sensor_tick": `+tick+`}`))
 		assert.Equal(t, want, r.Sensors[0].Rate, tick)
 	}
 	_, err := rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "rotation_frequency": 0}`)))
 	require.ErrorIs(t, err, yamldoc.ErrRange)
+}
+
+// TestCARLATicksAreExact: the k-th firing is at k ticks, to the nanosecond, however long
+// a run is.
+func TestCARLATicksAreExact(t *testing.T) {
+	for _, c := range []struct {
+		tick, rate string
+		periodNs   int64
+	}{
+		{"0.05", "20", 50_000_000}, {`"0.05"`, "20", 50_000_000}, {"0.3", "1/0.3", 300_000_000}, {"0.03", "1/0.03", 30_000_000},
+		{"0.0333333333333", "1/0.033333333", 33_333_333}, {"1000", "0.001", 1_000_000_000_000}, {"7", "1/7", 7_000_000_000},
+		{"1e-9", "1/0.000000001", 1}, {"1e-12", "20", 50_000_000}, {"0", "20", 50_000_000},
+	} {
+		r := parse(t, vehicle(`{"type": "sensor.camera.rgb", "id": "a", "sensor_tick": `+c.tick+`}`))
+		assert.Equal(t, c.rate, r.Sensors[0].Rate, c.tick)
+		rate, err := simtime.ParseRate(r.Sensors[0].Rate)
+		require.NoError(t, err, c.tick)
+		for _, k := range []int64{1, 2, 3, 1_000_003} {
+			assert.Equal(t, k*c.periodNs, rate.At(k), c.tick)
+		}
+	}
 }
 
 func TestCARLAFaults(t *testing.T) {

@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,10 +172,33 @@ func (c *conversion) set(attribute string, value any, parameter string) {
 	c.entry.Attributes = append(c.entry.Attributes, a)
 }
 
+// decimals are as many as a rate may have.
+const decimals = 1e9
+
 // rate sets the rate; parameter is where it comes from.
 func (c *conversion) rate(hz float64, parameter string) {
-	const decimals = 1e9 // as many as a rate may have
-	c.entry.Rate = strconv.FormatFloat(math.Round(hz*decimals)/decimals, 'f', -1, 64)
+	c.rateText(decimalRate(hz), parameter)
+}
+
+// period sets the rate to its inverse, seconds: to a decimal number where it is one.
+func (c *conversion) period(seconds float64, parameter string) {
+	text := decimalRate(seconds)
+	inverse, ok := new(big.Rat).SetString(text)
+	if hz := decimalRate(1 / seconds); ok {
+		if rounded, ok := new(big.Rat).SetString(hz); ok && rounded.Mul(rounded, inverse).Cmp(big.NewRat(1, 1)) == 0 {
+			c.rateText(hz, parameter)
+			return
+		}
+	}
+	c.rateText("1/"+text, parameter)
+}
+
+func decimalRate(f float64) string {
+	return strconv.FormatFloat(math.Round(f*decimals)/decimals, 'f', -1, 64)
+}
+
+func (c *conversion) rateText(text, parameter string) {
+	c.entry.Rate = text
 	if n, given := c.given[parameter]; given {
 		c.entry.own["rate"] = n
 	}

@@ -19,7 +19,7 @@ type Sensor struct {
 	// Topics are the absolute topics of single outputs, by the output's name; the
 	// others begin with Topic.
 	Topics map[string]string
-	Rate   string // decimal Hz
+	Rate   string // Hz, as simtime.ParseRate reads it
 	Always bool
 	// Relative is the mounting pose in Spec.ParentFrame.
 	Relative spatial.Pose

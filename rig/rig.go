@@ -76,7 +76,7 @@ type Entry struct {
 	FrameID string `yaml:"frame_id" doc:"frame that its messages name; a camera's is the name of its optical frame" default:"its own frame, of cameras with _optical"`
 	Topic   string `yaml:"topic" doc:"start of its topics" default:"/ and its name"`
 	Topics  Topics `yaml:"topics" doc:"whole topics of single outputs: docs/sensors.md names the outputs" default:"the start and the output's own end"`
-	Rate    string `yaml:"rate" doc:"Hz, a decimal number" default:"the type's own"`
+	Rate    string `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3" default:"the type's own"`
 	Always  bool   `yaml:"always" doc:"compute it even if nobody listens"`
 	Pose    Pose   `yaml:"pose" doc:"where it is mounted in the parent's frame"`
 	// Attributes are the other keys: the parameters of the sensor's type.
