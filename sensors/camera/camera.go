@@ -187,7 +187,7 @@ func dropCause(err error) string {
 // Capture has the view draw everything announced for the instant, if no camera
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	if err := s.view.capture(c, s.renderer, s, at.TimeNs); err != nil {
+	if err := s.view.capture(c, s.renderer, s, at); err != nil {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
 	if s.target == nil { // nobody looks at it, or it was dropped

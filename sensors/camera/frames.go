@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -20,6 +21,7 @@ func moverFrame(mover int) int { return 1 + mover }
 // stage is where everything is at one instant.
 type stage struct {
 	timeNs int64
+	frame  uint64       // the world's
 	number uint64       // rises whenever the stage moves, from 1
 	ego    spatial.Pose // in the world frame
 	// places lead from each frame of the scene to the world's.
@@ -27,11 +29,11 @@ type stage struct {
 }
 
 // set moves the stage to an instant.
-func (s *stage) set(r *renderer, tNs int64) {
-	s.timeNs = tNs
+func (s *stage) set(r *renderer, t sensors.Tick) {
+	s.timeNs, s.frame = t.TimeNs, t.Frame
 	s.number++
-	s.ego = r.pose(scene.EgoID, spatial.Identity(), tNs)
-	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), tNs)
+	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.TimeNs)
+	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.TimeNs)
 }
 
 // frameTable is a texture buffer of one record a frame of the scene.

@@ -127,10 +127,11 @@ func (r *renderer) pose(owner uint32, mount spatial.Pose, tNs int64) spatial.Pos
 // frameCount returns the number of the scene's frames.
 func (r *renderer) frameCount() int { return moverFrame(len(r.world.Movers)) }
 
-// at returns where everything is at an instant. GL thread.
-func (r *renderer) at(tNs int64) *stage {
-	if r.stage.places == nil || r.stage.timeNs != tNs {
-		r.stage.set(r, tNs)
+// at returns where everything is at an instant, which the frame tells from others of
+// the same time: time may be set. GL thread.
+func (r *renderer) at(t sensors.Tick) *stage {
+	if r.stage.places == nil || r.stage.timeNs != t.TimeNs || r.stage.frame != t.Frame {
+		r.stage.set(r, t)
 	}
 	return &r.stage
 }

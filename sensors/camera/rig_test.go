@@ -109,7 +109,7 @@ func (r *rig) fire(tNs int64) {
 func (r *rig) begin(tNs int64) {
 	r.tb.Helper()
 	r.history.Record(tNs)
-	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: r.seq}
+	at := sensors.Tick{TimeNs: tNs, PeriodNs: 100_000_000, Seq: r.seq, Frame: r.seq}
 	r.seq++
 	for _, s := range r.cameras {
 		require.NoError(r.tb, s.Tick(at))

@@ -189,12 +189,13 @@ func (v *view) announce(by *camera, at sensors.Tick) {
 }
 
 // take appends the cameras announced for an instant to dst; earlier
-// announcements are forgotten, for nobody will make those captures any more. GL thread.
+// announcements are forgotten, for nobody will make those captures any more. A camera
+// is there once: what it announced before time went back may still be known. GL thread.
 func (v *view) take(dst []*camera, timeNs int64) []*camera {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.announced = slices.DeleteFunc(v.announced, func(a announcement) bool {
-		if a.timeNs == timeNs {
+		if a.timeNs == timeNs && !slices.Contains(dst, a.by) {
 			a.by.periodNs = a.periodNs
 			dst = append(dst, a.by)
 		}
@@ -225,10 +226,10 @@ func (b *batch) takes(k kind) bool {
 // capture makes the pictures of all cameras that were announced for an instant,
 // if none of them has done so already. If it fails, all of those are lost: the
 // one that asked returns the error, the others are counted. GL thread.
-func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) error {
+func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, at sensors.Tick) error {
 	v.batches = v.batches[:0]
 	var due [8]*camera
-	for _, member := range v.take(due[:0], timeNs) {
+	for _, member := range v.take(due[:0], at.TimeNs) {
 		if member.acquire(c) {
 			v.batches = place(v.batches, member)
 		}
@@ -236,7 +237,7 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) er
 	if len(v.batches) == 0 {
 		return nil
 	}
-	err := v.draw(c, r, timeNs)
+	err := v.draw(c, r, at)
 	if err == nil {
 		return nil
 	}
@@ -255,24 +256,24 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, timeNs int64) er
 }
 
 // draw makes the batches' pictures.
-func (v *view) draw(c *gpu.Ctx, r *renderer, timeNs int64) error {
+func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
 	before := r.sun.drawnStatic
 	for i := range v.batches {
 		if !v.batches[i].showsLight() {
 			continue
 		}
-		if err := r.sun.update(c, r, r.at(timeNs)); err != nil {
+		if err := r.sun.update(c, r, r.at(at)); err != nil {
 			return fmt.Errorf("draw shadow maps: %w", err)
 		}
 		break
 	}
-	fromOptical, err := v.look(c, r, timeNs)
+	fromOptical, err := v.look(c, r, at)
 	if err != nil {
 		return fmt.Errorf("draw what the camera sees: %w", err)
 	}
 	for i := range v.batches {
 		if flow := v.batches[i][kindFlow]; flow != nil {
-			if err := v.writePrevious(c, r, fromOptical, flow.previousNs(r, timeNs)); err != nil {
+			if err := v.writePrevious(c, r, fromOptical, flow.previousNs(r, at.TimeNs)); err != nil {
 				return fmt.Errorf("make the camera's flow: %w", err)
 			}
 		}
@@ -300,9 +301,9 @@ func place(batches []batch, member *camera) []batch {
 
 // look has the view show an instant, unless it does so already, and returns where
 // its optical frame is in the world. GL thread.
-func (v *view) look(c *gpu.Ctx, r *renderer, timeNs int64) (fromOptical mgl64.Mat4, err error) {
-	at := r.at(timeNs)
-	fromOptical = r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4()
+func (v *view) look(c *gpu.Ctx, r *renderer, due sensors.Tick) (fromOptical mgl64.Mat4, err error) {
+	at := r.at(due)
+	fromOptical = r.pose(v.key.owner, v.key.mount, due.TimeNs).Compose(spatial.OpticalInBody()).Mat4()
 	if v.shown == at.number {
 		return fromOptical, nil
 	}

@@ -49,8 +49,8 @@ func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility,
 func (v *Visibility) Close() { v.renderer.leave(v.view) }
 
 // See draws what is seen at an instant, unless a camera has done so. GL thread.
-func (v *Visibility) See(c *gpu.Ctx, tNs int64) error {
-	if _, err := v.view.look(c, v.renderer, tNs); err != nil {
+func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
+	if _, err := v.view.look(c, v.renderer, at); err != nil {
 		return fmt.Errorf("draw what the lens sees: %w", err)
 	}
 	return nil

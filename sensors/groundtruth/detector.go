@@ -158,7 +158,7 @@ func (d *detector) count(c *gpu.Ctx, at sensors.Tick, target *gpu.Buffer) error 
 		return err
 	}
 	if d.picture != nil {
-		if err := d.picture.tally(c, at.TimeNs, target); err != nil {
+		if err := d.picture.tally(c, at, target); err != nil {
 			return err
 		}
 	}

@@ -127,8 +127,8 @@ func (p *picture) open(c *gpu.Ctx, name string, t *targets) (err error) {
 
 // tally draws what is seen at an instant and takes its pixels into the tallies. GL
 // thread.
-func (p *picture) tally(c *gpu.Ctx, tNs int64, tallies *gpu.Buffer) error {
-	if err := p.visibility.See(c, tNs); err != nil {
+func (p *picture) tally(c *gpu.Ctx, at sensors.Tick, tallies *gpu.Buffer) error {
+	if err := p.visibility.See(c, at); err != nil {
 		return err
 	}
 	p.bind = append(p.visibility.Bindings(p.bind[:0]),
