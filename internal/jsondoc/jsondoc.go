@@ -81,7 +81,7 @@ func Parse(file string, data []byte) (root Node, commas []error, err error) {
 func WithoutComments(text []byte) []byte {
 	clean := bytes.Clone(text)
 	for i := 0; i < len(clean); i++ {
-		end := 0
+		var end int
 		switch rest := clean[i:]; {
 		case clean[i] == '"':
 			i += stringLength(rest) - 1
