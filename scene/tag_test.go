@@ -62,6 +62,51 @@ func TestTagColors(t *testing.T) {
 	assert.Equal(t, scene.TagRoads.Color(), scene.Tag(30).Color(), "colours repeat modulo 29, as CARLA's do")
 }
 
+// TestPaletteIsCityScapes holds every tag against CARLA 0.9.14's table.
+func TestPaletteIsCityScapes(t *testing.T) {
+	table := []struct {
+		name    string
+		r, g, b uint8
+	}{
+		{"Unlabeled", 0, 0, 0},
+		{"Roads", 128, 64, 128},
+		{"SideWalks", 244, 35, 232},
+		{"Building", 70, 70, 70},
+		{"Wall", 102, 102, 156},
+		{"Fence", 190, 153, 153},
+		{"Pole", 153, 153, 153},
+		{"TrafficLight", 250, 170, 30},
+		{"TrafficSign", 220, 220, 0},
+		{"Vegetation", 107, 142, 35},
+		{"Terrain", 152, 251, 152},
+		{"Sky", 70, 130, 180},
+		{"Pedestrian", 220, 20, 60},
+		{"Rider", 255, 0, 0},
+		{"Car", 0, 0, 142},
+		{"Truck", 0, 0, 70},
+		{"Bus", 0, 60, 100},
+		{"Train", 0, 80, 100},
+		{"Motorcycle", 0, 0, 230},
+		{"Bicycle", 119, 11, 32},
+		{"Static", 110, 190, 160},
+		{"Dynamic", 170, 120, 50},
+		{"Other", 55, 90, 80},
+		{"Water", 45, 60, 150},
+		{"RoadLine", 157, 234, 50},
+		{"Ground", 81, 0, 81},
+		{"Bridge", 150, 100, 100},
+		{"RailTrack", 230, 150, 140},
+		{"GuardRail", 180, 165, 180},
+	}
+	require.Len(t, table, scene.TagCount)
+	for i, want := range table {
+		tag, err := scene.ParseTag(want.name)
+		require.NoError(t, err)
+		assert.EqualValues(t, i, tag, want.name)
+		assert.Equal(t, color.NRGBA{want.r, want.g, want.b, 255}, tag.Color(), want.name)
+	}
+}
+
 func ExampleParseTag() {
 	tag, err := scene.ParseTag("TrafficLight")
 	fmt.Println(tag, uint8(tag), tag.Color(), err)
