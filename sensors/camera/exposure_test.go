@@ -58,6 +58,16 @@ func TestWithoutPostProcessingThePictureIsLinear(t *testing.T) {
 	assertPixel(t, [3]float64{255 * 0.4, 255 * 0.08, 255}, r.picture(0), 8, 6, 0.51, "linear")
 }
 
+// TestTooMuchLightIsWhite has the greatest exposure that can be set.
+func TestTooMuchLightIsWhite(t *testing.T) {
+	most := []any{"exposure_mode", "manual", "exposure_compensation", 16.0, "iso", 1e6, "fstop", 0.1, "shutter_speed", 0.01, "calibration_constant", 1.0}
+	for _, more := range [][]any{{}, {"tone_curve", "none"}, {"toe", 0.2}, {"enable_postprocess_effects", false}} {
+		r := newRig(t, panel(mgl32.Vec3{5000, 5000, 5000}), nil, mounted{camera.RGB, forward(0), size(16, 12, append(more, most...)...)})
+		r.fire(0)
+		assert.Equal(t, [3]int{255, 255, 255}, pixelAt(r.picture(0), 8, 6), "%v", more)
+	}
+}
+
 func TestGammaBendsTheDisplayed(t *testing.T) {
 	r := newRig(t, panel(mgl32.Vec3{0.5, 0.1, 0.01}), nil,
 		mounted{camera.RGB, forward(0), size(16, 12, "gamma", 2.75, "tone_curve", "none")})

@@ -87,8 +87,10 @@ vec3 radiance(Surface s, Light l, vec3 toEye, float sunlight) {
 
 // toneCurve maps radiance times exposure to what a display shows, 0..1: the
 // rational form that fits the ACES reference curve (K. Narkowicz, ACES Filmic Tone
-// Mapping Curve, 2016), with the shadows lifted, since a camera looks into them.
+// Mapping Curve, 2016), with the shadows lifted, since a camera looks into them. It is 1
+// long before the square of x would be too large a number.
 vec3 toneCurve(vec3 x) {
+    x = min(x, 1e6);
     return clamp(x * (2.51 * x + 0.09) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0);
 }
 
