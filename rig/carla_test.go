@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -200,6 +202,21 @@ func TestCARLATicksAreExact(t *testing.T) {
 		for _, k := range []int64{1, 2, 3, 1_000_003} {
 			assert.Equal(t, k*c.periodNs, rate.At(k), c.tick)
 		}
+	}
+}
+
+// TestCARLAHugeTicks: what a lenient reader keeps may be no rate, and is told as such.
+func TestCARLAHugeTicks(t *testing.T) {
+	for _, tick := range []string{"1e30", "1e300", "-1e300"} {
+		r, err := rig.Reader{Lenient: true}.Parse("r.json", []byte(vehicle(`{"type": "sensor.other.gnss", "id": "a", "sensor_tick": `+tick+`}`)))
+		require.NoError(t, err, tick)
+		_, err = pipeline.CheckRig(r, all.Registry())
+		if tick[0] == '-' {
+			require.NoError(t, err, "each frame")
+			continue
+		}
+		require.ErrorIs(t, err, simtime.ErrRate)
+		assert.Contains(t, err.Error(), "objects[0].sensors[0].sensor_tick: ")
 	}
 }
 

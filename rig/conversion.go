@@ -172,9 +172,6 @@ func (c *conversion) set(attribute string, value any, parameter string) {
 	c.entry.Attributes = append(c.entry.Attributes, a)
 }
 
-// decimals are as many as a rate may have.
-const decimals = 1e9
-
 // rate sets the rate; parameter is where it comes from.
 func (c *conversion) rate(hz float64, parameter string) {
 	c.rateText(decimalRate(hz), parameter)
@@ -182,19 +179,22 @@ func (c *conversion) rate(hz float64, parameter string) {
 
 // period sets the rate to its inverse, seconds: to a decimal number where it is one.
 func (c *conversion) period(seconds float64, parameter string) {
-	text := decimalRate(seconds)
-	inverse, ok := new(big.Rat).SetString(text)
-	if hz := decimalRate(1 / seconds); ok {
-		if rounded, ok := new(big.Rat).SetString(hz); ok && rounded.Mul(rounded, inverse).Cmp(big.NewRat(1, 1)) == 0 {
-			c.rateText(hz, parameter)
-			return
-		}
+	text, inverse := decimalRate(seconds), decimalRate(1/seconds)
+	p, _ := new(big.Rat).SetString(text) // decimal numbers both
+	hz, _ := new(big.Rat).SetString(inverse)
+	if hz.Mul(hz, p).Cmp(big.NewRat(1, 1)) != 0 {
+		inverse = "1/" + text
 	}
-	c.rateText("1/"+text, parameter)
+	c.rateText(inverse, parameter)
 }
 
+// decimalRate rounds a number to as many decimals as a rate may have.
 func decimalRate(f float64) string {
-	return strconv.FormatFloat(math.Round(f*decimals)/decimals, 'f', -1, 64)
+	const decimals = 1e9
+	if rounded := math.Round(f*decimals) / decimals; !math.IsInf(rounded, 0) { // a huge one has no decimals
+		f = rounded
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 func (c *conversion) rateText(text, parameter string) {

@@ -171,7 +171,8 @@ func svlTypes() []*ForeignType {
 	list = append(list, svlRanging()...)
 	list = append(list, svlMotion()...)
 	list = append(list, svlSurroundings()...)
-	return append(list, svlOthers()...)
+	list = append(list, svlOthers()...)
+	return append(list, svlLater()...)
 }
 
 func svlCameras() []*ForeignType {
@@ -330,9 +331,6 @@ func svlOthers() []*ForeignType {
 	none := func(why string, own []Parameter, names ...string) *ForeignType {
 		return &ForeignType{Names: names, Without: why, Parameters: lost(parameters(own, svlCommon()))}
 	}
-	later := func(name, why string) *ForeignType {
-		return &ForeignType{Names: []string{name}, Without: why, Parameters: lost(svlCommon()), open: true}
-	}
 	return []*ForeignType{
 		control("Vehicle Control"), control("LGSVL Control"), control("Apollo Control"),
 		keys("Keyboard Control", "Keyboard"), keys("Manual", "Manual Control"), keys("Wheel", "Wheel Control"),
@@ -356,6 +354,15 @@ func svlOthers() []*ForeignType {
 		none("record the camera's pictures with a bridge", []Parameter{
 			number("Framerate", "Hz", 15), number("Bitrate", "kbit/s", 3000), number("MaxBitrate", "kbit/s", 6000), number("Quality", "", 22),
 		}, "Video Recording"),
+	}
+}
+
+// svlLater are plugins that came last, whose parameters nobody documented.
+func svlLater() []*ForeignType {
+	later := func(name, why string) *ForeignType {
+		return &ForeignType{Names: []string{name}, Without: why, Parameters: lost(svlCommon()), open: true}
+	}
+	return []*ForeignType{
 		later("Destination", noInput+": set ego.waypoints"),
 		later("Lane Following", noInput+": set ego.waypoints"),
 		later("Intel RealSense", "take a Color Camera and a Depth Camera"),
