@@ -2,17 +2,24 @@ package stream_test
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Bytes of the protocol, from its document and not from the package.
@@ -221,4 +228,44 @@ func TestMalformedServers(t *testing.T) {
 			assert.Zero(t, c.Outstanding())
 		})
 	}
+}
+
+// What goes over the connection is what a C program made of packed structs.
+func TestFrameIsThatOfACProgram(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("wire", "testdata", "c", "frame.bin"))
+	require.NoError(t, err)
+	s := serve(t, stream.ServerConfig{Beat: time.Minute})
+	out, err := s.AddStream(stream.Info{Name: "/image", Type: wire.NewTypeID(1, 0), Kind: wire.KindImage, SchemaVersion: 1}, nil, nil)
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", s.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(limit)))
+	_, err = io.WriteString(conn, helloAll)
+	require.NoError(t, err)
+	greeting := make([]byte, 16)
+	_, err = io.ReadFull(conn, greeting)
+	require.NoError(t, err)
+	_, err = io.CopyN(io.Discard, conn, int64(binary.LittleEndian.Uint32(greeting[12:])))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return out.Subscribers() == 1 }, limit, time.Millisecond)
+	require.NoError(t, out.Publish(t.Context(), 2_000_000_001, &sample.Image{
+		Header: sample.Header{
+			StampNs: 1_500_000_000, Seq: 7, Frame: 42, FrameID: "probe",
+			Pose: spatial.Pose{
+				Position:    mgl64.Vec3{1.5, -2.25, 0.75},
+				Orientation: mgl64.Quat{V: mgl64.Vec3{0.5, -0.5, 0.25}, W: 0.125},
+			},
+		},
+		Width: 2, Height: 2, Step: 8, Encoding: "rgb8", FovDeg: 90.5,
+		Data: []byte{10, 20, 30, 40, 50, 60, 0, 0, 70, 80, 90, 100, 110, 120},
+	}))
+	got := make([]byte, len(want))
+	_, err = io.ReadFull(conn, got)
+	require.NoError(t, err)
+	assert.Equal(t, hex.Dump(want), hex.Dump(got))
+
+	n, _, err := stream.Received(want, 1<<20)
+	assert.Equal(t, 1, n, "and a client takes it")
+	assert.ErrorIs(t, err, io.EOF)
 }

@@ -33,6 +33,13 @@
 // Every count and offset is checked when a message is opened, against the bytes that
 // are there: what isn't a message gives an error of this package, never a panic, and
 // no claimed length makes anything allocate.
+//
+// # Machines
+//
+// Messages may lie at any address, and machines of either byte order and word size read and
+// write the same bytes. Where a list can't be read as it lies, on a big-endian machine or
+// at an odd address, its accessor returns a decoded copy. A number that an int of 32 bits
+// doesn't hold is ErrSize there.
 package wire
 
 //go:generate go run ./generate ../../../docs/stream-protocol.md

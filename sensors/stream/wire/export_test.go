@@ -6,3 +6,6 @@ func SetNative(v bool) (was bool) {
 	was, native = native, v
 	return was
 }
+
+// Native reports whether this machine is little-endian.
+func Native() bool { return native }

@@ -4,6 +4,7 @@ package wire
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -29,6 +30,25 @@ func getPoint(b []byte) (r sample.Point) {
 	return r
 }
 
+// A Point lies in memory as on the wire, or this doesn't compile.
+const (
+	_ = -(unsafe.Sizeof(sample.Point{}) ^ 48)
+	_ = -(unsafe.Offsetof(sample.Point{}.X) ^ 0)
+	_ = -(unsafe.Offsetof(sample.Point{}.Y) ^ 4)
+	_ = -(unsafe.Offsetof(sample.Point{}.Z) ^ 8)
+	_ = -(unsafe.Offsetof(sample.Point{}.Intensity) ^ 12)
+	_ = -(unsafe.Offsetof(sample.Point{}.Distance) ^ 16)
+	_ = -(unsafe.Offsetof(sample.Point{}.Azimuth) ^ 20)
+	_ = -(unsafe.Offsetof(sample.Point{}.Elevation) ^ 24)
+	_ = -(unsafe.Offsetof(sample.Point{}.TimeNs) ^ 28)
+	_ = -(unsafe.Offsetof(sample.Point{}.Ring) ^ 32)
+	_ = -(unsafe.Offsetof(sample.Point{}.Return) ^ 34)
+	_ = -(unsafe.Offsetof(sample.Point{}.Tag) ^ 35)
+	_ = -(unsafe.Offsetof(sample.Point{}.Instance) ^ 36)
+	_ = -(unsafe.Offsetof(sample.Point{}.CosIncidence) ^ 40)
+	_ = -(unsafe.Offsetof(sample.Point{}.Ray) ^ 44)
+)
+
 func getRadarDetection(b []byte) (r sample.RadarDetection) {
 	r.Velocity = math.Float32frombits(le.Uint32(b[0:]))
 	r.Azimuth = math.Float32frombits(le.Uint32(b[4:]))
@@ -38,6 +58,17 @@ func getRadarDetection(b []byte) (r sample.RadarDetection) {
 	r.Tag = b[20]
 	return r
 }
+
+// A RadarDetection lies in memory as on the wire, or this doesn't compile.
+const (
+	_ = -(unsafe.Sizeof(sample.RadarDetection{}) ^ 24)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Velocity) ^ 0)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Azimuth) ^ 4)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Altitude) ^ 8)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Depth) ^ 12)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Instance) ^ 16)
+	_ = -(unsafe.Offsetof(sample.RadarDetection{}.Tag) ^ 20)
+)
 
 // DvsEventView is one sample.DvsEvent of a list, in the bytes it came in.
 type DvsEventView struct{ b, text []byte }
@@ -295,6 +326,14 @@ func getCrossedMark(b []byte) (r sample.CrossedMark) {
 	r.Color = sample.LaneMarkColor(b[5])
 	return r
 }
+
+// A CrossedMark lies in memory as on the wire, or this doesn't compile.
+const (
+	_ = -(unsafe.Sizeof(sample.CrossedMark{}) ^ 8)
+	_ = -(unsafe.Offsetof(sample.CrossedMark{}.ID) ^ 0)
+	_ = -(unsafe.Offsetof(sample.CrossedMark{}.Type) ^ 4)
+	_ = -(unsafe.Offsetof(sample.CrossedMark{}.Color) ^ 5)
+)
 
 // textActorState is where a ActorState has its strings.
 var textActorState = [...]int{8}

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 
@@ -60,10 +61,10 @@ func (f *filler) fill(v reflect.Value, length int) {
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(float64(f.rng.IntN(1<<20)-1<<19) / 64)
 	case reflect.Int, reflect.Uint32:
-		if v.CanInt() {
-			v.SetInt(int64(f.rng.Uint32()))
+		if n := f.rng.Uint32(); v.CanInt() {
+			v.SetInt(int64(uint64(n) & math.MaxInt)) // the same but where an int has 32 bits
 		} else {
-			v.SetUint(uint64(f.rng.Uint32()))
+			v.SetUint(uint64(n))
 		}
 	case reflect.Int8:
 		v.SetInt(int64(f.rng.IntN(256) - 128))

@@ -110,6 +110,13 @@ func (p *parser) part(countAt, stride int) []byte {
 	return part
 }
 
+// checkInt checks that a number fits an int of this machine, which has 32 bits on some.
+func (p *parser) checkInt(at int) {
+	if n := le.Uint32(p.fixed[at:]); uint64(n) > math.MaxInt && p.err == nil {
+		p.err = fmt.Errorf("%w: %d is more than an int of this machine holds", ErrSize, n)
+	}
+}
+
 // end checks that nothing is left.
 func (p *parser) end() error {
 	if p.err == nil && p.used != uint64(len(p.body)) {

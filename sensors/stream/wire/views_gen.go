@@ -70,6 +70,9 @@ func AsImage(m Message) (v ImageView, err error) {
 	}
 	v.Message = m
 	v.fixed = p.fixed
+	p.checkInt(0)
+	p.checkInt(4)
+	p.checkInt(8)
 	v.partEncoding = p.part(12, 1)
 	v.partData = p.part(24, 1)
 	if err := p.end(); err != nil {
@@ -180,6 +183,8 @@ func AsCameraInfo(m Message) (v CameraInfoView, err error) {
 	}
 	v.Message = m
 	v.fixed = p.fixed
+	p.checkInt(0)
+	p.checkInt(4)
 	v.partDistortionModel = p.part(8, 1)
 	v.partD = p.part(12, 8)
 	if err := p.end(); err != nil {
@@ -256,6 +261,8 @@ func AsPointCloud(m Message) (v PointCloudView, err error) {
 	}
 	v.Message = m
 	v.fixed = p.fixed
+	p.checkInt(8)
+	p.checkInt(12)
 	v.partLayout = p.part(20, 1)
 	v.partPoints = p.part(24, 48)
 	if err := p.end(); err != nil {
@@ -497,6 +504,8 @@ func AsDvsEvents(m Message) (v DvsEventsView, err error) {
 	}
 	v.Message = m
 	v.fixed = p.fixed
+	p.checkInt(0)
+	p.checkInt(4)
 	v.partEvents = p.part(16, 16)
 	if err := p.end(); err != nil {
 		return DvsEventsView{}, err
@@ -814,6 +823,8 @@ func AsDetections2D(m Message) (v Detections2DView, err error) {
 	}
 	v.Message = m
 	v.fixed = p.fixed
+	p.checkInt(0)
+	p.checkInt(4)
 	v.partBoxes = p.part(8, 104)
 	v.text = p.part(12, 1)
 	if err := p.end(); err != nil {

@@ -40,7 +40,7 @@ func (g *generator) line(format string, args ...any) {
 func (g *generator) imported(source []byte) []byte {
 	var list strings.Builder
 	for _, p := range [][2]string{
-		{"fmt.", "fmt"}, {"math.", "math"}, {"slices.", "slices"}, {"", ""},
+		{"fmt.", "fmt"}, {"math.", "math"}, {"slices.", "slices"}, {"unsafe.", "unsafe"}, {"", ""},
 		{"mgl64.", "github.com/go-gl/mathgl/mgl64"}, {"", ""},
 		{"sample.", "github.com/raybridge/raybridge/sensors/sample"}, {"spatial.", "github.com/raybridge/raybridge/spatial"},
 	} {

@@ -85,8 +85,11 @@ func (g *generator) open(m *Message) {
 		g.line("v.fixed = p.fixed")
 	}
 	for _, p := range places {
-		if p.Variable() {
+		switch {
+		case p.Variable():
 			g.line("v.%s = p.part(%d, %d)", lower(p.Name), p.Offset, stride(p.Field))
+		case p.Type == U32 && goType(m.Go, p.Field) == "int":
+			g.line("p.checkInt(%d)", p.Offset)
 		}
 	}
 	if textAt >= 0 {
@@ -168,10 +171,23 @@ func (g *generator) records() {
 				g.line("r.%s = %s", p.Name, get(r.Go, p, "b"))
 			}
 			g.line("return r\n}")
+			g.alike(r, places)
 			continue
 		}
 		g.recordView(r, places)
 	}
+}
+
+// alike writes constants that compile only where the record lies in memory as on the
+// wire: on every machine but those whose compiler aligns it otherwise.
+func (g *generator) alike(r *Record, places []Place) {
+	_, stride := r.Layout()
+	g.line("\n// A %s lies in memory as on the wire, or this doesn't compile.\nconst (", r.Name)
+	g.line("_ = -(unsafe.Sizeof(%s{}) ^ %d)", r.Go, stride)
+	for _, p := range places {
+		g.line("_ = -(unsafe.Offsetof(%s{}.%s) ^ %d)", r.Go, p.Name, p.Offset)
+	}
+	g.line(")")
 }
 
 func (g *generator) recordView(r *Record, places []Place) {
