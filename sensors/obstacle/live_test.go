@@ -101,3 +101,7 @@ func TestConformance(t *testing.T) {
 		Unchanging: map[string]string{"debug_linetrace": "inert"},
 	})
 }
+
+func TestBeginThatFailsLeavesNothing(t *testing.T) {
+	sensortest.BeginFails(t, obstacle.Definition, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
+}

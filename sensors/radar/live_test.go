@@ -185,3 +185,7 @@ func TestConformance(t *testing.T) {
 		},
 	})
 }
+
+func TestBeginThatFailsLeavesNothing(t *testing.T) {
+	sensortest.BeginFails(t, radar.Definition, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
+}

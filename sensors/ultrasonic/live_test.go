@@ -134,3 +134,7 @@ func TestConformance(t *testing.T) {
 		},
 	})
 }
+
+func TestBeginThatFailsLeavesNothing(t *testing.T) {
+	sensortest.BeginFails(t, ultrasonic.Definition, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
+}
