@@ -218,7 +218,7 @@ func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)
 		c.mu.Unlock()
 		return nil
 	}
-	q := current.ask(controlSubscribe, stream) // under mu, so that requests have the listeners' order
+	q := current.ask(controlSubscribe, stream, make(chan error, 1)) // under mu, so that requests have the listeners' order
 	c.mu.Unlock()
 	err := current.wait(ctx, q)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,11 +43,11 @@ type link struct {
 	decoder *zstd.Decoder
 }
 
-// question is a request whose answer somebody waits for.
+// question is a request to subscribe that the server answers, in the order of requests.
 type question struct {
 	request control
 	stream  string
-	answer  chan error // of one place
+	answer  chan error // of one place; nil if nobody waits
 }
 
 // liveReader reads from a connection whose peer has to send something now and then.
@@ -151,7 +152,7 @@ func (l *link) attach() {
 	defer c.mu.Unlock()
 	c.link = l
 	for name := range c.listeners {
-		l.request(controlSubscribe, name)
+		l.ask(controlSubscribe, name, nil)
 	}
 }
 
@@ -213,9 +214,9 @@ func (l *link) write(c control, payload []byte) {
 
 func (l *link) request(c control, stream string) { l.write(c, appendString(nil, stream)) }
 
-// ask sends a request whose answer wait returns.
-func (l *link) ask(request control, stream string) *question {
-	q := &question{request, stream, make(chan error, 1)}
+// ask sends a request whose answer wait returns, if there is a channel for it.
+func (l *link) ask(request control, stream string, answer chan error) *question {
+	q := &question{request, stream, answer}
 	l.mu.Lock()
 	l.asked = append(l.asked, q)
 	l.mu.Unlock()
@@ -232,6 +233,11 @@ func (l *link) wait(ctx context.Context, q *question) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-l.ended:
+	}
+	select {
+	case err := <-q.answer:
+		return err // it was the last thing to come
+	default:
 		return nil
 	}
 }
@@ -364,19 +370,27 @@ func (l *link) answered(f *fields) {
 	status := Status(f.u16())
 	stream := f.string()
 	err := status.err(f.string())
-	l.mu.Lock()
-	for i, q := range l.asked {
-		if q.request == request && q.stream == stream {
-			l.asked = append(l.asked[:i], l.asked[i+1:]...)
-			l.mu.Unlock()
-			q.answer <- err
-			return
-		}
+	if answer := l.asker(request, stream); answer != nil {
+		answer <- err
+		return
 	}
-	l.mu.Unlock()
 	if err != nil && request == controlSubscribe {
 		l.client.event(Event{Kind: EventRefused, Stream: stream, Err: err})
 	}
+}
+
+// asker takes the oldest question of its kind out and returns where its answer goes, nil
+// for nowhere.
+func (l *link) asker(request control, stream string) chan<- error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.asked, func(q *question) bool { return q.request == request && q.stream == stream })
+	if i < 0 {
+		return nil
+	}
+	q := l.asked[i]
+	l.asked = slices.Delete(l.asked, i, i+1)
+	return q.answer
 }
 
 // losses tells of messages that the server has dropped.

@@ -39,9 +39,9 @@
 //
 // Each client's queue is bounded, and its [queue.Policy] says what goes when it is
 // full. With drop_oldest and drop_newest no client has any influence on another. With
-// block, a full queue makes the sender wait for that client, once it has served the
-// others; a client that used the whole limit up is not waited for again until it
-// has taken something. A client that takes nothing at all for [Config.Stall] is
+// block, full queues make the sender wait for their clients, once it has served the
+// others, and for all of them together no longer than the limit; a client that used it
+// up is not waited for again until it has taken something. A client that takes nothing at all for [Config.Stall] is
 // disconnected.
 //
 // # Ordering

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // reader is a session that wants one stream and reads until the client goes.
@@ -98,4 +99,36 @@ func TestListening(t *testing.T) {
 	assert.ErrorContains(t, err, server.Addr().String())
 	require.NoError(t, other.Listen("0.0.0.0:0"))
 	assert.Contains(t, other.Addr().String(), "0.0.0.0:", "IPv4 alone")
+}
+
+// Policy block waits for all stalled clients together no longer than its limit, and for
+// none of them again.
+func TestStalledClientsAreWaitedForTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stalled, limit = 5, time.Second
+		var stream *fanout.Stream
+		var o outcomes
+		server := fanout.New(fanout.Config{
+			Queue:  queue.Config{Policy: queue.Block, Messages: 1, BlockLimit: limit},
+			Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
+		})
+		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		for range stalled {
+			_, theirs := net.Pipe()
+			server.Admit(theirs)
+		}
+		synctest.Wait()
+		begun := time.Now()
+		for range 6 { // one is being written, one waits
+			send(t, stream, 10)
+			synctest.Wait()
+		}
+		assert.Equal(t, limit, time.Since(begun))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, server.Close(ctx))
+		assert.Equal(t, 6, o.messages)
+		assert.Equal(t, 6*stalled, o.dropped)
+		assert.Zero(t, server.Outstanding())
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 )
@@ -167,13 +168,22 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 			s.full = append(s.full, sub)
 		}
 	}
+	if len(s.full) > 0 {
+		s.wait(ctx, m)
+	}
+	m.release()
+	return nil
+}
+
+// wait offers the message to those whose queues were full, under one time limit for all;
+// sending must be held.
+func (s *Stream) wait(ctx context.Context, m *Message) {
+	begun := time.Now()
 	for i, sub := range s.full {
-		sub.client.queue.Push(ctx, delivery{m, sub}, m.size(sub.form))
+		sub.client.queue.PushAfter(ctx, delivery{m, sub}, m.size(sub.form), time.Since(begun))
 		s.full[i] = nil
 	}
 	s.full = s.full[:0]
-	m.release()
-	return nil
 }
 
 // latches reports whether messages are kept for those who subscribe later.

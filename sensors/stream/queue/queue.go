@@ -110,11 +110,15 @@ func (q *Queue[T]) TryPush(v T, size int64) bool {
 
 // Push offers a message like TryPush, and with policy Block waits for room until
 // the time limit has passed or ctx ends; then the message is dropped.
-func (q *Queue[T]) Push(ctx context.Context, v T, size int64) {
+func (q *Queue[T]) Push(ctx context.Context, v T, size int64) { q.PushAfter(ctx, v, size, 0) }
+
+// PushAfter is Push for a sender that has spent so much of the time limit already, on
+// other receivers of the message.
+func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Duration) {
 	if q.TryPush(v, size) {
 		return
 	}
-	timer := q.borrowTimer()
+	timer := q.borrowTimer(q.config.BlockLimit - spent)
 	defer q.giveBack(timer)
 	q.wait(1)
 	defer q.wait(-1)
@@ -239,12 +243,12 @@ func signal(c chan struct{}) {
 	}
 }
 
-func (q *Queue[T]) borrowTimer() *time.Timer {
+func (q *Queue[T]) borrowTimer(d time.Duration) *time.Timer {
 	if t, ok := q.timers.Get().(*time.Timer); ok {
-		t.Reset(q.config.BlockLimit)
+		t.Reset(d)
 		return t
 	}
-	return time.NewTimer(q.config.BlockLimit)
+	return time.NewTimer(d)
 }
 
 func (q *Queue[T]) giveBack(t *time.Timer) {
