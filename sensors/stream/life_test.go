@@ -81,7 +81,6 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		noGoroutines(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := stream.Dial(ctx, silent(t, "RBSTR"), stream.Options{Dial: func(ctx context.Context, address string) (net.Conn, error) {
-			defer context.AfterFunc(ctx, func() {})
 			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 			return &tellingConn{Conn: conn, reading: cancel}, err
 		}})
@@ -134,7 +133,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		go func() { asked <- c.Listen(context.Background(), "a", func(*stream.Data) {}) }()
 		require.Eventually(t, func() bool { return c.IsListening("a") }, limit, time.Millisecond)
 		closed(t, c)
-		take(t, asked)
+		<-asked
 	})
 	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
 		t.Run("while a callback runs and others wait, "+policy.String(), func(t *testing.T) {

@@ -44,6 +44,8 @@ type Result struct {
 	FramesPerSecond, BytesPerSecond float64
 	// AllocsPerFrame is the median run's number of allocations in the whole process.
 	AllocsPerFrame float64
+	// Rates and Allocs are frames per second and allocations a frame, run by run.
+	Rates, Allocs []float64
 }
 
 // Comparison is what Measure returns.
@@ -53,7 +55,9 @@ type Comparison struct {
 	// Ratio and SmallRatio are the stream's rate over the bare connections': the median
 	// over runs that follow each other directly.
 	Ratio, SmallRatio float64
-	Runs              int
+	// Ratios and SmallRatios are the same, run by run.
+	Ratios, SmallRatios []float64
+	Runs                int
 }
 
 // Measure runs both ways in turn. ctx ends it.
@@ -106,11 +110,15 @@ func compare(rates, allocs *[3][]float64, runs int, size float64) Comparison {
 	}
 	for w := range rates {
 		rate := median(rates[w])
-		results[w] = Result{FramesPerSecond: rate, BytesPerSecond: rate * size, AllocsPerFrame: median(allocs[w])}
+		results[w] = Result{
+			FramesPerSecond: rate, BytesPerSecond: rate * size, AllocsPerFrame: median(allocs[w]),
+			Rates: rates[w], Allocs: allocs[w],
+		}
 	}
 	return Comparison{
 		Stream: results[0], TCP: results[1], SmallTCP: results[2],
-		Ratio: median(ratios[1]), SmallRatio: median(ratios[2]), Runs: runs,
+		Ratio: median(ratios[1]), SmallRatio: median(ratios[2]),
+		Ratios: ratios[1], SmallRatios: ratios[2], Runs: runs,
 	}
 }
 

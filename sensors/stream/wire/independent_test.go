@@ -185,12 +185,11 @@ func compare(t *testing.T, where string, want reflect.Value, got any) {
 		require.NoError(t, err)
 		assert.Equal(t, want.Float(), f, where)
 	default:
-		text := ""
+		number := got.(json.Number).String()
 		if want.CanInt() {
-			text = strconv.FormatInt(want.Int(), 10)
-		} else {
-			text = strconv.FormatUint(want.Uint(), 10)
+			assert.Equal(t, strconv.FormatInt(want.Int(), 10), number, where)
+			return
 		}
-		assert.Equal(t, text, got.(json.Number).String(), where)
+		assert.Equal(t, strconv.FormatUint(want.Uint(), 10), number, where)
 	}
 }
