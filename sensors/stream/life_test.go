@@ -133,7 +133,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		go func() { asked <- c.Listen(context.Background(), "a", func(*stream.Data) {}) }()
 		require.Eventually(t, func() bool { return c.IsListening("a") }, limit, time.Millisecond)
 		closed(t, c)
-		<-asked
+		assert.ErrorIs(t, take(t, asked), stream.ErrClientClosed)
 	})
 	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
 		t.Run("while a callback runs and others wait, "+policy.String(), func(t *testing.T) {
