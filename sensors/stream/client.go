@@ -39,8 +39,8 @@ type Client struct {
 	link      *link                   // guarded by mu: nil while not connected
 	listeners map[string]*listener    // guarded by mu
 	pools     map[string]*buffer.Pool // guarded by mu: by stream
-	// ending is closed, for each stream that had a listener, when its last call has ended:
-	// the next listener's begin then. Guarded by mu.
+	// ending has, for each stream that had a listener, when the last one is over: the
+	// next one's calls begin then. Guarded by mu.
 	ending map[string]<-chan struct{}
 	closed bool           // guarded by mu
 	wg     sync.WaitGroup // listeners; added to under mu while not closed

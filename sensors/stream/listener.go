@@ -51,8 +51,9 @@ type listener struct {
 	callback func(*Data)
 	queue    *queue.Queue[received]
 	pool     *buffer.Pool
-	before   <-chan struct{} // closed when the stream's listener before has ended; or nil
-	done     chan struct{}
+	before   <-chan struct{} // the stream's listener before is over; or nil
+	done     chan struct{}   // closed when no call runs or comes any more
+	over     chan struct{}   // closed when that holds for the stream's listeners before too
 	// waitsFor is what the callback stops at the moment, if anything; guarded by
 	// client.mu.
 	waitsFor *listener
@@ -66,21 +67,29 @@ type listener struct {
 
 func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener {
 	l := &listener{
-		client: c, stream: stream, callback: callback, done: make(chan struct{}), pool: c.poolLocked(stream),
-		before: c.ending[stream],
+		client: c, stream: stream, callback: callback, pool: c.poolLocked(stream),
+		before: c.ending[stream], done: make(chan struct{}), over: make(chan struct{}),
 		queue:  queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
 	}
-	c.ending[stream] = l.done
+	c.ending[stream] = l.over
 	return l
 }
 
 // run calls the callback for each message until the queue is closed.
 func (l *listener) run() {
-	defer l.client.callers.enter(l)()
-	defer close(l.done)
-	if !l.ready() {
+	defer close(l.over)
+	if l.ready() {
+		l.call()
 		return
 	}
+	close(l.done)
+	<-l.before
+}
+
+// call is run's, once the stream's listener before is over.
+func (l *listener) call() {
+	defer l.client.callers.enter(l)()
+	defer close(l.done)
 	for {
 		r, ok := l.queue.Pop()
 		switch {
