@@ -96,6 +96,9 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	if !due && s.hearer == nil {
 		return nil
 	}
+	if s.users.isClosing() {
+		return nil // it is ending: what would have been due is nobody's
+	}
 	listening := s.listenedTo()
 	if err := s.tell(ctx, listening); err != nil || !due {
 		return err
