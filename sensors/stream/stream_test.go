@@ -33,7 +33,7 @@ func serve(t testing.TB, config stream.ServerConfig) *stream.Server {
 func listen(t testing.TB, config stream.ServerConfig, address string) *stream.Server {
 	t.Helper()
 	if config.Beat == 0 {
-		config.Beat = 20 * time.Millisecond
+		config.Beat = 200 * time.Millisecond // five without a sign are more than a busy machine takes
 	}
 	s := stream.NewServer(config)
 	require.NoError(t, s.Listen(address))
@@ -190,7 +190,7 @@ func TestCompressedMessagesAreShorter(t *testing.T) {
 		for _, c := range s.Clients() {
 			sizes = append(sizes, c.Deliveries(nil)[0].Bytes)
 		}
-		return min(sizes[0], sizes[1]) > 0
+		return len(sizes) == 2 && min(sizes[0], sizes[1]) > 0
 	}, limit, time.Millisecond)
 	assert.Less(t, min(sizes[0], sizes[1]), int64(10_000))
 	assert.Greater(t, max(sizes[0], sizes[1]), int64(2_000_000))
@@ -401,7 +401,7 @@ func TestServerThatIsRestarted(t *testing.T) {
 
 	var second *stream.Server
 	require.Eventually(t, func() bool { // the address may be in use for a moment
-		second = stream.NewServer(stream.ServerConfig{Beat: 20 * time.Millisecond})
+		second = stream.NewServer(stream.ServerConfig{Beat: 200 * time.Millisecond})
 		a = add(t, second, "a")
 		return second.Listen(address) == nil
 	}, limit, time.Millisecond)
