@@ -42,6 +42,10 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 	r.out.TryQueue(f.at, m)
 }
 
+// onGround is how near to its owner's lowest point a sensor sees nothing but the ground,
+// metres.
+const onGround = 0.1
+
 // report3D makes the boxes in space.
 type report3D struct {
 	detector *detector
@@ -51,6 +55,9 @@ type report3D struct {
 }
 
 func (r *report3D) open(env *sensors.Env) (err error) {
+	if box, ok := env.History.Box(env.Owner); ok && !r.hidden && r.detector.spec.Mount.Position[2] < box.Center[2]-box.Half[2]+onGround {
+		env.Log.Warn("the sensor looks from the ground, which hides everything from it: mount it higher, or set hidden")
+	}
 	r.out, err = sensors.OutputOf[*sample.Detections3D](env, OutputBoxes)
 	return err
 }
