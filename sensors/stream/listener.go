@@ -69,7 +69,7 @@ func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener
 	l := &listener{
 		client: c, stream: stream, callback: callback, pool: c.poolLocked(stream),
 		before: c.ending[stream], done: make(chan struct{}), over: make(chan struct{}),
-		queue:  queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
+		queue: queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
 	}
 	c.ending[stream] = l.over
 	return l
