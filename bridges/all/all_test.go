@@ -20,7 +20,7 @@ func ExampleRegistry() {
 		}
 	}
 	// Output:
-	// carla:[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N] (network)
+	// carla:[[HOST:]PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N] (network)
 	//   *sample.Collision as carla.CollisionEvent
 	//   *sample.DvsEvents as carla.DVSEventArray
 	//   *sample.Snapshot as carla.EpisodeState
@@ -81,7 +81,7 @@ func ExampleRegistry() {
 	//   *sample.Transforms as tf2_msgs/msg/TFMessage
 	//   *sample.Detections2D as vision_msgs/msg/Detection2DArray
 	//   *sample.Detections3D as vision_msgs/msg/Detection3DArray
-	// stream:[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off] (network)
+	// stream:[[HOST:]PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off] (network)
 	//   *sample.CameraInfo as CameraInfo
 	//   *sample.CanBus as CanBus
 	//   *sample.Clock as Clock

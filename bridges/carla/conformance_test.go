@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 	r := &receivers{t: t}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:    r,
-		Connection: "127.0.0.1:0?policy=block",
+		Connection: "0?policy=block",
 		BadConnections: []string{
 			"nowhere", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:0?policy=newest", "127.0.0.1:0?clients=0",
 			"?messages=-1", "?bytes=many", "?color=red",

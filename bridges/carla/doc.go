@@ -3,7 +3,7 @@
 //
 // # Usage
 //
-// The connection string is HOST:PORT, 127.0.0.1:2001 where nothing is said. A client
+// The connection string is [HOST:]PORT, 127.0.0.1:2001 where nothing is said. A client
 // opens one TCP connection a stream and sends the stream's id, four bytes; from then
 // on it receives frames: a length, a header of 48 bytes, a body. Stream 1 is the world
 // snapshot, then each sensor has one in the order of the rig. Directory lists ids and

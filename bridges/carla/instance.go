@@ -232,7 +232,7 @@ func (i *instance) forgetLocked() {
 	}
 }
 
-// parseConnection reads "[HOST:PORT][?options]".
+// parseConnection reads "[[HOST:]PORT][?options]".
 func parseConnection(connection string) (address string, config fanout.Config, err error) {
 	fail := func(format string, args ...any) (string, fanout.Config, error) {
 		return "", fanout.Config{}, fmt.Errorf("%w: %s", bridges.ErrConnectionString, fmt.Sprintf(format, args...))
@@ -241,15 +241,8 @@ func parseConnection(connection string) (address string, config fanout.Config, e
 	if err != nil {
 		return "", config, err
 	}
-	if address == "" {
-		address = DefaultAddress
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fail("%q is not HOST:PORT: %v", address, err)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fail("port %q of %q is no number from 0 to 65535", port, address)
+	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
+		return "", config, err
 	}
 	config.MaxClients = defaultClients
 	if name, ok := options["policy"]; ok {

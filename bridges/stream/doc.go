@@ -4,7 +4,7 @@
 //
 // # Connection
 //
-//	stream:[HOST:PORT][?policy=P][&messages=N][&bytes=N][&clients=N][&zstd=on|off]
+//	stream:[[HOST:]PORT][?policy=P][&messages=N][&bytes=N][&clients=N][&zstd=on|off]
 //
 // The bridge listens on 127.0.0.1:7740 unless an address is given; port 0 lets the system
 // choose, and Endpoints of the bridge tells which. It is connected as soon as it

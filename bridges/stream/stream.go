@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"reflect"
 	"strconv"
 
@@ -26,7 +25,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "stream", Type: "stream", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to raybridge's own stream clients",
-		Connection: "[HOST:PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off]",
+		Connection: "[[HOST:]PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off]",
 	}
 }
 
@@ -88,15 +87,8 @@ func parseConnection(connection string) (address string, config server.ServerCon
 	if err != nil {
 		return "", config, err
 	}
-	if address == "" {
-		address = DefaultAddress
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		return "", config, fmt.Errorf("%w: %q is not HOST:PORT: %w", bridges.ErrConnectionString, address, err)
+	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
+		return "", config, err
 	}
 	for key, value := range options {
 		if err := set(&config, key, value); err != nil {

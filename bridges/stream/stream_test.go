@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +48,14 @@ func connect(t *testing.T, env bridges.Env, connection string) *bridges.Bridge {
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
 	require.NoError(t, b.Connect(t.Context()))
 	return b
+}
+
+// A port alone is one of this machine's loopback interface.
+func TestListensOnAPort(t *testing.T) {
+	b := connect(t, bridges.Env{}, "0?clients=1")
+	host, _, err := net.SplitHostPort(b.Endpoints()[0].Address)
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1", host)
 }
 
 func dial(t *testing.T, b *bridges.Bridge) *client.Client {
@@ -188,7 +197,9 @@ func TestAddressInUse(t *testing.T) {
 	registry := bridges.MustRegistry(stream.Factory{})
 	b, err := registry.Open("stream:"+taken.Addr().String(), bridges.Env{})
 	require.NoError(t, err)
-	require.ErrorContains(t, b.Connect(t.Context()), "the address is in use: end the program that has it, or choose another port")
+	err = b.Connect(t.Context())
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.ErrorContains(t, err, ": address already in use: end the program that has it, or choose another port, or 0 for any free one")
 	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
 	assert.Nil(t, b.Endpoints())
 	require.NoError(t, b.Close(t.Context()))
