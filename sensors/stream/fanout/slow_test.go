@@ -95,7 +95,7 @@ func TestListening(t *testing.T) {
 	other := fanout.New(fanout.Config{})
 	defer other.Close(t.Context())
 	err := other.Listen(server.Addr().String())
-	assert.ErrorContains(t, err, "the address is in use")
+	assert.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
 	assert.ErrorContains(t, err, server.Addr().String())
 	require.NoError(t, other.Listen("0.0.0.0:0"))
 	assert.Contains(t, other.Addr().String(), "0.0.0.0:", "IPv4 alone")
