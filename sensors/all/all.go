@@ -26,9 +26,10 @@ import (
 	"github.com/raybridge/raybridge/sensors/vehicle"
 )
 
-// Registry returns the registry of all sensor types.
-var Registry = sync.OnceValue(func() *sensors.Registry {
-	return sensors.Must(sensors.NewRegistry(
+// Definitions returns the definition of each sensor type, for registries that add
+// others. The list is the caller's; the definitions are shared and never change.
+func Definitions() []*sensors.Definition {
+	return []*sensors.Definition{
 		camera.RGB,
 		camera.Depth,
 		camera.Semantic,
@@ -59,5 +60,10 @@ var Registry = sync.OnceValue(func() *sensors.Registry {
 		radar.Definition,
 		ultrasonic.Definition,
 		obstacle.Definition,
-	))
+	}
+}
+
+// Registry returns the registry of all sensor types.
+var Registry = sync.OnceValue(func() *sensors.Registry {
+	return sensors.Must(sensors.NewRegistry(Definitions()...))
 })
