@@ -5,7 +5,6 @@ package safedistance_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -61,10 +60,4 @@ func Example() {
 	// Output:
 	// Vehicle too close: vehicle.audi.a2
 	// Vehicle too close: vehicle.mercedes.coupe
-}
-
-func must(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
 }
