@@ -48,8 +48,9 @@ type Client struct {
 
 // Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do
 // the connection and all callbacks. The first connection's failure is returned, such
-// as ErrVersion with the server's reason, unless Options.Wait is set; later the client
-// connects again by itself.
+// as ErrVersion with the server's reason, unless Options.Wait is set: then Dial returns
+// a client that isn't connected yet. In either case it returns after one attempt; later
+// the client connects by itself.
 func Dial(ctx context.Context, address string, options Options) (*Client, error) {
 	c := newClient(ctx, address, options)
 	first, err := c.connect()

@@ -12,9 +12,11 @@ type Data struct {
 	wire.Message
 	// Stream describes where the message came from.
 	Stream *Info
-	// Missed is how many messages of the stream are missing before this one, dropped
-	// by the server or by this client's queue. What was missed over a restart of the
-	// server isn't known and not counted; EventGap tells of it.
+	// Missed is how many messages that the server published are missing before this
+	// one: dropped for this client by the server, lost with a connection, or dropped by
+	// this client's queue. What was missed over a restart of the server isn't known and
+	// not counted; EventGap tells of it. A capture that the sensor lost was never
+	// published and isn't in it either: the header's sequence jumps there.
 	Missed uint64
 
 	buf buffer.Buffer

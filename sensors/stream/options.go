@@ -23,8 +23,10 @@ type Options struct {
 	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms
 	// and 10 s by default: it doubles with each, and half of it is random.
 	MinBackoff, MaxBackoff time.Duration
-	// Wait lets Dial go on trying where the first connection fails, until its context
-	// ends.
+	// Wait has Dial return a client where the first attempt to connect fails too, without
+	// waiting for a second one: the client goes on trying until its context ends, tells
+	// Events when it has connected, and asks then for what Listen was called for
+	// meanwhile.
 	Wait bool
 	// Events is told what happens to the connection, one event after the other on a
 	// goroutine of its own; it may call the client. Nil for nobody.
