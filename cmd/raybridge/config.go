@@ -18,7 +18,7 @@ func newConfig() *cobra.Command {
 	one := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Read a configuration and say whether a run would accept it",
-		Args:  exactArgs(1),
+		Args:  oneArg("a configuration file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return usage(check(cmd, args[0], lenient))
 		},

@@ -43,7 +43,12 @@ func newListen() *cobra.Command {
 			"  raybridge listen 7740 --list\n" +
 			"  raybridge listen 7740 front --save out/front --count 10\n" +
 			"  raybridge listen 7740 '*/points' --save out/clouds --format ply --duration 5s",
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.RangeArgs(1, 2)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("give the address of a stream bridge, such as " + stream.DefaultAddress))
+			}
+			return usage(cobra.MaximumNArgs(2)(cmd, args))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error { return listen(cmd, args, &f) },
 	}
 	flags := cmd.Flags()

@@ -24,7 +24,7 @@ func newRigCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Read a rig and say whether a run would accept it",
-		Args:  exactArgs(1),
+		Args:  oneArg("a rig file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := readRig(cmd, args[0], lenient)
 			if err != nil {
@@ -51,7 +51,7 @@ func newRigConvert() *cobra.Command {
 		Short: "Write an SVL vehicle's sensors or CARLA's objects.json as our YAML, and say what has no counterpart",
 		Example: "  raybridge rig convert vehicle.json -o vehicle.yaml\n" +
 			"  raybridge run --rig vehicle.yaml --duration 10s --bridge mcap:drive",
-		Args: exactArgs(1),
+		Args: oneArg("a rig file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := readRig(cmd, args[0], lenient)
 			if err != nil {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +25,8 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	})
 	root.SetOut(out)
 	root.SetErr(errOut)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(newRun(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newBench())
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newRun(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newBench(), newVersion())
 	return root
 }
 
@@ -45,6 +47,39 @@ func group(cmd *cobra.Command) *cobra.Command {
 		return usage(fmt.Errorf("unknown command %q for %q, %s", args[0], cmd.CommandPath(), closest.Hint(args[0], names)))
 	}
 	return cmd
+}
+
+// newVersion is --version as a command, where others look for it.
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "raybridge version %s\n", version)
+			return err
+		},
+	}
+}
+
+// flagError marks an error of the flags as wrong use, and says what a duration lacks.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid interface {
+		error
+		GetValue() string
+	}
+	if argument, _, bare := strings.Cut(err.Error(), ": time: missing unit in duration"); bare && errors.As(err, &invalid) {
+		err = fmt.Errorf("%s: missing unit, such as %ss", argument, invalid.GetValue())
+	}
+	return usage(err)
+}
+
+// oneArg wants one argument, and names it where it is missing.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("give %s", what))
+		}
+		return exactArgs(1)(cmd, args)
+	}
 }
 
 // exactArgs is cobra.ExactArgs with the exit code of wrong use.

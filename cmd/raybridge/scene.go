@@ -20,7 +20,7 @@ func newScene() *cobra.Command {
 	info := &cobra.Command{
 		Use:   "info FILE|city",
 		Short: "Print triangles, instances, labels and bounds",
-		Args:  exactArgs(1),
+		Args:  oneArg("a .gltf or .glb file, or city"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c := config.Default()
 			c.Seed, c.Scene.Triangles = seed, triangles
