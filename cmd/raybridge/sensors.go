@@ -18,14 +18,23 @@ import (
 func newSensors() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "sensors", Short: "Show the types of sensors and their attributes"})
 	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the types of sensors", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			reference.ListSensors(cmd.OutOrStdout(), sensorsall.Registry())
+		Use: "list [PATTERN]", Short: "List the types of sensors, or those whose id or tag matches, such as 'sensor.lidar.*' or camera",
+		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pattern := "*"
+			if len(args) == 1 {
+				pattern = args[0]
+			}
+			found, err := findSensors(pattern)
+			if err != nil {
+				return usage(err)
+			}
+			reference.ListSensors(cmd.OutOrStdout(), found)
 			return nil
 		},
 	}, &cobra.Command{
 		Use: "show ID", Short: "Show a type's outputs and attributes; ID may be a pattern or a tag, such as 'sensor.camera.*'",
-		Args: exactArgs(1),
+		Args: oneArg("the id of a sensor, such as sensor.camera.rgb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := findSensors(args[0])
 			if err != nil {

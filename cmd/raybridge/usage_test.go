@@ -41,6 +41,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "now"}, "accepts 0 arg(s), received 1"},
 		{[]string{"run", "--sceen", "city"}, "unknown flag: --sceen"},
 		{[]string{"run", "--duration", "soon"}, `invalid argument "soon" for "--duration"`},
+		{[]string{"run", "--duration", "1.5"}, `invalid argument "1.5" for "--duration" flag: missing unit, such as 1.5s`},
+		{[]string{"listen", "7740", "--duration", "2"}, `invalid argument "2" for "--duration" flag: missing unit, such as 2s`},
 		{[]string{"run", "--duration", "-1s"}, "--duration -1s is negative"},
 		{[]string{"run", "--seed", "-1"}, `invalid argument "-1" for "--seed"`},
 		{[]string{"run", "--step", "--realtime"}, "give either --step or --realtime, not both"},
@@ -70,13 +72,19 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--headless", "--scene", file("short.gltf", short)}, "accessors[0]: its 3 elements end at byte 36, bufferViews[0] has 4"},
 		{[]string{"run", "--config", filepath.Join(dir, "no.yaml")}, "no such file or directory"},
 		{[]string{"run", "--rig", filepath.Join(dir, "no.yaml")}, "no such file or directory"},
-		{[]string{"config", "check"}, "accepts 1 arg(s), received 0"},
+		{[]string{"config", "check"}, "give a configuration file"},
+		{[]string{"rig", "check"}, "give a rig file"},
+		{[]string{"rig", "convert", "a", "b"}, "accepts 1 arg(s), received 2"},
+		{[]string{"scene", "info"}, "give a .gltf or .glb file, or city"},
 		{[]string{"scene", "info", filepath.Join(dir, "no.gltf")}, "no.gltf"},
 		{[]string{"scene", "info", "city", "--triangles", "5"}, "triangles is 5, must be 40000 to 4000000"},
 		{[]string{"sensors", "show", "sensor.camera.rbg"}, `unknown sensor type "sensor.camera.rbg", did you mean sensor.camera.rgb?`},
 		{[]string{"sensors", "show", "sonar*"}, "no sensor matches sonar*"},
+		{[]string{"sensors", "list", "sonar*"}, "no sensor matches sonar*"},
+		{[]string{"sensors", "list", "a", "b"}, "accepts at most 1 arg(s), received 2"},
+		{[]string{"sensors", "show"}, "give the id of a sensor, such as sensor.camera.rgb"},
 		{[]string{"bridges", "lst"}, "did you mean list?"},
-		{[]string{"listen"}, "accepts between 1 and 2 arg(s), received 0"},
+		{[]string{"listen"}, "give the address of a stream bridge, such as 127.0.0.1:7740"},
 		{[]string{"listen", "here"}, `bad address "here": need PORT or HOST:PORT, such as 127.0.0.1:7740`},
 		{[]string{"listen", ":0"}, `bad address ":0": the port is a number from 1 to 65535`},
 		{[]string{"listen", "carla:127.0.0.1:2001"}, "CARLA's own client code reads what a carla bridge serves"},
@@ -162,6 +170,7 @@ func TestHelpAndLists(t *testing.T) {
 		{[]string{"run", "--help"}, []string{"--config", "--scene", "--rig", "--duration", "--seed", "--headless", "--window", "--step", "--realtime", "--bridge", "--out", "--quiet", "--summary", "--report", "--gpu", "--policy"}},
 		{[]string{"listen", "--help"}, []string{"--save", "--format", "auto, png, pcd, ply, json", "--duration", "--count", "--list", "--json", "over the last 5 s"}},
 		{[]string{"--version"}, []string{"raybridge version " + version}},
+		{[]string{"version"}, []string{"raybridge version " + version + "\n"}},
 		{[]string{"sensors", "list"}, []string{"sensor.camera.rgb", "sensor.lidar.ray_cast", "sensor.other.imu"}},
 		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175 deg", "sample.Image"}},
 		{[]string{"sensors", "show", "sensor.camera.*"}, []string{"sensor.camera.rgb:", "sensor.camera.depth:"}},
@@ -206,5 +215,19 @@ func TestSceneInfo(t *testing.T) {
 	require.Equal(t, exitDone, o.code, o.err)
 	for _, want := range []string{"scene city", "building", "pedestrian", "vegetation", "40 of them move"} {
 		assert.Contains(t, strings.Join(strings.Fields(o.out), " "), want)
+	}
+}
+
+// TestSensorsListSelects: by a pattern of the id, or a tag.
+func TestSensorsListSelects(t *testing.T) {
+	t.Parallel()
+	for pattern, other := range map[string]string{"sensor.camera.*": "sensor.lidar.ray_cast", "sensor.lidar.ray_cast": "sensor.camera", "lidar": "sensor.camera.rgb"} {
+		o := call(t, "sensors", "list", pattern)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.NotEmpty(t, o.out, pattern)
+		assert.NotContains(t, o.out, other, pattern)
+		for line := range strings.Lines(o.out) {
+			assert.True(t, strings.HasPrefix(line, strings.TrimSuffix(pattern, "*")) || pattern == "lidar", line)
+		}
 	}
 }

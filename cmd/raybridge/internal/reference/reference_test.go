@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -142,7 +143,7 @@ func TestEveryForeignParameterIsShown(t *testing.T) {
 // TestEverySensorIsShown holds the terminal's form beside the definitions.
 func TestEverySensorIsShown(t *testing.T) {
 	var list strings.Builder
-	reference.ListSensors(&list, all.Registry())
+	reference.ListSensors(&list, all.Registry().Match("*"))
 	page := string(reference.Sensors(all.Registry()))
 	for _, id := range all.Registry().IDs() {
 		d, err := all.Registry().Get(id)
@@ -163,6 +164,10 @@ func TestEverySensorIsShown(t *testing.T) {
 }
 
 func TestShowSensor(t *testing.T) {
+	var models []string
+	for i := range 12 {
+		models = append(models, fmt.Sprintf("Model%02d", i))
+	}
 	d := &sensors.Definition{
 		ID: "sensor.test", Number: 7, Doc: "a test", Tags: []string{"x"}, DefaultRate: "5",
 		Attributes: []sensors.Attribute{
@@ -173,6 +178,9 @@ func TestShowSensor(t *testing.T) {
 			{Name: "rings", Type: sensors.Int, Default: int64(16), Fixed: true, Doc: "how many"},
 			{Name: "blades", Type: sensors.Int, Default: int64(5), Doc: "of the shutter", Inert: "there is none"},
 			{Name: "iso", Type: sensors.Float, Default: 100.0, Inert: "light is not noisy"},
+			{Name: "preset", Type: sensors.String, Default: "Model00", Recommended: models, Restricted: true, Doc: "which one"},
+			{Name: "whole", Type: sensors.Int, Default: int64(1), Min: -1 << 31, Max: 1e7, Doc: "many"},
+			{Name: "real", Type: sensors.Float, Default: 1e30, Min: 0.25, Max: 3e38, Doc: "more"},
 		},
 	}
 	each := &sensors.Definition{ID: "sensor.each", Doc: "all the time", EachFrame: true}
@@ -190,7 +198,15 @@ func TestShowSensor(t *testing.T) {
 		"fov float 90.5 deg 1 to 179 deg width", "mode string a such as a, b how",
 		"tint colour 1,2,3 colour", "k list 0.5,1 factors",
 		"rings int 16 fixed: how many", "blades int 5 of the shutter; changes nothing: there is none", "iso float 100 changes nothing: light is not noisy",
+		"preset string Model00 Model00, Model01, Model02, Model03, Model04, Model05, which one",
+		"Model06, Model07, Model08, Model09, Model10, Model11",
+		"whole int 1 -2147483648 to 10000000 many", "real float 1e+30 0.25 to 3e+38 more",
 	} {
 		assert.Equal(t, want, strings.Join(strings.Fields(lines[i]), " "))
 	}
+	values, meanings := strings.Index(lines[5], "range or values"), strings.Index(lines[5], "meaning")
+	assert.LessOrEqual(t, meanings-values, 62, "the longest list is wrapped")
+	assert.Equal(t, values, strings.Index(lines[14], "Model06"))
+	assert.Equal(t, meanings, strings.Index(lines[13], "which one"))
+	assert.Equal(t, meanings, strings.Index(lines[6], "width"))
 }

@@ -3,10 +3,12 @@ package reference
 import (
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/sensors"
 )
@@ -134,10 +136,16 @@ func quality(q sensors.QoS) string {
 	return strings.Join(append(words, fmt.Sprintf("depth %d", max(q.Depth, 1))), ", ")
 }
 
+// exact is the number from which on float64 does not hold every whole number.
+const exact = 1 << 53
+
 // value prints an attribute's value as a rig file gives it.
 func value(v any) string {
 	switch v := v.(type) {
 	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < exact {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case [3]uint8:
 		return fmt.Sprintf("%d,%d,%d", v[0], v[1], v[2])
@@ -168,11 +176,10 @@ func allowed(a *sensors.Attribute, set func([]string) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// ListSensors writes one line for each type of sensor.
-func ListSensors(out io.Writer, registry *sensors.Registry) {
+// ListSensors writes one line for each of the given types of sensors.
+func ListSensors(out io.Writer, list []*sensors.Definition) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, id := range registry.IDs() {
-		d := mustGet(registry, id)
+	for _, d := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", d.ID, rate(d), d.Doc)
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
@@ -193,9 +200,34 @@ func ShowSensor(out io.Writer, d *sensors.Definition) {
 	}
 	for i := range d.Attributes {
 		a := &d.Attributes[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), withUnit(allowed(a, words), a.Unit), meaning(a))
+		values := wrap(withUnit(allowed(a, words), a.Unit), valuesWidth)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Name, a.Type, withUnit(value(a.Default), a.Unit), values[0], meaning(a))
+		for _, more := range values[1:] {
+			fmt.Fprintf(w, "\t\t\t%s\t\n", more) // the last tab keeps the column one
+		}
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// valuesWidth is the number of characters of a list of values in a line.
+const valuesWidth = 60
+
+// wrap breaks a text at its spaces into lines of at most width characters; a word that
+// is longer has a line of its own. There is always one line.
+func wrap(text string, width int) []string {
+	lines := []string{""}
+	for i, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case i == 0:
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= width:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 func words(list []string) string { return strings.Join(list, ", ") }
