@@ -129,14 +129,20 @@ func (p *Pipeline) AddRig(r *rig.Rig) ([]*Sensor, error) { return p.add(r.Sensor
 // CheckRig returns the topics of a rig's sensors in order, or the error for which
 // AddRig would refuse it. It needs no pipeline and no OpenGL.
 func CheckRig(r *rig.Rig, registry *sensors.Registry) (topics []string, err error) {
+	bySensor, err := RigTopics(r, registry)
+	return slices.Concat(bySensor...), err
+}
+
+// RigTopics is CheckRig with a list of topics for each sensor.
+func RigTopics(r *rig.Rig, registry *sensors.Registry) (bySensor [][]string, err error) {
 	list, err := newSensors(r, registry, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range list {
-		topics = append(topics, s.topics...)
+		bySensor = append(bySensor, s.topics)
 	}
-	return topics, checkTopics(list)
+	return bySensor, checkTopics(list)
 }
 
 // newSensors makes the sensors of a rig from the given one on; they belong to no

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 )
@@ -51,20 +54,42 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 	for _, w := range warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
 	}
-	resolved, err := (&rig.Rig{Sensors: c.Sensors}).Resolve(sensorsall.Registry())
+	r := rig.Rig{Sensors: c.Sensors}
+	topics, err := pipeline.RigTopics(&r, sensorsall.Registry())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %d sensors, %d bridges\n", file, len(resolved), len(c.Bridges))
-	listSensors(cmd.OutOrStdout(), resolved)
+	resolved, err := r.Resolve(sensorsall.Registry())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s, %s\n", file, count(len(resolved), "sensor"), count(len(c.Bridges), "bridge"))
+	listSensors(cmd.OutOrStdout(), resolved, topics)
 	return nil
 }
 
-// listSensors prints a line for each sensor of a rig.
-func listSensors(out io.Writer, list []rig.Sensor) {
-	for _, s := range list {
-		fmt.Fprintf(out, "  %-20s %-40s %6s Hz  %s\n", s.Spec.Name, s.Spec.Definition.ID, s.Rate, s.Topic)
+// listSensors prints a line for each sensor of a rig, with the topics that it publishes.
+func listSensors(out io.Writer, list []rig.Sensor, topics [][]string) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for i, s := range list {
+		rate := s.Rate + " Hz"
+		if s.Spec.Definition.EachFrame {
+			rate = eachFrame
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Spec.Name, s.Spec.Definition.ID, rate, strings.Join(topics[i], " "))
 	}
+	_ = w.Flush() // a terminal that is gone needs no table
+}
+
+// eachFrame stands for the rate of sensors that have none.
+const eachFrame = "each frame"
+
+// count is a number of things, for people.
+func count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // lenientUsage is the help of --lenient.

@@ -26,7 +26,7 @@ func newRigCheck() *cobra.Command {
 		Short: "Read a rig and say whether a run would accept it",
 		Args:  oneArg("a rig file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := readRig(cmd, args[0], lenient)
+			r, topics, err := readRig(cmd, args[0], lenient)
 			if err != nil {
 				return usage(err)
 			}
@@ -34,8 +34,8 @@ func newRigCheck() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %d sensors\n", args[0], len(list))
-			listSensors(cmd.OutOrStdout(), list)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s\n", args[0], count(len(list), "sensor"))
+			listSensors(cmd.OutOrStdout(), list, topics)
 			return nil
 		},
 	}
@@ -53,7 +53,7 @@ func newRigConvert() *cobra.Command {
 			"  raybridge run --rig vehicle.yaml --duration 10s --bridge mcap:drive",
 		Args: oneArg("a rig file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := readRig(cmd, args[0], lenient)
+			r, _, err := readRig(cmd, args[0], lenient)
 			if err != nil {
 				return usage(err)
 			}
@@ -73,15 +73,15 @@ func newRigConvert() *cobra.Command {
 }
 
 // readRig reads a rig that a run would accept, and prints what there is to say of it.
-func readRig(cmd *cobra.Command, file string, lenient bool) (*rig.Rig, error) {
-	r, err := rig.Reader{Lenient: lenient}.Read(file)
-	if err != nil {
-		return nil, err
+// The topics are those of each sensor.
+func readRig(cmd *cobra.Command, file string, lenient bool) (r *rig.Rig, topics [][]string, err error) {
+	if r, err = (rig.Reader{Lenient: lenient}).Read(file); err != nil {
+		return nil, nil, err
 	}
 	noteRig(r, lenient)
 	for _, n := range r.Notices {
 		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", n)
 	}
-	_, err = pipeline.CheckRig(r, sensorsall.Registry())
-	return r, err
+	topics, err = pipeline.RigTopics(r, sensorsall.Registry())
+	return r, topics, err
 }

@@ -196,9 +196,9 @@ func TestConfigCheck(t *testing.T) {
 	require.Equal(t, exitDone, o.code, o.err)
 	assert.Empty(t, o.err)
 	lines := strings.Split(strings.TrimSpace(o.out), "\n")
-	assert.Equal(t, file+": good; 8 sensors, 1 bridges", lines[0])
+	assert.Equal(t, file+": good; 8 sensors, 1 bridge", lines[0])
 	require.Len(t, lines, 9)
-	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss"}, strings.Fields(lines[7]))
+	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss/fix"}, strings.Fields(lines[7]))
 }
 
 func TestSceneInfo(t *testing.T) {
