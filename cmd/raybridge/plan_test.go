@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/pipeline"
@@ -203,13 +205,54 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 		Sensors: []pipeline.SensorSummary{
 			{Topic: "/a", Messages: 19, RateWantedHz: 10, RateHz: 9.5, LatencyP50Ms: 1.25, LatencyP99Ms: 20, Drops: map[string]int64{"readback_full": 1, "queue_full": 2}},
 			{Topic: "/b", RateWantedHz: 10, Idle: true},
+			{Topic: "/collision", Type: "sensor.other.collision", Messages: 2},
+			{Topic: "/tf", Type: "sensor.other.transform", Messages: 100, RateWantedHz: 50},
+			{Topic: "/tf_static", Type: "sensor.other.transform", Messages: 1, RateWantedHz: 50},
 		},
-		Bridges: []pipeline.BridgeSummary{{Type: "mcap", Connection: "a.mcap", Status: "disconnected", Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}}},
+		Bridges: []pipeline.BridgeSummary{
+			{Type: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}},
+			{Type: "mcap", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: map[string]int64{}},
+			{Type: "mcap", Connection: "c.mcap", Status: "disconnected"},
+			{Type: "mcap", Connection: "d.mcap", Status: "unexpectedly_disconnected", EverConnected: true},
+			{Type: "stream", Status: "disconnected", EverConnected: true},
+		},
 	})
+	rows := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rows[name] = strings.Join(strings.Fields(rest), " ")
+	}
+	for name, want := range map[string]string{
+		"/b": "idle 10 -", "/collision": "2 each frame 0", "/tf": "100 50 0", "/tf_static": "1 - 0",
+		"mcap:a.mcap": "disconnected 17", "mcap:b.mcap": "written 0", "mcap:c.mcap": "disconnected 0", "mcap:d.mcap": "unexpectedly_disconnected 0",
+		"stream:": "disconnected 0",
+	} {
+		assert.True(t, strings.HasPrefix(rows[name], want), "%s: %s", name, rows[name])
+	}
 	for _, want := range []string{
 		"/a", "queue_full 2, readback_full 1", "idle", "mcap:a.mcap", "2.5", "2.00 s simulated in 1.00 s: real-time factor 2.00", "paper",
 	} {
 		assert.Contains(t, out.String(), want)
+	}
+}
+
+// TestEndpointsWithoutEmptyColumns: streams have numbers and tokens with carla alone.
+func TestEndpointsWithoutEmptyColumns(t *testing.T) {
+	t.Parallel()
+	streams := pipeline.BridgeSummary{Type: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
+	carla := pipeline.BridgeSummary{Type: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
+	for want, list := range map[string][]pipeline.BridgeSummary{
+		"": {{Type: "mcap"}},
+		"receivers connect to bridge topic\na:1 stream /t\n":                                     {streams},
+		"receivers connect to bridge stream topic token\na:2 carla 2 /t ff\n":                    {carla},
+		"receivers connect to bridge stream topic token\na:1 stream - /t -\na:2 carla 2 /t ff\n": {streams, carla},
+	} {
+		var out, got bytes.Buffer
+		printEndpoints(&out, list)
+		for line := range strings.Lines(out.String()) {
+			got.WriteString(strings.Join(strings.Fields(line), " ") + "\n")
+		}
+		assert.Equal(t, want, got.String())
 	}
 }
 

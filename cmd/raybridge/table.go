@@ -3,13 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"maps"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // printSummary writes the final tables.
@@ -19,21 +23,52 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	for i := range s.Sensors {
 		r := &s.Sensors[i]
 		if r.Idle {
-			fmt.Fprintf(w, "%s\tidle\t%.4g\t-\t-\t-\t-\n", r.Topic, r.RateWantedHz)
+			fmt.Fprintf(w, "%s\tidle\t%s\t-\t-\t-\t-\n", r.Topic, wantedRate(r))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.4g\t%.4g\t%.1f\t%.1f\t%s\n", r.Topic, r.Messages, r.RateWantedHz, r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.4g\t%.1f\t%.1f\t%s\n", r.Topic, r.Messages, wantedRate(r), r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
 	}
 	if len(s.Bridges) > 0 {
 		fmt.Fprintln(w, "\nbridge\tstatus\tsent\tMB\tdrops")
 	}
 	for i := range s.Bridges {
 		b := &s.Bridges[i]
-		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, b.Status, b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
+		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
+}
+
+// wantedRate is how often a topic's messages are to come, "-" where once is enough.
+func wantedRate(r *pipeline.SensorSummary) string {
+	switch {
+	case latched(r):
+		return "-"
+	case r.RateWantedHz == 0:
+		return eachFrame
+	default:
+		return fmt.Sprintf("%.4g", r.RateWantedHz)
+	}
+}
+
+// latched reports whether receivers that come later get a topic's last message, which
+// is then sent when it changes. A topic that the rig has renamed is not recognized.
+func latched(r *pipeline.SensorSummary) bool {
+	d, err := sensorsall.Registry().Get(r.Type)
+	return err == nil && slices.ContainsFunc(d.Outputs, func(out sensors.OutputSpec) bool {
+		return out.QoS.TransientLocal && strings.HasSuffix(r.Topic, strings.TrimPrefix(out.Suffix, "/"))
+	})
+}
+
+// statusText is a bridge's status; that of a file which has everything says so.
+func statusText(b *pipeline.BridgeSummary) string {
+	plugin, err := bridgesall.Registry().Plugin(b.Type)
+	complete := err == nil && plugin.Info().Kind == bridges.KindFile && b.EverConnected && len(b.Drops) == 0
+	if complete && b.Status == bridges.Disconnected.String() {
+		return "written"
+	}
+	return b.Status
 }
 
 // drops lists counts by cause, "-" for none.
@@ -48,22 +83,31 @@ func drops(counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// printEndpoints writes where receivers find the topics of bridges that they connect to.
+// printEndpoints writes where receivers find the topics of bridges that they connect
+// to. What no bridge has is left out.
 func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	begun := false
+	rows := [][]string{{"receivers connect to", "bridge", "stream", "topic", "token"}}
 	for i := range list {
 		for _, e := range list[i].Endpoints {
-			if !begun {
-				fmt.Fprintln(w, "receivers connect to\tbridge\tstream\ttopic\ttoken")
-				begun = true
-			}
-			number := "-"
+			number := ""
 			if e.Stream != 0 {
 				number = fmt.Sprint(e.Stream)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", e.Address, list[i].Type, number, orDash(e.Topic), orDash(e.Token))
+			rows = append(rows, []string{e.Address, list[i].Type, number, e.Topic, e.Token})
 		}
+	}
+	if len(rows) == 1 {
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		var cells []string
+		for column, cell := range row {
+			if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[column] != "" }) {
+				cells = append(cells, orDash(cell))
+			}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }
