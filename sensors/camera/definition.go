@@ -107,7 +107,7 @@ func common() []described {
 	return append([]described{
 		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize),
 		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize),
-		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge").in("deg", 0.1, 175),
+		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels").in("deg", 0.1, 175),
 		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 1000),
 		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.01, maxFar),
 		attribute("principal_point", sensors.String, "center",

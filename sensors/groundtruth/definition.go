@@ -54,11 +54,11 @@ var Boxes2D = &sensors.Definition{
 var Boxes3D = &sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_3d",
 	Number: 71,
-	Doc:    "oriented boxes of the vehicles and people around, with occlusion",
+	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion: mount it on the roof (on the ground, without a pose, it sees none), or set hidden",
 	Tags:   []string{"ground_truth", "gpu"},
 	Attributes: []sensors.Attribute{
 		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, Doc: "actors whose box's centre is farther are left out"},
-		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those of which nothing can be seen too"},
+		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those too of which nothing can be seen from the sensor"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
