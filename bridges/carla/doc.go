@@ -14,10 +14,20 @@
 //
 // # Layout
 //
-// Everything is little endian. frame.go has the header, the other files a kind of body
-// each, as LibCarla's serializers write them; MessagePack bodies are arrays. Axes are
-// Unreal Engine's: x forward, y right, z up, metres and degrees (axes.go). Type ids are
-// those of CARLA 0.9.15's registry (types.go). The ego is actor EgoID.
+// Everything is little endian. A frame is a length, u32, of the bytes that follow it: a
+// header and a body. The header is packed:
+//
+//	 0  u64    type id: a sensor's number in CARLA 0.9.15's registry (types.go)
+//	 8  u64    frame: equal in all that was captured at one instant
+//	16  f64    capture time, simulated seconds
+//	24  3 f32  location of the sensor in the map, metres
+//	36  3 f32  pitch, yaw, roll, degrees
+//	48         the body
+//
+// A file each has the kinds of body, as LibCarla's serializers write them; MessagePack
+// bodies are arrays. docs/carla-streams.md has all of them as tables, and a client in
+// Python. Axes are Unreal Engine's: x forward, y right, z up, metres (axes.go). The ego
+// is actor EgoID. A client that asks for a stream that there isn't is disconnected.
 //
 // # Concurrency
 //
