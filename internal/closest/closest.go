@@ -22,12 +22,18 @@ func Nearest(name string, candidates []string) (candidate string, edits int) {
 }
 
 // Name returns the candidate nearest to name, "" if none is near enough to be a
-// likely slip.
+// likely slip: one of two edits, of one in a name of one or two letters, or of half the
+// letters of a long one. A candidate that shares no letter's place is no slip.
 func Name(name string, candidates []string) string {
-	if c, edits := Nearest(name, candidates); edits <= max(2, len(name)/2) {
-		return c
+	c, edits := Nearest(name, candidates)
+	limit := max(2, len(name)/2)
+	if len(name) <= 2 {
+		limit = 1
 	}
-	return ""
+	if edits > limit || edits >= max(len(name), len(c)) {
+		return ""
+	}
+	return c
 }
 
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all

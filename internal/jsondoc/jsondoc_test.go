@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 	entries, err := items[1].Entries()
 	require.NoError(t, err)
 	require.EqualError(t, entries[0].Place.Errorf("bad"), "f.json:3:5: é[1].x: bad")
-	require.EqualError(t, entries[0].UnknownKey([]string{"y"}), "f.json:3:5: é[1].x: unknown key, did you mean y?")
+	require.EqualError(t, entries[0].UnknownKey([]string{"y"}), "f.json:3:5: é[1].x: unknown key, known are y")
 	require.EqualError(t, jsondoc.Node{}.Errorf("bad"), "bad")
 }
 
