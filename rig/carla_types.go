@@ -192,7 +192,7 @@ func carlaPseudo() []*ForeignType {
 		plain("objects", "sensor.ground_truth.boxes_3d", "boxes", "of all around the vehicle, hidden or not, in its frame",
 			Fixed{"hidden", true}, Fixed{"max_distance", 1000.0}),
 		plain("traffic_lights", "sensor.other.signals", "signals", "where it is attached to the vehicle"),
-		none("sensor.pseudo.actor_list", "which actors there are is in the run's files"),
+		none("sensor.pseudo.actor_list", "take sensor.other.snapshot, which has every actor at every frame"),
 		none("sensor.pseudo.markers", "raybridge publishes no markers for RViz"),
 		none("sensor.pseudo.opendrive_map", "raybridge's scenes have no OpenDRIVE map"),
 		none("actor.pseudo.control", "an actor is not moved by poses from outside"),

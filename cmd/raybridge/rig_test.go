@@ -61,6 +61,15 @@ func TestRigNotices(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(warnings, "superfluous comma"))
 }
 
+// TestActorListIsPointedToTheSnapshot: CARLA's list of actors has no topic of its own.
+func TestActorListIsPointedToTheSnapshot(t *testing.T) {
+	t.Parallel()
+	file := write(t, t.TempDir(), "o.json", `{"objects": [{"type": "sensor.pseudo.actor_list", "id": "actor_list"}]}`)
+	o := call(t, "rig", "check", file)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "take sensor.other.snapshot, which has every actor at every frame")
+}
+
 // TestARigWithoutSensorsIsTold: it may be the wrong file.
 func TestARigWithoutSensorsIsTold(t *testing.T) {
 	t.Parallel()
