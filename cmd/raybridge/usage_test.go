@@ -65,7 +65,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--headless", "--bridge", "mcap:a", "--out", taken}, "make output folder: mkdir " + taken + ": not a directory"},
 		{[]string{"run", "--headless", "--report", "--out", filepath.Join(taken, "below")}, "not a directory"},
 		{[]string{"run", "--headless", "--summary", filepath.Join(dir, "no", "summary.json")}, "no such file or directory"},
-		{[]string{"run", "--headless", "--scene", filepath.Join(dir, "no.glb")}, "no.glb\": file does not exist"},
+		{[]string{"run", "--headless", "--scene", filepath.Join(dir, "no.glb")}, "raybridge: " + filepath.Join(dir, "no.glb") + ": file does not exist"},
 		{[]string{"run", "--headless", "--scene", file("broken.gltf", "{")}, "broken.gltf: line 1, column 1: the JSON ends early"},
 		{[]string{"run", "--headless", "--scene", file("broken.glb", "glTF")}, "broken.glb: the .glb header needs 12 bytes, the file has 4"},
 		{[]string{"run", "--headless", "--scene", file("circle.gltf", circle)}, "circle.gltf: nodes[0]: is its own ancestor"},

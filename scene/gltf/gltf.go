@@ -44,7 +44,7 @@ func Load(name string, o Options) (*scene.Asset, error) {
 	// The model itself may be a link to anywhere: its user named it.
 	data, err := readFile(os.DirFS(folder), base, maxFileBytes)
 	if err != nil {
-		return nil, &Error{File: name, Err: err}
+		return nil, ofModel(name, err)
 	}
 	return load(source{name: name, base: base, files: root.FS()}, data, o)
 }
@@ -58,7 +58,7 @@ func LoadFS(fsys fs.FS, name string, o Options) (*scene.Asset, error) {
 	base := path.Base(name)
 	data, err := readFile(files, base, maxFileBytes)
 	if err != nil {
-		return nil, &Error{File: name, Err: err}
+		return nil, ofModel(name, err)
 	}
 	return load(source{name: name, base: base, files: files}, data, o)
 }

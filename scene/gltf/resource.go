@@ -43,16 +43,36 @@ func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// missing shortens the file system's error to its cause, but keeps the chain.
+// fileError is why a file can't be read.
+type fileError struct {
+	name string
+	err  error
+}
+
+func (e *fileError) Error() string { return fmt.Sprintf("file %q: %v", e.name, e.err) }
+func (e *fileError) Unwrap() error { return e.err }
+
+// ofModel makes an error of the model's own file, whose name is not said twice.
+func ofModel(name string, err error) *Error {
+	if f := new(fileError); errors.As(err, &f) {
+		err = f.err
+	}
+	return &Error{File: name, Err: err}
+}
+
+// missing shortens the file system's error to its cause.
 func missing(name string, err error) error {
 	var p *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("file %q: %w", name, fs.ErrNotExist)
+		return &fileError{name, fs.ErrNotExist}
 	case errors.As(err, &p) && strings.Contains(p.Err.Error(), "escapes"):
 		return faultf(ErrPath, "file %q leads out of the model's folder: %w", name, err)
 	}
-	return fmt.Errorf("file %q: %w", name, err)
+	if p != nil {
+		err = p.Err
+	}
+	return &fileError{name, err}
 }
 
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
