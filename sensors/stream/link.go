@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -102,6 +103,9 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	wait := &liveReader{conn: conn}
 	r := bufio.NewReaderSize(wait, readBuffer)
 	w, err := readWelcome(r)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return nil, fmt.Errorf("the peer ended the connection without a greeting: it is perhaps no stream server: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
