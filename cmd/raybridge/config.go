@@ -85,7 +85,7 @@ func listSensors(out io.Writer, list []rig.Sensor, topics [][]string) {
 const eachFrame = "each frame"
 
 // count is a number of things, for people.
-func count(n int, one string) string {
+func count[N int | int64](n N, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -79,6 +79,7 @@ func listen(cmd *cobra.Command, args []string, f *listenFlags) error {
 		if s.folder, err = save.NewFolder(f.save, format); err != nil {
 			return usage(err)
 		}
+		defer s.folder.Close()
 		if err := proveWritable(f.save); err != nil {
 			return usage(fmt.Errorf("--save: %w", err))
 		}
@@ -173,6 +174,9 @@ func (s selection) matches(i *stream.Info) bool {
 func (s *listenSession) list(ctx context.Context) error {
 	client, err := stream.Dial(ctx, s.address, stream.Options{})
 	if err != nil {
+		if dial := dialError(err); dial != nil {
+			err = fmt.Errorf("connect to stream server %s: %w", s.address, dial)
+		}
 		return &exitError{exitIncomplete, err}
 	}
 	defer client.Close()

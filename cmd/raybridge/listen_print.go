@@ -183,10 +183,10 @@ func (s *screen) finish(sum *listenSummary, f *listenFlags) error {
 		messages, size, missed, dropped = messages+r.Messages, size+r.Bytes, missed+r.Missed, dropped+r.Dropped
 		saved, savedBytes = saved+r.Saved, savedBytes+r.SavedBytes
 	}
-	fmt.Fprintf(s.out, "%.1f s: %d messages of %d streams, %.1f MB; %d missed, %d dropped by the server\n",
-		sum.Seconds, messages, len(sum.Streams), float64(size)/1e6, missed, dropped)
+	fmt.Fprintf(s.out, "%.1f s: %s of %s, %.1f MB; %d missed, %d dropped by the server\n",
+		sum.Seconds, count(messages, "message"), count(len(sum.Streams), "stream"), float64(size)/1e6, missed, dropped)
 	if f.save != "" {
-		fmt.Fprintf(s.out, "saved %d messages, %.1f MB, in %s\n", saved, float64(savedBytes)/1e6, f.save)
+		fmt.Fprintf(s.out, "saved %s, %.1f MB, in %s\n", count(saved, "message"), float64(savedBytes)/1e6, f.save)
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (s *listenSession) connected(ctx context.Context, restarted bool) {
 	s.mu.Unlock()
 	switch {
 	case first:
-		s.screen.say("connected to %s: %d streams", s.address, len(streams))
+		s.screen.say("connected to %s: %s", s.address, count(len(streams), "stream"))
 	case restarted:
 		s.screen.say("connected again to %s: the server was restarted, so what was missed isn't known", s.address)
 	default:
@@ -262,9 +262,8 @@ func (s *listenSession) unknown(streams []stream.Info) error {
 // retry says that there is no connection, and gives up where none can come about.
 func (s *listenSession) retry(e *stream.Event) {
 	err := e.Err
-	// The address, which a failed dial's error repeats, is said already.
-	if dial := new(net.OpError); errors.As(err, &dial) && dial.Op == "dial" {
-		err = dial.Err
+	if dial := dialError(err); dial != nil {
+		err = dial
 	}
 	s.mu.Lock()
 	if s.lastErr == nil || !errors.Is(err, os.ErrDeadlineExceeded) { // the end of the command says nothing of the peer
@@ -281,6 +280,15 @@ func (s *listenSession) retry(e *stream.Event) {
 		return
 	}
 	s.screen.say("no connection to %s: %v; next attempt in %.1f s", s.address, err, e.Delay.Seconds())
+}
+
+// dialError is why a connection did not come about, without the address, which a failed
+// dial's error repeats; nil for other errors.
+func dialError(err error) error {
+	if dial := new(net.OpError); errors.As(err, &dial) && dial.Op == "dial" {
+		return dial.Err
+	}
+	return nil
 }
 
 // refused says that a server that was restarted doesn't have a stream any more.
@@ -334,7 +342,7 @@ func (s *listenSession) conclude(err error) error {
 			err = errors.Join(err, r.saver.Close())
 		}
 		if r.unsaved > 0 {
-			unsaved = errors.Join(unsaved, fmt.Errorf("%d messages of %s were not saved: %w", r.unsaved, r.info.Name, r.whyUnsaved))
+			unsaved = errors.Join(unsaved, fmt.Errorf("not saved: %s of %s: %w", count(r.unsaved, "message"), r.info.Name, r.whyUnsaved))
 		}
 	}
 	if exitCode(err) == exitUsage {

@@ -16,6 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -220,8 +223,8 @@ func TestListenEndsWithCtrlC(t *testing.T) {
 	c.interrupt()
 	o := c.end(t)
 	assert.Equal(t, exitDone, o.code, o.err)
-	assert.Regexp(t, `^[0-9.]+ s: 1 messages of 1 streams, 0.0 MB; 0 missed, 0 dropped by the server$`, lastLine(o.out))
-	assert.Equal(t, "connected to "+server.Addr().String()+": 1 streams\n", o.err)
+	assert.Regexp(t, `^[0-9.]+ s: 1 message of 1 stream, 0.0 MB; 0 missed, 0 dropped by the server$`, lastLine(o.out))
+	assert.Equal(t, "connected to "+server.Addr().String()+": 1 stream\n", o.err)
 }
 
 // TestListenOutlivesTheServer: it says what happened, and goes on when there is one
@@ -299,7 +302,7 @@ func TestListenThatNeverConnects(t *testing.T) {
 
 	o = call(t, "listen", address, "--list")
 	assert.Equal(t, exitIncomplete, o.code)
-	assert.Contains(t, lastLine(o.err), "connect to stream server "+address)
+	assert.Equal(t, "raybridge: connect to stream server "+address+": connect: connection refused", lastLine(o.err))
 
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -322,6 +325,19 @@ func TestListenThatNeverConnects(t *testing.T) {
 	assert.Contains(t, lastLine(o.err), "the peer doesn't speak the stream protocol")
 }
 
+// TestListenToACarlaBridge: which closes the connections of those who don't ask for one
+// of its streams.
+func TestListenToACarlaBridge(t *testing.T) {
+	t.Parallel()
+	b, err := bridgesall.Registry().Open("carla:0", bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	require.NoError(t, b.Connect(t.Context()))
+	o := call(t, "listen", b.Endpoints()[0].Address, "--list")
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, lastLine(o.err), "the peer ended the connection without a greeting: it is perhaps no stream server")
+}
+
 func TestListenToWhatThereIsNot(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
@@ -337,8 +353,11 @@ func TestListenToWhatThereIsNot(t *testing.T) {
 		assert.Equal(t, `raybridge: unknown sensor or topic "wolker", did you mean walker?`, lastLine(o.err))
 		assert.Empty(t, o.out)
 	}
-	o = call(t, "listen", address, "--save", t.TempDir(), "--format", "png")
+	dir := t.TempDir()
+	o = call(t, "listen", address, "--save", filepath.Join(dir, "a", "b"), "--format", "png")
 	assert.Equal(t, exitUsage, o.code)
+	assert.NoDirExists(t, filepath.Join(dir, "a"), "nothing was saved")
+	assert.DirExists(t, dir)
 	assert.Equal(t, "raybridge: --format png: nothing can be saved so of /car/speed, /walker/pace", lastLine(o.err))
 }
 
@@ -426,8 +445,8 @@ func TestListenThatCannotSave(t *testing.T) {
 	o := c.end(t)
 	assert.Equal(t, exitIncomplete, o.code)
 	assert.Contains(t, o.err, `/eye/image_raw: can't save this message: can't show this image: unknown encoding "yuv"`+"\n")
-	assert.Contains(t, lastLine(o.err), "raybridge: 1 messages of /eye/image_raw were not saved: ")
-	assert.Contains(t, lastLine(o.out), "saved 1 messages")
+	assert.Contains(t, lastLine(o.err), "raybridge: not saved: 1 message of /eye/image_raw: ")
+	assert.Contains(t, lastLine(o.out), "saved 1 message,")
 
 }
 

@@ -17,14 +17,31 @@ import (
 type Folder struct {
 	path   string
 	format Format
+	made   []string // by NewFolder, the innermost first
 }
 
-// NewFolder makes the folder and returns it.
+// NewFolder makes the folder and returns it; Close ends it.
 func NewFolder(path string, format Format) (*Folder, error) {
+	f := &Folder{path: path, format: format}
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		f.made = append(f.made, at)
+	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make folder to save into: %w", err)
 	}
-	return &Folder{path: path, format: format}, nil
+	return f, nil
+}
+
+// Close removes of the folders that NewFolder made those that nothing was saved in.
+func (f *Folder) Close() {
+	for _, path := range f.made {
+		if os.Remove(path) != nil { // it has something in it
+			return
+		}
+	}
 }
 
 // Stream saves the messages of one stream. One goroutine at a time may use it.
