@@ -26,7 +26,7 @@ func TestNameOfShortNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"q":  "", // neither x, of which nothing is left, nor qos
 		"X":  "x",
-		"yw": "yaw",
+		"aw": "yaw",
 		"kz": "hz",
 		"ab": "",
 		"os": "qos",
