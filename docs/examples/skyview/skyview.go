@@ -26,17 +26,17 @@ type SkyView struct {
 	Share float64
 }
 
-// CopyToCache and CacheKey let queues keep a SkyView.
+// CopyToCache lets queues keep a SkyView.
 func (m *SkyView) CopyToCache(dst *SkyView) { *dst = *m }
-func (m *SkyView) CacheKey() uint64         { return 0 } //nolint:revive // documented above
+
+// CacheKey groups all of them in one pool.
+func (m *SkyView) CacheKey() uint64 { return 0 }
 
 // Definition describes the sensor.
 var Definition = &sensors.Definition{
 	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "rays", Type: sensors.Int, Min: 64, Max: 1 << 16, Default: int64(4096), Doc: "directions that are looked along"},
-	},
-	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, DefaultRate: "10",
+	Attributes: []sensors.Attribute{{Name: "rays", Type: sensors.Int, Min: 64, Max: 1 << 16, Default: int64(4096), Doc: "directions looked along"}},
+	Outputs:    []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, DefaultRate: "10",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
 		s, n := &sensor{}, spec.Settings.Int("rays")
 		s.Sensor = compute.New(spec, compute.Shader[uint32]{
