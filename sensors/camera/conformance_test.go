@@ -13,23 +13,27 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 )
 
+// changedCommon has another value of each attribute that all cameras have.
+var changedCommon = map[string]any{
+	"image_size_x": 40, "image_size_y": 30, "fov": 70.0,
+	"near_clip": 20.0, "far_clip": 8.0, "principal_point": "corner", "lens": "svl_fisheye",
+	// Inert ones, which must change nothing:
+	"lens_circle_falloff": 3.0, "lens_circle_multiplier": 3.0, "lens_k": 0.5, "lens_kcube": 0.5, "lens_x_size": 0.2, "lens_y_size": 0.2,
+}
+
+// changedLight has one of each that decides how light is shown.
+var changedLight = map[string]any{
+	"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3, "enable_postprocess_effects": false,
+	"exposure_mode": "histogram", "iso": 500.0, "fstop": 2.8, "shutter_speed": 60.0, "calibration_constant": 12.0,
+	"gamma": 2.6, "temp": 4500.0, "tint": 0.5, "slope": 0.7, "toe": 0.3, "shoulder": 0.5, "black_clip": 0.2, "white_clip": 0.3,
+	// Inert ones:
+	"exposure_min_bright": 1.0, "exposure_max_bright": 2.0, "exposure_speed_up": 9.0, "exposure_speed_down": 9.0,
+	"bloom_intensity": 5.0, "lens_flare_intensity": 5.0, "min_fstop": 5.0, "focal_distance": 3.0, "blade_count": 8,
+	"blur_amount": 5.0, "blur_radius": 5.0, "motion_blur_intensity": 1.0, "motion_blur_max_distortion": 1.0,
+	"motion_blur_min_object_screen_size": 1.0, "chromatic_aberration_intensity": 5.0, "chromatic_aberration_offset": 50.0,
+}
+
 func TestConformance(t *testing.T) {
-	common := map[string]any{
-		"image_size_x": 40, "image_size_y": 30, "fov": 70.0,
-		"near_clip": 20.0, "far_clip": 8.0, "principal_point": "corner", "lens": "svl_fisheye",
-		// Inert ones, which must change nothing:
-		"lens_circle_falloff": 3.0, "lens_circle_multiplier": 3.0, "lens_k": 0.5, "lens_kcube": 0.5, "lens_x_size": 0.2, "lens_y_size": 0.2,
-	}
-	light := map[string]any{
-		"exposure_compensation": 1.5, "tone_curve": "none", "supersampling": 3, "enable_postprocess_effects": false,
-		"exposure_mode": "histogram", "iso": 500.0, "fstop": 2.8, "shutter_speed": 60.0, "calibration_constant": 12.0,
-		"gamma": 2.6, "temp": 4500.0, "tint": 0.5, "slope": 0.7, "toe": 0.3, "shoulder": 0.5, "black_clip": 0.2, "white_clip": 0.3,
-		// Inert ones:
-		"exposure_min_bright": 1.0, "exposure_max_bright": 2.0, "exposure_speed_up": 9.0, "exposure_speed_down": 9.0,
-		"bloom_intensity": 5.0, "lens_flare_intensity": 5.0, "min_fstop": 5.0, "focal_distance": 3.0, "blade_count": 8,
-		"blur_amount": 5.0, "blur_radius": 5.0, "motion_blur_intensity": 1.0, "motion_blur_max_distortion": 1.0,
-		"motion_blur_min_object_screen_size": 1.0, "chromatic_aberration_intensity": 5.0, "chromatic_aberration_offset": 50.0,
-	}
 	manual := map[string]any{"exposure_mode": "manual", "iso": 150.0}
 	pinhole := map[string]string{
 		"distortion": "a pinhole has none; TestLensesShowAGridWhereTheyProjectIt has those that do",
@@ -52,7 +56,7 @@ func TestConformance(t *testing.T) {
 		changed    map[string]any
 		unchanging map[string]string
 	}{
-		{camera.RGB, both(manual, map[string]any{"compressed": "jpeg"}), both(light, map[string]any{
+		{camera.RGB, both(manual, map[string]any{"compressed": "jpeg"}), both(changedLight, map[string]any{
 			"encoding": "bgr8", "compressed": "png", "jpeg_quality": 20, "publish_raw": false,
 		}), pinhole},
 		{camera.Depth, map[string]any{"output": "svl", "compressed": "png"}, map[string]any{
@@ -69,7 +73,7 @@ func TestConformance(t *testing.T) {
 		})},
 		{camera.Normals, nil, nil, pinhole},
 		{camera.OpticalFlow, nil, nil, pinhole},
-		{camera.DVS, manual, both(light, map[string]any{
+		{camera.DVS, manual, both(changedLight, map[string]any{
 			"positive_threshold": 0.05, "negative_threshold": 0.05, "sigma_positive_threshold": 0.1, "sigma_negative_threshold": 0.1,
 			"refractory_period_ns": 50_000_000, "use_log": false, "log_eps": 0.1,
 		}), pinhole},
@@ -84,7 +88,7 @@ func TestConformance(t *testing.T) {
 				attributes[name] = value
 			}
 			changed := map[string]any{}
-			for name, value := range common {
+			for name, value := range changedCommon {
 				changed[name] = value
 			}
 			for name, value := range c.changed {

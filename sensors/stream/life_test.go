@@ -50,19 +50,23 @@ func silent(t *testing.T, greeting string) (address string) {
 const slowBeat = "RBSTREAM\x01\x00\x00\x00\x16\x00\x00\x00" + "\x00\x00" + "\x00\x00" + "\x00\x00\x00\x10" + "\x60\xea\x00\x00" +
 	"\x01\x02\x03\x04\x05\x06\x07\x08" + "\x00\x00"
 
-// Whatever the client is doing: Close ends it, with all its goroutines.
-func TestCloseAtEveryMoment(t *testing.T) {
-	closed := func(t *testing.T, c *stream.Client) {
-		t.Helper()
-		go c.Close()
-		c.Close() // twice at once
-		take(t, c.Done())
-		assert.Zero(t, c.Outstanding())
-		assert.Empty(t, c.Listening())
-	}
-	refuse := func(context.Context, string) (net.Conn, error) { return nil, errors.New("nobody is there") }
+// closeTwice closes a client twice at once: it ends, and nothing of it is left.
+func closeTwice(t *testing.T, c *stream.Client) {
+	t.Helper()
+	go c.Close()
+	c.Close()
+	take(t, c.Done())
+	assert.Zero(t, c.Outstanding())
+	assert.Empty(t, c.Listening())
+}
 
-	t.Run("while it dials the first time", func(t *testing.T) {
+// refuse dials nobody.
+func refuse(context.Context, string) (net.Conn, error) { return nil, errors.New("nobody is there") }
+
+// The end of the context ends a client that has not been connected yet, with all its
+// goroutines.
+func TestEndBeforeTheFirstConnection(t *testing.T) {
+	t.Run("while it dials", func(t *testing.T) {
 		noGoroutines(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		dialling := make(chan struct{})
@@ -77,7 +81,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		}})
 		assert.ErrorIs(t, err, context.Canceled)
 	})
-	t.Run("in the first handshake", func(t *testing.T) {
+	t.Run("in the handshake", func(t *testing.T) {
 		noGoroutines(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := stream.Dial(ctx, silent(t, "RBSTR"), stream.Options{Dial: func(ctx context.Context, address string) (net.Conn, error) {
@@ -86,6 +90,10 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		}})
 		assert.Error(t, err)
 	})
+}
+
+// Whatever a client is doing to be connected: Close ends it, with all its goroutines.
+func TestCloseWhileConnecting(t *testing.T) {
 	t.Run("while it dials again", func(t *testing.T) {
 		noGoroutines(t)
 		dialling := make(chan struct{}, 10)
@@ -100,7 +108,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		take(t, dialling)
-		closed(t, c)
+		closeTwice(t, c)
 	})
 	t.Run("in the second handshake", func(t *testing.T) {
 		noGoroutines(t)
@@ -115,7 +123,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		take(t, reading)
-		closed(t, c)
+		closeTwice(t, c)
 	})
 	t.Run("between two attempts", func(t *testing.T) {
 		noGoroutines(t)
@@ -123,7 +131,7 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		c, err := stream.Dial(t.Context(), "", stream.Options{Wait: true, MinBackoff: time.Hour, Dial: refuse, Events: func(event stream.Event) { e <- event }})
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, e.of(t, stream.EventRetry).Delay, time.Hour/2)
-		closed(t, c)
+		closeTwice(t, c)
 	})
 	t.Run("while an answer is waited for", func(t *testing.T) {
 		noGoroutines(t)
@@ -132,9 +140,13 @@ func TestCloseAtEveryMoment(t *testing.T) {
 		asked := make(chan error, 1)
 		go func() { asked <- c.Listen(context.Background(), "a", func(*stream.Data) {}) }()
 		require.Eventually(t, func() bool { return c.IsListening("a") }, limit, time.Millisecond)
-		closed(t, c)
+		closeTwice(t, c)
 		assert.ErrorIs(t, take(t, asked), stream.ErrClientClosed)
 	})
+}
+
+// Nor do callbacks and events keep a client from being closed.
+func TestCloseAmongCallbacks(t *testing.T) {
 	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
 		t.Run("while a callback runs and others wait, "+policy.String(), func(t *testing.T) {
 			s := serve(t, stream.ServerConfig{})
