@@ -78,14 +78,17 @@ func (p *Pipeline) follow() {
 // realign goes on from where the clock has jumped to, and returns how far that is.
 func (p *Pipeline) realign(r *run) int64 {
 	r.line.renew()
-	return p.goOn()
+	return p.goOn(r.line.target())
 }
 
 // goOn moves the loop to where the clock is, and returns how far that is. A loop
 // that has done so and is still there was told of the jump late: what has fired
 // there doesn't fire again.
-func (p *Pipeline) goOn() int64 {
+func (p *Pipeline) goOn(to int64) int64 {
 	before, now := p.simNs.Load(), p.clock.Now()
+	if to <= p.wentOn && p.wentOn <= before && before < now {
+		return 0 // time has passed since the loop followed: what it came to stays due
+	}
 	if now != before || now != p.wentOn {
 		p.jumpTo(now, now)
 		p.wentOn = now
@@ -124,6 +127,7 @@ type timeline struct {
 	unsubscribe func()
 
 	mu     sync.Mutex
+	to     int64              // guarded by mu: where the last jump led
 	ctx    context.Context    // guarded by mu
 	cancel context.CancelFunc // guarded by mu
 }
@@ -135,6 +139,7 @@ func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
 		if c.Jump() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
+			l.to = c.To
 			l.cancel()
 		}
 	})
@@ -149,6 +154,13 @@ func (l *timeline) renew() {
 		l.cancel()
 	}
 	l.ctx, l.cancel = context.WithCancel(l.parent)
+}
+
+// target returns where the last jump led.
+func (l *timeline) target() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to
 }
 
 func (l *timeline) context() context.Context {

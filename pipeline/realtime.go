@@ -104,7 +104,7 @@ func (rt *realtime) realign() int64 {
 	if rt.clock != nil {
 		rt.clock.follow(rt.loop, rt.settle)
 	}
-	return rt.p.goOn()
+	return rt.p.goOn(rt.line.target())
 }
 
 // settle waits until all that was captured has been published and sent, unless the
