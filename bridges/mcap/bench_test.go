@@ -11,7 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -55,7 +55,7 @@ func gradient(width, height int) *sample.Image {
 // bare writer; both write to the null device.
 func benchmark[M any, P interface {
 	*M
-	ros2msg.Message
+	rosmsg.Message
 }, T bridges.Stamped](b *testing.B, msg T, convert func(P, T) error) {
 	message := P(new(M))
 	require.NoError(b, convert(message, msg))

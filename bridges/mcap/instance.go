@@ -11,7 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // instance records one run. It is a bridges.Instance and a bridges.Failer.
@@ -97,7 +97,7 @@ func (i *instance) open() error {
 
 // addTopic makes a topic and adds it to the recording if there is one.
 func (i *instance) addTopic(info *bridges.PublishedTopic, schema Schema) (*topic, error) {
-	if !ros2msg.ValidTopic(info.Name) {
+	if !rosmsg.ValidTopic(info.Name) {
 		return nil, fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and underscores",
 			bridges.ErrTopicName, info.Name)
 	}

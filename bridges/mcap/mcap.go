@@ -9,7 +9,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 )
 
@@ -117,10 +117,10 @@ func RegPublisher[T bridges.Stamped](p *bridges.Plugin, schema Schema, encode fu
 // registerROS declares a sample with its conversion to a ROS message.
 func registerROS[M any, P interface {
 	*M
-	ros2msg.Message
+	rosmsg.Message
 }, T bridges.Stamped](p *bridges.Plugin, convert func(P, T) error) error {
 	name := P(new(M)).TypeName()
-	text, err := ros2msg.Schema(name)
+	text, err := rosmsg.Schema(name)
 	if err != nil {
 		return err
 	}

@@ -9,58 +9,58 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 const vectorDir = "../../../testdata/wire/cdr"
 
 // vectors names the message type of each file in vectorDir.
-var vectors = map[string]func() ros2msg.Message{
-	"camera_info":                message[ros2msg.CameraInfo],
-	"camera_info_undistorted":    message[ros2msg.CameraInfo],
-	"clock":                      message[ros2msg.Clock],
-	"clock_before_epoch":         message[ros2msg.Clock],
-	"compressed_image":           message[ros2msg.CompressedImage],
-	"image_32fc1":                message[ros2msg.Image],
-	"image_rgb8":                 message[ros2msg.Image],
-	"imu":                        message[ros2msg.Imu],
-	"nav_sat_fix":                message[ros2msg.NavSatFix],
-	"odometry":                   message[ros2msg.Odometry],
-	"point_cloud_carla":          message[ros2msg.PointCloud2],
-	"point_cloud_carla_semantic": message[ros2msg.PointCloud2],
-	"point_cloud_svl":            message[ros2msg.PointCloud2],
-	"point_cloud_svl_unit":       message[ros2msg.PointCloud2],
-	"point_cloud_empty":          message[ros2msg.PointCloud2],
-	"point_cloud_organized":      message[ros2msg.PointCloud2],
-	"point_cloud_xyzi":           message[ros2msg.PointCloud2],
-	"point_cloud_xyzircaedt":     message[ros2msg.PointCloud2],
-	"point_cloud_xyzirt":         message[ros2msg.PointCloud2],
-	"can_bus":                    message[ros2msg.CanBusData],
-	"collision":                  message[ros2msg.CarlaCollisionEvent],
-	"detections_2d":              message[ros2msg.Detection2DArray],
-	"detections_3d":              message[ros2msg.Detection3DArray],
-	"dvs_events":                 message[ros2msg.PointCloud2],
-	"gps_odometry":               message[ros2msg.Odometry],
-	"lane_invasion":              message[ros2msg.CarlaLaneInvasionEvent],
-	"laser_scan":                 message[ros2msg.LaserScan],
-	"laser_scan_plain":           message[ros2msg.LaserScan],
-	"lgsvl_detections_2d":        message[ros2msg.LgsvlDetection2DArray],
-	"lgsvl_detections_3d":        message[ros2msg.LgsvlDetection3DArray],
-	"radar":                      message[ros2msg.PointCloud2],
-	"radar_objects":              message[ros2msg.DetectedRadarObjectArray],
-	"range":                      message[ros2msg.Range],
-	"signals":                    message[ros2msg.SignalArray],
-	"signals_none":               message[ros2msg.SignalArray],
-	"speed":                      message[ros2msg.Float32],
-	"vehicle_odometry":           message[ros2msg.VehicleOdometry],
-	"tf":                         message[ros2msg.TFMessage],
-	"tf_empty":                   message[ros2msg.TFMessage],
+var vectors = map[string]func() rosmsg.Message{
+	"camera_info":                message[rosmsg.CameraInfo],
+	"camera_info_undistorted":    message[rosmsg.CameraInfo],
+	"clock":                      message[rosmsg.Clock],
+	"clock_before_epoch":         message[rosmsg.Clock],
+	"compressed_image":           message[rosmsg.CompressedImage],
+	"image_32fc1":                message[rosmsg.Image],
+	"image_rgb8":                 message[rosmsg.Image],
+	"imu":                        message[rosmsg.Imu],
+	"nav_sat_fix":                message[rosmsg.NavSatFix],
+	"odometry":                   message[rosmsg.Odometry],
+	"point_cloud_carla":          message[rosmsg.PointCloud2],
+	"point_cloud_carla_semantic": message[rosmsg.PointCloud2],
+	"point_cloud_svl":            message[rosmsg.PointCloud2],
+	"point_cloud_svl_unit":       message[rosmsg.PointCloud2],
+	"point_cloud_empty":          message[rosmsg.PointCloud2],
+	"point_cloud_organized":      message[rosmsg.PointCloud2],
+	"point_cloud_xyzi":           message[rosmsg.PointCloud2],
+	"point_cloud_xyzircaedt":     message[rosmsg.PointCloud2],
+	"point_cloud_xyzirt":         message[rosmsg.PointCloud2],
+	"can_bus":                    message[rosmsg.CanBusData],
+	"collision":                  message[rosmsg.CarlaCollisionEvent],
+	"detections_2d":              message[rosmsg.Detection2DArray],
+	"detections_3d":              message[rosmsg.Detection3DArray],
+	"dvs_events":                 message[rosmsg.PointCloud2],
+	"gps_odometry":               message[rosmsg.Odometry],
+	"lane_invasion":              message[rosmsg.CarlaLaneInvasionEvent],
+	"laser_scan":                 message[rosmsg.LaserScan],
+	"laser_scan_plain":           message[rosmsg.LaserScan],
+	"lgsvl_detections_2d":        message[rosmsg.LgsvlDetection2DArray],
+	"lgsvl_detections_3d":        message[rosmsg.LgsvlDetection3DArray],
+	"radar":                      message[rosmsg.PointCloud2],
+	"radar_objects":              message[rosmsg.DetectedRadarObjectArray],
+	"range":                      message[rosmsg.Range],
+	"signals":                    message[rosmsg.SignalArray],
+	"signals_none":               message[rosmsg.SignalArray],
+	"speed":                      message[rosmsg.Float32],
+	"vehicle_odometry":           message[rosmsg.VehicleOdometry],
+	"tf":                         message[rosmsg.TFMessage],
+	"tf_empty":                   message[rosmsg.TFMessage],
 }
 
 func message[M any, P interface {
 	*M
-	ros2msg.Message
-}]() ros2msg.Message {
+	rosmsg.Message
+}]() rosmsg.Message {
 	return P(new(M))
 }
 
@@ -91,19 +91,19 @@ func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
 
 func TestDecodeReadsValues(t *testing.T) {
 	var d cdr.Decoder
-	var fix ros2msg.NavSatFix
+	var fix rosmsg.NavSatFix
 	require.NoError(t, d.Decode(readVector(t, "nav_sat_fix"), &fix))
-	assert.Equal(t, ros2msg.NavSatFix{
-		Header:   ros2msg.Header{Stamp: ros2msg.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "gnss"},
-		Status:   ros2msg.NavSatStatus{Status: -1, Service: 9},
+	assert.Equal(t, rosmsg.NavSatFix{
+		Header:   rosmsg.Header{Stamp: rosmsg.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "gnss"},
+		Status:   rosmsg.NavSatStatus{Status: -1, Service: 9},
 		Latitude: 48.137154, Longitude: -11.576124, Altitude: 519.25,
 		PositionCovariance:     [9]float64{0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.125, 1.25},
 		PositionCovarianceType: 2,
 	}, fix)
 
-	var cloud ros2msg.PointCloud2
+	var cloud rosmsg.PointCloud2
 	require.NoError(t, d.Decode(readVector(t, "point_cloud_xyzirt"), &cloud))
-	assert.Equal(t, []ros2msg.PointField{
+	assert.Equal(t, []rosmsg.PointField{
 		{Name: "x", Offset: 0, Datatype: 7, Count: 1}, {Name: "y", Offset: 4, Datatype: 7, Count: 1},
 		{Name: "z", Offset: 8, Datatype: 7, Count: 1}, {Name: "intensity", Offset: 12, Datatype: 7, Count: 1},
 		{Name: "ring", Offset: 16, Datatype: 4, Count: 1}, {Name: "time", Offset: 18, Datatype: 7, Count: 1},
@@ -121,9 +121,9 @@ func TestDecodeTakesPaddingOfUpToThreeBytes(t *testing.T) {
 	var d cdr.Decoder
 	clock := readVector(t, "clock")
 	for padding := range 4 {
-		assert.NoError(t, d.Decode(append(clock[:len(clock):len(clock)], make([]byte, padding)...), &ros2msg.Clock{}))
+		assert.NoError(t, d.Decode(append(clock[:len(clock):len(clock)], make([]byte, padding)...), &rosmsg.Clock{}))
 	}
-	err := d.Decode(append(clock[:len(clock):len(clock)], 0, 0, 0, 0), &ros2msg.Clock{})
+	err := d.Decode(append(clock[:len(clock):len(clock)], 0, 0, 0, 0), &rosmsg.Clock{})
 	assert.ErrorIs(t, err, cdr.ErrMalformed)
 }
 
@@ -137,20 +137,20 @@ func TestDecodeRefusesBrokenData(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		m    ros2msg.Message
+		m    rosmsg.Message
 		data []byte
 		want error
 	}{
-		"big endian":          {&ros2msg.Clock{}, []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}, cdr.ErrRepresentation},
-		"version 2":           {&ros2msg.Clock{}, []byte{0, 7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}, cdr.ErrRepresentation},
-		"string without NUL":  {&ros2msg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b'}, cdr.ErrMalformed},
-		"string of 4 GB":      {&ros2msg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255, 'a', 0}, cdr.ErrTruncated},
-		"4 G transforms":      {&ros2msg.TFMessage{}, []byte{0, 1, 0, 0, 255, 255, 255, 255}, cdr.ErrTruncated},
-		"boolean of two":      {&ros2msg.RegionOfInterest{}, append(make([]byte, 1), append([]byte{1, 0, 0}, append(make([]byte, 16), 2)...)...), cdr.ErrMalformed},
-		"no header":           {&ros2msg.Clock{}, nil, cdr.ErrTruncated},
-		"sequence of floats":  {&ros2msg.LaserScan{}, append(readVector(t, "laser_scan_plain")[:52:52], 255, 255, 255, 255), cdr.ErrTruncated},
-		"sequence of ints":    {&ros2msg.CarlaLaneInvasionEvent{}, append(readVector(t, "lane_invasion")[:20:20], 255, 255, 255, 127), cdr.ErrTruncated},
-		"sequence of doubles": {&ros2msg.CameraInfo{}, append(readVector(t, "camera_info_undistorted")[:36:36], 255, 255, 255, 255), cdr.ErrTruncated},
+		"big endian":          {&rosmsg.Clock{}, []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}, cdr.ErrRepresentation},
+		"version 2":           {&rosmsg.Clock{}, []byte{0, 7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}, cdr.ErrRepresentation},
+		"string without NUL":  {&rosmsg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b'}, cdr.ErrMalformed},
+		"string of 4 GB":      {&rosmsg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255, 'a', 0}, cdr.ErrTruncated},
+		"4 G transforms":      {&rosmsg.TFMessage{}, []byte{0, 1, 0, 0, 255, 255, 255, 255}, cdr.ErrTruncated},
+		"boolean of two":      {&rosmsg.RegionOfInterest{}, append(make([]byte, 1), append([]byte{1, 0, 0}, append(make([]byte, 16), 2)...)...), cdr.ErrMalformed},
+		"no header":           {&rosmsg.Clock{}, nil, cdr.ErrTruncated},
+		"sequence of floats":  {&rosmsg.LaserScan{}, append(readVector(t, "laser_scan_plain")[:52:52], 255, 255, 255, 255), cdr.ErrTruncated},
+		"sequence of ints":    {&rosmsg.CarlaLaneInvasionEvent{}, append(readVector(t, "lane_invasion")[:20:20], 255, 255, 255, 127), cdr.ErrTruncated},
+		"sequence of doubles": {&rosmsg.CameraInfo{}, append(readVector(t, "camera_info_undistorted")[:36:36], 255, 255, 255, 255), cdr.ErrTruncated},
 	} {
 		assert.ErrorIs(t, d.Decode(c.data, c.m), c.want, name)
 	}
@@ -194,7 +194,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAppendImu(b *testing.B) {
-	m := new(ros2msg.Imu)
+	m := new(rosmsg.Imu)
 	var d cdr.Decoder
 	require.NoError(b, d.Decode(readVector(b, "imu"), m))
 	e := new(cdr.Encoder)

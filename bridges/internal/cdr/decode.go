@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // Errors of Decode.
@@ -30,12 +30,12 @@ type Decoder struct {
 	err error
 }
 
-var _ ros2msg.Visitor = (*Decoder)(nil)
+var _ rosmsg.Visitor = (*Decoder)(nil)
 
 // Decode sets m from data that begins with an encapsulation header. Up to three
 // bytes of padding may follow the message (RTPS pads payloads to four). On an
 // error m is set in part.
-func (d *Decoder) Decode(data []byte, m ros2msg.Message) error {
+func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
 	if len(data) < len(header) {
 		return fmt.Errorf("decode %s: header: %w", m.TypeName(), ErrTruncated)
 	}
@@ -162,7 +162,7 @@ func (d *Decoder) String(name string, v *string) {
 }
 
 // Bytes reads a length and as many bytes, which it copies.
-func (d *Decoder) Bytes(name string, v *ros2msg.Bytes) {
+func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
 	n := d.length(name, 1)
 	v.Source = nil
 	v.Data = append(v.Data[:0], d.take(name, 1, n)...)
@@ -208,11 +208,11 @@ func (d *Decoder) Int32Sequence(name string, v *[]int32) {
 }
 
 // Message reads the nested message's fields.
-func (d *Decoder) Message(_ string, v ros2msg.Message) { v.Fields(d) }
+func (d *Decoder) Message(_ string, v rosmsg.Message) { v.Fields(d) }
 
 // Messages reads a length and as many messages. It grows the array only as the
 // data bears it out.
-func (d *Decoder) Messages(name string, v ros2msg.Messages) {
+func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 	n := d.length(name, 1)
 	v.Clear()
 	for range n {

@@ -13,7 +13,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // header is the encapsulation: representation CDR_LE (0x0001), no options.
@@ -26,10 +26,10 @@ type Encoder struct {
 	origin int // where alignment counts from: the end of the header
 }
 
-var _ ros2msg.Visitor = (*Encoder)(nil)
+var _ rosmsg.Visitor = (*Encoder)(nil)
 
 // Append appends the encapsulation header and m to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m ros2msg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	e.buf = append(dst, header[:]...)
 	e.origin = len(e.buf)
 	m.Fields(e)
@@ -93,7 +93,7 @@ func (e *Encoder) String(_ string, v *string) {
 }
 
 // Bytes appends the length and the bytes, which their source writes in place.
-func (e *Encoder) Bytes(_ string, v *ros2msg.Bytes) {
+func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
 	n := v.Len()
 	e.uint32(uint32(n))
 	start := len(e.buf)
@@ -134,10 +134,10 @@ func (e *Encoder) Int32Sequence(_ string, v *[]int32) {
 }
 
 // Message appends the nested message's fields.
-func (e *Encoder) Message(_ string, v ros2msg.Message) { v.Fields(e) }
+func (e *Encoder) Message(_ string, v rosmsg.Message) { v.Fields(e) }
 
 // Messages appends the length and each message's fields.
-func (e *Encoder) Messages(_ string, v ros2msg.Messages) {
+func (e *Encoder) Messages(_ string, v rosmsg.Messages) {
 	n := v.Len()
 	e.uint32(uint32(n))
 	for i := range n {

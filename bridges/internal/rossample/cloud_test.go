@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -24,7 +24,7 @@ var layouts = []sample.PointLayout{
 // bytesOf converts a cloud into memory that holds something else before.
 func bytesOf(tb testing.TB, m *sample.PointCloud) []byte {
 	tb.Helper()
-	var dst ros2msg.PointCloud2
+	var dst rosmsg.PointCloud2
 	require.NoError(tb, rossample.PointCloud2(&dst, m))
 	data := bytes.Repeat([]byte{0xa5}, dst.Data.Len())
 	dst.Data.Put(data)
@@ -32,19 +32,19 @@ func bytesOf(tb testing.TB, m *sample.PointCloud) []byte {
 }
 
 // field reads a little-endian field of a point as a number.
-func field(t *testing.T, f *ros2msg.PointField, point []byte) float64 {
+func field(t *testing.T, f *rosmsg.PointField, point []byte) float64 {
 	t.Helper()
 	at := point[f.Offset:]
 	switch f.Datatype {
-	case ros2msg.PointFieldUint8:
+	case rosmsg.PointFieldUint8:
 		return float64(at[0])
-	case ros2msg.PointFieldUint16:
+	case rosmsg.PointFieldUint16:
 		return float64(binary.LittleEndian.Uint16(at))
-	case ros2msg.PointFieldUint32:
+	case rosmsg.PointFieldUint32:
 		return float64(binary.LittleEndian.Uint32(at))
-	case ros2msg.PointFieldFloat32:
+	case rosmsg.PointFieldFloat32:
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
-	case ros2msg.PointFieldFloat64:
+	case rosmsg.PointFieldFloat64:
 		return math.Float64frombits(binary.LittleEndian.Uint64(at))
 	}
 	t.Fatalf("field %s has datatype %d", f.Name, f.Datatype)
@@ -85,7 +85,7 @@ func TestFieldsAreThePoints(t *testing.T) {
 			if m.Organized {
 				m.Points = m.Points[:rings*columns]
 			}
-			var dst ros2msg.PointCloud2
+			var dst rosmsg.PointCloud2
 			require.NoError(t, rossample.PointCloud2(&dst, m))
 			data, step := bytesOf(t, m), int(dst.PointStep)
 			require.Len(t, data, len(m.Points)*step)
@@ -174,7 +174,7 @@ func BenchmarkPointBytes(b *testing.B) {
 		for _, organized := range []bool{false, true} {
 			b.Run(string(layout)+map[bool]string{true: "_organized"}[organized], func(b *testing.B) {
 				src.Layout, src.Organized = layout, organized
-				var m ros2msg.PointCloud2
+				var m rosmsg.PointCloud2
 				require.NoError(b, rossample.PointCloud2(&m, src))
 				data := make([]byte, m.Data.Len())
 				b.SetBytes(int64(len(data)))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -22,7 +22,7 @@ var (
 )
 
 // setTime sets dst to simulation nanoseconds, exactly.
-func setTime(dst *ros2msg.Time, ns int64) error {
+func setTime(dst *rosmsg.Time, ns int64) error {
 	sec, nsec := ns/1e9, ns%1e9
 	if nsec < 0 {
 		sec, nsec = sec-1, nsec+1e9
@@ -30,26 +30,26 @@ func setTime(dst *ros2msg.Time, ns int64) error {
 	if sec < math.MinInt32 || sec > math.MaxInt32 {
 		return fmt.Errorf("stamp of %d ns: %w", ns, ErrStampRange)
 	}
-	*dst = ros2msg.Time{Sec: int32(sec), Nanosec: uint32(nsec)}
+	*dst = rosmsg.Time{Sec: int32(sec), Nanosec: uint32(nsec)}
 	return nil
 }
 
-func setHeader(dst *ros2msg.Header, src *sample.Header) error {
+func setHeader(dst *rosmsg.Header, src *sample.Header) error {
 	dst.FrameID = src.FrameID
 	return setTime(&dst.Stamp, src.StampNs)
 }
 
-func vector3(v mgl64.Vec3) ros2msg.Vector3 { return ros2msg.Vector3{X: v[0], Y: v[1], Z: v[2]} }
+func vector3(v mgl64.Vec3) rosmsg.Vector3 { return rosmsg.Vector3{X: v[0], Y: v[1], Z: v[2]} }
 
-func quaternion(q mgl64.Quat) ros2msg.Quaternion {
-	return ros2msg.Quaternion{X: q.V[0], Y: q.V[1], Z: q.V[2], W: q.W}
+func quaternion(q mgl64.Quat) rosmsg.Quaternion {
+	return rosmsg.Quaternion{X: q.V[0], Y: q.V[1], Z: q.V[2], W: q.W}
 }
 
 // Clock sets dst to the clock's time.
-func Clock(dst *ros2msg.Clock, src *sample.Clock) error { return setTime(&dst.Clock, src.StampNs) }
+func Clock(dst *rosmsg.Clock, src *sample.Clock) error { return setTime(&dst.Clock, src.StampNs) }
 
 // Image sets dst to the picture.
-func Image(dst *ros2msg.Image, src *sample.Image) error {
+func Image(dst *rosmsg.Image, src *sample.Image) error {
 	if src.Step*src.Height != len(src.Data) {
 		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), ErrSize)
 	}
@@ -57,29 +57,29 @@ func Image(dst *ros2msg.Image, src *sample.Image) error {
 	dst.Encoding = src.Encoding
 	dst.IsBigendian = 0
 	dst.Step = uint32(src.Step)
-	dst.Data = ros2msg.Bytes{Data: src.Data}
+	dst.Data = rosmsg.Bytes{Data: src.Data}
 	return setHeader(&dst.Header, &src.Header)
 }
 
 // CompressedImage sets dst to the encoded picture.
-func CompressedImage(dst *ros2msg.CompressedImage, src *sample.CompressedImage) error {
+func CompressedImage(dst *rosmsg.CompressedImage, src *sample.CompressedImage) error {
 	dst.Format = src.Format
-	dst.Data = ros2msg.Bytes{Data: src.Data}
+	dst.Data = rosmsg.Bytes{Data: src.Data}
 	return setHeader(&dst.Header, &src.Header)
 }
 
 // CameraInfo sets dst to the calibration of the whole, unbinned picture.
-func CameraInfo(dst *ros2msg.CameraInfo, src *sample.CameraInfo) error {
+func CameraInfo(dst *rosmsg.CameraInfo, src *sample.CameraInfo) error {
 	dst.Height, dst.Width = uint32(src.Height), uint32(src.Width)
 	dst.DistortionModel = src.DistortionModel
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
 	dst.BinningX, dst.BinningY = 0, 0
-	dst.ROI = ros2msg.RegionOfInterest{}
+	dst.ROI = rosmsg.RegionOfInterest{}
 	return setHeader(&dst.Header, &src.Header)
 }
 
 // Imu sets dst to the measurement.
-func Imu(dst *ros2msg.Imu, src *sample.Imu) error {
+func Imu(dst *rosmsg.Imu, src *sample.Imu) error {
 	dst.Orientation = quaternion(src.Orientation)
 	dst.OrientationCovariance = src.OrientationCovariance
 	dst.AngularVelocity = vector3(src.AngularVelocity)
@@ -90,8 +90,8 @@ func Imu(dst *ros2msg.Imu, src *sample.Imu) error {
 }
 
 // NavSatFix sets dst to the fix.
-func NavSatFix(dst *ros2msg.NavSatFix, src *sample.GnssFix) error {
-	dst.Status = ros2msg.NavSatStatus{Status: src.Status, Service: src.Service}
+func NavSatFix(dst *rosmsg.NavSatFix, src *sample.GnssFix) error {
+	dst.Status = rosmsg.NavSatStatus{Status: src.Status, Service: src.Service}
 	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
 	dst.PositionCovariance = src.PositionCovariance
 	dst.PositionCovarianceType = src.PositionCovarianceType
@@ -99,27 +99,27 @@ func NavSatFix(dst *ros2msg.NavSatFix, src *sample.GnssFix) error {
 }
 
 // Odometry sets dst to the pose and the twist.
-func Odometry(dst *ros2msg.Odometry, src *sample.Odometry) error {
+func Odometry(dst *rosmsg.Odometry, src *sample.Odometry) error {
 	dst.ChildFrameID = src.ChildFrameID
 	p := src.BodyPose.Position
-	dst.Pose.Pose = ros2msg.Pose{
-		Position:    ros2msg.Point{X: p[0], Y: p[1], Z: p[2]},
+	dst.Pose.Pose = rosmsg.Pose{
+		Position:    rosmsg.Point{X: p[0], Y: p[1], Z: p[2]},
 		Orientation: quaternion(src.BodyPose.Orientation),
 	}
 	dst.Pose.Covariance = src.PoseCovariance
-	dst.Twist.Twist = ros2msg.Twist{Linear: vector3(src.Twist.Linear), Angular: vector3(src.Twist.Angular)}
+	dst.Twist.Twist = rosmsg.Twist{Linear: vector3(src.Twist.Linear), Angular: vector3(src.Twist.Angular)}
 	dst.Twist.Covariance = src.TwistCovariance
 	return setHeader(&dst.Header, &src.Header)
 }
 
 // TFMessage sets dst to the set of frames, reusing dst's slice.
-func TFMessage(dst *ros2msg.TFMessage, src *sample.Transforms) error {
+func TFMessage(dst *rosmsg.TFMessage, src *sample.Transforms) error {
 	dst.Transforms = dst.Transforms[:0]
 	for i := range src.Transforms {
 		t := &src.Transforms[i]
-		stamped := ros2msg.TransformStamped{
+		stamped := rosmsg.TransformStamped{
 			ChildFrameID: t.ChildFrameID,
-			Transform: ros2msg.Transform{
+			Transform: rosmsg.Transform{
 				Translation: vector3(t.Relative.Position),
 				Rotation:    quaternion(t.Relative.Orientation),
 			},

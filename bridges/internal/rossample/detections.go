@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
 
-func pose(p spatial.Pose) ros2msg.Pose {
+func pose(p spatial.Pose) rosmsg.Pose {
 	at := p.Position
-	return ros2msg.Pose{Position: ros2msg.Point{X: at[0], Y: at[1], Z: at[2]}, Orientation: quaternion(p.Orientation)}
+	return rosmsg.Pose{Position: rosmsg.Point{X: at[0], Y: at[1], Z: at[2]}, Orientation: quaternion(p.Orientation)}
 }
 
-func twist(t spatial.Twist) ros2msg.Twist {
-	return ros2msg.Twist{Linear: vector3(t.Linear), Angular: vector3(t.Angular)}
+func twist(t spatial.Twist) rosmsg.Twist {
+	return rosmsg.Twist{Linear: vector3(t.Linear), Angular: vector3(t.Angular)}
 }
 
 // resized returns a list of n elements, whose memory may be list's; the elements keep
@@ -24,19 +24,19 @@ func twist(t spatial.Twist) ros2msg.Twist {
 func resized[M any](list []M, n int) []M { return slices.Grow(list[:0], n)[:n] }
 
 // hypothesis is the one class that ground truth gives an object.
-func hypothesis(list []ros2msg.ObjectHypothesisWithPose, label, typeID string, score float32) []ros2msg.ObjectHypothesisWithPose {
+func hypothesis(list []rosmsg.ObjectHypothesisWithPose, label, typeID string, score float32) []rosmsg.ObjectHypothesisWithPose {
 	if label == "" {
 		label = typeID
 	}
-	return append(list[:0], ros2msg.ObjectHypothesisWithPose{
-		Hypothesis: ros2msg.ObjectHypothesis{ClassID: label, Score: float64(score)},
-		Pose:       ros2msg.PoseWithCovariance{Pose: pose(spatial.Identity())},
+	return append(list[:0], rosmsg.ObjectHypothesisWithPose{
+		Hypothesis: rosmsg.ObjectHypothesis{ClassID: label, Score: float64(score)},
+		Pose:       rosmsg.PoseWithCovariance{Pose: pose(spatial.Identity())},
 	})
 }
 
 // Detection2DArray sets dst to the boxes as vision_msgs has them: each with the header
 // of the array, one hypothesis whose class is the label, and the actor's id as text.
-func Detection2DArray(dst *ros2msg.Detection2DArray, src *sample.Detections2D) error {
+func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) error {
 	if err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func Detection2DArray(dst *ros2msg.Detection2DArray, src *sample.Detections2D) e
 		box, d := &src.Boxes[i], &dst.Detections[i]
 		d.Header = dst.Header
 		d.Results = hypothesis(d.Results, box.Label, box.TypeID, box.Score)
-		d.BBox = ros2msg.BoundingBox2D{SizeX: float64(box.Width), SizeY: float64(box.Height)}
-		d.BBox.Center.Position = ros2msg.Point2D{X: float64(box.CenterX), Y: float64(box.CenterY)}
+		d.BBox = rosmsg.BoundingBox2D{SizeX: float64(box.Width), SizeY: float64(box.Height)}
+		d.BBox.Center.Position = rosmsg.Point2D{X: float64(box.CenterX), Y: float64(box.CenterY)}
 		d.ID = strconv.FormatUint(uint64(box.ID), 10)
 	}
 	return nil
@@ -55,7 +55,7 @@ func Detection2DArray(dst *ros2msg.Detection2DArray, src *sample.Detections2D) e
 // Detection3DArray sets dst to the boxes as vision_msgs has them: each with the header
 // of the array, one hypothesis whose class is the label and whose pose is the box's, and
 // the actor's id as text.
-func Detection3DArray(dst *ros2msg.Detection3DArray, src *sample.Detections3D) error {
+func Detection3DArray(dst *rosmsg.Detection3DArray, src *sample.Detections3D) error {
 	if err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func Detection3DArray(dst *ros2msg.Detection3DArray, src *sample.Detections3D) e
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], &dst.Detections[i]
 		d.Header = dst.Header
-		d.BBox = ros2msg.BoundingBox3D{Center: pose(box.Pose), Size: vector3(box.Size)}
+		d.BBox = rosmsg.BoundingBox3D{Center: pose(box.Pose), Size: vector3(box.Size)}
 		d.Results = hypothesis(d.Results, box.Label, box.TypeID, box.Score)
 		d.Results[0].Pose.Pose = d.BBox.Center
 		d.ID = strconv.FormatUint(uint64(box.ID), 10)
@@ -73,16 +73,16 @@ func Detection3DArray(dst *ros2msg.Detection3DArray, src *sample.Detections3D) e
 
 // LgsvlDetection2DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
-func LgsvlDetection2DArray(dst *ros2msg.LgsvlDetection2DArray, src *sample.Detections2D) error {
+func LgsvlDetection2DArray(dst *rosmsg.LgsvlDetection2DArray, src *sample.Detections2D) error {
 	if err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
-		dst.Detections = append(dst.Detections, ros2msg.LgsvlDetection2D{
+		dst.Detections = append(dst.Detections, rosmsg.LgsvlDetection2D{
 			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
-			BBox: ros2msg.LgsvlBoundingBox2D{X: box.CenterX, Y: box.CenterY, Width: box.Width, Height: box.Height},
+			BBox: rosmsg.LgsvlBoundingBox2D{X: box.CenterX, Y: box.CenterY, Width: box.Width, Height: box.Height},
 		})
 	}
 	return nil
@@ -90,32 +90,32 @@ func LgsvlDetection2DArray(dst *ros2msg.LgsvlDetection2DArray, src *sample.Detec
 
 // LgsvlDetection3DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
-func LgsvlDetection3DArray(dst *ros2msg.LgsvlDetection3DArray, src *sample.Detections3D) error {
+func LgsvlDetection3DArray(dst *rosmsg.LgsvlDetection3DArray, src *sample.Detections3D) error {
 	if err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
-		dst.Detections = append(dst.Detections, ros2msg.LgsvlDetection3D{
+		dst.Detections = append(dst.Detections, rosmsg.LgsvlDetection3D{
 			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
-			BBox: ros2msg.LgsvlBoundingBox3D{Position: pose(box.Pose), Size: vector3(box.Size)},
+			BBox: rosmsg.LgsvlBoundingBox3D{Position: pose(box.Pose), Size: vector3(box.Size)},
 		})
 	}
 	return nil
 }
 
 // SignalArray sets dst to the traffic lights, each with the header of the array.
-func SignalArray(dst *ros2msg.SignalArray, src *sample.Signals) error {
+func SignalArray(dst *rosmsg.SignalArray, src *sample.Signals) error {
 	if err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Signals = dst.Signals[:0]
 	for i := range src.Signals {
 		light := &src.Signals[i]
-		dst.Signals = append(dst.Signals, ros2msg.Signal{
+		dst.Signals = append(dst.Signals, rosmsg.Signal{
 			Header: dst.Header, ID: light.ID, Label: light.Label, Score: light.Score,
-			BBox: ros2msg.LgsvlBoundingBox3D{Position: pose(light.Pose), Size: vector3(light.Size)},
+			BBox: rosmsg.LgsvlBoundingBox3D{Position: pose(light.Pose), Size: vector3(light.Size)},
 		})
 	}
 	return nil
@@ -131,13 +131,13 @@ const (
 // frame and relative to the sensor, whose own position and velocity are therefore 0: an
 // object's velocity is the object's less the sensor's, where SVL has the opposite.
 // SensorAngle is the bearing in radians, counter-clockwise from forward.
-func DetectedRadarObjectArray(dst *ros2msg.DetectedRadarObjectArray, src *sample.RadarObjects) error {
+func DetectedRadarObjectArray(dst *rosmsg.DetectedRadarObjectArray, src *sample.RadarObjects) error {
 	dst.Objects = dst.Objects[:0]
 	for i := range src.Objects {
 		o := &src.Objects[i]
-		at := ros2msg.Point{X: o.Position[0], Y: o.Position[1], Z: o.Position[2]}
-		object := ros2msg.DetectedRadarObject{
-			ID: int32(o.ID), SensorAim: ros2msg.Vector3{X: 1}, SensorRight: ros2msg.Vector3{Y: -1},
+		at := rosmsg.Point{X: o.Position[0], Y: o.Position[1], Z: o.Position[2]}
+		object := rosmsg.DetectedRadarObject{
+			ID: int32(o.ID), SensorAim: rosmsg.Vector3{X: 1}, SensorRight: rosmsg.Vector3{Y: -1},
 			SensorAngle:    math.Atan2(o.Position[1], o.Position[0]),
 			ObjectPosition: at, ObjectVelocity: vector3(o.Velocity),
 			ObjectRelativePosition: at, ObjectRelativeVelocity: vector3(o.Velocity),

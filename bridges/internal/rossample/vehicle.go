@@ -1,12 +1,12 @@
 package rossample
 
 import (
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Speed sets dst to the speed in m/s, as CARLA's ROS bridge publishes it.
-func Speed(dst *ros2msg.Float32, src *sample.Speed) error {
+func Speed(dst *rosmsg.Float32, src *sample.Speed) error {
 	dst.Data = float32(src.MetresPerSecond)
 	return nil
 }
@@ -14,10 +14,10 @@ func Speed(dst *ros2msg.Float32, src *sample.Speed) error {
 // GpsOdometry sets dst to the position in UTM (x easting, y northing) and above the
 // ellipsoid (z), with the forward speed as the twist's x and the yaw rate as its
 // angular z, as SVL has it; the other velocities are 0 and the covariances unknown.
-func GpsOdometry(dst *ros2msg.Odometry, src *sample.GpsOdometry) error {
-	*dst = ros2msg.Odometry{ChildFrameID: src.ChildFrameID}
-	dst.Pose.Pose = ros2msg.Pose{
-		Position:    ros2msg.Point{X: src.Easting, Y: src.Northing, Z: src.Altitude},
+func GpsOdometry(dst *rosmsg.Odometry, src *sample.GpsOdometry) error {
+	*dst = rosmsg.Odometry{ChildFrameID: src.ChildFrameID}
+	dst.Pose.Pose = rosmsg.Pose{
+		Position:    rosmsg.Point{X: src.Easting, Y: src.Northing, Z: src.Altitude},
 		Orientation: quaternion(src.Orientation),
 	}
 	dst.Twist.Twist.Linear.X = src.ForwardSpeed
@@ -26,8 +26,8 @@ func GpsOdometry(dst *ros2msg.Odometry, src *sample.GpsOdometry) error {
 }
 
 // CanBusData sets dst to what the vehicle reports of itself.
-func CanBusData(dst *ros2msg.CanBusData, src *sample.CanBus) error {
-	*dst = ros2msg.CanBusData{
+func CanBusData(dst *rosmsg.CanBusData, src *sample.CanBus) error {
+	*dst = rosmsg.CanBusData{
 		Speed: float32(src.Speed), Throttle: float32(src.Throttle), Brake: float32(src.Braking), Steer: float32(src.Steering),
 		ParkingBrake: src.ParkingBrake, HighBeams: src.HighBeam, LowBeams: src.LowBeam,
 		HazardLights: src.HazardLights, FogLights: src.FogLights,
@@ -41,14 +41,14 @@ func CanBusData(dst *ros2msg.CanBusData, src *sample.CanBus) error {
 }
 
 // VehicleOdometry sets dst to the speed and the wheels' angles.
-func VehicleOdometry(dst *ros2msg.VehicleOdometry, src *sample.VehicleOdometry) error {
+func VehicleOdometry(dst *rosmsg.VehicleOdometry, src *sample.VehicleOdometry) error {
 	dst.Velocity = float32(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = float32(src.FrontWheelAngle), float32(src.RearWheelAngle)
 	return setHeader(&dst.Header, &src.Header)
 }
 
 // CarlaCollisionEvent sets dst to the collision; the impulse is in the map frame.
-func CarlaCollisionEvent(dst *ros2msg.CarlaCollisionEvent, src *sample.Collision) error {
+func CarlaCollisionEvent(dst *rosmsg.CarlaCollisionEvent, src *sample.Collision) error {
 	dst.OtherActorID = src.Other
 	dst.NormalImpulse = vector3(src.NormalImpulse)
 	return setHeader(&dst.Header, &src.Header)
@@ -56,7 +56,7 @@ func CarlaCollisionEvent(dst *ros2msg.CarlaCollisionEvent, src *sample.Collision
 
 // CarlaLaneInvasionEvent sets dst to the types of the marks that were crossed, reusing
 // dst's slice.
-func CarlaLaneInvasionEvent(dst *ros2msg.CarlaLaneInvasionEvent, src *sample.LaneInvasion) error {
+func CarlaLaneInvasionEvent(dst *rosmsg.CarlaLaneInvasionEvent, src *sample.LaneInvasion) error {
 	dst.CrossedLaneMarkings = dst.CrossedLaneMarkings[:0]
 	for _, mark := range src.Marks {
 		dst.CrossedLaneMarkings = append(dst.CrossedLaneMarkings, int32(mark.Type))

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 import (
 	"embed"
@@ -80,7 +80,7 @@ func parseFields(name, definition string) []field {
 		}
 		m := fieldLine.FindStringSubmatch(line)
 		if m == nil {
-			panic(fmt.Sprintf("ros2msg: %s: can't read the line %q", name, line))
+			panic(fmt.Sprintf("rosmsg: %s: can't read the line %q", name, line))
 		}
 		typ := m[1]
 		if typ[0] >= 'A' && typ[0] <= 'Z' {

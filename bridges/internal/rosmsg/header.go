@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Time is builtin_interfaces/Time: seconds and nanoseconds since the clock's
 // epoch; Nanosec is below 1e9, also before the epoch.

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Point2D is vision_msgs/Point2D, pixels.
 type Point2D struct {

@@ -1,4 +1,4 @@
-package ros2msg_test
+package rosmsg_test
 
 import (
 	"fmt"
@@ -12,24 +12,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros2msg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // every has one of each message type.
-var every = []ros2msg.Message{
-	&ros2msg.Time{}, &ros2msg.Header{}, &ros2msg.Clock{},
-	&ros2msg.Point{}, &ros2msg.Vector3{}, &ros2msg.Quaternion{}, &ros2msg.Pose{}, &ros2msg.PoseWithCovariance{},
-	&ros2msg.Twist{}, &ros2msg.TwistWithCovariance{}, &ros2msg.Transform{}, &ros2msg.TransformStamped{},
-	&ros2msg.TFMessage{}, &ros2msg.Odometry{},
-	&ros2msg.Image{}, &ros2msg.CompressedImage{}, &ros2msg.RegionOfInterest{}, &ros2msg.CameraInfo{},
-	&ros2msg.PointField{}, &ros2msg.PointCloud2{}, &ros2msg.Imu{}, &ros2msg.NavSatStatus{}, &ros2msg.NavSatFix{},
-	&ros2msg.Float32{}, &ros2msg.LaserScan{}, &ros2msg.Range{},
-	&ros2msg.Point2D{}, &ros2msg.Pose2D{}, &ros2msg.BoundingBox2D{}, &ros2msg.BoundingBox3D{}, &ros2msg.ObjectHypothesis{},
-	&ros2msg.ObjectHypothesisWithPose{}, &ros2msg.Detection2D{}, &ros2msg.Detection2DArray{}, &ros2msg.Detection3D{},
-	&ros2msg.Detection3DArray{}, &ros2msg.CarlaCollisionEvent{}, &ros2msg.CarlaLaneInvasionEvent{},
-	&ros2msg.LgsvlBoundingBox2D{}, &ros2msg.LgsvlBoundingBox3D{}, &ros2msg.LgsvlDetection2D{}, &ros2msg.LgsvlDetection2DArray{},
-	&ros2msg.LgsvlDetection3D{}, &ros2msg.LgsvlDetection3DArray{}, &ros2msg.Signal{}, &ros2msg.SignalArray{},
-	&ros2msg.CanBusData{}, &ros2msg.VehicleOdometry{}, &ros2msg.DetectedRadarObject{}, &ros2msg.DetectedRadarObjectArray{},
+var every = []rosmsg.Message{
+	&rosmsg.Time{}, &rosmsg.Header{}, &rosmsg.Clock{},
+	&rosmsg.Point{}, &rosmsg.Vector3{}, &rosmsg.Quaternion{}, &rosmsg.Pose{}, &rosmsg.PoseWithCovariance{},
+	&rosmsg.Twist{}, &rosmsg.TwistWithCovariance{}, &rosmsg.Transform{}, &rosmsg.TransformStamped{},
+	&rosmsg.TFMessage{}, &rosmsg.Odometry{},
+	&rosmsg.Image{}, &rosmsg.CompressedImage{}, &rosmsg.RegionOfInterest{}, &rosmsg.CameraInfo{},
+	&rosmsg.PointField{}, &rosmsg.PointCloud2{}, &rosmsg.Imu{}, &rosmsg.NavSatStatus{}, &rosmsg.NavSatFix{},
+	&rosmsg.Float32{}, &rosmsg.LaserScan{}, &rosmsg.Range{},
+	&rosmsg.Point2D{}, &rosmsg.Pose2D{}, &rosmsg.BoundingBox2D{}, &rosmsg.BoundingBox3D{}, &rosmsg.ObjectHypothesis{},
+	&rosmsg.ObjectHypothesisWithPose{}, &rosmsg.Detection2D{}, &rosmsg.Detection2DArray{}, &rosmsg.Detection3D{},
+	&rosmsg.Detection3DArray{}, &rosmsg.CarlaCollisionEvent{}, &rosmsg.CarlaLaneInvasionEvent{},
+	&rosmsg.LgsvlBoundingBox2D{}, &rosmsg.LgsvlBoundingBox3D{}, &rosmsg.LgsvlDetection2D{}, &rosmsg.LgsvlDetection2DArray{},
+	&rosmsg.LgsvlDetection3D{}, &rosmsg.LgsvlDetection3DArray{}, &rosmsg.Signal{}, &rosmsg.SignalArray{},
+	&rosmsg.CanBusData{}, &rosmsg.VehicleOdometry{}, &rosmsg.DetectedRadarObject{}, &rosmsg.DetectedRadarObjectArray{},
 }
 
 // describer writes down a message's fields as a definition would.
@@ -45,15 +45,15 @@ func (d *describer) Uint32(name string, _ *uint32)       { d.add(name, "uint32")
 func (d *describer) Float32(name string, _ *float32)     { d.add(name, "float32") }
 func (d *describer) Float64(name string, _ *float64)     { d.add(name, "float64") }
 func (d *describer) String(name string, _ *string)       { d.add(name, "string") }
-func (d *describer) Bytes(name string, _ *ros2msg.Bytes) { d.add(name, "uint8[]") }
+func (d *describer) Bytes(name string, _ *rosmsg.Bytes) { d.add(name, "uint8[]") }
 func (d *describer) Float64Array(name string, v []float64) {
 	d.add(name, fmt.Sprintf("float64[%d]", len(v)))
 }
 func (d *describer) Float64Sequence(name string, _ *[]float64) { d.add(name, "float64[]") }
 func (d *describer) Float32Sequence(name string, _ *[]float32) { d.add(name, "float32[]") }
 func (d *describer) Int32Sequence(name string, _ *[]int32)     { d.add(name, "int32[]") }
-func (d *describer) Message(name string, v ros2msg.Message)    { d.add(name, v.TypeName()) }
-func (d *describer) Messages(name string, v ros2msg.Messages)  { d.add(name, v.ElementType()+"[]") }
+func (d *describer) Message(name string, v rosmsg.Message)    { d.add(name, v.TypeName()) }
+func (d *describer) Messages(name string, v rosmsg.Messages)  { d.add(name, v.ElementType()+"[]") }
 
 var constant = regexp.MustCompile(`^\w+ [A-Z0-9_]+=`)
 
@@ -99,10 +99,10 @@ func TestStructuresFollowTheDefinitions(t *testing.T) {
 
 func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
 	for _, m := range every {
-		_, err := ros2msg.Schema(m.TypeName())
+		_, err := rosmsg.Schema(m.TypeName())
 		require.NoError(t, err)
 	}
-	got, err := ros2msg.Schema("nav_msgs/msg/Odometry")
+	got, err := rosmsg.Schema("nav_msgs/msg/Odometry")
 	require.NoError(t, err)
 	line := strings.Repeat("=", 80) + "\n"
 	assert.Equal(t, `std_msgs/Header header
@@ -145,16 +145,16 @@ float64 z
 
 func TestSchemaOfUnknownType(t *testing.T) {
 	for _, name := range []string{"", "Image", "sensor_msgs/Image", "sensor_msgs/msg/Nothing"} {
-		_, err := ros2msg.Schema(name)
+		_, err := rosmsg.Schema(name)
 		assert.Error(t, err, name)
 	}
 }
 
 func TestValidTopic(t *testing.T) {
 	for _, name := range []string{"/points", "/sensing/lidar/top/points_raw", "/_hidden", "/a1"} {
-		assert.True(t, ros2msg.ValidTopic(name), name)
+		assert.True(t, rosmsg.ValidTopic(name), name)
 	}
 	for _, name := range []string{"", "/", "points", "/points/", "//points", "/1st", "/a/2", "/a__b", "/a b", "/é", "/a-b", "~/x", "/{node}"} {
-		assert.False(t, ros2msg.ValidTopic(name), name)
+		assert.False(t, rosmsg.ValidTopic(name), name)
 	}
 }

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // LgsvlBoundingBox2D is lgsvl_msgs/BoundingBox2D: the centre and the size, pixels.
 type LgsvlBoundingBox2D struct {

@@ -1,4 +1,4 @@
-// Package ros2msg has the ROS 2 messages that sensors publish, written once:
+// Package rosmsg has the ROS 2 messages that sensors publish, written once:
 // their definitions as .msg files, and a Go structure of each, whose Fields
 // method visits the fields in the definition's order. Every encoding of them (a
 // [Visitor]) and every schema text follows from these two; a test holds them
@@ -7,4 +7,4 @@
 // The definitions are those of common_interfaces, geometry2 and rcl_interfaces
 // as Humble to Rolling have them (Range as Humble has it), of vision_msgs 4, of
 // carla_msgs and of lgsvl_msgs, without their comments.
-package ros2msg
+package rosmsg

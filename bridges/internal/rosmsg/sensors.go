@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Image is sensor_msgs/Image: Height rows of Step bytes, the top row first.
 type Image struct {

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Message is one ROS message structure.
 type Message interface {

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Point is geometry_msgs/Point, metres.
 type Point struct{ X, Y, Z float64 }

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // Float32 is std_msgs/Float32.
 type Float32 struct {

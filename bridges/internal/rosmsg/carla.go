@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 // CarlaCollisionEvent is carla_msgs/CarlaCollisionEvent, newton seconds.
 type CarlaCollisionEvent struct {

@@ -1,4 +1,4 @@
-package ros2msg
+package rosmsg
 
 import (
 	"regexp"
