@@ -64,6 +64,14 @@ pictures: build ## make the pictures of docs/images anew
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
 
+.PHONY: setup-peers
+setup-peers: setup-test ## install the software of others that the bridges are tested against
+	@scripts/peers.sh
+
+.PHONY: test-peers
+test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
+	$(GO) test -count=1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
+
 .PHONY: test-short
 test-short: ## run the tests that need neither cgo nor OpenGL
 	CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...
@@ -99,4 +107,4 @@ clean-tree: ## fail if generating, formatting or tidying would change a file
 	scripts/unchanged.sh $(GO) generate ./...
 
 .PHONY: ci
-ci: setup-test lint clean-tree test fuzz soak ## all that CI runs
+ci: setup-test lint clean-tree test test-peers fuzz soak ## all that CI runs

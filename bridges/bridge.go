@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Topic names a stream of messages of one type.
@@ -27,6 +29,9 @@ type Topic struct {
 	Output       int
 	// QoS is what a publisher offers or a subscriber asks for.
 	QoS QoS
+	// Policy is what the full queue of a network connection does with the topic's
+	// messages: by default the oldest is dropped. Files don't look at it.
+	Policy queue.Policy
 }
 
 // PublishedTopic is a topic as a bridge's publisher creator is given it.
@@ -37,6 +42,7 @@ type PublishedTopic struct {
 
 	goType    reflect.Type
 	publisher any // the wrapped Publisher[T]
+	renamed   atomic.Pointer[string]
 	counter   counter
 }
 
@@ -53,6 +59,18 @@ func (t *PublishedTopic) Lost(messages int, bytes int64, cause Cause) {
 // Dropped counts a message that was taken, but was dropped before it was sent.
 // Errors that a publisher returns are counted by themselves.
 func (t *PublishedTopic) Dropped(cause Cause) { t.counter.dropped(cause) }
+
+// SetWire changes the message type's name in statistics, for a bridge whose connection
+// string chooses between several messages of one type. Any goroutine may call it.
+func (t *PublishedTopic) SetWire(wire string) { t.renamed.Store(&wire) }
+
+// wire returns the message type's name as it is now.
+func (t *PublishedTopic) wire() string {
+	if name := t.renamed.Load(); name != nil {
+		return *name
+	}
+	return t.Wire
+}
 
 // Bridge is an open bridge: an instance, its topics and their statistics. All
 // its methods may be called from any goroutine.
@@ -73,6 +91,7 @@ type Bridge struct {
 	published     map[string]*PublishedTopic // guarded by mu
 	order         []*PublishedTopic          // guarded by mu: the order of addition
 	subscriptions map[string]any             // guarded by mu: *subscription[T] by topic
+	services      map[string]bool            // guarded by mu: those that are offered
 }
 
 func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
@@ -85,7 +104,7 @@ func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
 	}
 	return &Bridge{
 		plugin: p, connection: connection, instance: instance, opened: time.Now(),
-		published: map[string]*PublishedTopic{}, subscriptions: map[string]any{},
+		published: map[string]*PublishedTopic{}, subscriptions: map[string]any{}, services: map[string]bool{},
 	}, nil
 }
 
@@ -166,7 +185,7 @@ func (b *Bridge) Statistics() Statistics {
 	s := Statistics{Status: b.Status(), Drops: Drops{}, Topics: make([]TopicStatistics, len(topics))}
 	for i, t := range topics {
 		row := &s.Topics[i]
-		row.Topic, row.Type = t.Name, t.Wire
+		row.Topic, row.Type = t.Name, t.wire()
 		t.counter.fill(row)
 		s.Messages += row.Messages
 		s.Bytes += row.Bytes

@@ -33,6 +33,21 @@ var (
 	// ErrWriteFailed: the file or the connection refused data; what was written
 	// before stays readable.
 	ErrWriteFailed = errors.New("write failed")
+	// ErrProtocol: the peer speaks another protocol, or another version of it.
+	ErrProtocol = errors.New("peer does not speak the protocol")
+	// ErrTLS: the encrypted connection could not be made; the message says whose
+	// certificate was refused and why.
+	ErrTLS = errors.New("tls failed")
+	// ErrListen: the address can't be listened on: the port is in use, or the system
+	// doesn't permit it.
+	ErrListen = errors.New("can't listen")
+	// ErrTooLarge: the message is above the protocol's limit.
+	ErrTooLarge = errors.New("message too large for the protocol")
+	// ErrNotBuilt: this program was built without the bridge; the message says how to
+	// build one that has it.
+	ErrNotBuilt = errors.New("bridge not built in")
+	// ErrService: the service is offered already, or the other side refused the call.
+	ErrService = errors.New("service failed")
 	// ErrClosed: the bridge was closed.
 	ErrClosed = errors.New("bridge closed")
 )

@@ -34,6 +34,7 @@ type Plugin struct {
 
 	mu       sync.RWMutex
 	types    map[reflect.Type]*messageType // guarded by mu
+	services map[serviceKey]serviceType    // guarded by mu
 	fallback *Fallback                     // guarded by mu
 }
 
@@ -70,7 +71,7 @@ type TypeInfo struct {
 }
 
 func newPlugin(f Factory) *Plugin {
-	return &Plugin{factory: f, info: f.Info(), types: map[reflect.Type]*messageType{}}
+	return &Plugin{factory: f, info: f.Info(), types: map[reflect.Type]*messageType{}, services: map[serviceKey]serviceType{}}
 }
 
 // Factory returns the factory that the plugin belongs to.
@@ -94,6 +95,14 @@ func (p *Plugin) Types() []TypeInfo {
 		return cmp.Or(strings.Compare(a.Wire, b.Wire), strings.Compare(a.Go, b.Go))
 	})
 	return list
+}
+
+// Knows reports whether a type was declared by AddType.
+func (p *Plugin) Knows(t reflect.Type) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	_, ok := p.types[t]
+	return ok
 }
 
 // AddType declares that the bridge knows messages of type T, by the name that

@@ -74,18 +74,21 @@ type QoS struct {
 	History     History
 	// Depth is the length of a KeepLast history, messages.
 	Depth int
+	// Deadline is the longest time between two messages that is promised or asked for,
+	// nanoseconds; 0 promises nothing.
+	Deadline int64
 }
 
 // Profiles in use among ROS 2 nodes (rmw/qos_profiles.h).
 var (
 	// DefaultQoS is what rclcpp offers unless told otherwise.
-	DefaultQoS = QoS{Reliable, Volatile, KeepLast, 10}
+	DefaultQoS = QoS{Reliability: Reliable, Durability: Volatile, History: KeepLast, Depth: 10}
 	// SensorDataQoS is for measurements of which the newest matters.
-	SensorDataQoS = QoS{BestEffort, Volatile, KeepLast, 5}
+	SensorDataQoS = QoS{Reliability: BestEffort, Durability: Volatile, History: KeepLast, Depth: 5}
 	// ClockQoS is for /clock.
-	ClockQoS = QoS{BestEffort, Volatile, KeepLast, 1}
+	ClockQoS = QoS{Reliability: BestEffort, Durability: Volatile, History: KeepLast, Depth: 1}
 	// StaticQoS is for data that late joiners must get too, such as /tf_static.
-	StaticQoS = QoS{Reliable, TransientLocal, KeepLast, 1}
+	StaticQoS = QoS{Reliability: Reliable, Durability: TransientLocal, History: KeepLast, Depth: 1}
 )
 
 // OrDefault returns q, or DefaultQoS for the zero value.

@@ -35,16 +35,16 @@ var every = []rosmsg.Message{
 // describer writes down a message's fields as a definition would.
 type describer struct{ lines []string }
 
-func (d *describer) add(name, typ string)                { d.lines = append(d.lines, typ+" "+name) }
-func (d *describer) Bool(name string, _ *bool)           { d.add(name, "bool") }
-func (d *describer) Int8(name string, _ *int8)           { d.add(name, "int8") }
-func (d *describer) Uint8(name string, _ *uint8)         { d.add(name, "uint8") }
-func (d *describer) Uint16(name string, _ *uint16)       { d.add(name, "uint16") }
-func (d *describer) Int32(name string, _ *int32)         { d.add(name, "int32") }
-func (d *describer) Uint32(name string, _ *uint32)       { d.add(name, "uint32") }
-func (d *describer) Float32(name string, _ *float32)     { d.add(name, "float32") }
-func (d *describer) Float64(name string, _ *float64)     { d.add(name, "float64") }
-func (d *describer) String(name string, _ *string)       { d.add(name, "string") }
+func (d *describer) add(name, typ string)               { d.lines = append(d.lines, typ+" "+name) }
+func (d *describer) Bool(name string, _ *bool)          { d.add(name, "bool") }
+func (d *describer) Int8(name string, _ *int8)          { d.add(name, "int8") }
+func (d *describer) Uint8(name string, _ *uint8)        { d.add(name, "uint8") }
+func (d *describer) Uint16(name string, _ *uint16)      { d.add(name, "uint16") }
+func (d *describer) Int32(name string, _ *int32)        { d.add(name, "int32") }
+func (d *describer) Uint32(name string, _ *uint32)      { d.add(name, "uint32") }
+func (d *describer) Float32(name string, _ *float32)    { d.add(name, "float32") }
+func (d *describer) Float64(name string, _ *float64)    { d.add(name, "float64") }
+func (d *describer) String(name string, _ *string)      { d.add(name, "string") }
 func (d *describer) Bytes(name string, _ *rosmsg.Bytes) { d.add(name, "uint8[]") }
 func (d *describer) Float64Array(name string, v []float64) {
 	d.add(name, fmt.Sprintf("float64[%d]", len(v)))
@@ -52,8 +52,8 @@ func (d *describer) Float64Array(name string, v []float64) {
 func (d *describer) Float64Sequence(name string, _ *[]float64) { d.add(name, "float64[]") }
 func (d *describer) Float32Sequence(name string, _ *[]float32) { d.add(name, "float32[]") }
 func (d *describer) Int32Sequence(name string, _ *[]int32)     { d.add(name, "int32[]") }
-func (d *describer) Message(name string, v rosmsg.Message)    { d.add(name, v.TypeName()) }
-func (d *describer) Messages(name string, v rosmsg.Messages)  { d.add(name, v.ElementType()+"[]") }
+func (d *describer) Message(name string, v rosmsg.Message)     { d.add(name, v.TypeName()) }
+func (d *describer) Messages(name string, v rosmsg.Messages)   { d.add(name, v.ElementType()+"[]") }
 
 var constant = regexp.MustCompile(`^\w+ [A-Z0-9_]+=`)
 

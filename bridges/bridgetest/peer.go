@@ -1,0 +1,29 @@
+package bridgetest
+
+import "testing"
+
+// Peer is the other side of a network bridge in the conformance suite: the server that
+// the bridge dials, or a client of the server that the bridge is. It counts what arrives
+// by means of its own, never by the bridge's code. The suite uses it from one goroutine;
+// what it counts it may count on others.
+type Peer interface {
+	// Connection is the connection string that leads the bridge to the peer, or makes it
+	// listen where the peer comes to, and connects again after 50 ms. It is the same
+	// for the peer's life.
+	Connection() string
+	// Start lets the peer run, or run again after Kill, at the same address. It wants
+	// every topic, now and as they come, and doesn't wait for the bridge.
+	Start(t *testing.T)
+	// Kill ends the peer without a goodbye.
+	Kill(t *testing.T)
+	// Stall lets the peer read nothing more until Resume, with its connection open.
+	Stall(t *testing.T)
+	Resume(t *testing.T)
+	// Rubbish sends the bridge what isn't of the protocol.
+	Rubbish(t *testing.T)
+	// Ready reports whether the peer would be sent messages on a topic now.
+	Ready(topic string) bool
+	// Received returns how many messages of each topic have arrived since the peer was
+	// made.
+	Received() map[string]int
+}

@@ -1,0 +1,26 @@
+package bridges
+
+// Diagnosis is how a bridge's connections fared since it was opened.
+type Diagnosis struct {
+	// Connections were made, Failures are attempts and connections that failed.
+	Connections, Failures int64
+	// Malformed counts what peers sent that couldn't be read.
+	Malformed int64
+	// LastError is what failed last, nil for nothing; it stays when all is well again.
+	LastError error
+}
+
+// Diagnoser is an Instance that can tell how its connections fared. Any goroutine may
+// ask.
+type Diagnoser interface {
+	Diagnosis() Diagnosis
+}
+
+// Diagnosis returns how the bridge's connections fared; zero for a bridge that has
+// nothing to tell.
+func (b *Bridge) Diagnosis() Diagnosis {
+	if d, ok := b.instance.(Diagnoser); ok {
+		return d.Diagnosis()
+	}
+	return Diagnosis{}
+}

@@ -1,0 +1,145 @@
+package rossample
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Publication is a type of sample with the ROS message that carries it.
+type Publication struct {
+	// Type is the message's full name, such as "sensor_msgs/msg/Image".
+	Type    string
+	declare func(p *bridges.Plugin, wire string, open Open) error
+}
+
+// Open makes the way of one topic's messages, of the type with the given full name, on
+// an instance of the bridge that registered it. It is called when a publisher is added.
+type Open func(instance bridges.Instance, topic *bridges.PublishedTopic, typeName string) (Send, error)
+
+// Send encodes and sends, or queues, one message, which is good only until it returns.
+// stampNs is when it was captured. It is called by one goroutine at a time.
+type Send func(ctx context.Context, message rosmsg.Message, stampNs int64) error
+
+// Register declares the sample's type on a bridge, by the name that the bridge's
+// protocol has for the message.
+func (pub Publication) Register(p *bridges.Plugin, wire string, open Open) error {
+	return pub.declare(p, wire, open)
+}
+
+// publication makes the Publication of a conversion.
+func publication[M any, P interface {
+	*M
+	rosmsg.Message
+}, T bridges.Stamped](convert func(P, T) error) Publication {
+	name := P(new(M)).TypeName()
+	return Publication{Type: name, declare: func(p *bridges.Plugin, wire string, open Open) error {
+		if err := bridges.AddType[T](p, wire); err != nil {
+			return err
+		}
+		return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+			send, err := open(i, topic, name)
+			if err != nil {
+				return nil, err
+			}
+			// One message for each topic, so that nothing is allocated for each sample.
+			var mu sync.Mutex
+			message := P(new(M)) // guarded by mu
+			return func(ctx context.Context, msg T) error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err := convert(message, msg); err != nil {
+					return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+				}
+				return send(ctx, message, msg.Stamp())
+			}, nil
+		})
+	}}
+}
+
+// Subscription is a ROS message with the type of sample that is made of it.
+type Subscription struct {
+	// Type is the message's full name, such as "geometry_msgs/msg/Twist".
+	Type    string
+	declare func(p *bridges.Plugin, wire string, listen Listen) error
+}
+
+// Listen subscribes an instance of the bridge that registered it to a topic of messages
+// of the type with the given full name.
+type Listen func(instance bridges.Instance, topic bridges.Topic, typeName string, in Inbox) error
+
+// Inbox takes the messages of one subscription.
+type Inbox struct {
+	// New returns a message to decode into.
+	New func() rosmsg.Message
+	// Deliver hands one on, which is the inbox's from then on. It is called by one
+	// goroutine at a time and doesn't block. An error says that the message makes
+	// no sense.
+	Deliver func(rosmsg.Message) error
+}
+
+// Register declares the sample's type on a bridge, if it isn't declared yet, and how it
+// is subscribed to.
+func (sub Subscription) Register(p *bridges.Plugin, wire string, listen Listen) error {
+	return sub.declare(p, wire, listen)
+}
+
+// subscription makes the Subscription of a conversion.
+func subscription[M any, P interface {
+	*M
+	rosmsg.Message
+}, S any](convert func(*S, P) error) Subscription {
+	name := P(new(M)).TypeName()
+	return Subscription{Type: name, declare: func(p *bridges.Plugin, wire string, listen Listen) error {
+		if !p.Knows(reflect.TypeFor[*S]()) {
+			if err := bridges.AddType[*S](p, wire); err != nil {
+				return err
+			}
+		}
+		return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*S)) error {
+			return listen(i, topic, name, Inbox{
+				New: func() rosmsg.Message { return P(new(M)) },
+				Deliver: func(m rosmsg.Message) error {
+					s := new(S)
+					if err := convert(s, m.(P)); err != nil {
+						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+					}
+					deliver(s)
+					return nil
+				},
+			})
+		})
+	}}
+}
+
+// shared are the publications that all bridges to ROS have.
+func shared() []Publication {
+	return []Publication{
+		publication(Clock), publication(Image), publication(CompressedImage), publication(CameraInfo),
+		publication(PointCloud2), publication(Imu), publication(NavSatFix), publication(Odometry),
+		publication(TFMessage), publication(LaserScan), publication(RadarCloud),
+		publication(DetectedRadarObjectArray), publication(DvsCloud), publication(Speed),
+		publication(GpsOdometry), publication(CanBusData), publication(VehicleOdometry),
+		publication(SignalArray), publication(CarlaCollisionEvent), publication(CarlaLaneInvasionEvent),
+	}
+}
+
+// Standard returns the messages that ROS's own tools know best: boxes are vision_msgs',
+// distances sensor_msgs/Range. What ROS has no type for (InsStatus, Obstacle, Snapshot)
+// isn't among them.
+func Standard() []Publication {
+	return append(shared(), publication(Range), publication(Detection2DArray), publication(Detection3DArray))
+}
+
+// SVL returns the messages that SVL Simulator's users expect: boxes and distances are
+// lgsvl_msgs'.
+func SVL() []Publication {
+	return append(shared(), publication(Range), publication(LgsvlDetection2DArray), publication(LgsvlDetection3DArray))
+}
