@@ -8,11 +8,14 @@ import "testing"
 // what it counts it may count on others.
 type Peer interface {
 	// Connection is the connection string that leads the bridge to the peer, or makes it
-	// listen where the peer comes to, and connects again after 50 ms. It is the same
-	// for the peer's life.
+	// listen where the peer comes to. What waits for the peer is bounded by 4096
+	// messages and 8 MiB, and the bridge tries again after 50 ms
+	// ("messages=4096&bytes=8388608&retry=50ms" where the bridge has these options).
+	// It is the same for the peer's life.
 	Connection() string
 	// Start lets the peer run, or run again after Kill, at the same address. It wants
-	// every topic, now and as they come, and doesn't wait for the bridge.
+	// every topic, now and as they come, doesn't wait for the bridge, and comes again
+	// when the bridge ended the connection.
 	Start(t *testing.T)
 	// Kill ends the peer without a goodbye.
 	Kill(t *testing.T)

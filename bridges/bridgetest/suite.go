@@ -15,14 +15,17 @@ import (
 type Suite struct {
 	Factory bridges.Factory
 	// Connection is a connection string that works; a file's name in it is
-	// relative.
+	// relative. A suite with a Peer has none.
 	Connection string
 	// BadConnections are connection strings that must be ErrConnectionString.
 	BadConnections []string
 	// Count returns how many messages of each topic arrived or lie below outDir
 	// after the bridge was closed, read with other means than the bridge's own.
-	// Topics without messages may be left out.
+	// Topics without messages may be left out. A suite with a Peer has none.
 	Count func(t *testing.T, outDir string) map[string]int
+	// Peer makes the other side of a network bridge, not yet started, which the test
+	// ends at its end.
+	Peer func(t *testing.T) Peer
 }
 
 // Run runs the whole suite. A requirement that a bridge can't meet has no
@@ -41,27 +44,14 @@ func Run(t *testing.T, s Suite) {
 	t.Run("ConcurrentPublishers", s.concurrent)
 	t.Run("CloseTwice", s.closeTwice)
 	t.Run("InstancesAreIndependent", s.independent)
-}
-
-// open returns a new bridge that writes below a new folder.
-func (s Suite) open(t *testing.T, connection string) (*bridges.Bridge, string) {
-	t.Helper()
-	registry, err := bridges.NewRegistry(s.Factory)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	b, err := registry.Open(s.Factory.Info().Name+":"+connection, bridges.Env{OutDir: dir})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
-	return b, dir
-}
-
-// connect opens and connects.
-func (s Suite) connect(t *testing.T) (*bridges.Bridge, string) {
-	t.Helper()
-	b, dir := s.open(t, s.Connection)
-	require.NoError(t, b.Connect(t.Context()))
-	require.Equal(t, bridges.Connected, b.Status())
-	return b, dir
+	t.Run("PauseKeepsTheConnection", s.pause)
+	if s.Peer == nil {
+		return
+	}
+	t.Run("ConnectDoesNotWaitForThePeer", s.peerComesLate)
+	t.Run("ReconnectReplaysRegistrations", s.reconnects)
+	t.Run("StalledPeerStopsNobody", s.stalls)
+	t.Run("RubbishIsSurvived", s.rubbish)
 }
 
 func (s Suite) info(t *testing.T) {
@@ -94,7 +84,7 @@ func (s Suite) registeringTwice(t *testing.T) {
 
 func (s Suite) unknownType(t *testing.T) {
 	type unknown struct{}
-	b, _ := s.open(t, s.Connection)
+	b := s.open(t).bridge
 	_, err := bridges.AddPublisher[*unknown](b, bridges.Topic{Name: "/unknown"})
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
 	err = bridges.AddSubscriber(b, bridges.Topic{Name: "/unknown"}, func(*unknown) {})
@@ -103,8 +93,8 @@ func (s Suite) unknownType(t *testing.T) {
 }
 
 func (s Suite) oneTypePerTopic(t *testing.T) {
-	b, _ := s.connect(t)
-	known := carried(b)
+	f := s.connect(t)
+	b, known := f.bridge, f.carried()
 	require.NotEmpty(t, known)
 	first, err := known[0].add(b, "/shared")
 	require.NoError(t, err)
@@ -114,9 +104,10 @@ func (s Suite) oneTypePerTopic(t *testing.T) {
 		_, err := other.add(b, "/shared")
 		assert.ErrorIs(t, err, bridges.ErrTopicType, other.name)
 	}
+	f.await("/shared")
 	require.NoError(t, first(t.Context(), 0))
 	require.NoError(t, again(t.Context(), 1))
-	assert.EqualValues(t, 2, topicStatistics(t, b, "/shared").Messages)
+	f.sent("/shared", 2)
 	_, err = known[0].add(b, "")
 	assert.ErrorIs(t, err, bridges.ErrTopicName)
 	_, err = known[0].add(b, "/with space")
@@ -126,7 +117,7 @@ func (s Suite) oneTypePerTopic(t *testing.T) {
 func (s Suite) badConnections(t *testing.T) {
 	require.NotEmpty(t, s.BadConnections)
 	for _, connection := range s.BadConnections {
-		b, _ := s.open(t, connection)
+		b := s.openAt(t, connection).bridge
 		assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrConnectionString, "%q", connection)
 		assert.Contains(t, []bridges.Status{bridges.Disconnected, bridges.UnexpectedlyDisconnected}, b.Status())
 		assert.False(t, b.EverConnected())
@@ -134,15 +125,17 @@ func (s Suite) badConnections(t *testing.T) {
 }
 
 func (s Suite) statuses(t *testing.T) {
-	b, _ := s.open(t, s.Connection)
+	f := s.open(t)
+	b := f.bridge
 	assert.Equal(t, bridges.Disconnected, b.Status())
 	assert.False(t, b.EverConnected())
 	require.NoError(t, b.Disconnect(t.Context()), "without a connection it does nothing")
+	f.start()
 	require.NoError(t, b.Connect(t.Context()))
-	assert.Equal(t, bridges.Connected, b.Status())
+	f.connected()
 	assert.True(t, b.EverConnected())
 	require.NoError(t, b.Connect(t.Context()), "connecting again reconnects")
-	assert.Equal(t, bridges.Connected, b.Status())
+	f.connected()
 	require.NoError(t, b.Disconnect(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
 	assert.True(t, b.EverConnected())
@@ -150,28 +143,31 @@ func (s Suite) statuses(t *testing.T) {
 }
 
 func (s Suite) publishesOnlyWhileConnected(t *testing.T) {
-	b, dir := s.open(t, s.Connection)
-	st := carried(b)[0]
-	publish, err := st.add(b, "/topic")
+	f := s.open(t)
+	b := f.bridge
+	publish, err := f.carried()[0].add(b, "/topic")
 	require.NoError(t, err)
 	assert.ErrorIs(t, publish(t.Context(), 0), bridges.ErrNotConnected)
+	f.start()
 	require.NoError(t, b.Connect(t.Context()))
+	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 1))
 	require.NoError(t, b.Disconnect(t.Context()))
-	assert.Equal(t, 1, s.Count(t, dir)["/topic"])
+	f.received("/topic", 1)
 	assert.ErrorIs(t, publish(t.Context(), 2), bridges.ErrNotConnected)
 	require.NoError(t, b.Connect(t.Context()), "publishers outlive a connection")
+	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 3))
+	f.sent("/topic", 2)
 	row := topicStatistics(t, b, "/topic")
-	assert.EqualValues(t, 2, row.Messages)
 	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 2}, row.Drops)
 }
 
 func (s Suite) delivers(t *testing.T) {
 	const messages = 12
-	b, dir := s.open(t, s.Connection)
+	f := s.open(t)
+	b, known := f.bridge, f.carried()
 	publishers := map[string]func(context.Context, int) error{}
-	known := carried(b)
 	add := func(list []stream) {
 		for _, st := range list {
 			publish, err := st.add(b, "/probe/"+st.name)
@@ -180,18 +176,21 @@ func (s Suite) delivers(t *testing.T) {
 		}
 	}
 	add(known[:len(known)/2])
+	f.start()
 	require.NoError(t, b.Connect(t.Context()))
 	add(known[len(known)/2:])
+	for topic := range publishers {
+		f.await(topic)
+	}
 	for seq := range messages {
 		for topic, publish := range publishers {
 			require.NoError(t, publish(t.Context(), seq), topic)
 		}
 	}
 	require.NoError(t, b.Close(t.Context()))
-	counted := s.Count(t, dir)
 	var bytes int64
 	for topic := range publishers {
-		assert.Equal(t, messages, counted[topic], topic)
+		f.received(topic, messages)
 		row := topicStatistics(t, b, topic)
 		assert.EqualValues(t, messages, row.Messages, topic)
 		assert.Positive(t, row.Bytes, topic)
@@ -205,35 +204,42 @@ func (s Suite) delivers(t *testing.T) {
 }
 
 func (s Suite) samplesStay(t *testing.T) {
-	b, _ := s.connect(t)
-	for _, st := range carried(b) {
-		unchanged, err := st.publishedUnchanged(b, "/stay/"+st.name)
+	f := s.connect(t)
+	for _, st := range f.carried() {
+		topic := "/stay/" + st.name
+		_, err := st.add(f.bridge, topic)
+		require.NoError(t, err, st.name)
+		f.await(topic)
+		unchanged, err := st.publishedUnchanged(f.bridge, topic)
 		require.NoError(t, err, st.name)
 		assert.True(t, unchanged, "%s was changed (law S4)", st.name)
 	}
 }
 
 func (s Suite) cancelled(t *testing.T) {
-	b, dir := s.connect(t)
-	publish, err := carried(b)[0].add(b, "/topic")
+	f := s.connect(t)
+	publish, err := f.carried()[0].add(f.bridge, "/topic")
 	require.NoError(t, err)
+	f.await("/topic")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.ErrorIs(t, publish(ctx, 0), context.Canceled)
-	require.NoError(t, b.Close(t.Context()))
-	assert.Zero(t, s.Count(t, dir)["/topic"])
-	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
+	require.NoError(t, f.bridge.Close(t.Context()))
+	f.received("/topic", 0)
+	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, f.bridge, "/topic").Drops)
 }
 
 func (s Suite) concurrent(t *testing.T) {
 	const messages = 25
-	b, dir := s.connect(t)
-	known := carried(b)
+	f := s.connect(t)
+	b, known := f.bridge, f.carried()
 	var wg sync.WaitGroup
 	for _, st := range known {
+		topic := "/many/" + st.name
 		for range 2 { // two publishers of each topic
-			publish, err := st.add(b, "/many/"+st.name)
+			publish, err := st.add(b, topic)
 			require.NoError(t, err)
+			f.await(topic)
 			wg.Go(func() {
 				for seq := range messages {
 					assert.NoError(t, publish(t.Context(), seq))
@@ -244,41 +250,60 @@ func (s Suite) concurrent(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, b.Close(t.Context()))
-	counted := s.Count(t, dir)
 	for _, st := range known {
-		assert.Equal(t, 2*messages, counted["/many/"+st.name], st.name)
+		f.received("/many/"+st.name, 2*messages)
 	}
 }
 
 func (s Suite) closeTwice(t *testing.T) {
-	b, dir := s.connect(t)
-	publish, err := carried(b)[0].add(b, "/topic")
+	f := s.connect(t)
+	b := f.bridge
+	publish, err := f.carried()[0].add(b, "/topic")
 	require.NoError(t, err)
+	f.await("/topic")
 	require.NoError(t, publish(t.Context(), 0))
 	require.NoError(t, b.Close(t.Context()))
 	require.NoError(t, b.Close(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
-	assert.Equal(t, 1, s.Count(t, dir)["/topic"])
+	f.received("/topic", 1)
 	assert.ErrorIs(t, publish(t.Context(), 1), bridges.ErrClosed)
 	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
 	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
 }
 
 func (s Suite) independent(t *testing.T) {
-	first, firstDir := s.connect(t)
-	second, secondDir := s.connect(t)
-	st := carried(first)[0]
-	toFirst, err := st.add(first, "/topic")
+	first, second := s.connect(t), s.connect(t)
+	st := first.carried()[0]
+	toFirst, err := st.add(first.bridge, "/topic")
 	require.NoError(t, err)
-	toSecond, err := st.add(second, "/topic")
+	toSecond, err := st.add(second.bridge, "/topic")
 	require.NoError(t, err)
+	first.await("/topic")
+	second.await("/topic")
 	require.NoError(t, toFirst(t.Context(), 0))
-	require.NoError(t, first.Close(t.Context()))
+	require.NoError(t, first.bridge.Close(t.Context()))
 	require.NoError(t, toSecond(t.Context(), 0))
 	require.NoError(t, toSecond(t.Context(), 1))
-	require.NoError(t, second.Close(t.Context()))
-	assert.Equal(t, 1, s.Count(t, firstDir)["/topic"])
-	assert.Equal(t, 2, s.Count(t, secondDir)["/topic"])
+	require.NoError(t, second.bridge.Close(t.Context()))
+	first.received("/topic", 1)
+	second.received("/topic", 2)
+}
+
+// pause leaves a topic silent until its rate has fallen to zero.
+func (s Suite) pause(t *testing.T) {
+	f := s.connect(t)
+	publish, err := f.carried()[0].add(f.bridge, "/topic")
+	require.NoError(t, err)
+	f.await("/topic")
+	require.NoError(t, publish(t.Context(), 0))
+	f.sent("/topic", 1)
+	assert.Positive(t, topicStatistics(t, f.bridge, "/topic").RateHz)
+	require.Eventually(t, func() bool { return topicStatistics(t, f.bridge, "/topic").RateHz == 0 }, patience, tick,
+		"the rate of a silent topic falls to 0")
+	assert.Equal(t, bridges.Connected, f.bridge.Status())
+	require.NoError(t, publish(t.Context(), 1))
+	require.NoError(t, f.bridge.Close(t.Context()))
+	f.received("/topic", 2)
 }
 
 func topicStatistics(t *testing.T, b *bridges.Bridge, topic string) bridges.TopicStatistics {

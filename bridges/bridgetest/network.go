@@ -1,0 +1,119 @@
+package bridgetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// source publishes on one topic and counts what it offered.
+type source struct {
+	f       *fixture
+	topic   string
+	publish func(context.Context, int) error
+	offered int
+}
+
+func (f *fixture) source(topic string) *source {
+	f.t.Helper()
+	publish, err := f.carried()[0].add(f.bridge, topic)
+	require.NoError(f.t, err)
+	return &source{f: f, topic: topic, publish: publish}
+}
+
+// offer publishes one message, whatever becomes of it.
+func (s *source) offer() {
+	_ = s.publish(s.f.t.Context(), s.offered) // counted by the bridge
+	s.offered++
+}
+
+// arrives publishes until one message more than now has arrived.
+func (s *source) arrives() {
+	s.f.t.Helper()
+	before := s.f.peer.Received()[s.topic]
+	require.Eventually(s.f.t, func() bool {
+		s.offer()
+		return s.f.peer.Received()[s.topic] > before
+	}, patience, 20*time.Millisecond, "messages arrive on %s", s.topic)
+}
+
+// settled closes the bridge and checks that each message was sent or dropped, once.
+func (s *source) settled() {
+	s.f.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(s.f.t, s.f.bridge.Close(ctx))
+	row := topicStatistics(s.f.t, s.f.bridge, s.topic)
+	assert.EqualValues(s.f.t, s.offered, row.Messages+row.Drops.Total(), "%s: sent %d, dropped %v", s.topic, row.Messages, row.Drops)
+}
+
+func (s Suite) peerComesLate(t *testing.T) {
+	f := s.open(t)
+	out := f.source("/late")
+	require.NoError(t, f.bridge.Connect(t.Context()))
+	assert.Contains(t, []bridges.Status{bridges.Connecting, bridges.UnexpectedlyDisconnected, bridges.Connected}, f.bridge.Status())
+	out.offer()
+	f.start()
+	f.await("/late")
+	out.arrives()
+	out.settled()
+}
+
+func (s Suite) reconnects(t *testing.T) {
+	f := s.connect(t)
+	before := f.source("/before")
+	f.await("/before")
+	before.arrives()
+	f.peer.Kill(t)
+	while := f.source("/while")
+	for range 5 {
+		before.offer()
+		while.offer()
+	}
+	f.peer.Start(t)
+	f.await("/before")
+	f.await("/while")
+	before.arrives()
+	while.arrives()
+	before.settled()
+	while.settled()
+}
+
+// stalls offers far more than a queue of 8 MiB and the system's buffers hold.
+func (s Suite) stalls(t *testing.T) {
+	f := s.connect(t)
+	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: "/large", Sensor: "probe", QoS: bridges.SensorDataQoS})
+	require.NoError(t, err)
+	image := &sample.Image{Header: header(0), Width: 512, Height: 512, Step: 2048, Encoding: sample.Encoding32FC1, Data: make([]byte, 1<<20)}
+	out := &source{f: f, topic: "/large", publish: func(ctx context.Context, seq int) error {
+		image.StampNs, image.Seq = int64(seq)*Period, uint64(seq)
+		return publish(ctx, image)
+	}}
+	f.await("/large")
+	out.arrives()
+	f.peer.Stall(t)
+	for range 64 {
+		out.offer()
+	}
+	f.peer.Resume(t)
+	f.await("/large")
+	out.arrives()
+	out.settled()
+}
+
+func (s Suite) rubbish(t *testing.T) {
+	f := s.connect(t)
+	out := f.source("/topic")
+	f.await("/topic")
+	out.arrives()
+	f.peer.Rubbish(t)
+	f.await("/topic")
+	out.arrives()
+	out.settled()
+}
