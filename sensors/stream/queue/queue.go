@@ -5,6 +5,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -18,6 +19,14 @@ const (
 	Full Reason = iota
 	// Closed: the queue was closed before the message was taken.
 	Closed
+)
+
+// Errors of Offer.
+var (
+	// ErrFull: there was no room, and none within the time limit where the policy waits.
+	ErrFull = errors.New("queue is full")
+	// ErrClosed: Finish or Close was called.
+	ErrClosed = errors.New("queue is closed")
 )
 
 // Config says how much a queue holds. The zero value stands for the defaults.
@@ -77,35 +86,57 @@ func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
 	}
 }
 
-// TryPush offers a message of so many bytes without waiting. It reports false if
-// the policy is Block and the queue is full, so that Push may wait: the message is
-// then the caller's still. Otherwise the message is queued or dropped, and what the
-// policy has pushed out with it.
-func (q *Queue[T]) TryPush(v T, size int64) bool {
+// outcome is what became of a message that was offered.
+type outcome uint8
+
+const (
+	queued outcome = iota
+	refused
+	finished
+	mayWait
+)
+
+// offer queues a message if there is room, or makes room as the policy has it. Unless
+// it was queued the message is the caller's still.
+func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 	for {
 		q.mu.Lock()
 		switch {
 		case q.closed:
 			q.mu.Unlock()
-			q.drop(v, Closed)
-			return true
+			return finished
 		case q.fits(size):
 			q.append(v, size)
 			q.mu.Unlock()
 			signal(q.ready)
-			return true
-		case q.config.Policy == DropNewest || q.config.Policy == Block && q.stalled:
+			return queued
+		case policy == DropNewest || policy == Block && q.stalled:
 			q.mu.Unlock()
-			q.drop(v, Full)
-			return true
-		case q.config.Policy == Block:
+			return refused
+		case policy == Block:
 			q.mu.Unlock()
-			return false
+			return mayWait
 		}
 		oldest := q.take()
 		q.mu.Unlock()
 		q.drop(oldest, Full)
 	}
+}
+
+// TryPush offers a message of so many bytes without waiting. It reports false if
+// the policy is Block and the queue is full, so that Push may wait: the message is
+// then the caller's still. Otherwise the message is queued or dropped, and what the
+// policy has pushed out with it.
+func (q *Queue[T]) TryPush(v T, size int64) bool {
+	switch q.offer(v, size, q.config.Policy) {
+	case mayWait:
+		return false
+	case refused:
+		q.drop(v, Full)
+	case finished:
+		q.drop(v, Closed)
+	}
+	return true
 }
 
 // Push offers a message like TryPush, and with policy Block waits for room until
@@ -118,22 +149,51 @@ func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Du
 	if q.TryPush(v, size) {
 		return
 	}
+	switch q.await(ctx, v, size, spent) {
+	case refused:
+		q.drop(v, Full)
+	case finished:
+		q.drop(v, Closed)
+	}
+}
+
+// Offer is Push under a policy of the message's own, for messages of several kinds that
+// wait in one line. A message that isn't queued is the caller's still, and the error says
+// why: ErrFull, or ErrClosed.
+func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) error {
+	got := q.offer(v, size, policy)
+	if got == mayWait {
+		got = q.await(ctx, v, size, 0)
+	}
+	switch got {
+	case refused:
+		return ErrFull
+	case finished:
+		return ErrClosed
+	}
+	return nil
+}
+
+// await offers a message with policy Block again and again, until what is left of the
+// time limit has passed.
+func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Duration) outcome {
 	timer := q.borrowTimer(q.config.BlockLimit - spent)
 	defer q.giveBack(timer)
 	q.wait(1)
 	defer q.wait(-1)
-	for !q.TryPush(v, size) {
+	for {
+		if got := q.offer(v, size, Block); got != mayWait {
+			return got
+		}
 		select {
 		case <-q.room:
 		case <-ctx.Done():
-			q.drop(v, Full)
-			return
+			return refused
 		case <-timer.C:
 			q.mu.Lock()
 			q.stalled = true
 			q.mu.Unlock()
-			q.drop(v, Full)
-			return
+			return refused
 		}
 	}
 }

@@ -147,6 +147,36 @@ func TestCloseEndsEverything(t *testing.T) {
 	})
 }
 
+// Messages of several kinds wait in one line, each under its own policy.
+func TestOfferUnderAPolicyOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r record
+		q := queue.New(queue.Config{Messages: 2, Policy: queue.Block, BlockLimit: time.Second}, r.drop)
+		ctx := t.Context()
+		require.NoError(t, q.Offer(ctx, 0, 1, queue.DropNewest))
+		require.NoError(t, q.Offer(ctx, 1, 1, queue.Block))
+		begun := time.Now()
+		require.ErrorIs(t, q.Offer(ctx, 2, 1, queue.DropNewest), queue.ErrFull)
+		require.NoError(t, q.Offer(ctx, 3, 1, queue.DropOldest))
+		assert.Zero(t, time.Since(begun))
+		require.ErrorIs(t, q.Offer(ctx, 4, 1, queue.Block), queue.ErrFull)
+		require.ErrorIs(t, q.Offer(ctx, 5, 1, queue.Block), queue.ErrFull, "it has taken nothing since")
+		assert.Equal(t, time.Second, time.Since(begun))
+		assert.Equal(t, []int{0}, r.full, "refused messages stay the caller's")
+
+		_, ok := q.Pop()
+		require.True(t, ok)
+		require.NoError(t, q.Offer(ctx, 6, 1, queue.Block))
+		done := make(chan error)
+		go func() { done <- q.Offer(ctx, 7, 1, queue.Block) }()
+		synctest.Wait()
+		q.Close()
+		require.ErrorIs(t, <-done, queue.ErrClosed)
+		require.ErrorIs(t, q.Offer(ctx, 8, 1, queue.DropOldest), queue.ErrClosed)
+		assert.Equal(t, []int{3, 6}, r.late)
+	})
+}
+
 func TestFinishLetsTheRestBeTaken(t *testing.T) {
 	var r record
 	q := queue.New(queue.Config{}, r.drop)
