@@ -13,8 +13,12 @@ import (
 // Publication is a type of sample with the ROS message that carries it.
 type Publication struct {
 	// Type is the message's full name, such as "sensor_msgs/msg/Image".
-	Type    string
-	declare func(p *bridges.Plugin, wire string, open Open) error
+	Type string
+	// Sample is the type of sample, such as *sample.Image.
+	Sample        reflect.Type
+	declare       func(p *bridges.Plugin, wire string, open Open) error
+	declareSample func(p *bridges.Plugin, wire string, open OpenSample) error
+	converter     func() Convert
 }
 
 // Open makes the way of one topic's messages, of the type with the given full name, on
@@ -31,13 +35,52 @@ func (pub Publication) Register(p *bridges.Plugin, wire string, open Open) error
 	return pub.declare(p, wire, open)
 }
 
+// OpenSample is Open for bridges whose connection decides on the message that carries a
+// sample.
+type OpenSample func(instance bridges.Instance, topic *bridges.PublishedTopic) (SendSample, error)
+
+// SendSample converts, encodes and sends one sample of the publication's type, which it
+// keeps no hold of. It is called from any goroutine.
+type SendSample func(ctx context.Context, sample bridges.Stamped) error
+
+// Convert makes the message of a sample of the publication's type; both are good until
+// its next call. It is called by one goroutine at a time. Its errors are
+// bridges.ErrConvert.
+type Convert func(sample bridges.Stamped) (rosmsg.Message, error)
+
+// RegisterSample is Register for bridges that convert samples themselves.
+func (pub Publication) RegisterSample(p *bridges.Plugin, wire string, open OpenSample) error {
+	return pub.declareSample(p, wire, open)
+}
+
+// Converter returns a conversion with a message of its own, which is reused: nothing is
+// allocated for each sample.
+func (pub Publication) Converter() Convert { return pub.converter() }
+
 // publication makes the Publication of a conversion.
 func publication[M any, P interface {
 	*M
 	rosmsg.Message
 }, T bridges.Stamped](convert func(P, T) error) Publication {
 	name := P(new(M)).TypeName()
-	return Publication{Type: name, declare: func(p *bridges.Plugin, wire string, open Open) error {
+	pub := Publication{
+		Type: name, Sample: reflect.TypeFor[T](),
+		declareSample: declareSample[T],
+		converter: func() Convert {
+			message := P(new(M))
+			return func(sample bridges.Stamped) (rosmsg.Message, error) {
+				s, ok := sample.(T)
+				if !ok {
+					return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, name, reflect.TypeFor[T](), sample)
+				}
+				if err := convert(message, s); err != nil {
+					return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+				}
+				return message, nil
+			}
+		},
+	}
+	pub.declare = func(p *bridges.Plugin, wire string, open Open) error {
 		if err := bridges.AddType[T](p, wire); err != nil {
 			return err
 		}
@@ -61,7 +104,22 @@ func publication[M any, P interface {
 				return send(ctx, message, msg.Stamp())
 			}, nil
 		})
-	}}
+	}
+	return pub
+}
+
+// declareSample is a Publication's RegisterSample.
+func declareSample[T bridges.Stamped](p *bridges.Plugin, wire string, open OpenSample) error {
+	if err := bridges.AddType[T](p, wire); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		send, err := open(i, topic)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, msg T) error { return send(ctx, msg) }, nil
+	})
 }
 
 // Subscription is a ROS message with the type of sample that is made of it.
