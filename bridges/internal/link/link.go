@@ -2,7 +2,10 @@ package link
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -11,7 +14,9 @@ import (
 )
 
 // Conn is one connection that carries whole frames. One goroutine writes, another
-// reads; Close may be called by any, and ends both.
+// reads; Close may be called by any, and ends both. A Conn that has a method CloseWrite()
+// error too is told by it that nothing follows; Link.Close then gives the peer a second to
+// end the connection, which says that it has read all.
 type Conn interface {
 	// Write sends one frame, or fails; ctx carries the time limit.
 	Write(ctx context.Context, frame []byte) error
@@ -40,46 +45,216 @@ type Config struct {
 	Log *slog.Logger
 }
 
+func (c Config) orDefaults() Config {
+	if c.Handle == nil {
+		c.Handle = func([]byte) error { return nil }
+	}
+	if c.Queue.Messages <= 0 {
+		c.Queue.Messages = 64
+	}
+	if c.Queue.Bytes <= 0 {
+		c.Queue.Bytes = 64 << 20
+	}
+	if c.DialTimeout <= 0 {
+		c.DialTimeout = 5 * time.Second
+	}
+	if c.WriteTimeout <= 0 {
+		c.WriteTimeout = 10 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// answers bounds what Post queues.
+var answers = queue.Config{Messages: 64, Bytes: 16 << 20, Policy: queue.DropNewest}
+
 // Link keeps one connection. All methods may be called from any goroutine.
-type Link struct{}
+type Link struct {
+	config Config
+	pool   *buffer.Pool
+	status atomic.Uint32           // a bridges.Status
+	now    atomic.Pointer[session] // the connection there is, else nil
+	// registered is the number of registrations, which may be read without mu.
+	registered atomic.Int64
+
+	// dialing ends with the first call of Close, living when Close waits no longer.
+	dialing, living context.Context
+	stopDialing     context.CancelFunc
+	kill            context.CancelFunc
+	done            chan struct{} // closed when the goroutine has ended
+
+	mu            sync.Mutex
+	registrations [][]byte // guarded by mu: frames, never changed
+	started       bool     // guarded by mu
+	closing       bool     // guarded by mu
+	gaveUp        error    // guarded by mu
+	journal       journal  // guarded by mu
+}
 
 // New returns a link that isn't started.
-func New(config Config) *Link { panic("TODO") }
+func New(config Config) *Link {
+	l := &Link{config: config.orDefaults(), done: make(chan struct{})}
+	l.pool = buffer.NewPool(buffer.Config{MaxIdle: l.config.Queue.Messages + 8, MaxIdleBytes: l.config.Queue.Bytes})
+	l.dialing, l.stopDialing = context.WithCancel(context.Background())
+	l.living, l.kill = context.WithCancel(context.Background())
+	l.journal.log = l.config.Log
+	return l
+}
 
 // Register has a frame written first on each connection, after those registered
-// before; now too if there is a connection. The frame is the link's from then on.
-func (l *Link) Register(frame []byte) { panic("TODO") }
+// before; now too if there is a connection, before whatever is sent from now on. The
+// frame is the link's from then on.
+func (l *Link) Register(frame []byte) {
+	l.mu.Lock()
+	l.registrations = append(l.registrations, frame)
+	l.registered.Store(int64(len(l.registrations)))
+	l.mu.Unlock()
+	if s := l.now.Load(); s != nil {
+		s.out.Wake()
+	}
+}
 
 // Start begins to dial. It is called once.
-func (l *Link) Start() { panic("TODO") }
+func (l *Link) Start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.started || l.closing {
+		return
+	}
+	l.started = true
+	l.journal.since = time.Now()
+	l.status.Store(uint32(bridges.Connecting))
+	go l.run()
+}
 
 // Status returns the state; it takes no lock.
-func (l *Link) Status() bridges.Status { panic("TODO") }
+func (l *Link) Status() bridges.Status { return bridges.Status(l.status.Load()) }
+
+// setStatus changes the state, unless the link is being closed.
+func (l *Link) setStatus(s bridges.Status) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closing {
+		l.status.Store(uint32(s))
+	}
+}
+
+// Err returns nil, or that the link has given up dialing: an error that wraps
+// bridges.ErrNotConnected and the last failure. An instance's Err returns it.
+func (l *Link) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gaveUp
+}
 
 // Diagnosis returns how the link fared.
-func (l *Link) Diagnosis() bridges.Diagnosis { panic("TODO") }
+func (l *Link) Diagnosis() bridges.Diagnosis {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.journal.Diagnosis
+}
 
-// Post queues a frame that no topic counts, such as an answer; it is copied.
-// bridges.ErrNotConnected or bridges.ErrPeerSlow say that it was not taken.
-func (l *Link) Post(frame []byte) error { panic("TODO") }
+// Post queues a frame that no topic counts, such as an answer; it is copied, and is
+// written before the topics' messages. bridges.ErrNotConnected or bridges.ErrPeerSlow
+// say that it was not taken.
+func (l *Link) Post(frame []byte) error {
+	s := l.now.Load()
+	if s == nil {
+		return bridges.ErrNotConnected
+	}
+	b := l.pool.Get(len(frame))
+	b.Adopt(append(b.Bytes()[:0], frame...))
+	if err := s.answers.Offer(s.ctx, b, int64(len(frame)), queue.DropNewest); err != nil {
+		b.Release()
+		return l.refusal(err)
+	}
+	s.out.Wake()
+	return nil
+}
+
+// refusal says why a queue didn't take a frame.
+func (l *Link) refusal(err error) error {
+	switch {
+	case errors.Is(err, queue.ErrFull):
+		return bridges.ErrPeerSlow
+	case l.dialing.Err() != nil:
+		return bridges.ErrClosed
+	default:
+		return bridges.ErrNotConnected
+	}
+}
 
 // Close delivers what is queued for as long as ctx allows and disconnects; what isn't
 // delivered counts as dropped (bridges.CauseClosed). Both goroutines have ended when it
-// returns. Closing again does nothing.
-func (l *Link) Close(ctx context.Context) error { panic("TODO") }
+// returns. Closing again does nothing but wait.
+func (l *Link) Close(ctx context.Context) error {
+	l.mu.Lock()
+	started := l.started
+	if !l.closing {
+		l.closing = true
+		if started {
+			l.status.Store(uint32(bridges.Disconnecting))
+		}
+		l.stopDialing()
+		if s := l.now.Load(); s != nil {
+			s.finish()
+		}
+	}
+	l.mu.Unlock()
+	if started {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			l.abort()
+			<-l.done
+		}
+	}
+	l.kill()
+	l.status.Store(uint32(bridges.Disconnected))
+	l.pool.Close()
+	return nil
+}
+
+// abort ends the connection, whatever waits.
+func (l *Link) abort() {
+	l.kill()
+	l.mu.Lock()
+	s := l.now.Load()
+	l.mu.Unlock()
+	if s != nil {
+		s.fail(bridges.ErrClosed, bridges.CauseClosed)
+	}
+}
 
 // Topic is a topic's way to the peer.
-type Topic struct{}
+type Topic struct {
+	link *Link
+	info *bridges.PublishedTopic
+}
 
 // NewTopic returns the way of a topic's messages, which are counted at info; its Policy
 // is what a full queue does.
-func (l *Link) NewTopic(info *bridges.PublishedTopic) *Topic { panic("TODO") }
+func (l *Link) NewTopic(info *bridges.PublishedTopic) *Topic { return &Topic{link: l, info: info} }
 
 // Buffer lends an empty buffer from the link's pool with room for size bytes if an
 // unused one has. The caller Resets or Adopts it, and Sends or Releases it.
-func (t *Topic) Buffer(size int) buffer.Buffer { panic("TODO") }
+func (t *Topic) Buffer(size int) buffer.Buffer { return t.link.pool.Get(size) }
 
 // Send queues one frame, which is the link's from then on, also on an error. An error
 // (bridges.ErrNotConnected, bridges.ErrPeerSlow, bridges.ErrClosed) says that the
 // message was not taken, and nothing was counted.
-func (t *Topic) Send(ctx context.Context, frame buffer.Buffer) error { panic("TODO") }
+func (t *Topic) Send(ctx context.Context, frame buffer.Buffer) error {
+	s := t.link.now.Load()
+	if s == nil {
+		frame.Release()
+		return t.link.refusal(queue.ErrClosed)
+	}
+	err := s.out.Offer(ctx, message{frame, t.info}, int64(frame.Len()), t.info.Policy)
+	if err != nil {
+		frame.Release()
+		return t.link.refusal(err)
+	}
+	return nil
+}

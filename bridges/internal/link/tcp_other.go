@@ -1,0 +1,8 @@
+//go:build !linux
+
+package link
+
+import "syscall"
+
+// limitUnacknowledged does nothing: the system decides when a peer is gone.
+func limitUnacknowledged(string, string, syscall.RawConn) error { return nil }
