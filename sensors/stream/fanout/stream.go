@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Forms is how many forms a message can have.
@@ -85,6 +86,10 @@ func (s *Stream) Wants(form int) bool {
 	}
 	return false
 }
+
+// SetPolicy changes what the client's full queue does, for a protocol whose clients each
+// have one stream.
+func (c *Client) SetPolicy(p queue.Policy) { c.queue.SetPolicy(p) }
 
 // Subscribe sends the client the stream's messages from now on, in the given form; a
 // latched stream sends its last one first. A client that subscribes already goes on

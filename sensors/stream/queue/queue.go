@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,6 +58,7 @@ func (c Config) orDefaults() Config {
 // pushed is either taken or dropped, once. Steady state allocates nothing.
 type Queue[T any] struct {
 	config Config
+	policy atomic.Uint32 // config's, until SetPolicy
 	drop   func(T, Reason)
 	// ready has a token when there may be something to take, room when there may be
 	// room for somebody who waits.
@@ -80,11 +82,16 @@ type item[T any] struct {
 // New returns an empty queue. drop is called for every message that was pushed and
 // will not be taken, on the goroutine that causes it, without a lock held.
 func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
-	return &Queue[T]{
+	q := &Queue[T]{
 		config: config.orDefaults(), drop: drop,
 		ready: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
+	q.SetPolicy(config.Policy)
+	return q
 }
+
+// SetPolicy changes what TryPush and Push do when the queue is full.
+func (q *Queue[T]) SetPolicy(p Policy) { q.policy.Store(uint32(p)) }
 
 // outcome is what became of a message that was offered.
 type outcome uint8
@@ -128,7 +135,7 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 // then the caller's still. Otherwise the message is queued or dropped, and what the
 // policy has pushed out with it.
 func (q *Queue[T]) TryPush(v T, size int64) bool {
-	switch q.offer(v, size, q.config.Policy) {
+	switch q.offer(v, size, Policy(q.policy.Load())) {
 	case mayWait:
 		return false
 	case refused:

@@ -177,6 +177,19 @@ func TestOfferUnderAPolicyOfItsOwn(t *testing.T) {
 	})
 }
 
+func TestThePolicyCanBeSetLater(t *testing.T) {
+	var r record
+	q := queue.New(queue.Config{Messages: 1}, r.drop)
+	q.Push(t.Context(), 0, 1)
+	q.Push(t.Context(), 1, 1)
+	assert.Equal(t, []int{0}, r.full, "the oldest")
+	q.SetPolicy(queue.DropNewest)
+	q.Push(t.Context(), 2, 1)
+	assert.Equal(t, []int{0, 2}, r.full)
+	q.SetPolicy(queue.Block)
+	assert.False(t, q.TryPush(3, 1))
+}
+
 func TestFinishLetsTheRestBeTaken(t *testing.T) {
 	var r record
 	q := queue.New(queue.Config{}, r.drop)
