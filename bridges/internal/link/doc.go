@@ -3,17 +3,19 @@
 //
 // # Usage
 //
-// A bridge makes a [Link] for each Connect, says how to dial and what to do with what
-// the peer sends, registers its topics, and starts it:
+// A bridge's instance embeds a [Client], which keeps what was registered and published
+// from one Connect to the next, and gives each Connect a [Link] of its own:
 //
-//	l := link.New(link.Config{Dial: dial, Handle: handle, Retry: retry})
-//	l.Register(frame)          // sent first on every connection, in this order
-//	out := l.NewTopic(info)    // info: the *bridges.PublishedTopic
-//	l.Start()
+//	i.Register(frame)          // sent first on every connection, in this order
+//	out := i.NewWay(info)      // info: the *bridges.PublishedTopic
+//	err := i.Open(ctx, link.Config{Dial: dial, Handle: handle, Retry: retry}) // in Connect
 //
 //	b := out.Buffer(size)      // in a publisher, on any goroutine
 //	b.Adopt(encode(b.Bytes()[:0]))
 //	err := out.Send(ctx, b)    // queues; never waits but for policy block, for a second
+//
+// [TCP] makes connections of protocols whose frames go over plain TCP. Others implement
+// [Conn].
 //
 // # States
 //
