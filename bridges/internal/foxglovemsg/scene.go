@@ -1,0 +1,195 @@
+package foxglovemsg
+
+import (
+	"strconv"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Sizes of what is drawn.
+const (
+	labelPixels   = 14  // the height of a text in a scene, pixels of the screen
+	labelGap      = 0.3 // between a box and its text, metres
+	outlinePixels = 2   // the thickness of a rectangle on a picture
+	captionPixels = 12  // the height of a text on a picture, pixels of the picture
+)
+
+// rgba is a colour.
+type rgba struct{ r, g, b, a float64 }
+
+func setColor(p **pb.Color, c rgba) {
+	dst := at(p)
+	dst.R, dst.G, dst.B, dst.A = c.r, c.g, c.b, c.a
+}
+
+// with returns the colour with another opacity.
+func (c rgba) with(a float64) rgba { return rgba{c.r, c.g, c.b, a} }
+
+var (
+	white     = rgba{1, 1, 1, 1}
+	blackVeil = rgba{0, 0, 0, 0.6}
+	grey      = rgba{0.6, 0.6, 0.6, 1}
+	amber     = rgba{1, 0.7, 0.1, 1}
+	red       = rgba{0.95, 0.2, 0.2, 1}
+	yellow    = rgba{1, 0.85, 0.1, 1}
+	green     = rgba{0.2, 0.85, 0.3, 1}
+	blue      = rgba{0.25, 0.55, 1, 1}
+)
+
+// colorOfTag tells apart, by CARLA's semantic tags, those who walk (12), those who ride
+// (13) and vehicles (14 to 19) from everything else.
+func colorOfTag(tag uint8) rgba {
+	switch {
+	case tag == 12:
+		return red
+	case tag == 13:
+		return amber
+	case tag >= 14 && tag <= 19:
+		return blue
+	default:
+		return grey
+	}
+}
+
+// colorOfSignal is what the light shows.
+func colorOfSignal(s sample.SignalState) rgba {
+	switch s {
+	case sample.SignalRed:
+		return red
+	case sample.SignalYellow:
+		return yellow
+	case sample.SignalGreen:
+		return green
+	default:
+		return grey
+	}
+}
+
+type sceneUpdate = generated[pb.SceneUpdate, *pb.SceneUpdate]
+
+// begin makes the update one that first removes all older entities of its topic, and has
+// n entities to be set.
+func beginScene(dst *sceneUpdate, stampNs int64, n int) []*pb.SceneEntity {
+	m := dst.message()
+	m.Deletions = resized(m.Deletions, 1)
+	setTime(&m.Deletions[0].Timestamp, stampNs)
+	m.Deletions[0].Type = pb.SceneEntityDeletion_ALL
+	m.Entities = resized(m.Entities, n)
+	return m.Entities
+}
+
+// object is what a box and a text stand for.
+type object struct {
+	header  *sample.Header
+	id      uint32
+	pose    spatial.Pose
+	size    mgl64.Vec3
+	label   string
+	typeID  string
+	color   rgba
+	opacity float64
+}
+
+// set makes an entity the object's.
+func (o *object) set(e *pb.SceneEntity) {
+	setTime(&e.Timestamp, o.header.StampNs)
+	e.FrameId = o.header.FrameID
+	setID(&e.Id, o.id)
+	e.Metadata = e.Metadata[:0]
+	if o.typeID != "" {
+		e.Metadata = resized(e.Metadata, 1)
+		e.Metadata[0].Key, e.Metadata[0].Value = "type", o.typeID
+	}
+	e.Cubes = resized(e.Cubes, 1)
+	setPose(&e.Cubes[0].Pose, o.pose)
+	setVector(&e.Cubes[0].Size, o.size)
+	setColor(&e.Cubes[0].Color, o.color.with(o.opacity))
+	e.Texts = resized(e.Texts, 1)
+	text, above := e.Texts[0], o.pose
+	above.Position = above.Apply(mgl64.Vec3{0, 0, o.size[2]/2 + labelGap})
+	above.Orientation = mgl64.QuatIdent()
+	setPose(&text.Pose, above)
+	text.Billboard, text.FontSize, text.ScaleInvariant = true, labelPixels, true
+	setColor(&text.Color, o.color)
+	text.Text = o.label
+	if text.Text == "" {
+		text.Text = o.typeID
+	}
+}
+
+// setID writes a number as text, unless it stands there already.
+func setID(dst *string, id uint32) {
+	var digits [10]byte
+	if text := strconv.AppendUint(digits[:0], uint64(id), 10); *dst != string(text) {
+		*dst = string(text)
+	}
+}
+
+// setDetections makes dst the boxes, of the opacity of glass, with their labels.
+func setDetections(dst *sceneUpdate, src *sample.Detections3D) error {
+	for i, e := range beginScene(dst, src.StampNs, len(src.Boxes)) {
+		box := &src.Boxes[i]
+		o := object{
+			header: &src.Header, id: box.ID, pose: box.Pose, size: box.Size, label: box.Label, typeID: box.TypeID,
+			color: colorOfTag(box.Tag), opacity: 0.4,
+		}
+		o.set(e)
+	}
+	return nil
+}
+
+// setSignals makes dst the traffic lights in the colours that they show.
+func setSignals(dst *sceneUpdate, src *sample.Signals) error {
+	for i, e := range beginScene(dst, src.StampNs, len(src.Signals)) {
+		light := &src.Signals[i]
+		o := object{
+			header: &src.Header, id: light.ID, pose: light.Pose, size: light.Size, label: light.Label,
+			color: colorOfSignal(light.State), opacity: 0.8,
+		}
+		o.set(e)
+	}
+	return nil
+}
+
+// setAnnotations makes dst the rectangles around the boxes, with their labels.
+func setAnnotations(dst *generated[pb.ImageAnnotations, *pb.ImageAnnotations], src *sample.Detections2D) error {
+	m := dst.message()
+	setTime(&m.Timestamp, src.StampNs)
+	m.Points, m.Texts = resized(m.Points, len(src.Boxes)), resized(m.Texts, len(src.Boxes))
+	for i := range src.Boxes {
+		box := &src.Boxes[i]
+		x, y := float64(box.CenterX), float64(box.CenterY)
+		w, h := float64(box.Width)/2, float64(box.Height)/2
+		color := colorOfTag(box.Tag)
+		outline := m.Points[i]
+		setTime(&outline.Timestamp, src.StampNs)
+		outline.Type, outline.Thickness = pb.PointsAnnotation_LINE_LOOP, outlinePixels
+		outline.Points = resized(outline.Points, 4)
+		for k, corner := range [4][2]float64{{x - w, y - h}, {x + w, y - h}, {x + w, y + h}, {x - w, y + h}} {
+			outline.Points[k].X, outline.Points[k].Y = corner[0], corner[1]
+		}
+		setColor(&outline.OutlineColor, color)
+		outline.Metadata = resized(outline.Metadata, 1)
+		outline.Metadata[0].Key = "id"
+		setID(&outline.Metadata[0].Value, box.ID)
+		text := m.Texts[i]
+		setTime(&text.Timestamp, src.StampNs)
+		setPoint(&text.Position, x-w, y-h)
+		text.FontSize = captionPixels
+		setColor(&text.TextColor, white)
+		setColor(&text.BackgroundColor, blackVeil)
+		if text.Text = box.Label; box.Label == "" {
+			text.Text = box.TypeID
+		}
+	}
+	return nil
+}
+
+func setPoint(p **pb.Point2, x, y float64) {
+	dst := at(p)
+	dst.X, dst.Y = x, y
+}

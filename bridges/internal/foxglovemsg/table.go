@@ -1,0 +1,172 @@
+package foxglovemsg
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// Schema describes the messages of a channel, in the words that MCAP and Foxglove's
+// WebSocket protocol share.
+type Schema struct {
+	// Name is the message type's full name: "foxglove.PointCloud",
+	// "sensor_msgs/msg/Imu".
+	Name string
+	// Encoding is the language of Data: "protobuf" (a FileDescriptorSet) or "ros2msg".
+	Encoding string
+	Data     []byte
+	// MessageEncoding is how messages are encoded: "protobuf" or "cdr".
+	MessageEncoding string
+}
+
+// Message is one message, good until the Send that it was given to returns.
+type Message interface {
+	// Size returns how many bytes Append adds: exactly in protobuf, about in CDR.
+	Size() int
+	// Append appends the encoded message to dst and returns the result.
+	Append(dst []byte) ([]byte, error)
+}
+
+// Publication is a type of sample with the message that carries it.
+type Publication struct {
+	// Type is the message's full name, such as "foxglove.PointCloud".
+	Type string
+	// Schema describes the message. Its Data are shared and not to be changed.
+	Schema Schema
+	// Sample is the type of sample, such as *sample.PointCloud.
+	Sample  reflect.Type
+	declare func(p *bridges.Plugin, wire string, open Open) error
+}
+
+// Open makes the way of one topic's messages on an instance of the bridge that
+// registered them. It is called when a publisher is added.
+type Open func(instance bridges.Instance, topic *bridges.PublishedTopic, schema Schema) (Send, error)
+
+// Send encodes and sends, or queues, one message, which is good only until it returns.
+// stampNs is when it was captured. It is called by one goroutine at a time.
+type Send func(ctx context.Context, message Message, stampNs int64) error
+
+// Register declares the sample's type on a bridge, by the name that the bridge's
+// protocol has for the message.
+func (pub Publication) Register(p *bridges.Plugin, wire string, open Open) error {
+	return pub.declare(p, wire, open)
+}
+
+// Publications returns all messages: Foxglove's own, then those of ROS 2.
+func Publications() []Publication {
+	list := foxglovePublications()
+	own := map[reflect.Type]bool{}
+	for _, pub := range list {
+		own[pub.Sample] = true
+	}
+	for _, pub := range rossample.Standard() {
+		if !own[pub.Sample] {
+			list = append(list, rosPublication(pub))
+		}
+	}
+	return list
+}
+
+// foxglovePublications returns the messages of Foxglove's schemas.
+func foxglovePublications() []Publication {
+	return []Publication{
+		publication(setPointCloud), publication(setRawImage), publication(setCompressedImage),
+		publication(setCameraCalibration), publication(setFrameTransforms), publication(setLaserScan),
+		publication(setLocationFix), publication(setGpsLocationFix), publication(setOdometry),
+		publication(setDetections), publication(setSignals), publication(setAnnotations), publication(setLog),
+	}
+}
+
+// message is a Message that can be reused.
+type message interface {
+	Message
+	// descriptor returns an empty message of the schema.
+	descriptor() proto.Message
+}
+
+// publication makes the Publication of a conversion, which sets all of dst.
+func publication[M any, P interface {
+	*M
+	message
+}, T bridges.Stamped](convert func(dst P, src T) error) Publication {
+	schema := schemaOf(P(new(M)).descriptor())
+	return Publication{
+		Type: schema.Name, Schema: schema, Sample: reflect.TypeFor[T](),
+		declare: func(p *bridges.Plugin, wire string, open Open) error {
+			if err := bridges.AddType[T](p, wire); err != nil {
+				return err
+			}
+			return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+				send, err := open(i, topic, schema)
+				if err != nil {
+					return nil, err
+				}
+				// One message for each topic, so that nothing is allocated for each sample.
+				var mu sync.Mutex
+				message := P(new(M)) // guarded by mu
+				return func(ctx context.Context, src T) error {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if err := convert(message, src); err != nil {
+						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+					}
+					return send(ctx, message, src.Stamp())
+				}, nil
+			})
+		},
+	}
+}
+
+// rosPublication carries a sample as a ROS 2 message.
+func rosPublication(pub rossample.Publication) Publication {
+	text, err := rosmsg.Schema(pub.Type)
+	if err != nil {
+		panic(err) // the definitions are embedded
+	}
+	schema := Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}
+	return Publication{
+		Type: pub.Type, Schema: schema, Sample: pub.Sample,
+		declare: func(p *bridges.Plugin, wire string, open Open) error {
+			return pub.Register(p, wire, func(i bridges.Instance, topic *bridges.PublishedTopic, _ string) (rossample.Send, error) {
+				send, err := open(i, topic, schema)
+				if err != nil {
+					return nil, err
+				}
+				message := &rosMessage{}
+				return func(ctx context.Context, m rosmsg.Message, stampNs int64) error {
+					message.message = m
+					return send(ctx, message, stampNs)
+				}, nil
+			})
+		},
+	}
+}
+
+// rosMessage is a ROS 2 message as a Message.
+type rosMessage struct {
+	message rosmsg.Message
+	encoder cdr.Encoder
+	size    int // of the message before
+}
+
+// Size returns the size of the topic's message before this one.
+func (m *rosMessage) Size() int { return m.size }
+
+// Append appends the message in CDR.
+func (m *rosMessage) Append(dst []byte) ([]byte, error) {
+	begin := len(dst)
+	dst = m.encoder.Append(dst, m.message)
+	m.size = len(dst) - begin
+	return dst, nil
+}
