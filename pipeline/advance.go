@@ -33,11 +33,15 @@ func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err e
 			t = min(t+lag, until)
 		}
 	}
+	if p.clock.Jumps() != p.jumps { // what looks like lateness is a jump nobody has told of yet
+		return t, elsewhere, nil
+	}
 	err = p.clock.Advance(t)
 	switch {
 	case errors.Is(err, simtime.ErrAhead):
 		return t, nowhere, nil
 	case errors.Is(err, simtime.ErrBackward):
+		p.jumps = unknownJumps
 		return t, elsewhere, nil
 	case err != nil:
 		return t, ended, err
@@ -66,34 +70,31 @@ func (p *Pipeline) moveTo(t int64) {
 	p.elapsed.simulate(t - p.simNs.Swap(t))
 }
 
+// unknownJumps is no number of jumps: the loop has to follow the clock in any case.
+const unknownJumps = math.MaxUint64
+
 // follow makes the loop begin where the clock is, if that has a time of its own:
 // sensors first fire after it.
 func (p *Pipeline) follow() {
-	p.wentOn = math.MinInt64
 	if now := p.clock.Now(); now != p.simNs.Load() {
 		p.jumpTo(now, now+1)
 	}
 }
 
-// realign goes on from where the clock has jumped to, and returns how far that is.
-func (p *Pipeline) realign(r *run) int64 {
+// realign goes on from where the clock has jumped to, and returns how far that is. Of a
+// jump that the loop has followed already it may be told once more: what has fired there
+// doesn't fire again. before is called ahead of anything else.
+func (p *Pipeline) realign(r *run, before func()) int64 {
 	r.line.renew()
-	return p.goOn(r.line.target())
-}
-
-// goOn moves the loop to where the clock is, and returns how far that is. A loop
-// that has done so and is still there was told of the jump late: what has fired
-// there doesn't fire again.
-func (p *Pipeline) goOn(to int64) int64 {
-	before, now := p.simNs.Load(), p.clock.Now()
-	if to <= p.wentOn && p.wentOn <= before && before < now {
-		return 0 // time has passed since the loop followed: what it came to stays due
+	jumps := p.clock.Jumps()
+	if jumps == p.jumps {
+		return 0
 	}
-	if now != before || now != p.wentOn {
-		p.jumpTo(now, now)
-		p.wentOn = now
-	}
-	return now - before
+	before()
+	from, now := p.simNs.Load(), p.clock.Now()
+	p.jumpTo(now, now)
+	p.jumps = jumps // of another jump meanwhile advance learns before anything fires
+	return now - from
 }
 
 // jumpTo sets the loop's instant without simulating what lies between; schedules
@@ -127,7 +128,6 @@ type timeline struct {
 	unsubscribe func()
 
 	mu     sync.Mutex
-	to     int64              // guarded by mu: where the last jump led
 	ctx    context.Context    // guarded by mu
 	cancel context.CancelFunc // guarded by mu
 }
@@ -139,7 +139,6 @@ func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
 		if c.Jump() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.to = c.To
 			l.cancel()
 		}
 	})
@@ -154,13 +153,6 @@ func (l *timeline) renew() {
 		l.cancel()
 	}
 	l.ctx, l.cancel = context.WithCancel(l.parent)
-}
-
-// target returns where the last jump led.
-func (l *timeline) target() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.to
 }
 
 func (l *timeline) context() context.Context {

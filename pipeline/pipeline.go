@@ -133,7 +133,7 @@ type Pipeline struct {
 	simNs   atomic.Int64 // the frame loop's instant
 	frame   uint64       // the frame loop's: number of the next instant
 	lastNs  int64        // the frame loop's: the latest instant, or where it jumped to
-	wentOn  int64        // where it last followed a jump to; math.MinInt64 before it has in a run
+	jumps   uint64       // the frame loop's: the clock's jumps that it has followed
 	elapsed elapsed
 
 	publishing atomic.Int64         // instant being published, for recordings' log times

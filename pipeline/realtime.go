@@ -71,7 +71,7 @@ func (rt *realtime) followClock(until int64) error {
 		case err != nil || reached == ended:
 			return err
 		case reached == elsewhere:
-			until = later(until, rt.realign())
+			until = later(until, p.realign(rt.run, rt.leave))
 			continue
 		case reached == nowhere:
 			continue
@@ -98,13 +98,11 @@ func (rt *realtime) followClock(until int64) error {
 	return nil
 }
 
-// realign goes on from where the clock has jumped to, and returns how far that is.
-func (rt *realtime) realign() int64 {
-	rt.line.renew()
+// leave lets go out what was captured before a jump, with the clock that goes with it.
+func (rt *realtime) leave() {
 	if rt.clock != nil {
 		rt.clock.follow(rt.loop, rt.settle)
 	}
-	return rt.p.goOn(rt.line.target())
 }
 
 // settle waits until all that was captured has been published and sent, unless the

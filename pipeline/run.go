@@ -120,6 +120,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 	}
 	loop, cancelLoop := context.WithCancelCause(ctx)
 	completion, cancelCompletion := context.WithCancelCause(context.WithoutCancel(ctx))
+	p.jumps = p.clock.Jumps() // those of before don't concern the run
 	r := &run{loop: loop, completion: completion, line: newTimeline(loop, p.clock), watching: make(chan struct{})}
 	r.cancel = func(err error) {
 		cancelLoop(err)

@@ -43,6 +43,16 @@ type Change struct {
 // what was planned by it has to be planned anew. A step is none.
 func (c Change) Jump() bool { return c.Kind != Stepped && c.From != c.To }
 
+// Jumps returns how often the clock has jumped (Change.Jump), and looks whether its
+// source has just done so: two readings of the clock between which the number stays the
+// same lie on one line of time. Subscribers may be told of a jump later than that.
+func (c *Clock) Jumps() uint64 {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	c.observeLocked()
+	return c.jumps
+}
+
 type watcher struct{ notify func(Change) }
 
 // Subscribe calls notify for every change from now on, in their order and one
