@@ -70,9 +70,10 @@ func (p *peer) last() net.Conn {
 	return p.conns[len(p.conns)-1]
 }
 
-// take reads one frame of the newest connection.
+// take reads one frame of the newest connection, once all that could be done was done.
 func (p *peer) take(t *testing.T) string {
 	t.Helper()
+	synctest.Wait()
 	var head [1]byte
 	_, err := io.ReadFull(p.last(), head[:])
 	require.NoError(t, err)
