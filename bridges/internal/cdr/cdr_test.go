@@ -156,6 +156,14 @@ func TestDecodeRefusesBrokenData(t *testing.T) {
 	}
 }
 
+func TestMessageWithoutFieldsHasOneByte(t *testing.T) {
+	var e cdr.Encoder
+	assert.Equal(t, []byte{0, 1, 0, 0, 0}, e.Append(nil, &rosmsg.EmptyRequest{}))
+	var d cdr.Decoder
+	assert.NoError(t, d.Decode([]byte{0, 1, 0, 0, 0, 0, 0, 0}, &rosmsg.EmptyRequest{}))
+	assert.ErrorIs(t, d.Decode([]byte{0, 1, 0, 0}, &rosmsg.EmptyRequest{}), cdr.ErrTruncated)
+}
+
 func FuzzDecode(f *testing.F) {
 	names := make([]string, 0, len(vectors))
 	for name := range vectors {

@@ -222,3 +222,6 @@ func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 		}
 	}
 }
+
+// NoFields reads the byte that ROS 2 has in a message without fields.
+func (d *Decoder) NoFields() { d.byte("structure_needs_at_least_one_member") }

@@ -144,3 +144,6 @@ func (e *Encoder) Messages(_ string, v rosmsg.Messages) {
 		v.At(i).Fields(e)
 	}
 }
+
+// NoFields appends the byte that ROS 2 has in a message without fields.
+func (e *Encoder) NoFields() { e.buf = append(e.buf, 0) }

@@ -18,6 +18,8 @@ func (m *Time) Fields(v Visitor) {
 
 // Header is std_msgs/Header.
 type Header struct {
+	// Seq counts a topic's messages in ROS 1; ROS 2 hasn't got it.
+	Seq     uint32
 	Stamp   Time
 	FrameID string
 }
@@ -25,8 +27,19 @@ type Header struct {
 // TypeName returns "std_msgs/msg/Header".
 func (m *Header) TypeName() string { return "std_msgs/msg/Header" }
 
-// Fields visits the fields in order.
+// SeqVisitor is a Visitor that is shown Header's sequence number, before the stamp, as
+// ROS 1's encodings have it.
+type SeqVisitor interface {
+	Visitor
+	// HeaderSeq visits "seq".
+	HeaderSeq(v *uint32)
+}
+
+// Fields visits the fields in order, Seq only with a SeqVisitor.
 func (m *Header) Fields(v Visitor) {
+	if s, ok := v.(SeqVisitor); ok {
+		s.HeaderSeq(&m.Seq)
+	}
 	v.Message("stamp", &m.Stamp)
 	v.String("frame_id", &m.FrameID)
 }

@@ -253,3 +253,18 @@ func (m *DetectedRadarObjectArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
 	v.Messages("objects", listOf(&m.Objects))
 }
+
+// Ultrasonic is lgsvl_msgs/Ultrasonic, metres.
+type Ultrasonic struct {
+	Header          Header
+	MinimumDistance float32
+}
+
+// TypeName returns "lgsvl_msgs/msg/Ultrasonic".
+func (m *Ultrasonic) TypeName() string { return "lgsvl_msgs/msg/Ultrasonic" }
+
+// Fields visits the fields in order.
+func (m *Ultrasonic) Fields(v Visitor) {
+	v.Message("header", &m.Header)
+	v.Float32("minimum_distance", &m.MinimumDistance)
+}

@@ -57,3 +57,18 @@ func (m *Range) Fields(v Visitor) {
 	v.Float32("max_range", &m.MaxRange)
 	v.Float32("range", &m.Range)
 }
+
+// Sentence is nmea_msgs/Sentence: one line of NMEA 0183.
+type Sentence struct {
+	Header   Header
+	Sentence string
+}
+
+// TypeName returns "nmea_msgs/msg/Sentence".
+func (m *Sentence) TypeName() string { return "nmea_msgs/msg/Sentence" }
+
+// Fields visits the fields in order.
+func (m *Sentence) Fields(v Visitor) {
+	v.Message("header", &m.Header)
+	v.String("sentence", &m.Sentence)
+}

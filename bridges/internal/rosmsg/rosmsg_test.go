@@ -13,24 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 )
-
-// every has one of each message type.
-var every = []rosmsg.Message{
-	&rosmsg.Time{}, &rosmsg.Header{}, &rosmsg.Clock{},
-	&rosmsg.Point{}, &rosmsg.Vector3{}, &rosmsg.Quaternion{}, &rosmsg.Pose{}, &rosmsg.PoseWithCovariance{},
-	&rosmsg.Twist{}, &rosmsg.TwistWithCovariance{}, &rosmsg.Transform{}, &rosmsg.TransformStamped{},
-	&rosmsg.TFMessage{}, &rosmsg.Odometry{},
-	&rosmsg.Image{}, &rosmsg.CompressedImage{}, &rosmsg.RegionOfInterest{}, &rosmsg.CameraInfo{},
-	&rosmsg.PointField{}, &rosmsg.PointCloud2{}, &rosmsg.Imu{}, &rosmsg.NavSatStatus{}, &rosmsg.NavSatFix{},
-	&rosmsg.Float32{}, &rosmsg.LaserScan{}, &rosmsg.Range{},
-	&rosmsg.Point2D{}, &rosmsg.Pose2D{}, &rosmsg.BoundingBox2D{}, &rosmsg.BoundingBox3D{}, &rosmsg.ObjectHypothesis{},
-	&rosmsg.ObjectHypothesisWithPose{}, &rosmsg.Detection2D{}, &rosmsg.Detection2DArray{}, &rosmsg.Detection3D{},
-	&rosmsg.Detection3DArray{}, &rosmsg.CarlaCollisionEvent{}, &rosmsg.CarlaLaneInvasionEvent{},
-	&rosmsg.LgsvlBoundingBox2D{}, &rosmsg.LgsvlBoundingBox3D{}, &rosmsg.LgsvlDetection2D{}, &rosmsg.LgsvlDetection2DArray{},
-	&rosmsg.LgsvlDetection3D{}, &rosmsg.LgsvlDetection3DArray{}, &rosmsg.Signal{}, &rosmsg.SignalArray{},
-	&rosmsg.CanBusData{}, &rosmsg.VehicleOdometry{}, &rosmsg.DetectedRadarObject{}, &rosmsg.DetectedRadarObjectArray{},
-}
 
 // describer writes down a message's fields as a definition would.
 type describer struct{ lines []string }
@@ -63,8 +47,12 @@ func definition(t *testing.T, typeName string) []string {
 	require.True(t, ok, typeName)
 	text, err := os.ReadFile(filepath.Join("msg", pkg, name+".msg"))
 	require.NoError(t, err)
+	return fieldsOf(pkg, string(text))
+}
+
+func fieldsOf(pkg, text string) []string {
 	var lines []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		parts := strings.Fields(line)
 		if constant.MatchString(line) {
 			continue
@@ -83,7 +71,10 @@ func definition(t *testing.T, typeName string) []string {
 
 func TestStructuresFollowTheDefinitions(t *testing.T) {
 	covered := map[string]bool{}
-	for _, m := range every {
+	for _, m := range rosmsgtest.Every() {
+		if strings.Contains(m.TypeName(), "/srv/") {
+			continue
+		}
 		var d describer
 		m.Fields(&d)
 		assert.Equal(t, definition(t, m.TypeName()), d.lines, m.TypeName())
@@ -97,10 +88,69 @@ func TestStructuresFollowTheDefinitions(t *testing.T) {
 	}))
 }
 
-func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
-	for _, m := range every {
-		_, err := rosmsg.Schema(m.TypeName())
+func TestServicesFollowTheDefinitions(t *testing.T) {
+	files, err := filepath.Glob("srv/*/*.srv")
+	require.NoError(t, err)
+	assert.Len(t, rosmsg.Services(), len(files))
+	for _, service := range rosmsg.Services() {
+		pkg, name, ok := strings.Cut(service.Type, "/srv/")
+		require.True(t, ok, service.Type)
+		request, response, err := rosmsg.ServiceDefinition(service.Type)
 		require.NoError(t, err)
+		for text, m := range map[string]rosmsg.Message{request + "#_Request": service.NewRequest(), response + "#_Response": service.NewResponse()} {
+			text, suffix, _ := strings.Cut(text, "#")
+			var d describer
+			m.Fields(&d)
+			assert.Equal(t, fieldsOf(pkg, text), d.lines, service.Type)
+			assert.Equal(t, pkg+"/srv/"+name+suffix, m.TypeName())
+		}
+	}
+	for _, name := range []string{"std_srvs/SetBool", "std_srvs/msg/SetBool", "std_srvs/srv/Nothing", ""} {
+		_, _, err := rosmsg.ServiceDefinition(name)
+		assert.Error(t, err, name)
+	}
+}
+
+// seqDescriber is shown the header's seq too.
+type seqDescriber struct{ describer }
+
+func (d *seqDescriber) HeaderSeq(*uint32) { d.add("seq", "uint32") }
+
+func TestOnlySeqVisitorsSeeSeq(t *testing.T) {
+	var ros1 seqDescriber
+	new(rosmsg.Header).Fields(&ros1)
+	assert.Equal(t, []string{"uint32 seq", "builtin_interfaces/msg/Time stamp", "string frame_id"}, ros1.lines)
+}
+
+// TestRenamedFieldsAreNoOthers: what ROS 1 calls otherwise is told by the field's name
+// alone, so no other message may have a field of that name.
+func TestRenamedFieldsAreNoOthers(t *testing.T) {
+	renamed := map[string][]string{}
+	for _, m := range rosmsgtest.Every() {
+		var d describer
+		m.Fields(&d)
+		for _, line := range d.lines {
+			_, name, _ := strings.Cut(line, " ")
+			assert.Equal(t, name, rosmsg.ROS2.FieldName(name))
+			if other := rosmsg.ROS1.FieldName(name); other != name {
+				renamed[m.TypeName()] = append(renamed[m.TypeName()], other)
+				assert.True(t, rosmsg.SameField([]byte(other), name))
+			}
+			assert.True(t, rosmsg.SameField([]byte(name), name))
+			assert.False(t, rosmsg.SameField([]byte(name+"s"), name) && name != "sec")
+		}
+	}
+	assert.Equal(t, map[string][]string{
+		"builtin_interfaces/msg/Time": {"secs", "nsecs"}, "sensor_msgs/msg/CameraInfo": {"D", "K", "R", "P"},
+	}, renamed)
+}
+
+func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		if strings.Contains(m.TypeName(), "/msg/") {
+			_, err := rosmsg.Schema(m.TypeName())
+			require.NoError(t, err)
+		}
 	}
 	got, err := rosmsg.Schema("nav_msgs/msg/Odometry")
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-//go:embed msg
+//go:embed msg srv
 var definitions embed.FS
 
 // separator stands between the definitions of a ros2msg schema (MCAP's registry
@@ -27,15 +27,15 @@ func Schema(typeName string) (string, error) {
 	seen := map[string]bool{root: true}
 	for i := 0; i < len(queue); i++ {
 		name := queue[i]
-		definition, err := definitions.ReadFile("msg/" + name + ".msg")
+		definition, err := Definition(name)
 		if err != nil {
-			return "", fmt.Errorf("schema of %s: read definition of %s: %w", typeName, name, err)
+			return "", fmt.Errorf("schema of %s: %w", typeName, err)
 		}
 		if i > 0 {
 			text.WriteString(separator + "MSG: " + name + "\n")
 		}
-		text.Write(definition)
-		for _, f := range parseFields(name, string(definition)) {
+		text.WriteString(definition)
+		for _, f := range parseFields(name, definition) {
 			if strings.Contains(f.Type, "/") && !seen[f.Type] {
 				seen[f.Type] = true
 				queue = append(queue, f.Type)
@@ -43,6 +43,15 @@ func Schema(typeName string) (string, error) {
 		}
 	}
 	return text.String(), nil
+}
+
+// Definition returns the .msg file of the message "pkg/Type".
+func Definition(name string) (string, error) {
+	text, err := definitions.ReadFile("msg/" + name + ".msg")
+	if err != nil {
+		return "", fmt.Errorf("read definition of %s: %w", name, err)
+	}
+	return string(text), nil
 }
 
 // shortName turns "pkg/msg/Type" into "pkg/Type".

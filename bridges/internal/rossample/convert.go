@@ -34,8 +34,9 @@ func setTime(dst *rosmsg.Time, ns int64) error {
 	return nil
 }
 
+// setHeader sets all of dst; ROS 1's seq begins anew after 2^32 messages.
 func setHeader(dst *rosmsg.Header, src *sample.Header) error {
-	dst.FrameID = src.FrameID
+	dst.FrameID, dst.Seq = src.FrameID, uint32(src.Seq)
 	return setTime(&dst.Stamp, src.StampNs)
 }
 

@@ -25,6 +25,13 @@ func Range(dst *rosmsg.Range, src *sample.Range) error {
 	return setHeader(&dst.Header, &src.Header)
 }
 
+// Ultrasonic sets dst to the distance of the nearest thing, as SVL has it; -Inf if it is
+// too near, +Inf if there is none.
+func Ultrasonic(dst *rosmsg.Ultrasonic, src *sample.Range) error {
+	dst.MinimumDistance = src.Range
+	return setHeader(&dst.Header, &src.Header)
+}
+
 // RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge,
 // packed: there ElevationAngle lies at 28 behind a gap of four bytes. Range is in
 // metres, Velocity in m/s, receding positive, the angles in radians, counter-clockwise

@@ -199,5 +199,24 @@ func Standard() []Publication {
 // SVL returns the messages that SVL Simulator's users expect: boxes and distances are
 // lgsvl_msgs'.
 func SVL() []Publication {
-	return append(shared(), publication(Range), publication(LgsvlDetection2DArray), publication(LgsvlDetection3DArray))
+	return append(shared(), publication(Ultrasonic), publication(LgsvlDetection2DArray), publication(LgsvlDetection3DArray))
+}
+
+// commands are the subscriptions that all bridges to ROS have: what vehicles obey, and
+// the time.
+func commands() []Subscription {
+	return []Subscription{
+		subscription(FromVehicleControlData), subscription(FromVehicleStateData),
+		subscription(FromAckermannDriveStamped), subscription(FromTwist), subscription(FromClock),
+	}
+}
+
+// StandardSubscriptions returns the commands, the clock and vision_msgs' boxes.
+func StandardSubscriptions() []Subscription {
+	return append(commands(), subscription(FromDetection2DArray), subscription(FromDetection3DArray))
+}
+
+// SVLSubscriptions returns the commands, the clock and lgsvl_msgs' boxes.
+func SVLSubscriptions() []Subscription {
+	return append(commands(), subscription(FromLgsvlDetection2DArray), subscription(FromLgsvlDetection3DArray))
 }

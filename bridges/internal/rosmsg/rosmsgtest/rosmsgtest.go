@@ -1,0 +1,167 @@
+// Package rosmsgtest has all message types of rosmsg, and fills them with values, for
+// tests of encodings.
+package rosmsgtest
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Every returns an empty message of each type, those of services too.
+func Every() []rosmsg.Message {
+	list := []rosmsg.Message{
+		&rosmsg.Time{}, &rosmsg.Header{}, &rosmsg.Clock{},
+		&rosmsg.Point{}, &rosmsg.Vector3{}, &rosmsg.Quaternion{}, &rosmsg.Pose{}, &rosmsg.PoseWithCovariance{},
+		&rosmsg.Twist{}, &rosmsg.TwistWithCovariance{}, &rosmsg.Transform{}, &rosmsg.TransformStamped{},
+		&rosmsg.TFMessage{}, &rosmsg.Odometry{},
+		&rosmsg.Image{}, &rosmsg.CompressedImage{}, &rosmsg.RegionOfInterest{}, &rosmsg.CameraInfo{},
+		&rosmsg.PointField{}, &rosmsg.PointCloud2{}, &rosmsg.Imu{}, &rosmsg.NavSatStatus{}, &rosmsg.NavSatFix{},
+		&rosmsg.Float32{}, &rosmsg.LaserScan{}, &rosmsg.Range{}, &rosmsg.Sentence{},
+		&rosmsg.Point2D{}, &rosmsg.Pose2D{}, &rosmsg.BoundingBox2D{}, &rosmsg.BoundingBox3D{}, &rosmsg.ObjectHypothesis{},
+		&rosmsg.ObjectHypothesisWithPose{}, &rosmsg.Detection2D{}, &rosmsg.Detection2DArray{}, &rosmsg.Detection3D{},
+		&rosmsg.Detection3DArray{}, &rosmsg.CarlaCollisionEvent{}, &rosmsg.CarlaLaneInvasionEvent{},
+		&rosmsg.LgsvlBoundingBox2D{}, &rosmsg.LgsvlBoundingBox3D{}, &rosmsg.LgsvlDetection2D{}, &rosmsg.LgsvlDetection2DArray{},
+		&rosmsg.LgsvlDetection3D{}, &rosmsg.LgsvlDetection3DArray{}, &rosmsg.Signal{}, &rosmsg.SignalArray{},
+		&rosmsg.CanBusData{}, &rosmsg.VehicleOdometry{}, &rosmsg.DetectedRadarObject{}, &rosmsg.DetectedRadarObjectArray{},
+		&rosmsg.Ultrasonic{}, &rosmsg.VehicleControlData{}, &rosmsg.VehicleStateData{},
+		&rosmsg.AckermannDrive{}, &rosmsg.AckermannDriveStamped{},
+	}
+	for _, service := range rosmsg.Services() {
+		list = append(list, service.NewRequest(), service.NewResponse())
+	}
+	return list
+}
+
+// New returns an empty message of m's type.
+func New(m rosmsg.Message) rosmsg.Message {
+	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(rosmsg.Message)
+}
+
+// Fill sets every field of m, Seq too, to values that depend on seed alone: edge values
+// now and then, infinities and NaN among them; times aren't before the epoch. All
+// strings are valid UTF-8.
+func Fill(m rosmsg.Message, seed uint64) {
+	m.Fields(&filler{random: rand.New(rand.NewPCG(seed, 1))})
+}
+
+// filler is the Visitor that sets fields.
+type filler struct{ random *rand.Rand }
+
+var _ rosmsg.SeqVisitor = (*filler)(nil)
+
+// pick returns one of the edges, or any number.
+func pick[T int8 | uint8 | uint16 | int32 | uint32](f *filler, edges ...T) T {
+	if n := f.random.IntN(2 * len(edges)); n < len(edges) {
+		return edges[n]
+	}
+	return T(f.random.Uint64())
+}
+
+func (f *filler) float64() float64 {
+	edges := [...]float64{
+		0, math.Copysign(0, -1), 1, -1, 0.1, 1e-7, 123456789, 1e21, 1e22, math.Pi, math.MaxFloat64, -math.MaxFloat64,
+		math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxInt64, 1<<53 + 2,
+	}
+	if n := f.random.IntN(2 * len(edges)); n < len(edges) {
+		return edges[n]
+	}
+	return f.random.NormFloat64() * 100
+}
+
+func (f *filler) float32() float32 {
+	switch f.random.IntN(6) {
+	case 0:
+		return math.MaxFloat32
+	case 1:
+		return math.SmallestNonzeroFloat32
+	case 2:
+		return float32(f.random.NormFloat64())
+	}
+	v := float32(f.float64())
+	return v
+}
+
+func (f *filler) text() string {
+	texts := [...]string{
+		"", "lidar_top", "a/b", "\"quoted\\\"", "\x00\x01\n\r\t\b\f\x1f\x7f", "Straße, 道路, 🚗", "<&>\u2028\u2029", "\ufffd", " ",
+	}
+	return texts[f.random.IntN(len(texts))]
+}
+
+// length is that of a sequence.
+func (f *filler) length() int { return f.random.IntN(5) }
+
+func (f *filler) HeaderSeq(v *uint32) { *v = pick[uint32](f, 0, math.MaxUint32) }
+
+func (f *filler) Bool(_ string, v *bool)     { *v = f.random.IntN(2) == 1 }
+func (f *filler) Int8(_ string, v *int8)     { *v = pick[int8](f, 0, math.MinInt8, math.MaxInt8) }
+func (f *filler) Uint8(_ string, v *uint8)   { *v = pick[uint8](f, 0, 23, 24, math.MaxUint8) }
+func (f *filler) Uint16(_ string, v *uint16) { *v = pick[uint16](f, 0, 256, math.MaxUint16) }
+func (f *filler) Int32(_ string, v *int32)   { *v = pick[int32](f, 0, math.MinInt32, math.MaxInt32) }
+func (f *filler) Uint32(_ string, v *uint32) {
+	*v = pick[uint32](f, 0, 65536, math.MaxInt32, math.MaxInt32+1, math.MaxUint32)
+}
+func (f *filler) Float32(_ string, v *float32) { *v = f.float32() }
+func (f *filler) Float64(_ string, v *float64) { *v = f.float64() }
+func (f *filler) String(_ string, v *string)   { *v = f.text() }
+
+func (f *filler) Bytes(_ string, v *rosmsg.Bytes) {
+	v.Data = make([]byte, f.random.IntN(300))
+	for i := range v.Data {
+		v.Data[i] = byte(f.random.Uint32())
+	}
+	v.Source = nil
+	if f.random.IntN(2) == 0 {
+		v.Source = source(v.Data)
+		v.Data = nil
+	}
+}
+
+// source are bytes that are written in place.
+type source []byte
+
+func (s source) Size() int      { return len(s) }
+func (s source) Put(dst []byte) { copy(dst, s) }
+
+func (f *filler) Float64Array(_ string, v []float64) {
+	for i := range v {
+		v[i] = f.float64()
+	}
+}
+
+func (f *filler) Float64Sequence(_ string, v *[]float64) {
+	*v = make([]float64, f.length())
+	f.Float64Array("", *v)
+}
+
+func (f *filler) Float32Sequence(_ string, v *[]float32) {
+	*v = make([]float32, f.length())
+	for i := range *v {
+		(*v)[i] = f.float32()
+	}
+}
+
+func (f *filler) Int32Sequence(_ string, v *[]int32) {
+	*v = make([]int32, f.length())
+	for i := range *v {
+		f.Int32("", &(*v)[i])
+	}
+}
+
+func (f *filler) Message(_ string, v rosmsg.Message) {
+	if t, ok := v.(*rosmsg.Time); ok {
+		*t = rosmsg.Time{Sec: f.random.Int32(), Nanosec: f.random.Uint32N(1e9)}
+		return
+	}
+	v.Fields(f)
+}
+
+func (f *filler) Messages(_ string, v rosmsg.Messages) {
+	v.Clear()
+	for range f.length() {
+		v.Append().Fields(f)
+	}
+}

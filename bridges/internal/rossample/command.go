@@ -1,0 +1,125 @@
+package rossample
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// ErrCommand: a command has NaN, an infinity or a number that stands for nothing.
+var ErrCommand = errors.New("command makes no sense")
+
+// nanoseconds returns simulation nanoseconds, exactly.
+func nanoseconds(t rosmsg.Time) int64 { return int64(t.Sec)*1e9 + int64(t.Nanosec) }
+
+// fromHeader returns the header with what a message says of it: the frame of the world
+// and the sensor's pose aren't known. ROS 1's slash before a frame is taken away.
+func fromHeader(h *rosmsg.Header) sample.Header {
+	return sample.Header{StampNs: nanoseconds(h.Stamp), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
+}
+
+// finite returns ErrCommand if one of the numbers is NaN or infinite.
+func finite(numbers ...float64) error {
+	for i, v := range numbers {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("number %d of the command is %v: %w", i+1, v, ErrCommand)
+		}
+	}
+	return nil
+}
+
+// atMost returns ErrCommand if a field is above the last of its numbers.
+func atMost(field string, v, last uint8) error {
+	if v > last {
+		return fmt.Errorf("%s is %d, where 0 to %d are known: %w", field, v, last, ErrCommand)
+	}
+	return nil
+}
+
+// FromVehicleControlData sets dst to what the message asks of the vehicle. Pedals beyond
+// 0..1 are cut off. SVL's wheel angle is positive to the right, a sample's to the left.
+func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleControlData) error {
+	acceleration, braking := float64(src.Acceleration), float64(src.Braking)
+	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
+	err := errors.Join(finite(acceleration, braking, angle, rate), atMost("target_gear", src.TargetGear, sample.GearLow))
+	if err != nil {
+		return err
+	}
+	*dst = sample.VehicleControl{
+		Header: fromHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
+		SteeringAngle: -angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
+	}
+	return nil
+}
+
+// FromVehicleStateData sets dst to what the message asks the vehicle to switch.
+func FromVehicleStateData(dst *sample.VehicleState, src *rosmsg.VehicleStateData) error {
+	err := errors.Join(
+		atMost("blinker_state", src.Blinker, sample.BlinkerHazard),
+		atMost("headlight_state", src.Headlight, sample.HeadlightsHigh),
+		atMost("wiper_state", src.Wiper, 3),
+		atMost("current_gear", src.CurrentGear, sample.GearLow),
+		atMost("vehicle_mode", src.Mode, 4),
+	)
+	if err != nil {
+		return err
+	}
+	*dst = sample.VehicleState{
+		Header: fromHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
+		Gear: src.CurrentGear, Mode: src.Mode, HandBrake: src.HandBrake, Horn: src.Horn, Autonomous: src.Autonomous,
+	}
+	return nil
+}
+
+// FromAckermannDriveStamped sets dst to the speed and the angle that the message asks
+// for. Rates are limits, of which the sign doesn't count.
+func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *rosmsg.AckermannDriveStamped) error {
+	d := &src.Drive
+	angle, rate := float64(d.SteeringAngle), float64(d.SteeringAngleVelocity)
+	speed, acceleration, jerk := float64(d.Speed), float64(d.Acceleration), float64(d.Jerk)
+	if err := finite(angle, rate, speed, acceleration, jerk); err != nil {
+		return err
+	}
+	*dst = sample.AckermannDrive{
+		Header: fromHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
+		Speed: speed, Acceleration: math.Abs(acceleration), Jerk: math.Abs(jerk),
+	}
+	return nil
+}
+
+// FromTwist sets dst to the velocities; its stamp is 0, since the message has none.
+func FromTwist(dst *sample.VelocityCommand, src *rosmsg.Twist) error {
+	l, a := &src.Linear, &src.Angular
+	if err := finite(l.X, l.Y, l.Z, a.X, a.Y, a.Z); err != nil {
+		return err
+	}
+	*dst = sample.VelocityCommand{Twist: fromTwist(src)}
+	return nil
+}
+
+// FromClock sets dst to the clock's time.
+func FromClock(dst *sample.Clock, src *rosmsg.Clock) error {
+	dst.StampNs = nanoseconds(src.Clock)
+	return nil
+}
+
+func fromVector3(v rosmsg.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.X, v.Y, v.Z} }
+
+func fromTwist(t *rosmsg.Twist) spatial.Twist {
+	return spatial.Twist{Linear: fromVector3(t.Linear), Angular: fromVector3(t.Angular)}
+}
+
+func fromPose(p *rosmsg.Pose) spatial.Pose {
+	q := p.Orientation
+	return spatial.Pose{
+		Position:    mgl64.Vec3{p.Position.X, p.Position.Y, p.Position.Z},
+		Orientation: mgl64.Quat{W: q.W, V: mgl64.Vec3{q.X, q.Y, q.Z}},
+	}
+}
