@@ -91,6 +91,7 @@ type Bridge struct {
 	published     map[string]*PublishedTopic // guarded by mu
 	order         []*PublishedTopic          // guarded by mu: the order of addition
 	subscriptions map[string]any             // guarded by mu: *subscription[T] by topic
+	subscribed    []*subscribedTopic         // guarded by mu: in the order of addition
 	services      map[string]bool            // guarded by mu: those that are offered
 }
 
@@ -181,6 +182,7 @@ func (b *Bridge) Err() error {
 func (b *Bridge) Statistics() Statistics {
 	b.mu.Lock()
 	topics := b.order[:len(b.order):len(b.order)]
+	subscribed := b.subscribed[:len(b.subscribed):len(b.subscribed)]
 	b.mu.Unlock()
 	s := Statistics{Status: b.Status(), Drops: Drops{}, Topics: make([]TopicStatistics, len(topics))}
 	for i, t := range topics {
@@ -192,6 +194,11 @@ func (b *Bridge) Statistics() Statistics {
 		for cause, n := range row.Drops {
 			s.Drops[cause] += n
 		}
+	}
+	for _, t := range subscribed {
+		row := TopicStatistics{Topic: t.name, Type: t.wire}
+		t.counter.fill(&row)
+		s.Received = append(s.Received, row)
 	}
 	return s
 }

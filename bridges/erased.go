@@ -17,6 +17,24 @@ func AddPublisherOf(b *Bridge, t reflect.Type, topic Topic) (Publisher[any], err
 	return known.erase(b, topic)
 }
 
+// AddSubscriberOf is AddSubscriber for callers that know the message type only as a
+// reflect.Type. callback is given messages of that type alone.
+func AddSubscriberOf(b *Bridge, t reflect.Type, topic Topic, callback func(msg any)) error {
+	known, err := b.plugin.lookup(t)
+	if err != nil {
+		return err
+	}
+	if known.subscriber == nil {
+		return fmt.Errorf("bridge %q doesn't subscribe to %v: %w", b.plugin.info.Name, t, ErrNoConverter)
+	}
+	return known.subscribe(b, topic, callback)
+}
+
+// subscribe adds a subscriber of T and hides T.
+func subscribe[T any](b *Bridge, topic Topic, callback func(msg any)) error {
+	return AddSubscriber(b, topic, func(msg T) { callback(msg) })
+}
+
 // erase returns what adds publishers of a type that the fallback carries.
 func (f *Fallback) erase(t reflect.Type, wire string) func(*Bridge, Topic) (Publisher[any], error) {
 	return func(b *Bridge, topic Topic) (Publisher[any], error) {

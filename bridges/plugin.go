@@ -51,13 +51,14 @@ type Fallback struct {
 
 // messageType is what a plugin knows of one Go type. The creators hold a
 // PublisherCreator[T] and a SubscriberCreator[T]; they are guarded by the
-// plugin's mu, wire and erase never change.
+// plugin's mu, wire, erase and subscribe never change.
 type messageType struct {
 	wire       string
 	publisher  any
 	subscriber any
 	erase      func(*Bridge, Topic) (Publisher[any], error)
-	fallback   bool // made by the plugin's fallback, without creators
+	subscribe  func(*Bridge, Topic, func(any)) error // nil for a fallback's type
+	fallback   bool                                  // made by the plugin's fallback, without creators
 }
 
 // TypeInfo describes one message type of a bridge.
@@ -115,7 +116,7 @@ func AddType[T any](p *Plugin, wire string) error {
 	if known, ok := p.types[t]; ok {
 		return fmt.Errorf("bridge %q: type %v is %s: %w", p.info.Name, t, known.wire, ErrDuplicate)
 	}
-	p.types[t] = &messageType{wire: wire, erase: erase[T]}
+	p.types[t] = &messageType{wire: wire, erase: erase[T], subscribe: subscribe[T]}
 	return nil
 }
 

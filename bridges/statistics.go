@@ -39,6 +39,9 @@ type Statistics struct {
 	Drops           Drops
 	// Topics in the order in which they were added.
 	Topics []TopicStatistics
+	// Received are the topics that are subscribed to, in the order in which they were:
+	// Messages counts those that could be read; Bytes and Drops are none.
+	Received []TopicStatistics
 }
 
 // counter counts one topic's messages. Its methods may be called from any

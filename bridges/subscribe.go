@@ -9,11 +9,14 @@ import (
 // subscription is one topic that the instance subscribed to, and those that
 // want its messages.
 type subscription[T any] struct {
+	counter *counter
+
 	mu        sync.RWMutex
 	callbacks []func(T) // guarded by mu
 }
 
 func (s *subscription[T]) deliver(msg T) {
+	s.counter.sent(0)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, callback := range s.callbacks {
@@ -53,10 +56,18 @@ func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
 			b.plugin.info.Name, topic.Name, reflect.TypeFor[T](), ErrTopicType)
 	}
 	topic.QoS = topic.QoS.OrDefault()
-	s := &subscription[T]{callbacks: []func(T){callback}}
+	row := &subscribedTopic{name: topic.Name, wire: known.wire, counter: counter{opened: b.opened}}
+	s := &subscription[T]{callbacks: []func(T){callback}, counter: &row.counter}
 	if err := create(b.instance, topic, s.deliver); err != nil {
 		return fmt.Errorf("bridge %q: subscribe to %q: %w", b.plugin.info.Name, topic.Name, err)
 	}
 	b.subscriptions[topic.Name] = s
+	b.subscribed = append(b.subscribed, row)
 	return nil
+}
+
+// subscribedTopic counts what arrives on one topic.
+type subscribedTopic struct {
+	name, wire string
+	counter    counter
 }
