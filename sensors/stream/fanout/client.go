@@ -3,7 +3,6 @@ package fanout
 import (
 	"errors"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -33,7 +32,9 @@ type Client struct {
 	batch   [maxBatch]delivery
 	batched int
 	vectors net.Buffers
-	slices  [maxBatch + 1][]byte
+	list    [2*maxBatch + 1][]byte // what vectors are made of
+	slices  [2*maxBatch + 1][]byte
+	prefix  [maxBatch][maxPrefix]byte
 	scratch []byte // control frames being written
 }
 
@@ -44,8 +45,8 @@ const (
 	// chunk is how much of a large frame is written under one deadline, so that a
 	// slow connection counts as stalled only when it takes nothing.
 	chunk = 1 << 20
-	// maxControl bounds the control frames that a client leaves unread, bytes.
-	maxControl = 1 << 20
+	// maxPrefix is the memory for what a Receiver puts before a frame.
+	maxPrefix = 32
 )
 
 // ErrControl says that a client asked for more than it read the answers of.
@@ -77,7 +78,7 @@ func (c *Client) Since() time.Time { return c.since }
 // error says that the client doesn't read: ErrControl; the session ends then.
 func (c *Client) Post(frame []byte) error {
 	c.mu.Lock()
-	if len(c.control)+len(frame) > maxControl {
+	if len(c.control)+len(frame) > c.server.config.MaxControl {
 		c.mu.Unlock()
 		return ErrControl
 	}
@@ -214,165 +215,6 @@ func (c *Client) extendWrite() error {
 func (c *Client) abort() {
 	past := time.Unix(1, 0)
 	c.bound(past, past)
-}
-
-// write is the writing goroutine: control frames first, then messages, and a beat now
-// and then.
-func (c *Client) write() {
-	beat := time.NewTicker(c.server.config.Beat)
-	defer beat.Stop()
-	idle, due := true, false
-	for {
-		c.collect()
-		idle = idle && c.batched == 0 && len(c.scratch) == 0
-		if due {
-			c.scratch = c.session.Beat(c.scratch, idle)
-			idle, due = true, false
-		}
-		if c.batched > 0 || len(c.scratch) > 0 {
-			if err := c.flush(); err != nil {
-				c.fail(err)
-				return
-			}
-			select {
-			case <-beat.C:
-				due = true
-			default:
-			}
-			continue
-		}
-		if c.queue.Finished() {
-			c.end()
-			return
-		}
-		select {
-		case <-c.queue.Ready():
-		case <-beat.C:
-			due = true
-		}
-	}
-}
-
-// collect takes what is to be written next.
-func (c *Client) collect() {
-	c.mu.Lock()
-	c.scratch = append(c.scratch[:0], c.control...)
-	c.control = c.control[:0]
-	c.mu.Unlock()
-	total := len(c.scratch)
-	for c.batched < maxBatch && total < batchBytes {
-		d, ok := c.queue.Pop()
-		if !ok {
-			break
-		}
-		c.batch[c.batched] = d
-		c.batched++
-		total += len(d.frame())
-	}
-}
-
-// flush writes scratch and the batch, and counts each message of it.
-func (c *Client) flush() error {
-	n, total := 0, len(c.scratch)
-	if total > 0 {
-		c.slices[0], n = c.scratch, 1
-	}
-	for _, d := range c.batch[:c.batched] {
-		c.slices[n] = d.frame()
-		total += len(c.slices[n])
-		n++
-	}
-	var err error
-	if total <= chunk {
-		c.vectors = c.slices[:n]
-		err = c.writeVectors()
-	} else {
-		for _, frame := range c.slices[:n] {
-			if err = c.writeChunks(frame); err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	for i, d := range c.batch[:c.batched] {
-		d.deliver()
-		c.batch[i] = delivery{}
-	}
-	clear(c.slices[:n])
-	c.batched, c.scratch = 0, c.scratch[:0]
-	return nil
-}
-
-// writeVectors writes all of c.vectors.
-func (c *Client) writeVectors() error {
-	for {
-		if err := c.extendWrite(); err != nil {
-			return err
-		}
-		n, err := c.vectors.WriteTo(c.conn)
-		if err == nil || !c.patient(n, err) {
-			return err
-		}
-	}
-}
-
-func (c *Client) writeChunks(frame []byte) error {
-	for len(frame) > 0 {
-		if err := c.extendWrite(); err != nil {
-			return err
-		}
-		n, err := c.conn.Write(frame[:min(chunk, len(frame))])
-		if err != nil && !c.patient(int64(n), err) {
-			return err
-		}
-		frame = frame[n:]
-	}
-	return nil
-}
-
-// patient reports whether a write that ran out of time goes on: the client has taken
-// some of it, so it is slow and not stalled. While it is being disconnected it gets no
-// more time.
-func (c *Client) patient(written int64, err error) bool {
-	return written > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.queue.Finished()
-}
-
-// fail ends the connection after a failed write: what was being written and what waits
-// counts as dropped.
-func (c *Client) fail(err error) {
-	cause := CauseGone
-	switch {
-	case c.server.ctx.Err() != nil:
-		cause = CauseClosed
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		cause = CauseSlow
-		c.server.config.Log.Warn("stream client took nothing for too long, disconnected",
-			"client", c.conn.RemoteAddr().String(), "limit", c.server.config.Stall)
-	}
-	c.finish(cause)
-	for i, d := range c.batch[:c.batched] {
-		d.subscription.drop(d.message, cause)
-		c.batch[i] = delivery{}
-	}
-	c.batched = 0
-	c.queue.Close()
-	_ = c.conn.Close()
-}
-
-// end says goodbye and leaves the client a moment to close its side.
-func (c *Client) end() {
-	c.scratch = c.session.Goodbye(c.scratch[:0])
-	now := time.Now()
-	c.bound(now.Add(linger), now.Add(linger))
-	if err := c.flush(); err != nil {
-		_ = c.conn.Close()
-		return
-	}
-	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
-	}
 }
 
 // Part ends the connection on the session's side: what was posted is written, what is

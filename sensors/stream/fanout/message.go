@@ -48,6 +48,7 @@ type Outcome struct {
 type Message struct {
 	stream  *Stream
 	frames  [Forms]buffer.Buffer
+	written func(bytes int)
 	settled func(Outcome)
 
 	holders   atomic.Int32
@@ -80,7 +81,7 @@ func (m *Message) Discard() {
 	for i := range m.frames {
 		m.frames[i].Release()
 	}
-	m.stream, m.settled = nil, nil
+	m.stream, m.written, m.settled = nil, nil, nil
 	messages.Put(m)
 }
 
@@ -112,9 +113,10 @@ func (m *Message) release() {
 
 // subscription is one client's part of a stream.
 type subscription struct {
-	client *Client
-	stream *Stream
-	form   int
+	client   *Client
+	stream   *Stream
+	receiver Receiver
+	ended    atomic.Bool // by Unsubscribe
 
 	offered atomic.Int64
 	sent    atomic.Int64
@@ -131,8 +133,14 @@ type delivery struct {
 // offer queues the message without waiting; false if it is to be waited for.
 func (s *subscription) offer(m *Message) bool {
 	s.offered.Add(1)
-	return s.client.queue.TryPush(delivery{m, s}, m.size(s.form))
+	if p := s.stream.config.Policy; p != nil {
+		return s.client.queue.TryPushUnder(*p, delivery{m, s}, m.size(s.receiver.Form))
+	}
+	return s.client.queue.TryPush(delivery{m, s}, m.size(s.receiver.Form))
 }
+
+// unwanted reports whether what is queued for the subscription isn't written any more.
+func (s *subscription) unwanted() bool { return s.receiver.Strict && s.ended.Load() }
 
 // deliverLatched queues the last message of a latched stream, whose outcome is
 // the subscription's alone.
@@ -149,14 +157,16 @@ func (s *subscription) deliverLatched(frames *[Forms]buffer.Buffer) {
 }
 
 // frame is what goes to the client.
-func (d delivery) frame() []byte { return d.message.form(d.subscription.form).Bytes() }
+func (d delivery) frame() []byte { return d.message.form(d.subscription.receiver.Form).Bytes() }
 
 // deliver counts the message as written.
 func (d delivery) deliver() {
-	n := d.message.size(d.subscription.form)
+	n := d.message.size(d.subscription.receiver.Form)
 	d.subscription.sent.Add(1)
 	d.subscription.bytes.Add(n)
-	d.message.delivered.Add(1)
+	if d.message.delivered.Add(1) == 1 && d.message.written != nil {
+		d.message.written(d.message.frames[0].Len())
+	}
 	d.message.release()
 }
 

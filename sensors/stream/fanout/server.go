@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -54,6 +55,11 @@ type Config struct {
 	Stall time.Duration
 	// Beat is the period of Session.Beat; 1 s by default.
 	Beat time.Duration
+	// MaxControl bounds the control frames that a client leaves unread, bytes; 1 MiB by
+	// default.
+	MaxControl int
+	// TLS encrypts the connections; nil doesn't.
+	TLS *tls.Config
 	// Log takes what can't be returned; nil discards it.
 	Log *slog.Logger
 }
@@ -77,6 +83,9 @@ func (c Config) orDefaults() Config {
 	}
 	if c.Beat <= 0 {
 		c.Beat = time.Second
+	}
+	if c.MaxControl <= 0 {
+		c.MaxControl = 1 << 20
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -203,6 +212,9 @@ func (s *Server) admit(conn net.Conn) {
 		return
 	}
 	tune(conn)
+	if s.config.TLS != nil {
+		conn = tls.Server(conn, s.config.TLS)
+	}
 	c := newClient(s, conn, regular >= s.config.MaxClients)
 	c.session = s.config.Accept(c)
 	s.clients[c] = true

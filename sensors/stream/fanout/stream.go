@@ -24,12 +24,18 @@ type StreamConfig struct {
 	// Taken is told that Send has taken a message, of so many bytes in form 0, before
 	// Settled is told of the same. It doesn't block. It may be nil.
 	Taken func(bytes int)
+	// Written is told of a message's length in form 0 when the first client has it, before
+	// Settled is told of the same. It doesn't block. It may be nil.
+	Written func(bytes int)
 	// Settled is told the fate of each message that Send took, once, by whichever
 	// goroutine is the last to have it. It doesn't block. It may be nil.
 	Settled func(Outcome)
 	// Latched streams hand their last message to whoever subscribes; they take messages
 	// while nobody does, too.
 	Latched bool
+	// Policy is what a client's full queue does with this stream's messages; nil is the
+	// queue's own.
+	Policy *queue.Policy
 	// Pool bounds the memory that the stream keeps for later messages.
 	Pool buffer.Config
 }
@@ -80,7 +86,7 @@ func (s *Stream) PoolStats() buffer.Stats { return s.pool.Stats() }
 // Wants reports whether a client subscribed with the form. It takes no lock.
 func (s *Stream) Wants(form int) bool {
 	for _, sub := range s.subscriptions() {
-		if sub.form == form {
+		if sub.receiver.Form == form {
 			return true
 		}
 	}
@@ -94,7 +100,23 @@ func (c *Client) SetPolicy(p queue.Policy) { c.queue.SetPolicy(p) }
 // Subscribe sends the client the stream's messages from now on, in the given form; a
 // latched stream sends its last one first. A client that subscribes already goes on
 // with the form it had. It reports whether the client is new to the stream.
-func (s *Stream) Subscribe(c *Client, form int) bool {
+func (s *Stream) Subscribe(c *Client, form int) bool { return s.SubscribeWith(c, Receiver{Form: form}) }
+
+// Receiver says how one client receives a stream.
+type Receiver struct {
+	// Form is the form of the messages.
+	Form int
+	// Prefix appends what is written before a frame of so many bytes, for this client alone:
+	// at most 32 bytes. It runs on the client's writing goroutine and isn't counted. It
+	// may be nil.
+	Prefix func(dst []byte, frame int) []byte
+	// Strict drops what is queued when the subscription ends, for protocols that use the
+	// prefix for something else then.
+	Strict bool
+}
+
+// SubscribeWith is Subscribe for a client that receives the stream in a way of its own.
+func (s *Stream) SubscribeWith(c *Client, r Receiver) bool {
 	if s.config.Latched { // no message may pass between the last one and the list
 		s.sending.Lock()
 		defer s.sending.Unlock()
@@ -107,7 +129,7 @@ func (s *Stream) Subscribe(c *Client, form int) bool {
 			return false
 		}
 	}
-	sub := &subscription{client: c, stream: s, form: form}
+	sub := &subscription{client: c, stream: s, receiver: r}
 	if !c.add(sub) {
 		return false
 	}
@@ -119,7 +141,8 @@ func (s *Stream) Subscribe(c *Client, form int) bool {
 	return true
 }
 
-// Unsubscribe ends a client's subscription; what is queued for it may still arrive.
+// Unsubscribe ends a client's subscription; what is queued for it may still arrive, unless
+// the receiver is strict.
 // It reports whether there was one.
 func (s *Stream) Unsubscribe(c *Client) bool {
 	s.subscribing.Lock()
@@ -129,6 +152,7 @@ func (s *Stream) Unsubscribe(c *Client) bool {
 	for _, sub := range s.subscriptions() {
 		if sub.client == c {
 			c.forget(sub)
+			sub.ended.Store(true)
 			found = true
 			continue
 		}
@@ -163,7 +187,7 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 	if s.config.Latched {
 		s.latch(m)
 	}
-	m.settled = s.config.Settled
+	m.written, m.settled = s.config.Written, s.config.Settled
 	if s.config.Taken != nil {
 		s.config.Taken(m.frames[0].Len())
 	}
@@ -185,7 +209,7 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 func (s *Stream) wait(ctx context.Context, m *Message) {
 	begun := time.Now()
 	for i, sub := range s.full {
-		sub.client.queue.PushAfter(ctx, delivery{m, sub}, m.size(sub.form), time.Since(begun))
+		sub.client.queue.Await(ctx, delivery{m, sub}, m.size(sub.receiver.Form), time.Since(begun))
 		s.full[i] = nil
 	}
 	s.full = s.full[:0]

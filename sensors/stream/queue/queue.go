@@ -135,7 +135,12 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 // then the caller's still. Otherwise the message is queued or dropped, and what the
 // policy has pushed out with it.
 func (q *Queue[T]) TryPush(v T, size int64) bool {
-	switch q.offer(v, size, Policy(q.policy.Load())) {
+	return q.TryPushUnder(Policy(q.policy.Load()), v, size)
+}
+
+// TryPushUnder is TryPush under a policy of the message's own.
+func (q *Queue[T]) TryPushUnder(policy Policy, v T, size int64) bool {
+	switch q.offer(v, size, policy) {
 	case mayWait:
 		return false
 	case refused:
@@ -153,9 +158,13 @@ func (q *Queue[T]) Push(ctx context.Context, v T, size int64) { q.PushAfter(ctx,
 // PushAfter is Push for a sender that has spent so much of the time limit already, on
 // other receivers of the message.
 func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Duration) {
-	if q.TryPush(v, size) {
-		return
+	if !q.TryPush(v, size) {
+		q.Await(ctx, v, size, spent)
 	}
+}
+
+// Await is PushAfter for a message that TryPush or TryPushUnder left to be waited for.
+func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Duration) {
 	switch q.await(ctx, v, size, spent) {
 	case refused:
 		q.drop(v, Full)
