@@ -22,15 +22,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Standard deviations, metres, east, north and up.
 type Uncertainty struct {
-	state                    protoimpl.MessageState `protogen:"open.v1"`
-	PositionStdDev           *proto.Point3D         `protobuf:"bytes,1,opt,name=position_std_dev,json=positionStdDev" json:"position_std_dev,omitempty"`
-	OrientationStdDev        *proto.Point3D         `protobuf:"bytes,2,opt,name=orientation_std_dev,json=orientationStdDev" json:"orientation_std_dev,omitempty"`
-	LinearVelocityStdDev     *proto.Point3D         `protobuf:"bytes,3,opt,name=linear_velocity_std_dev,json=linearVelocityStdDev" json:"linear_velocity_std_dev,omitempty"`
-	LinearAccelerationStdDev *proto.Point3D         `protobuf:"bytes,4,opt,name=linear_acceleration_std_dev,json=linearAccelerationStdDev" json:"linear_acceleration_std_dev,omitempty"`
-	AngularVelocityStdDev    *proto.Point3D         `protobuf:"bytes,5,opt,name=angular_velocity_std_dev,json=angularVelocityStdDev" json:"angular_velocity_std_dev,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	PositionStdDev *proto.Point3D         `protobuf:"bytes,1,opt,name=position_std_dev,json=positionStdDev" json:"position_std_dev,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Uncertainty) Reset() {
@@ -66,34 +63,6 @@ func (*Uncertainty) Descriptor() ([]byte, []int) {
 func (x *Uncertainty) GetPositionStdDev() *proto.Point3D {
 	if x != nil {
 		return x.PositionStdDev
-	}
-	return nil
-}
-
-func (x *Uncertainty) GetOrientationStdDev() *proto.Point3D {
-	if x != nil {
-		return x.OrientationStdDev
-	}
-	return nil
-}
-
-func (x *Uncertainty) GetLinearVelocityStdDev() *proto.Point3D {
-	if x != nil {
-		return x.LinearVelocityStdDev
-	}
-	return nil
-}
-
-func (x *Uncertainty) GetLinearAccelerationStdDev() *proto.Point3D {
-	if x != nil {
-		return x.LinearAccelerationStdDev
-	}
-	return nil
-}
-
-func (x *Uncertainty) GetAngularVelocityStdDev() *proto.Point3D {
-	if x != nil {
-		return x.AngularVelocityStdDev
 	}
 	return nil
 }
@@ -171,13 +140,9 @@ var File_modules_localization_proto_localization_proto protoreflect.FileDescript
 
 const file_modules_localization_proto_localization_proto_rawDesc = "" +
 	"\n" +
-	"-modules/localization/proto/localization.proto\x12\x13apollo.localization\x1a#modules/common/proto/geometry.proto\x1a!modules/common/proto/header.proto\x1a%modules/localization/proto/pose.proto\"\x8e\x03\n" +
+	"-modules/localization/proto/localization.proto\x12\x13apollo.localization\x1a#modules/common/proto/geometry.proto\x1a!modules/common/proto/header.proto\x1a%modules/localization/proto/pose.proto\"O\n" +
 	"\vUncertainty\x12@\n" +
-	"\x10position_std_dev\x18\x01 \x01(\v2\x16.apollo.common.Point3DR\x0epositionStdDev\x12F\n" +
-	"\x13orientation_std_dev\x18\x02 \x01(\v2\x16.apollo.common.Point3DR\x11orientationStdDev\x12M\n" +
-	"\x17linear_velocity_std_dev\x18\x03 \x01(\v2\x16.apollo.common.Point3DR\x14linearVelocityStdDev\x12U\n" +
-	"\x1blinear_acceleration_std_dev\x18\x04 \x01(\v2\x16.apollo.common.Point3DR\x18linearAccelerationStdDev\x12O\n" +
-	"\x18angular_velocity_std_dev\x18\x05 \x01(\v2\x16.apollo.common.Point3DR\x15angularVelocityStdDev\"\xe3\x01\n" +
+	"\x10position_std_dev\x18\x01 \x01(\v2\x16.apollo.common.Point3DR\x0epositionStdDev\"\xe3\x01\n" +
 	"\x14LocalizationEstimate\x12-\n" +
 	"\x06header\x18\x01 \x01(\v2\x15.apollo.common.HeaderR\x06header\x12-\n" +
 	"\x04pose\x18\x02 \x01(\v2\x19.apollo.localization.PoseR\x04pose\x12B\n" +
@@ -206,18 +171,14 @@ var file_modules_localization_proto_localization_proto_goTypes = []any{
 }
 var file_modules_localization_proto_localization_proto_depIdxs = []int32{
 	2, // 0: apollo.localization.Uncertainty.position_std_dev:type_name -> apollo.common.Point3D
-	2, // 1: apollo.localization.Uncertainty.orientation_std_dev:type_name -> apollo.common.Point3D
-	2, // 2: apollo.localization.Uncertainty.linear_velocity_std_dev:type_name -> apollo.common.Point3D
-	2, // 3: apollo.localization.Uncertainty.linear_acceleration_std_dev:type_name -> apollo.common.Point3D
-	2, // 4: apollo.localization.Uncertainty.angular_velocity_std_dev:type_name -> apollo.common.Point3D
-	3, // 5: apollo.localization.LocalizationEstimate.header:type_name -> apollo.common.Header
-	4, // 6: apollo.localization.LocalizationEstimate.pose:type_name -> apollo.localization.Pose
-	0, // 7: apollo.localization.LocalizationEstimate.uncertainty:type_name -> apollo.localization.Uncertainty
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	3, // 1: apollo.localization.LocalizationEstimate.header:type_name -> apollo.common.Header
+	4, // 2: apollo.localization.LocalizationEstimate.pose:type_name -> apollo.localization.Pose
+	0, // 3: apollo.localization.LocalizationEstimate.uncertainty:type_name -> apollo.localization.Uncertainty
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_modules_localization_proto_localization_proto_init() }

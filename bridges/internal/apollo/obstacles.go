@@ -1,0 +1,151 @@
+package apollo
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
+	perceptionpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/perception/proto"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// obstacleSensor is what Apollo believes to have seen the obstacles.
+const obstacleSensor = "velodyne128"
+
+// mapFrame is the frame of obstacles that come in (REP-105).
+const mapFrame = "map"
+
+// kind is what Apollo and SVL call an obstacle.
+type kind struct {
+	typ   perceptionpb.PerceptionObstacle_Type
+	sub   perceptionpb.PerceptionObstacle_SubType
+	label string
+}
+
+// kinds are looked through in their order, by label in one direction and by sub-type in
+// the other. The first is what anything else is.
+var kinds = []kind{
+	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_CAR, "Sedan"},
+	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_VAN, "Van"},
+	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_TRUCK, "BoxTruck"},
+	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_BUS, "SchoolBus"},
+	{perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_CYCLIST, "Bicycle"},
+	{perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_MOTORCYCLIST, "Motorcycle"},
+	{perceptionpb.PerceptionObstacle_PEDESTRIAN, perceptionpb.PerceptionObstacle_ST_PEDESTRIAN, "Pedestrian"},
+	{perceptionpb.PerceptionObstacle_UNKNOWN_MOVABLE, perceptionpb.PerceptionObstacle_ST_UNKNOWN_MOVABLE, "Train"},
+}
+
+// kindOf returns a box's kind: by its label, of a walker without one by its type.
+func kindOf(box *sample.Box3D) *kind {
+	label := box.Label
+	if label == "" && strings.HasPrefix(box.TypeID, "walker.") {
+		label = "Pedestrian"
+	}
+	for i := range kinds {
+		if kinds[i].label == label {
+			return &kinds[i]
+		}
+	}
+	return &kinds[0]
+}
+
+// labelOf returns what an obstacle is called: by its sub-type, of one without by its
+// type; what Apollo doesn't know has no label.
+func labelOf(o *perceptionpb.PerceptionObstacle) string {
+	for i := range kinds {
+		if kinds[i].sub == o.GetSubType() || o.SubType == nil && kinds[i].typ == o.GetType() {
+			return kinds[i].label
+		}
+	}
+	return ""
+}
+
+// perceptionObstacles has the boxes in the world: each with the middle of its base, its
+// base's corners counter-clockwise from the left of its front, and one measurement. A
+// box that leans has the height and the base of one that stands.
+func perceptionObstacles(dst *perceptionpb.PerceptionObstacles, src *sample.Detections3D, at *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "perception_obstacle")
+	set(&h.LidarTimestamp, uint64(src.StampNs))
+	set(&dst.ErrorCode, commonpb.ErrorCode_OK)
+	resize(&dst.PerceptionObstacle, len(src.Boxes))
+	for i := range src.Boxes {
+		box, d := &src.Boxes[i], dst.PerceptionObstacle[i]
+		pose := src.Pose.Compose(box.Pose)
+		setBox(d, box, pose, at)
+		setPoint(&d.Velocity, src.Pose.Rotate(box.Twist.Linear))
+		setPoint(&d.Acceleration, src.Pose.Rotate(box.Acceleration))
+		set(&d.Timestamp, h.GetTimestampSec())
+		set(&d.Confidence, float64(box.Score))
+		setMeasurement(d)
+	}
+	return nil
+}
+
+// setBox sets where an obstacle is and what it is.
+func setBox(d *perceptionpb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose, at *Map) {
+	base := pose.Position.Sub(mgl64.Vec3{0, 0, box.Size[2] / 2})
+	theta := yaw(pose.Orientation)
+	sin, cos := math.Sincos(theta)
+	k := kindOf(box)
+	set(&d.Id, int32(box.ID))
+	set(&d.Type, k.typ)
+	set(&d.SubType, k.sub)
+	setPoint(&d.Position, at.World(base))
+	setPoint(&d.AnchorPoint, at.World(base))
+	set(&d.Theta, theta)
+	set(&d.Length, box.Size[0])
+	set(&d.Width, box.Size[1])
+	set(&d.Height, box.Size[2])
+	resize(&d.PolygonPoint, 4)
+	for i, side := range [4][2]float64{{0.5, 0.5}, {-0.5, 0.5}, {-0.5, -0.5}, {0.5, -0.5}} {
+		x, y := side[0]*box.Size[0], side[1]*box.Size[1]
+		corner := base.Add(mgl64.Vec3{x*cos - y*sin, x*sin + y*cos, 0})
+		setPoint(&d.PolygonPoint[i], at.World(corner))
+	}
+}
+
+// setMeasurement sets the obstacle's one measurement, which says what the obstacle says.
+func setMeasurement(d *perceptionpb.PerceptionObstacle) {
+	resize(&d.Measurements, 1)
+	m := d.Measurements[0]
+	set(&m.SensorId, obstacleSensor)
+	m.Id, m.Position, m.Theta, m.Velocity = d.Id, d.Position, d.Theta, d.Velocity
+	m.Length, m.Width, m.Height = d.Length, d.Width, d.Height
+	m.Type, m.SubType, m.Timestamp = d.Type, d.SubType, d.Timestamp
+}
+
+// readObstacles reads obstacles as boxes in the map frame, seen from its origin.
+func readObstacles(dst *sample.Detections3D, src *perceptionpb.PerceptionObstacles, at *Map) error {
+	header, err := readHeader(src.GetHeader())
+	if err != nil {
+		return err
+	}
+	header.FrameID, header.Pose = mapFrame, spatial.Identity()
+	*dst = sample.Detections3D{Header: header, Boxes: make([]sample.Box3D, 0, len(src.GetPerceptionObstacle()))}
+	for _, o := range src.GetPerceptionObstacle() {
+		position := readPoint(o.GetPosition())
+		size := mgl64.Vec3{o.GetLength(), o.GetWidth(), o.GetHeight()}
+		if !finite(append(position[:], size[0], size[1], size[2], o.GetTheta(), o.GetConfidence())...) {
+			return fmt.Errorf("obstacle %d: %w", o.GetId(), ErrNumber)
+		}
+		centre := at.Local(position).Add(mgl64.Vec3{0, 0, size[2] / 2})
+		box := sample.Box3D{
+			ID: uint32(o.GetId()), Label: labelOf(o), Score: 1, Size: size, Acceleration: readPoint(o.GetAcceleration()),
+			Pose: spatial.FromRPY(centre, 0, 0, mgl64.RadToDeg(o.GetTheta())),
+		}
+		if o.Confidence != nil {
+			box.Score = float32(o.GetConfidence())
+		}
+		box.Twist.Linear = readPoint(o.GetVelocity())
+		dst.Boxes = append(dst.Boxes, box)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package apollo
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
+	localizationpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/localization/proto"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// standardGravity is what an IMU at rest reports upwards, m/s² (CGPM 1901).
+const standardGravity = 9.80665
+
+// rfu turns the axes right, forward, up into forward, left, up: a quarter turn about z,
+// clockwise.
+var rfu = mgl64.Quat{W: math.Sqrt2 / 2, V: mgl64.Vec3{0, 0, -math.Sqrt2 / 2}}
+
+// toRFU returns a vector of the axes forward, left, up in right, forward, up.
+func toRFU(v mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{-v[1], v[0], v[2]} }
+
+// setAttitude sets what a pose says of the orientation of the axes forward, left, up in
+// the world.
+func setAttitude(p *localizationpb.Pose, orientation mgl64.Quat) {
+	q := orientation.Mul(rfu)
+	o := part(&p.Orientation)
+	set(&o.Qx, q.V[0])
+	set(&o.Qy, q.V[1])
+	set(&o.Qz, q.V[2])
+	set(&o.Qw, q.W)
+	set(&p.Heading, yaw(orientation))
+	setPoint(&p.EulerAngles, eulerZXY(q))
+}
+
+// yaw returns the heading of the x axis, radians from the east to the north.
+func yaw(orientation mgl64.Quat) float64 {
+	_, _, degrees := spatial.Pose{Orientation: orientation}.RPY()
+	return mgl64.DegToRad(degrees)
+}
+
+// eulerZXY returns the angles about x, y and z that make q when they are applied about z,
+// then the new x, then the new y: pitch, roll and yaw of a vehicle whose y axis is
+// forward.
+func eulerZXY(q mgl64.Quat) mgl64.Vec3 {
+	w, x, y, z := q.W, q.V[0], q.V[1], q.V[2]
+	return mgl64.Vec3{
+		math.Asin(max(-1, min(1, 2*(w*x+y*z)))),
+		math.Atan2(2*(w*y-x*z), 1-2*(x*x+y*y)),
+		math.Atan2(2*(w*z-x*y), 1-2*(x*x+z*z)),
+	}
+}
+
+func setENU(field **commonpb.PointENU, v mgl64.Vec3) {
+	p := part(field)
+	set(&p.X, v[0])
+	set(&p.Y, v[1])
+	set(&p.Z, v[2])
+}
+
+// setRates sets the angular velocity, given in the axes forward, left, up.
+func setRates(p *localizationpb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
+	setPoint(&p.AngularVelocity, orientation.Rotate(rates))
+	setPoint(&p.AngularVelocityVrf, toRFU(rates))
+}
+
+// gps has the easting, northing and altitude of the sample.
+func gps(dst *localizationpb.Gps, src *sample.GpsOdometry, _ *Map) error {
+	p := part(&dst.Localization)
+	setENU(&p.Position, mgl64.Vec3{src.Easting, src.Northing, src.Altitude})
+	setAttitude(p, src.Orientation)
+	setPoint(&p.LinearVelocity, src.Velocity)
+	setRates(p, src.Orientation, src.AngularVelocity)
+	_, err := setHeader(&dst.Header, &src.Header)
+	return err
+}
+
+// correctedImu has what an inertial navigation system makes of a measurement, in the
+// fields and axes of Apollo's own driver: without gravity, right, forward, up, also in
+// linear_acceleration and angular_velocity. An IMU that reports no orientation is taken
+// to be where its header says.
+func correctedImu(dst *localizationpb.CorrectedImu, src *sample.Imu, _ *Map) error {
+	orientation := src.Orientation
+	if src.OrientationCovariance[0] < 0 {
+		orientation = src.Pose.Orientation
+	}
+	gravity := orientation.Conjugate().Rotate(mgl64.Vec3{0, 0, standardGravity})
+	acceleration, rates := toRFU(src.LinearAcceleration.Sub(gravity)), toRFU(src.AngularVelocity)
+	p := part(&dst.Imu)
+	setAttitude(p, orientation)
+	setPoint(&p.LinearAcceleration, acceleration)
+	setPoint(&p.LinearAccelerationVrf, acceleration)
+	setPoint(&p.AngularVelocity, rates)
+	setPoint(&p.AngularVelocityVrf, rates)
+	_, err := setHeader(&dst.Header, &src.Header)
+	return err
+}
+
+// localizationEstimate has the pose in the world and the deviations of its position.
+func localizationEstimate(dst *localizationpb.LocalizationEstimate, src *sample.Odometry, at *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "localization")
+	p := part(&dst.Pose)
+	setENU(&p.Position, at.World(src.BodyPose.Position))
+	setAttitude(p, src.BodyPose.Orientation)
+	setPoint(&p.LinearVelocity, src.BodyPose.Rotate(src.Twist.Linear))
+	setRates(p, src.BodyPose.Orientation, src.Twist.Angular)
+	c := &src.PoseCovariance
+	setPoint(&part(&dst.Uncertainty).PositionStdDev, mgl64.Vec3{root(c[0]), root(c[7]), root(c[14])})
+	set(&dst.MeasurementTime, h.GetTimestampSec())
+	return nil
+}
+
+// root returns the deviation of a variance; a negative one, of what isn't known, gives 0.
+func root(variance float64) float64 { return math.Sqrt(max(0, variance)) }

@@ -1,0 +1,183 @@
+package apollo
+
+import (
+	"fmt"
+	"math"
+
+	cyberpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/cyber/proto"
+	gnsspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/gnss/proto"
+	driverspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/proto"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+func clock(dst *cyberpb.Clock, src *sample.Clock, _ *Map) error {
+	ns, err := stamp(src.StampNs)
+	set(&dst.Clock, ns)
+	return err
+}
+
+// image has the encodings' names as they are, which are ROS's in Apollo too.
+func image(dst *driverspb.Image, src *sample.Image, _ *Map) error {
+	if src.Step*src.Height != len(src.Data) {
+		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), ErrSize)
+	}
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&dst.FrameId, src.FrameID)
+	set(&dst.MeasurementTime, h.GetTimestampSec())
+	set(&dst.Height, uint32(src.Height))
+	set(&dst.Width, uint32(src.Width))
+	set(&dst.Encoding, src.Encoding)
+	set(&dst.Step, uint32(src.Step))
+	dst.Data = src.Data
+	return nil
+}
+
+func compressedImage(dst *driverspb.CompressedImage, src *sample.CompressedImage, _ *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&dst.FrameId, src.FrameID)
+	set(&dst.Format, src.Format)
+	dst.Data = src.Data
+	set(&dst.MeasurementTime, h.GetTimestampSec())
+	return nil
+}
+
+// What a receiver with a good fix reports beside it, as SVL has it.
+const (
+	fixDeviation       = 0.01 // metres, where the sample's covariance says nothing
+	fixDifferentialAge = 2.0  // seconds
+	fixSatellites      = 15
+	fixSatellitesMulti = 12
+	fixExtendedStatus  = 33
+	fixSignalsUsed     = 51
+)
+
+var fixBaseStation = []byte("0")
+
+// gnssBestPose has no geoid: the undulation is 0 and the height above the sea that above
+// the ellipsoid, so that their sum is right.
+func gnssBestPose(dst *gnsspb.GnssBestPose, src *sample.GnssFix, _ *Map) error {
+	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
+		return err
+	}
+	set(&dst.MeasurementTime, gpsSeconds(src.StampNs))
+	status, solution := gnsspb.SolutionStatus_SOL_COMPUTED, gnsspb.SolutionType_NARROW_INT
+	if src.Status < 0 { // sensor_msgs/NavSatStatus: no fix
+		status, solution = gnsspb.SolutionStatus_INSUFFICIENT_OBS, gnsspb.SolutionType_NONE
+	}
+	set(&dst.SolStatus, status)
+	set(&dst.SolType, solution)
+	set(&dst.Latitude, src.Latitude)
+	set(&dst.Longitude, src.Longitude)
+	set(&dst.HeightMsl, src.Altitude)
+	set(&dst.Undulation, 0)
+	set(&dst.DatumId, gnsspb.DatumId_WGS84)
+	east, north, up := deviations(src)
+	set(&dst.LatitudeStdDev, north)
+	set(&dst.LongitudeStdDev, east)
+	set(&dst.HeightStdDev, up)
+	dst.BaseStationId = fixBaseStation
+	set(&dst.DifferentialAge, fixDifferentialAge)
+	set(&dst.SolutionAge, 0)
+	set(&dst.NumSatsTracked, fixSatellites)
+	set(&dst.NumSatsInSolution, fixSatellites)
+	set(&dst.NumSatsL1, fixSatellites)
+	set(&dst.NumSatsMulti, fixSatellitesMulti)
+	set(&dst.Reserved, 0)
+	set(&dst.ExtendedSolutionStatus, fixExtendedStatus)
+	set(&dst.GalileoBeidouUsedMask, 0)
+	set(&dst.GpsGlonassUsedMask, fixSignalsUsed)
+	return nil
+}
+
+// deviations returns a fix's standard deviations, metres; Apollo divides by them, so
+// none is 0.
+func deviations(src *sample.GnssFix) (east, north, up float32) {
+	root := func(variance float64) float32 {
+		if src.PositionCovarianceType == 0 || !(variance > 0) {
+			return fixDeviation
+		}
+		return float32(math.Sqrt(variance))
+	}
+	c := &src.PositionCovariance
+	return root(c[0]), root(c[4]), root(c[8])
+}
+
+func insStat(dst *gnsspb.InsStat, src *sample.InsStatus, _ *Map) error {
+	set(&dst.InsStatus, src.Status)
+	set(&dst.PosType, src.PositionType)
+	_, err := setHeader(&dst.Header, &src.Header)
+	return err
+}
+
+// rawImu is a measurement of an instant: its span is 0.
+func rawImu(dst *gnsspb.Imu, src *sample.Imu, _ *Map) error {
+	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
+		return err
+	}
+	set(&dst.MeasurementTime, gpsSeconds(src.StampNs))
+	set(&dst.MeasurementSpan, 0)
+	setPoint(&dst.LinearAcceleration, src.LinearAcceleration)
+	setPoint(&dst.AngularVelocity, src.AngularVelocity)
+	return nil
+}
+
+// What SVL's radar reports of each object.
+const (
+	radarCrossSection = 11 // dBsm
+	radarTruckLength  = 5  // metres: what is longer is a truck
+
+	radarMoving     = 0 // dynprop
+	radarStationary = 1
+	radarNew        = 1 // meas_state
+	radarMeasured   = 2
+	radarCar        = 1 // obstacle_class
+	radarTruck      = 2
+)
+
+// contiRadar has Continental's axes: longitudinal is the sensor's x, lateral its y.
+func contiRadar(dst *driverspb.ContiRadar, src *sample.RadarObjects, _ *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "conti_radar")
+	set(&h.RadarTimestamp, uint64(src.StampNs))
+	resize(&dst.Contiobs, len(src.Objects))
+	for i := range src.Objects {
+		o, d := &src.Objects[i], dst.Contiobs[i]
+		set(&d.Clusterortrack, false) // a track
+		set(&d.ObstacleId, int32(o.ID))
+		set(&d.LongitudeDist, o.Position[0])
+		set(&d.LateralDist, o.Position[1])
+		set(&d.LongitudeVel, o.Velocity[0])
+		set(&d.LateralVel, o.Velocity[1])
+		set(&d.Rcs, radarCrossSection)
+		set(&d.Dynprop, oneOf[int32](o.Moving, radarMoving, radarStationary))
+		set(&d.Probexist, 1)
+		set(&d.MeasState, oneOf[int32](o.New, radarNew, radarMeasured))
+		set(&d.Length, o.Size[0])
+		set(&d.Width, o.Size[1])
+		set(&d.ObstacleClass, oneOf[int32](o.Size[0] > radarTruckLength, radarTruck, radarCar))
+	}
+	status := part(&dst.ObjectListStatus)
+	set(&status.NofObjects, int32(len(src.Objects)))
+	set(&status.MeasCounter, int32(src.Seq&0xffff)) // 16 bits in the device
+	set(&status.InterfaceVersion, 0)
+	return nil
+}
+
+// oneOf returns yes or no.
+func oneOf[T any](condition bool, yes, no T) T {
+	if condition {
+		return yes
+	}
+	return no
+}
