@@ -94,7 +94,7 @@ func root(err error) string {
 	}
 	for {
 		var next error
-		switch e := err.(type) {
+		switch e := any(err).(type) {
 		case interface{ Unwrap() error }:
 			next = e.Unwrap()
 		case interface{ Unwrap() []error }:

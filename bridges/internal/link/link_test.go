@@ -90,16 +90,26 @@ func (topics) Info() bridges.Info {
 	return bridges.Info{Name: "test", Type: "test", Kind: bridges.KindNetwork, Summary: "s", Connection: "c"}
 }
 
+// raw is a whole frame; a string is the text of one.
+type raw string
+
 func (f topics) Register(p *bridges.Plugin) error {
-	return errors.Join(bridges.AddType[string](p, "text"),
-		bridges.AddPublisherCreator(p, func(_ bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[string], error) {
-			out := f.link.NewTopic(info)
-			return func(ctx context.Context, text string) error {
-				b := out.Buffer(len(text) + 1)
-				b.Adopt(append(append(b.Bytes()[:0], byte(len(text))), text...))
-				return out.Send(ctx, b)
-			}, nil
-		}))
+	return errors.Join(
+		bridges.AddType[string](p, "text"), bridges.AddPublisherCreator(p, creator(f.link, frame)),
+		bridges.AddType[raw](p, "raw"), bridges.AddPublisherCreator(p, creator(f.link, func(r raw) []byte { return []byte(r) })),
+	)
+}
+
+func creator[T any](l *link.Link, encode func(T) []byte) bridges.PublisherCreator[T] {
+	return func(_ bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		out := l.NewTopic(info)
+		return func(ctx context.Context, message T) error {
+			encoded := encode(message)
+			b := out.Buffer(len(encoded))
+			b.Adopt(append(b.Bytes()[:0], encoded...))
+			return out.Send(ctx, b)
+		}, nil
+	}
 }
 
 func (f topics) NewInstance(bridges.Env) (bridges.Instance, error) { return f, nil }

@@ -82,10 +82,10 @@ func (s *session) fail(err error, cause bridges.Cause) {
 }
 
 // ended returns why the session ended, and what that means for messages.
-func (s *session) ended() (error, bridges.Cause) {
+func (s *session) ended() (bridges.Cause, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err, s.cause
+	return s.cause, s.err
 }
 
 // finish has the session end when all that is queued was written.
@@ -107,7 +107,7 @@ func (s *session) serve(connected func()) error {
 		connected()
 		s.writeMessages()
 	}
-	if err, _ := s.ended(); err == nil {
+	if _, err := s.ended(); err == nil {
 		s.sayGoodbye()
 	}
 	s.fail(bridges.ErrClosed, bridges.CauseClosed)
@@ -116,7 +116,7 @@ func (s *session) serve(connected func()) error {
 	s.answers.Close()
 	s.watchdog.Stop()
 	<-s.read
-	err, _ := s.ended()
+	_, err := s.ended()
 	return err
 }
 
@@ -154,7 +154,7 @@ func (s *session) send(m message) {
 	if s.register() && s.write(m.frame.Bytes()) {
 		m.info.Sent(m.frame.Len())
 	} else {
-		_, cause := s.ended()
+		cause, _ := s.ended()
 		if cause == bridges.CauseNotConnected {
 			cause = bridges.CauseWriteFailed
 		}

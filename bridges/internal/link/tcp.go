@@ -97,9 +97,9 @@ func (c *tcpConn) Read(context.Context) ([]byte, error) {
 	if _, err := c.reader.Peek(1); err != nil {
 		return nil, err
 	}
-	if err := c.SetReadDeadline(time.Now().Add(c.tcp.FrameTimeout)); err != nil {
-		return nil, err
-	}
+	// Setting a deadline fails on a connection that has ended, as reading does then; what
+	// was read ahead is good still.
+	_ = c.SetReadDeadline(time.Now().Add(c.tcp.FrameTimeout))
 	c.frame = c.frame[:0]
 	for {
 		size, err := c.tcp.Size(c.frame)
@@ -109,7 +109,8 @@ func (c *tcpConn) Read(context.Context) ([]byte, error) {
 		case size > c.tcp.Limit:
 			return nil, fmt.Errorf("%w: %w: a frame of %d bytes, the limit is %d", bridges.ErrProtocol, bridges.ErrTooLarge, size, c.tcp.Limit)
 		case size <= len(c.frame):
-			return c.frame, c.SetReadDeadline(time.Time{})
+			_ = c.SetReadDeadline(time.Time{})
+			return c.frame, nil
 		}
 		if err := c.fill(size); err != nil {
 			return nil, err
