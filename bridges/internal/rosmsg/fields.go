@@ -1,9 +1,6 @@
 package rosmsg
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Field is one field of a message's definition.
 type Field struct {
@@ -24,11 +21,11 @@ func Fields(typeName string) ([]Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	definition, err := definitions.ReadFile("msg/" + name + ".msg")
+	definition, err := Definition(name)
 	if err != nil {
-		return nil, fmt.Errorf("read definition of %s: %w", typeName, err)
+		return nil, err
 	}
-	parsed := parseFields(name, string(definition))
+	parsed := parseFields(name, definition)
 	list := make([]Field, len(parsed))
 	for i, f := range parsed {
 		list[i] = Field{Type: f.Type, Array: f.Array, Name: f.Name}

@@ -44,7 +44,7 @@ func New(m rosmsg.Message) rosmsg.Message {
 // now and then, infinities and NaN among them; times aren't before the epoch. All
 // strings are valid UTF-8.
 func Fill(m rosmsg.Message, seed uint64) {
-	m.Fields(&filler{random: rand.New(rand.NewPCG(seed, 1))})
+	(&filler{random: rand.New(rand.NewPCG(seed, 1))}).Message("", m)
 }
 
 // filler is the Visitor that sets fields.

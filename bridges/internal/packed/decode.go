@@ -1,0 +1,224 @@
+package packed
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Errors of Decode.
+var (
+	// ErrTruncated: the data ends inside a field.
+	ErrTruncated = fmt.Errorf("data is too short: %w", io.ErrUnexpectedEOF)
+	// ErrMalformed: bytes are left over, the size of an array isn't that of its type,
+	// or a time is beyond what ROS 2 has (2038).
+	ErrMalformed = errors.New("data is malformed")
+	// ErrTooLarge: an array has so many messages of so few bytes each that they would
+	// take a large multiple of the data's size.
+	ErrTooLarge = errors.New("messages would take far more memory than the data")
+)
+
+// Decoder decodes messages of one format. One goroutine uses it at a time. What it sets
+// holds no reference to the data, and never takes more memory than a small multiple of
+// the data's size.
+type Decoder struct {
+	Format Format
+
+	src    []byte
+	pos    int
+	budget int // bytes that elements of arrays of messages may still take
+	err    error
+}
+
+var _ rosmsg.SeqVisitor = (*Decoder)(nil)
+
+// elementMultiple is how often the data's size the elements of all arrays of messages
+// may take in memory: strings and slices have 16 and 24 bytes there, 4 in the data.
+const elementMultiple = 16
+
+// Decode sets m from data, all of it. On an error m is set in part.
+func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
+	*d = Decoder{Format: d.Format, src: data, budget: elementMultiple * len(data)}
+	d.Message("message", m)
+	if d.err == nil && d.pos < len(d.src) {
+		d.fail("end", fmt.Errorf("%d bytes left over: %w", len(d.src)-d.pos, ErrMalformed))
+	}
+	err := d.err
+	*d = Decoder{Format: d.Format}
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", m.TypeName(), err)
+	}
+	return nil
+}
+
+// fail keeps the first error with the field's name.
+func (d *Decoder) fail(name string, err error) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s at byte %d: %w", name, d.pos, err)
+	}
+}
+
+// take returns the next n bytes, or nil after a failure.
+func (d *Decoder) take(name string, n int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > len(d.src)-d.pos {
+		d.fail(name, ErrTruncated)
+		return nil
+	}
+	b := d.src[d.pos : d.pos+n]
+	d.pos += n
+	return b
+}
+
+func (d *Decoder) byte(name string) byte {
+	if b := d.take(name, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *Decoder) uint32(name string) uint32 {
+	if b := d.take(name, 4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// length reads the length of a sequence whose elements take size bytes or more.
+func (d *Decoder) length(name string, size int) int {
+	n := d.uint32(name)
+	if d.err == nil && int64(n)*int64(size) > int64(len(d.src)-d.pos) {
+		d.fail(name, fmt.Errorf("length %d: %w", n, ErrTruncated))
+	}
+	if d.err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// HeaderSeq reads four bytes where the format has them.
+func (d *Decoder) HeaderSeq(v *uint32) {
+	*v = 0
+	if d.Format.ROS1 {
+		*v = d.uint32("seq")
+	}
+}
+
+// Bool reads one byte; all but 0 is true, as ROS has it.
+func (d *Decoder) Bool(name string, v *bool) { *v = d.byte(name) != 0 }
+
+// Int8 reads one byte.
+func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
+
+// Uint8 reads one byte.
+func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
+
+// Uint16 reads two bytes.
+func (d *Decoder) Uint16(name string, v *uint16) {
+	*v = 0
+	if b := d.take(name, 2); b != nil {
+		*v = binary.LittleEndian.Uint16(b)
+	}
+}
+
+// Int32 reads four bytes.
+func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
+
+// Uint32 reads four bytes.
+func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
+
+// Float32 reads four bytes.
+func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
+
+// Float64 reads eight bytes.
+func (d *Decoder) Float64(name string, v *float64) {
+	*v = 0
+	if b := d.take(name, 8); b != nil {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// String reads a length and as many bytes.
+func (d *Decoder) String(name string, v *string) { *v = string(d.take(name, d.length(name, 1))) }
+
+// Bytes reads a length and as many bytes, which it copies.
+func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
+	n := d.length(name, 1)
+	v.Source = nil
+	v.Data = append(v.Data[:0], d.take(name, n)...)
+}
+
+// Float64Array reads as many elements as v has, after their number where the format has
+// it.
+func (d *Decoder) Float64Array(name string, v []float64) {
+	if d.Format.CountedArrays {
+		if n := d.uint32(name); d.err == nil && int64(n) != int64(len(v)) {
+			d.fail(name, fmt.Errorf("array of %d has %d elements: %w", len(v), n, ErrMalformed))
+		}
+	}
+	b := d.take(name, 8*len(v))
+	clear(v)
+	for i := 0; len(b) >= 8; i, b = i+1, b[8:] {
+		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// Float64Sequence reads a length and as many elements.
+func (d *Decoder) Float64Sequence(name string, v *[]float64) {
+	b := d.take(name, 8*d.length(name, 8))
+	*v = (*v)[:0]
+	for ; len(b) >= 8; b = b[8:] {
+		*v = append(*v, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+}
+
+// Float32Sequence reads a length and as many elements.
+func (d *Decoder) Float32Sequence(name string, v *[]float32) {
+	b := d.take(name, 4*d.length(name, 4))
+	*v = (*v)[:0]
+	for ; len(b) >= 4; b = b[4:] {
+		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+}
+
+// Int32Sequence reads a length and as many elements.
+func (d *Decoder) Int32Sequence(name string, v *[]int32) {
+	b := d.take(name, 4*d.length(name, 4))
+	*v = (*v)[:0]
+	for ; len(b) >= 4; b = b[4:] {
+		*v = append(*v, int32(binary.LittleEndian.Uint32(b)))
+	}
+}
+
+// Message reads the nested message's fields.
+func (d *Decoder) Message(name string, v rosmsg.Message) {
+	v.Fields(d)
+	if t, ok := v.(*rosmsg.Time); ok && d.Format.ROS1 && t.Sec < 0 {
+		d.fail(name, fmt.Errorf("time of %d s: %w", uint32(t.Sec), ErrMalformed))
+	}
+}
+
+// Messages reads a length and as many messages. It grows the array only as the data
+// bears it out.
+func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+	n := d.length(name, 1)
+	v.Clear()
+	for range n {
+		m := v.Append()
+		d.budget -= int(reflect.TypeOf(m).Elem().Size())
+		if d.budget < 0 {
+			d.fail(name, ErrTooLarge)
+		}
+		d.Message(name, m)
+		if d.err != nil {
+			return
+		}
+	}
+}

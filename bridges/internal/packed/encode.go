@@ -1,0 +1,162 @@
+// Package packed encodes and decodes messages without alignment, as two protocols do
+// that differ in little: ROS 1's serialisation and that of SVL Simulator's ROS 2 bridge.
+// Their packages, ros1 and lgsvlwire, say in a [Format] what they have of their own.
+//
+// All numbers are little-endian. A bool is one byte; a string and a sequence begin with
+// their length as uint32; a string has no NUL; nested messages lie in place.
+package packed
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Format is what packed formats don't have in common.
+type Format struct {
+	// ROS1 is set if a header begins with its seq and a time's seconds are unsigned.
+	ROS1 bool
+	// CountedArrays is set if an array of fixed size begins with its size as uint32.
+	CountedArrays bool
+}
+
+// Encoder encodes messages of one format. One goroutine uses it at a time. Encoding into
+// a large enough buffer allocates nothing.
+type Encoder struct {
+	Format Format
+
+	buf []byte
+	err error
+}
+
+var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+
+// Append appends m to dst and returns the result.
+func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+	e.buf, e.err = dst, nil
+	e.Message("", m)
+	out := e.buf
+	e.buf = nil
+	return out
+}
+
+// Err says what of the last message the format couldn't express: rosmsg.ErrBeforeEpoch,
+// or nil.
+func (e *Encoder) Err() error { return e.err }
+
+// HeaderSeq appends four bytes where the format has them.
+func (e *Encoder) HeaderSeq(v *uint32) {
+	if e.Format.ROS1 {
+		e.Uint32("seq", v)
+	}
+}
+
+// Bool appends one byte.
+func (e *Encoder) Bool(_ string, v *bool) {
+	var b byte
+	if *v {
+		b = 1
+	}
+	e.buf = append(e.buf, b)
+}
+
+// Int8 appends one byte.
+func (e *Encoder) Int8(_ string, v *int8) { e.buf = append(e.buf, byte(*v)) }
+
+// Uint8 appends one byte.
+func (e *Encoder) Uint8(_ string, v *uint8) { e.buf = append(e.buf, *v) }
+
+// Uint16 appends two bytes.
+func (e *Encoder) Uint16(_ string, v *uint16) {
+	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
+}
+
+// Int32 appends four bytes.
+func (e *Encoder) Int32(_ string, v *int32) { e.uint32(uint32(*v)) }
+
+// Uint32 appends four bytes.
+func (e *Encoder) Uint32(_ string, v *uint32) { e.uint32(*v) }
+
+func (e *Encoder) uint32(v uint32) { e.buf = binary.LittleEndian.AppendUint32(e.buf, v) }
+
+// Float32 appends four bytes.
+func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
+
+// Float64 appends eight bytes.
+func (e *Encoder) Float64(_ string, v *float64) {
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(*v))
+}
+
+// String appends the length and the bytes.
+func (e *Encoder) String(_ string, v *string) {
+	e.uint32(uint32(len(*v)))
+	e.buf = append(e.buf, *v...)
+}
+
+// Bytes appends the length and the bytes, which their source writes in place.
+func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
+	n := v.Len()
+	e.uint32(uint32(n))
+	start := len(e.buf)
+	e.buf = slices.Grow(e.buf, n)[:start+n]
+	v.Put(e.buf[start:])
+}
+
+// Float64Array appends the elements, after their number where the format has it.
+func (e *Encoder) Float64Array(_ string, v []float64) {
+	if e.Format.CountedArrays {
+		e.uint32(uint32(len(v)))
+	}
+	for i := range v {
+		e.Float64("", &v[i])
+	}
+}
+
+// Float64Sequence appends the length and the elements.
+func (e *Encoder) Float64Sequence(_ string, v *[]float64) {
+	e.uint32(uint32(len(*v)))
+	for i := range *v {
+		e.Float64("", &(*v)[i])
+	}
+}
+
+// Float32Sequence appends the length and the elements.
+func (e *Encoder) Float32Sequence(_ string, v *[]float32) {
+	e.uint32(uint32(len(*v)))
+	for _, f := range *v {
+		e.uint32(math.Float32bits(f))
+	}
+}
+
+// Int32Sequence appends the length and the elements.
+func (e *Encoder) Int32Sequence(_ string, v *[]int32) {
+	e.uint32(uint32(len(*v)))
+	for _, n := range *v {
+		e.uint32(uint32(n))
+	}
+}
+
+// Message appends the nested message's fields. A time that the format can't express is
+// written as 0 and kept as Err.
+func (e *Encoder) Message(name string, v rosmsg.Message) {
+	if t, ok := v.(*rosmsg.Time); ok && e.Format.ROS1 && t.Sec < 0 {
+		if e.err == nil {
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+		}
+		e.buf = append(e.buf, make([]byte, 8)...)
+		return
+	}
+	v.Fields(e)
+}
+
+// Messages appends the length and each message's fields.
+func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+	n := v.Len()
+	e.uint32(uint32(n))
+	for i := range n {
+		e.Message(name, v.At(i))
+	}
+}

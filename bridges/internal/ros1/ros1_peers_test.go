@@ -1,0 +1,98 @@
+//go:build peers
+
+package ros1_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+)
+
+// genpy gives the lines to genpy_echo.py and returns what it prints for each.
+func genpy(t *testing.T, lines []string) []string {
+	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", "testdata/peers/genpy_echo.py")
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", errors.String())
+	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	require.Len(t, got, len(lines))
+	return got
+}
+
+// debian has the packages whose classes Debian has.
+var debian = []string{"std_msgs/", "geometry_msgs/", "nav_msgs/", "rosgraph_msgs/", "sensor_msgs/", "tf2_msgs/", "std_srvs/"}
+
+// TestGenpyReadsAndWritesOurBytes: genpy's classes come to the same bytes for filled
+// messages of every type that Debian has.
+func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
+	var lines, want []string
+	for _, m := range rosmsgtest.Every() {
+		name := ros1.TypeName(m.TypeName())
+		known := false
+		for _, prefix := range debian {
+			known = known || strings.HasPrefix(name, prefix)
+		}
+		if !known {
+			continue
+		}
+		for seed := range uint64(20) {
+			rosmsgtest.Fill(m, seed)
+			var e ros1.Encoder
+			data := hex.EncodeToString(e.Append(nil, m))
+			lines, want = append(lines, name+" "+data), append(want, data)
+		}
+	}
+	require.Greater(t, len(lines), 25*20)
+	for i, got := range genpy(t, lines) {
+		assert.Equal(t, want[i], got, lines[i])
+	}
+}
+
+// TestGenmsgComesToOurSums: genmsg computes the same sums and writes the same text for
+// the definitions of all types, also of those that Debian hasn't got.
+func TestGenmsgComesToOurSums(t *testing.T) {
+	separator := strings.Repeat("=", 80) + "\nMSG: "
+	var lines []string
+	var want [][2]string
+	for _, m := range rosmsgtest.Every() {
+		name := ros1.TypeName(m.TypeName())
+		if _, ok := m.(*rosmsg.Time); ok || strings.HasPrefix(name, "std_srvs/") {
+			continue // a primitive, and parts of services
+		}
+		definition, err := ros1.Definition(m.TypeName())
+		require.NoError(t, err)
+		sum, err := ros1.MD5(m.TypeName())
+		require.NoError(t, err)
+		texts := map[string]string{}
+		for i, part := range strings.Split(definition, separator) {
+			part = strings.TrimSuffix(part, "\n\n")
+			if i == 0 {
+				texts[name] = strings.TrimRight(part, "\n") + "\n"
+				continue
+			}
+			nested, text, _ := strings.Cut(part, "\n")
+			texts[nested] = strings.TrimRight(text, "\n") + "\n"
+		}
+		parts, err := json.Marshal(texts)
+		require.NoError(t, err)
+		lines = append(lines, "GENMSG "+name+" "+string(parts))
+		want = append(want, [2]string{sum, definition})
+	}
+	for i, line := range genpy(t, lines) {
+		var got [2]string
+		require.NoError(t, json.Unmarshal([]byte(line), &got))
+		assert.Equal(t, want[i], got, lines[i])
+	}
+}

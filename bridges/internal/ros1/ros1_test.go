@@ -1,0 +1,223 @@
+package ros1_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+)
+
+const vectorDir = "../../../testdata/wire/ros1"
+
+// messages has an empty message of each type, by ROS 1's name.
+func messages() map[string]rosmsg.Message {
+	list := map[string]rosmsg.Message{}
+	for _, m := range rosmsgtest.Every() {
+		list[ros1.TypeName(m.TypeName())] = m
+	}
+	return list
+}
+
+// readVector returns the bytes that genpy wrote, and an empty message of the type.
+func readVector(t testing.TB, path string) ([]byte, rosmsg.Message) {
+	text, err := os.ReadFile(strings.TrimSuffix(path, ".bin") + ".json")
+	require.NoError(t, err)
+	var vector struct{ Type string }
+	require.NoError(t, json.Unmarshal(text, &vector))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	m := messages()[vector.Type]
+	require.NotNil(t, m, vector.Type)
+	return data, m
+}
+
+func vectors(t testing.TB) []string {
+	files, err := filepath.Glob(filepath.Join(vectorDir, "*.bin"))
+	require.NoError(t, err)
+	require.Len(t, files, 25)
+	return files
+}
+
+func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
+	for _, path := range vectors(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, m := readVector(t, path)
+			var d ros1.Decoder
+			require.NoError(t, d.Decode(data, m))
+			var e ros1.Encoder
+			assert.Equal(t, append([]byte("before"), data...), e.Append([]byte("before"), m))
+			assert.NoError(t, e.Err())
+			for n := range len(data) {
+				require.ErrorIs(t, d.Decode(data[:n], rosmsgtest.New(m)), ros1.ErrTruncated, "cut to %d bytes", n)
+			}
+			assert.ErrorIs(t, d.Decode(append(data, 0), rosmsgtest.New(m)), ros1.ErrMalformed)
+		})
+	}
+}
+
+// TestValuesOfVectors: values that vectors.py gave fields; rosjson compares all others.
+func TestValuesOfVectors(t *testing.T) {
+	var d ros1.Decoder
+	data, _ := readVector(t, filepath.Join(vectorDir, "range.bin"))
+	var m rosmsg.Range
+	require.NoError(t, d.Decode(data, &m))
+	assert.Equal(t, "text 4: Straße \"道路\"\\\n\x01", m.Header.FrameID)
+	assert.Equal(t, rosmsg.Time{Sec: 1700000003, Nanosec: 999999996}, m.Header.Stamp)
+	assert.Equal(t, []float32{-1.25, float32(math.Inf(1)), -1, -0.875}, []float32{m.FieldOfView, m.MinRange, m.MaxRange, m.Range})
+}
+
+func TestRoundTripOfEveryMessage(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		for seed := range uint64(30) {
+			rosmsgtest.Fill(m, seed)
+			var e ros1.Encoder
+			data := e.Append(nil, m)
+			require.NoError(t, e.Err(), m.TypeName())
+			again := rosmsgtest.New(m)
+			var d ros1.Decoder
+			require.NoError(t, d.Decode(data, again), m.TypeName())
+			require.Equal(t, data, e.Append(nil, again), m.TypeName())
+		}
+	}
+}
+
+// TestTypesAreThoseOfDebian: the sums and definitions of the classes that genpy made.
+func TestTypesAreThoseOfDebian(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(vectorDir, "types.json"))
+	require.NoError(t, err)
+	var types map[string]struct{ MD5, Definition string }
+	require.NoError(t, json.Unmarshal(text, &types))
+	require.Len(t, types, 28)
+	all := messages()
+	for name, want := range types {
+		if strings.HasPrefix(name, "std_srvs/") {
+			got, err := ros1.ServiceMD5(strings.Replace(name, "/", "/srv/", 1))
+			require.NoError(t, err)
+			assert.Equal(t, want.MD5, got, name)
+			continue
+		}
+		sum, err := ros1.MD5(all[name].TypeName())
+		require.NoError(t, err)
+		assert.Equal(t, want.MD5, sum, name)
+		definition, err := ros1.Definition(all[name].TypeName())
+		require.NoError(t, err)
+		assert.Equal(t, want.Definition, strings.ReplaceAll(definition, "\n\n", "\n"), name)
+	}
+}
+
+// TestTypesOfOtherPackages: sums that headers and classes of these packages, made by
+// others' builds of ROS 1, have in them.
+func TestTypesOfOtherPackages(t *testing.T) {
+	for name, want := range map[string]string{
+		"ackermann_msgs/msg/AckermannDriveStamped": "1fd5d7f58889cefd44d29f6653240d0c",
+		"nmea_msgs/msg/Sentence":                   "9f221efc5f4b3bac7ce4af102b32308b",
+		"carla_msgs/msg/CarlaCollisionEvent":       "9f08ee4a25bac7157d460b45684dd2b7",
+		"carla_msgs/msg/CarlaLaneInvasionEvent":    "3846cea49c4897522899dbda091314e8",
+		"lgsvl_msgs/msg/BoundingBox3D":             "0afc39928ba33aad299a6acabb48fd7d",
+		"lgsvl_msgs/msg/CanBusData":                "b87b5770e05e57bf8145ee83c4177b03",
+		"lgsvl_msgs/msg/DetectedRadarObject":       "ce4b6b01290125e6b2cd22dde070d1fb",
+		"lgsvl_msgs/msg/SignalArray":               "393df759551aab912558e66c169902cd",
+		"lgsvl_msgs/msg/Ultrasonic":                "147c0a86645c864fa65cb63dc4af9f2f",
+		"lgsvl_msgs/msg/VehicleControlData":        "d20f5929de67f38ac323dce02f59b3d4",
+		"lgsvl_msgs/msg/VehicleOdometry":           "c14a75cb62b0432c46bae4f9370e8916",
+		"lgsvl_msgs/msg/VehicleStateData":          "b4405ea9889445c8f7934126d18f047c",
+	} {
+		got, err := ros1.MD5(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, name)
+	}
+}
+
+func TestUnknownTypes(t *testing.T) {
+	for _, name := range []string{"", "sensor_msgs/msg/Nothing", "sensor_msgs/srv/Image_Request"} {
+		_, err := ros1.Definition(name)
+		assert.Error(t, err, name)
+		_, err = ros1.MD5(name)
+		assert.Error(t, err, name)
+		_, err = ros1.ServiceMD5(name)
+		assert.Error(t, err, name)
+	}
+}
+
+func TestTypeName(t *testing.T) {
+	for name, want := range map[string]string{
+		"sensor_msgs/msg/Image": "sensor_msgs/Image", "std_srvs/srv/SetBool": "std_srvs/SetBool",
+		"std_srvs/srv/SetBool_Request": "std_srvs/SetBoolRequest", "sensor_msgs/Image": "sensor_msgs/Image",
+	} {
+		assert.Equal(t, want, ros1.TypeName(name))
+	}
+}
+
+func TestTimesThatROS1HasNot(t *testing.T) {
+	var e ros1.Encoder
+	data := e.Append(nil, &rosmsg.Clock{Clock: rosmsg.Time{Sec: -1, Nanosec: 5}})
+	assert.ErrorIs(t, e.Err(), rosmsg.ErrBeforeEpoch)
+	assert.Equal(t, make([]byte, 8), data)
+	e.Append(nil, &rosmsg.Clock{Clock: rosmsg.Time{Sec: 1}})
+	assert.NoError(t, e.Err())
+
+	var d ros1.Decoder
+	assert.ErrorIs(t, d.Decode([]byte{0, 0, 0, 0x80, 0, 0, 0, 0}, &rosmsg.Clock{}), ros1.ErrMalformed, "after 2038")
+}
+
+func TestDecodeTakesLittleMemory(t *testing.T) {
+	// 2^16 objects of one byte each would take 16 MB.
+	data := append([]byte{0, 0, 1, 0}, make([]byte, 1<<16)...)
+	var d ros1.Decoder
+	assert.Error(t, d.Decode(data, &rosmsg.TFMessage{}))
+	assert.ErrorIs(t, d.Decode([]byte{255, 255, 255, 255, 0}, &rosmsg.TFMessage{}), ros1.ErrTruncated)
+}
+
+func FuzzDecode(f *testing.F) {
+	all := messages()
+	for _, path := range vectors(f) {
+		data, m := readVector(f, path)
+		f.Add(ros1.TypeName(m.TypeName()), data)
+	}
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		m := all[name]
+		if m == nil {
+			m = all["sensor_msgs/PointCloud2"]
+		}
+		m = rosmsgtest.New(m)
+		var d ros1.Decoder
+		if d.Decode(data, m) != nil {
+			return
+		}
+		var e ros1.Encoder
+		first := e.Append(nil, m)
+		require.Len(t, first, len(data))
+		again := rosmsgtest.New(m)
+		require.NoError(t, d.Decode(first, again))
+		require.Equal(t, first, e.Append(nil, again))
+	})
+}
+
+func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		rosmsgtest.Fill(m, 3)
+		e := new(ros1.Encoder)
+		buf := e.Append(nil, m)
+		assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
+	}
+}
+
+func BenchmarkAppendPointCloud2(b *testing.B) {
+	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	e := new(ros1.Encoder)
+	var buf []byte
+	b.ReportAllocs()
+	b.SetBytes(8 << 20)
+	for b.Loop() {
+		buf = e.Append(buf[:0], m)
+	}
+}
