@@ -112,6 +112,9 @@ func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
 // Info returns the description of the bridge's factory.
 func (b *Bridge) Info() Info { return b.plugin.info }
 
+// Types lists the message types that the bridge carries, as its plugin does.
+func (b *Bridge) Types() []TypeInfo { return b.plugin.Types() }
+
 // Connection returns the connection string that Connect passes on.
 func (b *Bridge) Connection() string { return b.connection }
 

@@ -110,6 +110,14 @@ type Ego struct {
 	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop" default:"the scene's own route"`
 	Speed     float64    `yaml:"speed" doc:"metres per second along the waypoints" min:"0.01" max:"100" default:"8"`
 	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
+	Commands  Commands   `yaml:"commands" doc:"the topics that steer an external driver's vehicle"`
+}
+
+// Commands are the topics on which bridges receive what steers the ego.
+type Commands struct {
+	Control   string `yaml:"control" doc:"topic of pedals and steering wheel: lgsvl_msgs/VehicleControlData, Apollo's ControlCommand; empty for none" default:"/vehicle_control, or the rig's own"`
+	Ackermann string `yaml:"ackermann" doc:"topic of speeds and steering angles, ackermann_msgs/AckermannDriveStamped; empty for none" default:"/ackermann_cmd"`
+	Velocity  string `yaml:"velocity" doc:"topic of velocities, geometry_msgs/Twist; empty for none" default:"/cmd_vel"`
 }
 
 // Bridge is one receiver of the messages.
@@ -126,14 +134,22 @@ type QoS struct {
 	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"best_effort"`
 	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"volatile"`
 	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"1"`
+	// Deadline is the longest time between two messages.
+	Deadline time.Duration `yaml:"deadline" doc:"longest time between two messages that is promised; 0 promises nothing" default:"0s"`
 }
+
+// defaultControl is where pedals and steering wheel are taken where nothing is said.
+const defaultControl = "/vehicle_control"
 
 // Default returns the configuration of a run where nothing was said.
 func Default() *Config {
 	return &Config{
-		Seed:  1,
-		Time:  Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockHz: 100},
-		Ego:   Ego{Driver: DriverWaypoints, Speed: 8},
+		Seed: 1,
+		Time: Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockHz: 100},
+		Ego: Ego{
+			Driver: DriverWaypoints, Speed: 8,
+			Commands: Commands{Control: defaultControl, Ackermann: "/ackermann_cmd", Velocity: "/cmd_vel"},
+		},
 		Scene: Scene{Triangles: 100_000},
 	}
 }
@@ -188,6 +204,9 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 // Carry makes the ego carry a rig, in place of the sensors that it had.
 func (c *Config) Carry(r *rig.Rig) {
 	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, r.Notices
+	if r.ControlTopic != "" && c.Ego.Commands.Control == defaultControl {
+		c.Ego.Commands.Control = r.ControlTopic
+	}
 }
 
 // ChooseDriver lets the rig say who drives the ego, where the file gives neither

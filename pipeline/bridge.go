@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // clockTopic is where the simulation time goes.
@@ -80,6 +82,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
 		OutDir: p.config.OutDir, Now: b.logTime, Log: p.log, Run: p.config.Run,
+		Origin: (*bridges.Origin)(&p.config.Scene.Origin),
 	})
 	if err != nil {
 		return err
@@ -111,13 +114,16 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 	if err := b.setPolicy(config.Policy); err != nil {
 		return made, err
 	}
-	if b.p.config.ClockHz > 0 {
+	if b.p.config.ClockHz > 0 && !(b.p.followsROS() && b.hears(reflect.TypeFor[*sample.Clock]())) {
 		if err := b.addClock(); err != nil {
 			return made, err
 		}
 	}
+	if err := b.subscribe(); err != nil {
+		return made, err
+	}
 	for _, s := range b.p.members {
-		if err := b.carry(s, &made); err != nil {
+		if err := errors.Join(b.carry(s, &made), b.receiveFor(s)); err != nil {
 			return made, err
 		}
 	}
@@ -212,6 +218,19 @@ func (b *attachedBridge) setPolicy(name string) error {
 	return nil
 }
 
+// networkPolicy is what the queue of a network connection does when it is full: as the
+// dispatcher's in front of it.
+func (b *attachedBridge) networkPolicy() queue.Policy {
+	switch b.topicConfig.Policy {
+	case dispatch.Block:
+		return queue.Block
+	case dispatch.DropNewest:
+		return queue.DropNewest
+	default:
+		return queue.DropOldest
+	}
+}
+
 // addClock gives the bridge its /clock, if it knows the type.
 func (b *attachedBridge) addClock() error {
 	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: bridges.ClockQoS})
@@ -221,6 +240,14 @@ func (b *attachedBridge) addClock() error {
 	sink.count(nil, b.p.clockStats)
 	b.clock = sink
 	return nil
+}
+
+// hears reports whether the bridge subscribes to messages of a type. A clock that is
+// followed must not be published to where it comes from.
+func (b *attachedBridge) hears(t reflect.Type) bool {
+	return slices.ContainsFunc(b.bridge.Types(), func(info bridges.TypeInfo) bool {
+		return info.Go == t.String() && info.Subscribes
+	})
 }
 
 var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", Suffix: "/" + clockTopic})
@@ -249,6 +276,7 @@ func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) 
 	if q, ok := b.qos[topic.Name]; ok {
 		topic.QoS = q
 	}
+	topic.Policy = b.networkPolicy()
 	sink, err := newBridgeSink(b.p, b, spec, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		b.unknown = append(b.unknown, topic.Name)

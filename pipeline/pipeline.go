@@ -70,6 +70,9 @@ type Config struct {
 	Seed uint64
 	// Ego moves the vehicle; nil: the scene's Route, or standing at the scene's Ego pose.
 	Ego scene.Motion
+	// Commands are the topics that steer an Ego that is a *scene.Driven; without any
+	// it is steered by its SetCommand alone.
+	Commands Commands
 
 	// OutDir is where bridges put files with relative names.
 	OutDir string
@@ -107,6 +110,7 @@ type Pipeline struct {
 	shared     sensors.Shared
 	dispatcher *dispatch.Dispatcher
 	bridges    []*attachedBridge // added before the start, under change
+	rosClock   rosClock          // what the ros2 source follows, once a bridge has brought it
 	clockStats *outputStats
 	clock      *simtime.Clock    // the one clock (law T1)
 	letPass    func()            // lets time pass in a realtime run; it stands between runs
@@ -114,6 +118,7 @@ type Pipeline struct {
 
 	// change serialises what comes and goes: it guards those below.
 	change  sync.Mutex
+	wanted  map[string]string // topics that bridges are to bring: brought, or the type that is waited for
 	started bool
 	closed  bool
 	rig     rig.Rig         // of members, in their order
@@ -159,6 +164,8 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
+	p.wanted = map[string]string{}
+	p.rosClock.Store(noClock)
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -291,6 +298,9 @@ func (p *Pipeline) start(ctx context.Context) error {
 	closed, started := p.closed, p.started
 	p.started = true
 	list := p.live()
+	if !started && !closed {
+		p.tellWanted()
+	}
 	p.change.Unlock()
 	switch {
 	case closed:

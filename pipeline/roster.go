@@ -132,7 +132,7 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 			return nil, err
 		}
 		for _, b := range p.bridges {
-			if err := b.carry(s, &made); err != nil {
+			if err := errors.Join(b.carry(s, &made), b.receiveFor(s)); err != nil {
 				made.close()
 				return nil, err
 			}
@@ -200,6 +200,7 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	for _, s := range gone {
 		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.End()))
 		s.carried.close()
+		closeInlets(s.inlets)
 	}
 	return errors.Join(errs...)
 }

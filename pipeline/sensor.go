@@ -58,7 +58,9 @@ type Sensor struct {
 	topics   []string       // of ports
 	outputs  []int          // of ports, their places in the definition
 	stats    []*outputStats // of ports
-	carried  carriage       // what bridges carry of it
+	inlets   []sensors.Inlet
+	sources  []string // the topics of inlets
+	carried  carriage // what bridges carry of it
 	heardBy  listeners
 	users    usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
@@ -215,8 +217,13 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 		}
 		s.ports = append(s.ports, port)
 		s.outputs = append(s.outputs, i)
-		s.topics = append(s.topics, topicOf(r, out))
+		s.topics = append(s.topics, topicOf(r, out.Name, out.Suffix))
 		s.stats = append(s.stats, newOutputStats())
+	}
+	for i := range s.spec.Definition.Inputs {
+		in := &s.spec.Definition.Inputs[i]
+		s.inlets = append(s.inlets, in.Open())
+		s.sources = append(s.sources, topicOf(r, in.Name, in.Suffix))
 	}
 	return s, nil
 }
@@ -255,20 +262,21 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
+		Inlets: s.inlets,
 	}
 	return nil
 }
 
-// topicOf is the topic that the rig gives an output, or else the sensor's topic with
-// the output's suffix; "//x" is /x itself.
-func topicOf(r *rig.Sensor, out *sensors.OutputSpec) string {
-	if topic := r.Topics[out.Name]; topic != "" {
+// topicOf is the topic that the rig gives an output or an input by its name, or else the
+// sensor's topic with the suffix; "//x" is /x itself.
+func topicOf(r *rig.Sensor, name, suffix string) string {
+	if topic := r.Topics[name]; topic != "" {
 		return topic
 	}
-	if absolute, ok := strings.CutPrefix(out.Suffix, "//"); ok {
+	if absolute, ok := strings.CutPrefix(suffix, "//"); ok {
 		return "/" + absolute
 	}
-	return r.Topic + out.Suffix
+	return r.Topic + suffix
 }
 
 // checkTopics refuses two outputs on one topic.

@@ -56,6 +56,13 @@ type SensorSummary struct {
 	Ended bool `json:"ended,omitempty"`
 }
 
+// ReceivedSummary is one topic that a bridge brings.
+type ReceivedSummary struct {
+	Topic    string `json:"topic"`
+	Type     string `json:"type"`
+	Messages int64  `json:"messages"`
+}
+
 // BridgeSummary is one bridge.
 type BridgeSummary struct {
 	Type       string           `json:"type"`
@@ -66,6 +73,14 @@ type BridgeSummary struct {
 	Drops      map[string]int64 `json:"drops"`
 	// EverConnected is false for a bridge that never reached its peer.
 	EverConnected bool `json:"ever_connected"`
+	// Connections that were made, Failures of attempts and connections, and messages of
+	// peers that couldn't be read; LastError is what failed last, "" for nothing.
+	Connections int64  `json:"connections,omitempty"`
+	Failures    int64  `json:"failures,omitempty"`
+	Malformed   int64  `json:"malformed,omitempty"`
+	LastError   string `json:"last_error,omitempty"`
+	// Received are the topics that the bridge subscribes to.
+	Received []ReceivedSummary `json:"received,omitempty"`
 	// Endpoints say where receivers find the topics of a bridge that they connect to.
 	Endpoints []bridges.Endpoint `json:"endpoints,omitempty"`
 }
@@ -193,6 +208,14 @@ func (b *attachedBridge) summary() BridgeSummary {
 	}
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n
+	}
+	fared := b.bridge.Diagnosis()
+	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	if fared.LastError != nil {
+		row.LastError = fared.LastError.Error()
+	}
+	for _, t := range stats.Received {
+		row.Received = append(row.Received, ReceivedSummary{Topic: t.Topic, Type: t.Type, Messages: t.Messages})
 	}
 	b.undelivered.Lock()
 	defer b.undelivered.Unlock()

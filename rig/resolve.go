@@ -209,6 +209,9 @@ func (s *Sensor) nameTopics() error {
 	for i := range s.Spec.Definition.Outputs {
 		outputs = append(outputs, s.Spec.Definition.Outputs[i].Name)
 	}
+	for i := range s.Spec.Definition.Inputs {
+		outputs = append(outputs, s.Spec.Definition.Inputs[i].Name)
+	}
 	for _, output := range slices.Sorted(maps.Keys(s.entry.Topics)) { // of two faults always the same is told
 		key := topicsKey + "." + output
 		if !slices.Contains(outputs, output) {

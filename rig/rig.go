@@ -149,7 +149,10 @@ type Rig struct {
 	// Drivers are those who may drive the vehicle: the window's keys, if there is a
 	// window, or else commands from outside. Empty leaves it to others.
 	Drivers []string `yaml:"drivers" doc:"who may drive the vehicle: external (commands) or keys (those of a window, and if there is one before external)" enum:"external,keys" default:"as ego.driver says"`
-	Sensors []Entry  `yaml:"sensors" doc:"the sensors"`
+	// ControlTopic is where commands for pedals and steering wheel come by; empty leaves
+	// it to others.
+	ControlTopic string  `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
+	Sensors      []Entry `yaml:"sensors" doc:"the sensors"`
 	// Notices are what reading the rig left to say: what was put up with, and what
 	// has no counterpart here. They are in the order of the file.
 	Notices []Notice

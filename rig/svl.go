@@ -220,7 +220,7 @@ func (r *svlReader) body(s *svlSensor) error {
 			r.rig.Drivers = append(r.rig.Drivers, s.kind.Driver)
 			slices.Sort(r.rig.Drivers)
 		}
-		return nil
+		return r.control(s)
 	case s.kind.anchor:
 		return nil
 	case s.kind.ID == "":
@@ -230,6 +230,20 @@ func (r *svlReader) body(s *svlSensor) error {
 		return nil // the type's own reason to leave it out
 	}
 	r.add(s)
+	return nil
+}
+
+// control takes the topic of the first sensor that drives by commands.
+func (r *svlReader) control(s *svlSensor) error {
+	topic := strings.TrimSpace(s.made.text("Topic"))
+	if s.kind.Driver != DriverExternal || topic == "" || r.rig.ControlTopic != "" {
+		return nil
+	}
+	topic, err := absolute(topic)
+	if err != nil {
+		return s.node.Errorf("Topic: %w", err)
+	}
+	r.rig.ControlTopic = topic
 	return nil
 }
 

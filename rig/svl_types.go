@@ -321,7 +321,7 @@ func svlSurroundings() []*ForeignType {
 func svlOthers() []*ForeignType {
 	control := func(names ...string) *ForeignType {
 		return &ForeignType{Names: names, Driver: DriverExternal, Parameters: parameters(stuckVehicles(), []Parameter{
-			list("Topic", KindText).without("which topic commands come by is the bridge's"),
+			list("Topic", KindText).becomes("`control_topic`"),
 			list("Frame", KindText).drawn(),
 		})}
 	}

@@ -21,6 +21,9 @@ func (r *Rig) WriteYAML(out io.Writer) error {
 	if len(r.Drivers) > 0 {
 		w.printf("drivers: %s\n", flowOf(r.Drivers, scalar))
 	}
+	if r.ControlTopic != "" {
+		w.printf("control_topic: %s\n", scalar(r.ControlTopic))
+	}
 	if len(r.Sensors) == 0 {
 		w.printf("sensors: []\n")
 	} else {

@@ -43,6 +43,8 @@ type Command struct {
 	// drives backwards), or Acceleration in m/s² (negative brakes, to a standstill).
 	BySpeed             bool
 	Speed, Acceleration float64
+	// Reverse turns Acceleration's direction: above 0 drives backwards.
+	Reverse bool
 }
 
 // Driven is a Motion steered from outside: the kinematic bicycle model about
@@ -92,6 +94,9 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 	return d, nil
 }
 
+// Vehicle returns the vehicle's figures, defaults filled in.
+func (d *Driven) Vehicle() Vehicle { return d.vehicle }
+
 // SetCommand replaces the command from the next tick on; it holds for
 // CommandLifeNs. A command with a NaN is refused with ErrMotion.
 func (d *Driven) SetCommand(c Command) error {
@@ -113,7 +118,7 @@ func (d *Driven) Advance(tNs int64) {
 	}
 	c := d.command
 	if d.now.timeNs-d.givenNs >= CommandLifeNs {
-		c = Command{BySpeed: c.BySpeed}
+		c = Command{BySpeed: c.BySpeed, Reverse: c.Reverse}
 	}
 	seconds := float64(tNs-d.now.timeNs) * 1e-9
 	d.now.steering = clamp(c.Steering, d.vehicle.MaxSteering, d.vehicle.MaxSteering)
@@ -133,6 +138,10 @@ func clamp(x, below, above float64) float64 { return max(-below, min(above, x)) 
 
 // acceleration returns what a command makes of the speed over a tick.
 func (v *Vehicle) acceleration(c Command, speed, seconds float64) float64 {
+	if c.Reverse && !c.BySpeed {
+		c.Reverse = false
+		return -v.acceleration(c, -speed, seconds)
+	}
 	want := speed + clamp(c.Acceleration, v.MaxDeceleration, v.MaxAcceleration)*seconds
 	switch {
 	case c.BySpeed:

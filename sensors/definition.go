@@ -17,7 +17,7 @@ var (
 	// ErrDefinition: a definition contradicts itself or lacks something.
 	ErrDefinition = errors.New("bad definition")
 	// ErrDuplicate: two definitions have one id, or a definition names an
-	// attribute or an output twice.
+	// attribute, an output or an input twice.
 	ErrDuplicate = errors.New("registered twice")
 	// ErrUnknownSensor: no definition has that id.
 	ErrUnknownSensor = errors.New("unknown sensor type")
@@ -41,6 +41,8 @@ type Definition struct {
 	Tags       []string
 	Attributes []Attribute
 	Outputs    []OutputSpec
+	// Inputs are what bridges bring the sensor; most sensors have none.
+	Inputs []InputSpec
 	// DefaultRate is the rate in Hz, a decimal number, where none is given.
 	DefaultRate string
 	// EachFrame types fire at every instant at which anything happens, before all
@@ -101,10 +103,10 @@ func (d *Definition) validate() error {
 			return fmt.Errorf("%w: sensor %s: attribute %s: %w", ErrDefinition, d.ID, a.Name, err)
 		}
 	}
-	return d.validateOutputs()
+	return d.validatePorts()
 }
 
-func (d *Definition) validateOutputs() error {
+func (d *Definition) validatePorts() error {
 	outputs := map[string]bool{}
 	for i := range d.Outputs {
 		if d.Outputs[i].open == nil {
@@ -114,6 +116,15 @@ func (d *Definition) validateOutputs() error {
 			return fmt.Errorf("define sensor %s: output %s: %w", d.ID, d.Outputs[i].Name, ErrDuplicate)
 		}
 		outputs[d.Outputs[i].Name] = true
+	}
+	for i := range d.Inputs {
+		if d.Inputs[i].open == nil {
+			return fmt.Errorf("define sensor %s: input %s: make it with DeclareInput", d.ID, d.Inputs[i].Name)
+		}
+		if outputs[d.Inputs[i].Name] {
+			return fmt.Errorf("define sensor %s: input %s: %w", d.ID, d.Inputs[i].Name, ErrDuplicate)
+		}
+		outputs[d.Inputs[i].Name] = true
 	}
 	return nil
 }

@@ -116,6 +116,8 @@ type Env struct {
 	Owner uint32
 	// Ports are the open outputs, in the definition's order.
 	Ports []Port
+	// Inlets are the open inputs, in the definition's order.
+	Inlets []Inlet
 	// Shared holds what sensors of one pipeline have in common.
 	Shared *Shared
 	// Seed is the sensor's own, derived from the run's seed and its name.

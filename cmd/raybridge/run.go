@@ -204,7 +204,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 	p, err := pipeline.New(ctx, pipeline.Config{
 		Scene: s, Open: open, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
 		Mode: pl.mode, Step: c.Time.Step, ClockHz: clockHz, TimeSource: c.Time.Source, Scale: c.Time.Scale,
-		Seed: c.Seed, Ego: ego, OutDir: pl.flags.out, CacheDir: cacheDir(),
+		Seed: c.Seed, Ego: ego, Commands: compose.Commands(c), OutDir: pl.flags.out, CacheDir: cacheDir(),
 		Run: bridges.Run{Version: version, Scene: s.Name, Rig: pl.rigName(), Seed: c.Seed},
 		Log: pl.log, OnProgress: pl.progress.update,
 	})
@@ -266,6 +266,7 @@ func qosOverrides(list []config.QoS) map[string]bridges.QoS {
 		if q.Durability == "transient_local" {
 			out.Durability = bridges.TransientLocal
 		}
+		out.Deadline = q.Deadline.Nanoseconds()
 		overrides[q.Topic] = out
 	}
 	return overrides

@@ -36,8 +36,23 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
+	printFared(out, s.Bridges)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
+}
+
+// printFared writes what bridges received, and what went wrong with their connections.
+func printFared(out io.Writer, list []pipeline.BridgeSummary) {
+	for i := range list {
+		b := &list[i]
+		for _, r := range b.Received {
+			fmt.Fprintf(out, "%s:%s received %d messages on %s (%s)\n", b.Type, b.Connection, r.Messages, r.Topic, r.Type)
+		}
+		if b.LastError != "" {
+			fmt.Fprintf(out, "%s:%s connected %d times, failed %d times, could not read %d messages; the last error: %s\n",
+				b.Type, b.Connection, b.Connections, b.Failures, b.Malformed, b.LastError)
+		}
+	}
 }
 
 // wantedRate is how often a topic's messages are to come, "-" where once is enough.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/gltf"
@@ -187,6 +188,15 @@ func Ego(c *config.Config, s *scene.Scene) (scene.Motion, error) {
 	default:
 		return s.Route, nil
 	}
+}
+
+// Commands returns the topics that steer the ego: none where somebody else does.
+func Commands(c *config.Config) pipeline.Commands {
+	if c.Ego.Driver != config.DriverExternal {
+		return pipeline.Commands{}
+	}
+	from := c.Ego.Commands
+	return pipeline.Commands{Control: from.Control, Ackermann: from.Ackermann, Velocity: from.Velocity}
 }
 
 // standing is the motion of an ego that stays where it was put.

@@ -1,0 +1,254 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// wheel is a scripted bridge that brings commands; send does.
+type wheel struct {
+	peer
+	deliver map[string]func(any) // by topic
+}
+
+func (w *wheel) registry() *bridges.Registry { return bridges.MustRegistry(w) }
+
+func (w *wheel) Info() bridges.Info {
+	return bridges.Info{Name: "wheel", Type: "wheel", Kind: bridges.KindNetwork, Summary: "scripted", Connection: "ANY"}
+}
+
+func (w *wheel) Register(to *bridges.Plugin) error {
+	return errors.Join(
+		w.peer.Register(to),
+		brings[*sample.VehicleControl](w, to, "Control"), brings[*sample.AckermannDrive](w, to, "Ackermann"),
+		brings[*sample.VelocityCommand](w, to, "Velocity"), brings[*lane](w, to, "Lane"), brings[*sample.Clock](w, to, "Clock"))
+}
+
+func (w *wheel) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	w.env, w.deliver = env, map[string]func(any){}
+	return &w.peer, nil
+}
+
+func brings[T any](w *wheel, to *bridges.Plugin, wire string) error {
+	if !to.Knows(reflect.TypeFor[T]()) {
+		if err := bridges.AddType[T](to, wire); err != nil {
+			return err
+		}
+	}
+	return bridges.AddSubscriberCreator(to, func(_ bridges.Instance, topic bridges.Topic, deliver func(T)) error {
+		w.deliver[topic.Name] = func(m any) { deliver(m.(T)) }
+		return nil
+	})
+}
+
+// lane is a message type from outside.
+type lane struct{ offset float64 }
+
+func (w *wheel) attach(t *testing.T, p *pipeline.Pipeline) {
+	t.Helper()
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "wheel:x"}))
+}
+
+func drivenEgo(t *testing.T) *scene.Driven {
+	t.Helper()
+	d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
+	require.NoError(t, err)
+	return d
+}
+
+// speed is along the vehicle's x axis, m/s.
+func speed(s scene.State) float64 { return s.Pose.Orientation.Inverse().Rotate(s.Twist.Linear)[0] }
+
+// TestCommandsMoveTheEgo: each kind of command, sent again and again for a second as
+// drivers do, and what the bicycle model makes of it.
+func TestCommandsMoveTheEgo(t *testing.T) {
+	limits := drivenEgo(t).Vehicle()
+	arc := func(speed, angle float64) (x, y float64) { // of a second; the vehicle needs some of it to get going
+		r := limits.Wheelbase / math.Tan(angle)
+		return r * math.Sin(speed/r), r * (1 - math.Cos(speed/r))
+	}
+	for name, tt := range map[string]struct {
+		topic   string
+		message any
+		check   func(t *testing.T, s scene.State)
+	}{
+		"throttle": {"/control", &sample.VehicleControl{Acceleration: 0.5, Gear: sample.GearDrive}, func(t *testing.T, s scene.State) {
+			assert.InDelta(t, limits.MaxAcceleration/2, speed(s), 0.1, "m/s after a second")
+			assert.InDelta(t, limits.MaxAcceleration/4, s.Pose.Position[0], 0.1)
+		}},
+		"throttle in neutral": {"/control", &sample.VehicleControl{Acceleration: 0.5}, func(t *testing.T, s scene.State) {
+			assert.Positive(t, speed(s))
+		}},
+		"reverse": {"/control", &sample.VehicleControl{Acceleration: 1, Gear: sample.GearReverse}, func(t *testing.T, s scene.State) {
+			assert.InDelta(t, -limits.MaxAcceleration, speed(s), 0.1)
+		}},
+		"parking": {"/control", &sample.VehicleControl{Acceleration: 1, Gear: sample.GearParking}, func(t *testing.T, s scene.State) {
+			assert.Zero(t, speed(s))
+		}},
+		"steering wheel to the right": {"/control", &sample.VehicleControl{Acceleration: 1, Steering: 1}, func(t *testing.T, s scene.State) {
+			assert.Negative(t, s.Twist.Angular[2])
+			assert.Negative(t, s.Pose.Position[1])
+		}},
+		"steering angle to the left": {"/control", &sample.VehicleControl{Acceleration: 1, SteeringAngle: 0.3, HasAngle: true}, func(t *testing.T, s scene.State) {
+			assert.InDelta(t, speed(s)*math.Tan(0.3)/limits.Wheelbase, s.Twist.Angular[2], 1e-6)
+		}},
+		"speed and angle": {"/ackermann", &sample.AckermannDrive{Speed: 1, SteeringAngle: 0.2}, func(t *testing.T, s scene.State) {
+			x, y := arc(1, 0.2)
+			assert.InDelta(t, 1, speed(s), 1e-6)
+			assert.InDelta(t, x, s.Pose.Position[0], 0.2)
+			assert.InDelta(t, y, s.Pose.Position[1], 0.05)
+		}},
+		"velocities": {"/cmd_vel", &sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{1}, Angular: mgl64.Vec3{0, 0, -0.2}}}, func(t *testing.T, s scene.State) {
+			assert.InDelta(t, 1, speed(s), 1e-6)
+			assert.InDelta(t, -0.2, s.Twist.Angular[2], 1e-6)
+		}},
+		"backwards": {"/cmd_vel", &sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{-1}}}, func(t *testing.T, s scene.State) {
+			assert.InDelta(t, -1, speed(s), 1e-6)
+		}},
+		"no number": {"/ackermann", &sample.AckermannDrive{Speed: math.NaN()}, func(t *testing.T, s scene.State) {
+			assert.Zero(t, speed(s))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ego, w := drivenEgo(t), &wheel{}
+			p := newScripted(t, &script{}, pipeline.Config{
+				Bridges: w.registry(), Ego: ego,
+				Commands: pipeline.Commands{Control: "/control", Ackermann: "/ackermann", Velocity: "/cmd_vel"},
+			})
+			addScripted(t, p, plainID, "probe", "10")
+			w.attach(t, p)
+			for range 10 {
+				w.deliver[tt.topic](tt.message)
+				require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+			}
+			tt.check(t, ego.StateAt(p.Clock().Now()))
+			received := p.Summary().Bridges[0].Received
+			require.Len(t, received, 3)
+			for _, r := range received {
+				if r.Topic == tt.topic {
+					assert.EqualValues(t, 10, r.Messages)
+				}
+			}
+			require.NoError(t, p.Close(context.Background()))
+		})
+	}
+}
+
+// TestSilenceStopsTheEgo: a command that is older than half a second doesn't count.
+func TestSilenceStopsTheEgo(t *testing.T) {
+	ego, w := drivenEgo(t), &wheel{}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego, Commands: pipeline.Commands{Velocity: "/cmd_vel"}})
+	addScripted(t, p, plainID, "probe", "10")
+	w.attach(t, p)
+	w.deliver["/cmd_vel"](&sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{2}}})
+	require.NoError(t, p.Run(t.Context(), 400*time.Millisecond))
+	assert.Positive(t, speed(ego.StateAt(p.Clock().Now())))
+	require.NoError(t, p.Run(t.Context(), 2*time.Second))
+	assert.Zero(t, speed(ego.StateAt(p.Clock().Now())))
+}
+
+// follower is a sensor that is brought lanes.
+type follower struct {
+	plain
+	lanes *sensors.Input[*lane]
+	seen  *[]float64
+	mu    *sync.Mutex
+}
+
+func (f *follower) Begin(ctx context.Context, env *sensors.Env) (err error) {
+	if f.lanes, err = sensors.InputOf[*lane](env, "lane"); err != nil {
+		return err
+	}
+	return f.plain.Begin(ctx, env)
+}
+
+func (f *follower) Tick(at sensors.Tick) error {
+	for l := range f.lanes.Take() {
+		f.mu.Lock()
+		*f.seen = append(*f.seen, l.offset)
+		f.mu.Unlock()
+	}
+	return f.plain.Tick(at)
+}
+
+func TestSensorsAreBroughtTheirInputs(t *testing.T) {
+	var mu sync.Mutex
+	var seen []float64
+	s := &script{}
+	s.with = []*sensors.Definition{{
+		ID: "sensor.test.follower", Doc: "follows lanes", DefaultRate: "10",
+		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
+		Inputs:  []sensors.InputSpec{sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
+		New: func(spec sensors.Spec) (sensors.Sensor, error) {
+			return &follower{plain: plain{script: s, name: spec.Name}, seen: &seen, mu: &mu}, nil
+		},
+	}}
+	w := &wheel{}
+	p := newScripted(t, s, pipeline.Config{Bridges: w.registry()})
+	first := addScripted(t, p, "sensor.test.follower", "first", "10")
+	hear(t, first, func(sensors.Tick, *sample.Imu) {})
+	w.attach(t, p)
+	second, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
+	require.NoError(t, err, "added after the bridge")
+	hear(t, second, func(sensors.Tick, *sample.Imu) {})
+	w.deliver["/first/lane"](&lane{offset: 1})
+	w.deliver["/lanes"](&lane{offset: 2})
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	assert.ElementsMatch(t, []float64{1, 2}, seen)
+	w.deliver["/lanes"](&lane{offset: 3})
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	assert.ElementsMatch(t, []float64{1, 2, 3}, seen, "each once")
+	require.NoError(t, second.Destroy(t.Context()))
+	w.deliver["/lanes"](&lane{offset: 4}) // to nobody
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	assert.Len(t, seen, 3)
+}
+
+// TestAROSClockIsFollowed: it is not published to the bridge that it comes from.
+func TestAROSClockIsFollowed(t *testing.T) {
+	w := &wheel{}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
+	s := addScripted(t, p, plainID, "probe", "10")
+	stamps := make(chan int64, 100)
+	hear(t, s, func(at sensors.Tick, _ *sample.Imu) {
+		select {
+		case stamps <- at.TimeNs:
+		default:
+		}
+	})
+	w.attach(t, p)
+	assert.Greater(t, p.Clock().Now(), int64(time.Hour), "the time since the epoch")
+	end := inBackground(t, p)
+	at := int64(100 * time.Second)
+	require.Eventually(t, func() bool {
+		at += int64(50 * time.Millisecond)
+		w.deliver["/clock"](&sample.Clock{StampNs: at})
+		select {
+		case stamp := <-stamps:
+			return stamp > int64(100*time.Second) && stamp <= at
+		default:
+			return false
+		}
+	}, 20*time.Second, time.Millisecond)
+	end()
+	for _, d := range w.deliveries() {
+		assert.NotEqual(t, "/clock", d.topic)
+	}
+}

@@ -1,0 +1,123 @@
+package sensors
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"sync"
+)
+
+// InputSpec declares one input of a sensor type: messages that bridges receive for it.
+type InputSpec struct {
+	// Name is unique within the sensor, among its outputs too: "lane_line".
+	Name string
+	// Suffix is appended to the sensor's topic, as an output's is; "//" begins an
+	// absolute topic.
+	Suffix string
+	Doc    string
+	QoS    QoS
+	// Type is the message's Go type.
+	Type reflect.Type
+
+	open func() Inlet
+}
+
+// DeclareInput makes the spec of an input of messages M, mostly a pointer. A bridge
+// brings them if it has a subscriber of that type.
+func DeclareInput[M any](spec InputSpec) InputSpec {
+	spec.Type = reflect.TypeFor[M]()
+	self := spec
+	spec.open = func() Inlet { return &Input[M]{spec: self} }
+	return spec
+}
+
+// Inlet is an input with its type erased: what the pipeline puts messages into.
+type Inlet interface {
+	Spec() *InputSpec
+	// Put adds a message of the spec's type. It never blocks, and any goroutine may
+	// call it; the message is the input's from then on.
+	Put(message any)
+	// Close lets nothing more in and forgets what there is.
+	Close()
+}
+
+// Open makes the input that spec declares.
+func (s *InputSpec) Open() Inlet { return s.open() }
+
+// inputDepth is how many messages wait for a sensor.
+const inputDepth = 64
+
+// Input holds the messages of one type M that have come since the sensor took some. Of
+// more than 64 the oldest are dropped. Any goroutine may use it.
+type Input[M any] struct {
+	spec InputSpec
+
+	mu      sync.Mutex
+	waiting []M   // guarded by mu
+	dropped int64 // guarded by mu
+	closed  bool  // guarded by mu
+}
+
+// Spec returns the input's declaration.
+func (in *Input[M]) Spec() *InputSpec { return &in.spec }
+
+// Put adds a message; one of another type than M is ignored.
+func (in *Input[M]) Put(message any) {
+	m, ok := message.(M)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !ok || in.closed {
+		return
+	}
+	if len(in.waiting) == inputDepth {
+		in.waiting = append(in.waiting[:0], in.waiting[1:]...)
+		in.dropped++
+	}
+	in.waiting = append(in.waiting, m)
+}
+
+// Close lets nothing more in and forgets what there is.
+func (in *Input[M]) Close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed, in.waiting = true, nil
+}
+
+// Take returns the messages that have come since the call before, oldest first. A sensor
+// calls it in PreTick or Tick.
+func (in *Input[M]) Take() iter.Seq[M] {
+	in.mu.Lock()
+	taken := in.waiting
+	in.waiting = nil
+	in.mu.Unlock()
+	return func(yield func(M) bool) {
+		for _, m := range taken {
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// Dropped returns how many messages were dropped because the sensor didn't take them.
+func (in *Input[M]) Dropped() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.dropped
+}
+
+// InputOf returns the named input of a sensor being begun. M must be the type that the
+// definition declares; a mismatch is a programming error of the sensor, reported
+// at Begin.
+func InputOf[M any](env *Env, name string) (*Input[M], error) {
+	for _, inlet := range env.Inlets {
+		if inlet.Spec().Name != name {
+			continue
+		}
+		if in, ok := inlet.(*Input[M]); ok {
+			return in, nil
+		}
+		return nil, fmt.Errorf("input %s takes %v, not %v", name, inlet.Spec().Type, reflect.TypeFor[M]())
+	}
+	return nil, fmt.Errorf("input %s is not declared in the sensor's definition", name)
+}
