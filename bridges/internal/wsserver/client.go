@@ -1,0 +1,268 @@
+package wsserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// ErrControl says that a client asked for more than it read the answers of.
+var ErrControl = fanout.ErrControl
+
+// Kind is what a message holds; the numbers are RFC 6455's opcodes.
+type Kind byte
+
+// Kinds of messages.
+const (
+	Text   Kind = 1
+	Binary Kind = 2
+)
+
+// Opcodes of control frames, and the bit that says that a frame ends its message (RFC
+// 6455, section 5.2).
+const (
+	opClose = 8
+	opPing  = 9
+	final   = 0x80
+)
+
+// Client is one connection.
+type Client struct {
+	server      *Server
+	conn        *fanout.Client
+	session     Session
+	subprotocol string
+	buf         []byte // owned by the reading goroutine
+
+	begun time.Time
+	heard atomic.Int64 // when the client last sent something, since begun, nanoseconds
+	shook atomic.Bool  // hands: frames may be sent
+	ready atomic.Bool  // the session is open
+	ended atomic.Bool  // a close frame was posted
+
+	// Owned by the writing goroutine: when it last wrote a message, and a ping.
+	wrote, pinged time.Time
+}
+
+var _ fanout.Session = (*Client)(nil)
+
+func newClient(s *Server, c *fanout.Client) *Client {
+	return &Client{server: s, conn: c, begun: time.Now()}
+}
+
+// Remote returns the client's address.
+func (c *Client) Remote() string { return c.conn.Conn().RemoteAddr().String() }
+
+// Subprotocol returns the one that was agreed on, empty where none was asked for.
+func (c *Client) Subprotocol() string { return c.subprotocol }
+
+// Post has a message written before all those that wait. It is copied. ErrControl says
+// that the client doesn't read what it asked for: it is being disconnected.
+func (c *Client) Post(kind Kind, data []byte) error {
+	frame := make([]byte, 0, maxHeader+len(data))
+	frame = append(appendHeader(frame, byte(kind), len(data)), data...)
+	return c.post(frame)
+}
+
+func (c *Client) post(frame []byte) error {
+	err := c.conn.Post(frame)
+	if err != nil {
+		_ = c.conn.Conn().Close() // ends Serve
+	}
+	return err
+}
+
+// Receiver says how a client receives a stream.
+type Receiver struct {
+	Kind Kind
+	// Prefix is what comes before each message's body, the same for all of them: at most
+	// 16 bytes.
+	Prefix []byte
+	// Form is the form of the stream's messages, for protocols that have two.
+	Form int
+	// Strict drops what waits when the subscription ends, for protocols that use the
+	// prefix for something else then.
+	Strict bool
+}
+
+// Subscribe sends the client a stream's messages from now on; a latched stream sends its
+// last one first. It reports whether the client is new to the stream.
+func (c *Client) Subscribe(stream *fanout.Stream, r Receiver) bool {
+	return stream.SubscribeWith(c.conn, fanout.Receiver{
+		Form: r.Form, Strict: r.Strict,
+		Prefix: func(dst []byte, frame int) []byte {
+			return append(appendHeader(dst, byte(r.Kind), len(r.Prefix)+frame), r.Prefix...)
+		},
+	})
+}
+
+// Unsubscribe ends a subscription. It reports whether there was one.
+func (c *Client) Unsubscribe(stream *fanout.Stream) bool { return stream.Unsubscribe(c.conn) }
+
+// Deliveries returns the counts of the streams that the client receives, in the order of
+// subscription. It reuses dst's memory.
+func (c *Client) Deliveries(dst []fanout.Delivery) []fanout.Delivery { return c.conn.Deliveries(dst) }
+
+// maxHeader is the length of the longest header of a frame that isn't masked.
+const maxHeader = 10
+
+// appendHeader appends the header of a frame that is a whole message and isn't masked
+// (RFC 6455, section 5.2).
+func appendHeader(dst []byte, opcode byte, size int) []byte {
+	dst = append(dst, final|opcode)
+	switch {
+	case size < 126:
+		return append(dst, byte(size))
+	case size < 1<<16:
+		return binary.BigEndian.AppendUint16(append(dst, 126), uint16(size))
+	default:
+		return binary.BigEndian.AppendUint64(append(dst, 127), uint64(size))
+	}
+}
+
+// Serve shakes hands and reads.
+func (c *Client) Serve(context.Context) error {
+	conn, err := c.handshake()
+	if err != nil {
+		if !errors.Is(err, errVisitor) {
+			c.server.failed(err)
+		}
+		c.conn.Part()
+		return err
+	}
+	defer c.server.leave(c)
+	err = c.run(conn)
+	defer c.session.Closed()
+	switch code := websocket.CloseStatus(err); {
+	case fatal(err) || errors.Is(err, bridges.ErrTooLarge):
+		c.server.failed(err)
+		c.end(websocket.StatusProtocolError, err)
+		c.conn.Part()
+		return err
+	case code == websocket.StatusNormalClosure, code == websocket.StatusGoingAway, code == websocket.StatusNoStatusRcvd:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil // the client is gone
+	case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
+		if c.ended.Load() {
+			return nil // the server's own end
+		}
+		err = fmt.Errorf("%w: client %s took no more messages", bridges.ErrPeerSlow, c.Remote())
+	}
+	c.server.failed(err)
+	return err
+}
+
+// run opens the session and hands it what the client sends.
+func (c *Client) run(conn *websocket.Conn) error {
+	if err := c.conn.Conn().SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if err := c.session.Open(); err != nil {
+		return err
+	}
+	c.server.enter(c)
+	c.ready.Store(true)
+	for {
+		// What ends the reading is the connection's deadline or end, not a context.
+		kind, r, err := conn.Reader(context.Background())
+		if err != nil {
+			return readError(err)
+		}
+		buf := bytes.NewBuffer(c.buf[:0])
+		if _, err := buf.ReadFrom(r); err != nil {
+			return readError(err)
+		}
+		c.keep(buf.Bytes())
+		if err := c.session.Message(Kind(kind), buf.Bytes()); fatal(err) {
+			return err
+		} else if err != nil {
+			c.server.malformed(c, err)
+		}
+	}
+}
+
+// keep takes the memory for the next message, unless it is much.
+func (c *Client) keep(buf []byte) {
+	const most = 1 << 20
+	if c.buf = buf[:0]; cap(buf) > most {
+		c.buf = nil
+	}
+}
+
+// readError tells a client that broke the protocol from one that went.
+func readError(err error) error {
+	switch {
+	case websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return fmt.Errorf("%w: %w", bridges.ErrTooLarge, err)
+	}
+	if op := new(net.OpError); errors.As(err, &op) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+}
+
+// end posts a close frame (RFC 6455, section 5.5.1), unless one was posted before.
+func (c *Client) end(code websocket.StatusCode, reason error) {
+	if c.ended.Swap(true) {
+		return
+	}
+	_ = c.conn.Post(appendClose(nil, code, reason.Error()))
+}
+
+func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {
+	const most = 123
+	reason = reason[:min(most, len(reason))]
+	for len(reason) > 0 && reason[len(reason)-1] >= 0x80 { // cut between characters
+		reason = reason[:len(reason)-1]
+	}
+	dst = appendHeader(dst, opClose, 2+len(reason))
+	return append(binary.BigEndian.AppendUint16(dst, uint16(code)), reason...)
+}
+
+// Beat lets the session speak, pings a client that is sent nothing and disconnects one
+// that doesn't answer. It runs on the writing goroutine.
+func (c *Client) Beat(dst []byte, idle bool) []byte {
+	if !c.ready.Load() {
+		return dst // the time for the handshake is bounded
+	}
+	c.session.Beat()
+	now := time.Now()
+	if !idle || c.wrote.IsZero() {
+		c.wrote = now
+		return dst
+	}
+	config := &c.server.config
+	quiet, silent := now.Sub(c.wrote), now.Sub(c.begun)-time.Duration(c.heard.Load())
+	switch {
+	case quiet >= config.Patience && silent >= config.Patience:
+		_ = c.conn.Conn().Close() // ends Serve
+	case quiet >= config.Idle && now.Sub(c.pinged) >= config.Idle:
+		c.pinged = now
+		return appendHeader(dst, opPing, 0)
+	}
+	return dst
+}
+
+// Goodbye says that the server goes away.
+func (c *Client) Goodbye(dst []byte) []byte {
+	if !c.shook.Load() || c.ended.Swap(true) {
+		return dst
+	}
+	return appendClose(dst, websocket.StatusGoingAway, "")
+}

@@ -1,0 +1,197 @@
+package wsserver
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// errVisitor is a request that wants no WebSocket: a browser, a health check.
+var errVisitor = errors.New("request wants no WebSocket")
+
+// handshake reads the client's request and answers it (RFC 6455, section 4.2).
+func (c *Client) handshake() (*websocket.Conn, error) {
+	if err := c.conn.Conn().SetReadDeadline(time.Now().Add(handshakeLimit)); err != nil {
+		return nil, err
+	}
+	wire := &pipe{client: c, left: handshakeBytes}
+	in := bufio.NewReader(wire)
+	request, err := http.ReadRequest(in)
+	if err != nil {
+		return nil, c.badRequest(err)
+	}
+	wire.left = -1
+	answer := &response{client: c, header: http.Header{}, wire: wire, in: in}
+	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
+		answer.refuse(http.StatusUpgradeRequired, c.server.config.Name+" speaks WebSocket here: "+c.server.want())
+		return nil, errVisitor
+	}
+	if c.conn.Surplus() {
+		answer.refuse(http.StatusServiceUnavailable, "this server has as many clients as it takes")
+		return nil, fmt.Errorf("refuse client %s: too many clients", c.Remote())
+	}
+	offered := strings.Join(request.Header.Values("Sec-WebSocket-Protocol"), ", ")
+	if !c.server.speaks(offered) {
+		answer.refuse(http.StatusBadRequest, c.server.want())
+		return nil, fmt.Errorf("%w: client %s offers the subprotocols %q: %s", bridges.ErrProtocol, c.Remote(), offered, c.server.want())
+	}
+	conn, err := websocket.Accept(answer, request, &websocket.AcceptOptions{
+		Subprotocols: c.server.config.Subprotocols, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		answer.finish()
+		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+	}
+	conn.SetReadLimit(c.server.config.ReadLimit)
+	c.subprotocol = conn.Subprotocol()
+	c.session = c.server.config.Accept(c)
+	c.hear()
+	c.shook.Store(true)
+	return conn, nil
+}
+
+// badRequest names what is wrong with bytes that are no request.
+func (c *Client) badRequest(err error) error {
+	if c.server.config.TLS != nil {
+		return fmt.Errorf("%w: client %s: %w", bridges.ErrTLS, c.Remote(), err)
+	}
+	return fmt.Errorf("%w: client %s: read request: %w", bridges.ErrProtocol, c.Remote(), err)
+}
+
+// hear notes that the client is alive.
+func (c *Client) hear() { c.heard.Store(int64(time.Since(c.begun))) }
+
+// speaks reports whether one of the offered subprotocols is the server's.
+func (s *Server) speaks(offered string) bool {
+	if len(s.config.Subprotocols) == 0 {
+		return true
+	}
+	for _, name := range strings.Split(offered, ",") {
+		for _, ours := range s.config.Subprotocols {
+			if strings.EqualFold(strings.TrimSpace(name), ours) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// want says what a client must offer.
+func (s *Server) want() string {
+	if len(s.config.Subprotocols) == 0 {
+		return "connect with a WebSocket client"
+	}
+	return "connect with a WebSocket client that offers the subprotocol " + strings.Join(s.config.Subprotocols, " or ")
+}
+
+// pipe is the connection as the WebSocket library sees it: reading is the connection's,
+// what is written goes before the messages that wait, whole frames at a time. Its end is
+// fanout's business.
+type pipe struct {
+	client *Client
+	left   int // of the request's bytes, -1 after it
+}
+
+// Read reads from the connection.
+func (p *pipe) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		return 0, fmt.Errorf("request of over %d bytes", handshakeBytes)
+	}
+	if p.left > 0 {
+		b = b[:min(len(b), p.left)]
+	}
+	n, err := p.client.conn.Conn().Read(b)
+	if p.left > 0 {
+		p.left -= n
+	} else if n > 0 {
+		p.client.hear()
+	}
+	return n, err
+}
+
+// Write posts what the library has to say: an answer to a ping, or a close frame.
+func (p *pipe) Write(b []byte) (int, error) {
+	if len(b) > 0 && b[0] == final|opClose && p.client.ended.Swap(true) {
+		return len(b), nil
+	}
+	if err := p.client.post(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Close does nothing: Serve is about to return.
+func (p *pipe) Close() error { return nil }
+
+// The rest of net.Conn.
+
+func (p *pipe) LocalAddr() net.Addr              { return p.client.conn.Conn().LocalAddr() }
+func (p *pipe) RemoteAddr() net.Addr             { return p.client.conn.Conn().RemoteAddr() }
+func (p *pipe) SetDeadline(time.Time) error      { return nil }
+func (p *pipe) SetReadDeadline(time.Time) error  { return nil }
+func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
+
+// response is the answer to the handshake's request.
+type response struct {
+	client *Client
+	header http.Header
+	status int
+	body   strings.Builder
+	wire   *pipe
+	in     *bufio.Reader
+}
+
+var _ http.Hijacker = (*response)(nil)
+
+// Header returns the answer's header.
+func (r *response) Header() http.Header { return r.header }
+
+// WriteHeader keeps the status; that of an upgrade is sent at once.
+func (r *response) WriteHeader(status int) {
+	r.status = status
+	if status == http.StatusSwitchingProtocols {
+		r.send("")
+	}
+}
+
+// Write adds to the body.
+func (r *response) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+// Hijack gives the library the connection.
+func (r *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return r.wire, bufio.NewReadWriter(r.in, bufio.NewWriter(r.wire)), nil
+}
+
+// refuse answers with a reason.
+func (r *response) refuse(status int, reason string) {
+	r.status = status
+	r.header.Set("Content-Type", "text/plain; charset=utf-8")
+	if status == http.StatusUpgradeRequired {
+		r.header.Set("Upgrade", "websocket")
+	}
+	_, _ = io.WriteString(r, reason+"\n")
+	r.finish()
+}
+
+// finish sends an answer that is the connection's last.
+func (r *response) finish() {
+	r.header.Set("Connection", "close")
+	r.header.Set("Content-Length", fmt.Sprint(r.body.Len()))
+	r.send(r.body.String())
+}
+
+func (r *response) send(body string) {
+	var head strings.Builder
+	fmt.Fprintf(&head, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
+	_ = r.header.Write(&head) // a Builder takes everything
+	_ = r.client.conn.Post([]byte(head.String() + "\r\n" + body))
+}

@@ -1,0 +1,362 @@
+package wsserver_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// session is a protocol of the test's: the client says the name of a stream, and is sent
+// its messages after the name's first letter; "echo TEXT" is answered with TEXT.
+type session struct {
+	client  *wsserver.Client
+	streams map[string]*fanout.Stream
+	closed  func()
+}
+
+func (s *session) Open() error { return s.client.Post(wsserver.Text, []byte("hello")) }
+
+func (s *session) Message(kind wsserver.Kind, data []byte) error {
+	name := string(data)
+	if text, ok := strings.CutPrefix(name, "echo "); ok {
+		return s.client.Post(kind, []byte(text))
+	}
+	if name == "leave" {
+		return fmt.Errorf("%w: leave", bridges.ErrProtocol)
+	}
+	stream, ok := s.streams[name]
+	if !ok {
+		return errors.New("no stream " + name)
+	}
+	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Prefix: data[:1]})
+	return nil
+}
+
+func (s *session) Beat() {}
+
+func (s *session) Closed() { s.closed() }
+
+// start returns a server with a stream of each name.
+func start(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Server, map[string]*fanout.Stream) {
+	t.Helper()
+	streams := map[string]*fanout.Stream{}
+	var open sync.WaitGroup
+	config.Accept = func(c *wsserver.Client) wsserver.Session {
+		open.Add(1)
+		return &session{client: c, streams: streams, closed: open.Done}
+	}
+	server := wsserver.New(config)
+	for _, name := range names {
+		streams[name] = server.NewStream(fanout.StreamConfig{Name: name})
+	}
+	require.NoError(t, server.Listen("127.0.0.1:0"))
+	t.Cleanup(func() {
+		assert.NoError(t, server.Close(context.Background()))
+		open.Wait() // each session was closed
+		assert.Zero(t, server.Outstanding(), "buffers leaked")
+	})
+	return server, streams
+}
+
+func dial(t testing.TB, server *wsserver.Server, options *websocket.DialOptions) *websocket.Conn {
+	t.Helper()
+	conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options)
+	require.NoError(t, err)
+	if response.Body != nil {
+		_ = response.Body.Close()
+	}
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	conn.SetReadLimit(1 << 30)
+	expect(t, conn, websocket.MessageText, "hello")
+	return conn
+}
+
+func expect(t testing.TB, conn *websocket.Conn, kind websocket.MessageType, want string) {
+	t.Helper()
+	got, data, err := conn.Read(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, kind, got)
+	if len(want) > 1000 {
+		require.True(t, want == string(data), "%d bytes, got %d others", len(want), len(data))
+		return
+	}
+	require.Equal(t, want, string(data))
+}
+
+func say(t testing.TB, conn *websocket.Conn, kind websocket.MessageType, text string) {
+	t.Helper()
+	require.NoError(t, conn.Write(t.Context(), kind, []byte(text)))
+}
+
+func send(t testing.TB, stream *fanout.Stream, body string) {
+	t.Helper()
+	m := stream.NewMessage()
+	b := m.Frame(0, len(body))
+	b.Adopt(append(b.Bytes()[:0], body...))
+	require.NoError(t, stream.Send(context.Background(), m))
+}
+
+func subscribed(t testing.TB, stream *fanout.Stream, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return stream.Subscribers() == n }, 10*time.Second, time.Millisecond)
+}
+
+// Bodies of all lengths of the frame header (RFC 6455, section 5.2) reach clients with
+// their own kind and prefix.
+func TestMessagesOfAllLengths(t *testing.T) {
+	server, streams := start(t, wsserver.Config{}, "text", "data")
+	text, data := dial(t, server, nil), dial(t, server, nil)
+	say(t, text, websocket.MessageText, "text")
+	say(t, data, websocket.MessageBinary, "text")
+	subscribed(t, streams["text"], 2)
+	for _, size := range []int{0, 1, 124, 125, 126, 1000, 1<<16 - 2, 1<<16 - 1, 1 << 16, 5 << 20} {
+		body := strings.Repeat("x", size)
+		send(t, streams["text"], body)
+		expect(t, text, websocket.MessageText, "t"+body)
+		expect(t, data, websocket.MessageBinary, "t"+body)
+	}
+	assert.EqualValues(t, 2, server.Diagnosis().Connections)
+}
+
+func TestAnswersOvertakeMessages(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	conn := dial(t, server, nil)
+	for _, size := range []int{0, 100, 1 << 20} {
+		text := strings.Repeat("y", size)
+		say(t, conn, websocket.MessageBinary, "echo "+text)
+		expect(t, conn, websocket.MessageBinary, text)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	pinging := conn.CloseRead(ctx)
+	require.NoError(t, conn.Ping(pinging), "pings are answered")
+}
+
+func TestSubprotocolsAreAgreedOn(t *testing.T) {
+	server, _ := start(t, wsserver.Config{Name: "the bridge", Subprotocols: []string{"new.v2", "old.v1"}})
+	for _, c := range []struct {
+		offered []string
+		agreed  string
+	}{
+		{[]string{"old.v1"}, "old.v1"},
+		{[]string{"other", "new.v2"}, "new.v2"},
+		{[]string{"old.v1", "new.v2"}, "new.v2"},
+	} {
+		conn := dial(t, server, &websocket.DialOptions{Subprotocols: c.offered})
+		assert.Equal(t, c.agreed, conn.Subprotocol(), "%v", c.offered)
+	}
+	for _, offered := range [][]string{nil, {"other"}} {
+		_, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), &websocket.DialOptions{Subprotocols: offered})
+		require.Error(t, err)
+		assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		assert.Contains(t, string(body), "offers the subprotocol new.v2 or old.v1")
+		_ = response.Body.Close()
+	}
+	d := server.Diagnosis()
+	assert.EqualValues(t, 3, d.Connections)
+	assert.EqualValues(t, 2, d.Failures)
+	assert.ErrorIs(t, d.LastError, bridges.ErrProtocol)
+}
+
+func TestVisitorsAreToldWhatThisIs(t *testing.T) {
+	server, _ := start(t, wsserver.Config{Name: "the bridge", Subprotocols: []string{"v1"}})
+	response, err := http.Get("http://" + server.Addr().String() + "/")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusUpgradeRequired, response.StatusCode)
+	assert.Equal(t, "the bridge speaks WebSocket here: connect with a WebSocket client that offers the subprotocol v1\n", string(body))
+	assert.Zero(t, server.Diagnosis().Failures)
+}
+
+// Pages of any host may connect: viewers are such pages.
+func TestEveryOriginIsAccepted(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	dial(t, server, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://viewer.example"}}})
+}
+
+func TestMalformedMessagesAreCounted(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	conn := dial(t, server, nil)
+	say(t, conn, websocket.MessageText, "nothing of this name")
+	say(t, conn, websocket.MessageText, "echo still here")
+	expect(t, conn, websocket.MessageText, "still here")
+	d := server.Diagnosis()
+	assert.EqualValues(t, 1, d.Malformed)
+	assert.ErrorContains(t, d.LastError, "no stream nothing of this name")
+	assert.Zero(t, d.Failures)
+}
+
+func TestBrokenClientsAreToldWhy(t *testing.T) {
+	for name, c := range map[string]struct {
+		send func(t *testing.T, conn *websocket.Conn)
+		code websocket.StatusCode
+		is   error
+	}{
+		"the session's refusal": {
+			func(t *testing.T, conn *websocket.Conn) { say(t, conn, websocket.MessageText, "leave") },
+			websocket.StatusProtocolError, bridges.ErrProtocol,
+		},
+		"too large": {
+			func(t *testing.T, conn *websocket.Conn) {
+				_ = conn.Write(t.Context(), websocket.MessageBinary, make([]byte, 2000)) // the server may end first
+			},
+			websocket.StatusMessageTooBig, bridges.ErrTooLarge,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, _ := start(t, wsserver.Config{ReadLimit: 1000})
+			conn := dial(t, server, nil)
+			c.send(t, conn)
+			_, _, err := conn.Read(t.Context())
+			assert.Equal(t, c.code, websocket.CloseStatus(err), "%v", err)
+			require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
+			assert.ErrorIs(t, server.Diagnosis().LastError, c.is)
+		})
+	}
+}
+
+// raw connects without a WebSocket library and sends the request.
+func raw(t testing.TB, server *wsserver.Server) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+	require.NoError(t, err)
+	in := bufio.NewReader(conn)
+	response, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
+	// The key and the answer of RFC 6455, section 1.3.
+	require.Equal(t, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", response.Header.Get("Sec-WebSocket-Accept"))
+	hello := make([]byte, 7)
+	_, err = io.ReadFull(in, hello)
+	require.NoError(t, err)
+	require.Equal(t, "\x81\x05hello", string(hello))
+	return conn, in
+}
+
+func TestFramesThatBreakTheProtocol(t *testing.T) {
+	for name, frame := range map[string]string{
+		"unmasked":        "\x81\x02hi",
+		"reserved bits":   "\xf1\x80\x00\x00\x00\x00",
+		"unknown opcode":  "\x83\x80\x00\x00\x00\x00",
+		"long control":    "\x89\xfe\x00\x7e\x00\x00\x00\x00" + strings.Repeat("x", 126),
+		"no continuation": "\x80\x80\x00\x00\x00\x00",
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, _ := start(t, wsserver.Config{})
+			conn, in := raw(t, server)
+			_, err := io.WriteString(conn, frame)
+			require.NoError(t, err)
+			head := make([]byte, 4)
+			_, err = io.ReadFull(in, head)
+			require.NoError(t, err)
+			assert.Equal(t, byte(0x88), head[0], "a close frame")
+			assert.Equal(t, "\x03\xea", string(head[2:]), "1002: protocol error")
+			_, err = io.ReadAll(in)
+			assert.NoError(t, err, "and the end")
+			require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
+			assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrProtocol)
+		})
+	}
+}
+
+func TestRubbishInsteadOfAHandshake(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	for _, rubbish := range []string{"\x16\x03\x01\x02\x00", "hello\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("a", 100_000)} {
+		conn, err := net.Dial("tcp", server.Addr().String())
+		require.NoError(t, err)
+		_, _ = io.WriteString(conn, rubbish)
+		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+		_, _ = io.ReadAll(conn) // until the server ends it
+		_ = conn.Close()
+	}
+	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 3 }, 10*time.Second, time.Millisecond)
+	assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrProtocol)
+	dial(t, server, nil)
+}
+
+func TestTooManyClients(t *testing.T) {
+	server, _ := start(t, wsserver.Config{MaxClients: 1})
+	first := dial(t, server, nil)
+	_, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil)
+	require.Error(t, err)
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	_ = response.Body.Close()
+	say(t, first, websocket.MessageText, "echo here")
+	expect(t, first, websocket.MessageText, "here")
+}
+
+func TestCloseSaysGoodbye(t *testing.T) {
+	server, streams := start(t, wsserver.Config{}, "a")
+	conn := dial(t, server, nil)
+	say(t, conn, websocket.MessageText, "a")
+	subscribed(t, streams["a"], 1)
+	send(t, streams["a"], "last")
+	closed := make(chan error)
+	go func() { closed <- server.Close(context.Background()) }()
+	expect(t, conn, websocket.MessageText, "alast")
+	_, _, err := conn.Read(t.Context())
+	assert.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(err))
+	require.NoError(t, <-closed)
+	assert.Zero(t, server.Diagnosis().Failures)
+}
+
+func TestPortInUse(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	other := wsserver.New(wsserver.Config{})
+	err := other.Listen(server.Addr().String())
+	assert.ErrorIs(t, err, bridges.ErrListen)
+	assert.ErrorContains(t, err, "end the program that has it, or choose another port")
+	require.NoError(t, other.Close(t.Context()))
+}
+
+func TestTLS(t *testing.T) {
+	// httptest has a certificate for 127.0.0.1.
+	cert := httptest.NewUnstartedServer(nil)
+	cert.StartTLS()
+	defer cert.Close()
+	server, streams := start(t, wsserver.Config{TLS: &tls.Config{Certificates: cert.TLS.Certificates}}, "a")
+	roots := x509.NewCertPool()
+	roots.AddCert(cert.Certificate())
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	conn, _, err := websocket.Dial(t.Context(), "wss://"+server.Addr().String(), &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // it is the connection
+	require.NoError(t, err)
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(1 << 30)
+	expect(t, conn, websocket.MessageText, "hello")
+	say(t, conn, websocket.MessageText, "a")
+	subscribed(t, streams["a"], 1)
+	body := strings.Repeat("s", 3<<20)
+	send(t, streams["a"], body)
+	expect(t, conn, websocket.MessageText, "a"+body)
+	_, _, err = websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil) //nolint:bodyclose // there is none: the handshake failed
+	require.Error(t, err, "not encrypted")
+	require.Eventually(t, func() bool { return errors.Is(server.Diagnosis().LastError, bridges.ErrTLS) }, 10*time.Second, time.Millisecond)
+}
