@@ -1,0 +1,37 @@
+package ros1
+
+import (
+	"errors"
+
+	"github.com/raybridge/raybridge/bridges"
+	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// Factory is the bridge named "ros1".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "ros1", Type: "ros1", Kind: bridges.KindNetwork,
+		Summary:    "a ROS 1 node that publishes to rospy and roscpp over TCPROS",
+		Connection: "[MASTER[:11311]][?node=/NAME][&host=IP][&messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N]",
+	}
+}
+
+// Register declares the messages that SVL Simulator's users expect, what is subscribed
+// to, and services.
+func (Factory) Register(p *bridges.Plugin) error {
+	var err error
+	for _, pub := range rossample.SVL() {
+		err = errors.Join(err, pub.Register(p, wire.TypeName(pub.Type), openTopic))
+	}
+	for _, sub := range rossample.SVLSubscriptions() {
+		err = errors.Join(err, sub.Register(p, wire.TypeName(sub.Type), subscribe))
+	}
+	return errors.Join(err, registerServices(p))
+}
+
+// NewInstance returns a node that isn't connected.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }

@@ -1,0 +1,155 @@
+package ros1
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/bluenviron/goroslib/v2/pkg/protocommon"
+	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+const (
+	// headerLimit is the time a connection has for its header, or for the rest of
+	// something that it has begun.
+	headerLimit = 10 * time.Second
+	// idle is how long nothing need come where silence is usual. The system's keep-alive
+	// finds out about peers that are gone.
+	idle = time.Hour
+)
+
+// session serves one TCPROS connection that another node has made: a subscriber's, or
+// one of a caller of services.
+type session struct {
+	node   *node
+	client *fanout.Client
+	// peer and topic are set before the session is in node.sessions.
+	peer, topic string
+}
+
+// Serve reads the connection's header and does what it asks for. What it can't do is told
+// to the other side and noted, so the error is none of the server's.
+func (s *session) Serve(context.Context) error {
+	if s.client.Surplus() {
+		s.refuse(fmt.Errorf("the node has %d connections already", maxConnections))
+		return nil
+	}
+	if err := s.client.ExtendRead(headerLimit); err != nil {
+		return nil
+	}
+	header, err := readHeader(s.client.Conn())
+	switch {
+	case err != nil:
+	case header["service"] != "":
+		err = s.serve(header)
+	case header["topic"] != "":
+		err = s.subscribe(header)
+	default:
+		err = fmt.Errorf("%w: the TCPROS header names neither a topic nor a service", bridges.ErrProtocol)
+	}
+	// Others come and go; some only look whether the port is open.
+	if errors.Is(err, bridges.ErrProtocol) {
+		s.note(malformed, err)
+		s.refuse(err)
+	}
+	return nil
+}
+
+// Beat has nothing to say: TCPROS has no sign of life.
+func (s *session) Beat(dst []byte, _ bool) []byte { return dst }
+
+// Goodbye has nothing to say either.
+func (s *session) Goodbye(dst []byte) []byte { return dst }
+
+func (s *session) note(kind trouble, err error) {
+	s.node.instance.journal.note(kind, s.client.Conn().RemoteAddr().String(), err)
+}
+
+// refuse tells the other side why, as a header with the field error, and hangs up.
+func (s *session) refuse(why error) {
+	_ = s.client.Post(encodeHeader(&prototcp.HeaderError{Error: why.Error()})) // it isn't much
+	s.client.Part()
+}
+
+// subscribe sends a topic's messages until the subscriber goes.
+func (s *session) subscribe(header protocommon.HeaderRaw) error {
+	name := header["topic"]
+	t := s.node.instance.topic(name)
+	if t == nil {
+		s.refuse(fmt.Errorf("%s doesn't publish %s", s.node.caller(), name))
+		return nil
+	}
+	out := t.out.Load()
+	if out == nil { // the node is being stopped
+		return nil
+	}
+	if !matches(header["md5sum"], t.typ.md5) || !matches(header["type"], t.typ.name) {
+		err := fmt.Errorf("%s of %s is a %s with md5sum %s, not a %s with %s",
+			name, s.node.caller(), t.typ.name, t.typ.md5, header["type"], header["md5sum"])
+		s.note(refused, err)
+		s.refuse(err)
+		return nil
+	}
+	latching := 0
+	if t.latched {
+		latching = 1
+	}
+	answer := encodeHeader(&prototcp.HeaderPublisher{
+		Topic: t.name, Type: t.typ.name, Md5sum: t.typ.md5, Callerid: s.node.caller(),
+		Latching: latching, MessageDefinition: t.typ.definition,
+	})
+	if err := s.client.Post(answer); err != nil { // before all messages
+		return err
+	}
+	s.client.SetPolicy(t.info.Policy)
+	s.peer, s.topic = header["callerid"], t.name
+	s.node.enter(s)
+	defer s.node.forget(s)
+	out.Subscribe(s.client, 0)
+	return s.discard()
+}
+
+// discard reads until the subscriber goes, which sends nothing.
+func (s *session) discard() error {
+	var scrap [512]byte
+	for {
+		if _, err := s.read(scrap[:], 1, idle); err != nil {
+			return err
+		}
+	}
+}
+
+// read fills at least the first bytes of buf. A silence of the limit's length isn't an
+// error where nothing has come and idleness is usual.
+func (s *session) read(buf []byte, least int, limit time.Duration) (int, error) {
+	for {
+		begun := time.Now()
+		if err := s.client.ExtendRead(limit); err != nil {
+			return 0, err
+		}
+		n, err := io.ReadAtLeast(s.client.Conn(), buf, least)
+		// A deadline that comes early is the server's, which ends the connection.
+		if n == 0 && limit == idle && errors.Is(err, os.ErrDeadlineExceeded) && time.Since(begun) >= idle {
+			continue
+		}
+		return n, err
+	}
+}
+
+func (n *node) enter(s *session) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sessions[s] = true
+}
+
+func (n *node) forget(s *session) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.sessions, s)
+}

@@ -1,0 +1,251 @@
+package ros1
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bluenviron/goroslib/v2/pkg/apislave"
+	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
+
+	"github.com/raybridge/raybridge/bridges"
+	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+const (
+	// maxIncoming is the length of a message that is taken from others, bytes.
+	maxIncoming = 4 << 20
+	// maxPublishers is how many publishers of one topic are listened to.
+	maxPublishers = 64
+)
+
+// subscription is a topic that the node subscribes to. It lasts as long as its instance.
+type subscription struct {
+	name string // as the master knows it
+	typ  messageType
+
+	mu      sync.Mutex      // held while a message is delivered, of any publisher
+	decoder wire.Decoder    // guarded by mu
+	inbox   rossample.Inbox // its Deliver is guarded by mu
+}
+
+// subscribe is the rossample.Listen of this bridge.
+func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	typ, err := newMessageType(typeName)
+	if err != nil {
+		return err
+	}
+	name, ok := globalName(topic.Name)
+	if !ok {
+		return badName(topic.Name)
+	}
+	return i.(*instance).addSubscription(&subscription{name: name, typ: typ, inbox: in})
+}
+
+// deliver decodes a message and hands it on.
+func (s *subscription) deliver(data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.inbox.New()
+	if err := s.decoder.Decode(data, m); err != nil {
+		return fmt.Errorf("%w: message on %s: %w", bridges.ErrProtocol, s.name, err)
+	}
+	return s.inbox.Deliver(m)
+}
+
+// feed is one publisher of a subscription. It is connected to as long as the master lists
+// it, and while its connection stands: a master that was started anew lists none of the
+// nodes that were there before.
+type feed struct {
+	node *node
+	sub  *subscription
+	uri  string
+	// listed and connected are guarded by node.mu.
+	listed, connected bool
+	failures          int // owned by run
+}
+
+// follow connects to the publishers of a topic that aren't known yet, and gives up the
+// others once their connections end. It waits for none.
+func (n *node) follow(s *subscription, uris []string) {
+	if len(uris) > maxPublishers {
+		n.instance.journal.note(refused, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
+		uris = uris[:maxPublishers]
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx.Err() != nil {
+		return
+	}
+	feeds := n.feeds[s]
+	if feeds == nil {
+		feeds = map[string]*feed{}
+		n.feeds[s] = feeds
+	}
+	for _, f := range feeds {
+		f.listed = false
+	}
+	for _, uri := range uris {
+		f := feeds[uri]
+		if f == nil {
+			if len(feeds) >= 2*maxPublishers { // old connections still stand
+				continue
+			}
+			f = &feed{node: n, sub: s, uri: uri}
+			feeds[uri] = f
+			n.feeding.Go(f.run)
+		}
+		f.listed = true
+	}
+}
+
+// run connects to the publisher again and again.
+func (f *feed) run() {
+	n := f.node
+	for {
+		err := f.receive()
+		if n.ctx.Err() != nil {
+			return
+		}
+		kind := refused
+		if errors.Is(err, bridges.ErrProtocol) {
+			kind = malformed
+		}
+		if f.unlisted() {
+			return
+		}
+		n.instance.journal.note(kind, f.uri, err)
+		f.failures++
+		retry := n.config.retry
+		retry.Attempts = 0 // the master says when to give up
+		wait, _ := retry.Wait(f.failures)
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// unlisted reports whether the feed is to end, and then takes it from the node.
+func (f *feed) unlisted() bool {
+	f.node.mu.Lock()
+	defer f.node.mu.Unlock()
+	f.connected = false
+	if f.listed {
+		return false
+	}
+	delete(f.node.feeds[f.sub], f.uri)
+	return true
+}
+
+// receive connects and delivers messages until the connection ends.
+func (f *feed) receive() error {
+	address, err := f.request()
+	if err != nil {
+		return fmt.Errorf("ask %s for %s: %w", f.uri, f.sub.name, err)
+	}
+	dialer := net.Dialer{Timeout: callLimit}
+	conn, err := dialer.DialContext(f.node.ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("connect for %s: %w", f.sub.name, err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(f.node.ctx, func() { _ = conn.Close() })
+	defer stop()
+	if err := f.greet(conn); err != nil {
+		return err
+	}
+	f.node.mu.Lock()
+	f.connected = true
+	f.node.mu.Unlock()
+	f.failures = 0
+	return f.read(conn)
+}
+
+// request asks the publisher where it serves the topic.
+func (f *feed) request() (address string, err error) {
+	u, err := url.Parse(f.uri)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("%w: %q is no node's address", bridges.ErrProtocol, f.uri)
+	}
+	api := apislave.NewClient(u.Host, f.node.caller(), newCaller(f.node.ctx))
+	answer, err := api.RequestTopic(f.sub.name, [][]any{{"TCPROS"}})
+	if err != nil {
+		return "", err
+	}
+	if len(answer) < 3 || answer[0] != "TCPROS" {
+		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
+	}
+	host, _ := answer[1].(string)
+	port, ok := answer[2].(int)
+	if host == "" || !ok {
+		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+}
+
+// greet exchanges headers.
+func (f *feed) greet(conn net.Conn) error {
+	if err := conn.SetDeadline(time.Now().Add(headerLimit)); err != nil {
+		return err
+	}
+	typ := f.sub.typ
+	if _, err := conn.Write(encodeHeader(&prototcp.HeaderSubscriber{
+		Callerid: f.node.caller(), Topic: f.sub.name, Type: typ.name, Md5sum: typ.md5,
+		MessageDefinition: typ.definition, TcpNodelay: 1,
+	})); err != nil {
+		return err
+	}
+	header, err := readHeader(conn)
+	switch {
+	case err != nil:
+		return err
+	case header["error"] != "":
+		return fmt.Errorf("%s is refused: %s", f.sub.name, header["error"])
+	case !matches(header["md5sum"], typ.md5):
+		return fmt.Errorf("%s is published as %s with md5sum %s, not as %s with %s",
+			f.sub.name, header["type"], header["md5sum"], typ.name, typ.md5)
+	}
+	return nil
+}
+
+// read delivers messages. One that can't be read is counted, and the next is.
+func (f *feed) read(conn net.Conn) error {
+	var data []byte
+	for {
+		// The first byte may take as long as it likes.
+		if err := conn.SetReadDeadline(time.Time{}); err != nil {
+			return err
+		}
+		var length [4]byte
+		if _, err := io.ReadFull(conn, length[:]); err != nil {
+			return fmt.Errorf("%s: %w", f.sub.name, err)
+		}
+		n := binary.LittleEndian.Uint32(length[:])
+		if n > maxIncoming {
+			return fmt.Errorf("%w: message of %d bytes on %s", bridges.ErrProtocol, n, f.sub.name)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(headerLimit)); err != nil {
+			return err
+		}
+		if cap(data) < int(n) {
+			data = make([]byte, n)
+		}
+		data = data[:n]
+		if _, err := io.ReadFull(conn, data); err != nil {
+			return fmt.Errorf("%s: %w", f.sub.name, err)
+		}
+		if err := f.sub.deliver(data); err != nil {
+			f.node.instance.journal.note(malformed, f.uri, err)
+		}
+	}
+}

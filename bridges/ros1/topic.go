@@ -1,0 +1,123 @@
+package ros1
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// maxMessage is the length of a message that roscpp still reads, bytes.
+const maxMessage = 1_000_000_000
+
+// messageType is a type as connection headers name it.
+type messageType struct{ name, md5, definition string }
+
+func newMessageType(typeName string) (messageType, error) {
+	md5, err := wire.MD5(typeName)
+	if err != nil {
+		return messageType{}, err
+	}
+	definition, err := wire.Definition(typeName)
+	return messageType{wire.TypeName(typeName), md5, definition}, err
+}
+
+// topic is a topic that the node publishes. It lasts as long as its instance; its stream
+// is another one with each Connect.
+type topic struct {
+	info    *bridges.PublishedTopic
+	name    string // as the master knows it
+	typ     messageType
+	latched bool
+	out     atomic.Pointer[fanout.Stream] // nil while disconnected
+
+	// Owned by send.
+	encoder wire.Encoder
+	size    int // of the last message
+}
+
+// openTopic is the rossample.Open of this bridge.
+func openTopic(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+	typ, err := newMessageType(typeName)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := globalName(info.Name)
+	if !ok {
+		return nil, badName(info.Name)
+	}
+	t := &topic{info: info, name: name, typ: typ, latched: info.QoS.Durability == bridges.TransientLocal}
+	if err := i.(*instance).addTopic(t); err != nil {
+		return nil, err
+	}
+	return t.send, nil
+}
+
+func badName(name string) error {
+	return fmt.Errorf("%w: %q: ROS 1 wants letters, digits and underscores between slashes, a letter first", bridges.ErrTopicName, name)
+}
+
+// open gives the topic its stream on a server.
+func (t *topic) open(s *fanout.Server) {
+	t.out.Store(s.NewStream(fanout.StreamConfig{Name: t.name, Latched: t.latched, Settled: t.settled}))
+}
+
+// settled counts a message when its last receiver has it, or won't get it.
+func (t *topic) settled(o fanout.Outcome) {
+	if o.Delivered > 0 || o.Dropped == 0 { // without receivers it was latched
+		t.info.Sent(o.Bytes)
+	}
+	if o.Dropped > 0 {
+		t.info.Dropped(bridges.Cause(o.Cause.String()))
+	}
+}
+
+// listening reports whether somebody would be sent a message now, or later. It takes no
+// lock.
+func (t *topic) listening() bool {
+	out := t.out.Load()
+	return out != nil && (t.latched || out.Subscribers() > 0)
+}
+
+// errUnheard is returned for a message on a topic that nobody has subscribed to.
+var errUnheard = fmt.Errorf("%w: nobody has subscribed to the topic", bridges.ErrNotConnected)
+
+// send encodes a message once and queues it for all who have subscribed: its length, then
+// its content (wiki.ros.org/ROS/TCPROS).
+func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error {
+	out := t.out.Load()
+	switch {
+	case out == nil:
+		return bridges.ErrNotConnected
+	case !t.listening():
+		return errUnheard
+	}
+	m := out.NewMessage()
+	frame := m.Frame(0, t.size)
+	b := append(frame.Bytes()[:0], 0, 0, 0, 0)
+	b = t.encoder.Append(b, message)
+	frame.Adopt(b)
+	length := len(b) - 4
+	t.size = len(b)
+	err := t.encoder.Err()
+	if err == nil && length > maxMessage {
+		err = fmt.Errorf("%w: %d bytes", bridges.ErrTooLarge, length)
+	}
+	if err != nil {
+		m.Discard()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	binary.LittleEndian.PutUint32(b, uint32(length))
+	err = out.Send(ctx, m)
+	if errors.Is(err, fanout.ErrNoSubscribers) {
+		return errUnheard
+	}
+	return err
+}
