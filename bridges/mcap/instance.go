@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
@@ -19,21 +20,29 @@ type instance struct {
 	env bridges.Env
 	// create makes the file to record to.
 	create func(path string) (*recordfile.File, error)
+	// now is the wall clock, in nanoseconds from any origin; recordings with a flush
+	// time alone read it.
+	now    func() int64
 	status atomic.Uint32 // a bridges.Status
 
 	mu     sync.Mutex
-	topics []*topic  // guarded by mu: in the order of addition, which numbers the channels
-	rec    *recorder // guarded by mu: nil while not connected
-	opts   options   // guarded by mu
-	err    error     // guarded by mu: what ended the recording
+	topics []*topic // guarded by mu: in the order of addition, which numbers the channels
+	rec    *series  // guarded by mu: nil while not connected
+	opts   options  // guarded by mu
+	err    error    // guarded by mu: what ended the recording
 }
 
 // topic is one publisher's part of an instance.
 type topic struct {
 	instance *instance
 	info     *bridges.PublishedTopic
-	schema   Schema
-	channel  int // guarded by instance.mu: the recorder's index
+	formats  formats
+	// format is how the topic stands in the recording: that of the last one while
+	// there is none, nil before the first.
+	format   atomic.Pointer[format]
+	channel  int       // guarded by instance.mu: the recorder's index
+	sequence uint32    // guarded by instance.mu: of the last message
+	latest   []latched // guarded by instance.mu: what later files repeat
 
 	mu  sync.Mutex
 	buf []byte // guarded by mu: the encoded message, reused
@@ -44,7 +53,10 @@ var (
 	_ bridges.Failer   = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance { return &instance{env: env, create: recordfile.Create} }
+func newInstance(env bridges.Env) *instance {
+	begun := time.Now()
+	return &instance{env: env, create: recordfile.Create, now: func() int64 { return int64(time.Since(begun)) }}
+}
 
 // Status returns Connected while a recording is open.
 func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
@@ -76,36 +88,40 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	return nil
 }
 
-// open makes the file and adds all topics; mu must be held.
+// open makes the first file with all topics; mu must be held.
 func (i *instance) open() error {
-	file, err := i.create(i.opts.file)
-	if err != nil {
+	if err := i.opts.removeFormer(); err != nil {
 		return err
 	}
-	rec, err := newRecorder(file, i.opts, i.env.Run)
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
+	rec := &series{opts: i.opts, create: i.create, run: i.env.Run, now: i.now}
 	for _, t := range i.topics {
-		if err := i.addChannel(rec, t); err != nil {
-			return errors.Join(err, file.Close())
+		t.sequence, t.latest = 0, nil
+		if err := t.setFormat(i.opts.profile); err != nil {
+			return err
 		}
+	}
+	rec.topics = i.topics[:len(i.topics):len(i.topics)]
+	if err := rec.begin(); err != nil {
+		return err
 	}
 	i.rec = rec
 	return nil
 }
 
 // addTopic makes a topic and adds it to the recording if there is one.
-func (i *instance) addTopic(info *bridges.PublishedTopic, schema Schema) (*topic, error) {
+func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*topic, error) {
 	if !rosmsg.ValidTopic(info.Name) {
 		return nil, fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and underscores",
 			bridges.ErrTopicName, info.Name)
 	}
-	t := &topic{instance: i, info: info, schema: schema}
+	t := &topic{instance: i, info: info, formats: formats}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.rec != nil {
-		if err := i.addChannel(i.rec, t); err != nil {
+		if err := t.setFormat(i.opts.profile); err != nil {
+			return nil, err
+		}
+		if err := i.rec.add(t); err != nil {
 			return nil, err
 		}
 	}
@@ -113,28 +129,55 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, schema Schema) (*topic
 	return t, nil
 }
 
-// addChannel adds a topic to a recording; mu must be held.
-func (i *instance) addChannel(rec *recorder, t *topic) error {
-	channel, err := rec.addChannel(t.info, t.schema, qosProfile(t.info.QoS, i.opts.metadata))
-	t.channel = channel
-	return err
+// setFormat decides how the topic is recorded; instance.mu must be held.
+func (t *topic) setFormat(p profile) error {
+	f, err := t.formats(p)
+	if err != nil {
+		return fmt.Errorf("record %q: %w", t.info.Name, err)
+	}
+	t.format.Store(f)
+	t.info.SetWire(f.schema.Name)
+	return nil
 }
 
-// write records the encoded message of a topic. Times are nanoseconds.
-func (t *topic) write(logTime, publishTime int64, data []byte) error {
+// publish records one sample.
+func (t *topic) publish(ctx context.Context, sample bridges.Stamped) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f := t.format.Load()
+	if f == nil {
+		return bridges.ErrNotConnected
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	data, err := f.encode(t.buf[:0], sample)
+	if errors.Is(err, bridges.ErrConvert) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	t.buf = data
+	stamp := sample.Stamp()
+	return t.write(f, t.instance.env.HandedOver(stamp), stamp, data)
+}
+
+// write records the message of a topic, encoded in a format. Times are nanoseconds.
+func (t *topic) write(f *format, logTime, publishTime int64, data []byte) error {
 	if logTime < 0 || publishTime < 0 {
 		return fmt.Errorf("%w: time %d ns, captured %d ns: MCAP has no negative times", bridges.ErrConvert, logTime, publishTime)
 	}
 	i := t.instance
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.rec == nil {
+	if i.rec == nil || t.format.Load() != f { // or somebody connected anew meanwhile
 		if i.err != nil {
 			return i.err
 		}
 		return bridges.ErrNotConnected
 	}
-	if err := i.rec.write(t.channel, uint64(logTime), uint64(publishTime), data); err != nil {
+	if err := i.rec.write(t, uint64(logTime), uint64(publishTime), data); err != nil {
 		return i.fail(err)
 	}
 	return nil
@@ -146,9 +189,8 @@ func (i *instance) fail(cause error) error {
 	rec := i.rec
 	i.rec = nil
 	i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
-	salvaged := rec.salvage()
-	i.err = fmt.Errorf("record to %s: %w: %w", i.opts.file, bridges.ErrWriteFailed,
-		errors.Join(cause, salvaged, rec.file.Close(), i.writeMetadata(rec)))
+	i.err = fmt.Errorf("record to %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed,
+		errors.Join(cause, rec.salvage(), i.writeMetadata(rec)))
 	i.env.Log.Error("recording ended early; its complete chunks stay readable", "error", i.err)
 	return i.err
 }
@@ -163,13 +205,13 @@ func (i *instance) Disconnect(context.Context) error {
 	}
 	i.status.Store(uint32(bridges.Disconnecting))
 	rec := i.rec
-	if err := rec.close(); err != nil {
+	if err := rec.end(); err != nil {
 		return i.fail(err)
 	}
 	i.rec = nil
-	if err := errors.Join(rec.file.Close(), i.writeMetadata(rec)); err != nil {
+	if err := i.writeMetadata(rec); err != nil {
 		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
-		i.err = fmt.Errorf("finish %s: %w: %w", i.opts.file, bridges.ErrWriteFailed, err)
+		i.err = fmt.Errorf("finish %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed, err)
 		return i.err
 	}
 	i.status.Store(uint32(bridges.Disconnected))
@@ -177,13 +219,12 @@ func (i *instance) Disconnect(context.Context) error {
 }
 
 // writeMetadata writes the rosbag2 folder's metadata.yaml; mu must be held.
-func (i *instance) writeMetadata(rec *recorder) error {
+func (i *instance) writeMetadata(rec *series) error {
 	if i.opts.folder == "" {
 		return nil
 	}
-	text := rec.metadata(i.opts.metadata, filepath.Base(i.opts.file)).yaml()
-	path := filepath.Join(i.opts.folder, "metadata.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+	path := filepath.Join(i.opts.folder, metadataFile)
+	if err := os.WriteFile(path, []byte(rec.metadata().yaml()), 0o666); err != nil {
 		return fmt.Errorf("write metadata: %w", err)
 	}
 	return nil

@@ -7,9 +7,7 @@ import (
 	"io"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 )
 
@@ -20,40 +18,29 @@ type Factory struct{}
 func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "mcap", Type: "mcap", Kind: bridges.KindFile,
-		Summary:    "records to an MCAP file or a rosbag2 folder, as ROS 2 messages",
-		Connection: "FILE.mcap or FOLDER, then [?metadata=5|9][&compression=zstd|lz4|none][&chunk=BYTES]",
+		Summary: "records to MCAP files or a rosbag2 folder, as ROS 2, ROS 1 or Foxglove messages",
+		Connection: "FILE.mcap or FOLDER, then [?profile=ros2|ros1|foxglove][&split=SIZE][&split_time=TIME]" +
+			"[&metadata=5|9][&compression=zstd|lz4|none][&chunk=SIZE][&flush=TIME]",
 	}
 }
 
-// Register declares the ROS 2 message of every sample that has one. What ROS 2 has no
-// type for (InsStatus, Obstacle, Snapshot) isn't recorded. Boxes are vision_msgs',
-// which RViz and Foxglove show.
+// Register declares the message of every sample that ROS has one for. What it has no
+// type for (InsStatus, Obstacle, Snapshot) isn't recorded. In ROS 2 boxes are
+// vision_msgs', which RViz and Foxglove show, in ROS 1 lgsvl_msgs'. Types are listed by
+// their ROS 2 names; a recording of another profile has its own in the statistics.
 func (Factory) Register(p *bridges.Plugin) error {
-	return errors.Join(
-		registerROS(p, rossample.Clock),
-		registerROS(p, rossample.Image),
-		registerROS(p, rossample.CompressedImage),
-		registerROS(p, rossample.CameraInfo),
-		registerROS(p, rossample.PointCloud2),
-		registerROS(p, rossample.Imu),
-		registerROS(p, rossample.NavSatFix),
-		registerROS(p, rossample.Odometry),
-		registerROS(p, rossample.TFMessage),
-		registerROS(p, rossample.LaserScan),
-		registerROS(p, rossample.Range),
-		registerROS(p, rossample.RadarCloud),
-		registerROS(p, rossample.DetectedRadarObjectArray),
-		registerROS(p, rossample.DvsCloud),
-		registerROS(p, rossample.Speed),
-		registerROS(p, rossample.GpsOdometry),
-		registerROS(p, rossample.CanBusData),
-		registerROS(p, rossample.VehicleOdometry),
-		registerROS(p, rossample.Detection2DArray),
-		registerROS(p, rossample.Detection3DArray),
-		registerROS(p, rossample.SignalArray),
-		registerROS(p, rossample.CarlaCollisionEvent),
-		registerROS(p, rossample.CarlaLaneInvasionEvent),
-	)
+	var errs []error
+	for _, c := range messages() {
+		errs = append(errs, c.standard.RegisterSample(p, c.standard.Type,
+			func(b bridges.Instance, info *bridges.PublishedTopic) (rossample.SendSample, error) {
+				t, err := b.(*instance).addTopic(info, c.format)
+				if err != nil {
+					return nil, err
+				}
+				return t.publish, nil
+			}))
+	}
+	return errors.Join(errs...)
 }
 
 // NewInstance returns a recorder of one run.
@@ -75,7 +62,8 @@ type Target interface {
 type FactoryOn struct {
 	Factory
 	// Open makes the target of the recording that would have gone to path. It is
-	// called by Connect. (optional; nil makes files, as Factory does)
+	// called by Connect, and by publishers where a recording is split. (optional; nil
+	// makes files, as Factory does)
 	Open func(path string) (Target, error)
 }
 
@@ -107,62 +95,21 @@ type Schema struct {
 	MessageEncoding string
 }
 
-// RegPublisher lets the bridge record messages of a type of one's own. encode
-// appends the encoded message to dst and returns the result; it is called from
-// any goroutine and keeps no hold of msg.
+// RegPublisher lets the bridge record messages of a type of one's own, equally in all
+// profiles. encode appends the encoded message to dst and returns the result; it is
+// called from any goroutine and keeps no hold of msg.
 func RegPublisher[T bridges.Stamped](p *bridges.Plugin, schema Schema, encode func(dst []byte, msg T) ([]byte, error)) error {
-	return register(p, schema, func() func([]byte, T) ([]byte, error) { return encode })
-}
-
-// registerROS declares a sample with its conversion to a ROS message.
-func registerROS[M any, P interface {
-	*M
-	rosmsg.Message
-}, T bridges.Stamped](p *bridges.Plugin, convert func(P, T) error) error {
-	name := P(new(M)).TypeName()
-	text, err := rosmsg.Schema(name)
-	if err != nil {
-		return err
-	}
-	schema := Schema{Name: name, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}
-	return register(p, schema, func() func([]byte, T) ([]byte, error) {
-		// One message and one encoder for each topic, so that nothing is
-		// allocated for each message.
-		message, encoder := P(new(M)), new(cdr.Encoder)
-		return func(dst []byte, msg T) ([]byte, error) {
-			if err := convert(message, msg); err != nil {
-				return dst, err
-			}
-			return encoder.Append(dst, message), nil
-		}
-	})
-}
-
-// register declares T; newEncode makes the encoder of one topic, which is called
-// by one goroutine at a time.
-func register[T bridges.Stamped](p *bridges.Plugin, schema Schema, newEncode func() func([]byte, T) ([]byte, error)) error {
 	if err := bridges.AddType[T](p, schema.Name); err != nil {
 		return err
 	}
+	own := &format{schema: schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
+		return encode(dst, sample.(T))
+	}}
 	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t, err := b.(*instance).addTopic(info, schema)
+		t, err := b.(*instance).addTopic(info, func(profile) (*format, error) { return own, nil })
 		if err != nil {
 			return nil, err
 		}
-		encode := newEncode()
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			data, err := encode(t.buf[:0], msg)
-			if err != nil {
-				return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-			}
-			t.buf = data
-			stamp := msg.Stamp()
-			return t.write(t.instance.env.HandedOver(stamp), stamp, data)
-		}, nil
+		return func(ctx context.Context, msg T) error { return t.publish(ctx, msg) }, nil
 	})
 }

@@ -1,10 +1,16 @@
 package mcap
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -21,19 +27,26 @@ const defaultChunkSize = 1 << 20
 
 // options is a connection string, read.
 type options struct {
-	// file is where the MCAP file goes.
-	file string
-	// folder is the rosbag2 folder around file, or empty.
+	// stem is where the MCAP file goes, without ".mcap" and a file's number.
+	stem string
+	// folder is the rosbag2 folder around the files, or empty.
 	folder      string
+	profile     profile
 	metadata    int
 	compression mcap.CompressionFormat
 	chunkSize   int64
+	splitBytes  int64         // 0 for no limit
+	splitTime   time.Duration // of log time; 0 for no limit
+	flush       time.Duration // of wall time; 0 for no limit
 }
+
+const suffix = ".mcap"
 
 // parseConnection reads a connection string; relative paths lie below outDir.
 // Every error is bridges.ErrConnectionString.
 func parseConnection(connection, outDir string) (options, error) {
-	path, values, err := bridges.SplitOptions(connection, "metadata", "compression", "chunk")
+	path, values, err := bridges.SplitOptions(connection,
+		"profile", "split", "split_time", "metadata", "compression", "chunk", "flush")
 	if err != nil {
 		return options{}, err
 	}
@@ -44,20 +57,78 @@ func parseConnection(connection, outDir string) (options, error) {
 		path = filepath.Join(outDir, path)
 	}
 	path = filepath.Clean(path)
-	o := options{file: path, metadata: metadataHumble, compression: mcap.CompressionZSTD, chunkSize: defaultChunkSize}
-	if !strings.HasSuffix(path, ".mcap") {
+	o := options{
+		profile: profileROS2, metadata: metadataHumble, compression: mcap.CompressionZSTD, chunkSize: defaultChunkSize,
+	}
+	var isFile bool
+	if o.stem, isFile = strings.CutSuffix(path, suffix); !isFile {
 		name := filepath.Base(path)
 		if name == "." || name == ".." || name == string(filepath.Separator) {
 			return options{}, fmt.Errorf("%w: %q has no name; want FILE.mcap or a folder", bridges.ErrConnectionString, path)
 		}
-		o.folder, o.file = path, filepath.Join(path, name+"_0.mcap")
+		o.folder, o.stem = path, filepath.Join(path, name)
 	}
 	for key, value := range values {
 		if err := o.set(key, value); err != nil {
 			return options{}, err
 		}
 	}
+	if o.folder != "" && o.profile != profileROS2 {
+		return options{}, fmt.Errorf("%w: profile=%s: a rosbag2 folder holds ROS 2 messages alone; want FILE.mcap",
+			bridges.ErrConnectionString, o.profile)
+	}
 	return o, nil
+}
+
+// path returns where the file of a number goes: rosbag2's names are numbered, and those
+// of recordings that may have several files.
+func (o *options) path(number int) string {
+	if o.folder != "" || o.splitBytes > 0 || o.splitTime > 0 {
+		return o.stem + "_" + strconv.Itoa(number) + suffix
+	}
+	return o.stem + suffix
+}
+
+// removeFormer removes what the recording wouldn't overwrite of an older one of its
+// name: files of higher numbers, and the description of the folder, which wouldn't be
+// true of files that a killed process leaves.
+func (o *options) removeFormer() error {
+	if o.folder != "" {
+		if err := remove(filepath.Join(o.folder, metadataFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if o.path(0) == o.path(1) {
+		return nil
+	}
+	for number := 1; ; number++ {
+		err := remove(o.path(number))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove former recording: %w", err)
+	}
+	return nil
+}
+
+// channelMetadata is what MCAP's registry wants of a channel in the recording's profile,
+// and of ROS 1's what its bags have besides.
+func (o *options) channelMetadata(topic *bridges.PublishedTopic, f *format) map[string]string {
+	if f.md5 != "" {
+		return map[string]string{
+			"topic": topic.Name, "md5sum": f.md5,
+			"latching": strconv.FormatBool(topic.QoS.Durability == bridges.TransientLocal),
+		}
+	}
+	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.metadata)}
 }
 
 func (o *options) set(key, value string) error {
@@ -85,12 +156,57 @@ func (o *options) set(key, value string) error {
 		default:
 			return bad("zstd, lz4 or none")
 		}
-	case "chunk":
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || n < 1 {
-			return bad("a positive number of bytes")
+	case "profile":
+		switch p := profile(value); p {
+		case profileROS2, profileROS1, profileFoxglove:
+			o.profile = p
+		default:
+			return bad("ros2, ros1 or foxglove")
 		}
-		o.chunkSize = n
+	case "chunk", "split":
+		n, err := parseSize(value)
+		if err != nil {
+			return bad("a positive number of bytes, such as 1048576, 500MB or 2GiB")
+		}
+		if key == "chunk" {
+			o.chunkSize = n
+		} else {
+			o.splitBytes = n
+		}
+	case "split_time", "flush":
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return bad("a time above 0, such as 60s")
+		}
+		if key == "flush" {
+			o.flush = d
+		} else {
+			o.splitTime = d
+		}
 	}
 	return nil
+}
+
+// units of sizes, longest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
+}
+
+// parseSize reads a positive number of bytes, with a unit or without.
+func parseSize(text string) (int64, error) {
+	factor := int64(1)
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(text, u.name); ok {
+			text, factor = number, u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64/factor {
+		return 0, strconv.ErrRange
+	}
+	return n * factor, nil
 }

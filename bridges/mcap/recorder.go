@@ -2,6 +2,7 @@ package mcap
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -32,6 +33,13 @@ type recorder struct {
 	pending   []tally           // of the open chunk, by channel
 	opened    uint64            // log time of the open chunk's first message
 	empty     bool              // the open chunk has no message
+	first     uint64            // lowest log time of all messages; MaxUint64 before the first
+
+	// now is the wall clock in nanoseconds; it is read where flush, the wall time that
+	// a chunk stays open at most, isn't 0.
+	now        func() int64
+	flush      int64
+	openedWall int64 // when the open chunk's first message came
 }
 
 type recordedSchema struct {
@@ -41,9 +49,15 @@ type recordedSchema struct {
 
 type recordedChannel struct {
 	*mcap.Channel
-	topic    *bridges.PublishedTopic
-	sequence uint32
-	chunk    int // the chunk that it is written in
+	topic *bridges.PublishedTopic
+	chunk int // the chunk that it is written in
+}
+
+// messageTimes are a message's number on its topic, from 1 on, and its times in
+// nanoseconds.
+type messageTimes struct {
+	sequence             uint32
+	logTime, publishTime uint64
 }
 
 type recordedChunk struct {
@@ -52,10 +66,11 @@ type recordedChunk struct {
 	tally []tally
 }
 
-// tally counts messages of a channel.
+// tally counts messages of a channel. Those that an earlier file has already are
+// repeated, and no loss.
 type tally struct {
-	messages int
-	bytes    int64
+	messages, repeated int
+	bytes              int64
 }
 
 // writerOptions sets the library up.
@@ -86,12 +101,12 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 	if err != nil {
 		return nil, fmt.Errorf("begin file: %w", err)
 	}
-	r := &recorder{file: file, opts: opts, chunkSize: o.chunkSize, w: w, empty: true}
+	r := &recorder{file: file, opts: opts, chunkSize: o.chunkSize, w: w, empty: true, first: math.MaxUint64, flush: int64(o.flush)}
 	library := "raybridge"
 	if run.Version != "" {
 		library += " " + run.Version
 	}
-	if err := w.WriteHeader(&mcap.Header{Profile: "ros2", Library: library}); err != nil {
+	if err := w.WriteHeader(&mcap.Header{Profile: o.profile.header(), Library: library}); err != nil {
 		return nil, fmt.Errorf("write header: %w", err)
 	}
 	if run != (bridges.Run{}) {
@@ -110,14 +125,13 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 }
 
 // addChannel records a topic and returns the index to write its messages with.
-func (r *recorder) addChannel(topic *bridges.PublishedTopic, schema Schema, qos string) (int, error) {
-	id, err := r.schemaID(topic.Wire, schema)
+func (r *recorder) addChannel(topic *bridges.PublishedTopic, f *format, metadata map[string]string) (int, error) {
+	id, err := r.schemaID(f.schema)
 	if err != nil {
 		return 0, err
 	}
 	channel := &mcap.Channel{
-		ID: uint16(len(r.channels) + 1), SchemaID: id, Topic: topic.Name, MessageEncoding: schema.MessageEncoding,
-		Metadata: map[string]string{"offered_qos_profiles": qos},
+		ID: uint16(len(r.channels) + 1), SchemaID: id, Topic: topic.Name, MessageEncoding: f.schema.MessageEncoding, Metadata: metadata,
 	}
 	if err := r.w.WriteChannel(channel); err != nil {
 		return 0, fmt.Errorf("write channel of %q: %w", topic.Name, err)
@@ -128,47 +142,68 @@ func (r *recorder) addChannel(topic *bridges.PublishedTopic, schema Schema, qos 
 }
 
 // schemaID returns the id of the schema in the file, writing it the first time.
-func (r *recorder) schemaID(name string, s Schema) (uint16, error) {
+func (r *recorder) schemaID(s Schema) (uint16, error) {
 	for _, known := range r.schemas {
-		if known.Name == name && known.Encoding == s.Encoding && string(known.Data) == string(s.Data) {
+		if known.Name == s.Name && known.Encoding == s.Encoding && string(known.Data) == string(s.Data) {
 			return known.ID, nil
 		}
 	}
-	schema := &mcap.Schema{ID: uint16(len(r.schemas) + 1), Name: name, Encoding: s.Encoding, Data: s.Data}
+	schema := &mcap.Schema{ID: uint16(len(r.schemas) + 1), Name: s.Name, Encoding: s.Encoding, Data: s.Data}
 	if err := r.w.WriteSchema(schema); err != nil {
-		return 0, fmt.Errorf("write schema of %s: %w", name, err)
+		return 0, fmt.Errorf("write schema of %s: %w", s.Name, err)
 	}
 	r.schemas = append(r.schemas, recordedSchema{Schema: schema, chunk: len(r.chunks)})
 	return schema.ID, nil
 }
 
-// write records one message; times are nanoseconds.
-func (r *recorder) write(channel int, logTime, publishTime uint64, data []byte) error {
-	c := &r.channels[channel]
-	if r.empty {
-		r.opened, r.empty = logTime, false
-	}
-	r.opts.ChunkSize = r.chunkSize
-	if logTime >= r.opened+chunkTimeLimit {
-		r.opts.ChunkSize = 0 // this message is the chunk's last
-	}
-	c.sequence++
-	r.message = mcap.Message{
-		ChannelID: c.ID, Sequence: c.sequence, LogTime: logTime, PublishTime: publishTime, Data: data,
-	}
-	chunksBefore := r.w.Statistics.ChunkCount
-	err := r.w.WriteMessage(&r.message)
-	r.message.Data = nil
-	if err != nil {
-		return err
-	}
+// begun returns the lowest log time of the file's messages, and whether there is any.
+func (r *recorder) begun() (start uint64, any bool) { return r.first, r.first != math.MaxUint64 }
+
+// write records one message.
+func (r *recorder) write(channel int, at messageTimes, data []byte) error {
 	r.pending[channel].messages++
 	r.pending[channel].bytes += int64(len(data))
-	c.topic.Sent(len(data))
-	if r.w.Statistics.ChunkCount != chunksBefore {
+	chunkEnded, err := r.put(channel, at, data)
+	if err != nil {
+		r.pending[channel].messages--
+		r.pending[channel].bytes -= int64(len(data))
+		return err
+	}
+	r.channels[channel].topic.Sent(len(data))
+	if chunkEnded {
 		return r.endChunk()
 	}
 	return nil
+}
+
+// repeat records a message that an earlier file has.
+func (r *recorder) repeat(channel int, at messageTimes, data []byte) error {
+	r.pending[channel].repeated++
+	if chunkEnded, err := r.put(channel, at, data); err != nil || !chunkEnded {
+		return err
+	}
+	return r.endChunk()
+}
+
+// put gives a message to the library and reports whether that ended a chunk.
+func (r *recorder) put(channel int, at messageTimes, data []byte) (chunkEnded bool, err error) {
+	r.opts.ChunkSize = r.chunkSize
+	if r.empty {
+		r.opened, r.empty = at.logTime, false
+		if r.flush > 0 {
+			r.openedWall = r.now()
+		}
+	} else if at.logTime >= r.opened+chunkTimeLimit || r.flush > 0 && r.now() >= r.openedWall+r.flush {
+		r.opts.ChunkSize = 0 // this message is the chunk's last
+	}
+	r.first = min(r.first, at.logTime)
+	r.message = mcap.Message{
+		ChannelID: r.channels[channel].ID, Sequence: at.sequence, LogTime: at.logTime, PublishTime: at.publishTime, Data: data,
+	}
+	chunksBefore := r.w.Statistics.ChunkCount
+	err = r.w.WriteMessage(&r.message)
+	r.message.Data = nil
+	return err == nil && r.w.Statistics.ChunkCount != chunksBefore, err
 }
 
 // endChunk commits the chunk that the library has just written.
@@ -271,7 +306,7 @@ func (r *recorder) messages(channel int) uint64 {
 	var n uint64
 	for _, chunk := range r.chunks {
 		if channel < len(chunk.tally) {
-			n += uint64(chunk.tally[channel].messages)
+			n += uint64(chunk.tally[channel].messages + chunk.tally[channel].repeated)
 		}
 	}
 	return n
@@ -282,7 +317,7 @@ func (r *recorder) messages(channel int) uint64 {
 func (r *recorder) span() (start, end uint64) {
 	first := true
 	for _, chunk := range r.chunks {
-		if !slices.ContainsFunc(chunk.tally, func(t tally) bool { return t.messages > 0 }) {
+		if !slices.ContainsFunc(chunk.tally, func(t tally) bool { return t.messages+t.repeated > 0 }) {
 			continue
 		}
 		if first || chunk.index.MessageStartTime < start {
@@ -294,17 +329,12 @@ func (r *recorder) span() (start, end uint64) {
 	return start, end
 }
 
-// metadata describes the complete chunks for metadata.yaml.
-func (r *recorder) metadata(version int, file string) *bagMetadata {
-	m := &bagMetadata{version: version, file: file}
-	m.start, m.end = r.span()
-	for i, channel := range r.channels {
-		t := bagTopic{
-			name: channel.Topic, wireType: channel.topic.Wire, encoding: channel.MessageEncoding,
-			qos: channel.topic.QoS, messages: r.messages(i),
-		}
-		m.messages += t.messages
-		m.topics = append(m.topics, t)
+// bagFile describes the complete chunks for metadata.yaml.
+func (r *recorder) bagFile(name string) bagFile {
+	f := bagFile{name: name}
+	f.start, f.end = r.span()
+	for i := range r.channels {
+		f.messages += r.messages(i)
 	}
-	return m
+	return f
 }

@@ -43,13 +43,34 @@ type bagTopic struct {
 	messages                 uint64
 }
 
-// bagMetadata is what metadata.yaml says of a recording of one file.
-type bagMetadata struct {
-	version    int
-	file       string // name within the folder
+// bagFile is a file in metadata.yaml.
+type bagFile struct {
+	name       string // within the folder
 	start, end uint64 // log times, nanoseconds
 	messages   uint64
-	topics     []bagTopic
+}
+
+// bagMetadata is the content of a rosbag2 folder's metadata.yaml.
+type bagMetadata struct {
+	version int
+	files   []bagFile // in their order, at least one
+	topics  []bagTopic
+}
+
+// metadataFile is the name that rosbag2 looks for.
+const metadataFile = "metadata.yaml"
+
+// span returns the first and the last log time of all files and the number of their
+// messages. Files without messages have no time.
+func (m *bagMetadata) span() (start, end, messages uint64) {
+	for _, f := range m.files {
+		if f.messages > 0 && (messages == 0 || f.start < start) {
+			start = f.start
+		}
+		end = max(end, f.end)
+		messages += f.messages
+	}
+	return start, end, messages
 }
 
 // yaml writes metadata.yaml as rosbag2's metadata_io does for the version
@@ -60,13 +81,13 @@ func (m *bagMetadata) yaml() string {
 		s.WriteString(strings.Repeat("  ", indent))
 		fmt.Fprintf(&s, format+"\n", args...)
 	}
-	duration := m.end - m.start
+	start, end, messages := m.span()
 	line(0, "rosbag2_bagfile_information:")
 	line(1, "version: %d", m.version)
 	line(1, "storage_identifier: mcap")
-	line(1, "duration:\n    nanoseconds: %d", duration)
-	line(1, "starting_time:\n    nanoseconds_since_epoch: %d", m.start)
-	line(1, "message_count: %d", m.messages)
+	line(1, "duration:\n    nanoseconds: %d", end-start)
+	line(1, "starting_time:\n    nanoseconds_since_epoch: %d", start)
+	line(1, "message_count: %d", messages)
 	if len(m.topics) == 0 {
 		line(1, "topics_with_message_count: []")
 	} else {
@@ -77,11 +98,17 @@ func (m *bagMetadata) yaml() string {
 	}
 	line(1, "compression_format: \"\"")
 	line(1, "compression_mode: \"\"")
-	line(1, "relative_file_paths:\n    - %s", strconv.Quote(m.file))
-	line(1, "files:\n    - path: %s", strconv.Quote(m.file))
-	line(3, "starting_time:\n        nanoseconds_since_epoch: %d", m.start)
-	line(3, "duration:\n        nanoseconds: %d", duration)
-	line(3, "message_count: %d", m.messages)
+	line(1, "relative_file_paths:")
+	for _, f := range m.files {
+		line(2, "- %s", strconv.Quote(f.name))
+	}
+	line(1, "files:")
+	for _, f := range m.files {
+		line(2, "- path: %s", strconv.Quote(f.name))
+		line(3, "starting_time:\n        nanoseconds_since_epoch: %d", f.start)
+		line(3, "duration:\n        nanoseconds: %d", f.end-f.start)
+		line(3, "message_count: %d", f.messages)
+	}
 	if m.version >= metadataJazzy {
 		line(1, "custom_data: ~")
 		line(1, "ros_distro: \"\"")

@@ -9,11 +9,12 @@ import (
 
 // summary is what the summary section of a file lists.
 type summary struct {
-	schemas    []*mcap.Schema
-	channels   []*mcap.Channel
-	statistics *mcap.Statistics
-	chunks     []*mcap.ChunkIndex
-	metadata   []*mcap.MetadataIndex
+	schemas     []*mcap.Schema
+	channels    []*mcap.Channel
+	statistics  *mcap.Statistics
+	chunks      []*mcap.ChunkIndex
+	attachments []*mcap.AttachmentIndex
+	metadata    []*mcap.MetadataIndex
 }
 
 // writeTail finishes a file whose complete records end at base: a Data End
@@ -77,6 +78,7 @@ func writeGroups(w *mcap.Writer, start uint64, s summary) ([]*mcap.SummaryOffset
 		{mcap.OpChannel, len(s.channels), func(i int) error { return w.WriteChannel(s.channels[i]) }},
 		{mcap.OpStatistics, 1, func(int) error { return w.WriteStatistics(s.statistics) }},
 		{mcap.OpChunkIndex, len(s.chunks), func(i int) error { return w.WriteChunkIndex(s.chunks[i]) }},
+		{mcap.OpAttachmentIndex, len(s.attachments), func(i int) error { return w.WriteAttachmentIndex(s.attachments[i]) }},
 		{mcap.OpMetadataIndex, len(s.metadata), func(i int) error { return w.WriteMetadataIndex(s.metadata[i]) }},
 	} {
 		if err := group(g.op, g.n, g.write); err != nil {

@@ -19,6 +19,8 @@ var (
 	ErrSize = errors.New("data size disagrees with shape")
 	// ErrLayout: the cloud asks for a point layout that there isn't.
 	ErrLayout = errors.New("unknown point layout")
+	// ErrByteOrder: the values of several bytes have the other byte order.
+	ErrByteOrder = errors.New("values of several bytes must be little endian")
 )
 
 // setTime sets dst to simulation nanoseconds, exactly.

@@ -1,0 +1,233 @@
+package rossample
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Reading is a ROS message with the sample that it is read as: a Publication the other
+// way round.
+type Reading struct {
+	// Type is the message's full name, such as "sensor_msgs/msg/Image".
+	Type string
+	// Sample is the type of the samples, such as *sample.Image; nil where the message's
+	// content decides on it.
+	Sample reflect.Type
+	// New returns a message to decode into.
+	New func() rosmsg.Message
+	// From makes the sample of a message that New returned. The sample shares the
+	// message's memory, which is its own from then on; what the message doesn't carry
+	// is zero, poses the identity. An error says that the message makes no sense.
+	From func(rosmsg.Message) (bridges.Stamped, error)
+}
+
+// reading makes the Reading of a conversion.
+func reading[M any, P interface {
+	*M
+	rosmsg.Message
+}, S any, T interface {
+	*S
+	bridges.Stamped
+}](convert func(T, P) error) Reading {
+	return Reading{
+		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](),
+		New: func() rosmsg.Message { return P(new(M)) },
+		From: func(m rosmsg.Message) (bridges.Stamped, error) {
+			s := T(new(S))
+			if err := convert(s, m.(P)); err != nil {
+				return nil, err
+			}
+			if h, ok := any(s).(interface{ SampleHeader() *sample.Header }); ok {
+				h.SampleHeader().Pose = spatial.Identity()
+			}
+			return s, nil
+		},
+	}
+}
+
+// Readings returns a reading of every message that Standard and SVL make. Two of them
+// carry several samples: a nav_msgs/Odometry is read as *sample.Odometry, a
+// sensor_msgs/PointCloud2 as what its fields say.
+func Readings() []Reading {
+	return []Reading{
+		reading(FromClock), reading(FromImage), reading(FromCompressedImage), reading(FromCameraInfo),
+		{
+			Type: (&rosmsg.PointCloud2{}).TypeName(), New: func() rosmsg.Message { return &rosmsg.PointCloud2{} },
+			From: func(m rosmsg.Message) (bridges.Stamped, error) { return FromPointCloud2(m.(*rosmsg.PointCloud2)) },
+		},
+		reading(FromImu), reading(FromNavSatFix), reading(FromOdometry), reading(FromTFMessage),
+		reading(FromLaserScan), reading(FromRange), reading(FromUltrasonic), reading(FromDetectedRadarObjectArray), reading(FromSpeed),
+		reading(FromCanBusData), reading(FromVehicleOdometry), reading(FromSignalArray),
+		reading(FromDetection2DArray), reading(FromDetection3DArray),
+		reading(FromLgsvlDetection2DArray), reading(FromLgsvlDetection3DArray),
+		reading(FromCarlaCollisionEvent), reading(FromCarlaLaneInvasionEvent),
+	}
+}
+
+func fromQuaternion(q rosmsg.Quaternion) mgl64.Quat {
+	return mgl64.Quat{W: q.W, V: mgl64.Vec3{q.X, q.Y, q.Z}}
+}
+
+// FromImage sets dst to the picture, whose bytes it shares. Pixels of several bytes are
+// little endian.
+func FromImage(dst *sample.Image, src *rosmsg.Image) error {
+	if uint64(src.Step)*uint64(src.Height) != uint64(len(src.Data.Data)) {
+		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data.Data), ErrSize)
+	}
+	if src.IsBigendian != 0 && wide[src.Encoding] {
+		return fmt.Errorf("big-endian %s: %w", src.Encoding, ErrByteOrder)
+	}
+	dst.Header = fromHeader(&src.Header)
+	dst.Width, dst.Height, dst.Step, dst.Encoding, dst.Data = int(src.Width), int(src.Height), int(src.Step), src.Encoding, src.Data.Data
+	return nil
+}
+
+// wide are the encodings whose values have several bytes.
+var wide = map[string]bool{
+	sample.EncodingMono16: true, sample.Encoding16UC1: true, sample.Encoding32SC1: true,
+	sample.Encoding32FC1: true, sample.Encoding32FC2: true, sample.Encoding32FC3: true,
+}
+
+// FromCompressedImage sets dst to the encoded picture, whose bytes it shares.
+func FromCompressedImage(dst *sample.CompressedImage, src *rosmsg.CompressedImage) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Format, dst.Data = src.Format, src.Data.Data
+	return nil
+}
+
+// FromCameraInfo sets dst to the calibration of the whole picture; binning and a region
+// of interest are left out.
+func FromCameraInfo(dst *sample.CameraInfo, src *rosmsg.CameraInfo) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Width, dst.Height = int(src.Width), int(src.Height)
+	dst.DistortionModel = src.DistortionModel
+	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
+	return nil
+}
+
+// FromImu sets dst to the measurement.
+func FromImu(dst *sample.Imu, src *rosmsg.Imu) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Orientation, dst.OrientationCovariance = fromQuaternion(src.Orientation), src.OrientationCovariance
+	dst.AngularVelocity, dst.AngularVelocityCovariance = fromVector3(src.AngularVelocity), src.AngularVelocityCovariance
+	dst.LinearAcceleration, dst.LinearAccelerationCovariance = fromVector3(src.LinearAcceleration), src.LinearAccelerationCovariance
+	return nil
+}
+
+// FromNavSatFix sets dst to the fix.
+func FromNavSatFix(dst *sample.GnssFix, src *rosmsg.NavSatFix) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Status, dst.Service = src.Status.Status, src.Status.Service
+	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
+	dst.PositionCovariance, dst.PositionCovarianceType = src.PositionCovariance, src.PositionCovarianceType
+	return nil
+}
+
+// FromOdometry sets dst to the pose and the twist.
+func FromOdometry(dst *sample.Odometry, src *rosmsg.Odometry) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.ChildFrameID = src.ChildFrameID
+	dst.BodyPose, dst.PoseCovariance = fromPose(&src.Pose.Pose), src.Pose.Covariance
+	dst.Twist, dst.TwistCovariance = fromTwist(&src.Twist.Twist), src.Twist.Covariance
+	return nil
+}
+
+// FromTFMessage sets dst to the set of frames. Its stamp is the newest of theirs; the
+// message doesn't say whether they are static.
+func FromTFMessage(dst *sample.Transforms, src *rosmsg.TFMessage) error {
+	dst.StampNs, dst.Static = 0, false
+	dst.Transforms = make([]sample.Transform, len(src.Transforms))
+	for i := range src.Transforms {
+		from, to := &src.Transforms[i], &dst.Transforms[i]
+		to.Header = fromHeader(&from.Header)
+		to.Pose = spatial.Identity()
+		to.ChildFrameID = from.ChildFrameID
+		to.Relative = spatial.Pose{
+			Position: fromVector3(from.Transform.Translation), Orientation: fromQuaternion(from.Transform.Rotation),
+		}
+		if i == 0 || to.StampNs > dst.StampNs {
+			dst.StampNs = to.StampNs
+		}
+	}
+	return nil
+}
+
+// FromLaserScan sets dst to the planar scan, whose memory it shares.
+func FromLaserScan(dst *sample.LaserScan, src *rosmsg.LaserScan) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
+	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
+	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
+	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
+	return nil
+}
+
+// FromRange sets dst to the distance.
+func FromRange(dst *sample.Range, src *rosmsg.Range) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Radiation, dst.FieldOfView = src.RadiationType, src.FieldOfView
+	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
+	return nil
+}
+
+// FromUltrasonic sets dst to the distance of the nearest thing.
+func FromUltrasonic(dst *sample.Range, src *rosmsg.Ultrasonic) error {
+	*dst = sample.Range{Header: fromHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
+	return nil
+}
+
+// FromSpeed sets dst to the speed; std_msgs/Float32 has no stamp.
+func FromSpeed(dst *sample.Speed, src *rosmsg.Float32) error {
+	dst.MetresPerSecond = float64(src.Data)
+	return nil
+}
+
+// FromCanBusData sets dst to what the vehicle reports of itself.
+func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
+	*dst = sample.CanBus{
+		Header: fromHeader(&src.Header),
+		Speed:  float64(src.Speed), Throttle: float64(src.Throttle), Braking: float64(src.Brake), Steering: float64(src.Steer),
+		ParkingBrake: src.ParkingBrake, HighBeam: src.HighBeams, LowBeam: src.LowBeams,
+		HazardLights: src.HazardLights, FogLights: src.FogLights,
+		LeftTurn: src.LeftTurnSignal, RightTurn: src.RightTurnSignal, Wipers: src.Wipers,
+		Reverse: src.ReverseGear, Gear: src.SelectedGear, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
+		Latitude: src.Latitude, Longitude: src.Longitude, Altitude: src.Altitude,
+		Orientation: fromQuaternion(src.Orientation), Velocity: fromVector3(src.LinearVelocities),
+	}
+	return nil
+}
+
+// FromVehicleOdometry sets dst to the speed and the wheels' angles.
+func FromVehicleOdometry(dst *sample.VehicleOdometry, src *rosmsg.VehicleOdometry) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Velocity = float64(src.Velocity)
+	dst.FrontWheelAngle, dst.RearWheelAngle = float64(src.FrontWheelAngle), float64(src.RearWheelAngle)
+	return nil
+}
+
+// FromCarlaCollisionEvent sets dst to the collision.
+func FromCarlaCollisionEvent(dst *sample.Collision, src *rosmsg.CarlaCollisionEvent) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Other, dst.NormalImpulse = src.OtherActorID, fromVector3(src.NormalImpulse)
+	return nil
+}
+
+// FromCarlaLaneInvasionEvent sets dst to the types of the marks that were crossed.
+func FromCarlaLaneInvasionEvent(dst *sample.LaneInvasion, src *rosmsg.CarlaLaneInvasionEvent) error {
+	dst.Header = fromHeader(&src.Header)
+	dst.Marks = make([]sample.CrossedMark, len(src.CrossedLaneMarkings))
+	for i, mark := range src.CrossedLaneMarkings {
+		if mark < 0 || mark > int32(sample.LaneMarkNone) {
+			mark = int32(sample.LaneMarkOther)
+		}
+		dst.Marks[i].Type = sample.LaneMarkType(mark)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package mcap
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/foxglove/mcap/go/mcap"
+	"github.com/goccy/go-yaml"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// findFiles returns the MCAP files of a recording, in their order.
+func findFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path, suffix) {
+		if split := numbered(strings.TrimSuffix(path, suffix)); len(split) > 0 {
+			return split, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	text, err := os.ReadFile(filepath.Join(path, metadataFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return filesBelow(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return listedFiles(path, text)
+}
+
+// numbered returns the files STEM_0.mcap, STEM_1.mcap and so on, as many as there are.
+func numbered(stem string) []string {
+	var list []string
+	for number := 0; ; number++ {
+		path := stem + "_" + strconv.Itoa(number) + suffix
+		if _, err := os.Stat(path); err != nil {
+			return list
+		}
+		list = append(list, path)
+	}
+}
+
+// filesBelow returns the MCAP files of a folder that nothing describes, those that end in
+// numbers in the numbers' order.
+func filesBelow(folder string) ([]string, error) {
+	list, err := filepath.Glob(filepath.Join(globEscape(folder), "*"+suffix))
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s: %w: it has neither %s nor a file that ends in %s", folder, ErrNotMCAP, metadataFile, suffix)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if byLength := len(a) - len(b); byLength != 0 {
+			return byLength
+		}
+		return strings.Compare(a, b)
+	})
+	return list, nil
+}
+
+// globEscape makes a path one that filepath.Glob takes for itself.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// listedFiles returns the files that a rosbag2 folder's metadata.yaml lists.
+func listedFiles(folder string, text []byte) ([]string, error) {
+	var doc struct {
+		Bag struct {
+			Storage     string   `yaml:"storage_identifier"`
+			Compression string   `yaml:"compression_format"`
+			Files       []string `yaml:"relative_file_paths"`
+		} `yaml:"rosbag2_bagfile_information"`
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("read %s: %w", metadataFile, err)
+	}
+	if doc.Bag.Storage != "mcap" || doc.Bag.Compression != "" {
+		return nil, fmt.Errorf("%w: its files are %q, compressed by %q: want storage mcap without compression by rosbag2",
+			ErrNotMCAP, doc.Bag.Storage, doc.Bag.Compression)
+	}
+	var list []string
+	for _, name := range doc.Bag.Files {
+		list = append(list, filepath.Join(folder, filepath.Base(name)))
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: %s lists no file", ErrNotMCAP, metadataFile)
+	}
+	return list, nil
+}
+
+// offeredQoS reads what a channel's metadata say of its quality of service; without a
+// word of it that is ROS's default, and for /tf_static what it always is.
+func offeredQoS(c *mcap.Channel) bridges.QoS {
+	if latching := c.Metadata["latching"]; latching == "true" || latching == "1" {
+		return bridges.StaticQoS
+	}
+	var list []struct {
+		History, Reliability, Durability any
+		Depth                            int
+	}
+	text := c.Metadata["offered_qos_profiles"]
+	if err := yaml.Unmarshal([]byte(text), &list); err == nil && len(list) > 0 {
+		q := list[0]
+		return bridges.QoS{
+			Reliability: policy(q.Reliability, bridges.Reliable, bridges.BestEffort),
+			Durability:  policy(q.Durability, bridges.TransientLocal, bridges.Volatile),
+			History:     policy(q.History, bridges.KeepLast, bridges.KeepAll),
+			Depth:       max(q.Depth, 0),
+		}
+	}
+	if c.Topic == "/tf_static" {
+		return bridges.StaticQoS
+	}
+	return bridges.DefaultQoS
+}
+
+// policy reads a policy by its number or its name; what is neither is the system's
+// default.
+func policy[P interface {
+	~uint8
+	fmt.Stringer
+}](v any, known ...P) P {
+	for _, p := range known {
+		if text := fmt.Sprint(v); text == p.String() || text == strconv.Itoa(int(p)) {
+			return p
+		}
+	}
+	return 0
+}

@@ -1,0 +1,212 @@
+package mcap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/foxglove/mcap/go/mcap"
+)
+
+// index is what is known of one file without its messages.
+type index struct {
+	profile string
+	summary
+	// segments are the parts of the file that have messages.
+	segments []segment
+	// complete says that the file was finished: the rest is from its summary. Of one
+	// that wasn't, end is where its last complete record ends, and unindexed the last
+	// chunk's messages by channel if their indexes were not written.
+	complete  bool
+	end       int64
+	unindexed []*mcap.MessageIndex
+}
+
+// segment is a Chunk record, or a run of Message records outside of any, with the log
+// times that it covers.
+type segment struct {
+	offset, length int64
+	start, end     uint64
+	// channels are those that have messages in it; nil where that isn't known.
+	channels []uint16
+}
+
+// has reports whether a channel may have messages in the segment.
+func (s *segment) has(channel uint16) bool {
+	return s.channels == nil || slices.Contains(s.channels, channel)
+}
+
+// readIndex reads the summary of a file of the given size, or, where there is none, the
+// whole file up to its last complete record.
+func readIndex(file io.ReaderAt, size int64) (*index, error) {
+	x, err := readHeader(file, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.readSummary(file, size); err == nil {
+		return x, nil
+	}
+	*x = index{profile: x.profile}
+	return x, x.scan(file, size)
+}
+
+// readHeader reads the file's first record.
+func readHeader(file io.ReaderAt, size int64) (*index, error) {
+	start := make([]byte, min(size, 4096))
+	if _, err := file.ReadAt(start, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !bytes.HasPrefix(start, mcap.Magic) {
+		return nil, ErrNotMCAP
+	}
+	x := &index{}
+	done := errors.New("done")
+	err := eachRecord(start[len(mcap.Magic):], func(op mcap.OpCode, _ int, content []byte) error {
+		if op == mcap.OpHeader {
+			header, err := mcap.ParseHeader(content)
+			if err != nil {
+				return fmt.Errorf("%w: header: %w", ErrDamaged, err)
+			}
+			x.profile = header.Profile
+		}
+		return done
+	})
+	if errors.Is(err, ErrDamaged) {
+		return nil, err
+	}
+	return x, nil
+}
+
+// A file ends in a Footer record, whose content has 20 bytes, and the magic bytes.
+const footerLength = 20
+
+var errNoSummary = errors.New("the file has no summary")
+
+// readSummary reads the summary section at the end of a finished file. It returns an
+// error where that isn't enough to find all messages.
+func (x *index) readSummary(file io.ReaderAt, size int64) error {
+	tail := make([]byte, recordHeader+footerLength+len(mcap.Magic))
+	at := size - int64(len(tail))
+	if at < 0 {
+		return errNoSummary
+	}
+	if _, err := file.ReadAt(tail, at); err != nil {
+		return err
+	}
+	if !bytes.HasSuffix(tail, mcap.Magic) || mcap.OpCode(tail[0]) != mcap.OpFooter {
+		return errNoSummary
+	}
+	start := binary.LittleEndian.Uint64(tail[recordHeader:])
+	if start == 0 || start > uint64(at) {
+		return errNoSummary
+	}
+	data := make([]byte, at-int64(start))
+	if _, err := file.ReadAt(data, int64(start)); err != nil {
+		return err
+	}
+	err := eachRecord(data, func(op mcap.OpCode, _ int, content []byte) error { return x.addSummary(op, content) })
+	if err != nil {
+		return err
+	}
+	if x.statistics == nil || len(x.chunks) == 0 && x.statistics.MessageCount > 0 || len(x.channels) < int(x.statistics.ChannelCount) {
+		return errNoSummary
+	}
+	for _, c := range x.chunks {
+		if c.ChunkStartOffset > start || c.ChunkLength > start-c.ChunkStartOffset {
+			return fmt.Errorf("%w: chunk index", ErrDamaged)
+		}
+		s := segment{
+			offset: int64(c.ChunkStartOffset), length: int64(c.ChunkLength), start: c.MessageStartTime, end: c.MessageEndTime,
+		}
+		for channel := range c.MessageIndexOffsets {
+			s.channels = append(s.channels, channel)
+		}
+		x.segments = append(x.segments, s)
+	}
+	x.complete, x.end = true, size
+	return nil
+}
+
+// addSummary adds a record of the summary section.
+func (x *index) addSummary(op mcap.OpCode, content []byte) error {
+	var err error
+	switch op {
+	case mcap.OpSchema, mcap.OpChannel:
+		return x.define(op, content)
+	case mcap.OpStatistics:
+		x.statistics, err = mcap.ParseStatistics(content)
+	case mcap.OpChunkIndex:
+		var c *mcap.ChunkIndex
+		if c, err = mcap.ParseChunkIndex(content); err == nil {
+			x.chunks = append(x.chunks, c)
+		}
+	case mcap.OpAttachmentIndex:
+		var a *mcap.AttachmentIndex
+		if a, err = mcap.ParseAttachmentIndex(content); err == nil {
+			x.attachments = append(x.attachments, a)
+		}
+	case mcap.OpMetadataIndex:
+		var m *mcap.MetadataIndex
+		if m, err = mcap.ParseMetadataIndex(content); err == nil {
+			x.metadata = append(x.metadata, m)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: summary: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+// define adds a schema or a channel that isn't known yet.
+func (x *index) define(op mcap.OpCode, content []byte) error {
+	if op == mcap.OpSchema {
+		s, err := mcap.ParseSchema(content)
+		if err != nil {
+			return fmt.Errorf("%w: schema: %w", ErrDamaged, err)
+		}
+		if s.ID != 0 && x.schema(s.ID) == nil {
+			s.Data = bytes.Clone(s.Data)
+			x.schemas = append(x.schemas, s)
+		}
+		return nil
+	}
+	c, err := mcap.ParseChannel(content)
+	if err != nil {
+		return fmt.Errorf("%w: channel: %w", ErrDamaged, err)
+	}
+	if x.channel(c.ID) == nil {
+		x.channels = append(x.channels, c)
+	}
+	return nil
+}
+
+// schema returns the schema of the id, nil for none.
+func (x *index) schema(id uint16) *mcap.Schema {
+	for _, s := range x.schemas {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// channel returns the channel of the id, nil for none.
+func (x *index) channel(id uint16) *mcap.Channel {
+	for _, c := range x.channels {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// messages counts a channel's messages.
+func (x *index) messages(channel uint16) uint64 { return x.statistics.ChannelMessageCounts[channel] }
+
+// span returns the first and the last log time, and whether there are messages.
+func (x *index) span() (start, end uint64, any bool) {
+	return x.statistics.MessageStartTime, x.statistics.MessageEndTime, x.statistics.MessageCount > 0
+}

@@ -1,0 +1,133 @@
+package mcap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/foxglove/mcap/go/mcap"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// Errors of reading a recording; test them with errors.Is.
+var (
+	// ErrNotMCAP: the file doesn't begin as an MCAP file does.
+	ErrNotMCAP = errors.New("not an MCAP file")
+	// ErrDamaged: a record contradicts itself, or its checksum.
+	ErrDamaged = errors.New("recording is damaged")
+)
+
+// A record is its opcode, the length of its content in 8 bytes, and the content (MCAP
+// specification, "Records").
+const recordHeader = 1 + 8
+
+// messageHeader is the size of a Message record's content before its data.
+const messageHeader = 2 + 4 + 8 + 8
+
+// eachRecord calls visit for each record in data, with the place where it begins.
+func eachRecord(data []byte, visit func(op mcap.OpCode, at int, content []byte) error) error {
+	for at := 0; at < len(data); {
+		if len(data)-at < recordHeader {
+			return fmt.Errorf("record at byte %d: %w", at, io.ErrUnexpectedEOF)
+		}
+		length := binary.LittleEndian.Uint64(data[at+1:])
+		if length > uint64(len(data)-at-recordHeader) {
+			return fmt.Errorf("record at byte %d: %w", at, io.ErrUnexpectedEOF)
+		}
+		end := at + recordHeader + int(length)
+		if err := visit(mcap.OpCode(data[at]), at, data[at+recordHeader:end]); err != nil {
+			return err
+		}
+		at = end
+	}
+	return nil
+}
+
+// mostUncompressed is the largest chunk that is read, bytes.
+const mostUncompressed = 1 << 30
+
+// mostDense is how many bytes one byte of a chunk may stand for; zstd's longest runs
+// have 32 thousand.
+const mostDense = 1 << 16
+
+// unpacker uncompresses chunks. One goroutine uses it at a time.
+type unpacker struct{ zstd *zstd.Decoder }
+
+func (u *unpacker) close() {
+	if u.zstd != nil {
+		u.zstd.Close()
+	}
+}
+
+// unpack returns the records of a Chunk record, in memory of their own.
+func (u *unpacker) unpack(content []byte) (*mcap.Chunk, []byte, error) {
+	chunk, err := mcap.ParseChunk(content)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	}
+	size := chunk.UncompressedSize
+	if size > mostUncompressed || size > mostDense*uint64(len(chunk.Records)+1) {
+		return nil, nil, fmt.Errorf("%w: chunk of %d bytes is to have %d", ErrDamaged, len(chunk.Records), size)
+	}
+	records, err := u.uncompress(chunk, int(size))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	}
+	if uint64(len(records)) != size {
+		return nil, nil, fmt.Errorf("%w: chunk has %d bytes, not %d", ErrDamaged, len(records), size)
+	}
+	if sum := chunk.UncompressedCRC; sum != 0 && sum != crc32.ChecksumIEEE(records) {
+		return nil, nil, fmt.Errorf("%w: chunk's checksum is wrong", ErrDamaged)
+	}
+	return chunk, records, nil
+}
+
+func (u *unpacker) uncompress(chunk *mcap.Chunk, size int) ([]byte, error) {
+	switch format := mcap.CompressionFormat(chunk.Compression); format {
+	case mcap.CompressionNone:
+		return bytes.Clone(chunk.Records), nil
+	case mcap.CompressionZSTD:
+		if u.zstd == nil {
+			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed))
+			if err != nil {
+				return nil, err
+			}
+			u.zstd = decoder
+		}
+		return u.zstd.DecodeAll(chunk.Records, make([]byte, 0, size))
+	case mcap.CompressionLZ4:
+		records := make([]byte, size)
+		_, err := io.ReadFull(lz4.NewReader(bytes.NewReader(chunk.Records)), records)
+		return records, err
+	default:
+		return nil, fmt.Errorf("unknown compression %q", format)
+	}
+}
+
+// rawMessage is a message as a file has it.
+type rawMessage struct {
+	channel              uint16
+	sequence             uint32
+	logTime, publishTime uint64
+	data                 []byte
+}
+
+// parseMessage reads the content of a Message record, which the message shares.
+func parseMessage(content []byte) (rawMessage, error) {
+	if len(content) < messageHeader {
+		return rawMessage{}, fmt.Errorf("%w: message of %d bytes", ErrDamaged, len(content))
+	}
+	return rawMessage{
+		channel: binary.LittleEndian.Uint16(content), sequence: binary.LittleEndian.Uint32(content[2:]),
+		logTime: binary.LittleEndian.Uint64(content[6:]), publishTime: binary.LittleEndian.Uint64(content[14:]),
+		data: content[messageHeader:],
+	}, nil
+}
+
+// nanoseconds is a time of a file; later ones than fit are the latest.
+func nanoseconds(t uint64) int64 { return int64(min(t, math.MaxInt64)) }

@@ -1,0 +1,168 @@
+package mcap
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/foxglove/mcap/go/mcap"
+)
+
+// Recovery says what Recover kept of one file.
+type Recovery struct {
+	// From and To are the paths of the two files.
+	From, To string
+	// Complete says that the file had been finished: To is its copy.
+	Complete bool
+	// Messages are in the new file; LostBytes were behind the last complete record.
+	Messages, LostBytes uint64
+}
+
+// Recover writes a recording that was not finished, a file or a rosbag2 folder, anew with
+// all that is complete in it and the summary that readers look for; a folder gets its
+// metadata.yaml. The first one stays as it is. An empty to is the same name with
+// "_recovered". What to names must not be there yet.
+func Recover(from, to string) ([]Recovery, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	if !info.IsDir() {
+		if to == "" {
+			to = strings.TrimSuffix(from, suffix) + "_recovered" + suffix
+		}
+		done, _, err := recoverFile(from, to)
+		if err != nil {
+			return nil, fmt.Errorf("recover %s: %w", from, err)
+		}
+		return []Recovery{done}, nil
+	}
+	if to == "" {
+		to = filepath.Clean(from) + "_recovered"
+	}
+	done, err := recoverFolder(from, to)
+	if err != nil {
+		return nil, fmt.Errorf("recover %s: %w", from, err)
+	}
+	return done, nil
+}
+
+// recoverFolder recovers the files of a folder.
+func recoverFolder(from, to string) ([]Recovery, error) {
+	paths, err := filesBelow(from)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(to, 0o777); err != nil {
+		return nil, err
+	}
+	var list []Recovery
+	bag := &bagMetadata{version: metadataHumble}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		done, x, err := recoverFile(path, filepath.Join(to, name))
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", name, err)
+		}
+		list = append(list, done)
+		bag.addIndex(name, x)
+	}
+	if err := os.WriteFile(filepath.Join(to, metadataFile), []byte(bag.yaml()), 0o666); err != nil {
+		return list, fmt.Errorf("write metadata: %w", err)
+	}
+	return list, nil
+}
+
+// addIndex adds a file that was read.
+func (m *bagMetadata) addIndex(name string, x *index) {
+	start, end, any := x.span()
+	if !any {
+		start, end = 0, 0
+	}
+	m.files = append(m.files, bagFile{name: name, start: start, end: end, messages: x.statistics.MessageCount})
+	for _, c := range x.summary.channels {
+		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: offeredQoS(c), messages: x.messages(c.ID)}
+		if s := x.schema(c.SchemaID); s != nil {
+			row.wireType = s.Name
+		}
+		m.addTopic(row)
+	}
+}
+
+// addTopic adds the counts of a topic that may be there already.
+func (m *bagMetadata) addTopic(row bagTopic) {
+	for i := range m.topics {
+		if t := &m.topics[i]; t.name == row.name && t.wireType == row.wireType {
+			t.messages += row.messages
+			return
+		}
+	}
+	m.topics = append(m.topics, row)
+}
+
+// recoverFile recovers one file and returns what it found in it.
+func recoverFile(from, to string) (Recovery, *index, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return Recovery{}, nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return Recovery{}, nil, err
+	}
+	x, err := readIndex(in, info.Size())
+	if err != nil {
+		return Recovery{}, nil, err
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return Recovery{}, nil, err
+	}
+	if err := errors.Join(x.copyTo(out, in), out.Close()); err != nil {
+		return Recovery{}, nil, errors.Join(err, os.Remove(to))
+	}
+	return Recovery{
+		From: from, To: to, Complete: x.complete, Messages: x.statistics.MessageCount, LostBytes: uint64(info.Size() - x.end),
+	}, x, nil
+}
+
+// copyTo writes what is complete of a file, and ends it.
+func (x *index) copyTo(out io.Writer, in io.Reader) error {
+	if _, err := io.CopyN(out, in, x.end); err != nil {
+		return err
+	}
+	if x.complete {
+		return nil
+	}
+	base := uint64(x.end)
+	if len(x.unindexed) > 0 {
+		length, err := x.writeIndexes(out, base)
+		if err != nil {
+			return err
+		}
+		base += length
+	}
+	return writeTail(out, base, x.summary)
+}
+
+// writeIndexes writes the message indexes of the last chunk, from base on, and returns
+// their length.
+func (x *index) writeIndexes(out io.Writer, base uint64) (uint64, error) {
+	w, err := mcap.NewWriter(out, &mcap.WriterOptions{SkipMagic: true})
+	if err != nil {
+		return 0, err
+	}
+	last := x.chunks[len(x.chunks)-1]
+	for _, i := range x.unindexed {
+		last.MessageIndexOffsets[i.ChannelID] = base + w.Offset()
+		if err := w.WriteMessageIndex(i); err != nil {
+			return 0, fmt.Errorf("write message index: %w", err)
+		}
+	}
+	last.MessageIndexLength = w.Offset()
+	return last.MessageIndexLength, nil
+}

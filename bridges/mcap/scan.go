@@ -1,0 +1,266 @@
+package mcap
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/foxglove/mcap/go/mcap"
+)
+
+// scan reads a file that has no summary, up to its last complete record, and makes the
+// summary that it would have. Damage is an end, too: what comes after isn't looked for.
+func (x *index) scan(file io.ReaderAt, size int64) error {
+	s := scanner{
+		index: x, size: size, at: int64(len(mcap.Magic)),
+		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 1<<20),
+	}
+	defer s.unpacker.close()
+	x.statistics = &mcap.Statistics{ChannelMessageCounts: map[uint16]uint64{}}
+	for {
+		err := s.record()
+		if err == nil {
+			x.end = s.at
+			continue
+		}
+		s.finish()
+		if errors.Is(err, errEnd) || errors.Is(err, ErrDamaged) {
+			return nil
+		}
+		return err
+	}
+}
+
+// errEnd: no complete record follows.
+var errEnd = errors.New("end of the recording")
+
+// mostRun is the size of a run of messages outside of chunks that makes a segment, bytes.
+const mostRun = 4 << 20
+
+// scanner is the state of a scan.
+type scanner struct {
+	*index
+	r        *bufio.Reader
+	at, size int64
+	unpacker unpacker
+	buf      []byte
+
+	// open is the chunk whose message indexes are being read, nil for none, its
+	// messages by channel, and where it ends.
+	open    *mcap.ChunkIndex
+	indexes []*mcap.MessageIndex
+	openEnd int64
+}
+
+// record reads the next record.
+func (s *scanner) record() error {
+	var head [recordHeader]byte
+	if s.size-s.at < recordHeader {
+		return errEnd
+	}
+	if _, err := io.ReadFull(s.r, head[:]); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	op, length := mcap.OpCode(head[0]), binary.LittleEndian.Uint64(head[1:])
+	if length > uint64(s.size-s.at-recordHeader) {
+		return errEnd
+	}
+	if op == mcap.OpDataEnd || op == mcap.OpFooter || op == mcap.OpReserved {
+		return errEnd
+	}
+	if op == mcap.OpAttachment {
+		return s.attachment(int(length))
+	}
+	if uint64(cap(s.buf)) < length {
+		s.buf = make([]byte, length+length/4)
+	}
+	content := s.buf[:length]
+	if _, err := io.ReadFull(s.r, content); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	if err := s.take(op, content); err != nil {
+		return err
+	}
+	s.at += recordHeader + int64(length)
+	return nil
+}
+
+// take adds a record.
+func (s *scanner) take(op mcap.OpCode, content []byte) error {
+	if op == mcap.OpMessageIndex {
+		return s.messageIndex(content)
+	}
+	s.closeChunk()
+	switch op {
+	case mcap.OpSchema, mcap.OpChannel:
+		return s.define(op, content)
+	case mcap.OpMessage:
+		return s.message(content)
+	case mcap.OpChunk:
+		return s.chunk(content)
+	case mcap.OpMetadata:
+		m, err := mcap.ParseMetadata(content)
+		if err != nil {
+			return fmt.Errorf("%w: metadata: %w", ErrDamaged, err)
+		}
+		s.metadata = append(s.metadata, &mcap.MetadataIndex{
+			Offset: uint64(s.at), Length: uint64(recordHeader + len(content)), Name: m.Name,
+		})
+		s.statistics.MetadataCount++
+	}
+	return nil
+}
+
+// attachment adds an Attachment record, of whose content only the start is read.
+func (s *scanner) attachment(length int) error {
+	s.closeChunk()
+	start, err := s.r.Peek(min(length, 4096))
+	if err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	a, err := parseAttachment(start)
+	if err != nil {
+		return err
+	}
+	a.Offset, a.Length = uint64(s.at), uint64(recordHeader+length)
+	if _, err := s.r.Discard(length); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	s.attachments = append(s.attachments, a)
+	s.statistics.AttachmentCount++
+	s.at += recordHeader + int64(length)
+	return nil
+}
+
+// parseAttachment reads the fields of an Attachment record that its index repeats.
+func parseAttachment(content []byte) (*mcap.AttachmentIndex, error) {
+	damaged := fmt.Errorf("%w: attachment", ErrDamaged)
+	if len(content) < 16 {
+		return nil, damaged
+	}
+	a := &mcap.AttachmentIndex{
+		LogTime: binary.LittleEndian.Uint64(content), CreateTime: binary.LittleEndian.Uint64(content[8:]),
+	}
+	rest := content[16:]
+	for _, text := range []*string{&a.Name, &a.MediaType} {
+		if len(rest) < 4 || uint64(binary.LittleEndian.Uint32(rest)) > uint64(len(rest)-4) {
+			return nil, damaged
+		}
+		n := int(binary.LittleEndian.Uint32(rest))
+		*text, rest = string(rest[4:4+n]), rest[4+n:]
+	}
+	if len(rest) < 8 {
+		return nil, damaged
+	}
+	a.DataSize = binary.LittleEndian.Uint64(rest)
+	return a, nil
+}
+
+// message adds a message outside of chunks.
+func (s *scanner) message(content []byte) error {
+	m, err := parseMessage(content)
+	if err != nil {
+		return err
+	}
+	length := int64(recordHeader + len(content))
+	s.count(m)
+	n := len(s.segments)
+	if n > 0 && s.segments[n-1].offset+s.segments[n-1].length == s.at && s.segments[n-1].length < mostRun && s.segments[n-1].channels == nil {
+		last := &s.segments[n-1]
+		last.length += length
+		last.start, last.end = min(last.start, m.logTime), max(last.end, m.logTime)
+		return nil
+	}
+	s.segments = append(s.segments, segment{offset: s.at, length: length, start: m.logTime, end: m.logTime})
+	return nil
+}
+
+// count adds a message to the statistics.
+func (s *scanner) count(m rawMessage) {
+	t := s.statistics
+	if t.MessageCount == 0 {
+		t.MessageStartTime = m.logTime
+	}
+	t.MessageStartTime, t.MessageEndTime = min(t.MessageStartTime, m.logTime), max(t.MessageEndTime, m.logTime)
+	t.MessageCount++
+	t.ChannelMessageCounts[m.channel]++
+}
+
+// chunk adds a Chunk record with all that is in it.
+func (s *scanner) chunk(content []byte) error {
+	chunk, records, err := s.unpacker.unpack(content)
+	if err != nil {
+		return err
+	}
+	x := &mcap.ChunkIndex{
+		ChunkStartOffset: uint64(s.at), ChunkLength: uint64(recordHeader + len(content)),
+		MessageIndexOffsets: map[uint16]uint64{}, Compression: mcap.CompressionFormat(chunk.Compression),
+		CompressedSize: uint64(len(chunk.Records)), UncompressedSize: chunk.UncompressedSize,
+	}
+	var messages []rawMessage
+	var offsets []uint64
+	if err := eachRecord(records, func(op mcap.OpCode, at int, content []byte) error {
+		switch op {
+		case mcap.OpSchema, mcap.OpChannel:
+			return s.define(op, content)
+		case mcap.OpMessage:
+			m, err := parseMessage(content)
+			messages, offsets = append(messages, m), append(offsets, uint64(at))
+			return err
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	}
+	part := segment{offset: s.at, length: int64(x.ChunkLength), start: math.MaxUint64, channels: []uint16{}}
+	s.indexes = nil
+	byChannel := map[uint16]*mcap.MessageIndex{}
+	for i, m := range messages {
+		s.count(m)
+		part.start, part.end = min(part.start, m.logTime), max(part.end, m.logTime)
+		if byChannel[m.channel] == nil {
+			byChannel[m.channel] = &mcap.MessageIndex{ChannelID: m.channel}
+			s.indexes = append(s.indexes, byChannel[m.channel])
+			part.channels = append(part.channels, m.channel)
+		}
+		byChannel[m.channel].Add(m.logTime, offsets[i])
+	}
+	if len(messages) == 0 {
+		part.start = 0
+	}
+	x.MessageStartTime, x.MessageEndTime = part.start, part.end
+	s.segments, s.chunks = append(s.segments, part), append(s.chunks, x)
+	s.statistics.ChunkCount++
+	s.open, s.openEnd = x, s.at+int64(x.ChunkLength)
+	return nil
+}
+
+// messageIndex adds a Message Index record to the chunk that it follows.
+func (s *scanner) messageIndex(content []byte) error {
+	if s.open == nil || len(content) < 2 {
+		return nil // of no chunk, and of no use
+	}
+	s.open.MessageIndexOffsets[binary.LittleEndian.Uint16(content)] = uint64(s.at)
+	s.open.MessageIndexLength += uint64(recordHeader + len(content))
+	return nil
+}
+
+// closeChunk ends the indexes of the last chunk.
+func (s *scanner) closeChunk() { s.open, s.indexes = nil, nil }
+
+// finish ends the scan. The indexes of a chunk behind which the file breaks off are all
+// to be written again.
+func (s *scanner) finish() {
+	s.statistics.SchemaCount, s.statistics.ChannelCount = uint16(len(s.schemas)), uint32(len(s.channels))
+	if s.end == 0 {
+		s.end = int64(len(mcap.Magic))
+	}
+	if s.open != nil && len(s.open.MessageIndexOffsets) < len(s.indexes) {
+		s.end, s.unindexed = s.openEnd, s.indexes
+		clear(s.open.MessageIndexOffsets)
+		s.open.MessageIndexLength = 0
+	}
+}
