@@ -42,8 +42,23 @@ type Publication struct {
 	// Schema describes the message. Its Data are shared and not to be changed.
 	Schema Schema
 	// Sample is the type of sample, such as *sample.PointCloud.
-	Sample  reflect.Type
-	declare func(p *bridges.Plugin, wire string, open Open) error
+	Sample    reflect.Type
+	declare   func(p *bridges.Plugin, wire string, open Open) error
+	converter func() Convert
+}
+
+// Convert makes the message of a sample of the publication's type; both are good until
+// its next call. It is called by one goroutine at a time. Its errors are
+// bridges.ErrConvert.
+type Convert func(sample bridges.Stamped) (Message, error)
+
+// Converter returns a conversion with a message of its own, which is reused; nil for a
+// ROS 2 message, which rossample's converter makes.
+func (pub Publication) Converter() Convert {
+	if pub.converter == nil {
+		return nil
+	}
+	return pub.converter()
 }
 
 // Open makes the way of one topic's messages on an instance of the bridge that
@@ -100,6 +115,19 @@ func publication[M any, P interface {
 	schema := schemaOf(P(new(M)).descriptor())
 	return Publication{
 		Type: schema.Name, Schema: schema, Sample: reflect.TypeFor[T](),
+		converter: func() Convert {
+			message := P(new(M))
+			return func(sample bridges.Stamped) (Message, error) {
+				src, ok := sample.(T)
+				if !ok {
+					return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, schema.Name, reflect.TypeFor[T](), sample)
+				}
+				if err := convert(message, src); err != nil {
+					return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+				}
+				return message, nil
+			}
+		},
 		declare: func(p *bridges.Plugin, wire string, open Open) error {
 			if err := bridges.AddType[T](p, wire); err != nil {
 				return err
