@@ -90,18 +90,21 @@ type Receiver struct {
 	// Prefix is what comes before each message's body, the same for all of them: at most
 	// 16 bytes.
 	Prefix []byte
-	// Form is the form of the stream's messages, for protocols that have two.
+	// Form is the form of the stream's messages, for protocols that have several.
 	Form int
 	// Strict drops what waits when the subscription ends, for protocols that use the
 	// prefix for something else then.
 	Strict bool
+	// Interval and Backlog hold the messages apart; see fanout.Receiver.
+	Interval time.Duration
+	Backlog  int
 }
 
 // Subscribe sends the client a stream's messages from now on; a latched stream sends its
 // last one first. It reports whether the client is new to the stream.
 func (c *Client) Subscribe(stream *fanout.Stream, r Receiver) bool {
 	return stream.SubscribeWith(c.conn, fanout.Receiver{
-		Form: r.Form, Strict: r.Strict,
+		Form: r.Form, Strict: r.Strict, Interval: r.Interval, Backlog: r.Backlog,
 		Prefix: func(dst []byte, frame int) []byte {
 			return append(appendHeader(dst, byte(r.Kind), len(r.Prefix)+frame), r.Prefix...)
 		},

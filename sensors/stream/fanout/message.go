@@ -39,7 +39,7 @@ type Outcome struct {
 	// wasn't, Cause the last of their causes.
 	Delivered, Dropped int
 	Cause              Cause
-	// Bytes is the frame's length in form 0.
+	// Bytes is the frame's length in the first form that the message has.
 	Bytes int
 }
 
@@ -93,6 +93,19 @@ func (m *Message) form(wanted int) *buffer.Buffer {
 	return &m.frames[wanted]
 }
 
+// has reports whether there is something for a client that wants so.
+func (m *Message) has(wanted int) bool { return !m.form(wanted).IsZero() }
+
+// length is that of the first form that there is.
+func (m *Message) length() int {
+	for i := range m.frames {
+		if !m.frames[i].IsZero() {
+			return m.frames[i].Len()
+		}
+	}
+	return 0
+}
+
 func (m *Message) size(form int) int64 { return int64(m.form(form).Len()) }
 
 // release gives up one holder's part; the last settles the message.
@@ -102,7 +115,7 @@ func (m *Message) release() {
 	}
 	outcome := Outcome{
 		Delivered: int(m.delivered.Swap(0)), Dropped: int(m.dropped.Swap(0)),
-		Cause: Cause(m.cause.Swap(0)), Bytes: m.frames[0].Len(),
+		Cause: Cause(m.cause.Swap(0)), Bytes: m.length(),
 	}
 	settled := m.settled
 	m.Discard()
@@ -117,6 +130,7 @@ type subscription struct {
 	stream   *Stream
 	receiver Receiver
 	ended    atomic.Bool // by Unsubscribe
+	pace     *pace       // nil where messages needn't be held apart
 
 	offered atomic.Int64
 	sent    atomic.Int64
@@ -128,6 +142,24 @@ type subscription struct {
 type delivery struct {
 	message      *Message
 	subscription *subscription
+}
+
+// admits reports whether the message is to be queued now. A message without the form that
+// the client wants isn't, nor one that comes too early.
+func (s *subscription) admits(m *Message) bool {
+	if !m.has(s.receiver.Form) {
+		m.release()
+		return false
+	}
+	return s.pace == nil || s.pace.admit(m)
+}
+
+// end notes that the client is sent no more.
+func (s *subscription) end() {
+	s.ended.Store(true)
+	if s.pace != nil {
+		s.pace.end()
+	}
 }
 
 // offer queues the message without waiting; false if it is to be waited for.

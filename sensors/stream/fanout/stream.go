@@ -11,7 +11,7 @@ import (
 )
 
 // Forms is how many forms a message can have.
-const Forms = 2
+const Forms = 3
 
 // StreamConfig describes a stream.
 type StreamConfig struct {
@@ -21,10 +21,10 @@ type StreamConfig struct {
 	// one. It is called once for each form, before the message is shared, in the
 	// order of the numbers. It may be nil.
 	Seal func(frame []byte, sequence uint64)
-	// Taken is told that Send has taken a message, of so many bytes in form 0, before
+	// Taken is told that Send has taken a message, of so many bytes in its first form, before
 	// Settled is told of the same. It doesn't block. It may be nil.
 	Taken func(bytes int)
-	// Written is told of a message's length in form 0 when the first client has it, before
+	// Written is told of a message's length in its first form when the first client has it, before
 	// Settled is told of the same. It doesn't block. It may be nil.
 	Written func(bytes int)
 	// Settled is told the fate of each message that Send took, once, by whichever
@@ -113,6 +113,11 @@ type Receiver struct {
 	// Strict drops what is queued when the subscription ends, for protocols that use the
 	// prefix for something else then.
 	Strict bool
+	// Interval is the least time between two messages; those between are passed over, but
+	// for the newest Backlog of them, which are queued one after the other when their time
+	// has come.
+	Interval time.Duration
+	Backlog  int
 }
 
 // SubscribeWith is Subscribe for a client that receives the stream in a way of its own.
@@ -130,6 +135,9 @@ func (s *Stream) SubscribeWith(c *Client, r Receiver) bool {
 		}
 	}
 	sub := &subscription{client: c, stream: s, receiver: r}
+	if r.Interval > 0 {
+		sub.pace = &pace{subscription: sub}
+	}
 	if !c.add(sub) {
 		return false
 	}
@@ -152,7 +160,7 @@ func (s *Stream) Unsubscribe(c *Client) bool {
 	for _, sub := range s.subscriptions() {
 		if sub.client == c {
 			c.forget(sub)
-			sub.ended.Store(true)
+			sub.end()
 			found = true
 			continue
 		}
@@ -189,11 +197,11 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 	}
 	m.written, m.settled = s.config.Written, s.config.Settled
 	if s.config.Taken != nil {
-		s.config.Taken(m.frames[0].Len())
+		s.config.Taken(m.length())
 	}
 	m.holders.Store(int32(len(subscriptions)) + 1)
 	for _, sub := range subscriptions {
-		if !sub.offer(m) {
+		if sub.admits(m) && !sub.offer(m) {
 			s.full = append(s.full, sub)
 		}
 	}
