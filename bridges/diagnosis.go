@@ -10,6 +10,17 @@ type Diagnosis struct {
 	LastError error
 }
 
+// Add returns how two connections fared together, e being the later one.
+func (d Diagnosis) Add(e Diagnosis) Diagnosis {
+	d.Connections += e.Connections
+	d.Failures += e.Failures
+	d.Malformed += e.Malformed
+	if e.LastError != nil {
+		d.LastError = e.LastError
+	}
+	return d
+}
+
 // Diagnoser is an Instance that can tell how its connections fared. Any goroutine may
 // ask.
 type Diagnoser interface {

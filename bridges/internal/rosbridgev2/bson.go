@@ -1,0 +1,177 @@
+package rosbridgev2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Element types of BSON 1.1 (bsonspec.org).
+const (
+	bsonDouble   = 0x01
+	bsonString   = 0x02
+	bsonDocument = 0x03
+	bsonArray    = 0x04
+	bsonBinary   = 0x05
+	bsonObjectID = 0x07
+	bsonBool     = 0x08
+	bsonDateTime = 0x09
+	bsonNull     = 0x0a
+	bsonInt32    = 0x10
+	bsonTime     = 0x11
+	bsonInt64    = 0x12
+)
+
+var errBSON = errors.New("bad BSON")
+
+// element is one value of a document, without its name.
+type element struct {
+	kind  byte
+	value []byte
+}
+
+// text returns a string's content, "" for another type.
+func (e element) text() string {
+	if e.kind != bsonString {
+		return ""
+	}
+	return string(e.value[4 : len(e.value)-1])
+}
+
+// number returns a number, 0 for another type.
+func (e element) number() int {
+	switch e.kind {
+	case bsonDouble:
+		if f := math.Float64frombits(binary.LittleEndian.Uint64(e.value)); math.Abs(f) < 1<<31 {
+			return int(f)
+		}
+	case bsonInt32:
+		return int(int32(binary.LittleEndian.Uint32(e.value)))
+	case bsonInt64:
+		return int(int64(binary.LittleEndian.Uint64(e.value)))
+	}
+	return 0
+}
+
+// document returns a document or an array, nil for another type.
+func (e element) document() []byte {
+	if e.kind != bsonDocument && e.kind != bsonArray {
+		return nil
+	}
+	return e.value
+}
+
+// parseBSON reads the elements of the outer document and steps over what is in them.
+func parseBSON(data []byte) (Frame, error) {
+	f := Frame{Form: BSON}
+	if len(data) < 5 || int(binary.LittleEndian.Uint32(data)) != len(data) || data[len(data)-1] != 0 {
+		return f, fmt.Errorf("%w: the document has another length than it says", errBSON)
+	}
+	rest := data[4 : len(data)-1]
+	for len(rest) > 0 {
+		kind := rest[0]
+		end := bytes.IndexByte(rest[1:], 0)
+		if end < 0 {
+			return f, fmt.Errorf("%w: a name without an end", errBSON)
+		}
+		name := rest[1 : 1+end]
+		rest = rest[2+end:]
+		size, err := bsonSize(kind, rest)
+		if err != nil {
+			return f, err
+		}
+		f.set(string(name), element{kind, rest[:size:size]})
+		rest = rest[size:]
+	}
+	return f, nil
+}
+
+// set sets the field that an element is for; unknown ones are ignored.
+func (f *Frame) set(name string, e element) {
+	switch name {
+	case "op":
+		f.Op = e.text()
+	case "id":
+		if e.kind != bsonNull {
+			f.ID = append([]byte{e.kind}, e.value...)
+		}
+	case "topic":
+		f.Topic = e.text()
+	case "service":
+		f.Service = e.text()
+	case "type":
+		f.Type = e.text()
+	case "msg":
+		f.Message, f.Text = e.document(), e.text()
+	case "args", "values":
+		f.Values = e.document()
+	case "level":
+		f.Level = e.text()
+	case "compression":
+		f.Compression = e.text()
+	case "throttle_rate":
+		f.ThrottleRate = e.number()
+	case "queue_length":
+		f.QueueLength = e.number()
+	}
+}
+
+// bsonSize returns the size of a value that data begins with, which is checked to be
+// there.
+func bsonSize(kind byte, data []byte) (int, error) {
+	size := 0
+	prefixed := func(extra int) {
+		if len(data) < 4 {
+			size = len(data) + 1
+			return
+		}
+		n := int64(int32(binary.LittleEndian.Uint32(data))) + int64(extra)
+		if n < 0 || n > int64(len(data)) {
+			n = int64(len(data)) + 1
+		}
+		size = int(n)
+	}
+	smallest := 0
+	switch kind {
+	case bsonDouble, bsonDateTime, bsonTime, bsonInt64:
+		size = 8
+	case bsonString:
+		prefixed(4)
+		smallest = 5
+	case bsonDocument, bsonArray:
+		prefixed(0)
+		smallest = 5
+	case bsonBinary:
+		prefixed(5)
+		smallest = 5
+	case bsonObjectID:
+		size = 12
+	case bsonBool:
+		size = 1
+	case bsonNull:
+	case bsonInt32:
+		size = 4
+	default:
+		return 0, fmt.Errorf("%w: an element of type %#x", errBSON, kind)
+	}
+	if size > len(data) || size < smallest {
+		return 0, fmt.Errorf("%w: an element of %d bytes where %d are left", errBSON, size, len(data))
+	}
+	return size, nil
+}
+
+// appendBSONString appends an element.
+func appendBSONString(dst []byte, name, value string) []byte {
+	dst = append(append(append(dst, bsonString), name...), 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(value)+1))
+	return append(append(dst, value...), 0)
+}
+
+// sealBSON ends the document that begins at dst[begin:] with four bytes for its size.
+func sealBSON(dst []byte, begin int) []byte {
+	dst = append(dst, 0)
+	binary.LittleEndian.PutUint32(dst[begin:], uint32(len(dst)-begin))
+	return dst
+}

@@ -1,0 +1,334 @@
+package rosbridgev2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/link"
+)
+
+// Client is a connection to a server, with what is registered there: registrations
+// outlive the connection. The zero value is ready; all methods may be called from any
+// goroutine.
+type Client struct {
+	session atomic.Pointer[session] // nil while disconnected
+
+	opening sync.Mutex // held while sessions are exchanged
+
+	mu            sync.Mutex
+	publications  []*Publication           // guarded by mu
+	subscriptions map[string]*Subscription // guarded by mu: by topic
+	topics        []string                 // guarded by mu: of the subscriptions, in their order
+	services      []Service                // guarded by mu
+	before        bridges.Diagnosis        // guarded by mu: of sessions that have ended
+}
+
+// session is the time from a Connect to a Disconnect.
+type session struct {
+	client    *Client
+	config    Config
+	link      *link.Link
+	desk      *Desk
+	fragments Fragments // the reading goroutine's
+}
+
+// Publication is a topic that the client publishes.
+type Publication struct {
+	info *bridges.PublishedTopic
+	typ  string                 // guarded by the client's mu
+	out  atomic.Pointer[outlet] // nil while disconnected
+	size atomic.Int64           // of the last frame, bytes
+}
+
+// outlet is a publication's way in one session.
+type outlet struct {
+	config *Config
+	topic  *link.Topic
+	head   []byte
+}
+
+// Subscription is a topic that the client subscribes to.
+type Subscription struct {
+	Topic string
+	// Type is the full name of its type, such as "geometry_msgs/msg/Twist".
+	Type string
+	// Receive is given each message, on the reading goroutine: it doesn't block. The
+	// message is good until it returns.
+	Receive func(config *Config, form Form, message []byte) error
+}
+
+// Connect disconnects, and begins to connect as config says.
+func (c *Client) Connect(ctx context.Context, config Config) error {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	if err := c.close(ctx); err != nil {
+		return err
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &session{client: c, config: config, desk: NewDesk()}
+	s.link = link.New(link.Config{
+		Dial:   func(ctx context.Context) (link.Conn, error) { return dialLink(ctx, config) },
+		Handle: s.handle, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.publications {
+		s.advertise(p)
+	}
+	for _, topic := range c.topics {
+		s.subscribe(c.subscriptions[topic])
+	}
+	for _, service := range c.services {
+		s.offer(service)
+	}
+	c.session.Store(s)
+	s.link.Start()
+	return nil
+}
+
+// dialLink is dial with an interface's nil on an error.
+func dialLink(ctx context.Context, config Config) (link.Conn, error) {
+	conn, err := dial(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Disconnect delivers what is queued, for as long as ctx allows, and ends the connection
+// and the services' handlers. Without a connection it does nothing.
+func (c *Client) Disconnect(ctx context.Context) error {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	return c.close(ctx)
+}
+
+// close ends the session; opening must be held.
+func (c *Client) close(ctx context.Context) error {
+	s := c.session.Load()
+	if s == nil {
+		return nil
+	}
+	err := s.link.Close(ctx)
+	s.desk.Close(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before = c.before.Add(s.link.Diagnosis())
+	for _, p := range c.publications {
+		p.out.Store(nil)
+	}
+	c.session.Store(nil)
+	return err
+}
+
+// Status is the connection's; Disconnected without one. It takes no lock.
+func (c *Client) Status() bridges.Status {
+	if s := c.session.Load(); s != nil {
+		return s.link.Status()
+	}
+	return bridges.Disconnected
+}
+
+// Err returns nil, or that the client has given up connecting.
+func (c *Client) Err() error {
+	if s := c.session.Load(); s != nil {
+		return s.link.Err()
+	}
+	return nil
+}
+
+// Diagnosis tells how all connections fared.
+func (c *Client) Diagnosis() bridges.Diagnosis {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.session.Load(); s != nil {
+		return c.before.Add(s.link.Diagnosis())
+	}
+	return c.before
+}
+
+// Advertise announces a topic of messages of the type with the given full name.
+func (c *Client) Advertise(info *bridges.PublishedTopic, typ string) *Publication {
+	p := &Publication{info: info, typ: typ}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publications = append(c.publications, p)
+	if s := c.session.Load(); s != nil {
+		s.advertise(p)
+	}
+	return p
+}
+
+// Retype changes the full name of the topic's type, from the next Connect on.
+func (c *Client) Retype(p *Publication, typ string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.typ = typ
+}
+
+// Subscribe asks for a topic. One that is subscribed to already is an error.
+func (c *Client) Subscribe(sub *Subscription) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.subscriptions[sub.Topic] != nil {
+		return fmt.Errorf("%w: %q is subscribed to", bridges.ErrDuplicate, sub.Topic)
+	}
+	if c.subscriptions == nil {
+		c.subscriptions = map[string]*Subscription{}
+	}
+	c.subscriptions[sub.Topic] = sub
+	c.topics = append(c.topics, sub.Topic)
+	if s := c.session.Load(); s != nil {
+		s.subscribe(sub)
+	}
+	return nil
+}
+
+// Offer offers a service.
+func (c *Client) Offer(service Service) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.services = slices.Clip(append(c.services, service))
+	if s := c.session.Load(); s != nil {
+		s.offer(service)
+	}
+}
+
+// advertise registers a topic; the client's mu must be held.
+func (s *session) advertise(p *Publication) {
+	form := s.config.Form
+	s.link.Register(AppendAdvertise(nil, form, p.info.Name, TypeName(p.typ, s.config.ROS)))
+	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name)})
+}
+
+func (s *session) subscribe(sub *Subscription) {
+	s.link.Register(AppendSubscribe(nil, s.config.Form, sub.Topic, TypeName(sub.Type, s.config.ROS), s.config.Compression))
+}
+
+func (s *session) offer(service Service) {
+	s.desk.Open(service)
+	s.link.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, TypeName(service.Type, s.config.ROS)))
+}
+
+// Message appends a publication's message in the form and for the ROS that the session's
+// config has.
+type Message interface {
+	AppendAs(dst []byte, config *Config) []byte
+}
+
+// Config returns what the session now says, nil while disconnected.
+func (c *Client) Config() *Config {
+	if s := c.session.Load(); s != nil {
+		return &s.config
+	}
+	return nil
+}
+
+// Send encodes a message, unless there is no connection, and queues it. Errors are those
+// of link.Topic.Send.
+func (p *Publication) Send(ctx context.Context, message Message) error {
+	out := p.out.Load()
+	if out == nil {
+		return bridges.ErrNotConnected
+	}
+	buffer := out.topic.Buffer(int(p.size.Load()))
+	frame := append(buffer.Bytes()[:0], out.head...)
+	frame = SealPublish(message.AppendAs(frame, out.config), out.config.Form, 0)
+	p.size.Store(int64(len(frame)))
+	buffer.Adopt(frame)
+	return out.topic.Send(ctx, buffer)
+}
+
+// Errors that the server tells of.
+var errStatus = errors.New("the server reports")
+
+// handle does what a frame of the server's says. No error of it ends the connection.
+func (s *session) handle(data []byte) error {
+	f, err := Parse(data, s.config.Form == BSON)
+	if err != nil {
+		return err
+	}
+	switch f.Op {
+	case "publish":
+		return s.receive(&f)
+	case "call_service":
+		return s.answer(data)
+	case "fragment":
+		whole, err := s.fragments.Add(&f)
+		if err != nil || whole == nil {
+			return err
+		}
+		if f, err := Parse(whole, false); err != nil || f.Op == "fragment" {
+			return errors.Join(ErrFrame, err)
+		}
+		return s.handle(whole)
+	case "status":
+		return s.note(&f)
+	case "set_level":
+		return nil
+	default:
+		return fmt.Errorf("%w: operation %q is not for clients", ErrFrame, f.Op)
+	}
+}
+
+// receive hands a publication on.
+func (s *session) receive(f *Frame) error {
+	s.client.mu.Lock()
+	sub := s.client.subscriptions[f.Topic]
+	s.client.mu.Unlock()
+	if sub == nil {
+		return fmt.Errorf("%w: a message on %q, which was not subscribed to", ErrFrame, f.Topic)
+	}
+	if f.Message == nil {
+		return fmt.Errorf("%w: a publication on %q without msg", ErrFrame, f.Topic)
+	}
+	form, message := f.Form, f.Message
+	if form == CBOR && s.config.Compression == "cbor-raw" {
+		raw, err := ParseRaw(message)
+		if err != nil {
+			return err
+		}
+		form, message = Raw, raw.Bytes
+	}
+	if err := sub.Receive(&s.config, form, message); err != nil {
+		return fmt.Errorf("message on %q: %w", f.Topic, err)
+	}
+	return nil
+}
+
+// answer gives a call to its service, with memory of its own.
+func (s *session) answer(data []byte) error {
+	f, err := Parse(slices.Clone(data), s.config.Form == BSON)
+	if err != nil {
+		return err
+	}
+	form := s.config.Form
+	respond := func(r Response) {
+		if err := s.link.Post(AppendResponse(nil, form, r)); err != nil {
+			s.config.Log.Warn("can't answer a service's call", "service", r.Service, "error", err)
+		}
+	}
+	if err := s.desk.Take(Call{Frame: f, Respond: respond}); err != nil {
+		respond(Response{Service: f.Service, ID: f.ID, Reason: err.Error()})
+		return err
+	}
+	return nil
+}
+
+// note logs what the server says of itself; a level of error is an error, which the link
+// counts and logs now and then.
+func (s *session) note(f *Frame) error {
+	if f.Level == "error" {
+		return fmt.Errorf("%w: %s", errStatus, f.Text)
+	}
+	s.config.Log.Debug("rosbridge server reports", "level", f.Level, "text", f.Text)
+	return nil
+}

@@ -1,0 +1,166 @@
+package rosbridgev2
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// DefaultPort is rosbridge_server's.
+const DefaultPort = 9090
+
+// Config says how to reach a server and what it speaks.
+type Config struct {
+	// Address is HOST:PORT.
+	Address string
+	// TLS is for wss; nil for ws.
+	TLS *tls.Config
+	// Form is JSON or BSON.
+	Form Form
+	// Compression is asked for with subscriptions: "none", "cbor" or "cbor-raw".
+	Compression string
+	// ROS is the version that the server is of.
+	ROS   rosmsg.Version
+	Retry bridges.Retry
+	Queue queue.Config
+	// Log takes what can't be returned; nil discards it.
+	Log *slog.Logger
+}
+
+// Options are the options of connection strings that ParseConfig reads.
+var Options = slices.Concat([]string{"bson", "subscribe", "ca", "insecure"}, bridges.RetryOptions, bridges.QueueOptions)
+
+// ParseConfig reads "[ws://|wss://]HOST[:PORT]" and options that were split from it. The
+// ROS version is left to the caller. Errors wrap bridges.ErrConnectionString.
+func ParseConfig(target string, options map[string]string) (Config, error) {
+	config := Config{Compression: "cbor"}
+	address, encrypted := strings.CutPrefix(target, "wss://")
+	if !encrypted {
+		address = strings.TrimPrefix(target, "ws://")
+	}
+	var err error
+	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), DefaultPort); err != nil {
+		return Config{}, err
+	}
+	bson, err := Switch(options, "bson")
+	if err != nil {
+		return Config{}, err
+	}
+	if bson {
+		config.Form, config.Compression = BSON, "none"
+	}
+	if err := config.parseSubscribe(options); err != nil {
+		return Config{}, err
+	}
+	if err := config.parseTLS(options, encrypted); err != nil {
+		return Config{}, err
+	}
+	if config.Retry, err = bridges.ParseRetry(options); err != nil {
+		return Config{}, err
+	}
+	config.Queue, err = bridges.ParseQueue(options)
+	return config, err
+}
+
+func (c *Config) parseSubscribe(options map[string]string) error {
+	form, ok := options["subscribe"]
+	if !ok {
+		return nil
+	}
+	compression, known := map[string]string{"json": "none", "cbor": "cbor", "cbor-raw": "cbor-raw"}[form]
+	if !known {
+		return fmt.Errorf("%w: subscribe=%q: want json, cbor or cbor-raw", bridges.ErrConnectionString, form)
+	}
+	if c.Form == BSON {
+		return fmt.Errorf("%w: subscribe=%q: a server in bson_only_mode sends BSON alone", bridges.ErrConnectionString, form)
+	}
+	c.Compression = compression
+	return nil
+}
+
+func (c *Config) parseTLS(options map[string]string, encrypted bool) error {
+	insecure, err := Switch(options, "insecure")
+	if err != nil {
+		return err
+	}
+	ca, hasCA := options["ca"]
+	switch {
+	case !encrypted && (hasCA || insecure):
+		return fmt.Errorf("%w: ca and insecure are for wss:// addresses", bridges.ErrConnectionString)
+	case !encrypted:
+		return nil
+	case hasCA && insecure:
+		return fmt.Errorf("%w: insecure=1 looks at no certificate, so ca=FILE has no use", bridges.ErrConnectionString)
+	}
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}
+	if !hasCA {
+		return nil
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, err)
+	}
+	c.TLS.RootCAs = x509.NewCertPool()
+	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%w: ca=%q: the file has no certificate in PEM", bridges.ErrConnectionString, ca)
+	}
+	return nil
+}
+
+// Switch reads an option that is 1 or 0, by default 0. Errors wrap
+// bridges.ErrConnectionString.
+func Switch(options map[string]string, name string) (bool, error) {
+	switch text, ok := options[name]; {
+	case !ok, text == "0":
+		return false, nil
+	case text == "1":
+		return true, nil
+	default:
+		return false, fmt.Errorf("%w: %s=%q: want 1 or 0", bridges.ErrConnectionString, name, text)
+	}
+}
+
+// ParseROS reads the option "ros": 1, which is the default, or 2. Errors wrap
+// bridges.ErrConnectionString.
+func ParseROS(options map[string]string) (rosmsg.Version, error) {
+	switch text, ok := options["ros"]; {
+	case !ok, text == "1":
+		return rosmsg.ROS1, nil
+	case text == "2":
+		return rosmsg.ROS2, nil
+	default:
+		return 0, fmt.Errorf("%w: ros=%q: want 1 or 2", bridges.ErrConnectionString, text)
+	}
+}
+
+// TypeName returns the name that a version of ROS has for a type: "sensor_msgs/Image"
+// in ROS 1 for "sensor_msgs/msg/Image"; likewise for services, whose full names have
+// "/srv/".
+func TypeName(full string, ros rosmsg.Version) string {
+	if ros == rosmsg.ROS2 {
+		return full
+	}
+	return strings.Replace(strings.Replace(full, "/msg/", "/", 1), "/srv/", "/", 1)
+}
+
+// graphName is a name of ROS: path elements that begin with a letter or an underscore,
+// with or without a slash before the first.
+var graphName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*$`)
+
+// CheckName returns nil if ROS allows the name of a topic or a service, else an error
+// that wraps bridges.ErrTopicName.
+func CheckName(name string) error {
+	if graphName.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("%w %q: want letters, digits and underscores between slashes, no part beginning with a digit", bridges.ErrTopicName, name)
+}

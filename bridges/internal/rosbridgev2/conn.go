@@ -1,0 +1,235 @@
+package rosbridgev2
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/coder/websocket"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+const (
+	// maxFrame bounds what is read in one frame.
+	maxFrame = 64 << 20
+	// coalesced is how much is written in one system call: the WebSocket library masks
+	// and writes 4 KiB at a time.
+	coalesced = 128 << 10
+)
+
+// conn is a WebSocket as a link.Conn.
+type conn struct {
+	ws   *websocket.Conn
+	net  *batchConn
+	kind websocket.MessageType
+	buf  []byte // the reading goroutine's
+
+	mu  sync.Mutex
+	bye chan struct{} // guarded by mu: closed when the closing handshake is over; nil before it
+}
+
+// dial makes a connection, handshakes included.
+func dial(ctx context.Context, c Config) (*conn, error) {
+	var under *batchConn
+	connect := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var dialer net.Dialer
+		tcp, err := dialer.DialContext(ctx, network, c.Address)
+		if err != nil {
+			return nil, err
+		}
+		under = &batchConn{Conn: tcp}
+		return under, nil
+	}
+	transport := &http.Transport{DialContext: connect, DisableKeepAlives: true}
+	scheme := "ws"
+	if c.TLS != nil {
+		scheme = "wss"
+		transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			tcp, err := connect(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return encrypt(ctx, tcp, c)
+		}
+	}
+	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}}
+	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options)
+	if err != nil {
+		return nil, refusal(ctx, under != nil, response, err)
+	}
+	ws.SetReadLimit(maxFrame)
+	out := &conn{ws: ws, net: under, kind: websocket.MessageText}
+	if c.Form == BSON {
+		out.kind = websocket.MessageBinary
+	}
+	return out, nil
+}
+
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// encrypt makes TLS's handshake.
+func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
+	config := c.TLS.Clone()
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return nil, err
+	}
+	config.ServerName = host
+	encrypted := tls.Client(tcp, config)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		_ = tcp.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %s: %w", bridges.ErrTLS, c.Address, err)
+	}
+	return encrypted, nil
+}
+
+// refusal says why a dial failed: with a response or with anything that isn't HTTP the
+// peer is no WebSocket server.
+func refusal(ctx context.Context, connected bool, response *http.Response, err error) error {
+	var network *net.OpError
+	switch {
+	case response != nil:
+		return fmt.Errorf("%w: no WebSocket server, it answers %s", bridges.ErrProtocol, response.Status)
+	case !connected, ctx.Err() != nil, errors.Is(err, bridges.ErrTLS), errors.As(err, &network),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	default:
+		return fmt.Errorf("%w: no WebSocket server: %w", bridges.ErrProtocol, err)
+	}
+}
+
+// Write sends one frame. The link's watchdog keeps the time limit, by Close.
+func (c *conn) Write(_ context.Context, frame []byte) error {
+	c.net.begin()
+	err := c.ws.Write(context.Background(), c.kind, frame)
+	return errors.Join(err, c.net.flush())
+}
+
+// Read returns the next frame, text or binary.
+func (c *conn) Read(context.Context) ([]byte, error) {
+	_, r, err := c.ws.Reader(context.Background())
+	if err != nil {
+		return nil, readError(err)
+	}
+	c.buf = c.buf[:0]
+	for {
+		if len(c.buf) == cap(c.buf) {
+			c.buf = slices.Grow(c.buf, max(4096, len(c.buf)))
+		}
+		n, err := r.Read(c.buf[len(c.buf):cap(c.buf)])
+		c.buf = c.buf[:len(c.buf)+n]
+		if errors.Is(err, io.EOF) {
+			return c.buf, nil
+		}
+		if err != nil {
+			return nil, readError(err)
+		}
+	}
+}
+
+// readError makes ErrProtocol of what breaks RFC 6455: the library then tells the peer so,
+// with a close status of its own.
+func readError(err error) error {
+	var closed websocket.CloseError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &closed), errors.As(err, &network), errors.Is(err, net.ErrClosed),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+	}
+}
+
+// CloseWrite begins the closing handshake, which the reading goroutine notices the end of.
+func (c *conn) CloseWrite() error {
+	bye := make(chan struct{})
+	c.mu.Lock()
+	c.bye = bye
+	c.mu.Unlock()
+	go func() {
+		defer close(bye)
+		_ = c.ws.Close(websocket.StatusNormalClosure, "") // an unanswered goodbye is none of ours
+	}()
+	return nil
+}
+
+// Close ends the connection at once.
+func (c *conn) Close() error {
+	err := c.net.Close()
+	_ = c.ws.CloseNow() // says that it is closed already
+	c.mu.Lock()
+	bye := c.bye
+	c.mu.Unlock()
+	if bye != nil {
+		<-bye
+	}
+	return err
+}
+
+// batchConn collects what is written between begin and flush, to write it in large
+// pieces. Control frames of another goroutine go with it, or at once when there is none.
+type batchConn struct {
+	net.Conn
+
+	mu       sync.Mutex
+	batching bool   // guarded by mu
+	pending  []byte // guarded by mu
+	err      error  // guarded by mu: a piece couldn't be written
+}
+
+func (b *batchConn) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.batching = true
+	if b.pending == nil {
+		b.pending = make([]byte, 0, coalesced)
+	}
+}
+
+func (b *batchConn) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.batching {
+		return b.Conn.Write(p)
+	}
+	if len(b.pending)+len(p) > cap(b.pending) {
+		b.writePending()
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	if len(p) > cap(b.pending) {
+		return b.Conn.Write(p)
+	}
+	b.pending = append(b.pending, p...)
+	return len(p), nil
+}
+
+// writePending writes what is collected; mu must be held.
+func (b *batchConn) writePending() {
+	if len(b.pending) > 0 && b.err == nil {
+		_, b.err = b.Conn.Write(b.pending)
+	}
+	b.pending = b.pending[:0]
+}
+
+// flush writes the rest.
+func (b *batchConn) flush() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.batching = false
+	b.writePending()
+	return b.err
+}
