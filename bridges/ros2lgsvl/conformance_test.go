@@ -1,0 +1,46 @@
+package ros2lgsvl_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+)
+
+// peer is the server of package lgsvltest as the suite wants it.
+type peer struct{ *lgsvltest.Server }
+
+func newPeer(t *testing.T) bridgetest.Peer {
+	t.Helper()
+	p := peer{lgsvltest.New(lgsvltest.Config{})}
+	require.NoError(t, p.Server.Start()) // it has an address from now on
+	p.Server.Kill()
+	t.Cleanup(p.Server.Kill)
+	return p
+}
+
+func (p peer) Connection() string { return p.Address() + "?messages=4096&bytes=8388608&retry=50ms" }
+
+func (p peer) Start(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.Server.Start())
+}
+
+func (p peer) Kill(*testing.T)         { p.Server.Kill() }
+func (p peer) Stall(*testing.T)        { p.Server.Stall() }
+func (p peer) Resume(*testing.T)       { p.Server.Resume() }
+func (p peer) Rubbish(*testing.T)      { p.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+func (p peer) Ready(topic string) bool { return p.Publishing(topic) != "" }
+
+func TestConformance(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory: ros2lgsvl.Factory{}, Peer: newPeer,
+		BadConnections: []string{
+			"", ":9090", "::1", "localhost:0", "localhost:http", "ws://localhost:9090", "localhost?messages=0", "localhost?bytes=many",
+			"localhost?retry=0s", "localhost?backoff=0.5", "localhost?attempts=-1", "localhost?policy=block", "localhost?retry=1s&retry=2s",
+		},
+	})
+}
