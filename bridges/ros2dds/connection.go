@@ -1,0 +1,150 @@
+//go:build cgo && ros2dds
+
+package ros2dds
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+)
+
+// patience is how long a disconnection waits at the most for readers to acknowledge what
+// was written: one that doesn't in this time is stalled or gone. lookup is how often the
+// disconnection looks at its context.
+const (
+	patience = 2 * time.Second
+	lookup   = 50 * time.Millisecond
+)
+
+// connection is one participation in a domain. It is guarded by the instance's mu.
+type connection struct {
+	settings    settings
+	participant *cyclone.Participant
+	lane        *lane   // of all topics that keep the last messages
+	lanes       []*lane // all
+	outputs     []*output
+	reading     chan struct{} // closed when the reading goroutine has ended; nil before it starts
+
+	graph       graph
+	graphWriter *cyclone.Writer
+	graphEvents cyclone.Events
+}
+
+// join takes part in a domain, as a node without endpoints.
+func join(s settings) (*connection, error) {
+	p, err := cyclone.Join(cyclone.Config{Domain: s.domain, UserData: participantData, Defaults: defaults(os.Getenv)})
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{settings: s, participant: p}
+	c.graph = graph{gidSize: s.gidSize, namespace: s.namespace, node: s.node}
+	guid, err := p.GUID()
+	if err == nil {
+		c.graph.participant = guid
+		c.graphWriter, err = p.NewWriter(graphTopic, ddsType(graphType), cyclone.QoS{Reliable: true, TransientLocal: true, Depth: 1}, &c.graphEvents)
+	}
+	if err != nil {
+		p.Leave()
+		return nil, err
+	}
+	c.lane = newLane(s.queue)
+	c.lanes = []*lane{c.lane}
+	return c, nil
+}
+
+// open makes a topic's writer.
+func (c *connection) open(t *topic) error {
+	w, err := c.participant.NewWriter(ddsTopic(t.info.Name), ddsType(t.typeName), t.qos, &t.events)
+	if err != nil {
+		return err
+	}
+	out := &output{topic: t, writer: w, lane: c.lane}
+	if t.qos.KeepAll { // it may wait for its readers, and nobody else shall
+		out.lane = newLane(c.settings.queue)
+		c.lanes = append(c.lanes, out.lane)
+	}
+	c.outputs = append(c.outputs, out)
+	c.graph.writers = append(c.graph.writers, w.GUID())
+	t.attach(out)
+	return nil
+}
+
+// listen makes a subscription's reader, and starts the reading goroutine with the first.
+func (c *connection) listen(s *subscription) error {
+	r, err := c.participant.NewReader(ddsTopic(s.topic.Name), ddsType(s.typeName), s.qos, &s.events, s.receive)
+	if err != nil {
+		return err
+	}
+	c.graph.readers = append(c.graph.readers, r.GUID())
+	if c.reading == nil {
+		c.reading = make(chan struct{})
+		go func() {
+			defer close(c.reading)
+			for c.participant.Read() {
+			}
+		}()
+	}
+	return nil
+}
+
+// announce says which endpoints the node has. The history keeps one message, so it never
+// waits.
+func (c *connection) announce() error {
+	var e cdr.Encoder
+	sample := c.graphWriter.Sample(0)
+	c.graphWriter.Set(&sample, e.Append(nil, &c.graph))
+	return c.graphWriter.Write(sample)
+}
+
+// leave writes what is queued, waits until it is acknowledged, for as long as ctx
+// allows, and ends the participation.
+func (c *connection) leave(ctx context.Context) {
+	for _, l := range c.lanes {
+		l.queue.Finish()
+	}
+	for _, l := range c.lanes {
+		l.wait(ctx)
+	}
+	for _, out := range c.outputs {
+		out.topic.attach(nil)
+	}
+	c.acknowledged(ctx)
+	if c.reading != nil {
+		c.participant.Wake()
+		<-c.reading
+	}
+	c.participant.Leave()
+	for _, out := range c.outputs {
+		out.writer.Close()
+	}
+	c.graphWriter.Close()
+}
+
+// acknowledged says that the node is gone and waits until all have read it, and
+// everything on reliable topics. Messages on best-effort topics aren't acknowledged, but
+// they were sent before the last news of the node, to the same ports: who has
+// acknowledged those had its chance to read them, before the writers vanish.
+func (c *connection) acknowledged(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c.graph.gone = true
+	writers := make([]*cyclone.Writer, 0, len(c.outputs)+1)
+	if c.announce() == nil {
+		writers = append(writers, c.graphWriter)
+	}
+	for _, out := range c.outputs {
+		if out.topic.qos.Reliable {
+			writers = append(writers, out.writer)
+		}
+	}
+	for _, w := range writers {
+		for !w.Acknowledged(lookup) {
+			if ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}

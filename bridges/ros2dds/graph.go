@@ -1,0 +1,61 @@
+package ros2dds
+
+import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+
+// The topic on which ROS 2's nodes say which endpoints are theirs. It isn't a topic of
+// ROS, so it has no prefix.
+const (
+	graphTopic = "ros_discovery_info"
+	graphType  = "rmw_dds_common/msg/ParticipantEntitiesInfo"
+)
+
+// graph is a rmw_dds_common/msg/ParticipantEntitiesInfo of a participant with one node
+// or none.
+type graph struct {
+	gidSize          int
+	participant      [16]byte
+	namespace, node  string
+	readers, writers [][16]byte
+	gone             bool // the participant has no node any more
+}
+
+var _ rosmsg.Message = (*graph)(nil)
+
+// TypeName returns "rmw_dds_common/msg/ParticipantEntitiesInfo".
+func (g *graph) TypeName() string { return graphType }
+
+// Fields visits what the encoding has in a row: arrays and sequences of octets are
+// visited element by element.
+func (g *graph) Fields(v rosmsg.Visitor) {
+	g.gid(v, g.participant)
+	nodes := uint32(1)
+	if g.gone {
+		nodes = 0
+	}
+	v.Uint32("node_entities_info_seq", &nodes)
+	if g.gone {
+		return
+	}
+	v.String("node_namespace", &g.namespace)
+	v.String("node_name", &g.node)
+	g.gids(v, "reader_gid_seq", g.readers)
+	g.gids(v, "writer_gid_seq", g.writers)
+}
+
+func (g *graph) gids(v rosmsg.Visitor, name string, list [][16]byte) {
+	n := uint32(len(list))
+	v.Uint32(name, &n)
+	for _, gid := range list {
+		g.gid(v, gid)
+	}
+}
+
+func (g *graph) gid(v rosmsg.Visitor, gid [16]byte) {
+	for i := range g.gidSize {
+		var b byte
+		if i < len(gid) {
+			b = gid[i]
+		}
+		v.Uint8("data", &b)
+	}
+}

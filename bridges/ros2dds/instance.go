@@ -1,0 +1,215 @@
+//go:build cgo && ros2dds
+
+package ros2dds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// instance is one node. Its methods may be called from any goroutine.
+type instance struct {
+	log    *slog.Logger
+	status atomic.Uint32 // a bridges.Status
+	byName sync.Map      // of *topic, for Listening
+
+	// change is held while it connects or disconnects.
+	change sync.Mutex
+
+	mu            sync.Mutex
+	topics        []*topic          // guarded by mu: in the order of addition
+	subscriptions []*subscription   // guarded by mu: in the order of addition
+	connection    *connection       // guarded by mu: nil while disconnected
+	diagnosis     bridges.Diagnosis // guarded by mu
+}
+
+var (
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Audience  = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+	_ topics            = (*instance)(nil)
+)
+
+func newInstance(env bridges.Env) (bridges.Instance, error) {
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	return &instance{log: env.Log}, nil
+}
+
+// publish adds a topic, with a writer at once if there is a connection.
+func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+	if err := checkTopic(info.Name); err != nil {
+		return nil, err
+	}
+	qos, err := endpointQoS(info.QoS, typeName)
+	if err != nil {
+		return nil, err
+	}
+	t := &topic{instance: i, info: info, typeName: typeName, qos: qos}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c := i.connection; c != nil {
+		if err := errors.Join(c.open(t), c.announce()); err != nil {
+			return nil, err
+		}
+	}
+	i.topics = append(i.topics, t)
+	i.byName.Store(info.Name, t)
+	return t.send, nil
+}
+
+// subscribe adds a subscription, with a reader at once if there is a connection.
+func (i *instance) subscribe(topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	if err := checkTopic(topic.Name); err != nil {
+		return err
+	}
+	qos, err := endpointQoS(topic.QoS, typeName)
+	if err != nil {
+		return err
+	}
+	s := &subscription{instance: i, topic: topic, typeName: typeName, qos: qos, inbox: in}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c := i.connection; c != nil {
+		if err := errors.Join(c.listen(s), c.announce()); err != nil {
+			return err
+		}
+	}
+	i.subscriptions = append(i.subscriptions, s)
+	return nil
+}
+
+func checkTopic(name string) error {
+	if !rosmsg.ValidTopic(name) {
+		return fmt.Errorf("%w %q: ROS 2 wants names such as /lidar/points: letters, digits and single underscores after each slash", bridges.ErrTopicName, name)
+	}
+	return nil
+}
+
+// Status is Connected while the node takes part in the domain.
+func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
+
+// Listening reports whether the topic has a reader, or keeps messages for those to come.
+// It takes no lock.
+func (i *instance) Listening(name string) bool {
+	t, ok := i.byName.Load(name)
+	return ok && t.(*topic).heard()
+}
+
+// Connect takes part in the domain, with a writer or reader for each topic that is known.
+func (i *instance) Connect(ctx context.Context, connection string) error {
+	s, err := parseConnection(connection, os.Getenv)
+	if err != nil {
+		return err
+	}
+	i.change.Lock()
+	defer i.change.Unlock()
+	i.disconnect(ctx)
+	c, err := i.connect(s)
+	if err != nil {
+		if c != nil {
+			c.leave(ctx)
+		}
+		i.failed(err)
+		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		return err
+	}
+	i.status.Store(uint32(bridges.Connected))
+	return nil
+}
+
+// connect returns what it has made, also on an error.
+func (i *instance) connect(s settings) (*connection, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	c, err := join(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range i.topics {
+		err = errors.Join(err, c.open(t))
+	}
+	for _, sub := range i.subscriptions {
+		err = errors.Join(err, c.listen(sub))
+	}
+	if err = errors.Join(err, c.announce()); err != nil {
+		return c, err
+	}
+	i.connection = c
+	i.diagnosis.Connections++
+	return c, nil
+}
+
+// Disconnect delivers what waits, for as long as ctx allows, and leaves the domain.
+func (i *instance) Disconnect(ctx context.Context) error {
+	i.change.Lock()
+	defer i.change.Unlock()
+	i.disconnect(ctx)
+	return nil
+}
+
+// disconnect leaves the domain; change must be held.
+func (i *instance) disconnect(ctx context.Context) {
+	i.mu.Lock()
+	c := i.connection
+	i.connection = nil
+	i.mu.Unlock()
+	if c != nil {
+		i.status.Store(uint32(bridges.Disconnecting))
+		c.leave(ctx)
+	}
+	i.status.Store(uint32(bridges.Disconnected))
+}
+
+// failed keeps an error of the library for the diagnosis.
+func (i *instance) failed(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.diagnosis.Failures++
+	i.diagnosis.LastError = err
+}
+
+// malformed counts a message that couldn't be read, and tells of the first.
+func (i *instance) malformed(err error) {
+	i.mu.Lock()
+	i.diagnosis.Malformed++
+	i.diagnosis.LastError = err
+	first := i.diagnosis.Malformed == 1
+	i.mu.Unlock()
+	if first {
+		i.log.Warn("ros2dds: a message can't be read; more are only counted", "error", err)
+	}
+}
+
+// Diagnosis counts participations, errors of the library and malformed messages. If
+// nothing worse has happened, its LastError names a topic whose readers or writers ask
+// for another quality of service than this side has.
+func (i *instance) Diagnosis() bridges.Diagnosis {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	d := i.diagnosis
+	if d.LastError != nil {
+		return d
+	}
+	for _, t := range i.topics {
+		if n, policy := t.events.Incompatible(); n > 0 {
+			d.LastError = fmt.Errorf("topic %s: %d readers ask for more than is offered, in %s", t.info.Name, n, policy)
+		}
+	}
+	for _, s := range i.subscriptions {
+		if n, policy := s.events.Incompatible(); n > 0 {
+			d.LastError = fmt.Errorf("topic %s: %d writers offer less than is asked for, in %s", s.topic.Name, n, policy)
+		}
+	}
+	return d
+}

@@ -1,0 +1,194 @@
+//go:build cgo && ros2dds
+
+package cyclone
+
+/*
+#include <stdlib.h>
+#include "entities.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// QoS is the quality of service of a writer or reader.
+type QoS struct {
+	Reliable, TransientLocal, KeepAll bool
+	// Depth is the length of a history that isn't KeepAll, messages, from 1 on.
+	Depth int
+	// Deadline is the longest time between two messages, 0 for none.
+	Deadline time.Duration
+	// MaxBlocking is how long Write waits for room in a KeepAll history.
+	MaxBlocking time.Duration
+	// UserData is what the endpoint says of itself.
+	UserData string
+}
+
+// Events are what the library's threads tell of one writer or reader. Its methods may be
+// called from any goroutine, also when the endpoint is gone.
+type Events struct {
+	counts struct{ matched, incompatible, policy atomic.Int32 } // as struct rb_events
+	pinner runtime.Pinner
+}
+
+// Matched returns how many readers a writer has, or writers a reader.
+func (e *Events) Matched() int { return int(e.counts.matched.Load()) }
+
+// Incompatible returns how many were kept away by their quality of service, and the
+// name of the policy that the last one differs in.
+func (e *Events) Incompatible() (n int, policy string) {
+	return int(e.counts.incompatible.Load()), policyName(int(e.counts.policy.Load()))
+}
+
+// release lets the garbage collector have e again, with the counts of a gone endpoint.
+func (e *Events) release() {
+	e.counts.matched.Store(0)
+	e.pinner.Unpin()
+}
+
+// pin makes e known to the library until the participant leaves.
+func (p *Participant) pin(e *Events) *C.struct_rb_events {
+	e.pinner.Pin(&e.counts)
+	p.mu.Lock()
+	p.pinned = append(p.pinned, e)
+	p.mu.Unlock()
+	return (*C.struct_rb_events)(unsafe.Pointer(&e.counts))
+}
+
+// policyName names the policies by dds_qos_policy_id_t, as ROS 2 does.
+func policyName(id int) string {
+	switch id {
+	case C.DDS_DURABILITY_QOS_POLICY_ID:
+		return "durability"
+	case C.DDS_DEADLINE_QOS_POLICY_ID:
+		return "deadline"
+	case C.DDS_LIVELINESS_QOS_POLICY_ID:
+		return "liveliness"
+	case C.DDS_RELIABILITY_QOS_POLICY_ID:
+		return "reliability"
+	}
+	return fmt.Sprintf("policy %d", id)
+}
+
+// names are a topic's strings for the library; free frees them.
+type names struct{ topic, typeName, userData *C.char }
+
+func (n names) free() {
+	for _, s := range []*C.char{n.topic, n.typeName, n.userData} {
+		C.free(unsafe.Pointer(s))
+	}
+}
+
+func (q QoS) c(n names) C.struct_rb_qos {
+	flag := func(b bool) C.int32_t {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return C.struct_rb_qos{
+		reliable: flag(q.Reliable), transient_local: flag(q.TransientLocal), keep_all: flag(q.KeepAll), depth: C.int32_t(max(q.Depth, 1)),
+		deadline: C.int64_t(q.Deadline), max_blocking: C.int64_t(q.MaxBlocking), user_data: n.userData,
+	}
+}
+
+func newNames(topic, typeName string, qos QoS) names {
+	return names{C.CString(topic), C.CString(typeName), C.CString(qos.UserData)}
+}
+
+// Writer sends messages on one topic.
+type Writer struct {
+	handle  C.dds_entity_t
+	sertype *C.struct_ddsi_sertype
+	pool    *C.struct_rb_pool
+	guid    GUID
+}
+
+// NewWriter makes a writer on a topic by the names on the wire. events, which must not
+// be in use, tells of its readers until the participant leaves.
+func (p *Participant) NewWriter(topic, typeName string, qos QoS, events *Events) (*Writer, error) {
+	n := newNames(topic, typeName, qos)
+	defer n.free()
+	w := &Writer{pool: C.rb_pool_new()}
+	settings := qos.c(n)
+	if w.handle = C.rb_writer(p.handle, n.topic, n.typeName, &settings, p.pin(events), &w.sertype); w.handle < 0 {
+		C.rb_pool_unref(w.pool)
+		return nil, failed(w.handle, "create a writer of %s (%s)", topic, typeName)
+	}
+	guid, err := guidOf(w.handle)
+	w.guid = guid
+	return w, err
+}
+
+// GUID returns the writer's identity on the wire.
+func (w *Writer) GUID() GUID { return w.guid }
+
+// Close lets go of the writer's memory. The writer itself is deleted with its
+// participant, before or after.
+func (w *Writer) Close() { C.rb_pool_unref(w.pool) }
+
+// Sample is a block of memory for one message. It is passed by value; one holder
+// releases it or writes it.
+type Sample struct {
+	block *C.struct_rb_sample
+	size  int
+}
+
+// Sample lends a block with room for capacity bytes.
+func (w *Writer) Sample(capacity int) Sample {
+	block := C.rb_sample_new(w.pool, C.size_t(capacity))
+	if block == nil {
+		panic("cyclone: out of memory") // as Go does
+	}
+	return Sample{block: block}
+}
+
+// Bytes returns the block, which is all room: an append to Bytes()[:0] fills it. It is
+// valid until the sample is written or released.
+func (s *Sample) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(s.block.data)), int(s.block.capacity))
+}
+
+// Set makes message, an append to Bytes()[:0], the sample's content. If the append has
+// moved it to memory of its own, it is copied to a larger block.
+func (w *Writer) Set(s *Sample, message []byte) {
+	if len(message) > int(s.block.capacity) {
+		s.Release()
+		*s = w.Sample(len(message))
+		copy(s.Bytes(), message)
+	}
+	s.size = len(message)
+}
+
+// Len returns the size of the content.
+func (s *Sample) Len() int { return s.size }
+
+// Release gives back a sample that wasn't written.
+func (s *Sample) Release() {
+	C.rb_sample_unref(s.block)
+	s.block = nil
+}
+
+// Write sends a sample, which is the library's from then on, also on an error. It waits
+// only if the history is KeepAll and full of what readers haven't acknowledged: at most
+// MaxBlocking, and then returns ErrTimeout.
+func (w *Writer) Write(s Sample) error {
+	switch rc := C.rb_write(w.handle, w.sertype, s.block, C.uint32_t(s.size)); {
+	case rc == C.DDS_RETCODE_TIMEOUT:
+		return ErrTimeout
+	case rc < 0:
+		return failed(C.int32_t(rc), "write a sample")
+	}
+	return nil
+}
+
+// Acknowledged waits until all reliable readers have everything that was written, at
+// most so long, and reports whether they have.
+func (w *Writer) Acknowledged(limit time.Duration) bool {
+	return C.dds_wait_for_acks(w.handle, C.dds_duration_t(limit)) == C.DDS_RETCODE_OK
+}

@@ -1,0 +1,39 @@
+//go:build cgo && ros2dds
+
+#ifndef RAYBRIDGE_ENTITIES_H
+#define RAYBRIDGE_ENTITIES_H
+
+#include "sertype.h"
+
+// rb_qos is a topic's quality of service; times in nanoseconds, 0 for none.
+struct rb_qos {
+  int32_t reliable, transient_local, keep_all, depth;
+  int64_t deadline, max_blocking;
+  const char *user_data;
+};
+
+// rb_events is what the library's threads tell of a writer or reader. Its fields are
+// read and written atomically.
+struct rb_events {
+  int32_t matched;      // how many of the other side there are
+  int32_t incompatible; // how many weren't matched for their quality of service
+  int32_t policy;       // the policy (dds_qos_policy_id_t) that kept the last one away
+};
+
+// All functions return a handle, or a negative DDS_RETCODE.
+
+dds_entity_t rb_participant(uint32_t domain, const char *user_data);
+
+// rb_writer and rb_reader make an endpoint on the topic of the name and type. events
+// stays in use until the endpoint is deleted; *type lives as long as the participant.
+dds_entity_t rb_writer(dds_entity_t participant, const char *topic, const char *type_name, const struct rb_qos *qos, struct rb_events *events, struct ddsi_sertype **type);
+dds_entity_t rb_reader(dds_entity_t participant, const char *topic, const char *type_name, const struct rb_qos *qos, struct rb_events *events);
+
+// rb_write sends the first size bytes of a sample, which is the library's from then on.
+dds_return_t rb_write(dds_entity_t writer, const struct ddsi_sertype *type, struct rb_sample *sample, uint32_t size);
+
+// rb_take returns 1 and a message, which the caller gives to rb_taken, or 0.
+dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample);
+void rb_taken(struct rb_sample *sample);
+
+#endif

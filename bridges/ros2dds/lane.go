@@ -1,0 +1,84 @@
+//go:build cgo && ros2dds
+
+package ros2dds
+
+import (
+	"context"
+	"errors"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// lane is what waits to be given to the library, and the goroutine that does it.
+type lane struct {
+	queue *queue.Queue[parcel]
+	done  chan struct{} // closed when the goroutine has ended
+}
+
+// parcel is one message on its way to a topic's readers.
+type parcel struct {
+	out    *output
+	sample cyclone.Sample
+}
+
+// newLane starts a lane, which wait ends.
+func newLane(config queue.Config) *lane {
+	l := &lane{done: make(chan struct{})}
+	l.queue = queue.New(config, func(p parcel, reason queue.Reason) {
+		p.sample.Release()
+		cause := bridges.CausePeerSlow
+		if reason == queue.Closed {
+			cause = bridges.CauseClosed
+		}
+		p.out.topic.info.Dropped(cause)
+	})
+	go l.run()
+	return l
+}
+
+// run writes until the queue is finished and empty.
+func (l *lane) run() {
+	defer close(l.done)
+	for {
+		finished := l.queue.Finished() // asked before, so that nothing comes after the last look
+		for {
+			p, ok := l.queue.Pop()
+			if !ok {
+				break
+			}
+			p.write()
+		}
+		if finished {
+			return
+		}
+		<-l.queue.Ready()
+	}
+}
+
+// wait lets nothing more in and ends the goroutine once everything is written; when ctx
+// ends, at once.
+func (l *lane) wait(ctx context.Context) {
+	l.queue.Finish()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		l.queue.Close()
+		<-l.done
+	}
+}
+
+// write gives the message to the library, and counts what became of it.
+func (p parcel) write() {
+	info, size := p.out.topic.info, p.sample.Len()
+	switch err := p.out.writer.Write(p.sample); {
+	case err == nil:
+		info.Sent(size)
+	case errors.Is(err, cyclone.ErrTimeout):
+		info.Dropped(bridges.CausePeerSlow)
+	default:
+		info.Dropped(bridges.CauseWriteFailed)
+		p.out.topic.instance.failed(err)
+	}
+}

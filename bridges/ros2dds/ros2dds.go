@@ -1,0 +1,49 @@
+package ros2dds
+
+import (
+	"errors"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// Factory is the bridge named "ros2dds".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "ros2dds", Type: "ros2dds", Kind: bridges.KindNetwork,
+		Summary:    "takes part in ROS 2 over DDS, as a node (build tag ros2dds)",
+		Connection: "[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N]",
+	}
+}
+
+// topics is what an instance does for its topics.
+type topics interface {
+	publish(info *bridges.PublishedTopic, typeName string) (rossample.Send, error)
+	subscribe(topic bridges.Topic, typeName string, in rossample.Inbox) error
+}
+
+// Register declares the message of every sample that ROS has one for, and the commands
+// that vehicles obey.
+func (Factory) Register(p *bridges.Plugin) error {
+	var errs []error
+	for _, pub := range rossample.Standard() {
+		errs = append(errs, pub.Register(p, pub.Type,
+			func(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+				return i.(topics).publish(info, typeName)
+			}))
+	}
+	for _, sub := range rossample.StandardSubscriptions() {
+		errs = append(errs, sub.Register(p, sub.Type,
+			func(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+				return i.(topics).subscribe(topic, typeName, in)
+			}))
+	}
+	return errors.Join(errs...)
+}
+
+// NewInstance returns an instance that takes part in no domain yet. In a program without
+// the library it is bridges.ErrNotBuilt.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env) }

@@ -1,0 +1,300 @@
+// cyclone_peer: a program on Cyclone DDS's C API and the types that idlc generates.
+//
+//   cyclone_peer DOMAIN subscribe|count     reads every topic that anybody writes
+//   cyclone_peer DOMAIN publish             writes a clock and commands, 20 times a second
+//   cyclone_peer DOMAIN write TOPIC BYTES MESSAGES keep_all|keep_last
+//                                           writes clouds as fast as it can, or MESSAGES
+//                                           in all; ends when they are acknowledged
+//
+// It prints what happens as lines of JSON. "count" leaves the messages' content out but
+// for the first of each topic.
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dds/dds.h"
+#include "print.h"
+#include "ros2.h"
+
+static void print_boolean(FILE *f, bool v) { fputs(v ? "true" : "false", f); }
+static void print_int8(FILE *f, int8_t v) { fprintf(f, "%d", v); }
+static void print_octet(FILE *f, uint8_t v) { fprintf(f, "%u", v); }
+static inline void print_short(FILE *f, int16_t v) { fprintf(f, "%d", v); }
+static inline void print_unsigned_short(FILE *f, uint16_t v) { fprintf(f, "%u", v); }
+static void print_long(FILE *f, int32_t v) { fprintf(f, "%d", v); }
+static void print_unsigned_long(FILE *f, uint32_t v) { fprintf(f, "%u", v); }
+static void print_float(FILE *f, float v) { print_number(f, (double)v); }
+static void print_double(FILE *f, double v) { print_number(f, v); }
+static void print_string(FILE *f, const char *v) { print_text(f, v); }
+
+#include "types_c.h"
+
+static void print_gid(FILE *f, const rmw_dds_common_msg_dds__Gid_ *g) {
+  fputc('"', f);
+  for (int i = 0; i < 16; i++) fprintf(f, "%02x", g->m_data[i]);
+  fputc('"', f);
+}
+
+static void print_rmw_dds_common_msg_dds__ParticipantEntitiesInfo_(FILE *f, const rmw_dds_common_msg_dds__ParticipantEntitiesInfo_ *m) {
+  fputs("{\"gid\":", f);
+  print_gid(f, &m->m_gid);
+  fputs(",\"nodes\":[", f);
+  for (uint32_t i = 0; i < m->m_node_entities_info_seq._length; i++) {
+    const rmw_dds_common_msg_dds__NodeEntitiesInfo_ *n = &m->m_node_entities_info_seq._buffer[i];
+    fprintf(f, "%s{\"namespace\":", i ? "," : "");
+    print_text(f, n->m_node_namespace);
+    fputs(",\"name\":", f);
+    print_text(f, n->m_node_name);
+    fputs(",\"readers\":[", f);
+    for (uint32_t k = 0; k < n->m_reader_gid_seq._length; k++) {
+      if (k) fputc(',', f);
+      print_gid(f, &n->m_reader_gid_seq._buffer[k]);
+    }
+    fputs("],\"writers\":[", f);
+    for (uint32_t k = 0; k < n->m_writer_gid_seq._length; k++) {
+      if (k) fputc(',', f);
+      print_gid(f, &n->m_writer_gid_seq._buffer[k]);
+    }
+    fputs("]}", f);
+  }
+  fputs("]}", f);
+}
+
+typedef void (*printer)(FILE *, const void *);
+static const struct type {
+  const dds_topic_descriptor_t *descriptor;
+  const char *name;
+  printer print;
+} types[] = {
+#define T(c, name) {&c##_desc, name, (printer)print_##c},
+    TYPES(T) T(rmw_dds_common_msg_dds__ParticipantEntitiesInfo_, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_")
+#undef T
+};
+
+static void fail(const char *doing, dds_return_t rc) {
+  if (rc >= 0) return;
+  fprintf(stderr, "cyclone_peer: %s: %s\n", doing, dds_strretcode(-rc));
+  exit(1);
+}
+
+static void print_guid(FILE *f, const dds_guid_t *g) {
+  for (int i = 0; i < 16; i++) fprintf(f, "%02x", g->v[i]);
+}
+
+static void print_user_data(FILE *f, const dds_qos_t *q) {
+  void *data = NULL;
+  size_t n = 0;
+  char text[512] = "";
+  if (dds_qget_userdata(q, &data, &n) && n < sizeof(text)) memcpy(text, data, n), text[n] = 0;
+  dds_free(data);
+  print_text(f, text);
+}
+
+#define MAX_READERS 256
+static struct reader {
+  dds_entity_t handle;
+  const struct type *type;
+  char topic[256];
+  bool matched;
+  unsigned long long messages;
+} readers[MAX_READERS];
+static int n_readers;
+static bool only_count;
+
+static void print_writer(const struct dds_builtintopic_endpoint *e) {
+  dds_reliability_kind_t reliability = 0;
+  dds_durability_kind_t durability = 0;
+  dds_history_kind_t history = 0;
+  dds_duration_t blocking, deadline = DDS_INFINITY;
+  int32_t depth = 0;
+  dds_qget_reliability(e->qos, &reliability, &blocking);
+  dds_qget_durability(e->qos, &durability);
+  dds_qget_history(e->qos, &history, &depth);
+  dds_qget_deadline(e->qos, &deadline);
+  printf("{\"event\":\"writer\",\"topic\":");
+  print_text(stdout, e->topic_name);
+  printf(",\"type\":");
+  print_text(stdout, e->type_name);
+  printf(",\"guid\":\"");
+  print_guid(stdout, &e->key);
+  printf("\",\"reliable\":%s,\"transient_local\":%s,\"deadline_ns\":%lld,\"user_data\":", reliability == DDS_RELIABILITY_RELIABLE ? "true" : "false",
+         durability == DDS_DURABILITY_TRANSIENT_LOCAL ? "true" : "false", deadline == DDS_INFINITY ? 0ll : (long long)deadline);
+  print_user_data(stdout, e->qos);
+  printf("}\n");
+}
+
+// read_topic makes a reader that asks for what is offered, and keeps all.
+static void read_topic(dds_entity_t participant, dds_entity_t waitset, const struct dds_builtintopic_endpoint *e) {
+  for (int i = 0; i < n_readers; i++)
+    if (strcmp(readers[i].topic, e->topic_name) == 0) return;
+  for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    if (strcmp(types[i].name, e->type_name) != 0 || n_readers == MAX_READERS) continue;
+    dds_reliability_kind_t reliability = 0;
+    dds_durability_kind_t durability = 0;
+    dds_duration_t blocking;
+    dds_qget_reliability(e->qos, &reliability, &blocking);
+    dds_qget_durability(e->qos, &durability);
+    dds_qos_t *q = dds_create_qos();
+    dds_qset_reliability(q, reliability, DDS_SECS(1));
+    dds_qset_durability(q, durability);
+    dds_qset_history(q, DDS_HISTORY_KEEP_ALL, 0);
+    dds_entity_t topic = dds_create_topic(participant, types[i].descriptor, e->topic_name, NULL, NULL);
+    fail("create a topic", topic);
+    struct reader *r = &readers[n_readers++];
+    r->type = &types[i];
+    snprintf(r->topic, sizeof(r->topic), "%s", e->topic_name);
+    r->handle = dds_create_reader(participant, topic, q, NULL);
+    fail("create a reader", r->handle);
+    dds_delete_qos(q);
+    fail("set the mask", dds_set_status_mask(r->handle, DDS_DATA_AVAILABLE_STATUS | DDS_SUBSCRIPTION_MATCHED_STATUS));
+    fail("attach", dds_waitset_attach(waitset, r->handle, n_readers));
+    return;
+  }
+}
+
+static void discover(dds_entity_t builtin, dds_entity_t participant, dds_entity_t waitset, const dds_guid_t *self) {
+  for (;;) {
+    void *sample[1] = {NULL};
+    dds_sample_info_t info;
+    if (dds_take(builtin, sample, &info, 1, 1) <= 0) return;
+    const struct dds_builtintopic_endpoint *e = sample[0];
+    if (info.valid_data && info.instance_state == DDS_IST_ALIVE && memcmp(&e->participant_key, self, sizeof(*self)) != 0) {
+      print_writer(e);
+      read_topic(participant, waitset, e);
+    }
+    dds_return_loan(builtin, sample, 1);
+  }
+}
+
+static void discover_participants(dds_entity_t builtin, const dds_guid_t *self) {
+  for (;;) {
+    void *sample[1] = {NULL};
+    dds_sample_info_t info;
+    if (dds_take(builtin, sample, &info, 1, 1) <= 0) return;
+    const struct dds_builtintopic_participant *p = sample[0];
+    if (info.valid_data && info.instance_state == DDS_IST_ALIVE && memcmp(&p->key, self, sizeof(*self)) != 0) {
+      printf("{\"event\":\"participant\",\"guid\":\"");
+      print_guid(stdout, &p->key);
+      printf("\",\"user_data\":");
+      print_user_data(stdout, p->qos);
+      printf("}\n");
+    }
+    dds_return_loan(builtin, sample, 1);
+  }
+}
+
+static void receive(struct reader *r) {
+  dds_subscription_matched_status_t matched;
+  if (dds_get_subscription_matched_status(r->handle, &matched) == 0 && (matched.current_count > 0) != r->matched) {
+    r->matched = !r->matched;
+    printf("{\"event\":\"%s\",\"topic\":\"%s\"}\n", r->matched ? "matched" : "unmatched", r->topic);
+  }
+  for (;;) {
+    void *sample[1] = {NULL};
+    dds_sample_info_t info;
+    if (dds_take(r->handle, sample, &info, 1, 1) <= 0) return;
+    if (info.valid_data) {
+      r->messages++;
+      printf("{\"event\":\"message\",\"topic\":\"%s\",\"n\":%llu,\"at_ns\":%lld", r->topic, r->messages, (long long)dds_time());
+      if (!only_count || r->messages == 1) {
+        printf(",\"value\":");
+        r->type->print(stdout, sample[0]);
+      }
+      printf("}\n");
+    }
+    dds_return_loan(r->handle, sample, 1);
+  }
+}
+
+static void subscribe(dds_entity_t participant) {
+  dds_guid_t self;
+  fail("guid", dds_get_guid(participant, &self));
+  dds_entity_t waitset = dds_create_waitset(participant);
+  dds_entity_t writers = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
+  dds_entity_t participants = dds_create_reader(participant, DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, NULL, NULL);
+  fail("read publications", writers);
+  fail("read participants", participants);
+  dds_set_status_mask(writers, DDS_DATA_AVAILABLE_STATUS);
+  dds_set_status_mask(participants, DDS_DATA_AVAILABLE_STATUS);
+  dds_waitset_attach(waitset, writers, 0);
+  dds_waitset_attach(waitset, participants, 0);
+  printf("{\"event\":\"ready\"}\n");
+  for (;;) {
+    discover_participants(participants, &self);
+    discover(writers, participant, waitset, &self);
+    for (int i = 0; i < n_readers; i++) receive(&readers[i]);
+    fflush(stdout);
+    dds_attach_t which[64];
+    dds_waitset_wait(waitset, which, 64, DDS_MSECS(500));
+  }
+}
+
+static dds_entity_t writer_of(dds_entity_t participant, const dds_topic_descriptor_t *type, const char *name, bool reliable, bool keep_all) {
+  dds_qos_t *q = dds_create_qos();
+  dds_qset_reliability(q, reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_SECS(10));
+  dds_qset_history(q, keep_all ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST, 10);
+  dds_entity_t topic = dds_create_topic(participant, type, name, NULL, NULL);
+  fail("create a topic", topic);
+  dds_entity_t writer = dds_create_writer(participant, topic, q, NULL);
+  fail("create a writer", writer);
+  dds_delete_qos(q);
+  return writer;
+}
+
+static void publish(dds_entity_t participant) {
+  dds_entity_t clock = writer_of(participant, &rosgraph_msgs_msg_dds__Clock__desc, "rt/clock", false, false);
+  dds_entity_t twist = writer_of(participant, &geometry_msgs_msg_dds__Twist__desc, "rt/cmd_vel", true, false);
+  dds_entity_t control = writer_of(participant, &lgsvl_msgs_msg_dds__VehicleControlData__desc, "rt/control", true, false);
+  for (uint32_t n = 1;; n++) {
+    rosgraph_msgs_msg_dds__Clock_ c = {{.m_sec = (int32_t)n, .m_nanosec = 500000000}};
+    geometry_msgs_msg_dds__Twist_ t = {.m_linear = {.m_x = 2.5}, .m_angular = {.m_z = -0.25}};
+    lgsvl_msgs_msg_dds__VehicleControlData_ v = {.m_header = {.m_stamp = {.m_sec = (int32_t)n}, .m_frame_id = "base"}, .m_acceleration_pct = 0.5f, .m_target_wheel_angle = 0.125f};
+    fail("write", dds_write(clock, &c));
+    fail("write", dds_write(twist, &t));
+    fail("write", dds_write(control, &v));
+    usleep(50000);
+  }
+}
+
+// write_clouds waits for a reader first.
+static void write_clouds(dds_entity_t participant, const char *topic, uint32_t bytes, int messages, bool keep_all) {
+  dds_entity_t w = writer_of(participant, &sensor_msgs_msg_dds__PointCloud2__desc, topic, true, keep_all);
+  dds_publication_matched_status_t matched = {0};
+  while (matched.current_count == 0) {
+    fail("matched", dds_get_publication_matched_status(w, &matched));
+    usleep(1000);
+  }
+  printf("{\"event\":\"heard\"}\n");
+  fflush(stdout);
+  char line[16];
+  if (fgets(line, sizeof(line), stdin) == NULL) exit(1); // told to begin
+  static sensor_msgs_msg_dds__PointField_ fields[4];
+  static const char *names[] = {"x", "y", "z", "intensity"};
+  for (int i = 0; i < 4; i++) fields[i] = (sensor_msgs_msg_dds__PointField_){(char *)names[i], (uint32_t)i * 4, 7, 1};
+  sensor_msgs_msg_dds__PointCloud2_ m = {.m_header = {.m_frame_id = "lidar"}, .m_height = 1, .m_width = bytes / 16, .m_point_step = 16, .m_row_step = bytes, .m_is_dense = true};
+  m.m_fields._buffer = fields, m.m_fields._length = m.m_fields._maximum = 4;
+  m.m_data._buffer = malloc(bytes), m.m_data._length = m.m_data._maximum = bytes;
+  for (uint32_t i = 0; i < bytes; i++) m.m_data._buffer[i] = (uint8_t)(i * 7);
+  for (int n = 0; n < messages; n++) {
+    m.m_header.m_stamp.m_sec = n;
+    fail("write", dds_write(w, &m));
+  }
+  fail("wait", dds_wait_for_acks(w, DDS_SECS(30)));
+  printf("{\"event\":\"written\"}\n");
+  fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 3) return 2;
+  dds_entity_t participant = dds_create_participant((dds_domainid_t)atoi(argv[1]), NULL, NULL);
+  fail("create a participant", participant);
+  if (strcmp(argv[2], "publish") == 0) publish(participant);
+  if (strcmp(argv[2], "write") == 0 && argc == 7) {
+    write_clouds(participant, argv[3], (uint32_t)atoi(argv[4]), atoi(argv[5]), strcmp(argv[6], "keep_all") == 0);
+    dds_delete(participant);
+    return 0;
+  }
+  only_count = strcmp(argv[2], "count") == 0;
+  subscribe(participant);
+}
