@@ -16,6 +16,7 @@ SOAK     ?= 60s
 WINDOW ?= 1
 ifeq ($(WINDOW),0)
 PACKAGES := headless
+HEADLESS_TAGS := nowindow egl
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -tags=nowindow,egl
 else
 PACKAGES := build
@@ -29,7 +30,7 @@ export REQUIRE_GL ?= 1
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  WINDOW=0 after any of them builds without GLFW and needs no X11 headers."
 
 .PHONY: setup
@@ -48,6 +49,11 @@ build: setup ## build bin/raybridge
 build-headless: ## build bin/raybridge-headless, which needs libEGL alone
 	@scripts/setup.sh headless
 	$(GO) build -tags 'nowindow egl' -o $(BIN)/raybridge-headless ./cmd/raybridge
+
+.PHONY: build-ros2dds
+build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS natively
+	@scripts/setup.sh $(PACKAGES) ros2dds
+	$(GO) build -tags '$(strip $(HEADLESS_TAGS) ros2dds)' -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo

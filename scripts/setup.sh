@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# setup.sh build|headless|test...: installs the system packages that raybridge needs
-# to be built (with a window, or headless without one) and tested, if they are
-# missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the
+# setup.sh build|headless|ros2dds|test...: installs the system packages that raybridge
+# needs to be built (with a window, or headless without one; with ROS 2's DDS) and
+# tested, if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the
 # packages and what to run then.
 set -euo pipefail
 
@@ -11,6 +11,9 @@ headless_pacman="gcc pkgconf libglvnd mesa"
 window_apt="libgl-dev libx11-dev libxcursor-dev libxrandr-dev libxinerama-dev libxi-dev libxxf86vm-dev"
 window_dnf="mesa-libGL-devel libX11-devel libXcursor-devel libXrandr-devel libXinerama-devel libXi-devel libXxf86vm-devel"
 window_pacman="libx11 libxcursor libxrandr libxinerama libxi libxxf86vm"
+ros2dds_apt="cyclonedds-dev"
+ros2dds_dnf="cyclonedds-devel"
+ros2dds_pacman="cyclonedds"
 test_apt="xvfb libgl1"
 test_dnf="xorg-x11-server-Xvfb mesa-libGL"
 test_pacman="xorg-server-xvfb"
@@ -25,10 +28,13 @@ for set in "$@"; do
     headless)
       need "$headless_apt" "$headless_dnf" "$headless_pacman"
       headers+=" egl" again="make demo WINDOW=0" ;;
+    ros2dds)
+      need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
+      headers+=" CycloneDDS" again="make build-ros2dds" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb" again="make test" ;;
-    *) echo "setup.sh: unknown set $set, known are build, headless and test" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, headless, ros2dds and test" >&2; exit 2 ;;
   esac
 done
 

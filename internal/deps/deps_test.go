@@ -59,7 +59,7 @@ var policy = map[string][]string{
 var foreign = map[string][]string{
 	"github.com/go-gl/gl":   {"gpu/glcore"},
 	"github.com/go-gl/glfw": {"gpu/glfwctx"},
-	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench"},
+	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone"},
 }
 
 func TestImports(t *testing.T) {
