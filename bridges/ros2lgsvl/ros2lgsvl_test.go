@@ -1,0 +1,343 @@
+package ros2lgsvl_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+func open(t *testing.T, connection string) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Open("ros2lgsvl:"+connection, bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+func eventually(t *testing.T, condition func() bool, message string) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, time.Millisecond, message)
+}
+
+func connect(t *testing.T, b *bridges.Bridge) {
+	t.Helper()
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+}
+
+// recorder takes one connection and all that comes by it.
+type recorder struct {
+	listener net.Listener
+	done     chan struct{}
+	got      []byte // once done is closed
+}
+
+func record(t *testing.T) *recorder {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r := &recorder{listener: listener, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		defer listener.Close()
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		r.got, _ = io.ReadAll(conn)
+	}()
+	t.Cleanup(func() { _ = listener.Close(); <-r.done })
+	return r
+}
+
+// Every byte is what Python's struct packs from the protocol's description.
+func TestGoldenFrames(t *testing.T) {
+	dir := filepath.Join("..", "..", "testdata", "wire", "ros2lgsvl")
+	files, err := filepath.Glob(filepath.Join(dir, "*.bin"))
+	require.NoError(t, err)
+	require.Len(t, files, len(samples()), "a file for each sample")
+	for _, s := range samples() {
+		t.Run(s.name, func(t *testing.T) {
+			want, err := os.ReadFile(filepath.Join(dir, s.name+".bin"))
+			require.NoError(t, err)
+			r := record(t)
+			b := open(t, r.listener.Addr().String())
+			connect(t, b)
+			require.NoError(t, s.publish(t.Context(), b, "/test/"+s.name))
+			require.NoError(t, b.Close(t.Context()))
+			<-r.done
+			assert.Equal(t, want, r.got)
+			row := b.Statistics().Topics[0]
+			assert.EqualValues(t, 1, row.Messages)
+			assert.Contains(t, string(want), row.Type, "the type as statistics have it")
+		})
+	}
+}
+
+// Registrations come first and in the order of addition, also what was added before the
+// connection.
+func TestRegistrationsComeFirst(t *testing.T) {
+	r := record(t)
+	b := open(t, r.listener.Addr().String())
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(*sample.VehicleControl) {}))
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	connect(t, b)
+	require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 5_000_000_007}))
+	require.NoError(t, b.Close(t.Context()))
+	<-r.done
+	assert.Equal(t, "\x01\x08\x00\x00\x00/control\x1d\x00\x00\x00lgsvl_msgs/VehicleControlData"+
+		"\x02\x06\x00\x00\x00/clock\x13\x00\x00\x00rosgraph_msgs/Clock"+
+		"\x03\x06\x00\x00\x00/clock\x08\x00\x00\x00\x05\x00\x00\x00\x07\x00\x00\x00", string(r.got))
+}
+
+func TestTopicNames(t *testing.T) {
+	b := open(t, "localhost")
+	for name, ok := range map[string]bool{
+		"/points": true, "/lidar_front/points": true, "relative": true, "relative/below": true, "/a9": true,
+		"/9a": false, "/a/9": false, "9": false, "/": false, "/a/": false, "//a": false, "/a-b": false, "/ä": false, "/a__b": false,
+	} {
+		_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: name})
+		sub := bridges.AddSubscriber(b, bridges.Topic{Name: name}, func(*sample.VehicleControl) {})
+		if ok {
+			assert.NoError(t, errors.Join(err, sub), name)
+			continue
+		}
+		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
+		assert.ErrorIs(t, sub, bridges.ErrTopicName, name)
+	}
+}
+
+// serve starts a server and a bridge that is to be connected to it.
+func serve(t *testing.T, options string) (*lgsvltest.Server, *bridges.Bridge) {
+	t.Helper()
+	s := newServer()
+	require.NoError(t, s.Start())
+	t.Cleanup(s.Kill)
+	return s, open(t, s.Address()+options)
+}
+
+// inbox subscribes to a topic and waits for what comes.
+func inbox[T any](t *testing.T, s *lgsvltest.Server, b *bridges.Bridge, topic string) <-chan T {
+	t.Helper()
+	got := make(chan T, 10)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: topic}, func(m T) { got <- m }))
+	eventually(t, func() bool { return s.Subscribed(topic) != "" }, "subscribed")
+	return got
+}
+
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case m := <-from:
+		return m
+	case <-time.After(time.Minute):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// The server puts messages together by their definitions.
+func TestSubscriptions(t *testing.T) {
+	s, b := serve(t, "")
+	connect(t, b)
+	control := inbox[*sample.VehicleControl](t, s, b, "/control")
+	state := inbox[*sample.VehicleState](t, s, b, "/state")
+	velocity := inbox[*sample.VelocityCommand](t, s, b, "/cmd_vel")
+	clock := inbox[*sample.Clock](t, s, b, "/clock")
+	drive := inbox[*sample.AckermannDrive](t, s, b, "/drive")
+	boxes := inbox[*sample.Detections2D](t, s, b, "/boxes")
+	solids := inbox[*sample.Detections3D](t, s, b, "/solids")
+	assert.Equal(t, "lgsvl_msgs/VehicleControlData", s.Subscribed("/control"))
+	assert.Equal(t, "geometry_msgs/Twist", s.Subscribed("/cmd_vel"))
+
+	stamp := lgsvltest.Value{"stamp": lgsvltest.Value{"sec": int32(5), "nanosec": uint32(7)}, "frame_id": "map"}
+	vector := func(x, y, z float64) lgsvltest.Value { return lgsvltest.Value{"x": x, "y": y, "z": z} }
+	s.Publish("/control", lgsvltest.Value{
+		"header": stamp, "acceleration_pct": float32(0.5), "braking_pct": float32(0.25), "target_wheel_angle": float32(-0.125), "target_gear": uint8(2),
+	})
+	c := receive(t, control)
+	assert.Equal(t, []float64{0.5, 0.25, 0.125}, []float64{c.Acceleration, c.Braking, c.SteeringAngle})
+	assert.EqualValues(t, 5_000_000_007, c.StampNs)
+	assert.EqualValues(t, sample.GearReverse, c.Gear)
+	s.Publish("/state", lgsvltest.Value{"blinker_state": uint8(3), "horn_active": true})
+	v := receive(t, state)
+	assert.EqualValues(t, sample.BlinkerHazard, v.Blinker)
+	assert.True(t, v.Horn)
+	s.Publish("/cmd_vel", lgsvltest.Value{"linear": vector(1.5, 0, 0), "angular": vector(0, 0, -0.25)})
+	twist := receive(t, velocity).Twist
+	assert.Equal(t, []float64{1.5, -0.25}, []float64{twist.Linear[0], twist.Angular[2]})
+	s.Publish("/clock", lgsvltest.Value{"clock": stamp["stamp"]})
+	assert.EqualValues(t, 5_000_000_007, receive(t, clock).StampNs)
+	s.Publish("/drive", lgsvltest.Value{"drive": lgsvltest.Value{"speed": float32(3)}})
+	assert.InDelta(t, 3, receive(t, drive).Speed, 0)
+	s.Publish("/boxes", lgsvltest.Value{"header": stamp, "detections": []any{lgsvltest.Value{"id": uint32(9), "label": "Bus"}}})
+	assert.Equal(t, "Bus", receive(t, boxes).Boxes[0].Label)
+	s.Publish("/solids", lgsvltest.Value{"detections": []any{lgsvltest.Value{"id": uint32(9)}, lgsvltest.Value{"id": uint32(10)}}})
+	assert.Len(t, receive(t, solids).Boxes, 2)
+	assert.Empty(t, s.Log())
+	assert.Zero(t, b.Diagnosis().Malformed)
+}
+
+// publishFrame is op 3 as the server sends it.
+func publishFrame(topic, body string) []byte {
+	f := binary.LittleEndian.AppendUint32([]byte{3}, uint32(len(topic)))
+	f = binary.LittleEndian.AppendUint32(append(f, topic...), uint32(len(body)))
+	return append(f, body...)
+}
+
+// What can't be read is counted; only what isn't of the protocol ends the connection.
+func TestWhatCantBeRead(t *testing.T) {
+	s, b := serve(t, "?retry=10ms")
+	connect(t, b)
+	clock := inbox[*sample.Clock](t, s, b, "/clock")
+	for n, bad := range map[string][]byte{
+		"nobody subscribed": publishFrame("/other", "x"), "too short": publishFrame("/clock", "1234"),
+		"left over": publishFrame("/clock", "123456789"), "no topic": publishFrame("", ""),
+	} {
+		before := b.Diagnosis().Malformed
+		s.Send(bad)
+		eventually(t, func() bool { return b.Diagnosis().Malformed == before+1 }, n)
+		assert.Error(t, b.Diagnosis().LastError)
+	}
+	s.Publish("/clock", lgsvltest.Value{"clock": lgsvltest.Value{"sec": int32(1)}})
+	assert.EqualValues(t, 1_000_000_000, receive(t, clock).StampNs)
+	assert.Equal(t, 1, s.Accepted())
+	for n, rubbish := range []string{"\x01", "\x00\x00", "\x03\xff\xff\xff\xff", "\x03\x01\x00\x00\x00a\xff\xff\xff\xff"} {
+		s.Send([]byte(rubbish))
+		eventually(t, func() bool { return s.Accepted() == n+2 && s.Subscribed("/clock") != "" }, "it connects again")
+		assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
+	}
+	eventually(t, func() bool { return s.Publish("/clock", lgsvltest.Value{}) == 1 }, "subscribed")
+	receive(t, clock)
+}
+
+// A server that is killed and comes again is told all registrations again.
+func TestKillAndRestart(t *testing.T) {
+	s, b := serve(t, "?retry=10ms")
+	connect(t, b)
+	clock := inbox[*sample.Clock](t, s, b, "/time")
+	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	offered := int64(0)
+	offer := func() {
+		_ = publish(t.Context(), &sample.Imu{}) // counted by the bridge
+		offered++
+	}
+	for range 3 {
+		eventually(t, func() bool { return s.Publishing("/imu") == "sensor_msgs/Imu" && s.Subscribed("/time") != "" }, "registered")
+		before := s.Received()["/imu"]
+		eventually(t, func() bool { offer(); return s.Received()["/imu"] > before+10 }, "messages arrive")
+		s.Publish("/time", lgsvltest.Value{})
+		receive(t, clock)
+		s.Kill()
+		offer()
+		require.NoError(t, s.Start())
+	}
+	require.NoError(t, b.Close(t.Context()))
+	row := b.Statistics().Topics[0]
+	assert.Equal(t, offered, row.Messages+row.Drops.Total(), "sent %d, dropped %v", row.Messages, row.Drops)
+	assert.LessOrEqual(t, int64(s.Received()["/imu"]), row.Messages)
+}
+
+// A server that isn't there is dialled as often as the connection string says.
+func TestGivesUp(t *testing.T) {
+	s, b := serve(t, "?retry=1ms&attempts=3")
+	s.Kill()
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, func() bool { return b.Err() != nil }, "it gives up")
+	assert.ErrorIs(t, b.Err(), bridges.ErrNotConnected)
+	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	assert.EqualValues(t, 3, b.Diagnosis().Failures)
+	require.NoError(t, s.Start())
+	connect(t, b)
+	assert.NoError(t, b.Err())
+}
+
+// Types from outside go in both directions.
+func TestTypesOfOnesOwn(t *testing.T) {
+	type comfort struct{ jolt float64 }
+	registry := bridges.MustRegistry(ros2lgsvl.Factory{})
+	plugin, err := registry.Plugin("ros2lgsvl")
+	require.NoError(t, err)
+	encode := func(dst []byte, m *comfort) ([]byte, error) {
+		if m.jolt < 0 {
+			return nil, errors.New("no such jolt")
+		}
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.jolt)), nil
+	}
+	require.NoError(t, ros2lgsvl.RegPublisher(plugin, "my_msgs/Comfort", encode))
+	require.ErrorIs(t, ros2lgsvl.RegPublisher(plugin, "my_msgs/Comfort", encode), bridges.ErrDuplicate)
+	require.NoError(t, ros2lgsvl.RegSubscriber(plugin, "my_msgs/Comfort", func(body []byte) (*comfort, error) {
+		if len(body) != 8 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &comfort{math.Float64frombits(binary.LittleEndian.Uint64(body))}, nil
+	}))
+	s := lgsvltest.New(lgsvltest.Config{Definition: func(string) (string, error) { return "float64 jolt", nil }})
+	require.NoError(t, s.Start())
+	t.Cleanup(s.Kill)
+	b, err := registry.Open("ros2lgsvl:"+s.Address(), bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	connect(t, b)
+	got := inbox[*comfort](t, s, b, "/comfort")
+	publish, err := bridges.AddPublisher[*comfort](b, bridges.Topic{Name: "/comfort"})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), &comfort{0.5}), "the server sends it back to its subscriber")
+	assert.Equal(t, &comfort{0.5}, receive(t, got))
+	assert.ErrorIs(t, publish(t.Context(), &comfort{-1}), bridges.ErrConvert)
+	s.Send(publishFrame("/comfort", "short"))
+	eventually(t, func() bool { return b.Diagnosis().Malformed == 1 }, "counted")
+}
+
+// A message costs no memory once its buffers are there.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	s, b := serve(t, "")
+	connect(t, b)
+	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	s.Stall() // what the server allocates isn't the bridge's
+	ctx, imu := t.Context(), &sample.Imu{Header: header}
+	send := func() {
+		if err := publish(ctx, imu); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 200 {
+		send()
+	}
+	assert.Zero(t, testing.AllocsPerRun(1000, send))
+}
+
+func TestRegistration(t *testing.T) {
+	plugin, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Plugin("ros2lgsvl")
+	require.NoError(t, err)
+	var wires []string
+	for _, typ := range plugin.Types() {
+		assert.NotContains(t, typ.Wire, "/msg/")
+		assert.Equal(t, 1, strings.Count(typ.Wire, "/"), typ.Wire)
+		wires = append(wires, typ.Wire)
+	}
+	for _, want := range []string{"lgsvl_msgs/Detection2DArray", "lgsvl_msgs/Ultrasonic", "sensor_msgs/PointCloud2", "lgsvl_msgs/VehicleStateData"} {
+		assert.Contains(t, wires, want)
+	}
+}

@@ -1,0 +1,123 @@
+package ros2lgsvl_test
+
+import (
+	"context"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// stamp isn't to be had in a float64.
+const stamp = 1_700_000_000_123_456_789
+
+// published is a sample with the name of its file in testdata/wire/ros2lgsvl.
+type published struct {
+	name string
+	// publish adds the sample's topic and publishes it.
+	publish func(ctx context.Context, b *bridges.Bridge, topic string) error
+}
+
+func of[T any](name string, msg T) published {
+	return published{name, func(ctx context.Context, b *bridges.Bridge, topic string) error {
+		publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic})
+		if err != nil {
+			return err
+		}
+		return publish(ctx, msg)
+	}}
+}
+
+// ramp sets v to first, first + 1, ...
+func ramp(v []float64, first float64) {
+	for i := range v {
+		v[i] = first + float64(i)
+	}
+}
+
+var (
+	header      = sample.Header{StampNs: stamp, Seq: 4, FrameID: "probe", Pose: spatial.Identity()}
+	orientation = mgl64.Quat{W: 0.8, V: mgl64.Vec3{0, 0, 0.6}}
+	pose        = spatial.Pose{Position: mgl64.Vec3{12.5, -3, 0.75}, Orientation: orientation}
+	twist       = spatial.Twist{Linear: mgl64.Vec3{5, -1, 0}, Angular: mgl64.Vec3{0, 0, 0.5}}
+)
+
+// samples are those whose bytes frames.py packs.
+func samples() []published {
+	image := &sample.Image{Header: header, Width: 3, Height: 2, Step: 9, Encoding: sample.EncodingRGB8}
+	for i := range 18 {
+		image.Data = append(image.Data, byte(7*i+1))
+	}
+	info := &sample.CameraInfo{Header: header, Width: 640, Height: 480, DistortionModel: "plumb_bob", D: make([]float64, 5)}
+	ramp(info.D, 0.25)
+	ramp(info.K[:], 500)
+	ramp(info.R[:], 10)
+	ramp(info.P[:], 600)
+	imu := &sample.Imu{
+		Header: header, Orientation: orientation,
+		AngularVelocity: mgl64.Vec3{0.01, -0.02, 0.03}, LinearAcceleration: mgl64.Vec3{0.5, -0.25, 9.80665},
+	}
+	ramp(imu.OrientationCovariance[:], 1)
+	ramp(imu.AngularVelocityCovariance[:], 2)
+	ramp(imu.LinearAccelerationCovariance[:], 4)
+	fix := &sample.GnssFix{
+		Header: header, Status: -1, Service: 9, Latitude: 48.137154, Longitude: -11.576124, Altitude: 519.25, PositionCovarianceType: 2,
+	}
+	ramp(fix.PositionCovariance[:], 0)
+	odometry := &sample.Odometry{Header: header, ChildFrameID: "base_link", BodyPose: pose, Twist: twist}
+	ramp(odometry.PoseCovariance[:], 100)
+	ramp(odometry.TwistCovariance[:], 200)
+	return append(vehicle(), []published{
+		of("clock", &sample.Clock{StampNs: stamp}),
+		of("image", image),
+		of("compressed_image", &sample.CompressedImage{Header: header, Format: "jpeg", Data: []byte{0xff, 0xd8, 0xd9}}),
+		of("camera_info", info),
+		of("point_cloud", &sample.PointCloud{Header: header, Layout: sample.LayoutSVL, Points: []sample.Point{
+			{X: 1, Y: -2, Z: 0.5, Intensity: 200}, {X: 1.5, Y: -2.5, Z: 1, TimeNs: 50_000, Ring: 3},
+		}}),
+		of("imu", imu),
+		of("nav_sat_fix", fix),
+		of("odometry", odometry),
+		of("transforms", &sample.Transforms{StampNs: stamp, Transforms: []sample.Transform{
+			{Header: header, ChildFrameID: "lidar", Relative: pose},
+		}}),
+		of("laser_scan", &sample.LaserScan{
+			Header: header, AngleMin: -1.5, AngleMax: 1.5, AngleIncrement: 1, TimeIncrement: 0.001, ScanTime: 0.1, RangeMin: 0.25, RangeMax: 30,
+			Ranges: []float32{1.5, float32(math.Inf(1)), float32(math.Inf(-1))}, Intensities: []float32{1, 0, 255},
+		}),
+		of("ultrasonic", &sample.Range{Header: header, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25}),
+		of("detections_2d", &sample.Detections2D{Header: header, Width: 640, Height: 480, Boxes: []sample.Box2D{
+			{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, CenterX: 320.5, CenterY: 240.25, Width: 100, Height: 60.5, Twist: twist},
+		}}),
+		of("detections_3d", &sample.Detections3D{Header: header, Boxes: []sample.Box3D{
+			{ID: 7, TypeID: "vehicle.tram", Label: "Straße", Score: 0.5, Pose: pose, Size: mgl64.Vec3{4.5, 1.8, 1.5}, Twist: twist},
+		}}),
+		of("signals", &sample.Signals{Header: header, Signals: []sample.Signal{
+			{ID: 3, Label: "green", State: sample.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{0.25, 0.5, 1}},
+		}}),
+		of("radar_objects", &sample.RadarObjects{Header: header, Objects: []sample.RadarObject{{
+			ID: 7, Position: mgl64.Vec3{4, 3, -0.5}, Velocity: mgl64.Vec3{-4, 0.5, 0}, Size: mgl64.Vec3{4.5, 1.8, 1.5}, Moving: true, New: true,
+		}}}),
+	}...)
+}
+
+// vehicle are the samples that a vehicle reports of itself.
+func vehicle() []published {
+	return []published{
+		of("can_bus", &sample.CanBus{
+			Header: header, Speed: 8.5, Throttle: 0.25, Braking: 0.5, Steering: -0.75,
+			ParkingBrake: true, LowBeam: true, FogLights: true, RightTurn: true, Reverse: true,
+			Gear: sample.GearReverse, EngineOn: true, EngineRPM: 900, Latitude: 49.01, Longitude: -8.4, Altitude: 115.5,
+			Orientation: orientation, Velocity: mgl64.Vec3{8, -2, 0.5},
+		}),
+		of("vehicle_odometry", &sample.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125}),
+		of("speed", &sample.Speed{Header: header, MetresPerSecond: 8.5}),
+		of("gps_odometry", &sample.GpsOdometry{
+			Header: header, ChildFrameID: "base_link", Latitude: 49.01, Longitude: -8.4, Altitude: 116.5, Easting: 456_000.5, Northing: 5_428_000.25,
+			Orientation: orientation, ForwardSpeed: 8.5, AngularVelocity: mgl64.Vec3{1, 2, 0.25},
+		}),
+	}
+}
