@@ -45,30 +45,28 @@ func (l Layout) path(file string) string {
 // Files returns the serialised google.protobuf.FileDescriptorProto of a message's file
 // and of all that it imports, each after what it imports itself, each once. They carry
 // the layout's paths and no options for any language.
-func Files(message protoreflect.MessageDescriptor, layout Layout) ([][]byte, error) {
+func Files(message protoreflect.MessageDescriptor, layout Layout) [][]byte {
 	var files [][]byte
 	seen := map[string]bool{}
-	var add func(f protoreflect.FileDescriptor) error
-	add = func(f protoreflect.FileDescriptor) error {
+	var add func(f protoreflect.FileDescriptor)
+	add = func(f protoreflect.FileDescriptor) {
 		if seen[f.Path()] {
-			return nil
+			return
 		}
 		seen[f.Path()] = true
 		for i := range f.Imports().Len() {
-			if err := add(f.Imports().Get(i).FileDescriptor); err != nil {
-				return err
-			}
+			add(f.Imports().Get(i).FileDescriptor)
 		}
 		d := protodesc.ToFileDescriptorProto(f)
 		neutral(d, layout)
 		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(d)
 		if err != nil {
-			return fmt.Errorf("describe %s: %w", f.Path(), err)
+			panic(fmt.Sprintf("apollo: describe %s: %v", f.Path(), err)) // it is compiled in
 		}
 		files = append(files, data)
-		return nil
 	}
-	return files, add(message.ParentFile())
+	add(message.ParentFile())
+	return files
 }
 
 // neutral moves a file to its place in the layout and takes Go out of it.

@@ -53,14 +53,16 @@ func readDetection2DArray(dst *sample.Detections2D, src *commonpb.Detection2DArr
 	*dst = sample.Detections2D{Header: header, Boxes: make([]sample.Box2D, 0, len(src.GetDetections()))}
 	for _, d := range src.GetDetections() {
 		b := d.GetBbox()
-		if !finite(float64(b.GetX()), float64(b.GetY()), float64(b.GetWidth()), float64(b.GetHeight()), d.GetScore()) {
-			return fmt.Errorf("detection %d: %w", d.GetId(), ErrNumber)
-		}
 		box := sample.Box2D{
 			ID: d.GetId(), Label: d.GetLabel(), Score: float32(d.GetScore()),
 			CenterX: b.GetX(), CenterY: b.GetY(), Width: b.GetWidth(), Height: b.GetHeight(),
 		}
-		box.Twist.Linear, box.Twist.Angular = readVector3(d.GetVelocity().GetLinear()), readVector3(d.GetVelocity().GetAngular())
+		twist := &box.Twist
+		twist.Linear, twist.Angular = readVector3(d.GetVelocity().GetLinear()), readVector3(d.GetVelocity().GetAngular())
+		if !finite(float64(b.GetX()), float64(b.GetY()), float64(b.GetWidth()), float64(b.GetHeight()), d.GetScore()) ||
+			!finite(twist.Linear[:]...) || !finite(twist.Angular[:]...) {
+			return fmt.Errorf("detection %d: %w", d.GetId(), ErrNumber)
+		}
 		dst.Boxes = append(dst.Boxes, box)
 	}
 	return nil

@@ -131,21 +131,30 @@ func readObstacles(dst *sample.Detections3D, src *perceptionpb.PerceptionObstacl
 	header.FrameID, header.Pose = mapFrame, spatial.Identity()
 	*dst = sample.Detections3D{Header: header, Boxes: make([]sample.Box3D, 0, len(src.GetPerceptionObstacle()))}
 	for _, o := range src.GetPerceptionObstacle() {
-		position := readPoint(o.GetPosition())
-		size := mgl64.Vec3{o.GetLength(), o.GetWidth(), o.GetHeight()}
-		if !finite(append(position[:], size[0], size[1], size[2], o.GetTheta(), o.GetConfidence())...) {
-			return fmt.Errorf("obstacle %d: %w", o.GetId(), ErrNumber)
+		box, err := readObstacle(o, at)
+		if err != nil {
+			return err
 		}
-		centre := at.Local(position).Add(mgl64.Vec3{0, 0, size[2] / 2})
-		box := sample.Box3D{
-			ID: uint32(o.GetId()), Label: labelOf(o), Score: 1, Size: size, Acceleration: readPoint(o.GetAcceleration()),
-			Pose: spatial.FromRPY(centre, 0, 0, mgl64.RadToDeg(o.GetTheta())),
-		}
-		if o.Confidence != nil {
-			box.Score = float32(o.GetConfidence())
-		}
-		box.Twist.Linear = readPoint(o.GetVelocity())
 		dst.Boxes = append(dst.Boxes, box)
 	}
 	return nil
+}
+
+func readObstacle(o *perceptionpb.PerceptionObstacle, at *Map) (sample.Box3D, error) {
+	size := mgl64.Vec3{o.GetLength(), o.GetWidth(), o.GetHeight()}
+	centre := at.Local(readPoint(o.GetPosition())).Add(mgl64.Vec3{0, 0, size[2] / 2})
+	box := sample.Box3D{
+		ID: uint32(o.GetId()), Label: labelOf(o), Score: 1, Size: size, Acceleration: readPoint(o.GetAcceleration()),
+		Pose: spatial.FromRPY(centre, 0, 0, mgl64.RadToDeg(o.GetTheta())),
+	}
+	if o.Confidence != nil {
+		box.Score = float32(o.GetConfidence())
+	}
+	box.Twist.Linear = readPoint(o.GetVelocity())
+	for _, v := range []mgl64.Vec3{centre, size, box.Twist.Linear, box.Acceleration, {o.GetTheta(), o.GetConfidence()}} {
+		if !finite(v[:]...) {
+			return box, fmt.Errorf("obstacle %d: %w", o.GetId(), ErrNumber)
+		}
+	}
+	return box, nil
 }

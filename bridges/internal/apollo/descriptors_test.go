@@ -1,0 +1,49 @@
+package apollo_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/raybridge/raybridge/bridges/internal/apollo"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
+)
+
+// Each message can be read with nothing but its files, in their order, in both layouts.
+func TestFilesAreEnough(t *testing.T) {
+	for layout, prefix := range map[apollo.Layout]string{apollo.Layout7: "modules/common/proto/", apollo.Layout8: "modules/common_msgs/basic_msgs/"} {
+		var message apollo.Message
+		b := open(t, &probe{take: func(_ string, m apollo.Message) { message = m }})
+		for _, s := range apollotest.Samples() {
+			require.NoError(t, publisher(t, b, s)())
+			var known protoregistry.Files
+			for _, data := range apollo.Files(message.Proto().ProtoReflect().Descriptor(), layout) {
+				var file descriptorpb.FileDescriptorProto
+				require.NoError(t, proto.Unmarshal(data, &file))
+				assert.Nil(t, file.GetOptions())
+				assert.Empty(t, file.GetSyntax(), "proto2's own descriptor says nothing")
+				assert.NotContains(t, file.GetName(), "raybridge")
+				if strings.HasSuffix(file.GetName(), "/header.proto") {
+					assert.Equal(t, prefix+"header.proto", file.GetName())
+					assert.Equal(t, []string{prefix + "error_code.proto"}, file.GetDependency())
+				}
+				built, err := protodesc.NewFile(&file, &known)
+				require.NoError(t, err, "dependencies come first")
+				require.NoError(t, known.RegisterFile(built), "each once")
+			}
+			d, err := known.FindDescriptorByName(message.Proto().ProtoReflect().Descriptor().FullName())
+			require.NoError(t, err)
+			got := dynamicpb.NewMessage(d.(protoreflect.MessageDescriptor))
+			require.NoError(t, proto.Unmarshal(vector(t, s.Name), got))
+			near(t, s.Name, got, got) // no field is unknown
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package apollo
+
+// PutVarint is putVarint.
+var PutVarint = putVarint
