@@ -1,0 +1,59 @@
+package cyber_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/cyber"
+	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
+)
+
+// server is the suite's peer.
+type server struct {
+	*cybertest.Server
+	address string
+}
+
+// newServer returns a server that isn't started, at an address that stays its own.
+func newServer(t *testing.T, config cybertest.Config) *server {
+	t.Helper()
+	s := &server{Server: cybertest.New(config), address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t))}
+	t.Cleanup(s.Server.Kill)
+	return s
+}
+
+func (s *server) Connection() string {
+	return s.address + "?retry=50ms&messages=4096&bytes=8388608"
+}
+
+func (s *server) Start(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.Server.Start(s.address))
+}
+
+func (s *server) Kill(*testing.T)   { s.Server.Kill() }
+func (s *server) Stall(*testing.T)  { s.Server.Stall() }
+func (s *server) Resume(*testing.T) { s.Server.Resume() }
+
+// Rubbish is what a web server answers.
+func (s *server) Rubbish(*testing.T) { s.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+
+func (s *server) Ready(topic string) bool {
+	_, ok := s.Writers()[topic]
+	return ok
+}
+
+func TestConformance(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory: cyber.Factory{},
+		BadConnections: []string{
+			"", "?apollo=7", "host:port", "::1", "host?apollo=6", "host?origin=here", "host?origin=91,0", "host?origin=1,2,3,4", "host?origin=NaN,0",
+			"host?retry=never", "host?messages=0", "host?colour=red",
+		},
+		Peer: func(t *testing.T) bridgetest.Peer { return newServer(t, cybertest.Config{}) },
+	})
+}

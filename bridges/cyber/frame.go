@@ -1,0 +1,84 @@
+package cyber
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/apollo"
+)
+
+// Numbers of the ops.
+const (
+	opRegister  = 1
+	opAddReader = 2
+	opAddWriter = 3
+	opPublish   = 4
+)
+
+// lengthBytes is the size of a length: u32, little endian.
+const lengthBytes = 4
+
+func appendField[B []byte | string](dst []byte, field B) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(field)))
+	return append(dst, field...)
+}
+
+// writerFrame registers descriptors and adds a writer of the type, as one write.
+func writerFrame(channel, typ string, files [][]byte) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{opRegister}, uint32(len(files)))
+	for _, file := range files {
+		b = appendField(b, file)
+	}
+	b = append(b, opAddWriter)
+	return appendField(appendField(b, channel), typ)
+}
+
+// readerFrame adds a reader.
+func readerFrame(channel, typ string) []byte {
+	return appendField(appendField([]byte{opAddReader}, channel), typ)
+}
+
+// appendMessage appends the op that publishes a message.
+func appendMessage(dst []byte, channel string, m apollo.Message) ([]byte, error) {
+	dst = slices.Grow(dst, messageRoom(channel, m))
+	dst = appendField(append(dst, opPublish), channel)
+	at := len(dst) + lengthBytes
+	dst, err := m.Append(append(dst, make([]byte, lengthBytes)...))
+	if err != nil {
+		return dst, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	binary.LittleEndian.PutUint32(dst[at-lengthBytes:], uint32(len(dst)-at))
+	return dst, nil
+}
+
+// messageRoom is at least the size of the op that publishes a message.
+func messageRoom(channel string, m apollo.Message) int {
+	return 1 + lengthBytes + len(channel) + lengthBytes + m.Room()
+}
+
+// frameSize returns the size of an op that a server sends and that begins with head, as
+// far as head tells (link.TCP's Size). Servers send messages alone.
+func frameSize(head []byte) (int, error) {
+	const channelAt = 1 + lengthBytes
+	if len(head) > 0 && head[0] != opPublish {
+		return 0, fmt.Errorf("%w: op %d from the server, where cyber_bridge sends %d alone: does another kind of bridge listen there?",
+			bridges.ErrProtocol, head[0], opPublish)
+	}
+	if len(head) < channelAt {
+		return channelAt, nil
+	}
+	messageAt := channelAt + int(binary.LittleEndian.Uint32(head[1:])) + lengthBytes
+	if len(head) < messageAt {
+		return messageAt, nil
+	}
+	return messageAt + int(binary.LittleEndian.Uint32(head[messageAt-lengthBytes:])), nil
+}
+
+// splitFrame returns the channel and the message of an op of frameSize bytes.
+func splitFrame(frame []byte) (channel, message []byte) {
+	rest := frame[1:]
+	n := binary.LittleEndian.Uint32(rest)
+	return rest[lengthBytes : lengthBytes+n], rest[2*lengthBytes+n:]
+}
