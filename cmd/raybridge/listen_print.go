@@ -194,6 +194,7 @@ func (s *screen) finish(sum *listenSummary, f *listenFlags) error {
 func printJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // connections have an &
 	return encoder.Encode(v)
 }
 

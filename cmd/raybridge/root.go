@@ -26,7 +26,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newBench(), newVersion())
+	root.AddCommand(newRun(), newReplay(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newMCAP(), newBench(), newVersion())
 	return root
 }
 

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
@@ -63,25 +61,4 @@ func findSensors(id string) ([]*sensors.Definition, error) {
 	}
 	d, err := registry.Get(id)
 	return []*sensors.Definition{d}, err
-}
-
-func newBridges() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "bridges", Short: "Show where messages can go"})
-	cmd.AddCommand(&cobra.Command{
-		Use: "list", Short: "List the bridges and the forms of their connections", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			registry := bridgesall.Registry()
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, name := range registry.Names() {
-				p, err := registry.Plugin(name)
-				if err != nil {
-					return err
-				}
-				info := p.Info()
-				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", name, info.Connection, info.Kind, info.Summary)
-			}
-			return w.Flush()
-		},
-	})
-	return cmd
 }

@@ -28,13 +28,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%.4g\t%.1f\t%.1f\t%s\n", r.Topic, r.Messages, wantedRate(r), r.RateHz, r.LatencyP50Ms, r.LatencyP99Ms, drops(r.Drops))
 	}
-	if len(s.Bridges) > 0 {
-		fmt.Fprintln(w, "\nbridge\tstatus\tsent\tMB\tdrops")
-	}
-	for i := range s.Bridges {
-		b := &s.Bridges[i]
-		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
-	}
+	printBridges(w, s.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
 	printFared(out, s.Bridges)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
@@ -52,6 +46,17 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			fmt.Fprintf(out, "%s:%s connected %d times, failed %d times, could not read %d messages; the last error: %s\n",
 				b.Type, b.Connection, b.Connections, b.Failures, b.Malformed, b.LastError)
 		}
+	}
+}
+
+// printBridges writes the table of bridges, in a table's cells.
+func printBridges(w io.Writer, list []pipeline.BridgeSummary) {
+	if len(list) > 0 {
+		fmt.Fprintln(w, "\nbridge\tstatus\tsent\tMB\tdrops")
+	}
+	for i := range list {
+		b := &list[i]
+		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
 	}
 }
 

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+func newBridges() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "bridges", Short: "Show where messages can go"})
+	var list, show bool
+	lister := &cobra.Command{
+		Use: "list", Short: "List the bridges and the forms of their connections", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			descriptions, err := describeBridges(bridgesall.Registry())
+			if err != nil {
+				return err
+			}
+			if list {
+				return printJSON(cmd.OutOrStdout(), descriptions)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, d := range descriptions {
+				target, options := splitForm(d.Connection)
+				if len(options) > 0 {
+					target += "[?...]"
+				}
+				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", d.Name, target, d.Kind, d.Summary)
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "\nraybridge bridges show NAME lists a bridge's options and messages.")
+			return err
+		},
+	}
+	lister.Flags().BoolVar(&list, "json", false, "print JSON")
+	shower := &cobra.Command{
+		Use: "show NAME", Short: "Show a bridge's connection, its options and the messages that it carries",
+		Args: oneArg("the name of a bridge, such as mcap"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := bridgesall.Registry().Plugin(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			d := describeBridge(p)
+			if show {
+				return printJSON(cmd.OutOrStdout(), d)
+			}
+			return d.print(cmd.OutOrStdout())
+		},
+	}
+	shower.Flags().BoolVar(&show, "json", false, "print JSON")
+	cmd.AddCommand(lister, shower)
+	return cmd
+}
+
+// bridgeDescription is a bridge as `raybridge bridges show --json` prints it.
+type bridgeDescription struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Kind is "file" or "network".
+	Kind    string `json:"kind"`
+	Summary string `json:"summary"`
+	// Connection is the form of what follows NAME: in --bridge.
+	Connection string `json:"connection"`
+	// Policy is what a full queue does unless told otherwise.
+	Policy   string            `json:"policy"`
+	Messages []messageOfBridge `json:"messages"`
+	Services []serviceOfBridge `json:"services"`
+}
+
+type messageOfBridge struct {
+	// Go is the message's type in Go, Wire its name in the bridge's protocol.
+	Go         string `json:"go"`
+	Wire       string `json:"wire"`
+	Publishes  bool   `json:"publishes"`
+	Subscribes bool   `json:"subscribes"`
+}
+
+type serviceOfBridge struct {
+	Request  string `json:"request"`
+	Response string `json:"response"`
+	Wire     string `json:"wire"`
+}
+
+// describeBridges describes all bridges, by name.
+func describeBridges(registry *bridges.Registry) ([]bridgeDescription, error) {
+	var list []bridgeDescription
+	for _, name := range registry.Names() {
+		p, err := registry.Plugin(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, describeBridge(p))
+	}
+	return list, nil
+}
+
+func describeBridge(p *bridges.Plugin) bridgeDescription {
+	info := p.Info()
+	d := bridgeDescription{
+		Name: info.Name, Type: info.Type, Kind: info.Kind.String(), Summary: info.Summary, Connection: info.Connection,
+		Policy: "drop_oldest", Messages: []messageOfBridge{}, Services: []serviceOfBridge{},
+	}
+	if info.Kind == bridges.KindFile {
+		d.Policy = "block"
+	}
+	for _, t := range p.Types() {
+		d.Messages = append(d.Messages, messageOfBridge(t))
+	}
+	for _, s := range p.Services() {
+		d.Services = append(d.Services, serviceOfBridge(s))
+	}
+	return d
+}
+
+// print writes the description for people.
+func (d *bridgeDescription) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s\t%s\n", d.Name, d.Summary)
+	fmt.Fprintf(w, "type\t%s\n", d.Type)
+	fmt.Fprintf(w, "kind\t%s\n", d.Kind)
+	fmt.Fprintf(w, "policy\t%s, unless --policy or the configuration says otherwise\n", d.Policy)
+	target, options := splitForm(d.Connection)
+	fmt.Fprintf(w, "connection\t%s:%s\n", d.Name, target)
+	for _, option := range options {
+		fmt.Fprintf(w, "option\t%s\n", option)
+	}
+	if len(d.Messages) > 0 {
+		fmt.Fprintln(w, "\nmessage\tin the protocol\tdirection")
+	}
+	for _, m := range d.Messages {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.Go, m.Wire, m.direction())
+	}
+	if len(d.Services) > 0 {
+		fmt.Fprintln(w, "\nservice\trequest\tresponse")
+	}
+	for _, s := range d.Services {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Wire, s.Request, s.Response)
+	}
+	return w.Flush()
+}
+
+// direction says which way a message goes.
+func (m *messageOfBridge) direction() string {
+	switch {
+	case m.Publishes && m.Subscribes:
+		return "out and in"
+	case m.Publishes:
+		return "out"
+	case m.Subscribes:
+		return "in"
+	default:
+		return "-"
+	}
+}
+
+// splitForm splits the form of a connection, such as
+// "HOST[:PORT], then [?bson=1][&retry=TIME]", at its question mark.
+func splitForm(form string) (target string, options []string) {
+	target, query, ok := strings.Cut(form, "?")
+	if !ok {
+		return form, nil
+	}
+	target = strings.TrimSuffix(strings.TrimRight(target, "[ "), ", then")
+	for _, option := range strings.Split(query, "&") {
+		options = append(options, strings.Trim(option, "[]"))
+	}
+	return target, options
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raybridge/raybridge/bridges/mcap"
+)
+
+func newMCAP() *cobra.Command {
+	cmd := group(&cobra.Command{Use: "mcap", Short: "Look after recordings in MCAP files"})
+	var to string
+	restore := &cobra.Command{
+		Use: "recover RECORDING", Short: "Finish a recording whose process was killed",
+		Long: "Finish a recording whose process was killed.\n\n" +
+			"RECORDING is an MCAP file or a rosbag2 folder. All that is complete in it is written anew, with the summary that\n" +
+			"readers look for, and a folder's metadata.yaml. RECORDING itself stays as it is.",
+		Example: "  raybridge mcap recover drive.mcap\n  raybridge mcap recover out/drive/recording --out out/drive/whole",
+		Args:    oneArg("an MCAP file or a rosbag2 folder"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return recoverRecording(cmd, args[0], to) },
+	}
+	restore.Flags().StringVar(&to, "out", "", "`FILE` or folder to write; NAME_recovered beside the recording without it")
+	cmd.AddCommand(restore)
+	return cmd
+}
+
+func recoverRecording(cmd *cobra.Command, from, to string) error {
+	files, err := mcap.Recover(from, to)
+	if err != nil {
+		for _, fault := range []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, mcap.ErrNotMCAP} {
+			if errors.Is(err, fault) {
+				return usage(err)
+			}
+		}
+		return err
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "file\tmessages\tbytes lost\tbefore")
+	for _, f := range files {
+		before := "not finished"
+		if f.Complete {
+			before = "complete"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", f.To, f.Messages, f.LostBytes, before)
+	}
+	if err := w.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// replaySession is one call of `raybridge replay`. All of it runs on one goroutine:
+// publishers of network bridges only queue, those of files may wait for the disk.
+type replaySession struct {
+	flags       *replayFlags
+	out, errOut io.Writer
+	log         *slog.Logger
+	registry    *bridges.Registry
+	reader      *mcap.Reader
+	bridges     []*bridges.Bridge
+	topics      map[string]*replayTopic
+	order       []*replayTopic
+	pace        *pacer
+	clock       *logClock // nil where the recording has its own, or none is wanted
+	// now is the log time of the message at hand: what a recording takes as its own.
+	now      int64
+	complete bool // every bridge was connected before the first message
+	begun    time.Time
+	lastNs   int64
+	startNs  int64
+}
+
+// replayTopic is a topic and its publisher on each bridge.
+type replayTopic struct {
+	name       string
+	sample     reflect.Type
+	qos        bridges.QoS
+	publishers []bridges.Publisher[any] // nil for bridges that don't carry the type
+	messages   int64
+	mixed      bool // that its samples have several types was told
+}
+
+// newReplaySession opens the recording and the bridges, and connects none.
+func newReplaySession(cmd *cobra.Command, recording string, f *replayFlags) (*replaySession, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
+	level := slog.LevelWarn
+	if f.quiet {
+		level = slog.LevelError
+	}
+	s := &replaySession{
+		flags: f, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), registry: bridgesall.Registry(), topics: map[string]*replayTopic{},
+		log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})),
+	}
+	var err error
+	if s.reader, err = mcap.Open(recording); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(err, s.reader.Close())
+	}
+	return s, nil
+}
+
+// prepare opens the bridges with the recording's topics.
+func (s *replaySession) prepare() error {
+	if err := s.openBridges(); err != nil {
+		return err
+	}
+	hasClock := false
+	var all []string
+	for _, t := range s.reader.Topics() {
+		all = append(all, t.Name)
+		if !s.flags.wants(t.Name) {
+			continue
+		}
+		if t.Sample == nil {
+			s.log.Warn("topic is left out: there is no type for its messages", "topic", t.Name, "type", t.Type, "encoding", t.Encoding)
+			continue
+		}
+		hasClock = hasClock || t.Sample == reflect.TypeFor[*sample.Clock]()
+		if err := s.addTopic(t.Name, t.Sample, t.QoS); err != nil {
+			return err
+		}
+	}
+	if len(s.order) == 0 {
+		return fmt.Errorf("nothing to replay: the recording's topics are %s", topicList(all))
+	}
+	if !hasClock && !s.flags.noClock {
+		if err := s.addTopic(clockTopicName, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS); err != nil {
+			return err
+		}
+		s.clock = &logClock{}
+	}
+	for _, path := range s.reader.Unfinished() {
+		s.log.Warn("the recording was not finished: it is read up to its last complete chunk", "file", path)
+	}
+	return nil
+}
+
+// clockTopicName is where ROS looks for simulation time.
+const clockTopicName = "/clock"
+
+func (s *replaySession) openBridges() error {
+	env := bridges.Env{
+		OutDir: s.flags.out, Now: func() int64 { return s.now }, Log: s.log,
+		Run: bridges.Run{Version: version},
+	}
+	files := false
+	for _, spec := range s.flags.bridges {
+		b, err := s.registry.Open(spec, env)
+		if err != nil {
+			return err
+		}
+		files = files || b.Info().Kind == bridges.KindFile
+		s.bridges = append(s.bridges, b)
+	}
+	if files {
+		if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
+			return fmt.Errorf("make output folder: %w", err)
+		}
+		if err := proveWritable(s.flags.out); err != nil {
+			return fmt.Errorf("output folder: %w", err)
+		}
+	}
+	if s.flags.summary != "" {
+		if err := proveWritable(filepath.Dir(s.flags.summary)); err != nil {
+			return fmt.Errorf("--summary: %w", err)
+		}
+	}
+	return nil
+}
+
+// addTopic makes a topic's publishers. A bridge that doesn't carry its type is named;
+// a topic that none carries stays, and is counted as left out.
+func (s *replaySession) addTopic(name string, sampleType reflect.Type, qos bridges.QoS) error {
+	t := &replayTopic{name: name, sample: sampleType, qos: qos}
+	topic := bridges.Topic{Name: name, QoS: qos}
+	if s.flags.policy != "" {
+		topic.Policy, _ = queue.ParsePolicy(s.flags.policy) // it was checked
+	}
+	for _, b := range s.bridges {
+		publish, err := bridges.AddPublisherOf(b, sampleType, topic)
+		if errors.Is(err, bridges.ErrNoConverter) {
+			s.log.Warn("bridge doesn't carry the topic's type", "bridge", b.Info().Name, "topic", name, "type", sampleType)
+		} else if err != nil {
+			return err
+		}
+		t.publishers = append(t.publishers, publish)
+	}
+	s.topics[name] = t
+	s.order = append(s.order, t)
+	return nil
+}
+
+// run replays and ends the bridges.
+func (s *replaySession) run(ctx context.Context) error {
+	defer s.reader.Close()
+	if err := s.connect(ctx); err != nil {
+		return errors.Join(err, s.close())
+	}
+	s.begun = time.Now()
+	s.pace = newPacer(s.flags.rate)
+	err := s.replay(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // ended as it was told to
+	}
+	return s.conclude(errors.Join(err, s.close()))
+}
+
+// connect connects the bridges, and waits for those that are still connecting.
+func (s *replaySession) connect(ctx context.Context) error {
+	for _, b := range s.bridges {
+		err := b.Connect(ctx)
+		if err == nil {
+			continue
+		}
+		if b.Info().Kind == bridges.KindNetwork && !errors.Is(err, bridges.ErrConnectionString) {
+			s.log.Warn("bridge isn't connected", "bridge", b.Info().Name, "error", err)
+			continue
+		}
+		return usage(err)
+	}
+	limit := time.NewTimer(s.flags.wait)
+	defer limit.Stop()
+	poll := time.NewTicker(connectPoll)
+	defer poll.Stop()
+	for {
+		waiting := s.unconnected()
+		if len(waiting) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil // the replay ends at once
+		case <-limit.C:
+			for _, b := range waiting {
+				s.log.Warn("bridge hasn't connected: replaying without it", "bridge", b.Info().Name, "after", s.flags.wait, "error", b.Diagnosis().LastError)
+			}
+			return nil
+		case <-poll.C:
+		}
+	}
+}
+
+// connectPoll is how often bridges are asked whether they are connected.
+const connectPoll = 10 * time.Millisecond
+
+// unconnected are the bridges that aren't connected yet.
+func (s *replaySession) unconnected() []*bridges.Bridge {
+	var list []*bridges.Bridge
+	for _, b := range s.bridges {
+		if b.Status() != bridges.Connected {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// replay sends the messages until their end, or ctx's.
+func (s *replaySession) replay(ctx context.Context) error {
+	first, last := s.reader.Span()
+	selection := mcap.Selection{Topics: s.flags.wants, FromNs: first + int64(s.flags.start)}
+	if s.flags.start == 0 {
+		selection.FromNs = 0
+	}
+	s.startNs = first + int64(s.flags.start)
+	if s.startNs > last {
+		return usage(fmt.Errorf("--start %v is behind the recording's end: it has %v", s.flags.start, time.Duration(last-first)))
+	}
+	if s.flags.duration > 0 {
+		selection.ToNs = s.startNs + int64(s.flags.duration)
+	}
+	for {
+		s.reader.Select(selection)
+		s.pace.begin(s.startNs)
+		if s.clock != nil {
+			s.clock.begin(s.startNs)
+		}
+		if err := s.once(ctx); err != nil {
+			return err
+		}
+		if !s.flags.loop {
+			return nil
+		}
+	}
+}
+
+// once sends the selected messages.
+func (s *replaySession) once(ctx context.Context) error {
+	for {
+		m, err := s.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.tick(ctx, m.LogNs); err != nil {
+			return err
+		}
+		if err := s.pace.wait(ctx, m.LogNs); err != nil {
+			return err
+		}
+		s.lastNs = max(s.lastNs, m.LogNs)
+		s.now = m.LogNs
+		if err := s.send(ctx, s.topicOf(m), m.Sample); err != nil {
+			return err
+		}
+	}
+}
+
+// tick publishes the clock up to a log time.
+func (s *replaySession) tick(ctx context.Context, logNs int64) error {
+	if s.clock == nil {
+		return nil
+	}
+	for {
+		at, ok := s.clock.next(logNs)
+		if !ok {
+			return nil
+		}
+		if err := s.pace.wait(ctx, at); err != nil {
+			return err
+		}
+		s.now = at
+		if err := s.send(ctx, s.topics[clockTopicName], &sample.Clock{StampNs: at}); err != nil {
+			return err
+		}
+	}
+}
+
+// topicOf returns the topic of a message; nil where its type isn't the topic's.
+func (s *replaySession) topicOf(m mcap.Message) *replayTopic {
+	t := s.topics[m.Topic]
+	if t == nil || reflect.TypeOf(m.Sample) == t.sample {
+		return t
+	}
+	if !t.mixed {
+		t.mixed = true
+		s.log.Warn("topic has messages of several types: those of later types are left out", "topic", m.Topic, "first", t.sample, "later", reflect.TypeOf(m.Sample))
+	}
+	return nil
+}
+
+// send publishes one sample on all bridges. What a bridge doesn't take is in its
+// statistics; only a recording that can't be written any more ends the replay.
+func (s *replaySession) send(ctx context.Context, t *replayTopic, message any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if t == nil {
+		return nil
+	}
+	t.messages++
+	for i, publish := range t.publishers {
+		if publish == nil {
+			continue
+		}
+		if err := publish(ctx, message); errors.Is(err, bridges.ErrWriteFailed) {
+			return fmt.Errorf("replay to bridge %s: %w", s.bridges[i].Info().Name, err)
+		}
+	}
+	return nil
+}
+
+// close ends the bridges, which first deliver what they have queued.
+func (s *replaySession) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	var errs []error
+	for _, b := range s.bridges {
+		errs = append(errs, b.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// replaySummary is what a replay did, as --summary writes it.
+type replaySummary struct {
+	Schema  int    `json:"schema"`
+	Version string `json:"version"`
+	// ReplayedS is recorded time, WallS this machine's.
+	ReplayedS float64                  `json:"replayed_s"`
+	WallS     float64                  `json:"wall_s"`
+	Topics    []replayRow              `json:"topics"`
+	Skipped   []skippedRow             `json:"skipped"`
+	Bridges   []pipeline.BridgeSummary `json:"bridges"`
+}
+
+type replayRow struct {
+	Topic    string `json:"topic"`
+	Type     string `json:"type"`
+	Messages int64  `json:"messages"`
+}
+
+type skippedRow struct {
+	Topic    string `json:"topic"`
+	Type     string `json:"type"`
+	Messages int64  `json:"messages"`
+	Cause    string `json:"cause"`
+}
+
+// summarySchema is the version of replaySummary's form.
+const summarySchema = 1
+
+// summary returns the counts up to now.
+func (s *replaySession) summary() *replaySummary {
+	sum := &replaySummary{
+		Schema: summarySchema, Version: version, Topics: []replayRow{}, Skipped: []skippedRow{}, Bridges: []pipeline.BridgeSummary{},
+	}
+	if !s.begun.IsZero() {
+		sum.WallS = time.Since(s.begun).Seconds()
+		sum.ReplayedS = max(time.Duration(s.lastNs-s.startNs), 0).Seconds()
+	}
+	for _, t := range s.order {
+		sum.Topics = append(sum.Topics, replayRow{t.name, t.sample.String(), t.messages})
+	}
+	for _, k := range s.reader.Skipped() {
+		sum.Skipped = append(sum.Skipped, skippedRow{k.Topic, k.Type, k.Messages, k.Err.Error()})
+	}
+	for _, b := range s.bridges {
+		sum.Bridges = append(sum.Bridges, bridgeSummary(b))
+	}
+	return sum
+}
+
+// bridgeSummary is a bridge's row, as a run has it.
+func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
+	stats := b.Statistics()
+	row := pipeline.BridgeSummary{
+		Type: b.Info().Name, Connection: b.Connection(), Status: stats.Status.String(),
+		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(), Endpoints: b.Endpoints(),
+	}
+	for cause, n := range stats.Drops {
+		row.Drops[string(cause)] += n
+	}
+	return row
+}
+
+// print writes the final tables.
+func (sum *replaySummary) print(s *replaySession) {
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\ntopic\tmessages\ttype")
+	for _, t := range sum.Topics {
+		fmt.Fprintf(w, "%s\t%d\t%s\n", t.Topic, t.Messages, t.Type)
+	}
+	if len(sum.Skipped) > 0 {
+		fmt.Fprintln(w, "\nleft out\tmessages\tcause")
+	}
+	for _, k := range sum.Skipped {
+		fmt.Fprintf(w, "%s\t%d\t%s\n", k.Topic, k.Messages, k.Cause)
+	}
+	printBridges(w, sum.Bridges)
+	_ = w.Flush() // a terminal that is gone needs no table
+	fmt.Fprintf(s.out, "\n%.2f s of the recording in %.2f s\n", sum.ReplayedS, sum.WallS)
+}
+
+// conclude prints the table and decides the exit code.
+func (s *replaySession) conclude(err error) error {
+	sum := s.summary()
+	if !s.flags.quiet {
+		sum.print(s)
+	}
+	if s.flags.summary != "" {
+		err = errors.Join(err, sum.write(s.flags.summary))
+	}
+	if err != nil {
+		return err
+	}
+	complete := pipeline.Summary{Bridges: sum.Bridges}
+	if !complete.Complete(s.registry) {
+		return &exitError{exitIncomplete, errors.New("finished, but not everything was delivered: see the table of bridges")}
+	}
+	if !slices.ContainsFunc(sum.Topics, func(t replayRow) bool { return t.Messages > 0 }) && len(sum.Skipped) > 0 {
+		return &exitError{exitIncomplete, errors.New("finished, but none of the messages could be read: see what was left out")}
+	}
+	return nil
+}
+
+func (sum *replaySummary) write(path string) error {
+	data, err := json.MarshalIndent(sum, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}
