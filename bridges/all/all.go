@@ -5,6 +5,7 @@ package all
 import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/stream"
@@ -14,6 +15,7 @@ import (
 func Factories() []bridges.Factory {
 	return []bridges.Factory{
 		carla.Factory{},
+		cyber.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
 		stream.Factory{},

@@ -30,6 +30,23 @@ func ExampleRegistry() {
 	//   *sample.PointCloud as carla.LidarMeasurement
 	//   *sample.Obstacle as carla.ObstacleDetectionEvent
 	//   *sample.Radar as carla.Radar
+	// cyber:HOST[:9090][?apollo=7|8][&origin=LAT,LON[,ALT]][&retry=TIME][&messages=N][&bytes=N] (network)
+	//   *sample.CanBus as apollo.canbus.Chassis
+	//   *sample.Detections2D as apollo.common.Detection2DArray
+	//   *sample.VehicleControl as apollo.control.ControlCommand
+	//   *sample.Clock as apollo.cyber.proto.Clock
+	//   *sample.CompressedImage as apollo.drivers.CompressedImage
+	//   *sample.RadarObjects as apollo.drivers.ContiRadar
+	//   *sample.Image as apollo.drivers.Image
+	//   *sample.LaserScan as apollo.drivers.PointCloud
+	//   *sample.PointCloud as apollo.drivers.PointCloud
+	//   *sample.GnssFix as apollo.drivers.gnss.GnssBestPose
+	//   *sample.Imu as apollo.drivers.gnss.Imu
+	//   *sample.InsStatus as apollo.drivers.gnss.InsStat
+	//   *sample.GpsOdometry as apollo.localization.Gps
+	//   *sample.Odometry as apollo.localization.LocalizationEstimate
+	//   *sample.Detections3D as apollo.perception.PerceptionObstacles
+	//   *sample.Signals as apollo.perception.TrafficLightDetection
 	// logging:NAME (file)
 	//   *sample.CameraInfo as CameraInfoData
 	//   *sample.CanBus as CanBusData
