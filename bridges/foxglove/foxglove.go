@@ -1,0 +1,95 @@
+package foxglove
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+)
+
+// DefaultAddress is where the bridge listens if the connection string has no address.
+const DefaultAddress = "127.0.0.1:8765"
+
+// Factory is the bridge named "foxglove".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "foxglove", Type: "foxglove", Kind: bridges.KindNetwork,
+		Summary:    "serves every topic to Foxglove and other viewers that speak its WebSocket protocol",
+		Connection: "[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE]",
+	}
+}
+
+// Register declares the messages of package foxglovemsg, the run's log, what clients may
+// publish (the subscriptions of rossample.StandardSubscriptions, in JSON, CDR and ROS 1's
+// encoding) and the services that they may call (those of std_srvs, in JSON).
+func (Factory) Register(p *bridges.Plugin) error {
+	var list []error
+	for _, pub := range foxglovemsg.Publications() {
+		list = append(list, pub.Register(p, pub.Type, open))
+	}
+	for _, sub := range rossample.StandardSubscriptions() {
+		list = append(list, sub.Register(p, sub.Type, listen))
+	}
+	return errors.Join(append(list, registerServices(p))...)
+}
+
+// NewInstance returns a server that doesn't listen yet.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+
+// open makes the way of one topic's messages.
+func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.Schema) (foxglovemsg.Send, error) {
+	t, err := i.(*instance).add(info, schema)
+	if err != nil {
+		return nil, err
+	}
+	return t.send, nil
+}
+
+// parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString, or
+// bridges.ErrTLS where the certificate can't be used.
+func parseConnection(connection string) (address string, config wsserver.Config, err error) {
+	address, options, err := bridges.SplitOptions(connection, append([]string{"clients", "cert", "key"}, bridges.QueueOptions...)...)
+	if err != nil {
+		return "", config, err
+	}
+	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
+		return "", config, err
+	}
+	if config.Queue, err = bridges.ParseQueue(options); err != nil {
+		return "", config, err
+	}
+	if text, ok := options["clients"]; ok {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || n == 0 {
+			return "", config, fmt.Errorf("%w: clients=%q: want a number from 1 to 65535", bridges.ErrConnectionString, text)
+		}
+		config.MaxClients = int(n)
+	}
+	config.TLS, err = parseTLS(options)
+	return address, config, err
+}
+
+// parseTLS reads the certificate, if one is named.
+func parseTLS(options map[string]string) (*tls.Config, error) {
+	cert, hasCert := options["cert"]
+	key, hasKey := options["key"]
+	switch {
+	case !hasCert && !hasKey:
+		return nil, nil
+	case cert == "" || key == "":
+		return nil, fmt.Errorf("%w: cert and key go together: want cert=FILE&key=FILE, both in PEM", bridges.ErrConnectionString)
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", bridges.ErrTLS, cert, key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}

@@ -1,0 +1,201 @@
+package foxglove
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+)
+
+// subprotocols are those that the server speaks, the best first.
+var subprotocols = []string{"foxglove.sdk.v1", "foxglove.websocket.v1"}
+
+// Opcodes of binary messages ("Binary messages" in the specification).
+const (
+	opMessageData     = 1
+	opTime            = 2
+	opServiceResponse = 3
+
+	opClientMessageData    = 1
+	opClientServiceRequest = 2
+)
+
+// Levels of a status.
+const (
+	levelInfo    = 0
+	levelWarning = 1
+	levelError   = 2
+)
+
+// capabilities of the server ("Server Info").
+var capabilities = []string{"clientPublish", "time", "parameters", "parametersSubscribe", "services"}
+
+type serverInfo struct {
+	Op                 string            `json:"op"`
+	Name               string            `json:"name"`
+	Capabilities       []string          `json:"capabilities"`
+	SupportedEncodings []string          `json:"supportedEncodings"`
+	Metadata           map[string]string `json:"metadata"`
+	SessionID          string            `json:"sessionId"`
+}
+
+type status struct {
+	Op      string `json:"op"`
+	Level   int    `json:"level"`
+	Message string `json:"message"`
+	ID      string `json:"id,omitempty"`
+}
+
+type removeStatus struct {
+	Op        string   `json:"op"`
+	StatusIDs []string `json:"statusIds"`
+}
+
+// channel is a topic as the protocol has it; a client's has an id that is the client's.
+type channel struct {
+	ID             uint32 `json:"id"`
+	Topic          string `json:"topic"`
+	Encoding       string `json:"encoding"`
+	SchemaName     string `json:"schemaName"`
+	Schema         string `json:"schema"`
+	SchemaEncoding string `json:"schemaEncoding,omitempty"`
+}
+
+// newChannel describes a topic. Binary schemas are in base64.
+func newChannel(id uint32, topic string, s foxglovemsg.Schema) channel {
+	text := string(s.Data)
+	if s.Encoding == "protobuf" {
+		text = base64.StdEncoding.EncodeToString(s.Data)
+	}
+	return channel{ID: id, Topic: topic, Encoding: s.MessageEncoding, SchemaName: s.Name, Schema: text, SchemaEncoding: s.Encoding}
+}
+
+type parameterValues struct {
+	Op         string      `json:"op"`
+	Parameters []parameter `json:"parameters"`
+	ID         string      `json:"id,omitempty"`
+}
+
+// parameter is a value with its name; one without a value is to be removed.
+type parameter struct {
+	Name  string `json:"name"`
+	Value any    `json:"value,omitempty"`
+	Type  string `json:"type,omitempty"`
+}
+
+type serviceCallFailure struct {
+	Op        string `json:"op"`
+	ServiceID uint32 `json:"serviceId"`
+	CallID    uint32 `json:"callId"`
+	Message   string `json:"message"`
+}
+
+// request is a JSON message of a client: what any of them may hold.
+type request struct {
+	Op              string         `json:"op"`
+	Subscriptions   []subscription `json:"subscriptions"`
+	SubscriptionIDs []uint32       `json:"subscriptionIds"`
+	Channels        []channel      `json:"channels"`
+	ChannelIDs      []uint32       `json:"channelIds"`
+	ParameterNames  []string       `json:"parameterNames"`
+	Parameters      []parameter    `json:"parameters"`
+	ID              string         `json:"id"`
+}
+
+type subscription struct {
+	ID        uint32 `json:"id"`
+	ChannelID uint32 `json:"channelId"`
+}
+
+// parseRequest reads a text message of a client. Keys match exactly or not at all but for
+// their case, as JSON's decoder has it.
+func parseRequest(data []byte) (request, error) {
+	var r request
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, fmt.Errorf("read text message: %w", err)
+	}
+	if r.Op == "" {
+		return r, fmt.Errorf("text message without op: %w", errMalformed)
+	}
+	return r, nil
+}
+
+// errMalformed says that a client's message isn't of the protocol; the connection goes on.
+var errMalformed = fmt.Errorf("malformed message")
+
+// clientMessage is a binary message of a client that publishes.
+type clientMessage struct {
+	channel uint32
+	data    []byte
+}
+
+func parseClientMessage(data []byte) (clientMessage, error) {
+	if len(data) < 5 {
+		return clientMessage{}, fmt.Errorf("message data of %d bytes, want 5 or more: %w", len(data), errMalformed)
+	}
+	return clientMessage{channel: binary.LittleEndian.Uint32(data[1:]), data: data[5:]}, nil
+}
+
+// serviceRequest is a binary message of a client that calls a service.
+type serviceRequest struct {
+	service, call uint32
+	encoding      string
+	data          []byte
+}
+
+func parseServiceRequest(data []byte) (serviceRequest, error) {
+	const head = 1 + 4 + 4 + 4
+	if len(data) < head {
+		return serviceRequest{}, fmt.Errorf("service call of %d bytes, want %d or more: %w", len(data), head, errMalformed)
+	}
+	n := binary.LittleEndian.Uint32(data[9:])
+	if uint64(n) > uint64(len(data)-head) {
+		return serviceRequest{}, fmt.Errorf("service call with an encoding of %d bytes: %w", n, errMalformed)
+	}
+	return serviceRequest{
+		service: binary.LittleEndian.Uint32(data[1:]), call: binary.LittleEndian.Uint32(data[5:]),
+		encoding: string(data[head : head+n]), data: data[head+n:],
+	}, nil
+}
+
+// appendServiceResponse appends a binary message ("Service Call Response").
+func appendServiceResponse(dst []byte, r serviceRequest, content []byte) []byte {
+	dst = append(dst, opServiceResponse)
+	dst = binary.LittleEndian.AppendUint32(dst, r.service)
+	dst = binary.LittleEndian.AppendUint32(dst, r.call)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.encoding)))
+	return append(append(dst, r.encoding...), content...)
+}
+
+// messagePrefix is what a client's messages of a subscription begin with; the time
+// follows, which all clients share.
+func messagePrefix(id uint32) []byte {
+	return binary.LittleEndian.AppendUint32([]byte{opMessageData}, id)
+}
+
+// fullName turns ROS 1's name of a type, "pkg/Type", into ROS 2's, "pkg/msg/Type".
+func fullName(name string) string {
+	if pkg, rest, ok := strings.Cut(name, "/"); ok && !strings.Contains(rest, "/") {
+		return pkg + "/msg/" + rest
+	}
+	return name
+}
+
+// statusOf is how a client is told of an error of its own.
+func statusOf(level int, format string, args ...any) status {
+	return status{Op: "status", Level: level, Message: fmt.Sprintf(format, args...)}
+}
+
+// encode returns a JSON message; those of this package can be encoded but for values of
+// parameters, which are checked before.
+func encode(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	return data, nil
+}

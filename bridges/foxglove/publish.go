@@ -1,0 +1,159 @@
+package foxglove
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// decoder sets a message from what a client sent.
+type decoder interface {
+	Decode(data []byte, m rosmsg.Message) error
+}
+
+// clientEncodings are those that newDecoder knows.
+var clientEncodings = []string{"json", "cdr", "ros1"}
+
+// newDecoder makes the decoder of an encoding; names in JSON are those of the ROS whose
+// way of naming types the client follows.
+func newDecoder(encoding, schemaName string) (decoder, bool) {
+	switch encoding {
+	case "cdr":
+		return new(cdr.Decoder), true
+	case "ros1":
+		return new(ros1.Decoder), true
+	case "json":
+		version := rosmsg.ROS1
+		if strings.Contains(schemaName, "/msg/") {
+			version = rosmsg.ROS2
+		}
+		return &rosjson.Decoder{Version: version}, true
+	}
+	return nil, false
+}
+
+// inbox takes the messages of one topic.
+type inbox struct {
+	typeName string
+
+	mu sync.Mutex // one message at a time
+	in rossample.Inbox
+}
+
+// inboxes are the topics that are subscribed to.
+type inboxes struct {
+	mu      sync.Mutex
+	byTopic map[string]*inbox // guarded by mu
+}
+
+// listen subscribes an instance to a topic of its clients.
+func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	b := &i.(*instance).inboxes
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.byTopic == nil {
+		b.byTopic = map[string]*inbox{}
+	}
+	b.byTopic[topic.Name] = &inbox{typeName: typeName, in: in}
+	return nil
+}
+
+func (b *inboxes) get(topic string) *inbox {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.byTopic[topic]
+}
+
+// names lists the topics that clients may publish.
+func (b *inboxes) names() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []string
+	for name, in := range b.byTopic {
+		list = append(list, name+" ("+in.typeName+")")
+	}
+	if len(list) == 0 {
+		return "none"
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// clientChannel is a channel that a client advertised.
+type clientChannel struct {
+	topic, schema string
+	decoder       decoder
+}
+
+// advertise takes the channels of a client ("Client Advertise"). One on a topic that
+// nobody subscribes to yet is kept: somebody may.
+func (s *session) advertise(r *request) error {
+	for _, c := range r.Channels {
+		decoder, ok := newDecoder(c.Encoding, c.SchemaName)
+		_, taken := s.channels[c.ID]
+		switch {
+		case taken:
+			s.say(statusOf(levelError, "channel %d of the client is advertised already", c.ID))
+			continue
+		case !ok:
+			s.say(statusOf(levelError, "topic %s: encoding %q is unknown: want one of %v", c.Topic, c.Encoding, clientEncodings))
+			continue
+		case len(s.channels) >= maxClientChannels:
+			s.say(statusOf(levelError, "topic %s: a client may advertise %d channels", c.Topic, maxClientChannels))
+			continue
+		}
+		s.channels[c.ID] = &clientChannel{topic: c.Topic, schema: c.SchemaName, decoder: decoder}
+		switch in := s.instance.inboxes.get(c.Topic); {
+		case in == nil:
+			s.say(statusOf(levelWarning, "nobody subscribes to %s; subscribed to are: %s", c.Topic, s.instance.inboxes.names()))
+		case in.typeName != fullName(c.SchemaName):
+			s.say(statusOf(levelError, "topic %s has messages of %s, not of %s", c.Topic, in.typeName, c.SchemaName))
+		}
+	}
+	return nil
+}
+
+// unadvertise forgets channels of a client ("Client Unadvertise").
+func (s *session) unadvertise(r *request) error {
+	for _, id := range r.ChannelIDs {
+		if _, ok := s.channels[id]; !ok {
+			s.say(statusOf(levelWarning, "channel %d of the client is not advertised", id))
+		}
+		delete(s.channels, id)
+	}
+	return nil
+}
+
+// publish hands a client's message to those that subscribe to its topic ("Client Message
+// Data").
+func (s *session) publish(m clientMessage) error {
+	c, ok := s.channels[m.channel]
+	if !ok {
+		return s.refuse(fmt.Errorf("message on channel %d, which is not advertised: %w", m.channel, errMalformed))
+	}
+	in := s.instance.inboxes.get(c.topic)
+	if in == nil {
+		return nil // the client was told
+	}
+	if in.typeName != fullName(c.schema) {
+		return s.refuse(fmt.Errorf("topic %s has messages of %s, not of %s: %w", c.topic, in.typeName, c.schema, errMalformed))
+	}
+	message := in.in.New()
+	if err := c.decoder.Decode(m.data, message); err != nil {
+		return s.refuse(fmt.Errorf("topic %s: %w", c.topic, err))
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.in.Deliver(message); err != nil {
+		return s.refuse(fmt.Errorf("topic %s: %w", c.topic, err))
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package foxglove
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// Bounds on what one client may hold.
+const (
+	maxClientChannels = 256
+	maxParameterNames = 4096
+)
+
+// session is one client. The reading goroutine owns it, but for what has other comments.
+type session struct {
+	instance *instance
+	client   *wsserver.Client
+
+	topics   map[uint32]*topic // by subscription
+	ids      map[*topic]uint32 // the subscriptions
+	channels map[uint32]*clientChannel
+
+	notice dropNotice // owned by the writing goroutine
+
+	mu     sync.Mutex
+	wanted map[string]bool // guarded by mu: parameters
+}
+
+var _ wsserver.Session = (*session)(nil)
+
+func newSession(i *instance, c *wsserver.Client) *session {
+	return &session{
+		instance: i, client: c, topics: map[uint32]*topic{}, ids: map[*topic]uint32{},
+		channels: map[uint32]*clientChannel{}, wanted: map[string]bool{},
+	}
+}
+
+// Open sends what a client is sent upon connection ("Server Info", "Advertise").
+func (s *session) Open() error { return s.instance.enter(s) }
+
+// Closed forgets the client.
+func (s *session) Closed() { s.instance.leave(s) }
+
+// Message handles a message of the client.
+func (s *session) Message(kind wsserver.Kind, data []byte) error {
+	if kind == wsserver.Binary {
+		return s.binary(data)
+	}
+	r, err := parseRequest(data)
+	if err != nil {
+		return s.refuse(err)
+	}
+	handle, ok := handlers[r.Op]
+	if !ok {
+		return s.refuse(fmt.Errorf("unknown op %q: %w", r.Op, errMalformed))
+	}
+	return handle(s, &r)
+}
+
+// handlers are the operations of text messages.
+var handlers = map[string]func(*session, *request) error{
+	"subscribe":                   (*session).subscribe,
+	"unsubscribe":                 (*session).unsubscribe,
+	"advertise":                   (*session).advertise,
+	"unadvertise":                 (*session).unadvertise,
+	"getParameters":               (*session).getParameters,
+	"setParameters":               (*session).setParameters,
+	"subscribeParameterUpdates":   (*session).subscribeParameters,
+	"unsubscribeParameterUpdates": (*session).unsubscribeParameters,
+}
+
+func (s *session) binary(data []byte) error {
+	if len(data) == 0 {
+		return s.refuse(fmt.Errorf("empty binary message: %w", errMalformed))
+	}
+	switch data[0] {
+	case opClientMessageData:
+		m, err := parseClientMessage(data)
+		if err != nil {
+			return s.refuse(err)
+		}
+		return s.publish(m)
+	case opClientServiceRequest:
+		r, err := parseServiceRequest(data)
+		if err != nil {
+			return s.refuse(err)
+		}
+		return s.instance.services.call(s, r)
+	default:
+		return s.refuse(fmt.Errorf("unknown opcode %d: %w", data[0], errMalformed))
+	}
+}
+
+// refuse tells the client of an error of its own and returns it, to be counted.
+func (s *session) refuse(err error) error {
+	s.say(statusOf(levelError, "%v", err))
+	return err
+}
+
+// say sends a message as JSON. A client that doesn't read is being disconnected then.
+func (s *session) say(v any) {
+	data, err := encode(v)
+	if err != nil {
+		s.instance.env.Log.Warn("answer a Foxglove client", "client", s.client.Remote(), "error", err)
+		return
+	}
+	s.post(data)
+}
+
+func (s *session) post(text []byte) {
+	_ = s.client.Post(wsserver.Text, text) // ErrControl ends the connection
+}
+
+// receiveTime has the client told the time of a clock.
+func (s *session) receiveTime(t *topic) {
+	if ticks := t.time.Load(); ticks != nil {
+		s.client.Subscribe(ticks, wsserver.Receiver{Kind: wsserver.Binary, Prefix: []byte{opTime}})
+	}
+}
+
+// subscribe begins to send topics ("Subscribe").
+func (s *session) subscribe(r *request) error {
+	for _, sub := range r.Subscriptions {
+		t := s.instance.topic(sub.ChannelID)
+		switch _, taken := s.topics[sub.ID]; {
+		case t == nil:
+			s.say(statusOf(levelWarning, "channel %d is not there: subscription %d is ignored", sub.ChannelID, sub.ID))
+			continue
+		case taken:
+			s.say(statusOf(levelError, "subscription %d is in use: subscription to channel %d is ignored", sub.ID, sub.ChannelID))
+			continue
+		}
+		if other, ok := s.ids[t]; ok {
+			s.say(statusOf(levelWarning, "channel %d is subscribed to as %d already: subscription %d is ignored", sub.ChannelID, other, sub.ID))
+			continue
+		}
+		out := t.out.Load()
+		if out == nil {
+			return nil // the server is going away
+		}
+		s.topics[sub.ID], s.ids[t] = t, sub.ID
+		s.client.Subscribe(out, wsserver.Receiver{Kind: wsserver.Binary, Prefix: messagePrefix(sub.ID), Strict: true})
+	}
+	return nil
+}
+
+// unsubscribe ends subscriptions ("Unsubscribe").
+func (s *session) unsubscribe(r *request) error {
+	for _, id := range r.SubscriptionIDs {
+		t, ok := s.topics[id]
+		if !ok {
+			s.say(statusOf(levelWarning, "subscription %d is not there", id))
+			continue
+		}
+		delete(s.topics, id)
+		delete(s.ids, t)
+		if out := t.out.Load(); out != nil {
+			s.client.Unsubscribe(out)
+		}
+	}
+	return nil
+}
+
+// Beat tells the client what it loses.
+func (s *session) Beat() {
+	s.notice.deliveries = s.client.Deliveries(s.notice.deliveries)
+	if message := s.notice.next(); message != nil {
+		s.say(message)
+	}
+}
+
+// dropNotice is what a client was told of its losses.
+type dropNotice struct {
+	deliveries []fanout.Delivery
+	seen       map[*fanout.Stream]int64 // losses up to now
+	shown      bool
+	quiet      int // beats without a loss
+}
+
+const (
+	dropNoticeID = "raybridge/dropped"
+	// quietBeats is after how many beats without a loss the notice is taken back.
+	quietBeats = 5
+)
+
+// next returns the message of this beat, nil for none.
+func (n *dropNotice) next() any {
+	if n.seen == nil {
+		n.seen = map[*fanout.Stream]int64{}
+	}
+	var lost int64
+	var worst *fanout.Delivery
+	var most int64
+	for i := range n.deliveries {
+		d := &n.deliveries[i]
+		slow := d.DroppedByCause[fanout.CauseSlow]
+		now := slow - n.seen[d.Stream]
+		n.seen[d.Stream] = slow
+		if lost += max(now, 0); now > most {
+			worst, most = d, now
+		}
+	}
+	switch {
+	case lost > 0:
+		n.shown, n.quiet = true, 0
+		return status{
+			Op: "status", Level: levelWarning, ID: dropNoticeID,
+			Message: fmt.Sprintf("this client reads too slowly: %d messages were dropped since the last notice, most of them (%d) on %s",
+				lost, most, worst.Stream.Name()),
+		}
+	case !n.shown:
+		return nil
+	}
+	if n.quiet++; n.quiet < quietBeats {
+		return nil
+	}
+	n.shown = false
+	return removeStatus{Op: "removeStatus", StatusIDs: []string{dropNoticeID}}
+}

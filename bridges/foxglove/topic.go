@@ -1,0 +1,179 @@
+package foxglove
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// clockType is the message whose time is the protocol's too.
+const clockType = "rosgraph_msgs/msg/Clock"
+
+// topic is one channel. Its streams are others with each connection.
+type topic struct {
+	instance *instance
+	info     *bridges.PublishedTopic
+	id       uint32
+	channel  []byte // its advertisement, without what stands around it
+	latched  bool
+	isClock  bool
+
+	out atomic.Pointer[fanout.Stream] // nil while disconnected
+	// time is a clock's second stream, to all clients; its messages are the ones that count.
+	time atomic.Pointer[fanout.Stream]
+	// replaying is set while a latched message is given to a new server, which doesn't
+	// count it again.
+	replaying atomic.Bool
+
+	mu   sync.Mutex
+	last []byte // guarded by mu: the latest frame of a latched topic
+}
+
+func newTopic(i *instance, info *bridges.PublishedTopic, id uint32, schema foxglovemsg.Schema) (*topic, error) {
+	advertised, err := encode(newChannel(id, info.Name, schema))
+	if err != nil {
+		return nil, err
+	}
+	return &topic{
+		instance: i, info: info, id: id, channel: advertised,
+		latched: info.QoS.Durability == bridges.TransientLocal, isClock: schema.Name == clockType,
+	}, nil
+}
+
+// open makes the topic's streams on a server.
+func (t *topic) open(ctx context.Context, s *wsserver.Server) error {
+	policy := t.info.Policy
+	config := fanout.StreamConfig{Name: t.info.Name, Latched: t.latched, Policy: &policy}
+	if t.isClock {
+		counted := config
+		counted.Latched, counted.Written, counted.Settled = false, t.written, t.settled
+		t.time.Store(s.NewStream(counted))
+	} else {
+		config.Written, config.Settled = t.written, t.settled
+	}
+	out := s.NewStream(config)
+	t.out.Store(out)
+	t.mu.Lock()
+	last := t.last
+	t.mu.Unlock()
+	if last == nil {
+		return nil
+	}
+	t.replaying.Store(true)
+	defer t.replaying.Store(false)
+	return post(ctx, out, last)
+}
+
+// close forgets the streams.
+func (t *topic) close() {
+	t.out.Store(nil)
+	t.time.Store(nil)
+}
+
+// listening reports whether a client receives the topic. It takes no lock.
+func (t *topic) listening() bool {
+	for _, s := range []*fanout.Stream{t.out.Load(), t.time.Load()} {
+		if s != nil && s.Subscribers() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *topic) written(bytes int) {
+	if !t.replaying.Load() {
+		t.info.Sent(bytes)
+	}
+}
+
+// settled counts what clients missed. A latched message that nobody has subscribed to is
+// kept for those to come: it counts as sent.
+func (t *topic) settled(o fanout.Outcome) {
+	switch {
+	case t.replaying.Load():
+	case o.Dropped > 0:
+		t.info.Dropped(bridges.Cause(o.Cause.String()))
+	case o.Delivered == 0:
+		t.info.Sent(o.Bytes)
+	}
+}
+
+// errUnheard is returned for a message on a topic that no client has subscribed to.
+var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges.ErrNotConnected)
+
+// send encodes a message and queues it for the topic's clients.
+func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) error {
+	out := t.out.Load()
+	if out == nil {
+		return bridges.ErrNotConnected
+	}
+	if !t.latched && !t.listening() {
+		return errUnheard
+	}
+	now := t.instance.env.HandedOver(stampNs)
+	if err := t.sendChannel(ctx, out, m, now); err != nil {
+		return err
+	}
+	if ticks := t.time.Load(); ticks != nil {
+		return t.sendTime(ctx, ticks, stampNs)
+	}
+	return nil
+}
+
+// sendChannel queues a message on the topic's channel ("Message Data"): its time and its
+// content, which all clients share.
+func (t *topic) sendChannel(ctx context.Context, out *fanout.Stream, m foxglovemsg.Message, now int64) error {
+	message := out.NewMessage()
+	size := 8 + m.Size()
+	frame := message.Frame(0, size)
+	frame.Reset(size)
+	data, err := m.Append(binary.LittleEndian.AppendUint64(frame.Bytes()[:0], uint64(now)))
+	if err != nil {
+		message.Discard()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	frame.Adopt(data)
+	if t.latched {
+		t.mu.Lock()
+		t.last = bytes.Clone(data)
+		t.mu.Unlock()
+	}
+	err = out.Send(ctx, message)
+	if errors.Is(err, fanout.ErrNoSubscribers) {
+		if t.isClock {
+			return nil // the time goes out all the same
+		}
+		return errUnheard
+	}
+	return err
+}
+
+// sendTime tells all clients the time ("Time").
+func (t *topic) sendTime(ctx context.Context, ticks *fanout.Stream, stampNs int64) error {
+	message := ticks.NewMessage()
+	frame := message.Frame(0, 8)
+	frame.Reset(8)
+	binary.LittleEndian.PutUint64(frame.Bytes(), uint64(stampNs))
+	if err := ticks.Send(ctx, message); errors.Is(err, fanout.ErrNoSubscribers) {
+		return errUnheard
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// post queues a frame that is at hand.
+func post(ctx context.Context, out *fanout.Stream, frame []byte) error {
+	message := out.NewMessage()
+	message.Frame(0, len(frame)).Adopt(bytes.Clone(frame))
+	return out.Send(ctx, message)
+}
