@@ -1,0 +1,207 @@
+package rosbridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/rosbridge"
+	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+)
+
+const limits = "messages=4096&bytes=8388608&retry=50ms"
+
+var badConnections = []string{
+	"", "robot:0", "robot?port=1", "robot?bson=maybe", "robot?ros=3", "robot?gps=gpx", "robot?subscribe=png", "http://robot",
+	"listen=x", "listen=:1?bson=1", "listen=:1?cert=a", "listen=:1?cert=a&key=b", "listen=:1?clients=0",
+}
+
+func TestClientConformance(t *testing.T) {
+	for name, options := range map[string]string{"JSON": "", "BSON": "&bson=1"} {
+		t.Run(name, func(t *testing.T) {
+			bridgetest.Run(t, bridgetest.Suite{
+				Factory: rosbridge.Factory{}, BadConnections: badConnections,
+				Peer: func(t *testing.T) bridgetest.Peer {
+					s := rosbridgetest.New(rosbridgetest.Config{
+						Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), BSONOnly: options != "", Keep: 1,
+					})
+					t.Cleanup(s.Kill)
+					return &serverPeer{s, options}
+				},
+			})
+		})
+	}
+}
+
+// serverPeer is a rosbridge server that the bridge dials.
+type serverPeer struct {
+	server  *rosbridgetest.Server
+	options string
+}
+
+func (p *serverPeer) Connection() string       { return p.server.Addr() + "?" + limits + p.options }
+func (p *serverPeer) Start(t *testing.T)       { require.NoError(t, p.server.Start()) }
+func (p *serverPeer) Kill(*testing.T)          { p.server.Kill() }
+func (p *serverPeer) Stall(*testing.T)         { p.server.Stall() }
+func (p *serverPeer) Resume(*testing.T)        { p.server.Resume() }
+func (p *serverPeer) Rubbish(*testing.T)       { p.server.Rubbish() }
+func (p *serverPeer) Received() map[string]int { return p.server.Received() }
+func (p *serverPeer) Ready(topic string) bool {
+	_, ok := p.server.Advertised()[topic]
+	return ok
+}
+
+func TestServerConformance(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory: rosbridge.Factory{}, BadConnections: badConnections,
+		Peer: func(t *testing.T) bridgetest.Peer {
+			p := &clientPeer{address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), received: map[string]int{}}
+			t.Cleanup(func() { p.Kill(t) })
+			return p
+		},
+	})
+}
+
+// clientPeer is a client of the server that the bridge is: it asks rosapi for topics again
+// and again and subscribes to all.
+type clientPeer struct {
+	address string
+	cancel  context.CancelFunc // nil while it doesn't run
+	done    chan struct{}
+	gate    sync.RWMutex // held for writing while it is stalled
+
+	mu       sync.Mutex
+	conn     *websocket.Conn // guarded by mu: nil while there is none
+	ready    map[string]bool // guarded by mu
+	received map[string]int  // guarded by mu
+}
+
+func (p *clientPeer) Connection() string { return "listen=" + p.address + "?" + limits }
+
+func (p *clientPeer) Start(*testing.T) {
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancel(context.Background())
+	p.done = make(chan struct{})
+	go func() {
+		defer close(p.done)
+		for ctx.Err() == nil {
+			p.visit(ctx)
+			select {
+			case <-time.After(20 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}()
+}
+
+func (p *clientPeer) Kill(*testing.T) {
+	if p.cancel != nil {
+		p.cancel()
+		<-p.done
+		p.cancel = nil
+	}
+}
+
+func (p *clientPeer) Stall(*testing.T)  { p.gate.Lock() }
+func (p *clientPeer) Resume(*testing.T) { p.gate.Unlock() }
+
+func (p *clientPeer) Rubbish(*testing.T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, frame := range []string{"}", "[]", `{"op":7}`, `{"op":"subscribe"}`, `{"op":"dance"}`, "\x00"} {
+		_ = p.conn.Write(context.Background(), websocket.MessageText, []byte(frame))
+		_ = p.conn.Write(context.Background(), websocket.MessageBinary, []byte(frame))
+	}
+}
+
+func (p *clientPeer) Ready(topic string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready[topic]
+}
+
+func (p *clientPeer) Received() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.received)
+}
+
+// visit is one connection.
+func (p *clientPeer) visit(ctx context.Context) {
+	conn, _, err := websocket.Dial(ctx, "ws://"+p.address, nil)
+	if err != nil {
+		return
+	}
+	conn.SetReadLimit(-1)
+	defer conn.CloseNow()
+	p.mu.Lock()
+	p.conn, p.ready = conn, map[string]bool{}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.ready = nil
+		p.mu.Unlock()
+	}()
+	send := func(frame map[string]any) {
+		data, _ := json.Marshal(frame)
+		_ = conn.Write(ctx, websocket.MessageText, data)
+	}
+	send(map[string]any{"op": "call_service", "service": "/rosapi/topics", "id": "topics"})
+	for {
+		p.gate.RLock()
+		_, frame, err := conn.Read(ctx)
+		p.gate.RUnlock()
+		if err != nil {
+			return
+		}
+		var in struct {
+			Op, Topic string
+			Values    json.RawMessage
+		}
+		if json.Unmarshal(frame, &in) != nil {
+			continue
+		}
+		switch in.Op {
+		case "publish":
+			p.mu.Lock()
+			p.received[in.Topic]++
+			p.mu.Unlock()
+		case "service_response":
+			p.ask(send, in.Values)
+		}
+	}
+}
+
+// ask subscribes to the topics that are new, and asks again. Those of the answer before
+// are being sent: frames are worked off in their order.
+func (p *clientPeer) ask(send func(map[string]any), values json.RawMessage) {
+	var answer struct{ Topics []string }
+	_ = json.Unmarshal(values, &answer)
+	p.mu.Lock()
+	var fresh []string
+	for _, topic := range answer.Topics {
+		if subscribed, ok := p.ready[topic]; !ok {
+			p.ready[topic] = false
+			fresh = append(fresh, topic)
+		} else if !subscribed {
+			p.ready[topic] = true
+		}
+	}
+	p.mu.Unlock()
+	for _, topic := range fresh {
+		send(map[string]any{"op": "subscribe", "topic": topic})
+	}
+	if len(fresh) == 0 {
+		time.Sleep(2 * time.Millisecond)
+	}
+	send(map[string]any{"op": "call_service", "service": "/rosapi/topics", "id": "topics"})
+}

@@ -1,0 +1,59 @@
+package rosbridge
+
+import (
+	"errors"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// Factory is the bridge named "rosbridge".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "rosbridge", Type: "rosbridge", Kind: bridges.KindNetwork,
+		Summary: "publishes to a rosbridge server, or serves roslib's clients itself",
+		Connection: "[ws://|wss://]HOST[:PORT] or listen=[HOST:]PORT, then [?ros=1|2][&gps=fix|nmea]" +
+			"[&bson=1][&subscribe=cbor|json|cbor-raw][&ca=FILE][&insecure=1][&cert=FILE][&key=FILE][&clients=N]" +
+			"[&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0]",
+	}
+}
+
+// navSatFix is the message that gps=nmea has another one for.
+const navSatFix = "sensor_msgs/msg/NavSatFix"
+
+// Register declares the samples and commands that SVL's ROS bridge knows, more of our
+// own, and std_srvs' services, by ROS 1's names.
+func (Factory) Register(p *bridges.Plugin) error {
+	var problems []error
+	for _, pub := range rossample.SVL() {
+		wire := rosbridgev2.TypeName(pub.Type, rosmsg.ROS1)
+		if pub.Type == navSatFix {
+			problems = append(problems, pub.RegisterSample(p, wire, openGnss(pub)))
+			continue
+		}
+		problems = append(problems, pub.Register(p, wire, open))
+	}
+	for _, sub := range rossample.SVLSubscriptions() {
+		problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listen))
+	}
+	for _, service := range rossample.Services() {
+		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
+	}
+	return errors.Join(problems...)
+}
+
+// NewInstance returns an instance without a connection.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+
+func open(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+	t, err := i.(*instance).add(info, typeName)
+	if err != nil {
+		return nil, err
+	}
+	return t.send, nil
+}

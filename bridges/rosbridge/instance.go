@@ -1,0 +1,322 @@
+package rosbridge
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// DefaultAddress is where the bridge listens if the connection string has no address.
+const DefaultAddress = "127.0.0.1:9090"
+
+// instance is a client of a server, or a server. Its methods may be called from any
+// goroutine.
+type instance struct {
+	env    bridges.Env
+	client rosbridgev2.Client
+	server atomic.Pointer[server] // nil but while it listens
+	status atomic.Uint32          // a bridges.Status: the server's, while the client has none
+
+	connecting sync.Mutex // held while connections are exchanged
+
+	mu       sync.Mutex
+	ros      rosmsg.Version        // guarded by mu: of the connection
+	gps      bool                  // guarded by mu: fixes are sentences
+	topics   []*topic              // guarded by mu: in the order of addition
+	byName   map[string]*topic     // guarded by mu
+	incoming map[string]*incoming  // guarded by mu: subscriptions by topic
+	services []rosbridgev2.Service // guarded by mu
+	before   bridges.Diagnosis     // guarded by mu: of servers that were closed
+}
+
+var (
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Audience  = (*instance)(nil)
+	_ bridges.Directory = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+	_ bridges.Failer    = (*instance)(nil)
+)
+
+func newInstance(env bridges.Env) *instance {
+	return &instance{env: env, ros: rosmsg.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
+}
+
+// incoming is a subscription; what clients of the server publish comes on several
+// goroutines.
+type incoming struct {
+	*rosbridgev2.Subscription
+	mu sync.Mutex // held while a message is handed on
+}
+
+// add makes a topic, at once if there is a connection.
+func (i *instance) add(info *bridges.PublishedTopic, typ string) (*topic, error) {
+	if err := rosbridgev2.CheckName(info.Name); err != nil {
+		return nil, err
+	}
+	t := &topic{instance: i, info: info, typ: typ}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	wire := typ
+	if i.gps && typ == navSatFix {
+		t.nmea.Store(true)
+		wire = sentenceType
+	}
+	t.client = i.client.Advertise(info, wire)
+	t.info.SetWire(rosbridgev2.TypeName(wire, i.ros))
+	i.topics = append(i.topics, t)
+	i.byName[info.Name] = t
+	if s := i.server.Load(); s != nil {
+		s.open(t)
+	}
+	return t, nil
+}
+
+func (i *instance) subscribe(sub *rosbridgev2.Subscription) error {
+	if err := rosbridgev2.CheckName(sub.Topic); err != nil {
+		return err
+	}
+	if err := i.client.Subscribe(sub); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.incoming[sub.Topic] = &incoming{Subscription: sub}
+	return nil
+}
+
+func (i *instance) offer(service rosbridgev2.Service) error {
+	if err := rosbridgev2.CheckName(service.Name); err != nil {
+		return err
+	}
+	i.client.Offer(service)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.services = append(i.services, service)
+	if s := i.server.Load(); s != nil {
+		s.desk.Open(service)
+	}
+	return nil
+}
+
+// connection is a connection string, read.
+type connection struct {
+	listen string // HOST:PORT of a server, "" for a client
+	client rosbridgev2.Config
+	server serverConfig
+	ros    rosmsg.Version
+	gps    bool
+}
+
+// serverConfig says how the server listens.
+type serverConfig struct {
+	tls     *tls.Config
+	clients int
+	queue   queue.Config
+}
+
+var (
+	clientOptions = slices.Concat([]string{"ros", "gps"}, rosbridgev2.Options)
+	serverOptions = slices.Concat([]string{"ros", "gps", "cert", "key", "clients"}, bridges.RetryOptions, bridges.QueueOptions)
+)
+
+// parse reads a connection string. Every error is bridges.ErrConnectionString.
+func parse(text string) (connection, error) {
+	target, _, _ := strings.Cut(text, "?")
+	address, listens := strings.CutPrefix(target, "listen=")
+	known := clientOptions
+	if listens {
+		known = serverOptions
+	}
+	_, options, err := bridges.SplitOptions(text, known...)
+	if err != nil {
+		return connection{}, err
+	}
+	c := connection{}
+	if c.ros, err = rosbridgev2.ParseROS(options); err != nil {
+		return connection{}, err
+	}
+	switch gps, ok := options["gps"]; {
+	case ok && gps != "nmea" && gps != "fix":
+		return connection{}, fmt.Errorf("%w: gps=%q: want fix or nmea", bridges.ErrConnectionString, gps)
+	default:
+		c.gps = gps == "nmea"
+	}
+	if listens {
+		return c, c.parseServer(address, options)
+	}
+	c.client, err = rosbridgev2.ParseConfig(target, options)
+	c.client.ROS = c.ros
+	return c, err
+}
+
+func (c *connection) parseServer(address string, options map[string]string) (err error) {
+	if c.listen, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
+		return err
+	}
+	if c.server.queue, err = bridges.ParseQueue(options); err != nil {
+		return err
+	}
+	if _, err = bridges.ParseRetry(options); err != nil { // a server has nobody to dial
+		return err
+	}
+	if text, ok := options["clients"]; ok {
+		if c.server.clients, err = strconv.Atoi(text); err != nil || c.server.clients < 1 {
+			return fmt.Errorf("%w: clients=%q: want a whole number from 1 on", bridges.ErrConnectionString, text)
+		}
+	}
+	cert, key := options["cert"], options["key"]
+	switch {
+	case cert == "" && key == "":
+		return nil
+	case cert == "" || key == "":
+		return fmt.Errorf("%w: cert and key go together: the files with the certificate and its key in PEM", bridges.ErrConnectionString)
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return fmt.Errorf("%w: cert=%q and key=%q: %w", bridges.ErrConnectionString, cert, key, err)
+	}
+	c.server.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	return nil
+}
+
+// Connect begins to dial a server, or to listen.
+func (i *instance) Connect(ctx context.Context, text string) error {
+	c, err := parse(text)
+	if err != nil {
+		return err
+	}
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	if err := i.disconnect(ctx); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	i.ros, i.gps = c.ros, c.gps
+	for _, t := range i.topics {
+		t.retype(c.ros, c.gps)
+	}
+	i.mu.Unlock()
+	if c.listen != "" {
+		return i.serve(c)
+	}
+	c.client.Log = i.env.Log
+	return i.client.Connect(ctx, c.client)
+}
+
+// serve begins to listen; connecting must be held.
+func (i *instance) serve(c connection) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := newServer(i, c)
+	for _, t := range i.topics { // before the first client comes
+		s.open(t)
+	}
+	for _, service := range i.services {
+		s.desk.Open(service)
+	}
+	if err := s.ws.Listen(c.listen); err != nil {
+		i.forget()
+		s.desk.Close(context.Background())
+		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		return err
+	}
+	i.server.Store(s)
+	i.status.Store(uint32(bridges.Connected))
+	return nil
+}
+
+// forget takes the topics from their server; mu must be held.
+func (i *instance) forget() {
+	for _, t := range i.topics {
+		t.stream.Store(nil)
+	}
+}
+
+// Disconnect delivers what waits, for as long as ctx allows, and ends all connections.
+func (i *instance) Disconnect(ctx context.Context) error {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	return i.disconnect(ctx)
+}
+
+// disconnect is Disconnect; connecting must be held.
+func (i *instance) disconnect(ctx context.Context) error {
+	s := i.server.Load()
+	if s == nil {
+		i.status.Store(uint32(bridges.Disconnected))
+		return i.client.Disconnect(ctx)
+	}
+	i.status.Store(uint32(bridges.Disconnecting))
+	i.mu.Lock()
+	i.forget()
+	i.server.Store(nil)
+	i.mu.Unlock()
+	err := s.close(ctx)
+	i.mu.Lock()
+	i.before = i.before.Add(s.ws.Diagnosis())
+	i.mu.Unlock()
+	i.status.Store(uint32(bridges.Disconnected))
+	return err
+}
+
+// Status is the client's, or Connected while the server listens.
+func (i *instance) Status() bridges.Status {
+	if s := i.client.Status(); s != bridges.Disconnected {
+		return s
+	}
+	return bridges.Status(i.status.Load())
+}
+
+// Err returns nil, or that the client has given up connecting.
+func (i *instance) Err() error { return i.client.Err() }
+
+// Diagnosis tells how all connections fared.
+func (i *instance) Diagnosis() bridges.Diagnosis {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	d := i.before.Add(i.client.Diagnosis())
+	if s := i.server.Load(); s != nil {
+		d = d.Add(s.ws.Diagnosis())
+	}
+	return d
+}
+
+// Listening reports whether a client of the server has subscribed to the topic; a
+// rosbridge server that was dialed doesn't tell.
+func (i *instance) Listening(name string) bool {
+	s := i.server.Load()
+	if s == nil {
+		return true
+	}
+	v, ok := s.streams.Load(name)
+	return ok && v.(*topic).heard()
+}
+
+// Endpoints lists the topics of the server.
+func (i *instance) Endpoints() []bridges.Endpoint {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := i.server.Load()
+	if s == nil {
+		return nil
+	}
+	address := s.ws.Addr().String()
+	if len(i.topics) == 0 {
+		return []bridges.Endpoint{{Address: address}}
+	}
+	list := make([]bridges.Endpoint, len(i.topics))
+	for n, t := range i.topics {
+		list[n] = bridges.Endpoint{Topic: t.info.Name, Sensor: t.info.Sensor, Address: address}
+	}
+	return list
+}

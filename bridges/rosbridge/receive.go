@@ -1,0 +1,112 @@
+package rosbridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosbson"
+	"github.com/raybridge/raybridge/bridges/internal/roscbor"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+)
+
+// listen subscribes an instance to a topic: at the server, or to what clients publish.
+func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	return i.(*instance).subscribe(&rosbridgev2.Subscription{
+		Topic: topic.Name, Type: typeName,
+		Receive: func(config *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
+			m := in.New()
+			if err := decode(config.ROS, form, data, m); err != nil {
+				return err
+			}
+			return in.Deliver(m)
+		},
+	})
+}
+
+// decode reads a message.
+func decode(ros rosmsg.Version, form rosbridgev2.Form, data []byte, m rosmsg.Message) error {
+	switch form {
+	case rosbridgev2.BSON:
+		return (&rosbson.Decoder{Version: ros}).Decode(data, m)
+	case rosbridgev2.CBOR:
+		return (&roscbor.Decoder{Version: ros}).Decode(data, m)
+	case rosbridgev2.Raw:
+		if ros == rosmsg.ROS2 {
+			return new(cdr.Decoder).Decode(data, m)
+		}
+		return new(ros1.Decoder).Decode(data, m)
+	default:
+		return (&rosjson.Decoder{Version: ros}).Decode(data, m)
+	}
+}
+
+// offer offers a service of an instance.
+func offer(i bridges.Instance, name string, a rossample.Answerer) error {
+	return i.(*instance).offer(rosbridgev2.Service{
+		Name: name, Type: a.Type.Type,
+		Answer: func(ctx context.Context, form rosbridgev2.Form, args []byte) ([]byte, error) {
+			request := a.Type.NewRequest()
+			if err := decodeArguments(form, args, request); err != nil {
+				return nil, fmt.Errorf("arguments: %w", err)
+			}
+			response, err := a.Answer(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			if form == rosbridgev2.BSON {
+				return new(rosbson.Encoder).Append(nil, response), nil
+			}
+			return new(rosjson.Encoder).Append(nil, response), nil
+		},
+	})
+}
+
+// errArguments says that a list of arguments is too long.
+var errArguments = errors.New("more arguments than the request has fields")
+
+// decodeArguments reads the arguments of a call: an object, or, in JSON, a list of the
+// fields' values in their order.
+func decodeArguments(form rosbridgev2.Form, args []byte, request rosmsg.Message) error {
+	if args == nil {
+		return nil
+	}
+	if form == rosbridgev2.JSON && args[0] == '[' {
+		var err error
+		if args, err = named(args, request); err != nil {
+			return err
+		}
+	}
+	return decode(rosmsg.ROS2, form, args, request) // services have no fields that differ
+}
+
+// fieldsOfRequests are the fields of those requests that have any.
+var fieldsOfRequests = map[string][]string{"std_srvs/srv/SetBool_Request": {"data"}}
+
+// named makes an object of a list.
+func named(list []byte, request rosmsg.Message) ([]byte, error) {
+	var values []json.RawMessage
+	if err := json.Unmarshal(list, &values); err != nil {
+		return nil, err
+	}
+	fields := fieldsOfRequests[request.TypeName()]
+	if len(values) > len(fields) {
+		return nil, fmt.Errorf("%w: %d, where it has %d", errArguments, len(values), len(fields))
+	}
+	object := []byte{'{'}
+	for i, v := range values {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		object = append(append(append(append(object, '"'), fields[i]...), `":`...), bytes.TrimSpace(v)...)
+	}
+	return append(object, '}'), nil
+}

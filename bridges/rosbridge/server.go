@@ -1,0 +1,187 @@
+package rosbridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// Forms of a server's messages, as fanout numbers them.
+const (
+	formJSON = iota
+	formCBOR
+	formRaw
+	forms
+)
+
+// server is a rosbridge server.
+type server struct {
+	instance *instance
+	ros      rosmsg.Version
+	ws       *wsserver.Server
+	desk     *rosbridgev2.Desk
+	streams  sync.Map     // of *topic by name
+	newest   atomic.Int64 // the time of hand-over of the last message, nanoseconds
+
+	mu       sync.Mutex
+	sessions map[*session]bool // guarded by mu
+}
+
+func newServer(i *instance, c connection) *server {
+	s := &server{instance: i, ros: c.ros, desk: rosbridgev2.NewDesk(), sessions: map[*session]bool{}}
+	s.ws = wsserver.New(wsserver.Config{
+		Name: "rosbridge", TLS: c.server.tls, Queue: c.server.queue, MaxClients: c.server.clients, Log: i.env.Log,
+		Accept: func(client *wsserver.Client) wsserver.Session { return newSession(s, client) },
+	})
+	return s
+}
+
+// open makes a topic's stream, and gives it to the clients that asked for it before it was
+// there; the instance's mu must be held.
+func (s *server) open(t *topic) {
+	t.stream.Store(s.ws.NewStream(fanout.StreamConfig{
+		Name: t.info.Name, Written: t.info.Sent, Settled: t.settled,
+		Latched: t.latched(), Policy: &t.info.Policy,
+	}))
+	s.streams.Store(t.info.Name, t)
+	s.mu.Lock()
+	list := make([]*session, 0, len(s.sessions))
+	for session := range s.sessions {
+		list = append(list, session)
+	}
+	s.mu.Unlock()
+	for _, session := range list {
+		session.appeared(t)
+	}
+}
+
+// latched topics hand their last message to whoever subscribes.
+func (t *topic) latched() bool { return t.info.QoS.Durability == bridges.TransientLocal }
+
+// heard reports whether a client has subscribed. It takes no lock.
+func (t *topic) heard() bool {
+	stream := t.stream.Load()
+	return stream != nil && stream.Subscribers() > 0
+}
+
+// settled counts a message that reached nobody.
+func (t *topic) settled(o fanout.Outcome) {
+	switch {
+	case o.Delivered > 0:
+	case o.Dropped > 0:
+		t.info.Dropped(bridges.Cause(o.Cause.String()))
+	default: // every client asked for fewer
+		t.info.Dropped(bridges.CausePeerSlow)
+	}
+}
+
+// errUnheard is returned for a message on a topic that no client has subscribed to.
+var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges.ErrNotConnected)
+
+// publish encodes a message once for each form that a client wants, and queues it for
+// them.
+func (s *server) publish(ctx context.Context, t *topic, message rosmsg.Message, stampNs int64) error {
+	stream := t.stream.Load()
+	if stream == nil {
+		return bridges.ErrNotConnected
+	}
+	now := s.instance.env.HandedOver(stampNs)
+	s.newest.Store(now)
+	if stream.Subscribers() == 0 && !t.latched() {
+		return errUnheard
+	}
+	m := stream.NewMessage()
+	t.mu.Lock()
+	for form := range forms {
+		if t.latched() || stream.Wants(form) {
+			b := m.Frame(form, t.sizes[form])
+			frame := t.appendFrame(b.Bytes()[:0], form, s.ros, message, now)
+			t.sizes[form] = len(frame)
+			b.Adopt(frame)
+		}
+	}
+	t.mu.Unlock()
+	if err := stream.Send(ctx, m); errors.Is(err, fanout.ErrNoSubscribers) {
+		return errUnheard
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", bridges.ErrClosed, err)
+	}
+	return nil
+}
+
+// appendFrame appends a publication in one form; mu must be held.
+func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, message rosmsg.Message, now int64) []byte {
+	switch form {
+	case formCBOR:
+		dst = rosbridgev2.AppendCBORHead(dst, t.info.Name)
+		t.cbor.Version = ros
+		return t.cbor.Append(dst, message)
+	case formRaw:
+		dst = rosbridgev2.AppendCBORHead(dst, t.info.Name)
+		dst, at := rosbridgev2.AppendRawHead(dst, now)
+		if ros == rosmsg.ROS2 {
+			dst = t.cdr.Append(dst, message)
+		} else {
+			dst = t.ros1.Append(dst, message)
+		}
+		return rosbridgev2.SealRaw(dst, at)
+	default:
+		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name)
+		t.json.Version = ros
+		return rosbridgev2.SealPublish(t.json.Append(dst, message), rosbridgev2.JSON, 0)
+	}
+}
+
+// close delivers what waits and disconnects all clients.
+func (s *server) close(ctx context.Context) error {
+	err := s.ws.Close(ctx)
+	s.desk.Close(ctx)
+	return err
+}
+
+func (s *server) enter(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sessions[session] = true
+}
+
+func (s *server) leave(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, session)
+}
+
+// topic returns one that is published.
+func (s *server) topic(name string) *topic {
+	v, ok := s.streams.Load(name)
+	if !ok {
+		return nil
+	}
+	return v.(*topic)
+}
+
+// incoming returns the subscription to what clients publish on a topic.
+func (s *server) incoming(name string) *incoming {
+	s.instance.mu.Lock()
+	defer s.instance.mu.Unlock()
+	return s.instance.incoming[name]
+}
+
+// typeOf returns the full name of a topic's type, "" for a topic that there isn't.
+func (s *server) typeOf(name string) string {
+	if t := s.topic(name); t != nil {
+		return t.wire()
+	}
+	if in := s.incoming(name); in != nil {
+		return in.Type
+	}
+	return ""
+}
