@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
- python3-rosmaster python3-rostopic python3-rosservice python3-rosbag
+ python3-rosmaster python3-rostopic python3-rosservice python3-rosbag python3-rosnode
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
  python3-protobuf protobuf-compiler python3-bson python3-cbor2"
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then apt+=" nodejs npm"; fi

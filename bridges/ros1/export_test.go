@@ -1,0 +1,13 @@
+package ros1
+
+// OpenTopic makes the way of a topic's ROS messages, past any conversion of samples.
+var OpenTopic = openTopic
+
+// ReadHeader reads a connection header.
+var ReadHeader = readHeader
+
+// Definition returns the definition and the md5 sum of a type, by its full name.
+func Definition(typeName string) (definition, md5 string, err error) {
+	typ, err := newMessageType(typeName)
+	return typ.definition, typ.md5, err
+}

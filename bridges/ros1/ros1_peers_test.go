@@ -1,0 +1,315 @@
+//go:build peers
+
+package ros1_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+const patience = process.Patience
+
+// ros is a rosmaster of Debian's with the environment of its nodes.
+type ros struct {
+	port   int
+	env    []string
+	master *process.Process
+}
+
+func startRos(t *testing.T) *ros {
+	r := &ros{port: process.FreePort(t)}
+	home := t.TempDir()
+	r.env = []string{
+		"ROS_MASTER_URI=http://127.0.0.1:" + strconv.Itoa(r.port), "ROS_IP=127.0.0.1", "PYTHONUNBUFFERED=1",
+		"ROS_HOME=" + home, "ROS_LOG_DIR=" + filepath.Join(home, "log"),
+	}
+	r.start(t)
+	return r
+}
+
+// start starts the master, again at the same port, and waits until it answers.
+func (r *ros) start(t *testing.T) {
+	t.Helper()
+	r.master = process.Start(t, process.Program("/usr/bin/rosmaster", "--core", "-p", strconv.Itoa(r.port)).With(r.env...))
+	require.Eventually(t, func() bool {
+		_, err := node(r.address()).GetPid()
+		return err == nil
+	}, patience, 20*time.Millisecond, "rosmaster answers")
+}
+
+func (r *ros) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)) }
+
+// run starts a tool.
+func (r *ros) run(t *testing.T, name string, args ...string) *process.Process {
+	t.Helper()
+	return process.Start(t, process.Program(name, args...).With(r.env...))
+}
+
+// script starts a program of testdata/peers.
+func (r *ros) script(t *testing.T, name string, args ...string) *process.Process {
+	t.Helper()
+	return process.Start(t, process.Python("testdata/peers/"+name, args...).With(r.env...))
+}
+
+// connected opens a bridge with further topics of raw messages and waits for the master.
+func (r *ros) connected(t *testing.T, options string, types map[string]string) *bridges.Bridge {
+	t.Helper()
+	b := openBridge(t, r.address()+options, types)
+	require.NoError(t, b.Connect(t.Context()))
+	awaitStatus(t, b, bridges.Connected)
+	return b
+}
+
+func awaitStatus(t *testing.T, b *bridges.Bridge, want bridges.Status) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.Status() == want }, patience, 10*time.Millisecond, "status %v", want)
+}
+
+func awaitListening(t *testing.T, b *bridges.Bridge, topic string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return b.Listening(topic) }, patience, 10*time.Millisecond, "somebody subscribes to %s", topic)
+}
+
+// filled has topics with messages of every type that the bridge publishes, all fields set,
+// edge values among them.
+type filled struct {
+	types    map[string]string // by topic
+	messages map[string][]rosmsg.Message
+}
+
+func fill(perType int) filled {
+	f := filled{map[string]string{}, map[string][]rosmsg.Message{}}
+	for _, pub := range rossample.SVL() {
+		topic := "/fill/" + strings.ReplaceAll(pub.Type, "/msg/", "/")
+		f.types[topic] = pub.Type
+		if len(f.messages[topic]) > 0 { // two samples may have one type of message
+			continue
+		}
+		for _, m := range rosmsgtest.Every() {
+			if m.TypeName() != pub.Type {
+				continue
+			}
+			for i := range perType {
+				one := rosmsgtest.New(m)
+				rosmsgtest.Fill(one, uint64(i+1))
+				f.messages[topic] = append(f.messages[topic], one)
+			}
+		}
+	}
+	return f
+}
+
+func (f filled) topics() []string {
+	var list []string
+	for topic := range f.types {
+		list = append(list, topic)
+	}
+	return list
+}
+
+// publish adds the topics; the result sends all messages once each has a subscriber.
+func (f filled) publish(t *testing.T, b *bridges.Bridge) (send func()) {
+	t.Helper()
+	publishers := map[string]bridges.Publisher[*raw]{}
+	for topic := range f.types {
+		publish, err := bridges.AddPublisher[*raw](b, bridges.Topic{Name: topic})
+		require.NoError(t, err, topic)
+		publishers[topic] = publish
+	}
+	return func() {
+		for topic, publish := range publishers {
+			awaitListening(t, b, topic)
+			for _, m := range f.messages[topic] {
+				require.NoError(t, publish(t.Context(), &raw{m}), topic)
+			}
+		}
+	}
+}
+
+// line is what the programs print of a message.
+type line struct {
+	Topic, Type, Latching, Caller string
+	Debian                        bool
+	Values                        any
+	Bytes, Seq                    int
+}
+
+func parseLine(t *testing.T, text string) line {
+	t.Helper()
+	var l line
+	require.NoError(t, json.Unmarshal([]byte(text), &l), text)
+	return l
+}
+
+// check holds the lines of messages against what was published.
+func (f filled) check(t *testing.T, lines []line) {
+	t.Helper()
+	got := map[string][]line{}
+	for _, l := range lines {
+		got[l.Topic] = append(got[l.Topic], l)
+	}
+	for topic, messages := range f.messages {
+		require.Len(t, got[topic], len(messages), topic)
+		for i, m := range messages {
+			assert.Equal(t, strings.Replace(f.types[topic], "/msg/", "/", 1), got[topic][i].Type)
+			assert.Equal(t, plain(m), got[topic][i].Values, "%s, message %d", topic, i)
+		}
+	}
+}
+
+func TestRospyReadsEveryType(t *testing.T) {
+	const perType = 12
+	r := startRos(t)
+	f := fill(perType)
+	b := r.connected(t, "", f.types)
+	send := f.publish(t, b)
+	subscriber := r.script(t, "subscriber.py", f.topics()...)
+	subscriber.Expect(t, "ready")
+	send()
+	var lines []line
+	debian := map[string]bool{}
+	for range len(f.messages) * perType {
+		l := parseLine(t, subscriber.Expect(t, `"values"`))
+		assert.Equal(t, "/raybridge", l.Caller)
+		assert.Equal(t, "0", l.Latching)
+		debian[l.Type] = l.Debian
+		lines = append(lines, l)
+	}
+	f.check(t, lines)
+	for _, typ := range []string{"sensor_msgs/PointCloud2", "nav_msgs/Odometry", "tf2_msgs/TFMessage", "rosgraph_msgs/Clock"} {
+		assert.True(t, debian[typ], "%s was read by Debian's class", typ)
+	}
+	assert.Contains(t, debian, "lgsvl_msgs/Detection3DArray")
+}
+
+func TestRosbagRecordsAndReadsBack(t *testing.T) {
+	const perType = 5
+	r := startRos(t)
+	f := fill(perType)
+	b := r.connected(t, "", f.types)
+	send := f.publish(t, b)
+	bag := filepath.Join(t.TempDir(), "a.bag")
+	// It ends by itself when it has so many messages of each topic.
+	record := r.run(t, "/usr/lib/rosbag/record", append([]string{"--buffsize", "0", "-l", strconv.Itoa(perType), "-O", bag}, f.topics()...)...)
+	send()
+	require.NoError(t, b.Close(t.Context()), "what was queued is delivered")
+	assert.EqualValues(t, len(f.messages)*perType, b.Statistics().Messages)
+	assert.Zero(t, b.Statistics().Drops.Total())
+	record.Wait(t)
+	var lines []line
+	for _, text := range strings.Split(strings.TrimSpace(r.script(t, "bag.py", bag).Wait(t)), "\n") {
+		lines = append(lines, parseLine(t, text))
+	}
+	f.check(t, lines)
+	info := r.run(t, "/usr/bin/rosbag", "info", bag).Wait(t)
+	assert.Contains(t, info, fmt.Sprintf("messages:    %d", len(lines)))
+	r.run(t, "/usr/bin/rosbag", "check", bag).Wait(t)
+}
+
+func TestToolsOfRos(t *testing.T) {
+	r := startRos(t)
+	b := r.connected(t, "", nil)
+	scan, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/lidar/points"})
+	require.NoError(t, err)
+	speed, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+	require.Eventually(t, func() bool {
+		return strings.Contains(r.run(t, "/usr/bin/rostopic", "list", "-v").Wait(t), "/cmd_vel")
+	}, patience, 50*time.Millisecond)
+	list := r.run(t, "/usr/bin/rostopic", "list", "-v").Wait(t)
+	assert.Contains(t, list, "* /lidar/points [sensor_msgs/PointCloud2] 1 publisher")
+	assert.Contains(t, list, "* /cmd_vel [geometry_msgs/Twist] 1 subscriber")
+
+	echo := r.run(t, "/usr/bin/rostopic", "echo", "-n", "1", "/imu")
+	awaitListening(t, b, "/imu")
+	info := r.run(t, "/usr/bin/rostopic", "info", "/imu").Wait(t)
+	assert.Contains(t, info, "* /raybridge (http://127.0.0.1:")
+	assert.Contains(t, info, "* /rostopic_")
+	nodeInfo := r.run(t, "/usr/bin/rosnode", "info", "/raybridge").Wait(t)
+	assert.Contains(t, nodeInfo, "* topic: /imu")
+	assert.Contains(t, nodeInfo, "direction: outbound")
+	assert.NotContains(t, nodeInfo, "cannot contact")
+	imu := &sample.Imu{Header: sample.Header{StampNs: 3_000_000_007, Seq: 41, FrameID: "imu_link"}}
+	imu.Orientation.W = 1
+	imu.LinearAcceleration[2] = 9.80665
+	require.NoError(t, speed(t.Context(), imu))
+	text := echo.Wait(t)
+	for _, want := range []string{"seq: 41", "secs: 3", "nsecs:         7", `frame_id: "imu_link"`, "z: 9.80665", "w: 1.0"} {
+		assert.Contains(t, text, want)
+	}
+
+	hz := r.run(t, "/usr/bin/rostopic", "hz", "-w", "20", "/lidar/points")
+	awaitListening(t, b, "/lidar/points")
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for seq := range 60 {
+		require.NoError(t, scan(t.Context(), bridgetest.PointCloud(seq)))
+		<-ticker.C
+	}
+	assert.Contains(t, hz.Output(), "average rate: ")
+	t.Log(hz.Output())
+	ping := r.run(t, "/usr/bin/rosnode", "ping", "-c", "1", "/raybridge").Wait(t)
+	assert.Contains(t, ping, "xmlrpc reply from http://127.0.0.1:")
+}
+
+func TestCommandsOfRospyArrive(t *testing.T) {
+	r := startRos(t)
+	b := r.connected(t, "", nil)
+	controls, twists := make(chan sample.VehicleControl, 1000), make(chan sample.VelocityCommand, 1000)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(m *sample.VehicleControl) { controls <- *m }))
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { twists <- *m }))
+	definition, md5, err := ros1.Definition("lgsvl_msgs/msg/VehicleControlData")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "VehicleControlData")
+	require.NoError(t, os.WriteFile(file, []byte(definition), 0o600))
+	first := r.script(t, "publisher.py", file)
+	first.Expect(t, "ready "+md5)
+	twist, control := receive(t, twists), receive(t, controls)
+	assert.Equal(t, 1.5, twist.Twist.Linear[0])
+	assert.Equal(t, -0.25, twist.Twist.Angular[2])
+	assert.Equal(t, "base_link", control.FrameID)
+	assert.EqualValues(t, 12_000_000_345, control.StampNs)
+	assert.Equal(t, 0.5, control.Acceleration)
+	assert.Equal(t, 0.25, control.Braking)
+	assert.Equal(t, -0.125, control.SteeringAngle)
+
+	first.Kill()
+	for len(twists) > 0 {
+		<-twists
+	}
+	second := r.script(t, "publisher.py", file)
+	second.Expect(t, "ready")
+	receive(t, twists)
+	assert.EqualValues(t, 0, b.Diagnosis().Malformed)
+}
+
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		require.Fail(t, "nothing arrived")
+	}
+	panic("unreachable")
+}
