@@ -95,7 +95,7 @@ func (c *connection) listen(s *subscription) error {
 func (c *connection) announce() error {
 	var e cdr.Encoder
 	sample := c.graphWriter.Sample(0)
-	c.graphWriter.Set(&sample, e.Append(nil, &c.graph))
+	c.graphWriter.Set(&sample, e.Append(sample.Bytes()[:0], &c.graph))
 	return c.graphWriter.Write(sample)
 }
 

@@ -155,11 +155,13 @@ func (s *Sample) Bytes() []byte {
 }
 
 // Set makes message, an append to Bytes()[:0], the sample's content. If the append has
-// moved it to memory of its own, it is copied to a larger block.
+// moved it to memory of Go's, it is copied to a block that is large enough.
 func (w *Writer) Set(s *Sample, message []byte) {
-	if len(message) > int(s.block.capacity) {
-		s.Release()
-		*s = w.Sample(len(message))
+	if unsafe.SliceData(message) != (*byte)(unsafe.Pointer(s.block.data)) {
+		if len(message) > int(s.block.capacity) {
+			s.Release()
+			*s = w.Sample(len(message))
+		}
 		copy(s.Bytes(), message)
 	}
 	s.size = len(message)

@@ -1,0 +1,72 @@
+//go:build cgo && peers && ros2dds
+
+package ros2dds_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// cloud returns a scan whose message has about so many bytes.
+func cloud(bytes int) *sample.PointCloud {
+	m := &sample.PointCloud{Header: sample.Header{FrameID: "lidar"}, Rings: 4, Columns: 16}
+	var message rosmsg.PointCloud2
+	m.Points = make([]sample.Point, 1)
+	if err := rossample.PointCloud2(&message, m); err != nil {
+		panic(err)
+	}
+	m.Points = make([]sample.Point, bytes/int(message.PointStep))
+	for i := range m.Points {
+		m.Points[i] = sample.Point{X: float32(i), Y: float32(i) / 2, Z: 1, Intensity: float32(i % 256), Ring: uint16(i % 64), TimeNs: uint32(i), Ray: uint32(i)}
+	}
+	m.Rings, m.Columns = 64, len(m.Points)/64+1
+	return m
+}
+
+// Clouds of 8 MB arrive complete, every octet as it was sent.
+func TestLargeClouds(t *testing.T) {
+	const messages = 20
+	for _, implementation := range implementations {
+		for _, reliability := range []bridges.Reliability{bridges.Reliable, bridges.BestEffort} {
+			t.Run(fmt.Sprintf("%s/%v", implementation.name, reliability), func(t *testing.T) {
+				domain := freeDomain(t)
+				s := implementation.start(t, domain, "subscribe")
+				b := connect(t, domain, "")
+				publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.QoS{Reliability: reliability, History: bridges.KeepLast, Depth: 5}})
+				require.NoError(t, err)
+				heard(t, b, s, "/points")
+				m := cloud(8_000_000)
+				want := map[int64]any{}
+				for n := range int64(messages) {
+					m.StampNs, m.Points[n].X = n*1e9, -1
+					var message rosmsg.PointCloud2
+					require.NoError(t, rossample.PointCloud2(&message, m))
+					want[n] = valueOf(&message)["data"]
+					require.NoError(t, publish(t.Context(), m))
+					if !assert.Eventually(t, func() bool { return s.count("/points") > int(n) }, patience, time.Millisecond) {
+						break // the next one goes when this has arrived
+					}
+				}
+				for _, e := range s.find(func(e event) bool { return e.Topic == "rt/points" && e.Event == "message" }) {
+					var got struct {
+						Header struct{ Stamp struct{ Sec int64 } }
+						Data   any
+					}
+					require.NoError(t, json.Unmarshal(e.Value, &got))
+					assert.Equal(t, want[got.Header.Stamp.Sec], got.Data)
+				}
+				assert.Equal(t, messages, s.count("/points"))
+			})
+		}
+	}
+}
