@@ -16,13 +16,14 @@ const stamp = 1_700_000_000_123_456_789
 
 // published is a sample with the name of its file in testdata/wire/ros2lgsvl.
 type published struct {
-	name string
+	name   string
+	sample bridges.Stamped
 	// publish adds the sample's topic and publishes it.
 	publish func(ctx context.Context, b *bridges.Bridge, topic string) error
 }
 
-func of[T any](name string, msg T) published {
-	return published{name, func(ctx context.Context, b *bridges.Bridge, topic string) error {
+func of[T bridges.Stamped](name string, msg T) published {
+	return published{name, msg, func(ctx context.Context, b *bridges.Bridge, topic string) error {
 		publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic})
 		if err != nil {
 			return err
@@ -98,6 +99,10 @@ func samples() []published {
 		of("signals", &sample.Signals{Header: header, Signals: []sample.Signal{
 			{ID: 3, Label: "green", State: sample.SignalGreen, Score: 1, Pose: pose, Size: mgl64.Vec3{0.25, 0.5, 1}},
 		}}),
+		of("radar", &sample.Radar{Header: header, Detections: []sample.RadarDetection{{Velocity: -3.25, Depth: 12.5}}}),
+		of("dvs_events", &sample.DvsEvents{Header: header, Width: 640, Height: 480, Events: []sample.DvsEvent{
+			{X: 3, Y: 1, TimeNs: 7, Polarity: true}, {X: 300, Y: 2, TimeNs: 8},
+		}}),
 		of("radar_objects", &sample.RadarObjects{Header: header, Objects: []sample.RadarObject{{
 			ID: 7, Position: mgl64.Vec3{4, 3, -0.5}, Velocity: mgl64.Vec3{-4, 0.5, 0}, Size: mgl64.Vec3{4.5, 1.8, 1.5}, Moving: true, New: true,
 		}}}),
@@ -114,6 +119,8 @@ func vehicle() []published {
 			Orientation: orientation, Velocity: mgl64.Vec3{8, -2, 0.5},
 		}),
 		of("vehicle_odometry", &sample.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125}),
+		of("collision", &sample.Collision{Header: header, Actor: 1, Other: 7, NormalImpulse: mgl64.Vec3{-100, 25.5, 0}}),
+		of("lane_invasion", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: 2}, {Type: 10}}}),
 		of("speed", &sample.Speed{Header: header, MetresPerSecond: 8.5}),
 		of("gps_odometry", &sample.GpsOdometry{
 			Header: header, ChildFrameID: "base_link", Latitude: 49.01, Longitude: -8.4, Altitude: 116.5, Easting: 456_000.5, Northing: 5_428_000.25,

@@ -75,6 +75,14 @@ BODIES = {
     "radar_objects": ("lgsvl_msgs/DetectedRadarObjectArray", header() + array([
         i32(7) + f64(1, 0, 0) + f64(0, -1, 0) + f64(0, 0, 0) + f64(0, 0, 0) + f64(math.atan2(3, 4))
         + f64(4, 3, -0.5) + f64(-4, 0.5, 0) + f64(4, 3, -0.5) + f64(-4, 0.5, 0) + f64(4.5, 1.8, 1.5) + u8(0) + u8(1)])),
+    "radar": ("sensor_msgs/PointCloud2", header() + u32(1) + u32(1)
+              + array([field(n, 4 * i, 7) for i, n in enumerate(["x", "y", "z", "Range", "Velocity", "AzimuthAngle", "ElevationAngle"])])
+              + u8(0) + u32(28) + u32(28) + u32(28) + f32(12.5, 0, 0, 12.5, -3.25, 0, 0) + u8(1)),
+    "dvs_events": ("sensor_msgs/PointCloud2", header() + u32(1) + u32(2)
+                   + array([field("x", 0, 4), field("y", 2, 4), field("t", 4, 8), field("pol", 12, 1)])
+                   + u8(0) + u32(13) + u32(26) + u32(26) + u16(3) + u16(1) + f64(7) + i8(1) + u16(300) + u16(2) + f64(8) + i8(0) + u8(1)),
+    "collision": ("carla_msgs/CarlaCollisionEvent", header() + u32(7) + f64(-100, 25.5, 0)),
+    "lane_invasion": ("carla_msgs/CarlaLaneInvasionEvent", header() + array([i32(2), i32(10)])),
     "speed": ("std_msgs/Float32", f32(8.5)),
     "gps_odometry": ("nav_msgs/Odometry", header() + text("base_link") + f64(456000.5, 5428000.25, 116.5) + f64(0, 0, 0.6, 0.8)
                      + array([f64(0)] * 36) + f64(8.5, 0, 0) + f64(0, 0, 0.25) + array([f64(0)] * 36)),
