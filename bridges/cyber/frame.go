@@ -17,6 +17,9 @@ const (
 	opPublish   = 4
 )
 
+// frameLimit is the size of the largest op that is read, bytes.
+const frameLimit = 64 << 20
+
 // lengthBytes is the size of a length: u32, little endian.
 const lengthBytes = 4
 
@@ -69,11 +72,23 @@ func frameSize(head []byte) (int, error) {
 	if len(head) < channelAt {
 		return channelAt, nil
 	}
-	messageAt := channelAt + int(binary.LittleEndian.Uint32(head[1:])) + lengthBytes
+	channel := binary.LittleEndian.Uint32(head[1:])
+	if channel > frameLimit {
+		return 0, tooLarge(channel)
+	}
+	messageAt := channelAt + int(channel) + lengthBytes
 	if len(head) < messageAt {
 		return messageAt, nil
 	}
-	return messageAt + int(binary.LittleEndian.Uint32(head[messageAt-lengthBytes:])), nil
+	message := binary.LittleEndian.Uint32(head[messageAt-lengthBytes:])
+	if message > frameLimit {
+		return 0, tooLarge(message)
+	}
+	return messageAt + int(message), nil
+}
+
+func tooLarge(length uint32) error {
+	return fmt.Errorf("%w: %w: a length of %d, the limit is %d bytes", bridges.ErrProtocol, bridges.ErrTooLarge, length, frameLimit)
 }
 
 // splitFrame returns the channel and the message of an op of frameSize bytes.

@@ -47,7 +47,7 @@ func (c *instance) Connect(ctx context.Context, connection string) error {
 		o.origin = c.env.Origin
 	}
 	c.at.Store(newMap(o.origin))
-	tcp := link.TCP{Size: frameSize}
+	tcp := link.TCP{Size: frameSize, Limit: frameLimit}
 	return c.Open(ctx, link.Config{
 		Dial:   func(ctx context.Context) (link.Conn, error) { return tcp.Dial(ctx, o.address) },
 		Handle: c.handle, Retry: o.retry, Queue: o.queue, Log: c.env.Log,
