@@ -123,7 +123,9 @@ func appendAttitude(dst []byte, fix *sample.GnssFix) []byte {
 	if fix.Pose.Orientation.Len() > 0 {
 		roll, pitch, yaw = fix.Pose.RPY()
 	}
-	heading := math.Mod(450-mgl64.RadToDeg(yaw), 360) // clockwise from north; yaw is counter-clockwise from east
+	// Clockwise from north, where yaw is counter-clockwise from east; rounded before it is
+	// wrapped, so that nothing prints as 360.
+	heading := math.Mod(math.Round((450-mgl64.RadToDeg(yaw))*1000)/1000, 360)
 	begin := len(dst)
 	dst = appendTimeOfDay(append(dst, "QQ02C,INSATT,V,"...), fix.StampNs)
 	dst = appendDegrees(append(dst, ','), mgl64.RadToDeg(roll))

@@ -1,0 +1,273 @@
+package rosbridge_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/rosbridge"
+	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+const (
+	patience = 30 * time.Second
+	tick     = 5 * time.Millisecond
+)
+
+// opened returns a bridge that connects when the test says so.
+func opened(t testing.TB, connection string) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(rosbridge.Factory{}).Open("rosbridge:"+connection, bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+func started(t testing.TB, config rosbridgetest.Config) *rosbridgetest.Server {
+	t.Helper()
+	s := rosbridgetest.New(config)
+	require.NoError(t, s.Start())
+	t.Cleanup(s.Kill)
+	return s
+}
+
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, patience, tick, what)
+}
+
+// connected connects a bridge and waits until it is.
+func connected(t testing.TB, b *bridges.Bridge) {
+	t.Helper()
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, "connected", func() bool { return b.Status() == bridges.Connected })
+}
+
+// publish sends one sample and returns what the server has of it.
+func publish[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, msg T) rosbridgetest.Message {
+	t.Helper()
+	out, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/x"})
+	require.NoError(t, err)
+	connected(t, b)
+	require.NoError(t, out(t.Context(), msg))
+	eventually(t, "a message", func() bool { return s.Received()["/x"] > 0 })
+	return s.Messages("/x")[0]
+}
+
+// at returns a value inside of nested maps.
+func at(m map[string]any, path string) any {
+	var v any = m
+	for name := range strings.SplitSeq(path, ".") {
+		v = v.(map[string]any)[name]
+	}
+	return v
+}
+
+func TestImagesInJSON(t *testing.T) {
+	for _, c := range []struct{ options, typ, secs, nsecs string }{
+		{"", "sensor_msgs/Image", "secs", "nsecs"},
+		{"?ros=2", "sensor_msgs/msg/Image", "sec", "nanosec"},
+	} {
+		s := started(t, rosbridgetest.Config{})
+		image := bridgetest.Image(3)
+		m := publish(t, s, opened(t, s.Addr()+c.options), image)
+		assert.Equal(t, c.typ, m.Type)
+		assert.True(t, strings.HasPrefix(string(m.Frame), `{"op":"publish","topic":"/x","msg":{"header":{`), "%s", m.Frame)
+		assert.Equal(t, json.Number("300000000"), at(m.Values, "header.stamp."+c.nsecs))
+		assert.Equal(t, json.Number("0"), at(m.Values, "header.stamp."+c.secs))
+		assert.Equal(t, base64.StdEncoding.EncodeToString(image.Data), m.Values["data"])
+		if c.options == "" {
+			assert.Equal(t, json.Number("3"), at(m.Values, "header.seq"))
+		} else {
+			assert.NotContains(t, at(m.Values, "header"), "seq")
+		}
+	}
+}
+
+// What isn't a number is null in JSON, whose NaN and infinities SVL wrote as words; BSON has
+// all of them.
+func TestInfinities(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	scan := &sample.LaserScan{AngleMax: 1, AngleIncrement: 0.25, RangeMax: 30, Ranges: []float32{1.5, inf, -inf, nan}, Intensities: []float32{nan, 0, 0, 1}}
+	s := started(t, rosbridgetest.Config{})
+	m := publish(t, s, opened(t, s.Addr()), scan)
+	assert.True(t, json.Valid(m.Frame))
+	assert.Equal(t, []any{json.Number("1.5"), nil, nil, nil}, m.Values["ranges"])
+	assert.Equal(t, []any{nil, json.Number("0"), json.Number("0"), json.Number("1")}, m.Values["intensities"])
+
+	s = started(t, rosbridgetest.Config{BSONOnly: true})
+	m = publish(t, s, opened(t, s.Addr()+"?bson=1"), scan)
+	ranges := m.Values["ranges"].([]any)
+	assert.Equal(t, []any{1.5, math.Inf(1), math.Inf(-1)}, ranges[:3])
+	assert.True(t, math.IsNaN(ranges[3].(float64)))
+}
+
+func TestCloudsInBSON(t *testing.T) {
+	s := started(t, rosbridgetest.Config{BSONOnly: true})
+	m := publish(t, s, opened(t, s.Addr()+"?bson=1"), bridgetest.PointCloud(1))
+	assert.Equal(t, "sensor_msgs/PointCloud2", m.Type)
+	assert.True(t, m.Binary)
+	data := m.Values["data"].([]byte)
+	step := int(m.Values["point_step"].(int32))
+	assert.Len(t, data, 64*step)
+	assert.Equal(t, float32(63), math.Float32frombits(binary.LittleEndian.Uint32(data[63*step:])), "the last point's x")
+}
+
+func TestFixes(t *testing.T) {
+	fix := &sample.GnssFix{Header: sample.Header{StampNs: 1_500_000_000, Seq: 7, FrameID: "gps", Pose: spatial.FromRPY(mgl64.Vec3{}, 0, 0, math.Pi/2)},
+		Latitude: -1.5, Longitude: 8.25, Altitude: 116.5}
+	s := started(t, rosbridgetest.Config{})
+	b := opened(t, s.Addr())
+	m := publish(t, s, b, fix)
+	assert.Equal(t, "sensor_msgs/NavSatFix", m.Type)
+	assert.Equal(t, json.Number("-1.5"), m.Values["latitude"])
+	assert.Equal(t, "sensor_msgs/NavSatFix", b.Statistics().Topics[0].Type)
+
+	s = started(t, rosbridgetest.Config{})
+	b = opened(t, s.Addr()+"?gps=nmea")
+	publish(t, s, b, fix)
+	eventually(t, "two sentences", func() bool { return s.Received()["/x"] == 2 })
+	for i, want := range []string{
+		"$GPGGA,000001.500,0130.000000,S,00815.000000,E,1,10,0.01,116.500000,M,0.000000,M,,*",
+		"QQ02C,INSATT,V,000001.500,0.000,0.000,0.000,@",
+	} {
+		m := s.Messages("/x")[i]
+		assert.Equal(t, "nmea_msgs/Sentence", m.Type)
+		assert.Equal(t, want, m.Values["sentence"].(string)[:len(want)])
+		assert.Equal(t, json.Number([]string{"14", "15"}[i]), at(m.Values, "header.seq"))
+		assert.Equal(t, "gps", at(m.Values, "header.frame_id"))
+	}
+	assert.Equal(t, "nmea_msgs/Sentence", b.Statistics().Topics[0].Type)
+	out, err := bridges.AddPublisher[*sample.GnssFix](b, bridges.Topic{Name: "/x"})
+	require.NoError(t, err)
+	assert.ErrorIs(t, out(t.Context(), &sample.GnssFix{Latitude: math.NaN()}), bridges.ErrConvert)
+}
+
+func TestNamesOfTopics(t *testing.T) {
+	b := opened(t, "robot")
+	for _, name := range []string{"/1st", "/a/2b", "/a-b", "/a/"} {
+		_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: name})
+		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
+		assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: name}, func(*sample.Clock) {}), bridges.ErrTopicName, name)
+		handle := func(context.Context, sample.EmptyRequest) (sample.EmptyResponse, error) { return sample.EmptyResponse{}, nil }
+		assert.ErrorIs(t, bridges.AddService(b, name, handle), bridges.ErrTopicName, name)
+	}
+}
+
+// twist is a message of geometry_msgs/Twist in all forms.
+func twist(ros2 bool) rosbridgetest.Outgoing {
+	raw := []byte{}
+	if ros2 {
+		raw = append(raw, 0, 1, 0, 0) // CDR's header
+	}
+	for _, v := range []float64{1.5, 0, 0, 0, 0, -0.25} {
+		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
+	}
+	return rosbridgetest.Outgoing{Raw: raw, Values: map[string]any{
+		"linear":  map[string]any{"x": 1.5, "y": 0.0, "z": 0.0},
+		"angular": map[string]any{"x": 0.0, "y": 0.0, "z": -0.25},
+	}}
+}
+
+func TestCommandsInAllForms(t *testing.T) {
+	for options, want := range map[string]string{
+		"subscribe=json": "none", "subscribe=cbor": "cbor", "subscribe=cbor-raw": "cbor-raw", "": "cbor", "bson=1": "none",
+	} {
+		for _, ros := range []string{"1", "2"} {
+			s := started(t, rosbridgetest.Config{BSONOnly: options == "bson=1"})
+			b := opened(t, s.Addr()+"?ros="+ros+"&"+options)
+			got := make(chan sample.VelocityCommand, 10)
+			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { got <- *c }))
+			connected(t, b)
+			eventually(t, "subscribed", func() bool { return len(s.Subscribed()) == 1 })
+			typ := map[string]string{"1": "geometry_msgs/Twist ", "2": "geometry_msgs/msg/Twist "}[ros]
+			assert.Equal(t, map[string]string{"/cmd_vel": typ + want}, s.Subscribed())
+			require.Equal(t, 1, s.Publish("/cmd_vel", twist(ros == "2")))
+			assert.Equal(t, sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{1.5, 0, 0}, Angular: mgl64.Vec3{0, 0, -0.25}}}, <-got, "%s ros=%s", options, ros)
+			assert.EqualValues(t, 1, b.Statistics().Received[0].Messages)
+			// What can't be decoded is counted, and the next one arrives.
+			s.Publish("/cmd_vel", rosbridgetest.Outgoing{Values: map[string]any{"linear": "fast"}, Raw: []byte{1, 2, 3}})
+			eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == 1 })
+			require.Equal(t, 1, s.Publish("/cmd_vel", twist(ros == "2")))
+			<-got
+		}
+	}
+}
+
+func TestDetectionsArrive(t *testing.T) {
+	s := started(t, rosbridgetest.Config{})
+	b := opened(t, s.Addr())
+	got := make(chan *sample.Detections3D, 1)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/seen"}, func(d *sample.Detections3D) { got <- d }))
+	connected(t, b)
+	eventually(t, "subscribed", func() bool { return len(s.Subscribed()) == 1 })
+	zero := map[string]any{"x": 0.0, "y": 0.0, "z": 0.0}
+	s.Publish("/seen", rosbridgetest.Outgoing{Values: map[string]any{
+		"header": map[string]any{"seq": 3, "stamp": map[string]any{"secs": 2, "nsecs": 500_000_000}, "frame_id": "map"},
+		"detections": []map[string]any{{
+			"id": 9, "label": "Sedan", "score": float32(0.5),
+			"bbox": map[string]any{
+				"position": map[string]any{"position": map[string]any{"x": 1.0, "y": 2.0, "z": 3.0}, "orientation": map[string]any{"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}},
+				"size":     map[string]any{"x": 4.0, "y": 2.0, "z": 1.5},
+			},
+			"velocity": map[string]any{"linear": zero, "angular": zero},
+		}},
+	}})
+	d := <-got
+	assert.EqualValues(t, 2_500_000_000, d.StampNs)
+	require.Len(t, d.Boxes, 1)
+	assert.Equal(t, "Sedan", d.Boxes[0].Label)
+	assert.Equal(t, mgl64.Vec3{1, 2, 3}, d.Boxes[0].Pose.Position)
+}
+
+// offerAll offers a service of each type.
+func offerAll(t testing.TB, b *bridges.Bridge) {
+	t.Helper()
+	require.NoError(t, bridges.AddService(b, "/reset", func(context.Context, sample.EmptyRequest) (sample.EmptyResponse, error) {
+		return sample.EmptyResponse{}, nil
+	}))
+	require.NoError(t, bridges.AddService(b, "/light", func(_ context.Context, r sample.SetBoolRequest) (sample.SetBoolResponse, error) {
+		return sample.SetBoolResponse{Success: r.Data, Message: `the "light"`}, nil
+	}))
+	require.NoError(t, bridges.AddService(b, "/shoot", func(context.Context, sample.TriggerRequest) (sample.TriggerResponse, error) {
+		return sample.TriggerResponse{}, errors.New("no camera")
+	}))
+}
+
+func TestServices(t *testing.T) {
+	for _, options := range []string{"", "bson=1"} {
+		s := started(t, rosbridgetest.Config{BSONOnly: options != ""})
+		b := opened(t, s.Addr()+"?"+options)
+		offerAll(t, b)
+		connected(t, b)
+		eventually(t, "offered", func() bool { return len(s.Services()) == 3 })
+		assert.Equal(t, map[string]string{"/reset": "std_srvs/Empty", "/light": "std_srvs/SetBool", "/shoot": "std_srvs/Trigger"}, s.Services())
+		r, err := s.Call(t.Context(), "/reset", nil)
+		require.NoError(t, err)
+		assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{}}, r)
+		r, err = s.Call(t.Context(), "/light", map[string]any{"data": true})
+		require.NoError(t, err)
+		assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{"success": true, "message": `the "light"`}}, r)
+		r, err = s.Call(t.Context(), "/shoot", map[string]any{})
+		require.NoError(t, err)
+		assert.Equal(t, rosbridgetest.Response{Reason: "no camera"}, r)
+		r, err = s.Call(t.Context(), "/light", map[string]any{"data": "maybe"})
+		require.NoError(t, err)
+		assert.False(t, r.Result)
+		assert.Contains(t, r.Reason, "arguments")
+	}
+}
