@@ -14,7 +14,7 @@ const (
 	ROS1
 )
 
-// ErrBeforeEpoch: the message has a time before the epoch, which ROS 1 can't express.
+// ErrBeforeEpoch says that a message has a time before the epoch, which ROS 1 can't express.
 // Encoders write the time 0 in its stead, and say so.
 var ErrBeforeEpoch = errors.New("time is before the epoch, which ROS 1 can't express")
 

@@ -13,7 +13,7 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// ErrCommand: a command has NaN, an infinity or a number that stands for nothing.
+// ErrCommand says that a command has NaN, an infinity or a number that stands for nothing.
 var ErrCommand = errors.New("command makes no sense")
 
 // nanoseconds returns simulation nanoseconds, exactly.

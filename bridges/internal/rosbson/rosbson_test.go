@@ -1,0 +1,242 @@
+package rosbson_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosbson"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/internal/rostree"
+)
+
+var versions = []rosmsg.Version{rosmsg.ROS2, rosmsg.ROS1}
+
+func encode(t testing.TB, version rosmsg.Version, m rosmsg.Message) []byte {
+	e := rosbson.Encoder{Version: version}
+	data := e.Append([]byte("before"), m)[6:]
+	require.NoError(t, e.Err())
+	require.Equal(t, len(data), int(binary.LittleEndian.Uint32(data)))
+	return data
+}
+
+func decode(version rosmsg.Version, data []byte, m rosmsg.Message) error {
+	return (&rosbson.Decoder{Version: version}).Decode(data, m)
+}
+
+// bits are all values of a message, NaN with their bits.
+func bits(m rosmsg.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
+
+func TestRoundTripOfEveryMessage(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		for seed := range uint64(30) {
+			rosmsgtest.Fill(m, seed)
+			again := rosmsgtest.New(m)
+			require.NoError(t, decode(rosmsg.ROS1, encode(t, rosmsg.ROS1, m), again))
+			require.Equal(t, bits(m), bits(again), m.TypeName())
+			require.NoError(t, decode(rosmsg.ROS2, encode(t, rosmsg.ROS2, m), again))
+			require.Equal(t, encode(t, rosmsg.ROS2, m), encode(t, rosmsg.ROS2, again), m.TypeName())
+		}
+	}
+}
+
+// vectors calls f with each message of wire/ros1, by its file's name.
+func vectors(t testing.TB, f func(name string, m rosmsg.Message, data []byte)) {
+	types := map[string]rosmsg.Message{}
+	for _, m := range rosmsgtest.Every() {
+		name := m.TypeName()
+		types[strings.ToLower(strings.ReplaceAll(name[strings.LastIndex(name, "/")+1:], "_", ""))] = m
+	}
+	// Names that vision_msgs and others have too aren't among the vectors.
+	files, err := filepath.Glob("../../../testdata/wire/ros1/*.bin")
+	require.NoError(t, err)
+	require.Len(t, files, 25)
+	for _, path := range files {
+		name := strings.TrimSuffix(filepath.Base(path), ".bin")
+		m := types[strings.ReplaceAll(name, "_", "")]
+		require.NotNil(t, m, name)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, new(ros1.Decoder).Decode(data, m), name)
+		if data, err = os.ReadFile(filepath.Join("../../../testdata/wire/rosbridge", name+".bson")); err != nil {
+			t.Fatal(err)
+		}
+		f(name, m, data)
+	}
+}
+
+// TestPythonsBytes: Python's bson comes to the same bytes.
+func TestPythonsBytes(t *testing.T) {
+	vectors(t, func(name string, m rosmsg.Message, data []byte) {
+		assert.Equal(t, data, encode(t, rosmsg.ROS1, m), name)
+		again := rosmsgtest.New(m)
+		require.NoError(t, decode(rosmsg.ROS1, data, again), name)
+		assert.Equal(t, bits(m), bits(again), name)
+		for n := range len(data) {
+			require.Error(t, decode(rosmsg.ROS1, data[:n], again), "%s cut to %d bytes", name, n)
+		}
+		require.ErrorIs(t, decode(rosmsg.ROS1, append(data, 0), again), rostree.ErrMalformed, name)
+	})
+}
+
+// document makes a document of elements, each its type, its name and its value as hex.
+func document(elements ...string) []byte {
+	body := []byte{0, 0, 0, 0}
+	for i := 0; i < len(elements); i += 2 {
+		value, err := hex.DecodeString(elements[i+1])
+		if err != nil {
+			panic(err)
+		}
+		body = append(body, value[0])
+		body = append(append(body, elements[i]...), 0)
+		body = append(body, value[1:]...)
+	}
+	body = append(body, 0)
+	binary.LittleEndian.PutUint32(body, uint32(len(body)))
+	return body
+}
+
+func TestDecodeTakesTypesOfOthers(t *testing.T) {
+	want := rosmsg.PointField{Name: "x", Offset: 4, Datatype: 7, Count: 1}
+	for name, data := range map[string][]byte{
+		"doubles":   document("name", "02"+"02000000"+"7800", "offset", "01"+"0000000000001040", "datatype", "01"+"0000000000001c40", "count", "12"+"0100000000000000"),
+		"any order": document("count", "1001000000", "datatype", "1007000000", "name", "02"+"02000000"+"7800", "offset", "1004000000"),
+		"unknown elements": document(
+			"a", "07"+"000102030405060708090a0b", "b", "09"+"0000000000000000", "c", "0a", "d", "06", "e", "0b"+"612e00"+"6900", "f", "0d"+"02000000"+"7800",
+			"g", "11"+"0000000000000000", "h", "13"+"00000000000000000000000000000000", "i", "ff", "j", "7f", "k", "0c"+"02000000"+"7800"+"000102030405060708090a0b",
+			"l", "0f"+"0e000000"+"01000000"+"00"+"0500000000", "m", "05"+"02000000"+"80"+"0102", "n", "03"+"0500000000", "o", "04"+"0500000000",
+			"name", "02"+"02000000"+"7800", "offset", "1004000000", "datatype", "1007000000", "count", "1001000000", "p", "0801"),
+	} {
+		var got rosmsg.PointField
+		require.NoError(t, decode(rosmsg.ROS2, data, &got), name)
+		assert.Equal(t, want, got, name)
+	}
+
+	var image rosmsg.CompressedImage
+	for name, value := range map[string]string{
+		"binary": "05" + "02000000" + "00" + "01ff", "of another subtype": "05" + "02000000" + "80" + "01ff",
+		"array": "04" + "13000000" + "103000" + "01000000" + "103100" + "ff000000" + "00",
+	} {
+		require.NoError(t, decode(rosmsg.ROS2, document("data", value), &image), name)
+		assert.Equal(t, []byte{1, 0xff}, image.Data.Data, name)
+	}
+	var point rosmsg.Point
+	require.NoError(t, decode(rosmsg.ROS2, document("x", "0a", "y", "1005000000", "z", "01000000000000f07f"), &point))
+	assert.True(t, math.IsNaN(point.X))
+	assert.Equal(t, 5.0, point.Y)
+	assert.True(t, math.IsInf(point.Z, 1))
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		m    rosmsg.Message
+		want error
+	}{
+		"nothing":               {nil, &rosmsg.Point{}, rostree.ErrTruncated},
+		"length of four":        {[]byte{4, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
+		"negative length":       {[]byte{255, 255, 255, 255, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
+		"length beyond":         {[]byte{6, 0, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrTruncated},
+		"no zero at the end":    {[]byte{5, 0, 0, 0, 1}, &rosmsg.Point{}, rostree.ErrMalformed},
+		"name without end":      {[]byte{8, 0, 0, 0, 1, 'x', 'x', 0}, &rosmsg.Point{}, rostree.ErrMalformed},
+		"value behind document": {[]byte{9, 0, 0, 0, 1, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
+		"unknown type":          {document("a", "20"), &rosmsg.Point{}, rostree.ErrMalformed},
+		"string for number":     {document("x", "02"+"02000000"+"7800"), &rosmsg.Point{}, rostree.ErrType},
+		"boolean of two":        {document("data", "0802"), &rosmsg.SetBoolRequest{}, rostree.ErrMalformed},
+		"number for boolean":    {document("data", "1001000000"), &rosmsg.SetBoolRequest{}, rostree.ErrType},
+		"string without zero":   {document("frame_id", "02"+"02000000"+"7878"), &rosmsg.Header{}, rostree.ErrMalformed},
+		"string of length 0":    {document("frame_id", "02"+"00000000"), &rosmsg.Header{}, rostree.ErrMalformed},
+		"string beyond":         {document("frame_id", "02"+"ffffff7f"+"7800"), &rosmsg.Header{}, rostree.ErrTruncated},
+		"number for string":     {document("frame_id", "1001000000"), &rosmsg.Header{}, rostree.ErrType},
+		"fraction for integer":  {document("offset", "01"+"000000000000e03f"), &rosmsg.PointField{}, rostree.ErrType},
+		"NaN for integer":       {document("offset", "01"+"000000000000f87f"), &rosmsg.PointField{}, rostree.ErrType},
+		"integer out of range":  {document("datatype", "1000010000"), &rosmsg.PointField{}, rostree.ErrRange},
+		"float out of range":    {document("data", "01"+"ffffffffffffef7f"), &rosmsg.Float32{}, rostree.ErrRange},
+		"binary beyond":         {document("data", "05"+"ffffff7f"+"00"), &rosmsg.CompressedImage{}, rostree.ErrTruncated},
+		"document for array":    {document("transforms", "03"+"0500000000"), &rosmsg.TFMessage{}, rostree.ErrType},
+		"array for document":    {document("linear", "04"+"0500000000"), &rosmsg.Twist{}, rostree.ErrType},
+		"array of other size":   {document("k", "04"+"0500000000"), &rosmsg.CameraInfo{}, rostree.ErrRange},
+	} {
+		assert.ErrorIs(t, decode(rosmsg.ROS2, c.data, c.m), c.want, name)
+	}
+}
+
+func TestTimesBeforeTheEpoch(t *testing.T) {
+	clock := &rosmsg.Clock{Clock: rosmsg.Time{Sec: -1}}
+	e := rosbson.Encoder{Version: rosmsg.ROS1}
+	data := e.Append(nil, clock)
+	assert.ErrorIs(t, e.Err(), rosmsg.ErrBeforeEpoch)
+	assert.Equal(t, encode(t, rosmsg.ROS1, &rosmsg.Clock{}), data)
+	assert.ErrorIs(t, decode(rosmsg.ROS1, encode(t, rosmsg.ROS2, clock), clock), rostree.ErrRange)
+}
+
+func TestTextIsUTF8(t *testing.T) {
+	got := encode(t, rosmsg.ROS2, &rosmsg.Header{FrameID: "a\xffb"})
+	assert.Contains(t, string(got), "\x06\x00\x00\x00a\ufffdb\x00")
+	var m rosmsg.Header
+	require.NoError(t, decode(rosmsg.ROS2, document("frame_id", "02"+"04000000"+"61ff6200"), &m))
+	assert.Equal(t, "a\ufffdb", m.FrameID)
+}
+
+func FuzzDecode(f *testing.F) {
+	every := rosmsgtest.Every()
+	for i, m := range every {
+		rosmsgtest.Fill(m, 1)
+		f.Add(uint8(i), encode(f, rosmsg.ROS1, m))
+		f.Add(uint8(i), encode(f, rosmsg.ROS2, m))
+	}
+	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
+		m := rosmsgtest.New(every[int(i)%len(every)])
+		if decode(rosmsg.ROS1, data, m) != nil {
+			return
+		}
+		first := encode(t, rosmsg.ROS1, m)
+		again := rosmsgtest.New(m)
+		require.NoError(t, decode(rosmsg.ROS1, first, again))
+		require.Equal(t, first, encode(t, rosmsg.ROS1, again))
+	})
+}
+
+func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
+	for _, version := range versions {
+		for _, m := range rosmsgtest.Every() {
+			rosmsgtest.Fill(m, 3)
+			e := &rosbson.Encoder{Version: version}
+			buf := e.Append(nil, m)
+			assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
+		}
+	}
+}
+
+func BenchmarkAppendPointCloud2(b *testing.B) {
+	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	e := new(rosbson.Encoder)
+	var buf []byte
+	b.ReportAllocs()
+	b.SetBytes(8 << 20)
+	for b.Loop() {
+		buf = e.Append(buf[:0], m)
+	}
+}
+
+func BenchmarkDecodePointCloud2(b *testing.B) {
+	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	data := new(rosbson.Encoder).Append(nil, m)
+	d := new(rosbson.Decoder)
+	b.ReportAllocs()
+	b.SetBytes(8 << 20)
+	for b.Loop() {
+		if err := d.Decode(data, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

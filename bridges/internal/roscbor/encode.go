@@ -1,0 +1,249 @@
+// Package roscbor has messages as CBOR (RFC 8949), as rosbridge's compression "cbor" does:
+// a message is a map, with ROS 1's or ROS 2's names, uint8[] is a byte string, arrays of
+// numbers are typed arrays (RFC 8746) of little-endian elements. Scalars are as short as
+// can be for integers, and of the field's own width for floats, NaN and infinities
+// included. What isn't UTF-8 in a string is written as U+FFFD.
+//
+// A message's bytes are a whole data item, so they can stand as they are where a map has
+// one.
+package roscbor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Major types (RFC 8949, section 3.1), in their place in the initial byte.
+const (
+	majorUnsigned = 0 << 5
+	majorNegative = 1 << 5
+	majorBytes    = 2 << 5
+	majorText     = 3 << 5
+	majorArray    = 4 << 5
+	majorMap      = 5 << 5
+	majorTag      = 6 << 5
+	majorSimple   = 7 << 5
+)
+
+// Initial bytes of simple values and floats (section 3.3).
+const (
+	simpleFalse     = majorSimple | 20
+	simpleTrue      = majorSimple | 21
+	simpleNull      = majorSimple | 22
+	simpleUndefined = majorSimple | 23
+	float16         = majorSimple | 25
+	float32Bits     = majorSimple | 26
+	float64Bits     = majorSimple | 27
+	breakCode       = majorSimple | 31
+)
+
+// Tags of typed arrays (RFC 8746, section 2.1) that are written.
+const (
+	tagInt32   = 78
+	tagFloat32 = 85
+	tagFloat64 = 86
+)
+
+// Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
+// a time. Encoding into a large enough buffer allocates nothing.
+type Encoder struct {
+	Version rosmsg.Version
+
+	buf     []byte
+	members int // of the map that is being written
+	err     error
+}
+
+var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+
+// Append appends m as a map to dst and returns the result.
+func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+	e.buf, e.err = dst, nil
+	e.object("", m)
+	out := e.buf
+	e.buf = nil
+	return out
+}
+
+// Err returns rosmsg.ErrBeforeEpoch if the last message had such a time and Version is
+// ROS1; it was written as 0, and the message isn't to be sent.
+func (e *Encoder) Err() error { return e.err }
+
+// object appends a map, whose size is known when its fields were visited.
+func (e *Encoder) object(name string, m rosmsg.Message) {
+	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
+		if e.err == nil {
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+		}
+		m = &zero
+	}
+	outer := e.members
+	e.members = 0
+	start := len(e.buf)
+	e.buf = append(e.buf, majorMap)
+	m.Fields(e)
+	if e.members < 24 {
+		e.buf[start] |= byte(e.members)
+	} else {
+		e.buf[start] |= 24
+		e.buf = slices.Insert(e.buf, start+1, byte(e.members))
+	}
+	e.members = outer
+}
+
+// zero stands for times that can't be written; nobody changes it.
+var zero rosmsg.Time
+
+// head appends the initial byte and the argument of a data item.
+func (e *Encoder) head(major byte, n uint64) {
+	switch {
+	case n < 24:
+		e.buf = append(e.buf, major|byte(n))
+	case n <= math.MaxUint8:
+		e.buf = append(e.buf, major|24, byte(n))
+	case n <= math.MaxUint16:
+		e.buf = binary.BigEndian.AppendUint16(append(e.buf, major|25), uint16(n))
+	case n <= math.MaxUint32:
+		e.buf = binary.BigEndian.AppendUint32(append(e.buf, major|26), uint32(n))
+	default:
+		e.buf = binary.BigEndian.AppendUint64(append(e.buf, major|27), n)
+	}
+}
+
+// name begins a member.
+func (e *Encoder) name(name string) {
+	e.members++
+	name = e.Version.FieldName(name)
+	e.head(majorText, uint64(len(name)))
+	e.buf = append(e.buf, name...)
+}
+
+func (e *Encoder) integer(name string, v int64) {
+	e.name(name)
+	if v < 0 {
+		e.head(majorNegative, uint64(-1-v))
+		return
+	}
+	e.head(majorUnsigned, uint64(v))
+}
+
+// HeaderSeq appends "seq" of ROS 1.
+func (e *Encoder) HeaderSeq(v *uint32) {
+	if e.Version == rosmsg.ROS1 {
+		e.Uint32("seq", v)
+	}
+}
+
+// Bool appends true or false.
+func (e *Encoder) Bool(name string, v *bool) {
+	e.name(name)
+	b := byte(simpleFalse)
+	if *v {
+		b = simpleTrue
+	}
+	e.buf = append(e.buf, b)
+}
+
+// Int8 appends an integer.
+func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
+
+// Uint8 appends an integer.
+func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
+
+// Uint16 appends an integer.
+func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
+
+// Int32 appends an integer.
+func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
+
+// Uint32 appends an integer.
+func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
+
+// Float32 appends a float of 32 bits.
+func (e *Encoder) Float32(name string, v *float32) {
+	e.name(name)
+	e.buf = binary.BigEndian.AppendUint32(append(e.buf, float32Bits), math.Float32bits(*v))
+}
+
+// Float64 appends a float of 64 bits.
+func (e *Encoder) Float64(name string, v *float64) {
+	e.name(name)
+	e.buf = binary.BigEndian.AppendUint64(append(e.buf, float64Bits), math.Float64bits(*v))
+}
+
+// String appends a text string.
+func (e *Encoder) String(name string, v *string) {
+	text := *v
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd")
+	}
+	e.name(name)
+	e.head(majorText, uint64(len(text)))
+	e.buf = append(e.buf, text...)
+}
+
+// Bytes appends a byte string, which its source writes in place.
+func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
+	n := v.Len()
+	e.name(name)
+	e.head(majorBytes, uint64(n))
+	start := len(e.buf)
+	e.buf = slices.Grow(e.buf, n)[:start+n]
+	v.Put(e.buf[start:])
+}
+
+// typed begins a typed array of n elements of size bytes.
+func (e *Encoder) typed(name string, tag, n, size int) {
+	e.name(name)
+	e.head(majorTag, uint64(tag))
+	e.head(majorBytes, uint64(n)*uint64(size))
+}
+
+// Float64Array appends a typed array.
+func (e *Encoder) Float64Array(name string, v []float64) {
+	e.typed(name, tagFloat64, len(v), 8)
+	for _, f := range v {
+		e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(f))
+	}
+}
+
+// Float64Sequence appends a typed array.
+func (e *Encoder) Float64Sequence(name string, v *[]float64) { e.Float64Array(name, *v) }
+
+// Float32Sequence appends a typed array.
+func (e *Encoder) Float32Sequence(name string, v *[]float32) {
+	e.typed(name, tagFloat32, len(*v), 4)
+	for _, f := range *v {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(f))
+	}
+}
+
+// Int32Sequence appends a typed array.
+func (e *Encoder) Int32Sequence(name string, v *[]int32) {
+	e.typed(name, tagInt32, len(*v), 4)
+	for _, n := range *v {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
+	}
+}
+
+// Message appends a map.
+func (e *Encoder) Message(name string, v rosmsg.Message) {
+	e.name(name)
+	e.object(name, v)
+}
+
+// Messages appends an array of maps.
+func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+	n := v.Len()
+	e.name(name)
+	e.head(majorArray, uint64(n))
+	for i := range n {
+		e.object(name, v.At(i))
+	}
+}

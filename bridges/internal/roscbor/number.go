@@ -1,0 +1,160 @@
+package roscbor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/raybridge/raybridge/bridges/internal/rostree"
+)
+
+// Tags of typed arrays (RFC 8746, section 2.1). Their lower five bits are f s e ll: of
+// floats, of signed integers, little-endian, and how wide.
+const (
+	tagUint8        = 64
+	tagUint8Clamped = 68
+	tagFloat128LE   = 87
+
+	tagFloatBit  = 1 << 4
+	tagSignedBit = 1 << 3
+	tagLittleBit = 1 << 2
+)
+
+// elementSize returns the bytes of an element of a typed array, 0 for those that aren't
+// read: float128, and a tag that is reserved.
+func elementSize(tag byte) int {
+	if tag&tagFloatBit == 0 {
+		if tag == 76 {
+			return 0
+		}
+		return 1 << (tag & 3)
+	}
+	if tag&3 == 3 {
+		return 0
+	}
+	return 2 << (tag & 3)
+}
+
+// element returns an element of a typed array, as many bytes as it is wide.
+func (s *syntax) element(v rostree.Value) (bits uint64, end int, err error) {
+	size := elementSize(v.Kind)
+	b, err := s.take(v.Pos, uint64(size))
+	if err != nil {
+		return 0, 0, err
+	}
+	var wide [8]byte
+	if v.Kind&tagLittleBit != 0 {
+		copy(wide[:], b)
+		return binary.LittleEndian.Uint64(wide[:]), v.Pos + size, nil
+	}
+	copy(wide[8-size:], b)
+	return binary.BigEndian.Uint64(wide[:]), v.Pos + size, nil
+}
+
+// Integer reads an integer, or a float without a fraction.
+func (s *syntax) Integer(v rostree.Value) (int64, int, error) {
+	if v.Kind != 0 && v.Kind&tagFloatBit == 0 {
+		bits, end, err := s.element(v)
+		if v.Kind&tagSignedBit != 0 {
+			shift := 64 - 8*elementSize(v.Kind)
+			return int64(bits<<shift) >> shift, end, err
+		}
+		if err == nil && bits > math.MaxInt64 {
+			err = fmt.Errorf("%d for an integer: %w", bits, rostree.ErrRange)
+		}
+		return int64(bits), end, err
+	}
+	if v.Kind == 0 {
+		h, err := s.head(v.Pos)
+		if err != nil {
+			return 0, 0, err
+		}
+		if h.major == majorUnsigned || h.major == majorNegative {
+			n, err := integer(h)
+			return n, h.next, err
+		}
+	}
+	if _, null := s.Null(v); null {
+		return 0, 0, wrongType(v.Pos, "an integer")
+	}
+	f, end, err := s.Float(v, 64)
+	if err != nil {
+		return 0, 0, err
+	}
+	n, err := rostree.ToInteger(f)
+	return n, end, err
+}
+
+func integer(h item) (int64, error) {
+	if h.arg > math.MaxInt64 {
+		return 0, fmt.Errorf("%d for an integer: %w", h.arg, rostree.ErrRange)
+	}
+	if h.major == majorNegative {
+		return -1 - int64(h.arg), nil
+	}
+	return int64(h.arg), nil
+}
+
+// Float reads a number; null is NaN.
+func (s *syntax) Float(v rostree.Value, bits int) (float64, int, error) {
+	if end, null := s.Null(v); null {
+		return math.NaN(), end, nil
+	}
+	f, end, err := s.float(v)
+	if err == nil && bits == 32 {
+		f, err = rostree.ToFloat32(f)
+	}
+	return f, end, err
+}
+
+func (s *syntax) float(v rostree.Value) (float64, int, error) {
+	if v.Kind != 0 {
+		if v.Kind&tagFloatBit == 0 {
+			n, end, err := s.Integer(v)
+			return float64(n), end, err
+		}
+		bits, end, err := s.element(v)
+		return fromBits(bits, elementSize(v.Kind)), end, err
+	}
+	h, err := s.head(v.Pos)
+	if err != nil {
+		return 0, 0, err
+	}
+	switch h.major | h.info {
+	case float16:
+		return fromBits(h.arg, 2), h.next, nil
+	case float32Bits:
+		return fromBits(h.arg, 4), h.next, nil
+	case float64Bits:
+		return fromBits(h.arg, 8), h.next, nil
+	}
+	if h.major == majorUnsigned || h.major == majorNegative {
+		n, err := integer(h)
+		return float64(n), h.next, err
+	}
+	return 0, 0, wrongType(v.Pos, "a number")
+}
+
+// fromBits returns the float of size bytes (IEEE 754) with these bits.
+func fromBits(bits uint64, size int) float64 {
+	switch size {
+	case 8:
+		return math.Float64frombits(bits)
+	case 4:
+		return float64(math.Float32frombits(uint32(bits)))
+	}
+	sign := 1.0
+	if bits&0x8000 != 0 {
+		sign = -1
+	}
+	exponent, fraction := int(bits>>10&31), float64(bits&1023)
+	switch {
+	case exponent == 31 && fraction != 0:
+		return math.NaN()
+	case exponent == 31:
+		return math.Inf(int(sign))
+	case exponent == 0:
+		return sign * math.Ldexp(fraction, -24)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}

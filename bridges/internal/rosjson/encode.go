@@ -1,0 +1,250 @@
+// Package rosjson has messages as JSON (RFC 8259), with the rules of rosbridge's protocol:
+// uint8[] is base64, a time is {"secs":...,"nsecs":...} in ROS 1 and
+// {"sec":...,"nanosec":...} in ROS 2. NaN and infinities, which JSON hasn't got, are null,
+// as rosbridge has them; reading makes NaN of it, so that a distance of +Inf becomes one
+// that isn't known. Floats are the shortest text that reads back as the same number of
+// their width. What isn't UTF-8 in a string is written as U+FFFD.
+package rosjson
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
+// a time. Encoding into a large enough buffer allocates nothing.
+type Encoder struct {
+	Version rosmsg.Version
+
+	buf   []byte
+	err   error
+	chunk [3 << 10]byte // a multiple of base64's three bytes
+}
+
+var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+
+// Append appends m as an object to dst and returns the result.
+func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+	e.buf, e.err = dst, nil
+	e.object("", m)
+	out := e.buf
+	e.buf = nil
+	return out
+}
+
+// Err returns rosmsg.ErrBeforeEpoch if the last message had such a time and Version is
+// ROS1; it was written as 0, and the message isn't to be sent.
+func (e *Encoder) Err() error { return e.err }
+
+func (e *Encoder) object(name string, m rosmsg.Message) {
+	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
+		if e.err == nil {
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+		}
+		e.buf = append(e.buf, `{"secs":0,"nsecs":0}`...)
+		return
+	}
+	e.buf = append(e.buf, '{')
+	m.Fields(e)
+	e.buf = append(e.buf, '}')
+}
+
+// name begins a member. No value ends in a brace that opens.
+func (e *Encoder) name(name string) {
+	if e.buf[len(e.buf)-1] != '{' {
+		e.buf = append(e.buf, ',')
+	}
+	e.buf = append(e.buf, '"')
+	e.buf = append(e.buf, e.Version.FieldName(name)...)
+	e.buf = append(e.buf, '"', ':')
+}
+
+func (e *Encoder) integer(name string, v int64) {
+	e.name(name)
+	e.buf = strconv.AppendInt(e.buf, v, 10)
+}
+
+// HeaderSeq appends "seq" of ROS 1.
+func (e *Encoder) HeaderSeq(v *uint32) {
+	if e.Version == rosmsg.ROS1 {
+		e.Uint32("seq", v)
+	}
+}
+
+// Bool appends true or false.
+func (e *Encoder) Bool(name string, v *bool) {
+	e.name(name)
+	e.buf = strconv.AppendBool(e.buf, *v)
+}
+
+// Int8 appends a number.
+func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
+
+// Uint8 appends a number.
+func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
+
+// Uint16 appends a number.
+func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
+
+// Int32 appends a number.
+func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
+
+// Uint32 appends a number.
+func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
+
+// Float32 appends a number or null.
+func (e *Encoder) Float32(name string, v *float32) {
+	e.name(name)
+	e.buf = appendFloat(e.buf, float64(*v), 32)
+}
+
+// Float64 appends a number or null.
+func (e *Encoder) Float64(name string, v *float64) {
+	e.name(name)
+	e.buf = appendFloat(e.buf, *v, 64)
+}
+
+// appendFloat appends the shortest text for a float of so many bits: with an exponent
+// only where it would be long else, as JavaScript writes numbers.
+func appendFloat(dst []byte, f float64, bits int) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(dst, "null"...)
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	dst = strconv.AppendFloat(dst, f, format, -1, bits)
+	// Go writes two digits of an exponent at least: 1e-07.
+	if n := len(dst); format == 'e' && dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') {
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst
+}
+
+// String appends a string.
+func (e *Encoder) String(name string, v *string) {
+	e.name(name)
+	e.buf = appendQuoted(e.buf, *v)
+}
+
+const hex = "0123456789abcdef"
+
+func appendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b >= ' ' && b < utf8.RuneSelf && b != '"' && b != '\\' {
+			i++
+			continue
+		}
+		size := 1
+		if b >= utf8.RuneSelf {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, s[start:i]...)
+		dst = appendEscape(dst, b)
+		i += size
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+// appendEscape appends a byte that can't stand in a string as it is.
+func appendEscape(dst []byte, b byte) []byte {
+	switch {
+	case b == '"' || b == '\\':
+		return append(dst, '\\', b)
+	case b == '\n':
+		return append(dst, '\\', 'n')
+	case b == '\r':
+		return append(dst, '\\', 'r')
+	case b == '\t':
+		return append(dst, '\\', 't')
+	case b >= utf8.RuneSelf:
+		return append(dst, `\ufffd`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+}
+
+// Bytes appends base64.
+func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
+	e.name(name)
+	e.buf = append(e.buf, '"')
+	if v.Source == nil {
+		e.buf = base64.StdEncoding.AppendEncode(e.buf, v.Data)
+	} else {
+		e.encodeInPlace(v)
+	}
+	e.buf = append(e.buf, '"')
+}
+
+// encodeInPlace has a source write its bytes at the end of where their base64 will be, and
+// encodes them from there, piece by piece: what is written never reaches what wasn't read.
+func (e *Encoder) encodeInPlace(v *rosmsg.Bytes) {
+	n := v.Len()
+	size := base64.StdEncoding.EncodedLen(n)
+	start := len(e.buf)
+	e.buf = slices.Grow(e.buf, size)[:start+size]
+	dst, src := e.buf[start:], e.buf[start+size-n:]
+	v.Put(src)
+	for len(src) > 0 {
+		piece := e.chunk[:copy(e.chunk[:], src)]
+		src = src[len(piece):]
+		base64.StdEncoding.Encode(dst, piece)
+		dst = dst[base64.StdEncoding.EncodedLen(len(piece)):]
+	}
+}
+
+// list appends an array of n elements.
+func (e *Encoder) list(name string, n int, element func(i int)) {
+	e.name(name)
+	e.buf = append(e.buf, '[')
+	for i := range n {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		element(i)
+	}
+	e.buf = append(e.buf, ']')
+}
+
+// Float64Array appends an array of numbers.
+func (e *Encoder) Float64Array(name string, v []float64) {
+	e.list(name, len(v), func(i int) { e.buf = appendFloat(e.buf, v[i], 64) })
+}
+
+// Float64Sequence appends an array of numbers.
+func (e *Encoder) Float64Sequence(name string, v *[]float64) { e.Float64Array(name, *v) }
+
+// Float32Sequence appends an array of numbers.
+func (e *Encoder) Float32Sequence(name string, v *[]float32) {
+	e.list(name, len(*v), func(i int) { e.buf = appendFloat(e.buf, float64((*v)[i]), 32) })
+}
+
+// Int32Sequence appends an array of numbers.
+func (e *Encoder) Int32Sequence(name string, v *[]int32) {
+	e.list(name, len(*v), func(i int) { e.buf = strconv.AppendInt(e.buf, int64((*v)[i]), 10) })
+}
+
+// Message appends an object.
+func (e *Encoder) Message(name string, v rosmsg.Message) {
+	e.name(name)
+	e.object(name, v)
+}
+
+// Messages appends an array of objects.
+func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+	e.list(name, v.Len(), func(i int) { e.object(name, v.At(i)) })
+}
