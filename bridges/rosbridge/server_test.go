@@ -1,0 +1,328 @@
+package rosbridge_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/fxamacker/cbor/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// listening returns a bridge that serves on a free port.
+func listening(t testing.TB, options string) *bridges.Bridge {
+	t.Helper()
+	b := opened(t, "listen=0"+options)
+	require.NoError(t, b.Connect(t.Context()))
+	return b
+}
+
+func address(b *bridges.Bridge) string { return b.Endpoints()[0].Address }
+
+// client is a client of the server that the bridge is.
+type client struct {
+	t    testing.TB
+	conn *websocket.Conn
+}
+
+func visit(t testing.TB, b *bridges.Bridge) *client {
+	t.Helper()
+	return visitURL(t, "ws://"+address(b), nil)
+}
+
+func visitURL(t testing.TB, url string, options *websocket.DialOptions) *client {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), url, options)
+	require.NoError(t, err)
+	conn.SetReadLimit(-1)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	return &client{t, conn}
+}
+
+func (c *client) send(frame string) {
+	c.t.Helper()
+	require.NoError(c.t, c.conn.Write(c.t.Context(), websocket.MessageText, []byte(frame)))
+}
+
+// next returns the next frame as JSON or CBOR has it.
+func (c *client) next() (m map[string]any) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	kind, frame, err := c.conn.Read(ctx)
+	require.NoError(c.t, err)
+	if kind == websocket.MessageBinary {
+		mode, err := cbor.DecOptions{DefaultMapType: nil}.DecMode()
+		require.NoError(c.t, err)
+		require.NoError(c.t, mode.Unmarshal(frame, &m))
+	} else {
+		require.NoError(c.t, json.Unmarshal(frame, &m))
+	}
+	return m
+}
+
+// call calls a service and returns its answer, which is the next frame: what was sent
+// before has been worked off then.
+func (c *client) call(service, args string) map[string]any {
+	c.t.Helper()
+	c.send(fmt.Sprintf(`{"op":"call_service","id":"id of %[1]s","service":%[1]q,"args":%[2]s}`, service, args))
+	m := c.next()
+	require.Equal(c.t, "service_response", m["op"], "%v", m)
+	return m
+}
+
+// values is what rosapi answers.
+func (c *client) values(service, args string) map[string]any {
+	c.t.Helper()
+	m := c.call("/rosapi/"+service, args)
+	require.Equal(c.t, true, m["result"], "%v", m)
+	return m["values"].(map[string]any)
+}
+
+// refused sends a frame that the server complains of.
+func (c *client) refused(frame, reason string) {
+	c.t.Helper()
+	c.send(frame)
+	m := c.next()
+	assert.Equal(c.t, "status error", fmt.Sprint(m["op"], " ", m["level"]), "%v", m)
+	assert.Contains(c.t, m["msg"], reason)
+}
+
+func TestServerOfAllForms(t *testing.T) {
+	b := listening(t, "")
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	assert.ErrorIs(t, out(t.Context(), &sample.Clock{}), bridges.ErrNotConnected, "nobody listens")
+	assert.False(t, b.Listening("/clock"))
+	clients := map[string]*client{"none": visit(t, b), "cbor": visit(t, b), "cbor-raw": visit(t, b)}
+	for compression, c := range clients {
+		c.send(fmt.Sprintf(`{"op":"subscribe","topic":"/clock","type":"rosgraph_msgs/Clock","compression":%q}`, compression))
+		c.values("nodes", "{}")
+	}
+	assert.True(t, b.Listening("/clock"))
+	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
+	assert.Equal(t, map[string]any{"op": "publish", "topic": "/clock", "msg": map[string]any{
+		"clock": map[string]any{"secs": 1.0, "nsecs": 500_000_000.0},
+	}}, clients["none"].next())
+	assert.Equal(t, map[string]any{"op": "publish", "topic": "/clock", "msg": map[any]any{
+		"clock": map[any]any{"secs": uint64(1), "nsecs": uint64(500_000_000)},
+	}}, clients["cbor"].next())
+	assert.Equal(t, map[string]any{"op": "publish", "topic": "/clock", "msg": map[any]any{
+		"secs": uint64(1), "nsecs": uint64(500_000_000), "bytes": []byte{1, 0, 0, 0, 0, 0x65, 0xcd, 0x1d},
+	}}, clients["cbor-raw"].next())
+	eventually(t, "counted once", func() bool { return b.Statistics().Messages == 1 })
+	for _, c := range clients {
+		c.send(`{"op":"unsubscribe","topic":"/clock"}`)
+		c.values("nodes", "{}")
+	}
+	assert.False(t, b.Listening("/clock"))
+}
+
+func TestServerOfROS2(t *testing.T) {
+	b := listening(t, "?ros=2&gps=nmea")
+	_, err := bridges.AddPublisher[*sample.GnssFix](b, bridges.Topic{Name: "/fix"})
+	require.NoError(t, err)
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	c := visit(t, b)
+	assert.Equal(t, map[string]any{
+		"topics": []any{"/clock", "/fix"}, "types": []any{"rosgraph_msgs/msg/Clock", "nmea_msgs/msg/Sentence"},
+	}, c.values("topics", "{}"))
+	c.send(`{"op":"subscribe","topic":"/clock","compression":"cbor-raw"}`)
+	c.values("nodes", "{}")
+	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 7_000_000_001}))
+	assert.Equal(t, []byte{0, 1, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0}, c.next()["msg"].(map[any]any)["bytes"])
+	assert.Equal(t, map[string]any{"time": map[string]any{"sec": 7.0, "nanosec": 1.0}}, c.values("get_time", "{}"))
+}
+
+func TestRosapi(t *testing.T) {
+	b := listening(t, "")
+	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+	offerAll(t, b)
+	c := visit(t, b)
+	strings := func(s ...any) []any { return append([]any{}, s...) }
+	for _, q := range []struct {
+		service, args string
+		want          map[string]any
+	}{
+		{"topics", "{}", map[string]any{"topics": strings("/cmd_vel", "/image"), "types": strings("geometry_msgs/Twist", "sensor_msgs/Image")}},
+		{"topic_type", `{"topic":"/image"}`, map[string]any{"type": "sensor_msgs/Image"}},
+		{"topic_type", `{"topic":"/none"}`, map[string]any{"type": ""}},
+		{"topics_for_type", `{"type":"sensor_msgs/msg/Image"}`, map[string]any{"topics": strings("/image")}},
+		{"topics_for_type", `{"type":"a/B"}`, map[string]any{"topics": strings()}},
+		{"services", "[]", map[string]any{"services": strings("/light", "/reset", "/shoot")}},
+		{"service_type", `{"service":"/light"}`, map[string]any{"type": "std_srvs/SetBool"}},
+		{"services_for_type", `{"type":"std_srvs/Empty"}`, map[string]any{"services": strings("/reset")}},
+		{"nodes", "null", map[string]any{"nodes": strings("/raybridge")}},
+		{"node_details", `{"node":"/raybridge"}`, map[string]any{
+			"publishing": strings("/image"), "subscribing": strings("/cmd_vel"), "services": strings("/light", "/reset", "/shoot"),
+		}},
+		{"publishers", `{"topic":"/image"}`, map[string]any{"publishers": strings("/raybridge")}},
+		{"subscribers", `{"topic":"/image"}`, map[string]any{"subscribers": strings()}},
+	} {
+		assert.Equal(t, q.want, c.values(q.service, q.args), "%s %s", q.service, q.args)
+	}
+	raw := c.values("topics_and_raw_types", "{}")["typedefs_full_text"].([]any)
+	assert.Contains(t, raw[0], "MSG: geometry_msgs/Vector3")
+	for service, args := range map[string]string{"/rosapi/get_param": "{}", "/none": "{}", "/rosapi/topic_type": `{"topic":7}`} {
+		m := c.call(service, args)
+		assert.Equal(t, false, m["result"], service)
+		assert.NotEmpty(t, m["values"])
+		assert.Equal(t, "id of "+service, m["id"])
+	}
+	assert.Equal(t, map[string]any{"success": true, "message": `the "light"`}, c.call("/light", "[true]")["values"])
+	assert.Equal(t, false, c.call("/light", "[true,false]")["result"])
+	assert.Equal(t, true, c.call("/reset", "[]")["result"])
+}
+
+func TestServerRefuses(t *testing.T) {
+	b := listening(t, "")
+	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
+	require.NoError(t, err)
+	got := make(chan *sample.VehicleControl, 1)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(v *sample.VehicleControl) { got <- v }))
+	c := visit(t, b)
+	for frame, reason := range map[string]string{
+		"}": "not a rosbridge frame", `{"op":"dance"}`: "dance", `{"op":"png"}`: "png", `{"op":"auth"}`: "auth",
+		`{"op":"subscribe","topic":"/image","compression":"png"}`:                  "compression",
+		`{"op":"subscribe","topic":"/image","type":"sensor_msgs/Imu"}`:             "it is \"sensor_msgs/Image\"",
+		`{"op":"subscribe","topic":"/none"}`:                                       "no such topic",
+		`{"op":"subscribe","topic":"/1st","type":"a/B"}`:                           "bad topic name",
+		`{"op":"advertise","topic":"/image","type":"sensor_msgs/Imu"}`:             "it is",
+		`{"op":"publish","topic":"/none","msg":{}}`:                                "no such topic",
+		`{"op":"publish","topic":"/control"}`:                                      "no msg",
+		`{"op":"publish","topic":"/control","msg":{"acceleration_pct":"much"}}`:    "acceleration_pct",
+		`{"op":"publish","topic":"/control","msg":{"target_gear":77}}`:             "target_gear",
+		`{"op":"fragment","id":"a","num":0,"total":1,"data":"{\"op\":\"dance\"}"}`: "dance",
+		`{"op":"advertise_service","type":"std_srvs/Empty","service":"/reset"}`:    "advertise_service",
+	} {
+		c.refused(frame, reason)
+	}
+	assert.Empty(t, got)
+	assert.GreaterOrEqual(t, b.Diagnosis().Malformed, int64(15))
+	c.send(`{"op":"fragment","id":"a","num":1,"total":2,"data":"\"msg\":{\"acceleration_pct\":0.5}}"}`)
+	c.send(`{"op":"fragment","id":"a","num":0,"total":2,"data":"{\"op\":\"publish\",\"topic\":\"/control\","}`)
+	assert.InDelta(t, 0.5, (<-got).Acceleration, 1e-6)
+	c.send(`{"op":"set_level","level":"none"}`)
+	c.send(`{"op":"dance"}`)
+	assert.NotEmpty(t, c.values("nodes", "{}"), "no status comes before")
+	assert.Equal(t, bridges.Connected, b.Status())
+}
+
+// Subscriptions come before their topics, and several of one client to one topic come to
+// one.
+func TestSubscriptionsOfAClient(t *testing.T) {
+	b := listening(t, "")
+	c := visit(t, b)
+	c.send(`{"op":"subscribe","id":"a","topic":"/clock","type":"rosgraph_msgs/msg/Clock","throttle_rate":100000,"queue_length":1}`)
+	c.send(`{"op":"subscribe","id":"wrong","topic":"/image","type":"a/B"}`)
+	c.values("nodes", "{}")
+	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
+	require.NoError(t, err)
+	assert.Equal(t, "error", c.next()["level"], "its type is another")
+	assert.False(t, b.Listening("/image"))
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	send := func(ns int64) { require.NoError(t, out(t.Context(), &sample.Clock{StampNs: ns})) }
+	nsecs := func(m map[string]any) any { return at(m, "msg.clock.nsecs") }
+	send(1)
+	assert.Equal(t, 1.0, nsecs(c.next()))
+	send(2)
+	send(3)
+	c.send(`{"op":"subscribe","id":"b","topic":"/clock"}`) // without a limit
+	c.values("nodes", "{}")
+	send(4)
+	assert.Equal(t, 4.0, nsecs(c.next()))
+	c.send(`{"op":"unsubscribe","id":"b","topic":"/clock"}`)
+	c.values("nodes", "{}")
+	send(5)
+	assert.Equal(t, 5.0, nsecs(c.next()), "a new time begins")
+	send(6)
+	c.send(`{"op":"unsubscribe","topic":"/clock"}`)
+	c.values("nodes", "{}")
+	assert.False(t, b.Listening("/clock"))
+	require.NoError(t, b.Close(t.Context()))
+	sum := b.Statistics()
+	assert.EqualValues(t, 3, sum.Messages)
+	assert.EqualValues(t, 3, sum.Drops.Total(), "those that nobody was due for")
+}
+
+// Topics that are transient local hand their last message to whoever comes.
+func TestLateClients(t *testing.T) {
+	b := listening(t, "")
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/static", QoS: bridges.StaticQoS})
+	require.NoError(t, err)
+	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1}))
+	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2}))
+	for _, compression := range []string{"none", "cbor", "cbor-raw"} {
+		c := visit(t, b)
+		c.send(fmt.Sprintf(`{"op":"subscribe","topic":"/static","compression":%q}`, compression))
+		assert.Equal(t, "publish", c.next()["op"], compression)
+	}
+}
+
+func TestServerOfTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	pool := selfSigned(t, cert, key)
+	b := listening(t, "?cert="+cert+"&key="+key)
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	c := visitURL(t, "wss://"+address(b), &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}})
+	assert.NotEmpty(t, c.values("nodes", "{}"))
+	assert.Nil(t, opened(t, "listen=0").Endpoints(), "it doesn't listen yet")
+}
+
+func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+	}
+	pool := x509.NewCertPool()
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool.AddCert(parsed)
+	return pool
+}
+
+func TestListenFailures(t *testing.T) {
+	b := listening(t, "")
+	other := opened(t, "listen="+address(b))
+	assert.ErrorIs(t, other.Connect(t.Context()), bridges.ErrListen)
+	assert.Equal(t, bridges.UnexpectedlyDisconnected, other.Status())
+	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", Sensor: "camera"})
+	require.NoError(t, err)
+	assert.Equal(t, "camera", b.Endpoints()[0].Sensor)
+	require.NoError(t, b.Disconnect(t.Context()))
+	assert.Nil(t, b.Endpoints())
+	require.NoError(t, b.Connect(t.Context()))
+}
