@@ -46,11 +46,15 @@ func (h *head) varint(number protowire.Number, v uint64) {
 // timestamp appends a google.protobuf.Timestamp.
 func (h *head) timestamp(number protowire.Number, ns int64) {
 	sec, nsec := split(ns)
-	var content [2 + 10 + 10]byte
-	inner := head(content[:0])
-	inner.varint(1, uint64(sec))
-	inner.varint(2, uint64(nsec))
-	h.bytes(number, inner)
+	size := 0
+	for _, v := range [2]uint64{uint64(sec), uint64(nsec)} {
+		if v != 0 {
+			size += protowire.SizeTag(1) + protowire.SizeVarint(v)
+		}
+	}
+	h.length(number, size)
+	h.varint(1, uint64(sec))
+	h.varint(2, uint64(nsec))
 }
 
 // split turns nanoseconds into whole seconds, rounded down, and the rest.
@@ -62,9 +66,17 @@ func split(ns int64) (sec int64, nsec int32) {
 	return sec, int32(rest)
 }
 
-// dataTag appends what stands before a field of so many bytes.
-func (h *head) dataTag(number protowire.Number, size int) {
+// length appends what stands before a message of so many bytes.
+func (h *head) length(number protowire.Number, size int) {
 	*h = protowire.AppendVarint(protowire.AppendTag(*h, number, protowire.BytesType), uint64(size))
+}
+
+// data appends what stands before so many bytes of data, which come last; none are left
+// out.
+func (h *head) data(number protowire.Number, size int) {
+	if size > 0 {
+		h.length(number, size)
+	}
 }
 
 // identityPose is an encoded foxglove.Pose: position {}, orientation {w: 1}.
@@ -97,7 +109,7 @@ func setPointCloud(dst *pointCloud, src *sample.PointCloud) error {
 	for i := range dst.ros.PointFields {
 		h.field(5, &dst.ros.PointFields[i])
 	}
-	h.dataTag(6, dst.ros.Data.Len())
+	h.data(6, dst.ros.Data.Len())
 	dst.head = h
 	return nil
 }
@@ -121,7 +133,7 @@ func (h *head) field(number protowire.Number, f *rosmsg.PointField) {
 	if f.Offset != 0 {
 		size += protowire.SizeTag(2) + protowire.SizeFixed32()
 	}
-	h.dataTag(number, size)
+	h.length(number, size)
 	h.text(1, f.Name)
 	h.fixed32(2, f.Offset)
 	h.varint(3, kind)
@@ -159,7 +171,7 @@ func setRawImage(dst *rawImage, src *sample.Image) error {
 	h.fixed32(3, uint32(src.Height))
 	h.text(4, src.Encoding)
 	h.fixed32(5, uint32(src.Step))
-	h.dataTag(6, len(src.Data))
+	h.data(6, len(src.Data))
 	dst.head, dst.data = h, src.Data
 	return nil
 }
@@ -186,7 +198,7 @@ func setCompressedImage(dst *compressedImage, src *sample.CompressedImage) error
 	h.timestamp(1, src.StampNs)
 	h.text(4, src.FrameID)
 	h.text(3, src.Format)
-	h.dataTag(2, len(src.Data))
+	h.data(2, len(src.Data))
 	dst.head, dst.data = h, src.Data
 	return nil
 }

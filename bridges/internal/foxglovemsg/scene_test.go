@@ -1,0 +1,120 @@
+package foxglovemsg_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+func box(id uint32) sample.Box3D {
+	return sample.Box3D{
+		ID: id, TypeID: "vehicle.sedan", Label: "Sedan", Tag: 14, Score: 1,
+		Pose: spatial.Pose{Position: mgl64.Vec3{float64(id), 2, 1}, Orientation: mgl64.QuatIdent()}, Size: mgl64.Vec3{4, 2, 1.5},
+	}
+}
+
+func TestBoxesInAScene(t *testing.T) {
+	got := encoded(t, &sample.Detections3D{Header: header, Boxes: []sample.Box3D{box(7), box(4_294_967_295)}}).(*pb.SceneUpdate)
+	require.Len(t, got.Deletions, 1)
+	equal(t, &pb.SceneEntityDeletion{Timestamp: stamp, Type: pb.SceneEntityDeletion_ALL}, got.Deletions[0])
+	require.Len(t, got.Entities, 2)
+	e := got.Entities[0]
+	assert.Equal(t, "7", e.Id)
+	assert.Equal(t, "4294967295", got.Entities[1].Id)
+	assert.Equal(t, "front", e.FrameId)
+	equal(t, stamp, e.Timestamp)
+	assert.Nil(t, e.Lifetime, "until the next update")
+	require.Len(t, e.Cubes, 1)
+	equal(t, &pb.Vector3{X: 4, Y: 2, Z: 1.5}, e.Cubes[0].Size)
+	equal(t, &pb.Pose{Position: &pb.Vector3{X: 7, Y: 2, Z: 1}, Orientation: &pb.Quaternion{W: 1}}, e.Cubes[0].Pose)
+	require.Len(t, e.Texts, 1)
+	assert.Equal(t, "Sedan", e.Texts[0].Text)
+	assert.Greater(t, e.Texts[0].Pose.Position.Z, 1+1.5/2, "above the box")
+	equal(t, &pb.KeyValuePair{Key: "type", Value: "vehicle.sedan"}, e.Metadata[0])
+}
+
+// The same memory holds a larger update, a smaller one and an empty one, of which
+// nothing is left over.
+func TestScenesForgetWhatWasBefore(t *testing.T) {
+	convert, _ := foxglovemsg.NewConverter(&sample.Detections3D{})
+	for _, n := range []int{3, 1, 0, 2} {
+		src := &sample.Detections3D{Header: header}
+		for i := range n {
+			src.Boxes = append(src.Boxes, box(uint32(i+1)))
+		}
+		m, err := convert(src)
+		require.NoError(t, err)
+		data, err := m.Append(nil)
+		require.NoError(t, err)
+		var got pb.SceneUpdate
+		require.NoError(t, proto.Unmarshal(data, &got))
+		equal(t, encoded(t, src), &got)
+		assert.Len(t, got.Entities, n)
+	}
+}
+
+func TestTrafficLightsShowTheirColour(t *testing.T) {
+	got := encoded(t, &sample.Signals{Header: header, Signals: []sample.Signal{
+		{ID: 1, Label: "red", State: sample.SignalRed, Pose: spatial.Identity()}, {ID: 2, Label: "green", State: sample.SignalGreen, Pose: spatial.Identity()},
+	}}).(*pb.SceneUpdate)
+	red, green := got.Entities[0].Cubes[0].Color, got.Entities[1].Cubes[0].Color
+	assert.Greater(t, red.R, red.G)
+	assert.Greater(t, green.G, green.R)
+}
+
+func TestBoxesOnAPicture(t *testing.T) {
+	got := encoded(t, &sample.Detections2D{Header: header, Width: 640, Height: 480, Boxes: []sample.Box2D{
+		{ID: 9, Label: "Pedestrian", CenterX: 100, CenterY: 50, Width: 20, Height: 40},
+	}}).(*pb.ImageAnnotations)
+	equal(t, stamp, got.Timestamp)
+	require.Len(t, got.Points, 1)
+	assert.Equal(t, pb.PointsAnnotation_LINE_LOOP, got.Points[0].Type)
+	var corners [][2]float64
+	for _, p := range got.Points[0].Points {
+		corners = append(corners, [2]float64{p.X, p.Y})
+	}
+	assert.Equal(t, [][2]float64{{90, 30}, {110, 30}, {110, 70}, {90, 70}}, corners)
+	require.Len(t, got.Texts, 1)
+	assert.Equal(t, "Pedestrian", got.Texts[0].Text)
+	equal(t, &pb.Point2{X: 90, Y: 30}, got.Texts[0].Position)
+}
+
+// In steady state nothing is allocated for a message.
+func TestNothingIsAllocated(t *testing.T) {
+	for name, src := range map[string]any{
+		"PointCloud":      cloud(""),
+		"Image":           &sample.Image{Header: header, Width: 640, Height: 480, Step: 1920, Encoding: "rgb8", Data: make([]byte, 1920*480)},
+		"CompressedImage": &sample.CompressedImage{Header: header, Format: "jpeg", Data: make([]byte, 1000)},
+		"CameraInfo":      &sample.CameraInfo{Header: header, D: make([]float64, 5)},
+		"Transforms":      &sample.Transforms{Transforms: make([]sample.Transform, 5)},
+		"LaserScan":       &sample.LaserScan{Header: header, Ranges: make([]float32, 720)},
+		"GnssFix":         &sample.GnssFix{Header: header},
+		"Odometry":        &sample.Odometry{Header: header},
+		"Detections3D":    &sample.Detections3D{Header: header, Boxes: []sample.Box3D{box(1), box(2)}},
+		"Detections2D":    &sample.Detections2D{Header: header, Boxes: make([]sample.Box2D, 3)},
+	} {
+		convert, _ := foxglovemsg.NewConverter(src)
+		buf := make([]byte, 0, 2<<20)
+		var fault error
+		allocs := testing.AllocsPerRun(20, func() {
+			m, err := convert(src)
+			if err == nil {
+				_ = m.Size()
+				_, err = m.Append(buf)
+			}
+			if err != nil {
+				fault = err
+			}
+		})
+		require.NoError(t, fault, name)
+		assert.Zero(t, allocs, name)
+	}
+}
