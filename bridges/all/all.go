@@ -6,8 +6,10 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/bridges/cyber"
+	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/stream"
 )
 
@@ -16,8 +18,10 @@ func Factories() []bridges.Factory {
 	return []bridges.Factory{
 		carla.Factory{},
 		cyber.Factory{},
+		foxglove.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
+		ros2lgsvl.Factory{},
 		stream.Factory{},
 	}
 }
