@@ -67,7 +67,7 @@ func vectors(t testing.TB, f func(name string, m rosmsg.Message, data []byte)) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, new(ros1.Decoder).Decode(data, m), name)
-		if data, err = os.ReadFile(filepath.Join("../../../testdata/wire/rosbridge", name+".bson")); err != nil {
+		if data, err = os.ReadFile(filepath.Join("../../../testdata/wire/rostree", name+".bson")); err != nil {
 			t.Fatal(err)
 		}
 		f(name, m, data)

@@ -149,10 +149,8 @@ func fromBits(bits uint64, size int) float64 {
 	}
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	switch {
-	case exponent == 31 && fraction != 0:
-		return math.NaN()
-	case exponent == 31:
-		return math.Inf(int(sign))
+	case exponent == 31: // an infinity, or NaN with its bits
+		return math.Float64frombits(bits>>15<<63 | 0x7ff<<52 | bits&1023<<42)
 	case exponent == 0:
 		return sign * math.Ldexp(fraction, -24)
 	}
