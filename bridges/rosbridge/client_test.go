@@ -163,7 +163,9 @@ func TestNamesOfTopics(t *testing.T) {
 		_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: name})
 		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
 		assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: name}, func(*sample.Clock) {}), bridges.ErrTopicName, name)
-		handle := func(context.Context, sample.EmptyRequest) (sample.EmptyResponse, error) { return sample.EmptyResponse{}, nil }
+		handle := func(context.Context, sample.EmptyRequest) (sample.EmptyResponse, error) {
+			return sample.EmptyResponse{}, nil
+		}
 		assert.ErrorIs(t, bridges.AddService(b, name, handle), bridges.ErrTopicName, name)
 	}
 }

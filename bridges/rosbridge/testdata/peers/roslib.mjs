@@ -1,0 +1,143 @@
+// A client of a rosbridge server: npm's roslib.
+//
+//   node roslib.mjs subscribe URL COUNT [none|cbor|cbor-raw ...]   all topics in all forms, compared
+//   node roslib.mjs command URL                                    publishes and calls
+//   node roslib.mjs watch URL TOPIC TYPE                           prints a line for each message
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(process.env.PEERS + "/");
+const roslib = await import(pathToFileURL(process.env.PEERS + "/node_modules/roslib/dist/RosLib.js").href);
+const { parse } = require("@foxglove/rosmsg");
+const { MessageReader } = require("@foxglove/rosmsg-serialization");
+
+const [mode, url, ...rest] = process.argv.slice(2);
+
+async function connect() {
+  const ros = new roslib.Ros();
+  ros.on("error", () => {});
+  for (;;) {
+    try {
+      await new Promise((resolve, reject) => {
+        ros.once("connection", resolve);
+        ros.once("close", () => reject(new Error("closed")));
+        ros.connect(url).catch?.(reject);
+      });
+      return ros;
+    } catch {
+      await new Promise((r) => setTimeout(r, 50));
+    }
+  }
+}
+
+const ask = (ros, name, ...args) => new Promise((resolve, reject) => ros[name](...args, resolve, reject));
+const call = (ros, name, serviceType, request) =>
+  new Promise((resolve, reject) => new roslib.Service({ ros, name, serviceType }).callService(request, resolve, reject));
+
+// plain makes one shape of what JSON, CBOR and the serialized message have: bytes are base64,
+// typed arrays arrays, what isn't finite null, times have secs and nsecs.
+function plain(v) {
+  if (typeof v === "bigint") return Number(v);
+  if (typeof v === "number") return Number.isFinite(v) ? v : null;
+  if (v instanceof Uint8Array) return Buffer.from(v).toString("base64");
+  if (ArrayBuffer.isView(v)) return Array.from(v, plain);
+  if (Array.isArray(v)) return v.map(plain);
+  if (v && typeof v === "object") {
+    const o = {};
+    for (const [k, e] of Object.entries(v)) o[k === "sec" ? "secs" : k === "nsec" ? "nsecs" : k] = plain(e);
+    return o;
+  }
+  return v;
+}
+
+// same compares; a float32 that was printed in decimals is the same float32.
+function same(a, b, path = "") {
+  if (typeof a === "number" && typeof b === "number") {
+    return a === b || Math.fround(a) === Math.fround(b) ? "" : `${path}: ${a} and ${b}`;
+  }
+  if (a && b && typeof a === "object" && typeof b === "object") {
+    const keys = Object.keys(a);
+    if (keys.length !== Object.keys(b).length) return `${path}: ${keys} and ${Object.keys(b)}`;
+    for (const k of keys) {
+      const problem = same(a[k], b[k], `${path}.${k}`);
+      if (problem) return problem;
+    }
+    return "";
+  }
+  return a === b ? "" : `${path}: ${JSON.stringify(a)} and ${JSON.stringify(b)}`;
+}
+
+async function subscribe() {
+  const [count, ...forms] = rest;
+  const ros = await connect();
+  const { topics, types, typedefs_full_text: definitions } = await ask(ros, "getTopicsAndRawTypes");
+  const got = new Map(); // topic -> form -> message
+  await new Promise((done, fail) => {
+    const timer = setTimeout(() => fail(new Error(`only ${[...got].filter(([, m]) => m.size === forms.length).length} topics`)), 40000);
+    const take = (topic, form, message) => {
+      if (!got.has(topic)) got.set(topic, new Map());
+      if (!got.get(topic).has(form)) got.get(topic).set(form, message);
+      if (got.size === +count && [...got.values()].every((m) => m.size === forms.length)) {
+        clearTimeout(timer);
+        done();
+      }
+    };
+    for (const form of forms) {
+      connect().then((own) => {
+        topics.forEach((name, i) => {
+          new roslib.Topic({ ros: own, name, messageType: types[i], compression: form }).subscribe((m) => take(name, form, m));
+        });
+      }, fail);
+    }
+    console.log("subscribing");
+  });
+  topics.forEach((topic, i) => {
+    const messages = [...got.get(topic)].map(([form, m]) => {
+      if (form !== "cbor-raw") return [form, plain(m)];
+      const reader = new MessageReader(parse(definitions[i]));
+      return [form, plain(reader.readMessage(new Uint8Array(m.bytes)))];
+    });
+    for (const [form, m] of messages.slice(1)) {
+      const problem = same(messages[0][1], m, topic);
+      if (problem) throw new Error(`${messages[0][0]} and ${form} differ: ${problem}`);
+    }
+    console.log("message " + JSON.stringify({ topic, type: types[i], forms: messages.length, message: messages[0][1] }));
+  });
+  ros.close();
+  process.exit(0);
+}
+
+async function command() {
+  const ros = await connect();
+  const cmd = new roslib.Topic({ ros, name: "/cmd_vel", messageType: "geometry_msgs/Twist" });
+  cmd.publish({ linear: { x: 1.5, y: 0, z: 0 }, angular: { x: 0, y: 0, z: -0.25 } });
+  const control = new roslib.Topic({ ros, name: "/control", messageType: "lgsvl_msgs/VehicleControlData" });
+  control.publish({ acceleration_pct: 0.5, braking_pct: 0, target_wheel_angle: 0.25, target_wheel_angular_rate: 0, target_gear: 1 });
+  const show = (name, v) => console.log(name + " " + JSON.stringify(v));
+  show("light", await call(ros, "/light", "std_srvs/SetBool", { data: true }));
+  show("reset", await call(ros, "/reset", "std_srvs/Empty", {}));
+  show("shoot", await call(ros, "/shoot", "std_srvs/Trigger", {}).catch((reason) => ({ reason })));
+  show("topics", await ask(ros, "getTopics"));
+  show("services", await ask(ros, "getServices"));
+  show("nodes", await ask(ros, "getNodes"));
+  show("type", await ask(ros, "getTopicType", "/cmd_vel"));
+  show("for type", await ask(ros, "getTopicsForType", "geometry_msgs/Twist"));
+  show("service type", await ask(ros, "getServiceType", "/light"));
+  ros.close();
+  console.log("done");
+  process.exit(0);
+}
+
+async function watch() {
+  const [name, messageType] = rest;
+  let ros = await connect();
+  const topic = new roslib.Topic({ ros, name, messageType, compression: "cbor" });
+  topic.subscribe(() => console.log("message"));
+  ros.on("close", () => {
+    console.log("closed");
+    setTimeout(() => ros.connect(url).catch?.(() => {}), 50);
+  });
+  console.log("watching");
+}
+
+await { subscribe, command, watch }[mode]();
