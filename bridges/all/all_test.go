@@ -30,7 +30,7 @@ func ExampleRegistry() {
 	//   *sample.PointCloud as carla.LidarMeasurement
 	//   *sample.Obstacle as carla.ObstacleDetectionEvent
 	//   *sample.Radar as carla.Radar
-	// cyber:HOST[:9090][?apollo=7|8][&origin=LAT,LON[,ALT]][&retry=TIME][&messages=N][&bytes=N] (network)
+	// cyber:HOST[:9090][?apollo=7|8][&origin=LAT,LON,ALT][&retry=TIME][&backoff=FACTOR][&longest=TIME][&attempts=N][&messages=N][&bytes=N] (network)
 	//   *sample.CanBus as apollo.canbus.Chassis
 	//   *sample.Detections2D as apollo.common.Detection2DArray
 	//   *sample.VehicleControl as apollo.control.ControlCommand
