@@ -4,15 +4,14 @@ import (
 	"context"
 	"math"
 	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -51,61 +50,92 @@ func gradient(width, height int) *sample.Image {
 	return m
 }
 
-// benchmark records msg with the bridge, and the same bytes with the library's
-// bare writer; both write to the null device.
-func benchmark[M any, P interface {
-	*M
-	rosmsg.Message
-}, T bridges.Stamped](b *testing.B, msg T, convert func(P, T) error) {
-	message := P(new(M))
-	require.NoError(b, convert(message, msg))
-	data := new(cdr.Encoder).Append(nil, message)
-	null := func() *os.File {
-		f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-		require.NoError(b, err)
-		return f
-	}
-	b.Run("bridge", func(b *testing.B) {
-		f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return null(), nil }}
-		bridge := open(b, f, "a.mcap", bridges.Env{})
-		publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})
-		require.NoError(b, err)
-		ctx := context.Background()
-		require.NoError(b, bridge.Connect(ctx))
-		b.SetBytes(int64(len(data)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := publish(ctx, msg); err != nil {
-				b.Fatal(err)
-			}
-		}
-		require.NoError(b, bridge.Close(ctx))
-	})
-	b.Run("bare", func(b *testing.B) {
-		file := null()
-		defer file.Close()
-		w, err := foxglove.NewWriter(file, &foxglove.WriterOptions{
-			IncludeCRC: true, Chunked: true, Compression: foxglove.CompressionZSTD, CompressionLevel: foxglove.CompressionLevelFastest,
-		})
-		require.NoError(b, err)
-		require.NoError(b, w.WriteHeader(&foxglove.Header{Profile: "ros2"}))
-		require.NoError(b, w.WriteChannel(&foxglove.Channel{ID: 1, Topic: "/topic", MessageEncoding: "cdr"}))
-		m := foxglove.Message{ChannelID: 1, Data: data}
-		b.SetBytes(int64(len(data)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := w.WriteMessage(&m); err != nil {
-				b.Fatal(err)
-			}
-		}
-		require.NoError(b, w.Close())
-	})
+// null is a target that takes everything.
+func null(b *testing.B) *os.File {
+	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(b, err)
+	return f
 }
 
-func BenchmarkClock(b *testing.B) { benchmark(b, &sample.Clock{StampNs: 1}, rossample.Clock) }
+// benchmark records msg with the bridge, in a profile, and the same bytes with the
+// library's bare writer, by turns, both to the null device. It reports the time of one
+// message for each, and the bridge's speed in percent of the bare writer's.
+func benchmark[T bridges.Stamped](b *testing.B, profile string, msg T) {
+	ctx := context.Background()
+	f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return null(b), nil }}
+	bridge := open(b, f, "a.mcap?profile="+profile, bridges.Env{})
+	publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})
+	require.NoError(b, err)
+	require.NoError(b, bridge.Connect(ctx))
+	require.NoError(b, publish(ctx, msg))
+	data := make([]byte, bridge.Statistics().Bytes)
+	encoded(b, profile, msg, data)
 
-func BenchmarkImage640x480(b *testing.B) { benchmark(b, gradient(640, 480), rossample.Image) }
+	file := null(b)
+	defer file.Close()
+	w, err := foxglove.NewWriter(file, &foxglove.WriterOptions{
+		IncludeCRC: true, Chunked: true, Compression: foxglove.CompressionZSTD, CompressionLevel: foxglove.CompressionLevelFastest,
+	})
+	require.NoError(b, err)
+	require.NoError(b, w.WriteHeader(&foxglove.Header{}))
+	require.NoError(b, w.WriteChannel(&foxglove.Channel{ID: 1, Topic: "/topic", MessageEncoding: "cdr"}))
+	bare := foxglove.Message{ChannelID: 1, Data: data}
 
-func BenchmarkCloud16x1800(b *testing.B) { benchmark(b, room(16, 1800), rossample.PointCloud2) }
+	var took [2]time.Duration
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		begun := time.Now()
+		if err := publish(ctx, msg); err != nil {
+			b.Fatal(err)
+		}
+		between := time.Now()
+		if err := w.WriteMessage(&bare); err != nil {
+			b.Fatal(err)
+		}
+		took[0] += between.Sub(begun)
+		took[1] += time.Since(between)
+	}
+	b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "bridge-ns/msg")
+	b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), "bare-ns/msg")
+	b.ReportMetric(100*float64(took[1])/float64(took[0]), "%-of-bare")
+	require.NoError(b, bridge.Close(ctx))
+	require.NoError(b, w.Close())
+}
 
-func BenchmarkCloud128x1800(b *testing.B) { benchmark(b, room(128, 1800), rossample.PointCloud2) }
+// encoded sets data to the message as the bridge has it.
+func encoded[T bridges.Stamped](b *testing.B, profile string, msg T, data []byte) {
+	dir := b.TempDir()
+	bridge := open(b, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
+	publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})
+	require.NoError(b, err)
+	require.NoError(b, bridge.Connect(context.Background()))
+	require.NoError(b, publish(context.Background(), msg))
+	require.NoError(b, bridge.Close(context.Background()))
+	file, err := os.Open(filepath.Join(dir, "a.mcap"))
+	require.NoError(b, err)
+	defer file.Close()
+	reader, err := foxglove.NewReader(file)
+	require.NoError(b, err)
+	defer reader.Close()
+	messages, err := reader.Messages()
+	require.NoError(b, err)
+	_, _, m, err := messages.NextInto(nil)
+	require.NoError(b, err)
+	require.Len(b, m.Data, len(data))
+	copy(data, m.Data)
+}
+
+func BenchmarkClock(b *testing.B) { benchmark(b, "ros2", &sample.Clock{StampNs: 1}) }
+
+func BenchmarkImage640x480(b *testing.B) { benchmark(b, "ros2", gradient(640, 480)) }
+
+func BenchmarkImage640x480Foxglove(b *testing.B) { benchmark(b, "foxglove", gradient(640, 480)) }
+
+func BenchmarkCloud16x1800(b *testing.B) { benchmark(b, "ros2", room(16, 1800)) }
+
+func BenchmarkCloud128x1800(b *testing.B) { benchmark(b, "ros2", room(128, 1800)) }
+
+func BenchmarkCloud128x1800Ros1(b *testing.B) { benchmark(b, "ros1", room(128, 1800)) }
+
+func BenchmarkCloud128x1800Foxglove(b *testing.B) { benchmark(b, "foxglove", room(128, 1800)) }

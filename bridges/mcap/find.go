@@ -45,11 +45,18 @@ func numbered(stem string) []string {
 	var list []string
 	for number := 0; ; number++ {
 		path := stem + "_" + strconv.Itoa(number) + suffix
-		if _, err := os.Stat(path); err != nil {
+		if !begun(path) {
 			return list
 		}
 		list = append(list, path)
 	}
+}
+
+// begun reports whether a file is there and has more than nothing: a process that is
+// killed as it begins one leaves it empty.
+func begun(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() >= int64(len(mcap.Magic))
 }
 
 // filesBelow returns the MCAP files of a folder that nothing describes, those that end in
@@ -59,6 +66,7 @@ func filesBelow(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(path string) bool { return !begun(path) })
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: %w: it has neither %s nor a file that ends in %s", folder, ErrNotMCAP, metadataFile, suffix)
 	}

@@ -66,9 +66,9 @@ func readHeader(file io.ReaderAt, size int64) (*index, error) {
 	done := errors.New("done")
 	err := eachRecord(start[len(mcap.Magic):], func(op mcap.OpCode, _ int, content []byte) error {
 		if op == mcap.OpHeader {
-			header, err := mcap.ParseHeader(content)
+			header, err := parse("header", mcap.ParseHeader, content)
 			if err != nil {
-				return fmt.Errorf("%w: header: %w", ErrDamaged, err)
+				return err
 			}
 			x.profile = header.Profile
 		}
@@ -137,35 +137,32 @@ func (x *index) addSummary(op mcap.OpCode, content []byte) error {
 	case mcap.OpSchema, mcap.OpChannel:
 		return x.define(op, content)
 	case mcap.OpStatistics:
-		x.statistics, err = mcap.ParseStatistics(content)
+		x.statistics, err = parse("statistics", mcap.ParseStatistics, content)
 	case mcap.OpChunkIndex:
 		var c *mcap.ChunkIndex
-		if c, err = mcap.ParseChunkIndex(content); err == nil {
+		if c, err = parse("chunk index", mcap.ParseChunkIndex, content); err == nil {
 			x.chunks = append(x.chunks, c)
 		}
 	case mcap.OpAttachmentIndex:
 		var a *mcap.AttachmentIndex
-		if a, err = mcap.ParseAttachmentIndex(content); err == nil {
+		if a, err = parse("attachment index", mcap.ParseAttachmentIndex, content); err == nil {
 			x.attachments = append(x.attachments, a)
 		}
 	case mcap.OpMetadataIndex:
 		var m *mcap.MetadataIndex
-		if m, err = mcap.ParseMetadataIndex(content); err == nil {
+		if m, err = parse("metadata index", mcap.ParseMetadataIndex, content); err == nil {
 			x.metadata = append(x.metadata, m)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("%w: summary: %w", ErrDamaged, err)
-	}
-	return nil
+	return err
 }
 
 // define adds a schema or a channel that isn't known yet.
 func (x *index) define(op mcap.OpCode, content []byte) error {
 	if op == mcap.OpSchema {
-		s, err := mcap.ParseSchema(content)
+		s, err := parse("schema", mcap.ParseSchema, content)
 		if err != nil {
-			return fmt.Errorf("%w: schema: %w", ErrDamaged, err)
+			return err
 		}
 		if s.ID != 0 && x.schema(s.ID) == nil {
 			s.Data = bytes.Clone(s.Data)
@@ -173,9 +170,9 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 		}
 		return nil
 	}
-	c, err := mcap.ParseChannel(content)
+	c, err := parse("channel", mcap.ParseChannel, content)
 	if err != nil {
-		return fmt.Errorf("%w: channel: %w", ErrDamaged, err)
+		return err
 	}
 	if x.channel(c.ID) == nil {
 		x.channels = append(x.channels, c)

@@ -48,12 +48,26 @@ func eachRecord(data []byte, visit func(op mcap.OpCode, at int, content []byte) 
 	return nil
 }
 
+// parse reads a record's content with the library's function for it. Those of some
+// records panic where a length is longer than the content.
+func parse[T any](name string, read func([]byte) (*T, error), content []byte) (record *T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			record, err = nil, fmt.Errorf("%w: %s: %v", ErrDamaged, name, p)
+		}
+	}()
+	if record, err = read(content); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, name, err)
+	}
+	return record, nil
+}
+
 // mostUncompressed is the largest chunk that is read, bytes.
 const mostUncompressed = 1 << 30
 
-// mostDense is how many bytes one byte of a chunk may stand for; zstd's longest runs
-// have 32 thousand.
-const mostDense = 1 << 16
+// usualDensity is how many bytes one byte of a chunk mostly stands for at most. Memory for
+// more is taken only as the chunk turns out to have it.
+const usualDensity = 20
 
 // unpacker uncompresses chunks. One goroutine uses it at a time.
 type unpacker struct{ zstd *zstd.Decoder }
@@ -66,15 +80,15 @@ func (u *unpacker) close() {
 
 // unpack returns the records of a Chunk record, in memory of their own.
 func (u *unpacker) unpack(content []byte) (*mcap.Chunk, []byte, error) {
-	chunk, err := mcap.ParseChunk(content)
+	chunk, err := parse("chunk", mcap.ParseChunk, content)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+		return nil, nil, err
 	}
 	size := chunk.UncompressedSize
-	if size > mostUncompressed || size > mostDense*uint64(len(chunk.Records)+1) {
+	if size > mostUncompressed {
 		return nil, nil, fmt.Errorf("%w: chunk of %d bytes is to have %d", ErrDamaged, len(chunk.Records), size)
 	}
-	records, err := u.uncompress(chunk, int(size))
+	records, err := u.uncompress(chunk, int64(size))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
 	}
@@ -87,10 +101,11 @@ func (u *unpacker) unpack(content []byte) (*mcap.Chunk, []byte, error) {
 	return chunk, records, nil
 }
 
-func (u *unpacker) uncompress(chunk *mcap.Chunk, size int) ([]byte, error) {
+func (u *unpacker) uncompress(chunk *mcap.Chunk, size int64) ([]byte, error) {
+	memory := make([]byte, 0, min(size, usualDensity*int64(len(chunk.Records))))
 	switch format := mcap.CompressionFormat(chunk.Compression); format {
 	case mcap.CompressionNone:
-		return bytes.Clone(chunk.Records), nil
+		return append(memory, chunk.Records...), nil
 	case mcap.CompressionZSTD:
 		if u.zstd == nil {
 			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed))
@@ -99,11 +114,11 @@ func (u *unpacker) uncompress(chunk *mcap.Chunk, size int) ([]byte, error) {
 			}
 			u.zstd = decoder
 		}
-		return u.zstd.DecodeAll(chunk.Records, make([]byte, 0, size))
+		return u.zstd.DecodeAll(chunk.Records, memory)
 	case mcap.CompressionLZ4:
-		records := make([]byte, size)
-		_, err := io.ReadFull(lz4.NewReader(bytes.NewReader(chunk.Records)), records)
-		return records, err
+		records := bytes.NewBuffer(memory)
+		_, err := records.ReadFrom(io.LimitReader(lz4.NewReader(bytes.NewReader(chunk.Records)), size+1))
+		return records.Bytes(), err
 	default:
 		return nil, fmt.Errorf("unknown compression %q", format)
 	}

@@ -118,6 +118,9 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 	if err != nil {
 		return Recovery{}, nil, err
 	}
+	if x.end == int64(len(mcap.Magic)) {
+		return Recovery{}, nil, fmt.Errorf("%w: the file has no complete record", ErrDamaged)
+	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return Recovery{}, nil, err

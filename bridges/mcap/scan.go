@@ -16,7 +16,7 @@ import (
 func (x *index) scan(file io.ReaderAt, size int64) error {
 	s := scanner{
 		index: x, size: size, at: int64(len(mcap.Magic)),
-		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 1<<20),
+		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 64<<10),
 	}
 	defer s.unpacker.close()
 	x.statistics = &mcap.Statistics{ChannelMessageCounts: map[uint16]uint64{}}
@@ -102,9 +102,9 @@ func (s *scanner) take(op mcap.OpCode, content []byte) error {
 	case mcap.OpChunk:
 		return s.chunk(content)
 	case mcap.OpMetadata:
-		m, err := mcap.ParseMetadata(content)
+		m, err := parse("metadata", mcap.ParseMetadata, content)
 		if err != nil {
-			return fmt.Errorf("%w: metadata: %w", ErrDamaged, err)
+			return err
 		}
 		s.metadata = append(s.metadata, &mcap.MetadataIndex{
 			Offset: uint64(s.at), Length: uint64(recordHeader + len(content)), Name: m.Name,

@@ -1,0 +1,155 @@
+package mcap_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// split records static frames and 100 scans at 10 Hz and returns the bridge.
+func split(t *testing.T, dir, connection string) *bridges.Bridge {
+	t.Helper()
+	b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir})
+	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	require.NoError(t, err)
+	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.SensorDataQoS})
+	require.NoError(t, err)
+	_, err = bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	require.NoError(t, static(t.Context(), frames()))
+	for seq := range 100 {
+		require.NoError(t, points(t.Context(), bridgetest.PointCloud(seq)))
+	}
+	require.NoError(t, b.Close(t.Context()))
+	return b
+}
+
+func TestSplitByTime(t *testing.T) {
+	dir := t.TempDir()
+	b := split(t, dir, "bag?split_time=3s")
+	assert.EqualValues(t, 101, b.Statistics().Messages, "what is repeated was sent once")
+	text, err := os.ReadFile(filepath.Join(dir, "bag", "metadata.yaml"))
+	require.NoError(t, err)
+	m := parseBag(t, text)
+	assert.Equal(t, []string{"bag_0.mcap", "bag_1.mcap", "bag_2.mcap", "bag_3.mcap"}, m.RelativeFilePaths)
+	assert.EqualValues(t, 99*bridgetest.Period, m.Duration.Nanoseconds)
+	assert.Zero(t, m.StartingTime.NanosecondsSinceEpoch)
+	assert.EqualValues(t, 104, m.MessageCount)
+	var first []byte
+	for i, f := range m.Files {
+		r := readFile(t, filepath.Join(dir, "bag", f.Path))
+		assert.Len(t, r.info.Channels, 3, "also the topic without messages")
+		assert.Len(t, r.info.Schemas, 3)
+		assert.EqualValues(t, len(r.messages), f.MessageCount)
+		assert.Equal(t, r.info.Statistics.MessageStartTime, f.StartingTime.NanosecondsSinceEpoch)
+		assert.Equal(t, r.info.Statistics.MessageEndTime-r.info.Statistics.MessageStartTime, f.Duration.Nanoseconds)
+		assert.EqualValues(t, i*30*bridgetest.Period, f.StartingTime.NanosecondsSinceEpoch)
+		latched := r.messages[0]
+		assert.Equal(t, "/tf_static", latched.topic, "the frames come first")
+		assert.EqualValues(t, 5, latched.PublishTime, "with their own stamp")
+		assert.EqualValues(t, 1, latched.Sequence)
+		if i == 0 {
+			first = latched.Data
+		}
+		assert.Equal(t, first, latched.Data)
+		assert.EqualValues(t, i*30+1, r.messages[1].Sequence, "numbers go on")
+	}
+	counts := map[string]uint64{}
+	for _, topic := range m.Topics {
+		counts[topic.Metadata.Name] = topic.MessageCount
+	}
+	assert.Equal(t, map[string]uint64{"/tf_static": 4, "/points": 100, "/imu": 0}, counts)
+}
+
+func TestSplitBySize(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "a.mcap?split=60KB&compression=none&chunk=20KiB")
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 4, "100 scans of 2.1 kB")
+	for i := range files {
+		path := filepath.Join(dir, "a_"+strconv.Itoa(i)+".mcap")
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Less(t, info.Size(), int64(90_000), "at most a chunk and the summary more than the size")
+		r := readFile(t, path)
+		assert.Equal(t, "/tf_static", r.messages[0].topic)
+		if i < len(files)-1 {
+			assert.Greater(t, info.Size(), int64(60_000))
+		}
+	}
+}
+
+// TestASplitRecordingReadsAsOne: nothing is read twice, whatever was repeated.
+func TestASplitRecordingReadsAsOne(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "bag?split_time=3s")
+	split(t, dir, "a.mcap?split_time=700ms")
+	for _, path := range []string{"bag", "a.mcap"} {
+		r, err := mcap.Open(filepath.Join(dir, path))
+		require.NoError(t, err)
+		counts, last := map[string]int{}, int64(-1)
+		for _, m := range all(t, r) {
+			counts[m.Topic]++
+			assert.GreaterOrEqual(t, m.LogNs, last)
+			last = m.LogNs
+		}
+		assert.Equal(t, map[string]int{"/tf_static": 1, "/points": 100}, counts, path)
+		start, end := r.Span()
+		assert.Equal(t, []int64{0, 99 * bridgetest.Period}, []int64{start, end})
+		require.NoError(t, r.Close())
+	}
+}
+
+func TestAnOlderRecordingIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "bag?split_time=1s")
+	split(t, dir, "bag")
+	files, err := filepath.Glob(filepath.Join(dir, "bag", "*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "bag", "bag_0.mcap"), filepath.Join(dir, "bag", "metadata.yaml")}, files)
+}
+
+func TestEqualSplitRunsGiveEqualBytes(t *testing.T) { // law T5
+	var runs [2]map[string]string
+	for i := range runs {
+		dir := t.TempDir()
+		split(t, dir, "bag?split=30KB&split_time=4s&chunk=5000")
+		runs[i] = map[string]string{}
+		files, err := filepath.Glob(filepath.Join(dir, "bag", "*"))
+		require.NoError(t, err)
+		for _, path := range files {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			runs[i][filepath.Base(path)] = string(data)
+		}
+	}
+	require.Greater(t, len(runs[0]), 3)
+	assert.Equal(t, runs[0], runs[1])
+}
+
+// TestFlushBoundsWhatIsLost: the wall clock closes a chunk whose log time stands still.
+func TestFlushBoundsWhatIsLost(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, mcap.Factory{}, "a.mcap?flush=1ns", bridges.Env{OutDir: dir, Now: func() int64 { return 7 }})
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	for range 10 {
+		require.NoError(t, publish(t.Context(), &sample.Clock{StampNs: 7}))
+	}
+	// Nothing is closed: this is what a killed process would leave.
+	assert.GreaterOrEqual(t, wholeMessages(t, filepath.Join(dir, "a.mcap")), 2)
+	require.NoError(t, b.Close(t.Context()))
+	assert.Len(t, readFile(t, filepath.Join(dir, "a.mcap")).messages, 10)
+}
