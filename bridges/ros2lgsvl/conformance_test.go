@@ -1,9 +1,6 @@
 package ros2lgsvl_test
 
 import (
-	"fmt"
-	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,23 +10,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 )
 
-// newServer returns a server that can be killed and started again at its address: where
-// the system has them, one of the many addresses of its loopback interface, so that
-// nobody else takes the port meanwhile.
-func newServer() *lgsvltest.Server {
-	config := lgsvltest.Config{}
-	if runtime.GOOS == "linux" {
-		config.Address = fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
-	}
-	return lgsvltest.New(config)
-}
-
 // peer is the server of package lgsvltest as the suite wants it.
 type peer struct{ *lgsvltest.Server }
 
 func newPeer(t *testing.T) bridgetest.Peer {
 	t.Helper()
-	p := peer{newServer()}
+	p := peer{lgsvltest.New(lgsvltest.Config{})}
 	require.NoError(t, p.Server.Start()) // it has an address from now on
 	p.Server.Kill()
 	t.Cleanup(p.Server.Kill)

@@ -129,7 +129,7 @@ func TestTopicNames(t *testing.T) {
 // serve starts a server and a bridge that is to be connected to it.
 func serve(t *testing.T, options string) (*lgsvltest.Server, *bridges.Bridge) {
 	t.Helper()
-	s := newServer()
+	s := lgsvltest.New(lgsvltest.Config{})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	return s, open(t, s.Address()+options)

@@ -58,6 +58,26 @@ func TestPolicyOfEachTopic(t *testing.T) {
 	})
 }
 
+// The wait of policy block ends with the context of the publisher.
+func TestContextEndsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p peer
+		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 1}})
+		publish, err := bridges.AddPublisher[string](b, bridges.Topic{Name: "/a", Policy: queue.Block})
+		require.NoError(t, err)
+		l.Start()
+		synctest.Wait()
+		require.NoError(t, publish(t.Context(), "being written"))
+		synctest.Wait()
+		require.NoError(t, publish(t.Context(), "waits"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		assert.ErrorIs(t, publish(ctx, "waits for room"), context.Canceled)
+		assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, b.Statistics().Drops)
+		go func() { _, _ = io.Copy(io.Discard, p.last()) }()
+	})
+}
+
 // A peer that takes nothing is disconnected, and dialled again.
 func TestPeerThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

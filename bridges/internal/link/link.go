@@ -243,8 +243,8 @@ func (l *Link) NewTopic(info *bridges.PublishedTopic) *Topic { return &Topic{lin
 func (t *Topic) Buffer(size int) buffer.Buffer { return t.link.pool.Get(size) }
 
 // Send queues one frame, which is the link's from then on, also on an error. An error
-// (bridges.ErrNotConnected, bridges.ErrPeerSlow, bridges.ErrClosed) says that the
-// message was not taken, and nothing was counted.
+// (bridges.ErrNotConnected, bridges.ErrPeerSlow, bridges.ErrClosed, or ctx's where policy
+// block was waiting) says that the message was not taken, and nothing was counted.
 func (t *Topic) Send(ctx context.Context, frame buffer.Buffer) error {
 	s := t.link.now.Load()
 	if s == nil {
@@ -252,9 +252,12 @@ func (t *Topic) Send(ctx context.Context, frame buffer.Buffer) error {
 		return t.link.refusal(queue.ErrClosed)
 	}
 	err := s.out.Offer(ctx, message{frame, t.info}, int64(frame.Len()), t.info.Policy)
-	if err != nil {
-		frame.Release()
-		return t.link.refusal(err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	frame.Release()
+	if errors.Is(err, queue.ErrFull) && ctx.Err() != nil {
+		return ctx.Err() // what ended the wait
+	}
+	return t.link.refusal(err)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
@@ -12,8 +14,8 @@ import (
 
 // Config says how a server runs. The zero value of a field stands for its default.
 type Config struct {
-	// Address is HOST:PORT; default 127.0.0.1:0, any free port, which stays the same
-	// when the server is started again.
+	// Address is HOST:PORT; default any free port of the loopback interface. It stays the
+	// same when the server is started again.
 	Address string
 	// Definition returns the .msg file of "package/Name"; default are raybridge's.
 	Definition func(name string) (string, error)
@@ -59,7 +61,7 @@ type topic struct {
 // New returns a server that isn't started.
 func New(config Config) *Server {
 	if config.Address == "" {
-		config.Address = "127.0.0.1:0"
+		config.Address = loopback()
 	}
 	if config.Definition == nil {
 		config.Definition = rosmsg.Definition
@@ -73,6 +75,16 @@ func New(config Config) *Server {
 	}
 	s.resumed = sync.NewCond(&s.mu)
 	return s
+}
+
+// loopback returns where the system has a free port for a server that can be killed and
+// started again: on Linux on one of the many loopback addresses, so that nobody else takes
+// the port meanwhile.
+func loopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1:0"
+	}
+	return fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
 }
 
 // Start listens, or listens again after Kill, at the same address.

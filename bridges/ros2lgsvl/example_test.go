@@ -1,0 +1,61 @@
+package ros2lgsvl_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// A message goes to the server, and a command comes back. The server here is the one of
+// the tests.
+func Example() {
+	arrived := make(chan lgsvltest.Message, 1)
+	server := lgsvltest.New(lgsvltest.Config{Published: func(m lgsvltest.Message) { arrived <- m }})
+	if err := server.Start(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Kill()
+
+	ctx := context.Background()
+	bridge, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Open("ros2lgsvl:"+server.Address(), bridges.Env{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer bridge.Close(ctx)
+	publish, err := bridges.AddPublisher[*sample.Range](bridge, bridges.Topic{Name: "/park/distance"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	commands := make(chan *sample.VelocityCommand, 1)
+	if err := bridges.AddSubscriber(bridge, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { commands <- c }); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := bridge.Connect(ctx); err != nil { // a bad connection string; it doesn't wait for the server
+		fmt.Println(err)
+		return
+	}
+	for bridge.Status() != bridges.Connected || server.Subscribed("/cmd_vel") == "" {
+		time.Sleep(time.Millisecond)
+	}
+
+	if err := publish(ctx, &sample.Range{Header: sample.Header{StampNs: 1_500_000_000, FrameID: "park"}, Range: 0.75}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	m := <-arrived
+	fmt.Println(m.Topic, m.Type.Name, m.Value["minimum_distance"])
+	server.Publish("/cmd_vel", lgsvltest.Value{"linear": lgsvltest.Value{"x": 2.5, "y": 0.0, "z": 0.0}})
+	fmt.Println("forward", (<-commands).Twist.Linear[0])
+	// Output:
+	// /park/distance lgsvl_msgs/Ultrasonic 0.75
+	// forward 2.5
+}
