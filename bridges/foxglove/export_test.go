@@ -1,0 +1,15 @@
+package foxglove
+
+import "github.com/raybridge/raybridge/bridges"
+
+// Outstanding returns the number of buffers that are lent by the instance's server, 0
+// while it doesn't listen.
+func Outstanding(i bridges.Instance) int {
+	x := i.(*instance)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.server == nil {
+		return 0
+	}
+	return x.server.Outstanding()
+}
