@@ -175,17 +175,17 @@ func subscription[M any, P interface {
 	}}
 }
 
-// correctedChannel is how the channel ends that Apollo has for corrected measurements,
-// "/apollo/sensor/gnss/corrected_imu".
-const correctedChannel = "corrected_imu"
+// correctedChannel is in the name of the channel that Apollo has for corrected
+// measurements, "/apollo/sensor/gnss/corrected_imu", and in SVL's CorrectedTopic.
+const correctedChannel = "corrected"
 
 // Publications returns a Publication of each type of sample that Apollo has a message
 // for. An Imu is a drivers.gnss.Imu, but a localization.CorrectedImu on a channel whose
-// name ends in "corrected_imu".
+// name has "corrected" in it.
 func Publications() []Publication {
 	measured, corrected := converted(rawImu), converted(correctedImu)
 	imu := func(channel string) converter[*sample.Imu] {
-		return oneOf(strings.HasSuffix(channel, correctedChannel), corrected, measured)
+		return oneOf(strings.Contains(channel, correctedChannel), corrected, measured)
 	}
 	return []Publication{
 		publication(converted(clock), nil), publication(converted(image), nil), publication(converted(compressedImage), nil),
