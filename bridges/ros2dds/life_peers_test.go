@@ -111,23 +111,29 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 	images, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: keepAll})
 	require.NoError(t, err)
 	for _, s := range []*subscriber{stalled, healthy} {
-		heard(t, b, s, "/imu")
-		heard(t, b, s, "/image")
+		arrives(t, s, "/imu", func() error { return imu(t.Context(), &sample.Imu{}) })
+		arrives(t, s, "/image", func() error { return images(t.Context(), bridgetest.Image(0)) })
 	}
+	message := &sample.Imu{Header: sample.Header{StampNs: 1}}
+	count := func(s *subscriber) func() bool {
+		before := s.count("/imu")
+		return func() bool { return s.count("/imu") >= before+200 }
+	}
+	healthyHasAll, stalledHasAll := count(healthy), count(stalled)
 	stalled.process.Stall()
 	image := bridgetest.Image(0)
 	image.Width, image.Height, image.Step, image.Data = 1000, 1000, 3000, make([]byte, 3_000_000)
 	for n := range 200 {
-		require.NoError(t, imu(t.Context(), &sample.Imu{Header: sample.Header{StampNs: int64(n)}}))
+		require.NoError(t, imu(t.Context(), message))
 		if n < 10 {
 			require.NoError(t, images(t.Context(), image))
 		}
 	}
-	require.Eventually(t, func() bool { return healthy.count("/imu") == 200 }, patience, 5*time.Millisecond, "the other reader gets everything")
+	require.Eventually(t, healthyHasAll, patience, 5*time.Millisecond, "the other reader gets everything")
 	require.Eventually(t, func() bool { return b.Statistics().Drops[bridges.CausePeerSlow] > 0 }, patience, 5*time.Millisecond,
 		"what the history has no room for is dropped")
 	stalled.process.Resume()
-	require.Eventually(t, func() bool { return stalled.count("/imu") == 200 }, patience, 5*time.Millisecond, "and later the stalled one too")
+	require.Eventually(t, stalledHasAll, patience, 5*time.Millisecond, "and later the stalled one too")
 }
 
 // A reader that asks for more than is offered gets nothing, and the bridge says why.
