@@ -39,7 +39,7 @@ var _ rosmsg.SeqVisitor = (*Decoder)(nil)
 
 // elementMultiple is how often the data's size the elements of all arrays of messages
 // may take in memory: strings and slices have 16 and 24 bytes there, 4 in the data.
-const elementMultiple = 16
+const elementMultiple = 8
 
 // Decode sets m from data, all of it. On an error m is set in part.
 func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {

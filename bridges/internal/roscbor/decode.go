@@ -97,6 +97,9 @@ func (s *syntax) one(pos int) (item, error) {
 		var wide [8]byte
 		copy(wide[8-size:], b)
 		h.arg, h.next = binary.BigEndian.Uint64(wide[:]), h.next+size
+		if h.major == majorSimple && size == 1 && h.arg < 32 {
+			return item{}, fmt.Errorf("simple value %d of two bytes at byte %d: %w", h.arg, pos, rostree.ErrMalformed)
+		}
 	case h.info == 31 && h.major != majorUnsigned && h.major != majorNegative && h.major != majorTag:
 		h.indefinite = true
 	default:

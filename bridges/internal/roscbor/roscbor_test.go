@@ -210,6 +210,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"chunk of another type":   {member("a", "7f4100ff"), &rosmsg.Point{}, rostree.ErrMalformed},
 		"chunk of chunks":         {member("a", "7f7fffff"), &rosmsg.Point{}, rostree.ErrMalformed},
 		"nine tags":               {member("x", "c1c1c1c1c1c1c1c1c101"), &rosmsg.Point{}, rostree.ErrMalformed},
+		"two bytes for false":     {member("data", "f814"), &rosmsg.SetBoolRequest{}, rostree.ErrMalformed},
 		"too deep":                {member("a", deep), &rosmsg.Point{}, rostree.ErrDepth},
 		"text for number":         {member("x", "6131"), &rosmsg.Point{}, rostree.ErrType},
 		"number for text":         {member("frame_id", "01"), &rosmsg.Header{}, rostree.ErrType},

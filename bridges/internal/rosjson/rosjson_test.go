@@ -42,7 +42,7 @@ func TestAppend(t *testing.T) {
 	header.FrameID = ""
 	assert.Equal(t, `{"seq":9,"stamp":{"secs":5,"nsecs":4294967295},"frame_id":""}`, encode(t, rosmsg.ROS1, &header))
 	assert.Equal(t, `{"data":0.1}`, encode(t, rosmsg.ROS2, &rosmsg.Float32{Data: 0.1}))
-	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0}`, encode(t, rosmsg.ROS2, &rosmsg.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
+	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0.0}`, encode(t, rosmsg.ROS2, &rosmsg.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
 	assert.Equal(t, `{"x":null,"y":null,"z":100000000000000000000}`, encode(t, rosmsg.ROS2, &rosmsg.Point{X: math.NaN(), Y: math.Inf(-1), Z: 1e20}))
 	assert.Equal(t, `{}`, encode(t, rosmsg.ROS1, &rosmsg.EmptyRequest{}))
 	assert.Equal(t, `{"transforms":[]}`, encode(t, rosmsg.ROS1, &rosmsg.TFMessage{}))

@@ -10,7 +10,7 @@ import (
 
 // elementMultiple is how often the data's size the elements of all arrays of messages may
 // take in memory: a byte or two can be an object without members.
-const elementMultiple = 16
+const elementMultiple = 8
 
 // Decoder sets messages. The zero value is ready; one goroutine uses it at a time. What it
 // sets holds no reference to the data, and never takes more memory than a small multiple
@@ -20,7 +20,7 @@ type Decoder struct {
 	syntax  Syntax
 	object  object
 	cursor  Cursor // of find, finish and sequence, which don't call each other
-	budget  int // bytes that elements of arrays of messages may still take
+	budget  int    // bytes that elements of arrays of messages may still take
 	err     error
 }
 
