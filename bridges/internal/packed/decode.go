@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
@@ -18,9 +17,6 @@ var (
 	// ErrMalformed: bytes are left over, the size of an array isn't that of its type,
 	// or a time is beyond what ROS 2 has (2038).
 	ErrMalformed = errors.New("data is malformed")
-	// ErrTooLarge: an array has so many messages of so few bytes each that they would
-	// take a large multiple of the data's size.
-	ErrTooLarge = errors.New("messages would take far more memory than the data")
 )
 
 // Decoder decodes messages of one format. One goroutine uses it at a time. What it sets
@@ -29,21 +25,16 @@ var (
 type Decoder struct {
 	Format Format
 
-	src    []byte
-	pos    int
-	budget int // bytes that elements of arrays of messages may still take
-	err    error
+	src []byte
+	pos int
+	err error
 }
 
 var _ rosmsg.SeqVisitor = (*Decoder)(nil)
 
-// elementMultiple is how often the data's size the elements of all arrays of messages
-// may take in memory: strings and slices have 16 and 24 bytes there, 4 in the data.
-const elementMultiple = 8
-
 // Decode sets m from data, all of it. On an error m is set in part.
 func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
-	*d = Decoder{Format: d.Format, src: data, budget: elementMultiple * len(data)}
+	*d = Decoder{Format: d.Format, src: data}
 	d.Message("message", m)
 	if d.err == nil && d.pos < len(d.src) {
 		d.fail("end", fmt.Errorf("%d bytes left over: %w", len(d.src)-d.pos, ErrMalformed))
@@ -211,12 +202,7 @@ func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 	n := d.length(name, 1)
 	v.Clear()
 	for range n {
-		m := v.Append()
-		d.budget -= int(reflect.TypeOf(m).Elem().Size())
-		if d.budget < 0 {
-			d.fail(name, ErrTooLarge)
-		}
-		d.Message(name, m)
+		d.Message(name, v.Append())
 		if d.err != nil {
 			return
 		}

@@ -226,7 +226,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"typed uint64 too large":  {member("d", "d84348ffffffffffffffff"), &rosmsg.CameraInfo{}, rostree.ErrRange},
 		"float out of range":      {member("data", "fb7fefffffffffffff"), &rosmsg.Float32{}, rostree.ErrRange},
 		"array of other size":     {member("k", "8101"), &rosmsg.CameraInfo{}, rostree.ErrRange},
-		"objects of one byte":     {member("transforms", "990200"+strings.Repeat("a0", 512)), &rosmsg.TFMessage{}, rostree.ErrTooLarge},
+		"objects of one byte":     {member("transforms", "991000"+strings.Repeat("a0", 4096)), &rosmsg.TFMessage{}, rostree.ErrTooLarge},
 	} {
 		assert.ErrorIs(t, decode(rosmsg.ROS2, c.data, c.m), c.want, name)
 	}

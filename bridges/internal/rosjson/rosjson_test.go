@@ -222,7 +222,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"header":[]}`:         {&rosmsg.Image{}, rostree.ErrType},
 		`{"transforms":{}}`:     {&rosmsg.TFMessage{}, rostree.ErrType},
 		`{"transforms":[null]}`: {&rosmsg.TFMessage{}, rostree.ErrType},
-		`{"transforms":[` + strings.Repeat("{},", 1000) + `{}]}`: {&rosmsg.TFMessage{}, rostree.ErrTooLarge},
+		`{"transforms":[` + strings.Repeat("{},", 5000) + `{}]}`: {&rosmsg.TFMessage{}, rostree.ErrTooLarge},
 		`{"crossed_lane_markings":[2147483648]}`:                 {&rosmsg.CarlaLaneInvasionEvent{}, rostree.ErrRange},
 	} {
 		assert.ErrorIs(t, decode(rosmsg.ROS2, text, c.m), c.want, text)

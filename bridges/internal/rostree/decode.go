@@ -8,9 +8,13 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// elementMultiple is how often the data's size the elements of all arrays of messages may
-// take in memory: a byte or two can be an object without members.
-const elementMultiple = 8
+// The elements of all arrays of messages may take minBudget bytes of memory, and
+// elementMultiple times the data's size besides: a byte or two can be an object without
+// members.
+const (
+	minBudget       = 64 << 10
+	elementMultiple = 8
+)
 
 // Decoder sets messages. The zero value is ready; one goroutine uses it at a time. What it
 // sets holds no reference to the data, and never takes more memory than a small multiple
@@ -46,7 +50,7 @@ type Source struct {
 
 // Decode sets m from the object and returns where it ends. On an error m is set in part.
 func (d *Decoder) Decode(source Source, m rosmsg.Message) (end int, err error) {
-	*d = Decoder{version: source.Version, syntax: source.Syntax, budget: elementMultiple * source.Size}
+	*d = Decoder{version: source.Version, syntax: source.Syntax, budget: minBudget + elementMultiple*source.Size}
 	end = d.fields(source.Root, true, m)
 	err = d.err
 	*d = Decoder{}

@@ -124,6 +124,13 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestFewEmptyObjects are no attack.
+func TestFewEmptyObjects(t *testing.T) {
+	var m rosmsg.Detection3DArray
+	require.NoError(t, forms["json"].decode([]byte(`{"detections":[{},{"results":[{}]}]}`), &m))
+	assert.Len(t, m.Detections, 2)
+}
+
 // TestDecodeIntoTheSameMessageKeepsNothing of what was in it before.
 func TestDecodeIntoTheSameMessageKeepsNothing(t *testing.T) {
 	for name, f := range forms {
