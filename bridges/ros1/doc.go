@@ -42,8 +42,7 @@
 //     again, and our own bytes can't be given (publisher_sub.go, protocommon/message.go).
 //   - It drops the newest message for a full queue and tells nobody; no hook, no count, and no
 //     function of the message's is called by which one could find out.
-//   - The definitions that it derives from Go structures aren't ROS's own texts, which
-//     rosbag then offers to migrate, and a second set of structures would have to be kept.
+//   - It derives definitions from Go structures, of which a second set would have to be kept.
 //   - Its node must find the master when it is made, and doesn't notice that one was started
 //     anew.
 //   - Its XML-RPC server has no time limit for reading and none for sizes, and closing waits

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
+	"github.com/bluenviron/goroslib/v2/pkg/apiparam"
 	"github.com/bluenviron/goroslib/v2/pkg/apislave"
 	"github.com/bluenviron/goroslib/v2/pkg/xmlrpc"
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,12 @@ func (m *testMaster) answer(raw *xmlrpc.RequestRaw) any {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return apislave.ResponseGetPid{Code: 1, Pid: m.pid}
+	case "hasParam":
+		var r twoStrings
+		if raw.Decode(&r) != nil {
+			return xmlrpc.ErrorRes{}
+		}
+		return apiparam.ResponseHasParam{Code: 1, KeyOut: r.Name}
 	case "lookupNode", "lookupService":
 		var r twoStrings
 		if raw.Decode(&r) != nil {
@@ -225,4 +232,19 @@ func (m *testMaster) uris() map[string]string {
 // node is a caller of another node's API.
 func node(host string) *apislave.Client {
 	return apislave.NewClient(host, "/test", &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}})
+}
+
+// newSlave serves a node's API whose topics are all at one port, and returns its URI.
+func newSlave(t *testing.T, port int) string {
+	t.Helper()
+	server, err := apislave.NewServer("127.0.0.1:0", net.IPv4(127, 0, 0, 1), "", 5*time.Second)
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	server.Serve(func(request apislave.Request) apislave.Response {
+		if _, ok := request.(*apislave.RequestRequestTopic); ok {
+			return apislave.ResponseRequestTopic{Code: 1, Protocol: []any{"TCPROS", "127.0.0.1", port}}
+		}
+		return apislave.ErrorRes{}
+	})
+	return server.URL() + "/"
 }

@@ -41,7 +41,7 @@ func (s *session) Serve(context.Context) error {
 		return nil
 	}
 	if err := s.client.ExtendRead(headerLimit); err != nil {
-		return nil
+		return err
 	}
 	header, err := readHeader(s.client.Conn())
 	switch {

@@ -32,9 +32,8 @@ type subscription struct {
 	name string // as the master knows it
 	typ  messageType
 
-	mu      sync.Mutex      // held while a message is delivered, of any publisher
-	decoder wire.Decoder    // guarded by mu
-	inbox   rossample.Inbox // its Deliver is guarded by mu
+	mu     sync.Mutex              // held while a message is delivered, of any publisher
+	handle func(data []byte) error // guarded by mu: decodes a message and hands it on
 }
 
 // subscribe is the rossample.Listen of this bridge.
@@ -43,22 +42,32 @@ func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in ross
 	if err != nil {
 		return err
 	}
+	var decoder wire.Decoder
+	return addSubscription(i, topic, typ, func(data []byte) error {
+		m := in.New()
+		if err := decoder.Decode(data, m); err != nil {
+			return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+		}
+		return in.Deliver(m)
+	})
+}
+
+func addSubscription(i bridges.Instance, topic bridges.Topic, typ messageType, handle func(data []byte) error) error {
 	name, ok := globalName(topic.Name)
 	if !ok {
 		return badName(topic.Name)
 	}
-	return i.(*instance).addSubscription(&subscription{name: name, typ: typ, inbox: in})
+	return i.(*instance).addSubscription(&subscription{name: name, typ: typ, handle: handle})
 }
 
-// deliver decodes a message and hands it on.
+// deliver hands a message on, after those of other publishers.
 func (s *subscription) deliver(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.inbox.New()
-	if err := s.decoder.Decode(data, m); err != nil {
-		return fmt.Errorf("%w: message on %s: %w", bridges.ErrProtocol, s.name, err)
+	if err := s.handle(data); err != nil {
+		return fmt.Errorf("message on %s: %w", s.name, err)
 	}
-	return s.inbox.Deliver(m)
+	return nil
 }
 
 // feed is one publisher of a subscription. It is connected to as long as the master lists

@@ -38,7 +38,7 @@ type topic struct {
 	latched bool
 	out     atomic.Pointer[fanout.Stream] // nil while disconnected
 
-	// Owned by send.
+	// Owned by send and sendBytes, which one goroutine calls at a time.
 	encoder wire.Encoder
 	size    int // of the last message
 }
@@ -49,15 +49,20 @@ func openTopic(i bridges.Instance, info *bridges.PublishedTopic, typeName string
 	if err != nil {
 		return nil, err
 	}
+	t, err := newTopic(i, info, typ)
+	if err != nil {
+		return nil, err
+	}
+	return t.send, nil
+}
+
+func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType) (*topic, error) {
 	name, ok := globalName(info.Name)
 	if !ok {
 		return nil, badName(info.Name)
 	}
 	t := &topic{info: info, name: name, typ: typ, latched: info.QoS.Durability == bridges.TransientLocal}
-	if err := i.(*instance).addTopic(t); err != nil {
-		return nil, err
-	}
-	return t.send, nil
+	return t, i.(*instance).addTopic(t)
 }
 
 func badName(name string) error {
@@ -89,33 +94,68 @@ func (t *topic) listening() bool {
 // errUnheard is returned for a message on a topic that nobody has subscribed to.
 var errUnheard = fmt.Errorf("%w: nobody has subscribed to the topic", bridges.ErrNotConnected)
 
-// send encodes a message once and queues it for all who have subscribed: its length, then
-// its content (wiki.ros.org/ROS/TCPROS).
+// send encodes a message once and queues it for all who have subscribed.
 func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error {
+	o, err := t.begin()
+	if err != nil {
+		return err
+	}
+	o.frame = t.encoder.Append(o.frame, message)
+	return t.finish(ctx, o, t.encoder.Err())
+}
+
+// sendBytes is send for a message that encode appends.
+func (t *topic) sendBytes(ctx context.Context, encode func(dst []byte) ([]byte, error)) error {
+	o, err := t.begin()
+	if err != nil {
+		return err
+	}
+	frame, err := encode(o.frame)
+	if err == nil {
+		o.frame = frame
+	}
+	return t.finish(ctx, o, err)
+}
+
+// outgoing is a message on its way to the stream. Its frame is its length, then its
+// content (wiki.ros.org/ROS/TCPROS).
+type outgoing struct {
+	stream  *fanout.Stream
+	message *fanout.Message
+	frame   []byte
+}
+
+// begin takes memory for a message, with room for its length.
+func (t *topic) begin() (outgoing, error) {
 	out := t.out.Load()
 	switch {
 	case out == nil:
-		return bridges.ErrNotConnected
+		return outgoing{}, bridges.ErrNotConnected
 	case !t.listening():
-		return errUnheard
+		return outgoing{}, errUnheard
 	}
 	m := out.NewMessage()
-	frame := m.Frame(0, t.size)
-	b := append(frame.Bytes()[:0], 0, 0, 0, 0)
-	b = t.encoder.Append(b, message)
-	frame.Adopt(b)
-	length := len(b) - 4
-	t.size = len(b)
-	err := t.encoder.Err()
-	if err == nil && length > maxMessage {
+	return outgoing{out, m, append(m.Frame(0, t.size).Bytes()[:0], 0, 0, 0, 0)}, nil
+}
+
+// finish sends the message, or gives it up because it couldn't be encoded.
+func (t *topic) finish(ctx context.Context, o outgoing, err error) error {
+	t.size = len(o.frame)
+	o.message.Frame(0, t.size).Adopt(o.frame)
+	length := len(o.frame) - 4
+	switch {
+	case err != nil:
+	case length < 0:
+		err = errors.New("what was there before the message is gone")
+	case length > maxMessage:
 		err = fmt.Errorf("%w: %d bytes", bridges.ErrTooLarge, length)
 	}
 	if err != nil {
-		m.Discard()
+		o.message.Discard()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
-	binary.LittleEndian.PutUint32(b, uint32(length))
-	err = out.Send(ctx, m)
+	binary.LittleEndian.PutUint32(o.frame, uint32(length))
+	err = o.stream.Send(ctx, o.message)
 	if errors.Is(err, fanout.ErrNoSubscribers) {
 		return errUnheard
 	}

@@ -1,0 +1,201 @@
+package xmlrpc_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	goros "github.com/bluenviron/goroslib/v2/pkg/xmlrpc"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
+)
+
+// Calls as Python's xmlrpc.client (rospy, rosmaster) and roscpp's XmlRpc++ write them.
+const (
+	pythonCall = `<?xml version='1.0'?>
+<methodCall>
+<methodName>requestTopic</methodName>
+<params>
+<param>
+<value><string>/rostopic</string></value>
+</param>
+<param>
+<value><string>/a&lt;b</string></value>
+</param>
+<param>
+<value><array><data>
+<value><array><data>
+<value><string>TCPROS</string></value>
+<value><int>-7</int></value>
+<value><boolean>1</boolean></value>
+<value><double>2.5</double></value>
+</data></array></value>
+</data></array></value>
+</param>
+</params>
+</methodCall>
+`
+	roscppCall = "<?xml version=\"1.0\"?>\r\n<methodCall><methodName>publisherUpdate</methodName>\r\n<params><param><value>/master</value></param>" +
+		"<param><value>/x</value></param><param><value><array><data><value>http://a:1/</value><value></value></data></array></value></param>" +
+		"<param><value><i4>5</i4></value></param><param><value><base64>AQI=</base64></value></param></params></methodCall>\r\n"
+)
+
+func TestDecode(t *testing.T) {
+	method, params, err := xmlrpc.Decode([]byte(pythonCall))
+	require.NoError(t, err)
+	assert.Equal(t, "requestTopic", method)
+	assert.Equal(t, []any{"/rostopic", "/a<b", []any{[]any{"TCPROS", -7, true, 2.5}}}, params)
+	method, params, err = xmlrpc.Decode([]byte(roscppCall))
+	require.NoError(t, err)
+	assert.Equal(t, "publisherUpdate", method)
+	assert.Equal(t, []any{"/master", "/x", []any{"http://a:1/", ""}, 5, []byte{1, 2}}, params)
+	_, params, err = xmlrpc.Decode([]byte("<methodCall><methodName>m</methodName><params><param><value><struct><member><name>a</name><value>b</value></member></struct></value></param></params></methodCall>"))
+	require.NoError(t, err)
+	assert.Equal(t, []any{nil}, params)
+	for _, bad := range []string{
+		"", "x", "<methodResponse/>", "<methodCall/>", "<methodCall><methodName> </methodName></methodCall>",
+		"<methodCall><methodName>m</methodName><params><param><value><int>x</int></value></param></params></methodCall>",
+		"<methodCall><methodName>m</methodName><params><param><value><int>99999999999</int></value></param></params></methodCall>",
+		"<methodCall><methodName>m</methodName><params><param><value><base64>*</base64></value></param></params></methodCall>",
+		strings.Repeat("<methodCall>", 20000),
+	} {
+		_, _, err := xmlrpc.Decode([]byte(bad))
+		assert.ErrorIs(t, err, xmlrpc.ErrCall, "%.60s", bad)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(pythonCall))
+	f.Add([]byte(roscppCall))
+	f.Add([]byte("<methodCall><methodName>m</methodName></methodCall>"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		method, _, err := xmlrpc.Decode(body)
+		if err == nil && method == "" {
+			t.Fatal("a call without a method")
+		}
+		if err != nil && !errors.Is(err, xmlrpc.ErrCall) {
+			t.Fatal(err)
+		}
+	})
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s, err := xmlrpc.Listen("127.0.0.1:0", h)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
+}
+
+// goroslib's client is the independent reader of the answers.
+func TestAnswersAreReadByOthers(t *testing.T) {
+	long := make([]any, 500)
+	for i := range long {
+		long[i] = []string{"/topic", "a/B"}
+	}
+	address := serve(t, &xmlrpc.Handler{Methods: map[string]xmlrpc.Method{
+		"all": func(params []any) xmlrpc.Result {
+			return xmlrpc.Result{Code: xmlrpc.CodeSuccess, Message: "a & <b>", Value: []any{params[0], 42, true}}
+		},
+		"long": func([]any) xmlrpc.Result { return xmlrpc.Result{Code: xmlrpc.CodeError, Value: long} },
+	}})
+	client := goros.NewClient(address, &http.Client{Timeout: 10 * time.Second})
+	var all struct {
+		Code    int
+		Message string
+		Value   []any
+	}
+	// goroslib writes strings without escaping them.
+	require.NoError(t, client.Do("all", struct{ Caller string }{"/me"}, &all))
+	assert.Equal(t, 1, all.Code)
+	assert.Equal(t, "a & <b>", all.Message)
+	assert.Equal(t, []any{"/me", 42, true}, all.Value)
+	var rows struct {
+		Code    int
+		Message string
+		Value   [][]string
+	}
+	require.NoError(t, client.Do("long", struct{ Caller string }{"/me"}, &rows))
+	assert.Equal(t, -1, rows.Code)
+	assert.Len(t, rows.Value, 500)
+	assert.Error(t, client.Do("none", struct{ Caller string }{"/me"}, &rows), "an unknown method is a fault")
+}
+
+func TestRequests(t *testing.T) {
+	var malformed []error
+	address := serve(t, &xmlrpc.Handler{
+		Methods:   map[string]xmlrpc.Method{"long": func([]any) xmlrpc.Result { return xmlrpc.Result{Message: strings.Repeat("x", 5000)} }},
+		Malformed: func(err error) { malformed = append(malformed, err) },
+	})
+	post := func(body string) (status int, length int64, text string) {
+		response, err := http.Post("http://"+address+"/", "text/xml", strings.NewReader(body))
+		require.NoError(t, err)
+		defer response.Body.Close()
+		all, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		return response.StatusCode, response.ContentLength, string(all)
+	}
+	_, length, _ := post("<methodCall><methodName>long</methodName></methodCall>")
+	assert.Greater(t, length, int64(5000), "roscpp wants the length")
+	_, _, text := post("<methodCall><methodName>a&lt;b</methodName></methodCall>")
+	assert.Contains(t, text, "there is no method a&lt;b")
+	assert.Empty(t, malformed)
+
+	for _, bad := range []string{"rubbish", strings.Repeat("x", xmlrpc.MaxCall+1)} {
+		status, _, _ := post(bad)
+		assert.Equal(t, http.StatusBadRequest, status)
+	}
+	got, err := http.Get("http://" + address + "/")
+	require.NoError(t, err)
+	require.NoError(t, got.Body.Close())
+	assert.Equal(t, http.StatusMethodNotAllowed, got.StatusCode)
+	require.Len(t, malformed, 3)
+	for _, err := range malformed {
+		assert.ErrorIs(t, err, xmlrpc.ErrCall)
+	}
+}
+
+func TestTooManyConnectionsAndClose(t *testing.T) {
+	s, err := xmlrpc.Listen("127.0.0.1:0", &xmlrpc.Handler{})
+	require.NoError(t, err)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
+	var conns []net.Conn
+	for range 256 {
+		conn, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n<")) // half a call
+		require.NoError(t, err)
+		conns = append(conns, conn)
+	}
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return false
+		}
+		defer conn.Close()
+		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		_, err = conn.Read(make([]byte, 1))
+		return errors.Is(err, io.EOF) || err != nil && !errors.Is(err, net.ErrClosed) && !isTimeout(err)
+	}, 10*time.Second, time.Millisecond, "one more is refused")
+	require.NoError(t, s.Close(), "closing waits for no half call")
+	for _, conn := range conns {
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_, err := io.Copy(io.Discard, conn)
+		assert.False(t, isTimeout(err), "ended with the server")
+	}
+	_, err = xmlrpc.Listen("256.0.0.1:0", nil)
+	assert.Error(t, err)
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

@@ -1,0 +1,312 @@
+package ros1_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bluenviron/goroslib/v2"
+	"github.com/bluenviron/goroslib/v2/pkg/msgs/geometry_msgs"
+	"github.com/bluenviron/goroslib/v2/pkg/msgs/sensor_msgs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+const (
+	long = 30 * time.Second
+	tick = 2 * time.Millisecond
+)
+
+func eventually(t *testing.T, holds func() bool, what string, args ...any) {
+	t.Helper()
+	require.Eventually(t, holds, long, tick, append([]any{what}, args...)...)
+}
+
+// connect opens a bridge at a peer's master and waits until it is connected.
+func connect(t *testing.T, p *peer, types map[string]string) *bridges.Bridge {
+	t.Helper()
+	b := openBridge(t, p.Connection(), types)
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+	return b
+}
+
+func startPeer(t *testing.T) *peer {
+	p := newPeer(t)
+	p.Start(t)
+	return p
+}
+
+// goroslib's node is an implementation of ROS 1 by others.
+func newNode(t *testing.T, p *peer) *goroslib.Node {
+	t.Helper()
+	n, err := goroslib.NewNode(goroslib.NodeConf{
+		Name: "goros", MasterAddress: p.master.address(), Host: "127.0.0.1", LogDestinations: goroslib.LogDestinationCallback,
+	})
+	require.NoError(t, err)
+	t.Cleanup(n.Close)
+	return n
+}
+
+func TestGoroslibReadsWhatIsPublished(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	imu, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "camera/image"})
+	require.NoError(t, err)
+	n := newNode(t, p)
+	imus, images := make(chan *sensor_msgs.Imu, 10), make(chan *sensor_msgs.Image, 10)
+	first, err := goroslib.NewSubscriber(goroslib.SubscriberConf{Node: n, Topic: "/imu", Callback: func(m *sensor_msgs.Imu) { imus <- m }})
+	require.NoError(t, err)
+	defer first.Close()
+	second, err := goroslib.NewSubscriber(goroslib.SubscriberConf{Node: n, Topic: "/camera/image", Callback: func(m *sensor_msgs.Image) { images <- m }})
+	require.NoError(t, err)
+	defer second.Close()
+	// The peer subscribes too: two are there when both are.
+	eventually(t, func() bool { return p.Ready("/imu") && p.Ready("/camera/image") }, "the peer is there")
+	want := bridgetest.Image(7)
+	eventually(t, func() bool {
+		m := &sample.Imu{Header: sample.Header{StampNs: 1_000_000_002, Seq: 9, FrameID: "imu_link"}}
+		m.LinearAcceleration = [3]float64{0.5, -1, 9.75}
+		require.NoError(t, imu(t.Context(), m))
+		require.NoError(t, image(t.Context(), want))
+		return len(imus) > 0 && len(images) > 0
+	}, "goroslib receives")
+	got := <-imus
+	assert.EqualValues(t, 9, got.Header.Seq, "the sample's own number")
+	assert.EqualValues(t, 1_000_000_002, got.Header.Stamp.UnixNano())
+	assert.Equal(t, "imu_link", got.Header.FrameId)
+	assert.Equal(t, [3]float64{0.5, -1, 9.75}, [3]float64{got.LinearAcceleration.X, got.LinearAcceleration.Y, got.LinearAcceleration.Z})
+	picture := <-images
+	assert.Equal(t, "rgb8", picture.Encoding)
+	assert.Equal(t, want.Data, picture.Data)
+	assert.True(t, b.Listening("camera/image"), "by the name that the bridge was given")
+}
+
+func TestCommandsArrive(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	got := make(chan *sample.VelocityCommand, 100)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { got <- m }))
+	publish := func(speed float64) {
+		n := newNode(t, p)
+		pub, err := goroslib.NewPublisher(goroslib.PublisherConf{Node: n, Topic: "/cmd_vel", Msg: &geometry_msgs.Twist{}})
+		require.NoError(t, err)
+		eventually(t, func() bool {
+			pub.Write(&geometry_msgs.Twist{Linear: geometry_msgs.Vector3{X: speed}})
+			for len(got) > 0 {
+				if m := <-got; m.Twist.Linear[0] == speed {
+					return true
+				}
+			}
+			return false
+		}, "a twist arrives")
+		pub.Close()
+		n.Close()
+	}
+	publish(1.5)
+	publish(2.5) // another publisher, after the first has gone
+	err := bridges.AddSubscriber(b, bridges.Topic{Name: "/with-dash"}, func(*sample.VelocityCommand) {})
+	assert.ErrorIs(t, err, bridges.ErrTopicName)
+	err = bridges.AddSubscriber(b, bridges.Topic{Name: "cmd_vel"}, func(*sample.VelocityCommand) {})
+	assert.ErrorIs(t, err, bridges.ErrTopicName, "it is /cmd_vel")
+}
+
+// A publisher by hand sends what isn't a Twist, and then one.
+func TestRubbishOfAPublisher(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	got := make(chan *sample.VelocityCommand, 100)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { got <- m }))
+	eventually(t, func() bool { return len(subscribers(p, "/cmd_vel")) > 0 }, "subscribed")
+	md5 := "9f195f881246fdfa2798d1d3eebca84a" // of geometry_msgs/Twist (rosmsg md5)
+	twist := make([]byte, 48)
+	frame := func(body []byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
+	}
+	answers := [][]byte{
+		{}, {0, 0, 0, 0}, {0xff, 0xff, 0xff, 0x7f}, header("error=go away"), header("md5sum=0123", "type=a/B"),
+		append(header("md5sum="+md5), frame([]byte{1, 2, 3})...), // too short, then the connection ends
+		append(append(header("md5sum="+md5), frame(make([]byte, 50))...), frame(twist)...),
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			head, _ := readFrame(conn)
+			assert.Contains(t, string(head), "topic=/cmd_vel")
+			_, _ = conn.Write(answers[min(i, len(answers)-1)])
+			_ = conn.Close()
+		}
+	})
+	fake := newSlave(t, l.Addr().(*net.TCPAddr).Port)
+	for _, uri := range subscribers(p, "/cmd_vel") {
+		require.NoError(t, node(mustHost(t, uri)).PublisherUpdate("/cmd_vel", []string{fake, "nowhere", "http://127.0.0.1:1/"}))
+	}
+	select {
+	case <-got:
+	case <-time.After(long):
+		require.Fail(t, "the message after the rubbish arrives")
+	}
+	assert.Positive(t, b.Diagnosis().Malformed)
+	assert.Positive(t, b.Diagnosis().Failures)
+	require.NoError(t, l.Close())
+	wg.Wait()
+}
+
+func subscribers(p *peer, topic string) []string {
+	p.master.mu.Lock()
+	defer p.master.mu.Unlock()
+	var list []string
+	for _, uri := range p.master.subs[topic] {
+		list = append(list, uri)
+	}
+	return list
+}
+
+func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
+	p := startPeer(t)
+	b := openBridge(t, p.Connection(), nil)
+	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	require.NoError(t, err)
+	p.master.published = nil // nobody subscribes
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+	assert.True(t, b.Listening("/tf_static"), "it is kept for those to come")
+	for i := range 3 {
+		require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: int64(i), Transforms: []sample.Transform{{ChildFrameID: fmt.Sprint("frame", i)}}}))
+	}
+	for range 2 {
+		conn, err := dialTopic("/tf_static", p.master.uris()["/raybridge"])
+		require.NoError(t, err)
+		defer conn.Close()
+		head, err := subscribeTo(conn, conn, "/tf_static", "tf2_msgs/TFMessage", "94810edda583a504dfda3829e70d7eec")
+		require.NoError(t, err)
+		assert.Equal(t, "1", head["latching"])
+		data, err := readFrame(conn)
+		require.NoError(t, err)
+		assert.Contains(t, string(data), "frame2", "the last one")
+	}
+	assert.EqualValues(t, 3, b.Statistics().Messages)
+}
+
+func TestSubscribersAreTold(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	eventually(t, func() bool { return p.Ready("/clock") }, "registered")
+	for _, test := range []struct{ topic, typ, md5, want string }{
+		{"/clock", "rosgraph_msgs/Clock", "0123", "md5sum a9c97c1d230cfc112e270351a944ee47"},
+		{"/clock", "std_msgs/Header", "*", "rosgraph_msgs/Clock"},
+		{"/other", "*", "*", "/other"},
+	} {
+		conn, err := dialTopic("/clock", p.master.uris()["/raybridge"])
+		require.NoError(t, err)
+		head, err := subscribeTo(conn, conn, test.topic, test.typ, test.md5)
+		require.NoError(t, err)
+		assert.Contains(t, head["error"], test.want)
+		require.NoError(t, conn.Close())
+	}
+	api := node(mustHost(t, p.master.uris()["/raybridge"]))
+	_, err = api.RequestTopic("/none", [][]any{{"TCPROS"}})
+	assert.ErrorContains(t, err, "not a publisher of [/none]")
+	_, err = api.RequestTopic("/clock", [][]any{{"UDPROS"}})
+	assert.ErrorContains(t, err, "TCPROS")
+	topics, err := api.GetPublications()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{"/clock", "rosgraph_msgs/Clock"}}, topics)
+	bus, err := api.GetBusInfo()
+	require.NoError(t, err)
+	require.Len(t, bus, 1)
+	assert.Equal(t, []any{1, "/test", "o", "TCPROS", "/clock", true}, bus[0])
+	id, err := api.GetPid()
+	require.NoError(t, err)
+	assert.Positive(t, id)
+}
+
+func TestNamesOfTopics(t *testing.T) {
+	b := openBridge(t, "127.0.0.1", nil)
+	_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "imu"})
+	require.NoError(t, err)
+	for _, name := range []string{"/imu", "~imu", "/a-b", "/a//b", "/a/", "/1a", "/ä"} {
+		_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: name})
+		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
+	}
+	for _, name := range []string{"/a/1", "/A_b/c", "a/b"} {
+		_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: name})
+		assert.NoError(t, err, name)
+	}
+}
+
+// A second node finds its name taken and has one of its own; a name that the user chose
+// is waited for; a name that a dead node left behind is free.
+func TestNamesOfNodes(t *testing.T) {
+	p := startPeer(t)
+	open := func(options string) *bridges.Bridge {
+		b := openBridge(t, p.Connection()+options, nil)
+		_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		return b
+	}
+	first := open("")
+	eventually(t, func() bool { return p.master.uris()["/raybridge"] != "" }, "the first")
+	open("")
+	eventually(t, func() bool { return p.master.uris()["/raybridge_2"] != "" }, "the second")
+	chosen := open("&node=raybridge&attempts=1000000")
+	eventually(t, func() bool { return chosen.Diagnosis().Failures > 2 }, "it waits")
+	assert.ErrorContains(t, chosen.Diagnosis().LastError, "?node=")
+	assert.NotEqual(t, bridges.Connected, chosen.Status())
+	p.master.mu.Lock()
+	p.master.nodes["/dead"] = "http://127.0.0.1:1/"
+	p.master.mu.Unlock()
+	dead := open("&node=dead")
+	eventually(t, func() bool { return dead.Status() == bridges.Connected }, "a dead node's name")
+	require.NoError(t, first.Close(t.Context()))
+	eventually(t, func() bool { return chosen.Status() == bridges.Connected }, "the name is free")
+
+	// Whoever registers with a node's name makes the master end the node, which comes again.
+	before := dead.Diagnosis().Connections
+	require.NoError(t, node(mustHost(t, p.master.uris()["/dead"])).Shutdown("test"))
+	eventually(t, func() bool { return dead.Diagnosis().Connections > before }, "it comes again")
+	assert.ErrorContains(t, dead.Diagnosis().LastError, "test")
+}
+
+func TestAMasterThatForgets(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	eventually(t, func() bool { return p.Ready("/clock") }, "registered")
+	p.master.mu.Lock() // as if it had been started anew between two polls
+	p.master.nodes, p.master.pubs = map[string]string{}, map[string]map[string]string{}
+	p.master.mu.Unlock()
+	eventually(t, func() bool { return p.master.uris()["/raybridge"] != "" }, "registered again")
+	assert.Positive(t, b.Diagnosis().Failures)
+}
+
+func TestGivingUp(t *testing.T) {
+	p := newPeer(t)
+	b := openBridge(t, p.Connection()+"&attempts=2", nil)
+	require.NoError(t, b.Connect(t.Context()))
+	eventually(t, func() bool { return b.Status() == bridges.UnexpectedlyDisconnected }, "it gives up")
+	assert.EqualValues(t, 2, b.Diagnosis().Failures)
+	assert.ErrorContains(t, b.Diagnosis().LastError, "no ROS master at "+p.master.address())
+	require.NoError(t, b.Disconnect(t.Context()))
+	assert.Equal(t, bridges.Disconnected, b.Status())
+}

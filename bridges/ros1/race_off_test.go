@@ -1,0 +1,6 @@
+//go:build !race
+
+package ros1_test
+
+// raceEnabled says that the race detector allocates, too.
+const raceEnabled = false
