@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/stream"
 )
@@ -21,6 +22,7 @@ func Factories() []bridges.Factory {
 		foxglove.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
+		ros1.Factory{},
 		ros2lgsvl.Factory{},
 		stream.Factory{},
 	}

@@ -98,6 +98,34 @@ func ExampleRegistry() {
 	//   *sample.Transforms as tf2_msgs/msg/TFMessage
 	//   *sample.Detections2D as vision_msgs/msg/Detection2DArray
 	//   *sample.Detections3D as vision_msgs/msg/Detection3DArray
+	// ros1:[MASTER[:11311]][?node=NAME][&host=HOST][&messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N] (network)
+	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
+	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/CarlaLaneInvasionEvent
+	//   *sample.VelocityCommand as geometry_msgs/Twist
+	//   *sample.CanBus as lgsvl_msgs/CanBusData
+	//   *sample.RadarObjects as lgsvl_msgs/DetectedRadarObjectArray
+	//   *sample.Detections2D as lgsvl_msgs/Detection2DArray
+	//   *sample.Detections3D as lgsvl_msgs/Detection3DArray
+	//   *sample.Signals as lgsvl_msgs/SignalArray
+	//   *sample.Range as lgsvl_msgs/Ultrasonic
+	//   *sample.VehicleControl as lgsvl_msgs/VehicleControlData
+	//   *sample.VehicleOdometry as lgsvl_msgs/VehicleOdometry
+	//   *sample.VehicleState as lgsvl_msgs/VehicleStateData
+	//   *sample.GpsOdometry as nav_msgs/Odometry
+	//   *sample.Odometry as nav_msgs/Odometry
+	//   *sample.Clock as rosgraph_msgs/Clock
+	//   *sample.CameraInfo as sensor_msgs/CameraInfo
+	//   *sample.CompressedImage as sensor_msgs/CompressedImage
+	//   *sample.Image as sensor_msgs/Image
+	//   *sample.Imu as sensor_msgs/Imu
+	//   *sample.LaserScan as sensor_msgs/LaserScan
+	//   *sample.GnssFix as sensor_msgs/NavSatFix
+	//   *sample.DvsEvents as sensor_msgs/PointCloud2
+	//   *sample.PointCloud as sensor_msgs/PointCloud2
+	//   *sample.Radar as sensor_msgs/PointCloud2
+	//   *sample.Speed as std_msgs/Float32
+	//   *sample.Transforms as tf2_msgs/TFMessage
 	// ros2lgsvl:HOST[:9090][?messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
