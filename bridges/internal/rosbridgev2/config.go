@@ -47,6 +47,9 @@ func ParseConfig(target string, options map[string]string) (Config, error) {
 	if !encrypted {
 		address = strings.TrimPrefix(target, "ws://")
 	}
+	if strings.Contains(address, "=") {
+		return Config{}, fmt.Errorf("%w: %q is no address; options follow a question mark", bridges.ErrConnectionString, target)
+	}
 	var err error
 	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), DefaultPort); err != nil {
 		return Config{}, err

@@ -1,0 +1,234 @@
+package rosapollo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/apollo"
+	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/spatial/geodesy"
+)
+
+// Factory is the bridge named "rosapollo".
+type Factory struct{}
+
+// Info describes the bridge.
+func (Factory) Info() bridges.Info {
+	return bridges.Info{
+		Name: "rosapollo", Type: "rosapollo", Kind: bridges.KindNetwork,
+		Summary: "publishes to the rosbridge server of LG's ROS for Apollo, with pb_msgs types",
+		Connection: "[ws://|wss://]HOST[:PORT][?ca=FILE][&insecure=1]" +
+			"[&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0]",
+	}
+}
+
+// published are the messages of Apollo that the bridge sends, in the place of ROS messages
+// made of the same samples.
+var published = map[string]string{
+	"apollo.drivers.ContiRadar":               "*sample.RadarObjects",
+	"apollo.canbus.Chassis":                   "*sample.CanBus",
+	"apollo.drivers.gnss.GnssBestPose":        "*sample.GnssFix",
+	"apollo.localization.Gps":                 "*sample.GpsOdometry",
+	"apollo.drivers.gnss.Imu":                 "*sample.Imu",
+	"apollo.perception.PerceptionObstacles":   "*sample.Detections3D",
+	"apollo.perception.TrafficLightDetection": "*sample.Signals",
+}
+
+const (
+	// command is the message of Apollo that the bridge receives, and control the ROS message
+	// in whose place it is.
+	command = "apollo.control.ControlCommand"
+	control = "lgsvl_msgs/msg/VehicleControlData"
+)
+
+// Register declares the samples by the names of ROS 1 and of pb_msgs.
+func (Factory) Register(p *bridges.Plugin) error {
+	var problems []error
+	replaced := map[string]bool{}
+	for _, pub := range apollo.Publications() {
+		if sample, ok := published[pub.Type]; ok {
+			replaced[sample] = true
+			problems = append(problems, pub.Register(p, apollo.ShortName, openApollo))
+		}
+	}
+	for _, pub := range rossample.SVL() {
+		if !replaced[pub.Sample.String()] {
+			problems = append(problems, pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openROS))
+		}
+	}
+	for _, sub := range apollo.Subscriptions() {
+		if sub.Type == command {
+			problems = append(problems, sub.Register(p, apollo.ShortName, listenApollo))
+		}
+	}
+	for _, sub := range rossample.SVLSubscriptions() {
+		if sub.Type != control {
+			problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listenROS))
+		}
+	}
+	for _, service := range rossample.Services() {
+		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
+	}
+	return errors.Join(problems...)
+}
+
+// NewInstance returns an instance without a connection.
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i := &instance{env: env}
+	if o := env.Origin; o != nil {
+		i.place = apollo.NewMap(geodesy.Position{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
+	}
+	return i, nil
+}
+
+// instance is a client. Its methods may be called from any goroutine.
+type instance struct {
+	rosbridgev2.Client
+	env   bridges.Env
+	place *apollo.Map // nil if it isn't known
+}
+
+var (
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+	_ bridges.Failer    = (*instance)(nil)
+	_ apollo.Mapped     = (*instance)(nil)
+)
+
+// Map returns where the map frame is on the earth, nil if that isn't known.
+func (i *instance) Map() *apollo.Map { return i.place }
+
+// options are rosbridge's but for encodings that the server doesn't have.
+var options = slices.DeleteFunc(slices.Clone(rosbridgev2.Options), func(name string) bool { return name == "bson" || name == "subscribe" })
+
+// Connect begins to dial.
+func (i *instance) Connect(ctx context.Context, connection string) error {
+	target, values, err := bridges.SplitOptions(connection, options...)
+	if err != nil {
+		return err
+	}
+	config, err := rosbridgev2.ParseConfig(target, values)
+	if err != nil {
+		return err
+	}
+	config.ROS, config.Compression, config.Log = rosmsg.ROS1, "", i.env.Log
+	return i.Client.Connect(ctx, config)
+}
+
+// rosTopic is a topic of ROS messages.
+type rosTopic struct {
+	message rosmsg.Message
+	encoder rosjson.Encoder
+}
+
+func (t *rosTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) []byte {
+	return t.encoder.Append(dst, t.message)
+}
+
+// openROS makes the way of ROS messages.
+func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+	if err := rosbridgev2.CheckName(info.Name); err != nil {
+		return nil, err
+	}
+	way := i.(*instance).Advertise(info, typeName)
+	t := &rosTopic{encoder: rosjson.Encoder{Version: rosmsg.ROS1}}
+	return func(ctx context.Context, message rosmsg.Message, _ int64) error {
+		t.message = message
+		return way.Send(ctx, t)
+	}, nil
+}
+
+// apolloTopic is a topic of Apollo's messages.
+type apolloTopic struct{ message protoreflect.Message }
+
+func (t *apolloTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) []byte {
+	return appendObject(dst, t.message)
+}
+
+// openApollo makes the way of Apollo's messages.
+func openApollo(i bridges.Instance, info *bridges.PublishedTopic, message protoreflect.MessageDescriptor) (apollo.Send, error) {
+	if err := rosbridgev2.CheckName(info.Name); err != nil {
+		return nil, err
+	}
+	way := i.(*instance).Advertise(info, apollo.ShortName(message))
+	t := new(apolloTopic)
+	return func(ctx context.Context, message apollo.Message, _ int64) error {
+		t.message = message.Proto().ProtoReflect()
+		return way.Send(ctx, t)
+	}, nil
+}
+
+// subscribe asks for a topic whose messages take reads.
+func (i *instance) subscribe(topic, typ string, take func(data []byte) error) error {
+	if err := rosbridgev2.CheckName(topic); err != nil {
+		return err
+	}
+	return i.Subscribe(&rosbridgev2.Subscription{
+		Topic: topic, Type: typ,
+		Receive: func(_ *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
+			if form != rosbridgev2.JSON {
+				return fmt.Errorf("%w: a message that isn't JSON", rosbridgev2.ErrFrame)
+			}
+			return take(data)
+		},
+	})
+}
+
+func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	return i.(*instance).subscribe(topic.Name, typeName, func(data []byte) error {
+		m := in.New()
+		if err := (&rosjson.Decoder{Version: rosmsg.ROS1}).Decode(data, m); err != nil {
+			return err
+		}
+		return in.Deliver(m)
+	})
+}
+
+func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in apollo.Inbox) error {
+	return i.(*instance).subscribe(topic.Name, apollo.ShortName(message), func(data []byte) error {
+		m := in.New()
+		// Python's protobuf leaves required fields to whoever reads.
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(data, m); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimPrefix(apollo.ShortName(message), "pb_msgs/"), err)
+		}
+		return in.Deliver(m)
+	})
+}
+
+// offer offers a service, one call at a time.
+func offer(i bridges.Instance, name string, a rossample.Answerer) error {
+	if err := rosbridgev2.CheckName(name); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	i.(*instance).Offer(rosbridgev2.Service{
+		Name: name, Type: a.Type.Type,
+		Answer: func(ctx context.Context, _ rosbridgev2.Form, args []byte) ([]byte, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			request := a.Type.NewRequest()
+			if len(args) > 0 && args[0] == '{' {
+				if err := new(rosjson.Decoder).Decode(args, request); err != nil {
+					return nil, fmt.Errorf("arguments: %w", err)
+				}
+			}
+			response, err := a.Answer(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			return new(rosjson.Encoder).Append(nil, response), nil
+		},
+	})
+	return nil
+}

@@ -1,0 +1,173 @@
+package rosapollo_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
+	"github.com/raybridge/raybridge/bridges/rosapollo"
+	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+const (
+	patience = 30 * time.Second
+	tick     = 5 * time.Millisecond
+)
+
+func TestConformance(t *testing.T) {
+	bridgetest.Run(t, bridgetest.Suite{
+		Factory:        rosapollo.Factory{},
+		BadConnections: []string{"", "robot?bson=1", "robot?subscribe=cbor", "robot?ros=1", "tcp://robot", "listen=9090"},
+		Peer: func(t *testing.T) bridgetest.Peer {
+			s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), Keep: 1})
+			t.Cleanup(s.Kill)
+			return peer{s}
+		},
+	})
+}
+
+type peer struct{ server *rosbridgetest.Server }
+
+func (p peer) Connection() string {
+	return "ws://" + p.server.Addr() + "?messages=4096&bytes=8388608&retry=50ms"
+}
+func (p peer) Start(t *testing.T)       { require.NoError(t, p.server.Start()) }
+func (p peer) Kill(*testing.T)          { p.server.Kill() }
+func (p peer) Stall(*testing.T)         { p.server.Stall() }
+func (p peer) Resume(*testing.T)        { p.server.Resume() }
+func (p peer) Rubbish(*testing.T)       { p.server.Rubbish() }
+func (p peer) Received() map[string]int { return p.server.Received() }
+func (p peer) Ready(topic string) bool {
+	_, ok := p.server.Advertised()[topic]
+	return ok
+}
+
+// opened returns a bridge to a server that records.
+func opened(t *testing.T) (*bridges.Bridge, *rosbridgetest.Server) {
+	t.Helper()
+	s := rosbridgetest.New(rosbridgetest.Config{})
+	require.NoError(t, s.Start())
+	t.Cleanup(s.Kill)
+	b, err := bridges.MustRegistry(rosapollo.Factory{}).Open("rosapollo:"+s.Addr(), bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b, s
+}
+
+func connect(t *testing.T, b *bridges.Bridge) {
+	t.Helper()
+	require.NoError(t, b.Connect(t.Context()))
+	require.Eventually(t, func() bool { return b.Status() == bridges.Connected }, patience, tick)
+}
+
+// recorded publishes each of Apollo's samples and returns what the server has of it, by
+// the sample's name.
+func recorded(t *testing.T) map[string]rosbridgetest.Message {
+	t.Helper()
+	b, s := opened(t)
+	connect(t, b)
+	channels := map[string]string{}
+	for _, in := range apollotest.Samples() {
+		channel := in.Channel
+		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(in.Value), bridges.Topic{Name: channel})
+		if err != nil {
+			assert.ErrorIs(t, err, bridges.ErrNoConverter)
+			continue
+		}
+		require.NoError(t, publish(t.Context(), in.Value))
+		channels[in.Name] = channel
+	}
+	messages := map[string]rosbridgetest.Message{}
+	for name, channel := range channels {
+		require.Eventually(t, func() bool { return s.Received()[channel] > 0 }, patience, tick, channel)
+		messages[name] = s.Messages(channel)[0]
+	}
+	assert.Empty(t, s.Statuses())
+	return messages
+}
+
+func TestTypes(t *testing.T) {
+	got := map[string]string{}
+	for name, m := range recorded(t) {
+		got[name] = m.Type
+	}
+	assert.Equal(t, map[string]string{
+		"clock": "rosgraph_msgs/Clock", "image": "sensor_msgs/Image", "compressed_image": "sensor_msgs/CompressedImage",
+		"point_cloud": "sensor_msgs/PointCloud2", "point_cloud_organized": "sensor_msgs/PointCloud2", "laser_scan": "sensor_msgs/LaserScan",
+		"gnss_fix": "pb_msgs/GnssBestPose", "gps_odometry": "pb_msgs/Gps", "imu": "pb_msgs/Imu", "corrected_imu": "pb_msgs/CorrectedImu",
+		"odometry": "nav_msgs/Odometry", "can_bus": "pb_msgs/Chassis", "radar_objects": "pb_msgs/ContiRadar",
+		"detections_2d": "lgsvl_msgs/Detection2DArray", "detections_3d": "pb_msgs/PerceptionObstacles", "signals": "pb_msgs/TrafficLightDetection",
+	}, got, "there is no message for ins_status")
+}
+
+func TestChassis(t *testing.T) {
+	m := recorded(t)["can_bus"]
+	assert.True(t, json.Valid(m.Frame))
+	assert.Equal(t, json.Number("25"), m.Values["throttle_percentage"])
+	assert.Equal(t, json.Number("-75"), m.Values["steering_percentage"])
+	assert.Equal(t, json.Number("4"), m.Values["gear_location"], "an enumeration is a number")
+	assert.Equal(t, true, m.Values["parking_brake"])
+	assert.Equal(t, json.Number("1700000000.1234567"), m.Values["header"].(map[string]any)["timestamp_sec"])
+	obstacles := recorded(t)["detections_3d"]
+	assert.Equal(t, json.Number("1700000000123456789"), obstacles.Values["header"].(map[string]any)["lidar_timestamp"], "no text")
+}
+
+func TestCommands(t *testing.T) {
+	b, s := opened(t)
+	got := make(chan *sample.VehicleControl, 1)
+	boxes := make(chan *sample.Detections3D, 1)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/apollo/control"}, func(c *sample.VehicleControl) { got <- c }))
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/boxes"}, func(d *sample.Detections3D) { boxes <- d }))
+	assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/1st"}, func(*sample.VehicleControl) {}), bridges.ErrTopicName)
+	connect(t, b)
+	require.Eventually(t, func() bool { return len(s.Subscribed()) == 2 }, patience, tick)
+	assert.Equal(t, map[string]string{"/apollo/control": "pb_msgs/ControlCommand none", "/boxes": "lgsvl_msgs/Detection3DArray none"}, s.Subscribed())
+	values := map[string]any{
+		"header": map[string]any{"timestamp_sec": 12.5, "sequence_num": 7}, "throttle": 25.0, "brake": 12.5, "steering_target": 40.0,
+		"gear_location": 2, "of another version": true,
+	}
+	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	c := <-got
+	assert.Equal(t, []any{0.25, 0.125, -0.4, int8(sample.GearReverse), int64(12_500_000_000)},
+		[]any{c.Acceleration, c.Braking, c.Steering, c.Gear, c.StampNs})
+	values["gear_location"], values["throttle"] = "GEAR_DRIVE", "100" // protobuf's own form
+	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	c = <-got
+	assert.Equal(t, []any{1.0, int8(sample.GearDrive)}, []any{c.Acceleration, c.Gear})
+	values["throttle"] = "much"
+	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 1 }, patience, tick)
+	s.SendFrame(true, []byte("\xa3\x62op\x67publish\x65topic\x6f/apollo/control\x63msg\xa0"))
+	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 2 }, patience, tick, "CBOR wasn't asked for")
+	s.Publish("/boxes", rosbridgetest.Outgoing{Values: map[string]any{"detections": []map[string]any{{
+		"id": 1, "bbox": map[string]any{"size": map[string]any{"x": 4.0, "y": 2.0, "z": 1.5}},
+	}}}})
+	assert.Equal(t, mgl64.Vec3{4, 2, 1.5}, (<-boxes).Boxes[0].Size)
+}
+
+func TestServices(t *testing.T) {
+	b, s := opened(t)
+	require.NoError(t, bridges.AddService(b, "/light", func(_ context.Context, r sample.SetBoolRequest) (sample.SetBoolResponse, error) {
+		return sample.SetBoolResponse{Success: r.Data, Message: "on"}, nil
+	}))
+	connect(t, b)
+	require.Eventually(t, func() bool { return len(s.Services()) == 1 }, patience, tick)
+	r, err := s.Call(t.Context(), "/light", map[string]any{"data": true})
+	require.NoError(t, err)
+	assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{"success": true, "message": "on"}}, r)
+	r, err = s.Call(t.Context(), "/light", map[string]any{"data": 7})
+	require.NoError(t, err)
+	assert.False(t, r.Result)
+}
