@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 )
 
 const vectorDir = "../../../testdata/wire/cdr"
@@ -162,6 +163,20 @@ func TestMessageWithoutFieldsHasOneByte(t *testing.T) {
 	var d cdr.Decoder
 	assert.NoError(t, d.Decode([]byte{0, 1, 0, 0, 0, 0, 0, 0}, &rosmsg.EmptyRequest{}))
 	assert.ErrorIs(t, d.Decode([]byte{0, 1, 0, 0}, &rosmsg.EmptyRequest{}), cdr.ErrTruncated)
+}
+
+func TestRoundTripOfEveryMessage(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		for seed := range uint64(30) {
+			rosmsgtest.Fill(m, seed)
+			var e cdr.Encoder
+			data := e.Append(nil, m)
+			again := rosmsgtest.New(m)
+			var d cdr.Decoder
+			require.NoError(t, d.Decode(data, again), m.TypeName())
+			require.Equal(t, data, e.Append(nil, again), m.TypeName())
+		}
+	}
 }
 
 func FuzzDecode(f *testing.F) {

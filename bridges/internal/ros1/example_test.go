@@ -1,0 +1,32 @@
+package ros1_test
+
+import (
+	"fmt"
+
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// What a publisher says of its topic, and a message as it follows.
+func Example() {
+	m := &rosmsg.Clock{Clock: rosmsg.Time{Sec: 12, Nanosec: 500}}
+	sum, err := ros1.MD5(m.TypeName())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	definition, err := ros1.Definition(m.TypeName())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ros1.TypeName(m.TypeName()), sum)
+	fmt.Print(definition)
+
+	var e ros1.Encoder
+	fmt.Println(e.Append(nil, m), e.Err())
+	// Output:
+	// rosgraph_msgs/Clock a9c97c1d230cfc112e270351a944ee47
+	// time clock
+	// [12 0 0 0 244 1 0 0] <nil>
+}
