@@ -20,8 +20,9 @@ import (
 type Message struct {
 	Topic string
 	// Sample is a pointer to one of package sample's types, the caller's own; its stamp
-	// and its frame are the message's, its Seq counts the topic's recorded messages
-	// from 0. What the message doesn't carry is zero, poses the identity.
+	// and its frame are the message's, and so is its Seq in ROS 1; else that counts the
+	// topic's recorded messages from 0. What the message doesn't carry is zero, poses
+	// the identity.
 	Sample bridges.Stamped
 	// LogNs is when the message was recorded, PublishNs when it was captured,
 	// nanoseconds of the recording's clock.
@@ -335,7 +336,7 @@ func complete(out *Message, m queued) {
 	case *sample.Speed: // std_msgs/Float32 has no stamp
 		s.StampNs = out.PublishNs
 	}
-	if h, ok := out.Sample.(interface{ SampleHeader() *sample.Header }); ok && m.sequence > 0 {
+	if h, ok := out.Sample.(interface{ SampleHeader() *sample.Header }); ok && m.sequence > 0 && m.channel.topic.Encoding != "ros1" {
 		h.SampleHeader().Seq = uint64(m.sequence) - 1
 	}
 }
