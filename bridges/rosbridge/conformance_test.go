@@ -137,12 +137,12 @@ func (p *clientPeer) Received() map[string]int {
 
 // visit is one connection.
 func (p *clientPeer) visit(ctx context.Context) {
-	conn, _, err := websocket.Dial(ctx, "ws://"+p.address, nil)
+	conn, _, err := websocket.Dial(ctx, "ws://"+p.address, nil) //nolint:bodyclose // the library closes it
 	if err != nil {
 		return
 	}
 	conn.SetReadLimit(-1)
-	defer conn.CloseNow()
+	defer func() { _ = conn.CloseNow() }()
 	p.mu.Lock()
 	p.conn, p.ready = conn, map[string]bool{}
 	p.mu.Unlock()

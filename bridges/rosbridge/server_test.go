@@ -50,7 +50,7 @@ func visit(t testing.TB, b *bridges.Bridge) *client {
 
 func visitURL(t testing.TB, url string, options *websocket.DialOptions) *client {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), url, options)
+	conn, _, err := websocket.Dial(t.Context(), url, options) //nolint:bodyclose // the library closes it
 	require.NoError(t, err)
 	conn.SetReadLimit(-1)
 	t.Cleanup(func() { _ = conn.CloseNow() })

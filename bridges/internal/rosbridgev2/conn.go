@@ -61,7 +61,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 		}
 	}
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}}
-	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options)
+	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options) //nolint:bodyclose // the library closes it
 	if err != nil {
 		return nil, refusal(ctx, under != nil, response, err)
 	}
