@@ -11,6 +11,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
+	"github.com/raybridge/raybridge/bridges/rosapollo"
+	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/stream"
 )
 
@@ -24,6 +26,8 @@ func Factories() []bridges.Factory {
 		mcap.Factory{},
 		ros1.Factory{},
 		ros2lgsvl.Factory{},
+		rosapollo.Factory{},
+		rosbridge.Factory{},
 		stream.Factory{},
 	}
 }

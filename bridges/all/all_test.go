@@ -47,6 +47,35 @@ func ExampleRegistry() {
 	//   *sample.Odometry as apollo.localization.LocalizationEstimate
 	//   *sample.Detections3D as apollo.perception.PerceptionObstacles
 	//   *sample.Signals as apollo.perception.TrafficLightDetection
+	// foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE] (network)
+	//   *sample.AckermannDrive as ackermann_msgs/msg/AckermannDriveStamped
+	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent
+	//   *sample.CameraInfo as foxglove.CameraCalibration
+	//   *sample.CompressedImage as foxglove.CompressedImage
+	//   *sample.Transforms as foxglove.FrameTransforms
+	//   *sample.Detections2D as foxglove.ImageAnnotations
+	//   *sample.LaserScan as foxglove.LaserScan
+	//   *sample.GnssFix as foxglove.LocationFix
+	//   *sample.GpsOdometry as foxglove.LocationFix
+	//   *foxglovemsg.LogRecord as foxglove.Log
+	//   *sample.Odometry as foxglove.Odometry
+	//   *sample.PointCloud as foxglove.PointCloud
+	//   *sample.Image as foxglove.RawImage
+	//   *sample.Detections3D as foxglove.SceneUpdate
+	//   *sample.Signals as foxglove.SceneUpdate
+	//   *sample.VelocityCommand as geometry_msgs/msg/Twist
+	//   *sample.CanBus as lgsvl_msgs/msg/CanBusData
+	//   *sample.RadarObjects as lgsvl_msgs/msg/DetectedRadarObjectArray
+	//   *sample.VehicleControl as lgsvl_msgs/msg/VehicleControlData
+	//   *sample.VehicleOdometry as lgsvl_msgs/msg/VehicleOdometry
+	//   *sample.VehicleState as lgsvl_msgs/msg/VehicleStateData
+	//   *sample.Clock as rosgraph_msgs/msg/Clock
+	//   *sample.Imu as sensor_msgs/msg/Imu
+	//   *sample.DvsEvents as sensor_msgs/msg/PointCloud2
+	//   *sample.Radar as sensor_msgs/msg/PointCloud2
+	//   *sample.Range as sensor_msgs/msg/Range
+	//   *sample.Speed as std_msgs/msg/Float32
 	// logging:NAME (file)
 	//   *sample.CameraInfo as CameraInfoData
 	//   *sample.CanBus as CanBusData
@@ -74,7 +103,7 @@ func ExampleRegistry() {
 	//   *sample.Range as UltrasonicData
 	//   *sample.Image as UncompressedImageData
 	//   *sample.VehicleOdometry as VehicleOdometryData
-	// mcap:FILE.mcap or FOLDER, then [?metadata=5|9][&compression=zstd|lz4|none][&chunk=BYTES] (file)
+	// mcap:FILE.mcap or FOLDER, then [?profile=ros2|ros1|foxglove][&split=SIZE][&split_time=TIME][&metadata=5|9][&compression=zstd|lz4|none][&chunk=SIZE][&flush=TIME] (file)
 	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
 	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent
 	//   *sample.CanBus as lgsvl_msgs/msg/CanBusData
@@ -127,6 +156,62 @@ func ExampleRegistry() {
 	//   *sample.Speed as std_msgs/Float32
 	//   *sample.Transforms as tf2_msgs/TFMessage
 	// ros2lgsvl:HOST[:9090][?messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N] (network)
+	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
+	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/CarlaLaneInvasionEvent
+	//   *sample.VelocityCommand as geometry_msgs/Twist
+	//   *sample.CanBus as lgsvl_msgs/CanBusData
+	//   *sample.RadarObjects as lgsvl_msgs/DetectedRadarObjectArray
+	//   *sample.Detections2D as lgsvl_msgs/Detection2DArray
+	//   *sample.Detections3D as lgsvl_msgs/Detection3DArray
+	//   *sample.Signals as lgsvl_msgs/SignalArray
+	//   *sample.Range as lgsvl_msgs/Ultrasonic
+	//   *sample.VehicleControl as lgsvl_msgs/VehicleControlData
+	//   *sample.VehicleOdometry as lgsvl_msgs/VehicleOdometry
+	//   *sample.VehicleState as lgsvl_msgs/VehicleStateData
+	//   *sample.GpsOdometry as nav_msgs/Odometry
+	//   *sample.Odometry as nav_msgs/Odometry
+	//   *sample.Clock as rosgraph_msgs/Clock
+	//   *sample.CameraInfo as sensor_msgs/CameraInfo
+	//   *sample.CompressedImage as sensor_msgs/CompressedImage
+	//   *sample.Image as sensor_msgs/Image
+	//   *sample.Imu as sensor_msgs/Imu
+	//   *sample.LaserScan as sensor_msgs/LaserScan
+	//   *sample.GnssFix as sensor_msgs/NavSatFix
+	//   *sample.DvsEvents as sensor_msgs/PointCloud2
+	//   *sample.PointCloud as sensor_msgs/PointCloud2
+	//   *sample.Radar as sensor_msgs/PointCloud2
+	//   *sample.Speed as std_msgs/Float32
+	//   *sample.Transforms as tf2_msgs/TFMessage
+	// rosapollo:[ws://|wss://]HOST[:PORT][?ca=FILE][&insecure=1][&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0] (network)
+	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
+	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/CarlaLaneInvasionEvent
+	//   *sample.VelocityCommand as geometry_msgs/Twist
+	//   *sample.Detections2D as lgsvl_msgs/Detection2DArray
+	//   *sample.Range as lgsvl_msgs/Ultrasonic
+	//   *sample.VehicleOdometry as lgsvl_msgs/VehicleOdometry
+	//   *sample.VehicleState as lgsvl_msgs/VehicleStateData
+	//   *sample.Odometry as nav_msgs/Odometry
+	//   *sample.CanBus as pb_msgs/Chassis
+	//   *sample.RadarObjects as pb_msgs/ContiRadar
+	//   *sample.VehicleControl as pb_msgs/ControlCommand
+	//   *sample.GnssFix as pb_msgs/GnssBestPose
+	//   *sample.GpsOdometry as pb_msgs/Gps
+	//   *sample.Imu as pb_msgs/Imu
+	//   *sample.Detections3D as pb_msgs/PerceptionObstacles
+	//   *sample.Signals as pb_msgs/TrafficLightDetection
+	//   *sample.Clock as rosgraph_msgs/Clock
+	//   *sample.CameraInfo as sensor_msgs/CameraInfo
+	//   *sample.CompressedImage as sensor_msgs/CompressedImage
+	//   *sample.Image as sensor_msgs/Image
+	//   *sample.LaserScan as sensor_msgs/LaserScan
+	//   *sample.DvsEvents as sensor_msgs/PointCloud2
+	//   *sample.PointCloud as sensor_msgs/PointCloud2
+	//   *sample.Radar as sensor_msgs/PointCloud2
+	//   *sample.Speed as std_msgs/Float32
+	//   *sample.Transforms as tf2_msgs/TFMessage
+	// rosbridge:[ws://|wss://]HOST[:PORT] or listen=[HOST:]PORT, then [?ros=1|2][&gps=fix|nmea][&bson=1][&subscribe=cbor|json|cbor-raw][&ca=FILE][&insecure=1][&cert=FILE][&key=FILE][&clients=N][&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
 	//   *sample.LaneInvasion as carla_msgs/CarlaLaneInvasionEvent
