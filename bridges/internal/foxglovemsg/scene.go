@@ -99,6 +99,7 @@ func (o *object) set(e *pb.SceneEntity) {
 	setTime(&e.Timestamp, o.header.StampNs)
 	e.FrameId = o.header.FrameID
 	setID(&e.Id, o.id)
+	at(&e.Lifetime) // zero: until the next update
 	e.Metadata = e.Metadata[:0]
 	if o.typeID != "" {
 		e.Metadata = resized(e.Metadata, 1)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
@@ -31,7 +32,7 @@ func TestBoxesInAScene(t *testing.T) {
 	assert.Equal(t, "4294967295", got.Entities[1].Id)
 	assert.Equal(t, "front", e.FrameId)
 	equal(t, stamp, e.Timestamp)
-	assert.Nil(t, e.Lifetime, "until the next update")
+	equal(t, &durationpb.Duration{}, e.Lifetime)
 	require.Len(t, e.Cubes, 1)
 	equal(t, &pb.Vector3{X: 4, Y: 2, Z: 1.5}, e.Cubes[0].Size)
 	equal(t, &pb.Pose{Position: &pb.Vector3{X: 7, Y: 2, Z: 1}, Orientation: &pb.Quaternion{W: 1}}, e.Cubes[0].Pose)

@@ -1,0 +1,141 @@
+//go:build peers
+
+package foxglove_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// tick is how often a test looks.
+const tick = 2 * time.Millisecond
+
+// The newer subprotocol, by a client that knows nothing but the specification.
+func TestSdkSubprotocol(t *testing.T) {
+	b := connected(t, "")
+	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
+	clock := publisher[*sample.Clock](t, b, bridges.Topic{Name: "/clock"})
+	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", url(b)))
+	assert.JSONEq(t, `{"protocol":"foxglove.sdk.v1"}`, peer.Expect(t, "protocol"))
+	peer.Expect(t, `"op":"serverInfo"`)
+	assert.JSONEq(t, `{"subscribed":["/image","/clock"]}`, peer.Expect(t, "subscribed"))
+	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
+	require.NoError(t, publish(t.Context(), bridgetest.Image(7)))
+	got := line(t, peer.Expect(t, `"/image"`))
+	assert.Equal(t, "700000000", got["time"])
+	require.NoError(t, clock(t.Context(), &sample.Clock{StampNs: 5_000_000_001}))
+	assert.JSONEq(t, `{"clock":"5000000001"}`, peer.Expect(t, `"clock"`))
+	require.NoError(t, b.Close(t.Context()))
+	peer.Expect(t, "closed 1001")
+}
+
+func TestFoxglovesClientSpeaks(t *testing.T) {
+	b := connected(t, "")
+	velocities := subscribed[*sample.VelocityCommand](t, b, "/cmd_vel")
+	var speed atomic.Value
+	speed.Store(1.0)
+	require.NoError(t, bridges.AddParameter(b, bridges.Parameter{
+		Name: "/speed", Get: speed.Load, Set: func(v any) error { speed.Store(v); return nil },
+	}))
+	require.NoError(t, bridges.AddService(b, "/pause", func(_ context.Context, r sample.SetBoolRequest) (sample.SetBoolResponse, error) {
+		return sample.SetBoolResponse{Success: r.Data, Message: "paused"}, nil
+	}))
+	peer := process.Start(t, process.Node("testdata/peers/speaker.mjs", url(b)))
+	for _, want := range []float64{1, 2, 3} { // in JSON, CDR and ROS 1's encoding
+		got := next(t, velocities)
+		assert.Equal(t, []float64{want, -want}, []float64{got.Twist.Linear[0], got.Twist.Angular[2]})
+	}
+	peer.Expect(t, `"/pause"`)
+	for _, want := range []string{
+		`{"values":{"op":"parameterValues","parameters":[{"name":"/raybridge/seed","value":42,"type":"float64"},{"name":"/raybridge/scene","value":"city"}],"id":"read"}}`,
+		`{"values":{"op":"parameterValues","parameters":[{"name":"/speed","value":2.5,"type":"float64"}],"id":"write"}}`,
+	} {
+		id := want[strings.LastIndex(want, `"id"`):]
+		assert.JSONEq(t, want, peer.Expect(t, strings.TrimSuffix(id, "}}")))
+	}
+	assert.Equal(t, 2.5, speed.Load())
+	speed.Store(4.0)
+	bridges.ParameterChanged(b, "/speed")
+	peer.Expect(t, `"value":4`)
+	require.Contains(t, peer.Output(), `{"response":{"callId":9,"encoding":"json","data":{"success":true,"message":"paused"}}}`)
+	assert.Zero(t, b.Diagnosis().Malformed)
+	assert.NotContains(t, peer.Output(), `"status"`)
+}
+
+// counted returns how many messages of a topic a viewer has counted.
+func counted(t *testing.T, viewer *process.Process, topic string) int {
+	t.Helper()
+	var line struct{ Counts map[string]int }
+	require.NoError(t, json.Unmarshal([]byte(viewer.Expect(t, `"counts"`)), &line))
+	return line.Counts[topic]
+}
+
+// A viewer is stopped in its tracks: another goes on and misses nothing. The first is told
+// what it lost, or was disconnected; killed and started again it is served anew.
+func TestViewersStallAndDie(t *testing.T) {
+	b := connected(t, "?messages=8")
+	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
+	count := func() *process.Process {
+		before := b.Diagnosis().Connections
+		p := process.Start(t, process.Node("testdata/peers/viewer.mjs", url(b), "count"))
+		p.Expect(t, "subscribed")
+		require.Eventually(t, func() bool { return b.Diagnosis().Connections > before }, process.Patience, tick)
+		return p
+	}
+	fast := count()
+	slow := count()
+	image := &sample.Image{Width: 1024, Height: 1024, Step: 1024, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20)}
+	sent := 0
+	send := func(messages int) {
+		for range messages {
+			require.NoError(t, publish(t.Context(), image))
+			sent++
+			// The one that reads has it before the next is sent.
+			require.Eventually(t, func() bool { return b.Statistics().Topics[0].Messages >= int64(sent) }, process.Patience, tick)
+		}
+	}
+	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
+	send(5)
+	slow.Stall()
+	send(60)
+	for counted(t, fast, "/image") < sent {
+	}
+	assert.Equal(t, sent, counted(t, fast, "/image"), "it has them all")
+	assert.Positive(t, b.Statistics().Topics[0].Drops[bridges.CausePeerSlow])
+	slow.Resume()
+	slow.Expect(t, "this client reads too slowly")
+	slow.Expect(t, `"removed":["raybridge/dropped"]`)
+
+	slow.Kill()
+	slow = count()
+	send(5)
+	for counted(t, slow, "/image") < 5 {
+	}
+	for counted(t, fast, "/image") < sent {
+	}
+	assert.Equal(t, sent, counted(t, fast, "/image"))
+}
+
+func TestRubbishOfAPeer(t *testing.T) {
+	b := connected(t, "")
+	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
+	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", url(b), "rubbish"))
+	for range 8 { // all but the service's, which has an answer of its own, are told as a status
+		peer.Expect(t, `"op":"status","level":2`)
+	}
+	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 9 }, process.Patience, tick)
+	require.NoError(t, publish(t.Context(), bridgetest.Image(0)))
+	peer.Expect(t, `"topic":"/image"`)
+}
