@@ -60,10 +60,19 @@ type incoming struct {
 
 // add makes a topic, at once if there is a connection.
 func (i *instance) add(info *bridges.PublishedTopic, typ string) (*topic, error) {
+	return i.addTopic(info, &topic{instance: i, info: info, typ: typ})
+}
+
+// addForeign is add for a type from outside.
+func (i *instance) addForeign(info *bridges.PublishedTopic, typ string) (*topic, error) {
+	return i.addTopic(info, &topic{instance: i, info: info, typ: typ, foreign: true})
+}
+
+func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, error) {
 	if err := rosbridgev2.CheckName(info.Name); err != nil {
 		return nil, err
 	}
-	t := &topic{instance: i, info: info, typ: typ}
+	typ := t.typ
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	wire := typ

@@ -20,6 +20,7 @@ type typed struct {
 	Name, Type string
 	full       string
 	published  bool
+	foreign    bool // of a type from outside, without a definition here
 }
 
 // rosapiArguments are the fields of rosapi's requests that matter here.
@@ -95,11 +96,15 @@ func (s *server) topics() []typed {
 	defer i.mu.Unlock()
 	list := make([]typed, 0, len(i.topics)+len(i.incoming))
 	for _, t := range i.topics {
-		list = append(list, s.typed(t.info.Name, t.wire(), true))
+		row := s.typed(t.info.Name, t.wire(), true)
+		row.foreign = t.foreign
+		list = append(list, row)
 	}
 	for name, in := range i.incoming {
 		if i.byName[name] == nil {
-			list = append(list, s.typed(name, in.Type, false))
+			row := s.typed(name, in.Type, false)
+			row.foreign = in.Plain
+			list = append(list, row)
 		}
 	}
 	return sorted(list)
@@ -172,6 +177,9 @@ func (s *server) nodes(topics []typed, name string, published bool) []string {
 func (s *server) rawTypes(topics []typed) (any, error) {
 	texts := make([]string, len(topics))
 	for i, t := range topics {
+		if t.foreign {
+			continue // rosapi leaves out what it can't load, too
+		}
 		var err error
 		if s.ros == rosmsg.ROS2 {
 			texts[i], err = rosmsg.Schema(t.full)

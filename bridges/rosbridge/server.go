@@ -86,9 +86,9 @@ func (t *topic) settled(o fanout.Outcome) {
 // errUnheard is returned for a message on a topic that no client has subscribed to.
 var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges.ErrNotConnected)
 
-// publish encodes a message once for each form that a client wants, and queues it for
-// them.
-func (s *server) publish(ctx context.Context, t *topic, message rosmsg.Message, stampNs int64) error {
+// publish encodes a topic's content once for each form that a client wants, and queues it
+// for them; the topic's mu must be held.
+func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 	stream := t.stream.Load()
 	if stream == nil {
 		return bridges.ErrNotConnected
@@ -99,16 +99,14 @@ func (s *server) publish(ctx context.Context, t *topic, message rosmsg.Message, 
 		return errUnheard
 	}
 	m := stream.NewMessage()
-	t.mu.Lock()
 	for form := range forms {
-		if t.latched() || stream.Wants(form) {
+		if (t.latched() || stream.Wants(form)) && !(t.foreign && form == formRaw) {
 			b := m.Frame(form, t.sizes[form])
-			frame := t.appendFrame(b.Bytes()[:0], form, s.ros, message, now)
+			frame := t.appendFrame(b.Bytes()[:0], form, s.ros, now)
 			t.sizes[form] = len(frame)
 			b.Adopt(frame)
 		}
 	}
-	t.mu.Unlock()
 	if err := stream.Send(ctx, m); errors.Is(err, fanout.ErrNoSubscribers) {
 		return errUnheard
 	} else if err != nil {
@@ -118,25 +116,16 @@ func (s *server) publish(ctx context.Context, t *topic, message rosmsg.Message, 
 }
 
 // appendFrame appends a publication in one form; mu must be held.
-func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, message rosmsg.Message, now int64) []byte {
+func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64) []byte {
 	switch form {
 	case formCBOR:
-		dst = rosbridgev2.AppendCBORHead(dst, t.info.Name)
-		t.cbor.Version = ros
-		return t.cbor.Append(dst, message)
+		return t.append(rosbridgev2.AppendCBORHead(dst, t.info.Name), rosbridgev2.CBOR, ros)
 	case formRaw:
-		dst = rosbridgev2.AppendCBORHead(dst, t.info.Name)
-		dst, at := rosbridgev2.AppendRawHead(dst, now)
-		if ros == rosmsg.ROS2 {
-			dst = t.cdr.Append(dst, message)
-		} else {
-			dst = t.ros1.Append(dst, message)
-		}
-		return rosbridgev2.SealRaw(dst, at)
+		dst, at := rosbridgev2.AppendRawHead(rosbridgev2.AppendCBORHead(dst, t.info.Name), now)
+		return rosbridgev2.SealRaw(t.append(dst, rosbridgev2.Raw, ros), at)
 	default:
 		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name)
-		t.json.Version = ros
-		return rosbridgev2.SealPublish(t.json.Append(dst, message), rosbridgev2.JSON, 0)
+		return rosbridgev2.SealPublish(t.append(dst, rosbridgev2.JSON, ros), rosbridgev2.JSON, 0)
 	}
 }
 

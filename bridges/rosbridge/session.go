@@ -163,6 +163,9 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 	if t != nil && f.Type != "" && short(f.Type) != short(t.wire()) {
 		return fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, f.Topic, f.Type, rosbridgev2.TypeName(t.wire(), s.server.ros))
 	}
+	if t != nil && t.foreign && w.form == formRaw {
+		return fmt.Errorf("%w: subscribe %q: its messages have no serialized form", errOperation, f.Topic)
+	}
 	s.wanted[f.Topic] = in
 	in.byID[string(f.ID)] = w
 	if t != nil {
@@ -216,7 +219,7 @@ func (s *session) arrange(t *topic, in *interest) {
 	if all.form != formJSON {
 		kind = wsserver.Binary
 	}
-	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Form: all.form, Interval: all.every, Backlog: all.queue})
+	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Form: all.form, Exact: true, Interval: all.every, Backlog: all.queue})
 }
 
 // unsubscribe ends a subscription, or all to the topic where there is no id.

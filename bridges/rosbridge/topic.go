@@ -25,8 +25,11 @@ type topic struct {
 	stream   atomic.Pointer[fanout.Stream] // of the server, nil while there is none
 	nmea     atomic.Bool                   // fixes are sentences in this connection
 
+	foreign bool // its messages are of a type from outside
+
 	mu      sync.Mutex
 	message rosmsg.Message  // guarded by mu: what is being sent
+	own     own             // guarded by mu: the same of a type from outside
 	json    rosjson.Encoder // guarded by mu, as are the others
 	bson    rosbson.Encoder
 	cbor    roscbor.Encoder
@@ -56,22 +59,43 @@ func (t *topic) wire() string {
 
 // send encodes a message and queues it for the server, or for the clients.
 func (t *topic) send(ctx context.Context, message rosmsg.Message, stampNs int64) error {
-	if s := t.instance.server.Load(); s != nil {
-		return s.publish(ctx, t, message, stampNs)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.message = message
 	defer func() { t.message = nil }()
+	return t.dispatch(ctx, stampNs)
+}
+
+// dispatch sends the content; mu must be held.
+func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
+	if s := t.instance.server.Load(); s != nil {
+		return s.publish(ctx, t, stampNs)
+	}
 	return t.client.Send(ctx, t)
 }
 
-// AppendAs appends the message that is being sent, for the client; mu must be held.
+// AppendAs appends the content for the client; mu must be held.
 func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) []byte {
-	if config.Form == rosbridgev2.BSON {
-		t.bson.Version = config.ROS
+	return t.append(dst, config.Form, config.ROS)
+}
+
+// append appends the content in a form; mu must be held.
+func (t *topic) append(dst []byte, form rosbridgev2.Form, ros rosmsg.Version) []byte {
+	switch {
+	case t.foreign:
+		return t.own.append(dst, form)
+	case form == rosbridgev2.BSON:
+		t.bson.Version = ros
 		return t.bson.Append(dst, t.message)
+	case form == rosbridgev2.CBOR:
+		t.cbor.Version = ros
+		return t.cbor.Append(dst, t.message)
+	case form == rosbridgev2.Raw && ros == rosmsg.ROS2:
+		return t.cdr.Append(dst, t.message)
+	case form == rosbridgev2.Raw:
+		return t.ros1.Append(dst, t.message)
+	default:
+		t.json.Version = ros
+		return t.json.Append(dst, t.message)
 	}
-	t.json.Version = config.ROS
-	return t.json.Append(dst, t.message)
 }

@@ -5,7 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 )
 
 // Element types of BSON 1.1 (bsonspec.org).
@@ -173,5 +176,51 @@ func appendBSONString(dst []byte, name, value string) []byte {
 func sealBSON(dst []byte, begin int) []byte {
 	dst = append(dst, 0)
 	binary.LittleEndian.PutUint32(dst[begin:], uint32(len(dst)-begin))
+	return dst
+}
+
+// AppendBSON appends what encoding/json makes of a JSON object, as a document in the order
+// of the names: numbers that are integers of 32 or 64 bits are those.
+func AppendBSON(dst []byte, object map[string]any) []byte {
+	begin := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		dst = appendBSONValue(dst, name, object[name])
+	}
+	return sealBSON(dst, begin)
+}
+
+func appendBSONValue(dst []byte, name string, value any) []byte {
+	at := len(dst)
+	dst = append(append(append(dst, bsonNull), name...), 0)
+	switch v := value.(type) {
+	case bool:
+		dst[at] = bsonBool
+		return append(dst, boolByte(v))
+	case string:
+		return appendBSONString(dst[:at], name, v)
+	case float64:
+		switch {
+		case v == math.Trunc(v) && math.Abs(v) < 1<<31:
+			dst[at] = bsonInt32
+			return binary.LittleEndian.AppendUint32(dst, uint32(int32(v)))
+		case v == math.Trunc(v) && math.Abs(v) < 1<<53:
+			dst[at] = bsonInt64
+			return binary.LittleEndian.AppendUint64(dst, uint64(int64(v)))
+		}
+		dst[at] = bsonDouble
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+	case map[string]any:
+		dst[at] = bsonDocument
+		return AppendBSON(dst, v)
+	case []any:
+		dst[at] = bsonArray
+		begin := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		for i, e := range v {
+			dst = appendBSONValue(dst, strconv.Itoa(i), e)
+		}
+		return sealBSON(dst, begin)
+	}
 	return dst
 }

@@ -58,6 +58,8 @@ type Subscription struct {
 	Topic string
 	// Type is the full name of its type, such as "geometry_msgs/msg/Twist".
 	Type string
+	// Plain asks for JSON where the session would ask for another form.
+	Plain bool
 	// Receive is given each message, on the reading goroutine: it doesn't block. The
 	// message is good until it returns.
 	Receive func(config *Config, form Form, message []byte) error
@@ -210,7 +212,11 @@ func (s *session) advertise(p *Publication) {
 }
 
 func (s *session) subscribe(sub *Subscription) {
-	s.link.Register(AppendSubscribe(nil, s.config.Form, sub.Topic, TypeName(sub.Type, s.config.ROS), s.config.Compression))
+	compression := s.config.Compression
+	if sub.Plain {
+		compression = "none"
+	}
+	s.link.Register(AppendSubscribe(nil, s.config.Form, sub.Topic, TypeName(sub.Type, s.config.ROS), compression))
 }
 
 func (s *session) offer(service Service) {

@@ -90,8 +90,10 @@ type Receiver struct {
 	// Prefix is what comes before each message's body, the same for all of them: at most
 	// 16 bytes.
 	Prefix []byte
-	// Form is the form of the stream's messages, for protocols that have several.
-	Form int
+	// Form is the form of the stream's messages, for protocols that have several; Exact
+	// passes over messages that don't have it, which else are sent in form 0.
+	Form  int
+	Exact bool
 	// Strict drops what waits when the subscription ends, for protocols that use the
 	// prefix for something else then.
 	Strict bool
@@ -104,7 +106,7 @@ type Receiver struct {
 // last one first. It reports whether the client is new to the stream.
 func (c *Client) Subscribe(stream *fanout.Stream, r Receiver) bool {
 	return stream.SubscribeWith(c.conn, fanout.Receiver{
-		Form: r.Form, Strict: r.Strict, Interval: r.Interval, Backlog: r.Backlog,
+		Form: r.Form, Exact: r.Exact, Strict: r.Strict, Interval: r.Interval, Backlog: r.Backlog,
 		Prefix: func(dst []byte, frame int) []byte {
 			return append(appendHeader(dst, byte(r.Kind), len(r.Prefix)+frame), r.Prefix...)
 		},

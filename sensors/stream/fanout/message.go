@@ -93,8 +93,13 @@ func (m *Message) form(wanted int) *buffer.Buffer {
 	return &m.frames[wanted]
 }
 
-// has reports whether there is something for a client that wants so.
-func (m *Message) has(wanted int) bool { return !m.form(wanted).IsZero() }
+// has reports whether there is something for a client that receives so.
+func (m *Message) has(r Receiver) bool {
+	if r.Exact {
+		return !m.frames[r.Form].IsZero()
+	}
+	return !m.form(r.Form).IsZero()
+}
 
 // length is that of the first form that there is.
 func (m *Message) length() int {
@@ -147,7 +152,7 @@ type delivery struct {
 // admits reports whether the message is to be queued now. A message without the form that
 // the client wants isn't, nor one that comes too early.
 func (s *subscription) admits(m *Message) bool {
-	if !m.has(s.receiver.Form) {
+	if !m.has(s.receiver) {
 		m.release()
 		return false
 	}
@@ -182,7 +187,7 @@ func (s *subscription) deliverLatched(frames *[Forms]buffer.Buffer) {
 		m.frames[i] = frames[i].Share()
 	}
 	m.holders.Store(2)
-	if !s.offer(m) {
+	if s.admits(m) && !s.offer(m) {
 		s.drop(m, CauseSlow)
 	}
 	m.release()

@@ -104,8 +104,10 @@ func (s *Stream) Subscribe(c *Client, form int) bool { return s.SubscribeWith(c,
 
 // Receiver says how one client receives a stream.
 type Receiver struct {
-	// Form is the form of the messages.
-	Form int
+	// Form is the form of the messages. Those that don't have it are sent in form 0, or, where
+	// Exact is set, passed over.
+	Form  int
+	Exact bool
 	// Prefix appends what is written before a frame of so many bytes, for this client alone:
 	// at most 32 bytes. It runs on the client's writing goroutine and isn't counted. It
 	// may be nil.
