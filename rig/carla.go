@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // carlaReader reads the objects of CARLA's ROS bridge.
@@ -260,8 +261,7 @@ func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pos
 }
 
 // oldPose reads the pose as files older than carla_spawn_objects have it: in CARLA's
-// own left-handed axes, x forward, y right, z up, pitch nose up and yaw clockwise seen
-// from above. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
+// own axes, which are Unreal Engine's. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
 // which the bridge turns into CARLA's (ros-bridge pull request 423).
 func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
 	v := map[string]float64{}
@@ -275,7 +275,7 @@ func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
 		}
 		v[e.Key] = x
 	}
-	return Pose{X: v["x"], Y: 0 - v["y"], Z: v["z"], Roll: v["roll"], Pitch: 0 - v["pitch"], Yaw: 0 - v["yaw"]}, nil
+	return mirrored(v, axes.Unreal, axes.UnrealAngles), nil
 }
 
 // without says why a sensor becomes nothing, "" where it becomes something.

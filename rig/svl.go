@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // svlSensor is one sensor of an SVL vehicle.
@@ -115,16 +116,20 @@ func svlPlain(name string) string {
 	return strings.TrimSuffix(plain, "sensor")
 }
 
-// svlPose reads a transform: metres and degrees in Unity's left-handed axes, x right,
-// y up, z forward, turned yaw about y, pitch about x, roll about z, one after the
-// other in the turned axes. In ours those axes are -y, z and x, and a mirrored axis
-// turns the sense of rotations about the other two.
+// svlPose reads a transform: metres and degrees in Unity's axes.
 func svlPose(n jsondoc.Node, f *foreignReader) (Pose, error) {
 	v, err := components(n, f)
 	if err != nil {
 		return Pose{}, err
 	}
-	return Pose{X: v["z"], Y: 0 - v["x"], Z: v["y"], Roll: 0 - v["roll"], Pitch: v["pitch"], Yaw: 0 - v["yaw"]}, nil
+	return mirrored(v, axes.Unity, axes.UnityAngles), nil
+}
+
+// mirrored returns a pose of left-handed axes in ours.
+func mirrored(v map[string]float64, to axes.Mirror, turned axes.AngleMirror) Pose {
+	at := to.In(mgl64.Vec3{v["x"], v["y"], v["z"]})
+	a := turned.In(axes.Angles{Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]})
+	return Pose{X: at[0], Y: at[1], Z: at[2], Roll: a.Roll, Pitch: a.Pitch, Yaw: a.Yaw}
 }
 
 // poseKeys are the components of a pose in every dialect.

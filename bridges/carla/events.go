@@ -6,6 +6,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 func appendGNSS(dst []byte, m *sample.GnssFix) []byte {
@@ -16,8 +17,8 @@ func appendGNSS(dst []byte, m *sample.GnssFix) []byte {
 // radians clockwise from north.
 func appendIMU(dst []byte, m *sample.Imu) []byte {
 	dst = packArray(dst, 3)
-	dst = packVec(dst, vector(m.LinearAcceleration))
-	dst = packVec(dst, axial(m.AngularVelocity))
+	dst = packVec(dst, axes.Unreal.Out(m.LinearAcceleration))
+	dst = packVec(dst, axes.Unreal.OutAxial(m.AngularVelocity))
 	return packF32(dst, compass(m))
 }
 
@@ -37,7 +38,7 @@ func appendCollision(dst []byte, m *sample.Collision) []byte {
 	dst = packArray(dst, 3)
 	dst = packActor(dst, m.Actor, m.ActorType)
 	dst = packActor(dst, m.Other, m.OtherType)
-	return packVec(dst, vector(m.NormalImpulse))
+	return packVec(dst, axes.Unreal.Out(m.NormalImpulse))
 }
 
 func appendObstacle(dst []byte, m *sample.Obstacle) []byte {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // Sizes of a world snapshot's parts, bytes (LibCarla's EpisodeStateSerializer and
@@ -41,9 +42,9 @@ func appendActorState(dst []byte, a *sample.ActorState) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, actorID(a.ID))
 	dst = append(dst, actorActive)
 	dst = appendTransform(dst, a.Pose)
-	dst = appendVec(dst, vector(a.Twist.Linear))
-	dst = appendVec(dst, degrees(axial(a.Twist.Angular)))
-	dst = appendVec(dst, vector(a.Acceleration))
+	dst = appendVec(dst, axes.Unreal.Out(a.Twist.Linear))
+	dst = appendVec(dst, axes.Degrees(axes.Unreal.OutAxial(a.Twist.Angular)))
+	dst = appendVec(dst, axes.Unreal.Out(a.Acceleration))
 	var kind [unionBytes]byte
 	putKind(&kind, a)
 	return append(dst, kind[:]...)
@@ -56,7 +57,7 @@ func putKind(dst *[unionBytes]byte, a *sample.ActorState) {
 		putVehicle(dst, a)
 	case sample.KindWalker:
 		// direction, speed, jump
-		v := vector(a.Twist.Linear)
+		v := axes.Unreal.Out(a.Twist.Linear)
 		speed := v.Len()
 		if speed > 0 {
 			v = v.Mul(1 / speed)

@@ -162,7 +162,7 @@ func (l *loader) convertValues(ch *scene.Channel, values []float32, here placeme
 			if err != nil {
 				return err
 			}
-			q = mirrorRotation(here.parentMirrored, l.axes.rotation(q))
+			q = mirrorRotation(here.parentMirrored, l.axes.OutRotation(q))
 			ch.Values = append(ch.Values, q.V[0], q.V[1], q.V[2], q.W)
 		}
 		return nil
@@ -172,7 +172,7 @@ func (l *loader) convertValues(ch *scene.Channel, values []float32, here placeme
 		if ch.Path == scene.PathTranslation {
 			v = mirror(here.parentMirrored, l.axes.point(v))
 		} else {
-			v = here.mirrorScale(l.axes.scaling(v))
+			v = here.mirrorScale(l.axes.OutSize(v))
 		}
 		if !finite(v[:]...) {
 			return invalid("element %d at %v is out of range", i/3, v)

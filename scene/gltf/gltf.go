@@ -75,7 +75,7 @@ type loader struct {
 	doc    *gltf.Document
 	bin    []byte // the .glb's binary chunk
 	files  fs.FS
-	axes   axes
+	axes   modelAxes
 	labels *labels.Rules
 
 	asset    scene.Asset

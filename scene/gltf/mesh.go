@@ -310,7 +310,7 @@ func (w *vertexWriter) vertex(v *vertices, i uint32, normal mgl64.Vec3) error {
 	if !finite(position[:]...) {
 		return within("attributes.POSITION", invalid("element %d at %v is out of range", i, position))
 	}
-	normal = mirror(w.mirrored, w.loader.axes.direction(normal.Normalize()))
+	normal = mirror(w.mirrored, w.loader.axes.Out(normal.Normalize()))
 	w.mesh.Positions = append(w.mesh.Positions, vec32(position))
 	w.mesh.Normals = append(w.mesh.Normals, vec32(normal))
 	if w.mesh.UVs == nil {

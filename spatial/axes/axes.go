@@ -1,0 +1,188 @@
+// Package axes converts between raybridge's axes and those of other programs: points,
+// directions, axial vectors, rotations, sizes and angles, each conversion by its name.
+//
+// # Our axes
+//
+// raybridge keeps to REP-103: right-handed axes, a body's x forward, y left and z up
+// (FLU), the map's x east, y north and z up (ENU), metres, radians, kilograms, seconds. A
+// camera's optical frame has z forward, x right and y down. Frames are named as in REP-105.
+//
+// # Usage
+//
+// Out leads from our axes to the named ones, In back:
+//
+//	location := axes.Unreal.Out(pose.Position)
+//	rates := axes.Unreal.OutAxial(twist.Angular)
+//	pose.Orientation = axes.Unity.InRotation(q)
+//
+// # Kinds of quantities
+//
+// Positions, velocities, accelerations and forces are vectors (Out, In). Angular
+// velocities, torques and all cross products of two vectors are axial: where axes of the
+// other hand are meant they turn the other way (OutAxial, InAxial). A rotation by a quaternion
+// is converted as a whole, what it turns and what it is seen from (OutRotation,
+// InRotation). If only the body's own axes have other names while the world's stay, it is
+// its attitude ([Rotation.OutAttitude]). Sizes have no direction (OutSize, InSize).
+//
+// A zero never has a sign afterwards, whatever it had before.
+//
+// Everything here is a plain value: any goroutine may use it.
+package axes
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Mirror converts to axes of the other hand.
+type Mirror struct{ signed }
+
+// Rotation converts to axes of the same hand.
+type Rotation struct {
+	signed
+	quat mgl64.Quat // turns the other axes' coordinates into ours
+}
+
+// Conversions to left-handed axes.
+var (
+	// Unity has x right, y up and z forward (docs.unity3d.com, Vector3).
+	Unity = Mirror{newSigned(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})}
+	// Unreal, and CARLA with it, has x forward, y right and z up. Unreal counts
+	// centimetres; CARLA's interface, as we do, metres.
+	Unreal = Mirror{newSigned(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1})}
+)
+
+// Conversions to right-handed axes.
+var (
+	// Optical is a camera's frame: x right, y down, z forward (REP-103).
+	Optical = newRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1}, mgl64.Vec3{1, 0, 0})
+	// RFU is a body's right, forward and up, as Apollo has it.
+	RFU = newRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, 1})
+	// FRD is a body's forward, right and down, as in aviation.
+	FRD = newRotation(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1})
+	// NED is the world's north, east and down.
+	NED = newRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, -1})
+	// GLTF has x left, y up and z forward (glTF 2.0, section 3.4).
+	GLTF = newRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})
+)
+
+// NewRotation returns the conversion to axes of which x, y and z are given in ours. They
+// are unit vectors along our axes, and right-handed; it panics if they aren't.
+func NewRotation(x, y, z mgl64.Vec3) Rotation { return newRotation(x, y, z) }
+
+// Inverse returns the conversion with In and Out exchanged.
+func (r Rotation) Inverse() Rotation {
+	m := mgl64.Mat3FromRows(r.rows())
+	return newRotation(m.Col(0), m.Col(1), m.Col(2))
+}
+
+// signed is a permutation of axes with signs.
+type signed struct {
+	// other axis i is our axis ours[i], times sign[i]; theirs is the inverse of ours.
+	ours, theirs [3]int
+	sign         [3]float64
+	hand         float64 // 1, or -1 for axes of the other hand
+}
+
+func newSigned(x, y, z mgl64.Vec3) signed {
+	var s signed
+	for i, axis := range [3]mgl64.Vec3{x, y, z} {
+		for k, v := range axis {
+			if v != 0 {
+				s.ours[i], s.theirs[k], s.sign[i] = k, i, v
+			}
+		}
+	}
+	s.hand = mgl64.Mat3FromRows(x, y, z).Det()
+	a, b, c := s.rows()
+	unit := mgl64.Vec3{math.Abs(s.sign[0]), math.Abs(s.sign[1]), math.Abs(s.sign[2])} == mgl64.Vec3{1, 1, 1}
+	if a != x || b != y || c != z || !unit || math.Abs(s.hand) != 1 {
+		panic("axes: want three different axes of unit length")
+	}
+	return s
+}
+
+func newRotation(x, y, z mgl64.Vec3) Rotation {
+	s := newSigned(x, y, z)
+	if s.hand != 1 {
+		panic("axes: want right-handed axes")
+	}
+	q := mgl64.Mat4ToQuat(mgl64.Mat3FromCols(x, y, z).Mat4()).Normalize()
+	if q.W < 0 { // the same rotation
+		q = q.Scale(-1)
+	}
+	return Rotation{s, q}
+}
+
+// rows are the other axes in ours.
+func (s *signed) rows() (x, y, z mgl64.Vec3) {
+	var rows [3]mgl64.Vec3
+	for i := range rows {
+		rows[i][s.ours[i]] = s.sign[i]
+	}
+	return rows[0], rows[1], rows[2]
+}
+
+// Out returns a point or a vector in the other axes.
+func (s signed) Out(v mgl64.Vec3) mgl64.Vec3 {
+	return mgl64.Vec3{s.sign[0]*v[s.ours[0]] + 0, s.sign[1]*v[s.ours[1]] + 0, s.sign[2]*v[s.ours[2]] + 0}
+}
+
+// In returns a point or a vector of the other axes in ours.
+func (s signed) In(v mgl64.Vec3) mgl64.Vec3 {
+	x, y, z := s.theirs[0], s.theirs[1], s.theirs[2]
+	return mgl64.Vec3{s.sign[x]*v[x] + 0, s.sign[y]*v[y] + 0, s.sign[z]*v[z] + 0}
+}
+
+// OutAxial returns an axial vector in the other axes.
+func (s signed) OutAxial(v mgl64.Vec3) mgl64.Vec3 { return s.Out(v.Mul(s.hand)) }
+
+// InAxial returns an axial vector of the other axes in ours.
+func (s signed) InAxial(v mgl64.Vec3) mgl64.Vec3 { return s.In(v.Mul(s.hand)) }
+
+// OutRotation returns a rotation in the other axes: what it turns has them, and what it is
+// seen from.
+func (s signed) OutRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.OutAxial(q.V)} }
+
+// InRotation returns a rotation of the other axes in ours.
+func (s signed) InRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.InAxial(q.V)} }
+
+// OutSize returns extents along our axes as extents along the other ones.
+func (s signed) OutSize(v mgl64.Vec3) mgl64.Vec3 {
+	return mgl64.Vec3{v[s.ours[0]], v[s.ours[1]], v[s.ours[2]]}
+}
+
+// InSize returns extents along the other axes as extents along ours.
+func (s signed) InSize(v mgl64.Vec3) mgl64.Vec3 {
+	return mgl64.Vec3{v[s.theirs[0]], v[s.theirs[1]], v[s.theirs[2]]}
+}
+
+// OutPose returns a pose in the other axes.
+func (s signed) OutPose(p spatial.Pose) spatial.Pose {
+	return spatial.Pose{Position: s.Out(p.Position), Orientation: s.OutRotation(p.Orientation)}
+}
+
+// InPose returns a pose of the other axes in ours.
+func (s signed) InPose(p spatial.Pose) spatial.Pose {
+	return spatial.Pose{Position: s.In(p.Position), Orientation: s.InRotation(p.Orientation)}
+}
+
+// OutTwist returns a twist in the other axes.
+func (s signed) OutTwist(t spatial.Twist) spatial.Twist {
+	return spatial.Twist{Linear: s.Out(t.Linear), Angular: s.OutAxial(t.Angular)}
+}
+
+// InTwist returns a twist of the other axes in ours.
+func (s signed) InTwist(t spatial.Twist) spatial.Twist {
+	return spatial.Twist{Linear: s.In(t.Linear), Angular: s.InAxial(t.Angular)}
+}
+
+// OutAttitude returns the orientation that a body's other axes have in the world, given
+// that of its own: the world's axes stay.
+func (r Rotation) OutAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat) }
+
+// InAttitude returns the orientation of a body's own axes, given that of the other ones.
+func (r Rotation) InAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat.Conjugate()) }
