@@ -267,3 +267,15 @@ func TestRoslibComesAndGoes(t *testing.T) {
 	steady.Expect(t, "message")
 	stalled.Expect(t, "message")
 }
+
+// TestRoslibTalksToTheTestServer holds the test server, which is of the specification alone,
+// against a client that nobody here wrote.
+func TestRoslibTalksToTheTestServer(t *testing.T) {
+	s := started(t, rosbridgetest.Config{})
+	output := process.Start(t, process.Node("testdata/peers/roslib.mjs", "talk", "ws://"+s.Addr())).Wait(t)
+	for _, want := range []string{`none {"data":1.5}`, `cbor {"data":1.5}`, `light {"success":true,"message":"from roslib"}`, "done"} {
+		assert.Contains(t, output, want+"\n")
+	}
+	assert.Empty(t, s.Statuses())
+	assert.Equal(t, "std_msgs/Float32", s.Messages("/chatter")[0].Type)
+}

@@ -2,6 +2,7 @@
 //
 //   node roslib.mjs subscribe URL COUNT [none|cbor|cbor-raw ...]   all topics in all forms, compared
 //   node roslib.mjs command URL                                    publishes and calls
+//   node roslib.mjs talk URL                                       to a server that has nothing of its own
 //   node roslib.mjs watch URL TOPIC TYPE                           prints a line for each message
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -128,6 +129,32 @@ async function command() {
   process.exit(0);
 }
 
+// talk offers a service, publishes, and prints what it receives in two forms and what the
+// service that it offers answers to another connection.
+async function talk() {
+  const [ros, other, third] = [await connect(), await connect(), await connect()];
+  const options = { name: "/chatter", messageType: "std_msgs/Float32" };
+  const service = new roslib.Service({ ros, name: "/light", serviceType: "std_srvs/SetBool" });
+  await service.advertise((request, response) => {
+    response.success = request.data;
+    response.message = "from roslib";
+    return true;
+  });
+  const seen = (form) => new Promise((resolve) => {
+    const own = form === "none" ? other : third;
+    new roslib.Topic({ ros: own, ...options, compression: form }).subscribe((m) => resolve(form + " " + JSON.stringify(plain(m))));
+  });
+  const both = Promise.all([seen("none"), seen("cbor")]);
+  const out = new roslib.Topic({ ros, ...options });
+  out.advertise();
+  const timer = setInterval(() => out.publish({ data: 1.5 }), 20);
+  for (const line of await both) console.log(line);
+  clearInterval(timer);
+  console.log("light " + JSON.stringify(await call(other, "/light", "std_srvs/SetBool", { data: true })));
+  console.log("done");
+  process.exit(0);
+}
+
 async function watch() {
   const [name, messageType] = rest;
   let ros = await connect();
@@ -140,4 +167,4 @@ async function watch() {
   console.log("watching");
 }
 
-await { subscribe, command, watch }[mode]();
+await { subscribe, command, talk, watch }[mode]();
