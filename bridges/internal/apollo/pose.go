@@ -9,22 +9,16 @@ import (
 	localizationpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/localization/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // standardGravity is what an IMU at rest reports upwards, m/s² (CGPM 1901).
 const standardGravity = 9.80665
 
-// rfu turns the axes right, forward, up into forward, left, up: a quarter turn about z,
-// clockwise.
-var rfu = mgl64.Quat{W: math.Sqrt2 / 2, V: mgl64.Vec3{0, 0, -math.Sqrt2 / 2}}
-
-// toRFU returns a vector of the axes forward, left, up in right, forward, up.
-func toRFU(v mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{-v[1], v[0], v[2]} }
-
 // setAttitude sets what a pose says of the orientation of the axes forward, left, up in
 // the world.
 func setAttitude(p *localizationpb.Pose, orientation mgl64.Quat) {
-	q := orientation.Mul(rfu)
+	q := axes.RFU.OutAttitude(orientation)
 	o := part(&p.Orientation)
 	set(&o.Qx, q.V[0])
 	set(&o.Qy, q.V[1])
@@ -62,7 +56,7 @@ func setENU(field **commonpb.PointENU, v mgl64.Vec3) {
 // setRates sets the angular velocity, given in the axes forward, left, up.
 func setRates(p *localizationpb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
 	setPoint(&p.AngularVelocity, orientation.Rotate(rates))
-	setPoint(&p.AngularVelocityVrf, toRFU(rates))
+	setPoint(&p.AngularVelocityVrf, axes.RFU.Out(rates))
 }
 
 // gps has the easting, northing and altitude of the sample.
@@ -86,7 +80,7 @@ func correctedImu(dst *localizationpb.CorrectedImu, src *sample.Imu, _ *Map) err
 		orientation = src.Pose.Orientation
 	}
 	gravity := orientation.Conjugate().Rotate(mgl64.Vec3{0, 0, standardGravity})
-	acceleration, rates := toRFU(src.LinearAcceleration.Sub(gravity)), toRFU(src.AngularVelocity)
+	acceleration, rates := axes.RFU.Out(src.LinearAcceleration.Sub(gravity)), axes.RFU.Out(src.AngularVelocity)
 	p := part(&dst.Imu)
 	setAttitude(p, orientation)
 	setPoint(&p.LinearAcceleration, acceleration)

@@ -2,13 +2,15 @@ package apollo
 
 import (
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/go-gl/mathgl/mgl64"
 
 	canbuspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/canbus/proto"
 	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
 	controlpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/control/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // What a vehicle's receiver reports beside its position, as SVL has it.
@@ -78,7 +80,7 @@ func setLamps(dst *canbuspb.Chassis, src *sample.CanBus) {
 
 func setReceiver(g *canbuspb.ChassisGPS, src *sample.CanBus) {
 	utc := time.Unix(0, src.StampNs).UTC()
-	compass := math.Mod(450-yaw(src.Orientation)*180/math.Pi, 360)
+	compass := axes.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
 	set(&g.Latitude, src.Latitude)
 	set(&g.Longitude, src.Longitude)
 	set(&g.GpsValid, true)
