@@ -20,8 +20,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// url is where the bridge's clients connect.
-func url(b *bridges.Bridge) string { return "ws://" + b.Endpoints()[0].Address }
+// address is where the bridge's clients connect.
+func address(b *bridges.Bridge) string { return "ws://" + b.Endpoints()[0].Address }
 
 // line reads a line of JSON.
 func line(t *testing.T, text string) object {
@@ -177,7 +177,7 @@ func TestFoxglovesClientReadsEveryType(t *testing.T) {
 			assert.True(t, known[typ.Wire], "%s as %s is not tested", typ.Go, typ.Wire)
 		}
 	}
-	viewer := process.Start(t, process.Node("testdata/peers/viewer.mjs", url(b)))
+	viewer := process.Start(t, process.Node("testdata/peers/viewer.mjs", address(b)))
 	contains(t, "serverInfo", object{"name": "raybridge 1.2.3", "metadata": object{"scene": "city"}}, line(t, viewer.Expect(t, "serverInfo"))["serverInfo"])
 	viewer.Expect(t, "subscribed")
 	for _, p := range list {

@@ -27,7 +27,7 @@ func TestSdkSubprotocol(t *testing.T) {
 	b := connected(t, "")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
 	clock := publisher[*sample.Clock](t, b, bridges.Topic{Name: "/clock"})
-	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", url(b)))
+	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", address(b)))
 	assert.JSONEq(t, `{"protocol":"foxglove.sdk.v1"}`, peer.Expect(t, "protocol"))
 	peer.Expect(t, `"op":"serverInfo"`)
 	assert.JSONEq(t, `{"subscribed":["/image","/clock"]}`, peer.Expect(t, "subscribed"))
@@ -52,7 +52,7 @@ func TestFoxglovesClientSpeaks(t *testing.T) {
 	require.NoError(t, bridges.AddService(b, "/pause", func(_ context.Context, r sample.SetBoolRequest) (sample.SetBoolResponse, error) {
 		return sample.SetBoolResponse{Success: r.Data, Message: "paused"}, nil
 	}))
-	peer := process.Start(t, process.Node("testdata/peers/speaker.mjs", url(b)))
+	peer := process.Start(t, process.Node("testdata/peers/speaker.mjs", address(b)))
 	for _, want := range []float64{1, 2, 3} { // in JSON, CDR and ROS 1's encoding
 		got := next(t, velocities)
 		assert.Equal(t, []float64{want, -want}, []float64{got.Twist.Linear[0], got.Twist.Angular[2]})
@@ -89,7 +89,7 @@ func TestViewersStallAndDie(t *testing.T) {
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
 	count := func() *process.Process {
 		before := b.Diagnosis().Connections
-		p := process.Start(t, process.Node("testdata/peers/viewer.mjs", url(b), "count"))
+		p := process.Start(t, process.Node("testdata/peers/viewer.mjs", address(b), "count"))
 		p.Expect(t, "subscribed")
 		require.Eventually(t, func() bool { return b.Diagnosis().Connections > before }, process.Patience, tick)
 		return p
@@ -131,7 +131,7 @@ func TestViewersStallAndDie(t *testing.T) {
 func TestRubbishOfAPeer(t *testing.T) {
 	b := connected(t, "")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
-	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", url(b), "rubbish"))
+	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", address(b), "rubbish"))
 	for range 8 { // all but the service's, which has an answer of its own, are told as a status
 		peer.Expect(t, `"op":"status","level":2`)
 	}

@@ -1,0 +1,87 @@
+package foxglove_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// A program of one's own serves a topic to Foxglove; here another part of it is the
+// viewer.
+func Example() {
+	ctx := context.Background()
+	registry := bridges.MustRegistry(foxglove.Factory{})
+	bridge, err := registry.Open("foxglove:127.0.0.1:0", bridges.Env{})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = bridge.Close(ctx) }()
+	publish, err := bridges.AddPublisher[*sample.GnssFix](bridge, bridges.Topic{Name: "/fix"})
+	if err != nil {
+		panic(err)
+	}
+	if err := bridge.Connect(ctx); err != nil {
+		panic(err)
+	}
+	address := bridge.Endpoints()[0].Address // Foxglove: Open connection, ws://ADDRESS
+
+	viewer, _, err := websocket.Dial(ctx, "ws://"+address, &websocket.DialOptions{Subprotocols: []string{"foxglove.sdk.v1"}})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = viewer.CloseNow() }()
+	for range 2 {
+		_, text, err := viewer.Read(ctx)
+		if err != nil {
+			panic(err)
+		}
+		var message struct {
+			Op       string
+			Channels []struct{ Topic, Encoding, SchemaName string }
+		}
+		if err := json.Unmarshal(text, &message); err != nil {
+			panic(err)
+		}
+		fmt.Println(message.Op, message.Channels)
+	}
+	if err := viewer.Write(ctx, websocket.MessageText, []byte(`{"op":"subscribe","subscriptions":[{"id":7,"channelId":1}]}`)); err != nil {
+		panic(err)
+	}
+	for !bridge.Listening("/fix") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := publish(ctx, &sample.GnssFix{Latitude: 49.01, Longitude: 8.43}); err != nil {
+		panic(err)
+	}
+	_, data, err := viewer.Read(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("message of subscription", data[1])
+	// Output:
+	// serverInfo []
+	// advertise [{/fix protobuf foxglove.LocationFix}]
+	// message of subscription 7
+}
+
+// Lines of a program's log become messages beside those of the sensors.
+func ExampleNewLogHandler() {
+	publish := func(_ context.Context, line *foxglove.Log) error { // bridges.AddPublisher[*foxglove.Log] makes the real one
+		fmt.Printf("%d ns: %v %s\n", line.StampNs, line.Level, line.Message)
+		return nil
+	}
+	log := slog.New(foxglove.NewLogHandler(slog.DiscardHandler, publish, func() int64 { return 1500 }))
+	log.Info("not enabled by the next handler")
+	log = slog.New(foxglove.NewLogHandler(slog.NewTextHandler(io.Discard, nil), publish, func() int64 { return 1500 }))
+	log.Warn("sensor is slow", "name", "lidar")
+	// Output: 1500 ns: WARN sensor is slow name=lidar
+}
