@@ -55,15 +55,15 @@ func newBench() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure sensors, scenes, readback, dispatcher, clock and streams",
-		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock and streams on this machine.\n\n" +
+		Short: "Measure sensors, scenes, readback, dispatcher, clock, streams and bridges",
+		Long: "Measure sensors, the building of scenes, the readback pool, the dispatcher, the clock, streams and bridges on this machine.\n\n" +
 			"Without a subcommand it measures everything. Leave the machine alone meanwhile.",
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
 		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream}
+			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
 		},
 	}
@@ -83,11 +83,12 @@ func newBench() *cobra.Command {
 	messages := benchOf("dispatch", "Measure the dispatcher against a plain channel", &f, subject{[]measurement{bench.Dispatch}, false, true})
 	clock := benchOf("clock", "Measure how late the clock's publisher is", &f, subject{[]measurement{bench.Clock}, true, true})
 	streams := benchOf("stream", "Measure the stream server and client against a bare TCP connection", &f, subject{[]measurement{bench.Stream}, false, false})
+	writers := benchOf("bridges", "Measure bridges against the plain writers of their protocols", &f, subject{[]measurement{bench.Bridges}, false, false})
 	clock.Flags().DurationVar(&f.clockTime, "duration", 0, "length of a run; 0 is 10s, with --quick 1s")
-	for _, c := range []*cobra.Command{rays, frames, readbacks, messages, clock, streams} {
+	for _, c := range []*cobra.Command{rays, frames, readbacks, messages, clock, streams, writers} {
 		c.Flags().StringArrayVar(&f.cases, "case", nil, "measure the case `NAME` alone; repeatable")
 	}
-	cmd.AddCommand(rays, frames, readbacks, messages, clock, streams,
+	cmd.AddCommand(rays, frames, readbacks, messages, clock, streams, writers,
 		benchOf("bvh", "Measure how long a scene takes to be built, and to be loaded from the cache", &f, subject{[]measurement{bench.BVH}, false, false}))
 	return cmd
 }

@@ -1,0 +1,146 @@
+package bridgebench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// bridgeWay sends samples of one type on some topics of a bridge.
+type bridgeWay[T bridges.Stamped] struct {
+	bridge  *bridges.Bridge
+	publish []bridges.Publisher[T]
+	message T
+	bytes   int64
+	// arrived waits until so many messages of the bridge have come, since it was opened.
+	arrived func(ctx context.Context, messages int64) error
+	ended   func() error
+	sent    int64
+}
+
+// openBridge opens a bridge and waits until its peer wants its topics. prepare is called
+// between: it brings up who listens.
+func openBridge[T bridges.Stamped](ctx context.Context, f bridges.Factory, connection string, topics int, message T) (*bridgeWay[T], error) {
+	registry, err := bridges.NewRegistry(f)
+	if err != nil {
+		return nil, err
+	}
+	b, err := registry.Open(f.Info().Name+":"+connection, bridges.Env{})
+	if err != nil {
+		return nil, err
+	}
+	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
+	for i := range topics {
+		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
+			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: bridges.SensorDataQoS, Policy: queue.Block,
+		})
+		if err != nil {
+			return nil, err
+		}
+		w.publish = append(w.publish, publish)
+	}
+	return w, b.Connect(ctx)
+}
+
+// begin sends a first message, when everybody listens, and learns its size.
+func (w *bridgeWay[T]) begin(ctx context.Context) error {
+	ready := func() bool {
+		for i := range w.publish {
+			if !w.bridge.Listening(fmt.Sprintf("/topic_%d", i)) {
+				return false
+			}
+		}
+		return true
+	}
+	if err := await(ctx, ready); err != nil {
+		return fmt.Errorf("wait for a receiver: %w", err)
+	}
+	if err := w.publish[0](ctx, w.message); err != nil {
+		return err
+	}
+	w.sent = 1
+	sent := func() bool { return w.bridge.Statistics().Messages == 1 }
+	if err := await(ctx, sent); err != nil {
+		return fmt.Errorf("wait for the first message: %w", err)
+	}
+	w.bytes = w.bridge.Statistics().Bytes
+	return w.arrived(ctx, w.sent)
+}
+
+func (w *bridgeWay[T]) size() int64 { return w.bytes }
+
+// send publishes from one goroutine for each topic.
+func (w *bridgeWay[T]) send(ctx context.Context, messages int) error {
+	errs := make([]error, len(w.publish))
+	var running sync.WaitGroup
+	for i, publish := range w.publish {
+		running.Go(func() {
+			for range share(messages, i, len(w.publish)) {
+				if err := publish(ctx, w.message); err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	w.sent += int64(messages)
+	return w.arrived(ctx, w.sent)
+}
+
+// share is the i-th of parts of a number.
+func share(n, i, parts int) int { return n*(i+1)/parts - n*i/parts }
+
+func (w *bridgeWay[T]) close() error {
+	return errors.Join(w.bridge.Close(context.Background()), w.ended())
+}
+
+// await looks again and again until something is so, for ten seconds.
+func await(ctx context.Context, so func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// cloud returns a scan whose PointCloud2 in Autoware's layout of 32 bytes has about so
+// many bytes. No two points are alike.
+func cloud(bytes int) *sample.PointCloud {
+	c := &sample.PointCloud{Rings: 16, Columns: bytes / 32 / 16, Layout: sample.LayoutXYZIRCAEDT}
+	c.FrameID = "lidar"
+	for i := range c.Rings * c.Columns {
+		c.Points = append(c.Points, sample.Point{
+			X: float32(i) * 0.001, Y: float32(i%1800) * 0.01, Z: float32(i % 16), Intensity: float32(i % 256), Distance: float32(i%1000) / 10,
+			Ring: uint16(i % 16), Return: 1, TimeNs: uint32(i) * 434, Ray: uint32(i),
+		})
+	}
+	return c
+}
+
+// image returns a picture of 1920 x 1080 pixels of 4 bytes.
+func image() *sample.Image {
+	m := &sample.Image{Width: 1920, Height: 1080, Step: 4 * 1920, Encoding: sample.EncodingBGRA8}
+	m.FrameID = "camera_optical"
+	m.Data = make([]byte, m.Step*m.Height)
+	for i := range m.Data {
+		m.Data[i] = byte(i*31 + i>>11)
+	}
+	return m
+}
