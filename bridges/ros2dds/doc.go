@@ -40,8 +40,8 @@
 // happens when it is full: by default the oldest message goes. The library doesn't wait
 // for readers of a topic whose history keeps the last messages: what a
 // slow reader hasn't got is replaced by what is newer, as ROS 2 defines it. A topic that
-// keeps all messages (KeepAll) waits for its readers, 100 ms a message at the most, and so has
-// a queue and a goroutine of its own. What isn't written in time counts as peer_slow.
+// keeps all messages (KeepAll) waits for its readers, 1 s a message at the most, and so has a
+// queue and a goroutine of its own. What isn't written in time counts as peer_slow.
 //
 // # Settings of the library
 //

@@ -19,7 +19,7 @@ import (
 
 // maxBlocking is how long a topic that keeps all messages waits for its readers, with
 // each message.
-const maxBlocking = 100 * time.Millisecond
+const maxBlocking = time.Second
 
 // errUnheard is returned for a message on a topic without readers.
 var errUnheard = fmt.Errorf("%w: the topic has no reader", bridges.ErrNotConnected)
