@@ -104,6 +104,10 @@ soak: setup ## run the whole pipeline for SOAK and watch memory and goroutines
 bench: build ## measure what this machine does; see docs/benchmarks.md
 	$(BIN)/raybridge bench
 
+.PHONY: bench-ros2dds
+bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes
+	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags 'peers ros2dds' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
+
 .PHONY: generate
 generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew
 	$(GO) generate ./...

@@ -54,7 +54,7 @@ type way interface {
 
 // Contests returns all that this program can measure, in the order of their names.
 func Contests() []Contest {
-	list := append(dds(), foxgloveContest(), mcapContest())
+	list := []Contest{foxgloveContest(), mcapContest()}
 	list = append(append(list, rosbridgeContests()...), tcpContests()...)
 	slices.SortFunc(list, func(a, b Contest) int { return strings.Compare(a.Name, b.Name) })
 	return list
