@@ -10,4 +10,6 @@
 // A bridge does what a plain writer doesn't: it converts a sample, encodes the message,
 // queues it, and counts it. A run is timed from the first message to the receiver's last
 // byte. Publishers wait for room (policy block), so that nothing is dropped.
+//
+// ros2dds is measured by its own tests, beside a program in C: make bench-ros2dds.
 package bridgebench
