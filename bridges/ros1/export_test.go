@@ -11,3 +11,12 @@ func Definition(typeName string) (definition, md5 string, err error) {
 	typ, err := newMessageType(typeName)
 	return typ.definition, typ.md5, err
 }
+
+// MasterAndHost returns what a connection string says, with an environment.
+func MasterAndHost(connection string, env map[string]string) (master, host, node string, err error) {
+	c, err := parseConnection(connection, func(name string) string { return env[name] })
+	return c.master, c.host, c.node, err
+}
+
+// BindAddress is where a node listens whose host is that.
+var BindAddress = bindAddress
