@@ -70,6 +70,10 @@ func (r *cloudReader) marks(at func(i int) *sample.Point) {
 	r.each(r.field("ObjTag"), func(i int, v float64) { at(i).Tag = uint8(within(v, math.MaxUint8)) })
 }
 
+// doubleNs is more than the seconds of a stamp may be off in a double, nanoseconds: a step
+// is 238 ns from 2004 to 2038.
+const doubleNs = 1000
+
 // times reads when the points were fired: "time_stamp" and "t" count nanoseconds from
 // the header's stamp where they are whole numbers (Autoware, Ouster), else seconds;
 // "time" and "time_offset" seconds (Velodyne); "timestamp" seconds of the header's clock
@@ -89,7 +93,7 @@ func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
 	}
 	r.each(f, func(i int, v float64) {
 		ns := v * scale
-		if absolute && ns >= origin {
+		if absolute && ns >= origin-doubleNs {
 			ns -= origin
 		}
 		at(i).TimeNs = uint32(within(ns, math.MaxUint32))

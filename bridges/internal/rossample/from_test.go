@@ -300,6 +300,30 @@ func TestCloudsOfOtherDrivers(t *testing.T) {
 	}
 }
 
+// A double has a quarter of a microsecond at the times of today: no firing falls before
+// the stamp for that, nor is off by more.
+func TestTimesInSeconds(t *testing.T) {
+	for _, stampNs := range []int64{1, 100_000_001, 544_852_075_306, stamp, 1_138_499_401_221_168_324} {
+		want := &sample.PointCloud{Header: header("lidar"), Layout: sample.LayoutSVL, UnitIntensity: true}
+		want.StampNs = stampNs
+		for i := range uint32(1000) {
+			want.Points = append(want.Points, sample.Point{X: 1, TimeNs: 100_003 * i})
+		}
+		var sent, received rosmsg.PointCloud2
+		require.NoError(t, rossample.PointCloud2(&sent, want))
+		require.NoError(t, new(cdr.Decoder).Decode(new(cdr.Encoder).Append(nil, &sent), &received))
+		back, err := rossample.FromPointCloud2(&received)
+		require.NoError(t, err)
+		for i, p := range back.(*sample.PointCloud).Points {
+			require.InDelta(t, want.Points[i].TimeNs, p.TimeNs, 500, "stamp %d, point %d", stampNs, i)
+		}
+	}
+	// SVL leaves the field 0.
+	back, err := rossample.FromPointCloud2(foreign(binary.LittleEndian, []any{float32(1), float32(2), float32(3), 0.0}, "x", "y", "z", "timestamp"))
+	require.NoError(t, err)
+	assert.Zero(t, back.(*sample.PointCloud).Points[0].TimeNs)
+}
+
 func TestCloudsThatMakeNoSense(t *testing.T) {
 	good := func() *rosmsg.PointCloud2 {
 		return foreign(binary.LittleEndian, []any{float32(1), float32(2), float32(3)}, "x", "y", "z")
