@@ -150,7 +150,7 @@ func publications() []publication {
 		of("/speed", "std_msgs/msg/Float32", &sample.Speed{Header: header, MetresPerSecond: 12.5}, object{"data": 12.5}),
 		of("/can", "lgsvl_msgs/msg/CanBusData", &sample.CanBus{Header: header, Speed: 3.5, Gear: sample.GearReverse, EngineOn: true, Orientation: mgl64.QuatIdent()}, ros(object{
 			"speed_mps": 3.5, "selected_gear": 2.0, "engine_active": true})),
-		of("/vehicle_odometry", "lgsvl_msgs/msg/VehicleOdometry", &sample.VehicleOdometry{Header: header, Velocity: 2.5, FrontWheelAngle: 0.25}, ros(object{
+		of("/vehicle_odometry", "lgsvl_msgs/msg/VehicleOdometry", &sample.VehicleOdometry{Header: header, Velocity: 2.5, FrontWheelAngle: -0.25}, ros(object{
 			"velocity": 2.5, "front_wheel_angle": 0.25})),
 		of("/collision", "carla_msgs/msg/CarlaCollisionEvent", &sample.Collision{Header: header, Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 0}}, ros(object{
 			"other_actor_id": 7.0, "normal_impulse": vector(-100, 0, 0)})),

@@ -118,7 +118,7 @@ func vehicle() []published {
 			Gear: sample.GearReverse, EngineOn: true, EngineRPM: 900, Latitude: 49.01, Longitude: -8.4, Altitude: 115.5,
 			Orientation: orientation, Velocity: mgl64.Vec3{8, -2, 0.5},
 		}),
-		of("vehicle_odometry", &sample.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125}),
+		of("vehicle_odometry", &sample.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: -0.25, RearWheelAngle: 0.125}),
 		of("collision", &sample.Collision{Header: header, Actor: 1, Other: 7, NormalImpulse: mgl64.Vec3{-100, 25.5, 0}}),
 		of("lane_invasion", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: 2}, {Type: 10}}}),
 		of("speed", &sample.Speed{Header: header, MetresPerSecond: 8.5}),

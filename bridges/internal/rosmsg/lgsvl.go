@@ -143,7 +143,8 @@ func (m *SignalArray) Fields(v Visitor) {
 	v.Messages("signals", listOf(&m.Signals))
 }
 
-// CanBusData is lgsvl_msgs/CanBusData: m/s, shares of one, degrees.
+// CanBusData is lgsvl_msgs/CanBusData: m/s, shares of one, degrees; Steer is positive to
+// the right.
 type CanBusData struct {
 	Header                                                                                                           Header
 	Speed, Throttle, Brake, Steer                                                                                    float32
@@ -185,7 +186,8 @@ func (m *CanBusData) Fields(v Visitor) {
 	v.Message("linear_velocities", &m.LinearVelocities)
 }
 
-// VehicleOdometry is lgsvl_msgs/VehicleOdometry: m/s and radians.
+// VehicleOdometry is lgsvl_msgs/VehicleOdometry: m/s, and radians, positive to the right
+// as in VehicleControlData.
 type VehicleOdometry struct {
 	Header                                    Header
 	Velocity, FrontWheelAngle, RearWheelAngle float32

@@ -44,7 +44,8 @@ func atMost(field string, v, last uint8) error {
 }
 
 // FromVehicleControlData sets dst to what the message asks of the vehicle. Pedals beyond
-// 0..1 are cut off. SVL's wheel angle is positive to the right, a sample's to the left.
+// 0..1 are cut off. SVL's wheel angle is positive to
+// the right, as in its CanBusData and VehicleOdometry; a sample's is to the left.
 func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleControlData) error {
 	acceleration, braking := float64(src.Acceleration), float64(src.Braking)
 	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
@@ -54,7 +55,7 @@ func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleContr
 	}
 	*dst = sample.VehicleControl{
 		Header: fromHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
-		SteeringAngle: -angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
+		SteeringAngle: 0 - angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
 	}
 	return nil
 }

@@ -204,11 +204,12 @@ func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
 	return nil
 }
 
-// FromVehicleOdometry sets dst to the speed and the wheels' angles.
+// FromVehicleOdometry sets dst to the speed and the wheels' angles, which are positive to
+// the right in the message and to the left in a sample.
 func FromVehicleOdometry(dst *sample.VehicleOdometry, src *rosmsg.VehicleOdometry) error {
 	dst.Header = fromHeader(&src.Header)
 	dst.Velocity = float64(src.Velocity)
-	dst.FrontWheelAngle, dst.RearWheelAngle = float64(src.FrontWheelAngle), float64(src.RearWheelAngle)
+	dst.FrontWheelAngle, dst.RearWheelAngle = 0-float64(src.FrontWheelAngle), 0-float64(src.RearWheelAngle)
 	return nil
 }
 

@@ -25,7 +25,8 @@ func GpsOdometry(dst *rosmsg.Odometry, src *sample.GpsOdometry) error {
 	return setHeader(&dst.Header, &src.Header)
 }
 
-// CanBusData sets dst to what the vehicle reports of itself.
+// CanBusData sets dst to what the vehicle reports of itself. Steering is positive to the
+// right in both.
 func CanBusData(dst *rosmsg.CanBusData, src *sample.CanBus) error {
 	*dst = rosmsg.CanBusData{
 		Speed: float32(src.Speed), Throttle: float32(src.Throttle), Brake: float32(src.Braking), Steer: float32(src.Steering),
@@ -40,12 +41,17 @@ func CanBusData(dst *rosmsg.CanBusData, src *sample.CanBus) error {
 	return setHeader(&dst.Header, &src.Header)
 }
 
-// VehicleOdometry sets dst to the speed and the wheels' angles.
+// VehicleOdometry sets dst to the speed and the wheels' angles, which SVL counts to the
+// right and a sample to the left: what was commanded by VehicleControlData comes back with
+// the same sign.
 func VehicleOdometry(dst *rosmsg.VehicleOdometry, src *sample.VehicleOdometry) error {
 	dst.Velocity = float32(src.Velocity)
-	dst.FrontWheelAngle, dst.RearWheelAngle = float32(src.FrontWheelAngle), float32(src.RearWheelAngle)
+	dst.FrontWheelAngle, dst.RearWheelAngle = turned(src.FrontWheelAngle), turned(src.RearWheelAngle)
 	return setHeader(&dst.Header, &src.Header)
 }
+
+// turned returns an angle counted the other way round; straight on stays 0, not -0.
+func turned(angle float64) float32 { return float32(0 - angle) }
 
 // CarlaCollisionEvent sets dst to the collision; the impulse is in the map frame.
 func CarlaCollisionEvent(dst *rosmsg.CarlaCollisionEvent, src *sample.Collision) error {

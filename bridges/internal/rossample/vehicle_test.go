@@ -101,7 +101,7 @@ func TestMoreSamplesEncodeToTheVectors(t *testing.T) {
 		"speed":               encode(rossample.Speed, &sample.Speed{Header: header("speed"), MetresPerSecond: -3.25}),
 		"gps_odometry":        encode(rossample.GpsOdometry, gpsOdometry()),
 		"can_bus":             encode(rossample.CanBusData, canBus()),
-		"vehicle_odometry":    encode(rossample.VehicleOdometry, &sample.VehicleOdometry{Header: header("wheels"), Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125}),
+		"vehicle_odometry":    encode(rossample.VehicleOdometry, &sample.VehicleOdometry{Header: header("wheels"), Velocity: 8.5, FrontWheelAngle: -0.25, RearWheelAngle: 0.125}),
 		"collision":           encode(rossample.CarlaCollisionEvent, &sample.Collision{Header: header("ego"), Actor: 1, Other: 42, NormalImpulse: mgl64.Vec3{-100, 50.5, 0}}),
 		"lane_invasion":       encode(rossample.CarlaLaneInvasionEvent, &sample.LaneInvasion{Header: header("ego"), Marks: []sample.CrossedMark{{ID: 5, Type: sample.LaneMarkSolid}, {ID: 6, Type: sample.LaneMarkNone}}}),
 		"detections_2d":       encode(rossample.Detection2DArray, detections2D()),
