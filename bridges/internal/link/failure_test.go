@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -355,62 +352,4 @@ func TestGoodbye(t *testing.T) {
 			})
 		})
 	}
-}
-
-// logged collects log lines.
-type logged struct {
-	mu   sync.Mutex
-	text strings.Builder // guarded by mu
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// took returns the lines since it was called last, without their times.
-func (l *logged) took() []string {
-	synctest.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var list []string
-	for line := range strings.Lines(l.text.String()) {
-		_, text, _ := strings.Cut(line, "level=")
-		list = append(list, strings.TrimSpace(text))
-	}
-	l.text.Reset()
-	return list
-}
-
-// A peer that is away, or comes and goes, fills no log.
-func TestLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lines logged
-		p := peer{refused: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
-		l, _ := open(t, link.Config{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil))})
-		l.Start()
-		time.Sleep(59 * time.Second)
-		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="dial: connection refused" failures_since=0`}, lines.took())
-		time.Sleep(2 * time.Second)
-		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="dial: connection refused" failures_since=19`}, lines.took())
-		p.refuse(errors.New("no such host"))
-		time.Sleep(3 * time.Second)
-		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="no such host" failures_since=0`}, lines.took())
-		p.refuse(nil)
-		time.Sleep(3 * time.Second)
-		assert.Equal(t, []string{`INFO msg=connected`}, lines.took())
-		require.NoError(t, p.last().Close())
-		time.Sleep(3 * time.Second)
-		assert.Equal(t, []string{
-			`WARN msg="connection lost; will try again" error=EOF failures_since=0`,
-			`INFO msg="connected again" after=3s attempts=1`,
-		}, lines.took())
-		for range 10 {
-			require.NoError(t, p.last().Close())
-			time.Sleep(3 * time.Second)
-			synctest.Wait()
-		}
-		assert.Empty(t, lines.took(), "it comes and goes")
-	})
 }

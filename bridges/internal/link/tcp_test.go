@@ -259,15 +259,16 @@ func (c *counting) serve(conn net.Conn) {
 	}
 }
 
-// kill ends all connections, without a goodbye.
-func (c *counting) kill() {
+// kill ends all connections, without a goodbye, and returns how many there were.
+func (c *counting) kill() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer clear(c.conns)
 	for conn := range c.conns {
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		_ = conn.Close()
 	}
-	clear(c.conns)
+	return len(c.conns)
 }
 
 // Whatever happens to connections, each message is sent or dropped or refused, once, and
@@ -300,10 +301,12 @@ func TestCountsUnderRandomKills(t *testing.T) {
 		})
 	}
 	l.Start()
-	for range 15 {
+	for kills := range int64(15) {
 		before := server.frames.Load()
-		require.Eventually(t, func() bool { return server.frames.Load() > before+rand.Int64N(50) }, time.Minute, time.Millisecond)
-		server.kill()
+		require.Eventually(t, func() bool {
+			// The last frames may be of the connection before; the next may not be accepted yet.
+			return l.Diagnosis().Connections > kills && server.frames.Load() > before+rand.Int64N(50) && server.kill() > 0
+		}, time.Minute, time.Millisecond)
 	}
 	close(stop)
 	wg.Wait()
@@ -311,7 +314,6 @@ func TestCountsUnderRandomKills(t *testing.T) {
 	s := b.Statistics()
 	assert.Equal(t, offered.Load(), s.Messages+s.Drops.Total(), "%v", s.Drops)
 	assert.Zero(t, l.Pool().Outstanding)
-	assert.GreaterOrEqual(t, l.Diagnosis().Connections, int64(15))
 	require.NoError(t, server.listener.Close())
 	server.kill()
 	server.wg.Wait()
