@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
@@ -25,6 +26,7 @@ func Factories() []bridges.Factory {
 		logging.Factory{},
 		mcap.Factory{},
 		ros1.Factory{},
+		ros2dds.Factory{},
 		ros2lgsvl.Factory{},
 		rosapollo.Factory{},
 		rosbridge.Factory{},

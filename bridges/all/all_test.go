@@ -155,6 +155,34 @@ func ExampleRegistry() {
 	//   *sample.Radar as sensor_msgs/PointCloud2
 	//   *sample.Speed as std_msgs/Float32
 	//   *sample.Transforms as tf2_msgs/TFMessage
+	// ros2dds:[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N] (network)
+	//   *sample.AckermannDrive as ackermann_msgs/msg/AckermannDriveStamped
+	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
+	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent
+	//   *sample.VelocityCommand as geometry_msgs/msg/Twist
+	//   *sample.CanBus as lgsvl_msgs/msg/CanBusData
+	//   *sample.RadarObjects as lgsvl_msgs/msg/DetectedRadarObjectArray
+	//   *sample.Signals as lgsvl_msgs/msg/SignalArray
+	//   *sample.VehicleControl as lgsvl_msgs/msg/VehicleControlData
+	//   *sample.VehicleOdometry as lgsvl_msgs/msg/VehicleOdometry
+	//   *sample.VehicleState as lgsvl_msgs/msg/VehicleStateData
+	//   *sample.GpsOdometry as nav_msgs/msg/Odometry
+	//   *sample.Odometry as nav_msgs/msg/Odometry
+	//   *sample.Clock as rosgraph_msgs/msg/Clock
+	//   *sample.CameraInfo as sensor_msgs/msg/CameraInfo
+	//   *sample.CompressedImage as sensor_msgs/msg/CompressedImage
+	//   *sample.Image as sensor_msgs/msg/Image
+	//   *sample.Imu as sensor_msgs/msg/Imu
+	//   *sample.LaserScan as sensor_msgs/msg/LaserScan
+	//   *sample.GnssFix as sensor_msgs/msg/NavSatFix
+	//   *sample.DvsEvents as sensor_msgs/msg/PointCloud2
+	//   *sample.PointCloud as sensor_msgs/msg/PointCloud2
+	//   *sample.Radar as sensor_msgs/msg/PointCloud2
+	//   *sample.Range as sensor_msgs/msg/Range
+	//   *sample.Speed as std_msgs/msg/Float32
+	//   *sample.Transforms as tf2_msgs/msg/TFMessage
+	//   *sample.Detections2D as vision_msgs/msg/Detection2DArray
+	//   *sample.Detections3D as vision_msgs/msg/Detection3DArray
 	// ros2lgsvl:HOST[:9090][?messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
