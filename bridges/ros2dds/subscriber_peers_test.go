@@ -3,11 +3,7 @@
 package ros2dds_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,46 +16,10 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 )
 
-// patience is how long a test waits for what other programs do.
-const patience = 60 * time.Second
-
-// loopback keeps the library to the loopback interface, in the tests and in the peers
-// that they start.
-const loopback = `<CycloneDDS><Domain id="any"><General><Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces>` +
-	`<AllowMulticast>false</AllowMulticast></General>` +
-	`<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>20</MaxAutoParticipantIndex>` +
-	`<Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>`
-
 // peerSettings are the Cyclone peers' besides: what the bridge sets in its code, and
 // room for bursts of small messages.
 const peerSettings = loopback + `,<CycloneDDS><Domain id="any"><General><MaxMessageSize>65500B</MaxMessageSize><FragmentSize>65000B</FragmentSize></General>` +
 	`<Internal><SocketReceiveBufferSize max="8MiB"/><SocketSendBufferSize max="8MiB"/><DeliveryQueueMaxSamples>100000</DeliveryQueueMaxSamples></Internal></Domain></CycloneDDS>`
-
-func TestMain(m *testing.M) {
-	for key, value := range map[string]string{"CYCLONEDDS_URI": loopback, "ROS_DOMAIN_ID": "", "ROS_LOCALHOST_ONLY": ""} {
-		if err := os.Setenv(key, value); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
-
-// freeDomain returns the id of a domain that no other test on the machine uses until
-// this one ends.
-func freeDomain(t *testing.T) int {
-	t.Helper()
-	var config net.ListenConfig
-	for id := 1; id <= 200; id++ {
-		lock, err := config.Listen(context.Background(), "unix", fmt.Sprintf("@raybridge-dds-domain-%d", id))
-		if err != nil {
-			continue
-		}
-		t.Cleanup(func() { assert.NoError(t, lock.Close()) })
-		return id
-	}
-	require.Fail(t, "no domain is free")
-	return 0
-}
 
 // event is a line that a peer prints.
 type event struct {

@@ -15,7 +15,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -24,16 +23,6 @@ var implementations = []struct {
 	name  string
 	start func(t *testing.T, domain int, mode string) *subscriber
 }{{"cyclone", cycloneSubscriber}, {"fastdds", fastSubscriber}}
-
-// connect returns a bridge in a domain.
-func connect(t *testing.T, domain int, options string) *bridges.Bridge {
-	t.Helper()
-	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d?%s", domain, options), bridges.Env{})
-	require.NoError(t, err)
-	require.NoError(t, b.Connect(t.Context()))
-	t.Cleanup(func() { assert.NoError(t, b.Close(t.Context())) })
-	return b
-}
 
 // arrives publishes a message again and again until one has arrived. A reader that was
 // matched but hasn't heard of the writer's sequence numbers yet takes what comes before

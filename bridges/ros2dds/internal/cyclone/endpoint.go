@@ -184,7 +184,7 @@ func (w *Writer) Write(s Sample) error {
 	case rc == C.DDS_RETCODE_TIMEOUT:
 		return ErrTimeout
 	case rc < 0:
-		return failed(C.int32_t(rc), "write a sample")
+		return failed(rc, "write a sample")
 	}
 	return nil
 }

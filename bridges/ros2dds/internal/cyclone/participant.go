@@ -148,5 +148,5 @@ func guidOf(handle C.dds_entity_t) (GUID, error) {
 
 // failed makes an error of a negative return code.
 func failed(rc C.int32_t, doing string, args ...any) error {
-	return fmt.Errorf("%s: %s", fmt.Sprintf(doing, args...), C.GoString(C.dds_strretcode(C.dds_return_t(-rc))))
+	return fmt.Errorf("%s: %s", fmt.Sprintf(doing, args...), C.GoString(C.dds_strretcode(-rc)))
 }

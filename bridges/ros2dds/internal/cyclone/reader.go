@@ -37,7 +37,7 @@ func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events,
 	p.readers[id] = r
 	p.mu.Unlock()
 	if rc := C.dds_waitset_attach(p.waitset, r.handle, id); rc < 0 {
-		return nil, failed(C.int32_t(rc), "attach the reader of %s", topic)
+		return nil, failed(rc, "attach the reader of %s", topic)
 	}
 	return r, nil
 }

@@ -1,0 +1,118 @@
+//go:build cgo && ros2dds
+
+package ros2dds_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2dds"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Two nodes in one program: one publishes the time, the other follows it.
+func TestTwoNodesOfOneProgram(t *testing.T) {
+	domain := freeDomain(t)
+	from, to := connect(t, domain, "node=from"), connect(t, domain, "node=to")
+	publish, err := bridges.AddPublisher[*sample.Clock](from, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	require.NoError(t, err)
+	var got atomic.Int64
+	require.NoError(t, bridges.AddSubscriber(to, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS}, func(m *sample.Clock) { got.Store(m.StampNs) }))
+	require.Eventually(t, func() bool {
+		_ = publish(t.Context(), &sample.Clock{StampNs: 1_500_000_001}) // there may be no reader yet
+		return got.Load() == 1_500_000_001
+	}, patience, time.Millisecond)
+}
+
+func TestTopicNames(t *testing.T) {
+	b := connect(t, freeDomain(t), "")
+	for _, name := range []string{"points", "/", "/a/", "/9", "/a__b", "/a-b", "/ä"} {
+		_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: name})
+		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
+		assert.ErrorIs(t, bridges.AddSubscriber(b, bridges.Topic{Name: name}, func(*sample.Clock) {}), bridges.ErrTopicName, name)
+	}
+}
+
+// A topic without readers is not listened to, and its messages go nowhere.
+func TestNobodyListens(t *testing.T) {
+	b := connect(t, freeDomain(t), "")
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	require.NoError(t, err)
+	assert.False(t, b.Listening("/clock"))
+	assert.False(t, b.Listening("/other"))
+	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
+	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 1}, b.Statistics().Drops)
+}
+
+// What the library can't use is reported when the bridge connects.
+func TestSettingsThatTheLibraryRefuses(t *testing.T) {
+	t.Setenv("CYCLONEDDS_URI", "<CycloneDDS><Domain><Nonsense/></Domain></CycloneDDS>")
+	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d", freeDomain(t)), bridges.Env{})
+	require.NoError(t, err)
+	assert.ErrorContains(t, b.Connect(t.Context()), "CYCLONEDDS_URI")
+	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+	assert.EqualValues(t, 1, b.Diagnosis().Failures)
+}
+
+// raw is a participant that isn't the bridge's, with an endpoint on a topic.
+func raw(t *testing.T, domain int) *cyclone.Participant {
+	t.Helper()
+	p, err := cyclone.Join(cyclone.Config{Domain: uint32(domain)})
+	require.NoError(t, err)
+	t.Cleanup(p.Leave)
+	return p
+}
+
+// Messages that can't be read are counted, and those after them are read.
+func TestMalformedMessages(t *testing.T) {
+	domain := freeDomain(t)
+	b := connect(t, domain, "")
+	var got atomic.Int64
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock"}, func(m *sample.Clock) { got.Store(m.StampNs) }))
+	p := raw(t, domain)
+	var events cyclone.Events
+	w, err := p.NewWriter("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", cyclone.QoS{Reliable: true, Depth: 10}, &events)
+	require.NoError(t, err)
+	defer w.Close()
+	require.Eventually(t, func() bool { return events.Matched() == 1 }, patience, time.Millisecond)
+	for _, message := range []string{"\x00\x01\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x02", "\x00\x01\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"} {
+		s := w.Sample(0)
+		w.Set(&s, []byte(message))
+		require.NoError(t, w.Write(s))
+	}
+	require.Eventually(t, func() bool { return got.Load() == 1_000_000_002 }, patience, time.Millisecond)
+	assert.EqualValues(t, 2, b.Diagnosis().Malformed)
+	assert.ErrorContains(t, b.Diagnosis().LastError, "/clock")
+}
+
+// A message costs no memory of Go's once the blocks are there.
+func TestPublishingAllocatesNothing(t *testing.T) {
+	domain := freeDomain(t)
+	b := connect(t, domain, "")
+	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: bridges.SensorDataQoS})
+	require.NoError(t, err)
+	p := raw(t, domain)
+	var events cyclone.Events
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events, func([]byte) {})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return b.Listening("/image") }, patience, time.Millisecond)
+	image := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}
+	image.FrameID = "camera"
+	send := func() {
+		if err := publish(t.Context(), image); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 100 {
+		send()
+	}
+	// The test's own context costs nothing; the queue's ring grows at most now and then.
+	assert.Less(t, testing.AllocsPerRun(1000, send), 1.0)
+}
