@@ -40,7 +40,7 @@
 //	CanBus           CanBusData             Speed, Throttle, Braking, Steering, ParkingBrake, HighBeamSignal, LowBeamSignal,
 //	                                        HazardLights, FogLights, LeftTurnSignal, RightTurnSignal, Wipers, InReverse, Gear,
 //	                                        EngineOn, EngineRPM, Latitude, Longitude, Altitude, Orientation, Velocity
-//	VehicleOdometry  VehicleOdometryData    Speed, SteeringAngleFront, SteeringAngleBack (radians)
+//	VehicleOdometry  VehicleOdometryData    Speed, SteeringAngleFront, SteeringAngleBack (radians, positive to the left)
 //	GpsOdometry      GpsOdometryData        ChildFrame, Latitude, Longitude, Altitude, Northing, Easting, Orientation,
 //	                                        ForwardSpeed, Velocity, AngularVelocity, WheelAngle
 //	InsStatus        GpsInsData             Status, PositionType

@@ -3,7 +3,9 @@ package mcap_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +28,8 @@ func TestConformanceOfFiles(t *testing.T) {
 		Factory:    mcap.Factory{},
 		Connection: "sub/drive.mcap",
 		BadConnections: []string{
-			"", "?metadata=5", "/", "a.mcap?metadata=7", "a.mcap?chunk=0", "a.mcap?chunk=big",
+			"", "?metadata=5", "bag?profile=ros1", "bag?profile=foxglove", "a.mcap?profile=ros3", "a.mcap?split=0", "a.mcap?split=5TB",
+			"a.mcap?split_time=60", "a.mcap?split_time=-1s", "a.mcap?flush=0s", "a.mcap?split=9223372036854775807KB", "/", "a.mcap?metadata=7", "a.mcap?chunk=0", "a.mcap?chunk=big",
 			"a.mcap?compression=bz2", "a.mcap?colour=red", "a.mcap?metadata=5&metadata=9", "a.mcap?%zz",
 		},
 		Count: countBelow,
@@ -36,7 +39,7 @@ func TestConformanceOfFiles(t *testing.T) {
 func TestConformanceOfFolders(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        mcap.Factory{},
-		Connection:     "drive?metadata=9&compression=lz4&chunk=100",
+		Connection:     "drive?metadata=9&split_time=300ms&compression=lz4&chunk=100",
 		BadConnections: []string{"drive?compression=ZSTD"},
 		Count:          countBelow,
 	})
@@ -244,22 +247,74 @@ func TestTypesOfOnesOwn(t *testing.T) {
 }
 
 func TestPublishingAllocatesNextToNothing(t *testing.T) {
-	b := open(t, mcap.Factory{}, "a.mcap", bridges.Env{OutDir: t.TempDir()})
-	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
-	require.NoError(t, err)
-	require.NoError(t, b.Connect(t.Context()))
-	cloud := bridgetest.PointCloud(0)
-	ctx := context.Background()
-	for range 1000 { // until the library's index has its size
-		require.NoError(t, publish(ctx, cloud))
-	}
-	allocs := testing.AllocsPerRun(2000, func() {
-		if err := publish(ctx, cloud); err != nil {
-			t.Error(err)
+	for _, options := range []string{"", "?profile=ros1", "?profile=foxglove", "?split=1GB&split_time=1h&flush=1h"} {
+		b := open(t, mcap.Factory{}, "a.mcap"+options, bridges.Env{OutDir: t.TempDir()})
+		publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		cloud := bridgetest.PointCloud(0)
+		ctx := context.Background()
+		for range 1000 { // until the library's index has its size
+			require.NoError(t, publish(ctx, cloud))
 		}
-	})
-	assert.Zero(t, allocs, "the library's few a chunk make less than one a message")
-	require.NoError(t, b.Close(ctx))
+		allocs := testing.AllocsPerRun(2000, func() {
+			if err := publish(ctx, cloud); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Zero(t, allocs, "%s: the library's few a chunk make less than one a message", options)
+		require.NoError(t, b.Close(ctx))
+	}
+}
+
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "mcap")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	b, err := bridges.MustRegistry(mcap.Factory{}).Open("mcap:drive", bridges.Env{OutDir: dir})
+	if err != nil {
+		panic(err)
+	}
+	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	if err != nil {
+		panic(err)
+	}
+	if err := b.Connect(ctx); err != nil {
+		panic(err)
+	}
+	for i := range 3 {
+		if err := publish(ctx, &sample.Imu{Header: sample.Header{StampNs: int64(i) * 10_000_000, FrameID: "imu"}}); err != nil {
+			panic(err)
+		}
+	}
+	if err := b.Close(ctx); err != nil {
+		panic(err)
+	}
+
+	recording, err := mcap.Open(filepath.Join(dir, "drive"))
+	if err != nil {
+		panic(err)
+	}
+	defer recording.Close()
+	recording.Select(mcap.Selection{FromNs: 10_000_000})
+	for {
+		m, err := recording.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			panic(err)
+		}
+		if imu, ok := m.Sample.(*sample.Imu); ok {
+			fmt.Println(m.Topic, imu.FrameID, imu.StampNs)
+		}
+	}
+	// Output:
+	// /imu imu 10000000
+	// /imu imu 20000000
 }
 
 func ExampleFactory() {

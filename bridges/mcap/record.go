@@ -20,6 +20,8 @@ var (
 	ErrNotMCAP = errors.New("not an MCAP file")
 	// ErrDamaged: a record contradicts itself, or its checksum.
 	ErrDamaged = errors.New("recording is damaged")
+	// ErrUnknownType: there is no sample for the message's type.
+	ErrUnknownType = errors.New("no sample for messages of this type")
 )
 
 // A record is its opcode, the length of its content in 8 bytes, and the content (MCAP

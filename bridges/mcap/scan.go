@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/foxglove/mcap/go/mcap"
 )
@@ -195,11 +196,8 @@ func (s *scanner) chunk(content []byte) error {
 	if err != nil {
 		return err
 	}
-	x := &mcap.ChunkIndex{
-		ChunkStartOffset: uint64(s.at), ChunkLength: uint64(recordHeader + len(content)),
-		MessageIndexOffsets: map[uint16]uint64{}, Compression: mcap.CompressionFormat(chunk.Compression),
-		CompressedSize: uint64(len(chunk.Records)), UncompressedSize: chunk.UncompressedSize,
-	}
+	part := segment{offset: s.at, length: int64(recordHeader + len(content)), start: math.MaxUint64, channels: []uint16{}}
+	// All of the chunk's messages count, or none.
 	var messages []rawMessage
 	var offsets []uint64
 	if err := eachRecord(records, func(op mcap.OpCode, at int, content []byte) error {
@@ -215,27 +213,36 @@ func (s *scanner) chunk(content []byte) error {
 	}); err != nil {
 		return fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
 	}
-	part := segment{offset: s.at, length: int64(x.ChunkLength), start: math.MaxUint64, channels: []uint16{}}
 	s.indexes = nil
-	byChannel := map[uint16]*mcap.MessageIndex{}
 	for i, m := range messages {
-		s.count(m)
-		part.start, part.end = min(part.start, m.logTime), max(part.end, m.logTime)
-		if byChannel[m.channel] == nil {
-			byChannel[m.channel] = &mcap.MessageIndex{ChannelID: m.channel}
-			s.indexes = append(s.indexes, byChannel[m.channel])
-			part.channels = append(part.channels, m.channel)
-		}
-		byChannel[m.channel].Add(m.logTime, offsets[i])
+		s.chunkMessage(&part, offsets[i], m)
 	}
-	if len(messages) == 0 {
+	if len(s.indexes) == 0 {
 		part.start = 0
 	}
-	x.MessageStartTime, x.MessageEndTime = part.start, part.end
-	s.segments, s.chunks = append(s.segments, part), append(s.chunks, x)
+	s.open = &mcap.ChunkIndex{
+		MessageStartTime: part.start, MessageEndTime: part.end,
+		ChunkStartOffset: uint64(s.at), ChunkLength: uint64(part.length),
+		MessageIndexOffsets: map[uint16]uint64{}, Compression: mcap.CompressionFormat(chunk.Compression),
+		CompressedSize: uint64(len(chunk.Records)), UncompressedSize: chunk.UncompressedSize,
+	}
+	s.openEnd = s.at + part.length
+	s.segments, s.chunks = append(s.segments, part), append(s.chunks, s.open)
 	s.statistics.ChunkCount++
-	s.open, s.openEnd = x, s.at+int64(x.ChunkLength)
 	return nil
+}
+
+// chunkMessage adds a message at an offset within a chunk.
+func (s *scanner) chunkMessage(part *segment, offset uint64, m rawMessage) {
+	s.count(m)
+	part.start, part.end = min(part.start, m.logTime), max(part.end, m.logTime)
+	i := slices.IndexFunc(s.indexes, func(x *mcap.MessageIndex) bool { return x.ChannelID == m.channel })
+	if i < 0 {
+		i = len(s.indexes)
+		s.indexes = append(s.indexes, &mcap.MessageIndex{ChannelID: m.channel})
+		part.channels = append(part.channels, m.channel)
+	}
+	s.indexes[i].Add(m.logTime, offset)
 }
 
 // messageIndex adds a Message Index record to the chunk that it follows.

@@ -71,7 +71,7 @@ func newReplay() *cobra.Command {
 func (f *replayFlags) check(cmd *cobra.Command) error {
 	switch {
 	case len(f.bridges) == 0:
-		return errors.New("nowhere to send it: give --bridge, such as --bridge foxglove:")
+		return errors.New("nowhere to send it: give --bridge, such as mcap:copy.mcap")
 	case !(f.rate >= 0 && f.rate <= maxRate): // nor is NaN in it
 		return fmt.Errorf("--rate %v: the range is 0 to %d", f.rate, maxRate)
 	case f.fast && cmd.Flags().Changed("rate") && f.rate != 0:

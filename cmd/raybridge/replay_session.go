@@ -35,11 +35,11 @@ type replaySession struct {
 	pace        *pacer
 	clock       *logClock // nil where the recording has its own, or none is wanted
 	// now is the log time of the message at hand: what a recording takes as its own.
-	now      int64
-	complete bool // every bridge was connected before the first message
-	begun    time.Time
-	lastNs   int64
-	startNs  int64
+	now int64
+	// begun is when the replay began; log times startNs and lastNs are those of its
+	// first and its last message.
+	begun           time.Time
+	startNs, lastNs int64
 }
 
 // replayTopic is a topic and its publisher on each bridge.

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	foxglove "github.com/foxglove/mcap/go/mcap"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// replayable makes a recording of one simulated second: frames once, a cloud and an IMU at 10 Hz.
+// Times begin at 100 s; a message is recorded 2 ms after its stamp.
+func replayable(t *testing.T, connection string, clock bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	now := int64(0)
+	b, err := bridgesall.Registry().Open("mcap:"+connection, bridges.Env{OutDir: dir, Now: func() int64 { return now }})
+	require.NoError(t, err)
+	publish := func(topic string, qos bridges.QoS, s bridges.Stamped) {
+		p, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: qos})
+		require.NoError(t, err)
+		if b.Status() == bridges.Connected {
+			now = s.Stamp() + 2_000_000
+			require.NoError(t, p(t.Context(), s))
+		}
+	}
+	at := func(i int) sample.Header {
+		return sample.Header{StampNs: 100e9 + int64(i)*100_000_000, FrameID: "f", Pose: spatial.Identity()}
+	}
+	frames := &sample.Transforms{StampNs: 100e9, Static: true, Transforms: []sample.Transform{
+		{Header: at(0), ChildFrameID: "lidar", Relative: spatial.Identity()},
+	}}
+	cloud := func(i int) *sample.PointCloud {
+		return &sample.PointCloud{Header: at(i), Points: []sample.Point{{X: float32(i), Y: 1, Z: 2, Ring: 3, TimeNs: 4}}}
+	}
+	imu := func(i int) *sample.Imu { return &sample.Imu{Header: at(i), Orientation: mgl64.QuatIdent()} }
+	publish("/tf_static", bridges.StaticQoS, frames)
+	publish("/points", bridges.SensorDataQoS, cloud(0))
+	publish("/imu", bridges.SensorDataQoS, imu(0))
+	if clock {
+		publish("/clock", bridges.ClockQoS, &sample.Clock{})
+	}
+	require.NoError(t, b.Connect(t.Context()))
+	publish("/tf_static", bridges.StaticQoS, frames)
+	for i := range 10 {
+		if clock {
+			publish("/clock", bridges.ClockQoS, &sample.Clock{StampNs: at(i).StampNs})
+		}
+		publish("/points", bridges.SensorDataQoS, cloud(i))
+		publish("/imu", bridges.SensorDataQoS, imu(i))
+	}
+	require.NoError(t, b.Close(t.Context()))
+	return filepath.Join(dir, strings.TrimSuffix(strings.Split(connection, "?")[0], "/"))
+}
+
+// content lists a recording's messages as the official reader has them: topic, schema,
+// quality of service, number, times and a sum of the bytes.
+func content(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	r, err := foxglove.NewReader(file)
+	require.NoError(t, err)
+	defer r.Close()
+	it, err := r.Messages(foxglove.InOrder(foxglove.LogTimeOrder))
+	require.NoError(t, err)
+	var list []string
+	require.NoError(t, foxglove.Range(it, func(s *foxglove.Schema, c *foxglove.Channel, m *foxglove.Message) error {
+		list = append(list, fmt.Sprintf("%s %s %v %d %d %d %x", c.Topic, s.Name, c.Metadata, m.Sequence, m.LogTime, m.PublishTime, sha256.Sum256(m.Data)))
+		return nil
+	}))
+	return list
+}
+
+// TestReplayToARecording: what is replayed is what was recorded, to the byte.
+func TestReplayToARecording(t *testing.T) {
+	t.Parallel()
+	for _, profile := range []string{"ros2", "ros1"} {
+		path := replayable(t, "a.mcap?profile="+profile, true)
+		out := t.TempDir()
+		o := call(t, "replay", path, "--bridge", "mcap:b.mcap?profile="+profile, "--out", out, "--fast")
+		require.Equal(t, exitDone, o.code, o.err)
+		want := content(t, path)
+		require.Len(t, want, 31)
+		assert.Equal(t, want, content(t, filepath.Join(out, "b.mcap")))
+		assert.Contains(t, o.out, "/points     10        *sample.PointCloud")
+		assert.Contains(t, o.out, "written")
+		assert.Contains(t, o.out, "0.90 s of the recording in")
+	}
+}
+
+func TestReplayOfAFolderThroughSeveralBridges(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "bag?split_time=300ms", true)
+	out := t.TempDir()
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--bridge", "logging:log", "--out", out, "--fast", "--quiet",
+		"--summary", filepath.Join(out, "summary.json"))
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Empty(t, o.out+o.err)
+	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), 31, "what files repeat is sent once")
+	assert.FileExists(t, filepath.Join(out, "log.txt.gz"))
+	var sum replaySummary
+	text, err := os.ReadFile(filepath.Join(out, "summary.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &sum))
+	assert.Len(t, sum.Bridges, 2)
+	assert.EqualValues(t, 31, sum.Bridges[1].Sent)
+	assert.InDelta(t, 0.9, sum.ReplayedS, 1e-9)
+}
+
+// TestReplayMakesTheClock: one tick each 10 ms and before each later message, none ahead.
+func TestReplayMakesTheClock(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", false)
+	out := t.TempDir()
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", out, "--rate", "0", "--quiet")
+	require.Equal(t, exitDone, o.code, o.err)
+	ticks, clock := 0, int64(0)
+	for _, line := range content(t, filepath.Join(out, "b.mcap")) {
+		var topic, schema string
+		_, err := fmt.Sscan(line, &topic, &schema)
+		require.NoError(t, err)
+		var sequence, logNs, stampNs int64
+		_, err = fmt.Sscan(line[strings.Index(line, "]")+1:], &sequence, &logNs, &stampNs)
+		require.NoError(t, err)
+		if topic == "/clock" {
+			assert.Greater(t, stampNs, clock)
+			ticks, clock = ticks+1, stampNs
+		}
+		assert.LessOrEqual(t, stampNs, clock, "law T4: no stamp is ahead of the clock")
+	}
+	assert.Equal(t, 91, ticks, "0.9 s at 100 Hz, from the first message on")
+
+	o = call(t, "replay", path, "--bridge", "mcap:c.mcap", "--out", out, "--fast", "--no-clock", "--quiet")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Len(t, content(t, filepath.Join(out, "c.mcap")), 21)
+}
+
+func TestReplayOfAPart(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	for _, c := range []struct {
+		args []string
+		want map[string]int
+	}{
+		{[]string{"--start", "250ms"}, map[string]int{"/tf_static": 1, "/points": 7, "/imu": 7, "/clock": 7}},
+		{[]string{"--start", "250ms", "--duration", "200ms"}, map[string]int{"/tf_static": 1, "/points": 2, "/imu": 2, "/clock": 2}},
+		{[]string{"--topics", "/points,/i*", "--no-clock"}, map[string]int{"/points": 10, "/imu": 10}},
+		{[]string{"--topics", "tf_static"}, map[string]int{"/tf_static": 1, "/clock": 1}},
+	} {
+		out := t.TempDir()
+		args := append([]string{"replay", path, "--bridge", "mcap:b.mcap", "--out", out, "--fast", "--quiet"}, c.args...)
+		o := call(t, args...)
+		require.Equal(t, exitDone, o.code, o.err)
+		counts := map[string]int{}
+		for _, line := range content(t, filepath.Join(out, "b.mcap")) {
+			topic, _, _ := strings.Cut(line, " ")
+			counts[topic]++
+		}
+		assert.Equal(t, c.want, counts, c.args)
+	}
+}
+
+func TestReplayTellsWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.mcap")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := foxglove.NewWriter(file, &foxglove.WriterOptions{Chunked: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteHeader(&foxglove.Header{}))
+	require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 1, Name: "their_msgs/msg/Secret", Encoding: "ros2msg"}))
+	require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 2, Name: "std_msgs/msg/Float32", Encoding: "ros2msg"}))
+	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 1, SchemaID: 1, Topic: "/secret", MessageEncoding: "cdr"}))
+	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 2, SchemaID: 2, Topic: "/speed", MessageEncoding: "cdr"}))
+	require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 1, LogTime: 5}))
+	require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 2, LogTime: 5, Data: []byte{0, 1, 0, 0, 0, 0, 0, 0}}))
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", t.TempDir(), "--fast")
+	assert.Equal(t, exitDone, o.code)
+	assert.Contains(t, o.err, "topic is left out: there is no type for its messages")
+	assert.Equal(t, 1, strings.Count(o.err, "their_msgs/msg/Secret"), "told once")
+	assert.Contains(t, o.out, "/secret   1         their_msgs/msg/Secret: no sample for messages of this type")
+}
+
+func TestReplayEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	out := t.TempDir()
+	done := make(chan int)
+	go func() {
+		var text strings.Builder
+		done <- program(ctx, []string{"replay", path, "--bridge", "mcap:b.mcap", "--out", out, "--rate", "0.001", "--loop"}, &text, &text)
+	}()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(out, "b.mcap"))
+		return err == nil
+	}, time.Minute, time.Millisecond)
+	cancel()
+	assert.Equal(t, exitDone, <-done, "as after Ctrl-C")
+	content(t, filepath.Join(out, "b.mcap")) // is complete
+}
+
+// fakeClock is a wall clock that goes on by what is slept, and a bit more.
+type fakeClock struct {
+	now   time.Time
+	slept []time.Duration
+	late  time.Duration
+}
+
+func (c *fakeClock) pacer(rate float64) *pacer {
+	return &pacer{rate: rate, now: func() time.Time { return c.now }, sleep: func(ctx context.Context, d time.Duration) error {
+		c.slept = append(c.slept, d)
+		c.now = c.now.Add(d + c.late)
+		return ctx.Err()
+	}}
+}
+
+// TestPacerDoesNotDrift: a sleep that is too long takes away from the next.
+func TestPacerDoesNotDrift(t *testing.T) {
+	t.Parallel()
+	for rate, total := range map[float64]time.Duration{1: 10 * time.Second, 2: 5 * time.Second, 0.5: 20 * time.Second} {
+		c := &fakeClock{late: 3 * time.Millisecond}
+		p := c.pacer(rate)
+		p.begin(1e9)
+		for i := range 101 {
+			require.NoError(t, p.wait(t.Context(), 1e9+int64(i)*100_000_000))
+		}
+		assert.Equal(t, total+c.late, c.now.Sub(time.Time{}), "rate %v", rate)
+		assert.Len(t, c.slept, 100)
+	}
+	c := &fakeClock{}
+	p := c.pacer(0)
+	p.begin(0)
+	require.NoError(t, p.wait(t.Context(), 1e18))
+	p = c.pacer(1)
+	p.begin(10)
+	require.NoError(t, p.wait(t.Context(), 5), "what is due already")
+	assert.Empty(t, c.slept)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.ErrorIs(t, newPacer(1).wait(ctx, 1<<60), context.Canceled)
+}
+
+// TestReplayAtARate: a second of the recording at double speed, by a clock of the test's.
+func TestReplayAtARate(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	cmd := newReplay()
+	cmd.SetContext(t.Context())
+	f := &replayFlags{bridges: []string{"mcap:b.mcap"}, rate: 2, out: t.TempDir()}
+	s, err := newReplaySession(cmd, path, f)
+	require.NoError(t, err)
+	c := &fakeClock{}
+	s.pace = c.pacer(2)
+	require.NoError(t, s.connect(t.Context()))
+	require.NoError(t, s.replay(t.Context()))
+	require.NoError(t, s.close())
+	assert.Equal(t, 450*time.Millisecond, c.now.Sub(time.Time{}))
+	for _, d := range c.slept {
+		assert.Equal(t, 50*time.Millisecond, d, "a sleep for each of the recording's steps")
+	}
+}
+
+func TestReplayOfWrongUse(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	dir := t.TempDir()
+	text := write(t, dir, "notes.txt", "dear diary")
+	to := []string{"--bridge", "mcap:b.mcap", "--out", dir}
+	for message, args := range map[string][]string{
+		"give a recording":                              {},
+		"nowhere to send it: give --bridge":             {path},
+		"no.mcap: no such file":                         append([]string{filepath.Join(dir, "no.mcap")}, to...),
+		"not an MCAP file":                              append([]string{text}, to...),
+		"unknown bridge \"nix\"; known are":             {path, "--bridge", "nix:"},
+		"--rate -1: the range is 0 to 1000":             append([]string{path, "--rate", "-1"}, to...),
+		"--rate NaN: the range is 0 to 1000":            append([]string{path, "--rate", "NaN"}, to...),
+		"give either --fast or --rate":                  append([]string{path, "--rate", "2", "--fast"}, to...),
+		"--start -1s is negative":                       append([]string{path, "--start", "-1s"}, to...),
+		"is behind the recording's end: it has 900ms":   append([]string{path, "--start", "1s"}, to...),
+		"nothing to replay: the recording's topics are": append([]string{path, "--topics", "/nix"}, to...),
+		"--topics: bad pattern":                         append([]string{path, "--topics", "[x"}, to...),
+		"--policy: unknown policy":                      append([]string{path, "--policy", "x"}, to...),
+		"profile=\"x\": want ros2, ros1 or foxglove":    {path, "--bridge", "mcap:b.mcap?profile=x", "--out", dir},
+	} {
+		o := call(t, append([]string{"replay"}, args...)...)
+		assert.Equal(t, exitUsage, o.code, "%v: %s", args, o.err)
+		assert.Contains(t, o.err, message)
+	}
+}
+
+// TestReplayWithoutAPeerIsIncomplete: the recording goes to the others, and the exit code
+// says that one never connected.
+func TestReplayWithoutAPeerIsIncomplete(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	out := t.TempDir()
+	o := call(t, "replay", path, "--bridge", "cyber:127.0.0.1:1", "--bridge", "mcap:b.mcap", "--out", out, "--fast", "--wait", "50ms")
+	assert.Equal(t, exitIncomplete, o.code, o.err)
+	assert.Contains(t, o.err, "bridge hasn't connected: replaying without it")
+	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), 31)
+}
+
+func TestRecoverCommand(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	cut := filepath.Join(t.TempDir(), "cut.mcap")
+	require.NoError(t, os.WriteFile(cut, data[:len(data)-100], 0o666))
+	o := call(t, "mcap", "recover", cut)
+	require.Equal(t, exitDone, o.code, o.err)
+	to := filepath.Join(filepath.Dir(cut), "cut_recovered.mcap")
+	assert.Contains(t, o.out, to)
+	assert.Contains(t, o.out, "not finished")
+	assert.Equal(t, content(t, path), content(t, to))
+	assert.Equal(t, exitUsage, call(t, "mcap", "recover", cut).code, "the file is there already")
+	assert.Equal(t, exitUsage, call(t, "mcap", "recover").code)
+	assert.Equal(t, exitUsage, call(t, "mcap", "recover", filepath.Join(t.TempDir(), "no.mcap")).code)
+}
+
+func TestBridgesShow(t *testing.T) {
+	t.Parallel()
+	for _, name := range bridgesall.Registry().Names() {
+		o := call(t, "bridges", "show", name)
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Contains(t, o.out, "connection  "+name+":")
+		o = call(t, "bridges", "show", name, "--json")
+		var d bridgeDescription
+		require.NoError(t, json.Unmarshal([]byte(o.out), &d))
+		assert.Equal(t, name, d.Name)
+		assert.NotEmpty(t, d.Messages, name)
+	}
+	o := call(t, "bridges", "show", "mcap")
+	assert.Contains(t, o.out, "option      split=SIZE\n")
+	assert.Contains(t, o.out, "*sample.PointCloud       sensor_msgs/msg/PointCloud2              out\n")
+	o = call(t, "bridges", "show", "nix")
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, `unknown bridge "nix"; known are carla,`)
+	assert.Equal(t, exitUsage, call(t, "bridges", "show").code)
+	var list []bridgeDescription
+	require.NoError(t, json.Unmarshal([]byte(call(t, "bridges", "list", "--json").out), &list))
+	assert.Len(t, list, len(bridgesall.Registry().Names()))
+}
+
+func TestFormOfConnections(t *testing.T) {
+	t.Parallel()
+	for form, want := range map[string][]string{
+		"NAME":                                   {"NAME"},
+		"FILE.mcap or FOLDER, then [?a=1][&b=2]": {"FILE.mcap or FOLDER", "a=1", "b=2"},
+		"[[HOST:]PORT][?a=1|2][&b=N]":            {"[[HOST:]PORT]", "a=1|2", "b=N"},
+		"HOST[:9090][?a=7&b=LAT,LON]":            {"HOST[:9090]", "a=7", "b=LAT,LON"},
+	} {
+		target, options := splitForm(form)
+		assert.Equal(t, want, append([]string{target}, options...), form)
+	}
+}
