@@ -207,7 +207,11 @@ func (c *client) publish(m map[string]any, frame []byte) error {
 	if !ok {
 		return fmt.Errorf("publish %q: no msg", topic)
 	}
-	c.server.record(topic, Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly})
+	message := Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly}
+	c.server.record(topic, message)
+	if c.server.config.Published != nil {
+		c.server.config.Published(topic, message)
+	}
 	c.server.Publish(topic, Outgoing{Values: values})
 	return nil
 }

@@ -28,7 +28,7 @@ func started(t *testing.T, config rosbridgetest.Config) *rosbridgetest.Server {
 
 func dial(t *testing.T, s *rosbridgetest.Server) *client {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil) //nolint:bodyclose // the library closes it
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	return &client{t, conn}
@@ -143,7 +143,7 @@ func TestMisbehaviour(t *testing.T) {
 	require.NoError(t, s.Start())
 	assert.Equal(t, address, s.Addr())
 	s.Refuse(503)
-	_, response, err := websocket.Dial(t.Context(), "ws://"+address, nil) //nolint:bodyclose // the library closes it
+	_, response, err := websocket.Dial(t.Context(), "ws://"+address, nil)
 	require.Error(t, err)
 	assert.Equal(t, 503, response.StatusCode)
 	s.Refuse(0)

@@ -27,6 +27,9 @@ type Config struct {
 	// Keep is how many messages of each topic are kept for Messages (default 1000); -1
 	// decodes nothing but counts the bytes, for measurements.
 	Keep int
+	// Published is called with each message of a topic, in the order in which they came
+	// from a client, on that client's goroutine. (optional)
+	Published func(topic string, m Message)
 	// NoTypes are message types that it knows not: advertising one is refused by a
 	// status of level error.
 	NoTypes []string

@@ -8,6 +8,7 @@ import (
 // pace holds a subscription's messages apart.
 type pace struct {
 	subscription *subscription
+	ticking      sync.Mutex // held while a message that waited is queued; before mu
 
 	mu      sync.Mutex
 	last    time.Time   // guarded by mu: when a message was let through
@@ -60,6 +61,8 @@ func (p *pace) pop() *Message {
 
 // tick lets the oldest through.
 func (p *pace) tick() {
+	p.ticking.Lock()
+	defer p.ticking.Unlock()
 	p.mu.Lock()
 	if p.ended || len(p.waiting) == 0 {
 		p.mu.Unlock()
@@ -76,7 +79,7 @@ func (p *pace) tick() {
 	}
 }
 
-// end drops what waits.
+// end drops what waits; nothing is let through any more when it returns.
 func (p *pace) end() {
 	p.mu.Lock()
 	p.ended = true
@@ -86,6 +89,8 @@ func (p *pace) end() {
 	list := p.waiting
 	p.waiting = nil
 	p.mu.Unlock()
+	p.ticking.Lock() // a tick that is under way ends first
+	defer p.ticking.Unlock()
 	for _, m := range list {
 		p.subscription.lose(m, CauseGone)
 	}
