@@ -1,11 +1,13 @@
 package foxglove_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +15,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"context"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/foxglove"
@@ -131,15 +131,16 @@ func TestBadCommands(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	b := connected(t, "")
-	speed := 1.0
+	var speed atomic.Value
+	speed.Store(1.0)
 	require.NoError(t, bridges.AddParameter(b, bridges.Parameter{
-		Name: "/speed", Get: func() any { return speed },
+		Name: "/speed", Get: speed.Load,
 		Set: func(v any) error {
 			f, ok := v.(float64)
 			if !ok {
 				return errors.New("want a number")
 			}
-			speed = f
+			speed.Store(f)
 			return nil
 		},
 	}))
@@ -168,7 +169,7 @@ func TestParameters(t *testing.T) {
 	c.say(`{"op":"setParameters","parameters":[{"name":"/speed","value":3}],"id":"set"}`)
 	assert.Equal(t, []any{value("/speed", 3.0)}, c.text("parameterValues")["parameters"])
 	assert.Equal(t, []any{value("/speed", 3.0)}, watcher.text("parameterValues")["parameters"])
-	assert.Equal(t, 3.0, speed)
+	assert.Equal(t, 3.0, speed.Load())
 
 	c.say(`{"op":"setParameters","parameters":[{"name":"/raybridge/seed","value":7},{"name":"/no","value":1},{"name":"/speed","value":"fast"}],"id":"bad"}`)
 	assert.Equal(t, "parameter /raybridge/seed: parameter can't be changed", c.text("status")["message"])
@@ -176,7 +177,7 @@ func TestParameters(t *testing.T) {
 	assert.Equal(t, "parameter /speed: want a number", c.text("status")["message"])
 	assert.Equal(t, []any{value("/raybridge/seed", 42.0), value("/speed", 3.0)}, c.text("parameterValues")["parameters"], "as they are")
 
-	speed = 4
+	speed.Store(4.0)
 	bridges.ParameterChanged(b, "/speed")
 	assert.Equal(t, []any{value("/speed", 4.0)}, watcher.text("parameterValues")["parameters"])
 	watcher.say(`{"op":"unsubscribeParameterUpdates","parameterNames":[]}`)

@@ -34,7 +34,7 @@ func Example() {
 	}
 	address := bridge.Endpoints()[0].Address // Foxglove: Open connection, ws://ADDRESS
 
-	viewer, _, err := websocket.Dial(ctx, "ws://"+address, &websocket.DialOptions{Subprotocols: []string{"foxglove.sdk.v1"}})
+	viewer, _, err := websocket.Dial(ctx, "ws://"+address, &websocket.DialOptions{Subprotocols: []string{"foxglove.sdk.v1"}}) //nolint:bodyclose // it is the connection
 	if err != nil {
 		panic(err)
 	}

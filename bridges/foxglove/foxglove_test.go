@@ -54,7 +54,7 @@ type object map[string]any
 // dial connects and reads what every client is sent first.
 func dial(t testing.TB, b *bridges.Bridge) (c *client, info, advertised object) {
 	t.Helper()
-	conn, _, err := websocket.Dial(t.Context(), "ws://"+b.Endpoints()[0].Address, &websocket.DialOptions{Subprotocols: []string{"foxglove.websocket.v1"}})
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+b.Endpoints()[0].Address, &websocket.DialOptions{Subprotocols: []string{"foxglove.websocket.v1"}}) //nolint:bodyclose // it is the connection
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.CloseNow() })
 	conn.SetReadLimit(1 << 30)

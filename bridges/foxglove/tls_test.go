@@ -50,9 +50,8 @@ func TestEncryptedConnections(t *testing.T) {
 	b := connected(t, "?cert="+url.QueryEscape(cert)+"&key="+url.QueryEscape(key))
 	dial := func(pool *x509.CertPool) error {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-		conn, _, err := websocket.Dial(t.Context(), "wss://"+b.Endpoints()[0].Address, &websocket.DialOptions{
-			HTTPClient: client, Subprotocols: []string{"foxglove.sdk.v1"},
-		})
+		options := &websocket.DialOptions{HTTPClient: client, Subprotocols: []string{"foxglove.sdk.v1"}}
+		conn, _, err := websocket.Dial(t.Context(), "wss://"+b.Endpoints()[0].Address, options) //nolint:bodyclose // it is the connection
 		if err == nil {
 			_, _, err = conn.Read(t.Context())
 			_ = conn.CloseNow()

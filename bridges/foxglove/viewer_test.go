@@ -64,7 +64,7 @@ func (v *viewer) run(ctx context.Context, done chan struct{}) {
 
 // visit is one connection.
 func (v *viewer) visit(ctx context.Context) {
-	conn, _, err := websocket.Dial(ctx, "ws://"+v.address(), &websocket.DialOptions{Subprotocols: []string{"foxglove.sdk.v1"}})
+	conn, _, err := websocket.Dial(ctx, "ws://"+v.address(), &websocket.DialOptions{Subprotocols: []string{"foxglove.sdk.v1"}}) //nolint:bodyclose // it is the connection
 	if err != nil {
 		return
 	}
