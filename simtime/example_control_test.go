@@ -37,6 +37,23 @@ func ExampleChange_Jump() {
 	// false true false
 }
 
+// A loop that compares the number of jumps with the one it began with knows whether what
+// it has planned still holds.
+func ExampleClock_Jumps() {
+	clock, err := simtime.NewClock(simtime.Config{Source: simtime.SS2})
+	if err != nil {
+		panic(err)
+	}
+	before := clock.Jumps()
+	_ = clock.Set(100, 0)
+	fmt.Println(clock.Jumps()-before, "jump to", clock.Now()/1e9, "s")
+	clock.Pause() // is none
+	fmt.Println(clock.Jumps()-before, "jump")
+	// Output:
+	// 1 jump to 100 s
+	// 1 jump
+}
+
 // At 1000 times real time a simulated second takes a millisecond; the change
 // holds from its own instant, however seldom the clock is read.
 func ExampleClock_SetScale() {
