@@ -132,8 +132,8 @@ type rosTopic struct {
 	encoder rosjson.Encoder
 }
 
-func (t *rosTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) []byte {
-	return t.encoder.Append(dst, t.message)
+func (t *rosTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+	return t.encoder.Append(dst, t.message), t.encoder.Err()
 }
 
 // openROS makes the way of ROS messages.
@@ -152,8 +152,8 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 // apolloTopic is a topic of Apollo's messages.
 type apolloTopic struct{ message protoreflect.Message }
 
-func (t *apolloTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) []byte {
-	return appendObject(dst, t.message)
+func (t *apolloTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+	return appendObject(dst, t.message), nil
 }
 
 // openApollo makes the way of Apollo's messages.

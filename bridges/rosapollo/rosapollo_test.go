@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -122,6 +123,20 @@ func TestChassis(t *testing.T) {
 	assert.Equal(t, json.Number("1700000000.1234567"), m.Values["header"].(map[string]any)["timestamp_sec"])
 	obstacles := recorded(t)["detections_3d"]
 	assert.Equal(t, json.Number("1700000000123456789"), obstacles.Values["header"].(map[string]any)["lidar_timestamp"], "no text")
+}
+
+// ROS 1 can't express a time before the epoch; the message is refused, not sent with 0.
+func TestTimesBeforeTheEpoch(t *testing.T) {
+	b, s := opened(t)
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	connect(t, b)
+	assert.ErrorIs(t, out(t.Context(), &sample.Clock{StampNs: -1}), rosmsg.ErrBeforeEpoch)
+	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2e9}))
+	require.Eventually(t, func() bool { return b.Statistics().Messages == 1 }, patience, tick)
+	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	require.Eventually(t, func() bool { return s.Received()["/clock"] > 0 }, patience, tick)
+	assert.Equal(t, json.Number("2"), s.Messages("/clock")[0].Values["clock"].(map[string]any)["secs"])
 }
 
 func TestCommands(t *testing.T) {

@@ -102,7 +102,11 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 	for form := range forms {
 		if (t.latched() || stream.Wants(form)) && !(t.foreign && form == formRaw) {
 			b := m.Frame(form, t.sizes[form])
-			frame := t.appendFrame(b.Bytes()[:0], form, s.ros, now)
+			frame, err := t.appendFrame(b.Bytes()[:0], form, s.ros, now)
+			if err != nil {
+				m.Discard()
+				return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+			}
 			t.sizes[form] = len(frame)
 			b.Adopt(frame)
 		}
@@ -116,16 +120,18 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 }
 
 // appendFrame appends a publication in one form; mu must be held.
-func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64) []byte {
+func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64) ([]byte, error) {
 	switch form {
 	case formCBOR:
 		return t.append(rosbridgev2.AppendCBORHead(dst, t.info.Name), rosbridgev2.CBOR, ros)
 	case formRaw:
 		dst, at := rosbridgev2.AppendRawHead(rosbridgev2.AppendCBORHead(dst, t.info.Name), now)
-		return rosbridgev2.SealRaw(t.append(dst, rosbridgev2.Raw, ros), at)
+		dst, err := t.append(dst, rosbridgev2.Raw, ros)
+		return rosbridgev2.SealRaw(dst, at), err
 	default:
 		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name)
-		return rosbridgev2.SealPublish(t.append(dst, rosbridgev2.JSON, ros), rosbridgev2.JSON, 0)
+		dst, err := t.append(dst, rosbridgev2.JSON, ros)
+		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}
 }
 

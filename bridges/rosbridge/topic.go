@@ -75,27 +75,28 @@ func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
 }
 
 // AppendAs appends the content for the client; mu must be held.
-func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) []byte {
+func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) ([]byte, error) {
 	return t.append(dst, config.Form, config.ROS)
 }
 
-// append appends the content in a form; mu must be held.
-func (t *topic) append(dst []byte, form rosbridgev2.Form, ros rosmsg.Version) []byte {
+// append appends the content in a form; mu must be held. An error says that it can't be
+// expressed: a time before the epoch in ROS 1.
+func (t *topic) append(dst []byte, form rosbridgev2.Form, ros rosmsg.Version) ([]byte, error) {
 	switch {
 	case t.foreign:
-		return t.own.append(dst, form)
+		return t.own.append(dst, form), nil
 	case form == rosbridgev2.BSON:
 		t.bson.Version = ros
-		return t.bson.Append(dst, t.message)
+		return t.bson.Append(dst, t.message), t.bson.Err()
 	case form == rosbridgev2.CBOR:
 		t.cbor.Version = ros
-		return t.cbor.Append(dst, t.message)
+		return t.cbor.Append(dst, t.message), t.cbor.Err()
 	case form == rosbridgev2.Raw && ros == rosmsg.ROS2:
-		return t.cdr.Append(dst, t.message)
+		return t.cdr.Append(dst, t.message), nil
 	case form == rosbridgev2.Raw:
-		return t.ros1.Append(dst, t.message)
+		return t.ros1.Append(dst, t.message), t.ros1.Err()
 	default:
 		t.json.Version = ros
-		return t.json.Append(dst, t.message)
+		return t.json.Append(dst, t.message), t.json.Err()
 	}
 }

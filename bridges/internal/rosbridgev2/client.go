@@ -225,9 +225,9 @@ func (s *session) offer(service Service) {
 }
 
 // Message appends a publication's message in the form and for the ROS that the session's
-// config has.
+// config has. An error says that they can't express it.
 type Message interface {
-	AppendAs(dst []byte, config *Config) []byte
+	AppendAs(dst []byte, config *Config) ([]byte, error)
 }
 
 // Config returns what the session now says, nil while disconnected.
@@ -239,7 +239,7 @@ func (c *Client) Config() *Config {
 }
 
 // Send encodes a message, unless there is no connection, and queues it. Errors are those
-// of link.Topic.Send.
+// of link.Topic.Send, and bridges.ErrConvert for a message that can't be expressed.
 func (p *Publication) Send(ctx context.Context, message Message) error {
 	out := p.out.Load()
 	if out == nil {
@@ -247,7 +247,12 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	}
 	buffer := out.topic.Buffer(int(p.size.Load()))
 	frame := append(buffer.Bytes()[:0], out.head...)
-	frame = SealPublish(message.AppendAs(frame, out.config), out.config.Form, 0)
+	frame, err := message.AppendAs(frame, out.config)
+	if err != nil {
+		buffer.Release()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	frame = SealPublish(frame, out.config.Form, 0)
 	p.size.Store(int64(len(frame)))
 	buffer.Adopt(frame)
 	return out.topic.Send(ctx, buffer)

@@ -39,11 +39,11 @@ const (
 // number is a message {"x": n}.
 type number byte
 
-func (n number) AppendAs(dst []byte, config *rosbridgev2.Config) []byte {
+func (n number) AppendAs(dst []byte, config *rosbridgev2.Config) ([]byte, error) {
 	if config.Form == rosbridgev2.BSON {
-		return append(dst, 12, 0, 0, 0, 0x10, 'x', 0, byte(n), 0, 0, 0, 0)
+		return append(dst, 12, 0, 0, 0, 0x10, 'x', 0, byte(n), 0, 0, 0, 0), nil
 	}
-	return fmt.Appendf(dst, `{"x":%d}`, n)
+	return fmt.Appendf(dst, `{"x":%d}`, n), nil
 }
 
 func server(t *testing.T, config rosbridgetest.Config) *rosbridgetest.Server {
@@ -375,6 +375,6 @@ func TestSendAllocatesNothing(t *testing.T) {
 
 type block struct{ data []byte }
 
-func (b *block) AppendAs(dst []byte, _ *rosbridgev2.Config) []byte {
-	return append(append(append(dst, `{"text":"`...), b.data...), `"}`...)
+func (b *block) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+	return append(append(append(dst, `{"text":"`...), b.data...), `"}`...), nil
 }
