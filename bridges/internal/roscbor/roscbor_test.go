@@ -260,13 +260,6 @@ func (large) Fields(v rosmsg.Visitor) {
 	}
 }
 
-func TestAppendRaw(t *testing.T) {
-	data := roscbor.AppendRaw([]byte("x"), rosmsg.Time{Sec: 7, Nanosec: 900000000}, []byte{1, 2})
-	var got map[string]any
-	require.NoError(t, cbor.Unmarshal(data[1:], &got))
-	assert.Equal(t, map[string]any{"secs": uint64(7), "nsecs": uint64(900000000), "bytes": []byte{1, 2}}, got)
-}
-
 // FuzzDecode holds the decoder against fxamacker's: what it takes is well-formed there.
 func FuzzDecode(f *testing.F) {
 	every := rosmsgtest.Every()
