@@ -86,17 +86,7 @@ func (i *instance) Diagnosis() bridges.Diagnosis {
 	if i.server == nil {
 		return i.before
 	}
-	return sum(i.before, i.server.Diagnosis())
-}
-
-func sum(a, b bridges.Diagnosis) bridges.Diagnosis {
-	a.Connections += b.Connections
-	a.Failures += b.Failures
-	a.Malformed += b.Malformed
-	if b.LastError != nil {
-		a.LastError = b.LastError
-	}
-	return a
+	return i.before.Add(i.server.Diagnosis())
 }
 
 // add makes a channel of a topic and tells the clients that are there.
@@ -255,7 +245,7 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	err := s.Close(ctx)
 	i.services.stop()
 	i.mu.Lock()
-	i.before = sum(i.before, s.Diagnosis())
+	i.before = i.before.Add(s.Diagnosis())
 	i.mu.Unlock()
 	i.status.Store(uint32(bridges.Disconnected))
 	return err

@@ -61,22 +61,12 @@ func (c *Client) close(ctx context.Context) error {
 	err := l.Close(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.before = sum(c.before, l.Diagnosis())
+	c.before = c.before.Add(l.Diagnosis())
 	for _, w := range c.topics {
 		w.out.Store(nil)
 	}
 	c.link.Store(nil)
 	return err
-}
-
-func sum(a, b bridges.Diagnosis) bridges.Diagnosis {
-	a.Connections += b.Connections
-	a.Failures += b.Failures
-	a.Malformed += b.Malformed
-	if b.LastError != nil {
-		a.LastError = b.LastError
-	}
-	return a
 }
 
 // Status is the link's; Disconnected without one.
@@ -100,7 +90,7 @@ func (c *Client) Diagnosis() bridges.Diagnosis {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l := c.link.Load(); l != nil {
-		return sum(c.before, l.Diagnosis())
+		return c.before.Add(l.Diagnosis())
 	}
 	return c.before
 }
