@@ -43,9 +43,12 @@ func newDecoder(encoding, schemaName string) (decoder, bool) {
 // inbox takes the messages of one topic.
 type inbox struct {
 	typeName string
+	// anyEncoding says that take reads encodings of its own.
+	anyEncoding bool
 
-	mu sync.Mutex // one message at a time
-	in rossample.Inbox
+	mu sync.Mutex // held by take's caller: one message at a time
+	// take reads a message that a client sent on a channel and hands it on.
+	take func(c *clientChannel, data []byte) error
 }
 
 // inboxes are the topics that are subscribed to.
@@ -56,14 +59,23 @@ type inboxes struct {
 
 // listen subscribes an instance to a topic of its clients.
 func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
-	b := &i.(*instance).inboxes
+	i.(*instance).inboxes.add(topic.Name, &inbox{typeName: typeName, take: func(c *clientChannel, data []byte) error {
+		message := in.New()
+		if err := c.decoder.Decode(data, message); err != nil {
+			return err
+		}
+		return in.Deliver(message)
+	}})
+	return nil
+}
+
+func (b *inboxes) add(topic string, in *inbox) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.byTopic == nil {
 		b.byTopic = map[string]*inbox{}
 	}
-	b.byTopic[topic.Name] = &inbox{typeName: typeName, in: in}
-	return nil
+	b.byTopic[topic] = in
 }
 
 func (b *inboxes) get(topic string) *inbox {
@@ -89,29 +101,30 @@ func (b *inboxes) names() string {
 
 // clientChannel is a channel that a client advertised.
 type clientChannel struct {
-	topic, schema string
-	decoder       decoder
+	topic, schema, encoding string
+	decoder                 decoder // nil for an encoding that isn't one of clientEncodings
 }
 
 // advertise takes the channels of a client ("Client Advertise"). One on a topic that
 // nobody subscribes to yet is kept: somebody may.
 func (s *session) advertise(r *request) error {
 	for _, c := range r.Channels {
-		decoder, ok := newDecoder(c.Encoding, c.SchemaName)
+		in := s.instance.inboxes.get(c.Topic)
+		decoder, known := newDecoder(c.Encoding, c.SchemaName)
 		_, taken := s.channels[c.ID]
 		switch {
 		case taken:
 			s.say(statusOf(levelError, "channel %d of the client is advertised already", c.ID))
 			continue
-		case !ok:
+		case !known && (in == nil || !in.anyEncoding):
 			s.say(statusOf(levelError, "topic %s: encoding %q is unknown: want one of %v", c.Topic, c.Encoding, clientEncodings))
 			continue
 		case len(s.channels) >= maxClientChannels:
 			s.say(statusOf(levelError, "topic %s: a client may advertise %d channels", c.Topic, maxClientChannels))
 			continue
 		}
-		s.channels[c.ID] = &clientChannel{topic: c.Topic, schema: c.SchemaName, decoder: decoder}
-		switch in := s.instance.inboxes.get(c.Topic); {
+		s.channels[c.ID] = &clientChannel{topic: c.Topic, schema: c.SchemaName, encoding: c.Encoding, decoder: decoder}
+		switch {
 		case in == nil:
 			s.say(statusOf(levelWarning, "nobody subscribes to %s; subscribed to are: %s", c.Topic, s.instance.inboxes.names()))
 		case in.typeName != fullName(c.SchemaName):
@@ -146,13 +159,12 @@ func (s *session) publish(m clientMessage) error {
 	if in.typeName != fullName(c.schema) {
 		return s.refuse(fmt.Errorf("topic %s has messages of %s, not of %s: %w", c.topic, in.typeName, c.schema, errMalformed))
 	}
-	message := in.in.New()
-	if err := c.decoder.Decode(m.data, message); err != nil {
-		return s.refuse(fmt.Errorf("topic %s: %w", c.topic, err))
+	if c.decoder == nil && !in.anyEncoding { // advertised before the topic was another's
+		return s.refuse(fmt.Errorf("topic %s: encoding %q is unknown: %w", c.topic, c.encoding, errMalformed))
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if err := in.in.Deliver(message); err != nil {
+	if err := in.take(c, m.data); err != nil {
 		return s.refuse(fmt.Errorf("topic %s: %w", c.topic, err))
 	}
 	return nil
