@@ -78,6 +78,9 @@ func (r Retry) Wait(failures int) (time.Duration, bool) {
 		if r.Backoff <= 1 || wait >= longest {
 			break
 		}
+		if float64(wait)*r.Backoff >= float64(longest) {
+			return longest, true
+		}
 		wait = time.Duration(float64(wait) * r.Backoff)
 	}
 	return min(wait, longest), true
