@@ -49,7 +49,7 @@ func (j *journal) connected(now time.Time) {
 	j.up, j.since, j.attempts = true, now, 0
 }
 
-func (j *journal) failed(now time.Time, err error) {
+func (j *journal) failed(now time.Time, again bool, err error) {
 	j.Failures++
 	j.LastError = err
 	what := "can't connect"
@@ -61,6 +61,9 @@ func (j *journal) failed(now time.Time, err error) {
 		j.up, j.since = false, now
 	} else {
 		j.attempts++
+	}
+	if !again {
+		return // the link says that it gives up, and why
 	}
 	cause := what + ": " + root(err)
 	if isNew := !j.told[cause] && len(j.told) < causes; !isNew && now.Sub(j.lastTold) < summary {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 )
 
@@ -71,5 +72,17 @@ func TestLog(t *testing.T) {
 			synctest.Wait()
 		}
 		assert.Empty(t, lines.took(), "it comes and goes")
+	})
+}
+
+// The last attempt isn't said to be followed by another.
+func TestLogOfGivingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines logged
+		p := peer{refused: errors.New("refused")}
+		l, _ := open(t, link.Config{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil)), Retry: bridges.Retry{Attempts: 1}})
+		l.Start()
+		assert.Equal(t, []string{`ERROR msg="gave up connecting" attempts=1 error=refused`}, lines.took())
+		assert.EqualValues(t, 1, l.Diagnosis().Failures)
 	})
 }

@@ -28,7 +28,7 @@ func (l *Link) run() {
 		} else {
 			failures++
 		}
-		l.lost(connected, err)
+		l.lost(connected, again, err)
 		if !again {
 			l.giveUp(failures, err)
 			return
@@ -88,14 +88,15 @@ func (l *Link) connected() {
 	l.journal.connected(time.Now())
 }
 
-// lost notes that an attempt failed, or that a connection was lost.
-func (l *Link) lost(connected bool, err error) {
+// lost notes that an attempt failed, or that a connection was lost, and whether there will
+// be another attempt.
+func (l *Link) lost(connected, again bool, err error) {
 	if connected {
 		l.setStatus(bridges.UnexpectedlyDisconnected)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.journal.failed(time.Now(), err)
+	l.journal.failed(time.Now(), again, err)
 }
 
 func (l *Link) giveUp(attempts int, err error) {
