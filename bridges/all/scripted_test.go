@@ -1,0 +1,222 @@
+package all_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// The topics of the scripted sensors, besides /clock.
+const (
+	imageTopic  = "/camera/image"
+	infoTopic   = "/camera/camera_info"
+	pointsTopic = "/lidar/points"
+	imuTopic    = "/imu"
+	odomTopic   = "/odom"
+	fixTopic    = "/fix"
+	tfTopic     = "/tf"
+	clockTopic  = "/clock"
+)
+
+// dataTopics are those of samples that one instant makes.
+var dataTopics = []string{imageTopic, infoTopic, pointsTopic, imuTopic, odomTopic, fixTopic, tfTopic}
+
+// frames are the frame_id of each topic's messages.
+var frames = map[string]string{
+	imageTopic: "camera_optical", infoTopic: "camera_optical", pointsTopic: "lidar", imuTopic: "imu_link", odomTopic: "odom",
+	fixTopic: "gnss", tfTopic: "odom",
+}
+
+// scripted is a sensor that publishes what compose returns whenever it fires.
+type scripted[M any] struct {
+	compose func(at sensors.Tick) M
+	out     *sensors.Output[M]
+}
+
+func (s *scripted[M]) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.out, err = sensors.OutputOf[M](env, "out")
+	return err
+}
+
+func (s *scripted[M]) Tick(at sensors.Tick) error {
+	s.out.TryQueue(at, s.compose(at))
+	return nil
+}
+
+func (s *scripted[M]) End() error { return nil }
+
+// camera publishes a picture and its calibration when the picture is back from the GPU.
+type camera struct {
+	image *sensors.Output[*sample.Image]
+	info  *sensors.Output[*sample.CameraInfo]
+
+	mu            sync.Mutex
+	flying, ready []sensors.Tick // guarded by mu
+}
+
+func (s *camera) Begin(_ context.Context, env *sensors.Env) (err error) {
+	if s.image, err = sensors.OutputOf[*sample.Image](env, "out"); err != nil {
+		return err
+	}
+	s.info, err = sensors.OutputOf[*sample.CameraInfo](env, "info")
+	return err
+}
+
+func (s *camera) Tick(sensors.Tick) error { return nil }
+func (s *camera) End() error              { return nil }
+
+func (s *camera) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying = append(s.flying, at)
+	return true, nil
+}
+
+func (s *camera) Poll(*gpu.Ctx) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready, s.flying = append(s.ready, s.flying...), nil
+}
+
+func (s *camera) Process(through int64) int {
+	s.mu.Lock()
+	n := 0
+	for n < len(s.ready) && s.ready[n].TimeNs <= through {
+		n++
+	}
+	due := slices.Clone(s.ready[:n])
+	s.mu.Unlock()
+	for _, at := range due {
+		s.image.TryQueue(at, picture(at))
+		s.info.TryQueue(at, &sample.CameraInfo{
+			Header: header(at, infoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
+			K: [9]float64{50, 0, 31.5, 0, 50, 23.5, 0, 0, 1}, R: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1},
+			P: [12]float64{50, 0, 31.5, 0, 0, 50, 23.5, 0, 0, 0, 1, 0},
+		})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = s.ready[n:]
+	return n
+}
+
+func (s *camera) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.flying) + len(s.ready)
+}
+
+func header(at sensors.Tick, topic string) sample.Header {
+	return at.Header(frames[topic], spatial.Identity())
+}
+
+const width, height = 64, 48
+
+// pixels is a picture of bytes of all values, each row another.
+func pixels() []byte {
+	data := make([]byte, 3*width*height)
+	state := uint32(1)
+	for i := range data {
+		state = state*1664525 + 1013904223
+		data[i] = byte(state >> 24)
+	}
+	return data
+}
+
+func picture(at sensors.Tick) *sample.Image {
+	return &sample.Image{
+		Header: header(at, imageTopic), Width: width, Height: height, Step: 3 * width, Encoding: sample.EncodingRGB8, FovDeg: 60, Data: pixels(),
+	}
+}
+
+func cloud(at sensors.Tick) *sample.PointCloud {
+	m := &sample.PointCloud{Header: header(at, pointsTopic), Rings: 4, Columns: 16}
+	for i := range 64 {
+		m.Points = append(m.Points, sample.Point{
+			X: float32(i), Y: 1, Z: 2, Intensity: float32(i), Distance: float32(i), Ring: uint16(i % 4), TimeNs: uint32(i) * 1000, Ray: uint32(i),
+		})
+	}
+	return m
+}
+
+func transforms(at sensors.Tick) *sample.Transforms {
+	return &sample.Transforms{StampNs: at.TimeNs, Transforms: []sample.Transform{
+		{Header: header(at, tfTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
+	}}
+}
+
+// define describes a scripted sensor under an id of raybridge's, since some bridges
+// look at that. Without a rate it fires at each frame, whose time is no multiple of
+// anything.
+func define[E any, M sensors.Message[E]](id, rate string, compose func(at sensors.Tick) M) *sensors.Definition {
+	return &sensors.Definition{
+		ID: id, Doc: "scripted", DefaultRate: rate, EachFrame: rate == "",
+		Outputs: []sensors.OutputSpec{sensors.Declare[E, M](sensors.OutputSpec{Name: "out"})},
+		New:     func(sensors.Spec) (sensors.Sensor, error) { return &scripted[M]{compose: compose}, nil },
+	}
+}
+
+// definitions returns the scripted sensors and their topics by output.
+func definitions(rate string) (list []*sensors.Definition, topics []map[string]string) {
+	lens := define("sensor.camera.rgb", rate, picture)
+	lens.Outputs = append(lens.Outputs, sensors.Declare[sample.CameraInfo](sensors.OutputSpec{Name: "info"}))
+	lens.New = func(sensors.Spec) (sensors.Sensor, error) { return &camera{}, nil }
+	list = []*sensors.Definition{
+		lens,
+		define("sensor.lidar.ray_cast", rate, cloud),
+		define("sensor.other.imu", rate, func(at sensors.Tick) *sample.Imu {
+			return &sample.Imu{Header: header(at, imuTopic), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
+		}),
+		define("sensor.other.odometry", rate, func(at sensors.Tick) *sample.Odometry {
+			return &sample.Odometry{Header: header(at, odomTopic), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
+		}),
+		define("sensor.other.gnss", rate, func(at sensors.Tick) *sample.GnssFix {
+			return &sample.GnssFix{Header: header(at, fixTopic), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
+		}),
+		define("sensor.other.transform", rate, transforms),
+	}
+	topics = []map[string]string{
+		{"out": imageTopic, "info": infoTopic}, {"out": pointsTopic}, {"out": imuTopic}, {"out": odomTopic}, {"out": fixTopic}, {"out": tfTopic},
+	}
+	return list, topics
+}
+
+// newPipeline makes a pipeline with the scripted sensors, on a GPU that is Go memory,
+// and with all bridges to choose from.
+func newPipeline(t *testing.T, rate string, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	return newPipelineOf(t, rate, all.Registry(), c)
+}
+
+func newPipelineOf(t *testing.T, rate string, known *bridges.Registry, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	fake := gputest.NewFake()
+	fake.StopLog()
+	list, topics := definitions(rate)
+	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, known
+	c.Sensors = sensors.Must(sensors.NewRegistry(list...))
+	p, err := pipeline.New(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
+	for i, d := range list {
+		_, err := p.AddSensor(pipeline.SensorConfig{ID: d.ID, Name: "sensor" + strconv.Itoa(i), Topics: topics[i]})
+		require.NoError(t, err, d.ID)
+	}
+	return p
+}
