@@ -38,32 +38,27 @@ type conn struct {
 
 // dial makes a connection, handshakes included.
 func dial(ctx context.Context, c Config) (*conn, error) {
-	var under *batchConn
-	connect := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		var dialer net.Dialer
-		tcp, err := dialer.DialContext(ctx, network, c.Address)
-		if err != nil {
-			return nil, err
-		}
-		under = &batchConn{Conn: tcp}
-		return under, nil
+	// The HTTP client is given a connection: those that it dials itself outlive ctx.
+	var dialer net.Dialer
+	tcp, err := dialer.DialContext(ctx, "tcp", c.Address)
+	if err != nil {
+		return nil, err
 	}
-	transport := &http.Transport{DialContext: connect, DisableKeepAlives: true}
-	scheme := "ws"
+	under := &batchConn{Conn: tcp}
+	scheme, stream := "ws", net.Conn(under)
 	if c.TLS != nil {
 		scheme = "wss"
-		transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			tcp, err := connect(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return encrypt(ctx, tcp, c)
+		if stream, err = encrypt(ctx, under, c); err != nil {
+			return nil, err
 		}
 	}
+	dialled := func(context.Context, string, string) (net.Conn, error) { return stream, nil }
+	transport := &http.Transport{DialContext: dialled, DialTLSContext: dialled, DisableKeepAlives: true}
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}}
 	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options) //nolint:bodyclose // the library closes it
 	if err != nil {
-		return nil, refusal(ctx, under != nil, response, err)
+		_ = stream.Close() // the first error is the one to tell
+		return nil, refusal(ctx, response, err)
 	}
 	ws.SetReadLimit(maxFrame)
 	out := &conn{ws: ws, net: under, kind: websocket.MessageText}
@@ -96,12 +91,12 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 
 // refusal says why a dial failed: with a response or with anything that isn't HTTP the
 // peer is no WebSocket server.
-func refusal(ctx context.Context, connected bool, response *http.Response, err error) error {
+func refusal(ctx context.Context, response *http.Response, err error) error {
 	var network *net.OpError
 	switch {
 	case response != nil:
 		return fmt.Errorf("%w: no WebSocket server, it answers %s", bridges.ErrProtocol, response.Status)
-	case !connected, ctx.Err() != nil, errors.Is(err, bridges.ErrTLS), errors.As(err, &network),
+	case ctx.Err() != nil, errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	default:
