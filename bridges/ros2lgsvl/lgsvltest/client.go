@@ -46,7 +46,7 @@ func (c *client) readAll() {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	if !errors.Is(err, errGone) {
 		s.log("%v", err)
 	}
 	for name, t := range s.topics {
@@ -83,16 +83,19 @@ func (c *client) writeAll() {
 	}
 }
 
-// serve reads op after op. The end of the connection is no error.
+// errGone says that a client has gone between two ops, which is no failure.
+var errGone = errors.New("connection ended")
+
+// serve reads op after op until the client has gone, or one can't be served.
 func (c *client) serve() error {
 	for {
 		op, err := c.reader.ReadByte()
 		if err != nil {
-			return nil //nolint:nilerr // a client that goes is no failure
+			return errGone
 		}
 		c.server.awaitResume()
 		if op != opSubscribe && op != opAdvertise && op != opPublish {
-			return fmt.Errorf("Unknown operation %d", op) //nolint:staticcheck // as it is logged there
+			return fmt.Errorf("unknown operation %d", op)
 		}
 		first, err := c.text()
 		if err != nil {

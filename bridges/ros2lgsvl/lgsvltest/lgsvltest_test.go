@@ -223,7 +223,7 @@ func TestServerLogsWhatItCantTake(t *testing.T) {
 	send(t, conn, []byte{4})
 	_, err := conn.Read(make([]byte, 1))
 	require.Error(t, err, "an unknown op disconnects")
-	eventually(t, logged(s, "Unknown operation 4"))
+	eventually(t, logged(s, "unknown operation 4"))
 	eventually(t, func() bool { return s.Publishing("/n") == "" })
 }
 
