@@ -5,6 +5,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Factory is the bridge named "ros2dds".
@@ -27,21 +28,29 @@ type topics interface {
 
 // Register declares the message of every sample that ROS has one for, and the commands
 // that vehicles obey.
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, pub := range rossample.Standard() {
-		errs = append(errs, pub.Register(p, pub.Type,
-			func(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
-				return i.(topics).publish(info, typeName)
-			}))
+		errs = append(errs, f.RegPublication(p, pub))
 	}
 	for _, sub := range rossample.StandardSubscriptions() {
-		errs = append(errs, sub.Register(p, sub.Type,
-			func(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
-				return i.(topics).subscribe(topic, typeName, in)
-			}))
+		errs = append(errs, f.RegSubscription(p, sub))
 	}
 	return errors.Join(errs...)
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS message.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+		return i.(topics).publish(info, typeName)
+	})
+}
+
+// RegSubscription lets the bridge subscribe to one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, sub.Type, func(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+		return i.(topics).subscribe(topic, typeName, in)
+	})
 }
 
 // NewInstance returns an instance that takes part in no domain yet. In a program without

@@ -74,5 +74,7 @@ func TestDefaultsOfTheLibrary(t *testing.T) {
 func TestNamesOnTheWire(t *testing.T) {
 	assert.Equal(t, "rt/lidar/points", ddsTopic("/lidar/points"))
 	assert.Equal(t, "sensor_msgs::msg::dds_::PointCloud2_", ddsType("sensor_msgs/msg/PointCloud2"))
+	assert.Equal(t, "typehash=RIHS01_00;", endpointData("RIHS01_00"))
+	assert.Equal(t, "enclave=/;", participantData)
 	assert.Equal(t, "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_", ddsType(graphType))
 }
