@@ -194,7 +194,7 @@ func Publications() []Publication {
 		publication(measured, imu), publication(converted(localizationEstimate), nil),
 		publication(converted(chassis), nil), publication(converted(contiRadar), nil),
 		publication(converted(detection2DArray), nil), publication(converted(perceptionObstacles), nil),
-		publication(converted(trafficLights), nil),
+		publication(converted(trafficLights), nil), publication(converted(perceptionLanes), nil),
 	}
 }
 

@@ -138,5 +138,9 @@ func perception() []Sample {
 			{ID: 1234, State: sample.SignalRed, Score: 1}, {ID: 2, State: sample.SignalYellow, Score: 0.5},
 			{ID: 3, State: sample.SignalGreen, Score: 1}, {ID: 4, State: sample.SignalOff, Score: 1}, {ID: 5, State: sample.SignalUnknown, Score: 1},
 		}}},
+		{"lane_lines", "/apollo/perception/lanes", &sample.LaneLines{Header: header("camera"), Lines: []sample.LaneLine{
+			{Width: 0.15, Type: sample.LaneLineWhiteSolid, Place: sample.LaneLineEgoLeft, MinX: 2, MaxX: 40, C: [4]float64{1.75, 0.5, 0.25, 0.125}},
+			{Width: 0.15, Type: sample.LaneLineYellowDashed, Place: sample.LaneLineEgoRight, MinX: 2.5, MaxX: 30, C: [4]float64{-1.75, 0, 0, 0}},
+		}}},
 	}
 }

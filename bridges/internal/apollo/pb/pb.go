@@ -13,4 +13,4 @@ package pb
 //go:generate go run github.com/raybridge/raybridge/internal/protogen . modules/drivers/gnss/proto/gnss_best_pose.proto modules/drivers/gnss/proto/imu.proto modules/drivers/gnss/proto/ins.proto
 //go:generate go run github.com/raybridge/raybridge/internal/protogen . modules/drivers/proto/conti_radar.proto modules/drivers/proto/pointcloud.proto modules/drivers/proto/sensor_image.proto
 //go:generate go run github.com/raybridge/raybridge/internal/protogen . modules/localization/proto/gps.proto modules/localization/proto/imu.proto modules/localization/proto/localization.proto modules/localization/proto/pose.proto
-//go:generate go run github.com/raybridge/raybridge/internal/protogen . modules/perception/proto/perception_obstacle.proto modules/perception/proto/traffic_light_detection.proto
+//go:generate go run github.com/raybridge/raybridge/internal/protogen . modules/perception/proto/perception_lane.proto modules/perception/proto/perception_obstacle.proto modules/perception/proto/traffic_light_detection.proto

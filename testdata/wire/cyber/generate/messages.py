@@ -173,6 +173,10 @@ EXPECTED = {
         header=header("base_link", module_name="traffic_light", camera_timestamp=NS), contain_lights=True, traffic_light=[
             dict(color=1, id="1234", confidence=1), dict(color=2, id="2", confidence=0.5), dict(color=3, id="3", confidence=1),
             dict(color=4, id="4", confidence=1), dict(color=0, id="5", confidence=1)])),
+    "lane_lines": ("apollo.perception.PerceptionLanes", dict(
+        header=header("camera", module_name="lane_lines", camera_timestamp=NS), error_code=0, camera_laneline=[
+            dict(type=1, pos_type=-1, curve_camera_coord=dict(longitude_min=2, longitude_max=40, a=0.125, b=0.25, c=0.5, d=1.75)),
+            dict(type=2, pos_type=1, curve_camera_coord=dict(longitude_min=2.5, longitude_max=30, a=0, b=0, c=0, d=-1.75))])),
 }
 
 # What Apollo sends.

@@ -95,6 +95,12 @@ MESSAGES = {
     "apollo.perception.TrafficLight": {1: "int32 color", 2: "string id", 3: "double confidence", 4: "double tracking_time", 5: "bool blink"},
     "apollo.perception.TrafficLightDetection": {
         1: "*apollo.perception.TrafficLight traffic_light", 2: "apollo.common.Header header", 4: "bool contain_lights"},
+    "apollo.perception.LaneLineCubicCurve": {
+        1: "float longitude_min", 2: "float longitude_max", 3: "float a", 4: "float b", 5: "float c", 6: "float d"},
+    "apollo.perception.CameraLaneLine": {1: "int32 type", 2: "int32 pos_type", 3: "apollo.perception.LaneLineCubicCurve curve_camera_coord"},
+    "apollo.perception.PerceptionLanes": {
+        1: "apollo.common.Header header", 2: "string source_topic", 3: "int32 error_code",
+        5: "*apollo.perception.CameraLaneLine camera_laneline"},
 }
 
 
