@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -30,15 +31,25 @@ func (Factory) Info() bridges.Info {
 // Register declares the messages of package foxglovemsg, the run's log, what clients may
 // publish (the subscriptions of rossample.StandardSubscriptions, in JSON, CDR and ROS 1's
 // encoding) and the services that they may call (those of std_srvs, in JSON).
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var list []error
 	for _, pub := range foxglovemsg.Publications() {
 		list = append(list, pub.Register(p, pub.Type, open))
 	}
 	for _, sub := range rossample.StandardSubscriptions() {
-		list = append(list, sub.Register(p, sub.Type, listen))
+		list = append(list, f.RegSubscription(p, sub))
 	}
 	return errors.Join(append(list, registerServices(p))...)
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS 2 message (cdr, ros2msg).
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return foxglovemsg.RegisterROS(p, pub, open)
+}
+
+// RegSubscription lets clients publish one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, sub.Type, listen)
 }
 
 // NewInstance returns a server that doesn't listen yet.

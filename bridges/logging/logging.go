@@ -7,6 +7,10 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Factory is the bridge named "logging".
@@ -48,6 +52,21 @@ func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []b
 	})
 }
 
+// RegPublication lets the bridge log one more type, as a ROS message in JSON with ROS 2's
+// names.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ string) (rossample.Send, error) {
+		t := b.(*instance).addTopic(info)
+		var encoder rosjson.Encoder
+		return func(_ context.Context, message rosmsg.Message, _ int64) error {
+			return t.log(func(o *object) error {
+				o.buf = encoder.Append(o.buf, message)
+				return encoder.Err()
+			})
+		}, nil
+	})
+}
+
 // register declares T; encode appends one message's JSON.
 func register[T any](p *bridges.Plugin, typeName string, encode func(*object, *bridges.PublishedTopic, T) error) error {
 	if err := bridges.AddType[T](p, typeName); err != nil {
@@ -59,14 +78,19 @@ func register[T any](p *bridges.Plugin, typeName string, encode func(*object, *b
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.lines.buf = append(t.lines.buf[:0], t.prefix...)
-			if err := encode(&t.lines, info, msg); err != nil {
-				return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-			}
-			t.lines.buf = append(t.lines.buf, '\n')
-			return t.instance.write(t, t.lines.buf)
+			return t.log(func(o *object) error { return encode(o, info, msg) })
 		}, nil
 	})
+}
+
+// log writes the two lines of a message, whose JSON encode appends.
+func (t *topic) log(encode func(*object) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines.buf = append(t.lines.buf[:0], t.prefix...)
+	if err := encode(&t.lines); err != nil {
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	t.lines.buf = append(t.lines.buf, '\n')
+	return t.instance.write(t, t.lines.buf)
 }

@@ -120,6 +120,17 @@ func ros2Format(pub rossample.Publication) (*format, error) {
 // carriers are the messages of one type of sample, by profile.
 type carriers struct{ standard, ros1 rossample.Publication }
 
+// register declares the type of sample.
+func (c carriers) register(p *bridges.Plugin) error {
+	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (rossample.SendSample, error) {
+		t, err := b.(*instance).addTopic(info, c.format)
+		if err != nil {
+			return nil, err
+		}
+		return t.publish, nil
+	})
+}
+
 // messages returns what carries each type of sample. Boxes are vision_msgs 4, which is
 // ROS 2's alone: ROS 1's users have lgsvl_msgs'.
 func messages() []carriers {

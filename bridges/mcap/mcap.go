@@ -8,7 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Factory is the bridge named "mcap".
@@ -31,16 +31,15 @@ func (Factory) Info() bridges.Info {
 func (Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, c := range messages() {
-		errs = append(errs, c.standard.RegisterSample(p, c.standard.Type,
-			func(b bridges.Instance, info *bridges.PublishedTopic) (rossample.SendSample, error) {
-				t, err := b.(*instance).addTopic(info, c.format)
-				if err != nil {
-					return nil, err
-				}
-				return t.publish, nil
-			}))
+		errs = append(errs, c.register(p))
 	}
 	return errors.Join(errs...)
+}
+
+// RegPublication lets the bridge record one more type: as a ROS 1 message in profile ros1,
+// in the others as a ROS 2 message.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return carriers{pub, pub}.register(p)
 }
 
 // NewInstance returns a recorder of one run.

@@ -6,6 +6,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Factory is the bridge named "ros1".
@@ -22,15 +23,25 @@ func (Factory) Info() bridges.Info {
 
 // Register declares the messages that SVL Simulator's users expect, what is subscribed
 // to, and services.
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var err error
 	for _, pub := range rossample.SVL() {
-		err = errors.Join(err, pub.Register(p, wire.TypeName(pub.Type), openTopic))
+		err = errors.Join(err, f.RegPublication(p, pub))
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
-		err = errors.Join(err, sub.Register(p, wire.TypeName(sub.Type), subscribe))
+		err = errors.Join(err, f.RegSubscription(p, sub))
 	}
 	return errors.Join(err, registerServices(p))
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS message.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, wire.TypeName(pub.Type), openTopic)
+}
+
+// RegSubscription lets the bridge subscribe to one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, wire.TypeName(sub.Type), subscribe)
 }
 
 // NewInstance returns a node that isn't connected.

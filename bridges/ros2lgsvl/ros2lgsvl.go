@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // DefaultPort is the one that ros2-lgsvl-bridge listens on unless told otherwise.
@@ -30,15 +31,26 @@ func (Factory) Info() bridges.Info {
 }
 
 // Register declares SVL's messages in both directions.
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, pub := range rossample.SVL() {
-		errs = append(errs, pub.Register(p, wireName(pub.Type), open))
+		errs = append(errs, f.RegPublication(p, pub))
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
-		errs = append(errs, sub.Register(p, wireName(sub.Type), listen))
+		errs = append(errs, f.RegSubscription(p, sub))
 	}
 	return errors.Join(errs...)
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS message, which the ROS 2
+// workspace of ros2-lgsvl-bridge must have.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, wireName(pub.Type), open)
+}
+
+// RegSubscription lets the bridge subscribe to one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, wireName(sub.Type), listen)
 }
 
 // NewInstance returns a client that isn't connected.

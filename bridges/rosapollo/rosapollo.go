@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/spatial/geodesy"
 )
 
@@ -81,6 +82,17 @@ func (Factory) Register(p *bridges.Plugin) error {
 		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
 	}
 	return errors.Join(problems...)
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
+// behind the server must have.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openROS)
+}
+
+// RegSubscription lets the bridge subscribe to one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listenROS)
 }
 
 // NewInstance returns an instance without a connection.

@@ -7,6 +7,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Factory is the bridge named "rosbridge".
@@ -28,23 +29,33 @@ const navSatFix = "sensor_msgs/msg/NavSatFix"
 
 // Register declares the samples and commands that SVL's ROS bridge knows, more of our
 // own, and std_srvs' services, by ROS 1's names.
-func (Factory) Register(p *bridges.Plugin) error {
+func (f Factory) Register(p *bridges.Plugin) error {
 	var problems []error
 	for _, pub := range rossample.SVL() {
-		wire := rosbridgev2.TypeName(pub.Type, rosmsg.ROS1)
 		if pub.Type == navSatFix {
-			problems = append(problems, pub.RegisterSample(p, wire, openGnss(pub)))
+			problems = append(problems, pub.RegisterSample(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openGnss(pub)))
 			continue
 		}
-		problems = append(problems, pub.Register(p, wire, open))
+		problems = append(problems, f.RegPublication(p, pub))
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
-		problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listen))
+		problems = append(problems, f.RegSubscription(p, sub))
 	}
 	for _, service := range rossample.Services() {
 		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
 	}
 	return errors.Join(problems...)
+}
+
+// RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
+// behind a server must have.
+func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
+	return pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), open)
+}
+
+// RegSubscription lets the bridge subscribe to one more ROS message.
+func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
+	return sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listen)
 }
 
 // NewInstance returns an instance without a connection.

@@ -158,26 +158,45 @@ func publication[M any, P interface {
 
 // rosPublication carries a sample as a ROS 2 message.
 func rosPublication(pub rossample.Publication) Publication {
-	text, err := rosmsg.Schema(pub.Type)
+	schema, err := rosSchema(pub.Type)
 	if err != nil {
 		panic(err) // the definitions are embedded
 	}
-	schema := Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}
 	return Publication{
 		Type: pub.Type, Schema: schema, Sample: pub.Sample,
 		declare: func(p *bridges.Plugin, wire string, open Open) error {
-			return pub.Register(p, wire, func(i bridges.Instance, topic *bridges.PublishedTopic, _ string) (rossample.Send, error) {
-				send, err := open(i, topic, schema)
-				if err != nil {
-					return nil, err
-				}
-				message := &rosMessage{}
-				return func(ctx context.Context, m rosmsg.Message, stampNs int64) error {
-					message.message = m
-					return send(ctx, message, stampNs)
-				}, nil
-			})
+			return pub.Register(p, wire, openROS(open))
 		},
+	}
+}
+
+// RegisterROS declares a sample's type on a bridge as a ROS 2 message.
+func RegisterROS(p *bridges.Plugin, pub rossample.Publication, open Open) error {
+	return pub.Register(p, pub.Type, openROS(open))
+}
+
+// rosSchema describes a ROS 2 message.
+func rosSchema(typeName string) (Schema, error) {
+	text, err := rosmsg.Schema(typeName)
+	return Schema{Name: typeName, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}, err
+}
+
+// openROS makes the way of ROS 2 messages.
+func openROS(open Open) rossample.Open {
+	return func(i bridges.Instance, topic *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+		schema, err := rosSchema(typeName)
+		if err != nil {
+			return nil, err
+		}
+		send, err := open(i, topic, schema)
+		if err != nil {
+			return nil, err
+		}
+		message := &rosMessage{}
+		return func(ctx context.Context, m rosmsg.Message, stampNs int64) error {
+			message.message = m
+			return send(ctx, message, stampNs)
+		}, nil
 	}
 }
 

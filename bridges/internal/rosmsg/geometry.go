@@ -139,7 +139,7 @@ type TFMessage struct {
 func (m *TFMessage) TypeName() string { return "tf2_msgs/msg/TFMessage" }
 
 // Fields visits the fields in order.
-func (m *TFMessage) Fields(v Visitor) { v.Messages("transforms", listOf(&m.Transforms)) }
+func (m *TFMessage) Fields(v Visitor) { v.Messages("transforms", List(&m.Transforms)) }
 
 // Odometry is nav_msgs/Odometry.
 type Odometry struct {

@@ -66,7 +66,7 @@ func (m *LgsvlDetection2DArray) TypeName() string { return "lgsvl_msgs/msg/Detec
 // Fields visits the fields in order.
 func (m *LgsvlDetection2DArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("detections", listOf(&m.Detections))
+	v.Messages("detections", List(&m.Detections))
 }
 
 // LgsvlDetection3D is lgsvl_msgs/Detection3D.
@@ -104,7 +104,7 @@ func (m *LgsvlDetection3DArray) TypeName() string { return "lgsvl_msgs/msg/Detec
 // Fields visits the fields in order.
 func (m *LgsvlDetection3DArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("detections", listOf(&m.Detections))
+	v.Messages("detections", List(&m.Detections))
 }
 
 // Signal is lgsvl_msgs/Signal, a traffic light.
@@ -140,7 +140,7 @@ func (m *SignalArray) TypeName() string { return "lgsvl_msgs/msg/SignalArray" }
 // Fields visits the fields in order.
 func (m *SignalArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("signals", listOf(&m.Signals))
+	v.Messages("signals", List(&m.Signals))
 }
 
 // CanBusData is lgsvl_msgs/CanBusData: m/s, shares of one, degrees; Steer is positive to
@@ -253,7 +253,7 @@ func (m *DetectedRadarObjectArray) TypeName() string {
 // Fields visits the fields in order.
 func (m *DetectedRadarObjectArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("objects", listOf(&m.Objects))
+	v.Messages("objects", List(&m.Objects))
 }
 
 // Ultrasonic is lgsvl_msgs/Ultrasonic, metres.

@@ -45,10 +45,14 @@ func Schema(typeName string) (string, error) {
 	return text.String(), nil
 }
 
-// Definition returns the .msg file of the message "pkg/Type".
+// Definition returns the .msg file of the message "pkg/Type", ours or one that was
+// declared.
 func Definition(name string) (string, error) {
 	text, err := definitions.ReadFile("msg/" + name + ".msg")
 	if err != nil {
+		if text, ok := declaredDefinition(name); ok {
+			return text, nil
+		}
 		return "", fmt.Errorf("read definition of %s: %w", name, err)
 	}
 	return string(text), nil

@@ -142,7 +142,7 @@ func (m *PointCloud2) Fields(v Visitor) {
 	v.Message("header", &m.Header)
 	v.Uint32("height", &m.Height)
 	v.Uint32("width", &m.Width)
-	v.Messages("fields", listOf(&m.PointFields))
+	v.Messages("fields", List(&m.PointFields))
 	v.Bool("is_bigendian", &m.IsBigendian)
 	v.Uint32("point_step", &m.PointStep)
 	v.Uint32("row_step", &m.RowStep)

@@ -106,7 +106,7 @@ func (m *Detection2D) TypeName() string { return "vision_msgs/msg/Detection2D" }
 // Fields visits the fields in order.
 func (m *Detection2D) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("results", listOf(&m.Results))
+	v.Messages("results", List(&m.Results))
 	v.Message("bbox", &m.BBox)
 	v.String("id", &m.ID)
 }
@@ -123,7 +123,7 @@ func (m *Detection2DArray) TypeName() string { return "vision_msgs/msg/Detection
 // Fields visits the fields in order.
 func (m *Detection2DArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("detections", listOf(&m.Detections))
+	v.Messages("detections", List(&m.Detections))
 }
 
 // Detection3D is vision_msgs/Detection3D.
@@ -140,7 +140,7 @@ func (m *Detection3D) TypeName() string { return "vision_msgs/msg/Detection3D" }
 // Fields visits the fields in order.
 func (m *Detection3D) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("results", listOf(&m.Results))
+	v.Messages("results", List(&m.Results))
 	v.Message("bbox", &m.BBox)
 	v.String("id", &m.ID)
 }
@@ -157,5 +157,5 @@ func (m *Detection3DArray) TypeName() string { return "vision_msgs/msg/Detection
 // Fields visits the fields in order.
 func (m *Detection3DArray) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("detections", listOf(&m.Detections))
+	v.Messages("detections", List(&m.Detections))
 }

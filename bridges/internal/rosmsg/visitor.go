@@ -91,7 +91,9 @@ type list[M any, P interface {
 	Message
 }] struct{ slice *[]M }
 
-func listOf[M any, P interface {
+// List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)).
+// Elements that are appended reuse the slice's memory.
+func List[M any, P interface {
 	*M
 	Message
 }](slice *[]M) Messages {

@@ -25,6 +25,9 @@ func fromHeader(h *rosmsg.Header) sample.Header {
 	return sample.Header{StampNs: nanoseconds(h.Stamp), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
 }
 
+// FromHeader returns what a message's header says of a sample.
+func FromHeader(h *rosmsg.Header) sample.Header { return fromHeader(h) }
+
 // finite returns ErrCommand if one of the numbers is NaN or infinite.
 func finite(numbers ...float64) error {
 	for i, v := range numbers {

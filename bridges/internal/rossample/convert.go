@@ -42,6 +42,9 @@ func setHeader(dst *rosmsg.Header, src *sample.Header) error {
 	return setTime(&dst.Stamp, src.StampNs)
 }
 
+// SetHeader sets all of dst to a sample's header, or fails with ErrStampRange.
+func SetHeader(dst *rosmsg.Header, src *sample.Header) error { return setHeader(dst, src) }
+
 func vector3(v mgl64.Vec3) rosmsg.Vector3 { return rosmsg.Vector3{X: v[0], Y: v[1], Z: v[2]} }
 
 func quaternion(q mgl64.Quat) rosmsg.Quaternion {

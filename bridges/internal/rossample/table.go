@@ -2,6 +2,7 @@ package rossample
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -42,6 +43,57 @@ type OpenSample func(instance bridges.Instance, topic *bridges.PublishedTopic) (
 // SendSample converts, encodes and sends one sample of the publication's type, which it
 // keeps no hold of. It is called from any goroutine.
 type SendSample func(ctx context.Context, sample bridges.Stamped) error
+
+// Publish makes the Publication of a conversion from outside, and declares its message as it
+// is registered. convert sets all of a message that is reused, or fails, which counts the
+// sample as dropped.
+func Publish[M any, P interface {
+	*M
+	rosmsg.Message
+}, T bridges.Stamped](convert func(P, T) error) Publication {
+	pub := publication(convert)
+	declareROS, declareSample := pub.declare, pub.declareSample
+	pub.declare = func(p *bridges.Plugin, wire string, open Open) error {
+		if err := declareMessage(P(new(M))); err != nil {
+			return err
+		}
+		return declareROS(p, wire, open)
+	}
+	pub.declareSample = func(p *bridges.Plugin, wire string, open OpenSample) error {
+		if err := declareMessage(P(new(M))); err != nil {
+			return err
+		}
+		return declareSample(p, wire, open)
+	}
+	return pub
+}
+
+// Subscribe makes the Subscription of a conversion from outside, and declares its message
+// as it is registered.
+func Subscribe[M any, P interface {
+	*M
+	rosmsg.Message
+}, S any](convert func(*S, P) error) Subscription {
+	sub := subscription(convert)
+	declareROS := sub.declare
+	sub.declare = func(p *bridges.Plugin, wire string, listen Listen) error {
+		if err := declareMessage(P(new(M))); err != nil {
+			return err
+		}
+		return declareROS(p, wire, listen)
+	}
+	return sub
+}
+
+// declareMessage declares a message from outside. Errors are bridges.ErrDuplicate where
+// another definition has its name, else rosmsg.ErrDefinition.
+func declareMessage(m rosmsg.Message) error {
+	err := rosmsg.Declare(m)
+	if errors.Is(err, rosmsg.ErrDeclared) {
+		return fmt.Errorf("%w: %w", bridges.ErrDuplicate, err)
+	}
+	return err
+}
 
 // Convert makes the message of a sample of the publication's type; both are good until
 // its next call. It is called by one goroutine at a time. Its errors are
