@@ -82,8 +82,10 @@ type Bridge struct {
 
 	everConnected atomic.Bool
 	closed        atomic.Bool
-	closeOnce     sync.Once
-	closeErr      error // written in closeOnce
+	// connecting is held while the instance connects, so that Close comes after it.
+	connecting sync.Mutex
+	closeOnce  sync.Once
+	closeErr   error // written in closeOnce
 	// lastEndpoints are those when Close was called, nil before.
 	lastEndpoints atomic.Pointer[[]Endpoint]
 
@@ -137,6 +139,8 @@ func (b *Bridge) EverConnected() bool {
 // Connect begins to connect; it doesn't wait for a peer. After Close it returns
 // ErrClosed.
 func (b *Bridge) Connect(ctx context.Context) error {
+	b.connecting.Lock()
+	defer b.connecting.Unlock()
 	if b.closed.Load() {
 		return b.failed("connect", ErrClosed)
 	}
@@ -157,12 +161,15 @@ func (b *Bridge) Disconnect(ctx context.Context) error {
 }
 
 // Close disconnects for good; files are complete when it returns. Publishers
-// then return ErrClosed. Closing again returns the first call's error.
+// then return ErrClosed. A Connect that is under way ends first. Closing again returns the
+// first call's error.
 func (b *Bridge) Close(ctx context.Context) error {
 	b.closeOnce.Do(func() {
 		endpoints := b.Endpoints()
 		b.lastEndpoints.Store(&endpoints)
 		b.closed.Store(true)
+		b.connecting.Lock()
+		defer b.connecting.Unlock()
 		b.closeErr = b.Disconnect(ctx)
 	})
 	return b.closeErr
