@@ -33,7 +33,7 @@ type recorder struct {
 	pending   []tally           // of the open chunk, by channel
 	opened    uint64            // log time of the open chunk's first message
 	empty     bool              // the open chunk has no message
-	first     uint64            // lowest log time of all messages; MaxUint64 before the first
+	first     uint64            // log time of the first message; MaxUint64 before it
 
 	// now is the wall clock in nanoseconds; it is read where flush, the wall time that
 	// a chunk stays open at most, isn't 0.
@@ -156,7 +156,7 @@ func (r *recorder) schemaID(s Schema) (uint16, error) {
 	return schema.ID, nil
 }
 
-// begun returns the lowest log time of the file's messages, and whether there is any.
+// begun returns the log time of the file's first message, and whether there is any.
 func (r *recorder) begun() (start uint64, any bool) { return r.first, r.first != math.MaxUint64 }
 
 // write records one message.
@@ -196,7 +196,9 @@ func (r *recorder) put(channel int, at messageTimes, data []byte) (chunkEnded bo
 	} else if at.logTime >= r.opened+chunkTimeLimit || r.flush > 0 && r.now() >= r.openedWall+r.flush {
 		r.opts.ChunkSize = 0 // this message is the chunk's last
 	}
-	r.first = min(r.first, at.logTime)
+	if r.first == math.MaxUint64 {
+		r.first = at.logTime
+	}
 	r.message = mcap.Message{
 		ChannelID: r.channels[channel].ID, Sequence: at.sequence, LogTime: at.logTime, PublishTime: at.publishTime, Data: data,
 	}
