@@ -202,7 +202,7 @@ func (d delivery) deliver() {
 	d.subscription.sent.Add(1)
 	d.subscription.bytes.Add(n)
 	if d.message.delivered.Add(1) == 1 && d.message.written != nil {
-		d.message.written(d.message.frames[0].Len())
+		d.message.written(d.message.length())
 	}
 	d.message.release()
 }

@@ -1,6 +1,7 @@
 package fanout_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -72,6 +73,71 @@ func TestPrefixesAreEachClientsOwn(t *testing.T) {
 			assert.Zero(t, server.Outstanding())
 		})
 	}
+}
+
+// A message without form 0 counts with the length of the form that it has.
+func TestWrittenIsToldOfTheFirstForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clients []*fanout.Client
+		written := 0
+		server := fanout.New(fanout.Config{Accept: subscriber(&clients)})
+		stream := server.NewStream(fanout.StreamConfig{Name: "a", Written: func(bytes int) { written += bytes }})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		synctest.Wait()
+		require.True(t, stream.SubscribeWith(clients[0], fanout.Receiver{Form: 1, Exact: true}))
+		m := stream.NewMessage()
+		m.Frame(1, 5).Adopt([]byte("12345"))
+		require.NoError(t, stream.Send(t.Context(), m))
+		got := make([]byte, 5)
+		_, err := io.ReadFull(ours, got)
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.Equal(t, 5, written)
+		require.NoError(t, ours.Close())
+		require.NoError(t, server.Close(t.Context()))
+	})
+}
+
+// late is a session that is sent a message, and whose server is closed, just after its
+// writer has found nothing to write.
+type late struct {
+	*reader
+	beat func()
+}
+
+func (l *late) Beat(dst []byte, _ bool) []byte {
+	if l.beat != nil {
+		l.beat()
+		l.beat = nil
+	}
+	return dst
+}
+
+func TestWhatIsQueuedJustBeforeTheEndIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server *fanout.Server
+		var stream *fanout.Stream
+		var o outcomes
+		closed := make(chan error, 1)
+		server = fanout.New(fanout.Config{Beat: time.Minute, Accept: func(c *fanout.Client) fanout.Session {
+			return &late{reader: &reader{c, &stream}, beat: func() {
+				text(t, stream, "message")
+				assert.NoError(t, c.Post([]byte("answer")))
+				go func() { closed <- server.Close(context.Background()) }()
+				time.Sleep(time.Millisecond) // of the bubble's clock: Close waits for the client by now
+			}}
+		}})
+		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		got, err := io.ReadAll(ours)
+		require.NoError(t, err)
+		assert.Equal(t, "answermessage", string(got))
+		require.NoError(t, ours.Close())
+		require.NoError(t, <-closed)
+		assert.Equal(t, 0, o.dropped)
+	})
 }
 
 // What a strict receiver had queued when it left never arrives.

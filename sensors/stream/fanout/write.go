@@ -13,6 +13,7 @@ func (c *Client) write() {
 	defer beat.Stop()
 	idle, due := true, false
 	for {
+		finished := c.queue.Finished() // before collect, which then finds all there will be
 		c.collect()
 		idle = idle && c.batched == 0 && len(c.scratch) == 0
 		if due {
@@ -31,7 +32,7 @@ func (c *Client) write() {
 			}
 			continue
 		}
-		if c.queue.Finished() {
+		if finished {
 			c.end()
 			return
 		}
