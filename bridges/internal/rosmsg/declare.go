@@ -65,18 +65,19 @@ func declare(m Message, within []string) error {
 	return o.keep(text)
 }
 
-// keep adds the message's definition, unless it has one.
+// keep adds the message's definition, unless it has one. Of ours only the fields have to
+// agree: their constants and default values stand.
 func (o *outline) keep(text string) error {
+	embedded, err := definitions.ReadFile("msg/" + o.short + ".msg")
+	if err == nil {
+		if !slices.Equal(parseFields(o.short, string(embedded)), o.fields) {
+			return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, embedded)
+		}
+		return nil
+	}
 	declared.Lock()
 	defer declared.Unlock()
-	known, ok := declared.text[o.short]
-	if embedded, err := definitions.ReadFile("msg/" + o.short + ".msg"); err == nil {
-		known, ok = string(embedded), true
-		if !strings.Contains(text, "=") { // ours have constants that their structures don't tell
-			known = withoutConstants(known)
-		}
-	}
-	switch {
+	switch known, ok := declared.text[o.short]; {
 	case !ok:
 		if err := o.checkNew(); err != nil {
 			return err
@@ -107,16 +108,6 @@ func declaredDefinition(short string) (string, bool) {
 	defer declared.Unlock()
 	text, ok := declared.text[short]
 	return text, ok
-}
-
-func withoutConstants(text string) string {
-	var fields strings.Builder
-	for line := range strings.Lines(text) {
-		if !constantLine.MatchString(line) {
-			fields.WriteString(line)
-		}
-	}
-	return fields.String()
 }
 
 var (

@@ -1,0 +1,175 @@
+package rosmsg_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/rihs"
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+)
+
+// made is a message from outside with a name and fields of the test's choice.
+type made struct {
+	name   string
+	fields func(rosmsg.Visitor)
+}
+
+func (m *made) TypeName() string        { return m.name }
+func (m *made) Fields(v rosmsg.Visitor) { m.fields(v) }
+
+// defined says its definition itself.
+type defined struct {
+	made
+	text string
+}
+
+func (m *defined) Definition() string { return m.text }
+
+// tyre and car are messages in one another.
+type tyre struct {
+	Bar  float32
+	Spot rosmsg.Point
+}
+
+func (*tyre) TypeName() string { return "declare_msgs/msg/Tyre" }
+func (m *tyre) Fields(v rosmsg.Visitor) {
+	v.Float32("bar", &m.Bar)
+	v.Message("spot", &m.Spot)
+}
+
+type car struct {
+	Header rosmsg.Header
+	Tyres  []tyre
+	Label  string
+	Sum    [4]float64
+	Rest   struct {
+		flag  bool
+		i8    int8
+		u8    uint8
+		u16   uint16
+		i32   int32
+		u32   uint32
+		bytes rosmsg.Bytes
+		f64s  []float64
+		f32s  []float32
+		i32s  []int32
+	}
+}
+
+func (*car) TypeName() string { return "declare_msgs/msg/Car" }
+
+func (m *car) Fields(v rosmsg.Visitor) {
+	v.Message("header", &m.Header)
+	v.Messages("tyres", rosmsg.List(&m.Tyres))
+	v.String("label", &m.Label)
+	v.Float64Array("sum", m.Sum[:])
+	r := &m.Rest
+	v.Bool("flag", &r.flag)
+	v.Int8("i8", &r.i8)
+	v.Uint8("u8", &r.u8)
+	v.Uint16("u16", &r.u16)
+	v.Int32("i32", &r.i32)
+	v.Uint32("u32", &r.u32)
+	v.Bytes("bytes", &r.bytes)
+	v.Float64Sequence("f64s", &r.f64s)
+	v.Float32Sequence("f32s", &r.f32s)
+	v.Int32Sequence("i32s", &r.i32s)
+}
+
+func TestDeclareWritesTheDefinition(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 8 { // again and again, and at once
+		wg.Go(func() { assert.NoError(t, rosmsg.Declare(&car{})) })
+	}
+	wg.Wait()
+	text, err := rosmsg.Definition("declare_msgs/Car")
+	require.NoError(t, err)
+	assert.Equal(t, `std_msgs/Header header
+declare_msgs/Tyre[] tyres
+string label
+float64[4] sum
+bool flag
+int8 i8
+uint8 u8
+uint16 u16
+int32 i32
+uint32 u32
+uint8[] bytes
+float64[] f64s
+float32[] f32s
+int32[] i32s
+`, text)
+	schema, err := rosmsg.Schema("declare_msgs/msg/Car")
+	require.NoError(t, err)
+	assert.Contains(t, schema, "MSG: declare_msgs/Tyre\nfloat32 bar\ngeometry_msgs/Point spot\n")
+	assert.Contains(t, schema, "MSG: geometry_msgs/Point\n")
+	_, err = ros1.Definition("declare_msgs/msg/Car")
+	require.NoError(t, err)
+	_, err = rihs.Of("declare_msgs/msg/Car")
+	require.NoError(t, err)
+}
+
+// TestDeclareFindsOurDefinitions: of our own structures the outline is what the embedded
+// file says, so declaring them changes nothing.
+func TestDeclareFindsOurDefinitions(t *testing.T) {
+	for _, m := range rosmsgtest.Every() {
+		if _, err := rosmsg.Fields(m.TypeName()); err == nil {
+			assert.NoError(t, rosmsg.Declare(m), m.TypeName())
+		}
+	}
+}
+
+func TestDeclareTakesDefinitionsWithConstants(t *testing.T) {
+	m := &defined{made: made{"declare_msgs/msg/Mode", func(v rosmsg.Visitor) { v.Uint8("mode", new(uint8)); v.Message("where", &rosmsg.Point{}) }}}
+	m.text = "# what it does\r\nuint8  OFF = 0  # nothing\nuint8 ON=1\n\nuint8\tmode 1\n  geometry_msgs/Point where\n"
+	require.NoError(t, rosmsg.Declare(m))
+	text, err := rosmsg.Definition("declare_msgs/Mode")
+	require.NoError(t, err)
+	assert.Equal(t, "uint8 OFF=0\nuint8 ON=1\nuint8 mode 1\ngeometry_msgs/Point where\n", text)
+	sum, err := ros1.MD5("declare_msgs/msg/Mode")
+	require.NoError(t, err)
+	assert.Len(t, sum, 32)
+	m.text = "uint8 OFF=0\nuint8 ON=2\nuint8 mode\ngeometry_msgs/Point where\n"
+	require.ErrorIs(t, rosmsg.Declare(m), rosmsg.ErrDeclared)
+	again, err := rosmsg.Definition("declare_msgs/Mode")
+	require.NoError(t, err)
+	assert.Equal(t, text, again)
+}
+
+func TestDeclareRefuses(t *testing.T) {
+	number := func(v rosmsg.Visitor) { v.Uint8("n", new(uint8)) }
+	with := func(name string) func(v rosmsg.Visitor) {
+		return func(v rosmsg.Visitor) { v.Float64(name, new(float64)) }
+	}
+	said := func(text string) *defined { return &defined{made{"declare_msgs/msg/Bad", number}, text} }
+	nested := &made{name: "declare_msgs/msg/Nested"}
+	nested.fields = func(v rosmsg.Visitor) {
+		v.Message("self", &made{"declare_msgs/msg/Between", func(v rosmsg.Visitor) { v.Message("back", nested) }})
+	}
+	for want, m := range map[string]rosmsg.Message{
+		`not "declare_msgs/Bad"`:                      &made{"declare_msgs/Bad", number},
+		`not "declare_msgs/msg/bad"`:                  &made{"declare_msgs/msg/bad", number},
+		`not "declare_msgs/msg/../Bad"`:               &made{"declare_msgs/msg/../Bad", number},
+		"has no fields":                               &made{"declare_msgs/msg/Bad", func(rosmsg.Visitor) {}},
+		`field "Upper"`:                               &made{"declare_msgs/msg/Bad", with("Upper")},
+		`would call it "P"`:                           &made{"declare_msgs/msg/Bad", with("p")},
+		`field "n" of declare_msgs/msg/Bad: want`:     &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { number(v); number(v) }},
+		"is made of itself":                           nested,
+		`can't read the line "uint8[<=3] n"`:          said("uint8[<=3] n"),
+		"the code visits uint8 n as field 1":          said("int64 n"),
+		"the code doesn't visit string s":             said("uint8 n\nstring s"),
+		"the code visits uint8 n as field 1, its def": said(""),
+	} {
+		err := rosmsg.Declare(m)
+		require.ErrorIs(t, err, rosmsg.ErrDefinition, want)
+		require.ErrorContains(t, err, want)
+	}
+	require.ErrorIs(t, rosmsg.Declare(&made{"geometry_msgs/msg/Point", number}), rosmsg.ErrDeclared)
+	_, err := rosmsg.Definition("declare_msgs/Bad")
+	require.Error(t, err)
+}
