@@ -25,7 +25,7 @@ type stuckFile struct {
 }
 
 func (f *stuckFile) Info() bridges.Info {
-	return bridges.Info{Name: "stuck", Type: "stuck", Kind: bridges.KindFile, Summary: "a slow disk", Connection: "ANY"}
+	return bridges.Info{Name: "stuck", Type: "disk", Kind: bridges.KindFile, Summary: "a slow disk", Connection: "ANY"}
 }
 
 func (f *stuckFile) Register(p *bridges.Plugin) error {

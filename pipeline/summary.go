@@ -65,6 +65,9 @@ type ReceivedSummary struct {
 
 // BridgeSummary is one bridge.
 type BridgeSummary struct {
+	// Name is the bridge's in its registry, Type what it speaks: a variant of a bridge has
+	// its own name and the same type.
+	Name       string           `json:"name"`
 	Type       string           `json:"type"`
 	Connection string           `json:"connection"`
 	Status     string           `json:"status"`
@@ -202,7 +205,7 @@ func sensorRow(stats *outputStats, seconds float64) SensorSummary {
 func (b *attachedBridge) summary() BridgeSummary {
 	stats := b.bridge.Statistics()
 	row := BridgeSummary{
-		Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
+		Name: b.bridge.Info().Name, Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
 		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
 		Endpoints: b.bridge.Endpoints(),
 	}
@@ -233,7 +236,7 @@ func (s *Summary) Complete(registry *bridges.Registry) bool {
 		if !b.EverConnected {
 			return false
 		}
-		plugin, err := registry.Plugin(b.Type)
+		plugin, err := registry.Plugin(b.Name)
 		if err == nil && plugin.Info().Kind == bridges.KindFile && len(b.Drops) > 0 {
 			return false
 		}

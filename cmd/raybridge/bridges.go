@@ -32,7 +32,7 @@ func newBridges() *cobra.Command {
 				if len(options) > 0 {
 					target += "[?...]"
 				}
-				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", d.Name, target, d.Kind, d.Summary)
+				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", d.Name, target, d.Kind, d.line())
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -120,6 +120,14 @@ func describeBridge(p *bridges.Plugin) bridgeDescription {
 		d.Services = append(d.Services, serviceOfBridge(s))
 	}
 	return d
+}
+
+// line is the bridge's line in a list: its type where the name doesn't say it.
+func (d *bridgeDescription) line() string {
+	if d.Type == d.Name {
+		return d.Summary
+	}
+	return d.Summary + " (type " + d.Type + ")"
 }
 
 // print writes the description for people.

@@ -210,11 +210,11 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 			{Topic: "/tf_static", Type: "sensor.other.transform", Messages: 1, RateWantedHz: 50},
 		},
 		Bridges: []pipeline.BridgeSummary{
-			{Type: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}},
-			{Type: "mcap", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: map[string]int64{}},
-			{Type: "mcap", Connection: "c.mcap", Status: "disconnected"},
-			{Type: "mcap", Connection: "d.mcap", Status: "unexpectedly_disconnected", EverConnected: true},
-			{Type: "stream", Status: "disconnected", EverConnected: true},
+			{Name: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}},
+			{Name: "mcap", Type: "another", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: map[string]int64{}},
+			{Name: "mcap", Connection: "c.mcap", Status: "disconnected"},
+			{Name: "mcap", Connection: "d.mcap", Status: "unexpectedly_disconnected", EverConnected: true},
+			{Name: "stream", Status: "disconnected", EverConnected: true},
 		},
 	})
 	rows := map[string]string{}
@@ -239,10 +239,10 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 // TestEndpointsWithoutEmptyColumns: streams have numbers and tokens with carla alone.
 func TestEndpointsWithoutEmptyColumns(t *testing.T) {
 	t.Parallel()
-	streams := pipeline.BridgeSummary{Type: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
-	carla := pipeline.BridgeSummary{Type: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
+	streams := pipeline.BridgeSummary{Name: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
+	carla := pipeline.BridgeSummary{Name: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
 	for want, list := range map[string][]pipeline.BridgeSummary{
-		"": {{Type: "mcap"}},
+		"": {{Name: "mcap"}},
 		"receivers connect to bridge topic\na:1 stream /t\n":                                     {streams},
 		"receivers connect to bridge stream topic token\na:2 carla 2 /t ff\n":                    {carla},
 		"receivers connect to bridge stream topic token\na:1 stream - /t -\na:2 carla 2 /t ff\n": {streams, carla},

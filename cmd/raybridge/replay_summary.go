@@ -66,7 +66,7 @@ func (s *replaySession) summary() *replaySummary {
 func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 	stats := b.Statistics()
 	row := pipeline.BridgeSummary{
-		Type: b.Info().Name, Connection: b.Connection(), Status: stats.Status.String(),
+		Name: b.Info().Name, Type: b.Info().Type, Connection: b.Connection(), Status: stats.Status.String(),
 		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(), Endpoints: b.Endpoints(),
 	}
 	for cause, n := range stats.Drops {

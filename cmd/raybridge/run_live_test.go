@@ -299,8 +299,8 @@ func (d *drive) testSummary(t *testing.T) {
 	require.Len(t, s["bridges"], 3)
 	for i, want := range [][2]string{{"mcap", "drive.mcap"}, {"mcap", "bag"}, {"logging", "log"}} {
 		row := s["bridges"].([]any)[i].(map[string]any)
-		assert.Subset(t, keys(row), []string{"bytes", "connection", "drops", "sent", "status", "type"})
-		assert.Equal(t, want, [2]string{row["type"].(string), row["connection"].(string)})
+		assert.Subset(t, keys(row), []string{"bytes", "connection", "drops", "name", "sent", "status", "type"})
+		assert.Equal(t, want, [2]string{row["name"].(string), row["connection"].(string)})
 		assert.EqualValues(t, len(d.messages), row["sent"])
 		assert.Positive(t, row["bytes"])
 		assert.Equal(t, "disconnected", row["status"])

@@ -40,11 +40,11 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 	for i := range list {
 		b := &list[i]
 		for _, r := range b.Received {
-			fmt.Fprintf(out, "%s:%s received %d messages on %s (%s)\n", b.Type, b.Connection, r.Messages, r.Topic, r.Type)
+			fmt.Fprintf(out, "%s:%s received %d messages on %s (%s)\n", b.Name, b.Connection, r.Messages, r.Topic, r.Type)
 		}
 		if b.LastError != "" {
 			fmt.Fprintf(out, "%s:%s connected %d times, failed %d times, could not read %d messages; the last error: %s\n",
-				b.Type, b.Connection, b.Connections, b.Failures, b.Malformed, b.LastError)
+				b.Name, b.Connection, b.Connections, b.Failures, b.Malformed, b.LastError)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func printBridges(w io.Writer, list []pipeline.BridgeSummary) {
 	}
 	for i := range list {
 		b := &list[i]
-		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Type, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
+		fmt.Fprintf(w, "%s:%s\t%s\t%d\t%.1f\t%s\n", b.Name, b.Connection, statusText(b), b.Sent, float64(b.Bytes)/1e6, drops(b.Drops))
 	}
 }
 
@@ -83,7 +83,7 @@ func latched(r *pipeline.SensorSummary) bool {
 
 // statusText is a bridge's status; that of a file which has everything says so.
 func statusText(b *pipeline.BridgeSummary) string {
-	plugin, err := bridgesall.Registry().Plugin(b.Type)
+	plugin, err := bridgesall.Registry().Plugin(b.Name)
 	complete := err == nil && plugin.Info().Kind == bridges.KindFile && b.EverConnected && len(b.Drops) == 0
 	if complete && b.Status == bridges.Disconnected.String() {
 		return "written"
@@ -113,7 +113,7 @@ func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
 			if e.Stream != 0 {
 				number = fmt.Sprint(e.Stream)
 			}
-			rows = append(rows, []string{e.Address, list[i].Type, number, e.Topic, e.Token})
+			rows = append(rows, []string{e.Address, list[i].Name, number, e.Topic, e.Token})
 		}
 	}
 	if len(rows) == 1 {
