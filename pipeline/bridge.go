@@ -119,7 +119,7 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 			return made, err
 		}
 	}
-	if err := b.subscribe(); err != nil {
+	if err := errors.Join(b.subscribe(), b.offerTime()); err != nil {
 		return made, err
 	}
 	for _, s := range b.p.members {

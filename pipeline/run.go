@@ -109,6 +109,7 @@ type run struct {
 	line             *timeline
 	cancel           func(error)
 	watching         chan struct{}
+	untell           func() // bridges' clients are no longer told of the time's changes
 }
 
 // newRun makes the contexts and watches the GL thread.
@@ -127,6 +128,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 		cancelCompletion(err)
 	}
 	p.failure.cancel = r.cancel
+	r.untell = p.clock.Subscribe(p.tellParameters)
 	go func() {
 		defer close(r.watching)
 		select {
@@ -140,6 +142,7 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 
 // end stops watching.
 func (r *run) end() {
+	r.untell()
 	r.cancel(nil)
 	r.line.end()
 	<-r.watching
