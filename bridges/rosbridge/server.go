@@ -72,12 +72,15 @@ func (t *topic) heard() bool {
 	return stream != nil && stream.Subscribers() > 0
 }
 
-// settled counts a message that reached nobody.
+// settled counts what clients missed, besides what the first to have a message counted. A
+// latched message that nobody has subscribed to is kept for those to come: it counts as sent.
 func (t *topic) settled(o fanout.Outcome) {
 	switch {
-	case o.Delivered > 0:
 	case o.Dropped > 0:
 		t.info.Dropped(bridges.Cause(o.Cause.String()))
+	case o.Delivered > 0:
+	case t.latched():
+		t.info.Sent(o.Bytes)
 	default: // every client asked for fewer
 		t.info.Dropped(bridges.CausePeerSlow)
 	}

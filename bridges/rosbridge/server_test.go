@@ -274,11 +274,37 @@ func TestLateClients(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1}))
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2}))
+	sum := b.Statistics()
+	assert.EqualValues(t, 2, sum.Messages, "they are kept for those to come")
+	assert.Positive(t, sum.Bytes)
+	assert.Empty(t, sum.Drops)
 	for _, compression := range []string{"none", "cbor", "cbor-raw"} {
 		c := visit(t, b)
 		c.send(fmt.Sprintf(`{"op":"subscribe","topic":"/static","compression":%q}`, compression))
 		assert.Equal(t, "publish", c.next()["op"], compression)
 	}
+}
+
+// A message that one client has and another misses is sent, and dropped once more.
+func TestWhatSomeClientsMissIsCounted(t *testing.T) {
+	b := listening(t, "?messages=1")
+	out, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
+	require.NoError(t, err)
+	reads, stalls := visit(t, b), visit(t, b)
+	for _, c := range []*client{reads, stalls} {
+		c.send(`{"op":"subscribe","topic":"/image","compression":"cbor"}`)
+		c.values("nodes", "{}")
+	}
+	image := &sample.Image{Width: 1 << 20, Height: 1, Step: 1 << 20, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20)}
+	const messages = 30 // more than a connection's buffers and the queue hold
+	for range messages {
+		require.NoError(t, out(t.Context(), image))
+		assert.Equal(t, "publish", reads.next()["op"])
+	}
+	eventually(t, "sent", func() bool { return b.Statistics().Messages == messages })
+	sum := b.Statistics()
+	assert.Greater(t, sum.Bytes, int64(messages<<20), "the length of what is sent")
+	assert.Positive(t, sum.Drops[bridges.CausePeerSlow])
 }
 
 func TestServerOfTLS(t *testing.T) {
