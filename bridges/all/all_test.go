@@ -45,6 +45,7 @@ func ExampleRegistry() {
 	//   *sample.InsStatus as apollo.drivers.gnss.InsStat
 	//   *sample.GpsOdometry as apollo.localization.Gps
 	//   *sample.Odometry as apollo.localization.LocalizationEstimate
+	//   *sample.LaneLines as apollo.perception.PerceptionLanes
 	//   *sample.Detections3D as apollo.perception.PerceptionObstacles
 	//   *sample.Signals as apollo.perception.TrafficLightDetection
 	// foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE] (network)

@@ -217,6 +217,7 @@ func streamClient(*testing.T, string) *receiver {
 
 // readStream reads frames of the stream protocol by docs/stream-protocol.md.
 func (b *inbox) readStream(conn net.Conn) {
+	defer conn.Close()
 	in := bufio.NewReader(conn)
 	next := func(n uint32) []byte {
 		data := make([]byte, n)
@@ -298,7 +299,8 @@ func carlaClient(*testing.T, string) *receiver {
 }
 
 // readCARLA reads frames of one stream by docs/carla-streams.md.
-func (b *inbox) readCARLA(topic string, in io.Reader) {
+func (b *inbox) readCARLA(topic string, in net.Conn) {
+	defer in.Close()
 	var length [4]byte
 	for {
 		if _, err := io.ReadFull(in, length[:]); err != nil {

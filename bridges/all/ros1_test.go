@@ -85,6 +85,10 @@ func (m *master) answer(raw *xmlrpc.RequestRaw) any {
 			delete(m.subs[r.Topic], r.CallerID+raw.Method[len("unregister"):])
 			return apimaster.ResponseUnregister{Code: 1, NumUnregistered: 1}
 		}
+	case "registerService": // nobody calls one
+		return apimaster.ResponseRegisterService{Code: 1}
+	case "unregisterService":
+		return apimaster.ResponseServiceUnregister{Code: 1, NumUnregistered: 1}
 	}
 	return xmlrpc.ErrorRes{}
 }
