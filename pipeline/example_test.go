@@ -5,7 +5,6 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/raybridge/raybridge/gpu/eglctx"
@@ -49,10 +48,4 @@ func Example() {
 	// roof: scan from 0s, hits: true
 	// front_optical: 320x240 at 400ms
 	// roof: scan from 200ms, hits: true
-}
-
-func must(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
 }
