@@ -92,6 +92,52 @@ func TestMalformedMessages(t *testing.T) {
 	assert.ErrorContains(t, b.Diagnosis().LastError, "/clock")
 }
 
+// A topic whose messages come faster than they are delivered holds up neither other
+// topics nor the end.
+func TestATopicThatIsNeverSilent(t *testing.T) {
+	p := raw(t, freeDomain(t))
+	var readers, writers [2]cyclone.Events
+	qos := cyclone.QoS{Reliable: true, Depth: 1}
+	var write [2]func()
+	for i, topic := range []string{"rt/busy", "rt/quiet"} {
+		w, err := p.NewWriter(topic, "rosgraph_msgs::msg::dds_::Clock_", qos, &writers[i])
+		require.NoError(t, err)
+		defer w.Close()
+		write[i] = func() {
+			s := w.Sample(0)
+			w.Set(&s, []byte("\x00\x01\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"))
+			if err := w.Write(s); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	var busy, quiet atomic.Int64
+	_, err := p.NewReader("rt/busy", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[0], func([]byte) {
+		busy.Add(1)
+		write[0]() // so that there is always one more
+	})
+	require.NoError(t, err)
+	_, err = p.NewReader("rt/quiet", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[1], func([]byte) { quiet.Add(1) })
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return writers[0].Matched() == 1 && writers[1].Matched() == 1 }, patience, time.Millisecond)
+	write[0]()
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		for p.Read() {
+		}
+	}()
+	require.Eventually(t, func() bool { return busy.Load() > 100 }, patience, time.Millisecond)
+	write[1]()
+	assert.Eventually(t, func() bool { return quiet.Load() == 1 }, patience, time.Millisecond)
+	p.Wake()
+	select {
+	case <-reading:
+	case <-time.After(patience):
+		t.Fatal("the reading goroutine doesn't end")
+	}
+}
+
 // A message costs no memory of Go's once the blocks are there.
 func TestPublishingAllocatesNothing(t *testing.T) {
 	domain := freeDomain(t)

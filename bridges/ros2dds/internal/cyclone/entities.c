@@ -86,11 +86,7 @@ dds_entity_t rb_reader(dds_entity_t participant, const char *topic, const char *
   dds_entity_t reader = dds_create_reader(participant, t, q, l);
   dds_delete_listener(l);
   dds_delete_qos(q);
-  if (reader < 0) {
-    dds_delete(t);
-    return reader;
-  }
-  dds_set_status_mask(reader, DDS_DATA_AVAILABLE_STATUS);
+  if (reader < 0) dds_delete(t);
   return reader;
 }
 

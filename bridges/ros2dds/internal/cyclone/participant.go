@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -50,6 +51,9 @@ type Participant struct {
 	handle  C.dds_entity_t
 	waitset C.dds_entity_t
 	wake    C.dds_entity_t
+
+	woken     atomic.Bool
+	triggered []C.dds_attach_t // the reading goroutine's
 
 	mu      sync.Mutex
 	readers map[C.dds_attach_t]*Reader // guarded by mu

@@ -36,7 +36,12 @@ func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events,
 	id := p.last
 	p.readers[id] = r
 	p.mu.Unlock()
-	if rc := C.dds_waitset_attach(p.waitset, r.handle, id); rc < 0 {
+	// A condition holds as long as there are messages, a status until the first is taken.
+	condition := C.dds_create_readcondition(r.handle, C.DDS_ANY_STATE)
+	if condition < 0 {
+		return nil, failed(condition, "create a condition of the reader of %s", topic)
+	}
+	if rc := C.dds_waitset_attach(p.waitset, condition, id); rc < 0 {
 		return nil, failed(rc, "attach the reader of %s", topic)
 	}
 	return r, nil
@@ -45,32 +50,40 @@ func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events,
 // GUID returns the reader's identity on the wire.
 func (r *Reader) GUID() GUID { return r.guid }
 
-// triggered is how many readers one Read serves.
-const triggered = 16
-
-// Read waits until readers have messages, and delivers them on the caller's goroutine.
-// It returns false when Wake was called. One goroutine calls it.
+// Read waits until readers have messages, and delivers some of each on the caller's
+// goroutine. It returns false when Wake was called. One goroutine calls it.
 func (p *Participant) Read() bool {
-	var ids [triggered]C.dds_attach_t
-	n := C.dds_waitset_wait(p.waitset, &ids[0], triggered, C.DDS_INFINITY)
+	p.mu.Lock()
+	attached := len(p.readers) + 1 // with wake
+	p.mu.Unlock()
+	if len(p.triggered) < attached {
+		p.triggered = make([]C.dds_attach_t, attached)
+	}
+	n := C.dds_waitset_wait(p.waitset, &p.triggered[0], C.size_t(len(p.triggered)), C.DDS_INFINITY)
 	if n < 0 {
 		return false
 	}
-	for _, id := range ids[:min(int(n), triggered)] {
-		if id == 0 {
+	for _, id := range p.triggered[:min(int(n), len(p.triggered))] {
+		if p.woken.Load() {
 			return false
 		}
 		p.mu.Lock()
 		r := p.readers[id]
 		p.mu.Unlock()
-		r.take()
+		if r != nil {
+			r.take()
+		}
 	}
-	return true
+	return !p.woken.Load()
 }
 
-// take delivers what the reader has.
+// turn is how many messages of a reader are delivered before it is the others' turn: one
+// whose writers are faster than its messages are delivered is never without any.
+const turn = 32
+
+// take delivers what the reader has, up to a turn.
 func (r *Reader) take() {
-	for {
+	for range turn {
 		var block *C.struct_rb_sample
 		if C.rb_take(r.handle, &block) <= 0 {
 			return
@@ -81,4 +94,7 @@ func (r *Reader) take() {
 }
 
 // Wake ends Read, now or the next time.
-func (p *Participant) Wake() { C.dds_set_guardcondition(p.wake, true) }
+func (p *Participant) Wake() {
+	p.woken.Store(true)
+	C.dds_set_guardcondition(p.wake, true)
+}
