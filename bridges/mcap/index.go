@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 
@@ -107,6 +108,9 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 	if _, err := file.ReadAt(data, int64(start)); err != nil {
 		return err
 	}
+	if !summaryIsWhole(data, tail) {
+		return fmt.Errorf("%w: the summary's checksum is wrong", ErrDamaged)
+	}
 	err := eachRecord(data, func(op mcap.OpCode, _ int, content []byte) error { return x.addSummary(op, content) })
 	if err != nil {
 		return err
@@ -128,6 +132,14 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 	}
 	x.complete, x.end = true, size
 	return nil
+}
+
+// summaryIsWhole compares the summary section, and the footer up to it, with the footer's
+// checksum (MCAP specification, "Footer"). Files without one have 0 there.
+func summaryIsWhole(data, tail []byte) bool {
+	end := recordHeader + footerLength - 4
+	sum := binary.LittleEndian.Uint32(tail[end:])
+	return sum == 0 || sum == crc32.Update(crc32.ChecksumIEEE(data), crc32.IEEETable, tail[:end])
 }
 
 // addSummary adds a record of the summary section.

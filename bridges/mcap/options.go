@@ -7,9 +7,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/foxglove/mcap/go/mcap"
@@ -89,34 +89,57 @@ func (o *options) path(number int) string {
 	return o.stem + suffix
 }
 
-// removeFormer removes what the recording wouldn't overwrite of an older one of its
-// name: files of higher numbers, and the description of the folder, which wouldn't be
-// true of files that a killed process leaves.
-func (o *options) removeFormer() error {
-	if o.folder != "" {
-		if err := remove(filepath.Join(o.folder, metadataFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// former returns what is there of an older recording of the name, beside the first file
+// in its place: files of higher numbers, the one file of a recording that wasn't split,
+// which readers would take for the new one, and the description of the folder, which
+// wouldn't be true of files that a killed process leaves.
+func (o *options) former() []string {
+	var candidates []string
+	switch {
+	case o.folder != "":
+		candidates = []string{filepath.Join(o.folder, metadataFile)}
+	case o.path(0) != o.path(1):
+		candidates = []string{o.stem + suffix}
 	}
+	list := slices.DeleteFunc(candidates, func(path string) bool { return !exists(path) })
 	if o.path(0) == o.path(1) {
-		return nil
+		return list
 	}
-	for number := 1; ; number++ {
-		err := remove(o.path(number))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	for number := 1; exists(o.path(number)); number++ {
+		list = append(list, o.path(number))
 	}
+	return list
 }
 
-func remove(path string) error {
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove former recording: %w", err)
+// removeFormer removes what the recording wouldn't overwrite of an older one.
+func (o *options) removeFormer() error {
+	for _, path := range o.former() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove former recording: %w", err)
+		}
 	}
 	return nil
+}
+
+// exists reports whether there is something of the name, a broken link too.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Replaces returns the files that a connection to the bridge would overwrite or remove:
+// what is there of an older recording of the name. Relative paths lie below outDir.
+// Errors wrap bridges.ErrConnectionString.
+func Replaces(connection, outDir string) ([]string, error) {
+	o, err := parseConnection(connection, outDir)
+	if err != nil {
+		return nil, err
+	}
+	list := o.former()
+	if exists(o.path(0)) {
+		list = append(list, o.path(0))
+	}
+	return list, nil
 }
 
 // channelMetadata is what MCAP's registry wants of a channel in the recording's profile,

@@ -206,6 +206,9 @@ func (r *Reader) Span() (startNs, endNs int64) {
 	return startNs, endNs
 }
 
+// Files returns the paths of the recording's files.
+func (r *Reader) Files() []string { return slices.Clone(r.paths) }
+
 // Unfinished returns the paths of the files that were not finished.
 func (r *Reader) Unfinished() []string {
 	var list []string

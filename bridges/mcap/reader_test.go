@@ -2,6 +2,7 @@ package mcap_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -323,6 +324,30 @@ func TestDamageIsTold(t *testing.T) {
 	assert.Equal(t, 1, damage)
 	assert.Greater(t, messages, 10, "the rest is read")
 	assert.Less(t, messages, 20)
+}
+
+// TestADamagedSummaryIsNotBelieved: whichever byte of it is wrong, all messages are read,
+// from the rest of the file where need be.
+func TestADamagedSummaryIsNotBelieved(t *testing.T) {
+	path := record(t, t.TempDir(), "a.mcap?chunk=3000", 10)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	footer := len(data) - len(foxglove.Magic) - 20
+	start := binary.LittleEndian.Uint64(data[footer:])
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	want := all(t, r)
+	require.NoError(t, r.Close())
+	for at := int(start); at < len(data); at += 3 {
+		data[at] ^= 0x10
+		require.NoError(t, os.WriteFile(path, data, 0o666))
+		data[at] ^= 0x10
+		r, err := mcap.Open(path)
+		require.NoError(t, err, "byte %d", at)
+		require.Equal(t, want, all(t, r), "byte %d", at)
+		require.Equal(t, []string{path}, r.Unfinished(), "byte %d", at)
+		require.NoError(t, r.Close())
+	}
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {

@@ -125,6 +125,30 @@ func TestAnOlderRecordingIsReplaced(t *testing.T) {
 	assert.Equal(t, []string{filepath.Join(dir, "bag", "bag_0.mcap"), filepath.Join(dir, "bag", "metadata.yaml")}, files)
 }
 
+// TestASplitRecordingReplacesOneFile: a reader that is given the name must not find the
+// older recording.
+func TestASplitRecordingReplacesOneFile(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "drive.mcap", 3)
+	replaced, err := mcap.Replaces("drive.mcap?split_time=1s", dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "drive.mcap")}, replaced)
+	split(t, dir, "drive.mcap?split_time=5s")
+	assert.NoFileExists(t, filepath.Join(dir, "drive.mcap"))
+	r, err := mcap.Open(filepath.Join(dir, "drive.mcap"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "drive_0.mcap"), filepath.Join(dir, "drive_1.mcap")}, r.Files())
+	require.NoError(t, r.Close())
+	replaced, err = mcap.Replaces("drive.mcap?split=1GB", dir)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{filepath.Join(dir, "drive_0.mcap"), filepath.Join(dir, "drive_1.mcap")}, replaced)
+	replaced, err = mcap.Replaces("other", dir)
+	require.NoError(t, err)
+	assert.Empty(t, replaced)
+	_, err = mcap.Replaces("", dir)
+	assert.ErrorIs(t, err, bridges.ErrConnectionString)
+}
+
 func TestEqualSplitRunsGiveEqualBytes(t *testing.T) { // law T5
 	var runs [2]map[string]string
 	for i := range runs {
