@@ -17,20 +17,16 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
-const (
-	// maxFrame bounds what is read in one frame.
-	maxFrame = 64 << 20
-	// coalesced is how much is written in one system call: the WebSocket library masks
-	// and writes 4 KiB at a time.
-	coalesced = 128 << 10
-)
+// maxFrame bounds what is read in one frame.
+const maxFrame = 64 << 20
 
 // conn is a WebSocket as a link.Conn.
 type conn struct {
-	ws   *websocket.Conn
-	net  *batchConn
-	kind websocket.MessageType
-	buf  []byte // the reading goroutine's
+	ws     *websocket.Conn
+	tcp    net.Conn
+	frames *frameConn
+	opcode byte   // of what is sent: a text, or binary data
+	buf    []byte // the reading goroutine's
 
 	mu  sync.Mutex
 	bye chan struct{} // guarded by mu: closed when the closing handshake is over; nil before it
@@ -44,26 +40,25 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	under := &batchConn{Conn: tcp}
-	scheme, stream := "ws", net.Conn(under)
+	scheme, frames := "ws", &frameConn{Conn: tcp}
 	if c.TLS != nil {
-		scheme = "wss"
-		if stream, err = encrypt(ctx, under, c); err != nil {
+		scheme, frames.batch = "wss", &batchConn{Conn: tcp}
+		if frames.Conn, err = encrypt(ctx, frames.batch, c); err != nil {
 			return nil, err
 		}
 	}
-	dialled := func(context.Context, string, string) (net.Conn, error) { return stream, nil }
+	dialled := func(context.Context, string, string) (net.Conn, error) { return frames, nil }
 	transport := &http.Transport{DialContext: dialled, DialTLSContext: dialled, DisableKeepAlives: true}
 	options := &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport, CheckRedirect: refuseRedirect}}
 	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options) //nolint:bodyclose // the library closes it
 	if err != nil {
-		_ = stream.Close() // the first error is the one to tell
+		_ = frames.Close() // the first error is the one to tell
 		return nil, refusal(ctx, response, err)
 	}
 	ws.SetReadLimit(maxFrame)
-	out := &conn{ws: ws, net: under, kind: websocket.MessageText}
+	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText)}
 	if c.Form == BSON {
-		out.kind = websocket.MessageBinary
+		out.opcode = byte(websocket.MessageBinary)
 	}
 	return out, nil
 }
@@ -106,9 +101,7 @@ func refusal(ctx context.Context, response *http.Response, err error) error {
 
 // Write sends one frame. The link's watchdog keeps the time limit, by Close.
 func (c *conn) Write(_ context.Context, frame []byte) error {
-	c.net.begin()
-	err := c.ws.Write(context.Background(), c.kind, frame)
-	return errors.Join(err, c.net.flush())
+	return c.frames.writeFrame(c.opcode, frame)
 }
 
 // Read returns the next frame, text or binary.
@@ -162,7 +155,7 @@ func (c *conn) CloseWrite() error {
 
 // Close ends the connection at once.
 func (c *conn) Close() error {
-	err := c.net.Close()
+	err := c.tcp.Close()
 	_ = c.ws.CloseNow() // says that it is closed already
 	c.mu.Lock()
 	bye := c.bye
@@ -171,60 +164,4 @@ func (c *conn) Close() error {
 		<-bye
 	}
 	return err
-}
-
-// batchConn collects what is written between begin and flush, to write it in large
-// pieces. Control frames of another goroutine go with it, or at once when there is none.
-type batchConn struct {
-	net.Conn
-
-	mu       sync.Mutex
-	batching bool   // guarded by mu
-	pending  []byte // guarded by mu
-	err      error  // guarded by mu: a piece couldn't be written
-}
-
-func (b *batchConn) begin() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.batching = true
-	if b.pending == nil {
-		b.pending = make([]byte, 0, coalesced)
-	}
-}
-
-func (b *batchConn) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.batching {
-		return b.Conn.Write(p)
-	}
-	if len(b.pending)+len(p) > cap(b.pending) {
-		b.writePending()
-	}
-	if b.err != nil {
-		return 0, b.err
-	}
-	if len(p) > cap(b.pending) {
-		return b.Conn.Write(p)
-	}
-	b.pending = append(b.pending, p...)
-	return len(p), nil
-}
-
-// writePending writes what is collected; mu must be held.
-func (b *batchConn) writePending() {
-	if len(b.pending) > 0 && b.err == nil {
-		_, b.err = b.Conn.Write(b.pending)
-	}
-	b.pending = b.pending[:0]
-}
-
-// flush writes the rest.
-func (b *batchConn) flush() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.batching = false
-	b.writePending()
-	return b.err
 }
