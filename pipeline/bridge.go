@@ -81,7 +81,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}}
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
-		OutDir: p.config.OutDir, Now: b.logTime, Log: p.log, Run: p.config.Run,
+		OutDir: p.config.OutDir, Now: b.logTime, Log: p.config.Log.With("bridge", config.Spec), Run: p.config.Run,
 		Origin: (*bridges.Origin)(&p.config.Scene.Origin),
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 			return made, err
 		}
 	}
-	if err := errors.Join(b.subscribe(), b.offerTime()); err != nil {
+	if err := errors.Join(b.addLog(), b.subscribe(), b.offerTime()); err != nil {
 		return made, err
 	}
 	for _, s := range b.p.members {

@@ -112,6 +112,7 @@ type Pipeline struct {
 	bridges    []*attachedBridge // added before the start, under change
 	rosClock   rosClock          // what the ros2 source follows, once a bridge has brought it
 	clockStats *outputStats
+	logLines   *logLines
 	clock      *simtime.Clock    // the one clock (law T1)
 	letPass    func()            // lets time pass in a realtime run; it stands between runs
 	clockDue   *simtime.Schedule // of /clock, nil without
@@ -162,8 +163,10 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{config: config, log: config.Log, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
+	p := &Pipeline{config: config, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
+	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }}
+	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
 	p.wanted = map[string]string{}
 	p.rosClock.Store(noClock)
 	if err := p.makeClock(); err != nil {

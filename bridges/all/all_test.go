@@ -59,7 +59,7 @@ func ExampleRegistry() {
 	//   *sample.LaserScan as foxglove.LaserScan
 	//   *sample.GnssFix as foxglove.LocationFix
 	//   *sample.GpsOdometry as foxglove.LocationFix
-	//   *foxglovemsg.LogRecord as foxglove.Log
+	//   *sample.Log as foxglove.Log
 	//   *sample.Odometry as foxglove.Odometry
 	//   *sample.PointCloud as foxglove.PointCloud
 	//   *sample.Image as foxglove.RawImage

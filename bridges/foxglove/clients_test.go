@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"log/slog"
 	"math"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
@@ -239,22 +236,4 @@ func TestServices(t *testing.T) {
 		assert.Contains(t, failure["message"], bad.want)
 		assert.Equal(t, 56.0, failure["callId"])
 	}
-}
-
-// Lines of the run's log are shown with their attributes, and go where they went before.
-func TestLog(t *testing.T) {
-	b := connected(t, "")
-	publish := publisher[*foxglove.Log](t, b, bridges.Topic{Name: "/log"})
-	c, _, _ := dial(t, b)
-	c.say(`{"op":"subscribe","subscriptions":[{"id":1,"channelId":1}]}`)
-	c.synced()
-	var before strings.Builder
-	log := slog.New(foxglove.NewLogHandler(slog.NewTextHandler(&before, nil), publish, func() int64 { return 5 }))
-	log.With("run", 1).WithGroup("sensor").Warn("slow", "name", "lidar", slog.Group("queue", "length", 3))
-	data, _ := c.message(1)
-	assert.Contains(t, string(data), "slow run=1 sensor.name=lidar sensor.queue.length=3")
-	assert.Contains(t, string(data), "clients_test.go")
-	assert.Contains(t, before.String(), "level=WARN msg=slow run=1 sensor.name=lidar sensor.queue.length=3")
-	log.Debug("nothing")
-	assert.NotContains(t, before.String(), "nothing")
 }

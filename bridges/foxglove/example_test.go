@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"time"
 
 	"github.com/coder/websocket"
@@ -71,17 +69,4 @@ func Example() {
 	// serverInfo []
 	// advertise [{/fix protobuf foxglove.LocationFix}]
 	// message of subscription 7
-}
-
-// Lines of a program's log become messages beside those of the sensors.
-func ExampleNewLogHandler() {
-	publish := func(_ context.Context, line *foxglove.Log) error { // bridges.AddPublisher[*foxglove.Log] makes the real one
-		fmt.Printf("%d ns: %v %s\n", line.StampNs, line.Level, line.Message)
-		return nil
-	}
-	log := slog.New(foxglove.NewLogHandler(slog.DiscardHandler, publish, func() int64 { return 1500 }))
-	log.Info("not enabled by the next handler")
-	log = slog.New(foxglove.NewLogHandler(slog.NewTextHandler(io.Discard, nil), publish, func() int64 { return 1500 }))
-	log.Warn("sensor is slow", "name", "lidar")
-	// Output: 1500 ns: WARN sensor is slow name=lidar
 }

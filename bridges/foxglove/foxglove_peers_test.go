@@ -135,7 +135,7 @@ func publications() []publication {
 		of("/rectangles", "foxglove.ImageAnnotations", &sample.Detections2D{Header: header, Boxes: []sample.Box2D{{ID: 9, Label: "Pedestrian", CenterX: 10, CenterY: 20, Width: 4, Height: 8}}}, stamped(object{
 			"points": []any{stamped(object{"type": "LINE_LOOP", "points": []any{object{"x": 8.0, "y": 16.0}, object{"x": 12.0, "y": 16.0}, object{"x": 12.0, "y": 24.0}, object{"x": 8.0, "y": 24.0}}})},
 			"texts":  []any{stamped(object{"text": "Pedestrian", "position": object{"x": 8.0, "y": 16.0}})}})),
-		of("/log", "foxglove.Log", &foxglove.Log{StampNs: stampNs, Level: slog.LevelWarn, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}, stamped(object{
+		of("/log", "foxglove.Log", &sample.Log{StampNs: stampNs, Level: slog.LevelWarn, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}, stamped(object{
 			"level": "WARNING", "message": "slow", "name": "raybridge", "file": "a.go", "line": 7.0})),
 
 		of("/clock", "rosgraph_msgs/msg/Clock", &sample.Clock{StampNs: stampNs}, object{"clock": rosAt}),

@@ -34,7 +34,7 @@
 //	sample.Detections3D      foxglove.SceneUpdate        a box and a text each; removes those of before
 //	sample.Signals           foxglove.SceneUpdate        in the colour that the light shows
 //	sample.Detections2D      foxglove.ImageAnnotations   a rectangle and a text each
-//	LogRecord                foxglove.Log
+//	Log                      foxglove.Log
 //	all others of rossample.Standard                     ROS 2, in CDR with ros2msg
 //
 // A SceneUpdate stands for itself: it first deletes all older entities of its topic, so

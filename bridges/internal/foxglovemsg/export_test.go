@@ -37,7 +37,7 @@ func NewConverter(src any) (Converter, proto.Message) {
 		return converter(setSignals)
 	case *sample.Detections2D:
 		return converter(setAnnotations)
-	case *LogRecord:
+	case *sample.Log:
 		return converter(setLog)
 	}
 	return nil, nil

@@ -219,6 +219,6 @@ func TestLogs(t *testing.T) {
 		slog.LevelDebug: pb.Log_DEBUG, slog.LevelInfo: pb.Log_INFO, slog.LevelWarn: pb.Log_WARNING, slog.LevelError: pb.Log_ERROR, slog.LevelError + 4: pb.Log_ERROR,
 	} {
 		equal(t, &pb.Log{Timestamp: stamp, Level: want, Message: "slow", Name: "raybridge", File: "a.go", Line: 7},
-			encoded(t, &foxglovemsg.LogRecord{StampNs: header.StampNs, Level: level, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}))
+			encoded(t, &sample.Log{StampNs: header.StampNs, Level: level, Message: "slow", Name: "raybridge", File: "a.go", Line: 7}))
 	}
 }

@@ -174,23 +174,10 @@ func setOdometry(dst *generated[pb.Odometry, *pb.Odometry], src *sample.Odometry
 	return nil
 }
 
-// LogRecord is a line of the run's log.
-type LogRecord struct {
-	StampNs int64
-	Level   slog.Level
-	// Message is the text, Name the part of the program that says it, File and Line the
-	// place in its source; all but the message may be empty.
-	Message, Name, File string
-	Line                int
-}
-
-// Stamp returns the simulation time of the line, nanoseconds.
-func (r *LogRecord) Stamp() int64 { return r.StampNs }
-
 // setLog makes dst the line. A line that doesn't fit a number of the source is 0.
-func setLog(dst *generated[pb.Log, *pb.Log], src *LogRecord) error {
+func setLog(dst *generated[pb.Log, *pb.Log], src *sample.Log) error {
 	if src.Line < 0 || src.Line > math.MaxUint32 {
-		return fmt.Errorf("log record: line %d of %s is no line", src.Line, src.File)
+		return fmt.Errorf("log: line %d of %s is no line", src.Line, src.File)
 	}
 	m := dst.message()
 	setTime(&m.Timestamp, src.StampNs)

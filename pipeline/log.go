@@ -1,0 +1,143 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// logTopic is where the lines of the run's log go on bridges to networks that have a
+// message for them. Recordings don't have them: they would not be the same in every run
+// (law T5).
+const logTopic = "/raybridge/log"
+
+var logSpec = sensors.Declare[sample.Log](sensors.OutputSpec{Name: "log", Suffix: "/" + logTopic})
+
+// addLog gives the bridge the run's log, if it knows the type and somebody may be watching.
+func (b *attachedBridge) addLog() error {
+	if b.file() {
+		return nil
+	}
+	topic := bridges.Topic{Name: logTopic, QoS: bridges.DefaultQoS, Policy: b.networkPolicy()}
+	sink, err := newBridgeSink(b.p, b, &logSpec, topic)
+	if errors.Is(err, bridges.ErrNoConverter) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sink.count(nil, b.p.logLines.stats)
+	b.p.logLines.add(sink)
+	return nil
+}
+
+// logLines are where lines of the log go. Any goroutine uses them.
+type logLines struct {
+	now   func() int64
+	stats *outputStats
+
+	mu    sync.RWMutex
+	sinks []*bridgeSink // guarded by mu
+}
+
+func (l *logLines) add(s *bridgeSink) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sinks = append(l.sinks, s)
+}
+
+// publish queues a line for those who listen.
+func (l *logLines) publish(r *slog.Record, text string) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var line *sample.Log
+	for _, s := range l.sinks {
+		if !s.Listening() {
+			continue
+		}
+		if line == nil {
+			line = &sample.Log{StampNs: l.now(), Level: r.Level, Message: text, Name: "raybridge"}
+			if r.PC != 0 {
+				frame, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
+				line.File, line.Line = frame.File, frame.Line
+			}
+		}
+		s.TryQueue(sensors.Tick{TimeNs: line.StampNs, Started: time.Now()}, line)
+	}
+}
+
+// logHandler hands lines on, and publishes them with their attributes. What next doesn't
+// take isn't published either. Bridges and the dispatcher log past it: a line about a
+// line that can't be sent would be one more of these.
+type logHandler struct {
+	next  slog.Handler
+	lines *logLines
+	// attrs are those of WithAttrs as text, groups the names of open groups.
+	attrs  string
+	groups string
+}
+
+// Enabled asks next.
+func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.next.Enabled(ctx, level)
+}
+
+// Handle publishes the line and hands it on.
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(r.Message)
+	text.WriteString(h.attrs)
+	r.Attrs(func(a slog.Attr) bool {
+		writeAttr(&text, h.groups, a)
+		return true
+	})
+	h.lines.publish(&r, text.String())
+	return h.next.Handle(ctx, r)
+}
+
+// WithAttrs returns a handler whose lines all have the attributes.
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var text strings.Builder
+	text.WriteString(h.attrs)
+	for _, a := range attrs {
+		writeAttr(&text, h.groups, a)
+	}
+	with := *h
+	with.attrs, with.next = text.String(), h.next.WithAttrs(attrs)
+	return &with
+}
+
+// WithGroup returns a handler whose further attributes are in the group.
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	with := *h
+	with.next = h.next.WithGroup(name)
+	if name != "" {
+		with.groups = h.groups + name + "."
+	}
+	return &with
+}
+
+// writeAttr writes " key=value".
+func writeAttr(text *strings.Builder, groups string, a slog.Attr) {
+	value := a.Value.Resolve()
+	if value.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			groups += a.Key + "."
+		}
+		for _, inner := range value.Group() {
+			writeAttr(text, groups, inner)
+		}
+		return
+	}
+	if a.Key != "" {
+		text.WriteString(" " + groups + a.Key + "=" + value.String())
+	}
+}
