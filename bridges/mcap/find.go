@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,6 +120,7 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 	var list []struct {
 		History, Reliability, Durability any
 		Depth                            int
+		Deadline                         bagDuration
 	}
 	text := c.Metadata["offered_qos_profiles"]
 	if err := yaml.Unmarshal([]byte(text), &list); err == nil && len(list) > 0 {
@@ -128,12 +130,28 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 			Durability:  policy(q.Durability, bridges.TransientLocal, bridges.Volatile),
 			History:     policy(q.History, bridges.KeepLast, bridges.KeepAll),
 			Depth:       max(q.Depth, 0),
+			Deadline:    q.Deadline.nanoseconds(),
 		}
 	}
 	if c.Topic == "/tf_static" {
 		return bridges.StaticQoS
 	}
 	return bridges.DefaultQoS
+}
+
+// bagDuration is a duration as rosbag2 writes it.
+type bagDuration struct{ Sec, Nsec uint64 }
+
+// mostSeconds is more than any deadline: versions of rosbag2 differ in the time that
+// stands for none, but this is the least.
+const mostSeconds = math.MaxInt32
+
+// nanoseconds returns 0 for a duration that isn't set.
+func (d bagDuration) nanoseconds() int64 {
+	if d.Sec >= mostSeconds || d.Nsec >= 1e9 {
+		return 0
+	}
+	return int64(d.Sec*1e9 + d.Nsec)
 }
 
 // policy reads a policy by its number or its name; what is neither is the system's

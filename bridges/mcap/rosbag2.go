@@ -24,14 +24,18 @@ func qosProfile(q bridges.QoS, metadata int) string {
 		liveliness = "1"
 	}
 	var s strings.Builder
-	unset := func(name string) {
-		fmt.Fprintf(&s, "  %s:\n    sec: %d\n    nsec: %d\n", name, unsetSeconds, unsetNanoseconds)
+	duration := func(name string, ns int64) {
+		seconds, rest := ns/1e9, ns%1e9
+		if ns == 0 {
+			seconds, rest = unsetSeconds, unsetNanoseconds
+		}
+		fmt.Fprintf(&s, "  %s:\n    sec: %d\n    nsec: %d\n", name, seconds, rest)
 	}
 	fmt.Fprintf(&s, "- history: %s\n  depth: %d\n  reliability: %s\n  durability: %s\n", history, q.Depth, reliability, durability)
-	unset("deadline")
-	unset("lifespan")
+	duration("deadline", q.Deadline)
+	duration("lifespan", 0)
 	fmt.Fprintf(&s, "  liveliness: %s\n", liveliness)
-	unset("liveliness_lease_duration")
+	duration("liveliness_lease_duration", 0)
 	s.WriteString("  avoid_ros_namespace_conventions: false")
 	return s.String()
 }

@@ -3,6 +3,7 @@ package mcap_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -12,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // bag is rosbag2's metadata as its own reader takes it (rosbag2_storage,
@@ -149,6 +151,37 @@ func TestMetadataForJazzy(t *testing.T) {
 		got := parseQoS(t, text)
 		assert.Equal(t, want, []any{got.History, got.Depth, got.Reliability, got.Durability, got.Liveliness})
 		assert.NotNil(t, m.Topics[i].Metadata.Hash)
+	}
+}
+
+// TestDeadlineIsRecorded: what is promised is in the file and in metadata.yaml, and comes
+// back.
+func TestDeadlineIsRecorded(t *testing.T) {
+	promised := bridges.SensorDataQoS
+	promised.Deadline = 1_250_000_000
+	for _, version := range []string{"5", "9"} {
+		dir := t.TempDir()
+		b := open(t, mcap.Factory{}, "bag?metadata="+version, bridges.Env{OutDir: dir})
+		_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu", QoS: promised})
+		require.NoError(t, err)
+		_, err = bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+		require.NoError(t, err)
+		require.NoError(t, clock(t.Context(), &sample.Clock{}))
+		require.NoError(t, b.Close(t.Context()))
+		text, err := os.ReadFile(filepath.Join(dir, "bag", "metadata.yaml"))
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(string(text), "nsec: 250000000"))
+		r, err := mcap.Open(filepath.Join(dir, "bag"))
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		got := map[string]bridges.QoS{}
+		for _, topic := range r.Topics() {
+			got[topic.Name] = topic.QoS
+		}
+		assert.Equal(t, map[string]bridges.QoS{"/imu": promised, "/clock": bridges.ClockQoS}, got, version)
 	}
 }
 
