@@ -15,8 +15,9 @@
 //	err = bridge.Close(ctx)
 //
 // Messages are pointers to the structures of package sample, or to any type
-// that somebody registered with the bridge: RegPublisher of the bridge's own
-// package adds a type from outside, without a change to the bridge.
+// that somebody registered with the bridge, without a change to it: package ros
+// adds a type from outside to any bridge to ROS, RegPublisher of a bridge's own
+// package to that one.
 //
 // # Concurrency
 //

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,9 +33,9 @@ func Example() {
 	}
 	fmt.Print(strings.ReplaceAll(string(text), "\t", " "))
 	// Output:
-	// imu 2 connected
-	// 0 /imu 0 0 9.80665
-	// 10000000 /imu 0.5 0 9.80665
+	// speed 2 connected
+	// 0 /speed 13.5
+	// 10000000 /speed 14
 }
 
 func recordTable(dir string) error {
@@ -48,7 +47,7 @@ func recordTable(dir string) error {
 	if err != nil {
 		return err
 	}
-	publish, err := bridges.AddPublisher[*sample.Imu](bridge, bridges.Topic{Name: "/imu", QoS: bridges.SensorDataQoS})
+	publish, err := bridges.AddPublisher[*sample.Speed](bridge, bridges.Topic{Name: "/speed", QoS: bridges.SensorDataQoS})
 	if err != nil {
 		return err
 	}
@@ -57,9 +56,9 @@ func recordTable(dir string) error {
 		return err
 	}
 	for i := range 2 {
-		imu := &sample.Imu{LinearAcceleration: mgl64.Vec3{float64(i) / 2, 0, 9.80665}}
-		imu.StampNs = int64(i) * 10_000_000
-		if err := publish(ctx, imu); err != nil {
+		speed := &sample.Speed{MetresPerSecond: 13.5 + float64(i)/2}
+		speed.StampNs = int64(i) * 10_000_000
+		if err := publish(ctx, speed); err != nil {
 			return err
 		}
 	}

@@ -17,24 +17,18 @@ import (
 type Factory struct{}
 
 func (Factory) Info() bridges.Info {
-	return bridges.Info{
-		Name: "tsv", Type: "tsv", Kind: bridges.KindFile,
-		Summary: "writes each message as a line of tab-separated values", Connection: "NAME",
-	}
+	return bridges.Info{Name: "tsv", Type: "tsv", Kind: bridges.KindFile, Summary: "writes tab-separated values", Connection: "NAME"}
 }
 
 func (Factory) Register(p *bridges.Plugin) error {
 	return errors.Join(
-		RegPublisher(p, "imu", func(m *sample.Imu) string {
-			return fmt.Sprintf("%g\t%g\t%g", m.LinearAcceleration[0], m.LinearAcceleration[1], m.LinearAcceleration[2])
-		}),
-		RegPublisher(p, "fix", func(m *sample.GnssFix) string {
-			return fmt.Sprintf("%.8f\t%.8f\t%.3f", m.Latitude, m.Longitude, m.Altitude)
-		}),
-	)
+		RegPublisher(p, "speed", func(m *sample.Speed) string { return fmt.Sprint(m.MetresPerSecond) }),
+		RegPublisher(p, "fix", func(m *sample.GnssFix) string { return fmt.Sprintf("%.8f\t%.8f", m.Latitude, m.Longitude) }))
 }
 
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return &table{env: env}, nil }
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return &table{dir: env.OutDir}, nil
+}
 
 // RegPublisher makes the bridge carry messages of type T, by a function that
 // writes one as columns.
@@ -43,19 +37,18 @@ func RegPublisher[T bridges.Stamped](p *bridges.Plugin, wire string, columns fun
 		return err
 	}
 	return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t := i.(*table)
 		return func(ctx context.Context, msg T) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return t.write(topic, fmt.Sprintf("%d\t%s\t%s\n", msg.Stamp(), topic.Name, columns(msg)))
+			return i.(*table).write(topic, fmt.Sprintf("%d\t%s\t%s\n", msg.Stamp(), topic.Name, columns(msg)))
 		}, nil
 	})
 }
 
 // table is one file.
 type table struct {
-	env  bridges.Env
+	dir  string
 	mu   sync.Mutex
 	file *os.File // guarded by mu: nil while not connected
 }
@@ -69,31 +62,26 @@ func (t *table) Status() bridges.Status {
 	return bridges.Connected
 }
 
-func (t *table) Connect(ctx context.Context, connection string) error {
-	if err := t.Disconnect(ctx); err != nil {
-		return err
-	}
+func (t *table) Connect(ctx context.Context, connection string) (err error) {
 	if connection == "" {
 		return fmt.Errorf("%w: want a file name", bridges.ErrConnectionString)
 	}
-	file, err := os.Create(filepath.Join(t.env.OutDir, connection))
-	if err != nil {
-		return err
-	}
+	err = t.Disconnect(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.file = file
-	return nil
+	if err == nil {
+		t.file, err = os.Create(filepath.Join(t.dir, connection))
+	}
+	return err
 }
 
 func (t *table) Disconnect(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.file == nil {
+	file := t.file
+	if t.file = nil; file == nil {
 		return nil
 	}
-	file := t.file
-	t.file = nil
 	return file.Close()
 }
 
@@ -103,9 +91,10 @@ func (t *table) write(topic *bridges.PublishedTopic, line string) error {
 	if t.file == nil {
 		return bridges.ErrNotConnected
 	}
-	if _, err := t.file.WriteString(line); err != nil {
+	n, err := t.file.WriteString(line)
+	if err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrWriteFailed, err)
 	}
-	topic.Sent(len(line))
+	topic.Sent(n)
 	return nil
 }
