@@ -12,7 +12,7 @@ func TestConformance(t *testing.T) {
 		Factory: foxglove.Factory{},
 		BadConnections: []string{
 			"localhost:8765:1", "127.0.0.1:65536", "?messages=0", "?bytes=x", "?clients=0", "?policy=block",
-			"?cert=a.pem", "?key=a.pem", "?cert=&key=",
+			"?origins=", "?origins=a,[", "?cert=a.pem", "?key=a.pem", "?cert=&key=",
 		},
 		Peer: func(t *testing.T) bridgetest.Peer { return newViewer(t) },
 	})

@@ -3,7 +3,7 @@
 //
 // # Connection
 //
-//	foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE]
+//	foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&origins=HOST,...][&cert=FILE&key=FILE]
 //
 // The bridge listens on 127.0.0.1:8765 unless an address is given, with TLS (wss://) where a
 // certificate and its key are named. It is connected as soon as it listens. Without clients

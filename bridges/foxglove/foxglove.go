@@ -1,10 +1,7 @@
 package foxglove
 
 import (
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
@@ -24,7 +21,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "foxglove", Type: "foxglove", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to Foxglove and other viewers that speak its WebSocket protocol",
-		Connection: "[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE]",
+		Connection: "[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&origins=HOST,...][&cert=FILE&key=FILE]",
 	}
 }
 
@@ -67,40 +64,13 @@ func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.S
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString, or
 // bridges.ErrTLS where the certificate can't be used.
 func parseConnection(connection string) (address string, config wsserver.Config, err error) {
-	address, options, err := bridges.SplitOptions(connection, append([]string{"clients", "cert", "key"}, bridges.QueueOptions...)...)
+	address, options, err := bridges.SplitOptions(connection, wsserver.Options...)
 	if err != nil {
 		return "", config, err
 	}
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	if config.Queue, err = bridges.ParseQueue(options); err != nil {
-		return "", config, err
-	}
-	if text, ok := options["clients"]; ok {
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil || n == 0 {
-			return "", config, fmt.Errorf("%w: clients=%q: want a number from 1 to 65535", bridges.ErrConnectionString, text)
-		}
-		config.MaxClients = int(n)
-	}
-	config.TLS, err = parseTLS(options)
+	err = config.Parse(options)
 	return address, config, err
-}
-
-// parseTLS reads the certificate, if one is named.
-func parseTLS(options map[string]string) (*tls.Config, error) {
-	cert, hasCert := options["cert"]
-	key, hasKey := options["key"]
-	switch {
-	case !hasCert && !hasKey:
-		return nil, nil
-	case cert == "" || key == "":
-		return nil, fmt.Errorf("%w: cert and key go together: want cert=FILE&key=FILE, both in PEM", bridges.ErrConnectionString)
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", bridges.ErrTLS, cert, key, err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

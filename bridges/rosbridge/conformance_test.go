@@ -22,7 +22,7 @@ const limits = "messages=4096&bytes=8388608&retry=50ms"
 
 var badConnections = []string{
 	"", "robot:0", "robot?port=1", "robot?bson=maybe", "robot?ros=3", "robot?gps=gpx", "robot?subscribe=png", "http://robot",
-	"listen=x", "listen=:1?bson=1", "listen=:1?cert=a", "listen=:1?cert=a&key=b", "listen=:1?clients=0",
+	"listen=x", "listen=:1?bson=1", "listen=:1?cert=a", "listen=:1?cert=&key=", "listen=:1?clients=0", "listen=:1?origins=",
 }
 
 func TestClientConformance(t *testing.T) {

@@ -2,10 +2,8 @@ package rosbridge
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +11,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -121,24 +119,18 @@ func (i *instance) offer(service rosbridgev2.Service) error {
 type connection struct {
 	listen string // HOST:PORT of a server, "" for a client
 	client rosbridgev2.Config
-	server serverConfig
+	server wsserver.Config
 	ros    rosmsg.Version
 	gps    bool
 }
 
-// serverConfig says how the server listens.
-type serverConfig struct {
-	tls     *tls.Config
-	clients int
-	queue   queue.Config
-}
-
 var (
 	clientOptions = slices.Concat([]string{"ros", "gps"}, rosbridgev2.Options)
-	serverOptions = slices.Concat([]string{"ros", "gps", "cert", "key", "clients"}, bridges.RetryOptions, bridges.QueueOptions)
+	serverOptions = slices.Concat([]string{"ros", "gps"}, bridges.RetryOptions, wsserver.Options)
 )
 
-// parse reads a connection string. Every error is bridges.ErrConnectionString.
+// parse reads a connection string. Errors wrap bridges.ErrConnectionString, or bridges.ErrTLS
+// where a server's certificate can't be used.
 func parse(text string) (connection, error) {
 	target, _, _ := strings.Cut(text, "?")
 	address, listens := strings.CutPrefix(target, "listen=")
@@ -172,30 +164,10 @@ func (c *connection) parseServer(address string, options map[string]string) (err
 	if c.listen, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return err
 	}
-	if c.server.queue, err = bridges.ParseQueue(options); err != nil {
-		return err
-	}
 	if _, err = bridges.ParseRetry(options); err != nil { // a server has nobody to dial
 		return err
 	}
-	if text, ok := options["clients"]; ok {
-		if c.server.clients, err = strconv.Atoi(text); err != nil || c.server.clients < 1 {
-			return fmt.Errorf("%w: clients=%q: want a whole number from 1 on", bridges.ErrConnectionString, text)
-		}
-	}
-	cert, key := options["cert"], options["key"]
-	switch {
-	case cert == "" && key == "":
-		return nil
-	case cert == "" || key == "":
-		return fmt.Errorf("%w: cert and key go together: the files with the certificate and its key in PEM", bridges.ErrConnectionString)
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return fmt.Errorf("%w: cert=%q and key=%q: %w", bridges.ErrConnectionString, cert, key, err)
-	}
-	c.server.tls = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
-	return nil
+	return c.server.Parse(options)
 }
 
 // Connect begins to dial a server, or to listen.

@@ -37,10 +37,10 @@ type server struct {
 
 func newServer(i *instance, c connection) *server {
 	s := &server{instance: i, ros: c.ros, desk: rosbridgev2.NewDesk(), sessions: map[*session]bool{}}
-	s.ws = wsserver.New(wsserver.Config{
-		Name: "rosbridge", TLS: c.server.tls, Queue: c.server.queue, MaxClients: c.server.clients, Log: i.env.Log,
-		Accept: func(client *wsserver.Client) wsserver.Session { return newSession(s, client) },
-	})
+	config := c.server
+	config.Name, config.Log = "rosbridge", i.env.Log
+	config.Accept = func(client *wsserver.Client) wsserver.Session { return newSession(s, client) }
+	s.ws = wsserver.New(config)
 	return s
 }
 

@@ -316,6 +316,7 @@ func TestServerOfTLS(t *testing.T) {
 	c := visitURL(t, "wss://"+address(b), &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{TLSClientConfig: config}}})
 	assert.NotEmpty(t, c.values("nodes", "{}"))
 	assert.Nil(t, opened(t, "listen=0").Endpoints(), "it doesn't listen yet")
+	assert.ErrorIs(t, opened(t, "listen=0?cert="+key+"&key="+key).Connect(t.Context()), bridges.ErrTLS)
 }
 
 func selfSigned(t *testing.T, certFile, keyFile string) *x509.CertPool {

@@ -12,8 +12,6 @@ const (
 	// piece is how much of a frame is masked, and then written, at a time: it is in the
 	// processor's cache still when the system copies it.
 	piece = 128 << 10
-	// maxMaskedHeader is the length of the longest header of a masked frame.
-	maxMaskedHeader = 14
 	// opClose is the opcode of a close frame, final marks the end of a message (RFC 6455,
 	// section 5.2).
 	opClose = 8

@@ -39,6 +39,6 @@
 //
 // # Security
 //
-// Every origin is accepted: viewers are web pages of other hosts. Whoever must keep
-// pages out listens where they don't reach.
+// Every origin is accepted unless Config.Origins names those that are: viewers are web
+// pages of other hosts. A page that is let in may do what any client may.
 package wsserver

@@ -35,6 +35,10 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 		answer.refuse(http.StatusUpgradeRequired, c.server.config.Name+" speaks WebSocket here: "+c.server.want())
 		return nil, errVisitor
 	}
+	if origin := request.Header.Get("Origin"); !c.server.config.welcomes(origin) {
+		answer.refuse(http.StatusForbidden, "this server isn't for pages of "+origin)
+		return nil, fmt.Errorf("refuse client %s: a page of %q", c.Remote(), origin)
+	}
 	if c.conn.Surplus() {
 		answer.refuse(http.StatusServiceUnavailable, "this server has as many clients as it takes")
 		return nil, fmt.Errorf("refuse client %s: too many clients", c.Remote())

@@ -46,6 +46,10 @@ type Config struct {
 	Queue queue.Config
 	// MaxClients is the number of clients at a time, 16 by default.
 	MaxClients int
+	// Origins are the hosts whose web pages may connect, as path.Match has them, with a
+	// scheme before them if only it may: "app.foxglove.dev", "localhost:*",
+	// "https://viewer.example". None at all lets every page in.
+	Origins []string
 	// MaxControl bounds what is posted and not yet written, bytes; 16 MiB by default.
 	MaxControl int
 	// ReadLimit bounds a message of a client, bytes; 16 MiB by default.

@@ -191,7 +191,37 @@ func TestVisitorsAreToldWhatThisIs(t *testing.T) {
 	assert.Zero(t, server.Diagnosis().Failures)
 }
 
-// Pages of any host may connect: viewers are such pages.
+// Only pages of the named hosts may connect, and programs that aren't browsers.
+func TestOriginsThatAreNamed(t *testing.T) {
+	server, _ := start(t, wsserver.Config{Origins: []string{"viewer.example", "localhost:*", "https://*.only.example", "null"}})
+	ours := "http://" + server.Addr().String()
+	for origin, welcome := range map[string]bool{
+		"": true, "https://viewer.example": true, "http://VIEWER.example": true, "http://localhost:8080": true,
+		"https://a.only.example": true, "null": true,
+		"http://a.only.example": false, "https://evil.example": false, "https://viewer.example.evil.example": false,
+		"https://viewer.example:444": false, "http://localhost": false, "%": false,
+		ours: false, // a page whose name leads here now
+	} {
+		options := &websocket.DialOptions{}
+		if origin != "" {
+			options.HTTPHeader = http.Header{"Origin": {origin}}
+		}
+		conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options)
+		if welcome {
+			require.NoError(t, err, origin)
+			require.NoError(t, conn.CloseNow())
+		} else {
+			require.Error(t, err, origin)
+			assert.Equal(t, http.StatusForbidden, response.StatusCode, origin)
+		}
+		if response.Body != nil {
+			_ = response.Body.Close()
+		}
+	}
+	assert.EqualValues(t, 7, server.Diagnosis().Failures)
+}
+
+// Pages of any host may connect else: viewers are such pages.
 func TestEveryOriginIsAccepted(t *testing.T) {
 	server, _ := start(t, wsserver.Config{})
 	dial(t, server, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://viewer.example"}}})
