@@ -185,6 +185,34 @@ func TestEveryPrefixOfARecordingIsRead(t *testing.T) {
 	assert.Equal(t, 12, before, "all but the summary")
 }
 
+// TestAFolderRecoversWithoutWhatIsUnreadable: a file that the disk has lost takes nothing
+// with it.
+func TestAFolderRecoversWithoutWhatIsUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "bag?split_time=4s")
+	lost := filepath.Join(dir, "bag", "bag_1.mcap")
+	require.NoError(t, os.WriteFile(lost, make([]byte, 100), 0o666))
+	to := filepath.Join(dir, "whole")
+	done, err := mcap.Recover(filepath.Join(dir, "bag"), to)
+	require.NoError(t, err)
+	require.Len(t, done, 3)
+	assert.Equal(t, []uint64{41, 0, 21}, []uint64{done[0].Messages, done[1].Messages, done[2].Messages})
+	assert.ErrorIs(t, done[1].Err, mcap.ErrNotMCAP)
+	assert.Equal(t, mcap.Recovery{From: lost, LostBytes: 100, Err: done[1].Err}, done[1])
+	r, err := mcap.Open(to)
+	require.NoError(t, err)
+	assert.Len(t, r.Files(), 2)
+	assert.Len(t, all(t, r), 61, "the frames once")
+	require.NoError(t, r.Close())
+
+	for _, name := range []string{"bag_0.mcap", "bag_2.mcap"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "bag", name), make([]byte, 100), 0o666))
+	}
+	_, err = mcap.Recover(filepath.Join(dir, "bag"), filepath.Join(dir, "nothing"))
+	assert.ErrorIs(t, err, mcap.ErrNotMCAP)
+	assert.NoDirExists(t, filepath.Join(dir, "nothing"))
+}
+
 func TestRecoverOverwritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := record(t, dir, "a.mcap", 1)

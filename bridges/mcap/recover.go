@@ -19,12 +19,16 @@ type Recovery struct {
 	Complete bool
 	// Messages are in the new file; LostBytes were behind the last complete record.
 	Messages, LostBytes uint64
+	// Err says why nothing of a folder's file could be kept: it is ErrNotMCAP or
+	// ErrDamaged, and To is empty.
+	Err error
 }
 
 // Recover writes a recording that was not finished, a file or a rosbag2 folder, anew with
 // all that is complete in it and the summary that readers look for; a folder gets its
 // metadata.yaml. The first one stays as it is. An empty to is the same name with
-// "_recovered". What to names must not be there yet.
+// "_recovered". What to names must not be there yet. Of a folder, files of which nothing
+// can be kept are left out, with Recovery.Err, as long as there are others.
 func Recover(from, to string) ([]Recovery, error) {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -64,11 +68,18 @@ func recoverFolder(from, to string) ([]Recovery, error) {
 	for _, path := range paths {
 		name := filepath.Base(path)
 		done, x, err := recoverFile(path, filepath.Join(to, name))
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNotMCAP), errors.Is(err, ErrDamaged): // the others are still worth it
+			list = append(list, Recovery{From: path, LostBytes: done.LostBytes, Err: err})
+			continue
+		case err != nil:
 			return list, fmt.Errorf("%s: %w", name, err)
 		}
 		list = append(list, done)
 		bag.addIndex(name, x)
+	}
+	if len(bag.files) == 0 {
+		return list, fmt.Errorf("none of its files has a complete record: %w", errors.Join(list[0].Err, os.Remove(to)))
 	}
 	if err := os.WriteFile(filepath.Join(to, metadataFile), []byte(bag.yaml()), 0o666); err != nil {
 		return list, fmt.Errorf("write metadata: %w", err)
@@ -114,12 +125,13 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 	if err != nil {
 		return Recovery{}, nil, err
 	}
+	lost := Recovery{LostBytes: uint64(info.Size())}
 	x, err := readIndex(in, info.Size())
 	if err != nil {
-		return Recovery{}, nil, err
+		return lost, nil, err
 	}
 	if x.end == int64(len(mcap.Magic)) {
-		return Recovery{}, nil, fmt.Errorf("%w: the file has no complete record", ErrDamaged)
+		return lost, nil, fmt.Errorf("%w: the file has no complete record", ErrDamaged)
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
