@@ -106,6 +106,20 @@ func TestFailuresAreLoggedOnceASecond(t *testing.T) {
 	})
 }
 
+func TestFailuresAreLoggedByTheTopicsLogger(t *testing.T) {
+	var log, other logbook
+	d := newDispatcher(t, dispatch.Config{Logger: other.logger()})
+	topic := dispatch.NewTopic(d, "/a", func(context.Context, int) error { return errors.New("no peer") },
+		dispatch.TopicConfig{Logger: log.logger().With("bridge", "x:y")})
+	done := make(chan struct{})
+	require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: func(error) { close(done) }}))
+	<-done
+	require.NoError(t, d.Close(context.Background()))
+	require.Len(t, log.lines("publish failed"), 1)
+	assert.Contains(t, log.lines("publish failed")[0], "bridge=x:y")
+	assert.Empty(t, other.lines("publish failed"))
+}
+
 // What fails after the end is not kept back.
 func TestFailureAfterTopicCloseIsLogged(t *testing.T) {
 	var log logbook

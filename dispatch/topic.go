@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,8 @@ type TopicConfig struct {
 	// Gated holds back messages with a stamp later than the last
 	// Dispatcher.Release (law T4), for Stamped types.
 	Gated bool
+	// Logger is told of the topic's failures. (optional; default: the dispatcher's)
+	Logger *slog.Logger
 }
 
 const (
@@ -148,8 +151,9 @@ func NewTopic[T any](d *Dispatcher, name string, publish func(context.Context, T
 	t.topic = topic{d: d, name: name, cfg: cfg, cost: initialCost, stock: &t.pool}
 	t.inspectType()
 	t.err = t.validate(publish == nil, orphan)
-	t.log = failureLog{logger: d.cfg.Logger, level: slog.LevelWarn, message: "publish failed", topic: name}
-	t.callbackLog = failureLog{logger: d.cfg.Logger, level: slog.LevelError, message: "callback panicked", topic: name}
+	logger := cmp.Or(cfg.Logger, d.cfg.Logger)
+	t.log = failureLog{logger: logger, level: slog.LevelWarn, message: "publish failed", topic: name}
+	t.callbackLog = failureLog{logger: logger, level: slog.LevelError, message: "callback panicked", topic: name}
 	t.pool = newPool[T](max(cfg.Depth, 0), d.maxWorkers(), cfg.MaxBytes)
 	t.lane = cfg.Lane
 	switch {

@@ -78,10 +78,12 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	case p.config.Bridges == nil:
 		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
 	}
+	log := p.config.Log.With("bridge", config.Spec)
 	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}}
+	b.topicConfig.Logger = log
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
-		OutDir: p.config.OutDir, Now: b.logTime, Log: p.config.Log.With("bridge", config.Spec), Run: p.config.Run,
+		OutDir: p.config.OutDir, Now: b.logTime, Log: log, Run: p.config.Run,
 		Origin: (*bridges.Origin)(&p.config.Scene.Origin),
 	})
 	if err != nil {

@@ -19,8 +19,9 @@ const (
 )
 
 // journal counts what happens to a link and logs it: the first failure of each cause at
-// once, then a line a minute, so that a peer that comes and goes fills no log. It isn't
-// safe for several goroutines.
+// once, then a line a minute, so that a peer that comes and goes fills no log. What can't
+// be read is logged at once too, then after 1, 2, 4 seconds and so on up to a minute. It
+// isn't safe for several goroutines.
 type journal struct {
 	bridges.Diagnosis
 	log *slog.Logger
@@ -33,7 +34,8 @@ type journal struct {
 	spoke    bool            // a failure of this outage was logged
 	untold   int64           // failures that were counted and not logged
 
-	lastMalformed   time.Time // when one was logged
+	lastMalformed   time.Time     // when one was logged
+	quiet           time.Duration // from then on until the next one is
 	untoldMalformed int64
 }
 
@@ -81,9 +83,14 @@ func (j *journal) failed(now time.Time, again bool, err error) {
 func (j *journal) malformed(now time.Time, err error) {
 	j.Malformed++
 	j.LastError = err
-	if !j.lastMalformed.IsZero() && now.Sub(j.lastMalformed) < time.Second {
+	switch waited := now.Sub(j.lastMalformed); {
+	case j.lastMalformed.IsZero() || waited >= 2*summary:
+		j.quiet = time.Second
+	case waited < j.quiet:
 		j.untoldMalformed++
 		return
+	default:
+		j.quiet = min(2*j.quiet, summary)
 	}
 	j.log.Warn("can't read what the peer sent", "error", err, "more_since", j.untoldMalformed)
 	j.lastMalformed, j.untoldMalformed = now, 0

@@ -75,6 +75,33 @@ func TestLog(t *testing.T) {
 	})
 }
 
+// A peer that sends nothing but nonsense fills no log either.
+func TestLogOfNonsense(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines logged
+		var p peer
+		l, _ := open(t, link.Config{
+			Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil)),
+			Handle: func([]byte) error { return errors.New("makes no sense") },
+		})
+		l.Start()
+		assert.Equal(t, []string{"INFO msg=connected"}, lines.took())
+		said := 0
+		for range 600 { // a minute
+			_, err := p.last().Write(frame("bad"))
+			require.NoError(t, err)
+			said += len(lines.took())
+			time.Sleep(100 * time.Millisecond)
+		}
+		assert.Equal(t, 6, said, "after 0, 1, 3, 7, 15 and 31 s")
+		assert.EqualValues(t, 600, l.Diagnosis().Malformed)
+		time.Sleep(5 * time.Minute)
+		_, err := p.last().Write(frame("bad"))
+		require.NoError(t, err)
+		assert.Equal(t, []string{`WARN msg="can't read what the peer sent" error="makes no sense" more_since=289`}, lines.took())
+	})
+}
+
 // The last attempt isn't said to be followed by another.
 func TestLogOfGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

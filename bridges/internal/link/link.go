@@ -33,7 +33,7 @@ type Config struct {
 	Dial func(ctx context.Context) (Conn, error)
 	// Handle is given each frame that the peer sends, on the reading goroutine. An error
 	// that wraps bridges.ErrProtocol ends the connection; any other is counted as
-	// malformed and logged at most once a second. (optional; nil throws frames away)
+	// malformed and logged, ever more rarely. (optional; nil throws frames away)
 	Handle func(frame []byte) error
 	// Retry says when to dial again.
 	Retry bridges.Retry

@@ -125,13 +125,13 @@ func (s *Server) Listen(address string) error {
 	listener, err := net.Listen(network, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen for stream clients on %s: %w: "+
+		return fmt.Errorf("listen on %s: %w: "+
 			"end the program that has it, or choose another port, or 0 for any free one", address, syscall.EADDRINUSE)
 	case err != nil:
 		if op := new(net.OpError); errors.As(err, &op) {
 			err = op.Err // the address is said already
 		}
-		return fmt.Errorf("listen for stream clients on %s: %w", address, err)
+		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
