@@ -352,6 +352,9 @@ func TestSplitOptions(t *testing.T) {
 		require.ErrorIs(t, err, bridges.ErrConnectionString, connection)
 		assert.ErrorContains(t, err, want, connection)
 	}
+	_, _, err := bridges.SplitOptions("a?x=1")
+	require.ErrorIs(t, err, bridges.ErrConnectionString)
+	assert.ErrorContains(t, err, `unknown option "x"; the bridge has none`)
 }
 
 func TestNames(t *testing.T) {

@@ -21,6 +21,9 @@ func SplitOptions(connection string, known ...string) (target string, options ma
 	options = make(map[string]string, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		list := values[key]
+		if !slices.Contains(known, key) && len(known) == 0 {
+			return "", nil, fmt.Errorf("%w: unknown option %q; the bridge has none", ErrConnectionString, key)
+		}
 		if !slices.Contains(known, key) {
 			return "", nil, fmt.Errorf("%w: unknown option %q; known are: %s",
 				ErrConnectionString, key, strings.Join(known, ", "))

@@ -63,7 +63,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if pl.control, err = controlAddress(cmd, f); err != nil {
 		return nil, err
 	}
-	level := slog.LevelWarn
+	level := slog.LevelInfo
 	if f.quiet {
 		level = slog.LevelError
 	}
@@ -161,7 +161,10 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	for _, b := range f.bridges {
 		parsed, err := config.ParseBridge(b)
 		if err != nil {
-			return err
+			return fmt.Errorf("--bridge: %w", err)
+		}
+		if _, err := bridgesall.Registry().Plugin(parsed.Type); err != nil {
+			return fmt.Errorf("--bridge: %w", err)
 		}
 		c.Bridges = append(c.Bridges, parsed)
 	}

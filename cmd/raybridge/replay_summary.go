@@ -105,9 +105,8 @@ func (s *replaySession) conclude(err error) error {
 	if err != nil {
 		return err
 	}
-	complete := pipeline.Summary{Bridges: sum.Bridges}
-	if !complete.Complete(s.registry) {
-		return &exitError{exitIncomplete, errors.New("finished, but not everything was delivered: see the table of bridges")}
+	if err := incomplete(sum.Bridges, s.registry); err != nil {
+		return err
 	}
 	if !slices.ContainsFunc(sum.Topics, func(t replayRow) bool { return t.Messages > 0 }) && len(sum.Skipped) > 0 {
 		return &exitError{exitIncomplete, errors.New("finished, but none of the messages could be read: see what was left out")}

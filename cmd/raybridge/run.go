@@ -295,10 +295,7 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 	if err != nil {
 		return err
 	}
-	if !summary.Complete(bridgesall.Registry()) {
-		return &exitError{exitIncomplete, errors.New("finished, but not everything was delivered: see the table of bridges")}
-	}
-	return nil
+	return incomplete(summary.Bridges, bridgesall.Registry())
 }
 
 // cacheDir is where built scenes are kept: $XDG_CACHE_HOME/raybridge.

@@ -296,6 +296,8 @@ func TestConnectionStrings(t *testing.T) {
 		_, err := rosbridgev2.ParseConfig(target, nil)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, target)
 	}
+	_, err = rosbridgev2.ParseConfig("http://robot", nil)
+	assert.ErrorContains(t, err, "want ws://, wss:// or nothing")
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	require.NoError(t, os.WriteFile(garbage, []byte("no PEM"), 0o600))
 	for _, options := range []map[string]string{

@@ -47,6 +47,9 @@ func ParseConfig(target string, options map[string]string) (Config, error) {
 	if !encrypted {
 		address = strings.TrimPrefix(target, "ws://")
 	}
+	if scheme, _, ok := strings.Cut(address, "://"); ok {
+		return Config{}, fmt.Errorf("%w: %q: %s:// is not spoken; want ws://, wss:// or nothing before the host", bridges.ErrConnectionString, target, scheme)
+	}
 	if strings.Contains(address, "=") {
 		return Config{}, fmt.Errorf("%w: %q is no address; options follow a question mark", bridges.ErrConnectionString, target)
 	}
