@@ -120,6 +120,9 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) 
 		return errUnheard
 	}
 	now := t.instance.env.HandedOver(stampNs)
+	if now < 0 || t.isClock && stampNs < 0 {
+		return fmt.Errorf("%w: time %d ns, captured %d ns: the protocol has no negative times", bridges.ErrConvert, now, stampNs)
+	}
 	if err := t.sendChannel(ctx, out, m, now); err != nil {
 		return err
 	}
