@@ -91,7 +91,7 @@ func (p *Pipeline) timeParameters() []bridges.Parameter {
 
 // tellParameters tells the clients of bridges when the run's time is changed by others.
 func (p *Pipeline) tellParameters(change simtime.Change) {
-	name := ""
+	var name string
 	switch change.Kind {
 	case simtime.Paused, simtime.Resumed:
 		name = pausedParameter

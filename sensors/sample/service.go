@@ -1,11 +1,10 @@
 package sample
 
-// EmptyRequest and EmptyResponse are of services that are only told to do something
-// (std_srvs/Empty).
-type (
-	EmptyRequest  struct{}
-	EmptyResponse struct{}
-)
+// EmptyRequest tells a service to do what it does (std_srvs/Empty).
+type EmptyRequest struct{}
+
+// EmptyResponse says that it is done.
+type EmptyResponse struct{}
 
 // SetBoolRequest switches something on or off (std_srvs/SetBool).
 type SetBoolRequest struct{ Data bool }
