@@ -29,10 +29,7 @@ func (b *attachedBridge) offerTime() error {
 			return sample.SetBoolResponse{Success: true}, nil
 		}),
 		bridges.AddService(b.bridge, stepService, func(context.Context, sample.TriggerRequest) (sample.TriggerResponse, error) {
-			if err := b.p.clock.Step(int64(b.p.config.Step)); err != nil {
-				return sample.TriggerResponse{Message: err.Error()}, nil
-			}
-			return sample.TriggerResponse{Success: true}, nil
+			return outcome(b.p.clock.Step(int64(b.p.config.Step))), nil
 		}),
 	}
 	for _, param := range b.p.timeParameters() {
@@ -44,6 +41,15 @@ func (b *attachedBridge) offerTime() error {
 		}
 	}
 	return nil
+}
+
+// outcome says whether something was done, or why not.
+func outcome(err error) (r sample.TriggerResponse) {
+	r.Success = err == nil
+	if err != nil {
+		r.Message = err.Error()
+	}
+	return r
 }
 
 // setPaused stops the run's time, or lets it go on.
