@@ -41,15 +41,23 @@ func recoverRecording(cmd *cobra.Command, from, to string) error {
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "file\tmessages\tbytes lost\tbefore")
+	unreadable := 0
 	for _, f := range files {
-		before := "not finished"
-		if f.Complete {
+		name, before := f.To, "not finished"
+		switch {
+		case f.Err != nil:
+			name, before = f.From, f.Err.Error()+": left out"
+			unreadable++
+		case f.Complete:
 			before = "complete"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", f.To, f.Messages, f.LostBytes, before)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, f.Messages, f.LostBytes, before)
 	}
 	if err := w.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
+	}
+	if unreadable > 0 {
+		return &exitError{exitIncomplete, fmt.Errorf("of %d of %d files nothing could be kept", unreadable, len(files))}
 	}
 	return nil
 }

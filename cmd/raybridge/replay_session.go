@@ -57,7 +57,7 @@ func newReplaySession(cmd *cobra.Command, recording string, f *replayFlags) (*re
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
-	level := slog.LevelWarn
+	level := slog.LevelInfo
 	if f.quiet {
 		level = slog.LevelError
 	}
@@ -91,6 +91,9 @@ func (s *replaySession) prepare() error {
 			s.log.Warn("topic is left out: there is no type for its messages", "topic", t.Name, "type", t.Type, "encoding", t.Encoding)
 			continue
 		}
+		if s.topics[t.Name] != nil {
+			continue // another channel of it; topicOf tells if its messages are others
+		}
 		hasClock = hasClock || t.Sample == reflect.TypeFor[*sample.Clock]()
 		if err := s.addTopic(t.Name, t.Sample, t.QoS); err != nil {
 			return err
@@ -99,7 +102,7 @@ func (s *replaySession) prepare() error {
 	if len(s.order) == 0 {
 		return fmt.Errorf("nothing to replay: the recording's topics are %s", topicList(all))
 	}
-	if !hasClock && !s.flags.noClock {
+	if !hasClock && !s.flags.noClock && s.topics[clockTopicName] == nil {
 		if err := s.addTopic(clockTopicName, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS); err != nil {
 			return err
 		}
@@ -116,17 +119,21 @@ const clockTopicName = "/clock"
 
 func (s *replaySession) openBridges() error {
 	env := bridges.Env{
-		OutDir: s.flags.out, Now: func() int64 { return s.now }, Log: s.log,
+		OutDir: s.flags.out, Now: func() int64 { return s.now },
 		Run: bridges.Run{Version: version},
 	}
 	files := false
 	for _, spec := range s.flags.bridges {
+		env.Log = s.log.With("bridge", spec)
 		b, err := s.registry.Open(spec, env)
 		if err != nil {
 			return err
 		}
 		files = files || b.Info().Kind == bridges.KindFile
 		s.bridges = append(s.bridges, b)
+		if err := s.checkRecorder(b); err != nil {
+			return err
+		}
 	}
 	if files {
 		if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
@@ -155,7 +162,7 @@ func (s *replaySession) addTopic(name string, sampleType reflect.Type, qos bridg
 	for _, b := range s.bridges {
 		publish, err := bridges.AddPublisherOf(b, sampleType, topic)
 		if errors.Is(err, bridges.ErrNoConverter) {
-			s.log.Warn("bridge doesn't carry the topic's type", "bridge", b.Info().Name, "topic", name, "type", sampleType)
+			s.log.Warn("bridge doesn't carry the topic's type", "bridge", specOf(b), "topic", name, "type", sampleType)
 		} else if err != nil {
 			return err
 		}
@@ -189,7 +196,7 @@ func (s *replaySession) connect(ctx context.Context) error {
 			continue
 		}
 		if b.Info().Kind == bridges.KindNetwork && !errors.Is(err, bridges.ErrConnectionString) {
-			s.log.Warn("bridge isn't connected", "bridge", b.Info().Name, "error", err)
+			s.log.Warn("bridge isn't connected", "bridge", specOf(b), "error", err)
 			continue
 		}
 		return usage(err)
@@ -208,7 +215,7 @@ func (s *replaySession) connect(ctx context.Context) error {
 			return nil // the replay ends at once
 		case <-limit.C:
 			for _, b := range waiting {
-				s.log.Warn("bridge hasn't connected: replaying without it", "bridge", b.Info().Name, "after", s.flags.wait, "error", b.Diagnosis().LastError)
+				s.log.Warn("bridge hasn't connected: replaying without it", "bridge", specOf(b), "after", s.flags.wait, "error", b.Diagnosis().LastError)
 			}
 			return nil
 		case <-poll.C:
@@ -218,6 +225,9 @@ func (s *replaySession) connect(ctx context.Context) error {
 
 // connectPoll is how often bridges are asked whether they are connected.
 const connectPoll = 10 * time.Millisecond
+
+// specOf is how a bridge was given.
+func specOf(b *bridges.Bridge) string { return b.Info().Name + ":" + b.Connection() }
 
 // unconnected are the bridges that aren't connected yet.
 func (s *replaySession) unconnected() []*bridges.Bridge {
@@ -250,11 +260,15 @@ func (s *replaySession) replay(ctx context.Context) error {
 		if s.clock != nil {
 			s.clock.begin(s.startNs)
 		}
+		before := s.sent()
 		if err := s.once(ctx); err != nil {
 			return err
 		}
-		if !s.flags.loop {
+		if !s.flags.loop || s.sent() == before {
 			return nil
+		}
+		if err := s.pace.wait(ctx, loopEnd(selection, s.startNs, last)); err != nil {
+			return err
 		}
 	}
 }
