@@ -2,8 +2,10 @@ package fanout_test
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +68,38 @@ func TestSlowIsNotStalled(t *testing.T) {
 			assert.Zero(t, server.Outstanding())
 		})
 	}
+}
+
+// The same encrypted, where a write that ran out of time can't be taken up again.
+func TestSlowIsNotStalledWithTLS(t *testing.T) {
+	const size = 1 << 20
+	cert := httptest.NewUnstartedServer(nil) // it has a certificate
+	cert.StartTLS()
+	defer cert.Close()
+	synctest.Test(t, func(t *testing.T) {
+		var clients []*fanout.Client
+		var o outcomes
+		server := fanout.New(fanout.Config{
+			Stall: 10 * time.Second, Accept: subscriber(&clients), TLS: &tls.Config{Certificates: cert.TLS.Certificates},
+		})
+		stream := server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		client := tls.Client(ours, &tls.Config{InsecureSkipVerify: true})
+		require.NoError(t, client.Handshake())
+		require.True(t, stream.Subscribe(clients[0], 0))
+		send(t, stream, size)
+		for left := prefix + size; left > 0; {
+			time.Sleep(2 * time.Second)
+			n, err := io.ReadFull(client, make([]byte, min(left, 50_000)))
+			require.NoError(t, err, "%d bytes are left", left)
+			left -= n
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, o.delivered)
+		_ = ours.Close()
+		require.NoError(t, server.Close(t.Context()))
+	})
 }
 
 // A latched stream takes messages while nobody subscribes, and hands out the last.

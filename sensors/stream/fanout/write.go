@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"crypto/tls"
 	"errors"
 	"os"
 	"time"
@@ -94,8 +95,18 @@ func (c *Client) flush() error {
 	return nil
 }
 
+// chunk is how much is written under one deadline. TLS can't go on after a write that ran
+// out of time, so it is given as much as one of its records holds.
+func (c *Client) chunk() int {
+	if _, encrypted := c.conn.(*tls.Conn); encrypted {
+		return 16 << 10
+	}
+	return chunk
+}
+
 // writeSlices writes all slices one after another, a chunk at a time.
 func (c *Client) writeSlices(slices [][]byte) error {
+	chunk := c.chunk()
 	for len(slices) > 0 {
 		n, total := 0, 0
 		for len(slices) > 0 && total < chunk {
