@@ -226,7 +226,9 @@ func (n *node) tcpros() (host string, port int) {
 // before the master tells them that the publisher is gone: roscpp then reads no more.
 func (n *node) stop(ctx context.Context) error {
 	n.instance.setStatus(bridges.Disconnecting)
+	n.mu.Lock() // a call of follow either begins its feeds before this, or none
 	n.cancel()
+	n.mu.Unlock()
 	<-n.done
 	err := n.server.Close(ctx)
 	if n.master != nil {

@@ -156,7 +156,14 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, got.Body.Close())
 	assert.Equal(t, http.StatusMethodNotAllowed, got.StatusCode)
-	require.Len(t, malformed, 3)
+	page, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/", strings.NewReader(pythonCall))
+	require.NoError(t, err)
+	page.Header.Set("Origin", "https://evil.example")
+	got, err = http.DefaultClient.Do(page)
+	require.NoError(t, err)
+	require.NoError(t, got.Body.Close())
+	assert.Equal(t, http.StatusForbidden, got.StatusCode, "a web page's call")
+	require.Len(t, malformed, 4)
 	for _, err := range malformed {
 		assert.ErrorIs(t, err, xmlrpc.ErrCall)
 	}
