@@ -48,7 +48,7 @@ func ExampleRegistry() {
 	//   *sample.LaneLines as apollo.perception.PerceptionLanes
 	//   *sample.Detections3D as apollo.perception.PerceptionObstacles
 	//   *sample.Signals as apollo.perception.TrafficLightDetection
-	// foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&cert=FILE&key=FILE] (network)
+	// foxglove:[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&origins=HOST,...][&cert=FILE&key=FILE] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/msg/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
 	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent
@@ -240,7 +240,7 @@ func ExampleRegistry() {
 	//   *sample.Radar as sensor_msgs/PointCloud2
 	//   *sample.Speed as std_msgs/Float32
 	//   *sample.Transforms as tf2_msgs/TFMessage
-	// rosbridge:[ws://|wss://]HOST[:PORT] or listen=[HOST:]PORT, then [?ros=1|2][&gps=fix|nmea][&bson=1][&subscribe=cbor|json|cbor-raw][&ca=FILE][&insecure=1][&cert=FILE][&key=FILE][&clients=N][&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0] (network)
+	// rosbridge:[ws://|wss://]HOST[:PORT] or listen=[HOST:]PORT, then [?ros=1|2][&gps=fix|nmea][&bson=1][&subscribe=cbor|json|cbor-raw][&ca=FILE][&insecure=1][&cert=FILE][&key=FILE][&clients=N][&origins=HOST,...][&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/CarlaCollisionEvent
 	//   *sample.LaneInvasion as carla_msgs/CarlaLaneInvasionEvent

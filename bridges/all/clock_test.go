@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -34,7 +35,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	for i, way := range ways {
 		receivers[i] = way.open(t, t.TempDir())
 	}
-	p := newPipeline(t, "50", pipeline.Config{Mode: pipeline.Realtime, ClockHz: 20})
+	p := alltest.NewPipeline(t, "50", pipeline.Config{Mode: pipeline.Realtime, ClockHz: 20})
 	attach(t, p, receivers...)
 	for deadline := time.Now().Add(patience); ; {
 		require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
@@ -57,7 +58,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	assert.True(t, arrived(), "and nothing else")
 	for i, row := range p.Summary().Bridges {
 		for cause, n := range row.Drops {
-			assert.Equal(t, string(bridges.CauseNotConnected), string(cause), "%s: %d dropped", ways[i].name, n)
+			assert.Equal(t, string(bridges.CauseNotConnected), cause, "%s: %d dropped", ways[i].name, n)
 		}
 	}
 	for i, way := range ways {
@@ -69,7 +70,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 				risingOnEachTopic(t, list)
 				return
 			}
-			clockFirst(t, list, clockTopic)
+			clockFirst(t, list, alltest.ClockTopic)
 			if way.name == "foxglove" {
 				clockFirst(t, list, timeTopic)
 			}
@@ -105,7 +106,7 @@ func clockFirst(t *testing.T, list []arrival, clock string) {
 		switch a.topic {
 		case clock:
 			last = a.stamp
-		case clockTopic, timeTopic:
+		case alltest.ClockTopic, timeTopic:
 		default:
 			samples++
 			if !assert.LessOrEqual(t, a.stamp, last, "message %d, on %s, after the %s of then", i, a.topic, clock) {
@@ -125,7 +126,7 @@ func risingOnEachTopic(t *testing.T, list []arrival) {
 		before, ok := last[a.topic]
 		switch {
 		case !ok:
-		case a.topic == clockTopic || a.topic == timeTopic:
+		case a.topic == alltest.ClockTopic || a.topic == timeTopic:
 			assert.GreaterOrEqual(t, a.stamp, before, a.topic) // runs end and begin with the same time
 		default:
 			assert.Greater(t, a.stamp, before, a.topic)

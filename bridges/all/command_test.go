@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -62,7 +63,7 @@ type wheel struct {
 	send func(t *testing.T, topic string)
 }
 
-// wheels has those of all bridges that receive but ros2dds.
+// steering has those of all bridges that receive but ros2dds, whose tests have it.
 var steering = []struct {
 	name   string
 	topics []string
@@ -93,7 +94,7 @@ func driven(t *testing.T, w *wheel, topic string) {
 	t.Helper()
 	ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	p := newPipeline(t, "10", pipeline.Config{
+	p := alltest.NewPipeline(t, "10", pipeline.Config{
 		Ego: ego, Commands: pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic},
 	})
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.spec}))

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -166,7 +167,7 @@ func readLog(t *testing.T, path string) (list []arrival) {
 		require.NoError(t, json.Unmarshal([]byte(body), &m))
 		_, topic, _ := strings.Cut(strings.TrimSpace(head), " ")
 		a := arrival{topic: topic, frame: m.Frame}
-		if topic == tfTopic {
+		if topic == alltest.TransformsTopic {
 			var transforms []struct {
 				Frame   string
 				Time    json.Number
@@ -175,7 +176,7 @@ func readLog(t *testing.T, path string) (list []arrival) {
 			require.NoError(t, json.Unmarshal(m.Data, &transforms))
 			m.Time, m.StampNs, a.frame = transforms[0].Time, transforms[0].StampNs, transforms[0].Frame
 		}
-		if topic == clockTopic {
+		if topic == alltest.ClockTopic {
 			m.Time = m.Clock
 		}
 		seconds, decimals, _ := strings.Cut(m.Time.String(), ".")
@@ -215,7 +216,7 @@ func streamClient(*testing.T, string) *receiver {
 	return r
 }
 
-// readStream reads frames of the stream protocol by docs/stream-protocol.md.
+// readStream reads alltest.Frames of the stream protocol by docs/stream-protocol.md.
 func (b *inbox) readStream(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -280,7 +281,7 @@ func describeStream(topic string, m []byte) (arrival, error) {
 }
 
 // carlaTopics are those that CARLA has messages for.
-var carlaTopics = []string{imageTopic, pointsTopic, imuTopic, fixTopic}
+var carlaTopics = []string{alltest.ImageTopic, alltest.PointsTopic, alltest.ImuTopic, alltest.FixTopic}
 
 func carlaClient(*testing.T, string) *receiver {
 	r := &receiver{spec: "carla:127.0.0.1:0?messages=4096", in: &inbox{}}
@@ -298,7 +299,7 @@ func carlaClient(*testing.T, string) *receiver {
 	return r
 }
 
-// readCARLA reads frames of one stream by docs/carla-streams.md.
+// readCARLA reads alltest.Frames of one stream by docs/carla-streams.md.
 func (b *inbox) readCARLA(topic string, in net.Conn) {
 	defer in.Close()
 	var length [4]byte
@@ -312,7 +313,7 @@ func (b *inbox) readCARLA(topic string, in net.Conn) {
 		}
 		b.add(func() (arrival, error) {
 			a := arrival{topic: topic, stamp: nanoseconds(math.Float64frombits(binary.LittleEndian.Uint64(frame[16:])))}
-			if topic == imageTopic {
+			if topic == alltest.ImageTopic {
 				var rgb []byte
 				for p := frame[48+12:]; len(p) >= 4; p = p[4:] { // after width, height and field of view: BGRA
 					rgb = append(rgb, p[2], p[1], p[0])
@@ -353,7 +354,7 @@ func lgsvlServer(t *testing.T, _ string) *receiver {
 }
 
 // cyberTopics are those that Apollo has messages for.
-var cyberTopics = []string{imageTopic, pointsTopic, imuTopic, odomTopic, fixTopic, clockTopic}
+var cyberTopics = []string{alltest.ImageTopic, alltest.PointsTopic, alltest.ImuTopic, alltest.OdometryTopic, alltest.FixTopic, alltest.ClockTopic}
 
 func cyberServer(t *testing.T, _ string) *receiver {
 	t.Helper()

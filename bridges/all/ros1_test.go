@@ -1,6 +1,10 @@
 package all_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -14,14 +18,18 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/bluenviron/goroslib/v2/pkg/apiparam"
 	"github.com/bluenviron/goroslib/v2/pkg/apislave"
+	"github.com/bluenviron/goroslib/v2/pkg/msgs/geometry_msgs"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/nav_msgs"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/rosgraph_msgs"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/sensor_msgs"
+	"github.com/bluenviron/goroslib/v2/pkg/msgs/std_msgs"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/tf2_msgs"
+	"github.com/bluenviron/goroslib/v2/pkg/protocommon"
 	"github.com/bluenviron/goroslib/v2/pkg/xmlrpc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 )
 
 // master is as much of a ROS 1 master as nodes need that find each other's topics
@@ -134,14 +142,14 @@ func ros1Node(t *testing.T, _ string) *receiver {
 	r.visit = func(t *testing.T, _ []bridges.Endpoint) {
 		t.Helper()
 		n := m.node(t)
-		subscribe[sensor_msgs.Image](t, n, r.in, imageTopic)
-		subscribe[sensor_msgs.CameraInfo](t, n, r.in, infoTopic)
-		subscribe[sensor_msgs.PointCloud2](t, n, r.in, pointsTopic)
-		subscribe[sensor_msgs.Imu](t, n, r.in, imuTopic)
-		subscribe[nav_msgs.Odometry](t, n, r.in, odomTopic)
-		subscribe[sensor_msgs.NavSatFix](t, n, r.in, fixTopic)
-		subscribe[tf2_msgs.TFMessage](t, n, r.in, tfTopic)
-		subscribe[rosgraph_msgs.Clock](t, n, r.in, clockTopic)
+		subscribe[sensor_msgs.Image](t, n, r.in, alltest.ImageTopic)
+		subscribe[sensor_msgs.CameraInfo](t, n, r.in, alltest.InfoTopic)
+		subscribe[sensor_msgs.PointCloud2](t, n, r.in, alltest.PointsTopic)
+		subscribe[sensor_msgs.Imu](t, n, r.in, alltest.ImuTopic)
+		subscribe[nav_msgs.Odometry](t, n, r.in, alltest.OdometryTopic)
+		subscribe[sensor_msgs.NavSatFix](t, n, r.in, alltest.FixTopic)
+		subscribe[tf2_msgs.TFMessage](t, n, r.in, alltest.TransformsTopic)
+		subscribe[rosgraph_msgs.Clock](t, n, r.in, alltest.ClockTopic)
 	}
 	return r
 }
@@ -153,4 +161,76 @@ func subscribe[M any](t *testing.T, n *goroslib.Node, in *inbox, topic string) {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
+}
+
+// rosTime is a time of goroslib's, which has 0 as the year 1.
+func rosTime(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// describeROS is describe of goroslib's messages.
+func describeROS(topic string, m any) (arrival, error) {
+	a := arrival{topic: topic}
+	of := func(h std_msgs.Header) { a.stamp, a.frame = rosTime(h.Stamp), h.FrameId }
+	switch m := m.(type) {
+	case *sensor_msgs.Image:
+		of(m.Header)
+		a.picture = sha256.Sum256(m.Data)
+	case *sensor_msgs.CameraInfo:
+		of(m.Header)
+	case *sensor_msgs.PointCloud2:
+		of(m.Header)
+	case *sensor_msgs.Imu:
+		of(m.Header)
+	case *nav_msgs.Odometry:
+		of(m.Header)
+	case *sensor_msgs.NavSatFix:
+		of(m.Header)
+	case *tf2_msgs.TFMessage:
+		of(append(m.Transforms, geometry_msgs.TransformStamped{})[0].Header)
+	case *rosgraph_msgs.Clock:
+		a.stamp = rosTime(m.Clock)
+	default:
+		return a, fmt.Errorf("%s: a %T", topic, m)
+	}
+	return a, nil
+}
+
+// newROS makes goroslib's message of a name of ROS 1.
+func newROS(name string) any {
+	switch name {
+	case "sensor_msgs/Image":
+		return &sensor_msgs.Image{}
+	case "sensor_msgs/CameraInfo":
+		return &sensor_msgs.CameraInfo{}
+	case "sensor_msgs/PointCloud2":
+		return &sensor_msgs.PointCloud2{}
+	case "sensor_msgs/Imu":
+		return &sensor_msgs.Imu{}
+	case "nav_msgs/Odometry":
+		return &nav_msgs.Odometry{}
+	case "sensor_msgs/NavSatFix":
+		return &sensor_msgs.NavSatFix{}
+	case "tf2_msgs/TFMessage":
+		return &tf2_msgs.TFMessage{}
+	case "rosgraph_msgs/Clock":
+		return &rosgraph_msgs.Clock{}
+	}
+	return nil
+}
+
+// describeROS1 decodes the bytes of a ROS 1 message with goroslib.
+func describeROS1(topic, name string, data []byte) (arrival, error) {
+	m := newROS(name)
+	if m == nil {
+		return arrival{}, fmt.Errorf("%s: no message %s", topic, name)
+	}
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(data))) // as goroslib reads it from a connection
+	if err := protocommon.MessageDecode(bytes.NewReader(append(head, data...)), m); err != nil {
+		return arrival{}, fmt.Errorf("%s: %w", topic, err)
+	}
+	return describeROS(topic, m)
 }

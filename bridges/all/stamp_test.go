@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/simtime"
@@ -25,7 +26,7 @@ const instant = 1_700_000_000_123_456_789
 const gps = (315_964_800 - 18) * time.Second
 
 // allTopics are those of each instant and /clock.
-var allTopics = append([]string{clockTopic}, dataTopics...)
+var allTopics = append([]string{alltest.ClockTopic}, alltest.DataTopics...)
 
 // protocol is one way of a bridge's to its receivers.
 type protocol struct {
@@ -56,13 +57,13 @@ const (
 	protoTimes = "google.protobuf.Timestamp: 1 ns"
 )
 
-// protocols are all ways of all bridges but ros2dds, which has a file of its own.
+// protocols are all ways of all bridges but ros2dds, whose tests have it.
 var protocols = []protocol{
 	{name: "mcap ros2", exact: allTopics, resolution: rosTimes, topics: allTopics, open: mcapFile("ros2")},
 	{name: "mcap ros1", exact: allTopics, resolution: rosTimes, topics: allTopics, open: mcapFile("ros1")},
 	{name: "mcap foxglove", exact: allTopics, resolution: protoTimes, topics: allTopics, open: mcapFile("foxglove")},
 	{name: "logging", exact: allTopics, resolution: "seconds with 9 decimals: 1 ns", topics: allTopics, open: loggingFile},
-	{name: "stream", resolution: "int64 nanoseconds: 1 ns", topics: allTopics, frameless: []string{tfTopic}, open: streamClient},
+	{name: "stream", resolution: "int64 nanoseconds: 1 ns", topics: allTopics, frameless: []string{alltest.TransformsTopic}, open: streamClient},
 	{name: "carla", resolution: doubles, lost: toDouble, topics: carlaTopics, frameless: carlaTopics, open: carlaClient},
 	{name: "rosbridge JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "", rosbridgetest.Config{})},
 	{name: "rosbridge BSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&bson=1", rosbridgetest.Config{BSONOnly: true})},
@@ -72,16 +73,16 @@ var protocols = []protocol{
 	{name: "rosbridge's server CBOR", resolution: rosTimes, topics: allTopics, open: rosbridgeClient("cbor")},
 	{
 		name: "rosapollo", resolution: rosTimes + "; Apollo's messages as in cyber", topics: allTopics,
-		but:      map[string]time.Duration{imuTopic: toDouble, fixTopic: toDouble},
-		measured: map[string]time.Duration{imuTopic: toDouble - gps, fixTopic: toDouble - gps},
+		but:      map[string]time.Duration{alltest.ImuTopic: toDouble, alltest.FixTopic: toDouble},
+		measured: map[string]time.Duration{alltest.ImuTopic: toDouble - gps, alltest.FixTopic: toDouble - gps},
 		open:     rosbridgeServer("rosapollo", "", rosbridgetest.Config{}),
 	},
 	{name: "ros2lgsvl", resolution: rosTimes, topics: allTopics, open: lgsvlServer},
 	{
 		name: "cyber", resolution: doubles + "; Clock and a sensor's own stamp uint64 nanoseconds", lost: toDouble,
-		but:      map[string]time.Duration{clockTopic: 0},
-		measured: map[string]time.Duration{imageTopic: toDouble, pointsTopic: toDouble, odomTopic: toDouble, imuTopic: toDouble - gps, fixTopic: toDouble - gps},
-		topics:   cyberTopics, exact: []string{imageTopic, pointsTopic}, open: cyberServer,
+		but:      map[string]time.Duration{alltest.ClockTopic: 0},
+		measured: map[string]time.Duration{alltest.ImageTopic: toDouble, alltest.PointsTopic: toDouble, alltest.OdometryTopic: toDouble, alltest.ImuTopic: toDouble - gps, alltest.FixTopic: toDouble - gps},
+		topics:   cyberTopics, exact: []string{alltest.ImageTopic, alltest.PointsTopic}, open: cyberServer,
 	},
 	{name: "foxglove", exact: allTopics, resolution: protoTimes, topics: allTopics, open: foxgloveClient},
 	{name: "ros1", resolution: rosTimes, topics: allTopics, open: ros1Node},
@@ -114,7 +115,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 	for i, way := range protocols {
 		receivers[i] = way.open(t, dir)
 	}
-	p := newPipeline(t, "", pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
+	p := alltest.NewPipeline(t, "", pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
 	attach(t, p, receivers...)
 	off := allHave(t, p, protocols, receivers)
 	require.NoError(t, p.Close(t.Context()))
@@ -132,9 +133,8 @@ func TestOneInstantOneStamp(t *testing.T) {
 }
 
 // allHave runs the simulation from second to second, each at the same nanosecond, until
-// all receivers have all of one of them, and returns which: who comes to a bridge is
-// there some time after it has connected. A step is that long that all arrives meanwhile, unless
-// somebody isn't there yet.
+// all receivers have all of one of them, and returns which: who comes to a bridge is there
+// some time after it has connected, and what is sent before that isn't for them.
 func allHave(t *testing.T, p *pipeline.Pipeline, ways []protocol, receivers []*receiver) (off time.Duration) {
 	t.Helper()
 	set := func() {
@@ -171,7 +171,7 @@ func allHave(t *testing.T, p *pipeline.Pipeline, ways []protocol, receivers []*r
 func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 	t.Helper()
 	at := instant + int64(off)
-	picture := sha256.Sum256(pixels())
+	picture := sha256.Sum256(alltest.Pixels())
 	seen := map[string]int{}
 	for _, a := range list {
 		lost := time.Duration(a.stamp - at)
@@ -180,8 +180,8 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 		}
 		assert.Equal(t, p.want(a.topic), lost, "%s: %s", a.topic, p.resolution)
 		seen[a.topic]++
-		if a.topic != clockTopic && !slices.Contains(p.frameless, a.topic) {
-			assert.Equal(t, frames[a.topic], a.frame, a.topic)
+		if a.topic != alltest.ClockTopic && !slices.Contains(p.frameless, a.topic) {
+			assert.Equal(t, alltest.Frames[a.topic], a.frame, a.topic)
 		}
 		for _, exact := range a.exact {
 			assert.Equal(t, at, exact, a.topic)
@@ -194,12 +194,12 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 		} else {
 			assert.Zero(t, a.measured, a.topic)
 		}
-		if a.topic == imageTopic {
+		if a.topic == alltest.ImageTopic {
 			assert.Equal(t, picture, a.picture, "the picture's bytes")
 		}
 	}
 	for _, topic := range p.topics {
-		if topic == clockTopic {
+		if topic == alltest.ClockTopic {
 			assert.Positive(t, seen[topic], topic) // it goes on while time stands
 			continue
 		}

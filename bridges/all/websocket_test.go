@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/all/alltest"
 )
 
 // caller is a WebSocket client of a bridge that listens.
@@ -23,7 +24,7 @@ type caller struct {
 	conn *websocket.Conn
 }
 
-// call connects, and has frames given to take until the connection ends, on one
+// call connects, and has alltest.Frames given to take until the connection ends, on one
 // goroutine.
 func call(t *testing.T, address, subprotocol string, take func(c *caller, kind websocket.MessageType, data []byte)) *caller {
 	t.Helper()
@@ -68,7 +69,7 @@ func rosbridgeClient(compression string) func(*testing.T, string) *receiver {
 			c := call(t, endpoints[0].Address, "", func(_ *caller, kind websocket.MessageType, data []byte) {
 				r.in.add(func() (arrival, error) { return describeRosbridge(kind, data) })
 			})
-			for _, topic := range append([]string{clockTopic}, dataTopics...) {
+			for _, topic := range append([]string{alltest.ClockTopic}, alltest.DataTopics...) {
 				c.say(`{"op":"subscribe","topic":%q,"compression":%q}`, topic, compression)
 			}
 		}

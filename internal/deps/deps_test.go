@@ -47,6 +47,7 @@ var policy = map[string][]string{
 	"sensors/all":         {"sensors/..."},
 	"sensors/stream":      {"sensors/stream/...", "sensors/sample", "spatial"},
 	"bridges":             {"bridges/...", "sensors/sample", "sensors/stream/...", "spatial/...", "internal/..."},
+	"bridges/all/alltest": {"bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
 	"rig":                 {"sensors", "spatial", "spatial/axes", "internal/..."},
 	"config":              {"rig", "sensors", "internal/..."},
 	"pipeline":            {"gpu", "scene", "sensors", "sensors/sample", "sensors/stream/queue", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},

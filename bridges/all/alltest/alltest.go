@@ -1,4 +1,7 @@
-package all_test
+// Package alltest makes pipelines for the tests of all bridges: a camera, a lidar, an IMU,
+// odometry, a GNSS receiver and transforms that make up what they publish, on a GPU that
+// is Go memory. It is for tests only.
+package alltest
 
 import (
 	"context"
@@ -11,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
@@ -22,25 +24,25 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// The topics of the scripted sensors, besides /clock.
+// The topics of the scripted sensors, and the clock's.
 const (
-	imageTopic  = "/camera/image"
-	infoTopic   = "/camera/camera_info"
-	pointsTopic = "/lidar/points"
-	imuTopic    = "/imu"
-	odomTopic   = "/odom"
-	fixTopic    = "/fix"
-	tfTopic     = "/tf"
-	clockTopic  = "/clock"
+	ImageTopic      = "/camera/image"
+	InfoTopic       = "/camera/camera_info"
+	PointsTopic     = "/lidar/points"
+	ImuTopic        = "/imu"
+	OdometryTopic   = "/odom"
+	FixTopic        = "/fix"
+	TransformsTopic = "/tf"
+	ClockTopic      = "/clock"
 )
 
-// dataTopics are those of samples that one instant makes.
-var dataTopics = []string{imageTopic, infoTopic, pointsTopic, imuTopic, odomTopic, fixTopic, tfTopic}
+// DataTopics are those of the scripted sensors: one instant has a message on each.
+var DataTopics = []string{ImageTopic, InfoTopic, PointsTopic, ImuTopic, OdometryTopic, FixTopic, TransformsTopic}
 
-// frames are the frame_id of each topic's messages.
-var frames = map[string]string{
-	imageTopic: "camera_optical", infoTopic: "camera_optical", pointsTopic: "lidar", imuTopic: "imu_link", odomTopic: "odom",
-	fixTopic: "gnss", tfTopic: "odom",
+// Frames are the frame_id of each topic's messages.
+var Frames = map[string]string{
+	ImageTopic: "camera_optical", InfoTopic: "camera_optical", PointsTopic: "lidar", ImuTopic: "imu_link", OdometryTopic: "odom",
+	FixTopic: "gnss", TransformsTopic: "odom",
 }
 
 // scripted is a sensor that publishes what compose returns whenever it fires.
@@ -105,7 +107,7 @@ func (s *camera) Process(through int64) int {
 	for _, at := range due {
 		s.image.TryQueue(at, picture(at))
 		s.info.TryQueue(at, &sample.CameraInfo{
-			Header: header(at, infoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
+			Header: header(at, InfoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
 			K: [9]float64{50, 0, 31.5, 0, 50, 23.5, 0, 0, 1}, R: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1},
 			P: [12]float64{50, 0, 31.5, 0, 0, 50, 23.5, 0, 0, 0, 1, 0},
 		})
@@ -123,13 +125,13 @@ func (s *camera) Pending() int {
 }
 
 func header(at sensors.Tick, topic string) sample.Header {
-	return at.Header(frames[topic], spatial.Identity())
+	return at.Header(Frames[topic], spatial.Identity())
 }
 
 const width, height = 64, 48
 
-// pixels is a picture of bytes of all values, each row another.
-func pixels() []byte {
+// Pixels returns the bytes of every picture, rgb8, 64 x 48: all values, each row another.
+func Pixels() []byte {
 	data := make([]byte, 3*width*height)
 	state := uint32(1)
 	for i := range data {
@@ -141,12 +143,12 @@ func pixels() []byte {
 
 func picture(at sensors.Tick) *sample.Image {
 	return &sample.Image{
-		Header: header(at, imageTopic), Width: width, Height: height, Step: 3 * width, Encoding: sample.EncodingRGB8, FovDeg: 60, Data: pixels(),
+		Header: header(at, ImageTopic), Width: width, Height: height, Step: 3 * width, Encoding: sample.EncodingRGB8, FovDeg: 60, Data: Pixels(),
 	}
 }
 
 func cloud(at sensors.Tick) *sample.PointCloud {
-	m := &sample.PointCloud{Header: header(at, pointsTopic), Rings: 4, Columns: 16}
+	m := &sample.PointCloud{Header: header(at, PointsTopic), Rings: 4, Columns: 16}
 	for i := range 64 {
 		m.Points = append(m.Points, sample.Point{
 			X: float32(i), Y: 1, Z: 2, Intensity: float32(i), Distance: float32(i), Ring: uint16(i % 4), TimeNs: uint32(i) * 1000, Ray: uint32(i),
@@ -157,7 +159,7 @@ func cloud(at sensors.Tick) *sample.PointCloud {
 
 func transforms(at sensors.Tick) *sample.Transforms {
 	return &sample.Transforms{StampNs: at.TimeNs, Transforms: []sample.Transform{
-		{Header: header(at, tfTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
+		{Header: header(at, TransformsTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
 	}}
 }
 
@@ -181,35 +183,32 @@ func definitions(rate string) (list []*sensors.Definition, topics []map[string]s
 		lens,
 		define("sensor.lidar.ray_cast", rate, cloud),
 		define("sensor.other.imu", rate, func(at sensors.Tick) *sample.Imu {
-			return &sample.Imu{Header: header(at, imuTopic), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
+			return &sample.Imu{Header: header(at, ImuTopic), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
 		}),
 		define("sensor.other.odometry", rate, func(at sensors.Tick) *sample.Odometry {
-			return &sample.Odometry{Header: header(at, odomTopic), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
+			return &sample.Odometry{Header: header(at, OdometryTopic), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
 		}),
 		define("sensor.other.gnss", rate, func(at sensors.Tick) *sample.GnssFix {
-			return &sample.GnssFix{Header: header(at, fixTopic), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
+			return &sample.GnssFix{Header: header(at, FixTopic), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
 		}),
 		define("sensor.other.transform", rate, transforms),
 	}
 	topics = []map[string]string{
-		{"out": imageTopic, "info": infoTopic}, {"out": pointsTopic}, {"out": imuTopic}, {"out": odomTopic}, {"out": fixTopic}, {"out": tfTopic},
+		{"out": ImageTopic, "info": InfoTopic}, {"out": PointsTopic}, {"out": ImuTopic}, {"out": OdometryTopic}, {"out": FixTopic}, {"out": TransformsTopic},
 	}
 	return list, topics
 }
 
-// newPipeline makes a pipeline with the scripted sensors, on a GPU that is Go memory,
-// and with all bridges to choose from.
-func newPipeline(t *testing.T, rate string, c pipeline.Config) *pipeline.Pipeline {
-	t.Helper()
-	return newPipelineOf(t, rate, all.Registry(), c)
-}
-
-func newPipelineOf(t *testing.T, rate string, known *bridges.Registry, c pipeline.Config) *pipeline.Pipeline {
+// NewPipeline makes a pipeline with the scripted sensors and with all bridges to choose
+// from; it is closed with the test. Sensors with the rate "" fire at each instant at which
+// anything happens, whose time is no multiple of anything. c's Scene, Open, Sensors and
+// Bridges are the function's to set.
+func NewPipeline(t *testing.T, rate string, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
 	fake := gputest.NewFake()
 	fake.StopLog()
 	list, topics := definitions(rate)
-	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, known
+	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, all.Registry()
 	c.Sensors = sensors.Must(sensors.NewRegistry(list...))
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
