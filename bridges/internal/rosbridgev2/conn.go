@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coder/websocket"
@@ -53,7 +54,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 	ws, response, err := websocket.Dial(ctx, scheme+"://"+c.Address+"/", options) //nolint:bodyclose // the library closes it
 	if err != nil {
 		_ = frames.Close() // the first error is the one to tell
-		return nil, refusal(ctx, response, err)
+		return nil, c.refusal(ctx, response, err)
 	}
 	ws.SetReadLimit(maxFrame)
 	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText)}
@@ -85,18 +86,42 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 }
 
 // refusal says why a dial failed: with a response or with anything that isn't HTTP the
-// peer is no WebSocket server.
-func refusal(ctx context.Context, response *http.Response, err error) error {
+// peer is no WebSocket server. A peer that says nothing may have gone, or want TLS.
+func (c *Config) refusal(ctx context.Context, response *http.Response, err error) error {
 	var network *net.OpError
 	switch {
 	case response != nil:
-		return fmt.Errorf("%w: no WebSocket server, it answers %s", bridges.ErrProtocol, response.Status)
+		return fmt.Errorf("%w: no WebSocket server, it answers %s%s", bridges.ErrProtocol, response.Status, reason(response))
+	case !c.encrypted() && strings.Contains(err.Error(), tlsAlert):
+		return fmt.Errorf("%w: %s speaks TLS: write wss:// before the host", bridges.ErrTLS, c.Address)
+	case !c.encrypted() && errors.Is(err, io.EOF):
+		return fmt.Errorf("closed without an answer (does it want wss://?): %w", err)
 	case ctx.Err() != nil, errors.As(err, &network),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	default:
 		return fmt.Errorf("%w: no WebSocket server: %w", bridges.ErrProtocol, err)
 	}
+}
+
+// tlsAlert is how net/http quotes what a TLS server answers to a request that isn't
+// encrypted: an alert (RFC 8446, section 5.1).
+const tlsAlert = `"\x15\x03`
+
+// encrypted reports whether the connection is to have TLS.
+func (c *Config) encrypted() bool { return c.TLS != nil }
+
+// reason is the first line of an answer in plain text, which says more than its status.
+func reason(response *http.Response) string {
+	if kind := response.Header.Get("Content-Type"); kind != "" && !strings.HasPrefix(kind, "text/plain") {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // what has come is enough
+	line, _, _ := strings.Cut(string(text), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %q", line)
 }
 
 // Write sends one frame. The link's watchdog keeps the time limit, by Close.

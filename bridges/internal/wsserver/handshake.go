@@ -2,6 +2,8 @@ package wsserver
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -63,9 +65,18 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 	return conn, nil
 }
 
+// notEncrypted answers those who speak HTTP where TLS is spoken.
+const notEncrypted = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" +
+	"this server speaks TLS: connect with wss://\n"
+
 // badRequest names what is wrong with bytes that are no request.
 func (c *Client) badRequest(err error) error {
 	if c.server.config.TLS != nil {
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) && plain.Conn != nil && bytes.HasPrefix(plain.RecordHeader[:], []byte("GET /")) {
+			_ = plain.Conn.SetWriteDeadline(time.Now().Add(handshakeLimit))
+			_, _ = io.WriteString(plain.Conn, notEncrypted) // the client is wrong already
+		}
 		return fmt.Errorf("%w: client %s: %w", bridges.ErrTLS, c.Remote(), err)
 	}
 	return fmt.Errorf("%w: client %s: read request: %w", bridges.ErrProtocol, c.Remote(), err)

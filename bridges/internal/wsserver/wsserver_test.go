@@ -386,7 +386,11 @@ func TestTLS(t *testing.T) {
 	body := strings.Repeat("s", 3<<20)
 	send(t, streams["a"], body)
 	expect(t, conn, websocket.MessageText, "a"+body)
-	_, _, err = websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil) //nolint:bodyclose // there is none: the handshake failed
+	_, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil) //nolint:bodyclose // the library has it
 	require.Error(t, err, "not encrypted")
+	require.NotNil(t, response)
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(answer), "connect with wss://")
 	require.Eventually(t, func() bool { return errors.Is(server.Diagnosis().LastError, bridges.ErrTLS) }, 10*time.Second, time.Millisecond)
 }
