@@ -149,7 +149,7 @@ func (c *Client) run() {
 	_ = c.conn.Close()
 	c.server.remove(c)
 	if err != nil && !errors.Is(err, net.ErrClosed) {
-		c.server.config.Log.Info("client left", "client", c.conn.RemoteAddr().String(), "error", err)
+		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), err)
 	}
 }
 

@@ -99,6 +99,7 @@ type Server struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	left   leftLog
 
 	mu       sync.Mutex
 	listener net.Listener     // guarded by mu
