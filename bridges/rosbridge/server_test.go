@@ -234,7 +234,7 @@ func TestServerRefuses(t *testing.T) {
 func TestSubscriptionsOfAClient(t *testing.T) {
 	b := listening(t, "")
 	c := visit(t, b)
-	c.send(`{"op":"subscribe","id":"a","topic":"/clock","type":"rosgraph_msgs/msg/Clock","throttle_rate":100000,"queue_length":1}`)
+	c.send(`{"op":"subscribe","id":"a","topic":"/clock","type":"rosgraph_msgs/msg/Clock","throttle_rate":1e300,"queue_length":1}`)
 	c.send(`{"op":"subscribe","id":"wrong","topic":"/image","type":"a/B"}`)
 	c.values("nodes", "{}")
 	_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -276,9 +275,9 @@ func (s *session) publish(f *rosbridgev2.Frame) error {
 
 // call gives a call to its service, or to rosapi.
 func (s *session) call(data []byte) error {
-	f, err := rosbridgev2.Parse(slices.Clone(data), false) // the desk keeps it
+	f, err := rosbridgev2.ParseCall(data, false)
 	if err != nil {
-		return err
+		return errors.Join(err, s.complain(err))
 	}
 	if api, ok := strings.CutPrefix(strings.TrimPrefix(f.Service, "/"), "rosapi/"); ok {
 		return s.respond(s.server.rosapi(api, &f))

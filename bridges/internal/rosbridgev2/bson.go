@@ -47,13 +47,13 @@ func (e element) text() string {
 func (e element) number() int {
 	switch e.kind {
 	case bsonDouble:
-		if f := math.Float64frombits(binary.LittleEndian.Uint64(e.value)); math.Abs(f) < 1<<31 {
-			return int(f)
+		if f := math.Float64frombits(binary.LittleEndian.Uint64(e.value)); !math.IsNaN(f) {
+			return whole(f)
 		}
 	case bsonInt32:
 		return int(int32(binary.LittleEndian.Uint32(e.value)))
 	case bsonInt64:
-		return int(int64(binary.LittleEndian.Uint64(e.value)))
+		return whole(float64(int64(binary.LittleEndian.Uint64(e.value))))
 	}
 	return 0
 }

@@ -3,6 +3,7 @@ package rosbridgev2
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -19,6 +20,17 @@ type Service struct {
 	// response, in the form of the call. It runs on the service's goroutine, one call at a
 	// time; ctx ends with the connection. An error is told to the caller.
 	Answer func(ctx context.Context, form Form, args []byte) (values []byte, err error)
+}
+
+// ParseCall reads a call, and takes memory of its own for it. Calls in CBOR are refused:
+// messages of topics alone are sent so, and the answer has the form and the id of the call.
+// Errors wrap ErrFrame.
+func ParseCall(data []byte, bson bool) (Frame, error) {
+	f, err := Parse(slices.Clone(data), bson)
+	if err == nil && f.Form == CBOR {
+		return Frame{}, fmt.Errorf("%w: services aren't called in CBOR", ErrFrame)
+	}
+	return f, err
 }
 
 // Call is a call that waits for its answer.

@@ -317,7 +317,7 @@ func (s *session) receive(f *Frame) error {
 
 // answer gives a call to its service, with memory of its own.
 func (s *session) answer(data []byte) error {
-	f, err := Parse(slices.Clone(data), s.config.Form == BSON)
+	f, err := ParseCall(data, s.config.Form == BSON)
 	if err != nil {
 		return err
 	}

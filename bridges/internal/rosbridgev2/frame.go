@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -115,7 +116,7 @@ func parseJSON(data []byte) (Frame, error) {
 	f := Frame{
 		Form: JSON, Op: e.Op, ID: present(e.ID), Topic: e.Topic, Service: e.Service, Type: e.Type,
 		Message: present(e.Msg), Values: present(e.Values), Level: e.Level, Compression: e.Compression,
-		ThrottleRate: int(e.ThrottleRate), QueueLength: int(e.QueueLength), FragmentSize: int(e.FragmentSize),
+		ThrottleRate: whole(e.ThrottleRate), QueueLength: whole(e.QueueLength), FragmentSize: whole(e.FragmentSize),
 		Data: e.Data, Num: e.Num, Total: e.Total,
 	}
 	if f.Values == nil {
@@ -126,6 +127,9 @@ func parseJSON(data []byte) (Frame, error) {
 	}
 	return f, nil
 }
+
+// whole returns an integer of 32 bits, the next one that there is.
+func whole(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
 
 // present returns a value, nil for JSON's null.
 func present(v json.RawMessage) []byte {
