@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -218,19 +217,20 @@ func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.
 	})
 }
 
-// offer offers a service, one call at a time.
+// offer offers a service.
 func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 	if err := rosbridgev2.CheckName(name); err != nil {
 		return err
 	}
-	var mu sync.Mutex
 	i.(*instance).Offer(rosbridgev2.Service{
 		Name: name, Type: a.Type.Type,
 		Answer: func(ctx context.Context, _ rosbridgev2.Form, args []byte) ([]byte, error) {
-			mu.Lock()
-			defer mu.Unlock()
 			request := a.Type.NewRequest()
-			if len(args) > 0 && args[0] == '{' {
+			switch {
+			case args == nil:
+			case args[0] != '{':
+				return nil, fmt.Errorf("%w: arguments: want an object", rosbridgev2.ErrFrame)
+			default:
 				if err := new(rosjson.Decoder).Decode(args, request); err != nil {
 					return nil, fmt.Errorf("arguments: %w", err)
 				}

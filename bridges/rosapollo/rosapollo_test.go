@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -185,4 +186,14 @@ func TestServices(t *testing.T) {
 	r, err = s.Call(t.Context(), "/light", map[string]any{"data": 7})
 	require.NoError(t, err)
 	assert.False(t, r.Result)
+	// A list of arguments, which rosbridge's protocol has too, and which would switch the
+	// light off if it were passed over.
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil) //nolint:bodyclose // the library closes it
+	require.NoError(t, err)
+	defer func() { _ = conn.CloseNow() }()
+	require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"op":"call_service","service":"/light","args":[true]}`)))
+	_, answer, err := conn.Read(t.Context())
+	require.NoError(t, err)
+	assert.Contains(t, string(answer), `"result":false`)
+	assert.Contains(t, string(answer), "want an object")
 }
