@@ -25,6 +25,8 @@ type instance struct {
 
 	byName sync.Map // of *topic, for Listening
 
+	connecting sync.Mutex // held while servers are exchanged
+
 	// mu also orders what clients are told: a session that opens is either told of a topic
 	// with all others, or later by itself.
 	mu        sync.Mutex
@@ -192,7 +194,9 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	if err := i.Disconnect(ctx); err != nil {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	if err := i.disconnect(ctx); err != nil {
 		return err
 	}
 	config.Name, config.Subprotocols, config.Log = "raybridge's Foxglove server", subprotocols, i.env.Log
@@ -200,6 +204,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	return i.listen(ctx, address, config)
 }
 
+// listen begins to listen; connecting must be held.
 func (i *instance) listen(ctx context.Context, address string, config wsserver.Config) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -233,6 +238,13 @@ func (i *instance) forget() {
 // Disconnect delivers what waits, for as long as ctx allows and the clients take it,
 // and ends all connections.
 func (i *instance) Disconnect(ctx context.Context) error {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	return i.disconnect(ctx)
+}
+
+// disconnect is Disconnect; connecting must be held.
+func (i *instance) disconnect(ctx context.Context) error {
 	i.mu.Lock()
 	s := i.server
 	i.server = nil
