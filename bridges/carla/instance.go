@@ -210,7 +210,7 @@ func (i *instance) listen(server *fanout.Server, address string) ([]*stream, err
 	err := server.Listen(address)
 	if i.failed = err != nil; i.failed {
 		i.forgetLocked()
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", bridges.ErrListen, err)
 	}
 	i.server = server
 	return slices.Collect(maps.Values(i.streams)), nil

@@ -167,7 +167,9 @@ func (i *instance) listen(address string, config server.ServerConfig) error {
 		err = errors.Join(err, t.open(s))
 	}
 	if err == nil {
-		err = s.Listen(address)
+		if err = s.Listen(address); err != nil {
+			err = fmt.Errorf("%w: %w", bridges.ErrListen, err)
+		}
 	}
 	if err != nil {
 		i.forget()

@@ -199,6 +199,7 @@ func TestAddressInUse(t *testing.T) {
 	require.NoError(t, err)
 	err = b.Connect(t.Context())
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.ErrorIs(t, err, bridges.ErrListen)
 	require.ErrorContains(t, err, ": address already in use: end the program that has it, or choose another port, or 0 for any free one")
 	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
 	assert.Nil(t, b.Endpoints())

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/internal/closest"
@@ -28,17 +31,33 @@ func checkConfig(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
 	for i := range c.Bridges {
-		b := &c.Bridges[i]
-		if err := checkBridge(b, topics); err != nil {
+		if err := checkBridge(&c.Bridges[i], topics); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkTwice refuses bridges that are given twice, and those that would write the same
+// file.
+func checkTwice(list []config.Bridge) error {
+	seen := map[string]string{}
+	for i := range list {
+		b := &list[i]
 		spec := b.Type + ":" + b.Connection
-		if seen[spec] {
-			return fmt.Errorf("bridge %s is given twice", spec)
+		key := spec
+		if plugin, err := bridgesall.Registry().Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindFile {
+			path, _, _ := strings.Cut(b.Connection, "?")
+			key = b.Type + ":" + filepath.Clean(path)
 		}
-		seen[spec] = true
+		switch before, twice := seen[key]; {
+		case twice && before == spec:
+			return fmt.Errorf("bridge %s is given twice", spec)
+		case twice:
+			return fmt.Errorf("bridges %s and %s would write to the same place", before, spec)
+		}
+		seen[key] = spec
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if err := checkConfig(c); err != nil {
 		return nil, inFile(f.config, err)
 	}
+	if err := checkTwice(c.Bridges); err != nil {
+		return nil, err
+	}
 	pl := &plan{flags: f, config: c, window: f.window, leftToCommands: before != c.Ego.Driver && c.Ego.Driver == config.DriverExternal}
 	var err error
 	if pl.mode, err = modeOf(f, c); err != nil {

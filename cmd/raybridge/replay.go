@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -82,6 +83,17 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--duration %v is negative", f.duration)
 	case f.wait < 0:
 		return fmt.Errorf("--wait %v is negative", f.wait)
+	}
+	var list []config.Bridge
+	for _, spec := range f.bridges {
+		b, err := config.ParseBridge(spec)
+		if err != nil {
+			return fmt.Errorf("--bridge: %w", err)
+		}
+		list = append(list, b)
+	}
+	if err := checkTwice(list); err != nil {
+		return err
 	}
 	if f.fast {
 		f.rate = 0
