@@ -83,7 +83,7 @@ func dial(t testing.TB, server *fanout.Server, stream *fanout.Stream, letter byt
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = conn.Write([]byte{letter})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return stream.Subscribers() == before+1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return stream.Subscribers() == before+1 }, 30*time.Second, time.Millisecond)
 	return conn
 }
 
@@ -239,7 +239,7 @@ func TestClientThatTakesNothingIsDisconnected(t *testing.T) {
 			break
 		}
 	}
-	require.Eventually(t, func() bool { return len(server.Clients()) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Clients()) == 0 }, 30*time.Second, time.Millisecond)
 	assert.Zero(t, streams[0].Subscribers())
 }
 
@@ -257,7 +257,7 @@ func TestSurplusAndUnknownAreRefusedWithAReason(t *testing.T) {
 		require.NoError(t, conn.Close())
 	}
 	refused('z')
-	require.Eventually(t, func() bool { return len(server.Clients()) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Clients()) == 0 }, 30*time.Second, time.Millisecond)
 	dial(t, server, streams[0], 'a')
 	refused('a')
 	assert.Equal(t, 1, streams[0].Subscribers())
