@@ -82,7 +82,8 @@ type Bridge struct {
 
 	everConnected atomic.Bool
 	closed        atomic.Bool
-	// connecting is held while the instance connects, so that Close comes after it.
+	// connecting is held while the instance connects or disconnects: one comes after the
+	// other.
 	connecting sync.Mutex
 	closeOnce  sync.Once
 	closeErr   error // written in closeOnce
@@ -152,8 +153,15 @@ func (b *Bridge) Connect(ctx context.Context) error {
 }
 
 // Disconnect ends the connection after delivering what was taken, for as long
-// as ctx allows. Connect may follow.
+// as ctx allows. Connect may follow; one that is under way ends first.
 func (b *Bridge) Disconnect(ctx context.Context) error {
+	b.connecting.Lock()
+	defer b.connecting.Unlock()
+	return b.disconnect(ctx)
+}
+
+// disconnect is Disconnect; connecting must be held.
+func (b *Bridge) disconnect(ctx context.Context) error {
 	if err := b.instance.Disconnect(ctx); err != nil {
 		return b.failed("disconnect", err)
 	}
@@ -170,7 +178,7 @@ func (b *Bridge) Close(ctx context.Context) error {
 		b.closed.Store(true)
 		b.connecting.Lock()
 		defer b.connecting.Unlock()
-		b.closeErr = b.Disconnect(ctx)
+		b.closeErr = b.disconnect(ctx)
 	})
 	return b.closeErr
 }

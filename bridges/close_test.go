@@ -61,3 +61,16 @@ func TestCloseWhileConnecting(t *testing.T) {
 	assert.Equal(t, bridges.Disconnected, b.Status())
 	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
 }
+
+// Nor is one that is disconnected meanwhile.
+func TestDisconnectWhileConnecting(t *testing.T) {
+	s := &slow{begun: make(chan struct{}), ended: make(chan struct{})}
+	b, err := bridges.MustRegistry(s).Open("slow:", bridges.Env{})
+	require.NoError(t, err)
+	connected := make(chan error, 1)
+	go func() { connected <- b.Connect(context.Background()) }()
+	<-s.begun
+	require.NoError(t, b.Disconnect(t.Context()))
+	require.NoError(t, <-connected)
+	assert.Equal(t, bridges.Disconnected, b.Status())
+}
