@@ -94,7 +94,7 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 			Files       []string `yaml:"relative_file_paths"`
 		} `yaml:"rosbag2_bagfile_information"`
 	}
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := readYAML(text, mostMetadata, &doc); err != nil {
 		return nil, fmt.Errorf("read %s: %w", metadataFile, err)
 	}
 	if doc.Bag.Storage != "mcap" || doc.Bag.Compression != "" {
@@ -111,6 +111,30 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 	return list, nil
 }
 
+// The longest descriptions that are read, bytes. The library takes seconds for nested
+// brackets of mostQoS.
+const (
+	mostMetadata = 16 << 20
+	mostQoS      = 8 << 10
+)
+
+// readYAML sets doc by a description, which may be of anybody's making: the library
+// panics where tags have no value.
+func readYAML(text []byte, most int, doc any) (err error) {
+	if len(text) > most {
+		return fmt.Errorf("%w: description of %d bytes", ErrDamaged, len(text))
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: description: %v", ErrDamaged, p)
+		}
+	}()
+	if err := yaml.Unmarshal(text, doc); err != nil {
+		return fmt.Errorf("%w: description: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
 // offeredQoS reads what a channel's metadata say of its quality of service; without a
 // word of it that is ROS's default, and for /tf_static what it always is.
 func offeredQoS(c *mcap.Channel) bridges.QoS {
@@ -122,8 +146,9 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 		Depth                            int
 		Deadline                         bagDuration
 	}
-	text := c.Metadata["offered_qos_profiles"]
-	if err := yaml.Unmarshal([]byte(text), &list); err == nil && len(list) > 0 {
+	// One profile for each publisher there was: the first says enough.
+	text, _, _ := strings.Cut(c.Metadata["offered_qos_profiles"], "\n- ")
+	if err := readYAML([]byte(text), mostQoS, &list); err == nil && len(list) > 0 {
 		q := list[0]
 		return bridges.QoS{
 			Reliability: policy(q.Reliability, bridges.Reliable, bridges.BestEffort),
