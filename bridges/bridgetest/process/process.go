@@ -152,7 +152,7 @@ func (p *Process) Output() string {
 func (p *Process) Expect(t *testing.T, text string) string {
 	t.Helper()
 	deadline := time.After(Patience)
-	for {
+	for ended := false; ; {
 		p.mu.Lock()
 		rest := p.output.String()[p.seen:]
 		more := p.more
@@ -165,23 +165,17 @@ func (p *Process) Expect(t *testing.T, text string) string {
 			}
 		}
 		p.mu.Unlock()
+		if ended {
+			t.Fatalf("%s ended (%v) without printing %q", p.name, p.err, text)
+		}
 		select {
 		case <-more:
 		case <-p.done:
-			if strings.Contains(p.Output()[p.expected():], text+"\n") {
-				continue
-			}
-			t.Fatalf("%s ended (%v) without printing %q", p.name, p.err, text)
+			ended = true // its last lines may have come since
 		case <-deadline:
 			t.Fatalf("%s has not printed %q within %v", p.name, text, Patience)
 		}
 	}
-}
-
-func (p *Process) expected() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seen
 }
 
 // Wait waits until the program has ended by itself, with status 0, and returns all that
