@@ -188,7 +188,7 @@ func TestServices(t *testing.T) {
 	assert.False(t, r.Result)
 	// A list of arguments, which rosbridge's protocol has too, and which would switch the
 	// light off if it were passed over.
-	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil) //nolint:bodyclose // the library closes it
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil)
 	require.NoError(t, err)
 	defer func() { _ = conn.CloseNow() }()
 	require.NoError(t, conn.Write(t.Context(), websocket.MessageText, []byte(`{"op":"call_service","service":"/light","args":[true]}`)))
