@@ -88,8 +88,11 @@ type Config struct {
 
 // Progress is how far a run is.
 type Progress struct {
+	// SimNs is the simulation time, which need not begin at 0 and may jump.
 	SimNs int64
-	Wall  time.Duration
+	// Simulated is how much of it has passed while the pipeline ran, jumps left out; Wall
+	// is how long that took.
+	Simulated, Wall time.Duration
 }
 
 const (

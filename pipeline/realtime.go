@@ -92,7 +92,7 @@ func (rt *realtime) followClock(until int64) error {
 			return err
 		}
 		if p.config.OnProgress != nil {
-			p.config.OnProgress(Progress{SimNs: t})
+			p.config.OnProgress(p.progress(t))
 		}
 	}
 	return nil

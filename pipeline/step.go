@@ -92,7 +92,7 @@ func (p *Pipeline) begin(r *run, until int64, begun chan<- *instant, captures ch
 			return false, err
 		}
 		if p.config.OnProgress != nil {
-			p.config.OnProgress(Progress{SimNs: t})
+			p.config.OnProgress(p.progress(t))
 		}
 	}
 	return false, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 )
@@ -86,6 +87,14 @@ type BridgeSummary struct {
 	Received []ReceivedSummary `json:"received,omitempty"`
 	// Endpoints say where receivers find the topics of a bridge that they connect to.
 	Endpoints []bridges.Endpoint `json:"endpoints,omitempty"`
+}
+
+// progress is how far the run is at a simulation time.
+func (p *Pipeline) progress(t int64) Progress {
+	_, wall, simulated := p.elapsed.seconds()
+	return Progress{
+		SimNs: t, Simulated: time.Duration(simulated * float64(time.Second)), Wall: time.Duration(wall * float64(time.Second)),
+	}
 }
 
 // Summary returns the counts up to now. Any goroutine may call it at any time,

@@ -178,21 +178,21 @@ func TestProgress(t *testing.T) {
 	p := newProgressPrinter(&out, 10*time.Second, false)
 	p.begun = time.Now().Add(-time.Minute)
 	p.shown = p.begun
-	p.update(pipeline.Progress{SimNs: 5e9})
+	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 5 * time.Second})
 	assert.Regexp(t, `^5\.0 s simulated, real-time factor 0\.08\n$`, out.String())
-	p.update(pipeline.Progress{SimNs: 6e9})
+	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 6 * time.Second})
 	assert.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "not a line a tick")
 
 	out.Reset()
 	p.terminal, p.shown = true, p.begun
-	p.update(pipeline.Progress{SimNs: 5e9})
+	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 5 * time.Second})
 	assert.Contains(t, out.String(), "\r[===============               ] 5.0 s simulated")
 	p.stop()
 	assert.True(t, bytes.HasSuffix(out.Bytes(), []byte("\r\x1b[K")), "the bar goes")
 
 	out.Reset()
 	p.quiet, p.shown = true, p.begun
-	p.update(pipeline.Progress{SimNs: 7e9})
+	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 7 * time.Second})
 	p.stop()
 	assert.Empty(t, out.String())
 }

@@ -64,7 +64,7 @@ func (p *progressPrinter) update(now pipeline.Progress) {
 		return
 	}
 	p.shown = time.Now()
-	sim := time.Duration(now.SimNs)
+	sim := now.Simulated
 	factor := sim.Seconds() / time.Since(p.begun).Seconds()
 	if !p.terminal {
 		fmt.Fprintf(p.out, "%.1f s simulated, real-time factor %.2f\n", sim.Seconds(), factor)

@@ -201,6 +201,7 @@ func (s *replaySession) connect(ctx context.Context) error {
 		}
 		return usage(err)
 	}
+	s.printEndpoints()
 	limit := time.NewTimer(s.flags.wait)
 	defer limit.Stop()
 	poll := time.NewTicker(connectPoll)

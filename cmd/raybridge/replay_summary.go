@@ -62,6 +62,18 @@ func (s *replaySession) summary() *replaySummary {
 	return sum
 }
 
+// printEndpoints says where receivers connect to.
+func (s *replaySession) printEndpoints() {
+	if s.flags.quiet {
+		return
+	}
+	var list []pipeline.BridgeSummary
+	for _, b := range s.bridges {
+		list = append(list, bridgeSummary(b))
+	}
+	printEndpoints(s.errOut, list)
+}
+
 // bridgeSummary is a bridge's row, as a run has it.
 func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 	stats := b.Statistics()
@@ -71,6 +83,11 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 	}
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n
+	}
+	fared := b.Diagnosis()
+	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	if fared.LastError != nil {
+		row.LastError = fared.LastError.Error()
 	}
 	return row
 }
@@ -90,6 +107,7 @@ func (sum *replaySummary) print(s *replaySession) {
 	}
 	printBridges(w, sum.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
+	printFared(s.out, sum.Bridges)
 	fmt.Fprintf(s.out, "\n%.2f s of the recording in %.2f s\n", sum.ReplayedS, sum.WallS)
 }
 

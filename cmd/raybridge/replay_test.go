@@ -314,8 +314,15 @@ func TestReplayWithoutAPeerIsIncomplete(t *testing.T) {
 	t.Parallel()
 	path := replayable(t, "a.mcap", true)
 	out := t.TempDir()
-	o := call(t, "replay", path, "--bridge", "cyber:127.0.0.1:1", "--bridge", "mcap:b.mcap", "--out", out, "--fast", "--wait", "50ms")
+	o := call(t, "replay", path, "--bridge", "cyber:127.0.0.1:1", "--bridge", "foxglove:0", "--bridge", "mcap:b.mcap",
+		"--out", out, "--fast", "--wait", "50ms", "--summary", filepath.Join(out, "s.json"))
 	assert.Equal(t, exitIncomplete, o.code, o.err)
+	assert.Contains(t, o.err, "not everything was delivered: cyber:127.0.0.1:1 never connected")
+	assert.Regexp(t, `cyber:127\.0\.0\.1:1 connected 0 times, failed \d+ times, could not read 0 messages; the last error: .*refused`, o.out)
+	assert.Regexp(t, `127\.0\.0\.1:[1-9]\d* +foxglove +\d+ +/points`, o.err, "where viewers connect to")
+	summary, err := os.ReadFile(filepath.Join(out, "s.json"))
+	require.NoError(t, err)
+	assert.Contains(t, string(summary), `"last_error": "dial tcp`)
 	assert.Contains(t, o.err, "bridge hasn't connected: replaying without it")
 	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), 31)
 }
