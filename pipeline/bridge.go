@@ -103,10 +103,18 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	return nil
 }
 
-// tellUnknown says once which topics the bridge doesn't carry.
+// tellUnknown says once which topics the bridge doesn't carry, and what it could.
 func (b *attachedBridge) tellUnknown(spec string) {
 	if len(b.unknown) > 0 {
-		b.p.log.Warn("the bridge has no message for some topics, and does not carry them", "bridge", spec, "topics", strings.Join(b.unknown, " "))
+		var has []string
+		for _, info := range b.bridge.Types() {
+			if info.Publishes {
+				has = append(has, strings.TrimPrefix(info.Go, "*sample."))
+			}
+		}
+		slices.Sort(has)
+		b.p.log.Warn("the bridge has no message for some topics, and does not carry them",
+			"bridge", spec, "topics", strings.Join(b.unknown, " "), "has", strings.Join(slices.Compact(has), " "))
 	}
 	b.unknown = nil
 }

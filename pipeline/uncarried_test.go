@@ -35,6 +35,7 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	assert.Contains(t, lines()[0], `level=WARN`)
 	assert.Contains(t, lines()[0], `bridge=watch:clock topics="/a /b`)
 	assert.NotContains(t, lines()[0], "/clock ")
+	assert.Contains(t, lines()[0], "has=Clock")
 
 	_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "a"})
 	require.Error(t, err, "the name is taken")
