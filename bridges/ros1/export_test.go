@@ -1,7 +1,15 @@
 package ros1
 
+import "context"
+
 // OpenTopic makes the way of a topic's ROS messages, past any conversion of samples.
 var OpenTopic = openTopic
+
+// Reach asks for a master that answers.
+func Reach(ctx context.Context, address string) error {
+	_, err := reach(ctx, address)
+	return err
+}
 
 // ReadHeader reads a connection header.
 var ReadHeader = readHeader

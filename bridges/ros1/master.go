@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
@@ -85,7 +86,8 @@ func reach(ctx context.Context, address string) (*master, error) {
 	m.api = apimaster.NewClient(address, defaultNode, m.caller)
 	pid, err := m.getPid()
 	if err != nil {
-		if !unreachable(err) {
+		// net/http has no type for an answer that isn't HTTP, such as SSH's greeting.
+		if !unreachable(err) || strings.Contains(err.Error(), "malformed HTTP") {
 			err = fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 		}
 		return nil, fmt.Errorf("no ROS master at %s: %w", address, err)
