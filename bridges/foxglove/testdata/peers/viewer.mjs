@@ -2,7 +2,7 @@
 // channel and prints each message as a line of JSON: {topic, type, time, message}. Protobuf
 // is decoded twice, by the descriptors that the server advertised and by the schemas of
 // @foxglove/schemas, which must agree; CDR by the advertised ros2msg text. With "count" it
-// decodes nothing and prints, each second, how many messages each topic has brought.
+// decodes nothing and prints after each message how many each topic has brought.
 import { createRequire } from "node:module";
 const require = createRequire(process.env.PEERS + "/");
 const { FoxgloveClient } = require("@foxglove/ws-protocol");
@@ -95,7 +95,7 @@ client.on("advertise", (channels) => {
 client.on("message", ({ subscriptionId, timestamp, data }) => {
   const { channel, decode } = subscriptions.get(subscriptionId);
   counts[channel.topic]++;
+  if (mode === "count") return say({ counts });
   if (decode) say({ topic: channel.topic, type: channel.schemaName, time: timestamp, message: decode(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)) });
 });
 client.on("close", (e) => { console.log("closed", e.code ?? "", JSON.stringify(counts)); process.exit(0); });
-if (mode === "count") setInterval(() => say({ counts }), 1000);
