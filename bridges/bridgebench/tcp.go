@@ -84,14 +84,7 @@ func (s *tcpSink) drain(conn net.Conn) {
 	if s.greet != nil && s.greet(conn) != nil {
 		return
 	}
-	chunk := make([]byte, 1<<20)
-	for {
-		n, err := conn.Read(chunk)
-		s.bytes.add(int64(n))
-		if err != nil {
-			return
-		}
-	}
+	discardFrom(conn, func(n int) { s.bytes.add(int64(n)) })
 }
 
 // settled returns how many bytes have come, once it is at least so many and no more come.
