@@ -102,7 +102,7 @@ func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string,
 func TestThroughputBesideC(t *testing.T) {
 	passes, total := 1, 100_000_000
 	if os.Getenv("RAYBRIDGE_BENCH") != "" {
-		passes, total = 5, 800_000_000
+		passes, total = 11, 1_600_000_000
 	}
 	for _, bytes := range []int{1_000_000, 8_000_000} {
 		t.Run(fmt.Sprintf("%dMB", bytes/1_000_000), func(t *testing.T) {

@@ -5,6 +5,7 @@ package ros2dds
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
@@ -15,7 +16,16 @@ import (
 type lane struct {
 	queue *queue.Queue[parcel]
 	done  chan struct{} // closed when the goroutine has ended
+
+	// writing is held from before a message is taken from the queue until it is written,
+	// so that who finds it free and the queue empty is next in order.
+	writing sync.Mutex
 }
+
+// inlineSize is up to which size a message is written on its publisher's goroutine where
+// nothing waits before it: it is in that processor's cache, and handing it to another
+// takes longer than it gains.
+const inlineSize = 2 << 20
 
 // parcel is one message on its way to a topic's readers.
 type parcel struct {
@@ -43,18 +53,37 @@ func (l *lane) run() {
 	defer close(l.done)
 	for {
 		finished := l.queue.Finished() // asked before, so that nothing comes after the last look
-		for {
-			p, ok := l.queue.Pop()
-			if !ok {
-				break
-			}
-			p.write()
+		for l.writeNext() {
 		}
 		if finished {
 			return
 		}
 		<-l.queue.Ready()
 	}
+}
+
+// writeNext writes the oldest message, if there is one.
+func (l *lane) writeNext() bool {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	p, ok := l.queue.Pop()
+	if ok {
+		p.write()
+	}
+	return ok
+}
+
+// tryWrite writes a message on the caller's goroutine, unless others are before it.
+func (l *lane) tryWrite(p parcel) bool {
+	if !l.writing.TryLock() {
+		return false
+	}
+	defer l.writing.Unlock()
+	if n, _ := l.queue.Len(); n > 0 || l.queue.Finished() {
+		return false
+	}
+	p.write()
+	return true
 }
 
 // wait lets nothing more in and ends the goroutine once everything is written; when ctx

@@ -76,6 +76,11 @@ func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error
 	w.Set(&sample, t.encoder.Append(sample.Bytes()[:0], message))
 	size := sample.Len()
 	t.room = size + size/8
+	// Only a topic that keeps all messages can make its writer wait for readers; then
+	// that is left to the publisher only where the policy lets it wait.
+	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == queue.Block) && t.out.lane.tryWrite(parcel{t.out, sample}) {
+		return nil
+	}
 	err := t.out.lane.queue.Offer(ctx, parcel{t.out, sample}, int64(size), t.info.Policy)
 	if err == nil {
 		return nil
