@@ -39,8 +39,12 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 	for i := range list {
 		b := &list[i]
+		var received []string
 		for _, r := range b.Received {
-			fmt.Fprintf(out, "%s:%s received %d messages on %s (%s)\n", b.Name, b.Connection, r.Messages, r.Topic, r.Type)
+			received = append(received, fmt.Sprintf("%d on %s", r.Messages, r.Topic))
+		}
+		if len(received) > 0 {
+			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
 		if b.LastError != "" {
 			fmt.Fprintf(out, "%s:%s connected %d times, failed %d times, could not read %d messages; the last error: %s\n",
