@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // maxFrame bounds what is read in one frame.
@@ -41,6 +42,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	fanout.Tune(tcp)
 	scheme, frames := "ws", &frameConn{Conn: tcp}
 	if c.TLS != nil {
 		scheme, frames.batch = "wss", &batchConn{Conn: tcp}

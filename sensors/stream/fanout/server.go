@@ -188,7 +188,9 @@ func (s *Server) accept(listener net.Listener) {
 // twice as long. Over a real network the kernel's own choice holds.
 const LoopbackBuffer = 256 << 10
 
-func tune(conn net.Conn) {
+// Tune gives a connection to this machine a send buffer of that size, for either end;
+// any other is left alone.
+func Tune(conn net.Conn) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return
@@ -212,7 +214,7 @@ func (s *Server) admit(conn net.Conn) {
 		_ = conn.Close()
 		return
 	}
-	tune(conn)
+	Tune(conn)
 	if s.config.TLS != nil {
 		conn = tls.Server(conn, s.config.TLS)
 	}
