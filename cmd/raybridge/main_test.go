@@ -74,8 +74,8 @@ type outcome struct {
 // call runs a command line in this process.
 func call(t *testing.T, args ...string) outcome {
 	t.Helper()
-	var out, errOut bytes.Buffer
-	code := program(t.Context(), args, &out, &errOut)
+	out, errOut := newTranscript(), newTranscript() // the log of bridges is written beside what the command prints
+	code := program(t.Context(), args, out, errOut)
 	return outcome{code, out.String(), errOut.String()}
 }
 
