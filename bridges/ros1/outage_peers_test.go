@@ -113,15 +113,18 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 	for _, p := range []*process.Process{stalled, healthy} {
 		require.Eventually(t, func() bool { send(); return strings.Contains(p.Output(), `"topic"`) }, patience, 20*time.Millisecond)
 	}
-	stalled.Stall()
-	for range messages { // one after the other, so that the load on the machine doesn't matter
+	paced := func() { // one after the other, so that the load on the machine doesn't matter
 		send()
 		healthy.Expect(t, fmt.Sprintf(`"seq": %d}`, offered-1))
+	}
+	stalled.Stall()
+	for range messages {
+		paced()
 	}
 	stalled.Resume()
 	resumed := offered
 	for parseLine(t, stalled.Expect(t, `"topic"`)).Seq < resumed { // it goes on with what is new
-		send()
+		paced()
 	}
 	require.NoError(t, b.Close(t.Context()))
 	row := b.Statistics().Topics[0]
