@@ -78,7 +78,7 @@ setup-peers: setup-test ## install the software of others that the bridges are t
 
 .PHONY: test-peers
 test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
-	$(GO) test -count=1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
+	$(GO) test -count=1 -p 1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
 
 .PHONY: test-short
 test-short: ## run the tests that need neither cgo nor OpenGL
