@@ -122,7 +122,7 @@ type Pipeline struct {
 
 	// change serialises what comes and goes: it guards those below.
 	change  sync.Mutex
-	wanted  map[string]string // topics that bridges are to bring: brought, or the type that is waited for
+	wanted  map[string]*wanted // by topic
 	started bool
 	closed  bool
 	rig     rig.Rig         // of members, in their order
@@ -170,7 +170,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
-	p.wanted = map[string]string{}
+	p.wanted = map[string]*wanted{}
 	p.rosClock.Store(noClock)
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

@@ -30,8 +30,10 @@ func (b *attachedBridge) receive(in inlet) error {
 	if in.topic == "" {
 		return nil
 	}
-	if b.p.wanted[in.topic] == "" {
-		b.p.wanted[in.topic] = in.typ.String()
+	want := b.p.wanted[in.topic]
+	if want == nil {
+		want = &wanted{typ: in.typ}
+		b.p.wanted[in.topic] = want
 	}
 	err := bridges.AddSubscriberOf(b.bridge, in.typ, bridges.Topic{Name: in.topic, QoS: in.qos}, in.take)
 	switch {
@@ -40,12 +42,15 @@ func (b *attachedBridge) receive(in inlet) error {
 	case err != nil:
 		return fmt.Errorf("receive %s: %w", in.topic, err)
 	}
-	b.p.wanted[in.topic] = brought
+	want.brought = true
 	return nil
 }
 
-// brought marks a wanted topic that some bridge brings.
-const brought = "brought"
+// wanted is a topic that bridges are to bring.
+type wanted struct {
+	typ     reflect.Type // of its messages
+	brought bool         // some bridge has subscribed to it
+}
 
 // subscribe subscribes the bridge to all that steers the ego and to the ROS clock.
 func (b *attachedBridge) subscribe() error {
@@ -98,9 +103,9 @@ type rosClock struct{ atomic.Int64 }
 // tellWanted says once what nobody will bring.
 func (p *Pipeline) tellWanted() {
 	var missing []string
-	for topic, state := range p.wanted {
-		if state != brought {
-			missing = append(missing, topic+" ("+state+")")
+	for topic, want := range p.wanted {
+		if !want.brought {
+			missing = append(missing, fmt.Sprintf("%s (%v)", topic, want.typ))
 		}
 	}
 	if len(missing) > 0 {
