@@ -7,7 +7,6 @@
 package rosjson
 
 import (
-	"encoding/base64"
 	"fmt"
 	"math"
 	"slices"
@@ -22,9 +21,12 @@ import (
 type Encoder struct {
 	Version rosmsg.Version
 
-	buf   []byte
-	err   error
-	chunk [3 << 10]byte // a multiple of base64's three bytes
+	buf []byte
+	err error
+	// made is what a source made for Bytes, kept between messages. It isn't made in buf: the
+	// processor that sent what was in buf before has its lines still, and filling them at
+	// memory's pace waits for each, while base64 is slow enough for them to come meanwhile.
+	made []byte
 }
 
 var _ rosmsg.SeqVisitor = (*Encoder)(nil)
@@ -184,30 +186,15 @@ func appendEscape(dst []byte, b byte) []byte {
 // Bytes appends base64.
 func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 	e.name(name)
-	e.buf = append(e.buf, '"')
-	if v.Source == nil {
-		e.buf = base64.StdEncoding.AppendEncode(e.buf, v.Data)
-	} else {
-		e.encodeInPlace(v)
+	data := v.Data
+	if v.Source != nil {
+		e.made = slices.Grow(e.made[:0], v.Len())[:v.Len()]
+		v.Put(e.made)
+		data = e.made
 	}
 	e.buf = append(e.buf, '"')
-}
-
-// encodeInPlace has a source write its bytes at the end of where their base64 will be, and
-// encodes them from there, piece by piece: what is written never reaches what wasn't read.
-func (e *Encoder) encodeInPlace(v *rosmsg.Bytes) {
-	n := v.Len()
-	size := base64.StdEncoding.EncodedLen(n)
-	start := len(e.buf)
-	e.buf = slices.Grow(e.buf, size)[:start+size]
-	dst, src := e.buf[start:], e.buf[start+size-n:]
-	v.Put(src)
-	for len(src) > 0 {
-		piece := e.chunk[:copy(e.chunk[:], src)]
-		src = src[len(piece):]
-		base64.StdEncoding.Encode(dst, piece)
-		dst = dst[base64.StdEncoding.EncodedLen(len(piece)):]
-	}
+	e.buf = appendBase64(e.buf, data)
+	e.buf = append(e.buf, '"')
 }
 
 // list appends an array of n elements.
