@@ -17,19 +17,23 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	bridgetest.Run(t, bridgetest.Suite{
-		Factory:        ros2dds.Factory{},
-		BadConnections: []string{"x", "-1", "233", "0?color=red", "0?node=a b", "0?namespace=vehicle", "0?messages=0", "0?ros=jazzy"},
-		Peer: func(t *testing.T) bridgetest.Peer {
-			cyclonePeer(t)
-			return &peer{t: t, domain: freeDomain(t), before: map[string]int{}}
-		},
-	})
+	for _, implementation := range implementations {
+		t.Run(implementation.name, func(t *testing.T) {
+			bridgetest.Run(t, bridgetest.Suite{
+				Factory:        ros2dds.Factory{},
+				BadConnections: []string{"x", "-1", "233", "0?color=red", "0?node=a b", "0?namespace=vehicle", "0?messages=0", "0?ros=jazzy"},
+				Peer: func(t *testing.T) bridgetest.Peer {
+					return &peer{t: t, run: implementation.start, domain: freeDomain(t), before: map[string]int{}}
+				},
+			})
+		})
+	}
 }
 
 // peer is a process that reads all topics. Its methods are for the test's goroutine.
 type peer struct {
 	t      *testing.T
+	run    func(t *testing.T, domain int, mode string) *subscriber
 	domain int
 	now    *subscriber    // nil while it doesn't run
 	before map[string]int // what former processes received
@@ -39,7 +43,7 @@ func (p *peer) Connection() string {
 	return strconv.Itoa(p.domain) + "?messages=4096&bytes=8388608"
 }
 
-func (p *peer) Start(t *testing.T) { p.now = cycloneSubscriber(t, p.domain, "count") }
+func (p *peer) Start(t *testing.T) { p.now = p.run(t, p.domain, "count") }
 
 func (p *peer) Kill(*testing.T) {
 	p.now.process.Kill()
