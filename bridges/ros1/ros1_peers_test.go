@@ -260,13 +260,11 @@ func TestToolsOfRos(t *testing.T) {
 
 	hz := r.run(t, "/usr/bin/rostopic", "hz", "-w", "20", "/lidar/points")
 	awaitListening(t, b, "/lidar/points")
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for seq := range 60 {
-		require.NoError(t, scan(t.Context(), bridgetest.PointCloud(seq)))
-		<-ticker.C
-	}
-	assert.Contains(t, hz.Output(), "average rate: ")
+	seq := 0
+	require.Eventually(t, func() bool {
+		seq++
+		return assert.NoError(t, scan(t.Context(), bridgetest.PointCloud(seq))) && strings.Contains(hz.Output(), "average rate: ")
+	}, patience, 50*time.Millisecond, "rostopic hz tells the rate")
 	t.Log(hz.Output())
 	ping := r.run(t, "/usr/bin/rosnode", "ping", "-c", "1", "/raybridge").Wait(t)
 	assert.Contains(t, ping, "xmlrpc reply from http://127.0.0.1:")

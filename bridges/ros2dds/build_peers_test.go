@@ -64,7 +64,7 @@ func build(t *testing.T, name string, sources map[string]string, more func(*gene
 	cmd := exec.Command("/bin/sh", "-e", "-c", script)
 	cmd.Dir = work
 	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, "build %s (scripts/peers.sh installs what is needed): %s", name, strings.TrimSpace(string(output)))
+	require.NoError(t, err, "build %s%s: %s", name, process.Hint(string(output)), strings.TrimSpace(string(output)))
 	if err := os.Rename(work, dir); err != nil { // another test may have been first
 		require.FileExists(t, program)
 	}

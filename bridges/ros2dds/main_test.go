@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what others do.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // loopback keeps the library to the loopback interface, in the tests and in the peers
 // that they start.

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,7 +120,7 @@ gcc -O1 -Wall -o dds_gateway -I DDS/internal/cyclone HERE/dds_gateway.c DDS/inte
 	cmd := exec.Command("/bin/sh", "-e", "-c", script)
 	cmd.Dir = dir
 	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, "build the peers (scripts/peers.sh installs what is needed): %s", output)
+	require.NoError(t, err, "build the peers%s: %s", process.Hint(string(output)), output)
 	return dir
 }
 
@@ -142,8 +143,9 @@ func startGateway(t *testing.T, program string, domain int) *gateway {
 	defer listener.Close()
 	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 	p := process.Start(t, process.Program(program, strconv.Itoa(domain), port).With(loopback))
+	require.NoError(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(process.Patience)))
 	conn, err := listener.Accept()
-	require.NoError(t, err)
+	require.NoError(t, err, "the gateway connects")
 	t.Cleanup(func() { _ = conn.Close() })
 	p.Expect(t, "ready")
 	return &gateway{t, conn}

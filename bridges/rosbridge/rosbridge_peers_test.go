@@ -227,8 +227,8 @@ func TestRoslibCommands(t *testing.T) {
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(c *sample.VehicleControl) { control <- *c }))
 	require.NoError(t, b.Connect(t.Context()))
 	output := roslib(t, "command", b).Wait(t)
-	assert.Equal(t, spatial.Twist{Linear: mgl64.Vec3{1.5, 0, 0}, Angular: mgl64.Vec3{0, 0, -0.25}}, (<-velocity).Twist)
-	assert.Equal(t, sample.VehicleControl{Acceleration: 0.5, SteeringAngle: -0.25, HasAngle: true, Gear: sample.GearDrive}, <-control)
+	assert.Equal(t, spatial.Twist{Linear: mgl64.Vec3{1.5, 0, 0}, Angular: mgl64.Vec3{0, 0, -0.25}}, receive(t, velocity).Twist)
+	assert.Equal(t, sample.VehicleControl{Acceleration: 0.5, SteeringAngle: -0.25, HasAngle: true, Gear: sample.GearDrive}, receive(t, control))
 	for _, want := range []string{
 		`light {"success":true,"message":"the \"light\""}`, `reset {}`, `shoot {"reason":"no camera"}`,
 		`topics {"topics":["/cmd_vel","/control"],"types":["geometry_msgs/Twist","lgsvl_msgs/VehicleControlData"]}`,
@@ -238,6 +238,18 @@ func TestRoslibCommands(t *testing.T) {
 		assert.Contains(t, output, want+"\n")
 	}
 	assert.Zero(t, b.Diagnosis().Malformed)
+}
+
+// receive waits for the next value.
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(process.Patience):
+		require.Fail(t, "nothing arrived")
+	}
+	panic("unreachable")
 }
 
 // TestRoslibComesAndGoes kills and stalls one client while another goes on, and ends the

@@ -25,8 +25,9 @@ import (
 	"time"
 )
 
-// Patience is how long Expect and Wait wait.
-const Patience = 60 * time.Second
+// Patience is how long Expect and Wait wait: long enough for a machine that builds
+// something else meanwhile.
+const Patience = 2 * time.Minute
 
 // Command is a program with arguments and additions to the environment ("KEY=value").
 type Command struct {
@@ -50,14 +51,14 @@ func Python(script string, args ...string) Command {
 	return Command{Name: "/usr/bin/python3", Args: append([]string{script}, args...), Env: []string{"PYTHONUNBUFFERED=1"}}
 }
 
-// Node is a script for Node, which finds the packages of scripts/peers.sh: they lie in
+// Node is a script for Node, which finds the packages of `make setup-peers`: they lie in
 // .cache/peers/node_modules of the repository. Scripts import them with
 // createRequire(process.env.PEERS + "/"), or by paths below that.
 func Node(script string, args ...string) Command {
 	return Command{Name: "node", Args: append([]string{script}, args...), Env: []string{"PEERS=" + Packages()}}
 }
 
-// Packages returns the folder with what scripts/peers.sh installs and builds.
+// Packages returns the folder with what `make setup-peers` installs and tests build.
 func Packages() string { return filepath.Join(root(), ".cache", "peers") }
 
 // root is the repository's: the first folder upwards with a go.mod.
@@ -109,13 +110,13 @@ func Start(t *testing.T, c Command) *Process {
 	_ = write.Close()
 	if err != nil {
 		_ = read.Close()
-		t.Fatalf("start %s: %v (scripts/peers.sh installs what the tests with real peers need)", p.name, err)
+		t.Fatalf("start %s: %v%s", p.name, err, Hint(err.Error()))
 	}
 	go p.run(read)
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s printed:\n%s", p.name, p.Output())
+			t.Logf("%s printed:\n%s%s", p.name, p.Output(), Hint(p.Output()))
 		}
 	})
 	return p
@@ -138,6 +139,22 @@ func (p *Process) run(read *os.File) {
 	}
 	_ = read.Close()
 	p.err = p.cmd.Wait()
+}
+
+// Hint says what to run if an error or what a program printed tells that a program, a
+// module or a header isn't installed; else it is empty.
+func Hint(output string) string {
+	for _, missing := range []string{
+		"no such file or directory", "executable file not found", ": not found", "No such file or directory", // exec, sh, compilers
+		"ModuleNotFoundError", "ResourceNotFound", // Python, ROS 1
+		"ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND", // Node
+		"error while loading shared libraries", "cannot find -l",
+	} {
+		if strings.Contains(output, missing) {
+			return " (is it installed? `make setup-peers` installs what the tests with real peers need)"
+		}
+	}
+	return ""
 }
 
 // Output returns what the program has printed up to now.
@@ -166,7 +183,7 @@ func (p *Process) Expect(t *testing.T, text string) string {
 		}
 		p.mu.Unlock()
 		if ended {
-			t.Fatalf("%s ended (%v) without printing %q", p.name, p.err, text)
+			t.Fatalf("%s ended (%v) without printing %q%s", p.name, p.err, text, Hint(p.Output()))
 		}
 		select {
 		case <-more:
@@ -188,7 +205,7 @@ func (p *Process) Wait(t *testing.T) string {
 		t.Fatalf("%s has not ended within %v", p.name, Patience)
 	}
 	if p.err != nil {
-		t.Fatalf("%s: %v\n%s", p.name, p.err, p.Output())
+		t.Fatalf("%s: %v%s\n%s", p.name, p.err, Hint(p.Output()), p.Output())
 	}
 	return p.Output()
 }

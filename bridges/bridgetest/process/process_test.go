@@ -16,3 +16,16 @@ func TestLastLineIsExpected(t *testing.T) {
 		assert.Equal(t, "ready and more\n", p.Wait(t))
 	}
 }
+
+// Whoever lacks a peer is told what to run, and nobody else.
+func TestHint(t *testing.T) {
+	for _, missing := range []string{
+		"exec: \"node\": executable file not found in $PATH", "fork/exec /usr/bin/rosmaster: no such file or directory",
+		"ModuleNotFoundError: No module named 'rospy'", "code: 'ERR_MODULE_NOT_FOUND'", "code: 'MODULE_NOT_FOUND'",
+		"/bin/sh: 1: idlc: not found", "fatal error: dds/dds.h: No such file or directory", "/usr/bin/ld: cannot find -lfastrtps: No such file or directory",
+		"./fast_peer: error while loading shared libraries: libfastrtps.so.2.9",
+	} {
+		assert.Contains(t, process.Hint(missing), "make setup-peers", missing)
+	}
+	assert.Empty(t, process.Hint("AssertionError: 1 != 2"))
+}

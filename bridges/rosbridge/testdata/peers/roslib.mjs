@@ -74,7 +74,7 @@ async function subscribe() {
   const { topics, types, typedefs_full_text: definitions } = await ask(ros, "getTopicsAndRawTypes");
   const got = new Map(); // topic -> form -> message
   await new Promise((done, fail) => {
-    const timer = setTimeout(() => fail(new Error(`only ${[...got].filter(([, m]) => m.size === forms.length).length} topics`)), 40000);
+    const timer = setTimeout(() => fail(new Error(`only ${[...got].filter(([, m]) => m.size === forms.length).length} topics`)), 100000);
     const take = (topic, form, message) => {
       if (!got.has(topic)) got.set(topic, new Map());
       if (!got.get(topic).has(form)) got.get(topic).set(form, message);
