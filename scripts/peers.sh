@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # peers.sh: installs the software that nobody here wrote and that the bridges are tested
-# against: Cyclone DDS and Fast DDS, ROS 1's master and tools, Python's protobuf and BSON,
-# and the npm packages of scripts/peers/package.json (into .cache/peers). The second
-# time it installs nothing. Debian 12 and its like, as root or with sudo.
+# against: Cyclone DDS and Fast DDS, ROS 1's master and tools, Python's protobuf, BSON and
+# CBOR, and the npm packages of scripts/peers/package-lock.json (into .cache/peers). The
+# second time it installs nothing and needs no network. Debian 12, as root or with sudo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,30 +10,61 @@ apt="g++ cyclonedds-dev cyclonedds-tools libfastrtps-dev fastddsgen
  python3-rosmaster python3-rostopic python3-rosservice python3-rosbag python3-rosnode
  python3-sensor-msgs python3-rosgraph-msgs python3-geometry-msgs python3-nav-msgs python3-tf2-msgs python3-std-srvs
  python3-protobuf protobuf-compiler python3-bson python3-cbor2"
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then apt+=" nodejs npm"; fi
+command -v node >/dev/null || apt+=" nodejs"
+command -v npm >/dev/null || apt+=" npm"
+least_node=18 # Debian 12's, and what the npm packages are tested with
 
+# explain says why nothing was installed, and what to type.
+explain() {
+  {
+    echo "the tests with real peers need software that is not installed, and $1."
+    echo "On Debian 12 (a container of it will do) install it, then run 'make test-peers' again:"
+    echo "  apt-get install -y --no-install-recommends $2"
+    echo "'make test' runs all other tests and needs none of it."
+  } >&2
+  exit 2
+}
+
+installed=$(dpkg-query -W -f '${Package} ${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$//p' || true)
 missing=""
 for package in $apt; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=" $package"
+  grep -qxF "$package" <<<"$installed" || missing+=" $package"
 done
+missing=${missing# }
 if [ -n "$missing" ]; then
-  if ! command -v apt-get >/dev/null; then
-    echo "the tests with real peers need Debian's packages:$missing" >&2
-    exit 2
-  fi
+  command -v apt-get >/dev/null || explain "this is not Debian" "$missing"
   as_root=""
-  [ "$(id -u)" = 0 ] || as_root="sudo"
-  echo "installing peers:$missing"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || explain "installing it needs root or sudo" "$missing"
+    # A person at a terminal can be asked for the password, a script can't.
+    [ -t 0 ] || sudo -n true 2>/dev/null || explain "installing it needs root or sudo" "$missing"
+    as_root="sudo"
+  fi
+  echo "installing peers (1.2 GB on a bare system; takes minutes): $missing"
   # shellcheck disable=SC2086 # the list is meant to be split
   {
-    $as_root apt-get update -qq
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
-  }
+    $as_root apt-get update -qq &&
+      $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+  } || explain "apt-get has failed to install it" "$missing"
 fi
 
-mkdir -p .cache/peers
-if ! cmp -s scripts/peers/package.json .cache/peers/installed.json; then
-  cp scripts/peers/package.json .cache/peers/package.json
-  (cd .cache/peers && npm install --no-audit --no-fund --loglevel=error)
-  cp scripts/peers/package.json .cache/peers/installed.json
+version=$(node --version) # v18.20.4
+version=${version#v}
+if [ "${version%%.*}" -lt "$least_node" ]; then
+  echo "the tests with real peers need Node $least_node or later, and $(command -v node) is $version: install Debian's nodejs or a later one." >&2
+  exit 2
+fi
+
+# A folder that npm has filled to the end says what with.
+stamp=.cache/peers/node_modules/.installed
+wanted=$(cat scripts/peers/package.json scripts/peers/package-lock.json)
+if [ ! -e "$stamp" ] || [ "$wanted" != "$(cat "$stamp")" ]; then
+  echo "installing peers from npm into .cache/peers"
+  mkdir -p .cache/peers
+  cp scripts/peers/package.json scripts/peers/package-lock.json .cache/peers/
+  (cd .cache/peers && npm ci --ignore-scripts --engine-strict=false --no-audit --no-fund --loglevel=error) || {
+    echo "npm could not install the packages of scripts/peers/package-lock.json; run 'make setup-peers' again when its registry can be reached." >&2
+    exit 2
+  }
+  echo "$wanted" >"$stamp"
 fi
