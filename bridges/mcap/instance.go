@@ -49,6 +49,7 @@ type topic struct {
 }
 
 var (
+	_ bridges.Checker  = (*instance)(nil)
 	_ bridges.Instance = (*instance)(nil)
 	_ bridges.Failer   = (*instance)(nil)
 )
@@ -66,6 +67,12 @@ func (i *instance) Err() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.err
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parseConnection(connection, i.env.OutDir)
+	return err
 }
 
 // Connect begins a recording.

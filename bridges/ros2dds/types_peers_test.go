@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -61,7 +62,7 @@ func TestEveryTypeIsDecodedByOthers(t *testing.T) {
 				}
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic, QoS: qos})
 				require.NoError(t, err)
-				msg := filled(pub.Sample)
+				msg := rossampletest.Filled(pub.Sample)
 				arrives(t, s, topic, func() error { return publish(t.Context(), msg) })
 				converted, err := pub.Converter()(msg)
 				require.NoError(t, err)
@@ -87,9 +88,9 @@ func TestLateJoinerGetsStaticTransforms(t *testing.T) {
 			publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
 			require.NoError(t, err)
 			assert.True(t, b.Listening("/tf_static"), "kept for those to come")
-			first := filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
+			first := rossampletest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
 			require.NoError(t, publish(t.Context(), first))
-			last := filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
+			last := rossampletest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
 			last.Transforms[0].ChildFrameID = "lidar"
 			require.NoError(t, publish(t.Context(), last))
 

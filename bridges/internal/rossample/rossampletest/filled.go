@@ -1,6 +1,5 @@
-//go:build cgo && peers && ros2dds
-
-package ros2dds_test
+// Package rossampletest makes samples for tests that send every type.
+package rossampletest
 
 import (
 	"fmt"
@@ -11,8 +10,9 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// filled returns a sample of a type with a value of its own in every field.
-func filled(t reflect.Type) bridges.Stamped {
+// Filled returns a sample of a type, a pointer to a structure of package sample, with a
+// value of its own in every field.
+func Filled(t reflect.Type) bridges.Stamped {
 	switch t {
 	case reflect.TypeFor[*sample.Image]():
 		return bridgetest.Image(3)
