@@ -85,6 +85,8 @@ type Bridge struct {
 	// connecting is held while the instance connects or disconnects: one comes after the
 	// other.
 	connecting sync.Mutex
+	wanted     bool  // guarded by connecting: by a Connect that succeeded, until Disconnect
+	refusal    error // guarded by connecting: of the last Connect
 	closeOnce  sync.Once
 	closeErr   error // written in closeOnce
 	// lastEndpoints are those when Close was called, nil before.
@@ -137,15 +139,17 @@ func (b *Bridge) EverConnected() bool {
 	return b.everConnected.Load()
 }
 
-// Connect begins to connect; it doesn't wait for a peer. After Close it returns
-// ErrClosed.
+// Connect begins to connect; it doesn't wait for a peer: Await does. After Close it
+// returns ErrClosed.
 func (b *Bridge) Connect(ctx context.Context) error {
 	b.connecting.Lock()
 	defer b.connecting.Unlock()
 	if b.closed.Load() {
 		return b.failed("connect", ErrClosed)
 	}
-	if err := b.instance.Connect(ctx, b.connection); err != nil {
+	err := b.instance.Connect(ctx, b.connection)
+	b.wanted, b.refusal = err == nil, err
+	if err != nil {
 		return b.failed("connect", err)
 	}
 	b.Status()
@@ -162,6 +166,7 @@ func (b *Bridge) Disconnect(ctx context.Context) error {
 
 // disconnect is Disconnect; connecting must be held.
 func (b *Bridge) disconnect(ctx context.Context) error {
+	b.wanted, b.refusal = false, nil
 	if err := b.instance.Disconnect(ctx); err != nil {
 		return b.failed("disconnect", err)
 	}
@@ -186,12 +191,16 @@ func (b *Bridge) Close(ctx context.Context) error {
 // Err returns nil, or the failure that ended the connection for good. It wraps
 // ErrWriteFailed if data was lost; what had been written before stays readable.
 func (b *Bridge) Err() error {
-	f, ok := b.instance.(Failer)
-	if !ok {
-		return nil
-	}
-	if err := f.Err(); err != nil {
+	if err := b.failure(); err != nil {
 		return b.failed("run", err)
+	}
+	return nil
+}
+
+// failure is the instance's Err.
+func (b *Bridge) failure() error {
+	if f, ok := b.instance.(Failer); ok {
+		return f.Err()
 	}
 	return nil
 }
@@ -303,10 +312,13 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 }
 
 // countErrors makes a publisher of one that the bridge made: it sends only while
-// the bridge is connected, and counts what isn't sent.
+// the bridge is connected and ctx goes on, and counts what isn't sent.
 func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publisher[T] {
 	return func(ctx context.Context, msg T) error {
 		err := b.ready()
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err == nil {
 			err = publish(ctx, msg)
 		}

@@ -12,13 +12,15 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Factory is the bridge "tsv": "tsv:NAME" writes NAME, below the output folder,
-// with a line of tab-separated values for each message.
+// Factory is the bridge "tsv": "tsv:NAME" writes NAME, below the output folder, with a line
+// of tab-separated values for each message.
 type Factory struct{}
 
 func (Factory) Info() bridges.Info {
 	return bridges.Info{Name: "tsv", Type: "tsv", Kind: bridges.KindFile, Summary: "writes tab-separated values", Connection: "NAME"}
 }
+
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return &table{dir: env.OutDir}, nil }
 
 func (Factory) Register(p *bridges.Plugin) error {
 	return errors.Join(
@@ -26,51 +28,38 @@ func (Factory) Register(p *bridges.Plugin) error {
 		RegPublisher(p, "fix", func(m *sample.GnssFix) string { return fmt.Sprintf("%.8f\t%.8f", m.Latitude, m.Longitude) }))
 }
 
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	return &table{dir: env.OutDir}, nil
-}
-
-// RegPublisher makes the bridge carry messages of type T, by a function that
-// writes one as columns.
+// RegPublisher lets the bridge carry messages of type T: columns writes one of them.
 func RegPublisher[T bridges.Stamped](p *bridges.Plugin, wire string, columns func(T) string) error {
-	if err := bridges.AddType[T](p, wire); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return i.(*table).write(topic, fmt.Sprintf("%d\t%s\t%s\n", msg.Stamp(), topic.Name, columns(msg)))
+	return bridges.RegPublisher(p, wire, func(t *table, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		return func(_ context.Context, msg T) error {
+			return t.write(topic, fmt.Sprintf("%d\t%s\t%s\n", msg.Stamp(), topic.Name, columns(msg)))
 		}, nil
 	})
 }
 
 // table is one file.
 type table struct {
+	bridges.State
 	dir  string
 	mu   sync.Mutex
 	file *os.File // guarded by mu: nil while not connected
 }
 
-func (t *table) Status() bridges.Status {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.file == nil {
-		return bridges.Disconnected
-	}
-	return bridges.Connected
-}
-
-func (t *table) Connect(ctx context.Context, connection string) (err error) {
+func (t *table) Check(connection string) error {
 	if connection == "" {
 		return fmt.Errorf("%w: want a file name", bridges.ErrConnectionString)
 	}
-	err = t.Disconnect(ctx)
+	return nil
+}
+
+func (t *table) Connect(ctx context.Context, connection string) (err error) {
+	if err := errors.Join(t.Check(connection), t.Disconnect(ctx)); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err == nil {
-		t.file, err = os.Create(filepath.Join(t.dir, connection))
+	if t.file, err = os.Create(filepath.Join(t.dir, connection)); err == nil {
+		t.SetStatus(bridges.Connected)
 	}
 	return err
 }
@@ -82,6 +71,7 @@ func (t *table) Disconnect(context.Context) error {
 	if t.file = nil; file == nil {
 		return nil
 	}
+	t.SetStatus(bridges.Disconnected)
 	return file.Close()
 }
 

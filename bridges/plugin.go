@@ -13,7 +13,7 @@ import (
 // Publisher sends one message. It returns when the message was written or
 // queued, and may read msg only until then. Its error wraps one of this
 // package's; the message counts as dropped under CauseOf of it. ctx ends what
-// it waits for.
+// it waits for; a bridge's own publisher isn't called with one that has ended.
 type Publisher[T any] func(ctx context.Context, msg T) error
 
 // PublisherCreator makes the publisher of one topic on an instance of the
@@ -131,6 +131,57 @@ func AddPublisherCreator[T any](p *Plugin, create PublisherCreator[T]) error {
 // AddPublisherCreator.
 func AddSubscriberCreator[T any](p *Plugin, create SubscriberCreator[T]) error {
 	return addCreator[T](p, "subscriber", create, func(m *messageType) *any { return &m.subscriber })
+}
+
+// RegPublisher declares that the bridge publishes messages of type T, by the name that its
+// protocol has for them: AddType, unless RegSubscriber did that with the same name, and
+// AddPublisherCreator. I is the type of the bridge's own instances.
+func RegPublisher[T any, I Instance](p *Plugin, wire string, create func(instance I, topic *PublishedTopic) (Publisher[T], error)) error {
+	if err := nameType[T](p, wire); err != nil {
+		return err
+	}
+	return AddPublisherCreator(p, func(instance Instance, topic *PublishedTopic) (Publisher[T], error) {
+		i, err := own[I](p, instance)
+		if err != nil {
+			return nil, err
+		}
+		return create(i, topic)
+	})
+}
+
+// RegSubscriber declares that the bridge subscribes to messages of type T: RegPublisher for
+// the other direction.
+func RegSubscriber[T any, I Instance](p *Plugin, wire string, create func(instance I, topic Topic, deliver func(msg T)) error) error {
+	if err := nameType[T](p, wire); err != nil {
+		return err
+	}
+	return AddSubscriberCreator(p, func(instance Instance, topic Topic, deliver func(msg T)) error {
+		i, err := own[I](p, instance)
+		if err != nil {
+			return err
+		}
+		return create(i, topic, deliver)
+	})
+}
+
+// nameType is AddType, for a type that may have been added with the same name.
+func nameType[T any](p *Plugin, wire string) error {
+	p.mu.RLock()
+	known, ok := p.types[reflect.TypeFor[T]()]
+	p.mu.RUnlock()
+	if ok && known.wire == wire {
+		return nil
+	}
+	return AddType[T](p, wire)
+}
+
+// own returns an instance as what the bridge made it.
+func own[I Instance](p *Plugin, instance Instance) (I, error) {
+	i, ok := instance.(I)
+	if !ok {
+		return i, fmt.Errorf("bridge %q: an instance is a %T, its messages are for %v", p.info.Name, instance, reflect.TypeFor[I]())
+	}
+	return i, nil
 }
 
 func addCreator[T any](p *Plugin, direction string, create any, slot func(*messageType) *any) error {

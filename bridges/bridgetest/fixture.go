@@ -72,9 +72,17 @@ func (f *fixture) connected() {
 	f.t.Helper()
 	if f.peer == nil {
 		require.Equal(f.t, bridges.Connected, f.bridge.Status())
-		return
 	}
-	require.Eventually(f.t, func() bool { return f.bridge.Status() == bridges.Connected }, patience, tick, "connected")
+	Connected(f.t, f.bridge)
+}
+
+// Connected waits until a bridge is connected, as long as any test would, and ends the test
+// if it isn't by then.
+func Connected(t testing.TB, b *bridges.Bridge) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, b.Await(ctx))
 }
 
 // await waits until messages on a topic would arrive.

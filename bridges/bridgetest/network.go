@@ -57,6 +57,12 @@ func (s Suite) peerComesLate(t *testing.T) {
 	f := s.open(t)
 	out := f.source("/late")
 	require.NoError(t, f.bridge.Connect(t.Context()))
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.bridge.Await(short); err != nil { // else a node or a server that needs no peer
+		assert.ErrorIs(t, err, bridges.ErrNotConnected)
+		assert.ErrorIs(t, err, context.Canceled)
+	}
 	assert.Contains(t, []bridges.Status{bridges.Connecting, bridges.UnexpectedlyDisconnected, bridges.Connected}, f.bridge.Status())
 	out.offer()
 	f.start()

@@ -118,7 +118,10 @@ func (s Suite) badConnections(t *testing.T) {
 	require.NotEmpty(t, s.BadConnections)
 	for _, connection := range s.BadConnections {
 		b := s.openAt(t, connection).bridge
-		assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrConnectionString, "%q", connection)
+		refusal := b.Connect(t.Context())
+		assert.ErrorIs(t, refusal, bridges.ErrConnectionString, "%q", connection)
+		assert.EqualError(t, b.Check(), refusal.Error(), "Check and Connect agree on %q", connection)
+		assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrConnectionString, "nothing is awaited of %q", connection)
 		assert.Contains(t, []bridges.Status{bridges.Disconnected, bridges.UnexpectedlyDisconnected}, b.Status())
 		assert.False(t, b.EverConnected())
 	}
@@ -127,8 +130,10 @@ func (s Suite) badConnections(t *testing.T) {
 func (s Suite) statuses(t *testing.T) {
 	f := s.open(t)
 	b := f.bridge
-	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.NoError(t, b.Check())
+	assert.Equal(t, bridges.Disconnected, b.Status(), "Check connects nothing")
 	assert.False(t, b.EverConnected())
+	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrNotConnected, "nobody has called Connect")
 	require.NoError(t, b.Disconnect(t.Context()), "without a connection it does nothing")
 	f.start()
 	require.NoError(t, b.Connect(t.Context()))
@@ -136,8 +141,10 @@ func (s Suite) statuses(t *testing.T) {
 	assert.True(t, b.EverConnected())
 	require.NoError(t, b.Connect(t.Context()), "connecting again reconnects")
 	f.connected()
+	assert.NoError(t, b.Check(), "while it is connected too")
 	require.NoError(t, b.Disconnect(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrNotConnected)
 	assert.True(t, b.EverConnected())
 	assert.NoError(t, b.Err())
 }
@@ -265,6 +272,7 @@ func (s Suite) closeTwice(t *testing.T) {
 	require.NoError(t, b.Close(t.Context()))
 	require.NoError(t, b.Close(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Await(t.Context()), bridges.ErrClosed)
 	f.received("/topic", 1)
 	assert.ErrorIs(t, publish(t.Context(), 1), bridges.ErrClosed)
 	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)

@@ -178,6 +178,12 @@ func (i *instance) Listening(topic string) bool {
 	return out != nil && out.Subscribers() > 0
 }
 
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, _, err := parseConnection(connection)
+	return err
+}
+
 // Connect begins to listen.
 func (i *instance) Connect(ctx context.Context, connection string) error {
 	address, config, err := parseConnection(connection)

@@ -33,6 +33,12 @@ type writer struct {
 	message protoreflect.MessageDescriptor
 }
 
+// Check reads a connection string as Connect does.
+func (c *instance) Check(connection string) error {
+	_, err := parse(connection)
+	return err
+}
+
 // Connect begins to connect. The layout of the first call's connection string holds: in
 // it the channels are registered.
 func (c *instance) Connect(ctx context.Context, connection string) error {

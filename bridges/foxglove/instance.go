@@ -38,6 +38,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker         = (*instance)(nil)
 	_ bridges.Instance        = (*instance)(nil)
 	_ bridges.Audience        = (*instance)(nil)
 	_ bridges.Directory       = (*instance)(nil)
@@ -186,6 +187,12 @@ func (i *instance) openSessions() []*session {
 		list = append(list, s)
 	}
 	return list
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, _, err := parseConnection(connection)
+	return err
 }
 
 // Connect begins to listen.

@@ -54,6 +54,7 @@ type topic struct {
 }
 
 var (
+	_ bridges.Checker  = (*instance)(nil)
 	_ bridges.Instance = (*instance)(nil)
 	_ bridges.Failer   = (*instance)(nil)
 )
@@ -72,6 +73,12 @@ func (i *instance) Err() error {
 
 func (i *instance) addTopic(info *bridges.PublishedTopic) *topic {
 	return &topic{instance: i, info: info, prefix: []byte(info.Wire + " " + info.Name + "\n")}
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := logPath(connection, i.env.OutDir)
+	return err
 }
 
 // Connect begins a log.

@@ -29,6 +29,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
@@ -57,6 +58,12 @@ func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.diagnosis() 
 func (i *instance) Listening(name string) bool {
 	t, ok := i.byName.Load(name)
 	return ok && t.(*topic).listening()
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parseConnection(connection, os.Getenv)
+	return err
 }
 
 // Connect starts the node, which looks for the master from then on.

@@ -23,6 +23,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Failer    = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
@@ -30,6 +31,12 @@ var (
 
 func newInstance(env bridges.Env) *instance {
 	return &instance{env: env, subscriptions: map[string]func([]byte) error{}}
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, _, err := parseConnection(connection)
+	return err
 }
 
 // Connect begins to dial.

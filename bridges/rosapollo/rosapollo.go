@@ -111,6 +111,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
 	_ bridges.Failer    = (*instance)(nil)
@@ -123,18 +124,29 @@ func (i *instance) Map() *apollo.Map { return i.place }
 // options are rosbridge's but for encodings that the server doesn't have.
 var options = slices.DeleteFunc(slices.Clone(rosbridgev2.Options), func(name string) bool { return name == "bson" || name == "subscribe" })
 
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parseConnection(connection)
+	return err
+}
+
 // Connect begins to dial.
 func (i *instance) Connect(ctx context.Context, connection string) error {
-	target, values, err := bridges.SplitOptions(connection, options...)
-	if err != nil {
-		return err
-	}
-	config, err := rosbridgev2.ParseConfig(target, values)
+	config, err := parseConnection(connection)
 	if err != nil {
 		return err
 	}
 	config.ROS, config.Compression, config.Log = rosmsg.ROS1, "", i.env.Log
 	return i.Client.Connect(ctx, config)
+}
+
+// parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString.
+func parseConnection(connection string) (rosbridgev2.Config, error) {
+	target, values, err := bridges.SplitOptions(connection, options...)
+	if err != nil {
+		return rosbridgev2.Config{}, err
+	}
+	return rosbridgev2.ParseConfig(target, values)
 }
 
 // rosTopic is a topic of ROS messages.

@@ -38,6 +38,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Directory = (*instance)(nil)
@@ -168,6 +169,12 @@ func (c *connection) parseServer(address string, options map[string]string) (err
 		return err
 	}
 	return c.server.Parse(options)
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parse(connection)
+	return err
 }
 
 // Connect begins to dial a server, or to listen.

@@ -27,6 +27,7 @@ type instance struct {
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Directory = (*instance)(nil)
@@ -137,6 +138,12 @@ func (i *instance) Endpoints() []bridges.Endpoint {
 		list[n] = bridges.Endpoint{Topic: t.info.Name, Sensor: t.info.Sensor, Address: address}
 	}
 	return list
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, _, err := parseConnection(connection)
+	return err
 }
 
 // Connect begins to listen.
