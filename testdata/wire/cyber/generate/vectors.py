@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Writes the byte vectors of testdata/wire/cyber, with python3-protobuf.
 
-    testdata/wire/cyber/generate/vectors.py testdata/wire/cyber
+    /usr/bin/python3 testdata/wire/cyber/generate/vectors.py testdata/wire/cyber
 """
 
 import os
