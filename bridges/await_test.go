@@ -144,8 +144,12 @@ func TestCheckOpensWithoutConnecting(t *testing.T) {
 }
 
 func TestRegisteringBothDirections(t *testing.T) {
-	publisher := func(i *fakeInstance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) { return i.publisher(topic) }
-	subscriber := func(i *fakeInstance, topic bridges.Topic, deliver func(*note)) error { return i.subscribe(topic, deliver) }
+	publisher := func(i *fakeInstance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+		return i.publisher(topic)
+	}
+	subscriber := func(i *fakeInstance, topic bridges.Topic, deliver func(*note)) error {
+		return i.subscribe(topic, deliver)
+	}
 	instance := &fakeInstance{}
 	factory := &fakeFactory{name: "fake", instance: instance, register: func(p *bridges.Plugin) error {
 		return errors.Join(bridges.RegPublisher(p, "fake/Note", publisher), bridges.RegSubscriber(p, "fake/Note", subscriber))

@@ -20,7 +20,9 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{Name: "tsv", Type: "tsv", Kind: bridges.KindFile, Summary: "writes tab-separated values", Connection: "NAME"}
 }
 
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return &table{dir: env.OutDir}, nil }
+func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return &table{dir: env.OutDir}, nil
+}
 
 func (Factory) Register(p *bridges.Plugin) error {
 	return errors.Join(
