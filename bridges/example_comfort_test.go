@@ -72,9 +72,7 @@ func Example_comfort() {
 		publish, err := bridges.AddPublisher[*Comfort](bridge, bridges.Topic{Name: "/comfort"})
 		check(err)
 		check(bridge.Connect(ctx))
-		for bridge.Status() != bridges.Connected {
-			time.Sleep(time.Millisecond)
-		}
+		check(bridge.Await(ctx))
 		check(publish(ctx, &Comfort{Header: sample.Header{FrameID: "base_link"}, Acceleration: mgl64.Vec3{1.5}, Jerk: -0.25}))
 		check(bridge.Close(ctx)) // delivers what was taken
 	}

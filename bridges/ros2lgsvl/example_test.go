@@ -43,7 +43,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for bridge.Status() != bridges.Connected || server.Subscribed("/cmd_vel") == "" {
+	if err := bridge.Await(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for server.Subscribed("/cmd_vel") == "" { // the server reads what was sent to it
 		time.Sleep(time.Millisecond)
 	}
 

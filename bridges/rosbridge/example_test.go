@@ -37,7 +37,10 @@ func Example() {
 	if err := bridge.Connect(ctx); err != nil {
 		panic(err)
 	}
-	for bridge.Status() != bridges.Connected || len(server.Services()) == 0 {
+	if err := bridge.Await(ctx); err != nil {
+		panic(err)
+	}
+	for len(server.Services()) == 0 { // the server reads what was sent to it
 		time.Sleep(time.Millisecond)
 	}
 	if err := publish(ctx, &sample.Speed{MetresPerSecond: 13.5}); err != nil {

@@ -196,50 +196,24 @@ func (s *replaySession) connect(ctx context.Context) error {
 			continue
 		}
 		if b.Info().Kind == bridges.KindNetwork && !errors.Is(err, bridges.ErrConnectionString) {
-			s.log.Warn("bridge isn't connected", "bridge", specOf(b), "error", err)
-			continue
+			continue // it is told below
 		}
 		return usage(err)
 	}
 	s.printEndpoints()
-	limit := time.NewTimer(s.flags.wait)
-	defer limit.Stop()
-	poll := time.NewTicker(connectPoll)
-	defer poll.Stop()
-	for {
-		waiting := s.unconnected()
-		if len(waiting) == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil // the replay ends at once
-		case <-limit.C:
-			for _, b := range waiting {
-				s.log.Warn("bridge hasn't connected: replaying without it", "bridge", specOf(b), "after", s.flags.wait, "error", b.Diagnosis().LastError)
-			}
-			return nil
-		case <-poll.C:
+	begun := time.Now()
+	limited, cancel := context.WithTimeout(ctx, s.flags.wait)
+	defer cancel()
+	for _, b := range s.bridges {
+		if err := b.Await(limited); err != nil && ctx.Err() == nil { // else the replay ends at once
+			s.log.Warn("bridge hasn't connected: replaying without it", "bridge", specOf(b), "waited", time.Since(begun).Round(time.Millisecond), "error", err)
 		}
 	}
+	return nil
 }
-
-// connectPoll is how often bridges are asked whether they are connected.
-const connectPoll = 10 * time.Millisecond
 
 // specOf is how a bridge was given.
 func specOf(b *bridges.Bridge) string { return b.Info().Name + ":" + b.Connection() }
-
-// unconnected are the bridges that aren't connected yet.
-func (s *replaySession) unconnected() []*bridges.Bridge {
-	var list []*bridges.Bridge
-	for _, b := range s.bridges {
-		if b.Status() != bridges.Connected {
-			list = append(list, b)
-		}
-	}
-	return list
-}
 
 // replay sends the messages until their end, or ctx's.
 func (s *replaySession) replay(ctx context.Context) error {
