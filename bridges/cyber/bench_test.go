@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -85,7 +86,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
-	require.Eventually(t, func() bool { return b.Status() == bridges.Connected }, patience, tick)
+	bridgetest.Connected(t, b)
 	cloud := scan(1000)
 	ctx := context.Background()
 	sent := func() int64 { return b.Statistics().Messages }
@@ -133,7 +134,7 @@ func BenchmarkLoopback(b *testing.B) {
 		publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: queue.Block})
 		require.NoError(b, err)
 		require.NoError(b, bridge.Connect(context.Background()))
-		require.Eventually(b, func() bool { return bridge.Status() == bridges.Connected }, patience, tick)
+		bridgetest.Connected(b, bridge)
 		require.NoError(b, publish(context.Background(), cloud))
 		require.Eventually(b, func() bool { return bridge.Statistics().Messages == 1 }, patience, tick)
 		size = bridge.Statistics().Bytes

@@ -34,7 +34,7 @@ func connect(t *testing.T, p *peer, types map[string]string) *bridges.Bridge {
 	t.Helper()
 	b := openBridge(t, p.Connection(), types)
 	require.NoError(t, b.Connect(t.Context()))
-	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+	bridgetest.Connected(t, b)
 	return b
 }
 
@@ -185,7 +185,7 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	require.NoError(t, err)
 	p.master.published = nil // nobody subscribes
 	require.NoError(t, b.Connect(t.Context()))
-	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+	bridgetest.Connected(t, b)
 	assert.True(t, b.Listening("/tf_static"), "it is kept for those to come")
 	for i := range 3 {
 		require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: int64(i), Transforms: []sample.Transform{{ChildFrameID: fmt.Sprint("frame", i)}}}))

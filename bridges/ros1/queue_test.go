@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -28,7 +29,7 @@ func TestPolicies(t *testing.T) {
 			publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", Policy: policy})
 			require.NoError(t, err)
 			require.NoError(t, b.Connect(t.Context()))
-			eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+			bridgetest.Connected(t, b)
 			conn, err := dialTopic("/image", p.master.uris()["/raybridge"])
 			require.NoError(t, err)
 			defer conn.Close()

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -38,7 +39,7 @@ func eventually(t *testing.T, condition func() bool, message string) {
 func connect(t *testing.T, b *bridges.Bridge) {
 	t.Helper()
 	require.NoError(t, b.Connect(t.Context()))
-	eventually(t, func() bool { return b.Status() == bridges.Connected }, "connected")
+	bridgetest.Connected(t, b)
 }
 
 // recorder takes one connection and all that comes by it.

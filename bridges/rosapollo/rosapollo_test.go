@@ -71,7 +71,7 @@ func opened(t *testing.T) (*bridges.Bridge, *rosbridgetest.Server) {
 func connect(t *testing.T, b *bridges.Bridge) {
 	t.Helper()
 	require.NoError(t, b.Connect(t.Context()))
-	require.Eventually(t, func() bool { return b.Status() == bridges.Connected }, patience, tick)
+	bridgetest.Connected(t, b)
 }
 
 // recorded publishes each of Apollo's samples and returns what the server has of it, by

@@ -54,7 +54,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 func connected(t testing.TB, b *bridges.Bridge) {
 	t.Helper()
 	require.NoError(t, b.Connect(t.Context()))
-	eventually(t, "connected", func() bool { return b.Status() == bridges.Connected })
+	bridgetest.Connected(t, b)
 }
 
 // publish sends one sample and returns what the server has of it.
