@@ -27,6 +27,7 @@ type connection struct {
 	lanes       []*lane // all
 	outputs     []*output
 	reading     chan struct{} // closed when the reading goroutine has ended; nil before it starts
+	looking     *looking      // nil before look
 
 	graph       graph
 	graphWriter *cyclone.Writer
@@ -74,7 +75,7 @@ func (c *connection) open(t *topic) error {
 
 // listen makes a subscription's reader, and starts the reading goroutine with the first.
 func (c *connection) listen(s *subscription) error {
-	r, err := c.participant.NewReader(ddsTopic(s.topic.Name), ddsType(s.typeName), s.qos, &s.events, s.receive)
+	r, err := c.participant.NewReader(ddsTopic(s.name), ddsType(s.typeName), s.qos, &s.events, s.receive)
 	if err != nil {
 		return err
 	}
@@ -99,6 +100,28 @@ func (c *connection) announce() error {
 	return c.graphWriter.Write(sample)
 }
 
+// looking is a goroutine that looks for what the library's threads have counted.
+type looking struct{ stop, done chan struct{} }
+
+// look calls tell every lookInterval until leave.
+func (c *connection) look(tell func()) {
+	l := &looking{stop: make(chan struct{}), done: make(chan struct{})}
+	c.looking = l
+	go func() {
+		defer close(l.done)
+		ticker := time.NewTicker(lookInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				tell()
+			case <-l.stop:
+				return
+			}
+		}
+	}()
+}
+
 // leave writes what is queued, waits until it is acknowledged, for as long as ctx
 // allows, and ends the participation.
 func (c *connection) leave(ctx context.Context) {
@@ -115,6 +138,10 @@ func (c *connection) leave(ctx context.Context) {
 	if c.reading != nil {
 		c.participant.Wake()
 		<-c.reading
+	}
+	if c.looking != nil {
+		close(c.looking.stop)
+		<-c.looking.done
 	}
 	c.participant.Leave()
 	for _, out := range c.outputs {

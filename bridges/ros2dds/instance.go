@@ -23,19 +23,23 @@ type instance struct {
 	byName sync.Map      // of *topic, for Listening
 
 	// change is held while it connects or disconnects.
-	change sync.Mutex
+	change   sync.Mutex
+	retrying *retrying // guarded by change: nil if Connect succeeded at once
 
 	mu            sync.Mutex
 	topics        []*topic          // guarded by mu: in the order of addition
 	subscriptions []*subscription   // guarded by mu: in the order of addition
 	connection    *connection       // guarded by mu: nil while disconnected
 	diagnosis     bridges.Diagnosis // guarded by mu
+	gaveUp        error             // guarded by mu
 }
 
 var (
+	_ bridges.Checker   = (*instance)(nil)
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Diagnoser = (*instance)(nil)
+	_ bridges.Failer    = (*instance)(nil)
 	_ topics            = (*instance)(nil)
 )
 
@@ -55,7 +59,7 @@ func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (rossa
 	if err != nil {
 		return nil, err
 	}
-	t := &topic{instance: i, info: info, typeName: typeName, qos: qos}
+	t := &topic{endpoint: endpoint{name: info.Name, writes: true, qos: qos}, instance: i, info: info, typeName: typeName}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if c := i.connection; c != nil {
@@ -77,7 +81,7 @@ func (i *instance) subscribe(topic bridges.Topic, typeName string, in rossample.
 	if err != nil {
 		return err
 	}
-	s := &subscription{instance: i, topic: topic, typeName: typeName, qos: qos, inbox: in}
+	s := &subscription{endpoint: endpoint{name: topic.Name, qos: qos}, instance: i, typeName: typeName, inbox: in}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if c := i.connection; c != nil {
@@ -106,7 +110,14 @@ func (i *instance) Listening(name string) bool {
 	return ok && t.(*topic).heard()
 }
 
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parseConnection(connection, os.Getenv)
+	return err
+}
+
 // Connect takes part in the domain, with a writer or reader for each topic that is known.
+// If the library can't, it is tried again as the connection string says.
 func (i *instance) Connect(ctx context.Context, connection string) error {
 	s, err := parseConnection(connection, os.Getenv)
 	if err != nil {
@@ -115,6 +126,15 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	i.change.Lock()
 	defer i.change.Unlock()
 	i.disconnect(ctx)
+	i.status.Store(uint32(bridges.Connecting))
+	if err := i.attempt(ctx, s); err != nil {
+		i.retrying = i.tryAgain(s, err)
+	}
+	return nil
+}
+
+// attempt connects once.
+func (i *instance) attempt(ctx context.Context, s settings) error {
 	c, err := i.connect(s)
 	if err != nil {
 		if c != nil {
@@ -146,6 +166,7 @@ func (i *instance) connect(s settings) (*connection, error) {
 		return c, err
 	}
 	i.connection = c
+	c.look(i.tellMismatches)
 	i.diagnosis.Connections++
 	return c, nil
 }
@@ -158,15 +179,21 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	return nil
 }
 
-// disconnect leaves the domain; change must be held.
+// disconnect leaves the domain, or tries no longer to take part in it; change must be
+// held.
 func (i *instance) disconnect(ctx context.Context) {
+	if i.retrying != nil {
+		i.retrying.end()
+		i.retrying = nil
+	}
 	i.mu.Lock()
 	c := i.connection
-	i.connection = nil
+	i.connection, i.gaveUp = nil, nil
 	i.mu.Unlock()
 	if c != nil {
 		i.status.Store(uint32(bridges.Disconnecting))
 		c.leave(ctx)
+		i.tellMismatches() // those that came after the last look
 	}
 	i.status.Store(uint32(bridges.Disconnected))
 }
@@ -191,25 +218,36 @@ func (i *instance) malformed(err error) {
 	}
 }
 
-// Diagnosis counts participations, errors of the library and malformed messages. If
-// nothing worse has happened, its LastError names a topic whose readers or writers ask
-// for another quality of service than this side has.
+// Diagnosis counts participations, failures to take part, errors of the library and
+// malformed messages. Its LastError tells too of all quality of service by which readers
+// or writers didn't match.
 func (i *instance) Diagnosis() bridges.Diagnosis {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	d := i.diagnosis
-	if d.LastError != nil {
+	mismatches := i.mismatches()
+	if len(mismatches) == 0 {
 		return d
 	}
+	var all faults
+	if d.LastError != nil {
+		all = append(all, d.LastError)
+	}
+	for _, m := range mismatches {
+		all = append(all, m)
+	}
+	d.LastError = all
+	return d
+}
+
+// endpoints lists those of all topics and subscriptions; mu must be held.
+func (i *instance) endpoints() []*endpoint {
+	list := make([]*endpoint, 0, len(i.topics)+len(i.subscriptions))
 	for _, t := range i.topics {
-		if n, policy := t.events.Incompatible(); n > 0 {
-			d.LastError = fmt.Errorf("topic %s: %d readers ask for more than is offered, in %s", t.info.Name, n, policy)
-		}
+		list = append(list, &t.endpoint)
 	}
 	for _, s := range i.subscriptions {
-		if n, policy := s.events.Incompatible(); n > 0 {
-			d.LastError = fmt.Errorf("topic %s: %d writers offer less than is asked for, in %s", s.topic.Name, n, policy)
-		}
+		list = append(list, &s.endpoint)
 	}
-	return d
+	return list
 }

@@ -5,8 +5,11 @@ package ros2dds_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,12 +56,47 @@ func freeDomain(t *testing.T) int {
 	return 0
 }
 
+// open returns a bridge that isn't connected, and closes it at the test's end.
+func open(t *testing.T, domain int, options string, log *slog.Logger) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d?%s", domain, options), bridges.Env{Log: log})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
 // connect returns a bridge in a domain.
 func connect(t *testing.T, domain int, options string) *bridges.Bridge {
 	t.Helper()
-	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d?%s", domain, options), bridges.Env{})
-	require.NoError(t, err)
+	b := open(t, domain, options, nil)
 	require.NoError(t, b.Connect(t.Context()))
-	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	require.Equal(t, bridges.Connected, b.Status(), "%v", b.Diagnosis().LastError)
 	return b
+}
+
+// journal takes log lines, from any goroutine.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+// lines returns those that contain a text.
+func (j *journal) lines(text string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var list []string
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, text) {
+			list = append(list, line)
+		}
+	}
+	return list
 }

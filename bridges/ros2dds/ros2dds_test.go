@@ -3,7 +3,6 @@
 package ros2dds_test
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -49,16 +47,6 @@ func TestNobodyListens(t *testing.T) {
 	assert.False(t, b.Listening("/other"))
 	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
 	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 1}, b.Statistics().Drops)
-}
-
-// What the library can't use is reported when the bridge connects.
-func TestSettingsThatTheLibraryRefuses(t *testing.T) {
-	t.Setenv("CYCLONEDDS_URI", "<CycloneDDS><Domain><Nonsense/></Domain></CycloneDDS>")
-	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d", freeDomain(t)), bridges.Env{})
-	require.NoError(t, err)
-	assert.ErrorContains(t, b.Connect(t.Context()), "CYCLONEDDS_URI")
-	assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
-	assert.EqualValues(t, 1, b.Diagnosis().Failures)
 }
 
 // raw is a participant that isn't the bridge's, with an endpoint on a topic.

@@ -18,6 +18,8 @@ type settings struct {
 	// gidSize is the size of an endpoint's identity in ros_discovery_info.
 	gidSize int
 	queue   queue.Config
+	// retry says when to try again if the domain can't be joined.
+	retry bridges.Retry
 }
 
 // Sizes of rmw_dds_common/msg/Gid, whose last bytes are 0 up to Humble.
@@ -36,7 +38,7 @@ var nodeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // bridges.ErrConnectionString.
 func parseConnection(connection string, getenv func(string) string) (settings, error) {
 	s := settings{node: "raybridge", namespace: "/", gidSize: gidSize}
-	known := slices.Concat([]string{"node", "namespace", "ros"}, bridges.QueueOptions)
+	known := slices.Concat([]string{"node", "namespace", "ros"}, bridges.QueueOptions, bridges.RetryOptions)
 	target, options, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return s, err
@@ -64,7 +66,10 @@ func parseConnection(connection string, getenv func(string) string) (settings, e
 	default:
 		return s, fmt.Errorf("%w: ros=%q: want humble, or nothing for later versions", bridges.ErrConnectionString, options["ros"])
 	}
-	s.queue, err = bridges.ParseQueue(options)
+	if s.queue, err = bridges.ParseQueue(options); err != nil {
+		return s, err
+	}
+	s.retry, err = bridges.ParseRetry(options)
 	return s, err
 }
 

@@ -3,6 +3,7 @@ package ros2dds
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,7 @@ func TestConnectionStrings(t *testing.T) {
 		{"7", "42", settings{domain: 7, node: "raybridge", namespace: "/", gidSize: 16}},
 		{"232?node=sim_1&namespace=/a/b", "", settings{domain: 232, node: "sim_1", namespace: "/a/b", gidSize: 16}},
 		{"?ros=humble&namespace=/", "", settings{node: "raybridge", namespace: "/", gidSize: 24}},
+		{"0?retry=1s&backoff=2&longest=1m&attempts=3", "", settings{node: "raybridge", namespace: "/", gidSize: 16, retry: bridges.Retry{Interval: time.Second, Backoff: 2, Longest: time.Minute, Attempts: 3}}},
 		{"0?messages=5&bytes=1000", "9", settings{node: "raybridge", namespace: "/", gidSize: 16, queue: queue.Config{Messages: 5, Bytes: 1000}}},
 	} {
 		got, err := parseConnection(c.connection, environment("ROS_DOMAIN_ID="+c.domainID))
@@ -58,6 +60,7 @@ func TestBadConnectionStrings(t *testing.T) {
 		{"?ros=", "", "humble"},
 		{"?messages=0", "", "messages"},
 		{"?bytes=x", "", "bytes"},
+		{"?retry=0s", "", "retry"},
 	} {
 		_, err := parseConnection(c.connection, environment("ROS_DOMAIN_ID="+c.domainID))
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, c.connection)

@@ -5,19 +5,15 @@ package ros2dds
 import (
 	"fmt"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
 // subscription is one topic that is read. It has a reader with each connection.
 type subscription struct {
+	endpoint
 	instance *instance
-	topic    bridges.Topic
 	typeName string // ROS 2's
-	qos      cyclone.QoS
-	events   cyclone.Events
 	inbox    rossample.Inbox
 	decoder  cdr.Decoder // the reading goroutine's
 }
@@ -30,6 +26,6 @@ func (s *subscription) receive(data []byte) {
 		err = s.inbox.Deliver(message)
 	}
 	if err != nil {
-		s.instance.malformed(fmt.Errorf("topic %s: %w", s.topic.Name, err))
+		s.instance.malformed(fmt.Errorf("topic %s: %w", s.name, err))
 	}
 }

@@ -26,11 +26,10 @@ var errUnheard = fmt.Errorf("%w: the topic has no reader", bridges.ErrNotConnect
 
 // topic is one topic that is published. It has a writer with each connection.
 type topic struct {
+	endpoint
 	instance *instance
 	info     *bridges.PublishedTopic
 	typeName string // ROS 2's
-	qos      cyclone.QoS
-	events   cyclone.Events
 
 	mu      sync.Mutex
 	out     *output     // guarded by mu: nil while disconnected

@@ -61,7 +61,7 @@ var policy = map[string][]string{
 var foreign = map[string][]string{
 	"github.com/go-gl/gl":   {"gpu/glcore"},
 	"github.com/go-gl/glfw": {"gpu/glfwctx"},
-	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone"},
+	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "bridges/ros2dds/internal/cyclonetest"},
 }
 
 func TestImports(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package cyclone is the part of Cyclone DDS's C library (0.10) that the bridge ros2dds
 // needs: participants of a domain, writers and readers of serialized messages, nothing
-// of the messages themselves. It is the only package that calls the library, and is
-// empty unless the program is built with cgo and the tag ros2dds.
+// of the messages themselves. It is the only package that calls the library, and has
+// nothing but its errors unless the program is built with cgo and the tag ros2dds.
 //
 // # Memory
 //

@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"fmt"
+	"iter"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -32,17 +33,26 @@ type QoS struct {
 // Events are what the library's threads tell of one writer or reader. Its methods may be
 // called from any goroutine, also when the endpoint is gone.
 type Events struct {
-	counts struct{ matched, incompatible, policy atomic.Int32 } // as struct rb_events
+	counts struct { // as struct rb_events
+		matched      atomic.Int32
+		incompatible [C.RB_POLICIES]atomic.Int32
+	}
 	pinner runtime.Pinner
 }
 
 // Matched returns how many readers a writer has, or writers a reader.
 func (e *Events) Matched() int { return int(e.counts.matched.Load()) }
 
-// Incompatible returns how many were kept away by their quality of service, and the
-// name of the policy that the last one differs in.
-func (e *Events) Incompatible() (n int, policy string) {
-	return int(e.counts.incompatible.Load()), policyName(int(e.counts.policy.Load()))
+// Incompatible goes through the policies that have kept readers or writers away, with
+// how often: once for each time that one was discovered, also by former endpoints.
+func (e *Events) Incompatible() iter.Seq2[Policy, int] {
+	return func(yield func(Policy, int) bool) {
+		for id := range e.counts.incompatible {
+			if n := e.counts.incompatible[id].Load(); n > 0 && !yield(Policy(id), int(n)) {
+				return
+			}
+		}
+	}
 }
 
 // release lets the garbage collector have e again, with the counts of a gone endpoint.
@@ -60,19 +70,31 @@ func (p *Participant) pin(e *Events) *C.struct_rb_events {
 	return (*C.struct_rb_events)(unsafe.Pointer(&e.counts))
 }
 
-// policyName names the policies by dds_qos_policy_id_t, as ROS 2 does.
-func policyName(id int) string {
-	switch id {
-	case C.DDS_DURABILITY_QOS_POLICY_ID:
-		return "durability"
-	case C.DDS_DEADLINE_QOS_POLICY_ID:
-		return "deadline"
-	case C.DDS_LIVELINESS_QOS_POLICY_ID:
-		return "liveliness"
-	case C.DDS_RELIABILITY_QOS_POLICY_ID:
-		return "reliability"
+// Policy is one of the policies by which a writer and a reader may not match.
+type Policy uint8 // a dds_qos_policy_id_t
+
+// Policies that raybridge's endpoints set.
+const (
+	Durability  Policy = C.DDS_DURABILITY_QOS_POLICY_ID
+	Deadline    Policy = C.DDS_DEADLINE_QOS_POLICY_ID
+	Reliability Policy = C.DDS_RELIABILITY_QOS_POLICY_ID
+)
+
+var policyNames = map[Policy]string{
+	Durability: "durability", Deadline: "deadline", Reliability: "reliability",
+	C.DDS_PRESENTATION_QOS_POLICY_ID: "presentation", C.DDS_LATENCYBUDGET_QOS_POLICY_ID: "latency_budget",
+	C.DDS_OWNERSHIP_QOS_POLICY_ID: "ownership", C.DDS_LIVELINESS_QOS_POLICY_ID: "liveliness",
+	C.DDS_PARTITION_QOS_POLICY_ID: "partition", C.DDS_DESTINATIONORDER_QOS_POLICY_ID: "destination_order",
+	C.DDS_TYPE_CONSISTENCY_ENFORCEMENT_QOS_POLICY_ID: "type_consistency_enforcement",
+	C.DDS_DATA_REPRESENTATION_QOS_POLICY_ID:          "data_representation",
+}
+
+// String returns the policy's name as ROS 2 and DDS have it, in snake_case.
+func (p Policy) String() string {
+	if name, ok := policyNames[p]; ok {
+		return name
 	}
-	return fmt.Sprintf("policy %d", id)
+	return fmt.Sprintf("policy %d", uint8(p))
 }
 
 // names are a topic's strings for the library; free frees them.
@@ -120,9 +142,12 @@ func (p *Participant) NewWriter(topic, typeName string, qos QoS, events *Events)
 		C.rb_pool_unref(w.pool)
 		return nil, failed(w.handle, "create a writer of %s (%s)", topic, typeName)
 	}
-	guid, err := guidOf(w.handle)
-	w.guid = guid
-	return w, err
+	var err error
+	if w.guid, err = guidOf(w.handle); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
 }
 
 // GUID returns the writer's identity on the wire.
@@ -131,6 +156,11 @@ func (w *Writer) GUID() GUID { return w.guid }
 // Close lets go of the writer's memory. The writer itself is deleted with its
 // participant, before or after.
 func (w *Writer) Close() { C.rb_pool_unref(w.pool) }
+
+// Blocks returns how many blocks of memory for messages there are in the process, those
+// that writers keep for later too. It is 0 when all participants have left and all
+// writers are closed.
+func Blocks() int { return int(C.rb_blocks()) }
 
 // Sample is a block of memory for one message. It is passed by value; one holder
 // releases it or writes it.

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-dds_entity_t rb_participant(uint32_t domain, const char *user_data) {
-  dds_qos_t *q = dds_create_qos();
-  dds_qset_userdata(q, user_data, strlen(user_data));
-  dds_entity_t participant = dds_create_participant(domain, q, NULL);
-  dds_delete_qos(q);
-  return participant;
-}
-
 static dds_qos_t *endpoint_qos(const struct rb_qos *qos) {
   dds_qos_t *q = dds_create_qos();
   dds_history_kind_t history = qos->keep_all ? DDS_HISTORY_KEEP_ALL : DDS_HISTORY_KEEP_LAST;
@@ -28,28 +20,31 @@ static dds_qos_t *endpoint_qos(const struct rb_qos *qos) {
   return q;
 }
 
-static void tell(int32_t *field, uint32_t value) { __atomic_store_n(field, (int32_t)value, __ATOMIC_SEQ_CST); }
+static void matched(void *events, uint32_t now) { __atomic_store_n(&((struct rb_events *)events)->matched, (int32_t)now, __ATOMIC_SEQ_CST); }
 
 static void publication_matched(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg) {
   (void)writer;
-  tell(&((struct rb_events *)arg)->matched, status.current_count);
+  matched(arg, status.current_count);
 }
 
 static void subscription_matched(dds_entity_t reader, const dds_subscription_matched_status_t status, void *arg) {
   (void)reader;
-  tell(&((struct rb_events *)arg)->matched, status.current_count);
+  matched(arg, status.current_count);
+}
+
+static void incompatible(void *events, uint32_t policy, int32_t more) {
+  if (policy >= RB_POLICIES) policy = 0;
+  __atomic_add_fetch(&((struct rb_events *)events)->incompatible[policy], more, __ATOMIC_SEQ_CST);
 }
 
 static void offered_incompatible(dds_entity_t writer, const dds_offered_incompatible_qos_status_t status, void *arg) {
   (void)writer;
-  tell(&((struct rb_events *)arg)->policy, status.last_policy_id);
-  tell(&((struct rb_events *)arg)->incompatible, status.total_count);
+  incompatible(arg, status.last_policy_id, status.total_count_change);
 }
 
 static void requested_incompatible(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *arg) {
   (void)reader;
-  tell(&((struct rb_events *)arg)->policy, status.last_policy_id);
-  tell(&((struct rb_events *)arg)->incompatible, status.total_count);
+  incompatible(arg, status.last_policy_id, status.total_count_change);
 }
 
 static dds_entity_t topic_of(dds_entity_t participant, const char *topic, const char *type_name, struct ddsi_sertype **type) {

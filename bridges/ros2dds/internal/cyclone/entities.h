@@ -12,17 +12,22 @@ struct rb_qos {
   const char *user_data;
 };
 
+// RB_POLICIES is more than the largest dds_qos_policy_id_t.
+#define RB_POLICIES 32
+
 // rb_events is what the library's threads tell of a writer or reader. Its fields are
 // read and written atomically.
 struct rb_events {
-  int32_t matched;      // how many of the other side there are
-  int32_t incompatible; // how many weren't matched for their quality of service
-  int32_t policy;       // the policy (dds_qos_policy_id_t) that kept the last one away
+  int32_t matched;                   // how many of the other side there are
+  int32_t incompatible[RB_POLICIES]; // how many a policy (dds_qos_policy_id_t) has kept away, ever
 };
 
 // All functions return a handle, or a negative DDS_RETCODE.
 
-dds_entity_t rb_participant(uint32_t domain, const char *user_data);
+// rb_domain and rb_participant put what the library says of a failure into why, at most
+// size bytes of text; else they print it to stderr as the library does.
+dds_entity_t rb_domain(uint32_t id, const char *settings, char *why, size_t size);
+dds_entity_t rb_participant(uint32_t domain, const char *user_data, char *why, size_t size);
 
 // rb_writer and rb_reader make an endpoint on the topic of the name and type. events
 // stays in use until the endpoint is deleted; *type lives as long as the participant.

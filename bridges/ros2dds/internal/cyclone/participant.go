@@ -10,16 +10,13 @@ package cyclone
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 )
-
-// ErrTimeout says that a writer's history was full for longer than it waits.
-var ErrTimeout = errors.New("no room in the writer's history in time")
 
 // Config says how a participant joins a domain.
 type Config struct {
@@ -69,9 +66,11 @@ func Join(config Config) (*Participant, error) {
 	data := C.CString(config.UserData)
 	defer C.free(unsafe.Pointer(data))
 	p := &Participant{domain: config.Domain, readers: map[C.dds_attach_t]*Reader{}}
-	p.handle = C.rb_participant(C.uint32_t(config.Domain), data)
+	why := newReason()
+	defer why.free()
+	p.handle = C.rb_participant(C.uint32_t(config.Domain), data, why.text, reasonSize)
 	if p.handle < 0 {
-		err := failed(p.handle, "create a participant of domain %d", config.Domain)
+		err := why.failed(config.Domain, p.handle)
 		leave(config.Domain)
 		return nil, err
 	}
@@ -101,9 +100,11 @@ func enter(config Config) error {
 	}
 	xml := C.CString(settings)
 	defer C.free(unsafe.Pointer(xml))
-	handle := C.dds_create_domain(C.dds_domainid_t(config.Domain), xml)
+	why := newReason()
+	defer why.free()
+	handle := C.rb_domain(C.uint32_t(config.Domain), xml, why.text, reasonSize)
 	if handle < 0 {
-		return failed(handle, "open domain %d (CYCLONEDDS_URI is %q)", config.Domain, os.Getenv("CYCLONEDDS_URI"))
+		return why.failed(config.Domain, handle)
 	}
 	if domains.open == nil {
 		domains.open = map[uint32]*domain{}
@@ -148,6 +149,28 @@ func guidOf(handle C.dds_entity_t) (GUID, error) {
 		return GUID{}, failed(rc, "ask for a guid")
 	}
 	return *(*GUID)(unsafe.Pointer(&guid.v)), nil
+}
+
+// reason is room for what the library says of a failure.
+type reason struct{ text *C.char }
+
+const reasonSize = 1024
+
+func newReason() reason { return reason{(*C.char)(C.calloc(1, reasonSize))} }
+
+func (r reason) free() { C.free(unsafe.Pointer(r.text)) }
+
+// failed makes an error of what the library said, or else of its return code. Settings
+// that can't be read are told from others by the words alone: the code is the same.
+func (r reason) failed(domain uint32, rc C.dds_entity_t) error {
+	text := C.GoString(r.text)
+	if text == "" {
+		text = C.GoString(C.dds_strretcode(-rc))
+	}
+	if strings.HasPrefix(text, "config: ") || strings.HasPrefix(text, "can't open configuration file") {
+		return fmt.Errorf("%w (CYCLONEDDS_URI is %q): %s", ErrSettings, os.Getenv("CYCLONEDDS_URI"), text)
+	}
+	return fmt.Errorf("%w %d: %s", ErrDomain, domain, text)
 }
 
 // failed makes an error of a negative return code.

@@ -24,13 +24,29 @@ struct rb_pool {
   struct rb_sample *first; // guarded by lock
 };
 
+// blocks counts samples and pools, atomically.
+static int64_t blocks;
+
+static void *block_new(size_t size) {
+  void *block = calloc(1, size);
+  if (block != NULL) __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+  return block;
+}
+
+static void block_free(void *block) {
+  __atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+  free(block);
+}
+
+int64_t rb_blocks(void) { return __atomic_load_n(&blocks, __ATOMIC_RELAXED); }
+
 static void sample_free(struct rb_sample *s) {
   free(s->data);
-  free(s);
+  block_free(s);
 }
 
 struct rb_pool *rb_pool_new(void) {
-  struct rb_pool *pool = calloc(1, sizeof(*pool));
+  struct rb_pool *pool = block_new(sizeof(*pool));
   if (pool == NULL) return NULL;
   pthread_mutex_init(&pool->lock, NULL);
   pool->references = 1;
@@ -43,7 +59,7 @@ static void pool_leave(struct rb_pool *pool) {
   pthread_mutex_unlock(&pool->lock);
   if (last) {
     pthread_mutex_destroy(&pool->lock);
-    free(pool);
+    block_free(pool);
   }
 }
 
@@ -96,7 +112,7 @@ static void pool_put(struct rb_pool *pool, struct rb_sample *s) {
 struct rb_sample *rb_sample_new(struct rb_pool *pool, size_t capacity) {
   if (capacity < 4) capacity = 4;
   struct rb_sample *s = pool != NULL ? pool_take(pool, capacity) : NULL;
-  if (s == NULL && (s = calloc(1, sizeof(*s))) != NULL) s->pool = pool;
+  if (s == NULL && (s = block_new(sizeof(*s))) != NULL) s->pool = pool;
   if (s != NULL && s->capacity < capacity) {
     free(s->data); // its content is of no use, so no realloc
     s->data = malloc(capacity + PADDING);

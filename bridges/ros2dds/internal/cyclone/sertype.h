@@ -34,6 +34,9 @@ struct rb_sample *rb_sample_new(struct rb_pool *pool, size_t capacity);
 // rb_sample_unref gives the block back.
 void rb_sample_unref(struct rb_sample *sample);
 
+// rb_blocks returns how many samples and pools there are.
+int64_t rb_blocks(void);
+
 // rb_sertype_new returns a keyless type with the name on the wire, or NULL.
 struct ddsi_sertype *rb_sertype_new(const char *type_name);
 

@@ -1,0 +1,95 @@
+//go:build cgo && ros2dds
+
+package ros2dds_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2dds"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// nowhere asks for an interface that no machine has.
+const nowhere = `<CycloneDDS><Domain id="any"><General><Interfaces><NetworkInterface name="nowhere0"/></Interfaces></General></Domain></CycloneDDS>`
+
+// What the library can't use is told with its own words, and tried again until it can.
+func TestTriesAgain(t *testing.T) {
+	for _, c := range []struct {
+		name, settings string
+		is             error
+		says           string
+	}{
+		{"unknown element", "<CycloneDDS><Domain><Nonsense/></Domain></CycloneDDS>", ros2dds.ErrSettings, "Nonsense: unknown element"},
+		{"no XML", "<CycloneDDS", ros2dds.ErrSettings, "CYCLONEDDS_URI"},
+		{"no such file", "file:///no/such/file.xml", ros2dds.ErrSettings, "/no/such/file.xml"},
+		{"no such interface", nowhere, ros2dds.ErrDomain, "nowhere0: does not match an available interface"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "cyclonedds.xml")
+			t.Setenv("CYCLONEDDS_URI", c.settings)
+			var log journal
+			domain := freeDomain(t)
+			b := open(t, domain, "retry=5ms", log.logger())
+			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.StaticQoS})
+			require.NoError(t, err)
+			require.NoError(t, b.Connect(t.Context()))
+			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+			assert.ErrorIs(t, b.Diagnosis().LastError, c.is)
+			assert.ErrorContains(t, b.Diagnosis().LastError, c.says)
+			assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
+			require.Eventually(t, func() bool { return b.Diagnosis().Failures >= 3 }, patience, time.Millisecond)
+			assert.NoError(t, b.Err(), "it goes on without end")
+			assert.Len(t, log.lines("level=WARN"), 1, "one cause is told once")
+
+			require.NoError(t, os.WriteFile(file, []byte(loopback), 0o600))
+			t.Setenv("CYCLONEDDS_URI", "file://"+file)
+			require.Eventually(t, func() bool { return b.Status() == bridges.Connected }, patience, time.Millisecond)
+			assert.EqualValues(t, 1, b.Diagnosis().Connections)
+			require.Eventually(t, func() bool { return len(log.lines("ros2dds: takes part in the domain")) == 1 }, patience, time.Millisecond)
+			assert.NoError(t, publish(t.Context(), &sample.Clock{}))
+		})
+	}
+}
+
+// After so many attempts the bridge has failed for good, until it is connected anew.
+func TestGivesUp(t *testing.T) {
+	for attempts, options := range map[int64]string{1: "attempts=1", 3: "retry=1ms&attempts=3"} {
+		t.Run(options, func(t *testing.T) {
+			t.Setenv("CYCLONEDDS_URI", nowhere)
+			b := open(t, freeDomain(t), options, nil)
+			require.NoError(t, b.Connect(t.Context()))
+			require.Eventually(t, func() bool { return b.Err() != nil }, patience, time.Millisecond)
+			assert.ErrorIs(t, b.Err(), bridges.ErrNotConnected)
+			assert.ErrorIs(t, b.Err(), ros2dds.ErrDomain)
+			assert.Equal(t, attempts, b.Diagnosis().Failures)
+			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
+			t.Setenv("CYCLONEDDS_URI", loopback)
+			require.NoError(t, b.Connect(t.Context()))
+			assert.Equal(t, bridges.Connected, b.Status())
+			assert.NoError(t, b.Err())
+		})
+	}
+}
+
+// A bridge that waits for its next attempt ends at once.
+func TestEndsWhileTryingAgain(t *testing.T) {
+	t.Setenv("CYCLONEDDS_URI", nowhere)
+	b := open(t, freeDomain(t), "retry=1h", nil)
+	require.NoError(t, b.Connect(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- b.Disconnect(t.Context()) }()
+	select {
+	case err := <-ended:
+		assert.NoError(t, err)
+	case <-time.After(patience):
+		t.Fatal("it doesn't end")
+	}
+	assert.Equal(t, bridges.Disconnected, b.Status())
+}
