@@ -17,6 +17,34 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
+// findAll returns the MCAP files of several recordings, each file once.
+func findAll(paths []string) ([]string, error) {
+	var list []string
+	var known []os.FileInfo
+	for _, path := range paths {
+		found, err := findFiles(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			info, err := os.Stat(file)
+			switch {
+			case err != nil:
+				return nil, err
+			case slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, info) }):
+				continue
+			case len(paths) > 1 && !begun(file):
+				continue // as in a folder
+			}
+			list, known = append(list, file), append(known, info)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%w: the files are empty", ErrNotMCAP)
+	}
+	return list, nil
+}
+
 // findFiles returns the MCAP files of a recording, in their order.
 func findFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)

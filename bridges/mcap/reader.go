@@ -91,11 +91,13 @@ type channel struct {
 }
 
 // Open opens a recording: an MCAP file, a rosbag2 folder, or NAME.mcap for the files
-// NAME_0.mcap, NAME_1.mcap and so on. A file that was not finished, because the
+// NAME_0.mcap, NAME_1.mcap and so on. Of several paths it makes one recording, whose
+// messages come by their log times, whichever file they are in; a file that several paths
+// lead to is read once. A file that was not finished, because the
 // process that wrote it was killed, is read up to its last complete record; Unfinished
 // names it. Errors wrap fs.ErrNotExist, ErrNotMCAP or ErrDamaged.
-func Open(path string) (*Reader, error) {
-	paths, err := findFiles(path)
+func Open(path string, more ...string) (*Reader, error) {
+	paths, err := findAll(append([]string{path}, more...))
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
@@ -204,6 +206,35 @@ func (r *Reader) Span() (startNs, endNs int64) {
 		endNs, begun = max(endNs, nanoseconds(end)), true
 	}
 	return startNs, endNs
+}
+
+// Overlap returns two files that have messages of one topic in the same half second, empty
+// where there are none. The parts of a split recording have none: such files are
+// recordings of different runs, or copies, and their messages come mixed by their times.
+func (r *Reader) Overlap() (first, second string) {
+	for i, a := range r.files {
+		for _, b := range r.files[:i] {
+			from, to := max(a.statistics.MessageStartTime, b.statistics.MessageStartTime), min(a.statistics.MessageEndTime, b.statistics.MessageEndTime)
+			if to > from && to-from >= overlap && slices.ContainsFunc(r.channels, func(c *channel) bool { return a.has(c) && b.has(c) }) {
+				return b.path, a.path
+			}
+		}
+	}
+	return "", ""
+}
+
+// overlap is for how long two files cover the same time, nanoseconds, before Overlap
+// tells; at a split it is the time between two messages that were handed over at once.
+const overlap = 500_000_000
+
+// has reports whether there are messages of a channel in the file.
+func (f *file) has(c *channel) bool {
+	for id, known := range f.channels {
+		if known == c && f.messages(id) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Files returns the paths of the recording's files.

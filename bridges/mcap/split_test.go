@@ -1,6 +1,7 @@
 package mcap_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -114,6 +115,54 @@ func TestASplitRecordingReadsAsOne(t *testing.T) {
 		assert.Equal(t, []int64{0, 99 * bridgetest.Period}, []int64{start, end})
 		require.NoError(t, r.Close())
 	}
+}
+
+// TestPartsReadAsOne: several files are one recording, in whatever order they are named.
+func TestPartsReadAsOne(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "bag?split_time=3s")
+	split(t, dir, "once.mcap")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "begun.mcap"), nil, 0o666))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "bag", "bag_1.mcap"), filepath.Join(dir, "link.mcap")))
+	const part = 30 // messages of /points in each but the last
+	for name, c := range map[string]struct {
+		paths  []string
+		files  int
+		points int
+		mixed  bool
+	}{
+		"backwards":       {[]string{"bag/bag_3.mcap", "bag/bag_2.mcap", "bag/bag_1.mcap", "bag/bag_0.mcap"}, 4, 100, false},
+		"with a gap":      {[]string{"bag/bag_0.mcap", "bag/bag_2.mcap"}, 2, 2 * part, false},
+		"one twice":       {[]string{"bag/bag_0.mcap", "link.mcap", "bag/bag_1.mcap", "bag/../bag/bag_0.mcap"}, 2, 2 * part, false},
+		"one of nothing":  {[]string{"bag/bag_0.mcap", "begun.mcap"}, 1, part, false},
+		"and its folder":  {[]string{"bag", "bag/bag_1.mcap"}, 4, 100, false},
+		"another of them": {[]string{"bag", "once.mcap"}, 5, 200, true},
+	} {
+		paths := make([]string, len(c.paths))
+		for i, path := range c.paths {
+			paths[i] = filepath.Join(dir, path)
+		}
+		r, err := mcap.Open(paths[0], paths[1:]...)
+		require.NoError(t, err, name)
+		assert.Len(t, r.Files(), c.files, name)
+		first, second := r.Overlap()
+		assert.Equal(t, c.mixed, first != "" && second != "", name)
+		points, last := 0, int64(-1)
+		for _, m := range all(t, r) {
+			if m.Topic == "/points" {
+				points++
+				assert.Equal(t, m.LogNs, m.Sample.Stamp(), "a gap stays one")
+			}
+			assert.GreaterOrEqual(t, m.LogNs, last, name)
+			last = m.LogNs
+		}
+		assert.Equal(t, c.points, points, name)
+		require.NoError(t, r.Close())
+	}
+	_, err := mcap.Open(filepath.Join(dir, "begun.mcap"), filepath.Join(dir, "begun.mcap"))
+	require.ErrorIs(t, err, mcap.ErrNotMCAP)
+	_, err = mcap.Open(filepath.Join(dir, "bag"), filepath.Join(dir, "none.mcap"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 func TestAnOlderRecordingIsReplaced(t *testing.T) {

@@ -32,19 +32,21 @@ type replayFlags struct {
 func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay RECORDING",
+		Use:   "replay RECORDING...",
 		Short: "Send a recording through bridges, at its own times",
 		Long: "Send a recording through bridges, at its own times.\n\n" +
 			"RECORDING is an MCAP file, a rosbag2 folder with MCAP files, or the name without number of a split recording.\n" +
+			"Several are replayed as one, by the times at which their messages were recorded; gaps between them stay.\n" +
 			"Messages are those that raybridge records, of ROS 2, ROS 1 or Foxglove; what it has no type for is left out and told.\n" +
 			"Stamps stay as they were recorded. /clock is the recording's, or made of its log times where it has none.\n" +
 			"Ctrl-C ends it.",
 		Example: "  raybridge replay out/drive/recording --bridge foxglove:\n" +
 			"  raybridge replay drive.mcap --bridge rosbridge:localhost --rate 0.5 --start 10s --loop\n" +
+			"  raybridge replay drive_*.mcap --bridge foxglove: --topics '/lidar/*,/tf*'\n" +
 			"  raybridge replay drive.mcap --bridge 'mcap:ros1.mcap?profile=ros1' --fast",
-		Args: oneArg("a recording, such as drive.mcap or a rosbag2 folder"),
+		Args: someArgs("a recording, such as drive.mcap or a rosbag2 folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := newReplaySession(cmd, args[0], &f)
+			r, err := newReplaySession(cmd, args, &f)
 			if err != nil {
 				return usage(err)
 			}
@@ -55,7 +57,7 @@ func newReplay() *cobra.Command {
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as foxglove: or mcap:copy.mcap; repeatable")
 	flags.Float64Var(&f.rate, "rate", 1, "recorded seconds per second; 0 is as fast as the bridges take it")
 	flags.BoolVar(&f.fast, "fast", false, "the same as --rate 0")
-	flags.DurationVar(&f.start, "start", 0, "begin so long after the recording's first message")
+	flags.DurationVar(&f.start, "start", 0, "begin so long after the first message of all")
 	flags.DurationVar(&f.duration, "duration", 0, "end after so much recorded time; 0 is the recording's end")
 	flags.BoolVar(&f.loop, "loop", false, "begin anew at the end, with the stamps of before")
 	flags.StringSliceVar(&f.topics, "topics", nil, "only `TOPICS` of these names or patterns, such as '/points,/camera/*'")

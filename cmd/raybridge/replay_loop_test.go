@@ -28,7 +28,7 @@ func TestReplayLoopsAtTheRecordingsPace(t *testing.T) {
 		f := &replayFlags{bridges: []string{"mcap:b.mcap"}, rate: 1, out: t.TempDir(), topics: c.topics, duration: c.duration, loop: true, noClock: true}
 		cmd := newReplay()
 		cmd.SetContext(t.Context())
-		s, err := newReplaySession(cmd, path, f)
+		s, err := newReplaySession(cmd, []string{path}, f)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		wall := &fakeClock{}

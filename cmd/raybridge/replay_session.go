@@ -52,8 +52,8 @@ type replayTopic struct {
 	mixed      bool // that its samples have several types was told
 }
 
-// newReplaySession opens the recording and the bridges, and connects none.
-func newReplaySession(cmd *cobra.Command, recording string, f *replayFlags) (*replaySession, error) {
+// newReplaySession opens the recordings and the bridges, and connects none.
+func newReplaySession(cmd *cobra.Command, recordings []string, f *replayFlags) (*replaySession, error) {
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func newReplaySession(cmd *cobra.Command, recording string, f *replayFlags) (*re
 		log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})),
 	}
 	var err error
-	if s.reader, err = mcap.Open(recording); err != nil {
+	if s.reader, err = mcap.Open(recordings[0], recordings[1:]...); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {
@@ -108,10 +108,18 @@ func (s *replaySession) prepare() error {
 		}
 		s.clock = &logClock{}
 	}
+	s.warn()
+	return nil
+}
+
+// warn says what of the recording may not be what its user thinks.
+func (s *replaySession) warn() {
+	if first, second := s.reader.Overlap(); first != "" {
+		s.log.Warn("two files have messages of the same times, which are mixed: are they of one run, and none a copy?", "first", first, "second", second)
+	}
 	for _, path := range s.reader.Unfinished() {
 		s.log.Warn("the recording was not finished: it is read up to its last complete chunk", "file", path)
 	}
-	return nil
 }
 
 // clockTopicName is where ROS looks for simulation time.

@@ -267,7 +267,7 @@ func TestReplayAtARate(t *testing.T) {
 	cmd := newReplay()
 	cmd.SetContext(t.Context())
 	f := &replayFlags{bridges: []string{"mcap:b.mcap"}, rate: 2, out: t.TempDir()}
-	s, err := newReplaySession(cmd, path, f)
+	s, err := newReplaySession(cmd, []string{path}, f)
 	require.NoError(t, err)
 	c := &fakeClock{}
 	s.pace = c.pacer(2)

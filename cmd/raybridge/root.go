@@ -74,11 +74,24 @@ func flagError(_ *cobra.Command, err error) error {
 
 // oneArg wants one argument, and names it where it is missing.
 func oneArg(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return usage(fmt.Errorf("give %s", what))
 		}
-		return exactArgs(1)(cmd, args)
+		if len(args) > 1 {
+			return usage(fmt.Errorf("give one only: %s", what))
+		}
+		return nil
+	}
+}
+
+// someArgs wants arguments of one kind, and names it where there are none.
+func someArgs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("give %s", what))
+		}
+		return nil
 	}
 }
 
