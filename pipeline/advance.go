@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -102,7 +103,7 @@ func (p *Pipeline) realign(r *run, before func()) int64 {
 func (p *Pipeline) jumpTo(now, first int64) {
 	p.simNs.Store(now)
 	p.lastNs = now
-	p.record(now)
+	p.moveScene(now, (*scene.History).Jump)
 	for _, s := range p.live() {
 		if s.joined.Load() && s.schedule != nil {
 			s.schedule.Realign(first)

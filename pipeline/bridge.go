@@ -48,7 +48,10 @@ type attachedBridge struct {
 	// unknown are the topics of types that the bridge doesn't know, until its user is
 	// told of them. The pipeline's change guards it.
 	unknown []string
-	clock   *bridgeSink // nil where the bridge has no clock
+	// received are the topics that the bridge brings. The pipeline's change guards it.
+	received map[string]*reception
+	clock    *bridgeSink // nil where the bridge has no clock
+	log      *bridgeSink // nil where the bridge has no log
 	// clockless is set while the bridge is without connection: who connects
 	// then gets a clock before any sample (law T4).
 	clockless atomic.Bool
@@ -79,7 +82,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
 	}
 	log := p.config.Log.With("bridge", config.Spec)
-	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}}
+	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}, received: map[string]*reception{}}
 	b.topicConfig.Logger = log
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
@@ -94,13 +97,26 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 		err = b.bridge.Connect(ctx)
 	}
 	if err != nil {
-		carried.close()
+		b.abandon(carried)
 		return errors.Join(err, wrap("close bridge "+config.Spec, b.bridge.Close(ctx)))
 	}
 	carried.connect()
+	if b.log != nil {
+		p.logLines.add(b.log)
+	}
 	b.tellUnknown(config.Spec)
 	p.bridges = append(p.bridges, b)
 	return nil
+}
+
+// abandon gives up what a bridge that can't be added has of the dispatcher.
+func (b *attachedBridge) abandon(made carriage) {
+	made.close()
+	for _, sink := range []*bridgeSink{b.clock, b.log} {
+		if sink != nil {
+			sink.topic.Close()
+		}
+	}
 }
 
 // tellUnknown says once which topics the bridge doesn't carry, and what it could.
@@ -129,11 +145,11 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 			return made, err
 		}
 	}
-	if err := errors.Join(b.addLog(), b.subscribe(), b.offerTime()); err != nil {
+	if err := errors.Join(b.addLog(), b.receiveAll(b.p.own), b.offerTime()); err != nil {
 		return made, err
 	}
 	for _, s := range b.p.members {
-		if err := errors.Join(b.carry(s, &made), b.receiveFor(s)); err != nil {
+		if err := b.serve(s, &made); err != nil {
 			return made, err
 		}
 	}
@@ -143,55 +159,6 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 		}
 	}
 	return made, nil
-}
-
-// carriage is a list of outputs with the sinks that carry them, or will, as long as it
-// isn't sure that all can be carried.
-type carriage []carried
-
-type carried struct {
-	sensor     *Sensor
-	output     int
-	sink       *bridgeSink
-	disconnect func() // nil before connect
-}
-
-// connect lets the outputs publish to the sinks.
-func (list carriage) connect() {
-	for _, c := range list {
-		c.sink.count(c.sensor, c.sensor.stats[c.output])
-		c.disconnect = c.sensor.ports[c.output].Connect(c.sink)
-		c.sensor.carried = append(c.sensor.carried, c)
-	}
-}
-
-// disconnect lets nothing more be published to the sinks, and returns when what was
-// has been sent, or the context ends.
-func (list carriage) disconnect(ctx context.Context) {
-	for _, c := range list {
-		if c.disconnect != nil {
-			c.disconnect()
-		}
-	}
-	for _, c := range list {
-		select {
-		case <-c.sink.queued.close():
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// close gives the sinks up, with what they haven't sent; the pipeline's change must be
-// held.
-func (list carriage) close() {
-	for _, c := range list {
-		if c.disconnect != nil {
-			c.disconnect()
-		}
-		c.sink.topic.Close()
-		delete(c.sink.bridge.topics, c.sink.topic.Name())
-	}
 }
 
 // setPolicy chooses what a full queue does. A file has one lane for all its
@@ -261,25 +228,6 @@ func (b *attachedBridge) hears(t reflect.Type) bool {
 }
 
 var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", Suffix: "/" + clockTopic})
-
-// carry makes a topic of each of a sensor's outputs that the bridge knows.
-func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
-	for i, port := range s.ports {
-		spec := port.Spec()
-		topic := bridges.Topic{
-			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
-			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: qosOf(spec.QoS),
-		}
-		sink, err := b.connect(spec, topic)
-		if err != nil {
-			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)
-		}
-		if sink != nil {
-			*made = append(*made, carried{sensor: s, output: i, sink: sink})
-		}
-	}
-	return nil
-}
 
 // connect makes the sink of one topic, nil where the bridge doesn't know the type.
 func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"log/slog"
 	"math"
 	"reflect"
 	"sync"
@@ -12,7 +13,8 @@ import (
 
 // Commands are the topics on which bridges receive what steers an ego that is a
 // *scene.Driven; an empty one is not listened to. Each bridge takes those that it has a
-// message for. The command that came last counts, whatever its topic.
+// message for. The command that came last counts, whatever its topic and its bridge, until
+// the vehicle's CommandTimeout.
 type Commands struct {
 	// Control takes pedals and a steering wheel, *sample.VehicleControl.
 	Control string
@@ -28,15 +30,14 @@ var commandQoS = bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.
 
 // driver turns messages into commands of one vehicle. Any goroutine uses it.
 type driver struct {
-	p       *Pipeline
+	log     *slog.Logger
 	vehicle *scene.Driven
 	refused sync.Once
 }
 
 // inlets are the topics that steer, with what takes their messages.
-func (d *driver) inlets() []inlet {
+func (d *driver) inlets(c *Commands) []inlet {
 	limits := d.vehicle.Vehicle()
-	c := d.p.config.Commands
 	return []inlet{
 		{c.Control, reflect.TypeFor[*sample.VehicleControl](), commandQoS, func(m any) {
 			d.steer(controlCommand(m.(*sample.VehicleControl), limits))
@@ -54,18 +55,19 @@ func (d *driver) inlets() []inlet {
 func (d *driver) steer(c scene.Command) {
 	if err := d.vehicle.SetCommand(c); err != nil {
 		d.refused.Do(func() {
-			d.p.log.Warn("a vehicle command makes no sense and is ignored, as those like it will be", "error", err)
+			d.log.Warn("a vehicle command makes no sense and is ignored, as those like it will be", "error", err)
 		})
 	}
 }
 
 // controlCommand is what pedals, wheel and gear ask of a vehicle. The steering rate isn't
 // modelled: the wheels are where they are asked to be. A neutral gear drives forwards,
-// because many senders never set one.
+// because many senders never set one. Pedals beyond 0..1 are cut off.
 func controlCommand(m *sample.VehicleControl, limits scene.Vehicle) scene.Command {
+	throttle, brake := min(max(m.Acceleration, 0), 1), min(max(m.Braking, 0), 1)
 	c := scene.Command{
 		Steering:     -m.Steering * limits.MaxSteering,
-		Acceleration: m.Acceleration*limits.MaxAcceleration - m.Braking*limits.MaxDeceleration,
+		Acceleration: throttle*limits.MaxAcceleration - brake*limits.MaxDeceleration,
 		Reverse:      m.Gear == sample.GearReverse,
 	}
 	if m.HasAngle {

@@ -1,10 +1,13 @@
 package pipeline_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,13 +28,15 @@ import (
 // wheel is a scripted bridge that brings commands; send does.
 type wheel struct {
 	peer
+	name    string               // "" for "wheel"
 	deliver map[string]func(any) // by topic
 }
 
 func (w *wheel) registry() *bridges.Registry { return bridges.MustRegistry(w) }
 
 func (w *wheel) Info() bridges.Info {
-	return bridges.Info{Name: "wheel", Type: "wheel", Kind: bridges.KindNetwork, Summary: "scripted", Connection: "ANY"}
+	name := cmp.Or(w.name, "wheel")
+	return bridges.Info{Name: name, Type: name, Kind: bridges.KindNetwork, Summary: "scripted", Connection: "ANY"}
 }
 
 func (w *wheel) Register(to *bridges.Plugin) error {
@@ -63,7 +68,7 @@ type lane struct{ offset float64 }
 
 func (w *wheel) attach(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
-	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "wheel:x"}))
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.Info().Type + ":x"}))
 }
 
 func drivenEgo(t *testing.T) *scene.Driven {
@@ -151,19 +156,6 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 	}
 }
 
-// TestSilenceStopsTheEgo: a command that is older than half a second doesn't count.
-func TestSilenceStopsTheEgo(t *testing.T) {
-	ego, w := drivenEgo(t), &wheel{}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego, Commands: pipeline.Commands{Velocity: "/cmd_vel"}})
-	addScripted(t, p, plainID, "probe", "10")
-	w.attach(t, p)
-	w.deliver["/cmd_vel"](&sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{2}}})
-	require.NoError(t, p.Run(t.Context(), 400*time.Millisecond))
-	assert.Positive(t, speed(ego.StateAt(p.Clock().Now())))
-	require.NoError(t, p.Run(t.Context(), 2*time.Second))
-	assert.Zero(t, speed(ego.StateAt(p.Clock().Now())))
-}
-
 // follower is a sensor that is brought lanes.
 type follower struct {
 	plain
@@ -219,6 +211,43 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	w.deliver["/lanes"](&lane{offset: 4}) // to nobody
 	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
 	assert.Len(t, seen, 3)
+	assert.Zero(t, p.Takers("/lanes"), "nothing is kept of it")
+	assert.Equal(t, 1, p.Takers("/first/lane"))
+
+	again, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
+	require.NoError(t, err)
+	hear(t, again, func(sensors.Tick, *sample.Imu) {})
+	w.deliver["/lanes"](&lane{offset: 5})
+	require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
+	assert.ElementsMatch(t, []float64{1, 2, 3, 5}, seen)
+}
+
+// TestMissingTopicsAreTold: at the start, and of sensors that come later.
+func TestMissingTopicsAreTold(t *testing.T) {
+	var log lockedText
+	w, s := &wheel{}, &script{}
+	s.with = []*sensors.Definition{{
+		ID: "sensor.test.listener", Doc: "is brought what nobody has", DefaultRate: "10",
+		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
+		Inputs: []sensors.InputSpec{
+			sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"}),
+			sensors.DeclareInput[*struct{}](sensors.InputSpec{Name: "riddle", Suffix: "/riddle"}),
+		},
+		New: func(spec sensors.Spec) (sensors.Sensor, error) { return &plain{script: s, name: spec.Name}, nil },
+	}}
+	p := newScripted(t, s, pipeline.Config{Bridges: w.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	w.attach(t, p)
+	addScripted(t, p, "sensor.test.listener", "first", "10")
+	require.NoError(t, p.Step(t.Context(), 1))
+	addScripted(t, p, "sensor.test.listener", "second", "10")
+	require.NoError(t, p.Step(t.Context(), 1))
+	var told []string
+	for line := range strings.Lines(log.String()) {
+		if _, topics, ok := strings.Cut(line, "topics="); ok && strings.Contains(line, "waited for") {
+			told = append(told, strings.TrimSpace(topics))
+		}
+	}
+	assert.Equal(t, []string{`"/first/riddle (*struct {})"`, `"/second/riddle (*struct {})"`}, told)
 }
 
 // TestAROSClockIsFollowed: it is not published to the bridge that it comes from.

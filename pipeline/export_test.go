@@ -14,3 +14,15 @@ func (s *Sensor) Port(name string) *sensors.Output[*sample.Imu] {
 	}
 	return nil
 }
+
+// Takers returns how many take what bridges bring of a topic.
+func (p *Pipeline) Takers(topic string) (n int) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	for _, b := range p.bridges {
+		if r := b.received[topic]; r != nil {
+			n += len(r.takers)
+		}
+	}
+	return n
+}

@@ -45,16 +45,16 @@ func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
 	}
 	p.moveTo(t)
 	p.lastNs = t
-	p.record(t)
+	p.moveScene(t, (*scene.History).Record)
 	i.leaveOrphans(p)
 	return i, nil
 }
 
-// record notes where everything is at a tick.
-func (p *Pipeline) record(t int64) {
+// moveScene moves everything to a tick's time as record does, a method of History.
+func (p *Pipeline) moveScene(t int64, record func(*scene.History, int64)) {
 	p.moving.Lock()
 	defer p.moving.Unlock()
-	p.history.Record(t)
+	record(p.history, t)
 }
 
 // joinAll lets sensors join that were added since the instant before: each fires first

@@ -35,7 +35,7 @@ func (b *attachedBridge) addLog() error {
 		return err
 	}
 	sink.count(nil, b.p.logLines.stats)
-	b.p.logLines.add(sink)
+	b.log = sink
 	return nil
 }
 

@@ -113,6 +113,7 @@ type Pipeline struct {
 	shared     sensors.Shared
 	dispatcher *dispatch.Dispatcher
 	bridges    []*attachedBridge // added before the start, under change
+	own        []*inlet          // what bridges bring to the run itself
 	rosClock   rosClock          // what the ros2 source follows, once a bridge has brought it
 	clockStats *outputStats
 	logLines   *logLines
@@ -122,7 +123,6 @@ type Pipeline struct {
 
 	// change serialises what comes and goes: it guards those below.
 	change  sync.Mutex
-	wanted  map[string]*wanted // by topic
 	started bool
 	closed  bool
 	rig     rig.Rig         // of members, in their order
@@ -170,8 +170,8 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
-	p.wanted = map[string]*wanted{}
 	p.rosClock.Store(noClock)
+	p.own = p.ownInlets()
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -305,7 +305,7 @@ func (p *Pipeline) start(ctx context.Context) error {
 	p.started = true
 	list := p.live()
 	if !started && !closed {
-		p.tellWanted()
+		p.tellWanted(p.inlets())
 	}
 	p.change.Unlock()
 	switch {

@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -25,58 +25,80 @@ type inlet struct {
 	take  func(message any)
 }
 
-// receive subscribes the bridge to an inlet's topic, if it has a message for it.
-func (b *attachedBridge) receive(in inlet) error {
-	if in.topic == "" {
+// reception is a topic that a bridge brings. It lasts as long as the bridge; those who
+// take its messages come and go.
+type reception struct {
+	typ reflect.Type
+
+	mu     sync.RWMutex
+	takers []*inlet // guarded by mu
+}
+
+// deliver hands a message to all who take it.
+func (r *reception) deliver(message any) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, in := range r.takers {
+		in.take(message)
+	}
+}
+
+func (r *reception) add(in *inlet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takers = append(r.takers, in)
+}
+
+// leave takes out an inlet, if it is there.
+func (r *reception) leave(in *inlet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.takers = slices.DeleteFunc(r.takers, func(other *inlet) bool { return other == in })
+}
+
+// receive lets an inlet take what the bridge brings of its topic, if the bridge has a
+// message for it. The pipeline's change must be held.
+func (b *attachedBridge) receive(in *inlet) error {
+	if r := b.received[in.topic]; r != nil && r.typ == in.typ {
+		r.add(in)
 		return nil
 	}
-	want := b.p.wanted[in.topic]
-	if want == nil {
-		want = &wanted{typ: in.typ}
-		b.p.wanted[in.topic] = want
-	}
-	err := bridges.AddSubscriberOf(b.bridge, in.typ, bridges.Topic{Name: in.topic, QoS: in.qos}, in.take)
+	r := &reception{typ: in.typ, takers: []*inlet{in}}
+	err := bridges.AddSubscriberOf(b.bridge, in.typ, bridges.Topic{Name: in.topic, QoS: in.qos}, r.deliver)
 	switch {
 	case errors.Is(err, bridges.ErrNoConverter):
 		return nil
 	case err != nil:
 		return fmt.Errorf("receive %s: %w", in.topic, err)
 	}
-	want.brought = true
+	b.received[in.topic] = r
 	return nil
 }
 
-// wanted is a topic that bridges are to bring.
-type wanted struct {
-	typ     reflect.Type // of its messages
-	brought bool         // some bridge has subscribed to it
+// receiveAll is receive for several inlets.
+func (b *attachedBridge) receiveAll(list []*inlet) error {
+	for _, in := range list {
+		if err := b.receive(in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// subscribe subscribes the bridge to all that steers the ego and to the ROS clock.
-func (b *attachedBridge) subscribe() error {
-	if vehicle, ok := b.p.config.Ego.(*scene.Driven); ok {
-		d := &driver{p: b.p, vehicle: vehicle}
-		for _, in := range d.inlets() {
-			if err := b.receive(in); err != nil {
-				return err
+// ownInlets are the inlets that are no sensor's: what steers the ego, and the ROS clock.
+func (p *Pipeline) ownInlets() (list []*inlet) {
+	if vehicle, ok := p.config.Ego.(*scene.Driven); ok {
+		d := &driver{log: p.log, vehicle: vehicle}
+		for _, in := range d.inlets(&p.config.Commands) {
+			if in.topic != "" {
+				list = append(list, &in)
 			}
 		}
 	}
-	if b.p.followsROS() {
-		return b.receive(inlet{clockTopic, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS, b.p.followClock})
+	if p.followsROS() {
+		list = append(list, &inlet{clockTopic, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS, p.followClock})
 	}
-	return nil
-}
-
-// receiveFor subscribes the bridge to a sensor's inputs.
-func (b *attachedBridge) receiveFor(s *Sensor) error {
-	for i, in := range s.inlets {
-		err := b.receive(inlet{s.sources[i], in.Spec().Type, qosOf(in.Spec().QoS), in.Put})
-		if err != nil {
-			return fmt.Errorf("sensor %s: %w", s.spec.Name, err)
-		}
-	}
-	return nil
+	return list
 }
 
 // followsROS reports whether time is another ROS node's.
@@ -100,23 +122,48 @@ const noClock = math.MinInt64
 // rosClock is the stamp that came last on /clock.
 type rosClock struct{ atomic.Int64 }
 
-// tellWanted says once what nobody will bring.
-func (p *Pipeline) tellWanted() {
+// inlets are all that there are; change must be held.
+func (p *Pipeline) inlets() []*inlet {
+	list := slices.Clone(p.own)
+	for _, s := range p.members {
+		list = append(list, s.takers...)
+	}
+	return list
+}
+
+// tellWanted says which topics nobody brings, of those that inlets are for.
+func (p *Pipeline) tellWanted(list []*inlet) {
 	var missing []string
-	for topic, want := range p.wanted {
-		if !want.brought {
-			missing = append(missing, fmt.Sprintf("%s (%v)", topic, want.typ))
+	for _, in := range list {
+		if !p.brought(in) {
+			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
 		}
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		p.log.Warn("no bridge brings some topics that are waited for", "topics", strings.Join(missing, " "))
+		p.log.Warn("no bridge brings some topics that are waited for", "topics", strings.Join(slices.Compact(missing), " "))
 	}
 }
 
-// closeInlets lets nothing more into a sensor that has ended.
-func closeInlets(list []sensors.Inlet) {
-	for _, in := range list {
-		in.Close()
+// brought reports whether a bridge brings what an inlet takes.
+func (p *Pipeline) brought(in *inlet) bool {
+	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool {
+		r := b.received[in.topic]
+		return r != nil && r.typ == in.typ
+	})
+}
+
+// closeInlets lets nothing more into sensors that have ended, or didn't come to be;
+// change must be held.
+func (p *Pipeline) closeInlets(gone []*Sensor) {
+	for _, s := range gone {
+		for i, in := range s.inlets {
+			in.Close()
+			for _, b := range p.bridges {
+				if r := b.received[s.takers[i].topic]; r != nil {
+					r.leave(s.takers[i])
+				}
+			}
+		}
 	}
 }

@@ -127,22 +127,36 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 		b.unknown = nil // of what failed before
 	}
 	for i, s := range added {
-		if err := s.join(p, owners[i]); err != nil {
-			made.close()
-			return nil, err
+		err := s.join(p, owners[i])
+		if err == nil {
+			err = p.joinBridges(s, &made)
 		}
-		for _, b := range p.bridges {
-			if err := errors.Join(b.carry(s, &made), b.receiveFor(s)); err != nil {
-				made.close()
-				return nil, err
-			}
+		if err != nil {
+			made.close()
+			p.closeInlets(added)
+			return nil, err
 		}
 	}
 	made.connect()
 	for _, b := range p.bridges {
 		b.tellUnknown(b.bridge.Info().Name)
 	}
+	if p.started {
+		for _, s := range added {
+			p.tellWanted(s.takers)
+		}
+	}
 	return added, nil
+}
+
+// joinBridges lets the bridges serve a sensor; change must be held.
+func (p *Pipeline) joinBridges(s *Sensor, made *carriage) error {
+	for _, b := range p.bridges {
+		if err := b.serve(s, made); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // owners returns the actor that each added sensor rides on: the one that its parent
@@ -200,8 +214,8 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	for _, s := range gone {
 		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.End()))
 		s.carried.close()
-		closeInlets(s.inlets)
 	}
+	p.closeInlets(gone)
 	return errors.Join(errs...)
 }
 

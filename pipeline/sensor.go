@@ -59,7 +59,7 @@ type Sensor struct {
 	outputs  []int          // of ports, their places in the definition
 	stats    []*outputStats // of ports
 	inlets   []sensors.Inlet
-	sources  []string // the topics of inlets
+	takers   []*inlet // through which bridges bring inlets their messages
 	carried  carriage // what bridges carry of it
 	heardBy  listeners
 	users    usage
@@ -222,8 +222,9 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 	}
 	for i := range s.spec.Definition.Inputs {
 		in := &s.spec.Definition.Inputs[i]
-		s.inlets = append(s.inlets, in.Open())
-		s.sources = append(s.sources, topicOf(r, in.Name, in.Suffix))
+		opened := in.Open()
+		s.inlets = append(s.inlets, opened)
+		s.takers = append(s.takers, &inlet{topicOf(r, in.Name, in.Suffix), in.Type, qosOf(in.QoS), opened.Put})
 	}
 	return s, nil
 }

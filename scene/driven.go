@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// CommandLifeNs is how old a command may be, in simulation time, before it
-// counts as zero: no acceleration, no speed, wheels straight.
-const CommandLifeNs = 500_000_000
+// DefaultCommandTimeout is a Vehicle's CommandTimeout where none is given.
+const DefaultCommandTimeout = 500 * time.Millisecond
 
 // Vehicle describes a car for Driven; zero fields take the default.
 type Vehicle struct {
@@ -21,6 +21,10 @@ type Vehicle struct {
 	MaxAcceleration float64 // m/s²; default 4
 	MaxDeceleration float64 // m/s²; default 8
 	MaxSpeed        float64 // m/s; default 50
+	// CommandTimeout is how old a command may grow, in simulation time. Then the vehicle
+	// brakes as hard as it can, wheels straight, and stands until the next one. Default
+	// DefaultCommandTimeout; below 0 a command holds until the next.
+	CommandTimeout time.Duration
 }
 
 func (v Vehicle) withDefaults() Vehicle {
@@ -31,6 +35,9 @@ func (v Vehicle) withDefaults() Vehicle {
 		if *f.at == 0 {
 			*f.at = f.value
 		}
+	}
+	if v.CommandTimeout == 0 {
+		v.CommandTimeout = DefaultCommandTimeout
 	}
 	return v
 }
@@ -50,14 +57,15 @@ type Command struct {
 // Driven is a Motion steered from outside: the kinematic bicycle model about
 // the rear axle (Rajamani, Vehicle Dynamics and Control, section 2.2), on level
 // ground. Each tick is integrated exactly: a circular arc at constant
-// acceleration. SetCommand and the questions may come from any goroutine; Advance
-// belongs to the frame loop.
+// acceleration. Before the first command, and after one that has timed out, it brakes
+// to a standstill. SetCommand and the questions may come from any goroutine; Advance and
+// Jump belong to the frame loop.
 type Driven struct {
 	vehicle Vehicle
 
 	mu       sync.Mutex
 	command  Command      // guarded by mu
-	givenNs  int64        // guarded by mu: simulation time of the command
+	lostNs   int64        // guarded by mu: when the command times out
 	now      drivenTick   // guarded by mu
 	ticks    []drivenTick // guarded by mu: ring of the latest ticks
 	recorded int          // guarded by mu: ticks ever written into the ring
@@ -97,28 +105,55 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 // Vehicle returns the vehicle's figures, defaults filled in.
 func (d *Driven) Vehicle() Vehicle { return d.vehicle }
 
-// SetCommand replaces the command from the next tick on; it holds for
-// CommandLifeNs. A command with a NaN is refused with ErrMotion.
+// SetCommand replaces the command from the next tick on, whoever gave the one before; it
+// holds for the vehicle's CommandTimeout, counted from the latest tick, so that time
+// which stands still doesn't count. A command with a NaN is refused with ErrMotion, and
+// the one before holds on.
 func (d *Driven) SetCommand(c Command) error {
 	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
 		return fmt.Errorf("%w: command %+v has a value that is no number", ErrMotion, c)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.command, d.givenNs = c, d.now.timeNs
+	d.command, d.lostNs = c, math.MaxInt64
+	if timeout := int64(d.vehicle.CommandTimeout); timeout >= 0 && d.now.timeNs < math.MaxInt64-timeout {
+		d.lostNs = d.now.timeNs + timeout
+	}
 	return nil
 }
 
-// Advance integrates up to a tick's time; one that isn't later changes nothing.
+// Advance integrates up to a tick's time; one that isn't later changes nothing. A command
+// that times out on the way holds up to that instant.
 func (d *Driven) Advance(tNs int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if tNs <= d.now.timeNs {
-		return
+	if d.now.timeNs < d.lostNs && d.lostNs < tNs {
+		d.integrateLocked(d.command, d.lostNs)
 	}
 	c := d.command
-	if d.now.timeNs-d.givenNs >= CommandLifeNs {
-		c = Command{BySpeed: c.BySpeed, Reverse: c.Reverse}
+	if d.now.timeNs >= d.lostNs {
+		c = Command{BySpeed: true}
+	}
+	d.integrateLocked(c, tNs)
+}
+
+// Jump implements Advancer: the vehicle is where it was and as fast, and its command as
+// old. What it did before is forgotten.
+func (d *Driven) Jump(tNs int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lostNs != math.MaxInt64 {
+		d.lostNs += tNs - d.now.timeNs
+	}
+	d.now.timeNs, d.recorded = tNs, 0
+	d.keepLocked()
+}
+
+// integrateLocked moves the vehicle under a command up to a time, unless that isn't
+// later; mu must be held.
+func (d *Driven) integrateLocked(c Command, tNs int64) {
+	if tNs <= d.now.timeNs {
+		return
 	}
 	seconds := float64(tNs-d.now.timeNs) * 1e-9
 	d.now.steering = clamp(c.Steering, d.vehicle.MaxSteering, d.vehicle.MaxSteering)

@@ -11,12 +11,15 @@ import (
 // EgoID is the ego vehicle's number in a History; actors have 1 and up.
 const EgoID = 0
 
-// Advancer is a Motion with a state that time moves: History.Record calls
-// Advance once a tick, before it asks for the state.
+// Advancer is a Motion with a state that time moves: History.Record and Jump call
+// Advance or Jump once a tick, before they ask for the state.
 type Advancer interface {
 	Motion
 	// Advance moves the state to a tick's time. Frame loop only.
 	Advance(tNs int64)
+	// Jump goes on from another time, earlier or later, with the state as it is: the
+	// clock was set, and nothing happened in between. Frame loop only.
+	Jump(tNs int64)
 }
 
 // History holds where the ego and the moving actors were at the latest ticks,
@@ -118,10 +121,17 @@ func (h *History) Keep(ticks int) {
 	h.times, h.ring, h.there, h.first = times, ring, there, 0
 }
 
-// Record moves the externally driven actors to a tick's time and stores every
-// state, and who is there: what was spawned and removed since the last tick is now. Times must rise from call to call; one that doesn't starts the history
-// anew from there. Frame loop only; it allocates nothing.
-func (h *History) Record(tNs int64) {
+// Record moves the Advancers to a tick's time and stores every state, and who is there:
+// what was spawned and removed since the last tick is now. Times must rise from call to
+// call; one that doesn't starts the history anew from there. Frame loop only; it
+// allocates nothing.
+func (h *History) Record(tNs int64) { h.record(tNs, Advancer.Advance) }
+
+// Jump is Record for a tick that the clock has jumped to, either way: Advancers are there
+// as they were before, other motions where they are at the new time. Frame loop only.
+func (h *History) Jump(tNs int64) { h.record(tNs, Advancer.Jump) }
+
+func (h *History) record(tNs int64, move func(Advancer, int64)) {
 	for track, m := range h.motions {
 		switch {
 		case !h.here[track] && !h.was[track]: // nowhere: the place it had last is kept
@@ -129,7 +139,10 @@ func (h *History) Record(tNs int64) {
 		case m == nil:
 			h.states[track] = State{Pose: h.standing(track)}
 		default:
-			h.states[track] = stateAtTick(m, tNs)
+			if a, ok := m.(Advancer); ok {
+				move(a, tNs)
+			}
+			h.states[track] = StateOf(m, tNs)
 		}
 	}
 	copy(h.was, h.here)
@@ -147,13 +160,6 @@ func (h *History) Record(tNs int64) {
 	copy(h.ring[at*len(h.states):], h.states)
 	copy(h.there[at*len(h.states):], h.here)
 	h.length++
-}
-
-func stateAtTick(m Motion, tNs int64) State {
-	if a, ok := m.(Advancer); ok {
-		a.Advance(tNs)
-	}
-	return StateOf(m, tNs)
 }
 
 // Box returns the bounding box of an actor, or of the ego, in its own frame; ok is

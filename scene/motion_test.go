@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
@@ -128,25 +129,82 @@ func TestDrivenGoesRoundACircle(t *testing.T) {
 }
 
 func TestDrivenForgetsOldCommands(t *testing.T) {
-	d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
-	require.NoError(t, err)
-	require.NoError(t, d.SetCommand(scene.Command{Acceleration: 2, Steering: 0.1}))
-	for at := int64(100e6); at <= 2e9; at += 100e6 {
-		d.Advance(at)
+	for name, tt := range map[string]struct {
+		timeout time.Duration
+		command scene.Command
+		tick    int64     // ns
+		speeds  []float64 // m/s after each second
+		turns   bool      // in the end
+	}{
+		"pedals":          {0, scene.Command{Acceleration: 2, Steering: 0.1}, 100e6, []float64{0, 0}, false},
+		"reverse":         {0, scene.Command{Acceleration: 2, Reverse: true}, 100e6, []float64{0, 0}, false},
+		"speed":           {0, scene.Command{BySpeed: true, Speed: -3}, 100e6, []float64{0, 0}, false},
+		"its own timeout": {1500 * time.Millisecond, scene.Command{Acceleration: 2}, 100e6, []float64{2, 0}, false},
+		"a tick that is longer than the timeout": {
+			500 * time.Millisecond, scene.Command{Acceleration: 20}, 1000e6, []float64{0, 0}, false,
+		},
+		"none":                 {-1, scene.Command{Acceleration: 2, Steering: 0.1}, 100e6, []float64{2, 4}, true},
+		"none, in a long tick": {-1, scene.Command{Acceleration: 2, Steering: 0.1}, 1000e6, []float64{2, 4}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{CommandTimeout: tt.timeout})
+			require.NoError(t, err)
+			require.NoError(t, d.SetCommand(tt.command))
+			at := int64(0)
+			for _, want := range tt.speeds {
+				for end := at + 1e9; at < end; {
+					at += tt.tick
+					d.Advance(at)
+				}
+				assert.InDelta(t, want, d.StateAt(at).Twist.Linear.Len(), 1e-9, "m/s at %d ns", at)
+			}
+			assert.Equal(t, tt.turns, d.Controls(at).Steering != 0)
+			assert.NotZero(t, d.PoseAt(at).Position.Len(), "it moved first")
+		})
 	}
-	s := d.StateAt(2e9)
-	assert.InDelta(t, 1, s.Twist.Linear.Len(), 1e-9, "half a second at 2 m/s²")
-	assert.Zero(t, s.Twist.Angular[2])
+}
 
+func TestDrivenBrakesAndRefuses(t *testing.T) {
+	d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{MaxAcceleration: 1e6})
+	require.NoError(t, err)
+	require.NoError(t, d.SetCommand(scene.Command{BySpeed: true, Speed: 1}))
+	d.Advance(1e6)
 	require.NoError(t, d.SetCommand(scene.Command{Acceleration: -20}))
-	d.Advance(2_100_000_000)
-	assert.InDelta(t, 0.2, d.StateAt(2_100_000_000).Twist.Linear.Len(), 1e-9, "brakes have a limit")
-	d.Advance(2_400_000_000)
-	assert.Zero(t, d.StateAt(2_400_000_000).Twist.Linear.Len(), "brakes don't drive backwards")
-
 	require.ErrorIs(t, d.SetCommand(scene.Command{Speed: math.NaN()}), scene.ErrMotion)
+	d.Advance(101e6)
+	assert.InDelta(t, 0.2, d.StateAt(101e6).Twist.Linear.Len(), 1e-9, "brakes have a limit; what was refused changed nothing")
+	d.Advance(401e6)
+	assert.Zero(t, d.StateAt(401e6).Twist.Linear.Len(), "brakes don't drive backwards")
 	_, err = scene.NewDriven(spatial.Identity(), scene.Vehicle{Wheelbase: -1})
 	require.ErrorIs(t, err, scene.ErrMotion)
+}
+
+// TestDrivenJumps: the clock is set while the vehicle drives, to either side.
+func TestDrivenJumps(t *testing.T) {
+	for name, to := range map[string]int64{"ahead": 3600e9, "back": -3600e9, "by decades": 1_700_000_000e9} {
+		t.Run(name, func(t *testing.T) {
+			d, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{MaxAcceleration: 1e6})
+			require.NoError(t, err)
+			h := scene.NewHistory(scene.New("empty"), d, 0)
+			require.NoError(t, d.SetCommand(scene.Command{BySpeed: true, Speed: 2}))
+			h.Record(1e6)
+			h.Record(300e6)
+			before, _ := h.State(scene.EgoID, 300e6)
+			h.Jump(to)
+			after, ok := h.State(scene.EgoID, to)
+			require.True(t, ok)
+			assert.Equal(t, before, after, "as it was")
+
+			h.Record(to + 100e6)
+			moved, _ := h.State(scene.EgoID, to+100e6)
+			assert.InDelta(t, 0.2, moved.Pose.Position[0]-after.Pose.Position[0], 1e-9, "the command goes on")
+			assert.InDelta(t, after.Pose.Position[0]+0.1, d.PoseAt(to + 50e6).Position[0], 1e-9)
+			h.Record(to + 1000e6)
+			stopped, _ := h.State(scene.EgoID, to+1000e6)
+			assert.Zero(t, stopped.Twist.Linear.Len(), "and times out")
+			assert.InDelta(t, 2*0.1+2*0.8/2, stopped.Pose.Position[0]-moved.Pose.Position[0], 1e-9, "200 ms after the jump")
+		})
+	}
 }
 
 func TestHistoryInterpolates(t *testing.T) {

@@ -67,7 +67,7 @@ func (d *driver) release(key glfwctx.Key) {
 }
 
 // update sends the command for a simulation time. It must be called several
-// times within scene.CommandLifeNs, or the vehicle stops.
+// times within scene.DefaultCommandTimeout, or the vehicle stops.
 func (d *driver) update(nowNs int64) error {
 	if d.steer == nil || nowNs <= d.beforeNs {
 		return nil
