@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +37,20 @@ type ros struct {
 	master *process.Process
 }
 
+// modules is whether Python finds what the programs need: without one of them each test
+// would wait for a subscriber in vain.
+var modules = sync.OnceValue(func() error {
+	output, err := exec.Command("/usr/bin/python3", "-c", "import rospy, rosbag, rosmaster, rosnode, rosservice, rostopic, "+
+		"geometry_msgs, nav_msgs, rosgraph_msgs, sensor_msgs, std_srvs, tf2_msgs").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("import ROS 1's modules: %w%s: %s", err, process.Hint(err.Error()+string(output)), output)
+	}
+	return nil
+})
+
 func startRos(t *testing.T) *ros {
+	t.Helper()
+	require.NoError(t, modules())
 	r := &ros{port: process.FreePort(t)}
 	home := t.TempDir()
 	r.env = []string{
