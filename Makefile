@@ -72,6 +72,11 @@ pictures: build ## make the pictures of docs/images anew
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
 
+.PHONY: test-ros2dds
+test-ros2dds: setup-test ## run ros2dds's tests that need Cyclone DDS alone, with the race detector
+	@scripts/setup.sh $(PACKAGES) ros2dds
+	$(GO) test -race -count=1 -timeout 10m -tags '$(strip $(HEADLESS_TAGS) ros2dds)' ./bridges/ros2dds/...
+
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
 	@scripts/peers.sh
@@ -120,4 +125,4 @@ clean-tree: ## fail if generating, formatting or tidying would change a file
 
 .PHONY: ci
 ci: LINT_TAGS = peers,ros2dds
-ci: setup-peers lint clean-tree test test-peers fuzz soak ## all that CI runs
+ci: setup-peers lint clean-tree test test-ros2dds test-peers fuzz soak ## all that CI runs

@@ -156,7 +156,7 @@ func ExampleRegistry() {
 	//   *sample.Radar as sensor_msgs/PointCloud2
 	//   *sample.Speed as std_msgs/Float32
 	//   *sample.Transforms as tf2_msgs/TFMessage
-	// ros2dds:[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N] (network)
+	// ros2dds:[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N] (network)
 	//   *sample.AckermannDrive as ackermann_msgs/msg/AckermannDriveStamped
 	//   *sample.Collision as carla_msgs/msg/CarlaCollisionEvent
 	//   *sample.LaneInvasion as carla_msgs/msg/CarlaLaneInvasionEvent

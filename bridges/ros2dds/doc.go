@@ -10,13 +10,16 @@
 // # Connection
 //
 //	ros2dds:[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N]
+//	        [&retry=3s][&backoff=F][&longest=30s][&attempts=N]
 //
 // Without a domain it is that of ROS_DOMAIN_ID, or 0. The node is called raybridge, in
 // the namespace /. Nodes of ROS 2 Humble and before see node names only with ros=humble:
 // later versions say them in another form.
 //
 // DDS has no peer to connect to: the bridge is Connected as soon as it takes part in the
-// domain, and finds readers and writers as they come and go.
+// domain, and finds readers and writers as they come and go. A domain that can't be
+// joined ([ErrSettings], [ErrDomain]) is tried again every 3 s without end, or as the
+// options say; Connect returns without an error meanwhile.
 //
 // # On the wire
 //
@@ -31,6 +34,11 @@
 // [bridges.Audience]: a sensor computes for a topic that has a matched reader. Topics
 // that are kept for late joiners (TransientLocal, such as /tf_static) are always listened
 // to. A message on another topic without readers isn't even encoded; it counts as not_connected.
+//
+// Readers that ask for more than a topic's quality of service offers, and writers that
+// offer less than a subscription asks for, are none in DDS. The library's threads count
+// them; a goroutine of the connection looks once a second, and logs each topic and policy
+// once. Diagnosis has all of them ([ErrIncompatibleQoS]).
 //
 // # Queues
 //
