@@ -280,6 +280,21 @@ func TestRoslibComesAndGoes(t *testing.T) {
 	stalled.Expect(t, "message")
 }
 
+// TestRoslibSendsRubbish: it is told so, and served on.
+func TestRoslibSendsRubbish(t *testing.T) {
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	velocity := make(chan sample.VelocityCommand, 10)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { velocity <- *c }))
+	require.NoError(t, b.Connect(t.Context()))
+	output := roslib(t, "rubbish", b).Wait(t)
+	assert.Contains(t, output, `topics {"topics":["/cmd_vel"],"types":["geometry_msgs/Twist"]}`+"\n")
+	assert.Equal(t, 1.5, (<-velocity).Twist.Linear[0])
+	for _, want := range []string{"it has no op", "operation refused: dance", "value is of another type than the field", "there is no such topic"} {
+		assert.Contains(t, output, want)
+	}
+	assert.GreaterOrEqual(t, b.Diagnosis().Malformed, int64(10))
+}
+
 // TestRoslibTalksToTheTestServer holds the test server, which is of the specification alone,
 // against a client that nobody here wrote.
 func TestRoslibTalksToTheTestServer(t *testing.T) {

@@ -4,6 +4,7 @@
 //   node roslib.mjs command URL                                    publishes and calls
 //   node roslib.mjs talk URL                                       to a server that has nothing of its own
 //   node roslib.mjs watch URL TOPIC TYPE                           prints a line for each message
+//   node roslib.mjs rubbish URL                                    sends nonsense, prints the complaints
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -167,4 +168,23 @@ async function watch() {
   console.log("watching");
 }
 
-await { subscribe, command, talk, watch }[mode]();
+// rubbish sends what roslib never would, and asks then as if nothing had been.
+async function rubbish() {
+  const ros = await connect();
+  let complaints = 0;
+  ros.on("status", ({ level, msg }) => console.log(`complaint ${++complaints} ${level} ${msg}`));
+  for (const frame of [
+    7, [], {}, { op: 7 }, { op: "dance" }, { op: "subscribe" }, { op: "subscribe", topic: ["/imu"], type: 1 },
+    { op: "publish", topic: "/cmd_vel", msg: 3 }, { op: "publish", topic: "/cmd_vel", msg: { linear: "fast" } }, { op: "publish", topic: "/none", msg: {} },
+    { op: "call_service", service: null }, { op: "fragment", id: "x", data: "{", num: 3, total: 2 }, { op: "unadvertise", topic: "/none" },
+  ])
+    ros.callOnConnection(frame);
+  console.log("topics " + JSON.stringify(await ask(ros, "getTopics")));
+  const cmd = new roslib.Topic({ ros, name: "/cmd_vel", messageType: "geometry_msgs/Twist" });
+  cmd.publish({ linear: { x: 1.5, y: 0, z: 0 }, angular: { x: 0, y: 0, z: 0 } });
+  await ask(ros, "getTopics"); // which is answered after it
+  console.log(`done after ${complaints} complaints`);
+  process.exit(0);
+}
+
+await { subscribe, command, talk, watch, rubbish }[mode]();
