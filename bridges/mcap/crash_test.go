@@ -224,6 +224,15 @@ func TestRecoverOverwritesNothing(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrExist)
 }
 
+// TestRecoverOfASplitRecordingNamesItsLastFile: each is recovered by its own name.
+func TestRecoverOfASplitRecordingNamesItsLastFile(t *testing.T) {
+	dir := t.TempDir()
+	split(t, dir, "a.mcap?split_time=3s")
+	_, err := mcap.Recover(filepath.Join(dir, "a.mcap"), "")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, filepath.Join(dir, "a_3.mcap"))
+}
+
 // record records n scans and n pictures and returns the path of the file.
 func record(t *testing.T, dir, connection string, n int) string {
 	t.Helper()

@@ -32,6 +32,9 @@ type Recovery struct {
 func Recover(from, to string) ([]Recovery, error) {
 	info, err := os.Stat(from)
 	if err != nil {
+		if split := numbered(strings.TrimSuffix(from, suffix)); len(split) > 0 && strings.HasSuffix(from, suffix) {
+			err = fmt.Errorf("%w; it is split: each file is recovered by its own name, and the last, %s, is the one that a killed process left", err, split[len(split)-1])
+		}
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	if !info.IsDir() {
