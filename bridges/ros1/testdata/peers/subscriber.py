@@ -23,9 +23,10 @@ def receive(msg, topic):
     if counting:
         line = {"topic": topic, "bytes": len(msg._buff), "seq": int.from_bytes(msg._buff[:4], "little")}
     else:
-        if topic not in classes:
-            classes[topic] = plain.decoder(header["type"], header["md5sum"], header["message_definition"])
-        cls, debian = classes[topic]
+        with lock:  # genpy makes one class at a time: what it generates goes through its globals
+            if topic not in classes:
+                classes[topic] = plain.decoder(header["type"], header["md5sum"], header["message_definition"])
+            cls, debian = classes[topic]
         line = {"topic": topic, "type": header["type"], "latching": header["latching"], "caller": header["callerid"],
                 "debian": debian, "values": plain.plain(cls().deserialize(msg._buff))}
     with lock:
