@@ -135,13 +135,3 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 	stalled.process.Resume()
 	require.Eventually(t, stalledHasAll, patience, 5*time.Millisecond, "and later the stalled one too")
 }
-
-// A reader that asks for more than is offered gets nothing, and the bridge says why.
-func TestIncompatibleReaderIsReported(t *testing.T) {
-	domain := freeDomain(t)
-	b := connect(t, domain, "")
-	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock", QoS: bridges.DefaultQoS}, func(*sample.Clock) {}))
-	process.Start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
-	require.Eventually(t, func() bool { return b.Diagnosis().LastError != nil }, patience, 5*time.Millisecond)
-	assert.ErrorContains(t, b.Diagnosis().LastError, "reliability")
-}

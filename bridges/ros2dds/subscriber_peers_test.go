@@ -32,6 +32,7 @@ type event struct {
 	TransientLocal bool            `json:"transient_local"`
 	DeadlineNs     int64           `json:"deadline_ns"`
 	AtNs           int64           `json:"at_ns"`
+	Policy         int             `json:"policy"`
 	Value          json.RawMessage `json:"value"`
 }
 

@@ -6,6 +6,10 @@
 #ifndef RAYBRIDGE_SERTYPE_H
 #define RAYBRIDGE_SERTYPE_H
 
+#if !__has_include("dds/dds.h")
+#error "Cyclone DDS's headers are not installed: run make build-ros2dds, or install Debian's cyclonedds-dev"
+#endif
+
 #include "dds/dds.h"
 #include "dds/ddsi/ddsi_serdata.h"
 #include "dds/ddsi/ddsi_sertype.h"

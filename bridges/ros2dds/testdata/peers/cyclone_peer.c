@@ -2,6 +2,9 @@
 //
 //   cyclone_peer DOMAIN subscribe|count     reads every topic that anybody writes
 //   cyclone_peer DOMAIN publish             writes a clock and commands, 20 times a second
+//   cyclone_peer DOMAIN ask TOPIC reliability|durability|deadline
+//                                           reads a clock, and asks for this policy
+//   cyclone_peer DOMAIN offer TOPIC         writes a clock with no such policy
 //   cyclone_peer DOMAIN write TOPIC BYTES MESSAGES keep_all|keep_last
 //                                           writes clouds as fast as it can, or MESSAGES
 //                                           in all; ends when they are acknowledged
@@ -257,6 +260,29 @@ static void publish(dds_entity_t participant) {
   }
 }
 
+// ask reads a clock and says what keeps its writers away, by DDS's number of the policy.
+static void ask(dds_entity_t participant, const char *name, const char *policy) {
+  dds_qos_t *q = dds_create_qos();
+  if (strcmp(policy, "reliability") == 0) dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(1));
+  if (strcmp(policy, "durability") == 0) dds_qset_durability(q, DDS_DURABILITY_TRANSIENT_LOCAL);
+  if (strcmp(policy, "deadline") == 0) dds_qset_deadline(q, DDS_MSECS(1));
+  dds_entity_t topic = dds_create_topic(participant, &rosgraph_msgs_msg_dds__Clock__desc, name, NULL, NULL);
+  fail("create a topic", topic);
+  dds_entity_t reader = dds_create_reader(participant, topic, q, NULL);
+  fail("create a reader", reader);
+  dds_delete_qos(q);
+  printf("{\"event\":\"ready\"}\n");
+  fflush(stdout);
+  dds_requested_incompatible_qos_status_t status = {0};
+  while (status.total_count == 0) {
+    fail("status", dds_get_requested_incompatible_qos_status(reader, &status));
+    usleep(1000);
+  }
+  printf("{\"event\":\"incompatible\",\"topic\":\"%s\",\"policy\":%u}\n", name, status.last_policy_id);
+  fflush(stdout);
+  pause();
+}
+
 // write_clouds waits for a reader first.
 static void write_clouds(dds_entity_t participant, const char *topic, uint32_t bytes, int messages, bool keep_all) {
   dds_entity_t w = writer_of(participant, &sensor_msgs_msg_dds__PointCloud2__desc, topic, true, keep_all);
@@ -294,6 +320,11 @@ int main(int argc, char **argv) {
     write_clouds(participant, argv[3], (uint32_t)atoi(argv[4]), atoi(argv[5]), strcmp(argv[6], "keep_all") == 0);
     dds_delete(participant);
     return 0;
+  }
+  if (strcmp(argv[2], "ask") == 0 && argc == 5) ask(participant, argv[3], argv[4]);
+  if (strcmp(argv[2], "offer") == 0 && argc == 4) {
+    writer_of(participant, &rosgraph_msgs_msg_dds__Clock__desc, argv[3], false, false);
+    pause();
   }
   only_count = strcmp(argv[2], "count") == 0;
   subscribe(participant);

@@ -1,16 +1,22 @@
 // fast_peer: a program on Fast DDS and the types that fastddsgen generates.
 //
 //   fast_peer DOMAIN subscribe|count     reads every topic that anybody writes
+//   fast_peer DOMAIN ask TOPIC reliability|durability|deadline
+//                                        reads a clock, and asks for this policy
+//   fast_peer DOMAIN offer TOPIC         writes a clock with no such policy
 //
 // It prints what happens as lines of JSON, as cyclone_peer does. It keeps to the loopback
 // interface, and needs larger socket buffers than Fast DDS has by default.
 #include <fastrtps/utils/IPLocator.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <fastdds/dds/domain/DomainParticipant.hpp>
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/domain/DomainParticipantListener.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
 #include <fastdds/dds/subscriber/SampleInfo.hpp>
@@ -154,6 +160,43 @@ static DomainParticipantQos loopback() {
   return q;
 }
 
+// Incompatible says what keeps a reader's writers away, by DDS's number of the policy.
+struct Incompatible : DataReaderListener {
+  void on_requested_incompatible_qos(DataReader *r, const RequestedIncompatibleQosStatus &s) override {
+    std::lock_guard<std::mutex> lock(output);
+    printf("{\"event\":\"incompatible\",\"topic\":\"%s\",\"policy\":%d}\n", r->get_topicdescription()->get_name().c_str(), (int)s.last_policy_id);
+    fflush(stdout);
+  }
+};
+
+static const char *clock_type = "rosgraph_msgs::msg::dds_::Clock_";
+
+static Topic *clock_topic(DomainParticipant *participant, const char *name) {
+  kinds.at(clock_type).make().register_type(participant, clock_type);
+  return participant->create_topic(name, clock_type, TOPIC_QOS_DEFAULT);
+}
+
+static void ask(DomainParticipant *participant, const char *name, const std::string &policy) {
+  DataReaderQos q = DATAREADER_QOS_DEFAULT;
+  if (policy == "reliability") q.reliability().kind = RELIABLE_RELIABILITY_QOS;
+  if (policy == "durability") q.durability().kind = TRANSIENT_LOCAL_DURABILITY_QOS;
+  if (policy == "deadline") q.deadline().period = {0, 1000000};
+  auto *subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
+  printf("{\"event\":\"ready\"}\n");
+  fflush(stdout);
+  subscriber->create_datareader(clock_topic(participant, name), q, new Incompatible());
+  pause();
+}
+
+static void offer(DomainParticipant *participant, const char *name) {
+  DataWriterQos q = DATAWRITER_QOS_DEFAULT;
+  q.reliability().kind = BEST_EFFORT_RELIABILITY_QOS;
+  q.durability().kind = VOLATILE_DURABILITY_QOS;
+  auto *publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
+  publisher->create_datawriter(clock_topic(participant, name), q);
+  pause();
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   only_count = strcmp(argv[2], "count") == 0;
@@ -163,6 +206,9 @@ int main(int argc, char **argv) {
   Discovery discovery;
   auto *participant = DomainParticipantFactory::get_instance()->create_participant((uint32_t)atoi(argv[1]), loopback(), &discovery, StatusMask::none());
   if (participant == nullptr) return 1;
+  std::string mode = argv[2];
+  if (mode == "ask" && argc == 5) ask(participant, argv[3], argv[4]);
+  if (mode == "offer" && argc == 4) offer(participant, argv[3]);
   auto *subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
   printf("{\"event\":\"ready\"}\n");
   fflush(stdout);
