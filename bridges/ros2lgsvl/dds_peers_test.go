@@ -115,7 +115,7 @@ func build(t *testing.T) string {
 	script := strings.NewReplacer("HERE", filepath.Join(here, "testdata", "peers"), "DDS", dds).Replace(`
 idlc -l c types.idl
 gcc -O1 -Wall -o dds_subscriber -I . -I DDS/testdata/peers HERE/dds_subscriber.c types.c -lddsc -lm
-gcc -O1 -Wall -o dds_gateway -I DDS/internal/cyclone HERE/dds_gateway.c DDS/internal/cyclone/entities.c DDS/internal/cyclone/sertype.c -lddsc
+gcc -O1 -Wall -o dds_gateway -I DDS/internal/cyclone HERE/dds_gateway.c DDS/internal/cyclone/*.c -lddsc
 `)
 	cmd := exec.Command("/bin/sh", "-e", "-c", script)
 	cmd.Dir = dir

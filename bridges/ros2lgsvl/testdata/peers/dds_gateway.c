@@ -38,8 +38,12 @@ int main(int argc, char **argv) {
   int s = socket(AF_INET, SOCK_STREAM, 0);
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2])), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   if (connect(s, (struct sockaddr *)&to, sizeof(to)) != 0 || (in = fdopen(s, "rb")) == NULL) return 1;
-  dds_entity_t participant = rb_participant((uint32_t)atoi(argv[1]), "");
-  if (participant < 0) return 1;
+  char why[1024] = "";
+  dds_entity_t participant = rb_participant((uint32_t)atoi(argv[1]), "", why, sizeof(why));
+  if (participant < 0) {
+    fprintf(stderr, "participant: %s\n", why);
+    return 1;
+  }
   printf("ready\n");
   fflush(stdout);
   static struct writer writers[256];
