@@ -52,6 +52,16 @@ var (
 	ErrClosed = errors.New("bridge closed")
 )
 
+// CheckSize returns nil for a message of size bytes that is within a protocol's limit, else
+// an error that wraps ErrTooLarge and names both. A bridge asks before it takes memory for
+// the message.
+func CheckSize(size, limit int64) error {
+	if size <= limit {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, size, limit)
+}
+
 // UnknownBridgeError names a bridge that isn't registered and those that are.
 // It is ErrUnknownBridge to errors.Is.
 type UnknownBridgeError struct {

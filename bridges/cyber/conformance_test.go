@@ -47,6 +47,13 @@ func (s *server) Ready(topic string) bool {
 	return ok
 }
 
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{
+		Factory: cyber.Limited(bridgetest.Limit),
+		Peer:    func(t *testing.T) bridgetest.Peer { return newServer(t, cybertest.Config{}) },
+	})
+}
+
 func TestConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: cyber.Factory{},

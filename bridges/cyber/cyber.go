@@ -1,8 +1,10 @@
 package cyber
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -12,7 +14,7 @@ import (
 )
 
 // Factory is the bridge "cyber": a client of Apollo's cyber_bridge.
-type Factory struct{}
+type Factory struct{ limit int64 } // of a message, bytes; 0 for maxMessage
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -36,11 +38,11 @@ func (Factory) Register(p *bridges.Plugin) error {
 }
 
 // NewInstance makes an unconnected instance.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	return &instance{env: env, inboxes: map[string]apollo.Inbox{}}, nil
+	return &instance{env: env, limit: cmp.Or(f.limit, maxMessage), inboxes: map[string]apollo.Inbox{}}, nil
 }
 
 // open is an apollo.Open.
@@ -49,6 +51,9 @@ func open(i bridges.Instance, topic *bridges.PublishedTopic, message protoreflec
 	c.announce(topic.Name, message)
 	way := c.NewWay(topic)
 	return func(ctx context.Context, m apollo.Message, _ int64) error {
+		if err := checkSize(m, c.limit); err != nil {
+			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+		}
 		b := way.Buffer(messageRoom(topic.Name, m))
 		frame, err := appendMessage(b.Bytes()[:0], topic.Name, m)
 		b.Adopt(frame)

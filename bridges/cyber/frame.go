@@ -3,6 +3,7 @@ package cyber
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -19,6 +20,11 @@ const (
 
 // frameLimit is the size of the largest op that is read, bytes.
 const frameLimit = 64 << 20
+
+// maxMessage is the size of the largest message that is published, bytes: protobuf, which
+// Cyber RT reads it with, has no larger ones (protobuf.dev, "Proto Limits"). The op could
+// carry twice as much.
+const maxMessage = math.MaxInt32
 
 // lengthBytes is the size of a length: u32, little endian.
 const lengthBytes = 4
@@ -54,6 +60,15 @@ func appendMessage(dst []byte, channel string, m apollo.Message) ([]byte, error)
 	}
 	binary.LittleEndian.PutUint32(dst[at-lengthBytes:], uint32(len(dst)-at))
 	return dst, nil
+}
+
+// checkSize returns an error that wraps bridges.ErrTooLarge for a message above the limit.
+// It takes no memory for the message.
+func checkSize(m apollo.Message, limit int64) error {
+	if int64(m.Room()) <= limit { // it is at least the size, and known at once
+		return nil
+	}
+	return bridges.CheckSize(int64(m.Size()), limit)
 }
 
 // messageRoom is at least the size of the op that publishes a message.

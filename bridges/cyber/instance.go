@@ -17,8 +17,9 @@ import (
 // instance is one connection to a cyber_bridge.
 type instance struct {
 	link.Client
-	env bridges.Env
-	at  atomic.Pointer[apollo.Map] // of the last Connect
+	env   bridges.Env
+	limit int64                      // of a message that is published, bytes
+	at    atomic.Pointer[apollo.Map] // of the last Connect
 
 	mu sync.Mutex
 	// layout is that of the first Connect, and early what was published before it.

@@ -7,6 +7,13 @@ import (
 	"github.com/raybridge/raybridge/bridges/foxglove"
 )
 
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{
+		Factory: foxglove.Limited(bridgetest.Limit),
+		Peer:    func(t *testing.T) bridgetest.Peer { return newViewer(t) },
+	})
+}
+
 func TestConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: foxglove.Factory{},

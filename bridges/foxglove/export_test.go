@@ -13,3 +13,6 @@ func Outstanding(i bridges.Instance) int {
 	}
 	return x.server.Outstanding()
 }
+
+// Limited is the bridge with another limit of messages, bytes.
+func Limited(limit int64) Factory { return Factory{limit: limit} }

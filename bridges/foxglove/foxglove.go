@@ -1,6 +1,7 @@
 package foxglove
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -14,7 +15,7 @@ import (
 const DefaultAddress = "127.0.0.1:8765"
 
 // Factory is the bridge named "foxglove".
-type Factory struct{}
+type Factory struct{ limit int64 } // of a message, bytes; 0 for maxMessage
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -50,7 +51,9 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 }
 
 // NewInstance returns a server that doesn't listen yet.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
+}
 
 // open makes the way of one topic's messages.
 func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.Schema) (foxglovemsg.Send, error) {
@@ -58,6 +61,7 @@ func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.S
 	if err != nil {
 		return nil, err
 	}
+	t.exact = schema.MessageEncoding == "protobuf"
 	return t.send, nil
 }
 

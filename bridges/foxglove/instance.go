@@ -18,6 +18,7 @@ import (
 // instance is one server. Its methods may be called from any goroutine.
 type instance struct {
 	env        bridges.Env
+	limit      int64         // of a message that is published, bytes
 	status     atomic.Uint32 // a bridges.Status
 	parameters parameters
 	services   services
@@ -46,11 +47,11 @@ var (
 	_ bridges.ParameterServer = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance {
+func newInstance(env bridges.Env, limit int64) *instance {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	i := &instance{env: env, sessions: map[*session]bool{}}
+	i := &instance{env: env, limit: limit, sessions: map[*session]bool{}}
 	i.parameters.addRun(env.Run)
 	return i
 }

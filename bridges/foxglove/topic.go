@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +19,13 @@ import (
 // clockType is the message whose time is the protocol's too.
 const clockType = "rosgraph_msgs/msg/Clock"
 
+// maxMessage is the size of the largest message that is sent, bytes: protobuf has no larger
+// ones (protobuf.dev, "Proto Limits"), and those in CDR come to the same viewers.
+const maxMessage = math.MaxInt32
+
+// timeBytes is the size of the time before each message.
+const timeBytes = 8
+
 // topic is one channel. Its streams are others with each connection.
 type topic struct {
 	instance *instance
@@ -26,6 +34,7 @@ type topic struct {
 	channel  []byte // its advertisement, without what stands around it
 	latched  bool
 	isClock  bool
+	exact    bool // its messages tell their size before they are encoded
 
 	out atomic.Pointer[fanout.Stream] // nil while disconnected
 	// time is a clock's second stream, to all clients; its messages are the ones that count.
@@ -135,11 +144,20 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) 
 // sendChannel queues a message on the topic's channel ("Message Data"): its time and its
 // content, which all clients share.
 func (t *topic) sendChannel(ctx context.Context, out *fanout.Stream, m foxglovemsg.Message, now int64) error {
+	size := m.Size()
+	if t.exact {
+		if err := bridges.CheckSize(int64(size), t.instance.limit); err != nil {
+			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+		}
+	}
 	message := out.NewMessage()
-	size := 8 + m.Size()
+	size += timeBytes
 	frame := message.Frame(0, size)
 	frame.Reset(size)
 	data, err := m.Append(binary.LittleEndian.AppendUint64(frame.Bytes()[:0], uint64(now)))
+	if err == nil && !t.exact {
+		err = bridges.CheckSize(int64(len(data))-timeBytes, t.instance.limit)
+	}
 	if err != nil {
 		message.Discard()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)

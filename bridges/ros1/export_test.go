@@ -28,3 +28,6 @@ func MasterAndHost(connection string, env map[string]string) (master, host, node
 
 // BindAddress is where a node listens whose host is that.
 var BindAddress = bindAddress
+
+// Limited is the bridge with another limit of messages, bytes.
+func Limited(limit int64) Factory { return Factory{limit: limit} }

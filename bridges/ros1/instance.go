@@ -14,6 +14,7 @@ import (
 // instance is one node. Its methods may be called from any goroutine.
 type instance struct {
 	env     bridges.Env
+	limit   int64         // of a message that is published, bytes
 	status  atomic.Uint32 // a bridges.Status
 	byName  sync.Map      // of *topic by the bridge's name, for Listening
 	journal journal
@@ -35,12 +36,12 @@ var (
 	_ bridges.Diagnoser = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance {
+func newInstance(env bridges.Env, limit int64) *instance {
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
 	return &instance{
-		env: env, journal: journal{log: env.Log},
+		env: env, limit: limit, journal: journal{log: env.Log},
 		topics: map[string]*topic{}, subscriptions: map[string]*subscription{}, services: map[string]*service{},
 	}
 }

@@ -1,6 +1,7 @@
 package ros1
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -10,7 +11,7 @@ import (
 )
 
 // Factory is the bridge named "ros1".
-type Factory struct{}
+type Factory struct{ limit int64 } // of a message, bytes; 0 for maxMessage
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -45,4 +46,6 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 }
 
 // NewInstance returns a node that isn't connected.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
+}

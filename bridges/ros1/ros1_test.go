@@ -7,6 +7,13 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros1"
 )
 
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{
+		Factory: ros1.Limited(bridgetest.Limit),
+		Peer:    func(t *testing.T) bridgetest.Peer { return newPeer(t) },
+	})
+}
+
 func TestConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: ros1.Factory{},

@@ -35,6 +35,7 @@ type topic struct {
 	info    *bridges.PublishedTopic
 	name    string // as the master knows it
 	typ     messageType
+	limit   int64 // of a message, bytes
 	latched bool
 	out     atomic.Pointer[fanout.Stream] // nil while disconnected
 
@@ -61,8 +62,9 @@ func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType)
 	if !ok {
 		return nil, badName(info.Name)
 	}
-	t := &topic{info: info, name: name, typ: typ, latched: info.QoS.Durability == bridges.TransientLocal}
-	return t, i.(*instance).addTopic(t)
+	instance := i.(*instance)
+	t := &topic{info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == bridges.TransientLocal}
+	return t, instance.addTopic(t)
 }
 
 func badName(name string) error {
@@ -99,6 +101,9 @@ func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error
 	o, err := t.begin()
 	if err != nil {
 		return err
+	}
+	if err := bridges.CheckSize(t.encoder.Size(message), t.limit); err != nil {
+		return t.finish(ctx, o, err)
 	}
 	o.frame = t.encoder.Append(o.frame, message)
 	return t.finish(ctx, o, t.encoder.Err())
@@ -143,12 +148,11 @@ func (t *topic) finish(ctx context.Context, o outgoing, err error) error {
 	t.size = len(o.frame)
 	o.message.Frame(0, t.size).Adopt(o.frame)
 	length := len(o.frame) - 4
-	switch {
-	case err != nil:
-	case length < 0:
+	if err == nil && length < 0 {
 		err = errors.New("what was there before the message is gone")
-	case length > maxMessage:
-		err = fmt.Errorf("%w: %d bytes", bridges.ErrTooLarge, length)
+	}
+	if err == nil {
+		err = bridges.CheckSize(int64(length), t.limit)
 	}
 	if err != nil {
 		o.message.Discard()

@@ -35,6 +35,10 @@ func (p peer) Resume(*testing.T)       { p.Server.Resume() }
 func (p peer) Rubbish(*testing.T)      { p.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
 func (p peer) Ready(topic string) bool { return p.Publishing(topic) != "" }
 
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{Factory: ros2lgsvl.Limited(bridgetest.Limit), Peer: newPeer})
+}
+
 func TestConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: ros2lgsvl.Factory{}, Peer: newPeer,

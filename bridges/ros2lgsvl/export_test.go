@@ -5,3 +5,6 @@ var (
 	FrameSize    = frameSize
 	SplitPublish = splitPublish
 )
+
+// Limited is the bridge with another limit of messages, bytes.
+func Limited(limit int64) Factory { return Factory{limit: limit} }

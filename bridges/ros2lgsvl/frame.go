@@ -3,6 +3,7 @@ package ros2lgsvl
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/raybridge/raybridge/bridges"
 )
@@ -13,6 +14,10 @@ const (
 	opAddPublisher  = 2
 	opPublish       = 3
 )
+
+// maxMessage is the size of the largest message that is published, bytes: its length, and
+// those of its strings and arrays, are u32 on the wire.
+const maxMessage = math.MaxUint32
 
 // maxTopic is the length of the longest topic that is read, bytes. ROS 2 has names of 255
 // at most.

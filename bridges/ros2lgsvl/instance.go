@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -16,7 +15,8 @@ import (
 // instance is one client. Its methods may be called from any goroutine.
 type instance struct {
 	link.Client
-	env bridges.Env
+	env   bridges.Env
+	limit int64 // of a message that is published, bytes
 
 	mu            sync.RWMutex
 	subscriptions map[string]func(body []byte) error // guarded by mu: by topic
@@ -29,8 +29,8 @@ var (
 	_ bridges.Diagnoser = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance {
-	return &instance{env: env, subscriptions: map[string]func([]byte) error{}}
+func newInstance(env bridges.Env, limit int64) *instance {
+	return &instance{env: env, limit: limit, subscriptions: map[string]func([]byte) error{}}
 }
 
 // Check reads a connection string as Connect does.
@@ -55,7 +55,8 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 type topic struct {
 	way *link.Way
 	// head begins each frame: all that comes before the message's length.
-	head []byte
+	head  []byte
+	limit int64 // of a message, bytes
 	// size is that of the last frame, which the next one will have about.
 	size atomic.Int64
 }
@@ -66,7 +67,7 @@ func (i *instance) publish(info *bridges.PublishedTopic, wire string) (*topic, e
 		return nil, err
 	}
 	i.Register(appendText(appendText([]byte{opAddPublisher}, info.Name), wire))
-	return &topic{way: i.NewWay(info), head: appendText([]byte{opPublish}, info.Name)}, nil
+	return &topic{way: i.NewWay(info), limit: i.limit, head: appendText([]byte{opPublish}, info.Name)}, nil
 }
 
 // send queues the message that encode appends.
@@ -81,9 +82,9 @@ func (t *topic) send(ctx context.Context, encode func(dst []byte) ([]byte, error
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	size := len(frame) - body
-	if uint64(size) > math.MaxUint32 {
+	if err := bridges.CheckSize(int64(size), t.limit); err != nil {
 		b.Release()
-		return fmt.Errorf("%w: %d bytes", bridges.ErrTooLarge, size)
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	binary.LittleEndian.PutUint32(frame[body-4:], uint32(size))
 	t.size.Store(int64(len(frame)))

@@ -1,6 +1,7 @@
 package ros2lgsvl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 const DefaultPort = 9090
 
 // Factory is the bridge named "ros2lgsvl".
-type Factory struct{}
+type Factory struct{ limit int64 } // of a message, bytes; 0 for maxMessage
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -54,7 +55,9 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 }
 
 // NewInstance returns a client that isn't connected.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
+}
 
 // wireName turns "package/msg/Name" into "package/Name".
 func wireName(typeName string) string { return strings.Replace(typeName, "/msg/", "/", 1) }
@@ -67,6 +70,9 @@ func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ro
 	}
 	var encoder lgsvlwire.Encoder
 	return func(ctx context.Context, message rosmsg.Message, _ int64) error {
+		if err := bridges.CheckSize(encoder.Size(message), t.limit); err != nil {
+			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+		}
 		return t.send(ctx, func(dst []byte) ([]byte, error) { return encoder.Append(dst, message), nil })
 	}, nil
 }
@@ -152,5 +158,5 @@ func checkTopic(name string) error {
 	if rosmsg.ValidTopic(name) || rosmsg.ValidTopic("/"+name) {
 		return nil
 	}
-	return fmt.Errorf("%w: %q: ROS 2 wants letters, digits and underscores between slashes, and no digit after a slash", bridges.ErrTopicName, name)
+	return fmt.Errorf("%w: %q: ROS 2 wants letters, digits and single underscores between slashes, and no digit after a slash", bridges.ErrTopicName, name)
 }

@@ -1,17 +1,21 @@
 package rosapollo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
+	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
@@ -21,7 +25,7 @@ import (
 )
 
 // Factory is the bridge named "rosapollo".
-type Factory struct{}
+type Factory struct{ limit int64 } // of any message, bytes; 0 for what the formats have
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -95,8 +99,8 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 }
 
 // NewInstance returns an instance without a connection.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	i := &instance{env: env}
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i := &instance{env: env, limit: cmp.Or(f.limit, math.MaxInt64)}
 	if o := env.Origin; o != nil {
 		i.place = apollo.NewMap(geodesy.Position{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
 	}
@@ -107,6 +111,7 @@ func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 type instance struct {
 	rosbridgev2.Client
 	env   bridges.Env
+	limit int64       // of a message, bytes, beside the formats' own
 	place *apollo.Map // nil if it isn't known
 }
 
@@ -153,9 +158,14 @@ func parseConnection(connection string) (rosbridgev2.Config, error) {
 type rosTopic struct {
 	message rosmsg.Message
 	encoder rosjson.Encoder
+	sizes   ros1.Encoder
+	limit   int64
 }
 
 func (t *rosTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+	if err := bridges.CheckSize(t.sizes.Size(t.message), t.limit); err != nil {
+		return dst, err
+	}
 	return t.encoder.Append(dst, t.message), t.encoder.Err()
 }
 
@@ -165,17 +175,27 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 		return nil, err
 	}
 	way := i.(*instance).Advertise(info, typeName)
-	t := &rosTopic{encoder: rosjson.Encoder{Version: rosmsg.ROS1}}
+	t := &rosTopic{encoder: rosjson.Encoder{Version: rosmsg.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
 	return func(ctx context.Context, message rosmsg.Message, _ int64) error {
 		t.message = message
 		return way.Send(ctx, t)
 	}, nil
 }
 
+// maxProtobuf is the size of the largest message of Apollo, bytes: protobuf, which the
+// server fills with what it reads, has no larger ones (protobuf.dev, "Proto Limits").
+const maxProtobuf = math.MaxInt32
+
 // apolloTopic is a topic of Apollo's messages.
-type apolloTopic struct{ message protoreflect.Message }
+type apolloTopic struct {
+	message protoreflect.Message
+	limit   int64
+}
 
 func (t *apolloTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+	if err := bridges.CheckSize(int64(proto.Size(t.message.Interface())), t.limit); err != nil {
+		return dst, err
+	}
 	return appendObject(dst, t.message), nil
 }
 
@@ -185,7 +205,7 @@ func openApollo(i bridges.Instance, info *bridges.PublishedTopic, message protor
 		return nil, err
 	}
 	way := i.(*instance).Advertise(info, apollo.ShortName(message))
-	t := new(apolloTopic)
+	t := &apolloTopic{limit: min(i.(*instance).limit, maxProtobuf)}
 	return func(ctx context.Context, message apollo.Message, _ int64) error {
 		t.message = message.Proto().ProtoReflect()
 		return way.Send(ctx, t)

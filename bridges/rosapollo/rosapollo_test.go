@@ -32,12 +32,34 @@ func TestConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        rosapollo.Factory{},
 		BadConnections: []string{"", "robot?bson=1", "robot?subscribe=cbor", "robot?ros=1", "tcp://robot", "listen=9090"},
-		Peer: func(t *testing.T) bridgetest.Peer {
-			s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), Keep: 1})
-			t.Cleanup(s.Kill)
-			return peer{s}
-		},
+		Peer:           newPeer,
 	})
+}
+
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{Factory: rosapollo.Limited(bridgetest.Limit), Peer: newPeer})
+}
+
+func TestApollosMessagesAboveTheLimit(t *testing.T) {
+	s := rosbridgetest.New(rosbridgetest.Config{})
+	require.NoError(t, s.Start())
+	t.Cleanup(s.Kill)
+	b, err := bridges.MustRegistry(rosapollo.Limited(100)).Open("rosapollo:"+s.Addr(), bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	publish, err := bridges.AddPublisher[*sample.RadarObjects](b, bridges.Topic{Name: "/radar"})
+	require.NoError(t, err)
+	connect(t, b)
+	require.NoError(t, publish(t.Context(), &sample.RadarObjects{}))
+	require.ErrorIs(t, publish(t.Context(), &sample.RadarObjects{Objects: make([]sample.RadarObject, 10)}), bridges.ErrTooLarge)
+	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+}
+
+func newPeer(t *testing.T) bridgetest.Peer {
+	t.Helper()
+	s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), Keep: 1})
+	t.Cleanup(s.Kill)
+	return peer{s}
 }
 
 type peer struct{ server *rosbridgetest.Server }

@@ -30,16 +30,31 @@ func TestClientConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bridgetest.Run(t, bridgetest.Suite{
 				Factory: rosbridge.Factory{}, BadConnections: badConnections,
-				Peer: func(t *testing.T) bridgetest.Peer {
-					s := rosbridgetest.New(rosbridgetest.Config{
-						Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), BSONOnly: options != "", Keep: 1,
-					})
-					t.Cleanup(s.Kill)
-					return &serverPeer{s, options}
-				},
+				Peer: func(t *testing.T) bridgetest.Peer { return newServerPeer(t, options) },
 			})
 		})
 	}
+}
+
+func TestMessagesAboveTheLimit(t *testing.T) {
+	for name, peer := range map[string]func(t *testing.T) bridgetest.Peer{
+		"JSON":   func(t *testing.T) bridgetest.Peer { return newServerPeer(t, "") },
+		"BSON":   func(t *testing.T) bridgetest.Peer { return newServerPeer(t, "&bson=1") },
+		"server": newClientPeer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bridgetest.TooLarge(t, bridgetest.Suite{Factory: rosbridge.Limited(bridgetest.Limit), Peer: peer})
+		})
+	}
+}
+
+func newServerPeer(t *testing.T, options string) *serverPeer {
+	t.Helper()
+	s := rosbridgetest.New(rosbridgetest.Config{
+		Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), BSONOnly: options != "", Keep: 1,
+	})
+	t.Cleanup(s.Kill)
+	return &serverPeer{s, options}
 }
 
 // serverPeer is a rosbridge server that the bridge dials.
@@ -62,13 +77,15 @@ func (p *serverPeer) Ready(topic string) bool {
 
 func TestServerConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
-		Factory: rosbridge.Factory{}, BadConnections: badConnections,
-		Peer: func(t *testing.T) bridgetest.Peer {
-			p := &clientPeer{address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), received: map[string]int{}}
-			t.Cleanup(func() { p.Kill(t) })
-			return p
-		},
+		Factory: rosbridge.Factory{}, BadConnections: badConnections, Peer: newClientPeer,
 	})
+}
+
+func newClientPeer(t *testing.T) bridgetest.Peer {
+	t.Helper()
+	p := &clientPeer{address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), received: map[string]int{}}
+	t.Cleanup(func() { p.Kill(t) })
+	return p
 }
 
 // clientPeer is a client of the server that the bridge is: it asks rosapi for topics again

@@ -82,6 +82,9 @@ func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode func(dst []by
 	text, err := encode(t.own.json[:0])
 	if err == nil {
 		t.own.json, t.own.object = text, nil
+		err = bridges.CheckSize(int64(len(text)), t.instance.limit)
+	}
+	if err == nil {
 		err = json.Unmarshal(text, &t.own.object)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package rosbridge
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -11,7 +12,7 @@ import (
 )
 
 // Factory is the bridge named "rosbridge".
-type Factory struct{}
+type Factory struct{ limit int64 } // of a message, bytes; 0 for what the formats have
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -59,7 +60,9 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 }
 
 // NewInstance returns an instance without a connection.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, cmp.Or(f.limit, rosbridgev2.MaxMessage)), nil
+}
 
 func open(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
 	t, err := i.(*instance).add(info, typeName)

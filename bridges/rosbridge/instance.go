@@ -21,6 +21,7 @@ const DefaultAddress = "127.0.0.1:9090"
 // goroutine.
 type instance struct {
 	env    bridges.Env
+	limit  int64 // of a message in ROS's serialization, and of its BSON, bytes
 	client rosbridgev2.Client
 	server atomic.Pointer[server] // nil but while it listens
 	status atomic.Uint32          // a bridges.Status: the server's, while the client has none
@@ -46,8 +47,8 @@ var (
 	_ bridges.Failer    = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance {
-	return &instance{env: env, ros: rosmsg.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
+func newInstance(env bridges.Env, limit int64) *instance {
+	return &instance{env: env, limit: limit, ros: rosmsg.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
 }
 
 // incoming is a subscription; what clients of the server publish comes on several

@@ -2,6 +2,8 @@ package rosbridge
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -61,6 +63,9 @@ func (t *topic) wire() string {
 func (t *topic) send(ctx context.Context, message rosmsg.Message, stampNs int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := bridges.CheckSize(t.ros1.Size(message), t.instance.limit); err != nil {
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
 	t.message = message
 	defer func() { t.message = nil }()
 	return t.dispatch(ctx, stampNs)
@@ -86,7 +91,8 @@ func (t *topic) append(dst []byte, form rosbridgev2.Form, ros rosmsg.Version) ([
 	case t.foreign:
 		return t.own.append(dst, form), nil
 	case form == rosbridgev2.BSON:
-		t.bson.Version = ros
+		const around = 1 // byte, that ends the frame's document
+		t.bson.Version, t.bson.Limit = ros, int(min(t.instance.limit, math.MaxInt32))-around
 		return t.bson.Append(dst, t.message), t.bson.Err()
 	case form == rosbridgev2.CBOR:
 		t.cbor.Version = ros

@@ -127,6 +127,20 @@ func (c *cloud) Room() int {
 	return proto.Size(c.header) + len(c.header.GetFrameId()) + 64 + pointRoom*(len(c.points)+1)
 }
 
+// Size returns the message's size.
+func (c *cloud) Size() int {
+	header, frame := proto.Size(c.header), len(c.header.GetFrameId())
+	// A tag takes a byte, is_dense another, and the measurement's time eight.
+	size := 6 + protowire.SizeBytes(header) + protowire.SizeBytes(frame) + 1 + 8 +
+		protowire.SizeVarint(uint64(c.width)) + protowire.SizeVarint(uint64(c.height))
+	for i := range c.points {
+		p := &c.points[i]
+		// The field's tag and length, three floats, intensity and time.
+		size += 2 + 3*5 + 1 + protowire.SizeVarint(uint64(c.intensity(p))) + 1 + protowire.SizeVarint(c.stampNs+uint64(p.TimeNs))
+	}
+	return size
+}
+
 // Append writes the message as protobuf's encoder writes its structure.
 func (c *cloud) Append(dst []byte) ([]byte, error) {
 	dst = slices.Grow(dst, c.Room())

@@ -50,6 +50,7 @@ func TestCloudBytes(t *testing.T) {
 		got, err = m.Append(make([]byte, 0, 1))
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, m.Room(), len(got)-1)
+		require.Equal(t, len(got), m.Size())
 		want, err = proto.MarshalOptions{Deterministic: true}.Marshal(m.Proto())
 		require.NoError(t, err)
 	}})

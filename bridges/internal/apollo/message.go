@@ -10,6 +10,9 @@ import (
 type Message interface {
 	// Room is at least the number of bytes that Append appends.
 	Room() int
+	// Size is the number of bytes that Append appends; finding it may take as long as
+	// appending them.
+	Size() int
 	// Append appends the message's wire encoding. It allocates nothing if dst has room.
 	Append(dst []byte) ([]byte, error)
 	// Proto returns the message's structure, which is good for as long as the message.
@@ -28,6 +31,8 @@ func ShortName(m protoreflect.MessageDescriptor) string { return "pb_msgs/" + st
 type structure struct{ message proto.Message }
 
 func (s structure) Room() int { return proto.Size(s.message) }
+
+func (s structure) Size() int { return proto.Size(s.message) }
 
 func (s structure) Append(dst []byte) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(dst, s.message)

@@ -22,7 +22,16 @@ var (
 
 // Encoder encodes messages. The zero value is ready; one goroutine uses it at a time.
 // Encoding into a large enough buffer allocates nothing.
-type Encoder struct{ packed packed.Encoder }
+type Encoder struct {
+	packed packed.Encoder
+	sizer  packed.Sizer
+}
+
+// Size returns how many bytes Append appends for m, without writing them.
+func (e *Encoder) Size(m rosmsg.Message) int64 {
+	e.sizer.Format = format
+	return e.sizer.Size(m)
+}
 
 // Append appends m to dst and returns the result.
 func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {

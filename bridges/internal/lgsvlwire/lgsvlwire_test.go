@@ -194,6 +194,7 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 			rosmsgtest.Fill(m, seed)
 			var e lgsvlwire.Encoder
 			data := e.Append(nil, m)
+			require.EqualValues(t, len(data), e.Size(m), m.TypeName())
 			again := rosmsgtest.New(m)
 			var d lgsvlwire.Decoder
 			require.NoError(t, d.Decode(data, again), m.TypeName())
@@ -231,6 +232,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 		e := new(lgsvlwire.Encoder)
 		buf := e.Append(nil, m)
 		assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
+		assert.Zero(t, testing.AllocsPerRun(20, func() { e.Size(m) }), m.TypeName())
 	}
 }
 

@@ -82,6 +82,7 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 			var e ros1.Encoder
 			data := e.Append(nil, m)
 			require.NoError(t, e.Err(), m.TypeName())
+			require.EqualValues(t, len(data), e.Size(m), m.TypeName())
 			again := rosmsgtest.New(m)
 			var d ros1.Decoder
 			require.NoError(t, d.Decode(data, again), m.TypeName())

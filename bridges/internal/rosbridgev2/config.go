@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +18,11 @@ import (
 
 // DefaultPort is rosbridge_server's.
 const DefaultPort = 9090
+
+// MaxMessage is the size of the largest message in ROS's own serialization, bytes: whatever
+// the text is that carries it, the ROS behind it writes its length, and those of its strings
+// and arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package rosbson.
+const MaxMessage = math.MaxUint32
 
 // Config says how to reach a server and what it speaks.
 type Config struct {

@@ -9,7 +9,6 @@ package rosbson
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,11 +16,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// ErrSize says that a message is beyond the 2 GiB of a document.
-var ErrSize = errors.New("message is too large for BSON")
+// ErrSize says that a message is beyond the 2 GiB of a document; it is bridges.ErrTooLarge.
+var ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", bridges.ErrTooLarge)
 
 // Types of elements (bsonspec.org/spec.html).
 const (
@@ -41,6 +41,9 @@ const (
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
 	Version rosmsg.Version
+	// Limit is how long the buffer may get, bytes; by default, and at the most, 2 GiB less
+	// one, since a document's length is an int32. Bytes beyond are given no memory.
+	Limit int
 
 	buf []byte
 	err error
@@ -75,10 +78,21 @@ func (e *Encoder) open() int {
 
 func (e *Encoder) close(start int) {
 	e.buf = append(e.buf, 0)
-	if len(e.buf)-start > math.MaxInt32 {
-		e.fail("document", ErrSize)
-	}
+	e.fits("document", 0)
 	binary.LittleEndian.PutUint32(e.buf[start:], uint32(len(e.buf)-start))
+}
+
+// fits reports whether n more bytes are within the limit; if not, the message has failed.
+func (e *Encoder) fits(name string, n int) bool {
+	limit := math.MaxInt32
+	if e.Limit > 0 {
+		limit = min(limit, e.Limit)
+	}
+	if n <= limit-len(e.buf) {
+		return true
+	}
+	e.fail(name, ErrSize)
+	return false
 }
 
 func (e *Encoder) document(name string, m rosmsg.Message) {
@@ -184,11 +198,16 @@ func (e *Encoder) String(name string, v *string) {
 func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 	n := v.Len()
 	e.name(typeBinary, name)
+	if !e.fits(name, n) {
+		n = 0
+	}
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
 	e.buf = append(e.buf, 0) // the generic subtype
 	start := len(e.buf)
-	e.buf = slices.Grow(e.buf, n)[:start+n]
-	v.Put(e.buf[start:])
+	if n > 0 {
+		e.buf = slices.Grow(e.buf, n)[:start+n]
+		v.Put(e.buf[start:])
+	}
 }
 
 // Float64Array appends an array of doubles.

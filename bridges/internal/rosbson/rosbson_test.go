@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
@@ -239,4 +240,29 @@ func BenchmarkDecodePointCloud2(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// large is a source of more bytes than a document has; it must not be asked for them.
+type large struct{ size int }
+
+func (l large) Size() int { return l.size }
+func (large) Put([]byte)  { panic("asked for bytes beyond the limit") }
+
+func TestMessagesAboveTheLimitTakeNoMemory(t *testing.T) {
+	m := &rosmsg.Image{Data: rosmsg.Bytes{Source: large{math.MaxInt32}}}
+	var e rosbson.Encoder
+	data := e.Append(nil, m)
+	require.ErrorIs(t, e.Err(), rosbson.ErrSize)
+	assert.ErrorIs(t, e.Err(), bridges.ErrTooLarge)
+	assert.Less(t, len(data), 1000)
+
+	m.Data = rosmsg.Bytes{Data: make([]byte, 100)}
+	size := len(e.Append(nil, m))
+	require.NoError(t, e.Err(), "the next message is good")
+	e.Limit = size
+	e.Append(nil, m)
+	require.NoError(t, e.Err())
+	e.Limit = size - 1
+	e.Append(nil, m)
+	assert.ErrorIs(t, e.Err(), rosbson.ErrSize, "all that is in the buffer counts")
 }
