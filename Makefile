@@ -83,7 +83,7 @@ setup-peers: setup-test ## install the software of others that the bridges are t
 
 .PHONY: test-peers
 test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
-	$(GO) test -count=1 -p 1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
+	$(GO) test -count=1 -p 1 -tags '$(strip $(HEADLESS_TAGS) peers ros2dds)' -timeout 20m ./bridges/...
 
 .PHONY: test-short
 test-short: ## run the tests that need neither cgo nor OpenGL
@@ -111,7 +111,7 @@ bench: build ## measure what this machine does; see docs/benchmarks.md
 
 .PHONY: bench-ros2dds
 bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes
-	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags 'peers ros2dds' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
+	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags '$(strip $(HEADLESS_TAGS) peers ros2dds)' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
 generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew
