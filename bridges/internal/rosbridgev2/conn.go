@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -19,8 +20,13 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
-// maxFrame bounds what is read in one frame.
-const maxFrame = 64 << 20
+const (
+	// maxFrame bounds what is read in one frame.
+	maxFrame = 64 << 20
+	// frameTimeout is how long a frame may take from its head to its last byte. There is
+	// no limit on the time between frames.
+	frameTimeout = 10 * time.Second
+)
 
 // conn is a WebSocket as a link.Conn.
 type conn struct {
@@ -29,6 +35,7 @@ type conn struct {
 	frames *frameConn
 	opcode byte   // of what is sent: a text, or binary data
 	buf    []byte // the reading goroutine's
+	limit  time.Duration
 
 	mu  sync.Mutex
 	bye chan struct{} // guarded by mu: closed when the closing handshake is over; nil before it
@@ -59,7 +66,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 		return nil, c.refusal(ctx, response, err)
 	}
 	ws.SetReadLimit(maxFrame)
-	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText)}
+	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText), limit: frameTimeout}
 	if c.Form == BSON {
 		out.opcode = byte(websocket.MessageBinary)
 	}
@@ -137,6 +144,9 @@ func (c *conn) Read(context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, readError(err)
 	}
+	// Setting a deadline fails on a connection that has ended, as reading does then.
+	_ = c.tcp.SetReadDeadline(time.Now().Add(c.limit))
+	defer func() { _ = c.tcp.SetReadDeadline(time.Time{}) }()
 	c.buf = c.buf[:0]
 	for {
 		if len(c.buf) == cap(c.buf) {
