@@ -224,8 +224,8 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"/b": "idle 10 -", "/collision": "2 each frame 0", "/tf": "100 50 0", "/tf_static": "1 - 0",
-		"mcap:a.mcap": "disconnected 17", "mcap:b.mcap": "written 0", "mcap:c.mcap": "disconnected 0", "mcap:d.mcap": "unexpectedly_disconnected 0",
-		"stream:": "disconnected 0",
+		"mcap:a.mcap": "disconnected 17", "mcap:b.mcap": "written 0", "mcap:c.mcap": "never connected 0", "mcap:d.mcap": "unexpectedly_disconnected 0",
+		"stream:": "ended 0",
 	} {
 		assert.True(t, strings.HasPrefix(rows[name], want), "%s: %s", name, rows[name])
 	}
@@ -241,8 +241,10 @@ func TestEndpointsWithoutEmptyColumns(t *testing.T) {
 	t.Parallel()
 	streams := pipeline.BridgeSummary{Name: "stream", Endpoints: []bridges.Endpoint{{Address: "a:1", Topic: "/t"}}}
 	carla := pipeline.BridgeSummary{Name: "carla", Endpoints: []bridges.Endpoint{{Address: "a:2", Topic: "/t", Stream: 2, Token: "ff"}}}
+	several := pipeline.BridgeSummary{Name: "foxglove", Endpoints: []bridges.Endpoint{{Address: "a:3", Topic: "/t", Stream: 1}, {Address: "a:3", Topic: "/u", Stream: 2}}}
 	for want, list := range map[string][]pipeline.BridgeSummary{
 		"": {{Name: "mcap"}},
+		"receivers connect to bridge topic\na:3 foxglove all 2\n":                                {several},
 		"receivers connect to bridge topic\na:1 stream /t\n":                                     {streams},
 		"receivers connect to bridge stream topic token\na:2 carla 2 /t ff\n":                    {carla},
 		"receivers connect to bridge stream topic token\na:1 stream - /t -\na:2 carla 2 /t ff\n": {streams, carla},

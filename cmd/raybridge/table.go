@@ -47,10 +47,18 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
 		if b.LastError != "" {
-			fmt.Fprintf(out, "%s:%s connected %d times, failed %d times, could not read %d messages; the last error: %s\n",
-				b.Name, b.Connection, b.Connections, b.Failures, b.Malformed, b.LastError)
+			fmt.Fprintf(out, "%s:%s %s, %s, %s that it could not read; the last error: %s\n", b.Name, b.Connection,
+				counted(b.Connections, "connection"), counted(b.Failures, "failure"), counted(b.Malformed, "message"), b.LastError)
 		}
 	}
+}
+
+// counted is a number of things.
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // printBridges writes the table of bridges, in a table's cells.
@@ -85,14 +93,22 @@ func latched(r *pipeline.SensorSummary) bool {
 	})
 }
 
-// statusText is a bridge's status; that of a file which has everything says so.
+// statusText is a bridge's status. What was closed in order at the end is no trouble: a
+// file which has everything is written, a connection ended.
 func statusText(b *pipeline.BridgeSummary) string {
 	plugin, err := bridgesall.Registry().Plugin(b.Name)
-	complete := err == nil && plugin.Info().Kind == bridges.KindFile && b.EverConnected && len(b.Drops) == 0
-	if complete && b.Status == bridges.Disconnected.String() {
+	switch {
+	case err != nil || b.Status != bridges.Disconnected.String():
+		return b.Status
+	case !b.EverConnected:
+		return "never connected"
+	case plugin.Info().Kind != bridges.KindFile:
+		return "ended"
+	case len(b.Drops) == 0:
 		return "written"
+	default:
+		return b.Status
 	}
-	return b.Status
 }
 
 // drops lists counts by cause, "-" for none.
@@ -107,12 +123,21 @@ func drops(counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
+// withoutTopics makes one endpoint of those of a server whose clients ask itself what it
+// has: all at one address, and found without a token.
+func withoutTopics(list []bridges.Endpoint) []bridges.Endpoint {
+	if len(list) < 2 || slices.ContainsFunc(list, func(e bridges.Endpoint) bool { return e.Token != "" || e.Address != list[0].Address }) {
+		return list
+	}
+	return []bridges.Endpoint{{Address: list[0].Address, Topic: fmt.Sprintf("all %d", len(list))}}
+}
+
 // printEndpoints writes where receivers find the topics of bridges that they connect
 // to. What no bridge has is left out.
 func printEndpoints(out io.Writer, list []pipeline.BridgeSummary) {
 	rows := [][]string{{"receivers connect to", "bridge", "stream", "topic", "token"}}
 	for i := range list {
-		for _, e := range list[i].Endpoints {
+		for _, e := range withoutTopics(list[i].Endpoints) {
 			number := ""
 			if e.Stream != 0 {
 				number = fmt.Sprint(e.Stream)
