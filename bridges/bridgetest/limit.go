@@ -21,7 +21,7 @@ const Limit = 64 << 10
 func TooLarge(t *testing.T, s Suite) {
 	t.Helper()
 	f := s.connect(t)
-	large, other := f.images("/large"), f.images("/other")
+	large, other := f.sizes("/large"), f.sizes("/other")
 	f.await("/large")
 	f.await("/other")
 	require.NoError(t, large(Limit-1<<10))
@@ -40,8 +40,8 @@ func TooLarge(t *testing.T, s Suite) {
 	assert.Empty(t, topicStatistics(t, f.bridge, "/other").Drops)
 }
 
-// images returns a function that publishes images of so many bytes.
-func (f *fixture) images(topic string) func(size int) error {
+// sizes returns a function that publishes images of so many bytes.
+func (f *fixture) sizes(topic string) func(size int) error {
 	f.t.Helper()
 	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: topic})
 	require.NoError(f.t, err)
