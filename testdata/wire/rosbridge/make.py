@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Makes the frames beside this script with Debian's python3-bson (PyMongo's bson) and
-python3-cbor2: run it here, after scripts/peers.sh."""
+python3-cbor2: run it here, after make setup-peers."""
 
 
 import bson
