@@ -12,15 +12,14 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // snapshotStream is the id of the world's snapshots.
@@ -102,19 +101,9 @@ func (i *instance) announce(server *fanout.Server, streams ...*stream) {
 
 // open makes the stream's fan-out on a server.
 func (s *stream) open(server *fanout.Server) {
-	s.out.Store(server.NewStream(fanout.StreamConfig{Name: s.topic.Name, Taken: s.topic.Sent, Settled: s.settled}))
-}
-
-// settled corrects the count of a message, which was counted as sent when the clients'
-// queues were given it: it was sent if some client has it, and it was dropped if some
-// client misses it; of several clients it can be both.
-func (s *stream) settled(o fanout.Outcome) {
-	switch cause := bridges.Cause(o.Cause.String()); {
-	case o.Dropped > 0 && o.Delivered == 0:
-		s.topic.Lost(1, int64(o.Bytes), cause)
-	case o.Dropped > 0:
-		s.topic.Dropped(cause)
-	}
+	s.out.Store(server.NewStream(fanout.StreamConfig{
+		Name: s.topic.Name, Taken: s.topic.Sent, Settled: func(o fanout.Outcome) { clients.Settle(s.topic, o) },
+	}))
 }
 
 // send encodes a frame of about so many bytes into a buffer of the stream and shares it
@@ -240,41 +229,18 @@ func (i *instance) forgetLocked() {
 
 // parseConnection reads "[[HOST:]PORT][?options]".
 func parseConnection(connection string) (address string, config fanout.Config, err error) {
-	fail := func(format string, args ...any) (string, fanout.Config, error) {
-		return "", fanout.Config{}, fmt.Errorf("%w: %s", bridges.ErrConnectionString, fmt.Sprintf(format, args...))
-	}
-	address, options, err := bridges.SplitOptions(connection, "policy", "messages", "bytes", "clients")
+	address, options, err := bridges.SplitOptions(connection, clients.Options...)
 	if err != nil {
 		return "", config, err
 	}
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	config.MaxClients = defaultClients
-	if name, ok := options["policy"]; ok {
-		if config.Queue.Policy, err = queue.ParsePolicy(name); err != nil {
-			return fail("%v", err)
-		}
+	if config.Queue, err = clients.ParseQueue(options); err != nil {
+		return "", config, err
 	}
-	for _, o := range []struct {
-		key string
-		set func(int)
-	}{
-		{"messages", func(n int) { config.Queue.Messages = n }},
-		{"bytes", func(n int) { config.Queue.Bytes = int64(n) }},
-		{"clients", func(n int) { config.MaxClients = n }},
-	} {
-		text, ok := options[o.key]
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return fail("%s is %q, need a whole number from 1 on", o.key, text)
-		}
-		o.set(n)
-	}
-	return address, config, nil
+	config.MaxClients, err = clients.ParseMax(options, defaultClients)
+	return address, config, err
 }
 
 // Disconnect delivers what waits, for as long as ctx allows, and ends all connections.

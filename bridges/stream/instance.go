@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	server "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -66,20 +67,9 @@ func (i *instance) add(info *bridges.PublishedTopic, kind wire.Kind) (*topic, er
 }
 
 func (t *topic) open(s *server.Server) error {
-	out, err := s.AddStream(t.stream, t.info.Sent, t.settled)
+	out, err := s.AddStream(t.stream, t.info.Sent, func(o fanout.Outcome) { clients.Settle(t.info, o) })
 	t.out.Store(out)
 	return err
-}
-
-// settled corrects the count of a message, which was counted as sent when the
-// clients' queues were given it.
-func (t *topic) settled(o fanout.Outcome) {
-	switch cause := bridges.Cause(o.Cause.String()); {
-	case o.Dropped > 0 && o.Delivered == 0:
-		t.info.Lost(1, int64(o.Bytes), cause)
-	case o.Dropped > 0:
-		t.info.Dropped(cause)
-	}
 }
 
 // publish serializes a message and queues it for the topic's clients.

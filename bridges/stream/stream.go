@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/sensors/sample"
 	server "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -83,49 +82,25 @@ func foreignPublisher(b bridges.Instance, info *bridges.PublishedTopic) (bridges
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string) (address string, config server.ServerConfig, err error) {
-	address, options, err := bridges.SplitOptions(connection, "policy", "messages", "bytes", "clients", "zstd")
+	address, options, err := bridges.SplitOptions(connection, append([]string{"zstd"}, clients.Options...)...)
 	if err != nil {
 		return "", config, err
 	}
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	for key, value := range options {
-		if err := set(&config, key, value); err != nil {
-			return "", config, fmt.Errorf("%w: %s=%q: %w", bridges.ErrConnectionString, key, value, err)
-		}
+	if config.Queue, err = clients.ParseQueue(options); err != nil {
+		return "", config, err
+	}
+	if config.MaxClients, err = clients.ParseMax(options, 0); err != nil {
+		return "", config, err
+	}
+	switch zstd, ok := options["zstd"]; {
+	case !ok || zstd == "on":
+	case zstd == "off":
+		config.NoZstd = true
+	default:
+		return "", config, fmt.Errorf("%w: zstd=%q: want on or off", bridges.ErrConnectionString, zstd)
 	}
 	return address, config, nil
-}
-
-var (
-	errSwitch = errors.New("want on or off")
-	errCount  = errors.New("want a whole number from 1 on")
-)
-
-func set(config *server.ServerConfig, key, value string) (err error) {
-	switch key {
-	case "policy":
-		config.Queue.Policy, err = queue.ParsePolicy(value)
-		return err
-	case "zstd":
-		if value != "on" && value != "off" {
-			return errSwitch
-		}
-		config.NoZstd = value == "off"
-		return nil
-	}
-	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil || n < 1 {
-		return errCount
-	}
-	switch key {
-	case "messages":
-		config.Queue.Messages = int(n)
-	case "bytes":
-		config.Queue.Bytes = n
-	case "clients":
-		config.MaxClients = int(n)
-	}
-	return nil
 }

@@ -45,7 +45,7 @@ var policy = map[string][]string{
 	"sensors/groundtruth": {"gpu", "readback", "shaders", "scene", "spatial", "sensors", "sensors/sample", "sensors/camera"},
 	"sensors/sensortest":  {"gpu", "gpu/gputest", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/all":         {"sensors/..."},
-	"sensors/stream":      {"sensors/stream/...", "sensors/sample", "spatial"},
+	"sensors/stream":      {"sensors/stream/...", "sensors/sample", "spatial", "internal/..."},
 	"bridges":             {"bridges/...", "sensors/sample", "sensors/stream/...", "spatial/...", "internal/..."},
 	"bridges/all/alltest": {"bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
 	"rig":                 {"sensors", "spatial", "spatial/axes", "internal/..."},

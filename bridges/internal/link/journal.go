@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/lograte"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 
 // journal counts what happens to a link and logs it: the first failure of each cause at
 // once, then a line a minute, so that a peer that comes and goes fills no log. What can't
-// be read is logged at once too, then after 1, 2, 4 seconds and so on up to a minute. It
-// isn't safe for several goroutines.
+// be read is logged at once too, then ever more rarely. It isn't safe for several
+// goroutines.
 type journal struct {
 	bridges.Diagnosis
 	log *slog.Logger
@@ -34,9 +35,7 @@ type journal struct {
 	spoke    bool            // a failure of this outage was logged
 	untold   int64           // failures that were counted and not logged
 
-	lastMalformed   time.Time     // when one was logged
-	quiet           time.Duration // from then on until the next one is
-	untoldMalformed int64
+	unread lograte.Rate // of lines about what couldn't be read
 }
 
 func (j *journal) connected(now time.Time) {
@@ -83,17 +82,9 @@ func (j *journal) failed(now time.Time, again bool, err error) {
 func (j *journal) malformed(now time.Time, err error) {
 	j.Malformed++
 	j.LastError = err
-	switch waited := now.Sub(j.lastMalformed); {
-	case j.lastMalformed.IsZero() || waited >= 2*summary:
-		j.quiet = time.Second
-	case waited < j.quiet:
-		j.untoldMalformed++
-		return
-	default:
-		j.quiet = min(2*j.quiet, summary)
+	if untold, ok := j.unread.Tell(now); ok {
+		j.log.Warn("can't read what the peer sent", "error", err, "more_since", untold)
 	}
-	j.log.Warn("can't read what the peer sent", "error", err, "more_since", j.untoldMalformed)
-	j.lastMalformed, j.untoldMalformed = now, 0
 }
 
 // root returns the text of the innermost error, which has no port numbers and the like

@@ -3,20 +3,15 @@ package rosbridgev2
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/binary"
 	"net"
 	"sync"
+
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
 )
 
-const (
-	// piece is how much of a frame is masked, and then written, at a time: it is in the
-	// processor's cache still when the system copies it.
-	piece = 128 << 10
-	// opClose is the opcode of a close frame, final marks the end of a message (RFC 6455,
-	// section 5.2).
-	opClose = 8
-	final   = 0x80
-)
+// piece is how much of a frame is masked, and then written, at a time: it is in the
+// processor's cache still when the system copies it.
+const piece = 128 << 10
 
 // frameConn is a connection on which two write: the WebSocket library control frames, one
 // with each call of Write, and writeFrame messages between them. The library would copy a
@@ -35,7 +30,7 @@ type frameConn struct {
 func (f *frameConn) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(p) > 0 && p[0] == final|opClose {
+	if wsframe.IsClose(p) {
 		f.closing = true
 	}
 	return f.Conn.Write(p)
@@ -51,7 +46,7 @@ func (f *frameConn) writeFrame(opcode byte, data []byte) error {
 	if f.block == nil {
 		f.block, f.mask = make([]byte, 0, piece), make([]byte, 4<<10)
 	}
-	var key [4]byte
+	var key wsframe.Key
 	if _, err := rand.Read(key[:]); err != nil {
 		return err
 	}
@@ -61,7 +56,7 @@ func (f *frameConn) writeFrame(opcode byte, data []byte) error {
 	if f.batch != nil {
 		f.batch.begin()
 	}
-	err := f.writeMasked(appendMaskedHeader(f.block[:0], opcode, len(data), key), data)
+	err := f.writeMasked(wsframe.AppendMasked(f.block[:0], opcode, len(data), key), data)
 	if f.batch != nil {
 		if flushed := f.batch.flush(); err == nil {
 			err = flushed
@@ -85,21 +80,6 @@ func (f *frameConn) writeMasked(block, data []byte) error {
 		}
 		block = f.block[:0]
 	}
-}
-
-// appendMaskedHeader appends the header of a frame that is a whole message.
-func appendMaskedHeader(dst []byte, opcode byte, size int, key [4]byte) []byte {
-	const masked = 0x80
-	dst = append(dst, final|opcode)
-	switch {
-	case size < 126:
-		dst = append(dst, masked|byte(size))
-	case size < 1<<16:
-		dst = binary.BigEndian.AppendUint16(append(dst, masked|126), uint16(size))
-	default:
-		dst = binary.BigEndian.AppendUint64(append(dst, masked|127), uint64(size))
-	}
-	return append(dst, key[:]...)
 }
 
 // batchConn collects what TLS writes between begin and flush, record by record, to write it

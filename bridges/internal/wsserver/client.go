@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -26,16 +27,8 @@ type Kind byte
 
 // Kinds of messages.
 const (
-	Text   Kind = 1
-	Binary Kind = 2
-)
-
-// Opcodes of control frames, and the bit that says that a frame ends its message (RFC
-// 6455, section 5.2).
-const (
-	opClose = 8
-	opPing  = 9
-	final   = 0x80
+	Text   Kind = wsframe.OpText
+	Binary Kind = wsframe.OpBinary
 )
 
 // Client is one connection.
@@ -71,8 +64,8 @@ func (c *Client) Subprotocol() string { return c.subprotocol }
 // Post has a message written before all those that wait. It is copied. ErrControl says
 // that the client doesn't read what it asked for: it is being disconnected.
 func (c *Client) Post(kind Kind, data []byte) error {
-	frame := make([]byte, 0, maxHeader+len(data))
-	frame = append(appendHeader(frame, byte(kind), len(data)), data...)
+	frame := make([]byte, 0, wsframe.MaxHeader+len(data))
+	frame = append(wsframe.AppendHeader(frame, byte(kind), len(data)), data...)
 	return c.post(frame)
 }
 
@@ -108,7 +101,7 @@ func (c *Client) Subscribe(stream *fanout.Stream, r Receiver) bool {
 	return stream.SubscribeWith(c.conn, fanout.Receiver{
 		Form: r.Form, Exact: r.Exact, Strict: r.Strict, Interval: r.Interval, Backlog: r.Backlog,
 		Prefix: func(dst []byte, frame int) []byte {
-			return append(appendHeader(dst, byte(r.Kind), len(r.Prefix)+frame), r.Prefix...)
+			return append(wsframe.AppendHeader(dst, byte(r.Kind), len(r.Prefix)+frame), r.Prefix...)
 		},
 	})
 }
@@ -119,23 +112,6 @@ func (c *Client) Unsubscribe(stream *fanout.Stream) bool { return stream.Unsubsc
 // Deliveries returns the counts of the streams that the client receives, in the order of
 // subscription. It reuses dst's memory.
 func (c *Client) Deliveries(dst []fanout.Delivery) []fanout.Delivery { return c.conn.Deliveries(dst) }
-
-// maxHeader is the length of the longest header of a frame that isn't masked.
-const maxHeader = 10
-
-// appendHeader appends the header of a frame that is a whole message and isn't masked
-// (RFC 6455, section 5.2).
-func appendHeader(dst []byte, opcode byte, size int) []byte {
-	dst = append(dst, final|opcode)
-	switch {
-	case size < 126:
-		return append(dst, byte(size))
-	case size < 1<<16:
-		return binary.BigEndian.AppendUint16(append(dst, 126), uint16(size))
-	default:
-		return binary.BigEndian.AppendUint64(append(dst, 127), uint64(size))
-	}
-}
 
 // Serve shakes hands and reads.
 func (c *Client) Serve(context.Context) error {
@@ -148,8 +124,8 @@ func (c *Client) Serve(context.Context) error {
 		return err
 	}
 	defer c.server.leave(c)
-	err = c.run(conn)
 	defer c.session.Closed()
+	err = c.run(conn)
 	switch code := websocket.CloseStatus(err); {
 	case fatal(err) || errors.Is(err, bridges.ErrTooLarge):
 		c.server.failed(err)
@@ -164,17 +140,23 @@ func (c *Client) Serve(context.Context) error {
 		if c.ended.Load() {
 			return nil // the server's own end
 		}
-		err = fmt.Errorf("%w: client %s took no more messages", bridges.ErrPeerSlow, c.Remote())
+		err = c.endOfWriting()
 	}
 	c.server.failed(err)
 	return err
 }
 
+// endOfWriting says why the connection was closed on this side: the client has gone, or
+// takes nothing.
+func (c *Client) endOfWriting() error {
+	if err := c.conn.Failed(); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("client %s is gone: %w", c.Remote(), err)
+	}
+	return fmt.Errorf("%w: client %s took no more messages", bridges.ErrPeerSlow, c.Remote())
+}
+
 // run opens the session and hands it what the client sends.
 func (c *Client) run(conn *websocket.Conn) error {
-	if err := c.conn.Conn().SetReadDeadline(time.Time{}); err != nil {
-		return err
-	}
 	if err := c.session.Open(); err != nil {
 		return err
 	}
@@ -236,7 +218,7 @@ func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {
 	for len(reason) > 0 && reason[len(reason)-1] >= 0x80 { // cut between characters
 		reason = reason[:len(reason)-1]
 	}
-	dst = appendHeader(dst, opClose, 2+len(reason))
+	dst = wsframe.AppendHeader(dst, wsframe.OpClose, 2+len(reason))
 	return append(binary.BigEndian.AppendUint16(dst, uint16(code)), reason...)
 }
 
@@ -259,7 +241,7 @@ func (c *Client) Beat(dst []byte, idle bool) []byte {
 		_ = c.conn.Conn().Close() // ends Serve
 	case quiet >= config.Idle && now.Sub(c.pinged) >= config.Idle:
 		c.pinged = now
-		return appendHeader(dst, opPing, 0)
+		return wsframe.AppendHeader(dst, wsframe.OpPing, 0)
 	}
 	return dst
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
 )
 
 // errVisitor is a request that wants no WebSocket: a browser, a health check.
@@ -27,12 +28,17 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 	}
 	wire := &pipe{client: c, left: handshakeBytes}
 	in := bufio.NewReader(wire)
+	answer := &response{client: c, header: http.Header{}, wire: wire, in: in}
+	if first, err := in.Peek(1); err == nil && first[0] == tlsHandshake {
+		// Clients say of an answer without TLS that it has the wrong version.
+		answer.refuse(http.StatusBadRequest, "this server doesn't speak TLS: connect with ws://")
+		return nil, fmt.Errorf("%w: client %s speaks TLS, this server doesn't: connect with ws://, or give the server cert= and key=", bridges.ErrTLS, c.Remote())
+	}
 	request, err := http.ReadRequest(in)
 	if err != nil {
 		return nil, c.badRequest(err)
 	}
 	wire.left = -1
-	answer := &response{client: c, header: http.Header{}, wire: wire, in: in}
 	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
 		answer.refuse(http.StatusUpgradeRequired, c.server.config.Name+" speaks WebSocket here: "+c.server.want())
 		return nil, errVisitor
@@ -57,6 +63,9 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 		answer.finish()
 		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 	}
+	if err := c.conn.Conn().SetReadDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
 	conn.SetReadLimit(c.server.config.ReadLimit)
 	c.subprotocol = conn.Subprotocol()
 	c.session = c.server.config.Accept(c)
@@ -64,6 +73,9 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 	c.shook.Store(true)
 	return conn, nil
 }
+
+// tlsHandshake is the first byte of what a client of TLS says (RFC 8446, section 5.1).
+const tlsHandshake = 22
 
 // notEncrypted answers those who speak HTTP where TLS is spoken.
 const notEncrypted = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" +
@@ -76,6 +88,10 @@ func (c *Client) badRequest(err error) error {
 		if errors.As(err, &plain) && plain.Conn != nil && bytes.HasPrefix(plain.RecordHeader[:], []byte("GET /")) {
 			_ = plain.Conn.SetWriteDeadline(time.Now().Add(handshakeLimit))
 			_, _ = io.WriteString(plain.Conn, notEncrypted) // the client is wrong already
+			return fmt.Errorf("%w: client %s speaks no TLS, this server does: connect with wss://", bridges.ErrTLS, c.Remote())
+		}
+		if errors.Is(err, io.EOF) { // Node's way of refusing a certificate
+			return fmt.Errorf("%w: client %s left before its request: does it trust the certificate?", bridges.ErrTLS, c.Remote())
 		}
 		return fmt.Errorf("%w: client %s: %w", bridges.ErrTLS, c.Remote(), err)
 	}
@@ -135,7 +151,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 
 // Write posts what the library has to say: an answer to a ping, or a close frame.
 func (p *pipe) Write(b []byte) (int, error) {
-	if len(b) > 0 && b[0] == final|opClose && p.client.ended.Swap(true) {
+	if wsframe.IsClose(b) && p.client.ended.Swap(true) {
 		return len(b), nil
 	}
 	if err := p.client.post(b); err != nil {

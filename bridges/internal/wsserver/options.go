@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 )
 
 // Options are the options of connection strings that Config.Parse reads.
@@ -23,12 +23,8 @@ func (c *Config) Parse(options map[string]string) (err error) {
 	if c.Queue, err = bridges.ParseQueue(options); err != nil {
 		return err
 	}
-	if text, ok := options["clients"]; ok {
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil || n == 0 {
-			return fmt.Errorf("%w: clients=%q: want a number from 1 to 65535", bridges.ErrConnectionString, text)
-		}
-		c.MaxClients = int(n)
+	if c.MaxClients, err = clients.ParseMax(options, c.MaxClients); err != nil {
+		return err
 	}
 	if text, ok := options["origins"]; ok {
 		c.Origins = strings.Split(text, ",")

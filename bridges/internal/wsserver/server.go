@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/lograte"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -21,7 +22,7 @@ type Session interface {
 	Open() error
 	// Message is given each message that the client sends, good until it returns. An
 	// error that wraps bridges.ErrProtocol or ErrControl ends the connection; any other
-	// is counted as malformed, and logged, at most once a second.
+	// is counted as malformed, and logged, ever more rarely.
 	Message(kind Kind, data []byte) error
 	// Beat is called about once a second, on the client's writing goroutine, between two
 	// messages.
@@ -107,7 +108,7 @@ type Server struct {
 	mu        sync.Mutex
 	clients   map[*Client]bool  // guarded by mu: those whose handshake is done
 	diagnosis bridges.Diagnosis // guarded by mu
-	logged    time.Time         // guarded by mu: when a malformed message was logged last
+	unread    lograte.Rate      // guarded by mu: of lines about malformed messages
 }
 
 // New returns a server that doesn't listen yet, so that streams can be made before the
@@ -189,14 +190,10 @@ func (s *Server) malformed(c *Client, err error) {
 	s.mu.Lock()
 	s.diagnosis.Malformed++
 	s.diagnosis.LastError = err
-	now := time.Now()
-	tell := now.Sub(s.logged) >= time.Second
-	if tell {
-		s.logged = now
-	}
+	untold, tell := s.unread.Tell(time.Now())
 	s.mu.Unlock()
 	if tell {
-		s.config.Log.Warn("message of a client", "server", s.config.Name, "client", c.Remote(), "error", err)
+		s.config.Log.Warn("can't read what a client sent", "server", s.config.Name, "client", c.Remote(), "error", err, "more_since", untold)
 	}
 }
 

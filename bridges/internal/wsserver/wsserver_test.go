@@ -392,5 +392,22 @@ func TestTLS(t *testing.T) {
 	answer, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	assert.Contains(t, string(answer), "connect with wss://")
-	require.Eventually(t, func() bool { return errors.Is(server.Diagnosis().LastError, bridges.ErrTLS) }, 10*time.Second, time.Millisecond)
+	failedTLS(t, server, "connect with wss://")
+}
+
+// failedTLS waits until a client has failed with TLS.
+func failedTLS(t *testing.T, server *wsserver.Server, says string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
+	require.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrTLS)
+	assert.ErrorContains(t, server.Diagnosis().LastError, says)
+}
+
+func TestClientsOfTLSAreToldThatThereIsNone(t *testing.T) {
+	server, _ := start(t, wsserver.Config{})
+	_, err := tls.Dial("tcp", server.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12})
+	var plain tls.RecordHeaderError
+	require.ErrorAs(t, err, &plain, "an answer that isn't TLS")
+	assert.Equal(t, "HTTP/", string(plain.RecordHeader[:]))
+	failedTLS(t, server, "connect with ws://")
 }

@@ -1,0 +1,57 @@
+// Package clients is what bridges have in common whose peers connect to them: options of
+// their connection strings, and how messages are counted that several clients receive.
+package clients
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+)
+
+// Options are the options of connection strings that ParseQueue and ParseMax read.
+var Options = slices.Concat([]string{"policy", "clients"}, bridges.QueueOptions)
+
+// ParseQueue is bridges.ParseQueue with the option policy, for bridges whose topics
+// have none of their own.
+func ParseQueue(options map[string]string) (queue.Config, error) {
+	config, err := bridges.ParseQueue(options)
+	if err != nil {
+		return config, err
+	}
+	if name, ok := options["policy"]; ok {
+		if config.Policy, err = queue.ParsePolicy(name); err != nil {
+			return queue.Config{}, fmt.Errorf("%w: policy=%q: %w", bridges.ErrConnectionString, name, err)
+		}
+	}
+	return config, nil
+}
+
+// ParseMax reads how many clients there may be at a time: "clients=16", else standard.
+// Errors wrap bridges.ErrConnectionString.
+func ParseMax(options map[string]string, standard int) (int, error) {
+	text, ok := options["clients"]
+	if !ok {
+		return standard, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%w: clients=%q: want a whole number from 1 to 65535", bridges.ErrConnectionString, text)
+	}
+	return int(n), nil
+}
+
+// Settle corrects the count of a message that counted as sent when the clients' queues were
+// given it: it was sent if some client has it, and it was dropped if some client misses it;
+// of several clients it can be both. Any goroutine may call it.
+func Settle(topic *bridges.PublishedTopic, o fanout.Outcome) {
+	switch cause := bridges.Cause(o.Cause.String()); {
+	case o.Dropped > 0 && o.Delivered == 0:
+		topic.Lost(1, int64(o.Bytes), cause)
+	case o.Dropped > 0:
+		topic.Dropped(cause)
+	}
+}
