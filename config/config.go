@@ -110,14 +110,16 @@ type Ego struct {
 	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop" default:"the scene's own route"`
 	Speed     float64    `yaml:"speed" doc:"metres per second along the waypoints" min:"0.01" max:"100" default:"8"`
 	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
-	Commands  Commands   `yaml:"commands" doc:"the topics that steer an external driver's vehicle"`
+	Commands  Commands   `yaml:"commands" doc:"what steers an external driver's vehicle"`
 }
 
-// Commands are the topics on which bridges receive what steers the ego.
+// Commands say how bridges steer the ego: on which topics, and how long a command holds.
 type Commands struct {
 	Control   string `yaml:"control" doc:"topic of pedals and steering wheel: lgsvl_msgs/VehicleControlData, Apollo's ControlCommand; empty for none" default:"/vehicle_control, or the rig's own"`
 	Ackermann string `yaml:"ackermann" doc:"topic of speeds and steering angles, ackermann_msgs/AckermannDriveStamped; empty for none" default:"/ackermann_cmd"`
 	Velocity  string `yaml:"velocity" doc:"topic of velocities, geometry_msgs/Twist; empty for none" default:"/cmd_vel"`
+	// Timeout is in simulation time; 0 is without end.
+	Timeout time.Duration `yaml:"timeout" doc:"simulation time after which a command no longer holds and the vehicle brakes to a standstill; 0 lets it hold until the next" default:"500ms"`
 }
 
 // Bridge is one receiver of the messages.
@@ -138,8 +140,12 @@ type QoS struct {
 	Deadline time.Duration `yaml:"deadline" doc:"longest time between two messages that is promised; 0 promises nothing" default:"0s"`
 }
 
-// defaultControl is where pedals and steering wheel are taken where nothing is said.
-const defaultControl = "/vehicle_control"
+// How the ego is steered where nothing is said: where pedals and steering wheel are taken,
+// and how long a command holds.
+const (
+	defaultControl        = "/vehicle_control"
+	defaultCommandTimeout = 500 * time.Millisecond
+)
 
 // Default returns the configuration of a run where nothing was said.
 func Default() *Config {
@@ -148,7 +154,9 @@ func Default() *Config {
 		Time: Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockHz: 100},
 		Ego: Ego{
 			Driver: DriverWaypoints, Speed: 8,
-			Commands: Commands{Control: defaultControl, Ackermann: "/ackermann_cmd", Velocity: "/cmd_vel"},
+			Commands: Commands{
+				Control: defaultControl, Ackermann: "/ackermann_cmd", Velocity: "/cmd_vel", Timeout: defaultCommandTimeout,
+			},
 		},
 		Scene: Scene{Triangles: 100_000},
 	}

@@ -69,6 +69,7 @@ func TestFaults(t *testing.T) {
 		"rig: a.yaml\nsensors: [{id: a, name: b}]":                       "c.yaml: rig: give either rig or sensors, not both",
 		"scene: {labels: a.yaml, label_rules: [{match: a, tag: car}]}":   "c.yaml: scene.label_rules: give either labels or label_rules, not both",
 		"time: {step: 2s}":                             "c.yaml: time.step: out of range: 2s, the range is 100µs to 1s",
+		"ego: {commands: {timeout: -1s}}":              "c.yaml:1:27: ego.commands.timeout: out of range: -1s, a duration is not negative",
 		"ego: {waypoints: [{x: 1}]}":                   "c.yaml: ego.waypoints: a loop needs at least 3 points, it has 1",
 		"actors: [{pose: {x: 1}}]":                     "c.yaml: actors[0]: it needs a file",
 		"scene: {triangles: 12}":                       "c.yaml:1:20: scene.triangles: out of range: 12, the range is 40000 to 4000000",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -178,7 +179,7 @@ func Ego(c *config.Config, s *scene.Scene) (scene.Motion, error) {
 		start = c.Ego.Pose.Spatial()
 	}
 	if c.Ego.Driver != config.DriverWaypoints {
-		return scene.NewDriven(start, scene.Vehicle{})
+		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
 	}
 	switch {
 	case len(c.Ego.Waypoints) > 0:
@@ -187,6 +188,18 @@ func Ego(c *config.Config, s *scene.Scene) (scene.Motion, error) {
 		return standing{start}, nil
 	default:
 		return s.Route, nil
+	}
+}
+
+// commandTimeout is a scene.Vehicle's: keys are read as long as there is a window.
+func commandTimeout(c *config.Config) time.Duration {
+	switch {
+	case c.Ego.Driver != config.DriverExternal:
+		return scene.DefaultCommandTimeout
+	case c.Ego.Commands.Timeout == 0:
+		return -1
+	default:
+		return c.Ego.Commands.Timeout
 	}
 }
 

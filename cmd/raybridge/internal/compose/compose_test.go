@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
@@ -160,6 +161,17 @@ func TestEgo(t *testing.T) {
 		driven := ego("ego: {driver: " + driver + ", pose: {x: 3}}")
 		require.IsType(t, &scene.Driven{}, driven)
 		assert.Equal(t, mgl64.Vec3{3, 0, 0}, driven.PoseAt(0).Position)
+	}
+
+	for text, want := range map[string]time.Duration{
+		"driver: external":                          scene.DefaultCommandTimeout,
+		"driver: external, commands: {timeout: 2s}": 2 * time.Second,
+		"driver: external, commands: {timeout: 0s}": -1,
+		"driver: keys, commands: {timeout: 0s}":     scene.DefaultCommandTimeout,
+	} {
+		driven, ok := ego("ego: {" + text + "}").(*scene.Driven)
+		require.True(t, ok)
+		assert.Equal(t, want, driven.Vehicle().CommandTimeout, text)
 	}
 
 	_, err = compose.Ego(read(t, "ego: {waypoints: [{}, {}, {}]}"), s)
