@@ -40,6 +40,9 @@ func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
 			c.driverGiven = c.driverGiven || i.Key == "driver" || i.Key == "waypoints"
 		}
 	}
+	if e.Key == "bridges" {
+		c.placeBridges(e.Value)
+	}
 	known, err := yamldoc.DecodeKey(c, e)
 	if !known {
 		return e.UnknownKey(topKeys())

@@ -31,7 +31,8 @@ type Config struct {
 	Drivers []string
 	Notices []rig.Notice
 
-	driverGiven bool // the file says how the ego moves
+	driverGiven  bool           // the file says how the ego moves
+	bridgePlaces []yamldoc.Node // where the file's bridges stand
 }
 
 // Scene says what the sensors see: the procedural city, or glTF files.

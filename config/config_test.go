@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -142,6 +143,21 @@ func TestParseBridge(t *testing.T) {
 		_, err := config.ParseBridge(bad)
 		assert.Error(t, err, bad)
 	}
+}
+
+func TestErrorsOfBridgesHaveTheirPlace(t *testing.T) {
+	c, err := config.Parse("c.yaml", []byte("bridges:\n  - {type: mcap, connection: a}\n  - type: logging\n"))
+	require.NoError(t, err)
+	c.Bridges = append(c.Bridges, config.Bridge{Type: "stream"}) // a flag's
+	fault := errors.New("no such place")
+	assert.EqualError(t, c.InBridge(0, "connection", fault), "c.yaml:2:30: bridges[0].connection: no such place")
+	assert.EqualError(t, c.InBridge(1, "connection", fault), "c.yaml:3:9: bridges[1]: connection: no such place")
+	assert.Equal(t, fault, c.InBridge(2, "connection", fault))
+	placed := c.InBridge(0, "type", fault)
+	require.ErrorIs(t, placed, fault)
+	assert.Equal(t, placed, c.InBridge(1, "type", placed))
+	assert.NoError(t, c.InBridge(0, "type", nil))
+	assert.Equal(t, fault, config.Default().InBridge(0, "type", fault))
 }
 
 func FuzzParse(f *testing.F) {

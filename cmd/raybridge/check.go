@@ -22,8 +22,8 @@ import (
 )
 
 // checkConfig checks what config.Read can't know, before anything is opened:
-// sensors and their topics, bridges, and the clock.
-func checkConfig(c *config.Config) error {
+// sensors and their topics, the clock, and bridges, which would write below out.
+func checkConfig(c *config.Config, out string) error {
 	if err := checkTime(&c.Time); err != nil {
 		return err
 	}
@@ -31,9 +31,10 @@ func checkConfig(c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	registry := bridgesall.Registry()
 	for i := range c.Bridges {
-		if err := checkBridge(&c.Bridges[i], topics); err != nil {
-			return err
+		if key, err := checkBridge(registry, &c.Bridges[i], topics, out); err != nil {
+			return c.InBridge(i, key, err)
 		}
 	}
 	return nil
@@ -74,21 +75,25 @@ func publishedTopics(c *config.Config) ([]string, error) {
 	return append(topics, "/clock"), nil
 }
 
-func checkBridge(b *config.Bridge, topics []string) error {
-	if _, err := bridgesall.Registry().Plugin(b.Type); err != nil {
-		return err
+// checkBridge returns the key of a bridge that has a fault, and the fault.
+func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, out string) (key string, err error) {
+	if _, err := registry.Plugin(b.Type); err != nil {
+		return "type", err
+	}
+	if err := registry.Check(b.Type+":"+b.Connection, bridges.Env{OutDir: out}); err != nil {
+		return "connection", err
 	}
 	if b.Policy != "" {
 		if _, err := dispatch.ParsePolicy(b.Policy); err != nil {
-			return fmt.Errorf("bridge %s: %w", b.Type, err)
+			return "policy", fmt.Errorf("bridge %s: %w", b.Type, err)
 		}
 	}
 	for _, q := range b.QoS {
 		if !slices.Contains(topics, q.Topic) {
-			return fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, closest.Hint(q.Topic, topics))
+			return "qos", fmt.Errorf("bridge %s: qos: no sensor publishes %q, %s", b.Type, q.Topic, closest.Hint(q.Topic, topics))
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func checkTime(t *config.Time) error {

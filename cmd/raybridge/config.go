@@ -39,7 +39,7 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 		return err
 	}
 	noteAttributes(c, lenient)
-	if err := errors.Join(checkConfig(c), checkTwice(c.Bridges)); err != nil {
+	if err := errors.Join(checkConfig(c, defaultOut), checkTwice(c.Bridges)); err != nil {
 		return inFile(file, err)
 	}
 	s, warnings, err := compose.Scene(cmd.Context(), c)

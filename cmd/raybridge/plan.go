@@ -52,7 +52,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	before := c.Ego.Driver
 	c.ChooseDriver(f.window)
 	noteAttributes(c, f.lenient)
-	if err := checkConfig(c); err != nil {
+	if err := checkConfig(c, f.out); err != nil {
 		return nil, inFile(f.config, err)
 	}
 	if err := checkTwice(c.Bridges); err != nil {
@@ -166,7 +166,7 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		if err != nil {
 			return fmt.Errorf("--bridge: %w", err)
 		}
-		if _, err := bridgesall.Registry().Plugin(parsed.Type); err != nil {
+		if err := bridgesall.Registry().Check(b, bridges.Env{OutDir: f.out}); err != nil {
 			return fmt.Errorf("--bridge: %w", err)
 		}
 		c.Bridges = append(c.Bridges, parsed)

@@ -137,6 +137,9 @@ func (s *replaySession) openBridges() error {
 		if err != nil {
 			return err
 		}
+		if err := b.Check(); err != nil {
+			return err
+		}
 		files = files || b.Info().Kind == bridges.KindFile
 		s.bridges = append(s.bridges, b)
 		if err := s.checkRecorder(b); err != nil {

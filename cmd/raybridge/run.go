@@ -61,6 +61,9 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
+// defaultOut is the folder for recordings where --out isn't given.
+const defaultOut = "out"
+
 // register makes the flags cmd's.
 func (f *runFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -80,7 +83,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
 	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest or drop_oldest")
-	flags.StringVar(&f.out, "out", "out", "`DIR` for recordings and the report")
+	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for recordings and the report")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
