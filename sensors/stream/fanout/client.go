@@ -24,6 +24,7 @@ type Client struct {
 	subscriptions []*subscription // guarded by mu, by time of subscription
 	gone          bool            // guarded by mu: takes no more subscriptions
 	cause         Cause           // guarded by mu: why what is left is dropped
+	failed        error           // guarded by mu: why nothing can be written any more
 	// readBy and writeBy are when the connection ends at the latest, if they are set;
 	// guarded by mu.
 	readBy, writeBy time.Time
@@ -70,6 +71,14 @@ func (c *Client) Conn() net.Conn { return c.conn }
 // Surplus reports whether the server had all its clients when this one came: its
 // session refuses it.
 func (c *Client) Surplus() bool { return c.surplus }
+
+// Failed returns the error of the write that ended the connection, nil while there is
+// none: a session whose reading fails as the connection is closed learns why from it.
+func (c *Client) Failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
+}
 
 // Since returns when the client connected, of the host's clock.
 func (c *Client) Since() time.Time { return c.since }

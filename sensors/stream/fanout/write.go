@@ -159,6 +159,9 @@ func (c *Client) fail(err error) {
 			"client", c.conn.RemoteAddr().String(), "limit", c.server.config.Stall)
 	}
 	c.finish(cause)
+	c.mu.Lock()
+	c.failed = err
+	c.mu.Unlock()
 	for i, d := range c.batch[:c.batched] {
 		d.subscription.drop(d.message, cause)
 		c.batch[i] = delivery{}
