@@ -35,7 +35,7 @@ func DeclareInput[M any](spec InputSpec) InputSpec {
 type Inlet interface {
 	Spec() *InputSpec
 	// Put adds a message of the spec's type. It never blocks, and any goroutine may
-	// call it; the message is the input's from then on.
+	// call it; the message is only read from then on, for others may have it too.
 	Put(message any)
 	// Close lets nothing more in and forgets what there is.
 	Close()

@@ -24,8 +24,8 @@ type bridgeWay[T bridges.Stamped] struct {
 	sent    int64
 }
 
-// openBridge opens a bridge and waits until its peer wants its topics. prepare is called
-// between: it brings up who listens.
+// openBridge opens a bridge that publishes on some topics and connects it. Its caller
+// brings up who listens, sets arrived and ended, and calls begin.
 func openBridge[T bridges.Stamped](ctx context.Context, f bridges.Factory, connection string, topics int, message T) (*bridgeWay[T], error) {
 	registry, err := bridges.NewRegistry(f)
 	if err != nil {
@@ -41,15 +41,26 @@ func openBridge[T bridges.Stamped](ctx context.Context, f bridges.Factory, conne
 			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: bridges.SensorDataQoS, Policy: queue.Block,
 		})
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, w.close())
 		}
 		w.publish = append(w.publish, publish)
 	}
-	return w, b.Connect(ctx)
+	if err := b.Connect(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
 }
 
-// begin sends a first message, when everybody listens, and learns its size.
-func (w *bridgeWay[T]) begin(ctx context.Context) error {
+// begin sends a first message, when everybody listens, and learns its size. On an error the
+// way is closed.
+func (w *bridgeWay[T]) begin(ctx context.Context) (way, error) {
+	if err := w.sendFirst(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *bridgeWay[T]) sendFirst(ctx context.Context) error {
 	ready := func() bool {
 		for i := range w.publish {
 			if !w.bridge.Listening(fmt.Sprintf("/topic_%d", i)) {

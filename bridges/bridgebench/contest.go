@@ -24,7 +24,7 @@ type Contest struct {
 	Name string
 	// Plain says what the bridge is compared with.
 	Plain string
-	// Want is the ratio that is aimed at.
+	// Want is the ratio that is aimed at, 0 for none.
 	Want float64
 
 	bridge, plain func(ctx context.Context) (way, error)

@@ -42,7 +42,7 @@ func openFoxglove(ctx context.Context) (way, error) {
 		return ignoreClosed(conn.CloseNow())
 	}
 	w.arrived = viewer.arrived.await
-	return w, w.begin(ctx)
+	return w.begin(ctx)
 }
 
 // viewer is a client that subscribes to all that is advertised, and throws it away.

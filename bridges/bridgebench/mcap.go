@@ -24,7 +24,7 @@ func mcapContest() Contest {
 				return nil, err
 			}
 			w.arrived = func(context.Context, int64) error { return nil } // when the publisher has returned
-			return w, w.begin(ctx)
+			return w.begin(ctx)
 		},
 		plain: func(context.Context) (way, error) { return newMcapWriter() },
 	}

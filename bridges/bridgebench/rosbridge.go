@@ -61,7 +61,7 @@ func openRosbridge(ctx context.Context, options string) (way, error) {
 		}
 		return sink.bytes.await(ctx, before+(n-1)*(w.bytes+maskedHeader))
 	}
-	return w, w.begin(ctx)
+	return w.begin(ctx)
 }
 
 // openDecoded sends to a server that decodes every message.
@@ -85,7 +85,7 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 		return nil, errors.Join(err, ended())
 	}
 	w.ended, w.arrived = ended, arrived.await
-	return w, w.begin(ctx)
+	return w.begin(ctx)
 }
 
 // encoder writes a message as JSON again and again, sample by sample. Beside it a plain

@@ -40,7 +40,7 @@ func openTCP(ctx context.Context, f bridges.Factory) (way, error) {
 	}
 	w.ended = sink.close
 	w.arrived = func(ctx context.Context, n int64) error { return sink.bytes.await(ctx, n*w.bytes) }
-	return w, w.begin(ctx)
+	return w.begin(ctx)
 }
 
 // tcpSink is a server that reads, and counts bytes.

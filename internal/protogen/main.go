@@ -1,19 +1,17 @@
 // Command protogen writes the Go code of .proto files, without protoc:
 //
-//	//go:generate go run github.com/raybridge/raybridge/internal/protogen [-M FILE.proto=IMPORT/PATH] DIR FILE.proto...
+//	//go:generate go run github.com/raybridge/raybridge/internal/protogen DIR FILE.proto...
 //
 // FILEs are paths below DIR, which is also where their imports lie. The code goes to
-// DIR beside each file; where a file has no go_package option, -M names its package.
+// DIR beside each file; its package is the one that the file's option go_package names.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/protoutil"
@@ -24,32 +22,19 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// packages collects the -M flags.
-type packages []string
-
-func (p *packages) String() string { return strings.Join(*p, " ") }
-
-func (p *packages) Set(text string) error {
-	*p = append(*p, "M"+text)
-	return nil
-}
-
 func main() {
-	parameters := packages{"paths=source_relative"}
-	flag.Var(&parameters, "M", "`FILE.proto=IMPORT/PATH`: the Go package of a file; repeatable")
-	flag.Parse()
-	if flag.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "usage: protogen [-M FILE.proto=IMPORT/PATH] DIR FILE.proto...")
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: protogen DIR FILE.proto...")
 		os.Exit(2)
 	}
-	if err := generate(flag.Arg(0), flag.Args()[1:], strings.Join(parameters, ",")); err != nil {
+	if err := generate(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "protogen:", err)
 		os.Exit(1)
 	}
 }
 
 // generate compiles the files and writes their code.
-func generate(dir string, files []string, parameter string) error {
+func generate(dir string, files []string) error {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
 		SourceInfoMode: protocompile.SourceInfoStandard, // comments go into the code
@@ -58,7 +43,7 @@ func generate(dir string, files []string, parameter string) error {
 	if err != nil {
 		return fmt.Errorf("compile: %w", err)
 	}
-	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: files, Parameter: &parameter}
+	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: files, Parameter: proto.String("paths=source_relative")}
 	seen := map[string]bool{}
 	for _, f := range compiled {
 		add(request, f, seen)

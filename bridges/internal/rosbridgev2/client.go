@@ -35,7 +35,7 @@ type session struct {
 	config    Config
 	link      *link.Link
 	desk      *Desk
-	fragments Fragments // the reading goroutine's
+	fragments Fragments // of one connection, its reading goroutine's
 }
 
 // Publication is a topic that the client publishes.
@@ -77,8 +77,7 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 	}
 	s := &session{client: c, config: config, desk: NewDesk()}
 	s.link = link.New(link.Config{
-		Dial:   func(ctx context.Context) (link.Conn, error) { return dialLink(ctx, config) },
-		Handle: s.handle, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
+		Dial: s.dial, Handle: s.handle, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,12 +95,13 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 	return nil
 }
 
-// dialLink is dial with an interface's nil on an error.
-func dialLink(ctx context.Context, config Config) (link.Conn, error) {
-	conn, err := dial(ctx, config)
+// dial makes a connection, on which no fragment has come. Nobody reads meanwhile.
+func (s *session) dial(ctx context.Context) (link.Conn, error) {
+	conn, err := dial(ctx, s.config)
 	if err != nil {
-		return nil, err
+		return nil, err // not conn, of which an interface would not be nil
 	}
+	s.fragments = Fragments{}
 	return conn, nil
 }
 
@@ -258,9 +258,6 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	return out.topic.Send(ctx, buffer)
 }
 
-// Errors that the server tells of.
-var errStatus = errors.New("the server reports")
-
 // handle does what a frame of the server's says. No error of it ends the connection.
 func (s *session) handle(data []byte) error {
 	f, err := Parse(data, s.config.Form == BSON)
@@ -334,11 +331,11 @@ func (s *session) answer(data []byte) error {
 	return nil
 }
 
-// note logs what the server says of itself; a level of error is an error, which the link
-// counts and logs now and then.
+// note takes a status message (protocol, section 3.2): a level of error is a complaint, which
+// the link counts and logs now and then.
 func (s *session) note(f *Frame) error {
 	if f.Level == "error" {
-		return fmt.Errorf("%w: %s", errStatus, f.Text)
+		return fmt.Errorf("%w: %q", link.ErrComplaint, f.Text)
 	}
 	s.config.Log.Debug("rosbridge server reports", "level", f.Level, "text", f.Text)
 	return nil
