@@ -103,7 +103,7 @@ func TestSyntaxErrors(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"seed: 1", "list: [{speed: 1}]", "inner: *a", "a: &x {b: *x}", "? [1]: 2", "- 1"} {
+	for _, s := range []string{"seed: 1", "list: [{speed: 1}]", "inner: *a", "a: &x {b: *x}", "? [1]: 2", "- 1", "! 0", "seed: ! 0", "list: [! 0]", "inner: ! 0"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

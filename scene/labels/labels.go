@@ -148,10 +148,20 @@ func parseConfig(data []byte) (Config, error) {
 	if strings.TrimSpace(string(data)) == "" {
 		return c, nil // a file without rules
 	}
-	if err := yaml.UnmarshalWithOptions(data, &c, yaml.Strict()); err != nil {
-		return c, inOneLine(err)
+	if err := unmarshal(data, &c); err != nil {
+		return Config{}, inOneLine(err)
 	}
 	return c, nil
+}
+
+// unmarshal reads YAML; a panic of the parser on malformed text is an error like any other.
+func unmarshal(data []byte, c *Config) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not valid YAML: %v", p)
+		}
+	}()
+	return yaml.UnmarshalWithOptions(data, c, yaml.Strict())
 }
 
 // inOneLine gives a YAML error its line and column instead of an excerpt.

@@ -154,7 +154,16 @@ func TestLoad(t *testing.T) {
 	assert.ErrorContains(t, err, name)
 }
 
+// TestTagsInPlaceOfRules has what the YAML parser panics on.
+func TestTagsInPlaceOfRules(t *testing.T) {
+	for _, value := range []string{"! 0", "!!int a", "!!binary x", "!!set {a}", "!a &b c", "!<x> y", "!!str", "&a !!str"} {
+		_, err := labels.Parse([]byte("rules: " + value + "\n"))
+		assert.ErrorContains(t, err, "not valid YAML", value)
+	}
+}
+
 func FuzzParse(f *testing.F) {
+	f.Add([]byte("rules: ! 0"), "a")
 	f.Add([]byte("rules: [{match: \"a*\", tag: car, actor: true}]\nextras: k\n"), "TrafficLight_03")
 	f.Add([]byte("rules: [{match: \"re:^a\", tag: 7}]\n"), "a b")
 	f.Add([]byte("defaults: false\nrules:\n- match: word:bus stop|x\n  tag: bus\n"), "xBus")
