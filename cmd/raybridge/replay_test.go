@@ -300,7 +300,7 @@ func TestReplayOfWrongUse(t *testing.T) {
 		"nothing to replay: the recording's topics are": append([]string{path, "--topics", "/nix"}, to...),
 		"--topics: bad pattern":                         append([]string{path, "--topics", "[x"}, to...),
 		"--policy: unknown policy":                      append([]string{path, "--policy", "x"}, to...),
-		"clients=\"0\": want a number from 1 to 65535":  {path, "--bridge", "mcap:b.mcap", "--bridge", "foxglove:0?clients=0", "--out", filepath.Join(path, "not made")},
+		"clients=\"0\": want a whole number from 1 to 65535":  {path, "--bridge", "mcap:b.mcap", "--bridge", "foxglove:0?clients=0", "--out", filepath.Join(path, "not made")},
 		"profile=\"x\": want ros2, ros1 or foxglove":    {path, "--bridge", "mcap:b.mcap?profile=x", "--out", dir},
 	} {
 		o := call(t, append([]string{"replay"}, args...)...)

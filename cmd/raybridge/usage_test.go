@@ -121,7 +121,7 @@ func TestWrongUse(t *testing.T) {
 		{config("policy.yaml", "bridges: [{type: mcap, policy: drop}]"), "policy.yaml:1:32: bridges[0].policy: unknown value"},
 		{config("bridge.yaml", "bridges: [{type: mcpa}]"), `bridge.yaml:1:18: bridges[0].type: unknown bridge "mcpa"; known are carla, `},
 		{config("connection.yaml", "bridges:\n  - type: logging\n    connection: a\n  - type: foxglove\n    connection: 8765?clients=0"),
-			`connection.yaml:5:17: bridges[1].connection: connect bridge "foxglove" (8765?clients=0): bad connection string: clients="0": want a number`},
+			`connection.yaml:5:17: bridges[1].connection: connect bridge "foxglove" (8765?clients=0): bad connection string: clients="0": want a whole number`},
 		{config("lacking.yaml", "bridges: [{type: mcap}]"), `lacking.yaml:1:11: bridges[0]: connection: connect bridge "mcap" (): bad connection string: no path; want FILE.mcap or a folder`},
 		{[]string{"run", "--headless", "--config", file("bad.yaml", "scene: {file: no.glb}\nbridges: [{type: stream, connection: nowhere}]")},
 			`bad.yaml:2:38: bridges[0].connection: connect bridge "stream" (nowhere): bad connection string`},
