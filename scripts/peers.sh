@@ -40,7 +40,7 @@ if [ -n "$missing" ]; then
     [ -t 0 ] || sudo -n true 2>/dev/null || explain "installing it needs root or sudo" "$missing"
     as_root="sudo"
   fi
-  echo "installing peers (1.2 GB on a bare system; takes minutes): $missing"
+  echo "installing peers (1 GB on a bare system; takes minutes): $missing"
   # shellcheck disable=SC2086 # the list is meant to be split
   {
     $as_root apt-get update -qq &&
@@ -62,7 +62,8 @@ if [ ! -e "$stamp" ] || [ "$wanted" != "$(cat "$stamp")" ]; then
   echo "installing peers from npm into .cache/peers"
   mkdir -p .cache/peers
   cp scripts/peers/package.json scripts/peers/package-lock.json .cache/peers/
-  (cd .cache/peers && npm ci --ignore-scripts --engine-strict=false --no-audit --no-fund --loglevel=error) || {
+  (cd .cache/peers && npm ci --ignore-scripts --engine-strict=false --no-audit --no-fund --loglevel=error \
+    --fetch-retry-mintimeout=2000 --fetch-retry-maxtimeout=8000) || {
     echo "npm could not install the packages of scripts/peers/package-lock.json; run 'make setup-peers' again when its registry can be reached." >&2
     exit 2
   }
