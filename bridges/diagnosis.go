@@ -6,6 +6,9 @@ type Diagnosis struct {
 	Connections, Failures int64
 	// Malformed counts what peers sent that couldn't be read.
 	Malformed int64
+	// Complaints counts what peers said that they can't do, such as a type that they don't
+	// have, where the protocol lets them say so.
+	Complaints int64
 	// LastError is what failed last, nil for nothing; it stays when all is well again.
 	LastError error
 }
@@ -15,6 +18,7 @@ func (d Diagnosis) Add(e Diagnosis) Diagnosis {
 	d.Connections += e.Connections
 	d.Failures += e.Failures
 	d.Malformed += e.Malformed
+	d.Complaints += e.Complaints
 	if e.LastError != nil {
 		d.LastError = e.LastError
 	}

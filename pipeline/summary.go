@@ -77,11 +77,13 @@ type BridgeSummary struct {
 	Drops      map[string]int64 `json:"drops"`
 	// EverConnected is false for a bridge that never reached its peer.
 	EverConnected bool `json:"ever_connected"`
-	// Connections that were made, Failures of attempts and connections, and messages of
-	// peers that couldn't be read; LastError is what failed last, "" for nothing.
+	// Connections that were made, Failures of attempts and connections, messages of peers
+	// that couldn't be read, and Complaints of peers; LastError is what failed last, "" for
+	// nothing.
 	Connections int64  `json:"connections,omitempty"`
 	Failures    int64  `json:"failures,omitempty"`
 	Malformed   int64  `json:"malformed,omitempty"`
+	Complaints  int64  `json:"complaints,omitempty"`
 	LastError   string `json:"last_error,omitempty"`
 	// Received are the topics that the bridge subscribes to.
 	Received []ReceivedSummary `json:"received,omitempty"`
@@ -222,7 +224,7 @@ func (b *attachedBridge) summary() BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.bridge.Diagnosis()
-	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -85,7 +85,7 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.Diagnosis()
-	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -47,8 +47,12 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
 		if b.LastError != "" {
-			fmt.Fprintf(out, "%s:%s %s, %s, %s that it could not read; the last error: %s\n", b.Name, b.Connection,
-				counted(b.Connections, "connection"), counted(b.Failures, "failure"), counted(b.Malformed, "message"), b.LastError)
+			complaints := ""
+			if b.Complaints > 0 {
+				complaints = ", " + counted(b.Complaints, "complaint") + " of the peer"
+			}
+			fmt.Fprintf(out, "%s:%s %s, %s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
+				counted(b.Connections, "connection"), counted(b.Failures, "failure"), counted(b.Malformed, "message"), complaints, b.LastError)
 		}
 	}
 }

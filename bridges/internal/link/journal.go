@@ -21,8 +21,8 @@ const (
 
 // journal counts what happens to a link and logs it: the first failure of each cause at
 // once, then a line a minute, so that a peer that comes and goes fills no log. What can't
-// be read is logged at once too, then ever more rarely. It isn't safe for several
-// goroutines.
+// be read, and what the peer complains of, is logged at once too, then ever more rarely. It
+// isn't safe for several goroutines.
 type journal struct {
 	bridges.Diagnosis
 	log *slog.Logger
@@ -35,7 +35,8 @@ type journal struct {
 	spoke    bool            // a failure of this outage was logged
 	untold   int64           // failures that were counted and not logged
 
-	unread lograte.Rate // of lines about what couldn't be read
+	unread     lograte.Rate // of lines about what couldn't be read
+	complaints lograte.Rate // of lines about what the peer said it can't do
 }
 
 func (j *journal) connected(now time.Time) {
@@ -84,6 +85,14 @@ func (j *journal) malformed(now time.Time, err error) {
 	j.LastError = err
 	if untold, ok := j.unread.Tell(now); ok {
 		j.log.Warn("can't read what the peer sent", "error", err, "more_since", untold)
+	}
+}
+
+func (j *journal) complained(now time.Time, err error) {
+	j.Complaints++
+	j.LastError = err
+	if untold, ok := j.complaints.Tell(now); ok {
+		j.log.Warn("the peer complains", "error", err, "more_since", untold)
 	}
 }
 

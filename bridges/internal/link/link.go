@@ -26,14 +26,19 @@ type Conn interface {
 	Close() error
 }
 
+// ErrComplaint says that the peer has told of something that it can't do; the connection
+// goes on.
+var ErrComplaint = errors.New("the peer reports")
+
 // Config says how a link is kept. The zero value of a field stands for its default.
 type Config struct {
 	// Dial makes a connection, handshake included. Its errors are told once a cause; those
 	// that wrap bridges.ErrTLS or bridges.ErrProtocol too are tried again.
 	Dial func(ctx context.Context) (Conn, error)
 	// Handle is given each frame that the peer sends, on the reading goroutine. An error
-	// that wraps bridges.ErrProtocol ends the connection; any other is counted as
-	// malformed and logged, ever more rarely. (optional; nil throws frames away)
+	// that wraps bridges.ErrProtocol ends the connection; ErrComplaint is counted as a
+	// complaint, any other as malformed; both are logged, ever more rarely. (optional; nil
+	// throws frames away)
 	Handle func(frame []byte) error
 	// Retry says when to dial again.
 	Retry bridges.Retry

@@ -113,11 +113,22 @@ func (l *Link) handle(frame []byte) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, ErrComplaint) {
+		l.complained(err)
+		return nil
+	}
 	l.malformed(err)
 	if errors.Is(err, bridges.ErrProtocol) {
 		return err
 	}
 	return nil
+}
+
+// complained counts what the peer can't do.
+func (l *Link) complained(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.journal.complained(time.Now(), err)
 }
 
 // malformed counts what the peer sent and couldn't be read.

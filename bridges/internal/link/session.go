@@ -39,8 +39,10 @@ type session struct {
 	watchdog *time.Timer
 	deadline atomic.Int64 // of the write in progress, Unix nanoseconds
 
+	end sync.Once // cancel and the connection's Close
+
 	mu    sync.Mutex
-	err   error         // guarded by mu: why it ended
+	err   error         // guarded by mu: why it ends
 	cause bridges.Cause // guarded by mu: for what it didn't deliver
 }
 
@@ -66,18 +68,23 @@ func (s *session) drop(m message, reason queue.Reason) {
 	m.frame.Release()
 }
 
-// fail ends the session; the first call says why. It returns before the goroutines have
-// ended.
+// fail ends the session; the first call says why, unless blame has. It returns before the
+// goroutines have ended.
 func (s *session) fail(err error, cause bridges.Cause) {
-	s.mu.Lock()
-	first := s.err == nil
-	if first {
-		s.err, s.cause = err, cause
-	}
-	s.mu.Unlock()
-	if first {
+	s.blame(err, cause)
+	s.end.Do(func() {
 		s.cancel()
 		_ = s.conn.Close() // the first error is the one to tell
+	})
+}
+
+// blame says why the session ends. The first call counts, but that the peer speaks another
+// protocol explains why it couldn't be written to.
+func (s *session) blame(err error, cause bridges.Cause) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil || errors.Is(s.err, bridges.ErrWriteFailed) && errors.Is(err, bridges.ErrProtocol) {
+		s.err, s.cause = err, cause
 	}
 }
 
@@ -193,9 +200,24 @@ func (s *session) write(frame []byte) bool {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		s.expire()
 	default:
-		s.fail(fmt.Errorf("%w: %w", bridges.ErrWriteFailed, err), bridges.CauseNotConnected)
+		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, err)
+		s.blame(err, bridges.CauseNotConnected)
+		s.hearOut() // who refuses what it is sent may have said so
+		s.fail(err, bridges.CauseNotConnected)
 	}
 	return false
+}
+
+// hearOut waits until all was read that the peer has sent before it closed the connection,
+// a little while at the most.
+func (s *session) hearOut() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-s.read:
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
 }
 
 // sayGoodbye tells the peer that nothing follows, and waits for it to say the same.
@@ -204,13 +226,7 @@ func (s *session) sayGoodbye() {
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	select {
-	case <-s.read:
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
+	s.hearOut()
 }
 
 // readFrames hands on what the peer sends, until the connection is lost.

@@ -26,6 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -207,8 +208,10 @@ func TestWhatServersSay(t *testing.T) {
 		require.Eventually(t, func() bool { return c.Diagnosis().Malformed == malformed }, patience, tick, name)
 	}
 	c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/y"}}, "x/msg/Y")
-	require.Eventually(t, func() bool { return c.Diagnosis().Malformed == malformed+1 }, patience, tick, "the server doesn't know the type")
+	require.Eventually(t, func() bool { return c.Diagnosis().Complaints == 1 }, patience, tick, "the server doesn't know the type")
+	require.ErrorIs(t, c.Diagnosis().LastError, link.ErrComplaint)
 	assert.ErrorContains(t, c.Diagnosis().LastError, "no message type")
+	assert.Equal(t, malformed, c.Diagnosis().Malformed, "it could be read")
 	assert.Equal(t, bridges.Connected, c.Status(), "nothing of that ends the connection")
 	assert.EqualValues(t, 1, c.Diagnosis().Connections)
 }
