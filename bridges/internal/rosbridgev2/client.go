@@ -216,7 +216,7 @@ func (s *session) subscribe(sub *Subscription) {
 	if sub.Plain {
 		compression = "none"
 	}
-	s.link.Register(AppendSubscribe(nil, s.config.Form, sub.Topic, TypeName(sub.Type, s.config.ROS), compression))
+	s.link.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, TypeName(sub.Type, s.config.ROS), compression}))
 }
 
 func (s *session) offer(service Service) {
