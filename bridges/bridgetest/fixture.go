@@ -11,10 +11,12 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
-// patience is how long the suite waits for what happens soon; tick how often it looks.
 const (
+	// patience is how long the suite waits for what happens soon; tick how often it looks.
 	patience = 30 * time.Second
 	tick     = 2 * time.Millisecond
+	// atOnce is long for what waits for nobody, and shorter than the time limits of writes.
+	atOnce = 8 * time.Second
 )
 
 // fixture is one bridge with the other side that the suite looks at.

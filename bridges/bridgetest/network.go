@@ -91,16 +91,22 @@ func (s Suite) reconnects(t *testing.T) {
 	while.settled()
 }
 
-// stalls offers far more than a queue of 8 MiB and the system's buffers hold.
-func (s Suite) stalls(t *testing.T) {
-	f := s.connect(t)
-	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: "/large", Sensor: "probe", QoS: bridges.SensorDataQoS})
-	require.NoError(t, err)
+// pictures is a source of pictures of 1 MiB.
+func (f *fixture) pictures(topic string) *source {
+	f.t.Helper()
+	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: topic, Sensor: "probe", QoS: bridges.SensorDataQoS})
+	require.NoError(f.t, err)
 	image := &sample.Image{Header: header(0), Width: 512, Height: 512, Step: 2048, Encoding: sample.Encoding32FC1, Data: make([]byte, 1<<20)}
-	out := &source{f: f, topic: "/large", publish: func(ctx context.Context, seq int) error {
+	return &source{f: f, topic: topic, publish: func(ctx context.Context, seq int) error {
 		image.StampNs, image.Seq = int64(seq)*Period, uint64(seq)
 		return publish(ctx, image)
 	}}
+}
+
+// stalls offers far more than a queue of 8 MiB and the system's buffers hold.
+func (s Suite) stalls(t *testing.T) {
+	f := s.connect(t)
+	out := f.pictures("/large")
 	f.await("/large")
 	out.arrives()
 	f.peer.Stall(t)
@@ -108,6 +114,37 @@ func (s Suite) stalls(t *testing.T) {
 		out.offer()
 	}
 	f.peer.Resume(t)
+	f.await("/large")
+	out.arrives()
+	out.settled()
+}
+
+// disconnects while much waits for a peer that takes nothing: the context ends it.
+func (s Suite) disconnects(t *testing.T) {
+	f := s.connect(t)
+	out := f.pictures("/large")
+	f.await("/large")
+	out.arrives()
+	f.peer.Stall(t)
+	for range 64 {
+		out.offer()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- f.bridge.Disconnect(ctx) }()
+	require.Eventually(t, func() bool { return f.bridge.Status() == bridges.Disconnecting || len(done) > 0 }, patience, time.Millisecond,
+		"it says so while it delivers what waits")
+	cancel()
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(atOnce):
+		require.Fail(t, "Disconnect waits for a peer longer than its context allows")
+	}
+	assert.Equal(t, bridges.Disconnected, f.bridge.Status())
+	f.peer.Resume(t)
+	require.NoError(t, f.bridge.Connect(t.Context()))
 	f.await("/large")
 	out.arrives()
 	out.settled()

@@ -51,6 +51,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("ConnectDoesNotWaitForThePeer", s.peerComesLate)
 	t.Run("ReconnectReplaysRegistrations", s.reconnects)
 	t.Run("StalledPeerStopsNobody", s.stalls)
+	t.Run("DisconnectDoesNotWaitForThePeer", s.disconnects)
 	t.Run("RubbishIsSurvived", s.rubbish)
 }
 
