@@ -3,8 +3,6 @@
 package mcap_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"math"
 	"path/filepath"
 	"strings"
@@ -69,13 +67,14 @@ func inROS1() []rossample.Publication {
 
 // printed is a message as check.mjs prints it, decoded from JSON.
 func printed(m rosmsg.Message, ros1 bool) map[string]any {
-	p := &printer{ros1: ros1, fields: map[string]any{}}
+	p := &printer{ros1: ros1, names: rosmsg.NamesOfROS1(m), fields: map[string]any{}}
 	m.Fields(p)
 	return p.fields
 }
 
 type printer struct {
 	ros1   bool
+	names  rosmsg.Names
 	fields map[string]any
 }
 
@@ -88,7 +87,7 @@ func (p *printer) set(name string, v any) {
 	case p.ros1 && name == "nanosec":
 		name = "nsec"
 	case p.ros1 && name != "sec":
-		name = rosmsg.ROS1.FieldName(name)
+		name = p.names.Of(name)
 	}
 	p.fields[name] = v
 }
@@ -116,10 +115,16 @@ func (p *printer) Bytes(name string, v *rosmsg.Bytes) {
 	p.set(name, blob(data))
 }
 
-func (p *printer) Float64Array(name string, v []float64)     { p.set(name, blobOf(v)) }
-func (p *printer) Float64Sequence(name string, v *[]float64) { p.set(name, blobOf(*v)) }
-func (p *printer) Float32Sequence(name string, v *[]float32) { p.set(name, blobOf(*v)) }
-func (p *printer) Int32Sequence(name string, v *[]int32)     { p.set(name, blobOf(*v)) }
+func (p *printer) Int16(name string, v *int16)   { p.set(name, float64(*v)) }
+func (p *printer) Int64(name string, v *int64)   { p.set(name, float64(*v)) }
+func (p *printer) Uint64(name string, v *uint64) { p.set(name, float64(*v)) }
+
+// Array is what check.mjs prints of an array of numbers; no message has another.
+func (p *printer) Array(name string, v rosmsg.Array) {
+	b := blob(v.AppendBinary(nil))
+	b["n"] = float64(v.Len())
+	p.set(name, b)
+}
 
 func (p *printer) Messages(name string, v rosmsg.Messages) {
 	list := make([]any, v.Len())
@@ -127,17 +132,6 @@ func (p *printer) Messages(name string, v rosmsg.Messages) {
 		list[i] = printed(v.At(i), p.ros1)
 	}
 	p.set(name, list)
-}
-
-// blobOf is what check.mjs prints of an array of numbers.
-func blobOf[T any](numbers []T) map[string]any {
-	var data bytes.Buffer
-	if err := binary.Write(&data, binary.LittleEndian, numbers); err != nil {
-		panic(err) // numbers have a size
-	}
-	b := blob(data.Bytes())
-	b["n"] = float64(len(numbers))
-	return b
 }
 
 // printedNumber is what check.mjs prints of a number.

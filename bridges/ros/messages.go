@@ -10,6 +10,8 @@ import (
 type (
 	// Time is builtin_interfaces/Time.
 	Time = rosmsg.Time
+	// Duration is builtin_interfaces/Duration.
+	Duration = rosmsg.Duration
 	// Header is std_msgs/Header.
 	Header = rosmsg.Header
 	// Point is geometry_msgs/Point.

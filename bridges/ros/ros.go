@@ -20,10 +20,12 @@
 //	pub := ros.Publish(func(dst *Comfort, src *Measured) error { ... })
 //	err := ros.Register(registry, pub, "mcap", "rosbridge", "ros1")
 //
-// A message has the field types that [Visitor] knows: there are no int16, int64 and uint64
-// among them, no arrays of strings or bools, no fixed-size arrays but float64's, and no
-// bounds. What ROS 1 gives other names (fields called sec, nanosec, d, k, r or p) can't be
-// in a message from outside.
+// A message has fields of all of ROS's types but wstring, alone or in arrays of any size or
+// of a fixed one. A message with constants, with bounds, or with fields of the types byte and
+// char has a Definition besides, its .msg file (see [Definer]); bounds are for whoever
+// receives it to know, nothing here holds a message to them. ROS 1 has neither bounds nor
+// default values: its definition leaves them out. BSON has no integers beyond an int64's.
+// Where ROS 1 calls a field otherwise than ROS 2, the message is a [Renamer].
 package ros
 
 import (
@@ -42,15 +44,30 @@ type Message = rosmsg.Message
 // bridges implement it.
 type Visitor = rosmsg.Visitor
 
-// Definer is a Message with a Definition, its .msg file. Only one with constants needs it;
-// it must have the fields that the message visits.
+// Definer is a Message with a Definition, its .msg file, which must have the fields that the
+// message visits: a byte and a char are visited as uint8, a bound isn't visited.
 type Definer = rosmsg.Definer
 
-// Messages is an array of nested messages; List makes one of a slice.
+// Renamer is a Message some of whose fields have other names in ROS 1.
+type Renamer = rosmsg.Renamer
+
+// Messages is an array of nested messages; List and FixedList make one.
 type Messages = rosmsg.Messages
 
-// Bytes is the content of an uint8[] field.
+// Bytes is the content of an uint8[] field, which may be written where an encoder wants it.
 type Bytes = rosmsg.Bytes
+
+// Array is an array of primitives; Sequence and Fixed make one.
+type Array = rosmsg.Array
+
+// Element is what an Array has: a primitive's type in Go.
+type Element = rosmsg.Element
+
+// Sequence makes a slice visitable, as in v.Array("name", ros.Sequence(&m.Name)).
+func Sequence[T Element](slice *[]T) Array { return rosmsg.Sequence(slice) }
+
+// Fixed makes an array of a fixed size visitable, as in v.Array("id", ros.Fixed(m.ID[:])).
+func Fixed[T Element](array []T) Array { return rosmsg.Fixed(array) }
 
 // List makes a slice of messages visitable, as in v.Messages("points", ros.List(&m.Points)).
 func List[M any, P interface {
@@ -58,6 +75,15 @@ func List[M any, P interface {
 	Message
 }](slice *[]M) Messages {
 	return rosmsg.List[M, P](slice)
+}
+
+// FixedList makes an array of messages visitable whose type has a size, as in
+// v.Messages("corners", ros.FixedList(m.Corners[:])).
+func FixedList[M any, P interface {
+	*M
+	Message
+}](array []M) Messages {
+	return rosmsg.FixedList[M, P](array)
 }
 
 // ErrDefinition says that a message can't be used; the error's text says why.

@@ -42,16 +42,19 @@ func openBridge(t *testing.T, connection string, types map[string]string) *bridg
 
 // plain returns a message as testdata/peers/plain.py prints it.
 func plain(m rosmsg.Message) any {
-	p := &plainVisitor{values: map[string]any{}}
+	p := &plainVisitor{names: rosmsg.NamesOfROS1(m), values: map[string]any{}}
 	m.Fields(p)
 	return p.values
 }
 
-type plainVisitor struct{ values map[string]any }
+type plainVisitor struct {
+	names  rosmsg.Names
+	values map[string]any
+}
 
 var _ rosmsg.SeqVisitor = (*plainVisitor)(nil)
 
-func (p *plainVisitor) set(name string, v any) { p.values[rosmsg.ROS1.FieldName(name)] = v }
+func (p *plainVisitor) set(name string, v any) { p.values[p.names.Of(name)] = v }
 
 func bits(v float64) any {
 	if math.IsNaN(v) {
@@ -86,16 +89,21 @@ func (p *plainVisitor) Bytes(name string, v *rosmsg.Bytes) {
 	p.set(name, map[string]any{"base64": base64.StdEncoding.EncodeToString(data)})
 }
 
-func (p *plainVisitor) Float64Array(name string, v []float64) { p.set(name, each(v, bits)) }
+func (p *plainVisitor) Int16(name string, v *int16)   { p.set(name, float64(*v)) }
+func (p *plainVisitor) Int64(name string, v *int64)   { p.set(name, float64(*v)) }
+func (p *plainVisitor) Uint64(name string, v *uint64) { p.set(name, float64(*v)) }
 
-func (p *plainVisitor) Float64Sequence(name string, v *[]float64) { p.set(name, each(*v, bits)) }
-
-func (p *plainVisitor) Float32Sequence(name string, v *[]float32) {
-	p.set(name, each(*v, func(f float32) any { return bits(float64(f)) }))
-}
-
-func (p *plainVisitor) Int32Sequence(name string, v *[]int32) {
-	p.set(name, each(*v, func(n int32) any { return float64(n) }))
+func (p *plainVisitor) Array(name string, v rosmsg.Array) {
+	switch v.Kind() {
+	case rosmsg.KindInt32:
+		p.set(name, each(rosmsg.Elements[int32](v), func(n int32) any { return float64(n) }))
+	case rosmsg.KindFloat32:
+		p.set(name, each(rosmsg.Elements[float32](v), func(f float32) any { return bits(float64(f)) }))
+	case rosmsg.KindFloat64:
+		p.set(name, each(rosmsg.Elements[float64](v), bits))
+	default:
+		panic("no type of the bridge has an array of " + v.Kind().String())
+	}
 }
 
 func (p *plainVisitor) Messages(name string, v rosmsg.Messages) {

@@ -36,10 +36,22 @@ func (v values) Bytes(name string, b *rosmsg.Bytes) {
 	v[name] = map[string]any{"bytes": float64(len(data)), "hash": fmt.Sprintf("%016x", hashOctets(data))}
 }
 
-func (v values) Float64Array(name string, list []float64)     { v[name] = numbers(list) }
-func (v values) Float64Sequence(name string, list *[]float64) { v[name] = numbers(*list) }
-func (v values) Float32Sequence(name string, list *[]float32) { v[name] = numbers(*list) }
-func (v values) Int32Sequence(name string, list *[]int32)     { v[name] = numbers(*list) }
+func (v values) Int16(name string, n *int16)   { v[name] = float64(*n) }
+func (v values) Int64(name string, n *int64)   { v[name] = float64(*n) }
+func (v values) Uint64(name string, n *uint64) { v[name] = float64(*n) }
+
+func (v values) Array(name string, a rosmsg.Array) {
+	switch a.Kind() {
+	case rosmsg.KindInt32:
+		v[name] = numbers(rosmsg.Elements[int32](a))
+	case rosmsg.KindFloat32:
+		v[name] = numbers(rosmsg.Elements[float32](a))
+	case rosmsg.KindFloat64:
+		v[name] = numbers(rosmsg.Elements[float64](a))
+	default:
+		panic("no type of the bridge has an array of " + a.Kind().String())
+	}
+}
 
 func (v values) Messages(name string, list rosmsg.Messages) {
 	all := make([]any, list.Len())

@@ -24,20 +24,32 @@ func treeOf(m rosmsg.Message) lgsvltest.Value {
 
 type tree map[string]any
 
-func (t tree) Bool(name string, v *bool)                 { t[name] = *v }
-func (t tree) Int8(name string, v *int8)                 { t[name] = *v }
-func (t tree) Uint8(name string, v *uint8)               { t[name] = *v }
-func (t tree) Uint16(name string, v *uint16)             { t[name] = *v }
-func (t tree) Int32(name string, v *int32)               { t[name] = *v }
-func (t tree) Uint32(name string, v *uint32)             { t[name] = *v }
-func (t tree) Float32(name string, v *float32)           { t[name] = *v }
-func (t tree) Float64(name string, v *float64)           { t[name] = *v }
-func (t tree) String(name string, v *string)             { t[name] = *v }
-func (t tree) Message(name string, v rosmsg.Message)     { t[name] = treeOf(v) }
-func (t tree) Float64Array(name string, v []float64)     { t[name] = elements(v) }
-func (t tree) Float64Sequence(name string, v *[]float64) { t[name] = elements(*v) }
-func (t tree) Float32Sequence(name string, v *[]float32) { t[name] = elements(*v) }
-func (t tree) Int32Sequence(name string, v *[]int32)     { t[name] = elements(*v) }
+func (t tree) Bool(name string, v *bool)             { t[name] = *v }
+func (t tree) Int8(name string, v *int8)             { t[name] = *v }
+func (t tree) Uint8(name string, v *uint8)           { t[name] = *v }
+func (t tree) Uint16(name string, v *uint16)         { t[name] = *v }
+func (t tree) Int32(name string, v *int32)           { t[name] = *v }
+func (t tree) Uint32(name string, v *uint32)         { t[name] = *v }
+func (t tree) Float32(name string, v *float32)       { t[name] = *v }
+func (t tree) Float64(name string, v *float64)       { t[name] = *v }
+func (t tree) String(name string, v *string)         { t[name] = *v }
+func (t tree) Message(name string, v rosmsg.Message) { t[name] = treeOf(v) }
+func (t tree) Int16(name string, v *int16)           { t[name] = *v }
+func (t tree) Int64(name string, v *int64)           { t[name] = *v }
+func (t tree) Uint64(name string, v *uint64)         { t[name] = *v }
+func (t tree) Array(name string, v rosmsg.Array) {
+	switch v.Kind() {
+	case rosmsg.KindInt32:
+		t[name] = elements(rosmsg.Elements[int32](v))
+	case rosmsg.KindFloat32:
+		t[name] = elements(rosmsg.Elements[float32](v))
+	case rosmsg.KindFloat64:
+		t[name] = elements(rosmsg.Elements[float64](v))
+	default:
+		panic("no type of the bridge has an array of " + v.Kind().String())
+	}
+}
+
 func (t tree) Bytes(name string, v *rosmsg.Bytes) {
 	data := make([]byte, v.Len())
 	v.Put(data)

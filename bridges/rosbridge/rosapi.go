@@ -196,5 +196,6 @@ func (s *server) rawTypes(topics []typed) (any, error) {
 // time returns when the newest message was handed over.
 func (s *server) time() map[string]any {
 	now := s.newest.Load()
-	return map[string]any{s.ros.FieldName("sec"): now / 1e9, s.ros.FieldName("nanosec"): now % 1e9}
+	names := s.ros.Names(&rosmsg.Time{})
+	return map[string]any{names.Of("sec"): now / 1e9, names.Of("nanosec"): now % 1e9}
 }

@@ -42,6 +42,7 @@ var vectors = map[string]func() rosmsg.Message{
 	"detections_3d":              message[rosmsg.Detection3DArray],
 	"dvs_events":                 message[rosmsg.PointCloud2],
 	"gps_odometry":               message[rosmsg.Odometry],
+	"kinds":                      message[rosmsgtest.Kinds],
 	"lane_invasion":              message[rosmsg.CarlaLaneInvasionEvent],
 	"laser_scan":                 message[rosmsg.LaserScan],
 	"laser_scan_plain":           message[rosmsg.LaserScan],

@@ -43,7 +43,7 @@ func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
 		return fmt.Errorf("decode %s: representation %#02x%02x: %w", m.TypeName(), data[0], data[1], ErrRepresentation)
 	}
 	*d = Decoder{src: data[len(header):]}
-	m.Fields(d)
+	d.Message("message", m)
 	if d.err == nil && len(d.src)-d.pos > 3 {
 		d.fail("end", fmt.Errorf("%d bytes left over: %w", len(d.src)-d.pos, ErrMalformed))
 	}
@@ -83,9 +83,23 @@ func (d *Decoder) byte(name string) byte {
 	return 0
 }
 
+func (d *Decoder) uint16(name string) uint16 {
+	if b := d.take(name, 2, 2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
 func (d *Decoder) uint32(name string) uint32 {
 	if b := d.take(name, 4, 4); b != nil {
 		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *Decoder) uint64(name string) uint64 {
+	if b := d.take(name, 8, 8); b != nil {
+		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
@@ -105,10 +119,14 @@ func (d *Decoder) length(name string, size int) int {
 // Bool reads one byte, 0 or 1.
 func (d *Decoder) Bool(name string, v *bool) {
 	b := d.byte(name)
+	d.checkBool(name, b)
+	*v = b == 1
+}
+
+func (d *Decoder) checkBool(name string, b byte) {
 	if b > 1 {
 		d.fail(name, fmt.Errorf("boolean of %d: %w", b, ErrMalformed))
 	}
-	*v = b == 1
 }
 
 // Int8 reads one byte.
@@ -117,13 +135,11 @@ func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
 // Uint8 reads one byte.
 func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
 
+// Int16 reads two aligned bytes.
+func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.uint16(name)) }
+
 // Uint16 reads two aligned bytes.
-func (d *Decoder) Uint16(name string, v *uint16) {
-	*v = 0
-	if b := d.take(name, 2, 2); b != nil {
-		*v = binary.LittleEndian.Uint16(b)
-	}
-}
+func (d *Decoder) Uint16(name string, v *uint16) { *v = d.uint16(name) }
 
 // Int32 reads four aligned bytes.
 func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
@@ -131,16 +147,17 @@ func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
 // Uint32 reads four aligned bytes.
 func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
 
+// Int64 reads eight aligned bytes.
+func (d *Decoder) Int64(name string, v *int64) { *v = int64(d.uint64(name)) }
+
+// Uint64 reads eight aligned bytes.
+func (d *Decoder) Uint64(name string, v *uint64) { *v = d.uint64(name) }
+
 // Float32 reads four aligned bytes.
 func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
 
 // Float64 reads eight aligned bytes.
-func (d *Decoder) Float64(name string, v *float64) {
-	*v = 0
-	if b := d.take(name, 8, 8); b != nil {
-		*v = math.Float64frombits(binary.LittleEndian.Uint64(b))
-	}
-}
+func (d *Decoder) Float64(name string, v *float64) { *v = math.Float64frombits(d.uint64(name)) }
 
 // String reads a length, as many bytes and their NUL. A length of 0, which some
 // write for the empty string, is taken for it.
@@ -168,60 +185,61 @@ func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
 	v.Data = append(v.Data[:0], d.take(name, 1, n)...)
 }
 
-// Float64Array reads as many aligned elements as v has.
-func (d *Decoder) Float64Array(name string, v []float64) {
-	b := d.take(name, 8, 8*len(v))
-	if b == nil {
-		clear(v)
+// Array reads a length, unless the type has it, and as many elements, which are aligned to
+// their size. It makes a sequence only as long as the data bears it out.
+func (d *Decoder) Array(name string, v rosmsg.Array) {
+	kind := v.Kind()
+	n, fixed := v.Fixed()
+	if !fixed {
+		n = d.length(name, max(kind.Size(), 4)) // a string has its length at least
+	}
+	if kind == rosmsg.KindString {
+		list := rosmsg.Resize[string](v, n)
+		for i := range list {
+			d.String(name, &list[i])
+		}
 		return
 	}
-	for i := range v {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	v.Clear()
+	if n == 0 {
+		return
+	}
+	b := d.take(name, kind.Size(), n*kind.Size())
+	if kind == rosmsg.KindBool {
+		for _, value := range b {
+			d.checkBool(name, value)
+		}
+	}
+	if b != nil {
+		v.SetBinary(b)
 	}
 }
 
-// Float64Sequence reads a length and as many aligned elements.
-func (d *Decoder) Float64Sequence(name string, v *[]float64) {
-	n := d.length(name, 8)
-	*v = append((*v)[:0], make([]float64, n)...)
-	if n > 0 {
-		d.Float64Array(name, *v)
+// Message reads the nested message's fields, or the byte of one without fields
+// (structure_needs_at_least_one_member of rosidl).
+func (d *Decoder) Message(name string, v rosmsg.Message) {
+	start := d.pos
+	v.Fields(d)
+	if d.pos == start {
+		d.byte(name)
 	}
 }
 
-// Float32Sequence reads a length and as many elements, which are aligned as it is.
-func (d *Decoder) Float32Sequence(name string, v *[]float32) {
-	b := d.take(name, 1, 4*d.length(name, 4))
-	*v = (*v)[:0]
-	for ; len(b) >= 4; b = b[4:] {
-		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-}
-
-// Int32Sequence reads a length and as many elements, which are aligned as it is.
-func (d *Decoder) Int32Sequence(name string, v *[]int32) {
-	b := d.take(name, 1, 4*d.length(name, 4))
-	*v = (*v)[:0]
-	for ; len(b) >= 4; b = b[4:] {
-		*v = append(*v, int32(binary.LittleEndian.Uint32(b)))
-	}
-}
-
-// Message reads the nested message's fields.
-func (d *Decoder) Message(_ string, v rosmsg.Message) { v.Fields(d) }
-
-// Messages reads a length and as many messages. It grows the array only as the
-// data bears it out.
+// Messages reads a length, unless the type has it, and as many messages. It grows the
+// array only as the data bears it out.
 func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+	if v.Fixed() {
+		for i := range v.Len() {
+			d.Message(name, v.At(i))
+		}
+		return
+	}
 	n := d.length(name, 1)
 	v.Clear()
 	for range n {
-		v.Append().Fields(d)
+		d.Message(name, v.Append())
 		if d.err != nil {
 			return
 		}
 	}
 }
-
-// NoFields reads the byte that ROS 2 has in a message without fields.
-func (d *Decoder) NoFields() { d.byte("structure_needs_at_least_one_member") }

@@ -32,7 +32,7 @@ var _ rosmsg.Visitor = (*Encoder)(nil)
 func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	e.buf = append(dst, header[:]...)
 	e.origin = len(e.buf)
-	m.Fields(e)
+	e.Message("", m)
 	out := e.buf
 	e.buf = nil
 	return out
@@ -65,6 +65,12 @@ func (e *Encoder) Uint16(_ string, v *uint16) {
 	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
 }
 
+// Int16 aligns to 2 and appends two bytes.
+func (e *Encoder) Int16(_ string, v *int16) {
+	e.align(2)
+	e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(*v))
+}
+
 // Int32 aligns to 4 and appends four bytes.
 func (e *Encoder) Int32(_ string, v *int32) { e.uint32(uint32(*v)) }
 
@@ -76,14 +82,22 @@ func (e *Encoder) uint32(v uint32) {
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, v)
 }
 
+// Int64 aligns to 8 and appends eight bytes.
+func (e *Encoder) Int64(_ string, v *int64) { e.uint64(uint64(*v)) }
+
+// Uint64 aligns to 8 and appends eight bytes.
+func (e *Encoder) Uint64(_ string, v *uint64) { e.uint64(*v) }
+
+func (e *Encoder) uint64(v uint64) {
+	e.align(8)
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, v)
+}
+
 // Float32 aligns to 4 and appends four bytes.
 func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
 
 // Float64 aligns to 8 and appends eight bytes.
-func (e *Encoder) Float64(_ string, v *float64) {
-	e.align(8)
-	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(*v))
-}
+func (e *Encoder) Float64(_ string, v *float64) { e.uint64(math.Float64bits(*v)) }
 
 // String appends the length with the NUL, the bytes and the NUL.
 func (e *Encoder) String(_ string, v *string) {
@@ -101,49 +115,43 @@ func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
 	v.Put(e.buf[start:])
 }
 
-// Float64Array aligns to 8 and appends the elements.
-func (e *Encoder) Float64Array(_ string, v []float64) {
-	e.align(8)
-	for _, f := range v {
-		e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(f))
-	}
-}
-
-// Float64Sequence appends the length and the elements.
-func (e *Encoder) Float64Sequence(name string, v *[]float64) {
-	e.uint32(uint32(len(*v)))
-	if len(*v) > 0 {
-		e.Float64Array(name, *v)
-	}
-}
-
-// Float32Sequence appends the length and the elements.
-func (e *Encoder) Float32Sequence(_ string, v *[]float32) {
-	e.uint32(uint32(len(*v)))
-	for _, f := range *v {
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(f))
-	}
-}
-
-// Int32Sequence appends the length and the elements.
-func (e *Encoder) Int32Sequence(_ string, v *[]int32) {
-	e.uint32(uint32(len(*v)))
-	for _, n := range *v {
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
-	}
-}
-
-// Message appends the nested message's fields.
-func (e *Encoder) Message(_ string, v rosmsg.Message) { v.Fields(e) }
-
-// Messages appends the length and each message's fields.
-func (e *Encoder) Messages(_ string, v rosmsg.Messages) {
+// Array appends the length, unless the type has it, and the elements, which are aligned to
+// their size.
+func (e *Encoder) Array(name string, v rosmsg.Array) {
 	n := v.Len()
-	e.uint32(uint32(n))
-	for i := range n {
-		v.At(i).Fields(e)
+	if _, fixed := v.Fixed(); !fixed {
+		e.uint32(uint32(n))
+	}
+	if v.Kind() == rosmsg.KindString {
+		list := rosmsg.Elements[string](v)
+		for i := range list {
+			e.String(name, &list[i])
+		}
+		return
+	}
+	if n > 0 {
+		e.align(v.Kind().Size())
+		e.buf = v.AppendBinary(e.buf)
 	}
 }
 
-// NoFields appends the byte that ROS 2 has in a message without fields.
-func (e *Encoder) NoFields() { e.buf = append(e.buf, 0) }
+// Message appends the nested message's fields; one without fields is a byte
+// (structure_needs_at_least_one_member of rosidl).
+func (e *Encoder) Message(_ string, v rosmsg.Message) {
+	start := len(e.buf)
+	v.Fields(e)
+	if len(e.buf) == start {
+		e.buf = append(e.buf, 0)
+	}
+}
+
+// Messages appends the length, unless the type has it, and each message's fields.
+func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+	n := v.Len()
+	if !v.Fixed() {
+		e.uint32(uint32(n))
+	}
+	for i := range n {
+		e.Message(name, v.At(i))
+	}
+}

@@ -75,9 +75,23 @@ func (d *Decoder) byte(name string) byte {
 	return 0
 }
 
+func (d *Decoder) uint16(name string) uint16 {
+	if b := d.take(name, 2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
 func (d *Decoder) uint32(name string) uint32 {
 	if b := d.take(name, 4); b != nil {
 		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *Decoder) uint64(name string) uint64 {
+	if b := d.take(name, 8); b != nil {
+		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
 }
@@ -111,13 +125,11 @@ func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
 // Uint8 reads one byte.
 func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
 
+// Int16 reads two bytes.
+func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.uint16(name)) }
+
 // Uint16 reads two bytes.
-func (d *Decoder) Uint16(name string, v *uint16) {
-	*v = 0
-	if b := d.take(name, 2); b != nil {
-		*v = binary.LittleEndian.Uint16(b)
-	}
-}
+func (d *Decoder) Uint16(name string, v *uint16) { *v = d.uint16(name) }
 
 // Int32 reads four bytes.
 func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
@@ -125,16 +137,17 @@ func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
 // Uint32 reads four bytes.
 func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
 
+// Int64 reads eight bytes.
+func (d *Decoder) Int64(name string, v *int64) { *v = int64(d.uint64(name)) }
+
+// Uint64 reads eight bytes.
+func (d *Decoder) Uint64(name string, v *uint64) { *v = d.uint64(name) }
+
 // Float32 reads four bytes.
 func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
 
 // Float64 reads eight bytes.
-func (d *Decoder) Float64(name string, v *float64) {
-	*v = 0
-	if b := d.take(name, 8); b != nil {
-		*v = math.Float64frombits(binary.LittleEndian.Uint64(b))
-	}
-}
+func (d *Decoder) Float64(name string, v *float64) { *v = math.Float64frombits(d.uint64(name)) }
 
 // String reads a length and as many bytes.
 func (d *Decoder) String(name string, v *string) { *v = string(d.take(name, d.length(name, 1))) }
@@ -146,61 +159,61 @@ func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
 	v.Data = append(v.Data[:0], d.take(name, n)...)
 }
 
-// Float64Array reads as many elements as v has, after their number where the format has
-// it.
-func (d *Decoder) Float64Array(name string, v []float64) {
+// Array reads a length, where the format has it, and as many elements. It makes a sequence
+// only as long as the data bears it out.
+func (d *Decoder) Array(name string, v rosmsg.Array) {
+	kind := v.Kind()
+	n, fixed := v.Fixed()
+	n = d.count(name, n, fixed, max(kind.Size(), 4)) // a string has its length at least
+	if kind == rosmsg.KindString {
+		list := rosmsg.Resize[string](v, n)
+		for i := range list {
+			d.String(name, &list[i])
+		}
+		return
+	}
+	v.Clear()
+	if b := d.take(name, n*kind.Size()); n > 0 && b != nil {
+		v.SetBinary(b)
+	}
+}
+
+// count returns the number of elements, which it reads where the format has it; those of a
+// sequence take size bytes each or more.
+func (d *Decoder) count(name string, size int, fixed bool, element int) int {
+	if !fixed {
+		return d.length(name, element)
+	}
 	if d.Format.CountedArrays {
-		if n := d.uint32(name); d.err == nil && int64(n) != int64(len(v)) {
-			d.fail(name, fmt.Errorf("array of %d has %d elements: %w", len(v), n, ErrMalformed))
+		if n := d.uint32(name); d.err == nil && int64(n) != int64(size) {
+			d.fail(name, fmt.Errorf("array of %d has %d elements: %w", size, n, ErrMalformed))
 		}
 	}
-	b := d.take(name, 8*len(v))
-	clear(v)
-	for i := 0; len(b) >= 8; i, b = i+1, b[8:] {
-		v[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
-	}
-}
-
-// Float64Sequence reads a length and as many elements.
-func (d *Decoder) Float64Sequence(name string, v *[]float64) {
-	b := d.take(name, 8*d.length(name, 8))
-	*v = (*v)[:0]
-	for ; len(b) >= 8; b = b[8:] {
-		*v = append(*v, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-	}
-}
-
-// Float32Sequence reads a length and as many elements.
-func (d *Decoder) Float32Sequence(name string, v *[]float32) {
-	b := d.take(name, 4*d.length(name, 4))
-	*v = (*v)[:0]
-	for ; len(b) >= 4; b = b[4:] {
-		*v = append(*v, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-}
-
-// Int32Sequence reads a length and as many elements.
-func (d *Decoder) Int32Sequence(name string, v *[]int32) {
-	b := d.take(name, 4*d.length(name, 4))
-	*v = (*v)[:0]
-	for ; len(b) >= 4; b = b[4:] {
-		*v = append(*v, int32(binary.LittleEndian.Uint32(b)))
-	}
+	return size
 }
 
 // Message reads the nested message's fields.
 func (d *Decoder) Message(name string, v rosmsg.Message) {
+	start := d.pos
 	v.Fields(d)
+	if d.pos == start && !d.Format.ROS1 {
+		d.byte(name)
+	}
 	if t, ok := v.(*rosmsg.Time); ok && d.Format.ROS1 && t.Sec < 0 {
 		d.fail(name, fmt.Errorf("time of %d s: %w", uint32(t.Sec), ErrMalformed))
 	}
 }
 
-// Messages reads a length and as many messages. It grows the array only as the data
-// bears it out.
+// Messages reads a length, where the format has it, and as many messages. It grows the
+// array only as the data bears it out.
 func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+	if v.Fixed() {
+		for i := range d.count(name, v.Len(), true, 1) {
+			d.Message(name, v.At(i))
+		}
+		return
+	}
 	n := d.length(name, 1)
-	v.Clear()
 	for range n {
 		d.Message(name, v.Append())
 		if d.err != nil {

@@ -17,7 +17,9 @@ import (
 
 // Format is what packed formats don't have in common.
 type Format struct {
-	// ROS1 is set if a header begins with its seq and a time's seconds are unsigned.
+	// ROS1 is set if a header begins with its seq, a time's seconds are unsigned, and a
+	// message without fields is nothing; in ROS 2 that is a byte
+	// (structure_needs_at_least_one_member of rosidl).
 	ROS1 bool
 	// CountedArrays is set if an array of fixed size begins with its size as uint32.
 	CountedArrays bool
@@ -69,6 +71,11 @@ func (e *Encoder) Int8(_ string, v *int8) { e.buf = append(e.buf, byte(*v)) }
 // Uint8 appends one byte.
 func (e *Encoder) Uint8(_ string, v *uint8) { e.buf = append(e.buf, *v) }
 
+// Int16 appends two bytes.
+func (e *Encoder) Int16(_ string, v *int16) {
+	e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(*v))
+}
+
 // Uint16 appends two bytes.
 func (e *Encoder) Uint16(_ string, v *uint16) {
 	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
@@ -82,13 +89,19 @@ func (e *Encoder) Uint32(_ string, v *uint32) { e.uint32(*v) }
 
 func (e *Encoder) uint32(v uint32) { e.buf = binary.LittleEndian.AppendUint32(e.buf, v) }
 
+// Int64 appends eight bytes.
+func (e *Encoder) Int64(_ string, v *int64) { e.uint64(uint64(*v)) }
+
+// Uint64 appends eight bytes.
+func (e *Encoder) Uint64(_ string, v *uint64) { e.uint64(*v) }
+
+func (e *Encoder) uint64(v uint64) { e.buf = binary.LittleEndian.AppendUint64(e.buf, v) }
+
 // Float32 appends four bytes.
 func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
 
 // Float64 appends eight bytes.
-func (e *Encoder) Float64(_ string, v *float64) {
-	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(*v))
-}
+func (e *Encoder) Float64(_ string, v *float64) { e.uint64(math.Float64bits(*v)) }
 
 // String appends the length and the bytes.
 func (e *Encoder) String(_ string, v *string) {
@@ -105,36 +118,23 @@ func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
 	v.Put(e.buf[start:])
 }
 
-// Float64Array appends the elements, after their number where the format has it.
-func (e *Encoder) Float64Array(_ string, v []float64) {
-	if e.Format.CountedArrays {
-		e.uint32(uint32(len(v)))
+// Array appends the length, where the format has it, and the elements.
+func (e *Encoder) Array(name string, v rosmsg.Array) {
+	_, fixed := v.Fixed()
+	e.count(v.Len(), fixed)
+	if v.Kind() == rosmsg.KindString {
+		list := rosmsg.Elements[string](v)
+		for i := range list {
+			e.String(name, &list[i])
+		}
+		return
 	}
-	for i := range v {
-		e.Float64("", &v[i])
-	}
+	e.buf = v.AppendBinary(e.buf)
 }
 
-// Float64Sequence appends the length and the elements.
-func (e *Encoder) Float64Sequence(_ string, v *[]float64) {
-	e.uint32(uint32(len(*v)))
-	for i := range *v {
-		e.Float64("", &(*v)[i])
-	}
-}
-
-// Float32Sequence appends the length and the elements.
-func (e *Encoder) Float32Sequence(_ string, v *[]float32) {
-	e.uint32(uint32(len(*v)))
-	for _, f := range *v {
-		e.uint32(math.Float32bits(f))
-	}
-}
-
-// Int32Sequence appends the length and the elements.
-func (e *Encoder) Int32Sequence(_ string, v *[]int32) {
-	e.uint32(uint32(len(*v)))
-	for _, n := range *v {
+// count appends the number of elements, where the format has it.
+func (e *Encoder) count(n int, fixed bool) {
+	if !fixed || e.Format.CountedArrays {
 		e.uint32(uint32(n))
 	}
 }
@@ -149,13 +149,17 @@ func (e *Encoder) Message(name string, v rosmsg.Message) {
 		e.buf = append(e.buf, make([]byte, 8)...)
 		return
 	}
+	start := len(e.buf)
 	v.Fields(e)
+	if len(e.buf) == start && !e.Format.ROS1 {
+		e.buf = append(e.buf, 0)
+	}
 }
 
-// Messages appends the length and each message's fields.
+// Messages appends the length, where the format has it, and each message's fields.
 func (e *Encoder) Messages(name string, v rosmsg.Messages) {
 	n := v.Len()
-	e.uint32(uint32(n))
+	e.count(n, v.Fixed())
 	for i := range n {
 		e.Message(name, v.At(i))
 	}

@@ -15,7 +15,7 @@ var _ rosmsg.SeqVisitor = (*Sizer)(nil)
 // Size returns how many bytes an Encoder of the same format appends for m.
 func (s *Sizer) Size(m rosmsg.Message) int64 {
 	s.size = 0
-	m.Fields(s)
+	s.Message("", m)
 	return s.size
 }
 
@@ -41,6 +41,9 @@ func (s *Sizer) Int8(string, *int8) { s.size++ }
 // Uint8 adds one byte.
 func (s *Sizer) Uint8(string, *uint8) { s.size++ }
 
+// Int16 adds two bytes.
+func (s *Sizer) Int16(string, *int16) { s.size += 2 }
+
 // Uint16 adds two bytes.
 func (s *Sizer) Uint16(string, *uint16) { s.size += 2 }
 
@@ -49,6 +52,12 @@ func (s *Sizer) Int32(string, *int32) { s.size += 4 }
 
 // Uint32 adds four bytes.
 func (s *Sizer) Uint32(string, *uint32) { s.size += 4 }
+
+// Int64 adds eight bytes.
+func (s *Sizer) Int64(string, *int64) { s.size += 8 }
+
+// Uint64 adds eight bytes.
+func (s *Sizer) Uint64(string, *uint64) { s.size += 8 }
 
 // Float32 adds four bytes.
 func (s *Sizer) Float32(string, *float32) { s.size += 4 }
@@ -62,31 +71,39 @@ func (s *Sizer) String(_ string, v *string) { s.sequence(len(*v), 1) }
 // Bytes adds the length and the bytes.
 func (s *Sizer) Bytes(_ string, v *rosmsg.Bytes) { s.sequence(v.Len(), 1) }
 
-// Float64Array adds the elements, and their number where the format has it.
-func (s *Sizer) Float64Array(_ string, v []float64) {
-	s.sequence(len(v), 8)
-	if !s.Format.CountedArrays {
-		s.size -= lengthSize
+// count adds the number of elements, where the format has it.
+func (s *Sizer) count(fixed bool) {
+	if !fixed || s.Format.CountedArrays {
+		s.size += lengthSize
 	}
 }
 
-// Float64Sequence adds the length and the elements.
-func (s *Sizer) Float64Sequence(_ string, v *[]float64) { s.sequence(len(*v), 8) }
-
-// Float32Sequence adds the length and the elements.
-func (s *Sizer) Float32Sequence(_ string, v *[]float32) { s.sequence(len(*v), 4) }
-
-// Int32Sequence adds the length and the elements.
-func (s *Sizer) Int32Sequence(_ string, v *[]int32) { s.sequence(len(*v), 4) }
+// Array adds the elements, and their number where the format has it.
+func (s *Sizer) Array(_ string, v rosmsg.Array) {
+	_, fixed := v.Fixed()
+	s.count(fixed)
+	if v.Kind() == rosmsg.KindString {
+		for _, text := range rosmsg.Elements[string](v) {
+			s.sequence(len(text), 1)
+		}
+		return
+	}
+	s.size += int64(v.Len()) * int64(v.Kind().Size())
+}
 
 // Message adds the nested message's fields.
-func (s *Sizer) Message(_ string, v rosmsg.Message) { v.Fields(s) }
+func (s *Sizer) Message(_ string, v rosmsg.Message) {
+	start := s.size
+	v.Fields(s)
+	if s.size == start && !s.Format.ROS1 {
+		s.size++
+	}
+}
 
-// Messages adds the length and each message's fields.
-func (s *Sizer) Messages(_ string, v rosmsg.Messages) {
-	n := v.Len()
-	s.size += lengthSize
-	for i := range n {
-		v.At(i).Fields(s)
+// Messages adds each message's fields, and their number where the format has it.
+func (s *Sizer) Messages(name string, v rosmsg.Messages) {
+	s.count(v.Fixed())
+	for i := range v.Len() {
+		s.Message(name, v.At(i))
 	}
 }

@@ -28,12 +28,18 @@ var typeIDs = map[string]int{
 	"float32": 10, "float64": 11, "char": 3, "bool": 15, "byte": 16, "string": 17,
 }
 
-// What the type of an element is raised by in an array of a fixed size, and in one of
-// any size.
+// The numbers of a nested message and of a string with a bound.
 const (
-	nestedID   = 1
-	arrayID    = 48
-	sequenceID = 144
+	nestedID        = 1
+	boundedStringID = 21
+)
+
+// What the type of an element is raised by in an array of a fixed size, in a sequence with
+// a bound, and in one of any size.
+const (
+	arrayID           = 48
+	boundedSequenceID = 96
+	sequenceID        = 144
 )
 
 // Of returns the hash of the message type with the full name, such as
@@ -93,6 +99,9 @@ func individual(typeName string, referenced map[string][]byte) ([]byte, error) {
 				}
 			}
 		}
+		if f.Bound > 0 {
+			id = boundedStringID
+		}
 		if id == 0 {
 			return nil, fmt.Errorf("field %s: no number for type %q", f.Name, f.Type)
 		}
@@ -103,14 +112,14 @@ func individual(typeName string, referenced map[string][]byte) ([]byte, error) {
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		fmt.Fprintf(&text, `{"name": "%s", "type": {"type_id": %d, "capacity": %d, "string_capacity": 0, "nested_type_name": "%s"}}`,
-			f.Name, id+offset, capacity, nested)
+		fmt.Fprintf(&text, `{"name": "%s", "type": {"type_id": %d, "capacity": %d, "string_capacity": %d, "nested_type_name": "%s"}}`,
+			f.Name, id+offset, capacity, f.Bound, nested)
 	}
 	text.WriteString("]}")
 	return text.Bytes(), nil
 }
 
-// array reads the brackets of a field: "", "[]" or "[N]".
+// array reads the brackets of a field: "", "[]", "[<=N]" or "[N]".
 func array(brackets string) (offset, capacity int, err error) {
 	switch brackets {
 	case "":
@@ -118,9 +127,14 @@ func array(brackets string) (offset, capacity int, err error) {
 	case "[]":
 		return sequenceID, 0, nil
 	}
-	capacity, err = strconv.Atoi(strings.Trim(brackets, "[]"))
+	offset = arrayID
+	digits, bounded := strings.CutPrefix(strings.Trim(brackets, "[]"), "<=")
+	if bounded {
+		offset = boundedSequenceID
+	}
+	capacity, err = strconv.Atoi(digits)
 	if err != nil {
 		return 0, 0, fmt.Errorf("array %q: %w", brackets, err)
 	}
-	return arrayID, capacity, nil
+	return offset, capacity, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 func ExampleOf() {
@@ -40,6 +41,98 @@ func TestPublishedHashes(t *testing.T) {
 		got, err := rihs.Of(name)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, name)
+	}
+}
+
+// outside are types of which rosmsg has no structure, declared as a user would.
+type outside struct{ name, text string }
+
+func (o *outside) TypeName() string   { return o.name }
+func (o *outside) Definition() string { return o.text }
+
+// Fields visits what the definition says.
+func (o *outside) Fields(v rosmsg.Visitor) {
+	switch o.name {
+	case "sensor_msgs/msg/JointState":
+		v.Message("header", new(rosmsg.Header))
+		v.Array("name", rosmsg.Sequence(new([]string)))
+		v.Array("position", rosmsg.Sequence(new([]float64)))
+		v.Array("velocity", rosmsg.Sequence(new([]float64)))
+		v.Array("effort", rosmsg.Sequence(new([]float64)))
+	case "std_msgs/msg/String":
+		v.String("data", new(string))
+	case "rcl_interfaces/msg/Log":
+		v.Message("stamp", new(rosmsg.Time))
+		v.Uint8("level", new(uint8))
+		v.String("name", new(string))
+		v.String("msg", new(string))
+		v.String("file", new(string))
+		v.String("function", new(string))
+		v.Uint32("line", new(uint32))
+	case "rcl_interfaces/msg/ParameterValue":
+		v.Uint8("type", new(uint8))
+		v.Bool("bool_value", new(bool))
+		v.Int64("integer_value", new(int64))
+		v.Float64("double_value", new(float64))
+		v.String("string_value", new(string))
+		v.Bytes("byte_array_value", new(rosmsg.Bytes))
+		v.Array("bool_array_value", rosmsg.Sequence(new([]bool)))
+		v.Array("integer_array_value", rosmsg.Sequence(new([]int64)))
+		v.Array("double_array_value", rosmsg.Sequence(new([]float64)))
+		v.Array("string_array_value", rosmsg.Sequence(new([]string)))
+	case "rcl_interfaces/msg/Parameter":
+		v.String("name", new(string))
+		v.Message("value", parameterValue)
+	case "rcl_interfaces/msg/ParameterEvent":
+		v.Message("stamp", new(rosmsg.Time))
+		v.String("node", new(string))
+		for _, name := range []string{"new_parameters", "changed_parameters", "deleted_parameters"} {
+			v.Messages(name, rosmsg.List[parameter](new([]parameter)))
+		}
+	}
+}
+
+var parameterValue = &outside{"rcl_interfaces/msg/ParameterValue", `uint8 type
+bool bool_value
+int64 integer_value
+float64 double_value
+string string_value
+byte[] byte_array_value
+bool[] bool_array_value
+int64[] integer_array_value
+float64[] double_array_value
+string[] string_array_value`}
+
+// parameter is rcl_interfaces/Parameter.
+type parameter struct{}
+
+func (*parameter) TypeName() string { return "rcl_interfaces/msg/Parameter" }
+func (*parameter) Fields(v rosmsg.Visitor) {
+	(&outside{name: "rcl_interfaces/msg/Parameter"}).Fields(v)
+}
+
+// TestPublishedHashesOfDeclaredTypes: with sequences of every sort, bytes among them.
+func TestPublishedHashesOfDeclaredTypes(t *testing.T) {
+	for _, c := range []struct{ name, text, hash string }{
+		{"std_msgs/msg/String", "string data", "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"},
+		{
+			"sensor_msgs/msg/JointState", "std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort",
+			"a13ee3a330e346c9d87b5aa18d24e11690752bd33a0350f11c5882bc9179260e",
+		},
+		{
+			"rcl_interfaces/msg/Log", "byte DEBUG=10\nbuiltin_interfaces/Time stamp\nuint8 level\nstring name\nstring msg\nstring file\nstring function\nuint32 line",
+			"e28ce254ca8abc06abf92773b74602cdbf116ed34fbaf294fb9f81da9f318eac",
+		},
+		{
+			"rcl_interfaces/msg/ParameterEvent",
+			"builtin_interfaces/Time stamp\nstring node\nParameter[] new_parameters\nParameter[] changed_parameters\nParameter[] deleted_parameters",
+			"043e627780fcad87a22d225bc2a037361dba713fca6a6b9f4b869a5aa0393204",
+		},
+	} {
+		require.NoError(t, rosmsg.Declare(&outside{c.name, c.text}))
+		got, err := rihs.Of(c.name)
+		require.NoError(t, err)
+		assert.Equal(t, rihs.Prefix+c.hash, got, c.name)
 	}
 }
 

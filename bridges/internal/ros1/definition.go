@@ -3,8 +3,6 @@ package ros1
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -29,11 +27,6 @@ const header = "uint32 seq\ntime stamp\nstring frame_id\n"
 // separator stands between the definitions of a full definition.
 var separator = strings.Repeat("=", 80) + "\n"
 
-var (
-	fieldLine    = regexp.MustCompile(`^([\w/]+)(\[\d*\])?\s+(\w+)(?:\s+\S+)?$`)
-	constantLine = regexp.MustCompile(`^(\w+)\s+(\w+)\s*=\s*(\S+)$`)
-)
-
 // definition is a message as genmsg reads it.
 type definition struct {
 	text      string   // its .msg file
@@ -44,44 +37,52 @@ type definition struct {
 type field struct {
 	// typ is a primitive's name or "pkg/Type"; array the brackets.
 	typ, array, name string
+	nested           bool // the field is a message
 }
 
-// nested reports whether the field is a message.
-func (f *field) nested() bool { return strings.Contains(f.typ, "/") }
-
-// parse turns the definition that ROS 2 has for "pkg/Type" into ROS 1's: time is a
-// primitive, fields have no defaults and some other names, and genmsg has constants as
-// they are. A type without a package is the message's own package's.
+// parse turns the definition that ROS 2 has for "pkg/Type" into ROS 1's: time and duration
+// are primitives, fields have no defaults, no bounds and some other names, and a string
+// constant isn't quoted.
 func parse(name, ros2 string) (*definition, error) {
-	pkg, _, _ := strings.Cut(name, "/")
+	lines, err := rosmsg.Lines(name, ros2)
+	if err != nil {
+		return nil, err
+	}
 	d := &definition{}
 	var text strings.Builder
-	for line := range strings.Lines(ros2) {
-		line = strings.TrimSpace(line)
-		if m := constantLine.FindStringSubmatch(line); m != nil {
-			d.constants = append(d.constants, m[1]+" "+m[2]+"="+m[3])
-			text.WriteString(d.constants[len(d.constants)-1] + "\n")
+	for _, l := range lines {
+		if l.Constant {
+			constant := l.Type + " " + l.Name + "=" + unquoted(l)
+			d.constants = append(d.constants, constant)
+			text.WriteString(constant + "\n")
 			continue
 		}
-		m := fieldLine.FindStringSubmatch(line)
-		if m == nil {
-			return nil, fmt.Errorf("definition of %s: can't read the line %q", name, line)
+		f := field{typ: TypeName(l.Type), array: l.Array, name: rosmsg.ROS1Name(name, l.Name), nested: l.Message}
+		if strings.HasPrefix(f.array, "[<=") {
+			f.array = "[]"
 		}
-		f := field{typ: m[1], array: m[2], name: rosmsg.ROS1.FieldName(m[3])}
-		written := f.typ
-		switch {
-		case f.typ == "builtin_interfaces/Time":
-			f.typ, written = "time", "time"
-		case f.typ == "std_msgs/Header":
+		written := l.Written
+		switch f.typ {
+		case "builtin_interfaces/Time":
+			f.typ, f.nested, written = "time", false, "time"
+		case "builtin_interfaces/Duration":
+			f.typ, f.nested, written = "duration", false, "duration"
+		case "std_msgs/Header":
 			written = "Header"
-		case f.typ[0] >= 'A' && f.typ[0] <= 'Z':
-			f.typ = pkg + "/" + f.typ
 		}
 		d.fields = append(d.fields, f)
 		text.WriteString(written + f.array + " " + f.name + "\n")
 	}
 	d.text = text.String()
 	return d, nil
+}
+
+// unquoted returns a constant's value as ROS 1 has it.
+func unquoted(l rosmsg.Line) string {
+	if n := len(l.Value); l.Type == "string" && n >= 2 && strings.ContainsAny(l.Value[:1], `"'`) && l.Value[0] == l.Value[n-1] {
+		return l.Value[1 : n-1]
+	}
+	return l.Value
 }
 
 // load reads the definition of "pkg/Type".
@@ -111,7 +112,7 @@ func Definition(typeName string) (string, error) {
 	var add func(d *definition) error
 	add = func(d *definition) error {
 		for _, f := range d.fields {
-			if !f.nested() || slices.Contains(seen, f.typ) {
+			if !f.nested || slices.Contains(seen, f.typ) {
 				continue
 			}
 			seen = append(seen, f.typ)
@@ -175,7 +176,7 @@ func (d *definition) sumText() (string, error) {
 	lines := slices.Clone(d.constants)
 	for _, f := range d.fields {
 		typ := f.typ + f.array
-		if f.nested() {
+		if f.nested {
 			part, err := MD5(f.typ)
 			if err != nil {
 				return "", err

@@ -43,7 +43,7 @@ func readVector(t testing.TB, path string) ([]byte, rosmsg.Message) {
 func vectors(t testing.TB) []string {
 	files, err := filepath.Glob(filepath.Join(vectorDir, "*.bin"))
 	require.NoError(t, err)
-	require.Len(t, files, 25)
+	require.Len(t, files, 27)
 	return files
 }
 
@@ -97,7 +97,7 @@ func TestTypesAreThoseOfDebian(t *testing.T) {
 	require.NoError(t, err)
 	var types map[string]struct{ MD5, Definition string }
 	require.NoError(t, json.Unmarshal(text, &types))
-	require.Len(t, types, 28)
+	require.Len(t, types, 30)
 	all := messages()
 	for name, want := range types {
 		if strings.HasPrefix(name, "std_srvs/") {

@@ -198,29 +198,29 @@ func (s *syntax) Bool(v rostree.Value) (bool, int, error) {
 
 // Integer reads an int32, an int64, or a double without a fraction: JavaScript has no
 // other numbers.
-func (s *syntax) Integer(v rostree.Value) (int64, int, error) {
+func (s *syntax) Integer(v rostree.Value) (rostree.Integer, int, error) {
 	switch v.Kind {
 	case typeInt32:
 		b, err := s.take(v.Pos, 4)
 		if err != nil {
-			return 0, 0, err
+			return rostree.Integer{}, 0, err
 		}
-		return int64(int32(binary.LittleEndian.Uint32(b))), v.Pos + 4, nil
+		return rostree.Signed(int64(int32(binary.LittleEndian.Uint32(b)))), v.Pos + 4, nil
 	case typeInt64:
 		b, err := s.take(v.Pos, 8)
 		if err != nil {
-			return 0, 0, err
+			return rostree.Integer{}, 0, err
 		}
-		return int64(binary.LittleEndian.Uint64(b)), v.Pos + 8, nil
+		return rostree.Signed(int64(binary.LittleEndian.Uint64(b))), v.Pos + 8, nil
 	case typeDouble:
 		f, end, err := s.Float(v, 64)
 		if err != nil {
-			return 0, 0, err
+			return rostree.Integer{}, 0, err
 		}
 		n, err := rostree.ToInteger(f)
 		return n, end, err
 	}
-	return 0, 0, wrongType(v, "a number")
+	return rostree.Integer{}, 0, wrongType(v, "a number")
 }
 
 // Float reads a number; null is NaN.
@@ -230,7 +230,7 @@ func (s *syntax) Float(v rostree.Value, bits int) (float64, int, error) {
 	}
 	if v.Kind != typeDouble {
 		n, end, err := s.Integer(v)
-		return float64(n), end, err
+		return n.Float64(), end, err
 	}
 	b, err := s.take(v.Pos, 8)
 	if err != nil {

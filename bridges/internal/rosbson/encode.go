@@ -9,6 +9,7 @@ package rosbson
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,8 +21,14 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// ErrSize says that a message is beyond the 2 GiB of a document; it is bridges.ErrTooLarge.
-var ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", bridges.ErrTooLarge)
+// Errors of messages that BSON can't have.
+var (
+	// ErrSize says that a message is beyond the 2 GiB of a document; it is bridges.ErrTooLarge.
+	ErrSize = fmt.Errorf("%w: a BSON document has less than 2 GiB", bridges.ErrTooLarge)
+	// ErrRange says that a number is beyond an int64, BSON's largest integer. It was written
+	// as 0.
+	ErrRange = errors.New("number is too large for BSON")
+)
 
 // Types of elements (bsonspec.org/spec.html).
 const (
@@ -45,8 +52,9 @@ type Encoder struct {
 	// one, since a document's length is an int32. Bytes beyond are given no memory.
 	Limit int
 
-	buf []byte
-	err error
+	buf   []byte
+	names rosmsg.Names // of the document that is being written
+	err   error
 }
 
 var _ rosmsg.SeqVisitor = (*Encoder)(nil)
@@ -60,8 +68,8 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	return out
 }
 
-// Err returns what of the last message couldn't be written: ErrSize, or, if Version is
-// ROS1, rosmsg.ErrBeforeEpoch. The message isn't to be sent then.
+// Err returns what of the last message couldn't be written: ErrSize, ErrRange or, if Version
+// is ROS1, rosmsg.ErrBeforeEpoch. The message isn't to be sent then.
 func (e *Encoder) Err() error { return e.err }
 
 func (e *Encoder) fail(name string, err error) {
@@ -101,7 +109,10 @@ func (e *Encoder) document(name string, m rosmsg.Message) {
 		e.fail(name, fmt.Errorf("time of %d s: %w", t.Sec, rosmsg.ErrBeforeEpoch))
 		m = &zero
 	}
+	outer := e.names
+	e.names = e.Version.Names(m)
 	m.Fields(e)
+	e.names = outer
 	e.close(start)
 }
 
@@ -111,7 +122,7 @@ var zero rosmsg.Time
 // name begins an element.
 func (e *Encoder) name(typ byte, name string) {
 	e.buf = append(e.buf, typ)
-	e.buf = append(e.buf, e.Version.FieldName(name)...)
+	e.buf = append(e.buf, e.names.Of(name)...)
 	e.buf = append(e.buf, 0)
 }
 
@@ -122,9 +133,34 @@ func (e *Encoder) index(typ byte, i int) {
 	e.buf = append(e.buf, 0)
 }
 
-func (e *Encoder) int32(name string, v int32) {
-	e.name(typeInt32, name)
-	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(v))
+// integer appends a number: an int32 or, beyond its range, an int64.
+func (e *Encoder) integer(name string, v int64) {
+	e.name(integerType(v), name)
+	e.integerValue(v)
+}
+
+func integerType(v int64) byte {
+	if v == int64(int32(v)) {
+		return typeInt32
+	}
+	return typeInt64
+}
+
+func (e *Encoder) integerValue(v int64) {
+	if integerType(v) == typeInt32 {
+		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(v))
+		return
+	}
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(v))
+}
+
+// signed returns a number as BSON has it, whose integers have a sign.
+func (e *Encoder) signed(name string, v uint64) int64 {
+	if v > math.MaxInt64 {
+		e.fail(name, fmt.Errorf("%d: %w", v, ErrRange))
+		return 0
+	}
+	return int64(v)
 }
 
 // HeaderSeq appends "seq" of ROS 1.
@@ -137,34 +173,40 @@ func (e *Encoder) HeaderSeq(v *uint32) {
 // Bool appends a boolean.
 func (e *Encoder) Bool(name string, v *bool) {
 	e.name(typeBool, name)
-	var b byte
-	if *v {
+	e.bool(*v)
+}
+
+func (e *Encoder) bool(v bool) {
+	b := byte(0)
+	if v {
 		b = 1
 	}
 	e.buf = append(e.buf, b)
 }
 
-// Int8 appends an int32.
-func (e *Encoder) Int8(name string, v *int8) { e.int32(name, int32(*v)) }
+// Int8 appends an integer.
+func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
 
-// Uint8 appends an int32.
-func (e *Encoder) Uint8(name string, v *uint8) { e.int32(name, int32(*v)) }
+// Uint8 appends an integer.
+func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
 
-// Uint16 appends an int32.
-func (e *Encoder) Uint16(name string, v *uint16) { e.int32(name, int32(*v)) }
+// Int16 appends an integer.
+func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
 
-// Int32 appends an int32.
-func (e *Encoder) Int32(name string, v *int32) { e.int32(name, *v) }
+// Uint16 appends an integer.
+func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
 
-// Uint32 appends an int32 or, beyond its range, an int64.
-func (e *Encoder) Uint32(name string, v *uint32) {
-	if *v <= math.MaxInt32 {
-		e.int32(name, int32(*v))
-		return
-	}
-	e.name(typeInt64, name)
-	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(*v))
-}
+// Int32 appends an integer.
+func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
+
+// Uint32 appends an integer.
+func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
+
+// Int64 appends an integer.
+func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
+
+// Uint64 appends an integer; one beyond an int64's range is ErrRange.
+func (e *Encoder) Uint64(name string, v *uint64) { e.integer(name, e.signed(name, *v)) }
 
 // Float32 appends a double.
 func (e *Encoder) Float32(name string, v *float32) {
@@ -184,11 +226,14 @@ func (e *Encoder) double(v float64) {
 
 // String appends a string.
 func (e *Encoder) String(name string, v *string) {
-	text := *v
+	e.name(typeString, name)
+	e.text(*v)
+}
+
+func (e *Encoder) text(text string) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
-	e.name(typeString, name)
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(len(text)+1))
 	e.buf = append(e.buf, text...)
 	e.buf = append(e.buf, 0)
@@ -208,42 +253,6 @@ func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 		e.buf = slices.Grow(e.buf, n)[:start+n]
 		v.Put(e.buf[start:])
 	}
-}
-
-// Float64Array appends an array of doubles.
-func (e *Encoder) Float64Array(name string, v []float64) {
-	e.name(typeArray, name)
-	start := e.open()
-	for i, f := range v {
-		e.index(typeDouble, i)
-		e.double(f)
-	}
-	e.close(start)
-}
-
-// Float64Sequence appends an array of doubles.
-func (e *Encoder) Float64Sequence(name string, v *[]float64) { e.Float64Array(name, *v) }
-
-// Float32Sequence appends an array of doubles.
-func (e *Encoder) Float32Sequence(name string, v *[]float32) {
-	e.name(typeArray, name)
-	start := e.open()
-	for i, f := range *v {
-		e.index(typeDouble, i)
-		e.double(float64(f))
-	}
-	e.close(start)
-}
-
-// Int32Sequence appends an array of int32.
-func (e *Encoder) Int32Sequence(name string, v *[]int32) {
-	e.name(typeArray, name)
-	start := e.open()
-	for i, n := range *v {
-		e.index(typeInt32, i)
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
-	}
-	e.close(start)
 }
 
 // Message appends a document.

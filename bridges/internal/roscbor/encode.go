@@ -43,20 +43,14 @@ const (
 	breakCode       = majorSimple | 31
 )
 
-// Tags of typed arrays (RFC 8746, section 2.1) that are written.
-const (
-	tagInt32   = 78
-	tagFloat32 = 85
-	tagFloat64 = 86
-)
-
 // Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
 	Version rosmsg.Version
 
 	buf     []byte
-	members int // of the map that is being written
+	members int          // of the map that is being written
+	names   rosmsg.Names // of the same map
 	err     error
 }
 
@@ -83,18 +77,22 @@ func (e *Encoder) object(name string, m rosmsg.Message) {
 		}
 		m = &zero
 	}
-	outer := e.members
-	e.members = 0
+	outer, outerNames := e.members, e.names
+	e.members, e.names = 0, e.Version.Names(m)
 	start := len(e.buf)
 	e.buf = append(e.buf, majorMap)
 	m.Fields(e)
-	if e.members < 24 {
+	switch {
+	case e.members < 24:
 		e.buf[start] |= byte(e.members)
-	} else {
+	case e.members <= math.MaxUint8:
 		e.buf[start] |= 24
 		e.buf = slices.Insert(e.buf, start+1, byte(e.members))
+	default:
+		e.buf[start] |= 25
+		e.buf = slices.Insert(e.buf, start+1, byte(e.members>>8), byte(e.members))
 	}
-	e.members = outer
+	e.members, e.names = outer, outerNames
 }
 
 // zero stands for times that can't be written; nobody changes it.
@@ -119,7 +117,7 @@ func (e *Encoder) head(major byte, n uint64) {
 // name begins a member.
 func (e *Encoder) name(name string) {
 	e.members++
-	name = e.Version.FieldName(name)
+	name = e.names.Of(name)
 	e.head(majorText, uint64(len(name)))
 	e.buf = append(e.buf, name...)
 }
@@ -143,8 +141,12 @@ func (e *Encoder) HeaderSeq(v *uint32) {
 // Bool appends true or false.
 func (e *Encoder) Bool(name string, v *bool) {
 	e.name(name)
+	e.bool(*v)
+}
+
+func (e *Encoder) bool(v bool) {
 	b := byte(simpleFalse)
-	if *v {
+	if v {
 		b = simpleTrue
 	}
 	e.buf = append(e.buf, b)
@@ -156,6 +158,9 @@ func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
 // Uint8 appends an integer.
 func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
 
+// Int16 appends an integer.
+func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
+
 // Uint16 appends an integer.
 func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
 
@@ -164,6 +169,15 @@ func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
 
 // Uint32 appends an integer.
 func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
+
+// Int64 appends an integer.
+func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
+
+// Uint64 appends an integer.
+func (e *Encoder) Uint64(name string, v *uint64) {
+	e.name(name)
+	e.head(majorUnsigned, *v)
+}
 
 // Float32 appends a float of 32 bits.
 func (e *Encoder) Float32(name string, v *float32) {
@@ -179,11 +193,14 @@ func (e *Encoder) Float64(name string, v *float64) {
 
 // String appends a text string.
 func (e *Encoder) String(name string, v *string) {
-	text := *v
+	e.name(name)
+	e.text(*v)
+}
+
+func (e *Encoder) text(text string) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
-	e.name(name)
 	e.head(majorText, uint64(len(text)))
 	e.buf = append(e.buf, text...)
 }
@@ -198,37 +215,36 @@ func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 	v.Put(e.buf[start:])
 }
 
-// typed begins a typed array of n elements of size bytes.
-func (e *Encoder) typed(name string, tag, n, size int) {
+// typedArrays are the tags of typed arrays (RFC 8746, section 2.1) of little-endian
+// elements, as rosbridge has them.
+var typedArrays = [...]uint64{
+	rosmsg.KindInt8: 72, rosmsg.KindInt16: 77, rosmsg.KindUint16: 69, rosmsg.KindInt32: 78, rosmsg.KindUint32: 70,
+	rosmsg.KindInt64: 79, rosmsg.KindUint64: 71, rosmsg.KindFloat32: 85, rosmsg.KindFloat64: 86,
+}
+
+// Array appends a typed array of numbers, a byte string of uint8's, or an array of bools or
+// of strings.
+func (e *Encoder) Array(name string, v rosmsg.Array) {
+	n := v.Len()
 	e.name(name)
-	e.head(majorTag, uint64(tag))
-	e.head(majorBytes, uint64(n)*uint64(size))
-}
-
-// Float64Array appends a typed array.
-func (e *Encoder) Float64Array(name string, v []float64) {
-	e.typed(name, tagFloat64, len(v), 8)
-	for _, f := range v {
-		e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(f))
-	}
-}
-
-// Float64Sequence appends a typed array.
-func (e *Encoder) Float64Sequence(name string, v *[]float64) { e.Float64Array(name, *v) }
-
-// Float32Sequence appends a typed array.
-func (e *Encoder) Float32Sequence(name string, v *[]float32) {
-	e.typed(name, tagFloat32, len(*v), 4)
-	for _, f := range *v {
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, math.Float32bits(f))
-	}
-}
-
-// Int32Sequence appends a typed array.
-func (e *Encoder) Int32Sequence(name string, v *[]int32) {
-	e.typed(name, tagInt32, len(*v), 4)
-	for _, n := range *v {
-		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
+	switch v.Kind() {
+	case rosmsg.KindBool:
+		e.head(majorArray, uint64(n))
+		for _, b := range rosmsg.Elements[bool](v) {
+			e.bool(b)
+		}
+	case rosmsg.KindString:
+		e.head(majorArray, uint64(n))
+		for _, text := range rosmsg.Elements[string](v) {
+			e.text(text)
+		}
+	case rosmsg.KindUint8:
+		e.head(majorBytes, uint64(n))
+		e.buf = v.AppendBinary(e.buf)
+	default:
+		e.head(majorTag, typedArrays[v.Kind()])
+		e.head(majorBytes, uint64(n)*uint64(v.Kind().Size()))
+		e.buf = v.AppendBinary(e.buf)
 	}
 }
 

@@ -52,22 +52,19 @@ func (s *syntax) element(v rostree.Value) (bits uint64, end int, err error) {
 }
 
 // Integer reads an integer, or a float without a fraction.
-func (s *syntax) Integer(v rostree.Value) (int64, int, error) {
+func (s *syntax) Integer(v rostree.Value) (rostree.Integer, int, error) {
 	if v.Kind != 0 && v.Kind&tagFloatBit == 0 {
 		bits, end, err := s.element(v)
 		if v.Kind&tagSignedBit != 0 {
 			shift := 64 - 8*elementSize(v.Kind)
-			return int64(bits<<shift) >> shift, end, err
+			return rostree.Signed(int64(bits<<shift) >> shift), end, err
 		}
-		if err == nil && bits > math.MaxInt64 {
-			err = fmt.Errorf("%d for an integer: %w", bits, rostree.ErrRange)
-		}
-		return int64(bits), end, err
+		return rostree.Integer{Magnitude: bits}, end, err
 	}
 	if v.Kind == 0 {
 		h, err := s.head(v.Pos)
 		if err != nil {
-			return 0, 0, err
+			return rostree.Integer{}, 0, err
 		}
 		if h.major == majorUnsigned || h.major == majorNegative {
 			n, err := integer(h)
@@ -75,24 +72,25 @@ func (s *syntax) Integer(v rostree.Value) (int64, int, error) {
 		}
 	}
 	if _, null := s.Null(v); null {
-		return 0, 0, wrongType(v.Pos, "an integer")
+		return rostree.Integer{}, 0, wrongType(v.Pos, "an integer")
 	}
 	f, end, err := s.Float(v, 64)
 	if err != nil {
-		return 0, 0, err
+		return rostree.Integer{}, 0, err
 	}
 	n, err := rostree.ToInteger(f)
 	return n, end, err
 }
 
-func integer(h item) (int64, error) {
+// integer returns the number that a head is: a negative one is -1 - arg.
+func integer(h item) (rostree.Integer, error) {
+	if h.major == majorUnsigned {
+		return rostree.Integer{Magnitude: h.arg}, nil
+	}
 	if h.arg > math.MaxInt64 {
-		return 0, fmt.Errorf("%d for an integer: %w", h.arg, rostree.ErrRange)
+		return rostree.Integer{}, fmt.Errorf("-1 - %d for an integer: %w", h.arg, rostree.ErrRange)
 	}
-	if h.major == majorNegative {
-		return -1 - int64(h.arg), nil
-	}
-	return int64(h.arg), nil
+	return rostree.Integer{Negative: true, Magnitude: h.arg + 1}, nil
 }
 
 // Float reads a number; null is NaN.
@@ -111,7 +109,7 @@ func (s *syntax) float(v rostree.Value) (float64, int, error) {
 	if v.Kind != 0 {
 		if v.Kind&tagFloatBit == 0 {
 			n, end, err := s.Integer(v)
-			return float64(n), end, err
+			return n.Float64(), end, err
 		}
 		bits, end, err := s.element(v)
 		return fromBits(bits, elementSize(v.Kind)), end, err
@@ -130,7 +128,7 @@ func (s *syntax) float(v rostree.Value) (float64, int, error) {
 	}
 	if h.major == majorUnsigned || h.major == majorNegative {
 		n, err := integer(h)
-		return float64(n), h.next, err
+		return n.Float64(), h.next, err
 	}
 	return 0, 0, wrongType(v.Pos, "a number")
 }

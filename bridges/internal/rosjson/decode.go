@@ -250,28 +250,29 @@ func (s *syntax) isNumber(i int) bool {
 }
 
 // Integer reads a number, also one like 1.0 or 1e3.
-func (s *syntax) Integer(v rostree.Value) (int64, int, error) {
+func (s *syntax) Integer(v rostree.Value) (rostree.Integer, int, error) {
 	if !s.isNumber(v.Pos) {
-		return 0, 0, s.wrongType(v.Pos, "a number")
+		return rostree.Integer{}, 0, s.wrongType(v.Pos, "a number")
 	}
 	end, err := s.number(v.Pos)
 	if err != nil {
-		return 0, 0, err
+		return rostree.Integer{}, 0, err
 	}
 	text := s.data[v.Pos:end]
 	if bytes.IndexByte(text, '.') >= 0 || bytes.IndexByte(text, 'e') >= 0 || bytes.IndexByte(text, 'E') >= 0 {
 		f, err := parseFloat(text, 64)
 		if err != nil {
-			return 0, 0, err
+			return rostree.Integer{}, 0, err
 		}
 		n, err := rostree.ToInteger(f)
 		return n, end, err
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
+	negative := text[0] == '-'
+	n, err := strconv.ParseUint(string(bytes.TrimPrefix(text, []byte("-"))), 10, 64)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%.40s for an integer: %w", text, rostree.ErrRange)
+		return rostree.Integer{}, 0, fmt.Errorf("%.40s for an integer: %w", text, rostree.ErrRange)
 	}
-	return n, end, nil
+	return rostree.Integer{Negative: negative, Magnitude: n}, end, nil
 }
 
 // Float reads a number; null is NaN.

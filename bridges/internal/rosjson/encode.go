@@ -21,8 +21,9 @@ import (
 type Encoder struct {
 	Version rosmsg.Version
 
-	buf []byte
-	err error
+	buf   []byte
+	names rosmsg.Names // of the object that is being written
+	err   error
 	// made is what a source made for Bytes, kept between messages. It isn't made in buf: the
 	// processor that sent what was in buf before has its lines still, and filling them at
 	// memory's pace waits for each, while base64 is slow enough for them to come meanwhile.
@@ -52,9 +53,12 @@ func (e *Encoder) object(name string, m rosmsg.Message) {
 		e.buf = append(e.buf, `{"secs":0,"nsecs":0}`...)
 		return
 	}
+	outer := e.names
+	e.names = e.Version.Names(m)
 	e.buf = append(e.buf, '{')
 	m.Fields(e)
 	e.buf = append(e.buf, '}')
+	e.names = outer
 }
 
 // name begins a member. No value ends in a brace that opens.
@@ -63,7 +67,7 @@ func (e *Encoder) name(name string) {
 		e.buf = append(e.buf, ',')
 	}
 	e.buf = append(e.buf, '"')
-	e.buf = append(e.buf, e.Version.FieldName(name)...)
+	e.buf = append(e.buf, e.names.Of(name)...)
 	e.buf = append(e.buf, '"', ':')
 }
 
@@ -91,6 +95,9 @@ func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
 // Uint8 appends a number.
 func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
 
+// Int16 appends a number.
+func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
+
 // Uint16 appends a number.
 func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
 
@@ -99,6 +106,15 @@ func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
 
 // Uint32 appends a number.
 func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
+
+// Int64 appends a number.
+func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
+
+// Uint64 appends a number.
+func (e *Encoder) Uint64(name string, v *uint64) {
+	e.name(name)
+	e.buf = strconv.AppendUint(e.buf, *v, 10)
+}
 
 // Float32 appends a number or null.
 func (e *Encoder) Float32(name string, v *float32) {
@@ -210,22 +226,43 @@ func (e *Encoder) list(name string, n int, element func(i int)) {
 	e.buf = append(e.buf, ']')
 }
 
-// Float64Array appends an array of numbers.
-func (e *Encoder) Float64Array(name string, v []float64) {
-	e.list(name, len(v), func(i int) { e.buf = appendFloat(e.buf, v[i], 64) })
+// Array appends an array of numbers, bools or strings; uint8's are base64.
+func (e *Encoder) Array(name string, v rosmsg.Array) {
+	switch v.Kind() {
+	case rosmsg.KindBool:
+		list := rosmsg.Elements[bool](v)
+		e.list(name, len(list), func(i int) { e.buf = strconv.AppendBool(e.buf, list[i]) })
+	case rosmsg.KindInt8:
+		integers(e, name, rosmsg.Elements[int8](v))
+	case rosmsg.KindUint8:
+		e.Bytes(name, &rosmsg.Bytes{Data: rosmsg.Elements[uint8](v)})
+	case rosmsg.KindInt16:
+		integers(e, name, rosmsg.Elements[int16](v))
+	case rosmsg.KindUint16:
+		integers(e, name, rosmsg.Elements[uint16](v))
+	case rosmsg.KindInt32:
+		integers(e, name, rosmsg.Elements[int32](v))
+	case rosmsg.KindUint32:
+		integers(e, name, rosmsg.Elements[uint32](v))
+	case rosmsg.KindInt64:
+		integers(e, name, rosmsg.Elements[int64](v))
+	case rosmsg.KindUint64:
+		list := rosmsg.Elements[uint64](v)
+		e.list(name, len(list), func(i int) { e.buf = strconv.AppendUint(e.buf, list[i], 10) })
+	case rosmsg.KindFloat32:
+		list := rosmsg.Elements[float32](v)
+		e.list(name, len(list), func(i int) { e.buf = appendFloat(e.buf, float64(list[i]), 32) })
+	case rosmsg.KindFloat64:
+		list := rosmsg.Elements[float64](v)
+		e.list(name, len(list), func(i int) { e.buf = appendFloat(e.buf, list[i], 64) })
+	case rosmsg.KindString:
+		list := rosmsg.Elements[string](v)
+		e.list(name, len(list), func(i int) { e.buf = appendQuoted(e.buf, list[i]) })
+	}
 }
 
-// Float64Sequence appends an array of numbers.
-func (e *Encoder) Float64Sequence(name string, v *[]float64) { e.Float64Array(name, *v) }
-
-// Float32Sequence appends an array of numbers.
-func (e *Encoder) Float32Sequence(name string, v *[]float32) {
-	e.list(name, len(*v), func(i int) { e.buf = appendFloat(e.buf, float64((*v)[i]), 32) })
-}
-
-// Int32Sequence appends an array of numbers.
-func (e *Encoder) Int32Sequence(name string, v *[]int32) {
-	e.list(name, len(*v), func(i int) { e.buf = strconv.AppendInt(e.buf, int64((*v)[i]), 10) })
+func integers[T int8 | int16 | uint16 | int32 | uint32 | int64](e *Encoder, name string, list []T) {
+	e.list(name, len(list), func(i int) { e.buf = strconv.AppendInt(e.buf, int64(list[i]), 10) })
 }
 
 // Message appends an object.

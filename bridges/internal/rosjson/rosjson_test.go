@@ -120,7 +120,7 @@ func vectors(t testing.TB) []vector {
 		require.NoError(t, new(ros1.Decoder).Decode(data, v.m))
 		list = append(list, v)
 	}
-	require.Len(t, list, 25)
+	require.Len(t, list, 27)
 	return list
 }
 

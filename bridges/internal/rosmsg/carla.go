@@ -30,5 +30,5 @@ func (m *CarlaLaneInvasionEvent) TypeName() string { return "carla_msgs/msg/Carl
 // Fields visits the fields in order.
 func (m *CarlaLaneInvasionEvent) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Int32Sequence("crossed_lane_markings", &m.CrossedLaneMarkings)
+	v.Array("crossed_lane_markings", Sequence(&m.CrossedLaneMarkings))
 }

@@ -3,6 +3,7 @@ package rosmsg
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,11 +11,11 @@ import (
 )
 
 // Definer is a Message that says its definition itself: one with constants, whose names
-// and values count in ROS 1's sums. That of any other follows from its fields.
+// and values count in ROS 1's sums, with bounds, or with fields of the types byte and char.
+// That of any other follows from its fields.
 type Definer interface {
 	Message
-	// Definition is the message's .msg file as ROS 2 writes it, with or without
-	// comments; bounds of arrays and strings are refused.
+	// Definition is the message's .msg file as ROS 2 writes it, with or without comments.
 	Definition() string
 }
 
@@ -26,12 +27,25 @@ var (
 	ErrDefinition = errors.New("bad message definition")
 )
 
-// declared has the definitions of messages from outside, by "pkg/Type". It only grows: a
-// definition that is in it never changes.
+// declaration is what is known of a message from outside.
+type declaration struct {
+	text    string
+	renamed map[string]string // the fields that ROS 1 has other names for
+}
+
+// declared has the messages from outside, by "pkg/Type". It only grows: a declaration that
+// is in it never changes.
 var declared = struct {
 	sync.Mutex
-	text map[string]string // guarded by the mutex
-}{text: map[string]string{}}
+	messages map[string]*declaration // guarded by the mutex
+}{messages: map[string]*declaration{}}
+
+// declaredMessage returns what Declare keeps of "pkg/Type", nil for nothing.
+func declaredMessage(short string) *declaration {
+	declared.Lock()
+	defer declared.Unlock()
+	return declared.messages[short]
+}
 
 // Declare makes the definition of a message, and of those that it is made of, known to
 // Definition and to all that builds on it: schemas, sums and hashes. m is an empty message
@@ -51,79 +65,56 @@ func declare(m Message, within []string) error {
 	if err != nil {
 		return err
 	}
-	text := o.text()
-	if d, ok := m.(Definer); ok {
-		if text, err = o.tidy(d.Definition()); err != nil {
-			return err
-		}
-	}
 	for _, part := range o.parts {
 		if err := declare(part, append(within, name)); err != nil {
 			return err
 		}
 	}
-	return o.keep(text)
+	return o.keep()
 }
 
-// keep adds the message's definition, unless it has one. Of ours only the fields have to
-// agree: their constants and default values stand.
-func (o *outline) keep(text string) error {
+// keep adds the message's declaration, unless it has a definition. Of ours only the fields
+// have to agree: their constants and default values stand.
+func (o *outline) keep() error {
 	embedded, err := definitions.ReadFile("msg/" + o.short + ".msg")
 	if err == nil {
-		if !slices.Equal(parseFields(o.short, string(embedded)), o.fields) {
+		lines, err := Lines(o.short, string(embedded))
+		if err != nil {
+			return err
+		}
+		if o.disagreement(fieldsOf(lines)) != nil {
 			return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, embedded)
 		}
 		return nil
 	}
 	declared.Lock()
 	defer declared.Unlock()
-	switch known, ok := declared.text[o.short]; {
-	case !ok:
-		if err := o.checkNew(); err != nil {
-			return err
-		}
-		declared.text[o.short] = text
-	case known != text:
-		return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, known)
+	known := declared.messages[o.short]
+	if known == nil {
+		declared.messages[o.short] = &o.declaration
+		return nil
+	}
+	if known.text != o.text || !maps.Equal(known.renamed, o.renamed) {
+		return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, known.text)
 	}
 	return nil
-}
-
-// checkNew refuses what encodings can't do with messages other than ours.
-func (o *outline) checkNew() error {
-	if len(o.fields) == 0 {
-		return fmt.Errorf("%w: %s has no fields", ErrDefinition, o.short)
-	}
-	for _, f := range o.fields {
-		if other := ROS1.FieldName(f.Name); other != f.Name {
-			return fmt.Errorf("%w: field %q of %s: the encodings for ROS 1 would call it %q", ErrDefinition, f.Name, o.short, other)
-		}
-	}
-	return nil
-}
-
-// declaredDefinition returns what Declare keeps of "pkg/Type".
-func declaredDefinition(short string) (string, bool) {
-	declared.Lock()
-	defer declared.Unlock()
-	text, ok := declared.text[short]
-	return text, ok
 }
 
 var (
 	fullName  = regexp.MustCompile(`^[a-z][a-z0-9_]*/msg/[A-Z][A-Za-z0-9]*$`)
-	fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	constant  = regexp.MustCompile(`^(\w+)\s+([A-Z][A-Z0-9_]*)\s*=\s*(\S+)$`)
+	fieldName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	ros1Name  = regexp.MustCompile(`^[A-Za-z]\w*$`)
 )
 
 // outline is a Visitor that notes a message's fields, and the messages in it.
 type outline struct {
+	declaration
 	short  string // "pkg/Type"
-	fields []field
+	fields []Field
 	parts  []Message
 }
 
-// outlineOf visits a message's fields.
+// outlineOf visits a message's fields and makes its declaration.
 func outlineOf(m Message) (*outline, error) {
 	name := m.TypeName()
 	short, err := shortName(name)
@@ -132,83 +123,97 @@ func outlineOf(m Message) (*outline, error) {
 	}
 	o := &outline{short: short}
 	m.Fields(o)
+	if err := o.checkFields(); err != nil {
+		return nil, err
+	}
+	if r, ok := m.(Renamer); ok {
+		if err := o.rename(r); err != nil {
+			return nil, err
+		}
+	}
+	return o, o.define(m)
+}
+
+// checkFields refuses fields that ROS doesn't allow.
+func (o *outline) checkFields() error {
 	for i, f := range o.fields {
-		twice := slices.ContainsFunc(o.fields[:i], func(g field) bool { return g.Name == f.Name })
+		twice := slices.ContainsFunc(o.fields[:i], func(g Field) bool { return g.Name == f.Name })
 		if !fieldName.MatchString(f.Name) || twice {
-			return nil, fmt.Errorf("%w: field %q of %s: want lower case letters, digits and underscores, each name once", ErrDefinition, f.Name, name)
+			return fmt.Errorf("%w: field %q of %s: want lower case letters, digits and single underscores, each name once", ErrDefinition, f.Name, o.short)
+		}
+		if f.Array == "[0]" {
+			return fmt.Errorf("%w: field %q of %s: an array of a fixed size has one element at least", ErrDefinition, f.Name, o.short)
 		}
 	}
-	return o, nil
+	return nil
 }
 
-// text writes the definition that the fields make.
-func (o *outline) text() string {
-	var text strings.Builder
+// rename notes what ROS 1 calls the fields. Decoders take both names of a field, so
+// neither may be another's.
+func (o *outline) rename(r Renamer) error {
+	o.renamed = map[string]string{}
 	for _, f := range o.fields {
-		text.WriteString(f.Type + f.Array + " " + f.Name + "\n")
+		other := r.ROS1Name(f.Name)
+		if other == f.Name {
+			continue
+		}
+		taken := slices.ContainsFunc(o.fields, func(g Field) bool {
+			return g.Name != f.Name && (g.Name == other || r.ROS1Name(g.Name) == other)
+		})
+		if !ros1Name.MatchString(other) || taken {
+			return fmt.Errorf("%w: field %q of %s: %q in ROS 1 is no name or another field's", ErrDefinition, f.Name, o.short, other)
+		}
+		o.renamed[f.Name] = other
 	}
-	return text.String()
+	return nil
 }
 
-// tidy returns a definition without comments and spare spaces; its fields must be o's.
-func (o *outline) tidy(definition string) (string, error) {
-	var text strings.Builder
-	for line := range strings.Lines(definition) {
-		line, _, _ = strings.Cut(line, "#")
-		line = strings.Join(strings.Fields(line), " ")
-		if m := constant.FindStringSubmatch(line); m != nil {
-			line = m[1] + " " + m[2] + "=" + m[3]
-		} else if line != "" && !fieldLine.MatchString(line) {
-			return "", fmt.Errorf("%w: %s: can't read the line %q", ErrDefinition, o.short, line)
+// define sets the definition: the message's own, without comments and spare spaces, or
+// what its fields make.
+func (o *outline) define(m Message) error {
+	lines := make([]Line, len(o.fields))
+	for i, f := range o.fields {
+		lines[i].Field = f
+	}
+	if d, ok := m.(Definer); ok {
+		var err error
+		if lines, err = Lines(o.short, d.Definition()); err != nil {
+			return err
 		}
-		if line != "" {
-			text.WriteString(line + "\n")
+		if err := o.disagreement(fieldsOf(lines)); err != nil {
+			return err
 		}
 	}
-	said := parseFields(o.short, text.String())
+	var text strings.Builder
+	for _, l := range lines {
+		text.WriteString(l.String() + "\n")
+	}
+	o.text = text.String()
+	return nil
+}
+
+// disagreement says where the fields of a definition aren't those that the code visits.
+// The code knows no bounds, and visits a byte or a char as the uint8 that it is.
+func (o *outline) disagreement(said []Field) error {
 	for i, f := range o.fields {
-		if i >= len(said) || said[i] != f {
-			return "", fmt.Errorf("%w: %s: the code visits %s%s %s as field %d, its definition doesn't", ErrDefinition, o.short, f.Type, f.Array, f.Name, i+1)
+		if i >= len(said) || visited(said[i]) != f {
+			return fmt.Errorf("%w: %s: the code visits %s as field %d, its definition doesn't", ErrDefinition, o.short, Line{Field: f}, i+1)
 		}
 	}
 	if len(said) > len(o.fields) {
-		f := said[len(o.fields)]
-		return "", fmt.Errorf("%w: %s: the code doesn't visit %s%s %s", ErrDefinition, o.short, f.Type, f.Array, f.Name)
+		return fmt.Errorf("%w: %s: the code doesn't visit %s", ErrDefinition, o.short, Line{Field: said[len(o.fields)]})
 	}
-	return text.String(), nil
+	return nil
 }
 
-func (o *outline) add(name, typ, array string) {
-	o.fields = append(o.fields, field{Type: typ, Array: array, Name: name})
-}
-
-// part notes a message that the outlined one is made of.
-func (o *outline) part(name string, m Message, array string) {
-	o.add(name, strings.Replace(m.TypeName(), "/msg/", "/", 1), array)
-	o.parts = append(o.parts, m)
-}
-
-// Those of a Visitor, see there.
-
-func (o *outline) Bool(name string, _ *bool)       { o.add(name, "bool", "") }
-func (o *outline) Int8(name string, _ *int8)       { o.add(name, "int8", "") }
-func (o *outline) Uint8(name string, _ *uint8)     { o.add(name, "uint8", "") }
-func (o *outline) Uint16(name string, _ *uint16)   { o.add(name, "uint16", "") }
-func (o *outline) Int32(name string, _ *int32)     { o.add(name, "int32", "") }
-func (o *outline) Uint32(name string, _ *uint32)   { o.add(name, "uint32", "") }
-func (o *outline) Float32(name string, _ *float32) { o.add(name, "float32", "") }
-func (o *outline) Float64(name string, _ *float64) { o.add(name, "float64", "") }
-func (o *outline) String(name string, _ *string)   { o.add(name, "string", "") }
-func (o *outline) Bytes(name string, _ *Bytes)     { o.add(name, "uint8", "[]") }
-func (o *outline) Float64Array(name string, v []float64) {
-	o.add(name, "float64", fmt.Sprintf("[%d]", len(v)))
-}
-func (o *outline) Float64Sequence(name string, _ *[]float64) { o.add(name, "float64", "[]") }
-func (o *outline) Float32Sequence(name string, _ *[]float32) { o.add(name, "float32", "[]") }
-func (o *outline) Int32Sequence(name string, _ *[]int32)     { o.add(name, "int32", "[]") }
-func (o *outline) Message(name string, v Message)            { o.part(name, v, "") }
-
-func (o *outline) Messages(name string, v Messages) {
-	o.part(name, v.Append(), "[]")
-	v.Clear()
+// visited returns a definition's field as a Visitor is shown it.
+func visited(f Field) Field {
+	if f.Type == "byte" || f.Type == "char" {
+		f.Type = KindUint8.String()
+	}
+	if strings.HasPrefix(f.Array, "[<=") {
+		f.Array = "[]"
+	}
+	f.Bound = 0
+	return f
 }

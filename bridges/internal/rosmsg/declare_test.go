@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 )
@@ -67,7 +68,7 @@ func (m *car) Fields(v rosmsg.Visitor) {
 	v.Message("header", &m.Header)
 	v.Messages("tyres", rosmsg.List(&m.Tyres))
 	v.String("label", &m.Label)
-	v.Float64Array("sum", m.Sum[:])
+	v.Array("sum", rosmsg.Fixed(m.Sum[:]))
 	r := &m.Rest
 	v.Bool("flag", &r.flag)
 	v.Int8("i8", &r.i8)
@@ -76,9 +77,9 @@ func (m *car) Fields(v rosmsg.Visitor) {
 	v.Int32("i32", &r.i32)
 	v.Uint32("u32", &r.u32)
 	v.Bytes("bytes", &r.bytes)
-	v.Float64Sequence("f64s", &r.f64s)
-	v.Float32Sequence("f32s", &r.f32s)
-	v.Int32Sequence("i32s", &r.i32s)
+	v.Array("f64s", rosmsg.Sequence(&r.f64s))
+	v.Array("f32s", rosmsg.Sequence(&r.f32s))
+	v.Array("i32s", rosmsg.Sequence(&r.i32s))
 }
 
 func TestDeclareWritesTheDefinition(t *testing.T) {
@@ -156,12 +157,13 @@ func TestDeclareRefuses(t *testing.T) {
 		`not "declare_msgs/Bad"`:                      &made{"declare_msgs/Bad", number},
 		`not "declare_msgs/msg/bad"`:                  &made{"declare_msgs/msg/bad", number},
 		`not "declare_msgs/msg/../Bad"`:               &made{"declare_msgs/msg/../Bad", number},
-		"has no fields":                               &made{"declare_msgs/msg/Bad", func(rosmsg.Visitor) {}},
+		"one element at least":                        &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { v.Array("a", rosmsg.Fixed([]int16{})) }},
+		`field "a__b"`:                                &made{"declare_msgs/msg/Bad", with("a__b")},
+		`"n" in ROS 1 is no name or another field's`:  &renamed{},
 		`field "Upper"`:                               &made{"declare_msgs/msg/Bad", with("Upper")},
-		`would call it "P"`:                           &made{"declare_msgs/msg/Bad", with("p")},
-		`field "n" of declare_msgs/msg/Bad: want`:     &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { number(v); number(v) }},
+		`field "n" of declare_msgs/Bad: want`:         &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { number(v); number(v) }},
 		"is made of itself":                           nested,
-		`can't read the line "uint8[<=3] n"`:          said("uint8[<=3] n"),
+		`can't read the line "uint8<=3 n"`:            said("uint8<=3 n"),
 		"the code visits uint8 n as field 1":          said("int64 n"),
 		"the code doesn't visit string s":             said("uint8 n\nstring s"),
 		"the code visits uint8 n as field 1, its def": said(""),
@@ -173,4 +175,28 @@ func TestDeclareRefuses(t *testing.T) {
 	require.ErrorIs(t, rosmsg.Declare(&made{"geometry_msgs/msg/Point", number}), rosmsg.ErrDeclared)
 	_, err := rosmsg.Definition("declare_msgs/Bad")
 	require.Error(t, err)
+}
+
+// renamed has a field that ROS 1 would call as another one.
+type renamed struct{}
+
+func (*renamed) TypeName() string { return "declare_msgs/msg/Bad" }
+func (*renamed) Fields(v rosmsg.Visitor) {
+	v.Uint8("n", new(uint8))
+	v.Uint8("o", new(uint8))
+}
+func (*renamed) ROS1Name(string) string { return "n" }
+
+// TestNamesThatROS1SpellsOtherwiseAreFree: in messages of others they are as they are.
+func TestNamesThatROS1SpellsOtherwiseAreFree(t *testing.T) {
+	m := &made{"declare_msgs/msg/Colour", func(v rosmsg.Visitor) {
+		for _, name := range []string{"r", "p", "d", "k", "sec", "nanosec"} {
+			v.Float32(name, new(float32))
+		}
+	}}
+	require.NoError(t, rosmsg.Declare(m))
+	definition, err := ros1.Definition(m.name)
+	require.NoError(t, err)
+	assert.Equal(t, "float32 r\nfloat32 p\nfloat32 d\nfloat32 k\nfloat32 sec\nfloat32 nanosec\n", definition)
+	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&rosjson.Encoder{Version: rosmsg.ROS1}).Append(nil, m)))
 }

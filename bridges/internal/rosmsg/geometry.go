@@ -68,7 +68,7 @@ func (m *PoseWithCovariance) TypeName() string { return "geometry_msgs/msg/PoseW
 // Fields visits the fields in order.
 func (m *PoseWithCovariance) Fields(v Visitor) {
 	v.Message("pose", &m.Pose)
-	v.Float64Array("covariance", m.Covariance[:])
+	v.Array("covariance", Fixed(m.Covariance[:]))
 }
 
 // Twist is geometry_msgs/Twist, m/s and rad/s.
@@ -95,7 +95,7 @@ func (m *TwistWithCovariance) TypeName() string { return "geometry_msgs/msg/Twis
 // Fields visits the fields in order.
 func (m *TwistWithCovariance) Fields(v Visitor) {
 	v.Message("twist", &m.Twist)
-	v.Float64Array("covariance", m.Covariance[:])
+	v.Array("covariance", Fixed(m.Covariance[:]))
 }
 
 // Transform is geometry_msgs/Transform.

@@ -16,6 +16,17 @@ func (m *Time) Fields(v Visitor) {
 	v.Uint32("nanosec", &m.Nanosec)
 }
 
+// ROS1Name returns "secs" and "nsecs".
+func (m *Time) ROS1Name(field string) string {
+	switch field {
+	case "sec":
+		return "secs"
+	case "nanosec":
+		return "nsecs"
+	}
+	return field
+}
+
 // Header is std_msgs/Header.
 type Header struct {
 	// Seq counts a topic's messages in ROS 1; ROS 2 hasn't got it.
@@ -54,3 +65,22 @@ func (m *Clock) TypeName() string { return "rosgraph_msgs/msg/Clock" }
 
 // Fields visits the fields in order.
 func (m *Clock) Fields(v Visitor) { v.Message("clock", &m.Clock) }
+
+// Duration is builtin_interfaces/Duration, a primitive in ROS 1: Nanosec is below 1e9,
+// also where the duration is negative.
+type Duration struct {
+	Sec     int32
+	Nanosec uint32
+}
+
+// TypeName returns "builtin_interfaces/msg/Duration".
+func (m *Duration) TypeName() string { return "builtin_interfaces/msg/Duration" }
+
+// Fields visits the fields in order.
+func (m *Duration) Fields(v Visitor) {
+	v.Int32("sec", &m.Sec)
+	v.Uint32("nanosec", &m.Nanosec)
+}
+
+// ROS1Name returns "secs" and "nsecs".
+func (m *Duration) ROS1Name(field string) string { return new(Time).ROS1Name(field) }

@@ -33,8 +33,8 @@ func (m *LaserScan) Fields(v Visitor) {
 	v.Float32("scan_time", &m.ScanTime)
 	v.Float32("range_min", &m.RangeMin)
 	v.Float32("range_max", &m.RangeMax)
-	v.Float32Sequence("ranges", &m.Ranges)
-	v.Float32Sequence("intensities", &m.Intensities)
+	v.Array("ranges", Sequence(&m.Ranges))
+	v.Array("intensities", Sequence(&m.Intensities))
 }
 
 // Range is sensor_msgs/Range as Humble and Iron have it; later ones end in a

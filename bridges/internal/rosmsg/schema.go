@@ -3,7 +3,6 @@ package rosmsg
 import (
 	"embed"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -35,10 +34,15 @@ func Schema(typeName string) (string, error) {
 			text.WriteString(separator + "MSG: " + name + "\n")
 		}
 		text.WriteString(definition)
-		for _, f := range parseFields(name, definition) {
-			if strings.Contains(f.Type, "/") && !seen[f.Type] {
-				seen[f.Type] = true
-				queue = append(queue, f.Type)
+		lines, err := Lines(name, definition)
+		if err != nil {
+			return "", fmt.Errorf("schema of %s: %w", typeName, err)
+		}
+		for _, f := range fieldsOf(lines) {
+			short := strings.Replace(f.Type, "/msg/", "/", 1)
+			if f.Message && !seen[short] {
+				seen[short] = true
+				queue = append(queue, short)
 			}
 		}
 	}
@@ -49,13 +53,13 @@ func Schema(typeName string) (string, error) {
 // declared.
 func Definition(name string) (string, error) {
 	text, err := definitions.ReadFile("msg/" + name + ".msg")
-	if err != nil {
-		if text, ok := declaredDefinition(name); ok {
-			return text, nil
-		}
-		return "", fmt.Errorf("read definition of %s: %w", name, err)
+	if err == nil {
+		return string(text), nil
 	}
-	return string(text), nil
+	if d := declaredMessage(name); d != nil {
+		return d.text, nil
+	}
+	return "", fmt.Errorf("read definition of %s: %w", name, err)
 }
 
 // shortName turns "pkg/msg/Type" into "pkg/Type".
@@ -65,41 +69,4 @@ func shortName(typeName string) (string, error) {
 		return "", fmt.Errorf("message type %q is not of the form package/msg/Type", typeName)
 	}
 	return pkg + "/" + name, nil
-}
-
-// field is one field of a definition.
-type field struct {
-	// Type is a primitive's name or "pkg/Type", without array brackets.
-	Type string
-	// Array is "" for a single value, "[]" for any number, "[N]" for N of them.
-	Array string
-	Name  string
-}
-
-var (
-	fieldLine    = regexp.MustCompile(`^([A-Za-z][\w/]*)(\[\d*\])?\s+([a-z]\w*)(\s+\S+)?$`)
-	constantLine = regexp.MustCompile(`^\w+\s+[A-Z]\w*\s*=`)
-)
-
-// parseFields reads the fields of the definition of message name ("pkg/Type").
-// A type without a package is the message's own package's.
-func parseFields(name, definition string) []field {
-	pkg, _, _ := strings.Cut(name, "/")
-	var fields []field
-	for line := range strings.Lines(definition) {
-		line = strings.TrimSpace(line)
-		if line == "" || constantLine.MatchString(line) {
-			continue
-		}
-		m := fieldLine.FindStringSubmatch(line)
-		if m == nil {
-			panic(fmt.Sprintf("rosmsg: %s: can't read the line %q", name, line))
-		}
-		typ := m[1]
-		if typ[0] >= 'A' && typ[0] <= 'Z' {
-			typ = pkg + "/" + typ
-		}
-		fields = append(fields, field{Type: typ, Array: m[2], Name: m[3]})
-	}
-	return fields
 }

@@ -81,13 +81,28 @@ func (m *CameraInfo) Fields(v Visitor) {
 	v.Uint32("height", &m.Height)
 	v.Uint32("width", &m.Width)
 	v.String("distortion_model", &m.DistortionModel)
-	v.Float64Sequence("d", &m.D)
-	v.Float64Array("k", m.K[:])
-	v.Float64Array("r", m.R[:])
-	v.Float64Array("p", m.P[:])
+	v.Array("d", Sequence(&m.D))
+	v.Array("k", Fixed(m.K[:]))
+	v.Array("r", Fixed(m.R[:]))
+	v.Array("p", Fixed(m.P[:]))
 	v.Uint32("binning_x", &m.BinningX)
 	v.Uint32("binning_y", &m.BinningY)
 	v.Message("roi", &m.ROI)
+}
+
+// ROS1Name returns "D", "K", "R" and "P".
+func (m *CameraInfo) ROS1Name(field string) string {
+	switch field {
+	case "d":
+		return "D"
+	case "k":
+		return "K"
+	case "r":
+		return "R"
+	case "p":
+		return "P"
+	}
+	return field
 }
 
 // Datatypes of a PointField.
@@ -168,11 +183,11 @@ func (m *Imu) TypeName() string { return "sensor_msgs/msg/Imu" }
 func (m *Imu) Fields(v Visitor) {
 	v.Message("header", &m.Header)
 	v.Message("orientation", &m.Orientation)
-	v.Float64Array("orientation_covariance", m.OrientationCovariance[:])
+	v.Array("orientation_covariance", Fixed(m.OrientationCovariance[:]))
 	v.Message("angular_velocity", &m.AngularVelocity)
-	v.Float64Array("angular_velocity_covariance", m.AngularVelocityCovariance[:])
+	v.Array("angular_velocity_covariance", Fixed(m.AngularVelocityCovariance[:]))
 	v.Message("linear_acceleration", &m.LinearAcceleration)
-	v.Float64Array("linear_acceleration_covariance", m.LinearAccelerationCovariance[:])
+	v.Array("linear_acceleration_covariance", Fixed(m.LinearAccelerationCovariance[:]))
 }
 
 // NavSatStatus is sensor_msgs/NavSatStatus.
@@ -209,6 +224,6 @@ func (m *NavSatFix) Fields(v Visitor) {
 	v.Float64("latitude", &m.Latitude)
 	v.Float64("longitude", &m.Longitude)
 	v.Float64("altitude", &m.Altitude)
-	v.Float64Array("position_covariance", m.PositionCovariance[:])
+	v.Array("position_covariance", Fixed(m.PositionCovariance[:]))
 	v.Uint8("position_covariance_type", &m.PositionCovarianceType)
 }

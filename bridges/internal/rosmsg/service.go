@@ -44,18 +44,6 @@ func ServiceDefinition(typeName string) (request, response string, err error) {
 	return request, response, nil
 }
 
-// fieldless is implemented by visitors that must put something where a message has no
-// fields.
-type fieldless interface{ NoFields() }
-
-// noFields visits a message that has none: ROS 2's CDR has one byte there
-// (structure_needs_at_least_one_member of rosidl), other encodings nothing.
-func noFields(v Visitor) {
-	if f, ok := v.(fieldless); ok {
-		f.NoFields()
-	}
-}
-
 // EmptyRequest is the request of std_srvs/Empty.
 type EmptyRequest struct{}
 
@@ -63,7 +51,7 @@ type EmptyRequest struct{}
 func (m *EmptyRequest) TypeName() string { return "std_srvs/srv/Empty_Request" }
 
 // Fields visits no field.
-func (m *EmptyRequest) Fields(v Visitor) { noFields(v) }
+func (m *EmptyRequest) Fields(Visitor) {}
 
 // EmptyResponse is the response of std_srvs/Empty.
 type EmptyResponse struct{}
@@ -72,7 +60,7 @@ type EmptyResponse struct{}
 func (m *EmptyResponse) TypeName() string { return "std_srvs/srv/Empty_Response" }
 
 // Fields visits no field.
-func (m *EmptyResponse) Fields(v Visitor) { noFields(v) }
+func (m *EmptyResponse) Fields(Visitor) {}
 
 // SetBoolRequest is the request of std_srvs/SetBool.
 type SetBoolRequest struct{ Data bool }
@@ -105,7 +93,7 @@ type TriggerRequest struct{}
 func (m *TriggerRequest) TypeName() string { return "std_srvs/srv/Trigger_Request" }
 
 // Fields visits no field.
-func (m *TriggerRequest) Fields(v Visitor) { noFields(v) }
+func (m *TriggerRequest) Fields(Visitor) {}
 
 // TriggerResponse is the response of std_srvs/Trigger.
 type TriggerResponse struct {

@@ -9,8 +9,8 @@ type Version uint8
 const (
 	// ROS2 has the names of the definitions. It is the zero value.
 	ROS2 Version = iota
-	// ROS1 has secs and nsecs in a time, whose seconds are unsigned, a sequence number
-	// in a header, and D, K, R and P in a CameraInfo.
+	// ROS1 has a sequence number in a header, unsigned seconds in a time, and other names
+	// of some messages' fields, see [Renamer].
 	ROS1
 )
 
@@ -18,36 +18,52 @@ const (
 // Encoders write the time 0 in its stead, and say so.
 var ErrBeforeEpoch = errors.New("time is before the epoch, which ROS 1 can't express")
 
-// FieldName returns the name that a version has for a field with the given name in
-// ROS 2. The fields that ROS 1 calls otherwise have names of their own, so that it
-// doesn't matter which message they are in.
-func (version Version) FieldName(name string) string {
+// Renamer is a Message some of whose fields have other names in ROS 1, as CameraInfo's K.
+type Renamer interface {
+	Message
+	// ROS1Name returns what ROS 1 calls the field with a name in ROS 2; it depends on
+	// nothing but the name.
+	ROS1Name(field string) string
+}
+
+// ours are the messages of package rosmsg that ROS 1 has other names in.
+var ours = []Renamer{&Time{}, &Duration{}, &CameraInfo{}}
+
+// ROS1Name returns what ROS 1 calls a field of the message "pkg/Type", ours or one that
+// was declared; of messages that aren't known it is the field's own name.
+func ROS1Name(message, field string) string {
+	for _, m := range ours {
+		if short, err := shortName(m.TypeName()); err == nil && short == message {
+			return m.ROS1Name(field)
+		}
+	}
+	if d := declaredMessage(message); d != nil && d.renamed[field] != "" {
+		return d.renamed[field]
+	}
+	return field
+}
+
+// Names are those of one message's fields. The zero value has the names of ROS 2.
+type Names struct{ renamer Renamer }
+
+// Names returns the names that the version has in a message.
+func (version Version) Names(m Message) Names {
 	if version == ROS2 {
-		return name
+		return Names{}
 	}
-	return otherName(name)
+	return NamesOfROS1(m)
 }
 
-func otherName(name string) string {
-	switch name {
-	case "sec":
-		return "secs"
-	case "nanosec":
-		return "nsecs"
-	case "d":
-		return "D"
-	case "k":
-		return "K"
-	case "r":
-		return "R"
-	case "p":
-		return "P"
-	}
-	return name
+// NamesOfROS1 returns the names that ROS 1 has in a message.
+func NamesOfROS1(m Message) Names {
+	r, _ := m.(Renamer)
+	return Names{r}
 }
 
-// SameField reports whether name is what any version calls the field with the given
-// name in ROS 2.
-func SameField(name []byte, field string) bool {
-	return string(name) == field || string(name) == otherName(field)
+// Of returns the name of the field that ROS 2 calls by a name.
+func (n Names) Of(field string) string {
+	if n.renamer == nil {
+		return field
+	}
+	return n.renamer.ROS1Name(field)
 }

@@ -14,26 +14,24 @@ type Message interface {
 type Visitor interface {
 	Bool(name string, v *bool)
 	Int8(name string, v *int8)
+	// Uint8 is an uint8, a char or a byte.
 	Uint8(name string, v *uint8)
+	Int16(name string, v *int16)
 	Uint16(name string, v *uint16)
 	Int32(name string, v *int32)
 	Uint32(name string, v *uint32)
+	Int64(name string, v *int64)
+	Uint64(name string, v *uint64)
 	Float32(name string, v *float32)
 	Float64(name string, v *float64)
 	String(name string, v *string)
-	// Bytes is an uint8[].
+	// Bytes is an uint8[], large perhaps.
 	Bytes(name string, v *Bytes)
-	// Float64Array is a float64[N] with N = len(v).
-	Float64Array(name string, v []float64)
-	// Float64Sequence is a float64[].
-	Float64Sequence(name string, v *[]float64)
-	// Float32Sequence is a float32[].
-	Float32Sequence(name string, v *[]float32)
-	// Int32Sequence is an int32[].
-	Int32Sequence(name string, v *[]int32)
+	// Array is an array of primitives, of a fixed size or of any.
+	Array(name string, v Array)
 	// Message is a nested message.
 	Message(name string, v Message)
-	// Messages is an array of nested messages of any length.
+	// Messages is an array of nested messages, of a fixed size or of any.
 	Messages(name string, v Messages)
 }
 
@@ -70,55 +68,4 @@ func (b *Bytes) Put(dst []byte) {
 		return
 	}
 	copy(dst, b.Data)
-}
-
-// Messages is an array of messages of one type.
-type Messages interface {
-	Len() int
-	At(i int) Message
-	// Clear empties the array and keeps its memory.
-	Clear()
-	// Append adds a message and returns it to be set; its old content, where
-	// memory is reused, stays until then.
-	Append() Message
-	// ElementType is the TypeName of the elements.
-	ElementType() string
-}
-
-// list makes a slice of messages M, whose pointers P are Messages, visitable.
-type list[M any, P interface {
-	*M
-	Message
-}] struct{ slice *[]M }
-
-// List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)).
-// Elements that are appended reuse the slice's memory.
-func List[M any, P interface {
-	*M
-	Message
-}](slice *[]M) Messages {
-	return list[M, P]{slice}
-}
-
-func (l list[M, P]) Len() int { return len(*l.slice) }
-
-func (l list[M, P]) At(i int) Message { return P(&(*l.slice)[i]) }
-
-func (l list[M, P]) Clear() { *l.slice = (*l.slice)[:0] }
-
-func (l list[M, P]) Append() Message {
-	s := *l.slice
-	if len(s) < cap(s) {
-		s = s[:len(s)+1]
-	} else {
-		var m M
-		s = append(s, m)
-	}
-	*l.slice = s
-	return P(&s[len(s)-1])
-}
-
-func (l list[M, P]) ElementType() string {
-	var m M
-	return P(&m).TypeName()
 }

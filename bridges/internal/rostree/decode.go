@@ -32,10 +32,11 @@ var _ rosmsg.SeqVisitor = (*Decoder)(nil)
 
 // object is the one whose fields are being visited.
 type object struct {
-	absent bool   // there is none: its fields are zero
-	start  Cursor // before its first member
-	next   Cursor // behind the last value that was read
-	end    int    // behind the object, once that was reached; else 0
+	absent bool         // there is none: its fields are zero
+	names  rosmsg.Names // that its members may have besides ROS 2's
+	start  Cursor       // before its first member
+	next   Cursor       // behind the last value that was read
+	end    int          // behind the object, once that was reached; else 0
 }
 
 // Source is data to decode.
@@ -76,6 +77,7 @@ func (d *Decoder) find(name string) (Value, bool) {
 	}
 	c, wrapped := &d.cursor, false
 	*c = o.next
+	other := o.names.Of(name)
 	for {
 		key, v, more, err := d.syntax.Member(c)
 		if err != nil {
@@ -90,7 +92,7 @@ func (d *Decoder) find(name string) (Value, bool) {
 			}
 			*c, wrapped = o.start, true
 			continue
-		case rosmsg.SameField(key, name):
+		case string(key) == name || string(key) == other:
 			o.next = *c
 			return v, true
 		}
@@ -129,7 +131,7 @@ func (d *Decoder) value(name string) (Value, bool) {
 func (d *Decoder) fields(v Value, present bool, m rosmsg.Message) int {
 	outer := d.object
 	defer func() { d.object = outer }()
-	d.object = object{absent: !present}
+	d.object = object{absent: !present, names: rosmsg.NamesOfROS1(m)}
 	if present {
 		c, err := d.syntax.Object(v)
 		if err != nil {
@@ -180,39 +182,59 @@ func (d *Decoder) Bool(name string, v *bool) {
 	}
 }
 
-// integer reads a number of low to high.
-func (d *Decoder) integer(name string, low, high int64) int64 {
+// signed reads an integer of so many bits.
+func (d *Decoder) signed(name string, bits int) int64 {
 	value, ok := d.value(name)
 	if !ok {
 		return 0
 	}
 	n, end, err := d.syntax.Integer(value)
-	if err == nil && (n < low || n > high) {
-		err = fmt.Errorf("%d, where %d to %d fit: %w", n, low, high, ErrRange)
+	var out int64
+	if err == nil {
+		out, err = n.toSigned(bits)
 	}
 	d.done(name, end, err)
-	if err != nil {
+	return out
+}
+
+// unsigned reads an integer of so many bits.
+func (d *Decoder) unsigned(name string, bits int) uint64 {
+	value, ok := d.value(name)
+	if !ok {
 		return 0
 	}
-	return n
+	n, end, err := d.syntax.Integer(value)
+	var out uint64
+	if err == nil {
+		out, err = n.toUnsigned(bits)
+	}
+	d.done(name, end, err)
+	return out
 }
 
 // Int8 reads a number.
-func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.integer(name, math.MinInt8, math.MaxInt8)) }
+func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.signed(name, 8)) }
 
 // Uint8 reads a number.
-func (d *Decoder) Uint8(name string, v *uint8) { *v = uint8(d.integer(name, 0, math.MaxUint8)) }
+func (d *Decoder) Uint8(name string, v *uint8) { *v = uint8(d.unsigned(name, 8)) }
+
+// Int16 reads a number.
+func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.signed(name, 16)) }
 
 // Uint16 reads a number.
-func (d *Decoder) Uint16(name string, v *uint16) { *v = uint16(d.integer(name, 0, math.MaxUint16)) }
+func (d *Decoder) Uint16(name string, v *uint16) { *v = uint16(d.unsigned(name, 16)) }
 
 // Int32 reads a number.
-func (d *Decoder) Int32(name string, v *int32) {
-	*v = int32(d.integer(name, math.MinInt32, math.MaxInt32))
-}
+func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.signed(name, 32)) }
 
 // Uint32 reads a number.
-func (d *Decoder) Uint32(name string, v *uint32) { *v = uint32(d.integer(name, 0, math.MaxUint32)) }
+func (d *Decoder) Uint32(name string, v *uint32) { *v = uint32(d.unsigned(name, 32)) }
+
+// Int64 reads a number.
+func (d *Decoder) Int64(name string, v *int64) { *v = d.signed(name, 64) }
+
+// Uint64 reads a number.
+func (d *Decoder) Uint64(name string, v *uint64) { *v = d.unsigned(name, 64) }
 
 // float reads a number; null is NaN.
 func (d *Decoder) float(name string, bits int) float64 {
@@ -241,102 +263,6 @@ func (d *Decoder) String(name string, v *string) {
 	}
 }
 
-// Bytes reads what the encoding has for bytes, or an array of numbers.
-func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
-	v.Source, v.Data = nil, v.Data[:0]
-	value, ok := d.value(name)
-	if !ok {
-		return
-	}
-	data, end, ok, err := d.syntax.Bytes(v.Data, value)
-	if ok || err != nil {
-		v.Data = data
-		d.done(name, end, err)
-		return
-	}
-	v.Data = sequence(d, name, value, v.Data, readByte)
-}
-
-func readByte(s Syntax, v Value) (byte, int, error) {
-	n, end, err := s.Integer(v)
-	if err == nil && (n < 0 || n > math.MaxUint8) {
-		err = fmt.Errorf("%d in uint8[]: %w", n, ErrRange)
-	}
-	return byte(n), end, err
-}
-
-func readInt32(s Syntax, v Value) (int32, int, error) {
-	n, end, err := s.Integer(v)
-	if err == nil && (n < math.MinInt32 || n > math.MaxInt32) {
-		err = fmt.Errorf("%d in int32[]: %w", n, ErrRange)
-	}
-	return int32(n), end, err
-}
-
-func readFloat32(s Syntax, v Value) (float32, int, error) {
-	f, end, err := s.Float(v, 32)
-	return float32(f), end, err
-}
-
-func readFloat64(s Syntax, v Value) (float64, int, error) { return s.Float(v, 64) }
-
-// sequence appends the elements of the array that find returned to dst.
-func sequence[T any](d *Decoder, name string, v Value, dst []T, read func(Syntax, Value) (T, int, error)) []T {
-	start, err := d.syntax.Array(v)
-	c := &d.cursor
-	*c = start
-	for err == nil {
-		var element Value
-		var more bool
-		if element, more, err = d.syntax.Element(c); err != nil || !more {
-			break
-		}
-		var value T
-		if value, c.Pos, err = read(d.syntax, element); err == nil {
-			dst = append(dst, value)
-		}
-	}
-	d.done(name, c.Pos, err)
-	return dst
-}
-
-// Float64Array reads an array of as many numbers as v has.
-func (d *Decoder) Float64Array(name string, v []float64) {
-	value, ok := d.value(name)
-	if !ok {
-		clear(v)
-		return
-	}
-	// Appending sets v in place, as far as it goes.
-	if got := sequence(d, name, value, v[:0:len(v)], readFloat64); len(got) != len(v) {
-		d.fail(name, fmt.Errorf("array of %d has %d elements: %w", len(v), len(got), ErrRange))
-	}
-}
-
-// Float64Sequence reads an array of numbers.
-func (d *Decoder) Float64Sequence(name string, v *[]float64) {
-	*v = (*v)[:0]
-	if value, ok := d.value(name); ok {
-		*v = sequence(d, name, value, *v, readFloat64)
-	}
-}
-
-// Float32Sequence reads an array of numbers.
-func (d *Decoder) Float32Sequence(name string, v *[]float32) {
-	*v = (*v)[:0]
-	if value, ok := d.value(name); ok {
-		*v = sequence(d, name, value, *v, readFloat32)
-	}
-}
-
-// Int32Sequence reads an array of numbers.
-func (d *Decoder) Int32Sequence(name string, v *[]int32) {
-	*v = (*v)[:0]
-	if value, ok := d.value(name); ok {
-		*v = sequence(d, name, value, *v, readInt32)
-	}
-}
-
 // Message reads an object.
 func (d *Decoder) Message(name string, v rosmsg.Message) {
 	value, ok := d.value(name)
@@ -350,6 +276,10 @@ func (d *Decoder) Message(name string, v rosmsg.Message) {
 func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 	v.Clear()
 	value, ok := d.value(name)
+	if v.Fixed() {
+		d.fixedMessages(name, v, value, ok)
+		return
+	}
 	if !ok {
 		return
 	}
@@ -370,6 +300,38 @@ func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 	d.done(name, c.Pos, err)
 }
 
+// fixedMessages reads an array of as many objects as v has; all are zero if there is none.
+func (d *Decoder) fixedMessages(name string, v rosmsg.Messages, value Value, present bool) {
+	var c Cursor
+	var err error
+	if present {
+		c, err = d.syntax.Array(value)
+	}
+	n := 0
+	for present && err == nil && d.err == nil {
+		var element Value
+		var more bool
+		if element, more, err = d.syntax.Element(&c); err != nil || !more {
+			break
+		}
+		if n == v.Len() {
+			err = fmt.Errorf("array of %d has more elements: %w", n, ErrRange)
+			break
+		}
+		c.Pos = d.fields(element, true, v.At(n))
+		n++
+	}
+	if present && err == nil && n < v.Len() {
+		err = fmt.Errorf("array of %d has %d elements: %w", v.Len(), n, ErrRange)
+	}
+	if present {
+		d.done(name, c.Pos, err)
+	}
+	for ; n < v.Len(); n++ {
+		d.fields(Value{}, false, v.At(n))
+	}
+}
+
 // ToFloat32 returns f as a float of 32 bits, ErrRange if it is finite and too large.
 func ToFloat32(f float64) (float64, error) {
 	narrow := float64(float32(f))
@@ -377,16 +339,4 @@ func ToFloat32(f float64) (float64, error) {
 		return 0, fmt.Errorf("%g in a float32: %w", f, ErrRange)
 	}
 	return narrow, nil
-}
-
-// ToInteger returns f as an integer, ErrType if it has a fraction, ErrRange if it is
-// beyond the integers that a float64 counts one by one.
-func ToInteger(f float64) (int64, error) {
-	if f != math.Trunc(f) {
-		return 0, fmt.Errorf("%g for an integer: %w", f, ErrType)
-	}
-	if math.Abs(f) > 1<<53 {
-		return 0, fmt.Errorf("%g for an integer: %w", f, ErrRange)
-	}
-	return int64(f), nil
 }

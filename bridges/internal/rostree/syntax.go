@@ -71,7 +71,7 @@ type Syntax interface {
 	Null(v Value) (end int, null bool)
 	Bool(v Value) (b bool, end int, err error)
 	// Integer reads a number without a fraction.
-	Integer(v Value) (n int64, end int, err error)
+	Integer(v Value) (n Integer, end int, err error)
 	// Float reads a number, to the nearest of a float of so many bits.
 	Float(v Value, bits int) (f float64, end int, err error)
 	// Text reads a string as valid UTF-8.

@@ -1,4 +1,4 @@
-// Package rosmsgtest has all message types of rosmsg, and fills them with values, for
+// Package rosmsgtest has all message types of rosmsg and one from outside, and fills them with values, for
 // tests of encodings.
 package rosmsgtest
 
@@ -10,10 +10,11 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// Every returns an empty message of each type, those of services too.
+// Every returns an empty message of each type, those of services too, and those from
+// outside that this package has, which it declares.
 func Every() []rosmsg.Message {
 	list := []rosmsg.Message{
-		&rosmsg.Time{}, &rosmsg.Header{}, &rosmsg.Clock{},
+		&rosmsg.Time{}, &rosmsg.Duration{}, &rosmsg.Header{}, &rosmsg.Clock{},
 		&rosmsg.Point{}, &rosmsg.Vector3{}, &rosmsg.Quaternion{}, &rosmsg.Pose{}, &rosmsg.PoseWithCovariance{},
 		&rosmsg.Twist{}, &rosmsg.TwistWithCovariance{}, &rosmsg.Transform{}, &rosmsg.TransformStamped{},
 		&rosmsg.TFMessage{}, &rosmsg.Odometry{},
@@ -28,6 +29,12 @@ func Every() []rosmsg.Message {
 		&rosmsg.CanBusData{}, &rosmsg.VehicleOdometry{}, &rosmsg.DetectedRadarObject{}, &rosmsg.DetectedRadarObjectArray{},
 		&rosmsg.Ultrasonic{}, &rosmsg.VehicleControlData{}, &rosmsg.VehicleStateData{},
 		&rosmsg.AckermannDrive{}, &rosmsg.AckermannDriveStamped{},
+	}
+	for _, m := range []rosmsg.Message{&Kinds{}, &Nothing{}} {
+		if err := rosmsg.Declare(m); err != nil {
+			panic(err)
+		}
+		list = append(list, m)
 	}
 	for _, service := range rosmsg.Services() {
 		list = append(list, service.NewRequest(), service.NewResponse())
@@ -53,7 +60,7 @@ type filler struct{ random *rand.Rand }
 var _ rosmsg.SeqVisitor = (*filler)(nil)
 
 // pick returns one of the edges, or any number.
-func pick[T int8 | uint8 | uint16 | int32 | uint32](f *filler, edges ...T) T {
+func pick[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64](f *filler, edges ...T) T {
 	if n := f.random.IntN(2 * len(edges)); n < len(edges) {
 		return edges[n]
 	}
@@ -99,14 +106,33 @@ func (f *filler) length() int { return f.random.IntN(5) }
 
 func (f *filler) HeaderSeq(v *uint32) { *v = pick[uint32](f, 0, math.MaxUint32) }
 
-func (f *filler) Bool(_ string, v *bool)     { *v = f.random.IntN(2) == 1 }
-func (f *filler) Int8(_ string, v *int8)     { *v = pick[int8](f, 0, math.MinInt8, math.MaxInt8) }
-func (f *filler) Uint8(_ string, v *uint8)   { *v = pick[uint8](f, 0, 23, 24, math.MaxUint8) }
-func (f *filler) Uint16(_ string, v *uint16) { *v = pick[uint16](f, 0, 256, math.MaxUint16) }
-func (f *filler) Int32(_ string, v *int32)   { *v = pick[int32](f, 0, math.MinInt32, math.MaxInt32) }
-func (f *filler) Uint32(_ string, v *uint32) {
-	*v = pick[uint32](f, 0, 65536, math.MaxInt32, math.MaxInt32+1, math.MaxUint32)
+func (f *filler) bool() bool     { return f.random.IntN(2) == 1 }
+func (f *filler) int8() int8     { return pick[int8](f, 0, math.MinInt8, math.MaxInt8) }
+func (f *filler) uint8() uint8   { return pick[uint8](f, 0, 23, 24, math.MaxUint8) }
+func (f *filler) int16() int16   { return pick[int16](f, 0, -1, math.MinInt16, math.MaxInt16) }
+func (f *filler) uint16() uint16 { return pick[uint16](f, 0, 256, math.MaxUint16) }
+func (f *filler) int32() int32   { return pick[int32](f, 0, math.MinInt32, math.MaxInt32) }
+func (f *filler) uint32() uint32 {
+	return pick[uint32](f, 0, 65536, math.MaxInt32, math.MaxInt32+1, math.MaxUint32)
 }
+func (f *filler) int64() int64 {
+	return pick[int64](f, 0, -1, math.MinInt32-1, math.MaxUint32+1, 1<<53+1, math.MinInt64, math.MaxInt64)
+}
+
+// uint64 is within an int64's range, as BSON's numbers are.
+func (f *filler) uint64() uint64 {
+	return pick[uint64](f, 0, math.MaxUint32+1, 1<<53+1, math.MaxInt64) & math.MaxInt64
+}
+
+func (f *filler) Bool(_ string, v *bool)       { *v = f.bool() }
+func (f *filler) Int8(_ string, v *int8)       { *v = f.int8() }
+func (f *filler) Uint8(_ string, v *uint8)     { *v = f.uint8() }
+func (f *filler) Int16(_ string, v *int16)     { *v = f.int16() }
+func (f *filler) Uint16(_ string, v *uint16)   { *v = f.uint16() }
+func (f *filler) Int32(_ string, v *int32)     { *v = f.int32() }
+func (f *filler) Uint32(_ string, v *uint32)   { *v = f.uint32() }
+func (f *filler) Int64(_ string, v *int64)     { *v = f.int64() }
+func (f *filler) Uint64(_ string, v *uint64)   { *v = f.uint64() }
 func (f *filler) Float32(_ string, v *float32) { *v = f.float32() }
 func (f *filler) Float64(_ string, v *float64) { *v = f.float64() }
 func (f *filler) String(_ string, v *string)   { *v = f.text() }
@@ -129,28 +155,39 @@ type source []byte
 func (s source) Size() int      { return len(s) }
 func (s source) Put(dst []byte) { copy(dst, s) }
 
-func (f *filler) Float64Array(_ string, v []float64) {
-	for i := range v {
-		v[i] = f.float64()
+func (f *filler) Array(_ string, v rosmsg.Array) {
+	switch v.Kind() {
+	case rosmsg.KindBool:
+		fill(f, v, f.bool)
+	case rosmsg.KindInt8:
+		fill(f, v, f.int8)
+	case rosmsg.KindUint8:
+		fill(f, v, f.uint8)
+	case rosmsg.KindInt16:
+		fill(f, v, f.int16)
+	case rosmsg.KindUint16:
+		fill(f, v, f.uint16)
+	case rosmsg.KindInt32:
+		fill(f, v, f.int32)
+	case rosmsg.KindUint32:
+		fill(f, v, f.uint32)
+	case rosmsg.KindInt64:
+		fill(f, v, f.int64)
+	case rosmsg.KindUint64:
+		fill(f, v, f.uint64)
+	case rosmsg.KindFloat32:
+		fill(f, v, f.float32)
+	case rosmsg.KindFloat64:
+		fill(f, v, f.float64)
+	case rosmsg.KindString:
+		fill(f, v, f.text)
 	}
 }
 
-func (f *filler) Float64Sequence(_ string, v *[]float64) {
-	*v = make([]float64, f.length())
-	f.Float64Array("", *v)
-}
-
-func (f *filler) Float32Sequence(_ string, v *[]float32) {
-	*v = make([]float32, f.length())
-	for i := range *v {
-		(*v)[i] = f.float32()
-	}
-}
-
-func (f *filler) Int32Sequence(_ string, v *[]int32) {
-	*v = make([]int32, f.length())
-	for i := range *v {
-		f.Int32("", &(*v)[i])
+func fill[T rosmsg.Element](f *filler, v rosmsg.Array, value func() T) {
+	list := rosmsg.Resize[T](v, f.length())
+	for i := range list {
+		list[i] = value()
 	}
 }
 
@@ -163,8 +200,14 @@ func (f *filler) Message(_ string, v rosmsg.Message) {
 }
 
 func (f *filler) Messages(_ string, v rosmsg.Messages) {
+	if v.Fixed() {
+		for i := range v.Len() {
+			f.Message("", v.At(i))
+		}
+		return
+	}
 	v.Clear()
 	for range f.length() {
-		v.Append().Fields(f)
+		f.Message("", v.Append())
 	}
 }

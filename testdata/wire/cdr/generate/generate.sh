@@ -6,11 +6,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-cp "$here/ros2.idl" "$here/vectors.h" "$here/vectors.c" "$here/detections.c" "$here/check.cpp" .
+cp "$here/ros2.idl" "$here/vectors.h" "$here/vectors.c" "$here/detections.c" "$here/kinds.c" "$here/check.cpp" .
 mkdir cyclone fast vectors
 (cd cyclone && idlc -l c ../ros2.idl)
 (cd fast && fastddsgen -replace ../ros2.idl -d . >/dev/null)
-gcc -O1 -Wall -Wno-missing-braces -o vectors.bin vectors.c detections.c cyclone/ros2.c -I. -Icyclone -lddsc -lm
+gcc -O1 -Wall -Wno-missing-braces -o vectors.bin vectors.c detections.c kinds.c cyclone/ros2.c -I. -Icyclone -lddsc -lm
 g++ -std=c++17 -O1 -o check.bin check.cpp fast/ros2.cxx -Ifast -lfastcdr
 ./vectors.bin vectors
 ./check.bin vectors

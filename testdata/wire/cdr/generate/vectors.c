@@ -243,6 +243,7 @@ int main(int argc, char **argv) {
   ranges();
   vehicle();
   detections();
+  kinds();
   dds_delete(participant);
   return 0;
 }

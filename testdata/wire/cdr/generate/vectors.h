@@ -21,3 +21,6 @@ void cloud(const char *name, PointField *fields, int n, int step, int height, in
 void ranges(void);
 void vehicle(void);
 void detections(void);
+
+// Those of kinds.c.
+void kinds(void);

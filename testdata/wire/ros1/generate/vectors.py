@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Makes the vectors in the folder above anew, with the message classes that Debian
-packages for ROS 1 (python3-sensor-msgs and so on; genpy serialises).
+packages for ROS 1 (python3-sensor-msgs and so on; genpy serialises), and those that
+genpy makes of Kinds.msg, which has fields of every type.
 
 NAME.bin is a serialised message, NAME.json the values in it as JSON with ROS 1's names:
 uint8[] as base64, NaN and infinities as strings. types.json has the md5 sum and the
@@ -16,6 +17,7 @@ import re
 import sys
 
 import genpy
+import genpy.dynamic
 
 TYPES = """
 std_msgs/Header std_msgs/Float32 rosgraph_msgs/Clock
@@ -25,10 +27,14 @@ geometry_msgs/Transform geometry_msgs/TransformStamped tf2_msgs/TFMessage nav_ms
 sensor_msgs/Image sensor_msgs/CompressedImage sensor_msgs/RegionOfInterest sensor_msgs/CameraInfo
 sensor_msgs/PointField sensor_msgs/PointCloud2 sensor_msgs/Imu sensor_msgs/NavSatStatus
 sensor_msgs/NavSatFix sensor_msgs/LaserScan sensor_msgs/Range
+kinds_msgs/Kinds kinds_msgs/Nothing
 """.split()
 SERVICES = ["std_srvs/Empty", "std_srvs/SetBool", "std_srvs/Trigger"]
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "uint16": (0, 65535),
-          "int32": (-2**31, 2**31 - 1), "uint32": (0, 2**32 - 1)}
+          "int16": (-32768, 32767), "int32": (-2**31, 2**31 - 1), "uint32": (0, 2**32 - 1),
+          "int64": (-2**63, 2**63 - 1), "uint64": (0, 2**63 - 1), "byte": (-128, 127), "char": (0, 255)}
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Kinds.msg")) as f:
+    DYNAMIC = genpy.dynamic.generate_dynamic("kinds_msgs/Kinds", f.read())
 
 
 class Values:
@@ -43,11 +49,13 @@ class Values:
         if array:
             element, size = array.groups()
             size = int(size) if size else 3
-            if element == "uint8":
+            if element in ("uint8", "char"):
                 return bytes((self.n * 37 + 59 * i) % 256 for i in range(size))
             return [self.of(element) for _ in range(size)]
         if typ == "time":
             return genpy.Time(1700000000 + self.n, 999999999 - self.n)
+        if typ == "duration":
+            return genpy.Duration(-self.n, 999999999 - self.n)
         if typ == "string":
             return "text %d: Straße \"道路\"\\\n\x01" % self.n
         if typ == "bool":
@@ -68,6 +76,8 @@ class Values:
 
 
 def load(typ, folder="msg"):
+    if typ in DYNAMIC:
+        return DYNAMIC[typ]
     pkg, name = typ.split("/")
     return getattr(importlib.import_module(pkg + "." + folder), name)
 
@@ -76,7 +86,7 @@ def plain(v):
     """v as JSON knows it."""
     if isinstance(v, genpy.Message):
         return {slot: plain(getattr(v, slot)) for slot in v.__slots__}
-    if isinstance(v, genpy.Time):
+    if isinstance(v, genpy.rostime.TVal):
         return {"secs": v.secs, "nsecs": v.nsecs}
     if isinstance(v, bytes):
         return base64.b64encode(v).decode()

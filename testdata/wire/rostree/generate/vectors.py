@@ -20,13 +20,14 @@ spec = importlib.util.spec_from_file_location("ros1", os.path.join(HERE, "../../
 ros1 = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(ros1)
 
-TYPED = {"int32": (78, "<%di"), "float32": (85, "<%df"), "float64": (86, "<%dd")}
+TYPED = {"int8": (72, "<%db"), "int16": (77, "<%dh"), "uint16": (69, "<%dH"), "int32": (78, "<%di"), "uint32": (70, "<%dI"),
+         "int64": (79, "<%dq"), "uint64": (71, "<%dQ"), "float32": (85, "<%df"), "float64": (86, "<%dd")}
 
 
 def tree(v, typ, typed):
     if isinstance(v, genpy.Message):
         return {slot: tree(getattr(v, slot), t, typed) for slot, t in zip(v.__slots__, v._slot_types)}
-    if isinstance(v, genpy.Time):
+    if isinstance(v, genpy.rostime.TVal):
         return {"secs": v.secs, "nsecs": v.nsecs}
     if isinstance(v, list):
         element = typ.split("[")[0]

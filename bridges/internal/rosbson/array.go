@@ -1,0 +1,66 @@
+package rosbson
+
+import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+
+// Array appends an array of numbers, bools or strings; uint8's are binary.
+func (e *Encoder) Array(name string, v rosmsg.Array) {
+	switch v.Kind() {
+	case rosmsg.KindBool:
+		elements(e, name, typeBool, rosmsg.Elements[bool](v), (*Encoder).bool)
+	case rosmsg.KindInt8:
+		integers(e, name, rosmsg.Elements[int8](v))
+	case rosmsg.KindUint8:
+		e.Bytes(name, &rosmsg.Bytes{Data: rosmsg.Elements[uint8](v)})
+	case rosmsg.KindInt16:
+		integers(e, name, rosmsg.Elements[int16](v))
+	case rosmsg.KindUint16:
+		integers(e, name, rosmsg.Elements[uint16](v))
+	case rosmsg.KindInt32:
+		integers(e, name, rosmsg.Elements[int32](v))
+	case rosmsg.KindUint32:
+		integers(e, name, rosmsg.Elements[uint32](v))
+	case rosmsg.KindInt64:
+		integers(e, name, rosmsg.Elements[int64](v))
+	case rosmsg.KindUint64:
+		e.unsigned(name, rosmsg.Elements[uint64](v))
+	case rosmsg.KindFloat32:
+		elements(e, name, typeDouble, rosmsg.Elements[float32](v), func(e *Encoder, f float32) { e.double(float64(f)) })
+	case rosmsg.KindFloat64:
+		elements(e, name, typeDouble, rosmsg.Elements[float64](v), (*Encoder).double)
+	case rosmsg.KindString:
+		elements(e, name, typeString, rosmsg.Elements[string](v), (*Encoder).text)
+	}
+}
+
+// elements appends an array of values of one type.
+func elements[T any](e *Encoder, name string, typ byte, list []T, value func(*Encoder, T)) {
+	e.name(typeArray, name)
+	start := e.open()
+	for i, v := range list {
+		e.index(typ, i)
+		value(e, v)
+	}
+	e.close(start)
+}
+
+// integers appends an array of int32 and, where they are beyond its range, int64.
+func integers[T int8 | int16 | uint16 | int32 | uint32 | int64](e *Encoder, name string, list []T) {
+	e.name(typeArray, name)
+	start := e.open()
+	for i, v := range list {
+		e.index(integerType(int64(v)), i)
+		e.integerValue(int64(v))
+	}
+	e.close(start)
+}
+
+func (e *Encoder) unsigned(name string, list []uint64) {
+	e.name(typeArray, name)
+	start := e.open()
+	for i, v := range list {
+		n := e.signed(name, v)
+		e.index(integerType(n), i)
+		e.integerValue(n)
+	}
+	e.close(start)
+}

@@ -1,0 +1,160 @@
+package rosmsg
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Kind is a primitive type of ROS.
+type Kind uint8
+
+// Kinds. The zero value is none of them.
+const (
+	KindBool Kind = iota + 1
+	KindInt8
+	KindUint8
+	KindInt16
+	KindUint16
+	KindInt32
+	KindUint32
+	KindInt64
+	KindUint64
+	KindFloat32
+	KindFloat64
+	KindString
+)
+
+var kinds = [...]struct {
+	name string
+	size int // bytes of a number, 0 for a string
+}{
+	KindBool: {"bool", 1}, KindInt8: {"int8", 1}, KindUint8: {"uint8", 1}, KindInt16: {"int16", 2}, KindUint16: {"uint16", 2},
+	KindInt32: {"int32", 4}, KindUint32: {"uint32", 4}, KindInt64: {"int64", 8}, KindUint64: {"uint64", 8},
+	KindFloat32: {"float32", 4}, KindFloat64: {"float64", 8}, KindString: {"string", 0},
+}
+
+// String returns the type's name in a definition, such as "int16".
+func (k Kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k].name
+	}
+	return fmt.Sprintf("Kind(%d)", k)
+}
+
+// Size is the number of bytes that binary encodings have for an element, 0 for strings.
+func (k Kind) Size() int { return kinds[k].size }
+
+// Element is the Go type of a primitive: byte stands for uint8, and string for string.
+type Element interface {
+	bool | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | string
+}
+
+// Array is a field with several elements of one primitive type, as [Visitor] is shown it:
+// Sequence and Fixed make one. It refers to the message's own memory. Its elements are
+// had by [Elements], under the type that its Kind is.
+type Array struct {
+	kind Kind
+	// size is what an array of a fixed size has, -1 for a sequence.
+	size     int
+	elements elements
+}
+
+// elements is a sequence[T] or a fixed[T]: both are no more than a pointer, which an
+// interface holds without allocating. Size is the Array's.
+type elements interface {
+	length(size int) int
+	clear(size int)
+}
+
+type sequence[T Element] struct{ slice *[]T }
+
+func (s sequence[T]) length(int) int { return len(*s.slice) }
+func (s sequence[T]) clear(int)      { *s.slice = (*s.slice)[:0] }
+
+type fixed[T Element] struct{ first *T }
+
+func (f fixed[T]) length(size int) int { return size }
+func (f fixed[T]) clear(size int)      { clear(unsafe.Slice(f.first, size)) }
+
+// Sequence makes a T[] visitable, as in v.Array("ranges", Sequence(&m.Ranges)).
+func Sequence[T Element](slice *[]T) Array {
+	return Array{kind: kindOf[T](), size: -1, elements: sequence[T]{slice}}
+}
+
+// Fixed makes a T[N] with N = len(array) visitable, as in v.Array("k", Fixed(m.K[:])).
+func Fixed[T Element](array []T) Array {
+	return Array{kind: kindOf[T](), size: len(array), elements: fixed[T]{unsafe.SliceData(array)}}
+}
+
+func kindOf[T Element]() Kind {
+	switch any(*new(T)).(type) {
+	case bool:
+		return KindBool
+	case int8:
+		return KindInt8
+	case uint8:
+		return KindUint8
+	case int16:
+		return KindInt16
+	case uint16:
+		return KindUint16
+	case int32:
+		return KindInt32
+	case uint32:
+		return KindUint32
+	case int64:
+		return KindInt64
+	case uint64:
+		return KindUint64
+	case float32:
+		return KindFloat32
+	case float64:
+		return KindFloat64
+	}
+	return KindString
+}
+
+// Kind is the type of the elements.
+func (a Array) Kind() Kind { return a.kind }
+
+// Fixed returns the size that the field's type has, if it has one.
+func (a Array) Fixed() (size int, fixed bool) { return max(a.size, 0), a.size >= 0 }
+
+// Len returns the number of elements.
+func (a Array) Len() int { return a.elements.length(a.size) }
+
+// Clear empties a sequence and keeps its memory; an array of a fixed size becomes zero.
+func (a Array) Clear() { a.elements.clear(a.size) }
+
+// Elements returns the elements of an array whose Kind is T's; those of another are a
+// panic. They are the message's memory.
+func Elements[T Element](a Array) []T {
+	if a.size >= 0 {
+		return unsafe.Slice(a.elements.(fixed[T]).first, a.size)
+	}
+	return *a.elements.(sequence[T]).slice
+}
+
+// Resize gives a sequence n elements and returns them, to be set: they may hold what was
+// there before. An array of a fixed size keeps its own.
+func Resize[T Element](a Array, n int) []T {
+	if a.size >= 0 {
+		return Elements[T](a)
+	}
+	slice := a.elements.(sequence[T]).slice
+	if n > cap(*slice) {
+		*slice = make([]T, n)
+	}
+	*slice = (*slice)[:n]
+	return *slice
+}
+
+// Set makes values a sequence's elements, which may be its own memory with more or fewer
+// of them. Of an array of a fixed size as many are set as there are.
+func Set[T Element](a Array, values []T) {
+	if a.size >= 0 {
+		copy(Elements[T](a), values)
+		return
+	}
+	*a.elements.(sequence[T]).slice = values
+}

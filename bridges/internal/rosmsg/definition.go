@@ -1,0 +1,135 @@
+package rosmsg
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Field is one field of a message's definition.
+type Field struct {
+	// Type is a primitive's name, such as "uint32", or a message's full name, such as
+	// "std_msgs/msg/Header"; without bounds and the brackets of an array.
+	Type string
+	// Message says that Type is a message's name.
+	Message bool
+	// Bound is N of a string<=N, 0 without.
+	Bound int
+	// Array is "" for a single value, "[]" for any number, "[N]" for N of them, "[<=N]" for
+	// N at most.
+	Array string
+	Name  string
+}
+
+// Line is a field or a constant of a definition.
+type Line struct {
+	Field
+	// Written is the type's name as the line has it: "Pose" for "geometry_msgs/msg/Pose"
+	// perhaps. Empty is "pkg/Type".
+	Written string
+	// Constant says that the line is a constant.
+	Constant bool
+	// Value is a constant's value, or a field's default, as it is written; else empty.
+	Value string
+}
+
+// String returns the line as a definition has it.
+func (l Line) String() string {
+	text := l.Written
+	if text == "" {
+		text = strings.Replace(l.Type, "/msg/", "/", 1)
+	}
+	if l.Bound > 0 {
+		text += "<=" + strconv.Itoa(l.Bound)
+	}
+	text += l.Array + " " + l.Name
+	switch {
+	case l.Constant:
+		return text + "=" + l.Value
+	case l.Value != "":
+		return text + " " + l.Value
+	}
+	return text
+}
+
+var (
+	fieldLine    = regexp.MustCompile(`^([A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=(\d+))?(\[(?:<=)?\d*\])?\s+([a-z]\w*)(?:\s+(\S.*))?$`)
+	constantLine = regexp.MustCompile(`^([a-z]\w*)(?:<=(\d+))?\s+([A-Z]\w*)\s*=\s*(\S.*)$`)
+)
+
+// Lines reads the definition of the message "pkg/Type" (rosidl's .msg files, ROS 2
+// "Interfaces"): its fields and constants in their order, without comments. A type without
+// a package is the message's own package's.
+func Lines(message, definition string) ([]Line, error) {
+	var lines []Line
+	for text := range strings.Lines(definition) {
+		text, _, _ = strings.Cut(text, "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		l, ok := parseLine(message, text)
+		if !ok {
+			return nil, fmt.Errorf("%w: %s: can't read the line %q", ErrDefinition, message, text)
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func parseLine(message, text string) (Line, bool) {
+	if m := constantLine.FindStringSubmatch(text); m != nil {
+		bound, err := bound(m[2])
+		return Line{Field: Field{Type: m[1], Bound: bound, Name: m[3]}, Constant: true, Value: m[4]}, err == nil
+	}
+	m := fieldLine.FindStringSubmatch(text)
+	if m == nil {
+		return Line{}, false
+	}
+	bound, err := bound(m[2])
+	f := Field{Type: m[1], Bound: bound, Array: m[3], Name: m[4]}
+	pkg, name, ok := strings.Cut(f.Type, "/")
+	switch {
+	case ok:
+		f.Type, f.Message = pkg+"/msg/"+name, true
+	case f.Type[0] >= 'A' && f.Type[0] <= 'Z':
+		pkg, _, _ = strings.Cut(message, "/")
+		f.Type, f.Message = pkg+"/msg/"+f.Type, true
+	}
+	return Line{Field: f, Written: m[1], Value: m[5]}, err == nil && (f.Bound == 0 || f.Type == KindString.String())
+}
+
+func bound(digits string) (int, error) {
+	if digits == "" {
+		return 0, nil
+	}
+	return strconv.Atoi(digits)
+}
+
+// Fields returns the fields of a message's definition in their order; its full name is
+// of the form package/msg/Type. It is an error if there is no definition.
+func Fields(typeName string) ([]Field, error) {
+	name, err := shortName(typeName)
+	if err != nil {
+		return nil, err
+	}
+	definition, err := Definition(name)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := Lines(name, definition)
+	if err != nil {
+		return nil, err
+	}
+	return fieldsOf(lines), nil
+}
+
+func fieldsOf(lines []Line) []Field {
+	fields := make([]Field, 0, len(lines))
+	for _, l := range lines {
+		if !l.Constant {
+			fields = append(fields, l.Field)
+		}
+	}
+	return fields
+}

@@ -1,0 +1,204 @@
+package rosmsgtest
+
+import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+
+// Kinds is a message from outside with fields of each type: alone, in a sequence and in an
+// array of three.
+type Kinds struct {
+	Header   rosmsg.Header
+	One      kindsOf
+	Any      kindsAny
+	Three    kindsThree
+	Took     rosmsg.Duration
+	Blob     rosmsg.Bytes
+	Nothing  Nothing
+	Corners  [2]rosmsg.Point
+	Path     []rosmsg.Point
+	Gain     float32
+	Sec      int16
+	Tail     string
+	Verdicts []string
+}
+
+type kindsOf struct {
+	flag bool
+	i8   int8
+	u8   uint8
+	i16  int16
+	u16  uint16
+	i32  int32
+	u32  uint32
+	i64  int64
+	u64  uint64
+	f32  float32
+	f64  float64
+	text string
+}
+
+type kindsAny struct {
+	flag []bool
+	i8   []int8
+	u8   []uint8
+	i16  []int16
+	u16  []uint16
+	i32  []int32
+	u32  []uint32
+	i64  []int64
+	u64  []uint64
+	f32  []float32
+	f64  []float64
+	text []string
+}
+
+type kindsThree struct {
+	flag [3]bool
+	i8   [3]int8
+	u8   [3]uint8
+	i16  [3]int16
+	u16  [3]uint16
+	i32  [3]int32
+	u32  [3]uint32
+	i64  [3]int64
+	u64  [3]uint64
+	f32  [3]float32
+	f64  [3]float64
+	text [3]string
+}
+
+// TypeName returns "kinds_msgs/msg/Kinds".
+func (*Kinds) TypeName() string { return "kinds_msgs/msg/Kinds" }
+
+// ROS1Name returns "Gain" for gain.
+func (*Kinds) ROS1Name(field string) string {
+	if field == "gain" {
+		return "Gain"
+	}
+	return field
+}
+
+// Definition has what fields don't tell: constants, bounds, and types that are visited as
+// others.
+func (*Kinds) Definition() string {
+	return `
+std_msgs/Header header
+byte OFF=0
+int64 LEAST=-9223372036854775808
+string WORD="two words"   # quoted in ROS 2 alone
+bool flag
+int8 i8
+byte u8
+int16 i16
+uint16 u16
+int32 i32
+uint32 u32
+int64 i64 -5
+uint64 u64
+float32 f32
+float64 f64
+string<=100 text "a default"
+bool[] any_flag
+int8[] any_i8
+uint8[] any_u8
+int16[<=9] any_i16
+uint16[] any_u16
+int32[] any_i32 [1, 2]
+uint32[] any_u32
+int64[] any_i64
+uint64[] any_u64
+float32[] any_f32
+float64[] any_f64
+string<=100[<=9] any_text
+bool[3] three_flag
+int8[3] three_i8
+uint8[3] three_u8
+int16[3] three_i16
+uint16[3] three_u16
+int32[3] three_i32
+uint32[3] three_u32
+int64[3] three_i64
+uint64[3] three_u64
+float32[3] three_f32
+float64[3] three_f64
+string[3] three_text
+builtin_interfaces/Duration took
+char[] blob
+Nothing nothing
+geometry_msgs/Point[2] corners
+geometry_msgs/Point[<=9] path
+float32 gain
+int16 sec
+string tail
+string[] verdicts
+`
+}
+
+// Fields visits the fields in order.
+func (m *Kinds) Fields(v rosmsg.Visitor) {
+	v.Message("header", &m.Header)
+	m.One.visit(v)
+	m.Any.visit(v)
+	m.Three.visit(v)
+	v.Message("took", &m.Took)
+	v.Bytes("blob", &m.Blob)
+	v.Message("nothing", &m.Nothing)
+	v.Messages("corners", rosmsg.FixedList(m.Corners[:]))
+	v.Messages("path", rosmsg.List(&m.Path))
+	v.Float32("gain", &m.Gain)
+	v.Int16("sec", &m.Sec)
+	v.String("tail", &m.Tail)
+	v.Array("verdicts", rosmsg.Sequence(&m.Verdicts))
+}
+
+func (k *kindsOf) visit(v rosmsg.Visitor) {
+	v.Bool("flag", &k.flag)
+	v.Int8("i8", &k.i8)
+	v.Uint8("u8", &k.u8)
+	v.Int16("i16", &k.i16)
+	v.Uint16("u16", &k.u16)
+	v.Int32("i32", &k.i32)
+	v.Uint32("u32", &k.u32)
+	v.Int64("i64", &k.i64)
+	v.Uint64("u64", &k.u64)
+	v.Float32("f32", &k.f32)
+	v.Float64("f64", &k.f64)
+	v.String("text", &k.text)
+}
+
+func (k *kindsAny) visit(v rosmsg.Visitor) {
+	v.Array("any_flag", rosmsg.Sequence(&k.flag))
+	v.Array("any_i8", rosmsg.Sequence(&k.i8))
+	v.Array("any_u8", rosmsg.Sequence(&k.u8))
+	v.Array("any_i16", rosmsg.Sequence(&k.i16))
+	v.Array("any_u16", rosmsg.Sequence(&k.u16))
+	v.Array("any_i32", rosmsg.Sequence(&k.i32))
+	v.Array("any_u32", rosmsg.Sequence(&k.u32))
+	v.Array("any_i64", rosmsg.Sequence(&k.i64))
+	v.Array("any_u64", rosmsg.Sequence(&k.u64))
+	v.Array("any_f32", rosmsg.Sequence(&k.f32))
+	v.Array("any_f64", rosmsg.Sequence(&k.f64))
+	v.Array("any_text", rosmsg.Sequence(&k.text))
+}
+
+func (k *kindsThree) visit(v rosmsg.Visitor) {
+	v.Array("three_flag", rosmsg.Fixed(k.flag[:]))
+	v.Array("three_i8", rosmsg.Fixed(k.i8[:]))
+	v.Array("three_u8", rosmsg.Fixed(k.u8[:]))
+	v.Array("three_i16", rosmsg.Fixed(k.i16[:]))
+	v.Array("three_u16", rosmsg.Fixed(k.u16[:]))
+	v.Array("three_i32", rosmsg.Fixed(k.i32[:]))
+	v.Array("three_u32", rosmsg.Fixed(k.u32[:]))
+	v.Array("three_i64", rosmsg.Fixed(k.i64[:]))
+	v.Array("three_u64", rosmsg.Fixed(k.u64[:]))
+	v.Array("three_f32", rosmsg.Fixed(k.f32[:]))
+	v.Array("three_f64", rosmsg.Fixed(k.f64[:]))
+	v.Array("three_text", rosmsg.Fixed(k.text[:]))
+}
+
+// Nothing is a message without fields.
+type Nothing struct{}
+
+// TypeName returns "kinds_msgs/msg/Nothing".
+func (*Nothing) TypeName() string { return "kinds_msgs/msg/Nothing" }
+
+// Fields visits no field.
+func (*Nothing) Fields(rosmsg.Visitor) {}
