@@ -93,7 +93,7 @@ type Process struct {
 }
 
 // Start runs a command, in a process group of its own, until the test ends at the
-// latest. What it has printed is shown if the test fails.
+// latest. The last of what it has printed is shown if the test fails.
 func Start(t *testing.T, c Command) *Process {
 	t.Helper()
 	p := &Process{name: filepath.Base(c.Name) + " " + strings.Join(c.Args, " "), done: make(chan struct{}), more: make(chan struct{})}
@@ -116,7 +116,7 @@ func Start(t *testing.T, c Command) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s printed:\n%s%s", p.name, p.Output(), Hint(p.Output()))
+			t.Logf("%s printed:\n%s%s", p.name, last(p.Output(), 200), Hint(p.Output()))
 		}
 	})
 	return p
@@ -139,6 +139,15 @@ func (p *Process) run(read *os.File) {
 	}
 	_ = read.Close()
 	p.err = p.cmd.Wait()
+}
+
+// last returns the last lines of a text.
+func last(text string, lines int) string {
+	all := strings.SplitAfter(text, "\n")
+	if left := len(all) - 1 - lines; left > 0 {
+		return fmt.Sprintf("... %d lines, then\n%s", left, strings.Join(all[left:], ""))
+	}
+	return text
 }
 
 // Hint says what to run if an error or what a program printed tells that a program, a
@@ -205,7 +214,7 @@ func (p *Process) Wait(t *testing.T) string {
 		t.Fatalf("%s has not ended within %v", p.name, Patience)
 	}
 	if p.err != nil {
-		t.Fatalf("%s: %v%s\n%s", p.name, p.err, Hint(p.Output()), p.Output())
+		t.Fatalf("%s: %v%s", p.name, p.err, Hint(p.Output())) // what it printed follows
 	}
 	return p.Output()
 }
