@@ -1,7 +1,9 @@
 package mcap
 
 import (
+	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -29,6 +31,22 @@ func (p profile) header() string {
 		return ""
 	}
 	return string(p)
+}
+
+// nameOfROS1 is a topic of ROS 1 (wiki.ros.org/Names), as bridge ros1 has them.
+var nameOfROS1 = regexp.MustCompile(`^/[A-Za-z]\w*(/\w+)*$`)
+
+// checkTopic returns an error that wraps bridges.ErrTopicName for a topic that the profile's
+// programs couldn't play or read back. MCAP itself, and Foxglove, allow any name.
+func (p profile) checkTopic(name string) error {
+	switch {
+	case p == profileROS1 && !nameOfROS1.MatchString(name):
+		return fmt.Errorf("%w %q: profile=ros1 wants ROS 1's /name or /space/name of letters, digits and underscores, a letter first", bridges.ErrTopicName, name)
+	case p == profileROS2 && !rosmsg.ValidTopic(name):
+		return fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and single underscores, no digit first", bridges.ErrTopicName, name)
+	default:
+		return nil
+	}
 }
 
 // format is how the messages of one topic stand in one recording.

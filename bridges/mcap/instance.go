@@ -12,7 +12,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // instance records one run. It is a bridges.Instance and a bridges.Failer.
@@ -117,10 +116,6 @@ func (i *instance) open() error {
 
 // addTopic makes a topic and adds it to the recording if there is one.
 func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*topic, error) {
-	if !rosmsg.ValidTopic(info.Name) {
-		return nil, fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and underscores",
-			bridges.ErrTopicName, info.Name)
-	}
 	t := &topic{instance: i, info: info, formats: formats}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -138,6 +133,9 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*top
 
 // setFormat decides how the topic is recorded; instance.mu must be held.
 func (t *topic) setFormat(p profile) error {
+	if err := p.checkTopic(t.info.Name); err != nil {
+		return err
+	}
 	f, err := t.formats(p)
 	if err != nil {
 		return fmt.Errorf("record %q: %w", t.info.Name, err)

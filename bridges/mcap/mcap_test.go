@@ -178,14 +178,6 @@ func TestBadSamplesAreCountedAndTheRestRecorded(t *testing.T) {
 	assert.Equal(t, 1, countBelow(t, dir)["/image"])
 }
 
-func TestTopicNamesOfROS2(t *testing.T) {
-	b := open(t, mcap.Factory{}, "a.mcap", bridges.Env{OutDir: t.TempDir()})
-	for _, name := range []string{"image", "/1st/image", "/a//b", "/a-b"} {
-		_, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: name})
-		assert.ErrorIs(t, err, bridges.ErrTopicName, name)
-	}
-}
-
 func TestRecordingElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	for connection, file := range map[string]string{
