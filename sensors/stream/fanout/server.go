@@ -132,7 +132,7 @@ func (s *Server) Listen(address string) error {
 		if op := new(net.OpError); errors.As(err, &op) {
 			err = op.Err // the address is said already
 		}
-		return fmt.Errorf("listen on %s: %w", address, err)
+		return fmt.Errorf("listen on %s: %w%s", address, err, advice(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,6 +145,18 @@ func (s *Server) Listen(address string) error {
 	s.listener = listener
 	s.wg.Go(func() { s.accept(listener) })
 	return nil
+}
+
+// advice says what to do about a failure to listen.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return ": ports below 1024 need privileges: choose a higher one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return ": no interface of this machine has the address"
+	default:
+		return ""
+	}
 }
 
 // Addr returns the address that the server listens on, nil while it doesn't.

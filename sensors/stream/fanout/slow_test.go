@@ -131,6 +131,7 @@ func TestListening(t *testing.T) {
 	err := other.Listen(server.Addr().String())
 	assert.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
 	assert.ErrorContains(t, err, server.Addr().String())
+	assert.ErrorContains(t, other.Listen("192.0.2.1:0"), "no interface of this machine has the address") // RFC 5737's, nobody's
 	require.NoError(t, other.Listen("0.0.0.0:0"))
 	assert.Contains(t, other.Addr().String(), "0.0.0.0:", "IPv4 alone")
 }
