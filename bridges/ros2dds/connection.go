@@ -29,6 +29,15 @@ type connection struct {
 	reading     chan struct{} // closed when the reading goroutine has ended; nil before it starts
 	looking     *looking      // nil before look
 
+	// Of services: how many there are, the writers of their replies, the calls that wait,
+	// and what ends the goroutine that answers them, which closes answering. All but the
+	// first are nil without services.
+	served        uint32
+	repliers      []*cyclone.Writer
+	calls         chan call
+	stopAnswering context.CancelFunc
+	answering     chan struct{}
+
 	graph       graph
 	graphWriter *cyclone.Writer
 	graphEvents cyclone.Events
@@ -73,9 +82,14 @@ func (c *connection) open(t *topic) error {
 	return nil
 }
 
-// listen makes a subscription's reader, and starts the reading goroutine with the first.
+// listen makes a subscription's reader.
 func (c *connection) listen(s *subscription) error {
-	r, err := c.participant.NewReader(ddsTopic(s.name), ddsType(s.typeName), s.qos, &s.events, s.receive)
+	return c.read(ddsTopic(s.name), ddsType(s.typeName), s.qos, &s.events, s.receive)
+}
+
+// read makes a reader, and starts the reading goroutine with the first.
+func (c *connection) read(topic, typeName string, qos cyclone.QoS, events *cyclone.Events, deliver func([]byte, cyclone.Origin)) error {
+	r, err := c.participant.NewReader(topic, typeName, qos, events, deliver)
 	if err != nil {
 		return err
 	}
@@ -125,6 +139,7 @@ func (c *connection) look(tell func()) {
 // leave writes what is queued, waits until it is acknowledged, for as long as ctx
 // allows, and ends the participation.
 func (c *connection) leave(ctx context.Context) {
+	c.stopServing()
 	for _, l := range c.lanes {
 		l.queue.Finish()
 	}
@@ -147,7 +162,19 @@ func (c *connection) leave(ctx context.Context) {
 	for _, out := range c.outputs {
 		out.writer.Close()
 	}
+	for _, w := range c.repliers {
+		w.Close()
+	}
 	c.graphWriter.Close()
+}
+
+// stopServing ends the goroutine that answers calls, after the one that it is at. Those
+// that come later wait for nobody.
+func (c *connection) stopServing() {
+	if c.stopAnswering != nil {
+		c.stopAnswering()
+		<-c.answering
+	}
 }
 
 // acknowledged says that the node is gone and waits until all have read it, and
@@ -158,7 +185,7 @@ func (c *connection) acknowledged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c.graph.gone = true
-	writers := make([]*cyclone.Writer, 0, len(c.outputs)+1)
+	writers := append(make([]*cyclone.Writer, 0, len(c.outputs)+len(c.repliers)+1), c.repliers...)
 	if c.announce() == nil {
 		writers = append(writers, c.graphWriter)
 	}

@@ -42,7 +42,7 @@ func TestIncompatibleEndpointsAreTold(t *testing.T) {
 		{"/in", "deadline", "writers offer no deadline of 1s or less, which is asked for"},
 	}
 	for n, qos := range []cyclone.QoS{{Reliable: true}, {TransientLocal: true}, {Deadline: time.Second}, {Reliable: true}} {
-		_, err := p.NewReader("rt/out", clockType, qos, &events[n], func([]byte) {})
+		_, err := p.NewReader("rt/out", clockType, qos, &events[n], func([]byte, cyclone.Origin) {})
 		require.NoError(t, err)
 	}
 	for n, qos := range []cyclone.QoS{{TransientLocal: true, Deadline: time.Second}, {Reliable: true, Deadline: time.Second}, {Reliable: true, TransientLocal: true}} {

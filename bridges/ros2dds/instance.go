@@ -29,6 +29,7 @@ type instance struct {
 	mu            sync.Mutex
 	topics        []*topic          // guarded by mu: in the order of addition
 	subscriptions []*subscription   // guarded by mu: in the order of addition
+	services      []*service        // guarded by mu: in the order of addition
 	connection    *connection       // guarded by mu: nil while disconnected
 	diagnosis     bridges.Diagnosis // guarded by mu
 	gaveUp        error             // guarded by mu
@@ -162,6 +163,9 @@ func (i *instance) connect(s settings) (*connection, error) {
 	for _, sub := range i.subscriptions {
 		err = errors.Join(err, c.listen(sub))
 	}
+	for _, s := range i.services {
+		err = errors.Join(err, c.serve(i, s))
+	}
 	if err = errors.Join(err, c.announce()); err != nil {
 		return c, err
 	}
@@ -240,14 +244,17 @@ func (i *instance) Diagnosis() bridges.Diagnosis {
 	return d
 }
 
-// endpoints lists those of all topics and subscriptions; mu must be held.
+// endpoints lists those of all topics, subscriptions and services; mu must be held.
 func (i *instance) endpoints() []*endpoint {
-	list := make([]*endpoint, 0, len(i.topics)+len(i.subscriptions))
+	list := make([]*endpoint, 0, len(i.topics)+len(i.subscriptions)+2*len(i.services))
 	for _, t := range i.topics {
 		list = append(list, &t.endpoint)
 	}
 	for _, s := range i.subscriptions {
 		list = append(list, &s.endpoint)
+	}
+	for _, s := range i.services {
+		list = append(list, &s.requests, &s.replies)
 	}
 	return list
 }

@@ -3,6 +3,7 @@
 package ros2dds_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 	transforms, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock_in"}, func(*sample.Clock) {}))
+	require.NoError(t, bridges.AddService(b, "/set", func(context.Context, sample.SetBoolRequest) (sample.SetBoolResponse, error) {
+		return sample.SetBoolResponse{}, nil
+	}))
 	message := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}
 
 	cycle := func(full bool) {
@@ -79,9 +83,9 @@ func cycleMessages(t *testing.T, domain int, b *bridges.Bridge, publish func()) 
 	defer p.Leave()
 	var events [3]cyclone.Events
 	reliable := cyclone.QoS{Reliable: true, Depth: 1}
-	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte) {})
+	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events[1], func([]byte) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events[1], func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
 	w, err := p.NewWriter("rt/clock_in", clockType, reliable, &events[2])
 	require.NoError(t, err)
@@ -89,8 +93,11 @@ func cycleMessages(t *testing.T, domain int, b *bridges.Bridge, publish func()) 
 	require.Eventually(t, func() bool {
 		return b.Listening("/clock") && b.Listening("/image") && events[2].Matched() == 1
 	}, patience, time.Millisecond)
+	c := newClient(t, p, "/set", "clientid=1;", "clientid=1;")
+	defer c.writer.Close()
 	for range 20 {
 		publish()
+		c.call(requestHead + "01")
 		s := w.Sample(0)
 		w.Set(&s, []byte("\x00\x01\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"))
 		require.NoError(t, w.Write(s))

@@ -24,10 +24,11 @@ func (Factory) Info() bridges.Info {
 type topics interface {
 	publish(info *bridges.PublishedTopic, typeName string) (rossample.Send, error)
 	subscribe(topic bridges.Topic, typeName string, in rossample.Inbox) error
+	offer(service string, answerer rossample.Answerer) error
 }
 
-// Register declares the message of every sample that ROS has one for, and the commands
-// that vehicles obey.
+// Register declares the message of every sample that ROS has one for, the commands
+// that vehicles obey, and the services of std_srvs.
 func (f Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, pub := range rossample.Standard() {
@@ -35,6 +36,11 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, sub := range rossample.StandardSubscriptions() {
 		errs = append(errs, f.RegSubscription(p, sub))
+	}
+	for _, s := range rossample.Services() {
+		errs = append(errs, s.Register(p, s.Type, func(i bridges.Instance, name string, answerer rossample.Answerer) error {
+			return i.(topics).offer(name, answerer)
+		}))
 	}
 	return errors.Join(errs...)
 }

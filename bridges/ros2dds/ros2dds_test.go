@@ -100,12 +100,12 @@ func TestATopicThatIsNeverSilent(t *testing.T) {
 		}
 	}
 	var busy, quiet atomic.Int64
-	_, err := p.NewReader("rt/busy", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[0], func([]byte) {
+	_, err := p.NewReader("rt/busy", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[0], func([]byte, cyclone.Origin) {
 		busy.Add(1)
 		write[0]() // so that there is always one more
 	})
 	require.NoError(t, err)
-	_, err = p.NewReader("rt/quiet", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[1], func([]byte) { quiet.Add(1) })
+	_, err = p.NewReader("rt/quiet", "rosgraph_msgs::msg::dds_::Clock_", qos, &readers[1], func([]byte, cyclone.Origin) { quiet.Add(1) })
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return writers[0].Matched() == 1 && writers[1].Matched() == 1 }, patience, time.Millisecond)
 	write[0]()
@@ -134,7 +134,7 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 	require.NoError(t, err)
 	p := raw(t, domain)
 	var events cyclone.Events
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events, func([]byte) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events, func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.Listening("/image") }, patience, time.Millisecond)
 	image := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}

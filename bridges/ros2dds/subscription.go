@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
 // subscription is one topic that is read. It has a reader with each connection.
@@ -19,7 +20,7 @@ type subscription struct {
 }
 
 // receive decodes and delivers a message, on the reading goroutine.
-func (s *subscription) receive(data []byte) {
+func (s *subscription) receive(data []byte, _ cyclone.Origin) {
 	message := s.inbox.New()
 	err := s.decoder.Decode(data, message)
 	if err == nil {

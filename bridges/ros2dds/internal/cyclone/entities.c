@@ -96,7 +96,7 @@ dds_return_t rb_write(dds_entity_t writer, const struct ddsi_sertype *type, stru
   return rc;
 }
 
-dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample) {
+dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample, dds_instance_handle_t *writer) {
   for (;;) {
     struct ddsi_serdata *d = NULL;
     dds_sample_info_t info;
@@ -104,6 +104,7 @@ dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample) {
     if (n <= 0) return n;
     if (info.valid_data && d->kind == SDK_DATA) {
       *sample = (struct rb_sample *)d;
+      *writer = info.publication_handle;
       return 1;
     }
     ddsi_serdata_unref(d); // a writer came or went

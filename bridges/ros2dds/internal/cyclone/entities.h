@@ -37,8 +37,15 @@ dds_entity_t rb_reader(dds_entity_t participant, const char *topic, const char *
 // rb_write sends the first size bytes of a sample, which is the library's from then on.
 dds_return_t rb_write(dds_entity_t writer, const struct ddsi_sertype *type, struct rb_sample *sample, uint32_t size);
 
-// rb_take returns 1 and a message, which the caller gives to rb_taken, or 0.
-dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample);
+// rb_take returns 1 and a message, which the caller gives to rb_taken, with the handle of
+// its writer, or 0.
+dds_return_t rb_take(dds_entity_t reader, struct rb_sample **sample, dds_instance_handle_t *writer);
 void rb_taken(struct rb_sample *sample);
+
+// rb_heard says whether the client whose request came from a writer would get a reply:
+// 1 if it has a reader that is matched with the replies' writer, 0 if that reader isn't
+// known yet, -1 if the client is gone. Clients are known by a key in their endpoints'
+// user data; one that says none counts as matched.
+int rb_heard(dds_entity_t requests, dds_instance_handle_t client, dds_entity_t replies);
 
 #endif

@@ -12,14 +12,41 @@ import "unsafe"
 // Reader receives messages on one topic.
 type Reader struct {
 	handle  C.dds_entity_t
-	deliver func(message []byte)
+	deliver func(message []byte, from Origin)
 	guid    GUID
+
+	block  *C.struct_rb_sample     // the goroutine's that reads: the message at hand
+	writer C.dds_instance_handle_t // and who wrote it
+}
+
+// Origin is the writer of a message that a reader has received.
+type Origin struct {
+	reader C.dds_entity_t
+	writer C.dds_instance_handle_t
+}
+
+// Hearing says whether who sent a message has a reader.
+type Hearing int
+
+// The answers of Origin.Hears.
+const (
+	Gone   Hearing = -1 // the sender isn't there any more
+	NotYet Hearing = 0  // its reader isn't matched yet
+	Hears  Hearing = 1
+)
+
+// Hears says whether a client of a service, which sent a message to its reader, gets what
+// w writes: whether the client's reader is matched. Clients are recognized by the
+// "clientid" in their user data; one that has none hears. It may be called from any
+// goroutine until the participant leaves.
+func (o Origin) Hears(w *Writer) Hearing {
+	return Hearing(C.rb_heard(o.reader, o.writer, w.handle))
 }
 
 // NewReader makes a reader on a topic by the names on the wire. Read calls deliver with
 // each message, which is valid until deliver returns. events, which must not be in use,
 // tells of its writers until the participant leaves.
-func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events, deliver func(message []byte)) (*Reader, error) {
+func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events, deliver func(message []byte, from Origin)) (*Reader, error) {
 	n := newNames(topic, typeName, qos)
 	defer n.free()
 	settings := qos.c(n)
@@ -84,12 +111,11 @@ const turn = 32
 // take delivers what the reader has, up to a turn.
 func (r *Reader) take() {
 	for range turn {
-		var block *C.struct_rb_sample
-		if C.rb_take(r.handle, &block) <= 0 {
+		if C.rb_take(r.handle, &r.block, &r.writer) <= 0 {
 			return
 		}
-		r.deliver(unsafe.Slice((*byte)(unsafe.Pointer(block.data)), int(block.size)))
-		C.rb_taken(block)
+		r.deliver(unsafe.Slice((*byte)(unsafe.Pointer(r.block.data)), int(r.block.size)), Origin{r.handle, r.writer})
+		C.rb_taken(r.block)
 	}
 }
 
