@@ -338,7 +338,7 @@ func TestSplitOptions(t *testing.T) {
 		"ws://[::1]:90/p?x=a?": {"ws://[::1]:90/p", map[string]string{"x": "a?"}},
 		"a?":                   {"a", map[string]string{}},
 	} {
-		target, options, err := bridges.SplitOptions(connection, "x", "y")
+		target, options, err := bridges.SplitOptions(connection, bridges.Option{Key: "x"}, bridges.Option{Key: "y"})
 		require.NoError(t, err, connection)
 		assert.Equal(t, want.target, target, connection)
 		assert.Equal(t, want.options, options, connection)
@@ -348,7 +348,7 @@ func TestSplitOptions(t *testing.T) {
 		"a?x=1&x=2": `option "x" is given twice`,
 		"a?x=%g":    "invalid URL escape",
 	} {
-		_, _, err := bridges.SplitOptions(connection, "x", "y")
+		_, _, err := bridges.SplitOptions(connection, bridges.Option{Key: "x"}, bridges.Option{Key: "y"})
 		require.ErrorIs(t, err, bridges.ErrConnectionString, connection)
 		assert.ErrorContains(t, err, want, connection)
 	}

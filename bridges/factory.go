@@ -16,9 +16,14 @@ type Info struct {
 	Kind Kind
 	// Summary is one line for lists.
 	Summary string
-	// Connection shows the form of the connection string, such as
-	// "PATH[?metadata=9]".
+	// Connection shows the form of the connection string before its options, such as
+	// "HOST[:9090]": brackets enclose what may be left out, with the value that it then has
+	// where there is one; words in capitals stand for something, bars divide alternatives.
 	Connection string
+	// Default is what an empty connection string stands for; empty where it is an error.
+	Default string
+	// Options are those that may follow it.
+	Options []Option
 }
 
 // Factory makes the instances of one bridge. There is one per program; it is

@@ -8,7 +8,10 @@ import (
 )
 
 // QueueOptions are the options of connection strings that ParseQueue reads.
-var QueueOptions = []string{"messages", "bytes"}
+var QueueOptions = []Option{
+	{Key: "messages", Value: "N", Default: "64", Meaning: "messages that wait for one peer, at most"},
+	{Key: "bytes", Value: "N", Default: "67108864", Meaning: "bytes that wait for one peer, at most"},
+}
 
 // ParseQueue reads the options of a connection string that bound what waits for one
 // peer: "messages=64&bytes=67108864". Other options are ignored. Errors wrap

@@ -25,7 +25,12 @@ const (
 )
 
 // RetryOptions are the options of connection strings that ParseRetry reads.
-var RetryOptions = []string{"retry", "backoff", "longest", "attempts"}
+var RetryOptions = []Option{
+	{Key: "retry", Value: "TIME", Default: "3s", Meaning: "time before a new attempt to connect"},
+	{Key: "backoff", Value: "FACTOR", Default: "1", Meaning: "by which that time grows with each attempt that failed, 1 to 10"},
+	{Key: "longest", Value: "TIME", Default: "30s", Meaning: "that it grows to"},
+	{Key: "attempts", Value: "N", Default: "0", Meaning: "failed attempts after which the bridge gives up; 0 is never"},
+}
 
 // ParseRetry reads the options of a connection string that say when to connect again:
 // "retry=3s&backoff=2&longest=30s&attempts=0". Other options are ignored. Errors wrap

@@ -20,7 +20,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "carla", Type: "carla", Kind: bridges.KindNetwork,
 		Summary:    "serves each sensor as a stream that CARLA's client code reads",
-		Connection: "[[HOST:]PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N]",
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: options,
 	}
 }
 

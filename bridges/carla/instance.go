@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,9 +228,22 @@ func (i *instance) forgetLocked() {
 	}
 }
 
+// options are those that parseConnection reads.
+var options = declared()
+
+func declared() []bridges.Option {
+	list := slices.Clone(clients.Options)
+	for i := range list {
+		if list[i].Key == "clients" {
+			list[i].Default = strconv.Itoa(defaultClients)
+		}
+	}
+	return list
+}
+
 // parseConnection reads "[[HOST:]PORT][?options]".
 func parseConnection(connection string) (address string, config fanout.Config, err error) {
-	address, options, err := bridges.SplitOptions(connection, clients.Options...)
+	address, options, err := bridges.SplitOptions(connection, options...)
 	if err != nil {
 		return "", config, err
 	}

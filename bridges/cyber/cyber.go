@@ -21,7 +21,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "cyber", Type: "cyber", Kind: bridges.KindNetwork,
 		Summary:    "client of Apollo's cyber_bridge: Cyber RT channels over TCP",
-		Connection: "HOST[:9090][?apollo=7|8][&origin=LAT,LON,ALT][&retry=TIME][&backoff=FACTOR][&longest=TIME][&attempts=N][&messages=N][&bytes=N]",
+		Connection: "HOST[:9090]", Options: known,
 	}
 }
 

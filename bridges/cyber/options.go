@@ -24,8 +24,13 @@ type options struct {
 	queue   queue.Config
 }
 
+// known are the options that parse reads.
+var known = slices.Concat([]bridges.Option{
+	{Key: "apollo", Value: "7|8", Default: "7", Meaning: "version of Apollo up to which, or from which on, messages are laid out"},
+	{Key: "origin", Value: "LATITUDE,LONGITUDE[,ALTITUDE]", Meaning: "where the map's origin is, degrees and metres; without it the scene's"},
+}, bridges.RetryOptions, bridges.QueueOptions)
+
 func parse(connection string) (o options, err error) {
-	known := append([]string{"apollo", "origin"}, slices.Concat(bridges.RetryOptions, bridges.QueueOptions)...)
 	target, values, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return options{}, err

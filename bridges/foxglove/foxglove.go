@@ -22,7 +22,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "foxglove", Type: "foxglove", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to Foxglove and other viewers that speak its WebSocket protocol",
-		Connection: "[[HOST:]PORT][?messages=N][&bytes=N][&clients=N][&origins=HOST,...][&cert=FILE&key=FILE]",
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: wsserver.Options,
 	}
 }
 

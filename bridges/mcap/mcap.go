@@ -18,9 +18,8 @@ type Factory struct{}
 func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "mcap", Type: "mcap", Kind: bridges.KindFile,
-		Summary: "records to MCAP files or a rosbag2 folder, as ROS 2, ROS 1 or Foxglove messages",
-		Connection: "FILE.mcap or FOLDER, then [?profile=ros2|ros1|foxglove][&split=SIZE][&split_time=TIME]" +
-			"[&metadata=5|9][&compression=zstd|lz4|none][&chunk=SIZE][&flush=TIME]",
+		Summary:    "records to MCAP files or a rosbag2 folder, as ROS 2, ROS 1 or Foxglove messages",
+		Connection: "FILE.mcap|FOLDER", Options: known,
 	}
 }
 

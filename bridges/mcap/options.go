@@ -42,11 +42,21 @@ type options struct {
 
 const suffix = ".mcap"
 
+// known are the options that parseConnection reads.
+var known = []bridges.Option{
+	{Key: "profile", Value: "ros2|ros1|foxglove", Default: string(profileROS2), Meaning: "whose messages are recorded; a folder has ROS 2's"},
+	{Key: "split", Value: "SIZE", Meaning: "begin another file when one is as large"},
+	{Key: "split_time", Value: "TIME", Meaning: "begin another file after so much simulation time"},
+	{Key: "metadata", Value: "5|9", Default: "5", Meaning: "version of a folder's metadata.yaml: 5, which ROS 2 reads from Humble on, or 9"},
+	{Key: "compression", Value: "zstd|lz4|none", Default: "zstd", Meaning: "of chunks"},
+	{Key: "chunk", Value: "SIZE", Default: "1MiB", Meaning: "of a chunk before compression"},
+	{Key: "flush", Value: "TIME", Meaning: "finish a chunk after so much wall time at most"},
+}
+
 // parseConnection reads a connection string; relative paths lie below outDir.
 // Every error is bridges.ErrConnectionString.
 func parseConnection(connection, outDir string) (options, error) {
-	path, values, err := bridges.SplitOptions(connection,
-		"profile", "split", "split_time", "metadata", "compression", "chunk", "flush")
+	path, values, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return options{}, err
 	}

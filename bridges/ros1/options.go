@@ -41,7 +41,10 @@ func globalName(name string) (string, bool) {
 	return "/" + strings.TrimPrefix(name, "/"), true
 }
 
-var options = slices.Concat([]string{"node", "host"}, bridges.RetryOptions, bridges.QueueOptions)
+var options = slices.Concat([]bridges.Option{
+	{Key: "node", Value: "NAME", Default: defaultNode, Meaning: "the node's name"},
+	{Key: "host", Value: "HOST", Meaning: "how others reach this machine; without it $ROS_HOSTNAME, $ROS_IP or the address that leads to the master"},
+}, bridges.RetryOptions, bridges.QueueOptions)
 
 // parseConnection reads a connection string; getenv is os.Getenv. Errors wrap
 // bridges.ErrConnectionString.

@@ -18,7 +18,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros1", Type: "ros1", Kind: bridges.KindNetwork,
 		Summary:    "a ROS 1 node that publishes to rospy and roscpp over TCPROS",
-		Connection: "[MASTER[:11311]][?node=NAME][&host=HOST][&messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N]",
+		Connection: "[MASTER[:11311]]", Default: "$ROS_MASTER_URI, or else localhost:11311", Options: options,
 	}
 }
 

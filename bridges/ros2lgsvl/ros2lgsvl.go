@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,7 +28,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros2lgsvl", Type: "ROS2", Kind: bridges.KindNetwork,
 		Summary:    "sends to ROS 2 by way of SVL Simulator's ros2-lgsvl-bridge",
-		Connection: "HOST[:9090][?messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N]",
+		Connection: "HOST[:9090]", Options: known,
 	}
 }
 
@@ -132,10 +133,12 @@ func RegSubscriber[T any](p *bridges.Plugin, wire string, decode func(body []byt
 	})
 }
 
+// known are the options that parseConnection reads.
+var known = slices.Concat(bridges.RetryOptions, bridges.QueueOptions)
+
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string) (address string, config link.Config, err error) {
-	known := append(append([]string{}, bridges.QueueOptions...), bridges.RetryOptions...)
 	target, options, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return "", config, err

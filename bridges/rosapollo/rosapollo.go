@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -31,9 +30,8 @@ type Factory struct{ limit int64 } // of any message, bytes; 0 for what the form
 func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "rosapollo", Type: "rosapollo", Kind: bridges.KindNetwork,
-		Summary: "publishes to the rosbridge server of LG's ROS for Apollo, with pb_msgs types",
-		Connection: "[ws://|wss://]HOST[:PORT][?ca=FILE][&insecure=1]" +
-			"[&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0]",
+		Summary:    "publishes to the rosbridge server of LG's ROS for Apollo, with pb_msgs types",
+		Connection: "[ws://|wss://]HOST[:9090]", Options: rosbridgev2.ClientOptions,
 	}
 }
 
@@ -126,9 +124,6 @@ var (
 // Map returns where the map frame is on the earth, nil if that isn't known.
 func (i *instance) Map() *apollo.Map { return i.place }
 
-// options are rosbridge's but for encodings that the server doesn't have.
-var options = slices.DeleteFunc(slices.Clone(rosbridgev2.Options), func(name string) bool { return name == "bson" || name == "subscribe" })
-
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
 	_, err := parseConnection(connection)
@@ -147,7 +142,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString.
 func parseConnection(connection string) (rosbridgev2.Config, error) {
-	target, values, err := bridges.SplitOptions(connection, options...)
+	target, values, err := bridges.SplitOptions(connection, rosbridgev2.ClientOptions...)
 	if err != nil {
 		return rosbridgev2.Config{}, err
 	}

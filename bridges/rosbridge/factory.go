@@ -18,10 +18,8 @@ type Factory struct{ limit int64 } // of a message, bytes; 0 for what the format
 func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "rosbridge", Type: "rosbridge", Kind: bridges.KindNetwork,
-		Summary: "publishes to a rosbridge server, or serves roslib's clients itself",
-		Connection: "[ws://|wss://]HOST[:PORT] or listen=[HOST:]PORT, then [?ros=1|2][&gps=fix|nmea]" +
-			"[&bson=1][&subscribe=cbor|json|cbor-raw][&ca=FILE][&insecure=1][&cert=FILE][&key=FILE][&clients=N][&origins=HOST,...]" +
-			"[&messages=N][&bytes=N][&retry=3s][&backoff=1][&longest=30s][&attempts=0]",
+		Summary:    "publishes to a rosbridge server, or serves roslib's clients itself",
+		Connection: "[ws://|wss://]HOST[:9090]|listen=[[HOST:]9090]", Options: allOptions(),
 	}
 }
 

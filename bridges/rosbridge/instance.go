@@ -127,9 +127,25 @@ type connection struct {
 }
 
 var (
-	clientOptions = slices.Concat([]string{"ros", "gps"}, rosbridgev2.Options)
-	serverOptions = slices.Concat([]string{"ros", "gps"}, bridges.RetryOptions, wsserver.Options)
+	commonOptions = []bridges.Option{
+		{Key: "ros", Value: "1|2", Default: "1", Meaning: "version of ROS behind the server, or of listen's clients"},
+		{Key: "gps", Value: "fix|nmea", Default: "fix", Meaning: "fixes as sensor_msgs/NavSatFix or as nmea_msgs/Sentence"},
+	}
+	clientOptions = slices.Concat(commonOptions, rosbridgev2.Options)
+	serverOptions = slices.Concat(commonOptions, bridges.RetryOptions, wsserver.Options)
 )
+
+// allOptions are those of clients, and then those of servers alone, which say so.
+func allOptions() []bridges.Option {
+	all := slices.Clone(clientOptions)
+	for _, o := range serverOptions {
+		if !slices.ContainsFunc(all, func(known bridges.Option) bool { return known.Key == o.Key }) {
+			o.Meaning += " (listen= alone)"
+			all = append(all, o)
+		}
+	}
+	return all
+}
 
 // parse reads a connection string. Errors wrap bridges.ErrConnectionString, or bridges.ErrTLS
 // where a server's certificate can't be used.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
@@ -24,7 +25,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "stream", Type: "stream", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to raybridge's own stream clients",
-		Connection: "[[HOST:]PORT][?policy=drop_oldest|drop_newest|block][&messages=N][&bytes=N][&clients=N][&zstd=on|off]",
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: options,
 	}
 }
 
@@ -79,10 +80,15 @@ func foreignPublisher(b bridges.Instance, info *bridges.PublishedTopic) (bridges
 	return topic.publish, nil
 }
 
+// options are those that parseConnection reads.
+var options = slices.Concat(clients.Options, []bridges.Option{
+	{Key: "zstd", Value: "on|off", Default: "on", Meaning: "compress for clients that ask for it"},
+})
+
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string) (address string, config server.ServerConfig, err error) {
-	address, options, err := bridges.SplitOptions(connection, append([]string{"zstd"}, clients.Options...)...)
+	address, options, err := bridges.SplitOptions(connection, options...)
 	if err != nil {
 		return "", config, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,11 +27,11 @@ func newBridges() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, d := range descriptions {
-				target, options := splitForm(d.Connection)
-				if len(options) > 0 {
-					target += "[?...]"
+				options := ""
+				if len(d.Options) > 0 {
+					options = "[?...]"
 				}
-				fmt.Fprintf(w, "%s:%s\t%s\t%s\n", d.Name, target, d.Kind, d.line())
+				fmt.Fprintf(w, "%s:%s%s\t%s\t%s\n", d.Name, d.Connection, options, d.Kind, d.line())
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -69,12 +68,23 @@ type bridgeDescription struct {
 	// Kind is "file" or "network".
 	Kind    string `json:"kind"`
 	Summary string `json:"summary"`
-	// Connection is the form of what follows NAME: in --bridge.
-	Connection string `json:"connection"`
+	// Connection is the form of what follows NAME: in --bridge, before the options; Default
+	// is what an empty one stands for.
+	Connection string           `json:"connection"`
+	Default    string           `json:"default,omitempty"`
+	Options    []optionOfBridge `json:"options"`
 	// Policy is what a full queue does unless told otherwise.
 	Policy   string            `json:"policy"`
 	Messages []messageOfBridge `json:"messages"`
 	Services []serviceOfBridge `json:"services"`
+}
+
+// optionOfBridge is an option as bridges.Option describes it.
+type optionOfBridge struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Default string `json:"default,omitempty"`
+	Meaning string `json:"meaning"`
 }
 
 type messageOfBridge struct {
@@ -108,10 +118,13 @@ func describeBridge(p *bridges.Plugin) bridgeDescription {
 	info := p.Info()
 	d := bridgeDescription{
 		Name: info.Name, Type: info.Type, Kind: info.Kind.String(), Summary: info.Summary, Connection: info.Connection,
-		Policy: "drop_oldest", Messages: []messageOfBridge{}, Services: []serviceOfBridge{},
+		Default: info.Default, Options: []optionOfBridge{}, Policy: "drop_oldest", Messages: []messageOfBridge{}, Services: []serviceOfBridge{},
 	}
 	if info.Kind == bridges.KindFile {
 		d.Policy = "block"
+	}
+	for _, o := range info.Options {
+		d.Options = append(d.Options, optionOfBridge(o))
 	}
 	for _, t := range p.Types() {
 		d.Messages = append(d.Messages, messageOfBridge(t))
@@ -137,10 +150,15 @@ func (d *bridgeDescription) print(out io.Writer) error {
 	fmt.Fprintf(w, "type\t%s\n", d.Type)
 	fmt.Fprintf(w, "kind\t%s\n", d.Kind)
 	fmt.Fprintf(w, "policy\t%s, unless --policy or the configuration says otherwise\n", d.Policy)
-	target, options := splitForm(d.Connection)
-	fmt.Fprintf(w, "connection\t%s:%s\n", d.Name, target)
-	for _, option := range options {
-		fmt.Fprintf(w, "option\t%s\n", option)
+	fmt.Fprintf(w, "connection\t%s:%s\n", d.Name, d.Connection)
+	if d.Default != "" {
+		fmt.Fprintf(w, "default\t%s:%s\n", d.Name, d.Default)
+	}
+	if len(d.Options) > 0 {
+		fmt.Fprintln(w, "\noption\tdefault\tmeaning")
+	}
+	for _, o := range d.Options {
+		fmt.Fprintf(w, "?%s=%s\t%s\t%s\n", o.Key, o.Value, o.Default, o.Meaning)
 	}
 	if len(d.Messages) > 0 {
 		fmt.Fprintln(w, "\nmessage\tin the protocol\tdirection")
@@ -169,18 +187,4 @@ func (m *messageOfBridge) direction() string {
 	default:
 		return "-"
 	}
-}
-
-// splitForm splits the form of a connection, such as
-// "HOST[:PORT], then [?bson=1][&retry=TIME]", at its question mark.
-func splitForm(form string) (target string, options []string) {
-	target, query, ok := strings.Cut(form, "?")
-	if !ok {
-		return form, nil
-	}
-	target = strings.TrimSuffix(strings.TrimRight(target, "[ "), ", then")
-	for _, option := range strings.Split(query, "&") {
-		options = append(options, strings.Trim(option, "[]"))
-	}
-	return target, options
 }

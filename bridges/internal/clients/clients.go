@@ -13,7 +13,13 @@ import (
 )
 
 // Options are the options of connection strings that ParseQueue and ParseMax read.
-var Options = slices.Concat([]string{"policy", "clients"}, bridges.QueueOptions)
+var Options = slices.Concat([]bridges.Option{
+	{Key: "policy", Value: "drop_oldest|drop_newest|block", Default: "drop_oldest", Meaning: "what a client's full queue does"},
+	MaxOption,
+}, bridges.QueueOptions)
+
+// MaxOption is the option that ParseMax reads, for those with a standard of 16.
+var MaxOption = bridges.Option{Key: "clients", Value: "N", Default: "16", Meaning: "clients at a time, at most"}
 
 // ParseQueue is bridges.ParseQueue with the option policy, for bridges whose topics
 // have none of their own.

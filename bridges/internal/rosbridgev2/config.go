@@ -43,7 +43,20 @@ type Config struct {
 }
 
 // Options are the options of connection strings that ParseConfig reads.
-var Options = slices.Concat([]string{"bson", "subscribe", "ca", "insecure"}, bridges.RetryOptions, bridges.QueueOptions)
+var Options = slices.Concat(EncodingOptions, ClientOptions)
+
+var (
+	// EncodingOptions are those of Options that say how messages are encoded.
+	EncodingOptions = []bridges.Option{
+		{Key: "bson", Value: "0|1", Default: "0", Meaning: "the server is in bson_only_mode"},
+		{Key: "subscribe", Value: "cbor|json|cbor-raw", Default: "cbor", Meaning: "how the server sends what is subscribed to"},
+	}
+	// ClientOptions are the others.
+	ClientOptions = slices.Concat([]bridges.Option{
+		{Key: "ca", Value: "FILE", Meaning: "certificates in PEM that a server of wss:// is trusted by; without it the system's"},
+		{Key: "insecure", Value: "0|1", Default: "0", Meaning: "trust any server of wss://"},
+	}, bridges.RetryOptions, bridges.QueueOptions)
+)
 
 // ParseConfig reads "[ws://|wss://]HOST[:PORT]" and options that were split from it. The
 // ROS version is left to the caller. Errors wrap bridges.ErrConnectionString.

@@ -13,7 +13,12 @@ import (
 )
 
 // Options are the options of connection strings that Config.Parse reads.
-var Options = slices.Concat([]string{"clients", "origins", "cert", "key"}, bridges.QueueOptions)
+var Options = slices.Concat([]bridges.Option{
+	clients.MaxOption,
+	{Key: "origins", Value: "HOST,...", Meaning: "whose web pages may connect, as patterns; without it all may"},
+	{Key: "cert", Value: "FILE", Meaning: "certificate in PEM, for wss; goes with key"},
+	{Key: "key", Value: "FILE", Meaning: "the certificate's private key in PEM"},
+}, bridges.QueueOptions)
 
 // Parse sets what the options of a connection string say: "messages=64&bytes=67108864&
 // clients=16&origins=app.foxglove.dev,localhost:*&cert=FILE&key=FILE". Other options are
