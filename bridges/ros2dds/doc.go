@@ -29,6 +29,13 @@
 // endpoint says the hash of its type (REP-2011), the participant its enclave, and
 // "ros_discovery_info" which endpoints are the node's, as rmw_dds_common has it.
 //
+// # Services
+//
+// A service "/sim/set" is the DDS topics "rq/sim/setRequest" and "rr/sim/setReply". Requests
+// and replies have a header before their fields, as rmw_cyclonedds has it; clients on
+// rmw_fastrtps, which has none, can't call them. A connection answers calls one by one on
+// a goroutine of its own.
+//
 // # Who listens
 //
 // [bridges.Audience]: a sensor computes for a topic that has a matched reader. Topics
