@@ -120,6 +120,36 @@ func TestCommandsArrive(t *testing.T) {
 	assert.ErrorIs(t, err, bridges.ErrTopicName, "it is /cmd_vel")
 }
 
+// TestAPublisherThatGoesIsNoFailure: it ends its connection between two messages, and the
+// master tells later.
+func TestAPublisherThatGoesIsNoFailure(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	got := make(chan *sample.VelocityCommand, 100)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { got <- m }))
+	eventually(t, func() bool { return len(subscribers(p, "/cmd_vel")) > 0 }, "subscribed")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	fake := newSlave(t, l.Addr().(*net.TCPAddr).Port)
+	for _, uri := range subscribers(p, "/cmd_vel") {
+		require.NoError(t, node(mustHost(t, uri)).PublisherUpdate("/cmd_vel", []string{fake}))
+	}
+	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(long)))
+	for range 2 { // once for the command, and once after the first has ended
+		conn, err := l.Accept()
+		require.NoError(t, err)
+		_, err = readFrame(conn)
+		require.NoError(t, err)
+		_, err = conn.Write(append(header("md5sum=9f195f881246fdfa2798d1d3eebca84a"), append([]byte{48, 0, 0, 0}, make([]byte, 48)...)...))
+		require.NoError(t, err)
+		require.NotNil(t, <-got)
+		assert.Zero(t, b.Diagnosis().Failures)
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, l.Close())
+	eventually(t, func() bool { return b.Diagnosis().Failures > 0 }, "that it can't be reached is a failure")
+}
+
 // A publisher by hand sends what isn't a Twist, and then one.
 func TestRubbishOfAPublisher(t *testing.T) {
 	p := startPeer(t)

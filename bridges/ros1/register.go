@@ -72,11 +72,12 @@ func (t *topic) leave(api *apimaster.Client, n *node) error {
 }
 
 func (s *subscription) enter(api *apimaster.Client, n *node) error {
+	updates := s.told()
 	publishers, err := api.RegisterSubscriber(s.name, s.typ.name, n.uri())
 	if err != nil {
 		return fmt.Errorf("register subscriber to %s: %w", s.name, err)
 	}
-	n.follow(s, publishers)
+	s.registered(n, publishers, updates)
 	return nil
 }
 

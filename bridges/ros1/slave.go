@@ -119,7 +119,7 @@ func (n *node) publisherUpdate(params []any) xmlrpc.Result {
 	for i := range publishers {
 		uris[i] = text(publishers, i)
 	}
-	n.follow(s, uris)
+	s.updated(n, uris)
 	return succeeded("publishers noted", 0)
 }
 

@@ -32,6 +32,9 @@ type subscription struct {
 	name string // as the master knows it
 	typ  messageType
 
+	updating sync.Mutex // held while publishers are followed
+	updates  int        // guarded by updating: what the master has told of them by itself
+
 	mu     sync.Mutex              // held while a message is delivered, of any publisher
 	handle func(data []byte) error // guarded by mu: decodes a message and hands it on
 }
@@ -68,6 +71,31 @@ func (s *subscription) deliver(data []byte) error {
 		return fmt.Errorf("message on %s: %w", s.name, err)
 	}
 	return nil
+}
+
+// registered follows the publishers of the master's answer to a registration, unless the
+// master has told of them by itself since there were so many updates: that is newer.
+func (s *subscription) registered(n *node, uris []string, updates int) {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	if s.updates == updates {
+		n.follow(s, uris)
+	}
+}
+
+// updated follows the publishers that the master tells of by itself.
+func (s *subscription) updated(n *node, uris []string) {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	s.updates++
+	n.follow(s, uris)
+}
+
+// told returns how often the master has told of publishers by itself.
+func (s *subscription) told() int {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	return s.updates
 }
 
 // feed is one publisher of a subscription. It is connected to as long as the master lists
@@ -116,6 +144,10 @@ func (n *node) follow(s *subscription, uris []string) {
 	}
 }
 
+// errEnded says that a publisher has ended its connection between two messages, as a node
+// does that goes. The master tells so in a moment; if it doesn't, the next attempt does.
+var errEnded = errors.New("the publisher has ended the connection")
+
 // run connects to the publisher again and again.
 func (f *feed) run() {
 	n := f.node
@@ -131,7 +163,9 @@ func (f *feed) run() {
 		if f.unlisted() {
 			return
 		}
-		n.instance.journal.note(kind, f.uri, err)
+		if !errors.Is(err, errEnded) {
+			n.instance.journal.note(kind, f.uri, err)
+		}
 		f.failures++
 		retry := n.config.retry
 		retry.Attempts = 0 // the master says when to give up
@@ -236,7 +270,9 @@ func (f *feed) read(conn net.Conn) error {
 			return err
 		}
 		var length [4]byte
-		if _, err := io.ReadFull(conn, length[:]); err != nil {
+		if _, err := io.ReadFull(conn, length[:]); errors.Is(err, io.EOF) {
+			return errEnded
+		} else if err != nil {
 			return fmt.Errorf("%s: %w", f.sub.name, err)
 		}
 		n := binary.LittleEndian.Uint32(length[:])
