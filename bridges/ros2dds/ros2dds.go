@@ -16,7 +16,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros2dds", Type: "ros2dds", Kind: bridges.KindNetwork,
 		Summary:    "takes part in ROS 2 over DDS, as a node (build tag ros2dds)",
-		Connection: "[DOMAIN][?node=NAME][&namespace=/NAME][&ros=humble][&messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N]",
+		Connection: "[DOMAIN]", Default: "$ROS_DOMAIN_ID, or else 0", Options: known,
 	}
 }
 

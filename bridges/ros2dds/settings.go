@@ -34,11 +34,17 @@ const maxDomain = 232
 
 var nodeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// known are the options that parseConnection reads.
+var known = slices.Concat([]bridges.Option{
+	{Key: "node", Value: "NAME", Default: "raybridge", Meaning: "the node's name"},
+	{Key: "namespace", Value: "/NAME", Default: "/", Meaning: "the node's namespace"},
+	{Key: "ros", Value: "humble", Meaning: "for ROS 2 Humble and those before; without it for later ones"},
+}, bridges.RetryOptions, bridges.QueueOptions)
+
 // parseConnection reads a connection string. getenv is os.Getenv. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string, getenv func(string) string) (settings, error) {
 	s := settings{node: "raybridge", namespace: "/", gidSize: gidSize}
-	known := slices.Concat([]string{"node", "namespace", "ros"}, bridges.QueueOptions, bridges.RetryOptions)
 	target, options, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return s, err
