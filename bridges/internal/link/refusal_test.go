@@ -60,3 +60,19 @@ func TestTheLastWordsOfAPeer(t *testing.T) {
 		assert.NoError(t, l.Close(t.Context()))
 	})
 }
+
+// A peer that takes the connection and keeps silent has a line at the end, however early.
+func TestTheFirstAttemptHasAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := link.New(link.Config{Dial: func(ctx context.Context) (link.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		l.Start()
+		time.Sleep(2 * time.Second)
+		assert.NoError(t, l.Close(t.Context()))
+		assert.EqualValues(t, 1, l.Diagnosis().Failures)
+		assert.ErrorIs(t, l.Diagnosis().LastError, bridges.ErrNotConnected)
+		assert.ErrorContains(t, l.Diagnosis().LastError, "no answer within the 2s")
+	})
+}

@@ -16,6 +16,9 @@ func (l *Link) run() {
 	for failures := 0; l.dialing.Err() == nil; {
 		connected, err := l.connect()
 		if l.dialing.Err() != nil {
+			if !connected {
+				l.unanswered()
+			}
 			return
 		}
 		wait, again := l.config.Retry.Wait(failures + 1)
@@ -122,6 +125,17 @@ func (l *Link) handle(frame []byte) error {
 		return err
 	}
 	return nil
+}
+
+// unanswered notes that the link was closed before its first attempt had an end, which would
+// leave nothing to tell of a peer that takes connections and keeps silent.
+func (l *Link) unanswered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j := &l.journal; j.Connections == 0 && j.Failures == 0 {
+		j.Failures = 1
+		j.LastError = fmt.Errorf("%w: no answer within the %v until it was closed", bridges.ErrNotConnected, time.Since(j.since).Round(time.Millisecond))
+	}
 }
 
 // complained counts what the peer can't do.
