@@ -287,21 +287,21 @@ func TestReplayOfWrongUse(t *testing.T) {
 	text := write(t, dir, "notes.txt", "dear diary")
 	to := []string{"--bridge", "mcap:b.mcap", "--out", dir}
 	for message, args := range map[string][]string{
-		"give a recording":                              {},
-		"nowhere to send it: give --bridge":             {path},
-		"no.mcap: no such file":                         append([]string{filepath.Join(dir, "no.mcap")}, to...),
-		"not an MCAP file":                              append([]string{text}, to...),
-		"unknown bridge \"nix\"; known are":             {path, "--bridge", "nix:"},
-		"--rate -1: the range is 0 to 1000":             append([]string{path, "--rate", "-1"}, to...),
-		"--rate NaN: the range is 0 to 1000":            append([]string{path, "--rate", "NaN"}, to...),
-		"give either --fast or --rate":                  append([]string{path, "--rate", "2", "--fast"}, to...),
-		"--start -1s is negative":                       append([]string{path, "--start", "-1s"}, to...),
-		"is behind the recording's end: it has 900ms":   append([]string{path, "--start", "1s"}, to...),
-		"nothing to replay: the recording's topics are": append([]string{path, "--topics", "/nix"}, to...),
-		"--topics: bad pattern":                         append([]string{path, "--topics", "[x"}, to...),
-		"--policy: unknown policy":                      append([]string{path, "--policy", "x"}, to...),
-		"clients=\"0\": want a whole number from 1 to 65535":  {path, "--bridge", "mcap:b.mcap", "--bridge", "foxglove:0?clients=0", "--out", filepath.Join(path, "not made")},
-		"profile=\"x\": want ros2, ros1 or foxglove":    {path, "--bridge", "mcap:b.mcap?profile=x", "--out", dir},
+		"give a recording":                                   {},
+		"nowhere to send it: give --bridge":                  {path},
+		"no.mcap: no such file":                              append([]string{filepath.Join(dir, "no.mcap")}, to...),
+		"not an MCAP file":                                   append([]string{text}, to...),
+		"unknown bridge \"nix\"; known are":                  {path, "--bridge", "nix:"},
+		"--rate -1: the range is 0 to 1000":                  append([]string{path, "--rate", "-1"}, to...),
+		"--rate NaN: the range is 0 to 1000":                 append([]string{path, "--rate", "NaN"}, to...),
+		"give either --fast or --rate":                       append([]string{path, "--rate", "2", "--fast"}, to...),
+		"--start -1s is negative":                            append([]string{path, "--start", "-1s"}, to...),
+		"is behind the recording's end: it has 900ms":        append([]string{path, "--start", "1s"}, to...),
+		"nothing to replay: the recording's topics are":      append([]string{path, "--topics", "/nix"}, to...),
+		"--topics: bad pattern":                              append([]string{path, "--topics", "[x"}, to...),
+		"--policy: unknown policy":                           append([]string{path, "--policy", "x"}, to...),
+		"clients=\"0\": want a whole number from 1 to 65535": {path, "--bridge", "mcap:b.mcap", "--bridge", "foxglove:0?clients=0", "--out", filepath.Join(path, "not made")},
+		"profile=\"x\": want ros2, ros1 or foxglove":         {path, "--bridge", "mcap:b.mcap?profile=x", "--out", dir},
 	} {
 		o := call(t, append([]string{"replay"}, args...)...)
 		assert.Equal(t, exitUsage, o.code, "%v: %s", args, o.err)
@@ -368,7 +368,8 @@ func TestBridgesShow(t *testing.T) {
 		assert.NotEmpty(t, d.Messages, name)
 	}
 	o := call(t, "bridges", "show", "mcap")
-	assert.Contains(t, o.out, "option      split=SIZE\n")
+	assert.Regexp(t, `\?compression=zstd\|lz4\|none +zstd +of chunks\n`, o.out)
+	assert.Contains(t, call(t, "bridges", "show", "foxglove").out, "default     foxglove:127.0.0.1:8765\n")
 	assert.Contains(t, o.out, "*sample.PointCloud       sensor_msgs/msg/PointCloud2              out\n")
 	o = call(t, "bridges", "show", "nix")
 	assert.Equal(t, exitUsage, o.code)
@@ -377,17 +378,4 @@ func TestBridgesShow(t *testing.T) {
 	var list []bridgeDescription
 	require.NoError(t, json.Unmarshal([]byte(call(t, "bridges", "list", "--json").out), &list))
 	assert.Len(t, list, len(bridgesall.Registry().Names()))
-}
-
-func TestFormOfConnections(t *testing.T) {
-	t.Parallel()
-	for form, want := range map[string][]string{
-		"NAME":                                   {"NAME"},
-		"FILE.mcap or FOLDER, then [?a=1][&b=2]": {"FILE.mcap or FOLDER", "a=1", "b=2"},
-		"[[HOST:]PORT][?a=1|2][&b=N]":            {"[[HOST:]PORT]", "a=1|2", "b=N"},
-		"HOST[:9090][?a=7&b=LAT,LON]":            {"HOST[:9090]", "a=7", "b=LAT,LON"},
-	} {
-		target, options := splitForm(form)
-		assert.Equal(t, want, append([]string{target}, options...), form)
-	}
 }

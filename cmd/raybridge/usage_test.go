@@ -189,7 +189,7 @@ func TestHelpAndLists(t *testing.T) {
 		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175 deg", "sample.Image"}},
 		{[]string{"sensors", "show", "sensor.camera.*"}, []string{"sensor.camera.rgb:", "sensor.camera.depth:"}},
 		{[]string{"sensors", "show", "lidar"}, []string{"sensor.lidar.ray_cast:", "VelodyneVLP16"}},
-		{[]string{"bridges", "list"}, []string{"logging:NAME", "mcap:FILE.mcap or FOLDER", "ros2lgsvl:HOST", "(type ROS2)"}},
+		{[]string{"bridges", "list"}, []string{"logging:NAME", "mcap:FILE.mcap|FOLDER", "ros2lgsvl:HOST", "(type ROS2)"}},
 	} {
 		o := call(t, c.args...)
 		require.Equal(t, exitDone, o.code, o.err)
