@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
@@ -23,6 +24,7 @@ func TestDamageIsTold(t *testing.T) {
 	r, err := mcap.Open(path)
 	require.NoError(t, err)
 	defer r.Close()
+	r.Select(mcap.Selection{Strict: true})
 	damage, messages := 0, 0
 	for {
 		_, err := r.Next()
@@ -39,6 +41,96 @@ func TestDamageIsTold(t *testing.T) {
 	assert.Equal(t, 1, damage)
 	assert.Greater(t, messages, 10, "the rest is read")
 	assert.Less(t, messages, 20)
+	assert.Empty(t, r.Damaged())
+
+	for range 2 { // and told once, however often it is read
+		r.Select(mcap.Selection{})
+		require.Len(t, all(t, r), messages)
+		require.Len(t, r.Damaged(), 1)
+	}
+	d := r.Damaged()[0]
+	assert.Equal(t, path, d.Path)
+	assert.ErrorIs(t, d.Err, mcap.ErrDamaged)
+	assert.EqualValues(t, 20-messages, d.Lost)
+	assert.Less(t, d.FromNs, d.ToNs)
+	assert.True(t, d.Offset < int64(len(data)/2) && d.Offset+d.Bytes > int64(len(data)/2))
+}
+
+// TestDamageEverywhere: of a recording with one wrong byte within a chunk's data, finished or
+// not, the other chunks are read and recovered, and the official reader agrees.
+func TestDamageEverywhere(t *testing.T) {
+	for _, compression := range []string{"zstd", "lz4", "none"} {
+		dir := t.TempDir()
+		path := record(t, dir, "a.mcap?chunk=3000&compression="+compression, 10)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		chunks := read(t, data).info.ChunkIndexes
+		require.Greater(t, len(chunks), 3)
+		last := chunks[len(chunks)-1]
+		unfinished := data[:last.ChunkStartOffset+last.ChunkLength+last.MessageIndexLength]
+		for number, c := range chunks {
+			// The chunk's records begin behind 9 bytes of the record's head and 40 + n of the
+			// chunk's (MCAP specification, "Chunk").
+			first := int(c.ChunkStartOffset) + 49 + len(compression)
+			if compression == "none" {
+				first -= len(compression)
+			}
+			end := int(c.ChunkStartOffset + c.ChunkLength)
+			for at := first; at < end; at += max((end-first)/7, 1) {
+				lost := flipped(t, dir, data, at)
+				require.Equal(t, int64(0), lost.rest, "%s: byte %d of chunk %d", compression, at-first, number)
+				if number > 0 { // the first has the channels, which an unfinished file has nowhere else
+					require.Equal(t, lost, flipped(t, dir, unfinished, at), "%s: byte %d of chunk %d", compression, at-first, number)
+				}
+			}
+		}
+	}
+}
+
+// TestDamagedDefinitions: without its channels nothing of a file without a summary can be
+// read, and all of it is told.
+func TestDamagedDefinitions(t *testing.T) {
+	path := record(t, t.TempDir(), "a.mcap?chunk=3000", 10)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	chunks := read(t, data).info.ChunkIndexes
+	data[chunks[0].ChunkStartOffset+100] ^= 1
+	require.NoError(t, os.WriteFile(path, data[:chunks[4].ChunkStartOffset], 0o666))
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	defer r.Close()
+	assert.Empty(t, all(t, r))
+	assert.Len(t, r.Damaged(), 4)
+}
+
+// loss is what a damaged recording lacks: rest are messages that it should have besides.
+type loss struct{ messages, rest int64 }
+
+// flipped writes a recording of 20 messages with one byte wrong, reads it, and recovers it if
+// it isn't finished.
+func flipped(t *testing.T, dir string, data []byte, at int) loss {
+	t.Helper()
+	path, to := filepath.Join(dir, "flipped.mcap"), filepath.Join(dir, "to.mcap")
+	data[at] ^= 0x20
+	err := os.WriteFile(path, data, 0o666)
+	data[at] ^= 0x20
+	require.NoError(t, err)
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	defer r.Close()
+	messages := int64(len(all(t, r)))
+	require.Len(t, r.Damaged(), 1)
+	d := r.Damaged()[0]
+	if len(r.Unfinished()) > 0 {
+		_ = os.Remove(to)
+		done, err := mcap.Recover(path, to)
+		require.NoError(t, err)
+		require.Len(t, done[0].Damaged, 1)
+		require.Equal(t, d.Lost, done[0].Damaged[0].Lost)
+		require.EqualValues(t, messages, done[0].Messages)
+		require.Len(t, readFile(t, to).messages, int(messages), "by its index and from front to back")
+	}
+	return loss{d.Lost, 20 - messages - d.Lost}
 }
 
 // TestADamagedSummaryIsNotBelieved: wherever a byte of it is wrong, all messages are read,

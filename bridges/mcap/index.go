@@ -24,6 +24,9 @@ type index struct {
 	complete  bool
 	end       int64
 	unindexed []*mcap.MessageIndex
+	// damaged are the chunks of a file that wasn't finished that can't be read, with their
+	// message indexes.
+	damaged []Damage
 }
 
 // segment is a Chunk record, or a run of Message records outside of any, with the log

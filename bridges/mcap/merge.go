@@ -49,8 +49,9 @@ func (l *loads) Pop() any {
 }
 
 // Next returns the next message, io.EOF behind the last. Messages without a sample are
-// left out; Skipped tells of them. An error that wraps ErrDamaged says that a part of a
-// file can't be read; the call after it goes on behind.
+// left out; Skipped tells of them. So are parts of a file that can't be read, of which
+// Damaged tells, unless the selection is strict: then they are errors that wrap ErrDamaged,
+// and the call after one goes on behind.
 func (r *Reader) Next() (Message, error) {
 	for {
 		m, err := r.next()
@@ -153,7 +154,7 @@ func (r *Reader) load() error {
 		if to := r.selection.ToNs; to > 0 && p.start >= uint64(to) {
 			continue
 		}
-		messages, err := r.read(p)
+		messages, err := r.readOn(p)
 		if err != nil {
 			return err
 		}
@@ -167,7 +168,8 @@ func (r *Reader) load() error {
 	return nil
 }
 
-// read reads a part's messages in the order of their log times.
+// read reads a part's messages in the order of their log times. Behind damage there are none,
+// but those before it.
 func (r *Reader) read(p part) ([]queued, error) {
 	f := r.files[p.file]
 	handle, err := r.handle(p.file)
@@ -201,11 +203,11 @@ func (r *Reader) read(p part) ([]queued, error) {
 		}
 		return nil
 	}
-	if err := eachRecord(data, visit); err != nil {
-		return nil, fmt.Errorf("read %s from byte %d on: %w: %w", f.path, p.offset, ErrDamaged, err)
+	if err = eachRecord(data, visit); err != nil {
+		err = fmt.Errorf("read %s from byte %d on: %w: %w", f.path, p.offset, ErrDamaged, err)
 	}
 	slices.SortStableFunc(messages, func(a, b queued) int { return cmp.Compare(a.logTime, b.logTime) })
-	return messages, nil
+	return messages, err
 }
 
 // handle returns the open file of a number, and closes those before it that nothing is
@@ -239,7 +241,7 @@ func (r *Reader) begin() error {
 		if p.start >= from || !r.mayBeLatched(p) {
 			continue
 		}
-		messages, err := r.read(p)
+		messages, err := r.readOn(p)
 		if err != nil {
 			return err
 		}

@@ -56,6 +56,8 @@ type Selection struct {
 	// read. ToNs 0 is to the end. What latched topics had published last before FromNs
 	// comes first, with its own times.
 	FromNs, ToNs int64
+	// Strict has Next return an error where a part of a file can't be read.
+	Strict bool
 }
 
 // Reader reads the messages of a recording as samples, in the order of their log times;
@@ -70,6 +72,7 @@ type Reader struct {
 	waiting   []part // by their start
 	loaded    loads
 	before    []queued // what latched topics had before the selection
+	damaged   []Damage
 	handles   map[int]*os.File
 }
 
@@ -166,7 +169,7 @@ func (r *Reader) ask(c *channel) error {
 				continue
 			}
 			messages, err := r.read(part{file: number, segment: s})
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
 			for _, m := range messages {

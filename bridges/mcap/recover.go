@@ -17,6 +17,9 @@ type Recovery struct {
 	From, To string
 	// Complete says that the file had been finished: To is its copy.
 	Complete bool
+	// Damaged are the chunks that couldn't be read and aren't in To. Those of a file that was
+	// finished are copied with it.
+	Damaged []Damage
 	// Messages are in the new file; LostBytes were behind the last complete record.
 	Messages, LostBytes uint64
 	// Err says why nothing of a folder's file could be kept: it is ErrNotMCAP or
@@ -143,20 +146,37 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 	if err := errors.Join(x.copyTo(out, in), out.Close()); err != nil {
 		return Recovery{}, nil, errors.Join(err, os.Remove(to))
 	}
+	for i := range x.damaged {
+		x.damaged[i].Path = from
+	}
 	return Recovery{
-		From: from, To: to, Complete: x.complete, Messages: x.statistics.MessageCount, LostBytes: uint64(info.Size() - x.end),
+		From: from, Damaged: x.damaged, To: to, Complete: x.complete, Messages: x.statistics.MessageCount, LostBytes: uint64(info.Size() - x.end),
 	}, x, nil
 }
 
 // copyTo writes what is complete of a file, and ends it.
 func (x *index) copyTo(out io.Writer, in io.Reader) error {
-	if _, err := io.CopyN(out, in, x.end); err != nil {
+	at := int64(0)
+	for _, d := range x.damaged {
+		if d.Offset >= x.end {
+			break
+		}
+		if _, err := io.CopyN(out, in, d.Offset-at); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(io.Discard, in, d.Bytes); err != nil {
+			return err
+		}
+		at = d.Offset + d.Bytes
+	}
+	if _, err := io.CopyN(out, in, x.end-at); err != nil {
 		return err
 	}
 	if x.complete {
 		return nil
 	}
-	base := uint64(x.end)
+	base := x.kept(uint64(x.end))
+	x.move()
 	if len(x.unindexed) > 0 {
 		length, err := x.writeIndexes(out, base)
 		if err != nil {
@@ -183,4 +203,31 @@ func (x *index) writeIndexes(out io.Writer, base uint64) (uint64, error) {
 	}
 	last.MessageIndexLength = w.Offset()
 	return last.MessageIndexLength, nil
+}
+
+// kept returns where an offset of the file comes to lie without what is damaged before it.
+func (x *index) kept(offset uint64) uint64 {
+	moved := offset
+	for _, d := range x.damaged {
+		if uint64(d.Offset) < offset {
+			moved -= uint64(d.Bytes)
+		}
+	}
+	return moved
+}
+
+// move sets all offsets to those of the file without what is damaged.
+func (x *index) move() {
+	for _, c := range x.chunks {
+		c.ChunkStartOffset = x.kept(c.ChunkStartOffset)
+		for channel, offset := range c.MessageIndexOffsets {
+			c.MessageIndexOffsets[channel] = x.kept(offset)
+		}
+	}
+	for _, a := range x.attachments {
+		a.Offset = x.kept(a.Offset)
+	}
+	for _, m := range x.metadata {
+		m.Offset = x.kept(m.Offset)
+	}
 }

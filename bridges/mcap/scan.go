@@ -13,7 +13,8 @@ import (
 )
 
 // scan reads a file that has no summary, up to its last complete record, and makes the
-// summary that it would have. Damage is an end, too: what comes after isn't looked for.
+// summary that it would have. A chunk that can't be read is stepped over, other damage is an
+// end, too: what comes after isn't looked for.
 func (x *index) scan(file io.ReaderAt, size int64) error {
 	s := scanner{
 		index: x, size: size, at: int64(len(mcap.Magic)),
@@ -54,6 +55,8 @@ type scanner struct {
 	open    *mcap.ChunkIndex
 	indexes []*mcap.MessageIndex
 	openEnd int64
+	// inDamage says that message indexes are those of a chunk that couldn't be read.
+	inDamage bool
 }
 
 // record reads the next record.
@@ -82,7 +85,11 @@ func (s *scanner) record() error {
 	if _, err := io.ReadFull(s.r, content); err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
-	if err := s.take(op, content); err != nil {
+	err := s.take(op, content)
+	if op == mcap.OpChunk && errors.Is(err, ErrDamaged) {
+		err = s.damagedChunk(content, err)
+	}
+	if err != nil {
 		return err
 	}
 	s.at += recordHeader + int64(length)
@@ -95,6 +102,7 @@ func (s *scanner) take(op mcap.OpCode, content []byte) error {
 		return s.messageIndex(content)
 	}
 	s.closeChunk()
+	s.inDamage = false
 	switch op {
 	case mcap.OpSchema, mcap.OpChannel:
 		return s.define(op, content)
@@ -118,6 +126,7 @@ func (s *scanner) take(op mcap.OpCode, content []byte) error {
 // attachment adds an Attachment record, of whose content only the start is read.
 func (s *scanner) attachment(length int) error {
 	s.closeChunk()
+	s.inDamage = false
 	start, err := s.r.Peek(min(length, 4096))
 	if err != nil {
 		return fmt.Errorf("read record: %w", err)
@@ -207,6 +216,9 @@ func (s *scanner) chunk(content []byte) error {
 		case mcap.OpMessage:
 			m, err := parseMessage(content)
 			messages, offsets = append(messages, m), append(offsets, uint64(at))
+			if err == nil && s.channel(m.channel) == nil { // its definition may have been in a damaged chunk
+				err = fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel)
+			}
 			return err
 		}
 		return nil
@@ -245,8 +257,32 @@ func (s *scanner) chunkMessage(part *segment, offset uint64, m rawMessage) {
 	s.indexes[i].Add(m.logTime, offset)
 }
 
+// damagedChunk makes a segment of a chunk that can't be read, for readers to come upon, and
+// notes that it isn't to be copied.
+func (s *scanner) damagedChunk(content []byte, err error) error {
+	if len(content) < 16 {
+		return err
+	}
+	part := segment{
+		offset: s.at, length: int64(recordHeader + len(content)),
+		start: binary.LittleEndian.Uint64(content), end: binary.LittleEndian.Uint64(content[8:]),
+	}
+	s.segments = append(s.segments, part)
+	s.damaged = append(s.damaged, Damage{
+		Offset: part.offset, Bytes: part.length, FromNs: nanoseconds(part.start), ToNs: nanoseconds(part.end), Lost: -1, Err: err,
+	})
+	s.inDamage = true
+	return nil
+}
+
 // messageIndex adds a Message Index record to the chunk that it follows.
 func (s *scanner) messageIndex(content []byte) error {
+	if s.inDamage && len(content) >= 6 {
+		d := &s.damaged[len(s.damaged)-1]
+		d.Lost = max(d.Lost, 0) + int64(len(content)-6)/16
+		d.Bytes += int64(recordHeader + len(content))
+		return nil
+	}
 	if s.open == nil || len(content) < 2 {
 		return nil // of no chunk, and of no use
 	}

@@ -42,6 +42,7 @@ func recoverRecording(cmd *cobra.Command, from, to string) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "file\tmessages\tbytes lost\tbefore")
 	unreadable := 0
+	var damaged []damagedRow
 	for _, f := range files {
 		name, before := f.To, "not finished"
 		switch {
@@ -52,12 +53,19 @@ func recoverRecording(cmd *cobra.Command, from, to string) error {
 			before = "complete"
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, f.Messages, f.LostBytes, before)
+		for _, d := range f.Damaged {
+			damaged = append(damaged, damagedRow{d.Path, d.Offset, d.Bytes, d.FromNs, d.ToNs, d.Lost, d.Err.Error()})
+		}
 	}
+	printDamaged(w, damaged)
 	if err := w.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
 	}
 	if unreadable > 0 {
 		return &exitError{exitIncomplete, fmt.Errorf("of %d of %d files nothing could be kept", unreadable, len(files))}
+	}
+	if len(damaged) > 0 {
+		return &exitError{exitIncomplete, fmt.Errorf("%d damaged parts were left out", len(damaged))}
 	}
 	return nil
 }

@@ -241,6 +241,7 @@ func (s *replaySession) replay(ctx context.Context) error {
 		selection.ToNs = s.startNs + int64(s.flags.duration)
 	}
 	for {
+		selection.Strict = s.flags.strict
 		s.reader.Select(selection)
 		s.pace.begin(s.startNs)
 		if s.clock != nil {
