@@ -108,16 +108,10 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 		b.expect(s, at, skipped)
 	}
 	if !listening {
-		if b != nil {
-			b.miss(s, at.Seq, causeIdle)
-		}
-		return nil
+		return missed(b, s, at.Seq, causeIdle)
 	}
 	if !s.users.begin() {
-		if b != nil {
-			b.miss(s, at.Seq, sensors.CauseClosed)
-		}
-		return nil
+		return missed(b, s, at.Seq, sensors.CauseClosed)
 	}
 	if skipped > 0 {
 		s.skip(skipped)
@@ -133,6 +127,15 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 	}
 	if err := s.life.PreTick(at); err != nil {
 		return wrap("sensor "+s.spec.Name, err)
+	}
+	return nil
+}
+
+// missed tells a barrier, where there is one, that a firing comes to nothing; it returns
+// nil, for who lists.
+func missed(b *barrier, s *Sensor, seq uint64, cause string) error {
+	if b != nil {
+		b.miss(s, seq, cause)
 	}
 	return nil
 }
@@ -208,11 +211,9 @@ func (i *instant) leaveOrphans(p *Pipeline) {
 	i.firings = kept
 }
 
-// missed tells the barrier, where there is one, that a firing comes to nothing.
+// missed is the function missed for a firing that was listed.
 func (f *firing) missed(cause string) {
-	if b := f.sensor.p.barrier.Load(); b != nil {
-		b.miss(f.sensor, f.at.Seq, cause)
-	}
+	_ = missed(f.sensor.p.barrier.Load(), f.sensor, f.at.Seq, cause)
 }
 
 // release says that the loops have done their part of a firing.

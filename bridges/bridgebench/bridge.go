@@ -24,19 +24,26 @@ type bridgeWay[T bridges.Stamped] struct {
 	sent    int64
 }
 
+// connected is a bridge to be opened, and how many topics it publishes.
+type connected struct {
+	factory    bridges.Factory
+	connection string
+	topics     int
+}
+
 // openBridge opens a bridge that publishes on some topics and connects it. Its caller
 // brings up who listens, sets arrived and ended, and calls begin.
-func openBridge[T bridges.Stamped](ctx context.Context, f bridges.Factory, connection string, topics int, message T) (*bridgeWay[T], error) {
-	registry, err := bridges.NewRegistry(f)
+func openBridge[T bridges.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
+	registry, err := bridges.NewRegistry(c.factory)
 	if err != nil {
 		return nil, err
 	}
-	b, err := registry.Open(f.Info().Name+":"+connection, bridges.Env{})
+	b, err := registry.Open(c.factory.Info().Name+":"+c.connection, bridges.Env{})
 	if err != nil {
 		return nil, err
 	}
 	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
-	for i := range topics {
+	for i := range c.topics {
 		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
 			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: bridges.SensorDataQoS, Policy: queue.Block,
 		})

@@ -85,20 +85,28 @@ func (c *Contest) Run(ctx context.Context, config Config) (result Result, err er
 			return result, fmt.Errorf("measure %s beside %s: %w", c.Name, c.Plain, err)
 		}
 		if run > 0 { // in the first, buffers and congestion windows grow
-			result.add(c, bridge, plain, ours, theirs, allocs)
+			result.add(pair{bridge, plain, ours, theirs, c.perMessage})
+			result.Allocs = append(result.Allocs, allocs)
 		}
 	}
 	return result, nil
 }
 
-// add notes one run's rates, messages a second.
-func (r *Result) add(c *Contest, bridge, plain way, ours, theirs, allocs float64) {
-	r.Messages, r.Allocs = append(r.Messages, ours), append(r.Allocs, allocs)
-	r.Bridge = append(r.Bridge, ours*float64(bridge.size()))
-	r.Plain = append(r.Plain, theirs*float64(plain.size()))
-	ratio := ours / theirs
-	if !c.perMessage {
-		ratio *= float64(bridge.size()) / float64(plain.size())
+// pair is one run of each way, in messages a second.
+type pair struct {
+	bridge, plain way
+	ours, theirs  float64
+	perMessage    bool // how they are compared
+}
+
+// add notes a run's rates.
+func (r *Result) add(p pair) {
+	r.Messages = append(r.Messages, p.ours)
+	r.Bridge = append(r.Bridge, p.ours*float64(p.bridge.size()))
+	r.Plain = append(r.Plain, p.theirs*float64(p.plain.size()))
+	ratio := p.ours / p.theirs
+	if !p.perMessage {
+		ratio *= float64(p.bridge.size()) / float64(p.plain.size())
 	}
 	r.Ratios = append(r.Ratios, ratio)
 }

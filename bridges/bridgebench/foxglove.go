@@ -24,7 +24,7 @@ func foxgloveContest() Contest {
 }
 
 func openFoxglove(ctx context.Context) (way, error) {
-	w, err := openBridge[*sample.Image](ctx, foxglove.Factory{}, "0?messages=8", 4, image())
+	w, err := openBridge[*sample.Image](ctx, connected{foxglove.Factory{}, "0?messages=8", 4}, image())
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func openRosbridge(ctx context.Context, options string) (way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := openBridge[*sample.PointCloud](ctx, rosbridge.Factory{}, sink.address+"?messages=4"+options, 1, cloud(rosCloud))
+	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}, cloud(rosCloud))
 	if err != nil {
 		return nil, errors.Join(err, sink.close())
 	}
@@ -80,7 +80,7 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 		s.Kill()
 		return nil
 	}
-	w, err := openBridge[*sample.PointCloud](ctx, rosbridge.Factory{}, s.Addr()+"?messages=4"+options, 1, cloud(rosCloud))
+	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}, cloud(rosCloud))
 	if err != nil {
 		return nil, errors.Join(err, ended())
 	}

@@ -34,7 +34,7 @@ func openTCP(ctx context.Context, f bridges.Factory) (way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := openBridge[*sample.PointCloud](ctx, f, sink.address+"?messages=4", 1, cloud(tcpCloud))
+	w, err := openBridge[*sample.PointCloud](ctx, connected{f, sink.address + "?messages=4", 1}, cloud(tcpCloud))
 	if err != nil {
 		return nil, errors.Join(err, sink.close())
 	}

@@ -113,19 +113,25 @@ func publication[M any, P interface {
 	message
 }, T bridges.Stamped](convert func(dst P, src T) error) Publication {
 	schema := schemaOf(P(new(M)).descriptor())
+	// A converter has one message, so that nothing is allocated for each sample.
+	converter := func() func(T) (Message, error) {
+		message := P(new(M))
+		return func(src T) (Message, error) {
+			if err := convert(message, src); err != nil {
+				return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+			}
+			return message, nil
+		}
+	}
 	return Publication{
 		Type: schema.Name, Schema: schema, Sample: reflect.TypeFor[T](),
 		converter: func() Convert {
-			message := P(new(M))
+			made := converter()
 			return func(sample bridges.Stamped) (Message, error) {
-				src, ok := sample.(T)
-				if !ok {
-					return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, schema.Name, reflect.TypeFor[T](), sample)
+				if src, ok := sample.(T); ok {
+					return made(src)
 				}
-				if err := convert(message, src); err != nil {
-					return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-				}
-				return message, nil
+				return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, schema.Name, reflect.TypeFor[T](), sample)
 			}
 		},
 		declare: func(p *bridges.Plugin, wire string, open Open) error {
@@ -137,22 +143,26 @@ func publication[M any, P interface {
 				if err != nil {
 					return nil, err
 				}
-				// One message for each topic, so that nothing is allocated for each sample.
-				var mu sync.Mutex
-				message := P(new(M)) // guarded by mu
-				return func(ctx context.Context, src T) error {
-					if err := ctx.Err(); err != nil {
-						return err
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					if err := convert(message, src); err != nil {
-						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-					}
-					return send(ctx, message, src.Stamp())
-				}, nil
+				return publisher(converter(), send), nil
 			})
 		},
+	}
+}
+
+// publisher converts and sends.
+func publisher[T bridges.Stamped](convert func(T) (Message, error), send Send) bridges.Publisher[T] {
+	var mu sync.Mutex // guards convert's message
+	return func(ctx context.Context, src T) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		message, err := convert(src)
+		if err != nil {
+			return err
+		}
+		return send(ctx, message, src.Stamp())
 	}
 }
 

@@ -63,10 +63,14 @@ func AppendAdvertise(dst []byte, form Form, topic, typ string) []byte {
 	return appendFrame(dst, form, field{"op", "advertise"}, field{"topic", topic}, field{"type", typ})
 }
 
-// AppendSubscribe appends a frame that asks for a topic, in the form that compression names
-// ("" for the server's own encoding).
-func AppendSubscribe(dst []byte, form Form, topic, typ, compression string) []byte {
-	return appendFrame(dst, form, field{"op", "subscribe"}, field{"topic", topic}, field{"type", typ}, field{"compression", compression})
+// Subscribe asks for a topic of messages of a type, in the form that Compression names ("" for
+// the server's own encoding).
+type Subscribe struct{ Topic, Type, Compression string }
+
+// AppendSubscribe appends a frame that asks for a topic (protocol, section 3.4.4).
+func AppendSubscribe(dst []byte, form Form, s Subscribe) []byte {
+	return appendFrame(dst, form,
+		field{"op", "subscribe"}, field{"topic", s.Topic}, field{"type", s.Type}, field{"compression", s.Compression})
 }
 
 // AppendAdvertiseService appends a frame that offers a service.

@@ -115,7 +115,7 @@ func TestAppendedFramesAreOthers(t *testing.T) {
 	head := rosbridgev2.AppendPublishHead(nil, rosbridgev2.BSON, "/points")
 	for name, got := range map[string][]byte{
 		"advertise": rosbridgev2.AppendAdvertise(nil, rosbridgev2.BSON, "/points", "sensor_msgs/PointCloud2"),
-		"subscribe": rosbridgev2.AppendSubscribe(nil, rosbridgev2.BSON, "/cmd_vel", "geometry_msgs/Twist", "cbor"),
+		"subscribe": rosbridgev2.AppendSubscribe(nil, rosbridgev2.BSON, rosbridgev2.Subscribe{Topic: "/cmd_vel", Type: "geometry_msgs/Twist", Compression: "cbor"}),
 		"service":   rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.BSON, "/light", "std_srvs/SetBool"),
 		"response":  rosbridgev2.AppendResponse(nil, rosbridgev2.BSON, rosbridgev2.Response{Service: "/light", ID: id, Values: values, Result: true}),
 		"failure":   rosbridgev2.AppendResponse(nil, rosbridgev2.BSON, rosbridgev2.Response{Service: "/light", ID: id, Reason: "no lamp"}),
@@ -128,7 +128,7 @@ func TestAppendedFramesAreOthers(t *testing.T) {
 func TestAppendedJSON(t *testing.T) {
 	for want, got := range map[string][]byte{
 		`{"op":"advertise","topic":"/a\"b","type":"c/D"}`:        rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON, `/a"b`, "c/D"),
-		`{"op":"subscribe","topic":"/a","type":"c/D"}`:           rosbridgev2.AppendSubscribe(nil, rosbridgev2.JSON, "/a", "c/D", ""),
+		`{"op":"subscribe","topic":"/a","type":"c/D"}`:           rosbridgev2.AppendSubscribe(nil, rosbridgev2.JSON, rosbridgev2.Subscribe{Topic: "/a", Type: "c/D"}),
 		`{"op":"advertise_service","type":"c/D","service":"/s"}`: rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.JSON, "/s", "c/D"),
 		`{"op":"service_response","service":"/s","id":7,"values":{},"result":true}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
 			rosbridgev2.Response{Service: "/s", ID: []byte("7"), Values: []byte("{}"), Result: true}),

@@ -27,34 +27,14 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 		return nil, err
 	}
 	wire := &pipe{client: c, left: handshakeBytes}
-	in := bufio.NewReader(wire)
-	answer := &response{client: c, header: http.Header{}, wire: wire, in: in}
-	if first, err := in.Peek(1); err == nil && first[0] == tlsHandshake {
-		// Clients say of an answer without TLS that it has the wrong version.
-		answer.refuse(http.StatusBadRequest, "this server doesn't speak TLS: connect with ws://")
-		return nil, fmt.Errorf("%w: client %s speaks TLS, this server doesn't: connect with ws://, or give the server cert= and key=", bridges.ErrTLS, c.Remote())
-	}
-	request, err := http.ReadRequest(in)
+	answer := &response{client: c, header: http.Header{}, wire: wire, in: bufio.NewReader(wire)}
+	request, err := answer.readRequest()
 	if err != nil {
-		return nil, c.badRequest(err)
+		return nil, err
 	}
 	wire.left = -1
-	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
-		answer.refuse(http.StatusUpgradeRequired, c.server.config.Name+" speaks WebSocket here: "+c.server.want())
-		return nil, errVisitor
-	}
-	if origin := request.Header.Get("Origin"); !c.server.config.welcomes(origin) {
-		answer.refuse(http.StatusForbidden, "this server isn't for pages of "+origin)
-		return nil, fmt.Errorf("refuse client %s: a page of %q", c.Remote(), origin)
-	}
-	if c.conn.Surplus() {
-		answer.refuse(http.StatusServiceUnavailable, "this server has as many clients as it takes")
-		return nil, fmt.Errorf("refuse client %s: too many clients", c.Remote())
-	}
-	offered := strings.Join(request.Header.Values("Sec-WebSocket-Protocol"), ", ")
-	if !c.server.speaks(offered) {
-		answer.refuse(http.StatusBadRequest, c.server.want())
-		return nil, fmt.Errorf("%w: client %s offers the subprotocols %q: %s", bridges.ErrProtocol, c.Remote(), offered, c.server.want())
+	if err := answer.admit(request); err != nil {
+		return nil, err
 	}
 	conn, err := websocket.Accept(answer, request, &websocket.AcceptOptions{
 		Subprotocols: c.server.config.Subprotocols, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
@@ -76,6 +56,43 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 
 // tlsHandshake is the first byte of what a client of TLS says (RFC 8446, section 5.1).
 const tlsHandshake = 22
+
+// readRequest reads what the answer is for.
+func (r *response) readRequest() (*http.Request, error) {
+	if first, err := r.in.Peek(1); err == nil && first[0] == tlsHandshake {
+		// Clients say of an answer without TLS that it has the wrong version.
+		r.refuse(http.StatusBadRequest, "this server doesn't speak TLS: connect with ws://")
+		return nil, fmt.Errorf("%w: client %s speaks TLS, this server doesn't: connect with ws://, or give the server cert= and key=", bridges.ErrTLS, r.client.Remote())
+	}
+	request, err := http.ReadRequest(r.in)
+	if err != nil {
+		return nil, r.client.badRequest(err)
+	}
+	return request, nil
+}
+
+// admit refuses a client that isn't to be let in, and says why.
+func (r *response) admit(request *http.Request) error {
+	server, remote := r.client.server, r.client.Remote()
+	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
+		r.refuse(http.StatusUpgradeRequired, server.config.Name+" speaks WebSocket here: "+server.want())
+		return errVisitor
+	}
+	if origin := request.Header.Get("Origin"); !server.config.welcomes(origin) {
+		r.refuse(http.StatusForbidden, "this server isn't for pages of "+origin)
+		return fmt.Errorf("refuse client %s: a page of %q", remote, origin)
+	}
+	if r.client.conn.Surplus() {
+		r.refuse(http.StatusServiceUnavailable, "this server has as many clients as it takes")
+		return fmt.Errorf("refuse client %s: too many clients", remote)
+	}
+	offered := strings.Join(request.Header.Values("Sec-WebSocket-Protocol"), ", ")
+	if !server.speaks(offered) {
+		r.refuse(http.StatusBadRequest, server.want())
+		return fmt.Errorf("%w: client %s offers the subprotocols %q: %s", bridges.ErrProtocol, remote, offered, server.want())
+	}
+	return nil
+}
 
 // notEncrypted answers those who speak HTTP where TLS is spoken.
 const notEncrypted = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" +
