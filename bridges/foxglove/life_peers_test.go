@@ -96,6 +96,7 @@ func TestViewersStallAndDie(t *testing.T) {
 		return p
 	}
 	fast := count()
+	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
 	slow := count()
 	image := &sample.Image{Width: 1024, Height: 1024, Step: 1024, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20)}
 	sent := 0
@@ -107,7 +108,6 @@ func TestViewersStallAndDie(t *testing.T) {
 			require.Equal(t, sent, counted(t, fast, "/image"))
 		}
 	}
-	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
 	send(5)
 	slow.Stall()
 	send(60)
@@ -118,7 +118,11 @@ func TestViewersStallAndDie(t *testing.T) {
 
 	slow.Kill()
 	slow = count()
-	send(5)
+	for end := time.Now().Add(process.Patience); !strings.Contains(slow.Output(), `"counts"`); { // its subscription is on its way
+		require.True(t, time.Now().Before(end), "it is served anew")
+		send(1)
+	}
+	send(4)
 	for n := range 5 {
 		assert.Equal(t, n+1, counted(t, slow, "/image"))
 	}
