@@ -1,7 +1,6 @@
 // Decodes what Cyclone DDS encoded with Fast CDR, encodes it again and writes
 // the vector if the two agree on every byte but the padding after the message
 // (Cyclone pads to a multiple of four and counts it in the header's options).
-// kinds is Cyclone's alone.
 //
 // usage: check DIR
 #include "ros2.h"
@@ -61,7 +60,8 @@ int main(int argc, char **argv) {
     {"lgsvl_detections_2d", recode<lgsvl_msgs::msg::dds_::Detection2DArray_>},
     {"lgsvl_detections_3d", recode<lgsvl_msgs::msg::dds_::Detection3DArray_>},
     {"signals", recode<lgsvl_msgs::msg::dds_::SignalArray_>}, {"signals_none", recode<lgsvl_msgs::msg::dds_::SignalArray_>},
-    {"radar_objects", recode<lgsvl_msgs::msg::dds_::DetectedRadarObjectArray_>}};
+    {"radar_objects", recode<lgsvl_msgs::msg::dds_::DetectedRadarObjectArray_>},
+    {"kinds", recode<kinds_msgs::msg::dds_::Kinds_>}};
   int bad = 0;
   for (const auto &[name, recode_message] : vectors) {
     const std::string path = std::string(argv[1]) + "/" + name;
@@ -75,11 +75,5 @@ int main(int argc, char **argv) {
     std::ofstream(path + ".cdr", std::ios::binary).write(fast.data(), fast.size());
     std::cout << name << " " << fast.size() << " bytes, padding " << padding << "\n";
   }
-  const std::string path = std::string(argv[1]) + "/kinds";
-  std::ifstream in(path + ".cyclone", std::ios::binary);
-  Bytes kinds{std::istreambuf_iterator<char>(in), {}};
-  kinds.resize(kinds.size() - kinds[3]);
-  kinds[3] = 0;
-  std::ofstream(path + ".cdr", std::ios::binary).write(kinds.data(), kinds.size());
   return bad != 0;
 }
