@@ -65,7 +65,7 @@ func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
 // TestGenmsgComesToOurSums: genmsg computes the same sums and writes the same text for
 // the definitions of all types, also of those that Debian hasn't got.
 func TestGenmsgComesToOurSums(t *testing.T) {
-	separator := strings.Repeat("=", 80) + "\nMSG: "
+	separator := "\n" + strings.Repeat("=", 80) + "\nMSG: "
 	var lines []string
 	var want [][2]string
 	for _, m := range rosmsgtest.Every() {
@@ -79,13 +79,12 @@ func TestGenmsgComesToOurSums(t *testing.T) {
 		require.NoError(t, err)
 		texts := map[string]string{}
 		for i, part := range strings.Split(definition, separator) {
-			part = strings.TrimSuffix(part, "\n\n")
 			if i == 0 {
-				texts[name] = strings.TrimRight(part, "\n") + "\n"
+				texts[name] = part
 				continue
 			}
 			nested, text, _ := strings.Cut(part, "\n")
-			texts[nested] = strings.TrimRight(text, "\n") + "\n"
+			texts[nested] = text
 		}
 		parts, err := json.Marshal(texts)
 		require.NoError(t, err)
