@@ -42,6 +42,7 @@ func TestRegistry(t *testing.T) {
 	require.ErrorAs(t, err, &unknown)
 	assert.Equal(t, &bridges.UnknownBridgeError{Name: "c", Known: []string{"a", "b_2"}}, unknown)
 	assert.EqualError(t, err, `unknown bridge "c"; known are a, b_2`)
+	assert.EqualError(t, &bridges.UnknownBridgeError{Name: "b2", Known: []string{"a", "b_2"}}, `unknown bridge "b2"; did you mean b_2?`)
 }
 
 func TestRegistryRefuses(t *testing.T) {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // Errors of this package and of every bridge; test them with errors.Is.
@@ -62,7 +63,8 @@ func CheckSize(size, limit int64) error {
 	return fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, size, limit)
 }
 
-// UnknownBridgeError names a bridge that isn't registered and those that are.
+// UnknownBridgeError names a bridge that isn't registered, and the one that may be meant or
+// else all that are.
 // It is ErrUnknownBridge to errors.Is.
 type UnknownBridgeError struct {
 	Name  string
@@ -70,7 +72,7 @@ type UnknownBridgeError struct {
 }
 
 func (e *UnknownBridgeError) Error() string {
-	return fmt.Sprintf("unknown bridge %q; known are %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("unknown bridge %q; %s", e.Name, closest.Hint(e.Name, e.Known))
 }
 
 // Is reports whether target is ErrUnknownBridge.

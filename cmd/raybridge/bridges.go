@@ -43,7 +43,7 @@ func newBridges() *cobra.Command {
 	lister.Flags().BoolVar(&list, "json", false, "print JSON")
 	shower := &cobra.Command{
 		Use: "show NAME", Short: "Show a bridge's connection, its options and the messages that it carries",
-		Args: oneArg("the name of a bridge, such as mcap"),
+		Args: oneArg("the name of a bridge, such as mcap"), ValidArgsFunction: completeBridgeName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := bridgesall.Registry().Plugin(args[0])
 			if err != nil {

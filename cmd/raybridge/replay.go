@@ -69,6 +69,7 @@ func newReplay() *cobra.Command {
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for the recordings of file bridges")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what was replayed to `FILE.json`")
+	completeFlags(cmd)
 	return cmd
 }
 

@@ -58,6 +58,7 @@ func newRun() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 	}
 	f.register(cmd)
+	completeFlags(cmd)
 	return cmd
 }
 

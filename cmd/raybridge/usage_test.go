@@ -60,7 +60,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--control", "203.0.113.7:80"}, "--control: listen on 203.0.113.7:80"}, // TEST-NET-3, nobody's
 		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset" (known: block, drop_newest, drop_oldest)`},
 		{[]string{"run", "--bridge", "mcap"}, `parse bridge "mcap": need TYPE:CONNECTION`},
-		{[]string{"run", "--bridge", "mcpa:a"}, `unknown bridge "mcpa"; known are carla, `},
+		{[]string{"run", "--bridge", "mcpa:a"}, `unknown bridge "mcpa"; did you mean mcap?`},
+		{[]string{"run", "--bridge", "zork:a"}, `unknown bridge "zork"; known are carla, `},
 		{[]string{"run", "--bridge", "mcap:"}, `--bridge: connect bridge "mcap" (): bad connection string: no path; want FILE.mcap or a folder`},
 		{[]string{"run", "--bridge", "mcap:a?zork=1"}, `unknown option "zork"; known are`},
 		{[]string{"run", "--bridge", "mcap:a?compression=zip"}, "want zstd, lz4 or none"},
@@ -119,7 +120,7 @@ func TestWrongUse(t *testing.T) {
 		{config("unknown.yaml", "scne: {}"), "unknown.yaml:1:1: scne: unknown key, did you mean scene?"},
 		{config("driver.yaml", "ego: {driver: waypoint}"), `driver.yaml:1:15: ego.driver: unknown value: "waypoint", did you mean waypoints?`},
 		{config("policy.yaml", "bridges: [{type: mcap, policy: drop}]"), "policy.yaml:1:32: bridges[0].policy: unknown value"},
-		{config("bridge.yaml", "bridges: [{type: mcpa}]"), `bridge.yaml:1:18: bridges[0].type: unknown bridge "mcpa"; known are carla, `},
+		{config("bridge.yaml", "bridges: [{type: mcpa}]"), `bridge.yaml:1:18: bridges[0].type: unknown bridge "mcpa"; did you mean mcap?`},
 		{config("connection.yaml", "bridges:\n  - type: logging\n    connection: a\n  - type: foxglove\n    connection: 8765?clients=0"),
 			`connection.yaml:5:17: bridges[1].connection: connect bridge "foxglove" (8765?clients=0): bad connection string: clients="0": want a whole number`},
 		{config("lacking.yaml", "bridges: [{type: mcap}]"), `lacking.yaml:1:11: bridges[0]: connection: connect bridge "mcap" (): bad connection string: no path; want FILE.mcap or a folder`},

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/simtime"
+)
+
+// completeFlags tells the shell what may stand behind a command's flags; those that the
+// command doesn't have are passed over.
+func completeFlags(cmd *cobra.Command) {
+	policies := []cobra.Completion{
+		cobra.CompletionWithDesc(dispatch.Block.String(), "the sender waits"),
+		cobra.CompletionWithDesc(dispatch.DropNewest.String(), "the new message is refused"),
+		cobra.CompletionWithDesc(dispatch.DropOldest.String(), "what has waited longest goes"),
+	}
+	sources := []cobra.Completion{
+		cobra.CompletionWithDesc(simtime.Engine, "advanced by the run itself, from 0"),
+		cobra.CompletionWithDesc(simtime.SS2, "set over --control"),
+		cobra.CompletionWithDesc(simtime.System, "the host's clock, since the UNIX epoch"),
+		cobra.CompletionWithDesc(simtime.Simulation, "the host's clock, from 0"),
+		cobra.CompletionWithDesc(simtime.ROS2, "/clock of a bridge"),
+	}
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"bridge":      completeBridge,
+		"policy":      cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp),
+		"time-source": cobra.FixedCompletions(sources, cobra.ShellCompDirectiveNoFileComp),
+		"scene":       completeScene,
+	} {
+		if cmd.Flag(flag) == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // a flag is completed twice
+		}
+	}
+}
+
+// completeBridge completes TYPE:CONNECTION: the types, then where a bridge's connection
+// leads without one, then its options.
+func completeBridge(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	registry := bridgesall.Registry()
+	name, connection, named := strings.Cut(typed, ":")
+	if !named {
+		return matching(typed, bridgeNames(registry, ":")), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	plugin, err := registry.Plugin(name)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	info := plugin.Info()
+	target, _, hasOptions := strings.Cut(connection, "?")
+	var list []cobra.Completion
+	if address := name + ":" + info.Default; !hasOptions && info.Default != "" && !strings.ContainsAny(info.Default, " $") {
+		list = append(list, cobra.CompletionWithDesc(address, "the default"))
+	}
+	if hasOptions || target != "" || info.Default != "" {
+		list = append(list, optionsAfter(typed, info.Options)...)
+	}
+	return matching(typed, list), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// optionsAfter lists what a connection string may go on with: options that it doesn't
+// have, or values of the last one.
+func optionsAfter(typed string, options []bridges.Option) []cobra.Completion {
+	begin, query, _ := strings.Cut(typed, "?")
+	given := strings.Split(query, "&")
+	begin += "?"
+	if last := strings.LastIndex(query, "&"); last >= 0 {
+		begin += query[:last+1]
+	}
+	var list []cobra.Completion
+	for _, o := range options {
+		if slices.ContainsFunc(given[:len(given)-1], func(g string) bool { return strings.HasPrefix(g, o.Key+"=") }) {
+			continue
+		}
+		list = append(list, cobra.CompletionWithDesc(begin+o.Key+"=", o.Meaning))
+		if !strings.HasPrefix(given[len(given)-1], o.Key+"=") {
+			continue
+		}
+		for value := range strings.SplitSeq(o.Value, "|") {
+			if strings.ToLower(value) == value { // words in capitals stand for something
+				list = append(list, cobra.CompletionWithDesc(begin+o.Key+"="+value, o.Meaning))
+			}
+		}
+	}
+	return list
+}
+
+// completeBridgeName completes a bridge's name as an argument.
+func completeBridgeName(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return matching(typed, bridgeNames(bridgesall.Registry(), "")), cobra.ShellCompDirectiveNoFileComp
+}
+
+// bridgeNames lists the bridges, each with what follows its name.
+func bridgeNames(registry *bridges.Registry, after string) []cobra.Completion {
+	var list []cobra.Completion
+	for _, name := range registry.Names() {
+		if plugin, err := registry.Plugin(name); err == nil {
+			list = append(list, cobra.CompletionWithDesc(name+after, plugin.Info().Summary))
+		}
+	}
+	return list
+}
+
+// completeScene completes city, folders and glTF files.
+func completeScene(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	list := matching(typed, []cobra.Completion{cobra.CompletionWithDesc("city", "the procedural city")})
+	if list == nil || typed == "" {
+		for _, kind := range []string{".gltf", ".glb"} {
+			// A pattern that is none completes nothing.
+			files, _ := filepath.Glob(typed + "*" + kind)
+			list = append(list, files...)
+		}
+	}
+	if len(list) > 0 {
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []cobra.Completion{"gltf", "glb"}, cobra.ShellCompDirectiveFilterFileExt // below folders
+}
+
+// matching returns those that begin with what was typed.
+func matching(typed string, list []cobra.Completion) (found []cobra.Completion) {
+	for _, c := range list {
+		if strings.HasPrefix(c, typed) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
