@@ -4,10 +4,8 @@ package mcap_test
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -169,7 +168,7 @@ func checkValue(t *testing.T, d decoded, want bridges.Stamped) {
 			same("point_step", 32.0)
 			same("width", 3.0)
 		}
-		same("data", blob(points(s)))
+		same("data", blob(foxglovemsgtest.Points(s)))
 	case *sample.Imu:
 		same("linear_acceleration.z", s.LinearAcceleration[2])
 		same("orientation.w", 0.5)
@@ -206,23 +205,6 @@ func checkValue(t *testing.T, d decoded, want bridges.Stamped) {
 	case *sample.DvsEvents:
 		same("point_step", 13.0)
 	}
-}
-
-// points are a cloud's bytes in the layout PointXYZIRCAEDT, written by its table of fields:
-// x, y, z, then intensity and return type of a byte, channel of two, azimuth, elevation,
-// distance, and the time in nanoseconds.
-func points(s *sample.PointCloud) (data []byte) {
-	for _, p := range s.Points {
-		for _, f := range []float32{p.X, p.Y, p.Z} {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(f))
-		}
-		data = binary.LittleEndian.AppendUint16(append(data, byte(p.Intensity), byte(p.Return)), p.Ring)
-		for _, f := range []float32{p.Azimuth, p.Elevation, p.Distance} {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(f))
-		}
-		data = binary.LittleEndian.AppendUint32(data, p.TimeNs)
-	}
-	return data
 }
 
 // TestJavaScriptReadsSplitsAndRecoveries: each file of a split recording stands alone, and
