@@ -188,37 +188,6 @@ func keepPublishing(t *testing.T, list []func() error) {
 	t.Cleanup(func() { close(done); <-stopped })
 }
 
-// TestRoslibSubscribes has roslib take every topic as JSON, as CBOR and, decoded with npm's
-// rosmsg-serialization by rosapi's definitions, as ROS serializes it: all the same.
-func TestRoslibSubscribes(t *testing.T) {
-	b, list := serving(t, "")
-	keepPublishing(t, list)
-	output := roslib(t, "subscribe", b, fmt.Sprint(len(samples)), "none", "cbor", "cbor-raw").Wait(t)
-	byTopic := publications(t)
-	seen := map[string]map[string]any{}
-	for line := range strings.Lines(output) {
-		text, ok := strings.CutPrefix(line, "message ")
-		if !ok {
-			continue
-		}
-		var m struct {
-			Topic, Type string
-			Forms       int
-			Message     map[string]any
-		}
-		require.NoError(t, json.Unmarshal([]byte(text), &m))
-		assert.Equal(t, 3, m.Forms)
-		assert.Equal(t, ros1.TypeName(byTopic[m.Topic].Type), m.Type)
-		seen[m.Topic] = m.Message
-	}
-	require.Len(t, seen, len(samples))
-	assert.Equal(t, 456_000.125, at(seen["/probe/GpsOdometry"], "pose.pose.position.x"))
-	assert.Equal(t, base64.StdEncoding.EncodeToString(bridgetest.Image(1).Data), seen["/probe/Image"]["data"])
-	assert.Equal(t, "probe é", at(seen["/probe/Imu"], "header.frame_id"))
-	assert.Equal(t, 123_456_794.0, at(seen["/probe/Imu"], "header.stamp.nsecs"))
-	assert.Equal(t, 5.0, at(seen["/probe/Imu"], "header.seq"))
-}
-
 func TestRoslibCommands(t *testing.T) {
 	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
 	offerAll(t, b)
