@@ -91,6 +91,8 @@ type Bridge struct {
 	closeErr   error // written in closeOnce
 	// lastEndpoints are those when Close was called, nil before.
 	lastEndpoints atomic.Pointer[[]Endpoint]
+	// lastStatus is that when Close was called, nil before.
+	lastStatus atomic.Pointer[Status]
 
 	mu            sync.Mutex
 	published     map[string]*PublishedTopic // guarded by mu
@@ -133,10 +135,22 @@ func (b *Bridge) Status() Status {
 }
 
 // EverConnected reports whether the bridge was connected at some time since it
-// was opened.
+// was opened; with a peer that speaks its protocol, where it can tell (Reacher).
 func (b *Bridge) EverConnected() bool {
+	if r, ok := b.instance.(Reacher); ok {
+		return r.Reached()
+	}
 	b.Status()
-	return b.everConnected.Load()
+	return b.everConnected.Load() || b.Diagnosis().Connections > 0
+}
+
+// StatusAtEnd returns the state of the connection when Close was called, which tells
+// whether the peer was there to the end; before, the state now.
+func (b *Bridge) StatusAtEnd() Status {
+	if s := b.lastStatus.Load(); s != nil {
+		return *s
+	}
+	return b.Status()
 }
 
 // Connect begins to connect; it doesn't wait for a peer: Await does. After Close it
@@ -178,7 +192,8 @@ func (b *Bridge) disconnect(ctx context.Context) error {
 // first call's error.
 func (b *Bridge) Close(ctx context.Context) error {
 	b.closeOnce.Do(func() {
-		endpoints := b.Endpoints()
+		endpoints, status := b.Endpoints(), b.Status()
+		b.lastStatus.Store(&status)
 		b.lastEndpoints.Store(&endpoints)
 		b.closed.Store(true)
 		b.connecting.Lock()

@@ -39,3 +39,12 @@ func (b *Bridge) Diagnosis() Diagnosis {
 	}
 	return Diagnosis{}
 }
+
+// Reacher is an Instance that knows better than by having been Connected whether it has
+// reached its peer: one whose protocol acknowledges nothing, so that a server of another
+// protocol seems to be the peer until it ends the connection. Any goroutine may ask.
+type Reacher interface {
+	// Reached may take back what it said of a connection that still was there; once the
+	// instance has disconnected it doesn't change.
+	Reached() bool
+}

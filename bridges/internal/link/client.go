@@ -22,6 +22,7 @@ type Client struct {
 	registrations [][]byte          // guarded by mu
 	topics        []*Way            // guarded by mu
 	before        bridges.Diagnosis // guarded by mu: of links that were closed
+	reached       bool              // guarded by mu: one of them has reached its peer
 }
 
 // Open disconnects, and begins to connect by a new link.
@@ -61,7 +62,7 @@ func (c *Client) close(ctx context.Context) error {
 	err := l.Close(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.before = c.before.Add(l.Diagnosis())
+	c.before, c.reached = c.before.Add(l.Diagnosis()), c.reached || l.Reached()
 	for _, w := range c.topics {
 		w.out.Store(nil)
 	}
@@ -93,6 +94,16 @@ func (c *Client) Diagnosis() bridges.Diagnosis {
 		return c.before.Add(l.Diagnosis())
 	}
 	return c.before
+}
+
+// Reached reports whether a link has reached its peer; see Link.Reached.
+func (c *Client) Reached() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.link.Load(); l != nil {
+		return c.reached || l.Reached()
+	}
+	return c.reached
 }
 
 // Register has a frame written first on each connection of each link; see Link.Register.

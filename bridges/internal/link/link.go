@@ -40,6 +40,9 @@ type Config struct {
 	// complaint, any other as malformed; both are logged, ever more rarely. (optional; nil
 	// throws frames away)
 	Handle func(frame []byte) error
+	// Handshake says that Dial returns when the peer has answered: having a connection then
+	// shows that the peer speaks the protocol; see Link.Reached.
+	Handshake bool
 	// Retry says when to dial again.
 	Retry bridges.Retry
 	// Queue bounds what waits for the peer; its Policy isn't used, the topics' are.
@@ -96,6 +99,7 @@ type Link struct {
 	closing       bool     // guarded by mu
 	gaveUp        error    // guarded by mu
 	journal       journal  // guarded by mu
+	evidence      evidence // guarded by mu
 }
 
 // New returns a link that isn't started.

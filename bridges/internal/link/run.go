@@ -15,6 +15,7 @@ func (l *Link) run() {
 	defer close(l.done)
 	for failures := 0; l.dialing.Err() == nil; {
 		connected, err := l.connect()
+		l.judge(connected, err)
 		if l.dialing.Err() != nil {
 			if !connected {
 				l.unanswered()
@@ -83,12 +84,12 @@ func (l *Link) pause(d time.Duration) {
 	}
 }
 
-// connected notes that there is a connection.
+// connected notes that there is a connection. Whoever sees the status finds it counted.
 func (l *Link) connected() {
-	l.setStatus(bridges.Connected)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.journal.connected(time.Now())
+	l.mu.Unlock()
+	l.setStatus(bridges.Connected)
 }
 
 // lost notes that an attempt failed, or that a connection was lost, and whether there will
@@ -114,6 +115,7 @@ func (l *Link) giveUp(attempts int, err error) {
 func (l *Link) handle(frame []byte) error {
 	err := l.config.Handle(frame)
 	if err == nil {
+		l.answered()
 		return nil
 	}
 	if errors.Is(err, ErrComplaint) {

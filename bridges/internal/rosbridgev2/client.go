@@ -77,7 +77,7 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 	}
 	s := &session{client: c, config: config, desk: NewDesk()}
 	s.link = link.New(link.Config{
-		Dial: s.dial, Handle: s.handle, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
+		Dial: s.dial, Handle: s.handle, Handshake: true, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
