@@ -120,6 +120,25 @@ func TestFailuresAreLoggedByTheTopicsLogger(t *testing.T) {
 	assert.Empty(t, other.lines("publish failed"))
 }
 
+// What a topic expects is counted and told, but not logged.
+func TestExpectedFailuresAreNotLogged(t *testing.T) {
+	var log logbook
+	d := newDispatcher(t, dispatch.Config{Logger: log.logger()})
+	verdicts := []error{errVerdict, fmt.Errorf("send: %w", errVerdict), errors.New("another")}
+	topic := dispatch.NewTopic(d, "/a", func(_ context.Context, i int) error { return verdicts[i] }, dispatch.TopicConfig{
+		Ordered: true, Expected: func(err error) bool { return errors.Is(err, errVerdict) },
+	})
+	told := make(chan error, len(verdicts))
+	for i := range verdicts {
+		require.True(t, topic.TryQueueTask(i, dispatch.Task{Done: func(err error) { told <- err }}))
+		assert.Equal(t, verdicts[i], <-told)
+	}
+	require.NoError(t, d.Close(context.Background()))
+	require.Len(t, log.lines("publish failed"), 1)
+	assert.Contains(t, log.lines("publish failed")[0], "err=another")
+	assert.EqualValues(t, 3, topic.Stats().Failed)
+}
+
 // What fails after the end is not kept back.
 func TestFailureAfterTopicCloseIsLogged(t *testing.T) {
 	var log logbook

@@ -58,6 +58,10 @@ type TopicConfig struct {
 	Gated bool
 	// Logger is told of the topic's failures. (optional; default: the dispatcher's)
 	Logger *slog.Logger
+	// Expected reports errors of the publisher that are not to be logged, since who reads
+	// the log knows of their cause; they are counted and given to Done all the same. It runs
+	// on any goroutine. (optional; default: none is)
+	Expected func(err error) bool
 }
 
 const (

@@ -84,6 +84,8 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	log := p.config.Log.With("bridge", config.Spec)
 	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}, received: map[string]*reception{}}
 	b.topicConfig.Logger = log
+	// The last receiver has gone, or the connection, of which the bridge tells.
+	b.topicConfig.Expected = func(err error) bool { return errors.Is(err, bridges.ErrNotConnected) }
 	var err error
 	b.bridge, err = p.config.Bridges.Open(config.Spec, bridges.Env{
 		OutDir: p.config.OutDir, Now: b.logTime, Log: log, Run: p.config.Run,

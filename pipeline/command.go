@@ -39,14 +39,14 @@ type driver struct {
 func (d *driver) inlets(c *Commands) []inlet {
 	limits := d.vehicle.Vehicle()
 	return []inlet{
-		{c.Control, reflect.TypeFor[*sample.VehicleControl](), commandQoS, func(m any) {
+		{topic: c.Control, typ: reflect.TypeFor[*sample.VehicleControl](), qos: commandQoS, command: true, take: func(m any) {
 			d.steer(controlCommand(m.(*sample.VehicleControl), limits))
 		}},
-		{c.Ackermann, reflect.TypeFor[*sample.AckermannDrive](), commandQoS, func(m any) {
+		{topic: c.Ackermann, typ: reflect.TypeFor[*sample.AckermannDrive](), qos: commandQoS, command: true, take: func(m any) {
 			drive := m.(*sample.AckermannDrive)
 			d.steer(scene.Command{BySpeed: true, Speed: drive.Speed, Steering: drive.SteeringAngle})
 		}},
-		{c.Velocity, reflect.TypeFor[*sample.VelocityCommand](), commandQoS, func(m any) {
+		{topic: c.Velocity, typ: reflect.TypeFor[*sample.VelocityCommand](), qos: commandQoS, command: true, take: func(m any) {
 			d.steer(velocityCommand(m.(*sample.VelocityCommand), limits))
 		}},
 	}

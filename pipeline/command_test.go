@@ -250,6 +250,41 @@ func TestMissingTopicsAreTold(t *testing.T) {
 	assert.Equal(t, []string{`"/first/riddle (*struct {})"`, `"/second/riddle (*struct {})"`}, told)
 }
 
+// TestOneTopicOfCommandsIsEnough: the others are only told of where none is brought.
+func TestOneTopicOfCommandsIsEnough(t *testing.T) {
+	commands := pipeline.Commands{Control: "/control", Ackermann: "/ackermann", Velocity: "/velocity"}
+	for name, c := range map[string]struct {
+		registry func() (*bridges.Registry, string)
+		told     bool
+	}{
+		"control alone": {func() (*bridges.Registry, string) { return bridges.MustRegistry(&pedals{}), "wheel:x" }, false},
+		"none":          {func() (*bridges.Registry, string) { return bridges.MustRegistry(&peer{}), "test:x" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log lockedText
+			registry, spec := c.registry()
+			p := newScripted(t, &script{}, pipeline.Config{
+				Bridges: registry, Ego: drivenEgo(t), Commands: commands, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+			addScripted(t, p, plainID, "probe", "10")
+			require.NoError(t, p.Step(t.Context(), 1))
+			if !c.told {
+				assert.NotContains(t, log.String(), "no bridge brings")
+				return
+			}
+			assert.Contains(t, log.String(), `"/ackermann (*sample.AckermannDrive) /control (*sample.VehicleControl) /velocity (*sample.VelocityCommand)"`)
+		})
+	}
+}
+
+// pedals is a wheel that has no message for speeds, as Apollo's bridge.
+type pedals struct{ wheel }
+
+func (w *pedals) Register(to *bridges.Plugin) error {
+	return errors.Join(w.peer.Register(to), brings[*sample.VehicleControl](&w.wheel, to, "Control"))
+}
+
 // TestAROSClockIsFollowed: it is not published to the bridge that it comes from.
 func TestAROSClockIsFollowed(t *testing.T) {
 	w := &wheel{}

@@ -83,6 +83,7 @@ func (p *Pipeline) end(s *Sensor) error {
 	p.change.Lock()
 	defer p.change.Unlock()
 	p.former = mergeRows(p.former, s.rows(0))
+	p.formerInputs = mergeInputs(p.formerInputs, s.inputRows())
 	_ = p.strike([]*Sensor{s}) // its life has ended
 	return err
 }

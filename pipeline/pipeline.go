@@ -128,6 +128,8 @@ type Pipeline struct {
 	rig     rig.Rig         // of members, in their order
 	members []*Sensor       // all that were added and have not ended; replaced, never changed
 	former  []SensorSummary // of those that ended; replaced, never changed
+	// formerInputs is what those were brought, likewise.
+	formerInputs []InputSummary
 
 	roster  atomic.Pointer[[]*Sensor] // the members that the loops work with, see live
 	fixed   frameLists                // their frames

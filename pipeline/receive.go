@@ -23,6 +23,8 @@ type inlet struct {
 	typ   reflect.Type
 	qos   bridges.QoS
 	take  func(message any)
+	// command: it steers the ego, which needs no more than one such topic.
+	command bool
 }
 
 // reception is a topic that a bridge brings. It lasts as long as the bridge; those who
@@ -96,7 +98,7 @@ func (p *Pipeline) ownInlets() (list []*inlet) {
 		}
 	}
 	if p.followsROS() {
-		list = append(list, &inlet{clockTopic, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS, p.followClock})
+		list = append(list, &inlet{topic: clockTopic, typ: reflect.TypeFor[*sample.Clock](), qos: bridges.ClockQoS, take: p.followClock})
 	}
 	return list
 }
@@ -131,11 +133,13 @@ func (p *Pipeline) inlets() []*inlet {
 	return list
 }
 
-// tellWanted says which topics nobody brings, of those that inlets are for.
+// tellWanted says which topics nobody brings, of those that inlets are for. Topics of
+// commands are other ways of the same: one is enough.
 func (p *Pipeline) tellWanted(list []*inlet) {
+	steered := slices.ContainsFunc(list, func(in *inlet) bool { return in.command && p.brought(in) })
 	var missing []string
 	for _, in := range list {
-		if !p.brought(in) {
+		if !p.brought(in) && !(in.command && steered) {
 			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
 		}
 	}

@@ -224,7 +224,7 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 		in := &s.spec.Definition.Inputs[i]
 		opened := in.Open()
 		s.inlets = append(s.inlets, opened)
-		s.takers = append(s.takers, &inlet{topicOf(r, in.Name, in.Suffix), in.Type, qosOf(in.QoS), opened.Put})
+		s.takers = append(s.takers, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: qosOf(in.QoS), take: opened.Put})
 	}
 	return s, nil
 }

@@ -64,12 +64,7 @@ func (s *bridgeSink) count(sensor *Sensor, stats *outputStats) {
 
 // send runs on a dispatcher's worker.
 func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
-	err := s.bridge.send(ctx, s.publish, e)
-	if errors.Is(err, bridges.ErrNotConnected) && s.bridge.connected() {
-		s.account(err) // the last receiver went meanwhile: that's no failure to warn of
-		return nil
-	}
-	if err != nil {
+	if err := s.bridge.send(ctx, s.publish, e); err != nil {
 		return err
 	}
 	s.stats.sent(s.receiver, e.at.Started)

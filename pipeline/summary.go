@@ -28,6 +28,8 @@ type Summary struct {
 	GPU            GPUSummary      `json:"gpu"`
 	Sensors        []SensorSummary `json:"sensors"`
 	Bridges        []BridgeSummary `json:"bridges"`
+	// Inputs are the topics that sensors are brought.
+	Inputs []InputSummary `json:"inputs,omitempty"`
 }
 
 // GPUSummary names what the sensors' data was generated on.
@@ -68,14 +70,18 @@ type ReceivedSummary struct {
 type BridgeSummary struct {
 	// Name is the bridge's in its registry, Type what it speaks: a variant of a bridge has
 	// its own name and the same type.
-	Name       string           `json:"name"`
-	Type       string           `json:"type"`
-	Connection string           `json:"connection"`
-	Status     string           `json:"status"`
-	Sent       int64            `json:"sent"`
-	Bytes      int64            `json:"bytes"`
-	Drops      map[string]int64 `json:"drops"`
-	// EverConnected is false for a bridge that never reached its peer.
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Connection string `json:"connection"`
+	Status     string `json:"status"`
+	// StatusAtEnd is the status when the bridge was closed, which tells whether its peer was
+	// there to the end; before, the same as Status.
+	StatusAtEnd string           `json:"status_at_end"`
+	Sent        int64            `json:"sent"`
+	Bytes       int64            `json:"bytes"`
+	Drops       map[string]int64 `json:"drops"`
+	// EverConnected is false for a bridge that never reached its peer, or only servers of
+	// another protocol.
 	EverConnected bool `json:"ever_connected"`
 	// Connections that were made, Failures of attempts and connections, messages of peers
 	// that couldn't be read, and Complaints of peers; LastError is what failed last, "" for
@@ -121,11 +127,13 @@ func (p *Pipeline) Summary() Summary {
 		s.Sensors = append(s.Sensors, row)
 	}
 	p.change.Lock()
-	members, former := p.members, slices.Clone(p.former)
+	members, former, formerInputs := p.members, slices.Clone(p.former), p.formerInputs
 	p.change.Unlock()
 	for _, sensor := range members {
 		s.Sensors = append(s.Sensors, sensor.rows(s.SimS)...)
+		s.Inputs = append(s.Inputs, sensor.inputRows()...)
 	}
+	s.Inputs = append(s.Inputs, formerInputs...)
 	for i := range former {
 		if s.SimS > 0 {
 			former[i].RateHz = float64(former[i].Messages) / s.SimS
@@ -217,7 +225,7 @@ func (b *attachedBridge) summary() BridgeSummary {
 	stats := b.bridge.Statistics()
 	row := BridgeSummary{
 		Name: b.bridge.Info().Name, Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
-		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
+		StatusAtEnd: b.bridge.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
 		Endpoints: b.bridge.Endpoints(),
 	}
 	for cause, n := range stats.Drops {

@@ -37,6 +37,8 @@ type Inlet interface {
 	// Put adds a message of the spec's type. It never blocks, and any goroutine may
 	// call it; the message is only read from then on, for others may have it too.
 	Put(message any)
+	// Dropped returns how many messages were dropped because the sensor didn't take them.
+	Dropped() int64
 	// Close lets nothing more in and forgets what there is.
 	Close()
 }
@@ -99,7 +101,8 @@ func (in *Input[M]) Take() iter.Seq[M] {
 	}
 }
 
-// Dropped returns how many messages were dropped because the sensor didn't take them.
+// Dropped returns how many messages were dropped because the sensor didn't take them; any
+// goroutine may call it, after Close too.
 func (in *Input[M]) Dropped() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
