@@ -98,7 +98,7 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 	stats := b.Statistics()
 	row := pipeline.BridgeSummary{
 		Name: b.Info().Name, Type: b.Info().Type, Connection: b.Connection(), Status: stats.Status.String(),
-		Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(), Endpoints: b.Endpoints(),
+		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(), Endpoints: b.Endpoints(),
 	}
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n

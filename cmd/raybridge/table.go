@@ -31,6 +31,7 @@ func printSummary(out io.Writer, s *pipeline.Summary) {
 	printBridges(w, s.Bridges)
 	_ = w.Flush() // a terminal that is gone needs no table
 	printFared(out, s.Bridges)
+	printInputs(out, s.Inputs)
 	fmt.Fprintf(out, "\n%.2f s simulated in %.2f s: real-time factor %.2f (start-up %.2f s) on %s\n",
 		s.SimS, s.WallS, s.RealTimeFactor, s.StartupS, s.GPU.Renderer)
 }
@@ -53,6 +54,15 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			}
 			fmt.Fprintf(out, "%s:%s %s, %s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
 				counted(b.Connections, "connection"), counted(b.Failures, "failure"), counted(b.Malformed, "message"), complaints, b.LastError)
+		}
+	}
+}
+
+// printInputs writes which messages sensors were brought and didn't take.
+func printInputs(out io.Writer, list []pipeline.InputSummary) {
+	for i := range list {
+		if in := &list[i]; len(in.Drops) > 0 {
+			fmt.Fprintf(out, "sensor %s did not take messages of %s: %s\n", in.Name, in.Topic, drops(in.Drops))
 		}
 	}
 }
@@ -98,7 +108,8 @@ func latched(r *pipeline.SensorSummary) bool {
 }
 
 // statusText is a bridge's status. What was closed in order at the end is no trouble: a
-// file which has everything is written, a connection ended.
+// file which has everything is written, a connection ended, or lost where the peer wasn't there
+// any more.
 func statusText(b *pipeline.BridgeSummary) string {
 	plugin, err := bridgesall.Registry().Plugin(b.Name)
 	switch {
@@ -106,6 +117,8 @@ func statusText(b *pipeline.BridgeSummary) string {
 		return b.Status
 	case !b.EverConnected:
 		return "never connected"
+	case plugin.Info().Kind != bridges.KindFile && b.StatusAtEnd != bridges.Connected.String():
+		return "lost"
 	case plugin.Info().Kind != bridges.KindFile:
 		return "ended"
 	case len(b.Drops) == 0:
