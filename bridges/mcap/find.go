@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
 // findAll returns the MCAP files of several recordings, each file once.
@@ -157,6 +158,9 @@ func readYAML(text []byte, most int, doc any) (err error) {
 			err = fmt.Errorf("%w: description: %v", ErrDamaged, p)
 		}
 	}()
+	if err := yamldoc.CheckDepth(text); err != nil {
+		return fmt.Errorf("%w: description: %w", ErrDamaged, err)
+	}
 	if err := yaml.Unmarshal(text, doc); err != nil {
 		return fmt.Errorf("%w: description: %w", ErrDamaged, err)
 	}

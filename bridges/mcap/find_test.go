@@ -84,7 +84,7 @@ func FuzzQualityOfService(f *testing.F) {
 // TestMetadataThatIsNone: what the library can't read is an error.
 func TestMetadataThatIsNone(t *testing.T) {
 	folder := t.TempDir()
-	for _, text := range []string{"rosbag2_bagfile_information: ! 0", "\x00", "rosbag2_bagfile_information: [", strings.Repeat("#", 17<<20)} {
+	for _, text := range []string{"rosbag2_bagfile_information: ! 0", "\x00", "rosbag2_bagfile_information: [", strings.Repeat("#", 17<<20), strings.Repeat("[", 100_000)} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "metadata.yaml"), []byte(text), 0o666))
 		_, err := mcap.Open(folder)
 		assert.Error(t, err)

@@ -26,9 +26,10 @@ type recorder struct {
 	w         *mcap.Writer
 	message   mcap.Message // reused
 
-	headerEnd int64 // size of the file before its first chunk
-	schemas   []recordedSchema
+	headerEnd int64             // size of the file before its first chunk
+	schemas   []recordedSchema  // schema id = index + 1
 	channels  []recordedChannel // channel id = index + 1
+	defined   int64             // bytes of the definitions in the open chunk
 	chunks    []recordedChunk   // those that are complete in the file
 	pending   []tally           // of the open chunk, by channel
 	opened    uint64            // log time of the open chunk's first message
@@ -40,17 +41,6 @@ type recorder struct {
 	now        func() int64
 	flush      int64
 	openedWall int64 // when the open chunk's first message came
-}
-
-type recordedSchema struct {
-	*mcap.Schema
-	chunk int // the chunk that it is written in
-}
-
-type recordedChannel struct {
-	*mcap.Channel
-	topic *bridges.PublishedTopic
-	chunk int // the chunk that it is written in
 }
 
 // messageTimes are a message's number on its topic, from 1 on, and its times in
@@ -124,38 +114,6 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 	return r, nil
 }
 
-// addChannel records a topic and returns the index to write its messages with.
-func (r *recorder) addChannel(topic *bridges.PublishedTopic, f *format, metadata map[string]string) (int, error) {
-	id, err := r.schemaID(f.schema)
-	if err != nil {
-		return 0, err
-	}
-	channel := &mcap.Channel{
-		ID: uint16(len(r.channels) + 1), SchemaID: id, Topic: topic.Name, MessageEncoding: f.schema.MessageEncoding, Metadata: metadata,
-	}
-	if err := r.w.WriteChannel(channel); err != nil {
-		return 0, fmt.Errorf("write channel of %q: %w", topic.Name, err)
-	}
-	r.channels = append(r.channels, recordedChannel{Channel: channel, topic: topic, chunk: len(r.chunks)})
-	r.pending = append(r.pending, tally{})
-	return len(r.channels) - 1, nil
-}
-
-// schemaID returns the id of the schema in the file, writing it the first time.
-func (r *recorder) schemaID(s Schema) (uint16, error) {
-	for _, known := range r.schemas {
-		if known.Name == s.Name && known.Encoding == s.Encoding && string(known.Data) == string(s.Data) {
-			return known.ID, nil
-		}
-	}
-	schema := &mcap.Schema{ID: uint16(len(r.schemas) + 1), Name: s.Name, Encoding: s.Encoding, Data: s.Data}
-	if err := r.w.WriteSchema(schema); err != nil {
-		return 0, fmt.Errorf("write schema of %s: %w", s.Name, err)
-	}
-	r.schemas = append(r.schemas, recordedSchema{Schema: schema, chunk: len(r.chunks)})
-	return schema.ID, nil
-}
-
 // begun returns the log time of the file's first message, and whether there is any.
 func (r *recorder) begun() (start uint64, any bool) { return r.first, r.first != math.MaxUint64 }
 
@@ -187,7 +145,10 @@ func (r *recorder) repeat(channel int, at messageTimes, data []byte) error {
 
 // put gives a message to the library and reports whether that ended a chunk.
 func (r *recorder) put(channel int, at messageTimes, data []byte) (chunkEnded bool, err error) {
-	r.opts.ChunkSize = r.chunkSize
+	if err := r.define(&r.channels[channel]); err != nil {
+		return false, err
+	}
+	r.opts.ChunkSize = r.chunkSize + r.defined
 	if r.empty {
 		r.opened, r.empty = at.logTime, false
 		if r.flush > 0 {
@@ -217,7 +178,7 @@ func (r *recorder) endChunk() error {
 		index: r.w.ChunkIndexes[len(r.w.ChunkIndexes)-1], end: r.file.Committed(), tally: slices.Clone(r.pending),
 	})
 	clear(r.pending)
-	r.empty = true
+	r.empty, r.defined = true, 0
 	return nil
 }
 
@@ -281,13 +242,13 @@ func (r *recorder) summary() summary {
 		},
 	}
 	for _, schema := range r.schemas {
-		if schema.chunk < len(r.chunks) {
+		if schema.before(len(r.chunks)) {
 			s.schemas = append(s.schemas, schema.Schema)
 			s.statistics.SchemaCount++
 		}
 	}
 	for i, channel := range r.channels {
-		if channel.chunk < len(r.chunks) {
+		if channel.before(len(r.chunks)) {
 			s.channels = append(s.channels, channel.Channel)
 			s.statistics.ChannelCount++
 			if n := r.messages(i); n > 0 {
