@@ -2,6 +2,9 @@
 //
 //   cyclone_peer DOMAIN subscribe|count     reads every topic that anybody writes
 //   cyclone_peer DOMAIN publish             writes a clock and commands, 20 times a second
+//   cyclone_peer DOMAIN clock FROM_NS STEP_NS
+//                                           writes a clock alone, a step on every 20 ms;
+//                                           prints each time before it is written
 //   cyclone_peer DOMAIN ask TOPIC reliability|durability|deadline
 //                                           reads a clock, and asks for this policy
 //   cyclone_peer DOMAIN offer TOPIC         writes a clock with no such policy
@@ -260,6 +263,18 @@ static void publish(dds_entity_t participant) {
   }
 }
 
+// tick writes a clock.
+static void tick(dds_entity_t participant, int64_t now, int64_t step) {
+  dds_entity_t clock = writer_of(participant, &rosgraph_msgs_msg_dds__Clock__desc, "rt/clock", false, false);
+  for (;; now += step) {
+    printf("{\"event\":\"clock\",\"at_ns\":%lld}\n", (long long)now);
+    fflush(stdout);
+    rosgraph_msgs_msg_dds__Clock_ c = {{.m_sec = (int32_t)(now / 1000000000), .m_nanosec = (uint32_t)(now % 1000000000)}};
+    fail("write", dds_write(clock, &c));
+    usleep(20000);
+  }
+}
+
 // ask reads a clock and says what keeps its writers away, by DDS's number of the policy.
 static void ask(dds_entity_t participant, const char *name, const char *policy) {
   dds_qos_t *q = dds_create_qos();
@@ -316,6 +331,7 @@ int main(int argc, char **argv) {
   dds_entity_t participant = dds_create_participant((dds_domainid_t)atoi(argv[1]), NULL, NULL);
   fail("create a participant", participant);
   if (strcmp(argv[2], "publish") == 0) publish(participant);
+  if (strcmp(argv[2], "clock") == 0 && argc == 5) tick(participant, atoll(argv[3]), atoll(argv[4]));
   if (strcmp(argv[2], "write") == 0 && argc == 7) {
     write_clouds(participant, argv[3], (uint32_t)atoi(argv[4]), atoi(argv[5]), strcmp(argv[6], "keep_all") == 0);
     dds_delete(participant);
