@@ -17,6 +17,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/raybridge/raybridge/internal/closest"
@@ -51,6 +52,8 @@ func (e *Error) Unwrap() error { return e.Err }
 var (
 	// ErrSyntax: the text is not YAML.
 	ErrSyntax = errors.New("not valid YAML")
+	// ErrTooDeep: lists and mappings lie too deep in one another.
+	ErrTooDeep = errors.New("nested too deeply")
 	// ErrUnknownKey: a key that the structure doesn't have.
 	ErrUnknownKey = errors.New("unknown key")
 	// ErrType: a value of another kind than the key takes.
@@ -90,17 +93,27 @@ func Parse(file string, data []byte) (Node, error) {
 	return n, nil
 }
 
-// parse turns a panic of the parser on hostile input into an error.
+// parse turns a panic of the parser on hostile input into an error, and keeps from it what it
+// would need minutes for.
 func parse(data []byte) (tree *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if at := tooDeep(tokens); at != nil {
+		return nil, &Error{Line: at.Line, Column: at.Column, Err: errDepth}
+	}
+	return parser.Parse(tokens, 0)
 }
 
 func syntaxError(file string, err error) error {
+	var placed *Error
+	if errors.As(err, &placed) {
+		placed.File = file
+		return placed
+	}
 	e := &Error{File: file, Err: fmt.Errorf("%w: %w", ErrSyntax, err)}
 	var y yaml.Error
 	if errors.As(err, &y) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -161,6 +162,9 @@ func unmarshal(data []byte, c *Config) (err error) {
 			err = fmt.Errorf("not valid YAML: %v", p)
 		}
 	}()
+	if err := yamldoc.CheckDepth(data); err != nil {
+		return err
+	}
 	return yaml.UnmarshalWithOptions(data, c, yaml.Strict())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/labels"
 )
@@ -160,6 +161,12 @@ func TestTagsInPlaceOfRules(t *testing.T) {
 		_, err := labels.Parse([]byte("rules: " + value + "\n"))
 		assert.ErrorContains(t, err, "not valid YAML", value)
 	}
+}
+
+// TestDeepYAMLIsRefused: the parser would need minutes for it.
+func TestDeepYAMLIsRefused(t *testing.T) {
+	_, err := labels.Parse([]byte("rules: " + strings.Repeat("[", 100_000)))
+	assert.ErrorIs(t, err, yamldoc.ErrTooDeep)
 }
 
 func FuzzParse(f *testing.F) {
