@@ -38,6 +38,10 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 	if err != nil {
 		return err
 	}
+	ofDemo := len(c.Sensors) == 0
+	if err := carryRig(&runFlags{}, c); err != nil {
+		return err
+	}
 	noteAttributes(c, lenient)
 	if err := errors.Join(checkConfig(c, defaultOut), checkTwice(c.Bridges)); err != nil {
 		return inFile(file, err)
@@ -64,7 +68,11 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s, %s\n", file, count(len(resolved), "sensor"), count(len(c.Bridges), "bridge"))
+	whose := ""
+	if ofDemo {
+		whose = " of the demo rig, since the file has none"
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: good; %s%s, %s\n", file, count(len(resolved), "sensor"), whose, count(len(c.Bridges), "bridge"))
 	listSensors(cmd.OutOrStdout(), resolved, topics)
 	return nil
 }

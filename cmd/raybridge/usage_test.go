@@ -216,6 +216,21 @@ func TestConfigCheck(t *testing.T) {
 	assert.Equal(t, []string{"gnss", "sensor.other.gnss", "13.4", "Hz", "/gnss/fix"}, strings.Fields(lines[7]))
 }
 
+// TestConfigCheckOfTheDemoRig: without sensors a run has the demo's.
+func TestConfigCheckOfTheDemoRig(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sceneFile(t, dir)
+	demo, err := demoRig()
+	require.NoError(t, err)
+	file := write(t, dir, "run.yaml", "scene: {file: wall.gltf}\nbridges: [{type: mcap, connection: a.mcap, qos: [{topic: /lidar/points}]}]\n")
+	o := call(t, "config", "check", file)
+	require.Equal(t, exitDone, o.code, o.err)
+	lines := strings.Split(strings.TrimSpace(o.out), "\n")
+	assert.Equal(t, fmt.Sprintf("%s: good; %d sensors of the demo rig, since the file has none, 1 bridge", file, len(demo.Sensors)), lines[0])
+	assert.Len(t, lines, 1+len(demo.Sensors))
+}
+
 func TestSceneInfo(t *testing.T) {
 	t.Parallel()
 	o := call(t, "scene", "info", sceneFile(t, t.TempDir()))
