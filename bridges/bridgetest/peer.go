@@ -30,3 +30,19 @@ type Peer interface {
 	// made.
 	Received() map[string]int
 }
+
+// Sender is the Peer of a bridge that subscribes: it sends messages of the type that the
+// protocol has for *sample.VehicleControl, encoded by means of its own.
+type Sender interface {
+	Peer
+	// Subscriptions returns how often the bridge that is connected now has subscribed to a
+	// topic, 0 while there is none. A client of a server isn't told: it returns 1 while
+	// it is connected and could send.
+	Subscriptions(topic string) int
+	// Send sends one message whose Acceleration is a fraction of 1 that a float32 has
+	// exactly. Without a subscription the message is lost.
+	Send(t *testing.T, topic string, acceleration float64)
+	// SendUnreadable sends one message on a topic whose content isn't of the topic's type,
+	// or makes no sense, in the right frame.
+	SendUnreadable(t *testing.T, topic string)
+}

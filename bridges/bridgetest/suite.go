@@ -2,6 +2,7 @@ package bridgetest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -24,7 +25,7 @@ type Suite struct {
 	// Topics without messages may be left out. A suite with a Peer has none.
 	Count func(t *testing.T, outDir string) map[string]int
 	// Peer makes the other side of a network bridge, not yet started, which the test
-	// ends at its end.
+	// ends at its end. It is a Sender if the bridge subscribes to any type.
 	Peer func(t *testing.T) Peer
 }
 
@@ -53,6 +54,13 @@ func Run(t *testing.T, s Suite) {
 	t.Run("StalledPeerStopsNobody", s.stalls)
 	t.Run("DisconnectDoesNotWaitForThePeer", s.disconnects)
 	t.Run("RubbishIsSurvived", s.rubbish)
+	if !s.subscribes(t) {
+		return
+	}
+	t.Run("EverySubscriberReceivesOnce", s.receives)
+	t.Run("ReconnectReplaysSubscriptions", s.resubscribes)
+	t.Run("UnreadableMessagesAreCounted", s.unreadable)
+	t.Run("DisconnectEndsCallbacks", s.silence)
 }
 
 func (s Suite) info(t *testing.T) {
@@ -298,18 +306,33 @@ func (s Suite) independent(t *testing.T) {
 	second.received("/topic", 2)
 }
 
-// pause leaves a topic silent until its rate has fallen to zero.
+// pause leaves a topic silent until its rate has fallen to zero, and one that is subscribed
+// to at the same time.
 func (s Suite) pause(t *testing.T) {
 	f := s.connect(t)
 	publish, err := f.carried()[0].add(f.bridge, "/topic")
 	require.NoError(t, err)
 	f.await("/topic")
+	var in *inbox
+	if s.Peer != nil && s.subscribes(t) {
+		in = f.inbox("/in")
+		f.subscribed("/in")
+		f.send([]int{1}, "/in")
+		require.Eventually(t, func() bool { return f.bridge.Statistics().Received[0].RateHz > 0 }, patience, tick, "what arrives has a rate")
+	}
 	require.NoError(t, publish(t.Context(), 0))
 	f.sent("/topic", 1)
 	assert.Positive(t, topicStatistics(t, f.bridge, "/topic").RateHz)
-	require.Eventually(t, func() bool { return topicStatistics(t, f.bridge, "/topic").RateHz == 0 }, patience, tick,
-		"the rate of a silent topic falls to 0")
+	require.Eventually(t, func() bool {
+		rows := f.bridge.Statistics()
+		return !slices.ContainsFunc(append(rows.Topics, rows.Received...), func(row bridges.TopicStatistics) bool { return row.RateHz != 0 })
+	}, patience, tick, "the rate of a silent topic falls to 0")
 	assert.Equal(t, bridges.Connected, f.bridge.Status())
+	if in != nil {
+		f.send([]int{2}, "/in")
+		in.holds(1, 2)
+		assert.EqualValues(t, 2, f.bridge.Statistics().Received[0].Messages)
+	}
 	require.NoError(t, publish(t.Context(), 1))
 	require.NoError(t, f.bridge.Close(t.Context()))
 	f.received("/topic", 2)

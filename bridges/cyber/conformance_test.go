@@ -1,7 +1,9 @@
 package cyber_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,12 +42,22 @@ func (s *server) Stall(*testing.T)  { s.Server.Stall() }
 func (s *server) Resume(*testing.T) { s.Server.Resume() }
 
 // Rubbish is what a web server answers.
-func (s *server) Rubbish(*testing.T) { s.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+func (s *server) Rubbish(*testing.T) { s.Server.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
 
 func (s *server) Ready(topic string) bool {
 	_, ok := s.Writers()[topic]
 	return ok
 }
+
+func (s *server) Subscriptions(topic string) int { return s.Registrations(topic) }
+
+// Send publishes an apollo.control.ControlCommand whose field 3, the throttle in percent, is
+// set.
+func (s *server) Send(_ *testing.T, topic string, acceleration float64) {
+	s.Publish(topic, binary.LittleEndian.AppendUint64([]byte{3<<3 | 1}, math.Float64bits(100*acceleration)))
+}
+
+func (s *server) SendUnreadable(_ *testing.T, topic string) { s.Publish(topic, []byte{0xff}) }
 
 func TestMessagesAboveTheLimit(t *testing.T) {
 	bridgetest.TooLarge(t, bridgetest.Suite{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 )
 
@@ -31,7 +33,10 @@ type viewer struct {
 	ready    map[string]bool    // guarded by mu
 	received map[string]int     // guarded by mu
 	statuses []string           // guarded by mu
+	channels []string           // guarded by mu: what it advertises on this connection
 }
+
+var _ bridgetest.Sender = (*viewer)(nil)
 
 func newViewer(t *testing.T) *viewer {
 	v := &viewer{port: process.FreePort(t), received: map[string]int{}}
@@ -76,7 +81,7 @@ func (v *viewer) visit(ctx context.Context) {
 	defer func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.conn, v.ready = nil, nil
+		v.conn, v.ready, v.channels = nil, nil, nil
 	}()
 	topics := map[uint32]string{}
 	for {
@@ -203,4 +208,44 @@ func (v *viewer) Received() map[string]int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return maps.Clone(v.received)
+}
+
+// Subscriptions reports whether the viewer could publish: a server says nothing of what it
+// subscribes to.
+func (v *viewer) Subscriptions(string) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.conn == nil {
+		return 0
+	}
+	return 1
+}
+
+func (v *viewer) Send(t *testing.T, topic string, acceleration float64) {
+	v.publish(t, topic, fmt.Sprintf(`{"acceleration_pct":%v}`, acceleration))
+}
+
+func (v *viewer) SendUnreadable(t *testing.T, topic string) {
+	v.publish(t, topic, `{"acceleration_pct":"much"}`)
+}
+
+// publish advertises a topic once on each connection, with the messages' type, and sends
+// one in JSON. It does nothing while there is no connection; an error is that of one that
+// ends.
+func (v *viewer) publish(t *testing.T, topic, message string) {
+	v.mu.Lock()
+	conn, id := v.conn, slices.Index(v.channels, topic)
+	advertise := conn != nil && id < 0
+	if advertise {
+		id = len(v.channels)
+		v.channels = append(v.channels, topic)
+	}
+	v.mu.Unlock()
+	if advertise {
+		_ = conn.Write(t.Context(), websocket.MessageText, fmt.Appendf(nil,
+			`{"op":"advertise","channels":[{"id":%d,"topic":%q,"encoding":"json","schemaName":"lgsvl_msgs/msg/VehicleControlData"}]}`, id, topic))
+	}
+	if conn != nil {
+		_ = conn.Write(t.Context(), websocket.MessageBinary, append(binary.LittleEndian.AppendUint32([]byte{1}, uint32(id)), message...))
+	}
 }

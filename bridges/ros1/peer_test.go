@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,10 +19,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
-// peer is a master and a node that subscribes to all that is published, without any code
+// peer is a master, a node that subscribes to all that is published and one that publishes
+// (talker), without any code
 // of the bridge's: it asks with goroslib's calls and speaks TCPROS by hand.
 type peer struct {
 	master *testMaster
+	talker *talker // nil while it doesn't run; the test's goroutine's
 	gate   gate
 	wg     sync.WaitGroup
 
@@ -35,7 +38,7 @@ type peer struct {
 	received func(topic string, data []byte)
 }
 
-var _ bridgetest.Peer = (*peer)(nil)
+var _ bridgetest.Sender = (*peer)(nil)
 
 func newPeer(t *testing.T) *peer {
 	p := &peer{master: newMaster(t), conns: map[net.Conn]bool{}, ready: map[string]string{}, counts: map[string]int{}}
@@ -54,6 +57,7 @@ func (p *peer) Start(t *testing.T) {
 	p.life++
 	p.mu.Unlock()
 	p.master.start(t)
+	p.talker = startTalker(t, p.master)
 }
 
 func (p *peer) Kill(*testing.T) {
@@ -66,6 +70,10 @@ func (p *peer) Kill(*testing.T) {
 	p.mu.Unlock()
 	p.gate.open()
 	p.master.kill()
+	if p.talker != nil {
+		p.talker.kill()
+		p.talker = nil
+	}
 }
 
 func (p *peer) Stall(*testing.T)  { p.gate.shut() }
@@ -177,19 +185,19 @@ func exchange(out io.Writer, in io.Reader, fields ...string) (map[string]string,
 	if err != nil {
 		return nil, err
 	}
+	return headerFields(block), nil
+}
+
+// headerFields are those of a connection header.
+func headerFields(block []byte) map[string]string {
 	got := map[string]string{}
 	for len(block) >= 4 {
 		n := binary.LittleEndian.Uint32(block)
-		field := block[4 : 4+n]
+		name, value, _ := strings.Cut(string(block[4:4+n]), "=")
 		block = block[4+n:]
-		for i, c := range field {
-			if c == '=' {
-				got[string(field[:i])] = string(field[i+1:])
-				break
-			}
-		}
+		got[name] = value
 	}
-	return got, nil
+	return got
 }
 
 func header(fields ...string) []byte {

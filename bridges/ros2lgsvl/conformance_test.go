@@ -32,8 +32,19 @@ func (p peer) Start(t *testing.T) {
 func (p peer) Kill(*testing.T)         { p.Server.Kill() }
 func (p peer) Stall(*testing.T)        { p.Server.Stall() }
 func (p peer) Resume(*testing.T)       { p.Server.Resume() }
-func (p peer) Rubbish(*testing.T)      { p.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+func (p peer) Rubbish(*testing.T)      { p.Server.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
 func (p peer) Ready(topic string) bool { return p.Publishing(topic) != "" }
+
+func (p peer) Send(_ *testing.T, topic string, acceleration float64) {
+	p.Publish(topic, lgsvltest.Value{"acceleration_pct": float32(acceleration)})
+}
+
+// SendUnreadable sends a message that is too short.
+func (p peer) SendUnreadable(_ *testing.T, topic string) {
+	if p.Subscriptions(topic) > 0 {
+		p.Server.Send(publishFrame(topic, "1234"))
+	}
+}
 
 func TestMessagesAboveTheLimit(t *testing.T) {
 	bridgetest.TooLarge(t, bridgetest.Suite{Factory: ros2lgsvl.Limited(bridgetest.Limit), Peer: newPeer})

@@ -231,34 +231,6 @@ func TestWhatCantBeRead(t *testing.T) {
 	receive(t, clock)
 }
 
-// A server that is killed and comes again is told all registrations again.
-func TestKillAndRestart(t *testing.T) {
-	s, b := serve(t, "?retry=10ms")
-	connect(t, b)
-	clock := inbox[*sample.Clock](t, s, b, "/time")
-	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
-	require.NoError(t, err)
-	offered := int64(0)
-	offer := func() {
-		_ = publish(t.Context(), &sample.Imu{}) // counted by the bridge
-		offered++
-	}
-	for range 3 {
-		eventually(t, func() bool { return s.Publishing("/imu") == "sensor_msgs/Imu" && s.Subscribed("/time") != "" }, "registered")
-		before := s.Received()["/imu"]
-		eventually(t, func() bool { offer(); return s.Received()["/imu"] > before+10 }, "messages arrive")
-		s.Publish("/time", lgsvltest.Value{})
-		receive(t, clock)
-		s.Kill()
-		offer()
-		require.NoError(t, s.Start())
-	}
-	require.NoError(t, b.Close(t.Context()))
-	row := b.Statistics().Topics[0]
-	assert.Equal(t, offered, row.Messages+row.Drops.Total(), "sent %d, dropped %v", row.Messages, row.Drops)
-	assert.LessOrEqual(t, int64(s.Received()["/imu"]), row.Messages)
-}
-
 // A server that isn't there is dialled as often as the connection string says.
 func TestGivesUp(t *testing.T) {
 	s, b := serve(t, "?retry=1ms&attempts=3")

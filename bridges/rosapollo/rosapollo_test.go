@@ -78,6 +78,17 @@ func (p peer) Ready(topic string) bool {
 	return ok
 }
 
+func (p peer) Subscriptions(topic string) int { return p.server.Subscriptions(topic) }
+
+// Send publishes a pb_msgs/ControlCommand, whose throttle is in percent.
+func (p peer) Send(_ *testing.T, topic string, acceleration float64) {
+	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{"throttle": 100 * acceleration}})
+}
+
+func (p peer) SendUnreadable(_ *testing.T, topic string) {
+	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{"throttle": "much"}})
+}
+
 // opened returns a bridge to a server that records.
 func opened(t *testing.T) (*bridges.Bridge, *rosbridgetest.Server) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -75,6 +76,21 @@ func (p *serverPeer) Ready(topic string) bool {
 	return ok
 }
 
+func (p *serverPeer) Subscriptions(topic string) int { return p.server.Subscriptions(topic) }
+
+// Send publishes an lgsvl_msgs/VehicleControlData.
+func (p *serverPeer) Send(_ *testing.T, topic string, acceleration float64) {
+	p.server.Publish(topic, rosbridgetest.Outgoing{Values: control(acceleration)})
+}
+
+func control(acceleration any) map[string]any {
+	return map[string]any{"acceleration_pct": acceleration}
+}
+
+func (p *serverPeer) SendUnreadable(_ *testing.T, topic string) {
+	p.server.Publish(topic, rosbridgetest.Outgoing{Values: control("much")})
+}
+
 func TestServerConformance(t *testing.T) {
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: rosbridge.Factory{}, BadConnections: badConnections, Peer: newClientPeer,
@@ -88,8 +104,8 @@ func newClientPeer(t *testing.T) bridgetest.Peer {
 	return p
 }
 
-// clientPeer is a client of the server that the bridge is: it asks rosapi for topics again
-// and again and subscribes to all.
+// clientPeer is a client of the server that the bridge is: it asks rosapi again and again
+// for what the bridge publishes, and subscribes to all, and for what it subscribes to.
 type clientPeer struct {
 	address string
 	cancel  context.CancelFunc // nil while it doesn't run
@@ -98,7 +114,8 @@ type clientPeer struct {
 
 	mu       sync.Mutex
 	conn     *websocket.Conn // guarded by mu: nil while there is none
-	ready    map[string]bool // guarded by mu
+	ready    map[string]bool // guarded by mu: what the bridge publishes, and whether it is subscribed to
+	heard    []string        // guarded by mu: what the bridge subscribes to
 	received map[string]int  // guarded by mu
 }
 
@@ -140,6 +157,34 @@ func (p *clientPeer) Rubbish(*testing.T) {
 	}
 }
 
+func (p *clientPeer) Subscriptions(topic string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if slices.Contains(p.heard, topic) {
+		return 1
+	}
+	return 0
+}
+
+func (p *clientPeer) Send(t *testing.T, topic string, acceleration float64) {
+	p.publish(t, topic, control(acceleration))
+}
+
+func (p *clientPeer) SendUnreadable(t *testing.T, topic string) { p.publish(t, topic, control("much")) }
+
+// publish does nothing while there is no connection. An error is that of one that ends.
+func (p *clientPeer) publish(t *testing.T, topic string, message map[string]any) {
+	p.mu.Lock()
+	conn := p.conn
+	p.mu.Unlock()
+	if conn == nil {
+		return
+	}
+	data, err := json.Marshal(map[string]any{"op": "publish", "topic": topic, "msg": message})
+	require.NoError(t, err)
+	_ = conn.Write(t.Context(), websocket.MessageText, data)
+}
+
 func (p *clientPeer) Ready(topic string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,14 +210,14 @@ func (p *clientPeer) visit(ctx context.Context) {
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
-		p.ready = nil
+		p.conn, p.ready, p.heard = nil, nil, nil
 		p.mu.Unlock()
 	}()
 	send := func(frame map[string]any) {
 		data, _ := json.Marshal(frame)
 		_ = conn.Write(ctx, websocket.MessageText, data)
 	}
-	send(map[string]any{"op": "call_service", "service": "/rosapi/topics", "id": "topics"})
+	send(question)
 	for {
 		p.gate.RLock()
 		_, frame, err := conn.Read(ctx)
@@ -198,14 +243,18 @@ func (p *clientPeer) visit(ctx context.Context) {
 	}
 }
 
+// question asks what the bridge publishes and subscribes to.
+var question = map[string]any{"op": "call_service", "service": "/rosapi/node_details", "args": map[string]any{"node": "/raybridge"}}
+
 // ask subscribes to the topics that are new, and asks again. Those of the answer before
 // are being sent: frames are worked off in their order.
 func (p *clientPeer) ask(send func(map[string]any), values json.RawMessage) {
-	var answer struct{ Topics []string }
+	var answer struct{ Publishing, Subscribing []string }
 	_ = json.Unmarshal(values, &answer)
 	p.mu.Lock()
 	var fresh []string
-	for _, topic := range answer.Topics {
+	p.heard = answer.Subscribing
+	for _, topic := range answer.Publishing {
 		if subscribed, ok := p.ready[topic]; !ok {
 			p.ready[topic] = false
 			fresh = append(fresh, topic)
@@ -220,5 +269,5 @@ func (p *clientPeer) ask(send func(map[string]any), values json.RawMessage) {
 	if len(fresh) == 0 {
 		time.Sleep(2 * time.Millisecond)
 	}
-	send(map[string]any{"op": "call_service", "service": "/rosapi/topics", "id": "topics"})
+	send(question)
 }

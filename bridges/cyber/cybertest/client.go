@@ -14,7 +14,7 @@ const chunk = 1 << 20
 type client struct {
 	server  *Server
 	conn    net.Conn
-	readers map[string]bool
+	readers map[string]int // how often it has registered a reader, by channel
 	writers map[string]protoreflect.MessageDescriptor
 	pending []byte
 }
@@ -32,6 +32,7 @@ func (c *client) wait(ready func() bool) bool {
 func (c *client) read() {
 	s := c.server
 	defer func() {
+		_ = c.conn.Close() // a goodbye: only Kill resets
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.drop(c)
@@ -88,7 +89,7 @@ func (c *client) do(o op) {
 			}
 		}
 	case opAddReader:
-		c.readers[o.channel] = true
+		c.readers[o.channel]++
 	case opAddWriter:
 		typ := s.types.find(string(o.body))
 		if typ == nil {

@@ -81,7 +81,7 @@ func (s *Server) accept(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		c := &client{server: s, conn: conn, readers: map[string]bool{}, writers: map[string]protoreflect.MessageDescriptor{}}
+		c := &client{server: s, conn: conn, readers: map[string]int{}, writers: map[string]protoreflect.MessageDescriptor{}}
 		s.mu.Lock()
 		if s.listener != listener {
 			s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Server) Publish(channel string, message []byte) {
 // forward queues a message for those that read the channel; mu must be held.
 func (s *Server) forward(channel string, message []byte) {
 	for c := range s.clients {
-		if c.readers[channel] {
+		if c.readers[channel] > 0 {
 			s.post(c, publishOp(channel, message))
 		}
 	}
@@ -219,11 +219,23 @@ func (s *Server) Writers() map[string]string {
 func (s *Server) Readers() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	channels := map[string]bool{}
+	channels := map[string]int{}
 	for c := range s.clients {
 		maps.Copy(channels, c.readers)
 	}
 	return slices.Sorted(maps.Keys(channels))
+}
+
+// Registrations returns how often the clients that are connected have registered a reader
+// of a channel.
+func (s *Server) Registrations(channel string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for c := range s.clients {
+		n += c.readers[channel]
+	}
+	return n
 }
 
 // Log returns what the server has logged.

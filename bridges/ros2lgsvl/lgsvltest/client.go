@@ -144,11 +144,11 @@ func (c *client) registered(op byte, name, typ string) {
 			s.log("can't load type %q of topic %q: %v", typ, name, err)
 			return
 		}
-		t = &topic{typ: d, publishers: map[*client]bool{}, subscribers: map[*client]bool{}}
+		t = &topic{typ: d, publishers: map[*client]bool{}, subscribers: map[*client]int{}}
 		s.topics[name] = t
 	}
 	if op == opSubscribe {
-		t.subscribers[c] = true
+		t.subscribers[c]++
 	} else {
 		t.publishers[c] = true
 	}

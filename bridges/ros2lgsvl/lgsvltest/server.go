@@ -54,8 +54,9 @@ type Server struct {
 
 // topic is what clients agreed on.
 type topic struct {
-	typ                     *Definition
-	publishers, subscribers map[*client]bool
+	typ         *Definition
+	publishers  map[*client]bool
+	subscribers map[*client]int // how often each has subscribed
 }
 
 // New returns a server that isn't started.
@@ -247,6 +248,20 @@ func (s *Server) Subscribed(name string) string {
 		return t.typ.Name
 	}
 	return ""
+}
+
+// Subscriptions returns how often the clients that are connected have subscribed to a
+// topic. A client that has subscribed twice is sent each message once all the same.
+func (s *Server) Subscriptions(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	if t := s.topics[name]; t != nil {
+		for _, times := range t.subscribers {
+			n += times
+		}
+	}
+	return n
 }
 
 // Log returns what was logged.

@@ -257,6 +257,22 @@ func (s *Server) Subscribed() map[string]string {
 	return all
 }
 
+// Subscriptions returns how many subscriptions clients have to a topic now. A client with
+// several is sent each message once.
+func (s *Server) Subscriptions(topic string) int {
+	n := 0
+	for _, c := range s.clients(nil) {
+		c.mu.Lock()
+		for _, sub := range c.subscriptions {
+			if sub.Topic == topic {
+				n++
+			}
+		}
+		c.mu.Unlock()
+	}
+	return n
+}
+
 // Services returns the services that clients offer now, with their types.
 func (s *Server) Services() map[string]string {
 	all := map[string]string{}
