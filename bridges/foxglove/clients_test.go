@@ -107,7 +107,11 @@ func TestBadCommands(t *testing.T) {
 	told("channel 1 of the client is advertised already")
 	c.say(`{"op":"advertise","channels":[{"id":2,"topic":"/other","encoding":"json","schemaName":"geometry_msgs/Twist"}]}`)
 	told("nobody subscribes to /other; subscribed to are: /cmd_vel (geometry_msgs/msg/Twist)")
-	c.publish(2, []byte(`{}`)) // ignored: the client was told
+	c.synced()
+	before := b.Diagnosis()
+	c.publish(2, []byte(`{}`))
+	c.synced()
+	assert.Equal(t, before, b.Diagnosis(), "the client was told: what it publishes there is ignored, and not malformed")
 	c.say(`{"op":"advertise","channels":[{"id":4,"topic":"/cmd_vel","encoding":"cdr","schemaName":"geometry_msgs/Twist"}]}`)
 	c.publish(4, []byte{1, 2, 3})
 	told("topic /cmd_vel: decode geometry_msgs/msg/Twist")

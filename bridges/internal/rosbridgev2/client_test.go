@@ -279,7 +279,14 @@ func TestTLS(t *testing.T) {
 	unknown := new(rosbridgev2.Client)
 	dial(t, unknown, "wss://"+s.Addr(), nil)
 	assert.ErrorIs(t, failure(t, unknown), bridges.ErrTLS)
-	assert.ErrorContains(t, failure(t, unknown), "certificate")
+	assert.ErrorContains(t, failure(t, unknown), "; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
+
+	_, port, err := net.SplitHostPort(s.Addr())
+	require.NoError(t, err)
+	renamed := new(rosbridgev2.Client)
+	dial(t, renamed, "wss://localhost:"+port, map[string]string{"ca": file})
+	assert.ErrorIs(t, failure(t, renamed), bridges.ErrTLS)
+	assert.ErrorContains(t, failure(t, renamed), "; connect to a name that it is for, or give insecure=1 to trust any")
 
 	unencrypted := new(rosbridgev2.Client)
 	dial(t, unencrypted, s.Addr(), nil)
@@ -290,6 +297,7 @@ func TestTLS(t *testing.T) {
 	none := new(rosbridgev2.Client)
 	dial(t, none, "wss://"+plain.Addr(), map[string]string{"insecure": "1"})
 	assert.ErrorIs(t, failure(t, none), bridges.ErrTLS)
+	assert.NotContains(t, failure(t, none).Error(), "insecure", "it is no certificate that is amiss")
 }
 
 func TestConnectionStrings(t *testing.T) {

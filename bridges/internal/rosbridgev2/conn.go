@@ -3,6 +3,7 @@ package rosbridgev2
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -89,9 +90,27 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %s: %w", bridges.ErrTLS, c.Address, err)
+		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, err, adviceFor(err))
 	}
 	return encrypted, nil
+}
+
+// adviceFor says which options help against a certificate that is not trusted; "" where it
+// is not that.
+func adviceFor(err error) string {
+	var untrusted *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	var other x509.HostnameError
+	switch {
+	case errors.As(err, &unknown):
+		return "; give ca=FILE with the certificate that signed it, or insecure=1 to trust any"
+	case errors.As(err, &other):
+		return "; connect to a name that it is for, or give insecure=1 to trust any"
+	case errors.As(err, &untrusted):
+		return "; insecure=1 trusts any"
+	default:
+		return ""
+	}
 }
 
 // refusal says why a dial failed: with a response or with anything that isn't HTTP the
