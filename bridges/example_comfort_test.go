@@ -14,6 +14,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
@@ -65,7 +66,8 @@ func Example_comfort() {
 
 	registry := bridges.MustRegistry(mcap.Factory{}, rosbridge.Factory{})
 	check(ros.Register(registry, ComfortPublication, "mcap", "rosbridge"))
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	for _, spec := range []string{"mcap:ride.mcap?compression=none", "rosbridge:" + server.Addr() + "?ros=2"} {
 		bridge, err := registry.Open(spec, bridges.Env{OutDir: dir})
 		check(err)
@@ -76,9 +78,7 @@ func Example_comfort() {
 		check(publish(ctx, &Comfort{Header: sample.Header{FrameID: "base_link"}, Acceleration: mgl64.Vec3{1.5}, Jerk: -0.25}))
 		check(bridge.Close(ctx)) // delivers what was taken
 	}
-	for server.Received()["/comfort"] == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	check(bridgetest.Await(ctx, func() bool { return server.Received()["/comfort"] > 0 }))
 	m := server.Messages("/comfort")[0]
 	fmt.Println("rosbridge:", m.Type, m.Values["acceleration"], m.Values["jerk"])
 	printRide(filepath.Join(dir, "ride.mcap"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -100,9 +101,7 @@ func Example_input() {
 	_, err = world.AddSensor(pipeline.SensorConfig{ID: LaneFollowing.ID, Name: "follower"})
 	must(err)
 	must(world.AddBridge(ctx, pipeline.BridgeConfig{Spec: "rosbridge:" + server.Addr()}))
-	for server.Subscribed()["/follower/lane"] == "" { // the peer is there when it is
-		time.Sleep(time.Millisecond)
-	}
+	must(bridgetest.Await(ctx, func() bool { return server.Subscribed()["/follower/lane"] != "" })) // it has read it
 	server.Publish("/follower/lane", rosbridgetest.Outgoing{Values: map[string]any{"offset": 0.5, "angle": -0.125}})
 	for server.Received()["/follower/follow"] == 0 {
 		must(world.Run(ctx, 100*time.Millisecond))

@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -16,7 +17,8 @@ import (
 // A program of one's own serves a topic to Foxglove; here another part of it is the
 // viewer.
 func Example() {
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	registry := bridges.MustRegistry(foxglove.Factory{})
 	bridge, err := registry.Open("foxglove:127.0.0.1:0", bridges.Env{})
 	if err != nil {
@@ -54,8 +56,8 @@ func Example() {
 	if err := viewer.Write(ctx, websocket.MessageText, []byte(`{"op":"subscribe","subscriptions":[{"id":7,"channelId":1}]}`)); err != nil {
 		panic(err)
 	}
-	for !bridge.Listening("/fix") {
-		time.Sleep(time.Millisecond)
+	if err := bridgetest.Await(ctx, func() bool { return bridge.Listening("/fix") }); err != nil {
+		panic(err)
 	}
 	if err := publish(ctx, &sample.GnssFix{Latitude: 49.01, Longitude: 8.43}); err != nil {
 		panic(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -22,7 +23,8 @@ func Example() {
 	}
 	defer server.Kill()
 
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	bridge, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Open("ros2lgsvl:"+server.Address(), bridges.Env{})
 	if err != nil {
 		fmt.Println(err)
@@ -47,8 +49,10 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for server.Subscribed("/cmd_vel") == "" { // the server reads what was sent to it
-		time.Sleep(time.Millisecond)
+	subscribed := func() bool { return server.Subscribed("/cmd_vel") != "" } // once the server has read it
+	if err := bridgetest.Await(ctx, subscribed); err != nil {
+		fmt.Println(err)
+		return
 	}
 
 	if err := publish(ctx, &sample.Range{Header: sample.Header{StampNs: 1_500_000_000, FrameID: "park"}, Range: 0.75}); err != nil {

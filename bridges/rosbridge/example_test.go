@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -19,7 +20,8 @@ func Example() {
 	}
 	defer server.Kill()
 
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	bridge, err := bridges.MustRegistry(rosbridge.Factory{}).Open("rosbridge:"+server.Addr(), bridges.Env{})
 	if err != nil {
 		panic(err)
@@ -40,8 +42,9 @@ func Example() {
 	if err := bridge.Await(ctx); err != nil {
 		panic(err)
 	}
-	for len(server.Services()) == 0 { // the server reads what was sent to it
-		time.Sleep(time.Millisecond)
+	offered := func() bool { return len(server.Services()) > 0 } // once the server has read it
+	if err := bridgetest.Await(ctx, offered); err != nil {
+		panic(err)
 	}
 	if err := publish(ctx, &sample.Speed{MetresPerSecond: 13.5}); err != nil {
 		panic(err)
@@ -53,8 +56,8 @@ func Example() {
 	if err := bridge.Close(ctx); err != nil { // delivers what was queued
 		panic(err)
 	}
-	for server.Received()["/speed"] == 0 {
-		time.Sleep(time.Millisecond)
+	if err := bridgetest.Await(ctx, func() bool { return server.Received()["/speed"] > 0 }); err != nil {
+		panic(err)
 	}
 	fmt.Printf("%s\n", server.Messages("/speed")[0].Frame)
 	fmt.Println(response.Values["message"])
