@@ -127,16 +127,20 @@ func TestAKilledProcessLeavesAFolderThatRecovers(t *testing.T) {
 	b := parseBag(t, text)
 	assert.Len(t, b.RelativeFilePaths, len(files))
 	var messages uint64
+	repeated := -1 // each file but the first repeats the frames, with its first chunk
 	for i, f := range done {
 		assert.Equal(t, f.Messages, b.Files[i].MessageCount)
 		messages += f.Messages
+		if f.Messages > 0 {
+			repeated++
+		}
 	}
 	assert.Equal(t, messages, b.MessageCount)
 	assert.Greater(t, messages, uint64(recorded-30))
 	for _, path := range []string{folder, to} {
 		r, err := mcap.Open(path)
 		require.NoError(t, err)
-		checkScans(t, r, int(messages)-(len(files)-1)) // each later file repeats the frames
+		checkScans(t, r, int(messages)-repeated)
 	}
 }
 
