@@ -17,6 +17,8 @@ func incomplete(list []pipeline.BridgeSummary, registry *bridges.Registry) error
 		one := pipeline.Summary{Bridges: list[i : i+1]}
 		switch {
 		case one.Complete(registry):
+		case !list[i].EverConnected && list[i].Connections > 0:
+			parts = append(parts, fmt.Sprintf("%s:%s ended every connection at once, so it may speak another protocol", list[i].Name, list[i].Connection))
 		case !list[i].EverConnected:
 			parts = append(parts, fmt.Sprintf("%s:%s never connected", list[i].Name, list[i].Connection))
 		default:

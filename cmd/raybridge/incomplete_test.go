@@ -17,9 +17,11 @@ func TestWhatIsIncompleteIsNamed(t *testing.T) {
 		{Name: "mcap", Connection: "a.mcap", EverConnected: true},
 		{Name: "mcap", Connection: "b.mcap", EverConnected: true, Drops: lost},
 		{Name: "ros2lgsvl", Type: "ROS2", Connection: "localhost"},
+		{Name: "cyber", Connection: "web:80", Connections: 7},
 		{Name: "foxglove", EverConnected: true, Drops: lost},
 	}, bridgesall.Registry())
-	require.ErrorContains(t, err, "not everything was delivered: mcap:b.mcap lacks messages, ros2lgsvl:localhost never connected")
+	require.ErrorContains(t, err, "not everything was delivered: mcap:b.mcap lacks messages, ros2lgsvl:localhost never connected, "+
+		"cyber:web:80 ended every connection at once, so it may speak another protocol")
 	var exit *exitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, exitIncomplete, exit.code)

@@ -109,12 +109,14 @@ func latched(r *pipeline.SensorSummary) bool {
 
 // statusText is a bridge's status. What was closed in order at the end is no trouble: a
 // file which has everything is written, a connection ended, or lost where the peer wasn't there
-// any more.
+// any more. One that was refused got connections, and none of them held.
 func statusText(b *pipeline.BridgeSummary) string {
 	plugin, err := bridgesall.Registry().Plugin(b.Name)
 	switch {
 	case err != nil || b.Status != bridges.Disconnected.String():
 		return b.Status
+	case !b.EverConnected && b.Connections > 0:
+		return "refused"
 	case !b.EverConnected:
 		return "never connected"
 	case plugin.Info().Kind != bridges.KindFile && b.StatusAtEnd != bridges.Connected.String():
