@@ -110,7 +110,7 @@ func PointCloud2(dst *rosmsg.PointCloud2, src *sample.PointCloud) error {
 	dst.RowStep = dst.PointStep * dst.Width
 	dst.Data = rosmsg.Bytes{Source: points}
 	dst.IsDense = !src.Organized
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // rowBlock is how many points of a cloud of one row are put at a time.

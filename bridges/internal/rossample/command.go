@@ -6,11 +6,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial"
 )
 
 // ErrCommand says that a command has NaN, an infinity or a number that stands for nothing.
@@ -19,14 +16,11 @@ var ErrCommand = errors.New("command makes no sense")
 // nanoseconds returns simulation nanoseconds, exactly.
 func nanoseconds(t rosmsg.Time) int64 { return int64(t.Sec)*1e9 + int64(t.Nanosec) }
 
-// fromHeader returns the header with what a message says of it: the frame of the world
+// FromHeader returns what a message's header says of a sample: the frame of the world
 // and the sensor's pose aren't known. ROS 1's slash before a frame is taken away.
-func fromHeader(h *rosmsg.Header) sample.Header {
+func FromHeader(h *rosmsg.Header) sample.Header {
 	return sample.Header{StampNs: nanoseconds(h.Stamp), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
 }
-
-// FromHeader returns what a message's header says of a sample.
-func FromHeader(h *rosmsg.Header) sample.Header { return fromHeader(h) }
 
 // finite returns ErrCommand if one of the numbers is NaN or infinite.
 func finite(numbers ...float64) error {
@@ -47,8 +41,8 @@ func atMost(field string, v, last uint8) error {
 }
 
 // FromVehicleControlData sets dst to what the message asks of the vehicle. Pedals beyond
-// 0..1 are cut off. SVL's wheel angle is positive to
-// the right, as in its CanBusData and VehicleOdometry; a sample's is to the left.
+// 0..1 are cut off. SVL's wheel angle is positive to the right, as in its CanBusData and
+// VehicleOdometry; a sample's is to the left.
 func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleControlData) error {
 	acceleration, braking := float64(src.Acceleration), float64(src.Braking)
 	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
@@ -57,7 +51,7 @@ func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleContr
 		return err
 	}
 	*dst = sample.VehicleControl{
-		Header: fromHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
+		Header: FromHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
 		SteeringAngle: 0 - angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
 	}
 	return nil
@@ -76,7 +70,7 @@ func FromVehicleStateData(dst *sample.VehicleState, src *rosmsg.VehicleStateData
 		return err
 	}
 	*dst = sample.VehicleState{
-		Header: fromHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
+		Header: FromHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
 		Gear: src.CurrentGear, Mode: src.Mode, HandBrake: src.HandBrake, Horn: src.Horn, Autonomous: src.Autonomous,
 	}
 	return nil
@@ -92,7 +86,7 @@ func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *rosmsg.Ackermann
 		return err
 	}
 	*dst = sample.AckermannDrive{
-		Header: fromHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
+		Header: FromHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
 		Speed: speed, Acceleration: math.Abs(acceleration), Jerk: math.Abs(jerk),
 	}
 	return nil
@@ -112,18 +106,4 @@ func FromTwist(dst *sample.VelocityCommand, src *rosmsg.Twist) error {
 func FromClock(dst *sample.Clock, src *rosmsg.Clock) error {
 	dst.StampNs = nanoseconds(src.Clock)
 	return nil
-}
-
-func fromVector3(v rosmsg.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.X, v.Y, v.Z} }
-
-func fromTwist(t *rosmsg.Twist) spatial.Twist {
-	return spatial.Twist{Linear: fromVector3(t.Linear), Angular: fromVector3(t.Angular)}
-}
-
-func fromPose(p *rosmsg.Pose) spatial.Pose {
-	q := p.Orientation
-	return spatial.Pose{
-		Position:    mgl64.Vec3{p.Position.X, p.Position.Y, p.Position.Z},
-		Orientation: mgl64.Quat{W: q.W, V: mgl64.Vec3{q.X, q.Y, q.Z}},
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -36,19 +34,11 @@ func setTime(dst *rosmsg.Time, ns int64) error {
 	return nil
 }
 
-// setHeader sets all of dst; ROS 1's seq begins anew after 2^32 messages.
-func setHeader(dst *rosmsg.Header, src *sample.Header) error {
+// SetHeader sets all of dst to a sample's header, or fails with ErrStampRange; ROS 1's seq
+// begins anew after 2^32 messages.
+func SetHeader(dst *rosmsg.Header, src *sample.Header) error {
 	dst.FrameID, dst.Seq = src.FrameID, uint32(src.Seq)
 	return setTime(&dst.Stamp, src.StampNs)
-}
-
-// SetHeader sets all of dst to a sample's header, or fails with ErrStampRange.
-func SetHeader(dst *rosmsg.Header, src *sample.Header) error { return setHeader(dst, src) }
-
-func vector3(v mgl64.Vec3) rosmsg.Vector3 { return rosmsg.Vector3{X: v[0], Y: v[1], Z: v[2]} }
-
-func quaternion(q mgl64.Quat) rosmsg.Quaternion {
-	return rosmsg.Quaternion{X: q.V[0], Y: q.V[1], Z: q.V[2], W: q.W}
 }
 
 // Clock sets dst to the clock's time.
@@ -64,14 +54,14 @@ func Image(dst *rosmsg.Image, src *sample.Image) error {
 	dst.IsBigendian = 0
 	dst.Step = uint32(src.Step)
 	dst.Data = rosmsg.Bytes{Data: src.Data}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // CompressedImage sets dst to the encoded picture.
 func CompressedImage(dst *rosmsg.CompressedImage, src *sample.CompressedImage) error {
 	dst.Format = src.Format
 	dst.Data = rosmsg.Bytes{Data: src.Data}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // CameraInfo sets dst to the calibration of the whole, unbinned picture.
@@ -81,7 +71,7 @@ func CameraInfo(dst *rosmsg.CameraInfo, src *sample.CameraInfo) error {
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
 	dst.BinningX, dst.BinningY = 0, 0
 	dst.ROI = rosmsg.RegionOfInterest{}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // Imu sets dst to the measurement.
@@ -92,7 +82,7 @@ func Imu(dst *rosmsg.Imu, src *sample.Imu) error {
 	dst.AngularVelocityCovariance = src.AngularVelocityCovariance
 	dst.LinearAcceleration = vector3(src.LinearAcceleration)
 	dst.LinearAccelerationCovariance = src.LinearAccelerationCovariance
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // NavSatFix sets dst to the fix.
@@ -101,21 +91,15 @@ func NavSatFix(dst *rosmsg.NavSatFix, src *sample.GnssFix) error {
 	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
 	dst.PositionCovariance = src.PositionCovariance
 	dst.PositionCovarianceType = src.PositionCovarianceType
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // Odometry sets dst to the pose and the twist.
 func Odometry(dst *rosmsg.Odometry, src *sample.Odometry) error {
 	dst.ChildFrameID = src.ChildFrameID
-	p := src.BodyPose.Position
-	dst.Pose.Pose = rosmsg.Pose{
-		Position:    rosmsg.Point{X: p[0], Y: p[1], Z: p[2]},
-		Orientation: quaternion(src.BodyPose.Orientation),
-	}
-	dst.Pose.Covariance = src.PoseCovariance
-	dst.Twist.Twist = rosmsg.Twist{Linear: vector3(src.Twist.Linear), Angular: vector3(src.Twist.Angular)}
-	dst.Twist.Covariance = src.TwistCovariance
-	return setHeader(&dst.Header, &src.Header)
+	dst.Pose = rosmsg.PoseWithCovariance{Pose: pose(src.BodyPose), Covariance: src.PoseCovariance}
+	dst.Twist = rosmsg.TwistWithCovariance{Twist: twist(src.Twist), Covariance: src.TwistCovariance}
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // TFMessage sets dst to the set of frames, reusing dst's slice.
@@ -130,7 +114,7 @@ func TFMessage(dst *rosmsg.TFMessage, src *sample.Transforms) error {
 				Rotation:    quaternion(t.Relative.Orientation),
 			},
 		}
-		if err := setHeader(&stamped.Header, &t.Header); err != nil {
+		if err := SetHeader(&stamped.Header, &t.Header); err != nil {
 			return fmt.Errorf("transform of %q: %w", t.ChildFrameID, err)
 		}
 		dst.Transforms = append(dst.Transforms, stamped)

@@ -10,15 +10,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-func pose(p spatial.Pose) rosmsg.Pose {
-	at := p.Position
-	return rosmsg.Pose{Position: rosmsg.Point{X: at[0], Y: at[1], Z: at[2]}, Orientation: quaternion(p.Orientation)}
-}
-
-func twist(t spatial.Twist) rosmsg.Twist {
-	return rosmsg.Twist{Linear: vector3(t.Linear), Angular: vector3(t.Angular)}
-}
-
 // resized returns a list of n elements, whose memory may be list's; the elements keep
 // what they had, so that their own slices can be reused.
 func resized[M any](list []M, n int) []M { return slices.Grow(list[:0], n)[:n] }
@@ -37,7 +28,7 @@ func hypothesis(list []rosmsg.ObjectHypothesisWithPose, label, typeID string, sc
 // Detection2DArray sets dst to the boxes as vision_msgs has them: each with the header
 // of the array, one hypothesis whose class is the label, and the actor's id as text.
 func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) error {
-	if err := setHeader(&dst.Header, &src.Header); err != nil {
+	if err := SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = resized(dst.Detections, len(src.Boxes))
@@ -56,7 +47,7 @@ func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) er
 // of the array, one hypothesis whose class is the label and whose pose is the box's, and
 // the actor's id as text.
 func Detection3DArray(dst *rosmsg.Detection3DArray, src *sample.Detections3D) error {
-	if err := setHeader(&dst.Header, &src.Header); err != nil {
+	if err := SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = resized(dst.Detections, len(src.Boxes))
@@ -74,7 +65,7 @@ func Detection3DArray(dst *rosmsg.Detection3DArray, src *sample.Detections3D) er
 // LgsvlDetection2DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
 func LgsvlDetection2DArray(dst *rosmsg.LgsvlDetection2DArray, src *sample.Detections2D) error {
-	if err := setHeader(&dst.Header, &src.Header); err != nil {
+	if err := SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
@@ -91,7 +82,7 @@ func LgsvlDetection2DArray(dst *rosmsg.LgsvlDetection2DArray, src *sample.Detect
 // LgsvlDetection3DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
 func LgsvlDetection3DArray(dst *rosmsg.LgsvlDetection3DArray, src *sample.Detections3D) error {
-	if err := setHeader(&dst.Header, &src.Header); err != nil {
+	if err := SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
@@ -107,7 +98,7 @@ func LgsvlDetection3DArray(dst *rosmsg.LgsvlDetection3DArray, src *sample.Detect
 
 // SignalArray sets dst to the traffic lights, each with the header of the array.
 func SignalArray(dst *rosmsg.SignalArray, src *sample.Signals) error {
-	if err := setHeader(&dst.Header, &src.Header); err != nil {
+	if err := SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Signals = dst.Signals[:0]
@@ -135,7 +126,7 @@ func DetectedRadarObjectArray(dst *rosmsg.DetectedRadarObjectArray, src *sample.
 	dst.Objects = dst.Objects[:0]
 	for i := range src.Objects {
 		o := &src.Objects[i]
-		at := rosmsg.Point{X: o.Position[0], Y: o.Position[1], Z: o.Position[2]}
+		at := point(o.Position)
 		object := rosmsg.DetectedRadarObject{
 			ID: int32(o.ID), SensorAim: rosmsg.Vector3{X: 1}, SensorRight: rosmsg.Vector3{Y: -1},
 			SensorAngle:    math.Atan2(o.Position[1], o.Position[0]),
@@ -148,5 +139,5 @@ func DetectedRadarObjectArray(dst *rosmsg.DetectedRadarObjectArray, src *sample.
 		}
 		dst.Objects = append(dst.Objects, object)
 	}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -29,10 +27,7 @@ type Reading struct {
 }
 
 // reading makes the Reading of a conversion.
-func reading[M any, P interface {
-	*M
-	rosmsg.Message
-}, S any, T interface {
+func reading[M any, P messageOf[M], S any, T interface {
 	*S
 	bridges.Stamped
 }](convert func(T, P) error) Reading {
@@ -71,10 +66,6 @@ func Readings() []Reading {
 	}
 }
 
-func fromQuaternion(q rosmsg.Quaternion) mgl64.Quat {
-	return mgl64.Quat{W: q.W, V: mgl64.Vec3{q.X, q.Y, q.Z}}
-}
-
 // FromImage sets dst to the picture, whose bytes it shares. Pixels of several bytes are
 // little endian.
 func FromImage(dst *sample.Image, src *rosmsg.Image) error {
@@ -84,7 +75,7 @@ func FromImage(dst *sample.Image, src *rosmsg.Image) error {
 	if src.IsBigendian != 0 && wide[src.Encoding] {
 		return fmt.Errorf("big-endian %s: %w", src.Encoding, ErrByteOrder)
 	}
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Width, dst.Height, dst.Step, dst.Encoding, dst.Data = int(src.Width), int(src.Height), int(src.Step), src.Encoding, src.Data.Data
 	return nil
 }
@@ -97,7 +88,7 @@ var wide = map[string]bool{
 
 // FromCompressedImage sets dst to the encoded picture, whose bytes it shares.
 func FromCompressedImage(dst *sample.CompressedImage, src *rosmsg.CompressedImage) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Format, dst.Data = src.Format, src.Data.Data
 	return nil
 }
@@ -105,7 +96,7 @@ func FromCompressedImage(dst *sample.CompressedImage, src *rosmsg.CompressedImag
 // FromCameraInfo sets dst to the calibration of the whole picture; binning and a region
 // of interest are left out.
 func FromCameraInfo(dst *sample.CameraInfo, src *rosmsg.CameraInfo) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Width, dst.Height = int(src.Width), int(src.Height)
 	dst.DistortionModel = src.DistortionModel
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
@@ -114,7 +105,7 @@ func FromCameraInfo(dst *sample.CameraInfo, src *rosmsg.CameraInfo) error {
 
 // FromImu sets dst to the measurement.
 func FromImu(dst *sample.Imu, src *rosmsg.Imu) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Orientation, dst.OrientationCovariance = fromQuaternion(src.Orientation), src.OrientationCovariance
 	dst.AngularVelocity, dst.AngularVelocityCovariance = fromVector3(src.AngularVelocity), src.AngularVelocityCovariance
 	dst.LinearAcceleration, dst.LinearAccelerationCovariance = fromVector3(src.LinearAcceleration), src.LinearAccelerationCovariance
@@ -123,7 +114,7 @@ func FromImu(dst *sample.Imu, src *rosmsg.Imu) error {
 
 // FromNavSatFix sets dst to the fix.
 func FromNavSatFix(dst *sample.GnssFix, src *rosmsg.NavSatFix) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Status, dst.Service = src.Status.Status, src.Status.Service
 	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
 	dst.PositionCovariance, dst.PositionCovarianceType = src.PositionCovariance, src.PositionCovarianceType
@@ -132,7 +123,7 @@ func FromNavSatFix(dst *sample.GnssFix, src *rosmsg.NavSatFix) error {
 
 // FromOdometry sets dst to the pose and the twist.
 func FromOdometry(dst *sample.Odometry, src *rosmsg.Odometry) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.ChildFrameID = src.ChildFrameID
 	dst.BodyPose, dst.PoseCovariance = fromPose(&src.Pose.Pose), src.Pose.Covariance
 	dst.Twist, dst.TwistCovariance = fromTwist(&src.Twist.Twist), src.Twist.Covariance
@@ -146,7 +137,7 @@ func FromTFMessage(dst *sample.Transforms, src *rosmsg.TFMessage) error {
 	dst.Transforms = make([]sample.Transform, len(src.Transforms))
 	for i := range src.Transforms {
 		from, to := &src.Transforms[i], &dst.Transforms[i]
-		to.Header = fromHeader(&from.Header)
+		to.Header = FromHeader(&from.Header)
 		to.Pose = spatial.Identity()
 		to.ChildFrameID = from.ChildFrameID
 		to.Relative = spatial.Pose{
@@ -161,7 +152,7 @@ func FromTFMessage(dst *sample.Transforms, src *rosmsg.TFMessage) error {
 
 // FromLaserScan sets dst to the planar scan, whose memory it shares.
 func FromLaserScan(dst *sample.LaserScan, src *rosmsg.LaserScan) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
 	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
 	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
@@ -171,7 +162,7 @@ func FromLaserScan(dst *sample.LaserScan, src *rosmsg.LaserScan) error {
 
 // FromRange sets dst to the distance.
 func FromRange(dst *sample.Range, src *rosmsg.Range) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Radiation, dst.FieldOfView = src.RadiationType, src.FieldOfView
 	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
 	return nil
@@ -179,7 +170,7 @@ func FromRange(dst *sample.Range, src *rosmsg.Range) error {
 
 // FromUltrasonic sets dst to the distance of the nearest thing.
 func FromUltrasonic(dst *sample.Range, src *rosmsg.Ultrasonic) error {
-	*dst = sample.Range{Header: fromHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
+	*dst = sample.Range{Header: FromHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
 	return nil
 }
 
@@ -192,7 +183,7 @@ func FromSpeed(dst *sample.Speed, src *rosmsg.Float32) error {
 // FromCanBusData sets dst to what the vehicle reports of itself.
 func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
 	*dst = sample.CanBus{
-		Header: fromHeader(&src.Header),
+		Header: FromHeader(&src.Header),
 		Speed:  float64(src.Speed), Throttle: float64(src.Throttle), Braking: float64(src.Brake), Steering: float64(src.Steer),
 		ParkingBrake: src.ParkingBrake, HighBeam: src.HighBeams, LowBeam: src.LowBeams,
 		HazardLights: src.HazardLights, FogLights: src.FogLights,
@@ -207,7 +198,7 @@ func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
 // FromVehicleOdometry sets dst to the speed and the wheels' angles, which are positive to
 // the right in the message and to the left in a sample.
 func FromVehicleOdometry(dst *sample.VehicleOdometry, src *rosmsg.VehicleOdometry) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Velocity = float64(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = 0-float64(src.FrontWheelAngle), 0-float64(src.RearWheelAngle)
 	return nil
@@ -215,14 +206,14 @@ func FromVehicleOdometry(dst *sample.VehicleOdometry, src *rosmsg.VehicleOdometr
 
 // FromCarlaCollisionEvent sets dst to the collision.
 func FromCarlaCollisionEvent(dst *sample.Collision, src *rosmsg.CarlaCollisionEvent) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Other, dst.NormalImpulse = src.OtherActorID, fromVector3(src.NormalImpulse)
 	return nil
 }
 
 // FromCarlaLaneInvasionEvent sets dst to the types of the marks that were crossed.
 func FromCarlaLaneInvasionEvent(dst *sample.LaneInvasion, src *rosmsg.CarlaLaneInvasionEvent) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Marks = make([]sample.CrossedMark, len(src.CrossedLaneMarkings))
 	for i, mark := range src.CrossedLaneMarkings {
 		if mark < 0 || mark > int32(sample.LaneMarkNone) {

@@ -20,7 +20,7 @@ func FromPointCloud2(src *rosmsg.PointCloud2) (bridges.Stamped, error) {
 	if err != nil {
 		return nil, err
 	}
-	header := fromHeader(&src.Header)
+	header := FromHeader(&src.Header)
 	header.Pose = spatial.Identity()
 	switch {
 	case r.has("Range", "Velocity", "AzimuthAngle", "ElevationAngle"):

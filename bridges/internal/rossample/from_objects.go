@@ -3,8 +3,6 @@ package rossample
 import (
 	"slices"
 
-	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -15,7 +13,7 @@ var signalLabels = []string{"red", "yellow", "green", "off"}
 // FromSignalArray sets dst to the traffic lights. What they show is read from their
 // labels.
 func FromSignalArray(dst *sample.Signals, src *rosmsg.SignalArray) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Signals = make([]sample.Signal, len(src.Signals))
 	for i := range src.Signals {
 		from := &src.Signals[i]
@@ -34,13 +32,12 @@ func FromSignalArray(dst *sample.Signals, src *rosmsg.SignalArray) error {
 // FromDetectedRadarObjectArray sets dst to the objects, by their positions and velocities
 // relative to the sensor.
 func FromDetectedRadarObjectArray(dst *sample.RadarObjects, src *rosmsg.DetectedRadarObjectArray) error {
-	dst.Header = fromHeader(&src.Header)
+	dst.Header = FromHeader(&src.Header)
 	dst.Objects = make([]sample.RadarObject, len(src.Objects))
 	for i := range src.Objects {
 		o := &src.Objects[i]
-		at := o.ObjectRelativePosition
 		dst.Objects[i] = sample.RadarObject{
-			ID: uint32(o.ID), Position: mgl64.Vec3{at.X, at.Y, at.Z}, Velocity: fromVector3(o.ObjectRelativeVelocity),
+			ID: uint32(o.ID), Position: fromPoint(o.ObjectRelativePosition), Velocity: fromVector3(o.ObjectRelativeVelocity),
 			Size: fromVector3(o.ObjectColliderSize), Moving: o.ObjectState == radarMoving, New: o.NewDetection,
 		}
 	}

@@ -14,7 +14,7 @@ func LaserScan(dst *rosmsg.LaserScan, src *sample.LaserScan) error {
 	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
 	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
 	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // Range sets dst to the distance.
@@ -22,14 +22,14 @@ func Range(dst *rosmsg.Range, src *sample.Range) error {
 	dst.RadiationType = src.Radiation
 	dst.FieldOfView = src.FieldOfView
 	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // Ultrasonic sets dst to the distance of the nearest thing, as SVL has it; -Inf if it is
 // too near, +Inf if there is none.
 func Ultrasonic(dst *rosmsg.Ultrasonic, src *sample.Range) error {
 	dst.MinimumDistance = src.Range
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge,
@@ -38,7 +38,7 @@ func Ultrasonic(dst *rosmsg.Ultrasonic, src *sample.Range) error {
 // from forward and up.
 func RadarCloud(dst *rosmsg.PointCloud2, src *sample.Radar) error {
 	setPacked(dst, &radarLayout, src.Detections)
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 var radarLayout = packedLayout[sample.RadarDetection]{
@@ -70,7 +70,7 @@ var radarLayout = packedLayout[sample.RadarDetection]{
 // for brighter, 0 for darker.
 func DvsCloud(dst *rosmsg.PointCloud2, src *sample.DvsEvents) error {
 	setPacked(dst, &dvsLayout, src.Events)
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 var dvsLayout = packedLayout[sample.DvsEvent]{

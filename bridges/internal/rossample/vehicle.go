@@ -22,7 +22,7 @@ func GpsOdometry(dst *rosmsg.Odometry, src *sample.GpsOdometry) error {
 	}
 	dst.Twist.Twist.Linear.X = src.ForwardSpeed
 	dst.Twist.Twist.Angular.Z = src.AngularVelocity[2]
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // CanBusData sets dst to what the vehicle reports of itself. Steering is positive to the
@@ -38,7 +38,7 @@ func CanBusData(dst *rosmsg.CanBusData, src *sample.CanBus) error {
 		Latitude: src.Latitude, Longitude: src.Longitude, Altitude: src.Altitude,
 		Orientation: quaternion(src.Orientation), LinearVelocities: vector3(src.Velocity),
 	}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // VehicleOdometry sets dst to the speed and the wheels' angles, which SVL counts to the
@@ -47,7 +47,7 @@ func CanBusData(dst *rosmsg.CanBusData, src *sample.CanBus) error {
 func VehicleOdometry(dst *rosmsg.VehicleOdometry, src *sample.VehicleOdometry) error {
 	dst.Velocity = float32(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = turned(src.FrontWheelAngle), turned(src.RearWheelAngle)
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // turned returns an angle counted the other way round; straight on stays 0, not -0.
@@ -57,7 +57,7 @@ func turned(angle float64) float32 { return float32(0 - angle) }
 func CarlaCollisionEvent(dst *rosmsg.CarlaCollisionEvent, src *sample.Collision) error {
 	dst.OtherActorID = src.Other
 	dst.NormalImpulse = vector3(src.NormalImpulse)
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }
 
 // CarlaLaneInvasionEvent sets dst to the types of the marks that were crossed, reusing
@@ -67,5 +67,5 @@ func CarlaLaneInvasionEvent(dst *rosmsg.CarlaLaneInvasionEvent, src *sample.Lane
 	for _, mark := range src.Marks {
 		dst.CrossedLaneMarkings = append(dst.CrossedLaneMarkings, int32(mark.Type))
 	}
-	return setHeader(&dst.Header, &src.Header)
+	return SetHeader(&dst.Header, &src.Header)
 }

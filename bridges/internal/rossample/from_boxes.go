@@ -10,7 +10,7 @@ import (
 // FromLgsvlDetection2DArray sets dst to the boxes, reusing dst's slice. The size of the
 // picture, the actors' types and what is visible of them aren't in the message.
 func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *rosmsg.LgsvlDetection2DArray) error {
-	*dst = sample.Detections2D{Header: fromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+	*dst = sample.Detections2D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box2D{
@@ -23,7 +23,7 @@ func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *rosmsg.LgsvlDetect
 
 // FromLgsvlDetection3DArray sets dst to the boxes, reusing dst's slice.
 func FromLgsvlDetection3DArray(dst *sample.Detections3D, src *rosmsg.LgsvlDetection3DArray) error {
-	*dst = sample.Detections3D{Header: fromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+	*dst = sample.Detections3D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box3D{
@@ -59,7 +59,7 @@ func fromID(text string) uint32 {
 // reusing dst's slice. Boxes that aren't upright lose their angle; velocities, the size
 // of the picture and what is visible aren't in the message.
 func FromDetection2DArray(dst *sample.Detections2D, src *rosmsg.Detection2DArray) error {
-	*dst = sample.Detections2D{Header: fromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+	*dst = sample.Detections2D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		box := sample.Box2D{
@@ -75,7 +75,7 @@ func FromDetection2DArray(dst *sample.Detections2D, src *rosmsg.Detection2DArray
 // FromDetection3DArray sets dst to the boxes, each with its likeliest class as label,
 // reusing dst's slice. Velocities aren't in the message.
 func FromDetection3DArray(dst *sample.Detections3D, src *rosmsg.Detection3DArray) error {
-	*dst = sample.Detections3D{Header: fromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+	*dst = sample.Detections3D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		box := sample.Box3D{ID: fromID(d.ID), Pose: fromPose(&d.BBox.Center), Size: fromVector3(d.BBox.Size)}

@@ -1,0 +1,142 @@
+package rossample
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+)
+
+// messageOf is a pointer to a message's structure.
+type messageOf[M any] interface {
+	*M
+	rosmsg.Message
+}
+
+// Publication is a type of sample with the ROS message that carries it.
+type Publication struct {
+	// Type is the message's full name, such as "sensor_msgs/msg/Image".
+	Type string
+	// Sample is the type of sample, such as *sample.Image.
+	Sample    reflect.Type
+	declare   func(p *bridges.Plugin, wire string, open OpenSample) error
+	converter func() Convert
+}
+
+// Open makes the way of one topic's messages, of the type with the given full name, on
+// an instance of the bridge that registered it. It is called when a publisher is added.
+type Open func(instance bridges.Instance, topic *bridges.PublishedTopic, typeName string) (Send, error)
+
+// Send encodes and sends, or queues, one message, which is good only until it returns.
+// stampNs is when it was captured. It is called by one goroutine at a time.
+type Send func(ctx context.Context, message rosmsg.Message, stampNs int64) error
+
+// Register declares the sample's type on a bridge, by the name that the bridge's
+// protocol has for the message.
+func (pub Publication) Register(p *bridges.Plugin, wire string, open Open) error {
+	return pub.declare(p, wire, func(i bridges.Instance, topic *bridges.PublishedTopic) (SendSample, error) {
+		send, err := open(i, topic, pub.Type)
+		if err != nil {
+			return nil, err
+		}
+		var mu sync.Mutex // held while the topic's one message is in use
+		convert := pub.converter()
+		return func(ctx context.Context, sample bridges.Stamped) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			message, err := convert(sample)
+			if err != nil {
+				return err
+			}
+			return send(ctx, message, sample.Stamp())
+		}, nil
+	})
+}
+
+// OpenSample is Open for bridges whose connection decides on the message that carries a
+// sample.
+type OpenSample func(instance bridges.Instance, topic *bridges.PublishedTopic) (SendSample, error)
+
+// SendSample converts, encodes and sends one sample of the publication's type, which it
+// keeps no hold of. It is called from any goroutine.
+type SendSample func(ctx context.Context, sample bridges.Stamped) error
+
+// RegisterSample is Register for bridges that convert samples themselves.
+func (pub Publication) RegisterSample(p *bridges.Plugin, wire string, open OpenSample) error {
+	return pub.declare(p, wire, open)
+}
+
+// Convert makes the message of a sample of the publication's type; both are good until
+// its next call. It is called by one goroutine at a time. Its errors are
+// bridges.ErrConvert.
+type Convert func(sample bridges.Stamped) (rosmsg.Message, error)
+
+// Converter returns a conversion with a message of its own, which is reused: nothing is
+// allocated for each sample.
+func (pub Publication) Converter() Convert { return pub.converter() }
+
+// Publish makes the Publication of a conversion from outside, and declares its message as it
+// is registered. convert sets all of a message that is reused, or fails, which counts the
+// sample as dropped.
+func Publish[M any, P messageOf[M], T bridges.Stamped](convert func(P, T) error) Publication {
+	pub := publication(convert)
+	declare := pub.declare
+	pub.declare = func(p *bridges.Plugin, wire string, open OpenSample) error {
+		if err := declareMessage(P(new(M))); err != nil {
+			return err
+		}
+		return declare(p, wire, open)
+	}
+	return pub
+}
+
+// declareMessage declares a message from outside. Errors are bridges.ErrDuplicate where
+// another definition has its name, else rosmsg.ErrDefinition.
+func declareMessage(m rosmsg.Message) error {
+	err := rosmsg.Declare(m)
+	if errors.Is(err, rosmsg.ErrDeclared) {
+		return fmt.Errorf("%w: %w", bridges.ErrDuplicate, err)
+	}
+	return err
+}
+
+// publication makes the Publication of a conversion.
+func publication[M any, P messageOf[M], T bridges.Stamped](convert func(P, T) error) Publication {
+	return Publication{
+		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](), declare: declare[T],
+		converter: func() Convert {
+			message := P(new(M))
+			return func(sample bridges.Stamped) (rosmsg.Message, error) {
+				s, ok := sample.(T)
+				if !ok {
+					return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, message.TypeName(), reflect.TypeFor[T](), sample)
+				}
+				if err := convert(message, s); err != nil {
+					return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+				}
+				return message, nil
+			}
+		},
+	}
+}
+
+// declare declares a type of sample and how it is published.
+func declare[T bridges.Stamped](p *bridges.Plugin, wire string, open OpenSample) error {
+	if err := bridges.AddType[T](p, wire); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		send, err := open(i, topic)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, msg T) error { return send(ctx, msg) }, nil
+	})
+}
