@@ -29,6 +29,14 @@ func newMCAP() *cobra.Command {
 	return cmd
 }
 
+// leftOut says that damaged parts were.
+func leftOut(parts int) string {
+	if parts == 1 {
+		return "1 damaged part was left out"
+	}
+	return fmt.Sprintf("%d damaged parts were left out", parts)
+}
+
 func recoverRecording(cmd *cobra.Command, from, to string) error {
 	files, err := mcap.Recover(from, to)
 	if err != nil {
@@ -65,7 +73,7 @@ func recoverRecording(cmd *cobra.Command, from, to string) error {
 		return &exitError{exitIncomplete, fmt.Errorf("of %d of %d files nothing could be kept", unreadable, len(files))}
 	}
 	if len(damaged) > 0 {
-		return &exitError{exitIncomplete, fmt.Errorf("%d damaged parts were left out", len(damaged))}
+		return &exitError{exitIncomplete, errors.New(leftOut(len(damaged)))}
 	}
 	return nil
 }
