@@ -72,6 +72,11 @@
 // Height. JSON has no NaN and no infinity: they are the strings "NaN",
 // "Infinity" and "-Infinity", as in protobuf's JSON.
 //
+// # Reading
+//
+// [Open] and [Reader] read a log back, message by message, also one that was cut off; what
+// becomes of the JSON is the caller's matter.
+//
 // # Failure
 //
 // A member of the file is complete when a message fills it up. When a write

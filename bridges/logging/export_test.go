@@ -17,3 +17,6 @@ func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	i.create = func(string) (*recordfile.File, error) { return recordfile.New(f.Target), nil }
 	return i, nil
 }
+
+// SetLimit makes a reader take lines of so many bytes at most.
+func (r *Reader) SetLimit(bytes int) { r.limit = bytes }
