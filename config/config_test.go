@@ -135,6 +135,17 @@ func TestAWSIMsKeys(t *testing.T) {
 	}
 }
 
+// TestNoTopicForCommands is docs/commands.md's row for Apollo: an empty topic is none, and the
+// others keep their defaults.
+func TestNoTopicForCommands(t *testing.T) {
+	c, err := config.Parse("c.yaml", []byte(`ego: {driver: external, commands: {control: /apollo/control, ackermann: "", velocity: ""}}`))
+	require.NoError(t, err)
+	assert.Equal(t, config.Commands{Control: "/apollo/control", Timeout: 500 * time.Millisecond}, c.Ego.Commands)
+	c, err = config.Parse("c.yaml", []byte(`ego: {commands: {velocity: ""}}`))
+	require.NoError(t, err)
+	assert.Equal(t, config.Commands{Control: "/vehicle_control", Ackermann: "/ackermann_cmd", Timeout: 500 * time.Millisecond}, c.Ego.Commands)
+}
+
 func TestParseBridge(t *testing.T) {
 	b, err := config.ParseBridge("foxglove:127.0.0.1:8765?x=1")
 	require.NoError(t, err)

@@ -77,6 +77,7 @@ func newBench() *cobra.Command {
 	flags.StringVar(&f.dump, "dump", "", "write what lidars and cameras measured to `DIR`, to compare other programs with")
 	flags.IntVar(&f.runs, "runs", 0, "`N` runs a figure is the median of; 0 is 5, with --quick 3")
 	flags.BoolVar(&f.quick, "quick", false, "short runs, for a first look")
+	completeFlags(cmd)
 	rays := benchOf("lidar", "Measure rays per second of whole scans", &f, subject{[]measurement{bench.Lidar}, true, false})
 	frames := benchOf("camera", "Measure frames per second with all their pictures", &f, subject{[]measurement{bench.Camera}, true, false})
 	readbacks := benchOf("readback", "Measure frame times of blocking and asynchronous readback", &f, subject{[]measurement{bench.Readback}, true, true})
