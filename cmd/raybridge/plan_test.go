@@ -239,6 +239,18 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 	}
 }
 
+// TestTheTableTellsWhatSensorsDidNotTake: and nothing of those that took all.
+func TestTheTableTellsWhatSensorsDidNotTake(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	printSummary(&out, &pipeline.Summary{Inputs: []pipeline.InputSummary{
+		{Name: "follower", Topic: "/follower/lane", Drops: map[string]int64{"queue_full": 6}},
+		{Name: "swift", Topic: "/swift/lane", Drops: map[string]int64{}},
+	}})
+	assert.Contains(t, out.String(), "sensor follower did not take messages of /follower/lane: queue_full 6\n")
+	assert.NotContains(t, out.String(), "swift")
+}
+
 // TestEndpointsWithoutEmptyColumns: streams have numbers and tokens with carla alone.
 func TestEndpointsWithoutEmptyColumns(t *testing.T) {
 	t.Parallel()
