@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
@@ -178,6 +179,68 @@ func flipped(t *testing.T, dir string, data []byte, at int) loss {
 		require.Len(t, readFile(t, to).messages, int(messages), "by its index and from front to back")
 	}
 	return loss{d.Lost, 20 - messages - d.Lost}
+}
+
+// TestDamageBetweenChunks: a wrong byte in the head of a chunk, or in its message indexes,
+// takes no message from other chunks, and none without telling.
+func TestDamageBetweenChunks(t *testing.T) {
+	dir := t.TempDir()
+	path := record(t, dir, "a.mcap?chunk=3000", 10)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	chunks := read(t, data).info.ChunkIndexes
+	require.Greater(t, len(chunks), 3)
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	want := all(t, r)
+	require.NoError(t, r.Close())
+	last := chunks[len(chunks)-1]
+	unfinished := data[:last.ChunkStartOffset+last.ChunkLength+last.MessageIndexLength]
+	for _, whole := range [][]byte{data, unfinished} {
+		for number, c := range chunks {
+			records := c.ChunkStartOffset + 49 + uint64(len(c.Compression))
+			indexes := c.ChunkStartOffset + c.ChunkLength
+			for at := c.ChunkStartOffset; at < indexes+c.MessageIndexLength; at++ {
+				if at == records {
+					at = indexes
+				}
+				whole[at] ^= 1 << (at % 8)
+				require.NoError(t, os.WriteFile(path, whole, 0o666))
+				whole[at] ^= 1 << (at % 8)
+				checkDamaged(t, path, want, fmt.Sprintf("%d bytes, byte %d of chunk %d", len(whole), at-c.ChunkStartOffset, number))
+			}
+		}
+	}
+}
+
+// checkDamaged reads a recording that should have the messages of want, but those of one
+// chunk, and recovers it.
+func checkDamaged(t *testing.T, path string, want []mcap.Message, where string) {
+	t.Helper()
+	r, err := mcap.Open(path)
+	require.NoError(t, err, where)
+	defer r.Close()
+	got := all(t, r)
+	told := len(r.Damaged()) > 0
+	rest := want
+	for _, m := range got {
+		i := slices.IndexFunc(rest, func(w mcap.Message) bool { return w.Topic == m.Topic && w.LogNs == m.LogNs })
+		require.GreaterOrEqual(t, i, 0, where)
+		require.Equal(t, rest[i], m, where)
+		rest = slices.Delete(slices.Clone(rest), i, i+1)
+	}
+	require.LessOrEqual(t, len(rest), 4, where)
+	if len(r.Unfinished()) > 0 {
+		to := filepath.Join(filepath.Dir(path), "to.mcap")
+		_ = os.Remove(to)
+		done, err := mcap.Recover(path, to)
+		require.NoError(t, err, where)
+		require.EqualValues(t, len(got), done[0].Messages, where)
+		require.Len(t, readFile(t, to).messages, len(got), "%s: by its index and from front to back", where)
+		require.Equal(t, told, len(done[0].Damaged) > 0, where)
+		told = told || done[0].LostBytes > 0
+	}
+	require.True(t, told || len(rest) == 0, where)
 }
 
 // TestADamagedSummaryIsNotBelieved: wherever a byte of it is wrong, all messages are read,

@@ -19,14 +19,14 @@ type index struct {
 	// segments are the parts of the file that have messages.
 	segments []segment
 	// complete says that the file was finished: the rest is from its summary. Of one
-	// that wasn't, end is where its last complete record ends, and unindexed the last
-	// chunk's messages by channel if their indexes were not written.
-	complete  bool
-	end       int64
-	unindexed []*mcap.MessageIndex
-	// damaged are the chunks of a file that wasn't finished that can't be read, with their
-	// message indexes.
+	// that wasn't, end is where its last complete record ends.
+	complete bool
+	end      int64
+	// damaged are the parts of a file that wasn't finished that can't be read, chunks with
+	// their message indexes mostly, and edits what a recovery does about them and about
+	// message indexes that are missing, in the order of their offsets.
 	damaged []Damage
+	edits   []edit
 }
 
 // segment is a Chunk record, or a run of Message records outside of any, with the log
@@ -36,6 +36,8 @@ type segment struct {
 	start, end     uint64
 	// channels are those that have messages in it; nil where that isn't known.
 	channels []uint16
+	chunk    bool  // it is a Chunk record
+	err      error // why it can't be read; nil where that isn't known
 }
 
 // has reports whether a channel may have messages in the segment.
@@ -121,19 +123,24 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 	if x.statistics == nil || len(x.chunks) == 0 && x.statistics.MessageCount > 0 || len(x.channels) < int(x.statistics.ChannelCount) {
 		return errNoSummary
 	}
+	x.complete, x.end = true, size
+	return x.addSegments(start)
+}
+
+// addSegments makes a segment of each chunk, which all lie before the summary.
+func (x *index) addSegments(summary uint64) error {
 	for _, c := range x.chunks {
-		if c.ChunkStartOffset > start || c.ChunkLength > start-c.ChunkStartOffset {
+		if c.ChunkStartOffset > summary || c.ChunkLength > summary-c.ChunkStartOffset {
 			return fmt.Errorf("%w: chunk index", ErrDamaged)
 		}
 		s := segment{
-			offset: int64(c.ChunkStartOffset), length: int64(c.ChunkLength), start: c.MessageStartTime, end: c.MessageEndTime,
+			offset: int64(c.ChunkStartOffset), length: int64(c.ChunkLength), start: c.MessageStartTime, end: c.MessageEndTime, chunk: true,
 		}
 		for channel := range c.MessageIndexOffsets {
 			s.channels = append(s.channels, channel)
 		}
 		x.segments = append(x.segments, s)
 	}
-	x.complete, x.end = true, size
 	return nil
 }
 

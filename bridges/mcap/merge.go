@@ -3,6 +3,7 @@ package mcap
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -176,6 +177,9 @@ func (r *Reader) read(p part) ([]queued, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.err != nil {
+		return nil, fmt.Errorf("read %s from byte %d on: %w", f.path, p.offset, p.err)
+	}
 	data := make([]byte, p.length)
 	if _, err := handle.ReadAt(data, p.offset); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.path, err)
@@ -203,7 +207,12 @@ func (r *Reader) read(p part) ([]queued, error) {
 		}
 		return nil
 	}
-	if err = eachRecord(data, visit); err != nil {
+	if p.chunk && (len(data) == 0 || mcap.OpCode(data[0]) != mcap.OpChunk) {
+		err = errors.New("another record is where a chunk was")
+	} else {
+		err = eachRecord(data, visit)
+	}
+	if err != nil {
 		err = fmt.Errorf("read %s from byte %d on: %w: %w", f.path, p.offset, ErrDamaged, err)
 	}
 	slices.SortStableFunc(messages, func(a, b queued) int { return cmp.Compare(a.logTime, b.logTime) })

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
@@ -156,18 +157,21 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 
 // copyTo writes what is complete of a file, and ends it.
 func (x *index) copyTo(out io.Writer, in io.Reader) error {
-	at := int64(0)
-	for _, d := range x.damaged {
-		if d.Offset >= x.end {
-			break
-		}
-		if _, err := io.CopyN(out, in, d.Offset-at); err != nil {
+	x.move()
+	at, written := int64(0), int64(0)
+	for _, e := range x.edits {
+		if _, err := io.CopyN(out, in, e.offset-at); err != nil {
 			return err
 		}
-		if _, err := io.CopyN(io.Discard, in, d.Bytes); err != nil {
+		if _, err := io.CopyN(io.Discard, in, e.drop); err != nil {
 			return err
 		}
-		at = d.Offset + d.Bytes
+		written += e.offset - at
+		if err := e.write(out, uint64(written)); err != nil {
+			return err
+		}
+		written += e.length()
+		at = e.offset + e.drop
 	}
 	if _, err := io.CopyN(out, in, x.end-at); err != nil {
 		return err
@@ -175,59 +179,49 @@ func (x *index) copyTo(out io.Writer, in io.Reader) error {
 	if x.complete {
 		return nil
 	}
-	base := x.kept(uint64(x.end))
-	x.move()
-	if len(x.unindexed) > 0 {
-		length, err := x.writeIndexes(out, base)
-		if err != nil {
-			return err
-		}
-		base += length
-	}
-	return writeTail(out, base, x.summary)
+	return writeTail(out, uint64(written+x.end-at), x.summary)
 }
 
-// writeIndexes writes the message indexes of the last chunk, from base on, and returns
-// their length.
-func (x *index) writeIndexes(out io.Writer, base uint64) (uint64, error) {
+// write writes the message indexes of an edit, at an offset of the new file, and notes them
+// in the Chunk Index record.
+func (e *edit) write(out io.Writer, base uint64) error {
+	if e.chunk == nil {
+		return nil
+	}
 	w, err := mcap.NewWriter(out, &mcap.WriterOptions{SkipMagic: true})
 	if err != nil {
-		return 0, err
+		return err
 	}
-	last := x.chunks[len(x.chunks)-1]
-	for _, i := range x.unindexed {
-		last.MessageIndexOffsets[i.ChannelID] = base + w.Offset()
+	for _, i := range e.indexes {
+		e.chunk.MessageIndexOffsets[i.ChannelID] = base + w.Offset()
 		if err := w.WriteMessageIndex(i); err != nil {
-			return 0, fmt.Errorf("write message index: %w", err)
+			return fmt.Errorf("write message index: %w", err)
 		}
 	}
-	last.MessageIndexLength = w.Offset()
-	return last.MessageIndexLength, nil
+	e.chunk.MessageIndexLength = w.Offset()
+	return nil
 }
 
-// kept returns where an offset of the file comes to lie without what is damaged before it.
-func (x *index) kept(offset uint64) uint64 {
-	moved := offset
-	for _, d := range x.damaged {
-		if uint64(d.Offset) < offset {
-			moved -= uint64(d.Bytes)
-		}
-	}
-	return moved
-}
-
-// move sets all offsets to those of the file without what is damaged.
+// move sets all offsets to those of the recovered file.
 func (x *index) move() {
+	shifts := make([]int64, len(x.edits)+1) // of what lies behind so many edits
+	for i := range x.edits {
+		shifts[i+1] = shifts[i] + x.edits[i].length() - x.edits[i].drop
+	}
+	moved := func(offset uint64) uint64 {
+		behind := sort.Search(len(x.edits), func(i int) bool { return uint64(x.edits[i].offset) > offset })
+		return offset + uint64(shifts[behind])
+	}
 	for _, c := range x.chunks {
-		c.ChunkStartOffset = x.kept(c.ChunkStartOffset)
+		c.ChunkStartOffset = moved(c.ChunkStartOffset)
 		for channel, offset := range c.MessageIndexOffsets {
-			c.MessageIndexOffsets[channel] = x.kept(offset)
+			c.MessageIndexOffsets[channel] = moved(offset)
 		}
 	}
 	for _, a := range x.attachments {
-		a.Offset = x.kept(a.Offset)
+		a.Offset = moved(a.Offset)
 	}
 	for _, m := range x.metadata {
-		m.Offset = x.kept(m.Offset)
+		m.Offset = moved(m.Offset)
 	}
 }

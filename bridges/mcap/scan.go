@@ -13,11 +13,11 @@ import (
 )
 
 // scan reads a file that has no summary, up to its last complete record, and makes the
-// summary that it would have. A chunk that can't be read is stepped over, other damage is an
-// end, too: what comes after isn't looked for.
+// summary that it would have. A chunk that can't be read is stepped over; behind other
+// damage it goes on with the next chunk.
 func (x *index) scan(file io.ReaderAt, size int64) error {
 	s := scanner{
-		index: x, size: size, at: int64(len(mcap.Magic)),
+		index: x, file: file, size: size, at: int64(len(mcap.Magic)),
 		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 64<<10),
 	}
 	defer s.unpacker.close()
@@ -28,11 +28,17 @@ func (x *index) scan(file io.ReaderAt, size int64) error {
 			x.end = s.at
 			continue
 		}
-		s.finish()
-		if errors.Is(err, errEnd) || errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, errEnd) && !errors.Is(err, ErrDamaged) {
+			return err
+		}
+		found, err := s.resync(err)
+		if err != nil {
+			return err
+		}
+		if !found {
+			s.finish()
 			return nil
 		}
-		return err
 	}
 }
 
@@ -45,6 +51,7 @@ const mostRun = 4 << 20
 // scanner is the state of a scan.
 type scanner struct {
 	*index
+	file     io.ReaderAt
 	r        *bufio.Reader
 	at, size int64
 	unpacker unpacker
@@ -55,6 +62,8 @@ type scanner struct {
 	open    *mcap.ChunkIndex
 	indexes []*mcap.MessageIndex
 	openEnd int64
+	// wrong says that a message index of the open chunk isn't what the chunk says.
+	wrong bool
 	// inDamage says that message indexes are those of a chunk that couldn't be read.
 	inDamage bool
 }
@@ -87,7 +96,9 @@ func (s *scanner) record() error {
 	}
 	err := s.take(op, content)
 	if op == mcap.OpChunk && errors.Is(err, ErrDamaged) {
-		err = s.damagedChunk(content, err)
+		if _, ok := compressionOf(content, length); ok { // and so is the record's end
+			err = s.damagedChunk(content, err)
+		}
 	}
 	if err != nil {
 		return err
@@ -98,8 +109,15 @@ func (s *scanner) record() error {
 
 // take adds a record.
 func (s *scanner) take(op mcap.OpCode, content []byte) error {
-	if op == mcap.OpMessageIndex {
+	switch {
+	case op != mcap.OpChunk && isChunk(content, uint64(len(content))):
+		s.closeChunk()
+		return s.damagedChunk(content, fmt.Errorf("%w: chunk is marked as a record of kind %d", ErrDamaged, op))
+	case op == mcap.OpMessageIndex:
 		return s.messageIndex(content)
+	case s.isIndex(content):
+		s.wrong = true
+		return nil
 	}
 	s.closeChunk()
 	s.inDamage = false
@@ -201,29 +219,17 @@ func (s *scanner) count(m rawMessage) {
 
 // chunk adds a Chunk record with all that is in it.
 func (s *scanner) chunk(content []byte) error {
+	if _, ok := compressionOf(content, uint64(len(content))); !ok {
+		return fmt.Errorf("%w: the lengths in a chunk disagree", ErrDamaged)
+	}
 	chunk, records, err := s.unpacker.unpack(content)
 	if err != nil {
 		return err
 	}
-	part := segment{offset: s.at, length: int64(recordHeader + len(content)), start: math.MaxUint64, channels: []uint16{}}
-	// All of the chunk's messages count, or none.
-	var messages []rawMessage
-	var offsets []uint64
-	if err := eachRecord(records, func(op mcap.OpCode, at int, content []byte) error {
-		switch op {
-		case mcap.OpSchema, mcap.OpChannel:
-			return s.define(op, content)
-		case mcap.OpMessage:
-			m, err := parseMessage(content)
-			messages, offsets = append(messages, m), append(offsets, uint64(at))
-			if err == nil && s.channel(m.channel) == nil { // its definition may have been in a damaged chunk
-				err = fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel)
-			}
-			return err
-		}
-		return nil
-	}); err != nil {
-		return fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	part := segment{offset: s.at, length: int64(recordHeader + len(content)), start: math.MaxUint64, channels: []uint16{}, chunk: true}
+	messages, offsets, err := s.chunkMessages(records)
+	if err != nil {
+		return err // none of its messages counts
 	}
 	s.indexes = nil
 	for i, m := range messages {
@@ -242,6 +248,29 @@ func (s *scanner) chunk(content []byte) error {
 	s.segments, s.chunks = append(s.segments, part), append(s.chunks, s.open)
 	s.statistics.ChunkCount++
 	return nil
+}
+
+// chunkMessages takes a chunk's definitions, and returns its messages and where among its
+// records they are.
+func (s *scanner) chunkMessages(records []byte) (messages []rawMessage, offsets []uint64, err error) {
+	err = eachRecord(records, func(op mcap.OpCode, at int, content []byte) error {
+		switch op {
+		case mcap.OpSchema, mcap.OpChannel:
+			return s.define(op, content)
+		case mcap.OpMessage:
+			m, err := parseMessage(content)
+			messages, offsets = append(messages, m), append(offsets, uint64(at))
+			if err == nil && s.channel(m.channel) == nil { // its definition may have been in a damaged chunk
+				err = fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel)
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	}
+	return messages, offsets, nil
 }
 
 // chunkMessage adds a message at an offset within a chunk.
@@ -265,9 +294,10 @@ func (s *scanner) damagedChunk(content []byte, err error) error {
 	}
 	part := segment{
 		offset: s.at, length: int64(recordHeader + len(content)),
-		start: binary.LittleEndian.Uint64(content), end: binary.LittleEndian.Uint64(content[8:]),
+		start: binary.LittleEndian.Uint64(content), end: binary.LittleEndian.Uint64(content[8:]), err: err,
 	}
 	s.segments = append(s.segments, part)
+	s.edit(edit{offset: part.offset, drop: part.length})
 	s.damaged = append(s.damaged, Damage{
 		Offset: part.offset, Bytes: part.length, FromNs: nanoseconds(part.start), ToNs: nanoseconds(part.end), Lost: -1, Err: err,
 	})
@@ -277,22 +307,35 @@ func (s *scanner) damagedChunk(content []byte, err error) error {
 
 // messageIndex adds a Message Index record to the chunk that it follows.
 func (s *scanner) messageIndex(content []byte) error {
-	if s.inDamage && len(content) >= 6 {
+	if len(content) < 6 || uint64(binary.LittleEndian.Uint32(content[2:])) != uint64(len(content)-6) {
+		return fmt.Errorf("%w: the lengths in a message index disagree", ErrDamaged)
+	}
+	length := int64(recordHeader + len(content))
+	switch {
+	case s.inDamage:
 		d := &s.damaged[len(s.damaged)-1]
 		d.Lost = max(d.Lost, 0) + int64(len(content)-6)/16
-		d.Bytes += int64(recordHeader + len(content))
-		return nil
+		d.Bytes += length
+		s.edit(edit{offset: s.at, drop: length})
+	case s.open == nil: // of no chunk, and of no use
+	case s.isIndex(content):
+		s.open.MessageIndexOffsets[binary.LittleEndian.Uint16(content)] = uint64(s.at)
+		s.open.MessageIndexLength += uint64(length)
+	default:
+		s.wrong = true
 	}
-	if s.open == nil || len(content) < 2 {
-		return nil // of no chunk, and of no use
-	}
-	s.open.MessageIndexOffsets[binary.LittleEndian.Uint16(content)] = uint64(s.at)
-	s.open.MessageIndexLength += uint64(recordHeader + len(content))
 	return nil
 }
 
-// closeChunk ends the indexes of the last chunk.
-func (s *scanner) closeChunk() { s.open, s.indexes = nil, nil }
+// closeChunk ends the indexes of the last chunk. Those that aren't what the chunk says are to
+// be written again; a chunk without any stays so.
+func (s *scanner) closeChunk() {
+	if s.open != nil && (s.wrong || len(s.open.MessageIndexOffsets) > 0 && len(s.open.MessageIndexOffsets) < len(s.indexes)) {
+		s.edit(edit{offset: s.openEnd, drop: s.at - s.openEnd, chunk: s.open, indexes: s.indexes})
+		s.forgetIndexes()
+	}
+	s.open, s.indexes, s.wrong = nil, nil, false
+}
 
 // finish ends the scan. The indexes of a chunk behind which the file breaks off are all
 // to be written again.
@@ -301,9 +344,9 @@ func (s *scanner) finish() {
 	if s.end == 0 {
 		s.end = int64(len(mcap.Magic))
 	}
-	if s.open != nil && len(s.open.MessageIndexOffsets) < len(s.indexes) {
-		s.end, s.unindexed = s.openEnd, s.indexes
-		clear(s.open.MessageIndexOffsets)
-		s.open.MessageIndexLength = 0
+	if s.open != nil && (s.wrong || len(s.open.MessageIndexOffsets) < len(s.indexes)) {
+		s.end = s.openEnd
+		s.edit(edit{offset: s.openEnd, chunk: s.open, indexes: s.indexes})
+		s.forgetIndexes()
 	}
 }
