@@ -30,17 +30,19 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// peer is a process that reads all topics. Its methods are for the test's goroutine.
+// peer is a process that reads all topics, and one that publishes once it is asked to. Its
+// methods are for the test's goroutine.
 type peer struct {
 	t      *testing.T
-	run    func(t *testing.T, domain int, mode string) *subscriber
+	run    func(t *testing.T, domain int, mode ...string) *subscriber
 	domain int
 	now    *subscriber    // nil while it doesn't run
+	talker *talker        // nil until it is asked to publish
 	before map[string]int // what former processes received
 }
 
 func (p *peer) Connection() string {
-	return strconv.Itoa(p.domain) + "?messages=4096&bytes=8388608"
+	return strconv.Itoa(p.domain) + "?messages=4096&bytes=8388608&retry=50ms"
 }
 
 func (p *peer) Start(t *testing.T) { p.now = p.run(t, p.domain, "count") }
@@ -49,7 +51,59 @@ func (p *peer) Kill(*testing.T) {
 	p.now.process.Kill()
 	p.before = p.Received()
 	p.now = nil
+	if p.talker != nil {
+		p.talker.process.Kill()
+		p.talker = nil
+	}
 }
+
+// talker is a process that publishes as it is told.
+type talker struct {
+	*subscriber
+	orders  net.Conn
+	offered map[string]bool
+}
+
+// say has the talker do something on a topic: see its sources.
+func (p *peer) say(topic, what string) {
+	if p.talker == nil {
+		var config net.ListenConfig
+		listener, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		require.NoError(p.t, err)
+		defer listener.Close()
+		port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+		process := p.run(p.t, p.domain, "obey", port) // it has connected when it is ready
+		orders, err := listener.Accept()
+		require.NoError(p.t, err)
+		p.t.Cleanup(func() { _ = orders.Close() })
+		p.talker = &talker{subscriber: process, orders: orders, offered: map[string]bool{}}
+	}
+	_, err := fmt.Fprintf(p.talker.orders, "rt%s %s\n", topic, what)
+	require.NoError(p.t, err)
+}
+
+// Subscriptions offers the topic, if it isn't offered yet.
+func (p *peer) Subscriptions(topic string) int {
+	if p.now == nil {
+		return 0
+	}
+	if p.talker == nil || !p.talker.offered[topic] {
+		p.say(topic, "-")
+		p.talker.offered[topic] = true
+	}
+	p.talker.poll()
+	p.talker.mu.Lock()
+	defer p.talker.mu.Unlock()
+	return p.talker.subscriptions["rt"+topic]
+}
+
+func (p *peer) Send(_ *testing.T, topic string, acceleration float64) {
+	p.say(topic, strconv.FormatFloat(acceleration, 'g', -1, 64))
+}
+
+// SendUnreadable sends what a vehicle can't be told; types of DDS carry nothing that isn't
+// of the type, which TestMalformedMessages sends.
+func (p *peer) SendUnreadable(_ *testing.T, topic string) { p.say(topic, "nan") }
 
 func (p *peer) Stall(*testing.T)  { p.now.process.Stall() }
 func (p *peer) Resume(*testing.T) { p.now.process.Resume() }

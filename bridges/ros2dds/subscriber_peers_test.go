@@ -33,36 +33,39 @@ type event struct {
 	DeadlineNs     int64           `json:"deadline_ns"`
 	AtNs           int64           `json:"at_ns"`
 	Policy         int             `json:"policy"`
+	N              int             `json:"n"`
 	Value          json.RawMessage `json:"value"`
 }
 
-// subscriber is a peer that reads every topic there is.
+// subscriber is a peer that reads every topic there is, or writes as it is told.
 type subscriber struct {
 	t       *testing.T
 	process *process.Process
 
-	mu       sync.Mutex
-	read     int             // guarded by mu: how much of the output was parsed
-	events   []event         // guarded by mu
-	matched  map[string]bool // guarded by mu: by DDS topic
-	received map[string]int  // guarded by mu
+	mu            sync.Mutex
+	read          int             // guarded by mu: how much of the output was parsed
+	events        []event         // guarded by mu
+	matched       map[string]bool // guarded by mu: by DDS topic
+	received      map[string]int  // guarded by mu
+	subscriptions map[string]int  // guarded by mu: how many read what it writes
 }
 
-// cycloneSubscriber starts the Cyclone peer; mode is "subscribe" or "count".
-func cycloneSubscriber(t *testing.T, domain int, mode string) *subscriber {
+// cycloneSubscriber starts the Cyclone peer; mode is "subscribe" or "count", or "obey" and a
+// port.
+func cycloneSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
 	t.Helper()
-	return start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), mode).With("CYCLONEDDS_URI="+peerSettings))
+	return start(t, process.Program(cyclonePeer(t), append([]string{strconv.Itoa(domain)}, mode...)...).With("CYCLONEDDS_URI="+peerSettings))
 }
 
 // fastSubscriber starts the Fast DDS peer.
-func fastSubscriber(t *testing.T, domain int, mode string) *subscriber {
+func fastSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
 	t.Helper()
-	return start(t, process.Program(fastPeer(t), strconv.Itoa(domain), mode))
+	return start(t, process.Program(fastPeer(t), append([]string{strconv.Itoa(domain)}, mode...)...))
 }
 
 func start(t *testing.T, c process.Command) *subscriber {
 	t.Helper()
-	s := &subscriber{t: t, process: process.Start(t, c), matched: map[string]bool{}, received: map[string]int{}}
+	s := &subscriber{t: t, process: process.Start(t, c), matched: map[string]bool{}, received: map[string]int{}, subscriptions: map[string]int{}}
 	s.process.Expect(t, `"ready"`)
 	return s
 }
@@ -91,6 +94,8 @@ func (s *subscriber) poll() {
 			s.matched[e.Topic] = false
 		case "message":
 			s.received[e.Topic]++
+		case "subscriptions":
+			s.subscriptions[e.Topic] = e.N
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 // implementations are the DDS implementations that read what the bridge writes.
 var implementations = []struct {
 	name  string
-	start func(t *testing.T, domain int, mode string) *subscriber
+	start func(t *testing.T, domain int, mode ...string) *subscriber
 }{{"cyclone", cycloneSubscriber}, {"fastdds", fastSubscriber}}
 
 // arrives publishes a message again and again until one has arrived. A reader that was

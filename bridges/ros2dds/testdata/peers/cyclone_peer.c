@@ -5,6 +5,10 @@
 //   cyclone_peer DOMAIN clock FROM_NS STEP_NS
 //                                           writes a clock alone, a step on every 20 ms;
 //                                           prints each time before it is written
+//   cyclone_peer DOMAIN obey PORT           connects to PORT on 127.0.0.1 and reads lines from
+//                                           there: "TOPIC -" offers a vehicle's control,
+//                                           "TOPIC NUMBER" writes one with this acceleration;
+//                                           prints how many read each topic
 //   cyclone_peer DOMAIN ask TOPIC reliability|durability|deadline
 //                                           reads a clock, and asks for this policy
 //   cyclone_peer DOMAIN offer TOPIC         writes a clock with no such policy
@@ -14,9 +18,12 @@
 //
 // It prints what happens as lines of JSON. "count" leaves the messages' content out but
 // for the first of each topic.
+#include <arpa/inet.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "dds/dds.h"
@@ -88,14 +95,26 @@ static void print_guid(FILE *f, const dds_guid_t *g) {
   for (int i = 0; i < 16; i++) fprintf(f, "%02x", g->v[i]);
 }
 
-static void print_user_data(FILE *f, const dds_qos_t *q) {
+struct user_data {
+  char text[512];
+};
+
+static struct user_data user_data_of(const dds_qos_t *q) {
   void *data = NULL;
   size_t n = 0;
-  char text[512] = "";
-  if (dds_qget_userdata(q, &data, &n) && n < sizeof(text)) memcpy(text, data, n), text[n] = 0;
+  struct user_data u = {""};
+  if (dds_qget_userdata(q, &data, &n) && n < sizeof(u.text)) memcpy(u.text, data, n), u.text[n] = 0;
   dds_free(data);
-  print_text(f, text);
+  return u;
 }
+
+static void print_user_data(FILE *f, const dds_qos_t *q) {
+  struct user_data u = user_data_of(q);
+  print_text(f, u.text);
+}
+
+// obedient is what a writer of "obey" says of itself: nobody but the bridge is to read it.
+static const char *obedient = "obedient";
 
 #define MAX_READERS 256
 static struct reader {
@@ -167,7 +186,7 @@ static void discover(dds_entity_t builtin, dds_entity_t participant, dds_entity_
     const struct dds_builtintopic_endpoint *e = sample[0];
     if (info.valid_data && info.instance_state == DDS_IST_ALIVE && memcmp(&e->participant_key, self, sizeof(*self)) != 0) {
       print_writer(e);
-      read_topic(participant, waitset, e);
+      if (strcmp(user_data_of(e->qos).text, obedient) != 0) read_topic(participant, waitset, e);
     }
     dds_return_loan(builtin, sample, 1);
   }
@@ -275,6 +294,69 @@ static void tick(dds_entity_t participant, int64_t now, int64_t step) {
   }
 }
 
+static struct control {
+  char topic[256];
+  dds_entity_t writer;
+  uint32_t subscriptions;
+} controls[16];
+static int n_controls;
+
+static struct control *control_of(dds_entity_t participant, const char *topic) {
+  for (int i = 0; i < n_controls; i++)
+    if (strcmp(controls[i].topic, topic) == 0) return &controls[i];
+  if (n_controls == sizeof(controls) / sizeof(controls[0])) exit(1);
+  struct control *c = &controls[n_controls++];
+  snprintf(c->topic, sizeof(c->topic), "%s", topic);
+  dds_qos_t *q = dds_create_qos();
+  dds_qset_reliability(q, DDS_RELIABILITY_RELIABLE, DDS_SECS(10));
+  dds_qset_history(q, DDS_HISTORY_KEEP_ALL, 0);
+  dds_qset_userdata(q, obedient, strlen(obedient));
+  c->writer = dds_create_writer(participant, dds_create_topic(participant, &lgsvl_msgs_msg_dds__VehicleControlData__desc, topic, NULL, NULL), q, NULL);
+  fail("create a writer", c->writer);
+  dds_delete_qos(q);
+  return c;
+}
+
+static void obey_line(dds_entity_t participant, const char *line) {
+  char topic[256], word[32];
+  if (sscanf(line, "%255s %31s", topic, word) != 2) exit(1);
+  struct control *c = control_of(participant, topic);
+  if (strcmp(word, "-") == 0) return;
+  lgsvl_msgs_msg_dds__VehicleControlData_ v = {.m_header = {.m_frame_id = ""}, .m_acceleration_pct = strtof(word, NULL)};
+  fail("write", dds_write(c->writer, &v));
+}
+
+static void obey(dds_entity_t participant, const char *port) {
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  if (connect(s, (struct sockaddr *)&to, sizeof(to)) != 0) exit(1);
+  printf("{\"event\":\"ready\"}\n");
+  static char text[1 << 16];
+  size_t have = 0;
+  for (;;) {
+    for (int i = 0; i < n_controls; i++) {
+      dds_publication_matched_status_t matched;
+      fail("matched", dds_get_publication_matched_status(controls[i].writer, &matched));
+      if (matched.current_count == controls[i].subscriptions) continue;
+      controls[i].subscriptions = matched.current_count;
+      printf("{\"event\":\"subscriptions\",\"topic\":\"%s\",\"n\":%u}\n", controls[i].topic, matched.current_count);
+    }
+    fflush(stdout);
+    struct pollfd in = {.fd = s, .events = POLLIN};
+    if (poll(&in, 1, 2) == 0) continue;
+    ssize_t n = read(s, text + have, sizeof(text) - 1 - have);
+    if (n <= 0) exit(0);
+    text[have += (size_t)n] = 0;
+    char *line = text, *end;
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+      *end = 0;
+      obey_line(participant, line);
+    }
+    have -= (size_t)(line - text);
+    memmove(text, line, have);
+  }
+}
+
 // ask reads a clock and says what keeps its writers away, by DDS's number of the policy.
 static void ask(dds_entity_t participant, const char *name, const char *policy) {
   dds_qos_t *q = dds_create_qos();
@@ -331,6 +413,7 @@ int main(int argc, char **argv) {
   dds_entity_t participant = dds_create_participant((dds_domainid_t)atoi(argv[1]), NULL, NULL);
   fail("create a participant", participant);
   if (strcmp(argv[2], "publish") == 0) publish(participant);
+  if (strcmp(argv[2], "obey") == 0 && argc == 4) obey(participant, argv[3]);
   if (strcmp(argv[2], "clock") == 0 && argc == 5) tick(participant, atoll(argv[3]), atoll(argv[4]));
   if (strcmp(argv[2], "write") == 0 && argc == 7) {
     write_clouds(participant, argv[3], (uint32_t)atoi(argv[4]), atoi(argv[5]), strcmp(argv[6], "keep_all") == 0);

@@ -1,13 +1,17 @@
 // fast_peer: a program on Fast DDS and the types that fastddsgen generates.
 //
 //   fast_peer DOMAIN subscribe|count     reads every topic that anybody writes
+//   fast_peer DOMAIN obey PORT           writes vehicles' controls as it is told, as
+//                                        cyclone_peer does
 //   fast_peer DOMAIN ask TOPIC reliability|durability|deadline
 //                                        reads a clock, and asks for this policy
 //   fast_peer DOMAIN offer TOPIC         writes a clock with no such policy
 //
 // It prints what happens as lines of JSON, as cyclone_peer does. It keeps to the loopback
 // interface, and needs larger socket buffers than Fast DDS has by default.
+#include <arpa/inet.h>
 #include <fastrtps/utils/IPLocator.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,6 +20,7 @@
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/domain/DomainParticipantListener.hpp>
 #include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/DataWriterListener.hpp>
 #include <fastdds/dds/publisher/Publisher.hpp>
 #include <fastdds/dds/subscriber/DataReader.hpp>
 #include <fastdds/dds/subscriber/DataReaderListener.hpp>
@@ -197,6 +202,55 @@ static void offer(DomainParticipant *participant, const char *name) {
   pause();
 }
 
+// Subscriptions says how many read a topic.
+struct Subscriptions : DataWriterListener {
+  void on_publication_matched(DataWriter *w, const PublicationMatchedStatus &s) override {
+    std::lock_guard<std::mutex> lock(output);
+    printf("{\"event\":\"subscriptions\",\"topic\":\"%s\",\"n\":%d}\n", w->get_topic()->get_name().c_str(), s.current_count);
+    fflush(stdout);
+  }
+};
+
+// obedient is what a writer of "obey" says of itself: nobody but the bridge is to read it.
+static const std::string obedient = "obedient";
+
+static const char *control_type = "lgsvl_msgs::msg::dds_::VehicleControlData_";
+
+static DataWriter *control_writer(DomainParticipant *participant, Publisher *publisher, const char *name) {
+  DataWriterQos q = DATAWRITER_QOS_DEFAULT;
+  q.reliability().kind = RELIABLE_RELIABILITY_QOS;
+  q.durability().kind = VOLATILE_DURABILITY_QOS;
+  q.history().kind = KEEP_ALL_HISTORY_QOS;
+  q.user_data().setValue({obedient.begin(), obedient.end()});
+  q.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
+  return publisher->create_datawriter(participant->create_topic(name, control_type, TOPIC_QOS_DEFAULT), q, new Subscriptions());
+}
+
+static int obey(DomainParticipant *participant, const char *port) {
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons((uint16_t)atoi(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  FILE *in;
+  if (connect(s, (sockaddr *)&to, sizeof(to)) != 0 || (in = fdopen(s, "r")) == nullptr) return 1;
+  kinds.at(control_type).make().register_type(participant, control_type);
+  auto *publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
+  printf("{\"event\":\"ready\"}\n");
+  fflush(stdout);
+  std::map<std::string, DataWriter *> writers;
+  char topic[256], word[32];
+  while (fscanf(in, "%255s %31s", topic, word) == 2) {
+    auto &writer = writers[topic];
+    if (writer == nullptr) writer = control_writer(participant, publisher, topic);
+    if (strcmp(word, "-") == 0) continue;
+    lgsvl_msgs::msg::dds_::VehicleControlData_ v;
+    v.m_acceleration_pct(strtof(word, nullptr));
+    if (!writer->write(&v)) return 1;
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   only_count = strcmp(argv[2], "count") == 0;
@@ -207,6 +261,7 @@ int main(int argc, char **argv) {
   auto *participant = DomainParticipantFactory::get_instance()->create_participant((uint32_t)atoi(argv[1]), loopback(), &discovery, StatusMask::none());
   if (participant == nullptr) return 1;
   std::string mode = argv[2];
+  if (mode == "obey" && argc == 4) return obey(participant, argv[3]);
   if (mode == "ask" && argc == 5) ask(participant, argv[3], argv[4]);
   if (mode == "offer" && argc == 4) offer(participant, argv[3]);
   auto *subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
@@ -217,6 +272,8 @@ int main(int argc, char **argv) {
     auto w = discovery.next();
     print_writer(w);
     std::string topic = w.topicName().c_str(), type = w.typeName().c_str();
+    const auto &data = w.m_qos.m_userData;
+    if (std::string(data.begin(), data.end()) == obedient) continue;
     auto kind = kinds.find(type);
     if (kind == kinds.end() || readings.count(topic)) continue;
     auto *r = new Reading();
