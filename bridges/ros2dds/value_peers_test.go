@@ -8,68 +8,20 @@ import (
 	"math"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 )
 
 // valueOf is a message as the peers print it, decoded from JSON: see testdata/peers/print.h.
 func valueOf(m rosmsg.Message) map[string]any {
-	v := values{}
-	m.Fields(v)
-	return v
+	return rosmsgtest.Form{
+		Bytes: func(data []byte) any {
+			return map[string]any{"bytes": float64(len(data)), "hash": fmt.Sprintf("%016x", hashOctets(data))}
+		},
+		Number: number,
+	}.Tree(m)
 }
 
-type values map[string]any
-
-func (v values) Bool(name string, b *bool)             { v[name] = *b }
-func (v values) Int8(name string, n *int8)             { v[name] = float64(*n) }
-func (v values) Uint8(name string, n *uint8)           { v[name] = float64(*n) }
-func (v values) Uint16(name string, n *uint16)         { v[name] = float64(*n) }
-func (v values) Int32(name string, n *int32)           { v[name] = float64(*n) }
-func (v values) Uint32(name string, n *uint32)         { v[name] = float64(*n) }
-func (v values) Float32(name string, f *float32)       { v[name] = number(float64(*f)) }
-func (v values) Float64(name string, f *float64)       { v[name] = number(*f) }
-func (v values) String(name string, s *string)         { v[name] = *s }
-func (v values) Message(name string, m rosmsg.Message) { v[name] = valueOf(m) }
-
-func (v values) Bytes(name string, b *rosmsg.Bytes) {
-	data := make([]byte, b.Len())
-	b.Put(data)
-	v[name] = map[string]any{"bytes": float64(len(data)), "hash": fmt.Sprintf("%016x", hashOctets(data))}
-}
-
-func (v values) Int16(name string, n *int16)   { v[name] = float64(*n) }
-func (v values) Int64(name string, n *int64)   { v[name] = float64(*n) }
-func (v values) Uint64(name string, n *uint64) { v[name] = float64(*n) }
-
-func (v values) Array(name string, a rosmsg.Array) {
-	switch a.Kind() {
-	case rosmsg.KindInt32:
-		v[name] = numbers(rosmsg.Elements[int32](a))
-	case rosmsg.KindFloat32:
-		v[name] = numbers(rosmsg.Elements[float32](a))
-	case rosmsg.KindFloat64:
-		v[name] = numbers(rosmsg.Elements[float64](a))
-	default:
-		panic("no type of the bridge has an array of " + a.Kind().String())
-	}
-}
-
-func (v values) Messages(name string, list rosmsg.Messages) {
-	all := make([]any, list.Len())
-	for i := range all {
-		all[i] = valueOf(list.At(i))
-	}
-	v[name] = all
-}
-
-func numbers[T float64 | float32 | int32](list []T) []any {
-	all := make([]any, len(list))
-	for i, n := range list {
-		all[i] = number(float64(n))
-	}
-	return all
-}
-
-func number(f float64) any {
+func number(f float64, _ int) any {
 	switch {
 	case math.IsNaN(f):
 		return "nan"
