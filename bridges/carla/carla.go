@@ -1,15 +1,17 @@
 package carla
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Factory is the bridge named "carla".
-type Factory struct{}
+type Factory struct{ limit int64 } // of a frame after its length, bytes; 0 for what a length can say
 
 // DefaultAddress is where the bridge listens if the connection string is empty: CARLA's
 // streaming port.
@@ -65,13 +67,15 @@ func (Factory) Register(p *bridges.Plugin) error {
 }
 
 // NewInstance returns a server that doesn't listen yet.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, cmp.Or(f.limit, math.MaxUint32)), nil
+}
 
 // encoder writes the messages of one stream. It belongs to one publisher.
 type encoder[T any] struct {
 	header func(T) *sample.Header
 	check  func(T) error // nil: everything can be sent
-	size   func(T) int   // of the body, about
+	size   func(T) int   // of the body, at the most but for small ones
 	body   func(dst []byte, m T) []byte
 }
 
@@ -126,7 +130,7 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 				return err
 			}
 		}
-		return s.send(ctx, headerBytes+lengthBytes+e.size(m), func(dst []byte) []byte {
+		return s.send(ctx, headerBytes+e.size(m), func(dst []byte) []byte {
 			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
 		})
 	}

@@ -2,92 +2,223 @@ package carla_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/carla"
 )
 
 func TestConformance(t *testing.T) {
-	r := &receivers{t: t}
+	s := &servers{streams: map[string]map[string]uint32{}}
 	bridgetest.Run(t, bridgetest.Suite{
-		Factory:    r,
-		Connection: "0?policy=block",
+		Factory: s,
 		BadConnections: []string{
 			"nowhere", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:0?policy=newest", "127.0.0.1:0?clients=0",
 			"?messages=-1", "?bytes=many", "?color=red",
 		},
-		Count: r.count,
+		Peer: func(t *testing.T) bridgetest.Peer { return newReceiver(t, s) },
 	})
 }
 
-// receivers is a factory whose instances get a client for each stream at once, which
-// counts frames by topic, below the instance's output folder.
-type receivers struct {
+// servers is a factory that remembers which streams its instances have: CARLA's clients
+// are told of them by its other protocol, RPC.
+type servers struct {
 	carla.Factory
-	t *testing.T
 
-	mu     sync.Mutex
-	counts map[string]map[string]int // by output folder, then topic
-	wg     sync.WaitGroup
+	mu      sync.Mutex
+	streams map[string]map[string]uint32 // guarded by mu: by address, then topic
 }
 
-func (r *receivers) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	i, err := r.Factory.NewInstance(env)
-	carla.OnOpened(i, func(s carla.Opened) { r.connect(s, env.OutDir) })
+func (s *servers) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i, err := s.Factory.NewInstance(env)
+	carla.OnOpened(i, func(o carla.Opened) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.streams[o.Address] == nil {
+			s.streams[o.Address] = map[string]uint32{}
+		}
+		s.streams[o.Address][o.Topic] = o.ID
+	})
 	return i, err
 }
 
-// count waits until all servers have gone.
-func (r *receivers) count(_ *testing.T, outDir string) map[string]int {
-	r.wg.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.counts[outDir]
+// of returns the streams at an address.
+func (s *servers) of(address string) map[string]uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.streams[address])
 }
 
-// connect returns when the server has subscribed the client.
-func (r *receivers) connect(s carla.Opened, outDir string) {
-	conn, err := net.Dial("tcp", s.Address)
-	if !assert.NoError(r.t, err) {
-		return
+// receiver is CARLA's client: it has a connection for each stream that there is, and makes
+// another one when the server ended it.
+type receiver struct {
+	servers *servers
+	address string
+
+	mu       sync.Mutex
+	cancel   context.CancelFunc  // guarded by mu: nil while it doesn't run
+	wg       sync.WaitGroup      // of what runs
+	gate     chan struct{}       // guarded by mu: not nil while stalled, closed by Resume
+	conns    map[string]net.Conn // guarded by mu: by topic
+	received map[string]int      // guarded by mu
+}
+
+func newReceiver(t *testing.T, s *servers) *receiver {
+	r := &receiver{
+		servers: s, address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)),
+		conns: map[string]net.Conn{}, received: map[string]int{},
 	}
-	_, err = conn.Write(binary.LittleEndian.AppendUint32(nil, s.ID))
-	assert.NoError(r.t, err)
-	assert.Eventually(r.t, func() bool { return s.Subscribers() > 0 }, 10*time.Second, 100*time.Microsecond)
+	t.Cleanup(func() { r.Kill(t) })
+	return r
+}
+
+func (r *receiver) Connection() string { return r.address + "?messages=4096&bytes=8388608" }
+
+func (r *receiver) Start(*testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
 	r.wg.Go(func() {
-		defer conn.Close()
-		in := bufio.NewReader(conn)
-		for {
-			var length [4]byte
-			if _, err := io.ReadFull(in, length[:]); err != nil {
-				assert.ErrorIs(r.t, err, io.EOF, s.Topic)
-				return
+		known := map[string]bool{}
+		for pause(ctx, 2*time.Millisecond) {
+			for topic, id := range r.servers.of(r.address) {
+				if !known[topic] {
+					known[topic] = true
+					r.wg.Go(func() { r.keep(ctx, topic, id) })
+				}
 			}
-			if _, err := io.CopyN(io.Discard, in, int64(binary.LittleEndian.Uint32(length[:]))); !assert.NoError(r.t, err, s.Topic) {
-				return
-			}
-			r.add(outDir, s.Topic)
 		}
 	})
 }
 
-func (r *receivers) add(outDir, topic string) {
+// pause waits, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// keep receives a stream as long as ctx goes on.
+func (r *receiver) keep(ctx context.Context, topic string, id uint32) {
+	for ctx.Err() == nil {
+		r.receive(ctx, topic, id)
+		pause(ctx, 10*time.Millisecond)
+	}
+}
+
+// receive is one connection.
+func (r *receiver) receive(ctx context.Context, topic string, id uint32) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.address)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if _, err := conn.Write(binary.LittleEndian.AppendUint32(nil, id)); err != nil {
+		return
+	}
+	r.hold(topic, conn)
+	defer r.hold(topic, nil)
+	in := bufio.NewReader(conn)
+	for {
+		var length [4]byte
+		if _, err := io.ReadFull(in, length[:]); err != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, in, int64(binary.LittleEndian.Uint32(length[:]))); err != nil {
+			return
+		}
+		r.mu.Lock()
+		r.received[topic]++
+		gate := r.gate
+		r.mu.Unlock()
+		if gate != nil {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (r *receiver) hold(topic string, conn net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.counts == nil {
-		r.counts = map[string]map[string]int{}
+	if delete(r.conns, topic); conn != nil {
+		r.conns[topic] = conn
 	}
-	if r.counts[outDir] == nil {
-		r.counts[outDir] = map[string]int{}
+}
+
+func (r *receiver) Kill(t *testing.T) {
+	r.Resume(t)
+	r.mu.Lock()
+	cancel := r.cancel
+	r.cancel = nil
+	r.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		r.wg.Wait()
 	}
-	r.counts[outDir][topic]++
+}
+
+func (r *receiver) Stall(*testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gate = make(chan struct{})
+}
+
+func (r *receiver) Resume(*testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gate != nil {
+		close(r.gate)
+		r.gate = nil
+	}
+}
+
+// Rubbish sends more than a stream's id, less than that, and one that there isn't.
+func (r *receiver) Rubbish(t *testing.T) {
+	r.mu.Lock()
+	for _, conn := range r.conns {
+		_, err := conn.Write([]byte("and more"))
+		assert.NoError(t, err)
+	}
+	r.mu.Unlock()
+	for _, text := range []string{"", "\x01\x00", "GET / HTTP/1.1\r\n\r\n"} {
+		conn, err := net.Dial("tcp", r.address)
+		require.NoError(t, err)
+		_, err = conn.Write([]byte(text))
+		assert.NoError(t, err)
+		_ = conn.Close()
+	}
+}
+
+func (r *receiver) Ready(topic string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.conns[topic] != nil
+}
+
+func (r *receiver) Received() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.received)
 }

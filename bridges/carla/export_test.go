@@ -21,14 +21,15 @@ type CloudEncoder = cloudEncoder
 type Opened struct {
 	Topic, Address string
 	ID             uint32
-	// Subscribers returns how many clients it has.
-	Subscribers func() int
 }
 
 // OnOpened has f called for each stream of an instance when it is there, before Connect
 // or AddPublisher return.
 func OnOpened(i bridges.Instance, f func(Opened)) {
 	i.(*instance).opened = func(s *stream, address string) {
-		f(Opened{s.topic.Name, address, s.id, func() int { return s.out.Load().Subscribers() }})
+		f(Opened{s.topic.Name, address, s.id})
 	}
 }
+
+// Limited is the bridge with another limit of frames, bytes.
+func Limited(limit int64) Factory { return Factory{limit: limit} }

@@ -2,11 +2,9 @@ package carla
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -15,7 +13,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
@@ -26,16 +23,14 @@ import (
 // snapshotStream is the id of the world's snapshots.
 const snapshotStream = 1
 
-// handshakeTime is how long a client may take to send its stream's id.
-const handshakeTime = 10 * time.Second
-
 // defaultClients is the number of connections at a time: CARLA's clients have one for
 // each stream.
 const defaultClients = 128
 
 // instance is one server. Its methods may be called from any goroutine.
 type instance struct {
-	log *slog.Logger
+	log   *slog.Logger
+	limit int64 // of a frame after its length, bytes
 
 	connecting sync.Mutex // held by Connect and Disconnect: one at a time
 
@@ -48,20 +43,30 @@ type instance struct {
 	streams map[uint32]*stream // guarded by mu
 	byTopic map[string]*stream // guarded by mu
 	lastID  uint32             // guarded by mu
+	fared   bridges.Diagnosis  // guarded by mu
 }
 
-func newInstance(env bridges.Env) *instance {
+var (
+	_ bridges.Checker   = (*instance)(nil)
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Audience  = (*instance)(nil)
+	_ bridges.Directory = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+)
+
+func newInstance(env bridges.Env, limit int64) *instance {
 	log := env.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &instance{log: log, streams: map[uint32]*stream{}, byTopic: map[string]*stream{}, lastID: snapshotStream}
+	return &instance{log: log, limit: limit, streams: map[uint32]*stream{}, byTopic: map[string]*stream{}, lastID: snapshotStream}
 }
 
 // stream is one topic. Its fan-out is renewed with each connection.
 type stream struct {
 	id       uint32
 	typeID   uint64
+	limit    int64 // of a frame after its length, bytes
 	topic    *bridges.PublishedTopic
 	encoding sync.Mutex                    // held while a message is encoded: an encoder keeps memory
 	out      atomic.Pointer[fanout.Stream] // nil while disconnected
@@ -80,7 +85,7 @@ func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) *stream {
 func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream, *fanout.Server) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := &stream{typeID: typeID, topic: topic, id: snapshotStream}
+	s := &stream{typeID: typeID, topic: topic, id: snapshotStream, limit: i.limit}
 	if typeID != typeWorld || i.streams[snapshotStream] != nil {
 		i.lastID++
 		s.id = i.lastID
@@ -107,8 +112,8 @@ func (s *stream) open(server *fanout.Server) {
 	}))
 }
 
-// send encodes a frame of about so many bytes into a buffer of the stream and shares it
-// between the clients. Without any it encodes nothing, and returns
+// send encodes a frame of about so many bytes after its length into a buffer of the stream
+// and shares it between the clients. Without any it encodes nothing, and returns
 // bridges.ErrNotConnected, which counts the message as dropped.
 func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte) error {
 	if err := ctx.Err(); err != nil {
@@ -121,12 +126,28 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 	if out.Subscribers() == 0 {
 		return s.unheard()
 	}
+	if err := s.fits(size); err != nil { // before there is memory for it
+		return err
+	}
 	m := out.NewMessage()
-	frame := m.Frame(0, size)
-	frame.Reset(size)
+	frame := m.Frame(0, lengthBytes+size)
+	frame.Reset(lengthBytes + size)
 	s.encode(frame, encode)
+	if err := s.fits(frame.Len() - lengthBytes); err != nil {
+		m.Discard()
+		return err
+	}
 	if err := out.Send(ctx, m); err != nil {
 		return s.unheard()
+	}
+	return nil
+}
+
+// fits returns an error that wraps bridges.ErrTooLarge for a frame whose length can't be
+// said.
+func (s *stream) fits(size int) error {
+	if err := bridges.CheckSize(int64(size), s.limit); err != nil {
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	return nil
 }
@@ -187,6 +208,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	}
 	config.Log = i.log
 	config.Accept = func(c *fanout.Client) fanout.Session { return &session{instance: i, client: c} }
+	config.Left = i.left
 	server := fanout.New(config)
 	streams, err := i.listen(server, address)
 	if err != nil {
@@ -287,63 +309,6 @@ func (i *instance) stream(id uint32) *stream {
 	defer i.mu.Unlock()
 	return i.streams[id]
 }
-
-// session is one client: it sends a stream's id and then only reads.
-type session struct {
-	instance *instance
-	client   *fanout.Client
-}
-
-// errStream: the client asked for a stream that there isn't.
-var errStream = errors.New("no such stream")
-
-// Serve subscribes the client and waits until it goes.
-func (s *session) Serve(context.Context) error {
-	if s.client.Surplus() {
-		return errors.New("too many clients: raise the option clients of the connection string")
-	}
-	if err := s.client.ExtendRead(handshakeTime); err != nil {
-		return err
-	}
-	var id [4]byte
-	if _, err := io.ReadFull(s.client.Conn(), id[:]); err != nil {
-		return fmt.Errorf("read the stream's id: %w", err)
-	}
-	number := binary.LittleEndian.Uint32(id[:])
-	wanted := s.instance.stream(number)
-	if wanted == nil {
-		return fmt.Errorf("%w: %d", errStream, number)
-	}
-	out := wanted.out.Load()
-	if out == nil {
-		return bridges.ErrNotConnected
-	}
-	out.Subscribe(s.client, 0)
-	return s.wait()
-}
-
-// wait returns when the client has closed its side. What it sends is nothing that
-// CARLA knows, and is thrown away.
-func (s *session) wait() error {
-	var rubbish [512]byte
-	for {
-		if err := s.client.ExtendRead(24 * time.Hour); err != nil {
-			return err
-		}
-		if _, err := s.client.Conn().Read(rubbish[:]); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-// Beat appends nothing: CARLA's protocol has no sign of life.
-func (s *session) Beat(dst []byte, _ bool) []byte { return dst }
-
-// Goodbye appends nothing either.
-func (s *session) Goodbye(dst []byte) []byte { return dst }
 
 // token returns the token of a stream of this server; mu must be held.
 func (i *instance) tokenLocked(id uint32) Token {

@@ -17,14 +17,14 @@ import (
 // instance is one server. Its methods may be called from any goroutine.
 type instance struct {
 	env    bridges.Env
+	limit  int           // of a message, bytes; 0 for the protocol's
 	status atomic.Uint32 // a bridges.Status
-	// connected is told that the server listens; nil but in tests.
-	connected func(address string)
 
 	mu     sync.Mutex
-	server *server.Server // guarded by mu: nil while disconnected
-	topics []*topic       // guarded by mu: in the order of addition
-	byName sync.Map       // of *topic, for Listening
+	server *server.Server    // guarded by mu: nil while disconnected
+	before bridges.Diagnosis // guarded by mu: of the servers before this one
+	topics []*topic          // guarded by mu: in the order of addition
+	byName sync.Map          // of *topic, for Listening
 }
 
 var (
@@ -32,9 +32,10 @@ var (
 	_ bridges.Instance  = (*instance)(nil)
 	_ bridges.Audience  = (*instance)(nil)
 	_ bridges.Directory = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance { return &instance{env: env} }
+func newInstance(env bridges.Env, limit int) *instance { return &instance{env: env, limit: limit} }
 
 // topic is one topic. Its stream is another one with each connection.
 type topic struct {
@@ -91,6 +92,8 @@ func (t *topic) publish(ctx context.Context, msg any) error {
 		return nil
 	case errors.Is(err, fanout.ErrNoSubscribers):
 		return errUnheard
+	case errors.Is(err, server.ErrTooLarge):
+		return fmt.Errorf("%w: %w: %w", bridges.ErrConvert, bridges.ErrTooLarge, err)
 	default:
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
@@ -145,14 +148,8 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
-	config.Log = i.env.Log
-	if err := i.listen(address, config); err != nil {
-		return err
-	}
-	if i.connected != nil {
-		i.connected(i.Endpoints()[0].Address)
-	}
-	return nil
+	config.Log, config.MaxFrame = i.env.Log, i.limit
+	return i.listen(address, config)
 }
 
 func (i *instance) listen(address string, config server.ServerConfig) error {
@@ -198,6 +195,24 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	}
 	i.status.Store(uint32(bridges.Disconnecting))
 	err := s.Close(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.before = i.before.Add(diagnosis(s))
 	i.status.Store(uint32(bridges.Disconnected))
 	return err
+}
+
+// Diagnosis tells how the clients' connections fared.
+func (i *instance) Diagnosis() bridges.Diagnosis {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.server == nil {
+		return i.before
+	}
+	return i.before.Add(diagnosis(i.server))
+}
+
+func diagnosis(s *server.Server) bridges.Diagnosis {
+	fared := s.Connections()
+	return bridges.Diagnosis{Connections: fared.Welcomed, Failures: fared.Failed, Malformed: fared.Malformed, LastError: fared.LastError}
 }

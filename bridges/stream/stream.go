@@ -18,7 +18,7 @@ import (
 const DefaultAddress = server.DefaultAddress
 
 // Factory is the bridge named "stream".
-type Factory struct{}
+type Factory struct{ limit int } // of a message, bytes; 0 for the protocol's
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -46,7 +46,9 @@ func (Factory) Register(p *bridges.Plugin) error {
 }
 
 // NewInstance returns a server that doesn't listen yet.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	return newInstance(env, f.limit), nil
+}
 
 // register declares a sample under its own name.
 func register[T any](p *bridges.Plugin) error {

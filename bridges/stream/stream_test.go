@@ -25,15 +25,20 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	r := &receivers{t: t}
 	bridgetest.Run(t, bridgetest.Suite{
-		Factory:    r,
-		Connection: "127.0.0.1:0?policy=block&zstd=off",
+		Factory: stream.Factory{},
 		BadConnections: []string{
 			"localhost", "127.0.0.1:0?policy=newest", "127.0.0.1:0?zstd=yes", "127.0.0.1:0?clients=0", "?messages=-1",
 			"?bytes=many", "?colour=red", "?zstd=on&zstd=on", "127.0.0.1:99999", "127.0.0.1:http",
 		},
-		Count: r.count,
+		Peer: func(t *testing.T) bridgetest.Peer { return newReceiver(t) },
+	})
+}
+
+func TestMessagesAboveTheLimit(t *testing.T) {
+	bridgetest.TooLarge(t, bridgetest.Suite{
+		Factory: stream.Limited(bridgetest.Limit),
+		Peer:    func(t *testing.T) bridgetest.Peer { return newReceiver(t) },
 	})
 }
 
@@ -64,6 +69,29 @@ func dial(t *testing.T, b *bridges.Bridge) *client.Client {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// The diagnosis outlives the server.
+func TestDiagnosis(t *testing.T) {
+	b := connect(t, bridges.Env{}, "127.0.0.1:0?clients=1")
+	assert.Zero(t, b.Diagnosis())
+	dial(t, b)
+	_, err := client.Dial(t.Context(), b.Endpoints()[0].Address, client.Options{})
+	require.ErrorIs(t, err, client.ErrTooManyClients)
+	require.Eventually(t, func() bool { return b.Diagnosis().Failures == 1 }, limit, time.Millisecond)
+	require.NoError(t, b.Connect(t.Context()), "another server")
+	conn, err := net.Dial("tcp", b.Endpoints()[0].Address)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return b.Diagnosis().Failures == 2 }, limit, time.Millisecond)
+	require.NoError(t, b.Close(t.Context()))
+	d := b.Diagnosis()
+	assert.ErrorIs(t, d.LastError, client.ErrMagic)
+	assert.ErrorContains(t, d.LastError, "client "+conn.LocalAddr().String())
+	d.LastError = nil
+	assert.Equal(t, bridges.Diagnosis{Connections: 1, Failures: 2, Malformed: 1}, d)
 }
 
 // Every sample that the plugin lists comes out as it went in, with the topic's sensor.

@@ -55,6 +55,17 @@ type Server struct {
 	mu       sync.Mutex
 	streams  []*Stream         // guarded by mu: the one with id i+1 at i
 	sessions map[*session]bool // guarded by mu: those that were welcomed
+	fared    Connections       // guarded by mu
+}
+
+// Connections is how the connections of a server's clients fared since it was made.
+type Connections struct {
+	// Welcomed were made; Failed were refused, or ended neither by the client nor by Close.
+	Welcomed, Failed int64
+	// Malformed counts what clients sent that couldn't be read, which ends a connection.
+	Malformed int64
+	// LastError is why a connection failed last, nil for nothing.
+	LastError error
 }
 
 // NewServer returns a server that doesn't listen yet.
@@ -72,6 +83,7 @@ func NewServer(config ServerConfig) *Server {
 	}
 	s.core = fanout.New(fanout.Config{
 		Accept: func(c *fanout.Client) fanout.Session { return &session{server: s, client: c} },
+		Left:   s.left,
 		Queue:  config.Queue, MaxClients: config.MaxClients, Stall: config.Stall, Beat: config.Beat, Log: config.Log,
 	})
 	return s
@@ -89,6 +101,30 @@ func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
 
 // Clients returns the connected clients with their counts, in no order.
 func (s *Server) Clients() []*fanout.Client { return s.core.Clients() }
+
+// Connections returns how the connections fared up to now.
+func (s *Server) Connections() Connections {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fared
+}
+
+// left counts a connection that failed.
+func (s *Server) left(c *fanout.Client, failure error) {
+	if failure == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fared.Failed++
+	for _, unread := range []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge} {
+		if errors.Is(failure, unread) {
+			s.fared.Malformed++
+			break
+		}
+	}
+	s.fared.LastError = fmt.Errorf("client %s: %w", c.Conn().RemoteAddr(), failure)
+}
 
 // Outstanding returns the number of buffers that are lent: zero after Close.
 func (s *Server) Outstanding() int { return s.core.Outstanding() }
@@ -176,13 +212,17 @@ func (s *Stream) Publish(ctx context.Context, publishNs int64, msg any) error {
 	if s.core.Subscribers() == 0 && !s.info.Latched {
 		return fanout.ErrNoSubscribers
 	}
-	size := frameSize + wire.Size(msg)
+	size := wire.Size(msg)
+	if err := s.server.fits(size); err != nil { // before there is memory for it
+		return fmt.Errorf("publish on stream %s: %w", s.info.Name, err)
+	}
+	size += frameSize
 	m := s.core.NewMessage()
 	f := m.Frame(0, size)
 	f.Reset(size)
 	b, err := wire.Append(f.Bytes()[:frameSize], wire.Envelope{Type: s.info.Type, PublishNs: publishNs}, msg)
-	if err == nil && len(b)-frameSize > s.server.config.MaxFrame {
-		err = fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, len(b)-frameSize, s.server.config.MaxFrame)
+	if err == nil {
+		err = s.server.fits(len(b) - frameSize)
 	}
 	if err != nil {
 		m.Discard()
@@ -195,6 +235,14 @@ func (s *Stream) Publish(ctx context.Context, publishNs int64, msg any) error {
 		s.compress(m, h, b[frameSize:])
 	}
 	return s.core.Send(ctx, m)
+}
+
+// fits returns an error that wraps ErrTooLarge for a message of more bytes than are sent.
+func (s *Server) fits(size int) error {
+	if size <= s.config.MaxFrame {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, size, s.config.MaxFrame)
 }
 
 // Forms of a message.

@@ -128,6 +128,7 @@ func (s *session) welcome(h *hello) error {
 	}
 	s.welcomed.Store(true)
 	server.sessions[s] = true
+	server.fared.Welcomed++
 	for _, stream := range wanted {
 		stream.core.Subscribe(s.client, s.form)
 	}

@@ -2,9 +2,13 @@ package fanout
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -149,7 +153,7 @@ func (c *Client) run() {
 		defer close(written)
 		c.write()
 	}()
-	err := c.session.Serve(c.server.ctx)
+	failure := c.failure(c.session.Serve(c.server.ctx))
 	c.leave()
 	c.finish(CauseGone)
 	c.queue.Close()
@@ -157,9 +161,35 @@ func (c *Client) run() {
 	<-written
 	_ = c.conn.Close()
 	c.server.remove(c)
-	if err != nil && !errors.Is(err, net.ErrClosed) {
-		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), err)
+	if failure != nil {
+		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), failure)
 	}
+	if c.server.config.Left != nil {
+		c.server.config.Left(c, failure)
+	}
+}
+
+// failure returns why the connection failed whose session has just ended with err: nil where
+// the client has gone, whether reading or writing was the first to notice, or the server has
+// ended it. A connection that was closed on this side is explained by the write that failed.
+func (c *Client) failure(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.cause == CauseClosed:
+		return nil
+	case c.failed != nil && (errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)):
+		err = c.failed
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("it took nothing for %v: %w", c.server.config.Stall, err)
+		}
+	}
+	for _, gone := range []error{io.ErrClosedPipe, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, gone) {
+			return nil
+		}
+	}
+	return err
 }
 
 // finish lets nothing more into the queue; the writer ends when it has written what

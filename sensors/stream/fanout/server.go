@@ -44,6 +44,10 @@ type Session interface {
 type Config struct {
 	// Accept makes the session of a new client. It reads and writes nothing.
 	Accept func(*Client) Session
+	// Left is told of each client whose connection has ended: nil where the client has gone or
+	// Close ended it, else why it failed. It runs on the client's goroutine, before Close
+	// returns. It may be nil.
+	Left func(c *Client, failure error)
 	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the
 	// oldest dropped.
 	Queue queue.Config

@@ -1,0 +1,81 @@
+package fanout_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/sensors/stream/fanout"
+)
+
+// choosy is a session that refuses clients who say anything.
+type choosy struct{ *reader }
+
+var errChoosy = errors.New("say nothing")
+
+func (c *choosy) Serve(ctx context.Context) error {
+	(*c.stream).Subscribe(c.client, 0)
+	if _, err := c.client.Conn().Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if err == nil {
+		return errChoosy
+	}
+	return nil
+}
+
+// Who goes, or is disconnected when the server ends, has not failed.
+func TestWhyClientsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent int // bytes of a message
+		end  func(*fanout.Server, net.Conn)
+		want error
+		text string
+	}{
+		"goes":                  {0, func(_ *fanout.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"goes in a message":     {1000, func(_ *fanout.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"stalls":                {1000, func(*fanout.Server, net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded, "it took nothing for 10s"},
+		"is refused":            {0, func(_ *fanout.Server, peer net.Conn) { _, _ = peer.Write([]byte("a")) }, errChoosy, ""},
+		"is there when it ends": {0, func(s *fanout.Server, peer net.Conn) { go func() { _, _ = io.Copy(io.Discard, peer) }() }, nil, ""},
+		"stalls when it ends":   {1000, func(*fanout.Server, net.Conn) {}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var stream *fanout.Stream
+				var left []error
+				server := fanout.New(fanout.Config{
+					Stall:  10 * time.Second,
+					Accept: func(c *fanout.Client) fanout.Session { return &choosy{&reader{c, &stream}} },
+					Left:   func(_ *fanout.Client, failure error) { left = append(left, failure) },
+				})
+				stream = server.NewStream(fanout.StreamConfig{Name: "a"})
+				ours, theirs := net.Pipe()
+				server.Admit(theirs)
+				synctest.Wait()
+				if c.sent > 0 {
+					send(t, stream, c.sent)
+				}
+				synctest.Wait()
+				c.end(server, ours)
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.NoError(t, server.Close(ctx))
+				require.Len(t, left, 1, "told once")
+				if c.want == nil {
+					assert.NoError(t, left[0])
+					return
+				}
+				assert.ErrorIs(t, left[0], c.want)
+				assert.ErrorContains(t, left[0], c.text)
+			})
+		})
+	}
+}
