@@ -127,17 +127,24 @@ func TestEachChunkStandsAlone(t *testing.T) {
 	assert.Equal(t, 4*9, sum)
 }
 
-// TestDamagedDefinitions: a file of software that writes its channels once has nothing that
+// TestDamagedDefinitions: a file of software that writes its schemas once has nothing that
 // can be read without them, and all of it is told.
 func TestDamagedDefinitions(t *testing.T) {
+	t.Run("and channels once", func(t *testing.T) { damagedDefinitions(t, false) })
+	t.Run("and channels in each chunk", func(t *testing.T) { damagedDefinitions(t, true) })
+}
+
+func damagedDefinitions(t *testing.T, repeat bool) {
 	path := filepath.Join(t.TempDir(), "a.mcap")
 	var file bytes.Buffer
 	w, err := foxglove.NewWriter(&file, &foxglove.WriterOptions{Chunked: true, ChunkSize: 1, IncludeCRC: true})
 	require.NoError(t, err)
 	require.NoError(t, w.WriteHeader(&foxglove.Header{}))
 	require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 1, Name: "a", Encoding: "jsonschema"}))
-	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 1, SchemaID: 1, Topic: "/a", MessageEncoding: "json"}))
-	for range 4 {
+	for i := range 4 {
+		if i == 0 || repeat {
+			require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 1, SchemaID: 1, Topic: "/a", MessageEncoding: "json"}))
+		}
 		require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 1, Data: []byte("{}")}))
 	}
 	require.Len(t, w.ChunkIndexes, 4)
@@ -149,6 +156,10 @@ func TestDamagedDefinitions(t *testing.T) {
 	defer r.Close()
 	assert.Empty(t, all(t, r))
 	assert.Len(t, r.Damaged(), 4)
+	done, err := mcap.Recover(path, "")
+	require.NoError(t, err)
+	assert.Zero(t, done[0].Messages)
+	assert.Len(t, done[0].Damaged, 4)
 }
 
 // loss is what a damaged recording lacks: rest are messages that it should have besides.

@@ -314,6 +314,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	assert.ErrorIs(t, err, mcap.ErrNotMCAP)
 }
 
+// FuzzOpen reads and recovers bytes as a recording. What is recovered is a finished file.
 func FuzzOpen(f *testing.F) {
 	for _, connection := range []string{"a.mcap", "a.mcap?compression=lz4", "a.mcap?compression=none&chunk=500"} {
 		dir := f.TempDir()
@@ -332,7 +333,8 @@ func FuzzOpen(f *testing.F) {
 		f.Add(data)
 		f.Add(data[:len(data)*2/3])
 	}
-	path := filepath.Join(f.TempDir(), "fuzz.mcap")
+	dir := f.TempDir()
+	path, to := filepath.Join(dir, "fuzz.mcap"), filepath.Join(dir, "whole.mcap")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
@@ -344,8 +346,17 @@ func FuzzOpen(f *testing.F) {
 		defer r.Close()
 		for range 1000 {
 			if _, err := r.Next(); errors.Is(err, io.EOF) {
-				return
+				break
 			}
 		}
+		_ = os.Remove(to)
+		if _, err := mcap.Recover(path, to); err != nil {
+			require.ErrorIs(t, err, mcap.ErrDamaged)
+			return
+		}
+		whole, err := mcap.Open(to)
+		require.NoError(t, err)
+		defer whole.Close()
+		require.Empty(t, whole.Unfinished())
 	})
 }

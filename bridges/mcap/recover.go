@@ -18,8 +18,8 @@ type Recovery struct {
 	From, To string
 	// Complete says that the file had been finished: To is its copy.
 	Complete bool
-	// Damaged are the chunks that couldn't be read and aren't in To. Those of a file that was
-	// finished are copied with it.
+	// Damaged are the parts that couldn't be read, chunks mostly, and aren't in To. Those of
+	// a file that was finished are copied with it.
 	Damaged []Damage
 	// Messages are in the new file; LostBytes were behind the last complete record.
 	Messages, LostBytes uint64

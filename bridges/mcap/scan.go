@@ -141,6 +141,20 @@ func (s *scanner) take(op mcap.OpCode, content []byte) error {
 	return nil
 }
 
+// define adds a schema or a channel. The schema of a channel comes before it; it may have
+// been in a damaged chunk.
+func (s *scanner) define(op mcap.OpCode, content []byte) error {
+	known := len(s.channels)
+	if err := s.index.define(op, content); err != nil || len(s.channels) == known {
+		return err
+	}
+	if id := s.channels[known].SchemaID; id != 0 && s.schema(id) == nil {
+		s.channels = s.channels[:known]
+		return fmt.Errorf("%w: channel of schema %d, which there is not", ErrDamaged, id)
+	}
+	return nil
+}
+
 // attachment adds an Attachment record, of whose content only the start is read.
 func (s *scanner) attachment(length int) error {
 	s.closeChunk()
