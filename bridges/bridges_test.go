@@ -117,6 +117,10 @@ func TestFirstRegistrationWins(t *testing.T) {
 			"a publisher doesn't stand in a subscriber's way")
 		require.NoError(t, bridges.AddSubscriberCreator(p, subscribe))
 		assert.ErrorIs(t, bridges.AddSubscriberCreator(p, subscribe), bridges.ErrDuplicate)
+		serve := func(bridges.Instance, string, bridges.ServiceHandler[*note, *note]) error { return nil }
+		require.NoError(t, bridges.AddServiceCreator(p, "first/Echo", serve))
+		assert.ErrorIs(t, bridges.AddServiceCreator(p, "second/Echo", serve), bridges.ErrDuplicate)
+		assert.Equal(t, []bridges.ServiceInfo{{Request: "*bridges_test.note", Response: "*bridges_test.note", Wire: "first/Echo"}}, p.Services())
 		return nil
 	}})
 	require.NoError(t, err)
