@@ -16,6 +16,8 @@
 // All samples are carried, and any type from outside that implements
 // sensors/stream/wire.Foreign: nothing is registered for it.
 //
+// A message above 256 MiB, the protocol's limit, is bridges.ErrTooLarge.
+//
 // # Queues
 //
 // Two queues stand between a sensor and a client, with a policy each. The dispatcher's,
