@@ -11,5 +11,7 @@
 //	}
 //
 // It checks what package bridges promises to those who use a bridge: states,
-// errors, counts, and that messages are delivered and left as they were.
+// errors, counts, and that messages are delivered and left as they were. A network bridge
+// brings a [Peer], which is killed, stalled and made to send rubbish; that of a bridge that
+// subscribes is a [Sender] too, which the subscriptions are tested with.
 package bridgetest
