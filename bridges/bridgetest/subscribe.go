@@ -109,8 +109,9 @@ func (f *fixture) sender() Sender {
 // bridge may not yet know of the peer: so message 0 is sent until it arrives.
 func (f *fixture) subscribed(inboxes ...*inbox) {
 	f.t.Helper()
+	sender := f.sender()
 	for _, in := range inboxes {
-		require.Eventually(f.t, func() bool { return f.sender().Subscriptions(in.topic) > 0 }, patience, tick, "the bridge subscribes to %s", in.topic)
+		require.Eventually(f.t, func() bool { return sender.Subscriptions(in.topic) > 0 }, patience, tick, "the bridge subscribes to %s", in.topic)
 		before := in.greetings()
 		require.Eventually(f.t, func() bool {
 			f.send([]int{0}, in.topic)

@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -38,6 +40,7 @@ type python struct {
 type state struct {
 	Received map[string]int
 	Writers  []string
+	Readers  map[string]int // how often clients have registered them, by channel
 }
 
 func newPython(t *testing.T) *python {
@@ -91,32 +94,32 @@ func (p *python) Kill(*testing.T) {
 func (p *python) Stall(*testing.T)  { p.program.Stall() }
 func (p *python) Resume(*testing.T) { p.program.Resume() }
 
-func (p *python) Rubbish(*testing.T) {
+// request sends a request to the program and returns its state after that.
+func (p *python) request(format string, arguments ...any) state {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ask("rubbish")
+	p.ask(fmt.Sprintf(format, arguments...))
+	return p.last
 }
 
-func (p *python) Ready(topic string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ask("state")
-	for _, w := range p.last.Writers {
-		if w == topic {
-			return true
-		}
-	}
-	return false
+func (p *python) Rubbish(*testing.T) { p.request("rubbish") }
+
+func (p *python) Ready(topic string) bool { return slices.Contains(p.request("state").Writers, topic) }
+
+func (p *python) Subscriptions(topic string) int { return p.request("state").Readers[topic] }
+
+// Send publishes a ControlCommand.
+func (p *python) Send(_ *testing.T, topic string, acceleration float64) {
+	p.request("send %s %v", topic, 100*acceleration)
 }
+
+func (p *python) SendUnreadable(_ *testing.T, topic string) { p.request("unreadable %s", topic) }
 
 func (p *python) Received() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ask("state")
-	all := map[string]int{}
-	for topic, n := range p.before {
-		all[topic] = n
-	}
+	all := maps.Clone(p.before)
 	for topic, n := range p.last.Received {
 		all[topic] += n
 	}

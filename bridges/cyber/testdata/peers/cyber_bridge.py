@@ -6,10 +6,15 @@
 It decodes messages with the descriptors that it was sent, and with nothing else. A
 message on /probe/NAME must be what messages.py of FOLDER says of NAME: that is printed as
 "same NAME", or as "differs NAME: ..." . Who reads /apollo/control is sent messages.py's
-command at once. On the port CONTROL it answers "state" with a line of JSON, and "rubbish"
-by sending all clients what is none of the protocol.
+command at once. Each request on the port CONTROL is answered with the state, a line of JSON:
+
+    state                     nothing more
+    rubbish                   all clients are sent what is none of the protocol
+    send CHANNEL THROTTLE     a ControlCommand of so many percent is published
+    unreadable CHANNEL        what is no message is published
 """
 
+import collections
 import json
 import selectors
 import socket
@@ -24,7 +29,8 @@ import messages  # noqa: E402
 import schema  # noqa: E402
 
 PENDING = 1 << 30
-COMMAND = messages.fill(schema.load()["apollo.control.ControlCommand"](), messages.COMMAND).SerializeToString()
+CONTROL_COMMAND = schema.load()["apollo.control.ControlCommand"]
+COMMAND = messages.fill(CONTROL_COMMAND(), messages.COMMAND).SerializeToString()
 
 
 class Types:
@@ -70,7 +76,7 @@ def field(data):
 class Client:
     def __init__(self, bridge, sock):
         self.bridge, self.sock = bridge, sock
-        self.data, self.out, self.readers, self.writers = bytearray(), bytearray(), set(), {}
+        self.data, self.out, self.readers, self.writers = bytearray(), bytearray(), collections.Counter(), {}
 
     def post(self, data):
         if len(self.out) < PENDING:
@@ -108,7 +114,7 @@ class Client:
 
     def do(self, code, channel, body):
         if code == 2:
-            self.readers.add(channel)
+            self.readers[channel] += 1
             if channel == "/apollo/control":
                 self.post(b"\x04" + field(channel.encode()) + field(COMMAND))
         elif code == 3:
@@ -143,21 +149,29 @@ class Bridge:
             if decoded.DESCRIPTOR.full_name != typ:
                 found.insert(0, "it is a %s, not a %s" % (decoded.DESCRIPTOR.full_name, typ))
             print("differs %s: %s" % (name, "; ".join(found)) if found else "same %s" % name)
+        self.forward(channel, body)
+
+    def forward(self, channel, body):
         for c in self.clients:
             if channel in c.readers:
                 c.post(b"\x04" + field(channel.encode()) + field(body))
 
     def state(self):
-        return dict(received=self.received, writers=sorted(w for c in self.clients for w in c.writers))
+        return dict(received=self.received, writers=sorted(w for c in self.clients for w in c.writers),
+                    readers=dict(sum((c.readers for c in self.clients), collections.Counter())))
 
     def control(self, sock):
         """Answers one request."""
         with sock:
             sock.settimeout(5)
-            request = sock.recv(100).strip()
-            if request == b"rubbish":
+            request, *arguments = sock.recv(200).decode().split()
+            if request == "rubbish":
                 for c in self.clients:
                     c.post(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            elif request == "send":
+                self.forward(arguments[0], CONTROL_COMMAND(throttle=float(arguments[1])).SerializeToString())
+            elif request == "unreadable":
+                self.forward(arguments[0], b"\xff")
             sock.sendall(json.dumps(self.state()).encode() + b"\n")
 
     def drop(self, client):
