@@ -164,60 +164,65 @@ func (o *options) channelMetadata(topic *bridges.PublishedTopic, f *format) map[
 	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.metadata)}
 }
 
-func (o *options) set(key, value string) error {
-	bad := func(want string) error {
-		return fmt.Errorf("%w: %s=%q: want %s", bridges.ErrConnectionString, key, value, want)
+// choice is a word that an option may have, and what it means.
+type choice[T any] struct {
+	word  string
+	value T
+}
+
+var (
+	profiles     = []choice[profile]{{"ros2", profileROS2}, {"ros1", profileROS1}, {"foxglove", profileFoxglove}}
+	versions     = []choice[int]{{"5", metadataHumble}, {"9", metadataJazzy}}
+	compressions = []choice[mcap.CompressionFormat]{
+		{"zstd", mcap.CompressionZSTD}, {"lz4", mcap.CompressionLZ4}, {"none", mcap.CompressionNone},
 	}
+)
+
+// set reads one option. Errors are bridges.ErrConnectionString.
+func (o *options) set(key, value string) (err error) {
 	switch key {
-	case "metadata":
-		switch value {
-		case "5":
-			o.metadata = metadataHumble
-		case "9":
-			o.metadata = metadataJazzy
-		default:
-			return bad("5 or 9")
-		}
-	case "compression":
-		switch value {
-		case "zstd":
-			o.compression = mcap.CompressionZSTD
-		case "lz4":
-			o.compression = mcap.CompressionLZ4
-		case "none":
-			o.compression = mcap.CompressionNone
-		default:
-			return bad("zstd, lz4 or none")
-		}
 	case "profile":
-		switch p := profile(value); p {
-		case profileROS2, profileROS1, profileFoxglove:
-			o.profile = p
-		default:
-			return bad("ros2, ros1 or foxglove")
-		}
-	case "chunk", "split":
-		n, err := parseSize(value)
-		if err != nil {
-			return bad("a positive number of bytes, such as 1048576, 500MB or 2GiB")
-		}
-		if key == "chunk" {
-			o.chunkSize = n
-		} else {
-			o.splitBytes = n
-		}
-	case "split_time", "flush":
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 {
-			return bad("a time above 0, such as 60s")
-		}
-		if key == "flush" {
-			o.flush = d
-		} else {
-			o.splitTime = d
-		}
+		o.profile, err = choose(value, profiles)
+	case "metadata":
+		o.metadata, err = choose(value, versions)
+	case "compression":
+		o.compression, err = choose(value, compressions)
+	case "chunk":
+		o.chunkSize, err = parseSize(value)
+	case "split":
+		o.splitBytes, err = parseSize(value)
+	case "split_time":
+		o.splitTime, err = parseTime(value)
+	case "flush":
+		o.flush, err = parseTime(value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s=%q: want %w", bridges.ErrConnectionString, key, value, err)
 	}
 	return nil
+}
+
+// choose returns what a word means. Its error says what is wanted, as parseTime's and
+// parseSize's do.
+func choose[T any](word string, choices []choice[T]) (value T, err error) {
+	var words []string
+	for _, c := range choices {
+		if c.word == word {
+			return c.value, nil
+		}
+		words = append(words, c.word)
+	}
+	last := len(words) - 1
+	return value, fmt.Errorf("%s or %s", strings.Join(words[:last], ", "), words[last])
+}
+
+// parseTime reads a time above 0.
+func parseTime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("a time above 0, such as 60s")
+	}
+	return d, nil
 }
 
 // units of sizes, longest first.
@@ -239,7 +244,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt64/factor {
-		return 0, strconv.ErrRange
+		return 0, errors.New("a positive number of bytes, such as 1048576, 500MB or 2GiB")
 	}
 	return n * factor, nil
 }
