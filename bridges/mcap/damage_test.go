@@ -162,6 +162,45 @@ func damagedDefinitions(t *testing.T, repeat bool) {
 	assert.Len(t, done[0].Damaged, 4)
 }
 
+// TestMessagesOfNoChannel: messages outside of chunks whose channel was lost are told, and
+// those of others are read and recovered.
+func TestMessagesOfNoChannel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mcap")
+	var file bytes.Buffer
+	w, err := foxglove.NewWriter(&file, &foxglove.WriterOptions{})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteHeader(&foxglove.Header{}))
+	for id, topic := range map[uint16]string{1: "/a", 2: "/b"} {
+		require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: id, Topic: topic, MessageEncoding: "json"}))
+	}
+	for i, channel := range []uint16{1, 2, 2, 1} {
+		require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: channel, LogTime: uint64(i), Data: []byte("{}")}))
+	}
+	lost := bytes.Replace(file.Bytes(), []byte("\x02\x00\x00\x00\x02\x00\x00\x00/b"), []byte("\x03\x00\x00\x00\x02\x00\x00\x00/b"), 1)
+	require.NoError(t, os.WriteFile(path, lost, 0o666)) // no summary
+	r, err := mcap.Open(path)
+	require.NoError(t, err)
+	defer r.Close()
+	var stamps []int64
+	for _, m := range all(t, r) {
+		stamps = append(stamps, m.LogNs)
+	}
+	assert.Equal(t, []int64{0, 3}, stamps)
+	require.Len(t, r.Damaged(), 1)
+	require.ErrorIs(t, r.Damaged()[0].Err, mcap.ErrDamaged)
+
+	done, err := mcap.Recover(path, "")
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, done[0].Messages)
+	require.Len(t, done[0].Damaged, 1)
+	assert.EqualValues(t, 2, done[0].Damaged[0].ToNs)
+	whole, err := mcap.Open(done[0].To)
+	require.NoError(t, err)
+	defer whole.Close()
+	assert.Empty(t, whole.Unfinished())
+	assert.Len(t, all(t, whole), 2)
+}
+
 // loss is what a damaged recording lacks: rest are messages that it should have besides.
 type loss struct{ messages, rest int64 }
 

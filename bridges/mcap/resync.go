@@ -114,11 +114,13 @@ func (s *scanner) resync(cause error) (found bool, err error) {
 	return true, nil
 }
 
-// damage notes that a part of the file can't be read, as far as the next chunk, which begins
-// at a log time.
+// damage notes that a part of the file can't be read, and the log time of what ends it: of
+// the next chunk, or of the message that can't be used.
 func (s *scanner) damage(from, to int64, start uint64, err error) {
 	if n := len(s.damaged); n > 0 && s.damaged[n-1].Offset+s.damaged[n-1].Bytes == from {
-		s.damaged[n-1].Bytes += to - from
+		d := &s.damaged[n-1]
+		d.Bytes += to - from
+		d.ToNs = max(d.ToNs, nanoseconds(start))
 		return
 	}
 	part := segment{offset: from, length: to - from, start: start, end: start, err: err}

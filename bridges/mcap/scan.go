@@ -201,13 +201,18 @@ func parseAttachment(content []byte) (*mcap.AttachmentIndex, error) {
 	return a, nil
 }
 
-// message adds a message outside of chunks.
+// message adds a message outside of chunks. One whose channel was lost is left out.
 func (s *scanner) message(content []byte) error {
 	m, err := parseMessage(content)
 	if err != nil {
 		return err
 	}
 	length := int64(recordHeader + len(content))
+	if s.channel(m.channel) == nil {
+		s.damage(s.at, s.at+length, m.logTime, fmt.Errorf("%w: message of channel %d, which there is not", ErrDamaged, m.channel))
+		s.edit(edit{offset: s.at, drop: length})
+		return nil
+	}
 	s.count(m)
 	n := len(s.segments)
 	if n > 0 && s.segments[n-1].offset+s.segments[n-1].length == s.at && s.segments[n-1].length < mostRun && s.segments[n-1].channels == nil {
