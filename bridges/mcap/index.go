@@ -22,6 +22,9 @@ type index struct {
 	// that wasn't, end is where its last complete record ends.
 	complete bool
 	end      int64
+	// finished says that the file ends as it should, though its summary doesn't tell where
+	// all messages are: it has none, or messages outside of chunks.
+	finished bool
 	// damaged are the parts of a file that wasn't finished that can't be read, chunks with
 	// their message indexes mostly, and edits what a recovery does about them and about
 	// message indexes that are missing, in the order of their offsets.
@@ -52,11 +55,14 @@ func readIndex(file io.ReaderAt, size int64) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.readSummary(file, size); err == nil {
+	summary := x.readSummary(file, size)
+	if summary == nil {
 		return x, nil
 	}
 	*x = index{profile: x.profile}
-	return x, x.scan(file, size)
+	ended, err := x.scan(file, size)
+	x.finished = ended && errors.Is(summary, errNoIndex)
+	return x, err
 }
 
 // readHeader reads the file's first record.
@@ -89,7 +95,11 @@ func readHeader(file io.ReaderAt, size int64) (*index, error) {
 // A file ends in a Footer record, whose content has 20 bytes, and the magic bytes.
 const footerLength = 20
 
-var errNoSummary = errors.New("the file has no summary")
+// Why a summary can't be used.
+var (
+	errNoSummary = errors.New("the file doesn't end with a summary")
+	errNoIndex   = errors.New("the summary doesn't tell where all messages are")
+)
 
 // readSummary reads the summary section at the end of a finished file. It returns an
 // error where that isn't enough to find all messages.
@@ -106,7 +116,10 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 		return errNoSummary
 	}
 	start := binary.LittleEndian.Uint64(tail[recordHeader:])
-	if start == 0 || start > uint64(at) {
+	if start == 0 {
+		return errNoIndex
+	}
+	if start > uint64(at) {
 		return errNoSummary
 	}
 	data := make([]byte, at-int64(start))
@@ -121,7 +134,7 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 		return err
 	}
 	if x.statistics == nil || len(x.chunks) == 0 && x.statistics.MessageCount > 0 || len(x.channels) < int(x.statistics.ChannelCount) {
-		return errNoSummary
+		return errNoIndex
 	}
 	x.complete, x.end = true, size
 	return x.addSegments(start)

@@ -247,7 +247,7 @@ func (r *Reader) Files() []string { return slices.Clone(r.paths) }
 func (r *Reader) Unfinished() []string {
 	var list []string
 	for _, f := range r.files {
-		if !f.complete {
+		if !f.complete && !f.finished {
 			list = append(list, f.path)
 		}
 	}

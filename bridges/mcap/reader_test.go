@@ -266,6 +266,7 @@ func TestFilesOfOthers(t *testing.T) {
 		path := foreignFile(t, opts, write)
 		r, err := mcap.Open(path)
 		require.NoError(t, err, name)
+		assert.Empty(t, r.Unfinished(), name)
 		var got []string
 		for _, m := range all(t, r) {
 			got = append(got, fmt.Sprintf("%s %d %d %v", m.Topic, m.LogNs, m.Sample.Stamp(), m.Sample.(*sample.Speed).MetresPerSecond))
@@ -279,8 +280,9 @@ func TestFilesOfOthers(t *testing.T) {
 		assert.EqualValues(t, 1, skipped[0].Messages, "one is too short")
 		require.NoError(t, r.Close())
 
-		_, err = mcap.Recover(path, "")
+		done, err := mcap.Recover(path, "")
 		require.NoError(t, err, name)
+		assert.Zero(t, done[0].LostBytes, name)
 	}
 }
 

@@ -150,9 +150,11 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 	for i := range x.damaged {
 		x.damaged[i].Path = from
 	}
-	return Recovery{
-		From: from, Damaged: x.damaged, To: to, Complete: x.complete, Messages: x.statistics.MessageCount, LostBytes: uint64(info.Size() - x.end),
-	}, x, nil
+	done := Recovery{From: from, Damaged: x.damaged, To: to, Complete: x.complete, Messages: x.statistics.MessageCount}
+	if !x.finished { // else a summary is behind the records
+		done.LostBytes = uint64(info.Size() - x.end)
+	}
+	return done, x, nil
 }
 
 // copyTo writes what is complete of a file, and ends it.

@@ -108,7 +108,7 @@ func (s *scanner) resync(cause error) (found bool, err error) {
 		s.damage(e.offset, next, start, fmt.Errorf("%w: no record can be read: %w", ErrDamaged, cause))
 	}
 	s.edit(e)
-	s.open, s.indexes, s.wrong, s.inDamage = nil, nil, false, false
+	s.open, s.indexes, s.wrong, s.inDamage, s.ended = nil, nil, false, false, false
 	s.at, s.end = next, next
 	s.r.Reset(io.NewSectionReader(s.file, next, s.size-next))
 	return true, nil

@@ -14,8 +14,8 @@ import (
 
 // scan reads a file that has no summary, up to its last complete record, and makes the
 // summary that it would have. A chunk that can't be read is stepped over; behind other
-// damage it goes on with the next chunk.
-func (x *index) scan(file io.ReaderAt, size int64) error {
+// damage it goes on with the next chunk. It reports whether the data section was ended.
+func (x *index) scan(file io.ReaderAt, size int64) (ended bool, err error) {
 	s := scanner{
 		index: x, file: file, size: size, at: int64(len(mcap.Magic)),
 		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 64<<10),
@@ -29,15 +29,15 @@ func (x *index) scan(file io.ReaderAt, size int64) error {
 			continue
 		}
 		if !errors.Is(err, errEnd) && !errors.Is(err, ErrDamaged) {
-			return err
+			return false, err
 		}
 		found, err := s.resync(err)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !found {
 			s.finish()
-			return nil
+			return s.ended, nil
 		}
 	}
 }
@@ -66,6 +66,8 @@ type scanner struct {
 	wrong bool
 	// inDamage says that message indexes are those of a chunk that couldn't be read.
 	inDamage bool
+	// ended says that a Data End record, or what comes after it, is next.
+	ended bool
 }
 
 // record reads the next record.
@@ -82,6 +84,7 @@ func (s *scanner) record() error {
 		return errEnd
 	}
 	if op == mcap.OpDataEnd || op == mcap.OpFooter || op == mcap.OpReserved {
+		s.ended = op != mcap.OpReserved
 		return errEnd
 	}
 	if op == mcap.OpAttachment {
