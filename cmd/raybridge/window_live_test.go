@@ -37,7 +37,7 @@ func TestWindowedRun(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "run.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(windowedRun), 0o644))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	u := &windowUser{Screen: screen, dir: filepath.Join(dir, "out")}
 	result := make(chan error, 1)

@@ -34,7 +34,7 @@ func TestKeysDriveARigsVehicle(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "rig.json", keysRig)
 	config := write(t, dir, "run.yaml", "scene: {city: true, triangles: 40000}\nrig: rig.json")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	result := make(chan error, 1)
 	go func() {
