@@ -42,6 +42,7 @@ func ExampleRig_WriteYAML() {
 	//     measurements_per_rotation: 1500
 	//     forward_angle: 0
 	//     horizontal_fov: 180
+	//     rolling: false
 	//     intensity: svl
 }
 

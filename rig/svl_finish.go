@@ -102,7 +102,9 @@ func (c *conversion) planar(angles []float64) error {
 	c.set("measurements_per_rotation", int64(c.integer("MeasurementsPerRotation")), "MeasurementsPerRotation")
 	c.set("forward_angle", c.number("ForwardAngle"), "ForwardAngle")
 	c.set("horizontal_fov", c.number("HorizontalAngle"), "HorizontalAngle")
-	c.set("intensity", "svl", "")
+	for _, s := range svlPlanarFixed() {
+		c.set(s.Attribute, s.Value, "")
+	}
 	return nil
 }
 

@@ -223,6 +223,7 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	r := parse(t, `[
 		{"type": "Lidar", "name": "flat", "params": {"MessageType": "LaserScan", "LaserCount": 1, "CenterAngle": 3, "Topic": "/scan"}},
 		{"type": "Lidar", "name": "deep", "params": {"MessageType": "LaserScan", "LaserCount": 2}},
+		{"type": "Lidar2D", "name": "planar"},
 		{"type": "Velodyne Lidar", "name": "v", "params": {"VelodyneLidarType": "VLS_128", "MaxDistance": 50, "LaserCount": 128}},
 		{"type": "LidarSensor", "name": "class", "pluginId": "x", "sortKey": 3, "plugin": {"a": 1}, "params": null, "parent": null}
 	]`)
@@ -232,6 +233,8 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	assert.Equal(t, 3.0, attributes(flat)["center_angle"])
 	assert.Equal(t, int64(1500), attributes(flat)["measurements_per_rotation"])
 	assert.NotContains(t, attributes(flat), "elevations")
+	assert.Equal(t, false, attributes(flat)["rolling"], "all at one instant, as there")
+	assert.Equal(t, false, attributes(entry(t, r, "planar"))["rolling"])
 	assert.Equal(t, "sensor.lidar.ray_cast", entry(t, r, "deep").ID)
 	velodyne := attributes(entry(t, r, "v"))
 	assert.Equal(t, "VelodyneVLS128", velodyne["preset"])

@@ -108,6 +108,9 @@ func svlPlanar() []Parameter {
 	}, svlCommon())
 }
 
+// svlPlanarFixed is how SVL's planar lidar measures, as its others do.
+func svlPlanarFixed() []Fixed { return []Fixed{{"rolling", false}, {"intensity", "svl"}} }
+
 // svlVelodyne are the parameters of the Velodyne plugin: those of the lidar, most of
 // which the device decides.
 func svlVelodyne() []Parameter {
@@ -224,7 +227,7 @@ func svlLidars() []*ForeignType {
 		},
 		{
 			Names: []string{"Lidar2D", "LaserScan"}, ID: "sensor.lidar.laser_scan", output: "scan", rateOf: "RotationFrequency",
-			Parameters: svlPlanar(), Set: []Fixed{{"intensity", "svl"}},
+			How: "scans at one instant, as there", Parameters: svlPlanar(), Set: svlPlanarFixed(),
 		},
 		{
 			Names: []string{"Velodyne Lidar"}, ID: "sensor.lidar.ray_cast", output: "points", rateOf: "RotationFrequency",

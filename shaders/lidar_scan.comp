@@ -5,7 +5,7 @@
 // scan (uint texels; floats as bits)
 //   3 a laser:  cos and sin of the elevation, cos and sin of the azimuth offset;
 //               height of its origin in metres, nanoseconds after its column, ring,
-//               maximum range; minimum range, 0, 0, 0
+//               maximum range; minimum range in even and in odd columns, 0, 0
 //   1 a column: cos and sin of the azimuth, nanoseconds after the scan's start, 0
 //
 // Go gives, as constants, what software OpenGL would otherwise carry out both sides of:
@@ -99,8 +99,9 @@ Beam beamOf(uint laser, uint column) {
         uintBitsToFloat(place.w), turn.z + place.y, place.z);
 }
 
-// shortestRange returns the range below which a laser measures nothing.
-float shortestRange(uint laser) { return uintBitsToFloat(texelFetch(scan, int(3u * laser + 2u)).x); }
+// shortestRanges returns the ranges below which a laser measures nothing, in even and in
+// odd columns.
+vec2 shortestRanges(uint laser) { return uintBitsToFloat(texelFetch(scan, int(3u * laser + 2u)).xy); }
 
 #if RANDOM
 // randomOf returns a ray's random words: two for its noise, one for whether it is
@@ -176,10 +177,10 @@ void main() {
         setRay(rays, k, ray, 0.0, firedRange(b, (column + uint(k)) * shape.x + laser), seconds);
     }
     Hits hits = traceRays(rays);
-    float tmin = shortestRange(laser);
+    vec2 tmin = shortestRanges(laser); // column is even
     for (int k = 0; k < count; k++) {
         Hit hit;
         bool found = hitAt(rays, hits, k, hit);
-        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), tmin, found, hit, rayOf(rays, k));
+        writePoint((column + uint(k)) * shape.x + laser, beamOf(laser, column + uint(k)), tmin[k & 1], found, hit, rayOf(rays, k));
     }
 }

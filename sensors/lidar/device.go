@@ -42,10 +42,14 @@ type Device struct {
 	StartDeg, StepDeg float64
 	// MinM and MaxM bound the range of lasers that have no bounds of their own.
 	MinM, MaxM float64
+	// FarFieldMinM is the shortest range in every second column, the first of a scan
+	// not counted, of lasers whose own is shorter; 0 means that columns don't differ.
+	FarFieldMinM float64
 }
 
 // models has, for each table, what the table doesn't say: columns, azimuth
-// window and range.
+// window and range. HesaiAT128E2X's near-field lasers fire for the near field in every
+// second column alone, as in AWSIM: a near field of half the resolution.
 var models = map[string]Device{
 	"VelodyneVLP16":            {Columns: 1800, StepDeg: 0.2, MaxM: 100},
 	"VelodyneVLP32C":           {Columns: 1800, StepDeg: 0.2, MaxM: 200},
@@ -53,7 +57,7 @@ var models = map[string]Device{
 	"HesaiPandarQT":            {Columns: 600, StepDeg: 0.6, MaxM: 20},
 	"HesaiPandar40P":           {Columns: 1800, StepDeg: 0.2, MaxM: 200},
 	"OusterOS1_64":             {Columns: 1024, StepDeg: 360.0 / 1024, MaxM: 120},
-	"HesaiAT128E2X":            {Columns: 600, StartDeg: -60, StepDeg: 0.2, MaxM: 200},
+	"HesaiAT128E2X":            {Columns: 600, StartDeg: -60, StepDeg: 0.2, MaxM: 200, FarFieldMinM: 7.2},
 	"HesaiPandarXT32":          {Columns: 2000, StepDeg: 0.18, MinM: 0.05, MaxM: 120},
 	"HesaiQT128C2X":            {Columns: 450, StepDeg: 0.8, MinM: 0.05, MaxM: 20},
 	"HesaiPandar128E4X":        {Columns: 1800, StepDeg: 0.2, MaxM: 200},
@@ -205,7 +209,7 @@ func (d *Device) check() error {
 		return fmt.Errorf("%w: range_min %v is not below range %v", sensors.ErrValue, d.MinM, d.MaxM)
 	}
 	for i := range d.Lasers {
-		if lo, hi := d.bounds(&d.Lasers[i]); lo >= hi {
+		if lo, hi := d.bounds(&d.Lasers[i], 0); lo >= hi {
 			return fmt.Errorf("%w: laser %d of %s is left without a range, %v to %v m: change range_min or range",
 				sensors.ErrValue, i, d.Name, lo, hi)
 		}

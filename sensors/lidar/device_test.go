@@ -111,6 +111,9 @@ func TestRaysAreThoseOfTheFiringTables(t *testing.T) {
 			if low == 0 {
 				low = d.MinM
 			}
+			if name == "HesaiAT128E2X" && column%2 == 1 {
+				low = 7.2 // every second firing of its near-field lasers is for the far field
+			}
 			if r.Ring != want.ring || r.TimeNs != at || r.Origin[2] != want.heightM || r.MinM != low || r.MaxM != top {
 				t.Fatalf("%s ray %d is %+v, want %+v at %d ns", name, i, r, want, at)
 			}

@@ -18,7 +18,8 @@
 // ahead; the offset between a device's mounting point and its optical centre is left
 // to the rig. Presets with the names of SVL Simulator's templates have its elevations
 // (SVLElevations), columns and ranges, and begin behind. Attributes that weren't set
-// are the preset's own: neither loses returns.
+// are the preset's own: neither loses returns. The near-field lasers of HesaiAT128E2X
+// measure from 0.5 m in even columns and from 7.2 m in odd ones.
 //
 // The preset uniform is CARLA's model: channels from upper_fov to lower_fov, columns
 // from points_per_second, drop-off by default. A message here is a whole scan, whose
@@ -53,7 +54,8 @@
 // sensor.lidar.laser_scan is SVL's LaserScan and Lidar2D. Its parameters are, here and
 // there: center_angle CenterAngle, range_min MinDistance, range MaxDistance,
 // measurements_per_rotation MeasurementsPerRotation, forward_angle ForwardAngle,
-// horizontal_fov HorizontalAngle; RotationFrequency is the rate. Its rays are SVL's,
+// horizontal_fov HorizontalAngle; RotationFrequency is the rate, and rolling is false
+// there: a scan of one instant, with a time_increment of 0. Its rays are SVL's,
 // counter-clockwise, and angle_min is the first ray's angle, where SVL writes that of
 // one step before it.
 //
@@ -69,6 +71,5 @@
 // # Limits
 //
 // One return a ray; beams have no width. A scan has at most 2,796,202 rays; a rolling
-// one takes less than 4.3 s. A laser has one shortest range: HesaiAT128E2X's near-field
-// lasers change theirs from column to column.
+// one takes less than 4.3 s.
 package lidar

@@ -26,7 +26,7 @@ var LaserScan = &sensors.Definition{
 		{Name: "measurements_per_rotation", Type: sensors.Int, Default: int64(1500), Min: 18, Max: 6000, Doc: "rays of a whole turn; a scan has the share that its field of view is"},
 		{Name: "forward_angle", Type: sensors.Float, Default: 0.0, Unit: "deg", Min: -360, Max: 360, Doc: "how far the scan is turned clockwise, seen from above"},
 		{Name: "horizontal_fov", Type: sensors.Float, Default: 360.0, Unit: "deg", Min: 0, Max: 360, Doc: "horizontal field of view, centred at forward_angle"},
-		{Name: "rolling", Type: sensors.Bool, Default: false, Doc: "each ray at its own time; otherwise all at the scan's end"},
+		{Name: "rolling", Type: sensors.Bool, Default: true, Doc: "each ray at its own time; otherwise all at the scan's end"},
 		{Name: "intensity", Type: sensors.String, Default: string(surface), Restricted: true, Recommended: []string{string(surface), string(svl)},
 			Doc: "0 to 255: surface, by reflectance, angle and range; svl, 255 times metallic or mean of the base colour"},
 		{Name: "atmosphere_attenuation_rate", Type: sensors.Float, Default: 0.004, Unit: "1/m", Min: 0, Max: 1, Doc: "loss of intensity with the range"},

@@ -46,7 +46,7 @@ func TestLaserScanOfARoom(t *testing.T) {
 		h := sensortest.New(t, lidar.LaserScan, sensortest.Options{
 			Scene: b.Scene, Mount: mast, GL: gputest.Thread(t), Attributes: map[string]any{
 				"range_min": low, "range": top, "center_angle": c.center, "forward_angle": c.forward, "horizontal_fov": c.horizontal,
-				"measurements_per_rotation": c.perTurn, "atmosphere_attenuation_rate": 0.0,
+				"measurements_per_rotation": c.perTurn, "atmosphere_attenuation_rate": 0.0, "rolling": false,
 			},
 		})
 		h.Fire(scanPeriod)
@@ -85,12 +85,13 @@ func TestLaserScanOfARoom(t *testing.T) {
 	}
 }
 
-// A rolling scan's rays are fired one after another, as its message says.
+// A scan's rays are fired one after another unless it is told otherwise, as its message
+// says.
 func TestRollingLaserScan(t *testing.T) {
 	const distance, speed = 30.0, 20.0
 	h := sensortest.New(t, lidar.LaserScan, sensortest.Options{
 		Scene: scenetest.MovingWall(distance, speed), Mount: mast, GL: gputest.Thread(t),
-		Attributes: map[string]any{"rolling": true, "horizontal_fov": 60, "measurements_per_rotation": 6000},
+		Attributes: map[string]any{"horizontal_fov": 60, "measurements_per_rotation": 6000},
 	})
 	h.Fire(2 * scanPeriod)
 	m := sensortest.Last[*sample.LaserScan](h, "scan")

@@ -199,3 +199,22 @@ func BenchmarkScanGround(b *testing.B) {
 	}
 	b.ReportMetric(float64(28_800*b.N)/b.Elapsed().Seconds(), "rays/s")
 }
+
+// The near-field lasers of an AT128 see what is near in every second column, the others
+// in none.
+func TestNearFieldLasersAlternate(t *testing.T) {
+	b := scenetest.NewBuilder("room")
+	b.Put("room", scenetest.Box(6, 6, 6), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagBuilding))
+	m := scan(t, sensortest.Options{Scene: b.Scene, Attributes: map[string]any{"preset": "HesaiAT128E2X", "organized": true, "columns": 61}}, scanPeriod)
+	d, _ := lidar.Preset("HesaiAT128E2X")
+	require.Len(t, m.Points, 61*len(d.Lasers))
+	for i := range m.Points {
+		laser, column := i%len(d.Lasers), i/len(d.Lasers)
+		if near := d.Lasers[laser].MinM == 0.5 && column%2 == 0; near {
+			require.Less(t, m.Points[i].Distance, float32(6), "laser %d, column %d", laser, column)
+			require.Greater(t, m.Points[i].Distance, float32(2.9), "laser %d, column %d", laser, column)
+		} else {
+			require.True(t, math.IsInf(float64(m.Points[i].Distance), -1), "laser %d, column %d reads %v", laser, column, m.Points[i].Distance)
+		}
+	}
+}

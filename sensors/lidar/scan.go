@@ -28,7 +28,7 @@ func (d *Device) Rays(periodNs int64) []Ray {
 			azimuth := -mgl64.DegToRad(d.StartDeg + float64(column)*d.StepDeg + l.AzimuthOffsetDeg)
 			sin, cos := math.Sincos(azimuth)
 			up, along := math.Sincos(mgl64.DegToRad(l.ElevationDeg))
-			lo, hi := d.bounds(l)
+			lo, hi := d.bounds(l, column)
 			rays = append(rays, Ray{
 				Origin: mgl64.Vec3{0, 0, l.HeightM}, Direction: mgl64.Vec3{along * cos, along * sin, up},
 				TimeNs: d.columnNs(column, periodNs) + d.laserNs(i, periodNs), Ring: l.Ring, MinM: lo, MaxM: hi,
@@ -49,10 +49,14 @@ func (d *Device) laserNs(laser int, periodNs int64) int64 {
 	return min(d.Lasers[laser].TimeNs, max(periodNs/int64(d.Columns)-1, 0))
 }
 
-func (d *Device) bounds(l *Laser) (lo, hi float64) {
+// bounds returns the range of a laser's firing in a column.
+func (d *Device) bounds(l *Laser, column int) (lo, hi float64) {
 	lo, hi = d.MinM, d.MaxM
 	if l.MinM > 0 {
 		lo = l.MinM
+	}
+	if column%2 == 1 {
+		lo = max(lo, d.FarFieldMinM)
 	}
 	if l.MaxM > 0 {
 		hi = min(hi, l.MaxM)
@@ -73,10 +77,11 @@ func (d *Device) table(periodNs int64) []byte {
 		l := &d.Lasers[i]
 		up, along := math.Sincos(mgl64.DegToRad(l.ElevationDeg))
 		sin, cos := math.Sincos(-mgl64.DegToRad(l.AzimuthOffsetDeg))
-		lo, hi := d.bounds(l)
+		even, hi := d.bounds(l, 0)
+		odd, _ := d.bounds(l, 1)
 		put(bits(along), bits(up), bits(cos), bits(sin))
 		put(bits(l.HeightM), uint32(d.laserNs(i, periodNs)), uint32(l.Ring), bits(hi))
-		put(bits(lo), 0, 0, 0)
+		put(bits(even), bits(odd), 0, 0)
 	}
 	for column := range d.Columns {
 		sin, cos := math.Sincos(-mgl64.DegToRad(d.StartDeg + float64(column)*d.StepDeg))
