@@ -6,3 +6,13 @@ package readback
 // last lease is released (law R5): whoever reads on sees poison, and the race
 // detector names both sides.
 const checking = true
+
+// held is called at each step of a release and of a slot's end, on their goroutine; nil
+// outside of the tests that hold them there.
+var held func(holdStep)
+
+func reach(at holdStep) {
+	if held != nil {
+		held(at)
+	}
+}

@@ -15,34 +15,45 @@ const poison = 0xDB
 // maxHolders is how many leases of one capture can be out at a time.
 const maxHolders = 31
 
-// poolHold is the bit of memory.word that stands for the pool itself, from Start
-// until the completion has returned.
-const poolHold = 1 << maxHolders
+// A memory's word has its holders in the lower half, a bit each: the pool's own,
+// from Start until the completion has returned, and the leases'. Above them are the
+// loan's number and, in the top bit, whether the pool has given the memory up.
+const (
+	poolHold    = 1 << maxHolders
+	numberAt    = 32
+	numberBits  = 1<<31 - 1
+	givenUp     = 1 << 63
+	holdersBits = 1<<numberAt - 1
+)
 
 // memory is the lendable part of a slot: its bytes and who holds them.
 type memory[E any] struct {
-	// word is the loan's number in the upper half and its holders in the lower
-	// one, a bit each. The memory is free when no bit is set; a lease with
-	// another number is stale.
+	// word decides all that happens to the memory. It is free when no holder's bit
+	// is set; a lease with another number is stale. Whoever's swap leaves a word
+	// that is given up and has no holders ends the staging buffer, and nobody else.
 	word atomic.Uint64
 
 	// staging is written by the GL thread while the memory is free, data and
 	// lent by Process while only the pool holds it.
 	staging *gpu.Buffer // nil until first used
 	data    []E
-	lent    bool         // checking builds: data is a copy that dies with the last lease
-	closed  *atomic.Bool // the pool's
+	lent    bool // checking builds: data is a copy that dies with the last lease
 }
 
+// numberOf returns the loan's number in a word.
+func numberOf(word uint64) uint32 { return uint32(word>>numberAt) & numberBits }
+
 // free reports whether nobody holds the memory.
-func (m *memory[E]) free() bool { return uint32(m.word.Load()) == 0 }
+func (m *memory[E]) free() bool { return m.word.Load()&holdersBits == 0 }
 
 // number returns the loan's number. The pool or a lease must hold the memory.
-func (m *memory[E]) number() uint32 { return uint32(m.word.Load() >> 32) }
+func (m *memory[E]) number() uint32 { return numberOf(m.word.Load()) }
 
-// claim gives free memory to the pool, under a new number. GL thread only.
+// claim gives free memory that isn't given up to the pool, under a new number. GL
+// thread only.
 func (m *memory[E]) claim() {
-	m.word.Store((m.word.Load()>>32+1)<<32 | poolHold)
+	number := (numberOf(m.word.Load()) + 1) & numberBits
+	m.word.Store(uint64(number)<<numberAt | poolHold)
 }
 
 // lend makes a lease of the memory. The pool or another lease must hold it.
@@ -51,7 +62,7 @@ func (m *memory[E]) lend(number uint32) (Lease[E], bool) {
 		w := m.word.Load()
 		holders := uint32(w)
 		free := ^holders &^ poolHold
-		if uint32(w>>32) != number || holders == 0 || free == 0 {
+		if numberOf(w) != number || holders == 0 || free == 0 {
 			return Lease[E]{}, false
 		}
 		bit := uint8(bits.TrailingZeros32(free))
@@ -61,27 +72,62 @@ func (m *memory[E]) lend(number uint32) (Lease[E], bool) {
 	}
 }
 
-// drop ends one hold and reports whether there was one. The last one out of a
-// closed pool ends the staging buffer.
+// holdStep is a place in drop or giveUp, between what others may see of them.
+// Checking builds let tests stop there.
+type holdStep uint8
+
+const (
+	dropLoaded   holdStep = iota // the word was read
+	dropRead                     // what the holder knows was read
+	dropSwapped                  // the hold is over
+	dropPoisoned                 // the lent copy is poison
+	dropSteps
+	giveUpLoaded // the word was read
+)
+
+// drop ends one hold and reports whether there was one.
 func (m *memory[E]) drop(number uint32, bit uint8) bool {
 	for {
 		w := m.word.Load()
-		if uint32(w>>32) != number || w&(1<<bit) == 0 {
+		reach(dropLoaded)
+		if numberOf(w) != number || w&(1<<bit) == 0 {
 			return false
 		}
 		// What is read here belongs to the holder only until the swap.
-		staging, data, lent := m.staging, m.data, m.lent
-		left := uint32(w) &^ (1 << bit)
-		if !m.word.CompareAndSwap(w, w&^(1<<bit)) {
+		data, lent := m.data, m.lent
+		left := w &^ (1 << bit)
+		reach(dropRead)
+		if !m.word.CompareAndSwap(w, left) {
 			continue
 		}
-		if lent && left&^poolHold == 0 && bit != maxHolders {
+		reach(dropSwapped)
+		if lent && uint32(left)&^poolHold == 0 && bit != maxHolders {
 			fillPoison(data)
 		}
-		if left == 0 && staging != nil && m.closed.Load() {
-			staging.Close()
-		}
+		reach(dropPoisoned)
+		m.endUnheld(left)
 		return true
+	}
+}
+
+// giveUp ends the staging buffer, now or when the last hold of it ends. The pool must
+// be closed: the memory isn't claimed any more.
+func (m *memory[E]) giveUp() {
+	for {
+		w := m.word.Load()
+		reach(giveUpLoaded)
+		if m.word.CompareAndSwap(w, w|givenUp) {
+			m.endUnheld(w | givenUp)
+			return
+		}
+	}
+}
+
+// endUnheld ends the staging buffer if the word, which the caller has just stored,
+// says that nobody needs it any more.
+func (m *memory[E]) endUnheld(word uint64) {
+	if word&givenUp != 0 && word&holdersBits == 0 && m.staging != nil {
+		m.staging.Close()
 	}
 }
 
@@ -113,7 +159,7 @@ func (l Lease[E]) held() bool {
 		return false
 	}
 	w := l.memory.word.Load()
-	return uint32(w>>32) == l.number && w&(1<<l.bit) != 0
+	return numberOf(w) == l.number && w&(1<<l.bit) != 0
 }
 
 // AppendTo appends a copy of the elements to dst: the form that is safe to

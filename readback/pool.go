@@ -84,9 +84,6 @@ func New[D, E any](cfg Config, completion func(*Capture[D, E], Lease[E], error))
 		return nil, fmt.Errorf("make readback pool %q: %w", cfg.Label, err)
 	}
 	p.slots = make([]slot[D, E], cfg.Slots)
-	for i := range p.slots {
-		p.slots[i].memory.closed = &p.closed
-	}
 	p.ready = make(chan struct{}, 1)
 	p.done = make(chan struct{})
 	p.mu.ring = make([]*slot[D, E], cfg.Slots)

@@ -115,9 +115,7 @@ func (s *slot[D, E]) mark(c *gpu.Ctx, now time.Time) (err error) {
 // release closes the slot's GPU objects. A staging buffer that is lent stays
 // until its last lease is released.
 func (s *slot[D, E]) release() {
-	if s.memory.free() && s.memory.staging != nil {
-		s.memory.staging.Close()
-	}
+	s.memory.giveUp()
 	if s.fence != nil {
 		s.fence.Close()
 	}
