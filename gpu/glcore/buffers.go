@@ -6,9 +6,8 @@ import (
 	"errors"
 	"unsafe"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // Readback buffers are mapped for their whole life (ARB_buffer_storage):

@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // enableDebugOutput turns on KHR_debug without a callback: messages wait in

@@ -5,9 +5,8 @@ package glcore
 import (
 	"fmt"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // framebuffer is what clears and draws need to know of one.

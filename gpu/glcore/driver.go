@@ -7,9 +7,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // Loader finds a GL function by name: eglGetProcAddress, glfwGetProcAddress.
@@ -50,14 +49,14 @@ var load struct {
 	done bool
 }
 
-// loadFunctions fills go-gl's table, once a process.
+// loadFunctions fills the table of functions, once a process.
 func loadFunctions(loader Loader) error {
 	load.Lock()
 	defer load.Unlock()
 	if load.done {
 		return nil
 	}
-	if err := gl.InitWithProcAddrFunc(loader); err != nil {
+	if err := gl.Load(loader); err != nil {
 		return &gpu.UnsupportedError{
 			Feature: "OpenGL 4.5 core",
 			Need:    "a driver that has it (Mesa 18 or newer, any vendor driver since 2015)",

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 var errorNames = map[uint32]string{

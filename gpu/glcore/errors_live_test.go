@@ -6,12 +6,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 	"github.com/raybridge/raybridge/gpu/gputest"
 )
 

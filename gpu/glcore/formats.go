@@ -3,9 +3,8 @@
 package glcore
 
 import (
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // pixels names a format to OpenGL: how it is stored, and how its pixels lie in

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 func (d *Driver) readInfo(opts Options) error {
 	d.info = gpu.Info{
-		Vendor: getString(gl.VENDOR), Renderer: getString(gl.RENDERER),
-		Version: getString(gl.VERSION), GLSL: getString(gl.SHADING_LANGUAGE_VERSION),
+		Vendor: gl.GetString(gl.VENDOR), Renderer: gl.GetString(gl.RENDERER),
+		Version: gl.GetString(gl.VERSION), GLSL: gl.GetString(gl.SHADING_LANGUAGE_VERSION),
 		Device: opts.Device,
 	}
 	major, minor := getInt(gl.MAJOR_VERSION), getInt(gl.MINOR_VERSION)
@@ -87,14 +86,6 @@ func softwareRenderer(renderer string) bool {
 	return false
 }
 
-func getString(name uint32) string {
-	p := gl.GetString(name)
-	if p == nil {
-		return ""
-	}
-	return gl.GoStr(p)
-}
-
 func getInt(name uint32) int {
 	var n int32
 	gl.GetIntegerv(name, &n)
@@ -107,5 +98,5 @@ func Identify(loader Loader) (version, renderer string) {
 	if loadFunctions(loader) != nil {
 		return "", ""
 	}
-	return getString(gl.VERSION), getString(gl.RENDERER)
+	return gl.GetString(gl.VERSION), gl.GetString(gl.RENDERER)
 }

@@ -5,9 +5,8 @@ package glcore
 import (
 	"unsafe"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // Present implements gpu.Presenter by a blit to the default framebuffer. The

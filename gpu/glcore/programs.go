@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // CreateProgram implements gpu.Driver.
@@ -59,10 +58,7 @@ func build(p uint32, desc *gpu.ProgramDesc) error {
 
 func compile(kind uint32, source string) (uint32, error) {
 	s := gl.CreateShader(kind)
-	text, free := gl.Strs(source)
-	defer free()
-	length := int32(len(source))
-	gl.ShaderSource(s, 1, text, &length)
+	gl.ShaderSource(s, source)
 	gl.CompileShader(s)
 	var ok int32
 	if gl.GetShaderiv(s, gl.COMPILE_STATUS, &ok); ok == gl.FALSE {

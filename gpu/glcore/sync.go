@@ -6,9 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/go-gl/gl/v4.5-core/gl"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // fences gives GL's sync pointers small handles and remembers which were

@@ -28,7 +28,7 @@ var policy = map[string][]string{
 	"sensors/sample":      {"spatial"},
 	"shaders":             {},
 	"gpu":                 {},
-	"gpu/glcore":          {"gpu"},
+	"gpu/glcore":          {"gpu", "gpu/glcore/..."},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
 	"gpu/glfwctx":         {"gpu", "gpu/glcore"},
 	"gpu/gputest":         {"gpu", "gpu/eglctx"},
@@ -59,7 +59,6 @@ var policy = map[string][]string{
 // foreign has the packages from outside that these rooms, or folders of one, alone
 // may import. The benchmarks load libcuda.
 var foreign = map[string][]string{
-	"github.com/go-gl/gl":   {"gpu/glcore"},
 	"github.com/go-gl/glfw": {"gpu/glfwctx"},
 	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "bridges/ros2dds/internal/cyclonetest"},
 }

@@ -1,0 +1,110 @@
+// The functions of OpenGL 4.5 core that the driver calls, as the specification declares
+// them: result, name without "gl", parameters, arguments. Enumerants are GLuint.
+// Define FUNCTION before including this.
+FUNCTION(void, AttachShader, (GLuint program, GLuint shader), (program, shader))
+FUNCTION(void, BindBuffer, (GLuint target, GLuint buffer), (target, buffer))
+FUNCTION(void, BindBufferRange, (GLuint target, GLuint index, GLuint buffer, GLsizeiptr offset, GLsizeiptr size),
+	(target, index, buffer, offset, size))
+FUNCTION(void, BindFramebuffer, (GLuint target, GLuint framebuffer), (target, framebuffer))
+FUNCTION(void, BindImageTexture, (GLuint unit, GLuint texture, GLint level, GLboolean layered, GLint layer, GLuint access, GLuint format),
+	(unit, texture, level, layered, layer, access, format))
+FUNCTION(void, BindTextureUnit, (GLuint unit, GLuint texture), (unit, texture))
+FUNCTION(void, BindVertexArray, (GLuint array), (array))
+FUNCTION(void, BlitNamedFramebuffer, (GLuint readFramebuffer, GLuint drawFramebuffer, GLint srcX0, GLint srcY0, GLint srcX1, GLint srcY1, GLint dstX0, GLint dstY0, GLint dstX1, GLint dstY1, GLuint mask, GLuint filter),
+	(readFramebuffer, drawFramebuffer, srcX0, srcY0, srcX1, srcY1, dstX0, dstY0, dstX1, dstY1, mask, filter))
+FUNCTION(GLuint, CheckNamedFramebufferStatus, (GLuint framebuffer, GLuint target), (framebuffer, target))
+FUNCTION(void, ClearNamedFramebufferfv, (GLuint framebuffer, GLuint buffer, GLint drawbuffer, GLfloat *value),
+	(framebuffer, buffer, drawbuffer, value))
+FUNCTION(void, ClearNamedFramebufferuiv, (GLuint framebuffer, GLuint buffer, GLint drawbuffer, GLuint *value),
+	(framebuffer, buffer, drawbuffer, value))
+FUNCTION(GLuint, ClientWaitSync, (GLsync sync, GLuint flags, GLuint64 timeout), (sync, flags, timeout))
+FUNCTION(void, ClipControl, (GLuint origin, GLuint depth), (origin, depth))
+FUNCTION(void, CompileShader, (GLuint shader), (shader))
+FUNCTION(void, CopyNamedBufferSubData, (GLuint readBuffer, GLuint writeBuffer, GLsizeiptr readOffset, GLsizeiptr writeOffset, GLsizeiptr size),
+	(readBuffer, writeBuffer, readOffset, writeOffset, size))
+FUNCTION(void, CreateBuffers, (GLint n, GLuint *buffers), (n, buffers))
+FUNCTION(void, CreateFramebuffers, (GLint n, GLuint *framebuffers), (n, framebuffers))
+FUNCTION(GLuint, CreateProgram, (void), ())
+FUNCTION(void, CreateQueries, (GLuint target, GLint n, GLuint *ids), (target, n, ids))
+FUNCTION(GLuint, CreateShader, (GLuint kind), (kind))
+FUNCTION(void, CreateTextures, (GLuint target, GLint n, GLuint *textures), (target, n, textures))
+FUNCTION(void, CreateVertexArrays, (GLint n, GLuint *arrays), (n, arrays))
+FUNCTION(void, CullFace, (GLuint mode), (mode))
+FUNCTION(void, DebugMessageControl, (GLuint source, GLuint kind, GLuint severity, GLint count, GLuint *ids, GLboolean enabled),
+	(source, kind, severity, count, ids, enabled))
+FUNCTION(void, DeleteBuffers, (GLint n, GLuint *buffers), (n, buffers))
+FUNCTION(void, DeleteFramebuffers, (GLint n, GLuint *framebuffers), (n, framebuffers))
+FUNCTION(void, DeleteProgram, (GLuint program), (program))
+FUNCTION(void, DeleteQueries, (GLint n, GLuint *ids), (n, ids))
+FUNCTION(void, DeleteShader, (GLuint shader), (shader))
+FUNCTION(void, DeleteSync, (GLsync sync), (sync))
+FUNCTION(void, DeleteTextures, (GLint n, GLuint *textures), (n, textures))
+FUNCTION(void, DepthFunc, (GLuint compare), (compare))
+FUNCTION(void, Disable, (GLuint capability), (capability))
+FUNCTION(void, DispatchCompute, (GLuint x, GLuint y, GLuint z), (x, y, z))
+FUNCTION(void, DrawArraysInstanced, (GLuint mode, GLint first, GLint count, GLint instancecount), (mode, first, count, instancecount))
+FUNCTION(void, Enable, (GLuint capability), (capability))
+FUNCTION(GLsync, FenceSync, (GLuint condition, GLuint flags), (condition, flags))
+FUNCTION(void, Finish, (void), ())
+FUNCTION(void, Flush, (void), ())
+FUNCTION(void, GenerateTextureMipmap, (GLuint texture), (texture))
+FUNCTION(GLuint, GetDebugMessageLog, (GLuint count, GLint bufSize, GLuint *sources, GLuint *types, GLuint *ids, GLuint *severities, GLint *lengths, GLchar *messageLog),
+	(count, bufSize, sources, types, ids, severities, lengths, messageLog))
+FUNCTION(GLuint, GetError, (void), ())
+FUNCTION(GLuint, GetGraphicsResetStatus, (void), ())
+FUNCTION(void, GetInteger64v, (GLuint pname, GLint64 *data), (pname, data))
+FUNCTION(void, GetIntegeri_v, (GLuint target, GLuint index, GLint *data), (target, index, data))
+FUNCTION(void, GetIntegerv, (GLuint pname, GLint *data), (pname, data))
+FUNCTION(void, GetNamedBufferSubData, (GLuint buffer, GLsizeiptr offset, GLsizeiptr size, void *data), (buffer, offset, size, data))
+FUNCTION(void, GetProgramInfoLog, (GLuint program, GLint bufSize, GLint *length, GLchar *infoLog), (program, bufSize, length, infoLog))
+FUNCTION(void, GetProgramInterfaceiv, (GLuint program, GLuint programInterface, GLuint pname, GLint *params),
+	(program, programInterface, pname, params))
+FUNCTION(void, GetProgramResourceiv, (GLuint program, GLuint programInterface, GLuint index, GLint propCount, GLuint *props, GLint count, GLint *length, GLint *params),
+	(program, programInterface, index, propCount, props, count, length, params))
+FUNCTION(void, GetProgramiv, (GLuint program, GLuint pname, GLint *params), (program, pname, params))
+FUNCTION(void, GetQueryObjecti64v, (GLuint id, GLuint pname, GLint64 *params), (id, pname, params))
+FUNCTION(void, GetQueryObjectiv, (GLuint id, GLuint pname, GLint *params), (id, pname, params))
+FUNCTION(void, GetQueryiv, (GLuint target, GLuint pname, GLint *params), (target, pname, params))
+FUNCTION(void, GetShaderInfoLog, (GLuint shader, GLint bufSize, GLint *length, GLchar *infoLog), (shader, bufSize, length, infoLog))
+FUNCTION(void, GetShaderiv, (GLuint shader, GLuint pname, GLint *params), (shader, pname, params))
+FUNCTION(const GLchar *, GetString, (GLuint name), (name))
+FUNCTION(void, GetTextureImage, (GLuint texture, GLint level, GLuint format, GLuint kind, GLint bufSize, void *pixels),
+	(texture, level, format, kind, bufSize, pixels))
+FUNCTION(GLboolean, IsBuffer, (GLuint buffer), (buffer))
+FUNCTION(GLboolean, IsFramebuffer, (GLuint framebuffer), (framebuffer))
+FUNCTION(GLboolean, IsProgram, (GLuint program), (program))
+FUNCTION(GLboolean, IsQuery, (GLuint id), (id))
+FUNCTION(GLboolean, IsTexture, (GLuint texture), (texture))
+FUNCTION(void, LinkProgram, (GLuint program), (program))
+FUNCTION(void *, MapNamedBufferRange, (GLuint buffer, GLsizeiptr offset, GLsizeiptr length, GLuint access), (buffer, offset, length, access))
+FUNCTION(void, MemoryBarrier, (GLuint barriers), (barriers))
+FUNCTION(void, NamedBufferStorage, (GLuint buffer, GLsizeiptr size, void *data, GLuint flags), (buffer, size, data, flags))
+FUNCTION(void, NamedBufferSubData, (GLuint buffer, GLsizeiptr offset, GLsizeiptr size, void *data), (buffer, offset, size, data))
+FUNCTION(void, NamedFramebufferDrawBuffer, (GLuint framebuffer, GLuint buf), (framebuffer, buf))
+FUNCTION(void, NamedFramebufferDrawBuffers, (GLuint framebuffer, GLint n, GLuint *bufs), (framebuffer, n, bufs))
+FUNCTION(void, NamedFramebufferReadBuffer, (GLuint framebuffer, GLuint src), (framebuffer, src))
+FUNCTION(void, NamedFramebufferTexture, (GLuint framebuffer, GLuint attachment, GLuint texture, GLint level),
+	(framebuffer, attachment, texture, level))
+FUNCTION(void, NamedFramebufferTextureLayer, (GLuint framebuffer, GLuint attachment, GLuint texture, GLint level, GLint layer),
+	(framebuffer, attachment, texture, level, layer))
+FUNCTION(void, ObjectLabel, (GLuint identifier, GLuint name, GLint length, GLchar *label), (identifier, name, length, label))
+FUNCTION(void, PixelStorei, (GLuint pname, GLint param), (pname, param))
+FUNCTION(void, PolygonOffset, (GLfloat factor, GLfloat units), (factor, units))
+FUNCTION(void, ProgramUniform1i, (GLuint program, GLint location, GLint v0), (program, location, v0))
+FUNCTION(void, QueryCounter, (GLuint id, GLuint target), (id, target))
+FUNCTION(void, ReadBuffer, (GLuint src), (src))
+FUNCTION(void, ReadnPixels, (GLint x, GLint y, GLint width, GLint height, GLuint format, GLuint kind, GLint bufSize, void *data),
+	(x, y, width, height, format, kind, bufSize, data))
+FUNCTION(void, ShaderSource, (GLuint shader, GLint count, const GLchar **text, GLint *length), (shader, count, text, length))
+FUNCTION(void, TextureBuffer, (GLuint texture, GLuint internalformat, GLuint buffer), (texture, internalformat, buffer))
+FUNCTION(void, TextureParameteri, (GLuint texture, GLuint pname, GLint param), (texture, pname, param))
+FUNCTION(void, TextureStorage2D, (GLuint texture, GLint levels, GLuint internalformat, GLint width, GLint height),
+	(texture, levels, internalformat, width, height))
+FUNCTION(void, TextureStorage3D, (GLuint texture, GLint levels, GLuint internalformat, GLint width, GLint height, GLint depth),
+	(texture, levels, internalformat, width, height, depth))
+FUNCTION(void, TextureSubImage2D, (GLuint texture, GLint level, GLint xoffset, GLint yoffset, GLint width, GLint height, GLuint format, GLuint kind, void *pixels),
+	(texture, level, xoffset, yoffset, width, height, format, kind, pixels))
+FUNCTION(void, TextureSubImage3D, (GLuint texture, GLint level, GLint xoffset, GLint yoffset, GLint zoffset, GLint width, GLint height, GLint depth, GLuint format, GLuint kind, void *pixels),
+	(texture, level, xoffset, yoffset, zoffset, width, height, depth, format, kind, pixels))
+FUNCTION(void, UseProgram, (GLuint program), (program))
+FUNCTION(void, Viewport, (GLint x, GLint y, GLint width, GLint height), (x, y, width, height))
