@@ -2,13 +2,18 @@
 
 package eglctx
 
-// #cgo pkg-config: egl
+// // Where libdl is a part of libc (glibc since 2.34, musl) this adds no library.
+// #cgo LDFLAGS: -ldl
+// #include <stdlib.h>
 // #include "egl.h"
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"github.com/raybridge/raybridge/gpu"
 )
@@ -42,7 +47,7 @@ func (d Device) String() string {
 // maxDevices bounds the enumeration; machines have a dozen GPUs at most.
 const maxDevices = 64
 
-// EGL_EXT_device_query_name and EGL_EXT_device_drm; older headers lack them.
+// EGL_EXT_device_query_name and EGL_EXT_device_drm.
 const (
 	eglRendererEXT      = 0x335F
 	eglDRMDeviceFileEXT = 0x3233
@@ -111,8 +116,28 @@ func (s extensionSet) has(name string) bool {
 const needDriver = "install a driver; for software OpenGL: apt-get install libegl1 libgl1-mesa-dri, " +
 	"dnf install mesa-libEGL mesa-dri-drivers, pacman -S libglvnd mesa; for a GPU its vendor's driver with EGL"
 
-// clientExtensions asks what EGL can do without a display.
+// libraryName is EGL's by the Linux ABI; libglvnd and all drivers without it have it.
+const libraryName = "libEGL.so.1"
+
+// loaded opens EGL's library, once a process.
+var loaded = sync.OnceValue(func() error { return load(libraryName) })
+
+// load opens a library as EGL's. It stays open: drivers don't take being unloaded.
+func load(library string) error {
+	name := C.CString(library)
+	defer C.free(unsafe.Pointer(name))
+	if reason := C.rbOpen(name); reason != nil {
+		return &gpu.UnsupportedError{Feature: "EGL", Need: needDriver, Err: errors.New(C.GoString(reason))}
+	}
+	return nil
+}
+
+// clientExtensions asks what EGL can do without a display. Every way to a context
+// begins here, so that the library is open in all that follows.
 func clientExtensions() (extensionSet, error) {
+	if err := loaded(); err != nil {
+		return "", err
+	}
 	s := C.rbClientExtensions()
 	if s == nil {
 		return "", &gpu.UnsupportedError{

@@ -3,6 +3,6 @@
 // from EGL_EXT_device_enumeration, software rendering from Mesa's surfaceless
 // platform or EGL's software device.
 //
-// A binary without windows is built with -tags 'nowindow egl': go-gl/gl then
-// links libEGL instead of libGL, and libEGL and libc are all that it needs to start.
+// EGL's library is opened when the first context is asked for: a program that
+// imports this package needs libc alone to be built and to start.
 package eglctx

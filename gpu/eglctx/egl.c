@@ -1,17 +1,44 @@
+#include <dlfcn.h>
 #include <stddef.h>
 
 #include "egl.h"
 
-#ifndef EGL_PLATFORM_SURFACELESS_MESA
-#define EGL_PLATFORM_SURFACELESS_MESA 0x31DD
-#endif
+#define FUNCTION(result, name, parameters, arguments) result(*egl##name##At) parameters;
+#include "functions.h"
+#undef FUNCTION
+
+const char *rbOpen(const char *library) {
+	static const struct {
+		const char *name;
+		void **pointer;
+	} functions[] = {
+#define FUNCTION(result, name, parameters, arguments) {"egl" #name, (void **)&egl##name##At},
+#include "functions.h"
+#undef FUNCTION
+	};
+	const size_t count = sizeof functions / sizeof functions[0];
+	void *found[sizeof functions / sizeof functions[0]];
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	if (!handle) {
+		return dlerror();
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!(found[i] = dlsym(handle, functions[i].name))) {
+			return dlerror();
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		*functions[i].pointer = found[i];
+	}
+	return NULL;
+}
 
 const char *rbClientExtensions(void) {
-	return eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+	return eglQueryString(NULL, EGL_EXTENSIONS);
 }
 
 int rbDevices(EGLDeviceEXT *devices, int max) {
-	PFNEGLQUERYDEVICESEXTPROC query = (PFNEGLQUERYDEVICESEXTPROC)eglGetProcAddress("eglQueryDevicesEXT");
+	EGLBoolean (*query)(EGLint max, EGLDeviceEXT *devices, EGLint *count) = eglGetProcAddress("eglQueryDevicesEXT");
 	EGLint count = 0;
 	if (!query || !query(max, devices, &count)) {
 		return -1;
@@ -20,15 +47,13 @@ int rbDevices(EGLDeviceEXT *devices, int max) {
 }
 
 const char *rbDeviceString(EGLDeviceEXT device, EGLint name) {
-	PFNEGLQUERYDEVICESTRINGEXTPROC query =
-		(PFNEGLQUERYDEVICESTRINGEXTPROC)eglGetProcAddress("eglQueryDeviceStringEXT");
+	const char *(*query)(EGLDeviceEXT device, EGLint name) = eglGetProcAddress("eglQueryDeviceStringEXT");
 	return query ? query(device, name) : NULL;
 }
 
 static EGLDisplay platformDisplay(EGLenum platform, void *native) {
-	PFNEGLGETPLATFORMDISPLAYEXTPROC get =
-		(PFNEGLGETPLATFORMDISPLAYEXTPROC)eglGetProcAddress("eglGetPlatformDisplayEXT");
-	return get ? get(platform, native, NULL) : EGL_NO_DISPLAY;
+	EGLDisplay (*get)(EGLenum platform, void *native, const EGLint *attributes) = eglGetProcAddress("eglGetPlatformDisplayEXT");
+	return get ? get(platform, native, NULL) : NULL;
 }
 
 EGLDisplay rbDeviceDisplay(EGLDeviceEXT device) {
@@ -36,7 +61,7 @@ EGLDisplay rbDeviceDisplay(EGLDeviceEXT device) {
 }
 
 EGLDisplay rbSurfacelessDisplay(void) {
-	return platformDisplay(EGL_PLATFORM_SURFACELESS_MESA, (void *)EGL_DEFAULT_DISPLAY);
+	return platformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL);
 }
 
 EGLConfig rbChooseConfig(EGLDisplay display) {
@@ -74,5 +99,5 @@ EGLContext rbCreateContext(EGLDisplay display, EGLConfig config, rbContextWish w
 		attributes[n++] = EGL_LOSE_CONTEXT_ON_RESET;
 	}
 	attributes[n] = EGL_NONE;
-	return eglCreateContext(display, config, EGL_NO_CONTEXT, attributes);
+	return eglCreateContext(display, config, NULL, attributes);
 }

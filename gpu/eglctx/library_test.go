@@ -1,0 +1,30 @@
+//go:build cgo
+
+package eglctx
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu"
+)
+
+func TestAMissingLibraryNamesWhatToInstall(t *testing.T) {
+	for library, cause := range map[string]string{
+		"libEGL-of-nobody.so.1": "libEGL-of-nobody.so.1: cannot open shared object file", // there is none
+		"libm.so.6":             "eglBindAPI",                                            // there is another
+	} {
+		err := load(library)
+		require.ErrorIs(t, err, gpu.ErrNotSupported, library)
+		for _, want := range []string{"no EGL", cause, "apt-get install libegl1 libgl1-mesa-dri", "dnf install", "pacman -S"} {
+			assert.ErrorContains(t, err, want)
+		}
+	}
+	// What failed took nothing from a library that is open.
+	if loaded() == nil {
+		_, err := Devices()
+		assert.NoError(t, err)
+	}
+}
