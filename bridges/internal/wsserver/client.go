@@ -41,12 +41,15 @@ type Client struct {
 
 	begun time.Time
 	heard atomic.Int64 // when the client last sent something, since begun, nanoseconds
+	busy  atomic.Bool  // the session has a message of the client's, so nothing is read
+	mute  atomic.Bool  // it was disconnected because it was silent
 	shook atomic.Bool  // hands: frames may be sent
 	ready atomic.Bool  // the session is open
 	ended atomic.Bool  // a close frame was posted
 
-	// Owned by the writing goroutine: when it last wrote a message, and a ping.
-	wrote, pinged time.Time
+	// Owned by the writing goroutine: when it last wrote a ping, and the first one that the
+	// client hasn't answered by any frame; both since begun.
+	pinged, asked time.Duration
 }
 
 var _ fanout.Session = (*Client)(nil)
@@ -123,6 +126,8 @@ func (c *Client) Serve(context.Context) error {
 		c.conn.Part()
 		return err
 	}
+	// The library's connection is a cycle with a finalizer, which the collector never frees.
+	defer func() { _ = conn.CloseNow() }() // says that it is closed already
 	defer c.server.leave(c)
 	defer c.session.Closed()
 	err = c.run(conn)
@@ -136,7 +141,7 @@ func (c *Client) Serve(context.Context) error {
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil // the client is gone
-	case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, os.ErrDeadlineExceeded):
 		if c.ended.Load() {
 			return nil // the server's own end
 		}
@@ -146,9 +151,12 @@ func (c *Client) Serve(context.Context) error {
 	return err
 }
 
-// endOfWriting says why the connection was closed on this side: the client has gone, or
-// takes nothing.
+// endOfWriting says why the connection was closed on this side: the client has gone, is
+// silent, or takes nothing.
 func (c *Client) endOfWriting() error {
+	if c.mute.Load() {
+		return fmt.Errorf("%w: client %s was silent for %v", bridges.ErrPeerSlow, c.Remote(), c.server.config.Patience)
+	}
 	if err := c.conn.Failed(); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("client %s is gone: %w", c.Remote(), err)
 	}
@@ -173,7 +181,11 @@ func (c *Client) run(conn *websocket.Conn) error {
 			return readError(err)
 		}
 		c.keep(buf.Bytes())
-		if err := c.session.Message(Kind(kind), buf.Bytes()); fatal(err) {
+		c.busy.Store(true)
+		err = c.session.Message(Kind(kind), buf.Bytes())
+		c.hear()
+		c.busy.Store(false)
+		if fatal(err) {
 			return err
 		} else if err != nil {
 			c.server.malformed(c, err)
@@ -193,7 +205,7 @@ func (c *Client) keep(buf []byte) {
 func readError(err error) error {
 	switch {
 	case websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, os.ErrDeadlineExceeded):
 		return err
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return fmt.Errorf("%w: %w", bridges.ErrTooLarge, err)
@@ -222,25 +234,31 @@ func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {
 	return append(binary.BigEndian.AppendUint16(dst, uint16(code)), reason...)
 }
 
-// Beat lets the session speak, pings a client that is sent nothing and disconnects one
-// that doesn't answer. It runs on the writing goroutine.
-func (c *Client) Beat(dst []byte, idle bool) []byte {
+// Beat lets the session speak, pings the client and disconnects one that is silent. It runs
+// on the writing goroutine, between two messages: while one is being written, fanout's time
+// limit for writing holds.
+func (c *Client) Beat(dst []byte, _ bool) []byte {
 	if !c.ready.Load() {
 		return dst // the time for the handshake is bounded
 	}
 	c.session.Beat()
-	now := time.Now()
-	if !idle || c.wrote.IsZero() {
-		c.wrote = now
-		return dst
-	}
 	config := &c.server.config
-	quiet, silent := now.Sub(c.wrote), now.Sub(c.begun)-time.Duration(c.heard.Load())
+	now, heard := time.Since(c.begun), time.Duration(c.heard.Load())
+	if c.busy.Load() {
+		heard = now
+	}
+	// The client had as long for an answer as lies between a ping and the end, though it was
+	// only asked when there was time for it.
+	waited := c.asked > heard && now-c.asked >= config.Patience-config.Idle
 	switch {
-	case quiet >= config.Patience && silent >= config.Patience:
+	case waited && now-heard >= config.Patience:
+		c.mute.Store(true)
 		_ = c.conn.Conn().Close() // ends Serve
-	case quiet >= config.Idle && now.Sub(c.pinged) >= config.Idle:
+	case now-c.pinged >= config.Idle:
 		c.pinged = now
+		if c.asked <= heard {
+			c.asked = now
+		}
 		return wsframe.AppendHeader(dst, wsframe.OpPing, 0)
 	}
 	return dst

@@ -33,8 +33,9 @@
 // # Slow and dead clients
 //
 // What waits for a client is bounded and dropped as fanout has it. A client that takes
-// nothing for Config.Stall while there is something to write is disconnected. One that has been sent
-// nothing for a while is pinged, and disconnected when it doesn't answer.
+// nothing for Config.Stall while there is something to write is disconnected. Every client is
+// pinged at intervals of Config.Idle, also while data flows, and disconnected when nothing has
+// come from it for Config.Patience. A client that goes, in whatever way, leaves nothing behind.
 // What the server answers to a client that doesn't read is bounded by Config.MaxControl.
 //
 // # Security

@@ -23,7 +23,7 @@ var errVisitor = errors.New("request wants no WebSocket")
 
 // handshake reads the client's request and answers it (RFC 6455, section 4.2).
 func (c *Client) handshake() (*websocket.Conn, error) {
-	if err := c.conn.Conn().SetReadDeadline(time.Now().Add(handshakeLimit)); err != nil {
+	if err := c.conn.ExtendRead(handshakeLimit); err != nil {
 		return nil, err
 	}
 	wire := &pipe{client: c, left: handshakeBytes}
@@ -43,7 +43,8 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 		answer.finish()
 		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 	}
-	if err := c.conn.Conn().SetReadDeadline(time.Time{}); err != nil {
+	if err := c.conn.ReadForever(); err != nil {
+		_ = conn.CloseNow() // the first error is the one to tell
 		return nil, err
 	}
 	conn.SetReadLimit(c.server.config.ReadLimit)

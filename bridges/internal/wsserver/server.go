@@ -58,20 +58,23 @@ type Config struct {
 	// Stall is how long a client may take nothing while something is being written to it;
 	// 10 s by default.
 	Stall time.Duration
-	// Idle is how long a client is sent nothing before it is pinged, and Patience after
-	// how long without an answer it is disconnected; 10 s and 30 s by default.
+	// Idle is the time between two pings, also while data flows, and Patience how long
+	// nothing may come from a client, not so much as the answer to a ping; 10 s and 20 s by
+	// default.
 	Idle, Patience time.Duration
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config
 	// Log takes what can't be returned; nil discards it.
 	Log *slog.Logger
+
+	beat time.Duration // the period of Session.Beat; 1 s by default
 }
 
 const (
 	defaultControl   = 16 << 20
 	defaultReadLimit = 16 << 20
 	defaultIdle      = 10 * time.Second
-	defaultPatience  = 30 * time.Second
+	defaultPatience  = 20 * time.Second
 	// handshakeLimit is how long a client may take for its handshake, and handshakeBytes
 	// how long its request may be.
 	handshakeLimit = 10 * time.Second
@@ -118,7 +121,7 @@ func New(config Config) *Server {
 	s.fan = fanout.New(fanout.Config{
 		Accept: func(c *fanout.Client) fanout.Session { return newClient(s, c) },
 		Queue:  s.config.Queue, MaxClients: s.config.MaxClients, MaxControl: s.config.MaxControl,
-		Stall: s.config.Stall, TLS: s.config.TLS, Log: s.config.Log,
+		Stall: s.config.Stall, Beat: s.config.beat, TLS: s.config.TLS, Log: s.config.Log,
 	})
 	return s
 }

@@ -58,6 +58,14 @@ func (s *session) Closed() { s.closed() }
 // start returns a server with a stream of each name.
 func start(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Server, map[string]*fanout.Stream) {
 	t.Helper()
+	server, streams := startUnheard(t, config, names...)
+	require.NoError(t, server.Listen("127.0.0.1:0"))
+	return server, streams
+}
+
+// startUnheard is start for a server that doesn't listen.
+func startUnheard(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Server, map[string]*fanout.Stream) {
+	t.Helper()
 	streams := map[string]*fanout.Stream{}
 	var open sync.WaitGroup
 	config.Accept = func(c *wsserver.Client) wsserver.Session {
@@ -68,7 +76,6 @@ func start(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Ser
 	for _, name := range names {
 		streams[name] = server.NewStream(fanout.StreamConfig{Name: name})
 	}
-	require.NoError(t, server.Listen("127.0.0.1:0"))
 	t.Cleanup(func() {
 		assert.NoError(t, server.Close(context.Background()))
 		open.Wait() // each session was closed

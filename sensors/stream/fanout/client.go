@@ -69,7 +69,8 @@ func newClient(s *Server, conn net.Conn, surplus bool) *Client {
 	return c
 }
 
-// Conn returns the connection, for the session to read from.
+// Conn returns the connection, for the session to read from. Its deadlines are set by
+// ExtendRead and ReadForever alone: any other would take back what ends the connection.
 func (c *Client) Conn() net.Conn { return c.conn }
 
 // Surplus reports whether the server had all its clients when this one came: its
@@ -237,6 +238,14 @@ func (c *Client) ExtendRead(d time.Duration) error {
 		t = c.readBy
 	}
 	return c.conn.SetReadDeadline(t)
+}
+
+// ReadForever lets the session's reading wait for as long as the client is there, which the
+// session finds out by other means; where the server is disconnecting it, until then.
+func (c *Client) ReadForever() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn.SetReadDeadline(c.readBy)
 }
 
 // extendWrite gives the next write its time.

@@ -183,7 +183,7 @@ func (s *Server) accept(listener net.Listener) {
 		switch {
 		case err == nil:
 			pause = least
-			s.admit(conn)
+			s.Admit(conn)
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return
@@ -216,8 +216,9 @@ func Tune(conn net.Conn) {
 	}
 }
 
-// admit starts a client's goroutines.
-func (s *Server) admit(conn net.Conn) {
+// Admit makes a client of a connection, which the server closes. Listen's are admitted by
+// themselves.
+func (s *Server) Admit(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	regular := 0
