@@ -256,6 +256,19 @@ func (b *Bridge) Listening(topic string) bool {
 	return !ok || a.Listening(topic)
 }
 
+// Receivers counts those who would receive a message on a topic now: none while the bridge
+// isn't connected, and none of a file. A peer that doesn't tell what it receives counts as
+// one receiver of every topic.
+func (b *Bridge) Receivers(topic string) int {
+	if b.Info().Kind == KindFile || b.Status() != Connected {
+		return 0
+	}
+	if a, ok := b.instance.(Audience); ok {
+		return a.Receivers(topic)
+	}
+	return 1
+}
+
 // failed adds the bridge and what it was doing to an error.
 func (b *Bridge) failed(doing string, err error) error {
 	return fmt.Errorf("%s bridge %q (%s): %w", doing, b.plugin.info.Name, b.connection, err)

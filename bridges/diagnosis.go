@@ -9,9 +9,6 @@ type Diagnosis struct {
 	// Complaints counts what peers said that they can't do, such as a type that they don't
 	// have, where the protocol lets them say so.
 	Complaints int64
-	// Altered counts messages of which numbers were replaced that the peer can't be sent,
-	// such as infinities.
-	Altered int64
 	// LastError is what failed last, nil for nothing; it stays when all is well again.
 	LastError error
 }
@@ -22,7 +19,6 @@ func (d Diagnosis) Add(e Diagnosis) Diagnosis {
 	d.Failures += e.Failures
 	d.Malformed += e.Malformed
 	d.Complaints += e.Complaints
-	d.Altered += e.Altered
 	if e.LastError != nil {
 		d.LastError = e.LastError
 	}

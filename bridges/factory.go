@@ -64,6 +64,9 @@ type Failer interface {
 // before every message, from any goroutine.
 type Audience interface {
 	Listening(topic string) bool
+	// Receivers counts those who receive the topic now. A topic that is kept for those to
+	// come may be listened to without any.
+	Receivers(topic string) int
 }
 
 // Env is what an instance may know of the run that it belongs to.

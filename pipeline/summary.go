@@ -84,13 +84,12 @@ type BridgeSummary struct {
 	// another protocol.
 	EverConnected bool `json:"ever_connected"`
 	// Connections that were made, Failures of attempts and connections, messages of peers
-	// that couldn't be read, Complaints of peers, and Altered messages, of which numbers were
-	// replaced that the peer can't be sent; LastError is what failed last, "" for nothing.
+	// that couldn't be read, and Complaints of peers; LastError is what failed last, "" for
+	// nothing.
 	Connections int64  `json:"connections,omitempty"`
 	Failures    int64  `json:"failures,omitempty"`
 	Malformed   int64  `json:"malformed,omitempty"`
 	Complaints  int64  `json:"complaints,omitempty"`
-	Altered     int64  `json:"altered,omitempty"`
 	LastError   string `json:"last_error,omitempty"`
 	// Received are the topics that the bridge subscribes to.
 	Received []ReceivedSummary `json:"received,omitempty"`
@@ -233,8 +232,7 @@ func (b *attachedBridge) summary() BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.bridge.Diagnosis()
-	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
-	row.Complaints, row.Altered = fared.Complaints, fared.Altered
+	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

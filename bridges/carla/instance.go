@@ -178,15 +178,21 @@ func (i *instance) Status() bridges.Status {
 }
 
 // Listening reports whether a client reads the topic's stream.
-func (i *instance) Listening(topic string) bool {
+func (i *instance) Listening(topic string) bool { return i.Receivers(topic) > 0 }
+
+// Receivers counts the clients that receive the topic's stream.
+func (i *instance) Receivers(topic string) int {
 	i.mu.Lock()
 	s := i.byTopic[topic]
 	i.mu.Unlock()
 	if s == nil {
-		return false
+		return 0
 	}
 	out := s.out.Load()
-	return out != nil && out.Subscribers() > 0
+	if out == nil {
+		return 0
+	}
+	return out.Subscribers()
 }
 
 // Check reads a connection string as Connect does.

@@ -60,9 +60,15 @@ func newInstance(env bridges.Env, limit int64) *instance {
 func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
 
 // Listening reports whether a client receives the topic. It takes no lock.
-func (i *instance) Listening(name string) bool {
+func (i *instance) Listening(name string) bool { return i.Receivers(name) > 0 }
+
+// Receivers counts the clients that receive the topic. It takes no lock.
+func (i *instance) Receivers(name string) int {
 	v, ok := i.byName.Load(name)
-	return ok && v.(*topic).listening()
+	if !ok {
+		return 0
+	}
+	return v.(*topic).receivers()
 }
 
 // Endpoints lists the topics; while the server listens, with its address.

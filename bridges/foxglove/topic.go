@@ -88,14 +88,15 @@ func (t *topic) close() {
 	t.time.Store(nil)
 }
 
-// listening reports whether a client receives the topic. It takes no lock.
-func (t *topic) listening() bool {
+// receivers counts the clients that receive the topic, as a channel or as the server's time:
+// those of the way that more of them chose. It takes no lock.
+func (t *topic) receivers() (n int) {
 	for _, s := range []*fanout.Stream{t.out.Load(), t.time.Load()} {
-		if s != nil && s.Subscribers() > 0 {
-			return true
+		if s != nil {
+			n = max(n, s.Subscribers())
 		}
 	}
-	return false
+	return n
 }
 
 func (t *topic) written(bytes int) {
@@ -125,7 +126,7 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) 
 	if out == nil {
 		return bridges.ErrNotConnected
 	}
-	if !t.latched && !t.listening() {
+	if !t.latched && t.receivers() == 0 {
 		return errUnheard
 	}
 	now := t.instance.env.HandedOver(stampNs)

@@ -61,6 +61,15 @@ func (i *instance) Listening(name string) bool {
 	return ok && t.(*topic).listening()
 }
 
+// Receivers counts those who have subscribed to the topic.
+func (i *instance) Receivers(name string) int {
+	t, ok := i.byName.Load(name)
+	if !ok {
+		return 0
+	}
+	return t.(*topic).receivers()
+}
+
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
 	_, err := parseConnection(connection, os.Getenv)

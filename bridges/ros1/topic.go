@@ -93,6 +93,15 @@ func (t *topic) listening() bool {
 	return out != nil && (t.latched || out.Subscribers() > 0)
 }
 
+// receivers counts those who have subscribed. It takes no lock.
+func (t *topic) receivers() int {
+	out := t.out.Load()
+	if out == nil {
+		return 0
+	}
+	return out.Subscribers()
+}
+
 // errUnheard is returned for a message on a topic that nobody has subscribed to.
 var errUnheard = fmt.Errorf("%w: nobody has subscribed to the topic", bridges.ErrNotConnected)
 

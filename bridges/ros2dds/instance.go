@@ -111,6 +111,15 @@ func (i *instance) Listening(name string) bool {
 	return ok && t.(*topic).heard()
 }
 
+// Receivers counts the topic's matched readers.
+func (i *instance) Receivers(name string) int {
+	t, ok := i.byName.Load(name)
+	if !ok {
+		return 0
+	}
+	return t.(*topic).events.Matched()
+}
+
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
 	_, err := parseConnection(connection, os.Getenv)

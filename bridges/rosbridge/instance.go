@@ -173,14 +173,9 @@ func parse(text string) (connection, error) {
 	if listens {
 		return c, c.parseServer(address, options)
 	}
-	if c.client, err = rosbridgev2.ParseConfig(target, options); err != nil {
-		return connection{}, err
-	}
-	if c.client.ROS = c.ros; c.ros == rosmsg.ROS2 && c.client.Form == rosbridgev2.BSON {
-		return connection{}, fmt.Errorf("%w: bson=1 with ros=2: rosbridge_server of ROS 2 takes every frame for text, so BSON can't reach it; "+
-			"leave bson=1 out: messages are then published as JSON, and what is subscribed to comes as CBOR", bridges.ErrConnectionString)
-	}
-	return c, nil
+	c.client, err = rosbridgev2.ParseConfig(target, options)
+	c.client.ROS = c.ros
+	return c, err
 }
 
 func (c *connection) parseServer(address string, options map[string]string) (err error) {
@@ -310,6 +305,20 @@ func (i *instance) Listening(name string) bool {
 	}
 	v, ok := s.streams.Load(name)
 	return ok && v.(*topic).heard()
+}
+
+// Receivers counts the clients of the server that have subscribed to the topic; a
+// rosbridge server that was dialed counts as one.
+func (i *instance) Receivers(name string) int {
+	s := i.server.Load()
+	if s == nil {
+		return 1
+	}
+	v, ok := s.streams.Load(name)
+	if !ok {
+		return 0
+	}
+	return v.(*topic).receivers()
 }
 
 // Endpoints lists the topics of the server.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
@@ -68,9 +67,15 @@ func (s *server) open(t *topic) {
 func (t *topic) latched() bool { return t.info.QoS.Durability == bridges.TransientLocal }
 
 // heard reports whether a client has subscribed. It takes no lock.
-func (t *topic) heard() bool {
+func (t *topic) heard() bool { return t.receivers() > 0 }
+
+// receivers counts the clients of the server that have subscribed. It takes no lock.
+func (t *topic) receivers() int {
 	stream := t.stream.Load()
-	return stream != nil && stream.Subscribers() > 0
+	if stream == nil {
+		return 0
+	}
+	return stream.Subscribers()
 }
 
 // settled counts what clients missed, besides what the first to have a message counted. A
@@ -133,8 +138,7 @@ func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64)
 		dst, err := t.append(dst, rosbridgev2.Raw, ros)
 		return rosbridgev2.SealRaw(dst, at), err
 	default:
-		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name, false)
-		t.json.NonFinite = rosjson.Null // browsers' JSON.parse refuses the words
+		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name)
 		dst, err := t.append(dst, rosbridgev2.JSON, ros)
 		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}

@@ -106,13 +106,19 @@ var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges
 func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
 
 // Listening reports whether a client has subscribed to the topic. It takes no lock.
-func (i *instance) Listening(name string) bool {
+func (i *instance) Listening(name string) bool { return i.Receivers(name) > 0 }
+
+// Receivers counts the clients that receive the topic. It takes no lock.
+func (i *instance) Receivers(name string) int {
 	v, ok := i.byName.Load(name)
 	if !ok {
-		return false
+		return 0
 	}
 	out := v.(*topic).out.Load()
-	return out != nil && out.Subscribers() > 0
+	if out == nil {
+		return 0
+	}
+	return out.Subscribers()
 }
 
 // Endpoints lists the topics; while the server listens, with its address.

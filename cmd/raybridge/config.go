@@ -53,11 +53,12 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 	if _, err := compose.Ego(c, s); err != nil {
 		return inFile(file, err)
 	}
+	log := newLog(cmd.ErrOrStderr(), false)
 	for _, n := range c.Notices {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", n)
+		log.Warn(n.String())
 	}
 	for _, w := range warnings {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
+		log.Warn(w)
 	}
 	r := rig.Rig{Sensors: c.Sensors}
 	topics, err := pipeline.RigTopics(&r, sensorsall.Registry())

@@ -65,11 +65,12 @@ func main() {
 
 // program runs one command line and returns the exit code.
 func program(ctx context.Context, args []string, out, errOut io.Writer) int {
-	root := newRoot(out, errOut)
+	messages := consoleOn(errOut)
+	root := newRoot(out, messages)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintln(errOut, "raybridge:", err)
+		fmt.Fprintln(messages, messages.colored(red, "raybridge:"), err)
 	}
 	return exitCode(err)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ type plan struct {
 	// leftToCommands: the rig leaves the vehicle to commands from outside.
 	leftToCommands bool
 	control        *control.Address // nil where nothing listens
+	audience       []audience       // whom the run waits for
 	log            *slog.Logger
 	progress       *progressPrinter
 }
@@ -66,14 +68,26 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 	if pl.control, err = controlAddress(cmd, f); err != nil {
 		return nil, err
 	}
-	level := slog.LevelInfo
-	if f.quiet {
-		level = slog.LevelError
+	if f.paused && pl.control == nil && !pl.window {
+		return nil, errors.New("--paused: nothing could resume the run: give --control or --window")
 	}
-	pl.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
+	if pl.audience, err = readAudience(f.waitFor, c); err != nil {
+		return nil, err
+	}
+	if pl.idle() {
+		return nil, errors.New("nobody listens, so sensors stay idle: give --bridge, --report, --window or --control")
+	}
+	pl.log = newLog(cmd.ErrOrStderr(), f.quiet)
 	pl.progress = newProgressPrinter(cmd.ErrOrStderr(), c.Duration, f.quiet)
 	pl.warn()
 	return pl, nil
+}
+
+// idle reports whether the run would do nothing that anybody sees: no sensor has a
+// listener, none computes always, and nobody can add either while it runs.
+func (pl *plan) idle() bool {
+	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.control == nil &&
+		!slices.ContainsFunc(pl.config.Sensors, func(s rig.Entry) bool { return s.Always })
 }
 
 // modeOf decides how simulation time passes. What drives a source from outside
@@ -120,9 +134,6 @@ func (pl *plan) warn() {
 	}
 	if c.Ego.Driver == config.DriverKeys && !f.window {
 		pl.log.Warn("ego.driver is keys, which only --window has: the vehicle stands")
-	}
-	if len(c.Bridges) == 0 && !f.report && !f.window {
-		pl.log.Warn("nobody listens, so sensors stay idle: give --bridge, --report or --window")
 	}
 	if source, _ := simtime.ParseSource(c.Time.Source); source == simtime.SS2 && pl.control == nil {
 		pl.log.Warn("the time source is ss2 and nothing sets it, so time stands at 0: give --control")

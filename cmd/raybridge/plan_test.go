@@ -74,8 +74,7 @@ func TestFlagsWinOverTheFile(t *testing.T) {
 
 func TestWithoutArgumentsItIsTheDemo(t *testing.T) {
 	t.Parallel()
-	pl, errOut := planOf(t)
-	assert.Contains(t, errOut, "nobody listens")
+	pl, _ := planOf(t, "--control", "0")
 	assert.Equal(t, "demo", pl.rigName())
 	assert.Equal(t, config.Default().Scene, pl.config.Scene)
 	var names []string
@@ -85,14 +84,39 @@ func TestWithoutArgumentsItIsTheDemo(t *testing.T) {
 	assert.Equal(t, []string{"front", "front_depth", "front_semantic", "lidar", "imu", "gnss", "odom"}, names)
 }
 
+// TestWhoMayRunAlone: nobody listens to what computes always, and its user wants it so.
+func TestWhoMayRunAlone(t *testing.T) {
+	t.Parallel()
+	rig := write(t, t.TempDir(), "rig.yaml", "sensors:\n  - {id: sensor.other.imu, name: a, always: true}\n")
+	for _, args := range [][]string{{"--rig", rig}, {"--control", "0"}, {"--window"}, {"--report"}} {
+		_, errOut := planOf(t, args...)
+		assert.Empty(t, errOut, "%v", args)
+	}
+}
+
+func TestWhomARunWaitsFor(t *testing.T) {
+	t.Parallel()
+	pl, _ := planOf(t, "--bridge", "foxglove:", "--wait-for", "/lidar/points=3", "--wait-for", "foxglove")
+	assert.Equal(t, []audience{{"/lidar/points", 3}, {"foxglove", 1}}, pl.audience)
+	there := map[string]int{"/lidar/points": 2}
+	receivers := func(name string) (int, error) { return there[name], nil }
+	missing, err := missingOf(pl.audience, receivers)
+	require.NoError(t, err)
+	assert.Equal(t, "3 receivers of /lidar/points, 2 there; 1 receiver of foxglove, 0 there", missing)
+	there["/lidar/points"], there["foxglove"] = 4, 1
+	missing, err = missingOf(pl.audience, receivers)
+	require.NoError(t, err)
+	assert.Empty(t, missing)
+}
+
 func TestRecordingStepsUnlessToldOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args []string
 		want pipeline.Mode
 	}{
-		{nil, pipeline.Realtime},
-		{[]string{"--step"}, pipeline.Stepped},
+		{[]string{"--control", "0"}, pipeline.Realtime},
+		{[]string{"--control", "0", "--step"}, pipeline.Stepped},
 		{[]string{"--bridge", "mcap:a"}, pipeline.Stepped},
 		{[]string{"--bridge", "logging:a"}, pipeline.Stepped},
 		{[]string{"--bridge", "mcap:a", "--realtime"}, pipeline.Realtime},
@@ -124,10 +148,10 @@ func TestASteppedRunSaysThatItDropsNothing(t *testing.T) {
 func TestTimeFlagsWinOverTheFile(t *testing.T) {
 	t.Parallel()
 	file := write(t, t.TempDir(), "run.yaml", "time: {source: simulation, scale: 0.5}")
-	pl, _ := planOf(t, "--config", file, "--realtime")
+	pl, _ := planOf(t, "--config", file, "--realtime", "--report")
 	assert.Equal(t, "simulation", pl.config.Time.Source)
 	assert.InDelta(t, 0.5, pl.config.Time.Scale, 0)
-	pl, _ = planOf(t, "--config", file, "--realtime", "--time-source", "Unity", "--time-scale", "2")
+	pl, _ = planOf(t, "--config", file, "--realtime", "--time-source", "Unity", "--time-scale", "2", "--report")
 	assert.Equal(t, "Unity", pl.config.Time.Source)
 	assert.InDelta(t, 2, pl.config.Time.Scale, 0)
 }
@@ -156,7 +180,7 @@ func TestWhatTimeFlagsHaveNoEffect(t *testing.T) {
 // TestNothingListensUnasked, and whoever asks decides where.
 func TestNothingListensUnasked(t *testing.T) {
 	t.Parallel()
-	pl, _ := planOf(t)
+	pl, _ := planOf(t, "--report")
 	assert.Nil(t, pl.control)
 	pl, _ = planOf(t, "--control", ":8080")
 	assert.Equal(t, &control.Address{Host: "127.0.0.1", Port: 8080}, pl.control)
@@ -165,36 +189,10 @@ func TestNothingListensUnasked(t *testing.T) {
 func TestKeysNeedAWindow(t *testing.T) {
 	t.Parallel()
 	file := write(t, t.TempDir(), "run.yaml", "ego: {driver: keys}")
-	_, errOut := planOf(t, "--config", file)
+	_, errOut := planOf(t, "--config", file, "--report")
 	assert.Contains(t, errOut, "the vehicle stands")
 	_, errOut = planOf(t, "--config", file, "--window")
 	assert.Empty(t, errOut)
-}
-
-// TestProgress: lines where output is no terminal, a bar where it is.
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	p := newProgressPrinter(&out, 10*time.Second, false)
-	p.begun = time.Now().Add(-time.Minute)
-	p.shown = p.begun
-	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 5 * time.Second})
-	assert.Regexp(t, `^5\.0 s simulated, real-time factor 0\.08\n$`, out.String())
-	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 6 * time.Second})
-	assert.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "not a line a tick")
-
-	out.Reset()
-	p.terminal, p.shown = true, p.begun
-	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 5 * time.Second})
-	assert.Contains(t, out.String(), "\r[===============               ] 5.0 s simulated")
-	p.stop()
-	assert.True(t, bytes.HasSuffix(out.Bytes(), []byte("\r\x1b[K")), "the bar goes")
-
-	out.Reset()
-	p.quiet, p.shown = true, p.begun
-	p.update(pipeline.Progress{SimNs: 1e18, Simulated: 7 * time.Second})
-	p.stop()
-	assert.Empty(t, out.String())
 }
 
 func TestTheTableListsDropsByCause(t *testing.T) {

@@ -230,7 +230,7 @@ func TestWithoutOpenGL(t *testing.T) {
 func TestAMissingDevice(t *testing.T) {
 	t.Parallel()
 	needsOpenGL(t)
-	o := call(t, "run", "--headless", "--gpu", "99", "--duration", "100ms", "--scene", sceneFile(t, t.TempDir()))
+	o := call(t, "run", "--headless", "--gpu", "99", "--bridge", "stream:127.0.0.1:0", "--duration", "100ms", "--scene", sceneFile(t, t.TempDir()))
 	assert.Equal(t, exitNoOpenGL, o.code)
 	assert.Contains(t, lastLine(o.err), "no EGL device 99: this machine has")
 	o = call(t, "gpu")

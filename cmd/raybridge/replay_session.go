@@ -17,6 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -33,6 +34,7 @@ type replaySession struct {
 	topics      map[string]*replayTopic
 	order       []*replayTopic
 	pace        *pacer
+	progress    *progressPrinter
 	clock       *logClock // nil where the recording has its own, or none is wanted
 	// now is the log time of the message at hand: what a recording takes as its own.
 	now int64
@@ -57,13 +59,9 @@ func newReplaySession(cmd *cobra.Command, recordings []string, f *replayFlags) (
 	if err := f.check(cmd); err != nil {
 		return nil, err
 	}
-	level := slog.LevelInfo
-	if f.quiet {
-		level = slog.LevelError
-	}
 	s := &replaySession{
 		flags: f, out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(), registry: bridgesall.Registry(), topics: map[string]*replayTopic{},
-		log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})),
+		log: newLog(cmd.ErrOrStderr(), f.quiet),
 	}
 	var err error
 	if s.reader, err = mcap.Open(recordings[0], recordings[1:]...); err != nil {
@@ -244,11 +242,14 @@ func (s *replaySession) replay(ctx context.Context) error {
 		selection.Strict = s.flags.strict
 		s.reader.Select(selection)
 		s.pace.begin(s.startNs)
+		s.progress = newReplayProgress(s.errOut, loopEnd(selection, s.startNs, last)-s.startNs, s.flags.quiet)
 		if s.clock != nil {
 			s.clock.begin(s.startNs)
 		}
 		before := s.sent()
-		if err := s.once(ctx); err != nil {
+		err := s.once(ctx)
+		s.progress.stop()
+		if err != nil {
 			return err
 		}
 		if !s.flags.loop || s.sent() == before {
@@ -276,6 +277,7 @@ func (s *replaySession) once(ctx context.Context) error {
 		if err := s.pace.wait(ctx, m.LogNs); err != nil {
 			return err
 		}
+		s.progress.update(pipeline.Progress{Simulated: time.Duration(m.LogNs - s.startNs), Wall: s.pace.now().Sub(s.pace.begun)})
 		s.lastNs = max(s.lastNs, m.LogNs)
 		s.now = m.LogNs
 		if err := s.send(ctx, s.topicOf(m), m.Sample); err != nil {

@@ -104,8 +104,7 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.Diagnosis()
-	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
-	row.Complaints, row.Altered = fared.Complaints, fared.Altered
+	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -79,8 +79,9 @@ func readRig(cmd *cobra.Command, file string, lenient bool) (r *rig.Rig, topics 
 		return nil, nil, err
 	}
 	noteRig(r, lenient)
+	log := newLog(cmd.ErrOrStderr(), false)
 	for _, n := range r.Notices {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", n)
+		log.Warn(n.String())
 	}
 	topics, err = pipeline.RigTopics(r, sensorsall.Registry())
 	return r, topics, err

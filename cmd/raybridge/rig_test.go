@@ -57,7 +57,7 @@ func TestRigNotices(t *testing.T) {
 	require.Len(t, lines, 3)
 	assert.Equal(t, "warning: ../../rig/testdata/svl_lidar.json:5:45: superfluous comma", lines[0])
 
-	_, warnings := planOf(t, "--rig", "../../rig/testdata/svl_lidar.json")
+	_, warnings := planOf(t, "--report", "--rig", "../../rig/testdata/svl_lidar.json")
 	assert.Equal(t, 3, strings.Count(warnings, "superfluous comma"))
 }
 
@@ -75,7 +75,7 @@ func TestARigWithoutSensorsIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, file := range []string{write(t, dir, "empty.json", ""), write(t, dir, "none.json", "[]"), write(t, dir, "none.yaml", "sensors: []")} {
-		_, warnings := planOf(t, "--rig", file)
+		_, warnings := planOf(t, "--report", "--rig", file)
 		assert.Contains(t, warnings, "the rig has no sensors", file)
 	}
 	_, warnings := planOf(t)
@@ -123,7 +123,7 @@ func TestLenient(t *testing.T) {
 		assert.Contains(t, o.err, "warning: ", "%v", c.args)
 		assert.Contains(t, o.err, c.message, "%v", c.args)
 	}
-	pl, warnings := planOf(t, "--rig", foreign, "--lenient")
+	pl, warnings := planOf(t, "--report", "--rig", foreign, "--lenient")
 	assert.Len(t, pl.config.Sensors, 1)
 	assert.Contains(t, warnings, "unknown key")
 }
@@ -150,7 +150,7 @@ func TestTheRigsDriver(t *testing.T) {
 		{[]string{"--config", open}, "external", "keys"},
 		{[]string{"--config", open, "--rig", keys}, "waypoints", "keys"},
 	} {
-		pl, warnings := planOf(t, c.args...)
+		pl, warnings := planOf(t, append(c.args, "--report")...)
 		assert.Equal(t, c.headless, pl.config.Ego.Driver, "%v", c.args)
 		assert.Equal(t, c.headless == "external", strings.Contains(warnings, "it stands until they come"), "%v", c.args)
 		pl, _ = planOf(t, append(c.args, "--window")...)

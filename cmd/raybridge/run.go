@@ -34,6 +34,8 @@ type runFlags struct {
 	seed               uint64
 	headless, window   bool
 	step, realtime     bool
+	paused             bool
+	waitFor            []string
 	gpu                string
 	bridges            []string
 	policy             string
@@ -78,6 +80,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.window, "window", false, "show the sensors in a window; h lists its keys")
 	flags.BoolVar(&f.step, "step", false, "fixed steps as fast as the machine goes (default when recording)")
 	flags.BoolVar(&f.realtime, "realtime", false, "follow the host's clock")
+	flags.BoolVar(&f.paused, "paused", false, "begin paused, until --control or the window resumes")
+	flags.StringArrayVar(&f.waitFor, "wait-for", nil, "begin when `NAME[=N]` has N receivers, 1 without: a topic, or a bridge such as foxglove; repeatable")
 	flags.StringVar(&f.timeSource, "time-source", "engine", "`NAME` of the time source: engine, ss2, system, simulation or ros2")
 	flags.Float64Var(&f.timeScale, "time-scale", 1, "simulated seconds per second, with --realtime")
 	flags.StringVar(&f.control, "control", "", "HTTP API at `ADDR`, [HOST:]PORT, that sets, scales, pauses and steps time;\non this machine only without a host, 0 is any free port")
@@ -139,8 +143,12 @@ func (pl *plan) execute(ctx context.Context, cmd *cobra.Command, open gpu.Opener
 		summary := p.Summary()
 		printEndpoints(pl.progress.out, summary.Bridges)
 	}
+	pl.pause(p, server)
 	server.serve(p)
-	runErr := p.Run(ctx, pl.config.Duration)
+	runErr := pl.await(ctx, p)
+	if runErr == nil {
+		runErr = p.Run(ctx, pl.config.Duration)
+	}
 	server.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()

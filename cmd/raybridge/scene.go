@@ -32,8 +32,9 @@ func newScene() *cobra.Command {
 				return usage(err)
 			}
 			printScene(cmd.OutOrStdout(), s)
+			log := newLog(cmd.ErrOrStderr(), false)
 			for _, w := range warnings {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
+				log.Warn(w)
 			}
 			return nil
 		},

@@ -32,12 +32,6 @@ func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
 		return n.decodeStruct(v)
 	case reflect.Slice:
 		return n.decodeSlice(v, tag)
-	case reflect.Interface:
-		value, err := n.Value()
-		if err == nil {
-			v.Set(reflect.ValueOf(value))
-		}
-		return err
 	default:
 		return n.decodeScalar(v, tag)
 	}
@@ -66,9 +60,6 @@ func (n Node) decodeStruct(v reflect.Value) error {
 	}
 	for _, e := range entries {
 		f := fieldOf(fields, e.Key)
-		if f == nil && n.lax {
-			continue
-		}
 		if f == nil {
 			return e.UnknownKey(known)
 		}
@@ -119,7 +110,7 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 			return n.allowed(s, tag)
 		case int64, uint64, float64:
 			// A number where text is due keeps the document's spelling.
-			v.SetString(n.content().Value)
+			v.SetString(n.node.GetToken().Value)
 			return n.allowed(v.String(), tag)
 		}
 	case reflect.Bool:
@@ -188,7 +179,7 @@ func (n Node) decodeNumber(v reflect.Value, value any, tag reflect.StructTag) er
 		f = float64(x)
 	case float64:
 		f = x
-	case string: // a number in quotes
+	case string: // the parser leaves 1e3, which YAML 1.2 calls a number, as text
 		parsed, err := strconv.ParseFloat(x, 64)
 		if err != nil {
 			return n.Errorf("%w: %v, need a number", ErrType, value)

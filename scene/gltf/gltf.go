@@ -2,6 +2,7 @@ package gltf
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -157,7 +158,11 @@ func labelsBeside(src source) (*labels.Rules, error) {
 		if err != nil {
 			return nil, err
 		}
-		return labels.Parse(name, data)
+		rules, err := labels.Parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return rules, nil
 	}
 	return labels.Default(), nil
 }

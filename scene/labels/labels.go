@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -68,7 +70,7 @@ type compiledRule struct {
 var defaultYAML []byte
 
 var defaultRules = sync.OnceValues(func() (*Rules, error) {
-	c, err := parseConfig("default.yaml", defaultYAML)
+	c, err := parseConfig(defaultYAML)
 	if err != nil {
 		return nil, err
 	}
@@ -129,30 +131,51 @@ func (r Rule) compile() (compiledRule, error) {
 	return compiledRule{match: match, label: Label{Tag: tag, Actor: r.Actor}}, nil
 }
 
-// Parse reads the content of a labels file; file names it in errors. An unknown
-// key is an error, and so is anything New refuses.
-func Parse(file string, data []byte) (*Rules, error) {
-	c, err := parseConfig(file, data)
+// Parse reads the content of a labels file. An unknown key is an error, and
+// so is anything New refuses.
+func Parse(data []byte) (*Rules, error) {
+	c, err := parseConfig(data)
 	if err != nil {
 		return nil, err
 	}
-	r, err := New(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return r, nil
+	return New(c)
 }
 
-func parseConfig(file string, data []byte) (Config, error) {
+func parseConfig(data []byte) (Config, error) {
 	var c Config
 	if len(data) > maxFileBytes {
-		return c, fmt.Errorf("%s: labels file has %d bytes: at most %d are read", file, len(data), maxFileBytes)
+		return c, fmt.Errorf("labels file has %d bytes: at most %d are read", len(data), maxFileBytes)
 	}
-	n, err := yamldoc.Parse(file, data)
-	if err == nil {
-		err = n.Decode(&c)
+	if strings.TrimSpace(string(data)) == "" {
+		return c, nil // a file without rules
 	}
-	return c, err
+	if err := unmarshal(data, &c); err != nil {
+		return Config{}, inOneLine(err)
+	}
+	return c, nil
+}
+
+// unmarshal reads YAML; a panic of the parser on malformed text is an error like any other.
+func unmarshal(data []byte, c *Config) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not valid YAML: %v", p)
+		}
+	}()
+	if err := yamldoc.CheckDepth(data); err != nil {
+		return err
+	}
+	return yaml.UnmarshalWithOptions(data, c, yaml.Strict())
+}
+
+// inOneLine gives a YAML error its line and column instead of an excerpt.
+func inOneLine(err error) error {
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
+		return err
+	}
+	at := syntax.GetToken().Position
+	return fmt.Errorf("line %d, column %d: %s", at.Line, at.Column, syntax.GetMessage())
 }
 
 // Load reads a labels file.
@@ -161,7 +184,11 @@ func Load(name string) (*Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read labels: %w", err)
 	}
-	return Parse(name, data)
+	r, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 // Beside returns the names that a model's own labels file may have, the most

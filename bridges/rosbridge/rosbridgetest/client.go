@@ -3,6 +3,7 @@ package rosbridgetest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,6 @@ type client struct {
 
 	mu            sync.Mutex
 	topics        map[string]string // guarded by mu: what it advertises
-	latched       map[string]bool   // guarded by mu: topics that it advertises so
 	services      map[string]string // guarded by mu
 	subscriptions []*subscription   // guarded by mu
 	fragments     map[string][]string
@@ -42,7 +42,7 @@ type subscription struct {
 func newClient(s *Server, r *run, conn *websocket.Conn) *client {
 	return &client{
 		server: s, run: r, conn: conn,
-		topics: map[string]string{}, latched: map[string]bool{}, services: map[string]string{}, fragments: map[string][]string{},
+		topics: map[string]string{}, services: map[string]string{}, fragments: map[string][]string{},
 	}
 }
 
@@ -108,7 +108,11 @@ func (c *client) handle(binary bool, frame []byte) error {
 	if binary {
 		m, err = decodeBSON(frame)
 	} else {
-		m, err = decodeJSON(frame)
+		d := json.NewDecoder(bytes.NewReader(frame))
+		d.UseNumber()
+		if err = d.Decode(&m); err == nil && d.More() {
+			err = errOperation
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errOperation, err)
@@ -122,7 +126,7 @@ func (c *client) operate(m map[string]any, frame []byte) error {
 	var err error
 	switch op := text(m, "op"); op {
 	case "advertise":
-		err = c.advertise(m)
+		err = c.advertise(text(m, "topic"), text(m, "type"))
 	case "unadvertise":
 		err = c.unadvertise(text(m, "topic"))
 	case "publish":
@@ -165,9 +169,7 @@ func text(m map[string]any, name string) string {
 	return s
 }
 
-func (c *client) advertise(m map[string]any) error {
-	topic, kind := text(m, "topic"), text(m, "type")
-	latch, _ := m["latch"].(bool)
+func (c *client) advertise(topic, kind string) error {
 	if topic == "" || kind == "" || slices.Contains(c.server.config.NoTypes, kind) {
 		return fmt.Errorf("advertise %q: no message type %q", topic, kind)
 	}
@@ -175,7 +177,7 @@ func (c *client) advertise(m map[string]any) error {
 		return fmt.Errorf("advertise %q as %q: it is %q", topic, kind, other)
 	}
 	c.mu.Lock()
-	c.topics[topic], c.latched[topic] = kind, latch
+	c.topics[topic] = kind
 	c.mu.Unlock()
 	c.server.mu.Lock()
 	c.server.ever[topic] = advertised{kind}
@@ -197,7 +199,6 @@ func (c *client) publish(m map[string]any, frame []byte) error {
 	topic := text(m, "topic")
 	c.mu.Lock()
 	kind, ok := c.topics[topic]
-	latched := c.latched[topic]
 	c.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("publish %q: it is not advertised", topic)
@@ -206,14 +207,7 @@ func (c *client) publish(m map[string]any, frame []byte) error {
 	if !ok {
 		return fmt.Errorf("publish %q: no msg", topic)
 	}
-	if hasNull(values) {
-		return fmt.Errorf("publish %q: no field may be null", topic)
-	}
-	latch, _ := m["latch"].(bool)
-	if latch != latched {
-		return fmt.Errorf("publish %q: latch %t where it was advertised with %t", topic, latch, latched)
-	}
-	message := Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly, Latch: latch}
+	message := Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly}
 	c.server.record(topic, message)
 	if c.server.config.Published != nil {
 		c.server.config.Published(topic, message)

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/pipeline"
+)
+
+// shownOn is a printer on a console of so many columns, 0 for a log, at the end of each
+// interval.
+func shownOn(out *bytes.Buffer, total time.Duration, columns int) *progressPrinter {
+	p := newProgressPrinter(&console{out: out, moves: columns > 0, columns: func() int { return columns }}, total, false)
+	at := time.Unix(0, 0)
+	p.now = func() time.Time { at = at.Add(lineInterval); return at }
+	p.shown = at
+	return p
+}
+
+// at is a progress of so many simulated and real seconds.
+func at(simulated, wall float64) pipeline.Progress {
+	second := float64(time.Second)
+	return pipeline.Progress{SimNs: 1e18, Simulated: time.Duration(simulated * second), Wall: time.Duration(wall * second)}
+}
+
+// TestProgress: per cent, rate and the time left, as lines in a log and with a bar on a
+// terminal.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		total   time.Duration
+		columns int
+		want    string
+	}{
+		{10 * time.Second, 0, "50 %, 5.0 of 10.0 s simulated, real-time factor 2.50, 2s left\n"},
+		{0, 0, "5.0 s simulated, real-time factor 2.50\n"},
+		{5 * time.Second, 0, "100 %, 5.0 of 5.0 s simulated, real-time factor 2.50\n"},
+		{1e6 * time.Second, 0, "0 %, 5.0 of 1000000.0 s simulated, real-time factor 2.50, 111h6m38s left\n"},
+		{10 * time.Second, 120, eraseLine + "[===============               ] 50 %, 5.0 of 10.0 s simulated, real-time factor 2.50, 2s left"},
+		{10 * time.Second, 80, eraseLine + "[=======        ] 50 %, 5.0 of 10.0 s simulated, real-time factor 2.50, 2s left"},
+		{10 * time.Second, 40, eraseLine + "50 %, 5.0 of 10.0 s simulated, real-tim"},
+		{0, 80, eraseLine + "5.0 s simulated, real-time factor 2.50"},
+	} {
+		var out bytes.Buffer
+		p := shownOn(&out, c.total, c.columns)
+		p.update(at(5, 2))
+		assert.Equal(t, c.want, out.String())
+		for line := range strings.SplitSeq(strings.TrimPrefix(out.String(), eraseLine), "\n") {
+			assert.True(t, c.columns == 0 || len(line) < c.columns, "it wraps: %q", line)
+		}
+		p.stop()
+		assert.Equal(t, c.columns > 0, strings.HasSuffix(out.String(), eraseLine), "what moves goes, a log's lines stay")
+	}
+}
+
+func TestProgressIsShownNowAndThen(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := newProgressPrinter(&out, 10*time.Second, false)
+	now := time.Unix(0, 0)
+	p.now, p.shown = func() time.Time { return now }, now
+	for range 100 {
+		now = now.Add(lineInterval / 10)
+		p.update(at(5, 2))
+	}
+	assert.Equal(t, 10, bytes.Count(out.Bytes(), []byte("\n")), "not a line a tick")
+	out.Reset()
+	p.quiet, now = true, now.Add(lineInterval)
+	p.update(at(7, 3))
+	p.stop()
+	assert.Empty(t, out.String())
+}
+
+// TestTheTimeLeftFollowsTheRate: what was slow long ago counts no more.
+func TestTheTimeLeftFollowsTheRate(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := shownOn(&out, 100*time.Second, 0)
+	for wall := range 30 { // the first ten seconds as good as stand
+		p.update(at(float64(max(0, wall-10)), float64(wall)))
+	}
+	assert.Contains(t, lastLine(out.String()), "19 %, 19.0 of 100.0 s simulated, real-time factor 1.00, 1m21s left")
+}
+
+// TestWarningsStandAboveTheBar: whoever writes, the line that moves stays the last.
+func TestWarningsStandAboveTheBar(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := shownOn(&out, 0, 80)
+	p.update(at(1, 1))
+	newLog(p.out, false).Warn("late")
+	bar := "1.0 s simulated, real-time factor 1.00"
+	assert.Equal(t, eraseLine+bar+eraseLine+"warning: late\n"+bar, out.String())
+}
+
+// TestNoColor: what a terminal's user has told all programs.
+func TestNoColor(t *testing.T) {
+	terminal, err := os.Open("/dev/ptmx")
+	if err != nil {
+		t.Skipf("no terminal to be had: %v", err)
+	}
+	defer terminal.Close()
+	for _, c := range []struct {
+		term, noColor  string
+		moves, colours bool
+	}{
+		{"xterm", "", true, true}, {"xterm", "1", true, false}, {"dumb", "", false, false},
+	} {
+		t.Setenv("TERM", c.term)
+		t.Setenv("NO_COLOR", c.noColor)
+		got := consoleOn(terminal)
+		assert.Equal(t, []bool{c.moves, c.colours}, []bool{got.moves, got.colours}, "%v", c)
+		assert.Same(t, got, consoleOn(got), "a console is made once")
+	}
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	assert.False(t, consoleOn(null).moves)
+}
+
+// TestTheLogIsForPeople: one style, with colours on a terminal whose user wants them.
+func TestTheLogIsForPeople(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := newLog(&out, false).With("bridge", "mcap:a b", "n", 2)
+	log.Info("connected")
+	log.Warn("slow", "waited", time.Second, "error", assert.AnError)
+	log.WithGroup("peer").Error("gone", "name", "x", "empty", "")
+	assert.Equal(t, `connected (bridge="mcap:a b" n=2)
+warning: slow (bridge="mcap:a b" n=2 waited=1s error="assert.AnError general error for testing")
+error: gone (bridge="mcap:a b" n=2 peer.name=x peer.empty="")
+`, out.String())
+
+	out.Reset()
+	quiet := newLog(&out, true)
+	quiet.Warn("slow")
+	quiet.Error("gone")
+	assert.Equal(t, "error: gone\n", out.String())
+
+	out.Reset()
+	newLog(&console{out: &out, colours: true}, false).Warn("slow")
+	assert.Equal(t, yellow+"warning:"+plain+" slow\n", out.String())
+}

@@ -1,0 +1,42 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/closest"
+)
+
+// Receivers counts those who would receive messages now: of a topic on all network bridges
+// together, or, where name is a bridge's, of the topic of it that has most. A peer that
+// doesn't tell what it receives counts as one. The error wraps ErrNoTopic: no network
+// bridge has that name or carries that topic. Any goroutine may call it.
+func (p *Pipeline) Receivers(name string) (int, error) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	receivers, found := 0, false
+	var known []string
+	for _, b := range p.bridges {
+		kind := b.bridge.Info()
+		if kind.Kind == bridges.KindFile {
+			continue
+		}
+		known = append(known, kind.Name)
+		most := 0
+		for topic := range b.topics {
+			known = append(known, topic)
+			if name != topic && name != kind.Name {
+				continue
+			}
+			found = true
+			most = max(most, b.bridge.Receivers(topic))
+		}
+		receivers += most
+	}
+	if !found {
+		slices.Sort(known)
+		return 0, fmt.Errorf("%w on a network bridge: %q, %s", ErrNoTopic, name, closest.Hint(name, slices.Compact(known)))
+	}
+	return receivers, nil
+}
