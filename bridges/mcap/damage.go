@@ -22,6 +22,12 @@ type Damage struct {
 	Err error
 }
 
+// damagedAt is where damage begins.
+type damagedAt struct {
+	file   int
+	offset int64
+}
+
 // Damaged returns the parts of the files that Next has left out up to now, each once.
 func (r *Reader) Damaged() []Damage { return append([]Damage(nil), r.damaged...) }
 
@@ -35,11 +41,11 @@ func (r *Reader) readOn(p part) ([]queued, error) {
 		return nil, err
 	}
 	path := r.files[p.file].path
-	for _, d := range r.damaged {
-		if d.Path == path && d.Offset == p.offset {
-			return messages, nil
-		}
+	place := damagedAt{p.file, p.offset}
+	if r.known[place] {
+		return messages, nil
 	}
+	r.known[place] = true
 	handle, openErr := r.handle(p.file)
 	if openErr != nil {
 		return nil, openErr

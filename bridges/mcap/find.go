@@ -167,6 +167,9 @@ func readYAML(text []byte, most int, doc any) (err error) {
 	return nil
 }
 
+// staticTopic always is what its name says.
+const staticTopic = "/tf_static"
+
 // offeredQoS reads what a channel's metadata say of its quality of service; without a
 // word of it that is ROS's default, and for /tf_static what it always is.
 func offeredQoS(c *mcap.Channel) bridges.QoS {
@@ -190,7 +193,7 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 			Deadline:    q.Deadline.nanoseconds(),
 		}
 	}
-	if c.Topic == "/tf_static" {
+	if c.Topic == staticTopic {
 		return bridges.StaticQoS
 	}
 	return bridges.DefaultQoS

@@ -16,6 +16,8 @@ import (
 type index struct {
 	profile string
 	summary
+	schemaByID  map[uint16]*mcap.Schema
+	channelByID map[uint16]*mcap.Channel
 	// segments are the parts of the file that have messages.
 	segments []segment
 	// complete says that the file was finished: the rest is from its summary. Of one
@@ -202,6 +204,10 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 		if s.ID != 0 && x.schema(s.ID) == nil {
 			s.Data = bytes.Clone(s.Data)
 			x.schemas = append(x.schemas, s)
+			if x.schemaByID == nil {
+				x.schemaByID = map[uint16]*mcap.Schema{}
+			}
+			x.schemaByID[s.ID] = s
 		}
 		return nil
 	}
@@ -211,29 +217,19 @@ func (x *index) define(op mcap.OpCode, content []byte) error {
 	}
 	if x.channel(c.ID) == nil {
 		x.channels = append(x.channels, c)
+		if x.channelByID == nil {
+			x.channelByID = map[uint16]*mcap.Channel{}
+		}
+		x.channelByID[c.ID] = c
 	}
 	return nil
 }
 
 // schema returns the schema of the id, nil for none.
-func (x *index) schema(id uint16) *mcap.Schema {
-	for _, s := range x.schemas {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
+func (x *index) schema(id uint16) *mcap.Schema { return x.schemaByID[id] }
 
 // channel returns the channel of the id, nil for none.
-func (x *index) channel(id uint16) *mcap.Channel {
-	for _, c := range x.channels {
-		if c.ID == id {
-			return c
-		}
-	}
-	return nil
-}
+func (x *index) channel(id uint16) *mcap.Channel { return x.channelByID[id] }
 
 // messages counts a channel's messages.
 func (x *index) messages(channel uint16) uint64 { return x.statistics.ChannelMessageCounts[channel] }

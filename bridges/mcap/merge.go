@@ -274,7 +274,11 @@ func (r *Reader) latched(c *channel) bool {
 	return c.topic.QoS.Durability == bridges.TransientLocal && (r.selection.Topics == nil || r.selection.Topics(c.topic.Name))
 }
 
+// mayBeLatched reports whether a part may have messages of a latched topic.
 func (r *Reader) mayBeLatched(p part) bool {
 	f := r.files[p.file]
-	return slices.ContainsFunc(f.summary.channels, func(c *mcap.Channel) bool { return p.has(c.ID) && r.latched(f.channels[c.ID]) })
+	if p.channels == nil {
+		return slices.ContainsFunc(r.channels, r.latched)
+	}
+	return slices.ContainsFunc(p.channels, func(id uint16) bool { return f.channels[id] != nil && r.latched(f.channels[id]) })
 }

@@ -73,6 +73,7 @@ type Reader struct {
 	loaded    loads
 	before    []queued // what latched topics had before the selection
 	damaged   []Damage
+	known     map[damagedAt]bool // what damaged has
 	handles   map[int]*os.File
 }
 
@@ -81,6 +82,7 @@ type file struct {
 	path string
 	*index
 	channels map[uint16]*channel
+	has      map[*channel]bool // those that have messages in it
 }
 
 // channel is a topic of one type, in all files.
@@ -104,25 +106,21 @@ func Open(path string, more ...string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
-	r := &Reader{paths: paths, handles: map[int]*os.File{}}
-	byTopic := map[string]*channel{}
+	r := &Reader{paths: paths, handles: map[int]*os.File{}, known: map[damagedAt]bool{}}
+	topics := topicTable{byKey: map[string]*channel{}, qos: map[string]bridges.QoS{}}
 	for _, path := range paths {
 		x, err := openIndex(path)
 		if err != nil {
 			return nil, fmt.Errorf("open recording: %s: %w", path, err)
 		}
-		f := &file{path: path, index: x, channels: map[uint16]*channel{}}
+		f := &file{path: path, index: x, channels: map[uint16]*channel{}, has: map[*channel]bool{}}
 		r.files = append(r.files, f)
 		for _, c := range x.summary.channels {
-			r.addChannel(f, c, byTopic)
+			r.addChannel(f, c, topics)
 		}
 	}
-	for _, c := range r.channels {
-		if c.unstated {
-			if err := r.ask(c); err != nil {
-				return nil, errors.Join(fmt.Errorf("open recording: %w", err), r.Close())
-			}
-		}
+	if err := r.ask(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open recording: %w", err), r.Close())
 	}
 	r.Select(Selection{})
 	return r, nil
@@ -141,31 +139,64 @@ func openIndex(path string) (*index, error) {
 	return readIndex(f, info.Size())
 }
 
+// topicTable finds what was seen before of the many channels that a recording may have.
+type topicTable struct {
+	byKey map[string]*channel
+	qos   map[string]bridges.QoS // by what says it
+}
+
+// qosOf is offeredQoS, which reads equal texts once.
+func (t topicTable) qosOf(c *mcap.Channel) bridges.QoS {
+	key := c.Metadata["latching"] + "\x00" + c.Metadata["offered_qos_profiles"]
+	if c.Topic == staticTopic {
+		key += "\x00" + staticTopic
+	}
+	q, known := t.qos[key]
+	if !known {
+		q = offeredQoS(c)
+		t.qos[key] = q
+	}
+	return q
+}
+
 // addChannel adds a channel of a file, which may be a topic that another file has.
-func (r *Reader) addChannel(f *file, c *mcap.Channel, byTopic map[string]*channel) {
+func (r *Reader) addChannel(f *file, c *mcap.Channel, topics topicTable) {
 	schema := f.schema(c.SchemaID)
 	if schema == nil {
 		schema = &mcap.Schema{}
 	}
 	key := c.Topic + "\x00" + schema.Name + "\x00" + c.MessageEncoding
-	known := byTopic[key]
+	known := topics.byKey[key]
 	if known == nil {
-		known = &channel{topic: Topic{Name: c.Topic, Type: schema.Name, Encoding: c.MessageEncoding, QoS: offeredQoS(c)}}
+		known = &channel{topic: Topic{Name: c.Topic, Type: schema.Name, Encoding: c.MessageEncoding, QoS: topics.qosOf(c)}}
 		d, err := decoderOf(schema, c)
 		known.decode, known.topic.Sample, known.unstated = d.decode, d.sample, d.unstated
 		known.skipped = Skipped{Topic: c.Topic, Type: schema.Name, Err: err}
-		byTopic[key] = known
+		topics.byKey[key] = known
 		r.channels = append(r.channels, known)
 	}
-	known.topic.Messages += f.messages(c.ID)
+	if n := f.messages(c.ID); n > 0 {
+		known.topic.Messages += n
+		f.has[known] = true
+	}
 	f.channels[c.ID] = known
 }
 
-// ask reads a channel's first message, to know what its samples are.
-func (r *Reader) ask(c *channel) error {
+// ask reads the first message of each channel whose samples no type tells of, to know what
+// they are.
+func (r *Reader) ask() error {
+	open := map[*channel]bool{} // that are to be asked yet
+	for _, c := range r.channels {
+		if c.unstated && c.topic.Messages > 0 {
+			open[c] = true
+		}
+	}
 	for number, f := range r.files {
 		for _, s := range f.segments {
-			if !slices.ContainsFunc(f.summary.channels, func(x *mcap.Channel) bool { return f.channels[x.ID] == c && s.has(x.ID) }) {
+			if len(open) == 0 {
+				return nil
+			}
+			if s.channels != nil && !slices.ContainsFunc(s.channels, func(id uint16) bool { return open[f.channels[id]] }) {
 				continue
 			}
 			messages, err := r.read(part{file: number, segment: s})
@@ -173,13 +204,13 @@ func (r *Reader) ask(c *channel) error {
 				return err
 			}
 			for _, m := range messages {
-				if m.channel != c {
+				if !open[m.channel] {
 					continue
 				}
-				if found, err := c.decode(m.data); err == nil {
-					c.topic.Sample = reflect.TypeOf(found)
+				delete(open, m.channel)
+				if found, err := m.channel.decode(m.data); err == nil {
+					m.channel.topic.Sample = reflect.TypeOf(found)
 				}
-				return nil
 			}
 		}
 	}
@@ -218,7 +249,7 @@ func (r *Reader) Overlap() (first, second string) {
 	for i, a := range r.files {
 		for _, b := range r.files[:i] {
 			from, to := max(a.statistics.MessageStartTime, b.statistics.MessageStartTime), min(a.statistics.MessageEndTime, b.statistics.MessageEndTime)
-			if to > from && to-from >= overlap && slices.ContainsFunc(r.channels, func(c *channel) bool { return a.has(c) && b.has(c) }) {
+			if to > from && to-from >= overlap && slices.ContainsFunc(r.channels, func(c *channel) bool { return a.has[c] && b.has[c] }) {
 				return b.path, a.path
 			}
 		}
@@ -229,16 +260,6 @@ func (r *Reader) Overlap() (first, second string) {
 // overlap is for how long two files cover the same time, nanoseconds, before Overlap
 // tells; at a split it is the time between two messages that were handed over at once.
 const overlap = 500_000_000
-
-// has reports whether there are messages of a channel in the file.
-func (f *file) has(c *channel) bool {
-	for id, known := range f.channels {
-		if known == c && f.messages(id) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // Files returns the paths of the recording's files.
 func (r *Reader) Files() []string { return slices.Clone(r.paths) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/raybridge/raybridge/bridges"
 )
 
 // Recovery says what Recover kept of one file.
@@ -71,7 +73,7 @@ func recoverFolder(from, to string) ([]Recovery, error) {
 		return nil, err
 	}
 	var list []Recovery
-	bag := &bagMetadata{version: metadataHumble}
+	bag, rows := &bagMetadata{version: metadataHumble}, rowTable{rows: map[string]int{}, topics: topicTable{qos: map[string]bridges.QoS{}}}
 	for _, path := range paths {
 		name := filepath.Base(path)
 		done, x, err := recoverFile(path, filepath.Join(to, name))
@@ -83,7 +85,7 @@ func recoverFolder(from, to string) ([]Recovery, error) {
 			return list, fmt.Errorf("%s: %w", name, err)
 		}
 		list = append(list, done)
-		bag.addIndex(name, x)
+		bag.addIndex(name, x, rows)
 	}
 	if len(bag.files) == 0 {
 		return list, fmt.Errorf("none of its files has a complete record: %w", errors.Join(list[0].Err, os.Remove(to)))
@@ -94,31 +96,32 @@ func recoverFolder(from, to string) ([]Recovery, error) {
 	return list, nil
 }
 
+// rowTable finds the rows that a folder's description has already.
+type rowTable struct {
+	rows   map[string]int // by topic and type
+	topics topicTable
+}
+
 // addIndex adds a file that was read.
-func (m *bagMetadata) addIndex(name string, x *index) {
+func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 	start, end, any := x.span()
 	if !any {
 		start, end = 0, 0
 	}
 	m.files = append(m.files, bagFile{name: name, start: start, end: end, messages: x.statistics.MessageCount})
 	for _, c := range x.summary.channels {
-		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: offeredQoS(c), messages: x.messages(c.ID)}
+		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: known.topics.qosOf(c), messages: x.messages(c.ID)}
 		if s := x.schema(c.SchemaID); s != nil {
 			row.wireType = s.Name
 		}
-		m.addTopic(row)
-	}
-}
-
-// addTopic adds the counts of a topic that may be there already.
-func (m *bagMetadata) addTopic(row bagTopic) {
-	for i := range m.topics {
-		if t := &m.topics[i]; t.name == row.name && t.wireType == row.wireType {
-			t.messages += row.messages
-			return
+		key := row.name + "\x00" + row.wireType
+		if i, there := known.rows[key]; there {
+			m.topics[i].messages += row.messages
+			continue
 		}
+		known.rows[key] = len(m.topics)
+		m.topics = append(m.topics, row)
 	}
-	m.topics = append(m.topics, row)
 }
 
 // recoverFile recovers one file and returns what it found in it.

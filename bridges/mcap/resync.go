@@ -3,9 +3,7 @@ package mcap
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/foxglove/mcap/go/mcap"
@@ -46,32 +44,31 @@ func isChunk(start []byte, length uint64) bool {
 
 // findChunk looks for a Chunk record that is complete in the file, from an offset on, and
 // returns where it is and its first log time; -1 for none.
-func findChunk(file io.ReaderAt, from, size int64) (at int64, start uint64, err error) {
-	const head = recordHeader + chunkFields + longestName
-	window := make([]byte, 1<<20)
-	for from < size {
-		n, err := file.ReadAt(window[:min(int64(len(window)), size-from)], from)
-		if err != nil && !errors.Is(err, io.EOF) {
+func (w *window) findChunk(from int64) (at int64, start uint64, err error) {
+	const head = int64(recordHeader + chunkFields + longestName)
+	for ; from < w.size; from++ {
+		data, err := w.loaded(from, head)
+		if err != nil {
 			return -1, 0, fmt.Errorf("look for a chunk: %w", err)
 		}
-		data := window[:n]
-		for i := 0; i < n; i++ {
-			next := bytes.IndexByte(data[i:], byte(mcap.OpChunk))
-			if next < 0 {
-				break
-			}
-			if i += next; n-i < recordHeader {
-				break
-			}
-			length := binary.LittleEndian.Uint64(data[i+1:])
-			if length <= uint64(size-from-int64(i)-recordHeader) && isChunk(data[i+recordHeader:], length) {
-				return from + int64(i), binary.LittleEndian.Uint64(data[i+recordHeader:]), nil
-			}
+		next := bytes.IndexByte(data, byte(mcap.OpChunk))
+		if next < 0 {
+			from += int64(len(data)) - 1
+			continue
 		}
-		if n <= head {
+		if from += int64(next); int64(len(data)-next) < head {
+			if data, err = w.bytes(from, head); err != nil {
+				return -1, 0, fmt.Errorf("look for a chunk: %w", err)
+			}
+			next = 0
+		}
+		if data = data[next:]; len(data) < recordHeader {
 			break
 		}
-		from += int64(n - head)
+		length := binary.LittleEndian.Uint64(data[1:])
+		if length <= uint64(w.size-from-recordHeader) && isChunk(data[recordHeader:], length) {
+			return from, binary.LittleEndian.Uint64(data[recordHeader:]), nil
+		}
 	}
 	return -1, 0, nil
 }
@@ -93,9 +90,17 @@ func (e *edit) length() int64 {
 	return n
 }
 
+// mostWasted is how many bytes a scan reads, beside as many as the file has, of records that
+// turn out to be none. From then on it looks for chunks behind such records, not within them.
+const mostWasted = 16 << 20
+
 // resync goes on with the first chunk behind damage, and reports whether there is one.
 func (s *scanner) resync(cause error) (found bool, err error) {
-	next, start, err := findChunk(s.file, s.at+1, s.size)
+	behind := s.at + 1
+	if s.wasted > s.size+mostWasted {
+		behind = min(s.at+recordHeader+s.failed, s.size)
+	}
+	next, start, err := s.findChunk(behind)
 	if next < 0 || err != nil {
 		return false, err
 	}
@@ -108,9 +113,9 @@ func (s *scanner) resync(cause error) (found bool, err error) {
 		s.damage(e.offset, next, start, fmt.Errorf("%w: no record can be read: %w", ErrDamaged, cause))
 	}
 	s.edit(e)
-	s.open, s.indexes, s.wrong, s.inDamage, s.ended = nil, nil, false, false, false
+	s.forgetChunk()
+	s.inDamage, s.ended = false, false
 	s.at, s.end = next, next
-	s.r.Reset(io.NewSectionReader(s.file, next, s.size-next))
 	return true, nil
 }
 
@@ -148,8 +153,8 @@ func (s *scanner) isIndex(content []byte) bool {
 	if s.open == nil || len(content) < 6 {
 		return false
 	}
-	i := slices.IndexFunc(s.indexes, func(x *mcap.MessageIndex) bool { return x.ChannelID == binary.LittleEndian.Uint16(content) })
-	if i < 0 {
+	i, known := s.indexOf[binary.LittleEndian.Uint16(content)]
+	if !known {
 		return false
 	}
 	want := s.indexes[i].Entries()

@@ -1,13 +1,11 @@
 package mcap
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/foxglove/mcap/go/mcap"
 )
@@ -16,10 +14,7 @@ import (
 // summary that it would have. A chunk that can't be read is stepped over; behind other
 // damage it goes on with the next chunk. It reports whether the data section was ended.
 func (x *index) scan(file io.ReaderAt, size int64) (ended bool, err error) {
-	s := scanner{
-		index: x, file: file, size: size, at: int64(len(mcap.Magic)),
-		r: bufio.NewReaderSize(io.NewSectionReader(file, int64(len(mcap.Magic)), size-int64(len(mcap.Magic))), 64<<10),
-	}
+	s := scanner{index: x, window: window{file: file, size: size}, at: int64(len(mcap.Magic)), indexOf: map[uint16]int{}}
 	defer s.unpacker.close()
 	x.statistics = &mcap.Statistics{ChannelMessageCounts: map[uint16]uint64{}}
 	for {
@@ -51,16 +46,17 @@ const mostRun = 4 << 20
 // scanner is the state of a scan.
 type scanner struct {
 	*index
-	file     io.ReaderAt
-	r        *bufio.Reader
-	at, size int64
+	window
+	at       int64 // of the next record
 	unpacker unpacker
-	buf      []byte
+	// failed is the length of the last record that turned out to be none, wasted of all.
+	failed, wasted int64
 
 	// open is the chunk whose message indexes are being read, nil for none, its
-	// messages by channel, and where it ends.
+	// messages by channel, at which place in indexes each channel is, and where it ends.
 	open    *mcap.ChunkIndex
 	indexes []*mcap.MessageIndex
+	indexOf map[uint16]int
 	openEnd int64
 	// wrong says that a message index of the open chunk isn't what the chunk says.
 	wrong bool
@@ -72,12 +68,13 @@ type scanner struct {
 
 // record reads the next record.
 func (s *scanner) record() error {
-	var head [recordHeader]byte
+	s.failed = 0
 	if s.size-s.at < recordHeader {
 		return errEnd
 	}
-	if _, err := io.ReadFull(s.r, head[:]); err != nil {
-		return fmt.Errorf("read record: %w", err)
+	head, err := s.bytes(s.at, recordHeader)
+	if err != nil {
+		return err
 	}
 	op, length := mcap.OpCode(head[0]), binary.LittleEndian.Uint64(head[1:])
 	if length > uint64(s.size-s.at-recordHeader) {
@@ -88,22 +85,22 @@ func (s *scanner) record() error {
 		return errEnd
 	}
 	if op == mcap.OpAttachment {
-		return s.attachment(int(length))
+		return s.attachment(int64(length))
 	}
-	if uint64(cap(s.buf)) < length {
-		s.buf = make([]byte, length+length/4)
+	record, err := s.bytes(s.at, recordHeader+int64(length))
+	if err != nil {
+		return err
 	}
-	content := s.buf[:length]
-	if _, err := io.ReadFull(s.r, content); err != nil {
-		return fmt.Errorf("read record: %w", err)
-	}
-	err := s.take(op, content)
+	content := record[recordHeader:]
+	err = s.take(op, content)
 	if op == mcap.OpChunk && errors.Is(err, ErrDamaged) {
 		if _, ok := compressionOf(content, length); ok { // and so is the record's end
 			err = s.damagedChunk(content, err)
 		}
 	}
 	if err != nil {
+		s.failed = int64(length)
+		s.wasted += s.failed
 		return err
 	}
 	s.at += recordHeader + int64(length)
@@ -152,6 +149,7 @@ func (s *scanner) define(op mcap.OpCode, content []byte) error {
 		return err
 	}
 	if id := s.channels[known].SchemaID; id != 0 && s.schema(id) == nil {
+		delete(s.channelByID, s.channels[known].ID)
 		s.channels = s.channels[:known]
 		return fmt.Errorf("%w: channel of schema %d, which there is not", ErrDamaged, id)
 	}
@@ -159,24 +157,21 @@ func (s *scanner) define(op mcap.OpCode, content []byte) error {
 }
 
 // attachment adds an Attachment record, of whose content only the start is read.
-func (s *scanner) attachment(length int) error {
+func (s *scanner) attachment(length int64) error {
 	s.closeChunk()
 	s.inDamage = false
-	start, err := s.r.Peek(min(length, 4096))
+	start, err := s.bytes(s.at+recordHeader, min(length, 4096))
 	if err != nil {
-		return fmt.Errorf("read record: %w", err)
+		return err
 	}
 	a, err := parseAttachment(start)
 	if err != nil {
 		return err
 	}
 	a.Offset, a.Length = uint64(s.at), uint64(recordHeader+length)
-	if _, err := s.r.Discard(length); err != nil {
-		return fmt.Errorf("read record: %w", err)
-	}
 	s.attachments = append(s.attachments, a)
 	s.statistics.AttachmentCount++
-	s.at += recordHeader + int64(length)
+	s.at += recordHeader + length
 	return nil
 }
 
@@ -253,7 +248,7 @@ func (s *scanner) chunk(content []byte) error {
 	if err != nil {
 		return err // none of its messages counts
 	}
-	s.indexes = nil
+	s.forgetChunk()
 	for i, m := range messages {
 		s.chunkMessage(&part, offsets[i], m)
 	}
@@ -299,9 +294,10 @@ func (s *scanner) chunkMessages(records []byte) (messages []rawMessage, offsets 
 func (s *scanner) chunkMessage(part *segment, offset uint64, m rawMessage) {
 	s.count(m)
 	part.start, part.end = min(part.start, m.logTime), max(part.end, m.logTime)
-	i := slices.IndexFunc(s.indexes, func(x *mcap.MessageIndex) bool { return x.ChannelID == m.channel })
-	if i < 0 {
+	i, known := s.indexOf[m.channel]
+	if !known {
 		i = len(s.indexes)
+		s.indexOf[m.channel] = i
 		s.indexes = append(s.indexes, &mcap.MessageIndex{ChannelID: m.channel})
 		part.channels = append(part.channels, m.channel)
 	}
@@ -356,7 +352,13 @@ func (s *scanner) closeChunk() {
 		s.edit(edit{offset: s.openEnd, drop: s.at - s.openEnd, chunk: s.open, indexes: s.indexes})
 		s.forgetIndexes()
 	}
+	s.forgetChunk()
+}
+
+// forgetChunk lets go of the open chunk.
+func (s *scanner) forgetChunk() {
 	s.open, s.indexes, s.wrong = nil, nil, false
+	clear(s.indexOf)
 }
 
 // finish ends the scan. The indexes of a chunk behind which the file breaks off are all
