@@ -20,7 +20,8 @@ func assertVec(t *testing.T, want, got mgl64.Vec3, delta float64, msg ...any) {
 	assert.InDeltaSlice(t, want[:], got[:], delta, msg...)
 }
 
-// A square of 100 m with 10 m corners: four legs of 80 m and four quarter circles.
+// A square of 100 m with 10 m corners: four legs of 80 m and four quarter circles, of
+// which the mean over 10/3 m to both sides has (sin(1/6) / (1/6))² of radius and speed.
 func TestWaypointLoopIsExact(t *testing.T) {
 	square := []mgl64.Vec3{{0, 0, 1}, {100, 0, 1}, {100, 100, 1}, {0, 100, 1}}
 	l, err := scene.NewWaypointLoopWith(square, 8, scene.LoopOptions{CornerRadius: 10, Start: 5 * math.Pi})
@@ -28,16 +29,17 @@ func TestWaypointLoopIsExact(t *testing.T) {
 	lap := 4*80 + 20*math.Pi
 	assert.InDelta(t, lap, l.Length(), 1e-12)
 
-	// At 0 the first corner is behind; 10 s later the leg's end.
-	assertVec(t, mgl64.Vec3{10, 0, 1}, l.PoseAt(0).Position, 1e-12)
-	assertVec(t, mgl64.Vec3{90, 0, 1}, l.PoseAt(10e9).Position, 1e-12)
+	// At 0 the first corner is behind; 10 s later the leg's end comes.
+	assertVec(t, mgl64.Vec3{14, 0, 1}, l.PoseAt(0.5e9).Position, 1e-12)
+	assertVec(t, mgl64.Vec3{86, 0, 1}, l.PoseAt(9.5e9).Position, 1e-12)
 	half := int64(math.Round((80 + 2.5*math.Pi) / 8 * 1e9)) // the middle of the next corner
 	s := l.StateAt(half)
-	k := math.Sqrt(0.5)
-	assertVec(t, mgl64.Vec3{90 + 10*k, 10 - 10*k, 1}, s.Pose.Position, 1e-8)
-	assertVec(t, mgl64.Vec3{8 * k, 8 * k, 0}, s.Twist.Linear, 1e-8)
+	k, less := math.Sqrt(0.5), math.Pow(6*math.Sin(1./6), 2)
+	assertVec(t, mgl64.Vec3{90 + 10*less*k, 10 - 10*less*k, 1}, s.Pose.Position, 1e-8)
+	assertVec(t, mgl64.Vec3{8 * less * k, 8 * less * k, 0}, s.Twist.Linear, 1e-8)
 	assertVec(t, mgl64.Vec3{0, 0, 0.8}, s.Twist.Angular, 1e-12)
-	assertVec(t, mgl64.Vec3{-6.4 * k, 6.4 * k, 0}, s.Acceleration, 1e-8)
+	assertVec(t, mgl64.Vec3{-6.4 * less * k, 6.4 * less * k, 0}, s.Acceleration, 1e-8)
+	assertVec(t, mgl64.Vec3{}, s.AngularAcceleration, 1e-8)
 	assertVec(t, mgl64.Vec3{k, k, 0}, s.Pose.Rotate(mgl64.Vec3{1, 0, 0}), 1e-9)
 
 	// A thousand laps later nothing has drifted; before time 0 it runs on too.
@@ -58,20 +60,87 @@ func TestStatesAreTheDerivatives(t *testing.T) {
 		checked := 0
 		for at := int64(0); at < 30e9; at += 171e6 {
 			s := l.StateAt(at)
-			if l.StateAt(at-3e6).Acceleration.Sub(s.Acceleration).Len() > 0.5 || l.StateAt(at+3e6).Acceleration.Sub(s.Acceleration).Len() > 0.5 {
-				continue // where a leg meets an arc the differences straddle both
-			}
 			d := scene.StateOf(poseOnly{l}, at)
 			assertVec(t, s.Twist.Linear, d.Twist.Linear, 1e-4, at)
 			assertVec(t, s.Twist.Angular, d.Twist.Angular, 1e-4, at)
-			assertVec(t, s.Acceleration, d.Acceleration, 1e-3, at)
-			assert.InDelta(t, 7, s.Twist.Linear.Len(), 1e-9)
+			assertVec(t, s.Acceleration, d.Acceleration, 0.01, at)
+			assert.InDelta(t, 7, s.Twist.Linear.Len(), 0.15)
+			const step = 1e5 // the angular velocity's own differences
+			turning := l.StateAt(at + step).Twist.Angular.Sub(l.StateAt(at - step).Twist.Angular).Mul(1e9 / (2 * step))
+			assertVec(t, s.AngularAcceleration, turning, 1e-3, at)
 			assertVec(t, mgl64.Vec3{1, 0, 0}, s.Pose.Orientation.Conjugate().Rotate(mgl64.Vec3{s.Twist.Linear[0], s.Twist.Linear[1], 0}).Normalize(),
 				map[bool]float64{true: 1e-9, false: 0.2}[upright])
 			checked++
 		}
 		assert.Greater(t, checked, 100)
 	}
+}
+
+// What an IMU on a route feels changes no faster than the blends of r/3 allow, also one
+// that is 2 m ahead of the axle: forces by 3 v³/r², rates of turn by 3 v²/r², their change by 20 v³/r³.
+// A lap takes as long as the way at that speed, and on the legs nothing changes.
+func TestWaypointLoopsHaveBoundedJerk(t *testing.T) {
+	const speed, radius, ahead = 8.0, 6.0, 2.0
+	for name, points := range map[string][]mgl64.Vec3{
+		"square": {{0, 0, 0}, {60, 0, 0}, {60, 60, 0}, {0, 60, 0}},
+		"hilly":  {{0, 0, 0}, {80, 10, 6}, {120, 80, -4}, {20, 120, 5}, {-40, 40, 1}},
+		"bends":  {{0, 0, 0}, {50, 0, 0}, {100, 20, 0}, {80, 60, 0}, {90, 100, 0}, {0, 90, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := scene.NewWaypointLoop(points, speed)
+			require.NoError(t, err)
+			lap := l.Length() / speed
+			const step = 1_000_000 // ns
+			nose := func(s *scene.State) mgl64.Vec3 {
+				arm := s.Pose.Rotate(mgl64.Vec3{ahead, 0, 0})
+				return s.Acceleration.Add(s.AngularAcceleration.Cross(arm)).Add(s.Twist.Angular.Cross(s.Twist.Angular.Cross(arm)))
+			}
+			before := l.StateAt(0)
+			var jerk, noseJerk, turn, change, most float64
+			for at := int64(step); at < int64(lap*1e9); at += step {
+				now := l.StateAt(at)
+				jerk = max(jerk, now.Acceleration.Sub(before.Acceleration).Len()*1e9/step)
+				noseJerk = max(noseJerk, nose(&now).Sub(nose(&before)).Len()*1e9/step)
+				turn = max(turn, now.Twist.Angular.Sub(before.Twist.Angular).Len()*1e9/step)
+				change = max(change, now.AngularAcceleration.Sub(before.AngularAcceleration).Len()*1e9/step)
+				most = max(most, now.Acceleration.Len())
+				before = now
+			}
+			t.Logf("jerk up to %.1f m/s³, %.1f at the nose, turning up to %.2f rad/s², changing by %.1f rad/s³", jerk, noseJerk, turn, change)
+			const perSecond = speed / radius
+			assert.LessOrEqual(t, jerk, 3.01*speed*perSecond*perSecond)
+			assert.LessOrEqual(t, turn, 3.1*perSecond*perSecond)
+			assert.LessOrEqual(t, change, 20*perSecond*perSecond*perSecond)
+			assert.LessOrEqual(t, noseJerk, 6*speed*perSecond*perSecond+20*ahead*perSecond*perSecond*perSecond)
+			assert.LessOrEqual(t, most, 1.001*speed*perSecond)
+			assert.Greater(t, most, 0.9*speed*perSecond, "its corners are corners")
+			assertVec(t, l.PoseAt(0).Position, l.PoseAt(int64(math.Round(lap*1e9))).Position, 1e-7, "the lap")
+			leg, err := scene.NewWaypointLoopWith(points, speed, scene.LoopOptions{Start: 22})
+			require.NoError(t, err)
+			middle := leg.StateAt(0)
+			assert.InDelta(t, speed, middle.Twist.Linear.Len(), 1e-12, "a leg")
+			assert.InDelta(t, 0, middle.Acceleration.Len()+middle.AngularAcceleration.Len(), 1e-9)
+		})
+	}
+}
+
+// A route that leads there and back slows down to turn round, and never looks aside.
+func TestWaypointLoopTurnsRight(t *testing.T) {
+	l, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {40, 0, 0}}, 4)
+	require.NoError(t, err)
+	slowest, before := 4.0, l.StateAt(0).Acceleration
+	for at := int64(1e6); at < 20e9; at += 1e6 {
+		s := l.StateAt(at)
+		slowest = min(slowest, s.Twist.Linear.Len())
+		assert.InDelta(t, 1, math.Abs(s.Pose.Rotate(mgl64.Vec3{1, 0, 0})[0]), 1e-9, "at %d", at)
+		assert.LessOrEqual(t, s.Acceleration.Len(), 2*4*4/2+1e-9)
+		assert.LessOrEqual(t, s.Acceleration.Sub(before).Len()*1e3, 2*4*4*4/(2*2)+0.01, "m/s³")
+		before = s.Acceleration
+		assert.InDelta(t, 0, s.Twist.Angular.Len(), 1e-6)
+		assert.LessOrEqual(t, s.Pose.Position[0], 40.0)
+	}
+	assert.InDelta(t, 0, slowest, 1e-2)
+	assertVec(t, mgl64.Vec3{-1, 0, 0}, l.PoseAt(10e9).Rotate(mgl64.Vec3{1, 0, 0}), 1e-9, "where it turns it looks ahead")
 }
 
 type poseOnly struct{ m scene.Motion }

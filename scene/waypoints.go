@@ -17,7 +17,8 @@ var ErrMotion = errors.New("motion is not usable")
 // LoopOptions shapes a WaypointLoop.
 type LoopOptions struct {
 	// CornerRadius is the radius of the arcs that round corners, metres; where
-	// the legs are too short it is less. 0 means 6 m.
+	// the legs are too short it is less. 0 means 6 m. A third of it is how far before
+	// and after an arc the turn begins and ends.
 	CornerRadius float64
 	// Start is how far along the loop the motion is at time 0, metres.
 	Start float64
@@ -31,13 +32,23 @@ const (
 	walkerCorner = 0.5
 )
 
-// WaypointLoop is a Motion at constant speed around a closed polygon with
-// rounded corners: legs and circular arcs, so that places along it are exact in
-// float64. The body's x axis follows the path. It never changes: any goroutine may
-// ask.
+// WaypointLoop is a Motion around a closed polygon with rounded corners. Its route is
+// of legs and circular arcs, which a point follows at constant speed; the body is at the
+// mean of where that point is from a blend before to a blend after, weighted by 1 in the
+// middle down to 0 at both ends. So velocity and acceleration are continuous, and on legs and
+// arcs the jerk, and with it how the body turns. The jerk is about v³ / (blend r) at most, r being an arc's
+// radius, and at most twice that where arcs are closer than the blend.
+//
+// On the legs, up to a blend before an arc, the body is on the route and has its speed.
+// In an arc it is inside of it by r (1 - (sin(q) / q)²), q = blend / (2 r), and slower by
+// the same share: 0.9% at the radius that was asked for. A lap takes the route's length
+// over the speed, and poses are exact in float64. The body's x axis follows the path.
+// Where two legs lead there and back, the body slows down, turns at once and speeds up. A
+// WaypointLoop never changes: any goroutine may ask.
 type WaypointLoop struct {
 	speed    float64 // m/s
 	start    float64 // metres
+	blend    float64 // metres
 	upright  bool
 	length   float64   // metres
 	segments []segment // in order
@@ -93,6 +104,7 @@ func NewWaypointLoopWith(points []mgl64.Vec3, speed float64, opts LoopOptions) (
 	}
 	l := &WaypointLoop{speed: speed, start: opts.Start, upright: opts.Upright}
 	l.round(p, opts.CornerRadius)
+	l.blend = min(opts.CornerRadius/3, l.length/8)
 	return l, nil
 }
 
@@ -142,15 +154,14 @@ func (l *WaypointLoop) add(s segment) {
 	l.ends = append(l.ends, l.length)
 }
 
-// Length returns the loop's length in metres.
+// Length returns the route's length in metres.
 func (l *WaypointLoop) Length() float64 { return l.length }
 
-// Speed returns the speed in m/s.
+// Speed returns the speed on the legs in m/s, at which a lap takes as long.
 func (l *WaypointLoop) Speed() float64 { return l.speed }
 
-// at returns the place at a time: position, unit tangent and curvature vector
-// (the tangent's derivative along the path, 1/m).
-func (l *WaypointLoop) at(tNs int64) (position, tangent, curvature mgl64.Vec3) {
+// distance returns how far along the route the point is that the body follows.
+func (l *WaypointLoop) distance(tNs int64) float64 {
 	// Whole laps are taken out of the time in integers first: far times stay exact.
 	lap := int64(math.Floor(l.length / l.speed * 1e9))
 	laps, rest := int64(0), tNs
@@ -158,29 +169,96 @@ func (l *WaypointLoop) at(tNs int64) (position, tangent, curvature mgl64.Vec3) {
 		laps, rest = tNs/lap, tNs%lap
 	}
 	short := l.speed*float64(lap)*1e-9 - l.length // what a lap of whole nanoseconds lacks
-	s := math.Mod(l.start+l.speed*float64(rest)*1e-9+float64(laps)*short, l.length)
-	if s < 0 {
+	return l.start + l.speed*float64(rest)*1e-9 + float64(laps)*short
+}
+
+// find returns the segment at a distance along the route, and how far along it is.
+func (l *WaypointLoop) find(s float64) (i int, along float64) {
+	if s = math.Mod(s, l.length); s < 0 {
 		s += l.length
 	}
-	i := min(sort.SearchFloat64s(l.ends, s), len(l.ends)-1)
-	g := &l.segments[i]
-	s -= l.ends[i] - g.length
+	i = min(sort.SearchFloat64s(l.ends, s), len(l.ends)-1)
+	return i, s - l.ends[i] + l.segments[i].length
+}
+
+// at returns the place s along a segment: position and unit tangent.
+func (g *segment) at(s float64) (position, tangent mgl64.Vec3) {
 	if g.radius == 0 {
-		return g.from.Add(g.along.Mul(s)), g.along, mgl64.Vec3{}
+		return g.from.Add(g.along.Mul(s)), g.along
 	}
 	sin, cos := math.Sincos(s / g.radius)
-	centre := g.from.Add(g.inward.Mul(g.radius))
 	inward := g.inward.Mul(cos).Sub(g.along.Mul(sin))
-	return centre.Sub(inward.Mul(g.radius)), g.along.Mul(cos).Add(g.inward.Mul(sin)), inward.Mul(1 / g.radius)
+	return g.centre().Sub(inward.Mul(g.radius)), g.along.Mul(cos).Add(g.inward.Mul(sin))
+}
+
+// centre returns that of an arc.
+func (g *segment) centre() mgl64.Vec3 { return g.from.Add(g.inward.Mul(g.radius)) }
+
+// integral returns that of the position along a segment, over a length from from on, times
+// a weight that begins with weight and rises by slope a metre.
+func (g *segment) integral(from, length, weight, slope float64) mgl64.Vec3 {
+	whole := length * (weight + slope*length/2) // the weight's own integral
+	if g.radius == 0 {
+		start := g.from.Add(g.along.Mul(from))
+		return start.Mul(whole).Add(g.along.Mul(length * length * (weight/2 + slope*length/3)))
+	}
+	// By parts: the integral of inward is r times what lies across it.
+	r := g.radius
+	sin0, cos0 := math.Sincos(from / r)
+	sin1, cos1 := math.Sincos((from + length) / r)
+	end := weight + slope*length
+	inward := g.inward.Mul(end*sin1 - weight*sin0 + slope*r*(cos1-cos0)).
+		Add(g.along.Mul(end*cos1 - weight*cos0 - slope*r*(sin1-sin0)))
+	return g.centre().Mul(whole).Sub(inward.Mul(r * r))
+}
+
+// integral returns that of the position along the route over a blend from s on, times a
+// weight that begins with weight and rises by slope a metre.
+func (l *WaypointLoop) integral(s, weight, slope float64) (sum mgl64.Vec3) {
+	i, along := l.find(s)
+	for left := l.blend; left > 0; i, along = (i+1)%len(l.segments), 0 {
+		g := &l.segments[i]
+		length := min(left, g.length-along)
+		sum = sum.Add(g.integral(along, length, weight, slope))
+		weight += slope * length
+		left -= length
+	}
+	return sum
+}
+
+// track is the movement at an instant: the position and its three derivatives by time.
+type track struct{ position, velocity, acceleration, jerk mgl64.Vec3 }
+
+// at returns the movement at a time, and the direction in which the body looks.
+func (l *WaypointLoop) at(tNs int64) (m track, direction mgl64.Vec3) {
+	s, b, v := l.distance(tNs), l.blend, l.speed
+	var p, t [3]mgl64.Vec3 // a blend before, now, a blend after
+	for k := range p {
+		i, along := l.find(s + float64(k-1)*b)
+		p[k], t[k] = l.segments[i].at(along)
+	}
+	// The first derivative of the weighted mean is the difference of the means of both
+	// sides, and the others are second differences.
+	second := func(of [3]mgl64.Vec3) mgl64.Vec3 { return of[0].Add(of[2]).Sub(of[1].Mul(2)).Mul(1 / (b * b)) }
+	m = track{
+		position:     l.integral(s-b, 0, 1/(b*b)).Add(l.integral(s, 1/b, -1/(b*b))),
+		velocity:     l.integral(s, 1, 0).Sub(l.integral(s-b, 1, 0)).Mul(v / (b * b)),
+		acceleration: second(p).Mul(v * v),
+		jerk:         second(t).Mul(v * v * v),
+	}
+	if m.velocity.Len() < 1e-6*v { // in the midst of there and back
+		return m, t[2]
+	}
+	return m, m.velocity.Normalize()
 }
 
 // PoseAt implements Motion.
 func (l *WaypointLoop) PoseAt(tNs int64) spatial.Pose {
-	position, tangent, _ := l.at(tNs)
-	return spatial.Pose{Position: position, Orientation: l.heading(tangent)}
+	m, direction := l.at(tNs)
+	return spatial.Pose{Position: m.position, Orientation: l.heading(direction)}
 }
 
-// heading turns x along the tangent without rolling.
+// heading turns x along a direction without rolling.
 func (l *WaypointLoop) heading(tangent mgl64.Vec3) mgl64.Quat {
 	q := mgl64.QuatRotate(math.Atan2(tangent[1], tangent[0]), mgl64.Vec3{0, 0, 1})
 	if l.upright {
@@ -190,26 +268,40 @@ func (l *WaypointLoop) heading(tangent mgl64.Vec3) mgl64.Quat {
 	return q.Mul(mgl64.QuatRotate(math.Atan2(-tangent[2], level), mgl64.Vec3{0, 1, 0}))
 }
 
-// StateAt implements Kinematic: velocity along the path, centripetal
-// acceleration in the arcs. The angular acceleration is left at 0, which is exact in
-// legs and in level arcs; where they meet the angular velocity leaps.
+// StateAt implements Kinematic: the derivatives are exact.
 func (l *WaypointLoop) StateAt(tNs int64) State {
-	position, tangent, curvature := l.at(tNs)
+	m, direction := l.at(tNs)
 	s := State{
-		Pose:         spatial.Pose{Position: position, Orientation: l.heading(tangent)},
-		Twist:        spatial.Twist{Linear: tangent.Mul(l.speed)},
-		Acceleration: curvature.Mul(l.speed * l.speed),
+		Pose:         spatial.Pose{Position: m.position, Orientation: l.heading(direction)},
+		Twist:        spatial.Twist{Linear: m.velocity},
+		Acceleration: m.acceleration,
 	}
-	level := tangent[0]*tangent[0] + tangent[1]*tangent[1]
-	if level < 1e-12 { // straight up: the heading does not follow the path
-		return s
-	}
-	yawRate := (tangent[0]*curvature[1] - tangent[1]*curvature[0]) / level * l.speed
-	s.Twist.Angular = mgl64.Vec3{0, 0, yawRate}
-	if !l.upright {
-		pitchRate := -curvature[2] / math.Sqrt(level) * l.speed
-		left := mgl64.Vec3{-tangent[1], tangent[0], 0}.Mul(1 / math.Sqrt(level))
-		s.Twist.Angular = s.Twist.Angular.Add(left.Mul(pitchRate))
-	}
+	s.Twist.Angular, s.AngularAcceleration = m.turning(l.upright)
 	return s
+}
+
+// turning returns the angular velocity and acceleration of a body that looks where it
+// goes: its yaw atan2(vy, vx), and unless it is upright its pitch atan2(-vz, level), each
+// once and twice derived.
+func (m *track) turning(upright bool) (velocity, acceleration mgl64.Vec3) {
+	v, a, j := m.velocity, m.acceleration, m.jerk
+	square := v[0]*v[0] + v[1]*v[1]
+	if square < 1e-12*v.Dot(v) || square == 0 { // straight up: the heading does not follow the path
+		return velocity, acceleration
+	}
+	level := math.Sqrt(square)
+	faster := (v[0]*a[0] + v[1]*a[1]) / level // level's derivative
+	yaw := (v[0]*a[1] - v[1]*a[0]) / square
+	yawing := (v[0]*j[1]-v[1]*j[0])/square - 2*yaw*faster/level
+	velocity, acceleration = mgl64.Vec3{0, 0, yaw}, mgl64.Vec3{0, 0, yawing}
+	if upright {
+		return velocity, acceleration
+	}
+	steady := (a[0]*a[0] + a[1]*a[1] + v[0]*j[0] + v[1]*j[1] - faster*faster) / level // faster's derivative
+	whole := v.Dot(v)
+	pitch := (v[2]*faster - a[2]*level) / whole
+	pitching := (v[2]*steady-j[2]*level)/whole - 2*pitch*v.Dot(a)/whole
+	left := mgl64.Vec3{-v[1], v[0], 0}.Mul(1 / level)
+	ahead := mgl64.Vec3{v[0], v[1], 0}.Mul(1 / level)
+	return velocity.Add(left.Mul(pitch)), acceleration.Add(left.Mul(pitching)).Sub(ahead.Mul(pitch * yaw))
 }

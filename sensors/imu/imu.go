@@ -2,6 +2,12 @@
 // orientation from its owner's motion, as REP-145 defines them. At rest it reports
 // +9.80665 m/s² on the axis that points up.
 //
+// # Motion
+//
+// Force and rate change continuously on a route of waypoints, at any place of the body
+// (scene.WaypointLoop). A vehicle that is driven by commands steers and brakes as they say, from one
+// instant to the next.
+//
 // # Orientation
 //
 // It is that of the sensor's frame in the map frame, east-north-up: a yaw of 0 looks

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/imu"
@@ -59,6 +60,31 @@ func TestCircleHasCentripetalAcceleration(t *testing.T) {
 			assert.InDeltaSlice(t, []float64{0, 0, omega}, m.AngularVelocity[:], 1e-6)
 		})
 	}
+}
+
+// TestNothingLeapsOnARoute: from one measurement to the next, 5 ms later, the rate of
+// turn and the force change by what a body can do, where legs meet corners too and ahead
+// of the axle as well.
+func TestNothingLeapsOnARoute(t *testing.T) {
+	const speed, radius, ahead, stepNs = 8.0, 6.0, 2.0, 5_000_000
+	route, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {40, 0, 0}, {40, 30, 0}, {0, 30, 0}}, speed)
+	require.NoError(t, err)
+	h := sensortest.New(t, imu.Definition, sensortest.Options{Ego: route, Mount: spatial.FromRPY(mgl64.Vec3{ahead, 0, 0}, 0, 0, 0)})
+	var before sample.Imu
+	turned := 0.0
+	for k := range int64(route.Length() / speed * 1e9 / stepNs) {
+		h.Fire(k * stepNs)
+		now := *sensortest.Last[*sample.Imu](h, "imu")
+		if k > 0 {
+			turning := (now.AngularVelocity[2] - before.AngularVelocity[2]) / (stepNs * 1e-9)
+			assert.LessOrEqual(t, math.Abs(turning), 6., "rad/s² at %d ns", now.StampNs)
+			jerk := now.LinearAcceleration.Sub(before.LinearAcceleration).Len() / (stepNs * 1e-9)
+			assert.LessOrEqual(t, jerk, 140., "m/s³ at %d ns", now.StampNs)
+		}
+		turned += now.AngularVelocity[2] * stepNs * 1e-9
+		before = now
+	}
+	assert.InDelta(t, 2*math.Pi, turned, 0.01, "a lap")
 }
 
 // TestRolledMount: rolled by 90° the sensor's y axis points up, its z axis right.

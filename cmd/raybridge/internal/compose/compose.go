@@ -162,7 +162,7 @@ func (c *composer) place(p *config.Place) error {
 	return nil
 }
 
-// Loop is a closed loop through waypoints at a constant speed, m/s.
+// Loop is a closed loop through waypoints at a speed, m/s.
 func Loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
 	list := make([]mgl64.Vec3, len(points))
 	for i, p := range points {

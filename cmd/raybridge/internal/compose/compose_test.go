@@ -150,8 +150,8 @@ func TestEgo(t *testing.T) {
 	}
 	assert.Equal(t, scene.Motion(route), ego(""), "the scene's own")
 
-	loop := ego("ego: {waypoints: [{x: 5}, {x: 15}, {x: 15, y: 10}], speed: 4}")
-	assert.InDelta(t, 0.4, loop.PoseAt(100e6).Position.Sub(loop.PoseAt(0).Position).Len(), 0.01, "4 m/s")
+	loop := ego("ego: {waypoints: [{x: 5}, {x: 105}, {x: 105, y: 100}], speed: 4}")
+	assert.InDelta(t, 0.4, loop.PoseAt(10_100e6).Position.Sub(loop.PoseAt(10e9).Position).Len(), 1e-9, "4 m/s")
 
 	standing := ego("ego: {pose: {x: 3, yaw: 90}}")
 	assert.Equal(t, mgl64.Vec3{3, 0, 0}, standing.PoseAt(0).Position)
