@@ -22,16 +22,27 @@ const reportBacklog = 64
 
 func startReporter(f func(error)) *reporter {
 	r := &reporter{errs: make(chan error, reportBacklog), done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		for err := range r.errs {
-			f(err)
-			if n := r.takeLost(); n > 0 {
-				f(fmt.Errorf("%d more errors of the gl thread were not reported", n))
-			}
+	go r.run(f)
+	return r
+}
+
+// run hands errors on until stop. Another goroutine takes over where f ends this one.
+func (r *reporter) run(f func(error)) {
+	ended := false
+	defer func() {
+		if ended {
+			close(r.done)
+		} else {
+			go r.run(f)
 		}
 	}()
-	return r
+	for err := range r.errs {
+		f(err)
+		if n := r.takeLost(); n > 0 {
+			f(fmt.Errorf("%d more errors of the gl thread were not reported", n))
+		}
+	}
+	ended = true
 }
 
 // report never waits.

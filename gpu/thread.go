@@ -66,7 +66,7 @@ const maxDebugErrors = 64
 func Start(open Opener) (*Thread, error) { return Config{}.Start(open) }
 
 // Start opens a context on a new GL thread and returns when it is ready. The
-// error is the opener's.
+// error is the opener's, a *PanicError if that panicked, or wraps ErrGoexit.
 func (cfg Config) Start(open Opener) (*Thread, error) {
 	if cfg.Queue <= 0 {
 		cfg.Queue = 64
@@ -82,7 +82,11 @@ func (cfg Config) Start(open Opener) (*Thread, error) {
 	t.arrived.L = &t.mu
 	opened := make(chan error, 1)
 	go t.main(open, opened)
-	if err := <-opened; err != nil {
+	err, answered := <-opened
+	if !answered {
+		err = fmt.Errorf("open opengl context: %w", ErrGoexit)
+	}
+	if err != nil {
 		<-t.done
 		return nil, err
 	}
@@ -94,6 +98,7 @@ func (cfg Config) Start(open Opener) (*Thread, error) {
 // ends that thread with it and no driver state of it is left for others.
 func (t *Thread) main(open Opener, opened chan<- error) {
 	defer close(t.done)
+	defer close(opened) // without an answer if the opener ends the goroutine
 	runtime.LockOSThread()
 	t.tid = threadID()
 	glctx, err := callOpener(open)
@@ -107,14 +112,13 @@ func (t *Thread) main(open Opener, opened chan<- error) {
 	// Deferred, so that it also runs below a Goexit that serve survived.
 	defer func() {
 		t.objs.deleteAll(glctx.Driver)
-		if glctx.Close != nil {
-			t.end = glctx.Close()
-		}
+		t.end = ErrGoexit // unless the context's end returns
+		t.end = callClose(glctx.Close)
 	}()
 	t.serve()
 }
 
-// callOpener turns a panic or a Goexit of open into an error.
+// callOpener turns a panic of open into an error.
 func callOpener(open Opener) (glctx *Context, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -126,6 +130,19 @@ func callOpener(open Opener) (glctx *Context, err error) {
 		err = errors.New("open opengl context: the opener returned none")
 	}
 	return glctx, err
+}
+
+// callClose ends the context, if there is something to do, and turns a panic into an error.
+func callClose(end func() error) (err error) {
+	if end == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return end()
 }
 
 // serve runs functions until the thread is closed and none is left. A function

@@ -281,6 +281,7 @@ func TestStartReportsTheOpener(t *testing.T) {
 		"unsupported": {func() (*gpu.Context, error) { return nil, missing }, "no OpenGL 4.5 core: install Mesa 18 (libEGL says no)"},
 		"nothing":     {func() (*gpu.Context, error) { return nil, nil }, "open opengl context: the opener returned none"},
 		"panic":       {func() (*gpu.Context, error) { panic("driver bug") }, "panic on the gl thread: driver bug"},
+		"goexit":      {func() (*gpu.Context, error) { runtime.Goexit(); return nil, nil }, "open opengl context: function on the gl thread called runtime.Goexit"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -302,6 +303,37 @@ func TestCloseReportsTheContext(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, thread.Close(), broken)
 	require.ErrorIs(t, thread.Close(), broken)
+}
+
+func TestCloseSurvivesTheContextsEnd(t *testing.T) {
+	for name, end := range map[string]func() error{
+		"panic":  func() error { panic("driver bug") },
+		"goexit": func() error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			thread, err := gpu.Start(func() (*gpu.Context, error) {
+				return &gpu.Context{Driver: gputest.NewFake(), Close: end}, nil
+			})
+			require.NoError(t, err)
+			require.Error(t, thread.Close())
+			require.Error(t, thread.Close())
+		})
+	}
+}
+
+// An OnError that ends its goroutine is told of what comes after.
+func TestOnErrorMayGoexit(t *testing.T) {
+	told := make(chan error, 3)
+	thread, err := gpu.Config{OnError: func(err error) {
+		told <- err
+		runtime.Goexit()
+	}}.Start(gputest.NewFake().Open)
+	require.NoError(t, err)
+	for range 3 {
+		require.NoError(t, thread.Go(func(*gpu.Ctx) error { return errors.New("tick failed") }))
+	}
+	require.NoError(t, thread.Close())
+	assert.Len(t, told, 3)
 }
 
 // Many goroutines use both doors, close objects and give up waiting at random;
