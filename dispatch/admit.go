@@ -7,17 +7,25 @@ import (
 
 // waiter is a caller that waits, under policy Block, for its message to find room
 // in the topic's queue, or for an exclusive token. Whoever removes it from its
-// list sets err and sends on signal; with err nil the caller has what it waited
-// for.
+// list sets err and sends woken on signal; with err nil the caller has what it waited
+// for. Before that, stillWaiting asks it once for isCallback.
 type waiter struct {
 	prev, next *waiter
-	signal     chan struct{} // capacity 1
+	signal     chan bool // capacity 2
 	listed     bool
+	asked      bool
+	isCallback bool // of a worker
 	err        error
 	task       *task // waits for room
 	token      any   // waited for
 	topic      *topic
 }
+
+// What a waiter's signal says.
+const (
+	woken        = true
+	stillWaiting = false
+)
 
 // waiterList serves waiters first come, first served.
 type waiterList struct {
@@ -54,7 +62,7 @@ func (l *waiterList) remove(w *waiter) {
 func (l *waiterList) wake(w *waiter, err error) {
 	l.remove(w)
 	w.err = err
-	w.signal <- struct{}{}
+	w.signal <- woken
 }
 
 func (l *waiterList) failAll(err error) {
@@ -120,18 +128,22 @@ func (t *topic) acquireToken(token any) error {
 	return w.err
 }
 
-// comparableToken reports whether the token can be a map's key. Only structs and
-// arrays can hide an incomparable value in an interface; looking into them
-// allocates.
+// comparableToken reports whether the token can be a map's key that is found again.
+// Only structs and arrays can hide an incomparable value in an interface; looking
+// into them allocates.
 func comparableToken(token any) bool {
 	switch reflect.TypeOf(token).Kind() {
 	case reflect.Struct, reflect.Array:
-		return reflect.ValueOf(token).Comparable()
+		if !reflect.ValueOf(token).Comparable() {
+			return false
+		}
 	case reflect.Slice, reflect.Map, reflect.Func:
 		return false
 	}
-	return true
+	return equalTokens(token, token) // NaN isn't
 }
+
+func equalTokens(a, b any) bool { return a == b }
 
 // freeToken hands the token to who waits for it, else frees it; d.mu must be
 // held.
@@ -204,9 +216,15 @@ func (t *topic) evict(evicted *taskList) bool {
 
 // standInLine queues a task that admit found no room for, waiting behind the
 // other callers; they are served in the order in which they came here, whoever
-// of them wakes first. d.mu must be held; it is released while waiting.
+// of them wakes first. d.mu must be held; it is released while logging and waiting.
 func (t *topic) standInLine(k *task) error {
-	if t.waiters.head == nil && t.hasRoom(k.bytes) {
+	if t.mustWait(k) && !t.warned {
+		t.warned = true
+		if t.logBlocked(k); t.closed || t.d.closed {
+			return ErrClosed
+		}
+	}
+	if !t.mustWait(k) {
 		t.reserve(k.bytes)
 		t.push(k)
 		return nil
@@ -215,15 +233,14 @@ func (t *topic) standInLine(k *task) error {
 	defer t.d.freeWaiter(w)
 	w.task = k
 	t.waiters.push(w)
-	if !t.warned {
-		t.warned = true
-		t.logBlocked()
-	}
 	if !t.await(w, &t.waiters) {
+		t.grantRoom() // to those who stood behind it
 		return ErrFull
 	}
 	return w.err
 }
+
+func (t *topic) mustWait(k *task) bool { return t.waiters.head != nil || !t.hasRoom(k.bytes) }
 
 // await waits until w is woken and reports true, or takes w out of its list at
 // the topic's BlockLimit and reports false. d.mu is released meanwhile.
@@ -231,48 +248,56 @@ func (t *topic) await(w *waiter, list *waiterList) bool {
 	d := t.d
 	d.blocked++
 	d.mu.Unlock()
-	woken := w.wait(t.cfg.BlockLimit)
+	served := w.wait(d, t.cfg.BlockLimit)
 	d.mu.Lock()
 	d.blocked--
-	if woken {
-		return true
-	}
-	if w.listed {
+	if !served && w.listed {
 		list.remove(w)
 		return false
 	}
-	<-w.signal // woken just after the limit; the send is already done
-	return true
+	return true // perhaps just after the limit
 }
 
-// wait waits for w's signal and reports whether it came, within limit if that
-// is positive.
-func (w *waiter) wait(limit time.Duration) bool {
+// wait waits until w is woken and reports whether it was, within limit if that is
+// positive.
+func (w *waiter) wait(d *Dispatcher, limit time.Duration) bool {
 	if limit <= 0 {
-		<-w.signal
+		for <-w.signal == stillWaiting {
+			w.answer(d)
+		}
 		return true
 	}
 	elapsed := time.NewTimer(limit)
 	defer elapsed.Stop()
-	select {
-	case <-w.signal:
-		return true
-	case <-elapsed.C:
-		return false
+	for {
+		select {
+		case signal := <-w.signal:
+			if signal == woken {
+				return true
+			}
+			w.answer(d)
+		case <-elapsed.C:
+			return false
+		}
 	}
 }
 
 // grantRoom queues the tasks of the callers that wait longest, as far as there
-// is room; d.mu must be held. A waiter leaves the list before its task is queued:
-// push can hand that to a worker, which grants the room that it leaves.
+// is room; d.mu must be held.
 func (t *topic) grantRoom() {
 	for w := t.waiters.head; w != nil && t.hasRoom(w.task.bytes); w = t.waiters.head {
-		k := w.task
-		t.waiters.wake(w, nil)
-		t.d.granted++
-		t.reserve(k.bytes)
-		t.push(k)
+		t.grant(w)
 	}
+}
+
+// grant queues the task of a caller that waits; d.mu must be held. The waiter leaves the
+// list before: push can hand the task to a worker, which grants the room that it leaves.
+func (t *topic) grant(w *waiter) {
+	k := w.task
+	t.waiters.wake(w, nil)
+	t.d.granted++
+	t.reserve(k.bytes)
+	t.push(k)
 }
 
 func (d *Dispatcher) newWaiter() *waiter {
@@ -281,10 +306,13 @@ func (d *Dispatcher) newWaiter() *waiter {
 		d.spareWaiters = d.spareWaiters[:n-1]
 		return w
 	}
-	return &waiter{signal: make(chan struct{}, 1)}
+	return &waiter{signal: make(chan bool, 2)}
 }
 
 func (d *Dispatcher) freeWaiter(w *waiter) {
-	w.err, w.token, w.task, w.topic = nil, nil, nil, nil
+	for len(w.signal) > 0 { // it was asked, or woken, as its limit passed
+		<-w.signal
+	}
+	*w = waiter{signal: w.signal}
 	d.spareWaiters = append(d.spareWaiters, w)
 }

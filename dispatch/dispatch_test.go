@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -146,6 +147,11 @@ func TestExclusiveToken(t *testing.T) {
 	assert.ErrorIs(t, f.all()[1], dispatch.ErrToken)
 	assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: [1]any{func() {}}, Done: f.done}))
 	assert.ErrorIs(t, f.all()[2], dispatch.ErrToken)
+	// What isn't equal to itself can't be in use.
+	for i, token := range []any{math.NaN(), [2]float64{0, math.NaN()}, struct{ x any }{math.NaN()}} {
+		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Token: token, Done: f.done}))
+		assert.ErrorIs(t, f.all()[3+i], dispatch.ErrToken)
+	}
 	close(hold)
 	assert.True(t, <-again)
 	require.NoError(t, d.Drain(context.Background()))
@@ -251,6 +257,33 @@ func TestBlockLimit(t *testing.T) {
 		assert.False(t, topic.TryQueueTask(2, dispatch.Task{Done: f.done}))
 		assert.Equal(t, time.Second, time.Since(start))
 		assert.Equal(t, []error{dispatch.ErrFull}, f.all())
+		require.NoError(t, d.Drain(context.Background()))
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+// A sender that gives up lets those behind it go on, for whom there was room all the
+// time.
+func TestBlockLimitOfTheFirstInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+		topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error {
+			time.Sleep(5 * time.Second)
+			return nil
+		}, dispatch.TopicConfig{Depth: 9, MaxBytes: 100, BlockLimit: time.Second})
+		of := func(bytes int) *cloud { return &cloud{points: make([]float32, bytes/4)} }
+		require.True(t, topic.TryQueue(of(60)))
+		synctest.Wait()
+		require.True(t, topic.TryQueue(of(60)))
+		start := time.Now()
+		go func() { assert.False(t, topic.TryQueue(of(80))) }()
+		time.Sleep(time.Second / 2)
+		go func() { assert.False(t, topic.TryQueue(of(44))) }()
+		time.Sleep(time.Second / 4)
+		assert.True(t, topic.TryQueue(of(12)), "40 bytes were free")
+		assert.Equal(t, 3*time.Second/2, time.Since(start), "when the second in line gave up, too")
+		assert.True(t, topic.TryQueue(of(28)))
+		assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CauseQueueFull: 2}, topic.Stats().Dropped)
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})

@@ -19,7 +19,8 @@ type Config struct {
 	// context.Background) To drain after an interrupt, give a context that the
 	// interrupt doesn't end.
 	Context context.Context
-	// MaxWorkers bounds the worker goroutines (law D5). (optional; default
+	// MaxWorkers bounds the worker goroutines, those left out that stand in for
+	// callbacks which wait in TryQueue: as many again at most (law D5). (optional; default
 	// GOMAXPROCS, read whenever a worker is added, but no more than there are
 	// cores: what a program sets beyond them is not meant for workers)
 	MaxWorkers int
@@ -99,6 +100,7 @@ type Dispatcher struct {
 	blocked      int              // callers in await
 	spareWaiters []*waiter
 	drainers     []chan struct{}
+	crew         map[uint64]struct{} // the workers' goroutines
 
 	pulseTaken  uint64 // taken at the last pulse
 	pulsePeriod time.Duration
@@ -121,6 +123,7 @@ func New(cfg Config) *Dispatcher {
 		start:    time.Now(),
 		done:     make(chan struct{}),
 		tokens:   map[any]struct{}{},
+		crew:     map[uint64]struct{}{},
 		released: math.MinInt64,
 
 		pulsePeriod: pulsePeriod,

@@ -45,8 +45,12 @@
 //
 // There is one worker at first. More are woken or started while the queue would
 // not be emptied in one cycle (10 ms), up to GOMAXPROCS; those that were idle
-// for a second end, all but one. A worker goes beyond the limit only where all
-// others are in callbacks that wait for room in a queue.
+// for a second end, all but one. Callbacks that are slow start none. Where all workers
+// are in callbacks, each of these that waits in TryQueue, for room or a token, is stood
+// in for by a worker beyond the limit, at most as many again as the limit. Should all
+// of them come to wait, the one in front gets its room beyond the queue's depth, or
+// else a wait for a token ends with ErrTokenBusy, once a millisecond: otherwise none
+// would go on.
 //
 // Where messages come every few microseconds, a worker that runs out of them
 // looks out for the next one before it sleeps, for some 10 µs, or 40 while a sender
@@ -72,7 +76,8 @@
 // discarded. A publisher's error or panic reaches the callback, is counted
 // under a [Cause], and is logged: the first at once, those that follow once a
 // second and topic, with their number. So is a panic in a callback. Neither costs
-// a worker, a token or a pooled message; runtime.Goexit doesn't either.
+// a worker, a token or a pooled message; runtime.Goexit doesn't either. A logger's
+// panic goes no further; slog's default logger tells of it.
 //
 // When the queue is full and all workers are busy, policy Block lets the
 // senders wait, first come, first served, with one warning for each topic, which
@@ -94,9 +99,10 @@
 //	D2 the callback runs exactly once
 //	D3 cached data is copied before the call returns, on the caller's goroutine
 //	D4 one task per exclusive token; the token is free before the callback runs
-//	D5 workers grow with the backlog up to GOMAXPROCS and shrink to one
+//	D5 workers grow with the backlog up to GOMAXPROCS and shrink to one; at most as many
+//	   again stand in for callbacks that wait in TryQueue
 //	D6 what happens when all is full is the topic's policy
-//	D7 a panic never costs a worker, a token or a cached message
+//	D7 neither a panic nor a Goexit costs a worker, a token or a cached message
 //	D8 steady state allocates nothing
 //	T4 no sample is published with a stamp later than the last published clock
 package dispatch

@@ -8,8 +8,15 @@ type traits[T any] struct {
 	stamp  int64
 }
 
-func (t *Topic[T]) describe(data T, into *traits[T]) (err error) {
-	defer recoverTo(&err)
+// describe asks the message's own methods; if one of them ends the goroutine, the
+// message is refused on the way out.
+func (t *Topic[T]) describe(data T, done func(error), into *traits[T]) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			err = t.failDescribing(recover(), done)
+		}
+	}()
 	if t.fresh != nil {
 		into.cached = any(data).(ThreadCached[T])
 		into.key = into.cached.CacheKey()
@@ -20,78 +27,102 @@ func (t *Topic[T]) describe(data T, into *traits[T]) (err error) {
 	if t.gated {
 		into.stamp = any(data).(Stamped).Stamp()
 	}
+	returned = true
 	return nil
+}
+
+// failDescribing returns a message's panic as an error; with none, it refuses the
+// message whose method ends the goroutine.
+func (t *topic) failDescribing(panicked any, done func(error)) error {
+	if panicked == nil {
+		t.refuse(done, errGoexit)
+		return errGoexit
+	}
+	return panicError(panicked)
+}
+
+// admission is what admit has decided.
+type admission struct {
+	room    bool // reserved for the message
+	evicted *taskList
 }
 
 // enqueue puts an admitted message into the lane, after a wait in line if it has
 // no room yet. d.mu must be held; it is released while a ThreadCached message is
-// copied and while waiting. On an error the reservation is undone.
-func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], room bool) error {
-	m, err := t.wrap(data, traits)
-	m.stamp = traits.stamp
+// copied, while logging and while waiting. On an error the reservation is undone.
+func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], admitted admission) (err error) {
+	m := t.pool.get(traits.key)
+	if m == nil {
+		m = &message[T]{owner: t}
+		m.task.topic, m.task.payload = &t.topic, m
+	}
+	m.key, m.stamp = traits.key, traits.stamp
 	m.done, m.token = task.Done, task.Token
+	t.pool.charge(m, traits.bytes)
+	if t.fresh == nil {
+		m.data = data
+	} else {
+		err = t.copyToCache(traits.cached, m, admitted)
+	}
 	switch {
 	case err != nil:
 	case t.closed || t.d.closed: // during the copy
 		err = ErrClosed
-	case room:
+	case admitted.room:
 		t.push(&m.task)
 	default:
 		err = t.standInLine(&m.task)
 	}
 	if err != nil {
-		t.abandon(m, room)
+		t.abandon(&m.task, admitted.room)
 	}
 	return err
 }
 
-// wrap returns a message with the data, or its copy; on an error too. d.mu must
-// be held; it is released while copying.
-func (t *Topic[T]) wrap(data T, traits *traits[T]) (m *message[T], err error) {
-	m = t.pool.get(traits.key)
-	if t.fresh != nil {
-		t.d.copying.Add(1)
-		t.d.mu.Unlock()
-		m, err = t.copyToCache(traits.cached, m)
-		t.d.mu.Lock()
-		t.d.copying.Add(-1)
-	} else {
-		if m == nil {
-			m = t.newMessage()
+// copyToCache copies data into m's instance (law D3), making that first if there is
+// none. d.mu must be held; it is released meanwhile.
+func (t *Topic[T]) copyToCache(data ThreadCached[T], m *message[T], admitted admission) (err error) {
+	d := t.d
+	d.copying.Add(1)
+	d.mu.Unlock()
+	returned := false
+	defer func() {
+		var panicked any
+		if !returned {
+			panicked = recover()
 		}
-		m.data = data
+		d.mu.Lock()
+		d.copying.Add(-1)
+		if !returned {
+			err = t.failCopying(&m.task, admitted, panicked)
+		}
+	}()
+	if !m.made {
+		m.data, m.made = t.fresh(), true
 	}
-	m.key = traits.key
-	t.pool.charge(m, traits.bytes)
-	return m, err
+	data.CopyToCache(m.data)
+	returned = true
+	return nil
 }
 
-func (t *Topic[T]) newMessage() *message[T] {
-	m := &message[T]{owner: t}
-	m.task.topic, m.task.payload = &t.topic, m
-	return m
-}
-
-// copyToCache copies data into m's instance (law D3), making both first if m is
-// nil. It returns the message to use, also with an error.
-func (t *Topic[T]) copyToCache(data ThreadCached[T], m *message[T]) (used *message[T], err error) {
-	defer recoverTo(&err)
-	if used = m; used == nil {
-		used = t.newMessage()
-		used.data, used.made = t.fresh(), true
+// failCopying returns a message's panic as an error; with none, it resolves the message
+// whose copy ends the goroutine.
+func (t *topic) failCopying(k *task, admitted admission, panicked any) error {
+	if panicked == nil {
+		t.abort(k, admitted)
+		return errGoexit
 	}
-	data.CopyToCache(used.data)
-	return used, nil
+	return panicError(panicked)
 }
 
 // abandon gives back what an admitted message held that can't be queued; room
 // says whether it had any.
-func (t *Topic[T]) abandon(m *message[T], room bool) {
-	if m.token != nil {
-		t.d.freeToken(m.token)
+func (t *topic) abandon(k *task, room bool) {
+	if k.token != nil {
+		t.d.freeToken(k.token)
 	}
-	bytes := m.bytes
-	m.recycle()
+	bytes := k.bytes
+	k.payload.recycle()
 	if room {
 		t.reserved--
 		t.bytes -= bytes
@@ -99,6 +130,16 @@ func (t *Topic[T]) abandon(m *message[T], room bool) {
 		t.grantRoom()
 		t.d.settle()
 	}
+}
+
+// abort resolves an admitted message that isn't queued yet when its copy, or the
+// logger, ends the goroutine. d.mu must be held; it is released.
+func (t *topic) abort(k *task, admitted admission) {
+	done := k.done
+	t.abandon(k, admitted.room)
+	t.drops.count(errGoexit)
+	t.d.mu.Unlock()
+	t.tell(done, errGoexit, admitted.evicted)
 }
 
 // push appends an admitted task to the lane; d.mu must be held.

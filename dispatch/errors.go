@@ -23,20 +23,21 @@ var (
 	// while the message waited.
 	ErrClosed = errors.New("dispatcher is closed")
 	// ErrToken says that Task.Token can't be compared (a slice, a map or a
-	// function), so that it can't be exclusive.
-	ErrToken = errors.New("exclusive token is not comparable")
+	// function) or isn't equal to itself (NaN), so that it can't be exclusive.
+	ErrToken = errors.New("exclusive token is not comparable or not equal to itself")
 	// ErrConfig says that NewTopic or NewSubscriber was given values that can't
 	// work; Topic.Err has the details.
 	ErrConfig = errors.New("invalid topic configuration")
 )
 
-// PanicError is what Done receives when the publisher, or the message's own
-// copy function, panicked (law D7). Stack is the panicking goroutine's.
+// PanicError is what Done receives when the publisher, or one of the message's own
+// methods, panicked or ended its goroutine (law D7).
 type PanicError struct {
-	// Value is the value given to panic; for a publisher that ended its
-	// goroutine by runtime.Goexit it is the text "runtime.Goexit".
+	// Value is the value given to panic; where the goroutine was ended by
+	// runtime.Goexit it is the text "runtime.Goexit".
 	Value any
-	// Stack is the stack trace at the panic, as debug.Stack formats it.
+	// Stack is the panicking goroutine's stack trace at the panic, as debug.Stack
+	// formats it.
 	Stack []byte
 }
 

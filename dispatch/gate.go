@@ -105,6 +105,6 @@ func (d *Dispatcher) onHold() {
 	}
 	d.mu.Unlock()
 	if len(overdue) > 0 {
-		d.cfg.Logger.Warn("no clock tick for held messages, sending them without it", append(overdue, "clock_ns", clock)...)
+		logSafely(d.cfg.Logger, slog.LevelWarn, "no clock tick for held messages, sending them without it", append(overdue, "clock_ns", clock)...)
 	}
 }

@@ -4,12 +4,25 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
 // logPeriod is how often a topic logs one kind of failure at most.
 const logPeriod = time.Second
+
+// logSafely logs a line. A panic of the logger's handler goes no further (law D7);
+// slog's default logger tells of it, if that is another one.
+func logSafely(logger *slog.Logger, level slog.Level, message string, attrs ...any) {
+	defer func() {
+		if v := recover(); v != nil && logger != slog.Default() {
+			logSafely(slog.Default(), slog.LevelError, "dispatch: the logger panicked",
+				"panic", v, "line", message, "stack", string(debug.Stack()))
+		}
+	}()
+	logger.Log(context.Background(), level, message, attrs...)
+}
 
 // failureLog logs one kind of failure of a topic: the first at once, and what
 // follows once a period, with its number. Nothing is kept back for longer.
@@ -68,7 +81,7 @@ func (l *failureLog) flush() {
 	if errors.As(err, &panicked) {
 		attrs = append(attrs, "stack", string(panicked.Stack))
 	}
-	l.logger.Log(context.Background(), l.level, l.message, attrs...)
+	logSafely(l.logger, l.level, l.message, attrs...)
 }
 
 // close logs what was kept back and keeps nothing back any more.
@@ -79,15 +92,22 @@ func (l *failureLog) close() {
 	l.flush()
 }
 
-// logBlocked logs that callers have to wait (law D6), with what makes them. d.mu
-// must be held; it is released while logging, since the logger may publish.
-func (t *topic) logBlocked() {
+// logBlocked logs that callers have to wait (law D6), k's first, with what makes them.
+// d.mu must be held; it is released while logging, since the logger may publish.
+func (t *topic) logBlocked(k *task) {
 	d := t.d
 	attrs := []any{
 		"topic", t.name, "waiting", t.queued, "bytes", t.bytes, "depth", t.cfg.Depth, "max_bytes", t.cfg.MaxBytes,
 		"publish_time", time.Duration(t.cost), "running", t.running, "workers", d.workers, "max_workers", d.maxWorkers(),
 	}
 	d.mu.Unlock()
-	defer d.mu.Lock()
-	d.cfg.Logger.Warn("queue is full, the sender waits: lower the sensors' rates or choose a dropping policy", attrs...)
+	returned := false
+	defer func() {
+		d.mu.Lock()
+		if !returned {
+			t.abort(k, admission{evicted: &taskList{}})
+		}
+	}()
+	logSafely(d.cfg.Logger, slog.LevelWarn, "queue is full, the sender waits: lower the sensors' rates or choose a dropping policy", attrs...)
+	returned = true
 }

@@ -68,7 +68,7 @@ func (t *topic) endPublish(task Task, err error) {
 		d.mu.Unlock()
 	}()
 	if err != nil {
-		t.logFailure(err)
+		defer t.logFailure(err) // also if the callback ends the goroutine
 	}
 	t.callBack(task.Done, err)
 }
@@ -83,7 +83,23 @@ func (t *Topic[T]) publishSafely(ctx context.Context, data T) (err error) {
 // logFailure logs a publisher's error, at most once a second. The end of the
 // context at Close is no failure worth a line, nor is what the topic expects.
 func (t *topic) logFailure(err error) {
-	if !errors.Is(err, context.Canceled) && (t.cfg.Expected == nil || !t.cfg.Expected(err)) {
+	if !errors.Is(err, context.Canceled) && !t.expects(err) {
 		t.log.failed(err)
 	}
+}
+
+// expects asks TopicConfig.Expected; the error is unexpected if that panics, which is
+// logged as a callback's panic.
+func (t *topic) expects(err error) bool {
+	if t.cfg.Expected == nil {
+		return false
+	}
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			t.callbackLog.failed(panicked)
+		}
+	}()
+	defer recoverTo(&panicked)
+	return t.cfg.Expected(err)
 }

@@ -58,16 +58,6 @@ func (d *Dispatcher) reinforce() {
 	}
 }
 
-// relieve starts a worker beyond the limit if all of them are in callbacks while
-// senders wait: the callbacks may be those senders, which would wait for one
-// another. Each worker that is started so lets one of them go on. d.mu must be
-// held, and no task have been taken for a while.
-func (d *Dispatcher) relieve() {
-	if d.blocked > 0 && int(d.callbacks.Load()) >= d.workers && len(d.idle) == 0 {
-		d.addWorker()
-	}
-}
-
 func (d *Dispatcher) wakeWorker() {
 	last := len(d.idle) - 1
 	w := d.idle[last]

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -162,6 +163,90 @@ func TestWorkersBeyondTheLimit(t *testing.T) {
 			require.NoError(t, d.Close(context.Background()))
 		})
 	}
+}
+
+// watchWorkers looks n times, a period apart, and returns the most workers that there were.
+func watchWorkers(d *dispatch.Dispatcher, n int, period time.Duration) (most int) {
+	for range n {
+		time.Sleep(period)
+		most = max(most, d.Stats().Workers)
+	}
+	return most
+}
+
+// However many senders wait while callbacks are slow, MaxWorkers holds: be the senders
+// goroutines of the program's or callbacks of another dispatcher.
+func TestSlowCallbacksStartNoWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		other := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 20})
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 2})
+		topic := dispatch.NewTopic(d, "slow", nothing[int], dispatch.TopicConfig{Depth: 1})
+		slow := dispatch.Task{Done: func(error) { time.Sleep(100 * time.Millisecond) }}
+		for range 30 {
+			go topic.TryQueueTask(1, slow)
+		}
+		elsewhere := dispatch.NewTopic(other, "quick", nothing[int], dispatch.TopicConfig{})
+		for range 20 {
+			require.True(t, elsewhere.TryQueueTask(1, dispatch.Task{Done: func(error) { topic.TryQueueTask(1, slow) }}))
+		}
+		assert.Equal(t, 2, watchWorkers(d, 300, 10*time.Millisecond))
+		require.NoError(t, other.Drain(context.Background()))
+		require.NoError(t, d.Drain(context.Background()))
+		assert.EqualValues(t, 50, topic.Stats().Sent)
+		require.NoError(t, other.Close(context.Background()))
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+// Callbacks that wait in TryQueue are stood in for by as many workers again as
+// MaxWorkers, be it for room or for a token, and beside slow ones, too. They go on
+// however many they are, and whatever they wait for.
+func TestWaitingCallbacksAreRelieved(t *testing.T) {
+	for _, maxWorkers := range []int{1, 3} {
+		for _, waitsFor := range []string{"room", "token"} {
+			t.Run(fmt.Sprintf("%d workers, %s", maxWorkers, waitsFor), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { relieveCallbacks(t, maxWorkers, waitsFor == "token") })
+			})
+		}
+	}
+}
+
+func relieveCallbacks(t *testing.T, maxWorkers int, tokens bool) {
+	d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: maxWorkers})
+	cfg := dispatch.TopicConfig{Depth: 1}
+	task := dispatch.Task{}
+	if tokens {
+		cfg.Depth, cfg.WaitForToken, task.Token = 100, true, "x"
+	}
+	topic := dispatch.NewTopic(d, "a", slowly(10*time.Microsecond), cfg)
+	var called atomic.Int64
+	// Each message leads to three more, four times over.
+	var split func(generation int) dispatch.Task
+	split = func(generation int) dispatch.Task {
+		task := task
+		task.Done = func(error) {
+			called.Add(1)
+			if generation == 2 {
+				time.Sleep(50 * time.Millisecond)
+			}
+			for range 3 {
+				if generation < 4 {
+					topic.TryQueueTask(generation, split(generation+1))
+				}
+			}
+		}
+		return task
+	}
+	require.True(t, topic.TryQueueTask(0, split(0)))
+	most := watchWorkers(d, 300, time.Millisecond)
+	assert.Greater(t, most, maxWorkers)
+	assert.LessOrEqual(t, most, 2*maxWorkers)
+	require.NoError(t, d.Drain(context.Background()))
+	s := topic.Stats()
+	assert.Zero(t, s.Dropped[dispatch.CauseQueueFull])
+	assert.EqualValues(t, 1+3+9+27+81, called.Load())
+	assert.EqualValues(t, called.Load(), s.Sent+s.Dropped[dispatch.CauseTokenBusy])
+	require.NoError(t, d.Close(context.Background()))
 }
 
 // A sender that waits for each message finds the worker asleep, lingering, or on

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -196,22 +197,25 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 // Callbacks of all workers may queue on a full topic with policy Block: a further
 // worker empties it.
 func TestCallbacksMayQueueOnAFullTopic(t *testing.T) {
-	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
-	var sent atomic.Int32
-	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
-		sent.Add(1)
-		return nil
-	}, dispatch.TopicConfig{Depth: 1})
-	var chain func(n int) func(error)
-	chain = func(n int) func(error) {
-		return func(err error) {
-			if err == nil && n > 0 {
-				topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
-				topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+		var sent atomic.Int32
+		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+			sent.Add(1)
+			return nil
+		}, dispatch.TopicConfig{Depth: 1})
+		var chain func(n int) func(error)
+		chain = func(n int) func(error) {
+			return func(err error) {
+				if err == nil && n > 0 {
+					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
+					topic.TryQueueTask(n, dispatch.Task{Done: chain(n - 1)})
+				}
 			}
 		}
-	}
-	require.True(t, topic.TryQueueTask(0, dispatch.Task{Done: chain(8)}))
-	require.NoError(t, d.Drain(context.Background()))
-	assert.EqualValues(t, 1<<9-1, sent.Load())
+		require.True(t, topic.TryQueueTask(0, dispatch.Task{Done: chain(8)}))
+		require.NoError(t, d.Drain(context.Background()))
+		assert.EqualValues(t, 1<<9-1, sent.Load())
+		require.NoError(t, d.Close(context.Background()))
+	})
 }

@@ -18,7 +18,8 @@ type ThreadCached[T any] interface {
 	// CopyToCache copies the whole message into dst, deeply, reusing dst's
 	// buffers where they are large enough. dst is a zero value or an earlier
 	// message of the same CacheKey; every field must be set or cleared. It runs
-	// on the goroutine that queues the message, which it must not end.
+	// on the goroutine that queues the message; if it ends that, the message is
+	// refused.
 	CopyToCache(dst T)
 	// CacheKey groups messages whose copies can take each other's place, for
 	// instance those of one buffer size. A constant is right where all can.
@@ -40,8 +41,9 @@ type TopicConfig struct {
 	// Lane is a lane shared with other topics; it implies Ordered. It must be of
 	// the same dispatcher. (optional)
 	Lane *Lane
-	// Depth is the most messages that may wait, running ones not counted.
-	// (optional; default 64)
+	// Depth is the most messages that may wait, running ones not counted; those of
+	// callbacks go beyond it where all workers would wait for one another. (optional;
+	// default 64)
 	Depth int
 	// MaxBytes is the most bytes that may wait, for Sized messages; negative: no
 	// limit. One message that is larger by itself is let into an empty queue.
@@ -222,11 +224,12 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // will be published unless it is pushed out or the dispatcher closes. If it
 // returns false, Done has already been called, on this goroutine, with
 // ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a configuration error,
-// or the *PanicError of the message's copy function.
+// or the *PanicError of the message's own methods. If those end the goroutine by
+// runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	var traits traits[T]
 	if t.describes {
-		if err := t.describe(data, &traits); err != nil {
+		if err := t.describe(data, task.Done, &traits); err != nil {
 			return t.refuse(task.Done, err)
 		}
 	}
@@ -235,18 +238,25 @@ func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	d.mu.Lock()
 	room, err := t.admit(task.Token, traits.bytes, &evicted)
 	if err == nil {
-		err = t.enqueue(data, task, &traits, room)
+		err = t.enqueue(data, task, &traits, admission{room, &evicted})
 	}
 	if err != nil {
 		t.drops.count(err)
 	}
 	d.mu.Unlock()
-	d.fail(&evicted, ErrFull)
-	if err != nil {
-		t.callBack(task.Done, err)
-		return false
+	if evicted.head != nil || err != nil {
+		t.tell(task.Done, err, &evicted)
 	}
-	return true
+	return err == nil
+}
+
+// tell calls back those whose fate an offer has settled: the evicted, and the offered
+// message itself unless err is nil.
+func (t *topic) tell(done func(error), err error, evicted *taskList) {
+	if err != nil {
+		defer t.callBack(done, err) // also if a callback of the evicted ends the goroutine
+	}
+	t.d.fail(evicted, ErrFull)
 }
 
 // refuse counts a message that was never admitted and calls its callback.
@@ -276,9 +286,11 @@ func (t *topic) callBack(done func(error), err error) {
 // recoverTo turns a panic of the calling function into a *PanicError.
 func recoverTo(err *error) {
 	if v := recover(); v != nil {
-		*err = &PanicError{Value: v, Stack: debug.Stack()}
+		*err = panicError(v)
 	}
 }
+
+func panicError(v any) error { return &PanicError{Value: v, Stack: debug.Stack()} }
 
 // Close refuses messages from now on and discards those that wait, as
 // Dispatcher.Close does for all topics; their callbacks run with ErrClosed on

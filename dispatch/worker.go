@@ -9,6 +9,7 @@ import (
 // when retired or when the dispatcher is closed.
 type worker struct {
 	d      *Dispatcher
+	id     uint64               // of its goroutine
 	wake   chan struct{}        // capacity 1; closed to retire the worker
 	epoch  uint64               // d.epoch when it became idle; guarded by d.mu
 	handed atomic.Pointer[task] // by handOver, for accept
@@ -25,7 +26,9 @@ type worker struct {
 func (w *worker) loop() {
 	d := w.d
 	defer w.replace()
+	w.id = goroutineID()
 	d.mu.Lock()
+	d.crew[w.id] = struct{}{}
 	for w.next() {
 		w.resolved = false
 		w.run()
@@ -34,6 +37,7 @@ func (w *worker) loop() {
 		w.task = nil
 	}
 	d.workers--
+	delete(d.crew, w.id)
 	d.settle()
 	d.mu.Unlock()
 	w.d = nil // tells replace that the end is regular
@@ -131,13 +135,24 @@ func (w *worker) conclude(err error) {
 		d.mu.Unlock()
 	}
 	if err != nil {
-		k.topic.logFailure(err)
+		k.callBackAndLog(err)
+	} else {
+		k.callBack(nil)
 	}
+}
+
+func (k *task) callBack(err error) {
 	if k.done != nil {
 		k.calling = true
-		d.callbacks.Add(1)
+		k.topic.d.callbacks.Add(1)
 		k.topic.callBack(k.done, err)
 	}
+}
+
+// callBackAndLog logs the error though the callback may end the goroutine.
+func (k *task) callBackAndLog(err error) {
+	defer k.topic.logFailure(err)
+	k.callBack(err)
 }
 
 // finish ends a task whose callback has returned; d.mu must be held.
@@ -181,6 +196,7 @@ func (w *worker) replace() {
 		d.mu.Lock()
 		d.finish(w.task)
 		d.workers--
+		delete(d.crew, w.id)
 		d.addWorker()
 		d.mu.Unlock()
 	}()
