@@ -11,17 +11,6 @@ FUZZTIME ?= 30000x
 LINT_TAGS ?= peers
 SOAK     ?= 60s
 
-# WINDOW=0 leaves GLFW out of every target: no X11 headers are needed then, and the
-# binary needs libEGL and libc alone.
-WINDOW ?= 1
-ifeq ($(WINDOW),0)
-PACKAGES := headless
-HEADLESS_TAGS := nowindow egl
-export GOFLAGS := $(shell $(GO) env GOFLAGS) -tags=nowindow,egl
-else
-PACKAGES := build
-endif
-
 # Live tests need an OpenGL context; scripts/setup.sh sees to it.
 export REQUIRE_GL ?= 1
 
@@ -31,29 +20,23 @@ export REQUIRE_GL ?= 1
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  WINDOW=0 after any of them builds without GLFW and needs no X11 headers."
 
 .PHONY: setup
 setup: ## install what the machine lacks (nothing, the second time)
-	@scripts/setup.sh $(PACKAGES)
+	@scripts/setup.sh build
 
 .PHONY: setup-test
 setup-test: ## install what the tests need besides
-	@scripts/setup.sh $(PACKAGES) test
+	@scripts/setup.sh build test
 
 .PHONY: build
 build: setup ## build bin/raybridge
 	$(GO) build -o $(BIN)/raybridge ./cmd/raybridge
 
-.PHONY: build-headless
-build-headless: ## build bin/raybridge-headless, which needs libEGL alone
-	@scripts/setup.sh headless
-	$(GO) build -tags 'nowindow egl' -o $(BIN)/raybridge-headless ./cmd/raybridge
-
 .PHONY: build-ros2dds
 build-ros2dds: setup ## build bin/raybridge-ros2dds, which speaks ROS 2's DDS natively
-	@scripts/setup.sh $(PACKAGES) ros2dds
-	$(GO) build -tags '$(strip $(HEADLESS_TAGS) ros2dds)' -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
+	@scripts/setup.sh build ros2dds
+	$(GO) build -tags ros2dds -o $(BIN)/raybridge-ros2dds ./cmd/raybridge
 
 .PHONY: demo
 demo: build ## record ten seconds of the city; writes out/demo
@@ -74,8 +57,8 @@ test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 
 .PHONY: test-ros2dds
 test-ros2dds: setup-test ## run ros2dds's tests that need Cyclone DDS alone, with the race detector
-	@scripts/setup.sh $(PACKAGES) ros2dds
-	$(GO) test -race -count=1 -timeout 10m -tags '$(strip $(HEADLESS_TAGS) ros2dds)' ./bridges/ros2dds/...
+	@scripts/setup.sh build ros2dds
+	$(GO) test -race -count=1 -timeout 10m -tags ros2dds ./bridges/ros2dds/...
 
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
@@ -83,7 +66,7 @@ setup-peers: setup-test ## install the software of others that the bridges are t
 
 .PHONY: test-peers
 test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
-	$(GO) test -count=1 -p 1 -tags '$(strip $(HEADLESS_TAGS) peers ros2dds)' -timeout 20m ./bridges/...
+	$(GO) test -count=1 -p 1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
 
 .PHONY: test-short
 test-short: ## run the tests that need neither cgo nor OpenGL
@@ -111,7 +94,7 @@ bench: build ## measure what this machine does; see docs/benchmarks.md
 
 .PHONY: bench-ros2dds
 bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes
-	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags '$(strip $(HEADLESS_TAGS) peers ros2dds)' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
+	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags 'peers ros2dds' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
 generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew

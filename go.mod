@@ -9,9 +9,9 @@ require (
 	github.com/coder/websocket v1.8.15
 	github.com/foxglove/mcap/go/mcap v1.7.2
 	github.com/fxamacker/cbor/v2 v2.9.0
-	github.com/go-gl/glfw/v3.3/glfw v0.0.0-20260823155953-d41da22a9587
 	github.com/go-gl/mathgl v1.2.0
 	github.com/goccy/go-yaml v1.19.2
+	github.com/jezek/xgb v1.1.1
 	github.com/klauspost/compress v1.20.3
 	github.com/pierrec/lz4/v4 v4.1.22
 	github.com/qmuntal/gltf v0.28.0

@@ -97,17 +97,3 @@ func (c *Ctx) DebugNotes() []string {
 	}
 	return nil
 }
-
-// Present draws a texture over a window's whole back buffer of the given size
-// in pixels, row 0 at the top; the window swaps. It fails with ErrNotSupported
-// on a context that has no window.
-func (c *Ctx) Present(t *Texture, width, height int) error {
-	if err := c.check(&t.object); err != nil {
-		return err
-	}
-	p, ok := c.gl.driver.(Presenter)
-	if !ok {
-		return &UnsupportedError{Feature: "window", Need: "a context that glfwctx opened"}
-	}
-	return p.Present(t.handle, [2]int{t.desc.Width, t.desc.Height}, [2]int{width, height})
-}

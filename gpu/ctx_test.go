@@ -208,18 +208,6 @@ func TestQueriesNeedTimestamps(t *testing.T) {
 	}), gpu.ErrNotSupported)
 }
 
-func TestPresentNeedsAWindow(t *testing.T) {
-	thread := gputest.NewFake().Start(t)
-	require.ErrorIs(t, thread.Do(t.Context(), func(c *gpu.Ctx) error {
-		o, err := newObjects(c)
-		if err != nil {
-			return err
-		}
-		defer o.close()
-		return c.Present(o.picture, 1, 1)
-	}), gpu.ErrNotSupported)
-}
-
 // GL 4.5 core, section 7.13.2: copies of buffers need BUFFER_UPDATE; image
 // stores read by glGetTextureImage into a pack buffer need TEXTURE_UPDATE and
 // PIXEL_BUFFER, and FRAMEBUFFER where a driver reads through one.
@@ -250,7 +238,7 @@ func TestLevelBytes(t *testing.T) {
 }
 
 func ExampleThread() {
-	thread, err := gpu.Start(gputest.NewFake().Open) // or eglctx.Open(...), or a glfwctx.Window's Open
+	thread, err := gpu.Start(gputest.NewFake().Open) // or eglctx.Open(...)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -100,13 +100,6 @@ type BoundResource struct {
 	Access  Access
 }
 
-// Presenter is a Driver whose context has a window.
-type Presenter interface {
-	// Present blits the texture's level 0 over the window's back buffer, the
-	// texture's row 0 at the top; sizes are width and height in pixels.
-	Present(texture Handle, from, to [2]int) error
-}
-
 // SourceHolder is a Driver that reports writes to sources which a later copy
 // still needs; see Ctx.Hold.
 type SourceHolder interface {

@@ -5,7 +5,7 @@ type Info struct {
 	Vendor, Renderer, Version, GLSL string
 	// Software is true where the driver computes on the CPU (llvmpipe, softpipe).
 	Software bool
-	// Device names how the context was opened: "EGL device 0", "EGL surfaceless", "GLX window".
+	// Device names how the context was opened: "EGL device 0", "EGL surfaceless".
 	Device string
 	Limits Limits
 	// TimestampBits is the size of the GPU's timestamp counter, 0 where it has none.

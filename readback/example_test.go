@@ -11,7 +11,7 @@ import (
 )
 
 // startFake opens a GL thread without a GPU and makes a source of the bytes.
-// A program uses eglctx.Open or glfwctx.Open instead of the fake. end closes
+// A program uses eglctx.Open instead of the fake. end closes
 // both, and tells what an example forgot to close.
 func startFake(contents ...byte) (thread *gpu.Thread, source *gpu.Buffer, end func()) {
 	thread, err := gpu.Start(gputest.NewFake().Open)

@@ -1,40 +1,33 @@
 #!/usr/bin/env bash
-# setup.sh build|headless|ros2dds|test...: installs the system packages that raybridge
-# needs to be built (with a window, or headless without one; with ROS 2's DDS) and
-# tested, if they are missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the
-# packages and what to run then.
+# setup.sh build|ros2dds|test...: installs the system packages that raybridge needs to be
+# built and to draw (build), with ROS 2's DDS (ros2dds), and to be tested (test), if they are
+# missing. Debian and Ubuntu only, as root or with sudo; elsewhere it names the packages and
+# what to run then.
 set -euo pipefail
 
-headless_apt="gcc libc6-dev pkg-config libegl-dev libegl1 libgl1-mesa-dri"
-headless_dnf="gcc glibc-devel pkgconf-pkg-config mesa-libEGL-devel mesa-dri-drivers"
-headless_pacman="gcc pkgconf libglvnd mesa"
-window_apt="libgl-dev libx11-dev libxcursor-dev libxrandr-dev libxinerama-dev libxi-dev libxxf86vm-dev"
-window_dnf="mesa-libGL-devel libX11-devel libXcursor-devel libXrandr-devel libXinerama-devel libXi-devel libXxf86vm-devel"
-window_pacman="libx11 libxcursor libxrandr libxinerama libxi libxxf86vm"
+build_apt="gcc libc6-dev libegl1 libgl1-mesa-dri"
+build_dnf="gcc glibc-devel mesa-libEGL mesa-dri-drivers"
+build_pacman="gcc libglvnd mesa"
 ros2dds_apt="cyclonedds-dev"
 ros2dds_dnf="cyclonedds-devel"
 ros2dds_pacman="cyclonedds"
-test_apt="xvfb libgl1"
-test_dnf="xorg-x11-server-Xvfb mesa-libGL"
+test_apt="xvfb"
+test_dnf="xorg-x11-server-Xvfb"
 test_pacman="xorg-server-xvfb"
 
-apt="" dnf="" pacman="" headers="" programs="gcc pkg-config" again="make demo"
+apt="" dnf="" pacman="" headers="stdlib.h" programs="gcc" again="make demo"
 need() { apt+=" $1" dnf+=" $2" pacman+=" $3"; }
 for set in "$@"; do
   case "$set" in
     build)
-      need "$headless_apt $window_apt" "$headless_dnf $window_dnf" "$headless_pacman $window_pacman"
-      headers+=" egl gl x11 xcursor xrandr xinerama xi xxf86vm" ;;
-    headless)
-      need "$headless_apt" "$headless_dnf" "$headless_pacman"
-      headers+=" egl" again="make demo WINDOW=0" ;;
+      need "$build_apt" "$build_dnf" "$build_pacman" ;;
     ros2dds)
       need "$ros2dds_apt" "$ros2dds_dnf" "$ros2dds_pacman"
-      headers+=" CycloneDDS" again="make build-ros2dds" ;;
+      headers+=" dds/dds.h" again="make build-ros2dds" ;;
     test)
       need "$test_apt" "$test_dnf" "$test_pacman"
       programs+=" Xvfb" again="make test" ;;
-    *) echo "setup.sh: unknown set $set, known are build, headless, ros2dds and test" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown set $set, known are build, ros2dds and test" >&2; exit 2 ;;
   esac
 done
 
@@ -43,23 +36,27 @@ if ! command -v go >/dev/null; then
   exit 2
 fi
 
-# driver tells whether something is there to draw with: Mesa's software OpenGL, or
-# a vendor's EGL.
-driver() {
+# there tells whether one of some files is there.
+there() {
   local file
-  for file in {/usr,}/lib{,64,/*}/{dri/swrast_dri.so,libgallium*.so,libEGL_nvidia.so*}; do
+  for file in "$@"; do
     if [ -e "$file" ]; then return 0; fi
   done
   return 1
 }
 
+# driver tells whether something is there to draw with: EGL, and Mesa's software OpenGL or
+# a vendor's driver.
+driver() {
+  there {/usr,}/lib{,64,/*}/libEGL.so.1 && there {/usr,}/lib{,64,/*}/{dri/swrast_dri.so,libgallium*.so,libEGL_nvidia.so*}
+}
+
 # satisfied tells by what is there, not by who installed it.
 satisfied() {
-  local program
+  local program header
   for program in $programs; do command -v "$program" >/dev/null || return 1; done
-  gcc -E -include stdlib.h -x c /dev/null >/dev/null 2>&1 || return 1
-  # shellcheck disable=SC2086 # the list is meant to be split
-  pkg-config --exists $headers && driver
+  for header in $headers; do gcc -E -include "$header" -x c /dev/null >/dev/null 2>&1 || return 1; done
+  driver
 }
 
 if satisfied; then exit 0; fi
@@ -71,7 +68,6 @@ explain() {
     echo "  Debian, Ubuntu:  apt-get install -y$apt"
     echo "  Fedora:          dnf install -y$dnf"
     echo "  Arch:            pacman -S --needed$pacman"
-    case "$headers" in *x11*) echo "Without a window fewer are needed: 'make demo WINDOW=0' says which." ;; esac
   } >&2
   exit 2
 }

@@ -104,7 +104,7 @@ func benchOf(name, short string, f *benchFlags, s subject) *cobra.Command {
 // runBench measures and writes the figures. Whatever can't be written is found
 // before anything is measured.
 func runBench(cmd *cobra.Command, f *benchFlags, s subject) (err error) {
-	open, err := headlessOpener(f.gpu)
+	open, err := deviceOpener(f.gpu)
 	if err != nil {
 		return usage(err)
 	}

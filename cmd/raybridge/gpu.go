@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 )
 
-// headlessOpener reads --gpu.
-func headlessOpener(device string) (gpu.Opener, error) {
+// deviceOpener reads --gpu.
+func deviceOpener(device string) (gpu.Opener, error) {
 	switch device {
 	case "", "auto", "software":
 	default:
@@ -31,7 +31,7 @@ func newGPU() *cobra.Command {
 		Short: "Show the OpenGL devices, and what the chosen one can do",
 		Args:  exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			open, err := headlessOpener(device)
+			open, err := deviceOpener(device)
 			if err != nil {
 				return usage(err)
 			}

@@ -6,9 +6,9 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream"
 )
 
-// window is the time that the table's rates are of; windowText says it in the help.
+// rateWindow is the time that the table's rates are of; windowText says it in the help.
 const (
-	window     = 5 * time.Second
+	rateWindow = 5 * time.Second
 	windowText = "5 s"
 )
 
@@ -78,7 +78,7 @@ type rates struct {
 func (f *figures) recent(now time.Time) rates {
 	current := f.mark
 	current.at = now
-	for len(f.marks) > 1 && now.Sub(f.marks[1].at) >= window {
+	for len(f.marks) > 1 && now.Sub(f.marks[1].at) >= rateWindow {
 		f.marks = f.marks[1:]
 	}
 	oldest := f.marks[0]

@@ -56,7 +56,7 @@ func TestALostContextEndsTheProgram(t *testing.T) {
 	}))
 	pl, err := newPlan(cmd, &f)
 	require.NoError(t, err)
-	open, err := headlessOpener("auto")
+	open, err := deviceOpener("auto")
 	require.NoError(t, err)
 	err = pl.execute(t.Context(), cmd, func() (*gpu.Context, error) {
 		c, err := open()

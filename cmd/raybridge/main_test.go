@@ -43,10 +43,14 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(cache)
-	// Built scenes go where they leave nothing behind; compiled shaders, which
-	// take long, stay where the driver keeps them.
-	if dir, err := os.UserCacheDir(); err == nil && os.Getenv("MESA_SHADER_CACHE_DIR") == "" {
-		os.Setenv("MESA_SHADER_CACHE_DIR", dir)
+	// Built scenes go where they leave nothing behind; compiled shaders and packages,
+	// which take long, stay where the driver and Go keep them.
+	if dir, err := os.UserCacheDir(); err == nil {
+		for name, place := range map[string]string{"MESA_SHADER_CACHE_DIR": dir, "GOCACHE": filepath.Join(dir, "go-build")} {
+			if os.Getenv(name) == "" {
+				os.Setenv(name, place)
+			}
+		}
 	}
 	os.Setenv("XDG_CACHE_HOME", cache)
 	return m.Run()

@@ -99,12 +99,12 @@ func run(cmd *cobra.Command, f *runFlags) error {
 	if err != nil {
 		return usage(err)
 	}
-	if pl.window {
-		return runWindowed(cmd.Context(), cmd, pl)
-	}
-	open, err := headlessOpener(f.gpu)
+	open, err := deviceOpener(f.gpu)
 	if err != nil {
 		return usage(err)
+	}
+	if pl.window {
+		return runWindowed(cmd, pl, open)
 	}
 	return pl.execute(cmd.Context(), cmd, open, nil)
 }

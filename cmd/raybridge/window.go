@@ -11,9 +11,9 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/glfwctx"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/window"
 )
 
 // The window's size at the start: two rows of panes around a picture of 640x480.
@@ -22,43 +22,39 @@ const (
 	windowHeight = 840
 )
 
-// runWindowed runs the plan on a window's context, with the window as one more
-// listener. It must be called on the main goroutine, whose thread GLFW takes.
-// Closing the window ends the run as Ctrl-C does.
-func runWindowed(ctx context.Context, cmd *cobra.Command, pl *plan) error {
-	if g := pl.flags.gpu; g != "" && g != "auto" {
-		return usage(fmt.Errorf("--gpu %s chooses a device for --headless; a window is drawn by its display's", g))
-	}
-	ctx, quit := context.WithCancel(ctx)
-	defer quit()
-	options := glfwctx.Options{Title: "raybridge", Width: windowWidth, Height: windowHeight}
-	err := glfwctx.Main(options, func(w *glfwctx.Window) error {
-		watching := make(chan struct{})
-		defer func() { <-watching }()
-		defer quit()
-		go func() {
-			defer close(watching)
-			select {
-			case <-w.Closed():
-				quit()
-			case <-ctx.Done():
-			}
-		}()
-		return pl.execute(ctx, cmd, w.Open, &windowView{
-			config: pl.config, saveDir: pl.saveDir(cmd), window: w, ending: ctx.Done(), quit: quit,
-		})
-	})
+// runWindowed runs the plan with a window as one more listener. Closing the window ends the
+// run as Ctrl-C does.
+func runWindowed(cmd *cobra.Command, pl *plan, open gpu.Opener) error {
+	w, err := window.Open(window.Options{Title: "raybridge", Width: windowWidth, Height: windowHeight})
 	if errors.Is(err, gpu.ErrNotSupported) {
 		return fmt.Errorf("%w (raybridge run --headless needs no display)", err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	ctx, quit := context.WithCancel(cmd.Context())
+	watching := make(chan struct{})
+	defer func() { <-watching }()
+	defer quit()
+	go func() {
+		defer close(watching)
+		select {
+		case <-w.Closed():
+			quit()
+		case <-ctx.Done():
+		}
+	}()
+	return pl.execute(ctx, cmd, open, &windowView{
+		config: pl.config, saveDir: pl.saveDir(cmd), window: w, ending: ctx.Done(), quit: quit,
+	})
 }
 
 // windowView shows a run in a window.
 type windowView struct {
 	config  *config.Config
 	saveDir string
-	window  *glfwctx.Window
+	window  *window.Window
 	ending  <-chan struct{} // closed when the run is to end
 	quit    func()
 
@@ -91,7 +87,7 @@ func (w *windowView) attach(p *pipeline.Pipeline) error {
 	// The window outlives the run: it says that recordings are being completed.
 	ctx, stop := context.WithCancel(context.Background())
 	w.stop = stop
-	w.showing.Go(func() { w.err = v.Show(ctx, w.ending, w.window, p.GL()) })
+	w.showing.Go(func() { w.err = v.Show(ctx, w.ending, w.window) })
 	return nil
 }
 

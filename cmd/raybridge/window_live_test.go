@@ -1,4 +1,4 @@
-//go:build cgo && !nowindow
+//go:build cgo
 
 package main
 
@@ -48,7 +48,7 @@ func TestWindowedRun(t *testing.T) {
 
 	var stdout, stderr strings.Builder
 	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir})
+	root.SetArgs([]string{"run", "--window", "--gpu", "software", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir})
 	err := root.ExecuteContext(ctx)
 	if exitCode(err) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
 		t.Skipf("no OpenGL in a window: %v", err)

@@ -1,4 +1,4 @@
-//go:build cgo && !nowindow
+//go:build cgo
 
 package main
 

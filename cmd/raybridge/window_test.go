@@ -17,10 +17,11 @@ func TestAWindowNeedsADisplay(t *testing.T) {
 	assert.ErrorContains(t, err, "--headless")
 }
 
-func TestAWindowHasItsDisplaysDevice(t *testing.T) {
+func TestAWindowedRunTakesADevice(t *testing.T) {
 	var stdout, stderr strings.Builder
 	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--gpu", "1"})
+	root.SetArgs([]string{"run", "--window", "--gpu", "fast"})
 	err := root.ExecuteContext(t.Context())
 	assert.Equal(t, exitUsage, exitCode(err), "%v", err)
+	assert.ErrorContains(t, err, "--gpu")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
-// Loader finds a GL function by name: eglGetProcAddress, glfwGetProcAddress.
+// Loader finds a GL function by name: eglGetProcAddress.
 type Loader func(name string) unsafe.Pointer
 
 // Options describe the context to New.
@@ -39,10 +39,7 @@ type Driver struct {
 	}
 }
 
-var (
-	_ gpu.Driver    = (*Driver)(nil)
-	_ gpu.Presenter = (*Driver)(nil)
-)
+var _ gpu.Driver = (*Driver)(nil)
 
 var load struct {
 	sync.Mutex

@@ -134,14 +134,3 @@ func names(t *testing.T, thread *gpu.Thread) (n int) {
 	})
 	return n
 }
-
-func TestPresentNeedsAWindow(t *testing.T) {
-	thread := gputest.Thread(t)
-	err := thread.Do(t.Context(), func(c *gpu.Ctx) error {
-		x, err := c.NewTexture(gpu.TextureDesc{Label: "x", Format: gpu.FormatRGBA8, Width: 1, Height: 1})
-		must(err)
-		defer x.Close()
-		return c.Present(x, 1, 1)
-	})
-	require.ErrorIs(t, err, gpu.ErrNotSupported)
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -16,7 +17,7 @@ import (
 // REQUIRE_GL=1. The test must not be parallel: DISPLAY is the process's.
 func Display(t testing.TB) *Screen {
 	t.Helper()
-	number, err := startXvfb(t)
+	number, end, err := startXvfb(t)
 	if err != nil {
 		if os.Getenv("REQUIRE_GL") == "1" {
 			t.Fatalf("no virtual screen, REQUIRE_GL=1: %v", err)
@@ -29,19 +30,19 @@ func Display(t testing.TB) *Screen {
 	}
 	t.Cleanup(func() { client.conn.Close() })
 	t.Setenv("DISPLAY", ":"+number)
-	return &Screen{client}
+	return &Screen{client, end}
 }
 
-// startXvfb runs Xvfb until the test ends. It picks a free display number
+// startXvfb runs Xvfb until end is called or the test ends. It picks a free display number
 // itself and writes it to a pipe once it takes connections.
-func startXvfb(t testing.TB) (number string, err error) {
+func startXvfb(t testing.TB) (number string, end func(), err error) {
 	path, err := exec.LookPath("Xvfb")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer read.Close()
 	// File 3 of the child is ExtraFiles[0].
@@ -50,23 +51,30 @@ func startXvfb(t testing.TB) (number string, err error) {
 	err = cmd.Start()
 	write.Close()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	t.Cleanup(end)
 	line, err := bufio.NewReader(read).ReadString('\n')
 	if err != nil {
-		return "", errors.New("the X server Xvfb ended before it was ready")
+		return "", nil, errors.New("the X server Xvfb ended before it was ready")
 	}
-	return strings.TrimSpace(line), nil
+	return strings.TrimSpace(line), end, nil
 }
 
 // Screen is a virtual screen with the one window of the program under test,
 // and its user's hands. Places are pixels from the screen's top-left corner,
 // where, without a window manager, the window lies too.
-type Screen struct{ x *x11 }
+type Screen struct {
+	x   *x11
+	end func()
+}
+
+// End ends the screen's server, as a crash does.
+func (s *Screen) End() { s.end() }
 
 // X11's event codes, as XTEST takes them.
 const (
@@ -136,6 +144,42 @@ func (s *Screen) CloseWindow() error {
 	}
 	event := append([]byte{xClientMessage, 32, 0, 0}, words(window, protocols, deleteWindow, 0, 0, 0, 0)...)
 	return errors.Join(s.x.send(xSendEvent, 0, append(words(window, 0), event...)), s.x.sync())
+}
+
+// Resize changes the window's size, as a window manager does.
+func (s *Screen) Resize(width, height int) error {
+	window, err := s.x.window()
+	if err != nil {
+		return err
+	}
+	const widthAndHeight = 4 | 8
+	return errors.Join(s.x.send(xConfigureWindow, 0, words(window, widthAndHeight, uint32(width), uint32(height))), s.x.sync())
+}
+
+// Cover lays another window over the screen for a moment.
+func (s *Screen) Cover(x, y, width, height int) error {
+	const overrideRedirect = 1 << 9 // no window manager's business
+	place := words(s.x.ids, s.x.root, uint32(x)|uint32(y)<<16, uint32(width)|uint32(height)<<16, 0, 0, overrideRedirect, 1)
+	return errors.Join(
+		s.x.send(xCreateWindow, 0, place), s.x.send(xMapWindow, 0, words(s.x.ids)), s.x.sync(),
+		s.x.send(xDestroyWindow, 0, words(s.x.ids)), s.x.sync())
+}
+
+// Focus gives the keyboard to the window, Unfocus takes it away.
+func (s *Screen) Focus() error {
+	window, err := s.x.window()
+	if err != nil {
+		return err
+	}
+	return s.focus(window)
+}
+
+// Unfocus gives the keyboard to nobody.
+func (s *Screen) Unfocus() error { return s.focus(0) }
+
+func (s *Screen) focus(window uint32) error {
+	const revertToNone, now = 0, 0
+	return errors.Join(s.x.send(xSetInputFocus, revertToNone, words(window, now)), s.x.sync())
 }
 
 // Picture is what the screen shows of the window.

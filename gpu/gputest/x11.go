@@ -14,7 +14,8 @@ import (
 type x11 struct {
 	conn     net.Conn
 	root     uint32
-	xtest    byte // the extension's major opcode
+	ids      uint32 // the first that this client may give
+	xtest    byte   // the extension's major opcode
 	keycodes [2]byte
 }
 
@@ -22,11 +23,16 @@ var le = binary.LittleEndian
 
 // Requests by their opcode.
 const (
+	xCreateWindow        = 1
 	xGetWindowAttributes = 3
+	xDestroyWindow       = 4
+	xMapWindow           = 8
+	xConfigureWindow     = 12
 	xGetGeometry         = 14
 	xQueryTree           = 15
 	xInternAtom          = 16
 	xSendEvent           = 25
+	xSetInputFocus       = 42
 	xGetInputFocus       = 43
 	xGetImage            = 73
 	xQueryExtension      = 98
@@ -62,6 +68,7 @@ func (x *x11) setUp() error {
 	if head[0] != 1 {
 		return fmt.Errorf("x server refused: %s", body)
 	}
+	x.ids = le.Uint32(body[4:])
 	x.keycodes = [2]byte{body[26], body[27]}
 	vendor, formats := int(le.Uint16(body[16:])), int(body[21])
 	screen := 32 + (vendor+3)/4*4 + 8*formats

@@ -30,8 +30,8 @@ var policy = map[string][]string{
 	"gpu":                 {},
 	"gpu/glcore":          {"gpu", "gpu/glcore/..."},
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
-	"gpu/glfwctx":         {"gpu", "gpu/glcore"},
 	"gpu/gputest":         {"gpu", "gpu/eglctx"},
+	"window":              {"gpu"},
 	"scene":               {"spatial", "gpu", "shaders", "internal/..."},
 	"scene/labels":        {"scene", "internal/..."},
 	"scene/gltf":          {"scene", "scene/labels", "spatial", "spatial/axes", "internal/..."},
@@ -59,8 +59,8 @@ var policy = map[string][]string{
 // foreign has the packages from outside that these rooms, or folders of one, alone
 // may import. The benchmarks load libcuda.
 var foreign = map[string][]string{
-	"github.com/go-gl/glfw": {"gpu/glfwctx"},
-	"C":                     {"gpu/eglctx", "gpu/glfwctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "bridges/ros2dds/internal/cyclonetest"},
+	"github.com/jezek/xgb": {"window"},
+	"C":                    {"gpu/eglctx", "gpu/glcore", "cmd/raybridge/internal/bench", "bridges/ros2dds/internal/cyclone", "bridges/ros2dds/internal/cyclonetest"},
 }
 
 func TestImports(t *testing.T) {

@@ -4,14 +4,14 @@ import (
 	"image"
 	"math"
 
-	"github.com/raybridge/raybridge/gpu/glfwctx"
+	"github.com/raybridge/raybridge/window"
 )
 
 // command is something that a key does.
 type command struct {
 	keys, does string // for the help
 	driving    string // the keys that are left where others drive; "" for all
-	codes      []glfwctx.Key
+	codes      []window.Key
 	repeats    bool // while the key is held
 	do         func(v *Viewer, shift bool)
 }
@@ -19,16 +19,16 @@ type command struct {
 // commands are the keys that always work; what drives the vehicle goes before them.
 var commands = []command{
 	{"space", "pause, go on", "", codes(' '), false, (*Viewer).togglePause},
-	{"n, right arrow", "one step while paused; with shift ten", "n", codes('N', glfwctx.KeyRight), true, (*Viewer).step},
-	{"tab, c", "enlarge the next pane; with shift the one before", "", codes(glfwctx.KeyTab, 'C'), false, (*Viewer).cycle},
+	{"n, right arrow", "one step while paused; with shift ten", "n", codes('N', window.KeyRight), true, (*Viewer).step},
+	{"tab, c", "enlarge the next pane; with shift the one before", "", codes(window.KeyTab, 'C'), false, (*Viewer).cycle},
 	{"v", "colour clouds by height, intensity or label", "", codes('V'), false, (*Viewer).recolor},
 	{"r", "look at clouds as in the beginning", "", codes('R'), false, (*Viewer).resetViews},
 	{"s, p", "save the enlarged picture; with shift the window", "p", codes('S', 'P'), false, (*Viewer).save},
 	{"h", "show or hide this list", "", codes('H'), false, (*Viewer).toggleHelp},
-	{"q, escape", "end the run", "", codes('Q', glfwctx.KeyEscape), false, (*Viewer).quit},
+	{"q, escape", "end the run", "", codes('Q', window.KeyEscape), false, (*Viewer).quit},
 }
 
-func codes(list ...glfwctx.Key) []glfwctx.Key { return list }
+func codes(list ...window.Key) []window.Key { return list }
 
 // helpLine is one line of the help.
 type helpLine struct{ keys, does string }
@@ -57,7 +57,7 @@ type mouse struct {
 	at     image.Point // outside before the first move
 	x, y   float64
 	held   *pane // under the cursor when a button went down
-	button glfwctx.Button
+	button window.Button
 	moved  float64 // pixels since then
 }
 
@@ -65,44 +65,44 @@ type mouse struct {
 const clickReach = 4
 
 // Handle follows one input of the user.
-func (v *Viewer) Handle(e glfwctx.Event) {
+func (v *Viewer) Handle(e window.Event) {
 	switch e.Kind {
-	case glfwctx.KeyDown, glfwctx.KeyRepeat:
+	case window.KeyDown, window.KeyRepeat:
 		v.key(e)
-	case glfwctx.KeyUp:
+	case window.KeyUp:
 		v.driver.release(e.Key)
-	case glfwctx.MouseDown:
+	case window.MouseDown:
 		v.point(e)
 		v.mouse.held, v.mouse.button, v.mouse.moved = v.paneAt(v.mouse.at), e.Button, 0
-	case glfwctx.MouseUp:
+	case window.MouseUp:
 		v.point(e)
 		v.release()
-	case glfwctx.MouseMove:
+	case window.MouseMove:
 		v.drag(e)
-	case glfwctx.Scroll:
+	case window.Scroll:
 		v.point(e)
 		if p := v.paneAt(v.mouse.at); p != nil {
 			v.move(p, func(m movable) { m.zoom(e.ScrollY) })
 		}
-	case glfwctx.Resize:
+	case window.Resize:
 		v.changed = true
 	}
 }
 
 // key runs what a key does.
-func (v *Viewer) key(e glfwctx.Event) {
+func (v *Viewer) key(e window.Event) {
 	if v.driver.press(e.Key) {
 		return
 	}
-	if v.help && e.Key == glfwctx.KeyEscape {
+	if v.help && e.Key == window.KeyEscape {
 		v.toggleHelp(false)
 		return
 	}
 	for i := range commands {
 		c := &commands[i]
 		for _, code := range c.codes {
-			if code == e.Key && (e.Kind == glfwctx.KeyDown || c.repeats) {
-				c.do(v, e.Mods&glfwctx.ModShift != 0)
+			if code == e.Key && (e.Kind == window.KeyDown || c.repeats) {
+				c.do(v, e.Mods&window.ModShift != 0)
 				v.changed = true
 				return
 			}
@@ -111,21 +111,21 @@ func (v *Viewer) key(e glfwctx.Event) {
 }
 
 // point remembers where the cursor is.
-func (v *Viewer) point(e glfwctx.Event) {
+func (v *Viewer) point(e window.Event) {
 	v.mouse.x, v.mouse.y = e.X, e.Y
 	v.mouse.at = image.Pt(int(math.Floor(e.X)), int(math.Floor(e.Y)))
 	v.changed = true // the caption under the cursor
 }
 
 // drag moves the view that the mouse holds.
-func (v *Viewer) drag(e glfwctx.Event) {
+func (v *Viewer) drag(e window.Event) {
 	dx, dy := e.X-v.mouse.x, e.Y-v.mouse.y
 	v.point(e)
 	if v.mouse.held == nil {
 		return
 	}
 	v.mouse.moved += math.Hypot(dx, dy)
-	v.move(v.mouse.held, func(m movable) { m.drag(dx, dy, v.mouse.button != glfwctx.ButtonLeft) })
+	v.move(v.mouse.held, func(m movable) { m.drag(dx, dy, v.mouse.button != window.ButtonLeft) })
 }
 
 // release ends a drag, or makes it a click.

@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
-	"github.com/raybridge/raybridge/gpu/glfwctx"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/window"
 )
 
-func key(k glfwctx.Key) glfwctx.Event { return glfwctx.Event{Kind: glfwctx.KeyDown, Key: k} }
+func key(k window.Key) window.Event { return window.Event{Kind: window.KeyDown, Key: k} }
 
-func shifted(k glfwctx.Key) glfwctx.Event {
-	return glfwctx.Event{Kind: glfwctx.KeyDown, Key: k, Mods: glfwctx.ModShift}
+func shifted(k window.Key) window.Event {
+	return window.Event{Kind: window.KeyDown, Key: k, Mods: window.ModShift}
 }
 
-func mouse(kind glfwctx.EventKind, at image.Point, b glfwctx.Button) glfwctx.Event {
-	return glfwctx.Event{Kind: kind, X: float64(at.X), Y: float64(at.Y), Button: b}
+func mouse(kind window.EventKind, at image.Point, b window.Button) window.Event {
+	return window.Event{Kind: kind, X: float64(at.X), Y: float64(at.Y), Button: b}
 }
 
 func TestKeysPauseAndStep(t *testing.T) {
@@ -32,11 +32,11 @@ func TestKeysPauseAndStep(t *testing.T) {
 	v.Handle(key(' '))
 	assert.True(t, c.paused)
 	v.Handle(key('N'))
-	v.Handle(key(glfwctx.KeyRight))
-	v.Handle(glfwctx.Event{Kind: glfwctx.KeyRepeat, Key: 'N'})
+	v.Handle(key(window.KeyRight))
+	v.Handle(window.Event{Kind: window.KeyRepeat, Key: 'N'})
 	v.Handle(shifted('N'))
 	assert.Equal(t, []int64{20e6, 20e6, 20e6, 200e6}, c.steps)
-	v.Handle(glfwctx.Event{Kind: glfwctx.KeyRepeat, Key: ' '})
+	v.Handle(window.Event{Kind: window.KeyRepeat, Key: ' '})
 	assert.True(t, c.paused, "holding the key is one press")
 	v.Handle(key(' '))
 	assert.False(t, c.paused)
@@ -55,15 +55,15 @@ func TestKeysDoNothingBeforeTheRun(t *testing.T) {
 }
 
 func TestKeysQuit(t *testing.T) {
-	for _, k := range []glfwctx.Key{'Q', glfwctx.KeyEscape} {
+	for _, k := range []window.Key{'Q', window.KeyEscape} {
 		ended := 0
 		v, _ := newViewer(t, viewer.Options{Quit: func() { ended++ }})
 		v.Handle(key(k))
 		assert.Equal(t, 1, ended)
 		v.Handle(key('H'))
-		v.Handle(key(glfwctx.KeyEscape))
+		v.Handle(key(window.KeyEscape))
 		assert.Equal(t, 1, ended, "escape closes the help first")
-		v.Handle(key(glfwctx.KeyEscape))
+		v.Handle(key(window.KeyEscape))
 		assert.Equal(t, 2, ended)
 	}
 }
@@ -99,25 +99,25 @@ func TestKeysAndClicksEnlarge(t *testing.T) {
 	assert.Equal(t, "front", enlarged(v, size))
 	v.Handle(key('C'))
 	assert.Equal(t, "rear", enlarged(v, size))
-	v.Handle(shifted(glfwctx.KeyTab))
+	v.Handle(shifted(window.KeyTab))
 	assert.Equal(t, "front", enlarged(v, size))
 	for range 4 {
-		v.Handle(key(glfwctx.KeyTab))
+		v.Handle(key(window.KeyTab))
 	}
 	assert.Equal(t, "front", enlarged(v, size), "once around all panes")
 
 	small, _ := v.PictureBounds("rear")
 	at := small.Min.Add(small.Size().Div(2))
-	v.Handle(mouse(glfwctx.MouseDown, at, glfwctx.ButtonLeft))
-	v.Handle(mouse(glfwctx.MouseMove, at.Add(image.Pt(30, 0)), 0))
-	v.Handle(mouse(glfwctx.MouseUp, at.Add(image.Pt(30, 0)), glfwctx.ButtonLeft))
+	v.Handle(mouse(window.MouseDown, at, window.ButtonLeft))
+	v.Handle(mouse(window.MouseMove, at.Add(image.Pt(30, 0)), 0))
+	v.Handle(mouse(window.MouseUp, at.Add(image.Pt(30, 0)), window.ButtonLeft))
 	assert.Equal(t, "front", enlarged(v, size), "a drag is no click")
-	v.Handle(mouse(glfwctx.MouseDown, at, glfwctx.ButtonLeft))
-	v.Handle(mouse(glfwctx.MouseMove, at.Add(image.Pt(2, 1)), 0))
-	v.Handle(mouse(glfwctx.MouseUp, at.Add(image.Pt(2, 1)), glfwctx.ButtonLeft))
+	v.Handle(mouse(window.MouseDown, at, window.ButtonLeft))
+	v.Handle(mouse(window.MouseMove, at.Add(image.Pt(2, 1)), 0))
+	v.Handle(mouse(window.MouseUp, at.Add(image.Pt(2, 1)), window.ButtonLeft))
 	assert.Equal(t, "rear", enlarged(v, size))
-	v.Handle(mouse(glfwctx.MouseDown, image.Pt(-5, 3), glfwctx.ButtonLeft))
-	v.Handle(mouse(glfwctx.MouseUp, image.Pt(-5, 3), glfwctx.ButtonLeft))
+	v.Handle(mouse(window.MouseDown, image.Pt(-5, 3), window.ButtonLeft))
+	v.Handle(mouse(window.MouseUp, image.Pt(-5, 3), window.ButtonLeft))
 	assert.Equal(t, "rear", enlarged(v, size), "a click beside all panes")
 }
 
@@ -128,18 +128,18 @@ func TestTheMouseMovesClouds(t *testing.T) {
 	fromAbove := image.Pt(size.X-200, size.Y-150)
 	outside := image.Pt(camera.Min.X+5, camera.Min.Y+5)
 	for name, at := range map[string]image.Point{"3-D": in3D, "from above": fromAbove} {
-		for action, events := range map[string][]glfwctx.Event{
-			"drag":  {mouse(glfwctx.MouseDown, at, 0), mouse(glfwctx.MouseMove, at.Add(image.Pt(60, 40)), 0), mouse(glfwctx.MouseUp, at.Add(image.Pt(60, 40)), 0)},
-			"move":  {mouse(glfwctx.MouseDown, at, glfwctx.ButtonRight), mouse(glfwctx.MouseMove, at.Add(image.Pt(60, 40)), 0), mouse(glfwctx.MouseUp, at.Add(image.Pt(60, 40)), glfwctx.ButtonRight)},
-			"wheel": {{Kind: glfwctx.Scroll, X: float64(at.X), Y: float64(at.Y), ScrollY: 2}},
+		for action, events := range map[string][]window.Event{
+			"drag":  {mouse(window.MouseDown, at, 0), mouse(window.MouseMove, at.Add(image.Pt(60, 40)), 0), mouse(window.MouseUp, at.Add(image.Pt(60, 40)), 0)},
+			"move":  {mouse(window.MouseDown, at, window.ButtonRight), mouse(window.MouseMove, at.Add(image.Pt(60, 40)), 0), mouse(window.MouseUp, at.Add(image.Pt(60, 40)), window.ButtonRight)},
+			"wheel": {{Kind: window.Scroll, X: float64(at.X), Y: float64(at.Y), ScrollY: 2}},
 		} {
 			t.Run(name+" "+action, func(t *testing.T) {
-				v.Handle(mouse(glfwctx.MouseMove, outside, 0))
+				v.Handle(mouse(window.MouseMove, outside, 0))
 				before := compose(v, size)
 				for _, e := range events {
 					v.Handle(e)
 				}
-				v.Handle(mouse(glfwctx.MouseMove, outside, 0))
+				v.Handle(mouse(window.MouseMove, outside, 0))
 				changed := differing(before, compose(v, size))
 				assert.True(t, at.In(changed), "%v changed", changed)
 				assert.False(t, changed.Overlaps(camera), "and nothing of the camera: %v", changed)
@@ -191,7 +191,7 @@ func savedPicture(t *testing.T, dir string) (name string, picture image.Image) {
 
 func TestKeysSavePictures(t *testing.T) {
 	for name, c := range map[string]struct {
-		event glfwctx.Event
+		event window.Event
 		file  string
 		want  func(v *viewer.Viewer, window *image.RGBA) image.Image
 	}{
@@ -245,9 +245,9 @@ func TestDrivingTakesItsKeys(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	v, c, size := panes(t, viewer.Options{Drive: func(scene.Command) error { return nil }, SaveDir: dir})
 	before := compose(v, size)
-	v.Handle(key(glfwctx.KeyRight))
+	v.Handle(key(window.KeyRight))
 	v.Handle(key('S'))
-	v.Handle(glfwctx.Event{Kind: glfwctx.KeyUp, Key: 'S'})
+	v.Handle(window.Event{Kind: window.KeyUp, Key: 'S'})
 	assert.Empty(t, c.steps, "the right arrow steers")
 	assert.True(t, differing(before, compose(v, size)).Empty())
 	v.Handle(key('P'))

@@ -3,8 +3,8 @@ package viewer
 import (
 	"math"
 
-	"github.com/raybridge/raybridge/gpu/glfwctx"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/window"
 )
 
 // How the keys drive: gently, as with a pedal.
@@ -25,7 +25,7 @@ const (
 type driver struct {
 	steer           func(scene.Command) error // nil: nobody drives by keys
 	held            [4]int                    // keys down for each direction
-	down            map[glfwctx.Key]bool
+	down            map[window.Key]bool
 	speed, steering float64
 	beforeNs        int64
 }
@@ -38,19 +38,19 @@ const (
 	right
 )
 
-var directions = map[glfwctx.Key]int{
-	'W': ahead, glfwctx.KeyUpArrow: ahead, 'S': back, glfwctx.KeyDownArrow: back,
-	'A': left, glfwctx.KeyLeft: left, 'D': right, glfwctx.KeyRight: right,
+var directions = map[window.Key]int{
+	'W': ahead, window.KeyUpArrow: ahead, 'S': back, window.KeyDownArrow: back,
+	'A': left, window.KeyLeft: left, 'D': right, window.KeyRight: right,
 }
 
 // press reports whether the key drives.
-func (d *driver) press(key glfwctx.Key) bool {
+func (d *driver) press(key window.Key) bool {
 	direction, ok := directions[key]
 	if d.steer == nil || !ok {
 		return false
 	}
 	if d.down == nil {
-		d.down = map[glfwctx.Key]bool{}
+		d.down = map[window.Key]bool{}
 	}
 	if !d.down[key] {
 		d.down[key] = true
@@ -59,7 +59,7 @@ func (d *driver) press(key glfwctx.Key) bool {
 	return true
 }
 
-func (d *driver) release(key glfwctx.Key) {
+func (d *driver) release(key window.Key) {
 	if d.down[key] {
 		delete(d.down, key)
 		d.held[directions[key]]--

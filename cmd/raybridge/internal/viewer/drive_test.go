@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/gpu/glfwctx"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/window"
 )
 
 // road is a driver with its last command and the time.
@@ -46,12 +46,12 @@ func TestHeldKeysDrive(t *testing.T) {
 	r.release('W')
 	r.roll(t, 1)
 	assert.InDelta(t, topSpeed-rollOut, r.last.Speed, 1e-9, "rolls out")
-	r.press(glfwctx.KeyDownArrow)
+	r.press(window.KeyDownArrow)
 	r.roll(t, 1)
 	assert.InDelta(t, topSpeed-rollOut-brake, r.last.Speed, 1e-9, "brakes")
 	r.roll(t, 10)
 	assert.InDelta(t, -reverseSpeed, r.last.Speed, 1e-9, "reverses")
-	r.release(glfwctx.KeyDownArrow)
+	r.release(window.KeyDownArrow)
 	r.roll(t, 10)
 	assert.Zero(t, r.last.Speed, "stands")
 }
@@ -61,7 +61,7 @@ func TestSteeringIsGentleAtSpeed(t *testing.T) {
 	r.press('A')
 	r.roll(t, 2)
 	assert.InDelta(t, topSteering, r.last.Steering, 1e-9, "to the left")
-	r.press(glfwctx.KeyRight)
+	r.press(window.KeyRight)
 	r.roll(t, 2)
 	assert.Zero(t, r.last.Steering, "both sides")
 	r.release('A')
@@ -73,7 +73,7 @@ func TestSteeringIsGentleAtSpeed(t *testing.T) {
 		across := r.last.Speed * r.last.Speed * math.Tan(math.Abs(r.last.Steering)) / driveWheel
 		assert.LessOrEqual(t, across, sideways+1e-6, "at %v m/s", r.last.Speed)
 	}
-	r.release(glfwctx.KeyRight)
+	r.release(window.KeyRight)
 	r.roll(t, 2)
 	assert.Zero(t, r.last.Steering)
 }
@@ -82,12 +82,12 @@ func TestOneDirectionWithTwoKeys(t *testing.T) {
 	r := newRoad()
 	r.press('W')
 	r.press('W') // a repeat
-	r.press(glfwctx.KeyUpArrow)
+	r.press(window.KeyUpArrow)
 	r.release('W')
 	r.roll(t, 1)
 	assert.Positive(t, r.last.Speed)
-	r.release(glfwctx.KeyUpArrow)
-	r.release(glfwctx.KeyUpArrow)
+	r.release(window.KeyUpArrow)
+	r.release(window.KeyUpArrow)
 	r.roll(t, 30)
 	assert.Zero(t, r.last.Speed)
 }

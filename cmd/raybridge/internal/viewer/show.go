@@ -2,32 +2,29 @@ package viewer
 
 import (
 	"context"
-	"errors"
 	"image"
 	"time"
 
-	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/glfwctx"
+	"github.com/raybridge/raybridge/window"
 )
 
-// Window is where the picture is shown; *glfwctx.Window is one.
+// Window is where the picture is shown; *window.Window is one.
 type Window interface {
-	Events() <-chan glfwctx.Event
+	Events() <-chan window.Event
 	Size() (width, height int)
-	Present(c *gpu.Ctx, t *gpu.Texture) error
+	// Show returns when the picture may be changed again.
+	Show(picture *image.RGBA) error
 }
 
 // frameInterval is the time between pictures: thirty a second.
 const frameInterval = time.Second / 30
 
-// Show runs the viewer in a window, on the GL thread that has the window's
-// context, until ctx ends or the GL thread is closed. Once ending is closed the
-// window says that the run is finishing. The error is of showing the
-// picture; a lost context, which the run reports itself, is none.
-func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window, gl *gpu.Thread) error {
-	s := &screen{window: w, gl: gl, shown: make(chan error, 1)}
+// Show runs the viewer in a window until ctx ends. Once ending is closed the window says
+// that the run is finishing. The error is of showing the picture.
+func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) error {
+	s := &screen{window: w, shown: make(chan error, 1)}
 	defer v.saving.Wait()
-	defer s.close()
+	defer s.wait()
 	ticker := time.NewTicker(frameInterval)
 	defer ticker.Stop()
 	for {
@@ -41,9 +38,6 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window, gl 
 			v.Handle(e)
 		case err := <-s.shown:
 			s.busy = false
-			if errors.Is(err, gpu.ErrContextLost) {
-				return nil
-			}
 			if err != nil {
 				v.quit(false)
 				return err
@@ -52,78 +46,38 @@ func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window, gl 
 			if err := v.driver.update(v.options.Clock.Now()); err != nil {
 				v.say(err.Error())
 			}
-			if v.frame(s) != nil {
-				return nil // the GL thread is closed
-			}
+			v.frame(s)
 		}
 	}
 }
 
 // frame composes a picture and shows it if it has changed.
-func (v *Viewer) frame(s *screen) error {
+func (v *Viewer) frame(s *screen) {
 	width, height := s.window.Size()
 	if s.busy || width == 0 || height == 0 {
-		return nil
+		return
 	}
-	picture, changed := v.Compose(image.Pt(width, height))
-	if !changed {
-		return nil
+	if picture, changed := v.Compose(image.Pt(width, height)); changed {
+		s.show(picture)
 	}
-	err := s.show(picture)
-	if errors.Is(err, gpu.ErrBusy) {
-		v.changed = true // captures go first
-		return nil
-	}
-	return err
 }
 
-// screen shows pictures through the GL thread, one at a time.
+// screen shows pictures, one at a time, while the viewer goes on: a display may be slow.
 type screen struct {
 	window Window
-	gl     *gpu.Thread
-	shown  chan error // the answer to each accepted show
+	shown  chan error // the answer to each show
 	busy   bool       // the answer is yet to come
-
-	texture *gpu.Texture // GL thread's until the answer came
-	size    image.Point  // of texture
 }
 
-// show queues a picture, which must not be changed until the answer has come.
-func (s *screen) show(picture *image.RGBA) error {
-	err := s.gl.Go(func(c *gpu.Ctx) error {
-		s.shown <- s.present(c, picture)
-		return nil // the answer has it
-	})
-	s.busy = err == nil
-	return err
+// show begins to show a picture, which must not be changed until the answer has come.
+func (s *screen) show(picture *image.RGBA) {
+	s.busy = true
+	go func() { s.shown <- s.window.Show(picture) }()
 }
 
-// present uploads and shows a picture. GL thread.
-func (s *screen) present(c *gpu.Ctx, picture *image.RGBA) error {
-	size := picture.Rect.Size()
-	if s.texture == nil || s.size != size {
-		if s.texture != nil {
-			s.texture.Close()
-		}
-		var err error
-		s.texture, err = c.NewTexture(gpu.TextureDesc{Label: "window", Format: gpu.FormatRGBA8, Width: size.X, Height: size.Y})
-		if err != nil {
-			return err
-		}
-		s.size = size
-	}
-	if err := c.WriteTexture(s.texture, gpu.TextureRegion{}, picture.Pix); err != nil {
-		return err
-	}
-	return s.window.Present(c, s.texture)
-}
-
-// close waits for the picture under way; the texture's deletion is queued (law G3).
-func (s *screen) close() {
+// wait waits for the picture under way.
+func (s *screen) wait() {
 	if s.busy {
 		<-s.shown //nolint:errcheck // nobody will see whether the last picture was shown
-	}
-	if s.texture != nil {
-		s.texture.Close()
 	}
 }

@@ -1,4 +1,4 @@
-//go:build cgo && !nowindow
+//go:build cgo
 
 package viewer_test
 
@@ -16,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
-	"github.com/raybridge/raybridge/gpu/glfwctx"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -24,6 +23,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/window"
 )
 
 // newCity makes a pipeline of a city with a camera and a lidar, both at 10 Hz.
@@ -75,14 +75,14 @@ func skipWithout(t *testing.T, err error) {
 	require.NoError(t, err)
 }
 
-// presented is a window that tells when it has shown a picture.
-type presented struct {
-	*glfwctx.Window
+// telling is a window that tells when it has shown a picture.
+type telling struct {
+	*window.Window
 	told chan struct{}
 }
 
-func (w presented) Present(c *gpu.Ctx, tex *gpu.Texture) error {
-	if err := errors.Join(w.Window.Present(c, tex), c.Finish()); err != nil {
+func (w telling) Show(picture *image.RGBA) error {
+	if err := w.Window.Show(picture); err != nil {
 		return err
 	}
 	select {
@@ -95,18 +95,13 @@ func (w presented) Present(c *gpu.Ctx, tex *gpu.Texture) error {
 func TestCameraPaneIsTheHeadlessFrame(t *testing.T) {
 	screen := gputest.Display(t)
 	want := headlessFrame(t)
-	var shown *image.RGBA
-	var pane image.Rectangle
-	err := glfwctx.Main(glfwctx.Options{Width: 1280, Height: 840, Debug: true}, func(w *glfwctx.Window) error {
-		p, err := newCity(t, w.Open)
-		if err != nil {
-			return err
-		}
-		shown, pane, err = photograph(t, p, w, screen)
-		assert.Empty(t, p.GL().DebugErrors())
-		return errors.Join(err, p.Close(context.Background()))
-	})
-	skipWithout(t, err)
+	w, err := window.Open(window.Options{Width: 1280, Height: 840})
+	require.NoError(t, err)
+	defer w.Close()
+	p, err := newCity(t, eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE")}))
+	require.NoError(t, err)
+	shown, pane, err := photograph(t, p, w, screen)
+	require.NoError(t, errors.Join(err, p.Close(context.Background())))
 
 	require.Equal(t, image.Pt(want.Width, want.Height), pane.Size(), "the picture is not shown in its own size")
 	sum, contrast := 0, map[byte]bool{}
@@ -128,7 +123,7 @@ func TestCameraPaneIsTheHeadlessFrame(t *testing.T) {
 
 // photograph steps a pipeline, shows it in the window and returns the screen
 // and where the camera's picture should be on it.
-func photograph(t *testing.T, p *pipeline.Pipeline, w *glfwctx.Window, screen *gputest.Screen) (*image.RGBA, image.Rectangle, error) {
+func photograph(t *testing.T, p *pipeline.Pipeline, w *window.Window, screen *gputest.Screen) (*image.RGBA, image.Rectangle, error) {
 	v, err := viewer.New(viewer.Options{Title: "city", Clock: p.Clock()})
 	if err != nil {
 		return nil, image.Rectangle{}, err
@@ -138,11 +133,11 @@ func photograph(t *testing.T, p *pipeline.Pipeline, w *glfwctx.Window, screen *g
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	window := presented{w, make(chan struct{}, 1)}
+	tells := telling{w, make(chan struct{}, 1)}
 	ended := make(chan error, 1)
-	go func() { ended <- v.Show(ctx, nil, window, p.GL()) }()
+	go func() { ended <- v.Show(ctx, nil, tells) }()
 	select {
-	case <-window.told:
+	case <-tells.told:
 	case err := <-ended:
 		return nil, image.Rectangle{}, fmt.Errorf("show ended before a picture: %w", err)
 	}

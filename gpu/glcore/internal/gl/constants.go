@@ -12,7 +12,6 @@ const (
 	CLIENT_STORAGE_BIT                 = 0x0200
 	COLOR                              = 0x1800
 	COLOR_ATTACHMENT0                  = 0x8CE0
-	COLOR_BUFFER_BIT                   = 0x00004000
 	COMMAND_BARRIER_BIT                = 0x00000040
 	COMPARE_REF_TO_TEXTURE             = 0x884E
 	COMPILE_STATUS                     = 0x8B81
@@ -42,7 +41,6 @@ const (
 	FRAMEBUFFER                        = 0x8D40
 	FRAMEBUFFER_BARRIER_BIT            = 0x00000400
 	FRAMEBUFFER_COMPLETE               = 0x8CD5
-	FRAMEBUFFER_UNDEFINED              = 0x8219
 	GREATER                            = 0x0204
 	GUILTY_CONTEXT_RESET               = 0x8253
 	HALF_FLOAT                         = 0x140B
@@ -92,7 +90,6 @@ const (
 	R32F                               = 0x822E
 	R32UI                              = 0x8236
 	R8                                 = 0x8229
-	READ_FRAMEBUFFER                   = 0x8CA8
 	READ_ONLY                          = 0x88B8
 	READ_WRITE                         = 0x88BA
 	RED                                = 0x1903

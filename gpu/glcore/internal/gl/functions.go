@@ -39,10 +39,6 @@ func BindTextureUnit(unit, texture uint32) { C.glBindTextureUnit(C.GLuint(unit),
 
 func BindVertexArray(array uint32) { C.glBindVertexArray(C.GLuint(array)) }
 
-func BlitNamedFramebuffer(readFramebuffer, drawFramebuffer uint32, srcX0, srcY0, srcX1, srcY1, dstX0, dstY0, dstX1, dstY1 int32, mask, filter uint32) {
-	C.glBlitNamedFramebuffer(C.GLuint(readFramebuffer), C.GLuint(drawFramebuffer), C.GLint(srcX0), C.GLint(srcY0), C.GLint(srcX1), C.GLint(srcY1), C.GLint(dstX0), C.GLint(dstY0), C.GLint(dstX1), C.GLint(dstY1), C.GLuint(mask), C.GLuint(filter))
-}
-
 func CheckNamedFramebufferStatus(framebuffer, target uint32) uint32 {
 	return uint32(C.glCheckNamedFramebufferStatus(C.GLuint(framebuffer), C.GLuint(target)))
 }
@@ -254,12 +250,6 @@ func ProgramUniform1i(program uint32, location, v0 int32) {
 }
 
 func QueryCounter(id, target uint32) { C.glQueryCounter(C.GLuint(id), C.GLuint(target)) }
-
-func ReadBuffer(src uint32) { C.glReadBuffer(C.GLuint(src)) }
-
-func ReadnPixels(x, y, width, height int32, format, kind uint32, bufSize int32, data unsafe.Pointer) {
-	C.glReadnPixels(C.GLint(x), C.GLint(y), C.GLint(width), C.GLint(height), C.GLuint(format), C.GLuint(kind), C.GLint(bufSize), data)
-}
 
 func TextureBuffer(texture, internalformat, buffer uint32) {
 	C.glTextureBuffer(C.GLuint(texture), C.GLuint(internalformat), C.GLuint(buffer))

@@ -10,8 +10,6 @@ FUNCTION(void, BindImageTexture, (GLuint unit, GLuint texture, GLint level, GLbo
 	(unit, texture, level, layered, layer, access, format))
 FUNCTION(void, BindTextureUnit, (GLuint unit, GLuint texture), (unit, texture))
 FUNCTION(void, BindVertexArray, (GLuint array), (array))
-FUNCTION(void, BlitNamedFramebuffer, (GLuint readFramebuffer, GLuint drawFramebuffer, GLint srcX0, GLint srcY0, GLint srcX1, GLint srcY1, GLint dstX0, GLint dstY0, GLint dstX1, GLint dstY1, GLuint mask, GLuint filter),
-	(readFramebuffer, drawFramebuffer, srcX0, srcY0, srcX1, srcY1, dstX0, dstY0, dstX1, dstY1, mask, filter))
 FUNCTION(GLuint, CheckNamedFramebufferStatus, (GLuint framebuffer, GLuint target), (framebuffer, target))
 FUNCTION(void, ClearNamedFramebufferfv, (GLuint framebuffer, GLuint buffer, GLint drawbuffer, GLfloat *value),
 	(framebuffer, buffer, drawbuffer, value))
@@ -92,9 +90,6 @@ FUNCTION(void, PixelStorei, (GLuint pname, GLint param), (pname, param))
 FUNCTION(void, PolygonOffset, (GLfloat factor, GLfloat units), (factor, units))
 FUNCTION(void, ProgramUniform1i, (GLuint program, GLint location, GLint v0), (program, location, v0))
 FUNCTION(void, QueryCounter, (GLuint id, GLuint target), (id, target))
-FUNCTION(void, ReadBuffer, (GLuint src), (src))
-FUNCTION(void, ReadnPixels, (GLint x, GLint y, GLint width, GLint height, GLuint format, GLuint kind, GLint bufSize, void *data),
-	(x, y, width, height, format, kind, bufSize, data))
 FUNCTION(void, ShaderSource, (GLuint shader, GLint count, const GLchar **text, GLint *length), (shader, count, text, length))
 FUNCTION(void, TextureBuffer, (GLuint texture, GLuint internalformat, GLuint buffer), (texture, internalformat, buffer))
 FUNCTION(void, TextureParameteri, (GLuint texture, GLuint pname, GLint param), (texture, pname, param))

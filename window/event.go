@@ -1,4 +1,4 @@
-package glfwctx
+package window
 
 import "sync/atomic"
 
@@ -26,11 +26,11 @@ type Event struct {
 	// X and Y are the cursor's place in pixels from the top-left corner.
 	X, Y             float64
 	ScrollX, ScrollY float64 // steps of the wheel, up and right positive
-	Width, Height    int     // pixels of the window's new framebuffer
+	Width, Height    int     // the window's new size in pixels
 }
 
-// Key is a key by its place on a US keyboard: printable ones have the code of
-// their capital letter or character ('A', '1', ' '), others follow GLFW.
+// Key is a key by what it types without modifiers: the code of a capital letter or of
+// another character of ASCII ('A', '1', ' '), or one of the names below.
 type Key int
 
 // Keys without a character.
@@ -66,8 +66,8 @@ const (
 	ButtonMiddle
 )
 
-// inbox is the bounded queue of events between Main's thread, which must not
-// wait for a busy program, and the program.
+// inbox is the bounded queue of events between the goroutine that reads them, which
+// must not wait for a busy program, and the program.
 type inbox struct {
 	events  chan Event
 	dropped atomic.Int64

@@ -1,0 +1,164 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheProgramNeedsLibcAlone builds the program as users do, with and without the tags
+// that older instructions name, and runs it where there is nothing but libc.
+func TestTheProgramNeedsLibcAlone(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: linking the program takes seconds")
+	}
+	for _, tags := range []string{"", "nowindow egl"} {
+		t.Run(tags, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "raybridge")
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, ".").CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			needed := neededBy(t, path)
+			for _, library := range needed {
+				name, _, _ := strings.Cut(library, ".so")
+				assert.Contains(t, []string{"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}, name)
+			}
+			if !t.Failed() {
+				useBareMachine(t, newBareMachine(t, path, needed))
+			}
+		})
+	}
+}
+
+// neededBy returns the libraries that a program can't start without.
+func neededBy(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := elf.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	needed, err := file.ImportedLibraries()
+	require.NoError(t, err)
+	return needed
+}
+
+// useBareMachine runs what needs no OpenGL, and what says that it is missing.
+func useBareMachine(t *testing.T, m bareMachine) {
+	t.Helper()
+	rig := m.file(t, "rig.yaml", []byte(smallRig))
+	config := m.file(t, "run.yaml", []byte("scene: {city: true}\n"))
+	data, err := os.ReadFile(replayable(t, "drive.mcap", true))
+	require.NoError(t, err)
+	drive, cut := m.file(t, "drive.mcap", data), m.file(t, "cut.mcap", data[:len(data)-100])
+	server := serve(t, "127.0.0.1:0")
+	add(t, server, "/speed", "speed")
+
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"--help", exitDone, "Available Commands"},
+		{"version", exitDone, "raybridge"},
+		{"listen " + server.Addr().String() + " --list", exitDone, "/speed"},
+		{"replay " + drive + " --bridge mcap:copy.mcap --fast --out /out", exitDone, "/imu"},
+		{"rig check " + rig, exitDone, "sensor"},
+		{"config check " + config, exitDone, ""},
+		{"mcap recover " + cut, exitDone, "not finished"},
+		{"gpu", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
+		{"run --headless --scene city --duration 1s --report", exitNoOpenGL, "apt-get install libegl1 libgl1-mesa-dri"},
+		{"run --window --scene city", exitNoOpenGL, "DISPLAY"},
+	} {
+		o := m.execute(t, strings.Fields(c.args)...)
+		assert.Equal(t, c.code, o.code, "%s: %s%s", c.args, o.out, o.err)
+		assert.Contains(t, o.out+o.err, c.says, c.args)
+		assert.NotContains(t, o.err, "panic", c.args)
+	}
+}
+
+// bareMachine is a root file system with the program, the libraries that it needs and
+// no others.
+type bareMachine struct{ root string }
+
+func newBareMachine(t *testing.T, program string, needed []string) bareMachine {
+	t.Helper()
+	m := bareMachine{t.TempDir()}
+	copyTo := func(from, to string) {
+		data, err := os.ReadFile(from)
+		require.NoError(t, err)
+		path := filepath.Join(m.root, to)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, data, 0o755))
+	}
+	copyTo(program, "raybridge")
+	require.NoError(t, os.Mkdir(filepath.Join(m.root, "tmp"), 0o777))
+	file, err := elf.Open(program)
+	require.NoError(t, err)
+	defer file.Close()
+	interpreter, err := file.Section(".interp").Data()
+	require.NoError(t, err)
+	loader := string(bytes.TrimRight(interpreter, "\x00"))
+	copyTo(loader, loader)
+	for _, path := range loadedLibraries(t) {
+		for _, name := range needed {
+			if filepath.Base(path) == name {
+				copyTo(path, filepath.Join("lib", name)) // the loader's own folder of last resort
+			}
+		}
+	}
+	return m
+}
+
+// loadedLibraries returns the paths of the files that this process is mapped from.
+func loadedLibraries(t *testing.T) []string {
+	t.Helper()
+	maps, err := os.Open("/proc/self/maps")
+	require.NoError(t, err)
+	defer maps.Close()
+	var paths []string
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		if i := strings.IndexByte(lines.Text(), '/'); i >= 0 {
+			paths = append(paths, lines.Text()[i:])
+		}
+	}
+	return paths
+}
+
+// file puts a file on the machine and returns its path there.
+func (m bareMachine) file(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, name), data, 0o644))
+	return "/" + name
+}
+
+// execute runs the program on the machine; as somebody else than root it takes a user
+// namespace, and the test skips where there is none to be had.
+func (m bareMachine) execute(t *testing.T, args ...string) outcome {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/raybridge", args...)
+	cmd.Dir, cmd.Env = "/", []string{"HOME=/tmp"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: m.root}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{Size: 1, HostID: os.Geteuid()}}
+	}
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Start(); os.Geteuid() != 0 && os.IsPermission(err) {
+		t.Skipf("another root needs root or user namespaces: %v", err)
+	} else {
+		require.NoError(t, err)
+	}
+	return finish(t, cmd, &out, &errOut)
+}
