@@ -124,7 +124,7 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*top
 			return nil, err
 		}
 		if err := i.rec.add(t); err != nil {
-			return nil, err
+			_ = i.fail(err) // which the topic's publisher returns
 		}
 	}
 	i.topics = append(i.topics, t)

@@ -26,10 +26,10 @@ type recorder struct {
 	w         *mcap.Writer
 	message   mcap.Message // reused
 
-	headerEnd int64             // size of the file before its first chunk
+	bareEnd   int64             // size of the file before its definitions
+	headerEnd int64             // size of the file before its first chunk, with the definitions there
 	schemas   []recordedSchema  // schema id = index + 1
 	channels  []recordedChannel // channel id = index + 1
-	defined   int64             // bytes of the definitions in the open chunk
 	chunks    []recordedChunk   // those that are complete in the file
 	pending   []tally           // of the open chunk, by channel
 	opened    uint64            // log time of the open chunk's first message
@@ -110,7 +110,7 @@ func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, 
 	if err := file.Commit(); err != nil {
 		return nil, fmt.Errorf("write header: %w", err)
 	}
-	r.headerEnd = file.Committed()
+	r.bareEnd, r.headerEnd = file.Committed(), file.Committed()
 	return r, nil
 }
 
@@ -145,10 +145,7 @@ func (r *recorder) repeat(channel int, at messageTimes, data []byte) error {
 
 // put gives a message to the library and reports whether that ended a chunk.
 func (r *recorder) put(channel int, at messageTimes, data []byte) (chunkEnded bool, err error) {
-	if err := r.define(&r.channels[channel]); err != nil {
-		return false, err
-	}
-	r.opts.ChunkSize = r.chunkSize + r.defined
+	r.opts.ChunkSize = r.chunkSize
 	if r.empty {
 		r.opened, r.empty = at.logTime, false
 		if r.flush > 0 {
@@ -178,7 +175,7 @@ func (r *recorder) endChunk() error {
 		index: r.w.ChunkIndexes[len(r.w.ChunkIndexes)-1], end: r.file.Committed(), tally: slices.Clone(r.pending),
 	})
 	clear(r.pending)
-	r.empty, r.defined = true, 0
+	r.empty = true
 	return nil
 }
 
@@ -195,15 +192,13 @@ func (r *recorder) close() error {
 }
 
 // salvage finishes the file after its last complete chunk. Where the disk
-// leaves no room even for the summary, it gives up further chunks for it. The
+// leaves no room even for the summary, it gives up further chunks for it, and the
+// definitions at last. The
 // messages that are not in the file are counted as lost.
 func (r *recorder) salvage() error {
 	r.lose(r.pending)
 	for {
-		end := r.headerEnd
-		if n := len(r.chunks); n > 0 {
-			end = r.chunks[n-1].end
-		}
+		end := r.end()
 		if err := r.file.Rewind(end); err != nil {
 			return err
 		}
@@ -215,12 +210,24 @@ func (r *recorder) salvage() error {
 			return nil
 		}
 		n := len(r.chunks)
+		if n == 0 && r.headerEnd > r.bareEnd {
+			r.headerEnd = r.bareEnd
+			continue
+		}
 		if n == 0 {
 			return fmt.Errorf("finish recording: %w", err)
 		}
 		r.lose(r.chunks[n-1].tally)
 		r.chunks = r.chunks[:n-1]
 	}
+}
+
+// end is where the last complete chunk ends, with the message indexes behind it.
+func (r *recorder) end() int64 {
+	if n := len(r.chunks); n > 0 {
+		return r.chunks[n-1].end
+	}
+	return r.headerEnd
 }
 
 func (r *recorder) lose(lost []tally) {
@@ -232,7 +239,7 @@ func (r *recorder) lose(lost []tally) {
 	clear(lost)
 }
 
-// summary describes the complete chunks.
+// summary describes the complete chunks, and the definitions that lie before their end.
 func (r *recorder) summary() summary {
 	s := summary{
 		metadata: r.w.MetadataIndexes,
@@ -242,13 +249,13 @@ func (r *recorder) summary() summary {
 		},
 	}
 	for _, schema := range r.schemas {
-		if schema.before(len(r.chunks)) {
+		if schema.end <= r.end() {
 			s.schemas = append(s.schemas, schema.Schema)
 			s.statistics.SchemaCount++
 		}
 	}
 	for i, channel := range r.channels {
-		if channel.before(len(r.chunks)) {
+		if channel.end <= r.end() {
 			s.channels = append(s.channels, channel.Channel)
 			s.statistics.ChannelCount++
 			if n := r.messages(i); n > 0 {

@@ -112,7 +112,7 @@ func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 	for _, c := range x.summary.channels {
 		row := bagTopic{name: c.Topic, encoding: c.MessageEncoding, qos: known.topics.qosOf(c), messages: x.messages(c.ID)}
 		if s := x.schema(c.SchemaID); s != nil {
-			row.wireType = s.Name
+			row.wireType, row.hash = s.Name, typeHash(s.Name, s.Encoding, s.Data)
 		}
 		key := row.name + "\x00" + row.wireType
 		if i, there := known.rows[key]; there {

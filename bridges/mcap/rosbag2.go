@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rihs"
+	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // duration that rmw means by "not set", as rosbag2 writes it: the largest
@@ -43,8 +45,21 @@ func qosProfile(q bridges.QoS, metadata int) string {
 // bagTopic is a topic in metadata.yaml.
 type bagTopic struct {
 	name, wireType, encoding string
+	hash                     string // of the type, as typeHash has it
 	qos                      bridges.QoS
 	messages                 uint64
+}
+
+// typeHash returns the hash of a message type that is defined as we know it, "" of others.
+func typeHash(name, encoding string, definition []byte) string {
+	if known, err := rosmsg.Schema(name); err != nil || encoding != "ros2msg" || known != string(definition) {
+		return ""
+	}
+	hash, err := rihs.Of(name)
+	if err != nil {
+		return ""
+	}
+	return hash
 }
 
 // bagFile is a file in metadata.yaml.
@@ -132,8 +147,8 @@ func (t *bagTopic) yaml(line func(indent int, format string, args ...any), versi
 		line(4, "offered_qos_profiles: %s", strconv.Quote(profile))
 	} else {
 		line(4, "offered_qos_profiles:\n%s", indentLines(profile, 5))
-		line(4, "type_description_hash: \"\"")
 	}
+	line(4, "type_description_hash: %s", yamlString(t.hash))
 	line(3, "message_count: %d", t.messages)
 }
 

@@ -163,7 +163,10 @@ func (s *series) metadata() *bagMetadata {
 	}
 	for i, t := range s.topics {
 		f := t.format.Load()
-		row := bagTopic{name: t.info.Name, wireType: f.schema.Name, encoding: f.schema.MessageEncoding, qos: t.info.QoS}
+		row := bagTopic{
+			name: t.info.Name, wireType: f.schema.Name, encoding: f.schema.MessageEncoding, qos: t.info.QoS,
+			hash: typeHash(f.schema.Name, f.schema.Encoding, f.schema.Data),
+		}
 		if i < len(s.counts) {
 			row.messages = s.counts[i]
 		}
