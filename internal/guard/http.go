@@ -1,0 +1,134 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+)
+
+// Server is an HTTP server behind a guard and a gate.
+type Server struct {
+	http.Server
+	guard   *Guard
+	gate    *Gate
+	answer  func(http.ResponseWriter, error)
+	refused func(error)
+}
+
+// Config says how a server is guarded.
+type Config struct {
+	Guard *Guard
+	// Connections is how many may have shaken hands at a time; half of them may be of one
+	// address of another machine.
+	Connections int
+	// Answer writes the answer to a request that is refused, whose status Status tells.
+	Answer func(http.ResponseWriter, error)
+	// Refused is told of each request and connection that was refused, an error that wraps a
+	// *Refusal. Any goroutine may call it.
+	Refused func(error)
+}
+
+// NewServer returns a server that answers by the handler what its guard lets through. Its
+// fields may be changed before Serve.
+func NewServer(handler http.Handler, c Config) *Server {
+	s := &Server{guard: c.Guard, gate: NewGate(c.Connections, c.Connections/2), answer: c.Answer, refused: c.Refused}
+	s.Server = http.Server{
+		Handler:           s.guarded(handler),
+		ReadHeaderTimeout: RequestTime, // the gate is faster, and says why
+		ReadTimeout:       RequestTime,
+		WriteTimeout:      RequestTime,
+		IdleTimeout:       IdleTime,
+		MaxHeaderBytes:    HeaderBytes,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, passKey{}, conn.(*gated).pass)
+		},
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			if state == http.StateIdle {
+				conn.(*gated).pass.Rest()
+			}
+		},
+	}
+	return s
+}
+
+// passKey is where a request's context has its connection's *Pass.
+type passKey struct{}
+
+// Serve answers what comes by a listener until the server is closed.
+func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&listener{l, s}) }
+
+// guarded refuses what isn't to be answered.
+func (s *Server) guarded(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := s.guard.Check(r)
+		if err == nil {
+			err = r.Context().Value(passKey{}).(*Pass).Enter()
+		}
+		if err != nil {
+			s.refused(fmt.Errorf("refuse request of %s: %w", r.RemoteAddr, err))
+			w.Header().Set("Connection", "close")
+			s.answer(w, err)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// Status is the status of the answer to a request that was refused.
+func Status(err error) int {
+	var refusal *Refusal
+	if errors.As(err, &refusal) && (refusal.Cause == BadHost || refusal.Cause == BadOrigin) {
+		return http.StatusForbidden
+	}
+	return http.StatusServiceUnavailable
+}
+
+// listener admits connections to the gate.
+type listener struct {
+	net.Listener
+	server *Server
+}
+
+// Accept waits for the next connection.
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &gated{Conn: conn, server: l.server, pass: l.server.gate.Admit(conn)}, nil
+}
+
+// gated is a connection that leaves the gate when it is closed.
+type gated struct {
+	net.Conn
+	server *Server
+	pass   *Pass
+}
+
+// Read reads, and notes that a request begins.
+func (c *gated) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.pass.Ask()
+	}
+	return n, err
+}
+
+// Close closes the connection, and tells of it if the gate has ended it.
+func (c *gated) Close() error {
+	if err := c.pass.Cut(); c.pass.Leave() && err != nil {
+		c.server.refused(fmt.Errorf("end connection of %s: %w", c.RemoteAddr(), err))
+	}
+	return c.Conn.Close()
+}
+
+// CloseWrite lets the server end its side first, so that a refusal arrives whose request
+// wasn't read.
+func (c *gated) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
