@@ -1,5 +1,7 @@
 package bridges
 
+import "github.com/raybridge/raybridge/internal/guard"
+
 // Diagnosis is how a bridge's connections fared since it was opened.
 type Diagnosis struct {
 	// Connections were made, Failures are attempts and connections that failed.
@@ -9,6 +11,9 @@ type Diagnosis struct {
 	// Complaints counts what peers said that they can't do, such as a type that they don't
 	// have, where the protocol lets them say so.
 	Complaints int64
+	// Refused counts those who weren't let in, by cause: the causes of package
+	// internal/guard, such as "bad_origin". Each is one of Failures too.
+	Refused map[string]int64
 	// LastError is what failed last, nil for nothing; it stays when all is well again.
 	LastError error
 }
@@ -19,10 +24,18 @@ func (d Diagnosis) Add(e Diagnosis) Diagnosis {
 	d.Failures += e.Failures
 	d.Malformed += e.Malformed
 	d.Complaints += e.Complaints
+	d.Refused = guard.Merge(d.Refused, e.Refused)
 	if e.LastError != nil {
 		d.LastError = e.LastError
 	}
 	return d
+}
+
+// Fail counts a connection that failed, and by its cause one that wasn't let in.
+func (d *Diagnosis) Fail(err error) {
+	d.Failures++
+	d.LastError = err
+	d.Refused = guard.Count(d.Refused, err)
 }
 
 // Diagnoser is an Instance that can tell how its connections fared. Any goroutine may

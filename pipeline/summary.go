@@ -85,12 +85,13 @@ type BridgeSummary struct {
 	EverConnected bool `json:"ever_connected"`
 	// Connections that were made, Failures of attempts and connections, messages of peers
 	// that couldn't be read, and Complaints of peers; LastError is what failed last, "" for
-	// nothing.
-	Connections int64  `json:"connections,omitempty"`
-	Failures    int64  `json:"failures,omitempty"`
-	Malformed   int64  `json:"malformed,omitempty"`
-	Complaints  int64  `json:"complaints,omitempty"`
-	LastError   string `json:"last_error,omitempty"`
+	// nothing. Refused are those of the failures who weren't let in, by cause.
+	Connections int64            `json:"connections,omitempty"`
+	Failures    int64            `json:"failures,omitempty"`
+	Malformed   int64            `json:"malformed,omitempty"`
+	Complaints  int64            `json:"complaints,omitempty"`
+	Refused     map[string]int64 `json:"refused,omitempty"`
+	LastError   string           `json:"last_error,omitempty"`
 	// Received are the topics that the bridge subscribes to.
 	Received []ReceivedSummary `json:"received,omitempty"`
 	// Endpoints say where receivers find the topics of a bridge that they connect to.
@@ -233,6 +234,7 @@ func (b *attachedBridge) summary() BridgeSummary {
 	}
 	fared := b.bridge.Diagnosis()
 	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
+	row.Refused = fared.Refused
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
-// handshakeTime is how long a client may take to send its stream's id.
-const handshakeTime = 10 * time.Second
-
 // session is one client: it sends a stream's id and then only reads.
 type session struct {
 	instance *instance
@@ -26,12 +23,6 @@ var errStream = errors.New("no such stream")
 
 // Serve subscribes the client and waits until it goes.
 func (s *session) Serve(context.Context) error {
-	if s.client.Surplus() {
-		return errors.New("too many clients: raise the option clients of the connection string")
-	}
-	if err := s.client.ExtendRead(handshakeTime); err != nil {
-		return err
-	}
 	var id [4]byte
 	switch n, err := io.ReadFull(s.client.Conn(), id[:]); {
 	case errors.Is(err, io.EOF):
@@ -40,6 +31,9 @@ func (s *session) Serve(context.Context) error {
 		return fmt.Errorf("%w: a stream's id of %d bytes", bridges.ErrProtocol, n)
 	case err != nil:
 		return fmt.Errorf("read the stream's id: %w", err)
+	}
+	if err := s.client.Enter(); err != nil {
+		return fmt.Errorf("too many clients: %w: raise the option clients of the connection string", err)
 	}
 	number := binary.LittleEndian.Uint32(id[:])
 	wanted := s.instance.stream(number)
@@ -105,11 +99,10 @@ func (i *instance) left(c *fanout.Client, failure error) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.fared.Failures++
+	i.fared.Fail(named(c, failure))
 	if errors.Is(failure, bridges.ErrProtocol) {
 		i.fared.Malformed++
 	}
-	i.fared.LastError = named(c, failure)
 }
 
 func (i *instance) malformed(c *fanout.Client, err error) {

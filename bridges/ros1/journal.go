@@ -26,7 +26,8 @@ type trouble int
 const (
 	malformed trouble = iota // what they sent can't be read
 	refused                  // a publisher can't be reached, or its messages are of another type
-	troubles  = 2
+	barred                   // they weren't let in
+	troubles  = 3
 )
 
 // quiet is the time between two log lines of one kind of trouble.
@@ -63,11 +64,11 @@ func (j *journal) lost(err error) {
 func (j *journal) note(kind trouble, who string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.counted.LastError = err
 	if kind == malformed {
 		j.counted.Malformed++
+		j.counted.LastError = err
 	} else {
-		j.counted.Failures++
+		j.counted.Fail(err)
 	}
 	if now := time.Now(); now.Sub(j.told[kind]) >= quiet {
 		j.told[kind] = now

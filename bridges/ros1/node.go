@@ -12,12 +12,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
-
-// maxConnections is how many subscribers and callers of services the node has at a time:
-// each topic of each subscriber is one.
-const maxConnections = 1024
 
 // node is the node of one Connect. run, on its goroutine, keeps it registered at the
 // master; TCPROS connections and calls of its API outlast the master's absence.
@@ -56,7 +53,13 @@ func newNode(i *instance, c config) *node {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.server = fanout.New(fanout.Config{
 		Accept: func(c *fanout.Client) fanout.Session { return &session{node: n, client: c} },
-		Queue:  c.queue, MaxClients: maxConnections, Beat: time.Hour, Log: i.env.Log,
+		Left: func(c *fanout.Client, failure error) {
+			if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
+				i.journal.note(barred, c.Conn().RemoteAddr().String(), failure)
+			}
+		},
+		// Each topic of each subscriber is a client.
+		Queue: c.queue, MaxClients: guard.NodeConnections, PerAddress: guard.NodeConnections / 2, Beat: time.Hour, Log: i.env.Log,
 	})
 	return n
 }
@@ -161,7 +164,9 @@ func (n *node) listen() error {
 	}
 	bind := bindAddress(host)
 	if n.slave == nil {
-		slave, err := xmlrpc.Listen(bind, n.handler())
+		slave, err := xmlrpc.Listen(bind, host, n.handler(), func(err error) {
+			n.instance.journal.note(barred, "caller of the node's API", err)
+		})
 		if err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrListen, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -339,4 +341,36 @@ func TestGivingUp(t *testing.T) {
 	assert.ErrorContains(t, b.Diagnosis().LastError, "no ROS master at "+p.master.address())
 	require.NoError(t, b.Disconnect(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
+}
+
+// TestSilentSocketsLockNobodyOut of the node's two ports: they are counted, and others subscribe.
+func TestSilentSocketsLockNobodyOut(t *testing.T) {
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	imu, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, err)
+	eventually(t, func() bool { return p.Ready("/imu") }, "the peer is there")
+	uri, err := url.Parse(p.master.uris()["/raybridge"])
+	require.NoError(t, err)
+	answer, err := node(uri.Host).RequestTopic("/imu", [][]any{{"TCPROS"}})
+	require.NoError(t, err)
+	tcpros := net.JoinHostPort("127.0.0.1", fmt.Sprint(answer[2]))
+	for _, address := range []string{uri.Host, tcpros} {
+		before := b.Diagnosis().Refused["too_many_handshakes"]
+		for range guard.Handshakes + 10 {
+			conn, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			defer conn.Close()
+		}
+		eventually(t, func() bool { return b.Diagnosis().Refused["too_many_handshakes"] >= before+10 }, "%s counts them", address)
+	}
+	n := newNode(t, p)
+	got := make(chan *sensor_msgs.Imu, 10)
+	sub, err := goroslib.NewSubscriber(goroslib.SubscriberConf{Node: n, Topic: "/imu", Callback: func(m *sensor_msgs.Imu) { got <- m }})
+	require.NoError(t, err)
+	defer sub.Close()
+	eventually(t, func() bool {
+		require.NoError(t, imu(t.Context(), &sample.Imu{Header: sample.Header{FrameID: "imu_link"}}))
+		return len(got) > 0
+	}, "goroslib receives")
 }

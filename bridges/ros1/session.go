@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// headerLimit is the time a connection has for its header, or for the rest of
-	// something that it has begun.
+	// headerLimit is the time for the header of a publisher, and for the rest of something
+	// that a peer has begun. Those who connect here have guard.HandshakeTime for theirs.
 	headerLimit = 10 * time.Second
 	// idle is how long nothing need come where silence is usual. The system's keep-alive
 	// finds out about peers that are gone.
@@ -36,14 +36,13 @@ type session struct {
 // Serve reads the connection's header and does what it asks for. What it can't do is told
 // to the other side and noted, so the error is none of the server's.
 func (s *session) Serve(context.Context) error {
-	if s.client.Surplus() {
-		s.refuse(fmt.Errorf("the node has %d connections already", maxConnections))
-		return nil
-	}
-	if err := s.client.ExtendRead(headerLimit); err != nil {
-		return err
-	}
 	header, err := readHeader(s.client.Conn())
+	if err == nil {
+		if full := s.client.Enter(); full != nil {
+			s.refuse(full)
+			return full
+		}
+	}
 	switch {
 	case err != nil:
 	case header["service"] != "":

@@ -220,5 +220,5 @@ func (i *instance) Diagnosis() bridges.Diagnosis {
 
 func diagnosis(s *server.Server) bridges.Diagnosis {
 	fared := s.Connections()
-	return bridges.Diagnosis{Connections: fared.Welcomed, Failures: fared.Failed, Malformed: fared.Malformed, LastError: fared.LastError}
+	return bridges.Diagnosis{Connections: fared.Welcomed, Failures: fared.Failed, Malformed: fared.Malformed, Refused: fared.Refused, LastError: fared.LastError}
 }

@@ -91,7 +91,7 @@ func TestDiagnosis(t *testing.T) {
 	assert.ErrorIs(t, d.LastError, client.ErrMagic)
 	assert.ErrorContains(t, d.LastError, "client "+conn.LocalAddr().String())
 	d.LastError = nil
-	assert.Equal(t, bridges.Diagnosis{Connections: 1, Failures: 2, Malformed: 1}, d)
+	assert.Equal(t, bridges.Diagnosis{Connections: 1, Failures: 2, Malformed: 1, Refused: map[string]int64{"too_many_connections": 1}}, d)
 }
 
 // Every sample that the plugin lists comes out as it went in, with the topic's sensor.

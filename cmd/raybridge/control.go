@@ -10,10 +10,12 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 )
 
-// runStatus is what GET /v1/status answers: the summary up to now, and the clock.
+// runStatus is what GET /v1/status answers: the summary up to now, the clock, and who wasn't let
+// in by the API itself, by cause.
 type runStatus struct {
 	pipeline.Summary
-	Time control.Time `json:"time"`
+	Time    control.Time     `json:"time"`
+	Refused map[string]int64 `json:"control_refused,omitempty"`
 }
 
 // controlServer is the API of --control; without it nil, which does nothing.
@@ -52,7 +54,9 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 	}
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait,
-		Status: func() any { return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock())} },
+		Status: func() any {
+			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Refused: s.Refused()}
+		},
 	}, s.log)
 }
 

@@ -105,6 +105,7 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 	}
 	fared := b.Diagnosis()
 	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
+	row.Refused = fared.Refused
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -52,8 +52,12 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 			if b.Complaints > 0 {
 				complaints = ", " + counted(b.Complaints, "complaint") + " of the peer"
 			}
-			fmt.Fprintf(out, "%s:%s %s, %s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
-				counted(b.Connections, "connection"), counted(b.Failures, "failure"), counted(b.Malformed, "message"), complaints, b.LastError)
+			refused := ""
+			if len(b.Refused) > 0 {
+				refused = " (not let in: " + drops(b.Refused) + ")"
+			}
+			fmt.Fprintf(out, "%s:%s %s, %s%s, %s that it could not read%s; the last error: %s\n", b.Name, b.Connection,
+				counted(b.Connections, "connection"), counted(b.Failures, "failure"), refused, counted(b.Malformed, "message"), complaints, b.LastError)
 		}
 	}
 }

@@ -201,6 +201,17 @@ func (p *Pass) Leave() bool {
 	return first
 }
 
+// dismiss ends the connections that aren't inside.
+func (g *Gate) dismiss() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for p := range g.passes {
+		if p.stage != inside {
+			_ = p.conn.Close()
+		}
+	}
+}
+
 // Inside reports whether the connection is a client's.
 func (p *Pass) Inside() bool {
 	p.gate.mu.Lock()

@@ -59,6 +59,12 @@ type passKey struct{}
 // Serve answers what comes by a listener until the server is closed.
 func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&listener{l, s}) }
 
+// Shutdown is http.Server's, and waits for nobody who hasn't asked for anything.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.gate.dismiss()
+	return s.Server.Shutdown(ctx)
+}
+
 // guarded refuses what isn't to be answered.
 func (s *Server) guarded(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,7 +2,7 @@ package guard
 
 import "time"
 
-// Limits of all servers. docs/bridges/README.md has them as a table.
+// Limits of all servers; "Who may connect" in docs/bridges/README.md has them as a table.
 const (
 	// Handshakes is the number of connections of a server whose request, or what its protocol
 	// begins with, isn't there yet. One more ends the oldest.

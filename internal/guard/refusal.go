@@ -1,6 +1,10 @@
 package guard
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"maps"
+)
 
 // Cause names why somebody wasn't let in, as summaries have it.
 type Cause string
@@ -31,4 +35,27 @@ func (r *Refusal) Error() string { return r.text }
 
 func refuse(cause Cause, format string, args ...any) *Refusal {
 	return &Refusal{cause, fmt.Sprintf(format, args...)}
+}
+
+// Count returns counts by cause with one more for an error that wraps a *Refusal, and as they
+// are for any other. It changes no map: copies of a count may be handed out.
+func Count(counts map[string]int64, err error) map[string]int64 {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		return counts
+	}
+	return Merge(counts, map[string]int64{string(refusal.Cause): 1})
+}
+
+// Merge returns the sum of two counts, and changes neither.
+func Merge(a, b map[string]int64) map[string]int64 {
+	if len(b) == 0 {
+		return a
+	}
+	sum := make(map[string]int64, len(a)+len(b))
+	maps.Copy(sum, a)
+	for cause, n := range b {
+		sum[cause] += n
+	}
+	return sum
 }

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"errors"
 	"net"
+	"reflect"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestConnections(t *testing.T) {
 	fares(t, s, stream.Connections{Welcomed: 2, Failed: 4, Malformed: 3}, stream.ErrMalformed)
 	_, err = stream.Dial(t.Context(), s.Addr().String(), stream.Options{})
 	require.ErrorIs(t, err, stream.ErrTooManyClients)
-	want := stream.Connections{Welcomed: 2, Failed: 5, Malformed: 3}
+	want := stream.Connections{Welcomed: 2, Failed: 5, Malformed: 3, Refused: map[string]int64{"too_many_connections": 1}}
 	fares(t, s, want, stream.ErrTooManyClients)
 	client.Close()
 	probe, err := net.Dial("tcp", s.Addr().String())
@@ -53,7 +54,7 @@ func fares(t *testing.T, s *stream.Server, want stream.Connections, reason error
 		got := s.Connections()
 		last := got.LastError
 		got.LastError = nil
-		return got == want && errors.Is(last, reason)
+		return reflect.DeepEqual(got, want) && errors.Is(last, reason)
 	}, limit, time.Millisecond, "%+v, not %+v", s.Connections(), want)
 	assert.ErrorContains(t, s.Connections().LastError, "client 127.0.0.1:")
 }

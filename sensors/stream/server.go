@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -64,6 +65,9 @@ type Connections struct {
 	Welcomed, Failed int64
 	// Malformed counts what clients sent that couldn't be read, which ends a connection.
 	Malformed int64
+	// Refused counts those who weren't let in, by cause, such as "too_many_connections". Each
+	// is one of Failed too.
+	Refused map[string]int64
 	// LastError is why a connection failed last, nil for nothing.
 	LastError error
 }
@@ -117,6 +121,7 @@ func (s *Server) left(c *fanout.Client, failure error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fared.Failed++
+	s.fared.Refused = guard.Count(s.fared.Refused, failure)
 	for _, unread := range []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge} {
 		if errors.Is(failure, unread) {
 			s.fared.Malformed++

@@ -75,8 +75,10 @@ func (s *session) forget() {
 // greet reads the hello and answers it.
 func (s *session) greet(r io.Reader) error {
 	h, err := readHello(r)
-	if err == nil && s.client.Surplus() {
-		err = fmt.Errorf("%w: %d at a time", ErrTooManyClients, s.server.core.MaxClients())
+	if err == nil {
+		if full := s.client.Enter(); full != nil {
+			err = fmt.Errorf("%w: %w", ErrTooManyClients, full)
+		}
 	}
 	if err == nil {
 		if err = s.welcome(&h); err == nil {

@@ -40,6 +40,7 @@
 //
 // # Security
 //
-// Every origin is accepted unless Config.Origins names those that are: viewers are web
-// pages of other hosts. A page that is let in may do what any client may.
+// Package internal/guard says which web pages may connect, under which names, and how many
+// connections may shake hands at a time, for how long. A page that is let in may do what any
+// client may.
 package wsserver

@@ -3,6 +3,7 @@ package wsserver
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -16,20 +17,22 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // errVisitor is a request that wants no WebSocket: a browser, a health check.
 var errVisitor = errors.New("request wants no WebSocket")
 
-// handshake reads the client's request and answers it (RFC 6455, section 4.2).
+// handshake reads the client's request and answers it (RFC 6455, section 4.2). The server ends
+// one that takes too long.
 func (c *Client) handshake() (*websocket.Conn, error) {
-	if err := c.conn.ExtendRead(handshakeLimit); err != nil {
-		return nil, err
-	}
-	wire := &pipe{client: c, left: handshakeBytes}
+	wire := &pipe{client: c, left: guard.HeaderBytes}
 	answer := &response{client: c, header: http.Header{}, wire: wire, in: bufio.NewReader(wire)}
 	request, err := answer.readRequest()
 	if err != nil {
+		if cut := c.conn.Cut(); cut != nil {
+			err = fmt.Errorf("client %s: %w", c.Remote(), cut)
+		}
 		return nil, err
 	}
 	wire.left = -1
@@ -42,10 +45,6 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 	if err != nil {
 		answer.finish()
 		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
-	}
-	if err := c.conn.ReadForever(); err != nil {
-		_ = conn.CloseNow() // the first error is the one to tell
-		return nil, err
 	}
 	conn.SetReadLimit(c.server.config.ReadLimit)
 	c.subprotocol = conn.Subprotocol()
@@ -75,24 +74,34 @@ func (r *response) readRequest() (*http.Request, error) {
 // admit refuses a client that isn't to be let in, and says why.
 func (r *response) admit(request *http.Request) error {
 	server, remote := r.client.server, r.client.Remote()
+	if err := server.guard.Check(r.local(request)); err != nil {
+		r.refuse(guard.Status(err), err.Error())
+		return fmt.Errorf("refuse client %s: %w", remote, err)
+	}
 	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
 		r.refuse(http.StatusUpgradeRequired, server.config.Name+" speaks WebSocket here: "+server.want())
 		return errVisitor
-	}
-	if origin := request.Header.Get("Origin"); !server.config.welcomes(origin) {
-		r.refuse(http.StatusForbidden, "this server isn't for pages of "+origin)
-		return fmt.Errorf("refuse client %s: a page of %q", remote, origin)
-	}
-	if r.client.conn.Surplus() {
-		r.refuse(http.StatusServiceUnavailable, "this server has as many clients as it takes")
-		return fmt.Errorf("refuse client %s: too many clients", remote)
 	}
 	offered := strings.Join(request.Header.Values("Sec-WebSocket-Protocol"), ", ")
 	if !server.speaks(offered) {
 		r.refuse(http.StatusBadRequest, server.want())
 		return fmt.Errorf("%w: client %s offers the subprotocols %q: %s", bridges.ErrProtocol, remote, offered, server.want())
 	}
+	if err := r.client.conn.Enter(); err != nil {
+		r.refuse(guard.Status(err), err.Error())
+		return fmt.Errorf("refuse client %s: %w", remote, err)
+	}
 	return nil
+}
+
+// local returns the request with what http.Server says of its connection.
+func (r *response) local(request *http.Request) *http.Request {
+	conn := r.client.conn.Conn()
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		state := encrypted.ConnectionState()
+		request.TLS = &state
+	}
+	return request.WithContext(context.WithValue(request.Context(), http.LocalAddrContextKey, conn.LocalAddr()))
 }
 
 // notEncrypted answers those who speak HTTP where TLS is spoken.
@@ -104,7 +113,7 @@ func (c *Client) badRequest(err error) error {
 	if c.server.config.TLS != nil {
 		var plain tls.RecordHeaderError
 		if errors.As(err, &plain) && plain.Conn != nil && bytes.HasPrefix(plain.RecordHeader[:], []byte("GET /")) {
-			_ = plain.Conn.SetWriteDeadline(time.Now().Add(handshakeLimit))
+			_ = plain.Conn.SetWriteDeadline(time.Now().Add(guard.HandshakeTime))
 			_, _ = io.WriteString(plain.Conn, notEncrypted) // the client is wrong already
 			return fmt.Errorf("%w: client %s speaks no TLS, this server does: connect with wss://", bridges.ErrTLS, c.Remote())
 		}
@@ -153,7 +162,7 @@ type pipe struct {
 // Read reads from the connection.
 func (p *pipe) Read(b []byte) (int, error) {
 	if p.left == 0 {
-		return 0, fmt.Errorf("request of over %d bytes", handshakeBytes)
+		return 0, fmt.Errorf("request of over %d bytes", guard.HeaderBytes)
 	}
 	if p.left > 0 {
 		b = b[:min(len(b), p.left)]

@@ -3,7 +3,6 @@ package wsserver
 import (
 	"crypto/tls"
 	"fmt"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -15,13 +14,13 @@ import (
 // Options are the options of connection strings that Config.Parse reads.
 var Options = slices.Concat([]bridges.Option{
 	clients.MaxOption,
-	{Key: "origins", Value: "HOST,...", Meaning: "whose web pages may connect, as patterns; without it all may"},
+	{Key: "origins", Value: "HOST,...", Meaning: "whose web pages may connect too, as patterns; * lets all of them in"},
 	{Key: "cert", Value: "FILE", Meaning: "certificate in PEM, for wss; goes with key"},
 	{Key: "key", Value: "FILE", Meaning: "the certificate's private key in PEM"},
 }, bridges.QueueOptions)
 
 // Parse sets what the options of a connection string say: "messages=64&bytes=67108864&
-// clients=16&origins=app.foxglove.dev,localhost:*&cert=FILE&key=FILE". Other options are
+// clients=16&origins=viewer.example,*.lab.example:*&cert=FILE&key=FILE". Other options are
 // ignored. Errors wrap bridges.ErrConnectionString, or bridges.ErrTLS where the certificate
 // can't be used.
 func (c *Config) Parse(options map[string]string) (err error) {
@@ -35,7 +34,7 @@ func (c *Config) Parse(options map[string]string) (err error) {
 		c.Origins = strings.Split(text, ",")
 		for _, pattern := range c.Origins {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-				return fmt.Errorf("%w: origins=%q: want hosts between commas, such as app.foxglove.dev,localhost:*", bridges.ErrConnectionString, text)
+				return fmt.Errorf("%w: origins=%q: want hosts between commas, such as viewer.example,https://*.lab.example:8443, or * for all pages", bridges.ErrConnectionString, text)
 			}
 		}
 	}
@@ -58,25 +57,4 @@ func (c *Config) parseTLS(options map[string]string) error {
 	}
 	c.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	return nil
-}
-
-// welcomes reports whether a page of an origin (RFC 6454) may connect. Programs that aren't
-// browsers name none. That the request's Host is the origin's says nothing: a page can have
-// its own name lead to any address.
-func (c *Config) welcomes(origin string) bool {
-	if origin == "" || len(c.Origins) == 0 {
-		return true
-	}
-	u, err := url.Parse(origin)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(c.Origins, func(pattern string) bool {
-		target := u.Host
-		if target == "" || strings.Contains(pattern, "://") {
-			target = origin // "null" for a file
-		}
-		matched, err := path.Match(strings.ToLower(pattern), strings.ToLower(target))
-		return err == nil && matched
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/lograte"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -47,9 +48,9 @@ type Config struct {
 	Queue queue.Config
 	// MaxClients is the number of clients at a time, 16 by default.
 	MaxClients int
-	// Origins are the hosts whose web pages may connect, as path.Match has them, with a
-	// scheme before them if only it may: "app.foxglove.dev", "localhost:*",
-	// "https://viewer.example". None at all lets every page in.
+	// Origins are web pages that may connect beside those of package internal/guard, as its
+	// Guard.Pages has them: "viewer.example", "https://viewer.example", "null". "*" lets
+	// every page in.
 	Origins []string
 	// MaxControl bounds what is posted and not yet written, bytes; 16 MiB by default.
 	MaxControl int
@@ -59,8 +60,8 @@ type Config struct {
 	// 10 s by default.
 	Stall time.Duration
 	// Idle is the time between two pings, also while data flows, and Patience how long
-	// nothing may come from a client, not so much as the answer to a ping; 10 s and 20 s by
-	// default.
+	// nothing may come from a client, not so much as the answer to a ping; guard.PingInterval
+	// and guard.SilenceLimit by default.
 	Idle, Patience time.Duration
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config
@@ -73,12 +74,6 @@ type Config struct {
 const (
 	defaultControl   = 16 << 20
 	defaultReadLimit = 16 << 20
-	defaultIdle      = 10 * time.Second
-	defaultPatience  = 20 * time.Second
-	// handshakeLimit is how long a client may take for its handshake, and handshakeBytes
-	// how long its request may be.
-	handshakeLimit = 10 * time.Second
-	handshakeBytes = 64 << 10
 )
 
 func (c Config) orDefaults() Config {
@@ -92,10 +87,10 @@ func (c Config) orDefaults() Config {
 		c.ReadLimit = defaultReadLimit
 	}
 	if c.Idle <= 0 {
-		c.Idle = defaultIdle
+		c.Idle = guard.PingInterval
 	}
 	if c.Patience <= 0 {
-		c.Patience = defaultPatience
+		c.Patience = guard.SilenceLimit
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -107,6 +102,7 @@ func (c Config) orDefaults() Config {
 type Server struct {
 	config Config
 	fan    *fanout.Server
+	guard  guard.Guard
 
 	mu        sync.Mutex
 	clients   map[*Client]bool  // guarded by mu: those whose handshake is done
@@ -118,6 +114,7 @@ type Server struct {
 // first client comes.
 func New(config Config) *Server {
 	s := &Server{config: config.orDefaults(), clients: map[*Client]bool{}}
+	s.guard = guard.Guard{Pages: s.config.Origins, NameOption: "origins=", PageOption: "origins="}
 	s.fan = fanout.New(fanout.Config{
 		Accept: func(c *fanout.Client) fanout.Session { return newClient(s, c) },
 		Queue:  s.config.Queue, MaxClients: s.config.MaxClients, MaxControl: s.config.MaxControl,
@@ -129,6 +126,9 @@ func New(config Config) *Server {
 // Listen accepts clients on a TCP address, HOST:PORT, until Close. Errors wrap
 // bridges.ErrListen.
 func (s *Server) Listen(address string) error {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		s.guard.Names = []string{host} // nobody is served yet
+	}
 	if err := s.fan.Listen(address); err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrListen, err)
 	}
@@ -184,8 +184,7 @@ func (s *Server) leave(c *Client) {
 func (s *Server) failed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.diagnosis.Failures++
-	s.diagnosis.LastError = err
+	s.diagnosis.Fail(err)
 }
 
 // malformed counts a message that made no sense.

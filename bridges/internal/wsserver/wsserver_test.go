@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -198,40 +200,84 @@ func TestVisitorsAreToldWhatThisIs(t *testing.T) {
 	assert.Zero(t, server.Diagnosis().Failures)
 }
 
-// Only pages of the named hosts may connect, and programs that aren't browsers.
-func TestOriginsThatAreNamed(t *testing.T) {
-	server, _ := start(t, wsserver.Config{Origins: []string{"viewer.example", "localhost:*", "https://*.only.example", "null"}})
-	ours := "http://" + server.Addr().String()
-	for origin, welcome := range map[string]bool{
-		"": true, "https://viewer.example": true, "http://VIEWER.example": true, "http://localhost:8080": true,
-		"https://a.only.example": true, "null": true,
-		"http://a.only.example": false, "https://evil.example": false, "https://viewer.example.evil.example": false,
-		"https://viewer.example:444": false, "http://localhost": false, "%": false,
-		ours: false, // a page whose name leads here now
+// TestOrigins: pages of this machine and of Foxglove may connect, and programs; others only if
+// they are named, or if all are let in. Hosts that may have been made to lead here are refused.
+func TestOrigins(t *testing.T) {
+	const foxglove, evil = "https://app.foxglove.dev", "https://evil.example"
+	for name, c := range map[string]struct {
+		origins []string
+		welcome map[string]bool // by origin, and by " " and a host
+	}{
+		"as it is": {nil, map[string]bool{
+			"": true, "http://localhost:8080": true, "http://127.0.0.1": true, foxglove: true, "file://": true,
+			evil: false, "null": false, "%": false, "http://192.0.2.7": false,
+			" localhost:8765": true, " 192.0.2.7": true, " evil.example": false, "http://localhost evil.example": false,
+			"http://evil.example:1 evil.example:1": false, // a page whose name leads here now
+		}},
+		"named": {[]string{"viewer.example", "https://*.only.example", "null"}, map[string]bool{
+			"https://viewer.example": true, "http://VIEWER.example": true, "https://a.only.example": true, "null": true, foxglove: true,
+			"http://a.only.example": false, evil: false, "https://viewer.example.evil.example": false, "https://viewer.example:444": false,
+		}},
+		"all": {[]string{"*"}, map[string]bool{evil: true, "null": true, "": true, "http://evil.example evil.example": true}},
 	} {
-		options := &websocket.DialOptions{}
-		if origin != "" {
-			options.HTTPHeader = http.Header{"Origin": {origin}}
-		}
-		conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options)
-		if welcome {
-			require.NoError(t, err, origin)
-			require.NoError(t, conn.CloseNow())
-		} else {
-			require.Error(t, err, origin)
-			assert.Equal(t, http.StatusForbidden, response.StatusCode, origin)
-		}
-		if response.Body != nil {
-			_ = response.Body.Close()
-		}
+		t.Run(name, func(t *testing.T) {
+			server, _ := start(t, wsserver.Config{Origins: c.origins})
+			refused := 0
+			for asked, welcome := range c.welcome {
+				origin, host, _ := strings.Cut(asked, " ")
+				options := &websocket.DialOptions{Host: host, HTTPHeader: http.Header{}}
+				if origin != "" {
+					options.HTTPHeader.Set("Origin", origin)
+				}
+				conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options) //nolint:bodyclose // the library has it
+				if welcome {
+					require.NoError(t, err, asked)
+					require.NoError(t, conn.CloseNow())
+					continue
+				}
+				refused++
+				require.Error(t, err, asked)
+				assert.Equal(t, http.StatusForbidden, response.StatusCode, asked)
+				text, err := io.ReadAll(response.Body)
+				require.NoError(t, err)
+				assert.Contains(t, string(text), "in origins=", asked)
+			}
+			d := server.Diagnosis()
+			assert.EqualValues(t, refused, d.Failures)
+			assert.EqualValues(t, refused, d.Refused["bad_origin"]+d.Refused["bad_host"], "%v", d.Refused)
+		})
 	}
-	assert.EqualValues(t, 7, server.Diagnosis().Failures)
 }
 
-// Pages of any host may connect else: viewers are such pages.
-func TestEveryOriginIsAccepted(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
-	dial(t, server, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://viewer.example"}}})
+// TestSilentSocketsLockNobodyOut: connections that say nothing aren't clients, however many there
+// are, and end after their time.
+func TestSilentSocketsLockNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, _ := startUnheard(t, wsserver.Config{MaxClients: 1})
+		var silent []net.Conn
+		for i := range 100 {
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			silent = append(silent, ours)
+			if i%2 == 0 {
+				_, _ = io.WriteString(ours, upgrade[:i]) // or it has ended
+			}
+		}
+		client := admit(t, server, true)
+		synctest.Wait()
+		assert.Len(t, server.Clients(), 1)
+		time.Sleep(guard.HandshakeTime)
+		synctest.Wait()
+		for _, conn := range silent {
+			_, err := io.ReadAll(conn)
+			assert.NoError(t, err, "it has ended")
+		}
+		assert.Len(t, server.Clients(), 1)
+		// The client's handshake was one too many as well.
+		assert.Equal(t, map[string]int64{"too_many_handshakes": 101 - guard.Handshakes, "slow_handshake": guard.Handshakes - 1}, server.Diagnosis().Refused)
+		_ = client.Close()
+		require.NoError(t, server.Close(context.Background()))
+	})
 }
 
 func TestMalformedMessagesAreCounted(t *testing.T) {
@@ -346,6 +392,7 @@ func TestTooManyClients(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 	_ = response.Body.Close()
+	assert.Equal(t, map[string]int64{"too_many_connections": 1}, server.Diagnosis().Refused)
 	say(t, first, websocket.MessageText, "echo here")
 	expect(t, first, websocket.MessageText, "here")
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -18,8 +19,8 @@ import (
 type Client struct {
 	server  *Server
 	conn    net.Conn
+	pass    *guard.Pass
 	session Session
-	surplus bool
 	since   time.Time
 	queue   *queue.Queue[delivery]
 
@@ -57,8 +58,8 @@ const (
 // ErrControl says that a client asked for more than it read the answers of.
 var ErrControl = errors.New("too many control frames wait for the client")
 
-func newClient(s *Server, conn net.Conn, surplus bool) *Client {
-	c := &Client{server: s, conn: conn, surplus: surplus, since: time.Now(), cause: CauseGone}
+func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
+	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: CauseGone}
 	c.queue = queue.New(s.config.Queue, func(d delivery, reason queue.Reason) {
 		cause := CauseSlow
 		if reason == queue.Closed {
@@ -70,12 +71,18 @@ func newClient(s *Server, conn net.Conn, surplus bool) *Client {
 }
 
 // Conn returns the connection, for the session to read from. Its deadlines are set by
-// ExtendRead and ReadForever alone: any other would take back what ends the connection.
+// ExtendRead alone: any other would take back what ends the connection.
 func (c *Client) Conn() net.Conn { return c.conn }
 
-// Surplus reports whether the server had all its clients when this one came: its
-// session refuses it.
-func (c *Client) Surplus() bool { return c.surplus }
+// Enter makes the connection a client, whose handshake is over. The error, a *guard.Refusal,
+// says that the server has as many as it takes, or has ended the connection: the session
+// refuses it then.
+func (c *Client) Enter() error { return c.pass.Enter() }
+
+// Cut returns why the server has ended the connection before it was a client, nil if it
+// hasn't: a session whose reading fails learns from it that this was no fault of the client's
+// protocol.
+func (c *Client) Cut() error { return c.pass.Cut() }
 
 // Failed returns the error of the write that ended the connection, nil while there is
 // none: a session whose reading fails as the connection is closed learns why from it.
@@ -161,6 +168,7 @@ func (c *Client) run() {
 	c.bound(time.Time{}, time.Now().Add(linger))
 	<-written
 	_ = c.conn.Close()
+	c.pass.Leave()
 	c.server.remove(c)
 	if failure != nil {
 		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), failure)
@@ -179,6 +187,8 @@ func (c *Client) failure(err error) error {
 	switch {
 	case c.cause == CauseClosed:
 		return nil
+	case c.pass.Cut() != nil:
+		return c.pass.Cut()
 	case c.failed != nil && (errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)):
 		err = c.failed
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -238,14 +248,6 @@ func (c *Client) ExtendRead(d time.Duration) error {
 		t = c.readBy
 	}
 	return c.conn.SetReadDeadline(t)
-}
-
-// ReadForever lets the session's reading wait for as long as the client is there, which the
-// session finds out by other means; where the server is disconnecting it, until then.
-func (c *Client) ReadForever() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.conn.SetReadDeadline(c.readBy)
 }
 
 // extendWrite gives the next write its time.

@@ -13,6 +13,9 @@
 //	images := server.NewStream(fanout.StreamConfig{Name: "/camera/image"})
 //
 //	// in a session, once it knows what the client wants:
+//	if err := client.Enter(); err != nil {
+//		return err // the server has all its clients
+//	}
 //	images.Subscribe(client, 0)
 //
 //	// in a publisher:

@@ -34,7 +34,7 @@ func (s *session) Serve(context.Context) error {
 			return err
 		}
 		stream, ok := s.streams[letter[0]]
-		if !ok || s.client.Surplus() {
+		if !ok || s.client.Enter() != nil {
 			if err := s.client.Post([]byte("refused")); err != nil {
 				return err
 			}

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -27,8 +30,9 @@ var (
 // Session speaks a protocol with one client.
 type Session interface {
 	// Serve answers the client and reads what it sends, until the client goes or ctx
-	// ends; the client is then disconnected. Reading is the session's alone, with
-	// deadlines of its own. It runs on a goroutine of the client.
+	// ends; the client is then disconnected. It calls Client.Enter when the client has said
+	// what it wants; a connection for which that takes too long is ended. Reading is the
+	// session's alone, with deadlines of its own. It runs on a goroutine of the client.
 	Serve(ctx context.Context) error
 	// Beat is called about once in Config.Beat, on the client's writing goroutine. It
 	// appends control frames that are to be written now, such as a sign of life;
@@ -51,9 +55,13 @@ type Config struct {
 	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the
 	// oldest dropped.
 	Queue queue.Config
-	// MaxClients is the number of clients at a time, 16 by default. Some more are
-	// accepted so that their session can refuse them (Client.Surplus).
+	// MaxClients is the number of clients at a time, 16 by default. A connection is a client
+	// once its session has called Client.Enter; before, package internal/guard's limits for
+	// handshakes hold, in number and in time.
 	MaxClients int
+	// PerAddress is how many clients may come from one address of another machine; 0 is no
+	// limit beside MaxClients.
+	PerAddress int
 	// Stall is how long a client may take nothing while something is being written
 	// to it; 10 s by default.
 	Stall time.Duration
@@ -70,9 +78,6 @@ type Config struct {
 
 const (
 	defaultMaxClients = 16
-	// surplus is how many connections beyond MaxClients are accepted to be refused
-	// with a reason at one time.
-	surplus = 8
 	// linger is how long a connection is kept after the last frame was written, for
 	// the client to read it and to close its side.
 	linger = time.Second
@@ -100,6 +105,7 @@ func (c Config) orDefaults() Config {
 // Server accepts clients and brings them messages.
 type Server struct {
 	config Config
+	gate   *guard.Gate
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -115,6 +121,7 @@ type Server struct {
 // New returns a server that doesn't listen yet.
 func New(config Config) *Server {
 	s := &Server{config: config.orDefaults(), clients: map[*Client]bool{}}
+	s.gate = guard.NewGate(s.config.MaxClients, s.config.PerAddress)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -221,21 +228,16 @@ func Tune(conn net.Conn) {
 func (s *Server) Admit(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	regular := 0
-	for c := range s.clients {
-		if !c.surplus {
-			regular++
-		}
-	}
-	if s.closed || len(s.clients)-regular >= surplus {
+	if s.closed {
 		_ = conn.Close()
 		return
 	}
 	Tune(conn)
+	pass := s.gate.Admit(conn)
 	if s.config.TLS != nil {
 		conn = tls.Server(conn, s.config.TLS)
 	}
-	c := newClient(s, conn, regular >= s.config.MaxClients)
+	c := newClient(s, conn, pass)
 	c.session = s.config.Accept(c)
 	s.clients[c] = true
 	s.wg.Go(c.run)
@@ -247,15 +249,16 @@ func (s *Server) remove(c *Client) {
 	delete(s.clients, c)
 }
 
-// Clients returns the connected clients, in no order.
+// Clients returns the connections that have entered, in no order.
 func (s *Server) Clients() []*Client {
+	return slices.DeleteFunc(s.all(), func(c *Client) bool { return !c.pass.Inside() })
+}
+
+// all returns those that shake hands too.
+func (s *Server) all() []*Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]*Client, 0, len(s.clients))
-	for c := range s.clients {
-		list = append(list, c)
-	}
-	return list
+	return slices.Collect(maps.Keys(s.clients))
 }
 
 // MaxClients returns how many clients the server takes at a time.
@@ -287,7 +290,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
 		s.cancel()
-		for _, c := range s.Clients() {
+		for _, c := range s.all() {
 			c.abort()
 		}
 	})

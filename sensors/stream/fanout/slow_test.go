@@ -24,6 +24,9 @@ type reader struct {
 }
 
 func (r *reader) Serve(context.Context) error {
+	if err := r.client.Enter(); err != nil {
+		return err
+	}
 	(*r.stream).Subscribe(r.client, 0)
 	_, err := io.Copy(io.Discard, r.client.Conn())
 	return err

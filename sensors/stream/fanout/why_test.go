@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -22,6 +25,9 @@ type choosy struct{ *reader }
 var errChoosy = errors.New("say nothing")
 
 func (c *choosy) Serve(ctx context.Context) error {
+	if err := c.client.Enter(); err != nil {
+		return err
+	}
 	(*c.stream).Subscribe(c.client, 0)
 	if _, err := c.client.Conn().Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -78,6 +84,60 @@ func TestWhyClientsLeft(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHandshakesArentClients: a server that is full of connections which say nothing takes a
+// client all the same. They end after their time, and each is told of with its cause.
+func TestHandshakesArentClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		causes := map[guard.Cause]int{} // guarded by mu
+		told := func() map[guard.Cause]int {
+			mu.Lock()
+			defer mu.Unlock()
+			return maps.Clone(causes)
+		}
+		letters := map[byte]*fanout.Stream{}
+		server := fanout.New(fanout.Config{
+			MaxClients: 1,
+			Accept:     func(c *fanout.Client) fanout.Session { return &session{c, letters} },
+			Left: func(_ *fanout.Client, failure error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
+					causes[refusal.Cause]++
+				}
+			},
+		})
+		stream := server.NewStream(fanout.StreamConfig{Name: "a"})
+		letters['a'] = stream
+		admit := func() net.Conn {
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			synctest.Wait()
+			return ours
+		}
+		var silent []net.Conn
+		for range 2 * guard.Handshakes {
+			silent = append(silent, admit())
+		}
+		client := admit()
+		_, err := client.Write([]byte("a"))
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.Len(t, server.Clients(), 1)
+		assert.Equal(t, map[guard.Cause]int{guard.Handshaking: guard.Handshakes + 1}, told())
+		go func() { _, _ = io.Copy(io.Discard, client) }()
+		time.Sleep(guard.HandshakeTime)
+		synctest.Wait()
+		assert.Equal(t, map[guard.Cause]int{guard.Handshaking: guard.Handshakes + 1, guard.SlowHandshake: guard.Handshakes - 1}, told())
+		for _, conn := range silent {
+			_, err := io.ReadAll(conn)
+			assert.NoError(t, err, "it has ended")
+		}
+		assert.Equal(t, 1, stream.Subscribers())
+		require.NoError(t, server.Close(t.Context()))
+	})
 }
 
 // TestWhyWritingFailed: a client that goes is told from one that stalls.

@@ -7,40 +7,33 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"sync"
-	"time"
-)
 
-// Limits of a server: the time for one call, for an idle connection, and the connections
-// at a time.
-const (
-	callLimit      = 10 * time.Second
-	idleLimit      = time.Minute
-	maxConnections = 256
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // Server answers calls over HTTP.
 type Server struct {
-	http *http.Server
+	http *guard.Server
 	addr *net.TCPAddr
 	done chan struct{}
-
-	mu    sync.Mutex
-	conns int // guarded by mu
 }
 
-// Listen begins to answer on a TCP address, HOST:PORT; port 0 is any free one.
-func Listen(address string, handler http.Handler) (*Server, error) {
+// Listen begins to answer on a TCP address, HOST:PORT; port 0 is any free one. host is the name
+// by which others call it, beside IP addresses. refused is told of who wasn't let in, on any
+// goroutine.
+func Listen(address, host string, handler http.Handler, refused func(error)) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for calls on %s: %w", address, err)
 	}
 	s := &Server{addr: listener.Addr().(*net.TCPAddr), done: make(chan struct{})}
-	s.http = &http.Server{
-		Handler: handler, ReadTimeout: callLimit, WriteTimeout: callLimit, IdleTimeout: idleLimit,
-		MaxHeaderBytes: 16 << 10, ConnState: s.state,
-		ErrorLog: log.New(io.Discard, "", 0), // a caller's failures are the caller's
-	}
+	s.http = guard.NewServer(handler, guard.Config{
+		Guard:       &guard.Guard{Names: []string{host}, NameOption: "host="},
+		Connections: guard.NodeCalls,
+		Answer:      func(w http.ResponseWriter, err error) { http.Error(w, err.Error(), guard.Status(err)) },
+		Refused:     refused,
+	})
+	s.http.ErrorLog = log.New(io.Discard, "", 0) // a caller's failures are the caller's
 	go func() {
 		defer close(s.done)
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -48,20 +41,6 @@ func Listen(address string, handler http.Handler) (*Server, error) {
 		}
 	}()
 	return s, nil
-}
-
-// state counts the connections, and ends those that are too many.
-func (s *Server) state(conn net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		if s.conns++; s.conns > maxConnections {
-			_ = conn.Close()
-		}
-	case http.StateClosed, http.StateHijacked:
-		s.conns--
-	}
 }
 
 // Port is the port that the server listens on.

@@ -2,8 +2,8 @@
 // (http://xmlrpc.com/spec.md) over HTTP, with results of three values, a code, a text and
 // the value (https://wiki.ros.org/ROS/Slave_API).
 //
-// It serves strangers: calls are bounded in size and in time, and what can't be read is
-// refused, as is what a web page in somebody's browser calls. Every answer says its length, without which roscpp doesn't read it.
+// It serves strangers: calls are bounded in size and in time, what can't be read is refused, and
+// package internal/guard says who may call. Every answer says its length, without which roscpp doesn't read it.
 package xmlrpc
 
 import (
@@ -55,11 +55,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		h.malformed(fmt.Errorf("%w: HTTP method %s", ErrCall, r.Method))
 		http.Error(w, "XML-RPC calls are posted", http.StatusMethodNotAllowed)
-		return
-	}
-	if origin := r.Header.Get("Origin"); origin != "" { // nodes name none, browsers do
-		h.malformed(fmt.Errorf("%w: it comes from a web page of %q", ErrCall, origin))
-		http.Error(w, "web pages may not call nodes", http.StatusForbidden)
 		return
 	}
 	var body bytes.Buffer

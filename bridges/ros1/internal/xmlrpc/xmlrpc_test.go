@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // Calls as Python's xmlrpc.client (rospy, rosmaster) and roscpp's XmlRpc++ write them.
@@ -88,7 +89,12 @@ func FuzzDecode(f *testing.F) {
 
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
-	s, err := xmlrpc.Listen("127.0.0.1:0", h)
+	return serveAs(t, h, func(err error) { t.Errorf("refused: %v", err) })
+}
+
+func serveAs(t *testing.T, h http.Handler, refused func(error)) string {
+	t.Helper()
+	s, err := xmlrpc.Listen("127.0.0.1:0", "robot.example", h, refused)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
@@ -156,49 +162,82 @@ func TestRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, got.Body.Close())
 	assert.Equal(t, http.StatusMethodNotAllowed, got.StatusCode)
-	page, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/", strings.NewReader(pythonCall))
-	require.NoError(t, err)
-	page.Header.Set("Origin", "https://evil.example")
-	got, err = http.DefaultClient.Do(page)
-	require.NoError(t, err)
-	require.NoError(t, got.Body.Close())
-	assert.Equal(t, http.StatusForbidden, got.StatusCode, "a web page's call")
-	require.Len(t, malformed, 4)
+	require.Len(t, malformed, 3)
 	for _, err := range malformed {
 		assert.ErrorIs(t, err, xmlrpc.ErrCall)
 	}
 }
 
+// TestWhoMayCall: programs, by the node's name and address; pages of the web, and names that may
+// have been made to lead here, are refused and told of.
+func TestWhoMayCall(t *testing.T) {
+	refused := make(chan error, 1)
+	address := serveAs(t, &xmlrpc.Handler{}, func(err error) { refused <- err })
+	for _, c := range []struct {
+		host, origin string
+		cause        guard.Cause
+	}{
+		{address, "", ""}, {"robot.example:11311", "", ""}, {"robot", "", ""},
+		{address, "https://evil.example", guard.BadOrigin}, {address, "null", guard.BadOrigin}, {"evil.example", "", guard.BadHost},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/", strings.NewReader(pythonCall))
+		require.NoError(t, err)
+		request.Host = c.host
+		if c.origin != "" {
+			request.Header.Set("Origin", c.origin)
+		}
+		got, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, got.Body.Close())
+		if c.cause == "" {
+			assert.Equal(t, http.StatusOK, got.StatusCode, "%+v", c)
+			continue
+		}
+		assert.Equal(t, http.StatusForbidden, got.StatusCode, "%+v", c)
+		var refusal *guard.Refusal
+		require.ErrorAs(t, <-refused, &refusal)
+		assert.Equal(t, c.cause, refusal.Cause)
+	}
+}
+
 func TestTooManyConnectionsAndClose(t *testing.T) {
-	s, err := xmlrpc.Listen("127.0.0.1:0", &xmlrpc.Handler{})
+	refused := make(chan error, 100)
+	s, err := xmlrpc.Listen("127.0.0.1:0", "", &xmlrpc.Handler{}, func(err error) { refused <- err })
 	require.NoError(t, err)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
-	var conns []net.Conn
-	for range 256 {
+	call := func() net.Conn {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)
-		defer conn.Close()
-		_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n<")) // half a call
+		// Half a call: the 100 is sent when its handler reads it.
+		_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"))
 		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+		return conn
+	}
+	var conns []net.Conn
+	answer := make([]byte, 12)
+	for range guard.NodeCalls {
+		conn := call()
+		defer conn.Close()
+		_, err := io.ReadFull(conn, answer)
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 100", string(answer))
 		conns = append(conns, conn)
 	}
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			return false
-		}
-		defer conn.Close()
-		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		_, err = conn.Read(make([]byte, 1))
-		return errors.Is(err, io.EOF) || err != nil && !errors.Is(err, net.ErrClosed) && !isTimeout(err)
-	}, 10*time.Second, time.Millisecond, "one more is refused")
+	last := call()
+	defer last.Close()
+	_, err = io.ReadFull(last, answer)
+	require.NoError(t, err)
+	assert.Equal(t, "HTTP/1.1 503", string(answer), "one more is refused")
+	var refusal *guard.Refusal
+	require.ErrorAs(t, <-refused, &refusal)
+	assert.Equal(t, guard.Connecting, refusal.Cause)
 	require.NoError(t, s.Close(), "closing waits for no half call")
 	for _, conn := range conns {
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 		_, err := io.Copy(io.Discard, conn)
 		assert.False(t, isTimeout(err), "ended with the server")
 	}
-	_, err = xmlrpc.Listen("256.0.0.1:0", nil)
+	_, err = xmlrpc.Listen("256.0.0.1:0", "", nil, nil)
 	assert.Error(t, err)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -65,17 +65,14 @@ func TimeOf(c Clock) Time {
 // handler answers the API's requests.
 type handler struct {
 	run      Run
-	host     string
 	mux      *http.ServeMux
-	origins  *http.CrossOriginProtection
 	stepping sync.Mutex // held while a step's length is found and told
 }
 
-// NewHandler returns the API of a run. host is the name that the API's address has
-// beside names without a dot and IP addresses, which are always good. Its methods
-// may be called from any goroutine.
-func NewHandler(run Run, host string) http.Handler {
-	h := &handler{run: run, host: host, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
+// NewHandler returns the API of a run, which answers whoever asks. Its methods may be called
+// from any goroutine.
+func NewHandler(run Run) http.Handler {
+	h := &handler{run: run, mux: http.NewServeMux()}
 	var known []string
 	for _, r := range h.routes() {
 		known = append(known, r.method+" "+r.path)
@@ -100,39 +97,11 @@ func notFound(r *http.Request, known []string) error {
 
 // ServeHTTP answers one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h.guard(r); err != nil {
-		reply(w, nil, err)
+	if path.Clean("/"+r.URL.Path) != r.URL.Path { // the mux would send the client elsewhere
+		reply(w, nil, refuse(http.StatusNotFound, "nothing at %q", r.URL.Path))
 		return
 	}
 	h.mux.ServeHTTP(w, r)
-}
-
-// guard refuses what a browser sends in the name of another site's page: requests
-// to a name that somebody made point to this machine (DNS rebinding), and those that
-// change something and come from elsewhere (cross-site request forgery). What a
-// page could send without a browser's telling so has no JSON body: see body.
-func (h *handler) guard(r *http.Request) error {
-	if !h.own(r.Host) {
-		return refuse(http.StatusForbidden, "the host %q is not this API's: use its IP address, or name it in --control", r.Host)
-	}
-	if err := h.origins.Check(r); err != nil {
-		return refuse(http.StatusForbidden, "other sites' pages may not use this API: %v", err)
-	}
-	if path.Clean("/"+r.URL.Path) != r.URL.Path { // the mux would send the client elsewhere
-		return refuse(http.StatusNotFound, "nothing at %q", r.URL.Path)
-	}
-	return nil
-}
-
-// own reports whether a Host header names this server. An IP address can't be made
-// to point elsewhere, and a name without a dot is one of this machine, its network or
-// its containers, which nobody outside gives out.
-func (h *handler) own(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return !strings.Contains(host, ".") || net.ParseIP(host) != nil || strings.EqualFold(host, h.host)
 }
 
 // requestError is an answer that is not 200.
@@ -152,6 +121,9 @@ func statusOf(err error) int {
 	var e *requestError
 	if errors.As(err, &e) {
 		return e.status
+	}
+	if refusal := new(guard.Refusal); errors.As(err, &refusal) {
+		return guard.Status(err)
 	}
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {

@@ -15,7 +15,8 @@
 // error with {"error": "..."}.
 //
 // Whoever reaches the API may use it, so that it listens on the loopback interface
-// unless told otherwise, and refuses what a browser sends for other sites' pages.
+// unless told otherwise. Package internal/guard says which browsers' pages may use it, and how
+// many connections there are at a time.
 package control
 
 import (
@@ -26,8 +27,12 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/internal/lograte"
 )
 
 // ErrAddress says that an address to listen on is none.
@@ -57,11 +62,8 @@ func ParseAddress(text string) (Address, error) {
 	return Address{Host: host, Port: uint16(n)}, nil
 }
 
-// Bounds of what a client may make the server wait for or keep.
+// Bounds of what a client may make the server wait for or keep, beside the guard's.
 const (
-	readLimit    = 10 * time.Second
-	idleLimit    = time.Minute
-	headerLimit  = 16 << 10
 	bodyLimit    = 64 << 10
 	closingLimit = 2 * time.Second
 )
@@ -71,9 +73,14 @@ const (
 type Server struct {
 	listener net.Listener
 	host     string
-	http     *http.Server
+	http     *guard.Server
 	ending   func()        // ends what requests wait for
 	served   chan struct{} // closed when Serve's goroutine has ended; nil before Serve
+	log      *slog.Logger  // set by Serve
+
+	mu      sync.Mutex
+	refused map[string]int64 // guarded by mu: never changed, but replaced
+	rate    lograte.Rate     // guarded by mu: of lines about those who were refused
 }
 
 // Listen takes an address. Clients that connect already wait for Serve. Close ends
@@ -109,15 +116,15 @@ func (s *Server) Loopback() bool {
 func (s *Server) Serve(run Run, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.ending = cancel
-	s.http = &http.Server{
-		Handler:        NewHandler(run, s.host),
-		BaseContext:    func(net.Listener) context.Context { return ctx },
-		ReadTimeout:    readLimit,
-		WriteTimeout:   readLimit,
-		IdleTimeout:    idleLimit,
-		MaxHeaderBytes: headerLimit,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	s.log = log
+	s.http = guard.NewServer(NewHandler(run), guard.Config{
+		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--control"},
+		Connections: guard.ControlConnections,
+		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
+		Refused:     s.bar,
+	})
+	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	s.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
@@ -125,6 +132,24 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 			log.Warn("the control API has ended", "error", err)
 		}
 	}()
+}
+
+// bar counts somebody who wasn't let in, and tells of it ever more rarely.
+func (s *Server) bar(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = guard.Count(s.refused, err)
+	if untold, tell := s.rate.Tell(time.Now()); tell {
+		s.log.Warn("the control API refused somebody", "error", err, "more_since", untold)
+	}
+}
+
+// Refused returns how many requests and connections weren't let in, by cause; nil for none. It
+// may be called from any goroutine.
+func (s *Server) Refused() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
 }
 
 // Close stops listening, ends the wait of steps, lets requests that are being

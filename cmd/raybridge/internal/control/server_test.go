@@ -3,6 +3,7 @@ package control_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -152,4 +154,91 @@ func TestAPanicIsOneRequests(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	require.NoError(t, s.Close())
 	assert.Contains(t, log.String(), "status")
+}
+
+// TestWhoMayUseTheAPI: programs and pages of this machine, by names that nobody else gives out.
+func TestWhoMayUseTheAPI(t *testing.T) {
+	s := listen(t)
+	var log bytes.Buffer
+	clock := serve(t, s, func() any { return object{} }, &log)
+	url := "http://" + s.Addr().String()
+	for _, c := range []struct {
+		name, request string
+		headers       []string
+		message       string // of a refusal
+	}{
+		{"a program", "GET /v1/status", nil, ""},
+		{"a page of this server's", "POST /v1/resume", []string{"Origin", url}, ""},
+		{"a page of another port", "POST /v1/resume", []string{"Origin", "http://127.0.0.1:3000"}, ""},
+		{"a name without a dot", "GET /v1/status", []string{"Host", "raybridge:8080"}, ""},
+		{"name that points here", "GET /v1/status", []string{"Host", "evil.example:8080"}, `the host "evil.example:8080" is not this server's: use its IP address, or name it in --control`},
+		{"top-level name that points here", "GET /v1/status", []string{"Host", "example."}, `the host "example." is not this server's`},
+		{"page of another site", "POST /v1/pause", []string{"Origin", "https://evil.example"}, `pages of "https://evil.example" may not use this server`},
+		{"page of another site that asks", "GET /v1/status", []string{"Origin", "https://evil.example"}, "may not use this server"},
+		{"sandboxed page", "POST /v1/pause", []string{"Origin", "null"}, "may not use this server"},
+		{"page without origin", "POST /v1/pause", []string{"Sec-Fetch-Site", "cross-site"}, "may not use this server"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			method, path, _ := strings.Cut(c.request, " ")
+			request, err := http.NewRequestWithContext(t.Context(), method, url+path, nil)
+			require.NoError(t, err)
+			for i := 0; i < len(c.headers); i += 2 {
+				if c.headers[i] == "Host" {
+					request.Host = c.headers[i+1]
+				} else {
+					request.Header.Set(c.headers[i], c.headers[i+1])
+				}
+			}
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			defer response.Body.Close()
+			if c.message == "" {
+				assert.Equal(t, http.StatusOK, response.StatusCode)
+				return
+			}
+			assert.Equal(t, http.StatusForbidden, response.StatusCode)
+			var answer object
+			require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+			require.Len(t, answer, 1)
+			assert.Contains(t, answer["error"], c.message)
+		})
+	}
+	assert.False(t, clock.Paused())
+	assert.Equal(t, map[string]int64{"bad_host": 2, "bad_origin": 4}, s.Refused())
+	require.NoError(t, s.Close())
+	assert.Contains(t, log.String(), "the control API refused somebody")
+}
+
+// TestConnectionsAreLimited: silent ones lock nobody out, and one that has been answered makes
+// room for the next.
+func TestConnectionsAreLimited(t *testing.T) {
+	s := listen(t)
+	serve(t, s, func() any { return object{} }, io.Discard)
+	var conns []net.Conn
+	connect := func() net.Conn {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
+		conns = append(conns, conn)
+		return conn
+	}
+	for range 2 * guard.Handshakes {
+		connect()
+	}
+	for range guard.ControlConnections + 10 {
+		conn := connect()
+		_, err := io.WriteString(conn, "GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	}
+	require.Eventually(t, func() bool { return s.Refused()["too_many_connections"] == 10 }, 20*time.Second, time.Millisecond, "%v", s.Refused())
+	assert.GreaterOrEqual(t, s.Refused()["too_many_handshakes"], int64(guard.Handshakes))
+	require.NoError(t, s.Close())
+	for _, conn := range conns {
+		_, _ = io.Copy(io.Discard, conn) // ends
+		_ = conn.Close()
+	}
 }
