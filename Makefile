@@ -3,6 +3,7 @@
 GOLANGCI_VERSION := v2.15.0
 BIN      := bin
 TOOLS    := .cache/bin
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GO       ?= go
 # A number of inputs (30000x) or a time (10m); by time, Go's fuzzer now and then fails
 # with "context deadline exceeded" when the time ends while it minimises an input.
@@ -10,6 +11,8 @@ FUZZTIME ?= 30000x
 # Linting ros2dds needs Cyclone DDS's headers, which `make setup-peers` installs.
 LINT_TAGS ?= peers
 SOAK     ?= 60s
+
+FORMATTED = $(GO) mod tidy -diff && files=$$(gofmt -l .) && { [ -z "$$files" ] || { echo "run gofmt -w on" $$files; exit 1; }; }
 
 # Live tests need an OpenGL context; scripts/setup.sh sees to it.
 export REQUIRE_GL ?= 1
@@ -51,42 +54,36 @@ pictures: build ## make the pictures of docs/images anew
 	$(GO) run ./docs/images out/pictures/report.html docs/images/demo.jpg
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
 
+# The file's name has the version, so that another version is installed, and no other change does it.
+$(GOLANGCI):
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: check
+check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
+	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./... && CGO_ENABLED=0 $(GO) build ./...' vet='$(GO) vet ./...' \
+		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' \
+		short='scripts/with-display.sh $(GO) test -short ./...'
+
 .PHONY: test
 test: setup-test ## run all tests, live OpenGL ones too, with the race detector
 	scripts/with-display.sh $(GO) test -race -timeout 20m ./...
 
-.PHONY: test-ros2dds
-test-ros2dds: setup-test ## run ros2dds's tests that need Cyclone DDS alone, with the race detector
-	@scripts/setup.sh build ros2dds
-	$(GO) test -race -count=1 -timeout 10m -tags ros2dds ./bridges/ros2dds/...
-
 .PHONY: setup-peers
 setup-peers: setup-test ## install the software of others that the bridges are tested against
+	@scripts/setup.sh build ros2dds
 	@scripts/peers.sh
 
 .PHONY: test-peers
 test-peers: setup-peers ## run the bridges against real ROS 1, DDS, Foxglove, ... software
-	$(GO) test -count=1 -p 1 -tags 'peers ros2dds' -timeout 20m ./bridges/...
+	scripts/test-peers.sh
 
-.PHONY: test-short
-test-short: ## run the tests that need neither cgo nor OpenGL
-	CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...
-
-.PHONY: lint
-lint: $(TOOLS)/golangci-lint ## run gofmt, vet and the linters
-	$(TOOLS)/golangci-lint run --build-tags '$(LINT_TAGS)' ./...
-
-$(TOOLS)/golangci-lint: Makefile
-	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
-	@touch $@
-
-.PHONY: fuzz
-fuzz: ## run every fuzz target, FUZZTIME each
-	scripts/fuzz.sh $(FUZZTIME)
-
-.PHONY: soak
-soak: setup ## run the whole pipeline for SOAK and watch memory and goroutines
-	SOAK=$(SOAK) $(GO) test -count=1 -run '^TestSoak$$' -timeout 24h -v ./pipeline/
+# What .ci/run does, and what it leaves out: many inputs, a long run, tests without cgo.
+.PHONY: nightly
+nightly: setup-peers $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs a fuzz target, a soak, no cgo
+	@scripts/steps.sh check='$(MAKE) check LINT_TAGS=peers,ros2dds' test='$(MAKE) test' no-cgo='CGO_ENABLED=0 REQUIRE_GL=0 $(GO) test ./...' \
+		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
+		soak='SOAK=$(SOAK) $(GO) test -count=1 -run "^TestSoak$$$$" -timeout 24h -v ./pipeline/'
 
 .PHONY: bench
 bench: build ## measure what this machine does; see docs/benchmarks.md
@@ -94,18 +91,8 @@ bench: build ## measure what this machine does; see docs/benchmarks.md
 
 .PHONY: bench-ros2dds
 bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; takes some minutes
-	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags 'peers ros2dds' -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
+	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags peers,ros2dds -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
 generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew
 	$(GO) generate ./...
-
-.PHONY: clean-tree
-clean-tree: ## fail if generating, formatting or tidying would change a file
-	$(GO) mod tidy -diff
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	scripts/unchanged.sh $(GO) generate ./...
-
-.PHONY: ci
-ci: LINT_TAGS = peers,ros2dds
-ci: setup-peers lint clean-tree test test-ros2dds test-peers fuzz soak ## all that CI runs

@@ -20,6 +20,9 @@ import (
 var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 
 func TestProgramsCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go tool to compile with: ", err)
