@@ -70,7 +70,7 @@ func TestImports(t *testing.T) {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || name == "testdata" || name == "out" || name == "bin") {
+		if entry.IsDir() && outside(name) {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
