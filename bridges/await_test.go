@@ -55,6 +55,9 @@ func openDialler(t *testing.T) (*dialler, *bridges.Bridge) {
 }
 
 func TestAwaitEndsWhenThePeerIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		d, b := openDialler(t)
 		require.NoError(t, b.Connect(t.Context()))
@@ -117,6 +120,9 @@ func connectThen(end func(*bridges.Bridge) error) func(context.Context, *dialler
 }
 
 func TestAwaitOutlastsAReconnect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		d, b := openDialler(t)
 		require.NoError(t, b.Connect(t.Context()))

@@ -68,6 +68,9 @@ func recordTable(dir string) error {
 }
 
 func TestConformanceOfTheExample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        Factory{},
 		Connection:     "drive.tsv",

@@ -352,6 +352,9 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 // TestAgainstModel holds the dispatcher against the reference over random
 // schedules of offers, verdicts, pauses, clock ticks, panics, drains and closes.
 func TestAgainstModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	seed := uint64(time.Now().UnixNano())
 	for i := range uint64(modelSchedules) {
 		synctest.Test(t, func(t *testing.T) {

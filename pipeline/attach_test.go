@@ -93,6 +93,9 @@ func clockFirst(t testing.TB, list []delivery) {
 
 // TestASlowPeerIsNamed: a network connection that blocks does so for a while.
 func TestASlowPeerIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	release := make(chan struct{})
 	to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, int64) error {
 		<-release

@@ -30,6 +30,9 @@ import (
 // goroutines and rates. Without SOAK it runs two seconds, too short to judge
 // memory.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	duration, judge := 2*time.Second, false
 	if text := os.Getenv("SOAK"); text != "" {
 		var err error

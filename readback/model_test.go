@@ -26,6 +26,9 @@ var (
 // order, fail or never signal, leases, resizes, losses and closing, against
 // a model that says what must arrive when (laws R1, R2, R4, R5, R6).
 func TestModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	if *modelSeed != 0 {
 		runSchedule(t, *modelSeed)
 		return

@@ -159,6 +159,9 @@ func TestTraceAgreesWithTheReferenceOnSoups(t *testing.T) {
 // The default town, rolling, with everything in it that moves: what a lidar on
 // the ego sees.
 func TestTraceAgreesWithTheReferenceInTheCity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	s, err := city.Generate(city.Options{})
 	require.NoError(t, err)
 	w := buildWorld(t, s)

@@ -29,6 +29,9 @@ func live() (list []protocol) {
 // TestNoSampleIsAheadOfItsClock: law T4 as receivers see it. The clock ticks slower than
 // the sensors, so that most samples have to wait for it.
 func TestNoSampleIsAheadOfItsClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	ways := live()
 	require.Len(t, ways, 9)
 	receivers := make([]*receiver, len(ways))

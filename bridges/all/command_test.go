@@ -83,6 +83,9 @@ var steering = []struct {
 // TestCommandsOfAllBridgesMoveTheEgo: those of a second, sent again and again as drivers
 // do, and what the bicycle model makes of them.
 func TestCommandsOfAllBridgesMoveTheEgo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, by := range steering {
 		for _, topic := range by.topics {
 			t.Run(by.name+topic, func(t *testing.T) { driven(t, by.open(t), topic) })

@@ -13,6 +13,9 @@ import (
 
 // TestContests runs each once with few messages: what it measures is of no account here.
 func TestContests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	list := bridgebench.Contests()
 	assert.True(t, slices.IsSortedFunc(list, func(a, b bridgebench.Contest) int { return strings.Compare(a.Name, b.Name) }))
 	for _, c := range list {

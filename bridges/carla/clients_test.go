@@ -258,6 +258,9 @@ func TestSendingAllocatesNothing(t *testing.T) {
 
 // TestReconnectGivesTheSameStreams: ids outlive a disconnection.
 func TestReconnectGivesTheSameStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b, addr := open(t)
 	m := image("mono8", 1, 1, 4, 60, []byte{14, 0, 0, 0})
 	send := publish(m)(t, b, bridges.Topic{Name: "/tags", SensorType: "sensor.camera.semantic_segmentation"})

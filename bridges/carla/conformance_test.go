@@ -22,6 +22,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	s := &servers{streams: map[string]map[string]uint32{}}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: s,

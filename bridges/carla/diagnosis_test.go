@@ -57,6 +57,9 @@ func allocated() uint64 {
 
 // The diagnosis has clients that were refused, and those that said what makes no sense.
 func TestDiagnosis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b, addr := openWith(t, "clients=3")
 	send := publish(image("bgra8", 1, 1, 4, 60, []byte{1, 2, 3, 4}))(t, b, bridges.Topic{Name: "/front", SensorType: "sensor.camera.rgb"})
 	require.Error(t, send())

@@ -81,6 +81,9 @@ func (s *sink) drain(conn net.Conn) {
 
 // Once buffers are there, nothing is allocated for a message, on its whole way.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	s := newSink(t)
 	b := open(t, s.address)
 	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})

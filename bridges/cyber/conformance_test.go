@@ -67,6 +67,9 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: cyber.Factory{},
 		BadConnections: []string{

@@ -15,6 +15,9 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: foxglove.Factory{},
 		BadConnections: []string{

@@ -24,6 +24,9 @@ func (c *comfort) Stamp() int64 { return c.StampNs }
 
 // A type from outside goes both ways, in an encoding of its own.
 func TestTypesFromOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	registry := bridges.MustRegistry(foxglove.Factory{})
 	plugin, err := registry.Plugin("foxglove")
 	require.NoError(t, err)

@@ -123,6 +123,9 @@ func channels(advertised object) map[string]object {
 }
 
 func TestFirstMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b := connected(t, "")
 	_, info, advertised := dial(t, b)
 	assert.Equal(t, "raybridge 1.2.3", info["name"])
@@ -228,6 +231,9 @@ func TestSubscriptions(t *testing.T) {
 }
 
 func TestLatchedTopics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b := connected(t, "")
 	publish := publisher[*sample.Transforms](t, b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
 	frames := func(name string) *sample.Transforms {

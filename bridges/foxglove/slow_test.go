@@ -23,6 +23,9 @@ import (
 // A client that doesn't read loses messages, is told so when it reads again, and told when
 // it is over; another gets everything meanwhile.
 func TestSlowClientsAreToldWhatTheyLose(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b := connected(t, "?messages=4")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
 	slow, _, _ := dial(t, b)
@@ -142,6 +145,9 @@ func (k *keeper) NewInstance(env bridges.Env) (i bridges.Instance, err error) {
 
 // A message costs no memory while the client keeps up.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	var factory keeper
 	b, err := bridges.MustRegistry(&factory).Open("foxglove:127.0.0.1:0", bridges.Env{})
 	require.NoError(t, err)

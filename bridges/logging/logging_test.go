@@ -77,6 +77,9 @@ func countBelow(t *testing.T, dir string) map[string]int {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        logging.Factory{},
 		Connection:     "sub/drive",

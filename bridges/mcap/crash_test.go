@@ -146,6 +146,9 @@ func TestAKilledProcessLeavesAFolderThatRecovers(t *testing.T) {
 
 // TestEveryPrefixOfARecordingIsRead cuts a recording everywhere: in each kind of record.
 func TestEveryPrefixOfARecordingIsRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	dir := t.TempDir()
 	path := record(t, dir, "a.mcap?chunk=700&compression=none", 6)
 	whole, err := os.ReadFile(path)

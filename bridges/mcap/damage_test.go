@@ -244,6 +244,9 @@ func flipped(t *testing.T, dir string, data []byte, at int) loss {
 // TestDamageBetweenChunks: a wrong byte in the head of a chunk, or in its message indexes,
 // takes no message from other chunks, and none without telling.
 func TestDamageBetweenChunks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	dir := t.TempDir()
 	path := record(t, dir, "a.mcap?chunk=3000", 10)
 	data, err := os.ReadFile(path)

@@ -24,6 +24,9 @@ import (
 )
 
 func TestConformanceOfFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:    mcap.Factory{},
 		Connection: "sub/drive.mcap",
@@ -37,6 +40,9 @@ func TestConformanceOfFiles(t *testing.T) {
 }
 
 func TestConformanceOfFolders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        mcap.Factory{},
 		Connection:     "drive?metadata=9&split_time=300ms&compression=lz4&chunk=100",

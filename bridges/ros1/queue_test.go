@@ -19,6 +19,9 @@ import (
 
 // The topic's policy decides what a full queue does, and what is lost is counted.
 func TestPolicies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages = 40

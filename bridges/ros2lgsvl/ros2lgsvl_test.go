@@ -284,6 +284,9 @@ func TestTypesOfOnesOwn(t *testing.T) {
 
 // A message costs no memory once its buffers are there.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	s, b := serve(t, "")
 	connect(t, b)
 	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})

@@ -29,6 +29,9 @@ const (
 )
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory:        rosapollo.Factory{},
 		BadConnections: []string{"", "robot?bson=1", "robot?subscribe=cbor", "robot?ros=1", "tcp://robot", "listen=9090"},

@@ -27,6 +27,9 @@ var badConnections = []string{
 }
 
 func TestClientConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for name, options := range map[string]string{"JSON": "", "BSON": "&bson=1"} {
 		t.Run(name, func(t *testing.T) {
 			bridgetest.Run(t, bridgetest.Suite{
@@ -92,6 +95,9 @@ func (p *serverPeer) SendUnreadable(_ *testing.T, topic string) {
 }
 
 func TestServerConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: rosbridge.Factory{}, BadConnections: badConnections, Peer: newClientPeer,
 	})

@@ -25,6 +25,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	bridgetest.Run(t, bridgetest.Suite{
 		Factory: stream.Factory{},
 		BadConnections: []string{
@@ -73,6 +76,9 @@ func dial(t *testing.T, b *bridges.Bridge) *client.Client {
 
 // The diagnosis outlives the server.
 func TestDiagnosis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b := connect(t, bridges.Env{}, "127.0.0.1:0?clients=1")
 	assert.Zero(t, b.Diagnosis())
 	dial(t, b)

@@ -54,6 +54,9 @@ func everySensor() string {
 // TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers records one sensor of each type
 // with one processor and with several (law T5).
 func TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	needsOpenGL(t)
 	config := filepath.Join(t.TempDir(), "every.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(everySensor()), 0o600))

@@ -209,6 +209,9 @@ func TestListenSelects(t *testing.T) {
 }
 
 func TestListenEndsWithCtrlC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
 	p := add(t, server, "/car/speed", "car")

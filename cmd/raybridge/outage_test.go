@@ -164,6 +164,9 @@ func noGoroutinesLeft(t *testing.T, before int) {
 // TestPeersDieInARun: of two peers one is killed and stays away, the other one comes back. The run
 // goes on, ends by itself, and the recording has everything.
 func TestPeersDieInARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	before := runtime.NumGoroutine()
 	lost, found := lgsvltest.New(lgsvltest.Config{}), cybertest.New(cybertest.Config{})
 	t.Cleanup(lost.Kill)

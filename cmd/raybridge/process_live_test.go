@@ -243,6 +243,9 @@ func TestAMissingDevice(t *testing.T) {
 // TestARecordingThatLostMessagesIsIncomplete has a realtime run drop what a
 // pipe doesn't take in time.
 func TestARecordingThatLostMessagesIsIncomplete(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	needsOpenGL(t)
 	dir := t.TempDir()

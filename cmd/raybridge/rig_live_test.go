@@ -15,6 +15,9 @@ import (
 // TestForeignRigsRun runs every rig of another simulator as it is, and finds its
 // topics under the names that it gives them.
 func TestForeignRigsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	needsOpenGL(t)
 	wanted := map[string][]string{

@@ -342,6 +342,9 @@ func TestTheReportTestSeesReferences(t *testing.T) {
 
 // TestSameSeedSameBytes runs the city (law T5).
 func TestSameSeedSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	needsOpenGL(t)
 	dir := t.TempDir()

@@ -33,6 +33,9 @@ sensors:
 // TestWindowedRun has a user pause, step, save pictures and close the window of
 // a run that records.
 func TestWindowedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	screen := gputest.Display(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "run.yaml")

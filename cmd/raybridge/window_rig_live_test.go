@@ -30,6 +30,9 @@ const keysRig = `[
 // TestKeysDriveARigsVehicle holds W in the window of a run whose rig has SVL's
 // keyboard.
 func TestKeysDriveARigsVehicle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	screen := gputest.Display(t)
 	dir := t.TempDir()
 	write(t, dir, "rig.json", keysRig)

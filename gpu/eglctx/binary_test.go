@@ -36,8 +36,10 @@ var headless = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := headless(); err == nil && built {
-		os.RemoveAll(filepath.Dir(path))
+	if built {
+		if path, err := headless(); err == nil {
+			os.RemoveAll(filepath.Dir(path))
+		}
 	}
 	os.Exit(code)
 }

@@ -82,6 +82,9 @@ func TestDefaultsAreWritten(t *testing.T) {
 }
 
 func TestTriangleBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, n := range []int{city.MinTriangles, city.DefaultTriangles, 300_000, 1_000_000} {
 		assert.InEpsilon(t, n, town(t, city.Options{Triangles: n}).Stats().Triangles, 0.1)
 	}

@@ -144,6 +144,9 @@ func someTimes() []int64 {
 }
 
 func TestMoversMeetNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	more := mostMovers
 	more.Seed, more.Triangles = 1, 150_000
 	for _, o := range []city.Options{mostMovers, more} {

@@ -154,6 +154,9 @@ func kaykit(t *testing.T) *scene.Scene {
 }
 
 func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	town, err := city.Generate(city.Options{})
 	require.NoError(t, err)
 	soup := func(seed uint64, mount spatial.Pose) *comparison {

@@ -34,6 +34,9 @@ var changedLight = map[string]any{
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	manual := map[string]any{"exposure_mode": "manual", "iso": 150.0}
 	pinhole := map[string]string{
 		"distortion": "a pinhole has none; TestLensesShowAGridWhereTheyProjectIt has those that do",

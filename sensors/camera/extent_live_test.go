@@ -46,6 +46,9 @@ func everyForm(view func(more ...any) map[string]any) []mounted {
 // TestPicturesOfAnyExtent are one pixel, some that fill no word, and as long as pictures
 // may be, through a lens that is rasterised and one that is traced.
 func TestPicturesOfAnyExtent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, side := range [][2]int{{1, 1}, {3, 2}, {16384, 1}, {1, 16384}} {
 		for _, lens := range []string{"pinhole", "svl_fisheye"} {
 			t.Run(fmt.Sprintf("%dx%d %s", side[0], side[1], lens), func(t *testing.T) {

@@ -34,6 +34,9 @@ func idAt(m *sample.Image, u, v int) uint32 {
 // TestLensesShowAGridWhereTheyProjectIt puts small balls at known points, also beside
 // and behind the camera, and measures where on the picture their middles are.
 func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	const width, height, distance, radius = 320, 240, 6.0, 0.15
 	for _, c := range distortedLenses(t, width, height) {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,6 +113,9 @@ func discCentre(t *testing.T, l camera.Lens, p mgl64.Vec3, radius float64) (u, v
 // TestDistortedPicturesAgreeWithAReferenceTracer casts the ray of each pixel in float64
 // at triangles and movers.
 func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	const width, height, tNs = 160, 120, second
 	s := scenetest.Soup(3, 5000, true)
 	mount := spatial.FromRPY(mgl64.Vec3{-5, 3, 1}, 10, 15, 40)
@@ -160,6 +166,9 @@ func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
 // TestAFloorIsFlatThroughEveryLens compares depth, distance, normals and colour of a
 // floor below and a sky above with what each pixel's ray says.
 func TestAFloorIsFlatThroughEveryLens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	const width, height, above = 128, 96, 1.5
 	b := scenetest.NewBuilder("floor")
 	glowing := scenetest.Matte("floor", 0, 0, 0)
@@ -209,6 +218,9 @@ func TestAFloorIsFlatThroughEveryLens(t *testing.T) {
 // TestTracingAgreesWithRasterising compares a pinhole with a lens that bends by less
 // than a float can tell, in a city, at an instant at which things move.
 func TestTracingAgreesWithRasterising(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	town, err := city.Generate(city.Options{})
 	require.NoError(t, err)
 	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0.3, 1.6}, 0, 2, 5)
@@ -260,6 +272,9 @@ func TestAMoverIsWhereItIsThroughALens(t *testing.T) {
 // TestTheHorizonIsGreyThroughALens holds texture levels to the true rays' spread: a
 // checker far away must neither flicker nor stay sharp.
 func TestTheHorizonIsGreyThroughALens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, c := range []distorted{
 		{name: "plumb_bob", attributes: []any{"lens", "plumb_bob", "distortion", []float64{-0.2, 0.03, 0.001, 0, 0}}},
 		{name: "svl", attributes: []any{"lens", "svl", "distortion", []float64{-0.08, 0.01, 0, 0}}},

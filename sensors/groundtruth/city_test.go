@@ -53,6 +53,9 @@ func boundsIn(m *sample.Image) map[uint32]*bounds {
 // TestBoxesOfACity holds the boxes against the instance camera's picture, and the
 // occlusions against a ray caster that shares nothing with the sensor.
 func TestBoxesOfACity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	town, err := city.Generate(city.Options{Triangles: 60_000, Seed: 3})
 	require.NoError(t, err)
 	o := sensortest.Options{

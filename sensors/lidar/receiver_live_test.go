@@ -45,6 +45,9 @@ func assertShare(t *testing.T, p float64, count, n int, what string) {
 }
 
 func TestUnfiredRaysHaveTheirShare(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, rate := range []float64{0, 0.45, 0.9, 1} {
 		m := scan(t, exact(map[string]any{"dropoff_general_rate": rate}), scanPeriod)
 		lost, byRing, neighbours := 0, make([]int, 50), 0
@@ -107,6 +110,9 @@ func TestReturnsAreLostByTheirIntensity(t *testing.T) {
 
 // Noise moves points along their rays, and leaves the intensity alone.
 func TestNoiseHasItsDeviation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	const sigma = 0.05
 	clean := scan(t, exact(map[string]any{"intensity": "carla"}), scanPeriod)
 	noisy := scan(t, exact(map[string]any{"intensity": "carla", "noise_stddev": sigma}), scanPeriod)
@@ -264,6 +270,9 @@ func TestSemanticPlaneIsExact(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	b := scenetest.NewBuilder("room")
 	b.Put("room", scenetest.Box(30, 20, 8), scenetest.Matte("white", 0.7, 0.8, 0.9), scenetest.At(1, 2, 3, scene.TagBuilding))
 	shape := map[string]any{

@@ -46,6 +46,9 @@ func look(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Obsta
 }
 
 func TestWhatIsInTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	post := thing{"static.post", scene.TagPole, 3.5, 0, 0}
 	car := thing{"vehicle.car", scene.TagCar, 4.5, 0.9, 0}
 	for name, c := range map[string]struct {

@@ -379,6 +379,9 @@ func swallower(t testing.TB) (address string) {
 
 // Sending costs no memory once the buffers are there, whatever is still queued or dropped.
 func TestSendAllocatesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	c := new(rosbridgev2.Client)
 	p := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/x"}}, "a/msg/B")
 	dial(t, c, swallower(t), nil)

@@ -17,6 +17,9 @@ import (
 
 // A client that takes nothing is disconnected, and another misses nothing meanwhile.
 func TestStalledClientsAreDisconnected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	server, streams := start(t, wsserver.Config{Stall: 500 * time.Millisecond, Queue: queue.Config{Messages: 4, Bytes: 8 << 20}}, "a")
 	stalled, _ := raw(t, server)
 	_, err := io.WriteString(stalled, "\x82\x81\x00\x00\x00\x00a")
@@ -36,6 +39,9 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 
 // A client that is sent nothing is pinged and stays while it answers.
 func TestSilentClientsAreDisconnected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	server, _ := start(t, wsserver.Config{Idle: time.Millisecond, Patience: 2 * time.Second})
 	answers := dial(t, server, nil)
 	gone := answers.CloseRead(t.Context())

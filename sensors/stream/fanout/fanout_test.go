@@ -139,6 +139,9 @@ func (o *outcomes) settle(out fanout.Outcome) {
 }
 
 func TestEachClientGetsItsStream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	var o outcomes
 	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: queue.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle}, fanout.StreamConfig{Name: "b"})
@@ -283,6 +286,9 @@ func TestClosingTwiceAndListeningAfterwards(t *testing.T) {
 }
 
 func TestSendersOnManyGoroutines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	var o outcomes
 	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: queue.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle})

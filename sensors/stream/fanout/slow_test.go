@@ -107,6 +107,9 @@ func TestSlowIsNotStalledWithTLS(t *testing.T) {
 
 // A latched stream takes messages while nobody subscribes, and hands out the last.
 func TestLatchedWithoutSubscribers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	var o outcomes
 	taken := 0
 	server, streams := start(t, fanout.Config{}, fanout.StreamConfig{

@@ -34,6 +34,9 @@ var messageUnits = map[string]string{
 }
 
 func TestDispatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	var r bench.Report
 	c := bench.Config{Runs: 2, Quick: true, Cases: []string{"64B", "1MiB"}}
 	require.NoError(t, bench.Dispatch(context.Background(), c, &r))

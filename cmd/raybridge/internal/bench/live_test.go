@@ -144,6 +144,9 @@ func (s *dumpedTriangles) nearest(origin, direction mgl64.Vec3, lo, hi float64) 
 }
 
 func TestCameraMeasuresWhatItDumps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	const name = "640x480_rgb_depth_semantic_instance"
 	c := config(t, name, "640x480_rgb")
 	var r bench.Report

@@ -115,6 +115,9 @@ func TestPinnedCopiesOfTheGPUInUse(t *testing.T) {
 }
 
 func TestLibcudaThatFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, c := range []struct{ fail, want string }{
 		{"cuInit:3", "cuInit returned CUresult 3\n"},
 		{"cuDeviceGetCount:4", "cuDeviceGetCount returned CUresult 4\n"},

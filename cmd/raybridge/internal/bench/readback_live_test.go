@@ -55,6 +55,9 @@ func checkReadback(t *testing.T, rows []bench.Result, name string) {
 // The loops read back the same bytes, in order, however fast they are: refused
 // says so.
 func TestReadbackLoopsAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for _, name := range []string{"640x480", "VelodyneVLP16"} {
 		t.Run(name, func(t *testing.T) {
 			rows, charts, refused, err := bench.MeasureReadback(context.Background(), readbackConfig(t), name)

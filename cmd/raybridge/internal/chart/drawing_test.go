@@ -284,6 +284,9 @@ func checkDrawing(t testing.TB, c *chart.Chart) {
 }
 
 func TestOddData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	series := map[string][2][]float64{
 		"nothing": {}, "all odd": {odd, odd}, "all zero": {{1, 2, 3}, {0, 0, 0}}, "one instant": {{4, 4, 4}, {1, 2, 3}},
 	}

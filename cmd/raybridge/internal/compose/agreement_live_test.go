@@ -270,6 +270,9 @@ func (d *drive) agrees(t *testing.T) {
 }
 
 func TestTheCityAgreesWithTheTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	d := newDrive(t, config.Default())
 	d.agrees(t)
@@ -278,6 +281,9 @@ func TestTheCityAgreesWithTheTracer(t *testing.T) {
 }
 
 func TestTheKaykitStreetAgreesWithTheTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	d := newDrive(t, kaykitStreet(t))
 	d.agrees(t)

@@ -102,6 +102,9 @@ func TestWhatIsLeftOutIsAWarning(t *testing.T) {
 }
 
 func TestTheCityTakesItsOwnSeedFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	t.Parallel()
 	const small = "scene: {triangles: 40000"
 	make := func(text string) []placed {

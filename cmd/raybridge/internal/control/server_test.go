@@ -108,6 +108,9 @@ func TestClientsWaitForTheRun(t *testing.T) {
 // TestCloseLetsAnAnswerComeToItsEnd, and doesn't wait for a client that says
 // nothing.
 func TestCloseLetsAnAnswerComeToItsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	s := listen(t)
 	asked, tell := make(chan struct{}), make(chan struct{})
 	serve(t, s, func() any {

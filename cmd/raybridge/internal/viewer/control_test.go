@@ -190,6 +190,9 @@ func savedPicture(t *testing.T, dir string) (name string, picture image.Image) {
 }
 
 func TestKeysSavePictures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	for name, c := range map[string]struct {
 		event window.Event
 		file  string

@@ -93,6 +93,9 @@ func (w telling) Show(picture *image.RGBA) error {
 }
 
 func TestCameraPaneIsTheHeadlessFrame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	screen := gputest.Display(t)
 	want := headlessFrame(t)
 	w, err := window.Open(window.Options{Width: 1280, Height: 840})
