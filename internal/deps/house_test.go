@@ -24,8 +24,8 @@ var limits = struct {
 	small    int // packages of the product with fewer than smallLines hand-written lines
 	declared map[string]int
 }{
-	packages: 131,
-	files:    825,
+	packages: 132,
+	files:    850,
 	small:    28,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
