@@ -38,6 +38,6 @@
 // the oldest. Limits of one address are for other machines alone: on the loopback interface,
 // one client could lock out all others.
 //
-// Everything that is refused is an error of type [*Refusal] with its [Cause], which the
+// Everything that is refused is an error of type [*Refusal] with its [Rule], which the
 // servers count.
 package guard

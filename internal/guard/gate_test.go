@@ -36,11 +36,11 @@ func admit(g *guard.Gate, from string) (*guard.Pass, *line) {
 	return g.Admit(l), l
 }
 
-func assertCause(t *testing.T, want guard.Cause, err error) {
+func assertCause(t *testing.T, want guard.Rule, err error) {
 	t.Helper()
 	var refusal *guard.Refusal
 	if assert.ErrorAs(t, err, &refusal) {
-		assert.Equal(t, want, refusal.Cause)
+		assert.Equal(t, want, refusal.Rule)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 			_, err := io.ReadAll(conn)
 			assert.NoError(t, err, "it has ended")
 		}
-		assert.Equal(t, map[guard.Cause]int{guard.Handshaking: 201 - guard.Handshakes, guard.SlowHandshake: guard.Handshakes}, s.causes())
+		assert.Equal(t, map[guard.Rule]int{guard.Handshaking: 201 - guard.Handshakes, guard.SlowHandshake: guard.Handshakes}, s.causes())
 		require.NoError(t, s.Close())
 		synctest.Wait()
 		assert.True(t, served.Load())

@@ -45,14 +45,14 @@ func newSite(g *guard.Guard, connections int) *site {
 }
 
 // causes returns how often each cause was told of.
-func (s *site) causes() map[guard.Cause]int {
+func (s *site) causes() map[guard.Rule]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := map[guard.Cause]int{}
+	counts := map[guard.Rule]int{}
 	for _, err := range s.refused {
 		var refusal *guard.Refusal
 		if errors.As(err, &refusal) {
-			counts[refusal.Cause]++
+			counts[refusal.Rule]++
 		}
 	}
 	return counts
@@ -99,7 +99,7 @@ func TestOrigins(t *testing.T) {
 	const refused = guard.BadOrigin
 	for _, c := range []struct {
 		name, origin string
-		cause        guard.Cause
+		cause        guard.Rule
 	}{
 		{"a program", "", ""},
 		{"localhost", "http://localhost", ""},
@@ -149,7 +149,7 @@ func TestOrigins(t *testing.T) {
 				assert.Contains(t, text, "name them in origins= if they are to")
 			}
 			if c.cause != "" {
-				assert.Equal(t, map[guard.Cause]int{c.cause: 2}, s.causes())
+				assert.Equal(t, map[guard.Rule]int{c.cause: 2}, s.causes())
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func TestHosts(t *testing.T) {
 			assert.Contains(t, text, fmt.Sprintf("the host %q is not this server's: use its IP address, or name it in --control", host))
 		}
 	}
-	assert.Equal(t, map[guard.Cause]int{guard.BadHost: 2 * 7}, s.causes())
+	assert.Equal(t, map[guard.Rule]int{guard.BadHost: 2 * 7}, s.causes())
 	// The certificate has shown who it is: a page whose name was made lead here gets none.
 	r := httptest.NewRequest(http.MethodGet, "https://robot.company.example/", nil)
 	r.TLS = &tls.ConnectionState{}

@@ -85,7 +85,7 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 // Status is the status of the answer to a request that was refused.
 func Status(err error) int {
 	var refusal *Refusal
-	if errors.As(err, &refusal) && (refusal.Cause == BadHost || refusal.Cause == BadOrigin) {
+	if errors.As(err, &refusal) && (refusal.Rule == BadHost || refusal.Rule == BadOrigin) {
 		return http.StatusForbidden
 	}
 	return http.StatusServiceUnavailable

@@ -6,45 +6,45 @@ import (
 	"maps"
 )
 
-// Cause names why somebody wasn't let in, as summaries have it.
-type Cause string
+// Rule names the rule by which somebody wasn't let in, as summaries have it.
+type Rule string
 
-// Causes of refusals.
+// Rules that refuse.
 const (
 	// BadHost: the request names a host that isn't this server's.
-	BadHost Cause = "bad_host"
+	BadHost Rule = "bad_host"
 	// BadOrigin: the request is a page's that may not use this server.
-	BadOrigin Cause = "bad_origin"
+	BadOrigin Rule = "bad_origin"
 	// SlowHandshake: a handshake took longer than HandshakeTime.
-	SlowHandshake Cause = "slow_handshake"
+	SlowHandshake Rule = "slow_handshake"
 	// Handshaking: there were too many handshakes, and it was the oldest.
-	Handshaking Cause = "too_many_handshakes"
+	Handshaking Rule = "too_many_handshakes"
 	// Connecting: the server had all the connections that it takes.
-	Connecting Cause = "too_many_connections"
+	Connecting Rule = "too_many_connections"
 	// OfAddress: it had as many of that address as it takes.
-	OfAddress Cause = "too_many_of_address"
+	OfAddress Rule = "too_many_of_address"
 )
 
 // Refusal is why a request or a connection wasn't let in.
 type Refusal struct {
-	Cause Cause
-	text  string
+	Rule Rule
+	text string
 }
 
 func (r *Refusal) Error() string { return r.text }
 
-func refuse(cause Cause, format string, args ...any) *Refusal {
-	return &Refusal{cause, fmt.Sprintf(format, args...)}
+func refuse(rule Rule, format string, args ...any) *Refusal {
+	return &Refusal{rule, fmt.Sprintf(format, args...)}
 }
 
-// Count returns counts by cause with one more for an error that wraps a *Refusal, and as they
+// Count returns counts by rule with one more for an error that wraps a *Refusal, and as they
 // are for any other. It changes no map: copies of a count may be handed out.
 func Count(counts map[string]int64, err error) map[string]int64 {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		return counts
 	}
-	return Merge(counts, map[string]int64{string(refusal.Cause): 1})
+	return Merge(counts, map[string]int64{string(refusal.Rule): 1})
 }
 
 // Merge returns the sum of two counts, and changes neither.

@@ -91,8 +91,8 @@ func TestWhyClientsLeft(t *testing.T) {
 func TestHandshakesArentClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		causes := map[guard.Cause]int{} // guarded by mu
-		told := func() map[guard.Cause]int {
+		causes := map[guard.Rule]int{} // guarded by mu
+		told := func() map[guard.Rule]int {
 			mu.Lock()
 			defer mu.Unlock()
 			return maps.Clone(causes)
@@ -105,7 +105,7 @@ func TestHandshakesArentClients(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
-					causes[refusal.Cause]++
+					causes[refusal.Rule]++
 				}
 			},
 		})
@@ -126,11 +126,11 @@ func TestHandshakesArentClients(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		assert.Len(t, server.Clients(), 1)
-		assert.Equal(t, map[guard.Cause]int{guard.Handshaking: guard.Handshakes + 1}, told())
+		assert.Equal(t, map[guard.Rule]int{guard.Handshaking: guard.Handshakes + 1}, told())
 		go func() { _, _ = io.Copy(io.Discard, client) }()
 		time.Sleep(guard.HandshakeTime)
 		synctest.Wait()
-		assert.Equal(t, map[guard.Cause]int{guard.Handshaking: guard.Handshakes + 1, guard.SlowHandshake: guard.Handshakes - 1}, told())
+		assert.Equal(t, map[guard.Rule]int{guard.Handshaking: guard.Handshakes + 1, guard.SlowHandshake: guard.Handshakes - 1}, told())
 		for _, conn := range silent {
 			_, err := io.ReadAll(conn)
 			assert.NoError(t, err, "it has ended")

@@ -175,7 +175,7 @@ func TestWhoMayCall(t *testing.T) {
 	address := serveAs(t, &xmlrpc.Handler{}, func(err error) { refused <- err })
 	for _, c := range []struct {
 		host, origin string
-		cause        guard.Cause
+		cause        guard.Rule
 	}{
 		{address, "", ""}, {"robot.example:11311", "", ""}, {"robot", "", ""},
 		{address, "https://evil.example", guard.BadOrigin}, {address, "null", guard.BadOrigin}, {"evil.example", "", guard.BadHost},
@@ -196,7 +196,7 @@ func TestWhoMayCall(t *testing.T) {
 		assert.Equal(t, http.StatusForbidden, got.StatusCode, "%+v", c)
 		var refusal *guard.Refusal
 		require.ErrorAs(t, <-refused, &refusal)
-		assert.Equal(t, c.cause, refusal.Cause)
+		assert.Equal(t, c.cause, refusal.Rule)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestTooManyConnectionsAndClose(t *testing.T) {
 	assert.Equal(t, "HTTP/1.1 503", string(answer), "one more is refused")
 	var refusal *guard.Refusal
 	require.ErrorAs(t, <-refused, &refusal)
-	assert.Equal(t, guard.Connecting, refusal.Cause)
+	assert.Equal(t, guard.Connecting, refusal.Rule)
 	require.NoError(t, s.Close(), "closing waits for no half call")
 	for _, conn := range conns {
 		_, err := io.Copy(io.Discard, conn)
