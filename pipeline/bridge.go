@@ -50,8 +50,10 @@ type attachedBridge struct {
 	unknown []string
 	// received are the topics that the bridge brings. The pipeline's change guards it.
 	received map[string]*reception
-	clock    *bridgeSink // nil where the bridge has no clock
-	log      *bridgeSink // nil where the bridge has no log
+	clock    atomic.Pointer[bridgeSink] // nil where the bridge has no clock
+	// bringsClock says that /clock comes from the bridge, so that it isn't published there.
+	bringsClock atomic.Bool
+	log         *bridgeSink // nil where the bridge has no log
 	// clockless is set while the bridge is without connection: who connects
 	// then gets a clock before any sample (law T4).
 	clockless atomic.Bool
@@ -114,7 +116,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 // abandon gives up what a bridge that can't be added has of the dispatcher.
 func (b *attachedBridge) abandon(made carriage) {
 	made.close()
-	for _, sink := range []*bridgeSink{b.clock, b.log} {
+	for _, sink := range []*bridgeSink{b.clock.Load(), b.log} {
 		if sink != nil {
 			sink.topic.Close()
 		}
@@ -142,7 +144,10 @@ func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
 	if err := b.setPolicy(config.Policy); err != nil {
 		return made, err
 	}
-	if b.p.config.ClockHz > 0 && !(b.p.followsROS() && b.hears(reflect.TypeFor[*sample.Clock]())) {
+	if err := b.tune(b.p.followsROS()); err != nil {
+		return made, err
+	}
+	if !b.bringsClock.Load() {
 		if err := b.addClock(); err != nil {
 			return made, err
 		}
@@ -210,19 +215,21 @@ func (b *attachedBridge) networkPolicy() queue.Policy {
 	}
 }
 
-// addClock gives the bridge its /clock, if it knows the type.
+// addClock gives the bridge its /clock, if there is one and it knows the type.
 func (b *attachedBridge) addClock() error {
+	if b.p.config.ClockHz < 0 {
+		return nil
+	}
 	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: bridges.ClockQoS})
 	if sink == nil || err != nil {
 		return err
 	}
 	sink.count(nil, b.p.clockStats)
-	b.clock = sink
+	b.clock.Store(sink)
 	return nil
 }
 
-// hears reports whether the bridge subscribes to messages of a type. A clock that is
-// followed must not be published to where it comes from.
+// hears reports whether the bridge subscribes to messages of a type.
 func (b *attachedBridge) hears(t reflect.Type) bool {
 	return slices.ContainsFunc(b.bridge.Types(), func(info bridges.TypeInfo) bool {
 		return info.Go == t.String() && info.Subscribes
@@ -299,7 +306,11 @@ func (b *attachedBridge) connected() bool { return b.bridge.Status() == bridges.
 
 // clockWanted reports whether /clock is to be sent now.
 func (b *attachedBridge) clockWanted() bool {
-	if b.clock == nil {
+	if b.clock.Load() == nil {
+		return false
+	}
+	if b.bringsClock.Load() { // samples don't wait for it here
+		b.clockSent()
 		return false
 	}
 	if !b.connected() {

@@ -74,7 +74,7 @@ func (c *clockOutput) publish(ctx context.Context, now int64) error {
 	var errs []error
 	for _, b := range c.p.bridges {
 		if b.clockWanted() {
-			errs = append(errs, b.clock.Publish(ctx, at, message))
+			errs = append(errs, b.clock.Load().Publish(ctx, at, message))
 			b.clockSent()
 		}
 	}

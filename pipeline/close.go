@@ -17,6 +17,7 @@ func (p *Pipeline) Close(ctx context.Context) error {
 	if closed {
 		return nil
 	}
+	p.rosClock.unwatch()
 	p.noteListening()
 	errs := []error{p.awaitEndings(ctx)}
 	list := p.live()

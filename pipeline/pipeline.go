@@ -62,10 +62,13 @@ type Config struct {
 	Step time.Duration
 	// ClockHz is the rate of /clock, 100 where it is 0; negative publishes none.
 	ClockHz float64
-	// TimeSource names the source of a Realtime run's time ("engine" where it
-	// is empty), Scale its speed, 1 where it is 0.
+	// TimeSource names the source of the run's time ("engine" where it is empty), Scale
+	// its speed, 1 where it is 0. A Stepped run needs a source that is a simtime.Stepper.
 	TimeSource string
 	Scale      float64
+	// TimeSources are the program's own sources by name, beside the built-in ones; each
+	// function makes one when it is chosen, at the start or by Clock().Select.
+	TimeSources map[string]func() simtime.Source
 	// Seed is the seed of the sensors' noise.
 	Seed uint64
 	// Ego moves the vehicle; nil: the scene's Route, or standing at the scene's Ego pose.
@@ -114,7 +117,7 @@ type Pipeline struct {
 	dispatcher *dispatch.Dispatcher
 	bridges    []*attachedBridge // added before the start, under change
 	own        []*inlet          // what bridges bring to the run itself
-	rosClock   rosClock          // what the ros2 source follows, once a bridge has brought it
+	rosClock   rosClock          // what the ros2 source follows
 	clockStats *outputStats
 	logLines   *logLines
 	clock      *simtime.Clock    // the one clock (law T1)
@@ -172,7 +175,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.pollHop = p.pollInTurn
 	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
-	p.rosClock.Store(noClock)
+	p.initROSClock()
 	p.own = p.ownInlets()
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -182,6 +185,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	// Publishers end by Close, after what was queued has been sent.
 	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
+	p.watchSource()
 	p.elapsed.start(begun)
 	return p, nil
 }
@@ -217,7 +221,7 @@ func (p *Pipeline) makeClock() error {
 		return err
 	}
 	p.clock, err = simtime.NewClock(simtime.Config{
-		Source: p.config.TimeSource, Scale: scale, Stepped: p.config.Mode == Stepped,
+		Source: p.config.TimeSource, Sources: p.config.TimeSources, Scale: scale, Stepped: p.config.Mode == Stepped,
 	})
 	if err != nil {
 		return err

@@ -3,17 +3,13 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/simtime"
 )
 
 // inlet is a topic that bridges are to bring, and what takes its messages, on a
@@ -87,7 +83,7 @@ func (b *attachedBridge) receiveAll(list []*inlet) error {
 	return nil
 }
 
-// ownInlets are the inlets that are no sensor's: what steers the ego, and the ROS clock.
+// ownInlets are the inlets that are no sensor's: what steers the ego.
 func (p *Pipeline) ownInlets() (list []*inlet) {
 	if vehicle, ok := p.config.Ego.(*scene.Driven); ok {
 		d := &driver{log: p.log, vehicle: vehicle}
@@ -97,36 +93,15 @@ func (p *Pipeline) ownInlets() (list []*inlet) {
 			}
 		}
 	}
-	if p.followsROS() {
-		list = append(list, &inlet{topic: clockTopic, typ: reflect.TypeFor[*sample.Clock](), qos: bridges.ClockQoS, take: p.followClock})
-	}
 	return list
 }
-
-// followsROS reports whether time is another ROS node's.
-func (p *Pipeline) followsROS() bool {
-	return p.config.Mode == Realtime && strings.EqualFold(p.config.TimeSource, simtime.ROS2)
-}
-
-// followClock makes the ros2 source show what a ROS clock said last. Up to its first
-// message the source shows the time since the UNIX epoch, so that this one is a jump.
-func (p *Pipeline) followClock(message any) {
-	if p.rosClock.Swap(message.(*sample.Clock).StampNs) == noClock {
-		p.clock.FollowROS(p.rosClock.Load)
-		return
-	}
-	p.clock.Now() // looks, so that who waits for the time learns of it
-}
-
-// noClock is no stamp: none has come.
-const noClock = math.MinInt64
-
-// rosClock is the stamp that came last on /clock.
-type rosClock struct{ atomic.Int64 }
 
 // inlets are all that there are; change must be held.
 func (p *Pipeline) inlets() []*inlet {
 	list := slices.Clone(p.own)
+	if p.followsROS() {
+		list = append(list, p.rosClock.inlet)
+	}
 	for _, s := range p.members {
 		list = append(list, s.takers...)
 	}

@@ -308,7 +308,7 @@ func (p *Pipeline) queueClock(t int64) {
 	message := &sample.Clock{StampNs: t}
 	for _, b := range p.bridges {
 		if b.clockWanted() {
-			b.clock.TryQueue(at, message)
+			b.clock.Load().TryQueue(at, message)
 			b.clockSent()
 		}
 	}

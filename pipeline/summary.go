@@ -200,7 +200,7 @@ func (s *Sensor) noteListening() {
 
 // clockListening reports whether a bridge would take /clock now.
 func (p *Pipeline) clockListening() bool {
-	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock != nil && b.connected() })
+	return slices.ContainsFunc(p.bridges, func(b *attachedBridge) bool { return b.clock.Load() != nil && !b.bringsClock.Load() && b.connected() })
 }
 
 // clockSeconds is the time in which /clock is published: in real time the host's,
