@@ -37,7 +37,11 @@ type bounded struct {
 
 func newCaller(ctx context.Context) *http.Client {
 	base := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: callLimit}).DialContext}
-	return &http.Client{Transport: bounded{ctx, base}, Timeout: callLimit}
+	return &http.Client{
+		Transport: bounded{ctx, base}, Timeout: callLimit,
+		// Whoever is called has no say in who is dialled next.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // RoundTrip makes the call.

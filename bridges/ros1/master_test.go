@@ -1,6 +1,7 @@
 package ros1_test
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -175,6 +176,17 @@ func (m *testMaster) register(method string, r apimaster.RequestRegister) apimas
 	return apimaster.ResponseRegister{Code: 1, URIs: slices.Collect(maps.Values(others[r.Topic]))}
 }
 
+// list makes nodes at these addresses the publishers of a topic, and tells its subscribers.
+func (m *testMaster) list(topic string, uris ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pubs[topic] = map[string]string{}
+	for i, uri := range uris {
+		m.pubs[topic][fmt.Sprint("/listed", i)] = uri
+	}
+	m.tell(topic)
+}
+
 // tell gives the subscribers of a topic its publishers; mu must be held.
 func (m *testMaster) tell(topic string) {
 	publishers := slices.Collect(maps.Values(m.pubs[topic]))
@@ -237,12 +249,18 @@ func node(host string) *apislave.Client {
 // newSlave serves a node's API whose topics are all at one port, and returns its URI.
 func newSlave(t *testing.T, port int) string {
 	t.Helper()
+	return newSlaveThatSays(t, "127.0.0.1", port)
+}
+
+// newSlaveThatSays is newSlave for one that says that its topics are at a host.
+func newSlaveThatSays(t *testing.T, host string, port int) string {
+	t.Helper()
 	server, err := apislave.NewServer("127.0.0.1:0", net.IPv4(127, 0, 0, 1), "", 5*time.Second)
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	server.Serve(func(request apislave.Request) apislave.Response {
 		if _, ok := request.(*apislave.RequestRequestTopic); ok {
-			return apislave.ResponseRequestTopic{Code: 1, Protocol: []any{"TCPROS", "127.0.0.1", port}}
+			return apislave.ResponseRequestTopic{Code: 1, Protocol: []any{"TCPROS", host, port}}
 		}
 		return apislave.ErrorRes{}
 	})

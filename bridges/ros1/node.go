@@ -42,6 +42,7 @@ type node struct {
 	apiPort  int                                // guarded by mu: of the API
 	sessions map[*session]bool                  // guarded by mu: those that are served
 	feeds    map[*subscription]map[string]*feed // guarded by mu: by the publisher's URI
+	doubted  map[registration]bool              // guarded by mu: subscriptions whose publishers may have changed
 }
 
 func newNode(i *instance, c config) *node {
@@ -49,6 +50,7 @@ func newNode(i *instance, c config) *node {
 		instance: i, config: c, done: make(chan struct{}),
 		dirty: make(chan struct{}, 1), killed: make(chan error, 1),
 		name: c.node, sessions: map[*session]bool{}, feeds: map[*subscription]map[string]*feed{},
+		doubted: map[registration]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.server = fanout.New(fanout.Config{

@@ -4,8 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,9 +136,7 @@ func TestAPublisherThatGoesIsNoFailure(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	fake := newSlave(t, l.Addr().(*net.TCPAddr).Port)
-	for _, uri := range subscribers(p, "/cmd_vel") {
-		require.NoError(t, node(mustHost(t, uri)).PublisherUpdate("/cmd_vel", []string{fake}))
-	}
+	p.master.list("/cmd_vel", fake)
 	require.NoError(t, l.(*net.TCPListener).SetDeadline(time.Now().Add(long)))
 	for range 2 { // once for the command, and once after the first has ended
 		conn, err := l.Accept()
@@ -186,9 +187,7 @@ func TestRubbishOfAPublisher(t *testing.T) {
 		}
 	})
 	fake := newSlave(t, l.Addr().(*net.TCPAddr).Port)
-	for _, uri := range subscribers(p, "/cmd_vel") {
-		require.NoError(t, node(mustHost(t, uri)).PublisherUpdate("/cmd_vel", []string{fake, "nowhere", "http://127.0.0.1:1/"}))
-	}
+	p.master.list("/cmd_vel", fake, "nowhere", "http://127.0.0.1:1/")
 	select {
 	case <-got:
 	case <-time.After(long):
@@ -198,6 +197,113 @@ func TestRubbishOfAPublisher(t *testing.T) {
 	assert.Positive(t, b.Diagnosis().Failures)
 	require.NoError(t, l.Close())
 	wg.Wait()
+}
+
+// trap is a listener to which nobody is to connect.
+type trap struct {
+	net.Listener
+	came atomic.Int32
+}
+
+func newTrap(t *testing.T, address string) *trap {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	k := &trap{Listener: l}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			k.came.Add(1)
+			_ = conn.Close()
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+	return k
+}
+
+// TestOnlyWhomTheMasterNamesIsDialled: whoever calls the node's API, and whatever a publisher
+// answers, the node connects to the publishers that its master names, on their hosts.
+func TestOnlyWhomTheMasterNamesIsDialled(t *testing.T) {
+	twists := func(t *testing.T) (*peer, *bridges.Bridge, chan *sample.VelocityCommand) {
+		p := startPeer(t)
+		b := connect(t, p, nil)
+		got := make(chan *sample.VelocityCommand, 100)
+		require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { got <- m }))
+		eventually(t, func() bool { return len(subscribers(p, "/cmd_vel")) > 0 }, "subscribed")
+		return p, b, got
+	}
+	// publisher sends a Twist to whoever connects.
+	publisher := func(t *testing.T) net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = readFrame(conn)
+				_, _ = conn.Write(append(header("md5sum=9f195f881246fdfa2798d1d3eebca84a"), append([]byte{48, 0, 0, 0}, make([]byte, 48)...)...))
+				_ = conn.Close()
+			}
+		})
+		t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+		return l
+	}
+	port := func(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
+	receive := func(t *testing.T, got chan *sample.VelocityCommand) {
+		t.Helper()
+		select {
+		case <-got:
+		case <-time.After(long):
+			require.Fail(t, "the publisher that the master names is heard")
+		}
+	}
+	t.Run("publisherUpdate of a stranger", func(t *testing.T) {
+		p, _, got := twists(t)
+		k := newTrap(t, "127.0.0.1:0")
+		api := node(mustHost(t, subscribers(p, "/cmd_vel")[0]))
+		require.NoError(t, api.PublisherUpdate("/cmd_vel", []string{"http://" + k.Addr().String() + "/"}))
+		p.master.list("/cmd_vel", newSlave(t, port(publisher(t))))
+		receive(t, got)
+		bus, err := api.GetBusInfo()
+		require.NoError(t, err)
+		assert.Len(t, bus, 1, "the stranger's isn't among the connections: %v", bus)
+		assert.Zero(t, k.came.Load())
+	})
+	t.Run("a stranger takes no publisher away", func(t *testing.T) {
+		p, _, got := twists(t)
+		p.master.list("/cmd_vel", newSlave(t, port(publisher(t))))
+		receive(t, got)
+		require.NoError(t, node(mustHost(t, subscribers(p, "/cmd_vel")[0])).PublisherUpdate("/cmd_vel", nil))
+		for range 10 { // each ends, and the next comes
+			receive(t, got)
+		}
+	})
+	t.Run("a publisher's answer names another host", func(t *testing.T) {
+		p, _, got := twists(t)
+		l := publisher(t)
+		k := newTrap(t, fmt.Sprint("127.0.0.2:", port(l)))
+		p.master.list("/cmd_vel", newSlaveThatSays(t, "127.0.0.2", port(l)))
+		receive(t, got)
+		assert.Zero(t, k.came.Load())
+	})
+	t.Run("a publisher's answer leads elsewhere", func(t *testing.T) {
+		p, b, got := twists(t)
+		k := newTrap(t, "127.0.0.1:0")
+		elsewhere := httptest.NewServer(http.RedirectHandler("http://"+k.Addr().String()+"/", http.StatusTemporaryRedirect))
+		defer elsewhere.Close()
+		p.master.list("/cmd_vel", elsewhere.URL+"/")
+		eventually(t, func() bool { return b.Diagnosis().Failures > 0 }, "that is a failure")
+		p.master.list("/cmd_vel", newSlave(t, port(publisher(t))))
+		receive(t, got)
+		assert.Zero(t, k.came.Load())
+	})
 }
 
 func subscribers(p *peer, topic string) []string {

@@ -31,10 +31,12 @@ func (g graph) registrations() []registration {
 	return list
 }
 
-// register registers what isn't yet. It runs on run's goroutine.
+// register registers what isn't yet, and once more the subscriptions whose publishers may have
+// changed: the master answers with those that there are. It runs on run's goroutine.
 func (n *node) register(m *master) error {
+	doubted := n.takeDoubted()
 	for _, r := range n.instance.graph().registrations() {
-		if n.registered[r] {
+		if n.registered[r] && !doubted[r] {
 			continue
 		}
 		if err := r.enter(m.api, n); err != nil {
@@ -43,6 +45,23 @@ func (n *node) register(m *master) error {
 		n.registered[r] = true
 	}
 	return nil
+}
+
+// doubt has the master asked for the publishers of a subscription.
+func (n *node) doubt(s *subscription) {
+	n.mu.Lock()
+	n.doubted[s] = true
+	n.mu.Unlock()
+	n.wake()
+}
+
+// takeDoubted returns the subscriptions whose publishers the master is to be asked for.
+func (n *node) takeDoubted() map[registration]bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	doubted := n.doubted
+	n.doubted = map[registration]bool{}
+	return doubted
 }
 
 // unregister takes everything back that was registered, unless the master can't be
@@ -72,12 +91,11 @@ func (t *topic) leave(api *apimaster.Client, n *node) error {
 }
 
 func (s *subscription) enter(api *apimaster.Client, n *node) error {
-	updates := s.told()
 	publishers, err := api.RegisterSubscriber(s.name, s.typ.name, n.uri())
 	if err != nil {
 		return fmt.Errorf("register subscriber to %s: %w", s.name, err)
 	}
-	s.registered(n, publishers, updates)
+	n.follow(s, publishers)
 	return nil
 }
 

@@ -107,20 +107,16 @@ func (n *node) requestTopic(params []any) xmlrpc.Result {
 	return xmlrpc.Result{Code: xmlrpc.CodeFailure, Message: "only TCPROS is spoken here", Value: []any{}}
 }
 
-// publisherUpdate is the master's word on who publishes a topic.
+// publisherUpdate says that the publishers of a topic have changed. Anyone can call it, so the
+// node asks its master who they are, and dials nobody whom the caller names.
 func (n *node) publisherUpdate(params []any) xmlrpc.Result {
 	name := text(params, 1)
 	s := n.instance.subscription(name)
 	if s == nil {
 		return wrong(fmt.Sprintf("not a subscriber to [%s]", name), 0)
 	}
-	publishers := list(params, 2)
-	uris := make([]string, len(publishers))
-	for i := range publishers {
-		uris[i] = text(publishers, i)
-	}
-	s.updated(n, uris)
-	return succeeded("publishers noted", 0)
+	n.doubt(s)
+	return succeeded("the master will be asked", 0)
 }
 
 // shutdown takes the registrations back; the node comes again after a while, under

@@ -32,9 +32,6 @@ type subscription struct {
 	name string // as the master knows it
 	typ  messageType
 
-	updating sync.Mutex // held while publishers are followed
-	updates  int        // guarded by updating: what the master has told of them by itself
-
 	mu     sync.Mutex              // held while a message is delivered, of any publisher
 	handle func(data []byte) error // guarded by mu: decodes a message and hands it on
 }
@@ -73,31 +70,6 @@ func (s *subscription) deliver(data []byte) error {
 	return nil
 }
 
-// registered follows the publishers of the master's answer to a registration, unless the
-// master has told of them by itself since there were so many updates: that is newer.
-func (s *subscription) registered(n *node, uris []string, updates int) {
-	s.updating.Lock()
-	defer s.updating.Unlock()
-	if s.updates == updates {
-		n.follow(s, uris)
-	}
-}
-
-// updated follows the publishers that the master tells of by itself.
-func (s *subscription) updated(n *node, uris []string) {
-	s.updating.Lock()
-	defer s.updating.Unlock()
-	s.updates++
-	n.follow(s, uris)
-}
-
-// told returns how often the master has told of publishers by itself.
-func (s *subscription) told() int {
-	s.updating.Lock()
-	defer s.updating.Unlock()
-	return s.updates
-}
-
 // feed is one publisher of a subscription. It is connected to as long as the master lists
 // it, and while its connection stands: a master that was started anew lists none of the
 // nodes that were there before.
@@ -110,8 +82,8 @@ type feed struct {
 	failures          int // owned by run
 }
 
-// follow connects to the publishers of a topic that aren't known yet, and gives up the
-// others once their connections end. It waits for none.
+// follow connects to the publishers of a topic that aren't known yet, as the master lists them,
+// and gives up the others once their connections end. It waits for none.
 func (n *node) follow(s *subscription, uris []string) {
 	if len(uris) > maxPublishers {
 		n.instance.journal.note(refused, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
@@ -214,10 +186,12 @@ func (f *feed) receive() error {
 	return f.read(conn)
 }
 
-// request asks the publisher where it serves the topic.
+// request asks the publisher where it serves the topic. That is on the host that the master
+// named, whatever host the answer names: a node gives the same for both, unless it wants others
+// to connect to somebody else.
 func (f *feed) request() (address string, err error) {
 	u, err := url.Parse(f.uri)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" {
 		return "", fmt.Errorf("%w: %q is no node's address", bridges.ErrProtocol, f.uri)
 	}
 	api := apislave.NewClient(u.Host, f.node.caller(), newCaller(f.node.ctx))
@@ -228,12 +202,11 @@ func (f *feed) request() (address string, err error) {
 	if len(answer) < 3 || answer[0] != "TCPROS" {
 		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
 	}
-	host, _ := answer[1].(string)
 	port, ok := answer[2].(int)
-	if host == "" || !ok {
+	if !ok || port < 1 || port > 65535 {
 		return "", fmt.Errorf("%w: it answers %v", bridges.ErrProtocol, answer)
 	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
+	return net.JoinHostPort(u.Hostname(), strconv.Itoa(port)), nil
 }
 
 // greet exchanges headers.

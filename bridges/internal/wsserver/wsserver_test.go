@@ -2,6 +2,7 @@ package wsserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -49,7 +50,7 @@ func (s *session) Message(kind wsserver.Kind, data []byte) error {
 	if !ok {
 		return errors.New("no stream " + name)
 	}
-	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Prefix: data[:1]})
+	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Prefix: bytes.Clone(data[:1])})
 	return nil
 }
 
