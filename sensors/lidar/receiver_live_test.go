@@ -167,6 +167,36 @@ func TestIntensityScales(t *testing.T) {
 	}
 }
 
+// A retroreflector sends back 101 to 255, whatever the angle, others 100 at most. Both have
+// the reflectance that their material states, or else the luminance of its colour.
+func TestRetroreflectorsShineAtAnyAngle(t *testing.T) {
+	const attenuation, luminance = 0.01, 0.2126*0.2 + 0.7152*0.5 + 0.0722*0.8
+	for _, c := range []struct {
+		retro             bool
+		stated, effective float64
+	}{{true, -1, luminance}, {true, 0.9, 0.9}, {true, 0, 0}, {true, 3, 1}, {false, -1, luminance}, {false, 0.9, 0.9}} {
+		b := scenetest.NewBuilder("hall")
+		material := scenetest.Matte("sign", 0.2, 0.5, 0.8)
+		material.Retro, material.Reflectance = c.retro, float32(c.stated)
+		b.Put("hall", scenetest.Box(120, 80, 30), material, scenetest.At(1, 2, 3, scene.TagTrafficSign))
+		o := exact(map[string]any{"atmosphere_attenuation_rate": attenuation})
+		o.Scene = b.Scene
+		slanting := 0
+		for i, p := range scan(t, o, scanPeriod).Points {
+			transmission := math.Exp(-attenuation * float64(p.Distance))
+			want := 100 * c.effective * float64(p.CosIncidence) * transmission
+			if c.retro {
+				want = 101 + 154*c.effective*transmission
+			}
+			require.InDelta(t, want, p.Intensity, 1e-4*(1+want), "%+v, ray %d", c, i)
+			if p.CosIncidence < 0.5 {
+				slanting++
+			}
+		}
+		assert.Positive(t, slanting)
+	}
+}
+
 // SVL takes the metallic value where the material has a picture of it.
 func TestSVLIntensityOfMetal(t *testing.T) {
 	b := scenetest.NewBuilder("hall")
