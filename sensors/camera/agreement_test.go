@@ -4,6 +4,7 @@ package camera_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -189,4 +190,37 @@ func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
 	assert.Zero(t, all.ranges.Wrong, "pixels that no edge explains: %v", all.ranges.Examples)
 	assert.GreaterOrEqual(t, all.ranges.Share(), 0.9999)
 	assert.GreaterOrEqual(t, float64(all.labels)/float64(all.ranges.Rays()), 0.9999)
+}
+
+// A triangle that is seen on its edge covers pixels by the rasteriser's rounding alone.
+// Their rays meet its plane anywhere, and yet their depth is that of the triangle.
+func TestTrianglesOnEdgeAreWhereTheyAre(t *testing.T) {
+	const width, height, tall = 201, 151, 1.5
+	rng := rand.New(rand.NewPCG(3, 9))
+	b := scenetest.NewBuilder("edges")
+	span := map[uint32][2]float64{}
+	for range 200 {
+		at, wide := 3+30*rng.Float64(), 0.5+2*rng.Float64()
+		side := (rng.Float64() - 0.5) * at
+		tilt := (rng.Float64() - 0.5) * 0.02 // degrees
+		place := scenetest.At(at, side, tall+(rng.Float64()-0.5)*1e-3, scene.TagCar)
+		place.Pose.Orientation = spatial.FromRPY(mgl64.Vec3{}, tilt, tilt, 0).Orientation
+		a := b.Put("edge", scenetest.Plane(wide, 1), scenetest.Matte("edge", 1, 1, 1), place)
+		span[a.ID] = [2]float64{at - 0.51*wide, at + 0.51*wide}
+	}
+	r := newRig(t, b.Scene, nil, mounted{camera.Depth, forward(tall), size(width, height)}, mounted{camera.Instance, forward(tall), size(width, height)})
+	r.fire(0)
+	seen := 0
+	for v := range height {
+		for u := range width {
+			id := idAt(r.picture(1), u, v)
+			if id == 0 {
+				continue
+			}
+			seen++
+			depth := depthAt(r.picture(0), u, v)
+			assert.True(t, depth >= span[id][0] && depth <= span[id][1], "pixel %d, %d of %d is %v m away, not %.2f", u, v, id, depth, span[id])
+		}
+	}
+	assert.Greater(t, seen, 20)
 }

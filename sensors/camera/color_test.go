@@ -320,3 +320,73 @@ func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
 		assert.Equal(t, [3]int{int(c.R), int(c.G), int(c.B)}, pixelAt(r.picture(0), px[0], px[1]), "texture quarter %d", i)
 	}
 }
+
+// Beyond a picture's edges it is repeated, goes on as its edge is, or is mirrored.
+func TestTexturesWrapAsTheySay(t *testing.T) {
+	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
+	for y := range 64 {
+		for x := range 64 {
+			img.SetNRGBA(x, y, color.NRGBA{uint8(4 * (x / 16 * 16)), uint8(4 * (y / 16 * 16)), 80, 255})
+		}
+	}
+	for wrap, inside := range map[scene.Wrap]func(x float64) float64{
+		scene.WrapRepeat: func(x float64) float64 { return x - math.Floor(x) },
+		scene.WrapClamp:  func(x float64) float64 { return clamp(x, 0.1, 0.9) },
+		scene.WrapMirror: func(x float64) float64 { return math.Abs(x - 2*math.Round(x/2)) },
+	} {
+		b := scenetest.NewBuilder("picture")
+		plane := scenetest.Plane(10, 1)
+		for i, uv := range plane.UVs {
+			plane.UVs[i] = mgl32.Vec2{5*uv[0] - 2, 5*uv[1] - 2}
+		}
+		putTextured(b, "floor", plane, scene.Texture{Name: "steps", Image: img, Wrap: wrap}, scenetest.At(0, 0, 0, scene.TagRoads))
+		down := spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0)
+		r := newRig(t, b.Scene, nil, mounted{camera.RGB, down, size(400, 400, "tone_curve", "none")})
+		r.fire(0)
+		l, compared := lens(t, 400, 400, 90), 0
+		for v := range 400 {
+			for u := range 400 {
+				at := down.Compose(spatial.OpticalInBody()).Apply(l.Unproject(float64(u), float64(v), 5))
+				x, y := inside(at[0]/2+0.5), inside(at[1]/2+0.5)
+				if math.Abs(4*x-math.Round(4*x)) < 0.1 || math.Abs(4*y-math.Round(4*y)) < 0.1 {
+					continue // between two steps
+				}
+				compared++
+				require.Equal(t, [3]int{64 * int(4*x), 64 * int(4*y), 80}, pixelAt(r.picture(0), u, v), "wrap %d at %.2f, %.2f", wrap, at[0], at[1])
+			}
+		}
+		assert.Greater(t, compared, 90_000)
+	}
+}
+
+// A picture of one metal and one roughness is as good as the numbers that it multiplies.
+func TestPicturesOfMetalAndRoughness(t *testing.T) {
+	render := func(m scene.Material, textures ...scene.Texture) *sample.Image {
+		b := scenetest.NewBuilder("ball")
+		mesh := scenetest.Sphere(1, 32)
+		mesh.Groups = []scene.Group{{Count: len(mesh.Indices)}}
+		_, err := b.Scene.Add(&scene.Asset{
+			Name: "ball", Textures: textures, Materials: []scene.Material{m}, Meshes: []scene.Mesh{mesh},
+			Nodes: []scene.Node{{Name: "ball", Parent: -1, Local: scene.IdentityTRS()}},
+		}, scenetest.At(3, 0, 1, scene.TagCar))
+		require.NoError(t, err)
+		r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(1), size(64, 64)})
+		r.fire(0)
+		return r.picture(0)
+	}
+	painted := scenetest.Matte("painted", 0.8, 0.3, 0.1)
+	painted.Metallic, painted.Roughness = 0.6, 0.4
+	want := render(painted)
+	picture := image.NewNRGBA(image.Rect(0, 0, 4, 4))
+	for i := range 16 {
+		copy(picture.Pix[4*i:], []byte{9, 102, 153, 255}) // roughness 0.4 in green, metallic 0.6 in blue
+	}
+	painted.Metallic, painted.Roughness, painted.MetalRoughTexture = 1, 1, 0
+	got := render(painted, scene.Texture{Name: "metal and roughness", Image: picture})
+	for v := range 64 {
+		for u := range 64 {
+			w := pixelAt(want, u, v)
+			assertPixel(t, [3]float64{float64(w[0]), float64(w[1]), float64(w[2])}, got, u, v, 1.01, "ball")
+		}
+	}
+}
