@@ -85,6 +85,12 @@ nightly: setup-peers $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs
 		peers='scripts/test-peers.sh' fuzz='scripts/fuzz.sh $(FUZZTIME)' \
 		soak='SOAK=$(SOAK) $(GO) test -count=1 -run "^TestSoak$$$$" -timeout 24h -v ./pipeline/'
 
+# MUTANTS='^lidar_scan' picks some by their files and lines.
+MUTANTS ?= .
+.PHONY: mutants
+mutants: setup-test ## change each branch of the shaders once and see a test fail; takes hours
+	RAYBRIDGE_MUTANTS='$(MUTANTS)' $(GO) test -count=1 -tags mutants -timeout 24h -v -run '^TestMutants$$' ./shaders/
+
 .PHONY: bench
 bench: build ## measure what this machine does; see docs/benchmarks.md
 	$(BIN)/raybridge bench

@@ -323,6 +323,9 @@ func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
 
 // Beyond a picture's edges it is repeated, goes on as its edge is, or is mirrored.
 func TestTexturesWrapAsTheySay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	img := image.NewNRGBA(image.Rect(0, 0, 64, 64))
 	for y := range 64 {
 		for x := range 64 {
