@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // Option is one option of connection strings: KEY=VALUE after the question mark. What a bridge
@@ -68,8 +70,7 @@ func SplitOptions(connection string, declared ...Option) (target string, options
 			return "", nil, fmt.Errorf("%w: unknown option %q; the bridge has none", ErrConnectionString, key)
 		}
 		if !slices.Contains(known, key) {
-			return "", nil, fmt.Errorf("%w: unknown option %q; known are: %s",
-				ErrConnectionString, key, strings.Join(known, ", "))
+			return "", nil, fmt.Errorf("%w: unknown option %q; %s", ErrConnectionString, key, closest.Hint(key, known))
 		}
 		if len(list) > 1 {
 			return "", nil, fmt.Errorf("%w: option %q is given twice", ErrConnectionString, key)

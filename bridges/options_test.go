@@ -33,7 +33,7 @@ func TestSplitOptions(t *testing.T) {
 		assert.Equal(t, want.options, options, connection)
 	}
 	for connection, want := range map[string]string{
-		"a?z=1":     `unknown option "z"; known are: x, y`,
+		"a?z=1":     `unknown option "z"; known are x, y`,
 		"a?x=1&x=2": `option "x" is given twice`,
 		"a?x=%g":    "invalid URL escape",
 	} {

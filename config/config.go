@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
 )
@@ -181,7 +182,7 @@ func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(fi
 func (r Reader) Read(path string) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read config: %w", err)
+		return nil, fmt.Errorf("read config: %w", filefault.Explain(err))
 	}
 	return r.Parse(path, data)
 }

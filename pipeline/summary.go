@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -272,7 +273,7 @@ func (s *Summary) WriteJSON(path string) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write summary: %w", err)
+		return fmt.Errorf("write summary: %w", filefault.Explain(err))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
@@ -43,12 +44,12 @@ func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file,
 func (r Reader) Read(path string) (*Rig, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read rig: %w", err)
+		return nil, fmt.Errorf("read rig: %w", filefault.Explain(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("read rig: %w", err)
+		return nil, fmt.Errorf("read rig: %w", filefault.Explain(err))
 	}
 	return r.Parse(path, data)
 }

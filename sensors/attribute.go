@@ -70,7 +70,7 @@ func (a *Attribute) Parse(value any) (any, error) {
 		return nil, err
 	}
 	if a.Restricted && !a.recommends(v) {
-		return nil, fmt.Errorf("%w: %s is %v, allowed are %s", ErrValue, a.Name, value, strings.Join(a.Recommended, ", "))
+		return nil, fmt.Errorf("%w: %s is %v, %s", ErrValue, a.Name, value, closest.Want(fmt.Sprint(value), a.Recommended...))
 	}
 	var numbers []float64
 	switch v := v.(type) {

@@ -62,7 +62,7 @@ func TestNumbersAreFinite(t *testing.T) {
 func TestRestrictionsAreNamed(t *testing.T) {
 	a := sensors.Attribute{Name: "mode", Type: sensors.String, Recommended: []string{"manual", "histogram"}, Restricted: true}
 	_, err := a.Parse("auto")
-	require.EqualError(t, err, "bad attribute value: mode is auto, allowed are manual, histogram")
+	require.EqualError(t, err, "bad attribute value: mode is auto, want manual or histogram")
 }
 
 func TestSettings(t *testing.T) {

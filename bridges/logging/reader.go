@@ -11,6 +11,8 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // ErrDamaged is of a log that isn't as the bridge writes it.
@@ -65,7 +67,7 @@ func (s *source) Read(p []byte) (int, error) {
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+		return nil, fmt.Errorf("open log: %w", filefault.Explain(err))
 	}
 	r, err := NewReader(file)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
@@ -55,7 +56,7 @@ func findFiles(path string) ([]string, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, filefault.Explain(err)
 	}
 	if !info.IsDir() {
 		return []string{path}, nil

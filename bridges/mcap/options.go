@@ -15,6 +15,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // Forms of rosbag2's metadata, by the version number in metadata.yaml.
@@ -197,7 +198,7 @@ func (o *options) set(key, value string) (err error) {
 		o.flush, err = parseTime(value)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s=%q: want %w", bridges.ErrConnectionString, key, value, err)
+		return fmt.Errorf("%w: %s=%q: %w", bridges.ErrConnectionString, key, value, err)
 	}
 	return nil
 }
@@ -212,15 +213,14 @@ func choose[T any](word string, choices []choice[T]) (value T, err error) {
 		}
 		words = append(words, c.word)
 	}
-	last := len(words) - 1
-	return value, fmt.Errorf("%s or %s", strings.Join(words[:last], ", "), words[last])
+	return value, errors.New(closest.Want(word, words...))
 }
 
 // parseTime reads a time above 0.
 func parseTime(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, errors.New("a time above 0, such as 60s")
+		return 0, errors.New("want a time above 0, such as 60s")
 	}
 	return d, nil
 }
@@ -244,7 +244,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt64/factor {
-		return 0, errors.New("a positive number of bytes, such as 1048576, 500MB or 2GiB")
+		return 0, errors.New("want a positive number of bytes, such as 1048576, 500MB or 2GiB")
 	}
 	return n * factor, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // Message is one message of a recording.
@@ -129,7 +130,7 @@ func Open(path string, more ...string) (*Reader, error) {
 func openIndex(path string) (*index, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, filefault.Explain(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -12,6 +12,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // Recovery says what Recover kept of one file.
@@ -38,6 +39,7 @@ type Recovery struct {
 func Recover(from, to string) ([]Recovery, error) {
 	info, err := os.Stat(from)
 	if err != nil {
+		err = filefault.Explain(err)
 		if split := numbered(strings.TrimSuffix(from, suffix)); len(split) > 0 && strings.HasSuffix(from, suffix) {
 			err = fmt.Errorf("%w; it is split: each file is recovered by its own name, and the last, %s, is the one that a killed process left", err, split[len(split)-1])
 		}
@@ -128,7 +130,7 @@ func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 func recoverFile(from, to string) (Recovery, *index, error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return Recovery{}, nil, err
+		return Recovery{}, nil, filefault.Explain(err)
 	}
 	defer in.Close()
 	info, err := in.Stat()
@@ -145,7 +147,7 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return Recovery{}, nil, err
+		return Recovery{}, nil, filefault.Explain(err)
 	}
 	if err := errors.Join(x.copyTo(out, in), out.Close()); err != nil {
 		return Recovery{}, nil, errors.Join(err, os.Remove(to))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -70,7 +71,7 @@ func parseConnection(connection string, getenv func(string) string) (settings, e
 	case "humble":
 		s.gidSize = humbleGIDSize
 	default:
-		return s, fmt.Errorf("%w: ros=%q: want humble, or nothing for later versions", bridges.ErrConnectionString, options["ros"])
+		return s, fmt.Errorf("%w: ros=%q: leave it out for later versions, or %s", bridges.ErrConnectionString, options["ros"], closest.Want(options["ros"], "humble"))
 	}
 	if s.queue, err = bridges.ParseQueue(options); err != nil {
 		return s, err

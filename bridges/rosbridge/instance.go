@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -166,7 +167,7 @@ func parse(text string) (connection, error) {
 	}
 	switch gps, ok := options["gps"]; {
 	case ok && gps != "nmea" && gps != "fix":
-		return connection{}, fmt.Errorf("%w: gps=%q: want fix or nmea", bridges.ErrConnectionString, gps)
+		return connection{}, fmt.Errorf("%w: gps=%q: %s", bridges.ErrConnectionString, gps, closest.Want(gps, "fix", "nmea"))
 	default:
 		c.gps = gps == "nmea"
 	}

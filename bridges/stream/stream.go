@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	server "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -108,7 +109,7 @@ func parseConnection(connection string) (address string, config server.ServerCon
 	case zstd == "off":
 		config.NoZstd = true
 	default:
-		return "", config, fmt.Errorf("%w: zstd=%q: want on or off", bridges.ErrConnectionString, zstd)
+		return "", config, fmt.Errorf("%w: zstd=%q: %s", bridges.ErrConnectionString, zstd, closest.Want(zstd, "on", "off"))
 	}
 	return address, config, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -61,7 +62,7 @@ func newBench() *cobra.Command {
 		Example: "  raybridge bench --json out/bench.json\n" +
 			"  raybridge bench readback --plot out/readback.html\n" +
 			"  raybridge bench lidar --triangles 1000000 --dump out/dump",
-		Args: exactArgs(0),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all := []measurement{bench.Lidar, bench.Camera, bench.BVH, bench.Readback, bench.Dispatch, bench.Clock, bench.Stream, bench.Bridges}
 			return runBench(cmd, &f, subject{measure: all, needsGL: true, draws: true})
@@ -96,7 +97,7 @@ func newBench() *cobra.Command {
 
 func benchOf(name, short string, f *benchFlags, s subject) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Args: exactArgs(0),
+		Use: name, Short: short, Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runBench(cmd, f, s) },
 	}
 }
@@ -161,7 +162,7 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 	if failed := report.WriteJSON(&figures); failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, os.WriteFile(f.json, figures.Bytes(), 0o644))
+	return errors.Join(err, filefault.Explain(os.WriteFile(f.json, figures.Bytes(), 0o644)))
 }
 
 // checkPlot tells whether --plot names a picture that can be made.
@@ -196,8 +197,8 @@ func (f *benchFlags) config() (bench.Config, error) {
 		if path == "" {
 			continue
 		}
-		if err := writable(filepath.Dir(path)); err != nil {
-			return c, err
+		if err := proveWritable(filepath.Dir(path)); err != nil {
+			return c, fmt.Errorf("write the figures: %w", err)
 		}
 	}
 	if f.dump == "" {
@@ -226,13 +227,4 @@ func (f *benchFlags) source() bench.Source {
 			return s, usage(err)
 		},
 	}
-}
-
-// writable proves that a file can be made in a folder.
-func writable(dir string) error {
-	probe, err := os.CreateTemp(dir, ".raybridge-*")
-	if err != nil {
-		return fmt.Errorf("write the figures: %w", err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

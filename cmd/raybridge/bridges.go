@@ -16,7 +16,7 @@ func newBridges() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "bridges", Short: "Show where messages can go"})
 	var list, show bool
 	lister := &cobra.Command{
-		Use: "list", Short: "List the bridges and the forms of their connections", Args: exactArgs(0),
+		Use: "list", Short: "List the bridges and the forms of their connections", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			descriptions, err := describeBridges(bridgesall.Registry())
 			if err != nil {

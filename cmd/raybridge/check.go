@@ -98,7 +98,7 @@ func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, 
 
 func checkTime(t *config.Time) error {
 	if _, err := simtime.ParseSource(t.Source); err != nil {
-		return fmt.Errorf("time.source: %w", err)
+		return fmt.Errorf("time.source: %w", unknownSource(t.Source))
 	}
 	if _, err := simtime.ScaleOf(t.Scale); err != nil {
 		return fmt.Errorf("time.scale: %w", err)

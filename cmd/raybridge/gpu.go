@@ -10,6 +10,7 @@ import (
 
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // deviceOpener reads --gpu.
@@ -18,7 +19,7 @@ func deviceOpener(device string) (gpu.Opener, error) {
 	case "", "auto", "software":
 	default:
 		if n, err := strconv.Atoi(device); err != nil || n < 0 {
-			return nil, fmt.Errorf("--gpu %q: need auto, software or a device's number (raybridge gpu lists them)", device)
+			return nil, fmt.Errorf("--gpu %q: %s, and raybridge gpu lists the numbers", device, closest.Want(device, "a number", "auto", "software"))
 		}
 	}
 	return eglctx.Open(eglctx.Options{Device: device}), nil
@@ -29,7 +30,7 @@ func newGPU() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gpu",
 		Short: "Show the OpenGL devices, and what the chosen one can do",
-		Args:  exactArgs(0),
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			open, err := deviceOpener(device)
 			if err != nil {

@@ -47,7 +47,7 @@ func newListen() *cobra.Command {
 			if len(args) == 0 {
 				return usage(errors.New("give the address of a stream bridge, such as " + stream.DefaultAddress))
 			}
-			return usage(cobra.MaximumNArgs(2)(cmd, args))
+			return upToArgs(2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return listen(cmd, args, &f) },
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/simtime"
@@ -173,9 +174,9 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		return err
 	}
 	for _, b := range f.bridges {
-		parsed, err := config.ParseBridge(b)
+		parsed, err := parseBridge(b)
 		if err != nil {
-			return fmt.Errorf("--bridge: %w", err)
+			return err
 		}
 		if err := bridgesall.Registry().Check(b, bridges.Env{OutDir: f.out}); err != nil {
 			return fmt.Errorf("--bridge: %w", err)
@@ -184,13 +185,31 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	}
 	if f.policy != "" {
 		if _, err := dispatch.ParsePolicy(f.policy); err != nil {
-			return fmt.Errorf("--policy: %w", err)
+			return fmt.Errorf("--policy: unknown policy %q: %s", f.policy,
+				closest.Want(f.policy, dispatch.Block.String(), dispatch.DropNewest.String(), dispatch.DropOldest.String()))
 		}
 		for i := range c.Bridges {
 			c.Bridges[i].Policy = f.policy
 		}
 	}
 	return nil
+}
+
+// parseBridge reads --bridge. A bridge's name alone gets its colon.
+func parseBridge(spec string) (config.Bridge, error) {
+	parsed, err := config.ParseBridge(spec)
+	if err == nil {
+		return parsed, nil
+	}
+	registry := bridgesall.Registry()
+	name := spec
+	if _, unknown := registry.Plugin(name); unknown != nil {
+		name = closest.Name(spec, registry.Names())
+	}
+	if plugin, unknown := registry.Plugin(name); unknown == nil {
+		return parsed, fmt.Errorf("--bridge %s: no colon after the bridge's name: want %s:%s", spec, name, plugin.Info().Connection)
+	}
+	return parsed, fmt.Errorf("--bridge: %w", err)
 }
 
 // carryRig gives the vehicle the rig of --rig, or the demo's where there is none.
@@ -216,7 +235,7 @@ func carryRig(f *runFlags, c *config.Config) error {
 func applyTimeFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 	if cmd.Flags().Changed("time-source") {
 		if _, err := simtime.ParseSource(f.timeSource); err != nil {
-			return fmt.Errorf("--time-source: %w", err)
+			return fmt.Errorf("--time-source: %w", unknownSource(f.timeSource))
 		}
 		c.Time.Source = f.timeSource
 	}
@@ -227,6 +246,12 @@ func applyTimeFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		c.Time.Scale = f.timeScale
 	}
 	return nil
+}
+
+// unknownSource is the error for a time source that isn't there.
+func unknownSource(name string) error {
+	known := []string{simtime.Engine, simtime.SS2, simtime.System, simtime.Simulation, simtime.ROS2, "unity", "external"}
+	return fmt.Errorf("%w %q: %s", simtime.ErrUnknownSource, name, closest.Want(name, known...))
 }
 
 // recordsFile reports whether a bridge of the configuration writes a file.

@@ -91,9 +91,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	}
 	var list []config.Bridge
 	for _, spec := range f.bridges {
-		b, err := config.ParseBridge(spec)
+		b, err := parseBridge(spec)
 		if err != nil {
-			return fmt.Errorf("--bridge: %w", err)
+			return err
 		}
 		list = append(list, b)
 	}

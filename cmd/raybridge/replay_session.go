@@ -17,6 +17,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -98,6 +100,11 @@ func (s *replaySession) prepare() error {
 		}
 	}
 	if len(s.order) == 0 {
+		if len(s.flags.topics) == 1 {
+			if near := closest.Name(s.flags.topics[0], all); near != "" {
+				return fmt.Errorf("nothing to replay: no topic %s, did you mean %s?", s.flags.topics[0], near)
+			}
+		}
 		return fmt.Errorf("nothing to replay: the recording's topics are %s", topicList(all))
 	}
 	if !hasClock && !s.flags.noClock && s.topics[clockTopicName] == nil {
@@ -146,7 +153,7 @@ func (s *replaySession) openBridges() error {
 	}
 	if files {
 		if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", err)
+			return fmt.Errorf("make output folder: %w", filefault.Explain(err))
 		}
 		if err := proveWritable(s.flags.out); err != nil {
 			return fmt.Errorf("output folder: %w", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -176,7 +177,7 @@ func (sum *replaySummary) write(path string) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write summary: %w", err)
+		return fmt.Errorf("write summary: %w", filefault.Explain(err))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 )
@@ -64,7 +65,7 @@ func newRigConvert() *cobra.Command {
 			if err := r.WriteYAML(&text); err != nil {
 				return err
 			}
-			return usage(os.WriteFile(out, text.Bytes(), 0o644))
+			return usage(filefault.Explain(os.WriteFile(out, text.Bytes(), 0o644)))
 		},
 	}
 	cmd.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)

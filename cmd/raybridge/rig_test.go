@@ -78,7 +78,7 @@ func TestARigWithoutSensorsIsTold(t *testing.T) {
 		_, warnings := planOf(t, "--report", "--rig", file)
 		assert.Contains(t, warnings, "the rig has no sensors", file)
 	}
-	_, warnings := planOf(t)
+	_, warnings := planOf(t, "--report")
 	assert.NotContains(t, warnings, "the rig has no sensors")
 }
 

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/raybridge/raybridge/internal/closest"
 )
@@ -52,7 +55,7 @@ func group(cmd *cobra.Command) *cobra.Command {
 // newVersion is --version as a command, where others look for it.
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: exactArgs(0),
+		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "raybridge version %s\n", version)
 			return err
@@ -60,16 +63,46 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// flagError marks an error of the flags as wrong use, and says what a duration lacks.
-func flagError(_ *cobra.Command, err error) error {
-	var invalid interface {
-		error
-		GetValue() string
-	}
-	if argument, _, bare := strings.Cut(err.Error(), ": time: missing unit in duration"); bare && errors.As(err, &invalid) {
-		err = fmt.Errorf("%s: missing unit, such as %ss", argument, invalid.GetValue())
+// flagError marks an error of the flags as wrong use, and says what is wanted in place of
+// what was given.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &invalid):
+		err = fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type(), invalid.GetValue()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
+		advice := "see " + cmd.CommandPath() + " --help"
+		if near := closest.Name(name, known); near != "" {
+			advice = "did you mean --" + near + "?"
+		}
+		err = fmt.Errorf("unknown flag --%s, %s", name, advice)
 	}
 	return usage(err)
+}
+
+// wantedValue says what a flag of a type takes.
+func wantedValue(kind, given string) string {
+	switch kind {
+	case "bool":
+		return closest.Want(given, "true", "false")
+	case "duration":
+		if _, err := strconv.ParseFloat(given, 64); err == nil {
+			return fmt.Sprintf("its unit is missing: want %ss, for seconds, or another of ms, m and h", given)
+		}
+		return "want a time with its unit, such as 1.5s, 200ms or 5m"
+	case "float64":
+		return "want a number, such as 0.5"
+	case "uint64":
+		return fmt.Sprintf("want a whole number from 0 to %d", uint64(math.MaxUint64))
+	case "int":
+		return "want a whole number"
+	default:
+		return "want a " + kind
+	}
 }
 
 // oneArg wants one argument, and names it where it is missing.
@@ -95,7 +128,20 @@ func someArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// exactArgs is cobra.ExactArgs with the exit code of wrong use.
-func exactArgs(n int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(n)(cmd, args)) }
+// noArgs wants no arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage(fmt.Errorf("%s takes flags alone: what is %q?", cmd.Name(), args[0]))
+}
+
+// upToArgs wants at most n arguments.
+func upToArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usage(fmt.Errorf("%s takes at most %s: what is %q?", cmd.Name(), count(n, "argument"), args[n]))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -56,7 +58,7 @@ func newRun() *cobra.Command {
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --realtime --bridge mcap:drive.mcap --control 8080   # then: curl -X POST localhost:8080/v1/pause",
-		Args: exactArgs(0),
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 	}
 	f.register(cmd)
@@ -168,7 +170,7 @@ const closeLimit = 2 * time.Minute
 func (pl *plan) makeOut() error {
 	if recordsFile(pl.config) || pl.flags.report {
 		if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", err)
+			return fmt.Errorf("make output folder: %w", filefault.Explain(err))
 		}
 		if err := proveWritable(pl.flags.out); err != nil {
 			return fmt.Errorf("output folder: %w", err)
@@ -183,14 +185,17 @@ func (pl *plan) makeOut() error {
 	return nil
 }
 
+// proveWritable proves that a file can be made in a folder.
 func proveWritable(folder string) error {
 	probe, err := os.CreateTemp(folder, ".raybridge-*")
-	var cause *os.PathError
-	if errors.As(err, &cause) {
-		return fmt.Errorf("write into %s: %w", folder, cause.Err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no folder %s: make it, or choose another", folder)
+	}
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		cause.Path = folder // not the probe
 	}
 	if err != nil {
-		return err
+		return filefault.Explain(err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -17,7 +17,7 @@ func newSensors() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "sensors", Short: "Show the types of sensors and their attributes"})
 	cmd.AddCommand(&cobra.Command{
 		Use: "list [PATTERN]", Short: "List the types of sensors, or those whose id or tag matches, such as 'sensor.lidar.*' or camera",
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		Args: upToArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pattern := "*"
 			if len(args) == 1 {

@@ -22,10 +22,14 @@ func Nearest(name string, candidates []string) (candidate string, edits int) {
 }
 
 // Name returns the candidate nearest to name, "" if none is near enough to be a
-// likely slip: one of two edits, of one in a name of one or two letters, or of half the
-// letters of a long one. A candidate that shares no letter's place is no slip.
+// likely slip: the shortest that name is the beginning of, from three letters on; else one
+// of two edits, of one in a name of one or two letters, or of half the letters of a long
+// one. A candidate that shares no letter's place is no slip.
 func Name(name string, candidates []string) string {
 	c, edits := Nearest(name, candidates)
+	if longer := completion(name, candidates); longer != "" && edits > 0 {
+		return longer
+	}
 	limit := max(2, len(name)/2)
 	if len(name) <= 2 {
 		limit = 1
@@ -34,6 +38,39 @@ func Name(name string, candidates []string) string {
 		return ""
 	}
 	return c
+}
+
+// completion returns the shortest candidate that begins with name, "" for none or several.
+func completion(name string, candidates []string) (shortest string) {
+	if len(name) < 3 {
+		return ""
+	}
+	several := false
+	for _, c := range candidates {
+		if len(c) < len(name) || !strings.EqualFold(c[:len(name)], name) || shortest != "" && len(c) > len(shortest) {
+			continue
+		}
+		several = len(c) == len(shortest)
+		shortest = c
+	}
+	if several {
+		return ""
+	}
+	return shortest
+}
+
+// Want returns what an option may be, "want a, b or c", and after it the one that name is
+// probably meant to be.
+func Want(name string, words ...string) string {
+	last := len(words) - 1
+	text := "want " + words[last]
+	if last > 0 {
+		text = "want " + strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	if near := Name(name, words); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return text
 }
 
 // Hint returns "did you mean X?" for the nearest candidate, or a list of all

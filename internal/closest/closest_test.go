@@ -38,6 +38,22 @@ func TestNameOfShortNames(t *testing.T) {
 	assert.Equal(t, "known are x, y, z", closest.Hint("q", []string{"x", "y", "z"}))
 }
 
+// TestNameOfABeginning: who writes the beginning of a name alone means that name, not
+// another that a letter would make of it.
+func TestNameOfABeginning(t *testing.T) {
+	known := []string{"ros1", "ros2lgsvl", "ros2dds", "rosbridge", "foxglove", "drop_newest", "drop_oldest"}
+	for name, want := range map[string]string{"ros2": "ros2dds", "ros": "ros1", "ROS": "ros1", "fox": "foxglove", "ros2d": "ros2dds", "drop": "", "ro": "", "ros1": "ros1", "roz1": "ros1"} {
+		assert.Equal(t, want, closest.Name(name, known), "for %q", name)
+	}
+}
+
+func TestWant(t *testing.T) {
+	assert.Equal(t, "want zstd, lz4 or none; did you mean zstd?", closest.Want("zst", "zstd", "lz4", "none"))
+	assert.Equal(t, "want zstd, lz4 or none", closest.Want("quick", "zstd", "lz4", "none"))
+	assert.Equal(t, "want on or off", closest.Want("yes", "on", "off"))
+	assert.Equal(t, "want humble", closest.Want("rolling", "humble"))
+}
+
 func TestHintListsAllWhenNoneIsNear(t *testing.T) {
 	assert.Equal(t, "known are fov, range", closest.Hint("temperature", []string{"fov", "range"}))
 	assert.Equal(t, "did you mean fov?", closest.Hint("fvo", []string{"fov", "range"}))

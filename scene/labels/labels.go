@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -182,7 +183,7 @@ func inOneLine(err error) error {
 func Load(name string) (*Rules, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("read labels: %w", err)
+		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
 	}
 	r, err := Parse(data)
 	if err != nil {

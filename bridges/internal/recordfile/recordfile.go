@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // Target is what a File writes to; *os.File is one.
@@ -31,11 +33,11 @@ type File struct {
 // Create makes or empties the file at path, and the folders above it.
 func Create(path string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, fmt.Errorf("create folder of %s: %w", path, err)
+		return nil, fmt.Errorf("create folder of %s: %w", path, filefault.Explain(err))
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("create recording: %w", err)
+		return nil, fmt.Errorf("create recording: %w", filefault.Explain(err))
 	}
 	return New(f), nil
 }

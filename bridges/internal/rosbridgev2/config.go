@@ -13,6 +13,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -103,7 +105,7 @@ func (c *Config) parseSubscribe(options map[string]string) error {
 	}
 	compression, known := map[string]string{"json": "none", "cbor": "cbor", "cbor-raw": "cbor-raw"}[form]
 	if !known {
-		return fmt.Errorf("%w: subscribe=%q: want json, cbor or cbor-raw", bridges.ErrConnectionString, form)
+		return fmt.Errorf("%w: subscribe=%q: %s", bridges.ErrConnectionString, form, closest.Want(form, "json", "cbor", "cbor-raw"))
 	}
 	if c.Form == BSON {
 		return fmt.Errorf("%w: subscribe=%q: a server in bson_only_mode sends BSON alone", bridges.ErrConnectionString, form)
@@ -132,7 +134,7 @@ func (c *Config) parseTLS(options map[string]string, encrypted bool) error {
 	}
 	pem, err := os.ReadFile(ca)
 	if err != nil {
-		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, err)
+		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, filefault.Explain(err))
 	}
 	c.TLS.RootCAs = x509.NewCertPool()
 	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 // Options are the options of connection strings that Config.Parse reads.
@@ -53,7 +54,7 @@ func (c *Config) parseTLS(options map[string]string) error {
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return fmt.Errorf("%w: read certificate %q with key %q: %w", bridges.ErrTLS, cert, key, err)
+		return fmt.Errorf("%w: read certificate %q with key %q: %w", bridges.ErrTLS, cert, key, filefault.Explain(err))
 	}
 	c.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	return nil

@@ -160,7 +160,9 @@ func (s *Server) Listen(address string) error {
 
 // advice says what to do about a failure to listen.
 func advice(err error) string {
-	switch {
+	switch unknown := new(net.DNSError); {
+	case errors.As(err, &unknown):
+		return ": want an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 	case errors.Is(err, syscall.EACCES):
 		return ": ports below 1024 need privileges: choose a higher one"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -3,6 +3,8 @@ package queue
 import (
 	"errors"
 	"fmt"
+
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // ErrPolicy says that no policy has the name.
@@ -40,5 +42,5 @@ func ParsePolicy(name string) (Policy, error) {
 			return Policy(p), nil
 		}
 	}
-	return DropOldest, fmt.Errorf("%w %q: want block, drop_newest or drop_oldest", ErrPolicy, name)
+	return DropOldest, fmt.Errorf("%w %q: %s", ErrPolicy, name, closest.Want(name, Block.String(), DropNewest.String(), DropOldest.String()))
 }

@@ -73,7 +73,7 @@ func TestClockCases(t *testing.T) {
 	c.Cases = []string{"laden"}
 	err := bench.Clock(context.Background(), c, &r)
 	require.ErrorIs(t, err, bench.ErrConfig)
-	assert.ErrorContains(t, err, "loaded_1kHz")
+	assert.ErrorContains(t, err, "did you mean loaded")
 	assert.ErrorIs(t, bench.Clock(context.Background(), bench.Config{ClockTime: -1}, &r), bench.ErrConfig)
 
 	for _, name := range []string{"idle", "loaded"} {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -108,7 +108,7 @@ func (c *Config) wants(name string) bool { return len(c.Cases) == 0 || slices.Co
 func (c *Config) checkCases(known []string) error {
 	for _, name := range c.Cases {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%w: no case %q, there are %s", ErrConfig, name, strings.Join(known, ", "))
+			return fmt.Errorf("%w: no case %q, %s", ErrConfig, name, closest.Hint(name, known))
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func TestDispatchRefuses(t *testing.T) {
 	assert.ErrorIs(t, bench.Dispatch(context.Background(), bench.Config{Runs: -1}, &r), bench.ErrConfig)
 	err := bench.Dispatch(context.Background(), bench.Config{Cases: []string{"3MiB"}}, &r)
 	assert.ErrorIs(t, err, bench.ErrConfig)
-	assert.ErrorContains(t, err, "there are 64B")
+	assert.ErrorContains(t, err, "did you mean 1MiB?")
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	assert.ErrorIs(t, bench.Dispatch(ended, bench.Config{}, &r), context.Canceled)

@@ -27,5 +27,5 @@ func TestStream(t *testing.T) {
 	assert.Len(t, r.Methods, 1)
 	err := bench.Stream(t.Context(), bench.Config{Cases: []string{"8k"}}, &r)
 	assert.ErrorIs(t, err, bench.ErrConfig)
-	assert.ErrorContains(t, err, "there are 1920x1080_rgba, 640x480_rgba")
+	assert.ErrorContains(t, err, "known are 1920x1080_rgba, 640x480_rgba")
 }

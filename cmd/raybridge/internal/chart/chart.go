@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/raybridge/raybridge/internal/filefault"
 )
 
 var (
@@ -122,7 +124,7 @@ func Write(path string, page *Page) error {
 func replace(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".chart-*")
 	if err != nil {
-		return err
+		return filefault.Explain(err)
 	}
 	_, err = f.Write(data)
 	// A temporary file is its owner's alone; a picture is for all to read.

@@ -4,7 +4,10 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
@@ -109,11 +114,26 @@ type assetKey struct {
 	scale float64
 }
 
+// cityName is what stands for the procedural city where a file may be named.
+const cityName = "city"
+
+// find says of a model's file that isn't there what may be meant.
+func find(file string) error {
+	_, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) && closest.Name(file, []string{cityName}) != "" {
+		return fmt.Errorf("%s: no such file, did you mean %s?", file, cityName)
+	}
+	return filefault.Explain(err)
+}
+
 // load reads a file.
 func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
 	key := assetKey{file, scale}
 	if a := c.assets[key]; a != nil {
 		return a, nil
+	}
+	if err := find(file); err != nil {
+		return nil, err
 	}
 	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels})
 	if err != nil {

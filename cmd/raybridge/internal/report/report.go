@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -163,7 +164,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 	}
 	path := filepath.Join(folder, File)
 	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		return "", fmt.Errorf("write report: %w", err)
+		return "", fmt.Errorf("write report: %w", filefault.Explain(err))
 	}
 	return path, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -46,7 +47,7 @@ func ParseFormat(name string) (Format, error) {
 	if i := slices.Index(formatNames[:], strings.ToLower(name)); i >= 0 {
 		return Format(i), nil
 	}
-	return Auto, fmt.Errorf("%w %q: need %s", ErrFormat, name, strings.Join(formatNames[:], ", "))
+	return Auto, fmt.Errorf("%w %q: %s", ErrFormat, name, closest.Want(name, formatNames[:]...))
 }
 
 // For returns the format that messages of a kind are written in where f is asked for:

@@ -350,7 +350,7 @@ func TestFormats(t *testing.T) {
 	}
 	_, err := save.ParseFormat("bmp")
 	require.ErrorIs(t, err, save.ErrFormat)
-	require.EqualError(t, err, `unknown format "bmp": need auto, png, pcd, ply, json`)
+	require.EqualError(t, err, `unknown format "bmp": want auto, png, pcd, ply or json`)
 	folder, err := save.NewFolder(t.TempDir(), save.PNG)
 	require.NoError(t, err)
 	_, err = folder.Stream(stream.Info{Name: "a", Message: "Imu", Kind: wire.KindImu})

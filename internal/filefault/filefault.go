@@ -1,0 +1,95 @@
+// Package filefault says of a file that can't be used what its user can do about it,
+// where the system says which call failed.
+package filefault
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/raybridge/raybridge/internal/closest"
+)
+
+// Error is a failure of a file, said for people. The system's own is to errors.Is and
+// errors.As.
+type Error struct {
+	text  string
+	cause error
+}
+
+func (e *Error) Error() string { return e.text }
+func (e *Error) Unwrap() error { return e.cause }
+
+// Explain returns an error of package os as an *Error that names the path and says what
+// is the matter with it: for a file that isn't there, where it was looked for, and the
+// name there that may be meant. Other errors are returned as they are.
+func Explain(err error) error {
+	var failed *fs.PathError
+	if !errors.As(err, &failed) || errors.As(err, new(*Error)) {
+		return err
+	}
+	return &Error{explain(failed.Path, failed.Err), err}
+}
+
+func explain(path string, cause error) string {
+	switch {
+	case errors.Is(cause, fs.ErrNotExist):
+		return absent(path)
+	case errors.Is(cause, fs.ErrPermission):
+		return fmt.Sprintf("%s: no permission: check whose it is, or choose another path", path)
+	case errors.Is(cause, syscall.EISDIR):
+		return fmt.Sprintf("%s is a folder: name a file", path)
+	case errors.Is(cause, syscall.ENOTDIR):
+		text := "is a file where a folder should be"
+		if file := fileAbove(path); file != path {
+			text = fmt.Sprintf(": %s %s", file, text)
+		} else {
+			text = " " + text
+		}
+		return path + text
+	case errors.Is(cause, syscall.ENOSPC):
+		return fmt.Sprintf("%s: the disk is full", path)
+	default:
+		return fmt.Sprintf("%s: %v", path, cause)
+	}
+}
+
+// absent says where a path that doesn't exist ends, and what is there instead.
+func absent(path string) string {
+	folder, name := filepath.Dir(path), filepath.Base(path)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: no folder %s", path, folder)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if near := closest.Name(name, names); near != "" && closest.Name(stem(name), []string{stem(near)}) != "" {
+		return fmt.Sprintf("%s: no such file, did you mean %s?", path, filepath.Join(folder, near))
+	}
+	if whole, err := filepath.Abs(folder); err == nil {
+		folder = whole
+	}
+	return fmt.Sprintf("%s: no such file in %s", path, folder)
+}
+
+// stem is a file's name without its kind, which names have in common that are otherwise
+// nothing alike.
+func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+
+// fileAbove returns the part of a path that is a file, the path itself if no other is.
+func fileAbove(path string) string {
+	for above := filepath.Clean(path); ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && !info.IsDir() {
+			return above
+		}
+		if above == filepath.Dir(above) {
+			return path
+		}
+	}
+}
