@@ -24,9 +24,9 @@ var limits = struct {
 	small    int // packages of the product with fewer than smallLines hand-written lines
 	declared map[string]int
 }{
-	packages: 133,
+	packages: 134,
 	files:    850,
-	small:    28,
+	small:    29,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
 		"Cause": 3, "Geodetic": 0, "Outcome": 1, "Policy": 3, "QoS": 4, "Rate": 2, "Stamp": 0,
