@@ -81,5 +81,6 @@
 //
 // A member of the file is complete when a message fills it up. When a write
 // fails, the file is cut back to its last complete member; what is cut off, and
-// everything after it, is counted as write_failed.
+// everything after it, is counted as write_failed. So is all of a file that was removed,
+// renamed or replaced, at the next member or at the end.
 package logging

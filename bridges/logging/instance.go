@@ -28,10 +28,11 @@ type instance struct {
 	create func(path string) (*recordfile.File, error)
 	status atomic.Uint32 // a bridges.Status
 
-	mu   sync.Mutex
-	path string           // guarded by mu
-	file *recordfile.File // guarded by mu: nil while not connected
-	gzip *gzip.Writer     // guarded by mu
+	mu     sync.Mutex
+	topics []*topic         // guarded by mu
+	path   string           // guarded by mu
+	file   *recordfile.File // guarded by mu: nil while not connected
+	gzip   *gzip.Writer     // guarded by mu
 	// text is the number of bytes in the open member, pending its messages;
 	// guarded by mu.
 	text    int
@@ -45,9 +46,10 @@ type topic struct {
 	info     *bridges.PublishedTopic
 	// prefix is the first line.
 	prefix []byte
-	// messages and bytes are in the open member; guarded by instance.mu.
-	messages int
-	bytes    int64
+	// messages and bytes are in the open member, allMessages and allBytes in all that the
+	// file has; guarded by instance.mu.
+	messages, allMessages int
+	bytes, allBytes       int64
 
 	mu    sync.Mutex
 	lines object // guarded by mu: the two lines, its memory reused
@@ -72,7 +74,11 @@ func (i *instance) Err() error {
 }
 
 func (i *instance) addTopic(info *bridges.PublishedTopic) *topic {
-	return &topic{instance: i, info: info, prefix: []byte(info.Wire + " " + info.Name + "\n")}
+	t := &topic{instance: i, info: info, prefix: []byte(info.Wire + " " + info.Name + "\n")}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.topics = append(i.topics, t)
+	return t
 }
 
 // Check reads a connection string as Connect does.
@@ -93,6 +99,9 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.err, i.path = nil, path
+	for _, t := range i.topics {
+		t.allMessages, t.allBytes = 0, 0
+	}
 	file, err := i.create(path)
 	if err != nil {
 		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
@@ -178,10 +187,29 @@ func (i *instance) forget(lost bool) {
 	for _, t := range i.pending {
 		if lost {
 			t.info.Lost(t.messages, t.bytes, bridges.CauseWriteFailed)
+		} else {
+			t.allMessages += t.messages
+			t.allBytes += t.bytes
 		}
 		t.messages, t.bytes = 0, 0
 	}
 	i.pending, i.text = i.pending[:0], 0
+}
+
+// missing counts all messages as lost if the file is no longer where it was created; mu must
+// be held.
+func (i *instance) missing(file *recordfile.File) error {
+	err := file.Place().Check()
+	if err == nil {
+		return nil
+	}
+	for _, t := range i.topics {
+		if t.allMessages > 0 {
+			t.info.Lost(t.allMessages, t.allBytes, bridges.CauseWriteFailed)
+		}
+		t.allMessages, t.allBytes = 0, 0
+	}
+	return err
 }
 
 // fail ends the log after a failed write and cuts the file back to its last
@@ -191,8 +219,11 @@ func (i *instance) fail(cause error) error {
 	i.file = nil
 	i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
 	i.forget(true)
+	if errors.Is(cause, recordfile.ErrRemoved) {
+		cause = nil // missing tells
+	}
 	i.err = fmt.Errorf("log to %s: %w: %w", i.path, bridges.ErrWriteFailed,
-		errors.Join(cause, file.Rewind(file.Committed()), file.Close()))
+		errors.Join(cause, file.Rewind(file.Committed()), file.Close(), i.missing(file)))
 	i.env.Log.Error("log ended early; what it had stays readable", "error", i.err)
 	return i.err
 }
@@ -210,7 +241,7 @@ func (i *instance) Disconnect(context.Context) error {
 	}
 	file := i.file
 	i.file = nil
-	if err := file.Close(); err != nil {
+	if err := errors.Join(file.Close(), i.missing(file)); err != nil {
 		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
 		i.err = fmt.Errorf("finish %s: %w: %w", i.path, bridges.ErrWriteFailed, err)
 		return i.err

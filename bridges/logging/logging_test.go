@@ -423,3 +423,34 @@ func ExampleFactory() {
 	// ClockData /clock
 	// {"Clock":1.500000000,"StampNs":1500000000}
 }
+
+// TestARemovedLogIsALoss: a log that is removed while it is written fails, at the next member
+// or at the end, and all that it had is counted as lost.
+func TestARemovedLogIsALoss(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"removed": os.Remove, "renamed": func(path string) error { return os.Rename(path, path+"1") },
+		"with its folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		for _, messages := range []int{1, 60} { // within a member, and three
+			t.Run(fmt.Sprint(name, " ", messages), func(t *testing.T) {
+				registry, err := bridges.NewRegistry(logging.Factory{})
+				require.NoError(t, err)
+				dir := filepath.Join(t.TempDir(), "out")
+				b, err := registry.Open("logging:drive", bridges.Env{OutDir: dir})
+				require.NoError(t, err)
+				require.NoError(t, b.Connect(t.Context()))
+				require.NoError(t, fill(t, b, messages))
+				require.NoError(t, lose(filepath.Join(dir, "drive.txt.gz")))
+				if err := fill(t, b, messages); err != nil {
+					require.ErrorIs(t, err, bridges.ErrWriteFailed)
+				}
+				err = b.Close(t.Context())
+				require.ErrorIs(t, err, bridges.ErrWriteFailed)
+				assert.ErrorContains(t, err, "drive.txt.gz: the recording was removed, renamed or replaced")
+				assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
+				assert.Zero(t, b.Statistics().Messages)
+				assert.Positive(t, b.Statistics().Drops[bridges.CauseWriteFailed])
+			})
+		}
+	}
+}

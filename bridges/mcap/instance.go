@@ -194,8 +194,11 @@ func (i *instance) fail(cause error) error {
 	rec := i.rec
 	i.rec = nil
 	i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+	if errors.Is(cause, recordfile.ErrRemoved) {
+		cause = nil // missing tells of all files
+	}
 	i.err = fmt.Errorf("record to %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed,
-		errors.Join(cause, rec.salvage(), i.writeMetadata(rec)))
+		errors.Join(cause, rec.salvage(), rec.missing(), i.writeMetadata(rec)))
 	i.env.Log.Error("recording ended early; its complete chunks stay readable", "error", i.err)
 	return i.err
 }
@@ -214,7 +217,7 @@ func (i *instance) Disconnect(context.Context) error {
 		return i.fail(err)
 	}
 	i.rec = nil
-	if err := i.writeMetadata(rec); err != nil {
+	if err := errors.Join(rec.missing(), i.writeMetadata(rec)); err != nil {
 		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
 		i.err = fmt.Errorf("finish %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed, err)
 		return i.err
@@ -225,7 +228,7 @@ func (i *instance) Disconnect(context.Context) error {
 
 // writeMetadata writes the rosbag2 folder's metadata.yaml; mu must be held.
 func (i *instance) writeMetadata(rec *series) error {
-	if i.opts.folder == "" {
+	if i.opts.folder == "" || len(rec.former) == 0 {
 		return nil
 	}
 	path := filepath.Join(i.opts.folder, metadataFile)

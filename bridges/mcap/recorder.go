@@ -1,6 +1,7 @@
 package mcap
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -62,6 +63,8 @@ type tally struct {
 	messages, repeated int
 	bytes              int64
 }
+
+func (t tally) all() uint64 { return uint64(t.messages + t.repeated) }
 
 // writerOptions sets the library up.
 func writerOptions(o options) (*mcap.WriterOptions, error) {
@@ -193,10 +196,12 @@ func (r *recorder) close() error {
 
 // salvage finishes the file after its last complete chunk. Where the disk
 // leaves no room even for the summary, it gives up further chunks for it, and the
-// definitions at last. The
-// messages that are not in the file are counted as lost.
+// definitions at last. The messages that are not in the file are counted as lost.
 func (r *recorder) salvage() error {
 	r.lose(r.pending)
+	if errors.Is(r.file.Linked(), recordfile.ErrRemoved) {
+		return nil // nothing can be saved, which missing tells
+	}
 	for {
 		end := r.end()
 		if err := r.file.Rewind(end); err != nil {
@@ -276,10 +281,23 @@ func (r *recorder) messages(channel int) uint64 {
 	var n uint64
 	for _, chunk := range r.chunks {
 		if channel < len(chunk.tally) {
-			n += uint64(chunk.tally[channel].messages + chunk.tally[channel].repeated)
+			n += chunk.tally[channel].all()
 		}
 	}
 	return n
+}
+
+// total counts all messages in complete chunks, by channel.
+func (r *recorder) total() []tally {
+	sum := make([]tally, len(r.channels))
+	for _, chunk := range r.chunks {
+		for i, t := range chunk.tally {
+			sum[i].messages += t.messages
+			sum[i].repeated += t.repeated
+			sum[i].bytes += t.bytes
+		}
+	}
+	return sum
 }
 
 // span returns the first and the last log time in complete chunks, 0 without

@@ -19,10 +19,16 @@ type series struct {
 	now    func() int64
 
 	topics []*topic
-	number int       // of the current file
-	file   *recorder // the current file; nil where the next one couldn't be made
-	former []bagFile // those before it
-	counts []uint64  // messages of each topic in them
+	number int          // of the current file
+	file   *recorder    // the current file; nil where the next one couldn't be made
+	former []formerFile // those before it
+}
+
+// formerFile is a finished file of a series.
+type formerFile struct {
+	bagFile
+	place recordfile.Place
+	tally []tally // of each topic's messages in it
 }
 
 // latched is a message that a topic's receivers get even if they come later.
@@ -145,35 +151,57 @@ func (s *series) salvage() error {
 
 // retire keeps the current file's counts and lets go of the rest.
 func (s *series) retire() {
-	s.former = append(s.former, s.file.bagFile(filepath.Base(s.opts.path(s.number))))
-	for i := range s.topics {
-		if i == len(s.counts) {
-			s.counts = append(s.counts, 0)
-		}
-		s.counts[i] += s.file.messages(i)
-	}
+	s.former = append(s.former, s.finished())
 	s.file = nil
 }
 
-// metadata describes what is complete in the files, for metadata.yaml.
-func (s *series) metadata() *bagMetadata {
-	m := &bagMetadata{version: s.opts.metadata, files: slices.Clone(s.former)}
+// finished describes the current file, which is complete.
+func (s *series) finished() formerFile {
+	return formerFile{s.file.bagFile(filepath.Base(s.opts.path(s.number))), s.file.file.Place(), s.file.total()}
+}
+
+// missing looks for all files, the current one complete too, counts the messages of those that
+// aren't there as lost, and forgets them.
+func (s *series) missing() error {
 	if s.file != nil {
-		m.files = append(m.files, s.file.bagFile(filepath.Base(s.opts.path(s.number))))
+		s.retire()
 	}
+	var errs []error
+	s.former = slices.DeleteFunc(s.former, func(f formerFile) bool {
+		err := f.place.Check()
+		if err == nil {
+			return false
+		}
+		errs = append(errs, err)
+		for i, t := range f.tally {
+			if t.messages > 0 {
+				s.topics[i].info.Lost(t.messages, t.bytes, bridges.CauseWriteFailed)
+			}
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// metadata describes what is complete in the files that retire and missing have left, for
+// metadata.yaml.
+func (s *series) metadata() *bagMetadata {
+	m := &bagMetadata{version: s.opts.metadata}
 	for i, t := range s.topics {
 		f := t.format.Load()
 		row := bagTopic{
 			name: t.info.Name, wireType: f.schema.Name, encoding: f.schema.MessageEncoding, qos: t.info.QoS,
 			hash: typeHash(f.schema.Name, f.schema.Encoding, f.schema.Data),
 		}
-		if i < len(s.counts) {
-			row.messages = s.counts[i]
-		}
-		if s.file != nil {
-			row.messages += s.file.messages(i)
+		for _, file := range s.former {
+			if i < len(file.tally) {
+				row.messages += file.tally[i].all()
+			}
 		}
 		m.topics = append(m.topics, row)
+	}
+	for _, file := range s.former {
+		m.files = append(m.files, file.bagFile)
 	}
 	return m
 }

@@ -5,10 +5,12 @@ package recordfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/raybridge/raybridge/internal/filefault"
 )
@@ -25,6 +27,7 @@ type Target interface {
 // ends. One goroutine uses it at a time.
 type File struct {
 	target    Target
+	place     Place
 	buf       *bufio.Writer
 	written   int64 // through Write, buffered or not
 	committed int64
@@ -39,7 +42,53 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", filefault.Explain(err))
 	}
-	return New(f), nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", errors.Join(err, f.Close()))
+	}
+	file := New(f)
+	file.place = Place{path, info}
+	return file, nil
+}
+
+// ErrRemoved: what was recorded is not, or no longer, where it was to be.
+var ErrRemoved = errors.New("the recording was removed, renamed or replaced while it was written")
+
+// Place is where a file was created. The zero Place is that of a target that has no path.
+type Place struct {
+	path string
+	info os.FileInfo
+}
+
+// Check returns an error that wraps ErrRemoved unless the path still leads to the file.
+func (p Place) Check() error {
+	if p.info == nil {
+		return nil
+	}
+	if now, err := os.Stat(p.path); err == nil && os.SameFile(now, p.info) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", p.path, ErrRemoved)
+}
+
+// Place returns where the file was created; it can be asked after Close.
+func (f *File) Place() Place { return f.place }
+
+// Linked returns an error that wraps ErrRemoved if the file has no name left: what is written
+// to it is lost. One that was renamed has.
+func (f *File) Linked() error {
+	file, ok := f.target.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if system, ok := info.Sys().(*syscall.Stat_t); ok && system.Nlink == 0 {
+		return fmt.Errorf("%s: %w", f.place.path, ErrRemoved)
+	}
+	return nil
 }
 
 // New returns a File that writes to target, which is empty and becomes the
@@ -56,13 +105,14 @@ func (f *File) Write(p []byte) (int, error) {
 }
 
 // Commit says that all that was written so far are complete records, and hands
-// them to the operating system.
+// them to the operating system. It returns ErrRemoved if they are lost there, since the
+// file was removed.
 func (f *File) Commit() error {
 	if err := f.buf.Flush(); err != nil {
 		return err
 	}
 	f.committed = f.written
-	return nil
+	return f.Linked()
 }
 
 // Committed returns the size up to the last complete record.
