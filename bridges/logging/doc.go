@@ -22,7 +22,7 @@
 //	CompressedImage  ImageData              Width, Height, Bytes, Length; Format
 //	Image            UncompressedImageData  Width, Height, Length, Encoding, IsBigEndian, Bytes; Step
 //	CameraInfo       CameraInfoData         Width, Height, FocalLengthX, FocalLengthY, PrincipalPointX,
-//	                                        PrincipalPointY, DistortionParameters (k1, k2, k3, 0);
+//	                                        PrincipalPointY, DistortionParameters (k1, k2, k3, 0 of plumb_bob);
 //	                                        DistortionModel, D, K, R, P
 //	PointCloud       PointCloudData         LaserCount, Transform, Points, PointCount;
 //	                                        Organized, Columns, Rings, Returns, TimesNs

@@ -188,6 +188,12 @@ func TestLinesOfCamerasAndLidars(t *testing.T) {
 				`"DistortionParameters":[0.1,0.2,0.5,0],"DistortionModel":"plumb_bob","D":[0.1,0.2,0.3,0.4,0.5],` +
 				`"K":[500,0,319.5,0,501,239.5,0,0,1],"R":[1,0,0,0,0,0,0,0,0],"P":[2,0,0,0,0,0,0,0,0,0,0,0]}`,
 		},
+		"camera info of a fisheye": {
+			line(t, &sample.CameraInfo{Header: header(), DistortionModel: "equidistant", D: []float64{0.1, 0.2, 0.3, 0.4}}), "CameraInfoData",
+			headJSON + `"Width":0,"Height":0,"FocalLengthX":0,"FocalLengthY":0,"PrincipalPointX":0,"PrincipalPointY":0,` +
+				`"DistortionParameters":[0,0,0,0],"DistortionModel":"equidistant","D":[0.1,0.2,0.3,0.4],` +
+				`"K":[0,0,0,0,0,0,0,0,0],"R":[0,0,0,0,0,0,0,0,0],"P":[0,0,0,0,0,0,0,0,0,0,0,0]}`,
+		},
 		"cloud": {
 			line(t, &sample.PointCloud{
 				Header: header(), Rings: 2, Columns: 1, Organized: true,

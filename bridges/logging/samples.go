@@ -55,12 +55,11 @@ func writeCameraInfo(o *object, topic *bridges.PublishedTopic, m *sample.CameraI
 	o.number("FocalLengthY", m.K[4])
 	o.number("PrincipalPointX", m.K[2])
 	o.number("PrincipalPointY", m.K[5])
-	// SVL's four are radial; ROS keeps the third of them at D[4], after the
-	// two tangential ones.
+	// SVL's four are plumb_bob's radial ones; ROS keeps the third of them at D[4], after
+	// the two tangential ones.
 	var radial [4]float64
-	copy(radial[:2], m.D)
-	if len(m.D) > 4 {
-		radial[2] = m.D[4]
+	if m.DistortionModel == "plumb_bob" && len(m.D) > 4 {
+		radial = [4]float64{m.D[0], m.D[1], m.D[4]}
 	}
 	o.numbers("DistortionParameters", radial[:]...)
 	o.text("DistortionModel", m.DistortionModel)

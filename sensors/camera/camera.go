@@ -50,7 +50,7 @@ type camera struct {
 	periodNs int64
 
 	// Owned by Process: messages that are used again, since outputs copy what
-	// they keep.
+	// they keep. Of the calibration the header alone changes.
 	picture     sample.Image
 	calibration sample.CameraInfo
 	// compressing counts the captures that this Process handed to the encoder.
@@ -69,6 +69,7 @@ func newSensor(k kind, spec sensors.Spec) (sensors.Sensor, error) {
 		return nil, err
 	}
 	s := &camera{spec: spec, options: o, frameID: spec.OpticalFrame()}
+	o.lens.Info(o.origin, &s.calibration)
 	if k == kindDVS {
 		s.events = newEventCamera(&o, spec.Settings)
 	}
@@ -99,6 +100,10 @@ func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	}
 	if s.options.compressed != "" {
 		s.encoder = startEncoder(s)
+	}
+	if s.calibration.K[0] == 0 {
+		env.Log.Warn("camera: CameraInfo says uncalibrated, since no model of OpenCV's draws this lens within half a pixel: docs/lenses.md has its formula",
+			"camera", s.spec.Name)
 	}
 	return nil
 }
@@ -335,6 +340,5 @@ func (s *camera) publishInfo(at sensors.Tick, header sample.Header) {
 		return
 	}
 	s.calibration.Header = header
-	s.options.lens.Info(s.options.origin, &s.calibration)
 	s.info.TryQueue(at, &s.calibration)
 }

@@ -39,8 +39,8 @@ type distortion interface {
 	// ray returns the direction that is seen at a point of the plane, NaN where there
 	// is none: as Lens.Ray scales it.
 	ray(x, y float64) mgl64.Vec3
-	// info adds the model and its numbers to a CameraInfo.
-	info(*sample.CameraInfo)
+	// info makes a CameraInfo that describes a pinhole one of the lens.
+	info(Lens, *sample.CameraInfo)
 	// block adds the numbers to the shaders' uniform block; constant is LENS.
 	block(*lensBlock)
 	constant() int
@@ -148,30 +148,27 @@ const (
 	CornerOrigin
 )
 
-// Info fills what CameraInfo says of the lens, and leaves the header alone. A pinhole
-// is plumb_bob with five zeros. P is for the picture with its distortion removed, at
-// the same focal lengths.
+// Info fills what CameraInfo says of the lens, and leaves the header alone. Projected
+// with K and D as OpenCV does, what the picture shows lies within half a pixel of where
+// it is. A pinhole is plumb_bob with five zeros, PlumbBob its own numbers; SVL and
+// SVLFisheye get the numbers of a model of OpenCV's that are nearest. P is for the
+// picture with its distortion removed, at K's focal lengths. Where no model is that near,
+// DistortionModel and D are empty and K, R and P zeros: sensor_msgs' uncalibrated camera.
 func (l Lens) Info(origin PrincipalPoint, info *sample.CameraInfo) {
 	cx, cy := l.Cx, l.Cy
 	if origin == CornerOrigin {
 		cx, cy = cx+0.5, cy+0.5
 	}
 	info.Width, info.Height = l.Width, l.Height
-	info.DistortionModel = modelPlumbBob
+	info.DistortionModel = plumbBobModel.name
 	info.D = append(info.D[:0], 0, 0, 0, 0, 0)
 	info.K = [9]float64{l.Fx, 0, cx, 0, l.Fy, cy, 0, 0, 1}
 	info.R = [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}
 	info.P = [12]float64{l.Fx, 0, cx, 0, 0, l.Fy, cy, 0, 0, 0, 1, 0}
 	if l.distortion != nil {
-		l.distortion.info(info)
+		l.distortion.info(l, info)
 	}
 }
-
-// Names of distortion models in CameraInfo.
-const (
-	modelPlumbBob = "plumb_bob" // sensor_msgs/distortion_models
-	modelMei      = "mei"       // after C. Mei and P. Rives, see SVLFisheye
-)
 
 // lensBlock is lib/lens.glsl's uniform block (std140).
 type lensBlock struct{ lens, radial, shape [4]float32 }

@@ -32,7 +32,8 @@ func idAt(m *sample.Image, u, v int) uint32 {
 }
 
 // TestLensesShowAGridWhereTheyProjectIt puts small balls at known points, also beside
-// and behind the camera, and measures where on the picture their middles are.
+// and behind the camera, and measures where on the picture their middles are. Readers of
+// CameraInfo look for them there too.
 func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
@@ -74,23 +75,30 @@ func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 				}
 			}
 			require.GreaterOrEqual(t, len(points), 10)
-			worst := 0.0
+			info := last[*sample.CameraInfo](r, 0, camera.OutputInfo)
+			worst, read := 0.0, 0.0
 			for id, p := range points {
 				m := found[id]
 				require.NotNil(t, m, "the ball at %v is in sight", p)
-				u, v := discCentre(t, c.lens, p, radius)
+				u, v := discCentre(p, radius, func(p mgl64.Vec3) (u, v float64) {
+					u, v, ok := c.lens.Project(p)
+					require.True(t, ok)
+					return u, v
+				})
 				worst = max(worst, math.Hypot(m.u/m.n-u, m.v/m.n-v))
+				u, v = discCentre(p, radius, func(p mgl64.Vec3) (u, v float64) { return readByOpenCV(t, info, p) })
+				read = max(read, math.Hypot(m.u/m.n-u, m.v/m.n-v))
 			}
-			t.Logf("%d balls, at most %.3f pixels off", len(points), worst)
+			t.Logf("%d balls, at most %.3f pixels off, by CameraInfo %.3f", len(points), worst, read)
 			assert.Less(t, worst, 0.3, "pixels off")
+			assert.Less(t, read, 0.5, "pixels off where CameraInfo has it")
 		})
 	}
 }
 
 // discCentre returns the middle of the outline that a ball has on the picture: that of
 // the polygon of points on its rim.
-func discCentre(t *testing.T, l camera.Lens, p mgl64.Vec3, radius float64) (u, v float64) {
-	t.Helper()
+func discCentre(p mgl64.Vec3, radius float64, project func(mgl64.Vec3) (u, v float64)) (u, v float64) {
 	side := p.Cross(mgl64.Vec3{0.3, 0.9, 0.1}).Normalize()
 	up := p.Cross(side).Normalize()
 	sin := radius / p.Len()
@@ -99,8 +107,7 @@ func discCentre(t *testing.T, l camera.Lens, p mgl64.Vec3, radius float64) (u, v
 	for k := range 65 {
 		s, c := math.Sincos(float64(k) * math.Pi / 32)
 		rim := p.Mul(1 - sin*sin).Add(side.Mul(c).Add(up.Mul(s)).Mul(radius * math.Sqrt(1-sin*sin)))
-		u1, v1, ok := l.Project(rim)
-		require.True(t, ok)
+		u1, v1 := project(rim)
 		if k > 0 {
 			cross := u0*v1 - u1*v0
 			area, su, sv = area+cross/2, su+(u0+u1)*cross/6, sv+(v0+v1)*cross/6
@@ -308,4 +315,18 @@ func TestImagesSayTheirFieldOfView(t *testing.T) {
 	assert.InDelta(t, 70, r.picture(1).FovDeg, 1e-9, "that of K")
 	info := last[*sample.CameraInfo](r, 1, camera.OutputInfo)
 	assert.Equal(t, []float64{-0.1, 0, 0, 0, 0}, info.D)
+}
+
+// TestACameraSaysThatItIsUncalibrated at its start, where no reader's model is near
+// enough, and only there.
+func TestACameraSaysThatItIsUncalibrated(t *testing.T) {
+	short := size(192, 108, "lens", "svl", "distortion", "0.2,0.1,0,0")
+	r := newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.Depth, forward(1), short})
+	assert.Contains(t, r.log.String(), "CameraInfo says uncalibrated")
+	r.fire(0)
+	assert.Zero(t, last[*sample.CameraInfo](r, 0, camera.OutputInfo).K[0])
+
+	mild := size(192, 108, "lens", "svl", "distortion", "-0.1,0,0,0")
+	r = newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.Depth, forward(1), mild})
+	assert.Empty(t, r.log.String())
 }

@@ -96,7 +96,7 @@ func (d plumbBob) ray(x, y float64) mgl64.Vec3 {
 	return mgl64.Vec3{p[0], p[1], 1}
 }
 
-func (d plumbBob) info(info *sample.CameraInfo) {
+func (d plumbBob) info(_ Lens, info *sample.CameraInfo) {
 	info.D = append(info.D[:0], d.radial.c[0], d.radial.c[1], d.p1, d.p2, d.radial.c[2])
 }
 

@@ -11,8 +11,7 @@ import (
 
 // svl is SVL Simulator's radial distortion.
 type svl struct {
-	undo radial     // from the picture plane to the ideal point
-	a    [4]float64 // as they were given
+	undo radial // from the picture plane to the ideal point
 }
 
 // svlFisheye is SVL Simulator's unified projection.
@@ -40,8 +39,9 @@ var (
 // that nothing is resampled.
 //
 // The b polynomial holds up to the radius at which it turns back; pixels beyond see
-// nothing. CameraInfo has D = a1, a2, 0, 0, a3 and the focal lengths with the
-// factor, to which D belongs; SVL's K leaves the factor out.
+// nothing. CameraInfo's numbers are fitted (Info), since a1 to a4 aren't plumb_bob's: SVL
+// applies the first terms of a series of them alone. K's focal lengths have the factor,
+// which SVL's leave out.
 func (l Lens) SVL(a [4]float64) (Lens, error) {
 	if err := finite(a[:]...); err != nil {
 		return Lens{}, err
@@ -65,8 +65,9 @@ func (l Lens) SVL(a [4]float64) (Lens, error) {
 //
 // a unit vector (C. Mei and P. Rives, Single View Point Omnidirectional Camera
 // Calibration from Planar Grids, ICRA 2007). With xi above 1 the root holds for m² up
-// to 1 / (ξ² - 1), and pixels beyond see nothing. CameraInfo says mei, with D = xi,
-// a1, a2, 0, 0, a3. An xi below 0 is an ErrLens.
+// to 1 / (ξ² - 1), and pixels beyond see nothing. CameraInfo says equidistant where that
+// describes the lens (Info), with a focal length of about Fx / (1 + ξ), the slope at the
+// axis. An xi below 0 is an ErrLens.
 func (l Lens) SVLFisheye(a [4]float64, xi float64) (Lens, error) {
 	if err := finite(append(a[:], xi)...); err != nil {
 		return Lens{}, err
@@ -85,7 +86,7 @@ func newSVL(a [4]float64) svl {
 		3*a1*a1 - a2,
 		8*a1*a2 - 12*a1*a1*a1 - a3,
 		55*a1*a1*a1*a1 + 10*a1*a3 - 55*a1*a1*a2 + 5*a2*a2 - a4,
-	}), a}
+	})}
 }
 
 // ideal returns the ideal point of one of the plane; ok is false beyond the range.
@@ -120,8 +121,8 @@ func (d svl) ray(x, y float64) mgl64.Vec3 {
 	return mgl64.Vec3{mx, my, 1}
 }
 
-func (d svl) info(info *sample.CameraInfo) {
-	info.D = append(info.D[:0], d.a[0], d.a[1], 0, 0, d.a[2])
+func (svl) info(l Lens, info *sample.CameraInfo) {
+	l.describe([]*model{plumbBobModel, rationalModel}, info)
 }
 
 func (d svl) block(b *lensBlock) { d.undo.block(b) }
@@ -148,9 +149,8 @@ func (d svlFisheye) ray(x, y float64) mgl64.Vec3 {
 	return mgl64.Vec3{lambda * mx, lambda * my, lambda - d.xi}
 }
 
-func (d svlFisheye) info(info *sample.CameraInfo) {
-	info.DistortionModel = modelMei
-	info.D = append(info.D[:0], d.xi, d.a[0], d.a[1], 0, 0, d.a[2])
+func (svlFisheye) info(l Lens, info *sample.CameraInfo) {
+	l.describe([]*model{equidistantModel, plumbBobModel, rationalModel}, info)
 }
 
 func (d svlFisheye) block(b *lensBlock) {

@@ -1,6 +1,7 @@
 package camera_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -28,6 +29,7 @@ type mounted struct {
 // rig is several cameras on one ego that share what a pipeline's cameras share.
 // It belongs to the test's goroutine.
 type rig struct {
+	log      bytes.Buffer // what the sensors said
 	tb       testing.TB
 	thread   *gpu.Thread
 	world    *scene.World
@@ -84,7 +86,7 @@ func (r *rig) add(i int, m mounted) {
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
 		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
-		Dropped: func(cause string, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.DiscardHandler),
+		Dropped: func(cause string, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 	}
 	r.messages = append(r.messages, map[string][]any{})
 	r.deaf = append(r.deaf, false)
