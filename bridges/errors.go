@@ -85,6 +85,7 @@ type Cause string
 // Causes of drops that happen in bridges.
 const (
 	CauseConvertFailed Cause = "convert_failed"
+	CauseTooLarge      Cause = "too_large"
 	CauseNotConnected  Cause = "not_connected"
 	CausePeerSlow      Cause = "peer_slow"
 	CauseWriteFailed   Cause = "write_failed"
@@ -103,6 +104,8 @@ func CauseOf(err error) Cause {
 		return CauseNotConnected
 	case errors.Is(err, ErrPeerSlow), errors.Is(err, context.DeadlineExceeded):
 		return CausePeerSlow
+	case errors.Is(err, ErrTooLarge):
+		return CauseTooLarge
 	default:
 		return CauseConvertFailed
 	}

@@ -14,5 +14,5 @@ func TestCheckSize(t *testing.T) {
 	err := bridges.CheckSize(11, 10)
 	require.ErrorIs(t, err, bridges.ErrTooLarge)
 	assert.ErrorContains(t, err, "11 bytes, the most are 10")
-	assert.Equal(t, bridges.CauseConvertFailed, bridges.CauseOf(err))
+	assert.Equal(t, bridges.CauseTooLarge, bridges.CauseOf(err))
 }

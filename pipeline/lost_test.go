@@ -22,7 +22,7 @@ func TestALostConnectionIsToldOnce(t *testing.T) {
 		logged bool
 	}{
 		"not connected": {bridges.ErrNotConnected, "not_connected", false},
-		"too large":     {bridges.ErrTooLarge, "convert_failed", true},
+		"too large":     {bridges.ErrTooLarge, "too_large", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log lockedText

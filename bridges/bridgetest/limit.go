@@ -17,7 +17,7 @@ const Limit = 64 << 10
 // TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is
 // one whose limit is Limit, in place of the gigabytes that the protocol allows. Such a
 // message is bridges.ErrTooLarge and costs no memory, its topic counts it as
-// convert_failed, and those before and after it are delivered, on its topic and on others.
+// too_large, and those before and after it are delivered, on its topic and on others.
 func TooLarge(t *testing.T, s Suite) {
 	t.Helper()
 	f := s.connect(t)
@@ -36,7 +36,7 @@ func TooLarge(t *testing.T, s Suite) {
 	require.NoError(t, other(100))
 	f.received("/large", 2)
 	f.received("/other", 1)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 2}, topicStatistics(t, f.bridge, "/large").Drops)
+	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 2}, topicStatistics(t, f.bridge, "/large").Drops)
 	assert.Empty(t, topicStatistics(t, f.bridge, "/other").Drops)
 }
 

@@ -45,7 +45,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 	}
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 2, row.Messages)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 2}, row.Drops)
+	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 2}, row.Drops)
 }
 
 // allocated returns how many bytes this process has allocated so far.

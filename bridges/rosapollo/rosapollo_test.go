@@ -55,7 +55,7 @@ func TestApollosMessagesAboveTheLimit(t *testing.T) {
 	connect(t, b)
 	require.NoError(t, publish(t.Context(), &sample.RadarObjects{}))
 	require.ErrorIs(t, publish(t.Context(), &sample.RadarObjects{Objects: make([]sample.RadarObject, 10)}), bridges.ErrTooLarge)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 1}, b.Statistics().Drops)
 }
 
 func newPeer(t *testing.T) bridgetest.Peer {
