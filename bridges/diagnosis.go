@@ -14,6 +14,9 @@ type Diagnosis struct {
 	// Refused counts those who weren't let in, by cause: the causes of package
 	// internal/guard, such as "bad_origin". Each is one of Failures too.
 	Refused map[string]int64
+	// Altered counts messages of which numbers were replaced that the peer can't be sent,
+	// such as infinities.
+	Altered int64
 	// LastError is what failed last, nil for nothing; it stays when all is well again.
 	LastError error
 }
@@ -25,6 +28,7 @@ func (d Diagnosis) Add(e Diagnosis) Diagnosis {
 	d.Malformed += e.Malformed
 	d.Complaints += e.Complaints
 	d.Refused = guard.Merge(d.Refused, e.Refused)
+	d.Altered += e.Altered
 	if e.LastError != nil {
 		d.LastError = e.LastError
 	}

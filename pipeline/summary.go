@@ -85,12 +85,14 @@ type BridgeSummary struct {
 	// another protocol.
 	EverConnected bool `json:"ever_connected"`
 	// Connections that were made, Failures of attempts and connections, messages of peers
-	// that couldn't be read, and Complaints of peers; LastError is what failed last, "" for
-	// nothing. Refused are those of the failures who weren't let in, by cause.
+	// that couldn't be read, Complaints of peers, and Altered messages, of which numbers were
+	// replaced that the peer can't be sent; LastError is what failed last, "" for nothing.
+	// Refused are those of the failures who weren't let in, by cause.
 	Connections int64            `json:"connections,omitempty"`
 	Failures    int64            `json:"failures,omitempty"`
 	Malformed   int64            `json:"malformed,omitempty"`
 	Complaints  int64            `json:"complaints,omitempty"`
+	Altered     int64            `json:"altered,omitempty"`
 	Refused     map[string]int64 `json:"refused,omitempty"`
 	LastError   string           `json:"last_error,omitempty"`
 	// Received are the topics that the bridge subscribes to.
@@ -234,8 +236,8 @@ func (b *attachedBridge) summary() BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.bridge.Diagnosis()
-	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
-	row.Refused = fared.Refused
+	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	row.Complaints, row.Altered, row.Refused = fared.Complaints, fared.Altered, fared.Refused
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -68,7 +68,6 @@ var protocols = []protocol{
 	{name: "rosbridge JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "", rosbridgetest.Config{})},
 	{name: "rosbridge BSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&bson=1", rosbridgetest.Config{BSONOnly: true})},
 	{name: "rosbridge JSON, ROS 2", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&ros=2", rosbridgetest.Config{})},
-	{name: "rosbridge BSON, ROS 2", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&ros=2&bson=1", rosbridgetest.Config{BSONOnly: true})},
 	{name: "rosbridge's server JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeClient("none")},
 	{name: "rosbridge's server CBOR", resolution: rosTimes, topics: allTopics, open: rosbridgeClient("cbor")},
 	{

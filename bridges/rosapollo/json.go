@@ -7,12 +7,20 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 )
+
+// encoder writes messages in JSON.
+type encoder struct {
+	nonFinite rosjson.NonFinite
+	altered   bool // numbers were replaced
+}
 
 // appendObject appends a message as SVL wrote one: the fields that are set, in the order of
 // the definition, by the definition's names. Unlike protobuf's own JSON form it has integers
 // for enumerations and numbers for 64-bit integers.
-func appendObject(dst []byte, m protoreflect.Message) []byte {
+func (e *encoder) appendObject(dst []byte, m protoreflect.Message) []byte {
 	fields := m.Descriptor().Fields()
 	separator := byte('{')
 	for i := range fields.Len() {
@@ -23,9 +31,9 @@ func appendObject(dst []byte, m protoreflect.Message) []byte {
 		dst = append(append(append(dst, separator, '"'), field.Name()...), '"', ':')
 		separator = ','
 		if value := m.Get(field); field.IsList() {
-			dst = appendList(dst, field, value.List())
+			dst = e.appendList(dst, field, value.List())
 		} else {
-			dst = appendValue(dst, field, value)
+			dst = e.appendValue(dst, field, value)
 		}
 	}
 	if separator == '{' {
@@ -34,21 +42,21 @@ func appendObject(dst []byte, m protoreflect.Message) []byte {
 	return append(dst, '}')
 }
 
-func appendList(dst []byte, field protoreflect.FieldDescriptor, list protoreflect.List) []byte {
+func (e *encoder) appendList(dst []byte, field protoreflect.FieldDescriptor, list protoreflect.List) []byte {
 	dst = append(dst, '[')
 	for i := range list.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendValue(dst, field, list.Get(i))
+		dst = e.appendValue(dst, field, list.Get(i))
 	}
 	return append(dst, ']')
 }
 
-func appendValue(dst []byte, field protoreflect.FieldDescriptor, v protoreflect.Value) []byte {
+func (e *encoder) appendValue(dst []byte, field protoreflect.FieldDescriptor, v protoreflect.Value) []byte {
 	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return appendObject(dst, v.Message())
+		return e.appendObject(dst, v.Message())
 	case protoreflect.BoolKind:
 		return strconv.AppendBool(dst, v.Bool())
 	case protoreflect.EnumKind:
@@ -59,9 +67,9 @@ func appendValue(dst []byte, field protoreflect.FieldDescriptor, v protoreflect.
 		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), v.Bytes())
 		return append(dst, '"')
 	case protoreflect.FloatKind:
-		return appendNumber(dst, v.Float(), 32)
+		return e.appendNumber(dst, v.Float(), 32)
 	case protoreflect.DoubleKind:
-		return appendNumber(dst, v.Float(), 64)
+		return e.appendNumber(dst, v.Float(), 64)
 	case protoreflect.Uint32Kind, protoreflect.Uint64Kind, protoreflect.Fixed32Kind, protoreflect.Fixed64Kind:
 		return strconv.AppendUint(dst, v.Uint(), 10)
 	default:
@@ -69,10 +77,12 @@ func appendValue(dst []byte, field protoreflect.FieldDescriptor, v protoreflect.
 	}
 }
 
-// appendNumber appends the shortest decimals that are this number, null for none.
-func appendNumber(dst []byte, f float64, bits int) []byte {
+// appendNumber appends the shortest decimals that are this number.
+func (e *encoder) appendNumber(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return append(dst, "null"...)
+		dst, altered := e.nonFinite.Append(dst, f, bits)
+		e.altered = e.altered || altered
+		return dst
 	}
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {

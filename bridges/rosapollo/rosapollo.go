@@ -157,11 +157,13 @@ type rosTopic struct {
 	limit   int64
 }
 
-func (t *rosTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+func (t *rosTopic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, altered bool, err error) {
 	if err := bridges.CheckSize(t.sizes.Size(t.message), t.limit); err != nil {
-		return dst, err
+		return dst, false, err
 	}
-	return t.encoder.Append(dst, t.message), t.encoder.Err()
+	t.encoder.NonFinite = config.NonFinite
+	out = t.encoder.Append(dst, t.message)
+	return out, t.encoder.Altered(), t.encoder.Err()
 }
 
 // openROS makes the way of ROS messages.
@@ -187,11 +189,13 @@ type apolloTopic struct {
 	limit   int64
 }
 
-func (t *apolloTopic) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
+func (t *apolloTopic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, altered bool, err error) {
 	if err := bridges.CheckSize(int64(proto.Size(t.message.Interface())), t.limit); err != nil {
-		return dst, err
+		return dst, false, err
 	}
-	return appendObject(dst, t.message), nil
+	e := encoder{nonFinite: config.NonFinite}
+	out = e.appendObject(dst, t.message)
+	return out, e.altered, nil
 }
 
 // openApollo makes the way of Apollo's messages.

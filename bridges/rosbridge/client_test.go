@@ -1,6 +1,7 @@
 package rosbridge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -68,6 +69,17 @@ func publish[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, ms
 	return s.Messages("/x")[0]
 }
 
+// publishRefused publishes a message that the server complains of.
+func publishRefused[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, msg T, why string) {
+	t.Helper()
+	out, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/x"})
+	require.NoError(t, err)
+	connected(t, b)
+	require.NoError(t, out(t.Context(), msg))
+	eventually(t, "a complaint", func() bool { return len(s.Statuses()) > 0 })
+	assert.Contains(t, s.Statuses()[0], why)
+}
+
 // at returns a value inside of nested maps.
 func at(m map[string]any, path string) any {
 	var v any = m
@@ -98,22 +110,110 @@ func TestImagesInJSON(t *testing.T) {
 	}
 }
 
-// What isn't a number is null in JSON, whose NaN and infinities SVL wrote as words; BSON has
-// all of them.
+// What isn't finite goes to servers as the words that their JSON modules read, or as the option
+// says, which is counted; BSON has all numbers.
 func TestInfinities(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	scan := &sample.LaserScan{AngleMax: 1, AngleIncrement: 0.25, RangeMax: 30, Ranges: []float32{1.5, inf, -inf, nan}, Intensities: []float32{nan, 0, 0, 1}}
-	s := started(t, rosbridgetest.Config{})
-	m := publish(t, s, opened(t, s.Addr()), scan)
-	assert.True(t, json.Valid(m.Frame))
-	assert.Equal(t, []any{json.Number("1.5"), nil, nil, nil}, m.Values["ranges"])
-	assert.Equal(t, []any{nil, json.Number("0"), json.Number("0"), json.Number("1")}, m.Values["intensities"])
+	const most = "3.4028235e+38"
+	for options, want := range map[string][]any{
+		"":                 {json.Number("1.5"), json.Number("Infinity"), json.Number("-Infinity"), json.Number("NaN")},
+		"?nonfinite=words": {json.Number("1.5"), json.Number("Infinity"), json.Number("-Infinity"), json.Number("NaN")},
+		"?nonfinite=max":   {json.Number("1.5"), json.Number(most), json.Number("-" + most), json.Number(most)},
+		"?nonfinite=null":  nil,
+		"?ros=2":           {json.Number("1.5"), json.Number("Infinity"), json.Number("-Infinity"), json.Number("NaN")},
+	} {
+		s := started(t, rosbridgetest.Config{})
+		b := opened(t, s.Addr()+options)
+		if want == nil { // the test server refuses null as rosbridge_suite does
+			publishRefused(t, s, b, scan, "no field may be null")
+		} else {
+			assert.Equal(t, want, publish(t, s, b, scan).Values["ranges"], options)
+		}
+		altered := int64(0)
+		if want == nil || want[1] == json.Number(most) {
+			altered = 1
+		}
+		assert.Equal(t, altered, b.Diagnosis().Altered, options)
+	}
 
-	s = started(t, rosbridgetest.Config{BSONOnly: true})
-	m = publish(t, s, opened(t, s.Addr()+"?bson=1"), scan)
+	s := started(t, rosbridgetest.Config{BSONOnly: true})
+	m := publish(t, s, opened(t, s.Addr()+"?bson=1"), scan)
 	ranges := m.Values["ranges"].([]any)
 	assert.Equal(t, []any{1.5, math.Inf(1), math.Inf(-1)}, ranges[:3])
 	assert.True(t, math.IsNaN(ranges[3].(float64)))
+}
+
+// TestBSONIsNotForROS2: its server reads binary frames as text. The error says what to do.
+func TestBSONIsNotForROS2(t *testing.T) {
+	checker, err := rosbridge.Factory{}.NewInstance(bridges.Env{})
+	require.NoError(t, err)
+	for _, connection := range []string{"robot?ros=2&bson=1", "robot?bson=1&ros=2&retry=1s"} {
+		err := checker.(bridges.Checker).Check(connection)
+		require.ErrorIs(t, err, bridges.ErrConnectionString, connection)
+		assert.ErrorContains(t, err, "published as JSON")
+		assert.ErrorContains(t, err, "comes as CBOR")
+	}
+	for _, connection := range []string{"robot?ros=2", "robot?bson=1", "robot?ros=1&bson=1", "robot?ros=2&bson=0"} {
+		assert.NoError(t, checker.(bridges.Checker).Check(connection), connection)
+	}
+}
+
+// TestLatch: topics whose last message is for late subscribers are advertised and published
+// so, others aren't. The test server refuses what is published otherwise than advertised.
+func TestLatch(t *testing.T) {
+	for _, options := range []string{"", "?ros=2", "?bson=1"} {
+		s := started(t, rosbridgetest.Config{BSONOnly: options == "?bson=1"})
+		b := opened(t, s.Addr()+options)
+		static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+		require.NoError(t, err)
+		moving, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf"})
+		require.NoError(t, err)
+		connected(t, b)
+		require.NoError(t, static(t.Context(), &sample.Transforms{}))
+		require.NoError(t, moving(t.Context(), &sample.Transforms{}))
+		eventually(t, "both", func() bool { return s.Received()["/tf_static"] == 1 && s.Received()["/tf"] == 1 })
+		assert.True(t, s.Messages("/tf_static")[0].Latch, options)
+		assert.False(t, s.Messages("/tf")[0].Latch, options)
+		assert.Empty(t, s.Statuses())
+	}
+}
+
+// TestMessagesAboveTheServersLimit: they arrive in fragments, or are dropped where these are
+// off, or BSON, which can't be fragmented, has a limit. The connection lives on.
+func TestMessagesAboveTheServersLimit(t *testing.T) {
+	const limit = 100_000
+	large := &sample.Image{Width: 300_000, Height: 1, Step: 300_000, Encoding: sample.EncodingMono8, Data: bytes.Repeat([]byte{1, 2, 3}, 100_000)}
+	small := &sample.Image{Width: 3, Height: 1, Step: 3, Encoding: sample.EncodingMono8, Data: []byte{1, 2, 3}}
+	for options, arrive := range map[string]bool{
+		"?max_message_size=100000": true, "?max_message_size=100000&ros=2": true, "?max_message_size=100000&fragments=off": false,
+		"?max_message_size=100000&bson=1": false,
+	} {
+		t.Run(options, func(t *testing.T) {
+			s := started(t, rosbridgetest.Config{BSONOnly: strings.Contains(options, "bson"), MaxMessageSize: limit})
+			b := opened(t, s.Addr()+options)
+			out, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/x"})
+			require.NoError(t, err)
+			connected(t, b)
+			require.NoError(t, out(t.Context(), small))
+			drops, received := bridges.Drops{}, 3
+			if err := out(t.Context(), large); arrive {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, bridges.ErrTooLarge)
+				drops, received = bridges.Drops{bridges.CauseTooLarge: 1}, 2
+			}
+			require.NoError(t, out(t.Context(), small))
+			eventually(t, "all messages", func() bool { return s.Received()["/x"] == received })
+			assert.Equal(t, drops, b.Statistics().Drops)
+			if arrive {
+				assert.Equal(t, base64.StdEncoding.EncodeToString(large.Data), s.Messages("/x")[1].Values["data"])
+			}
+			assert.EqualValues(t, 1, b.Diagnosis().Connections)
+			assert.Zero(t, b.Diagnosis().Failures)
+			assert.Empty(t, s.Statuses())
+		})
+	}
 }
 
 func TestCloudsInBSON(t *testing.T) {
@@ -190,6 +290,9 @@ func TestCommandsInAllForms(t *testing.T) {
 		"subscribe=json": "none", "subscribe=cbor": "cbor", "subscribe=cbor-raw": "cbor-raw", "": "cbor", "bson=1": "none",
 	} {
 		for _, ros := range []string{"1", "2"} {
+			if ros == "2" && options == "bson=1" {
+				continue // refused
+			}
 			s := started(t, rosbridgetest.Config{BSONOnly: options == "bson=1"})
 			b := opened(t, s.Addr()+"?ros="+ros+"&"+options)
 			got := make(chan sample.VelocityCommand, 10)

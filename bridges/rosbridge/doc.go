@@ -9,7 +9,7 @@
 //	[ws://|wss://]HOST[:PORT][?option=value&...]
 //
 // with port 9090 by default. Messages are published as JSON in text frames, or as BSON
-// with bson=1 for servers in bson_only_mode. What is subscribed to comes as JSON, CBOR
+// with bson=1 for servers of ROS 1 in bson_only_mode. What is subscribed to comes as JSON, CBOR
 // (the default) or cbor-raw (subscribe=json|cbor|cbor-raw). ros=1, the default, is for
 // servers of ROS 1 and ros=2 for those of ROS 2: they differ in the names of types
 // ("sensor_msgs/Image" and "sensor_msgs/msg/Image") and of some fields (secs, nsecs, seq
@@ -31,7 +31,10 @@
 //
 // The types are those that SVL Simulator's users expect (package rossample's SVL). With
 // gps=nmea a GnssFix is published as two nmea_msgs/Sentence, as SVL does, else as
-// sensor_msgs/NavSatFix. JSON has null where a number is NaN or infinite.
+// sensor_msgs/NavSatFix. Where a number is NaN or infinite, a client writes the words NaN,
+// Infinity and -Infinity, which rosbridge's servers read, or what nonfinite= says; a server
+// writes null, which browsers read. Frames above max_message_size go in fragments, unless
+// fragments=off drops them. Topics whose durability is transient local are latched.
 //
 // # Goroutines
 //

@@ -174,9 +174,14 @@ func parse(text string) (connection, error) {
 	if listens {
 		return c, c.parseServer(address, options)
 	}
-	c.client, err = rosbridgev2.ParseConfig(target, options)
-	c.client.ROS = c.ros
-	return c, err
+	if c.client, err = rosbridgev2.ParseConfig(target, options); err != nil {
+		return connection{}, err
+	}
+	if c.client.ROS = c.ros; c.ros == rosmsg.ROS2 && c.client.Form == rosbridgev2.BSON {
+		return connection{}, fmt.Errorf("%w: bson=1 with ros=2: rosbridge_server of ROS 2 takes every frame for text, so BSON can't reach it; "+
+			"leave bson=1 out: messages are then published as JSON, and what is subscribed to comes as CBOR", bridges.ErrConnectionString)
+	}
+	return c, nil
 }
 
 func (c *connection) parseServer(address string, options map[string]string) (err error) {

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -34,6 +35,9 @@ func header(n int64) sample.Header {
 	return sample.Header{StampNs: 1_700_000_000_123_456_789 + n, Seq: uint64(n), FrameID: "probe é", Pose: spatial.Identity()}
 }
 
+// nan is the one that Python's float("nan") is.
+var nan = math.Float64frombits(0x7ff8 << 48)
+
 var (
 	pose = spatial.FromRPY(mgl64.Vec3{1, -2, 3.5}, 0.1, -0.2, 0.3)
 	move = spatial.Twist{Linear: mgl64.Vec3{5, 0.25, -1}, Angular: mgl64.Vec3{0, 0.125, -0.5}}
@@ -48,11 +52,15 @@ var samples = []bridges.Stamped{
 		K: [9]float64{500, 0, 319.5, 0, 501, 239.5, 0, 0, 1},
 	},
 	bridgetest.PointCloud(4),
-	&sample.Imu{Header: header(5), Orientation: pose.Orientation, AngularVelocity: mgl64.Vec3{0.1, 0.2, 0.3}, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}},
+	&sample.Imu{Header: header(5), Orientation: pose.Orientation, AngularVelocity: mgl64.Vec3{math.Inf(1), math.Inf(-1), nan}, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}},
 	&sample.GnssFix{Header: header(6), Latitude: 49.01, Longitude: -8.43, Altitude: 116.5, PositionCovariance: [9]float64{0: 1e-4}, PositionCovarianceType: 2, Service: 1},
 	&sample.Odometry{Header: header(7), ChildFrameID: "base_link", BodyPose: pose, Twist: move},
 	&sample.Transforms{StampNs: 8, Transforms: []sample.Transform{{Header: header(8), ChildFrameID: "lidar", Relative: pose}, {Header: header(9), ChildFrameID: "camera", Relative: pose}}},
-	&sample.LaserScan{Header: header(10), AngleMin: -1, AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30, Ranges: []float32{1.1, 2, 3.3333333}, Intensities: []float32{0.1, 0, 255}},
+	&sample.LaserScan{
+		Header: header(10), AngleMin: -1, AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30,
+		Ranges:      []float32{1.1, 2, 3.3333333, float32(math.Inf(1)), float32(math.Inf(-1)), float32(nan), math.MaxFloat32, math.SmallestNonzeroFloat32},
+		Intensities: []float32{0.1, 0, 255, 0, 0, 0, 0, 0},
+	},
 	&sample.Range{Header: header(11), FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.1},
 	&sample.Radar{Header: header(12), Detections: []sample.RadarDetection{{Velocity: -3.1, Depth: 10}}},
 	&sample.RadarObjects{Header: header(13), Objects: []sample.RadarObject{{ID: 7, Position: mgl64.Vec3{10, 1, 0}, Moving: true}}},
@@ -102,13 +110,18 @@ func raw(t *testing.T, pub rossample.Publication, s bridges.Stamped) []byte {
 	return new(ros1.Encoder).Append(nil, m)
 }
 
-// TestMessageClassesOfROS1 has Debian's ROS 1 take what the bridge sends to a server.
+// TestMessageClassesOfROS1 has Debian's ROS 1 take what the bridge sends to a server, read by each
+// of the modules that rosbridge_suite may use; NaN and infinities arrive.
 func TestMessageClassesOfROS1(t *testing.T) {
-	for _, form := range []string{"json", "bson"} {
-		t.Run(form, func(t *testing.T) {
+	for _, module := range []string{"ujson", "simplejson", "json", "bson"} {
+		t.Run(module, func(t *testing.T) {
 			byTopic := publications(t)
-			s := started(t, rosbridgetest.Config{BSONOnly: form == "bson"})
-			b := opened(t, s.Addr()+"?bson="+map[string]string{"json": "0", "bson": "1"}[form])
+			options := ""
+			if module == "bson" {
+				options = "?bson=1"
+			}
+			s := started(t, rosbridgetest.Config{BSONOnly: module == "bson"})
+			b := opened(t, s.Addr()+options)
 			list := publishers(t, b)
 			connected(t, b)
 			for _, publish := range list {
@@ -124,7 +137,8 @@ func TestMessageClassesOfROS1(t *testing.T) {
 				definition, err := ros1.Definition(pub.Type)
 				require.NoError(t, err)
 				require.NoError(t, json.NewEncoder(&lines).Encode(map[string]string{
-					"topic": topic, "type": m.Type, "definition": definition, form: base64.StdEncoding.EncodeToString(m.Frame),
+					"topic": topic, "type": m.Type, "definition": definition,
+					"module": module, "frame": base64.StdEncoding.EncodeToString(m.Frame),
 				}))
 			}
 			file := filepath.Join(dir, "frames")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
@@ -138,7 +139,8 @@ func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64)
 		dst, err := t.append(dst, rosbridgev2.Raw, ros)
 		return rosbridgev2.SealRaw(dst, at), err
 	default:
-		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name)
+		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name, false)
+		t.json.NonFinite = rosjson.Null // browsers' JSON.parse refuses the words
 		dst, err := t.append(dst, rosbridgev2.JSON, ros)
 		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}

@@ -80,8 +80,10 @@ func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
 }
 
 // AppendAs appends the content for the client; mu must be held.
-func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) ([]byte, error) {
-	return t.append(dst, config.Form, config.ROS)
+func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, altered bool, err error) {
+	t.json.NonFinite = config.NonFinite
+	out, err = t.append(dst, config.Form, config.ROS)
+	return out, config.Form == rosbridgev2.JSON && !t.foreign && t.json.Altered(), err
 }
 
 // append appends the content in a form; mu must be held. An error says that it can't be

@@ -105,8 +105,8 @@ func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
 		row.Drops[string(cause)] += n
 	}
 	fared := b.Diagnosis()
-	row.Connections, row.Failures, row.Malformed, row.Complaints = fared.Connections, fared.Failures, fared.Malformed, fared.Complaints
-	row.Refused = fared.Refused
+	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
+	row.Complaints, row.Altered, row.Refused = fared.Complaints, fared.Altered, fared.Refused
 	if fared.LastError != nil {
 		row.LastError = fared.LastError.Error()
 	}

@@ -47,6 +47,9 @@ func printFared(out io.Writer, list []pipeline.BridgeSummary) {
 		if len(received) > 0 {
 			fmt.Fprintf(out, "%s:%s received messages: %s\n", b.Name, b.Connection, strings.Join(received, ", "))
 		}
+		if b.Altered > 0 {
+			fmt.Fprintf(out, "%s:%s replaced NaN or infinities in %s\n", b.Name, b.Connection, counted(b.Altered, "message"))
+		}
 		if b.LastError != "" {
 			complaints := ""
 			if b.Complaints > 0 {

@@ -58,9 +58,36 @@ func appendFrame(dst []byte, form Form, fields ...field) []byte {
 	return append(dst, '}')
 }
 
+// Advertise announces publications of a type on a topic. Latch has the server keep the last
+// one for those who subscribe later: in ROS 2 its publisher is transient local with a depth
+// of one.
+type Advertise struct {
+	Topic, Type string
+	Latch       bool
+}
+
 // AppendAdvertise appends a frame that announces publications (protocol, section 3.4.1).
-func AppendAdvertise(dst []byte, form Form, topic, typ string) []byte {
-	return appendFrame(dst, form, field{"op", "advertise"}, field{"topic", topic}, field{"type", typ})
+func AppendAdvertise(dst []byte, form Form, a Advertise) []byte {
+	begin := len(dst)
+	dst = appendFields(dst, form, field{"op", "advertise"}, field{"topic", a.Topic}, field{"type", a.Type})
+	dst = appendLatch(dst, form, a.Latch)
+	if form == BSON {
+		return sealBSON(dst, begin)
+	}
+	return append(dst, '}')
+}
+
+// appendLatch appends the field that is no part of the specification, but that every
+// rosbridge_suite knows, in advertise and in publish.
+func appendLatch(dst []byte, form Form, latch bool) []byte {
+	switch {
+	case !latch:
+		return dst
+	case form == BSON:
+		return append(append(append(dst, bsonBool), "latch\x00"...), 1)
+	default:
+		return append(dst, `,"latch":true`...)
+	}
 }
 
 // Subscribe asks for a topic of messages of a type, in the form that Compression names ("" for
@@ -84,9 +111,9 @@ func AppendStatus(dst []byte, level, text string) []byte {
 }
 
 // AppendPublishHead appends the beginning of a publication, up to its message: what is
-// the same for each of a topic's.
-func AppendPublishHead(dst []byte, form Form, topic string) []byte {
-	dst = appendFields(dst, form, field{"op", "publish"}, field{"topic", topic})
+// the same for each of a topic's. A topic that was advertised with Latch has it here too.
+func AppendPublishHead(dst []byte, form Form, topic string, latch bool) []byte {
+	dst = appendLatch(appendFields(dst, form, field{"op", "publish"}, field{"topic", topic}), form, latch)
 	if form == BSON {
 		return append(dst, bsonDocument, 'm', 's', 'g', 0)
 	}

@@ -27,6 +27,8 @@ type Client struct {
 	topics        []string                 // guarded by mu: of the subscriptions, in their order
 	services      []Service                // guarded by mu
 	before        bridges.Diagnosis        // guarded by mu: of sessions that have ended
+
+	altered atomic.Int64 // messages of which numbers were replaced
 }
 
 // session is the time from a Connect to a Disconnect.
@@ -40,10 +42,11 @@ type session struct {
 
 // Publication is a topic that the client publishes.
 type Publication struct {
-	info *bridges.PublishedTopic
-	typ  string                 // guarded by the client's mu
-	out  atomic.Pointer[outlet] // nil while disconnected
-	size atomic.Int64           // of the last frame, bytes
+	client *Client
+	info   *bridges.PublishedTopic
+	typ    string                 // guarded by the client's mu
+	out    atomic.Pointer[outlet] // nil while disconnected
+	size   atomic.Int64           // of the last frame, bytes
 }
 
 // outlet is a publication's way in one session.
@@ -151,15 +154,17 @@ func (c *Client) Err() error {
 func (c *Client) Diagnosis() bridges.Diagnosis {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	d := c.before
 	if s := c.session.Load(); s != nil {
-		return c.before.Add(s.link.Diagnosis())
+		d = d.Add(s.link.Diagnosis())
 	}
-	return c.before
+	d.Altered = c.altered.Load()
+	return d
 }
 
 // Advertise announces a topic of messages of the type with the given full name.
 func (c *Client) Advertise(info *bridges.PublishedTopic, typ string) *Publication {
-	p := &Publication{info: info, typ: typ}
+	p := &Publication{client: c, info: info, typ: typ}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.publications = append(c.publications, p)
@@ -206,9 +211,9 @@ func (c *Client) Offer(service Service) {
 
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
-	form := s.config.Form
-	s.link.Register(AppendAdvertise(nil, form, p.info.Name, TypeName(p.typ, s.config.ROS)))
-	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name)})
+	form, latch := s.config.Form, p.info.QoS.Durability == bridges.TransientLocal
+	s.link.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, TypeName(p.typ, s.config.ROS), latch}))
+	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name, latch)})
 }
 
 func (s *session) subscribe(sub *Subscription) {
@@ -225,9 +230,10 @@ func (s *session) offer(service Service) {
 }
 
 // Message appends a publication's message in the form and for the ROS that the session's
-// config has. An error says that they can't express it.
+// config has, and reports whether numbers had to be replaced for it. An error says that
+// they can't express it.
 type Message interface {
-	AppendAs(dst []byte, config *Config) ([]byte, error)
+	AppendAs(dst []byte, config *Config) (out []byte, altered bool, err error)
 }
 
 // Config returns what the session now says, nil while disconnected.
@@ -247,15 +253,30 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	}
 	buffer := out.topic.Buffer(int(p.size.Load()))
 	frame := append(buffer.Bytes()[:0], out.head...)
-	frame, err := message.AppendAs(frame, out.config)
+	frame, altered, err := message.AppendAs(frame, out.config)
+	if err == nil {
+		frame = SealPublish(frame, out.config.Form, 0)
+		err = out.config.checkWhole(len(frame))
+	}
 	if err != nil {
 		buffer.Release()
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
-	frame = SealPublish(frame, out.config.Form, 0)
+	if altered {
+		p.client.altered.Add(1)
+	}
 	p.size.Store(int64(len(frame)))
 	buffer.Adopt(frame)
 	return out.topic.Send(ctx, buffer)
+}
+
+// checkWhole returns nil unless a frame is larger than the server takes and may not be
+// fragmented.
+func (c *Config) checkWhole(size int) error {
+	if !c.Whole || c.MaxMessageSize == 0 {
+		return nil
+	}
+	return bridges.CheckSize(int64(size), int64(c.MaxMessageSize))
 }
 
 // handle does what a frame of the server's says. No error of it ends the connection.

@@ -40,11 +40,11 @@ const (
 // number is a message {"x": n}.
 type number byte
 
-func (n number) AppendAs(dst []byte, config *rosbridgev2.Config) ([]byte, error) {
+func (n number) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, altered bool, err error) {
 	if config.Form == rosbridgev2.BSON {
-		return append(dst, 12, 0, 0, 0, 0x10, 'x', 0, byte(n), 0, 0, 0, 0), nil
+		return append(dst, 12, 0, 0, 0, 0x10, 'x', 0, byte(n), 0, 0, 0, 0), false, nil
 	}
-	return fmt.Appendf(dst, `{"x":%d}`, n), nil
+	return fmt.Appendf(dst, `{"x":%d}`, n), false, nil
 }
 
 func server(t *testing.T, config rosbridgetest.Config) *rosbridgetest.Server {
@@ -318,7 +318,8 @@ func TestConnectionStrings(t *testing.T) {
 	require.NoError(t, os.WriteFile(garbage, []byte("no PEM"), 0o600))
 	for _, options := range []map[string]string{
 		{"bson": "yes"}, {"subscribe": "png"}, {"bson": "1", "subscribe": "cbor"}, {"ca": "x"}, {"insecure": "1"},
-		{"retry": "never"}, {"messages": "0"},
+		{"retry": "never"}, {"messages": "0"}, {"nonfinite": "nan"}, {"nonfinite": "null", "bson": "1"}, {"fragments": "yes"},
+		{"fragments": "on", "bson": "1"}, {"max_message_size": "-1"}, {"max_message_size": "999"}, {"max_message_size": "1e7"},
 	} {
 		_, err := rosbridgev2.ParseConfig("robot", options)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
@@ -396,6 +397,6 @@ func TestSendAllocatesNothing(t *testing.T) {
 
 type block struct{ data []byte }
 
-func (b *block) AppendAs(dst []byte, _ *rosbridgev2.Config) ([]byte, error) {
-	return append(append(append(dst, `{"text":"`...), b.data...), `"}`...), nil
+func (b *block) AppendAs(dst []byte, _ *rosbridgev2.Config) (out []byte, altered bool, err error) {
+	return append(append(append(dst, `{"text":"`...), b.data...), `"}`...), false, nil
 }

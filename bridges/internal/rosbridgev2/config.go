@@ -9,9 +9,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/filefault"
@@ -26,6 +28,14 @@ const DefaultPort = 9090
 // and arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package rosbson.
 const MaxMessage = math.MaxUint32
 
+const (
+	// defaultMaxMessageSize is that of rosbridge_server of ROS 2; of the servers of ROS 1
+	// one takes 10 MiB and the others any.
+	defaultMaxMessageSize = 10_000_000
+	// leastMaxMessageSize leaves room for a fragment's own fields.
+	leastMaxMessageSize = 1000
+)
+
 // Config says how to reach a server and what it speaks.
 type Config struct {
 	// Address is HOST:PORT.
@@ -37,7 +47,15 @@ type Config struct {
 	// Compression is asked for with subscriptions: "none", "cbor" or "cbor-raw".
 	Compression string
 	// ROS is the version that the server is of.
-	ROS   rosmsg.Version
+	ROS rosmsg.Version
+	// NonFinite is how JSON has NaN and infinities.
+	NonFinite rosjson.NonFinite
+	// MaxMessageSize is the largest frame that the server takes, bytes: it ends the
+	// connection at a larger one. 0 is no limit. Larger messages go in fragments, or, with
+	// Whole, aren't sent.
+	MaxMessageSize int
+	Whole          bool
+
 	Retry bridges.Retry
 	Queue queue.Config
 	// Log takes what can't be returned; nil discards it.
@@ -55,6 +73,9 @@ var (
 	}
 	// ClientOptions are the others.
 	ClientOptions = slices.Concat([]bridges.Option{
+		{Key: "nonfinite", Value: "words|null|max", Default: "words", Meaning: "how JSON has NaN and infinities: as Python's words, null, or the largest numbers"},
+		{Key: "max_message_size", Value: "N", Default: "10000000", Meaning: "bytes of a frame that the server takes, at most, as its parameter says; 0 is no limit"},
+		{Key: "fragments", Value: "on|off", Default: "on", Meaning: "larger messages go in fragments, or are dropped"},
 		{Key: "ca", Value: "FILE", Meaning: "certificates in PEM that a server of wss:// is trusted by; without it the system's"},
 		{Key: "insecure", Value: "0|1", Default: "0", Meaning: "trust any server of wss://"},
 	}, bridges.RetryOptions, bridges.QueueOptions)
@@ -63,7 +84,7 @@ var (
 // ParseConfig reads "[ws://|wss://]HOST[:PORT]" and options that were split from it. The
 // ROS version is left to the caller. Errors wrap bridges.ErrConnectionString.
 func ParseConfig(target string, options map[string]string) (Config, error) {
-	config := Config{Compression: "cbor"}
+	config := Config{Compression: "cbor", NonFinite: rosjson.Words, MaxMessageSize: defaultMaxMessageSize}
 	address, encrypted := strings.CutPrefix(target, "wss://")
 	if !encrypted {
 		address = strings.TrimPrefix(target, "ws://")
@@ -82,11 +103,13 @@ func ParseConfig(target string, options map[string]string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	if bson {
-		config.Form, config.Compression = BSON, "none"
+	if bson { // nothing to fragment, and the server of ROS 1, which alone speaks it, has no limit by default
+		config.Form, config.Compression, config.MaxMessageSize, config.Whole = BSON, "none", 0, true
 	}
-	if err := config.parseSubscribe(options); err != nil {
-		return Config{}, err
+	for _, parse := range []func(map[string]string) error{config.parseSubscribe, config.parseNonFinite, config.parseSize} {
+		if err := parse(options); err != nil {
+			return Config{}, err
+		}
 	}
 	if err := config.parseTLS(options, encrypted); err != nil {
 		return Config{}, err
@@ -111,6 +134,43 @@ func (c *Config) parseSubscribe(options map[string]string) error {
 		return fmt.Errorf("%w: subscribe=%q: a server in bson_only_mode sends BSON alone", bridges.ErrConnectionString, form)
 	}
 	c.Compression = compression
+	return nil
+}
+
+func (c *Config) parseNonFinite(options map[string]string) error {
+	text, ok := options["nonfinite"]
+	if !ok {
+		return nil
+	}
+	how, known := map[string]rosjson.NonFinite{"words": rosjson.Words, "null": rosjson.Null, "max": rosjson.Max}[text]
+	switch {
+	case !known:
+		return fmt.Errorf("%w: nonfinite=%q: want words, null or max", bridges.ErrConnectionString, text)
+	case c.Form == BSON:
+		return fmt.Errorf("%w: nonfinite=%q: BSON has NaN and infinities of its own: leave it out", bridges.ErrConnectionString, text)
+	}
+	c.NonFinite = how
+	return nil
+}
+
+// parseSize reads what becomes of large messages.
+func (c *Config) parseSize(options map[string]string) error {
+	if text, ok := options["max_message_size"]; ok {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || n > 0 && n < leastMaxMessageSize {
+			return fmt.Errorf("%w: max_message_size=%q: want 0 or a whole number from %d on", bridges.ErrConnectionString, text, leastMaxMessageSize)
+		}
+		c.MaxMessageSize = int(n)
+	}
+	switch text, ok := options["fragments"]; {
+	case !ok:
+	case text == "off":
+		c.Whole = true
+	case text != "on":
+		return fmt.Errorf("%w: fragments=%q: want on or off", bridges.ErrConnectionString, text)
+	case c.Form == BSON:
+		return fmt.Errorf("%w: fragments=on: a server in bson_only_mode puts no fragments together: leave it out", bridges.ErrConnectionString)
+	}
 	return nil
 }
 

@@ -37,6 +37,7 @@ type conn struct {
 	opcode byte   // of what is sent: a text, or binary data
 	buf    []byte // the reading goroutine's
 	limit  time.Duration
+	split  *splitter // of frames that are too large for the server; nil for no limit
 
 	mu  sync.Mutex
 	bye chan struct{} // guarded by mu: closed when the closing handshake is over; nil before it
@@ -70,6 +71,8 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 	out := &conn{ws: ws, tcp: tcp, frames: frames, opcode: byte(websocket.MessageText), limit: frameTimeout}
 	if c.Form == BSON {
 		out.opcode = byte(websocket.MessageBinary)
+	} else if c.MaxMessageSize > 0 {
+		out.split = newSplitter(c.MaxMessageSize)
 	}
 	return out, nil
 }
@@ -152,9 +155,13 @@ func reason(response *http.Response) string {
 	return fmt.Sprintf(": %q", line)
 }
 
-// Write sends one frame. The link's watchdog keeps the time limit, by Close.
+// Write sends one frame, in fragments if it is too large. The link's watchdog keeps the time
+// limit, by Close.
 func (c *conn) Write(_ context.Context, frame []byte) error {
-	return c.frames.writeFrame(c.opcode, frame)
+	if c.split == nil || len(frame) <= c.split.limit {
+		return c.frames.writeFrame(c.opcode, frame)
+	}
+	return c.split.split(frame, func(fragment []byte) error { return c.frames.writeFrame(c.opcode, fragment) })
 }
 
 // Read returns the next frame, text or binary.

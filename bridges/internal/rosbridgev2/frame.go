@@ -2,12 +2,13 @@ package rosbridgev2
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 )
 
 // Form is how a message is encoded.
@@ -52,26 +53,31 @@ type Frame struct {
 // ErrFrame says that a frame isn't of the protocol.
 var ErrFrame = errors.New("not a rosbridge frame")
 
-// jsonEnvelope and cborEnvelope have the fields of all operations.
-type jsonEnvelope struct {
-	Op           string          `json:"op"`
-	ID           json.RawMessage `json:"id"`
-	Topic        string          `json:"topic"`
-	Service      string          `json:"service"`
-	Type         string          `json:"type"`
-	Msg          json.RawMessage `json:"msg"`
-	Args         json.RawMessage `json:"args"`
-	Values       json.RawMessage `json:"values"`
-	Level        string          `json:"level"`
-	Compression  string          `json:"compression"`
-	ThrottleRate float64         `json:"throttle_rate"`
-	QueueLength  float64         `json:"queue_length"`
-	FragmentSize float64         `json:"fragment_size"`
-	Data         string          `json:"data"`
-	Num          int             `json:"num"`
-	Total        int             `json:"total"`
+// Limits of what a frame may say, bytes. Longer ones are ErrFrame: whoever keeps a frame's
+// names keeps little.
+const (
+	// MaxName bounds names of operations, topics, services, types, levels and compressions.
+	MaxName = 256
+	// MaxID bounds the ids of interactions, as they stand in the frame.
+	MaxID = 1 << 10
+)
+
+// bounded returns an error if a name or an id is too long.
+func (f *Frame) bounded() error {
+	for _, name := range []struct{ what, text string }{
+		{"op", f.Op}, {"topic", f.Topic}, {"service", f.Service}, {"type", f.Type}, {"level", f.Level}, {"compression", f.Compression},
+	} {
+		if len(name.text) > MaxName {
+			return fmt.Errorf("%s of %d bytes, the most are %d: %s", name.what, len(name.text), MaxName, rosjson.Excerpt(name.text))
+		}
+	}
+	if len(f.ID) > MaxID {
+		return fmt.Errorf("id of %d bytes, the most are %d", len(f.ID), MaxID)
+	}
+	return nil
 }
 
+// cborEnvelope has the fields of all operations.
 type cborEnvelope struct {
 	Op      string          `cbor:"op"`
 	ID      cbor.RawMessage `cbor:"id"`
@@ -99,6 +105,9 @@ func Parse(data []byte, bson bool) (Frame, error) {
 	if err == nil && f.Op == "" {
 		err = errors.New("it has no op")
 	}
+	if err == nil {
+		err = f.bounded()
+	}
 	if err != nil {
 		return Frame{}, fmt.Errorf("%w: %w", ErrFrame, err)
 	}
@@ -109,30 +118,82 @@ func Parse(data []byte, bson bool) (Frame, error) {
 const cborMap = 5
 
 func parseJSON(data []byte) (Frame, error) {
-	var e jsonEnvelope
-	if err := json.Unmarshal(data, &e); err != nil {
+	e := jsonEnvelope{Frame: Frame{Form: JSON}}
+	if err := rosjson.Members(data, e.set); err != nil {
 		return Frame{}, err
 	}
-	f := Frame{
-		Form: JSON, Op: e.Op, ID: present(e.ID), Topic: e.Topic, Service: e.Service, Type: e.Type,
-		Message: present(e.Msg), Values: present(e.Values), Level: e.Level, Compression: e.Compression,
-		ThrottleRate: whole(e.ThrottleRate), QueueLength: whole(e.QueueLength), FragmentSize: whole(e.FragmentSize),
-		Data: e.Data, Num: e.Num, Total: e.Total,
-	}
+	f := &e.Frame
 	if f.Values == nil {
-		f.Values = present(e.Args)
+		f.Values = e.args
 	}
-	if f.Op == "status" && f.Message != nil {
-		return f, json.Unmarshal(f.Message, &f.Text)
+	var err error
+	switch {
+	case f.Op == "status" && f.Message != nil:
+		f.Text, err = rosjson.Text(f.Message)
+	case f.Op == "fragment" && e.data != nil: // of any other operation it isn't copied
+		f.Data, err = rosjson.Text(e.data)
 	}
-	return f, nil
+	return *f, err
+}
+
+// jsonEnvelope is a frame that is being read.
+type jsonEnvelope struct {
+	Frame
+	args, data []byte
+}
+
+// set sets the field that a member is for; unknown ones are ignored.
+func (e *jsonEnvelope) set(name, value []byte) (err error) {
+	number := func(n *int) {
+		var f float64
+		f, err = rosjson.Number(value)
+		*n = whole(f)
+	}
+	switch string(name) {
+	case "op":
+		e.Op, err = rosjson.Text(value)
+	case "id":
+		e.ID = present(value)
+	case "topic":
+		e.Topic, err = rosjson.Text(value)
+	case "service":
+		e.Service, err = rosjson.Text(value)
+	case "type":
+		e.Type, err = rosjson.Text(value)
+	case "msg":
+		e.Message = present(value)
+	case "args":
+		e.args = present(value)
+	case "values":
+		e.Values = present(value)
+	case "level":
+		e.Level, err = rosjson.Text(value)
+	case "compression":
+		e.Compression, err = rosjson.Text(value)
+	case "throttle_rate":
+		number(&e.ThrottleRate)
+	case "queue_length":
+		number(&e.QueueLength)
+	case "fragment_size":
+		number(&e.FragmentSize)
+	case "data":
+		e.data = present(value)
+	case "num":
+		e.Num, err = rosjson.Whole(value)
+	case "total":
+		e.Total, err = rosjson.Whole(value)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 // whole returns an integer of 32 bits, the next one that there is.
 func whole(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
 
 // present returns a value, nil for JSON's null.
-func present(v json.RawMessage) []byte {
+func present(v []byte) []byte {
 	if bytes.Equal(v, []byte("null")) {
 		return nil
 	}

@@ -2,8 +2,10 @@ package rosbridgev2_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fxamacker/cbor/v2"
@@ -74,6 +76,27 @@ func TestParseJSON(t *testing.T) {
 	assert.Nil(t, f.Values)
 }
 
+// TestNamesAreBounded: longer ones are refused before anybody keeps them.
+func TestNamesAreBounded(t *testing.T) {
+	most, more := strings.Repeat("n", rosbridgev2.MaxName), strings.Repeat("n", rosbridgev2.MaxName+1)
+	for _, field := range []string{"op", "topic", "service", "type", "level", "compression"} {
+		_, err := rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x",%q:%q}`, field, most), false)
+		require.NoError(t, err, field)
+		_, err = rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x",%q:%q}`, field, more), false)
+		require.ErrorIs(t, err, rosbridgev2.ErrFrame, field)
+		assert.ErrorContains(t, err, field+" of 257 bytes, the most are 256")
+		_, err = rosbridgev2.Parse(document("\x02op\x00\x02\x00\x00\x00x\x00\x02"+field+"\x00\x02\x01\x00\x00"+more+"\x00"), true)
+		require.ErrorIs(t, err, rosbridgev2.ErrFrame, field)
+	}
+	_, err := rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", rosbridgev2.MaxID-2)), false)
+	require.NoError(t, err)
+	_, err = rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", rosbridgev2.MaxID-1)), false)
+	require.ErrorIs(t, err, rosbridgev2.ErrFrame)
+	huge := fmt.Appendf(nil, `{"op":"x","topic":%q}`, strings.Repeat("n", 1<<20))
+	_, err = rosbridgev2.Parse(huge, false)
+	assert.Less(t, len(err.Error()), 1000, "the error quotes no more than the beginning")
+}
+
 func TestParseRubbish(t *testing.T) {
 	for _, text := range []string{"", " ", "{", "[]", "7", `{"topic":"/x"}`, `{"op":7}`, `{"op":"publish"}{}`, "\x00", "\xa0", "\xa1\x62op", "\xff", `{"op":"status","msg":7}`} {
 		_, err := rosbridgev2.Parse([]byte(text), false)
@@ -112,9 +135,9 @@ func TestAppendedFramesAreOthers(t *testing.T) {
 		require.NoError(t, err)
 		return f.Values
 	}("response.bson")
-	head := rosbridgev2.AppendPublishHead(nil, rosbridgev2.BSON, "/points")
+	head := rosbridgev2.AppendPublishHead(nil, rosbridgev2.BSON, "/points", false)
 	for name, got := range map[string][]byte{
-		"advertise": rosbridgev2.AppendAdvertise(nil, rosbridgev2.BSON, "/points", "sensor_msgs/PointCloud2"),
+		"advertise": rosbridgev2.AppendAdvertise(nil, rosbridgev2.BSON, rosbridgev2.Advertise{Topic: "/points", Type: "sensor_msgs/PointCloud2"}),
 		"subscribe": rosbridgev2.AppendSubscribe(nil, rosbridgev2.BSON, rosbridgev2.Subscribe{Topic: "/cmd_vel", Type: "geometry_msgs/Twist", Compression: "cbor"}),
 		"service":   rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.BSON, "/light", "std_srvs/SetBool"),
 		"response":  rosbridgev2.AppendResponse(nil, rosbridgev2.BSON, rosbridgev2.Response{Service: "/light", ID: id, Values: values, Result: true}),
@@ -127,7 +150,10 @@ func TestAppendedFramesAreOthers(t *testing.T) {
 
 func TestAppendedJSON(t *testing.T) {
 	for want, got := range map[string][]byte{
-		`{"op":"advertise","topic":"/a\"b","type":"c/D"}`:        rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON, `/a"b`, "c/D"),
+		`{"op":"advertise","topic":"/a\"b","type":"c/D"}`: rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON, rosbridgev2.Advertise{Topic: `/a"b`, Type: "c/D"}),
+		`{"op":"advertise","topic":"/a","type":"c/D","latch":true}`: rosbridgev2.AppendAdvertise(nil, rosbridgev2.JSON,
+			rosbridgev2.Advertise{Topic: "/a", Type: "c/D", Latch: true}),
+		`{"op":"publish","topic":"/a","latch":true,"msg":{}}`:    rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", true), `{}`...), rosbridgev2.JSON, 0),
 		`{"op":"subscribe","topic":"/a","type":"c/D"}`:           rosbridgev2.AppendSubscribe(nil, rosbridgev2.JSON, rosbridgev2.Subscribe{Topic: "/a", Type: "c/D"}),
 		`{"op":"advertise_service","type":"c/D","service":"/s"}`: rosbridgev2.AppendAdvertiseService(nil, rosbridgev2.JSON, "/s", "c/D"),
 		`{"op":"service_response","service":"/s","id":7,"values":{},"result":true}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
@@ -135,7 +161,7 @@ func TestAppendedJSON(t *testing.T) {
 		`{"op":"service_response","service":"/s","values":"so\n","result":false}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
 			rosbridgev2.Response{Service: "/s", Reason: "so\n"}),
 		`{"op":"status","level":"error","msg":"no"}`:  rosbridgev2.AppendStatus(nil, "error", "no"),
-		`{"op":"publish","topic":"/a","msg":{"x":1}}`: rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a"), `{"x":1}`...), rosbridgev2.JSON, 0),
+		`{"op":"publish","topic":"/a","msg":{"x":1}}`: rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
 	} {
 		assert.Equal(t, want, string(got))
 		assert.True(t, json.Valid(got))

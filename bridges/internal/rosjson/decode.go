@@ -151,6 +151,10 @@ func (s *syntax) skip(i, depth int) (int, error) {
 		return s.word(i, "false")
 	case 'n':
 		return s.word(i, "null")
+	case 'N':
+		return s.word(i, "NaN")
+	case 'I':
+		return s.word(i, "Infinity")
 	case '{', '[':
 		if depth == rostree.MaxDepth {
 			return 0, fmt.Errorf("byte %d: %w", i, rostree.ErrDepth)
@@ -187,10 +191,16 @@ func (s *syntax) word(i int, word string) (int, error) {
 	return 0, fmt.Errorf("word at byte %d isn't %s: %w", i, word, rostree.ErrMalformed)
 }
 
-// number returns the end of a number.
+// number returns the end of a number, of digits or of the words for what JSON hasn't got.
 func (s *syntax) number(i int) (int, error) {
+	if s.at(i) == 'N' {
+		return s.word(i, "NaN")
+	}
 	if s.at(i) == '-' {
 		i++
+	}
+	if s.at(i) == 'I' {
+		return s.word(i, "Infinity")
 	}
 	end := s.digits(i)
 	if end == i || s.data[i] == '0' && end > i+1 {
@@ -275,12 +285,12 @@ func (s *syntax) Integer(v rostree.Value) (rostree.Integer, int, error) {
 	return rostree.Integer{Negative: negative, Magnitude: n}, end, nil
 }
 
-// Float reads a number; null is NaN.
+// Float reads a number, also one of the words NaN, Infinity and -Infinity; null is NaN.
 func (s *syntax) Float(v rostree.Value, bits int) (float64, int, error) {
 	if end, null := s.Null(v); null {
 		return math.NaN(), end, nil
 	}
-	if !s.isNumber(v.Pos) {
+	if c := s.at(v.Pos); !s.isNumber(v.Pos) && c != 'N' && c != 'I' {
 		return 0, 0, s.wrongType(v.Pos, "a number")
 	}
 	end, err := s.number(v.Pos)

@@ -1,9 +1,10 @@
 // Package rosjson has messages as JSON (RFC 8259), with the rules of rosbridge's protocol:
 // uint8[] is base64, a time is {"secs":...,"nsecs":...} in ROS 1 and
-// {"sec":...,"nanosec":...} in ROS 2. NaN and infinities, which JSON hasn't got, are null,
-// as rosbridge has them; reading makes NaN of it, so that a distance of +Inf becomes one
-// that isn't known. Floats are the shortest text that reads back as the same number of
-// their width. What isn't UTF-8 in a string is written as U+FFFD.
+// {"sec":...,"nanosec":...} in ROS 2. JSON has no NaN and no infinities: [NonFinite] says
+// how they are written. Null and the words NaN, Infinity and -Infinity are read; null is
+// NaN, so that a distance of +Inf becomes one that isn't known. Floats are the shortest
+// text that reads back as the same number of their width. What isn't UTF-8 in a string is
+// written as U+FFFD.
 package rosjson
 
 import (
@@ -19,11 +20,14 @@ import (
 // Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
-	Version rosmsg.Version
+	Version   rosmsg.Version
+	NonFinite NonFinite
 
 	buf   []byte
 	names rosmsg.Names // of the object that is being written
 	err   error
+	// altered says that a number of the message was replaced.
+	altered bool
 	// made is what a source made for Bytes, kept between messages. It isn't made in buf: the
 	// processor that sent what was in buf before has its lines still, and filling them at
 	// memory's pace waits for each, while base64 is slow enough for them to come meanwhile.
@@ -34,7 +38,7 @@ var _ rosmsg.SeqVisitor = (*Encoder)(nil)
 
 // Append appends m as an object to dst and returns the result.
 func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
-	e.buf, e.err = dst, nil
+	e.buf, e.err, e.altered = dst, nil, false
 	e.object("", m)
 	out := e.buf
 	e.buf = nil
@@ -44,6 +48,25 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 // Err returns rosmsg.ErrBeforeEpoch if the last message had such a time and Version is
 // ROS1; it was written as 0, and the message isn't to be sent.
 func (e *Encoder) Err() error { return e.err }
+
+// Altered reports whether the last message had numbers that aren't finite, which were
+// written as null or as finite ones.
+func (e *Encoder) Altered() bool { return e.altered }
+
+// NonFinite is how NaN and infinities are written.
+type NonFinite uint8
+
+// Ways of writing them.
+const (
+	// Null is what browsers' JSON.parse takes, and what rosbridge's server sends.
+	Null NonFinite = iota
+	// Words are NaN, Infinity and -Infinity: what Python's JSON modules write and read, and
+	// rosbridge's server with them, which refuses null.
+	Words
+	// Max is the largest number of the float's width, with the infinity's sign. NaN is the
+	// positive one, beyond every range.
+	Max
+)
 
 func (e *Encoder) object(name string, m rosmsg.Message) {
 	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
@@ -116,24 +139,54 @@ func (e *Encoder) Uint64(name string, v *uint64) {
 	e.buf = strconv.AppendUint(e.buf, *v, 10)
 }
 
-// Float32 appends a number or null.
+// Float32 appends a number.
 func (e *Encoder) Float32(name string, v *float32) {
 	e.name(name)
-	e.buf = appendFloat(e.buf, float64(*v), 32)
+	e.buf = e.appendFloat(e.buf, float64(*v), 32)
 }
 
-// Float64 appends a number or null.
+// Float64 appends a number.
 func (e *Encoder) Float64(name string, v *float64) {
 	e.name(name)
-	e.buf = appendFloat(e.buf, *v, 64)
+	e.buf = e.appendFloat(e.buf, *v, 64)
 }
 
-// appendFloat appends the shortest text for a float of so many bits: with an exponent
-// only where it would be long else, as JavaScript writes numbers.
-func appendFloat(dst []byte, f float64, bits int) []byte {
+// appendFloat appends a float of so many bits.
+func (e *Encoder) appendFloat(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return append(dst, "null"...)
+		dst, altered := e.NonFinite.Append(dst, f, bits)
+		e.altered = e.altered || altered
+		return dst
 	}
+	return appendFinite(dst, f, bits)
+}
+
+// Append appends a float of so many bits that isn't finite, and reports whether it reads
+// back as another.
+func (n NonFinite) Append(dst []byte, f float64, bits int) (out []byte, altered bool) {
+	switch {
+	case n == Words && math.IsNaN(f):
+		return append(dst, "NaN"...), false
+	case n == Words && f > 0:
+		return append(dst, "Infinity"...), false
+	case n == Words:
+		return append(dst, "-Infinity"...), false
+	case n == Null:
+		return append(dst, "null"...), true
+	}
+	most := math.MaxFloat64
+	if bits == 32 {
+		most = math.MaxFloat32
+	}
+	if f < 0 {
+		most = -most
+	}
+	return appendFinite(dst, most, bits), true
+}
+
+// appendFinite appends the shortest text for a float of so many bits: with an exponent
+// only where it would be long else, as JavaScript writes numbers.
+func appendFinite(dst []byte, f float64, bits int) []byte {
 	if f == 0 && math.Signbit(f) {
 		return append(dst, "-0.0"...) // many readers take -0 for an integer
 	}
@@ -251,10 +304,10 @@ func (e *Encoder) Array(name string, v rosmsg.Array) {
 		e.list(name, len(list), func(i int) { e.buf = strconv.AppendUint(e.buf, list[i], 10) })
 	case rosmsg.KindFloat32:
 		list := rosmsg.Elements[float32](v)
-		e.list(name, len(list), func(i int) { e.buf = appendFloat(e.buf, float64(list[i]), 32) })
+		e.list(name, len(list), func(i int) { e.buf = e.appendFloat(e.buf, float64(list[i]), 32) })
 	case rosmsg.KindFloat64:
 		list := rosmsg.Elements[float64](v)
-		e.list(name, len(list), func(i int) { e.buf = appendFloat(e.buf, list[i], 64) })
+		e.list(name, len(list), func(i int) { e.buf = e.appendFloat(e.buf, list[i], 64) })
 	case rosmsg.KindString:
 		list := rosmsg.Elements[string](v)
 		e.list(name, len(list), func(i int) { e.buf = appendQuoted(e.buf, list[i]) })

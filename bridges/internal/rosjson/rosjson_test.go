@@ -52,6 +52,67 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// TestNonFinite: in each way of writing, alone and in arrays; both are read back.
+func TestNonFinite(t *testing.T) {
+	point := &rosmsg.Point{X: math.NaN(), Y: math.Inf(1), Z: math.Inf(-1)}
+	scan := &rosmsg.LaserScan{Ranges: []float32{1.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}}
+	for name, c := range map[string]struct {
+		how           rosjson.NonFinite
+		point, ranges string
+		altered       bool
+	}{
+		"null":  {rosjson.Null, `{"x":null,"y":null,"z":null}`, `[1.5,null,null,null]`, true},
+		"words": {rosjson.Words, `{"x":NaN,"y":Infinity,"z":-Infinity}`, `[1.5,NaN,Infinity,-Infinity]`, false},
+		"max": {
+			rosjson.Max, `{"x":1.7976931348623157e+308,"y":1.7976931348623157e+308,"z":-1.7976931348623157e+308}`,
+			`[1.5,3.4028235e+38,3.4028235e+38,-3.4028235e+38]`, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := rosjson.Encoder{NonFinite: c.how}
+			assert.Equal(t, c.point, string(e.Append(nil, point)))
+			assert.Equal(t, c.altered, e.Altered())
+			e.Append(nil, &rosmsg.Point{X: 1})
+			assert.False(t, e.Altered(), "of the last message alone")
+			text := string(e.Append(nil, scan))
+			assert.Contains(t, text, `"ranges":`+c.ranges)
+			assert.Equal(t, c.altered, e.Altered())
+			var read rosmsg.LaserScan
+			require.NoError(t, decode(rosmsg.ROS2, text, &read))
+			require.Len(t, read.Ranges, 4)
+			if c.how == rosjson.Words {
+				assert.True(t, math.IsNaN(float64(read.Ranges[1])) && math.IsInf(float64(read.Ranges[2]), 1) && math.IsInf(float64(read.Ranges[3]), -1))
+			}
+		})
+	}
+	var skipped rosmsg.Point
+	require.NoError(t, decode(rosmsg.ROS2, `{"other":[NaN,{"a":-Infinity}],"x":2,"last":Infinity}`, &skipped))
+	assert.Equal(t, 2.0, skipped.X)
+}
+
+// TestMembers: values as they stand, whatever they hold, and no more than one object.
+func TestMembers(t *testing.T) {
+	var got []string
+	take := func(name, value []byte) error {
+		got = append(got, string(name)+"="+string(value))
+		return nil
+	}
+	require.NoError(t, rosjson.Members([]byte(` {"a" : [1, {"b":NaN}] ,"\u0063":"x","d":null} `), take))
+	assert.Equal(t, []string{`a=[1, {"b":NaN}]`, `c="x"`, `d=null`}, got)
+	got = nil
+	require.NoError(t, rosjson.Elements([]byte(`[1,"x",{}]`), func(value []byte) error { return take(nil, value) }))
+	assert.Equal(t, []string{"=1", `="x"`, "={}"}, got)
+	for _, text := range []string{``, `7`, `[]`, `{"a":1} x`, `{"a"}`, `{"a":1,}`, `{"a":nan}`, `{"a":-Inf}`, `{"a":` + strings.Repeat("[", 100)} {
+		require.Error(t, rosjson.Members([]byte(text), take), text)
+	}
+	stop := errors.New("enough")
+	require.ErrorIs(t, rosjson.Members([]byte(`{"a":1,"b":`), func([]byte, []byte) error { return stop }), stop)
+	long := []byte(`{"op":"publish","msg":"` + strings.Repeat("x", 1<<20) + `"}`)
+	assert.Less(t, testing.AllocsPerRun(10, func() {
+		require.NoError(t, rosjson.Members(long, func([]byte, []byte) error { return nil }))
+	}), 10.0)
+}
+
 func TestBytesFromSources(t *testing.T) {
 	for n := range 10000 {
 		if n > 20 && n%997 != 0 && (n < 3070 || n > 3076) {
@@ -194,7 +255,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{}x`: rostree.ErrMalformed, `{} {}`: rostree.ErrMalformed, `{"a":1,}`: rostree.ErrMalformed, `{,}`: rostree.ErrMalformed,
 		`{"a":[1,]}`: rostree.ErrMalformed, `{"a":1 "b":2}`: rostree.ErrMalformed, `{"a" 1}`: rostree.ErrMalformed, `{a:1}`: rostree.ErrMalformed,
 		`{"a":01}`: rostree.ErrMalformed, `{"a":-}`: rostree.ErrMalformed, `{"a":1.}`: rostree.ErrMalformed, `{"a":1e}`: rostree.ErrMalformed,
-		`{"a":+1}`: rostree.ErrMalformed, `{"a":.5}`: rostree.ErrMalformed, `{"a":NaN}`: rostree.ErrMalformed, `{"a":tru}`: rostree.ErrMalformed,
+		`{"a":+1}`: rostree.ErrMalformed, `{"a":.5}`: rostree.ErrMalformed, `{"a":Nan}`: rostree.ErrMalformed, `{"a":tru}`: rostree.ErrMalformed,
 		`{"a":"\x"}`: rostree.ErrMalformed, `{"a":"\u12g4"}`: rostree.ErrMalformed, "{\"a\":\"\n\"}": rostree.ErrMalformed, "{\"a\":\"abcdefgh\x1f\"}": rostree.ErrMalformed,
 		`{"a":[}`: rostree.ErrMalformed, `{"a":{]}`: rostree.ErrMalformed, `{"a":` + deep + `}`: rostree.ErrDepth,
 		`{"name":5}`: rostree.ErrType, `{"name":{}}`: rostree.ErrType, `{"offset":"5"}`: rostree.ErrType, `{"offset":1.5}`: rostree.ErrType, `{"offset":true}`: rostree.ErrType,

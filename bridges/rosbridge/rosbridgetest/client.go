@@ -3,7 +3,6 @@ package rosbridgetest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +25,7 @@ type client struct {
 
 	mu            sync.Mutex
 	topics        map[string]string // guarded by mu: what it advertises
+	latched       map[string]bool   // guarded by mu: topics that it advertises so
 	services      map[string]string // guarded by mu
 	subscriptions []*subscription   // guarded by mu
 	fragments     map[string][]string
@@ -42,7 +42,7 @@ type subscription struct {
 func newClient(s *Server, r *run, conn *websocket.Conn) *client {
 	return &client{
 		server: s, run: r, conn: conn,
-		topics: map[string]string{}, services: map[string]string{}, fragments: map[string][]string{},
+		topics: map[string]string{}, latched: map[string]bool{}, services: map[string]string{}, fragments: map[string][]string{},
 	}
 }
 
@@ -108,11 +108,7 @@ func (c *client) handle(binary bool, frame []byte) error {
 	if binary {
 		m, err = decodeBSON(frame)
 	} else {
-		d := json.NewDecoder(bytes.NewReader(frame))
-		d.UseNumber()
-		if err = d.Decode(&m); err == nil && d.More() {
-			err = errOperation
-		}
+		m, err = decodeJSON(frame)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errOperation, err)
@@ -126,7 +122,7 @@ func (c *client) operate(m map[string]any, frame []byte) error {
 	var err error
 	switch op := text(m, "op"); op {
 	case "advertise":
-		err = c.advertise(text(m, "topic"), text(m, "type"))
+		err = c.advertise(m)
 	case "unadvertise":
 		err = c.unadvertise(text(m, "topic"))
 	case "publish":
@@ -169,7 +165,9 @@ func text(m map[string]any, name string) string {
 	return s
 }
 
-func (c *client) advertise(topic, kind string) error {
+func (c *client) advertise(m map[string]any) error {
+	topic, kind := text(m, "topic"), text(m, "type")
+	latch, _ := m["latch"].(bool)
 	if topic == "" || kind == "" || slices.Contains(c.server.config.NoTypes, kind) {
 		return fmt.Errorf("advertise %q: no message type %q", topic, kind)
 	}
@@ -177,7 +175,7 @@ func (c *client) advertise(topic, kind string) error {
 		return fmt.Errorf("advertise %q as %q: it is %q", topic, kind, other)
 	}
 	c.mu.Lock()
-	c.topics[topic] = kind
+	c.topics[topic], c.latched[topic] = kind, latch
 	c.mu.Unlock()
 	c.server.mu.Lock()
 	c.server.ever[topic] = advertised{kind}
@@ -199,6 +197,7 @@ func (c *client) publish(m map[string]any, frame []byte) error {
 	topic := text(m, "topic")
 	c.mu.Lock()
 	kind, ok := c.topics[topic]
+	latched := c.latched[topic]
 	c.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("publish %q: it is not advertised", topic)
@@ -207,7 +206,14 @@ func (c *client) publish(m map[string]any, frame []byte) error {
 	if !ok {
 		return fmt.Errorf("publish %q: no msg", topic)
 	}
-	message := Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly}
+	if hasNull(values) {
+		return fmt.Errorf("publish %q: no field may be null", topic)
+	}
+	latch, _ := m["latch"].(bool)
+	if latch != latched {
+		return fmt.Errorf("publish %q: latch %t where it was advertised with %t", topic, latch, latched)
+	}
+	message := Message{Type: kind, Values: values, Frame: frame, Binary: c.server.config.BSONOnly, Latch: latch}
 	c.server.record(topic, message)
 	if c.server.config.Published != nil {
 		c.server.config.Published(topic, message)

@@ -30,6 +30,9 @@ type Config struct {
 	// Published is called with each message of a topic, in the order in which they came
 	// from a client, on that client's goroutine. (optional)
 	Published func(topic string, m Message)
+	// MaxMessageSize is the largest frame, bytes: a larger one ends the connection. It is
+	// that of ROS 2's rosbridge_server by default, and none with BSONOnly or Keep -1.
+	MaxMessageSize int64
 	// NoTypes are message types that it knows not: advertising one is refused by a
 	// status of level error.
 	NoTypes []string
@@ -44,6 +47,8 @@ type Message struct {
 	// Frame is the whole frame as it came, Binary whether it was a binary one.
 	Frame  []byte
 	Binary bool
+	// Latch says that it is kept for those who subscribe later.
+	Latch bool
 }
 
 // Outgoing is a message that the server publishes.
@@ -95,6 +100,12 @@ func New(config Config) *Server {
 	}
 	if config.Keep == 0 {
 		config.Keep = 1000
+	}
+	if config.MaxMessageSize == 0 {
+		config.MaxMessageSize = 10_000_000
+		if config.BSONOnly || config.Keep < 0 {
+			config.MaxMessageSize = -1
+		}
 	}
 	s := &Server{
 		config: config, address: config.Address,
@@ -333,7 +344,7 @@ func (s *Server) accept(r *run, w http.ResponseWriter, q *http.Request) {
 	if err != nil {
 		return
 	}
-	conn.SetReadLimit(-1)
+	conn.SetReadLimit(s.config.MaxMessageSize)
 	c := newClient(s, r, conn)
 	s.mu.Lock()
 	if s.run != r {

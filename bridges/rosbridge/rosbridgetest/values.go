@@ -1,11 +1,13 @@
 package rosbridgetest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -94,6 +96,78 @@ func mapped(v any, f func(any) (any, bool)) any {
 		return out
 	}
 	return v
+}
+
+// notFinite are the words that Python's JSON modules have for what JSON hasn't got.
+var notFinite = []string{"NaN", "-Infinity", "Infinity"}
+
+// decodeJSON reads an object as Python's JSON modules do, which all of rosbridge_suite's
+// servers use: numbers are json.Number, among them the words of notFinite.
+func decodeJSON(frame []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(quoted(frame)))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errOperation
+	}
+	whole, _ := mapped(m, func(v any) (any, bool) {
+		word, ok := v.(string)
+		word, marked := strings.CutPrefix(word, mark)
+		return json.Number(word), ok && marked
+	}).(map[string]any)
+	return whole, nil
+}
+
+// mark begins the strings that quoted makes.
+const mark = "\x00word "
+
+// quoted makes strings of the words that stand where values do.
+func quoted(frame []byte) []byte {
+	if !bytes.Contains(frame, []byte("NaN")) && !bytes.Contains(frame, []byte("Infinity")) {
+		return frame
+	}
+	var out []byte
+	inside := false
+	for i := 0; i < len(frame); i++ {
+		switch c := frame[i]; {
+		case inside && c == '\\' && i+1 < len(frame):
+			out = append(out, c)
+			i++
+		case c == '"':
+			inside = !inside
+		case !inside:
+			if word := wordAt(frame[i:]); word != "" {
+				out = append(append(append(out, `"\u0000word `...), word...), '"')
+				i += len(word) - 1
+				continue
+			}
+		}
+		out = append(out, frame[i])
+	}
+	return out
+}
+
+func wordAt(text []byte) string {
+	for _, word := range notFinite {
+		if bytes.HasPrefix(text, []byte(word)) {
+			return word
+		}
+	}
+	return ""
+}
+
+// hasNull reports whether a value is null, or has one in it: rosbridge_suite fills no field
+// with it.
+func hasNull(v any) bool {
+	found := v == nil
+	mapped(v, func(v any) (any, bool) {
+		found = found || v == nil
+		return nil, false
+	})
+	return found
 }
 
 // encodeJSON writes bytes as base64, and null where JSON has no number.

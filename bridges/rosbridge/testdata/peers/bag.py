@@ -1,7 +1,8 @@
 """Rebuilds messages that a rosbridge server recorded by ROS 1's own message classes.
 
-Reads lines of JSON {"topic", "type", "definition", "json" or "bson": base64 of the frame}.
-Each message is filled into the class that genpy makes of the definition (Debian's own class
+Reads lines of JSON {"topic", "type", "definition", "module", "frame"}: the frame in base64, and
+which Python module reads it: bson, or one of the three that rosbridge_suite uses for JSON,
+ujson, simplejson or json. Each message is filled into the class that genpy makes of the definition (Debian's own class
 where there is one), every field by its name, none more and none less; then it is written to
 a bag by rosbag, read back and compared. Prints lines of JSON {"topic", "raw": base64 of the
 serialized message, "md5", "ours": whether Debian has the class}.
@@ -10,9 +11,9 @@ serialized message, "md5", "ours": whether Debian has the class}.
 """
 
 import base64
+import importlib
 import io
 import json
-import math
 import sys
 
 import bson
@@ -26,10 +27,11 @@ def frames(path):
     with open(path) as lines:
         for line in lines:
             record = json.loads(line)
-            if "bson" in record:
-                frame = bson.BSON(base64.b64decode(record["bson"])).decode()
+            data = base64.b64decode(record["frame"])
+            if record["module"] == "bson":
+                frame = bson.BSON(data).decode()
             else:
-                frame = json.loads(base64.b64decode(record["json"]))
+                frame = importlib.import_module(record["module"]).loads(data.decode("utf-8"))
             assert frame["op"] == "publish" and frame["topic"] == record["topic"], frame
             yield record, frame["msg"]
 
@@ -63,7 +65,9 @@ def value(kind, given, empty, made):
             assert len(given) == int(array[:-1]), (kind, len(given))
         return [value(base, v, None, made) for v in given]
     if base in ("float32", "float64"):
-        return math.nan if given is None else float(given)
+        # As rosbridge_suite: it refuses None, which null is.
+        assert isinstance(given, (int, float)) and not isinstance(given, bool), (kind, given)
+        return float(given)
     if base == "bool":
         assert isinstance(given, bool), (kind, given)
         return given
