@@ -10,7 +10,6 @@ require (
 	github.com/foxglove/mcap/go/mcap v1.7.2
 	github.com/fxamacker/cbor/v2 v2.9.0
 	github.com/go-gl/mathgl v1.2.0
-	github.com/goccy/go-yaml v1.19.2
 	github.com/jezek/xgb v1.1.1
 	github.com/klauspost/compress v1.20.3
 	github.com/pierrec/lz4/v4 v4.1.22
@@ -18,6 +17,7 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
+	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/image v0.30.0
 	gonum.org/v1/plot v0.17.0
 	google.golang.org/protobuf v1.36.10
@@ -34,7 +34,6 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xo/terminfo v0.0.0-20210125001918-ca9a967f8778 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sync v0.16.0 // indirect
 	golang.org/x/sys v0.10.0 // indirect
 	golang.org/x/text v0.28.0 // indirect

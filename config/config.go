@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,6 +171,9 @@ type Reader struct {
 	Lenient bool
 }
 
+// maxSize is the size of the largest configuration, bytes.
+const maxSize = 4 << 20
+
 // Read reads a configuration file and the rig file it names, and makes every
 // path in it absolute or relative to the working directory.
 func Read(path string) (*Config, error) { return Reader{}.Read(path) }
@@ -180,9 +184,17 @@ func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(fi
 
 // Read is the function Read with the reader's choice.
 func (r Reader) Read(path string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", filefault.Explain(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	if len(data) > maxSize {
+		return nil, &yamldoc.Error{File: path, Err: fmt.Errorf("%w: more than %d MiB", yamldoc.ErrTooLarge, maxSize>>20)}
 	}
 	return r.Parse(path, data)
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -162,7 +164,7 @@ func TestErrorsOfBridgesHaveTheirPlace(t *testing.T) {
 	c.Bridges = append(c.Bridges, config.Bridge{Type: "stream"}) // a flag's
 	fault := errors.New("no such place")
 	assert.EqualError(t, c.InBridge(0, "connection", fault), "c.yaml:2:30: bridges[0].connection: no such place")
-	assert.EqualError(t, c.InBridge(1, "connection", fault), "c.yaml:3:9: bridges[1]: connection: no such place")
+	assert.EqualError(t, c.InBridge(1, "connection", fault), "c.yaml:3:5: bridges[1]: connection: no such place")
 	assert.Equal(t, fault, c.InBridge(2, "connection", fault))
 	placed := c.InBridge(0, "type", fault)
 	require.ErrorIs(t, placed, fault)
@@ -203,4 +205,11 @@ func TestChooseDriver(t *testing.T) {
 			assert.Equal(t, want, cfg.Ego.Driver, "%q, %v, window %v", c.text, c.drivers, window)
 		}
 	}
+}
+
+func TestAHugeFileIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("#"), 4<<20+1), 0o600))
+	_, err := config.Read(path)
+	assert.ErrorIs(t, err, yamldoc.ErrTooLarge)
 }

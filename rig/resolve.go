@@ -233,6 +233,9 @@ func absolute(topic string) (string, error) {
 	return t, nil
 }
 
+// maxParents is how many sensors may lie between a sensor and base_link.
+const maxParents = 100
+
 // mount composes each sensor's pose with its parents' up to base_link.
 func (r *Rig) mount(resolved []Sensor) error {
 	byFrame := map[string]int{}
@@ -252,7 +255,8 @@ func (r *Rig) mount(resolved []Sensor) error {
 	}
 	for i := range resolved {
 		pose, parent := resolved[i].Relative, resolved[i].Spec.ParentFrame
-		for depth := 0; parent != BaseFrame; depth++ {
+		depth := 0
+		for ; parent != BaseFrame; depth++ {
 			p, ok := byFrame[parent]
 			if !ok {
 				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame", ErrParent, parent, BaseFrame)
@@ -261,6 +265,9 @@ func (r *Rig) mount(resolved []Sensor) error {
 				return r.Sensors[i].errorf("%w: the parents of %q form a circle", ErrParent, resolved[i].Spec.Name)
 			}
 			pose, parent = resolved[p].Relative.Compose(pose), resolved[p].Spec.ParentFrame
+		}
+		if depth > maxParents {
+			return r.Sensors[i].errorf("%w: %q has %d parents in a row, need at most %d", ErrParent, resolved[i].Spec.Name, depth, maxParents)
 		}
 		resolved[i].Spec.Mount = pose
 	}

@@ -3,6 +3,7 @@ package rig_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -75,6 +76,7 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test}", `r.yaml:2:5: sensors[0]: bad sensor name: "", need a word without spaces and slashes`, rig.ErrName},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}", `r.yaml:2:5: sensors[0]: bad parent frame: "b" is neither base_link nor a sensor's frame`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", `r.yaml:2:5: sensors[0]: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
+		{chain(102), `r.yaml:103:3: sensors[101]: bad parent frame: "s101" has 101 parents in a row, need at most 100`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", yamldoc.ErrUnknownKey},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: a b}", `r.yaml:2:39: sensors[0].topic: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: //a}", `r.yaml:2:39: sensors[0].topic: bad topic "//a", need names without spaces between single slashes`, rig.ErrTopic},
@@ -96,6 +98,15 @@ func TestFaults(t *testing.T) {
 
 // A sensor's messages may name another frame than its own, which alone is placed, and
 // single outputs may have topics of their own.
+// chain is a rig of n sensors, each mounted on the one before.
+func chain(n int) string {
+	text := "sensors:\n- {id: sensor.test, name: s0}\n"
+	for i := 1; i < n; i++ {
+		text += fmt.Sprintf("- {id: sensor.test, name: s%d, parent: s%d}\n", i, i-1)
+	}
+	return text
+}
+
 func TestResolveTellsNamesFromPlaces(t *testing.T) {
 	list, err := resolve(`
 sensors:

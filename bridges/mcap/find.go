@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
-	"github.com/goccy/go-yaml"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/filefault"
@@ -117,6 +116,9 @@ func globEscape(path string) string {
 
 // listedFiles returns the files that a rosbag2 folder's metadata.yaml lists.
 func listedFiles(folder string, text []byte) ([]string, error) {
+	if len(text) > mostMetadata {
+		return nil, fmt.Errorf("%w: %s of %d bytes", ErrDamaged, metadataFile, len(text))
+	}
 	var doc struct {
 		Bag struct {
 			Storage     string   `yaml:"storage_identifier"`
@@ -124,8 +126,8 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 			Files       []string `yaml:"relative_file_paths"`
 		} `yaml:"rosbag2_bagfile_information"`
 	}
-	if err := readYAML(text, mostMetadata, &doc); err != nil {
-		return nil, fmt.Errorf("read %s: %w", metadataFile, err)
+	if err := readYAML(filepath.Join(folder, metadataFile), text, &doc); err != nil {
+		return nil, err
 	}
 	if doc.Bag.Storage != "mcap" || doc.Bag.Compression != "" {
 		return nil, fmt.Errorf("%w: its files are %q, compressed by %q: want storage mcap without compression by rosbag2",
@@ -141,28 +143,17 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 	return list, nil
 }
 
-// The longest descriptions that are read, bytes. The library takes seconds for nested
-// brackets of mostQoS.
-const (
-	mostMetadata = 16 << 20
-	mostQoS      = 8 << 10
-)
+// mostMetadata is the longest metadata.yaml that is read, bytes.
+const mostMetadata = 16 << 20
 
-// readYAML sets doc by a description, which may be of anybody's making: the library
-// panics where tags have no value.
-func readYAML(text []byte, most int, doc any) (err error) {
-	if len(text) > most {
-		return fmt.Errorf("%w: description of %d bytes", ErrDamaged, len(text))
+// readYAML sets doc by a description, which may be of anybody's making; file names it in
+// errors. What doc has no field for is left out.
+func readYAML(file string, text []byte, doc any) error {
+	n, err := yamldoc.Parse(file, text)
+	if err == nil {
+		err = n.SkipUnknown().Decode(doc)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: description: %v", ErrDamaged, p)
-		}
-	}()
-	if err := yamldoc.CheckDepth(text); err != nil {
-		return fmt.Errorf("%w: description: %w", ErrDamaged, err)
-	}
-	if err := yaml.Unmarshal(text, doc); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: description: %w", ErrDamaged, err)
 	}
 	return nil
@@ -178,13 +169,15 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 		return bridges.StaticQoS
 	}
 	var list []struct {
-		History, Reliability, Durability any
-		Depth                            int
-		Deadline                         bagDuration
+		History     any         `yaml:"history"`
+		Reliability any         `yaml:"reliability"`
+		Durability  any         `yaml:"durability"`
+		Depth       int         `yaml:"depth"`
+		Deadline    bagDuration `yaml:"deadline"`
 	}
 	// One profile for each publisher there was: the first says enough.
 	text, _, _ := strings.Cut(c.Metadata["offered_qos_profiles"], "\n- ")
-	if err := readYAML([]byte(text), mostQoS, &list); err == nil && len(list) > 0 {
+	if err := readYAML("offered_qos_profiles", []byte(text), &list); err == nil && len(list) > 0 {
 		q := list[0]
 		return bridges.QoS{
 			Reliability: policy(q.Reliability, bridges.Reliable, bridges.BestEffort),
@@ -201,7 +194,10 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 }
 
 // bagDuration is a duration as rosbag2 writes it.
-type bagDuration struct{ Sec, Nsec uint64 }
+type bagDuration struct {
+	Sec  uint64 `yaml:"sec"`
+	Nsec uint64 `yaml:"nsec"`
+}
 
 // mostSeconds is more than any deadline: versions of rosbag2 differ in the time that
 // stands for none, but this is the least.

@@ -1,14 +1,15 @@
 package mcap_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
@@ -50,12 +51,20 @@ type bag struct {
 	Distro     *string `yaml:"ros_distro"`
 }
 
+// decodeStrictly fails on keys that v doesn't have.
+func decodeStrictly(t *testing.T, text []byte, v any) {
+	t.Helper()
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	require.NoError(t, d.Decode(v), "%s", text)
+}
+
 func parseBag(t *testing.T, text []byte) bag {
 	t.Helper()
 	var doc struct {
 		Bag bag `yaml:"rosbag2_bagfile_information"`
 	}
-	require.NoError(t, yaml.UnmarshalWithOptions(text, &doc, yaml.Strict()), "%s", text)
+	decodeStrictly(t, text, &doc)
 	return doc.Bag
 }
 
@@ -70,7 +79,7 @@ type qos struct {
 func parseQoS(t *testing.T, text []byte) qos {
 	t.Helper()
 	var list []qos
-	require.NoError(t, yaml.UnmarshalWithOptions(text, &list, yaml.Strict()), "%s", text)
+	decodeStrictly(t, text, &list)
 	require.Len(t, list, 1)
 	unset := struct{ Sec, Nsec uint64 }{9223372036, 854775807}
 	assert.Equal(t, unset, list[0].Deadline)
@@ -124,14 +133,14 @@ func TestMetadataForHumble(t *testing.T) {
 	assert.Equal(t, 5, m.Version)
 	assert.Nil(t, m.Distro)
 	for i, want := range []qos{
-		{History: uint64(1), Depth: uint64(5), Reliability: uint64(2), Durability: uint64(2)},
-		{History: uint64(1), Depth: uint64(10), Reliability: uint64(1), Durability: uint64(2)},
-		{History: uint64(1), Depth: uint64(1), Reliability: uint64(1), Durability: uint64(1)},
+		{History: 1, Depth: 5, Reliability: 2, Durability: 2},
+		{History: 1, Depth: 10, Reliability: 1, Durability: 2},
+		{History: 1, Depth: 1, Reliability: 1, Durability: 1},
 	} {
 		text, ok := m.Topics[i].Metadata.QoS.(string)
 		require.True(t, ok, "a string of YAML, not a list")
 		got := parseQoS(t, []byte(text))
-		assert.Equal(t, []any{want.History, want.Depth, want.Reliability, want.Durability, uint64(1)},
+		assert.Equal(t, []any{want.History, want.Depth, want.Reliability, want.Durability, 1},
 			[]any{got.History, got.Depth, got.Reliability, got.Durability, got.Liveliness})
 	}
 }
@@ -142,9 +151,9 @@ func TestMetadataForJazzy(t *testing.T) {
 	require.NotNil(t, m.Distro)
 	assert.Nil(t, m.CustomData)
 	for i, want := range [][]any{
-		{"keep_last", uint64(5), "best_effort", "volatile", "automatic"},
-		{"keep_last", uint64(10), "reliable", "volatile", "automatic"},
-		{"keep_last", uint64(1), "reliable", "transient_local", "automatic"},
+		{"keep_last", 5, "best_effort", "volatile", "automatic"},
+		{"keep_last", 10, "reliable", "volatile", "automatic"},
+		{"keep_last", 1, "reliable", "transient_local", "automatic"},
 	} {
 		list, ok := m.Topics[i].Metadata.QoS.([]any)
 		require.True(t, ok, "a list, not a string")

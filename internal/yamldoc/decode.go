@@ -32,6 +32,12 @@ func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
 		return n.decodeStruct(v)
 	case reflect.Slice:
 		return n.decodeSlice(v, tag)
+	case reflect.Interface:
+		value, err := n.Value()
+		if err == nil {
+			v.Set(reflect.ValueOf(value))
+		}
+		return err
 	default:
 		return n.decodeScalar(v, tag)
 	}
@@ -60,6 +66,9 @@ func (n Node) decodeStruct(v reflect.Value) error {
 	}
 	for _, e := range entries {
 		f := fieldOf(fields, e.Key)
+		if f == nil && n.lax {
+			continue
+		}
 		if f == nil {
 			return e.UnknownKey(known)
 		}
@@ -110,7 +119,7 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 			return n.allowed(s, tag)
 		case int64, uint64, float64:
 			// A number where text is due keeps the document's spelling.
-			v.SetString(n.node.GetToken().Value)
+			v.SetString(n.content().Value)
 			return n.allowed(v.String(), tag)
 		}
 	case reflect.Bool:
@@ -179,7 +188,7 @@ func (n Node) decodeNumber(v reflect.Value, value any, tag reflect.StructTag) er
 		f = float64(x)
 	case float64:
 		f = x
-	case string: // the parser leaves 1e3, which YAML 1.2 calls a number, as text
+	case string: // a number in quotes
 		parsed, err := strconv.ParseFloat(x, 64)
 		if err != nil {
 			return n.Errorf("%w: %v, need a number", ErrType, value)

@@ -19,42 +19,43 @@ func stairs(n int) string {
 	return b.String()
 }
 
-// TestDepth: however it is written, 100 in one another are read and 101 are not. The deepest
-// of these would take the parser minutes.
+// TestDepth: however it is written, 100 in one another are read and 101 are not, nor are so
+// many that the parser gives up before.
 func TestDepth(t *testing.T) {
 	const most = yamldoc.MaxDepth
 	repeat := func(text string) func(int) string {
 		return func(n int) string { return strings.Repeat(text, n) }
 	}
-	brackets := func(n int) string { return strings.Repeat("[", n-1) + strings.Repeat("]", n-1) } // the document's own column is one
-	for name, c := range map[string]struct {
-		text  func(int) string
-		valid bool
-	}{
-		"brackets": {brackets, true}, "open brackets": {func(n int) string { return strings.Repeat("[", n-1) }, false},
-		"braces": {func(n int) string { return strings.Repeat("{a: ", n-1) + strings.Repeat("}", n-1) }, true},
-		"dashes": {repeat("- "), true}, "lines": {stairs, true},
+	for name, text := range map[string]func(int) string{
+		"brackets": func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) },
+		"braces":   func(n int) string { return strings.Repeat("{a: ", n) + strings.Repeat("}", n) },
+		"dashes":   repeat("- "), "question marks": repeat("? "), "lines": stairs,
+		"alias": func(n int) string {
+			half := n / 2
+			return strings.Repeat("- ", half) + "&a\n" + strings.Repeat(" ", 2*half) + strings.Repeat("- ", n-half) + "1"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := yamldoc.Parse("f.yaml", []byte(c.text(most)))
-			require.NotErrorIs(t, err, yamldoc.ErrTooDeep)
-			if c.valid {
-				require.NoError(t, err)
-			}
-			require.NoError(t, yamldoc.CheckDepth([]byte(c.text(most))))
-			deep := most + 1
-			for range 2 {
-				_, err = yamldoc.Parse("f.yaml", []byte(c.text(deep)))
+			_, err := yamldoc.Parse("f.yaml", []byte(text(most)))
+			require.NoError(t, err)
+			for _, deep := range []int{most + 1, 1000, 5000} {
+				_, err = yamldoc.Parse("f.yaml", []byte(text(deep)))
 				require.ErrorIs(t, err, yamldoc.ErrTooDeep)
-				require.ErrorIs(t, yamldoc.CheckDepth([]byte(c.text(deep))), yamldoc.ErrTooDeep)
-				deep = 1000
 			}
 		})
 	}
-	_, err := yamldoc.Parse("f.yaml", []byte("a: 1\nb: "+strings.Repeat("[", 100_000)))
-	assert.EqualError(t, err, "f.yaml:2:103: nested too deeply: more than 100 lists and mappings in one another")
-	assert.EqualError(t, yamldoc.CheckDepth([]byte(strings.Repeat("- ", 50_000))),
-		"line 1, column 201: nested too deeply: more than 100 lists and mappings in one another")
+	for text, message := range map[string]string{
+		"a: 1\nb: " + strings.Repeat("[", 100_000):    "f.yaml:2:103: nested too deeply: more than 100 lists and mappings in one another",
+		"a: 1\nb: " + strings.Repeat("{x: ", 100_000): "f.yaml:2:400: nested too deeply: more than 100 lists and mappings in one another",
+		strings.Repeat("- ", 50_000):                  "f.yaml:1:201: nested too deeply: more than 100 lists and mappings in one another",
+		strings.Repeat("- ", 5000):                    "f.yaml:1:201: nested too deeply: more than 100 lists and mappings in one another",
+		stairs(102):                                   "f.yaml:101:101: nested too deeply: more than 100 lists and mappings in one another",
+		"a: &a [*a]":                                  "f.yaml:1:8: nested too deeply: more than 100 lists and mappings in one another",
+		"a: &a {b: *a}":                               "f.yaml:1:11: nested too deeply: more than 100 lists and mappings in one another",
+	} {
+		_, err := yamldoc.Parse("f.yaml", []byte(text))
+		assert.EqualError(t, err, message)
+	}
 }
 
 // TestBreadthIsNoDepth: nor are brackets in text and in comments.

@@ -1,7 +1,8 @@
 // Package yamldoc decodes YAML documents into Go structures and says of every
 // fault where it lies: file, line, column and key path, and for an unknown key
-// the closest known one. Parsing is goccy/go-yaml's; only the walk from its
-// tree to the structures is here.
+// the closest known one. Parsing is go.yaml.in/yaml's; the walk from its tree to
+// the structures is here, since the parser's own takes the square of a mapping's
+// length. Aliases are read as what they stand for; merge keys are keys like others.
 //
 // Structures carry `yaml:"key"` tags; a field without one is not part of the
 // document. Optional `min:""` and `max:""` tags bound numbers, and `enum:"a,b"`
@@ -9,16 +10,12 @@
 package yamldoc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/raybridge/raybridge/internal/closest"
 )
@@ -41,8 +38,17 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
-	b.WriteString(e.Err.Error())
+	b.WriteString(clip(e.Err.Error()))
 	return b.String()
+}
+
+// clip cuts a message that quotes more of the document than anybody reads.
+func clip(message string) string {
+	const most = 1000
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most], "") + "..."
 }
 
 // Unwrap returns the fault itself.
@@ -54,6 +60,8 @@ var (
 	ErrSyntax = errors.New("not valid YAML")
 	// ErrTooDeep: lists and mappings lie too deep in one another.
 	ErrTooDeep = errors.New("nested too deeply")
+	// ErrTooLarge: a key is too long, or aliases stand for too much.
+	ErrTooLarge = errors.New("too large")
 	// ErrUnknownKey: a key that the structure doesn't have.
 	ErrUnknownKey = errors.New("unknown key")
 	// ErrType: a value of another kind than the key takes.
@@ -68,7 +76,8 @@ var (
 type Node struct {
 	file string
 	path string
-	node ast.Node
+	node *yaml.Node // nil for none
+	lax  bool       // unknown keys are skipped
 }
 
 // Decoder is implemented by types that read their own Node.
@@ -76,76 +85,39 @@ type Decoder interface {
 	DecodeYAML(Node) error
 }
 
-// Parse reads a document of one mapping. An empty document is an empty mapping. A
-// byte-order mark before it is skipped.
-func Parse(file string, data []byte) (Node, error) {
-	tree, err := parse(bytes.TrimPrefix(data, []byte("\ufeff")))
-	if err != nil {
-		return Node{}, syntaxError(file, err)
-	}
-	if len(tree.Docs) > 1 {
-		return Node{}, &Error{File: file, Err: fmt.Errorf("%w: more than one document", ErrSyntax)}
-	}
-	n := Node{file: file}
-	if len(tree.Docs) == 1 {
-		n.node = tree.Docs[0].Body
-	}
-	return n, nil
-}
-
-// parse turns a panic of the parser on hostile input into an error, and keeps from it what it
-// would need minutes for.
-func parse(data []byte) (tree *ast.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	tokens := lexer.Tokenize(string(data))
-	if at := tooDeep(tokens); at != nil {
-		return nil, &Error{Line: at.Line, Column: at.Column, Err: errDepth}
-	}
-	return parser.Parse(tokens, 0)
-}
-
-func syntaxError(file string, err error) error {
-	var placed *Error
-	if errors.As(err, &placed) {
-		placed.File = file
-		return placed
-	}
-	e := &Error{File: file, Err: fmt.Errorf("%w: %w", ErrSyntax, err)}
-	var y yaml.Error
-	if errors.As(err, &y) {
-		e.Err = fmt.Errorf("%w: %s", ErrSyntax, y.GetMessage())
-		if t := y.GetToken(); t != nil && t.Position != nil {
-			e.Line, e.Column = t.Position.Line, t.Position.Column
-		}
-	}
-	return e
-}
-
 // Errorf makes an Error at the node's place.
 func (n Node) Errorf(format string, args ...any) error {
 	e := &Error{File: n.file, Path: n.path, Err: fmt.Errorf(format, args...)}
 	if n.node != nil {
-		if t := n.node.GetToken(); t != nil && t.Position != nil {
-			e.Line, e.Column = t.Position.Line, t.Position.Column
-		}
+		e.Line, e.Column = n.node.Line, n.node.Column
 	}
 	return e
 }
 
+// SkipUnknown returns the node as one whose Decode leaves out keys that a structure doesn't
+// have: for documents of other programs.
+func (n Node) SkipUnknown() Node {
+	n.lax = true
+	return n
+}
+
+// child returns the node of a value within this one.
+func (n Node) child(path string, value *yaml.Node) Node {
+	return Node{file: n.file, path: path, node: value, lax: n.lax}
+}
+
+// content returns what the node or its alias is; nil for none.
+func (n Node) content() *yaml.Node {
+	if n.node != nil && n.node.Kind == yaml.AliasNode {
+		return n.node.Alias
+	}
+	return n.node
+}
+
 // Null reports whether the node is absent, empty or null.
 func (n Node) Null() bool {
-	if n.node == nil {
-		return true
-	}
-	switch n.node.Type() {
-	case ast.NullType, ast.CommentType, ast.CommentGroupType:
-		return true
-	}
-	return false
+	c := n.content()
+	return c == nil || c.Kind == yaml.ScalarNode && c.ShortTag() == "!!null"
 }
 
 // Entry is one key of a mapping.
@@ -158,13 +130,8 @@ type Entry struct {
 
 // Entries returns a mapping's entries in the document's order.
 func (n Node) Entries() ([]Entry, error) {
-	var values []*ast.MappingValueNode
-	switch m := n.node.(type) {
-	case *ast.MappingNode:
-		values = m.Values
-	case *ast.MappingValueNode:
-		values = []*ast.MappingValueNode{m}
-	default:
+	m := n.content()
+	if m == nil || m.Kind != yaml.MappingNode {
 		if n.Null() {
 			return nil, nil
 		}
@@ -172,49 +139,99 @@ func (n Node) Entries() ([]Entry, error) {
 	}
 	var entries []Entry
 	seen := map[string]bool{}
-	for _, v := range values {
-		key := ""
-		if t := v.Key.GetToken(); t != nil {
-			key = t.Value
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		place := n.child(n.path, m.Content[i])
+		k := place.content()
+		if k.Kind != yaml.ScalarNode {
+			return nil, place.Errorf("%w: a key is a word, no list or mapping", ErrSyntax)
 		}
-		path := strings.TrimPrefix(n.path+"."+key, ".")
-		place := Node{n.file, path, v.Key}
-		if seen[key] {
+		place.path = strings.TrimPrefix(n.path+"."+k.Value, ".")
+		if seen[k.Value] {
 			return nil, place.Errorf("key given twice")
 		}
-		seen[key] = true
-		entries = append(entries, Entry{key, Node{n.file, path, v.Value}, place})
+		seen[k.Value] = true
+		entries = append(entries, Entry{k.Value, n.child(place.path, m.Content[i+1]), place})
 	}
 	return entries, nil
 }
 
 // Items returns a sequence's elements.
 func (n Node) Items() ([]Node, error) {
-	s, ok := n.node.(*ast.SequenceNode)
-	if !ok {
+	s := n.content()
+	if s == nil || s.Kind != yaml.SequenceNode {
 		if n.Null() {
 			return nil, nil
 		}
 		return nil, n.Errorf("%w: need a list", ErrType)
 	}
-	items := make([]Node, len(s.Values))
-	for i, v := range s.Values {
-		items[i] = Node{n.file, fmt.Sprintf("%s[%d]", n.path, i), v}
+	items := make([]Node, len(s.Content))
+	for i, v := range s.Content {
+		items[i] = n.child(fmt.Sprintf("%s[%d]", n.path, i), v)
 	}
 	return items, nil
 }
 
-// Value returns the node as plain Go data: bool, int64, uint64, float64,
-// string, []any, map[string]any or nil.
+// Value returns the node as plain Go data: bool, int64 below 0, uint64, float64, string,
+// []any, map[string]any or nil.
 func (n Node) Value() (any, error) {
-	if n.Null() {
+	c := n.content()
+	if c == nil {
 		return nil, nil
 	}
+	switch c.Kind {
+	case yaml.SequenceNode:
+		items, err := n.Items()
+		if err != nil {
+			return nil, err
+		}
+		list := make([]any, len(items))
+		for i, item := range items {
+			if list[i], err = item.Value(); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case yaml.MappingNode:
+		entries, err := n.Entries()
+		if err != nil {
+			return nil, err
+		}
+		values := make(map[string]any, len(entries))
+		for _, e := range entries {
+			if values[e.Key], err = e.Value.Value(); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	}
+	return n.scalar(c)
+}
+
+// scalar returns a scalar as plain Go data. Dates are text.
+func (n Node) scalar(c *yaml.Node) (any, error) {
+	switch c.ShortTag() {
+	case "!!bool", "!!int", "!!float", "!!null":
+	default:
+		return c.Value, nil
+	}
 	var v any
-	if err := yaml.NodeToValue(n.node, &v); err != nil {
-		return nil, n.Errorf("%w: %v", ErrType, err)
+	if err := c.Decode(&v); err != nil {
+		return nil, n.Errorf("%w: %s", ErrType, problem(err))
+	}
+	switch x := v.(type) {
+	case int:
+		return whole(int64(x)), nil
+	case int64:
+		return whole(x), nil
 	}
 	return v, nil
+}
+
+func whole(i int64) any {
+	if i < 0 {
+		return i
+	}
+	return uint64(i)
 }
 
 // UnknownKey is the error for a key that isn't among the known.

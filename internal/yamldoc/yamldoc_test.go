@@ -1,6 +1,7 @@
 package yamldoc_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -93,13 +94,71 @@ func TestWindowsFiles(t *testing.T) {
 	assert.ErrorContains(t, err, "f.yaml:2:8: color: unknown value")
 }
 
+// TestSyntaxErrors: each has the place where reading fails.
 func TestSyntaxErrors(t *testing.T) {
-	for _, text := range []string{"a: [1", "a: 1\n  b: 2", "\ta: 1", "a: 1\n---\nb: 2", "seed: 1\nseed: 2"} {
+	for text, message := range map[string]string{
+		"a: [1":                   "f.yaml:1:5: not valid YAML: did not find expected ',' or ']'",
+		"rules: [":                "f.yaml:1:8: not valid YAML: did not find expected node content",
+		"a: 1\n  b: 2":            "f.yaml:2:4: not valid YAML: mapping values are not allowed in this context",
+		"\ta: 1":                  "f.yaml:1:1: not valid YAML: found character that cannot start any token",
+		"a: 1\n---\nb: 2":         "f.yaml:2:1: not valid YAML: more than one document",
+		"seed: 1\nseed: 2":        "f.yaml:2:1: seed: key given twice",
+		"seed: 1\ncolor: @b":      "f.yaml:2:8: not valid YAML: found character that cannot start any token",
+		"seed: 1\ncolor: 'b":      "f.yaml:2:8: not valid YAML: found unexpected end of stream",
+		"seed: *b":                "f.yaml:1:8: not valid YAML: unknown anchor 'b' referenced",
+		"seed: 1\ncolor: \"\\q\"": "f.yaml:2:9: not valid YAML: found unknown escape character",
+		"list: [1, 2]]\nseed: 1":  "f.yaml:1:13: not valid YAML: did not find expected key",
+		"inner: {speed: 1\nseed: 3\ncolor: red\n":        "f.yaml:1:16: not valid YAML: did not find expected ',' or '}'",
+		"list:\n  - name: a\n    speed: 1\n   name: c\n": "f.yaml:4:4: not valid YAML: did not find expected '-' indicator",
+		"seed: 1\ncolor: \x00":                           "f.yaml:2:8: not valid YAML: control characters are not allowed",
+		"? [seed]\n: 1":                                  "f.yaml:1:3: not valid YAML: a key is a word, no list or mapping",
+	} {
 		_, err := decode(t, text)
-		require.Error(t, err, text)
+		assert.EqualError(t, err, message, text)
 		var e *yamldoc.Error
 		require.ErrorAs(t, err, &e, text)
 	}
+}
+
+// TestAliases: an alias is what it stands for.
+func TestAliases(t *testing.T) {
+	d, err := decode(t, "inner: &x {speed: &s 3, name: &n b}\nlist: [*x, {speed: *s, name: *n}]\ncount: *s")
+	require.NoError(t, err)
+	assert.Equal(t, document{Count: 3, Inner: &inner{3, "b"}, List: []inner{{3, "b"}, {3, "b"}}}, d)
+	_, err = decode(t, "inner: &x {speed: 60}\nlist: [*x]")
+	assert.EqualError(t, err, "f.yaml:1:19: inner.speed: out of range: 60, the range is 0 to 50")
+}
+
+// TestValue: what a document says without a structure for it.
+func TestValue(t *testing.T) {
+	for text, want := range map[string]any{
+		"1": uint64(1), "-1": int64(-1), "18446744073709551615": uint64(1<<64 - 1), "1.5": 1.5, "1e3": 1000.0, "true": true, "~": nil, "": nil,
+		"yes": "yes", "'1'": "1", "2001-02-03": "2001-02-03", "!!binary eA==": "eA==", "! 0": uint64(0), "<<": "<<",
+		"[1, a]": []any{uint64(1), "a"}, "{a: {b: 2}}": map[string]any{"a": map[string]any{"b": uint64(2)}},
+		"{a: b?c=d, e: f?, g: h?}": map[string]any{"a": "b?c=d", "e": "f?", "g": "h?"}, "{? a, ? b: 1}": map[string]any{"a": nil, "b": uint64(1)}, "[a?]": []any{"a?"},
+		"\"?\\n??\"": "?\n??", "a?b?c?": "a?b?c?", "'?'": "?", "\ue000?x": "\ue000?x",
+		"- &a 1\n- *a": []any{uint64(1), uint64(1)},
+	} {
+		n, err := yamldoc.Parse("f.yaml", []byte(text))
+		require.NoError(t, err, text)
+		got, err := n.Value()
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	_, err := decode(t, "color: "+strings.Repeat("x", 10_000))
+	assert.Less(t, len(err.Error()), 1100)
+	n, err := yamldoc.Parse("f.yaml", []byte("a: !!int b"))
+	require.NoError(t, err)
+	_, err = n.Value()
+	assert.ErrorIs(t, err, yamldoc.ErrType)
+}
+
+func TestSkipUnknown(t *testing.T) {
+	n, err := yamldoc.Parse("f.yaml", []byte("sed: {a: 1}\nlist: [{speed: 1, sped: 2}]"))
+	require.NoError(t, err)
+	var d document
+	require.NoError(t, n.SkipUnknown().Decode(&d))
+	assert.Equal(t, document{List: []inner{{Speed: 1}}}, d)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -2,7 +2,6 @@ package gltf
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -158,11 +157,7 @@ func labelsBeside(src source) (*labels.Rules, error) {
 		if err != nil {
 			return nil, err
 		}
-		rules, err := labels.Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return rules, nil
+		return labels.Parse(name, data)
 	}
 	return labels.Default(), nil
 }

@@ -182,7 +182,7 @@ func TestLabels(t *testing.T) {
 		assert.Equal(t, []bool{false, false, true, false}, actors, name)
 	}
 
-	given, err := labels.Parse([]byte("rules: [{match: '*', tag: wall}]\nextras: other\n"))
+	given, err := labels.Parse("f.yaml", []byte("rules: [{match: '*', tag: wall}]\nextras: other\n"))
 	require.NoError(t, err)
 	got, _ = tags(map[string][]byte{"m.labels.yaml": beside}, gltf.Options{Labels: given})
 	assert.Equal(t, []scene.Tag{scene.TagWall, scene.TagWall, scene.TagWall, scene.TagWall}, got)

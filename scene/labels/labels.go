@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
@@ -71,7 +69,7 @@ type compiledRule struct {
 var defaultYAML []byte
 
 var defaultRules = sync.OnceValues(func() (*Rules, error) {
-	c, err := parseConfig(defaultYAML)
+	c, err := parseConfig("default.yaml", defaultYAML)
 	if err != nil {
 		return nil, err
 	}
@@ -132,51 +130,30 @@ func (r Rule) compile() (compiledRule, error) {
 	return compiledRule{match: match, label: Label{Tag: tag, Actor: r.Actor}}, nil
 }
 
-// Parse reads the content of a labels file. An unknown key is an error, and
-// so is anything New refuses.
-func Parse(data []byte) (*Rules, error) {
-	c, err := parseConfig(data)
+// Parse reads the content of a labels file; file names it in errors. An unknown
+// key is an error, and so is anything New refuses.
+func Parse(file string, data []byte) (*Rules, error) {
+	c, err := parseConfig(file, data)
 	if err != nil {
 		return nil, err
 	}
-	return New(c)
+	r, err := New(c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
 }
 
-func parseConfig(data []byte) (Config, error) {
+func parseConfig(file string, data []byte) (Config, error) {
 	var c Config
 	if len(data) > maxFileBytes {
-		return c, fmt.Errorf("labels file has %d bytes: at most %d are read", len(data), maxFileBytes)
+		return c, fmt.Errorf("%s: labels file has %d bytes: at most %d are read", file, len(data), maxFileBytes)
 	}
-	if strings.TrimSpace(string(data)) == "" {
-		return c, nil // a file without rules
+	n, err := yamldoc.Parse(file, data)
+	if err == nil {
+		err = n.Decode(&c)
 	}
-	if err := unmarshal(data, &c); err != nil {
-		return Config{}, inOneLine(err)
-	}
-	return c, nil
-}
-
-// unmarshal reads YAML; a panic of the parser on malformed text is an error like any other.
-func unmarshal(data []byte, c *Config) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("not valid YAML: %v", p)
-		}
-	}()
-	if err := yamldoc.CheckDepth(data); err != nil {
-		return err
-	}
-	return yaml.UnmarshalWithOptions(data, c, yaml.Strict())
-}
-
-// inOneLine gives a YAML error its line and column instead of an excerpt.
-func inOneLine(err error) error {
-	var syntax yaml.Error
-	if !errors.As(err, &syntax) || syntax.GetToken() == nil {
-		return err
-	}
-	at := syntax.GetToken().Position
-	return fmt.Errorf("line %d, column %d: %s", at.Line, at.Column, syntax.GetMessage())
+	return c, err
 }
 
 // Load reads a labels file.
@@ -185,11 +162,7 @@ func Load(name string) (*Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
 	}
-	r, err := Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return r, nil
+	return Parse(name, data)
 }
 
 // Beside returns the names that a model's own labels file may have, the most

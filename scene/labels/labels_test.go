@@ -49,7 +49,7 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestFirstRuleWinsAndDefaultsFollow(t *testing.T) {
-	r, err := labels.Parse([]byte(`
+	r, err := labels.Parse("f.yaml", []byte(`
 rules:
   - {match: "car_taxi*", tag: bus}
   - {match: "re:^car_.*", tag: Truck, actor: true}
@@ -59,7 +59,7 @@ rules:
 	assert.Equal(t, labels.Label{Tag: scene.TagTruck, Actor: true}, label(t, r, "car_sedan"))
 	assert.Equal(t, labels.Label{Tag: scene.TagVegetation, Actor: true}, label(t, r, "bush"), "a built-in rule")
 
-	r, err = labels.Parse([]byte("defaults: false\n"))
+	r, err = labels.Parse("f.yaml", []byte("defaults: false\n"))
 	require.NoError(t, err)
 	assert.Equal(t, labels.Label{}, label(t, r, "bush"))
 }
@@ -95,7 +95,7 @@ func TestExtrasComeBeforeRules(t *testing.T) {
 	assert.Equal(t, scene.TagBus, label(t, r, "x", extras("semantic_tag", "bus"), extras("semantic_tag", "car")).Tag, "the node's before the mesh's")
 	assert.Equal(t, labels.Label{Actor: true}, label(t, r, "x", nil, extras("semantic_actor", 1.0)))
 
-	r, err := labels.Parse([]byte("extras: klass\nactor_extras: thing\n"))
+	r, err := labels.Parse("f.yaml", []byte("extras: klass\nactor_extras: thing\n"))
 	require.NoError(t, err)
 	assert.Equal(t, labels.Label{Tag: scene.TagBus, Actor: true}, label(t, r, "x", extras("klass", "bus", "thing", true, "semantic_tag", "car")))
 }
@@ -124,17 +124,17 @@ func TestWrongExtrasAreNamed(t *testing.T) {
 
 func TestParseErrorsSayWhere(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
-		{"rules: [{match: a, tag: car}, {match: b, tag: biulding}]", `rules[1].tag: unknown semantic tag "biulding": the closest is "building"`},
+		{"rules: [{match: a, tag: car}, {match: b, tag: biulding}]", `f.yaml: rules[1].tag: unknown semantic tag "biulding": the closest is "building"`},
 		{"rules: [{match: 're:(', tag: car}]", "rules[0].match: error parsing regexp: missing closing )"},
 		{"rules: [{tag: car}]", "rules[0].match: empty pattern"},
 		{"rules: [{match: 'word:a||b', tag: car}]", "rules[0].match: word: needs at least one letter"},
 		{"rules: [{match: a}]", `rules[0].tag: unknown semantic tag ""`},
-		{"rules:\n  - {match: a, tag: car, actr: true}", `line 2, column 26: unknown field "actr"`},
-		{"rules: 5", "line 1, column 8:"},
-		{"rules: [", "line 1, column"},
+		{"rules:\n  - {match: a, tag: car, actr: true}", "f.yaml:2:26: rules[0].actr: unknown key, did you mean actor?"},
+		{"rules: 5", "f.yaml:1:8: rules: wrong kind of value: need a list"},
+		{"rules: [", "f.yaml:1:8: not valid YAML"},
 		{strings.Repeat("#", 1<<20+1), "at most 1048576 are read"},
 	} {
-		_, err := labels.Parse([]byte(c.yaml))
+		_, err := labels.Parse("f.yaml", []byte(c.yaml))
 		if assert.Error(t, err, c.yaml) {
 			assert.Contains(t, err.Error(), c.want)
 			assert.NotContains(t, err.Error(), "\n")
@@ -155,17 +155,15 @@ func TestLoad(t *testing.T) {
 	assert.ErrorContains(t, err, name)
 }
 
-// TestTagsInPlaceOfRules has what the YAML parser panics on.
 func TestTagsInPlaceOfRules(t *testing.T) {
-	for _, value := range []string{"! 0", "!!int a", "!!binary x", "!!set {a}", "!a &b c", "!<x> y", "!!str", "&a !!str"} {
-		_, err := labels.Parse([]byte("rules: " + value + "\n"))
-		assert.ErrorContains(t, err, "not valid YAML", value)
+	for _, value := range []string{"! 0", "!!int a", "!!binary x", "!!set {a}", "!a &b c", "!<x> y", "&a !!int b"} {
+		_, err := labels.Parse("f.yaml", []byte("rules: "+value+"\n"))
+		assert.ErrorContains(t, err, "f.yaml:1:8: rules: wrong kind of value: need a list", value)
 	}
 }
 
-// TestDeepYAMLIsRefused: the parser would need minutes for it.
 func TestDeepYAMLIsRefused(t *testing.T) {
-	_, err := labels.Parse([]byte("rules: " + strings.Repeat("[", 100_000)))
+	_, err := labels.Parse("f.yaml", []byte("rules: "+strings.Repeat("[", 100_000)))
 	assert.ErrorIs(t, err, yamldoc.ErrTooDeep)
 }
 
@@ -175,7 +173,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("rules: [{match: \"re:^a\", tag: 7}]\n"), "a b")
 	f.Add([]byte("defaults: false\nrules:\n- match: word:bus stop|x\n  tag: bus\n"), "xBus")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		r, err := labels.Parse(data)
+		r, err := labels.Parse("f.yaml", data)
 		if err != nil {
 			return
 		}
@@ -190,7 +188,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func Example() {
-	rules, err := labels.Parse([]byte(`
+	rules, err := labels.Parse("f.yaml", []byte(`
 rules:
   - {match: "facade_*", tag: building}
   - {match: "re:^npc_car", tag: car, actor: true}

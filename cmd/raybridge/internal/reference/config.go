@@ -30,6 +30,7 @@ func Config() []byte {
 ` + "`raybridge config check FILE.yaml`" + ` says whether a run would accept it. A rig file, ` + "`--rig FILE`" + `, has the key
 ` + "`sensors`" + ` and may have ` + "`drivers`" + `, or is another simulator's: [docs/rigs.md](rigs.md). An unknown key is an error that names its place and the closest known one. Paths are relative to the file
 that names them. A key without a default is empty, 0 or false. Lengths are metres, angles degrees, axes REP-103: x forward (east in the map), y left (north), z up.
+Lists and mappings lie at most 100 deep in one another, aliases (` + "`*name`" + `) stand for at most 100000 values, a key has at most 1024 bytes, a file 4 MiB.
 
 `)
 	for _, s := range sections() {

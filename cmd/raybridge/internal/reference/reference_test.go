@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
