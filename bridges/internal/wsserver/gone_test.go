@@ -2,14 +2,10 @@ package wsserver_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,42 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 )
 
 // upgrade is a request that is let in.
-const upgrade = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-
-// appendFrame appends a client's frame with a mask of zeros.
-func appendFrame(dst []byte, opcode byte, payload string) []byte {
-	switch n := len(payload); {
-	case n < 126:
-		dst = append(dst, 0x80|opcode, 0x80|byte(n))
-	case n < 1<<16:
-		dst = binary.BigEndian.AppendUint16(append(dst, 0x80|opcode, 0x80|126), uint16(n))
-	default:
-		dst = binary.BigEndian.AppendUint64(append(dst, 0x80|opcode, 0x80|127), uint64(n))
-	}
-	return append(append(dst, 0, 0, 0, 0), payload...)
-}
-
-// held is what the process holds.
-type held struct {
-	heap                    uint64
-	goroutines, descriptors int
-}
-
-func measure(t *testing.T) held {
-	t.Helper()
-	runtime.GC()
-	runtime.GC() // the second frees what finalizers of the first let go
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	list, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return held{m.HeapAlloc, runtime.NumGoroutine(), len(list)}
-}
+var upgrade = bridgetest.Upgrade("")
 
 // TestClientsThatGoLeaveNothing: a thousand clients send 64 kB and go without a close frame,
 // each in its way. Nothing of them stays.
@@ -63,85 +29,32 @@ func TestClientsThatGoLeaveNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	const n = 1000
-	// room is what maps and pools keep that had to do with all of them at a time. A client that
-	// stayed would have more than 64 kB.
-	const room = 4 << 20
 	for name, leave := range map[string]func(*testing.T, *net.TCPConn){
-		"by FIN": func(*testing.T, *net.TCPConn) {},
-		"by RST": func(t *testing.T, c *net.TCPConn) { require.NoError(t, c.SetLinger(0)) },
+		"by FIN": nil,
+		"by RST": bridgetest.Reset,
 		"half way in a frame": func(t *testing.T, c *net.TCPConn) {
 			_, err := c.Write([]byte{0x82, 0xff})
-			require.NoError(t, err)
+			assert.NoError(t, err)
 		},
-		"in silence": func(t *testing.T, c *net.TCPConn) { waitForEnd(t, c) },
+		"in silence": bridgetest.AwaitEnd,
 		"in silence, half way in a ping": func(t *testing.T, c *net.TCPConn) {
 			_, _ = c.Write([]byte{0x89, 0x85, 0, 0, 0, 0, 'x'}) // the server may have ended it
-			waitForEnd(t, c)
+			bridgetest.AwaitEnd(t, c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := wsserver.Config{MaxClients: n}
+			config := wsserver.Config{MaxClients: 1000}
 			if strings.Contains(name, "silence") {
 				config.Idle, config.Patience = 500*time.Millisecond, time.Second
 			}
 			server, _ := start(t, config.WithBeat(50*time.Millisecond))
-			before := measure(t)
-			come := make(chan struct{}, 32) // at a time, since handshakes are limited
-			done := make(chan struct{}, n)
-			for range n {
-				come <- struct{}{}
-				go func() {
-					defer func() { done <- struct{}{} }()
-					conn := comeAndSend(t, server)
-					<-come
-					leave(t, conn)
-					_ = conn.Close()
-				}()
-			}
-			for range n {
-				<-done
-			}
-			after := measure(t)
-			for range 1000 { // the last ones are being noticed
-				if after.goroutines <= before.goroutines && after.descriptors <= before.descriptors && after.heap <= before.heap+room {
-					break
-				}
-				time.Sleep(10 * time.Millisecond)
-				after = measure(t)
-			}
-			assert.LessOrEqual(t, after.goroutines, before.goroutines)
-			assert.LessOrEqual(t, after.descriptors, before.descriptors)
-			assert.LessOrEqual(t, after.heap, before.heap+room)
-			t.Logf("before %+v, after %+v", before, after)
-			assert.EqualValues(t, n, server.Diagnosis().Connections)
+			said := bridgetest.AppendFrame([]byte(upgrade), 2, strings.Repeat("x", 64<<10))
+			said = bridgetest.AppendFrame(said, 1, "echo done")
+			bridgetest.Visits{Address: server.Addr().String(), Said: said, Until: "done", Leave: leave}.Run(t)
+			assert.EqualValues(t, 1000, server.Diagnosis().Connections)
 			assert.Empty(t, server.Clients())
 		})
 	}
-}
-
-// comeAndSend shakes hands and sends a message, all at once, and waits for the answer to
-// what follows it.
-func comeAndSend(t *testing.T, server *wsserver.Server) *net.TCPConn {
-	conn, err := net.Dial("tcp", server.Addr().String())
-	require.NoError(t, err)
-	said := appendFrame([]byte(upgrade), 2, strings.Repeat("x", 64<<10))
-	_, err = conn.Write(appendFrame(said, 1, "echo done"))
-	require.NoError(t, err)
-	var got []byte
-	for piece := make([]byte, 512); !bytes.Contains(got, []byte("done")); {
-		n, err := conn.Read(piece)
-		require.NoError(t, err)
-		got = append(got, piece[:n]...)
-	}
-	return conn.(*net.TCPConn)
-}
-
-// waitForEnd reads until the server has ended the connection.
-func waitForEnd(t *testing.T, conn net.Conn) {
-	assert.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
-	_, err := io.Copy(io.Discard, conn)
-	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
 // piped is a client over a pipe whose hands are shaken. What it is sent is read and counted.
@@ -177,7 +90,7 @@ func admit(t *testing.T, server *wsserver.Server, answer bool) *piped {
 			}
 			p.pings.Add(1)
 			if answer {
-				if _, err := ours.Write(appendFrame(nil, 0xa, "")); err != nil {
+				if _, err := ours.Write(bridgetest.AppendFrame(nil, 0xa, "")); err != nil {
 					return
 				}
 			}
@@ -196,15 +109,15 @@ func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
 	}{
 		"silent":         {},
 		"answers pings":  {pongs: true, stays: true},
-		"sends messages": {says: appendFrame(nil, 1, "nothing of this name"), stays: true},
-		"sends pings":    {says: appendFrame(nil, 9, "x"), stays: true},
+		"sends messages": {says: bridgetest.AppendFrame(nil, 1, "nothing of this name"), stays: true},
+		"sends pings":    {says: bridgetest.AppendFrame(nil, 9, "x"), stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, streams := startUnheard(t, wsserver.Config{}, "a")
 				begun := time.Now()
 				client := admit(t, server, c.pongs)
-				_, err := client.Write(appendFrame(nil, 2, "a"))
+				_, err := client.Write(bridgetest.AppendFrame(nil, 2, "a"))
 				require.NoError(t, err)
 				synctest.Wait()
 				for k := range 4 * 60 { // a message each 250 ms

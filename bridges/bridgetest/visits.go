@@ -1,0 +1,141 @@
+package bridgetest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Visits are a thousand clients that come to a server over TCP and go.
+type Visits struct {
+	// Address is the server's, HOST:PORT.
+	Address string
+	// Said is what each client sends at once, and Until what is in the answer to the end of it.
+	Said  []byte
+	Until string
+	// Leave is called before the client closes the connection; nil does nothing.
+	Leave func(*testing.T, *net.TCPConn)
+}
+
+// visits is their number, and visitsAtATime how many connect at a time: servers limit handshakes.
+const (
+	visits        = 1000
+	visitsAtATime = 32
+	// visitsRoom is the memory that maps and pools may keep, which had to do with all clients
+	// at a time: 4 kB each.
+	visitsRoom = visits << 12
+)
+
+// holdings are what the process has.
+type holdings struct {
+	heap                    uint64
+	goroutines, descriptors int
+}
+
+// Run fails the test unless the process's memory, goroutines and file descriptors are what they
+// were before, soon after all have gone. What a client makes a server keep is to be far more than 4 kB.
+func (v Visits) Run(t *testing.T) {
+	t.Helper()
+	before := held(t)
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, visitsAtATime)
+	for range visits {
+		turn <- struct{}{}
+		wg.Go(func() {
+			conn := v.come(t)
+			<-turn
+			if conn == nil {
+				return
+			}
+			if v.Leave != nil {
+				v.Leave(t, conn)
+			}
+			_ = conn.Close()
+		})
+	}
+	wg.Wait()
+	after := held(t)
+	for range 1000 { // the last ones are being noticed
+		if after.goroutines <= before.goroutines && after.descriptors <= before.descriptors && after.heap <= before.heap+visitsRoom {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		after = held(t)
+	}
+	assert.LessOrEqual(t, after.goroutines, before.goroutines, "goroutines")
+	assert.LessOrEqual(t, after.descriptors, before.descriptors, "descriptors")
+	assert.LessOrEqual(t, after.heap, before.heap+visitsRoom, "bytes of memory")
+	t.Logf("before %+v, after %+v", before, after)
+}
+
+// come connects, and returns when the answer has come; nil if it doesn't.
+func (v Visits) come(t *testing.T) *net.TCPConn {
+	conn, err := net.Dial("tcp", v.Address)
+	if !assert.NoError(t, err) {
+		return nil
+	}
+	assert.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
+	_, err = conn.Write(v.Said)
+	assert.NoError(t, err)
+	var got []byte
+	for piece := make([]byte, 4096); !bytes.Contains(got, []byte(v.Until)); {
+		n, err := conn.Read(piece)
+		if !assert.NoError(t, err, "%.500q", got) {
+			_ = conn.Close()
+			return nil
+		}
+		got = append(got, piece[:n]...)
+	}
+	return conn.(*net.TCPConn)
+}
+
+func held(t *testing.T) holdings {
+	t.Helper()
+	runtime.GC()
+	runtime.GC() // the second frees what finalizers of the first let go
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return holdings{m.HeapAlloc, runtime.NumGoroutine(), len(list)}
+}
+
+// Reset is a Leave that has the connection end by RST.
+func Reset(t *testing.T, conn *net.TCPConn) { assert.NoError(t, conn.SetLinger(0)) }
+
+// AwaitEnd is a Leave that says nothing until the server has ended the connection.
+func AwaitEnd(t *testing.T, conn *net.TCPConn) {
+	_, err := io.Copy(io.Discard, conn)
+	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// AppendFrame appends a WebSocket client's frame (RFC 6455, section 5.2) with a mask of zeros.
+func AppendFrame(dst []byte, opcode byte, payload string) []byte {
+	const masked = 0x80
+	switch n := len(payload); {
+	case n < 126:
+		dst = append(dst, 0x80|opcode, masked|byte(n))
+	case n < 1<<16:
+		dst = append(dst, 0x80|opcode, masked|126, byte(n>>8), byte(n))
+	default:
+		dst = append(dst, 0x80|opcode, masked|127, 0, 0, 0, 0, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+	return append(append(dst, 0, 0, 0, 0), payload...)
+}
+
+// Upgrade is a WebSocket client's request, for a subprotocol unless it is "".
+func Upgrade(subprotocol string) string {
+	if subprotocol != "" {
+		subprotocol = "Sec-WebSocket-Protocol: " + subprotocol + "\r\n"
+	}
+	return "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" + subprotocol +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+}
