@@ -13,11 +13,6 @@ type CaptureTable struct {
 	texture *gpu.Texture
 }
 
-// NewPlacementTable makes the memory for Packer.Placements. GL thread only.
-func (w *World) NewPlacementTable(c *gpu.Ctx) (*CaptureTable, error) {
-	return newCaptureTable(c, "placements", shaders.SlotPlacements, w.PlacementBytes())
-}
-
 // NewMotionTable makes the memory for Packer.Motion. GL thread only.
 func (p *Packer) NewMotionTable(c *gpu.Ctx) (*CaptureTable, error) {
 	return newCaptureTable(c, "motion", shaders.SlotMotion, p.MotionBytes())

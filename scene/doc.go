@@ -8,8 +8,8 @@
 // the layout that shaders/lib/scene.glsl describes, read from the on-disk cache
 // where they were built before. World.Upload puts them on the GPU. While the
 // simulation runs, the frame loop calls History.Record once a tick; each sensor
-// has a Packer that writes where the movers are, at an instant (Placements, for
-// rasterising) or over a scan's window (Motion, for tracing), into a
+// has a Packer that says where the movers are at an instant (Places, for
+// rasterising), or writes it over a scan's window (Motion, for tracing) into a
 // CaptureTable.
 //
 // Actors may come and go while a run goes on: Scene.Reserve holds some back from the
@@ -20,7 +20,7 @@
 // # Frames
 //
 // Poses, motions and states are in the map frame, REP-103 axes, float64. The
-// World's tables, placements and motions are in the world frame: the map frame
+// World's tables, places and motions are in the world frame: the map frame
 // moved by World.Anchor, which is zero unless the scene lies far from the map's
 // origin.
 //

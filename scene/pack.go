@@ -24,9 +24,8 @@ type Window struct {
 	StartNs, EndNs int64
 }
 
-// Packer writes where the movers and a sensor are, in the layouts of
-// shaders/lib/scene.glsl (placements) and shaders/lib/motion.glsl, into bytes that
-// the caller owns. It has scratch memory of its own and allocates nothing while
+// Packer says where the movers and a sensor are. Motion writes it in the layout of
+// shaders/lib/motion.glsl, into bytes that the caller owns. A Packer has scratch memory of its own and allocates nothing while
 // packing: one goroutine at a time may use it.
 type Packer struct {
 	world   *World
@@ -38,7 +37,6 @@ type Packer struct {
 	rigid   []spatial.Pose // of the current part at each key
 	middle  []spatial.Pose // of the current animated part between each key and the next
 	bends   []bend         // of the current part between each key and the next
-	places  []mgl64.Mat4   // of all movers
 	tree    moverTree
 }
 
@@ -56,14 +54,8 @@ func NewPacker(w *World, h *History) *Packer {
 		middle: make([]spatial.Pose, keys),
 		bends:  make([]bend, keys),
 	}
-	p.places = make([]mgl64.Mat4, 0, len(w.Movers))
 	p.tree.reserve(len(w.Movers))
 	return p
-}
-
-// PlacementBytes returns the size of what Placements writes, at least one texel.
-func (w *World) PlacementBytes() int {
-	return 16 * max(shaders.PlacementTexels*len(w.Movers), 1)
 }
 
 // MotionBytes returns the most that Motion writes.
@@ -77,22 +69,6 @@ const (
 	moverHead  = 3 // texels before a mover's keys
 	keyTexels  = 4
 )
-
-// Placements writes each mover's mesh-to-world matrix at an instant into dst,
-// which must hold World.PlacementBytes; that of one that is not there is zero.
-func (p *Packer) Placements(dst []byte, tNs int64) error {
-	if len(dst) < p.world.PlacementBytes() {
-		return fmt.Errorf("pack placements: %d bytes for %d", len(dst), p.world.PlacementBytes())
-	}
-	p.places = p.Places(p.places[:0], tNs)
-	for i := range p.places {
-		at := &p.places[i]
-		for r := range 3 {
-			putRow(dst, shaders.PlacementTexels*i+r, at[r], at[4+r], at[8+r], at[12+r])
-		}
-	}
-	return nil
-}
 
 // place returns the mover's frame in the actor's frame, as a matrix: rigid but
 // for animated scales.

@@ -158,27 +158,21 @@ func TestManyMoversAreAllInTheHierarchy(t *testing.T) {
 	}
 }
 
-func TestPlacementsAreMatrices(t *testing.T) {
+func TestPlacesAreMatrices(t *testing.T) {
 	s := scenetest.Soup(3, 600, true)
 	w, h := buildWorld(t, s), recorded(s, nil)
 	p := scene.NewPacker(w, h)
-	buf := make([]byte, w.PlacementBytes())
-	require.NoError(t, p.Placements(buf, 123e6))
-	rows := texels(buf)
+	place := p.Places(nil, 123e6)[1]
 	m := &w.Movers[1]
 	want := m.Actor.Pose.Mat4().Mul4(m.Actor.Parts[0].Joints(123e6))
-	// Row times stored vertex is where the mesh's vertex is.
+	// The matrix takes a stored vertex to where the mesh's vertex is.
 	for i := m.First; i < m.First+m.Count; i++ {
 		v := w.Vertices[3*i]
 		inMesh := mgl64.Vec3{float64(v[0]) / 0.5, float64(v[1]) / 0.8, float64(v[2]) / 0.5}
-		for a := range 3 {
-			r := rows[3+a]
-			got := r[0]*float64(v[0]) + r[1]*float64(v[1]) + r[2]*float64(v[2]) + r[3]
-			assert.InDelta(t, mgl64.TransformCoordinate(inMesh, want)[a], got, 1e-4)
-		}
+		got := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, place)
+		assertVec(t, mgl64.TransformCoordinate(inMesh, want), got, 1e-4)
 	}
-	assert.Error(t, p.Placements(buf[:10], 0))
-	_, err := p.Motion(buf[:10], scene.Window{})
+	_, err := p.Motion(make([]byte, 10), scene.Window{})
 	assert.Error(t, err)
 	_, err = p.Motion(make([]byte, p.MotionBytes()), scene.Window{StartNs: 2, EndNs: 1})
 	assert.ErrorContains(t, err, "before its start")

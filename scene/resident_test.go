@@ -43,7 +43,7 @@ func TestUploadBindsEveryTableAtItsSlot(t *testing.T) {
 	fake := fakeWithLimits(1<<20, 16)
 	r, err := uploaded(t, fake, w)
 	require.NoError(t, err)
-	perCapture := map[int]bool{shaders.SlotPlacements: true, shaders.SlotMotion: true}
+	perCapture := map[int]bool{shaders.SlotMotion: true}
 	slots := map[int]bool{}
 	for _, b := range r.Bindings(nil) {
 		assert.Equal(t, gpu.BindSampler, b.Kind)

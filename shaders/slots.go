@@ -13,7 +13,6 @@ const (
 	SlotColorTextures        // sRGB pictures
 	SlotDataTextures         // linear pictures
 	SlotMovers               // root, label and range of each mover
-	SlotPlacements           // per capture: one matrix a mover
 	SlotMotion               // per capture: keyframes and the movers' hierarchy
 	SlotSensor               // the first that sensors may use, up to 15
 )
@@ -25,7 +24,6 @@ const (
 	VertexTexels    = 3 // a triangle's three vertices
 	AttributeTexels = 3 // a triangle's three vertices
 	MaterialTexels  = 4
-	PlacementTexels = 3
 )
 
 // SceneTables returns the bindings that lib/scene.glsl declares.
@@ -39,7 +37,6 @@ func SceneTables() []Binding {
 		{"colorTextures", "sampler2DArray", SlotColorTextures, KindSampler},
 		{"dataTextures", "sampler2DArray", SlotDataTextures, KindSampler},
 		{"movers", "usamplerBuffer", SlotMovers, KindSampler},
-		{"placements", "samplerBuffer", SlotPlacements, KindSampler},
 		{"motion", "samplerBuffer", SlotMotion, KindSampler},
 	}
 }
@@ -54,7 +51,6 @@ func slotDefines() []Define {
 		Int("SLOT_COLOR_TEXTURES", SlotColorTextures),
 		Int("SLOT_DATA_TEXTURES", SlotDataTextures),
 		Int("SLOT_MOVERS", SlotMovers),
-		Int("SLOT_PLACEMENTS", SlotPlacements),
 		Int("SLOT_MOTION", SlotMotion),
 		Int("SLOT_SENSOR", SlotSensor),
 	}

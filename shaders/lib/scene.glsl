@@ -29,8 +29,6 @@
 //             wraps, base + 4 metallic-roughness + 16 emission.
 // movers      1 texel (uint) a mover: reference of its root node, instance id |
 //             tag << 16, first triangle, number of triangles.
-// placements  3 texels a mover: the rows of its mesh-to-world matrix at the
-//             capture's instant.
 
 layout(binding = SLOT_NODES) uniform samplerBuffer nodes;
 layout(binding = SLOT_TRIANGLES) uniform samplerBuffer triangles;
@@ -40,7 +38,6 @@ layout(binding = SLOT_MATERIALS) uniform samplerBuffer materials;
 layout(binding = SLOT_COLOR_TEXTURES) uniform sampler2DArray colorTextures;
 layout(binding = SLOT_DATA_TEXTURES) uniform sampler2DArray dataTextures;
 layout(binding = SLOT_MOVERS) uniform usamplerBuffer movers;
-layout(binding = SLOT_PLACEMENTS) uniform samplerBuffer placements;
 
 struct Material {
     vec4 baseColor;
@@ -80,15 +77,6 @@ uint label(int triangle, int mover) {
 
 uint labelInstance(uint l) { return l & 0xffffu; }
 uint labelTag(uint l) { return l >> 16; }
-
-// shadingNormal returns the interpolated normal in the triangle's frame, a
-// unit vector on the side that the mesh calls its front.
-vec3 shadingNormal(int triangle, vec2 barycentric) {
-    vec3 n0 = octahedral(texelFetch(attributes, 3 * triangle).x);
-    vec3 n1 = octahedral(texelFetch(attributes, 3 * triangle + 1).x);
-    vec3 n2 = octahedral(texelFetch(attributes, 3 * triangle + 2).x);
-    return normalize(n0 + barycentric.x * (n1 - n0) + barycentric.y * (n2 - n0));
-}
 
 // textureCoordinates returns the interpolated texture coordinates.
 vec2 textureCoordinates(int triangle, vec2 barycentric) {
@@ -150,32 +138,4 @@ bool cutOut(int triangle, vec2 barycentric, float lod) {
     if (cutoff <= 0.0) return false;
     Material m = materialAt(i);
     return baseColor(m, textureCoordinates(triangle, barycentric), lod).a < cutoff;
-}
-
-// placementRows returns a mover's mesh-to-world matrix: row i times (p, 1) is
-// coordinate i of point p in the world.
-void placementRows(int mover, out vec4 x, out vec4 y, out vec4 z) {
-    x = texelFetch(placements, 3 * mover);
-    y = texelFetch(placements, 3 * mover + 1);
-    z = texelFetch(placements, 3 * mover + 2);
-}
-
-// worldPosition places a point of a triangle's frame at the capture's instant.
-vec3 worldPosition(vec3 p, int mover) {
-    if (mover < 0) return p;
-    vec4 x, y, z;
-    placementRows(mover, x, y, z);
-    vec4 h = vec4(p, 1.0);
-    return vec3(dot(x, h), dot(y, h), dot(z, h));
-}
-
-// worldNormal turns a normal of a triangle's frame into the world, at the
-// capture's instant: the cofactors carry normals through any scale.
-vec3 worldNormal(vec3 n, int mover) {
-    if (mover < 0) return n;
-    vec4 x, y, z;
-    placementRows(mover, x, y, z);
-    vec3 c0 = cross(y.xyz, z.xyz), c1 = cross(z.xyz, x.xyz), c2 = cross(x.xyz, y.xyz);
-    float side = dot(x.xyz, c0) < 0.0 ? -1.0 : 1.0; // a mirror turns the cofactors round
-    return side * normalize(vec3(dot(c0, n), dot(c1, n), dot(c2, n)));
 }
