@@ -130,28 +130,42 @@ func (c *comparison) seenBeside(u, v int, depth float64) bool {
 	return false
 }
 
-// kaykit is a street of real glTF models; nil where they are not at hand.
+// placed is a piece of a street and where it stands.
+type placed struct {
+	name      string
+	x, y, yaw float64
+}
+
+// models is a street of glTF models, scaled.
+func models(t *testing.T, folder string, scale float64, pieces ...placed) *scene.Scene {
+	t.Helper()
+	s := scene.New("street")
+	for _, p := range pieces {
+		asset, err := gltf.Load(filepath.Join(folder, p.name+".gltf"), gltf.Options{Scale: scale})
+		require.NoError(t, err)
+		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{p.x, p.y, 0}, 0, 0, p.yaw)})
+		require.NoError(t, err)
+	}
+	return s
+}
+
+// kaykit is a street of models that nobody here made; nil where they are not at hand.
 func kaykit(t *testing.T) *scene.Scene {
 	t.Helper()
 	const folder = "../../../shared/assets/kaykit_city"
 	if _, err := os.Stat(folder); err != nil {
-		t.Logf("no KayKit street is compared: %v", err)
+		t.Logf("no KayKit street is compared, our own street alone: %v", err)
 		return nil
 	}
-	s := scene.New("kaykit street")
-	put := func(name string, x, y, yaw float64) {
-		asset, err := gltf.Load(filepath.Join(folder, name+".gltf"), gltf.Options{Scale: 6})
-		require.NoError(t, err)
-		_, err = s.Add(asset, scene.Placement{Pose: spatial.FromRPY(mgl64.Vec3{x, y, 0}, 0, 0, yaw)})
-		require.NoError(t, err)
-	}
-	put("road_straight", 12, 0, 0)
-	put("building_A", 12, 12, -90)
-	put("building_C", 24, -12, 90)
-	put("car_taxi", 10, -3, 20)
-	put("trafficlight_A", 15, -5, 90)
-	put("bench", 9, 4, -80)
-	return s
+	return models(t, folder, 6, placed{"road_straight", 12, 0, 0}, placed{"building_A", 12, 12, -90}, placed{"building_C", 24, -12, 90},
+		placed{"car_taxi", 10, -3, 20}, placed{"trafficlight_A", 15, -5, 90}, placed{"bench", 9, 4, -80})
+}
+
+// ownStreet is a street of our own small models.
+func ownStreet(t *testing.T) *scene.Scene {
+	t.Helper()
+	return models(t, "../../testdata/street", 1, placed{"road_straight", 12, 0, 0}, placed{"building_A", 14, 10, -100}, placed{"building_B", 24, -10, 85},
+		placed{"car_small", 10, -3, 20}, placed{"trafficlight_A", 15, -5, 170}, placed{"bench", 9, 4, -80}, placed{"bush", 8, -4.5, 7})
 }
 
 func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
@@ -176,9 +190,11 @@ func TestPicturesAgreeWithAReferenceTracer(t *testing.T) {
 		"city":      street(0),
 		"city, 9 s": street(9 * second),
 	}
-	if models := kaykit(t); models != nil {
-		comparisons["kaykit"] = &comparison{
-			scene: models, mount: spatial.FromRPY(mgl64.Vec3{0, 0.4, 1.7}, 0, 0, 0), width: 640, height: 480, stride: 3,
+	for name, s := range map[string]*scene.Scene{"street": ownStreet(t), "kaykit": kaykit(t)} {
+		if s != nil {
+			comparisons[name] = &comparison{
+				scene: s, mount: spatial.FromRPY(mgl64.Vec3{0, 0.4, 1.7}, 0, 0, 0), width: 640, height: 480, stride: 3,
+			}
 		}
 	}
 	var all result

@@ -43,15 +43,12 @@ const (
 	rayStride, pixelStride = 3, 6
 )
 
-// kaykitStreet is testdata/kaykit_street.yaml; the test skips where the models
-// beside the checkout are absent.
-func kaykitStreet(t *testing.T) *config.Config {
+const root = "../../../.."
+
+// street is a configuration of testdata.
+func street(t *testing.T, file string) *config.Config {
 	t.Helper()
-	const root = "../../../.."
-	if _, err := os.Stat(filepath.Join(root, "../shared/assets/kaykit_city")); err != nil {
-		t.Skipf("needs the models of ../shared/assets/kaykit_city beside the checkout: %v", err)
-	}
-	c, err := config.Read(filepath.Join(root, "testdata/kaykit_street.yaml"))
+	c, err := config.Read(filepath.Join(root, "testdata", file))
 	require.NoError(t, err)
 	return c
 }
@@ -280,12 +277,29 @@ func TestTheCityAgreesWithTheTracer(t *testing.T) {
 	assert.GreaterOrEqual(t, len(d.tags()), 8)
 }
 
-func TestTheKaykitStreetAgreesWithTheTracer(t *testing.T) {
+func TestTheStreetAgreesWithTheTracer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
 	t.Parallel()
-	d := newDrive(t, kaykitStreet(t))
+	driveAlong(t, street(t, "street.yaml"))
+}
+
+func TestTheKaykitStreetAgreesWithTheTracer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	if _, err := os.Stat(filepath.Join(root, "../shared/assets/kaykit_city")); err != nil {
+		t.Skipf("needs the models of ../shared/assets/kaykit_city beside the checkout; TestTheStreetAgreesWithTheTracer has our own: %v", err)
+	}
+	t.Parallel()
+	driveAlong(t, street(t, "kaykit_street.yaml"))
+}
+
+// driveAlong holds a run in a street beside the tracer.
+func driveAlong(t *testing.T, c *config.Config) {
+	t.Helper()
+	d := newDrive(t, c)
 	d.agrees(t)
 	assert.GreaterOrEqual(t, d.hits(), 0.5)
 	seen := d.tags()

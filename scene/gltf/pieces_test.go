@@ -16,10 +16,14 @@ import (
 	"github.com/raybridge/raybridge/scene/gltf"
 )
 
-const kaykit = "../../../shared/assets/kaykit_city"
+// Pieces of streets: our own, and those of KayKit, which lie beside the checkout or don't.
+const (
+	street = "../../testdata/street"
+	kaykit = "../../../shared/assets/kaykit_city"
+)
 
-// summary is what a plain reading of a KayKit file's JSON says: its nodes have
-// translations alone, its primitives indices.
+// summary is what a plain reading of a piece's JSON says: its nodes have translations
+// alone, its primitives indices.
 type summary struct {
 	Nodes []struct {
 		Name        string
@@ -55,12 +59,25 @@ func (s *summary) expect() (triangles int, lo, hi mgl64.Vec3) {
 	return triangles, lo, hi
 }
 
+func TestStreetPieces(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(street, "*.gltf"))
+	require.NoError(t, err)
+	require.Len(t, files, 14)
+	loadPieces(t, files, 16)
+}
+
 func TestKayKitCity(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(kaykit, "*.gltf"))
 	require.NoError(t, err)
 	if len(files) == 0 {
-		t.Skip("the KayKit city pieces are not in ../shared/assets/kaykit_city")
+		t.Skip("the KayKit city pieces are not in ../shared/assets/kaykit_city; TestStreetPieces has our own")
 	}
+	loadPieces(t, files, 1024)
+}
+
+// loadPieces loads each file and holds it beside its JSON; all have one texture, so
+// many pixels wide.
+func loadPieces(t *testing.T, files []string, texture int) {
 	tags := map[string]scene.Tag{
 		"base": scene.TagGround, "bench": scene.TagStatic, "box": scene.TagDynamic, "building": scene.TagBuilding,
 		"bush": scene.TagVegetation, "car": scene.TagCar, "dumpster": scene.TagDynamic, "firehydrant": scene.TagStatic,
@@ -87,7 +104,7 @@ func TestKayKitCity(t *testing.T) {
 			require.Len(t, a.Nodes, len(s.Nodes))
 
 			require.Len(t, a.Textures, 1)
-			assert.Equal(t, 1024, a.Textures[0].Image.Rect.Dx())
+			assert.Equal(t, texture, a.Textures[0].Image.Rect.Dx())
 			kind, _, _ := strings.Cut(name, "_")
 			assert.Equal(t, tags[kind].String(), a.Nodes[0].Tag.String())
 			for i, n := range a.Nodes {
@@ -107,17 +124,23 @@ func TestKayKitCity(t *testing.T) {
 }
 
 // A car's front wheels are ahead of its rear wheels, its left ones to the left.
-func TestKayKitCarFacesForward(t *testing.T) {
-	file := filepath.Join(kaykit, "car_taxi.gltf")
-	if _, err := os.Stat(file); err != nil {
-		t.Skip("the KayKit city pieces are not in ../shared/assets/kaykit_city")
+func TestCarsFaceForward(t *testing.T) {
+	for file, wheelbase := range map[string]float64{
+		filepath.Join(street, "car_small.gltf"): 1.3 + 1.25,
+		filepath.Join(kaykit, "car_taxi.gltf"):  0.2454192042350769 + 0.25616389513015747,
+	} {
+		if _, err := os.Stat(file); err != nil && strings.HasPrefix(file, kaykit) {
+			t.Log("no KayKit city pieces are in ../shared/assets/kaykit_city: our own car alone is looked at")
+			continue
+		}
+		a, err := gltf.Load(file, gltf.Options{Scale: 8})
+		require.NoError(t, err)
+		at := map[string]mgl64.Vec3{}
+		for _, n := range a.Nodes {
+			_, wheel, _ := strings.Cut(n.Name, "_wheel_")
+			at[wheel] = n.Local.Translation
+		}
+		assert.InDelta(t, 8*wheelbase, at["front_left"][0]-at["rear_left"][0], 1e-6)
+		assert.Greater(t, at["front_left"][1], at["front_right"][1])
 	}
-	a, err := gltf.Load(file, gltf.Options{Scale: 8})
-	require.NoError(t, err)
-	at := map[string]mgl64.Vec3{}
-	for _, n := range a.Nodes {
-		at[strings.TrimPrefix(n.Name, "car_taxi_wheel_")] = n.Local.Translation
-	}
-	assert.InDelta(t, 8*(0.2454192042350769+0.25616389513015747), at["front_left"][0]-at["rear_left"][0], 1e-6)
-	assert.Greater(t, at["front_left"][1], at["front_right"][1])
 }
