@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // parameters are the values that clients read and set. Its methods may be called from
@@ -64,18 +66,19 @@ func (p *parameters) all() []string {
 	return slices.Clone(p.names)
 }
 
-// values returns the named parameters, all of them if none is named. Names that there
-// aren't are left out.
+// values returns the named parameters, each once, all of them if none is named. Names that
+// there aren't are left out.
 func (p *parameters) values(names []string) []parameter {
 	if len(names) == 0 {
 		names = p.all()
 	}
-	list := make([]parameter, 0, len(names))
+	list, seen := make([]parameter, 0, len(names)), map[string]bool{}
 	for _, name := range names {
 		param, ok := p.get(name)
-		if !ok {
+		if !ok || seen[name] {
 			continue
 		}
+		seen[name] = true
 		value := parameter{Name: name, Value: param.Get()}
 		switch v := value.Value.(type) {
 		case float64:
@@ -97,7 +100,10 @@ func (p *parameters) values(names []string) []parameter {
 var errReadOnly = errors.New("parameter can't be changed")
 
 // set changes one parameter as a client asks for.
-func (p *parameters) set(to parameter) error {
+func (p *parameters) set(to setParameter) error {
+	if err := checkSize("value of parameter "+to.Name, len(to.Value), guard.ParameterBytes); err != nil {
+		return err
+	}
 	param, ok := p.get(to.Name)
 	switch {
 	case !ok:
@@ -105,7 +111,12 @@ func (p *parameters) set(to parameter) error {
 	case param.Set == nil:
 		return fmt.Errorf("parameter %s: %w", to.Name, errReadOnly)
 	}
-	value := to.Value
+	var value any
+	if to.Value != nil {
+		if err := json.Unmarshal(to.Value, &value); err != nil {
+			return fmt.Errorf("parameter %s: %w", to.Name, err)
+		}
+	}
 	if text, ok := value.(string); ok && to.Type == "byte_array" {
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
@@ -119,9 +130,25 @@ func (p *parameters) set(to parameter) error {
 	return nil
 }
 
+// parameterNames reads the names that a request has. Those that are too long are none.
+func (s *session) parameterNames(r *request) (names []string, err error) {
+	err = each(r.ParameterNames, func(name string) error {
+		if err := checkName("parameter name", name); err != nil {
+			return err
+		}
+		names = append(names, name)
+		return nil
+	})
+	return names, s.refuse(err)
+}
+
 // getParameters answers with values ("Get Parameters").
 func (s *session) getParameters(r *request) error {
-	s.say(parameterValues{Op: "parameterValues", Parameters: s.instance.parameters.values(r.ParameterNames), ID: r.ID})
+	names, err := s.parameterNames(r)
+	if err != nil {
+		return err
+	}
+	s.say(parameterValues{Op: "parameterValues", Parameters: s.instance.parameters.values(names), ID: r.ID})
 	return nil
 }
 
@@ -129,14 +156,20 @@ func (s *session) getParameters(r *request) error {
 // it asks for that, and those that subscribed to them.
 func (s *session) setParameters(r *request) error {
 	var named, changed []string
-	for _, to := range r.Parameters {
+	err := each(r.Parameters, func(to setParameter) error {
+		if err := checkName("parameter name", to.Name); err != nil {
+			return err
+		}
 		named = append(named, to.Name)
-		if err := s.instance.parameters.set(to); err != nil {
-			s.say(statusOf(levelWarning, "%v", err))
-			continue
+		if err := s.instance.parameters.set(to); errors.Is(err, errMalformed) {
+			return err
+		} else if err != nil {
+			s.remark(levelWarning, "%v", err)
+			return nil
 		}
 		changed = append(changed, to.Name)
-	}
+		return nil
+	})
 	var answered *session
 	if r.ID != "" && len(named) > 0 {
 		s.say(parameterValues{Op: "parameterValues", Parameters: s.instance.parameters.values(named), ID: r.ID})
@@ -145,36 +178,61 @@ func (s *session) setParameters(r *request) error {
 	if len(changed) > 0 {
 		s.instance.tellParameters(changed, answered)
 	}
-	return nil
+	return s.refuse(err)
 }
 
 // subscribeParameters tells the client of changes from now on ("Subscribe Parameter
 // Update").
 func (s *session) subscribeParameters(r *request) error {
-	names := r.ParameterNames
+	names, err := s.parameterNames(r)
+	if err != nil {
+		return err
+	}
 	if len(names) == 0 {
 		names = s.instance.parameters.all()
 	}
-	s.mu.Lock()
 	for _, name := range names {
-		if len(s.wanted) < maxParameterNames {
-			s.wanted[name] = true
+		if err = s.want(name); err != nil {
+			break
 		}
 	}
-	s.mu.Unlock()
 	s.say(parameterValues{Op: "parameterValues", Parameters: s.instance.parameters.values(names)})
+	return s.refuse(err)
+}
+
+// want notes that the client is told of a parameter.
+func (s *session) want(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.wanted[name]:
+		return nil
+	case len(s.wanted) >= guard.ClientParameters:
+		return fmt.Errorf("parameter %s: a client may subscribe to %d: %w", name, guard.ClientParameters, errMalformed)
+	}
+	if err := s.client.Hold(registration + len(name)); err != nil {
+		return fmt.Errorf("parameter %s: %w", name, err)
+	}
+	s.wanted[name] = true
 	return nil
 }
 
 // unsubscribeParameters ends that ("Unsubscribe Parameter Update").
 func (s *session) unsubscribeParameters(r *request) error {
+	names, err := s.parameterNames(r)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(r.ParameterNames) == 0 {
-		clear(s.wanted)
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(s.wanted))
 	}
-	for _, name := range r.ParameterNames {
-		delete(s.wanted, name)
+	for _, name := range names {
+		if s.wanted[name] {
+			s.client.Release(registration + len(name))
+			delete(s.wanted, name)
+		}
 	}
 	return nil
 }

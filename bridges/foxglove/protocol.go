@@ -4,11 +4,15 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // subprotocols are those that the server speaks, the best first.
@@ -94,16 +98,13 @@ type serviceCallFailure struct {
 	Message   string `json:"message"`
 }
 
-// request is a JSON message of a client: what any of them may hold.
+// request is a JSON message of a client: what any of them may hold. Its lists are JSON arrays
+// as they came, parts of the message, nil for none.
 type request struct {
-	Op              string         `json:"op"`
-	Subscriptions   []subscription `json:"subscriptions"`
-	SubscriptionIDs []uint32       `json:"subscriptionIds"`
-	Channels        []channel      `json:"channels"`
-	ChannelIDs      []uint32       `json:"channelIds"`
-	ParameterNames  []string       `json:"parameterNames"`
-	Parameters      []parameter    `json:"parameters"`
-	ID              string         `json:"id"`
+	Op, ID                         string
+	Subscriptions, SubscriptionIDs []byte
+	Channels, ChannelIDs           []byte
+	ParameterNames, Parameters     []byte
 }
 
 type subscription struct {
@@ -111,17 +112,74 @@ type subscription struct {
 	ChannelID uint32 `json:"channelId"`
 }
 
-// parseRequest reads a text message of a client. Keys match exactly or not at all but for
-// their case, as JSON's decoder has it.
+// setParameter is a parameter that a client sets.
+type setParameter struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+	Type  string          `json:"type"`
+}
+
+// parseRequest reads a text message of a client, whose lists are left for each to read.
 func parseRequest(data []byte) (request, error) {
 	var r request
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("read text message: %w", err)
+	lists := map[string]*[]byte{
+		"subscriptions": &r.Subscriptions, "subscriptionIds": &r.SubscriptionIDs, "channels": &r.Channels, "channelIds": &r.ChannelIDs,
+		"parameterNames": &r.ParameterNames, "parameters": &r.Parameters,
 	}
-	if r.Op == "" {
+	err := rosjson.Members(data, func(name, value []byte) (err error) {
+		switch list := lists[string(name)]; {
+		case list != nil && string(value) != "null":
+			*list = value
+		case string(name) == "op":
+			r.Op, err = rosjson.Text(value)
+		case string(name) == "id":
+			r.ID, err = rosjson.Text(value)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("read text message: %w", err)
+	case r.Op == "":
 		return r, fmt.Errorf("text message without op: %w", errMalformed)
 	}
-	return r, nil
+	return r, errors.Join(checkName("op", r.Op), checkSize("id", len(r.ID), guard.IDBytes))
+}
+
+// each reads a list, one element after the other, of which nothing is kept but what take
+// does. Of more than guard.ListElements the rest isn't read.
+func each[T any](list []byte, take func(T) error) error {
+	if list == nil {
+		return nil
+	}
+	n := 0
+	err := rosjson.Elements(list, func(value []byte) error {
+		if n++; n > guard.ListElements {
+			return checkSize("list", n, guard.ListElements)
+		}
+		var element T
+		if err := json.Unmarshal(value, &element); err != nil {
+			return fmt.Errorf("element %d of a list: %w", n, err)
+		}
+		return take(element)
+	})
+	return err
+}
+
+// checkSize returns an error for what is larger than a limit.
+func checkSize(what string, size, limit int) error {
+	if size <= limit {
+		return nil
+	}
+	return fmt.Errorf("%s of %d, the most are %d: %w", what, size, limit, errMalformed)
+}
+
+// checkName returns an error for a name that is too long, and quotes its beginning.
+func checkName(what, name string) error {
+	if err := checkSize(what, len(name), guard.NameBytes); err != nil {
+		return fmt.Errorf("%s: %w", wsserver.Excerpt(name, 64), err)
+	}
+	return nil
 }
 
 // errMalformed says that a client's message isn't of the protocol; the connection goes on.
@@ -153,7 +211,7 @@ func parseServiceRequest(data []byte) (serviceRequest, error) {
 		return serviceRequest{}, fmt.Errorf("service call of %d bytes, want %d or more: %w", len(data), head, errMalformed)
 	}
 	n := binary.LittleEndian.Uint32(data[9:])
-	if uint64(n) > uint64(len(data)-head) {
+	if uint64(n) > uint64(len(data)-head) || n > guard.NameBytes {
 		return serviceRequest{}, fmt.Errorf("service call with an encoding of %d bytes: %w", n, errMalformed)
 	}
 	return serviceRequest{

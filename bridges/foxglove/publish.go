@@ -1,6 +1,7 @@
 package foxglove
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // decoder sets a message from what a client sent.
@@ -103,46 +105,59 @@ func (b *inboxes) names() string {
 type clientChannel struct {
 	topic, schema, encoding string
 	decoder                 decoder // nil for an encoding that isn't one of clientEncodings
+	told                    bool    // that nobody subscribes to the topic
+}
+
+// size is what a channel is counted for, bytes.
+func (c *clientChannel) size() int {
+	return registration + len(c.topic) + len(c.schema) + len(c.encoding)
 }
 
 // advertise takes the channels of a client ("Client Advertise"). One on a topic that
-// nobody subscribes to yet is kept: somebody may.
+// nobody subscribes to is kept: somebody may, and viewers advertise all that they could
+// publish. They are told when they publish on it.
 func (s *session) advertise(r *request) error {
-	for _, c := range r.Channels {
+	return s.refuse(each(r.Channels, func(c channel) error {
+		if err := errors.Join(checkName("topic", c.Topic), checkName("schema name", c.SchemaName), checkName("encoding", c.Encoding)); err != nil {
+			return err
+		}
 		in := s.instance.inboxes.get(c.Topic)
 		decoder, known := newDecoder(c.Encoding, c.SchemaName)
 		_, taken := s.channels[c.ID]
+		own := &clientChannel{topic: c.Topic, schema: c.SchemaName, encoding: c.Encoding, decoder: decoder}
 		switch {
 		case taken:
-			s.say(statusOf(levelError, "channel %d of the client is advertised already", c.ID))
-			continue
+			s.remark(levelError, "channel %d of the client is advertised already", c.ID)
+			return nil
 		case !known && (in == nil || !in.anyEncoding):
-			s.say(statusOf(levelError, "topic %s: encoding %q is unknown: want one of %v", c.Topic, c.Encoding, clientEncodings))
-			continue
-		case len(s.channels) >= maxClientChannels:
-			s.say(statusOf(levelError, "topic %s: a client may advertise %d channels", c.Topic, maxClientChannels))
-			continue
+			s.remark(levelError, "topic %s: encoding %q is unknown: want one of %v", c.Topic, c.Encoding, clientEncodings)
+			return nil
+		case len(s.channels) >= guard.ClientChannels:
+			return fmt.Errorf("topic %s: a client may advertise %d channels: %w", c.Topic, guard.ClientChannels, errMalformed)
 		}
-		s.channels[c.ID] = &clientChannel{topic: c.Topic, schema: c.SchemaName, encoding: c.Encoding, decoder: decoder}
-		switch {
-		case in == nil:
-			s.say(statusOf(levelWarning, "nobody subscribes to %s; subscribed to are: %s", c.Topic, s.instance.inboxes.names()))
-		case in.typeName != fullName(c.SchemaName):
-			s.say(statusOf(levelError, "topic %s has messages of %s, not of %s", c.Topic, in.typeName, c.SchemaName))
+		if err := s.client.Hold(own.size()); err != nil {
+			return fmt.Errorf("topic %s: %w", c.Topic, err)
 		}
-	}
-	return nil
+		s.channels[c.ID] = own
+		if in != nil && in.typeName != fullName(c.SchemaName) {
+			s.remark(levelError, "topic %s has messages of %s, not of %s", c.Topic, in.typeName, c.SchemaName)
+		}
+		return nil
+	}))
 }
 
 // unadvertise forgets channels of a client ("Client Unadvertise").
 func (s *session) unadvertise(r *request) error {
-	for _, id := range r.ChannelIDs {
-		if _, ok := s.channels[id]; !ok {
-			s.say(statusOf(levelWarning, "channel %d of the client is not advertised", id))
+	return s.refuse(each(r.ChannelIDs, func(id uint32) error {
+		c, ok := s.channels[id]
+		if !ok {
+			s.remark(levelWarning, "channel %d of the client is not advertised", id)
+			return nil
 		}
+		s.client.Release(c.size())
 		delete(s.channels, id)
-	}
-	return nil
+		return nil
+	}))
 }
 
 // publish hands a client's message to those that subscribe to its topic ("Client Message
@@ -154,7 +169,11 @@ func (s *session) publish(m clientMessage) error {
 	}
 	in := s.instance.inboxes.get(c.topic)
 	if in == nil {
-		return nil // the client was told
+		if !c.told {
+			c.told = true
+			s.remark(levelWarning, "nobody subscribes to %s; subscribed to are: %s", c.topic, s.instance.inboxes.names())
+		}
+		return nil // it is well-formed
 	}
 	if in.typeName != fullName(c.schema) {
 		return s.refuse(fmt.Errorf("topic %s has messages of %s, not of %s: %w", c.topic, in.typeName, c.schema, errMalformed))

@@ -9,11 +9,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
-
-// maxCalls is how many calls of services wait at a time.
-const maxCalls = 64
 
 // services are what clients call. Its methods may be called from any goroutine.
 type services struct {
@@ -156,7 +154,7 @@ func (s *services) advertisement() []byte {
 // start begins to answer.
 func (s *services) start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	calls, done := make(chan call, maxCalls), make(chan struct{})
+	calls, done := make(chan call, guard.ServerCalls), make(chan struct{})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls, s.cancel, s.done = calls, cancel, done
@@ -188,7 +186,6 @@ func (s *services) stop() {
 
 // call queues a call ("Service Call Request").
 func (s *services) call(from *session, r serviceRequest) error {
-	r.data = append([]byte(nil), r.data...) // it outlives the message
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.service == 0 || int64(r.service) > int64(len(s.list)) {
@@ -197,11 +194,16 @@ func (s *services) call(from *session, r serviceRequest) error {
 	if r.encoding != "json" {
 		return from.fail(r, fmt.Errorf("service %s takes json, not %q: %w", s.list[r.service-1].description.Name, r.encoding, errMalformed))
 	}
+	if err := from.client.Hold(registration + len(r.data)); err != nil {
+		return from.fail(r, err)
+	}
+	r.data = append([]byte(nil), r.data...) // it outlives the message
 	select {
 	case s.calls <- call{session: from, service: s.list[r.service-1], request: r}:
 		return nil
 	default:
-		return from.fail(r, fmt.Errorf("%w: %d calls wait already", bridges.ErrService, maxCalls))
+		from.client.Release(registration + len(r.data))
+		return from.fail(r, fmt.Errorf("%w: %d calls wait already", bridges.ErrService, guard.ServerCalls))
 	}
 }
 
@@ -213,6 +215,7 @@ func (s *session) fail(r serviceRequest, err error) error {
 
 // run has a call handled and answers it.
 func (c *call) run(ctx context.Context) {
+	defer c.session.client.Release(registration + len(c.request.data))
 	response, err := c.service.answer(ctx, c.request.data)
 	if err != nil {
 		_ = c.session.fail(c.request, err) // it is told; the message was well formed

@@ -8,11 +8,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
-// Bounds on what one client may hold.
-const (
-	maxClientChannels = 256
-	maxParameterNames = 4096
-)
+// registration is what is counted for an entry in the server's tables besides its texts.
+const registration = 256
 
 // session is one client. The reading goroutine owns it, but for what has other comments.
 type session struct {
@@ -94,10 +91,24 @@ func (s *session) binary(data []byte) error {
 	}
 }
 
-// refuse tells the client of an error of its own and returns it, to be counted.
+// refuse tells the client of an error of its own and returns it, to be counted; nil is none.
 func (s *session) refuse(err error) error {
-	s.say(statusOf(levelError, "%v", err))
+	if err != nil {
+		s.remark(levelError, "%v", err)
+	}
 	return err
+}
+
+// maxStatus bounds the text of a status, bytes.
+const maxStatus = 1 << 10
+
+// remark tells the client of something, unless it doesn't read.
+func (s *session) remark(level int, format string, args ...any) {
+	status := statusOf(level, format, args...)
+	status.Message = wsserver.Excerpt(status.Message, maxStatus)
+	if data, err := encode(status); err == nil { // it is made of texts
+		s.client.Tell(wsserver.Text, data)
+	}
 }
 
 // say sends a message as JSON. A client that doesn't read is being disconnected then.
@@ -123,19 +134,19 @@ func (s *session) receiveTime(t *topic) {
 
 // subscribe begins to send topics ("Subscribe").
 func (s *session) subscribe(r *request) error {
-	for _, sub := range r.Subscriptions {
+	return s.refuse(each(r.Subscriptions, func(sub subscription) error {
 		t := s.instance.topic(sub.ChannelID)
-		switch _, taken := s.topics[sub.ID]; {
-		case t == nil:
-			s.say(statusOf(levelWarning, "channel %d is not there: subscription %d is ignored", sub.ChannelID, sub.ID))
-			continue
-		case taken:
-			s.say(statusOf(levelError, "subscription %d is in use: subscription to channel %d is ignored", sub.ID, sub.ChannelID))
-			continue
+		if _, taken := s.topics[sub.ID]; t == nil || taken {
+			if t == nil {
+				s.remark(levelWarning, "channel %d is not there: subscription %d is ignored", sub.ChannelID, sub.ID)
+			} else {
+				s.remark(levelError, "subscription %d is in use: subscription to channel %d is ignored", sub.ID, sub.ChannelID)
+			}
+			return nil
 		}
 		if other, ok := s.ids[t]; ok {
-			s.say(statusOf(levelWarning, "channel %d is subscribed to as %d already: subscription %d is ignored", sub.ChannelID, other, sub.ID))
-			continue
+			s.remark(levelWarning, "channel %d is subscribed to as %d already: subscription %d is ignored", sub.ChannelID, other, sub.ID)
+			return nil
 		}
 		out := t.out.Load()
 		if out == nil {
@@ -143,25 +154,25 @@ func (s *session) subscribe(r *request) error {
 		}
 		s.topics[sub.ID], s.ids[t] = t, sub.ID
 		s.client.Subscribe(out, wsserver.Receiver{Kind: wsserver.Binary, Prefix: messagePrefix(sub.ID), Strict: true})
-	}
-	return nil
+		return nil
+	}))
 }
 
 // unsubscribe ends subscriptions ("Unsubscribe").
 func (s *session) unsubscribe(r *request) error {
-	for _, id := range r.SubscriptionIDs {
+	return s.refuse(each(r.SubscriptionIDs, func(id uint32) error {
 		t, ok := s.topics[id]
 		if !ok {
-			s.say(statusOf(levelWarning, "subscription %d is not there", id))
-			continue
+			s.remark(levelWarning, "subscription %d is not there", id)
+			return nil
 		}
 		delete(s.topics, id)
 		delete(s.ids, t)
 		if out := t.out.Load(); out != nil {
 			s.client.Unsubscribe(out)
 		}
-	}
-	return nil
+		return nil
+	}))
 }
 
 // Beat tells the client what it loses.

@@ -1,9 +1,7 @@
 package rosbridge
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -93,20 +91,18 @@ var fieldsOfRequests = map[string][]string{"std_srvs/srv/SetBool_Request": {"dat
 
 // named makes an object of a list.
 func named(list []byte, request rosmsg.Message) ([]byte, error) {
-	var values []json.RawMessage
-	if err := json.Unmarshal(list, &values); err != nil {
-		return nil, err
-	}
 	fields := fieldsOfRequests[request.TypeName()]
-	if len(values) > len(fields) {
-		return nil, fmt.Errorf("%w: %d, where it has %d", errArguments, len(values), len(fields))
-	}
-	object := []byte{'{'}
-	for i, v := range values {
-		if i > 0 {
+	object, n := []byte{'{'}, 0
+	err := rosjson.Elements(list, func(value []byte) error {
+		if n == len(fields) {
+			return fmt.Errorf("%w: it has %d", errArguments, n)
+		}
+		if n > 0 {
 			object = append(object, ',')
 		}
-		object = append(append(append(append(object, '"'), fields[i]...), `":`...), bytes.TrimSpace(v)...)
-	}
-	return append(object, '}'), nil
+		object = append(append(append(append(object, '"'), fields[n]...), `":`...), value...)
+		n++
+		return nil
+	})
+	return append(object, '}'), err
 }

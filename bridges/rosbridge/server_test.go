@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"math"
 	"math/big"
 	"net"
 	"net/http"
@@ -227,6 +228,60 @@ func TestServerRefuses(t *testing.T) {
 	c.send(`{"op":"dance"}`)
 	assert.NotEmpty(t, c.values("nodes", "{}"), "no status comes before")
 	assert.Equal(t, bridges.Connected, b.Status())
+}
+
+// TestLevels: a client is told as much as it asks for, with the operation's id.
+func TestLevels(t *testing.T) {
+	b := listening(t, "")
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(*sample.VehicleControl) {}))
+	refused := []string{`{"op":"dance","id":"d"}`, `{"op":"subscribe","topic":"/none","id":7}`}
+	without := []string{ // effect
+		`{"op":"unadvertise","topic":"/control","id":"d"}`, `{"op":"unsubscribe","topic":"/clock","id":"d"}`,
+		`{"op":"subscribe","topic":"/later","type":"a/B","id":"d"}`, `{"op":"advertise","topic":"/nobodys","type":"a/B","id":"d"}`,
+	}
+	done := []string{
+		`{"op":"subscribe","topic":"/clock","id":"d"}`, `{"op":"unsubscribe","topic":"/clock","id":"d"}`, `{"op":"unsubscribe","topic":"/later","id":"d"}`,
+		`{"op":"advertise","topic":"/control","type":"lgsvl_msgs/VehicleControlData","id":"d"}`, `{"op":"unadvertise","topic":"/control","id":"d"}`,
+	}
+	for level, want := range map[string][]int{"": {2, 0, 0}, "error": {2, 0, 0}, "none": {0, 0, 0}, "warning": {2, 4, 0}, "info": {2, 4, 5}} {
+		c := visit(t, b)
+		if level != "" {
+			c.send(`{"op":"set_level","level":"` + level + `","id":"l"}`)
+		}
+		if level == "info" {
+			assert.Equal(t, map[string]any{"op": "status", "level": "info", "msg": "level is info", "id": "l"}, c.next())
+		}
+		for i, frames := range [][]string{refused, without, done} {
+			for _, frame := range frames {
+				c.send(frame)
+			}
+			c.send(`{"op":"call_service","service":"/rosapi/nodes","id":"end"}`)
+			got := 0
+			for m := c.next(); m["op"] != "service_response"; m = c.next() {
+				assert.Equal(t, []string{"error", "warning", "info"}[i], m["level"], "%v at %q", m, level)
+				assert.Contains(t, []any{"d", 7.0}, m["id"])
+				got++
+			}
+			assert.Equal(t, want[i], got, "of kind %d at level %q", i, level)
+		}
+	}
+	c := visit(t, b)
+	c.refused(`{"op":"set_level","level":"loud"}`, "want info, warning, error or none")
+	c.refused(`{"op":"dance"}`, "dance") // it changed nothing
+}
+
+// TestNonFiniteCommands: clients in Python and in JavaScript write them differently.
+func TestNonFiniteCommands(t *testing.T) {
+	b := listening(t, "")
+	got := make(chan *sample.Detections2D, 1)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/boxes"}, func(d *sample.Detections2D) { got <- d }))
+	c := visit(t, b)
+	for score, want := range map[string]float64{"NaN": math.NaN(), "null": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)} {
+		c.send(`{"op":"publish","topic":"/boxes","msg":{"detections":[{"label":"x","score":` + score + `}]}}`)
+		assert.Equal(t, fmt.Sprint(want), fmt.Sprint((<-got).Boxes[0].Score), score)
+	}
 }
 
 // Subscriptions come before their topics, and several of one client to one topic come to

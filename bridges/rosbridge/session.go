@@ -4,20 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Limits of what a client may register.
+// registration is what is counted for an entry in the server's tables besides its texts.
+const registration = 256
+
+// level is how much a client wants to be told (protocol, section 3.2).
+type level int
+
+// Levels: each has those before it.
 const (
-	maxTopics        = 4096
-	maxSubscriptions = 64 // to one topic
+	levelNone level = iota
+	levelError
+	levelWarning
+	levelInfo
 )
+
+// levels are the names of the levels.
+var levels = []string{levelNone: "none", levelError: "error", levelWarning: "warning", levelInfo: "info"}
 
 // session is one client of the server. Its methods run on the client's reading goroutine,
 // but for appeared.
@@ -26,7 +40,7 @@ type session struct {
 	client     *wsserver.Client
 	fragments  rosbridgev2.Fragments
 	advertised map[string]bool // topics that it said to publish
-	silent     bool            // it wants no status messages
+	level      atomic.Int32    // a level: what it wants to be told
 
 	mu     sync.Mutex
 	wanted map[string]*interest // guarded by mu: subscriptions by topic
@@ -37,6 +51,7 @@ type interest struct {
 	typ    string // short name, "" for whatever it is
 	byID   map[string]wish
 	active *wish // as the stream has it, nil while it has none
+	held   int   // bytes that the client is charged for it
 }
 
 // wish is how a client wants a topic's messages.
@@ -47,7 +62,10 @@ type wish struct {
 }
 
 func newSession(s *server, c *wsserver.Client) *session {
-	return &session{server: s, client: c, advertised: map[string]bool{}, wanted: map[string]*interest{}}
+	session := &session{server: s, client: c, advertised: map[string]bool{}, wanted: map[string]*interest{}}
+	session.fragments.Budget = c
+	session.level.Store(int32(levelError)) // the protocol's default
+	return session
 }
 
 // Open notes that the client is there.
@@ -66,26 +84,25 @@ func (s *session) Beat() {}
 // the protocol is an error too, which doesn't end the connection.
 func (s *session) Message(_ wsserver.Kind, data []byte) error {
 	f, err := rosbridgev2.Parse(data, false)
-	if err != nil {
-		return errors.Join(err, s.complain(err))
-	}
-	if f.Op == "fragment" {
-		whole, err := s.fragments.Add(&f)
-		if err != nil || whole == nil {
-			return err
+	if err == nil && f.Op == "fragment" {
+		var whole []byte
+		if whole, err = s.fragments.Add(&f); err == nil && whole == nil {
+			return nil
 		}
-		if f, err = rosbridgev2.Parse(whole, false); err != nil {
-			return errors.Join(err, s.complain(err))
+		if data = whole; err == nil {
+			f, err = rosbridgev2.Parse(whole, false)
 		}
-		data = whole
 	}
-	if f.Op == "call_service" {
+	if err == nil && f.Op == "call_service" {
 		return s.call(data)
 	}
-	if problem := s.operate(&f); problem != nil {
-		return errors.Join(problem, s.complain(problem))
+	if err == nil {
+		err = s.operate(&f)
 	}
-	return nil
+	if err != nil {
+		s.tell(levelError, &f, err.Error())
+	}
+	return err
 }
 
 // errOperation says that the server doesn't do what a client asks.
@@ -97,18 +114,15 @@ func (s *session) operate(f *rosbridgev2.Frame) error {
 	case "subscribe":
 		return s.subscribe(f)
 	case "unsubscribe":
-		s.unsubscribe(f.Topic, string(f.ID))
-		return nil
+		return s.unsubscribe(f)
 	case "advertise":
-		return s.advertise(f.Topic, f.Type)
+		return s.advertise(f)
 	case "unadvertise":
-		delete(s.advertised, f.Topic)
-		return nil
+		return s.unadvertise(f)
 	case "publish":
 		return s.publish(f)
 	case "set_level", "status_level":
-		s.silent = f.Level == "none"
-		return nil
+		return s.setLevel(f)
 	case "status", "service_response":
 		return nil
 	default:
@@ -116,13 +130,31 @@ func (s *session) operate(f *rosbridgev2.Frame) error {
 	}
 }
 
-// complain tells the client of a problem.
-func (s *session) complain(problem error) error {
-	if s.silent {
-		return nil
+// setLevel sets how much the client is told from now on. A bad level changes nothing.
+func (s *session) setLevel(f *rosbridgev2.Frame) error {
+	n := slices.Index(levels, f.Level)
+	if n < 0 {
+		return fmt.Errorf("%w: level %q: want info, warning, error or none", errOperation, f.Level)
 	}
-	return s.client.Post(wsserver.Text, rosbridgev2.AppendStatus(nil, "error", problem.Error()))
+	s.level.Store(int32(n))
+	s.tell(levelInfo, f, "level is "+f.Level)
+	return nil
 }
+
+// tell tells the client what became of an operation, if it wants to know.
+func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
+	if level(s.level.Load()) < l {
+		return
+	}
+	status := rosbridgev2.Status{Level: levels[l], Text: wsserver.Excerpt(text, maxStatus)}
+	if f.Form == rosbridgev2.JSON {
+		status.ID = f.ID
+	}
+	s.client.Tell(wsserver.Text, rosbridgev2.AppendStatus(nil, status))
+}
+
+// maxStatus bounds the text of a status, bytes.
+const maxStatus = 1 << 10
 
 // short makes ROS 1's name of a type's name in either version, to compare them.
 func short(typ string) string { return rosbridgev2.TypeName(typ, rosmsg.ROS1) }
@@ -130,7 +162,7 @@ func short(typ string) string { return rosbridgev2.TypeName(typ, rosmsg.ROS1) }
 // subscribe notes a subscription. A topic that isn't there yet, of a type that the client
 // names, may come.
 func (s *session) subscribe(f *rosbridgev2.Frame) error {
-	w := wish{every: time.Duration(max(f.ThrottleRate, 0)) * time.Millisecond, queue: min(max(f.QueueLength, 0), maxSubscriptions)}
+	w := wish{every: time.Duration(max(f.ThrottleRate, 0)) * time.Millisecond, queue: min(max(f.QueueLength, 0), guard.TopicSubscriptions)}
 	switch f.Compression {
 	case "", "none":
 	case "cbor":
@@ -151,13 +183,14 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 	t := s.server.topic(f.Topic) // under mu: if it appears from now on, appeared is told of it
 	in := s.wanted[f.Topic]
 	if in == nil {
-		if len(s.wanted) >= maxTopics {
-			return fmt.Errorf("%w: subscribe %q: %d topics are enough for one client", errOperation, f.Topic, maxTopics)
+		if len(s.wanted) >= guard.ClientTopics {
+			return fmt.Errorf("%w: subscribe %q: %d topics are enough for one client", errOperation, f.Topic, guard.ClientTopics)
 		}
 		in = &interest{typ: short(f.Type), byID: map[string]wish{}}
 	}
-	if len(in.byID) >= maxSubscriptions {
-		return fmt.Errorf("%w: subscribe %q: %d subscriptions to one topic", errOperation, f.Topic, maxSubscriptions)
+	_, known := in.byID[string(f.ID)]
+	if !known && len(in.byID) >= guard.TopicSubscriptions {
+		return fmt.Errorf("%w: subscribe %q: %d subscriptions to one topic", errOperation, f.Topic, guard.TopicSubscriptions)
 	}
 	if t != nil && f.Type != "" && short(f.Type) != short(t.wire()) {
 		return fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, f.Topic, f.Type, rosbridgev2.TypeName(t.wire(), s.server.ros))
@@ -165,12 +198,39 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 	if t != nil && t.foreign && w.form == formRaw {
 		return fmt.Errorf("%w: subscribe %q: its messages have no serialized form", errOperation, f.Topic)
 	}
+	if !known {
+		if err := s.charge(in, f); err != nil {
+			return err
+		}
+	}
 	s.wanted[f.Topic] = in
 	in.byID[string(f.ID)] = w
-	if t != nil {
-		s.arrange(t, in)
+	if t == nil {
+		s.tell(levelWarning, f, fmt.Sprintf("subscribe %q: there is no such topic yet", f.Topic))
+		return nil
 	}
+	s.arrange(t, in)
+	s.tell(levelInfo, f, fmt.Sprintf("subscribed to %q", f.Topic))
 	return nil
+}
+
+// charge counts a subscription's memory; mu must be held.
+func (s *session) charge(in *interest, f *rosbridgev2.Frame) error {
+	n := registration + len(f.ID)
+	if len(in.byID) == 0 {
+		n += 2*registration + len(f.Topic) + len(f.Type)
+	}
+	if err := s.client.Hold(n); err != nil {
+		return fmt.Errorf("%w: subscribe %q: %w", errOperation, f.Topic, err)
+	}
+	in.held += n
+	return nil
+}
+
+// drop forgets a topic that the client wanted; mu must be held.
+func (s *session) drop(name string) {
+	s.client.Release(s.wanted[name].held)
+	delete(s.wanted, name)
 }
 
 // appeared subscribes to a topic that the client has asked for before it was there. It is
@@ -182,14 +242,14 @@ func (s *session) appeared(t *topic) {
 	switch {
 	case in == nil:
 	case in.typ != "" && in.typ != short(t.wire()):
-		delete(s.wanted, t.info.Name)
+		s.drop(t.info.Name)
 		problem = fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, t.info.Name, in.typ, rosbridgev2.TypeName(t.wire(), s.server.ros))
 	default:
 		s.arrange(t, in)
 	}
 	s.mu.Unlock()
 	if problem != nil {
-		_ = s.complain(problem) // an error ends the client's own reading
+		s.tell(levelError, &rosbridgev2.Frame{}, problem.Error())
 	}
 }
 
@@ -222,35 +282,80 @@ func (s *session) arrange(t *topic, in *interest) {
 }
 
 // unsubscribe ends a subscription, or all to the topic where there is no id.
-func (s *session) unsubscribe(name, id string) {
+func (s *session) unsubscribe(f *rosbridgev2.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := s.wanted[name]
-	if in == nil {
-		return
+	in := s.wanted[f.Topic]
+	if _, ok := in.wish(f.ID); !ok {
+		s.tell(levelWarning, f, fmt.Sprintf("unsubscribe %q: there is no such subscription", f.Topic))
+		return nil
 	}
-	maps.DeleteFunc(in.byID, func(key string, _ wish) bool { return id == "" || key == id })
-	if t := s.server.topic(name); t != nil {
+	maps.DeleteFunc(in.byID, func(key string, _ wish) bool {
+		gone := f.ID == nil || key == string(f.ID)
+		if n := registration + len(key); gone {
+			s.client.Release(n)
+			in.held -= n
+		}
+		return gone
+	})
+	if t := s.server.topic(f.Topic); t != nil {
 		s.arrange(t, in)
 	}
 	if len(in.byID) == 0 {
-		delete(s.wanted, name)
+		s.drop(f.Topic)
 	}
+	s.tell(levelInfo, f, fmt.Sprintf("unsubscribed from %q", f.Topic))
+	return nil
+}
+
+// wish returns the subscription with an id, or any where there is no id.
+func (i *interest) wish(id []byte) (wish, bool) {
+	if i == nil {
+		return wish{}, false
+	}
+	for key, w := range i.byID {
+		if id == nil || key == string(id) {
+			return w, true
+		}
+	}
+	return wish{}, false
 }
 
 // advertise notes that the client will publish.
-func (s *session) advertise(name, typ string) error {
-	if err := rosbridgev2.CheckName(name); err != nil {
+func (s *session) advertise(f *rosbridgev2.Frame) error {
+	if err := rosbridgev2.CheckName(f.Topic); err != nil {
 		return err
 	}
-	ours := s.server.typeOf(name)
-	if ours != "" && typ != "" && short(ours) != short(typ) {
-		return fmt.Errorf("%w: advertise %q as %q: it is %q", errOperation, name, typ, rosbridgev2.TypeName(ours, s.server.ros))
+	ours := s.server.typeOf(f.Topic)
+	if ours != "" && f.Type != "" && short(ours) != short(f.Type) {
+		return fmt.Errorf("%w: advertise %q as %q: it is %q", errOperation, f.Topic, f.Type, rosbridgev2.TypeName(ours, s.server.ros))
 	}
-	if len(s.advertised) >= maxTopics {
-		return fmt.Errorf("%w: advertise %q: %d topics are enough for one client", errOperation, name, maxTopics)
+	if !s.advertised[f.Topic] {
+		if len(s.advertised) >= guard.ClientTopics {
+			return fmt.Errorf("%w: advertise %q: %d topics are enough for one client", errOperation, f.Topic, guard.ClientTopics)
+		}
+		if err := s.client.Hold(registration + len(f.Topic)); err != nil {
+			return fmt.Errorf("%w: advertise %q: %w", errOperation, f.Topic, err)
+		}
+		s.advertised[f.Topic] = true
 	}
-	s.advertised[name] = true
+	if s.server.incoming(f.Topic) == nil {
+		s.tell(levelWarning, f, fmt.Sprintf("advertise %q: nobody here subscribes to it", f.Topic))
+		return nil
+	}
+	s.tell(levelInfo, f, fmt.Sprintf("advertised %q", f.Topic))
+	return nil
+}
+
+// unadvertise notes that it won't.
+func (s *session) unadvertise(f *rosbridgev2.Frame) error {
+	if !s.advertised[f.Topic] {
+		s.tell(levelWarning, f, fmt.Sprintf("unadvertise %q: it is not advertised", f.Topic))
+		return nil
+	}
+	delete(s.advertised, f.Topic)
+	s.client.Release(registration + len(f.Topic))
+	s.tell(levelInfo, f, fmt.Sprintf("unadvertised %q", f.Topic))
 	return nil
 }
 
@@ -273,22 +378,32 @@ func (s *session) publish(f *rosbridgev2.Frame) error {
 	return nil
 }
 
-// call gives a call to its service, or to rosapi.
+// call gives a call to its service, or to rosapi. What it takes is kept until it is answered.
 func (s *session) call(data []byte) error {
 	f, err := rosbridgev2.ParseCall(data, false)
 	if err != nil {
-		return errors.Join(err, s.complain(err))
+		s.tell(levelError, &f, err.Error())
+		return err
 	}
 	if api, ok := strings.CutPrefix(strings.TrimPrefix(f.Service, "/"), "rosapi/"); ok {
 		return s.respond(s.server.rosapi(api, &f))
 	}
-	respond := func(r rosbridgev2.Response) {
-		_ = s.respond(r) // an error has ended the connection
+	n := registration + len(data)
+	if err = s.client.Hold(n); err == nil {
+		respond := func(r rosbridgev2.Response) {
+			s.client.Release(n)
+			_ = s.respond(r) // an error has ended the connection
+		}
+		if err = s.server.desk.Take(rosbridgev2.Call{Frame: f, Respond: respond}); err == nil {
+			return nil
+		}
+		s.client.Release(n)
 	}
-	if err := s.server.desk.Take(rosbridgev2.Call{Frame: f, Respond: respond}); err != nil {
-		return s.respond(rosbridgev2.Response{Service: f.Service, ID: f.ID, Reason: err.Error()})
+	answered := s.respond(rosbridgev2.Response{Service: f.Service, ID: f.ID, Reason: err.Error()})
+	if errors.Is(err, wsserver.ErrKept) {
+		return errors.Join(err, answered) // is counted
 	}
-	return nil
+	return answered
 }
 
 func (s *session) respond(r rosbridgev2.Response) error {

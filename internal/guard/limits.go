@@ -32,3 +32,39 @@ const (
 	NodeCalls          = 256
 	NodeConnections    = 1024
 )
+
+// Limits of what one client of a WebSocket bridge may send, and have kept; "What a client may
+// have kept" in docs/bridges/README.md has them as a table.
+const (
+	// MessageBytes bounds a message that a client sends.
+	MessageBytes = 16 << 20
+	// KeptBytes bounds all that is kept for a client beside the messages that wait for it:
+	// registrations, messages that aren't complete, calls that wait, and answers that it hasn't
+	// read.
+	KeptBytes = 16 << 20
+	// NameBytes bounds names: of operations, topics, services, types, parameters, encodings.
+	NameBytes = 256
+	// IDBytes bounds ids that a client chooses.
+	IDBytes = 1 << 10
+	// ListElements bounds a list in a message.
+	ListElements = 4096
+	// ParameterBytes bounds a value that a client gives a parameter, in JSON.
+	ParameterBytes = 64 << 10
+
+	// ClientTopics is how many topics a client may subscribe to, and advertise, and
+	// TopicSubscriptions how often one of them, each with an id (rosbridge).
+	ClientTopics       = 4096
+	TopicSubscriptions = 64
+	// ClientChannels and ClientParameters are how many channels a client may advertise, and how
+	// many parameters it may subscribe to (foxglove).
+	ClientChannels   = 256
+	ClientParameters = 4096
+	// ServiceCalls is how many calls of one service wait (rosbridge), and ServerCalls of all
+	// services together (foxglove).
+	ServiceCalls = 16
+	ServerCalls  = 64
+	// FragmentedMessages is how many messages may be incomplete, and Fragments in how many
+	// parts one may come (rosbridge).
+	FragmentedMessages = 16
+	Fragments          = 1 << 16
+)

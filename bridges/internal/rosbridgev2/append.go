@@ -105,9 +105,20 @@ func AppendAdvertiseService(dst []byte, form Form, service, typ string) []byte {
 	return appendFrame(dst, form, field{"op", "advertise_service"}, field{"type", typ}, field{"service", service})
 }
 
-// AppendStatus appends a frame that tells the other side of a problem.
-func AppendStatus(dst []byte, level, text string) []byte {
-	return appendFrame(dst, JSON, field{"op", "status"}, field{"level", level}, field{"msg", text})
+// Status tells the other side what became of an operation; ID is the operation's, as Frame
+// has it of JSON, nil for none.
+type Status struct {
+	Level, Text string
+	ID          []byte
+}
+
+// AppendStatus appends a status in JSON (protocol, section 3.2.2).
+func AppendStatus(dst []byte, s Status) []byte {
+	dst = appendFields(dst, JSON, field{"op", "status"}, field{"level", s.Level}, field{"msg", s.Text})
+	if s.ID != nil {
+		dst = append(append(dst, `,"id":`...), s.ID...)
+	}
+	return append(dst, '}')
 }
 
 // AppendPublishHead appends the beginning of a publication, up to its message: what is

@@ -7,10 +7,8 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/guard"
 )
-
-// waitingCalls is how many calls of one service wait for their turn; more are refused.
-const waitingCalls = 16
 
 // Service is a service that is offered.
 type Service struct {
@@ -66,7 +64,7 @@ func (d *Desk) Open(s Service) {
 	if d.closed || d.queues[s.Name] != nil {
 		return
 	}
-	calls := make(chan Call, waitingCalls)
+	calls := make(chan Call, guard.ServiceCalls)
 	d.queues[s.Name] = calls
 	d.wg.Go(func() {
 		for {
@@ -104,7 +102,7 @@ func (d *Desk) Take(call Call) error {
 	case calls <- call:
 		return nil
 	default:
-		return fmt.Errorf("%w: %d calls of %q wait already", bridges.ErrService, waitingCalls, call.Frame.Service)
+		return fmt.Errorf("%w: %d calls of %q wait already", bridges.ErrService, guard.ServiceCalls, call.Frame.Service)
 	}
 }
 

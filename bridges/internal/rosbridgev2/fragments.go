@@ -2,23 +2,30 @@ package rosbridgev2
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Limits of what is held of fragmented messages.
-const (
-	maxFragments     = 1 << 16
-	maxFragmented    = 64 << 20 // bytes
-	maxFragmentedIDs = 16
-)
+// maxFragmented bounds what is held of fragmented messages where there is no budget, bytes.
+const maxFragmented = 64 << 20
 
-// Fragments puts fragmented frames together (protocol, section 3.1.1). It holds 64 MiB of
-// at most 16 frames; a frame that begins when there are more takes the place of all others.
-// It is for one goroutine. The zero value is ready.
+// Budget bounds what is kept for a peer: a wsserver.Client is one.
+type Budget interface {
+	Hold(n int) error
+	Release(n int)
+}
+
+// Fragments puts fragmented frames together (protocol, section 3.1.1). It holds at most 16
+// frames, of 64 MiB or as much as Budget has; a frame that begins when there are more takes
+// the place of all others. It is for one goroutine. The zero value is ready.
 type Fragments struct {
+	// Budget bounds what is held; nil is 64 MiB.
+	Budget Budget
+
 	parts map[string]*parts
 	bytes int
 }
@@ -29,40 +36,100 @@ type parts struct {
 	bytes   int
 }
 
+// partBytes is what a fragment takes besides its text.
+const partBytes = 16
+
 // Add takes a fragment and returns the whole frame when this was the last that was
 // missing, else nil. Errors wrap ErrFrame.
 func (f *Fragments) Add(frame *Frame) ([]byte, error) {
 	id := string(frame.ID)
-	if id == "" || frame.Total < 1 || frame.Total > maxFragments || frame.Num < 0 || frame.Num >= frame.Total || frame.Data == "" {
-		return nil, fmt.Errorf("%w: fragment %d of %d, id %q", ErrFrame, frame.Num, frame.Total, id)
+	if id == "" || frame.Total < 1 || frame.Total > guard.Fragments || frame.Num < 0 || frame.Num >= frame.Total || frame.Data == "" {
+		return nil, f.unfit(frame, errors.New("bad num, total or id, or no data"))
 	}
 	p := f.parts[id]
 	if p == nil {
-		if len(f.parts) >= maxFragmentedIDs || f.parts == nil {
-			f.parts, f.bytes = map[string]*parts{}, 0
+		if len(f.parts) >= guard.FragmentedMessages {
+			f.forgetAll()
 		}
-		p = &parts{list: make([]string, frame.Total), missing: frame.Total}
+		if f.parts == nil {
+			f.parts = map[string]*parts{}
+		}
+		p = &parts{missing: frame.Total}
+		if err := f.hold(p, len(id)+partBytes*frame.Total); err != nil {
+			return nil, f.unfit(frame, err)
+		}
+		p.list = make([]string, frame.Total)
 		f.parts[id] = p
 	}
-	if len(p.list) != frame.Total || p.list[frame.Num] != "" || f.bytes+len(frame.Data) > maxFragmented {
+	err := error(nil)
+	switch {
+	case len(p.list) != frame.Total:
+		err = errors.New("it is of another frame")
+	case p.list[frame.Num] != "":
+		err = errors.New("it is there already")
+	default:
+		err = f.hold(p, len(frame.Data))
+	}
+	if err != nil {
 		f.forget(id)
-		return nil, fmt.Errorf("%w: fragment %d of %d, id %q: there twice, of another frame, or too large", ErrFrame, frame.Num, frame.Total, id)
+		return nil, f.unfit(frame, err)
 	}
 	p.list[frame.Num] = frame.Data
-	p.missing--
-	p.bytes += len(frame.Data)
-	f.bytes += len(frame.Data)
-	if p.missing > 0 {
+	if p.missing--; p.missing > 0 {
 		return nil, nil
 	}
+	whole := join(p.list)
 	f.forget(id)
-	return []byte(strings.Join(p.list, "")), nil
+	return whole, nil
+}
+
+// unfit is the error of a fragment that isn't taken.
+func (f *Fragments) unfit(frame *Frame, err error) error {
+	return fmt.Errorf("%w: fragment %d of %d, id %.100q: %w", ErrFrame, frame.Num, frame.Total, frame.ID, err)
+}
+
+// join returns all parts, one after the other.
+func join(list []string) []byte {
+	size := 0
+	for _, part := range list {
+		size += len(part)
+	}
+	whole := make([]byte, 0, size)
+	for _, part := range list {
+		whole = append(whole, part...)
+	}
+	return whole
+}
+
+// hold counts n bytes more for a frame.
+func (f *Fragments) hold(p *parts, n int) error {
+	if f.Budget != nil {
+		if err := f.Budget.Hold(n); err != nil {
+			return err
+		}
+	} else if f.bytes+n > maxFragmented {
+		return fmt.Errorf("more than %d MiB of frames that aren't complete", maxFragmented>>20)
+	}
+	p.bytes += n
+	f.bytes += n
+	return nil
 }
 
 // forget drops what is held of a frame.
 func (f *Fragments) forget(id string) {
-	f.bytes -= f.parts[id].bytes
+	p := f.parts[id]
+	f.bytes -= p.bytes
+	if f.Budget != nil {
+		f.Budget.Release(p.bytes)
+	}
 	delete(f.parts, id)
+}
+
+// forgetAll drops what is held of all frames.
+func (f *Fragments) forgetAll() {
+	for id := range f.parts {
+		f.forget(id)
+	}
 }
 
 // splitter makes fragments of frames in JSON that are larger than the server takes. It is

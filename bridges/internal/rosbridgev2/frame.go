@@ -9,6 +9,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // Form is how a message is encoded.
@@ -53,26 +55,18 @@ type Frame struct {
 // ErrFrame says that a frame isn't of the protocol.
 var ErrFrame = errors.New("not a rosbridge frame")
 
-// Limits of what a frame may say, bytes. Longer ones are ErrFrame: whoever keeps a frame's
-// names keeps little.
-const (
-	// MaxName bounds names of operations, topics, services, types, levels and compressions.
-	MaxName = 256
-	// MaxID bounds the ids of interactions, as they stand in the frame.
-	MaxID = 1 << 10
-)
-
-// bounded returns an error if a name or an id is too long.
+// bounded returns an error if a name or an id is too long: whoever keeps a frame's names keeps
+// little.
 func (f *Frame) bounded() error {
 	for _, name := range []struct{ what, text string }{
 		{"op", f.Op}, {"topic", f.Topic}, {"service", f.Service}, {"type", f.Type}, {"level", f.Level}, {"compression", f.Compression},
 	} {
-		if len(name.text) > MaxName {
-			return fmt.Errorf("%s of %d bytes, the most are %d: %s", name.what, len(name.text), MaxName, rosjson.Excerpt(name.text))
+		if len(name.text) > guard.NameBytes {
+			return fmt.Errorf("%s of %d bytes, the most are %d: %s", name.what, len(name.text), guard.NameBytes, wsserver.Excerpt(name.text, 64))
 		}
 	}
-	if len(f.ID) > MaxID {
-		return fmt.Errorf("id of %d bytes, the most are %d", len(f.ID), MaxID)
+	if len(f.ID) > guard.IDBytes {
+		return fmt.Errorf("id of %d bytes, the most are %d", len(f.ID), guard.IDBytes)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
+	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // wire returns a frame that testdata/wire/rosbridge/make.py made.
@@ -78,7 +79,7 @@ func TestParseJSON(t *testing.T) {
 
 // TestNamesAreBounded: longer ones are refused before anybody keeps them.
 func TestNamesAreBounded(t *testing.T) {
-	most, more := strings.Repeat("n", rosbridgev2.MaxName), strings.Repeat("n", rosbridgev2.MaxName+1)
+	most, more := strings.Repeat("n", guard.NameBytes), strings.Repeat("n", guard.NameBytes+1)
 	for _, field := range []string{"op", "topic", "service", "type", "level", "compression"} {
 		_, err := rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x",%q:%q}`, field, most), false)
 		require.NoError(t, err, field)
@@ -88,9 +89,9 @@ func TestNamesAreBounded(t *testing.T) {
 		_, err = rosbridgev2.Parse(document("\x02op\x00\x02\x00\x00\x00x\x00\x02"+field+"\x00\x02\x01\x00\x00"+more+"\x00"), true)
 		require.ErrorIs(t, err, rosbridgev2.ErrFrame, field)
 	}
-	_, err := rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", rosbridgev2.MaxID-2)), false)
+	_, err := rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", guard.IDBytes-2)), false)
 	require.NoError(t, err)
-	_, err = rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", rosbridgev2.MaxID-1)), false)
+	_, err = rosbridgev2.Parse(fmt.Appendf(nil, `{"op":"x","id":%q}`, strings.Repeat("i", guard.IDBytes-1)), false)
 	require.ErrorIs(t, err, rosbridgev2.ErrFrame)
 	huge := fmt.Appendf(nil, `{"op":"x","topic":%q}`, strings.Repeat("n", 1<<20))
 	_, err = rosbridgev2.Parse(huge, false)
@@ -160,14 +161,15 @@ func TestAppendedJSON(t *testing.T) {
 			rosbridgev2.Response{Service: "/s", ID: []byte("7"), Values: []byte("{}"), Result: true}),
 		`{"op":"service_response","service":"/s","values":"so\n","result":false}`: rosbridgev2.AppendResponse(nil, rosbridgev2.JSON,
 			rosbridgev2.Response{Service: "/s", Reason: "so\n"}),
-		`{"op":"status","level":"error","msg":"no"}`:  rosbridgev2.AppendStatus(nil, "error", "no"),
-		`{"op":"publish","topic":"/a","msg":{"x":1}}`: rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
+		`{"op":"status","level":"error","msg":"no"}`:         rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "error", Text: "no"}),
+		`{"op":"status","level":"info","msg":"so","id":"a"}`: rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "info", Text: "so", ID: []byte(`"a"`)}),
+		`{"op":"publish","topic":"/a","msg":{"x":1}}`:        rosbridgev2.SealPublish(append(rosbridgev2.AppendPublishHead(nil, rosbridgev2.JSON, "/a", false), `{"x":1}`...), rosbridgev2.JSON, 0),
 	} {
 		assert.Equal(t, want, string(got))
 		assert.True(t, json.Valid(got))
 	}
 	// A text that isn't UTF-8 is made so: JSON is.
-	assert.True(t, json.Valid(rosbridgev2.AppendStatus(nil, "error", "\xff\x00")))
+	assert.True(t, json.Valid(rosbridgev2.AppendStatus(nil, rosbridgev2.Status{Level: "error", Text: "\xff\x00"})))
 }
 
 func TestAppendedCBOR(t *testing.T) {

@@ -29,7 +29,12 @@ type Decoder struct {
 // set in part.
 func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
 	d.syntax.data = data
-	defer func() { d.syntax.data = nil }()
+	defer func() {
+		d.syntax.data = nil
+		if cap(d.syntax.scratch) > maxScratch {
+			d.syntax.scratch = nil
+		}
+	}()
 	root := rostree.Value{Pos: d.syntax.space(0)}
 	end, err := d.tree.Decode(rostree.Source{Syntax: &d.syntax, Root: root, Size: len(data), Version: d.Version}, m)
 	if err != nil {
@@ -40,6 +45,9 @@ func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
 	}
 	return nil
 }
+
+// maxScratch is how much memory a decoder keeps for the next message.
+const maxScratch = 64 << 10
 
 // syntax is JSON.
 type syntax struct {

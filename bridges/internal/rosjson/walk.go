@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
 )
@@ -91,18 +90,7 @@ var errFraction = errors.New("a number with a fraction")
 func Whole(value []byte) (int, error) {
 	f, err := Number(value)
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return 0, errors.Join(err, fmt.Errorf("%w or too large: %s", errFraction, Excerpt(string(value))))
+		return 0, errors.Join(err, fmt.Errorf("%w or too large: %.40s", errFraction, value))
 	}
 	return int(f), nil
-}
-
-// excerpt is how much of what a peer wrote is quoted, bytes.
-const excerpt = 64
-
-// Excerpt returns the beginning of a text, for messages about it.
-func Excerpt(text string) string {
-	if len(text) <= excerpt {
-		return text
-	}
-	return strings.ToValidUTF8(text[:excerpt], "") + "..."
 }

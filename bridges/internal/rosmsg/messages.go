@@ -1,6 +1,9 @@
 package rosmsg
 
-import "unsafe"
+import (
+	"reflect"
+	"unsafe"
+)
 
 // Messages is an array of messages of one type, as [Visitor] is shown it: List and
 // FixedList make one. It refers to the message's own memory.
@@ -17,7 +20,9 @@ type messageList interface {
 	at(size, i int) Message
 	clear()
 	append() Message
+	reserve(n int)
 	elementType() string
+	element() reflect.Type
 }
 
 // List makes a slice of messages visitable, as in v.Messages("points", List(&m.Points)).
@@ -55,6 +60,12 @@ func (m Messages) Clear() { m.list.clear() }
 // stays until then.
 func (m Messages) Append() Message { return m.list.append() }
 
+// Reserve makes room for n messages more, and for no others.
+func (m Messages) Reserve(n int) { m.list.reserve(n) }
+
+// Element is the Go type of the messages.
+func (m Messages) Element() reflect.Type { return m.list.element() }
+
 // ElementType is the TypeName of the messages.
 func (m Messages) ElementType() string { return m.list.elementType() }
 
@@ -81,7 +92,15 @@ func (l list[M, P]) append() Message {
 	return P(&s[len(s)-1])
 }
 
+func (l list[M, P]) reserve(n int) {
+	if s := *l.slice; cap(s)-len(s) < n {
+		*l.slice = append(make([]M, 0, len(s)+n), s...)
+	}
+}
+
 func (l list[M, P]) elementType() string { return P(new(M)).TypeName() }
+
+func (l list[M, P]) element() reflect.Type { return reflect.TypeFor[M]() }
 
 type fixedList[M any, P interface {
 	*M
@@ -96,4 +115,8 @@ func (l fixedList[M, P]) clear() {}
 
 func (l fixedList[M, P]) append() Message { panic("rosmsg: append to an array of a fixed size") }
 
+func (l fixedList[M, P]) reserve(int) {}
+
 func (l fixedList[M, P]) elementType() string { return P(new(M)).TypeName() }
+
+func (l fixedList[M, P]) element() reflect.Type { return reflect.TypeFor[M]() }

@@ -2,6 +2,7 @@ package rostree
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
@@ -125,6 +126,13 @@ func sequence[T any](d *Decoder, name string, v Value, dst []T, read reader[T]) 
 		var more bool
 		if element, more, err = d.syntax.Element(c); err != nil || !more {
 			break
+		}
+		if len(dst) == cap(dst) && len(dst) >= longArray {
+			n := d.left(element, *c)
+			if err = d.take(len(dst)+n, reflect.TypeFor[T]()); err != nil {
+				break
+			}
+			dst = append(make([]T, 0, len(dst)+n), dst...)
 		}
 		var value T
 		if value, c.Pos, err = read(d.syntax, element); err == nil {

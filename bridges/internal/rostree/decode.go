@@ -8,13 +8,48 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// The elements of all arrays of messages may take minBudget bytes of memory, and
-// elementMultiple times the data's size besides: a byte or two can be an object without
-// members.
+// budgetOf returns how many bytes of memory the elements of all arrays may take, for data of
+// a size: a byte can be an object without members, or a number of eight bytes. Small data may
+// grow more, since little is lost by it.
+func budgetOf(size int) int {
+	const (
+		least       = 64 << 10
+		small, much = 16, 4 // times the size
+		enough      = 16 << 20
+	)
+	return least + max(much*size, min(small*size, enough))
+}
+
+// longArray and longList are how many elements an array of numbers or texts, or one of
+// messages, has before it is worth to count the others: growing step by step would take
+// several times its memory.
 const (
-	minBudget       = 64 << 10
-	elementMultiple = 8
+	longArray = 1024
+	longList  = 64
 )
+
+// take counts memory for n elements of a type.
+func (d *Decoder) take(n int, element reflect.Type) error {
+	if d.budget -= n * int(element.Size()); d.budget < 0 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// left returns how many elements are left from this one on, to which the cursor has stepped.
+// One that can't be read is the last that counts.
+func (d *Decoder) left(element Value, c Cursor) int {
+	for n := 1; ; n++ {
+		var err error
+		var more bool
+		if c.Pos, err = d.syntax.Skip(element); err != nil {
+			return n
+		}
+		if element, more, err = d.syntax.Element(&c); err != nil || !more {
+			return n
+		}
+	}
+}
 
 // Decoder sets messages. The zero value is ready; one goroutine uses it at a time. What it
 // sets holds no reference to the data, and never takes more memory than a small multiple
@@ -24,7 +59,7 @@ type Decoder struct {
 	syntax  Syntax
 	object  object
 	cursor  Cursor // of find, finish and sequence, which don't call each other
-	budget  int    // bytes that elements of arrays of messages may still take
+	budget  int    // bytes that elements of arrays may still take
 	err     error
 }
 
@@ -51,7 +86,7 @@ type Source struct {
 
 // Decode sets m from the object and returns where it ends. On an error m is set in part.
 func (d *Decoder) Decode(source Source, m rosmsg.Message) (end int, err error) {
-	*d = Decoder{version: source.Version, syntax: source.Syntax, budget: minBudget + elementMultiple*source.Size}
+	*d = Decoder{version: source.Version, syntax: source.Syntax, budget: budgetOf(source.Size)}
 	end = d.fields(source.Root, true, m)
 	err = d.err
 	*d = Decoder{}
@@ -290,14 +325,29 @@ func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 		if element, more, err = d.syntax.Element(&c); err != nil || !more {
 			break
 		}
-		m := v.Append()
-		if d.budget -= int(reflect.TypeOf(m).Elem().Size()); d.budget < 0 {
-			err = ErrTooLarge
+		if err = d.room(v, element, c); err != nil {
 			break
 		}
-		c.Pos = d.fields(element, true, m)
+		c.Pos = d.fields(element, true, v.Append())
 	}
 	d.done(name, c.Pos, err)
+}
+
+// room counts the memory for an element that is to be appended, or for all that are left.
+func (d *Decoder) room(v rosmsg.Messages, element Value, c Cursor) error {
+	switch n := v.Len(); {
+	case n > longList:
+		return nil // is counted
+	case n == longList:
+		left := d.left(element, c)
+		if err := d.take(left, v.Element()); err != nil {
+			return err
+		}
+		v.Reserve(left)
+		return nil
+	default:
+		return d.take(1, v.Element())
+	}
 }
 
 // fixedMessages reads an array of as many objects as v has; all are zero if there is none.

@@ -31,9 +31,9 @@ var (
 	// ErrRange says that a number is beyond its field's type, or that an array of fixed
 	// size has another.
 	ErrRange = errors.New("value is out of the field's range")
-	// ErrTooLarge says that an array has so many messages of so few bytes each that they
+	// ErrTooLarge says that an array has so many elements of so few bytes each that they
 	// would take a large multiple of the data's size.
-	ErrTooLarge = errors.New("messages would take far more memory than the data")
+	ErrTooLarge = errors.New("elements would take far more memory than the data")
 )
 
 // MaxDepth is how deep values may lie in each other where a decoder ignores them.

@@ -1,7 +1,6 @@
 package wsserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -66,10 +65,15 @@ func (c *Client) Subprotocol() string { return c.subprotocol }
 
 // Post has a message written before all those that wait. It is copied. ErrControl says
 // that the client doesn't read what it asked for: it is being disconnected.
-func (c *Client) Post(kind Kind, data []byte) error {
+func (c *Client) Post(kind Kind, data []byte) error { return c.post(whole(kind, data)) }
+
+// Tell is Post for remarks, which a client that doesn't read misses: nothing else comes of it.
+func (c *Client) Tell(kind Kind, data []byte) { _ = c.conn.Post(whole(kind, data)) }
+
+// whole returns a frame that is a message.
+func whole(kind Kind, data []byte) []byte {
 	frame := make([]byte, 0, wsframe.MaxHeader+len(data))
-	frame = append(wsframe.AppendHeader(frame, byte(kind), len(data)), data...)
-	return c.post(frame)
+	return append(wsframe.AppendHeader(frame, byte(kind), len(data)), data...)
 }
 
 func (c *Client) post(frame []byte) error {
@@ -176,13 +180,13 @@ func (c *Client) run(conn *websocket.Conn) error {
 		if err != nil {
 			return readError(err)
 		}
-		buf := bytes.NewBuffer(c.buf[:0])
-		if _, err := buf.ReadFrom(r); err != nil {
+		message, err := readAll(r, c.buf, c.server.config.ReadLimit)
+		if err != nil {
 			return readError(err)
 		}
-		c.keep(buf.Bytes())
+		c.keep(message)
 		c.busy.Store(true)
-		err = c.session.Message(Kind(kind), buf.Bytes())
+		err = c.session.Message(Kind(kind), message)
 		c.hear()
 		c.busy.Store(false)
 		if fatal(err) {

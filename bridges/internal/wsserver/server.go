@@ -52,9 +52,10 @@ type Config struct {
 	// Guard.Pages has them: "viewer.example", "https://viewer.example", "null". "*" lets
 	// every page in.
 	Origins []string
-	// MaxControl bounds what is posted and not yet written, bytes; 16 MiB by default.
+	// MaxControl bounds what is kept for a client: what is posted and not yet written, and
+	// what its session holds (Client.Hold), bytes; guard.KeptBytes by default.
 	MaxControl int
-	// ReadLimit bounds a message of a client, bytes; 16 MiB by default.
+	// ReadLimit bounds a message of a client, bytes; guard.MessageBytes by default.
 	ReadLimit int64
 	// Stall is how long a client may take nothing while something is being written to it;
 	// 10 s by default.
@@ -71,20 +72,15 @@ type Config struct {
 	beat time.Duration // the period of Session.Beat; 1 s by default
 }
 
-const (
-	defaultControl   = 16 << 20
-	defaultReadLimit = 16 << 20
-)
-
 func (c Config) orDefaults() Config {
 	if c.Name == "" {
 		c.Name = "raybridge"
 	}
 	if c.MaxControl <= 0 {
-		c.MaxControl = defaultControl
+		c.MaxControl = guard.KeptBytes
 	}
 	if c.ReadLimit <= 0 {
-		c.ReadLimit = defaultReadLimit
+		c.ReadLimit = guard.MessageBytes
 	}
 	if c.Idle <= 0 {
 		c.Idle = guard.PingInterval
@@ -191,6 +187,7 @@ func (s *Server) failed(err error) {
 func (s *Server) malformed(c *Client, err error) {
 	s.mu.Lock()
 	s.diagnosis.Malformed++
+	err = brief(err)
 	s.diagnosis.LastError = err
 	untold, tell := s.unread.Tell(time.Now())
 	s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,9 +24,12 @@ type Client struct {
 	session Session
 	since   time.Time
 	queue   *queue.Queue[delivery]
+	paced   atomic.Int64 // bytes of messages that wait for their time, outside the queue
 
 	mu            sync.Mutex
 	control       []byte          // guarded by mu: frames that overtake the queue
+	writing       int             // guarded by mu: bytes of those that are being written
+	held          int             // guarded by mu: what the session keeps, see Hold
 	subscriptions []*subscription // guarded by mu, by time of subscription
 	gone          bool            // guarded by mu: takes no more subscriptions
 	cause         Cause           // guarded by mu: why what is left is dropped
@@ -99,7 +103,7 @@ func (c *Client) Since() time.Time { return c.since }
 // error says that the client doesn't read: ErrControl; the session ends then.
 func (c *Client) Post(frame []byte) error {
 	c.mu.Lock()
-	if len(c.control)+len(frame) > c.server.config.MaxControl {
+	if c.kept()+len(frame) > c.server.config.MaxControl {
 		c.mu.Unlock()
 		return ErrControl
 	}

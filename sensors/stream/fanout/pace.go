@@ -33,21 +33,40 @@ func (p *pace) admit(m *Message) bool {
 		m.release()
 		return false
 	}
-	var oldest *Message
-	if len(p.waiting) >= r.Backlog {
-		oldest = p.pop()
+	waited := len(p.waiting) > 0
+	var lost []*Message
+	for len(p.waiting) >= r.Backlog || len(p.waiting) > 0 && !p.fits(m) {
+		lost = append(lost, p.pop())
 	}
-	p.waiting = append(p.waiting, m)
-	if p.timer == nil {
+	if p.fits(m) {
+		p.subscription.client.paced.Add(p.size(m))
+		p.waiting = append(p.waiting, m)
+	} else {
+		lost = append(lost, m)
+	}
+	switch {
+	case len(p.waiting) == 0:
+	case p.timer == nil:
 		p.timer = time.AfterFunc(left, p.tick)
-	} else if oldest == nil && len(p.waiting) == 1 {
+	case !waited:
 		p.timer.Reset(left)
 	}
 	p.mu.Unlock()
-	if oldest != nil {
-		p.subscription.lose(oldest, CauseSlow)
+	for _, m := range lost {
+		p.subscription.lose(m, CauseSlow)
 	}
 	return false
+}
+
+// size is what a message takes of what may wait for the client.
+func (p *pace) size(m *Message) int64 { return m.size(p.subscription.receiver.Form) }
+
+// fits reports whether a message may wait beside those that do: all subscriptions' together
+// are bounded as the client's queue is, and one that is larger waits alone.
+func (p *pace) fits(m *Message) bool {
+	c := p.subscription.client
+	waiting := c.paced.Load()
+	return waiting == 0 || waiting+p.size(m) <= c.queue.MaxBytes()
 }
 
 // pop takes the oldest that waits; mu must be held.
@@ -56,6 +75,7 @@ func (p *pace) pop() *Message {
 	n := copy(p.waiting, p.waiting[1:])
 	p.waiting[n] = nil
 	p.waiting = p.waiting[:n]
+	p.subscription.client.paced.Add(-p.size(m))
 	return m
 }
 
@@ -88,6 +108,9 @@ func (p *pace) end() {
 	}
 	list := p.waiting
 	p.waiting = nil
+	for _, m := range list {
+		p.subscription.client.paced.Add(-p.size(m))
+	}
 	p.mu.Unlock()
 	p.ticking.Lock() // a tick that is under way ends first
 	defer p.ticking.Unlock()

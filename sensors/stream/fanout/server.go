@@ -67,8 +67,8 @@ type Config struct {
 	Stall time.Duration
 	// Beat is the period of Session.Beat; 1 s by default.
 	Beat time.Duration
-	// MaxControl bounds the control frames that a client leaves unread, bytes; 1 MiB by
-	// default.
+	// MaxControl bounds the control frames that a client leaves unread, and what its session
+	// keeps for it (Client.Hold), bytes; 1 MiB by default.
 	MaxControl int
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config

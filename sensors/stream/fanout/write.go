@@ -48,8 +48,7 @@ func (c *Client) write() {
 // collect takes what is to be written next.
 func (c *Client) collect() {
 	c.mu.Lock()
-	c.scratch = append(c.scratch[:0], c.control...)
-	c.control = c.control[:0]
+	c.takeControl()
 	c.mu.Unlock()
 	total := len(c.scratch)
 	for c.batched < maxBatch && total < batchBytes {

@@ -277,6 +277,9 @@ func (q *Queue[T]) Ready() <-chan struct{} { return q.ready }
 // Wake makes Ready deliver a value, for a receiver that waits for other things too.
 func (q *Queue[T]) Wake() { signal(q.ready) }
 
+// MaxBytes returns how many bytes the queue holds at the most.
+func (q *Queue[T]) MaxBytes() int64 { return q.config.Bytes }
+
 // Len returns the number of messages and of bytes that wait.
 func (q *Queue[T]) Len() (messages int, bytes int64) {
 	q.mu.Lock()

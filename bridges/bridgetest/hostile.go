@@ -1,0 +1,167 @@
+package bridgetest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/internal/guard"
+)
+
+const (
+	// MuchSent is how much a hostile client sends of each thing, bytes.
+	MuchSent = 150 << 20
+	// MostKept is the most that a server may keep for it: the limit, and a margin for what the
+	// memory's bookkeeping and the test itself take.
+	MostKept = guard.KeptBytes + 8<<20
+	// MostAtOnce is the most that the process may grow by while a message of 15 MB is read.
+	MostAtOnce = 150 << 20
+)
+
+// Hostile is a client of a WebSocket server that sends what no honest one would, as fast as it
+// can. The server is in the same process: what it keeps is measured.
+type Hostile struct {
+	t      *testing.T
+	conn   net.Conn
+	out    *bufio.Writer
+	frame  []byte
+	pongs  chan struct{}
+	ended  chan struct{}
+	Answer atomic.Int64 // bytes that the server has sent
+}
+
+// DialHostile connects; deaf leaves unread what the server sends.
+func DialHostile(t *testing.T, address, subprotocol string, deaf bool) *Hostile {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	h := &Hostile{t: t, conn: conn, out: bufio.NewWriterSize(conn, 64<<10), pongs: make(chan struct{}, 1), ended: make(chan struct{})}
+	t.Cleanup(h.Close)
+	header := ""
+	if subprotocol != "" {
+		header = "Sec-WebSocket-Protocol: " + subprotocol + "\r\n"
+	}
+	_, err = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", address, header)
+	require.NoError(t, err)
+	in := bufio.NewReader(conn)
+	response, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
+	if !deaf {
+		go h.read(in)
+	}
+	return h
+}
+
+// read throws away all frames but tells of pongs.
+func (h *Hostile) read(in *bufio.Reader) {
+	defer close(h.ended)
+	for {
+		opcode, size, err := readHeader(in)
+		if err != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, in, size); err != nil {
+			return
+		}
+		h.Answer.Add(size)
+		if opcode == opPong {
+			h.pongs <- struct{}{}
+		}
+	}
+}
+
+const opPong = 10 // RFC 6455, section 5.2
+
+// readHeader reads what stands before a server's frame, which isn't masked.
+func readHeader(in *bufio.Reader) (opcode byte, size int64, err error) {
+	var head [8]byte
+	if _, err := io.ReadFull(in, head[:2]); err != nil {
+		return 0, 0, err
+	}
+	opcode, size = head[0]&15, int64(head[1]&127)
+	long := map[int64]int{126: 2, 127: 8}[size]
+	if long > 0 {
+		size = 0
+		_, err = io.ReadFull(in, head[:long])
+		for _, b := range head[:long] {
+			size = size<<8 | int64(b)
+		}
+	}
+	return opcode, size, err
+}
+
+// Send writes a message of an opcode, 1 for text and 2 for binary; an error says that the server has ended the connection.
+func (h *Hostile) Send(opcode byte, message []byte) error {
+	h.frame = wsframe.AppendMasked(h.frame[:0], opcode, len(message), wsframe.Key{}) // of zeros, which changes nothing
+	_, err := h.out.Write(h.frame)
+	if err == nil {
+		_, err = h.out.Write(message)
+	}
+	return err
+}
+
+// Settle waits until the server has done all that was sent.
+func (h *Hostile) Settle() {
+	h.t.Helper()
+	h.frame = wsframe.AppendMasked(h.frame[:0], wsframe.OpPing, 0, wsframe.Key{})
+	_, err := h.out.Write(h.frame)
+	require.NoError(h.t, err)
+	require.NoError(h.t, h.out.Flush())
+	select {
+	case <-h.pongs:
+	case <-h.ended:
+		require.Fail(h.t, "the server has ended the connection")
+	case <-time.After(patience):
+		require.Fail(h.t, "no answer")
+	}
+}
+
+// Close ends the connection.
+func (h *Hostile) Close() { _ = h.conn.Close() }
+
+// Heap returns how much memory is in use, once what isn't was freed.
+func Heap() int64 {
+	for range 3 { // pools give theirs back after two
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// PeakOf returns by how much the memory in use has grown at the most while f ran, what
+// could have been freed included.
+func PeakOf(f func()) int64 {
+	before := Heap()
+	done, stopped := make(chan struct{}), make(chan int64)
+	go func() {
+		var peak uint64
+		var stats runtime.MemStats
+		for {
+			runtime.ReadMemStats(&stats)
+			peak = max(peak, stats.HeapAlloc)
+			select {
+			case <-done:
+				stopped <- int64(peak)
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+	}()
+	f()
+	close(done)
+	return <-stopped - before
+}

@@ -1,0 +1,182 @@
+package foxglove_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+const subprotocol = "foxglove.websocket.v1"
+
+var filler = strings.Repeat("x", 16<<20)
+
+func long(n int) string { return filler[:n] }
+
+// callOf is a message that calls a service.
+func callOf(service, id uint32, encoding, request string) string {
+	data := binary.LittleEndian.AppendUint32([]byte{2}, service)
+	data = binary.LittleEndian.AppendUint32(data, id)
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(encoding)))
+	return string(data) + encoding + request
+}
+
+// attacks are what a hostile client sends again and again, by what it tries to have kept. n is
+// the number of the message; those that begin with a byte below a space are binary.
+var attacks = map[string]func(n int) string{
+	"long topics": func(n int) string {
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/%s","encoding":"json","schemaName":"a/B"}]}`, n, long(1<<20))
+	},
+	"long schema names": func(n int) string {
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"%s"}]}`, n, long(1<<20))
+	},
+	"schemas": func(n int) string {
+		return fmt.Sprintf(`{"op":"advertise","channels":[{"id":%d,"topic":"/t","encoding":"json","schemaName":"a/B","schema":"%s"}]}`, n, long(1<<20))
+	},
+	"escapes": func(n int) string {
+		if n == 0 {
+			return `{"op":"advertise","channels":[` + strings.Join(cmdChannels(200), ",") + `]}`
+		}
+		data := binary.LittleEndian.AppendUint32([]byte{1}, uint32(n%200))
+		return string(data) + `{"a":"\\` + long(1<<20) + `"}`
+	},
+	"parameter names": func(n int) string {
+		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, long(1<<20))
+	},
+	"many parameter names": func(n int) string {
+		return fmt.Sprintf(`{"op":"subscribeParameterUpdates","parameterNames":["%d%s"]}`, n, long(200))
+	},
+	"parameters": func(n int) string {
+		return fmt.Sprintf(`{"op":"setParameters","parameters":[{"name":"/text","value":"%d%s"}]}`, n, long(1<<20))
+	},
+	"ids of requests": func(n int) string {
+		return fmt.Sprintf(`{"op":"getParameters","parameterNames":["/text"],"id":"%d%s"}`, n, long(1<<20))
+	},
+	"operations":         func(int) string { return fmt.Sprintf(`{"op":"%s"}`, long(1<<20)) },
+	"calls":              func(n int) string { return callOf(1, uint32(n), "json", `{"x":"`+long(1<<20)+`"}`) },
+	"encodings of calls": func(n int) string { return callOf(1, uint32(n), long(1<<20), `{}`) },
+	"subscriptions": func(int) string {
+		return `{"op":"subscribe","subscriptions":[` + strings.Repeat(`{"id":1},`, 100_000) + `{}]}`
+	},
+}
+
+// harmless are those of which nothing is kept though they aren't refused.
+var harmless = map[string]bool{"schemas": false, "escapes": false}
+
+func cmdChannels(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"id":%d,"topic":"/cmd_vel","encoding":"json","schemaName":"geometry_msgs/Twist"}`, i))
+	}
+	return list
+}
+
+// besieged returns a server with a service that answers when the test ends, and a parameter that
+// can be set.
+func besieged(t *testing.T) *bridges.Bridge {
+	t.Helper()
+	b := connected(t, "")
+	publisher[*sample.Imu](t, b, bridges.Topic{Name: "/imu"})
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+	require.NoError(t, bridges.AddService(b, "/slow", func(ctx context.Context, _ sample.EmptyRequest) (sample.EmptyResponse, error) {
+		<-ctx.Done()
+		return sample.EmptyResponse{}, ctx.Err()
+	}))
+	var kept []any // by the program, for ever
+	require.NoError(t, bridges.AddParameter(b, bridges.Parameter{
+		Name: "/text", Get: func() any { return "text" },
+		Set: func(v any) error {
+			kept = append(kept, v)
+			return nil
+		},
+	}))
+	t.Cleanup(func() { assert.Empty(t, kept, "values of 1 MB") })
+	return b
+}
+
+func kindOf(message string) byte {
+	if message[0] < ' ' {
+		return wsframe.OpBinary
+	}
+	return wsframe.OpText
+}
+
+// TestHostileClients: whatever a client sends 150 MB of, the server keeps 16 MiB of it at the
+// most, tells the client, counts it, and serves the others.
+func TestHostileClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 150 MB of each thing")
+	}
+	for name, message := range attacks {
+		t.Run(name, func(t *testing.T) {
+			b := besieged(t)
+			before := bridgetest.Heap()
+			h := bridgetest.DialHostile(t, b.Endpoints()[0].Address, subprotocol, false)
+			for n, sent := 0, 0; sent < bridgetest.MuchSent; n++ {
+				m := message(n)
+				sent += len(m)
+				require.NoError(t, h.Send(kindOf(m), []byte(m)))
+			}
+			h.Settle()
+			kept := bridgetest.Heap() - before
+			t.Logf("kept %.1f MiB of 150", float64(kept)/(1<<20))
+			assert.Less(t, kept, int64(bridgetest.MostKept))
+			if _, ok := harmless[name]; !ok {
+				assert.Positive(t, b.Diagnosis().Malformed)
+				assert.Less(t, len(b.Diagnosis().LastError.Error()), 2000)
+			}
+			assert.Positive(t, h.Answer.Load(), "it is told")
+			c, _, _ := dial(t, b)
+			c.text("advertiseServices")
+			c.synced() // others are served
+		})
+	}
+}
+
+// TestLargeMessages: reading one of 15 MB takes 150 MB at the most, whatever it holds.
+func TestLargeMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends messages of 15 MB")
+	}
+	const size = 15_000_000
+	list := func(element string) string {
+		return "[" + strings.Repeat(element+",", size/(len(element)+1)) + element + "]"
+	}
+	for name, message := range map[string]string{
+		"a text":            `{"op":"` + long(size) + `"}`,
+		"channels":          `{"op":"advertise","channels":` + list("{}") + `}`,
+		"a schema":          `{"op":"advertise","channels":[{"id":1,"schema":"` + long(size) + `"}]}`,
+		"subscriptions":     `{"op":"subscribe","subscriptions":` + list("{}") + `}`,
+		"ends":              `{"op":"unsubscribe","subscriptionIds":` + list("1") + `}`,
+		"names":             `{"op":"getParameters","parameterNames":` + list(`""`) + `}`,
+		"the same name":     `{"op":"getParameters","parameterNames":` + list(`"/text"`) + `}`,
+		"parameters":        `{"op":"setParameters","parameters":` + list("{}") + `}`,
+		"a parameter":       `{"op":"setParameters","parameters":[{"name":"/text","value":` + list("[]") + `}]}`,
+		"an unknown member": `{"op":"subscribe","other":` + list(`{"a":[]}`) + `}`,
+		"a call":            callOf(1, 1, "json", `{"x":`+list("[]")+`}`),
+		"no JSON":           strings.Repeat("[", size),
+		"a command":         string(binary.LittleEndian.AppendUint32([]byte{1}, 0)) + `{"linear":` + list("{}") + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := besieged(t)
+			h := bridgetest.DialHostile(t, b.Endpoints()[0].Address, subprotocol, false)
+			require.NoError(t, h.Send(wsframe.OpText, []byte(`{"op":"advertise","channels":[`+cmdChannels(1)[0]+`]}`)))
+			h.Settle()
+			data := []byte(message)
+			peak := bridgetest.PeakOf(func() {
+				require.NoError(t, h.Send(kindOf(message), data))
+				h.Settle()
+			})
+			t.Logf("%.0f MB", float64(peak)/1e6)
+			assert.Less(t, peak, int64(bridgetest.MostAtOnce))
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package rosbridge_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// attacks are what a hostile client sends again and again, by what it tries to have kept. n is
+// the number of the message.
+var attacks = map[string]func(n int) string{
+	"long topics": func(n int) string {
+		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, long(1<<20))
+	},
+	"many topics": func(n int) string {
+		return fmt.Sprintf(`{"op":"advertise","topic":"/t%d%s","type":"a/B"}`, n, long(200))
+	},
+	"long types": func(n int) string {
+		return fmt.Sprintf(`{"op":"subscribe","topic":"/t%d","type":"a/B%s"}`, n, long(1<<20))
+	},
+	"long ids": func(n int) string {
+		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/clock"}`, n, long(1<<20))
+	},
+	"many ids": func(n int) string {
+		return fmt.Sprintf(`{"op":"subscribe","id":"%d%s","topic":"/t%d","type":"a/B"}`, n, long(1000), n/64)
+	},
+	"fragments": func(n int) string {
+		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":2,"data":"%s"}`, n%16, long(1<<20))
+	},
+	"fragments of one message": func(n int) string {
+		return fmt.Sprintf(`{"op":"fragment","id":"a","num":%d,"total":200,"data":"%s"}`, n, long(1<<20))
+	},
+	"fragments to come": func(n int) string {
+		return fmt.Sprintf(`{"op":"fragment","id":"%d","num":0,"total":65536,"data":"x%s"}`, n, long(100))
+	},
+	"calls": func(n int) string {
+		return fmt.Sprintf(`{"op":"call_service","id":"%d","service":"/slow%d","args":{"x":"%s"}}`, n, n%20, long(1<<20))
+	},
+	"long operations": func(n int) string { return fmt.Sprintf(`{"op":"%s"}`, long(1<<20)) },
+	"long levels":     func(n int) string { return fmt.Sprintf(`{"op":"set_level","level":"%s"}`, long(1<<20)) },
+	"long names in publications": func(n int) string {
+		return fmt.Sprintf(`{"op":"publish","topic":"/cmd_vel","msg":{"%s":1}}`, long(1<<20))
+	},
+}
+
+// harmless are those that nothing is kept of: they aren't refused.
+var harmless = []string{"long names in publications"}
+
+var filler = strings.Repeat("x", 16<<20)
+
+func long(n int) string { return filler[:n] }
+
+// besieged returns a server with services that answer when the test ends.
+func besieged(t *testing.T) *bridges.Bridge {
+	t.Helper()
+	b := listening(t, "")
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+	for n := range 20 {
+		require.NoError(t, bridges.AddService(b, fmt.Sprintf("/slow%d", n), func(ctx context.Context, _ sample.EmptyRequest) (sample.EmptyResponse, error) {
+			<-ctx.Done()
+			return sample.EmptyResponse{}, ctx.Err()
+		}))
+	}
+	return b
+}
+
+// TestHostileClients: whatever a client sends 150 MB of, the server keeps 16 MiB of it at the
+// most, tells the client, counts it, and serves the others.
+func TestHostileClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 150 MB of each thing")
+	}
+	for name, frame := range attacks {
+		t.Run(name, func(t *testing.T) {
+			b := besieged(t)
+			before := bridgetest.Heap()
+			h := bridgetest.DialHostile(t, address(b), "", false)
+			for n, sent := 0, 0; sent < bridgetest.MuchSent; n++ {
+				message := frame(n)
+				sent += len(message)
+				require.NoError(t, h.Send(wsframe.OpText, []byte(message)))
+			}
+			h.Settle()
+			kept := bridgetest.Heap() - before
+			t.Logf("kept %.1f MiB of 150", float64(kept)/(1<<20))
+			assert.Less(t, kept, int64(bridgetest.MostKept))
+			if name != harmless[0] {
+				assert.Positive(t, b.Diagnosis().Malformed)
+				assert.Positive(t, h.Answer.Load(), "it is told")
+				assert.Less(t, len(b.Diagnosis().LastError.Error()), 2000)
+			}
+			assert.NotEmpty(t, visit(t, b).values("nodes", "{}"), "others are served")
+		})
+	}
+}
+
+// TestDeafClients: one that asks and doesn't read is disconnected; nothing is kept of it.
+func TestDeafClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 150 MB")
+	}
+	b := besieged(t)
+	before := bridgetest.Heap()
+	h := bridgetest.DialHostile(t, address(b), "", true)
+	var err error
+	for sent := 0; sent < bridgetest.MuchSent && err == nil; {
+		const question = `{"op":"call_service","service":"/rosapi/topics_and_raw_types"}`
+		sent += len(question)
+		err = h.Send(wsframe.OpText, []byte(question))
+	}
+	require.Error(t, err, "disconnected")
+	assert.Less(t, bridgetest.Heap()-before, int64(bridgetest.MostKept))
+	eventually(t, "counted", func() bool { return b.Diagnosis().Failures > 0 })
+}
+
+// TestLargeMessages: reading one of 15 MB takes 150 MB at the most, whatever it holds.
+func TestLargeMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends messages of 15 MB")
+	}
+	const size = 15_000_000
+	twist := func(msg string) string { return `{"op":"publish","topic":"/cmd_vel","msg":` + msg + `}` }
+	array := func(element string) string {
+		return "[" + strings.Repeat(element+",", size/(len(element)+1)) + element + "]"
+	}
+	for name, message := range map[string]string{
+		"a text":            twist(`{"frame":"` + long(size) + `"}`),
+		"escapes":           twist(`{"` + strings.Repeat(`\u0041`, size/6) + `":1}`),
+		"numbers":           twist(`{"linear":` + array("0") + `}`),
+		"objects":           twist(`{"linear":` + array("{}") + `}`),
+		"many members":      twist(`{` + strings.Repeat(`"a":0,`, size/6) + `"b":0}`),
+		"nested":            twist(`{"linear":` + strings.Repeat(`{"a":`, size/5)),
+		"a fragment":        `{"op":"fragment","id":"a","num":0,"total":1,"data":"` + strings.Repeat(`\"`, size/2) + `"}`,
+		"detections":        `{"op":"publish","topic":"/boxes","msg":{"detections":` + array("{}") + `}}`,
+		"a topic":           `{"op":"advertise","topic":"` + long(size) + `"}`,
+		"an id":             `{"op":"call_service","service":"/reset","id":"` + long(size) + `"}`,
+		"arguments":         `{"op":"call_service","service":"/reset","args":` + array("[]") + `}`,
+		"questions":         `{"op":"call_service","service":"/rosapi/topic_type","args":{"topic":"` + long(size) + `"}}`,
+		"no JSON":           strings.Repeat("[", size),
+		"an unknown member": `{"op":"set_level","level":"none","other":` + array(`{"a":[]}`) + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := listening(t, "")
+			offerAll(t, b)
+			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/boxes"}, func(*sample.Detections3D) {}))
+			h := bridgetest.DialHostile(t, address(b), "", false)
+			h.Settle()
+			data := []byte(message)
+			peak := bridgetest.PeakOf(func() {
+				require.NoError(t, h.Send(wsframe.OpText, data))
+				h.Settle()
+			})
+			t.Logf("%.0f MB", float64(peak)/1e6)
+			assert.Less(t, peak, int64(bridgetest.MostAtOnce))
+		})
+	}
+}
