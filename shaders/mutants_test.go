@@ -3,10 +3,11 @@
 package shaders_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -243,31 +244,41 @@ func compile(t *testing.T) binaries {
 	return b
 }
 
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+var (
+	begins = regexp.MustCompile(`^=== (?:RUN|CONT|NAME) +(\S+)`)
+	fails  = regexp.MustCompile(`^\s+Error Trace:|--- FAIL: |^panic: `)
+)
 
-// kill runs a package's tests with the shaders of a folder and returns the first that
-// fails, or nothing.
-func (b binaries) kill(t *testing.T, p, dir string) string {
+// kill runs a package's tests with the shaders of a folder up to the first failure, and
+// returns the test that failed, or nothing.
+func (b binaries) kill(t *testing.T, p, dir string) (killer string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangs)
 	defer cancel()
-	c := exec.CommandContext(ctx, b[p], "-test.failfast")
+	c := exec.CommandContext(ctx, b[p], "-test.v", "-test.failfast")
 	c.Dir = filepath.Join("..", p)
 	c.Env = append(os.Environ(), "RAYBRIDGE_SHADERS="+dir)
-	c.WaitDelay = 10 * time.Second
-	out, err := c.CombinedOutput()
-	var exit *exec.ExitError
-	switch m := failed.FindSubmatch(out); {
-	case err == nil:
-		return ""
-	case m != nil:
-		return p + "." + string(m[1])
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	name, lines := "", bufio.NewScanner(out)
+	for lines.Scan() {
+		if m := begins.FindStringSubmatch(lines.Text()); m != nil {
+			name = m[1]
+		}
+		if fails.MatchString(lines.Text()) {
+			killer = p + "." + name
+			cancel() // one failure is enough, and others take long to print
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, out)
+	switch err := c.Wait(); {
+	case killer != "" || err == nil:
+		return killer
 	case ctx.Err() != nil:
-		return p + " hangs"
-	case errors.As(err, &exit):
-		return p + " crashes"
+		return p + "." + name + " doesn't end"
 	default:
-		require.NoError(t, err)
-		return ""
+		return p + "." + name + " crashes"
 	}
 }

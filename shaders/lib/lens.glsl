@@ -100,14 +100,9 @@ PixelRay rayOf(vec2 at) {
 // pixelOf tells where on the picture a point of the optical frame appears, in pixels,
 // which may be beside it; false where it appears nowhere.
 bool pixelOf(vec3 point, out vec2 at) {
-#if LENS == LENS_SVL_FISHEYE
-    float far = length(point), xi = shape.z;
+    float far = length(point), xi = shape.z; // of other lenses 0
     float depth = point.z + xi * far;
     bool seen = depth > 0.0 && (xi <= 1.0 || xi * point.z > -far);
-#else
-    float depth = point.z;
-    bool seen = depth > 0.0;
-#endif
     vec2 p = point.xy / (seen ? depth : 1.0);
 #if LENS == LENS_PLUMB_BOB
     mat2 slope;
