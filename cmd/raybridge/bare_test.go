@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"debug/elf"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,11 +25,11 @@ func TestTheProgramNeedsLibcAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: linking the program takes seconds")
 	}
-	for _, tags := range []string{"", "nowindow egl"} {
-		t.Run(tags, func(t *testing.T) {
+	for name, tags := range map[string]string{"default": "", "tagged": "nowindow egl"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "raybridge")
-			out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, ".").CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=auto", "-tags", tags, "-o", path, ".").CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			needed := neededBy(t, path)
 			for _, library := range needed {
@@ -61,7 +62,7 @@ func useBareMachine(t *testing.T, m bareMachine) {
 	data, err := os.ReadFile(replayable(t, "drive.mcap", true))
 	require.NoError(t, err)
 	drive, cut := m.file(t, "drive.mcap", data), m.file(t, "cut.mcap", data[:len(data)-100])
-	server := serve(t, "127.0.0.1:0")
+	server, built := serve(t, "127.0.0.1:0"), revision(t)
 	add(t, server, "/speed", "speed")
 
 	for _, c := range []struct {
@@ -70,9 +71,10 @@ func useBareMachine(t *testing.T, m bareMachine) {
 		says string
 	}{
 		{"--help", exitDone, "Available Commands"},
-		{"version", exitDone, "raybridge"},
+		{"version", exitDone, built},
+		{"--version", exitDone, built},
 		{"listen " + server.Addr().String() + " --list", exitDone, "/speed"},
-		{"replay " + drive + " --bridge mcap:copy.mcap --fast --out /out", exitDone, "/imu"},
+		{"replay " + drive + " --bridge mcap:copy.mcap --fast --out /out --summary /replay.json", exitDone, "/imu"},
 		{"rig check " + rig, exitDone, "sensor"},
 		{"config check " + config, exitDone, ""},
 		{"mcap recover " + cut, exitDone, "not finished"},
@@ -85,6 +87,28 @@ func useBareMachine(t *testing.T, m bareMachine) {
 		assert.Contains(t, o.out+o.err, c.says, c.args)
 		assert.NotContains(t, o.err, "panic", c.args)
 	}
+	var summary replaySummary
+	data, err = os.ReadFile(filepath.Join(m.root, "replay.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &summary))
+	assert.Contains(t, summary.Version, built)
+}
+
+// revision is what the program's version must tell of the checkout: its tag, else its
+// commit; "dev" where it is none, and in a linked worktree, where Go stamps nothing.
+func revision(t *testing.T) string {
+	t.Helper()
+	if info, err := os.Stat("../../.git"); err != nil || !info.IsDir() {
+		return "dev"
+	}
+	if tag, err := exec.CommandContext(t.Context(), "git", "describe", "--exact-match", "--tags", "--match", "v*").Output(); err == nil {
+		return strings.TrimSpace(string(tag))
+	}
+	commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "dev"
+	}
+	return strings.TrimSpace(string(commit))
 }
 
 // bareMachine is a root file system with the program, the libraries that it needs and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -14,8 +15,19 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
-// version is set by the linker in releases.
-var version = "dev"
+// version is what summaries and recordings say they were made with.
+var version = versionOf(debug.ReadBuildInfo())
+
+// versionOf returns the tag that the program was built from, as `go install` of a version
+// and a build in a checkout stamp it; behind a tag a version that names the commit
+// ("v0.1.1-0.20261122153000-1a2b3c4d5e6f"), with "+dirty" if files were changed. Where
+// nothing is known, as in tests and without git, it is "dev".
+func versionOf(info *debug.BuildInfo, ok bool) string {
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}
 
 // newRoot makes the command tree. Results go to out, messages to errOut.
 func newRoot(out, errOut io.Writer) *cobra.Command {
