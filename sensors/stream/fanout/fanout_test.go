@@ -194,7 +194,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages, size = 400, 1 << 18
 			var o outcomes
-			server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
+			server, streams := start(t, fanout.Config{Stall: time.Hour, Queue: queue.Config{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
 				fanout.StreamConfig{Name: "a", Settled: o.settle})
 			stalled := dial(t, server, streams[0], 'a')
 			lively := dial(t, server, streams[0], 'a')
