@@ -137,5 +137,5 @@ func (c *context) close() error {
 func procAddress(name string) unsafe.Pointer {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
-	return unsafe.Pointer(C.eglGetProcAddress(s))
+	return C.eglGetProcAddress(s)
 }
