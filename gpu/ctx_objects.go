@@ -5,7 +5,12 @@ import "fmt"
 // newObject registers what the driver made. The result is embedded in the
 // object that the caller returns.
 func (c *Ctx) newObject(kind ObjectKind, h Handle, label string) object {
-	c.gl.objs.add(objectID{kind, h}, label)
+	return c.newSized(kind, h, label, 0)
+}
+
+// newSized registers an object that took so many bytes.
+func (c *Ctx) newSized(kind ObjectKind, h Handle, label string, bytes int64) object {
+	c.gl.objs.add(objectID{kind, h}, label, bytes)
 	return object{kind: kind, handle: h, label: label, objs: c.gl.objs}
 }
 
@@ -17,11 +22,16 @@ func (c *Ctx) NewBuffer(desc BufferDesc) (*Buffer, error) {
 	if desc.Size <= 0 || len(desc.Data) > desc.Size {
 		return nil, fmt.Errorf("create buffer %q: size %d with %d bytes of data is out of range", desc.Label, desc.Size, len(desc.Data))
 	}
+	bytes := int64(desc.Size)
+	if err := c.gl.objs.take(fmt.Sprintf("buffer %q", desc.Label), bytes); err != nil {
+		return nil, fmt.Errorf("create buffer: %w", err)
+	}
 	h, err := c.gl.driver.CreateBuffer(desc)
 	if err != nil {
+		c.gl.objs.give(bytes)
 		return nil, fmt.Errorf("create buffer %q of %d bytes: %w", desc.Label, desc.Size, err)
 	}
-	b := &Buffer{object: c.newObject(ObjectBuffer, h, desc.Label), size: desc.Size, usage: desc.Usage}
+	b := &Buffer{object: c.newSized(ObjectBuffer, h, desc.Label, bytes), size: desc.Size, usage: desc.Usage}
 	if desc.Usage == UsageReadback {
 		if b.mapped, err = c.gl.driver.MapBuffer(h, desc.Size); err != nil {
 			b.Close()
@@ -47,11 +57,16 @@ func (c *Ctx) NewTexture(desc TextureDesc) (*Texture, error) {
 		}
 		buffer = desc.Buffer.handle
 	}
+	bytes := desc.bytes()
+	if err := c.gl.objs.take(fmt.Sprintf("texture %q of %dx%d pixels", desc.Label, desc.Width, desc.Height), bytes); err != nil {
+		return nil, fmt.Errorf("create texture: %w", err)
+	}
 	h, err := c.gl.driver.CreateTexture(desc, buffer)
 	if err != nil {
+		c.gl.objs.give(bytes)
 		return nil, fmt.Errorf("create texture %q: %w", desc.Label, err)
 	}
-	return &Texture{object: c.newObject(ObjectTexture, h, desc.Label), desc: desc}, nil
+	return &Texture{object: c.newSized(ObjectTexture, h, desc.Label, bytes), desc: desc}, nil
 }
 
 // NewProgram compiles and links a program; the error holds the driver's log.

@@ -24,7 +24,7 @@ func (c *Ctx) ResetFence(f *Fence) error {
 func (r *registry) rename(from, to objectID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	label := r.live[from]
+	object := r.live[from]
 	delete(r.live, from)
-	r.live[to] = label
+	r.live[to] = object
 }

@@ -103,6 +103,18 @@ type TextureDesc struct {
 	DepthCompare  bool    // sampled as a shadow map (sampler2DShadow), LEQUAL
 }
 
+// bytes is what the texture holds, all levels and layers; 0 of a view of a buffer.
+func (d *TextureDesc) bytes() int64 {
+	if d.Kind == TextureBuffer {
+		return 0
+	}
+	sum := int64(0)
+	for level := range max(d.Levels, 1) {
+		sum += int64(max(d.Width>>level, 1)) * int64(max(d.Height>>level, 1))
+	}
+	return sum * int64(max(d.Layers, 1)) * int64(d.Format.PixelBytes())
+}
+
 // Access is how a shader uses an image binding.
 type Access uint8
 

@@ -46,23 +46,48 @@ type objectID struct {
 // whose deletion on the GL thread is due.
 type registry struct {
 	mu    sync.Mutex
-	live  map[objectID]string // guarded by mu
+	live  map[objectID]living // guarded by mu
 	dead  []objectID          // guarded by mu
 	spare []objectID          // the other of two slices that take turns as dead; GL thread only
 	ended atomic.Bool         // the objects end, or have ended, with their thread
+
+	memory Memory // nil for no limit
 }
 
-func newRegistry() *registry { return &registry{live: make(map[objectID]string)} }
+// living is an object in use.
+type living struct {
+	label string
+	bytes int64 // that it took of the thread's memory
+}
 
-func (r *registry) add(id objectID, label string) {
+func newRegistry(memory Memory) *registry {
+	return &registry{live: make(map[objectID]living), memory: memory}
+}
+
+// take takes memory for an object that is to be made.
+func (r *registry) take(what string, bytes int64) error {
+	if r.memory == nil {
+		return nil
+	}
+	return r.memory.Take(what, bytes)
+}
+
+func (r *registry) give(bytes int64) {
+	if r.memory != nil && bytes > 0 {
+		r.memory.Give(bytes)
+	}
+}
+
+func (r *registry) add(id objectID, label string, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live[id] = label
+	r.live[id] = living{label, bytes}
 }
 
 func (r *registry) bury(id objectID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.give(r.live[id].bytes)
 	delete(r.live, id)
 	r.dead = append(r.dead, id)
 }
@@ -85,9 +110,10 @@ func (r *registry) deleteAll(d Driver) {
 	r.sweep(d)
 	r.mu.Lock()
 	live := r.live
-	r.live = make(map[objectID]string)
+	r.live = make(map[objectID]living)
 	r.mu.Unlock()
-	for id := range live {
+	for id, object := range live {
+		r.give(object.bytes)
 		d.Delete(id.kind, id.handle)
 	}
 }
@@ -96,8 +122,8 @@ func (r *registry) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names := make([]string, 0, len(r.live))
-	for id, label := range r.live {
-		names = append(names, fmt.Sprintf("%v %q", id.kind, label))
+	for id, object := range r.live {
+		names = append(names, fmt.Sprintf("%v %q", id.kind, object.label))
 	}
 	slices.Sort(names)
 	return names

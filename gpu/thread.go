@@ -33,6 +33,17 @@ type Config struct {
 	// GL thread produces them faster than OnError takes them, the rest are
 	// counted in one error. (optional; nil logs them)
 	OnError func(error)
+	// Memory is asked before a buffer or a texture is made, and told when it is closed.
+	// (optional; nil for no limit)
+	Memory Memory
+}
+
+// Memory is a budget of bytes; *memory.Budget is one. Any goroutine may call it.
+type Memory interface {
+	// Take takes bytes for what is named, or returns an error and takes none.
+	Take(what string, bytes int64) error
+	// Give gives back bytes that were taken.
+	Give(bytes int64)
 }
 
 // Thread owns the GL thread (law G1): one goroutine, locked to one OS thread,
@@ -74,7 +85,7 @@ func (cfg Config) Start(open Opener) (*Thread, error) {
 	if cfg.OnError == nil {
 		cfg.OnError = func(err error) { slog.Error("gpu: work on the gl thread", "err", err) }
 	}
-	objs := newRegistry()
+	objs := newRegistry(cfg.Memory)
 	t := &Thread{
 		lost: make(chan struct{}), done: make(chan struct{}),
 		objs: objs, gl: &current{objs: objs}, room: cfg.Queue,

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -52,6 +53,9 @@ type Config struct {
 	Scene *scene.Scene
 	// Open opens the OpenGL context.
 	Open gpu.Opener
+	// Memory is what the GPU's buffers and textures are taken from, the world's and the
+	// sensors'. (optional; nil for no limit)
+	Memory *memory.Budget
 	// Sensors and Bridges are the types that the program knows; without
 	// Bridges messages go to listeners only.
 	Sensors *sensors.Registry
@@ -250,6 +254,9 @@ func (p *Pipeline) build(ctx context.Context) error {
 	p.history = scene.NewHistory(p.config.Scene, p.config.Ego, 0)
 	// What fails on the GL thread is the run's to say; the log has the details.
 	thread := gpu.Config{OnError: func(err error) { p.log.Error("work on the gl thread failed", "error", err) }}
+	if p.config.Memory != nil {
+		thread.Memory = p.config.Memory
+	}
 	if p.gl, err = thread.Start(p.config.Open); err != nil {
 		return err
 	}

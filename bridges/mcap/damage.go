@@ -32,29 +32,31 @@ type damagedAt struct {
 func (r *Reader) Damaged() []Damage { return append([]Damage(nil), r.damaged...) }
 
 // readOn is read for selections that aren't strict, too: damage is noted, not returned.
-func (r *Reader) readOn(p part) ([]queued, error) {
-	messages, err := r.read(p)
+func (r *Reader) readOn(p part) (messages []queued, held int64, err error) {
+	messages, held, err = r.read(p)
 	if err == nil {
-		return messages, nil
+		return messages, held, nil
 	}
 	if r.selection.Strict || !errors.Is(err, ErrDamaged) {
-		return nil, err
+		r.memory.Give(held)
+		return nil, 0, err
 	}
 	path := r.files[p.file].path
 	place := damagedAt{p.file, p.offset}
 	if r.known[place] {
-		return messages, nil
+		return messages, held, nil
 	}
 	r.known[place] = true
 	handle, openErr := r.handle(p.file)
 	if openErr != nil {
-		return nil, openErr
+		r.memory.Give(held)
+		return nil, 0, openErr
 	}
 	r.damaged = append(r.damaged, Damage{
 		Path: path, Offset: p.offset, Bytes: p.length, FromNs: nanoseconds(p.start), ToNs: nanoseconds(p.end),
 		Lost: indexed(handle, p.offset+p.length), Err: err,
 	})
-	return messages, nil
+	return messages, held, nil
 }
 
 // indexed counts the messages that the Message Index records from an offset on, which follow

@@ -10,11 +10,14 @@ import (
 	"slices"
 
 	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/raybridge/raybridge/memory"
 )
 
 // index is what is known of one file without its messages.
 type index struct {
 	profile string
+	memory  *memory.Budget // of what is held while the file is read
 	summary
 	schemaByID  map[uint16]*mcap.Schema
 	channelByID map[uint16]*mcap.Channel
@@ -52,16 +55,20 @@ func (s *segment) has(channel uint16) bool {
 
 // readIndex reads the summary of a file of the given size, or, where there is none, the
 // whole file up to its last complete record.
-func readIndex(file io.ReaderAt, size int64) (*index, error) {
+func readIndex(file io.ReaderAt, size int64, budget *memory.Budget) (*index, error) {
 	x, err := readHeader(file, size)
 	if err != nil {
 		return nil, err
 	}
+	x.memory = budget
 	summary := x.readSummary(file, size)
 	if summary == nil {
 		return x, nil
 	}
-	*x = index{profile: x.profile}
+	if errors.Is(summary, memory.ErrExceeded) {
+		return nil, summary
+	}
+	*x = index{profile: x.profile, memory: budget}
 	ended, err := x.scan(file, size)
 	x.finished = ended && errors.Is(summary, errNoIndex)
 	return x, err
@@ -124,7 +131,12 @@ func (x *index) readSummary(file io.ReaderAt, size int64) error {
 	if start > uint64(at) {
 		return errNoSummary
 	}
-	data := make([]byte, at-int64(start))
+	length := at - int64(start)
+	if err := x.memory.Take("the summary", length); err != nil {
+		return err
+	}
+	defer x.memory.Give(length)
+	data := make([]byte, length)
 	if _, err := file.ReadAt(data, int64(start)); err != nil {
 		return err
 	}

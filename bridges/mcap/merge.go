@@ -1,6 +1,7 @@
 package mcap
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -32,6 +34,7 @@ type queued struct {
 type load struct {
 	order    int
 	messages []queued // those that are left
+	held     int64    // bytes of memory that they are in
 }
 
 // loads is a heap of parts by their next message.
@@ -97,6 +100,8 @@ func complete(out *Message, m queued) {
 // next returns the next message of the selection.
 func (r *Reader) next() (queued, error) {
 	for {
+		r.memory.Give(r.given)
+		r.given = 0
 		if r.selection.FromNs > 0 && r.before == nil {
 			if err := r.begin(); err != nil {
 				return queued{}, err
@@ -117,6 +122,7 @@ func (r *Reader) next() (queued, error) {
 		m := l.messages[0]
 		if l.messages = l.messages[1:]; len(l.messages) == 0 {
 			heap.Pop(&r.loaded)
+			r.given = l.held // the message is in it
 		} else {
 			heap.Fix(&r.loaded, 0)
 		}
@@ -155,44 +161,61 @@ func (r *Reader) load() error {
 		if to := r.selection.ToNs; to > 0 && p.start >= uint64(to) {
 			continue
 		}
-		messages, err := r.readOn(p)
+		messages, held, err := r.readOn(p)
 		if err != nil {
 			return err
 		}
 		messages = slices.DeleteFunc(messages, func(m queued) bool {
 			return from > 0 && m.logTime < uint64(from) || r.selection.Topics != nil && !r.selection.Topics(m.channel.topic.Name)
 		})
-		if len(messages) > 0 {
-			heap.Push(&r.loaded, &load{order: p.order, messages: messages})
+		if len(messages) == 0 {
+			r.memory.Give(held)
+			continue
 		}
+		heap.Push(&r.loaded, &load{order: p.order, messages: messages, held: held})
 	}
 	return nil
 }
 
+// unload lets go of the parts in memory.
+func (r *Reader) unload() {
+	for _, l := range r.loaded {
+		r.memory.Give(l.held)
+	}
+	r.memory.Give(r.given)
+	r.loaded, r.given = nil, 0
+}
+
 // read reads a part's messages in the order of their log times. Behind damage there are none,
-// but those before it.
-func (r *Reader) read(p part) ([]queued, error) {
+// but those before it. They lie in held bytes, which were taken from the budget and are the
+// caller's to give back.
+func (r *Reader) read(p part) (messages []queued, held int64, err error) {
 	f := r.files[p.file]
 	handle, err := r.handle(p.file)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if p.err != nil {
-		return nil, fmt.Errorf("read %s from byte %d on: %w", f.path, p.offset, p.err)
+		return nil, 0, fmt.Errorf("read %s from byte %d on: %w", f.path, p.offset, p.err)
 	}
+	if err := r.memory.Take("a part of "+f.path, p.length); err != nil {
+		return nil, 0, err
+	}
+	held = p.length
 	data := make([]byte, p.length)
 	if _, err := handle.ReadAt(data, p.offset); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.path, err)
+		r.memory.Give(held)
+		return nil, 0, fmt.Errorf("read %s: %w", f.path, err)
 	}
-	var messages []queued
 	var visit func(op mcap.OpCode, at int, content []byte) error
 	visit = func(op mcap.OpCode, _ int, content []byte) error {
 		switch op {
 		case mcap.OpChunk:
-			_, records, err := r.unpacker.unpack(content)
+			chunk, records, err := r.unpacker.unpack(content)
 			if err != nil {
 				return err
 			}
+			held += int64(chunk.UncompressedSize)
 			return eachRecord(records, visit)
 		case mcap.OpMessage:
 			m, err := parseMessage(content)
@@ -212,11 +235,19 @@ func (r *Reader) read(p part) ([]queued, error) {
 	} else {
 		err = eachRecord(data, visit)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, memory.ErrExceeded):
+		r.memory.Give(held)
+		return nil, 0, fmt.Errorf("read %s: %w", f.path, err)
+	case err != nil:
 		err = fmt.Errorf("read %s from byte %d on: %w: %w", f.path, p.offset, ErrDamaged, err)
 	}
 	slices.SortStableFunc(messages, func(a, b queued) int { return cmp.Compare(a.logTime, b.logTime) })
-	return messages, err
+	if p.chunk { // whose records were unpacked
+		r.memory.Give(p.length)
+		held -= p.length
+	}
+	return messages, held, err
 }
 
 // handle returns the open file of a number, and closes those before it that nothing is
@@ -250,15 +281,17 @@ func (r *Reader) begin() error {
 		if p.start >= from || !r.mayBeLatched(p) {
 			continue
 		}
-		messages, err := r.readOn(p)
+		messages, held, err := r.readOn(p)
 		if err != nil {
 			return err
 		}
+		r.memory.Give(held)
 		for _, m := range messages {
 			if m.logTime >= from || !r.latched(m.channel) || m.repeated() {
 				continue
 			}
 			depth := min(max(m.channel.topic.QoS.Depth, 1), mostLatched)
+			m.data = bytes.Clone(m.data) // its chunk isn't kept
 			kept := append(latest[m.channel], m)
 			latest[m.channel] = kept[max(len(kept)-depth, 0):]
 		}

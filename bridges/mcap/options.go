@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/memory"
 )
 
 // Forms of rosbag2's metadata, by the version number in metadata.yaml.
@@ -189,9 +189,9 @@ func (o *options) set(key, value string) (err error) {
 	case "compression":
 		o.compression, err = choose(value, compressions)
 	case "chunk":
-		o.chunkSize, err = parseSize(value)
+		o.chunkSize, err = memory.ParseSize(value)
 	case "split":
-		o.splitBytes, err = parseSize(value)
+		o.splitBytes, err = memory.ParseSize(value)
 	case "split_time":
 		o.splitTime, err = parseTime(value)
 	case "flush":
@@ -204,7 +204,7 @@ func (o *options) set(key, value string) (err error) {
 }
 
 // choose returns what a word means. Its error says what is wanted, as parseTime's and
-// parseSize's do.
+// memory.ParseSize's do.
 func choose[T any](word string, choices []choice[T]) (value T, err error) {
 	var words []string
 	for _, c := range choices {
@@ -223,28 +223,4 @@ func parseTime(text string) (time.Duration, error) {
 		return 0, errors.New("want a time above 0, such as 60s")
 	}
 	return d, nil
-}
-
-// units of sizes, longest first.
-var units = []struct {
-	name  string
-	bytes int64
-}{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
-}
-
-// parseSize reads a positive number of bytes, with a unit or without.
-func parseSize(text string) (int64, error) {
-	factor := int64(1)
-	for _, u := range units {
-		if number, ok := strings.CutSuffix(text, u.name); ok {
-			text, factor = number, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64/factor {
-		return 0, errors.New("want a positive number of bytes, such as 1048576, 500MB or 2GiB")
-	}
-	return n * factor, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/memory"
 )
 
 // Message is one message of a recording.
@@ -67,11 +68,13 @@ type Reader struct {
 	paths    []string
 	files    []*file
 	channels []*channel // in the order of their first mention
+	memory   *memory.Budget
 	unpacker unpacker
 
 	selection Selection
 	waiting   []part // by their start
 	loaded    loads
+	given     int64    // memory of the last message's part, which has no other message left
 	before    []queued // what latched topics had before the selection
 	damaged   []Damage
 	known     map[damagedAt]bool // what damaged has
@@ -102,15 +105,25 @@ type channel struct {
 // lead to is read once. A file that was not finished, because the
 // process that wrote it was killed, is read up to its last complete record; Unfinished
 // names it. Errors wrap fs.ErrNotExist, ErrNotMCAP or ErrDamaged.
-func Open(path string, more ...string) (*Reader, error) {
+func Open(path string, more ...string) (*Reader, error) { return Reading{}.Open(path, more...) }
+
+// Reading is how recordings are read.
+type Reading struct {
+	// Memory is what the chunks and records that are held are taken from. What doesn't fit is
+	// an error that wraps memory.ErrExceeded. (optional; nil for no limit)
+	Memory *memory.Budget
+}
+
+// Open is the function Open.
+func (o Reading) Open(path string, more ...string) (*Reader, error) {
 	paths, err := findAll(append([]string{path}, more...))
 	if err != nil {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
-	r := &Reader{paths: paths, handles: map[int]*os.File{}, known: map[damagedAt]bool{}}
+	r := &Reader{paths: paths, memory: o.Memory, unpacker: unpacker{memory: o.Memory}, handles: map[int]*os.File{}, known: map[damagedAt]bool{}}
 	topics := topicTable{byKey: map[string]*channel{}, qos: map[string]bridges.QoS{}}
 	for _, path := range paths {
-		x, err := openIndex(path)
+		x, err := openIndex(path, o.Memory)
 		if err != nil {
 			return nil, fmt.Errorf("open recording: %s: %w", path, err)
 		}
@@ -127,7 +140,7 @@ func Open(path string, more ...string) (*Reader, error) {
 	return r, nil
 }
 
-func openIndex(path string) (*index, error) {
+func openIndex(path string, budget *memory.Budget) (*index, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, filefault.Explain(err)
@@ -137,7 +150,7 @@ func openIndex(path string) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readIndex(f, info.Size())
+	return readIndex(f, info.Size(), budget)
 }
 
 // topicTable finds what was seen before of the many channels that a recording may have.
@@ -200,7 +213,8 @@ func (r *Reader) ask() error {
 			if s.channels != nil && !slices.ContainsFunc(s.channels, func(id uint16) bool { return open[f.channels[id]] }) {
 				continue
 			}
-			messages, err := r.read(part{file: number, segment: s})
+			messages, held, err := r.read(part{file: number, segment: s})
+			r.memory.Give(held)
 			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
@@ -289,7 +303,8 @@ func (r *Reader) Skipped() []Skipped {
 
 // Select begins anew, with a part of the recording.
 func (r *Reader) Select(s Selection) {
-	r.selection, r.loaded, r.before, r.waiting = s, nil, nil, nil
+	r.unload()
+	r.selection, r.before, r.waiting = s, nil, nil
 	for number, f := range r.files {
 		for _, x := range f.segments {
 			r.waiting = append(r.waiting, part{file: number, segment: x})
@@ -311,7 +326,8 @@ func (r *Reader) Close() error {
 		errs = append(errs, f.Close())
 	}
 	clear(r.handles)
+	r.unload()
 	r.unpacker.close()
-	r.unpacker = unpacker{}
+	r.unpacker = unpacker{memory: r.memory}
 	return errors.Join(errs...)
 }

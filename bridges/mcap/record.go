@@ -12,6 +12,8 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/raybridge/raybridge/memory"
 )
 
 // Errors of reading a recording; test them with errors.Is.
@@ -72,7 +74,10 @@ const mostUncompressed = 1 << 30
 const usualDensity = 20
 
 // unpacker uncompresses chunks. One goroutine uses it at a time.
-type unpacker struct{ zstd *zstd.Decoder }
+type unpacker struct {
+	zstd   *zstd.Decoder
+	memory *memory.Budget
+}
 
 func (u *unpacker) close() {
 	if u.zstd != nil {
@@ -80,7 +85,8 @@ func (u *unpacker) close() {
 	}
 }
 
-// unpack returns the records of a Chunk record, in memory of their own.
+// unpack returns the records of a Chunk record, in memory of their own, as many bytes as the
+// chunk's UncompressedSize says. They are taken from the budget, and the caller's to give back.
 func (u *unpacker) unpack(content []byte) (*mcap.Chunk, []byte, error) {
 	chunk, err := parse("chunk", mcap.ParseChunk, content)
 	if err != nil {
@@ -90,17 +96,31 @@ func (u *unpacker) unpack(content []byte) (*mcap.Chunk, []byte, error) {
 	if size > mostUncompressed {
 		return nil, nil, fmt.Errorf("%w: chunk of %d bytes is to have %d", ErrDamaged, len(chunk.Records), size)
 	}
-	records, err := u.uncompress(chunk, int64(size))
+	if err := u.memory.Take("a chunk", int64(size)); err != nil {
+		return nil, nil, err
+	}
+	records, err := u.checked(chunk)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
-	}
-	if uint64(len(records)) != size {
-		return nil, nil, fmt.Errorf("%w: chunk has %d bytes, not %d", ErrDamaged, len(records), size)
-	}
-	if sum := chunk.UncompressedCRC; sum != 0 && sum != crc32.ChecksumIEEE(records) {
-		return nil, nil, fmt.Errorf("%w: chunk's checksum is wrong", ErrDamaged)
+		u.memory.Give(int64(size))
+		return nil, nil, err
 	}
 	return chunk, records, nil
+}
+
+// checked uncompresses a chunk and holds the result against what the chunk says of it.
+func (u *unpacker) checked(chunk *mcap.Chunk) ([]byte, error) {
+	size := chunk.UncompressedSize
+	records, err := u.uncompress(chunk, int64(size))
+	if err != nil {
+		return nil, fmt.Errorf("%w: chunk: %w", ErrDamaged, err)
+	}
+	if uint64(len(records)) != size {
+		return nil, fmt.Errorf("%w: chunk has %d bytes, not %d", ErrDamaged, len(records), size)
+	}
+	if sum := chunk.UncompressedCRC; sum != 0 && sum != crc32.ChecksumIEEE(records) {
+		return nil, fmt.Errorf("%w: chunk's checksum is wrong", ErrDamaged)
+	}
+	return records, nil
 }
 
 func (u *unpacker) uncompress(chunk *mcap.Chunk, size int64) ([]byte, error) {

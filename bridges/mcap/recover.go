@@ -36,7 +36,10 @@ type Recovery struct {
 // metadata.yaml. The first one stays as it is. An empty to is the same name with
 // "_recovered". What to names must not be there yet. Of a folder, files of which nothing
 // can be kept are left out, with Recovery.Err, as long as there are others.
-func Recover(from, to string) ([]Recovery, error) {
+func Recover(from, to string) ([]Recovery, error) { return Reading{}.Recover(from, to) }
+
+// Recover is the function Recover.
+func (o Reading) Recover(from, to string) ([]Recovery, error) {
 	info, err := os.Stat(from)
 	if err != nil {
 		err = filefault.Explain(err)
@@ -49,7 +52,7 @@ func Recover(from, to string) ([]Recovery, error) {
 		if to == "" {
 			to = strings.TrimSuffix(from, suffix) + "_recovered" + suffix
 		}
-		done, _, err := recoverFile(from, to)
+		done, _, err := o.recoverFile(from, to)
 		if err != nil {
 			return nil, fmt.Errorf("recover %s: %w", from, err)
 		}
@@ -58,7 +61,7 @@ func Recover(from, to string) ([]Recovery, error) {
 	if to == "" {
 		to = filepath.Clean(from) + "_recovered"
 	}
-	done, err := recoverFolder(from, to)
+	done, err := o.recoverFolder(from, to)
 	if err != nil {
 		return nil, fmt.Errorf("recover %s: %w", from, err)
 	}
@@ -66,7 +69,7 @@ func Recover(from, to string) ([]Recovery, error) {
 }
 
 // recoverFolder recovers the files of a folder.
-func recoverFolder(from, to string) ([]Recovery, error) {
+func (o Reading) recoverFolder(from, to string) ([]Recovery, error) {
 	paths, err := filesBelow(from)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,7 @@ func recoverFolder(from, to string) ([]Recovery, error) {
 	bag, rows := &bagMetadata{version: metadataHumble}, rowTable{rows: map[string]int{}, topics: topicTable{qos: map[string]bridges.QoS{}}}
 	for _, path := range paths {
 		name := filepath.Base(path)
-		done, x, err := recoverFile(path, filepath.Join(to, name))
+		done, x, err := o.recoverFile(path, filepath.Join(to, name))
 		switch {
 		case errors.Is(err, ErrNotMCAP), errors.Is(err, ErrDamaged): // the others are still worth it
 			list = append(list, Recovery{From: path, LostBytes: done.LostBytes, Err: err})
@@ -127,7 +130,7 @@ func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 }
 
 // recoverFile recovers one file and returns what it found in it.
-func recoverFile(from, to string) (Recovery, *index, error) {
+func (o Reading) recoverFile(from, to string) (Recovery, *index, error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return Recovery{}, nil, filefault.Explain(err)
@@ -138,7 +141,7 @@ func recoverFile(from, to string) (Recovery, *index, error) {
 		return Recovery{}, nil, err
 	}
 	lost := Recovery{LostBytes: uint64(info.Size())}
-	x, err := readIndex(in, info.Size())
+	x, err := readIndex(in, info.Size(), o.Memory)
 	if err != nil {
 		return lost, nil, err
 	}

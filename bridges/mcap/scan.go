@@ -14,7 +14,11 @@ import (
 // summary that it would have. A chunk that can't be read is stepped over; behind other
 // damage it goes on with the next chunk. It reports whether the data section was ended.
 func (x *index) scan(file io.ReaderAt, size int64) (ended bool, err error) {
-	s := scanner{index: x, window: window{file: file, size: size}, at: int64(len(mcap.Magic)), indexOf: map[uint16]int{}}
+	s := scanner{
+		index: x, window: window{file: file, size: size, memory: x.memory}, unpacker: unpacker{memory: x.memory},
+		at: int64(len(mcap.Magic)), indexOf: map[uint16]int{},
+	}
+	defer s.free()
 	defer s.unpacker.close()
 	x.statistics = &mcap.Statistics{ChannelMessageCounts: map[uint16]uint64{}}
 	for {
@@ -243,6 +247,7 @@ func (s *scanner) chunk(content []byte) error {
 	if err != nil {
 		return err
 	}
+	defer s.unpacker.memory.Give(int64(chunk.UncompressedSize))
 	part := segment{offset: s.at, length: int64(recordHeader + len(content)), start: math.MaxUint64, channels: []uint16{}, chunk: true}
 	messages, offsets, err := s.chunkMessages(records)
 	if err != nil {

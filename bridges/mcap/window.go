@@ -3,6 +3,8 @@ package mcap
 import (
 	"fmt"
 	"io"
+
+	"github.com/raybridge/raybridge/memory"
 )
 
 // leastWindow is how many bytes are read at once at least.
@@ -11,10 +13,17 @@ const leastWindow = 64 << 10
 // window gives the bytes of a file at offsets that mostly grow, each byte read a few times at
 // most. One goroutine uses it at a time.
 type window struct {
-	file io.ReaderAt
-	size int64 // of the file
-	at   int64 // where data lies in it
-	data []byte
+	file   io.ReaderAt
+	size   int64 // of the file
+	at     int64 // where data lies in it
+	data   []byte
+	memory *memory.Budget // data's capacity is taken from it
+}
+
+// free gives back what the window took.
+func (w *window) free() {
+	w.memory.Give(int64(cap(w.data)))
+	w.data = nil
 }
 
 // loaded returns what is in memory from an offset on: at least so many bytes, fewer only at the
@@ -24,6 +33,10 @@ func (w *window) loaded(from, least int64) ([]byte, error) {
 	if from < w.at || from+least > w.at+int64(len(w.data)) {
 		length := min(max(least+least/4, leastWindow), w.size-from)
 		if int64(cap(w.data)) < length {
+			w.free()
+			if err := w.memory.Take("a record", length); err != nil {
+				return nil, err
+			}
 			w.data = make([]byte, length)
 		}
 		w.at, w.data = from, w.data[:length]

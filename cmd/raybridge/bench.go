@@ -223,7 +223,7 @@ func (f *benchFlags) source() bench.Source {
 			if f.scene != "city" {
 				c.Scene.File = f.scene
 			}
-			s, _, err := compose.Scene(ctx, c)
+			s, _, err := compose.Scene(ctx, c, nil)
 			return s, usage(err)
 		},
 	}

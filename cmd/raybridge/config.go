@@ -19,21 +19,23 @@ import (
 func newConfig() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "config", Short: "Check configuration files"})
 	var lenient bool
+	var limit memoryLimit
 	one := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Read a configuration and say whether a run would accept it",
 		Args:  oneArg("a configuration file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return usage(check(cmd, args[0], lenient))
+			return usage(check(cmd, args[0], lenient, &limit))
 		},
 	}
 	one.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)
+	addMemoryLimit(one, &limit)
 	cmd.AddCommand(one)
 	return cmd
 }
 
 // check reads a configuration and all that it names, and prints its sensors.
-func check(cmd *cobra.Command, file string, lenient bool) error {
+func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) error {
 	c, err := config.Reader{Lenient: lenient}.Read(file)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func check(cmd *cobra.Command, file string, lenient bool) error {
 	if err := errors.Join(checkConfig(c, defaultOut), checkTwice(c.Bridges)); err != nil {
 		return inFile(file, err)
 	}
-	s, warnings, err := compose.Scene(cmd.Context(), c)
+	s, warnings, err := compose.Scene(cmd.Context(), c, limit.budget())
 	if err != nil {
 		return inFile(file, err)
 	}

@@ -68,7 +68,7 @@ func program(ctx context.Context, args []string, out, errOut io.Writer) int {
 	messages := consoleOn(errOut)
 	root := newRoot(out, messages)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := refused(root.ExecuteContext(ctx))
 	if err != nil {
 		fmt.Fprintln(messages, messages.colored(red, "raybridge:"), err)
 	}

@@ -15,6 +15,7 @@ import (
 func newMCAP() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "mcap", Short: "Look after recordings in MCAP files"})
 	var to string
+	var limit memoryLimit
 	restore := &cobra.Command{
 		Use: "recover RECORDING", Short: "Finish a recording whose process was killed",
 		Long: "Finish a recording whose process was killed.\n\n" +
@@ -22,9 +23,10 @@ func newMCAP() *cobra.Command {
 			"readers look for, and a folder's metadata.yaml. RECORDING itself stays as it is.",
 		Example: "  raybridge mcap recover drive.mcap\n  raybridge mcap recover out/drive/recording --out out/drive/whole",
 		Args:    oneArg("an MCAP file or a rosbag2 folder"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return recoverRecording(cmd, args[0], to) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return recoverRecording(cmd, args[0], to, &limit) },
 	}
 	restore.Flags().StringVar(&to, "out", "", "`FILE` or folder to write; NAME_recovered beside the recording without it")
+	addMemoryLimit(restore, &limit)
 	cmd.AddCommand(restore)
 	return cmd
 }
@@ -37,8 +39,8 @@ func leftOut(parts int) string {
 	return fmt.Sprintf("%d damaged parts were left out", parts)
 }
 
-func recoverRecording(cmd *cobra.Command, from, to string) error {
-	files, err := mcap.Recover(from, to)
+func recoverRecording(cmd *cobra.Command, from, to string, limit *memoryLimit) error {
+	files, err := mcap.Reading{Memory: limit.budget()}.Recover(from, to)
 	if err != nil {
 		for _, fault := range []error{fs.ErrNotExist, fs.ErrExist, fs.ErrPermission, mcap.ErrNotMCAP} {
 			if errors.Is(err, fault) {

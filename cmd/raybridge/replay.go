@@ -28,6 +28,7 @@ type replayFlags struct {
 	out             string
 	quiet           bool
 	summary         string
+	memory          memoryLimit
 }
 
 func newReplay() *cobra.Command {
@@ -69,6 +70,7 @@ func newReplay() *cobra.Command {
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for the recordings of file bridges")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what was replayed to `FILE.json`")
+	addMemoryLimit(cmd, &f.memory)
 	completeFlags(cmd)
 	return cmd
 }

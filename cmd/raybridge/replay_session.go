@@ -66,7 +66,7 @@ func newReplaySession(cmd *cobra.Command, recordings []string, f *replayFlags) (
 		log: newLog(cmd.ErrOrStderr(), f.quiet),
 	}
 	var err error
-	if s.reader, err = mcap.Open(recordings[0], recordings[1:]...); err != nil {
+	if s.reader, err = (mcap.Reading{Memory: f.memory.budget()}).Open(recordings[0], recordings[1:]...); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {

@@ -106,6 +106,8 @@ func wantedValue(kind, given string) string {
 			return fmt.Sprintf("its unit is missing: want %ss, for seconds, or another of ms, m and h", given)
 		}
 		return "want a time with its unit, such as 1.5s, 200ms or 5m"
+	case sizeType:
+		return "want a size above 0, such as 500MB or 8GiB"
 	case "float64":
 		return "want a number, such as 0.5"
 	case "uint64":

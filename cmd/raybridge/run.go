@@ -46,6 +46,7 @@ type runFlags struct {
 	summary            string
 	report             bool
 	lenient            bool
+	memory             memoryLimit
 }
 
 func newRun() *cobra.Command {
@@ -94,6 +95,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
 	flags.BoolVar(&f.report, "report", false, "write report.html into the output folder")
+	addMemoryLimit(cmd, &f.memory)
 }
 
 func run(cmd *cobra.Command, f *runFlags) error {
@@ -203,7 +205,8 @@ func proveWritable(folder string) error {
 // build makes the pipeline with its sensors and bridges.
 func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline, error) {
 	c := pl.config
-	s, warnings, err := compose.Scene(ctx, c)
+	budget := pl.flags.memory.budget()
+	s, warnings, err := compose.Scene(ctx, c, budget)
 	if err != nil {
 		return nil, usage(inFile(pl.flags.config, err))
 	}
@@ -219,7 +222,7 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 		clockHz = -1
 	}
 	p, err := pipeline.New(ctx, pipeline.Config{
-		Scene: s, Open: open, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
+		Scene: s, Open: open, Memory: budget, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
 		Mode: pl.mode, Step: c.Time.Step, ClockHz: clockHz, TimeSource: c.Time.Source, Scale: c.Time.Scale,
 		Seed: c.Seed, Ego: ego, Commands: compose.Commands(c), OutDir: pl.flags.out, CacheDir: cacheDir(),
 		Run: bridges.Run{Version: version, Scene: s.Name, Rig: pl.rigName(), Seed: c.Seed},

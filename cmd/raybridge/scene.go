@@ -17,6 +17,7 @@ func newScene() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "scene", Short: "Look into scenes"})
 	var seed uint64
 	var triangles int
+	var limit memoryLimit
 	info := &cobra.Command{
 		Use:   "info FILE|city",
 		Short: "Print triangles, instances, labels and bounds",
@@ -27,7 +28,7 @@ func newScene() *cobra.Command {
 			if args[0] != "city" {
 				c.Scene.File = args[0]
 			}
-			s, warnings, err := compose.Scene(cmd.Context(), c)
+			s, warnings, err := compose.Scene(cmd.Context(), c, limit.budget())
 			if err != nil {
 				return usage(err)
 			}
@@ -39,6 +40,7 @@ func newScene() *cobra.Command {
 			return nil
 		},
 	}
+	addMemoryLimit(info, &limit)
 	info.Flags().Uint64Var(&seed, "seed", 1, "seed of the city")
 	info.Flags().IntVar(&triangles, "triangles", config.Default().Scene.Triangles, "triangles of the city")
 	cmd.AddCommand(info)

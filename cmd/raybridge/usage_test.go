@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"github.com/raybridge/raybridge/memory"
 	"net"
 	"path/filepath"
 	"strings"
@@ -102,6 +103,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("broken.glb", "glTF")}, "broken.glb: the .glb header needs 12 bytes, the file has 4"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("circle.gltf", circle)}, "circle.gltf: nodes[0]: is its own ancestor"},
 		{[]string{"run", "--headless", "--control", "0", "--scene", file("short.gltf", short)}, "accessors[0]: its 3 elements end at byte 36, bufferViews[0] has 4"},
+		{[]string{"run", "--max-memory", "much"}, `--max-memory "much": want a size above 0, such as 500MB or 8GiB`},
+		{[]string{"scene", "info", file("some.gltf", short), "--max-memory", "10B"}, "not enough memory: file some.gltf needs " + memory.Size(int64(len(short))) + ", the limit is 10 B: --max-memory raises it"},
 		{[]string{"run", "--config", filepath.Join(dir, "no.yaml")}, "read config: " + filepath.Join(dir, "no.yaml") + ": no such file in " + dir},
 		{[]string{"run", "--rig", filepath.Join(dir, "no.yaml")}, "read rig: "},
 		{[]string{"run", "--rig", filepath.Join(dir, "takne")}, "did you mean " + taken},

@@ -24,7 +24,7 @@ var limits = struct {
 	small    int // packages of the product with fewer than smallLines hand-written lines
 	declared map[string]int
 }{
-	packages: 134,
+	packages: 135,
 	files:    850,
 	small:    29,
 	// How often a type of this name is declared. One concept has one declaration.

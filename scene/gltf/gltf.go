@@ -11,6 +11,7 @@ import (
 
 	"github.com/qmuntal/gltf"
 
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/labels"
 )
@@ -25,6 +26,9 @@ type Options struct {
 	Up, Forward string
 	// Scale is metres per unit of the model; 0 means 1.
 	Scale float64
+	// Memory is what the model's files, meshes and pictures are taken from. What the asset
+	// doesn't keep is given back. (optional; nil for no limit)
+	Memory *memory.Budget
 }
 
 // Load reads a .gltf or .glb file; its content, not its name, says which.
@@ -41,11 +45,7 @@ func Load(name string, o Options) (*scene.Asset, error) {
 	}
 	defer root.Close()
 	// The model itself may be a link to anywhere: its user named it.
-	data, err := readFile(os.DirFS(folder), base, maxFileBytes)
-	if err != nil {
-		return nil, ofModel(name, err)
-	}
-	return load(source{name: name, base: base, files: root.FS()}, data, o)
+	return load(source{name: name, base: base, model: os.DirFS(folder), files: root.FS()}, o)
 }
 
 // LoadFS is Load from a file system, such as an embed.FS.
@@ -55,17 +55,14 @@ func LoadFS(fsys fs.FS, name string, o Options) (*scene.Asset, error) {
 		return nil, &Error{File: name, Err: err}
 	}
 	base := path.Base(name)
-	data, err := readFile(files, base, maxFileBytes)
-	if err != nil {
-		return nil, ofModel(name, err)
-	}
-	return load(source{name: name, base: base, files: files}, data, o)
+	return load(source{name: name, base: base, model: files, files: files}, o)
 }
 
 // source is where a model comes from.
 type source struct {
 	name  string // as the caller gave it, for errors
 	base  string // its name in files
+	model fs.FS  // where the model itself is read
 	files fs.FS  // the model's folder
 }
 
@@ -76,6 +73,8 @@ type loader struct {
 	files  fs.FS
 	axes   modelAxes
 	labels *labels.Rules
+	memory *memory.Budget
+	read   int64 // bytes of memory that files took, given back at the end
 
 	asset    scene.Asset
 	warnings warnings
@@ -102,11 +101,16 @@ const (
 	budgetFactor = 128
 )
 
-func load(src source, data []byte, o Options) (*scene.Asset, error) {
+func load(src source, o Options) (*scene.Asset, error) {
 	l := &loader{
-		files: src.files, labels: o.Labels, budget: baseBudget, pixels: maxTotalPixels,
+		memory: o.Memory, files: src.files, labels: o.Labels, budget: baseBudget, pixels: maxTotalPixels,
 		decoded: map[int][]float32{}, meshes: map[meshKey]int{}, materials: map[int]int{},
 		textures: map[textureKey]int{}, images: map[string]*picture{},
+	}
+	defer func() { l.memory.Give(l.read) }()
+	data, err := l.readFile(src.model, src.base, maxFileBytes)
+	if err != nil {
+		return nil, ofModel(src.name, err)
 	}
 	if err := l.load(src, data, o); err != nil {
 		place, ok := err.(*Error) //nolint:errorlint // only the outermost carries the place
@@ -136,7 +140,7 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 		return err
 	}
 	if l.labels == nil {
-		if l.labels, err = labelsBeside(src); err != nil {
+		if l.labels, err = l.labelsBeside(src); err != nil {
 			return err
 		}
 	}
@@ -148,9 +152,9 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 }
 
 // labelsBeside reads the model's own labels file, if it has one.
-func labelsBeside(src source) (*labels.Rules, error) {
+func (l *loader) labelsBeside(src source) (*labels.Rules, error) {
 	for _, name := range labels.Beside(src.base) {
-		data, err := readFile(src.files, name, maxFileBytes)
+		data, err := l.readFile(src.files, name, maxFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -171,7 +175,7 @@ func (l *loader) spend(n int64) error {
 		return faultf(ErrTooLarge, "the model unpacks to more than %d MiB and %d times the bytes it was read from", baseBudget>>20, budgetFactor)
 	}
 	l.budget -= n
-	return nil
+	return l.memory.Take("the model's geometry", n)
 }
 
 // finite reports whether all numbers are finite as float32.

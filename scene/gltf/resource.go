@@ -17,7 +17,7 @@ import (
 const maxFileBytes = 1<<32 - 1
 
 // readFile reads at most limit bytes of a regular file of fsys.
-func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
+func (l *loader) readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, missing(name, err)
@@ -33,7 +33,12 @@ func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, missing(name, err)
 	}
 	defer f.Close()
-	data := make([]byte, min(info.Size(), limit))
+	size := min(info.Size(), limit)
+	if err := l.memory.Take("file "+name, size); err != nil {
+		return nil, err
+	}
+	l.read += size
+	data := make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -105,7 +110,7 @@ func (l *loader) readURI(uri string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readFile(l.files, name, limit)
+	return l.readFile(l.files, name, limit)
 }
 
 // dataURI decodes a data URI (RFC 2397).

@@ -145,11 +145,39 @@ func (l *loader) decodePicture(data []byte) (*image.NRGBA, error) {
 	if err := l.spendPixels(c.Width, c.Height, len(data)); err != nil {
 		return nil, err
 	}
+	while := decoding(c)
+	if err := l.memory.Take(fmt.Sprintf("picture of %dx%d pixels", c.Width, c.Height), 4*pixels(c)+while); err != nil {
+		return nil, err
+	}
+	defer l.memory.Give(while)
 	decoded, err := decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, invalid("decode %s: %w", kind, err)
 	}
 	return toNRGBA(decoded), nil
+}
+
+func pixels(c image.Config) int64 { return int64(c.Width) * int64(c.Height) }
+
+// decoding is how many bytes the decoder's own picture takes beside the 8-bit RGBA that is
+// made of it: none where it is that already.
+func decoding(c image.Config) int64 {
+	switch c.ColorModel {
+	case color.NRGBAModel:
+		return 0
+	case color.GrayModel:
+		return pixels(c)
+	case color.Gray16Model:
+		return 2 * pixels(c)
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8 * pixels(c)
+	case color.YCbCrModel:
+		return 3 * pixels(c)
+	}
+	if _, paletted := c.ColorModel.(color.Palette); paletted {
+		return pixels(c)
+	}
+	return 4 * pixels(c)
 }
 
 func (l *loader) spendPixels(width, height, size int) error {

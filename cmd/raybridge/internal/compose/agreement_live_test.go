@@ -67,7 +67,7 @@ type drive struct {
 
 func newDrive(t *testing.T, c *config.Config) *drive {
 	t.Helper()
-	s, warnings, err := compose.Scene(t.Context(), c)
+	s, warnings, err := compose.Scene(t.Context(), c, nil)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
 	ego, err := compose.Ego(c, s)

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
@@ -26,8 +27,9 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// Scene makes the scene. Warnings are what loaders left out, for the user.
-func Scene(ctx context.Context, c *config.Config) (s *scene.Scene, warnings []string, err error) {
+// Scene makes the scene, with files' content taken from a budget, nil for no limit. Warnings
+// are what loaders left out, for the user.
+func Scene(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
 	if s, err = base(c); err != nil {
 		return nil, nil, err
 	}
@@ -35,7 +37,7 @@ func Scene(ctx context.Context, c *config.Config) (s *scene.Scene, warnings []st
 	if c.Scene.File != "" {
 		places = append([]config.Place{{File: c.Scene.File, Scale: 1}}, places...)
 	}
-	builder := composer{scene: s, assets: map[assetKey]*scene.Asset{}}
+	builder := composer{scene: s, memory: budget, assets: map[assetKey]*scene.Asset{}}
 	if builder.labels, err = rules(&c.Scene); err != nil {
 		return nil, nil, err
 	}
@@ -104,6 +106,7 @@ func outdoors(name string) *scene.Scene {
 // composer places files in one scene; a file that is placed again is read once.
 type composer struct {
 	scene    *scene.Scene
+	memory   *memory.Budget
 	labels   *labels.Rules // nil for those beside each file, or the built-in ones
 	assets   map[assetKey]*scene.Asset
 	warnings []string
@@ -135,7 +138,7 @@ func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
 	if err := find(file); err != nil {
 		return nil, err
 	}
-	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels})
+	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels, Memory: c.memory})
 	if err != nil {
 		return nil, err
 	}

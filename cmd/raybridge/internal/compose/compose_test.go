@@ -84,7 +84,7 @@ func TestScenesOfFiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, warnings, err := compose.Scene(t.Context(), read(t, c.text))
+			s, warnings, err := compose.Scene(t.Context(), read(t, c.text), nil)
 			require.NoError(t, err)
 			assert.Empty(t, warnings)
 			assert.Equal(t, c.want, actors(s))
@@ -94,7 +94,7 @@ func TestScenesOfFiles(t *testing.T) {
 
 func TestWhatIsLeftOutIsAWarning(t *testing.T) {
 	t.Parallel()
-	_, warnings, err := compose.Scene(t.Context(), read(t, "scene: {place: [{file: odd.gltf}, {file: odd.gltf}]}"))
+	_, warnings, err := compose.Scene(t.Context(), read(t, "scene: {place: [{file: odd.gltf}, {file: odd.gltf}]}"), nil)
 	require.NoError(t, err)
 	require.Len(t, warnings, 1, "once a file")
 	assert.Contains(t, warnings[0], "odd.gltf: ")
@@ -108,7 +108,7 @@ func TestTheCityTakesItsOwnSeedFirst(t *testing.T) {
 	t.Parallel()
 	const small = "scene: {triangles: 40000"
 	make := func(text string) []placed {
-		s, _, err := compose.Scene(t.Context(), read(t, text))
+		s, _, err := compose.Scene(t.Context(), read(t, text), nil)
 		require.NoError(t, err)
 		return actors(s)
 	}
@@ -130,13 +130,13 @@ func TestFaults(t *testing.T) {
 		{"scene: {file: house.gltf, label_rules: [{match: a, tag: biulding}]}", "scene.label_rules: rules[0].tag", scene.ErrUnknownTag},
 		{"actors: [{file: house.gltf, waypoints: [{}, {}, {}]}]", "house.gltf", scene.ErrMotion},
 	} {
-		_, _, err := compose.Scene(t.Context(), read(t, c.text))
+		_, _, err := compose.Scene(t.Context(), read(t, c.text), nil)
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.ErrorContains(t, err, c.message)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := compose.Scene(ended, read(t, "scene: {file: house.gltf}"))
+	_, _, err := compose.Scene(ended, read(t, "scene: {file: house.gltf}"), nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
