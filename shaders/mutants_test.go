@@ -249,13 +249,21 @@ var (
 	fails  = regexp.MustCompile(`^\s+Error Trace:|--- FAIL: |^panic: `)
 )
 
-// kill runs a package's tests with the shaders of a folder up to the first failure, and
-// returns the test that failed, or nothing.
+// kill runs a package's tests with the shaders of a folder, the quick ones before all, up to
+// the first failure. It returns the test that failed, or nothing.
 func (b binaries) kill(t *testing.T, p, dir string) (killer string) {
+	t.Helper()
+	if killer = b.fail(t, p, dir, "-test.short"); killer == "" {
+		killer = b.fail(t, p, dir, "-test.short=false")
+	}
+	return killer
+}
+
+func (b binaries) fail(t *testing.T, p, dir, which string) (killer string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hangs)
 	defer cancel()
-	c := exec.CommandContext(ctx, b[p], "-test.v", "-test.failfast")
+	c := exec.CommandContext(ctx, b[p], "-test.v", "-test.failfast", which)
 	c.Dir = filepath.Join("..", p)
 	c.Env = append(os.Environ(), "RAYBRIDGE_SHADERS="+dir)
 	out, err := c.StdoutPipe()
