@@ -223,6 +223,54 @@ func TestRoslibCommands(t *testing.T) {
 	assert.Zero(t, b.Diagnosis().Malformed)
 }
 
+// TestRosapiByRoslib: each service of rosapi that the documentation names answers roslib.
+func TestRosapiByRoslib(t *testing.T) {
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	offerAll(t, b)
+	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.StaticQoS})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
+	require.NoError(t, b.Connect(t.Context()))
+	require.NoError(t, clock(t.Context(), &sample.Clock{StampNs: 5_000_000_007}))
+	answers := map[string]string{}
+	for line := range strings.Lines(roslib(t, "rosapi", b).Wait(t)) {
+		service, answer, _ := strings.Cut(strings.TrimSpace(line), " ")
+		answers[service] = answer
+	}
+	twist, err := ros1.Definition("geometry_msgs/msg/Twist")
+	require.NoError(t, err)
+	definition, err := ros1.Definition("rosgraph_msgs/msg/Clock")
+	require.NoError(t, err)
+	texts, err := json.Marshal([]string{definition, twist})
+	require.NoError(t, err)
+	want := map[string]string{
+		"topics":            `{"topics":["/clock","/cmd_vel"],"types":["rosgraph_msgs/Clock","geometry_msgs/Twist"]}`,
+		"topic_type":        `"rosgraph_msgs/Clock"`,
+		"topics_for_type":   `["/cmd_vel"]`,
+		"services":          `["/light","/reset","/shoot"]`,
+		"service_type":      `"std_srvs/SetBool"`,
+		"services_for_type": `["/reset"]`,
+		"nodes":             `["/raybridge"]`,
+		"node_details":      `{"publishing":["/clock"],"services":["/light","/reset","/shoot"],"subscribing":["/cmd_vel"]}`,
+		"publishers":        `{"publishers":["/raybridge"]}`,
+		"subscribers":       `{"subscribers":["/raybridge"]}`,
+		"get_time":          `{"time":{"nsecs":7,"secs":5}}`,
+		"topics_and_raw_types": `{"topics":["/clock","/cmd_vel"],"typedefs_full_text":` + string(texts) +
+			`,"types":["rosgraph_msgs/Clock","geometry_msgs/Twist"]}`,
+	}
+	page, err := os.ReadFile("../../docs/bridges/rosbridge.md")
+	require.NoError(t, err)
+	_, list, ok := strings.Cut(string(page), "those offered, and rosapi's")
+	require.True(t, ok)
+	list, _, _ = strings.Cut(list, ". There is one node")
+	named := strings.Split(strings.Trim(strings.Join(strings.Fields(list), " "), "`"), "`, `")
+	require.Len(t, named, len(want), "%v", named)
+	for _, service := range named {
+		require.Contains(t, want, service)
+		assert.JSONEq(t, want[service], answers[service], service)
+	}
+}
+
 // receive waits for the next value.
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()

@@ -2,6 +2,7 @@
 //
 //   node roslib.mjs subscribe URL COUNT [none|cbor|cbor-raw ...]   prints all topics in all forms
 //   node roslib.mjs command URL                                    publishes and calls
+//   node roslib.mjs rosapi URL                                     asks all that rosapi answers
 //   node roslib.mjs talk URL                                       to a server that has nothing of its own
 //   node roslib.mjs watch URL TOPIC TYPE                           prints a line for each message
 //   node roslib.mjs rubbish URL                                    sends nonsense, prints the complaints
@@ -105,6 +106,27 @@ async function command() {
   process.exit(0);
 }
 
+// rosapi prints the answer of each of rosapi's services: by roslib's method where it has one,
+// else as a call.
+async function rosapi() {
+  const ros = await connect();
+  const show = (name, v) => console.log(name + " " + JSON.stringify(v));
+  show("topics", await ask(ros, "getTopics"));
+  show("topic_type", await ask(ros, "getTopicType", "/clock"));
+  show("topics_for_type", await ask(ros, "getTopicsForType", "geometry_msgs/Twist"));
+  show("topics_and_raw_types", await ask(ros, "getTopicsAndRawTypes"));
+  show("services", await ask(ros, "getServices"));
+  show("service_type", await ask(ros, "getServiceType", "/light"));
+  show("services_for_type", await ask(ros, "getServicesForType", "std_srvs/Empty"));
+  show("nodes", await ask(ros, "getNodes"));
+  show("node_details", await ask(ros, "getNodeDetails", "/raybridge"));
+  show("publishers", await call(ros, "/rosapi/publishers", "rosapi/Publishers", { topic: "/clock" }));
+  show("subscribers", await call(ros, "/rosapi/subscribers", "rosapi/Subscribers", { topic: "/cmd_vel" }));
+  show("get_time", await call(ros, "/rosapi/get_time", "rosapi/GetTime", {}));
+  console.log("done");
+  process.exit(0);
+}
+
 // talk offers a service, publishes, and prints what it receives in two forms and what the
 // service that it offers answers to another connection.
 async function talk() {
@@ -162,4 +184,4 @@ async function rubbish() {
   process.exit(0);
 }
 
-await { subscribe, command, talk, watch, rubbish }[mode]();
+await { subscribe, command, rosapi, talk, watch, rubbish }[mode]();
