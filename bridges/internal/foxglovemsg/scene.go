@@ -1,6 +1,7 @@
 package foxglovemsg
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -26,6 +27,42 @@ func setColor(p **pb.Color, c rgba) {
 	dst.R, dst.G, dst.B, dst.A = c.r, c.g, c.b, c.a
 }
 
+// labelLuminance is the relative luminance (WCAG 2.1) at which a colour has the same contrast,
+// 4.6, with black as with white: viewers have dark grounds and light ones.
+const labelLuminance = 0.179
+
+// legible returns the colour of a text that stands for this one: of its hue, and readable on
+// any ground.
+func (c rgba) legible() rgba {
+	r, g, b := linear(c.r), linear(c.g), linear(c.b)
+	l := luminance(r, g, b)
+	of := func(v float64) float64 {
+		if l > labelLuminance {
+			return encoded(v * labelLuminance / l)
+		}
+		return encoded(1 - (1-v)*(1-labelLuminance)/(1-l)) // nearer to white
+	}
+	return rgba{of(r), of(g), of(b), 1}
+}
+
+// luminance is that of linear components (WCAG 2.1, "relative luminance").
+func luminance(r, g, b float64) float64 { return 0.2126*r + 0.7152*g + 0.0722*b }
+
+// linear undoes sRGB's encoding (IEC 61966-2-1), and encoded does it.
+func linear(v float64) float64 {
+	if v <= 0.04045 {
+		return v / 12.92
+	}
+	return math.Pow((v+0.055)/1.055, 2.4)
+}
+
+func encoded(v float64) float64 {
+	if v <= 0.0031308 {
+		return v * 12.92
+	}
+	return 1.055*math.Pow(v, 1/2.4) - 0.055
+}
+
 // with returns the colour with another opacity.
 func (c rgba) with(a float64) rgba { return rgba{c.r, c.g, c.b, a} }
 
@@ -39,6 +76,15 @@ var (
 	green     = rgba{0.2, 0.85, 0.3, 1}
 	blue      = rgba{0.25, 0.55, 1, 1}
 )
+
+// labels has the colour of the text at each thing of a colour.
+var labels = func() map[rgba]rgba {
+	m := map[rgba]rgba{}
+	for _, c := range []rgba{grey, amber, red, yellow, green, blue} {
+		m[c] = c.legible()
+	}
+	return m
+}()
 
 // colorOfTag tells apart, by CARLA's semantic tags, those who walk (12), those who ride
 // (13) and vehicles (14 to 19) from everything else.
@@ -115,7 +161,7 @@ func (o *object) set(e *pb.SceneEntity) {
 	above.Orientation = mgl64.QuatIdent()
 	setPose(&text.Pose, above)
 	text.Billboard, text.FontSize, text.ScaleInvariant = true, labelPixels, true
-	setColor(&text.Color, o.color)
+	setColor(&text.Color, labels[o.color])
 	text.Text = o.label
 	if text.Text == "" {
 		text.Text = o.typeID

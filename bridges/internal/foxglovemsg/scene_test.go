@@ -1,6 +1,7 @@
 package foxglovemsg_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -117,5 +118,50 @@ func TestNothingIsAllocated(t *testing.T) {
 		})
 		require.NoError(t, fault, name)
 		assert.Zero(t, allocs, name)
+	}
+}
+
+// contrast is that of two colours in sRGB, as WCAG 2.1 defines it.
+func contrast(a, b [3]float64) float64 {
+	luminance := func(c [3]float64) float64 {
+		sum := 0.05
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			if c[i] <= 0.03928 {
+				sum += weight * c[i] / 12.92
+			} else {
+				sum += weight * math.Pow((c[i]+0.055)/1.055, 2.4)
+			}
+		}
+		return sum
+	}
+	bright, dark := luminance(a), luminance(b)
+	return max(bright, dark) / min(bright, dark)
+}
+
+// TestLabelsAreLegible: on black and on white as WCAG asks for text, and on the grounds that
+// viewers have; each is of its thing's colour.
+func TestLabelsAreLegible(t *testing.T) {
+	black, white := [3]float64{}, [3]float64{1, 1, 1}
+	dark, light := [3]float64{0.07, 0.07, 0.09}, [3]float64{0.925, 0.925, 0.925}
+	var entities []*pb.SceneEntity
+	for tag := range uint8(30) {
+		b := box(uint32(tag))
+		b.Tag = tag
+		entities = append(entities, encoded(t, &sample.Detections3D{Header: header, Boxes: []sample.Box3D{b}}).(*pb.SceneUpdate).Entities...)
+	}
+	for state := sample.SignalState(0); state <= sample.SignalGreen+1; state++ {
+		signals := &sample.Signals{Header: header, Signals: []sample.Signal{{Label: "light", State: state, Pose: spatial.Identity()}}}
+		entities = append(entities, encoded(t, signals).(*pb.SceneUpdate).Entities...)
+	}
+	for _, e := range entities {
+		c, cube := e.Texts[0].Color, e.Cubes[0].Color
+		text := [3]float64{c.R, c.G, c.B}
+		assert.Equal(t, 1.0, c.A)
+		assert.GreaterOrEqual(t, contrast(text, black), 4.5, "%v", c)
+		assert.GreaterOrEqual(t, contrast(text, white), 4.5, "%v", c)
+		assert.GreaterOrEqual(t, contrast(text, dark), 3.5, "%v", c)
+		assert.GreaterOrEqual(t, contrast(text, light), 3.5, "%v", c)
+		assert.Equal(t, cube.R > cube.B, c.R > c.B, "its hue")
+		assert.Equal(t, cube.G > cube.R, c.G > c.R, "its hue")
 	}
 }
