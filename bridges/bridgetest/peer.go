@@ -46,3 +46,10 @@ type Sender interface {
 	// or makes no sense, in the right frame.
 	SendUnreadable(t *testing.T, topic string)
 }
+
+// EmptySender is a Sender whose protocol has messages of no bytes, in the right frame: of a
+// type that has fields, they can't be read either, and are no command.
+type EmptySender interface {
+	Sender
+	SendEmpty(t *testing.T, topic string)
+}

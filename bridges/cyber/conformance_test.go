@@ -59,6 +59,8 @@ func (s *server) Send(_ *testing.T, topic string, acceleration float64) {
 
 func (s *server) SendUnreadable(_ *testing.T, topic string) { s.Publish(topic, []byte{0xff}) }
 
+func (s *server) SendEmpty(_ *testing.T, topic string) { s.Publish(topic, nil) }
+
 func TestMessagesAboveTheLimit(t *testing.T) {
 	bridgetest.TooLarge(t, bridgetest.Suite{
 		Factory: cyber.Limited(bridgetest.Limit),

@@ -229,6 +229,8 @@ func (v *viewer) SendUnreadable(t *testing.T, topic string) {
 	v.publish(t, topic, `{"acceleration_pct":"much"}`)
 }
 
+func (v *viewer) SendEmpty(t *testing.T, topic string) { v.publish(t, topic, "") }
+
 // publish advertises a topic once on each connection, with the messages' type, and sends
 // one in JSON. It does nothing while there is no connection; an error is that of one that
 // ends.

@@ -162,3 +162,6 @@ func (p *peer) Send(_ *testing.T, topic string, acceleration float64) {
 
 // SendUnreadable sends a message that is too short.
 func (p *peer) SendUnreadable(_ *testing.T, topic string) { p.talker.send(topic, make([]byte, 20)) }
+
+// SendEmpty sends a message of no bytes.
+func (p *peer) SendEmpty(_ *testing.T, topic string) { p.talker.send(topic, nil) }

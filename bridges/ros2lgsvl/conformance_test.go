@@ -46,6 +46,13 @@ func (p peer) SendUnreadable(_ *testing.T, topic string) {
 	}
 }
 
+// SendEmpty sends a message of no bytes.
+func (p peer) SendEmpty(_ *testing.T, topic string) {
+	if p.Subscriptions(topic) > 0 {
+		p.Server.Send(publishFrame(topic, ""))
+	}
+}
+
 func TestMessagesAboveTheLimit(t *testing.T) {
 	bridgetest.TooLarge(t, bridgetest.Suite{Factory: ros2lgsvl.Limited(bridgetest.Limit), Peer: newPeer})
 }

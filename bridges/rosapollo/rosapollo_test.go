@@ -92,6 +92,11 @@ func (p peer) SendUnreadable(_ *testing.T, topic string) {
 	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{"throttle": "much"}})
 }
 
+// SendEmpty publishes a message in which nothing is set: in protobuf, one of no bytes.
+func (p peer) SendEmpty(_ *testing.T, topic string) {
+	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{}})
+}
+
 // opened returns a bridge to a server that records.
 func opened(t *testing.T) (*bridges.Bridge, *rosbridgetest.Server) {
 	t.Helper()

@@ -307,8 +307,16 @@ func TestCommandsInAllForms(t *testing.T) {
 			// What can't be decoded is counted, and the next one arrives.
 			s.Publish("/cmd_vel", rosbridgetest.Outgoing{Values: map[string]any{"linear": "fast"}, Raw: []byte{1, 2, 3}})
 			eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == 1 })
+			malformed := int64(1)
+			if options == "subscribe=cbor-raw" { // the form in which a message may have no bytes
+				s.Publish("/cmd_vel", rosbridgetest.Outgoing{Raw: []byte{}})
+				malformed++
+				eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == malformed })
+			}
 			require.Equal(t, 1, s.Publish("/cmd_vel", twist(ros == "2")))
 			<-got
+			assert.Empty(t, got)
+			assert.Equal(t, malformed, b.Diagnosis().Malformed)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package apollo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -142,12 +143,29 @@ func (sub Subscription) Register(p *bridges.Plugin, name Name, listen Listen) er
 	return sub.declare(p, name, listen)
 }
 
+// ErrEmpty says that nothing is set in a message, so that it has no bytes: it is no command to
+// do nothing.
+var ErrEmpty = errors.New("message is empty")
+
+// tellsPresence reports whether a message's fields tell zero from not being there, as all of
+// proto2's do. Where none does (proto3), a message of zeros has no bytes either.
+func tellsPresence(m protoreflect.MessageDescriptor) bool {
+	fields := m.Fields()
+	for i := range fields.Len() {
+		if fields.Get(i).HasPresence() {
+			return true
+		}
+	}
+	return false
+}
+
 // subscription makes the Subscription of a conversion.
 func subscription[M any, P interface {
 	*M
 	proto.Message
 }, S any](convert func(*S, P, *Map) error) Subscription {
 	descriptor := P(new(M)).ProtoReflect().Descriptor()
+	presence := tellsPresence(descriptor)
 	return Subscription{Type: string(descriptor.FullName()), declare: func(p *bridges.Plugin, name Name, listen Listen) error {
 		if !p.Knows(reflect.TypeFor[*S]()) {
 			if err := bridges.AddType[*S](p, name(descriptor)); err != nil {
@@ -159,6 +177,9 @@ func subscription[M any, P interface {
 			return listen(i, topic, descriptor, Inbox{
 				New: func() proto.Message { return P(new(M)) },
 				Deliver: func(m proto.Message) error {
+					if presence && proto.Size(m) == 0 {
+						return fmt.Errorf("%s: %w", descriptor.FullName(), ErrEmpty)
+					}
 					var at *Map
 					if mapped != nil {
 						at = mapped.Map()
