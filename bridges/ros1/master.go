@@ -39,7 +39,7 @@ func newCaller(ctx context.Context) *http.Client {
 	base := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: callLimit}).DialContext}
 	return &http.Client{
 		Transport: bounded{ctx, base}, Timeout: callLimit,
-		// Whoever is called has no say in who is dialled next.
+		// An answer doesn't decide who is dialled next.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -225,7 +225,7 @@ func newTrap(t *testing.T, address string) *trap {
 	return k
 }
 
-// TestOnlyWhomTheMasterNamesIsDialled: whoever calls the node's API, and whatever a publisher
+// TestOnlyWhomTheMasterNamesIsDialled: no caller of the node's API decides it, and whatever a publisher
 // answers, the node connects to the publishers that its master names, on their hosts.
 func TestOnlyWhomTheMasterNamesIsDialled(t *testing.T) {
 	twists := func(t *testing.T) (*peer, *bridges.Bridge, chan *sample.VelocityCommand) {
@@ -236,7 +236,7 @@ func TestOnlyWhomTheMasterNamesIsDialled(t *testing.T) {
 		eventually(t, func() bool { return len(subscribers(p, "/cmd_vel")) > 0 }, "subscribed")
 		return p, b, got
 	}
-	// publisher sends a Twist to whoever connects.
+	// publisher sends a Twist on each connection.
 	publisher := func(t *testing.T) net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

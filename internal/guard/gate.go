@@ -19,7 +19,7 @@ type Gate struct {
 }
 
 // NewGate returns a gate through which so many connections may pass at a time, of which so
-// many are of one address of another machine; 0 is no such limit.
+// many are of one address of another machine; 0 doesn't limit those.
 func NewGate(connections, perAddress int) *Gate {
 	return &Gate{connections: connections, perAddress: perAddress, passes: map[*Pass]bool{}}
 }
@@ -96,8 +96,8 @@ func (g *Gate) count(s stage, address netip.Addr) int {
 	return n
 }
 
-// oldest returns the connection that has been at a stage for the longest time, nil if there
-// is none; mu must be held.
+// oldest returns the connection that has been at a stage for the longest time, nil without
+// any; mu must be held.
 func (g *Gate) oldest(s stage, address netip.Addr) *Pass {
 	var oldest *Pass
 	for p := range g.passes {

@@ -24,7 +24,7 @@ type Guard struct {
 	// "https://*.example"), "null", or "*" for every page under any Host.
 	Pages []string
 	// NameOption and PageOption are what the user says to add to Names and to Pages; empty
-	// where there is no such option.
+	// where the user can't.
 	NameOption, PageOption string
 }
 

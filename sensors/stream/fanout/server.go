@@ -59,8 +59,8 @@ type Config struct {
 	// once its session has called Client.Enter; before, package internal/guard's limits for
 	// handshakes hold, in number and in time.
 	MaxClients int
-	// PerAddress is how many clients may come from one address of another machine; 0 is no
-	// limit beside MaxClients.
+	// PerAddress is how many clients may come from one address of another machine; with 0,
+	// MaxClients alone bounds them.
 	PerAddress int
 	// Stall is how long a client may take nothing while something is being written
 	// to it; 10 s by default.

@@ -69,8 +69,8 @@ type handler struct {
 	stepping sync.Mutex // held while a step's length is found and told
 }
 
-// NewHandler returns the API of a run, which answers whoever asks. Its methods may be called
-// from any goroutine.
+// NewHandler returns the API of a run. It answers every request; the server's guard comes
+// before it. Its methods may be called from any goroutine.
 func NewHandler(run Run) http.Handler {
 	h := &handler{run: run, mux: http.NewServeMux()}
 	var known []string
