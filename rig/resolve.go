@@ -35,13 +35,18 @@ func (s *Sensor) Fault(key string, err error) error {
 	if strings.HasPrefix(key, topicsKey+".") && s.entry.own[key] == nil {
 		key = "topic"
 	}
-	if at := s.entry.own[key]; at != nil {
+	return s.entry.fault(key, err)
+}
+
+// fault places an error at one of the entry's own keys.
+func (e *Entry) fault(key string, err error) error {
+	if at := e.own[key]; at != nil {
 		return at.Errorf("%w", err)
 	}
 	if key != "" {
 		err = fmt.Errorf("%s: %w", key, err)
 	}
-	return s.entry.errorf("%w", err)
+	return e.errorf("%w", err)
 }
 
 // Resolve checks the rig against the registry and works out frames, mounts,
@@ -88,10 +93,10 @@ func (r *Rig) DropUnknown(registry *sensors.Registry) {
 	}
 }
 
-// NoteInert notes the attributes whose value differs from the default and that change
+// noteInert notes the attributes whose value differs from the default and that change
 // nothing: they have the name of another program's. Those of a sensor that have one
 // reason are in one notice, at the place of the first.
-func (r *Rig) NoteInert(registry *sensors.Registry) {
+func (r *Rig) noteInert(registry *sensors.Registry) {
 	for i := range r.Sensors {
 		e := &r.Sensors[i]
 		d, err := registry.Get(e.ID)
@@ -224,13 +229,14 @@ func (s *Sensor) nameTopics() error {
 	return nil
 }
 
-// absolute returns a topic with a leading slash and without a trailing one.
+// absolute returns a topic with a leading slash and without a trailing one, by a name that
+// ROS allows.
 func absolute(topic string) (string, error) {
 	t := "/" + strings.TrimPrefix(strings.TrimSuffix(topic, "/"), "/")
 	if len(t) == 1 || strings.ContainsAny(t, " \t\n") || strings.Contains(t, "//") {
 		return "", fmt.Errorf("%w %q, need names without spaces between single slashes", ErrTopic, topic)
 	}
-	return t, nil
+	return TopicName(t), nil
 }
 
 // maxParents is how many sensors may lie between a sensor and base_link.

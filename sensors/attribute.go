@@ -51,6 +51,9 @@ type Attribute struct {
 	Default any
 	// Min and Max bound Int, Float and each element of Floats where Min < Max.
 	Min, Max float64
+	// UsualMin and UsualMax are the range of what is usual, where UsualMin < UsualMax: a
+	// value outside is allowed, and its user is told (Unusual).
+	UsualMin, UsualMax float64
 	// Recommended are values worth offering; Restricted allows no others.
 	Recommended []string
 	Restricted  bool
@@ -72,16 +75,7 @@ func (a *Attribute) Parse(value any) (any, error) {
 	if a.Restricted && !a.recommends(v) {
 		return nil, fmt.Errorf("%w: %s is %v, %s", ErrValue, a.Name, value, closest.Want(fmt.Sprint(value), a.Recommended...))
 	}
-	var numbers []float64
-	switch v := v.(type) {
-	case int64:
-		numbers = []float64{float64(v)}
-	case float64:
-		numbers = []float64{v}
-	case []float64:
-		numbers = v
-	}
-	for _, n := range numbers {
+	for _, n := range numbersOf(v) {
 		if (math.IsNaN(n) || math.IsInf(n, 0)) && a.Min >= a.Max {
 			return nil, fmt.Errorf("%w: %s is %v, need a finite number", ErrValue, a.Name, value)
 		}
@@ -90,6 +84,35 @@ func (a *Attribute) Parse(value any) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// numbersOf lists the numbers of a value of an attribute's Go type.
+func numbersOf(v any) []float64 {
+	switch v := v.(type) {
+	case int64:
+		return []float64{float64(v)}
+	case float64:
+		return []float64{v}
+	case []float64:
+		return v
+	default:
+		return nil
+	}
+}
+
+// Unusual returns an error that names what is usual if the value is outside of it, else
+// nil. The value is as Parse takes it; of one that Parse refuses nothing is said.
+func (a *Attribute) Unusual(value any) error {
+	v, err := a.Parse(value)
+	if err != nil || a.UsualMin >= a.UsualMax {
+		return nil
+	}
+	for _, n := range numbersOf(v) {
+		if n < a.UsualMin || n > a.UsualMax {
+			return fmt.Errorf("%s is %v%s, which is unusual: %v to %v%s are usual", a.Name, n, a.unitSuffix(), a.UsualMin, a.UsualMax, a.unitSuffix())
+		}
+	}
+	return nil
 }
 
 // recommends reports whether a value of the attribute's Go type is a recommended one.
@@ -110,8 +133,12 @@ func (a *Attribute) validate() error {
 		return fmt.Errorf("%d is no type", a.Type)
 	case a.Min > a.Max:
 		return fmt.Errorf("its range goes from %v down to %v", a.Min, a.Max)
-	case a.Min < a.Max && !numeric:
+	case a.UsualMin > a.UsualMax:
+		return fmt.Errorf("its usual range goes from %v down to %v", a.UsualMin, a.UsualMax)
+	case (a.Min < a.Max || a.UsualMin < a.UsualMax) && !numeric:
 		return fmt.Errorf("a %s has no range", a.Type)
+	case a.UsualMin < a.UsualMax && a.Min < a.Max && (a.UsualMin < a.Min || a.UsualMax > a.Max):
+		return fmt.Errorf("its usual range, %v to %v, goes beyond its range, %v to %v", a.UsualMin, a.UsualMax, a.Min, a.Max)
 	case a.Restricted && len(a.Recommended) == 0:
 		return errors.New("it is restricted to no value at all")
 	case a.Fixed && a.Inert != "":
@@ -123,6 +150,8 @@ func (a *Attribute) validate() error {
 		return fmt.Errorf("default: %w", err)
 	} else if !reflect.DeepEqual(v, a.Default) {
 		return fmt.Errorf("its default is a %T, need a %T", a.Default, v)
+	} else if err := a.Unusual(a.Default); err != nil {
+		return fmt.Errorf("default: %w", err)
 	}
 	for _, text := range a.Recommended {
 		if _, err := a.Parse(text); err != nil {

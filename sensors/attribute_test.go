@@ -90,3 +90,17 @@ func TestSettings(t *testing.T) {
 	require.EqualError(t, err, `unknown attribute "rang" of sensor.test.a, did you mean range?`)
 	assert.Panics(t, func() { s.Value("rang") }, "a sensor that reads what it doesn't define")
 }
+
+// TestUnusual: what is allowed and outside of what is usual is told, and the usual range
+// agrees with the others.
+func TestUnusual(t *testing.T) {
+	a := sensors.Attribute{Name: "fov", Type: sensors.Float, Unit: "deg", Default: 90.0, Min: 0.1, Max: 175, UsualMin: 5, UsualMax: 170}
+	for _, v := range []any{5, 170.0, "90", 0.01, "wide"} {
+		assert.NoError(t, a.Unusual(v), "%v", v)
+	}
+	assert.EqualError(t, a.Unusual("0.5"), "fov is 0.5 deg, which is unusual: 5 to 170 deg are usual")
+	a.UsualMin, a.UsualMax = 0, 0
+	assert.NoError(t, a.Unusual(0.5), "where nothing is usual nothing is told")
+	list := sensors.Attribute{Name: "angles", Type: sensors.Floats, Default: []float64{}, UsualMin: -10, UsualMax: 10}
+	assert.EqualError(t, list.Unusual("1,20,30"), "angles is 20, which is unusual: -10 to 10 are usual")
+}

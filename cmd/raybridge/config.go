@@ -52,8 +52,12 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 	if err != nil {
 		return inFile(file, err)
 	}
-	if _, err := compose.Ego(c, s); err != nil {
+	ego, err := compose.Ego(c, s)
+	if err != nil {
 		return inFile(file, err)
+	}
+	if astray := compose.Astray(s, ego); astray != "" {
+		warnings = append(warnings, astray)
 	}
 	log := newLog(cmd.ErrOrStderr(), false)
 	for _, n := range c.Notices {
@@ -107,8 +111,8 @@ func count[N int | int64](n N, one string) string {
 // lenientUsage is the help of --lenient.
 const lenientUsage = "warn of what a rig has beyond the known parameters and their ranges, instead of refusing it"
 
-// noteAttributes notes the attributes of a configuration's sensors that change nothing;
-// with lenient it leaves out those that the types don't have.
+// noteAttributes notes what there is to say of a configuration's sensors; with lenient it
+// leaves out attributes that the types don't have.
 func noteAttributes(c *config.Config, lenient bool) {
 	r := rig.Rig{Sensors: c.Sensors, Notices: c.Notices}
 	noteRig(&r, lenient)
@@ -120,5 +124,5 @@ func noteRig(r *rig.Rig, lenient bool) {
 	if lenient {
 		r.DropUnknown(sensorsall.Registry())
 	}
-	r.NoteInert(sensorsall.Registry())
+	r.Note(sensorsall.Registry())
 }

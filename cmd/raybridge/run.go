@@ -217,6 +217,9 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 	if err != nil {
 		return nil, usage(inFile(pl.flags.config, err))
 	}
+	if astray := compose.Astray(s, ego); astray != "" {
+		pl.log.Warn(astray)
+	}
 	clockHz := c.Time.ClockHz
 	if clockHz == 0 {
 		clockHz = -1

@@ -214,7 +214,7 @@ func TestHelpAndLists(t *testing.T) {
 		{[]string{"--version"}, []string{"raybridge version " + version}},
 		{[]string{"version"}, []string{"raybridge version " + version + "\n"}},
 		{[]string{"sensors", "list"}, []string{"sensor.camera.rgb", "sensor.lidar.ray_cast", "sensor.other.imu"}},
-		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175 deg", "sample.Image"}},
+		{[]string{"sensors", "show", "sensor.camera.rgb"}, []string{"image_size_x", "0.1 to 175; usually 5 to 170 deg", "sample.Image"}},
 		{[]string{"sensors", "show", "sensor.camera.*"}, []string{"sensor.camera.rgb:", "sensor.camera.depth:"}},
 		{[]string{"sensors", "show", "lidar"}, []string{"sensor.lidar.ray_cast:", "VelodyneVLP16"}},
 		{[]string{"bridges", "list"}, []string{"logging:NAME", "mcap:FILE.mcap|FOLDER", "ros2lgsvl:HOST", "(type ROS2)"}},

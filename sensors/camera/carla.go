@@ -61,9 +61,9 @@ func exposureAttributes() []described {
 			"histogram takes the scene's exposure for what a meter would find; manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults").
 			of("histogram", "manual"),
 		number("exposure_compensation", 0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
-		number("iso", usualISO, "sensitivity, in exposure_mode manual").in("", 1, 1e6),
-		number("fstop", usualStop, "f-number of the aperture, in exposure_mode manual").in("", 0.1, 100),
-		number("shutter_speed", usualShutter, "one over the time of exposure, in exposure_mode manual").in("1/s", 0.01, 1e6),
+		number("iso", usualISO, "sensitivity, in exposure_mode manual").in("", 1, 1e6).usually(25, 25600),
+		number("fstop", usualStop, "f-number of the aperture, in exposure_mode manual").in("", 0.1, 100).usually(0.7, 32),
+		number("shutter_speed", usualShutter, "one over the time of exposure, in exposure_mode manual").in("1/s", 0.01, 1e6).usually(1, 10000),
 		number("calibration_constant", usualCalibration, "of the light meter, in exposure_mode manual").in("", 1, 100),
 		number("exposure_min_bright", 10, "least brightness that CARLA's eye adapts to").ignored(adapts),
 		number("exposure_max_bright", 12, "greatest brightness that CARLA's eye adapts to").ignored(adapts),
@@ -74,7 +74,7 @@ func exposureAttributes() []described {
 
 func gradeAttributes() []described {
 	return []described{
-		number("gamma", usualGamma, "of the display: 2.2 is sRGB, more is brighter").in("", 0.1, 10),
+		number("gamma", usualGamma, "of the display: 2.2 is sRGB, more is brighter").in("", 0.1, 10).usually(1, 3),
 		number("temp", usualTemperature, "temperature of the light that is shown as white").in("K", 1500, 15000),
 		number("tint", 0, "of the white balance: above 0 towards magenta, below towards green").in("", -1, 1),
 		number("slope", usualFilm.slope,

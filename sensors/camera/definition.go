@@ -24,8 +24,8 @@ var (
 		attribute("output", sensors.String, "metres",
 			"metres is 32FC1; carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m; svl is mono8, the tenth root of distance over far_clip").
 			of("metres", outputCARLA, outputSVL),
-		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117), and black otherwise").in("m", 0, maxFar),
-		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky, and white otherwise").in("m", 0, maxFar),
+		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117), and black otherwise").in("m", 0, maxFar).usually(0, 100),
+		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky, and white otherwise").in("m", 0, maxFar).usually(1, 10000),
 		compressed(), jpegQuality(75), publishRaw,
 	)
 	Semantic = definition(kindSemantic, "semantic labels: CARLA's tag of what each pixel sees",
@@ -83,6 +83,12 @@ func (d described) in(unit string, low, high float64) described {
 	return d
 }
 
+// usually says what is usual within the bounds.
+func (d described) usually(low, high float64) described {
+	d.UsualMin, d.UsualMax = low, high
+	return d
+}
+
 // of allows the given values alone.
 func (d described) of(values ...string) described {
 	d.Recommended, d.Restricted = values, true
@@ -105,11 +111,11 @@ var publishRaw = attribute("publish_raw", sensors.Bool, true, "publish the plain
 // where CARLA has them.
 func common() []described {
 	return append([]described{
-		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize),
-		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize),
-		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels").in("deg", 0.1, 175),
-		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 1000),
-		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.01, maxFar),
+		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize).usually(16, 8192),
+		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize).usually(16, 8192),
+		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels").in("deg", 0.1, 175).usually(5, 170),
+		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 1000).usually(0.01, 10),
+		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.01, maxFar).usually(10, 10000),
 		attribute("principal_point", sensors.String, "center",
 			"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA").
 			of("center", "corner"),

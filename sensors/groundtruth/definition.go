@@ -20,12 +20,12 @@ var Boxes2D = &sensors.Definition{
 	Doc:    "boxes of vehicles and people in a picture: tight around their visible pixels, with occlusion and truncation",
 	Tags:   []string{"ground_truth", "gpu"},
 	Attributes: []sensors.Attribute{
-		{Name: "image_size_x", Type: sensors.Int, Default: int64(1920), Unit: "px", Min: 1, Max: 16384, Doc: "width of the picture"},
-		{Name: "image_size_y", Type: sensors.Int, Default: int64(1080), Unit: "px", Min: 1, Max: 16384, Doc: "height of the picture"},
-		{Name: "fov", Type: sensors.Float, Default: 91.492845, Unit: "deg", Min: 0.1, Max: 175, Doc: "horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"},
-		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 1000, Doc: "what is nearer isn't there"},
-		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.01, Max: 100_000, Doc: "what is farther isn't there"},
-		{Name: "detection_range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.1, Max: 100_000, Doc: "actors whose box's centre is farther have no box"},
+		{Name: "image_size_x", Type: sensors.Int, Default: int64(1920), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "width of the picture"},
+		{Name: "image_size_y", Type: sensors.Int, Default: int64(1080), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "height of the picture"},
+		{Name: "fov", Type: sensors.Float, Default: 91.492845, Unit: "deg", Min: 0.1, Max: 175, UsualMin: 5, UsualMax: 170, Doc: "horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"},
+		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 1000, UsualMin: 0.01, UsualMax: 10, Doc: "what is nearer isn't there"},
+		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.01, Max: 100_000, UsualMin: 10, UsualMax: 10_000, Doc: "what is farther isn't there"},
+		{Name: "detection_range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.1, Max: 100_000, UsualMin: 5, UsualMax: 1000, Doc: "actors whose box's centre is farther have no box"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections2D](sensors.OutputSpec{
@@ -57,7 +57,7 @@ var Boxes3D = &sensors.Definition{
 	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion: mount it on the roof (on the ground, without a pose, it sees none), or set hidden",
 	Tags:   []string{"ground_truth", "gpu"},
 	Attributes: []sensors.Attribute{
-		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, Doc: "actors whose box's centre is farther are left out"},
+		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, UsualMin: 5, UsualMax: 500, Doc: "actors whose box's centre is farther are left out"},
 		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those too of which nothing can be seen from the sensor"},
 	},
 	Outputs: []sensors.OutputSpec{

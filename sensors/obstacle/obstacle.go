@@ -21,8 +21,8 @@ var Definition = &sensors.Definition{
 	Doc:    "obstacles: what a ball that goes ahead from the sensor touches first",
 	Tags:   []string{"other", "obstacle", "gpu"},
 	Attributes: []sensors.Attribute{
-		{Name: "distance", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, Default: 5.0, Doc: "how far the ball goes"},
-		{Name: "hit_radius", Type: sensors.Float, Unit: "m", Min: 0, Max: 10, Default: 0.5, Doc: "radius of the ball"},
+		{Name: "distance", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, UsualMin: 0.5, UsualMax: 200, Default: 5.0, Doc: "how far the ball goes"},
+		{Name: "hit_radius", Type: sensors.Float, Unit: "m", Min: 0, Max: 10, UsualMin: 0.05, UsualMax: 5, Default: 0.5, Doc: "radius of the ball"},
 		{Name: "only_dynamics", Type: sensors.Bool, Default: false, Doc: "take notice of vehicles and walkers alone, also where something that stands is before them"},
 		{Name: "debug_linetrace", Type: sensors.Bool, Default: false, Doc: "CARLA draws the way in its window", Inert: "raybridge's window doesn't draw the ball's way"},
 	},

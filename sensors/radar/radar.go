@@ -29,10 +29,10 @@ var Definition = &sensors.Definition{
 	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
 	Tags:   []string{"other", "radar", "gpu"},
 	Attributes: []sensors.Attribute{
-		{Name: "horizontal_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, Default: 30.0, Doc: "width of the cone"},
-		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, Default: 30.0, Doc: "height of the cone"},
-		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.1, Max: 2000, Default: 100.0, Doc: "longest range along the axis"},
-		{Name: "points_per_second", Type: sensors.Int, Min: 1, Max: 10_000_000, Default: int64(1500), Doc: "rays a second, those that hit nothing too"},
+		{Name: "horizontal_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 5, UsualMax: 150, Default: 30.0, Doc: "width of the cone"},
+		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 1, UsualMax: 90, Default: 30.0, Doc: "height of the cone"},
+		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.1, Max: 2000, UsualMin: 1, UsualMax: 500, Default: 100.0, Doc: "longest range along the axis"},
+		{Name: "points_per_second", Type: sensors.Int, Min: 1, Max: 10_000_000, UsualMin: 100, UsualMax: 1_000_000, Default: int64(1500), Doc: "rays a second, those that hit nothing too"},
 		{Name: "noise_seed", Type: sensors.Int, Min: 0, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the rays' directions; 0 is the run's"},
 	},
 	Outputs: []sensors.OutputSpec{

@@ -41,7 +41,7 @@ var Definition = &sensors.Definition{
 	Doc:    "traffic lights ahead that are for the vehicle, and what they show",
 	Tags:   []string{"ground_truth"},
 	Attributes: []sensors.Attribute{
-		{Name: "max_distance", Type: sensors.Float, Unit: "m", Min: 1, Max: 1000, Default: 100.0, Doc: "how far away from the vehicle's origin the lamps may be"},
+		{Name: "max_distance", Type: sensors.Float, Unit: "m", Min: 1, Max: 1000, UsualMin: 10, UsualMax: 500, Default: 100.0, Doc: "how far away from the vehicle's origin the lamps may be"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Signals](sensors.OutputSpec{

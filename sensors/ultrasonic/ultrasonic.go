@@ -24,9 +24,9 @@ var Definition = &sensors.Definition{
 	Attributes: []sensors.Attribute{
 		{Name: "image_size_x", Type: sensors.Int, Unit: "px", Min: 1, Max: 1920, Default: int64(400), Doc: "rays side by side"},
 		{Name: "image_size_y", Type: sensors.Int, Unit: "px", Min: 1, Max: 1080, Default: int64(160), Doc: "rays above one another"},
-		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 1, Max: 90, Default: 40.0, Doc: "vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"},
-		{Name: "range_min", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, Default: 0.3, Doc: "shortest distance; what is nearer reads -Inf (REP-117)"},
-		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 2000, Default: 2.0, Doc: "longest distance; if nothing is in it, it reads +Inf (REP-117)"},
+		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 1, Max: 90, UsualMin: 5, UsualMax: 90, Default: 40.0, Doc: "vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"},
+		{Name: "range_min", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, UsualMin: 0.01, UsualMax: 1, Default: 0.3, Doc: "shortest distance; what is nearer reads -Inf (REP-117)"},
+		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 2000, UsualMin: 0.1, UsualMax: 20, Default: 2.0, Doc: "longest distance; if nothing is in it, it reads +Inf (REP-117)"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Range](sensors.OutputSpec{

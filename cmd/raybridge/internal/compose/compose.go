@@ -214,6 +214,35 @@ func Ego(c *config.Config, s *scene.Scene) (scene.Motion, error) {
 	}
 }
 
+// How far beyond the scene's bounds an ego usually begins at most, metres: above it
+// there may be drones.
+const (
+	usualMargin = 1
+	usualHeight = 100
+)
+
+// Astray says that an ego begins outside of the scene, where its sensors see little of it;
+// "" if it doesn't. A nil motion is a vehicle that stands where the scene puts it.
+func Astray(s *scene.Scene, ego scene.Motion) string {
+	at := s.Ego.Position
+	if ego != nil {
+		at = ego.PoseAt(0).Position
+	}
+	stats := s.Stats()
+	low := stats.Min.Sub(mgl64.Vec3{usualMargin, usualMargin, usualMargin})
+	high := stats.Max.Add(mgl64.Vec3{usualMargin, usualMargin, usualHeight})
+	if stats.Instances == 0 {
+		return ""
+	}
+	for i := range at {
+		if at[i] < low[i] || at[i] > high[i] {
+			return fmt.Sprintf("the vehicle begins at (%.4g, %.4g, %.4g) m, outside of the scene, which reaches from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): see ego.pose and ego.waypoints",
+				at[0], at[1], at[2], stats.Min[0], stats.Min[1], stats.Min[2], stats.Max[0], stats.Max[1], stats.Max[2])
+		}
+	}
+	return ""
+}
+
 // commandTimeout is a scene.Vehicle's: keys are read as long as there is a window.
 func commandTimeout(c *config.Config) time.Duration {
 	switch {

@@ -22,7 +22,8 @@ func Sensors(registry *sensors.Registry) []byte {
 
 A rig lists sensors by these ids; ` + "`raybridge sensors list` and `raybridge sensors show ID`" + ` print the same. Every sensor
 also has the keys that [docs/config.md](config.md#sensor) lists: its name, frame, pose, topic and rate. An attribute that
-isn't given has its default; one outside its range is an error that names the range. A *fixed* attribute describes the type
+isn't given has its default; one outside its range is an error that names the range, and one outside what is *usually* given a
+warning. A *fixed* attribute describes the type
 and can't be set to anything else; one that *changes nothing* is accepted because other simulators' rigs name it. A sensor
 that fires each frame does so at every instant at which anything happens, before all others, and takes no rate. Its number
 stands for the type in wire formats and never changes. Coordinates are REP-103: metres, x forward, y left, z up.
@@ -165,6 +166,9 @@ func allowed(a *sensors.Attribute, set func([]string) string) string {
 	var parts []string
 	if a.Min < a.Max {
 		parts = append(parts, value(a.Min)+" to "+value(a.Max))
+	}
+	if a.UsualMin < a.UsualMax {
+		parts = append(parts, "usually "+value(a.UsualMin)+" to "+value(a.UsualMax))
 	}
 	if len(a.Recommended) > 0 {
 		names := set(a.Recommended)

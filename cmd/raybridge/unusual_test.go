@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// warnings are the lines of messages that are warnings.
+func warnings(messages string) (list []string) {
+	for line := range strings.Lines(messages) {
+		if strings.HasPrefix(line, "warning: ") {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// TestCheckAndRunSayTheSame of topics that ROS forbids and of values that are unusual.
+func TestCheckAndRunSayTheSame(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := write(t, dir, "rig.yaml", "sensors:\n  - {id: sensor.other.imu, name: imu-1, topic: /3d/imu-1}\n  - {id: sensor.lidar.ray_cast, name: roof, pose: {z: -50}}\n")
+	check := call(t, "rig", "check", file)
+	require.Equal(t, exitDone, check.code, check.err)
+	told := warnings(check.err)
+	require.Len(t, told, 2)
+	assert.Contains(t, told[0], "rig.yaml:2:48: sensors[0].topic: ROS forbids the topic /3d/imu-1, /n3d/imu_1 takes its place")
+	assert.Contains(t, told[1], "sensor roof is mounted 50 m under the ground")
+	assert.Contains(t, check.out, "/n3d/imu_1/data")
+
+	_, planned := planOf(t, "--rig", file, "--bridge", "mcap:a", "--bridge", "ros1:localhost")
+	assert.Equal(t, told, warnings(planned))
+
+	config := write(t, dir, "run.yaml", "scene: {file: "+sceneFile(t, dir)+"}\nrig: rig.yaml\nego: {pose: {x: 500}}\n")
+	o := call(t, "config", "check", config)
+	require.Equal(t, exitDone, o.code, o.err)
+	require.Len(t, warnings(o.err), 3)
+	assert.Equal(t, told, warnings(o.err)[:2])
+	assert.Contains(t, warnings(o.err)[2], "the vehicle begins at (500, 0, 0) m, outside of the scene, which reaches from (-30, -30, 0) to (30, 30, 6)")
+}

@@ -1,0 +1,49 @@
+package rig_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/rig"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+)
+
+func TestWhatIsUnusualIsTold(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{id: sensor.lidar.ray_cast, name: a, pose: {z: -50}}":           "r.yaml:2:48: sensors[0].pose: sensor a is mounted 50 m under the ground: 0 to 30 m above it are usual",
+		"{id: sensor.lidar.ray_cast, name: a, pose: {z: 80}}":            "r.yaml:2:48: sensors[0].pose: sensor a is mounted 80 m above the ground: 0 to 30 m are usual",
+		"{id: sensor.other.gnss, name: a, pose: {x: 1.5, y: -1000}}":     "r.yaml:2:44: sensors[0].pose: sensor a is mounted x 1.5 m, y -1000 m from base_link: up to 30 m are usual",
+		"{id: sensor.camera.rgb, name: a, fov: 0.5, pose: {z: 1}}":       "r.yaml:2:43: sensors[0].fov: fov is 0.5 deg, which is unusual: 5 to 170 deg are usual",
+		"{id: sensor.camera.rgb, name: a, fov: 0.5e1, pose: {z: 1}}":     "",
+		"{id: sensor.lidar.ray_cast, name: a, range: 1500}":              "r.yaml:2:49: sensors[0].range: range is 1500 m, which is unusual: 1 to 500 m are usual",
+		"{id: sensor.lidar.ray_cast, name: a, horizontal_fov: 1}":        "r.yaml:2:58: sensors[0].horizontal_fov: horizontal_fov is 1 deg, which is unusual: 5 to 360 deg are usual",
+		"{id: sensor.other.imu, name: a, noise_gyro_stddev_x: 9}":        "r.yaml:2:58: sensors[0].noise_gyro_stddev_x: noise_gyro_stddev_x is 9 rad/s, which is unusual: 0 to 1 rad/s are usual",
+		"{id: sensor.other.odometry, name: a, frame: base_link}":         "",
+		"{id: sensor.camera.rgb, name: a, pose: {x: -4.5, z: 2.8}}":      "",
+		"{id: sensor.lidar.ray_cast, name: a, range: 1e9}":               "", // an error, which Resolve tells
+		"{id: sensor.lidar.ray_cast, name: a, preset: VelodyneVLS128}":   "",
+		"{id: sensor.other.ultrasonic, name: a, pose: {z: 0.3, x: 3.9}}": "",
+	} {
+		r, err := rig.Parse("r.yaml", []byte("sensors:\n  - "+entry+"\n"))
+		require.NoError(t, err)
+		r.Note(sensorsall.Registry())
+		if want == "" {
+			assert.Empty(t, r.Notices, entry)
+			continue
+		}
+		require.Len(t, r.Notices, 1, entry)
+		assert.Equal(t, want, r.Notices[0].String())
+	}
+}
+
+// TestTheGroundIsBelowTheVehicle: what counts is where a sensor is on the vehicle, not in
+// the frame that it is mounted in.
+func TestTheGroundIsBelowTheVehicle(t *testing.T) {
+	r, err := rig.Parse("r.yaml", []byte("sensors:\n  - {id: sensor.lidar.ray_cast, name: a, pose: {z: 2}}\n  - {id: sensor.camera.rgb, name: b, parent: a, pose: {z: -1.5}}\n  - {id: sensor.other.imu, name: c, parent: b, pose: {z: -1.5}}\n"))
+	require.NoError(t, err)
+	r.Note(sensorsall.Registry())
+	require.Len(t, r.Notices, 1)
+	assert.Contains(t, r.Notices[0].Text, "sensor c is mounted 1 m under the ground")
+}
