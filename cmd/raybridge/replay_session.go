@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,6 +129,41 @@ func (s *replaySession) warn() {
 	}
 }
 
+// warnOfLosses says which fields of ground truth a bridge gets as zero, since the recording
+// lacks them, and which its own messages leave out. The bridges are connected: only then do all
+// know their messages.
+func (s *replaySession) warnOfLosses() {
+	recorded := map[string]string{}
+	for _, t := range s.reader.Topics() {
+		if recorded[t.Name] == "" {
+			recorded[t.Name] = t.Type
+		}
+	}
+	for _, b := range s.bridges {
+		for _, out := range b.Statistics().Topics {
+			t := s.topics[out.Topic]
+			if t == nil {
+				continue
+			}
+			from, to := mcap.Lacks(recorded[t.name], t.sample), mcap.Lacks(out.Type, t.sample)
+			zero, dropped := without(from, to), without(to, from)
+			if len(zero) > 0 {
+				s.log.Warn("ground truth was recorded without fields that the bridge has: they are sent as zero", "topic", t.name,
+					"bridge", specOf(b), "recorded as", recorded[t.name], "fields", strings.Join(zero, ", "))
+			}
+			if len(dropped) > 0 {
+				s.log.Warn("ground truth has fields that the bridge's messages don't: they are dropped", "topic", t.name,
+					"bridge", specOf(b), "sent as", out.Type, "fields", strings.Join(dropped, ", "))
+			}
+		}
+	}
+}
+
+// without returns what is in the one list and not in the other.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
 // clockTopicName is where ROS looks for simulation time.
 const clockTopicName = "/clock"
 
@@ -195,6 +232,7 @@ func (s *replaySession) run(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return errors.Join(err, s.close())
 	}
+	s.warnOfLosses()
 	s.begun = time.Now()
 	s.pace = newPacer(s.flags.rate)
 	err := s.replay(ctx)

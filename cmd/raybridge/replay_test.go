@@ -379,3 +379,35 @@ func TestBridgesShow(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(call(t, "bridges", "list", "--json").out), &list))
 	assert.Len(t, list, len(bridgesall.Registry().Names()))
 }
+
+// TestReplayNamesWhatGroundTruthLoses: between messages of one type there is nothing to say.
+func TestReplayNamesWhatGroundTruthLoses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		recorded, to string
+		said, unsaid []string
+	}{
+		{"a.mcap", "mcap:b.mcap", nil, []string{"ground truth"}},
+		{"a.mcap?profile=ros1", "mcap:b.mcap?profile=ros1", nil, []string{"ground truth"}},
+		{"a.mcap", "logging:b", []string{"sent as zero", "/boxes", "vision_msgs/msg/Detection3DArray", "Boxes.TypeID, Boxes.Tag, Boxes.Occlusion, Boxes.Twist.Linear"}, []string{"dropped"}},
+		{"a.mcap?profile=ros1", "mcap:b.mcap", []string{"they are dropped", "Boxes.Twist.Linear, Boxes.Twist.Angular"}, []string{"zero", "TypeID"}},
+		{"a.mcap", "mcap:b.mcap?profile=ros1", []string{"sent as zero", "Boxes.Twist.Linear, Boxes.Twist.Angular"}, []string{"TypeID"}},
+	} {
+		dir := t.TempDir()
+		b, err := bridgesall.Registry().Open("mcap:"+c.recorded, bridges.Env{OutDir: dir, Now: func() int64 { return 1 }})
+		require.NoError(t, err)
+		boxes, err := bridges.AddPublisher[*sample.Detections3D](b, bridges.Topic{Name: "/boxes"})
+		require.NoError(t, err)
+		require.NoError(t, b.Connect(t.Context()))
+		require.NoError(t, boxes(t.Context(), &sample.Detections3D{Boxes: []sample.Box3D{{TypeID: "vehicle.sedan", Tag: 14}}}))
+		require.NoError(t, b.Close(t.Context()))
+		var out, errOut strings.Builder
+		require.Zero(t, program(t.Context(), []string{"replay", filepath.Join(dir, "a.mcap"), "--bridge", c.to, "--fast", "--out", t.TempDir()}, &out, &errOut), errOut.String())
+		for _, text := range c.said {
+			assert.Contains(t, errOut.String(), text, "%v to %v", c.recorded, c.to)
+		}
+		for _, text := range c.unsaid {
+			assert.NotContains(t, errOut.String(), text, "%v to %v", c.recorded, c.to)
+		}
+	}
+}
