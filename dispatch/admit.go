@@ -11,7 +11,7 @@ import (
 // for. Before that, stillWaiting asks it once for isCallback.
 type waiter struct {
 	prev, next *waiter
-	signal     chan bool // capacity 2
+	signal     chan signal // capacity 2
 	listed     bool
 	asked      bool
 	isCallback bool // of a worker
@@ -21,10 +21,12 @@ type waiter struct {
 	topic      *topic
 }
 
-// What a waiter's signal says.
+// signal is what a waiter is told.
+type signal uint8
+
 const (
-	woken        = true
-	stillWaiting = false
+	woken signal = iota
+	stillWaiting
 )
 
 // waiterList serves waiters first come, first served.
@@ -271,8 +273,8 @@ func (w *waiter) wait(d *Dispatcher, limit time.Duration) bool {
 	defer elapsed.Stop()
 	for {
 		select {
-		case signal := <-w.signal:
-			if signal == woken {
+		case told := <-w.signal:
+			if told == woken {
 				return true
 			}
 			w.answer(d)
@@ -306,7 +308,7 @@ func (d *Dispatcher) newWaiter() *waiter {
 		d.spareWaiters = d.spareWaiters[:n-1]
 		return w
 	}
-	return &waiter{signal: make(chan bool, 2)}
+	return &waiter{signal: make(chan signal, 2)}
 }
 
 func (d *Dispatcher) freeWaiter(w *waiter) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"slices"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -46,11 +45,6 @@ type segment struct {
 	channels []uint16
 	chunk    bool  // it is a Chunk record
 	err      error // why it can't be read; nil where that isn't known
-}
-
-// has reports whether a channel may have messages in the segment.
-func (s *segment) has(channel uint16) bool {
-	return s.channels == nil || slices.Contains(s.channels, channel)
 }
 
 // readIndex reads the summary of a file of the given size, or, where there is none, the

@@ -51,7 +51,7 @@ func Create(path string) (*File, error) {
 	return file, nil
 }
 
-// ErrRemoved: what was recorded is not, or no longer, where it was to be.
+// ErrRemoved says that what was recorded is not, or no longer, where it was to be.
 var ErrRemoved = errors.New("the recording was removed, renamed or replaced while it was written")
 
 // Place is where a file was created. The zero Place is that of a target that has no path.

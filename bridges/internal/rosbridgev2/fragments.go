@@ -61,7 +61,7 @@ func (f *Fragments) Add(frame *Frame) ([]byte, error) {
 		p.list = make([]string, frame.Total)
 		f.parts[id] = p
 	}
-	err := error(nil)
+	var err error
 	switch {
 	case len(p.list) != frame.Total:
 		err = errors.New("it is of another frame")
