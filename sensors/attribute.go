@@ -103,10 +103,10 @@ func numbersOf(v any) []float64 {
 // Unusual returns an error that names what is usual if the value is outside of it, else
 // nil. The value is as Parse takes it; of one that Parse refuses nothing is said.
 func (a *Attribute) Unusual(value any) error {
-	v, err := a.Parse(value)
-	if err != nil || a.UsualMin >= a.UsualMax {
+	if a.UsualMin >= a.UsualMax {
 		return nil
 	}
+	v, _ := a.Parse(value) // nil has no numbers
 	for _, n := range numbersOf(v) {
 		if n < a.UsualMin || n > a.UsualMax {
 			return fmt.Errorf("%s is %v%s, which is unusual: %v to %v%s are usual", a.Name, n, a.unitSuffix(), a.UsualMin, a.UsualMax, a.unitSuffix())
