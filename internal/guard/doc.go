@@ -26,10 +26,11 @@
 //
 // Lichtblick's desktop application, and Foxglove's as long as its source was open, show pages of
 // files that Electron gives more rights than a browser does: their origin is file://. Measured
-// with Chromium 156, a page of a file that a user opens has the origin null, and so have
-// sandboxed frames and data URLs of any site. Chromium sends file:// only where it was told to
-// trust files (--allow-file-access-from-files), which is what Electron does. So no web page
-// sends file://, and it is let in; null is refused unless it is named.
+// with Chromium 156, Firefox 153 and WebKitGTK 2.50, a page of a file that a user opens has the
+// origin null, and so have sandboxed frames and data URLs of any site. Chromium sends file://
+// only where it was told to trust files (--allow-file-access-from-files), which is what
+// Electron does. So no web page sends file://, and it is let in; null is refused unless it is
+// named.
 //
 // # Connections
 //
