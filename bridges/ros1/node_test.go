@@ -480,3 +480,27 @@ func TestSilentSocketsLockNobodyOut(t *testing.T) {
 		return len(got) > 0
 	}, "goroslib receives")
 }
+
+// TestSubscribersThatGoLeaveNothing: a thousand go by FIN, and by RST.
+func TestSubscribersThatGoLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := startPeer(t)
+	b := connect(t, p, nil)
+	p.master.published = nil // nobody else subscribes
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
+	require.NoError(t, err)
+	eventually(t, func() bool { return p.master.uris()["/raybridge"] != "" }, "registered")
+	first, err := dialTopic("/clock", p.master.uris()["/raybridge"])
+	require.NoError(t, err)
+	require.NoError(t, first.Close())
+	visits := bridgetest.Visits{
+		Address: first.RemoteAddr().String(), Until: "message_definition",
+		Said: header("callerid=/test", "topic=/clock", "type=rosgraph_msgs/Clock", "md5sum=a9c97c1d230cfc112e270351a944ee47"),
+	}
+	visits.Run(t)
+	visits.Leave = bridgetest.Reset
+	visits.Run(t)
+	eventually(t, func() bool { return !b.Listening("/clock") }, "all have gone")
+}
