@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -409,5 +411,28 @@ func TestReplayNamesWhatGroundTruthLoses(t *testing.T) {
 		for _, text := range c.unsaid {
 			assert.NotContains(t, errOut.String(), text, "%v to %v", c.recorded, c.to)
 		}
+	}
+}
+
+// TestReplayIntoARecordingThatIsRemoved: the loss shows in the exit code, a single chunk's too.
+func TestReplayIntoARecordingThatIsRemoved(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"mcap:b.mcap", "mcap:b.mcap?chunk=100", "mcap:b", "logging:b"} {
+		out := t.TempDir()
+		cmd := newReplay()
+		cmd.SetContext(t.Context())
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		s, err := newReplaySession(cmd, []string{replayable(t, "a.mcap", true)}, &replayFlags{bridges: []string{to}, out: out})
+		require.NoError(t, err)
+		s.pace = newPacer(0)
+		require.NoError(t, s.connect(t.Context()))
+		list, err := filepath.Glob(filepath.Join(out, "b*"))
+		require.NoError(t, err)
+		require.Len(t, list, 1, to)
+		require.NoError(t, os.RemoveAll(list[0]))
+		err = s.conclude(errors.Join(s.replay(t.Context()), s.close()))
+		assert.ErrorContains(t, err, "removed", to)
+		assert.Equal(t, exitFailed, exitCode(err), to)
 	}
 }

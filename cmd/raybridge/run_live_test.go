@@ -380,3 +380,18 @@ func TestEmptyScene(t *testing.T) {
 	assert.Equal(t, exitUsage, o.code)
 	assert.Contains(t, lastLine(o.err), "scene has no triangles")
 }
+
+// TestARunOfHugeCamerasIsRefused: before their pictures are made, with what one of them needs.
+func TestARunOfHugeCamerasIsRefused(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	huge := "sensors:\n"
+	for _, kind := range []string{"rgb", "depth", "semantic_segmentation", "instance_segmentation", "normals"} {
+		huge += "  - {id: sensor.camera." + kind + ", name: " + kind + ", image_size_x: 16384, image_size_y: 16384}\n"
+	}
+	o := call(t, "run", "--headless", "--scene", sceneFile(t, dir), "--rig", write(t, dir, "huge.yaml", huge), "--duration", "1s",
+		"--bridge", "mcap:drive.mcap", "--out", filepath.Join(dir, "out"), "--max-memory", "1GiB")
+	assert.Equal(t, exitUsage, o.code, o.err)
+	assert.Regexp(t, `begin sensor rgb: .*not enough memory: texture "camera ids" of 16384x16384 pixels needs 2.0 GiB beside [0-9.]+ .iB that are held, the limit is 1.0 GiB: --max-memory raises it`, o.err)
+}
