@@ -219,7 +219,14 @@ func TestServices(t *testing.T) {
 		return sample.EmptyResponse{}, nil
 	}), bridges.ErrService)
 	offered := early.text("advertiseServices")["services"].([]any)[0].(map[string]any)
-	assert.Equal(t, []any{1.0, "/pause", "std_srvs/srv/SetBool"}, []any{offered["id"], offered["name"], offered["type"]})
+	const input, output = `{"type":"object","properties":{"data":{"type":"boolean"}}}`,
+		`{"type":"object","properties":{"success":{"type":"boolean"},"message":{"type":"string"}}}`
+	assert.Equal(t, map[string]any{
+		"id": 1.0, "name": "/pause", "type": "std_srvs/srv/SetBool",
+		"request":       map[string]any{"encoding": "json", "schemaName": "std_srvs/srv/SetBool_Request", "schemaEncoding": "jsonschema", "schema": input},
+		"response":      map[string]any{"encoding": "json", "schemaName": "std_srvs/srv/SetBool_Response", "schemaEncoding": "jsonschema", "schema": output},
+		"requestSchema": input, "responseSchema": output, // deprecated
+	}, offered)
 	c, _, _ := dial(t, b)
 	assert.Equal(t, offered, c.text("advertiseServices")["services"].([]any)[0])
 

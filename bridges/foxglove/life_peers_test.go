@@ -57,7 +57,7 @@ func TestFoxglovesClientSpeaks(t *testing.T) {
 		got := next(t, velocities)
 		assert.Equal(t, []float64{want, -want}, []float64{got.Twist.Linear[0], got.Twist.Angular[2]})
 	}
-	peer.Expect(t, `"/pause"`)
+	assert.JSONEq(t, `{"service":"/pause","type":"std_srvs/srv/SetBool",`+pauseSchemas+`}`, peer.Expect(t, `"/pause"`))
 	for _, want := range []string{
 		`{"values":{"op":"parameterValues","parameters":[{"name":"/raybridge/seed","value":42,"type":"float64"},{"name":"/raybridge/scene","value":"city"}],"id":"read"}}`,
 		`{"values":{"op":"parameterValues","parameters":[{"name":"/speed","value":2.5,"type":"float64"}],"id":"write"}}`,
@@ -74,6 +74,15 @@ func TestFoxglovesClientSpeaks(t *testing.T) {
 	assert.Zero(t, b.Diagnosis().Malformed)
 	assert.NotContains(t, peer.Output(), `"status"`)
 }
+
+// pauseSchemas are those of std_srvs/SetBool, in the fields of today and in the deprecated ones.
+const (
+	setBool      = `{\"type\":\"object\",\"properties\":{\"data\":{\"type\":\"boolean\"}}}`
+	result       = `{\"type\":\"object\",\"properties\":{\"success\":{\"type\":\"boolean\"},\"message\":{\"type\":\"string\"}}}`
+	pauseSchemas = `"request":{"encoding":"json","schemaName":"std_srvs/srv/SetBool_Request","schemaEncoding":"jsonschema","schema":"` + setBool + `"},` +
+		`"response":{"encoding":"json","schemaName":"std_srvs/srv/SetBool_Response","schemaEncoding":"jsonschema","schema":"` + result + `"},` +
+		`"older":["` + setBool + `","` + result + `"]`
+)
 
 // counted returns how many messages of a topic a viewer has counted.
 func counted(t *testing.T, viewer *process.Process, topic string) int {

@@ -42,7 +42,9 @@ func (c rgba) legible() rgba {
 		}
 		return encoded(1 - (1-v)*(1-labelLuminance)/(1-l)) // nearer to white
 	}
-	return rgba{of(r), of(g), of(b), 1}
+	const decimals = 1000
+	round := func(v float64) float64 { return math.Round(v*decimals) / decimals }
+	return rgba{round(of(r)), round(of(g)), round(of(b)), 1}
 }
 
 // luminance is that of linear components (WCAG 2.1, "relative luminance").

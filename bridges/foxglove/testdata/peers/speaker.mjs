@@ -20,8 +20,8 @@ client.on("serviceCallResponse", (r) => say({ response: { callId: r.callId, enco
 client.on("serviceCallFailure", (failure) => say({ failure: failure.message }));
 client.on("advertiseServices", (services) => {
   for (const s of services) {
-    say({ service: s.name, type: s.type });
-    client.sendServiceCallRequest({ serviceId: s.id, callId: 9, encoding: "json", data: new TextEncoder().encode('{"data":true}') });
+    say({ service: s.name, type: s.type, request: s.request, response: s.response, older: [s.requestSchema, s.responseSchema] });
+    client.sendServiceCallRequest({ serviceId: s.id, callId: 9, encoding: s.request.encoding, data: new TextEncoder().encode('{"data":true}') });
   }
 });
 client.on("serverInfo", () => {
@@ -31,6 +31,9 @@ client.on("serverInfo", () => {
   client.sendMessage(cdr, new MessageWriter(parse(definition, { ros2: true })).writeMessage(twist(2)));
   const ros1 = client.advertise({ topic: "/cmd_vel", encoding: "ros1", schemaName: "geometry_msgs/Twist", schema: definition, schemaEncoding: "ros1msg" });
   client.sendMessage(ros1, new Ros1Writer(parse(definition)).writeMessage(twist(3)));
+  // What a viewer's 3D panel could publish, which nobody here waits for: no alert comes of it.
+  for (const topic of ["/clicked_point", "/initialpose", "/move_base_simple/goal"])
+    client.advertise({ topic, encoding: "json", schemaName: "geometry_msgs/PointStamped" });
   client.subscribeParameterUpdates(["/speed"]);
   client.getParameters(["/raybridge/seed", "/raybridge/scene"], "read");
   client.setParameters([{ name: "/speed", value: 2.5 }], "write");

@@ -1,6 +1,7 @@
 package foxglovemsgtest
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -41,8 +42,46 @@ func entity(h *sample.Header, id string, at spatial.Pose, size mgl64.Vec3, label
 		"id": id, "lifetime": object{"seconds": "0", "nanos": 0.0}, "frame_locked": false, "metadata": []any{},
 		"arrows": []any{}, "spheres": []any{}, "cylinders": []any{}, "lines": []any{}, "triangles": []any{}, "models": []any{},
 		"cubes": []any{object{"pose": pose(at), "size": vector(size), "color": color(1)}},
-		"texts": []any{object{"pose": pose(above), "billboard": true, "font_size": 14.0, "scale_invariant": true, "color": color(1), "text": label}},
+		"texts": []any{object{"pose": pose(above), "billboard": true, "font_size": 14.0, "scale_invariant": true, "color": legible(color(1)), "text": label}},
 	})
+}
+
+// legible is a colour between black, the given one and white, by light, whose contrast with black
+// is that with white; to three decimals.
+func legible(of object) object {
+	light := func(v float64) float64 { // sRGB's, decoded
+		if v <= 0.04045 {
+			return v / 12.92
+		}
+		return math.Pow((v+0.055)/1.055, 2.4)
+	}
+	c := [3]float64{light(of["r"].(float64)), light(of["g"].(float64)), light(of["b"].(float64))}
+	mixed := func(share float64) (out [3]float64, luminance float64) { // 0 is black, 1 the colour, 2 white
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			out[i] = c[i]*min(share, 1) + (1-c[i])*max(share-1, 0)
+			luminance += weight * out[i]
+		}
+		return out, luminance
+	}
+	least, most := 0.0, 2.0
+	for range 60 {
+		middle := (least + most) / 2
+		if _, l := mixed(middle); l < 0.179 {
+			least = middle
+		} else {
+			most = middle
+		}
+	}
+	found, _ := mixed(least)
+	for i, v := range found {
+		if v <= 0.0031308 {
+			v *= 12.92
+		} else {
+			v = 1.055*math.Pow(v, 1/2.4) - 0.055
+		}
+		found[i] = math.Round(v*1000) / 1000
+	}
+	return object{"r": found[0], "g": found[1], "b": found[2], "a": 1.0}
 }
 
 // outline is a rectangle on a picture, clockwise from its top left.
