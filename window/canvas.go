@@ -2,8 +2,10 @@ package window
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
+	"io"
 	"math/bits"
 	"sync"
 
@@ -48,7 +50,7 @@ func (c *canvas) init(w *Window, colors colors, maxRequest int) error {
 
 // Show shows a picture, its top-left corner in the window's; what is beyond the window
 // is not seen, and alpha is taken as opaque. It returns once the server has it: the
-// picture is the caller's again. The error is of the display.
+// picture is the caller's again. The error is the display's: ErrDisplayGone once it is.
 func (w *Window) Show(picture *image.RGBA) error {
 	c := &w.canvas
 	size := picture.Rect.Size()
@@ -57,11 +59,15 @@ func (w *Window) Show(picture *image.RGBA) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.resize(size); err != nil {
-		return fmt.Errorf("show picture: %w", err)
+	err := c.resize(size)
+	if err == nil {
+		c.send(picture)
+		err = c.copy(image.Rectangle{Max: size}).Check()
 	}
-	c.send(picture)
-	if err := c.copy(image.Rectangle{Max: size}).Check(); err != nil {
+	if errors.Is(err, io.EOF) && !w.closing.Load() {
+		err = ErrDisplayGone
+	}
+	if err != nil {
 		return fmt.Errorf("show picture: %w", err)
 	}
 	return nil

@@ -21,6 +21,7 @@ func (w *Window) listen() {
 		case event != nil:
 			w.handle(event)
 		case err == nil:
+			w.lost.Store(!w.closing.Load())
 			w.askToClose()
 			return
 		}

@@ -62,8 +62,10 @@ type Window struct {
 	closed chan struct{}
 	ended  chan struct{} // the listening goroutine has returned
 
-	size   atomic.Uint64 // width in the upper half
-	hidden atomic.Bool
+	size    atomic.Uint64 // width in the upper half
+	hidden  atomic.Bool
+	closing atomic.Bool // Close was called
+	lost    atomic.Bool // the connection ended by itself
 
 	canvas canvas
 }
@@ -203,11 +205,23 @@ func (w *Window) Events() <-chan Event { return w.inbox.events }
 func (w *Window) Dropped() int { return int(w.inbox.dropped.Load()) }
 
 // Closed is closed when the user asks to close the window, which stays on the screen until
-// Close, and when the display is gone.
+// Close, and when the display is gone, which Err tells.
 func (w *Window) Closed() <-chan struct{} { return w.closed }
+
+// ErrDisplayGone says that the X server ended, or the connection to it.
+var ErrDisplayGone = errors.New("the connection to the display is lost")
+
+// Err returns ErrDisplayGone once that has happened, else nil.
+func (w *Window) Err() error {
+	if w.lost.Load() {
+		return ErrDisplayGone
+	}
+	return nil
+}
 
 // Close takes the window from the screen. It must be called once.
 func (w *Window) Close() {
+	w.closing.Store(true)
 	w.conn.Close()
 	<-w.ended
 }

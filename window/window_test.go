@@ -172,6 +172,7 @@ func TestWindowsFollowEachOther(t *testing.T) {
 		default:
 		}
 		w.Close()
+		assert.NoError(t, w.Err())
 		assert.Error(t, w.Show(gradient(32, 32)))
 	}
 }
@@ -179,9 +180,11 @@ func TestWindowsFollowEachOther(t *testing.T) {
 // The display goes: the program is told, and nothing hangs.
 func TestADisplayThatEnds(t *testing.T) {
 	w, screen := open(t, window.Options{Width: 32, Height: 32})
+	assert.NoError(t, w.Err())
 	screen.End()
 	<-w.Closed()
-	assert.Error(t, w.Show(gradient(32, 32)))
+	assert.ErrorIs(t, w.Err(), window.ErrDisplayGone)
+	assert.ErrorIs(t, w.Show(gradient(32, 32)), window.ErrDisplayGone)
 }
 
 func TestNoDisplay(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,8 +117,8 @@ func (pl *plan) saveDir(cmd *cobra.Command) string {
 func (w *windowView) finish(*pipeline.Pipeline) error {
 	w.stop()
 	w.showing.Wait()
-	if w.err != nil {
-		return fmt.Errorf("show the window: %w", w.err)
+	if err := cmp.Or(w.err, w.window.Err()); err != nil {
+		return fmt.Errorf("show the window: %w", err)
 	}
 	return nil
 }

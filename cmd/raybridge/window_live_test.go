@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/window"
 )
 
 // windowedRun is what the windowed run's test runs: a small city, a camera and
@@ -60,7 +61,41 @@ func TestWindowedRun(t *testing.T) {
 	require.NoError(t, errors.Join(err, <-result), stderr.String())
 	assert.Contains(t, stdout.String(), "/front/image_raw")
 
-	f, err := os.Open(filepath.Join(u.dir, "drive.mcap"))
+	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
+}
+
+// TestARunWhoseDisplayEnds fails, since nobody closed the window, and completes its recording.
+func TestARunWhoseDisplayEnds(t *testing.T) {
+	needsOpenGL(t)
+	screen := gputest.Display(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "run.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(windowedRun), 0o644))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	u := &windowUser{Screen: screen, dir: filepath.Join(dir, "out")}
+	result := make(chan error, 1)
+	go func() {
+		err := u.sees(ctx)
+		screen.End()
+		result <- err
+	}()
+
+	var stdout, stderr strings.Builder
+	root := newRoot(&stdout, &stderr)
+	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap", "--out", u.dir})
+	err := root.ExecuteContext(ctx)
+	cancel() // a user whose run has failed waits no longer
+	require.NoError(t, <-result, stderr.String())
+	require.ErrorIs(t, err, window.ErrDisplayGone, stderr.String())
+	assert.Equal(t, exitFailed, exitCode(err))
+	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
+}
+
+// checkComplete reads the end of a recording with messages.
+func checkComplete(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
 	reader, err := mcap.NewReader(f)
@@ -76,8 +111,8 @@ type windowUser struct {
 	dir string // where pictures are saved
 }
 
-// use is the user's session, up to closing the window.
-func (u *windowUser) use(ctx context.Context) error {
+// sees waits until the window shows a picture.
+func (u *windowUser) sees(ctx context.Context) error {
 	shown := func() error { _, err := u.Picture(); return err }
 	if err := until(ctx, "a window", shown); err != nil {
 		return err
@@ -85,7 +120,12 @@ func (u *windowUser) use(ctx context.Context) error {
 	if err := u.MoveMouse(100, 100); err != nil {
 		return err
 	}
-	if err := until(ctx, "the first picture", func() error { _, err := u.save(); return err }); err != nil {
+	return until(ctx, "the first picture", func() error { _, err := u.save(); return err })
+}
+
+// use is the user's session, up to closing the window.
+func (u *windowUser) use(ctx context.Context) error {
+	if err := u.sees(ctx); err != nil {
 		return err
 	}
 	if err := u.Type(' '); err != nil {
