@@ -27,11 +27,11 @@ type Stage struct {
 type readbackReporter interface{ ReadbackStats() readback.Stats }
 
 // Stages returns the latencies of all stages that have happened. Any goroutine
-// may call it at any time.
+// may call it at any time, after Close too.
 func (p *Pipeline) Stages() []Stage {
 	var list []Stage
 	for _, s := range p.live() {
-		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() == sensors.StageBegun {
+		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() >= sensors.StageBegun {
 			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
 		}
 		for _, c := range s.carried {

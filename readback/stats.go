@@ -44,8 +44,11 @@ func (f Failures) Sum() uint64 {
 	return f.Timeout + f.Fence + f.Source + f.ContextLost + f.Closed + f.Other
 }
 
-// Stats returns the counts up to now. Any goroutine.
+// Stats returns the counts up to now, after Close too; none of a nil pool. Any goroutine.
 func (p *Pool[D, E]) Stats() Stats {
+	if p == nil {
+		return Stats{}
+	}
 	held := 0
 	for i := range p.slots {
 		if !p.slots[i].memory.free() {

@@ -326,7 +326,7 @@ func (d *drive) testReport(t *testing.T) {
 	page := string(data)
 	assert.Empty(t, outside.FindString(page))
 	assert.GreaterOrEqual(t, strings.Count(page, "data:image/png;base64,"), 6, "four cameras, a lidar from above and as ranges")
-	for _, name := range []string{"eye", "film", "depth", "tags", "roof", "/imu/data"} {
+	for _, name := range []string{"eye", "film", "depth", "tags", "roof", "/imu/data", "<td>fence</td>", "<td>copy</td>", "<td>send</td>"} {
 		assert.True(t, strings.Contains(page, name), "the report lacks %s", name)
 	}
 	assert.Contains(t, d.err, d.file("report.html"))

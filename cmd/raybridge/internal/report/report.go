@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
@@ -31,6 +32,7 @@ var page = template.Must(template.New("report").Funcs(template.FuncMap{
 	"png":    pngURL,
 	"number": func(v float64) string { return fmt.Sprintf("%.4g", v) },
 	"fixed":  func(v float64) string { return fmt.Sprintf("%.2f", v) },
+	"ms":     func(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/1e6) },
 	"mega":   func(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) },
 }).Parse(pageSource))
 
@@ -122,7 +124,7 @@ type contents struct {
 	Summary  pipeline.Summary
 	Cameras  []figure
 	Clouds   []figure
-	Latency  template.HTML
+	Latency  []bar
 	Timeline []pipeline.Stage
 }
 
@@ -153,11 +155,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 			figure{Title: s.name + " from above", Image: drawTop(m), Caption: fmt.Sprintf("%d points; rings every 10 m; colour is height", returns(m))},
 			figure{Title: s.name + " ranges", Image: drawRanges(m), Caption: "a row a laser, the highest on top; a column a firing; bright is near", Wide: true})
 	}
-	chart, err := drawLatency(c.Timeline)
-	if err != nil {
-		return "", fmt.Errorf("draw latencies: %w", err)
-	}
-	c.Latency = chart
+	c.Latency = tabulate(c.Timeline)
 	var out bytes.Buffer
 	if err := page.Execute(&out, c); err != nil {
 		return "", fmt.Errorf("write report: %w", err)
