@@ -55,7 +55,7 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 		}
 	}
 	if known == nil {
-		return nil, errors.New("--wait-for: files have no receivers: give --bridge foxglove: or another one to a network")
+		return nil, errors.New("--wait-for: files have no receivers: give --bridge with one to a network (foxglove:, stream:, rosbridge:)")
 	}
 	topics, err := publishedTopics(c)
 	if err != nil {

@@ -72,7 +72,7 @@ func TestCommands(t *testing.T) {
 		command *controlpb.ControlCommand
 		want    sample.VehicleControl
 	}{
-		"nothing":        {&controlpb.ControlCommand{}, sample.VehicleControl{Gear: sample.GearDrive}},
+		"zero throttle":  {&controlpb.ControlCommand{Throttle: proto.Float64(0)}, sample.VehicleControl{Gear: sample.GearDrive}},
 		"neutral":        {gear(canbuspb.Chassis_GEAR_NEUTRAL), sample.VehicleControl{Gear: sample.GearNeutral}},
 		"parking":        {gear(canbuspb.Chassis_GEAR_PARKING), sample.VehicleControl{Gear: sample.GearParking}},
 		"no gear at all": {gear(canbuspb.Chassis_GEAR_NONE), sample.VehicleControl{Gear: sample.GearDrive}},
@@ -96,6 +96,8 @@ func TestCommands(t *testing.T) {
 		assert.ErrorIs(t, err, apollo.ErrNumber, name)
 		assert.ErrorIs(t, err, bridges.ErrConvert, name)
 	}
+	_, err := received[*sample.VehicleControl](t, nil, marshal(t, &controlpb.ControlCommand{}))
+	assert.ErrorIs(t, err, apollo.ErrEmpty)
 }
 
 // What is sent comes back as it was, where the messages can say it.
