@@ -53,8 +53,8 @@ type Config struct {
 	Scene *scene.Scene
 	// Open opens the OpenGL context.
 	Open gpu.Opener
-	// Memory is what the GPU's buffers and textures are taken from, the world's and the
-	// sensors'. (optional; nil for no limit)
+	// Memory is what the world's tables are taken from, and the GPU's buffers and textures,
+	// the world's and the sensors'. (optional; nil for no limit)
 	Memory *memory.Budget
 	// Sensors and Bridges are the types that the program knows; without
 	// Bridges messages go to listeners only.
@@ -246,7 +246,7 @@ func (p *Pipeline) makeClock() error {
 
 // build makes the world, the history and everything on the GL thread.
 func (p *Pipeline) build(ctx context.Context) error {
-	world, err := scene.Build(ctx, p.config.Scene, scene.BuildOptions{CacheDir: p.config.CacheDir})
+	world, err := scene.Build(ctx, p.config.Scene, scene.BuildOptions{CacheDir: p.config.CacheDir, Memory: p.config.Memory})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package mcap
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -60,10 +61,15 @@ func findFiles(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	text, err := os.ReadFile(filepath.Join(path, metadataFile))
+	description, err := os.Open(filepath.Join(path, metadataFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return filesBelow(path)
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer description.Close()
+	text, err := io.ReadAll(io.LimitReader(description, mostMetadata+1))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +123,7 @@ func globEscape(path string) string {
 // listedFiles returns the files that a rosbag2 folder's metadata.yaml lists.
 func listedFiles(folder string, text []byte) ([]string, error) {
 	if len(text) > mostMetadata {
-		return nil, fmt.Errorf("%w: %s of %d bytes", ErrDamaged, metadataFile, len(text))
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrDamaged, metadataFile, mostMetadata)
 	}
 	var doc struct {
 		Bag struct {

@@ -33,7 +33,7 @@ var policy = map[string][]string{
 	"gpu/eglctx":          {"gpu", "gpu/glcore"},
 	"gpu/gputest":         {"gpu", "gpu/eglctx"},
 	"window":              {"gpu"},
-	"scene":               {"spatial", "gpu", "shaders", "internal/..."},
+	"scene":               {"spatial", "gpu", "shaders", "memory", "internal/..."},
 	"scene/labels":        {"scene", "internal/..."},
 	"scene/gltf":          {"scene", "scene/labels", "spatial", "spatial/axes", "memory", "internal/..."},
 	"scene/city":          {"scene", "spatial"},

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
@@ -147,7 +148,7 @@ func Parse(file string, data []byte) (*Rules, error) {
 func parseConfig(file string, data []byte) (Config, error) {
 	var c Config
 	if len(data) > maxFileBytes {
-		return c, fmt.Errorf("%s: labels file has %d bytes: at most %d are read", file, len(data), maxFileBytes)
+		return c, fmt.Errorf("%s: labels file is too large: at most %d bytes are read", file, maxFileBytes)
 	}
 	n, err := yamldoc.Parse(file, data)
 	if err == nil {
@@ -158,7 +159,12 @@ func parseConfig(file string, data []byte) (Config, error) {
 
 // Load reads a labels file.
 func Load(name string) (*Rules, error) {
-	data, err := os.ReadFile(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
 	}

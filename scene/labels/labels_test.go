@@ -132,7 +132,7 @@ func TestParseErrorsSayWhere(t *testing.T) {
 		{"rules:\n  - {match: a, tag: car, actr: true}", "f.yaml:2:26: rules[0].actr: unknown key, did you mean actor?"},
 		{"rules: 5", "f.yaml:1:8: rules: wrong kind of value: need a list"},
 		{"rules: [", "f.yaml:1:8: not valid YAML"},
-		{strings.Repeat("#", 1<<20+1), "at most 1048576 are read"},
+		{strings.Repeat("#", 1<<20+1), "at most 1048576 bytes are read"},
 	} {
 		_, err := labels.Parse("f.yaml", []byte(c.yaml))
 		if assert.Error(t, err, c.yaml) {
