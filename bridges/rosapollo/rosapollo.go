@@ -241,7 +241,7 @@ func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.
 	return i.(*instance).subscribe(topic.Name, apollo.ShortName(message), func(data []byte) error {
 		m := in.New()
 		// Python's protobuf leaves required fields to whoever reads.
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(data, m); err != nil {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(rosjson.Strict(data), m); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(apollo.ShortName(message), "pb_msgs/"), err)
 		}
 		return in.Deliver(m)

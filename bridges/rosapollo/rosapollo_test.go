@@ -203,6 +203,9 @@ func TestCommands(t *testing.T) {
 	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
 	c = <-got
 	assert.Equal(t, []any{1.0, int8(sample.GearDrive)}, []any{c.Acceleration, c.Gear})
+	// Python writes what isn't finite as words, also in fields that nobody reads here.
+	s.SendFrame(false, []byte(`{"op":"publish","topic":"/apollo/control","msg":{"throttle":50,"speed":NaN,"acceleration":-Infinity}}`))
+	assert.Equal(t, 0.5, (<-got).Acceleration)
 	values["throttle"] = "much"
 	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
 	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 1 }, patience, tick)

@@ -113,6 +113,18 @@ func TestMembers(t *testing.T) {
 	}), 10.0)
 }
 
+func TestStrict(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":NaN,"b":[Infinity, -Infinity,-1]}`: `{"a":"NaN","b":["Infinity", "-Infinity",-1]}`,
+		`{"NaN":"Infinity \"NaN","c":NaN}`:       `{"NaN":"Infinity \"NaN","c":"NaN"}`,
+		`{"a":1}`:                                `{"a":1}`,
+		`NaN "unfinished`:                        `"NaN" "unfinished`,
+		`"NaN`:                                   `"NaN`,
+	} {
+		assert.Equal(t, want, string(rosjson.Strict([]byte(text))), text)
+	}
+}
+
 func TestBytesFromSources(t *testing.T) {
 	for n := range 10000 {
 		if n > 20 && n%997 != 0 && (n < 3070 || n > 3076) {

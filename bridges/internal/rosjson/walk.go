@@ -1,6 +1,7 @@
 package rosjson
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -93,4 +94,37 @@ func Whole(value []byte) (int, error) {
 		return 0, errors.Join(err, fmt.Errorf("%w or too large: %.40s", errFraction, value))
 	}
 	return int(f), nil
+}
+
+// Strict returns data with strings in the place of the words NaN, Infinity and -Infinity, as
+// protobuf's JSON has them: what Decoder reads is JSON for others then. It is data itself where
+// there is no such word.
+func Strict(data []byte) []byte {
+	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+64)
+	for i := 0; i < len(data); {
+		n, word := 1, false
+		switch c := data[i]; {
+		case c == '"':
+			s := syntax{data: data}
+			_, end, err := s.raw(i)
+			if n = end - i; err != nil {
+				n = len(data) - i
+			}
+		case c == 'N' || c == 'I' || c == '-' && i+1 < len(data) && data[i+1] == 'I':
+			s := syntax{data: data}
+			if end, err := s.number(i); err == nil {
+				n, word = end-i, true
+			}
+		}
+		if word {
+			out = append(append(append(out, '"'), data[i:i+n]...), '"')
+		} else {
+			out = append(out, data[i:i+n]...)
+		}
+		i += n
+	}
+	return out
 }
