@@ -147,7 +147,7 @@ func closing(line string, from int) int {
 }
 
 // TestMutants changes the shaders in one place at a time and sees a test of theirs fail.
-// It takes hours; RAYBRIDGE_MUTANTS, a regular expression, picks some by their names.
+// It takes an hour or more; RAYBRIDGE_MUTANTS, a regular expression, picks some by their names.
 func TestMutants(t *testing.T) {
 	only := regexp.MustCompile(os.Getenv("RAYBRIDGE_MUTANTS"))
 	tests := compile(t)

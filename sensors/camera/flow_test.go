@@ -77,6 +77,30 @@ func TestFlowOfATranslationPastAPlane(t *testing.T) {
 	}
 }
 
+// What creeps has its flow too: a pinhole's is no difference of two places on the picture,
+// which are good to 1e-5 pixels.
+func TestFlowOfWhatCreeps(t *testing.T) {
+	const height, speed = 1.6, 1e-4
+	b := scenetest.NewBuilder("floor")
+	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{speed, 0, 0}}
+	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, forward(height), size(320, 120, "fov", 90)})
+	r.fire(0)
+	r.fire(period)
+	l := lens(t, 320, 120, 90)
+	for v := 80; v < 120; v += 3 {
+		for u := 200; u < 320; u += 7 {
+			ray := l.Ray(float64(u), float64(v))
+			depth := height / ray[1]
+			// The derivative of f x / z by z, times the way.
+			want := mgl64.Vec2{ray[0] * l.Fx / 320, ray[1] * l.Fy / 120}.Mul(speed * 0.1 / depth)
+			got := flowAt(r.picture(0), u, v)
+			assert.InEpsilon(t, want[0], got[0], 1e-3)
+			assert.InEpsilon(t, want[1], got[1], 1e-3)
+		}
+	}
+}
+
 func TestFlowOfARotation(t *testing.T) {
 	const yawRate = 0.8
 	b := scenetest.NewBuilder("ball")
