@@ -38,6 +38,14 @@
 // come from it for Config.Patience. A client that goes, in whatever way, leaves nothing behind.
 // What the server answers to a client that doesn't read is bounded by Config.MaxControl.
 //
+// # Memory
+//
+// What a client makes the server keep is bounded by Config.MaxControl: what is posted and not
+// yet written, and what its session says that it holds ([Client.Hold]). Remarks that the client
+// may miss are told ([Client.Tell]): of one that doesn't read they are dropped. Messages are
+// read into memory that the session lends until Message returns; names and ids in them are
+// bounded by package internal/guard's table.
+//
 // # Security
 //
 // Package internal/guard says which web pages may connect, under which names, and how many
