@@ -197,6 +197,7 @@ func TestTopicsThatComeLateAreAdvertised(t *testing.T) {
 	c.say(`{"op":"subscribe","subscriptions":[{"id":5,"channelId":%v}]}`, late["id"])
 	c.synced()
 	assert.True(t, b.Listening("/late"))
+	assert.Equal(t, 1, b.Receivers("/late"))
 	require.NoError(t, publish(t.Context(), &sample.Imu{}))
 	c.message(5)
 }

@@ -325,6 +325,7 @@ func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	require.NoError(t, b.Connect(t.Context()))
 	bridgetest.Connected(t, b)
 	assert.True(t, b.Listening("/tf_static"), "it is kept for those to come")
+	assert.Zero(t, b.Receivers("/tf_static"), "and nobody has it yet")
 	for i := range 3 {
 		require.NoError(t, publish(t.Context(), &sample.Transforms{StampNs: int64(i), Transforms: []sample.Transform{{ChildFrameID: fmt.Sprint("frame", i)}}}))
 	}

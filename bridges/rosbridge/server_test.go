@@ -119,6 +119,7 @@ func TestServerOfAllForms(t *testing.T) {
 		c.values("nodes", "{}")
 	}
 	assert.True(t, b.Listening("/clock"))
+	assert.Equal(t, 3, b.Receivers("/clock"))
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
 	assert.Equal(t, map[string]any{"op": "publish", "topic": "/clock", "msg": map[string]any{
 		"clock": map[string]any{"secs": 1.0, "nsecs": 500_000_000.0},
@@ -135,6 +136,7 @@ func TestServerOfAllForms(t *testing.T) {
 		c.values("nodes", "{}")
 	}
 	assert.False(t, b.Listening("/clock"))
+	assert.Zero(t, b.Receivers("/clock"))
 }
 
 func TestServerOfROS2(t *testing.T) {

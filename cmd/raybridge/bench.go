@@ -193,12 +193,12 @@ func (f *benchFlags) config() (bench.Config, error) {
 			c.Runs = quickRuns
 		}
 	}
-	for _, path := range []string{f.json, f.plot} {
+	for flag, path := range map[string]string{"--json": f.json, "--plot": f.plot} {
 		if path == "" {
 			continue
 		}
-		if err := proveWritable(filepath.Dir(path)); err != nil {
-			return c, fmt.Errorf("write the figures: %w", err)
+		if err := proveFile(flag, path); err != nil {
+			return c, err
 		}
 	}
 	if f.dump == "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
@@ -285,10 +286,17 @@ func (s *listenSession) retry(e *stream.Event) {
 // dialError is why a connection did not come about, without the address, which a failed
 // dial's error repeats; nil for other errors.
 func dialError(err error) error {
-	if dial := new(net.OpError); errors.As(err, &dial) && dial.Op == "dial" {
+	dial, unknown := new(net.OpError), new(net.DNSError)
+	switch {
+	case !errors.As(err, &dial) || dial.Op != "dial":
+		return nil
+	case errors.As(err, &unknown) && unknown.IsNotFound:
+		return fmt.Errorf("no machine is named %s", unknown.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nobody listens there: %w", syscall.ECONNREFUSED)
+	default:
 		return dial.Err
 	}
-	return nil
 }
 
 // refused says that a server that was restarted doesn't have a stream any more.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -197,8 +196,8 @@ func (s *replaySession) openBridges() error {
 		}
 	}
 	if s.flags.summary != "" {
-		if err := proveWritable(filepath.Dir(s.flags.summary)); err != nil {
-			return fmt.Errorf("--summary: %w", err)
+		if err := proveFile("--summary", s.flags.summary); err != nil {
+			return err
 		}
 	}
 	return nil

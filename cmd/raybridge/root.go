@@ -42,6 +42,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	root.SetErr(errOut)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(), newReplay(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newMCAP(), newBench(), newVersion())
+	completeCommands(root)
 	return root
 }
 
@@ -53,15 +54,41 @@ func group(cmd *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name())
-			}
-		}
-		return usage(fmt.Errorf("unknown command %q for %q, %s", args[0], cmd.CommandPath(), closest.Hint(args[0], names)))
+		return unknownCommand(cmd, args[0])
 	}
 	return cmd
+}
+
+// unknownCommand is the error for a command that isn't below cmd.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usage(fmt.Errorf("unknown command %q for %q, %s", name, cmd.CommandPath(), closest.Hint(name, names)))
+}
+
+// completeCommands makes wrong use of the commands that cobra adds an error, as it is of the
+// others.
+func completeCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			group(c)
+		case "help":
+			c.RunE = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err == nil && len(rest) == 0 {
+					return found.Help()
+				}
+				return unknownCommand(found, rest[0])
+			}
+		}
+	}
 }
 
 // newVersion is --version as a command, where others look for it.
@@ -144,8 +171,11 @@ func someArgs(what string) cobra.PositionalArgs {
 
 // noArgs wants no arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		return nil
+	case cmd.HasAvailableSubCommands():
+		return unknownCommand(cmd, args[0])
 	}
 	return usage(fmt.Errorf("%s takes flags alone: what is %q?", cmd.Name(), args[0]))
 }

@@ -181,8 +181,16 @@ func (pl *plan) makeOut() error {
 	if pl.flags.summary == "" {
 		return nil
 	}
-	if err := proveWritable(filepath.Dir(pl.flags.summary)); err != nil {
-		return fmt.Errorf("--summary: %w", err)
+	return proveFile("--summary", pl.flags.summary)
+}
+
+// proveFile proves that a file can be written that a flag names.
+func proveFile(flag, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: %s is a folder: name a file", flag, path)
+	}
+	if err := proveWritable(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
 }

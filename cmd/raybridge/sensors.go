@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -56,8 +56,16 @@ func findSensors(id string) ([]*sensors.Definition, error) {
 	if found := registry.Match(id); len(found) > 0 {
 		return found, nil
 	}
+	var tags []string
+	for _, d := range registry.Match("*") {
+		tags = append(tags, d.Tags...)
+		tags = append(tags, d.ID[strings.LastIndex(d.ID, ".")+1:])
+	}
+	if near := closest.Name(id, tags); near != "" && len(registry.Match(near)) > 0 {
+		return nil, fmt.Errorf("no sensor matches %s, did you mean %s?", id, near)
+	}
 	if strings.ContainsAny(id, "*?[") {
-		return nil, errors.New("no sensor matches " + id)
+		return nil, fmt.Errorf("no sensor matches %s: raybridge sensors list has them all", id)
 	}
 	d, err := registry.Get(id)
 	return []*sensors.Definition{d}, err
