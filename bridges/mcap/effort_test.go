@@ -7,10 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/foxglove/mcap/go/mcap"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -107,4 +109,33 @@ func TestManyChannels(t *testing.T) {
 			assert.NotEmpty(t, r.Skipped())
 		})
 	}
+}
+
+// TestAChunksOwnClaimCostsNothing: a frame of a few bytes that says that it unpacks to a gigabyte,
+// in a chunk that says otherwise, takes no such memory.
+func TestAChunksOwnClaimCostsNothing(t *testing.T) {
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, 0, 0, 0, 0, 0x3f} // a window of 1 KiB, content of 1008 MiB (RFC 8878)
+	frame = append(frame, 0x21, 0, 0, 1, 2, 3, 4)                   // the last block, of 4 bytes as they are
+	var u unpacker
+	defer u.close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := u.uncompress(&mcap.Chunk{Compression: "zstd", Records: frame}, 4)
+	runtime.ReadMemStats(&after)
+	require.Error(t, err)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+}
+
+// TestDenseChunks: what packs better than most is unpacked too.
+func TestDenseChunks(t *testing.T) {
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	data := make([]byte, 8<<20)
+	var u unpacker
+	defer u.close()
+	got, err := u.uncompress(&mcap.Chunk{Compression: "zstd", Records: encoder.EncodeAll(data, nil)}, int64(len(data)))
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(data, got))
+	_, err = u.uncompress(&mcap.Chunk{Compression: "zstd", Records: encoder.EncodeAll(data, nil)}, 1000)
+	assert.Error(t, err)
 }

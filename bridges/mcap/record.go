@@ -130,13 +130,17 @@ func (u *unpacker) uncompress(chunk *mcap.Chunk, size int64) ([]byte, error) {
 		return append(memory, chunk.Records...), nil
 	case mcap.CompressionZSTD:
 		if u.zstd == nil {
-			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed))
+			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed), zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return nil, err
 			}
 			u.zstd = decoder
 		}
-		return u.zstd.DecodeAll(chunk.Records, memory)
+		records, err := u.zstd.DecodeAll(chunk.Records, memory)
+		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && int64(cap(memory)) < size {
+			records, err = u.zstd.DecodeAll(chunk.Records, make([]byte, 0, size))
+		}
+		return records, err
 	case mcap.CompressionLZ4:
 		records := bytes.NewBuffer(memory)
 		_, err := records.ReadFrom(io.LimitReader(lz4.NewReader(bytes.NewReader(chunk.Records)), size+1))
