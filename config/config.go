@@ -227,7 +227,8 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 func (c *Config) Carry(r *rig.Rig) {
 	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, r.Notices
 	if r.ControlTopic != "" && c.Ego.Commands.Control == defaultControl {
-		c.Ego.Commands.Control = r.ControlTopic
+		c.Ego.Commands.Control = rig.TopicName(r.ControlTopic)
+		c.Notices = append(c.Notices[:len(c.Notices):len(c.Notices)], r.ControlTopicNotice()...)
 	}
 }
 

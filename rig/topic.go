@@ -37,6 +37,7 @@ func TopicName(topic string) string {
 // noteTopics notes the topics whose names ROS forbids, with what is published in their
 // place.
 func (r *Rig) noteTopics() {
+	r.Notices = append(r.Notices, r.ControlTopicNotice()...)
 	for i := range r.Sensors {
 		e := &r.Sensors[i]
 		written, key := e.Topic, "topic"
@@ -48,6 +49,16 @@ func (r *Rig) noteTopics() {
 			r.noteTopic(e, topicsKey+"."+output, e.Topics[output])
 		}
 	}
+}
+
+// ControlTopicNotice says which topic takes the place of a ControlTopic that ROS forbids:
+// a notice, or none.
+func (r *Rig) ControlTopicNotice() []Notice {
+	topic := TopicName(r.ControlTopic)
+	if topic == r.ControlTopic {
+		return nil
+	}
+	return []Notice{{Path: "control_topic", Text: fmt.Sprintf("ROS forbids the topic %s, %s takes its place", r.ControlTopic, topic)}}
 }
 
 func (r *Rig) noteTopic(e *Entry, key, written string) {
