@@ -73,6 +73,10 @@ const mostUncompressed = 1 << 30
 // more is taken only as the chunk turns out to have it.
 const usualDensity = 20
 
+// longestWindow is the window that zstd's encoders use at most, bytes: a frame of less content
+// may ask for it too.
+const longestWindow = 128 << 20
+
 // unpacker uncompresses chunks. One goroutine uses it at a time.
 type unpacker struct {
 	zstd   *zstd.Decoder
@@ -130,17 +134,17 @@ func (u *unpacker) uncompress(chunk *mcap.Chunk, size int64) ([]byte, error) {
 		return append(memory, chunk.Records...), nil
 	case mcap.CompressionZSTD:
 		if u.zstd == nil {
-			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed), zstd.WithDecodeAllCapLimit(true))
+			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed))
 			if err != nil {
 				return nil, err
 			}
 			u.zstd = decoder
 		}
-		records, err := u.zstd.DecodeAll(chunk.Records, memory)
-		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && int64(cap(memory)) < size {
-			records, err = u.zstd.DecodeAll(chunk.Records, make([]byte, 0, size))
+		// A frame may say that it has more than the chunk does, or go on to have it.
+		if err := u.zstd.ResetWithOptions(nil, zstd.WithDecoderMaxMemory(uint64(max(size, longestWindow)))); err != nil {
+			return nil, err
 		}
-		return records, err
+		return u.zstd.DecodeAll(chunk.Records, memory)
 	case mcap.CompressionLZ4:
 		records := bytes.NewBuffer(memory)
 		_, err := records.ReadFrom(io.LimitReader(lz4.NewReader(bytes.NewReader(chunk.Records)), size+1))
