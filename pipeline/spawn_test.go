@@ -411,7 +411,9 @@ func TestSensorsRideOnActors(t *testing.T) {
 	require.NoError(t, p.Step(t.Context(), 5))
 	assert.Len(t, *stamps, 9, "its sensors went with it")
 	assert.Len(t, *more, 9)
-	require.NoError(t, onSedan.Destroy(t.Context()), "that they are gone is no error")
+	for _, gone := range []*pipeline.Sensor{onSedan, child} {
+		require.NoError(t, gone.Destroy(t.Context()), "it waits for their end, and that they are gone is not an error")
+	}
 	assert.Len(t, p.Sensors(), 2)
 	assert.Len(t, *own, 25, "others don't notice")
 
