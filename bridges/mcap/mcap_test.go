@@ -31,7 +31,7 @@ func TestConformanceOfFiles(t *testing.T) {
 		Factory:    mcap.Factory{},
 		Connection: "sub/drive.mcap",
 		BadConnections: []string{
-			"", "?metadata=5", "bag?profile=ros1", "bag?profile=foxglove", "a.mcap?profile=ros3", "a.mcap?split=0", "a.mcap?split=5TB",
+			"", "?metadata=5", "bag?profile=ros1", "bag?profile=foxglove", "a.mcap?profile=ros3", "a.mcap?split=0", "a.mcap?split=5XB",
 			"a.mcap?split_time=60", "a.mcap?split_time=-1s", "a.mcap?flush=0s", "a.mcap?split=9223372036854775807KB", "/", "a.mcap?metadata=7", "a.mcap?chunk=0", "a.mcap?chunk=big",
 			"a.mcap?compression=bz2", "a.mcap?colour=red", "a.mcap?metadata=5&metadata=9", "a.mcap?%zz",
 		},
