@@ -48,7 +48,7 @@ func (p *Pipeline) followClock(message any) {
 	p.clock.Now() // looks, so that who waits for the time learns of it
 }
 
-// watchSource starts to follow changes of the clock's source, until endWatch. It does
+// watchSource starts to follow changes of the clock's source, until unwatch. It does
 // so on a goroutine of its own: who changes the clock, or notices that it has jumped,
 // must not wait for a sensor or bridge that comes or goes.
 func (p *Pipeline) watchSource() {

@@ -2,7 +2,6 @@ package bridgetest
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -46,12 +45,7 @@ func DialHostile(t *testing.T, address, subprotocol string, deaf bool) *Hostile 
 	require.NoError(t, err)
 	h := &Hostile{t: t, conn: conn, out: bufio.NewWriterSize(conn, 64<<10), pongs: make(chan struct{}, 1), ended: make(chan struct{})}
 	t.Cleanup(h.Close)
-	header := ""
-	if subprotocol != "" {
-		header = "Sec-WebSocket-Protocol: " + subprotocol + "\r\n"
-	}
-	_, err = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n%s\r\n", address, header)
+	_, err = io.WriteString(conn, Upgrade(subprotocol))
 	require.NoError(t, err)
 	in := bufio.NewReader(conn)
 	response, err := http.ReadResponse(in, nil)
@@ -102,7 +96,8 @@ func readHeader(in *bufio.Reader) (opcode byte, size int64, err error) {
 	return opcode, size, err
 }
 
-// Send writes a message of an opcode, 1 for text and 2 for binary; an error says that the server has ended the connection.
+// Send writes a message of an opcode, 1 for text and 2 for binary. An error says that the
+// server has ended the connection.
 func (h *Hostile) Send(opcode byte, message []byte) error {
 	h.frame = wsframe.AppendMasked(h.frame[:0], opcode, len(message), wsframe.Key{}) // of zeros, which changes nothing
 	_, err := h.out.Write(h.frame)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/wsframe"
 )
 
 // Visits are a thousand clients that come to a server over TCP and go.
@@ -137,18 +139,10 @@ func AwaitEnd(t *testing.T, conn *net.TCPConn) {
 	assert.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// AppendFrame appends a WebSocket client's frame (RFC 6455, section 5.2) with a mask of zeros.
+// AppendFrame appends a WebSocket client's frame (RFC 6455, section 5.2) with a mask of zeros,
+// which changes nothing.
 func AppendFrame(dst []byte, opcode byte, payload string) []byte {
-	const masked = 0x80
-	switch n := len(payload); {
-	case n < 126:
-		dst = append(dst, 0x80|opcode, masked|byte(n))
-	case n < 1<<16:
-		dst = append(dst, 0x80|opcode, masked|126, byte(n>>8), byte(n))
-	default:
-		dst = append(dst, 0x80|opcode, masked|127, 0, 0, 0, 0, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
-	}
-	return append(append(dst, 0, 0, 0, 0), payload...)
+	return append(wsframe.AppendMasked(dst, opcode, len(payload), wsframe.Key{}), payload...)
 }
 
 // Upgrade is a WebSocket client's request, for a subprotocol unless it is "".

@@ -210,7 +210,7 @@ func (s *session) want(name string) error {
 	case len(s.wanted) >= guard.ClientParameters:
 		return fmt.Errorf("parameter %s: a client may subscribe to %d: %w", name, guard.ClientParameters, errMalformed)
 	}
-	if err := s.client.Hold(registration + len(name)); err != nil {
+	if err := s.client.Hold(guard.EntryBytes + len(name)); err != nil {
 		return fmt.Errorf("parameter %s: %w", name, err)
 	}
 	s.wanted[name] = true
@@ -230,7 +230,7 @@ func (s *session) unsubscribeParameters(r *request) error {
 	}
 	for _, name := range names {
 		if s.wanted[name] {
-			s.client.Release(registration + len(name))
+			s.client.Release(guard.EntryBytes + len(name))
 			delete(s.wanted, name)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -177,7 +176,7 @@ func checkSize(what string, size, limit int) error {
 // checkName returns an error for a name that is too long, and quotes its beginning.
 func checkName(what, name string) error {
 	if err := checkSize(what, len(name), guard.NameBytes); err != nil {
-		return fmt.Errorf("%s: %w", wsserver.Excerpt(name, 64), err)
+		return fmt.Errorf("%s: %w", guard.Excerpt(name, 64), err)
 	}
 	return nil
 }

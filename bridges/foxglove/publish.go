@@ -110,7 +110,7 @@ type clientChannel struct {
 
 // size is what a channel is counted for, bytes.
 func (c *clientChannel) size() int {
-	return registration + len(c.topic) + len(c.schema) + len(c.encoding)
+	return guard.EntryBytes + len(c.topic) + len(c.schema) + len(c.encoding)
 }
 
 // advertise takes the channels of a client ("Client Advertise"). One on a topic that

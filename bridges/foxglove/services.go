@@ -194,7 +194,7 @@ func (s *services) call(from *session, r serviceRequest) error {
 	if r.encoding != "json" {
 		return from.fail(r, fmt.Errorf("service %s takes json, not %q: %w", s.list[r.service-1].description.Name, r.encoding, errMalformed))
 	}
-	if err := from.client.Hold(registration + len(r.data)); err != nil {
+	if err := from.client.Hold(guard.EntryBytes + len(r.data)); err != nil {
 		return from.fail(r, err)
 	}
 	r.data = append([]byte(nil), r.data...) // it outlives the message
@@ -202,7 +202,7 @@ func (s *services) call(from *session, r serviceRequest) error {
 	case s.calls <- call{session: from, service: s.list[r.service-1], request: r}:
 		return nil
 	default:
-		from.client.Release(registration + len(r.data))
+		from.client.Release(guard.EntryBytes + len(r.data))
 		return from.fail(r, fmt.Errorf("%w: %d calls wait already", bridges.ErrService, guard.ServerCalls))
 	}
 }
@@ -215,7 +215,7 @@ func (s *session) fail(r serviceRequest, err error) error {
 
 // run has a call handled and answers it.
 func (c *call) run(ctx context.Context) {
-	defer c.session.client.Release(registration + len(c.request.data))
+	defer c.session.client.Release(guard.EntryBytes + len(c.request.data))
 	response, err := c.service.answer(ctx, c.request.data)
 	if err != nil {
 		_ = c.session.fail(c.request, err) // it is told; the message was well formed

@@ -5,11 +5,9 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
-
-// registration is what is counted for an entry in the server's tables besides its texts.
-const registration = 256
 
 // session is one client. The reading goroutine owns it, but for what has other comments.
 type session struct {
@@ -99,13 +97,10 @@ func (s *session) refuse(err error) error {
 	return err
 }
 
-// maxStatus bounds the text of a status, bytes.
-const maxStatus = 1 << 10
-
 // remark tells the client of something, unless it doesn't read.
 func (s *session) remark(level int, format string, args ...any) {
 	status := statusOf(level, format, args...)
-	status.Message = wsserver.Excerpt(status.Message, maxStatus)
+	status.Message = guard.Excerpt(status.Message, guard.ReasonBytes)
 	if data, err := encode(status); err == nil { // it is made of texts
 		s.client.Tell(wsserver.Text, data)
 	}

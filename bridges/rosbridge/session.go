@@ -16,9 +16,6 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// registration is what is counted for an entry in the server's tables besides its texts.
-const registration = 256
-
 // level is how much a client wants to be told (protocol, section 3.2).
 type level int
 
@@ -146,15 +143,12 @@ func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
 	if level(s.level.Load()) < l {
 		return
 	}
-	status := rosbridgev2.Status{Level: levels[l], Text: wsserver.Excerpt(text, maxStatus)}
+	status := rosbridgev2.Status{Level: levels[l], Text: guard.Excerpt(text, guard.ReasonBytes)}
 	if f.Form == rosbridgev2.JSON {
 		status.ID = f.ID
 	}
 	s.client.Tell(wsserver.Text, rosbridgev2.AppendStatus(nil, status))
 }
-
-// maxStatus bounds the text of a status, bytes.
-const maxStatus = 1 << 10
 
 // short makes ROS 1's name of a type's name in either version, to compare them.
 func short(typ string) string { return rosbridgev2.TypeName(typ, rosmsg.ROS1) }
@@ -162,7 +156,7 @@ func short(typ string) string { return rosbridgev2.TypeName(typ, rosmsg.ROS1) }
 // subscribe notes a subscription. A topic that isn't there yet, of a type that the client
 // names, may come.
 func (s *session) subscribe(f *rosbridgev2.Frame) error {
-	w := wish{every: time.Duration(max(f.ThrottleRate, 0)) * time.Millisecond, queue: min(max(f.QueueLength, 0), guard.TopicSubscriptions)}
+	w := wish{every: time.Duration(max(f.ThrottleRate, 0)) * time.Millisecond, queue: min(max(f.QueueLength, 0), guard.ThrottledMessages)}
 	switch f.Compression {
 	case "", "none":
 	case "cbor":
@@ -216,9 +210,9 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 
 // charge counts a subscription's memory; mu must be held.
 func (s *session) charge(in *interest, f *rosbridgev2.Frame) error {
-	n := registration + len(f.ID)
+	n := guard.EntryBytes + len(f.ID)
 	if len(in.byID) == 0 {
-		n += 2*registration + len(f.Topic) + len(f.Type)
+		n += 2*guard.EntryBytes + len(f.Topic) + len(f.Type)
 	}
 	if err := s.client.Hold(n); err != nil {
 		return fmt.Errorf("%w: subscribe %q: %w", errOperation, f.Topic, err)
@@ -292,7 +286,7 @@ func (s *session) unsubscribe(f *rosbridgev2.Frame) error {
 	}
 	maps.DeleteFunc(in.byID, func(key string, _ wish) bool {
 		gone := f.ID == nil || key == string(f.ID)
-		if n := registration + len(key); gone {
+		if n := guard.EntryBytes + len(key); gone {
 			s.client.Release(n)
 			in.held -= n
 		}
@@ -334,7 +328,7 @@ func (s *session) advertise(f *rosbridgev2.Frame) error {
 		if len(s.advertised) >= guard.ClientTopics {
 			return fmt.Errorf("%w: advertise %q: %d topics are enough for one client", errOperation, f.Topic, guard.ClientTopics)
 		}
-		if err := s.client.Hold(registration + len(f.Topic)); err != nil {
+		if err := s.client.Hold(guard.EntryBytes + len(f.Topic)); err != nil {
 			return fmt.Errorf("%w: advertise %q: %w", errOperation, f.Topic, err)
 		}
 		s.advertised[f.Topic] = true
@@ -354,7 +348,7 @@ func (s *session) unadvertise(f *rosbridgev2.Frame) error {
 		return nil
 	}
 	delete(s.advertised, f.Topic)
-	s.client.Release(registration + len(f.Topic))
+	s.client.Release(guard.EntryBytes + len(f.Topic))
 	s.tell(levelInfo, f, fmt.Sprintf("unadvertised %q", f.Topic))
 	return nil
 }
@@ -388,7 +382,7 @@ func (s *session) call(data []byte) error {
 	if api, ok := strings.CutPrefix(strings.TrimPrefix(f.Service, "/"), "rosapi/"); ok {
 		return s.respond(s.server.rosapi(api, &f))
 	}
-	n := registration + len(data)
+	n := guard.EntryBytes + len(data)
 	if err = s.client.Hold(n); err == nil {
 		respond := func(r rosbridgev2.Response) {
 			s.client.Release(n)

@@ -1,6 +1,10 @@
 package guard
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Limits of all servers; "Who may connect" in docs/bridges/README.md has them as a table.
 const (
@@ -20,8 +24,8 @@ const (
 	// IdleTime is how long a connection of HTTP may rest between two requests.
 	IdleTime = time.Minute
 
-	// PingInterval is the time between two pings of a WebSocket client, and SilenceLimit how
-	// long nothing may come from it, not so much as the answer to a ping.
+	// PingInterval is the time between two pings of a WebSocket client. SilenceLimit is how
+	// long nothing may come from it, answers to pings included.
 	PingInterval = 10 * time.Second
 	SilenceLimit = 20 * time.Second
 
@@ -42,6 +46,12 @@ const (
 	// registrations, messages that aren't complete, calls that wait, and answers that it hasn't
 	// read.
 	KeptBytes = 16 << 20
+	// EntryBytes is what an entry in a server's tables counts for in KeptBytes, besides its
+	// texts.
+	EntryBytes = 256
+	// ReasonBytes bounds the text of a status, and of an error that is kept: either may quote
+	// what the client sent.
+	ReasonBytes = 1 << 10
 	// NameBytes bounds names: of operations, topics, services, types, parameters, encodings.
 	NameBytes = 256
 	// IDBytes bounds ids that a client chooses.
@@ -55,6 +65,9 @@ const (
 	// TopicSubscriptions how often one of them, each with an id (rosbridge).
 	ClientTopics       = 4096
 	TopicSubscriptions = 64
+	// ThrottledMessages is how many messages of a topic wait for their time, however large a
+	// queue_length the client asks for (rosbridge).
+	ThrottledMessages = 64
 	// ClientChannels and ClientParameters are how many channels a client may advertise, and how
 	// many parameters it may subscribe to (foxglove).
 	ClientChannels   = 256
@@ -68,3 +81,14 @@ const (
 	FragmentedMessages = 16
 	Fragments          = 1 << 16
 )
+
+// Excerpt returns a text, or as much of its beginning as so many bytes hold.
+func Excerpt(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.ToValidUTF8(text[:most], "\ufffd") + "..."
+}

@@ -26,6 +26,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"elements of a list":                 fmt.Sprint(guard.ListElements),
 		"`rosbridge`: topics":                fmt.Sprint(guard.ClientTopics),
 		"`rosbridge`: subscriptions":         fmt.Sprint(guard.TopicSubscriptions),
+		"`rosbridge`: messages of a topic":   fmt.Sprint(guard.ThrottledMessages),
 		"`rosbridge`: calls of one service":  fmt.Sprint(guard.ServiceCalls),
 		"`rosbridge`: messages in fragments": fmt.Sprint(guard.FragmentedMessages),
 		"`rosbridge`: fragments":             fmt.Sprint(guard.Fragments),

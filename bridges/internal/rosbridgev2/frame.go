@@ -9,7 +9,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -62,7 +61,7 @@ func (f *Frame) bounded() error {
 		{"op", f.Op}, {"topic", f.Topic}, {"service", f.Service}, {"type", f.Type}, {"level", f.Level}, {"compression", f.Compression},
 	} {
 		if len(name.text) > guard.NameBytes {
-			return fmt.Errorf("%s of %d bytes, the most are %d: %s", name.what, len(name.text), guard.NameBytes, wsserver.Excerpt(name.text, 64))
+			return fmt.Errorf("%s of %d bytes, the most are %d: %s", name.what, len(name.text), guard.NameBytes, guard.Excerpt(name.text, 64))
 		}
 	}
 	if len(f.ID) > guard.IDBytes {

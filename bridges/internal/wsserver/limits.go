@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"unicode/utf8"
 
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -27,27 +26,13 @@ func (c *Client) Hold(n int) error {
 // Release notes that n bytes aren't kept any more.
 func (c *Client) Release(n int) { c.conn.Release(n) }
 
-// maxReason is how much of an error is kept: it may quote what a client sent.
-const maxReason = 1 << 10
-
-// brief returns an error that says what err does, and no more than maxReason of it.
+// brief returns an error that says what err does, and no more than guard.ReasonBytes of it.
 func brief(err error) error {
 	text := err.Error()
-	if len(text) <= maxReason {
+	if len(text) <= guard.ReasonBytes {
 		return err
 	}
-	return errors.New(Excerpt(text, maxReason))
-}
-
-// Excerpt returns a text, or as much of its beginning as so many bytes hold.
-func Excerpt(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return strings.ToValidUTF8(text[:most], "\ufffd") + "..."
+	return errors.New(guard.Excerpt(text, guard.ReasonBytes))
 }
 
 // firstRead is how much memory reading a message begins with.
