@@ -5,8 +5,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,12 +182,7 @@ func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(fi
 
 // Read is the function Read with the reader's choice.
 func (r Reader) Read(path string) (*Config, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read config: %w", filefault.Explain(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	data, err := filefault.ReadUpTo(path, maxSize)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}

@@ -18,15 +18,15 @@ func (p *Pipeline) Receivers(name string) (int, error) {
 	receivers, found := 0, false
 	var known []string
 	for _, b := range p.bridges {
-		kind := b.bridge.Info()
-		if kind.Kind == bridges.KindFile {
+		info := b.bridge.Info()
+		if info.Kind == bridges.KindFile {
 			continue
 		}
-		known = append(known, kind.Name)
+		known = append(known, info.Name)
 		most := 0
 		for topic := range b.topics {
 			known = append(known, topic)
-			if name != topic && name != kind.Name {
+			if name != topic && name != info.Name {
 				continue
 			}
 			found = true

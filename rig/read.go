@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -42,14 +40,9 @@ func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file,
 
 // Read reads a rig file, whichever kind it is.
 func (r Reader) Read(path string) (*Rig, error) {
-	f, err := os.Open(path)
+	data, err := filefault.ReadUpTo(path, maxSize)
 	if err != nil {
-		return nil, fmt.Errorf("read rig: %w", filefault.Explain(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read rig: %w", filefault.Explain(err))
+		return nil, fmt.Errorf("read rig: %w", err)
 	}
 	return r.Parse(path, data)
 }

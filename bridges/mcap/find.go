@@ -3,7 +3,6 @@ package mcap
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -61,15 +60,10 @@ func findFiles(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	description, err := os.Open(filepath.Join(path, metadataFile))
+	text, err := filefault.ReadUpTo(filepath.Join(path, metadataFile), mostMetadata)
 	if errors.Is(err, fs.ErrNotExist) {
 		return filesBelow(path)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer description.Close()
-	text, err := io.ReadAll(io.LimitReader(description, mostMetadata+1))
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // memoryLimit is the flag --max-memory: how many bytes what files ask for may take.
 type memoryLimit int64
 
-// String is the limit for help texts; Set and Type make it a flag's value.
+// String is empty: help texts show no default. Set and Type make it a flag's value.
 func (m *memoryLimit) String() string { return "" }
 
 // Set reads a size.

@@ -1,10 +1,11 @@
 // Package filefault says of a file that can't be used what its user can do about it,
-// where the system says which call failed.
+// where the system says which call failed. It reads files of bounded size.
 package filefault
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +36,18 @@ func Explain(err error) error {
 	return &Error{explain(failed.Path, failed.Err), err}
 }
 
+// ReadUpTo returns what a file has, at most so many bytes and one more: by that one the
+// caller sees that the file is larger. The error is Explain's.
+func ReadUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	return data, Explain(err)
+}
+
 func explain(path string, cause error) string {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist):
@@ -44,13 +57,11 @@ func explain(path string, cause error) string {
 	case errors.Is(cause, syscall.EISDIR):
 		return fmt.Sprintf("%s is a folder: name a file", path)
 	case errors.Is(cause, syscall.ENOTDIR):
-		text := "is a file where a folder should be"
+		const text = "is a file where a folder should be"
 		if file := fileAbove(path); file != path {
-			text = fmt.Sprintf(": %s %s", file, text)
-		} else {
-			text = " " + text
+			return fmt.Sprintf("%s: %s %s", path, file, text)
 		}
-		return path + text
+		return path + " " + text
 	case errors.Is(cause, syscall.ENOSPC):
 		return fmt.Sprintf("%s: the disk is full", path)
 	default:

@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"strings"
 	"sync"
@@ -159,14 +157,9 @@ func parseConfig(file string, data []byte) (Config, error) {
 
 // Load reads a labels file.
 func Load(name string) (*Rules, error) {
-	f, err := os.Open(name)
+	data, err := filefault.ReadUpTo(name, maxFileBytes)
 	if err != nil {
-		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read labels: %w", filefault.Explain(err))
+		return nil, fmt.Errorf("read labels: %w", err)
 	}
 	return Parse(name, data)
 }

@@ -145,7 +145,7 @@ func (c *Config) parseNonFinite(options map[string]string) error {
 	how, known := map[string]rosjson.NonFinite{"words": rosjson.Words, "null": rosjson.Null, "max": rosjson.Max}[text]
 	switch {
 	case !known:
-		return fmt.Errorf("%w: nonfinite=%q: want words, null or max", bridges.ErrConnectionString, text)
+		return fmt.Errorf("%w: nonfinite=%q: %s", bridges.ErrConnectionString, text, closest.Want(text, "words", "null", "max"))
 	case c.Form == BSON:
 		return fmt.Errorf("%w: nonfinite=%q: BSON has NaN and infinities of its own: leave it out", bridges.ErrConnectionString, text)
 	}

@@ -19,9 +19,8 @@ type Budget interface {
 	Release(n int)
 }
 
-// Fragments puts fragmented frames together (protocol, section 3.1.1). It holds at most 16
-// frames, of 64 MiB or as much as Budget has; a frame that begins when there are more takes
-// the place of all others. It is for one goroutine. The zero value is ready.
+// Fragments puts fragmented frames together (protocol, section 3.1.1). It holds at most
+// guard.FragmentedMessages frames. One more takes the place of all others. It is for one goroutine. The zero value is ready.
 type Fragments struct {
 	// Budget bounds what is held; nil is 64 MiB.
 	Budget Budget

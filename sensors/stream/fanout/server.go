@@ -32,7 +32,7 @@ type Session interface {
 	// Serve answers the client and reads what it sends, until the client goes or ctx
 	// ends; the client is then disconnected. It calls Client.Enter when the client has said
 	// what it wants; a connection for which that takes too long is ended. Reading is the
-	// session's alone, with deadlines of its own. It runs on a goroutine of the client.
+	// session's alone, in the time that Client.ExtendRead gives it. It runs on a goroutine of the client.
 	Serve(ctx context.Context) error
 	// Beat is called about once in Config.Beat, on the client's writing goroutine. It
 	// appends control frames that are to be written now, such as a sign of life;

@@ -23,16 +23,17 @@ func Example() string { return example }
 // Config returns docs/config.md: every key of a configuration file.
 func Config() []byte {
 	var p page
-	p.WriteString(notice + `
+	p.printf(notice+`
 # The configuration file
 
-` + "`raybridge run --config FILE.yaml`" + ` reads one file that describes a whole run; flags win over it.
-` + "`raybridge config check FILE.yaml`" + ` says whether a run would accept it. A rig file, ` + "`--rig FILE`" + `, has the key
-` + "`sensors`" + ` and may have ` + "`drivers`" + `, or is another simulator's: [docs/rigs.md](rigs.md). An unknown key is an error that names its place and the closest known one. Paths are relative to the file
+`+"`raybridge run --config FILE.yaml`"+` reads one file that describes a whole run; flags win over it.
+`+"`raybridge config check FILE.yaml`"+` says whether a run would accept it. A rig file, `+"`--rig FILE`"+`, has the key
+`+"`sensors`"+` and may have `+"`drivers`"+`, or is another simulator's: [docs/rigs.md](rigs.md). An unknown key is an error that names its place and the closest known one. Paths are relative to the file
 that names them. A key without a default is empty, 0 or false. Lengths are metres, angles degrees, axes REP-103: x forward (east in the map), y left (north), z up.
-Lists and mappings lie at most 100 deep in one another, aliases (` + "`*name`" + `) stand for at most 100000 values, a key has at most 1024 bytes, a file 4 MiB.
+Lists and mappings lie at most %d deep in one another, aliases (`+"`*name`"+`) stand for
+at most %d values, a key has at most %d bytes, a file 4 MiB.
 
-`)
+`, yamldoc.MaxDepth, yamldoc.MaxAliased, yamldoc.MaxKey)
 	for _, s := range sections() {
 		p.section(s)
 	}
