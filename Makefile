@@ -49,7 +49,7 @@ demo: build ## record ten seconds of the city; writes out/demo
 	@echo "out/demo/recording is a rosbag2: ros2 bag play out/demo/recording, or open its .mcap file in Foxglove."
 
 .PHONY: pictures
-pictures: build ## make the pictures of docs/images anew
+pictures: build ## make the pictures of docs/images again
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
 	$(GO) run ./docs/images out/pictures/report.html docs/images/demo.jpg
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
@@ -100,5 +100,5 @@ bench-ros2dds: setup-peers ## measure the bridge ros2dds beside a program in C; 
 	RAYBRIDGE_BENCH=1 $(GO) test -count=1 -tags peers,ros2dds -timeout 30m -v -run 'TestThroughputBesideC|TestImages1080p' ./bridges/ros2dds/
 
 .PHONY: generate
-generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md anew
+generate: ## write docs/config.md, docs/sensors.md and docs/rigs.md again
 	$(GO) generate ./...

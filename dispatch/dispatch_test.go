@@ -262,7 +262,7 @@ func TestBlockLimit(t *testing.T) {
 	})
 }
 
-// A sender that gives up lets those behind it go on, for whom there was room all the
+// A sender that gives up lets those behind it proceed, for whom there was room all the
 // time.
 func TestBlockLimitOfTheFirstInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -46,11 +46,10 @@
 // There is one worker at first. More are woken or started while the queue would
 // not be emptied in one cycle (10 ms), up to GOMAXPROCS; those that were idle
 // for a second end, all but one. Callbacks that are slow start none. Where all workers
-// are in callbacks, each of these that waits in TryQueue, for room or a token, is stood
-// in for by a worker beyond the limit, at most as many again as the limit. Should all
-// of them come to wait, the one in front gets its room beyond the queue's depth, or
-// else a wait for a token ends with ErrTokenBusy, once a millisecond: otherwise none
-// would go on.
+// are in callbacks, some may wait in TryQueue for room or a token. A worker beyond the
+// limit stands in for each of these, at most as many again as the limit. Should all of
+// them come to wait, none would ever end. So once a millisecond the one in front gets
+// its room beyond the queue's depth, or else a wait for a token ends with ErrTokenBusy.
 //
 // Where messages come every few microseconds, a worker that runs out of them
 // looks out for the next one before it sleeps, for some 10 µs, or 40 while a sender

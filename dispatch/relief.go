@@ -6,13 +6,12 @@ import (
 	"strconv"
 )
 
-// relieve keeps callbacks from waiting for one another. When all workers are in
-// callbacks and some of these wait in TryQueue, for room or a token that only workers
-// can free, each of those is stood in for by a worker beyond the limit, at most as many
-// as the limit says. If they come to wait, too, until all do, the one that has waited
-// longest for room gets it beyond its queue's depth, or else the first one ends that
-// waits for a token. Callbacks that are only slow start no worker. d.mu must be held,
-// and no task have been taken for a while.
+// relieve keeps callbacks from waiting for one another. It has work when all workers are in
+// callbacks and some of these wait in TryQueue, for room or a token that only workers can
+// free. A worker beyond the limit stands in for each of those, at most as many as the limit
+// says. If all of them come to wait too, the one that has waited longest for room gets it
+// beyond its queue's depth, or else the first wait for a token ends. Callbacks that are only
+// slow start no worker. d.mu must be held, and no task have been taken for a while.
 func (d *Dispatcher) relieve() {
 	if d.blocked == 0 || len(d.idle) > 0 || int(d.callbacks.Load()) < d.workers {
 		return
@@ -77,6 +76,6 @@ func goroutineID() uint64 {
 	var trace [64]byte
 	line := trace[:runtime.Stack(trace[:], false)]
 	number, _, _ := bytes.Cut(bytes.TrimPrefix(line, []byte("goroutine ")), []byte(" "))
-	id, _ := strconv.ParseUint(string(number), 10, 64) // 0 is no goroutine's
+	id, _ := strconv.ParseUint(string(number), 10, 64) // goroutines have others than 0
 	return id
 }

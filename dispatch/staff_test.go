@@ -198,9 +198,8 @@ func TestSlowCallbacksStartNoWorkers(t *testing.T) {
 	})
 }
 
-// Callbacks that wait in TryQueue are stood in for by as many workers again as
-// MaxWorkers, be it for room or for a token, and beside slow ones, too. They go on
-// however many they are, and whatever they wait for.
+// As many workers again as MaxWorkers stand in for callbacks that wait in TryQueue, for room
+// or for a token, and beside slow ones. All of these callbacks end, however many they are.
 func TestWaitingCallbacksAreRelieved(t *testing.T) {
 	for _, maxWorkers := range []int{1, 3} {
 		for _, waitsFor := range []string{"room", "token"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// TestRVizsTableIsTrue: what RViz's displays show is best effort where the page says that the
-// display must be told so, and reliable where it says that nothing is needed.
+// TestRVizsTableIsTrue: what a display of RViz shows is best effort where the page says that
+// the display must be told so. It is reliable where the page says that nothing is needed.
 func TestRVizsTableIsTrue(t *testing.T) {
 	page, err := os.ReadFile("bridges/ros2dds.md")
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
 // Package memory is the budget of what files make a run hold: pictures and meshes of models,
-// what a rig's sensors need on the GPU, chunks of recordings. Whoever is about to take a lot
+// what a rig's sensors need on the GPU, chunks of recordings. What is about to take a lot
 // asks it first, so that a file of a few bytes is refused before it costs gigabytes.
 package memory
 

@@ -83,7 +83,7 @@ func (b *attachedBridge) receiveAll(list []*inlet) error {
 	return nil
 }
 
-// ownInlets are the inlets that are no sensor's: what steers the ego.
+// ownInlets are the inlets that belong to the run, not to a sensor: what steers the ego.
 func (p *Pipeline) ownInlets() (list []*inlet) {
 	if vehicle, ok := p.config.Ego.(*scene.Driven); ok {
 		d := &driver{log: p.log, vehicle: vehicle}

@@ -20,7 +20,7 @@ type rosClock struct {
 	unwatch func()
 }
 
-// noClock is no stamp: none has come.
+// noClock stands for the stamp before any has come.
 const noClock = math.MinInt64
 
 var clockType = reflect.TypeFor[*sample.Clock]()

@@ -29,7 +29,7 @@ const (
 // memory is the lendable part of a slot: its bytes and who holds them.
 type memory[E any] struct {
 	// word decides all that happens to the memory. It is free when no holder's bit
-	// is set; a lease with another number is stale. Whoever's swap leaves a word
+	// is set; a lease with another number is stale. The one whose swap leaves a word
 	// that is given up and has no holders ends the staging buffer, and nobody else.
 	word atomic.Uint64
 

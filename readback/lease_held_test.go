@@ -14,8 +14,8 @@ import (
 
 // A release is held at each of its statements while others use the slot, in all
 // sequences of up to four steps: capture and lend it again, release a further lease,
-// retain one, close the pool. Whoever holds a lease then has its bytes; when nobody
-// does, and the pool is closed, the memory is free.
+// retain one, close the pool. A holder of a lease then has its bytes; when nobody
+// holds one, and the pool is closed, the memory is free.
 func TestReleaseHeldAtEachStatement(t *testing.T) {
 	others := map[string]func(*heldRelease){
 		"capture": (*heldRelease).capture,

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// topicPart is what ROS allows between two slashes of a topic, but for doubled
+// topicPart is what ROS allows between two slashes of a topic, if it has no doubled
 // underscores (design.ros2.org/articles/topic_and_service_names.html).
 var topicPart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -16,9 +16,9 @@ var topicPart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var forbidden = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // TopicName returns the topic that is published for a rig's: the same where ROS allows
-// its name. In each part between slashes that ROS forbids, all that isn't an ASCII
-// letter or a digit becomes an underscore, one for several and none at the part's ends,
-// and a part that then begins with a digit gets an n before it.
+// its name. In a part between slashes that ROS forbids, signs that are neither ASCII
+// letters nor digits become an underscore: one for several, none at the part's ends. A
+// part that then begins with a digit gets an n before it.
 func TopicName(topic string) string {
 	parts := strings.Split(topic, "/")
 	for i, part := range parts {

@@ -76,8 +76,8 @@ func TestStatesAreTheDerivatives(t *testing.T) {
 	}
 }
 
-// What an IMU on a route feels changes no faster than the blends of r/3 allow, also one
-// that is 2 m ahead of the axle: forces by 3 v³/r², rates of turn by 3 v²/r², their change by 20 v³/r³.
+// What an IMU on a route feels changes no faster than the blends of r/3 allow, at the axle
+// and 2 m ahead of it: forces by 3 v³/r², rates of turn by 3 v²/r², their change by 20 v³/r³.
 // A lap takes as long as the way at that speed, and on the legs nothing changes.
 func TestWaypointLoopsHaveBoundedJerk(t *testing.T) {
 	const speed, radius, ahead = 8.0, 6.0, 2.0

@@ -7,7 +7,7 @@ import (
 )
 
 // Places appends each mover's mesh-to-world matrix at an instant to dst, in
-// float64. They are rigid but for animated scales, and zero in all places for a mover that
+// float64. They are rigid, animated scales aside, and zero in all places for a mover that
 // is not there then: its triangles are a point, and At(3, 3) tells. One goroutine at a
 // time, as all of a Packer.
 func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {

@@ -33,9 +33,9 @@ const (
 )
 
 // WaypointLoop is a Motion around a closed polygon with rounded corners. Its route is
-// of legs and circular arcs, which a point follows at constant speed; the body is at the
-// mean of where that point is from a blend before to a blend after, weighted by 1 in the
-// middle down to 0 at both ends. So velocity and acceleration are continuous, and on legs and
+// of legs and circular arcs, which a point follows at constant speed. The body is at the
+// mean of that point's places from a blend before to a blend after. The weights are 1 in the
+// middle and fall to 0 at both ends. So velocity and acceleration are continuous, and on legs and
 // arcs the jerk, and with it how the body turns. The jerk is about v³ / (blend r) at most, r being an arc's
 // radius, and at most twice that where arcs are closer than the blend.
 //
@@ -194,8 +194,8 @@ func (g *segment) at(s float64) (position, tangent mgl64.Vec3) {
 // centre returns that of an arc.
 func (g *segment) centre() mgl64.Vec3 { return g.from.Add(g.inward.Mul(g.radius)) }
 
-// integral returns that of the position along a segment, over a length from from on, times
-// a weight that begins with weight and rises by slope a metre.
+// integral returns the integral of position times weight along a segment, over a length
+// from from on. The weight begins with weight and rises by slope a metre.
 func (g *segment) integral(from, length, weight, slope float64) mgl64.Vec3 {
 	whole := length * (weight + slope*length/2) // the weight's own integral
 	if g.radius == 0 {
@@ -212,8 +212,8 @@ func (g *segment) integral(from, length, weight, slope float64) mgl64.Vec3 {
 	return g.centre().Mul(whole).Sub(inward.Mul(r * r))
 }
 
-// integral returns that of the position along the route over a blend from s on, times a
-// weight that begins with weight and rises by slope a metre.
+// integral returns the integral of position times weight along the route, over a blend from
+// s on. The weight begins with weight and rises by slope a metre.
 func (l *WaypointLoop) integral(s, weight, slope float64) (sum mgl64.Vec3) {
 	i, along := l.find(s)
 	for left := l.blend; left > 0; i, along = (i+1)%len(l.segments), 0 {

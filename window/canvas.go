@@ -151,8 +151,8 @@ func (c *canvas) repaint(part image.Rectangle) {
 	}
 }
 
-// colors has a screen's bits for each value of red, green and blue, in the byte order in
-// which a little-endian write lays them out as the server wants them.
+// colors has a screen's bits for each value of red, green and blue. Written little-endian,
+// they have the server's byte order.
 type colors [3][256]uint32
 
 func (c *colors) convert(to, from []byte) {

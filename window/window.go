@@ -204,8 +204,8 @@ func (w *Window) Events() <-chan Event { return w.inbox.events }
 // Dropped counts events that found the queue full.
 func (w *Window) Dropped() int { return int(w.inbox.dropped.Load()) }
 
-// Closed is closed when the user asks to close the window, which stays on the screen until
-// Close, and when the display is gone, which Err tells.
+// Closed is closed when the user asks to close the window, or when the display is gone,
+// which Err tells. The window stays on the screen until Close.
 func (w *Window) Closed() <-chan struct{} { return w.closed }
 
 // ErrDisplayGone says that the X server ended, or the connection to it.

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// rosClocks are peers that tell the ROS time, to whoever subscribes to /clock: the
+// rosClocks are peers that tell the ROS time to those who subscribe to /clock: the
 // connection string, and what tells a time.
 var rosClocks = map[string]func(t *testing.T) (spec string, tell func(at time.Duration)){
 	"rosbridge": func(t *testing.T) (string, func(time.Duration)) {

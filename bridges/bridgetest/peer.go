@@ -48,7 +48,7 @@ type Sender interface {
 }
 
 // EmptySender is a Sender whose protocol has messages of no bytes, in the right frame: of a
-// type that has fields, they can't be read either, and are no command.
+// type that has fields, they can't be read either, so that they command nothing.
 type EmptySender interface {
 	Sender
 	SendEmpty(t *testing.T, topic string)

@@ -28,8 +28,9 @@ type Visits struct {
 	Leave func(*testing.T, *net.TCPConn)
 }
 
-// visits is their number, and visitsAtATime how many connect at a time: servers limit handshakes.
 const (
+	// visits is how many come, and visitsAtATime how many connect at a time: servers limit
+	// handshakes.
 	visits        = 1000
 	visitsAtATime = 32
 	// visitsRoom is the memory that maps and pools may keep, which had to do with all clients

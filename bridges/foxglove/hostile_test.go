@@ -109,8 +109,8 @@ func kindOf(message string) byte {
 	return wsframe.OpText
 }
 
-// TestHostileClients: whatever a client sends 150 MB of, the server keeps 16 MiB of it at the
-// most, tells the client, counts it, and serves the others.
+// TestHostileClients: of 150 MB that a client sends, the server keeps 16 MiB at most. It tells
+// the client, counts it, and serves the others.
 func TestHostileClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sends 150 MB of each thing")

@@ -430,8 +430,8 @@ func ExampleFactory() {
 	// {"Clock":1.500000000,"StampNs":1500000000}
 }
 
-// TestARemovedLogIsALoss: a log that is removed while it is written fails, at the next member
-// or at the end, and all that it had is counted as lost.
+// TestARemovedLogIsALoss: a log that is removed while it is written fails at the next member
+// or at the end. All that it had is counted as lost.
 func TestARemovedLogIsALoss(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed": os.Remove, "renamed": func(path string) error { return os.Rename(path, path+"1") },

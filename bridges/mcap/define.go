@@ -9,7 +9,7 @@ import (
 )
 
 // Schemas and channels are written once, as they are added, outside of chunks: so each chunk
-// can be understood without the others, where these are damaged and there is no summary.
+// can be understood without the others, where these are damaged and the summary is missing.
 
 // recordedSchema is a schema of the file.
 type recordedSchema struct {
@@ -59,7 +59,7 @@ func (r *recorder) addSchema(s Schema) (uint16, error) {
 }
 
 // define writes a definition ahead of the open chunk and returns where it ends. The library
-// writes to the file itself while its options, which are ours too, say that there are no chunks.
+// writes to the file itself while its options, which are ours too, say Chunked false.
 func (r *recorder) define(write func() error) (end int64, err error) {
 	r.opts.Chunked = false
 	err = write()

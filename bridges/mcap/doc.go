@@ -57,8 +57,8 @@
 // When a write fails the file is cut back to its last complete chunk and
 // finished there: it stays readable. Messages after that are counted lost
 // (write_failed), the bridge's status is unexpectedly_disconnected, and Err
-// tells what happened. So it is when a file was removed, which the next chunk tells, and
-// for all files that are not at their place at the end.
+// tells what happened. It is the same for a file that was removed, which the next chunk
+// tells, and for files that are not at their place at the end.
 //
 // # Reading
 //

@@ -44,9 +44,9 @@ func GroundTruth() []reflect.Type {
 	}
 }
 
-// Lacks returns which fields of a sample of ground truth a message of the named type, ROS 2's,
-// ROS 1's or Foxglove's, has no place for: they are zero in what is read of it. A field of a
-// list's items is Boxes.Tag. Samples of other types, and their headers, aren't looked at.
+// Lacks returns which fields of a sample of ground truth a message of the named type has no
+// place for: they are zero in what is read of it. The type is ROS 2's, ROS 1's or Foxglove's. A
+// field of a list's items is named as in Boxes.Tag. Samples of other types, and their headers, aren't looked at.
 func Lacks(messageType string, sampleType reflect.Type) []string {
 	if space, name, ok := strings.Cut(messageType, "/"); ok && !strings.Contains(name, "/") {
 		messageType = space + "/msg/" + name

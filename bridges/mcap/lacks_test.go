@@ -62,7 +62,7 @@ func differences(path string, want, got reflect.Value) []string {
 }
 
 // TestWhatMessagesLackOfGroundTruth records a sample of each kind of ground truth with a value
-// in every field, and holds what comes back without its value against what Lacks says.
+// in every field. What comes back without its value is what Lacks says.
 func TestWhatMessagesLackOfGroundTruth(t *testing.T) {
 	types := map[string]bool{}
 	for _, profile := range []string{"ros2", "ros1", "foxglove"} {

@@ -47,8 +47,8 @@ func drain(r *mcap.Reader) error {
 	}
 }
 
-// TestReadingTakesMemory: chunks are taken from the budget while their messages are due, so
-// that a small file can't have a reader hold as much as it unpacks to.
+// TestReadingTakesMemory: chunks are taken from the budget while their messages are due. A
+// small file can't have a reader hold all that it unpacks to.
 func TestReadingTakesMemory(t *testing.T) {
 	t.Run("one after another", func(t *testing.T) {
 		budget := memory.New(3 << 20)

@@ -225,8 +225,8 @@ func newTrap(t *testing.T, address string) *trap {
 	return k
 }
 
-// TestOnlyWhomTheMasterNamesIsDialled: no caller of the node's API decides it, and whatever a publisher
-// answers, the node connects to the publishers that its master names, on their hosts.
+// TestOnlyWhomTheMasterNamesIsDialled: the node connects to the publishers that its master
+// names, on their hosts. Neither a caller of its API nor a publisher's answer changes that.
 func TestOnlyWhomTheMasterNamesIsDialled(t *testing.T) {
 	twists := func(t *testing.T) (*peer, *bridges.Bridge, chan *sample.VelocityCommand) {
 		p := startPeer(t)

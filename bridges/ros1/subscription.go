@@ -82,8 +82,8 @@ type feed struct {
 	failures          int // owned by run
 }
 
-// follow connects to the publishers of a topic that aren't known yet, as the master lists them,
-// and gives up the others once their connections end. It waits for none.
+// follow connects to those publishers of a topic that the master lists and that aren't known
+// yet. It gives up the others once their connections end, and waits for none.
 func (n *node) follow(s *subscription, uris []string) {
 	if len(uris) > maxPublishers {
 		n.instance.journal.note(refused, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))

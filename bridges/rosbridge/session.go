@@ -200,7 +200,7 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 	s.wanted[f.Topic] = in
 	in.byID[string(f.ID)] = w
 	if t == nil {
-		s.tell(levelWarning, f, fmt.Sprintf("subscribe %q: there is no such topic yet", f.Topic))
+		s.tell(levelWarning, f, fmt.Sprintf("subscribe %q: the topic isn't there yet", f.Topic))
 		return nil
 	}
 	s.arrange(t, in)
@@ -281,7 +281,7 @@ func (s *session) unsubscribe(f *rosbridgev2.Frame) error {
 	defer s.mu.Unlock()
 	in := s.wanted[f.Topic]
 	if _, ok := in.wish(f.ID); !ok {
-		s.tell(levelWarning, f, fmt.Sprintf("unsubscribe %q: there is no such subscription", f.Topic))
+		s.tell(levelWarning, f, fmt.Sprintf("unsubscribe %q: the client has no such subscription", f.Topic))
 		return nil
 	}
 	maps.DeleteFunc(in.byID, func(key string, _ wish) bool {
@@ -302,7 +302,7 @@ func (s *session) unsubscribe(f *rosbridgev2.Frame) error {
 	return nil
 }
 
-// wish returns the subscription with an id, or any where there is no id.
+// wish returns the subscription with an id, or any without one.
 func (i *interest) wish(id []byte) (wish, bool) {
 	if i == nil {
 		return wish{}, false

@@ -88,7 +88,7 @@ func TestTheTimeLeftFollowsTheRate(t *testing.T) {
 	assert.Contains(t, lastLine(out.String()), "19 %, 19.0 of 100.0 s simulated, real-time factor 1.00, 1m21s left")
 }
 
-// TestWarningsStandAboveTheBar: whoever writes, the line that moves stays the last.
+// TestWarningsStandAboveTheBar: the line that moves stays the last, whatever else is written.
 func TestWarningsStandAboveTheBar(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -32,7 +32,7 @@ func parseAudience(text string) (audience, error) {
 	if given {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return a, fmt.Errorf("--wait-for %s: %q is no number of receivers: want 1 or more", text, number)
+			return a, fmt.Errorf("--wait-for %s: %q: want a number of receivers, 1 or more", text, number)
 		}
 		a.n = n
 	}
@@ -119,8 +119,8 @@ func missingOf(list []audience, receivers func(name string) (int, error)) (strin
 	return strings.Join(missing, "; "), nil
 }
 
-// pause lets a run begin with its clock paused, as --paused asks for, and says how it
-// goes on. It comes before anybody can resume it.
+// pause lets a run begin with its clock paused, as --paused asks for, and says how to
+// resume it. It comes before anybody can resume it.
 func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	if !pl.flags.paused {
 		return

@@ -24,7 +24,7 @@ func Nearest(name string, candidates []string) (candidate string, edits int) {
 // Name returns the candidate nearest to name, "" if none is near enough to be a
 // likely slip: the shortest that name is the beginning of, from three letters on; else one
 // of two edits, of one in a name of one or two letters, or of half the letters of a long
-// one. A candidate that shares no letter's place is no slip.
+// one. A candidate that shares no letter's place doesn't count.
 func Name(name string, candidates []string) string {
 	c, edits := Nearest(name, candidates)
 	if longer := completion(name, candidates); longer != "" && edits > 0 {

@@ -5,7 +5,7 @@
 // # Pages
 //
 // A browser lets any page that it shows talk to any server that it reaches, also on its own
-// machine, and tells the server from where the page came: the Origin (RFC 6454). Guard.Check
+// machine. It tells the server from where the page came: the Origin (RFC 6454). Guard.Check
 // refuses a request, before it does anything, unless
 //
 //   - it names no origin: it is a program's, not a page's;
@@ -18,16 +18,16 @@
 //
 // The origin is never compared with the request's Host. A page of evil.example whose name was
 // made to lead here (DNS rebinding) has both in common. The Host must be one that nobody else
-// gives out: an IP address, a name without a dot, one of the reserved domains of local
-// networks (.localhost, .local, .internal, .home.arpa), the machine's own name, or a name that
+// gives out. Such are an IP address, a name without a dot, one of the reserved domains of local
+// networks (.localhost, .local, .internal, .home.arpa), the machine's own name, and names that
 // the user gave. On an encrypted connection the certificate has shown that already.
 //
 // # Desktop applications
 //
 // Lichtblick's desktop application, and Foxglove's as long as its source was open, show pages of
-// files that Electron gives more rights than a browser does: their origin is file://. Measured
-// with Chromium 156, Firefox 153 and WebKitGTK 2.50, a page of a file that a user opens has the
-// origin null, and so have sandboxed frames and data URLs of any site. Chromium sends file://
+// files that Electron gives more rights than a browser does: their origin is file://. In
+// Chromium 156, Firefox 153 and WebKitGTK 2.50, a page of a file that a user opens has the
+// origin null. So have sandboxed frames and data URLs of any site. Chromium sends file://
 // only where it was told to trust files (--allow-file-access-from-files), which is what
 // Electron does. So no web page sends file://, and it is let in; null is refused unless it is
 // named.

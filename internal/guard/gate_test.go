@@ -191,9 +191,8 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
-// TestSilentConnectionsLockNobodyOut: a server that is full of silent connections answers, and
-// each of them has ended after its time, also one that is slow with a later request. All are
-// counted.
+// TestSilentConnectionsLockNobodyOut: a server that is full of silent connections answers. Each
+// of them has ended after its time, also one that is slow with a later request. All are counted.
 func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(&guard.Guard{}, 2)

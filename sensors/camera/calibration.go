@@ -81,8 +81,8 @@ func (l Lens) profile() (p profile) {
 	return p
 }
 
-// fit returns K's focal length over the lens's and the D that are nearest to a profile,
-// and how far from it they are at most: NaN where the model can't show it.
+// fit returns the focal length of K over the lens's, and the D, that are nearest to a
+// profile; off is how far from it they are at most, NaN where the model can't show it.
 func (m *model) fit(p profile) (focal float64, d []float64, off float64) {
 	// radius (1 + l1 b² + ...) = focal (b + k1 b³ + ...) is linear in all numbers, if k
 	// are taken times focal. Powers of b over its largest keep the columns apart.

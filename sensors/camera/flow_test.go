@@ -77,8 +77,8 @@ func TestFlowOfATranslationPastAPlane(t *testing.T) {
 	}
 }
 
-// What creeps has its flow too: a pinhole's is no difference of two places on the picture,
-// which are good to 1e-5 pixels.
+// What creeps has its flow too: a pinhole's isn't the difference of two places on the
+// picture, which are good to 1e-5 pixels.
 func TestFlowOfWhatCreeps(t *testing.T) {
 	const height, speed = 1.6, 1e-4
 	b := scenetest.NewBuilder("floor")

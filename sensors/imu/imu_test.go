@@ -62,9 +62,9 @@ func TestCircleHasCentripetalAcceleration(t *testing.T) {
 	}
 }
 
-// TestNothingLeapsOnARoute: from one measurement to the next, 5 ms later, the rate of
-// turn and the force change by what a body can do, where legs meet corners too and ahead
-// of the axle as well.
+// TestNothingLeapsOnARoute: from one measurement to the next, 5 ms later, rate of turn and
+// force change by what a body can do. That holds where legs meet corners, and ahead of the
+// axle.
 func TestNothingLeapsOnARoute(t *testing.T) {
 	const speed, radius, ahead, stepNs = 8.0, 6.0, 2.0, 5_000_000
 	route, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {40, 0, 0}, {40, 30, 0}, {0, 30, 0}}, speed)

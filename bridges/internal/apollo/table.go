@@ -143,8 +143,8 @@ func (sub Subscription) Register(p *bridges.Plugin, name Name, listen Listen) er
 	return sub.declare(p, name, listen)
 }
 
-// ErrEmpty says that nothing is set in a message, so that it has no bytes: it is no command to
-// do nothing.
+// ErrEmpty says that nothing is set in a message, so that it has no bytes. It doesn't
+// command a vehicle to do nothing.
 var ErrEmpty = errors.New("message is empty")
 
 // tellsPresence reports whether a message's fields tell zero from not being there, as all of

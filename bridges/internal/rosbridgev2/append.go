@@ -77,8 +77,8 @@ func AppendAdvertise(dst []byte, form Form, a Advertise) []byte {
 	return append(dst, '}')
 }
 
-// appendLatch appends the field that is no part of the specification, but that every
-// rosbridge_suite knows, in advertise and in publish.
+// appendLatch appends a field of advertise and publish that the specification doesn't have,
+// and every rosbridge_suite knows.
 func appendLatch(dst []byte, form Form, latch bool) []byte {
 	switch {
 	case !latch:

@@ -51,7 +51,7 @@ type Config struct {
 	// NonFinite is how JSON has NaN and infinities.
 	NonFinite rosjson.NonFinite
 	// MaxMessageSize is the largest frame that the server takes, bytes: it ends the
-	// connection at a larger one. 0 is no limit. Larger messages go in fragments, or, with
+	// connection at a larger one. 0 doesn't limit it. Larger messages go in fragments, or, with
 	// Whole, aren't sent.
 	MaxMessageSize int
 	Whole          bool
@@ -74,7 +74,7 @@ var (
 	// ClientOptions are the others.
 	ClientOptions = slices.Concat([]bridges.Option{
 		{Key: "nonfinite", Value: "words|null|max", Default: "words", Meaning: "how JSON has NaN and infinities: as Python's words, null, or the largest numbers"},
-		{Key: "max_message_size", Value: "N", Default: "10000000", Meaning: "bytes of a frame that the server takes, at most, as its parameter says; 0 is no limit"},
+		{Key: "max_message_size", Value: "N", Default: "10000000", Meaning: "bytes of a frame that the server takes, at most, as its parameter says; 0 for any number"},
 		{Key: "fragments", Value: "on|off", Default: "on", Meaning: "larger messages go in fragments, or are dropped"},
 		{Key: "ca", Value: "FILE", Meaning: "certificates in PEM that a server of wss:// is trusted by; without it the system's"},
 		{Key: "insecure", Value: "0|1", Default: "0", Meaning: "trust any server of wss://"},

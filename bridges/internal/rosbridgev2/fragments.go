@@ -10,7 +10,7 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// maxFragmented bounds what is held of fragmented messages where there is no budget, bytes.
+// maxFragmented bounds what is held of fragmented messages without a budget, bytes.
 const maxFragmented = 64 << 20
 
 // Budget bounds what is kept for a peer: a wsserver.Client is one.

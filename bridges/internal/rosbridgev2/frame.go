@@ -54,8 +54,8 @@ type Frame struct {
 // ErrFrame says that a frame isn't of the protocol.
 var ErrFrame = errors.New("not a rosbridge frame")
 
-// bounded returns an error if a name or an id is too long: whoever keeps a frame's names keeps
-// little.
+// bounded returns an error if a name or an id is too long, so that a frame's names are cheap to
+// keep.
 func (f *Frame) bounded() error {
 	for _, name := range []struct{ what, text string }{
 		{"op", f.Op}, {"topic", f.Topic}, {"service", f.Service}, {"type", f.Type}, {"level", f.Level}, {"compression", f.Compression},

@@ -98,7 +98,7 @@ func Whole(value []byte) (int, error) {
 
 // Strict returns data with strings in the place of the words NaN, Infinity and -Infinity, as
 // protobuf's JSON has them: what Decoder reads is JSON for others then. It is data itself where
-// there is no such word.
+// it has none of these words.
 func Strict(data []byte) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data

@@ -20,9 +20,9 @@ func budgetOf(size int) int {
 	return least + max(much*size, min(small*size, enough))
 }
 
-// longArray and longList are how many elements an array of numbers or texts, or one of
-// messages, has before it is worth to count the others: growing step by step would take
-// several times its memory.
+// longArray is how many elements an array of numbers or texts has before the others are
+// counted, longList the same for messages: growing step by step would take several times the
+// memory.
 const (
 	longArray = 1024
 	longList  = 64

@@ -251,8 +251,8 @@ func (c *Client) Beat(dst []byte, _ bool) []byte {
 	if c.busy.Load() {
 		heard = now
 	}
-	// The client had as long for an answer as lies between a ping and the end, though it was
-	// only asked when there was time for it.
+	// A ping may have been written late: the client has as long for its answer as usually lies
+	// between a ping and the end.
 	waited := c.asked > heard && now-c.asked >= config.Patience-config.Idle
 	switch {
 	case waited && now-heard >= config.Patience:

@@ -60,9 +60,9 @@ type Config struct {
 	// Stall is how long a client may take nothing while something is being written to it;
 	// 10 s by default.
 	Stall time.Duration
-	// Idle is the time between two pings, also while data flows, and Patience how long
-	// nothing may come from a client, not so much as the answer to a ping; guard.PingInterval
-	// and guard.SilenceLimit by default.
+	// Idle is the time between two pings, also while data flows. Patience is how long nothing
+	// may come from a client, answers to pings included. The defaults are guard.PingInterval
+	// and guard.SilenceLimit.
 	Idle, Patience time.Duration
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config

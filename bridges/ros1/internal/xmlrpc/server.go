@@ -18,9 +18,9 @@ type Server struct {
 	done chan struct{}
 }
 
-// Listen begins to answer on a TCP address, HOST:PORT; port 0 is any free one. host is the name
-// by which others call it, beside IP addresses. refused is told of who wasn't let in, on any
-// goroutine.
+// Listen begins to answer on a TCP address, HOST:PORT; port 0 is any free one. Others call it by
+// the name host, or by IP addresses. refused is told, on any goroutine, of those who weren't let
+// in.
 func Listen(address, host string, handler http.Handler, refused func(error)) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -62,7 +62,7 @@ func (v *Viewer) frame(s *screen) {
 	}
 }
 
-// screen shows pictures, one at a time, while the viewer goes on: a display may be slow.
+// screen shows pictures, one at a time, beside the viewer's own work: a display may be slow.
 type screen struct {
 	window Window
 	shown  chan error // the answer to each show

@@ -21,7 +21,7 @@ type screenless struct {
 	size    atomic.Pointer[image.Point]
 	shown   chan []byte   // the pictures shown
 	refused error         // what Show answers, if anything
-	slow    chan struct{} // Show tells here that it has begun, and is told to go on; if not nil
+	slow    chan struct{} // Show tells here that it has begun, and is told to end; if not nil
 }
 
 func newWindow(size image.Point) *screenless {
