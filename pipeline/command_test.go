@@ -29,7 +29,7 @@ type wheel struct {
 	peer
 	name string // "" for "wheel"
 
-	lock    sync.Mutex           // for topics that are subscribed to while a run goes on
+	lock    sync.Mutex           // for topics that are subscribed to during a run
 	deliver map[string]func(any) // by topic
 }
 

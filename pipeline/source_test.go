@@ -50,7 +50,7 @@ func (r *rosTime) eventually(what string, f func() bool) {
 	require.Eventually(r.t, f, 20*time.Second, time.Millisecond, what)
 }
 
-// tell lets the bridge's /clock go on, if it is subscribed to.
+// tell advances the bridge's /clock, if it is subscribed to.
 func (r *rosTime) tell() bool {
 	r.at += int64(50 * time.Millisecond)
 	return r.bring("/clock", &sample.Clock{StampNs: r.at})
@@ -84,7 +84,7 @@ func TestAROSClockIsFollowed(t *testing.T) {
 	assert.Empty(t, r.clocks())
 }
 
-// A source that is chosen while a run goes on is followed at once, there and back.
+// A source that is chosen during a run is followed at once, there and back.
 func TestAROSClockIsFollowedFromItsChoiceOn(t *testing.T) {
 	r := runROSTime(t, simtime.Engine)
 	r.eventually("the engine's clock is published", func() bool { return len(r.clocks()) > 0 })

@@ -25,7 +25,7 @@ func (w *Window) listen() {
 			w.askToClose()
 			return
 		}
-		// An error is of a request that nobody waited for; the window goes on without it.
+		// An error is of a request that nobody waited for; the window does without it.
 	}
 }
 

@@ -53,7 +53,7 @@ var rosClocks = map[string]func(t *testing.T) (spec string, tell func(at time.Du
 	},
 }
 
-// A run that changes to ROS's time while it goes on, and back, subscribes to /clock by
+// A run that changes to ROS's time, and back, subscribes to /clock by
 // each bridge that it is connected by already.
 func TestBridgesFollowTheClockFromTheChoiceOn(t *testing.T) {
 	for name, open := range rosClocks {

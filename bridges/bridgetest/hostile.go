@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/wsframe"
@@ -22,8 +23,8 @@ const (
 	// MostKept is the most that a server may keep for it: the limit, and a margin for what the
 	// memory's bookkeeping and the test itself take.
 	MostKept = guard.KeptBytes + 8<<20
-	// MostAtOnce is the most that the process may grow by while a message of 15 MB is read.
-	MostAtOnce = 150 << 20
+	// mostAtOnce is the most that the process may grow by while a message of 15 MB is read.
+	mostAtOnce = 150 << 20
 )
 
 // Hostile is a client of a WebSocket server that sends what no honest one would, as fast as it
@@ -107,6 +108,35 @@ func (h *Hostile) Send(opcode byte, message []byte) error {
 	return err
 }
 
+// Flood sends MuchSent of messages, of an opcode each, and fails the test if the process keeps
+// as much as MostKept for them.
+func (h *Hostile) Flood(message func(n int) (opcode byte, text string)) {
+	h.t.Helper()
+	before := Heap()
+	for n, sent := 0, 0; sent < MuchSent; n++ {
+		opcode, text := message(n)
+		sent += len(text)
+		require.NoError(h.t, h.Send(opcode, []byte(text)))
+	}
+	h.Settle()
+	kept := Heap() - before
+	h.t.Logf("kept %.1f MiB of %d", float64(kept)/(1<<20), MuchSent>>20)
+	assert.Less(h.t, kept, int64(MostKept))
+}
+
+// SendLarge sends a message, and fails the test if the process grows by as much as mostAtOnce
+// while the server reads it.
+func (h *Hostile) SendLarge(opcode byte, text string) {
+	h.t.Helper()
+	data := []byte(text)
+	peak := peakOf(func() {
+		require.NoError(h.t, h.Send(opcode, data))
+		h.Settle()
+	})
+	h.t.Logf("%.0f MB", float64(peak)/1e6)
+	assert.Less(h.t, peak, int64(mostAtOnce))
+}
+
 // Settle waits until the server has done all that was sent.
 func (h *Hostile) Settle() {
 	h.t.Helper()
@@ -136,9 +166,9 @@ func Heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// PeakOf returns by how much the memory in use has grown at the most while f ran, what
+// peakOf returns by how much the memory in use has grown at the most while f ran, what
 // could have been freed included.
-func PeakOf(f func()) int64 {
+func peakOf(f func()) int64 {
 	before := Heap()
 	done, stopped := make(chan struct{}), make(chan int64)
 	go func() {

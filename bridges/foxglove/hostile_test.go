@@ -118,17 +118,11 @@ func TestHostileClients(t *testing.T) {
 	for name, message := range attacks {
 		t.Run(name, func(t *testing.T) {
 			b := besieged(t)
-			before := bridgetest.Heap()
 			h := bridgetest.DialHostile(t, b.Endpoints()[0].Address, subprotocol, false)
-			for n, sent := 0, 0; sent < bridgetest.MuchSent; n++ {
+			h.Flood(func(n int) (byte, string) {
 				m := message(n)
-				sent += len(m)
-				require.NoError(t, h.Send(kindOf(m), []byte(m)))
-			}
-			h.Settle()
-			kept := bridgetest.Heap() - before
-			t.Logf("kept %.1f MiB of 150", float64(kept)/(1<<20))
-			assert.Less(t, kept, int64(bridgetest.MostKept))
+				return kindOf(m), m
+			})
 			if _, ok := harmless[name]; !ok {
 				assert.Positive(t, b.Diagnosis().Malformed)
 				assert.Less(t, len(b.Diagnosis().LastError.Error()), 2000)
@@ -170,13 +164,7 @@ func TestLargeMessages(t *testing.T) {
 			h := bridgetest.DialHostile(t, b.Endpoints()[0].Address, subprotocol, false)
 			require.NoError(t, h.Send(wsframe.OpText, []byte(`{"op":"advertise","channels":[`+cmdChannels(1)[0]+`]}`)))
 			h.Settle()
-			data := []byte(message)
-			peak := bridgetest.PeakOf(func() {
-				require.NoError(t, h.Send(kindOf(message), data))
-				h.Settle()
-			})
-			t.Logf("%.0f MB", float64(peak)/1e6)
-			assert.Less(t, peak, int64(bridgetest.MostAtOnce))
+			h.SendLarge(kindOf(message), message)
 		})
 	}
 }

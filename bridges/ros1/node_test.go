@@ -207,9 +207,16 @@ type trap struct {
 
 func newTrap(t *testing.T, address string) *trap {
 	t.Helper()
+	k := &trap{}
+	k.Listener = serveEach(t, address, func(net.Conn) { k.came.Add(1) })
+	return k
+}
+
+// serveEach listens until the test ends, and closes each connection after the answer.
+func serveEach(t *testing.T, address string, answer func(net.Conn)) net.Listener {
+	t.Helper()
 	l, err := net.Listen("tcp", address)
 	require.NoError(t, err)
-	k := &trap{Listener: l}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -217,12 +224,12 @@ func newTrap(t *testing.T, address string) *trap {
 			if err != nil {
 				return
 			}
-			k.came.Add(1)
+			answer(conn)
 			_ = conn.Close()
 		}
 	})
 	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
-	return k
+	return l
 }
 
 // TestOnlyWhomTheMasterNamesIsDialled: the node connects to the publishers that its master
@@ -238,22 +245,10 @@ func TestOnlyWhomTheMasterNamesIsDialled(t *testing.T) {
 	}
 	// publisher sends a Twist on each connection.
 	publisher := func(t *testing.T) net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = readFrame(conn)
-				_, _ = conn.Write(append(header("md5sum=9f195f881246fdfa2798d1d3eebca84a"), append([]byte{48, 0, 0, 0}, make([]byte, 48)...)...))
-				_ = conn.Close()
-			}
+		return serveEach(t, "127.0.0.1:0", func(conn net.Conn) {
+			_, _ = readFrame(conn)
+			_, _ = conn.Write(append(header("md5sum=9f195f881246fdfa2798d1d3eebca84a"), append([]byte{48, 0, 0, 0}, make([]byte, 48)...)...))
 		})
-		t.Cleanup(func() { _ = l.Close(); wg.Wait() })
-		return l
 	}
 	port := func(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 	receive := func(t *testing.T, got chan *sample.VelocityCommand) {

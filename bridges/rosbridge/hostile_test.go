@@ -84,17 +84,8 @@ func TestHostileClients(t *testing.T) {
 	for name, frame := range attacks {
 		t.Run(name, func(t *testing.T) {
 			b := besieged(t)
-			before := bridgetest.Heap()
 			h := bridgetest.DialHostile(t, address(b), "", false)
-			for n, sent := 0, 0; sent < bridgetest.MuchSent; n++ {
-				message := frame(n)
-				sent += len(message)
-				require.NoError(t, h.Send(wsframe.OpText, []byte(message)))
-			}
-			h.Settle()
-			kept := bridgetest.Heap() - before
-			t.Logf("kept %.1f MiB of 150", float64(kept)/(1<<20))
-			assert.Less(t, kept, int64(bridgetest.MostKept))
+			h.Flood(func(n int) (byte, string) { return wsframe.OpText, frame(n) })
 			if name != harmless[0] {
 				assert.Positive(t, b.Diagnosis().Malformed)
 				assert.Positive(t, h.Answer.Load(), "it is told")
@@ -157,13 +148,7 @@ func TestLargeMessages(t *testing.T) {
 			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/boxes"}, func(*sample.Detections3D) {}))
 			h := bridgetest.DialHostile(t, address(b), "", false)
 			h.Settle()
-			data := []byte(message)
-			peak := bridgetest.PeakOf(func() {
-				require.NoError(t, h.Send(wsframe.OpText, data))
-				h.Settle()
-			})
-			t.Logf("%.0f MB", float64(peak)/1e6)
-			assert.Less(t, peak, int64(bridgetest.MostAtOnce))
+			h.SendLarge(wsframe.OpText, message)
 		})
 	}
 }

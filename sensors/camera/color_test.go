@@ -321,7 +321,7 @@ func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
 	}
 }
 
-// Beyond a picture's edges it is repeated, goes on as its edge is, or is mirrored.
+// Beyond a picture's edges it is repeated, is as its edge, or is mirrored.
 func TestTexturesWrapAsTheySay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
