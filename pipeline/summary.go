@@ -225,17 +225,18 @@ func sensorRow(stats *outputStats, seconds float64) SensorSummary {
 	return row
 }
 
-func (b *attachedBridge) summary() BridgeSummary {
-	stats := b.bridge.Statistics()
+// SummaryOf is the row of a bridge, with what the bridge itself knows. Any goroutine may ask.
+func SummaryOf(b *bridges.Bridge) BridgeSummary {
+	stats := b.Statistics()
 	row := BridgeSummary{
-		Name: b.bridge.Info().Name, Type: b.bridge.Info().Type, Connection: b.bridge.Connection(), Status: stats.Status.String(),
-		StatusAtEnd: b.bridge.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.bridge.EverConnected(),
-		Endpoints: b.bridge.Endpoints(),
+		Name: b.Info().Name, Type: b.Info().Type, Connection: b.Connection(), Status: stats.Status.String(),
+		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(),
+		Endpoints: b.Endpoints(),
 	}
 	for cause, n := range stats.Drops {
 		row.Drops[string(cause)] += n
 	}
-	fared := b.bridge.Diagnosis()
+	fared := b.Diagnosis()
 	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
 	row.Complaints, row.Altered, row.Refused = fared.Complaints, fared.Altered, fared.Refused
 	if fared.LastError != nil {
@@ -244,6 +245,12 @@ func (b *attachedBridge) summary() BridgeSummary {
 	for _, t := range stats.Received {
 		row.Received = append(row.Received, ReceivedSummary{Topic: t.Topic, Type: t.Type, Messages: t.Messages})
 	}
+	return row
+}
+
+// summary adds what didn't come as far as the bridge.
+func (b *attachedBridge) summary() BridgeSummary {
+	row := SummaryOf(b.bridge)
 	b.undelivered.Lock()
 	defer b.undelivered.Unlock()
 	for cause, n := range b.undelivered.byCause {

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 )
@@ -77,7 +76,7 @@ func (s *replaySession) summary() *replaySummary {
 		sum.Damaged = append(sum.Damaged, damagedRow{d.Path, d.Offset, d.Bytes, d.FromNs, d.ToNs, d.Lost, d.Err.Error()})
 	}
 	for _, b := range s.bridges {
-		sum.Bridges = append(sum.Bridges, bridgeSummary(b))
+		sum.Bridges = append(sum.Bridges, pipeline.SummaryOf(b))
 	}
 	return sum
 }
@@ -89,28 +88,9 @@ func (s *replaySession) printEndpoints() {
 	}
 	var list []pipeline.BridgeSummary
 	for _, b := range s.bridges {
-		list = append(list, bridgeSummary(b))
+		list = append(list, pipeline.SummaryOf(b))
 	}
 	printEndpoints(s.errOut, list)
-}
-
-// bridgeSummary is a bridge's row, as a run has it.
-func bridgeSummary(b *bridges.Bridge) pipeline.BridgeSummary {
-	stats := b.Statistics()
-	row := pipeline.BridgeSummary{
-		Name: b.Info().Name, Type: b.Info().Type, Connection: b.Connection(), Status: stats.Status.String(),
-		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(), Endpoints: b.Endpoints(),
-	}
-	for cause, n := range stats.Drops {
-		row.Drops[string(cause)] += n
-	}
-	fared := b.Diagnosis()
-	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
-	row.Complaints, row.Altered, row.Refused = fared.Complaints, fared.Altered, fared.Refused
-	if fared.LastError != nil {
-		row.LastError = fared.LastError.Error()
-	}
-	return row
 }
 
 // print writes the final tables.
