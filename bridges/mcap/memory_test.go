@@ -2,14 +2,17 @@ package mcap_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -99,4 +102,44 @@ func TestReadingTakesMemory(t *testing.T) {
 		_, err = mcap.Reading{Memory: memory.New(math.MaxInt64)}.Open(path)
 		require.NoError(t, err)
 	})
+}
+
+// TestAChunkUnpacksToWhatItSays: data that unpack to more than their chunk says, or that say
+// so, cost no memory that the budget doesn't know of.
+func TestAChunkUnpacksToWhatItSays(t *testing.T) {
+	const unpacked = 64 << 20
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	told := encoder.EncodeAll(make([]byte, unpacked), nil)
+	var untold bytes.Buffer
+	encoder.Reset(&untold)
+	_, err = io.Copy(encoder, bytes.NewReader(make([]byte, unpacked)))
+	require.NoError(t, err)
+	require.NoError(t, encoder.Close())
+	for name, data := range map[string][]byte{
+		"its size is told": told, "its size isn't told": untold.Bytes(),
+		"the size is a lie": {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x10, 0}, // RFC 8878: one segment of 256 MiB
+	} {
+		t.Run(name, func(t *testing.T) {
+			var file bytes.Buffer
+			file.Write(foxglove.Magic)
+			for range 8 {
+				content := append(binary.LittleEndian.AppendUint64(make([]byte, 16), 1000), 0, 0, 0, 0)
+				content = append(append(content, 4, 0, 0, 0), "zstd"...)
+				content = append(binary.LittleEndian.AppendUint64(content, uint64(len(data))), data...)
+				file.Write(binary.LittleEndian.AppendUint64([]byte{byte(foxglove.OpChunk)}, uint64(len(content))))
+				file.Write(content)
+			}
+			path := filepath.Join(t.TempDir(), "a.mcap")
+			require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r, err := mcap.Reading{Memory: memory.New(1 << 20)}.Open(path)
+			runtime.ReadMemStats(&after)
+			if err == nil {
+				require.NoError(t, r.Close())
+			}
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(unpacked))
+		})
+	}
 }

@@ -73,8 +73,7 @@ const mostUncompressed = 1 << 30
 // more is taken only as the chunk turns out to have it.
 const usualDensity = 20
 
-// longestWindow is the window that zstd's encoders use at most, bytes: a frame of less content
-// may ask for it too.
+// longestWindow is the window that zstd's encoders use at most, bytes.
 const longestWindow = 128 << 20
 
 // unpacker uncompresses chunks. One goroutine uses it at a time.
@@ -127,31 +126,35 @@ func (u *unpacker) checked(chunk *mcap.Chunk) ([]byte, error) {
 	return records, nil
 }
 
+// uncompress stops where a chunk has more than the size that it says.
 func (u *unpacker) uncompress(chunk *mcap.Chunk, size int64) ([]byte, error) {
-	memory := make([]byte, 0, min(size, usualDensity*int64(len(chunk.Records))))
+	room := min(size, usualDensity*int64(len(chunk.Records))) + bytes.MinRead // for the end to be found without growing
+	records := bytes.NewBuffer(make([]byte, 0, room))
+	var data io.Reader = bytes.NewReader(chunk.Records)
 	switch format := mcap.CompressionFormat(chunk.Compression); format {
 	case mcap.CompressionNone:
-		return append(memory, chunk.Records...), nil
 	case mcap.CompressionZSTD:
-		if u.zstd == nil {
-			decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUncompressed))
-			if err != nil {
-				return nil, err
-			}
-			u.zstd = decoder
-		}
-		// A frame may say that it has more than the chunk does, or go on to have it.
-		if err := u.zstd.ResetWithOptions(nil, zstd.WithDecoderMaxMemory(uint64(max(size, longestWindow)))); err != nil {
+		if err := u.resetZstd(data); err != nil {
 			return nil, err
 		}
-		return u.zstd.DecodeAll(chunk.Records, memory)
+		data = u.zstd
 	case mcap.CompressionLZ4:
-		records := bytes.NewBuffer(memory)
-		_, err := records.ReadFrom(io.LimitReader(lz4.NewReader(bytes.NewReader(chunk.Records)), size+1))
-		return records.Bytes(), err
+		data = lz4.NewReader(data)
 	default:
 		return nil, fmt.Errorf("unknown compression %q", format)
 	}
+	_, err := records.ReadFrom(io.LimitReader(data, size+1))
+	return records.Bytes(), err
+}
+
+// resetZstd has the decoder read a chunk.
+func (u *unpacker) resetZstd(data io.Reader) error {
+	if u.zstd != nil {
+		return u.zstd.Reset(data)
+	}
+	var err error
+	u.zstd, err = zstd.NewReader(data, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(longestWindow))
+	return err
 }
 
 // rawMessage is a message as a file has it.
