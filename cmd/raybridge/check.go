@@ -43,12 +43,12 @@ func checkConfig(c *config.Config, out string) error {
 // checkTwice refuses bridges that are given twice, and those that would write the same
 // file.
 func checkTwice(list []config.Bridge) error {
-	seen := map[string]string{}
+	registry, seen := bridgesall.Registry(), map[string]string{}
 	for i := range list {
 		b := &list[i]
 		spec := b.Type + ":" + b.Connection
 		key := spec
-		if plugin, err := bridgesall.Registry().Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindFile {
+		if plugin, err := registry.Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindFile {
 			path, _, _ := strings.Cut(b.Connection, "?")
 			key = b.Type + ":" + filepath.Clean(path)
 		}

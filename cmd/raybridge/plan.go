@@ -256,8 +256,9 @@ func unknownSource(name string) error {
 
 // recordsFile reports whether a bridge of the configuration writes a file.
 func recordsFile(c *config.Config) bool {
+	registry := bridgesall.Registry()
 	for _, b := range c.Bridges {
-		p, err := bridgesall.Registry().Plugin(b.Type)
+		p, err := registry.Plugin(b.Type)
 		if err == nil && p.Info().Kind == bridges.KindFile {
 			return true
 		}

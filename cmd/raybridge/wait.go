@@ -48,9 +48,10 @@ func readAudience(texts []string, c *config.Config) (list []audience, err error)
 	if len(texts) == 0 {
 		return nil, nil
 	}
+	registry := bridgesall.Registry()
 	var known []string
 	for _, b := range c.Bridges {
-		if plugin, err := bridgesall.Registry().Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindNetwork {
+		if plugin, err := registry.Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindNetwork {
 			known = append(known, b.Type)
 		}
 	}
