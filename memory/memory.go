@@ -1,6 +1,6 @@
-// Package memory is the budget of what files make a run hold: pictures and meshes of models,
-// what a rig's sensors need on the GPU, chunks of recordings. What is about to take a lot
-// asks it first, so that a file of a few bytes is refused before it costs gigabytes.
+// Package memory is the budget of memory for what files make a run hold: models, what a
+// rig's sensors need on the GPU, chunks of recordings. What is about to take a lot asks the
+// budget first, so that a file of a few bytes is refused before it costs gigabytes.
 package memory
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
-// Receivers counts those who would receive messages now: of a topic on all network bridges
-// together, or, where name is a bridge's, of the topic of it that has most. A peer that
+// Receivers counts those who would receive messages now. For a topic it counts those on all
+// network bridges together, for a bridge those of its topic that has most. A peer that
 // doesn't tell what it receives counts as one. The error wraps ErrNoTopic: no network
 // bridge has that name or carries that topic. Any goroutine may call it.
 func (p *Pipeline) Receivers(name string) (int, error) {

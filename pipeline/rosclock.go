@@ -48,9 +48,9 @@ func (p *Pipeline) followClock(message any) {
 	p.clock.Now() // looks, so that who waits for the time learns of it
 }
 
-// watchSource starts to follow changes of the clock's source, until unwatch. It does
-// so on a goroutine of its own: who changes the clock, or notices that it has jumped,
-// must not wait for a sensor or bridge that comes or goes.
+// watchSource starts to follow changes of the clock's source, until unwatch. It has
+// a goroutine, since those who change the clock, or notice that it has jumped, must not
+// wait for a sensor or bridge that comes or goes.
 func (p *Pipeline) watchSource() {
 	c := &p.rosClock
 	unsubscribe := p.clock.Subscribe(func(change simtime.Change) {
@@ -102,9 +102,9 @@ func (p *Pipeline) tuneBridges() {
 	}
 }
 
-// tune has the bridge bring /clock, if it can and is to be followed, and no longer take
-// it: a clock must not be published to where it comes from. Otherwise it takes /clock. The
-// pipeline's change must be held.
+// tune has the bridge bring /clock if it can and is to be followed; otherwise the bridge
+// takes /clock. A clock must not be published to where it comes from. The pipeline's change
+// must be held.
 func (b *attachedBridge) tune(follow bool) error {
 	follow = follow && b.hears(clockType)
 	followed := b.bringsClock.Swap(follow)

@@ -84,10 +84,10 @@ type BridgeSummary struct {
 	// EverConnected is false for a bridge that never reached its peer, or only servers of
 	// another protocol.
 	EverConnected bool `json:"ever_connected"`
-	// Connections that were made, Failures of attempts and connections, messages of peers
-	// that couldn't be read, Complaints of peers, and Altered messages, of which numbers were
-	// replaced that the peer can't be sent; LastError is what failed last, "" for nothing.
-	// Refused are those of the failures who weren't let in, by cause.
+	// Connections that were made, Failures of attempts and connections, Malformed messages
+	// of peers, which couldn't be read, and Complaints of peers. Of Altered messages numbers
+	// were replaced that the peer can't be sent. Refused are those of the failures who weren't
+	// let in, by cause. LastError is what failed last, "" for nothing.
 	Connections int64            `json:"connections,omitempty"`
 	Failures    int64            `json:"failures,omitempty"`
 	Malformed   int64            `json:"malformed,omitempty"`

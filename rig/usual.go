@@ -7,8 +7,8 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-// Note adds notices of what a rig may not mean as it stands there: attributes that change
-// nothing, topics that get another name, values that are allowed and far from usual. The
+// Note adds notices of what a rig may not mean. These are attributes that change nothing,
+// topics that get another name, and values that are allowed and far from usual. The
 // registry has the types.
 func (r *Rig) Note(registry *sensors.Registry) {
 	r.noteInert(registry)

@@ -147,8 +147,8 @@ type BuildOptions struct {
 }
 
 // A triangle of the static world takes buildBytes while the tables are made and keptBytes
-// from then on: measured as the heap's growth with cities of 500,000 and 2,000,000 triangles,
-// and rounded up.
+// from then on. They were measured as the heap's growth with cities of 500,000 and 2,000,000
+// triangles, and rounded up.
 const (
 	buildBytes = 560
 	keptBytes  = 210

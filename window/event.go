@@ -29,7 +29,7 @@ type Event struct {
 	Width, Height    int     // the window's new size in pixels
 }
 
-// Key is a key by what it types without modifiers: the code of a capital letter or of
+// Key is a key by what it types without modifiers. It is the code of a capital letter or of
 // another character of ASCII ('A', '1', ' '), or one of the names below.
 type Key int
 

@@ -47,8 +47,8 @@ type Sender interface {
 	SendUnreadable(t *testing.T, topic string)
 }
 
-// EmptySender is a Sender whose protocol has messages of no bytes, in the right frame: of a
-// type that has fields, they can't be read either, so that they command nothing.
+// EmptySender is a Sender whose protocol has messages without a byte, in the right frame.
+// Where the type has fields, such a message can't be read either.
 type EmptySender interface {
 	Sender
 	SendEmpty(t *testing.T, topic string)

@@ -8,7 +8,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 )
 
-// Schemas and channels are written once, as they are added, outside of chunks: so each chunk
+// Schemas and channels are written once, as they are added, outside of chunks. So each chunk
 // can be understood without the others, where these are damaged and the summary is missing.
 
 // recordedSchema is a schema of the file.

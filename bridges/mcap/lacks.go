@@ -8,8 +8,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// lacking has the fields of ground truth that the messages which carry it have no place for, by
-// the message's type in ROS 2's words; a test holds it against what comes back from a recording.
+// lacking has the fields of ground truth that messages have no place for, by the message's
+// type in ROS 2's words. A test holds it against what comes back from a recording.
 var lacking = map[string]map[reflect.Type][]string{
 	"vision_msgs/msg/Detection2DArray": {detections2D: {
 		"Width", "Height", "Boxes.TypeID", "Boxes.Tag", "Boxes.Pixels", "Boxes.Occlusion", "Boxes.Truncation", "Boxes.Twist.Linear", "Boxes.Twist.Angular",
@@ -44,8 +44,8 @@ func GroundTruth() []reflect.Type {
 	}
 }
 
-// Lacks returns which fields of a sample of ground truth a message of the named type has no
-// place for: they are zero in what is read of it. The type is ROS 2's, ROS 1's or Foxglove's. A
+// Lacks returns the fields of a sample of ground truth that a message of the named type has no
+// place for. They are zero in what is read of it. The type is ROS 2's, ROS 1's or Foxglove's. A
 // field of a list's items is named as in Boxes.Tag. Samples of other types, and their headers, aren't looked at.
 func Lacks(messageType string, sampleType reflect.Type) []string {
 	if space, name, ok := strings.Cut(messageType, "/"); ok && !strings.Contains(name, "/") {

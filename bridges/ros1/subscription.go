@@ -187,8 +187,8 @@ func (f *feed) receive() error {
 }
 
 // request asks the publisher where it serves the topic. That is on the host that the master
-// named, whatever host the answer names: a node gives the same for both, unless it wants others
-// to connect to somebody else.
+// named, whatever host the answer names. A node gives the same for both, unless others are to
+// connect to somebody else.
 func (f *feed) request() (address string, err error) {
 	u, err := url.Parse(f.uri)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" {

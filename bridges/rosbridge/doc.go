@@ -31,8 +31,8 @@
 //
 // The types are those that SVL Simulator's users expect (package rossample's SVL). With
 // gps=nmea a GnssFix is published as two nmea_msgs/Sentence, as SVL does, else as
-// sensor_msgs/NavSatFix. Where a number is NaN or infinite, a client writes the words NaN,
-// Infinity and -Infinity, which rosbridge's servers read, or what nonfinite= says; a server
+// sensor_msgs/NavSatFix. For NaN and infinities a client writes the words NaN,
+// Infinity and -Infinity, which rosbridge's servers read, or what nonfinite= says. A server
 // writes null, which browsers read. Frames above max_message_size go in fragments, unless
 // fragments=off drops them. Topics whose durability is transient local are latched.
 //

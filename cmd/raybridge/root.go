@@ -19,9 +19,9 @@ import (
 var version = versionOf(debug.ReadBuildInfo())
 
 // versionOf returns the tag that the program was built from, as `go install` of a version
-// and a build in a checkout stamp it; behind a tag a version that names the commit
-// ("v0.1.1-0.20261122153000-1a2b3c4d5e6f"), with "+dirty" if files were changed. Where
-// nothing is known, as in tests and without git, it is "dev".
+// and a build in a checkout stamp it. Behind a tag it is a version that names the commit,
+// such as "v0.1.1-0.20261122153000-1a2b3c4d5e6f". It has "+dirty" if files were changed.
+// Where nothing is known, as in tests and without git, it is "dev".
 func versionOf(info *debug.BuildInfo, ok bool) string {
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "dev"

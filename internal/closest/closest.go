@@ -21,10 +21,10 @@ func Nearest(name string, candidates []string) (candidate string, edits int) {
 	return candidate, edits
 }
 
-// Name returns the candidate nearest to name, "" if none is near enough to be a
-// likely slip: the shortest that name is the beginning of, from three letters on; else one
-// of two edits, of one in a name of one or two letters, or of half the letters of a long
-// one. A candidate that shares no letter's place doesn't count.
+// Name returns the candidate that name is a likely slip of, "" for none. From three letters
+// on it is the shortest that begins with name. Else it is the nearest, within two edits, one
+// for a name of one or two letters, or half the letters of a long one. A candidate that
+// shares no letter's place doesn't count.
 func Name(name string, candidates []string) string {
 	c, edits := Nearest(name, candidates)
 	if longer := completion(name, candidates); longer != "" && edits > 0 {

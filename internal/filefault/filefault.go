@@ -26,8 +26,8 @@ func (e *Error) Error() string { return e.text }
 func (e *Error) Unwrap() error { return e.cause }
 
 // Explain returns an error of package os as an *Error that names the path and says what
-// is the matter with it: for a file that isn't there, where it was looked for, and the
-// name there that may be meant. Other errors are returned as they are.
+// is the matter with it. For a file that isn't there it says where it was looked for, and
+// which name there may be meant. Other errors are returned as they are.
 func Explain(err error) error {
 	var failed *fs.PathError
 	if !errors.As(err, &failed) || errors.As(err, new(*Error)) {

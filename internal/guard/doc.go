@@ -1,6 +1,7 @@
-// Package guard decides who may use raybridge's servers, and how many at a time: those of the
-// WebSocket bridges, the control port, and the APIs of ros1's node. There is one set of rules
-// and one table of limits ([Handshakes] and so on) for all of them.
+// Package guard decides who may use raybridge's servers, how many at a time, and how much a
+// client may send and have kept. The servers are those of the WebSocket bridges, the control
+// port, and the APIs of ros1's node. One set of rules and one table of limits ([Handshakes] and
+// so on) hold for all of them.
 //
 // # Pages
 //
@@ -35,7 +36,7 @@
 // # Connections
 //
 // A [Gate] counts connections. Those that haven't said yet what they want don't count as
-// clients: there are at most [Handshakes] of them, for [HandshakeTime] each, and one more ends
+// clients. At most [Handshakes] of them are there, for [HandshakeTime] each; one more ends
 // the oldest. Limits of one address are for other machines alone: on the loopback interface,
 // one client could lock out all others.
 //

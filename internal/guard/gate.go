@@ -18,8 +18,8 @@ type Gate struct {
 	turn   uint64         // guarded by mu: rises with each pass that is made or put to rest
 }
 
-// NewGate returns a gate through which so many connections may pass at a time, of which so
-// many are of one address of another machine; 0 doesn't limit those.
+// NewGate returns a gate that lets so many connections be clients at a time. Of these at most
+// perAddress are of one address of another machine; 0 doesn't limit those.
 func NewGate(connections, perAddress int) *Gate {
 	return &Gate{connections: connections, perAddress: perAddress, passes: map[*Pass]bool{}}
 }

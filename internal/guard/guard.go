@@ -19,9 +19,9 @@ type Guard struct {
 	// Names are names of this server that requests may have as their Host, beside those that
 	// nobody else can have.
 	Names []string
-	// Pages are origins whose pages are let in too, as path.Match has them: hosts with their
-	// ports, and with a scheme before them if only it may ("dashboard.example", "localhost:*",
-	// "https://*.example"), "null", or "*" for every page under any Host.
+	// Pages are origins whose pages are let in too, patterns of path.Match. They are hosts with
+	// their ports, and with a scheme before them where no other will do: "dashboard.example",
+	// "localhost:*", "https://*.example". "null" is one, and "*" is every page under any Host.
 	Pages []string
 	// NameOption and PageOption are what the user says to add to Names and to Pages; empty
 	// where the user can't.

@@ -29,8 +29,8 @@ const (
 	PingInterval = 10 * time.Second
 	SilenceLimit = 20 * time.Second
 
-	// ControlConnections, NodeCalls and NodeConnections are how many connections have shaken
-	// hands at a time: of the control port, of the API of ros1's node (XML-RPC) and of its
+	// ControlConnections is how many connections of the control port have shaken hands at a
+	// time. NodeCalls is the same for the API of ros1's node (XML-RPC), NodeConnections for its
 	// topics and services (TCPROS). Half of them may be of one address of another machine.
 	ControlConnections = 64
 	NodeCalls          = 256
@@ -42,9 +42,8 @@ const (
 const (
 	// MessageBytes bounds a message that a client sends.
 	MessageBytes = 16 << 20
-	// KeptBytes bounds all that is kept for a client beside the messages that wait for it:
-	// registrations, messages that aren't complete, calls that wait, and answers that it hasn't
-	// read.
+	// KeptBytes bounds all that is kept for a client beside the messages that wait for it. That
+	// is registrations, messages that aren't complete, calls that wait, and unread answers.
 	KeptBytes = 16 << 20
 	// EntryBytes is what an entry in a server's tables counts for in KeptBytes, besides its
 	// texts.

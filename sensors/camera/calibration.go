@@ -50,8 +50,8 @@ func (l Lens) describe(models []*model, info *sample.CameraInfo) {
 	info.K, info.R, info.P = [9]float64{}, [9]float64{}, [12]float64{}
 }
 
-// profile is what a radial lens shows from its principal point outwards: a distance in
-// units of the lens's focal length, and the angle from the axis that is seen there.
+// profile is what a radial lens shows from its principal point outwards. At each distance,
+// in units of the lens's focal length, it has the angle from the axis that is seen there.
 type profile struct{ radius, angle []float64 }
 
 // profileSteps is how many points a profile has: far more than a model has numbers.
@@ -82,7 +82,7 @@ func (l Lens) profile() (p profile) {
 }
 
 // fit returns the focal length of K over the lens's, and the D, that are nearest to a
-// profile; off is how far from it they are at most, NaN where the model can't show it.
+// profile. They are off by so much at most, NaN where the model can't show the profile.
 func (m *model) fit(p profile) (focal float64, d []float64, off float64) {
 	// radius (1 + l1 b² + ...) = focal (b + k1 b³ + ...) is linear in all numbers, if k
 	// are taken times focal. Powers of b over its largest keep the columns apart.

@@ -42,8 +42,8 @@ type Device struct {
 	StartDeg, StepDeg float64
 	// MinM and MaxM bound the range of lasers that have no bounds of their own.
 	MinM, MaxM float64
-	// FarFieldMinM is the shortest range in every second column, the first of a scan
-	// not counted, of lasers whose own is shorter; 0 means that columns don't differ.
+	// FarFieldMinM is the shortest range in odd columns, counted from 0, of lasers whose own
+	// is shorter; 0 means that columns don't differ.
 	FarFieldMinM float64
 }
 

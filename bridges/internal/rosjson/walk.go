@@ -96,9 +96,9 @@ func Whole(value []byte) (int, error) {
 	return int(f), nil
 }
 
-// Strict returns data with strings in the place of the words NaN, Infinity and -Infinity, as
-// protobuf's JSON has them: what Decoder reads is JSON for others then. It is data itself where
-// it has none of these words.
+// Strict returns data with the words NaN, Infinity and -Infinity as strings, as protobuf's
+// JSON has them: then it is JSON for others than Decoder too. Data without these words is
+// returned as it is.
 func Strict(data []byte) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data

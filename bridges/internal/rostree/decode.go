@@ -9,8 +9,8 @@ import (
 )
 
 // budgetOf returns how many bytes of memory the elements of all arrays may take, for data of
-// a size: a byte can be an object without members, or a number of eight bytes. Small data may
-// grow more, since little is lost by it.
+// a size. A byte of it can be an object without members, or a number of eight bytes. Small data
+// may grow more, since little is lost by it.
 func budgetOf(size int) int {
 	const (
 		least       = 64 << 10
@@ -21,8 +21,8 @@ func budgetOf(size int) int {
 }
 
 // longArray is how many elements an array of numbers or texts has before the others are
-// counted, longList the same for messages: growing step by step would take several times the
-// memory.
+// counted; longList is the same for messages. Growing step by step would take several times
+// the memory.
 const (
 	longArray = 1024
 	longList  = 64

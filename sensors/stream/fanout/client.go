@@ -84,7 +84,7 @@ func (c *Client) Conn() net.Conn { return c.conn }
 func (c *Client) Enter() error { return c.pass.Enter() }
 
 // Cut returns why the server has ended the connection before it was a client, nil if it
-// hasn't: a session whose reading fails learns from it that the client's protocol wasn't at
+// hasn't. By it a session whose reading fails knows that the client's protocol wasn't at
 // fault.
 func (c *Client) Cut() error { return c.pass.Cut() }
 

@@ -5,8 +5,8 @@ import "errors"
 // ErrHeld says that the server keeps as much for the client as it may.
 var ErrHeld = errors.New("the server keeps as much for this client as it may")
 
-// spare is how much of MaxControl, as a divisor, is left for control frames by what the
-// session keeps: a client that has reached its limit can be told so.
+// spare says that one part in so many of MaxControl is left for control frames: a client
+// whose session keeps all that it may can be told so.
 const spare = 16
 
 // Hold notes that the session keeps n bytes more for the client, such as a registration or

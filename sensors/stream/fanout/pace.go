@@ -61,8 +61,8 @@ func (p *pace) admit(m *Message) bool {
 // size is what a message takes of what may wait for the client.
 func (p *pace) size(m *Message) int64 { return m.size(p.subscription.receiver.Form) }
 
-// fits reports whether a message may wait beside those that do: all subscriptions' together
-// are bounded as the client's queue is, and one that is larger waits alone.
+// fits reports whether a message may wait beside those that do. Those of all subscriptions
+// together are bounded as the client's queue is; a message that is larger waits alone.
 func (p *pace) fits(m *Message) bool {
 	c := p.subscription.client
 	waiting := c.paced.Load()

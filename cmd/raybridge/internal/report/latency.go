@@ -7,8 +7,8 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 )
 
-// bar is one stage of the way to the first bridge: the slowest sensor's median and 99th
-// percentile, and both as shares of the longest of all, in per cent.
+// bar is one stage of the way to the first bridge. It has the slowest sensor's median and
+// 99th percentile, and both as shares of the longest of all, in per cent.
 type bar struct {
 	Name               string
 	P50, P99           time.Duration
