@@ -25,8 +25,8 @@ type trouble int
 
 const (
 	malformed trouble = iota // what they sent can't be read
-	refused                  // a publisher can't be reached, or its messages are of another type
-	barred                   // they weren't let in
+	failed                   // a connection with them, or its messages are of another type
+	refused                  // they weren't let in, by package guard's rules
 	troubles  = 3
 )
 

@@ -57,7 +57,7 @@ func newNode(i *instance, c config) *node {
 		Accept: func(c *fanout.Client) fanout.Session { return &session{node: n, client: c} },
 		Left: func(c *fanout.Client, failure error) {
 			if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
-				i.journal.note(barred, c.Conn().RemoteAddr().String(), failure)
+				i.journal.note(refused, c.Conn().RemoteAddr().String(), failure)
 			}
 		},
 		// Each topic of each subscriber is a client.
@@ -167,7 +167,7 @@ func (n *node) listen() error {
 	bind := bindAddress(host)
 	if n.slave == nil {
 		slave, err := xmlrpc.Listen(bind, host, n.handler(), func(err error) {
-			n.instance.journal.note(barred, "caller of the node's API", err)
+			n.instance.journal.note(refused, "caller of the node's API", err)
 		})
 		if err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrListen, err)

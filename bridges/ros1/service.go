@@ -59,7 +59,7 @@ func (s *session) serve(header protocommon.HeaderRaw) error {
 	}
 	if !matches(header["md5sum"], offered.md5) {
 		err := fmt.Errorf("service %s of %s is a %s with md5sum %s, not %s", name, s.node.caller(), offered.typ, offered.md5, header["md5sum"])
-		s.note(refused, err)
+		s.note(failed, err)
 		s.refuse(err)
 		return nil
 	}

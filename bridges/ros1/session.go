@@ -91,7 +91,7 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 	if !matches(header["md5sum"], t.typ.md5) || !matches(header["type"], t.typ.name) {
 		err := fmt.Errorf("%s of %s is a %s with md5sum %s, not a %s with %s",
 			name, s.node.caller(), t.typ.name, t.typ.md5, header["type"], header["md5sum"])
-		s.note(refused, err)
+		s.note(failed, err)
 		s.refuse(err)
 		return nil
 	}

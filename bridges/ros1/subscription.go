@@ -86,7 +86,7 @@ type feed struct {
 // yet. It gives up the others once their connections end, and waits for none.
 func (n *node) follow(s *subscription, uris []string) {
 	if len(uris) > maxPublishers {
-		n.instance.journal.note(refused, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
+		n.instance.journal.note(failed, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
 		uris = uris[:maxPublishers]
 	}
 	n.mu.Lock()
@@ -128,7 +128,7 @@ func (f *feed) run() {
 		if n.ctx.Err() != nil {
 			return
 		}
-		kind := refused
+		kind := failed
 		if errors.Is(err, bridges.ErrProtocol) {
 			kind = malformed
 		}

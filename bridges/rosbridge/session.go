@@ -60,7 +60,7 @@ type wish struct {
 
 func newSession(s *server, c *wsserver.Client) *session {
 	session := &session{server: s, client: c, advertised: map[string]bool{}, wanted: map[string]*interest{}}
-	session.fragments.Budget = c
+	session.fragments.Holder = c
 	session.level.Store(int32(levelError)) // the protocol's default
 	return session
 }

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// Rule names the rule by which somebody wasn't let in, as summaries have it.
+// Rule names the rule by which somebody wasn't let in. In counts and summaries it is the cause.
 type Rule string
 
 // Rules that refuse.

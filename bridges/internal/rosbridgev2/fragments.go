@@ -10,11 +10,11 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// maxFragmented bounds what is held of fragmented messages without a budget, bytes.
+// maxFragmented bounds what is held of fragmented messages without a Holder, bytes.
 const maxFragmented = 64 << 20
 
-// Budget bounds what is kept for a peer: a wsserver.Client is one.
-type Budget interface {
+// Holder bounds what is kept for a peer; a wsserver.Client is one.
+type Holder interface {
 	Hold(n int) error
 	Release(n int)
 }
@@ -22,8 +22,8 @@ type Budget interface {
 // Fragments puts fragmented frames together (protocol, section 3.1.1). It holds at most
 // guard.FragmentedMessages frames. One more takes the place of all others. It is for one goroutine. The zero value is ready.
 type Fragments struct {
-	// Budget bounds what is held; nil is 64 MiB.
-	Budget Budget
+	// Holder bounds what is held; without one 64 MiB do.
+	Holder Holder
 
 	parts map[string]*parts
 	bytes int
@@ -102,8 +102,8 @@ func join(list []string) []byte {
 
 // hold counts n bytes more for a frame.
 func (f *Fragments) hold(p *parts, n int) error {
-	if f.Budget != nil {
-		if err := f.Budget.Hold(n); err != nil {
+	if f.Holder != nil {
+		if err := f.Holder.Hold(n); err != nil {
 			return err
 		}
 	} else if f.bytes+n > maxFragmented {
@@ -118,8 +118,8 @@ func (f *Fragments) hold(p *parts, n int) error {
 func (f *Fragments) forget(id string) {
 	p := f.parts[id]
 	f.bytes -= p.bytes
-	if f.Budget != nil {
-		f.Budget.Release(p.bytes)
+	if f.Holder != nil {
+		f.Holder.Release(p.bytes)
 	}
 	delete(f.parts, id)
 }
