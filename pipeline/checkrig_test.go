@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,4 +48,21 @@ func TestCheckRigNamesThePlace(t *testing.T) {
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.EqualError(t, err, c.message)
 	}
+}
+
+// TestManySensorsTakeLittle: a rig of a few kilobytes doesn't hold much memory before anything
+// is published.
+func TestManySensorsTakeLittle(t *testing.T) {
+	const sensors = 200
+	text := ""
+	for i := range sensors {
+		text += fmt.Sprintf("- {id: sensor.other.imu, name: s%d}\n", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	topics, err := check(text)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	assert.Len(t, topics, sensors)
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/sensors, uint64(50_000))
 }
