@@ -170,8 +170,22 @@ func (r *Registry) Get(id string) (*Definition, error) {
 	if d := r.byID[id]; d != nil {
 		return d, nil
 	}
-	return nil, fmt.Errorf("%w %q, %s", ErrUnknownSensor, id, closest.Hint(id, r.IDs()))
+	return nil, &unknownSensorError{id, r}
 }
+
+// unknownSensorError looks for the closest type only when it is told: a rig may have
+// thousands of unknown ones.
+type unknownSensorError struct {
+	id       string
+	registry *Registry
+}
+
+func (e *unknownSensorError) Error() string {
+	return fmt.Sprintf("%v %q, %s", ErrUnknownSensor, e.id, closest.Hint(e.id, e.registry.IDs()))
+}
+
+// Unwrap returns ErrUnknownSensor.
+func (e *unknownSensorError) Unwrap() error { return ErrUnknownSensor }
 
 // IDs returns all ids, sorted.
 func (r *Registry) IDs() []string { return slices.Sorted(maps.Keys(r.byID)) }

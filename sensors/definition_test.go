@@ -123,6 +123,8 @@ func TestLookUp(t *testing.T) {
 	assert.Equal(t, "sensor.other.imu", d.ID)
 	_, err = r.Get("sensor.other.*")
 	require.ErrorIs(t, err, sensors.ErrUnknownSensor)
+	assert.EqualError(t, err, `unknown sensor type "sensor.other.*", did you mean sensor.other.imu?`)
+	assert.LessOrEqual(t, testing.AllocsPerRun(10, func() { _, _ = r.Get("nothing") }), 1.0, "a rig may have thousands")
 }
 
 // receiver counts what a sink is given.
