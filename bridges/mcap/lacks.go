@@ -35,15 +35,6 @@ var (
 	detections3D = reflect.TypeFor[*sample.Detections3D]()
 )
 
-// GroundTruth returns the types of samples that say what is so, which no sensor measures, as
-// far as recordings have them.
-func GroundTruth() []reflect.Type {
-	return []reflect.Type{
-		detections2D, detections3D, reflect.TypeFor[*sample.Signals](), reflect.TypeFor[*sample.RadarObjects](),
-		reflect.TypeFor[*sample.Radar](), reflect.TypeFor[*sample.Collision](), reflect.TypeFor[*sample.LaneInvasion](),
-	}
-}
-
 // Lacks returns the fields of a sample of ground truth that a message of the named type has no
 // place for. They are zero in what is read of it. The type is ROS 2's, ROS 1's or Foxglove's. A
 // field of a list's items is named as in Boxes.Tag. Samples of other types, and their headers, aren't looked at.
