@@ -281,8 +281,8 @@ func (l *WaypointLoop) StateAt(tNs int64) State {
 }
 
 // turning returns the angular velocity and acceleration of a body that looks where it
-// goes: its yaw atan2(vy, vx), and unless it is upright its pitch atan2(-vz, level), each
-// once and twice derived.
+// goes. They derive its yaw, atan2(vy, vx), once and twice, and unless it is upright its
+// pitch, atan2(-vz, level).
 func (m *track) turning(upright bool) (velocity, acceleration mgl64.Vec3) {
 	v, a, j := m.velocity, m.acceleration, m.jerk
 	square := v[0]*v[0] + v[1]*v[1]

@@ -95,7 +95,8 @@ func useBareMachine(t *testing.T, m bareMachine) {
 }
 
 // revision is what the program's version must tell of the checkout: its tag, else its
-// commit; "dev" where it is none, and in a linked worktree, where Go stamps nothing.
+// commit. It is "dev" outside of a checkout, and in a linked worktree, where Go stamps
+// nothing.
 func revision(t *testing.T) string {
 	t.Helper()
 	if info, err := os.Stat("../../.git"); err != nil || !info.IsDir() {
@@ -166,8 +167,8 @@ func (m bareMachine) file(t *testing.T, name string, data []byte) string {
 	return "/" + name
 }
 
-// execute runs the program on the machine; as somebody else than root it takes a user
-// namespace, and the test skips where there is none to be had.
+// execute runs the program on the machine. As somebody else than root it takes a user
+// namespace; without one the test skips.
 func (m bareMachine) execute(t *testing.T, args ...string) outcome {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/raybridge", args...)
