@@ -255,6 +255,17 @@ func TestHosts(t *testing.T) {
 	assert.NoError(t, (&guard.Guard{}).Check(r))
 }
 
+// TestOriginsArentComparedWithHosts: a page is of no more trust where its name is that of the
+// request, though the server may be asked for by it.
+func TestOriginsArentComparedWithHosts(t *testing.T) {
+	s := open(t, &guard.Guard{Names: []string{"simbox.lan"}}, "127.0.0.1:0")
+	for _, host := range []string{"robot.local:8765", "raybridge:8765", "simbox.lan", "192.168.1.7:8765"} {
+		status, _ := s.ask(t, http.MethodGet, map[string]string{"Host": host, "Origin": "http://" + host})
+		assert.Equal(t, http.StatusForbidden, status, host)
+	}
+	assert.Equal(t, map[guard.Rule]int{guard.BadOrigin: 4}, s.causes())
+}
+
 // TestPagesThatNameNoOrigin: browsers name none with links and pictures. They may ask, but
 // change nothing.
 func TestPagesThatNameNoOrigin(t *testing.T) {
