@@ -231,6 +231,38 @@ func TestSilentConnectionsLockNobodyOut(t *testing.T) {
 	})
 }
 
+// TestSlowBodiesTakeNobodysPlace: a request counts as a client's once its body is there.
+func TestSlowBodiesTakeNobodysPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(&guard.Guard{}, 2)
+		l := newPipes()
+		go func() { _ = s.Serve(l) }()
+		var slow []net.Conn
+		for range 8 {
+			conn := l.dial()
+			slow = append(slow, conn)
+			_, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhe")
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		quick := l.dial()
+		_, err := io.WriteString(quick, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello")
+		require.NoError(t, err)
+		answer := make([]byte, 512)
+		n, err := quick.Read(answer)
+		require.NoError(t, err)
+		assert.Contains(t, string(answer[:n]), "200 OK")
+		time.Sleep(guard.HandshakeTime)
+		for _, conn := range slow {
+			_, err := io.ReadAll(conn)
+			assert.NoError(t, err, "it has ended")
+		}
+		synctest.Wait()
+		assert.Equal(t, map[guard.Rule]int{guard.SlowHandshake: len(slow)}, s.causes())
+		require.NoError(t, s.Close())
+	})
+}
+
 // TestTooManyRequestsAtATime are told so.
 func TestTooManyRequestsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ func newSite(g *guard.Guard, connections int) *site {
 	s.Server = guard.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "welcome") }),
 		guard.Config{
-			Guard: g, Connections: connections,
+			Guard: g, Connections: connections, Body: 64,
 			Answer: func(w http.ResponseWriter, err error) { http.Error(w, err.Error(), guard.Status(err)) },
 			Refused: func(err error) {
 				s.mu.Lock()

@@ -1,9 +1,11 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 )
@@ -13,6 +15,7 @@ type Server struct {
 	http.Server
 	guard   *Guard
 	gate    *Gate
+	body    int64
 	answer  func(http.ResponseWriter, error)
 	refused func(error)
 }
@@ -23,6 +26,10 @@ type Config struct {
 	// Connections is how many may have shaken hands at a time; half of them may be of one
 	// address of another machine.
 	Connections int
+	// Body is how large a request's body may be, in bytes. As much of it is read before the
+	// request counts as a client's, so that a slow body takes nobody's place. The handler gets
+	// the whole body, and refuses what is larger.
+	Body int64
 	// Answer writes the answer to a request that is refused, whose status Status tells.
 	Answer func(http.ResponseWriter, error)
 	// Refused is told of each request and connection that was refused, an error that wraps a
@@ -33,7 +40,7 @@ type Config struct {
 // NewServer returns a server that answers by the handler what its guard lets through. Its
 // fields may be changed before Serve.
 func NewServer(handler http.Handler, c Config) *Server {
-	s := &Server{guard: c.Guard, gate: NewGate(c.Connections, c.Connections/2), answer: c.Answer, refused: c.Refused}
+	s := &Server{guard: c.Guard, gate: NewGate(c.Connections, c.Connections/2), body: c.Body, answer: c.Answer, refused: c.Refused}
 	s.Server = http.Server{
 		Handler:           s.guarded(handler),
 		ReadHeaderTimeout: RequestTime, // the gate is faster, and says why
@@ -68,9 +75,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // guarded refuses what isn't to be answered.
 func (s *Server) guarded(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pass := r.Context().Value(passKey{}).(*Pass)
 		err := s.guard.Check(r)
 		if err == nil {
-			err = r.Context().Value(passKey{}).(*Pass).Enter()
+			s.readBody(r)
+			err = pass.Enter()
+		}
+		if pass.Cut() != nil {
+			return // Close tells of it
 		}
 		if err != nil {
 			s.refused(fmt.Errorf("refuse request of %s: %w", r.RemoteAddr, err))
@@ -80,6 +92,19 @@ func (s *Server) guarded(handler http.Handler) http.Handler {
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// readBody reads the body, or as much of it as may be there. An error is left to the handler,
+// which meets it again.
+func (s *Server) readBody(r *http.Request) {
+	text, _ := io.ReadAll(io.LimitReader(r.Body, s.body))
+	r.Body = readFirst{io.MultiReader(bytes.NewReader(text), r.Body), r.Body}
+}
+
+// readFirst is a body whose beginning was read.
+type readFirst struct {
+	io.Reader
+	io.Closer
 }
 
 // Status is the status of the answer to a request that was refused.

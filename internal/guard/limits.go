@@ -14,8 +14,8 @@ const (
 	// AddressHandshakes of them may be of one address of another machine. One more ends the
 	// oldest of that address.
 	AddressHandshakes = 16
-	// HandshakeTime is how long one may last: for HTTP, the request line and the headers; with
-	// TLS, its handshake too.
+	// HandshakeTime is how long one may last: for HTTP, a request with its body. A
+	// WebSocket's has none. With TLS its handshake counts too.
 	HandshakeTime = 2 * time.Second
 	// HeaderBytes bounds the request line and the headers.
 	HeaderBytes = 64 << 10

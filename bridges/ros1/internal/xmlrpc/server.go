@@ -30,6 +30,7 @@ func Listen(address, host string, handler http.Handler, refused func(error)) (*S
 	s.http = guard.NewServer(handler, guard.Config{
 		Guard:       &guard.Guard{Names: []string{host}, NameOption: "host="},
 		Connections: guard.NodeCalls,
+		Body:        MaxCall,
 		Answer:      func(w http.ResponseWriter, err error) { http.Error(w, err.Error(), guard.Status(err)) },
 		Refused:     refused,
 	})

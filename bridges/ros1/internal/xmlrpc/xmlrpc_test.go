@@ -2,6 +2,7 @@ package xmlrpc_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -202,37 +203,42 @@ func TestWhoMayCall(t *testing.T) {
 
 func TestTooManyConnectionsAndClose(t *testing.T) {
 	refused := make(chan error, 100)
-	s, err := xmlrpc.Listen("127.0.0.1:0", "", &xmlrpc.Handler{}, func(err error) { refused <- err })
+	inside, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	hold := func([]any) xmlrpc.Result {
+		inside <- struct{}{}
+		<-release
+		return xmlrpc.Result{}
+	}
+	s, err := xmlrpc.Listen("127.0.0.1:0", "", &xmlrpc.Handler{Methods: map[string]xmlrpc.Method{"hold": hold}}, func(err error) { refused <- err })
 	require.NoError(t, err)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
 	call := func() net.Conn {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)
-		// Half a call: the 100 is sent when its handler reads it.
-		_, err = conn.Write([]byte("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"))
+		const body = "<methodCall><methodName>hold</methodName></methodCall>"
+		_, err = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 		require.NoError(t, err)
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(30*time.Second)))
 		return conn
 	}
 	var conns []net.Conn
-	answer := make([]byte, 12)
 	for range guard.NodeCalls {
 		conn := call()
 		defer conn.Close()
-		_, err := io.ReadFull(conn, answer)
-		require.NoError(t, err)
-		require.Equal(t, "HTTP/1.1 100", string(answer))
+		<-inside
 		conns = append(conns, conn)
 	}
 	last := call()
 	defer last.Close()
+	answer := make([]byte, 12)
 	_, err = io.ReadFull(last, answer)
 	require.NoError(t, err)
 	assert.Equal(t, "HTTP/1.1 503", string(answer), "one more is refused")
 	var refusal *guard.Refusal
 	require.ErrorAs(t, <-refused, &refusal)
 	assert.Equal(t, guard.Connecting, refusal.Rule)
-	require.NoError(t, s.Close(), "closing waits for no half call")
+	require.NoError(t, s.Close(), "closing waits for no call")
 	for _, conn := range conns {
 		_, err := io.Copy(io.Discard, conn)
 		assert.False(t, isTimeout(err), "ended with the server")

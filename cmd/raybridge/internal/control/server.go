@@ -120,6 +120,7 @@ func (s *Server) Serve(run Run, log *slog.Logger) {
 	s.http = guard.NewServer(NewHandler(run), guard.Config{
 		Guard:       &guard.Guard{Names: []string{s.host}, NameOption: "--control"},
 		Connections: guard.ControlConnections,
+		Body:        bodyLimit,
 		Answer:      func(w http.ResponseWriter, err error) { reply(w, nil, err) },
 		Refused:     s.bar,
 	})
