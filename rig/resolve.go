@@ -265,7 +265,8 @@ func (r *Rig) mount(resolved []Sensor) error {
 		for ; parent != BaseFrame; depth++ {
 			p, ok := byFrame[parent]
 			if !ok {
-				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame", ErrParent, parent, BaseFrame)
+				frames := append(slices.Sorted(maps.Keys(byFrame)), BaseFrame)
+				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, BaseFrame, closest.Hint(parent, frames))
 			}
 			if depth > len(resolved) {
 				return r.Sensors[i].errorf("%w: the parents of %q form a circle", ErrParent, resolved[i].Spec.Name)

@@ -42,7 +42,7 @@ func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
 		fmt.Fprintf(pl.progress.out, "control on http://%s\n", server.Addr())
 	}
 	if !server.Loopback() {
-		pl.log.Warn("whoever reaches this machine can control the run: --control asks for no password", "address", server.Addr().String())
+		pl.log.Warn("anyone who reaches this machine can control the run: --control asks for no password", "address", server.Addr().String())
 	}
 	return &controlServer{Server: server, step: pl.config.Time.Step, log: pl.log}, nil
 }

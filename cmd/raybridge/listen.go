@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream"
 )
 
@@ -126,16 +129,31 @@ func parseStreamAddress(text string) (string, error) {
 	host, port := "", connection
 	if _, err := strconv.ParseUint(connection, 10, 64); err != nil {
 		if host, port, err = net.SplitHostPort(connection); err != nil {
-			return "", fmt.Errorf("bad address %q: need PORT or HOST:PORT, such as %s", text, stream.DefaultAddress)
+			return "", fmt.Errorf("bad address %q: need PORT or HOST:PORT, such as %s%s", text, stream.DefaultAddress, meantBridge(text))
 		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("bad address %q: the port is a number from 1 to 65535", text)
+		return "", fmt.Errorf("bad address %q: the port is a number from 1 to 65535%s", text, meantBridge(text))
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+// meantBridge says, of an address that is wrong, what may be meant if it begins as a bridge's
+// connection string does.
+func meantBridge(text string) string {
+	kind, _, _ := strings.Cut(text, ":")
+	switch {
+	case kind == "stream":
+		return ""
+	case slices.Contains(bridgesall.Registry().Names(), kind):
+		return "; listen reads what a stream bridge serves, and a bridge " + kind + " has receivers of its own"
+	case closest.Name(kind, []string{"stream"}) != "":
+		return "; did you mean stream:?"
+	}
+	return ""
 }
 
 // selection says which streams are wanted; the zero value all.

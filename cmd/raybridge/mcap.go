@@ -19,7 +19,7 @@ func newMCAP() *cobra.Command {
 	restore := &cobra.Command{
 		Use: "recover RECORDING", Short: "Finish a recording whose process was killed",
 		Long: "Finish a recording whose process was killed.\n\n" +
-			"RECORDING is an MCAP file or a rosbag2 folder. All that is complete in it is written anew, with the summary that\n" +
+			"RECORDING is an MCAP file or a rosbag2 folder. All that is complete in it is written again, with the summary that\n" +
 			"readers look for, and a folder's metadata.yaml. RECORDING itself stays as it is.",
 		Example: "  raybridge mcap recover drive.mcap\n  raybridge mcap recover out/drive/recording --out out/drive/whole",
 		Args:    oneArg("an MCAP file or a rosbag2 folder"),

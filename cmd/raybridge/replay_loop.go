@@ -2,7 +2,7 @@ package main
 
 import "github.com/raybridge/raybridge/bridges/mcap"
 
-// loopEnd is the log time at which a loop begins anew: when the recording ends, or the
+// loopEnd is the log time at which a loop begins again: when the recording ends, or the
 // part of it, whichever messages are replayed of it. A single message is no reason to
 // send it without a pause.
 func loopEnd(part mcap.Selection, startNs, lastNs int64) int64 {

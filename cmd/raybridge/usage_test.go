@@ -133,6 +133,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"listen", "here"}, `bad address "here": need PORT or HOST:PORT, such as 127.0.0.1:7740`},
 		{[]string{"listen", ":0"}, `bad address ":0": the port is a number from 1 to 65535`},
 		{[]string{"listen", "carla:127.0.0.1:2001"}, "CARLA's own client code reads what a carla bridge serves"},
+		{[]string{"listen", "foxglove:"}, "listen reads what a stream bridge serves, and a bridge foxglove has receivers of its own"},
+		{[]string{"listen", "strea:"}, "did you mean stream:?"},
 		{[]string{"listen", "stream:", ""}, "the sensor is empty"},
 		{[]string{"listen", "stream:", "[a"}, `bad pattern "[a": syntax error in pattern`},
 		{[]string{"listen", "7740", "--duration", "-1s"}, "--duration -1s is negative"},

@@ -175,7 +175,11 @@ func syntaxError(text []byte, err error) *Error {
 	if strings.HasPrefix(what, "exceeded max depth") {
 		return faultAt(text, deepAt(text), errDepth)
 	}
-	return faultAt(text, wrongAt(text, what), fmt.Errorf("%w: %s", ErrSyntax, what))
+	at := wrongAt(text, what)
+	if at < len(text) && text[at] == '\t' {
+		what = "a tab: indent with spaces"
+	}
+	return faultAt(text, at, fmt.Errorf("%w: %s", ErrSyntax, what))
 }
 
 // longestSearched is the longest text in which wrongAt searches, bytes: each step parses it.
