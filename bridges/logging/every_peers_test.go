@@ -120,7 +120,7 @@ func filled(t *testing.T, typ reflect.Type) bridges.Stamped {
 		require.NoError(t, png.Encode(&data, image.NewGray(image.Rect(0, 0, 3, 2))))
 		s.Data = data.Bytes()
 	case *sample.CameraInfo:
-		s.D = []float64{0.1, 0.2, 0.3, 0.4, 0.5}
+		s.DistortionModel, s.D = "plumb_bob", []float64{0.1, 0.2, 0.3, 0.4, 0.5}
 	case *sample.PointCloud:
 		for i := range s.Points {
 			s.Points[i].Return = uint8(i % 3)
