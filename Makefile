@@ -61,7 +61,7 @@ $(GOLANGCI):
 
 .PHONY: check
 check: setup-test $(GOLANGCI) ## what each commit must pass: format, build, vet, lint, generated files, short tests
-	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./... && CGO_ENABLED=0 $(GO) build ./...' vet='$(GO) vet ./...' \
+	@scripts/steps.sh format='$(FORMATTED)' build='$(GO) build ./...' vet='$(GO) vet ./... && CGO_ENABLED=0 $(GO) vet ./...' \
 		lint='$(GOLANGCI) run --build-tags $(LINT_TAGS) ./...' generate='scripts/unchanged.sh $(GO) generate ./...' \
 		short='scripts/with-display.sh $(GO) test -short ./...'
 

@@ -13,6 +13,13 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
+func lens(t *testing.T, width, height int, fov float64) camera.Lens {
+	t.Helper()
+	l, err := camera.NewLens(width, height, fov)
+	require.NoError(t, err)
+	return l
+}
+
 // readByOpenCV projects a point of the optical frame as a reader of CameraInfo does,
 // with the formulas of OpenCV's documentation: projectPoints (k1 k2 p1 p2 k3 k4 k5 k6)
 // and fisheye::projectPoints (k1 k2 k3 k4), the latter's angle taken up to 180 degrees.

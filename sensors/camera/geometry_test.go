@@ -17,13 +17,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-func lens(t *testing.T, width, height int, fov float64) camera.Lens {
-	t.Helper()
-	l, err := camera.NewLens(width, height, fov)
-	require.NoError(t, err)
-	return l
-}
-
 func TestDepthOfAFloorIsPlanar(t *testing.T) {
 	const height = 1.6
 	b := scenetest.NewBuilder("floor")
