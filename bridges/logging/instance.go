@@ -196,7 +196,7 @@ func (i *instance) forget(lost bool) {
 	i.pending, i.text = i.pending[:0], 0
 }
 
-// missing counts all messages as lost if the file is no longer where it was created; mu must
+// missing counts all messages as lost if the file was removed, renamed or replaced; mu must
 // be held.
 func (i *instance) missing(file *recordfile.File) error {
 	err := file.Place().Check()
