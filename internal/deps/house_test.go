@@ -23,10 +23,12 @@ var limits = struct {
 	files    int // hand-written Go files of the product
 	small    int // packages of the product with fewer than smallLines hand-written lines
 	declared map[string]int
+	comments float64 // lines for each exported name, at least
 }{
 	packages: 135,
 	files:    852,
 	small:    29,
+	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
 		"Cause": 3, "Geodetic": 0, "Outcome": 1, "Policy": 3, "QoS": 4, "Rate": 2, "Stamp": 0,
