@@ -15,8 +15,9 @@
 // # Presets
 //
 // Device presets have the firing tables of AWSIM's and RGL's, and begin straight
-// ahead; the offset between a device's mounting point and its optical centre is left
-// to the rig. Presets with the names of SVL Simulator's templates have its elevations
+// ahead. Laser 94 of VelodyneVLS128 points 2.08 degrees up, as the device's does, where
+// their table has 2.008. The offset between a device's mounting point and its optical
+// centre is left to the rig. Presets with the names of SVL Simulator's templates have its elevations
 // (SVLElevations), columns and ranges, and begin behind. Attributes that weren't set
 // are the preset's own: neither loses returns. The near-field lasers of HesaiAT128E2X
 // measure from 0.5 m in even columns and from 7.2 m in odd ones.
