@@ -66,6 +66,7 @@ func TestCARLASensors(t *testing.T) {
 	}
 	assert.Equal(t, "carla_semantic", attributes(entry(t, r, "semantic_lidar"))["layout"])
 	assert.Equal(t, -30.0, attributes(entry(t, r, "semantic_lidar"))["lower_fov"], "CARLA's default")
+	assert.Equal(t, false, attributes(entry(t, r, "semantic_lidar"))["rolling"])
 	assert.Equal(t, "10", entry(t, r, "depth").Rate)
 	assert.Equal(t, int64(96), attributes(entry(t, r, "normals"))["image_size_x"])
 	assert.Equal(t, "palette_bgra8", attributes(entry(t, r, "semantic"))["output"])

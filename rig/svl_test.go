@@ -238,6 +238,7 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	assert.Equal(t, "sensor.lidar.ray_cast", entry(t, r, "deep").ID)
 	velodyne := attributes(entry(t, r, "v"))
 	assert.Equal(t, "VelodyneVLS128", velodyne["preset"])
+	assert.Equal(t, false, velodyne["rolling"])
 	assert.Equal(t, 50.0, velodyne["range"])
 	assert.NotContains(t, velodyne, "range_min")
 	assert.NotContains(t, velodyne, "elevations")

@@ -15,6 +15,7 @@ func TestWhatIsUnusualIsTold(t *testing.T) {
 		"{id: sensor.lidar.ray_cast, name: a, pose: {z: -50}}":           "r.yaml:2:48: sensors[0].pose: sensor a is mounted 50 m under the ground: 0 to 30 m above it are usual",
 		"{id: sensor.lidar.ray_cast, name: a, pose: {z: 80}}":            "r.yaml:2:48: sensors[0].pose: sensor a is mounted 80 m above the ground: 0 to 30 m are usual",
 		"{id: sensor.other.gnss, name: a, pose: {x: 1.5, y: -1000}}":     "r.yaml:2:44: sensors[0].pose: sensor a is mounted x 1.5 m, y -1000 m from base_link: up to 30 m are usual",
+		"{id: sensor.other.gnss, name: a, pose: {x: -40}}":               "r.yaml:2:44: sensors[0].pose: sensor a is mounted x -40 m, y 0 m from base_link: up to 30 m are usual",
 		"{id: sensor.camera.rgb, name: a, fov: 0.5, pose: {z: 1}}":       "r.yaml:2:43: sensors[0].fov: fov is 0.5 deg, which is unusual: 5 to 170 deg are usual",
 		"{id: sensor.camera.rgb, name: a, fov: 0.5e1, pose: {z: 1}}":     "",
 		"{id: sensor.lidar.ray_cast, name: a, range: 1500}":              "r.yaml:2:49: sensors[0].range: range is 1500 m, which is unusual: 1 to 500 m are usual",
