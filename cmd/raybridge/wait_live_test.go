@@ -5,6 +5,7 @@ package main
 import (
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,12 +34,11 @@ func TestARunWaitsForItsReceivers(t *testing.T) {
 			for _, l := range []*calling{first, second} {
 				l.errOut.await(t, "connected")
 			}
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, resume[1], http.NoBody)
-			require.NoError(t, err)
-			response, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
-			require.NoError(t, response.Body.Close())
-			require.Equal(t, http.StatusOK, response.StatusCode)
+			control := &controlled{url: strings.TrimSuffix(resume[1], "/v1/resume")}
+			now, _ := control.status(t)
+			assert.True(t, now.Paused)
+			assert.Zero(t, nanoseconds(now), "it stands at its begin")
+			control.time(t, http.MethodPost, "/v1/resume", "")
 
 			for _, l := range []*calling{first, second} {
 				rows := l.summary(t).Streams
