@@ -14,10 +14,13 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 )
 
-// frame shows the page 400 pixels wide, and writes how wide it and its tables are.
+// frame shows the page 400 pixels wide. It writes how wide it and its tables are, and the
+// numbers that are broken: 100 in two lines reads as 10 and 0.
 const frame = `<body><iframe id="page" src="report.html" style="border:0;width:400px;height:2000px"></iframe><p id="widths"></p><script>
 onload = () => { const page = document.getElementById("page").contentDocument; let text = "page " + page.documentElement.scrollWidth;
 for (const table of page.querySelectorAll(".table")) { text += " table " + (table.scrollWidth - table.clientWidth); }
+for (const cell of page.querySelectorAll("td")) { const range = page.createRange(); range.selectNodeContents(cell);
+if (/^[0-9.]+$/.test(cell.textContent) && range.getClientRects().length > 1) { text += " broken " + cell.textContent; } }
 document.getElementById("widths").textContent = text; };</script></body>`
 
 // TestThePageFitsASmallScreen asks a browser, where there is one.
