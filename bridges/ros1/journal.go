@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // journal counts and logs how the node fares. Its methods may be called from any
@@ -53,6 +54,7 @@ func (j *journal) lost(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.counted.Failures++
+	err = netfault.Explain(err)
 	j.counted.LastError = err
 	if !j.outage {
 		j.log.Warn("not registered at the ROS master, trying again", "error", err)
@@ -64,6 +66,7 @@ func (j *journal) lost(err error) {
 func (j *journal) note(kind trouble, who string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	err = netfault.Explain(err)
 	if kind == malformed {
 		j.counted.Malformed++
 		j.counted.LastError = err

@@ -15,6 +15,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apislave"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 const (
@@ -94,7 +95,7 @@ func reach(ctx context.Context, address string) (*master, error) {
 		if !unreachable(err) || strings.Contains(err.Error(), "malformed HTTP") {
 			err = fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 		}
-		return nil, fmt.Errorf("no ROS master at %s: %w", address, err)
+		return nil, fmt.Errorf("no ROS master at %s: %w", address, netfault.Reason(err))
 	}
 	m.pid = pid
 	return m, nil

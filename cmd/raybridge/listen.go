@@ -192,9 +192,6 @@ func (s selection) matches(i *stream.Info) bool {
 func (s *listenSession) list(ctx context.Context) error {
 	client, err := stream.Dial(ctx, s.address, stream.Options{})
 	if err != nil {
-		if dial := dialError(err); dial != nil {
-			err = fmt.Errorf("connect to stream server %s: %w", s.address, dial)
-		}
 		return &exitError{exitIncomplete, err}
 	}
 	defer client.Close()

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
@@ -263,9 +261,6 @@ func (s *listenSession) unknown(streams []stream.Info) error {
 // retry says that there is no connection, and gives up where none can come about.
 func (s *listenSession) retry(e *stream.Event) {
 	err := e.Err
-	if dial := dialError(err); dial != nil {
-		err = dial
-	}
 	s.mu.Lock()
 	if s.lastErr == nil || !errors.Is(err, os.ErrDeadlineExceeded) { // the end of the command says nothing of the peer
 		s.lastErr = err
@@ -281,22 +276,6 @@ func (s *listenSession) retry(e *stream.Event) {
 		return
 	}
 	s.screen.say("no connection to %s: %v; next attempt in %.1f s", s.address, err, e.Delay.Seconds())
-}
-
-// dialError is why a connection did not come about, without the address, which a failed
-// dial's error repeats; nil for other errors.
-func dialError(err error) error {
-	dial, unknown := new(net.OpError), new(net.DNSError)
-	switch {
-	case !errors.As(err, &dial) || dial.Op != "dial":
-		return nil
-	case errors.As(err, &unknown) && unknown.IsNotFound:
-		return fmt.Errorf("no machine is named %s", unknown.Name)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nobody listens there: %w", syscall.ECONNREFUSED)
-	default:
-		return dial.Err
-	}
 }
 
 // refused says that a server that was restarted doesn't have a stream any more.

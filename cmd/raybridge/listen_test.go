@@ -242,7 +242,7 @@ func TestListenOutlivesTheServer(t *testing.T) {
 	p.send(speed(0))
 	require.NoError(t, first.Close(context.Background()))
 	c.errOut.await(t, "disconnected: the stream server was closed")
-	c.errOut.await(t, "no connection to "+address+": nobody listens there: connection refused; next attempt in ")
+	c.errOut.await(t, "no connection to "+address+": nobody listens there (connection refused): start the program, or check the address; next attempt in ")
 
 	second := serve(t, address)
 	add(t, second, "/walker/pace", "walker")
@@ -300,12 +300,12 @@ func TestListenThatNeverConnects(t *testing.T) {
 	address := freeAddress(t)
 	o := call(t, "listen", address, "--duration", "300ms")
 	assert.Equal(t, exitIncomplete, o.code)
-	assert.Equal(t, "raybridge: never connected to "+address+": nobody listens there: connection refused", lastLine(o.err))
+	assert.Equal(t, "raybridge: never connected to "+address+": nobody listens there (connection refused): start the program, or check the address", lastLine(o.err))
 	assert.Empty(t, o.out)
 
 	o = call(t, "listen", address, "--list")
 	assert.Equal(t, exitIncomplete, o.code)
-	assert.Equal(t, "raybridge: connect to stream server "+address+": nobody listens there: connection refused", lastLine(o.err))
+	assert.Equal(t, "raybridge: connect to stream server "+address+": nobody listens there (connection refused): start the program, or check the address", lastLine(o.err))
 
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

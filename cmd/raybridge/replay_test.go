@@ -325,7 +325,7 @@ func TestReplayWithoutAPeerIsIncomplete(t *testing.T) {
 	assert.Regexp(t, `127\.0\.0\.1:[1-9]\d* +foxglove +all 4`, o.err, "where viewers connect to")
 	summary, err := os.ReadFile(filepath.Join(out, "s.json"))
 	require.NoError(t, err)
-	assert.Contains(t, string(summary), `"last_error": "dial tcp`)
+	assert.Contains(t, string(summary), `"last_error": "127.0.0.1:1: nobody listens there`)
 	assert.Contains(t, o.err, "bridge hasn't connected: replaying without it")
 	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), 31)
 }

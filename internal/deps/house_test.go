@@ -25,9 +25,9 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 135,
-	files:    852,
-	small:    29,
+	packages: 136,
+	files:    853,
+	small:    30,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -97,7 +98,7 @@ func (c *Client) live(l *link, err error) {
 		c.event(Event{Kind: EventConnected, Restarted: instance != 0 && instance != l.welcome.instance})
 		instance = l.welcome.instance
 		begun := time.Now()
-		err = l.run()
+		err = netfault.Reason(l.run())
 		if time.Since(begun) > steady {
 			attempt = 0
 		}

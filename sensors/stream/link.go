@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
@@ -74,13 +75,13 @@ const (
 func (c *Client) connect() (*link, error) {
 	conn, err := c.options.Dial(c.ctx, c.address)
 	if err != nil {
-		return nil, err
+		return nil, netfault.Reason(err)
 	}
 	stop := context.AfterFunc(c.ctx, func() { _ = conn.Close() })
 	defer stop()
 	l, err := c.greet(conn)
 	if err != nil {
-		return nil, errors.Join(err, ignoreClosed(conn.Close()))
+		return nil, errors.Join(netfault.Reason(err), ignoreClosed(conn.Close()))
 	}
 	return l, nil
 }
@@ -104,7 +105,7 @@ func (c *Client) greet(conn net.Conn) (*link, error) {
 	r := bufio.NewReaderSize(wait, readBuffer)
 	w, err := readWelcome(r)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return nil, fmt.Errorf("the peer ended the connection without a greeting: it is perhaps no stream server: %w", err)
+		return nil, fmt.Errorf("no greeting, it is perhaps no stream server: %w", err)
 	}
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,13 +48,13 @@ func (l *logged) took() []string {
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines logged
-		p := peer{refused: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}
+		p := peer{refused: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 		l, _ := open(t, link.Config{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil))})
 		l.Start()
 		time.Sleep(59 * time.Second)
-		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="dial: connection refused" failures_since=0`}, lines.took())
+		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="nobody listens there (connection refused): start the program, or check the address" failures_since=0`}, lines.took())
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="dial: connection refused" failures_since=19`}, lines.took())
+		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="nobody listens there (connection refused): start the program, or check the address" failures_since=19`}, lines.took())
 		p.refuse(errors.New("no such host"))
 		time.Sleep(3 * time.Second)
 		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="no such host" failures_since=0`}, lines.took())
@@ -63,7 +64,7 @@ func TestLog(t *testing.T) {
 		require.NoError(t, p.last().Close())
 		time.Sleep(3 * time.Second)
 		assert.Equal(t, []string{
-			`WARN msg="connection lost; will try again" error=EOF failures_since=0`,
+			`WARN msg="connection lost; will try again" error="the other side closed the connection" failures_since=0`,
 			`INFO msg="connected again" after=3s attempts=1`,
 		}, lines.took())
 		for range 10 {

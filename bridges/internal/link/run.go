@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // run dials, serves the connection, and dials again, until the link is closed or gives
@@ -69,6 +70,7 @@ func (l *Link) dial() (Conn, error) {
 	ctx, cancel := context.WithTimeout(l.dialing, l.config.DialTimeout)
 	defer cancel()
 	conn, err := l.config.Dial(ctx)
+	err = netfault.Explain(err)
 	if err != nil && ctx.Err() != nil && l.dialing.Err() == nil {
 		err = fmt.Errorf("no answer within %v: %w", l.config.DialTimeout, err)
 	}

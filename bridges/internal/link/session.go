@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -200,7 +201,7 @@ func (s *session) write(frame []byte) bool {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		s.expire()
 	default:
-		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, err)
+		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, netfault.Explain(err))
 		s.blame(err, bridges.CauseNotConnected)
 		s.hearOut() // who refuses what it is sent may have said so
 		s.fail(err, bridges.CauseNotConnected)
@@ -238,6 +239,8 @@ func (s *session) readFrames() {
 			err = s.link.handle(frame)
 		} else if errors.Is(err, bridges.ErrProtocol) {
 			s.link.malformed(err)
+		} else {
+			err = netfault.Explain(err)
 		}
 		if err != nil {
 			s.fail(err, bridges.CauseNotConnected)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -120,6 +121,9 @@ func adviceFor(err error) string {
 // peer is no WebSocket server. A peer that says nothing may have gone, or want TLS.
 func (c *Config) refusal(ctx context.Context, response *http.Response, err error) error {
 	var network *net.OpError
+	if call := new(url.Error); errors.As(err, &call) {
+		err = call.Err // what was called is known
+	}
 	switch {
 	case response != nil:
 		return fmt.Errorf("%w: no WebSocket server, it answers %s%s", bridges.ErrProtocol, response.Status, reason(response))

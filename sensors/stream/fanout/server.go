@@ -10,10 +10,10 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -135,15 +135,8 @@ func (s *Server) Listen(address string) error {
 		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
 	}
 	listener, err := net.Listen(network, address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen on %s: %w: "+
-			"end the program that has it, or choose another port, or 0 for any free one", address, syscall.EADDRINUSE)
-	case err != nil:
-		if op := new(net.OpError); errors.As(err, &op) {
-			err = op.Err // the address is said already
-		}
-		return fmt.Errorf("listen on %s: %w%s", address, err, advice(err))
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, netfault.Reason(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,20 +149,6 @@ func (s *Server) Listen(address string) error {
 	s.listener = listener
 	s.wg.Go(func() { s.accept(listener) })
 	return nil
-}
-
-// advice says what to do about a failure to listen.
-func advice(err error) string {
-	switch unknown := new(net.DNSError); {
-	case errors.As(err, &unknown):
-		return ": want an address of this machine, such as 127.0.0.1 or 0.0.0.0"
-	case errors.Is(err, syscall.EACCES):
-		return ": ports below 1024 need privileges: choose a higher one"
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return ": no interface of this machine has the address"
-	default:
-		return ""
-	}
 }
 
 // Addr returns the address that the server listens on, nil while it doesn't.

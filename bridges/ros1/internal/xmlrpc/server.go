@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // Server answers calls over HTTP.
@@ -24,7 +25,7 @@ type Server struct {
 func Listen(address, host string, handler http.Handler, refused func(error)) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for calls on %s: %w", address, err)
+		return nil, fmt.Errorf("listen for calls on %s: %w", address, netfault.Reason(err))
 	}
 	s := &Server{addr: listener.Addr().(*net.TCPAddr), done: make(chan struct{})}
 	s.http = guard.NewServer(handler, guard.Config{

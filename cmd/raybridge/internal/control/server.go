@@ -28,11 +28,11 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/lograte"
+	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // ErrAddress says that an address to listen on is none.
@@ -93,11 +93,8 @@ func Listen(ctx context.Context, at Address) (*Server, error) {
 		network = "tcp4" // 0.0.0.0 is all of IPv4, not of IPv6 as well
 	}
 	listener, err := config.Listen(ctx, network, address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %s: the address is in use: choose another port, or 0 for any free one", address)
-	case err != nil:
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, netfault.Reason(err))
 	}
 	return &Server{listener: listener, host: at.Host}, nil
 }

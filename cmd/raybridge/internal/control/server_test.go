@@ -81,7 +81,7 @@ func TestAnAddressInUse(t *testing.T) {
 	s := listen(t)
 	defer s.Close()
 	_, err := control.Listen(t.Context(), control.Address{Host: "127.0.0.1", Port: uint16(s.Addr().(*net.TCPAddr).Port)})
-	require.ErrorContains(t, err, "the address is in use: choose another port")
+	require.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
 	_, err = control.Listen(t.Context(), control.Address{Host: "203.0.113.7", Port: 80}) // TEST-NET-3, nobody's
 	require.ErrorContains(t, err, "listen on 203.0.113.7:80")
 }

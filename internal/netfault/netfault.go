@@ -1,0 +1,143 @@
+// Package netfault says of a connection that failed who was called, what happened and what
+// its user can do about it, where the system says which call failed.
+package netfault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Error is a failure of a connection, said for people. The system's own is to errors.Is and
+// errors.As.
+type Error struct {
+	text  string
+	cause error
+}
+
+func (e *Error) Error() string { return e.text }
+func (e *Error) Unwrap() error { return e.cause }
+
+// Explain returns an error of a connection as an *Error that names the address and says what
+// is the matter with it. What was written around the error of package net stays. Other errors
+// are returned as they are. Any goroutine may call it.
+func Explain(err error) error { return explain(err, true) }
+
+// Reason is Explain for callers that name the address themselves.
+func Reason(err error) error { return explain(err, false) }
+
+func explain(err error, address bool) error {
+	if err == nil || errors.As(err, new(*Error)) {
+		return err
+	}
+	raw, said := "", ""
+	failed, unknown, call := new(net.OpError), new(net.DNSError), new(url.Error)
+	switch {
+	case errors.As(err, &unknown):
+		raw, said = unknown.Error(), lookup(unknown)
+		if errors.As(err, &failed) && failed.Op == "listen" {
+			said = fmt.Sprintf("no machine is named %s: want an address of this machine, such as 127.0.0.1 or 0.0.0.0", unknown.Name)
+		}
+	case errors.As(err, &failed) && errors.Is(failed, net.ErrClosed):
+		return err
+	case errors.As(err, &failed):
+		said = happened(failed.Err)
+		if failed.Op == "listen" {
+			said = taken(failed.Err)
+		}
+		if address && failed.Addr != nil {
+			said = failed.Addr.String() + ": " + said
+		}
+	default:
+		end := ending(err)
+		if end == nil {
+			return err
+		}
+		raw, said = end.Error(), happened(end)
+	}
+	if errors.As(err, &failed) {
+		raw = failed.Error()
+	}
+	if errors.As(err, &call) {
+		raw = call.Error()
+	}
+	before, after, found := strings.Cut(err.Error(), raw)
+	if !found {
+		return err
+	}
+	return &Error{before + said + after, err}
+}
+
+// ending returns the error by which a connection ended that package net wraps in none of its
+// own, nil for other errors.
+func ending(err error) error {
+	for _, end := range []error{io.ErrUnexpectedEOF, io.EOF, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		if errors.Is(err, end) {
+			return end
+		}
+	}
+	return nil
+}
+
+// lookup says why a name has no address.
+func lookup(err *net.DNSError) string {
+	if err.IsNotFound {
+		return fmt.Sprintf("no machine is named %s: check the name, or give its IP address", err.Name)
+	}
+	return fmt.Sprintf("can't look up %s: check the network, or give its IP address", err.Name)
+}
+
+// taken says why an address can't be listened on, which stands before it.
+func taken(cause error) string {
+	switch {
+	case errors.Is(cause, syscall.EADDRINUSE):
+		return fmt.Sprintf("%v: end the program that has it, or choose another port, or 0 for any free one", syscall.EADDRINUSE)
+	case errors.Is(cause, syscall.EACCES):
+		return fmt.Sprintf("%v: ports below 1024 need privileges: choose a higher one", syscall.EACCES)
+	case errors.Is(cause, syscall.EADDRNOTAVAIL):
+		return fmt.Sprintf("%v: no interface of this machine has the address", syscall.EADDRNOTAVAIL)
+	default:
+		return happened(cause)
+	}
+}
+
+// happened says what became of a call to an address that stands before it.
+func happened(cause error) string {
+	is := func(causes ...syscall.Errno) bool {
+		for _, c := range causes {
+			if errors.Is(cause, c) {
+				return true
+			}
+		}
+		return false
+	}
+	var errno syscall.Errno
+	errors.As(cause, &errno)
+	var late interface{ Timeout() bool }
+	switch {
+	case is(syscall.ECONNREFUSED):
+		return fmt.Sprintf("nobody listens there (%v): start the program, or check the address", errno)
+	case is(syscall.EHOSTUNREACH, syscall.ENETUNREACH):
+		return fmt.Sprintf("no way there (%v): check the address and the network", errno)
+	case is(syscall.EACCES, syscall.EPERM):
+		return fmt.Sprintf("no permission (%v): check the firewall of this machine", errno)
+	case is(syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE):
+		return fmt.Sprintf("the other side broke the connection off (%v): see what it says", errno)
+	case errno != 0 && !errno.Timeout():
+		return errno.Error()
+	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
+		return "the other side closed the connection"
+	case cause == context.DeadlineExceeded: // of a wait, not of a call
+		return "no answer in time"
+	case errors.As(cause, &late) && late.Timeout():
+		return "no answer in time: check the address, the network and the firewall"
+	default:
+		return cause.Error()
+	}
+}

@@ -1,0 +1,86 @@
+package netfault_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/internal/netfault"
+)
+
+// failed is an error of package net for a call to a robot.
+func failed(op string, cause error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 9090}, Err: cause}
+}
+
+func TestExplain(t *testing.T) {
+	system := func(call string, errno syscall.Errno) error { return os.NewSyscallError(call, errno) }
+	unknown := &net.DNSError{Err: "no such host", Name: "robto", Server: "10.0.0.1:53", IsNotFound: true}
+	silent := &net.DNSError{Err: "i/o timeout", Name: "robot", IsTimeout: true}
+	for _, c := range []struct {
+		err  error
+		want string
+		is   error
+	}{
+		{failed("dial", system("connect", syscall.ECONNREFUSED)), "10.0.0.7:9090: nobody listens there (connection refused): start the program, or check the address", syscall.ECONNREFUSED},
+		{failed("dial", os.ErrDeadlineExceeded), "10.0.0.7:9090: no answer in time: check the address, the network and the firewall", os.ErrDeadlineExceeded},
+		{failed("dial", system("connect", syscall.ETIMEDOUT)), "10.0.0.7:9090: no answer in time: check the address, the network and the firewall", syscall.ETIMEDOUT},
+		{failed("dial", system("connect", syscall.EHOSTUNREACH)), "10.0.0.7:9090: no way there (no route to host): check the address and the network", syscall.EHOSTUNREACH},
+		{failed("dial", system("connect", syscall.ENETUNREACH)), "10.0.0.7:9090: no way there (network is unreachable): check the address and the network", syscall.ENETUNREACH},
+		{failed("dial", system("connect", syscall.EPERM)), "10.0.0.7:9090: no permission (operation not permitted): check the firewall of this machine", syscall.EPERM},
+		{failed("read", system("read", syscall.ECONNRESET)), "10.0.0.7:9090: the other side broke the connection off (connection reset by peer): see what it says", syscall.ECONNRESET},
+		{failed("write", system("write", syscall.EPIPE)), "10.0.0.7:9090: the other side broke the connection off (broken pipe): see what it says", syscall.EPIPE},
+		{failed("read", io.EOF), "10.0.0.7:9090: the other side closed the connection", io.EOF},
+		{failed("dial", system("socket", syscall.EMFILE)), "10.0.0.7:9090: too many open files", syscall.EMFILE},
+		{failed("listen", system("bind", syscall.EADDRINUSE)), "10.0.0.7:9090: address already in use: end the program that has it, or choose another port, or 0 for any free one", syscall.EADDRINUSE},
+		{failed("listen", system("bind", syscall.EACCES)), "10.0.0.7:9090: permission denied: ports below 1024 need privileges: choose a higher one", syscall.EACCES},
+		{failed("listen", system("bind", syscall.EADDRNOTAVAIL)), "10.0.0.7:9090: cannot assign requested address: no interface of this machine has the address", syscall.EADDRNOTAVAIL},
+		{failed("listen", system("socket", syscall.EMFILE)), "10.0.0.7:9090: too many open files", syscall.EMFILE},
+		{&net.OpError{Op: "listen", Net: "tcp", Err: unknown}, "no machine is named robto: want an address of this machine, such as 127.0.0.1 or 0.0.0.0", unknown},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: unknown}, "no machine is named robto: check the name, or give its IP address", unknown},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: silent}, "can't look up robot: check the network, or give its IP address", silent},
+		{fmt.Errorf("read a frame: %w", io.ErrUnexpectedEOF), "read a frame: the other side closed the connection", io.ErrUnexpectedEOF},
+		{io.EOF, "the other side closed the connection", io.EOF},
+		{fmt.Errorf("no answer within 5s: %w", context.DeadlineExceeded), "no answer within 5s: no answer in time", context.DeadlineExceeded},
+		{&url.Error{Op: "Post", URL: "http://robot:11311/RPC2", Err: io.EOF}, "the other side closed the connection", io.EOF},
+		{fmt.Errorf("ask the master: %w", &url.Error{Op: "Post", URL: "http://robot:11311/RPC2", Err: failed("dial", system("connect", syscall.ECONNREFUSED))}),
+			"ask the master: 10.0.0.7:9090: nobody listens there (connection refused): start the program, or check the address", syscall.ECONNREFUSED},
+	} {
+		got := netfault.Explain(c.err)
+		assert.EqualError(t, got, c.want)
+		assert.ErrorIs(t, got, c.is)
+		assert.Equal(t, got, netfault.Explain(got), "said once")
+		assert.NotRegexp(t, `dial tcp|i/o timeout|EOF|Post`, got.Error())
+	}
+	for _, other := range []error{nil, errors.New("other"), net.ErrClosed} {
+		assert.Equal(t, other, netfault.Explain(other))
+	}
+}
+
+// TestReason: who names the address has it not said twice.
+func TestReason(t *testing.T) {
+	err := fmt.Errorf("greet: %w", failed("dial", syscall.ECONNREFUSED))
+	assert.EqualError(t, netfault.Reason(err), "greet: nobody listens there (connection refused): start the program, or check the address")
+}
+
+// TestExplainOfTheSystem has package net make the errors.
+func TestExplainOfTheSystem(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, err = net.Dial("tcp", address)
+	assert.EqualError(t, netfault.Explain(err), address+": nobody listens there (connection refused): start the program, or check the address")
+	_, err = http.Get("http://" + address + "/") //nolint:bodyclose,noctx // it fails
+	assert.EqualError(t, netfault.Explain(err), address+": nobody listens there (connection refused): start the program, or check the address")
+}
