@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Topic names a stream of messages of one type.
@@ -31,7 +31,7 @@ type Topic struct {
 	QoS QoS
 	// Policy is what the full queue of a network connection does with the topic's
 	// messages: by default the oldest is dropped. Files don't look at it.
-	Policy queue.Policy
+	Policy flow.Policy
 }
 
 // PublishedTopic is a topic as a bridge's publisher creator is given it.
@@ -52,13 +52,13 @@ func (t *PublishedTopic) Sent(bytes int) { t.counter.sent(bytes) }
 
 // Lost moves messages that were counted by Sent to the drops: data that a full
 // disk or a dead connection swallowed afterwards.
-func (t *PublishedTopic) Lost(messages int, bytes int64, cause Cause) {
+func (t *PublishedTopic) Lost(messages int, bytes int64, cause flow.Cause) {
 	t.counter.lost(messages, bytes, cause)
 }
 
 // Dropped counts a message that was taken, but was dropped before it was sent.
 // Errors that a publisher returns are counted by themselves.
-func (t *PublishedTopic) Dropped(cause Cause) { t.counter.dropped(cause) }
+func (t *PublishedTopic) Dropped(cause flow.Cause) { t.counter.dropped(cause) }
 
 // SetWire changes the message type's name in statistics, for a bridge whose connection
 // string chooses between several messages of one type. Any goroutine may call it.
@@ -226,7 +226,7 @@ func (b *Bridge) Statistics() Statistics {
 	topics := b.order[:len(b.order):len(b.order)]
 	subscribed := b.subscribed[:len(b.subscribed):len(b.subscribed)]
 	b.mu.Unlock()
-	s := Statistics{Status: b.Status(), Drops: Drops{}, Topics: make([]TopicStatistics, len(topics))}
+	s := Statistics{Status: b.Status(), Drops: flow.Drops{}, Topics: make([]TopicStatistics, len(topics))}
 	for i, t := range topics {
 		row := &s.Topics[i]
 		row.Topic, row.Type = t.Name, t.wire()
@@ -351,7 +351,7 @@ func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publ
 			err = publish(ctx, msg)
 		}
 		if err != nil {
-			t.counter.dropped(CauseOf(err))
+			t.counter.dropped(flow.CauseOf(err))
 		}
 		return err
 	}

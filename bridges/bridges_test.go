@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // openFake returns an open bridge over a fake instance.
@@ -147,20 +148,20 @@ func TestErrorsAreCountedByCause(t *testing.T) {
 	b := openFake(t, instance)
 	publish, err := bridges.AddPublisher[*note](b, bridges.Topic{Name: "/a"})
 	require.NoError(t, err)
-	want := bridges.Drops{}
+	want := flow.Drops{}
 	for i, c := range []struct {
 		err   error
-		cause bridges.Cause
+		cause flow.Cause
 	}{
-		{bridges.ErrConvert, bridges.CauseConvertFailed},
-		{errors.New("anything else"), bridges.CauseConvertFailed},
-		{bridges.ErrNotConnected, bridges.CauseNotConnected},
-		{bridges.ErrPeerSlow, bridges.CausePeerSlow},
-		{context.DeadlineExceeded, bridges.CausePeerSlow},
-		{bridges.ErrWriteFailed, bridges.CauseWriteFailed},
-		{bridges.ErrClosed, bridges.CauseClosed},
-		{context.Canceled, bridges.CauseClosed},
-		{errors.Join(bridges.ErrClosed, bridges.ErrWriteFailed), bridges.CauseWriteFailed},
+		{bridges.ErrConvert, flow.CauseConvertFailed},
+		{errors.New("anything else"), flow.CauseConvertFailed},
+		{bridges.ErrNotConnected, flow.CauseNotConnected},
+		{bridges.ErrPeerSlow, flow.CausePeerSlow},
+		{context.DeadlineExceeded, flow.CausePeerSlow},
+		{bridges.ErrWriteFailed, flow.CauseWriteFailed},
+		{bridges.ErrClosed, flow.CauseClosed},
+		{context.Canceled, flow.CauseClosed},
+		{errors.Join(bridges.ErrClosed, bridges.ErrWriteFailed), flow.CauseWriteFailed},
 	} {
 		instance.publishErr = fmt.Errorf("case %d: %w", i, c.err)
 		assert.Same(t, instance.publishErr, publish(t.Context(), &note{}))
@@ -181,20 +182,20 @@ func TestStatisticsOfWhatHappensLater(t *testing.T) {
 			require.NoError(t, publish(t.Context(), &note{"1234"}))
 		}
 	}
-	instance.topics[0].Lost(2, 8, bridges.CauseWriteFailed)
-	instance.topics[0].Dropped(bridges.CausePeerSlow)
+	instance.topics[0].Lost(2, 8, flow.CauseWriteFailed)
+	instance.topics[0].Dropped(flow.CausePeerSlow)
 	s := b.Statistics()
 	s.Topics[0].RateHz, s.Topics[1].RateHz = 0, 0
 	assert.Equal(t, bridges.Statistics{
 		Status: bridges.Connected, Messages: 8, Bytes: 32,
-		Drops: bridges.Drops{bridges.CauseWriteFailed: 2, bridges.CausePeerSlow: 1},
+		Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1},
 		Topics: []bridges.TopicStatistics{
-			{Topic: "/a", Type: "fake/Note", Messages: 3, Bytes: 12, Drops: bridges.Drops{bridges.CauseWriteFailed: 2, bridges.CausePeerSlow: 1}},
+			{Topic: "/a", Type: "fake/Note", Messages: 3, Bytes: 12, Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1}},
 			{Topic: "/b", Type: "fake/Note", Messages: 5, Bytes: 20},
 		},
 	}, s)
-	s.Drops[bridges.CauseClosed] = 9
-	assert.NotContains(t, b.Statistics().Drops, bridges.CauseClosed, "statistics are the caller's")
+	s.Drops[flow.CauseClosed] = 9
+	assert.NotContains(t, b.Statistics().Drops, flow.CauseClosed, "statistics are the caller's")
 }
 
 func TestRateFollowsTheTopicAndFallsToZero(t *testing.T) {
@@ -238,7 +239,7 @@ func TestFailureIsWhatPublishersReturn(t *testing.T) {
 	assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
 	assert.ErrorContains(t, b.Err(), `bridge "fake" (anywhere)`)
 	assert.ErrorIs(t, publish(t.Context(), &note{}), bridges.ErrWriteFailed)
-	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 1, bridges.CauseWriteFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseNotConnected: 1, flow.CauseWriteFailed: 1}, b.Statistics().Drops)
 }
 
 func TestErrorsOfTheInstanceComeThrough(t *testing.T) {
@@ -297,7 +298,7 @@ func TestPublisherByReflectType(t *testing.T) {
 	assert.ErrorIs(t, publish(t.Context(), &memo{}), bridges.ErrConvert)
 	assert.ErrorIs(t, publish(t.Context(), nil), bridges.ErrConvert)
 	assert.EqualValues(t, 3, b.Statistics().Bytes)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 2}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 2}, b.Statistics().Drops)
 	_, err = bridges.AddPublisherOf(b, reflect.TypeFor[*memo](), bridges.Topic{Name: "/b"})
 	assert.ErrorIs(t, err, bridges.ErrNoConverter)
 	_, err = bridges.AddPublisherOf(b, reflect.TypeFor[*note](), bridges.Topic{})

@@ -38,7 +38,7 @@
 // # Failure
 //
 // Nothing is silent (law S5): an error that a publisher returns is counted
-// under its cause ([CauseOf]), and what a bridge loses after it had taken it is
+// under its cause (package flow's CauseOf), and what a bridge loses after it had taken it is
 // moved from the sent to the dropped messages. [Bridge.Err] tells of a failure
 // that ends the connection for good, such as a full disk.
 //

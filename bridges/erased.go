@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // AddPublisherOf is AddPublisher for callers that know the message type only as
@@ -65,7 +67,7 @@ func erase[T any](b *Bridge, topic Topic) (Publisher[any], error) {
 	return func(ctx context.Context, msg any) error {
 		m, ok := msg.(T)
 		if !ok {
-			counter.dropped(CauseConvertFailed)
+			counter.dropped(flow.CauseConvertFailed)
 			return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, topic.Name, reflect.TypeFor[T](), msg)
 		}
 		return publish(ctx, m)

@@ -1,10 +1,10 @@
 package bridges
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
@@ -26,14 +26,14 @@ var (
 	// ErrTopicName: the topic's name is empty or the protocol forbids it.
 	ErrTopicName = errors.New("bad topic name")
 	// ErrConvert: the message can't be expressed in the bridge's format.
-	ErrConvert = errors.New("convert message")
+	ErrConvert = flow.NewError(flow.CauseConvertFailed, "convert message")
 	// ErrNotConnected: there is no connection to send on.
-	ErrNotConnected = errors.New("not connected")
+	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
 	// ErrPeerSlow: the peer didn't take its data in time.
-	ErrPeerSlow = errors.New("peer too slow")
+	ErrPeerSlow = flow.NewError(flow.CausePeerSlow, "peer too slow")
 	// ErrWriteFailed: the file or the connection refused data; what was written
 	// before stays readable.
-	ErrWriteFailed = errors.New("write failed")
+	ErrWriteFailed = flow.NewError(flow.CauseWriteFailed, "write failed")
 	// ErrProtocol: the peer speaks another protocol, or another version of it.
 	ErrProtocol = errors.New("peer does not speak the protocol")
 	// ErrTLS: the encrypted connection could not be made; the message says whose
@@ -43,14 +43,14 @@ var (
 	// doesn't permit it.
 	ErrListen = errors.New("can't listen")
 	// ErrTooLarge: the message is above the protocol's limit.
-	ErrTooLarge = errors.New("message too large for the protocol")
+	ErrTooLarge = flow.NewError(flow.CauseTooLarge, "message too large for the protocol")
 	// ErrNotBuilt: this program was built without the bridge; the message says how to
 	// build one that has it.
 	ErrNotBuilt = errors.New("bridge not built in")
 	// ErrService: the service is offered already, or the other side refused the call.
 	ErrService = errors.New("service failed")
 	// ErrClosed: the bridge was closed.
-	ErrClosed = errors.New("bridge closed")
+	ErrClosed = flow.NewError(flow.CauseClosed, "bridge closed")
 )
 
 // CheckSize returns nil for a message of size bytes that is within a protocol's limit, else
@@ -77,36 +77,3 @@ func (e *UnknownBridgeError) Error() string {
 
 // Is reports whether target is ErrUnknownBridge.
 func (e *UnknownBridgeError) Is(target error) bool { return target == ErrUnknownBridge }
-
-// Cause is the reason for which a message was not delivered, as it stands in
-// summaries and tables.
-type Cause string
-
-// Causes of drops that happen in bridges.
-const (
-	CauseConvertFailed Cause = "convert_failed"
-	CauseTooLarge      Cause = "too_large"
-	CauseNotConnected  Cause = "not_connected"
-	CausePeerSlow      Cause = "peer_slow"
-	CauseWriteFailed   Cause = "write_failed"
-	CauseClosed        Cause = "closed"
-)
-
-// CauseOf returns the cause to count for an error that a publisher returned:
-// convert_failed for every error that none of the others explains.
-func CauseOf(err error) Cause {
-	switch {
-	case errors.Is(err, ErrWriteFailed):
-		return CauseWriteFailed
-	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
-		return CauseClosed
-	case errors.Is(err, ErrNotConnected):
-		return CauseNotConnected
-	case errors.Is(err, ErrPeerSlow), errors.Is(err, context.DeadlineExceeded):
-		return CausePeerSlow
-	case errors.Is(err, ErrTooLarge):
-		return CauseTooLarge
-	default:
-		return CauseConvertFailed
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 )
 
 func TestCheckSize(t *testing.T) {
@@ -14,5 +15,5 @@ func TestCheckSize(t *testing.T) {
 	err := bridges.CheckSize(11, 10)
 	require.ErrorIs(t, err, bridges.ErrTooLarge)
 	assert.ErrorContains(t, err, "11 bytes, the most are 10")
-	assert.Equal(t, bridges.CauseTooLarge, bridges.CauseOf(err))
+	assert.Equal(t, flow.CauseTooLarge, flow.CauseOf(err))
 }

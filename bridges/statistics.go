@@ -4,19 +4,9 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
-
-// Drops counts messages that were not delivered, by cause.
-type Drops map[Cause]int64
-
-// Total returns the number of dropped messages.
-func (d Drops) Total() int64 {
-	var n int64
-	for _, count := range d {
-		n += count
-	}
-	return n
-}
 
 // TopicStatistics is what a bridge did with one topic.
 type TopicStatistics struct {
@@ -28,7 +18,7 @@ type TopicStatistics struct {
 	// RateHz is the number of messages a second of wall time over the last two
 	// seconds: zero for a topic that has been silent that long.
 	RateHz float64
-	Drops  Drops
+	Drops  flow.Drops
 }
 
 // Statistics is what a bridge did since it was opened.
@@ -36,7 +26,7 @@ type Statistics struct {
 	Status Status
 	// Messages, Bytes and Drops are the sums over Topics.
 	Messages, Bytes int64
-	Drops           Drops
+	Drops           flow.Drops
 	// Topics in the order in which they were added.
 	Topics []TopicStatistics
 	// Received are the topics that are subscribed to, in the order in which they were:
@@ -52,7 +42,7 @@ type counter struct {
 	mu       sync.Mutex
 	messages int64
 	bytes    int64
-	drops    Drops
+	drops    flow.Drops
 	rate     rateWindow
 }
 
@@ -65,7 +55,7 @@ func (c *counter) sent(bytes int) {
 	c.rate.add(age)
 }
 
-func (c *counter) lost(messages int, bytes int64, cause Cause) {
+func (c *counter) lost(messages int, bytes int64, cause flow.Cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.messages -= int64(messages)
@@ -73,16 +63,16 @@ func (c *counter) lost(messages int, bytes int64, cause Cause) {
 	c.drop(messages, cause)
 }
 
-func (c *counter) dropped(cause Cause) {
+func (c *counter) dropped(cause flow.Cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(1, cause)
 }
 
 // drop counts n messages; mu must be held.
-func (c *counter) drop(n int, cause Cause) {
+func (c *counter) drop(n int, cause flow.Cause) {
 	if c.drops == nil {
-		c.drops = Drops{}
+		c.drops = flow.Drops{}
 	}
 	c.drops[cause] += int64(n)
 }

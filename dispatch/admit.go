@@ -3,6 +3,8 @@ package dispatch
 import (
 	"reflect"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // waiter is a caller that waits, under policy Block, for its message to find room
@@ -173,11 +175,11 @@ func (t *topic) acquireRoom(bytes int64, evicted *taskList) (bool, error) {
 			t.d.reinforce()
 		}
 		switch t.cfg.Policy {
-		case Block:
+		case flow.Block, flow.Unset:
 			return false, nil
-		case DropNewest:
+		case flow.DropNewest:
 			return false, ErrFull
-		case DropOldest:
+		case flow.DropOldest:
 			for !t.hasRoom(bytes) {
 				if !t.evict(evicted) {
 					return false, ErrFull

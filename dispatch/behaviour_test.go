@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 func nothing[T any](context.Context, T) error { return nil }
@@ -24,7 +25,7 @@ func TestMaxBytes(t *testing.T) {
 		started <- struct{}{}
 		<-hold
 		return nil
-	}, dispatch.TopicConfig{Policy: dispatch.DropNewest, MaxBytes: 100})
+	}, dispatch.TopicConfig{Policy: flow.DropNewest, MaxBytes: 100})
 	offer := func(points int) bool { return topic.TryQueue(&cloud{points: make([]float32, points)}) }
 	require.True(t, offer(1))
 	<-started
@@ -104,7 +105,7 @@ func TestPublishFollowsTheRules(t *testing.T) {
 	s := topic.Stats()
 	assert.EqualValues(t, 1, s.Sent)
 	assert.EqualValues(t, 3, s.Failed)
-	assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CauseConvertFailed: 3, dispatch.CauseClosed: 1}, s.Dropped)
+	assert.Equal(t, map[flow.Cause]uint64{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
 }
 
 func TestCopyPanicIsTheMessagesFate(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // counts are a topic's counters, guarded by d.mu.
@@ -25,13 +27,13 @@ func (c *counts) countResult(err error) {
 }
 
 // dropCounts counts messages that were not sent, by cause.
-type dropCounts map[Cause]uint64
+type dropCounts map[flow.Cause]uint64
 
 func (c *dropCounts) count(err error) {
 	if *c == nil {
 		*c = dropCounts{}
 	}
-	(*c)[CauseOf(err)]++
+	(*c)[flow.CauseOf(err)]++
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // quiet is a logger for tests that provoke warnings.
@@ -127,7 +128,7 @@ func TestPauseDropsWithCallback(t *testing.T) {
 	d.Resume()
 	assert.True(t, topic.TryQueue(2))
 	require.NoError(t, d.Drain(context.Background()))
-	assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CausePaused: 2}, topic.Stats().Dropped)
+	assert.Equal(t, map[flow.Cause]uint64{flow.CausePaused: 2}, topic.Stats().Dropped)
 }
 
 // D4: one task per token; the token is free when the callback runs.
@@ -182,11 +183,11 @@ func TestPolicyWhenFull(t *testing.T) {
 		evicted []int
 	}
 	tests := []struct {
-		policy dispatch.Policy
+		policy flow.Policy
 		want   outcome
 	}{
-		{dispatch.DropNewest, outcome{sent: []int{0, 1, 2}, refused: []int{3, 4}}},
-		{dispatch.DropOldest, outcome{sent: []int{0, 3, 4}, evicted: []int{1, 2}}},
+		{flow.DropNewest, outcome{sent: []int{0, 1, 2}, refused: []int{3, 4}}},
+		{flow.DropOldest, outcome{sent: []int{0, 3, 4}, evicted: []int{1, 2}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.policy.String(), func(t *testing.T) {
@@ -216,7 +217,7 @@ func TestPolicyWhenFull(t *testing.T) {
 			close(hold)
 			require.NoError(t, d.Drain(context.Background()))
 			assert.Equal(t, tt.want, got)
-			assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CauseQueueFull: 2}, topic.Stats().Dropped)
+			assert.Equal(t, map[flow.Cause]uint64{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
 		})
 	}
 }
@@ -283,7 +284,7 @@ func TestBlockLimitOfTheFirstInLine(t *testing.T) {
 		assert.True(t, topic.TryQueue(of(12)), "40 bytes were free")
 		assert.Equal(t, 3*time.Second/2, time.Since(start), "when the second in line gave up, too")
 		assert.True(t, topic.TryQueue(of(28)))
-		assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CauseQueueFull: 2}, topic.Stats().Dropped)
+		assert.Equal(t, map[flow.Cause]uint64{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
@@ -322,7 +323,7 @@ func TestContextEndsBlockedCall(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, closed)
-	assert.Equal(t, map[dispatch.Cause]uint64{dispatch.CauseClosed: 3}, topic.Stats().Dropped)
+	assert.Equal(t, map[flow.Cause]uint64{flow.CauseClosed: 3}, topic.Stats().Dropped)
 }
 
 // D7: neither a panic nor a Goexit costs a worker, a token or a cached message.

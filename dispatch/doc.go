@@ -73,7 +73,7 @@
 //
 // Each message taken is resolved exactly once: sent, failed, pushed out or
 // discarded. A publisher's error or panic reaches the callback, is counted
-// under a [Cause], and is logged: the first at once, those that follow once a
+// under a flow.Cause, and is logged: the first at once, those that follow once a
 // second and topic, with their number. So is a panic in a callback. Neither costs
 // a worker, a token or a pooled message; runtime.Goexit doesn't either. A logger's
 // panic goes no further; slog's default logger tells of it.

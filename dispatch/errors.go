@@ -1,9 +1,10 @@
 package dispatch
 
 import (
-	"context"
 	"errors"
 	"fmt"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Errors that a Done callback receives when its message was not sent. A
@@ -11,17 +12,17 @@ import (
 var (
 	// ErrPaused says that the dispatcher was paused when the message was
 	// offered.
-	ErrPaused = errors.New("dispatcher is paused")
+	ErrPaused = flow.NewError(flow.CausePaused, "dispatcher is paused")
 	// ErrTokenBusy says that another task with the same exclusive token was
 	// queued or running.
-	ErrTokenBusy = errors.New("exclusive token is in use")
+	ErrTokenBusy = flow.NewError(flow.CauseTokenBusy, "exclusive token is in use")
 	// ErrFull says that the topic's queue had no room: the message was refused
 	// (DropNewest, or Block at the end of its BlockLimit) or pushed out by a
 	// younger one (DropOldest).
-	ErrFull = errors.New("topic queue is full")
+	ErrFull = flow.NewError(flow.CauseQueueFull, "topic queue is full")
 	// ErrClosed says that the dispatcher or the topic was closed, before or
 	// while the message waited.
-	ErrClosed = errors.New("dispatcher is closed")
+	ErrClosed = flow.NewError(flow.CauseClosed, "dispatcher is closed")
 	// ErrToken says that Task.Token can't be compared (a slice, a map or a
 	// function) or isn't equal to itself (NaN), so that it can't be exclusive.
 	ErrToken = errors.New("exclusive token is not comparable or not equal to itself")
@@ -50,55 +51,5 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// Cause names why a message was not sent, as statistics and summaries count it.
-type Cause string
-
-// The causes that this package and the errors of publishers know.
-const (
-	CausePaused        Cause = "paused"
-	CauseTokenBusy     Cause = "token_busy"
-	CauseQueueFull     Cause = "queue_full"
-	CauseConvertFailed Cause = "convert_failed"
-	CauseNotConnected  Cause = "not_connected"
-	CausePeerSlow      Cause = "peer_slow"
-	CauseWriteFailed   Cause = "write_failed"
-	CauseClosed        Cause = "closed"
-)
-
-// dropCauser is what a publisher's error implements to be counted under its
-// own cause. It is a plain string so that bridges need not import dispatch.
-type dropCauser interface{ DropCause() string }
-
-// causes are the causes of this package's own errors.
-var causes = []struct {
-	err   error
-	cause Cause
-}{
-	{ErrFull, CauseQueueFull},
-	{ErrPaused, CausePaused},
-	{ErrTokenBusy, CauseTokenBusy},
-	{ErrClosed, CauseClosed},
-}
-
-// CauseOf returns the cause under which err is counted: that of this package's
-// errors, else what a `DropCause() string` method in the error's chain says,
-// else CauseClosed for context.Canceled, since publishers' context ends with the
-// dispatcher, else CauseConvertFailed. CauseOf(nil) is empty.
-func CauseOf(err error) Cause {
-	if err == nil {
-		return ""
-	}
-	for _, known := range causes {
-		if errors.Is(err, known.err) {
-			return known.cause
-		}
-	}
-	var named dropCauser
-	switch {
-	case errors.As(err, &named):
-		return Cause(named.DropCause())
-	case errors.Is(err, context.Canceled):
-		return CauseClosed
-	}
-	return CauseConvertFailed
-}
+// DropCause returns flow.CauseConvertFailed, whatever the panic's value was.
+func (e *PanicError) DropCause() string { return string(flow.CauseConvertFailed) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 func steer(_ context.Context, angle float64) error {
@@ -42,7 +43,7 @@ func ExampleNewSubscriber() {
 func ExampleSubscriber_DeliverTask() {
 	d := dispatch.New(dispatch.Config{Logger: quiet})
 	steering := dispatch.NewSubscriber(d, "/steer", steer, dispatch.SubscriberConfig{
-		TopicConfig: dispatch.TopicConfig{Policy: dispatch.DropOldest, Ordered: true, Depth: 4},
+		TopicConfig: dispatch.TopicConfig{Policy: flow.DropOldest, Ordered: true, Depth: 4},
 	})
 	handled := func(err error) { fmt.Println("handled:", err) }
 	steering.DeliverTask(0.25, dispatch.Task{Done: handled, Token: "wheel"})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // A dispatcher runs the publishers of its topics on workers. Drain waits for
@@ -79,7 +80,7 @@ func ExampleNewTopic() {
 		fmt.Println("sent", n)
 		return nil
 	}
-	numbers := dispatch.NewTopic(d, "/numbers", publish, dispatch.TopicConfig{Policy: dispatch.DropOldest, Depth: 8})
+	numbers := dispatch.NewTopic(d, "/numbers", publish, dispatch.TopicConfig{Policy: flow.DropOldest, Depth: 8})
 	fmt.Println(numbers.Name(), numbers.Err(), numbers.TryQueue(1))
 
 	gated := dispatch.NewTopic(d, "/gated", publish, dispatch.TopicConfig{Gated: true})

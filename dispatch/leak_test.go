@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // collected reports whether the garbage collector takes what p points to, within
@@ -40,7 +41,7 @@ func TestResolvedMessagesAreNotHeld(t *testing.T) {
 			panic(errVerdict)
 		}
 		return nil
-	}, dispatch.TopicConfig{Policy: dispatch.DropOldest, Depth: 4})
+	}, dispatch.TopicConfig{Policy: flow.DropOldest, Depth: 4})
 	data, callbacks, tokens := offerBallast(topic, 20)
 	close(hold)
 	require.NoError(t, d.Drain(context.Background()))
@@ -52,8 +53,8 @@ func TestResolvedMessagesAreNotHeld(t *testing.T) {
 	s := topic.Stats()
 	assert.NotZero(t, s.Sent)
 	assert.NotZero(t, s.Failed)
-	assert.NotZero(t, s.Dropped[dispatch.CauseQueueFull])
-	assert.NotZero(t, s.Dropped[dispatch.CauseTokenBusy])
+	assert.NotZero(t, s.Dropped[flow.CauseQueueFull])
+	assert.NotZero(t, s.Dropped[flow.CauseTokenBusy])
 }
 
 func offerBallast(topic *dispatch.Topic[*ballast], n int) (data, callbacks, tokens []weak.Pointer[ballast]) {
@@ -133,7 +134,7 @@ func TestLoadLeavesNoMemory(t *testing.T) {
 				panic(errVerdict)
 			}
 			return nil
-		}, dispatch.TopicConfig{Policy: dispatch.Policy(i), Depth: 4})
+		}, dispatch.TopicConfig{Policy: flow.Policy(i), Depth: 4})
 	}
 	round := func() uint64 {
 		p := &parcel{body: make([]byte, 1000)}

@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -10,23 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
-
-func TestPolicyNames(t *testing.T) {
-	for _, name := range []string{"block", "drop_newest", "drop_oldest"} {
-		var p dispatch.Policy
-		require.NoError(t, p.UnmarshalText([]byte(name)))
-		text, err := p.MarshalText()
-		require.NoError(t, err)
-		assert.Equal(t, name, string(text))
-	}
-	_, err := dispatch.ParsePolicy("drop")
-	assert.ErrorIs(t, err, dispatch.ErrConfig)
-	assert.ErrorContains(t, err, "drop_oldest")
-	_, err = dispatch.Policy(7).MarshalText()
-	assert.ErrorIs(t, err, dispatch.ErrConfig)
-	assert.Equal(t, "Policy(7)", dispatch.Policy(7).String())
-}
 
 func TestBadConfiguration(t *testing.T) {
 	d, other := newDispatcher(t, dispatch.Config{}), newDispatcher(t, dispatch.Config{})
@@ -83,26 +67,18 @@ func TestUseAfterClose(t *testing.T) {
 func TestErrorsNameTheirCause(t *testing.T) {
 	tests := []struct {
 		err  error
-		want dispatch.Cause
+		want flow.Cause
 	}{
 		{nil, ""},
-		{dispatch.ErrPaused, dispatch.CausePaused},
-		{dispatch.ErrTokenBusy, dispatch.CauseTokenBusy},
-		{dispatch.ErrFull, dispatch.CauseQueueFull},
-		{dispatch.ErrClosed, dispatch.CauseClosed},
-		{fmt.Errorf("send: %w", dispatch.ErrFull), dispatch.CauseQueueFull},
-		{fmt.Errorf("send: %w", context.Canceled), dispatch.CauseClosed},
-		{errors.New("any"), dispatch.CauseConvertFailed},
-		{&dispatch.PanicError{Value: 1}, dispatch.CauseConvertFailed},
-		{fmt.Errorf("send: %w", disconnected{}), dispatch.CauseNotConnected},
+		{dispatch.ErrPaused, flow.CausePaused},
+		{dispatch.ErrTokenBusy, flow.CauseTokenBusy},
+		{dispatch.ErrFull, flow.CauseQueueFull},
+		{dispatch.ErrClosed, flow.CauseClosed},
+		{fmt.Errorf("send: %w", dispatch.ErrFull), flow.CauseQueueFull},
+		{&dispatch.PanicError{Value: 1}, flow.CauseConvertFailed},
+		{&dispatch.PanicError{Value: dispatch.ErrClosed}, flow.CauseConvertFailed},
 	}
 	for _, tt := range tests {
-		assert.Equal(t, tt.want, dispatch.CauseOf(tt.err), "%v", tt.err)
+		assert.Equal(t, tt.want, flow.CauseOf(tt.err), "%v", tt.err)
 	}
 }
-
-// disconnected is a bridge's error that names its cause.
-type disconnected struct{}
-
-func (disconnected) Error() string     { return "peer is gone" }
-func (disconnected) DropCause() string { return "not_connected" }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // The system under test, driven by the same operations.
@@ -182,7 +183,7 @@ func (s *schedule) makeTopics() {
 	s.lanes = append(s.lanes, sharedModel)
 	for i := range 4 {
 		t := &modelTopic{
-			policy: dispatch.Policy(s.rng.IntN(3)), depth: 1 + s.rng.IntN(4),
+			policy: flow.Policy(s.rng.IntN(3)), depth: 1 + s.rng.IntN(4),
 			maxBytes: int64(4 + s.rng.IntN(20)), gated: s.rng.IntN(3) == 0, lane: sharedModel,
 		}
 		cfg := dispatch.TopicConfig{Policy: t.policy, Depth: t.depth, MaxBytes: t.maxBytes, Gated: t.gated, Ordered: i < 3}
@@ -327,7 +328,7 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 			return fmt.Errorf("end: topic %d: %+v", i, s)
 		}
 		var offered, taken, sent uint64
-		dropped := map[dispatch.Cause]uint64{}
+		dropped := map[flow.Cause]uint64{}
 		for id, msg := range messages {
 			if msg.topic != m.topics[i] {
 				continue
@@ -339,7 +340,7 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 			if msg.fate == nil {
 				sent++
 			} else {
-				dropped[dispatch.CauseOf(h.messages[id].fates[0])]++
+				dropped[flow.CauseOf(h.messages[id].fates[0])]++
 			}
 		}
 		if s.Queued != taken || s.Sent != sent || fmt.Sprint(s.Dropped) != fmt.Sprint(dropped) {

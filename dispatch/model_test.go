@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // The reference: topics on ordered and unordered lanes, in plain single-threaded
@@ -32,7 +33,7 @@ type modelMessage struct {
 }
 
 type modelTopic struct {
-	policy   dispatch.Policy
+	policy   flow.Policy
 	depth    int
 	maxBytes int64
 	gated    bool
@@ -99,12 +100,12 @@ func (m *model) offer(msg *modelMessage) {
 		m.tokens[msg.token] = true
 	}
 	for len(t.blocked) > 0 || !t.hasRoom(msg.bytes) {
-		if t.policy == dispatch.Block {
+		if t.policy == flow.Block {
 			msg.state = blocked
 			t.blocked = append(t.blocked, msg)
 			return
 		}
-		if t.policy == dispatch.DropNewest {
+		if t.policy == flow.DropNewest {
 			m.end(msg, dispatch.ErrFull)
 			return
 		}

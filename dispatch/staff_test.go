@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // A publisher that hangs on one topic doesn't keep others waiting.
@@ -242,9 +243,9 @@ func relieveCallbacks(t *testing.T, maxWorkers int, tokens bool) {
 	assert.LessOrEqual(t, most, 2*maxWorkers)
 	require.NoError(t, d.Drain(context.Background()))
 	s := topic.Stats()
-	assert.Zero(t, s.Dropped[dispatch.CauseQueueFull])
+	assert.Zero(t, s.Dropped[flow.CauseQueueFull])
 	assert.EqualValues(t, 1+3+9+27+81, called.Load())
-	assert.EqualValues(t, called.Load(), s.Sent+s.Dropped[dispatch.CauseTokenBusy])
+	assert.EqualValues(t, called.Load(), s.Sent+s.Dropped[flow.CauseTokenBusy])
 	require.NoError(t, d.Close(context.Background()))
 }
 

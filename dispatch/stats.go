@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // TopicStats is a topic's state at one instant. Once the topic is idle,
@@ -20,7 +22,7 @@ type TopicStats struct {
 	Failed uint64
 	// Dropped counts the messages not sent, refused ones included, by cause. It
 	// has no entries of zero and may be nil.
-	Dropped map[Cause]uint64
+	Dropped map[flow.Cause]uint64
 	// InFlight is how many messages are being published, their callbacks
 	// included.
 	InFlight int

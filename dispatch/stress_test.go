@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // stressTopic checks, under load, what holds for every schedule.
@@ -114,7 +115,7 @@ func stressRound(t *testing.T, rng *rand.Rand, closeEarly bool) {
 	d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1 + rng.IntN(6), IdleTimeout: time.Millisecond, TrimTimeout: time.Millisecond})
 	lane := dispatch.NewLane(d)
 	var topics []*stressTopic
-	for policy := dispatch.Block; policy <= dispatch.DropOldest; policy++ {
+	for policy := flow.Block; policy <= flow.DropOldest; policy++ {
 		for kind := range 3 {
 			s := &stressTopic{ordered: kind > 0}
 			cfg := dispatch.TopicConfig{Policy: policy, Depth: 1 + rng.IntN(16), Ordered: kind == 1, WaitForToken: rng.IntN(2) == 0}

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // ThreadCached is implemented by message types (pointers) that the dispatcher
@@ -34,7 +36,7 @@ type Sized interface{ SizeBytes() int64 }
 // policy Block, 64 messages or 64 MiB deep.
 type TopicConfig struct {
 	// Policy says what happens to a message when the queue is full (law D6).
-	Policy Policy
+	Policy flow.Policy
 	// Ordered sends the messages one at a time in the order of the TryQueue
 	// calls. Otherwise several workers may send at once and overtake each other.
 	Ordered bool
@@ -197,7 +199,7 @@ func (t *Topic[T]) validate(noPublisher, noDispatcher bool) error {
 		reason = "no publisher"
 	case t.cfg.Depth < 0:
 		reason = fmt.Sprintf("depth %d is negative", t.cfg.Depth)
-	case int(t.cfg.Policy) >= len(policyNames):
+	case !t.cfg.Policy.Valid():
 		reason = fmt.Sprintf("unknown policy %d", t.cfg.Policy)
 	case t.cfg.Lane != nil && t.cfg.Lane.d != t.d:
 		reason = "its lane is of another dispatcher"

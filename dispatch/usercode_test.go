@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // quitter is a message one of whose own methods ends its goroutine.
@@ -43,7 +44,7 @@ func onGoroutine(f func()) {
 // told so; it keeps neither its room nor its token, nor what it pushed out.
 func TestGoexitInAMessagesMethods(t *testing.T) {
 	for _, method := range []string{"copy", "key", "size", "stamp"} {
-		for _, policy := range []dispatch.Policy{dispatch.Block, dispatch.DropNewest, dispatch.DropOldest} {
+		for _, policy := range []flow.Policy{flow.Block, flow.DropNewest, flow.DropOldest} {
 			t.Run(method+" "+policy.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { goexitWhileOffering(t, method, policy) })
 			})
@@ -51,7 +52,7 @@ func TestGoexitInAMessagesMethods(t *testing.T) {
 	}
 }
 
-func goexitWhileOffering(t *testing.T, method string, policy dispatch.Policy) {
+func goexitWhileOffering(t *testing.T, method string, policy flow.Policy) {
 	d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
 	hold := make(chan struct{})
 	topic := dispatch.NewTopic(d, "a", func(context.Context, *quitter) error { <-hold; return nil },
@@ -60,7 +61,7 @@ func goexitWhileOffering(t *testing.T, method string, policy dispatch.Policy) {
 	require.True(t, topic.TryQueue(&quitter{}))
 	synctest.Wait() // it is being published
 	var f, ofOthers fates
-	if policy == dispatch.DropOldest {
+	if policy == flow.DropOldest {
 		require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: ofOthers.done}))
 	}
 	require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: ofOthers.done}))
@@ -80,8 +81,8 @@ func goexitWhileOffering(t *testing.T, method string, policy dispatch.Policy) {
 	close(hold)
 	require.NoError(t, d.Drain(context.Background()))
 	s := topic.Stats()
-	assert.EqualValues(t, 3, s.Dropped[dispatch.CauseConvertFailed])
-	assert.Len(t, ofOthers.all(), int(s.Sent-1+s.Dropped[dispatch.CauseQueueFull]))
+	assert.EqualValues(t, 3, s.Dropped[flow.CauseConvertFailed])
+	assert.Len(t, ofOthers.all(), int(s.Sent-1+s.Dropped[flow.CauseQueueFull]))
 	assert.Zero(t, s.Pool.Lent)
 	require.NoError(t, d.Close(context.Background()))
 }
@@ -248,7 +249,7 @@ func TestGoexitInACallbackOfTheEvicted(t *testing.T) {
 		started <- struct{}{}
 		<-hold
 		return nil
-	}, dispatch.TopicConfig{Policy: dispatch.DropOldest, Depth: 1})
+	}, dispatch.TopicConfig{Policy: flow.DropOldest, Depth: 1})
 	require.True(t, topic.TryQueue(&quitter{}))
 	<-started
 	require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: func(error) { runtime.Goexit() }}))

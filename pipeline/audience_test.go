@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	client "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -25,7 +26,7 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 
-	c, err := client.Dial(t.Context(), address, client.Options{Queue: queue.Config{Policy: queue.Block}})
+	c, err := client.Dial(t.Context(), address, client.Options{Queue: queue.Config{Policy: flow.Block}})
 	require.NoError(t, err)
 	defer c.Close()
 	stamps := make(chan int64, 100)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -37,7 +37,7 @@ type Delivery struct {
 	// Missing is empty where the firing was delivered to everybody who listens, else the
 	// cause for which it was not: one of the Summary's drops; "idle" where nobody
 	// listens, so nothing was computed; "closed" where the run or the sensor ended before.
-	Missing string
+	Missing flow.Cause
 }
 
 // Delivered reports whether everybody who listens has all of the firing.
@@ -92,7 +92,7 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 	for k := skipped; k > 0; k-- {
 		rate := s.schedule.Rate()
 		over := due
-		over.TimeNs, over.Missing = rate.At(rate.IndexAt(at.TimeNs)-int64(k)), sensors.CauseSkipped
+		over.TimeNs, over.Missing = rate.At(rate.IndexAt(at.TimeNs)-int64(k)), flow.CauseSkipped
 		b.list = append(b.list, &passage{Delivery: over, sensor: s})
 	}
 	x := &passage{Delivery: due, sensor: s}
@@ -101,7 +101,7 @@ func (b *barrier) expect(s *Sensor, at sensors.Tick, skipped int) {
 }
 
 // miss declares a firing missing; the first cause counts.
-func (b *barrier) miss(s *Sensor, seq uint64, cause string) {
+func (b *barrier) miss(s *Sensor, seq uint64, cause flow.Cause) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if x := b.open[passageKey{s, seq}]; x != nil && x.Missing == "" {
@@ -112,8 +112,8 @@ func (b *barrier) miss(s *Sensor, seq uint64, cause string) {
 // lost declares firings missing whose captures a sensor has lost: the oldest from which
 // nothing has come, for captures come back in their order (law R1). Those for which
 // there was no room are declared where that is found.
-func (b *barrier) lost(s *Sensor, cause string, n int) {
-	if cause != sensors.CauseReadbackFailed && cause != sensors.CauseClosed {
+func (b *barrier) lost(s *Sensor, cause flow.Cause, n int) {
+	if cause != flow.CauseReadbackFailed && cause != flow.CauseClosed {
 		return
 	}
 	b.mu.Lock()
@@ -128,15 +128,15 @@ func (b *barrier) lost(s *Sensor, cause string, n int) {
 
 // sending notes a message that was handed to a receiver; the returned function, that it
 // is there, or the cause for which it is not.
-func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause string)) {
+func (b *barrier) sending(s *Sensor, seq uint64) (done func(cause flow.Cause)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := b.open[passageKey{s, seq}]
 	if x == nil {
-		return func(string) {} // of an instant before
+		return func(flow.Cause) {} // of an instant before
 	}
 	x.waiting++
-	return func(cause string) {
+	return func(cause flow.Cause) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		x.waiting--
@@ -159,9 +159,9 @@ func (b *barrier) result(err error) []Delivery {
 		switch {
 		case x.Missing != "":
 		case x.waiting > 0:
-			x.Missing = string(bridges.CausePeerSlow)
+			x.Missing = flow.CausePeerSlow
 		case cut && x.arrived == 0:
-			x.Missing = sensors.CauseClosed
+			x.Missing = flow.CauseClosed
 		}
 		list[i] = x.Delivery
 	}

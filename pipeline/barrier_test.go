@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -138,12 +139,12 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 		}
 		return nil
 	}}
-	lose := &script{lose: func(name string, at sensors.Tick) string {
+	lose := &script{lose: func(name string, at sensors.Tick) flow.Cause {
 		switch {
 		case name == "full" && at.Seq == 1:
-			return sensors.CauseReadbackFull
+			return flow.CauseReadbackFull
 		case name == "failed" && at.Seq == 1:
-			return sensors.CauseReadbackFailed
+			return flow.CauseReadbackFailed
 		}
 		return ""
 	}}
@@ -167,7 +168,7 @@ func TestWhatIsMissingHasACause(t *testing.T) {
 	require.NoError(t, err)
 	got := map[string][]string{}
 	for _, d := range append(list, idle...) {
-		got[d.Sensor] = append(got[d.Sensor], d.Missing)
+		got[d.Sensor] = append(got[d.Sensor], string(d.Missing))
 	}
 	assert.Equal(t, map[string][]string{
 		"full": {"", "readback_full", ""}, "failed": {"", "readback_failed", ""}, "refused": {"", "write_failed", ""},
@@ -194,7 +195,7 @@ func TestAStalledBridgeIsNamed(t *testing.T) {
 	require.ErrorIs(t, err, pipeline.ErrUndelivered)
 	var causes []string
 	for _, d := range list {
-		causes = append(causes, d.Missing)
+		causes = append(causes, string(d.Missing))
 	}
 	assert.Equal(t, []string{"", "peer_slow", "peer_slow"}, causes)
 	close(stall)
@@ -238,7 +239,7 @@ func TestAStepThatIsCutShortSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, errBroken)
 	require.GreaterOrEqual(t, len(list), 2)
 	assert.True(t, list[0].Delivered())
-	assert.Equal(t, sensors.CauseClosed, list[1].Missing)
+	assert.Equal(t, flow.CauseClosed, list[1].Missing)
 }
 
 // TestNoDriftInAnHour: 10 Hz at 60 steps a second, whose length is no whole number of

@@ -14,9 +14,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // clockTopic is where the simulation time goes.
@@ -66,7 +66,7 @@ type attachedBridge struct {
 	// bridge, which so can't count it itself.
 	undelivered struct {
 		sync.Mutex
-		byCause map[string]int64
+		byCause flow.Drops
 	}
 }
 
@@ -176,20 +176,20 @@ func (b *attachedBridge) setPolicy(name string) error {
 	c := &b.topicConfig
 	switch {
 	case name != "":
-		policy, err := dispatch.ParsePolicy(name)
+		policy, err := flow.ParsePolicy(name)
 		if err != nil {
 			return err
 		}
 		c.Policy = policy
 	case file:
-		c.Policy = dispatch.Block
+		c.Policy = flow.Block
 	default:
-		c.Policy = dispatch.DropOldest
+		c.Policy = flow.DropOldest
 	}
 	if b.p.config.Mode == Stepped {
-		c.Policy = dispatch.Block
+		c.Policy = flow.Block
 	}
-	if c.Policy == dispatch.Block {
+	if c.Policy == flow.Block {
 		c.BlockLimit = peerLimit
 		if file {
 			c.BlockLimit = deliveryLimit
@@ -200,19 +200,6 @@ func (b *attachedBridge) setPolicy(name string) error {
 		c.Lane = dispatch.NewLane(b.p.dispatcher)
 	}
 	return nil
-}
-
-// networkPolicy is what the queue of a network connection does when it is full: as the
-// dispatcher's in front of it.
-func (b *attachedBridge) networkPolicy() queue.Policy {
-	switch b.topicConfig.Policy {
-	case dispatch.Block:
-		return queue.Block
-	case dispatch.DropNewest:
-		return queue.DropNewest
-	default:
-		return queue.DropOldest
-	}
 }
 
 // addClock gives the bridge its /clock, if there is one and it knows the type.
@@ -243,7 +230,7 @@ func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) 
 	if q, ok := b.qos[topic.Name]; ok {
 		topic.QoS = q
 	}
-	topic.Policy = b.networkPolicy()
+	topic.Policy = b.topicConfig.Policy
 	sink, err := newBridgeSink(b.p, b, spec, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		b.unknown = append(b.unknown, topic.Name)
@@ -329,11 +316,11 @@ func (b *attachedBridge) clockSent() { b.clockless.Store(false) }
 
 // account counts a message that the bridge never saw, and ends the run if a
 // recording can't go on.
-func (b *attachedBridge) account(cause string, err error) {
+func (b *attachedBridge) account(cause flow.Cause, err error) {
 	if neverSent(err) {
 		b.undelivered.Lock()
 		if b.undelivered.byCause == nil {
-			b.undelivered.byCause = map[string]int64{}
+			b.undelivered.byCause = flow.Drops{}
 		}
 		b.undelivered.byCause[cause]++
 		b.undelivered.Unlock()

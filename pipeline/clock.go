@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -56,7 +57,7 @@ func (c *clockOutput) finish(ctx context.Context) {
 	}
 	c.p.lastClock = c.published()
 	if missed := c.publisher.Stats().Missed; missed > 0 {
-		c.p.clockStats.dropped(sensors.CauseSkipped, int(missed))
+		c.p.clockStats.dropped(flow.CauseSkipped, int(missed))
 	}
 }
 

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // InputSummary is one topic that a sensor is brought.
@@ -14,7 +14,7 @@ type InputSummary struct {
 	Topic string `json:"topic"`
 	// Drops are messages that came and were never taken, by cause: queue_full where newer
 	// ones pushed them out.
-	Drops map[string]int64 `json:"drops"`
+	Drops flow.Drops `json:"drops"`
 	// Ended is true for a sensor that was ended before the run was.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -23,9 +23,9 @@ type InputSummary struct {
 func (s *Sensor) inputRows() []InputSummary {
 	var list []InputSummary
 	for i, in := range s.inlets {
-		row := InputSummary{Name: s.spec.Name, Type: s.spec.Definition.ID, Topic: s.takers[i].topic, Drops: map[string]int64{}}
+		row := InputSummary{Name: s.spec.Name, Type: s.spec.Definition.ID, Topic: s.takers[i].topic, Drops: flow.Drops{}}
 		if n := in.Dropped(); n > 0 {
-			row.Drops[string(dispatch.CauseQueueFull)] = n
+			row.Drops[flow.CauseQueueFull] = n
 		}
 		list = append(list, row)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -24,14 +25,14 @@ func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 	p := newScripted(t, s, pipeline.Config{Bridges: w.registry()})
 	w.attach(t, p)
 	add := func() *pipeline.Sensor { return addScripted(t, p, "sensor.test.deaf", "deaf", "10") }
-	row := pipeline.InputSummary{Name: "deaf", Type: "sensor.test.deaf", Topic: "/deaf/lane", Drops: map[string]int64{}}
+	row := pipeline.InputSummary{Name: "deaf", Type: "sensor.test.deaf", Topic: "/deaf/lane", Drops: flow.Drops{}}
 	first := add()
 	assert.Equal(t, []pipeline.InputSummary{row}, p.Summary().Inputs)
 
 	for range 70 {
 		w.deliver["/deaf/lane"](&lane{})
 	}
-	row.Drops = map[string]int64{"queue_full": 6}
+	row.Drops = flow.Drops{"queue_full": 6}
 	assert.Equal(t, []pipeline.InputSummary{row}, p.Summary().Inputs)
 
 	require.NoError(t, p.Step(t.Context(), 1))
@@ -41,6 +42,6 @@ func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 		w.deliver["/deaf/lane"](&lane{})
 	}
 	require.NoError(t, second.Destroy(t.Context()))
-	row.Drops, row.Ended = map[string]int64{"queue_full": 7}, true
+	row.Drops, row.Ended = flow.Drops{"queue_full": 7}, true
 	assert.Equal(t, []pipeline.InputSummary{row}, p.Summary().Inputs)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 )
@@ -111,7 +112,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 		return missed(b, s, at.Seq, causeIdle)
 	}
 	if !s.users.begin() {
-		return missed(b, s, at.Seq, sensors.CauseClosed)
+		return missed(b, s, at.Seq, flow.CauseClosed)
 	}
 	if skipped > 0 {
 		s.skip(skipped)
@@ -133,7 +134,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 
 // missed tells a barrier, where there is one, that a firing comes to nothing; it returns
 // nil, for who lists.
-func missed(b *barrier, s *Sensor, seq uint64, cause string) error {
+func missed(b *barrier, s *Sensor, seq uint64, cause flow.Cause) error {
 	if b != nil {
 		b.miss(s, seq, cause)
 	}
@@ -204,7 +205,7 @@ func (i *instant) leaveOrphans(p *Pipeline) {
 			kept = append(kept, *f)
 			continue
 		}
-		f.missed(sensors.CauseClosed)
+		f.missed(flow.CauseClosed)
 		f.release()
 		p.orphan(f.sensor.owner)
 	}
@@ -212,7 +213,7 @@ func (i *instant) leaveOrphans(p *Pipeline) {
 }
 
 // missed is the function missed for a firing that was listed.
-func (f *firing) missed(cause string) {
+func (f *firing) missed(cause flow.Cause) {
 	_ = missed(f.sensor.p.barrier.Load(), f.sensor, f.at.Seq, cause)
 }
 

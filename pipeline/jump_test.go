@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -131,7 +132,7 @@ func TestSkippedInstantsAreCounted(t *testing.T) {
 	summary := p.Summary()
 	i := slices.IndexFunc(summary.Sensors, func(s pipeline.SensorSummary) bool { return s.Topic == "/computed" })
 	require.GreaterOrEqual(t, i, 0)
-	assert.Equal(t, map[string]int64{sensors.CauseSkipped: 8}, summary.Sensors[i].Drops, "10 to 80 ms")
+	assert.Equal(t, flow.Drops{flow.CauseSkipped: 8}, summary.Sensors[i].Drops, "10 to 80 ms")
 }
 
 func TestARos2RunFollowsAGivenClock(t *testing.T) {

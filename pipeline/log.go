@@ -26,7 +26,7 @@ func (b *attachedBridge) addLog() error {
 	if b.file() {
 		return nil
 	}
-	topic := bridges.Topic{Name: logTopic, QoS: bridges.DefaultQoS, Policy: b.networkPolicy()}
+	topic := bridges.Topic{Name: logTopic, QoS: bridges.DefaultQoS, Policy: b.topicConfig.Policy}
 	sink, err := newBridgeSink(b.p, b, &logSpec, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		return nil

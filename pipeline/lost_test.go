@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestALostConnectionIsToldOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
-		cause  string
+		cause  flow.Cause
 		logged bool
 	}{
 		"not connected": {bridges.ErrNotConnected, "not_connected", false},

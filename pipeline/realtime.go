@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -189,8 +189,8 @@ func (i *instant) tickPlain() error {
 func (i *instant) drop() {
 	for k := range i.firings {
 		if f := &i.firings[k]; f.sensor.gpu {
-			f.sensor.dropped(sensors.CauseReadbackFull, 1)
-			f.missed(sensors.CauseReadbackFull)
+			f.sensor.dropped(flow.CauseReadbackFull, 1)
+			f.missed(flow.CauseReadbackFull)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
@@ -54,7 +55,7 @@ func TestARealtimeRunEndsWithAllItsCaptures(t *testing.T) {
 	}
 	row := p.Summary().Sensors[1]
 	assert.EqualValues(t, published, row.Messages)
-	assert.LessOrEqual(t, row.Messages+row.Drops[sensors.CauseReadbackFull], int64(50))
+	assert.LessOrEqual(t, row.Messages+row.Drops[flow.CauseReadbackFull], int64(50))
 }
 
 // TestABusyGLThreadDropsAndCounts: a realtime run doesn't wait for it.
@@ -73,7 +74,7 @@ func TestABusyGLThreadDropsAndCounts(t *testing.T) {
 	time.AfterFunc(150*time.Millisecond, func() { close(release) })
 	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
 	row := p.Summary().Sensors[1]
-	assert.Positive(t, row.Drops[sensors.CauseReadbackFull])
+	assert.Positive(t, row.Drops[flow.CauseReadbackFull])
 	assert.Equal(t, published, row.Messages)
 }
 

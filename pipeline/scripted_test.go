@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
@@ -38,7 +39,7 @@ type script struct {
 	capture func(name string, at sensors.Tick) error
 	ended   func(name string)
 	// lose names the cause for which a capture is lost, "" for none.
-	lose    func(name string, at sensors.Tick) string
+	lose    func(name string, at sensors.Tick) flow.Cause
 	pretick func(name string, at sensors.Tick)
 	heard   func(name string, listening bool)
 	owner   func(name string, o sensors.Owner) error
@@ -165,8 +166,8 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 			return false, err
 		}
 	}
-	if s.lost(at) == sensors.CauseReadbackFull {
-		s.env.Dropped(sensors.CauseReadbackFull, 1)
+	if s.lost(at) == flow.CauseReadbackFull {
+		s.env.Dropped(flow.CauseReadbackFull, 1)
 		return false, nil
 	}
 	s.mu.Lock()
@@ -175,7 +176,7 @@ func (s *laggy) Capture(_ *gpu.Ctx, at sensors.Tick) (bool, error) {
 	return true, nil
 }
 
-func (s *laggy) lost(at sensors.Tick) string {
+func (s *laggy) lost(at sensors.Tick) flow.Cause {
 	if s.script.lose == nil {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -329,7 +330,7 @@ func (s *Sensor) begin(ctx context.Context) error {
 }
 
 // dropped counts captures that the sensor lost; all its outputs lack them.
-func (s *Sensor) dropped(cause string, n int) {
+func (s *Sensor) dropped(cause flow.Cause, n int) {
 	for _, stats := range s.stats {
 		stats.dropped(cause, n)
 	}
@@ -343,7 +344,7 @@ func (s *Sensor) dropped(cause string, n int) {
 func (s *Sensor) skip(n int) {
 	for i, stats := range s.stats {
 		if !s.ports[i].Spec().QoS.TransientLocal {
-			stats.dropped(sensors.CauseSkipped, n)
+			stats.dropped(flow.CauseSkipped, n)
 		}
 	}
 }

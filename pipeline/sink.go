@@ -6,22 +6,16 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 )
 
 // causeOf names the reason of a message's fate for the summary.
-func (s *bridgeSink) causeOf(err error) string {
+func (s *bridgeSink) causeOf(err error) flow.Cause {
 	if errors.Is(err, dispatch.ErrFull) && s.bridge.topicConfig.BlockLimit > 0 {
-		return string(bridges.CausePeerSlow) // it was waited for
+		return flow.CausePeerSlow // it was waited for
 	}
-	if c := dispatch.CauseOf(err); c != dispatch.CauseConvertFailed {
-		return string(c)
-	}
-	var panicked *dispatch.PanicError
-	if errors.As(err, &panicked) {
-		return string(dispatch.CauseConvertFailed)
-	}
-	return string(bridges.CauseOf(err))
+	return flow.CauseOf(err)
 }
 
 // bridgeSink carries one output to one topic of one bridge, through the dispatcher.
@@ -115,7 +109,7 @@ func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) 
 	if !s.queued.begin() {
 		return nil // nobody listens here any more
 	}
-	arrived := func(string) {}
+	arrived := func(flow.Cause) {}
 	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
 		arrived = b.sending(s.sensor, at.Seq)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
@@ -477,7 +478,7 @@ func TestASensorIsNotLeftOnAnActorThatWent(t *testing.T) {
 	list, err := p.StepSensors(t.Context(), 1)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	assert.Equal(t, "closed", list[0].Missing)
+	assert.Equal(t, flow.CauseClosed, list[0].Missing)
 	require.NoError(t, s.Destroy(t.Context()))
 	assert.Len(t, *stamps, 3)
 	assert.Empty(t, p.Sensors())

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Latencies are kept in microseconds up to ten minutes, to three digits.
@@ -21,7 +23,7 @@ type outputStats struct {
 	// latency is from the capture's begin to the delivery, µs; nil before the first. It takes
 	// 170 kB, which a rig of many sensors would cost where none of them is heard.
 	latency *hdrhistogram.Histogram
-	drops   map[string]int64
+	drops   flow.Drops
 	// delivered has one counter a receiver: bridge or listener.
 	delivered []*int64
 	retired   int64 // the most that a receiver had that is gone
@@ -29,7 +31,7 @@ type outputStats struct {
 }
 
 func newOutputStats() *outputStats {
-	return &outputStats{drops: map[string]int64{}}
+	return &outputStats{drops: flow.Drops{}}
 }
 
 // receiver adds a counter for one more receiver of the output.
@@ -70,7 +72,7 @@ func (s *outputStats) sent(receiver *int64, started time.Time) {
 }
 
 // dropped counts n messages lost by a cause.
-func (s *outputStats) dropped(cause string, n int) {
+func (s *outputStats) dropped(cause flow.Cause, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drops[cause] += int64(n)
@@ -79,10 +81,10 @@ func (s *outputStats) dropped(cause string, n int) {
 // snapshot returns how many messages the best-served receiver got, the latency's
 // median and 99th percentile in milliseconds, 0 where nothing was delivered, and
 // the drops of all receivers by cause.
-func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops map[string]int64) {
+func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.Drops) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	drops = make(map[string]int64, len(s.drops))
+	drops = make(flow.Drops, len(s.drops))
 	for cause, n := range s.drops {
 		drops[cause] = n
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -182,13 +183,13 @@ func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
 			continue
 		}
 		if !f.sensor.users.enter() { // it was ended before its turn came
-			f.sensor.dropped(sensors.CauseClosed, 1)
+			f.sensor.dropped(flow.CauseClosed, 1)
 			continue
 		}
 		f.captured, f.err = f.sensor.life.Capture(c, f.at)
 		f.sensor.users.exit()
 		if !f.captured && f.err == nil {
-			f.missed(sensors.CauseReadbackFull)
+			f.missed(flow.CauseReadbackFull)
 		}
 	}
 	if err := c.Flush(); err != nil {

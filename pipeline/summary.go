@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
 )
 
@@ -44,15 +45,15 @@ type GPUSummary struct {
 
 // SensorSummary is one published topic.
 type SensorSummary struct {
-	Name         string           `json:"name"`
-	Type         string           `json:"type"`
-	Topic        string           `json:"topic"`
-	Messages     int64            `json:"messages"`
-	RateWantedHz float64          `json:"rate_wanted_hz"`
-	RateHz       float64          `json:"rate_hz"` // in simulated seconds; /clock's of a realtime run in WallS
-	LatencyP50Ms float64          `json:"latency_p50_ms"`
-	LatencyP99Ms float64          `json:"latency_p99_ms"`
-	Drops        map[string]int64 `json:"drops"`
+	Name         string     `json:"name"`
+	Type         string     `json:"type"`
+	Topic        string     `json:"topic"`
+	Messages     int64      `json:"messages"`
+	RateWantedHz float64    `json:"rate_wanted_hz"`
+	RateHz       float64    `json:"rate_hz"` // in simulated seconds; /clock's of a realtime run in WallS
+	LatencyP50Ms float64    `json:"latency_p50_ms"`
+	LatencyP99Ms float64    `json:"latency_p99_ms"`
+	Drops        flow.Drops `json:"drops"`
 	// Idle is true where nobody listened, so nothing was computed.
 	Idle bool `json:"idle,omitempty"`
 	// Ended is true for a sensor that was ended before the run was. One row has all
@@ -77,10 +78,10 @@ type BridgeSummary struct {
 	Status     string `json:"status"`
 	// StatusAtEnd is the status when the bridge was closed, which tells whether its peer was
 	// there to the end; before, the same as Status.
-	StatusAtEnd string           `json:"status_at_end"`
-	Sent        int64            `json:"sent"`
-	Bytes       int64            `json:"bytes"`
-	Drops       map[string]int64 `json:"drops"`
+	StatusAtEnd string     `json:"status_at_end"`
+	Sent        int64      `json:"sent"`
+	Bytes       int64      `json:"bytes"`
+	Drops       flow.Drops `json:"drops"`
 	// EverConnected is false for a bridge that never reached its peer, or only servers of
 	// another protocol.
 	EverConnected bool `json:"ever_connected"`
@@ -230,11 +231,11 @@ func SummaryOf(b *bridges.Bridge) BridgeSummary {
 	stats := b.Statistics()
 	row := BridgeSummary{
 		Name: b.Info().Name, Type: b.Info().Type, Connection: b.Connection(), Status: stats.Status.String(),
-		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: map[string]int64{}, EverConnected: b.EverConnected(),
+		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: flow.Drops{}, EverConnected: b.EverConnected(),
 		Endpoints: b.Endpoints(),
 	}
 	for cause, n := range stats.Drops {
-		row.Drops[string(cause)] += n
+		row.Drops[cause] += n
 	}
 	fared := b.Diagnosis()
 	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -14,8 +15,8 @@ func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }
 
 // Drops counts the sensor's lost messages by cause, over its outputs: of those
 // that share a capture, the one that lost most.
-func (s *Sensor) Drops() map[string]int64 {
-	most := map[string]int64{}
+func (s *Sensor) Drops() flow.Drops {
+	most := flow.Drops{}
 	for _, stats := range s.stats {
 		_, _, _, drops := stats.snapshot()
 		for cause, n := range drops {

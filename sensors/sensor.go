@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -83,21 +84,6 @@ func (s *Spec) OpticalFrame() string {
 	return s.FrameID + "_optical"
 }
 
-// Causes of firings and captures lost, for Env.Dropped and summaries.
-const (
-	// CauseReadbackFull: no slot was free when the capture was due.
-	CauseReadbackFull = "readback_full"
-	// CauseReadbackFailed: the data didn't come back from the GPU.
-	CauseReadbackFailed = "readback_failed"
-	// CauseSkipped: time had passed the instant before the loop came to it, so the
-	// sensor fired for a later one only.
-	CauseSkipped = "skipped"
-	// CauseClosed: the sensor was ended before the data came back.
-	CauseClosed = "closed"
-	// CauseNoReturn counts lidar scans that hit nothing; they are published, empty.
-	CauseNoReturn = "no_return"
-)
-
 // Env is what a sensor works with while it lives. Its fields are set before
 // Begin and don't change.
 type Env struct {
@@ -125,9 +111,9 @@ type Env struct {
 	// Frames returns the fixed frames of the sensors on the owner, parents before
 	// children: an equal list until sensors come or go. It is not to be changed.
 	Frames func() []sample.Transform
-	// Dropped counts captures that were lost, by one of the causes above. Any
+	// Dropped counts captures that were lost, by cause. Any
 	// goroutine may call it.
-	Dropped func(cause string, n int)
+	Dropped func(cause flow.Cause, n int)
 	// Completed must be called from Poll's or the pool's notification when a
 	// capture became ready for Process; it never blocks and may be called from any goroutine.
 	Completed func()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/all/alltest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -61,7 +61,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	assert.True(t, arrived(), "and nothing else")
 	for i, row := range p.Summary().Bridges {
 		for cause, n := range row.Drops {
-			assert.Equal(t, string(bridges.CauseNotConnected), cause, "%s: %d dropped", ways[i].name, n)
+			assert.Equal(t, string(flow.CauseNotConnected), cause, "%s: %d dropped", ways[i].name, n)
 		}
 	}
 	for i, way := range ways {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -36,7 +37,7 @@ func TooLarge(t *testing.T, s Suite) {
 	require.NoError(t, other(100))
 	f.received("/large", 2)
 	f.received("/other", 1)
-	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 2}, topicStatistics(t, f.bridge, "/large").Drops)
+	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 2}, topicStatistics(t, f.bridge, "/large").Drops)
 	assert.Empty(t, topicStatistics(t, f.bridge, "/other").Drops)
 }
 

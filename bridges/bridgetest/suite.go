@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Suite says how to test one bridge.
@@ -176,7 +177,7 @@ func (s Suite) publishesOnlyWhileConnected(t *testing.T) {
 	require.NoError(t, publish(t.Context(), 3))
 	f.sent("/topic", 2)
 	row := topicStatistics(t, b, "/topic")
-	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 2}, row.Drops)
+	assert.Equal(t, flow.Drops{flow.CauseNotConnected: 2}, row.Drops)
 }
 
 func (s Suite) delivers(t *testing.T) {
@@ -242,7 +243,7 @@ func (s Suite) cancelled(t *testing.T) {
 	assert.ErrorIs(t, publish(ctx, 0), context.Canceled)
 	require.NoError(t, f.bridge.Close(t.Context()))
 	f.received("/topic", 0)
-	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, f.bridge, "/topic").Drops)
+	assert.Equal(t, flow.Drops{flow.CauseClosed: 1}, topicStatistics(t, f.bridge, "/topic").Drops)
 }
 
 func (s Suite) concurrent(t *testing.T) {
@@ -285,7 +286,7 @@ func (s Suite) closeTwice(t *testing.T) {
 	f.received("/topic", 1)
 	assert.ErrorIs(t, publish(t.Context(), 1), bridges.ErrClosed)
 	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
-	assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
+	assert.Equal(t, flow.Drops{flow.CauseClosed: 1}, topicStatistics(t, b, "/topic").Drops)
 }
 
 func (s Suite) independent(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -122,7 +123,7 @@ func TestAStalledClientChangesNothing(t *testing.T) {
 	require.NoError(t, b.Close(ended))
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, frames, row.Messages, "one client has had each")
-	assert.Positive(t, row.Drops[bridges.CausePeerSlow], "of the other")
+	assert.Positive(t, row.Drops[flow.CausePeerSlow], "of the other")
 	assert.LessOrEqual(t, row.Drops.Total(), int64(frames))
 }
 
@@ -144,9 +145,9 @@ func TestEveryMessageIsCountedOnce(t *testing.T) {
 	require.ErrorIs(t, send(), bridges.ErrClosed)
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 1+frames+1, row.Messages+row.Drops.Total())
-	assert.Positive(t, row.Drops[bridges.CausePeerSlow])
-	assert.EqualValues(t, 1, row.Drops[bridges.CauseNotConnected])
-	assert.Positive(t, row.Drops[bridges.CauseClosed])
+	assert.Positive(t, row.Drops[flow.CausePeerSlow])
+	assert.EqualValues(t, 1, row.Drops[flow.CauseNotConnected])
+	assert.Positive(t, row.Drops[flow.CauseClosed])
 }
 
 // TestClosingWhilePublishing: publishers on several goroutines, connections that come

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/carla"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // A picture above the limit is refused before there is memory for it; those before and
@@ -45,7 +46,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 	}
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 2, row.Messages)
-	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 2}, row.Drops)
+	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 2}, row.Drops)
 }
 
 // allocated returns how many bytes this process has allocated so far.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // sink is a server that reads and counts bytes.
@@ -134,7 +134,7 @@ func BenchmarkLoopback(b *testing.B) {
 	b.Run("bridge", func(b *testing.B) {
 		s := newSink(b)
 		bridge := open(b, s.address+"?messages=4")
-		publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: queue.Block})
+		publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: flow.Block})
 		require.NoError(b, err)
 		require.NoError(b, bridge.Connect(context.Background()))
 		bridgetest.Connected(b, bridge)

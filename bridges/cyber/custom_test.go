@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -78,7 +79,7 @@ func TestTypesOfOnesOwn(t *testing.T) {
 		assert.Equal(t, value, m.Get(m.Descriptor().Fields().ByName("value")).Float())
 	}
 	assert.ErrorIs(t, publish(t.Context(), &jerk{value: -1}), errNegative)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 
 	for _, name := range []string{"", "home"} {
 		data, err := proto.Marshal(wrapperspb.String(name))

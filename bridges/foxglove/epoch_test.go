@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -25,5 +26,5 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	require.NoError(t, image(t.Context(), &sample.Image{}))
 	_, ns := c.message(1)
 	assert.Zero(t, ns, "nothing came before")
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 2}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 2}, b.Statistics().Drops)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -120,7 +121,7 @@ func TestViewersStallAndDie(t *testing.T) {
 	send(5)
 	slow.Stall()
 	send(60)
-	assert.Positive(t, b.Statistics().Topics[0].Drops[bridges.CausePeerSlow])
+	assert.Positive(t, b.Statistics().Topics[0].Drops[flow.CausePeerSlow])
 	slow.Resume()
 	slow.Expect(t, "this client reads too slowly")
 	slow.Expect(t, `"removed":["raybridge/dropped"]`)

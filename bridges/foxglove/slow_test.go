@@ -16,8 +16,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // A client that doesn't read loses messages, is told so when it reads again, and told when
@@ -70,7 +70,7 @@ func TestSlowClientsAreToldWhatTheyLose(t *testing.T) {
 	assert.Less(t, received, messages)
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, messages, row.Messages, "the other has them all")
-	assert.EqualValues(t, messages-received, row.Drops[bridges.CausePeerSlow])
+	assert.EqualValues(t, messages-received, row.Drops[flow.CausePeerSlow])
 	fast.synced()
 }
 
@@ -78,7 +78,7 @@ func TestSlowClientsAreToldWhatTheyLose(t *testing.T) {
 // go, and doesn't if the newest are refused.
 func TestPolicies(t *testing.T) {
 	const messages = 40
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest} {
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			b := connected(t, "?messages=2")
 			publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image", Policy: policy})
@@ -106,7 +106,7 @@ func TestPolicies(t *testing.T) {
 				}
 				last = int64(binary.LittleEndian.Uint64(data[5:]))
 			}
-			if policy == queue.DropOldest {
+			if policy == flow.DropOldest {
 				assert.EqualValues(t, messages-1, last)
 			} else {
 				assert.Less(t, last, int64(messages-1))

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -111,7 +112,7 @@ func (t *topic) settled(o fanout.Outcome) {
 	switch {
 	case t.replaying.Load():
 	case o.Dropped > 0:
-		t.info.Dropped(bridges.Cause(o.Cause.String()))
+		t.info.Dropped(flow.Cause(o.Cause.String()))
 	case o.Delivered == 0:
 		t.info.Sent(o.Bytes)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
+	"github.com/raybridge/raybridge/flow"
 )
 
 const extension = ".txt.gz"
@@ -186,7 +187,7 @@ func (i *instance) endMember() error {
 func (i *instance) forget(lost bool) {
 	for _, t := range i.pending {
 		if lost {
-			t.info.Lost(t.messages, t.bytes, bridges.CauseWriteFailed)
+			t.info.Lost(t.messages, t.bytes, flow.CauseWriteFailed)
 		} else {
 			t.allMessages += t.messages
 			t.allBytes += t.bytes
@@ -205,7 +206,7 @@ func (i *instance) missing(file *recordfile.File) error {
 	}
 	for _, t := range i.topics {
 		if t.allMessages > 0 {
-			t.info.Lost(t.allMessages, t.allBytes, bridges.CauseWriteFailed)
+			t.info.Lost(t.allMessages, t.allBytes, flow.CauseWriteFailed)
 		}
 		t.allMessages, t.allBytes = 0, 0
 	}

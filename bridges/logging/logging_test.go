@@ -25,6 +25,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -328,7 +329,7 @@ func TestFullDiskLeavesTheLogReadable(t *testing.T) {
 		assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
 		assert.Equal(t, 1, disk.Closed)
 		s := b.Statistics()
-		assert.Positive(t, s.Drops[bridges.CauseWriteFailed])
+		assert.Positive(t, s.Drops[flow.CauseWriteFailed])
 		kept[s.Messages] = true
 		if s.Messages == 0 {
 			assert.Empty(t, disk.Data)
@@ -455,7 +456,7 @@ func TestARemovedLogIsALoss(t *testing.T) {
 				assert.ErrorContains(t, err, "drive.txt.gz: the recording was removed, renamed or replaced")
 				assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
 				assert.Zero(t, b.Statistics().Messages)
-				assert.Positive(t, b.Statistics().Drops[bridges.CauseWriteFailed])
+				assert.Positive(t, b.Statistics().Drops[flow.CauseWriteFailed])
 			})
 		}
 	}

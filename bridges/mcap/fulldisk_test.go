@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -74,8 +75,8 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 			require.EqualValues(t, len(got.messages), s.Messages, "%d bytes: counted as recorded is what is readable", capacity)
 			require.Len(t, got.metadata, 1)
 		}
-		published := s.Messages + s.Drops[bridges.CauseWriteFailed]
-		assert.Positive(t, s.Drops[bridges.CauseWriteFailed], "%d bytes", capacity)
+		published := s.Messages + s.Drops[flow.CauseWriteFailed]
+		assert.Positive(t, s.Drops[flow.CauseWriteFailed], "%d bytes", capacity)
 		assert.LessOrEqual(t, published, int64(2*messages))
 		if capacity > total/2 {
 			assert.Greater(t, s.Messages, int64(messages/2), "%d bytes: what fits is kept", capacity)

@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -167,7 +168,7 @@ func TestStampsWithoutHandOver(t *testing.T) {
 	r := readFile(t, filepath.Join(dir, "a.mcap"))
 	require.Len(t, r.messages, 1)
 	assert.EqualValues(t, 5, r.messages[0].LogTime)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 }
 
 func TestBadSamplesAreCountedAndTheRestRecorded(t *testing.T) {

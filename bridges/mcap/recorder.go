@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // chunkTimeLimit is the log time, in nanoseconds, that a chunk covers at most.
@@ -238,7 +239,7 @@ func (r *recorder) end() int64 {
 func (r *recorder) lose(lost []tally) {
 	for i, t := range lost {
 		if t.messages > 0 {
-			r.channels[i].topic.Lost(t.messages, t.bytes, bridges.CauseWriteFailed)
+			r.channels[i].topic.Lost(t.messages, t.bytes, flow.CauseWriteFailed)
 		}
 	}
 	clear(lost)

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -78,7 +79,7 @@ func TestARemovedRecordingIsALoss(t *testing.T) {
 				assert.Positive(t, kept)
 			}
 			assert.EqualValues(t, kept, b.Statistics().Messages)
-			assert.Positive(t, b.Statistics().Drops[bridges.CauseWriteFailed])
+			assert.Positive(t, b.Statistics().Drops[flow.CauseWriteFailed])
 		})
 	}
 }

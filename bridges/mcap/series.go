@@ -7,6 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // series writes a recording, as one file or as several, one after another. Each is
@@ -175,7 +176,7 @@ func (s *series) missing() error {
 		errs = append(errs, err)
 		for i, t := range f.tally {
 			if t.messages > 0 {
-				s.topics[i].info.Lost(t.messages, t.bytes, bridges.CauseWriteFailed)
+				s.topics[i].info.Lost(t.messages, t.bytes, flow.CauseWriteFailed)
 			}
 		}
 		return true

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -127,7 +128,7 @@ func TestConversionsThatFailAreCounted(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, b.Connect(t.Context()))
 		require.ErrorIs(t, publish(t.Context(), &measured{}), bridges.ErrConvert)
-		assert.EqualValues(t, 1, b.Statistics().Drops[bridges.CauseConvertFailed])
+		assert.EqualValues(t, 1, b.Statistics().Drops[flow.CauseConvertFailed])
 		require.NoError(t, b.Close(t.Context()))
 	}
 }

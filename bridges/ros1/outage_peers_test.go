@@ -16,26 +16,27 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// flow publishes clouds at 100 Hz until the test ends.
-type flow struct {
+// current publishes clouds at 100 Hz until the test ends.
+type current struct {
 	bridge *bridges.Bridge
 	topic  string
 	cloud  bridges.Publisher[*sample.PointCloud]
 	seq    int
 }
 
-func newFlow(t *testing.T, b *bridges.Bridge, topic string) *flow {
+func newCurrent(t *testing.T, b *bridges.Bridge, topic string) *current {
 	t.Helper()
 	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: topic})
 	require.NoError(t, err)
-	return &flow{bridge: b, topic: topic, cloud: publish}
+	return &current{bridge: b, topic: topic, cloud: publish}
 }
 
 // until publishes until a program prints another message of the topic.
-func (f *flow) until(t *testing.T, subscriber *process.Process) {
+func (f *current) until(t *testing.T, subscriber *process.Process) {
 	t.Helper()
 	seen := strings.Count(subscriber.Output(), f.topic)
 	require.Eventually(t, func() bool {
@@ -50,7 +51,7 @@ func (f *flow) until(t *testing.T, subscriber *process.Process) {
 func TestTheMasterIsStartedAnew(t *testing.T) {
 	r := startRos(t)
 	b := r.connected(t, "?retry=200ms", nil)
-	out := newFlow(t, b, "/points")
+	out := newCurrent(t, b, "/points")
 	commands := make(chan sample.VelocityCommand, 1000)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(m *sample.VelocityCommand) { commands <- *m }))
 	before := r.script(t, "subscriber.py", "--count", "/points")
@@ -83,7 +84,7 @@ func TestTheMasterIsStartedAnew(t *testing.T) {
 func TestASubscriberIsKilledAndComesAgain(t *testing.T) {
 	r := startRos(t)
 	b := r.connected(t, "", nil)
-	out := newFlow(t, b, "/points")
+	out := newCurrent(t, b, "/points")
 	other := r.script(t, "subscriber.py", "--count", "/points")
 	first := r.script(t, "subscriber.py", "--count", "/points")
 	out.until(t, first)
@@ -128,7 +129,7 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 	}
 	require.NoError(t, b.Close(t.Context()))
 	row := b.Statistics().Topics[0]
-	assert.Positive(t, row.Drops[bridges.CausePeerSlow], "what the stalled one lost is counted")
+	assert.Positive(t, row.Drops[flow.CausePeerSlow], "what the stalled one lost is counted")
 	had := map[int]bool{}
 	for _, p := range []*process.Process{stalled, healthy} {
 		for text := range strings.Lines(p.Output()) {
@@ -171,11 +172,11 @@ func TestServicesOfRos(t *testing.T) {
 func TestTwoNodesAndRosnodeKill(t *testing.T) {
 	r := startRos(t)
 	first := r.connected(t, "?retry=200ms", nil)
-	newFlow(t, first, "/first")
+	newCurrent(t, first, "/first")
 	list := func() string { return r.run(t, "/usr/bin/rosnode", "list").Wait(t) }
 	require.Eventually(t, func() bool { return strings.Contains(list(), "/raybridge") }, patience, 50*time.Millisecond)
 	second := r.connected(t, "?retry=200ms", nil)
-	out := newFlow(t, second, "/second")
+	out := newCurrent(t, second, "/second")
 	require.Eventually(t, func() bool { return strings.Contains(list(), "/raybridge_2") }, patience, 50*time.Millisecond)
 	named := openBridge(t, r.address()+"?retry=200ms&node=raybridge", nil)
 	require.NoError(t, named.Connect(t.Context()))

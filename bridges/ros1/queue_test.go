@@ -13,8 +13,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // The topic's policy decides what a full queue does, and what is lost is counted.
@@ -22,7 +22,7 @@ func TestPolicies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest} {
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages = 40
 			p := newPeer(t)
@@ -45,7 +45,7 @@ func TestPolicies(t *testing.T) {
 				require.NoError(t, publish(t.Context(), image))
 			}
 			row := b.Statistics().Topics[0]
-			dropped := row.Drops[bridges.CausePeerSlow]
+			dropped := row.Drops[flow.CausePeerSlow]
 			assert.Positive(t, dropped)
 			var seqs []uint32
 			for range messages - int(dropped) {
@@ -58,7 +58,7 @@ func TestPolicies(t *testing.T) {
 			assert.ErrorIs(t, err, io.EOF, "that was all")
 			assert.EqualValues(t, 0, seqs[0])
 			last := seqs[len(seqs)-1]
-			if policy == queue.DropOldest {
+			if policy == flow.DropOldest {
 				assert.EqualValues(t, messages-1, last)
 			} else {
 				assert.EqualValues(t, len(seqs)-1, last)

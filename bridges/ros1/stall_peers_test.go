@@ -20,7 +20,7 @@ import (
 func TestTheMasterStalls(t *testing.T) {
 	r := startRos(t)
 	b := r.connected(t, "?retry=200ms", nil)
-	out := newFlow(t, b, "/points")
+	out := newCurrent(t, b, "/points")
 	r.master.Stall()
 	awaitStatus(t, b, bridges.UnexpectedlyDisconnected)
 	assert.ErrorIs(t, out.cloud(t.Context(), bridgetest.PointCloud(0)), bridges.ErrNotConnected)
@@ -34,7 +34,7 @@ func TestTheMasterStalls(t *testing.T) {
 func TestRosbagIsStoppedKilledAndComesAgain(t *testing.T) {
 	r := startRos(t)
 	b := r.connected(t, "", nil)
-	out := newFlow(t, b, "/points")
+	out := newCurrent(t, b, "/points")
 	other := r.script(t, "subscriber.py", "--count", "/points")
 	out.until(t, other)
 

@@ -11,6 +11,7 @@ import (
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -82,7 +83,7 @@ func (t *topic) settled(o fanout.Outcome) {
 		t.info.Sent(o.Bytes)
 	}
 	if o.Dropped > 0 {
-		t.info.Dropped(bridges.Cause(o.Cause.String()))
+		t.info.Dropped(flow.Cause(o.Cause.String()))
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // rate returns how many messages a second a peer saw on a DDS topic, between the first
@@ -85,7 +85,7 @@ func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string,
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	publish, err := bridges.AddPublisher[T](b, bridges.Topic{
-		Name: topic, Policy: queue.Block, QoS: bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepAll},
+		Name: topic, Policy: flow.Block, QoS: bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepAll},
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.Listening(topic) && s.ready(topic) }, patience, time.Millisecond)

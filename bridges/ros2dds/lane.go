@@ -7,8 +7,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -38,9 +38,9 @@ func newLane(config queue.Config) *lane {
 	l := &lane{done: make(chan struct{})}
 	l.queue = queue.New(config, func(p parcel, reason queue.Reason) {
 		p.sample.Release()
-		cause := bridges.CausePeerSlow
+		cause := flow.CausePeerSlow
 		if reason == queue.Closed {
-			cause = bridges.CauseClosed
+			cause = flow.CauseClosed
 		}
 		p.out.topic.info.Dropped(cause)
 	})
@@ -105,9 +105,9 @@ func (p parcel) write() {
 	case err == nil:
 		info.Sent(size)
 	case errors.Is(err, cyclone.ErrTimeout):
-		info.Dropped(bridges.CausePeerSlow)
+		info.Dropped(flow.CausePeerSlow)
 	default:
-		info.Dropped(bridges.CauseWriteFailed)
+		info.Dropped(flow.CauseWriteFailed)
 		p.out.topic.instance.failed(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -130,7 +131,7 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 		}
 	}
 	require.Eventually(t, healthyHasAll, patience, 5*time.Millisecond, "the other reader gets everything")
-	require.Eventually(t, func() bool { return b.Statistics().Drops[bridges.CausePeerSlow] > 0 }, patience, 5*time.Millisecond,
+	require.Eventually(t, func() bool { return b.Statistics().Drops[flow.CausePeerSlow] > 0 }, patience, 5*time.Millisecond,
 		"what the history has no room for is dropped")
 	stalled.process.Resume()
 	require.Eventually(t, stalledHasAll, patience, 5*time.Millisecond, "and later the stalled one too")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -46,7 +47,7 @@ func TestNobodyListens(t *testing.T) {
 	assert.False(t, b.Listening("/clock"))
 	assert.False(t, b.Listening("/other"))
 	assert.ErrorIs(t, publish(t.Context(), &sample.Clock{}), bridges.ErrNotConnected)
-	assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseNotConnected: 1}, b.Statistics().Drops)
 }
 
 // raw is a participant that isn't the bridge's, with an endpoint on a topic.

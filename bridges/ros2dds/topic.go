@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -77,7 +78,7 @@ func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error
 	t.room = size + size/8
 	// Only a topic that keeps all messages can make its writer wait for readers; then
 	// that is left to the publisher only where the policy lets it wait.
-	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == queue.Block) && t.out.lane.tryWrite(parcel{t.out, sample}) {
+	if size <= inlineSize && (!t.qos.KeepAll || t.info.Policy == flow.Block) && t.out.lane.tryWrite(parcel{t.out, sample}) {
 		return nil
 	}
 	err := t.out.lane.queue.Offer(ctx, parcel{t.out, sample}, int64(size), t.info.Policy)

@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -55,7 +56,7 @@ func TestApollosMessagesAboveTheLimit(t *testing.T) {
 	connect(t, b)
 	require.NoError(t, publish(t.Context(), &sample.RadarObjects{}))
 	require.ErrorIs(t, publish(t.Context(), &sample.RadarObjects{Objects: make([]sample.RadarObject, 10)}), bridges.ErrTooLarge)
-	assert.Equal(t, bridges.Drops{bridges.CauseTooLarge: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 1}, b.Statistics().Drops)
 }
 
 func newPeer(t *testing.T) bridgetest.Peer {
@@ -176,7 +177,7 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	assert.ErrorIs(t, out(t.Context(), &sample.Clock{StampNs: -1}), rosmsg.ErrBeforeEpoch)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2e9}))
 	require.Eventually(t, func() bool { return b.Statistics().Messages == 1 }, patience, tick)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 	require.Eventually(t, func() bool { return s.Received()["/clock"] > 0 }, patience, tick)
 	assert.Equal(t, json.Number("2"), s.Messages("/clock")[0].Values["clock"].(map[string]any)["secs"])
 }

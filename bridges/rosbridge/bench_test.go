@@ -12,8 +12,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // cloud is one of 1.5 MB in the layout of SVL.
@@ -73,7 +73,7 @@ func BenchmarkClientBSON(b *testing.B) { benchmarkClient(b, "&bson=1") }
 func benchmarkClient(b *testing.B, options string) {
 	s := started(b, rosbridgetest.Config{BSONOnly: options != "", Keep: -1})
 	bridge := opened(b, s.Addr()+"?messages=4"+options)
-	publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: queue.Block})
+	publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: flow.Block})
 	require.NoError(b, err)
 	connected(b, bridge)
 	c := cloud()

@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -196,12 +197,12 @@ func TestMessagesAboveTheServersLimit(t *testing.T) {
 			require.NoError(t, err)
 			connected(t, b)
 			require.NoError(t, out(t.Context(), small))
-			drops, received := bridges.Drops{}, 3
+			drops, received := flow.Drops{}, 3
 			if err := out(t.Context(), large); arrive {
 				require.NoError(t, err)
 			} else {
 				require.ErrorIs(t, err, bridges.ErrTooLarge)
-				drops, received = bridges.Drops{bridges.CauseTooLarge: 1}, 2
+				drops, received = flow.Drops{flow.CauseTooLarge: 1}, 2
 			}
 			require.NoError(t, out(t.Context(), small))
 			eventually(t, "all messages", func() bool { return s.Received()["/x"] == received })

@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -24,7 +25,7 @@ func refusesEarly(t *testing.T, b *bridges.Bridge, out bridges.Publisher[*sample
 	assert.ErrorIs(t, err, rosmsg.ErrBeforeEpoch)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
 	eventually(t, "counted", func() bool { return b.Statistics().Messages == 1 })
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, b.Statistics().Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)
 }
 
 // A time that ROS 1 can't express is an error, and not the time 0.

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -84,12 +85,12 @@ func (t *topic) receivers() int {
 func (t *topic) settled(o fanout.Outcome) {
 	switch {
 	case o.Dropped > 0:
-		t.info.Dropped(bridges.Cause(o.Cause.String()))
+		t.info.Dropped(flow.Cause(o.Cause.String()))
 	case o.Delivered > 0:
 	case t.latched():
 		t.info.Sent(o.Bytes)
 	default: // every client asked for fewer
-		t.info.Dropped(bridges.CausePeerSlow)
+		t.info.Dropped(flow.CausePeerSlow)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -364,7 +365,7 @@ func TestWhatSomeClientsMissIsCounted(t *testing.T) {
 	eventually(t, "sent", func() bool { return b.Statistics().Messages == messages })
 	sum := b.Statistics()
 	assert.Greater(t, sum.Bytes, int64(messages<<20), "the length of what is sent")
-	assert.Positive(t, sum.Drops[bridges.CausePeerSlow])
+	assert.Positive(t, sum.Drops[flow.CausePeerSlow])
 }
 
 func TestServerOfTLS(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	client "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -68,7 +69,7 @@ func TestListensOnAPort(t *testing.T) {
 
 func dial(t *testing.T, b *bridges.Bridge) *client.Client {
 	t.Helper()
-	c, err := client.Dial(t.Context(), b.Endpoints()[0].Address, client.Options{Queue: queue.Config{Policy: queue.Block}})
+	c, err := client.Dial(t.Context(), b.Endpoints()[0].Address, client.Options{Queue: queue.Config{Policy: flow.Block}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -206,7 +207,7 @@ func TestTypesFromOutsideNeedNoRegistration(t *testing.T) {
 	require.NoError(t, b.Close(t.Context()))
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 2, row.Messages)
-	assert.Equal(t, bridges.Drops{bridges.CauseConvertFailed: 1}, row.Drops)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, row.Drops)
 }
 
 func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
@@ -262,7 +263,7 @@ func TestSlowClientIsCounted(t *testing.T) {
 		require.EqualValues(t, i, take(t, got))
 	}
 	require.Eventually(t, func() bool { return b.Statistics().Topics[0].Messages == messages }, limit, time.Millisecond)
-	assert.Positive(t, b.Statistics().Topics[0].Drops[bridges.CausePeerSlow])
+	assert.Positive(t, b.Statistics().Topics[0].Drops[flow.CausePeerSlow])
 	free()
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/pipeline"
@@ -84,7 +84,7 @@ func checkBridge(registry *bridges.Registry, b *config.Bridge, topics []string, 
 		return "connection", err
 	}
 	if b.Policy != "" {
-		if _, err := dispatch.ParsePolicy(b.Policy); err != nil {
+		if _, err := flow.ParsePolicy(b.Policy); err != nil {
 			return "policy", fmt.Errorf("bridge %s: %w", b.Type, err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -18,9 +18,9 @@ import (
 // command doesn't have are passed over.
 func completeFlags(cmd *cobra.Command) {
 	policies := []cobra.Completion{
-		cobra.CompletionWithDesc(dispatch.Block.String(), "the sender waits"),
-		cobra.CompletionWithDesc(dispatch.DropNewest.String(), "the new message is refused"),
-		cobra.CompletionWithDesc(dispatch.DropOldest.String(), "what has waited longest goes"),
+		cobra.CompletionWithDesc(flow.Block.String(), "the sender waits"),
+		cobra.CompletionWithDesc(flow.DropNewest.String(), "the new message is refused"),
+		cobra.CompletionWithDesc(flow.DropOldest.String(), "what has waited longest goes"),
 	}
 	sources := []cobra.Completion{
 		cobra.CompletionWithDesc(simtime.Engine, "advanced by the run itself, from 0"),

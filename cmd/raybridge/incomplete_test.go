@@ -7,12 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/pipeline"
 )
 
 func TestWhatIsIncompleteIsNamed(t *testing.T) {
-	lost := map[string]int64{"write_failed": 3}
+	lost := flow.Drops{"write_failed": 3}
 	err := incomplete([]pipeline.BridgeSummary{
 		{Name: "mcap", Connection: "a.mcap", EverConnected: true},
 		{Name: "mcap", Connection: "b.mcap", EverConnected: true, Drops: lost},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -72,7 +73,7 @@ func (s *listenSession) run(ctx context.Context) error {
 		defer cancel()
 	}
 	client, err := stream.Dial(ctx, s.address, stream.Options{
-		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: queue.Block},
+		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: flow.Block},
 		Events: func(e stream.Event) {
 			<-s.ready
 			if ctx.Err() == nil { // what follows is our own end

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
@@ -143,7 +143,7 @@ func (pl *plan) warn() {
 		pl.log.Warn("a stepped run goes as fast as it can: the time scale counts with --realtime", "scale", c.Time.Scale)
 	}
 	for _, b := range c.Bridges {
-		if pl.mode == pipeline.Stepped && b.Policy != "" && b.Policy != dispatch.Block.String() {
+		if pl.mode == pipeline.Stepped && b.Policy != "" && b.Policy != flow.Block.String() {
 			pl.log.Warn("a stepped run drops nothing: the policy counts with --realtime", "bridge", b.Type, "policy", b.Policy)
 		}
 	}
@@ -184,9 +184,8 @@ func applyFlags(cmd *cobra.Command, f *runFlags, c *config.Config) error {
 		c.Bridges = append(c.Bridges, parsed)
 	}
 	if f.policy != "" {
-		if _, err := dispatch.ParsePolicy(f.policy); err != nil {
-			return fmt.Errorf("--policy: unknown policy %q: %s", f.policy,
-				closest.Want(f.policy, dispatch.Block.String(), dispatch.DropNewest.String(), dispatch.DropOldest.String()))
+		if _, err := flow.ParsePolicy(f.policy); err != nil {
+			return fmt.Errorf("--policy: %w", err)
 		}
 		for i := range c.Bridges {
 			c.Bridges[i].Policy = f.policy

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -201,15 +202,15 @@ func TestTheTableListsDropsByCause(t *testing.T) {
 	printSummary(&out, &pipeline.Summary{
 		SimS: 2, WallS: 1, RealTimeFactor: 2, GPU: pipeline.GPUSummary{Renderer: "paper"},
 		Sensors: []pipeline.SensorSummary{
-			{Topic: "/a", Messages: 19, RateWantedHz: 10, RateHz: 9.5, LatencyP50Ms: 1.25, LatencyP99Ms: 20, Drops: map[string]int64{"readback_full": 1, "queue_full": 2}},
+			{Topic: "/a", Messages: 19, RateWantedHz: 10, RateHz: 9.5, LatencyP50Ms: 1.25, LatencyP99Ms: 20, Drops: flow.Drops{"readback_full": 1, "queue_full": 2}},
 			{Topic: "/b", RateWantedHz: 10, Idle: true},
 			{Topic: "/collision", Type: "sensor.other.collision", Messages: 2},
 			{Topic: "/tf", Type: "sensor.other.transform", Messages: 100, RateWantedHz: 50},
 			{Topic: "/tf_static", Type: "sensor.other.transform", Messages: 1, RateWantedHz: 50},
 		},
 		Bridges: []pipeline.BridgeSummary{
-			{Name: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: map[string]int64{"queue_full": 2}},
-			{Name: "mcap", Type: "another", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: map[string]int64{}},
+			{Name: "mcap", Connection: "a.mcap", Status: "disconnected", EverConnected: true, Sent: 17, Bytes: 2_500_000, Drops: flow.Drops{"queue_full": 2}},
+			{Name: "mcap", Type: "another", Connection: "b.mcap", Status: "disconnected", EverConnected: true, Drops: flow.Drops{}},
 			{Name: "mcap", Connection: "c.mcap", Status: "disconnected"},
 			{Name: "mcap", Connection: "d.mcap", Status: "unexpectedly_disconnected", EverConnected: true},
 			{Name: "stream", Status: "disconnected", StatusAtEnd: "connected", EverConnected: true},
@@ -242,8 +243,8 @@ func TestTheTableTellsWhatSensorsDidNotTake(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	printSummary(&out, &pipeline.Summary{Inputs: []pipeline.InputSummary{
-		{Name: "follower", Topic: "/follower/lane", Drops: map[string]int64{"queue_full": 6}},
-		{Name: "swift", Topic: "/swift/lane", Drops: map[string]int64{}},
+		{Name: "follower", Topic: "/follower/lane", Drops: flow.Drops{"queue_full": 6}},
+		{Name: "swift", Topic: "/swift/lane", Drops: flow.Drops{}},
 	}})
 	assert.Contains(t, out.String(), "sensor follower did not take messages of /follower/lane: queue_full 6\n")
 	assert.NotContains(t, out.String(), "swift")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // replayFlags are the flags of `raybridge replay`.
@@ -111,7 +111,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		}
 	}
 	if f.policy != "" {
-		if _, err := queue.ParsePolicy(f.policy); err != nil {
+		if _, err := flow.ParsePolicy(f.policy); err != nil {
 			return fmt.Errorf("--policy: %w", err)
 		}
 	}

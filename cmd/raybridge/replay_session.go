@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
@@ -22,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // replaySession is one call of `raybridge replay`. All of it runs on one goroutine:
@@ -209,7 +209,7 @@ func (s *replaySession) addTopic(name string, sampleType reflect.Type, qos bridg
 	t := &replayTopic{name: name, sample: sampleType, qos: qos}
 	topic := bridges.Topic{Name: name, QoS: qos}
 	if s.flags.policy != "" {
-		topic.Policy, _ = queue.ParsePolicy(s.flags.policy) // it was checked
+		topic.Policy, _ = flow.ParsePolicy(s.flags.policy) // it was checked
 	}
 	for _, b := range s.bridges {
 		publish, err := bridges.AddPublisherOf(b, sampleType, topic)

@@ -138,7 +138,7 @@ func statusText(b *pipeline.BridgeSummary) string {
 }
 
 // drops lists counts by cause, "-" for none.
-func drops(counts map[string]int64) string {
+func drops[C ~string](counts map[C]int64) string {
 	if len(counts) == 0 {
 		return "-"
 	}

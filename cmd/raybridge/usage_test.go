@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"github.com/raybridge/raybridge/memory"
 	"net"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/raybridge/raybridge/memory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -25,13 +25,13 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 136,
-	files:    853,
+	packages: 137,
+	files:    855,
 	small:    30,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
-		"Cause": 3, "Geodetic": 0, "Outcome": 1, "Policy": 3, "QoS": 4, "Rate": 2, "Stamp": 0,
+		"Cause": 2, "Geodetic": 0, "Outcome": 1, "Policy": 2, "QoS": 4, "Rate": 2, "Stamp": 0,
 	},
 }
 

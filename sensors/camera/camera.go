@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
@@ -178,15 +179,15 @@ func (s *camera) acquire(c *gpu.Ctx) bool {
 			return true
 		}
 	}
-	s.env.Dropped(sensors.CauseReadbackFull, 1)
+	s.env.Dropped(flow.CauseReadbackFull, 1)
 	return false
 }
 
-func dropCause(err error) string {
+func dropCause(err error) flow.Cause {
 	if errors.Is(err, readback.ErrFull) {
-		return sensors.CauseReadbackFull
+		return flow.CauseReadbackFull
 	}
-	return sensors.CauseReadbackFailed
+	return flow.CauseReadbackFailed
 }
 
 // Capture has the view draw everything announced for the instant, if no camera
@@ -202,7 +203,7 @@ func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	s.target = nil
 	capture, err := s.pool.Start(c, source, at.TimeNs)
 	if errors.Is(err, readback.ErrFull) {
-		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		s.env.Dropped(flow.CauseReadbackFull, 1)
 		return false, nil
 	}
 	if err != nil {
@@ -294,11 +295,11 @@ func (s *camera) release() error {
 // complete publishes one capture; it runs in Process.
 func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Lease[uint32], err error) {
 	if errors.Is(err, readback.ErrClosed) {
-		s.env.Dropped(sensors.CauseClosed, 1)
+		s.env.Dropped(flow.CauseClosed, 1)
 		return
 	}
 	if err != nil {
-		s.env.Dropped(sensors.CauseReadbackFailed, 1)
+		s.env.Dropped(flow.CauseReadbackFailed, 1)
 		s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
 		return
 	}

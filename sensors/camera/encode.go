@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"sync"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/jpegenc"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
@@ -117,7 +118,7 @@ func (e *encoder) close() {
 	e.mu.Unlock()
 	if left > 0 {
 		e.camera.encoding.Add(-int64(left))
-		e.camera.env.Dropped(sensors.CauseClosed, left)
+		e.camera.env.Dropped(flow.CauseClosed, left)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -40,7 +41,7 @@ type rig struct {
 	deaf     []bool // cameras that nobody listens to
 	only     string // the one output that is listened to, "" for all
 	messages []map[string][]any
-	drops    map[string]int
+	drops    map[flow.Cause]int
 	seq      uint64
 	ended    bool
 	// forgetful keeps no messages, for benchmarks.
@@ -53,7 +54,7 @@ func newRigOn(tb testing.TB, thread *gpu.Thread, s *scene.Scene, ego scene.Motio
 	tb.Helper()
 	world, err := scene.Build(context.Background(), s, scene.BuildOptions{})
 	require.NoError(tb, err)
-	r := &rig{tb: tb, thread: thread, world: world, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[string]int{}}
+	r := &rig{tb: tb, thread: thread, world: world, history: scene.NewHistory(s, ego, 0), shared: &sensors.Shared{}, drops: map[flow.Cause]int{}}
 	r.do(func(c *gpu.Ctx) error {
 		r.resident, err = world.Upload(c)
 		return err
@@ -86,7 +87,7 @@ func (r *rig) add(i int, m mounted) {
 	require.NoError(r.tb, err)
 	env := &sensors.Env{
 		GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Owner: scene.EgoID, Shared: r.shared,
-		Dropped: func(cause string, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		Dropped: func(cause flow.Cause, n int) { r.drops[cause] += n }, Completed: func() {}, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
 	}
 	r.messages = append(r.messages, map[string][]any{})
 	r.deaf = append(r.deaf, false)

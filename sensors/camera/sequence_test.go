@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -86,7 +87,7 @@ func TestSlowGPU(t *testing.T) {
 		r.poll(k * second)
 	}
 	assert.Len(t, r.messages[0][camera.OutputImage], 1, "nothing is published before its fence")
-	full := r.drops[sensors.CauseReadbackFull]
+	full := r.drops[flow.CauseReadbackFull]
 	assert.Greater(t, full, 0)
 	for n := range fake.Fences() {
 		if n >= before {
@@ -117,7 +118,7 @@ func TestALostCaptureIsCounted(t *testing.T) {
 	fake.Fail("PollFence", errors.New("scripted"))
 	r.fire(second)
 	r.fire(2 * second)
-	assert.Equal(t, map[string]int{sensors.CauseReadbackFailed: 1}, r.drops)
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1}, r.drops)
 	assert.Len(t, r.messages[0][camera.OutputImage], 2)
 }
 
@@ -140,7 +141,7 @@ func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 		assert.False(t, issued, "its picture was not made")
 		return err
 	})
-	assert.Equal(t, map[string]int{sensors.CauseReadbackFailed: 1}, r.drops)
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1}, r.drops)
 	r.fire(2 * second)
 	for i := range r.cameras {
 		assert.Len(t, r.messages[i][camera.OutputImage], 2)
@@ -170,7 +171,7 @@ func TestEndWithCapturesUnderWay(t *testing.T) {
 	assert.Positive(t, r.cameras[0].Pending())
 	r.end() // the fake's thread fails the test for what isn't closed
 	assert.Empty(t, r.messages[0][camera.OutputImage])
-	assert.Equal(t, map[string]int{sensors.CauseClosed: 4}, r.drops)
+	assert.Equal(t, map[flow.Cause]int{flow.CauseClosed: 4}, r.drops)
 	require.NoError(t, r.cameras[0].End(), "again is a no-op")
 }
 
@@ -188,7 +189,7 @@ func TestEndWithPicturesBeingCompressed(t *testing.T) {
 	r.cameras[0].Process(second)
 	left := r.cameras[0].Pending() // 0 where the encoder was faster than Process
 	r.end()
-	assert.Equal(t, left, r.drops[sensors.CauseClosed])
+	assert.Equal(t, left, r.drops[flow.CauseClosed])
 	assert.Len(t, r.messages[0][camera.OutputImage], 1, "the plain picture doesn't wait for the other")
 	assert.Equal(t, 1, left+len(r.messages[0][camera.OutputCompressed]))
 	assert.Zero(t, r.cameras[0].Pending())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/shaders"
@@ -248,7 +249,7 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, at sensors.Tick)
 			}
 			member.target = nil
 			if member != asking {
-				member.env.Dropped(sensors.CauseReadbackFailed, 1)
+				member.env.Dropped(flow.CauseReadbackFailed, 1)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
@@ -162,7 +163,7 @@ func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error
 	target := s.ring[s.next]
 	err = s.pool.Begin(c)
 	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
-		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		s.env.Dropped(flow.CauseReadbackFull, 1)
 		return false, nil
 	}
 	if err != nil {
@@ -245,9 +246,9 @@ func (s *Sensor[E]) complete(k *readback.Capture[capture, E], lease readback.Lea
 	defer lease.Release()
 	switch {
 	case errors.Is(err, readback.ErrClosed):
-		s.env.Dropped(sensors.CauseClosed, 1)
+		s.env.Dropped(flow.CauseClosed, 1)
 	case err != nil:
-		s.env.Dropped(sensors.CauseReadbackFailed, 1)
+		s.env.Dropped(flow.CauseReadbackFailed, 1)
 		s.env.Log.Warn("a capture was lost", "error", err)
 	default:
 		s.shader.Publish(k.Data.at, k.Data.header, lease.Slice())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
@@ -122,7 +123,7 @@ func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error)
 	target := d.ring[d.next]
 	err = d.pool.Begin(c)
 	if errors.Is(err, readback.ErrFull) || (err == nil && d.pool.Holds(target)) {
-		d.env.Dropped(sensors.CauseReadbackFull, 1)
+		d.env.Dropped(flow.CauseReadbackFull, 1)
 		return false, nil
 	}
 	if err != nil {
@@ -170,9 +171,9 @@ func (d *detector) complete(k *readback.Capture[finding, tally], lease readback.
 	defer lease.Release()
 	switch {
 	case errors.Is(err, readback.ErrClosed):
-		d.env.Dropped(sensors.CauseClosed, 1)
+		d.env.Dropped(flow.CauseClosed, 1)
 	case err != nil:
-		d.env.Dropped(sensors.CauseReadbackFailed, 1)
+		d.env.Dropped(flow.CauseReadbackFailed, 1)
 		d.env.Log.Warn("ground truth: capture lost", "sensor", d.spec.Name, "err", err)
 	default:
 		d.report.publish(&k.Data, lease.Slice())

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -44,7 +45,7 @@ func TestSlowGPU(t *testing.T) {
 				capture(t, h, k*100_000_000)
 			}
 			assert.Len(t, h.Messages[groundtruth.OutputBoxes], 1)
-			full := h.Drops[sensors.CauseReadbackFull]
+			full := h.Drops[flow.CauseReadbackFull]
 			assert.Positive(t, full)
 			fake.SetFences(gputest.FenceScript{})
 			s := h.Sensor.(sensors.Capturer)
@@ -79,7 +80,7 @@ func TestALostCaptureIsCounted(t *testing.T) {
 	fake.Fail("PollFence", errors.New("scripted"))
 	h.Fire(100_000_000)
 	h.Fire(200_000_000)
-	assert.Equal(t, map[string]int{sensors.CauseReadbackFailed: 1}, h.Drops)
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1}, h.Drops)
 	list := h.Messages[groundtruth.OutputBoxes]
 	require.Len(t, list, 2)
 	assert.EqualValues(t, 200_000_000, list[1].(*sample.Detections2D).StampNs)

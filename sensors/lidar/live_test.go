@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -177,11 +178,11 @@ func TestAnEmptyScanSaysWhy(t *testing.T) {
 		h.Fire(scanPeriod)
 		m := sensortest.Last[*sample.PointCloud](h, "points")
 		assert.Len(t, m.Points, map[bool]int{true: 28_800}[organized])
-		assert.Equal(t, map[string]int{"no_return": 1}, h.Drops)
+		assert.Equal(t, map[flow.Cause]int{flow.CauseNoReturn: 1}, h.Drops)
 	}
 	h := sensortest.New(t, lidar.LaserScan, sensortest.Options{Scene: ground(), Mount: above, GL: gputest.Thread(t)})
 	h.Fire(scanPeriod)
-	assert.Equal(t, map[string]int{"no_return": 1}, h.Drops)
+	assert.Equal(t, map[flow.Cause]int{flow.CauseNoReturn: 1}, h.Drops)
 	for _, r := range sensortest.Last[*sample.LaserScan](h, "scan").Ranges {
 		assert.True(t, math.IsInf(float64(r), 1))
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
@@ -183,7 +184,7 @@ func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) 
 	target := s.points[s.next]
 	err = s.pool.Begin(c)
 	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
-		s.env.Dropped(sensors.CauseReadbackFull, 1)
+		s.env.Dropped(flow.CauseReadbackFull, 1)
 		return false, nil
 	}
 	if err != nil {
@@ -263,11 +264,11 @@ func (s *scanner) ReadbackStats() readback.Stats { return s.pool.Stats() }
 func (s *scanner) complete(capture *readback.Capture[scan, sample.Point], lease readback.Lease[sample.Point], err error) {
 	defer lease.Release()
 	if errors.Is(err, readback.ErrClosed) {
-		s.env.Dropped(sensors.CauseClosed, 1)
+		s.env.Dropped(flow.CauseClosed, 1)
 		return
 	}
 	if err != nil {
-		s.env.Dropped(sensors.CauseReadbackFailed, 1)
+		s.env.Dropped(flow.CauseReadbackFailed, 1)
 		s.env.Log.Warn("a scan was lost", "error", err)
 		return
 	}
@@ -279,10 +280,10 @@ func (s *scanner) reportEmpty(points int) {
 	if points > 0 {
 		return
 	}
-	s.env.Dropped(sensors.CauseNoReturn, 1)
+	s.env.Dropped(flow.CauseNoReturn, 1)
 	if time.Since(s.warned) >= noReturnWarning {
 		s.warned = time.Now()
-		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray that was fired", "cause", sensors.CauseNoReturn)
+		s.env.Log.Warn("a scan has no return: nothing is within the range of any ray that was fired", "cause", flow.CauseNoReturn)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -94,8 +95,8 @@ func checkUnfinished(t *testing.T, d *sensors.Definition, o Options) {
 		t.Fatalf("%d captures are pending, want 1", n)
 	}
 	h.End()
-	if n := h.Drops[sensors.CauseClosed]; n != 1 || len(h.Drops) != 1 {
-		t.Errorf("drops are %v, want one of cause %s", h.Drops, sensors.CauseClosed)
+	if n := h.Drops[flow.CauseClosed]; n != 1 || len(h.Drops) != 1 {
+		t.Errorf("drops are %v, want one of cause %s", h.Drops, flow.CauseClosed)
 	}
 }
 

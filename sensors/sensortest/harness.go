@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -43,7 +44,7 @@ type Harness struct {
 	// Messages are deep copies of what was published, by output.
 	Messages map[string][]any
 	// Drops counts lost captures by cause.
-	Drops map[string]int
+	Drops map[flow.Cause]int
 
 	tb    testing.TB
 	each  bool // it fires each frame
@@ -71,7 +72,7 @@ func New(tb testing.TB, d *sensors.Definition, o Options) *Harness {
 // prepare makes a sensor and all that it begins with.
 func prepare(tb testing.TB, d *sensors.Definition, o Options) (*Harness, error) {
 	tb.Helper()
-	h := &Harness{tb: tb, each: d.EachFrame, Messages: map[string][]any{}, Drops: map[string]int{}, step: o.StepNs, now: -1}
+	h := &Harness{tb: tb, each: d.EachFrame, Messages: map[string][]any{}, Drops: map[flow.Cause]int{}, step: o.StepNs, now: -1}
 	if h.step == 0 {
 		h.step = 10_000_000
 	}
@@ -114,7 +115,7 @@ func (h *Harness) env(d *sensors.Definition, o Options) *sensors.Env {
 	env := &sensors.Env{
 		GL: o.GL, History: scene.NewHistory(s, o.Ego, 0), Scene: s, Owner: o.Owner, Shared: &sensors.Shared{}, Seed: o.Seed,
 		Frames:    func() []sample.Transform { return nil },
-		Dropped:   func(cause string, n int) { h.Drops[cause] += n },
+		Dropped:   func(cause flow.Cause, n int) { h.Drops[cause] += n },
 		Completed: func() {}, Origin: s.Origin, Log: slog.New(slog.DiscardHandler),
 	}
 	if o.GL != nil {

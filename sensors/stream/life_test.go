@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -147,7 +148,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 
 // Nor do callbacks and events keep a client from being closed.
 func TestCloseAmongCallbacks(t *testing.T) {
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
 		t.Run("while a callback runs and others wait, "+policy.String(), func(t *testing.T) {
 			s := serve(t, stream.ServerConfig{})
 			out := add(t, s, "a")
@@ -206,7 +207,7 @@ func (c *tellingConn) Read(b []byte) (int, error) {
 // A callback that stops itself and listens anew isn't overlapped by the new one, and one
 // that stops the new one too doesn't wait for itself.
 func TestListeningAnewInsideTheCallback(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: queue.Block}})
+	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
 	out := add(t, s, "a")
 	c := dial(t, s, stream.Options{Queue: queue.Config{Messages: 64}})
 	var running atomic.Int32
@@ -325,11 +326,11 @@ func visit(t *testing.T, s *stream.Server, way int) {
 
 func TestHundredClients(t *testing.T) {
 	const clients, messages = 100, 20
-	s := serve(t, stream.ServerConfig{MaxClients: clients, Queue: queue.Config{Policy: queue.Block}, Beat: time.Second})
+	s := serve(t, stream.ServerConfig{MaxClients: clients, Queue: queue.Config{Policy: flow.Block}, Beat: time.Second})
 	out := add(t, s, "a")
 	var wg sync.WaitGroup
 	for range clients {
-		c := dial(t, s, stream.Options{Queue: queue.Config{Policy: queue.Block}})
+		c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block}})
 		var next uint64
 		wg.Add(messages)
 		require.NoError(t, c.Listen(t.Context(), "a", func(d *stream.Data) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
@@ -42,7 +43,7 @@ func (o Options) orDefaults() Options {
 	if o.Queue.Messages <= 0 {
 		o.Queue.Messages = 4
 	}
-	if o.Queue.Policy == queue.Block && o.Queue.BlockLimit <= 0 {
+	if o.Queue.Policy == flow.Block && o.Queue.BlockLimit <= 0 {
 		o.Queue.BlockLimit = 1<<63 - 1
 	}
 	if o.MinBackoff <= 0 {

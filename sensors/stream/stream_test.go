@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
@@ -130,9 +131,9 @@ func (e events) of(t testing.TB, kind stream.EventKind) stream.Event {
 func TestListenDeliversWhatIsPublished(t *testing.T) {
 	for _, zstd := range []bool{false, true} {
 		t.Run(fmt.Sprintf("zstd %v", zstd), func(t *testing.T) {
-			s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: queue.Block}})
+			s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
 			speeds, others := add(t, s, "/speed"), add(t, s, "/other")
-			c := dial(t, s, stream.Options{Zstd: zstd, Queue: queue.Config{Policy: queue.Block}})
+			c := dial(t, s, stream.Options{Zstd: zstd, Queue: queue.Config{Policy: flow.Block}})
 			assert.Equal(t, []stream.Info{speeds.Info(), others.Info()}, c.Streams())
 			got := make(chan sample.Speed, 100)
 			require.NoError(t, c.Listen(t.Context(), "/speed", func(d *stream.Data) {
@@ -166,7 +167,7 @@ func TestListenDeliversWhatIsPublished(t *testing.T) {
 }
 
 func TestCompressedMessagesAreShorter(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: queue.Block}})
+	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
 	out := add(t, s, "/image")
 	packed := dial(t, s, stream.Options{Zstd: true})
 	plain := dial(t, s, stream.Options{})
@@ -199,7 +200,7 @@ func TestCompressedMessagesAreShorter(t *testing.T) {
 func TestCallbacksOfOneStreamNeverOverlapThoseOfTwoDo(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	a, b := add(t, s, "a"), add(t, s, "b")
-	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: queue.Block, Messages: 10}})
+	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block, Messages: 10}})
 	const messages = 5
 	meet := make(chan struct{}) // each call of a waits for one of b
 	var wg sync.WaitGroup
@@ -315,7 +316,7 @@ func TestStreamsThatComeLater(t *testing.T) {
 func TestKeptDataOutlivesTheCallback(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := add(t, s, "a")
-	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: queue.Block}})
+	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block}})
 	kept := make(chan *stream.Data, 20)
 	require.NoError(t, c.Listen(t.Context(), "a", func(d *stream.Data) { kept <- d.Keep() }))
 	for i := range 20 {
@@ -339,7 +340,7 @@ func TestKeptDataOutlivesTheCallback(t *testing.T) {
 
 // A slow callback loses messages of its own stream, and sees which.
 func TestGapsAreVisible(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: queue.Block}})
+	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
 	out := add(t, s, "a")
 	e := newEvents()
 	c := dial(t, s, stream.Options{Queue: queue.Config{Messages: 2}, Events: func(event stream.Event) { e <- event }})
@@ -457,7 +458,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 	out, err := s.AddStream(stream.Info{Name: "a"}, nil, func(o fanout.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
 	require.NoError(t, err)
 	stalls, lives := newEvents(), newEvents()
-	block := queue.Config{Policy: queue.Block, Messages: 1}
+	block := queue.Config{Policy: flow.Block, Messages: 1}
 	stalled := dial(t, s, stream.Options{Queue: block, Events: func(event stream.Event) { stalls <- event }})
 	lively := dial(t, s, stream.Options{Queue: block, Events: func(event stream.Event) { lives <- event }})
 	release := make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -29,7 +30,7 @@ func ParseQueue(options map[string]string) (queue.Config, error) {
 		return config, err
 	}
 	if name, ok := options["policy"]; ok {
-		if config.Policy, err = queue.ParsePolicy(name); err != nil {
+		if config.Policy, err = flow.ParsePolicy(name); err != nil {
 			return queue.Config{}, fmt.Errorf("%w: policy=%q: %w", bridges.ErrConnectionString, name, err)
 		}
 	}
@@ -54,7 +55,7 @@ func ParseMax(options map[string]string, standard int) (int, error) {
 // given it: it was sent if some client has it, and it was dropped if some client misses it;
 // of several clients it can be both. Any goroutine may call it.
 func Settle(topic *bridges.PublishedTopic, o fanout.Outcome) {
-	switch cause := bridges.Cause(o.Cause.String()); {
+	switch cause := flow.Cause(o.Cause.String()); {
 	case o.Dropped > 0 && o.Delivered == 0:
 		topic.Lost(1, int64(o.Bytes), cause)
 	case o.Dropped > 0:

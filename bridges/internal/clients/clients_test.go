@@ -8,6 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -16,7 +17,7 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	config, err := clients.ParseQueue(options)
 	require.NoError(t, err)
-	assert.Equal(t, queue.Config{Messages: 3, Bytes: 4, Policy: queue.Block}, config)
+	assert.Equal(t, queue.Config{Messages: 3, Bytes: 4, Policy: flow.Block}, config)
 	n, err := clients.ParseMax(options, 16)
 	require.NoError(t, err)
 	assert.Equal(t, 5, n)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -23,9 +24,9 @@ func TestPolicyOfEachTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 2}})
-		oldest := publisher(t, b, "/oldest", queue.DropOldest)
-		newest := publisher(t, b, "/newest", queue.DropNewest)
-		block := publisher(t, b, "/block", queue.Block)
+		oldest := publisher(t, b, "/oldest", flow.DropOldest)
+		newest := publisher(t, b, "/newest", flow.DropNewest)
+		block := publisher(t, b, "/block", flow.Block)
 		l.Start()
 		synctest.Wait()
 		require.NoError(t, oldest("being written"))
@@ -48,9 +49,9 @@ func TestPolicyOfEachTopic(t *testing.T) {
 		assert.Equal(t, "7", p.take(t))
 		synctest.Wait()
 		s := b.Statistics()
-		assert.Equal(t, bridges.Drops{bridges.CausePeerSlow: 1}, s.Topics[0].Drops)
-		assert.Equal(t, bridges.Drops{bridges.CausePeerSlow: 1}, s.Topics[1].Drops)
-		assert.Equal(t, bridges.Drops{bridges.CausePeerSlow: 2}, s.Topics[2].Drops)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 1}, s.Topics[0].Drops)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 1}, s.Topics[1].Drops)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 2}, s.Topics[2].Drops)
 		assert.EqualValues(t, 4, s.Messages)
 	})
 }
@@ -60,7 +61,7 @@ func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 1}})
-		publish, err := bridges.AddPublisher[string](b, bridges.Topic{Name: "/a", Policy: queue.Block})
+		publish, err := bridges.AddPublisher[string](b, bridges.Topic{Name: "/a", Policy: flow.Block})
 		require.NoError(t, err)
 		l.Start()
 		synctest.Wait()
@@ -70,7 +71,7 @@ func TestContextEndsTheWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		assert.ErrorIs(t, publish(ctx, "waits for room"), context.Canceled)
-		assert.Equal(t, bridges.Drops{bridges.CauseClosed: 1}, b.Statistics().Drops)
+		assert.Equal(t, flow.Drops{flow.CauseClosed: 1}, b.Statistics().Drops)
 		go func() { _, _ = io.Copy(io.Discard, p.last()) }()
 	})
 }
@@ -80,7 +81,7 @@ func TestPeerThatTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial, WriteTimeout: 5 * time.Second})
-		publish := publisher(t, b, "/a", queue.DropOldest)
+		publish := publisher(t, b, "/a", flow.DropOldest)
 		l.Start()
 		synctest.Wait()
 		for i := range 3 {
@@ -93,7 +94,7 @@ func TestPeerThatTakesNothing(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, bridges.UnexpectedlyDisconnected, l.Status())
 		assert.ErrorIs(t, l.Diagnosis().LastError, bridges.ErrPeerSlow)
-		assert.Equal(t, bridges.Drops{bridges.CausePeerSlow: 3}, b.Statistics().Drops)
+		assert.Equal(t, flow.Drops{flow.CausePeerSlow: 3}, b.Statistics().Drops)
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		require.Equal(t, bridges.Connected, l.Status())
@@ -106,7 +107,7 @@ func TestMessagesOfALostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 3}})
-		publish := publisher(t, b, "/a", queue.Block)
+		publish := publisher(t, b, "/a", flow.Block)
 		l.Start()
 		synctest.Wait()
 		for i := range 3 {
@@ -120,7 +121,7 @@ func TestMessagesOfALostConnection(t *testing.T) {
 		require.NoError(t, p.last().Close())
 		assert.ErrorIs(t, <-waiting, bridges.ErrNotConnected)
 		synctest.Wait()
-		assert.Equal(t, bridges.Drops{bridges.CauseWriteFailed: 1, bridges.CauseNotConnected: 4}, b.Statistics().Drops)
+		assert.Equal(t, flow.Drops{flow.CauseWriteFailed: 1, flow.CauseNotConnected: 4}, b.Statistics().Drops)
 		assert.Zero(t, b.Statistics().Messages)
 	})
 }
@@ -142,7 +143,7 @@ func TestRetries(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := peer{refused: refused}
 				l, b := open(t, link.Config{Dial: p.dial, Retry: c.retry})
-				publish := publisher(t, b, "/a", queue.DropOldest)
+				publish := publisher(t, b, "/a", flow.DropOldest)
 				begun := time.Now()
 				l.Start()
 				for n, seconds := range c.after {
@@ -249,7 +250,7 @@ func TestPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial})
-		publish := publisher(t, b, "/a", queue.DropOldest)
+		publish := publisher(t, b, "/a", flow.DropOldest)
 		assert.ErrorIs(t, l.Post(frame("early")), bridges.ErrNotConnected)
 		l.Start()
 		synctest.Wait()
@@ -275,7 +276,7 @@ func TestClose(t *testing.T) {
 		l       *link.Link
 		publish func(string) error
 	}
-	drops := map[string]bridges.Drops{"what isn't delivered in time": {bridges.CauseClosed: 2}}
+	drops := map[string]flow.Drops{"what isn't delivered in time": {flow.CauseClosed: 2}}
 	for name, prepare := range map[string]func(t *testing.T, s state){
 		"before Start": func(*testing.T, state) {},
 		"dialling":     func(_ *testing.T, s state) { s.l.Start() },
@@ -306,7 +307,7 @@ func TestClose(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &peer{}
 				l, b := open(t, link.Config{Dial: p.dial})
-				publish := publisher(t, b, "/a", queue.DropOldest)
+				publish := publisher(t, b, "/a", flow.DropOldest)
 				prepare(t, state{p, l, publish})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()

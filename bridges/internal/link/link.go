@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -76,7 +77,7 @@ func (c Config) orDefaults() Config {
 }
 
 // answers bounds what Post queues.
-var answers = queue.Config{Messages: 64, Bytes: 16 << 20, Policy: queue.DropNewest}
+var answers = queue.Config{Messages: 64, Bytes: 16 << 20, Policy: flow.DropNewest}
 
 // Link keeps one connection. All methods may be called from any goroutine.
 type Link struct {
@@ -175,7 +176,7 @@ func (l *Link) Post(frame []byte) error {
 	}
 	b := l.pool.Get(len(frame))
 	b.Adopt(append(b.Bytes()[:0], frame...))
-	if err := s.answers.Offer(s.ctx, b, int64(len(frame)), queue.DropNewest); err != nil {
+	if err := s.answers.Offer(s.ctx, b, int64(len(frame)), flow.DropNewest); err != nil {
 		b.Release()
 		return l.refusal(err)
 	}
@@ -196,7 +197,7 @@ func (l *Link) refusal(err error) error {
 }
 
 // Close delivers what is queued for as long as ctx allows and disconnects; what isn't
-// delivered counts as dropped (bridges.CauseClosed). Both goroutines have ended when it
+// delivered counts as dropped (flow.CauseClosed). Both goroutines have ended when it
 // returns. Closing again does nothing but wait.
 func (l *Link) Close(ctx context.Context) error {
 	l.mu.Lock()
@@ -233,7 +234,7 @@ func (l *Link) abort() {
 	s := l.now.Load()
 	l.mu.Unlock()
 	if s != nil {
-		s.fail(bridges.ErrClosed, bridges.CauseClosed)
+		s.fail(bridges.ErrClosed, flow.CauseClosed)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // size is the framing of these tests: a length byte, then so many bytes.
@@ -136,7 +136,7 @@ func open(t *testing.T, config link.Config) (*link.Link, *bridges.Bridge) {
 	return l, b
 }
 
-func publisher(t *testing.T, b *bridges.Bridge, name string, policy queue.Policy) func(string) error {
+func publisher(t *testing.T, b *bridges.Bridge, name string, policy flow.Policy) func(string) error {
 	t.Helper()
 	publish, err := bridges.AddPublisher[string](b, bridges.Topic{Name: name, Policy: policy})
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
 		l, b := open(t, link.Config{Dial: p.dial})
-		publish := publisher(t, b, "/a", queue.DropOldest)
+		publish := publisher(t, b, "/a", flow.DropOldest)
 		l.Register(frame("one"))
 		l.Register(frame("two"))
 		assert.Equal(t, bridges.Disconnected, l.Status())
@@ -189,7 +189,7 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 		s := b.Statistics()
 		assert.EqualValues(t, 4, s.Messages)
 		assert.EqualValues(t, 4*10, s.Bytes)
-		assert.Equal(t, bridges.Drops{bridges.CauseNotConnected: 1}, s.Drops)
+		assert.Equal(t, flow.Drops{flow.CauseNotConnected: 1}, s.Drops)
 		assert.Equal(t, int64(2), l.Diagnosis().Connections)
 		assert.Equal(t, int64(1), l.Diagnosis().Failures)
 	})

@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Where nobody says otherwise 64 messages wait for a peer that reads nothing, or 64 MiB.
@@ -25,7 +24,7 @@ func TestDefaultQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var p peer
 				l, b := open(t, link.Config{Dial: p.dial})
-				publish := publisher(t, b, "/a", queue.DropOldest)
+				publish := publisher(t, b, "/a", flow.DropOldest)
 				text := strings.Repeat("x", c.frame-1) // a frame is one byte longer
 				l.Start()
 				synctest.Wait()
@@ -36,7 +35,7 @@ func TestDefaultQueue(t *testing.T) {
 				}
 				assert.Empty(t, b.Statistics().Drops, "all wait")
 				require.NoError(t, publish(text))
-				assert.Equal(t, bridges.Drops{bridges.CausePeerSlow: 1}, b.Statistics().Drops)
+				assert.Equal(t, flow.Drops{flow.CausePeerSlow: 1}, b.Statistics().Drops)
 			})
 		})
 	}

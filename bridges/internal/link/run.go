@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
 )
 
@@ -57,7 +58,7 @@ func (l *Link) connect() (connected bool, err error) {
 	}
 	l.mu.Unlock()
 	if l.living.Err() != nil {
-		s.fail(bridges.ErrClosed, bridges.CauseClosed)
+		s.fail(bridges.ErrClosed, flow.CauseClosed)
 	}
 	err = s.serve(func() {
 		connected = true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -43,12 +44,12 @@ type session struct {
 	end sync.Once // cancel and the connection's Close
 
 	mu    sync.Mutex
-	err   error         // guarded by mu: why it ends
-	cause bridges.Cause // guarded by mu: for what it didn't deliver
+	err   error      // guarded by mu: why it ends
+	cause flow.Cause // guarded by mu: for what it didn't deliver
 }
 
 func (l *Link) newSession(conn Conn) *session {
-	s := &session{link: l, conn: conn, read: make(chan struct{}), cause: bridges.CauseNotConnected}
+	s := &session{link: l, conn: conn, read: make(chan struct{}), cause: flow.CauseNotConnected}
 	s.ctx, s.cancel = context.WithCancel(l.living)
 	s.out = queue.New(l.config.Queue, s.drop)
 	s.answers = queue.New(answers, func(b buffer.Buffer, _ queue.Reason) { b.Release() })
@@ -59,7 +60,7 @@ func (l *Link) newSession(conn Conn) *session {
 
 // drop counts a message that was queued and won't be written.
 func (s *session) drop(m message, reason queue.Reason) {
-	cause := bridges.CausePeerSlow
+	cause := flow.CausePeerSlow
 	if reason == queue.Closed {
 		s.mu.Lock()
 		cause = s.cause
@@ -71,7 +72,7 @@ func (s *session) drop(m message, reason queue.Reason) {
 
 // fail ends the session; the first call says why, unless blame has. It returns before the
 // goroutines have ended.
-func (s *session) fail(err error, cause bridges.Cause) {
+func (s *session) fail(err error, cause flow.Cause) {
 	s.blame(err, cause)
 	s.end.Do(func() {
 		s.cancel()
@@ -81,7 +82,7 @@ func (s *session) fail(err error, cause bridges.Cause) {
 
 // blame says why the session ends. The first call counts, but that the peer speaks another
 // protocol explains why it couldn't be written to.
-func (s *session) blame(err error, cause bridges.Cause) {
+func (s *session) blame(err error, cause flow.Cause) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err == nil || errors.Is(s.err, bridges.ErrWriteFailed) && errors.Is(err, bridges.ErrProtocol) {
@@ -90,7 +91,7 @@ func (s *session) blame(err error, cause bridges.Cause) {
 }
 
 // ended returns why the session ended, and what that means for messages.
-func (s *session) ended() (bridges.Cause, error) {
+func (s *session) ended() (flow.Cause, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cause, s.err
@@ -104,7 +105,7 @@ func (s *session) finish() {
 
 // expire is called when a write has taken too long.
 func (s *session) expire() {
-	s.fail(fmt.Errorf("%w: it took nothing for %v", bridges.ErrPeerSlow, s.link.config.WriteTimeout), bridges.CausePeerSlow)
+	s.fail(fmt.Errorf("%w: it took nothing for %v", bridges.ErrPeerSlow, s.link.config.WriteTimeout), flow.CausePeerSlow)
 }
 
 // serve reads and writes until the connection is lost, or everything was written after
@@ -118,7 +119,7 @@ func (s *session) serve(connected func()) error {
 	if _, err := s.ended(); err == nil {
 		s.sayGoodbye()
 	}
-	s.fail(bridges.ErrClosed, bridges.CauseClosed)
+	s.fail(bridges.ErrClosed, flow.CauseClosed)
 	s.link.now.Store(nil)
 	s.out.Close()
 	s.answers.Close()
@@ -163,8 +164,8 @@ func (s *session) send(m message) {
 		m.info.Sent(m.frame.Len())
 	} else {
 		cause, _ := s.ended()
-		if cause == bridges.CauseNotConnected {
-			cause = bridges.CauseWriteFailed
+		if cause == flow.CauseNotConnected {
+			cause = flow.CauseWriteFailed
 		}
 		m.info.Dropped(cause)
 	}
@@ -202,9 +203,9 @@ func (s *session) write(frame []byte) bool {
 		s.expire()
 	default:
 		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, netfault.Explain(err))
-		s.blame(err, bridges.CauseNotConnected)
+		s.blame(err, flow.CauseNotConnected)
 		s.hearOut() // who refuses what it is sent may have said so
-		s.fail(err, bridges.CauseNotConnected)
+		s.fail(err, flow.CauseNotConnected)
 	}
 	return false
 }
@@ -243,7 +244,7 @@ func (s *session) readFrames() {
 			err = netfault.Explain(err)
 		}
 		if err != nil {
-			s.fail(err, bridges.CauseNotConnected)
+			s.fail(err, flow.CauseNotConnected)
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -286,7 +287,7 @@ func TestCountsUnderRandomKills(t *testing.T) {
 	var wg sync.WaitGroup
 	var offered atomic.Int64
 	stop := make(chan struct{})
-	for i, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+	for i, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
 		publish := rawPublisher(t, b, policy, i)
 		wg.Go(func() {
 			for {
@@ -321,7 +322,7 @@ func TestCountsUnderRandomKills(t *testing.T) {
 }
 
 // rawPublisher returns a publisher of texts that are whole frames.
-func rawPublisher(t *testing.T, b *bridges.Bridge, policy queue.Policy, n int) func(string) error {
+func rawPublisher(t *testing.T, b *bridges.Bridge, policy flow.Policy, n int) func(string) error {
 	t.Helper()
 	publish, err := bridges.AddPublisher[raw](b, bridges.Topic{Name: "/" + string(rune('a'+n)), Policy: policy})
 	require.NoError(t, err)

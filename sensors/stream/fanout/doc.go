@@ -40,7 +40,7 @@
 //
 // # Slow clients
 //
-// Each client's queue is bounded, and its [queue.Policy] says what goes when it is
+// Each client's queue is bounded, and its [flow.Policy] says what goes when it is
 // full. With drop_oldest and drop_newest no client has any influence on another. With
 // block, full queues make the sender wait for their clients, once it has served the
 // others, and for all of them together no longer than the limit; a client that used it

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -143,7 +144,7 @@ func TestEachClientGetsItsStream(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: queue.Block}},
+	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: flow.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle}, fanout.StreamConfig{Name: "b"})
 	m := streams[0].NewMessage()
 	assert.ErrorIs(t, streams[0].Send(t.Context(), m), fanout.ErrNoSubscribers)
@@ -190,7 +191,7 @@ func TestLateSubscribersGetWhatIsLatched(t *testing.T) {
 
 // A stalled client loses its own messages and nobody else's.
 func TestStalledClientDisturbsNobody(t *testing.T) {
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages, size = 400, 1 << 18
 			var o outcomes
@@ -290,7 +291,7 @@ func TestSendersOnManyGoroutines(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: queue.Block}},
+	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: flow.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle})
 	conn := dial(t, server, streams[0], 'a')
 	const senders, each = 4, 50

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -184,7 +185,7 @@ func TestPolicyOfTheStream(t *testing.T) {
 		server := fanout.New(fanout.Config{
 			Accept: subscriber(&clients), Queue: queue.Config{Messages: 1, BlockLimit: time.Second},
 		})
-		policies := []queue.Policy{queue.DropNewest, queue.Block}
+		policies := []flow.Policy{flow.DropNewest, flow.Block}
 		refuses := server.NewStream(fanout.StreamConfig{Name: "a", Policy: &policies[0], Settled: newest.settle})
 		waits := server.NewStream(fanout.StreamConfig{Name: "b", Policy: &policies[1], Settled: blocked.settle})
 		ours, theirs := net.Pipe()

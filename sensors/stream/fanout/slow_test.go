@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -150,7 +151,7 @@ func TestStalledClientsAreWaitedForTogether(t *testing.T) {
 		var stream *fanout.Stream
 		var o outcomes
 		server := fanout.New(fanout.Config{
-			Queue:  queue.Config{Policy: queue.Block, Messages: 1, BlockLimit: limit},
+			Queue:  queue.Config{Policy: flow.Block, Messages: 1, BlockLimit: limit},
 			Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
 		})
 		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Forms is how many forms a message can have.
@@ -35,7 +35,7 @@ type StreamConfig struct {
 	Latched bool
 	// Policy is what a client's full queue does with this stream's messages; nil is the
 	// queue's own.
-	Policy *queue.Policy
+	Policy *flow.Policy
 	// Pool bounds the memory that the stream keeps for later messages.
 	Pool buffer.Config
 }
@@ -95,7 +95,7 @@ func (s *Stream) Wants(form int) bool {
 
 // SetPolicy changes what the client's full queue does, for a protocol whose clients each
 // have one stream.
-func (c *Client) SetPolicy(p queue.Policy) { c.queue.SetPolicy(p) }
+func (c *Client) SetPolicy(p flow.Policy) { c.queue.SetPolicy(p) }
 
 // Subscribe sends the client the stream's messages from now on, in the given form; a
 // latched stream sends its last one first. A client that subscribes already goes on

@@ -3,11 +3,12 @@ package queue_test
 import (
 	"fmt"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 func Example() {
-	q := queue.New(queue.Config{Messages: 2, Policy: queue.DropOldest}, func(frame string, _ queue.Reason) {
+	q := queue.New(queue.Config{Messages: 2, Policy: flow.DropOldest}, func(frame string, _ queue.Reason) {
 		fmt.Println("dropped", frame)
 	})
 	for _, frame := range []string{"first", "second", "third"} {

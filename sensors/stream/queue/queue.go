@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Reason is why a message was dropped.
@@ -32,7 +34,7 @@ var (
 
 // Config says how much a queue holds. The zero value stands for the defaults.
 type Config struct {
-	Policy Policy
+	Policy flow.Policy
 	// Messages and Bytes bound what waits; 64 and 64 MiB by default. A message
 	// that is larger than Bytes is held as long as it is alone.
 	Messages int
@@ -91,7 +93,7 @@ func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
 }
 
 // SetPolicy changes what TryPush and Push do when the queue is full.
-func (q *Queue[T]) SetPolicy(p Policy) { q.policy.Store(uint32(p)) }
+func (q *Queue[T]) SetPolicy(p flow.Policy) { q.policy.Store(uint32(p)) }
 
 // outcome is what became of a message that was offered.
 type outcome uint8
@@ -105,7 +107,7 @@ const (
 
 // offer queues a message if there is room, or makes room as the policy has it. Unless
 // it was queued the message is the caller's still.
-func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
+func (q *Queue[T]) offer(v T, size int64, policy flow.Policy) outcome {
 	for {
 		q.mu.Lock()
 		switch {
@@ -117,10 +119,10 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 			q.mu.Unlock()
 			signal(q.ready)
 			return queued
-		case policy == DropNewest || policy == Block && q.stalled:
+		case policy == flow.DropNewest || policy == flow.Block && q.stalled:
 			q.mu.Unlock()
 			return refused
-		case policy == Block:
+		case policy == flow.Block:
 			q.mu.Unlock()
 			return mayWait
 		}
@@ -135,11 +137,11 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 // then the caller's still. Otherwise the message is queued or dropped, and what the
 // policy has pushed out with it.
 func (q *Queue[T]) TryPush(v T, size int64) bool {
-	return q.TryPushUnder(Policy(q.policy.Load()), v, size)
+	return q.TryPushUnder(flow.Policy(q.policy.Load()), v, size)
 }
 
 // TryPushUnder is TryPush under a policy of the message's own.
-func (q *Queue[T]) TryPushUnder(policy Policy, v T, size int64) bool {
+func (q *Queue[T]) TryPushUnder(policy flow.Policy, v T, size int64) bool {
 	switch q.offer(v, size, policy) {
 	case mayWait:
 		return false
@@ -176,7 +178,7 @@ func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Durati
 // Offer is Push under a policy of the message's own, for messages of several kinds that
 // wait in one line. A message that isn't queued is the caller's still, and the error says
 // why: ErrFull, or ErrClosed.
-func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) error {
+func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy flow.Policy) error {
 	got := q.offer(v, size, policy)
 	if got == mayWait {
 		got = q.await(ctx, v, size, 0)
@@ -198,7 +200,7 @@ func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Durati
 	q.wait(1)
 	defer q.wait(-1)
 	for {
-		if got := q.offer(v, size, Block); got != mayWait {
+		if got := q.offer(v, size, flow.Block); got != mayWait {
 			return got
 		}
 		select {

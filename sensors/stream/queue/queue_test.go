@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
@@ -51,9 +52,9 @@ func TestPoliciesWhenFull(t *testing.T) {
 		{"fits", queue.Config{Messages: 3}, []int64{1, 1, 1}, []int{0, 1, 2}, nil},
 		{"oldest, by number", queue.Config{Messages: 3}, []int64{1, 1, 1, 1, 1}, []int{2, 3, 4}, []int{0, 1}},
 		{"oldest, by bytes", queue.Config{Bytes: 10}, []int64{4, 4, 7, 1}, []int{2, 3}, []int{0, 1}},
-		{"newest, by number", queue.Config{Messages: 3, Policy: queue.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
-		{"newest, by bytes", queue.Config{Bytes: 10, Policy: queue.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
-		{"larger than all, alone", queue.Config{Bytes: 10, Policy: queue.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
+		{"newest, by number", queue.Config{Messages: 3, Policy: flow.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
+		{"newest, by bytes", queue.Config{Bytes: 10, Policy: flow.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
+		{"larger than all, alone", queue.Config{Bytes: 10, Policy: flow.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
 		{"larger than all, pushes all out", queue.Config{Bytes: 10}, []int64{5, 5, 11}, []int{2}, []int{0, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestPoliciesWhenFull(t *testing.T) {
 func TestBlockWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block}, r.drop)
+		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		assert.False(t, q.TryPush(9, 1), "it is to be waited for")
 		var wg sync.WaitGroup
@@ -97,7 +98,7 @@ func TestBlockWaitsForRoom(t *testing.T) {
 func TestBlockWaitsOnceForAStalledReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block, BlockLimit: time.Second}, r.drop)
+		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		begun := time.Now()
 		for i := range 10 {
@@ -117,7 +118,7 @@ func TestBlockWaitsOnceForAStalledReceiver(t *testing.T) {
 func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: queue.Block, BlockLimit: time.Hour}, r.drop)
+		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -129,7 +130,7 @@ func TestContextEndsTheWait(t *testing.T) {
 func TestCloseEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 2, Policy: queue.Block, BlockLimit: time.Hour}, r.drop)
+		q := queue.New(queue.Config{Messages: 2, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		q.Push(t.Context(), 1, 1)
 		var wg sync.WaitGroup
@@ -151,28 +152,28 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestOfferUnderAPolicyOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 2, Policy: queue.Block, BlockLimit: time.Second}, r.drop)
+		q := queue.New(queue.Config{Messages: 2, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
 		ctx := t.Context()
-		require.NoError(t, q.Offer(ctx, 0, 1, queue.DropNewest))
-		require.NoError(t, q.Offer(ctx, 1, 1, queue.Block))
+		require.NoError(t, q.Offer(ctx, 0, 1, flow.DropNewest))
+		require.NoError(t, q.Offer(ctx, 1, 1, flow.Block))
 		begun := time.Now()
-		require.ErrorIs(t, q.Offer(ctx, 2, 1, queue.DropNewest), queue.ErrFull)
-		require.NoError(t, q.Offer(ctx, 3, 1, queue.DropOldest))
+		require.ErrorIs(t, q.Offer(ctx, 2, 1, flow.DropNewest), queue.ErrFull)
+		require.NoError(t, q.Offer(ctx, 3, 1, flow.DropOldest))
 		assert.Zero(t, time.Since(begun))
-		require.ErrorIs(t, q.Offer(ctx, 4, 1, queue.Block), queue.ErrFull)
-		require.ErrorIs(t, q.Offer(ctx, 5, 1, queue.Block), queue.ErrFull, "it has taken nothing since")
+		require.ErrorIs(t, q.Offer(ctx, 4, 1, flow.Block), queue.ErrFull)
+		require.ErrorIs(t, q.Offer(ctx, 5, 1, flow.Block), queue.ErrFull, "it has taken nothing since")
 		assert.Equal(t, time.Second, time.Since(begun))
 		assert.Equal(t, []int{0}, r.full, "refused messages stay the caller's")
 
 		_, ok := q.Pop()
 		require.True(t, ok)
-		require.NoError(t, q.Offer(ctx, 6, 1, queue.Block))
+		require.NoError(t, q.Offer(ctx, 6, 1, flow.Block))
 		done := make(chan error)
-		go func() { done <- q.Offer(ctx, 7, 1, queue.Block) }()
+		go func() { done <- q.Offer(ctx, 7, 1, flow.Block) }()
 		synctest.Wait()
 		q.Close()
 		require.ErrorIs(t, <-done, queue.ErrClosed)
-		require.ErrorIs(t, q.Offer(ctx, 8, 1, queue.DropOldest), queue.ErrClosed)
+		require.ErrorIs(t, q.Offer(ctx, 8, 1, flow.DropOldest), queue.ErrClosed)
 		assert.Equal(t, []int{3, 6}, r.late)
 	})
 }
@@ -183,10 +184,10 @@ func TestThePolicyCanBeSetLater(t *testing.T) {
 	q.Push(t.Context(), 0, 1)
 	q.Push(t.Context(), 1, 1)
 	assert.Equal(t, []int{0}, r.full, "the oldest")
-	q.SetPolicy(queue.DropNewest)
+	q.SetPolicy(flow.DropNewest)
 	q.Push(t.Context(), 2, 1)
 	assert.Equal(t, []int{0, 2}, r.full)
-	q.SetPolicy(queue.Block)
+	q.SetPolicy(flow.Block)
 	assert.False(t, q.TryPush(3, 1))
 }
 
@@ -202,7 +203,7 @@ func TestFinishLetsTheRestBeTaken(t *testing.T) {
 
 // Whatever the policy and the timing: every message is taken or dropped, once.
 func TestNothingIsLostOrDoubled(t *testing.T) {
-	for _, policy := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
 		t.Run(policy.String(), func(t *testing.T) {
 			var r record
 			q := queue.New(queue.Config{Messages: 3, Policy: policy, BlockLimit: time.Minute}, r.drop)
@@ -241,7 +242,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 			for v := range senders * each {
 				require.Equal(t, 1, seen[v], "message %d", v)
 			}
-			if policy == queue.Block {
+			if policy == flow.Block {
 				assert.Empty(t, r.full)
 			}
 		})
@@ -249,7 +250,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	q := queue.New(queue.Config{Messages: 2, Policy: queue.DropOldest}, func(int, queue.Reason) {})
+	q := queue.New(queue.Config{Messages: 2, Policy: flow.DropOldest}, func(int, queue.Reason) {})
 	for i := range 5 {
 		q.Push(t.Context(), i, 1)
 	}
@@ -259,16 +260,4 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		q.Push(ctx, 2, 1)
 		q.Pop()
 	}))
-}
-
-func TestPolicyNames(t *testing.T) {
-	for _, p := range []queue.Policy{queue.DropOldest, queue.DropNewest, queue.Block} {
-		parsed, err := queue.ParsePolicy(p.String())
-		require.NoError(t, err)
-		assert.Equal(t, p, parsed)
-	}
-	_, err := queue.ParsePolicy("keep_all")
-	assert.ErrorIs(t, err, queue.ErrPolicy)
-	assert.ErrorContains(t, err, "block, drop_newest or drop_oldest")
-	assert.Equal(t, "Policy(9)", queue.Policy(9).String())
 }

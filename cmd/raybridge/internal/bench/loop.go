@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/sensors"
 )
@@ -25,11 +26,11 @@ const period = 100_000_000 // ns
 // would be none. Any goroutine may add.
 type lostCaptures struct {
 	mu    sync.Mutex
-	cause string // guarded by mu
+	cause flow.Cause // guarded by mu
 }
 
-func (l *lostCaptures) add(cause string, _ int) {
-	if cause == sensors.CauseNoReturn {
+func (l *lostCaptures) add(cause flow.Cause, _ int) {
+	if cause == flow.CauseNoReturn {
 		return // a scan that saw nothing is complete
 	}
 	l.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 )
 
@@ -40,7 +41,7 @@ func TestThePageFitsASmallScreen(t *testing.T) {
 		SimS: 10, WallS: 20, GPU: pipeline.GPUSummary{Renderer: "NVIDIA_GeForce_RTX_4090_Laptop_GPU/PCIe/SSE2_without_a_space"},
 		Bridges: []pipeline.BridgeSummary{{Type: "mcap", Sent: 123456, Bytes: 1e9}},
 		Sensors: []pipeline.SensorSummary{
-			{Topic: "/simulator/front/camera_node/image/compressed", Messages: 123456, RateWantedHz: 13.45, RateHz: 13.44, LatencyP50Ms: 123.45, LatencyP99Ms: 1234.56, Drops: map[string]int64{"readback_full": 1234, "not_connected": 12}},
+			{Topic: "/simulator/front/camera_node/image/compressed", Messages: 123456, RateWantedHz: 13.45, RateHz: 13.44, LatencyP50Ms: 123.45, LatencyP99Ms: 1234.56, Drops: flow.Drops{"readback_full": 1234, "not_connected": 12}},
 			{Topic: "/idle", Idle: true},
 		},
 	}}

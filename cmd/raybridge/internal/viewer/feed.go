@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -72,8 +73,8 @@ const (
 // goroutine may use it.
 type Meter struct {
 	name   string
-	wanted float64                 // Hz
-	drops  func() map[string]int64 // nil where nobody counts them
+	wanted float64           // Hz
+	drops  func() flow.Drops // nil where nobody counts them
 
 	mu        sync.Mutex
 	stamps    [meterRing]int64         // guarded by mu

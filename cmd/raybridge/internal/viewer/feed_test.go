@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -68,7 +69,7 @@ func TestLatestAcrossGoroutines(t *testing.T) {
 }
 
 func TestMeterMeasuresRateAndLatency(t *testing.T) {
-	m := &Meter{name: "front", wanted: 10, drops: func() map[string]int64 { return map[string]int64{"a": 2, "b": 3} }}
+	m := &Meter{name: "front", wanted: 10, drops: func() flow.Drops { return flow.Drops{"a": 2, "b": 3} }}
 	assert.Equal(t, reading{lost: 5}, m.read(0))
 	started := time.Now().Add(-40 * time.Millisecond)
 	for k := range 1000 {

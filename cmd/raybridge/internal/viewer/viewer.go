@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -134,7 +135,7 @@ type Sensor struct {
 	// Mount is where it is in base_link.
 	Mount spatial.Pose
 	// Drops counts its lost messages by cause; any goroutine. (optional)
-	Drops func() map[string]int64
+	Drops func() flow.Drops
 }
 
 // AddCamera adds a camera's pane; the functions take its images and, for a

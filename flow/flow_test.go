@@ -1,0 +1,110 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/flow"
+)
+
+func TestPolicyNames(t *testing.T) {
+	for _, name := range flow.Policies() {
+		var p flow.Policy
+		require.NoError(t, p.UnmarshalText([]byte(name)))
+		text, err := p.MarshalText()
+		require.NoError(t, err)
+		assert.Equal(t, name, string(text))
+		assert.Equal(t, name, p.String())
+		assert.Equal(t, p, p.Or(flow.Block))
+	}
+	assert.Len(t, flow.Policies(), 3)
+	_, err := flow.ParsePolicy("keep_all")
+	assert.ErrorIs(t, err, flow.ErrPolicy)
+	assert.ErrorContains(t, err, "block, drop_newest or drop_oldest")
+	_, err = flow.ParsePolicy("")
+	assert.ErrorIs(t, err, flow.ErrPolicy)
+	_, err = flow.Policy(7).MarshalText()
+	assert.ErrorIs(t, err, flow.ErrPolicy)
+	assert.Equal(t, "Policy(7)", flow.Policy(7).String())
+}
+
+func TestUnsetPolicy(t *testing.T) {
+	p := flow.DropNewest
+	require.NoError(t, p.UnmarshalText(nil))
+	assert.Equal(t, flow.Unset, p)
+	text, err := p.MarshalText()
+	require.NoError(t, err)
+	assert.Empty(t, text)
+	assert.True(t, p.Valid())
+	assert.Equal(t, flow.Block, p.Or(flow.Block))
+	require.Error(t, p.UnmarshalText([]byte("unset")), "it isn't a name")
+	assert.Equal(t, flow.Unset, p)
+}
+
+func TestCauseOf(t *testing.T) {
+	full := flow.NewError(flow.CauseQueueFull, "full")
+	write, closed := flow.NewError(flow.CauseWriteFailed, "no space"), flow.NewError(flow.CauseClosed, "closed")
+	for _, tt := range []struct {
+		err  error
+		want flow.Cause
+	}{
+		{nil, ""},
+		{full, flow.CauseQueueFull},
+		{fmt.Errorf("send: %w", full), flow.CauseQueueFull},
+		{fmt.Errorf("send: %w", context.Canceled), flow.CauseClosed},
+		{context.DeadlineExceeded, flow.CausePeerSlow},
+		{errors.New("any"), flow.CauseConvertFailed},
+		{fmt.Errorf("send: %w", disconnected{}), flow.CauseNotConnected},
+		{errors.Join(closed, write), flow.CauseWriteFailed},
+		{fmt.Errorf("%w: %w", disconnected{}, context.Canceled), flow.CauseClosed},
+		{fmt.Errorf("%w: %w", full, disconnected{}), flow.CauseNotConnected},
+		{errors.Join(flow.NewError(flow.CauseTooLarge, "large"), full), flow.CauseTooLarge},
+	} {
+		assert.Equal(t, tt.want, flow.CauseOf(tt.err), "%v", tt.err)
+	}
+}
+
+// disconnected is an error from outside that names its cause.
+type disconnected struct{}
+
+func (disconnected) Error() string     { return "peer is gone" }
+func (disconnected) DropCause() string { return "not_connected" }
+
+func TestDropsTotal(t *testing.T) {
+	assert.EqualValues(t, 5, flow.Drops{flow.CauseClosed: 2, flow.CauseSkipped: 3}.Total())
+	assert.Zero(t, flow.Drops(nil).Total())
+}
+
+// Policies are named in configurations.
+func ExampleParsePolicy() {
+	policy, err := flow.ParsePolicy("drop_oldest")
+	fmt.Println(policy == flow.DropOldest, err)
+	_, err = flow.ParsePolicy("newest")
+	fmt.Println(err)
+	// Output:
+	// true <nil>
+	// unknown policy "newest": want block, drop_newest or drop_oldest
+}
+
+// brokenPipe is an error of a bridge that names its cause.
+type brokenPipe struct{}
+
+func (brokenPipe) Error() string     { return "broken pipe" }
+func (brokenPipe) DropCause() string { return string(flow.CauseNotConnected) }
+
+// Losses are counted by the cause that the error says.
+func ExampleCauseOf() {
+	full := flow.NewError(flow.CauseQueueFull, "queue is full")
+	for _, err := range []error{full, fmt.Errorf("send image: %w", brokenPipe{}), errors.New("no such encoding")} {
+		fmt.Printf("%v: %s\n", err, flow.CauseOf(err))
+	}
+	// Output:
+	// queue is full: queue_full
+	// send image: broken pipe: not_connected
+	// no such encoding: convert_failed
+}
