@@ -88,7 +88,7 @@ nightly: setup-peers $(GOLANGCI) ## run all that CI runs and more: 30,000 inputs
 # MUTANTS='^lidar_scan' picks some by their files and lines.
 MUTANTS ?= .
 .PHONY: mutants
-mutants: setup-test ## change each branch of the shaders once and see a test fail; takes hours
+mutants: setup-test ## change each branch of the shaders once and see a test fail; takes ten minutes
 	RAYBRIDGE_MUTANTS='$(MUTANTS)' $(GO) test -count=1 -tags mutants -timeout 24h -v -run '^TestMutants$$' ./shaders/
 
 .PHONY: bench
