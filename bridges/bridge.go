@@ -28,7 +28,7 @@ type Topic struct {
 	SensorNumber uint16
 	Output       int
 	// QoS is what a publisher offers or a subscriber asks for.
-	QoS QoS
+	QoS flow.QoS
 	// Policy is what the full queue of a network connection does with the topic's
 	// messages: by default the oldest is dropped. Files don't look at it.
 	Policy flow.Policy

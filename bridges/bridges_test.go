@@ -320,12 +320,12 @@ func TestPublishingThroughTheBridgeAllocatesNothing(t *testing.T) {
 func TestTopicsGetDefaultQoS(t *testing.T) {
 	instance := &fakeInstance{}
 	b := openFake(t, instance)
-	for _, topic := range []bridges.Topic{{Name: "/a"}, {Name: "/b", QoS: bridges.ClockQoS}} {
+	for _, topic := range []bridges.Topic{{Name: "/a"}, {Name: "/b", QoS: flow.ClockQoS}} {
 		_, err := bridges.AddPublisher[*note](b, topic)
 		require.NoError(t, err)
 	}
-	assert.Equal(t, bridges.DefaultQoS, instance.topics[0].QoS)
-	assert.Equal(t, bridges.ClockQoS, instance.topics[1].QoS)
+	assert.Equal(t, flow.DefaultQoS, instance.topics[0].QoS)
+	assert.Equal(t, flow.ClockQoS, instance.topics[1].QoS)
 }
 
 func TestHandedOver(t *testing.T) {
@@ -338,13 +338,13 @@ func TestNames(t *testing.T) {
 		"disconnected": bridges.Disconnected, "unexpectedly_disconnected": bridges.UnexpectedlyDisconnected,
 		"connecting": bridges.Connecting, "connected": bridges.Connected, "disconnecting": bridges.Disconnecting,
 		"status(9)": bridges.Status(9), "file": bridges.KindFile, "network": bridges.KindNetwork,
-		"reliable": bridges.Reliable, "best_effort": bridges.BestEffort,
-		"transient_local": bridges.TransientLocal, "volatile": bridges.Volatile,
-		"keep_last": bridges.KeepLast, "keep_all": bridges.KeepAll,
+		"reliable": flow.Reliable, "best_effort": flow.BestEffort,
+		"transient_local": flow.TransientLocal, "volatile": flow.Volatile,
+		"keep_last": flow.KeepLast, "keep_all": flow.KeepAll,
 	} {
 		assert.Equal(t, want, got.String())
 	}
-	for _, q := range []fmt.Stringer{bridges.ReliabilityDefault, bridges.DurabilityDefault, bridges.HistoryDefault} {
+	for _, q := range []fmt.Stringer{flow.ReliabilityDefault, flow.DurabilityDefault, flow.HistoryDefault} {
 		assert.Equal(t, "system_default", q.String())
 	}
 	text, err := bridges.Connecting.MarshalText()

@@ -26,7 +26,7 @@ var (
 	// ErrTopicName: the topic's name is empty or the protocol forbids it.
 	ErrTopicName = errors.New("bad topic name")
 	// ErrConvert: the message can't be expressed in the bridge's format.
-	ErrConvert = flow.NewError(flow.CauseConvertFailed, "convert message")
+	ErrConvert = errors.New("convert message")
 	// ErrNotConnected: there is no connection to send on.
 	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
 	// ErrPeerSlow: the peer didn't take its data in time.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -47,7 +48,7 @@ func recordTable(dir string) error {
 	if err != nil {
 		return err
 	}
-	publish, err := bridges.AddPublisher[*sample.Speed](bridge, bridges.Topic{Name: "/speed", QoS: bridges.SensorDataQoS})
+	publish, err := bridges.AddPublisher[*sample.Speed](bridge, bridges.Topic{Name: "/speed", QoS: flow.SensorDataQoS})
 	if err != nil {
 		return err
 	}

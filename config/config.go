@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
@@ -125,20 +126,32 @@ type Commands struct {
 
 // Bridge is one receiver of the messages.
 type Bridge struct {
-	Type       string `yaml:"type" doc:"mcap, logging, ..."`
-	Connection string `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
-	Policy     string `yaml:"policy" doc:"what a full queue does" enum:"block,drop_newest,drop_oldest" default:"block for files, drop_oldest for networks"`
-	QoS        []QoS  `yaml:"qos" doc:"quality of service by topic"`
+	Type       string    `yaml:"type" doc:"mcap, logging, ..."`
+	Connection string    `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
+	Policy     string    `yaml:"policy" doc:"what a full queue does" enum:"block,drop_newest,drop_oldest" default:"block for files, drop_oldest for networks"`
+	QoS        []Quality `yaml:"qos" doc:"quality of service by topic"`
 }
 
-// QoS overrides what a sensor asks for on one topic.
-type QoS struct {
+// Quality overrides what a sensor asks for on one topic.
+type Quality struct {
 	Topic       string `yaml:"topic" doc:"the topic"`
 	Reliability string `yaml:"reliability" doc:"whether lost messages are sent again" enum:"reliable,best_effort" default:"best_effort"`
 	Durability  string `yaml:"durability" doc:"whether who comes late gets the last message" enum:"volatile,transient_local" default:"volatile"`
 	Depth       int    `yaml:"depth" doc:"keep-last depth" min:"1" max:"10000" default:"1"`
 	// Deadline is the longest time between two messages.
 	Deadline time.Duration `yaml:"deadline" doc:"longest time between two messages that is promised; 0 promises nothing" default:"0s"`
+}
+
+// QoS returns what is offered on the topic.
+func (q Quality) QoS() flow.QoS {
+	out := flow.QoS{Reliability: flow.BestEffort, Durability: flow.Volatile, History: flow.KeepLast, Depth: max(q.Depth, 1), Deadline: q.Deadline.Nanoseconds()}
+	if q.Reliability == flow.Reliable.String() {
+		out.Reliability = flow.Reliable
+	}
+	if q.Durability == flow.TransientLocal.String() {
+		out.Durability = flow.TransientLocal
+	}
+	return out
 }
 
 // How the ego is steered where nothing is said: where pedals and steering wheel are taken,

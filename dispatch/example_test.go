@@ -179,6 +179,7 @@ func ExamplePanicError() {
 		if errors.As(err, &panicked) {
 			fmt.Println(panicked.Value)
 			fmt.Println("stack:", len(panicked.Stack) > 0)
+			fmt.Println(panicked.DropCause())
 		}
 	}})
 	_ = d.Drain(context.Background())
@@ -186,4 +187,5 @@ func ExamplePanicError() {
 	// Output:
 	// runtime error: index out of range [3] with length 1
 	// stack: true
+	// convert_failed
 }

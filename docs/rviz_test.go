@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -43,7 +44,7 @@ func TestRVizsTableIsTrue(t *testing.T) {
 				continue
 			}
 			seen[out.Type] = true
-			if out.QoS.Reliable {
+			if out.QoS.OrDefault().Reliability == flow.Reliable {
 				assert.Contains(t, rest, display, "%s of %s", out.Name, d.ID)
 			} else {
 				assert.Contains(t, table, display, "%s of %s", out.Name, d.ID)

@@ -1,4 +1,4 @@
-package bridges
+package flow
 
 // Reliability is ROS 2's reliability policy, numbered as rmw/types.h does.
 type Reliability uint8
@@ -90,6 +90,14 @@ var (
 	// StaticQoS is for data that late joiners must get too, such as /tf_static.
 	StaticQoS = QoS{Reliability: Reliable, Durability: TransientLocal, History: KeepLast, Depth: 1}
 )
+
+// ReliableQoS is DefaultQoS with a history of depth messages: for events, of which none is to
+// be lost.
+func ReliableQoS(depth int) QoS {
+	q := DefaultQoS
+	q.Depth = depth
+	return q
+}
 
 // OrDefault returns q, or DefaultQoS for the zero value.
 func (q QoS) OrDefault() QoS {

@@ -31,7 +31,7 @@ type BridgeConfig struct {
 	// for networks.
 	Policy string
 	// QoS overrides the sensors' quality of service, by topic.
-	QoS map[string]bridges.QoS
+	QoS map[string]flow.QoS
 }
 
 // peerLimit is how long policy block waits for a network peer before a message
@@ -43,7 +43,7 @@ type attachedBridge struct {
 	p           *Pipeline
 	bridge      *bridges.Bridge
 	topicConfig dispatch.TopicConfig
-	qos         map[string]bridges.QoS
+	qos         map[string]flow.QoS
 	topics      map[string]bool
 	// unknown are the topics of types that the bridge doesn't know, until its user is
 	// told of them. The pipeline's change guards it.
@@ -207,7 +207,7 @@ func (b *attachedBridge) addClock() error {
 	if b.p.config.ClockHz < 0 {
 		return nil
 	}
-	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: bridges.ClockQoS})
+	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: flow.ClockQoS})
 	if sink == nil || err != nil {
 		return err
 	}
@@ -244,17 +244,6 @@ func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) 
 	}
 	b.topics[topic.Name] = true
 	return sink, nil
-}
-
-func qosOf(q sensors.QoS) bridges.QoS {
-	out := bridges.QoS{Reliability: bridges.BestEffort, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: max(q.Depth, 1)}
-	if q.Reliable {
-		out.Reliability = bridges.Reliable
-	}
-	if q.TransientLocal {
-		out.Durability = bridges.TransientLocal
-	}
-	return out
 }
 
 // send publishes one message with its hand-over time: in a stepped run the

@@ -68,7 +68,7 @@ func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
 		spec := port.Spec()
 		topic := bridges.Topic{
 			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
-			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: qosOf(spec.QoS),
+			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: spec.QoS,
 		}
 		sink, err := b.connect(spec, topic)
 		if err != nil {

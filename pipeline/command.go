@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -26,7 +26,7 @@ type Commands struct {
 
 // commandQoS is what SVL's bridges and AWSIM ask of commands: all of them, the newest
 // first.
-var commandQoS = bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: 1}
+var commandQoS = flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 1}
 
 // driver turns messages into commands of one vehicle. Any goroutine uses it.
 type driver struct {

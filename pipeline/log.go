@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -26,7 +27,7 @@ func (b *attachedBridge) addLog() error {
 	if b.file() {
 		return nil
 	}
-	topic := bridges.Topic{Name: logTopic, QoS: bridges.DefaultQoS, Policy: b.topicConfig.Policy}
+	topic := bridges.Topic{Name: logTopic, QoS: flow.DefaultQoS, Policy: b.topicConfig.Policy}
 	sink, err := newBridgeSink(b.p, b, &logSpec, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		return nil

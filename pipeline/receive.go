@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -17,7 +18,7 @@ import (
 type inlet struct {
 	topic string
 	typ   reflect.Type
-	qos   bridges.QoS
+	qos   flow.QoS
 	take  func(message any)
 	// command: it steers the ego, which needs no more than one such topic.
 	command bool

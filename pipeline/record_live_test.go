@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
@@ -197,7 +197,7 @@ func TestRowsAreIdleOnlyWhereNobodyListened(t *testing.T) {
 func TestQualityOfServiceNamesATopicThatIsThere(t *testing.T) {
 	p := recorder(t, opener(t), 1, t.TempDir())
 	defer func() { assert.NoError(t, p.Close(context.Background())) }()
-	err := p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:b.mcap", QoS: map[string]bridges.QoS{"/nope": {}}})
+	err := p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:b.mcap", QoS: map[string]flow.QoS{"/nope": {}}})
 	require.ErrorIs(t, err, pipeline.ErrNoTopic)
 }
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"sync/atomic"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -29,7 +29,7 @@ var clockType = reflect.TypeFor[*sample.Clock]()
 func (p *Pipeline) initROSClock() {
 	c := &p.rosClock
 	c.last.Store(noClock)
-	c.inlet = &inlet{topic: clockTopic, typ: clockType, qos: bridges.ClockQoS, take: p.followClock}
+	c.inlet = &inlet{topic: clockTopic, typ: clockType, qos: flow.ClockQoS, take: p.followClock}
 	c.changed, c.ended = make(chan struct{}, 1), make(chan struct{})
 }
 

@@ -225,7 +225,7 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 		in := &s.spec.Definition.Inputs[i]
 		opened := in.Open()
 		s.inlets = append(s.inlets, opened)
-		s.takers = append(s.takers, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: qosOf(in.QoS), take: opened.Put})
+		s.takers = append(s.takers, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, take: opened.Put})
 	}
 	return s, nil
 }
@@ -343,7 +343,7 @@ func (s *Sensor) dropped(cause flow.Cause, n int) {
 // skip counts instants that were passed over. What is latched doesn't come by them.
 func (s *Sensor) skip(n int) {
 	for i, stats := range s.stats {
-		if !s.ports[i].Spec().QoS.TransientLocal {
+		if s.ports[i].Spec().QoS.Durability != flow.TransientLocal {
 			stats.dropped(flow.CauseSkipped, n)
 		}
 	}

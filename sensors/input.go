@@ -5,6 +5,8 @@ import (
 	"iter"
 	"reflect"
 	"sync"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // InputSpec declares one input of a sensor type: messages that bridges receive for it.
@@ -15,7 +17,7 @@ type InputSpec struct {
 	// absolute topic.
 	Suffix string
 	Doc    string
-	QoS    QoS
+	QoS    flow.QoS
 	// Type is the message's Go type.
 	Type reflect.Type
 

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Message is what an output can carry: a pointer to a sample that has a stamp
@@ -21,13 +23,6 @@ type Message[E any] interface {
 	CacheKey() uint64
 }
 
-// QoS is what an output asks of a middleware that has quality of service.
-type QoS struct {
-	Reliable       bool
-	TransientLocal bool // late joiners get the last message
-	Depth          int  // keep-last history; 0 means 1
-}
-
 // OutputSpec declares one output of a sensor type.
 type OutputSpec struct {
 	// Name is unique within the sensor: "image", "camera_info".
@@ -36,7 +31,8 @@ type OutputSpec struct {
 	// starts with "//" is an absolute topic of its own: "//tf" is /tf.
 	Suffix string
 	Doc    string
-	QoS    QoS
+	// QoS is what the output asks of a middleware that has quality of service.
+	QoS flow.QoS
 	// Type is the message's Go type, a pointer.
 	Type reflect.Type
 	// New, Copy and Key are the message's constructor, CopyToCache and

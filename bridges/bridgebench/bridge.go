@@ -45,7 +45,7 @@ func openBridge[T bridges.Stamped](ctx context.Context, c connected, message T) 
 	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
 	for i := range c.topics {
 		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
-			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: bridges.SensorDataQoS, Policy: flow.Block,
+			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: flow.SensorDataQoS, Policy: flow.Block,
 		})
 		if err != nil {
 			return nil, errors.Join(err, w.close())

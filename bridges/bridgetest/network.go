@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -94,7 +95,7 @@ func (s Suite) reconnects(t *testing.T) {
 // pictures is a source of pictures of 1 MiB.
 func (f *fixture) pictures(topic string) *source {
 	f.t.Helper()
-	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: topic, Sensor: "probe", QoS: bridges.SensorDataQoS})
+	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: topic, Sensor: "probe", QoS: flow.SensorDataQoS})
 	require.NoError(f.t, err)
 	image := &sample.Image{Header: header(0), Width: 512, Height: 512, Step: 2048, Encoding: sample.Encoding32FC1, Data: make([]byte, 1<<20)}
 	return &source{f: f, topic: topic, publish: func(ctx context.Context, seq int) error {

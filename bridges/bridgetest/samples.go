@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -30,7 +31,7 @@ func streamOf[T any](name string, make func(seq int) T) stream {
 	return stream{
 		name: name,
 		add: func(b *bridges.Bridge, topic string) (func(context.Context, int) error, error) {
-			publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic, Sensor: "probe", QoS: bridges.SensorDataQoS})
+			publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic, Sensor: "probe", QoS: flow.SensorDataQoS})
 			if err != nil {
 				return nil, err
 			}

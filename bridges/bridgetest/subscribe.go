@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // burstQoS lets each message of a burst be kept until it is read.
-var burstQoS = bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepLast, Depth: 2 * burst}
+var burstQoS = flow.QoS{Reliability: flow.Reliable, History: flow.KeepLast, Depth: 2 * burst}
 
 // subscribes reports whether a bridge takes the messages that the suite sends. One that
 // subscribes to anything has to.

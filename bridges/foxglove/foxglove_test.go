@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -236,7 +237,7 @@ func TestLatchedTopics(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	b := connected(t, "")
-	publish := publisher[*sample.Transforms](t, b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	publish := publisher[*sample.Transforms](t, b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	frames := func(name string) *sample.Transforms {
 		return &sample.Transforms{Static: true, Transforms: []sample.Transform{{ChildFrameID: name, Relative: spatial.Identity()}}}
 	}
@@ -260,7 +261,7 @@ func TestLatchedTopics(t *testing.T) {
 func TestTime(t *testing.T) {
 	b := connected(t, "")
 	c, _, _ := dial(t, b)
-	publish := publisher[*sample.Clock](t, b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	publish := publisher[*sample.Clock](t, b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	c.text("advertise")
 	c.synced()
 	assert.True(t, b.Listening("/clock"))

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
@@ -202,7 +203,7 @@ func (n *dropNotice) next() any {
 	var most int64
 	for i := range n.deliveries {
 		d := &n.deliveries[i]
-		slow := d.DroppedByCause[fanout.CauseSlow]
+		slow := d.Drops[flow.CausePeerSlow]
 		now := slow - n.seen[d.Stream]
 		n.seen[d.Stream] = slow
 		if lost += max(now, 0); now > most {

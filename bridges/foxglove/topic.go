@@ -55,7 +55,7 @@ func newTopic(i *instance, info *bridges.PublishedTopic, id uint32, schema foxgl
 	}
 	return &topic{
 		instance: i, info: info, id: id, channel: advertised,
-		latched: info.QoS.Durability == bridges.TransientLocal, isClock: schema.Name == clockType,
+		latched: info.QoS.Durability == flow.TransientLocal, isClock: schema.Name == clockType,
 	}, nil
 }
 
@@ -112,7 +112,7 @@ func (t *topic) settled(o fanout.Outcome) {
 	switch {
 	case t.replaying.Load():
 	case o.Dropped > 0:
-		t.info.Dropped(flow.Cause(o.Cause.String()))
+		t.info.Dropped(o.Cause)
 	case o.Delivered == 0:
 		t.info.Sent(o.Bytes)
 	}

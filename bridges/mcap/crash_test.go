@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -244,7 +245,7 @@ func TestRecoverOfASplitRecordingNamesItsLastFile(t *testing.T) {
 func record(t *testing.T, dir, connection string, n int) string {
 	t.Helper()
 	b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir})
-	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.SensorDataQoS})
+	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: flow.SensorDataQoS})
 	require.NoError(t, err)
 	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
 	require.NoError(t, err)

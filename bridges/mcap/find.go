@@ -13,7 +13,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 )
@@ -164,9 +164,9 @@ const staticTopic = "/tf_static"
 
 // offeredQoS reads what a channel's metadata say of its quality of service; without a
 // word of it that is ROS's default, and for /tf_static what it always is.
-func offeredQoS(c *mcap.Channel) bridges.QoS {
+func offeredQoS(c *mcap.Channel) flow.QoS {
 	if latching := c.Metadata["latching"]; latching == "true" || latching == "1" {
-		return bridges.StaticQoS
+		return flow.StaticQoS
 	}
 	var list []struct {
 		History     any         `yaml:"history"`
@@ -179,18 +179,18 @@ func offeredQoS(c *mcap.Channel) bridges.QoS {
 	text, _, _ := strings.Cut(c.Metadata["offered_qos_profiles"], "\n- ")
 	if err := readYAML("offered_qos_profiles", []byte(text), &list); err == nil && len(list) > 0 {
 		q := list[0]
-		return bridges.QoS{
-			Reliability: policy(q.Reliability, bridges.Reliable, bridges.BestEffort),
-			Durability:  policy(q.Durability, bridges.TransientLocal, bridges.Volatile),
-			History:     policy(q.History, bridges.KeepLast, bridges.KeepAll),
+		return flow.QoS{
+			Reliability: policy(q.Reliability, flow.Reliable, flow.BestEffort),
+			Durability:  policy(q.Durability, flow.TransientLocal, flow.Volatile),
+			History:     policy(q.History, flow.KeepLast, flow.KeepAll),
 			Depth:       max(q.Depth, 0),
 			Deadline:    q.Deadline.nanoseconds(),
 		}
 	}
 	if c.Topic == staticTopic {
-		return bridges.StaticQoS
+		return flow.StaticQoS
 	}
-	return bridges.DefaultQoS
+	return flow.DefaultQoS
 }
 
 // bagDuration is a duration as rosbag2 writes it.

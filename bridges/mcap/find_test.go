@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // offered is a file with one channel whose quality of service is described so.
@@ -31,7 +31,7 @@ func offered(tb testing.TB, description string) []byte {
 }
 
 // qosOf returns the quality of service that the reader takes from a description.
-func qosOf(tb testing.TB, path, description string) bridges.QoS {
+func qosOf(tb testing.TB, path, description string) flow.QoS {
 	tb.Helper()
 	require.NoError(tb, os.WriteFile(path, offered(tb, description), 0o666))
 	r, err := mcap.Open(path)
@@ -43,15 +43,15 @@ func qosOf(tb testing.TB, path, description string) bridges.QoS {
 
 func TestQualityOfServiceOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mcap")
-	reliable := bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: 7}
+	reliable := flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 7}
 	promised := reliable
 	promised.Deadline = 1_500_000_000
-	for description, want := range map[string]bridges.QoS{
-		"":                         bridges.DefaultQoS,
-		"no list":                  bridges.DefaultQoS,
-		"[]":                       bridges.DefaultQoS,
-		"! 0":                      bridges.DefaultQoS, // of which the library panics
-		strings.Repeat("[", 1<<20): bridges.DefaultQoS,
+	for description, want := range map[string]flow.QoS{
+		"":                         flow.DefaultQoS,
+		"no list":                  flow.DefaultQoS,
+		"[]":                       flow.DefaultQoS,
+		"! 0":                      flow.DefaultQoS, // of which the library panics
+		strings.Repeat("[", 1<<20): flow.DefaultQoS,
 		"- history: ":              {},
 		"- {history: 1, depth: 7, reliability: 1, durability: 2, deadline: {sec: 9223372036, nsec: 854775807}}":              reliable, // Humble
 		"- {history: keep_last, depth: 7, reliability: reliable, durability: volatile, deadline: {sec: 1, nsec: 500000000}}": promised, // Jazzy
@@ -67,7 +67,7 @@ func TestQualityOfServiceOfOthers(t *testing.T) {
 func TestQualityOfServiceOfManyPublishers(t *testing.T) {
 	one := "- history: 1\n  depth: 7\n  reliability: 1\n  durability: 2\n"
 	got := qosOf(t, filepath.Join(t.TempDir(), "a.mcap"), strings.Repeat(one, 1000))
-	assert.Equal(t, bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: 7}, got)
+	assert.Equal(t, flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 7}, got)
 }
 
 func FuzzQualityOfService(f *testing.F) {

@@ -63,11 +63,11 @@ func drive(t *testing.T, connection string, run bridges.Run) string {
 	dir := t.TempDir()
 	c := &clock{}
 	b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir, Now: c.Now, Run: run})
-	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.SensorDataQoS})
+	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: flow.SensorDataQoS})
 	require.NoError(t, err)
 	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/camera/image"})
 	require.NoError(t, err)
-	_, err = bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	_, err = bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	for seq := range 30 {
@@ -327,7 +327,7 @@ func ExampleFactory() {
 	if err != nil {
 		panic(err)
 	}
-	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	if err != nil {
 		panic(err)
 	}
@@ -360,7 +360,7 @@ func ExampleFactoryOn() {
 	if err != nil {
 		panic(err)
 	}
-	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	if err != nil {
 		panic(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -85,7 +85,7 @@ func (r *Reader) Next() (Message, error) {
 func complete(out *Message, m queued) {
 	switch s := out.Sample.(type) {
 	case *sample.Transforms:
-		s.Static = out.QoS.Durability == bridges.TransientLocal
+		s.Static = out.QoS.Durability == flow.TransientLocal
 		if len(s.Transforms) == 0 {
 			s.StampNs = out.PublishNs
 		}
@@ -139,7 +139,7 @@ func (r *Reader) next() (queued, error) {
 // at the start of a later file, and remembers it.
 func (m *queued) repeated() bool {
 	c := m.channel
-	if c.topic.QoS.Durability != bridges.TransientLocal {
+	if c.topic.QoS.Durability != flow.TransientLocal {
 		return false
 	}
 	if c.seen && m.sequence > 0 && m.sequence <= c.last.sequence && m.publishTime <= c.last.publishTime {
@@ -304,7 +304,7 @@ func (r *Reader) begin() error {
 }
 
 func (r *Reader) latched(c *channel) bool {
-	return c.topic.QoS.Durability == bridges.TransientLocal && (r.selection.Topics == nil || r.selection.Topics(c.topic.Name))
+	return c.topic.QoS.Durability == flow.TransientLocal && (r.selection.Topics == nil || r.selection.Topics(c.topic.Name))
 }
 
 // mayBeLatched reports whether a part may have messages of a latched topic.

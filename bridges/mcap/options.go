@@ -14,6 +14,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/memory"
 )
@@ -159,7 +160,7 @@ func (o *options) channelMetadata(topic *bridges.PublishedTopic, f *format) map[
 	if f.md5 != "" {
 		return map[string]string{
 			"topic": topic.Name, "md5sum": f.md5,
-			"latching": strconv.FormatBool(topic.QoS.Durability == bridges.TransientLocal),
+			"latching": strconv.FormatBool(topic.QoS.Durability == flow.TransientLocal),
 		}
 	}
 	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.metadata)}

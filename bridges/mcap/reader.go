@@ -11,6 +11,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/memory"
 )
@@ -27,7 +28,7 @@ type Message struct {
 	// nanoseconds of the recording's clock.
 	LogNs, PublishNs int64
 	// QoS is what the topic was offered with.
-	QoS bridges.QoS
+	QoS flow.QoS
 }
 
 // Topic is a topic of a recording.
@@ -39,7 +40,7 @@ type Topic struct {
 	// Sample is the type of the samples that are read from it, nil where there is none.
 	Sample   reflect.Type
 	Messages uint64
-	QoS      bridges.QoS
+	QoS      flow.QoS
 }
 
 // Skipped is a topic, or a part of one, that couldn't be read.
@@ -121,7 +122,7 @@ func (o Reading) Open(path string, more ...string) (*Reader, error) {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
 	r := &Reader{paths: paths, memory: o.Memory, unpacker: unpacker{memory: o.Memory}, handles: map[int]*os.File{}, known: map[damagedAt]bool{}}
-	topics := topicTable{byKey: map[string]*channel{}, qos: map[string]bridges.QoS{}}
+	topics := topicTable{byKey: map[string]*channel{}, qos: map[string]flow.QoS{}}
 	for _, path := range paths {
 		x, err := openIndex(path, o.Memory)
 		if err != nil {
@@ -156,11 +157,11 @@ func openIndex(path string, budget *memory.Budget) (*index, error) {
 // topicTable finds what was seen before of the many channels that a recording may have.
 type topicTable struct {
 	byKey map[string]*channel
-	qos   map[string]bridges.QoS // by what says it
+	qos   map[string]flow.QoS // by what says it
 }
 
 // qosOf is offeredQoS, which reads equal texts once.
-func (t topicTable) qosOf(c *mcap.Channel) bridges.QoS {
+func (t topicTable) qosOf(c *mcap.Channel) flow.QoS {
 	key := c.Metadata["latching"] + "\x00" + c.Metadata["offered_qos_profiles"]
 	if c.Topic == staticTopic {
 		key += "\x00" + staticTopic

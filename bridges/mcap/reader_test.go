@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -83,7 +84,7 @@ func recordVaried(t *testing.T, connection string) string {
 	b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir, Now: c.Now})
 	publishers := map[string]bridges.Publisher[any]{}
 	for topic, s := range varied(0) {
-		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: bridges.SensorDataQoS})
+		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: flow.SensorDataQoS})
 		require.NoError(t, err)
 		publishers[topic] = publish
 	}
@@ -131,7 +132,7 @@ func TestSamplesComeBackFromEveryProfile(t *testing.T) {
 				assert.Equal(t, want.Stamp()+1_000_000, m.LogNs)
 				assert.GreaterOrEqual(t, m.LogNs, last)
 				if profile != "ros1" {
-					assert.Equal(t, bridges.SensorDataQoS, m.QoS)
+					assert.Equal(t, flow.SensorDataQoS, m.QoS)
 				}
 				last = m.LogNs
 			}
@@ -296,7 +297,7 @@ func TestAnotherVersionOfARos1TypeIsUnknown(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	assert.Empty(t, all(t, r))
-	assert.Equal(t, bridges.StaticQoS, r.Topics()[0].QoS)
+	assert.Equal(t, flow.StaticQoS, r.Topics()[0].QoS)
 	assert.ErrorContains(t, r.Skipped()[0].Err, "md5 sum 0123, where 6a62c6daae103f4ff57a132d6f95cec2 is known")
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 
-	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
 )
 
@@ -78,7 +78,7 @@ func (o Reading) recoverFolder(from, to string) ([]Recovery, error) {
 		return nil, err
 	}
 	var list []Recovery
-	bag, rows := &bagMetadata{version: metadataHumble}, rowTable{rows: map[string]int{}, topics: topicTable{qos: map[string]bridges.QoS{}}}
+	bag, rows := &bagMetadata{version: metadataHumble}, rowTable{rows: map[string]int{}, topics: topicTable{qos: map[string]flow.QoS{}}}
 	for _, path := range paths {
 		name := filepath.Base(path)
 		done, x, err := o.recoverFile(path, filepath.Join(to, name))

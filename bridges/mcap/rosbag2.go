@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // duration that rmw means by "not set", as rosbag2 writes it: the largest
@@ -17,7 +17,7 @@ const unsetSeconds, unsetNanoseconds = 9223372036, 854775807
 
 // qosProfile writes one offered QoS as rosbag2 does, as an item of a YAML list
 // with enums by number (up to version 8) or by name (from version 9).
-func qosProfile(q bridges.QoS, metadata int) string {
+func qosProfile(q flow.QoS, metadata int) string {
 	history, reliability, durability, liveliness := q.History.String(), q.Reliability.String(), q.Durability.String(), "automatic"
 	if metadata < metadataJazzy {
 		history = strconv.Itoa(int(q.History))
@@ -46,7 +46,7 @@ func qosProfile(q bridges.QoS, metadata int) string {
 type bagTopic struct {
 	name, wireType, encoding string
 	hash                     string // of the type, as typeHash has it
-	qos                      bridges.QoS
+	qos                      flow.QoS
 	messages                 uint64
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -167,14 +168,14 @@ func TestMetadataForJazzy(t *testing.T) {
 // TestDeadlineIsRecorded: what is promised is in the file and in metadata.yaml, and comes
 // back.
 func TestDeadlineIsRecorded(t *testing.T) {
-	promised := bridges.SensorDataQoS
+	promised := flow.SensorDataQoS
 	promised.Deadline = 1_250_000_000
 	for _, version := range []string{"5", "9"} {
 		dir := t.TempDir()
 		b := open(t, mcap.Factory{}, "bag?metadata="+version, bridges.Env{OutDir: dir})
 		_, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu", QoS: promised})
 		require.NoError(t, err)
-		_, err = bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+		_, err = bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 		require.NoError(t, err)
 		require.NoError(t, b.Connect(t.Context()))
 		clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
@@ -187,11 +188,11 @@ func TestDeadlineIsRecorded(t *testing.T) {
 		r, err := mcap.Open(filepath.Join(dir, "bag"))
 		require.NoError(t, err)
 		require.NoError(t, r.Close())
-		got := map[string]bridges.QoS{}
+		got := map[string]flow.QoS{}
 		for _, topic := range r.Topics() {
 			got[topic.Name] = topic.QoS
 		}
-		assert.Equal(t, map[string]bridges.QoS{"/imu": promised, "/clock": bridges.ClockQoS}, got, version)
+		assert.Equal(t, map[string]flow.QoS{"/imu": promised, "/clock": flow.ClockQoS}, got, version)
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *series) write(t *topic, logTime, publishTime uint64, data []byte) error
 		}
 	}
 	t.sequence++
-	if s.splits() && t.info.QoS.Durability == bridges.TransientLocal {
+	if s.splits() && t.info.QoS.Durability == flow.TransientLocal {
 		t.keep(publishTime, data)
 	}
 	return s.file.write(t.channel, messageTimes{t.sequence, logTime, publishTime}, data)

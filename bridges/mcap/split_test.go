@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -20,9 +21,9 @@ import (
 func split(t *testing.T, dir, connection string) *bridges.Bridge {
 	t.Helper()
 	b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir})
-	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
-	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.SensorDataQoS})
+	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: flow.SensorDataQoS})
 	require.NoError(t, err)
 	_, err = bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu"})
 	require.NoError(t, err)

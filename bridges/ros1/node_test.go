@@ -20,6 +20,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -314,7 +315,7 @@ func subscribers(p *peer, topic string) []string {
 func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	p := startPeer(t)
 	b := openBridge(t, p.Connection(), nil)
-	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	p.master.published = nil // nobody subscribes
 	require.NoError(t, b.Connect(t.Context()))

@@ -64,7 +64,7 @@ func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType)
 		return nil, badName(info.Name)
 	}
 	instance := i.(*instance)
-	t := &topic{info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == bridges.TransientLocal}
+	t := &topic{info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == flow.TransientLocal}
 	return t, instance.addTopic(t)
 }
 
@@ -83,7 +83,7 @@ func (t *topic) settled(o fanout.Outcome) {
 		t.info.Sent(o.Bytes)
 	}
 	if o.Dropped > 0 {
-		t.info.Dropped(flow.Cause(o.Cause.String()))
+		t.info.Dropped(o.Cause)
 	}
 }
 

@@ -85,7 +85,7 @@ func throughputOfBridge[T any](t *testing.T, domain, messages int, topic string,
 	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	publish, err := bridges.AddPublisher[T](b, bridges.Topic{
-		Name: topic, Policy: flow.Block, QoS: bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepAll},
+		Name: topic, Policy: flow.Block, QoS: flow.QoS{Reliability: flow.Reliable, History: flow.KeepAll},
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.Listening(topic) && s.ready(topic) }, patience, time.Millisecond)
@@ -148,12 +148,12 @@ func TestImages1080p(t *testing.T) {
 	if long {
 		seconds, depth, options = 60, 10, ""
 	}
-	for _, reliability := range []bridges.Reliability{bridges.Reliable, bridges.BestEffort} {
+	for _, reliability := range []flow.Reliability{flow.Reliable, flow.BestEffort} {
 		t.Run(reliability.String(), func(t *testing.T) {
 			domain := freeDomain(t)
 			s := cycloneSubscriber(t, domain, "count")
 			b := connect(t, domain, options)
-			publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: bridges.QoS{Reliability: reliability, History: bridges.KeepLast, Depth: depth}})
+			publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.QoS{Reliability: reliability, History: flow.KeepLast, Depth: depth}})
 			require.NoError(t, err)
 			image := &sample.Image{Width: 1920, Height: 1080, Step: 5760, Encoding: sample.EncodingRGB8, Data: make([]byte, 5760*1080)}
 			arrives(t, s, "/image", func() error { return publish(t.Context(), image) })
@@ -165,7 +165,7 @@ func TestImages1080p(t *testing.T) {
 				require.NoError(t, publish(t.Context(), image))
 			}
 			all := func() bool { return s.count("/image") >= first+offered }
-			if reliability == bridges.Reliable && !long {
+			if reliability == flow.Reliable && !long {
 				require.Eventually(t, all, patience, 10*time.Millisecond)
 			}
 			got := eventually(all, 5*time.Second)

@@ -54,7 +54,7 @@ func join(s settings) (*connection, error) {
 	guid, err := p.GUID()
 	if err == nil {
 		c.graph.participant = guid
-		c.graphWriter, err = p.NewWriter(graphTopic, ddsType(graphType), cyclone.QoS{Reliable: true, TransientLocal: true, Depth: 1}, &c.graphEvents)
+		c.graphWriter, err = p.NewWriter(graphTopic, ddsType(graphType), cyclone.EndpointQoS{Reliable: true, TransientLocal: true, Depth: 1}, &c.graphEvents)
 	}
 	if err != nil {
 		p.Leave()
@@ -88,7 +88,7 @@ func (c *connection) listen(s *subscription) error {
 }
 
 // read makes a reader, and starts the reading goroutine with the first.
-func (c *connection) read(topic, typeName string, qos cyclone.QoS, events *cyclone.Events, deliver func([]byte, cyclone.Origin)) error {
+func (c *connection) read(topic, typeName string, qos cyclone.EndpointQoS, events *cyclone.Events, deliver func([]byte, cyclone.Origin)) error {
 	r, err := c.participant.NewReader(topic, typeName, qos, events, deliver)
 	if err != nil {
 		return err

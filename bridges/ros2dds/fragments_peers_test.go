@@ -15,6 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -35,7 +36,7 @@ func TestFragmentsOnTheWire(t *testing.T) {
 	tracing := `,<CycloneDDS><Domain id="any"><Tracing><Verbosity>finest</Verbosity><OutputFile>` + trace + `</OutputFile></Tracing></Domain></CycloneDDS>`
 	s := start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), "count").With("CYCLONEDDS_URI="+peerSettings+tracing))
 	b := connect(t, domain, "")
-	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: bridges.QoS{Reliability: bridges.Reliable}})
+	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.QoS{Reliability: flow.Reliable}})
 	require.NoError(t, err)
 	image := &sample.Image{Width: 1000, Height: 1000, Step: 1000, Encoding: sample.EncodingMono8, Data: make([]byte, 1_000_000)}
 	arrives(t, s, "/image", func() error { return publish(t.Context(), image) })

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -20,7 +21,7 @@ func TestLateJoinerGetsAsManyAsTheDepth(t *testing.T) {
 		t.Run(implementation.name, func(t *testing.T) {
 			domain := freeDomain(t)
 			b := connect(t, domain, "")
-			qos := bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.TransientLocal, History: bridges.KeepLast, Depth: 3}
+			qos := flow.QoS{Reliability: flow.Reliable, Durability: flow.TransientLocal, History: flow.KeepLast, Depth: 3}
 			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: qos})
 			require.NoError(t, err)
 			for n := range int64(5) {

@@ -19,15 +19,15 @@ const lookInterval = time.Second
 type endpoint struct {
 	name   string // ROS 2's, of the topic or service
 	writes bool
-	qos    cyclone.QoS
+	qos    cyclone.EndpointQoS
 	events cyclone.Events
-	told   map[cyclone.Policy]bool // guarded by the instance's mu: policies that were logged
+	told   map[cyclone.PolicyID]bool // guarded by the instance's mu: policies that were logged
 }
 
 // mismatch is a policy by which others' endpoints don't match one of this side.
 type mismatch struct {
 	at     *endpoint
-	policy cyclone.Policy
+	policy cyclone.PolicyID
 	times  int
 }
 
@@ -112,7 +112,7 @@ func (i *instance) tellMismatches() {
 			continue
 		}
 		if m.at.told == nil {
-			m.at.told = map[cyclone.Policy]bool{}
+			m.at.told = map[cyclone.PolicyID]bool{}
 		}
 		m.at.told[m.policy] = true
 		news = append(news, m)

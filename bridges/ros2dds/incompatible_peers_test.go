@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -43,7 +44,7 @@ func TestIncompatibleReadersAreTold(t *testing.T) {
 			t.Run(name+"/"+policy, func(t *testing.T) {
 				domain := freeDomain(t)
 				b, log := logged(t, domain)
-				offered := bridges.QoS{Reliability: bridges.BestEffort, History: bridges.KeepLast, Depth: 1, Deadline: int64(2 * time.Second)}
+				offered := flow.QoS{Reliability: flow.BestEffort, History: flow.KeepLast, Depth: 1, Deadline: int64(2 * time.Second)}
 				_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: offered})
 				require.NoError(t, err)
 				command := program(t)
@@ -65,12 +66,12 @@ func TestIncompatibleWritersAreTold(t *testing.T) {
 			t.Run(name+"/"+policy, func(t *testing.T) {
 				domain := freeDomain(t)
 				b, log := logged(t, domain)
-				asked := bridges.QoS{Reliability: bridges.BestEffort, History: bridges.KeepLast, Depth: 1}
+				asked := flow.QoS{Reliability: flow.BestEffort, History: flow.KeepLast, Depth: 1}
 				switch policy {
 				case "reliability":
-					asked.Reliability = bridges.Reliable
+					asked.Reliability = flow.Reliable
 				case "durability":
-					asked.Durability = bridges.TransientLocal
+					asked.Durability = flow.TransientLocal
 				case "deadline":
 					asked.Deadline = int64(time.Second)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -21,8 +22,8 @@ const clockType = "rosgraph_msgs::msg::dds_::Clock_"
 // Who asks for more than is offered gets nothing. The user is told of it once for each
 // topic and policy, also if it happens again.
 func TestIncompatibleEndpointsAreTold(t *testing.T) {
-	offered := bridges.QoS{Reliability: bridges.BestEffort, History: bridges.KeepLast, Depth: 1, Deadline: int64(2 * time.Second)}
-	wanted := bridges.QoS{Reliability: bridges.Reliable, Durability: bridges.TransientLocal, History: bridges.KeepLast, Depth: 1, Deadline: int64(time.Second)}
+	offered := flow.QoS{Reliability: flow.BestEffort, History: flow.KeepLast, Depth: 1, Deadline: int64(2 * time.Second)}
+	wanted := flow.QoS{Reliability: flow.Reliable, Durability: flow.TransientLocal, History: flow.KeepLast, Depth: 1, Deadline: int64(time.Second)}
 	domain := freeDomain(t)
 	var log journal
 	b := open(t, domain, "", log.logger())
@@ -41,11 +42,11 @@ func TestIncompatibleEndpointsAreTold(t *testing.T) {
 		{"/in", "durability", "writers offer volatile, transient_local is asked for"},
 		{"/in", "deadline", "writers offer no deadline of 1s or less, which is asked for"},
 	}
-	for n, qos := range []cyclone.QoS{{Reliable: true}, {TransientLocal: true}, {Deadline: time.Second}, {Reliable: true}} {
+	for n, qos := range []cyclone.EndpointQoS{{Reliable: true}, {TransientLocal: true}, {Deadline: time.Second}, {Reliable: true}} {
 		_, err := p.NewReader("rt/out", clockType, qos, &events[n], func([]byte, cyclone.Origin) {})
 		require.NoError(t, err)
 	}
-	for n, qos := range []cyclone.QoS{{TransientLocal: true, Deadline: time.Second}, {Reliable: true, Deadline: time.Second}, {Reliable: true, TransientLocal: true}} {
+	for n, qos := range []cyclone.EndpointQoS{{TransientLocal: true, Deadline: time.Second}, {Reliable: true, Deadline: time.Second}, {Reliable: true, TransientLocal: true}} {
 		w, err := p.NewWriter("rt/in", clockType, qos, &events[4+n])
 		require.NoError(t, err)
 		defer w.Close()

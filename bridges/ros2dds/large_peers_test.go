@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -37,12 +38,12 @@ func cloud(bytes int) *sample.PointCloud {
 func TestLargeClouds(t *testing.T) {
 	const messages = 20
 	for _, implementation := range implementations {
-		for _, reliability := range []bridges.Reliability{bridges.Reliable, bridges.BestEffort} {
+		for _, reliability := range []flow.Reliability{flow.Reliable, flow.BestEffort} {
 			t.Run(fmt.Sprintf("%s/%v", implementation.name, reliability), func(t *testing.T) {
 				domain := freeDomain(t)
 				s := implementation.start(t, domain, "subscribe")
 				b := connect(t, domain, "")
-				publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: bridges.QoS{Reliability: reliability, History: bridges.KeepLast, Depth: 5}})
+				publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: flow.QoS{Reliability: reliability, History: flow.KeepLast, Depth: 5}})
 				require.NoError(t, err)
 				m := cloud(8_000_000)
 				want := map[int64]any{}
@@ -51,7 +52,7 @@ func TestLargeClouds(t *testing.T) {
 					var message rosmsg.PointCloud2
 					require.NoError(t, rossample.PointCloud2(&message, m))
 					want[n] = valueOf(&message)["data"]
-					again := n == 0 || reliability == bridges.BestEffort // may be lost
+					again := n == 0 || reliability == flow.BestEffort // may be lost
 					err := publish(t.Context(), m)
 					require.True(t, again || err == nil, "%v", err)
 					arrived := func() bool { return clouds(t, s)[n] != nil }

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclonetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -25,13 +26,13 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 	require.Zero(t, cyclonetest.Entities(), "other tests have ended what they began")
 
 	b := open(t, domain, "messages=4", nil)
-	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: bridges.SensorDataQoS})
+	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.SensorDataQoS})
 	require.NoError(t, err)
-	all := bridges.DefaultQoS
-	all.History = bridges.KeepAll
+	all := flow.DefaultQoS
+	all.History = flow.KeepAll
 	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: all})
 	require.NoError(t, err)
-	transforms, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	transforms, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock_in"}, func(*sample.Clock) {}))
 	require.NoError(t, bridges.AddService(b, "/set", func(context.Context, sample.SetBoolRequest) (sample.SetBoolResponse, error) {
@@ -82,10 +83,10 @@ func cycleMessages(t *testing.T, domain int, b *bridges.Bridge, publish func()) 
 	require.NoError(t, err)
 	defer p.Leave()
 	var events [3]cyclone.Events
-	reliable := cyclone.QoS{Reliable: true, Depth: 1}
+	reliable := cyclone.EndpointQoS{Reliable: true, Depth: 1}
 	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events[1], func([]byte, cyclone.Origin) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events[1], func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
 	w, err := p.NewWriter("rt/clock_in", clockType, reliable, &events[2])
 	require.NoError(t, err)

@@ -25,8 +25,8 @@ func TestNodeIsAnnounced(t *testing.T) {
 	domain := freeDomain(t)
 	s := cycloneSubscriber(t, domain, "subscribe")
 	b := connect(t, domain, "node=sim&namespace=/vehicle")
-	qos := bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepLast, Depth: 3, Deadline: int64(2 * time.Second)}
-	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	qos := flow.QoS{Reliability: flow.Reliable, History: flow.KeepLast, Depth: 3, Deadline: int64(2 * time.Second)}
+	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	require.NoError(t, err)
 	_, err = bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu", QoS: qos})
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestCommandsArrive(t *testing.T) {
 	var clock []int64
 	var velocity *sample.VelocityCommand
 	var control *sample.VehicleControl
-	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS}, func(m *sample.Clock) {
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS}, func(m *sample.Clock) {
 		mu.Lock()
 		defer mu.Unlock()
 		clock = append(clock, m.StampNs)
@@ -104,11 +104,11 @@ func TestStalledReaderStopsNobodyElse(t *testing.T) {
 	domain := freeDomain(t)
 	stalled, healthy := cycloneSubscriber(t, domain, "count"), cycloneSubscriber(t, domain, "count")
 	b := connect(t, domain, "messages=1000")
-	keepLast := bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepLast, Depth: 200}
+	keepLast := flow.QoS{Reliability: flow.Reliable, History: flow.KeepLast, Depth: 200}
 	imu, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/imu", QoS: keepLast})
 	require.NoError(t, err)
 	keepAll := keepLast
-	keepAll.History = bridges.KeepAll
+	keepAll.History = flow.KeepAll
 	images, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: keepAll})
 	require.NoError(t, err)
 	for _, s := range []*subscriber{stalled, healthy} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -37,7 +38,7 @@ func TestTriesAgain(t *testing.T) {
 			var log journal
 			domain := freeDomain(t)
 			b := open(t, domain, "retry=5ms", log.logger())
-			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.StaticQoS})
+			publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.StaticQoS})
 			require.NoError(t, err)
 			require.NoError(t, b.Connect(t.Context()))
 			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())

@@ -20,10 +20,10 @@ import (
 func TestTwoNodesOfOneProgram(t *testing.T) {
 	domain := freeDomain(t)
 	from, to := connect(t, domain, "node=from"), connect(t, domain, "node=to")
-	publish, err := bridges.AddPublisher[*sample.Clock](from, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	publish, err := bridges.AddPublisher[*sample.Clock](from, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	require.NoError(t, err)
 	var got atomic.Int64
-	require.NoError(t, bridges.AddSubscriber(to, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS}, func(m *sample.Clock) { got.Store(m.StampNs) }))
+	require.NoError(t, bridges.AddSubscriber(to, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS}, func(m *sample.Clock) { got.Store(m.StampNs) }))
 	require.Eventually(t, func() bool {
 		_ = publish(t.Context(), &sample.Clock{StampNs: 1_500_000_001}) // there may be no reader yet
 		return got.Load() == 1_500_000_001
@@ -42,7 +42,7 @@ func TestTopicNames(t *testing.T) {
 // A topic without readers is not listened to, and its messages go nowhere.
 func TestNobodyListens(t *testing.T) {
 	b := connect(t, freeDomain(t), "")
-	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.ClockQoS})
+	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.ClockQoS})
 	require.NoError(t, err)
 	assert.False(t, b.Listening("/clock"))
 	assert.False(t, b.Listening("/other"))
@@ -67,7 +67,7 @@ func TestMalformedMessages(t *testing.T) {
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock"}, func(m *sample.Clock) { got.Store(m.StampNs) }))
 	p := raw(t, domain)
 	var events cyclone.Events
-	w, err := p.NewWriter("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", cyclone.QoS{Reliable: true, Depth: 10}, &events)
+	w, err := p.NewWriter("rt/clock", "rosgraph_msgs::msg::dds_::Clock_", cyclone.EndpointQoS{Reliable: true, Depth: 10}, &events)
 	require.NoError(t, err)
 	defer w.Close()
 	require.Eventually(t, func() bool { return events.Matched() == 1 }, patience, time.Millisecond)
@@ -86,7 +86,7 @@ func TestMalformedMessages(t *testing.T) {
 func TestATopicThatIsNeverSilent(t *testing.T) {
 	p := raw(t, freeDomain(t))
 	var readers, writers [2]cyclone.Events
-	qos := cyclone.QoS{Reliable: true, Depth: 1}
+	qos := cyclone.EndpointQoS{Reliable: true, Depth: 1}
 	var write [2]func()
 	for i, topic := range []string{"rt/busy", "rt/quiet"} {
 		w, err := p.NewWriter(topic, "rosgraph_msgs::msg::dds_::Clock_", qos, &writers[i])
@@ -131,11 +131,11 @@ func TestATopicThatIsNeverSilent(t *testing.T) {
 func TestPublishingAllocatesNothing(t *testing.T) {
 	domain := freeDomain(t)
 	b := connect(t, domain, "")
-	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: bridges.SensorDataQoS})
+	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.SensorDataQoS})
 	require.NoError(t, err)
 	p := raw(t, domain)
 	var events cyclone.Events
-	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.QoS{Depth: 1}, &events, func([]byte, cyclone.Origin) {})
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events, func([]byte, cyclone.Origin) {})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return b.Listening("/image") }, patience, time.Millisecond)
 	image := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}

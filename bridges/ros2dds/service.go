@@ -25,7 +25,7 @@ const (
 )
 
 // serviceQoS is what services have in ROS 2 (rmw/qos_profiles.h).
-var serviceQoS = cyclone.QoS{Reliable: true, Depth: 10, MaxBlocking: maxBlocking}
+var serviceQoS = cyclone.EndpointQoS{Reliable: true, Depth: 10, MaxBlocking: maxBlocking}
 
 // service is one that is offered. It has a reader and a writer with each connection.
 type service struct {

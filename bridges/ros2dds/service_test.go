@@ -34,9 +34,9 @@ type client struct {
 func newClient(t *testing.T, p *cyclone.Participant, service, writerData, readerData string) *client {
 	t.Helper()
 	c := &client{t: t}
-	_, err := p.NewReader("rr"+service+"Reply", "std_srvs::srv::dds_::SetBool_Response_", cyclone.QoS{Reliable: true, Depth: 10, UserData: readerData}, &c.events[0], c.receive)
+	_, err := p.NewReader("rr"+service+"Reply", "std_srvs::srv::dds_::SetBool_Response_", cyclone.EndpointQoS{Reliable: true, Depth: 10, UserData: readerData}, &c.events[0], c.receive)
 	require.NoError(t, err)
-	c.writer, err = p.NewWriter("rq"+service+"Request", "std_srvs::srv::dds_::SetBool_Request_", cyclone.QoS{Reliable: true, Depth: 10, UserData: writerData}, &c.events[1])
+	c.writer, err = p.NewWriter("rq"+service+"Request", "std_srvs::srv::dds_::SetBool_Request_", cyclone.EndpointQoS{Reliable: true, Depth: 10, UserData: writerData}, &c.events[1])
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return c.events[0].Matched() == 1 && c.events[1].Matched() == 1 }, patience, time.Millisecond)
 	return c
@@ -137,7 +137,7 @@ func TestReplyWaitsForItsClient(t *testing.T) {
 		c.call(requestHead + "01")
 		<-called
 		if attempt == 0 {
-			_, err := p.NewReader("rr/setReply", "std_srvs::srv::dds_::SetBool_Response_", cyclone.QoS{Reliable: true, Depth: 10, UserData: "typehash=x;clientid=1.2;"}, &events, c.receive)
+			_, err := p.NewReader("rr/setReply", "std_srvs::srv::dds_::SetBool_Response_", cyclone.EndpointQoS{Reliable: true, Depth: 10, UserData: "typehash=x;clientid=1.2;"}, &events, c.receive)
 			require.NoError(t, err)
 		}
 		// A machine that is so slow that the wait is over before has the next call answered.

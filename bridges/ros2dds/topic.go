@@ -46,14 +46,14 @@ type output struct {
 }
 
 // endpointQoS is what is offered or asked for on a topic.
-func endpointQoS(q bridges.QoS, typeName string) (cyclone.QoS, error) {
+func endpointQoS(q flow.QoS, typeName string) (cyclone.EndpointQoS, error) {
 	hash, err := rihs.Of(typeName)
 	if err != nil {
-		return cyclone.QoS{}, err
+		return cyclone.EndpointQoS{}, err
 	}
-	return cyclone.QoS{
-		Reliable: q.Reliability != bridges.BestEffort, TransientLocal: q.Durability == bridges.TransientLocal,
-		KeepAll: q.History == bridges.KeepAll, Depth: q.Depth, Deadline: time.Duration(q.Deadline),
+	return cyclone.EndpointQoS{
+		Reliable: q.Reliability != flow.BestEffort, TransientLocal: q.Durability == flow.TransientLocal,
+		KeepAll: q.History == flow.KeepAll, Depth: q.Depth, Deadline: time.Duration(q.Deadline),
 		MaxBlocking: maxBlocking, UserData: endpointData(hash),
 	}, nil
 }

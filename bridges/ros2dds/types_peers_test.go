@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -56,9 +57,9 @@ func TestEveryTypeIsDecodedByOthers(t *testing.T) {
 			b := connect(t, domain, "")
 			for i, pub := range rossample.Standard() {
 				topic := fmt.Sprintf("/kind_%d/%s", i, pub.Sample.Elem().Name())
-				qos := bridges.QoS{Reliability: bridges.Reliable, History: bridges.KeepLast, Depth: 5}
+				qos := flow.QoS{Reliability: flow.Reliable, History: flow.KeepLast, Depth: 5}
 				if i%2 == 1 {
-					qos.Reliability = bridges.BestEffort
+					qos.Reliability = flow.BestEffort
 				}
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic, QoS: qos})
 				require.NoError(t, err)
@@ -85,7 +86,7 @@ func TestLateJoinerGetsStaticTransforms(t *testing.T) {
 		t.Run(implementation.name, func(t *testing.T) {
 			domain := freeDomain(t)
 			b := connect(t, domain, "")
-			publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+			publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 			require.NoError(t, err)
 			assert.True(t, b.Listening("/tf_static"), "kept for those to come")
 			first := rossampletest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)

@@ -166,7 +166,7 @@ func TestLatch(t *testing.T) {
 	for _, options := range []string{"", "?ros=2", "?bson=1"} {
 		s := started(t, rosbridgetest.Config{BSONOnly: options == "?bson=1"})
 		b := opened(t, s.Addr()+options)
-		static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+		static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 		require.NoError(t, err)
 		moving, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf"})
 		require.NoError(t, err)

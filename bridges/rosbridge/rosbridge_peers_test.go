@@ -26,6 +26,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -227,7 +228,7 @@ func TestRoslibCommands(t *testing.T) {
 func TestRosapiByRoslib(t *testing.T) {
 	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
 	offerAll(t, b)
-	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: bridges.StaticQoS})
+	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(*sample.VelocityCommand) {}))
 	require.NoError(t, b.Connect(t.Context()))

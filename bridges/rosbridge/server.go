@@ -66,7 +66,7 @@ func (s *server) open(t *topic) {
 }
 
 // latched topics hand their last message to whoever subscribes.
-func (t *topic) latched() bool { return t.info.QoS.Durability == bridges.TransientLocal }
+func (t *topic) latched() bool { return t.info.QoS.Durability == flow.TransientLocal }
 
 // heard reports whether a client has subscribed. It takes no lock.
 func (t *topic) heard() bool { return t.receivers() > 0 }
@@ -85,7 +85,7 @@ func (t *topic) receivers() int {
 func (t *topic) settled(o fanout.Outcome) {
 	switch {
 	case o.Dropped > 0:
-		t.info.Dropped(flow.Cause(o.Cause.String()))
+		t.info.Dropped(o.Cause)
 	case o.Delivered > 0:
 	case t.latched():
 		t.info.Sent(o.Bytes)

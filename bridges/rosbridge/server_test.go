@@ -331,7 +331,7 @@ func TestSubscriptionsOfAClient(t *testing.T) {
 // Topics that are transient local hand their last message to whoever comes.
 func TestLateClients(t *testing.T) {
 	b := listening(t, "")
-	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/static", QoS: bridges.StaticQoS})
+	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1}))
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2}))

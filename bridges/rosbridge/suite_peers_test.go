@@ -21,6 +21,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -56,7 +57,7 @@ func TestSuiteJoinsFragments(t *testing.T) {
 	b := opened(t, address+"?ros=2")
 	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image"})
 	require.NoError(t, err)
-	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	connected(t, b)
 	pixels := make([]byte, 16_000_000) // 21 MB of base64

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/flow"
 	server "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -50,7 +51,7 @@ func (i *instance) add(info *bridges.PublishedTopic, kind wire.Kind) (*topic, er
 	t := &topic{instance: i, info: info, stream: server.Info{
 		Name: info.Name, Sensor: info.Sensor, SensorType: info.SensorType, Message: info.Wire,
 		Type: wire.NewTypeID(info.SensorNumber, info.Output), Kind: kind, SchemaVersion: kind.Version(),
-		Latched: info.QoS.Durability == bridges.TransientLocal,
+		Latched: info.QoS.Durability == flow.TransientLocal,
 	}}
 	if info.Name == server.Wildcard {
 		return nil, fmt.Errorf("%w: %q stands for all topics", bridges.ErrTopicName, info.Name)

@@ -212,7 +212,7 @@ func TestTypesFromOutsideNeedNoRegistration(t *testing.T) {
 
 func TestWhatIsLatchedReachesThoseWhoComeLate(t *testing.T) {
 	b := connect(t, bridges.Env{}, "127.0.0.1:0")
-	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: bridges.StaticQoS})
+	publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 	require.NoError(t, err)
 	got := make(chan int64, 4)
 	listen := func(d *client.Data) { got <- d.CaptureNs() }

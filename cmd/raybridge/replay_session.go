@@ -51,7 +51,7 @@ type replaySession struct {
 type replayTopic struct {
 	name       string
 	sample     reflect.Type
-	qos        bridges.QoS
+	qos        flow.QoS
 	publishers []bridges.Publisher[any] // nil for bridges that don't carry the type
 	messages   int64
 	mixed      bool // that its samples have several types was told
@@ -109,7 +109,7 @@ func (s *replaySession) prepare() error {
 		return fmt.Errorf("nothing to replay: the recording's topics are %s", topicList(all))
 	}
 	if !hasClock && !s.flags.noClock && s.topics[clockTopicName] == nil {
-		if err := s.addTopic(clockTopicName, reflect.TypeFor[*sample.Clock](), bridges.ClockQoS); err != nil {
+		if err := s.addTopic(clockTopicName, reflect.TypeFor[*sample.Clock](), flow.ClockQoS); err != nil {
 			return err
 		}
 		s.clock = &logClock{}
@@ -205,7 +205,7 @@ func (s *replaySession) openBridges() error {
 
 // addTopic makes a topic's publishers. A bridge that doesn't carry its type is named;
 // a topic that none carries stays, and is counted as left out.
-func (s *replaySession) addTopic(name string, sampleType reflect.Type, qos bridges.QoS) error {
+func (s *replaySession) addTopic(name string, sampleType reflect.Type, qos flow.QoS) error {
 	t := &replayTopic{name: name, sample: sampleType, qos: qos}
 	topic := bridges.Topic{Name: name, QoS: qos}
 	if s.flags.policy != "" {

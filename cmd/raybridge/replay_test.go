@@ -21,6 +21,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -33,7 +34,7 @@ func replayable(t *testing.T, connection string, clock bool) string {
 	now := int64(0)
 	b, err := bridgesall.Registry().Open("mcap:"+connection, bridges.Env{OutDir: dir, Now: func() int64 { return now }})
 	require.NoError(t, err)
-	publish := func(topic string, qos bridges.QoS, s bridges.Stamped) {
+	publish := func(topic string, qos flow.QoS, s bridges.Stamped) {
 		p, err := bridges.AddPublisherOf(b, reflect.TypeOf(s), bridges.Topic{Name: topic, QoS: qos})
 		require.NoError(t, err)
 		if b.Status() == bridges.Connected {
@@ -51,20 +52,20 @@ func replayable(t *testing.T, connection string, clock bool) string {
 		return &sample.PointCloud{Header: at(i), Points: []sample.Point{{X: float32(i), Y: 1, Z: 2, Ring: 3, TimeNs: 4}}}
 	}
 	imu := func(i int) *sample.Imu { return &sample.Imu{Header: at(i), Orientation: mgl64.QuatIdent()} }
-	publish("/tf_static", bridges.StaticQoS, frames)
-	publish("/points", bridges.SensorDataQoS, cloud(0))
-	publish("/imu", bridges.SensorDataQoS, imu(0))
+	publish("/tf_static", flow.StaticQoS, frames)
+	publish("/points", flow.SensorDataQoS, cloud(0))
+	publish("/imu", flow.SensorDataQoS, imu(0))
 	if clock {
-		publish("/clock", bridges.ClockQoS, &sample.Clock{})
+		publish("/clock", flow.ClockQoS, &sample.Clock{})
 	}
 	require.NoError(t, b.Connect(t.Context()))
-	publish("/tf_static", bridges.StaticQoS, frames)
+	publish("/tf_static", flow.StaticQoS, frames)
 	for i := range 10 {
 		if clock {
-			publish("/clock", bridges.ClockQoS, &sample.Clock{StampNs: at(i).StampNs})
+			publish("/clock", flow.ClockQoS, &sample.Clock{StampNs: at(i).StampNs})
 		}
-		publish("/points", bridges.SensorDataQoS, cloud(i))
-		publish("/imu", bridges.SensorDataQoS, imu(i))
+		publish("/points", flow.SensorDataQoS, cloud(i))
+		publish("/imu", flow.SensorDataQoS, imu(i))
 	}
 	require.NoError(t, b.Close(t.Context()))
 	return filepath.Join(dir, strings.TrimSuffix(strings.Split(connection, "?")[0], "/"))

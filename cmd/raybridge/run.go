@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
@@ -274,9 +275,11 @@ func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
 		}
 	}
 	for _, b := range pl.config.Bridges {
-		if err := p.AddBridge(ctx, pipeline.BridgeConfig{
-			Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qosOverrides(b.QoS),
-		}); err != nil {
+		qos := map[string]flow.QoS{}
+		for _, q := range b.QoS {
+			qos[q.Topic] = q.QoS()
+		}
+		if err := p.AddBridge(ctx, pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qos}); err != nil {
 			return err
 		}
 	}
@@ -285,23 +288,6 @@ func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
 
 // worldBridges are the types of bridges whose receivers look for the world's state, too.
 var worldBridges = map[string]bool{"stream": true, "carla": true}
-
-// qosOverrides is the configuration's quality of service by topic.
-func qosOverrides(list []config.QoS) map[string]bridges.QoS {
-	overrides := map[string]bridges.QoS{}
-	for _, q := range list {
-		out := bridges.QoS{Reliability: bridges.BestEffort, Durability: bridges.Volatile, History: bridges.KeepLast, Depth: max(q.Depth, 1)}
-		if q.Reliability == "reliable" {
-			out.Reliability = bridges.Reliable
-		}
-		if q.Durability == "transient_local" {
-			out.Durability = bridges.TransientLocal
-		}
-		out.Deadline = q.Deadline.Nanoseconds()
-		overrides[q.Topic] = out
-	}
-	return overrides
-}
 
 func (pl *plan) rigName() string {
 	switch {

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/flow"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -110,7 +111,7 @@ func wantedRate(r *pipeline.SensorSummary) string {
 func latched(r *pipeline.SensorSummary) bool {
 	d, err := sensorsall.Registry().Get(r.Type)
 	return err == nil && slices.ContainsFunc(d.Outputs, func(out sensors.OutputSpec) bool {
-		return out.QoS.TransientLocal && strings.HasSuffix(r.Topic, strings.TrimPrefix(out.Suffix, "/"))
+		return out.QoS.Durability == flow.TransientLocal && strings.HasSuffix(r.Topic, strings.TrimPrefix(out.Suffix, "/"))
 	})
 }
 

@@ -49,13 +49,13 @@ var policy = map[string][]string{
 	"sensors/all":         {"sensors/..."},
 	"sensors/stream":      {"flow", "sensors/stream/...", "sensors/sample", "spatial", "internal/..."},
 	"bridges":             {"flow", "bridges/...", "memory", "sensors/sample", "sensors/stream/...", "spatial/...", "internal/..."},
-	"bridges/all/alltest": {"bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
+	"bridges/all/alltest": {"flow", "bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
 	"rig":                 {"sensors", "spatial", "spatial/axes", "internal/..."},
-	"config":              {"rig", "sensors", "internal/..."},
+	"config":              {"flow", "rig", "sensors", "internal/..."},
 	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "sensors/stream/queue", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
 	"docs":                {},
-	"docs/examples":       {"sensors", "sensors/compute", "sensors/sample", "shaders"},
+	"docs/examples":       {"flow", "sensors", "sensors/compute", "sensors/sample", "shaders"},
 }
 
 // foreign has the packages from outside that these rooms, or folders of one, alone

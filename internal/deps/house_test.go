@@ -31,7 +31,7 @@ var limits = struct {
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
-		"Cause": 2, "Geodetic": 0, "Outcome": 1, "Policy": 2, "QoS": 4, "Rate": 2, "Stamp": 0,
+		"Cause": 1, "Geodetic": 0, "Outcome": 1, "Policy": 1, "QoS": 1, "Rate": 2, "Stamp": 0,
 	},
 }
 

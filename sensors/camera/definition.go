@@ -1,6 +1,7 @@
 package camera
 
 import (
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -132,7 +133,7 @@ func definition(k kind, doc string, own ...described) *sensors.Definition {
 		d.Attributes = append(d.Attributes, sensors.Attribute(a))
 		hasCompressed = hasCompressed || a.Name == "compressed"
 	}
-	best := sensors.QoS{Depth: 5} // best effort: a late picture is worth nothing
+	best := flow.SensorDataQoS // best effort: a late picture is worth nothing
 	if k == kindDVS {
 		d.Outputs = append(d.Outputs, sensors.Declare[sample.DvsEvents](sensors.OutputSpec{
 			Name: OutputEvents, Suffix: "/events", QoS: best,

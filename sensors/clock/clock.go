@@ -7,6 +7,7 @@ package clock
 import (
 	"context"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -20,7 +21,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Clock](sensors.OutputSpec{
 			Name: "clock", Suffix: "", Doc: "rosgraph_msgs/Clock",
-			QoS: sensors.QoS{Depth: 1},
+			QoS: flow.ClockQoS,
 		}),
 	},
 	DefaultRate: "100",

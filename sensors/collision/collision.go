@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -28,7 +29,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Collision](sensors.OutputSpec{
 			Name: "collision", Suffix: "", Doc: "who is touched, and the normal impulse on the owner",
-			QoS: sensors.QoS{Reliable: true, Depth: 100},
+			QoS: flow.ReliableQoS(100),
 		}),
 	},
 	EachFrame: true,

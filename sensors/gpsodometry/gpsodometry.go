@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -34,7 +35,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.GpsOdometry](sensors.OutputSpec{
 			Name: "gps_odometry", Suffix: "", Doc: "nav_msgs/Odometry: pose of easting, northing and altitude, twist of forward speed and yaw rate",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "12.5",

@@ -3,6 +3,7 @@ package groundtruth
 import (
 	"fmt"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -29,7 +30,7 @@ var Boxes2D = &sensors.Definition{
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections2D](sensors.OutputSpec{
-			Name: OutputBoxes, Suffix: "/boxes_2d", QoS: sensors.QoS{Depth: 5},
+			Name: OutputBoxes, Suffix: "/boxes_2d", QoS: flow.SensorDataQoS,
 			Doc: "an array of 2-D boxes in pixels, (0, 0) the picture's top left corner; velocities in the sensor's frame",
 		}),
 	},
@@ -62,7 +63,7 @@ var Boxes3D = &sensors.Definition{
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
-			Name: OutputBoxes, Suffix: "/boxes_3d", QoS: sensors.QoS{Depth: 5},
+			Name: OutputBoxes, Suffix: "/boxes_3d", QoS: flow.SensorDataQoS,
 			Doc: "an array of 3-D boxes in the sensor's frame",
 		}),
 	},

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -30,7 +31,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Imu](sensors.OutputSpec{
 			Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
-			QoS: sensors.QoS{Reliable: true, Depth: 100},
+			QoS: flow.ReliableQoS(100),
 		}),
 	},
 	DefaultRate: "100",

@@ -6,6 +6,7 @@ package insstatus
 import (
 	"context"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -28,7 +29,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.InsStatus](sensors.OutputSpec{
 			Name: "ins_status", Suffix: "", Doc: "status 3, position type 56",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "12.5",

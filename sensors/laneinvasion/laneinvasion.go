@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -28,7 +29,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.LaneInvasion](sensors.OutputSpec{
 			Name: "lane_invasion", Suffix: "", Doc: "the marks crossed since the frame before; nothing is sent while there are none",
-			QoS: sensors.QoS{Reliable: true, Depth: 100},
+			QoS: flow.ReliableQoS(100),
 		}),
 	},
 	EachFrame: true,

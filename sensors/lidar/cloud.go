@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -46,7 +47,7 @@ var RayCastSemantic = &sensors.Definition{
 func pointsOutput() sensors.OutputSpec {
 	return sensors.Declare[sample.PointCloud](sensors.OutputSpec{
 		Name: "points", Suffix: "/points", Doc: "sensor_msgs/PointCloud2 in the sensor's frame",
-		QoS: sensors.QoS{Depth: 5},
+		QoS: flow.SensorDataQoS,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -36,7 +37,7 @@ var LaserScan = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.LaserScan](sensors.OutputSpec{
 			Name: "scan", Suffix: "/scan", Doc: "sensor_msgs/LaserScan in the sensor's frame",
-			QoS: sensors.QoS{Depth: 5},
+			QoS: flow.SensorDataQoS,
 		}),
 	},
 	DefaultRate: "5",

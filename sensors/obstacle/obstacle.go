@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
@@ -29,7 +30,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Obstacle](sensors.OutputSpec{
 			Name: "obstacle", Suffix: "", Doc: "the first obstacle; nothing is sent while the way is free",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "20",

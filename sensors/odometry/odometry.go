@@ -4,6 +4,7 @@ package odometry
 import (
 	"context"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -25,7 +26,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Odometry](sensors.OutputSpec{
 			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "50",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
@@ -37,10 +38,10 @@ var Definition = &sensors.Definition{
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Radar](sensors.OutputSpec{
-			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: sensors.QoS{Depth: 5},
+			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: flow.SensorDataQoS,
 		}),
 		sensors.Declare[sample.RadarObjects](sensors.OutputSpec{
-			Name: "objects", Suffix: "/objects", Doc: "the vehicles and walkers among them", QoS: sensors.QoS{Depth: 5},
+			Name: "objects", Suffix: "/objects", Doc: "the vehicles and walkers among them", QoS: flow.SensorDataQoS,
 		}),
 	},
 	DefaultRate: "20",

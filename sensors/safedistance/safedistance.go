@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/spatial"
@@ -26,7 +27,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[Event](sensors.OutputSpec{
 			Name: "event", Suffix: "", Doc: "the vehicles that are too close; nothing is sent while there are none",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "20",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -25,7 +26,7 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Snapshot](sensors.OutputSpec{
 			Name: "snapshot", Suffix: "", Doc: "every vehicle, walker, traffic light, sign and other moving actor in the map frame",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	EachFrame: true,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // control reads what the server says.
@@ -73,10 +73,17 @@ func (l *link) losses(f *fields) {
 	for range f.u16() {
 		stream := f.string()
 		missed := f.u64()
-		cause := fanout.Cause(f.take(1)[0])
+		cause := int(f.take(1)[0])
 		if f.bad {
 			return
 		}
-		l.client.event(Event{Kind: EventLosses, Stream: stream, Missed: missed, Known: true, Reason: cause.String()})
+		reason := fmt.Sprintf("cause(%d)", cause)
+		if cause < len(lossCauses) {
+			reason = string(lossCauses[cause])
+		}
+		l.client.event(Event{Kind: EventLosses, Stream: stream, Missed: missed, Known: true, Reason: reason})
 	}
 }
+
+// lossCauses are the causes of losses by their numbers in the protocol.
+var lossCauses = [...]flow.Cause{flow.CausePeerSlow, flow.CauseNotConnected, flow.CauseClosed}

@@ -273,15 +273,14 @@ func (s *session) appendLosses(dst []byte) []byte {
 	return appendControl(dst, controlLosses, payload)
 }
 
-// worst returns the cause of most of the drops.
-func worst(d *fanout.Delivery) fanout.Cause {
-	worst := 0
-	for c, n := range d.DroppedByCause {
-		if n > d.DroppedByCause[worst] {
-			worst = c
+// worst returns the protocol's number of the cause of most of the drops.
+func worst(d *fanout.Delivery) (number int) {
+	for i, cause := range lossCauses {
+		if d.Drops[cause] > d.Drops[lossCauses[number]] {
+			number = i
 		}
 	}
-	return fanout.Cause(worst)
+	return number
 }
 
 // Goodbye says that the server ends.

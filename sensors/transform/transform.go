@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -36,11 +37,11 @@ var Definition = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Transforms](sensors.OutputSpec{
 			Name: "tf", Suffix: "//tf", Doc: "tf2_msgs/TFMessage, odom to the vehicle",
-			QoS: sensors.QoS{Reliable: true, Depth: 100},
+			QoS: flow.ReliableQoS(100),
 		}),
 		sensors.Declare[sample.Transforms](sensors.OutputSpec{
 			Name: "tf_static", Suffix: "//tf_static", Doc: "tf2_msgs/TFMessage, the fixed frames, once",
-			QoS: sensors.QoS{Reliable: true, TransientLocal: true, Depth: 1},
+			QoS: flow.StaticQoS,
 		}),
 	},
 	DefaultRate: "50",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -30,7 +31,7 @@ var Definition = &sensors.Definition{
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Range](sensors.OutputSpec{
-			Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: sensors.QoS{Depth: 5},
+			Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
 		}),
 	},
 	DefaultRate: "15",

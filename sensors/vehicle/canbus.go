@@ -3,6 +3,7 @@ package vehicle
 import (
 	"math"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -16,7 +17,7 @@ var CanBus = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.CanBus](sensors.OutputSpec{
 			Name: "can_bus", Suffix: "", Doc: "state of the vehicle; its position is that of the vehicle's origin",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "10",

@@ -1,6 +1,7 @@
 package vehicle
 
 import (
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -14,7 +15,7 @@ var Odometry = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.VehicleOdometry](sensors.OutputSpec{
 			Name: "vehicle_odometry", Suffix: "", Doc: "speed in m/s, angles in radians, positive to the left; the rear wheels don't steer",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "10",
@@ -34,7 +35,7 @@ var Speedometer = &sensors.Definition{
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Speed](sensors.OutputSpec{
 			Name: "speed", Suffix: "", Doc: "std_msgs/Float32, m/s",
-			QoS: sensors.QoS{Reliable: true, Depth: 10},
+			QoS: flow.DefaultQoS,
 		}),
 	},
 	DefaultRate: "20",

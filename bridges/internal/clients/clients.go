@@ -55,7 +55,7 @@ func ParseMax(options map[string]string, standard int) (int, error) {
 // given it: it was sent if some client has it, and it was dropped if some client misses it;
 // of several clients it can be both. Any goroutine may call it.
 func Settle(topic *bridges.PublishedTopic, o fanout.Outcome) {
-	switch cause := flow.Cause(o.Cause.String()); {
+	switch cause := o.Cause; {
 	case o.Dropped > 0 && o.Delivered == 0:
 		topic.Lost(1, int64(o.Bytes), cause)
 	case o.Dropped > 0:

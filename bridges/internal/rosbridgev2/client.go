@@ -11,6 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Client is a connection to a server, with what is registered there: registrations
@@ -211,7 +212,7 @@ func (c *Client) Offer(service Service) {
 
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
-	form, latch := s.config.Form, p.info.QoS.Durability == bridges.TransientLocal
+	form, latch := s.config.Form, p.info.QoS.Durability == flow.TransientLocal
 	s.link.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, TypeName(p.typ, s.config.ROS), latch}))
 	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name, latch)})
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -32,7 +33,7 @@ type Client struct {
 	held          int             // guarded by mu: what the session keeps, see Hold
 	subscriptions []*subscription // guarded by mu, by time of subscription
 	gone          bool            // guarded by mu: takes no more subscriptions
-	cause         Cause           // guarded by mu: why what is left is dropped
+	cause         flow.Cause      // guarded by mu: why what is left is dropped
 	failed        error           // guarded by mu: why nothing can be written any more
 	// readBy and writeBy are when the connection ends at the latest, if they are set;
 	// guarded by mu.
@@ -63,9 +64,9 @@ const (
 var ErrControl = errors.New("too many control frames wait for the client")
 
 func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
-	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: CauseGone}
+	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: flow.CauseNotConnected}
 	c.queue = queue.New(s.config.Queue, func(d delivery, reason queue.Reason) {
-		cause := CauseSlow
+		cause := flow.CausePeerSlow
 		if reason == queue.Closed {
 			cause = c.causeOfEnd()
 		}
@@ -167,7 +168,7 @@ func (c *Client) run() {
 	}()
 	failure := c.failure(c.session.Serve(c.server.ctx))
 	c.leave()
-	c.finish(CauseGone)
+	c.finish(flow.CauseNotConnected)
 	c.queue.Close()
 	c.bound(time.Time{}, time.Now().Add(linger))
 	<-written
@@ -189,7 +190,7 @@ func (c *Client) failure(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.cause == CauseClosed:
+	case c.cause == flow.CauseClosed:
 		return nil
 	case c.pass.Cut() != nil:
 		return c.pass.Cut()
@@ -209,7 +210,7 @@ func (c *Client) failure(err error) error {
 
 // finish lets nothing more into the queue; the writer ends when it has written what
 // is there. The first cause holds.
-func (c *Client) finish(cause Cause) {
+func (c *Client) finish(cause flow.Cause) {
 	c.mu.Lock()
 	if !c.queue.Finished() {
 		c.cause = cause
@@ -218,7 +219,7 @@ func (c *Client) finish(cause Cause) {
 	c.queue.Finish()
 }
 
-func (c *Client) causeOfEnd() Cause {
+func (c *Client) causeOfEnd() flow.Cause {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
@@ -278,7 +279,7 @@ func (c *Client) abort() {
 // of the refusal. The session returns after it.
 func (c *Client) Part() {
 	c.leave()
-	c.finish(CauseGone)
+	c.finish(flow.CauseNotConnected)
 	c.queue.Close()
 	by := time.Now().Add(linger)
 	c.bound(by, by)

@@ -134,7 +134,7 @@ func (o *outcomes) settle(out fanout.Outcome) {
 	o.messages++
 	o.delivered += out.Delivered
 	o.dropped += out.Dropped
-	if out.Dropped > 0 && out.Cause == fanout.CauseClosed {
+	if out.Dropped > 0 && out.Cause == flow.CauseClosed {
 		o.closed++
 	}
 }
@@ -214,7 +214,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 				assert.LessOrEqual(t, d.Offered-d.Sent-d.Dropped-int64(waiting), int64(16), "only what is being written")
 				dropped += d.Dropped
 				sent += d.Sent
-				assert.Equal(t, d.Dropped, d.DroppedByCause[fanout.CauseSlow])
+				assert.Equal(t, d.Dropped, d.Drops[flow.CausePeerSlow])
 			}
 			assert.Positive(t, dropped, "of the stalled one")
 			assert.GreaterOrEqual(t, sent, int64(messages))

@@ -1,44 +1,23 @@
 package fanout
 
 import (
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/buffer"
 )
 
-// Cause is why a message didn't reach a client.
-type Cause uint8
-
-// Causes of drops.
-const (
-	// CauseSlow: the client's queue was full, or it took nothing for too long.
-	CauseSlow Cause = iota
-	// CauseGone: the client went before the message was written.
-	CauseGone
-	// CauseClosed: the server was closed before the message was written.
-	CauseClosed
-
-	causes = 3
-)
-
-var causeNames = [causes]string{CauseSlow: "peer_slow", CauseGone: "not_connected", CauseClosed: "closed"}
-
-// String returns the cause's name in summaries.
-func (c Cause) String() string {
-	if int(c) < len(causeNames) {
-		return causeNames[c]
-	}
-	return fmt.Sprintf("cause(%d)", uint8(c))
-}
+// causes are those of drops. A drop is counted by the number of its cause here.
+var causes = [...]flow.Cause{flow.CausePeerSlow, flow.CauseNotConnected, flow.CauseClosed}
 
 // Outcome is what became of one message.
 type Outcome struct {
 	// Delivered is the number of clients it was written to, Dropped of those it
 	// wasn't, Cause the last of their causes.
 	Delivered, Dropped int
-	Cause              Cause
+	Cause              flow.Cause
 	// Bytes is the frame's length in the first form that the message has.
 	Bytes int
 }
@@ -120,7 +99,7 @@ func (m *Message) release() {
 	}
 	outcome := Outcome{
 		Delivered: int(m.delivered.Swap(0)), Dropped: int(m.dropped.Swap(0)),
-		Cause: Cause(m.cause.Swap(0)), Bytes: m.length(),
+		Cause: causes[m.cause.Swap(0)], Bytes: m.length(),
 	}
 	settled := m.settled
 	m.Discard()
@@ -140,7 +119,7 @@ type subscription struct {
 	offered atomic.Int64
 	sent    atomic.Int64
 	bytes   atomic.Int64
-	dropped [causes]atomic.Int64
+	dropped [len(causes)]atomic.Int64 // by the number of the cause
 }
 
 // delivery is a message on its way to one client.
@@ -188,7 +167,7 @@ func (s *subscription) deliverLatched(frames *[Forms]buffer.Buffer) {
 	}
 	m.holders.Store(2)
 	if s.admits(m) && !s.offer(m) {
-		s.drop(m, CauseSlow)
+		s.drop(m, flow.CausePeerSlow)
 	}
 	m.release()
 }
@@ -208,9 +187,10 @@ func (d delivery) deliver() {
 }
 
 // drop counts the message as not written.
-func (s *subscription) drop(m *Message, cause Cause) {
-	s.dropped[cause].Add(1)
-	m.cause.Store(uint32(cause))
+func (s *subscription) drop(m *Message, cause flow.Cause) {
+	number := slices.Index(causes[:], cause)
+	s.dropped[number].Add(1)
+	m.cause.Store(uint32(number))
 	m.dropped.Add(1)
 	m.release()
 }
@@ -218,18 +198,23 @@ func (s *subscription) drop(m *Message, cause Cause) {
 // Delivery counts what a client was sent of one stream: Offered = Sent + Dropped +
 // what waits.
 type Delivery struct {
-	Stream         *Stream
-	Offered, Sent  int64
-	Bytes          int64
-	Dropped        int64
-	DroppedByCause [causes]int64 // by Cause
+	Stream        *Stream
+	Offered, Sent int64
+	Bytes         int64
+	Dropped       int64
+	Drops         flow.Drops // Dropped by cause; nil without any
 }
 
 func (s *subscription) counts() Delivery {
 	d := Delivery{Stream: s.stream, Sent: s.sent.Load(), Bytes: s.bytes.Load()}
 	for i := range s.dropped {
-		d.DroppedByCause[i] = s.dropped[i].Load()
-		d.Dropped += d.DroppedByCause[i]
+		if n := s.dropped[i].Load(); n > 0 {
+			if d.Drops == nil {
+				d.Drops = flow.Drops{}
+			}
+			d.Drops[causes[i]] = n
+			d.Dropped += n
+		}
 	}
 	d.Offered = s.offered.Load() // last: it is never less than the others' sum
 	return d

@@ -3,6 +3,8 @@ package fanout
 import (
 	"sync"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // pace holds a subscription's messages apart.
@@ -53,7 +55,7 @@ func (p *pace) admit(m *Message) bool {
 	}
 	p.mu.Unlock()
 	for _, m := range lost {
-		p.subscription.lose(m, CauseSlow)
+		p.subscription.lose(m, flow.CausePeerSlow)
 	}
 	return false
 }
@@ -95,7 +97,7 @@ func (p *pace) tick() {
 	}
 	p.mu.Unlock()
 	if !p.subscription.offer(m) {
-		p.subscription.drop(m, CauseSlow) // a timer doesn't wait for room
+		p.subscription.drop(m, flow.CausePeerSlow) // a timer doesn't wait for room
 	}
 }
 
@@ -115,12 +117,12 @@ func (p *pace) end() {
 	p.ticking.Lock() // a tick that is under way ends first
 	defer p.ticking.Unlock()
 	for _, m := range list {
-		p.subscription.lose(m, CauseGone)
+		p.subscription.lose(m, flow.CauseNotConnected)
 	}
 }
 
 // lose counts a message as offered and dropped.
-func (s *subscription) lose(m *Message, cause Cause) {
+func (s *subscription) lose(m *Message, cause flow.Cause) {
 	s.offered.Add(1)
 	s.drop(m, cause)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -266,7 +267,7 @@ func (s *Server) Close(ctx context.Context) error {
 		}
 	}
 	for c := range s.clients {
-		c.finish(CauseClosed)
+		c.finish(flow.CauseClosed)
 	}
 	s.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {

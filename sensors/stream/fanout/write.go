@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/raybridge/raybridge/flow"
 )
 
 // write is the writing goroutine: control frames first, then messages, and a beat now
@@ -57,7 +59,7 @@ func (c *Client) collect() {
 			break
 		}
 		if d.subscription.unwanted() {
-			d.subscription.drop(d.message, CauseGone)
+			d.subscription.drop(d.message, flow.CauseNotConnected)
 			continue
 		}
 		c.batch[c.batched] = d
@@ -148,12 +150,12 @@ func (c *Client) patient(written int64, err error) bool {
 // fail ends the connection after a failed write: what was being written and what waits
 // counts as dropped.
 func (c *Client) fail(err error) {
-	cause := CauseGone
+	cause := flow.CauseNotConnected
 	switch {
 	case c.server.ctx.Err() != nil:
-		cause = CauseClosed
+		cause = flow.CauseClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		cause = CauseSlow
+		cause = flow.CausePeerSlow
 		c.server.config.Log.Warn("stream client took nothing for too long, disconnected",
 			"client", c.conn.RemoteAddr().String(), "limit", c.server.config.Stall)
 	}

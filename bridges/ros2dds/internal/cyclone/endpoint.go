@@ -17,8 +17,8 @@ import (
 	"unsafe"
 )
 
-// QoS is the quality of service of a writer or reader.
-type QoS struct {
+// EndpointQoS is the quality of service of a writer or reader.
+type EndpointQoS struct {
 	Reliable, TransientLocal, KeepAll bool
 	// Depth is the length of a history that isn't KeepAll, messages, from 1 on.
 	Depth int
@@ -45,10 +45,10 @@ func (e *Events) Matched() int { return int(e.counts.matched.Load()) }
 
 // Incompatible goes through the policies that have kept readers or writers away, with
 // how often: once for each time that one was discovered, also by former endpoints.
-func (e *Events) Incompatible() iter.Seq2[Policy, int] {
-	return func(yield func(Policy, int) bool) {
+func (e *Events) Incompatible() iter.Seq2[PolicyID, int] {
+	return func(yield func(PolicyID, int) bool) {
 		for id := range e.counts.incompatible {
-			if n := e.counts.incompatible[id].Load(); n > 0 && !yield(Policy(id), int(n)) {
+			if n := e.counts.incompatible[id].Load(); n > 0 && !yield(PolicyID(id), int(n)) {
 				return
 			}
 		}
@@ -70,17 +70,17 @@ func (p *Participant) pin(e *Events) *C.struct_rb_events {
 	return (*C.struct_rb_events)(unsafe.Pointer(&e.counts))
 }
 
-// Policy is one of the policies by which a writer and a reader may not match.
-type Policy uint8 // a dds_qos_policy_id_t
+// PolicyID is one of the policies by which a writer and a reader may not match.
+type PolicyID uint8 // a dds_qos_policy_id_t
 
 // Policies that raybridge's endpoints set.
 const (
-	Durability  Policy = C.DDS_DURABILITY_QOS_POLICY_ID
-	Deadline    Policy = C.DDS_DEADLINE_QOS_POLICY_ID
-	Reliability Policy = C.DDS_RELIABILITY_QOS_POLICY_ID
+	Durability  PolicyID = C.DDS_DURABILITY_QOS_POLICY_ID
+	Deadline    PolicyID = C.DDS_DEADLINE_QOS_POLICY_ID
+	Reliability PolicyID = C.DDS_RELIABILITY_QOS_POLICY_ID
 )
 
-var policyNames = map[Policy]string{
+var policyNames = map[PolicyID]string{
 	Durability: "durability", Deadline: "deadline", Reliability: "reliability",
 	C.DDS_PRESENTATION_QOS_POLICY_ID: "presentation", C.DDS_LATENCYBUDGET_QOS_POLICY_ID: "latency_budget",
 	C.DDS_OWNERSHIP_QOS_POLICY_ID: "ownership", C.DDS_LIVELINESS_QOS_POLICY_ID: "liveliness",
@@ -90,7 +90,7 @@ var policyNames = map[Policy]string{
 }
 
 // String returns the policy's name as ROS 2 and DDS have it, in snake_case.
-func (p Policy) String() string {
+func (p PolicyID) String() string {
 	if name, ok := policyNames[p]; ok {
 		return name
 	}
@@ -106,7 +106,7 @@ func (n names) free() {
 	}
 }
 
-func (q QoS) c(n names) C.struct_rb_qos {
+func (q EndpointQoS) c(n names) C.struct_rb_qos {
 	flag := func(b bool) C.int32_t {
 		if b {
 			return 1
@@ -119,7 +119,7 @@ func (q QoS) c(n names) C.struct_rb_qos {
 	}
 }
 
-func newNames(topic, typeName string, qos QoS) names {
+func newNames(topic, typeName string, qos EndpointQoS) names {
 	return names{C.CString(topic), C.CString(typeName), C.CString(qos.UserData)}
 }
 
@@ -133,7 +133,7 @@ type Writer struct {
 
 // NewWriter makes a writer on a topic by the names on the wire. events, which must not
 // be in use, tells of its readers until the participant leaves.
-func (p *Participant) NewWriter(topic, typeName string, qos QoS, events *Events) (*Writer, error) {
+func (p *Participant) NewWriter(topic, typeName string, qos EndpointQoS, events *Events) (*Writer, error) {
 	n := newNames(topic, typeName, qos)
 	defer n.free()
 	w := &Writer{pool: C.rb_pool_new()}

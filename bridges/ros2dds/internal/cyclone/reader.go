@@ -46,7 +46,7 @@ func (o Origin) Hears(w *Writer) Hearing {
 // NewReader makes a reader on a topic by the names on the wire. Read calls deliver with
 // each message, which is valid until deliver returns. events, which must not be in use,
 // tells of its writers until the participant leaves.
-func (p *Participant) NewReader(topic, typeName string, qos QoS, events *Events, deliver func(message []byte, from Origin)) (*Reader, error) {
+func (p *Participant) NewReader(topic, typeName string, qos EndpointQoS, events *Events, deliver func(message []byte, from Origin)) (*Reader, error) {
 	n := newNames(topic, typeName, qos)
 	defer n.free()
 	settings := qos.c(n)

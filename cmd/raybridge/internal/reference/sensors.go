@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 )
 
@@ -126,15 +127,13 @@ func topic(out *sensors.OutputSpec) string {
 // message names a message's Go type without its pointer.
 func message(t reflect.Type) string { return strings.TrimPrefix(t.String(), "*") }
 
-func quality(q sensors.QoS) string {
-	words := []string{"best effort"}
-	if q.Reliable {
-		words[0] = "reliable"
-	}
-	if q.TransientLocal {
+func quality(q flow.QoS) string {
+	q = q.OrDefault()
+	words := []string{strings.ReplaceAll(q.Reliability.String(), "_", " ")}
+	if q.Durability == flow.TransientLocal {
 		words = append(words, "transient local")
 	}
-	return strings.Join(append(words, fmt.Sprintf("depth %d", max(q.Depth, 1))), ", ")
+	return strings.Join(append(words, fmt.Sprintf("depth %d", q.Depth)), ", ")
 }
 
 // exact is the number from which on float64 does not hold every whole number.
