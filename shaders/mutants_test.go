@@ -54,7 +54,7 @@ var judges = map[string][]string{
 var harmless = map[string]string{
 	"camera_shade.comp: #if SURFACE_TEXTURES -> #if 1":  "it leaves out work: without a picture the numbers come back",
 	"camera_shade.comp: #if EMISSION_TEXTURES -> #if 1": "it leaves out work: without a picture the number comes back",
-	"scene_trace.comp: #if OCCLUSION -> #if 0": "it leaves out a short cut: the nearest surface is one, too",
+	"scene_trace.comp: #if OCCLUSION -> #if 0":          "it leaves out a short cut: the nearest surface is one, too",
 }
 
 // mutant is one change of one line.
