@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
@@ -53,6 +54,7 @@ func definitions(t *testing.T, path string) (data, summary map[string]int) {
 
 // TestDefinitionsAreWrittenOnce: what mcap's doctor complains of, schemas and channels that
 // the data section has twice, is in no file: of many chunks, split, cut back, of late topics.
+// Topics of one type share its schema.
 func TestDefinitionsAreWrittenOnce(t *testing.T) {
 	for _, connection := range []string{"a.mcap?chunk=500", "a.mcap?chunk=500&split=20KB", "bag?chunk=500", "a.mcap?profile=ros1&chunk=500", "a.mcap?profile=foxglove&chunk=500"} {
 		t.Run(connection, func(t *testing.T) {
@@ -77,9 +79,14 @@ func TestDefinitionsAreWrittenOnce(t *testing.T) {
 			for _, path := range files {
 				data, summary := definitions(t, path)
 				assert.Equal(t, summary, data)
+				schemas := 0
 				for what, n := range data {
 					assert.Equal(t, 1, n, "%s of %s", what, path)
+					if strings.HasPrefix(what, "schema ") {
+						schemas++
+					}
 				}
+				assert.Equal(t, 1, schemas, "schemas of %s: %v", path, data)
 			}
 		})
 	}
