@@ -7,9 +7,9 @@ import (
 	library "github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -45,7 +45,7 @@ type mcapWriter struct {
 }
 
 func newMcapWriter() (*mcapWriter, error) {
-	var m rosmsg.Image
+	var m ros.Image
 	if err := rossample.Image(&m, image()); err != nil {
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -93,14 +93,14 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 // then have as much to do as with the bridge, but neither waits for the other.
 type encoder struct {
 	encoder rosjson.Encoder
-	message rosmsg.PointCloud2
+	message ros.PointCloud2
 	cloud   *sample.PointCloud
 	text    []byte
 	beside  *plainTCP // nil for an encoder alone
 }
 
 func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
-	e := &encoder{encoder: rosjson.Encoder{Version: rosmsg.ROS1}, cloud: cloud(rosCloud)}
+	e := &encoder{encoder: rosjson.Encoder{Version: ros.ROS1}, cloud: cloud(rosCloud)}
 	if err := e.encode(); err != nil || !beside {
 		return e, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -53,7 +53,7 @@ func TestClientsPublishCommands(t *testing.T) {
 	controls := subscribed[*sample.VehicleControl](t, b, "/control")
 	drives := subscribed[*sample.AckermannDrive](t, b, "/drive")
 	c, _, _ := dial(t, b)
-	twist := &rosmsg.Twist{Linear: rosmsg.Vector3{X: 2.5}, Angular: rosmsg.Vector3{Z: -0.25}}
+	twist := &ros.Twist{Linear: ros.Vector3{X: 2.5}, Angular: ros.Vector3{Z: -0.25}}
 	json := `{"linear":{"x":2.5,"y":0,"z":0},"angular":{"x":0,"y":0,"z":-0.25}}`
 	for id, e := range []struct {
 		encoding, schema string
@@ -72,10 +72,10 @@ func TestClientsPublishCommands(t *testing.T) {
 	}
 	c.say(`{"op":"advertise","channels":[{"id":10,"topic":"/control","encoding":"cdr","schemaName":"lgsvl_msgs/msg/VehicleControlData"},` +
 		`{"id":11,"topic":"/drive","encoding":"cdr","schemaName":"ackermann_msgs/msg/AckermannDriveStamped"}]}`)
-	c.publish(10, new(cdr.Encoder).Append(nil, &rosmsg.VehicleControlData{Acceleration: 0.5, Braking: 0.25}))
+	c.publish(10, new(cdr.Encoder).Append(nil, &ros.VehicleControlData{Acceleration: 0.5, Braking: 0.25}))
 	control := next(t, controls)
 	assert.Equal(t, []float64{0.5, 0.25}, []float64{control.Acceleration, control.Braking})
-	drive := &rosmsg.AckermannDriveStamped{Header: rosmsg.Header{Stamp: rosmsg.Time{Sec: 3, Nanosec: 4}}}
+	drive := &ros.AckermannDriveStamped{Header: ros.Header{Stamp: ros.Time{Sec: 3, Nanosec: 4}}}
 	drive.Drive.Speed = 7
 	c.publish(11, new(cdr.Encoder).Append(nil, drive))
 	got := next(t, drives)
@@ -116,7 +116,7 @@ func TestBadCommands(t *testing.T) {
 	c.say(`{"op":"advertise","channels":[{"id":4,"topic":"/cmd_vel","encoding":"cdr","schemaName":"geometry_msgs/Twist"}]}`)
 	c.publish(4, []byte{1, 2, 3})
 	told("topic /cmd_vel: decode geometry_msgs/msg/Twist")
-	c.publish(4, new(cdr.Encoder).Append(nil, &rosmsg.Twist{Linear: rosmsg.Vector3{X: math.NaN()}}))
+	c.publish(4, new(cdr.Encoder).Append(nil, &ros.Twist{Linear: ros.Vector3{X: math.NaN()}}))
 	told("command makes no sense")
 	for _, text := range []string{"{", `"text"`, `{}`, `{"op":"fetchAsset"}`} {
 		c.say("%s", text)

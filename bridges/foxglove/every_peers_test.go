@@ -14,8 +14,9 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // octets is what viewer.mjs prints of bytes.
@@ -25,7 +26,7 @@ func octets(data []byte) any { return base64.StdEncoding.EncodeToString(data) }
 // viewer.mjs must print of its message.
 func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
 	t.Helper()
-	convert := map[any]rossample.Publication{}
+	convert := map[any]ros.Publication{}
 	for _, pub := range rossample.Standard() {
 		convert[pub.Sample] = pub
 	}
@@ -35,7 +36,7 @@ func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
 		if tree == nil {
 			m, err := convert[pub.Sample].Converter()(s)
 			require.NoError(t, err)
-			tree = rosmsgtest.Form{Bytes: octets}.Tree(m)
+			tree = rostest.Form{Bytes: octets}.Tree(m)
 		}
 		list, want = append(list, s), append(want, tree)
 	}

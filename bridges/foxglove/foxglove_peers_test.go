@@ -90,7 +90,7 @@ func stamped(fields object) object {
 	return fields
 }
 
-func ros(fields object) object {
+func headed(fields object) object {
 	fields["header"] = object{"stamp": rosAt, "frame_id": "front"}
 	return fields
 }
@@ -139,22 +139,22 @@ func publications() []publication {
 			"level": "WARNING", "message": "slow", "name": "raybridge", "file": "a.go", "line": 7.0})),
 
 		of("/clock", "rosgraph_msgs/msg/Clock", &sample.Clock{StampNs: stampNs}, object{"clock": rosAt}),
-		of("/imu", "sensor_msgs/msg/Imu", &sample.Imu{Header: header, Orientation: turned.Orientation, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}, ros(object{
+		of("/imu", "sensor_msgs/msg/Imu", &sample.Imu{Header: header, Orientation: turned.Orientation, LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}, headed(object{
 			"orientation": turnedJSON["orientation"], "linear_acceleration": vector(0, 0, 9.80665)})),
-		of("/range", "sensor_msgs/msg/Range", &sample.Range{Header: header, FieldOfView: 0.5, MinRange: 0.25, MaxRange: 2, Range: 1.5}, ros(object{
+		of("/range", "sensor_msgs/msg/Range", &sample.Range{Header: header, FieldOfView: 0.5, MinRange: 0.25, MaxRange: 2, Range: 1.5}, headed(object{
 			"field_of_view": 0.5, "min_range": 0.25, "max_range": 2.0, "range": 1.5})),
-		of("/radar", "sensor_msgs/msg/PointCloud2", &sample.Radar{Header: header, Detections: []sample.RadarDetection{{Velocity: -3, Depth: 10}}}, ros(object{"width": 1.0, "point_step": 28.0})),
-		of("/dvs", "sensor_msgs/msg/PointCloud2", &sample.DvsEvents{Header: header, Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, Polarity: true}}}, ros(object{"width": 1.0, "point_step": 13.0})),
-		of("/radar_objects", "lgsvl_msgs/msg/DetectedRadarObjectArray", &sample.RadarObjects{Header: header, Objects: []sample.RadarObject{{ID: 5, Position: mgl64.Vec3{10, 0, 0}}}}, ros(object{
+		of("/radar", "sensor_msgs/msg/PointCloud2", &sample.Radar{Header: header, Detections: []sample.RadarDetection{{Velocity: -3, Depth: 10}}}, headed(object{"width": 1.0, "point_step": 28.0})),
+		of("/dvs", "sensor_msgs/msg/PointCloud2", &sample.DvsEvents{Header: header, Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, Polarity: true}}}, headed(object{"width": 1.0, "point_step": 13.0})),
+		of("/radar_objects", "lgsvl_msgs/msg/DetectedRadarObjectArray", &sample.RadarObjects{Header: header, Objects: []sample.RadarObject{{ID: 5, Position: mgl64.Vec3{10, 0, 0}}}}, headed(object{
 			"objects": []any{object{"id": 5.0, "object_relative_position": vector(10, 0, 0)}}})),
 		of("/speed", "std_msgs/msg/Float32", &sample.Speed{Header: header, MetresPerSecond: 12.5}, object{"data": 12.5}),
-		of("/can", "lgsvl_msgs/msg/CanBusData", &sample.CanBus{Header: header, Speed: 3.5, Gear: sample.GearReverse, EngineOn: true, Orientation: mgl64.QuatIdent()}, ros(object{
+		of("/can", "lgsvl_msgs/msg/CanBusData", &sample.CanBus{Header: header, Speed: 3.5, Gear: sample.GearReverse, EngineOn: true, Orientation: mgl64.QuatIdent()}, headed(object{
 			"speed_mps": 3.5, "selected_gear": 2.0, "engine_active": true})),
-		of("/vehicle_odometry", "lgsvl_msgs/msg/VehicleOdometry", &sample.VehicleOdometry{Header: header, Velocity: 2.5, FrontWheelAngle: -0.25}, ros(object{
+		of("/vehicle_odometry", "lgsvl_msgs/msg/VehicleOdometry", &sample.VehicleOdometry{Header: header, Velocity: 2.5, FrontWheelAngle: -0.25}, headed(object{
 			"velocity": 2.5, "front_wheel_angle": 0.25})),
-		of("/collision", "carla_msgs/msg/CarlaCollisionEvent", &sample.Collision{Header: header, Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 0}}, ros(object{
+		of("/collision", "carla_msgs/msg/CarlaCollisionEvent", &sample.Collision{Header: header, Other: 7, NormalImpulse: mgl64.Vec3{-100, 0, 0}}, headed(object{
 			"other_actor_id": 7.0, "normal_impulse": vector(-100, 0, 0)})),
-		of("/lane", "carla_msgs/msg/CarlaLaneInvasionEvent", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: sample.LaneMarkSolid}}}, ros(object{
+		of("/lane", "carla_msgs/msg/CarlaLaneInvasionEvent", &sample.LaneInvasion{Header: header, Marks: []sample.CrossedMark{{Type: sample.LaneMarkSolid}}}, headed(object{
 			"crossed_lane_markings": []any{2.0}})),
 	}
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // decoder sets a message from what a client sent.
 type decoder interface {
-	Decode(data []byte, m rosmsg.Message) error
+	Decode(data []byte, m ros.Message) error
 }
 
 // clientEncodings are those that newDecoder knows.
@@ -33,9 +32,9 @@ func newDecoder(encoding, schemaName string) (decoder, bool) {
 	case "ros1":
 		return new(ros1.Decoder), true
 	case "json":
-		version := rosmsg.ROS1
+		version := ros.ROS1
 		if strings.Contains(schemaName, "/msg/") {
-			version = rosmsg.ROS2
+			version = ros.ROS2
 		}
 		return &rosjson.Decoder{Version: version}, true
 	}
@@ -60,7 +59,7 @@ type inboxes struct {
 }
 
 // listen subscribes an instance to a topic of its clients.
-func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+func listen(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	i.(*instance).inboxes.add(topic.Name, &inbox{typeName: typeName, take: func(c *clientChannel, data []byte) error {
 		message := in.New()
 		if err := c.decoder.Decode(data, message); err != nil {

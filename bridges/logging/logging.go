@@ -8,8 +8,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
@@ -55,10 +53,10 @@ func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []b
 // RegPublication lets the bridge log one more type, as a ROS message in JSON with ROS 2's
 // names.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ string) (rossample.Send, error) {
+	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ string) (ros.Send, error) {
 		t := b.(*instance).addTopic(info)
 		var encoder rosjson.Encoder
-		return func(_ context.Context, message rosmsg.Message, _ int64) error {
+		return func(_ context.Context, message ros.Message, _ int64) error {
 			return t.log(func(o *object) error {
 				o.buf = encoder.Append(o.buf, message)
 				return encoder.Err()

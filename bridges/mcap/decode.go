@@ -11,8 +11,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // decoder makes the sample of an encoded message, which it keeps no hold of.
@@ -54,7 +54,7 @@ func decoderOf(schema *mcap.Schema, c *mcap.Channel) (decoding, error) {
 }
 
 // rosDecoding reads a ROS message of a full name.
-func rosDecoding(name string, decode func([]byte, rosmsg.Message) error) (decoding, error) {
+func rosDecoding(name string, decode func([]byte, ros.Message) error) (decoding, error) {
 	r, ok := readings()[name]
 	if !ok {
 		return decoding{}, fmt.Errorf("%s: %w", name, ErrUnknownType)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -74,17 +74,17 @@ func poseOf(p *pb.Pose) spatial.Pose {
 
 // datatypes are sensor_msgs/PointField's numbers of PackedElementField's types.
 var datatypes = map[pb.PackedElementField_NumericType]uint8{
-	pb.PackedElementField_INT8: rosmsg.PointFieldInt8, pb.PackedElementField_UINT8: rosmsg.PointFieldUint8,
-	pb.PackedElementField_INT16: rosmsg.PointFieldInt16, pb.PackedElementField_UINT16: rosmsg.PointFieldUint16,
-	pb.PackedElementField_INT32: rosmsg.PointFieldInt32, pb.PackedElementField_UINT32: rosmsg.PointFieldUint32,
-	pb.PackedElementField_FLOAT32: rosmsg.PointFieldFloat32, pb.PackedElementField_FLOAT64: rosmsg.PointFieldFloat64,
+	pb.PackedElementField_INT8: ros.PointFieldInt8, pb.PackedElementField_UINT8: ros.PointFieldUint8,
+	pb.PackedElementField_INT16: ros.PointFieldInt16, pb.PackedElementField_UINT16: ros.PointFieldUint16,
+	pb.PackedElementField_INT32: ros.PointFieldInt32, pb.PackedElementField_UINT32: ros.PointFieldUint32,
+	pb.PackedElementField_FLOAT32: ros.PointFieldFloat32, pb.PackedElementField_FLOAT64: ros.PointFieldFloat64,
 }
 
 // fromPointCloud reads a cloud by its fields, as a sensor_msgs/PointCloud2 of one row.
 func fromPointCloud(m *pb.PointCloud) (bridges.Stamped, error) {
-	cloud := rosmsg.PointCloud2{Height: 1, PointStep: m.PointStride, IsDense: true, Data: rosmsg.Bytes{Data: m.Data}}
+	cloud := ros.PointCloud2{Height: 1, PointStep: m.PointStride, IsDense: true, Data: ros.Bytes{Data: m.Data}}
 	for _, f := range m.Fields {
-		cloud.PointFields = append(cloud.PointFields, rosmsg.PointField{Name: f.Name, Offset: f.Offset, Datatype: datatypes[f.Type], Count: 1})
+		cloud.PointFields = append(cloud.PointFields, ros.PointField{Name: f.Name, Offset: f.Offset, Datatype: datatypes[f.Type], Count: 1})
 	}
 	if m.PointStride > 0 {
 		cloud.Width = uint32(len(m.Data)) / m.PointStride
@@ -92,9 +92,9 @@ func fromPointCloud(m *pb.PointCloud) (bridges.Stamped, error) {
 	}
 	stamp := m.Timestamp.GetSeconds()
 	if stamp < math.MinInt32 || stamp > math.MaxInt32 {
-		return nil, fmt.Errorf("decode foxglove.PointCloud: %w", rossample.ErrStampRange)
+		return nil, fmt.Errorf("decode foxglove.PointCloud: %w", ros.ErrStampRange)
 	}
-	cloud.Header = rosmsg.Header{FrameID: m.FrameId, Stamp: rosmsg.Time{Sec: int32(stamp), Nanosec: uint32(m.Timestamp.GetNanos())}}
+	cloud.Header = ros.Header{FrameID: m.FrameId, Stamp: ros.Time{Sec: int32(stamp), Nanosec: uint32(m.Timestamp.GetNanos())}}
 	return rossample.FromPointCloud2(&cloud)
 }
 

@@ -12,17 +12,17 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // TestJavaScriptReadsEveryField: a message of each type that goes into a recording, with
 // something in every field, is decoded to all the values that it was made of and to none
 // else.
 func TestJavaScriptReadsEveryField(t *testing.T) {
-	for profile, publications := range map[string][]rossample.Publication{"ros2": rossample.Standard(), "ros1": inROS1(), "foxglove": rossample.Standard()} {
+	for profile, publications := range map[string][]ros.Publication{"ros2": rossample.Standard(), "ros1": inROS1(), "foxglove": rossample.Standard()} {
 		t.Run(profile, func(t *testing.T) {
 			dir := t.TempDir()
 			b := open(t, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
@@ -58,7 +58,7 @@ func TestJavaScriptReadsEveryField(t *testing.T) {
 }
 
 // inROS1 are the messages of profile ros1: boxes are lgsvl_msgs', all others those of ROS 2.
-func inROS1() []rossample.Publication {
+func inROS1() []ros.Publication {
 	list := rossample.Standard()
 	for i, pub := range list {
 		for _, other := range rossample.SVL() {
@@ -72,11 +72,11 @@ func inROS1() []rossample.Publication {
 
 // formOf is how check.mjs shows the ROS messages of a profile. Its decoder of ROS 1 has
 // other names for the parts of a time than rospy.
-func formOf(profile string) rosmsgtest.Form {
-	return rosmsgtest.Form{
+func formOf(profile string) rostest.Form {
+	return rostest.Form{
 		ROS1: profile == "ros1", Rename: map[string]string{"secs": "sec", "nsecs": "nsec"},
 		Bytes: func(data []byte) any { return blob(data) },
-		Array: func(v rosmsg.Array) any {
+		Array: func(v ros.Array) any {
 			b := blob(v.AppendBinary(nil))
 			b["n"] = float64(v.Len())
 			return b

@@ -10,8 +10,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // profile is what a recording's messages are, by the name in a connection string.
@@ -42,7 +42,7 @@ func (p profile) checkTopic(name string) error {
 	switch {
 	case p == profileROS1 && !nameOfROS1.MatchString(name):
 		return fmt.Errorf("%w %q: profile=ros1 wants ROS 1's /name or /space/name of letters, digits and underscores, a letter first", bridges.ErrTopicName, name)
-	case p == profileROS2 && !rosmsg.ValidTopic(name):
+	case p == profileROS2 && !ros.ValidTopic(name):
 		return fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and single underscores, no digit first", bridges.ErrTopicName, name)
 	default:
 		return nil
@@ -75,7 +75,7 @@ func (c carriers) format(p profile) (*format, error) {
 }
 
 // ros1Format is ROS 1's serialisation, with its definitions.
-func ros1Format(pub rossample.Publication) (*format, error) {
+func ros1Format(pub ros.Publication) (*format, error) {
 	text, err := ros1.Definition(pub.Type)
 	if err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func foxgloveFormat(sampleType reflect.Type) (*format, bool) {
 }
 
 // ros2Format is CDR with ROS 2's definitions.
-func ros2Format(pub rossample.Publication) (*format, error) {
-	text, err := rosmsg.Schema(pub.Type)
+func ros2Format(pub ros.Publication) (*format, error) {
+	text, err := ros.Schema(pub.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -136,11 +136,11 @@ func ros2Format(pub rossample.Publication) (*format, error) {
 }
 
 // carriers are the messages of one type of sample, by profile.
-type carriers struct{ standard, ros1 rossample.Publication }
+type carriers struct{ standard, ros1 ros.Publication }
 
 // register declares the type of sample.
 func (c carriers) register(p *bridges.Plugin) error {
-	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (rossample.SendSample, error) {
+	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (ros.SendSample, error) {
 		t, err := b.(*instance).addTopic(info, c.format)
 		if err != nil {
 			return nil, err
@@ -152,7 +152,7 @@ func (c carriers) register(p *bridges.Plugin) error {
 // messages returns what carries each type of sample. Boxes are vision_msgs 4, which is
 // ROS 2's alone: ROS 1's users have lgsvl_msgs'.
 func messages() []carriers {
-	svl := map[reflect.Type]rossample.Publication{}
+	svl := map[reflect.Type]ros.Publication{}
 	for _, pub := range rossample.SVL() {
 		svl[pub.Sample] = pub
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -98,7 +98,7 @@ func TestRecordingHasWhatROS2Expects(t *testing.T) {
 	assert.Len(t, r.info.Channels, 3, "also the topic without messages")
 	require.Len(t, r.messages, 60)
 
-	schema, err := rosmsg.Schema("sensor_msgs/msg/PointCloud2")
+	schema, err := ros.Schema("sensor_msgs/msg/PointCloud2")
 	require.NoError(t, err)
 	for i, m := range r.messages {
 		seq := i / 2
@@ -111,13 +111,13 @@ func TestRecordingHasWhatROS2Expects(t *testing.T) {
 			assert.Equal(t, "sensor_msgs/msg/PointCloud2", m.schema)
 			assert.Equal(t, "ros2msg\n"+schema, m.schemaText)
 			assert.EqualValues(t, seq*bridgetest.Period+7_000_000, m.LogTime, "the hand-over")
-			var cloud rosmsg.PointCloud2
+			var cloud ros.PointCloud2
 			require.NoError(t, rossample.PointCloud2(&cloud, bridgetest.PointCloud(seq)))
 			want = new(cdr.Encoder).Append(nil, &cloud)
 		} else {
 			assert.Equal(t, "/camera/image", m.topic)
 			assert.EqualValues(t, seq*bridgetest.Period+7_000_001, m.LogTime)
-			var image rosmsg.Image
+			var image ros.Image
 			require.NoError(t, rossample.Image(&image, bridgetest.Image(seq)))
 			want = new(cdr.Encoder).Append(nil, &image)
 		}

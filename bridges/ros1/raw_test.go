@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros1"
 )
 
 // raw is a ROS message as a sample of its own, which the bridge of openRaw publishes
 // without a conversion.
-type raw struct{ message rosmsg.Message }
+type raw struct{ message ros.Message }
 
 // openBridge returns a bridge that isn't connected. Its topics of *raw have the types that
 // types tells.
@@ -41,18 +41,18 @@ func openBridge(t *testing.T, connection string, types map[string]string) *bridg
 }
 
 // plain returns a message as testdata/peers/plain.py prints it.
-func plain(m rosmsg.Message) any {
-	p := &plainVisitor{names: rosmsg.NamesOfROS1(m), values: map[string]any{}}
+func plain(m ros.Message) any {
+	p := &plainVisitor{names: ros.NamesOfROS1(m), values: map[string]any{}}
 	m.Fields(p)
 	return p.values
 }
 
 type plainVisitor struct {
-	names  rosmsg.Names
+	names  ros.Names
 	values map[string]any
 }
 
-var _ rosmsg.SeqVisitor = (*plainVisitor)(nil)
+var _ ros.SeqVisitor = (*plainVisitor)(nil)
 
 func (p *plainVisitor) set(name string, v any) { p.values[p.names.Of(name)] = v }
 
@@ -71,19 +71,19 @@ func each[T any](list []T, value func(T) any) any {
 	return out
 }
 
-func (p *plainVisitor) HeaderSeq(v *uint32)                   { p.set("seq", float64(*v)) }
-func (p *plainVisitor) Bool(name string, v *bool)             { p.set(name, *v) }
-func (p *plainVisitor) Int8(name string, v *int8)             { p.set(name, float64(*v)) }
-func (p *plainVisitor) Uint8(name string, v *uint8)           { p.set(name, float64(*v)) }
-func (p *plainVisitor) Uint16(name string, v *uint16)         { p.set(name, float64(*v)) }
-func (p *plainVisitor) Int32(name string, v *int32)           { p.set(name, float64(*v)) }
-func (p *plainVisitor) Uint32(name string, v *uint32)         { p.set(name, float64(*v)) }
-func (p *plainVisitor) Float32(name string, v *float32)       { p.set(name, bits(float64(*v))) }
-func (p *plainVisitor) Float64(name string, v *float64)       { p.set(name, bits(*v)) }
-func (p *plainVisitor) String(name string, v *string)         { p.set(name, *v) }
-func (p *plainVisitor) Message(name string, v rosmsg.Message) { p.set(name, plain(v)) }
+func (p *plainVisitor) HeaderSeq(v *uint32)                { p.set("seq", float64(*v)) }
+func (p *plainVisitor) Bool(name string, v *bool)          { p.set(name, *v) }
+func (p *plainVisitor) Int8(name string, v *int8)          { p.set(name, float64(*v)) }
+func (p *plainVisitor) Uint8(name string, v *uint8)        { p.set(name, float64(*v)) }
+func (p *plainVisitor) Uint16(name string, v *uint16)      { p.set(name, float64(*v)) }
+func (p *plainVisitor) Int32(name string, v *int32)        { p.set(name, float64(*v)) }
+func (p *plainVisitor) Uint32(name string, v *uint32)      { p.set(name, float64(*v)) }
+func (p *plainVisitor) Float32(name string, v *float32)    { p.set(name, bits(float64(*v))) }
+func (p *plainVisitor) Float64(name string, v *float64)    { p.set(name, bits(*v)) }
+func (p *plainVisitor) String(name string, v *string)      { p.set(name, *v) }
+func (p *plainVisitor) Message(name string, v ros.Message) { p.set(name, plain(v)) }
 
-func (p *plainVisitor) Bytes(name string, v *rosmsg.Bytes) {
+func (p *plainVisitor) Bytes(name string, v *ros.Bytes) {
 	data := make([]byte, v.Len())
 	v.Put(data)
 	p.set(name, map[string]any{"base64": base64.StdEncoding.EncodeToString(data)})
@@ -93,20 +93,20 @@ func (p *plainVisitor) Int16(name string, v *int16)   { p.set(name, float64(*v))
 func (p *plainVisitor) Int64(name string, v *int64)   { p.set(name, float64(*v)) }
 func (p *plainVisitor) Uint64(name string, v *uint64) { p.set(name, float64(*v)) }
 
-func (p *plainVisitor) Array(name string, v rosmsg.Array) {
+func (p *plainVisitor) Array(name string, v ros.Array) {
 	switch v.Kind() {
-	case rosmsg.KindInt32:
-		p.set(name, each(rosmsg.Elements[int32](v), func(n int32) any { return float64(n) }))
-	case rosmsg.KindFloat32:
-		p.set(name, each(rosmsg.Elements[float32](v), func(f float32) any { return bits(float64(f)) }))
-	case rosmsg.KindFloat64:
-		p.set(name, each(rosmsg.Elements[float64](v), bits))
+	case ros.KindInt32:
+		p.set(name, each(ros.Elements[int32](v), func(n int32) any { return float64(n) }))
+	case ros.KindFloat32:
+		p.set(name, each(ros.Elements[float32](v), func(f float32) any { return bits(float64(f)) }))
+	case ros.KindFloat64:
+		p.set(name, each(ros.Elements[float64](v), bits))
 	default:
 		panic("no type of the bridge has an array of " + v.Kind().String())
 	}
 }
 
-func (p *plainVisitor) Messages(name string, v rosmsg.Messages) {
+func (p *plainVisitor) Messages(name string, v ros.Messages) {
 	list := make([]any, v.Len())
 	for i := range list {
 		list[i] = plain(v.At(i))

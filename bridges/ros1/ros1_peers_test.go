@@ -21,17 +21,17 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 const patience = process.Patience
 
-// ros is a rosmaster of Debian's with the environment of its nodes.
-type ros struct {
+// network is a rosmaster of Debian's with the environment of its nodes.
+type network struct {
 	port   int
 	env    []string
 	master *process.Process
@@ -48,10 +48,10 @@ var modules = sync.OnceValue(func() error {
 	return nil
 })
 
-func startRos(t *testing.T) *ros {
+func startRos(t *testing.T) *network {
 	t.Helper()
 	require.NoError(t, modules())
-	r := &ros{port: process.FreePort(t)}
+	r := &network{port: process.FreePort(t)}
 	home := t.TempDir()
 	r.env = []string{
 		"ROS_MASTER_URI=http://127.0.0.1:" + strconv.Itoa(r.port), "ROS_IP=127.0.0.1", "PYTHONUNBUFFERED=1",
@@ -62,7 +62,7 @@ func startRos(t *testing.T) *ros {
 }
 
 // start starts the master, again at the same port, and waits until it answers.
-func (r *ros) start(t *testing.T) {
+func (r *network) start(t *testing.T) {
 	t.Helper()
 	r.master = process.Start(t, process.Program("/usr/bin/rosmaster", "--core", "-p", strconv.Itoa(r.port)).With(r.env...))
 	require.Eventually(t, func() bool {
@@ -71,22 +71,22 @@ func (r *ros) start(t *testing.T) {
 	}, patience, 20*time.Millisecond, "rosmaster answers")
 }
 
-func (r *ros) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)) }
+func (r *network) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)) }
 
 // run starts a tool.
-func (r *ros) run(t *testing.T, name string, args ...string) *process.Process {
+func (r *network) run(t *testing.T, name string, args ...string) *process.Process {
 	t.Helper()
 	return process.Start(t, process.Program(name, args...).With(r.env...))
 }
 
 // script starts a program of testdata/peers.
-func (r *ros) script(t *testing.T, name string, args ...string) *process.Process {
+func (r *network) script(t *testing.T, name string, args ...string) *process.Process {
 	t.Helper()
 	return process.Start(t, process.Python("testdata/peers/"+name, args...).With(r.env...))
 }
 
 // connected opens a bridge with further topics of raw messages and waits for the master.
-func (r *ros) connected(t *testing.T, options string, types map[string]string) *bridges.Bridge {
+func (r *network) connected(t *testing.T, options string, types map[string]string) *bridges.Bridge {
 	t.Helper()
 	b := openBridge(t, r.address()+options, types)
 	require.NoError(t, b.Connect(t.Context()))
@@ -108,24 +108,24 @@ func awaitListening(t *testing.T, b *bridges.Bridge, topic string) {
 // edge values among them.
 type filled struct {
 	types    map[string]string // by topic
-	messages map[string][]rosmsg.Message
+	messages map[string][]ros.Message
 }
 
 func fill(perType int) filled {
-	f := filled{map[string]string{}, map[string][]rosmsg.Message{}}
+	f := filled{map[string]string{}, map[string][]ros.Message{}}
 	for _, pub := range rossample.SVL() {
 		topic := "/fill/" + strings.ReplaceAll(pub.Type, "/msg/", "/")
 		f.types[topic] = pub.Type
 		if len(f.messages[topic]) > 0 { // two samples may have one type of message
 			continue
 		}
-		for _, m := range rosmsgtest.Every() {
+		for _, m := range rostest.Every() {
 			if m.TypeName() != pub.Type {
 				continue
 			}
 			for i := range perType {
-				one := rosmsgtest.New(m)
-				rosmsgtest.Fill(one, uint64(i+1))
+				one := rostest.New(m)
+				rostest.Fill(one, uint64(i+1))
 				f.messages[topic] = append(f.messages[topic], one)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 const (
@@ -36,8 +36,8 @@ type subscription struct {
 	handle func(data []byte) error // guarded by mu: decodes a message and hands it on
 }
 
-// subscribe is the rossample.Listen of this bridge.
-func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+// subscribe is the ros.Listen of this bridge.
+func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	typ, err := newMessageType(typeName)
 	if err != nil {
 		return err

@@ -9,8 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
@@ -45,8 +44,8 @@ type topic struct {
 	size    int // of the last message
 }
 
-// openTopic is the rossample.Open of this bridge.
-func openTopic(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+// openTopic is the ros.Open of this bridge.
+func openTopic(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	typ, err := newMessageType(typeName)
 	if err != nil {
 		return nil, err
@@ -107,7 +106,7 @@ func (t *topic) receivers() int {
 var errUnheard = fmt.Errorf("%w: nobody has subscribed to the topic", bridges.ErrNotConnected)
 
 // send encodes a message once and queues it for all who have subscribed.
-func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
 	o, err := t.begin()
 	if err != nil {
 		return err

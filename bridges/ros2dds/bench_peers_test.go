@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -56,7 +56,7 @@ func throughputOfC(t *testing.T, domain, pass, bytes, messages int) float64 {
 // ready is a cloud whose octets are at hand, as those of the program in C are.
 type ready struct {
 	stamp   int64
-	message rosmsg.PointCloud2
+	message ros.PointCloud2
 }
 
 // Stamp returns when it was captured.
@@ -112,7 +112,7 @@ func TestThroughputBesideC(t *testing.T) {
 			require.NoError(t, rossample.PointCloud2(&octets.message, points))
 			data := make([]byte, octets.message.Data.Len())
 			octets.message.Data.Put(data)
-			octets.message.Data = rosmsg.Bytes{Data: data}
+			octets.message.Data = ros.Bytes{Data: data}
 			rates := map[string][]float64{}
 			for pass := range passes {
 				for name, measure := range map[string]func() float64{

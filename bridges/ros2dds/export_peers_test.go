@@ -4,10 +4,10 @@ package ros2dds
 
 import (
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Publish opens a topic for messages that need no conversion.
-func Publish(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func Publish(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	return i.(*instance).publish(info, typeName)
 }

@@ -1,6 +1,6 @@
 package ros2dds
 
-import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+import "github.com/raybridge/raybridge/bridges/ros"
 
 // The topic on which ROS 2's nodes say which endpoints are theirs. It isn't a topic of
 // ROS, so it has no prefix.
@@ -19,14 +19,14 @@ type graph struct {
 	gone             bool // the participant has no node any more
 }
 
-var _ rosmsg.Message = (*graph)(nil)
+var _ ros.Message = (*graph)(nil)
 
 // TypeName returns "rmw_dds_common/msg/ParticipantEntitiesInfo".
 func (g *graph) TypeName() string { return graphType }
 
 // Fields visits what the encoding has in a row: arrays and sequences of octets are
 // visited element by element.
-func (g *graph) Fields(v rosmsg.Visitor) {
+func (g *graph) Fields(v ros.Visitor) {
 	g.gid(v, g.participant)
 	nodes := uint32(1)
 	if g.gone {
@@ -42,7 +42,7 @@ func (g *graph) Fields(v rosmsg.Visitor) {
 	g.gids(v, "writer_gid_seq", g.writers)
 }
 
-func (g *graph) gids(v rosmsg.Visitor, name string, list [][16]byte) {
+func (g *graph) gids(v ros.Visitor, name string, list [][16]byte) {
 	n := uint32(len(list))
 	v.Uint32(name, &n)
 	for _, gid := range list {
@@ -50,7 +50,7 @@ func (g *graph) gids(v rosmsg.Visitor, name string, list [][16]byte) {
 	}
 }
 
-func (g *graph) gid(v rosmsg.Visitor, gid [16]byte) {
+func (g *graph) gid(v ros.Visitor, gid [16]byte) {
 	for i := range g.gidSize {
 		var b byte
 		if i < len(gid) {

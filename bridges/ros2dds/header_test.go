@@ -8,24 +8,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // The octets follow from the form of rmw_cyclonedds: an unsigned and a signed number of
 // 64 bits, then the fields.
 func TestRequestsAndRepliesOnTheWire(t *testing.T) {
 	const head = "00010000" + "1122334455667788" + "0500000000000000"
-	request := headed{body: &rosmsg.SetBoolRequest{}}
+	request := headed{body: &ros.SetBoolRequest{}}
 	data, err := hex.DecodeString(head + "01")
 	require.NoError(t, err)
 	var d cdr.Decoder
 	require.NoError(t, d.Decode(data, &request))
 	assert.Equal(t, header{0x44332211, 0x88776655, 5, 0}, request.header)
-	assert.Equal(t, &rosmsg.SetBoolRequest{Data: true}, request.body)
+	assert.Equal(t, &ros.SetBoolRequest{Data: true}, request.body)
 
-	for want, body := range map[string]rosmsg.Message{
-		head + "01" + "000000" + "05000000" + "646f6e6500": &rosmsg.SetBoolResponse{Success: true, Message: "done"},
-		head + "00": &rosmsg.EmptyResponse{},
+	for want, body := range map[string]ros.Message{
+		head + "01" + "000000" + "05000000" + "646f6e6500": &ros.SetBoolResponse{Success: true, Message: "done"},
+		head + "00": &ros.EmptyResponse{},
 	} {
 		var e cdr.Encoder
 		assert.Equal(t, want, hex.EncodeToString(e.Append(nil, &headed{request.header, body})))
@@ -42,7 +42,7 @@ func FuzzRequest(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, service := range rosmsg.Services() {
+		for _, service := range ros.Services() {
 			var d cdr.Decoder
 			var e cdr.Encoder
 			request := headed{body: service.NewRequest()}

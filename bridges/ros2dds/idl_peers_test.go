@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // generated are files that the peers are compiled from: the messages in IDL, by whose
@@ -20,7 +20,7 @@ import (
 // print what that code has decoded, in C and in C++.
 type generated struct{ idl, c, cpp strings.Builder }
 
-// discoveryIDL is rmw_dds_common's, of which rosmsg has no definition.
+// discoveryIDL is rmw_dds_common's, of which package ros has no definition.
 const discoveryIDL = `
 module rmw_dds_common { module msg { module dds_ {
   @final struct Gid_ { octet m_data[16]; };
@@ -78,7 +78,7 @@ func (g *generated) add(t *testing.T, name string, done *[]string) {
 	if slices.Contains(*done, name) {
 		return
 	}
-	fields, err := rosmsg.Fields(name)
+	fields, err := ros.Fields(name)
 	require.NoError(t, err)
 	for _, f := range fields {
 		if f.Message {
@@ -98,7 +98,7 @@ func (g *generated) add(t *testing.T, name string, done *[]string) {
 	g.cpp.WriteString("  fputs(*sep == '{' ? \"{}\" : \"}\", f);\n}\n")
 }
 
-func (g *generated) field(f rosmsg.Field) {
+func (g *generated) field(f ros.Field) {
 	element, printC, printCPP := idlTypes[f.Type], "print_"+strings.ReplaceAll(idlTypes[f.Type], " ", "_"), "print_"+f.Type
 	reference := ""
 	if f.Message {

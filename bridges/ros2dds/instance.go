@@ -12,8 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // instance is one node. Its methods may be called from any goroutine.
@@ -52,7 +51,7 @@ func newInstance(env bridges.Env) (bridges.Instance, error) {
 }
 
 // publish adds a topic, with a writer at once if there is a connection.
-func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	if err := checkTopic(info.Name); err != nil {
 		return nil, err
 	}
@@ -74,7 +73,7 @@ func (i *instance) publish(info *bridges.PublishedTopic, typeName string) (rossa
 }
 
 // subscribe adds a subscription, with a reader at once if there is a connection.
-func (i *instance) subscribe(topic bridges.Topic, typeName string, in rossample.Inbox) error {
+func (i *instance) subscribe(topic bridges.Topic, typeName string, in ros.Inbox) error {
 	if err := checkTopic(topic.Name); err != nil {
 		return err
 	}
@@ -95,7 +94,7 @@ func (i *instance) subscribe(topic bridges.Topic, typeName string, in rossample.
 }
 
 func checkTopic(name string) error {
-	if !rosmsg.ValidTopic(name) {
+	if !ros.ValidTopic(name) {
 		return fmt.Errorf("%w %q: ROS 2 wants names such as /lidar/points: letters, digits and single underscores after each slash", bridges.ErrTopicName, name)
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -21,7 +21,7 @@ import (
 // cloud returns a scan whose message has about so many bytes.
 func cloud(bytes int) *sample.PointCloud {
 	m := &sample.PointCloud{Header: sample.Header{FrameID: "lidar"}, Rings: 4, Columns: 16}
-	var message rosmsg.PointCloud2
+	var message ros.PointCloud2
 	m.Points = make([]sample.Point, 1)
 	if err := rossample.PointCloud2(&message, m); err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ func TestLargeClouds(t *testing.T) {
 				want := map[int64]any{}
 				for n := range int64(messages) {
 					m.StampNs, m.Points[n].X = n*1e9, -1
-					var message rosmsg.PointCloud2
+					var message ros.PointCloud2
 					require.NoError(t, rossample.PointCloud2(&message, m))
 					want[n] = valueOf(&message)["data"]
 					again := n == 0 || reliability == flow.BestEffort // may be lost

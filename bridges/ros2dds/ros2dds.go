@@ -22,8 +22,8 @@ func (Factory) Info() bridges.Info {
 
 // topics is what an instance does for its topics.
 type topics interface {
-	publish(info *bridges.PublishedTopic, typeName string) (rossample.Send, error)
-	subscribe(topic bridges.Topic, typeName string, in rossample.Inbox) error
+	publish(info *bridges.PublishedTopic, typeName string) (ros.Send, error)
+	subscribe(topic bridges.Topic, typeName string, in ros.Inbox) error
 	offer(service string, answerer rossample.Answerer) error
 }
 
@@ -47,14 +47,14 @@ func (f Factory) Register(p *bridges.Plugin) error {
 
 // RegPublication lets the bridge publish one more type, as a ROS message.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+	return pub.Register(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 		return i.(topics).publish(info, typeName)
 	})
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, sub.Type, func(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+	return sub.Register(p, sub.Type, func(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 		return i.(topics).subscribe(topic, typeName, in)
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
@@ -39,7 +39,7 @@ type service struct {
 type call struct {
 	service *service
 	header  header
-	request rosmsg.Message
+	request ros.Message
 	from    cyclone.Origin
 	replies *cyclone.Writer
 }
@@ -137,11 +137,11 @@ func (i *instance) reply(ctx context.Context, c call, encoder *cdr.Encoder) {
 
 // refusal tells an error in a response that has a field for it; else it returns nil: ROS
 // 2's services have no other way.
-func refusal(response rosmsg.Message, err error) rosmsg.Message {
+func refusal(response ros.Message, err error) ros.Message {
 	switch r := response.(type) {
-	case *rosmsg.SetBoolResponse:
+	case *ros.SetBoolResponse:
 		r.Message = err.Error()
-	case *rosmsg.TriggerResponse:
+	case *ros.TriggerResponse:
 		r.Message = err.Error()
 	default:
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
@@ -59,7 +59,7 @@ func parseConnection(connection string, getenv func(string) string) (settings, e
 		}
 	}
 	if name, ok := options["namespace"]; ok {
-		if s.namespace = name; name != "/" && !rosmsg.ValidTopic(name) || len(name) > 245 {
+		if s.namespace = name; name != "/" && !ros.ValidTopic(name) || len(name) > 245 {
 			return s, fmt.Errorf("%w: namespace=%q: want a name such as /vehicle", bridges.ErrConnectionString, name)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
@@ -15,7 +15,7 @@ type subscription struct {
 	endpoint
 	instance *instance
 	typeName string // ROS 2's
-	inbox    rossample.Inbox
+	inbox    ros.Inbox
 	decoder  cdr.Decoder // the reading goroutine's
 }
 

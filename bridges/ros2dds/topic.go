@@ -12,7 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -62,7 +62,7 @@ func endpointQoS(q flow.QoS, typeName string) (cyclone.EndpointQoS, error) {
 func (t *topic) heard() bool { return t.qos.TransientLocal || t.events.Matched() > 0 }
 
 // send encodes a message and queues it.
-func (t *topic) send(ctx context.Context, message rosmsg.Message, _ int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // valueOf is a message as the peers print it, decoded from JSON: see testdata/peers/print.h.
-func valueOf(m rosmsg.Message) map[string]any {
-	return rosmsgtest.Form{
+func valueOf(m ros.Message) map[string]any {
+	return rostest.Form{
 		Bytes: func(data []byte) any {
 			return map[string]any{"bytes": float64(len(data)), "hash": fmt.Sprintf("%016x", hashOctets(data))}
 		},

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 )
 
@@ -96,7 +96,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	g := &types{}
 	for _, pub := range rossample.SVL() {
-		d, err := lgsvltest.Load(strings.Replace(pub.Type, "/msg/", "/", 1), rosmsg.Definition)
+		d, err := lgsvltest.Load(strings.Replace(pub.Type, "/msg/", "/", 1), ros.Definition)
 		require.NoError(t, err)
 		g.add(d)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/lgsvlwire"
 	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -64,13 +63,13 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 func wireName(typeName string) string { return strings.Replace(typeName, "/msg/", "/", 1) }
 
 // open makes the way of a topic's messages.
-func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	t, err := b.(*instance).publish(info, wireName(typeName))
 	if err != nil {
 		return nil, err
 	}
 	var encoder lgsvlwire.Encoder
-	return func(ctx context.Context, message rosmsg.Message, _ int64) error {
+	return func(ctx context.Context, message ros.Message, _ int64) error {
 		if err := bridges.CheckSize(encoder.Size(message), t.limit); err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 		}
@@ -79,7 +78,7 @@ func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ro
 }
 
 // listen subscribes to a topic.
-func listen(b bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+func listen(b bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	var decoder lgsvlwire.Decoder
 	return b.(*instance).subscribe(topic.Name, wireName(typeName), func(body []byte) error {
 		message := in.New()
@@ -158,7 +157,7 @@ func parseConnection(connection string) (address string, config link.Config, err
 // checkTopic checks a topic's name by ROS 2's rules: ros2-lgsvl-bridge would only log
 // that it can't be used.
 func checkTopic(name string) error {
-	if rosmsg.ValidTopic(name) || rosmsg.ValidTopic("/"+name) {
+	if ros.ValidTopic(name) || ros.ValidTopic("/"+name) {
 		return nil
 	}
 	return fmt.Errorf("%w: %q: ROS 2 wants letters, digits and single underscores between slashes, and no digit after a slash", bridges.ErrTopicName, name)

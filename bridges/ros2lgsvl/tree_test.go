@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 )
 
 // treeOf is a message as the server takes it apart.
-func treeOf(m rosmsg.Message) lgsvltest.Value {
+func treeOf(m ros.Message) lgsvltest.Value {
 	t := tree{}
 	m.Fields(t)
 	return lgsvltest.Value(t)
@@ -24,39 +24,39 @@ func treeOf(m rosmsg.Message) lgsvltest.Value {
 
 type tree map[string]any
 
-func (t tree) Bool(name string, v *bool)             { t[name] = *v }
-func (t tree) Int8(name string, v *int8)             { t[name] = *v }
-func (t tree) Uint8(name string, v *uint8)           { t[name] = *v }
-func (t tree) Uint16(name string, v *uint16)         { t[name] = *v }
-func (t tree) Int32(name string, v *int32)           { t[name] = *v }
-func (t tree) Uint32(name string, v *uint32)         { t[name] = *v }
-func (t tree) Float32(name string, v *float32)       { t[name] = *v }
-func (t tree) Float64(name string, v *float64)       { t[name] = *v }
-func (t tree) String(name string, v *string)         { t[name] = *v }
-func (t tree) Message(name string, v rosmsg.Message) { t[name] = treeOf(v) }
-func (t tree) Int16(name string, v *int16)           { t[name] = *v }
-func (t tree) Int64(name string, v *int64)           { t[name] = *v }
-func (t tree) Uint64(name string, v *uint64)         { t[name] = *v }
-func (t tree) Array(name string, v rosmsg.Array) {
+func (t tree) Bool(name string, v *bool)          { t[name] = *v }
+func (t tree) Int8(name string, v *int8)          { t[name] = *v }
+func (t tree) Uint8(name string, v *uint8)        { t[name] = *v }
+func (t tree) Uint16(name string, v *uint16)      { t[name] = *v }
+func (t tree) Int32(name string, v *int32)        { t[name] = *v }
+func (t tree) Uint32(name string, v *uint32)      { t[name] = *v }
+func (t tree) Float32(name string, v *float32)    { t[name] = *v }
+func (t tree) Float64(name string, v *float64)    { t[name] = *v }
+func (t tree) String(name string, v *string)      { t[name] = *v }
+func (t tree) Message(name string, v ros.Message) { t[name] = treeOf(v) }
+func (t tree) Int16(name string, v *int16)        { t[name] = *v }
+func (t tree) Int64(name string, v *int64)        { t[name] = *v }
+func (t tree) Uint64(name string, v *uint64)      { t[name] = *v }
+func (t tree) Array(name string, v ros.Array) {
 	switch v.Kind() {
-	case rosmsg.KindInt32:
-		t[name] = elements(rosmsg.Elements[int32](v))
-	case rosmsg.KindFloat32:
-		t[name] = elements(rosmsg.Elements[float32](v))
-	case rosmsg.KindFloat64:
-		t[name] = elements(rosmsg.Elements[float64](v))
+	case ros.KindInt32:
+		t[name] = elements(ros.Elements[int32](v))
+	case ros.KindFloat32:
+		t[name] = elements(ros.Elements[float32](v))
+	case ros.KindFloat64:
+		t[name] = elements(ros.Elements[float64](v))
 	default:
 		panic("no type of the bridge has an array of " + v.Kind().String())
 	}
 }
 
-func (t tree) Bytes(name string, v *rosmsg.Bytes) {
+func (t tree) Bytes(name string, v *ros.Bytes) {
 	data := make([]byte, v.Len())
 	v.Put(data)
 	t[name] = data
 }
 
-func (t tree) Messages(name string, v rosmsg.Messages) {
+func (t tree) Messages(name string, v ros.Messages) {
 	list := make([]any, v.Len())
 	for i := range list {
 		list[i] = treeOf(v.At(i))
@@ -73,7 +73,7 @@ func elements[T any](v []T) []any {
 }
 
 // message converts a sample as the bridge's table says.
-func message(t *testing.T, sample bridges.Stamped) rosmsg.Message {
+func message(t *testing.T, sample bridges.Stamped) ros.Message {
 	t.Helper()
 	for _, pub := range rossample.SVL() {
 		if pub.Sample == reflect.TypeOf(sample) {

@@ -17,7 +17,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/spatial/geodesy"
@@ -66,7 +65,7 @@ func (Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, pub := range rossample.SVL() {
 		if !replaced[pub.Sample.String()] {
-			problems = append(problems, pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openROS))
+			problems = append(problems, pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openROS))
 		}
 	}
 	for _, sub := range apollo.Subscriptions() {
@@ -76,11 +75,11 @@ func (Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
 		if sub.Type != control {
-			problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listenROS))
+			problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listenROS))
 		}
 	}
 	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
+		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, ros.ROS1), offer))
 	}
 	return errors.Join(problems...)
 }
@@ -88,12 +87,12 @@ func (Factory) Register(p *bridges.Plugin) error {
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
 // behind the server must have.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openROS)
+	return pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openROS)
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listenROS)
+	return sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listenROS)
 }
 
 // NewInstance returns an instance without a connection.
@@ -136,7 +135,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	config.ROS, config.Compression, config.Log = rosmsg.ROS1, "", i.env.Log
+	config.ROS, config.Compression, config.Log = ros.ROS1, "", i.env.Log
 	return i.Client.Connect(ctx, config)
 }
 
@@ -151,7 +150,7 @@ func parseConnection(connection string) (rosbridgev2.Config, error) {
 
 // rosTopic is a topic of ROS messages.
 type rosTopic struct {
-	message rosmsg.Message
+	message ros.Message
 	encoder rosjson.Encoder
 	sizes   ros1.Encoder
 	limit   int64
@@ -167,13 +166,13 @@ func (t *rosTopic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte,
 }
 
 // openROS makes the way of ROS messages.
-func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	if err := rosbridgev2.CheckName(info.Name); err != nil {
 		return nil, err
 	}
 	way := i.(*instance).Advertise(info, typeName)
-	t := &rosTopic{encoder: rosjson.Encoder{Version: rosmsg.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
-	return func(ctx context.Context, message rosmsg.Message, _ int64) error {
+	t := &rosTopic{encoder: rosjson.Encoder{Version: ros.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
+	return func(ctx context.Context, message ros.Message, _ int64) error {
 		t.message = message
 		return way.Send(ctx, t)
 	}, nil
@@ -227,10 +226,10 @@ func (i *instance) subscribe(topic, typ string, take func(data []byte) error) er
 	})
 }
 
-func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	return i.(*instance).subscribe(topic.Name, typeName, func(data []byte) error {
 		m := in.New()
-		if err := (&rosjson.Decoder{Version: rosmsg.ROS1}).Decode(data, m); err != nil {
+		if err := (&rosjson.Decoder{Version: ros.ROS1}).Decode(data, m); err != nil {
 			return err
 		}
 		return in.Deliver(m)

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
@@ -174,7 +174,7 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	connect(t, b)
-	assert.ErrorIs(t, out(t.Context(), &sample.Clock{StampNs: -1}), rosmsg.ErrBeforeEpoch)
+	assert.ErrorIs(t, out(t.Context(), &sample.Clock{StampNs: -1}), ros.ErrBeforeEpoch)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 2e9}))
 	require.Eventually(t, func() bool { return b.Statistics().Messages == 1 }, patience, tick)
 	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)

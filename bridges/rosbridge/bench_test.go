@@ -9,8 +9,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -28,7 +28,7 @@ func cloud() *sample.PointCloud {
 }
 
 // cloudMessage is the same as a message.
-func cloudMessage(b *testing.B) rosmsg.Message {
+func cloudMessage(b *testing.B) ros.Message {
 	b.Helper()
 	for _, pub := range rossample.SVL() {
 		if pub.Type == "sensor_msgs/msg/PointCloud2" {
@@ -46,7 +46,7 @@ func cloudMessage(b *testing.B) rosmsg.Message {
 // sample included, as in the client's.
 func BenchmarkEncoderJSON(b *testing.B) {
 	m := cloudMessage(b)
-	e := rosjson.Encoder{Version: rosmsg.ROS1}
+	e := rosjson.Encoder{Version: ros.ROS1}
 	var buf []byte
 	for b.Loop() {
 		buf = e.Append(buf[:0], m)
@@ -56,7 +56,7 @@ func BenchmarkEncoderJSON(b *testing.B) {
 
 func BenchmarkEncoderBSON(b *testing.B) {
 	m := cloudMessage(b)
-	e := rosbson.Encoder{Version: rosmsg.ROS1}
+	e := rosbson.Encoder{Version: ros.ROS1}
 	var buf []byte
 	for b.Loop() {
 		buf = e.Append(buf[:0], m)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -22,7 +22,7 @@ func refusesEarly(t *testing.T, b *bridges.Bridge, out bridges.Publisher[*sample
 	t.Helper()
 	err := out(t.Context(), early)
 	require.ErrorIs(t, err, bridges.ErrConvert)
-	assert.ErrorIs(t, err, rosmsg.ErrBeforeEpoch)
+	assert.ErrorIs(t, err, ros.ErrBeforeEpoch)
 	require.NoError(t, out(t.Context(), &sample.Clock{StampNs: 1_500_000_000}))
 	eventually(t, "counted", func() bool { return b.Statistics().Messages == 1 })
 	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1}, b.Statistics().Drops)

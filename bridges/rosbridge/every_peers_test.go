@@ -18,15 +18,16 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // forms are how roslib.mjs shows messages that came as JSON, as CBOR and as ROS 1
 // serializes them.
-var forms = map[string]rosmsgtest.Form{
+var forms = map[string]rostest.Form{
 	"none":     {ROS1: true, Bytes: base64Text, Number: decimal},
 	"cbor":     {ROS1: true, Bytes: base64Text},
 	"cbor-raw": {ROS1: true, Bytes: base64Text, Rename: map[string]string{"secs": "sec", "nsecs": "nsec"}},
@@ -65,7 +66,7 @@ func filled(typ reflect.Type) bridges.Stamped {
 func TestRoslibSubscribes(t *testing.T) {
 	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
 	var list []func() error
-	byTopic := map[string]rossample.Publication{}
+	byTopic := map[string]ros.Publication{}
 	for _, pub := range rossample.SVL() {
 		s := filled(pub.Sample)
 		byTopic[topicOf(s)] = pub

@@ -6,7 +6,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -32,7 +31,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	var problems []error
 	for _, pub := range rossample.SVL() {
 		if pub.Type == navSatFix {
-			problems = append(problems, pub.RegisterSample(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), openGnss(pub)))
+			problems = append(problems, pub.RegisterSample(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openGnss(pub)))
 			continue
 		}
 		problems = append(problems, f.RegPublication(p, pub))
@@ -41,7 +40,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 		problems = append(problems, f.RegSubscription(p, sub))
 	}
 	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, rosmsg.ROS1), offer))
+		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, ros.ROS1), offer))
 	}
 	return errors.Join(problems...)
 }
@@ -49,12 +48,12 @@ func (f Factory) Register(p *bridges.Plugin) error {
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
 // behind a server must have.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, rosbridgev2.TypeName(pub.Type, rosmsg.ROS1), open)
+	return pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), open)
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, rosbridgev2.TypeName(sub.Type, rosmsg.ROS1), listen)
+	return sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listen)
 }
 
 // NewInstance returns an instance without a connection.
@@ -62,7 +61,7 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return newInstance(env, cmp.Or(f.limit, rosbridgev2.MaxMessage)), nil
 }
 
-func open(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func open(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	t, err := i.(*instance).add(info, typeName)
 	if err != nil {
 		return nil, err

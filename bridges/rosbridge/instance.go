@@ -10,8 +10,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
@@ -30,7 +30,7 @@ type instance struct {
 	connecting sync.Mutex // held while connections are exchanged
 
 	mu       sync.Mutex
-	ros      rosmsg.Version        // guarded by mu: of the connection
+	ros      ros.Version           // guarded by mu: of the connection
 	gps      bool                  // guarded by mu: fixes are sentences
 	topics   []*topic              // guarded by mu: in the order of addition
 	byName   map[string]*topic     // guarded by mu
@@ -49,7 +49,7 @@ var (
 )
 
 func newInstance(env bridges.Env, limit int64) *instance {
-	return &instance{env: env, limit: limit, ros: rosmsg.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
+	return &instance{env: env, limit: limit, ros: ros.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
 }
 
 // incoming is a subscription; what clients of the server publish comes on several
@@ -123,7 +123,7 @@ type connection struct {
 	listen string // HOST:PORT of a server, "" for a client
 	client rosbridgev2.Config
 	server wsserver.Config
-	ros    rosmsg.Version
+	ros    ros.Version
 	gps    bool
 }
 
@@ -177,7 +177,7 @@ func parse(text string) (connection, error) {
 	if c.client, err = rosbridgev2.ParseConfig(target, options); err != nil {
 		return connection{}, err
 	}
-	if c.client.ROS = c.ros; c.ros == rosmsg.ROS2 && c.client.Form == rosbridgev2.BSON {
+	if c.client.ROS = c.ros; c.ros == ros.ROS2 && c.client.Form == rosbridgev2.BSON {
 		return connection{}, fmt.Errorf("%w: bson=1 with ros=2: rosbridge_server of ROS 2 takes every frame for text, so BSON can't reach it; "+
 			"leave bson=1 out: messages are then published as JSON, and what is subscribed to comes as CBOR", bridges.ErrConnectionString)
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -20,15 +19,15 @@ const sentenceType = "nmea_msgs/msg/Sentence"
 // openGnss makes the way of fixes, as the connection has them: NavSatFix, or two
 // sentences, GPGGA with the place and QQ02C with the attitude, whose header has the
 // sequence numbers 2n and 2n+1.
-func openGnss(pub rossample.Publication) rossample.OpenSample {
-	return func(i bridges.Instance, info *bridges.PublishedTopic) (rossample.SendSample, error) {
+func openGnss(pub ros.Publication) ros.OpenSample {
+	return func(i bridges.Instance, info *bridges.PublishedTopic) (ros.SendSample, error) {
 		t, err := i.(*instance).add(info, pub.Type)
 		if err != nil {
 			return nil, err
 		}
 		var mu sync.Mutex
 		convert := pub.Converter() // guarded by mu, as are the others
-		var sentence rosmsg.Sentence
+		var sentence ros.Sentence
 		var text []byte
 		return func(ctx context.Context, s bridges.Stamped) error {
 			if err := ctx.Err(); err != nil {
@@ -47,7 +46,7 @@ func openGnss(pub rossample.Publication) rossample.OpenSample {
 			if text, err = appendGGA(text[:0], fix); err != nil {
 				return err
 			}
-			sentence.Header = message.(*rosmsg.NavSatFix).Header
+			sentence.Header = message.(*ros.NavSatFix).Header
 			sentence.Header.Seq, sentence.Sentence = uint32(2*fix.Seq), string(text)
 			if err := t.send(ctx, &sentence, s.Stamp()); err != nil {
 				return err

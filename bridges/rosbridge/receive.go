@@ -12,12 +12,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // listen subscribes an instance to a topic: at the server, or to what clients publish.
-func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+func listen(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	return i.(*instance).subscribe(&rosbridgev2.Subscription{
 		Topic: topic.Name, Type: typeName,
 		Receive: func(config *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
@@ -31,19 +31,19 @@ func listen(i bridges.Instance, topic bridges.Topic, typeName string, in rossamp
 }
 
 // decode reads a message.
-func decode(ros rosmsg.Version, form rosbridgev2.Form, data []byte, m rosmsg.Message) error {
+func decode(version ros.Version, form rosbridgev2.Form, data []byte, m ros.Message) error {
 	switch form {
 	case rosbridgev2.BSON:
-		return (&rosbson.Decoder{Version: ros}).Decode(data, m)
+		return (&rosbson.Decoder{Version: version}).Decode(data, m)
 	case rosbridgev2.CBOR:
-		return (&roscbor.Decoder{Version: ros}).Decode(data, m)
+		return (&roscbor.Decoder{Version: version}).Decode(data, m)
 	case rosbridgev2.Raw:
-		if ros == rosmsg.ROS2 {
+		if version == ros.ROS2 {
 			return new(cdr.Decoder).Decode(data, m)
 		}
 		return new(ros1.Decoder).Decode(data, m)
 	default:
-		return (&rosjson.Decoder{Version: ros}).Decode(data, m)
+		return (&rosjson.Decoder{Version: version}).Decode(data, m)
 	}
 }
 
@@ -73,7 +73,7 @@ var errArguments = errors.New("more arguments than the request has fields")
 
 // decodeArguments reads the arguments of a call: an object, or, in JSON, a list of the
 // fields' values in their order.
-func decodeArguments(form rosbridgev2.Form, args []byte, request rosmsg.Message) error {
+func decodeArguments(form rosbridgev2.Form, args []byte, request ros.Message) error {
 	if args == nil {
 		return nil
 	}
@@ -83,14 +83,14 @@ func decodeArguments(form rosbridgev2.Form, args []byte, request rosmsg.Message)
 			return err
 		}
 	}
-	return decode(rosmsg.ROS2, form, args, request) // services have no fields that differ
+	return decode(ros.ROS2, form, args, request) // services have no fields that differ
 }
 
 // fieldsOfRequests are the fields of those requests that have any.
 var fieldsOfRequests = map[string][]string{"std_srvs/srv/SetBool_Request": {"data"}}
 
 // named makes an object of a list.
-func named(list []byte, request rosmsg.Message) ([]byte, error) {
+func named(list []byte, request ros.Message) ([]byte, error) {
 	fields := fieldsOfRequests[request.TypeName()]
 	object, n := []byte{'{'}, 0
 	err := rosjson.Elements(list, func(value []byte) error {

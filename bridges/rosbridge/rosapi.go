@@ -9,7 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // node is what the bridge is called among the nodes.
@@ -181,8 +181,8 @@ func (s *server) rawTypes(topics []typed) (any, error) {
 			continue // rosapi leaves out what it can't load, too
 		}
 		var err error
-		if s.ros == rosmsg.ROS2 {
-			texts[i], err = rosmsg.Schema(t.full)
+		if s.ros == ros.ROS2 {
+			texts[i], err = ros.Schema(t.full)
 		} else {
 			texts[i], err = ros1.Definition(t.full)
 		}
@@ -196,6 +196,6 @@ func (s *server) rawTypes(topics []typed) (any, error) {
 // time returns when the newest message was handed over.
 func (s *server) time() map[string]any {
 	now := s.newest.Load()
-	names := s.ros.Names(&rosmsg.Time{})
+	names := s.ros.Names(&ros.Time{})
 	return map[string]any{names.Of("sec"): now / 1e9, names.Of("nanosec"): now % 1e9}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -81,9 +82,9 @@ var samples = []bridges.Stamped{
 func topicOf(s bridges.Stamped) string { return "/probe/" + reflect.TypeOf(s).Elem().Name() }
 
 // publications returns the message of each sample, by topic.
-func publications(t *testing.T) map[string]rossample.Publication {
+func publications(t *testing.T) map[string]ros.Publication {
 	t.Helper()
-	byTopic := map[string]rossample.Publication{}
+	byTopic := map[string]ros.Publication{}
 	for _, pub := range rossample.SVL() {
 		byTopic["/probe/"+pub.Sample.Elem().Name()] = pub
 	}
@@ -104,7 +105,7 @@ func publishers(t *testing.T, b *bridges.Bridge) []func() error {
 }
 
 // raw returns a sample's message as ROS 1 serializes it.
-func raw(t *testing.T, pub rossample.Publication, s bridges.Stamped) []byte {
+func raw(t *testing.T, pub ros.Publication, s bridges.Stamped) []byte {
 	t.Helper()
 	m, err := pub.Converter()(s)
 	require.NoError(t, err)

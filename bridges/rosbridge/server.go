@@ -10,8 +10,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
@@ -27,7 +27,7 @@ const (
 // server is a rosbridge server.
 type server struct {
 	instance *instance
-	ros      rosmsg.Version
+	ros      ros.Version
 	ws       *wsserver.Server
 	desk     *rosbridgev2.Desk
 	streams  sync.Map     // of *topic by name
@@ -131,18 +131,18 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 }
 
 // appendFrame appends a publication in one form; mu must be held.
-func (t *topic) appendFrame(dst []byte, form int, ros rosmsg.Version, now int64) ([]byte, error) {
+func (t *topic) appendFrame(dst []byte, form int, version ros.Version, now int64) ([]byte, error) {
 	switch form {
 	case formCBOR:
-		return t.append(rosbridgev2.AppendCBORHead(dst, t.info.Name), rosbridgev2.CBOR, ros)
+		return t.append(rosbridgev2.AppendCBORHead(dst, t.info.Name), rosbridgev2.CBOR, version)
 	case formRaw:
 		dst, at := rosbridgev2.AppendRawHead(rosbridgev2.AppendCBORHead(dst, t.info.Name), now)
-		dst, err := t.append(dst, rosbridgev2.Raw, ros)
+		dst, err := t.append(dst, rosbridgev2.Raw, version)
 		return rosbridgev2.SealRaw(dst, at), err
 	default:
 		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name, false)
 		t.json.NonFinite = rosjson.Null // browsers' JSON.parse refuses the words
-		dst, err := t.append(dst, rosbridgev2.JSON, ros)
+		dst, err := t.append(dst, rosbridgev2.JSON, version)
 		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -151,7 +151,7 @@ func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
 }
 
 // short makes ROS 1's name of a type's name in either version, to compare them.
-func short(typ string) string { return rosbridgev2.TypeName(typ, rosmsg.ROS1) }
+func short(typ string) string { return rosbridgev2.TypeName(typ, ros.ROS1) }
 
 // subscribe notes a subscription. A topic that isn't there yet, of a type that the client
 // names, may come.

@@ -14,7 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -30,7 +30,7 @@ type topic struct {
 	foreign bool // its messages are of a type from outside
 
 	mu      sync.Mutex
-	message rosmsg.Message  // guarded by mu: what is being sent
+	message ros.Message     // guarded by mu: what is being sent
 	own     own             // guarded by mu: the same of a type from outside
 	json    rosjson.Encoder // guarded by mu, as are the others
 	bson    rosbson.Encoder
@@ -41,14 +41,14 @@ type topic struct {
 }
 
 // retype sets what the topic is in a connection of a version of ROS.
-func (t *topic) retype(ros rosmsg.Version, nmea bool) {
+func (t *topic) retype(version ros.Version, nmea bool) {
 	typ := t.typ
 	t.nmea.Store(nmea && typ == navSatFix)
 	if t.nmea.Load() {
 		typ = sentenceType
 	}
 	t.instance.client.Retype(t.client, typ)
-	t.info.SetWire(rosbridgev2.TypeName(typ, ros))
+	t.info.SetWire(rosbridgev2.TypeName(typ, version))
 }
 
 // wire returns the full name of the type in this connection.
@@ -60,7 +60,7 @@ func (t *topic) wire() string {
 }
 
 // send encodes a message and queues it for the server, or for the clients.
-func (t *topic) send(ctx context.Context, message rosmsg.Message, stampNs int64) error {
+func (t *topic) send(ctx context.Context, message ros.Message, stampNs int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := bridges.CheckSize(t.ros1.Size(message), t.instance.limit); err != nil {
@@ -88,23 +88,23 @@ func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, al
 
 // append appends the content in a form; mu must be held. An error says that it can't be
 // expressed: a time before the epoch in ROS 1.
-func (t *topic) append(dst []byte, form rosbridgev2.Form, ros rosmsg.Version) ([]byte, error) {
+func (t *topic) append(dst []byte, form rosbridgev2.Form, version ros.Version) ([]byte, error) {
 	switch {
 	case t.foreign:
 		return t.own.append(dst, form), nil
 	case form == rosbridgev2.BSON:
 		const around = 1 // byte, that ends the frame's document
-		t.bson.Version, t.bson.Limit = ros, int(min(t.instance.limit, math.MaxInt32))-around
+		t.bson.Version, t.bson.Limit = version, int(min(t.instance.limit, math.MaxInt32))-around
 		return t.bson.Append(dst, t.message), t.bson.Err()
 	case form == rosbridgev2.CBOR:
-		t.cbor.Version = ros
+		t.cbor.Version = version
 		return t.cbor.Append(dst, t.message), t.cbor.Err()
-	case form == rosbridgev2.Raw && ros == rosmsg.ROS2:
+	case form == rosbridgev2.Raw && version == ros.ROS2:
 		return t.cdr.Append(dst, t.message), nil
 	case form == rosbridgev2.Raw:
 		return t.ros1.Append(dst, t.message), t.ros1.Err()
 	default:
-		t.json.Version = ros
+		t.json.Version = version
 		return t.json.Append(dst, t.message), t.json.Err()
 	}
 }

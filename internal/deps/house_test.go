@@ -25,8 +25,8 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 137,
-	files:    855,
+	packages: 136,
+	files:    852,
 	small:    30,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.

@@ -9,60 +9,60 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 const vectorDir = "../../../testdata/wire/cdr"
 
 // vectors names the message type of each file in vectorDir.
-var vectors = map[string]func() rosmsg.Message{
-	"camera_info":                message[rosmsg.CameraInfo],
-	"camera_info_undistorted":    message[rosmsg.CameraInfo],
-	"clock":                      message[rosmsg.Clock],
-	"clock_before_epoch":         message[rosmsg.Clock],
-	"compressed_image":           message[rosmsg.CompressedImage],
-	"image_32fc1":                message[rosmsg.Image],
-	"image_rgb8":                 message[rosmsg.Image],
-	"imu":                        message[rosmsg.Imu],
-	"nav_sat_fix":                message[rosmsg.NavSatFix],
-	"odometry":                   message[rosmsg.Odometry],
-	"point_cloud_carla":          message[rosmsg.PointCloud2],
-	"point_cloud_carla_semantic": message[rosmsg.PointCloud2],
-	"point_cloud_svl":            message[rosmsg.PointCloud2],
-	"point_cloud_svl_unit":       message[rosmsg.PointCloud2],
-	"point_cloud_empty":          message[rosmsg.PointCloud2],
-	"point_cloud_organized":      message[rosmsg.PointCloud2],
-	"point_cloud_xyzi":           message[rosmsg.PointCloud2],
-	"point_cloud_xyzircaedt":     message[rosmsg.PointCloud2],
-	"point_cloud_xyzirt":         message[rosmsg.PointCloud2],
-	"can_bus":                    message[rosmsg.CanBusData],
-	"collision":                  message[rosmsg.CarlaCollisionEvent],
-	"detections_2d":              message[rosmsg.Detection2DArray],
-	"detections_3d":              message[rosmsg.Detection3DArray],
-	"dvs_events":                 message[rosmsg.PointCloud2],
-	"gps_odometry":               message[rosmsg.Odometry],
-	"kinds":                      message[rosmsgtest.Kinds],
-	"lane_invasion":              message[rosmsg.CarlaLaneInvasionEvent],
-	"laser_scan":                 message[rosmsg.LaserScan],
-	"laser_scan_plain":           message[rosmsg.LaserScan],
-	"lgsvl_detections_2d":        message[rosmsg.LgsvlDetection2DArray],
-	"lgsvl_detections_3d":        message[rosmsg.LgsvlDetection3DArray],
-	"radar":                      message[rosmsg.PointCloud2],
-	"radar_objects":              message[rosmsg.DetectedRadarObjectArray],
-	"range":                      message[rosmsg.Range],
-	"signals":                    message[rosmsg.SignalArray],
-	"signals_none":               message[rosmsg.SignalArray],
-	"speed":                      message[rosmsg.Float32],
-	"vehicle_odometry":           message[rosmsg.VehicleOdometry],
-	"tf":                         message[rosmsg.TFMessage],
-	"tf_empty":                   message[rosmsg.TFMessage],
+var vectors = map[string]func() ros.Message{
+	"camera_info":                message[ros.CameraInfo],
+	"camera_info_undistorted":    message[ros.CameraInfo],
+	"clock":                      message[ros.Clock],
+	"clock_before_epoch":         message[ros.Clock],
+	"compressed_image":           message[ros.CompressedImage],
+	"image_32fc1":                message[ros.Image],
+	"image_rgb8":                 message[ros.Image],
+	"imu":                        message[ros.Imu],
+	"nav_sat_fix":                message[ros.NavSatFix],
+	"odometry":                   message[ros.Odometry],
+	"point_cloud_carla":          message[ros.PointCloud2],
+	"point_cloud_carla_semantic": message[ros.PointCloud2],
+	"point_cloud_svl":            message[ros.PointCloud2],
+	"point_cloud_svl_unit":       message[ros.PointCloud2],
+	"point_cloud_empty":          message[ros.PointCloud2],
+	"point_cloud_organized":      message[ros.PointCloud2],
+	"point_cloud_xyzi":           message[ros.PointCloud2],
+	"point_cloud_xyzircaedt":     message[ros.PointCloud2],
+	"point_cloud_xyzirt":         message[ros.PointCloud2],
+	"can_bus":                    message[ros.CanBusData],
+	"collision":                  message[ros.CarlaCollisionEvent],
+	"detections_2d":              message[ros.Detection2DArray],
+	"detections_3d":              message[ros.Detection3DArray],
+	"dvs_events":                 message[ros.PointCloud2],
+	"gps_odometry":               message[ros.Odometry],
+	"kinds":                      message[rostest.Kinds],
+	"lane_invasion":              message[ros.CarlaLaneInvasionEvent],
+	"laser_scan":                 message[ros.LaserScan],
+	"laser_scan_plain":           message[ros.LaserScan],
+	"lgsvl_detections_2d":        message[ros.LgsvlDetection2DArray],
+	"lgsvl_detections_3d":        message[ros.LgsvlDetection3DArray],
+	"radar":                      message[ros.PointCloud2],
+	"radar_objects":              message[ros.DetectedRadarObjectArray],
+	"range":                      message[ros.Range],
+	"signals":                    message[ros.SignalArray],
+	"signals_none":               message[ros.SignalArray],
+	"speed":                      message[ros.Float32],
+	"vehicle_odometry":           message[ros.VehicleOdometry],
+	"tf":                         message[ros.TFMessage],
+	"tf_empty":                   message[ros.TFMessage],
 }
 
 func message[M any, P interface {
 	*M
-	rosmsg.Message
-}]() rosmsg.Message {
+	ros.Message
+}]() ros.Message {
 	return P(new(M))
 }
 
@@ -93,19 +93,19 @@ func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
 
 func TestDecodeReadsValues(t *testing.T) {
 	var d cdr.Decoder
-	var fix rosmsg.NavSatFix
+	var fix ros.NavSatFix
 	require.NoError(t, d.Decode(readVector(t, "nav_sat_fix"), &fix))
-	assert.Equal(t, rosmsg.NavSatFix{
-		Header:   rosmsg.Header{Stamp: rosmsg.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "gnss"},
-		Status:   rosmsg.NavSatStatus{Status: -1, Service: 9},
+	assert.Equal(t, ros.NavSatFix{
+		Header:   ros.Header{Stamp: ros.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "gnss"},
+		Status:   ros.NavSatStatus{Status: -1, Service: 9},
 		Latitude: 48.137154, Longitude: -11.576124, Altitude: 519.25,
 		PositionCovariance:     [9]float64{0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1, 1.125, 1.25},
 		PositionCovarianceType: 2,
 	}, fix)
 
-	var cloud rosmsg.PointCloud2
+	var cloud ros.PointCloud2
 	require.NoError(t, d.Decode(readVector(t, "point_cloud_xyzirt"), &cloud))
-	assert.Equal(t, []rosmsg.PointField{
+	assert.Equal(t, []ros.PointField{
 		{Name: "x", Offset: 0, Datatype: 7, Count: 1}, {Name: "y", Offset: 4, Datatype: 7, Count: 1},
 		{Name: "z", Offset: 8, Datatype: 7, Count: 1}, {Name: "intensity", Offset: 12, Datatype: 7, Count: 1},
 		{Name: "ring", Offset: 16, Datatype: 4, Count: 1}, {Name: "time", Offset: 18, Datatype: 7, Count: 1},
@@ -123,9 +123,9 @@ func TestDecodeTakesPaddingOfUpToThreeBytes(t *testing.T) {
 	var d cdr.Decoder
 	clock := readVector(t, "clock")
 	for padding := range 4 {
-		assert.NoError(t, d.Decode(append(clock[:len(clock):len(clock)], make([]byte, padding)...), &rosmsg.Clock{}))
+		assert.NoError(t, d.Decode(append(clock[:len(clock):len(clock)], make([]byte, padding)...), &ros.Clock{}))
 	}
-	err := d.Decode(append(clock[:len(clock):len(clock)], 0, 0, 0, 0), &rosmsg.Clock{})
+	err := d.Decode(append(clock[:len(clock):len(clock)], 0, 0, 0, 0), &ros.Clock{})
 	assert.ErrorIs(t, err, cdr.ErrMalformed)
 }
 
@@ -139,20 +139,20 @@ func TestDecodeRefusesBrokenData(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		m    rosmsg.Message
+		m    ros.Message
 		data []byte
 		want error
 	}{
-		"big endian":          {&rosmsg.Clock{}, []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}, cdr.ErrRepresentation},
-		"version 2":           {&rosmsg.Clock{}, []byte{0, 7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}, cdr.ErrRepresentation},
-		"string without NUL":  {&rosmsg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b'}, cdr.ErrMalformed},
-		"string of 4 GB":      {&rosmsg.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255, 'a', 0}, cdr.ErrTruncated},
-		"4 G transforms":      {&rosmsg.TFMessage{}, []byte{0, 1, 0, 0, 255, 255, 255, 255}, cdr.ErrTruncated},
-		"boolean of two":      {&rosmsg.RegionOfInterest{}, append(make([]byte, 1), append([]byte{1, 0, 0}, append(make([]byte, 16), 2)...)...), cdr.ErrMalformed},
-		"no header":           {&rosmsg.Clock{}, nil, cdr.ErrTruncated},
-		"sequence of floats":  {&rosmsg.LaserScan{}, append(readVector(t, "laser_scan_plain")[:52:52], 255, 255, 255, 255), cdr.ErrTruncated},
-		"sequence of ints":    {&rosmsg.CarlaLaneInvasionEvent{}, append(readVector(t, "lane_invasion")[:20:20], 255, 255, 255, 127), cdr.ErrTruncated},
-		"sequence of doubles": {&rosmsg.CameraInfo{}, append(readVector(t, "camera_info_undistorted")[:36:36], 255, 255, 255, 255), cdr.ErrTruncated},
+		"big endian":          {&ros.Clock{}, []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2}, cdr.ErrRepresentation},
+		"version 2":           {&ros.Clock{}, []byte{0, 7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0}, cdr.ErrRepresentation},
+		"string without NUL":  {&ros.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 'a', 'b'}, cdr.ErrMalformed},
+		"string of 4 GB":      {&ros.Header{}, []byte{0, 1, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 255, 255, 255, 255, 'a', 0}, cdr.ErrTruncated},
+		"4 G transforms":      {&ros.TFMessage{}, []byte{0, 1, 0, 0, 255, 255, 255, 255}, cdr.ErrTruncated},
+		"boolean of two":      {&ros.RegionOfInterest{}, append(make([]byte, 1), append([]byte{1, 0, 0}, append(make([]byte, 16), 2)...)...), cdr.ErrMalformed},
+		"no header":           {&ros.Clock{}, nil, cdr.ErrTruncated},
+		"sequence of floats":  {&ros.LaserScan{}, append(readVector(t, "laser_scan_plain")[:52:52], 255, 255, 255, 255), cdr.ErrTruncated},
+		"sequence of ints":    {&ros.CarlaLaneInvasionEvent{}, append(readVector(t, "lane_invasion")[:20:20], 255, 255, 255, 127), cdr.ErrTruncated},
+		"sequence of doubles": {&ros.CameraInfo{}, append(readVector(t, "camera_info_undistorted")[:36:36], 255, 255, 255, 255), cdr.ErrTruncated},
 	} {
 		assert.ErrorIs(t, d.Decode(c.data, c.m), c.want, name)
 	}
@@ -160,19 +160,19 @@ func TestDecodeRefusesBrokenData(t *testing.T) {
 
 func TestMessageWithoutFieldsHasOneByte(t *testing.T) {
 	var e cdr.Encoder
-	assert.Equal(t, []byte{0, 1, 0, 0, 0}, e.Append(nil, &rosmsg.EmptyRequest{}))
+	assert.Equal(t, []byte{0, 1, 0, 0, 0}, e.Append(nil, &ros.EmptyRequest{}))
 	var d cdr.Decoder
-	assert.NoError(t, d.Decode([]byte{0, 1, 0, 0, 0, 0, 0, 0}, &rosmsg.EmptyRequest{}))
-	assert.ErrorIs(t, d.Decode([]byte{0, 1, 0, 0}, &rosmsg.EmptyRequest{}), cdr.ErrTruncated)
+	assert.NoError(t, d.Decode([]byte{0, 1, 0, 0, 0, 0, 0, 0}, &ros.EmptyRequest{}))
+	assert.ErrorIs(t, d.Decode([]byte{0, 1, 0, 0}, &ros.EmptyRequest{}), cdr.ErrTruncated)
 }
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		for seed := range uint64(30) {
-			rosmsgtest.Fill(m, seed)
+			rostest.Fill(m, seed)
 			var e cdr.Encoder
 			data := e.Append(nil, m)
-			again := rosmsgtest.New(m)
+			again := rostest.New(m)
 			var d cdr.Decoder
 			require.NoError(t, d.Decode(data, again), m.TypeName())
 			require.Equal(t, data, e.Append(nil, again), m.TypeName())
@@ -218,7 +218,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAppendImu(b *testing.B) {
-	m := new(rosmsg.Imu)
+	m := new(ros.Imu)
 	var d cdr.Decoder
 	require.NoError(b, d.Decode(readVector(b, "imu"), m))
 	e := new(cdr.Encoder)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Errors of Decode.
@@ -30,12 +30,12 @@ type Decoder struct {
 	err error
 }
 
-var _ rosmsg.Visitor = (*Decoder)(nil)
+var _ ros.Visitor = (*Decoder)(nil)
 
 // Decode sets m from data that begins with an encapsulation header. Up to three
 // bytes of padding may follow the message (RTPS pads payloads to four). On an
 // error m is set in part.
-func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
+func (d *Decoder) Decode(data []byte, m ros.Message) error {
 	if len(data) < len(header) {
 		return fmt.Errorf("decode %s: header: %w", m.TypeName(), ErrTruncated)
 	}
@@ -179,7 +179,7 @@ func (d *Decoder) String(name string, v *string) {
 }
 
 // Bytes reads a length and as many bytes, which it copies.
-func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
+func (d *Decoder) Bytes(name string, v *ros.Bytes) {
 	n := d.length(name, 1)
 	v.Source = nil
 	v.Data = append(v.Data[:0], d.take(name, 1, n)...)
@@ -187,14 +187,14 @@ func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
 
 // Array reads a length, unless the type has it, and as many elements, which are aligned to
 // their size. It makes a sequence only as long as the data bears it out.
-func (d *Decoder) Array(name string, v rosmsg.Array) {
+func (d *Decoder) Array(name string, v ros.Array) {
 	kind := v.Kind()
 	n, fixed := v.Fixed()
 	if !fixed {
 		n = d.length(name, max(kind.Size(), 4)) // a string has its length at least
 	}
-	if kind == rosmsg.KindString {
-		list := rosmsg.Resize[string](v, n)
+	if kind == ros.KindString {
+		list := ros.Resize[string](v, n)
 		for i := range list {
 			d.String(name, &list[i])
 		}
@@ -205,7 +205,7 @@ func (d *Decoder) Array(name string, v rosmsg.Array) {
 		return
 	}
 	b := d.take(name, kind.Size(), n*kind.Size())
-	if kind == rosmsg.KindBool {
+	if kind == ros.KindBool {
 		for _, value := range b {
 			d.checkBool(name, value)
 		}
@@ -217,7 +217,7 @@ func (d *Decoder) Array(name string, v rosmsg.Array) {
 
 // Message reads the nested message's fields, or the byte of one without fields
 // (structure_needs_at_least_one_member of rosidl).
-func (d *Decoder) Message(name string, v rosmsg.Message) {
+func (d *Decoder) Message(name string, v ros.Message) {
 	start := d.pos
 	v.Fields(d)
 	if d.pos == start {
@@ -227,7 +227,7 @@ func (d *Decoder) Message(name string, v rosmsg.Message) {
 
 // Messages reads a length, unless the type has it, and as many messages. It grows the
 // array only as the data bears it out.
-func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+func (d *Decoder) Messages(name string, v ros.Messages) {
 	if v.Fixed() {
 		for i := range v.Len() {
 			d.Message(name, v.At(i))

@@ -13,7 +13,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // header is the encapsulation: representation CDR_LE (0x0001), no options.
@@ -26,10 +26,10 @@ type Encoder struct {
 	origin int // where alignment counts from: the end of the header
 }
 
-var _ rosmsg.Visitor = (*Encoder)(nil)
+var _ ros.Visitor = (*Encoder)(nil)
 
 // Append appends the encapsulation header and m to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.buf = append(dst, header[:]...)
 	e.origin = len(e.buf)
 	e.Message("", m)
@@ -107,7 +107,7 @@ func (e *Encoder) String(_ string, v *string) {
 }
 
 // Bytes appends the length and the bytes, which their source writes in place.
-func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
+func (e *Encoder) Bytes(_ string, v *ros.Bytes) {
 	n := v.Len()
 	e.uint32(uint32(n))
 	start := len(e.buf)
@@ -117,13 +117,13 @@ func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
 
 // Array appends the length, unless the type has it, and the elements, which are aligned to
 // their size.
-func (e *Encoder) Array(name string, v rosmsg.Array) {
+func (e *Encoder) Array(name string, v ros.Array) {
 	n := v.Len()
 	if _, fixed := v.Fixed(); !fixed {
 		e.uint32(uint32(n))
 	}
-	if v.Kind() == rosmsg.KindString {
-		list := rosmsg.Elements[string](v)
+	if v.Kind() == ros.KindString {
+		list := ros.Elements[string](v)
 		for i := range list {
 			e.String(name, &list[i])
 		}
@@ -137,7 +137,7 @@ func (e *Encoder) Array(name string, v rosmsg.Array) {
 
 // Message appends the nested message's fields; one without fields is a byte
 // (structure_needs_at_least_one_member of rosidl).
-func (e *Encoder) Message(_ string, v rosmsg.Message) {
+func (e *Encoder) Message(_ string, v ros.Message) {
 	start := len(e.buf)
 	v.Fields(e)
 	if len(e.buf) == start {
@@ -146,7 +146,7 @@ func (e *Encoder) Message(_ string, v rosmsg.Message) {
 }
 
 // Messages appends the length, unless the type has it, and each message's fields.
-func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+func (e *Encoder) Messages(name string, v ros.Messages) {
 	n := v.Len()
 	if !v.Fixed() {
 		e.uint32(uint32(n))

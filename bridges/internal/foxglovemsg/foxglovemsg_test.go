@@ -16,8 +16,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -76,11 +76,11 @@ func TestPointClouds(t *testing.T) {
 		for _, organized := range []bool{false, true} {
 			src := cloud(layout)
 			src.Organized = organized
-			var ros rosmsg.PointCloud2
-			require.NoError(t, rossample.PointCloud2(&ros, src))
-			want := &pb.PointCloud{Timestamp: stamp, FrameId: "front", Pose: identity(), PointStride: ros.PointStep, Data: make([]byte, ros.Data.Len())}
-			ros.Data.Put(want.Data)
-			for _, f := range ros.PointFields {
+			var cloud2 ros.PointCloud2
+			require.NoError(t, rossample.PointCloud2(&cloud2, src))
+			want := &pb.PointCloud{Timestamp: stamp, FrameId: "front", Pose: identity(), PointStride: cloud2.PointStep, Data: make([]byte, cloud2.Data.Len())}
+			cloud2.Data.Put(want.Data)
+			for _, f := range cloud2.PointFields {
 				want.Fields = append(want.Fields, &pb.PackedElementField{Name: f.Name, Offset: f.Offset, Type: types[f.Datatype]})
 			}
 			equal(t, want, encoded(t, src))

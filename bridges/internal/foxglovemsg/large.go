@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -91,8 +91,8 @@ var identityPose = func() []byte {
 
 // pointCloud is a foxglove.PointCloud that is made when it is appended.
 type pointCloud struct {
-	ros  rosmsg.PointCloud2 // where the points come from
-	head head               // all fields but the data
+	ros  ros.PointCloud2 // where the points come from
+	head head            // all fields but the data
 }
 
 // setPointCloud makes dst the cloud in its layout. An organised cloud's points lie row
@@ -116,18 +116,18 @@ func setPointCloud(dst *pointCloud, src *sample.PointCloud) error {
 
 // numericTypes are PackedElementField's numbers of sensor_msgs/PointField's types.
 var numericTypes = [...]pb.PackedElementField_NumericType{
-	rosmsg.PointFieldInt8:    pb.PackedElementField_INT8,
-	rosmsg.PointFieldUint8:   pb.PackedElementField_UINT8,
-	rosmsg.PointFieldInt16:   pb.PackedElementField_INT16,
-	rosmsg.PointFieldUint16:  pb.PackedElementField_UINT16,
-	rosmsg.PointFieldInt32:   pb.PackedElementField_INT32,
-	rosmsg.PointFieldUint32:  pb.PackedElementField_UINT32,
-	rosmsg.PointFieldFloat32: pb.PackedElementField_FLOAT32,
-	rosmsg.PointFieldFloat64: pb.PackedElementField_FLOAT64,
+	ros.PointFieldInt8:    pb.PackedElementField_INT8,
+	ros.PointFieldUint8:   pb.PackedElementField_UINT8,
+	ros.PointFieldInt16:   pb.PackedElementField_INT16,
+	ros.PointFieldUint16:  pb.PackedElementField_UINT16,
+	ros.PointFieldInt32:   pb.PackedElementField_INT32,
+	ros.PointFieldUint32:  pb.PackedElementField_UINT32,
+	ros.PointFieldFloat32: pb.PackedElementField_FLOAT32,
+	ros.PointFieldFloat64: pb.PackedElementField_FLOAT64,
 }
 
 // field appends a PackedElementField.
-func (h *head) field(number protowire.Number, f *rosmsg.PointField) {
+func (h *head) field(number protowire.Number, f *ros.PointField) {
 	kind := uint64(numericTypes[f.Datatype])
 	size := protowire.SizeTag(1) + protowire.SizeBytes(len(f.Name)) + protowire.SizeTag(3) + protowire.SizeVarint(kind)
 	if f.Offset != 0 {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Schema describes the messages of a channel, in the words that MCAP and Foxglove's
@@ -167,7 +167,7 @@ func publisher[T bridges.Stamped](convert func(T) (Message, error), send Send) b
 }
 
 // rosPublication carries a sample as a ROS 2 message.
-func rosPublication(pub rossample.Publication) Publication {
+func rosPublication(pub ros.Publication) Publication {
 	schema, err := rosSchema(pub.Type)
 	if err != nil {
 		panic(err) // the definitions are embedded
@@ -181,19 +181,19 @@ func rosPublication(pub rossample.Publication) Publication {
 }
 
 // RegisterROS declares a sample's type on a bridge as a ROS 2 message.
-func RegisterROS(p *bridges.Plugin, pub rossample.Publication, open Open) error {
+func RegisterROS(p *bridges.Plugin, pub ros.Publication, open Open) error {
 	return pub.Register(p, pub.Type, openROS(open))
 }
 
 // rosSchema describes a ROS 2 message.
 func rosSchema(typeName string) (Schema, error) {
-	text, err := rosmsg.Schema(typeName)
+	text, err := ros.Schema(typeName)
 	return Schema{Name: typeName, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}, err
 }
 
 // openROS makes the way of ROS 2 messages.
-func openROS(open Open) rossample.Open {
-	return func(i bridges.Instance, topic *bridges.PublishedTopic, typeName string) (rossample.Send, error) {
+func openROS(open Open) ros.Open {
+	return func(i bridges.Instance, topic *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 		schema, err := rosSchema(typeName)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func openROS(open Open) rossample.Open {
 			return nil, err
 		}
 		message := &rosMessage{}
-		return func(ctx context.Context, m rosmsg.Message, stampNs int64) error {
+		return func(ctx context.Context, m ros.Message, stampNs int64) error {
 			message.message = m
 			return send(ctx, message, stampNs)
 		}, nil
@@ -212,7 +212,7 @@ func openROS(open Open) rossample.Open {
 
 // rosMessage is a ROS 2 message as a Message.
 type rosMessage struct {
-	message rosmsg.Message
+	message ros.Message
 	encoder cdr.Encoder
 	size    int // of the message before
 }

@@ -7,7 +7,7 @@ package lgsvlwire
 
 import (
 	"github.com/raybridge/raybridge/bridges/internal/packed"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 var format = packed.Format{CountedArrays: true}
@@ -28,13 +28,13 @@ type Encoder struct {
 }
 
 // Size returns how many bytes Append appends for m, without writing them.
-func (e *Encoder) Size(m rosmsg.Message) int64 {
+func (e *Encoder) Size(m ros.Message) int64 {
 	e.sizer.Format = format
 	return e.sizer.Size(m)
 }
 
 // Append appends m to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.packed.Format = format
 	return e.packed.Append(dst, m)
 }
@@ -45,7 +45,7 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 type Decoder struct{ packed packed.Decoder }
 
 // Decode sets m from data, all of it. On an error m is set in part.
-func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
+func (d *Decoder) Decode(data []byte, m ros.Message) error {
 	d.packed.Format = format
 	return d.packed.Decode(data, m)
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/lgsvlwire"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 const vectorDir = "../../../testdata/wire/lgsvlwire"
 
 var (
-	header = rosmsg.Header{Stamp: rosmsg.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "lidar"}
-	pose   = rosmsg.Pose{Position: rosmsg.Point{X: 12.5, Y: -3, Z: 0.75}, Orientation: rosmsg.Quaternion{Z: 0.6, W: 0.8}}
-	twist  = rosmsg.Twist{Linear: rosmsg.Vector3{X: 5, Y: -1}, Angular: rosmsg.Vector3{Z: 0.5}}
+	header = ros.Header{Stamp: ros.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "lidar"}
+	pose   = ros.Pose{Position: ros.Point{X: 12.5, Y: -3, Z: 0.75}, Orientation: ros.Quaternion{Z: 0.6, W: 0.8}}
+	twist  = ros.Twist{Linear: ros.Vector3{X: 5, Y: -1}, Angular: ros.Vector3{Z: 0.5}}
 )
 
 // ramp sets v to first, first + 1, ...
@@ -29,10 +29,10 @@ func ramp(v []float64, first float64) {
 	}
 }
 
-func cameraInfo() *rosmsg.CameraInfo {
-	m := &rosmsg.CameraInfo{
+func cameraInfo() *ros.CameraInfo {
+	m := &ros.CameraInfo{
 		Header: header, Height: 480, Width: 640, DistortionModel: "plumb_bob", D: []float64{-0.5, 0.25}, BinningX: 1, BinningY: 2,
-		ROI: rosmsg.RegionOfInterest{XOffset: 3, YOffset: 4, Height: 5, Width: 6, DoRectify: true},
+		ROI: ros.RegionOfInterest{XOffset: 3, YOffset: 4, Height: 5, Width: 6, DoRectify: true},
 	}
 	ramp(m.K[:], 500)
 	ramp(m.R[:], 0)
@@ -40,27 +40,27 @@ func cameraInfo() *rosmsg.CameraInfo {
 	return m
 }
 
-func imu() *rosmsg.Imu {
-	m := &rosmsg.Imu{
-		Header: header, Orientation: rosmsg.Quaternion{X: 0.1, Y: -0.2, Z: 0.3, W: 0.9}, OrientationCovariance: [9]float64{-1},
-		AngularVelocity: rosmsg.Vector3{X: 0.01, Y: -0.02, Z: 0.03}, LinearAcceleration: rosmsg.Vector3{X: 0.5, Y: -0.25, Z: 9.80665},
+func imu() *ros.Imu {
+	m := &ros.Imu{
+		Header: header, Orientation: ros.Quaternion{X: 0.1, Y: -0.2, Z: 0.3, W: 0.9}, OrientationCovariance: [9]float64{-1},
+		AngularVelocity: ros.Vector3{X: 0.01, Y: -0.02, Z: 0.03}, LinearAcceleration: ros.Vector3{X: 0.5, Y: -0.25, Z: 9.80665},
 	}
 	ramp(m.AngularVelocityCovariance[:], 2)
 	ramp(m.LinearAccelerationCovariance[:], 4)
 	return m
 }
 
-func navSatFix() *rosmsg.NavSatFix {
-	m := &rosmsg.NavSatFix{
-		Header: header, Status: rosmsg.NavSatStatus{Status: -1, Service: 9},
+func navSatFix() *ros.NavSatFix {
+	m := &ros.NavSatFix{
+		Header: header, Status: ros.NavSatStatus{Status: -1, Service: 9},
 		Latitude: 48.137154, Longitude: -11.576124, Altitude: 519.25, PositionCovarianceType: 2,
 	}
 	ramp(m.PositionCovariance[:], 0)
 	return m
 }
 
-func odometry() *rosmsg.Odometry {
-	m := &rosmsg.Odometry{Header: header, ChildFrameID: "base_link"}
+func odometry() *ros.Odometry {
+	m := &ros.Odometry{Header: header, ChildFrameID: "base_link"}
 	m.Header.FrameID = "odom"
 	m.Pose.Pose, m.Twist.Twist = pose, twist
 	ramp(m.Pose.Covariance[:], 100)
@@ -68,17 +68,17 @@ func odometry() *rosmsg.Odometry {
 	return m
 }
 
-func image() *rosmsg.Image {
-	m := &rosmsg.Image{Header: header, Height: 2, Width: 3, Encoding: "rgb8", Step: 9}
+func image() *ros.Image {
+	m := &ros.Image{Header: header, Height: 2, Width: 3, Encoding: "rgb8", Step: 9}
 	for i := range 18 {
 		m.Data.Data = append(m.Data.Data, byte(7*i+1))
 	}
 	return m
 }
 
-func pointCloud() *rosmsg.PointCloud2 {
-	m := &rosmsg.PointCloud2{Header: header, Height: 1, Width: 2, PointStep: 32, RowStep: 64, IsDense: true}
-	for _, f := range []rosmsg.PointField{{Name: "x", Datatype: 7}, {Name: "y", Offset: 4, Datatype: 7}, {Name: "z", Offset: 8, Datatype: 7},
+func pointCloud() *ros.PointCloud2 {
+	m := &ros.PointCloud2{Header: header, Height: 1, Width: 2, PointStep: 32, RowStep: 64, IsDense: true}
+	for _, f := range []ros.PointField{{Name: "x", Datatype: 7}, {Name: "y", Offset: 4, Datatype: 7}, {Name: "z", Offset: 8, Datatype: 7},
 		{Name: "intensity", Offset: 16, Datatype: 2}, {Name: "timestamp", Offset: 24, Datatype: 8}} {
 		f.Count = 1
 		m.PointFields = append(m.PointFields, f)
@@ -89,62 +89,62 @@ func pointCloud() *rosmsg.PointCloud2 {
 	return m
 }
 
-func detections2D() *rosmsg.LgsvlDetection2DArray {
-	d := rosmsg.LgsvlDetection2D{
-		Header: header, ID: 7, Label: "Sedan", Score: 1, BBox: rosmsg.LgsvlBoundingBox2D{X: 320.5, Y: 240.25, Width: 100, Height: 60.5}, Velocity: twist,
+func detections2D() *ros.LgsvlDetection2DArray {
+	d := ros.LgsvlDetection2D{
+		Header: header, ID: 7, Label: "Sedan", Score: 1, BBox: ros.LgsvlBoundingBox2D{X: 320.5, Y: 240.25, Width: 100, Height: 60.5}, Velocity: twist,
 	}
 	d.Header.FrameID = "box"
-	return &rosmsg.LgsvlDetection2DArray{Header: header, Detections: []rosmsg.LgsvlDetection2D{d}}
+	return &ros.LgsvlDetection2DArray{Header: header, Detections: []ros.LgsvlDetection2D{d}}
 }
 
-func signals() *rosmsg.SignalArray {
-	s := rosmsg.Signal{Header: header, ID: 3, Label: "green", Score: 1, BBox: rosmsg.LgsvlBoundingBox3D{Position: pose, Size: rosmsg.Vector3{X: 0.25, Y: 0.5, Z: 1}}}
-	return &rosmsg.SignalArray{Header: header, Signals: []rosmsg.Signal{s, s}}
+func signals() *ros.SignalArray {
+	s := ros.Signal{Header: header, ID: 3, Label: "green", Score: 1, BBox: ros.LgsvlBoundingBox3D{Position: pose, Size: ros.Vector3{X: 0.25, Y: 0.5, Z: 1}}}
+	return &ros.SignalArray{Header: header, Signals: []ros.Signal{s, s}}
 }
 
 var inf = float32(math.Inf(1))
 
 // vectors are the values that vectors.py packed.
-var vectors = map[string]rosmsg.Message{
-	"clock":              &rosmsg.Clock{Clock: header.Stamp},
-	"clock_before_epoch": &rosmsg.Clock{Clock: rosmsg.Time{Sec: -2, Nanosec: 999999999}},
+var vectors = map[string]ros.Message{
+	"clock":              &ros.Clock{Clock: header.Stamp},
+	"clock_before_epoch": &ros.Clock{Clock: ros.Time{Sec: -2, Nanosec: 999999999}},
 	"image":              image(),
-	"compressed_image":   &rosmsg.CompressedImage{Header: header, Format: "jpeg", Data: rosmsg.Bytes{Data: []byte{0xff, 0xd8, 0xff}}},
+	"compressed_image":   &ros.CompressedImage{Header: header, Format: "jpeg", Data: ros.Bytes{Data: []byte{0xff, 0xd8, 0xff}}},
 	"camera_info":        cameraInfo(),
 	"imu":                imu(),
 	"nav_sat_fix":        navSatFix(),
 	"odometry":           odometry(),
-	"laser_scan": &rosmsg.LaserScan{
+	"laser_scan": &ros.LaserScan{
 		Header: header, AngleMin: -1.5, AngleMax: 1.5, AngleIncrement: 1, TimeIncrement: 0.001, ScanTime: 0.1, RangeMin: 0.25, RangeMax: 30,
 		Ranges: []float32{1.5, inf, -inf, float32(math.NaN())},
 	},
 	"point_cloud": pointCloud(),
-	"can_bus": &rosmsg.CanBusData{
+	"can_bus": &ros.CanBusData{
 		Header: header, Speed: 8.5, Throttle: 0.25, Brake: 0.5, Steer: -0.75,
 		ParkingBrake: true, LowBeams: true, FogLights: true, RightTurnSignal: true, ReverseGear: true, SelectedGear: 2, EngineActive: true, EngineRPM: 900,
-		Latitude: 49.01, Longitude: -8.4, Altitude: 115.5, Orientation: rosmsg.Quaternion{Z: 0.6, W: 0.8}, LinearVelocities: rosmsg.Vector3{X: 8, Y: -2, Z: 0.5},
+		Latitude: 49.01, Longitude: -8.4, Altitude: 115.5, Orientation: ros.Quaternion{Z: 0.6, W: 0.8}, LinearVelocities: ros.Vector3{X: 8, Y: -2, Z: 0.5},
 	},
 	"detections_2d": detections2D(),
-	"detections_3d": &rosmsg.LgsvlDetection3DArray{Header: header, Detections: []rosmsg.LgsvlDetection3D{{
-		Header: header, ID: 7, Label: "Straße", Score: 0.5, BBox: rosmsg.LgsvlBoundingBox3D{Position: pose, Size: rosmsg.Vector3{X: 4.5, Y: 1.8, Z: 1.5}}, Velocity: twist,
+	"detections_3d": &ros.LgsvlDetection3DArray{Header: header, Detections: []ros.LgsvlDetection3D{{
+		Header: header, ID: 7, Label: "Straße", Score: 0.5, BBox: ros.LgsvlBoundingBox3D{Position: pose, Size: ros.Vector3{X: 4.5, Y: 1.8, Z: 1.5}}, Velocity: twist,
 	}}},
 	"signals": signals(),
-	"radar_objects": &rosmsg.DetectedRadarObjectArray{Header: header, Objects: []rosmsg.DetectedRadarObject{{
-		ID: -7, SensorAim: rosmsg.Vector3{X: 1}, SensorRight: rosmsg.Vector3{Y: -1}, SensorVelocity: rosmsg.Vector3{X: 1, Y: 2, Z: 3}, SensorAngle: 0.5,
-		ObjectPosition: rosmsg.Point{X: 30, Z: -0.5}, ObjectVelocity: rosmsg.Vector3{X: -4, Y: 0.5},
-		ObjectRelativePosition: rosmsg.Point{X: 30, Y: 1, Z: -0.5}, ObjectRelativeVelocity: rosmsg.Vector3{X: -4, Y: 1},
-		ObjectColliderSize: rosmsg.Vector3{X: 4.5, Y: 1.8, Z: 1.5}, ObjectState: 1, NewDetection: true,
+	"radar_objects": &ros.DetectedRadarObjectArray{Header: header, Objects: []ros.DetectedRadarObject{{
+		ID: -7, SensorAim: ros.Vector3{X: 1}, SensorRight: ros.Vector3{Y: -1}, SensorVelocity: ros.Vector3{X: 1, Y: 2, Z: 3}, SensorAngle: 0.5,
+		ObjectPosition: ros.Point{X: 30, Z: -0.5}, ObjectVelocity: ros.Vector3{X: -4, Y: 0.5},
+		ObjectRelativePosition: ros.Point{X: 30, Y: 1, Z: -0.5}, ObjectRelativeVelocity: ros.Vector3{X: -4, Y: 1},
+		ObjectColliderSize: ros.Vector3{X: 4.5, Y: 1.8, Z: 1.5}, ObjectState: 1, NewDetection: true,
 	}}},
-	"ultrasonic":       &rosmsg.Ultrasonic{Header: header, MinimumDistance: 1.25},
-	"vehicle_odometry": &rosmsg.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125},
-	"vehicle_control": &rosmsg.VehicleControlData{
+	"ultrasonic":       &ros.Ultrasonic{Header: header, MinimumDistance: 1.25},
+	"vehicle_odometry": &ros.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125},
+	"vehicle_control": &ros.VehicleControlData{
 		Header: header, Acceleration: 0.25, Braking: 0.5, TargetWheelAngle: -0.5, TargetWheelAngularRate: 0.125, TargetGear: 2,
 	},
-	"vehicle_state": &rosmsg.VehicleStateData{
+	"vehicle_state": &ros.VehicleStateData{
 		Header: header, Blinker: 3, Headlight: 2, Wiper: 1, CurrentGear: 4, Mode: 1, HandBrake: true, Autonomous: true,
 	},
-	"speed":    &rosmsg.Float32{Data: -3.25},
-	"tf_empty": &rosmsg.TFMessage{},
+	"speed":    &ros.Float32{Data: -3.25},
+	"tf_empty": &ros.TFMessage{},
 }
 
 func readVector(t testing.TB, name string) []byte {
@@ -163,20 +163,20 @@ func TestVectors(t *testing.T) {
 			var e lgsvlwire.Encoder
 			assert.Equal(t, append([]byte("before"), want...), e.Append([]byte("before"), m))
 			var d lgsvlwire.Decoder
-			again := rosmsgtest.New(m)
+			again := rostest.New(m)
 			require.NoError(t, d.Decode(want, again))
 			assert.Equal(t, want, e.Append(nil, again))
 			for n := range len(want) {
-				require.ErrorIs(t, d.Decode(want[:n], rosmsgtest.New(m)), lgsvlwire.ErrTruncated, "cut to %d bytes", n)
+				require.ErrorIs(t, d.Decode(want[:n], rostest.New(m)), lgsvlwire.ErrTruncated, "cut to %d bytes", n)
 			}
-			assert.ErrorIs(t, d.Decode(append(want, 0), rosmsgtest.New(m)), lgsvlwire.ErrMalformed)
+			assert.ErrorIs(t, d.Decode(append(want, 0), rostest.New(m)), lgsvlwire.ErrMalformed)
 		})
 	}
 }
 
 func TestSeqIsNotWritten(t *testing.T) {
 	var e lgsvlwire.Encoder
-	assert.Equal(t, e.Append(nil, &rosmsg.Header{}), e.Append(nil, &rosmsg.Header{Seq: 7}))
+	assert.Equal(t, e.Append(nil, &ros.Header{}), e.Append(nil, &ros.Header{Seq: 7}))
 }
 
 func TestFixedArraysHaveTheirSize(t *testing.T) {
@@ -185,17 +185,17 @@ func TestFixedArraysHaveTheirSize(t *testing.T) {
 	require.Equal(t, byte(12), data[at])
 	data[at] = 11
 	var d lgsvlwire.Decoder
-	assert.ErrorIs(t, d.Decode(data, &rosmsg.CameraInfo{}), lgsvlwire.ErrMalformed)
+	assert.ErrorIs(t, d.Decode(data, &ros.CameraInfo{}), lgsvlwire.ErrMalformed)
 }
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		for seed := range uint64(30) {
-			rosmsgtest.Fill(m, seed)
+			rostest.Fill(m, seed)
 			var e lgsvlwire.Encoder
 			data := e.Append(nil, m)
 			require.EqualValues(t, len(data), e.Size(m), m.TypeName())
-			again := rosmsgtest.New(m)
+			again := rostest.New(m)
 			var d lgsvlwire.Decoder
 			require.NoError(t, d.Decode(data, again), m.TypeName())
 			require.Equal(t, data, e.Append(nil, again), m.TypeName())
@@ -212,7 +212,7 @@ func FuzzDecode(f *testing.F) {
 		if m == nil {
 			m = vectors["point_cloud"]
 		}
-		m = rosmsgtest.New(m)
+		m = rostest.New(m)
 		var d lgsvlwire.Decoder
 		if d.Decode(data, m) != nil {
 			return
@@ -220,15 +220,15 @@ func FuzzDecode(f *testing.F) {
 		var e lgsvlwire.Encoder
 		first := e.Append(nil, m)
 		require.Len(t, first, len(data))
-		again := rosmsgtest.New(m)
+		again := rostest.New(m)
 		require.NoError(t, d.Decode(first, again))
 		require.Equal(t, first, e.Append(nil, again))
 	})
 }
 
 func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
-		rosmsgtest.Fill(m, 3)
+	for _, m := range rostest.Every() {
+		rostest.Fill(m, 3)
 		e := new(lgsvlwire.Encoder)
 		buf := e.Append(nil, m)
 		assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
@@ -237,7 +237,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAppendPointCloud2(b *testing.B) {
-	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	m := &ros.PointCloud2{Data: ros.Bytes{Data: make([]byte, 8<<20)}}
 	e := new(lgsvlwire.Encoder)
 	var buf []byte
 	b.ReportAllocs()

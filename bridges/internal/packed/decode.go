@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Errors of Decode.
@@ -30,10 +30,10 @@ type Decoder struct {
 	err error
 }
 
-var _ rosmsg.SeqVisitor = (*Decoder)(nil)
+var _ ros.SeqVisitor = (*Decoder)(nil)
 
 // Decode sets m from data, all of it. On an error m is set in part.
-func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
+func (d *Decoder) Decode(data []byte, m ros.Message) error {
 	*d = Decoder{Format: d.Format, src: data}
 	d.Message("message", m)
 	if d.err == nil && d.pos < len(d.src) {
@@ -153,7 +153,7 @@ func (d *Decoder) Float64(name string, v *float64) { *v = math.Float64frombits(d
 func (d *Decoder) String(name string, v *string) { *v = string(d.take(name, d.length(name, 1))) }
 
 // Bytes reads a length and as many bytes, which it copies.
-func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
+func (d *Decoder) Bytes(name string, v *ros.Bytes) {
 	n := d.length(name, 1)
 	v.Source = nil
 	v.Data = append(v.Data[:0], d.take(name, n)...)
@@ -161,12 +161,12 @@ func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
 
 // Array reads a length, where the format has it, and as many elements. It makes a sequence
 // only as long as the data bears it out.
-func (d *Decoder) Array(name string, v rosmsg.Array) {
+func (d *Decoder) Array(name string, v ros.Array) {
 	kind := v.Kind()
 	n, fixed := v.Fixed()
 	n = d.count(name, n, fixed, max(kind.Size(), 4)) // a string has its length at least
-	if kind == rosmsg.KindString {
-		list := rosmsg.Resize[string](v, n)
+	if kind == ros.KindString {
+		list := ros.Resize[string](v, n)
 		for i := range list {
 			d.String(name, &list[i])
 		}
@@ -193,20 +193,20 @@ func (d *Decoder) count(name string, size int, fixed bool, element int) int {
 }
 
 // Message reads the nested message's fields.
-func (d *Decoder) Message(name string, v rosmsg.Message) {
+func (d *Decoder) Message(name string, v ros.Message) {
 	start := d.pos
 	v.Fields(d)
 	if d.pos == start && !d.Format.ROS1 {
 		d.byte(name)
 	}
-	if t, ok := v.(*rosmsg.Time); ok && d.Format.ROS1 && t.Sec < 0 {
+	if t, ok := v.(*ros.Time); ok && d.Format.ROS1 && t.Sec < 0 {
 		d.fail(name, fmt.Errorf("time of %d s: %w", uint32(t.Sec), ErrMalformed))
 	}
 }
 
 // Messages reads a length, where the format has it, and as many messages. It grows the
 // array only as the data bears it out.
-func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+func (d *Decoder) Messages(name string, v ros.Messages) {
 	if v.Fixed() {
 		for i := range d.count(name, v.Len(), true, 1) {
 			d.Message(name, v.At(i))

@@ -12,7 +12,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Format is what packed formats don't have in common.
@@ -34,10 +34,10 @@ type Encoder struct {
 	err error
 }
 
-var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+var _ ros.SeqVisitor = (*Encoder)(nil)
 
 // Append appends m to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.buf, e.err = dst, nil
 	e.Message("", m)
 	out := e.buf
@@ -45,7 +45,7 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	return out
 }
 
-// Err says what of the last message the format couldn't express: rosmsg.ErrBeforeEpoch,
+// Err says what of the last message the format couldn't express: ros.ErrBeforeEpoch,
 // or nil.
 func (e *Encoder) Err() error { return e.err }
 
@@ -110,7 +110,7 @@ func (e *Encoder) String(_ string, v *string) {
 }
 
 // Bytes appends the length and the bytes, which their source writes in place.
-func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
+func (e *Encoder) Bytes(_ string, v *ros.Bytes) {
 	n := v.Len()
 	e.uint32(uint32(n))
 	start := len(e.buf)
@@ -119,11 +119,11 @@ func (e *Encoder) Bytes(_ string, v *rosmsg.Bytes) {
 }
 
 // Array appends the length, where the format has it, and the elements.
-func (e *Encoder) Array(name string, v rosmsg.Array) {
+func (e *Encoder) Array(name string, v ros.Array) {
 	_, fixed := v.Fixed()
 	e.count(v.Len(), fixed)
-	if v.Kind() == rosmsg.KindString {
-		list := rosmsg.Elements[string](v)
+	if v.Kind() == ros.KindString {
+		list := ros.Elements[string](v)
 		for i := range list {
 			e.String(name, &list[i])
 		}
@@ -141,10 +141,10 @@ func (e *Encoder) count(n int, fixed bool) {
 
 // Message appends the nested message's fields. A time that the format can't express is
 // written as 0 and kept as Err.
-func (e *Encoder) Message(name string, v rosmsg.Message) {
-	if t, ok := v.(*rosmsg.Time); ok && e.Format.ROS1 && t.Sec < 0 {
+func (e *Encoder) Message(name string, v ros.Message) {
+	if t, ok := v.(*ros.Time); ok && e.Format.ROS1 && t.Sec < 0 {
 		if e.err == nil {
-			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, ros.ErrBeforeEpoch)
 		}
 		e.buf = append(e.buf, make([]byte, 8)...)
 		return
@@ -157,7 +157,7 @@ func (e *Encoder) Message(name string, v rosmsg.Message) {
 }
 
 // Messages appends the length, where the format has it, and each message's fields.
-func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+func (e *Encoder) Messages(name string, v ros.Messages) {
 	n := v.Len()
 	e.count(n, v.Fixed())
 	for i := range n {

@@ -1,6 +1,6 @@
 package packed
 
-import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+import "github.com/raybridge/raybridge/bridges/ros"
 
 // Sizer tells how long messages are in a format, without writing them. One goroutine uses
 // it at a time; it allocates nothing.
@@ -10,10 +10,10 @@ type Sizer struct {
 	size int64
 }
 
-var _ rosmsg.SeqVisitor = (*Sizer)(nil)
+var _ ros.SeqVisitor = (*Sizer)(nil)
 
 // Size returns how many bytes an Encoder of the same format appends for m.
-func (s *Sizer) Size(m rosmsg.Message) int64 {
+func (s *Sizer) Size(m ros.Message) int64 {
 	s.size = 0
 	s.Message("", m)
 	return s.size
@@ -69,7 +69,7 @@ func (s *Sizer) Float64(string, *float64) { s.size += 8 }
 func (s *Sizer) String(_ string, v *string) { s.sequence(len(*v), 1) }
 
 // Bytes adds the length and the bytes.
-func (s *Sizer) Bytes(_ string, v *rosmsg.Bytes) { s.sequence(v.Len(), 1) }
+func (s *Sizer) Bytes(_ string, v *ros.Bytes) { s.sequence(v.Len(), 1) }
 
 // count adds the number of elements, where the format has it.
 func (s *Sizer) count(fixed bool) {
@@ -79,11 +79,11 @@ func (s *Sizer) count(fixed bool) {
 }
 
 // Array adds the elements, and their number where the format has it.
-func (s *Sizer) Array(_ string, v rosmsg.Array) {
+func (s *Sizer) Array(_ string, v ros.Array) {
 	_, fixed := v.Fixed()
 	s.count(fixed)
-	if v.Kind() == rosmsg.KindString {
-		for _, text := range rosmsg.Elements[string](v) {
+	if v.Kind() == ros.KindString {
+		for _, text := range ros.Elements[string](v) {
 			s.sequence(len(text), 1)
 		}
 		return
@@ -92,7 +92,7 @@ func (s *Sizer) Array(_ string, v rosmsg.Array) {
 }
 
 // Message adds the nested message's fields.
-func (s *Sizer) Message(_ string, v rosmsg.Message) {
+func (s *Sizer) Message(_ string, v ros.Message) {
 	start := s.size
 	v.Fields(s)
 	if s.size == start && !s.Format.ROS1 {
@@ -101,7 +101,7 @@ func (s *Sizer) Message(_ string, v rosmsg.Message) {
 }
 
 // Messages adds each message's fields, and their number where the format has it.
-func (s *Sizer) Messages(name string, v rosmsg.Messages) {
+func (s *Sizer) Messages(name string, v ros.Messages) {
 	s.count(v.Fixed())
 	for i := range v.Len() {
 		s.Message(name, v.At(i))

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Prefix is what a hash of this version begins with.
@@ -79,12 +79,12 @@ func description(typeName string) ([]byte, error) {
 
 // individual describes one type, and adds those it is made of to referenced.
 func individual(typeName string, referenced map[string][]byte) ([]byte, error) {
-	fields, err := rosmsg.Fields(typeName)
+	fields, err := ros.Fields(typeName)
 	if err != nil {
 		return nil, err
 	}
 	if len(fields) == 0 { // IDL has no empty structures
-		fields = []rosmsg.Field{{Type: "uint8", Name: "structure_needs_at_least_one_member"}}
+		fields = []ros.Field{{Type: "uint8", Name: "structure_needs_at_least_one_member"}}
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, `{"type_name": "%s", "fields": [`, typeName)

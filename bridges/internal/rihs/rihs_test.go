@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 func ExampleOf() {
@@ -44,25 +44,25 @@ func TestPublishedHashes(t *testing.T) {
 	}
 }
 
-// outside are types of which rosmsg has no structure, declared as a user would.
+// outside are types of which package ros has no structure, declared as a user would.
 type outside struct{ name, text string }
 
 func (o *outside) TypeName() string   { return o.name }
 func (o *outside) Definition() string { return o.text }
 
 // Fields visits what the definition says.
-func (o *outside) Fields(v rosmsg.Visitor) {
+func (o *outside) Fields(v ros.Visitor) {
 	switch o.name {
 	case "sensor_msgs/msg/JointState":
-		v.Message("header", new(rosmsg.Header))
-		v.Array("name", rosmsg.Sequence(new([]string)))
-		v.Array("position", rosmsg.Sequence(new([]float64)))
-		v.Array("velocity", rosmsg.Sequence(new([]float64)))
-		v.Array("effort", rosmsg.Sequence(new([]float64)))
+		v.Message("header", new(ros.Header))
+		v.Array("name", ros.Sequence(new([]string)))
+		v.Array("position", ros.Sequence(new([]float64)))
+		v.Array("velocity", ros.Sequence(new([]float64)))
+		v.Array("effort", ros.Sequence(new([]float64)))
 	case "std_msgs/msg/String":
 		v.String("data", new(string))
 	case "rcl_interfaces/msg/Log":
-		v.Message("stamp", new(rosmsg.Time))
+		v.Message("stamp", new(ros.Time))
 		v.Uint8("level", new(uint8))
 		v.String("name", new(string))
 		v.String("msg", new(string))
@@ -75,19 +75,19 @@ func (o *outside) Fields(v rosmsg.Visitor) {
 		v.Int64("integer_value", new(int64))
 		v.Float64("double_value", new(float64))
 		v.String("string_value", new(string))
-		v.Bytes("byte_array_value", new(rosmsg.Bytes))
-		v.Array("bool_array_value", rosmsg.Sequence(new([]bool)))
-		v.Array("integer_array_value", rosmsg.Sequence(new([]int64)))
-		v.Array("double_array_value", rosmsg.Sequence(new([]float64)))
-		v.Array("string_array_value", rosmsg.Sequence(new([]string)))
+		v.Bytes("byte_array_value", new(ros.Bytes))
+		v.Array("bool_array_value", ros.Sequence(new([]bool)))
+		v.Array("integer_array_value", ros.Sequence(new([]int64)))
+		v.Array("double_array_value", ros.Sequence(new([]float64)))
+		v.Array("string_array_value", ros.Sequence(new([]string)))
 	case "rcl_interfaces/msg/Parameter":
 		v.String("name", new(string))
 		v.Message("value", parameterValue)
 	case "rcl_interfaces/msg/ParameterEvent":
-		v.Message("stamp", new(rosmsg.Time))
+		v.Message("stamp", new(ros.Time))
 		v.String("node", new(string))
 		for _, name := range []string{"new_parameters", "changed_parameters", "deleted_parameters"} {
-			v.Messages(name, rosmsg.List[parameter](new([]parameter)))
+			v.Messages(name, ros.List[parameter](new([]parameter)))
 		}
 	}
 }
@@ -107,7 +107,7 @@ string[] string_array_value`}
 type parameter struct{}
 
 func (*parameter) TypeName() string { return "rcl_interfaces/msg/Parameter" }
-func (*parameter) Fields(v rosmsg.Visitor) {
+func (*parameter) Fields(v ros.Visitor) {
 	(&outside{name: "rcl_interfaces/msg/Parameter"}).Fields(v)
 }
 
@@ -129,7 +129,7 @@ func TestPublishedHashesOfDeclaredTypes(t *testing.T) {
 			"043e627780fcad87a22d225bc2a037361dba713fca6a6b9f4b869a5aa0393204",
 		},
 	} {
-		require.NoError(t, rosmsg.Declare(&outside{c.name, c.text}))
+		require.NoError(t, ros.Declare(&outside{c.name, c.text}))
 		got, err := rihs.Of(c.name)
 		require.NoError(t, err)
 		assert.Equal(t, rihs.Prefix+c.hash, got, c.name)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // TypeName returns ROS 1's name of a type: "sensor_msgs/Image" for
@@ -44,7 +44,7 @@ type field struct {
 // are primitives, fields have no defaults, no bounds and some other names, and a string
 // constant isn't quoted.
 func parse(name, ros2 string) (*definition, error) {
-	lines, err := rosmsg.Lines(name, ros2)
+	lines, err := ros.Lines(name, ros2)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func parse(name, ros2 string) (*definition, error) {
 			text.WriteString(constant + "\n")
 			continue
 		}
-		f := field{typ: TypeName(l.Type), array: l.Array, name: rosmsg.ROS1Name(name, l.Name), nested: l.Message}
+		f := field{typ: TypeName(l.Type), array: l.Array, name: ros.ROS1Name(name, l.Name), nested: l.Message}
 		if strings.HasPrefix(f.array, "[<=") {
 			f.array = "[]"
 		}
@@ -78,7 +78,7 @@ func parse(name, ros2 string) (*definition, error) {
 }
 
 // unquoted returns a constant's value as ROS 1 has it.
-func unquoted(l rosmsg.Line) string {
+func unquoted(l ros.Line) string {
 	if n := len(l.Value); l.Type == "string" && n >= 2 && strings.ContainsAny(l.Value[:1], `"'`) && l.Value[0] == l.Value[n-1] {
 		return l.Value[1 : n-1]
 	}
@@ -90,7 +90,7 @@ func load(name string) (*definition, error) {
 	if name == "std_msgs/Header" {
 		return parse(name, header)
 	}
-	text, err := rosmsg.Definition(name)
+	text, err := ros.Definition(name)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func MD5(typeName string) (string, error) {
 // ServiceMD5 returns the sum of a service, for its full name such as
 // "std_srvs/srv/SetBool".
 func ServiceMD5(typeName string) (string, error) {
-	request, response, err := rosmsg.ServiceDefinition(typeName)
+	request, response, err := ros.ServiceDefinition(typeName)
 	if err != nil {
 		return "", err
 	}

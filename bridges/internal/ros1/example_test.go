@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // What a publisher says of its topic, and a message as it follows.
 func Example() {
-	m := &rosmsg.Clock{Clock: rosmsg.Time{Sec: 12, Nanosec: 500}}
+	m := &ros.Clock{Clock: ros.Time{Sec: 12, Nanosec: 500}}
 	sum, err := ros1.MD5(m.TypeName())
 	if err != nil {
 		fmt.Println(err)

@@ -28,7 +28,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 )
 
@@ -69,7 +69,7 @@ func dial(t *testing.T, c *rosbridgev2.Client, target string, options map[string
 	config, err := rosbridgev2.ParseConfig(target, options)
 	require.NoError(t, err)
 	config.Retry.Interval = 20 * time.Millisecond
-	config.ROS = rosmsg.ROS1
+	config.ROS = ros.ROS1
 	require.NoError(t, c.Connect(t.Context(), config))
 	t.Cleanup(func() { assert.NoError(t, c.Disconnect(context.Background())) })
 }
@@ -328,7 +328,7 @@ func TestConnectionStrings(t *testing.T) {
 		_, err := rosbridgev2.ParseConfig("wss://robot", options)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
 	}
-	for text, want := range map[string]rosmsg.Version{"1": rosmsg.ROS1, "2": rosmsg.ROS2} {
+	for text, want := range map[string]ros.Version{"1": ros.ROS1, "2": ros.ROS2} {
 		got, err := rosbridgev2.ParseROS(map[string]string{"ros": text})
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
@@ -344,9 +344,9 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", "/", "/1st", "/a/2", "/a/", "//a", "/a-b", "/é", "~x"} {
 		assert.ErrorIs(t, rosbridgev2.CheckName(name), bridges.ErrTopicName, name)
 	}
-	assert.Equal(t, "sensor_msgs/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", rosmsg.ROS1))
-	assert.Equal(t, "std_srvs/Empty", rosbridgev2.TypeName("std_srvs/srv/Empty", rosmsg.ROS1))
-	assert.Equal(t, "sensor_msgs/msg/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", rosmsg.ROS2))
+	assert.Equal(t, "sensor_msgs/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", ros.ROS1))
+	assert.Equal(t, "std_srvs/Empty", rosbridgev2.TypeName("std_srvs/srv/Empty", ros.ROS1))
+	assert.Equal(t, "sensor_msgs/msg/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", ros.ROS2))
 }
 
 // swallower is a WebSocket server that reads and does nothing else.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/sensors/stream/queue"
@@ -47,7 +47,7 @@ type Config struct {
 	// Compression is asked for with subscriptions: "none", "cbor" or "cbor-raw".
 	Compression string
 	// ROS is the version that the server is of.
-	ROS rosmsg.Version
+	ROS ros.Version
 	// NonFinite is how JSON has NaN and infinities.
 	NonFinite rosjson.NonFinite
 	// MaxMessageSize is the largest frame that the server takes, bytes: it ends the
@@ -218,12 +218,12 @@ func Switch(options map[string]string, name string) (bool, error) {
 
 // ParseROS reads the option "ros": 1, which is the default, or 2. Errors wrap
 // bridges.ErrConnectionString.
-func ParseROS(options map[string]string) (rosmsg.Version, error) {
+func ParseROS(options map[string]string) (ros.Version, error) {
 	switch text, ok := options["ros"]; {
 	case !ok, text == "1":
-		return rosmsg.ROS1, nil
+		return ros.ROS1, nil
 	case text == "2":
-		return rosmsg.ROS2, nil
+		return ros.ROS2, nil
 	default:
 		return 0, fmt.Errorf("%w: ros=%q: want 1 or 2", bridges.ErrConnectionString, text)
 	}
@@ -232,8 +232,8 @@ func ParseROS(options map[string]string) (rosmsg.Version, error) {
 // TypeName returns the name that a version of ROS has for a type: "sensor_msgs/Image"
 // in ROS 1 for "sensor_msgs/msg/Image"; likewise for services, whose full names have
 // "/srv/".
-func TypeName(full string, ros rosmsg.Version) string {
-	if ros == rosmsg.ROS2 {
+func TypeName(full string, version ros.Version) string {
+	if version == ros.ROS2 {
 		return full
 	}
 	return strings.Replace(strings.Replace(full, "/msg/", "/", 1), "/srv/", "/", 1)

@@ -1,34 +1,34 @@
 package rosbson
 
-import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+import "github.com/raybridge/raybridge/bridges/ros"
 
 // Array appends an array of numbers, bools or strings; uint8's are binary.
-func (e *Encoder) Array(name string, v rosmsg.Array) {
+func (e *Encoder) Array(name string, v ros.Array) {
 	switch v.Kind() {
-	case rosmsg.KindBool:
-		elements(e, name, typeBool, rosmsg.Elements[bool](v), (*Encoder).bool)
-	case rosmsg.KindInt8:
-		integers(e, name, rosmsg.Elements[int8](v))
-	case rosmsg.KindUint8:
-		e.Bytes(name, &rosmsg.Bytes{Data: rosmsg.Elements[uint8](v)})
-	case rosmsg.KindInt16:
-		integers(e, name, rosmsg.Elements[int16](v))
-	case rosmsg.KindUint16:
-		integers(e, name, rosmsg.Elements[uint16](v))
-	case rosmsg.KindInt32:
-		integers(e, name, rosmsg.Elements[int32](v))
-	case rosmsg.KindUint32:
-		integers(e, name, rosmsg.Elements[uint32](v))
-	case rosmsg.KindInt64:
-		integers(e, name, rosmsg.Elements[int64](v))
-	case rosmsg.KindUint64:
-		e.unsigned(name, rosmsg.Elements[uint64](v))
-	case rosmsg.KindFloat32:
-		elements(e, name, typeDouble, rosmsg.Elements[float32](v), func(e *Encoder, f float32) { e.double(float64(f)) })
-	case rosmsg.KindFloat64:
-		elements(e, name, typeDouble, rosmsg.Elements[float64](v), (*Encoder).double)
-	case rosmsg.KindString:
-		elements(e, name, typeString, rosmsg.Elements[string](v), (*Encoder).text)
+	case ros.KindBool:
+		elements(e, name, typeBool, ros.Elements[bool](v), (*Encoder).bool)
+	case ros.KindInt8:
+		integers(e, name, ros.Elements[int8](v))
+	case ros.KindUint8:
+		e.Bytes(name, &ros.Bytes{Data: ros.Elements[uint8](v)})
+	case ros.KindInt16:
+		integers(e, name, ros.Elements[int16](v))
+	case ros.KindUint16:
+		integers(e, name, ros.Elements[uint16](v))
+	case ros.KindInt32:
+		integers(e, name, ros.Elements[int32](v))
+	case ros.KindUint32:
+		integers(e, name, ros.Elements[uint32](v))
+	case ros.KindInt64:
+		integers(e, name, ros.Elements[int64](v))
+	case ros.KindUint64:
+		e.unsigned(name, ros.Elements[uint64](v))
+	case ros.KindFloat32:
+		elements(e, name, typeDouble, ros.Elements[float32](v), func(e *Encoder, f float32) { e.double(float64(f)) })
+	case ros.KindFloat64:
+		elements(e, name, typeDouble, ros.Elements[float64](v), (*Encoder).double)
+	case ros.KindString:
+		elements(e, name, typeString, ros.Elements[string](v), (*Encoder).text)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Decoder decodes messages. The zero value is ready, for ROS 2; one goroutine uses it at a
@@ -18,14 +18,14 @@ import (
 // fields without a partner, and has the errors. What it sets holds no reference to the
 // data, and never takes more memory than a small multiple of the data's size.
 type Decoder struct {
-	Version rosmsg.Version
+	Version ros.Version
 
 	tree   rostree.Decoder
 	syntax syntax
 }
 
 // Decode sets m from a document, which is all there is. On an error m is set in part.
-func (d *Decoder) Decode(data []byte, m rosmsg.Message) error {
+func (d *Decoder) Decode(data []byte, m ros.Message) error {
 	d.syntax.data = data
 	defer func() { d.syntax.data = nil }()
 	root := rostree.Value{Kind: typeDocument}

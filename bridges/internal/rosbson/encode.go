@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Errors of messages that BSON can't have.
@@ -47,20 +47,20 @@ const (
 // Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
-	Version rosmsg.Version
+	Version ros.Version
 	// Limit is how long the buffer may get, bytes; by default, and at the most, 2 GiB less
 	// one, since a document's length is an int32. Bytes beyond are given no memory.
 	Limit int
 
 	buf   []byte
-	names rosmsg.Names // of the document that is being written
+	names ros.Names // of the document that is being written
 	err   error
 }
 
-var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+var _ ros.SeqVisitor = (*Encoder)(nil)
 
 // Append appends m as a document to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.buf, e.err = dst, nil
 	e.document("", m)
 	out := e.buf
@@ -69,7 +69,7 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 }
 
 // Err returns what of the last message couldn't be written: ErrSize, ErrRange or, if Version
-// is ROS1, rosmsg.ErrBeforeEpoch. The message isn't to be sent then.
+// is ROS1, ros.ErrBeforeEpoch. The message isn't to be sent then.
 func (e *Encoder) Err() error { return e.err }
 
 func (e *Encoder) fail(name string, err error) {
@@ -103,10 +103,10 @@ func (e *Encoder) fits(name string, n int) bool {
 	return false
 }
 
-func (e *Encoder) document(name string, m rosmsg.Message) {
+func (e *Encoder) document(name string, m ros.Message) {
 	start := e.open()
-	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
-		e.fail(name, fmt.Errorf("time of %d s: %w", t.Sec, rosmsg.ErrBeforeEpoch))
+	if t, ok := m.(*ros.Time); ok && e.Version == ros.ROS1 && t.Sec < 0 {
+		e.fail(name, fmt.Errorf("time of %d s: %w", t.Sec, ros.ErrBeforeEpoch))
 		m = &zero
 	}
 	outer := e.names
@@ -117,7 +117,7 @@ func (e *Encoder) document(name string, m rosmsg.Message) {
 }
 
 // zero stands for times that can't be written; nobody changes it.
-var zero rosmsg.Time
+var zero ros.Time
 
 // name begins an element.
 func (e *Encoder) name(typ byte, name string) {
@@ -165,7 +165,7 @@ func (e *Encoder) signed(name string, v uint64) int64 {
 
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
-	if e.Version == rosmsg.ROS1 {
+	if e.Version == ros.ROS1 {
 		e.Uint32("seq", v)
 	}
 }
@@ -240,7 +240,7 @@ func (e *Encoder) text(text string) {
 }
 
 // Bytes appends binary, which its source writes in place.
-func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
+func (e *Encoder) Bytes(name string, v *ros.Bytes) {
 	n := v.Len()
 	e.name(typeBinary, name)
 	if !e.fits(name, n) {
@@ -256,13 +256,13 @@ func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 }
 
 // Message appends a document.
-func (e *Encoder) Message(name string, v rosmsg.Message) {
+func (e *Encoder) Message(name string, v ros.Message) {
 	e.name(typeDocument, name)
 	e.document(name, v)
 }
 
 // Messages appends an array of documents.
-func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+func (e *Encoder) Messages(name string, v ros.Messages) {
 	e.name(typeArray, name)
 	start := e.open()
 	for i := range v.Len() {

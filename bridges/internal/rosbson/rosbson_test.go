@@ -15,14 +15,14 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
-var versions = []rosmsg.Version{rosmsg.ROS2, rosmsg.ROS1}
+var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version rosmsg.Version, m rosmsg.Message) []byte {
+func encode(t testing.TB, version ros.Version, m ros.Message) []byte {
 	e := rosbson.Encoder{Version: version}
 	data := e.Append([]byte("before"), m)[6:]
 	require.NoError(t, e.Err())
@@ -30,30 +30,30 @@ func encode(t testing.TB, version rosmsg.Version, m rosmsg.Message) []byte {
 	return data
 }
 
-func decode(version rosmsg.Version, data []byte, m rosmsg.Message) error {
+func decode(version ros.Version, data []byte, m ros.Message) error {
 	return (&rosbson.Decoder{Version: version}).Decode(data, m)
 }
 
 // bits are all values of a message, NaN with their bits.
-func bits(m rosmsg.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
+func bits(m ros.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		for seed := range uint64(30) {
-			rosmsgtest.Fill(m, seed)
-			again := rosmsgtest.New(m)
-			require.NoError(t, decode(rosmsg.ROS1, encode(t, rosmsg.ROS1, m), again))
+			rostest.Fill(m, seed)
+			again := rostest.New(m)
+			require.NoError(t, decode(ros.ROS1, encode(t, ros.ROS1, m), again))
 			require.Equal(t, bits(m), bits(again), m.TypeName())
-			require.NoError(t, decode(rosmsg.ROS2, encode(t, rosmsg.ROS2, m), again))
-			require.Equal(t, encode(t, rosmsg.ROS2, m), encode(t, rosmsg.ROS2, again), m.TypeName())
+			require.NoError(t, decode(ros.ROS2, encode(t, ros.ROS2, m), again))
+			require.Equal(t, encode(t, ros.ROS2, m), encode(t, ros.ROS2, again), m.TypeName())
 		}
 	}
 }
 
 // vectors calls f with each message of wire/ros1, by its file's name.
-func vectors(t testing.TB, f func(name string, m rosmsg.Message, data []byte)) {
-	types := map[string]rosmsg.Message{}
-	for _, m := range rosmsgtest.Every() {
+func vectors(t testing.TB, f func(name string, m ros.Message, data []byte)) {
+	types := map[string]ros.Message{}
+	for _, m := range rostest.Every() {
 		name := m.TypeName()
 		types[strings.ToLower(strings.ReplaceAll(name[strings.LastIndex(name, "/")+1:], "_", ""))] = m
 	}
@@ -77,15 +77,15 @@ func vectors(t testing.TB, f func(name string, m rosmsg.Message, data []byte)) {
 
 // TestPythonsBytes: Python's bson comes to the same bytes.
 func TestPythonsBytes(t *testing.T) {
-	vectors(t, func(name string, m rosmsg.Message, data []byte) {
-		assert.Equal(t, data, encode(t, rosmsg.ROS1, m), name)
-		again := rosmsgtest.New(m)
-		require.NoError(t, decode(rosmsg.ROS1, data, again), name)
+	vectors(t, func(name string, m ros.Message, data []byte) {
+		assert.Equal(t, data, encode(t, ros.ROS1, m), name)
+		again := rostest.New(m)
+		require.NoError(t, decode(ros.ROS1, data, again), name)
 		assert.Equal(t, bits(m), bits(again), name)
 		for n := range len(data) {
-			require.Error(t, decode(rosmsg.ROS1, data[:n], again), "%s cut to %d bytes", name, n)
+			require.Error(t, decode(ros.ROS1, data[:n], again), "%s cut to %d bytes", name, n)
 		}
-		require.ErrorIs(t, decode(rosmsg.ROS1, append(data, 0), again), rostree.ErrMalformed, name)
+		require.ErrorIs(t, decode(ros.ROS1, append(data, 0), again), rostree.ErrMalformed, name)
 	})
 }
 
@@ -107,7 +107,7 @@ func document(elements ...string) []byte {
 }
 
 func TestDecodeTakesTypesOfOthers(t *testing.T) {
-	want := rosmsg.PointField{Name: "x", Offset: 4, Datatype: 7, Count: 1}
+	want := ros.PointField{Name: "x", Offset: 4, Datatype: 7, Count: 1}
 	for name, data := range map[string][]byte{
 		"doubles":   document("name", "02"+"02000000"+"7800", "offset", "01"+"0000000000001040", "datatype", "01"+"0000000000001c40", "count", "12"+"0100000000000000"),
 		"any order": document("count", "1001000000", "datatype", "1007000000", "name", "02"+"02000000"+"7800", "offset", "1004000000"),
@@ -117,21 +117,21 @@ func TestDecodeTakesTypesOfOthers(t *testing.T) {
 			"l", "0f"+"0e000000"+"01000000"+"00"+"0500000000", "m", "05"+"02000000"+"80"+"0102", "n", "03"+"0500000000", "o", "04"+"0500000000",
 			"name", "02"+"02000000"+"7800", "offset", "1004000000", "datatype", "1007000000", "count", "1001000000", "p", "0801"),
 	} {
-		var got rosmsg.PointField
-		require.NoError(t, decode(rosmsg.ROS2, data, &got), name)
+		var got ros.PointField
+		require.NoError(t, decode(ros.ROS2, data, &got), name)
 		assert.Equal(t, want, got, name)
 	}
 
-	var image rosmsg.CompressedImage
+	var image ros.CompressedImage
 	for name, value := range map[string]string{
 		"binary": "05" + "02000000" + "00" + "01ff", "of another subtype": "05" + "02000000" + "80" + "01ff",
 		"array": "04" + "13000000" + "103000" + "01000000" + "103100" + "ff000000" + "00",
 	} {
-		require.NoError(t, decode(rosmsg.ROS2, document("data", value), &image), name)
+		require.NoError(t, decode(ros.ROS2, document("data", value), &image), name)
 		assert.Equal(t, []byte{1, 0xff}, image.Data.Data, name)
 	}
-	var point rosmsg.Point
-	require.NoError(t, decode(rosmsg.ROS2, document("x", "0a", "y", "1005000000", "z", "01000000000000f07f"), &point))
+	var point ros.Point
+	require.NoError(t, decode(ros.ROS2, document("x", "0a", "y", "1005000000", "z", "01000000000000f07f"), &point))
 	assert.True(t, math.IsNaN(point.X))
 	assert.Equal(t, 5.0, point.Y)
 	assert.True(t, math.IsInf(point.Z, 1))
@@ -140,77 +140,77 @@ func TestDecodeTakesTypesOfOthers(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		data []byte
-		m    rosmsg.Message
+		m    ros.Message
 		want error
 	}{
-		"nothing":               {nil, &rosmsg.Point{}, rostree.ErrTruncated},
-		"length of four":        {[]byte{4, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
-		"negative length":       {[]byte{255, 255, 255, 255, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
-		"length beyond":         {[]byte{6, 0, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrTruncated},
-		"no zero at the end":    {[]byte{5, 0, 0, 0, 1}, &rosmsg.Point{}, rostree.ErrMalformed},
-		"name without end":      {[]byte{8, 0, 0, 0, 1, 'x', 'x', 0}, &rosmsg.Point{}, rostree.ErrMalformed},
-		"value behind document": {[]byte{9, 0, 0, 0, 1, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 0}, &rosmsg.Point{}, rostree.ErrMalformed},
-		"unknown type":          {document("a", "20"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"string for number":     {document("x", "02"+"02000000"+"7800"), &rosmsg.Point{}, rostree.ErrType},
-		"boolean of two":        {document("data", "0802"), &rosmsg.SetBoolRequest{}, rostree.ErrMalformed},
-		"number for boolean":    {document("data", "1001000000"), &rosmsg.SetBoolRequest{}, rostree.ErrType},
-		"string without zero":   {document("frame_id", "02"+"02000000"+"7878"), &rosmsg.Header{}, rostree.ErrMalformed},
-		"string of length 0":    {document("frame_id", "02"+"00000000"), &rosmsg.Header{}, rostree.ErrMalformed},
-		"string beyond":         {document("frame_id", "02"+"ffffff7f"+"7800"), &rosmsg.Header{}, rostree.ErrTruncated},
-		"number for string":     {document("frame_id", "1001000000"), &rosmsg.Header{}, rostree.ErrType},
-		"fraction for integer":  {document("offset", "01"+"000000000000e03f"), &rosmsg.PointField{}, rostree.ErrType},
-		"NaN for integer":       {document("offset", "01"+"000000000000f87f"), &rosmsg.PointField{}, rostree.ErrType},
-		"integer out of range":  {document("datatype", "1000010000"), &rosmsg.PointField{}, rostree.ErrRange},
-		"float out of range":    {document("data", "01"+"ffffffffffffef7f"), &rosmsg.Float32{}, rostree.ErrRange},
-		"binary beyond":         {document("data", "05"+"ffffff7f"+"00"), &rosmsg.CompressedImage{}, rostree.ErrTruncated},
-		"document for array":    {document("transforms", "03"+"0500000000"), &rosmsg.TFMessage{}, rostree.ErrType},
-		"array for document":    {document("linear", "04"+"0500000000"), &rosmsg.Twist{}, rostree.ErrType},
-		"array of other size":   {document("k", "04"+"0500000000"), &rosmsg.CameraInfo{}, rostree.ErrRange},
+		"nothing":               {nil, &ros.Point{}, rostree.ErrTruncated},
+		"length of four":        {[]byte{4, 0, 0, 0}, &ros.Point{}, rostree.ErrMalformed},
+		"negative length":       {[]byte{255, 255, 255, 255, 0}, &ros.Point{}, rostree.ErrMalformed},
+		"length beyond":         {[]byte{6, 0, 0, 0, 0}, &ros.Point{}, rostree.ErrTruncated},
+		"no zero at the end":    {[]byte{5, 0, 0, 0, 1}, &ros.Point{}, rostree.ErrMalformed},
+		"name without end":      {[]byte{8, 0, 0, 0, 1, 'x', 'x', 0}, &ros.Point{}, rostree.ErrMalformed},
+		"value behind document": {[]byte{9, 0, 0, 0, 1, 'x', 0, 0, 0, 0, 0, 0, 0, 0, 0}, &ros.Point{}, rostree.ErrMalformed},
+		"unknown type":          {document("a", "20"), &ros.Point{}, rostree.ErrMalformed},
+		"string for number":     {document("x", "02"+"02000000"+"7800"), &ros.Point{}, rostree.ErrType},
+		"boolean of two":        {document("data", "0802"), &ros.SetBoolRequest{}, rostree.ErrMalformed},
+		"number for boolean":    {document("data", "1001000000"), &ros.SetBoolRequest{}, rostree.ErrType},
+		"string without zero":   {document("frame_id", "02"+"02000000"+"7878"), &ros.Header{}, rostree.ErrMalformed},
+		"string of length 0":    {document("frame_id", "02"+"00000000"), &ros.Header{}, rostree.ErrMalformed},
+		"string beyond":         {document("frame_id", "02"+"ffffff7f"+"7800"), &ros.Header{}, rostree.ErrTruncated},
+		"number for string":     {document("frame_id", "1001000000"), &ros.Header{}, rostree.ErrType},
+		"fraction for integer":  {document("offset", "01"+"000000000000e03f"), &ros.PointField{}, rostree.ErrType},
+		"NaN for integer":       {document("offset", "01"+"000000000000f87f"), &ros.PointField{}, rostree.ErrType},
+		"integer out of range":  {document("datatype", "1000010000"), &ros.PointField{}, rostree.ErrRange},
+		"float out of range":    {document("data", "01"+"ffffffffffffef7f"), &ros.Float32{}, rostree.ErrRange},
+		"binary beyond":         {document("data", "05"+"ffffff7f"+"00"), &ros.CompressedImage{}, rostree.ErrTruncated},
+		"document for array":    {document("transforms", "03"+"0500000000"), &ros.TFMessage{}, rostree.ErrType},
+		"array for document":    {document("linear", "04"+"0500000000"), &ros.Twist{}, rostree.ErrType},
+		"array of other size":   {document("k", "04"+"0500000000"), &ros.CameraInfo{}, rostree.ErrRange},
 	} {
-		assert.ErrorIs(t, decode(rosmsg.ROS2, c.data, c.m), c.want, name)
+		assert.ErrorIs(t, decode(ros.ROS2, c.data, c.m), c.want, name)
 	}
 }
 
 func TestTimesBeforeTheEpoch(t *testing.T) {
-	clock := &rosmsg.Clock{Clock: rosmsg.Time{Sec: -1}}
-	e := rosbson.Encoder{Version: rosmsg.ROS1}
+	clock := &ros.Clock{Clock: ros.Time{Sec: -1}}
+	e := rosbson.Encoder{Version: ros.ROS1}
 	data := e.Append(nil, clock)
-	assert.ErrorIs(t, e.Err(), rosmsg.ErrBeforeEpoch)
-	assert.Equal(t, encode(t, rosmsg.ROS1, &rosmsg.Clock{}), data)
-	assert.ErrorIs(t, decode(rosmsg.ROS1, encode(t, rosmsg.ROS2, clock), clock), rostree.ErrRange)
+	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
+	assert.Equal(t, encode(t, ros.ROS1, &ros.Clock{}), data)
+	assert.ErrorIs(t, decode(ros.ROS1, encode(t, ros.ROS2, clock), clock), rostree.ErrRange)
 }
 
 func TestTextIsUTF8(t *testing.T) {
-	got := encode(t, rosmsg.ROS2, &rosmsg.Header{FrameID: "a\xffb"})
+	got := encode(t, ros.ROS2, &ros.Header{FrameID: "a\xffb"})
 	assert.Contains(t, string(got), "\x06\x00\x00\x00a\ufffdb\x00")
-	var m rosmsg.Header
-	require.NoError(t, decode(rosmsg.ROS2, document("frame_id", "02"+"04000000"+"61ff6200"), &m))
+	var m ros.Header
+	require.NoError(t, decode(ros.ROS2, document("frame_id", "02"+"04000000"+"61ff6200"), &m))
 	assert.Equal(t, "a\ufffdb", m.FrameID)
 }
 
 func FuzzDecode(f *testing.F) {
-	every := rosmsgtest.Every()
+	every := rostest.Every()
 	for i, m := range every {
-		rosmsgtest.Fill(m, 1)
-		f.Add(uint8(i), encode(f, rosmsg.ROS1, m))
-		f.Add(uint8(i), encode(f, rosmsg.ROS2, m))
+		rostest.Fill(m, 1)
+		f.Add(uint8(i), encode(f, ros.ROS1, m))
+		f.Add(uint8(i), encode(f, ros.ROS2, m))
 	}
 	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
-		m := rosmsgtest.New(every[int(i)%len(every)])
-		if decode(rosmsg.ROS1, data, m) != nil {
+		m := rostest.New(every[int(i)%len(every)])
+		if decode(ros.ROS1, data, m) != nil {
 			return
 		}
-		first := encode(t, rosmsg.ROS1, m)
-		again := rosmsgtest.New(m)
-		require.NoError(t, decode(rosmsg.ROS1, first, again))
-		require.Equal(t, first, encode(t, rosmsg.ROS1, again))
+		first := encode(t, ros.ROS1, m)
+		again := rostest.New(m)
+		require.NoError(t, decode(ros.ROS1, first, again))
+		require.Equal(t, first, encode(t, ros.ROS1, again))
 	})
 }
 
 func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 	for _, version := range versions {
-		for _, m := range rosmsgtest.Every() {
-			rosmsgtest.Fill(m, 3)
+		for _, m := range rostest.Every() {
+			rostest.Fill(m, 3)
 			e := &rosbson.Encoder{Version: version}
 			buf := e.Append(nil, m)
 			assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
@@ -219,7 +219,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAppendPointCloud2(b *testing.B) {
-	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	m := &ros.PointCloud2{Data: ros.Bytes{Data: make([]byte, 8<<20)}}
 	e := new(rosbson.Encoder)
 	var buf []byte
 	b.ReportAllocs()
@@ -230,7 +230,7 @@ func BenchmarkAppendPointCloud2(b *testing.B) {
 }
 
 func BenchmarkDecodePointCloud2(b *testing.B) {
-	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	m := &ros.PointCloud2{Data: ros.Bytes{Data: make([]byte, 8<<20)}}
 	data := new(rosbson.Encoder).Append(nil, m)
 	d := new(rosbson.Decoder)
 	b.ReportAllocs()
@@ -249,14 +249,14 @@ func (l large) Size() int { return l.size }
 func (large) Put([]byte)  { panic("asked for bytes beyond the limit") }
 
 func TestMessagesAboveTheLimitTakeNoMemory(t *testing.T) {
-	m := &rosmsg.Image{Data: rosmsg.Bytes{Source: large{math.MaxInt32}}}
+	m := &ros.Image{Data: ros.Bytes{Source: large{math.MaxInt32}}}
 	var e rosbson.Encoder
 	data := e.Append(nil, m)
 	require.ErrorIs(t, e.Err(), rosbson.ErrSize)
 	assert.ErrorIs(t, e.Err(), bridges.ErrTooLarge)
 	assert.Less(t, len(data), 1000)
 
-	m.Data = rosmsg.Bytes{Data: make([]byte, 100)}
+	m.Data = ros.Bytes{Data: make([]byte, 100)}
 	size := len(e.Append(nil, m))
 	require.NoError(t, e.Err(), "the next message is good")
 	e.Limit = size

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Major types (RFC 8949, section 3.1), in their place in the initial byte.
@@ -46,18 +46,18 @@ const (
 // Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
-	Version rosmsg.Version
+	Version ros.Version
 
 	buf     []byte
-	members int          // of the map that is being written
-	names   rosmsg.Names // of the same map
+	members int       // of the map that is being written
+	names   ros.Names // of the same map
 	err     error
 }
 
-var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+var _ ros.SeqVisitor = (*Encoder)(nil)
 
 // Append appends m as a map to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.buf, e.err = dst, nil
 	e.object("", m)
 	out := e.buf
@@ -65,15 +65,15 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	return out
 }
 
-// Err returns rosmsg.ErrBeforeEpoch if the last message had such a time and Version is
+// Err returns ros.ErrBeforeEpoch if the last message had such a time and Version is
 // ROS1; it was written as 0, and the message isn't to be sent.
 func (e *Encoder) Err() error { return e.err }
 
 // object appends a map, whose size is known when its fields were visited.
-func (e *Encoder) object(name string, m rosmsg.Message) {
-	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
+func (e *Encoder) object(name string, m ros.Message) {
+	if t, ok := m.(*ros.Time); ok && e.Version == ros.ROS1 && t.Sec < 0 {
 		if e.err == nil {
-			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, ros.ErrBeforeEpoch)
 		}
 		m = &zero
 	}
@@ -96,7 +96,7 @@ func (e *Encoder) object(name string, m rosmsg.Message) {
 }
 
 // zero stands for times that can't be written; nobody changes it.
-var zero rosmsg.Time
+var zero ros.Time
 
 // head appends the initial byte and the argument of a data item.
 func (e *Encoder) head(major byte, n uint64) {
@@ -133,7 +133,7 @@ func (e *Encoder) integer(name string, v int64) {
 
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
-	if e.Version == rosmsg.ROS1 {
+	if e.Version == ros.ROS1 {
 		e.Uint32("seq", v)
 	}
 }
@@ -206,7 +206,7 @@ func (e *Encoder) text(text string) {
 }
 
 // Bytes appends a byte string, which its source writes in place.
-func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
+func (e *Encoder) Bytes(name string, v *ros.Bytes) {
 	n := v.Len()
 	e.name(name)
 	e.head(majorBytes, uint64(n))
@@ -218,27 +218,27 @@ func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
 // typedArrays are the tags of typed arrays (RFC 8746, section 2.1) of little-endian
 // elements, as rosbridge has them.
 var typedArrays = [...]uint64{
-	rosmsg.KindInt8: 72, rosmsg.KindInt16: 77, rosmsg.KindUint16: 69, rosmsg.KindInt32: 78, rosmsg.KindUint32: 70,
-	rosmsg.KindInt64: 79, rosmsg.KindUint64: 71, rosmsg.KindFloat32: 85, rosmsg.KindFloat64: 86,
+	ros.KindInt8: 72, ros.KindInt16: 77, ros.KindUint16: 69, ros.KindInt32: 78, ros.KindUint32: 70,
+	ros.KindInt64: 79, ros.KindUint64: 71, ros.KindFloat32: 85, ros.KindFloat64: 86,
 }
 
 // Array appends a typed array of numbers, a byte string of uint8's, or an array of bools or
 // of strings.
-func (e *Encoder) Array(name string, v rosmsg.Array) {
+func (e *Encoder) Array(name string, v ros.Array) {
 	n := v.Len()
 	e.name(name)
 	switch v.Kind() {
-	case rosmsg.KindBool:
+	case ros.KindBool:
 		e.head(majorArray, uint64(n))
-		for _, b := range rosmsg.Elements[bool](v) {
+		for _, b := range ros.Elements[bool](v) {
 			e.bool(b)
 		}
-	case rosmsg.KindString:
+	case ros.KindString:
 		e.head(majorArray, uint64(n))
-		for _, text := range rosmsg.Elements[string](v) {
+		for _, text := range ros.Elements[string](v) {
 			e.text(text)
 		}
-	case rosmsg.KindUint8:
+	case ros.KindUint8:
 		e.head(majorBytes, uint64(n))
 		e.buf = v.AppendBinary(e.buf)
 	default:
@@ -249,13 +249,13 @@ func (e *Encoder) Array(name string, v rosmsg.Array) {
 }
 
 // Message appends a map.
-func (e *Encoder) Message(name string, v rosmsg.Message) {
+func (e *Encoder) Message(name string, v ros.Message) {
 	e.name(name)
 	e.object(name, v)
 }
 
 // Messages appends an array of maps.
-func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+func (e *Encoder) Messages(name string, v ros.Messages) {
 	n := v.Len()
 	e.name(name)
 	e.head(majorArray, uint64(n))

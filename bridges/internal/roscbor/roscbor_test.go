@@ -18,53 +18,53 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
-var versions = []rosmsg.Version{rosmsg.ROS2, rosmsg.ROS1}
+var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version rosmsg.Version, m rosmsg.Message) []byte {
+func encode(t testing.TB, version ros.Version, m ros.Message) []byte {
 	e := roscbor.Encoder{Version: version}
 	data := e.Append([]byte("before"), m)[6:]
 	require.NoError(t, e.Err())
 	return data
 }
 
-func decode(version rosmsg.Version, data []byte, m rosmsg.Message) error {
+func decode(version ros.Version, data []byte, m ros.Message) error {
 	return (&roscbor.Decoder{Version: version}).Decode(data, m)
 }
 
 // bits are all values of a message, NaN with their bits.
-func bits(m rosmsg.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
+func bits(m ros.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
 
 // TestRoundTripOfEveryMessage: what was written is well-formed for another's decoder, and
 // reads back as it was.
 func TestRoundTripOfEveryMessage(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		for seed := range uint64(30) {
-			rosmsgtest.Fill(m, seed)
-			again := rosmsgtest.New(m)
-			data := encode(t, rosmsg.ROS1, m)
+			rostest.Fill(m, seed)
+			again := rostest.New(m)
+			data := encode(t, ros.ROS1, m)
 			require.NoError(t, cbor.Wellformed(data), m.TypeName())
-			require.NoError(t, decode(rosmsg.ROS1, data, again))
+			require.NoError(t, decode(ros.ROS1, data, again))
 			require.Equal(t, bits(m), bits(again), m.TypeName())
-			data = encode(t, rosmsg.ROS2, m)
-			require.NoError(t, decode(rosmsg.ROS2, data, again))
-			require.Equal(t, data, encode(t, rosmsg.ROS2, again), m.TypeName())
+			data = encode(t, ros.ROS2, m)
+			require.NoError(t, decode(ros.ROS2, data, again))
+			require.Equal(t, data, encode(t, ros.ROS2, again), m.TypeName())
 		}
 	}
 }
 
 // TestAnotherDecoderReadsTheValues holds what is written against fxamacker's decoder.
 func TestAnotherDecoderReadsTheValues(t *testing.T) {
-	m := rosmsg.LaserScan{
-		Header:   rosmsg.Header{Seq: 24, Stamp: rosmsg.Time{Sec: 70000, Nanosec: 256}, FrameID: "Straße\xff"},
+	m := ros.LaserScan{
+		Header:   ros.Header{Seq: 24, Stamp: ros.Time{Sec: 70000, Nanosec: 256}, FrameID: "Straße\xff"},
 		AngleMin: 0.1, RangeMax: float32(math.Inf(1)), Ranges: []float32{1.5, -2},
 	}
 	var got map[string]any
-	require.NoError(t, cbor.Unmarshal(encode(t, rosmsg.ROS1, &m), &got))
+	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS1, &m), &got))
 	assert.Equal(t, map[any]any{
 		"seq": uint64(24), "stamp": map[any]any{"secs": uint64(70000), "nsecs": uint64(256)}, "frame_id": "Straße\ufffd",
 	}, got["header"])
@@ -73,13 +73,13 @@ func TestAnotherDecoderReadsTheValues(t *testing.T) {
 	assert.Equal(t, cbor.Tag{Number: 85, Content: []byte{0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0}}, got["ranges"])
 	assert.Equal(t, cbor.Tag{Number: 85, Content: []byte{}}, got["intensities"])
 
-	require.NoError(t, cbor.Unmarshal(encode(t, rosmsg.ROS2, &rosmsg.CarlaLaneInvasionEvent{CrossedLaneMarkings: []int32{-2}}), &got))
+	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS2, &ros.CarlaLaneInvasionEvent{CrossedLaneMarkings: []int32{-2}}), &got))
 	assert.Equal(t, cbor.Tag{Number: 78, Content: []byte{0xfe, 0xff, 0xff, 0xff}}, got["crossed_lane_markings"])
-	require.NoError(t, cbor.Unmarshal(encode(t, rosmsg.ROS2, &rosmsg.CameraInfo{D: []float64{1}}), &got))
+	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS2, &ros.CameraInfo{D: []float64{1}}), &got))
 	assert.Equal(t, cbor.Tag{Number: 86, Content: []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}}, got["d"])
 	for _, n := range []int32{math.MinInt32, -257, -256, -25, -24, -1, 23, 24, 255, 256, 65535, 65536, math.MaxInt32} {
 		var stamp map[string]any
-		data := encode(t, rosmsg.ROS2, &rosmsg.Time{Sec: n, Nanosec: 7})
+		data := encode(t, ros.ROS2, &ros.Time{Sec: n, Nanosec: 7})
 		require.NoError(t, cbor.Unmarshal(data, &stamp))
 		assert.EqualValues(t, n, stamp["sec"])
 		shortest, err := cbor.Marshal(n)
@@ -95,8 +95,8 @@ func TestVectorsOfPython(t *testing.T) {
 	files, err := filepath.Glob(dir + "rostree/*.cbor")
 	require.NoError(t, err)
 	require.Len(t, files, 27)
-	types := map[string]rosmsg.Message{}
-	for _, m := range rosmsgtest.Every() {
+	types := map[string]ros.Message{}
+	for _, m := range rostest.Every() {
 		types[ros1.TypeName(m.TypeName())] = m
 	}
 	for _, path := range files {
@@ -110,18 +110,18 @@ func TestVectorsOfPython(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		m := types[file.Type]
-		require.NoError(t, decode(rosmsg.ROS1, data, m), name)
+		require.NoError(t, decode(ros.ROS1, data, m), name)
 		assert.True(t, bytes.Equal(want, bits(m)), name)
 		for n := range len(data) {
-			require.ErrorIs(t, decode(rosmsg.ROS1, data[:n], rosmsgtest.New(m)), rostree.ErrTruncated, "%s cut to %d bytes", name, n)
+			require.ErrorIs(t, decode(ros.ROS1, data[:n], rostest.New(m)), rostree.ErrTruncated, "%s cut to %d bytes", name, n)
 		}
-		require.ErrorIs(t, decode(rosmsg.ROS1, append(data, 0), m), rostree.ErrMalformed, name)
+		require.ErrorIs(t, decode(ros.ROS1, append(data, 0), m), rostree.ErrMalformed, name)
 	}
 }
 
 // TestDecodeTakesEveryForm: of the same values, as RFC 8949 and 8746 let them be written.
 func TestDecodeTakesEveryForm(t *testing.T) {
-	field := rosmsg.PointField{Name: "xyz", Offset: 4, Datatype: 7, Count: 1}
+	field := ros.PointField{Name: "xyz", Offset: 4, Datatype: 7, Count: 1}
 	for name, data := range map[string]string{
 		"definite":            "a4 646e616d65 6378797a 666f6666736574 04 686461746174797065 07 65636f756e74 01",
 		"indefinite":          "bf 646e616d65 6378797a 666f6666736574 04 686461746174797065 07 65636f756e74 01 ff",
@@ -138,8 +138,8 @@ func TestDecodeTakesEveryForm(t *testing.T) {
 		raw, err := hex.DecodeString(strings.ReplaceAll(data, " ", ""))
 		require.NoError(t, err, name)
 		require.NoError(t, cbor.Wellformed(raw), name)
-		var got rosmsg.PointField
-		require.NoError(t, decode(rosmsg.ROS2, raw, &got), name)
+		var got ros.PointField
+		require.NoError(t, decode(ros.ROS2, raw, &got), name)
 		assert.Equal(t, field, got, name)
 	}
 }
@@ -164,26 +164,26 @@ func TestDecodeTakesArraysOfEveryType(t *testing.T) {
 		"float64 BE": "d852 5818 3ff00000000000004000000000000000c008000000000000",
 		"float64 LE": "d856 5818 000000000000f03f000000000000004000000000000008c0",
 	} {
-		var info rosmsg.CameraInfo
-		require.NoError(t, decode(rosmsg.ROS2, member("d", value), &info), name)
+		var info ros.CameraInfo
+		require.NoError(t, decode(ros.ROS2, member("d", value), &info), name)
 		assert.Equal(t, []float64{1, 2, -3}, info.D, name)
-		var scan rosmsg.LaserScan
-		require.NoError(t, decode(rosmsg.ROS2, member("ranges", value), &scan), name)
+		var scan ros.LaserScan
+		require.NoError(t, decode(ros.ROS2, member("ranges", value), &scan), name)
 		assert.Equal(t, []float32{1, 2, -3}, scan.Ranges, name)
-		var lanes rosmsg.CarlaLaneInvasionEvent
-		require.NoError(t, decode(rosmsg.ROS2, member("crossed_lane_markings", value), &lanes), name)
+		var lanes ros.CarlaLaneInvasionEvent
+		require.NoError(t, decode(ros.ROS2, member("crossed_lane_markings", value), &lanes), name)
 		assert.Equal(t, []int32{1, 2, -3}, lanes.CrossedLaneMarkings, name)
 	}
 	for name, value := range map[string]string{
 		"bytes": "42 01ff", "chunks": "5f 4101 41ff ff", "uint8": "d840 42 01ff", "clamped": "d844 42 01ff", "plain": "82 01 18ff",
 		"uint16 LE": "d845 44 0100ff00", "uint32 BE": "d842 48 00000001000000ff", "uint64 BE": "d843 50 000000000000000100000000000000ff",
 	} {
-		var image rosmsg.CompressedImage
-		require.NoError(t, decode(rosmsg.ROS2, member("data", value), &image), name)
+		var image ros.CompressedImage
+		require.NoError(t, decode(ros.ROS2, member("data", value), &image), name)
 		assert.Equal(t, []byte{1, 0xff}, image.Data.Data, name)
 	}
-	var scan rosmsg.LaserScan
-	require.NoError(t, decode(rosmsg.ROS2, member("ranges", "86 f97c00 f9fc00 f97e00 f6 f90001 fb8000000000000000"), &scan))
+	var scan ros.LaserScan
+	require.NoError(t, decode(ros.ROS2, member("ranges", "86 f97c00 f9fc00 f97e00 f6 f90001 fb8000000000000000"), &scan))
 	assert.Equal(t, "[+Inf -Inf NaN NaN 5.9604645e-08 -0]", fmt.Sprint(scan.Ranges))
 }
 
@@ -196,62 +196,62 @@ func TestDecodeRefuses(t *testing.T) {
 	deep := strings.Repeat("81", rostree.MaxDepth+1) + "01"
 	for name, c := range map[string]struct {
 		data []byte
-		m    rosmsg.Message
+		m    ros.Message
 		want error
 	}{
-		"nothing":                 {nil, &rosmsg.Point{}, rostree.ErrTruncated},
-		"an array":                {raw("80"), &rosmsg.Point{}, rostree.ErrType},
-		"reserved length":         {raw("bc"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"integer without length":  {raw("a161781f"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"break in a definite map": {raw("a16178ff"), &rosmsg.Point{}, rostree.ErrType},
-		"break for unknown":       {raw("a16161ff"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"2^64 - 1 members":        {raw("bbffffffffffffffff"), &rosmsg.Point{}, rostree.ErrTruncated},
-		"2^64 - 1 elements":       {member("d", "9bffffffffffffffff"), &rosmsg.CameraInfo{}, rostree.ErrTruncated},
-		"string of 2^63 bytes":    {member("a", "7b8000000000000000"), &rosmsg.Point{}, rostree.ErrTruncated},
-		"chunk of another type":   {member("a", "7f4100ff"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"chunk of chunks":         {member("a", "7f7fffff"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"nine tags":               {member("x", "c1c1c1c1c1c1c1c1c101"), &rosmsg.Point{}, rostree.ErrMalformed},
-		"two bytes for false":     {member("data", "f814"), &rosmsg.SetBoolRequest{}, rostree.ErrMalformed},
-		"too deep":                {member("a", deep), &rosmsg.Point{}, rostree.ErrDepth},
-		"text for number":         {member("x", "6131"), &rosmsg.Point{}, rostree.ErrType},
-		"number for text":         {member("frame_id", "01"), &rosmsg.Header{}, rostree.ErrType},
-		"bytes for text":          {member("frame_id", "4101"), &rosmsg.Header{}, rostree.ErrType},
-		"number for bool":         {member("data", "01"), &rosmsg.SetBoolRequest{}, rostree.ErrType},
-		"bytes for numbers":       {member("d", "4101"), &rosmsg.CameraInfo{}, rostree.ErrType},
-		"half an element":         {member("d", "d85643010203"), &rosmsg.CameraInfo{}, rostree.ErrType},
-		"float128":                {member("d", "d8575000000000000000000000000000000000"), &rosmsg.CameraInfo{}, rostree.ErrType},
-		"typed array beyond":      {member("d", "d856581000"), &rosmsg.CameraInfo{}, rostree.ErrTruncated},
-		"fraction for integer":    {member("offset", "f93800"), &rosmsg.PointField{}, rostree.ErrType},
-		"integer out of range":    {member("datatype", "190100"), &rosmsg.PointField{}, rostree.ErrRange},
-		"uint64 out of range":     {member("offset", "1bffffffffffffffff"), &rosmsg.PointField{}, rostree.ErrRange},
-		"typed uint64 too large":  {member("any_i64", "d84348ffffffffffffffff"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"-2^64 for an integer":    {member("i64", "3bffffffffffffffff"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"below an int16":          {member("i16", "398000"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"negative for an uint64":  {member("u64", "20"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"two points of three":     {member("corners", "83a0a0a0"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"three points of two":     {member("corners", "81a0"), &rosmsgtest.Kinds{}, rostree.ErrRange},
-		"number in strings":       {member("any_text", "8101"), &rosmsgtest.Kinds{}, rostree.ErrType},
-		"number in bools":         {member("three_flag", "83f4f501"), &rosmsgtest.Kinds{}, rostree.ErrType},
-		"float out of range":      {member("data", "fb7fefffffffffffff"), &rosmsg.Float32{}, rostree.ErrRange},
-		"array of other size":     {member("k", "8101"), &rosmsg.CameraInfo{}, rostree.ErrRange},
-		"objects of one byte":     {member("transforms", "991000"+strings.Repeat("a0", 4096)), &rosmsg.TFMessage{}, rostree.ErrTooLarge},
+		"nothing":                 {nil, &ros.Point{}, rostree.ErrTruncated},
+		"an array":                {raw("80"), &ros.Point{}, rostree.ErrType},
+		"reserved length":         {raw("bc"), &ros.Point{}, rostree.ErrMalformed},
+		"integer without length":  {raw("a161781f"), &ros.Point{}, rostree.ErrMalformed},
+		"break in a definite map": {raw("a16178ff"), &ros.Point{}, rostree.ErrType},
+		"break for unknown":       {raw("a16161ff"), &ros.Point{}, rostree.ErrMalformed},
+		"2^64 - 1 members":        {raw("bbffffffffffffffff"), &ros.Point{}, rostree.ErrTruncated},
+		"2^64 - 1 elements":       {member("d", "9bffffffffffffffff"), &ros.CameraInfo{}, rostree.ErrTruncated},
+		"string of 2^63 bytes":    {member("a", "7b8000000000000000"), &ros.Point{}, rostree.ErrTruncated},
+		"chunk of another type":   {member("a", "7f4100ff"), &ros.Point{}, rostree.ErrMalformed},
+		"chunk of chunks":         {member("a", "7f7fffff"), &ros.Point{}, rostree.ErrMalformed},
+		"nine tags":               {member("x", "c1c1c1c1c1c1c1c1c101"), &ros.Point{}, rostree.ErrMalformed},
+		"two bytes for false":     {member("data", "f814"), &ros.SetBoolRequest{}, rostree.ErrMalformed},
+		"too deep":                {member("a", deep), &ros.Point{}, rostree.ErrDepth},
+		"text for number":         {member("x", "6131"), &ros.Point{}, rostree.ErrType},
+		"number for text":         {member("frame_id", "01"), &ros.Header{}, rostree.ErrType},
+		"bytes for text":          {member("frame_id", "4101"), &ros.Header{}, rostree.ErrType},
+		"number for bool":         {member("data", "01"), &ros.SetBoolRequest{}, rostree.ErrType},
+		"bytes for numbers":       {member("d", "4101"), &ros.CameraInfo{}, rostree.ErrType},
+		"half an element":         {member("d", "d85643010203"), &ros.CameraInfo{}, rostree.ErrType},
+		"float128":                {member("d", "d8575000000000000000000000000000000000"), &ros.CameraInfo{}, rostree.ErrType},
+		"typed array beyond":      {member("d", "d856581000"), &ros.CameraInfo{}, rostree.ErrTruncated},
+		"fraction for integer":    {member("offset", "f93800"), &ros.PointField{}, rostree.ErrType},
+		"integer out of range":    {member("datatype", "190100"), &ros.PointField{}, rostree.ErrRange},
+		"uint64 out of range":     {member("offset", "1bffffffffffffffff"), &ros.PointField{}, rostree.ErrRange},
+		"typed uint64 too large":  {member("any_i64", "d84348ffffffffffffffff"), &rostest.Kinds{}, rostree.ErrRange},
+		"-2^64 for an integer":    {member("i64", "3bffffffffffffffff"), &rostest.Kinds{}, rostree.ErrRange},
+		"below an int16":          {member("i16", "398000"), &rostest.Kinds{}, rostree.ErrRange},
+		"negative for an uint64":  {member("u64", "20"), &rostest.Kinds{}, rostree.ErrRange},
+		"two points of three":     {member("corners", "83a0a0a0"), &rostest.Kinds{}, rostree.ErrRange},
+		"three points of two":     {member("corners", "81a0"), &rostest.Kinds{}, rostree.ErrRange},
+		"number in strings":       {member("any_text", "8101"), &rostest.Kinds{}, rostree.ErrType},
+		"number in bools":         {member("three_flag", "83f4f501"), &rostest.Kinds{}, rostree.ErrType},
+		"float out of range":      {member("data", "fb7fefffffffffffff"), &ros.Float32{}, rostree.ErrRange},
+		"array of other size":     {member("k", "8101"), &ros.CameraInfo{}, rostree.ErrRange},
+		"objects of one byte":     {member("transforms", "991000"+strings.Repeat("a0", 4096)), &ros.TFMessage{}, rostree.ErrTooLarge},
 	} {
-		assert.ErrorIs(t, decode(rosmsg.ROS2, c.data, c.m), c.want, name)
+		assert.ErrorIs(t, decode(ros.ROS2, c.data, c.m), c.want, name)
 	}
 }
 
 func TestTimesBeforeTheEpoch(t *testing.T) {
-	clock := &rosmsg.Clock{Clock: rosmsg.Time{Sec: -1}}
-	e := roscbor.Encoder{Version: rosmsg.ROS1}
+	clock := &ros.Clock{Clock: ros.Time{Sec: -1}}
+	e := roscbor.Encoder{Version: ros.ROS1}
 	data := e.Append(nil, clock)
-	assert.ErrorIs(t, e.Err(), rosmsg.ErrBeforeEpoch)
-	assert.Equal(t, encode(t, rosmsg.ROS1, &rosmsg.Clock{}), data)
-	assert.ErrorIs(t, decode(rosmsg.ROS1, encode(t, rosmsg.ROS2, clock), clock), rostree.ErrRange)
+	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
+	assert.Equal(t, encode(t, ros.ROS1, &ros.Clock{}), data)
+	assert.ErrorIs(t, decode(ros.ROS1, encode(t, ros.ROS2, clock), clock), rostree.ErrRange)
 }
 
 // TestMapsOfMoreThan23Members: the head is longer then. No message has so many fields.
 func TestMapsOfMoreThan23Members(t *testing.T) {
-	data := encode(t, rosmsg.ROS2, large{})
+	data := encode(t, ros.ROS2, large{})
 	var got map[string]bool
 	require.NoError(t, cbor.Unmarshal(data, &got))
 	assert.Len(t, got, 30)
@@ -261,7 +261,7 @@ func TestMapsOfMoreThan23Members(t *testing.T) {
 type large struct{}
 
 func (large) TypeName() string { return "test_msgs/msg/Large" }
-func (large) Fields(v rosmsg.Visitor) {
+func (large) Fields(v ros.Visitor) {
 	for i := range 30 {
 		yes := true
 		v.Bool(fmt.Sprint(i), &yes)
@@ -270,31 +270,31 @@ func (large) Fields(v rosmsg.Visitor) {
 
 // FuzzDecode holds the decoder against fxamacker's: what it takes is well-formed there.
 func FuzzDecode(f *testing.F) {
-	every := rosmsgtest.Every()
+	every := rostest.Every()
 	for i, m := range every {
-		rosmsgtest.Fill(m, 1)
-		f.Add(uint8(i), encode(f, rosmsg.ROS1, m))
-		f.Add(uint8(i), encode(f, rosmsg.ROS2, m))
+		rostest.Fill(m, 1)
+		f.Add(uint8(i), encode(f, ros.ROS1, m))
+		f.Add(uint8(i), encode(f, ros.ROS2, m))
 	}
 	other, err := cbor.DecOptions{MaxNestedLevels: 2 * rostree.MaxDepth}.DecMode()
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
-		m := rosmsgtest.New(every[int(i)%len(every)])
-		if decode(rosmsg.ROS1, data, m) != nil {
+		m := rostest.New(every[int(i)%len(every)])
+		if decode(ros.ROS1, data, m) != nil {
 			return
 		}
 		require.NoError(t, other.Wellformed(data), base64.StdEncoding.EncodeToString(data))
-		first := encode(t, rosmsg.ROS1, m)
-		again := rosmsgtest.New(m)
-		require.NoError(t, decode(rosmsg.ROS1, first, again))
-		require.Equal(t, first, encode(t, rosmsg.ROS1, again))
+		first := encode(t, ros.ROS1, m)
+		again := rostest.New(m)
+		require.NoError(t, decode(ros.ROS1, first, again))
+		require.Equal(t, first, encode(t, ros.ROS1, again))
 	})
 }
 
 func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 	for _, version := range versions {
-		for _, m := range rosmsgtest.Every() {
-			rosmsgtest.Fill(m, 3)
+		for _, m := range rostest.Every() {
+			rostest.Fill(m, 3)
 			e := &roscbor.Encoder{Version: version}
 			buf := e.Append(nil, m)
 			assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
@@ -303,7 +303,7 @@ func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAppendPointCloud2(b *testing.B) {
-	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	m := &ros.PointCloud2{Data: ros.Bytes{Data: make([]byte, 8<<20)}}
 	e := new(roscbor.Encoder)
 	var buf []byte
 	b.ReportAllocs()
@@ -314,7 +314,7 @@ func BenchmarkAppendPointCloud2(b *testing.B) {
 }
 
 func BenchmarkDecodePointCloud2(b *testing.B) {
-	m := &rosmsg.PointCloud2{Data: rosmsg.Bytes{Data: make([]byte, 8<<20)}}
+	m := &ros.PointCloud2{Data: ros.Bytes{Data: make([]byte, 8<<20)}}
 	data := new(roscbor.Encoder).Append(nil, m)
 	d := new(roscbor.Decoder)
 	b.ReportAllocs()

@@ -14,17 +14,17 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Encoder encodes messages. The zero value is ready, for ROS 2; one goroutine uses it at
 // a time. Encoding into a large enough buffer allocates nothing.
 type Encoder struct {
-	Version   rosmsg.Version
+	Version   ros.Version
 	NonFinite NonFinite
 
 	buf   []byte
-	names rosmsg.Names // of the object that is being written
+	names ros.Names // of the object that is being written
 	err   error
 	// altered says that a number of the message was replaced.
 	altered bool
@@ -34,10 +34,10 @@ type Encoder struct {
 	made []byte
 }
 
-var _ rosmsg.SeqVisitor = (*Encoder)(nil)
+var _ ros.SeqVisitor = (*Encoder)(nil)
 
 // Append appends m as an object to dst and returns the result.
-func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
+func (e *Encoder) Append(dst []byte, m ros.Message) []byte {
 	e.buf, e.err, e.altered = dst, nil, false
 	e.object("", m)
 	out := e.buf
@@ -45,7 +45,7 @@ func (e *Encoder) Append(dst []byte, m rosmsg.Message) []byte {
 	return out
 }
 
-// Err returns rosmsg.ErrBeforeEpoch if the last message had such a time and Version is
+// Err returns ros.ErrBeforeEpoch if the last message had such a time and Version is
 // ROS1; it was written as 0, and the message isn't to be sent.
 func (e *Encoder) Err() error { return e.err }
 
@@ -68,10 +68,10 @@ const (
 	Max
 )
 
-func (e *Encoder) object(name string, m rosmsg.Message) {
-	if t, ok := m.(*rosmsg.Time); ok && e.Version == rosmsg.ROS1 && t.Sec < 0 {
+func (e *Encoder) object(name string, m ros.Message) {
+	if t, ok := m.(*ros.Time); ok && e.Version == ros.ROS1 && t.Sec < 0 {
 		if e.err == nil {
-			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, rosmsg.ErrBeforeEpoch)
+			e.err = fmt.Errorf("encode %s of %d s: %w", name, t.Sec, ros.ErrBeforeEpoch)
 		}
 		e.buf = append(e.buf, `{"secs":0,"nsecs":0}`...)
 		return
@@ -101,7 +101,7 @@ func (e *Encoder) integer(name string, v int64) {
 
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
-	if e.Version == rosmsg.ROS1 {
+	if e.Version == ros.ROS1 {
 		e.Uint32("seq", v)
 	}
 }
@@ -253,7 +253,7 @@ func appendEscape(dst []byte, b byte) []byte {
 }
 
 // Bytes appends base64.
-func (e *Encoder) Bytes(name string, v *rosmsg.Bytes) {
+func (e *Encoder) Bytes(name string, v *ros.Bytes) {
 	e.name(name)
 	data := v.Data
 	if v.Source != nil {
@@ -280,36 +280,36 @@ func (e *Encoder) list(name string, n int, element func(i int)) {
 }
 
 // Array appends an array of numbers, bools or strings; uint8's are base64.
-func (e *Encoder) Array(name string, v rosmsg.Array) {
+func (e *Encoder) Array(name string, v ros.Array) {
 	switch v.Kind() {
-	case rosmsg.KindBool:
-		list := rosmsg.Elements[bool](v)
+	case ros.KindBool:
+		list := ros.Elements[bool](v)
 		e.list(name, len(list), func(i int) { e.buf = strconv.AppendBool(e.buf, list[i]) })
-	case rosmsg.KindInt8:
-		integers(e, name, rosmsg.Elements[int8](v))
-	case rosmsg.KindUint8:
-		e.Bytes(name, &rosmsg.Bytes{Data: rosmsg.Elements[uint8](v)})
-	case rosmsg.KindInt16:
-		integers(e, name, rosmsg.Elements[int16](v))
-	case rosmsg.KindUint16:
-		integers(e, name, rosmsg.Elements[uint16](v))
-	case rosmsg.KindInt32:
-		integers(e, name, rosmsg.Elements[int32](v))
-	case rosmsg.KindUint32:
-		integers(e, name, rosmsg.Elements[uint32](v))
-	case rosmsg.KindInt64:
-		integers(e, name, rosmsg.Elements[int64](v))
-	case rosmsg.KindUint64:
-		list := rosmsg.Elements[uint64](v)
+	case ros.KindInt8:
+		integers(e, name, ros.Elements[int8](v))
+	case ros.KindUint8:
+		e.Bytes(name, &ros.Bytes{Data: ros.Elements[uint8](v)})
+	case ros.KindInt16:
+		integers(e, name, ros.Elements[int16](v))
+	case ros.KindUint16:
+		integers(e, name, ros.Elements[uint16](v))
+	case ros.KindInt32:
+		integers(e, name, ros.Elements[int32](v))
+	case ros.KindUint32:
+		integers(e, name, ros.Elements[uint32](v))
+	case ros.KindInt64:
+		integers(e, name, ros.Elements[int64](v))
+	case ros.KindUint64:
+		list := ros.Elements[uint64](v)
 		e.list(name, len(list), func(i int) { e.buf = strconv.AppendUint(e.buf, list[i], 10) })
-	case rosmsg.KindFloat32:
-		list := rosmsg.Elements[float32](v)
+	case ros.KindFloat32:
+		list := ros.Elements[float32](v)
 		e.list(name, len(list), func(i int) { e.buf = e.appendFloat(e.buf, float64(list[i]), 32) })
-	case rosmsg.KindFloat64:
-		list := rosmsg.Elements[float64](v)
+	case ros.KindFloat64:
+		list := ros.Elements[float64](v)
 		e.list(name, len(list), func(i int) { e.buf = e.appendFloat(e.buf, list[i], 64) })
-	case rosmsg.KindString:
-		list := rosmsg.Elements[string](v)
+	case ros.KindString:
+		list := ros.Elements[string](v)
 		e.list(name, len(list), func(i int) { e.buf = appendQuoted(e.buf, list[i]) })
 	}
 }
@@ -319,12 +319,12 @@ func integers[T int8 | int16 | uint16 | int32 | uint32 | int64](e *Encoder, name
 }
 
 // Message appends an object.
-func (e *Encoder) Message(name string, v rosmsg.Message) {
+func (e *Encoder) Message(name string, v ros.Message) {
 	e.name(name)
 	e.object(name, v)
 }
 
 // Messages appends an array of objects.
-func (e *Encoder) Messages(name string, v rosmsg.Messages) {
+func (e *Encoder) Messages(name string, v ros.Messages) {
 	e.list(name, v.Len(), func(i int) { e.object(name, v.At(i)) })
 }

@@ -17,36 +17,36 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
-var versions = []rosmsg.Version{rosmsg.ROS2, rosmsg.ROS1}
+var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version rosmsg.Version, m rosmsg.Message) string {
+func encode(t testing.TB, version ros.Version, m ros.Message) string {
 	e := rosjson.Encoder{Version: version}
 	text := e.Append([]byte("{"), m)[1:]
 	require.NoError(t, e.Err())
 	return string(text)
 }
 
-func decode(version rosmsg.Version, text string, m rosmsg.Message) error {
+func decode(version ros.Version, text string, m ros.Message) error {
 	return (&rosjson.Decoder{Version: version}).Decode([]byte(text), m)
 }
 
 func TestAppend(t *testing.T) {
-	header := rosmsg.Header{Seq: 9, Stamp: rosmsg.Time{Sec: 5, Nanosec: 4294967295}, FrameID: "a\"\\/\n\r\t\b\x00\x1f\x7f<é\u2028🚗\xff\xfe"}
+	header := ros.Header{Seq: 9, Stamp: ros.Time{Sec: 5, Nanosec: 4294967295}, FrameID: "a\"\\/\n\r\t\b\x00\x1f\x7f<é\u2028🚗\xff\xfe"}
 	assert.Equal(t, `{"stamp":{"sec":5,"nanosec":4294967295},"frame_id":"a\"\\/\n\r\t\u0008\u0000\u001f`+"\x7f"+`<é`+"\u2028"+`🚗\ufffd\ufffd"}`,
-		encode(t, rosmsg.ROS2, &header))
+		encode(t, ros.ROS2, &header))
 	header.FrameID = ""
-	assert.Equal(t, `{"seq":9,"stamp":{"secs":5,"nsecs":4294967295},"frame_id":""}`, encode(t, rosmsg.ROS1, &header))
-	assert.Equal(t, `{"data":0.1}`, encode(t, rosmsg.ROS2, &rosmsg.Float32{Data: 0.1}))
-	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0.0}`, encode(t, rosmsg.ROS2, &rosmsg.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
-	assert.Equal(t, `{"x":null,"y":null,"z":100000000000000000000}`, encode(t, rosmsg.ROS2, &rosmsg.Point{X: math.NaN(), Y: math.Inf(-1), Z: 1e20}))
-	assert.Equal(t, `{}`, encode(t, rosmsg.ROS1, &rosmsg.EmptyRequest{}))
-	assert.Equal(t, `{"transforms":[]}`, encode(t, rosmsg.ROS1, &rosmsg.TFMessage{}))
-	info := encode(t, rosmsg.ROS1, &rosmsg.CameraInfo{D: []float64{1, 2}})
+	assert.Equal(t, `{"seq":9,"stamp":{"secs":5,"nsecs":4294967295},"frame_id":""}`, encode(t, ros.ROS1, &header))
+	assert.Equal(t, `{"data":0.1}`, encode(t, ros.ROS2, &ros.Float32{Data: 0.1}))
+	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0.0}`, encode(t, ros.ROS2, &ros.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
+	assert.Equal(t, `{"x":null,"y":null,"z":100000000000000000000}`, encode(t, ros.ROS2, &ros.Point{X: math.NaN(), Y: math.Inf(-1), Z: 1e20}))
+	assert.Equal(t, `{}`, encode(t, ros.ROS1, &ros.EmptyRequest{}))
+	assert.Equal(t, `{"transforms":[]}`, encode(t, ros.ROS1, &ros.TFMessage{}))
+	info := encode(t, ros.ROS1, &ros.CameraInfo{D: []float64{1, 2}})
 	for _, member := range []string{`"D":[1,2]`, `"K":[0,0,0,0,0,0,0,0,0]`, `"R":[`, `"P":[0,0,0,0,0,0,0,0,0,0,0,0]`, `"do_rectify":false}}`} {
 		assert.Contains(t, info, member)
 	}
@@ -54,8 +54,8 @@ func TestAppend(t *testing.T) {
 
 // TestNonFinite: in each way of writing, alone and in arrays; both are read back.
 func TestNonFinite(t *testing.T) {
-	point := &rosmsg.Point{X: math.NaN(), Y: math.Inf(1), Z: math.Inf(-1)}
-	scan := &rosmsg.LaserScan{Ranges: []float32{1.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}}
+	point := &ros.Point{X: math.NaN(), Y: math.Inf(1), Z: math.Inf(-1)}
+	scan := &ros.LaserScan{Ranges: []float32{1.5, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))}}
 	for name, c := range map[string]struct {
 		how           rosjson.NonFinite
 		point, ranges string
@@ -72,21 +72,21 @@ func TestNonFinite(t *testing.T) {
 			e := rosjson.Encoder{NonFinite: c.how}
 			assert.Equal(t, c.point, string(e.Append(nil, point)))
 			assert.Equal(t, c.altered, e.Altered())
-			e.Append(nil, &rosmsg.Point{X: 1})
+			e.Append(nil, &ros.Point{X: 1})
 			assert.False(t, e.Altered(), "of the last message alone")
 			text := string(e.Append(nil, scan))
 			assert.Contains(t, text, `"ranges":`+c.ranges)
 			assert.Equal(t, c.altered, e.Altered())
-			var read rosmsg.LaserScan
-			require.NoError(t, decode(rosmsg.ROS2, text, &read))
+			var read ros.LaserScan
+			require.NoError(t, decode(ros.ROS2, text, &read))
 			require.Len(t, read.Ranges, 4)
 			if c.how == rosjson.Words {
 				assert.True(t, math.IsNaN(float64(read.Ranges[1])) && math.IsInf(float64(read.Ranges[2]), 1) && math.IsInf(float64(read.Ranges[3]), -1))
 			}
 		})
 	}
-	var skipped rosmsg.Point
-	require.NoError(t, decode(rosmsg.ROS2, `{"other":[NaN,{"a":-Infinity}],"x":2,"last":Infinity}`, &skipped))
+	var skipped ros.Point
+	require.NoError(t, decode(ros.ROS2, `{"other":[NaN,{"a":-Infinity}],"x":2,"last":Infinity}`, &skipped))
 	assert.Equal(t, 2.0, skipped.X)
 }
 
@@ -131,9 +131,9 @@ func TestBytesFromSources(t *testing.T) {
 			continue
 		}
 		data := bytes.Repeat([]byte{1, 200, 30, 255, 7}, n/5+1)[:n]
-		want := encode(t, rosmsg.ROS2, &rosmsg.CompressedImage{Data: rosmsg.Bytes{Data: data}})
+		want := encode(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Data: data}})
 		assert.Contains(t, want, `"data":"`+base64.StdEncoding.EncodeToString(data)+`"`)
-		require.Equal(t, want, encode(t, rosmsg.ROS2, &rosmsg.CompressedImage{Data: rosmsg.Bytes{Source: source(data)}}), "%d bytes", n)
+		require.Equal(t, want, encode(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Source: source(data)}}), "%d bytes", n)
 	}
 }
 
@@ -147,12 +147,12 @@ func (s source) Put(dst []byte) { copy(dst, s) }
 // for infinities.
 func TestRoundTripOfEveryMessage(t *testing.T) {
 	for _, version := range versions {
-		for _, m := range rosmsgtest.Every() {
+		for _, m := range rostest.Every() {
 			for seed := range uint64(30) {
-				rosmsgtest.Fill(m, seed)
+				rostest.Fill(m, seed)
 				text := encode(t, version, m)
 				require.True(t, json.Valid([]byte(text)), text)
-				again := rosmsgtest.New(m)
+				again := rostest.New(m)
 				require.NoError(t, decode(version, text, again), text)
 				require.Equal(t, text, encode(t, version, again))
 			}
@@ -164,13 +164,13 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 // serialised it.
 type vector struct {
 	text string
-	m    rosmsg.Message
+	m    ros.Message
 }
 
 func vectors(t testing.TB) []vector {
 	const dir = "../../../testdata/wire/ros1"
-	types := map[string]rosmsg.Message{}
-	for _, m := range rosmsgtest.Every() {
+	types := map[string]ros.Message{}
+	for _, m := range rostest.Every() {
 		types[ros1.TypeName(m.TypeName())] = m
 	}
 	var list []vector
@@ -201,39 +201,39 @@ func vectors(t testing.TB) []vector {
 // written are the values that Python has.
 func TestPythonsValues(t *testing.T) {
 	for _, v := range vectors(t) {
-		got := encode(t, rosmsg.ROS1, v.m)
+		got := encode(t, ros.ROS1, v.m)
 		assert.JSONEq(t, v.text, got)
-		read := rosmsgtest.New(v.m)
-		require.NoError(t, decode(rosmsg.ROS1, v.text, read))
-		assert.Equal(t, got, encode(t, rosmsg.ROS1, read))
+		read := rostest.New(v.m)
+		require.NoError(t, decode(ros.ROS1, v.text, read))
+		assert.Equal(t, got, encode(t, ros.ROS1, read))
 	}
 }
 
 func TestDecodeTakesMembersInAnyOrderAndForm(t *testing.T) {
-	want := rosmsg.PointField{Name: "x\n/é🚗\ufffd", Offset: 4, Datatype: 7, Count: 1}
+	want := ros.PointField{Name: "x\n/é🚗\ufffd", Offset: 4, Datatype: 7, Count: 1}
 	for _, text := range []string{
 		`{"name":"x\n\/\u00e9\ud83d\ude97\ud83d","offset":4,"datatype":7,"count":1}`,
 		" {\t\"count\" : 1.0 ,\r\n\"datatype\":70e-1, \"offset\":4, \"name\":\"x\\u000a/é🚗\ufffd\" }\n",
 		`{"unknown":[{"a":[1,2.5e3,{}],"b":null},true,false,"\"}"],"offset":4,"datatype":7,"name":"x\n/é🚗\udead","x":{},"count":1,"y":[]}`,
 		`{"off\u0073et":4,"count":1,"name":"x\n/é🚗` + "\xff" + `","datatype":7}`,
 	} {
-		got := rosmsg.PointField{Name: "old", Count: 5}
-		require.NoError(t, decode(rosmsg.ROS2, text, &got), text)
+		got := ros.PointField{Name: "old", Count: 5}
+		require.NoError(t, decode(ros.ROS2, text, &got), text)
 		assert.Equal(t, want, got, text)
 	}
 }
 
 func TestDecodeTakesBothVersionsNames(t *testing.T) {
 	for _, version := range versions {
-		var m rosmsg.CameraInfo
+		var m ros.CameraInfo
 		for _, text := range []string{
 			`{"header":{"seq":3,"stamp":{"secs":1,"nsecs":2}},"D":[1,null],"K":[1,2,3,4,5,6,7,8,9],"roi":null}`,
 			`{"header":{"seq":3,"stamp":{"sec":1,"nanosec":2}},"d":[1,null],"k":[1,2,3,4,5,6,7,8,9]}`,
 		} {
-			m = rosmsg.CameraInfo{Width: 5, P: [12]float64{1}, ROI: rosmsg.RegionOfInterest{Width: 7}}
+			m = ros.CameraInfo{Width: 5, P: [12]float64{1}, ROI: ros.RegionOfInterest{Width: 7}}
 			require.NoError(t, decode(version, text, &m))
-			assert.Equal(t, rosmsg.Time{Sec: 1, Nanosec: 2}, m.Header.Stamp)
-			assert.Equal(t, map[rosmsg.Version]uint32{rosmsg.ROS1: 3}[version], m.Header.Seq)
+			assert.Equal(t, ros.Time{Sec: 1, Nanosec: 2}, m.Header.Stamp)
+			assert.Equal(t, map[ros.Version]uint32{ros.ROS1: 3}[version], m.Header.Seq)
 			assert.Equal(t, [9]float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, m.K)
 			assert.Zero(t, m.Width)
 			assert.Zero(t, m.P)
@@ -246,13 +246,13 @@ func TestDecodeTakesBothVersionsNames(t *testing.T) {
 
 func TestDecodeTakesBytesAsTextOrNumbers(t *testing.T) {
 	for _, text := range []string{`"AQL/"`, `"AQL\/"`, `[1,2,255]`, `[ 1 , 2.0 , 255 ]`} {
-		m := rosmsg.CompressedImage{Data: rosmsg.Bytes{Source: source("old")}}
-		require.NoError(t, decode(rosmsg.ROS2, `{"data":`+text+`}`, &m), text)
-		assert.Equal(t, rosmsg.Bytes{Data: []byte{1, 2, 255}}, m.Data, text)
+		m := ros.CompressedImage{Data: ros.Bytes{Source: source("old")}}
+		require.NoError(t, decode(ros.ROS2, `{"data":`+text+`}`, &m), text)
+		assert.Equal(t, ros.Bytes{Data: []byte{1, 2, 255}}, m.Data, text)
 	}
 	for text, want := range map[string]string{`"AQ=="`: "\x01", `"AQ"`: "\x01", `""`: "", `[]`: "", `null`: ""} {
-		m := rosmsg.CompressedImage{Data: rosmsg.Bytes{Data: []byte("old")}}
-		require.NoError(t, decode(rosmsg.ROS2, `{"data":`+text+`}`, &m), text)
+		m := ros.CompressedImage{Data: ros.Bytes{Data: []byte("old")}}
+		require.NoError(t, decode(ros.ROS2, `{"data":`+text+`}`, &m), text)
 		assert.Equal(t, want, string(m.Data.Data), text)
 	}
 }
@@ -274,103 +274,103 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"datatype":256}`: rostree.ErrRange, `{"datatype":-1}`: rostree.ErrRange, `{"offset":4294967296}`: rostree.ErrRange,
 		`{"offset":99999999999999999999}`: rostree.ErrRange, `{"offset":1e300}`: rostree.ErrRange, `{"offset":1e999}`: rostree.ErrRange,
 	} {
-		assert.ErrorIs(t, decode(rosmsg.ROS2, text, &rosmsg.PointField{}), want, text)
+		assert.ErrorIs(t, decode(ros.ROS2, text, &ros.PointField{}), want, text)
 	}
 	for text, c := range map[string]struct {
-		m    rosmsg.Message
+		m    ros.Message
 		want error
 	}{
-		`{"data":1e39}`:   {&rosmsg.Float32{}, rostree.ErrRange},
-		`{"x":1e309}`:     {&rosmsg.Point{}, rostree.ErrRange},
-		`{"x":"NaN"}`:     {&rosmsg.Point{}, rostree.ErrType},
-		`{"data":1}`:      {&rosmsg.SetBoolRequest{}, rostree.ErrType},
-		`{"data":tRue}`:   {&rosmsg.SetBoolRequest{}, rostree.ErrMalformed},
-		`{"data":"A"}`:    {&rosmsg.CompressedImage{}, rostree.ErrType},
-		`{"data":"A*=="}`: {&rosmsg.CompressedImage{}, rostree.ErrType},
-		`{"data":[256]}`:  {&rosmsg.CompressedImage{}, rostree.ErrRange},
-		`{"data":[null]}`: {&rosmsg.CompressedImage{}, rostree.ErrType},
-		`{"data":{}}`:     {&rosmsg.CompressedImage{}, rostree.ErrType},
-		`{"k":[1,2,3]}`:   {&rosmsg.CameraInfo{}, rostree.ErrRange},
-		`{"r":[` + strings.Repeat("1,", 9) + `1]}`: {&rosmsg.CameraInfo{}, rostree.ErrRange},
-		`{"header":[]}`:         {&rosmsg.Image{}, rostree.ErrType},
-		`{"transforms":{}}`:     {&rosmsg.TFMessage{}, rostree.ErrType},
-		`{"transforms":[null]}`: {&rosmsg.TFMessage{}, rostree.ErrType},
-		`{"transforms":[` + strings.Repeat("{},", 5000) + `{}]}`: {&rosmsg.TFMessage{}, rostree.ErrTooLarge},
-		`{"crossed_lane_markings":[2147483648]}`:                 {&rosmsg.CarlaLaneInvasionEvent{}, rostree.ErrRange},
+		`{"data":1e39}`:   {&ros.Float32{}, rostree.ErrRange},
+		`{"x":1e309}`:     {&ros.Point{}, rostree.ErrRange},
+		`{"x":"NaN"}`:     {&ros.Point{}, rostree.ErrType},
+		`{"data":1}`:      {&ros.SetBoolRequest{}, rostree.ErrType},
+		`{"data":tRue}`:   {&ros.SetBoolRequest{}, rostree.ErrMalformed},
+		`{"data":"A"}`:    {&ros.CompressedImage{}, rostree.ErrType},
+		`{"data":"A*=="}`: {&ros.CompressedImage{}, rostree.ErrType},
+		`{"data":[256]}`:  {&ros.CompressedImage{}, rostree.ErrRange},
+		`{"data":[null]}`: {&ros.CompressedImage{}, rostree.ErrType},
+		`{"data":{}}`:     {&ros.CompressedImage{}, rostree.ErrType},
+		`{"k":[1,2,3]}`:   {&ros.CameraInfo{}, rostree.ErrRange},
+		`{"r":[` + strings.Repeat("1,", 9) + `1]}`: {&ros.CameraInfo{}, rostree.ErrRange},
+		`{"header":[]}`:         {&ros.Image{}, rostree.ErrType},
+		`{"transforms":{}}`:     {&ros.TFMessage{}, rostree.ErrType},
+		`{"transforms":[null]}`: {&ros.TFMessage{}, rostree.ErrType},
+		`{"transforms":[` + strings.Repeat("{},", 5000) + `{}]}`: {&ros.TFMessage{}, rostree.ErrTooLarge},
+		`{"crossed_lane_markings":[2147483648]}`:                 {&ros.CarlaLaneInvasionEvent{}, rostree.ErrRange},
 	} {
-		assert.ErrorIs(t, decode(rosmsg.ROS2, text, c.m), c.want, text)
+		assert.ErrorIs(t, decode(ros.ROS2, text, c.m), c.want, text)
 	}
 }
 
 func TestTimesBeforeTheEpoch(t *testing.T) {
-	clock := &rosmsg.Clock{Clock: rosmsg.Time{Sec: -1, Nanosec: 5}}
-	assert.Equal(t, `{"clock":{"sec":-1,"nanosec":5}}`, encode(t, rosmsg.ROS2, clock))
-	e := rosjson.Encoder{Version: rosmsg.ROS1}
+	clock := &ros.Clock{Clock: ros.Time{Sec: -1, Nanosec: 5}}
+	assert.Equal(t, `{"clock":{"sec":-1,"nanosec":5}}`, encode(t, ros.ROS2, clock))
+	e := rosjson.Encoder{Version: ros.ROS1}
 	assert.Equal(t, `{"clock":{"secs":0,"nsecs":0}}`, string(e.Append(nil, clock)))
-	assert.ErrorIs(t, e.Err(), rosmsg.ErrBeforeEpoch)
+	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
 
-	require.NoError(t, decode(rosmsg.ROS2, `{"clock":{"sec":-1}}`, clock))
+	require.NoError(t, decode(ros.ROS2, `{"clock":{"sec":-1}}`, clock))
 	assert.Equal(t, int32(-1), clock.Clock.Sec)
-	assert.ErrorIs(t, decode(rosmsg.ROS1, `{"clock":{"secs":-1}}`, clock), rostree.ErrRange)
+	assert.ErrorIs(t, decode(ros.ROS1, `{"clock":{"secs":-1}}`, clock), rostree.ErrRange)
 }
 
 // TestNestedErrorsNameTheField says where a message is wrong.
 func TestNestedErrorsNameTheField(t *testing.T) {
-	err := decode(rosmsg.ROS2, `{"linear":{"x":"fast"}}`, &rosmsg.Twist{})
+	err := decode(ros.ROS2, `{"linear":{"x":"fast"}}`, &ros.Twist{})
 	assert.EqualError(t, err, "decode geometry_msgs/msg/Twist: x: value at byte 15 is not a number: value is of another type than the field")
 }
 
 // FuzzDecode holds the decoder against encoding/json: both take the same texts as JSON.
 func FuzzDecode(f *testing.F) {
-	every := rosmsgtest.Every()
+	every := rostest.Every()
 	for i, m := range every {
-		rosmsgtest.Fill(m, 1)
-		f.Add(uint8(i), []byte(encode(f, rosmsg.ROS1, m)))
-		f.Add(uint8(i), []byte(encode(f, rosmsg.ROS2, m)))
+		rostest.Fill(m, 1)
+		f.Add(uint8(i), []byte(encode(f, ros.ROS1, m)))
+		f.Add(uint8(i), []byte(encode(f, ros.ROS2, m)))
 	}
 	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
-		m := rosmsgtest.New(every[int(i)%len(every)])
-		err := decode(rosmsg.ROS1, string(data), m)
+		m := rostest.New(every[int(i)%len(every)])
+		err := decode(ros.ROS1, string(data), m)
 		if err != nil {
 			syntax := errors.Is(err, rostree.ErrMalformed) || errors.Is(err, rostree.ErrTruncated)
 			require.False(t, syntax && json.Valid(data), "%v", err)
 			return
 		}
 		require.True(t, json.Valid(data))
-		text := encode(t, rosmsg.ROS1, m)
+		text := encode(t, ros.ROS1, m)
 		require.True(t, json.Valid([]byte(text)))
-		again := rosmsgtest.New(m)
-		require.NoError(t, decode(rosmsg.ROS1, text, again))
-		require.Equal(t, text, encode(t, rosmsg.ROS1, again))
+		again := rostest.New(m)
+		require.NoError(t, decode(ros.ROS1, text, again))
+		require.Equal(t, text, encode(t, ros.ROS1, again))
 	})
 }
 
 func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
-		rosmsgtest.Fill(m, 3)
-		e := &rosjson.Encoder{Version: rosmsg.ROS1}
+	for _, m := range rostest.Every() {
+		rostest.Fill(m, 3)
+		e := &rosjson.Encoder{Version: ros.ROS1}
 		buf := e.Append(nil, m)
 		assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), m.TypeName())
 	}
 }
 
 // cloud is one of 8 MB.
-func cloud() *rosmsg.PointCloud2 {
+func cloud() *ros.PointCloud2 {
 	data := make([]byte, 8<<20)
 	for i := range data {
 		data[i] = byte(i * 7)
 	}
-	return &rosmsg.PointCloud2{
-		Header: rosmsg.Header{FrameID: "lidar"}, Height: 1, Width: 8 << 20 / 32, PointStep: 32, RowStep: 8 << 20,
-		PointFields: []rosmsg.PointField{{Name: "x", Datatype: 7, Count: 1}}, Data: rosmsg.Bytes{Data: data}, IsDense: true,
+	return &ros.PointCloud2{
+		Header: ros.Header{FrameID: "lidar"}, Height: 1, Width: 8 << 20 / 32, PointStep: 32, RowStep: 8 << 20,
+		PointFields: []ros.PointField{{Name: "x", Datatype: 7, Count: 1}}, Data: ros.Bytes{Data: data}, IsDense: true,
 	}
 }
 
 func BenchmarkAppendPointCloud2(b *testing.B) {
 	m := cloud()
 	inPlace := cloud()
-	inPlace.Data = rosmsg.Bytes{Source: source(m.Data.Data)}
-	for name, m := range map[string]*rosmsg.PointCloud2{"bytes": m, "source": inPlace} {
+	inPlace.Data = ros.Bytes{Source: source(m.Data.Data)}
+	for name, m := range map[string]*ros.PointCloud2{"bytes": m, "source": inPlace} {
 		b.Run(name, func(b *testing.B) {
 			e := new(rosjson.Encoder)
 			var buf []byte
@@ -385,7 +385,7 @@ func BenchmarkAppendPointCloud2(b *testing.B) {
 
 func BenchmarkDecodePointCloud2(b *testing.B) {
 	text := new(rosjson.Encoder).Append(nil, cloud())
-	var m rosmsg.PointCloud2
+	var m ros.PointCloud2
 	d := new(rosjson.Decoder)
 	b.ReportAllocs()
 	b.SetBytes(8 << 20)
@@ -397,7 +397,7 @@ func BenchmarkDecodePointCloud2(b *testing.B) {
 }
 
 func BenchmarkDecodeImu(b *testing.B) {
-	m := new(rosmsg.Imu)
+	m := new(ros.Imu)
 	text := new(rosjson.Encoder).Append(nil, m)
 	d := new(rosjson.Decoder)
 	b.ReportAllocs()
@@ -410,9 +410,9 @@ func BenchmarkDecodeImu(b *testing.B) {
 }
 
 func ExampleEncoder() {
-	e := rosjson.Encoder{Version: rosmsg.ROS1}
+	e := rosjson.Encoder{Version: ros.ROS1}
 	frame := []byte(`{"op":"publish","topic":"/clock","msg":`)
-	frame = e.Append(frame, &rosmsg.Clock{Clock: rosmsg.Time{Sec: 12, Nanosec: 500}})
+	frame = e.Append(frame, &ros.Clock{Clock: ros.Time{Sec: 12, Nanosec: 500}})
 	fmt.Println(string(append(frame, '}')))
 	// Output: {"op":"publish","topic":"/clock","msg":{"clock":{"secs":12,"nsecs":500}}}
 }

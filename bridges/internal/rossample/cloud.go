@@ -7,75 +7,75 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // cloudLayout is how one point layout lies in memory.
 type cloudLayout struct {
 	step   int
-	fields []rosmsg.PointField
+	fields []ros.PointField
 	// put writes point i at dst[offsets[i]:].
 	put func(c *cloudBytes, dst []byte, points []sample.Point, offsets []int)
 }
 
-func pointField(name string, offset uint32, datatype uint8) rosmsg.PointField {
-	return rosmsg.PointField{Name: name, Offset: offset, Datatype: datatype, Count: 1}
+func pointField(name string, offset uint32, datatype uint8) ros.PointField {
+	return ros.PointField{Name: name, Offset: offset, Datatype: datatype, Count: 1}
 }
 
 var layouts = map[sample.PointLayout]*cloudLayout{
 	// Autoware's PointXYZIRCAEDT, 32 bytes without padding
 	// (autoware_point_types; Nebula's drivers write the same).
-	sample.LayoutXYZIRCAEDT: {step: 32, put: putXYZIRCAEDT, fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldFloat32),
-		pointField("y", 4, rosmsg.PointFieldFloat32),
-		pointField("z", 8, rosmsg.PointFieldFloat32),
-		pointField("intensity", 12, rosmsg.PointFieldUint8),
-		pointField("return_type", 13, rosmsg.PointFieldUint8),
-		pointField("channel", 14, rosmsg.PointFieldUint16),
-		pointField("azimuth", 16, rosmsg.PointFieldFloat32),
-		pointField("elevation", 20, rosmsg.PointFieldFloat32),
-		pointField("distance", 24, rosmsg.PointFieldFloat32),
-		pointField("time_stamp", 28, rosmsg.PointFieldUint32),
+	sample.LayoutXYZIRCAEDT: {step: 32, put: putXYZIRCAEDT, fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldFloat32),
+		pointField("y", 4, ros.PointFieldFloat32),
+		pointField("z", 8, ros.PointFieldFloat32),
+		pointField("intensity", 12, ros.PointFieldUint8),
+		pointField("return_type", 13, ros.PointFieldUint8),
+		pointField("channel", 14, ros.PointFieldUint16),
+		pointField("azimuth", 16, ros.PointFieldFloat32),
+		pointField("elevation", 20, ros.PointFieldFloat32),
+		pointField("distance", 24, ros.PointFieldFloat32),
+		pointField("time_stamp", 28, ros.PointFieldUint32),
 	}},
 	// The ROS 2 Velodyne driver's fields in its offsets: packed, 22 bytes, so
 	// time is not aligned (velodyne_pointcloud, PointcloudXYZIRT).
-	sample.LayoutXYZIRT: {step: 22, put: putXYZIRT, fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldFloat32),
-		pointField("y", 4, rosmsg.PointFieldFloat32),
-		pointField("z", 8, rosmsg.PointFieldFloat32),
-		pointField("intensity", 12, rosmsg.PointFieldFloat32),
-		pointField("ring", 16, rosmsg.PointFieldUint16),
-		pointField("time", 18, rosmsg.PointFieldFloat32),
+	sample.LayoutXYZIRT: {step: 22, put: putXYZIRT, fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldFloat32),
+		pointField("y", 4, ros.PointFieldFloat32),
+		pointField("z", 8, ros.PointFieldFloat32),
+		pointField("intensity", 12, ros.PointFieldFloat32),
+		pointField("ring", 16, ros.PointFieldUint16),
+		pointField("time", 18, ros.PointFieldFloat32),
 	}},
 	sample.LayoutXYZI: &xyzi,
 	// What CARLA's ROS bridge publishes for sensor.lidar.ray_cast; its axes are ours.
 	sample.LayoutCARLA: &xyzi,
 	// What it publishes for sensor.lidar.ray_cast_semantic.
-	sample.LayoutCARLASemantic: {step: 24, put: putCARLASemantic, fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldFloat32),
-		pointField("y", 4, rosmsg.PointFieldFloat32),
-		pointField("z", 8, rosmsg.PointFieldFloat32),
-		pointField("CosAngle", 12, rosmsg.PointFieldFloat32),
-		pointField("ObjIdx", 16, rosmsg.PointFieldUint32),
-		pointField("ObjTag", 20, rosmsg.PointFieldUint32),
+	sample.LayoutCARLASemantic: {step: 24, put: putCARLASemantic, fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldFloat32),
+		pointField("y", 4, ros.PointFieldFloat32),
+		pointField("z", 8, ros.PointFieldFloat32),
+		pointField("CosAngle", 12, ros.PointFieldFloat32),
+		pointField("ObjIdx", 16, ros.PointFieldUint32),
+		pointField("ObjTag", 20, ros.PointFieldUint32),
 	}},
 	// SVL Simulator's 32 bytes, of which 12 to 15 and 17 to 23 are 0. Unlike SVL,
 	// which leaves it 0, timestamp is the simulation time of the firing in seconds.
-	sample.LayoutSVL: {step: 32, put: putSVL, fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldFloat32),
-		pointField("y", 4, rosmsg.PointFieldFloat32),
-		pointField("z", 8, rosmsg.PointFieldFloat32),
-		pointField("intensity", 16, rosmsg.PointFieldUint8),
-		pointField("timestamp", 24, rosmsg.PointFieldFloat64),
+	sample.LayoutSVL: {step: 32, put: putSVL, fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldFloat32),
+		pointField("y", 4, ros.PointFieldFloat32),
+		pointField("z", 8, ros.PointFieldFloat32),
+		pointField("intensity", 16, ros.PointFieldUint8),
+		pointField("timestamp", 24, ros.PointFieldFloat64),
 	}},
 }
 
-var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []rosmsg.PointField{
-	pointField("x", 0, rosmsg.PointFieldFloat32),
-	pointField("y", 4, rosmsg.PointFieldFloat32),
-	pointField("z", 8, rosmsg.PointFieldFloat32),
-	pointField("intensity", 12, rosmsg.PointFieldFloat32),
+var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []ros.PointField{
+	pointField("x", 0, ros.PointFieldFloat32),
+	pointField("y", 4, ros.PointFieldFloat32),
+	pointField("z", 8, ros.PointFieldFloat32),
+	pointField("intensity", 12, ros.PointFieldFloat32),
 }}
 
 // PointCloud2 sets dst to the cloud in its layout. The points are converted
@@ -84,7 +84,7 @@ var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []rosmsg.PointField{
 // A cloud of returns has one row and is dense. An organized one has a row for
 // each ring and a column for each firing; its rows are in the order of the ring
 // numbers if those are 0 to Rings-1, else in the order of firing.
-func PointCloud2(dst *rosmsg.PointCloud2, src *sample.PointCloud) error {
+func PointCloud2(dst *ros.PointCloud2, src *sample.PointCloud) error {
 	name := src.Layout
 	if name == "" {
 		name = sample.LayoutXYZIRCAEDT
@@ -108,9 +108,9 @@ func PointCloud2(dst *rosmsg.PointCloud2, src *sample.PointCloud) error {
 	dst.IsBigendian = false
 	dst.PointStep = uint32(layout.step)
 	dst.RowStep = dst.PointStep * dst.Width
-	dst.Data = rosmsg.Bytes{Source: points}
+	dst.Data = ros.Bytes{Source: points}
 	dst.IsDense = !src.Organized
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 // rowBlock is how many points of a cloud of one row are put at a time.

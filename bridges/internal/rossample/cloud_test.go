@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -24,7 +24,7 @@ var layouts = []sample.PointLayout{
 // bytesOf converts a cloud into memory that holds something else before.
 func bytesOf(tb testing.TB, m *sample.PointCloud) []byte {
 	tb.Helper()
-	var dst rosmsg.PointCloud2
+	var dst ros.PointCloud2
 	require.NoError(tb, rossample.PointCloud2(&dst, m))
 	data := bytes.Repeat([]byte{0xa5}, dst.Data.Len())
 	dst.Data.Put(data)
@@ -32,19 +32,19 @@ func bytesOf(tb testing.TB, m *sample.PointCloud) []byte {
 }
 
 // field reads a little-endian field of a point as a number.
-func field(t *testing.T, f *rosmsg.PointField, point []byte) float64 {
+func field(t *testing.T, f *ros.PointField, point []byte) float64 {
 	t.Helper()
 	at := point[f.Offset:]
 	switch f.Datatype {
-	case rosmsg.PointFieldUint8:
+	case ros.PointFieldUint8:
 		return float64(at[0])
-	case rosmsg.PointFieldUint16:
+	case ros.PointFieldUint16:
 		return float64(binary.LittleEndian.Uint16(at))
-	case rosmsg.PointFieldUint32:
+	case ros.PointFieldUint32:
 		return float64(binary.LittleEndian.Uint32(at))
-	case rosmsg.PointFieldFloat32:
+	case ros.PointFieldFloat32:
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
-	case rosmsg.PointFieldFloat64:
+	case ros.PointFieldFloat64:
 		return math.Float64frombits(binary.LittleEndian.Uint64(at))
 	}
 	t.Fatalf("field %s has datatype %d", f.Name, f.Datatype)
@@ -85,7 +85,7 @@ func TestFieldsAreThePoints(t *testing.T) {
 			if m.Organized {
 				m.Points = m.Points[:rings*columns]
 			}
-			var dst rosmsg.PointCloud2
+			var dst ros.PointCloud2
 			require.NoError(t, rossample.PointCloud2(&dst, m))
 			data, step := bytesOf(t, m), int(dst.PointStep)
 			require.Len(t, data, len(m.Points)*step)
@@ -174,7 +174,7 @@ func BenchmarkPointBytes(b *testing.B) {
 		for _, organized := range []bool{false, true} {
 			b.Run(string(layout)+map[bool]string{true: "_organized"}[organized], func(b *testing.B) {
 				src.Layout, src.Organized = layout, organized
-				var m rosmsg.PointCloud2
+				var m ros.PointCloud2
 				require.NoError(b, rossample.PointCloud2(&m, src))
 				data := make([]byte, m.Data.Len())
 				b.SetBytes(int64(len(data)))

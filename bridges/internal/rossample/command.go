@@ -4,23 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // ErrCommand says that a command has NaN, an infinity or a number that stands for nothing.
 var ErrCommand = errors.New("command makes no sense")
-
-// nanoseconds returns simulation nanoseconds, exactly.
-func nanoseconds(t rosmsg.Time) int64 { return int64(t.Sec)*1e9 + int64(t.Nanosec) }
-
-// FromHeader returns what a message's header says of a sample: the frame of the world
-// and the sensor's pose aren't known. ROS 1's slash before a frame is taken away.
-func FromHeader(h *rosmsg.Header) sample.Header {
-	return sample.Header{StampNs: nanoseconds(h.Stamp), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
-}
 
 // finite returns ErrCommand if one of the numbers is NaN or infinite.
 func finite(numbers ...float64) error {
@@ -43,7 +33,7 @@ func atMost(field string, v, last uint8) error {
 // FromVehicleControlData sets dst to what the message asks of the vehicle. Pedals beyond
 // 0..1 are cut off. SVL's wheel angle is positive to the right, as in its CanBusData and
 // VehicleOdometry; a sample's is to the left.
-func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleControlData) error {
+func FromVehicleControlData(dst *sample.VehicleControl, src *ros.VehicleControlData) error {
 	acceleration, braking := float64(src.Acceleration), float64(src.Braking)
 	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
 	err := errors.Join(finite(acceleration, braking, angle, rate), atMost("target_gear", src.TargetGear, sample.GearLow))
@@ -51,14 +41,14 @@ func FromVehicleControlData(dst *sample.VehicleControl, src *rosmsg.VehicleContr
 		return err
 	}
 	*dst = sample.VehicleControl{
-		Header: FromHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
+		Header: ros.SampleHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
 		SteeringAngle: 0 - angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
 	}
 	return nil
 }
 
 // FromVehicleStateData sets dst to what the message asks the vehicle to switch.
-func FromVehicleStateData(dst *sample.VehicleState, src *rosmsg.VehicleStateData) error {
+func FromVehicleStateData(dst *sample.VehicleState, src *ros.VehicleStateData) error {
 	err := errors.Join(
 		atMost("blinker_state", src.Blinker, sample.BlinkerHazard),
 		atMost("headlight_state", src.Headlight, sample.HeadlightsHigh),
@@ -70,7 +60,7 @@ func FromVehicleStateData(dst *sample.VehicleState, src *rosmsg.VehicleStateData
 		return err
 	}
 	*dst = sample.VehicleState{
-		Header: FromHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
+		Header: ros.SampleHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
 		Gear: src.CurrentGear, Mode: src.Mode, HandBrake: src.HandBrake, Horn: src.Horn, Autonomous: src.Autonomous,
 	}
 	return nil
@@ -78,7 +68,7 @@ func FromVehicleStateData(dst *sample.VehicleState, src *rosmsg.VehicleStateData
 
 // FromAckermannDriveStamped sets dst to the speed and the angle that the message asks
 // for. Rates are limits, of which the sign doesn't count.
-func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *rosmsg.AckermannDriveStamped) error {
+func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *ros.AckermannDriveStamped) error {
 	d := &src.Drive
 	angle, rate := float64(d.SteeringAngle), float64(d.SteeringAngleVelocity)
 	speed, acceleration, jerk := float64(d.Speed), float64(d.Acceleration), float64(d.Jerk)
@@ -86,14 +76,14 @@ func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *rosmsg.Ackermann
 		return err
 	}
 	*dst = sample.AckermannDrive{
-		Header: FromHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
+		Header: ros.SampleHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
 		Speed: speed, Acceleration: math.Abs(acceleration), Jerk: math.Abs(jerk),
 	}
 	return nil
 }
 
 // FromTwist sets dst to the velocities; its stamp is 0, since the message has none.
-func FromTwist(dst *sample.VelocityCommand, src *rosmsg.Twist) error {
+func FromTwist(dst *sample.VelocityCommand, src *ros.Twist) error {
 	l, a := &src.Linear, &src.Angular
 	if err := finite(l.X, l.Y, l.Z, a.X, a.Y, a.Z); err != nil {
 		return err
@@ -103,7 +93,7 @@ func FromTwist(dst *sample.VelocityCommand, src *rosmsg.Twist) error {
 }
 
 // FromClock sets dst to the clock's time.
-func FromClock(dst *sample.Clock, src *rosmsg.Clock) error {
-	dst.StampNs = nanoseconds(src.Clock)
+func FromClock(dst *sample.Clock, src *ros.Clock) error {
+	dst.StampNs = src.Clock.Nanoseconds()
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
 
-var rosHeader = rosmsg.Header{Seq: 7, Stamp: rosmsg.Time{Sec: -2, Nanosec: 999_999_999}, FrameID: "/base_link"}
+var rosHeader = ros.Header{Seq: 7, Stamp: ros.Time{Sec: -2, Nanosec: 999_999_999}, FrameID: "/base_link"}
 
 var sampleHeader = sample.Header{Seq: 7, StampNs: -1_000_000_001, FrameID: "base_link"}
 
@@ -31,45 +31,45 @@ func converted[S, M any](t *testing.T, convert func(*S, *M) error, m M) S {
 func TestCommandsInSamplesUnits(t *testing.T) {
 	assert.Equal(t, sample.VehicleControl{
 		Header: sampleHeader, Acceleration: 0.25, Braking: 1, SteeringAngle: -0.5, HasAngle: true, SteeringRate: 0.125, Gear: sample.GearReverse,
-	}, converted(t, rossample.FromVehicleControlData, rosmsg.VehicleControlData{
+	}, converted(t, rossample.FromVehicleControlData, ros.VehicleControlData{
 		Header: rosHeader, Acceleration: 0.25, Braking: 1.5, TargetWheelAngle: 0.5, TargetWheelAngularRate: -0.125, TargetGear: 2,
 	}))
 	assert.Equal(t, sample.VehicleState{
 		Header: sampleHeader, Blinker: sample.BlinkerHazard, Headlights: sample.HeadlightsLow, Wipers: 2, Gear: sample.GearLow, Mode: 3,
 		HandBrake: true, Autonomous: true,
-	}, converted(t, rossample.FromVehicleStateData, rosmsg.VehicleStateData{
+	}, converted(t, rossample.FromVehicleStateData, ros.VehicleStateData{
 		Header: rosHeader, Blinker: 3, Headlight: 1, Wiper: 2, CurrentGear: 4, Mode: 3, HandBrake: true, Autonomous: true,
 	}))
 	assert.Equal(t, sample.AckermannDrive{
 		Header: sampleHeader, SteeringAngle: 0.5, SteeringRate: 0.25, Speed: -3, Acceleration: 2, Jerk: 1,
-	}, converted(t, rossample.FromAckermannDriveStamped, rosmsg.AckermannDriveStamped{
+	}, converted(t, rossample.FromAckermannDriveStamped, ros.AckermannDriveStamped{
 		Header: rosHeader,
-		Drive:  rosmsg.AckermannDrive{SteeringAngle: 0.5, SteeringAngleVelocity: -0.25, Speed: -3, Acceleration: 2, Jerk: 1},
+		Drive:  ros.AckermannDrive{SteeringAngle: 0.5, SteeringAngleVelocity: -0.25, Speed: -3, Acceleration: 2, Jerk: 1},
 	}))
-	assert.Equal(t, sample.VelocityCommand{Twist: boxTwist}, converted(t, rossample.FromTwist, rosmsg.Twist{
-		Linear: rosmsg.Vector3{X: 5, Y: -1}, Angular: rosmsg.Vector3{Z: 0.5},
+	assert.Equal(t, sample.VelocityCommand{Twist: boxTwist}, converted(t, rossample.FromTwist, ros.Twist{
+		Linear: ros.Vector3{X: 5, Y: -1}, Angular: ros.Vector3{Z: 0.5},
 	}))
-	assert.Equal(t, sample.Clock{StampNs: -1}, converted(t, rossample.FromClock, rosmsg.Clock{Clock: rosmsg.Time{Sec: -1, Nanosec: 999_999_999}}))
+	assert.Equal(t, sample.Clock{StampNs: -1}, converted(t, rossample.FromClock, ros.Clock{Clock: ros.Time{Sec: -1, Nanosec: 999_999_999}}))
 }
 
 func TestCommandsWithoutSense(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	for _, m := range []rosmsg.VehicleControlData{
+	for _, m := range []ros.VehicleControlData{
 		{Acceleration: nan}, {Braking: inf}, {TargetWheelAngle: nan}, {TargetWheelAngularRate: -inf}, {TargetGear: 5},
 	} {
 		assert.ErrorIs(t, rossample.FromVehicleControlData(new(sample.VehicleControl), &m), rossample.ErrCommand, "%+v", m)
 	}
-	for _, m := range []rosmsg.VehicleStateData{{Blinker: 4}, {Headlight: 3}, {Wiper: 4}, {CurrentGear: 5}, {Mode: 5}} {
+	for _, m := range []ros.VehicleStateData{{Blinker: 4}, {Headlight: 3}, {Wiper: 4}, {CurrentGear: 5}, {Mode: 5}} {
 		assert.ErrorIs(t, rossample.FromVehicleStateData(new(sample.VehicleState), &m), rossample.ErrCommand, "%+v", m)
 	}
-	for _, m := range []rosmsg.AckermannDrive{
+	for _, m := range []ros.AckermannDrive{
 		{SteeringAngle: nan}, {SteeringAngleVelocity: inf}, {Speed: inf}, {Acceleration: nan}, {Jerk: -inf},
 	} {
-		stamped := rosmsg.AckermannDriveStamped{Drive: m}
+		stamped := ros.AckermannDriveStamped{Drive: m}
 		assert.ErrorIs(t, rossample.FromAckermannDriveStamped(new(sample.AckermannDrive), &stamped), rossample.ErrCommand, "%+v", m)
 	}
 	for i := range 6 {
-		var m rosmsg.Twist
+		var m ros.Twist
 		*[]*float64{&m.Linear.X, &m.Linear.Y, &m.Linear.Z, &m.Angular.X, &m.Angular.Y, &m.Angular.Z}[i] = math.NaN()
 		assert.ErrorIs(t, rossample.FromTwist(new(sample.VelocityCommand), &m), rossample.ErrCommand)
 	}
@@ -86,39 +86,39 @@ func TestBoxesComeBack(t *testing.T) {
 	}
 	solid.Boxes[0].TypeID = ""
 
-	var lgsvl2 rosmsg.LgsvlDetection2DArray
+	var lgsvl2 ros.LgsvlDetection2DArray
 	require.NoError(t, rossample.LgsvlDetection2DArray(&lgsvl2, detections2D()))
 	assert.Equal(t, *flat, converted(t, rossample.FromLgsvlDetection2DArray, lgsvl2))
-	var lgsvl3 rosmsg.LgsvlDetection3DArray
+	var lgsvl3 ros.LgsvlDetection3DArray
 	require.NoError(t, rossample.LgsvlDetection3DArray(&lgsvl3, detections3D()))
 	assert.Equal(t, *solid, converted(t, rossample.FromLgsvlDetection3DArray, lgsvl3))
 
 	flat.Boxes[0].Twist, solid.Boxes[0].Twist = spatial.Twist{}, spatial.Twist{}
 	flat.Boxes[1].Label = "walker.adult" // the class is the type where there is no label
-	var vision2 rosmsg.Detection2DArray
+	var vision2 ros.Detection2DArray
 	require.NoError(t, rossample.Detection2DArray(&vision2, detections2D()))
 	assert.Equal(t, *flat, converted(t, rossample.FromDetection2DArray, vision2))
-	var vision3 rosmsg.Detection3DArray
+	var vision3 ros.Detection3DArray
 	require.NoError(t, rossample.Detection3DArray(&vision3, detections3D()))
 	assert.Equal(t, *solid, converted(t, rossample.FromDetection3DArray, vision3))
 }
 
 func TestBoxesOfTrackers(t *testing.T) {
-	class := func(id string, score float64) rosmsg.ObjectHypothesisWithPose {
-		return rosmsg.ObjectHypothesisWithPose{Hypothesis: rosmsg.ObjectHypothesis{ClassID: id, Score: score}}
+	class := func(id string, score float64) ros.ObjectHypothesisWithPose {
+		return ros.ObjectHypothesisWithPose{Hypothesis: ros.ObjectHypothesis{ClassID: id, Score: score}}
 	}
-	boxes := converted(t, rossample.FromDetection2DArray, rosmsg.Detection2DArray{Detections: []rosmsg.Detection2D{
-		{ID: "track-7", Results: []rosmsg.ObjectHypothesisWithPose{class("car", 0.25), class("truck", 0.75), class("bus", 0.75)}},
+	boxes := converted(t, rossample.FromDetection2DArray, ros.Detection2DArray{Detections: []ros.Detection2D{
+		{ID: "track-7", Results: []ros.ObjectHypothesisWithPose{class("car", 0.25), class("truck", 0.75), class("bus", 0.75)}},
 		{ID: "4294967295"}, {ID: "4294967296"}, {},
 	}}).Boxes
 	assert.Equal(t, []sample.Box2D{{Label: "truck", Score: 0.75}, {ID: math.MaxUint32}, {}, {}}, boxes)
 }
 
 func TestUltrasonicAndSeq(t *testing.T) {
-	var m rosmsg.Ultrasonic
+	var m ros.Ultrasonic
 	require.NoError(t, rossample.Ultrasonic(&m, &sample.Range{Header: header("sonar"), Range: 1.25}))
-	assert.Equal(t, rosmsg.Ultrasonic{
-		Header:          rosmsg.Header{Seq: 7, Stamp: rosmsg.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "sonar"},
+	assert.Equal(t, ros.Ultrasonic{
+		Header:          ros.Header{Seq: 7, Stamp: ros.Time{Sec: 1700000000, Nanosec: 123456789}, FrameID: "sonar"},
 		MinimumDistance: 1.25,
 	}, m)
 	require.NoError(t, rossample.Ultrasonic(&m, &sample.Range{Header: sample.Header{Seq: math.MaxUint32 + 3}}))
@@ -144,8 +144,8 @@ func registered(t *testing.T, register func(*bridges.Plugin) error) *bridges.Reg
 
 func TestTablesRegister(t *testing.T) {
 	for name, tables := range map[string]struct {
-		publications  []rossample.Publication
-		subscriptions []rossample.Subscription
+		publications  []ros.Publication
+		subscriptions []ros.Subscription
 		wire          map[string]string
 	}{
 		"standard": {rossample.Standard(), rossample.StandardSubscriptions(), map[string]string{
@@ -190,10 +190,10 @@ func TestTablesRegister(t *testing.T) {
 }
 
 func TestSubscriptionsDeliverSamples(t *testing.T) {
-	inboxes := map[string]rossample.Inbox{}
+	inboxes := map[string]ros.Inbox{}
 	registry := registered(t, func(p *bridges.Plugin) error {
 		for _, sub := range rossample.SVLSubscriptions() {
-			err := sub.Register(p, sub.Type, func(_ bridges.Instance, topic bridges.Topic, typeName string, in rossample.Inbox) error {
+			err := sub.Register(p, sub.Type, func(_ bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 				assert.Equal(t, "geometry_msgs/msg/Twist", typeName)
 				inboxes[topic.Name] = in
 				return nil
@@ -209,7 +209,7 @@ func TestSubscriptionsDeliverSamples(t *testing.T) {
 	var got []*sample.VelocityCommand
 	require.NoError(t, bridges.AddSubscriber(bridge, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { got = append(got, c) }))
 	in := inboxes["/cmd_vel"]
-	m := in.New().(*rosmsg.Twist)
+	m := in.New().(*ros.Twist)
 	m.Linear.X = 3
 	require.NoError(t, in.Deliver(m))
 	assert.Equal(t, []*sample.VelocityCommand{{Twist: spatial.Twist{Linear: mgl64.Vec3{3, 0, 0}}}}, got)
@@ -250,14 +250,14 @@ func TestServicesAnswer(t *testing.T) {
 	require.NoError(t, bridges.AddService(bridge, "/reset", func(context.Context, sample.EmptyRequest) (sample.EmptyResponse, error) {
 		return sample.EmptyResponse{}, nil
 	}))
-	for name, want := range map[string]rosmsg.Message{
-		"/lights": &rosmsg.SetBoolResponse{Success: true, Message: "on"},
-		"/start":  &rosmsg.TriggerResponse{Success: true, Message: "started"},
-		"/reset":  &rosmsg.EmptyResponse{},
+	for name, want := range map[string]ros.Message{
+		"/lights": &ros.SetBoolResponse{Success: true, Message: "on"},
+		"/start":  &ros.TriggerResponse{Success: true, Message: "started"},
+		"/reset":  &ros.EmptyResponse{},
 	} {
 		a := answerers[name]
 		request := a.Type.NewRequest()
-		if m, ok := request.(*rosmsg.SetBoolRequest); ok {
+		if m, ok := request.(*ros.SetBoolRequest); ok {
 			m.Data = true
 		}
 		got, err := a.Answer(t.Context(), request)
@@ -265,8 +265,8 @@ func TestServicesAnswer(t *testing.T) {
 		assert.Equal(t, want, got, name)
 		assert.IsType(t, a.Type.NewResponse(), got, name)
 	}
-	_, err = answerers["/lights"].Answer(t.Context(), &rosmsg.SetBoolRequest{})
+	_, err = answerers["/lights"].Answer(t.Context(), &ros.SetBoolRequest{})
 	assert.ErrorIs(t, err, refused)
-	_, err = answerers["/lights"].Answer(t.Context(), &rosmsg.TriggerRequest{})
+	_, err = answerers["/lights"].Answer(t.Context(), &ros.TriggerRequest{})
 	assert.ErrorIs(t, err, bridges.ErrConvert)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -15,20 +15,20 @@ import (
 func resized[M any](list []M, n int) []M { return slices.Grow(list[:0], n)[:n] }
 
 // hypothesis is the one class that ground truth gives an object.
-func hypothesis(list []rosmsg.ObjectHypothesisWithPose, label, typeID string, score float32) []rosmsg.ObjectHypothesisWithPose {
+func hypothesis(list []ros.ObjectHypothesisWithPose, label, typeID string, score float32) []ros.ObjectHypothesisWithPose {
 	if label == "" {
 		label = typeID
 	}
-	return append(list[:0], rosmsg.ObjectHypothesisWithPose{
-		Hypothesis: rosmsg.ObjectHypothesis{ClassID: label, Score: float64(score)},
-		Pose:       rosmsg.PoseWithCovariance{Pose: pose(spatial.Identity())},
+	return append(list[:0], ros.ObjectHypothesisWithPose{
+		Hypothesis: ros.ObjectHypothesis{ClassID: label, Score: float64(score)},
+		Pose:       ros.PoseWithCovariance{Pose: pose(spatial.Identity())},
 	})
 }
 
 // Detection2DArray sets dst to the boxes as vision_msgs has them: each with the header
 // of the array, one hypothesis whose class is the label, and the actor's id as text.
-func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) error {
-	if err := SetHeader(&dst.Header, &src.Header); err != nil {
+func Detection2DArray(dst *ros.Detection2DArray, src *sample.Detections2D) error {
+	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = resized(dst.Detections, len(src.Boxes))
@@ -36,8 +36,8 @@ func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) er
 		box, d := &src.Boxes[i], &dst.Detections[i]
 		d.Header = dst.Header
 		d.Results = hypothesis(d.Results, box.Label, box.TypeID, box.Score)
-		d.BBox = rosmsg.BoundingBox2D{SizeX: float64(box.Width), SizeY: float64(box.Height)}
-		d.BBox.Center.Position = rosmsg.Point2D{X: float64(box.CenterX), Y: float64(box.CenterY)}
+		d.BBox = ros.BoundingBox2D{SizeX: float64(box.Width), SizeY: float64(box.Height)}
+		d.BBox.Center.Position = ros.Point2D{X: float64(box.CenterX), Y: float64(box.CenterY)}
 		d.ID = strconv.FormatUint(uint64(box.ID), 10)
 	}
 	return nil
@@ -46,15 +46,15 @@ func Detection2DArray(dst *rosmsg.Detection2DArray, src *sample.Detections2D) er
 // Detection3DArray sets dst to the boxes as vision_msgs has them: each with the header
 // of the array, one hypothesis whose class is the label and whose pose is the box's, and
 // the actor's id as text.
-func Detection3DArray(dst *rosmsg.Detection3DArray, src *sample.Detections3D) error {
-	if err := SetHeader(&dst.Header, &src.Header); err != nil {
+func Detection3DArray(dst *ros.Detection3DArray, src *sample.Detections3D) error {
+	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = resized(dst.Detections, len(src.Boxes))
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], &dst.Detections[i]
 		d.Header = dst.Header
-		d.BBox = rosmsg.BoundingBox3D{Center: pose(box.Pose), Size: vector3(box.Size)}
+		d.BBox = ros.BoundingBox3D{Center: pose(box.Pose), Size: vector3(box.Size)}
 		d.Results = hypothesis(d.Results, box.Label, box.TypeID, box.Score)
 		d.Results[0].Pose.Pose = d.BBox.Center
 		d.ID = strconv.FormatUint(uint64(box.ID), 10)
@@ -64,16 +64,16 @@ func Detection3DArray(dst *rosmsg.Detection3DArray, src *sample.Detections3D) er
 
 // LgsvlDetection2DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
-func LgsvlDetection2DArray(dst *rosmsg.LgsvlDetection2DArray, src *sample.Detections2D) error {
-	if err := SetHeader(&dst.Header, &src.Header); err != nil {
+func LgsvlDetection2DArray(dst *ros.LgsvlDetection2DArray, src *sample.Detections2D) error {
+	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
-		dst.Detections = append(dst.Detections, rosmsg.LgsvlDetection2D{
+		dst.Detections = append(dst.Detections, ros.LgsvlDetection2D{
 			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
-			BBox: rosmsg.LgsvlBoundingBox2D{X: box.CenterX, Y: box.CenterY, Width: box.Width, Height: box.Height},
+			BBox: ros.LgsvlBoundingBox2D{X: box.CenterX, Y: box.CenterY, Width: box.Width, Height: box.Height},
 		})
 	}
 	return nil
@@ -81,32 +81,32 @@ func LgsvlDetection2DArray(dst *rosmsg.LgsvlDetection2DArray, src *sample.Detect
 
 // LgsvlDetection3DArray sets dst to the boxes as lgsvl_msgs has them, each with the
 // header of the array.
-func LgsvlDetection3DArray(dst *rosmsg.LgsvlDetection3DArray, src *sample.Detections3D) error {
-	if err := SetHeader(&dst.Header, &src.Header); err != nil {
+func LgsvlDetection3DArray(dst *ros.LgsvlDetection3DArray, src *sample.Detections3D) error {
+	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Detections = dst.Detections[:0]
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
-		dst.Detections = append(dst.Detections, rosmsg.LgsvlDetection3D{
+		dst.Detections = append(dst.Detections, ros.LgsvlDetection3D{
 			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
-			BBox: rosmsg.LgsvlBoundingBox3D{Position: pose(box.Pose), Size: vector3(box.Size)},
+			BBox: ros.LgsvlBoundingBox3D{Position: pose(box.Pose), Size: vector3(box.Size)},
 		})
 	}
 	return nil
 }
 
 // SignalArray sets dst to the traffic lights, each with the header of the array.
-func SignalArray(dst *rosmsg.SignalArray, src *sample.Signals) error {
-	if err := SetHeader(&dst.Header, &src.Header); err != nil {
+func SignalArray(dst *ros.SignalArray, src *sample.Signals) error {
+	if err := ros.SetHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	dst.Signals = dst.Signals[:0]
 	for i := range src.Signals {
 		light := &src.Signals[i]
-		dst.Signals = append(dst.Signals, rosmsg.Signal{
+		dst.Signals = append(dst.Signals, ros.Signal{
 			Header: dst.Header, ID: light.ID, Label: light.Label, Score: light.Score,
-			BBox: rosmsg.LgsvlBoundingBox3D{Position: pose(light.Pose), Size: vector3(light.Size)},
+			BBox: ros.LgsvlBoundingBox3D{Position: pose(light.Pose), Size: vector3(light.Size)},
 		})
 	}
 	return nil
@@ -122,13 +122,13 @@ const (
 // frame and relative to the sensor, whose own position and velocity are therefore 0: an
 // object's velocity is the object's less the sensor's, where SVL has the opposite.
 // SensorAngle is the bearing in radians, counter-clockwise from forward.
-func DetectedRadarObjectArray(dst *rosmsg.DetectedRadarObjectArray, src *sample.RadarObjects) error {
+func DetectedRadarObjectArray(dst *ros.DetectedRadarObjectArray, src *sample.RadarObjects) error {
 	dst.Objects = dst.Objects[:0]
 	for i := range src.Objects {
 		o := &src.Objects[i]
 		at := point(o.Position)
-		object := rosmsg.DetectedRadarObject{
-			ID: int32(o.ID), SensorAim: rosmsg.Vector3{X: 1}, SensorRight: rosmsg.Vector3{Y: -1},
+		object := ros.DetectedRadarObject{
+			ID: int32(o.ID), SensorAim: ros.Vector3{X: 1}, SensorRight: ros.Vector3{Y: -1},
 			SensorAngle:    math.Atan2(o.Position[1], o.Position[0]),
 			ObjectPosition: at, ObjectVelocity: vector3(o.Velocity),
 			ObjectRelativePosition: at, ObjectRelativeVelocity: vector3(o.Velocity),
@@ -139,5 +139,5 @@ func DetectedRadarObjectArray(dst *rosmsg.DetectedRadarObjectArray, src *sample.
 		}
 		dst.Objects = append(dst.Objects, object)
 	}
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }

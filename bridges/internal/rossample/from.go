@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -19,22 +19,25 @@ type Reading struct {
 	// content decides on it.
 	Sample reflect.Type
 	// New returns a message to decode into.
-	New func() rosmsg.Message
+	New func() ros.Message
 	// From makes the sample of a message that New returned. The sample shares the
 	// message's memory, which is its own from then on; what the message doesn't carry
 	// is zero, poses the identity. An error says that the message makes no sense.
-	From func(rosmsg.Message) (bridges.Stamped, error)
+	From func(ros.Message) (bridges.Stamped, error)
 }
 
 // reading makes the Reading of a conversion.
-func reading[M any, P messageOf[M], S any, T interface {
+func reading[M any, P interface {
+	*M
+	ros.Message
+}, S any, T interface {
 	*S
 	bridges.Stamped
 }](convert func(T, P) error) Reading {
 	return Reading{
 		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](),
-		New: func() rosmsg.Message { return P(new(M)) },
-		From: func(m rosmsg.Message) (bridges.Stamped, error) {
+		New: func() ros.Message { return P(new(M)) },
+		From: func(m ros.Message) (bridges.Stamped, error) {
 			s := T(new(S))
 			if err := convert(s, m.(P)); err != nil {
 				return nil, err
@@ -54,8 +57,8 @@ func Readings() []Reading {
 	return []Reading{
 		reading(FromClock), reading(FromImage), reading(FromCompressedImage), reading(FromCameraInfo),
 		{
-			Type: (&rosmsg.PointCloud2{}).TypeName(), New: func() rosmsg.Message { return &rosmsg.PointCloud2{} },
-			From: func(m rosmsg.Message) (bridges.Stamped, error) { return FromPointCloud2(m.(*rosmsg.PointCloud2)) },
+			Type: (&ros.PointCloud2{}).TypeName(), New: func() ros.Message { return &ros.PointCloud2{} },
+			From: func(m ros.Message) (bridges.Stamped, error) { return FromPointCloud2(m.(*ros.PointCloud2)) },
 		},
 		reading(FromImu), reading(FromNavSatFix), reading(FromOdometry), reading(FromTFMessage),
 		reading(FromLaserScan), reading(FromRange), reading(FromUltrasonic), reading(FromDetectedRadarObjectArray), reading(FromSpeed),
@@ -68,14 +71,14 @@ func Readings() []Reading {
 
 // FromImage sets dst to the picture, whose bytes it shares. Pixels of several bytes are
 // little endian.
-func FromImage(dst *sample.Image, src *rosmsg.Image) error {
+func FromImage(dst *sample.Image, src *ros.Image) error {
 	if uint64(src.Step)*uint64(src.Height) != uint64(len(src.Data.Data)) {
 		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data.Data), ErrSize)
 	}
 	if src.IsBigendian != 0 && wide[src.Encoding] {
 		return fmt.Errorf("big-endian %s: %w", src.Encoding, ErrByteOrder)
 	}
-	dst.Header = FromHeader(&src.Header)
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Width, dst.Height, dst.Step, dst.Encoding, dst.Data = int(src.Width), int(src.Height), int(src.Step), src.Encoding, src.Data.Data
 	return nil
 }
@@ -87,16 +90,16 @@ var wide = map[string]bool{
 }
 
 // FromCompressedImage sets dst to the encoded picture, whose bytes it shares.
-func FromCompressedImage(dst *sample.CompressedImage, src *rosmsg.CompressedImage) error {
-	dst.Header = FromHeader(&src.Header)
+func FromCompressedImage(dst *sample.CompressedImage, src *ros.CompressedImage) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Format, dst.Data = src.Format, src.Data.Data
 	return nil
 }
 
 // FromCameraInfo sets dst to the calibration of the whole picture; binning and a region
 // of interest are left out.
-func FromCameraInfo(dst *sample.CameraInfo, src *rosmsg.CameraInfo) error {
-	dst.Header = FromHeader(&src.Header)
+func FromCameraInfo(dst *sample.CameraInfo, src *ros.CameraInfo) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Width, dst.Height = int(src.Width), int(src.Height)
 	dst.DistortionModel = src.DistortionModel
 	dst.D, dst.K, dst.R, dst.P = src.D, src.K, src.R, src.P
@@ -104,8 +107,8 @@ func FromCameraInfo(dst *sample.CameraInfo, src *rosmsg.CameraInfo) error {
 }
 
 // FromImu sets dst to the measurement.
-func FromImu(dst *sample.Imu, src *rosmsg.Imu) error {
-	dst.Header = FromHeader(&src.Header)
+func FromImu(dst *sample.Imu, src *ros.Imu) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Orientation, dst.OrientationCovariance = fromQuaternion(src.Orientation), src.OrientationCovariance
 	dst.AngularVelocity, dst.AngularVelocityCovariance = fromVector3(src.AngularVelocity), src.AngularVelocityCovariance
 	dst.LinearAcceleration, dst.LinearAccelerationCovariance = fromVector3(src.LinearAcceleration), src.LinearAccelerationCovariance
@@ -113,8 +116,8 @@ func FromImu(dst *sample.Imu, src *rosmsg.Imu) error {
 }
 
 // FromNavSatFix sets dst to the fix.
-func FromNavSatFix(dst *sample.GnssFix, src *rosmsg.NavSatFix) error {
-	dst.Header = FromHeader(&src.Header)
+func FromNavSatFix(dst *sample.GnssFix, src *ros.NavSatFix) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Status, dst.Service = src.Status.Status, src.Status.Service
 	dst.Latitude, dst.Longitude, dst.Altitude = src.Latitude, src.Longitude, src.Altitude
 	dst.PositionCovariance, dst.PositionCovarianceType = src.PositionCovariance, src.PositionCovarianceType
@@ -122,8 +125,8 @@ func FromNavSatFix(dst *sample.GnssFix, src *rosmsg.NavSatFix) error {
 }
 
 // FromOdometry sets dst to the pose and the twist.
-func FromOdometry(dst *sample.Odometry, src *rosmsg.Odometry) error {
-	dst.Header = FromHeader(&src.Header)
+func FromOdometry(dst *sample.Odometry, src *ros.Odometry) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.ChildFrameID = src.ChildFrameID
 	dst.BodyPose, dst.PoseCovariance = fromPose(&src.Pose.Pose), src.Pose.Covariance
 	dst.Twist, dst.TwistCovariance = fromTwist(&src.Twist.Twist), src.Twist.Covariance
@@ -132,12 +135,12 @@ func FromOdometry(dst *sample.Odometry, src *rosmsg.Odometry) error {
 
 // FromTFMessage sets dst to the set of frames. Its stamp is the newest of theirs; the
 // message doesn't say whether they are static.
-func FromTFMessage(dst *sample.Transforms, src *rosmsg.TFMessage) error {
+func FromTFMessage(dst *sample.Transforms, src *ros.TFMessage) error {
 	dst.StampNs, dst.Static = 0, false
 	dst.Transforms = make([]sample.Transform, len(src.Transforms))
 	for i := range src.Transforms {
 		from, to := &src.Transforms[i], &dst.Transforms[i]
-		to.Header = FromHeader(&from.Header)
+		to.Header = ros.SampleHeader(&from.Header)
 		to.Pose = spatial.Identity()
 		to.ChildFrameID = from.ChildFrameID
 		to.Relative = spatial.Pose{
@@ -151,8 +154,8 @@ func FromTFMessage(dst *sample.Transforms, src *rosmsg.TFMessage) error {
 }
 
 // FromLaserScan sets dst to the planar scan, whose memory it shares.
-func FromLaserScan(dst *sample.LaserScan, src *rosmsg.LaserScan) error {
-	dst.Header = FromHeader(&src.Header)
+func FromLaserScan(dst *sample.LaserScan, src *ros.LaserScan) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
 	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
 	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
@@ -161,29 +164,29 @@ func FromLaserScan(dst *sample.LaserScan, src *rosmsg.LaserScan) error {
 }
 
 // FromRange sets dst to the distance.
-func FromRange(dst *sample.Range, src *rosmsg.Range) error {
-	dst.Header = FromHeader(&src.Header)
+func FromRange(dst *sample.Range, src *ros.Range) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Radiation, dst.FieldOfView = src.RadiationType, src.FieldOfView
 	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
 	return nil
 }
 
 // FromUltrasonic sets dst to the distance of the nearest thing.
-func FromUltrasonic(dst *sample.Range, src *rosmsg.Ultrasonic) error {
-	*dst = sample.Range{Header: FromHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
+func FromUltrasonic(dst *sample.Range, src *ros.Ultrasonic) error {
+	*dst = sample.Range{Header: ros.SampleHeader(&src.Header), Radiation: sample.RadiationUltrasound, Range: src.MinimumDistance}
 	return nil
 }
 
 // FromSpeed sets dst to the speed; std_msgs/Float32 has no stamp.
-func FromSpeed(dst *sample.Speed, src *rosmsg.Float32) error {
+func FromSpeed(dst *sample.Speed, src *ros.Float32) error {
 	dst.MetresPerSecond = float64(src.Data)
 	return nil
 }
 
 // FromCanBusData sets dst to what the vehicle reports of itself.
-func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
+func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 	*dst = sample.CanBus{
-		Header: FromHeader(&src.Header),
+		Header: ros.SampleHeader(&src.Header),
 		Speed:  float64(src.Speed), Throttle: float64(src.Throttle), Braking: float64(src.Brake), Steering: float64(src.Steer),
 		ParkingBrake: src.ParkingBrake, HighBeam: src.HighBeams, LowBeam: src.LowBeams,
 		HazardLights: src.HazardLights, FogLights: src.FogLights,
@@ -197,23 +200,23 @@ func FromCanBusData(dst *sample.CanBus, src *rosmsg.CanBusData) error {
 
 // FromVehicleOdometry sets dst to the speed and the wheels' angles, which are positive to
 // the right in the message and to the left in a sample.
-func FromVehicleOdometry(dst *sample.VehicleOdometry, src *rosmsg.VehicleOdometry) error {
-	dst.Header = FromHeader(&src.Header)
+func FromVehicleOdometry(dst *sample.VehicleOdometry, src *ros.VehicleOdometry) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Velocity = float64(src.Velocity)
 	dst.FrontWheelAngle, dst.RearWheelAngle = 0-float64(src.FrontWheelAngle), 0-float64(src.RearWheelAngle)
 	return nil
 }
 
 // FromCarlaCollisionEvent sets dst to the collision.
-func FromCarlaCollisionEvent(dst *sample.Collision, src *rosmsg.CarlaCollisionEvent) error {
-	dst.Header = FromHeader(&src.Header)
+func FromCarlaCollisionEvent(dst *sample.Collision, src *ros.CarlaCollisionEvent) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Other, dst.NormalImpulse = src.OtherActorID, fromVector3(src.NormalImpulse)
 	return nil
 }
 
 // FromCarlaLaneInvasionEvent sets dst to the types of the marks that were crossed.
-func FromCarlaLaneInvasionEvent(dst *sample.LaneInvasion, src *rosmsg.CarlaLaneInvasionEvent) error {
-	dst.Header = FromHeader(&src.Header)
+func FromCarlaLaneInvasionEvent(dst *sample.LaneInvasion, src *ros.CarlaLaneInvasionEvent) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Marks = make([]sample.CrossedMark, len(src.CrossedLaneMarkings))
 	for i, mark := range src.CrossedLaneMarkings {
 		if mark < 0 || mark > int32(sample.LaneMarkNone) {

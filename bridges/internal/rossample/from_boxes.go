@@ -3,14 +3,14 @@ package rossample
 import (
 	"strconv"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // FromLgsvlDetection2DArray sets dst to the boxes, reusing dst's slice. The size of the
 // picture, the actors' types and what is visible of them aren't in the message.
-func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *rosmsg.LgsvlDetection2DArray) error {
-	*dst = sample.Detections2D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *ros.LgsvlDetection2DArray) error {
+	*dst = sample.Detections2D{Header: ros.SampleHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box2D{
@@ -22,8 +22,8 @@ func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *rosmsg.LgsvlDetect
 }
 
 // FromLgsvlDetection3DArray sets dst to the boxes, reusing dst's slice.
-func FromLgsvlDetection3DArray(dst *sample.Detections3D, src *rosmsg.LgsvlDetection3DArray) error {
-	*dst = sample.Detections3D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+func FromLgsvlDetection3DArray(dst *sample.Detections3D, src *ros.LgsvlDetection3DArray) error {
+	*dst = sample.Detections3D{Header: ros.SampleHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box3D{
@@ -35,8 +35,8 @@ func FromLgsvlDetection3DArray(dst *sample.Detections3D, src *rosmsg.LgsvlDetect
 }
 
 // likeliest returns the class and the score of the best hypothesis; the first of equals.
-func likeliest(list []rosmsg.ObjectHypothesisWithPose) (string, float32) {
-	var best rosmsg.ObjectHypothesis
+func likeliest(list []ros.ObjectHypothesisWithPose) (string, float32) {
+	var best ros.ObjectHypothesis
 	for i := range list {
 		if h := &list[i].Hypothesis; i == 0 || h.Score > best.Score {
 			best = *h
@@ -58,8 +58,8 @@ func fromID(text string) uint32 {
 // FromDetection2DArray sets dst to the boxes, each with its likeliest class as label,
 // reusing dst's slice. Boxes that aren't upright lose their angle; velocities, the size
 // of the picture and what is visible aren't in the message.
-func FromDetection2DArray(dst *sample.Detections2D, src *rosmsg.Detection2DArray) error {
-	*dst = sample.Detections2D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+func FromDetection2DArray(dst *sample.Detections2D, src *ros.Detection2DArray) error {
+	*dst = sample.Detections2D{Header: ros.SampleHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		box := sample.Box2D{
@@ -74,8 +74,8 @@ func FromDetection2DArray(dst *sample.Detections2D, src *rosmsg.Detection2DArray
 
 // FromDetection3DArray sets dst to the boxes, each with its likeliest class as label,
 // reusing dst's slice. Velocities aren't in the message.
-func FromDetection3DArray(dst *sample.Detections3D, src *rosmsg.Detection3DArray) error {
-	*dst = sample.Detections3D{Header: FromHeader(&src.Header), Boxes: dst.Boxes[:0]}
+func FromDetection3DArray(dst *sample.Detections3D, src *ros.Detection3DArray) error {
+	*dst = sample.Detections3D{Header: ros.SampleHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		box := sample.Box3D{ID: fromID(d.ID), Pose: fromPose(&d.BBox.Center), Size: fromVector3(d.BBox.Size)}

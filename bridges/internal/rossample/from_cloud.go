@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -15,12 +15,12 @@ import (
 // FromPointCloud2 returns what a cloud's fields say that it is: *sample.Radar for points
 // with Range, Velocity, AzimuthAngle and ElevationAngle, *sample.DvsEvents for those with
 // x, y, t and pol, else *sample.PointCloud, which wants x, y and z.
-func FromPointCloud2(src *rosmsg.PointCloud2) (bridges.Stamped, error) {
+func FromPointCloud2(src *ros.PointCloud2) (bridges.Stamped, error) {
 	r, err := newCloudReader(src)
 	if err != nil {
 		return nil, err
 	}
-	header := FromHeader(&src.Header)
+	header := ros.SampleHeader(&src.Header)
 	header.Pose = spatial.Identity()
 	switch {
 	case r.has("Range", "Velocity", "AzimuthAngle", "ElevationAngle"):
@@ -37,7 +37,7 @@ func FromPointCloud2(src *rosmsg.PointCloud2) (bridges.Stamped, error) {
 
 // cloudReader reads the points of a cloud by the names of their fields.
 type cloudReader struct {
-	src   *rosmsg.PointCloud2
+	src   *ros.PointCloud2
 	order binary.ByteOrder
 	// rows x columns points.
 	rows, columns int
@@ -46,13 +46,13 @@ type cloudReader struct {
 // datatypeSize is the number of bytes of a PointField's value, 0 for unknown types.
 func datatypeSize(datatype uint8) int {
 	switch datatype {
-	case rosmsg.PointFieldInt8, rosmsg.PointFieldUint8:
+	case ros.PointFieldInt8, ros.PointFieldUint8:
 		return 1
-	case rosmsg.PointFieldInt16, rosmsg.PointFieldUint16:
+	case ros.PointFieldInt16, ros.PointFieldUint16:
 		return 2
-	case rosmsg.PointFieldInt32, rosmsg.PointFieldUint32, rosmsg.PointFieldFloat32:
+	case ros.PointFieldInt32, ros.PointFieldUint32, ros.PointFieldFloat32:
 		return 4
-	case rosmsg.PointFieldFloat64:
+	case ros.PointFieldFloat64:
 		return 8
 	}
 	return 0
@@ -60,7 +60,7 @@ func datatypeSize(datatype uint8) int {
 
 // newCloudReader checks that all points lie within the data, and all fields within the
 // points.
-func newCloudReader(src *rosmsg.PointCloud2) (*cloudReader, error) {
+func newCloudReader(src *ros.PointCloud2) (*cloudReader, error) {
 	r := &cloudReader{src: src, order: binary.LittleEndian, rows: int(src.Height), columns: int(src.Width)}
 	if src.IsBigendian {
 		r.order = binary.BigEndian
@@ -90,7 +90,7 @@ func (r *cloudReader) has(names ...string) bool {
 }
 
 // field returns the first field that has one of the names.
-func (r *cloudReader) field(names ...string) *rosmsg.PointField {
+func (r *cloudReader) field(names ...string) *ros.PointField {
 	for _, name := range names {
 		for i := range r.src.PointFields {
 			if f := &r.src.PointFields[i]; f.Name == name && datatypeSize(f.Datatype) > 0 {
@@ -121,7 +121,7 @@ func (r *cloudReader) point(i int) []byte {
 
 // each calls set with the value of a field in each point; nil, for a field that the
 // cloud doesn't have, does nothing.
-func (r *cloudReader) each(f *rosmsg.PointField, set func(i int, v float64)) {
+func (r *cloudReader) each(f *ros.PointField, set func(i int, v float64)) {
 	if f == nil {
 		return
 	}
@@ -133,19 +133,19 @@ func (r *cloudReader) each(f *rosmsg.PointField, set func(i int, v float64)) {
 // value reads a number; float64 holds those of all datatypes.
 func (r *cloudReader) value(b []byte, datatype uint8) float64 {
 	switch datatype {
-	case rosmsg.PointFieldInt8:
+	case ros.PointFieldInt8:
 		return float64(int8(b[0]))
-	case rosmsg.PointFieldUint8:
+	case ros.PointFieldUint8:
 		return float64(b[0])
-	case rosmsg.PointFieldInt16:
+	case ros.PointFieldInt16:
 		return float64(int16(r.order.Uint16(b)))
-	case rosmsg.PointFieldUint16:
+	case ros.PointFieldUint16:
 		return float64(r.order.Uint16(b))
-	case rosmsg.PointFieldInt32:
+	case ros.PointFieldInt32:
 		return float64(int32(r.order.Uint32(b)))
-	case rosmsg.PointFieldUint32:
+	case ros.PointFieldUint32:
 		return float64(r.order.Uint32(b))
-	case rosmsg.PointFieldFloat32:
+	case ros.PointFieldFloat32:
 		return float64(math.Float32frombits(r.order.Uint32(b)))
 	default:
 		return math.Float64frombits(r.order.Uint64(b))

@@ -3,7 +3,7 @@ package rossample
 import (
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -12,8 +12,8 @@ var signalLabels = []string{"red", "yellow", "green", "off"}
 
 // FromSignalArray sets dst to the traffic lights. What they show is read from their
 // labels.
-func FromSignalArray(dst *sample.Signals, src *rosmsg.SignalArray) error {
-	dst.Header = FromHeader(&src.Header)
+func FromSignalArray(dst *sample.Signals, src *ros.SignalArray) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Signals = make([]sample.Signal, len(src.Signals))
 	for i := range src.Signals {
 		from := &src.Signals[i]
@@ -31,8 +31,8 @@ func FromSignalArray(dst *sample.Signals, src *rosmsg.SignalArray) error {
 
 // FromDetectedRadarObjectArray sets dst to the objects, by their positions and velocities
 // relative to the sensor.
-func FromDetectedRadarObjectArray(dst *sample.RadarObjects, src *rosmsg.DetectedRadarObjectArray) error {
-	dst.Header = FromHeader(&src.Header)
+func FromDetectedRadarObjectArray(dst *sample.RadarObjects, src *ros.DetectedRadarObjectArray) error {
+	dst.Header = ros.SampleHeader(&src.Header)
 	dst.Objects = make([]sample.RadarObject, len(src.Objects))
 	for i := range src.Objects {
 		o := &src.Objects[i]

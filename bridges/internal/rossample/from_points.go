@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -84,10 +84,10 @@ func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
 		return
 	}
 	scale, origin := 1e9, 0.0
-	if f.Datatype != rosmsg.PointFieldFloat32 && f.Datatype != rosmsg.PointFieldFloat64 {
+	if f.Datatype != ros.PointFieldFloat32 && f.Datatype != ros.PointFieldFloat64 {
 		scale = 1
 	}
-	absolute := f.Name == "timestamp" && f.Datatype != rosmsg.PointFieldFloat32
+	absolute := f.Name == "timestamp" && f.Datatype != ros.PointFieldFloat32
 	if absolute {
 		origin = float64(stampNs)
 	}

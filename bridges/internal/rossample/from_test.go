@@ -12,8 +12,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -81,7 +81,7 @@ func carried() []bridges.Stamped {
 }
 
 // through writes a sample as its message, sends that through CDR, and reads it again.
-func through(t *testing.T, pub rossample.Publication, s bridges.Stamped) bridges.Stamped {
+func through(t *testing.T, pub ros.Publication, s bridges.Stamped) bridges.Stamped {
 	t.Helper()
 	message, err := pub.Converter()(s)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func through(t *testing.T, pub rossample.Publication, s bridges.Stamped) bridges
 }
 
 func TestSamplesComeBack(t *testing.T) {
-	byType := map[reflect.Type]rossample.Publication{}
+	byType := map[reflect.Type]ros.Publication{}
 	for _, pub := range rossample.Standard() {
 		byType[pub.Sample] = pub
 	}
@@ -204,15 +204,15 @@ func TestCloudsComeBack(t *testing.T) {
 	} {
 		want := scan(layout)
 		lose(want)
-		var message rosmsg.PointCloud2
+		var message ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&message, want))
 		data := new(cdr.Encoder).Append(nil, &message)
-		var received rosmsg.PointCloud2
+		var received ros.PointCloud2
 		require.NoError(t, new(cdr.Decoder).Decode(data, &received))
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
 		assert.Equal(t, want, back, layout)
-		var again rosmsg.PointCloud2
+		var again ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&again, back.(*sample.PointCloud)))
 		assert.Equal(t, data, new(cdr.Encoder).Append(nil, &again), layout)
 	}
@@ -224,10 +224,10 @@ func TestOrganizedCloudsComeBack(t *testing.T) {
 		want.Organized, want.Columns = true, 3
 		nan := float32(math.NaN())
 		want.Points[3].X, want.Points[3].Y, want.Points[3].Z = nan, nan, nan
-		var message rosmsg.PointCloud2
+		var message ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&message, want))
 		data := new(cdr.Encoder).Append(nil, &message)
-		var received rosmsg.PointCloud2
+		var received ros.PointCloud2
 		require.NoError(t, new(cdr.Decoder).Decode(data, &received))
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
@@ -238,32 +238,32 @@ func TestOrganizedCloudsComeBack(t *testing.T) {
 			assert.Equal(t, want.Points[i].Ring, cloud.Points[i].Ring, "%s %d", layout, i)
 		}
 		assert.Equal(t, want.Points[4].X, cloud.Points[4].X)
-		var again rosmsg.PointCloud2
+		var again ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&again, cloud))
 		assert.Equal(t, data, new(cdr.Encoder).Append(nil, &again), layout)
 	}
 }
 
 // foreign makes a cloud of one point of others' drivers.
-func foreign(order binary.AppendByteOrder, values []any, names ...string) *rosmsg.PointCloud2 {
-	m := &rosmsg.PointCloud2{Header: rosmsg.Header{Stamp: rosmsg.Time{Sec: 100}}, Height: 1, Width: 1, IsBigendian: order.String() == "BigEndian"}
+func foreign(order binary.AppendByteOrder, values []any, names ...string) *ros.PointCloud2 {
+	m := &ros.PointCloud2{Header: ros.Header{Stamp: ros.Time{Sec: 100}}, Height: 1, Width: 1, IsBigendian: order.String() == "BigEndian"}
 	for i, v := range values {
-		f := rosmsg.PointField{Name: names[i], Offset: uint32(len(m.Data.Data)), Count: 1}
+		f := ros.PointField{Name: names[i], Offset: uint32(len(m.Data.Data)), Count: 1}
 		switch v := v.(type) {
 		case float32:
-			f.Datatype = rosmsg.PointFieldFloat32
+			f.Datatype = ros.PointFieldFloat32
 			m.Data.Data = order.AppendUint32(m.Data.Data, math.Float32bits(v))
 		case float64:
-			f.Datatype = rosmsg.PointFieldFloat64
+			f.Datatype = ros.PointFieldFloat64
 			m.Data.Data = order.AppendUint64(m.Data.Data, math.Float64bits(v))
 		case uint32:
-			f.Datatype = rosmsg.PointFieldUint32
+			f.Datatype = ros.PointFieldUint32
 			m.Data.Data = order.AppendUint32(m.Data.Data, v)
 		case uint16:
-			f.Datatype = rosmsg.PointFieldUint16
+			f.Datatype = ros.PointFieldUint16
 			m.Data.Data = order.AppendUint16(m.Data.Data, v)
 		case uint8:
-			f.Datatype = rosmsg.PointFieldUint8
+			f.Datatype = ros.PointFieldUint8
 			m.Data.Data = append(m.Data.Data, v)
 		}
 		m.PointFields = append(m.PointFields, f)
@@ -276,7 +276,7 @@ func foreign(order binary.AppendByteOrder, values []any, names ...string) *rosms
 func TestCloudsOfOtherDrivers(t *testing.T) {
 	x, y, z := float32(3), float32(4), float32(0)
 	for name, c := range map[string]struct {
-		cloud  *rosmsg.PointCloud2
+		cloud  *ros.PointCloud2
 		ring   uint16
 		timeNs uint32
 		layout sample.PointLayout
@@ -309,7 +309,7 @@ func TestTimesInSeconds(t *testing.T) {
 		for i := range uint32(1000) {
 			want.Points = append(want.Points, sample.Point{X: 1, TimeNs: 100_003 * i})
 		}
-		var sent, received rosmsg.PointCloud2
+		var sent, received ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&sent, want))
 		require.NoError(t, new(cdr.Decoder).Decode(new(cdr.Encoder).Append(nil, &sent), &received))
 		back, err := rossample.FromPointCloud2(&received)
@@ -325,20 +325,20 @@ func TestTimesInSeconds(t *testing.T) {
 }
 
 func TestCloudsThatMakeNoSense(t *testing.T) {
-	good := func() *rosmsg.PointCloud2 {
+	good := func() *ros.PointCloud2 {
 		return foreign(binary.LittleEndian, []any{float32(1), float32(2), float32(3)}, "x", "y", "z")
 	}
 	for name, c := range map[string]struct {
-		spoil func(m *rosmsg.PointCloud2)
+		spoil func(m *ros.PointCloud2)
 		want  error
 	}{
-		"no z":            {func(m *rosmsg.PointCloud2) { m.PointFields = m.PointFields[:2] }, rossample.ErrLayout},
-		"unknown type":    {func(m *rosmsg.PointCloud2) { m.PointFields[0].Datatype = 9 }, rossample.ErrLayout},
-		"field outside":   {func(m *rosmsg.PointCloud2) { m.PointFields[2].Offset = 9 }, rossample.ErrLayout},
-		"too wide":        {func(m *rosmsg.PointCloud2) { m.Width = 2 }, rossample.ErrSize},
-		"too high":        {func(m *rosmsg.PointCloud2) { m.Height = math.MaxUint32 }, rossample.ErrSize},
-		"no step":         {func(m *rosmsg.PointCloud2) { m.PointStep, m.RowStep = 0, 0 }, rossample.ErrSize},
-		"row without end": {func(m *rosmsg.PointCloud2) { m.RowStep = math.MaxUint32 }, rossample.ErrSize},
+		"no z":            {func(m *ros.PointCloud2) { m.PointFields = m.PointFields[:2] }, rossample.ErrLayout},
+		"unknown type":    {func(m *ros.PointCloud2) { m.PointFields[0].Datatype = 9 }, rossample.ErrLayout},
+		"field outside":   {func(m *ros.PointCloud2) { m.PointFields[2].Offset = 9 }, rossample.ErrLayout},
+		"too wide":        {func(m *ros.PointCloud2) { m.Width = 2 }, rossample.ErrSize},
+		"too high":        {func(m *ros.PointCloud2) { m.Height = math.MaxUint32 }, rossample.ErrSize},
+		"no step":         {func(m *ros.PointCloud2) { m.PointStep, m.RowStep = 0, 0 }, rossample.ErrSize},
+		"row without end": {func(m *ros.PointCloud2) { m.RowStep = math.MaxUint32 }, rossample.ErrSize},
 	} {
 		m := good()
 		c.spoil(m)
@@ -349,15 +349,15 @@ func TestCloudsThatMakeNoSense(t *testing.T) {
 	empty.Height, empty.Width, empty.RowStep, empty.Data.Data = math.MaxUint32, 0, 0, nil
 	_, err := rossample.FromPointCloud2(empty)
 	assert.NoError(t, err, "no points in any number of rows")
-	_, err = rossample.FromPointCloud2(&rosmsg.PointCloud2{Height: 2, Width: 3})
+	_, err = rossample.FromPointCloud2(&ros.PointCloud2{Height: 2, Width: 3})
 	assert.Error(t, err)
 }
 
 func TestPicturesThatMakeNoSense(t *testing.T) {
 	var s sample.Image
-	assert.ErrorIs(t, rossample.FromImage(&s, &rosmsg.Image{Height: 2, Step: 3}), rossample.ErrSize)
-	assert.ErrorIs(t, rossample.FromImage(&s, &rosmsg.Image{IsBigendian: 1, Encoding: "16UC1"}), rossample.ErrByteOrder)
-	assert.NoError(t, rossample.FromImage(&s, &rosmsg.Image{IsBigendian: 1, Encoding: "rgb8"}))
+	assert.ErrorIs(t, rossample.FromImage(&s, &ros.Image{Height: 2, Step: 3}), rossample.ErrSize)
+	assert.ErrorIs(t, rossample.FromImage(&s, &ros.Image{IsBigendian: 1, Encoding: "16UC1"}), rossample.ErrByteOrder)
+	assert.NoError(t, rossample.FromImage(&s, &ros.Image{IsBigendian: 1, Encoding: "rgb8"}))
 }
 
 func FuzzReadings(f *testing.F) {

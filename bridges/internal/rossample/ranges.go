@@ -4,53 +4,53 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // LaserScan sets dst to the planar scan.
-func LaserScan(dst *rosmsg.LaserScan, src *sample.LaserScan) error {
+func LaserScan(dst *ros.LaserScan, src *sample.LaserScan) error {
 	dst.AngleMin, dst.AngleMax, dst.AngleIncrement = src.AngleMin, src.AngleMax, src.AngleIncrement
 	dst.TimeIncrement, dst.ScanTime = src.TimeIncrement, src.ScanTime
 	dst.RangeMin, dst.RangeMax = src.RangeMin, src.RangeMax
 	dst.Ranges, dst.Intensities = src.Ranges, src.Intensities
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 // Range sets dst to the distance.
-func Range(dst *rosmsg.Range, src *sample.Range) error {
+func Range(dst *ros.Range, src *sample.Range) error {
 	dst.RadiationType = src.Radiation
 	dst.FieldOfView = src.FieldOfView
 	dst.MinRange, dst.MaxRange, dst.Range = src.MinRange, src.MaxRange, src.Range
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 // Ultrasonic sets dst to the distance of the nearest thing, as SVL has it; -Inf if it is
 // too near, +Inf if there is none.
-func Ultrasonic(dst *rosmsg.Ultrasonic, src *sample.Range) error {
+func Ultrasonic(dst *ros.Ultrasonic, src *sample.Range) error {
 	dst.MinimumDistance = src.Range
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 // RadarCloud sets dst to the sweep as a cloud, with the fields of CARLA's ROS bridge,
 // packed: there ElevationAngle lies at 28 behind a gap of four bytes. Range is in
 // metres, Velocity in m/s, receding positive, the angles in radians, counter-clockwise
 // from forward and up.
-func RadarCloud(dst *rosmsg.PointCloud2, src *sample.Radar) error {
+func RadarCloud(dst *ros.PointCloud2, src *sample.Radar) error {
 	setPacked(dst, &radarLayout, src.Detections)
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 var radarLayout = packedLayout[sample.RadarDetection]{
 	step: 28,
-	fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldFloat32),
-		pointField("y", 4, rosmsg.PointFieldFloat32),
-		pointField("z", 8, rosmsg.PointFieldFloat32),
-		pointField("Range", 12, rosmsg.PointFieldFloat32),
-		pointField("Velocity", 16, rosmsg.PointFieldFloat32),
-		pointField("AzimuthAngle", 20, rosmsg.PointFieldFloat32),
-		pointField("ElevationAngle", 24, rosmsg.PointFieldFloat32),
+	fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldFloat32),
+		pointField("y", 4, ros.PointFieldFloat32),
+		pointField("z", 8, ros.PointFieldFloat32),
+		pointField("Range", 12, ros.PointFieldFloat32),
+		pointField("Velocity", 16, ros.PointFieldFloat32),
+		pointField("AzimuthAngle", 20, ros.PointFieldFloat32),
+		pointField("ElevationAngle", 24, ros.PointFieldFloat32),
 	},
 	put: func(dst []byte, d *sample.RadarDetection) {
 		sinA, cosA := math.Sincos(float64(d.Azimuth))
@@ -68,18 +68,18 @@ var radarLayout = packedLayout[sample.RadarDetection]{
 // DvsCloud sets dst to the events as a cloud, as CARLA's ROS bridge has them: x and y
 // in pixels, t in nanoseconds, which float64 holds exactly for a hundred days, and pol 1
 // for brighter, 0 for darker.
-func DvsCloud(dst *rosmsg.PointCloud2, src *sample.DvsEvents) error {
+func DvsCloud(dst *ros.PointCloud2, src *sample.DvsEvents) error {
 	setPacked(dst, &dvsLayout, src.Events)
-	return SetHeader(&dst.Header, &src.Header)
+	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
 var dvsLayout = packedLayout[sample.DvsEvent]{
 	step: 13,
-	fields: []rosmsg.PointField{
-		pointField("x", 0, rosmsg.PointFieldUint16),
-		pointField("y", 2, rosmsg.PointFieldUint16),
-		pointField("t", 4, rosmsg.PointFieldFloat64),
-		pointField("pol", 12, rosmsg.PointFieldInt8),
+	fields: []ros.PointField{
+		pointField("x", 0, ros.PointFieldUint16),
+		pointField("y", 2, ros.PointFieldUint16),
+		pointField("t", 4, ros.PointFieldFloat64),
+		pointField("pol", 12, ros.PointFieldInt8),
 	},
 	put: func(dst []byte, e *sample.DvsEvent) {
 		binary.LittleEndian.PutUint16(dst, e.X)
@@ -95,7 +95,7 @@ var dvsLayout = packedLayout[sample.DvsEvent]{
 // packedLayout is how a point E lies in a cloud.
 type packedLayout[E any] struct {
 	step   int
-	fields []rosmsg.PointField
+	fields []ros.PointField
 	// put writes all of the point's step bytes.
 	put func(dst []byte, point *E)
 }
@@ -107,7 +107,7 @@ type packedBytes[E any] struct {
 }
 
 // setPacked makes dst a dense cloud of one row.
-func setPacked[E any](dst *rosmsg.PointCloud2, layout *packedLayout[E], points []E) {
+func setPacked[E any](dst *ros.PointCloud2, layout *packedLayout[E], points []E) {
 	source, ok := dst.Data.Source.(*packedBytes[E])
 	if !ok {
 		source = &packedBytes[E]{}
@@ -118,7 +118,7 @@ func setPacked[E any](dst *rosmsg.PointCloud2, layout *packedLayout[E], points [
 	dst.IsBigendian = false
 	dst.PointStep = uint32(layout.step)
 	dst.RowStep = dst.PointStep * dst.Width
-	dst.Data = rosmsg.Bytes{Source: source}
+	dst.Data = ros.Bytes{Source: source}
 	dst.IsDense = true
 }
 

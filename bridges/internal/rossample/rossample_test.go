@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -158,7 +158,7 @@ func organizedCloud() *sample.PointCloud {
 // encode converts a sample and encodes the message.
 func encode[M any, P interface {
 	*M
-	rosmsg.Message
+	ros.Message
 }, T any](convert func(P, T) error, src T) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		dst := P(new(M))
@@ -203,7 +203,7 @@ func TestSamplesEncodeToTheVectors(t *testing.T) {
 }
 
 // xByRow reads the x of every point of an encoded organized cloud, by rows.
-func xByRow(t *testing.T, m *rosmsg.PointCloud2) [][]float32 {
+func xByRow(t *testing.T, m *ros.PointCloud2) [][]float32 {
 	t.Helper()
 	data := make([]byte, m.Data.Len())
 	m.Data.Put(data)
@@ -239,7 +239,7 @@ func TestOrganizedRowsAreRings(t *testing.T) {
 		"without numbers":          {[]uint16{0, 0, 0}, [][]float32{{0, 10}, {1, 11}, {2, 12}}},
 		"from the highest to zero": {[]uint16{2, 1, 0}, [][]float32{{2, 12}, {1, 11}, {0, 10}}},
 	} {
-		var m rosmsg.PointCloud2
+		var m ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&m, build(c.rings...)))
 		assert.Equal(t, c.want, xByRow(t, &m), name)
 		assert.False(t, m.IsDense)
@@ -256,13 +256,13 @@ func TestOrganizedCloudOfManyFirings(t *testing.T) {
 			want[laser] = append(want[laser], float32(100*laser+firing))
 		}
 	}
-	var dst rosmsg.PointCloud2
+	var dst ros.PointCloud2
 	require.NoError(t, rossample.PointCloud2(&dst, m))
 	assert.Equal(t, want, xByRow(t, &dst))
 }
 
 func TestMessageIsReusedBetweenClouds(t *testing.T) {
-	var m, fresh rosmsg.PointCloud2
+	var m, fresh ros.PointCloud2
 	require.NoError(t, rossample.PointCloud2(&m, organizedCloud()))
 	require.NoError(t, rossample.PointCloud2(&m, cloud(sample.LayoutXYZI)))
 	require.NoError(t, rossample.PointCloud2(&fresh, cloud(sample.LayoutXYZI)))
@@ -302,8 +302,8 @@ func TestBadSamplesAreErrors(t *testing.T) {
 		"organized cloud short":    {encode(rossample.PointCloud2, ragged), rossample.ErrSize},
 		"organized without shape":  {encode(rossample.PointCloud2, shapeless), rossample.ErrSize},
 		"layout":                   {encode(rossample.PointCloud2, cloud("xyzrgb")), rossample.ErrLayout},
-		"stamp after 2038":         {encode(rossample.Clock, late), rossample.ErrStampRange},
-		"transform's stamp before": {encode(rossample.TFMessage, lateTransform), rossample.ErrStampRange},
+		"stamp after 2038":         {encode(rossample.Clock, late), ros.ErrStampRange},
+		"transform's stamp before": {encode(rossample.TFMessage, lateTransform), ros.ErrStampRange},
 	} {
 		_, err := c.encode()
 		assert.ErrorIs(t, err, c.want, name)
@@ -314,7 +314,7 @@ func TestIntensityOfNaNIsZero(t *testing.T) {
 	src := cloud(sample.LayoutXYZIRCAEDT)
 	src.Points = src.Points[:1]
 	src.Points[0].Intensity = float32(math.NaN())
-	var m rosmsg.PointCloud2
+	var m ros.PointCloud2
 	require.NoError(t, rossample.PointCloud2(&m, src))
 	data := make([]byte, m.Data.Len())
 	m.Data.Put(data)
@@ -332,7 +332,7 @@ func BenchmarkPointCloud2(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) {
 				src.Layout, src.Organized = layout, organized
-				m, e := new(rosmsg.PointCloud2), new(cdr.Encoder)
+				m, e := new(ros.PointCloud2), new(cdr.Encoder)
 				var buf []byte
 				b.ReportAllocs()
 				for b.Loop() {

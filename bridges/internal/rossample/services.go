@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -23,11 +23,11 @@ type Offer func(instance bridges.Instance, service string, answer Answerer) erro
 // Answerer answers the calls of one service.
 type Answerer struct {
 	// Type is the type of the service, with NewRequest to decode into.
-	Type rosmsg.Service
+	Type ros.Service
 	// Answer takes a request of NewRequest's type and returns a response of
 	// NewResponse's, or an error to tell the caller. It is called by one goroutine at a
 	// time.
-	Answer func(ctx context.Context, request rosmsg.Message) (rosmsg.Message, error)
+	Answer func(ctx context.Context, request ros.Message) (ros.Message, error)
 }
 
 // Register declares the service on a bridge, by the name that the bridge's protocol has
@@ -37,10 +37,10 @@ func (s Service) Register(p *bridges.Plugin, wire string, offer Offer) error {
 }
 
 // service makes the Service of its conversions.
-func service[Req, Res any, M rosmsg.Message](typ rosmsg.Service, request func(M) Req, response func(Res) rosmsg.Message) Service {
+func service[Req, Res any, M ros.Message](typ ros.Service, request func(M) Req, response func(Res) ros.Message) Service {
 	return Service{Type: typ.Type, declare: func(p *bridges.Plugin, wire string, offer Offer) error {
 		return bridges.AddServiceCreator(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
-			return offer(i, name, Answerer{Type: typ, Answer: func(ctx context.Context, m rosmsg.Message) (rosmsg.Message, error) {
+			return offer(i, name, Answerer{Type: typ, Answer: func(ctx context.Context, m ros.Message) (ros.Message, error) {
 				typed, ok := m.(M)
 				if !ok {
 					return nil, fmt.Errorf("request of %s: %w", m.TypeName(), bridges.ErrConvert)
@@ -55,22 +55,22 @@ func service[Req, Res any, M rosmsg.Message](typ rosmsg.Service, request func(M)
 	}}
 }
 
-// Services returns std_srvs' services, in the order of rosmsg.Services.
+// Services returns std_srvs' services, in the order of ros.Services.
 func Services() []Service {
-	types := rosmsg.Services()
+	types := ros.Services()
 	return []Service{
 		service(types[0],
-			func(*rosmsg.EmptyRequest) sample.EmptyRequest { return sample.EmptyRequest{} },
-			func(sample.EmptyResponse) rosmsg.Message { return &rosmsg.EmptyResponse{} }),
+			func(*ros.EmptyRequest) sample.EmptyRequest { return sample.EmptyRequest{} },
+			func(sample.EmptyResponse) ros.Message { return &ros.EmptyResponse{} }),
 		service(types[1],
-			func(m *rosmsg.SetBoolRequest) sample.SetBoolRequest { return sample.SetBoolRequest{Data: m.Data} },
-			func(r sample.SetBoolResponse) rosmsg.Message {
-				return &rosmsg.SetBoolResponse{Success: r.Success, Message: r.Message}
+			func(m *ros.SetBoolRequest) sample.SetBoolRequest { return sample.SetBoolRequest{Data: m.Data} },
+			func(r sample.SetBoolResponse) ros.Message {
+				return &ros.SetBoolResponse{Success: r.Success, Message: r.Message}
 			}),
 		service(types[2],
-			func(*rosmsg.TriggerRequest) sample.TriggerRequest { return sample.TriggerRequest{} },
-			func(r sample.TriggerResponse) rosmsg.Message {
-				return &rosmsg.TriggerResponse{Success: r.Success, Message: r.Message}
+			func(*ros.TriggerRequest) sample.TriggerRequest { return sample.TriggerRequest{} },
+			func(r sample.TriggerResponse) ros.Message {
+				return &ros.TriggerResponse{Success: r.Success, Message: r.Message}
 			}),
 	}
 }

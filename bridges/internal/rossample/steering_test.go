@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -17,10 +17,10 @@ import (
 func TestSteeringHasOneSign(t *testing.T) {
 	for _, right := range []float32{0.25, 0, -0.5} {
 		var asked sample.VehicleControl
-		require.NoError(t, rossample.FromVehicleControlData(&asked, &rosmsg.VehicleControlData{TargetWheelAngle: right}))
+		require.NoError(t, rossample.FromVehicleControlData(&asked, &ros.VehicleControlData{TargetWheelAngle: right}))
 		assert.InDelta(t, -right, asked.SteeringAngle, 0, "a sample's is to the left")
 
-		var told rosmsg.VehicleOdometry
+		var told ros.VehicleOdometry
 		require.NoError(t, rossample.VehicleOdometry(&told, &sample.VehicleOdometry{
 			FrontWheelAngle: asked.SteeringAngle, RearWheelAngle: -asked.SteeringAngle,
 		}))
@@ -28,7 +28,7 @@ func TestSteeringHasOneSign(t *testing.T) {
 		assert.Equal(t, -right, told.RearWheelAngle)
 		assert.False(t, right == 0 && (math.Signbit(float64(told.FrontWheelAngle)) || math.Signbit(asked.SteeringAngle)), "-0")
 
-		var state rosmsg.CanBusData
+		var state ros.CanBusData
 		require.NoError(t, rossample.CanBusData(&state, &sample.CanBus{Steering: float64(right)})) // to the right
 		assert.Equal(t, right, state.Steer)
 	}

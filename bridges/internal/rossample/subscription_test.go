@@ -10,17 +10,18 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // subscribed returns the inbox of each of the commands, and calls deliver with what comes
 // out of them.
-func subscribed(f *testing.F, deliver func(command any)) []rossample.Inbox {
+func subscribed(f *testing.F, deliver func(command any)) []ros.Inbox {
 	f.Helper()
-	var inboxes []rossample.Inbox
+	var inboxes []ros.Inbox
 	registry, err := bridges.NewRegistry(idle{func(p *bridges.Plugin) error {
 		for _, sub := range rossample.SVLSubscriptions() {
-			if err := sub.Register(p, sub.Type, func(_ bridges.Instance, _ bridges.Topic, _ string, in rossample.Inbox) error {
+			if err := sub.Register(p, sub.Type, func(_ bridges.Instance, _ bridges.Topic, _ string, in ros.Inbox) error {
 				inboxes = append(inboxes, in)
 				return nil
 			}); err != nil {

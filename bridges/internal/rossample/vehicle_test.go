@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -123,7 +123,7 @@ func TestMoreSamplesEncodeToTheVectors(t *testing.T) {
 // TestListsAreReused: a message that had more elements before keeps nothing of them.
 func TestListsAreReused(t *testing.T) {
 	var e cdr.Encoder
-	var flat, freshFlat rosmsg.Detection2DArray
+	var flat, freshFlat ros.Detection2DArray
 	require.NoError(t, rossample.Detection2DArray(&flat, detections2D()))
 	fewer := detections2D()
 	fewer.Boxes = fewer.Boxes[1:]
@@ -131,13 +131,13 @@ func TestListsAreReused(t *testing.T) {
 	require.NoError(t, rossample.Detection2DArray(&freshFlat, fewer))
 	assert.Equal(t, e.Append(nil, &freshFlat), e.Append(nil, &flat))
 
-	var cloud, freshCloud rosmsg.PointCloud2
+	var cloud, freshCloud ros.PointCloud2
 	require.NoError(t, rossample.DvsCloud(&cloud, dvsEvents()))
 	require.NoError(t, rossample.RadarCloud(&cloud, radar()))
 	require.NoError(t, rossample.RadarCloud(&freshCloud, radar()))
 	assert.Equal(t, e.Append(nil, &freshCloud), e.Append(nil, &cloud))
 
-	var crossed rosmsg.CarlaLaneInvasionEvent
+	var crossed ros.CarlaLaneInvasionEvent
 	require.NoError(t, rossample.CarlaLaneInvasionEvent(&crossed, &sample.LaneInvasion{Marks: make([]sample.CrossedMark, 3)}))
 	require.NoError(t, rossample.CarlaLaneInvasionEvent(&crossed, &sample.LaneInvasion{Marks: []sample.CrossedMark{{Type: sample.LaneMarkCurb}}}))
 	assert.Equal(t, []int32{9}, crossed.CrossedLaneMarkings)
@@ -155,6 +155,6 @@ func TestLateStampsAreErrors(t *testing.T) {
 		"laser scan":          encode(rossample.LaserScan, &sample.LaserScan{Header: late}),
 	} {
 		_, err := encoded()
-		assert.ErrorIs(t, err, rossample.ErrStampRange, name)
+		assert.ErrorIs(t, err, ros.ErrStampRange, name)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Bytes reads what the encoding has for bytes, or an array of numbers.
-func (d *Decoder) Bytes(name string, v *rosmsg.Bytes) {
+func (d *Decoder) Bytes(name string, v *ros.Bytes) {
 	v.Source, v.Data = nil, v.Data[:0]
 	if value, ok := d.value(name); ok {
 		v.Data = d.octets(name, value, v.Data)
@@ -26,36 +26,36 @@ func (d *Decoder) octets(name string, v Value, dst []byte) []byte {
 }
 
 // Array reads an array; one of a fixed size has as many elements.
-func (d *Decoder) Array(name string, v rosmsg.Array) {
+func (d *Decoder) Array(name string, v ros.Array) {
 	value, ok := d.value(name)
 	if !ok {
 		v.Clear()
 		return
 	}
 	switch v.Kind() {
-	case rosmsg.KindBool:
+	case ros.KindBool:
 		array(d, name, value, v, Syntax.Bool)
-	case rosmsg.KindInt8:
+	case ros.KindInt8:
 		array(d, name, value, v, signed[int8](8))
-	case rosmsg.KindUint8:
+	case ros.KindUint8:
 		setArray(d, name, v, d.octets(name, value, empty[uint8](v)))
-	case rosmsg.KindInt16:
+	case ros.KindInt16:
 		array(d, name, value, v, signed[int16](16))
-	case rosmsg.KindUint16:
+	case ros.KindUint16:
 		array(d, name, value, v, unsigned[uint16](16))
-	case rosmsg.KindInt32:
+	case ros.KindInt32:
 		array(d, name, value, v, signed[int32](32))
-	case rosmsg.KindUint32:
+	case ros.KindUint32:
 		array(d, name, value, v, unsigned[uint32](32))
-	case rosmsg.KindInt64:
+	case ros.KindInt64:
 		array(d, name, value, v, signed[int64](64))
-	case rosmsg.KindUint64:
+	case ros.KindUint64:
 		array(d, name, value, v, unsigned[uint64](64))
-	case rosmsg.KindFloat32:
+	case ros.KindFloat32:
 		array(d, name, value, v, readFloat32)
-	case rosmsg.KindFloat64:
+	case ros.KindFloat64:
 		array(d, name, value, v, readFloat64)
-	case rosmsg.KindString:
+	case ros.KindString:
 		array(d, name, value, v, readString)
 	}
 }
@@ -98,22 +98,22 @@ func readString(s Syntax, v Value) (string, int, error) {
 }
 
 // array sets v from the array that find returned.
-func array[T rosmsg.Element](d *Decoder, name string, value Value, v rosmsg.Array, read reader[T]) {
+func array[T ros.Element](d *Decoder, name string, value Value, v ros.Array, read reader[T]) {
 	setArray(d, name, v, sequence(d, name, value, empty[T](v), read))
 }
 
 // empty returns an array's memory: appending to it sets one of a fixed size in place, as
 // far as it goes.
-func empty[T rosmsg.Element](v rosmsg.Array) []T { return rosmsg.Elements[T](v)[:0] }
+func empty[T ros.Element](v ros.Array) []T { return ros.Elements[T](v)[:0] }
 
-func setArray[T rosmsg.Element](d *Decoder, name string, v rosmsg.Array, list []T) {
+func setArray[T ros.Element](d *Decoder, name string, v ros.Array, list []T) {
 	if size, fixed := v.Fixed(); fixed {
 		if len(list) != size {
 			d.fail(name, fmt.Errorf("array of %d has %d elements: %w", size, len(list), ErrRange))
 		}
 		return
 	}
-	rosmsg.Set(v, list)
+	ros.Set(v, list)
 }
 
 // sequence appends the elements of the array that find returned to dst.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // budgetOf returns how many bytes of memory the elements of all arrays may take, for data of
@@ -55,7 +55,7 @@ func (d *Decoder) left(element Value, c Cursor) int {
 // sets holds no reference to the data, and never takes more memory than a small multiple
 // of the data's size.
 type Decoder struct {
-	version rosmsg.Version
+	version ros.Version
 	syntax  Syntax
 	object  object
 	cursor  Cursor // of find, finish and sequence, which don't call each other
@@ -63,15 +63,15 @@ type Decoder struct {
 	err     error
 }
 
-var _ rosmsg.SeqVisitor = (*Decoder)(nil)
+var _ ros.SeqVisitor = (*Decoder)(nil)
 
 // object is the one whose fields are being visited.
 type object struct {
-	absent bool         // there is none: its fields are zero
-	names  rosmsg.Names // that its members may have besides ROS 2's
-	start  Cursor       // before its first member
-	next   Cursor       // behind the last value that was read
-	end    int          // behind the object, once that was reached; else 0
+	absent bool      // there is none: its fields are zero
+	names  ros.Names // that its members may have besides ROS 2's
+	start  Cursor    // before its first member
+	next   Cursor    // behind the last value that was read
+	end    int       // behind the object, once that was reached; else 0
 }
 
 // Source is data to decode.
@@ -81,11 +81,11 @@ type Source struct {
 	Root Value
 	Size int
 	// Version decides about seq, and about times before the epoch.
-	Version rosmsg.Version
+	Version ros.Version
 }
 
 // Decode sets m from the object and returns where it ends. On an error m is set in part.
-func (d *Decoder) Decode(source Source, m rosmsg.Message) (end int, err error) {
+func (d *Decoder) Decode(source Source, m ros.Message) (end int, err error) {
 	*d = Decoder{version: source.Version, syntax: source.Syntax, budget: budgetOf(source.Size)}
 	end = d.fields(source.Root, true, m)
 	err = d.err
@@ -163,10 +163,10 @@ func (d *Decoder) value(name string) (Value, bool) {
 }
 
 // fields sets a message from an object, if there is one, and returns the object's end.
-func (d *Decoder) fields(v Value, present bool, m rosmsg.Message) int {
+func (d *Decoder) fields(v Value, present bool, m ros.Message) int {
 	outer := d.object
 	defer func() { d.object = outer }()
-	d.object = object{absent: !present, names: rosmsg.NamesOfROS1(m)}
+	d.object = object{absent: !present, names: ros.NamesOfROS1(m)}
 	if present {
 		c, err := d.syntax.Object(v)
 		if err != nil {
@@ -175,7 +175,7 @@ func (d *Decoder) fields(v Value, present bool, m rosmsg.Message) int {
 		d.object.start, d.object.next = c, c
 	}
 	m.Fields(d)
-	if t, ok := m.(*rosmsg.Time); ok && d.version == rosmsg.ROS1 && t.Sec < 0 {
+	if t, ok := m.(*ros.Time); ok && d.version == ros.ROS1 && t.Sec < 0 {
 		d.fail("secs", fmt.Errorf("%d, before the epoch: %w", t.Sec, ErrRange))
 	}
 	return d.finish()
@@ -202,7 +202,7 @@ func (d *Decoder) finish() int {
 // HeaderSeq reads "seq" of ROS 1.
 func (d *Decoder) HeaderSeq(v *uint32) {
 	*v = 0
-	if d.version == rosmsg.ROS1 {
+	if d.version == ros.ROS1 {
 		d.Uint32("seq", v)
 	}
 }
@@ -299,7 +299,7 @@ func (d *Decoder) String(name string, v *string) {
 }
 
 // Message reads an object.
-func (d *Decoder) Message(name string, v rosmsg.Message) {
+func (d *Decoder) Message(name string, v ros.Message) {
 	value, ok := d.value(name)
 	end := d.fields(value, ok, v)
 	if ok {
@@ -308,7 +308,7 @@ func (d *Decoder) Message(name string, v rosmsg.Message) {
 }
 
 // Messages reads an array of objects. It grows the array only as the data bears it out.
-func (d *Decoder) Messages(name string, v rosmsg.Messages) {
+func (d *Decoder) Messages(name string, v ros.Messages) {
 	v.Clear()
 	value, ok := d.value(name)
 	if v.Fixed() {
@@ -334,7 +334,7 @@ func (d *Decoder) Messages(name string, v rosmsg.Messages) {
 }
 
 // room counts the memory for an element that is to be appended, or for all that are left.
-func (d *Decoder) room(v rosmsg.Messages, element Value, c Cursor) error {
+func (d *Decoder) room(v ros.Messages, element Value, c Cursor) error {
 	switch n := v.Len(); {
 	case n > longList:
 		return nil // is counted
@@ -351,7 +351,7 @@ func (d *Decoder) room(v rosmsg.Messages, element Value, c Cursor) error {
 }
 
 // fixedMessages reads an array of as many objects as v has; all are zero if there is none.
-func (d *Decoder) fixedMessages(name string, v rosmsg.Messages, value Value, present bool) {
+func (d *Decoder) fixedMessages(name string, v ros.Messages, value Value, present bool) {
 	var c Cursor
 	var err error
 	if present {

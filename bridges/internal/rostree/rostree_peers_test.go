@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // TestPythonReadsAndWritesEveryMessage: Python's json, bson and cbor2 read filled messages
@@ -23,16 +23,16 @@ import (
 func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 	type sent struct {
 		form string
-		m    rosmsg.Message
+		m    ros.Message
 		data []byte
 	}
 	var all []sent
 	var input strings.Builder
 	for name, f := range forms {
-		for _, m := range rosmsgtest.Every() {
+		for _, m := range rostest.Every() {
 			for seed := range uint64(10) {
-				m := rosmsgtest.New(m)
-				rosmsgtest.Fill(m, seed)
+				m := rostest.New(m)
+				rostest.Fill(m, seed)
 				s := sent{name, m, f.encode(m)}
 				all = append(all, s)
 				input.WriteString(name + " " + hex.EncodeToString(s.data) + "\n")
@@ -53,7 +53,7 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 		if s.form == "bson" {
 			require.Equal(t, s.data, data, s.m.TypeName())
 		}
-		again := rosmsgtest.New(s.m)
+		again := rostest.New(s.m)
 		require.NoError(t, forms[s.form].decode(data, again), "%s: %s", s.form, s.m.TypeName())
 		assert.Equal(t, s.data, forms[s.form].encode(again), "%s: %s", s.form, s.m.TypeName())
 	}

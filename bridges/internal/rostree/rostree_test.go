@@ -11,35 +11,35 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // form is an encoding of the three.
 type form struct {
-	encode func(rosmsg.Message) []byte
-	decode func([]byte, rosmsg.Message) error
+	encode func(ros.Message) []byte
+	decode func([]byte, ros.Message) error
 }
 
 var forms = map[string]form{
 	"json": {
-		func(m rosmsg.Message) []byte { return new(rosjson.Encoder).Append(nil, m) },
-		func(data []byte, m rosmsg.Message) error { return new(rosjson.Decoder).Decode(data, m) },
+		func(m ros.Message) []byte { return new(rosjson.Encoder).Append(nil, m) },
+		func(data []byte, m ros.Message) error { return new(rosjson.Decoder).Decode(data, m) },
 	},
 	"bson": {
-		func(m rosmsg.Message) []byte { return new(rosbson.Encoder).Append(nil, m) },
-		func(data []byte, m rosmsg.Message) error { return new(rosbson.Decoder).Decode(data, m) },
+		func(m ros.Message) []byte { return new(rosbson.Encoder).Append(nil, m) },
+		func(data []byte, m ros.Message) error { return new(rosbson.Decoder).Decode(data, m) },
 	},
 	"cbor": {
-		func(m rosmsg.Message) []byte { return new(roscbor.Encoder).Append(nil, m) },
-		func(data []byte, m rosmsg.Message) error { return new(roscbor.Decoder).Decode(data, m) },
+		func(m ros.Message) []byte { return new(roscbor.Encoder).Append(nil, m) },
+		func(data []byte, m ros.Message) error { return new(roscbor.Decoder).Decode(data, m) },
 	},
 }
 
 // backwards visits a message's fields in the opposite order.
 type backwards struct {
-	rosmsg.Visitor
+	ros.Visitor
 	late []func()
 }
 
@@ -47,14 +47,14 @@ func (b *backwards) Float64(name string, v *float64) {
 	b.late = append(b.late, func() { b.Visitor.Float64(name, v) })
 }
 
-func (b *backwards) Message(name string, m rosmsg.Message) {
+func (b *backwards) Message(name string, m ros.Message) {
 	b.late = append(b.late, func() { b.Visitor.Message(name, reversed{m}) })
 }
 
 // reversed is a message whose fields are floats and messages, in the opposite order.
-type reversed struct{ rosmsg.Message }
+type reversed struct{ ros.Message }
 
-func (r reversed) Fields(v rosmsg.Visitor) {
+func (r reversed) Fields(v ros.Visitor) {
 	b := &backwards{Visitor: v}
 	r.Message.Fields(b)
 	for i := len(b.late) - 1; i >= 0; i-- {
@@ -63,13 +63,13 @@ func (r reversed) Fields(v rosmsg.Visitor) {
 }
 
 func TestMembersInAnyOrder(t *testing.T) {
-	want := rosmsg.Transform{
-		Translation: rosmsg.Vector3{X: 1, Y: 2, Z: 3}, Rotation: rosmsg.Quaternion{X: 4, Y: 5, Z: 6, W: 7},
+	want := ros.Transform{
+		Translation: ros.Vector3{X: 1, Y: 2, Z: 3}, Rotation: ros.Quaternion{X: 4, Y: 5, Z: 6, W: 7},
 	}
 	for name, f := range forms {
 		data := f.encode(reversed{&want})
 		require.NotEqual(t, f.encode(&want), data, name)
-		var got rosmsg.Transform
+		var got ros.Transform
 		require.NoError(t, f.decode(data, &got), name)
 		assert.Equal(t, want, got, name)
 	}
@@ -79,11 +79,11 @@ func TestMembersInAnyOrder(t *testing.T) {
 // fields that both have; those of another type are errors.
 func TestOtherMessages(t *testing.T) {
 	for name, f := range forms {
-		got := rosmsg.AckermannDriveStamped{Drive: rosmsg.AckermannDrive{Speed: 5}}
-		data := f.encode(&rosmsg.VehicleControlData{Header: rosmsg.Header{FrameID: "base"}, Acceleration: 1})
+		got := ros.AckermannDriveStamped{Drive: ros.AckermannDrive{Speed: 5}}
+		data := f.encode(&ros.VehicleControlData{Header: ros.Header{FrameID: "base"}, Acceleration: 1})
 		require.NoError(t, f.decode(data, &got), name)
-		assert.Equal(t, rosmsg.AckermannDriveStamped{Header: rosmsg.Header{FrameID: "base"}}, got, name)
-		assert.ErrorIs(t, f.decode(f.encode(&rosmsg.Float32{}), &rosmsg.CompressedImage{}), rostree.ErrType, name)
+		assert.Equal(t, ros.AckermannDriveStamped{Header: ros.Header{FrameID: "base"}}, got, name)
+		assert.ErrorIs(t, f.decode(f.encode(&ros.Float32{}), &ros.CompressedImage{}), rostree.ErrType, name)
 	}
 }
 
@@ -98,22 +98,22 @@ func TestMemoryIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		form string
 		data []byte
-		m    rosmsg.Message
+		m    ros.Message
 	}{
-		"json numbers":      {"json", many(`{"d":[`, "1,", "1]}"), &rosmsg.CameraInfo{}},
-		"json bytes":        {"json", many(`{"data":[`, "1,", "1]}"), &rosmsg.CompressedImage{}},
-		"json fixed array":  {"json", many(`{"k":[`, "1,", "1]}"), &rosmsg.CameraInfo{}},
-		"json objects":      {"json", many(`{"transforms":[`, "{},", "{}]}"), &rosmsg.TFMessage{}},
-		"json large ones":   {"json", many(`{"detections":[`, "{},", "{}]}"), &rosmsg.Detection3DArray{}},
-		"json text":         {"json", many(`{"frame_id":"`, `\n`, `"}`), &rosmsg.Header{}},
-		"json unknown":      {"json", many(`{"unknown":[`, "{},", "{}]}"), &rosmsg.CanBusData{}},
-		"json many members": {"json", many(`{`, `"a":0,`, `"a":0}`), &rosmsg.CanBusData{}},
-		"json base64":       {"json", many(`{"data":"`, "AAAA", `"}`), &rosmsg.CompressedImage{}},
-		"cbor numbers":      {"cbor", many(array, "\x01", ""), &rosmsg.CameraInfo{}},
-		"cbor objects":      {"cbor", many("\xa1\x6atransforms\x9f", "\xa0", "\xff"), &rosmsg.TFMessage{}},
-		"cbor chunks":       {"cbor", many("\xa1\x68frame_id\x7f", "\x61a", "\xff"), &rosmsg.Header{}},
-		"cbor names":        {"cbor", many("\xa1\x7f", "\x61a", "\xff\x01"), &rosmsg.Header{}},
-		"cbor half floats":  {"cbor", many("\xa1\x61d\xd8\x54\x5a\x00\x01\x00\x00", "\x00\x3c", ""), &rosmsg.CameraInfo{}},
+		"json numbers":      {"json", many(`{"d":[`, "1,", "1]}"), &ros.CameraInfo{}},
+		"json bytes":        {"json", many(`{"data":[`, "1,", "1]}"), &ros.CompressedImage{}},
+		"json fixed array":  {"json", many(`{"k":[`, "1,", "1]}"), &ros.CameraInfo{}},
+		"json objects":      {"json", many(`{"transforms":[`, "{},", "{}]}"), &ros.TFMessage{}},
+		"json large ones":   {"json", many(`{"detections":[`, "{},", "{}]}"), &ros.Detection3DArray{}},
+		"json text":         {"json", many(`{"frame_id":"`, `\n`, `"}`), &ros.Header{}},
+		"json unknown":      {"json", many(`{"unknown":[`, "{},", "{}]}"), &ros.CanBusData{}},
+		"json many members": {"json", many(`{`, `"a":0,`, `"a":0}`), &ros.CanBusData{}},
+		"json base64":       {"json", many(`{"data":"`, "AAAA", `"}`), &ros.CompressedImage{}},
+		"cbor numbers":      {"cbor", many(array, "\x01", ""), &ros.CameraInfo{}},
+		"cbor objects":      {"cbor", many("\xa1\x6atransforms\x9f", "\xa0", "\xff"), &ros.TFMessage{}},
+		"cbor chunks":       {"cbor", many("\xa1\x68frame_id\x7f", "\x61a", "\xff"), &ros.Header{}},
+		"cbor names":        {"cbor", many("\xa1\x7f", "\x61a", "\xff\x01"), &ros.Header{}},
+		"cbor half floats":  {"cbor", many("\xa1\x61d\xd8\x54\x5a\x00\x01\x00\x00", "\x00\x3c", ""), &ros.CameraInfo{}},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -126,7 +126,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // TestFewEmptyObjects are no attack.
 func TestFewEmptyObjects(t *testing.T) {
-	var m rosmsg.Detection3DArray
+	var m ros.Detection3DArray
 	require.NoError(t, forms["json"].decode([]byte(`{"detections":[{},{"results":[{}]}]}`), &m))
 	assert.Len(t, m.Detections, 2)
 }
@@ -134,9 +134,9 @@ func TestFewEmptyObjects(t *testing.T) {
 // TestDecodeIntoTheSameMessageKeepsNothing of what was in it before.
 func TestDecodeIntoTheSameMessageKeepsNothing(t *testing.T) {
 	for name, f := range forms {
-		for _, m := range rosmsgtest.Every() {
-			rosmsgtest.Fill(m, 5)
-			want := f.encode(rosmsgtest.New(m))
+		for _, m := range rostest.Every() {
+			rostest.Fill(m, 5)
+			want := f.encode(rostest.New(m))
 			require.NoError(t, f.decode(want, m), "%s: %s", name, m.TypeName())
 			require.Equal(t, want, f.encode(m), "%s: %s", name, m.TypeName())
 		}

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Config says how a server runs. The zero value of a field stands for its default.
@@ -65,7 +65,7 @@ func New(config Config) *Server {
 		config.Address = loopback()
 	}
 	if config.Definition == nil {
-		config.Definition = rosmsg.Definition
+		config.Definition = ros.Definition
 	}
 	if config.Pending <= 0 {
 		config.Pending = 1 << 30

@@ -1,9 +1,9 @@
-package rosmsgtest
+package rostest
 
 import (
 	"math"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Form says how somebody else's decoder, whose output went through JSON, shows a message.
@@ -18,7 +18,7 @@ type Form struct {
 	// for Finite.
 	Number func(v float64, bits int) any
 	// Array is what it shows of any other array; nil stands for a list.
-	Array func(v rosmsg.Array) any
+	Array func(v ros.Array) any
 }
 
 // Finite returns v, or of what isn't finite the name that JavaScript has for it.
@@ -36,11 +36,11 @@ func Finite(v float64, _ int) any {
 
 // Tree returns all fields of a message, by name, as encoding/json decodes what a decoder
 // of this form prints. No encoder has a part in it.
-func (f Form) Tree(m rosmsg.Message) map[string]any {
+func (f Form) Tree(m ros.Message) map[string]any {
 	if f.Number == nil {
 		f.Number = Finite
 	}
-	t := &tree{form: f, names: rosmsg.NamesOfROS1(m), fields: map[string]any{}}
+	t := &tree{form: f, names: ros.NamesOfROS1(m), fields: map[string]any{}}
 	m.Fields(t)
 	return t.fields
 }
@@ -48,11 +48,11 @@ func (f Form) Tree(m rosmsg.Message) map[string]any {
 // tree is the Visitor that collects fields.
 type tree struct {
 	form   Form
-	names  rosmsg.Names
+	names  ros.Names
 	fields map[string]any
 }
 
-var _ rosmsg.SeqVisitor = (*tree)(nil)
+var _ ros.SeqVisitor = (*tree)(nil)
 
 func (t *tree) set(name string, v any) {
 	if t.form.ROS1 {
@@ -71,42 +71,42 @@ func (t *tree) HeaderSeq(v *uint32) {
 	}
 }
 
-func (t *tree) Bool(name string, v *bool)             { t.set(name, *v) }
-func (t *tree) Int8(name string, v *int8)             { t.set(name, float64(*v)) }
-func (t *tree) Uint8(name string, v *uint8)           { t.set(name, float64(*v)) }
-func (t *tree) Int16(name string, v *int16)           { t.set(name, float64(*v)) }
-func (t *tree) Uint16(name string, v *uint16)         { t.set(name, float64(*v)) }
-func (t *tree) Int32(name string, v *int32)           { t.set(name, float64(*v)) }
-func (t *tree) Uint32(name string, v *uint32)         { t.set(name, float64(*v)) }
-func (t *tree) Int64(name string, v *int64)           { t.set(name, float64(*v)) }
-func (t *tree) Uint64(name string, v *uint64)         { t.set(name, float64(*v)) }
-func (t *tree) Float32(name string, v *float32)       { t.set(name, t.form.Number(float64(*v), 32)) }
-func (t *tree) Float64(name string, v *float64)       { t.set(name, t.form.Number(*v, 64)) }
-func (t *tree) String(name string, v *string)         { t.set(name, *v) }
-func (t *tree) Message(name string, v rosmsg.Message) { t.set(name, t.form.Tree(v)) }
+func (t *tree) Bool(name string, v *bool)          { t.set(name, *v) }
+func (t *tree) Int8(name string, v *int8)          { t.set(name, float64(*v)) }
+func (t *tree) Uint8(name string, v *uint8)        { t.set(name, float64(*v)) }
+func (t *tree) Int16(name string, v *int16)        { t.set(name, float64(*v)) }
+func (t *tree) Uint16(name string, v *uint16)      { t.set(name, float64(*v)) }
+func (t *tree) Int32(name string, v *int32)        { t.set(name, float64(*v)) }
+func (t *tree) Uint32(name string, v *uint32)      { t.set(name, float64(*v)) }
+func (t *tree) Int64(name string, v *int64)        { t.set(name, float64(*v)) }
+func (t *tree) Uint64(name string, v *uint64)      { t.set(name, float64(*v)) }
+func (t *tree) Float32(name string, v *float32)    { t.set(name, t.form.Number(float64(*v), 32)) }
+func (t *tree) Float64(name string, v *float64)    { t.set(name, t.form.Number(*v, 64)) }
+func (t *tree) String(name string, v *string)      { t.set(name, *v) }
+func (t *tree) Message(name string, v ros.Message) { t.set(name, t.form.Tree(v)) }
 
-func (t *tree) Bytes(name string, v *rosmsg.Bytes) {
+func (t *tree) Bytes(name string, v *ros.Bytes) {
 	data := make([]byte, v.Len())
 	v.Put(data)
 	t.set(name, t.form.Bytes(data))
 }
 
-func (t *tree) Array(name string, v rosmsg.Array) {
+func (t *tree) Array(name string, v ros.Array) {
 	switch {
 	case t.form.Array != nil:
 		t.set(name, t.form.Array(v))
-	case v.Kind() == rosmsg.KindInt32:
-		t.set(name, list(rosmsg.Elements[int32](v), func(n int32) any { return float64(n) }))
-	case v.Kind() == rosmsg.KindFloat32:
-		t.set(name, list(rosmsg.Elements[float32](v), func(n float32) any { return t.form.Number(float64(n), 32) }))
-	case v.Kind() == rosmsg.KindFloat64:
-		t.set(name, list(rosmsg.Elements[float64](v), func(n float64) any { return t.form.Number(n, 64) }))
+	case v.Kind() == ros.KindInt32:
+		t.set(name, list(ros.Elements[int32](v), func(n int32) any { return float64(n) }))
+	case v.Kind() == ros.KindFloat32:
+		t.set(name, list(ros.Elements[float32](v), func(n float32) any { return t.form.Number(float64(n), 32) }))
+	case v.Kind() == ros.KindFloat64:
+		t.set(name, list(ros.Elements[float64](v), func(n float64) any { return t.form.Number(n, 64) }))
 	default:
 		panic("no sample's message has an array of " + v.Kind().String())
 	}
 }
 
-func (t *tree) Messages(name string, v rosmsg.Messages) {
+func (t *tree) Messages(name string, v ros.Messages) {
 	all := make([]any, v.Len())
 	for i := range all {
 		all[i] = t.form.Tree(v.At(i))

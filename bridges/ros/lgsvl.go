@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // LgsvlBoundingBox2D is lgsvl_msgs/BoundingBox2D: the centre and the size, pixels.
 type LgsvlBoundingBox2D struct {

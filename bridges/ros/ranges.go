@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // Float32 is std_msgs/Float32.
 type Float32 struct {

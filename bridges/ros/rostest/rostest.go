@@ -1,63 +1,63 @@
-// Package rosmsgtest has all message types of rosmsg and one from outside, and fills them with values, for
+// Package rostest has all message types of package ros and one from outside, and fills them with values, for
 // tests of encodings.
-package rosmsgtest
+package rostest
 
 import (
 	"math"
 	"math/rand/v2"
 	"reflect"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // Every returns an empty message of each type, those of services too, and those from
 // outside that this package has, which it declares.
-func Every() []rosmsg.Message {
-	list := []rosmsg.Message{
-		&rosmsg.Time{}, &rosmsg.Duration{}, &rosmsg.Header{}, &rosmsg.Clock{},
-		&rosmsg.Point{}, &rosmsg.Vector3{}, &rosmsg.Quaternion{}, &rosmsg.Pose{}, &rosmsg.PoseWithCovariance{},
-		&rosmsg.Twist{}, &rosmsg.TwistWithCovariance{}, &rosmsg.Transform{}, &rosmsg.TransformStamped{},
-		&rosmsg.TFMessage{}, &rosmsg.Odometry{},
-		&rosmsg.Image{}, &rosmsg.CompressedImage{}, &rosmsg.RegionOfInterest{}, &rosmsg.CameraInfo{},
-		&rosmsg.PointField{}, &rosmsg.PointCloud2{}, &rosmsg.Imu{}, &rosmsg.NavSatStatus{}, &rosmsg.NavSatFix{},
-		&rosmsg.Float32{}, &rosmsg.LaserScan{}, &rosmsg.Range{}, &rosmsg.Sentence{},
-		&rosmsg.Point2D{}, &rosmsg.Pose2D{}, &rosmsg.BoundingBox2D{}, &rosmsg.BoundingBox3D{}, &rosmsg.ObjectHypothesis{},
-		&rosmsg.ObjectHypothesisWithPose{}, &rosmsg.Detection2D{}, &rosmsg.Detection2DArray{}, &rosmsg.Detection3D{},
-		&rosmsg.Detection3DArray{}, &rosmsg.CarlaCollisionEvent{}, &rosmsg.CarlaLaneInvasionEvent{},
-		&rosmsg.LgsvlBoundingBox2D{}, &rosmsg.LgsvlBoundingBox3D{}, &rosmsg.LgsvlDetection2D{}, &rosmsg.LgsvlDetection2DArray{},
-		&rosmsg.LgsvlDetection3D{}, &rosmsg.LgsvlDetection3DArray{}, &rosmsg.Signal{}, &rosmsg.SignalArray{},
-		&rosmsg.CanBusData{}, &rosmsg.VehicleOdometry{}, &rosmsg.DetectedRadarObject{}, &rosmsg.DetectedRadarObjectArray{},
-		&rosmsg.Ultrasonic{}, &rosmsg.VehicleControlData{}, &rosmsg.VehicleStateData{},
-		&rosmsg.AckermannDrive{}, &rosmsg.AckermannDriveStamped{},
+func Every() []ros.Message {
+	list := []ros.Message{
+		&ros.Time{}, &ros.Duration{}, &ros.Header{}, &ros.Clock{},
+		&ros.Point{}, &ros.Vector3{}, &ros.Quaternion{}, &ros.Pose{}, &ros.PoseWithCovariance{},
+		&ros.Twist{}, &ros.TwistWithCovariance{}, &ros.Transform{}, &ros.TransformStamped{},
+		&ros.TFMessage{}, &ros.Odometry{},
+		&ros.Image{}, &ros.CompressedImage{}, &ros.RegionOfInterest{}, &ros.CameraInfo{},
+		&ros.PointField{}, &ros.PointCloud2{}, &ros.Imu{}, &ros.NavSatStatus{}, &ros.NavSatFix{},
+		&ros.Float32{}, &ros.LaserScan{}, &ros.Range{}, &ros.Sentence{},
+		&ros.Point2D{}, &ros.Pose2D{}, &ros.BoundingBox2D{}, &ros.BoundingBox3D{}, &ros.ObjectHypothesis{},
+		&ros.ObjectHypothesisWithPose{}, &ros.Detection2D{}, &ros.Detection2DArray{}, &ros.Detection3D{},
+		&ros.Detection3DArray{}, &ros.CarlaCollisionEvent{}, &ros.CarlaLaneInvasionEvent{},
+		&ros.LgsvlBoundingBox2D{}, &ros.LgsvlBoundingBox3D{}, &ros.LgsvlDetection2D{}, &ros.LgsvlDetection2DArray{},
+		&ros.LgsvlDetection3D{}, &ros.LgsvlDetection3DArray{}, &ros.Signal{}, &ros.SignalArray{},
+		&ros.CanBusData{}, &ros.VehicleOdometry{}, &ros.DetectedRadarObject{}, &ros.DetectedRadarObjectArray{},
+		&ros.Ultrasonic{}, &ros.VehicleControlData{}, &ros.VehicleStateData{},
+		&ros.AckermannDrive{}, &ros.AckermannDriveStamped{},
 	}
-	for _, m := range []rosmsg.Message{&Kinds{}, &Nothing{}} {
-		if err := rosmsg.Declare(m); err != nil {
+	for _, m := range []ros.Message{&Kinds{}, &Nothing{}} {
+		if err := ros.Declare(m); err != nil {
 			panic(err)
 		}
 		list = append(list, m)
 	}
-	for _, service := range rosmsg.Services() {
+	for _, service := range ros.Services() {
 		list = append(list, service.NewRequest(), service.NewResponse())
 	}
 	return list
 }
 
 // New returns an empty message of m's type.
-func New(m rosmsg.Message) rosmsg.Message {
-	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(rosmsg.Message)
+func New(m ros.Message) ros.Message {
+	return reflect.New(reflect.TypeOf(m).Elem()).Interface().(ros.Message)
 }
 
 // Fill sets every field of m, Seq too, to values that depend on seed alone: edge values
 // now and then, infinities and NaN among them; times aren't before the epoch. All
 // strings are valid UTF-8.
-func Fill(m rosmsg.Message, seed uint64) {
+func Fill(m ros.Message, seed uint64) {
 	(&filler{random: rand.New(rand.NewPCG(seed, 1))}).Message("", m)
 }
 
 // filler is the Visitor that sets fields.
 type filler struct{ random *rand.Rand }
 
-var _ rosmsg.SeqVisitor = (*filler)(nil)
+var _ ros.SeqVisitor = (*filler)(nil)
 
 // pick returns one of the edges, or any number.
 func pick[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64](f *filler, edges ...T) T {
@@ -137,7 +137,7 @@ func (f *filler) Float32(_ string, v *float32) { *v = f.float32() }
 func (f *filler) Float64(_ string, v *float64) { *v = f.float64() }
 func (f *filler) String(_ string, v *string)   { *v = f.text() }
 
-func (f *filler) Bytes(_ string, v *rosmsg.Bytes) {
+func (f *filler) Bytes(_ string, v *ros.Bytes) {
 	v.Data = make([]byte, f.random.IntN(300))
 	for i := range v.Data {
 		v.Data[i] = byte(f.random.Uint32())
@@ -155,51 +155,51 @@ type source []byte
 func (s source) Size() int      { return len(s) }
 func (s source) Put(dst []byte) { copy(dst, s) }
 
-func (f *filler) Array(_ string, v rosmsg.Array) {
+func (f *filler) Array(_ string, v ros.Array) {
 	switch v.Kind() {
-	case rosmsg.KindBool:
+	case ros.KindBool:
 		fill(f, v, f.bool)
-	case rosmsg.KindInt8:
+	case ros.KindInt8:
 		fill(f, v, f.int8)
-	case rosmsg.KindUint8:
+	case ros.KindUint8:
 		fill(f, v, f.uint8)
-	case rosmsg.KindInt16:
+	case ros.KindInt16:
 		fill(f, v, f.int16)
-	case rosmsg.KindUint16:
+	case ros.KindUint16:
 		fill(f, v, f.uint16)
-	case rosmsg.KindInt32:
+	case ros.KindInt32:
 		fill(f, v, f.int32)
-	case rosmsg.KindUint32:
+	case ros.KindUint32:
 		fill(f, v, f.uint32)
-	case rosmsg.KindInt64:
+	case ros.KindInt64:
 		fill(f, v, f.int64)
-	case rosmsg.KindUint64:
+	case ros.KindUint64:
 		fill(f, v, f.uint64)
-	case rosmsg.KindFloat32:
+	case ros.KindFloat32:
 		fill(f, v, f.float32)
-	case rosmsg.KindFloat64:
+	case ros.KindFloat64:
 		fill(f, v, f.float64)
-	case rosmsg.KindString:
+	case ros.KindString:
 		fill(f, v, f.text)
 	}
 }
 
-func fill[T rosmsg.Element](f *filler, v rosmsg.Array, value func() T) {
-	list := rosmsg.Resize[T](v, f.length())
+func fill[T ros.Element](f *filler, v ros.Array, value func() T) {
+	list := ros.Resize[T](v, f.length())
 	for i := range list {
 		list[i] = value()
 	}
 }
 
-func (f *filler) Message(_ string, v rosmsg.Message) {
-	if t, ok := v.(*rosmsg.Time); ok {
-		*t = rosmsg.Time{Sec: f.random.Int32(), Nanosec: f.random.Uint32N(1e9)}
+func (f *filler) Message(_ string, v ros.Message) {
+	if t, ok := v.(*ros.Time); ok {
+		*t = ros.Time{Sec: f.random.Int32(), Nanosec: f.random.Uint32N(1e9)}
 		return
 	}
 	v.Fields(f)
 }
 
-func (f *filler) Messages(_ string, v rosmsg.Messages) {
+func (f *filler) Messages(_ string, v ros.Messages) {
 	if v.Fixed() {
 		for i := range v.Len() {
 			f.Message("", v.At(i))

@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // Point2D is vision_msgs/Point2D, pixels.
 type Point2D struct {

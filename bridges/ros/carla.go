@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // CarlaCollisionEvent is carla_msgs/CarlaCollisionEvent, newton seconds.
 type CarlaCollisionEvent struct {

@@ -1,4 +1,4 @@
-package rosmsg_test
+package ros_test
 
 import (
 	"sync"
@@ -10,18 +10,18 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // made is a message from outside with a name and fields of the test's choice.
 type made struct {
 	name   string
-	fields func(rosmsg.Visitor)
+	fields func(ros.Visitor)
 }
 
-func (m *made) TypeName() string        { return m.name }
-func (m *made) Fields(v rosmsg.Visitor) { m.fields(v) }
+func (m *made) TypeName() string     { return m.name }
+func (m *made) Fields(v ros.Visitor) { m.fields(v) }
 
 // defined says its definition itself.
 type defined struct {
@@ -34,17 +34,17 @@ func (m *defined) Definition() string { return m.text }
 // tyre and car are messages in one another.
 type tyre struct {
 	Bar  float32
-	Spot rosmsg.Point
+	Spot ros.Point
 }
 
 func (*tyre) TypeName() string { return "declare_msgs/msg/Tyre" }
-func (m *tyre) Fields(v rosmsg.Visitor) {
+func (m *tyre) Fields(v ros.Visitor) {
 	v.Float32("bar", &m.Bar)
 	v.Message("spot", &m.Spot)
 }
 
 type car struct {
-	Header rosmsg.Header
+	Header ros.Header
 	Tyres  []tyre
 	Label  string
 	Sum    [4]float64
@@ -55,7 +55,7 @@ type car struct {
 		u16   uint16
 		i32   int32
 		u32   uint32
-		bytes rosmsg.Bytes
+		bytes ros.Bytes
 		f64s  []float64
 		f32s  []float32
 		i32s  []int32
@@ -64,11 +64,11 @@ type car struct {
 
 func (*car) TypeName() string { return "declare_msgs/msg/Car" }
 
-func (m *car) Fields(v rosmsg.Visitor) {
+func (m *car) Fields(v ros.Visitor) {
 	v.Message("header", &m.Header)
-	v.Messages("tyres", rosmsg.List(&m.Tyres))
+	v.Messages("tyres", ros.List(&m.Tyres))
 	v.String("label", &m.Label)
-	v.Array("sum", rosmsg.Fixed(m.Sum[:]))
+	v.Array("sum", ros.Fixed(m.Sum[:]))
 	r := &m.Rest
 	v.Bool("flag", &r.flag)
 	v.Int8("i8", &r.i8)
@@ -77,18 +77,18 @@ func (m *car) Fields(v rosmsg.Visitor) {
 	v.Int32("i32", &r.i32)
 	v.Uint32("u32", &r.u32)
 	v.Bytes("bytes", &r.bytes)
-	v.Array("f64s", rosmsg.Sequence(&r.f64s))
-	v.Array("f32s", rosmsg.Sequence(&r.f32s))
-	v.Array("i32s", rosmsg.Sequence(&r.i32s))
+	v.Array("f64s", ros.Sequence(&r.f64s))
+	v.Array("f32s", ros.Sequence(&r.f32s))
+	v.Array("i32s", ros.Sequence(&r.i32s))
 }
 
 func TestDeclareWritesTheDefinition(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 { // again and again, and at once
-		wg.Go(func() { assert.NoError(t, rosmsg.Declare(&car{})) })
+		wg.Go(func() { assert.NoError(t, ros.Declare(&car{})) })
 	}
 	wg.Wait()
-	text, err := rosmsg.Definition("declare_msgs/Car")
+	text, err := ros.Definition("declare_msgs/Car")
 	require.NoError(t, err)
 	assert.Equal(t, `std_msgs/Header header
 declare_msgs/Tyre[] tyres
@@ -105,7 +105,7 @@ float64[] f64s
 float32[] f32s
 int32[] i32s
 `, text)
-	schema, err := rosmsg.Schema("declare_msgs/msg/Car")
+	schema, err := ros.Schema("declare_msgs/msg/Car")
 	require.NoError(t, err)
 	assert.Contains(t, schema, "MSG: declare_msgs/Tyre\nfloat32 bar\ngeometry_msgs/Point spot\n")
 	assert.Contains(t, schema, "MSG: geometry_msgs/Point\n")
@@ -119,61 +119,61 @@ int32[] i32s
 // TestDeclareFindsOurDefinitions: of our own structures the outline is what the embedded
 // file says, so declaring them changes nothing.
 func TestDeclareFindsOurDefinitions(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
-		if _, err := rosmsg.Fields(m.TypeName()); err == nil {
-			assert.NoError(t, rosmsg.Declare(m), m.TypeName())
+	for _, m := range rostest.Every() {
+		if _, err := ros.Fields(m.TypeName()); err == nil {
+			assert.NoError(t, ros.Declare(m), m.TypeName())
 		}
 	}
 }
 
 func TestDeclareTakesDefinitionsWithConstants(t *testing.T) {
-	m := &defined{made: made{"declare_msgs/msg/Mode", func(v rosmsg.Visitor) { v.Uint8("mode", new(uint8)); v.Message("where", &rosmsg.Point{}) }}}
+	m := &defined{made: made{"declare_msgs/msg/Mode", func(v ros.Visitor) { v.Uint8("mode", new(uint8)); v.Message("where", &ros.Point{}) }}}
 	m.text = "# what it does\r\nuint8  OFF = 0  # nothing\nuint8 ON=1\n\nuint8\tmode 1\n  geometry_msgs/Point where\n"
-	require.NoError(t, rosmsg.Declare(m))
-	text, err := rosmsg.Definition("declare_msgs/Mode")
+	require.NoError(t, ros.Declare(m))
+	text, err := ros.Definition("declare_msgs/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, "uint8 OFF=0\nuint8 ON=1\nuint8 mode 1\ngeometry_msgs/Point where\n", text)
 	sum, err := ros1.MD5("declare_msgs/msg/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, "63162f1861b6c62f68bf811a7194fa0a", sum, "genpy's")
 	m.text = "uint8 OFF=0\nuint8 ON=2\nuint8 mode\ngeometry_msgs/Point where\n"
-	require.ErrorIs(t, rosmsg.Declare(m), rosmsg.ErrDeclared)
-	again, err := rosmsg.Definition("declare_msgs/Mode")
+	require.ErrorIs(t, ros.Declare(m), ros.ErrDeclared)
+	again, err := ros.Definition("declare_msgs/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, text, again)
 }
 
 func TestDeclareRefuses(t *testing.T) {
-	number := func(v rosmsg.Visitor) { v.Uint8("n", new(uint8)) }
-	with := func(name string) func(v rosmsg.Visitor) {
-		return func(v rosmsg.Visitor) { v.Float64(name, new(float64)) }
+	number := func(v ros.Visitor) { v.Uint8("n", new(uint8)) }
+	with := func(name string) func(v ros.Visitor) {
+		return func(v ros.Visitor) { v.Float64(name, new(float64)) }
 	}
 	said := func(text string) *defined { return &defined{made{"declare_msgs/msg/Bad", number}, text} }
 	nested := &made{name: "declare_msgs/msg/Nested"}
-	nested.fields = func(v rosmsg.Visitor) {
-		v.Message("self", &made{"declare_msgs/msg/Between", func(v rosmsg.Visitor) { v.Message("back", nested) }})
+	nested.fields = func(v ros.Visitor) {
+		v.Message("self", &made{"declare_msgs/msg/Between", func(v ros.Visitor) { v.Message("back", nested) }})
 	}
-	for want, m := range map[string]rosmsg.Message{
+	for want, m := range map[string]ros.Message{
 		`not "declare_msgs/Bad"`:                      &made{"declare_msgs/Bad", number},
 		`not "declare_msgs/msg/bad"`:                  &made{"declare_msgs/msg/bad", number},
 		`not "declare_msgs/msg/../Bad"`:               &made{"declare_msgs/msg/../Bad", number},
-		"one element at least":                        &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { v.Array("a", rosmsg.Fixed([]int16{})) }},
+		"one element at least":                        &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { v.Array("a", ros.Fixed([]int16{})) }},
 		`field "a__b"`:                                &made{"declare_msgs/msg/Bad", with("a__b")},
 		`"n" in ROS 1 is no name or another field's`:  &renamed{},
 		`field "Upper"`:                               &made{"declare_msgs/msg/Bad", with("Upper")},
-		`field "n" of declare_msgs/Bad: want`:         &made{"declare_msgs/msg/Bad", func(v rosmsg.Visitor) { number(v); number(v) }},
+		`field "n" of declare_msgs/Bad: want`:         &made{"declare_msgs/msg/Bad", func(v ros.Visitor) { number(v); number(v) }},
 		"is made of itself":                           nested,
 		`can't read the line "uint8<=3 n"`:            said("uint8<=3 n"),
 		"the code visits uint8 n as field 1":          said("int64 n"),
 		"the code doesn't visit string s":             said("uint8 n\nstring s"),
 		"the code visits uint8 n as field 1, its def": said(""),
 	} {
-		err := rosmsg.Declare(m)
-		require.ErrorIs(t, err, rosmsg.ErrDefinition, want)
+		err := ros.Declare(m)
+		require.ErrorIs(t, err, ros.ErrDefinition, want)
 		require.ErrorContains(t, err, want)
 	}
-	require.ErrorIs(t, rosmsg.Declare(&made{"geometry_msgs/msg/Point", number}), rosmsg.ErrDeclared)
-	_, err := rosmsg.Definition("declare_msgs/Bad")
+	require.ErrorIs(t, ros.Declare(&made{"geometry_msgs/msg/Point", number}), ros.ErrDeclared)
+	_, err := ros.Definition("declare_msgs/Bad")
 	require.Error(t, err)
 }
 
@@ -181,7 +181,7 @@ func TestDeclareRefuses(t *testing.T) {
 type renamed struct{}
 
 func (*renamed) TypeName() string { return "declare_msgs/msg/Bad" }
-func (*renamed) Fields(v rosmsg.Visitor) {
+func (*renamed) Fields(v ros.Visitor) {
 	v.Uint8("n", new(uint8))
 	v.Uint8("o", new(uint8))
 }
@@ -189,14 +189,14 @@ func (*renamed) ROS1Name(string) string { return "n" }
 
 // TestNamesThatROS1SpellsOtherwiseAreFree: in messages of others they are as they are.
 func TestNamesThatROS1SpellsOtherwiseAreFree(t *testing.T) {
-	m := &made{"declare_msgs/msg/Colour", func(v rosmsg.Visitor) {
+	m := &made{"declare_msgs/msg/Colour", func(v ros.Visitor) {
 		for _, name := range []string{"r", "p", "d", "k", "sec", "nanosec"} {
 			v.Float32(name, new(float32))
 		}
 	}}
-	require.NoError(t, rosmsg.Declare(m))
+	require.NoError(t, ros.Declare(m))
 	definition, err := ros1.Definition(m.name)
 	require.NoError(t, err)
 	assert.Equal(t, "float32 r\nfloat32 p\nfloat32 d\nfloat32 k\nfloat32 sec\nfloat32 nanosec\n", definition)
-	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&rosjson.Encoder{Version: rosmsg.ROS1}).Append(nil, m)))
+	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&rosjson.Encoder{Version: ros.ROS1}).Append(nil, m)))
 }

@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // Message is one ROS message structure.
 type Message interface {

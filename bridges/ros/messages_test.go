@@ -1,4 +1,4 @@
-package rosmsg_test
+package ros_test
 
 import (
 	"fmt"
@@ -12,36 +12,36 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg/rosmsgtest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // describer writes down a message's fields as a definition would.
 type describer struct{ lines []string }
 
-func (d *describer) add(name, typ string)               { d.lines = append(d.lines, typ+" "+name) }
-func (d *describer) Bool(name string, _ *bool)          { d.add(name, "bool") }
-func (d *describer) Int8(name string, _ *int8)          { d.add(name, "int8") }
-func (d *describer) Uint8(name string, _ *uint8)        { d.add(name, "uint8") }
-func (d *describer) Uint16(name string, _ *uint16)      { d.add(name, "uint16") }
-func (d *describer) Int32(name string, _ *int32)        { d.add(name, "int32") }
-func (d *describer) Uint32(name string, _ *uint32)      { d.add(name, "uint32") }
-func (d *describer) Float32(name string, _ *float32)    { d.add(name, "float32") }
-func (d *describer) Float64(name string, _ *float64)    { d.add(name, "float64") }
-func (d *describer) String(name string, _ *string)      { d.add(name, "string") }
-func (d *describer) Bytes(name string, _ *rosmsg.Bytes) { d.add(name, "uint8[]") }
-func (d *describer) Int16(name string, _ *int16)        { d.add(name, "int16") }
-func (d *describer) Int64(name string, _ *int64)        { d.add(name, "int64") }
-func (d *describer) Uint64(name string, _ *uint64)      { d.add(name, "uint64") }
-func (d *describer) Array(name string, v rosmsg.Array) {
+func (d *describer) add(name, typ string)            { d.lines = append(d.lines, typ+" "+name) }
+func (d *describer) Bool(name string, _ *bool)       { d.add(name, "bool") }
+func (d *describer) Int8(name string, _ *int8)       { d.add(name, "int8") }
+func (d *describer) Uint8(name string, _ *uint8)     { d.add(name, "uint8") }
+func (d *describer) Uint16(name string, _ *uint16)   { d.add(name, "uint16") }
+func (d *describer) Int32(name string, _ *int32)     { d.add(name, "int32") }
+func (d *describer) Uint32(name string, _ *uint32)   { d.add(name, "uint32") }
+func (d *describer) Float32(name string, _ *float32) { d.add(name, "float32") }
+func (d *describer) Float64(name string, _ *float64) { d.add(name, "float64") }
+func (d *describer) String(name string, _ *string)   { d.add(name, "string") }
+func (d *describer) Bytes(name string, _ *ros.Bytes) { d.add(name, "uint8[]") }
+func (d *describer) Int16(name string, _ *int16)     { d.add(name, "int16") }
+func (d *describer) Int64(name string, _ *int64)     { d.add(name, "int64") }
+func (d *describer) Uint64(name string, _ *uint64)   { d.add(name, "uint64") }
+func (d *describer) Array(name string, v ros.Array) {
 	if size, fixed := v.Fixed(); fixed {
 		d.add(name, fmt.Sprintf("%v[%d]", v.Kind(), size))
 		return
 	}
 	d.add(name, v.Kind().String()+"[]")
 }
-func (d *describer) Message(name string, v rosmsg.Message)   { d.add(name, v.TypeName()) }
-func (d *describer) Messages(name string, v rosmsg.Messages) { d.add(name, v.ElementType()+"[]") }
+func (d *describer) Message(name string, v ros.Message)   { d.add(name, v.TypeName()) }
+func (d *describer) Messages(name string, v ros.Messages) { d.add(name, v.ElementType()+"[]") }
 
 var constant = regexp.MustCompile(`^\w+ [A-Z0-9_]+=`)
 
@@ -75,7 +75,7 @@ func fieldsOf(pkg, text string) []string {
 
 func TestStructuresFollowTheDefinitions(t *testing.T) {
 	covered := map[string]bool{}
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		if strings.Contains(m.TypeName(), "/srv/") || strings.HasPrefix(m.TypeName(), "kinds_msgs/") {
 			continue
 		}
@@ -95,13 +95,13 @@ func TestStructuresFollowTheDefinitions(t *testing.T) {
 func TestServicesFollowTheDefinitions(t *testing.T) {
 	files, err := filepath.Glob("srv/*/*.srv")
 	require.NoError(t, err)
-	assert.Len(t, rosmsg.Services(), len(files))
-	for _, service := range rosmsg.Services() {
+	assert.Len(t, ros.Services(), len(files))
+	for _, service := range ros.Services() {
 		pkg, name, ok := strings.Cut(service.Type, "/srv/")
 		require.True(t, ok, service.Type)
-		request, response, err := rosmsg.ServiceDefinition(service.Type)
+		request, response, err := ros.ServiceDefinition(service.Type)
 		require.NoError(t, err)
-		for text, m := range map[string]rosmsg.Message{request + "#_Request": service.NewRequest(), response + "#_Response": service.NewResponse()} {
+		for text, m := range map[string]ros.Message{request + "#_Request": service.NewRequest(), response + "#_Response": service.NewResponse()} {
 			text, suffix, _ := strings.Cut(text, "#")
 			var d describer
 			m.Fields(&d)
@@ -110,7 +110,7 @@ func TestServicesFollowTheDefinitions(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"std_srvs/SetBool", "std_srvs/msg/SetBool", "std_srvs/srv/Nothing", ""} {
-		_, _, err := rosmsg.ServiceDefinition(name)
+		_, _, err := ros.ServiceDefinition(name)
 		assert.Error(t, err, name)
 	}
 }
@@ -122,22 +122,22 @@ func (d *seqDescriber) HeaderSeq(*uint32) { d.add("seq", "uint32") }
 
 func TestOnlySeqVisitorsSeeSeq(t *testing.T) {
 	var ros1 seqDescriber
-	new(rosmsg.Header).Fields(&ros1)
+	new(ros.Header).Fields(&ros1)
 	assert.Equal(t, []string{"uint32 seq", "builtin_interfaces/msg/Time stamp", "string frame_id"}, ros1.lines)
 }
 
 // TestNamesInROS1: what ROS 1 calls otherwise is told by the message.
 func TestNamesInROS1(t *testing.T) {
 	renamed := map[string][]string{}
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		var d describer
 		m.Fields(&d)
 		short := strings.Replace(m.TypeName(), "/msg/", "/", 1)
 		for _, line := range d.lines {
 			_, name, _ := strings.Cut(line, " ")
-			assert.Equal(t, name, rosmsg.ROS2.Names(m).Of(name))
-			other := rosmsg.ROS1.Names(m).Of(name)
-			assert.Equal(t, other, rosmsg.ROS1Name(short, name))
+			assert.Equal(t, name, ros.ROS2.Names(m).Of(name))
+			other := ros.ROS1.Names(m).Of(name)
+			assert.Equal(t, other, ros.ROS1Name(short, name))
 			if other != name {
 				renamed[m.TypeName()] = append(renamed[m.TypeName()], other)
 			}
@@ -150,13 +150,13 @@ func TestNamesInROS1(t *testing.T) {
 }
 
 func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
-	for _, m := range rosmsgtest.Every() {
+	for _, m := range rostest.Every() {
 		if strings.Contains(m.TypeName(), "/msg/") {
-			_, err := rosmsg.Schema(m.TypeName())
+			_, err := ros.Schema(m.TypeName())
 			require.NoError(t, err)
 		}
 	}
-	got, err := rosmsg.Schema("nav_msgs/msg/Odometry")
+	got, err := ros.Schema("nav_msgs/msg/Odometry")
 	require.NoError(t, err)
 	line := strings.Repeat("=", 80) + "\n"
 	assert.Equal(t, `std_msgs/Header header
@@ -199,16 +199,16 @@ float64 z
 
 func TestSchemaOfUnknownType(t *testing.T) {
 	for _, name := range []string{"", "Image", "sensor_msgs/Image", "sensor_msgs/msg/Nothing"} {
-		_, err := rosmsg.Schema(name)
+		_, err := ros.Schema(name)
 		assert.Error(t, err, name)
 	}
 }
 
 func TestValidTopic(t *testing.T) {
 	for _, name := range []string{"/points", "/sensing/lidar/top/points_raw", "/_hidden", "/a1"} {
-		assert.True(t, rosmsg.ValidTopic(name), name)
+		assert.True(t, ros.ValidTopic(name), name)
 	}
 	for _, name := range []string{"", "/", "points", "/points/", "//points", "/1st", "/a/2", "/a__b", "/a b", "/é", "/a-b", "~/x", "/{node}"} {
-		assert.False(t, rosmsg.ValidTopic(name), name)
+		assert.False(t, ros.ValidTopic(name), name)
 	}
 }

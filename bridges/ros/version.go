@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 import "errors"
 
@@ -26,7 +26,7 @@ type Renamer interface {
 	ROS1Name(field string) string
 }
 
-// ours are the messages of package rosmsg that ROS 1 has other names in.
+// ours are the messages of this package that ROS 1 has other names in.
 var ours = []Renamer{&Time{}, &Duration{}, &CameraInfo{}}
 
 // ROS1Name returns what ROS 1 calls a field of the message "pkg/Type", ours or one that

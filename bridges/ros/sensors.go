@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // Image is sensor_msgs/Image: Height rows of Step bytes, the top row first.
 type Image struct {

@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 import (
 	"encoding/binary"

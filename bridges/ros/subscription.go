@@ -1,14 +1,13 @@
-package rossample
+package ros
 
 import (
 	"fmt"
 	"reflect"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
-// Subscription is a ROS message with the type of sample that is made of it.
+// Subscription is a ROS message with the type that is made of it for those who subscribe.
 type Subscription struct {
 	// Type is the message's full name, such as "geometry_msgs/msg/Twist".
 	Type    string
@@ -22,11 +21,11 @@ type Listen func(instance bridges.Instance, topic bridges.Topic, typeName string
 // Inbox takes the messages of one subscription.
 type Inbox struct {
 	// New returns a message to decode into.
-	New func() rosmsg.Message
+	New func() Message
 	// Deliver hands one on, which is the inbox's from then on. It is called by one
 	// goroutine at a time and doesn't block. An error says that the message makes
 	// no sense.
-	Deliver func(rosmsg.Message) error
+	Deliver func(Message) error
 }
 
 // Register declares the sample's type on a bridge, if it isn't declared yet, and how it
@@ -35,24 +34,19 @@ func (sub Subscription) Register(p *bridges.Plugin, wire string, listen Listen) 
 	return sub.declare(p, wire, listen)
 }
 
-// Subscribe makes the Subscription of a conversion from outside, and declares its message
-// as it is registered.
-func Subscribe[M any, P messageOf[M], S any](convert func(*S, P) error) Subscription {
-	sub := subscription(convert)
-	declare := sub.declare
-	sub.declare = func(p *bridges.Plugin, wire string, listen Listen) error {
+// Subscribe makes a Subscription to messages M as samples *S. Both are convert's own: dst
+// is new and may share src's memory. An error says that the message makes no sense; it is
+// counted as malformed. convert doesn't block. The message is declared as the Subscription
+// is registered.
+func Subscribe[M any, P interface {
+	*M
+	Message
+}, S any](convert func(dst *S, src P) error) Subscription {
+	name := P(new(M)).TypeName()
+	return Subscription{Type: name, declare: func(p *bridges.Plugin, wire string, listen Listen) error {
 		if err := declareMessage(P(new(M))); err != nil {
 			return err
 		}
-		return declare(p, wire, listen)
-	}
-	return sub
-}
-
-// subscription makes the Subscription of a conversion.
-func subscription[M any, P messageOf[M], S any](convert func(*S, P) error) Subscription {
-	name := P(new(M)).TypeName()
-	return Subscription{Type: name, declare: func(p *bridges.Plugin, wire string, listen Listen) error {
 		if !p.Knows(reflect.TypeFor[*S]()) {
 			if err := bridges.AddType[*S](p, wire); err != nil {
 				return err
@@ -60,8 +54,8 @@ func subscription[M any, P messageOf[M], S any](convert func(*S, P) error) Subsc
 		}
 		return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*S)) error {
 			return listen(i, topic, name, Inbox{
-				New: func() rosmsg.Message { return P(new(M)) },
-				Deliver: func(m rosmsg.Message) error {
+				New: func() Message { return P(new(M)) },
+				Deliver: func(m Message) error {
 					s := new(S)
 					if err := convert(s, m.(P)); err != nil {
 						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)

@@ -1,19 +1,19 @@
-package rosmsgtest
+package rostest
 
-import "github.com/raybridge/raybridge/bridges/internal/rosmsg"
+import "github.com/raybridge/raybridge/bridges/ros"
 
 // Kinds is a message from outside with fields of each type: alone, in a sequence and in an
 // array of three.
 type Kinds struct {
-	Header   rosmsg.Header
+	Header   ros.Header
 	One      kindsOf
 	Any      kindsAny
 	Three    kindsThree
-	Took     rosmsg.Duration
-	Blob     rosmsg.Bytes
+	Took     ros.Duration
+	Blob     ros.Bytes
 	Nothing  Nothing
-	Corners  [2]rosmsg.Point
-	Path     []rosmsg.Point
+	Corners  [2]ros.Point
+	Path     []ros.Point
 	Gain     float32
 	Sec      int16
 	Tail     string
@@ -133,7 +133,7 @@ string[] verdicts
 }
 
 // Fields visits the fields in order.
-func (m *Kinds) Fields(v rosmsg.Visitor) {
+func (m *Kinds) Fields(v ros.Visitor) {
 	v.Message("header", &m.Header)
 	m.One.visit(v)
 	m.Any.visit(v)
@@ -141,15 +141,15 @@ func (m *Kinds) Fields(v rosmsg.Visitor) {
 	v.Message("took", &m.Took)
 	v.Bytes("blob", &m.Blob)
 	v.Message("nothing", &m.Nothing)
-	v.Messages("corners", rosmsg.FixedList(m.Corners[:]))
-	v.Messages("path", rosmsg.List(&m.Path))
+	v.Messages("corners", ros.FixedList(m.Corners[:]))
+	v.Messages("path", ros.List(&m.Path))
 	v.Float32("gain", &m.Gain)
 	v.Int16("sec", &m.Sec)
 	v.String("tail", &m.Tail)
-	v.Array("verdicts", rosmsg.Sequence(&m.Verdicts))
+	v.Array("verdicts", ros.Sequence(&m.Verdicts))
 }
 
-func (k *kindsOf) visit(v rosmsg.Visitor) {
+func (k *kindsOf) visit(v ros.Visitor) {
 	v.Bool("flag", &k.flag)
 	v.Int8("i8", &k.i8)
 	v.Uint8("u8", &k.u8)
@@ -164,34 +164,34 @@ func (k *kindsOf) visit(v rosmsg.Visitor) {
 	v.String("text", &k.text)
 }
 
-func (k *kindsAny) visit(v rosmsg.Visitor) {
-	v.Array("any_flag", rosmsg.Sequence(&k.flag))
-	v.Array("any_i8", rosmsg.Sequence(&k.i8))
-	v.Array("any_u8", rosmsg.Sequence(&k.u8))
-	v.Array("any_i16", rosmsg.Sequence(&k.i16))
-	v.Array("any_u16", rosmsg.Sequence(&k.u16))
-	v.Array("any_i32", rosmsg.Sequence(&k.i32))
-	v.Array("any_u32", rosmsg.Sequence(&k.u32))
-	v.Array("any_i64", rosmsg.Sequence(&k.i64))
-	v.Array("any_u64", rosmsg.Sequence(&k.u64))
-	v.Array("any_f32", rosmsg.Sequence(&k.f32))
-	v.Array("any_f64", rosmsg.Sequence(&k.f64))
-	v.Array("any_text", rosmsg.Sequence(&k.text))
+func (k *kindsAny) visit(v ros.Visitor) {
+	v.Array("any_flag", ros.Sequence(&k.flag))
+	v.Array("any_i8", ros.Sequence(&k.i8))
+	v.Array("any_u8", ros.Sequence(&k.u8))
+	v.Array("any_i16", ros.Sequence(&k.i16))
+	v.Array("any_u16", ros.Sequence(&k.u16))
+	v.Array("any_i32", ros.Sequence(&k.i32))
+	v.Array("any_u32", ros.Sequence(&k.u32))
+	v.Array("any_i64", ros.Sequence(&k.i64))
+	v.Array("any_u64", ros.Sequence(&k.u64))
+	v.Array("any_f32", ros.Sequence(&k.f32))
+	v.Array("any_f64", ros.Sequence(&k.f64))
+	v.Array("any_text", ros.Sequence(&k.text))
 }
 
-func (k *kindsThree) visit(v rosmsg.Visitor) {
-	v.Array("three_flag", rosmsg.Fixed(k.flag[:]))
-	v.Array("three_i8", rosmsg.Fixed(k.i8[:]))
-	v.Array("three_u8", rosmsg.Fixed(k.u8[:]))
-	v.Array("three_i16", rosmsg.Fixed(k.i16[:]))
-	v.Array("three_u16", rosmsg.Fixed(k.u16[:]))
-	v.Array("three_i32", rosmsg.Fixed(k.i32[:]))
-	v.Array("three_u32", rosmsg.Fixed(k.u32[:]))
-	v.Array("three_i64", rosmsg.Fixed(k.i64[:]))
-	v.Array("three_u64", rosmsg.Fixed(k.u64[:]))
-	v.Array("three_f32", rosmsg.Fixed(k.f32[:]))
-	v.Array("three_f64", rosmsg.Fixed(k.f64[:]))
-	v.Array("three_text", rosmsg.Fixed(k.text[:]))
+func (k *kindsThree) visit(v ros.Visitor) {
+	v.Array("three_flag", ros.Fixed(k.flag[:]))
+	v.Array("three_i8", ros.Fixed(k.i8[:]))
+	v.Array("three_u8", ros.Fixed(k.u8[:]))
+	v.Array("three_i16", ros.Fixed(k.i16[:]))
+	v.Array("three_u16", ros.Fixed(k.u16[:]))
+	v.Array("three_i32", ros.Fixed(k.i32[:]))
+	v.Array("three_u32", ros.Fixed(k.u32[:]))
+	v.Array("three_i64", ros.Fixed(k.i64[:]))
+	v.Array("three_u64", ros.Fixed(k.u64[:]))
+	v.Array("three_f32", ros.Fixed(k.f32[:]))
+	v.Array("three_f64", ros.Fixed(k.f64[:]))
+	v.Array("three_text", ros.Fixed(k.text[:]))
 }
 
 // Nothing is a message without fields.
@@ -201,4 +201,4 @@ type Nothing struct{}
 func (*Nothing) TypeName() string { return "kinds_msgs/msg/Nothing" }
 
 // Fields visits no field.
-func (*Nothing) Fields(rosmsg.Visitor) {}
+func (*Nothing) Fields(ros.Visitor) {}

@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // Point is geometry_msgs/Point, metres.
 type Point struct{ X, Y, Z float64 }

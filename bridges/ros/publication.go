@@ -1,4 +1,4 @@
-package rossample
+package ros
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosmsg"
 )
 
 // messageOf is a pointer to a message's structure.
 type messageOf[M any] interface {
 	*M
-	rosmsg.Message
+	Message
 }
 
-// Publication is a type of sample with the ROS message that carries it.
+// Publication is a type that sensors publish, with the ROS message that carries it. It can
+// be registered with any number of bridges and registries.
 type Publication struct {
 	// Type is the message's full name, such as "sensor_msgs/msg/Image".
 	Type string
@@ -33,7 +33,7 @@ type Open func(instance bridges.Instance, topic *bridges.PublishedTopic, typeNam
 
 // Send encodes and sends, or queues, one message, which is good only until it returns.
 // stampNs is when it was captured. It is called by one goroutine at a time.
-type Send func(ctx context.Context, message rosmsg.Message, stampNs int64) error
+type Send func(ctx context.Context, message Message, stampNs int64) error
 
 // Register declares the sample's type on a bridge, by the name that the bridge's
 // protocol has for the message.
@@ -76,44 +76,25 @@ func (pub Publication) RegisterSample(p *bridges.Plugin, wire string, open OpenS
 // Convert makes the message of a sample of the publication's type; both are good until
 // its next call. It is called by one goroutine at a time. Its errors are
 // bridges.ErrConvert.
-type Convert func(sample bridges.Stamped) (rosmsg.Message, error)
+type Convert func(sample bridges.Stamped) (Message, error)
 
 // Converter returns a conversion with a message of its own, which is reused: nothing is
 // allocated for each sample.
 func (pub Publication) Converter() Convert { return pub.converter() }
 
-// Publish makes the Publication of a conversion from outside, and declares its message as it
-// is registered. convert sets all of a message that is reused, or fails, which counts the
-// sample as dropped.
-func Publish[M any, P messageOf[M], T bridges.Stamped](convert func(P, T) error) Publication {
-	pub := publication(convert)
-	declare := pub.declare
-	pub.declare = func(p *bridges.Plugin, wire string, open OpenSample) error {
-		if err := declareMessage(P(new(M))); err != nil {
-			return err
-		}
-		return declare(p, wire, open)
-	}
-	return pub
-}
-
-// declareMessage declares a message from outside. Errors are bridges.ErrDuplicate where
-// another definition has its name, else rosmsg.ErrDefinition.
-func declareMessage(m rosmsg.Message) error {
-	err := rosmsg.Declare(m)
-	if errors.Is(err, rosmsg.ErrDeclared) {
-		return fmt.Errorf("%w: %w", bridges.ErrDuplicate, err)
-	}
-	return err
-}
-
-// publication makes the Publication of a conversion.
-func publication[M any, P messageOf[M], T bridges.Stamped](convert func(P, T) error) Publication {
+// Publish makes a Publication of samples T, mostly a pointer, as messages M. convert sets
+// all of dst, which is used again for the topic's next sample; it keeps no hold of either,
+// and is called by one goroutine at a time for each topic. An error drops the sample and
+// counts it. The message is declared as the Publication is registered.
+func Publish[M any, P interface {
+	*M
+	Message
+}, T bridges.Stamped](convert func(dst P, src T) error) Publication {
 	return Publication{
-		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](), declare: declare[T],
+		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](), declare: declarePublisher[M, P, T],
 		converter: func() Convert {
 			message := P(new(M))
-			return func(sample bridges.Stamped) (rosmsg.Message, error) {
+			return func(sample bridges.Stamped) (Message, error) {
 				s, ok := sample.(T)
 				if !ok {
 					return nil, fmt.Errorf("%w: %s is made of %v, not of %T", bridges.ErrConvert, message.TypeName(), reflect.TypeFor[T](), sample)
@@ -127,8 +108,11 @@ func publication[M any, P messageOf[M], T bridges.Stamped](convert func(P, T) er
 	}
 }
 
-// declare declares a type of sample and how it is published.
-func declare[T bridges.Stamped](p *bridges.Plugin, wire string, open OpenSample) error {
+// declarePublisher declares a message, and how samples are published as it.
+func declarePublisher[M any, P messageOf[M], T bridges.Stamped](p *bridges.Plugin, wire string, open OpenSample) error {
+	if err := declareMessage(P(new(M))); err != nil {
+		return err
+	}
 	if err := bridges.AddType[T](p, wire); err != nil {
 		return err
 	}
@@ -139,4 +123,14 @@ func declare[T bridges.Stamped](p *bridges.Plugin, wire string, open OpenSample)
 		}
 		return func(ctx context.Context, msg T) error { return send(ctx, msg) }, nil
 	})
+}
+
+// declareMessage declares a message. Errors are bridges.ErrDuplicate where
+// another definition has its name, else ErrDefinition.
+func declareMessage(m Message) error {
+	err := Declare(m)
+	if errors.Is(err, ErrDeclared) {
+		return fmt.Errorf("%w: %w", bridges.ErrDuplicate, err)
+	}
+	return err
 }

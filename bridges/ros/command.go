@@ -1,4 +1,4 @@
-package rosmsg
+package ros
 
 // AckermannDrive is ackermann_msgs/AckermannDrive: radians, positive to the left, and
 // metres.
