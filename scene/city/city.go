@@ -1,13 +1,66 @@
+// Package city makes a procedural, seeded town for sensors to drive through:
+// a grid of streets with kerbs and markings, perimeter blocks of houses and
+// shops, a park, trees, street furniture, parked and moving cars, and people.
+//
+// # Layout
+//
+// The map frame is REP-103's (x east, y north, z up, metres); its origin lies
+// in the middle of the park's block, on the level of the roadway. Traffic
+// keeps right. Every block is circled clockwise, so the lane beside a block is
+// that block's alone and no two loops ever cross. The ego circles the park.
+//
+// # Roads
+//
+// Scene.LaneMarks has what is painted along the streets, all of it white: the
+// centre lines, broken and, before the stop lines, solid; the edges of the parking
+// bays and of the streets' ends, solid; and the kerbs. Stop lines and crosswalks lie
+// across and are none.
+//
+// Scene.Signals has two lights for each traffic light, one a head for vehicles. Green
+// is 12 s, yellow 3 s, then all have red for 1 s; opposite arms show the same, and the
+// crossings' cycles begin at different times, by the seed. The lamps are part of the
+// static geometry: pictures show them as they are at time 0. The traffic drives in
+// loops and heeds no light.
+//
+// # Reserve
+//
+// Some vehicles of each kind and some walkers are held in reserve, to be spawned while
+// a run goes on (scene.History.Spawn). They come last in the list of actors, share
+// their meshes with those who are there, and count into no budget.
+//
+// # Detail
+//
+// Options.Triangles is spent near the ego's route first: each building, tree
+// and lamp has several levels of detail, the first of which may be "absent".
+// Levels are bought in the order of distance times a weight of their kind,
+// until the budget is reached. A larger budget also makes a larger town.
+//
+// # Determinism
+//
+// Equal options give equal scenes: all chance comes from PCG streams keyed by
+// the seed and by what is drawn, no map is iterated, and the goroutines that
+// paint textures each own one picture. Across processor architectures Go may
+// fuse a multiply and an add (the language specification, "Floating-point
+// operators") and math.Sin and its like may come from assembly, so the last
+// bits of a coordinate may differ there; mesh vertices are therefore rounded
+// to 1/4096 m, which hides all but a vanishing share of such differences.
+// What is bought, and so the list of actors, depends on coordinates only
+// through comparisons of rounded distances.
 package city
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl32"
-
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Limits and defaults of Options.
@@ -172,3 +225,250 @@ func afternoon() scene.Light {
 		Exposure:     0.8,
 	}
 }
+
+// model is the shape of an object at one level of detail. Objects may share it.
+type model struct {
+	parts []modelPart
+	used  bool // its meshes are in the scene
+}
+
+// modelPart is one part of a model. Parts with the same geometry pointer share
+// a mesh; joint, where not nil, moves the part.
+type modelPart struct {
+	name  string
+	shape *shape
+	tag   scene.Tag
+	joint func(tNs int64) mgl64.Mat4
+	mesh  int // once used
+}
+
+func single(name string, s *shape, tag scene.Tag) *model {
+	return &model{parts: []modelPart{{name: name, shape: s, tag: tag}}}
+}
+
+func (m *model) triangles() int {
+	if m == nil {
+		return 0
+	}
+	n := 0
+	for i := range m.parts {
+		n += m.parts[i].shape.triangles()
+	}
+	return n
+}
+
+// object is one thing of the town: an actor, once its detail is chosen.
+type object struct {
+	typeID string
+	pose   spatial.Pose
+	size   float64 // scales the model
+	motion scene.Motion
+	near   float64 // metres to the ego's route
+	// details are the levels that can be bought, coarsest first; the first
+	// with weight 0 comes free.
+	details []detail
+	model   *model // the level bought; nil while absent
+	id      uint32 // the actor's, once it was emitted
+}
+
+// detail is one level of an object. It is bought once distance times weight
+// is within reach.
+type detail struct {
+	weight float64
+	make   func() *model
+}
+
+// always is the only level of an object that is there as it is.
+func always(m *model) []detail {
+	return []detail{{make: func() *model { return m }}}
+}
+
+// add places an object. near is where its distance to the route counts from.
+func (t *town) add(o object, near vec2) *object {
+	if o.size == 0 {
+		o.size = 1
+	}
+	// The start is where the first picture is taken, so it counts a little more.
+	d := distanceToPath(t.route, near) + 0.15*near.Sub(t.start).Len()
+	o.near = math.Round(d*1000) / 1000
+	t.objects = append(t.objects, &o)
+	return &o
+}
+
+// purchase is one level that may be bought.
+type purchase struct {
+	price  float64
+	object int
+	level  int
+}
+
+// spend buys levels of detail, cheapest first, until there are at least budget
+// triangles. It returns how many there are.
+func (t *town) spend(budget int) int {
+	total := 0
+	var wishes []purchase
+	for i, o := range t.objects {
+		for k, d := range o.details {
+			if d.weight == 0 {
+				o.model = d.make()
+				total += o.model.triangles()
+				continue
+			}
+			wishes = append(wishes, purchase{price: (o.near + 4) * d.weight, object: i, level: k})
+		}
+	}
+	slices.SortFunc(wishes, func(a, b purchase) int {
+		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.object, b.object), cmp.Compare(a.level, b.level))
+	})
+	for _, w := range wishes {
+		if total >= budget {
+			break
+		}
+		o := t.objects[w.object]
+		m := o.details[w.level].make()
+		total += m.triangles() - o.model.triangles()
+		o.model = m
+	}
+	return total
+}
+
+// emit writes the objects that are there, and those in reserve, into the scene, with
+// the lane marks and signals. Errors are
+// scene.AddActor's.
+func (t *town) emit(s *scene.Scene) error {
+	counts := make(map[string]int)
+	for i, o := range slices.Concat(t.objects, t.reserved) {
+		if o.model == nil {
+			continue
+		}
+		t.useModel(s, o)
+		counts[o.typeID]++
+		actor := &scene.Actor{
+			Name:   fmt.Sprintf("%s_%04d", o.typeID, counts[o.typeID]),
+			TypeID: o.typeID, Parts: o.actorParts(), Pose: o.pose, Motion: o.motion,
+			Reserved: i >= len(t.objects),
+		}
+		if err := s.AddActor(actor); err != nil {
+			return fmt.Errorf("place %s: %w", actor.Name, err)
+		}
+		o.id = actor.ID
+	}
+	s.LaneMarks, s.Signals = t.marks, t.signals()
+	return nil
+}
+
+// useModel appends the meshes of an object's model to the scene once.
+func (t *town) useModel(s *scene.Scene, o *object) {
+	if o.model.used {
+		return
+	}
+	o.model.used = true
+	for i := range o.model.parts {
+		p := &o.model.parts[i]
+		p.mesh = len(s.Meshes)
+		s.Meshes = append(s.Meshes, p.shape.mesh(fmt.Sprintf("%s_%s_%d", o.typeID, p.name, p.mesh)))
+	}
+}
+
+func (o *object) actorParts() []scene.Part {
+	parts := make([]scene.Part, len(o.model.parts))
+	scale := mgl64.Scale3D(o.size, o.size, o.size)
+	for i, p := range o.model.parts {
+		parts[i] = scene.Part{Name: p.name, Mesh: p.mesh, Local: scale, Tag: p.tag}
+		if p.joint != nil {
+			joint := p.joint
+			parts[i].Joints = func(tNs int64) mgl64.Mat4 { return scale.Mul4(joint(tNs)) }
+			parts[i].Local = parts[i].Joints(0)
+		}
+	}
+	return parts
+}
+
+// reserve lists the actors held in reserve: n of each kind of vehicle, and n walkers.
+// It comes after spend, for they look like somebody who is there: so they share
+// their meshes, and cost nothing until they are spawned.
+func (t *town) reserve(n int) {
+	for m := range vehicles {
+		look := t.moverLike(vehicles[m].typeID)
+		if look == nil {
+			look = t.vehicleDetails(vehicleModel(m), firstPaint, [3]float64{})[0].make()
+		}
+		for range n {
+			t.hold(vehicles[m].typeID, look)
+		}
+	}
+	walkers := t.walkersLike(n)
+	for i := range n {
+		if len(walkers) == 0 {
+			g := gait{strideHz: 1, swing: 0.42}
+			t.hold(pedestrianID(i%peopleVariants), drawOutfit(stream(t.seed, "outfit", i%peopleVariants)).walker(g, 0))
+			continue
+		}
+		like := walkers[i%len(walkers)]
+		t.hold(like.typeID, like.model)
+	}
+}
+
+// hold adds one actor to the reserve.
+func (t *town) hold(typeID string, look *model) {
+	t.reserved = append(t.reserved, &object{
+		typeID: typeID, size: 1, model: look,
+		pose: spatial.Pose{Orientation: mgl64.QuatIdent()},
+	})
+}
+
+// moverLike returns the model of somebody of a type that moves, or else stands.
+func (t *town) moverLike(typeID string) *model {
+	var standing *model
+	for _, o := range t.objects {
+		if o.typeID != typeID || o.model == nil {
+			continue
+		}
+		if o.motion != nil {
+			return o.model
+		}
+		if standing == nil {
+			standing = o.model
+		}
+	}
+	return standing
+}
+
+// walkersLike returns up to n walkers of different types.
+func (t *town) walkersLike(n int) (out []*object) {
+	var types []string
+	for _, o := range t.objects {
+		if len(out) == n {
+			break
+		}
+		walks := o.motion != nil && o.model != nil && o.model.parts[0].tag == scene.TagPedestrian
+		if walks && !slices.Contains(types, o.typeID) {
+			types, out = append(types, o.typeID), append(out, o)
+		}
+	}
+	return out
+}
+
+// stream returns the stream of chance of one thing: what names the purpose,
+// index the thing. Streams don't depend on the order they are asked for.
+func stream(seed uint64, what string, index ...int) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(what))
+	var b [8]byte
+	for _, i := range index {
+		for k := range b {
+			b[k] = byte(uint64(i) >> (8 * k))
+		}
+		h.Write(b[:])
+	}
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// between returns a number in [lo, hi).
+func between(rng *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*rng.Float64() }
+
+// chance reports true with probability p.
+func chance(rng *rand.Rand, p float64) bool { return rng.Float64() < p }
+
+// pick returns one of the items.
+func pick[T any](rng *rand.Rand, items ...T) T { return items[rng.IntN(len(items))] }

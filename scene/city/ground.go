@@ -2,6 +2,7 @@ package city
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/raybridge/raybridge/scene"
 )
@@ -160,3 +161,220 @@ func (t *town) addPavement(b *block) {
 }
 
 func at3(p vec2, z float64) vec { return vec{p[0], p[1], z} }
+
+// stretchLines says where the lines of a stretch of road begin and end, metres from
+// its middle: the road lies along x.
+type stretchLines struct {
+	end   float64 // of the centre line, at the stop line
+	inner float64 // of its dashes: the last metres before a stop line are solid
+	park  float64 // of the edges of the parking bays
+}
+
+// solidEnd is how much of the centre line before a stop line is solid, metres.
+const solidEnd = 8.0
+
+func linesOf(length float64) stretchLines {
+	half := length/2 + cornerReach // to the crossings' centres
+	end := half - stopLine
+	return stretchLines{end: end, inner: end - solidEnd, park: half - parkingStart}
+}
+
+// markStretch lists the lines that are painted along a stretch of road from crossing
+// a to crossing b. What lies across (stop lines, crosswalks) is no lane mark.
+func (t *town) markStretch(a, b vec2, length float64) {
+	mid, along := lerp2(a, b, 0.5), b.Sub(a).Normalize()
+	left := vec2{-along[1], along[0]}
+	line := func(kind scene.LaneMarkType, x0, x1, y float64) {
+		at := func(x float64) vec2 { return mid.Add(along.Mul(x)).Add(left.Mul(y)) }
+		t.mark(kind, lineHeight, at(x0), at(x1))
+	}
+	l := linesOf(length)
+	line(scene.LaneMarkSolid, -l.end, -l.inner, 0)
+	line(scene.LaneMarkBroken, -l.inner, l.inner, 0)
+	line(scene.LaneMarkSolid, l.inner, l.end, 0)
+	for _, y := range []float64{-laneEdge, laneEdge} {
+		line(scene.LaneMarkSolid, -l.park, l.park, y)
+	}
+}
+
+// markEdge lists the edge line where crossing (i, j) has no arm. At a corner of the
+// town it ends at the verge, which covers the rest of it.
+func (t *town) markEdge(i, j, arm int) {
+	along, left := armAxes(arm)
+	reach := func(side int) float64 {
+		if t.hasArm(i, j, side%4) {
+			return cornerReach
+		}
+		return kerbLine
+	}
+	edge := vec2{t.xs[i], t.ys[j]}.Add(along.Mul((edgeNear + edgeFar) / 2))
+	t.mark(scene.LaneMarkSolid, lineHeight, edge.Sub(left.Mul(reach(arm+3))), edge.Add(left.Mul(reach(arm+1))))
+}
+
+// markKerb lists a kerb along a closed outline, at its foot; the pavement lies to the
+// left of it.
+func (t *town) markKerb(outline []vec2) {
+	t.mark(scene.LaneMarkCurb, 0, append(outline[:len(outline):len(outline)], outline[0])...)
+}
+
+// mark lists a line at a height above the roadway: all paint is white.
+func (t *town) mark(kind scene.LaneMarkType, z float64, points ...vec2) {
+	m := scene.LaneMark{ID: uint32(len(t.marks) + 1), Type: kind, Color: scene.LaneMarkWhite}
+	if kind == scene.LaneMarkCurb {
+		m.Color = scene.LaneMarkColorOther
+	}
+	for _, p := range points {
+		m.Points = append(m.Points, at3(p, z))
+	}
+	t.marks = append(t.marks, m)
+}
+
+const (
+	terrainReach = 1800.0 // metres from the middle of the town
+	terrainSides = 72
+	terrainRings = 14
+)
+
+// addTerrain places the country around the town: meadows, fields and wooded
+// hills up to the horizon.
+func (t *town) addTerrain() {
+	s := newShape()
+	rng := stream(t.seed, "terrain")
+	var hills [6][3]float64 // wave vector and phase of the hills
+	for i := range hills {
+		k := between(rng, 0.002, 0.008)
+		sn, c := math.Sincos(between(rng, 0, 2*math.Pi))
+		hills[i] = [3]float64{k * c, k * sn, between(rng, 0, 2*math.Pi)}
+	}
+	edge := rect{t.xs[0], t.ys[0], t.xs[t.size], t.ys[t.size]}.inset(-kerbLine)
+	ground := func(ring, side int) vec {
+		// The rings start below the town and grow wider outwards.
+		k := float64(ring) / terrainRings
+		r := 0.6 * min(edge.width(), edge.height()) / 2
+		r += (terrainReach - r) * k * k
+		sn, c := math.Sincos(2 * math.Pi * float64(side) / terrainSides)
+		p := vec2{r * c, r * sn}
+		return at3(p, terrainHeight(edge, hills[:], p))
+	}
+	use := newLandUse(rng)
+	for ring := range terrainRings {
+		for side := range terrainSides {
+			a, b, c, d := ground(ring, side), ground(ring+1, side), ground(ring+1, side+1), ground(ring, side+1)
+			s.face(use.at(a.Add(b).Add(c)), a, b, c)
+			s.face(use.at(a.Add(c).Add(d)), a, c, d)
+		}
+	}
+	s.smooth(0, 60*math.Pi/180)
+	t.add(object{typeID: "static.terrain", pose: standing(vec{}, 0),
+		details: always(single("country", s, scene.TagTerrain))}, vec2{})
+}
+
+// terrainHeight is flat around the town and rises to hills behind it.
+func terrainHeight(town rect, hills [][3]float64, p vec2) float64 {
+	outside := vec2{max(town.x0-p[0], 0, p[0]-town.x1), max(town.y0-p[1], 0, p[1]-town.y1)}.Len()
+	k := max(0, min(1, (outside-90)/900))
+	k = k * k * (3 - 2*k)
+	h := 0.0
+	for _, w := range hills {
+		h += math.Sin(p[0]*w[0] + p[1]*w[1] + w[2])
+	}
+	return -0.05 + k*(46+14*h)
+}
+
+// landUse draws woods and fields as patches of a sum of waves.
+type landUse [4][3]float64
+
+func newLandUse(rng *rand.Rand) landUse {
+	var l landUse
+	for i := range l {
+		k := between(rng, 0.006, 0.013)
+		sn, c := math.Sincos(between(rng, 0, 2*math.Pi))
+		l[i] = [3]float64{k * c / 3, k * sn / 3, between(rng, 0, 2*math.Pi)}
+	}
+	return l
+}
+
+// at returns what grows at a place, given as three times its coordinates.
+func (l landUse) at(p vec) material {
+	v := 0.0
+	for _, w := range l {
+		v += math.Sin(p[0]*w[0] + p[1]*w[1] + w[2])
+	}
+	far := p.Len() > 3*420
+	switch {
+	case far && v > 0.7:
+		return forest
+	case far && v < -1.2:
+		return field
+	}
+	return meadow
+}
+
+// verge is the width of the pavement on the far side of the outermost streets.
+const verge = 4.0
+
+// addOutskirts places what closes the view at the ends of the streets: a
+// pavement, detached houses and trees around the town.
+func (t *town) addOutskirts() {
+	edge := rect{t.xs[0], t.ys[0], t.xs[t.size], t.ys[t.size]}.inset(-kerbLine)
+	t.addVerge(edge)
+	corners := edge.corners()
+	for i, a := range corners {
+		b := corners[(i+1)%4]
+		lines := t.xs
+		if i%2 == 1 {
+			lines = t.ys
+		}
+		// One house faces the end of each street, one lies between two.
+		for k := range 2*len(lines) - 1 {
+			at := lines[k/2]
+			if k%2 == 1 {
+				at = (lines[k/2] + lines[k/2+1]) / 2
+			}
+			d := b.Sub(a).Normalize()
+			along := at - a[i%2]
+			if i >= 2 {
+				along = a[i%2] - at
+			}
+			t.addVilla(a.Add(d.Mul(along)), d, i*64+k)
+		}
+	}
+}
+
+// addVerge surrounds the outermost streets with a strip of pavement.
+func (t *town) addVerge(edge rect) {
+	s := newShape()
+	in, out := edge.corners(), edge.inset(-verge).corners()
+	t.markKerb([]vec2{in[3], in[2], in[1], in[0]})
+	for i := range in {
+		j := (i + 1) % 4
+		s.face(kerbStone, at3(in[j], 0), at3(in[i], 0), at3(in[i], kerbHeight), at3(in[j], kerbHeight))
+		s.face(paving, at3(out[i], kerbHeight), at3(out[j], kerbHeight), at3(in[j], kerbHeight), at3(in[i], kerbHeight))
+		s.face(soil, at3(out[i], -0.1), at3(out[j], -0.1), at3(out[j], kerbHeight), at3(out[i], kerbHeight))
+	}
+	t.add(object{typeID: "static.sidewalk", pose: standing(vec{}, 0), details: always(single("verge", s, scene.TagSidewalks))}, in[0])
+}
+
+// addVilla places a detached house behind the verge at p; d runs along the
+// street, the town to its left.
+func (t *town) addVilla(p, d vec2, index int) {
+	rng := stream(t.seed, "villa", index)
+	out := vec2{d[1], -d[0]}
+	at := func(along, back float64) vec2 { return p.Add(d.Mul(along)).Add(out.Mul(verge + back)) }
+	w, deep, front := between(rng, 10, 15), between(rng, 9, 11), between(rng, 5, 9)
+	// The street side comes first, counter-clockwise: it runs against d.
+	plot := plot{outline: []vec2{at(w/2, front), at(-w/2, front), at(-w/2, front+deep), at(w/2, front+deep)},
+		fronts: []frontage{streetFront, streetFront, courtFront, streetFront}}
+	look := pick(rng, stuccoHouse, brickTownhouse)(rng, storeyLimits{1, 2})
+	look.form, look.ground, look.groundHeight, look.balconies = pitchedRoof, flats, 3.3, 0
+	t.addHouse(&house{plot: plot, look: look, seed: t.seed, index: 3000000 + index})
+	for _, side := range []float64{-1, 1} {
+		x := side * (w/2 + between(rng, 4, 8))
+		t.addTree(at(x, front+between(rng, 0, 8)), treeWish{species: pick(rng, plane, lime, spruce, poplar, maple), size: between(rng, 0.9, 1.3), ground: -0.05, rng: rng})
+		a, b := at(side*(w/2+9), 1.2), at(side*1.8, 1.2)
+		if side > 0 {
+			a, b = b, a
+		}
+		t.addHedgeAt(a, b, -0.05)
+	}
+}

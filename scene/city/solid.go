@@ -2,7 +2,201 @@ package city
 
 import (
 	"math"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/spatial"
 )
+
+// shape gathers the triangles of one mesh, material by material. Vertices are
+// given in the coordinates of frame.
+type shape struct {
+	frame frame
+	verts []vertex
+	runs  []run
+	last  int // index of the run used last
+}
+
+type vertex struct {
+	p, n   vec
+	uv     vec2
+	weight float64 // twice the area of the vertex's face
+}
+
+// run holds the indices of the triangles of one material.
+type run struct {
+	material material
+	indices  []uint32
+}
+
+func newShape() *shape { return &shape{frame: worldFrame()} }
+
+// in makes f the frame and returns the function that makes it what it was:
+// defer s.in(f)() builds the rest of a function in f.
+func (s *shape) in(f frame) func() {
+	before := s.frame
+	s.frame = f
+	return func() { s.frame = before }
+}
+
+func (s *shape) triangles() int {
+	n := 0
+	for i := range s.runs {
+		n += len(s.runs[i].indices) / 3
+	}
+	return n
+}
+
+func (s *shape) run(m material) *run {
+	if s.last < len(s.runs) && s.runs[s.last].material == m {
+		return &s.runs[s.last]
+	}
+	for i := range s.runs {
+		if s.runs[i].material == m {
+			s.last = i
+			return &s.runs[i]
+		}
+	}
+	s.runs = append(s.runs, run{material: m})
+	s.last = len(s.runs) - 1
+	return &s.runs[s.last]
+}
+
+// face adds a flat convex polygon, counter-clockwise seen from its front, with
+// texture coordinates from its local position (see planarUV). One without area
+// is left out.
+func (s *shape) face(m material, pts ...vec) {
+	n, ok := polygonNormal(pts)
+	if !ok {
+		return
+	}
+	tile := palette[m].tile
+	weight := n.Len()
+	first := uint32(len(s.verts))
+	outward := s.frame.direction(n.Mul(1 / weight))
+	for _, p := range pts {
+		s.verts = append(s.verts, vertex{p: s.frame.point(p), n: outward, uv: planarUV(p, n, tile), weight: weight})
+	}
+	s.run(m).fan(first, len(pts))
+}
+
+// faceUV adds a flat quadrilateral with the texture coordinates given.
+func (s *shape) faceUV(m material, pts [4]vec, uv [4]vec2) {
+	n, ok := polygonNormal(pts[:])
+	if !ok {
+		return
+	}
+	weight := n.Len()
+	first := uint32(len(s.verts))
+	outward := s.frame.direction(n.Mul(1 / weight))
+	for i, p := range pts {
+		s.verts = append(s.verts, vertex{p: s.frame.point(p), n: outward, uv: uv[i], weight: weight})
+	}
+	s.run(m).fan(first, 4)
+}
+
+// fan adds the triangles of a convex polygon whose n vertices start at first.
+func (r *run) fan(first uint32, n int) {
+	for i := 2; i < n; i++ {
+		r.indices = append(r.indices, first, first+uint32(i-1), first+uint32(i))
+	}
+}
+
+// polygonNormal returns the normal by Newell's method, as long as twice the
+// polygon's area, and whether there is any area.
+func polygonNormal(pts []vec) (vec, bool) {
+	var n vec
+	for i, p := range pts {
+		q := pts[(i+1)%len(pts)]
+		n[0] += (p[1] - q[1]) * (p[2] + q[2])
+		n[1] += (p[2] - q[2]) * (p[0] + q[0])
+		n[2] += (p[0] - q[0]) * (p[1] + q[1])
+	}
+	return n, n.Dot(n) > 1e-12
+}
+
+// planarUV maps a point onto the plane of the axes that a normal looks at
+// least: metres over the tile's size. Texture rows run down (glTF 2.0, section
+// 3.8), so v falls with height.
+func planarUV(p, n vec, tile float64) vec2 {
+	if tile == 0 {
+		return vec2{}
+	}
+	ax, ay, az := math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])
+	switch {
+	case az > ax && az > ay:
+		return vec2{p[0] / tile, -p[1] / tile}
+	case ax > ay:
+		return vec2{p[1] / tile, -p[2] / tile}
+	default:
+		return vec2{p[0] / tile, -p[2] / tile}
+	}
+}
+
+// mesh returns what was gathered: vertices rounded to 1/4096 m, one group a
+// material in the order of first use.
+func (s *shape) mesh(name string) scene.Mesh {
+	m := scene.Mesh{
+		Name:      name,
+		Positions: make([]mgl32.Vec3, len(s.verts)),
+		Normals:   make([]mgl32.Vec3, len(s.verts)),
+		UVs:       make([]mgl32.Vec2, len(s.verts)),
+		Indices:   make([]uint32, 0, 3*s.triangles()),
+	}
+	for i := range s.verts {
+		v := &s.verts[i]
+		m.Positions[i] = roundedPoint(v.p)
+		m.Normals[i] = mgl32.Vec3{float32(v.n[0]), float32(v.n[1]), float32(v.n[2])}
+		m.UVs[i] = mgl32.Vec2{float32(math.Round(v.uv[0]*4096) / 4096), float32(math.Round(v.uv[1]*4096) / 4096)}
+	}
+	for i := range s.runs {
+		r := &s.runs[i]
+		m.Groups = append(m.Groups, scene.Group{First: len(m.Indices), Count: len(r.indices), Material: int(r.material)})
+		m.Indices = append(m.Indices, r.indices...)
+	}
+	return m
+}
+
+func roundedPoint(p vec) mgl32.Vec3 {
+	var out mgl32.Vec3
+	for i := range p {
+		out[i] = float32(math.Round(p[i]*4096) / 4096)
+	}
+	return out
+}
+
+// smooth replaces the normals of the vertices added since from by the area
+// weighted mean of the faces that meet there at less than crease radians.
+func (s *shape) smooth(from int, crease float64) {
+	limit := math.Cos(crease)
+	verts := s.verts[from:]
+	// heads and next chain the vertices that share a place.
+	heads := make(map[mgl32.Vec3]int32, len(verts))
+	next := make([]int32, len(verts))
+	for i := range verts {
+		key := roundedPoint(verts[i].p)
+		if head, ok := heads[key]; ok {
+			next[i] = head
+		} else {
+			next[i] = -1
+		}
+		heads[key] = int32(i)
+	}
+	normals := make([]vec, len(verts))
+	for i := range verts {
+		var sum vec
+		for j := heads[roundedPoint(verts[i].p)]; j >= 0; j = next[j] {
+			if j == int32(i) || verts[j].n.Dot(verts[i].n) >= limit {
+				sum = sum.Add(verts[j].n.Mul(verts[j].weight))
+			}
+		}
+		normals[i] = sum.Normalize()
+	}
+	for i := range verts {
+		verts[i].n = normals[i]
+	}
+}
 
 // sides names faces of a box, to be left out or to be made.
 type sides uint8
@@ -206,4 +400,123 @@ func (s *shape) limb(m material, n int, points []vec, radii []float64) {
 		}
 	}
 	s.loft(m, sections, true, 60*math.Pi/180)
+}
+
+type (
+	vec  = mgl64.Vec3
+	vec2 = mgl64.Vec2
+)
+
+// frame is a right-handed orthonormal frame that shapes are built in.
+type frame struct {
+	origin  vec
+	x, y, z vec
+}
+
+// level returns the frame at p with z up, its x axis turned by yaw radians.
+func level(p vec, yaw float64) frame {
+	s, c := math.Sincos(yaw)
+	return frame{origin: p, x: vec{c, s, 0}, y: vec{-s, c, 0}, z: vec{0, 0, 1}}
+}
+
+// along returns the frame at a whose x axis points to b in plan and whose y
+// axis points to the left of that way: seen from its right-hand side (where -y
+// points), x runs rightwards and z upwards, like a drawing of an elevation.
+func along(a, b vec2, z float64) frame {
+	d := b.Sub(a).Normalize()
+	return frame{origin: vec{a[0], a[1], z}, x: vec{d[0], d[1], 0}, y: vec{-d[1], d[0], 0}, z: vec{0, 0, 1}}
+}
+
+func worldFrame() frame {
+	return frame{x: vec{1, 0, 0}, y: vec{0, 1, 0}, z: vec{0, 0, 1}}
+}
+
+func (f frame) point(p vec) vec { return f.origin.Add(f.direction(p)) }
+
+func (f frame) direction(d vec) vec {
+	return f.x.Mul(d[0]).Add(f.y.Mul(d[1])).Add(f.z.Mul(d[2]))
+}
+
+// moved returns the frame with its origin at local point (x, y, z).
+func (f frame) moved(x, y, z float64) frame {
+	f.origin = f.point(vec{x, y, z})
+	return f
+}
+
+// turned returns the frame turned about its own z axis by yaw radians.
+func (f frame) turned(yaw float64) frame {
+	s, c := math.Sincos(yaw)
+	f.x, f.y = f.x.Mul(c).Add(f.y.Mul(s)), f.y.Mul(c).Sub(f.x.Mul(s))
+	return f
+}
+
+// pitched returns the frame turned about its own y axis by angle radians:
+// positive angles lower the x axis.
+func (f frame) pitched(angle float64) frame {
+	s, c := math.Sincos(angle)
+	f.x, f.z = f.x.Mul(c).Sub(f.z.Mul(s)), f.z.Mul(c).Add(f.x.Mul(s))
+	return f
+}
+
+// rolled returns the frame turned about its own x axis by angle radians.
+func (f frame) rolled(angle float64) frame {
+	s, c := math.Sincos(angle)
+	f.y, f.z = f.y.Mul(c).Add(f.z.Mul(s)), f.z.Mul(c).Sub(f.y.Mul(s))
+	return f
+}
+
+// standing returns the pose at p, level, turned by yaw radians.
+func standing(p vec, yaw float64) spatial.Pose {
+	return spatial.Pose{Position: p, Orientation: mgl64.QuatRotate(yaw, vec{0, 0, 1})}
+}
+
+// rect is an axis-aligned rectangle in plan, metres.
+type rect struct{ x0, y0, x1, y1 float64 }
+
+func (r rect) width() float64 { return r.x1 - r.x0 }
+
+func (r rect) height() float64 { return r.y1 - r.y0 }
+
+func (r rect) centre() vec2 { return vec2{(r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2} }
+
+// inset returns the rectangle with each side moved inwards by d metres.
+func (r rect) inset(d float64) rect { return rect{r.x0 + d, r.y0 + d, r.x1 - d, r.y1 - d} }
+
+// corners returns the corners counter-clockwise from (x0, y0).
+func (r rect) corners() [4]vec2 {
+	return [4]vec2{{r.x0, r.y0}, {r.x1, r.y0}, {r.x1, r.y1}, {r.x0, r.y1}}
+}
+
+// rounded returns the outline of r with its corners rounded by radius,
+// counter-clockwise, n segments a corner, starting on the south side's west end.
+func (r rect) rounded(radius float64, n int) []vec2 {
+	centres := r.inset(radius).corners()
+	pts := make([]vec2, 0, 4*(n+1))
+	for i, c := range centres {
+		// Corner i is entered where the side before it ends, at -180 + 90 i degrees.
+		for k := range n + 1 {
+			a := -math.Pi + (float64(i)+float64(k)/float64(n))*math.Pi/2
+			s, co := math.Sincos(a)
+			pts = append(pts, vec2{c[0] + radius*co, c[1] + radius*s})
+		}
+	}
+	return append(pts[n:], pts[:n]...)
+}
+
+// lerp2 returns the point at fraction t of the way from a to b.
+func lerp2(a, b vec2, t float64) vec2 { return a.Add(b.Sub(a).Mul(t)) }
+
+// insetPolygon moves each edge of a convex counter-clockwise polygon inwards by d.
+func insetPolygon(p []vec2, d float64) []vec2 {
+	n := len(p)
+	out := make([]vec2, n)
+	for i := range p {
+		prev, next := p[(i+n-1)%n], p[(i+1)%n]
+		u, v := p[i].Sub(prev).Normalize(), next.Sub(p[i]).Normalize()
+		// The corner moves along the bisector; inward normals are to the left.
+		nu, nv := vec2{-u[1], u[0]}, vec2{-v[1], v[0]}
+		k := d / (1 + nu.Dot(nv))
+		out[i] = p[i].Add(nu.Add(nv).Mul(k))
+	}
+	return out
 }

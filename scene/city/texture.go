@@ -1,182 +1,692 @@
 package city
 
-import (
-	"image"
-	"math/rand/v2"
-	"sync"
+import "math"
 
-	"github.com/raybridge/raybridge/scene"
-)
+// The pictures are painted in tones near white where a material's base colour
+// is to tint them.
 
-// picture indexes the scene's Textures.
-type picture int
-
-// The pictures of the town, each pictureSize square and made to repeat.
-const (
-	picAsphalt picture = iota
-	picPaving
-	picBrick
-	picPlaster
-	picAshlar
-	picConcrete
-	picHousePanes
-	picModernPanes
-	picHouseWall
-	picOfficeWall
-	picShops
-	picRoofTiles
-	picGravel
-	picGrass
-	picLeaves
-	picSigns
-	pictures // how many there are
-
-	noPicture picture = -1
-)
-
-// pictureSize is the width and height of every texture in texels.
-const pictureSize = 512
-
-var painters = [pictures]struct {
-	name  string
-	paint func(*canvas)
-}{
-	picAsphalt:     {"asphalt", paintAsphalt},
-	picPaving:      {"paving", paintPaving},
-	picBrick:       {"brick", paintBrick},
-	picPlaster:     {"plaster", paintPlaster},
-	picAshlar:      {"ashlar", paintAshlar},
-	picConcrete:    {"concrete", paintConcrete},
-	picHousePanes:  {"house_panes", paintHousePanes},
-	picModernPanes: {"modern_panes", paintModernPanes},
-	picHouseWall:   {"house_wall", paintHouseWall},
-	picOfficeWall:  {"office_wall", paintOfficeWall},
-	picShops:       {"shops", paintShops},
-	picRoofTiles:   {"roof_tiles", paintRoofTiles},
-	picGravel:      {"gravel", paintGravel},
-	picGrass:       {"grass", paintGrass},
-	picLeaves:      {"leaves", paintLeaves},
-	picSigns:       {"signs", paintSigns},
+func paintAsphalt(c *canvas) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		v := 0.46 + 0.08*(c.noise.octaves(x, y, 7, 4)-0.5) + 0.05*(c.noise.at(x, y, 2)-0.5)
+		v += 0.16 * (c.rng.Float32() - 0.5)
+		if c.rng.Float32() < 0.02 { // pale stones
+			v += 0.16
+		}
+		*t = rgb{v, v, v * 1.01}
+	})
+	for range 5 {
+		c.crack(c.rng.IntN(pictureSize), c.rng.IntN(pictureSize))
+	}
 }
 
-// paintTextures returns the textures in the order of picture. Each picture has
-// its own goroutine and its own stream of chance; all have ended on return.
-func paintTextures(seed uint64) []scene.Texture {
-	out := make([]scene.Texture, pictures)
-	var running sync.WaitGroup
-	for i := range painters {
-		running.Go(func() {
-			c := newCanvas(stream(seed, "texture", i))
-			painters[i].paint(c)
-			out[i] = scene.Texture{Name: painters[i].name, Image: c.image(), Wrap: scene.WrapRepeat}
+// crack draws a dark wandering line from (x, y).
+func (c *canvas) crack(x0, y0 int) {
+	x, y := float64(x0), float64(y0)
+	a := between(c.rng, 0, 2*math.Pi)
+	for range 40 + c.rng.IntN(120) {
+		a += between(c.rng, -0.5, 0.5)
+		s, co := math.Sincos(a)
+		x, y = x+co, y+s
+		t := c.at(int(math.Floor(x)), int(math.Floor(y)))
+		*t = t.times(0.72)
+	}
+}
+
+func paintPaving(c *canvas) {
+	const slab = 64
+	for row := range pictureSize / slab {
+		for col := range pictureSize / slab {
+			x := col*slab + row%2*slab/2
+			tone := 0.78 + 0.1*(c.rng.Float32()-0.5)
+			c.slab(pixels{x, row * slab, x + slab, (row + 1) * slab}, grey(tone), 2)
+		}
+	}
+	c.weather(0.10)
+}
+
+// slab paints one stone with its joint, lit from above.
+func (c *canvas) slab(p pixels, color rgb, joint int) {
+	c.each(p, func(x, y int, t *rgb) {
+		dx, dy := min(x-p.x0, p.x1-1-x), min(y-p.y0, p.y1-1-y)
+		k := 1 + 0.08*(c.rng.Float32()-0.5)
+		switch {
+		case dx < joint || dy < joint:
+			k *= 0.72
+		case y-p.y0 == joint:
+			k *= 1.08
+		case p.y1-1-y == joint || x-p.x0 == joint:
+			k *= 0.93
+		}
+		*t = color.times(k)
+	})
+}
+
+// weather darkens and lightens the picture in clouds by up to depth.
+func (c *canvas) weather(depth float32) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		*t = t.times(1 + 2*depth*(c.noise.octaves(x, y, 7, 3)-0.5))
+	})
+}
+
+func paintGravel(c *canvas) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		v := 0.66 + 0.35*(c.noise.at(x, y, 3)-0.5) + 0.25*(c.noise.at(x, y, 2)-0.5)
+		*t = grey(v + 0.12*(c.rng.Float32()-0.5))
+	})
+}
+
+func paintGrass(c *canvas) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		v := 0.62 + 0.22*(c.noise.octaves(x, y, 6, 3)-0.5)
+		*t = rgb{v, v, v * 0.8}
+	})
+	for range 9000 { // blades
+		x, y := c.rng.IntN(pictureSize), c.rng.IntN(pictureSize)
+		k := 0.75 + 0.6*c.rng.Float32()
+		for i := range 5 + c.rng.IntN(5) {
+			t := c.at(x+i*c.rng.IntN(2), y-i)
+			*t = t.mixed(rgb{0.66 * k, 0.68 * k, 0.42 * k}, 0.5)
+		}
+	}
+}
+
+func paintLeaves(c *canvas) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		*t = grey(0.42 + 0.3*c.noise.octaves(x, y, 6, 4))
+	})
+	for range 5200 {
+		x, y := c.rng.IntN(pictureSize), c.rng.IntN(pictureSize)
+		c.leaf(x, y, 4+c.rng.IntN(5))
+	}
+}
+
+// leaf paints a small rounded leaf, paler at its upper edge.
+func (c *canvas) leaf(x0, y0, r int) {
+	tone := 0.55 + 0.45*c.rng.Float32()
+	squash := 1 + c.rng.IntN(2)
+	for y := -r; y <= r; y++ {
+		for x := -r; x <= r; x++ {
+			if x*x*squash+y*y*(3-squash) > r*r {
+				continue
+			}
+			k := tone * (1 - 0.25*float32(y+r)/float32(2*r))
+			*c.at(x0+x, y0+y) = rgb{k, k, k * 0.92}
+		}
+	}
+}
+
+func paintBrick(c *canvas) {
+	const courses, across = 26, 8
+	c.fill(wholePicture, grey(0.86))
+	for row := range courses {
+		y0, y1 := row*pictureSize/courses, (row+1)*pictureSize/courses
+		for col := range across {
+			w := pictureSize / across
+			x := col*w + row%2*w/2
+			tone := 0.74 + 0.22*(c.rng.Float32()-0.5)
+			warm := 0.06 * (c.rng.Float32() - 0.5)
+			color := rgb{tone + warm, tone, tone - warm}
+			c.each(pixels{x + 2, y0 + 2, x + w, y1}, func(_, y int, t *rgb) {
+				k := 1 + 0.14*(c.rng.Float32()-0.5)
+				if y == y1-1 {
+					k *= 0.8
+				}
+				*t = color.times(k)
+			})
+		}
+	}
+	c.weather(0.08)
+}
+
+func paintPlaster(c *canvas) {
+	c.each(wholePicture, func(x, y int, t *rgb) {
+		v := 0.88 + 0.09*(c.noise.octaves(x, y, 7, 2)-0.5) + 0.04*(c.rng.Float32()-0.5)
+		*t = grey(v)
+	})
+	c.streaks(26, 0.035)
+}
+
+// streaks draws rain marks: narrow columns a little darker, fading downwards.
+func (c *canvas) streaks(n int, depth float32) {
+	for range n {
+		x, y := c.rng.IntN(pictureSize), c.rng.IntN(pictureSize)
+		length, width := 60+c.rng.IntN(200), 1+c.rng.IntN(5)
+		for i := range length {
+			fade := depth * float32(length-i) / float32(length)
+			for k := range width {
+				t := c.at(x+k, y+i)
+				*t = t.times(1 - fade)
+			}
+		}
+	}
+}
+
+func paintAshlar(c *canvas) {
+	const high, wide = 64, 128
+	for row := range pictureSize / high {
+		for col := range pictureSize / wide {
+			x := col*wide + row%2*wide/2
+			tone := 0.82 + 0.08*(c.rng.Float32()-0.5)
+			c.slab(pixels{x, row * high, x + wide, (row + 1) * high}, rgb{tone, tone, tone * 0.98}, 2)
+		}
+	}
+	c.weather(0.09)
+	c.streaks(20, 0.05)
+}
+
+func paintConcrete(c *canvas) {
+	const high, wide = 256, 256
+	for row := range pictureSize / high {
+		for col := range pictureSize / wide {
+			p := pixels{col * wide, row * high, (col + 1) * wide, (row + 1) * high}
+			c.slab(p, grey(0.84+0.05*(c.rng.Float32()-0.5)), 2)
+			for _, at := range [4][2]int{{40, 40}, {216, 40}, {40, 216}, {216, 216}} {
+				c.fill(pixels{p.x0 + at[0], p.y0 + at[1], p.x0 + at[0] + 4, p.y0 + at[1] + 4}, grey(0.6))
+			}
+		}
+	}
+	c.weather(0.08)
+	c.streaks(40, 0.05)
+}
+
+func paintRoofTiles(c *canvas) {
+	const rows, cols = 16, 16
+	h, w := pictureSize/rows, pictureSize/cols
+	for row := range rows {
+		for col := range cols {
+			x, y := col*w+row%2*w/2, row*h
+			tone := 0.76 + 0.16*(c.rng.Float32()-0.5)
+			c.each(pixels{x, y, x + w, y + h}, func(px, py int, t *rgb) {
+				k := 0.8 + 0.25*float32(py-y)/float32(h) // the lower edge lies on top
+				if py-y < 4 {
+					k *= 0.7
+				}
+				if px-x < 2 {
+					k *= 0.75
+				}
+				*t = grey(tone * k * (1 + 0.06*(c.rng.Float32()-0.5)))
+			})
+		}
+	}
+	c.weather(0.1)
+}
+
+// paneCells is how many panes (and painted bays) a picture holds across and down.
+const paneCells = 4
+
+// glazing says how a window is divided and framed.
+type glazing struct {
+	columns, rows int
+	frame         rgb
+	border, bar   int // texels
+	transom       bool
+}
+
+func paintHousePanes(c *canvas) {
+	const size = pictureSize / paneCells
+	for i := range paneCells * paneCells {
+		x, y := i%paneCells*size, i/paneCells*size
+		g := glazing{columns: 2, rows: 1, frame: hex(0xece8de), border: 8, bar: 6, transom: i%2 == 0}
+		if i%4 == 3 {
+			g.rows = 2
+		}
+		c.window(pixels{x, y, x + size, y + size}, g, i)
+	}
+}
+
+func paintModernPanes(c *canvas) {
+	const size = pictureSize / paneCells
+	for i := range paneCells * paneCells {
+		x, y := i%paneCells*size, i/paneCells*size
+		g := glazing{columns: 1 + i%2, rows: 1, frame: hex(0x33363a), border: 5, bar: 4}
+		c.window(pixels{x, y, x + size, y + size}, g, i+5)
+	}
+}
+
+// window paints one window: what is behind the glass, what the glass mirrors,
+// and the frame. variant chooses what is behind.
+func (c *canvas) window(p pixels, g glazing, variant int) {
+	glass := p.inset(g.border, g.border)
+	c.room(glass, variant)
+	c.mirror(glass)
+	c.frameOf(p, g)
+}
+
+// room paints what is seen through the glass.
+func (c *canvas) room(p pixels, variant int) {
+	dark := rgb{0.13, 0.14, 0.16}
+	h, w := p.height(), p.width()
+	c.each(p, func(_, y int, t *rgb) { *t = dark.times(1.25 - 0.6*float32(y-p.y0)/float32(h)) })
+	cloth := pick(c.rng, hex(0xd8d0c0), hex(0xe6e2d8), hex(0xb8a890), hex(0xc8b4a0))
+	switch variant % 6 {
+	case 0, 3: // curtains to both sides
+		side := w/5 + c.rng.IntN(w/8+1)
+		c.folds(pixels{p.x0, p.y0, p.x0 + side, p.y1}, cloth)
+		c.folds(pixels{p.x1 - side, p.y0, p.x1, p.y1}, cloth)
+	case 1: // a blind half down
+		down := h/4 + c.rng.IntN(h/2+1)
+		c.each(pixels{p.x0, p.y0, p.x1, p.y0 + down}, func(_, y int, t *rgb) {
+			*t = hex(0xd6d2c6).times(0.86 + 0.14*float32(y&3)/3)
 		})
-	}
-	running.Wait()
-	return out
-}
-
-// rgb is an sRGB colour, 0..1.
-type rgb [3]float32
-
-func hex(v uint32) rgb {
-	return rgb{float32(v>>16&255) / 255, float32(v>>8&255) / 255, float32(v&255) / 255}
-}
-
-func grey(v float32) rgb { return rgb{v, v, v} }
-
-func (c rgb) times(k float32) rgb { return rgb{c[0] * k, c[1] * k, c[2] * k} }
-
-func (c rgb) mixed(d rgb, t float32) rgb {
-	return rgb{c[0] + (d[0]-c[0])*t, c[1] + (d[1]-c[1])*t, c[2] + (d[2]-c[2])*t}
-}
-
-// canvas is a picture being painted, row 0 on top. Texels outside it wrap.
-type canvas struct {
-	texels []rgb
-	rng    *rand.Rand
-	noise  *noise
-}
-
-func newCanvas(rng *rand.Rand) *canvas {
-	return &canvas{texels: make([]rgb, pictureSize*pictureSize), rng: rng, noise: newNoise(rng)}
-}
-
-func (c *canvas) at(x, y int) *rgb {
-	return &c.texels[(y&(pictureSize-1))*pictureSize+x&(pictureSize-1)]
-}
-
-// pixels is a rectangle of texels; x1 and y1 are outside.
-type pixels struct{ x0, y0, x1, y1 int }
-
-func (p pixels) inset(dx, dy int) pixels { return pixels{p.x0 + dx, p.y0 + dy, p.x1 - dx, p.y1 - dy} }
-
-func (p pixels) width() int  { return p.x1 - p.x0 }
-func (p pixels) height() int { return p.y1 - p.y0 }
-
-var wholePicture = pixels{0, 0, pictureSize, pictureSize}
-
-func (c *canvas) fill(p pixels, color rgb) {
-	c.each(p, func(_, _ int, t *rgb) { *t = color })
-}
-
-// each calls f for every texel of p, row by row.
-func (c *canvas) each(p pixels, f func(x, y int, t *rgb)) {
-	for y := p.y0; y < p.y1; y++ {
-		for x := p.x0; x < p.x1; x++ {
-			f(x, y, c.at(x, y))
+	case 2: // a lamp in the room
+		c.each(p, func(x, y int, t *rgb) {
+			dx, dy := float32(x-p.x0)/float32(w)-0.6, float32(y-p.y0)/float32(h)-0.3
+			*t = t.mixed(hex(0xf0c070), 0.55/(1+14*(dx*dx+dy*dy)))
+		})
+	case 4: // net curtain
+		c.folds(p, hex(0xaeb2b2))
+	case 5: // plants on the sill
+		for range 40 {
+			x, y := p.x0+c.rng.IntN(max(1, w-4)), p.y1-2-c.rng.IntN(h/4+1)
+			c.fill(pixels{x, y, x + 4, min(y+3, p.y1)}, rgb{0.2, 0.34 + 0.2*c.rng.Float32(), 0.16})
 		}
 	}
 }
 
-func (c *canvas) image() *image.NRGBA {
-	img := image.NewNRGBA(image.Rect(0, 0, pictureSize, pictureSize))
-	for i, t := range c.texels {
-		for k, v := range t {
-			img.Pix[4*i+k] = uint8(max(0, min(255, v*255+0.5)))
+// folds paints hanging cloth.
+func (c *canvas) folds(p pixels, cloth rgb) {
+	period := 5 + c.rng.IntN(4)
+	c.each(p, func(x, _ int, t *rgb) {
+		k := float32((x-p.x0)%period) / float32(period)
+		*t = cloth.times(0.66 + 0.26*k)
+	})
+}
+
+// mirror adds the sky that the glass reflects: brightest on top, in clouds.
+func (c *canvas) mirror(p pixels) {
+	sky := hex(0x9ab8d0)
+	h := float32(p.height())
+	ox, oy := c.rng.IntN(pictureSize), c.rng.IntN(pictureSize)
+	c.each(p, func(x, y int, t *rgb) {
+		k := 1 - float32(y-p.y0)/h
+		k = 0.16 + 0.38*k*k + 0.22*(c.noise.at(x+ox, y+oy, 5)-0.5)
+		*t = t.mixed(sky, max(0, min(0.8, k)))
+	})
+}
+
+func (c *canvas) frameOf(p pixels, g glazing) {
+	bar := func(r pixels) {
+		c.each(r, func(_, _ int, t *rgb) { *t = g.frame.times(0.97 + 0.06*c.rng.Float32()) })
+		c.each(pixels{r.x0, r.y1 - 1, r.x1, r.y1}, func(_, _ int, t *rgb) { *t = g.frame.times(0.7) })
+	}
+	bar(pixels{p.x0, p.y0, p.x1, p.y0 + g.border})
+	bar(pixels{p.x0, p.y1 - g.border, p.x1, p.y1})
+	bar(pixels{p.x0, p.y0, p.x0 + g.border, p.y1})
+	bar(pixels{p.x1 - g.border, p.y0, p.x1, p.y1})
+	for i := 1; i < g.columns; i++ {
+		x := p.x0 + p.width()*i/g.columns - g.bar/2
+		bar(pixels{x, p.y0, x + g.bar, p.y1})
+	}
+	for i := 1; i < g.rows; i++ {
+		y := p.y0 + p.height()*i/g.rows - g.bar/2
+		bar(pixels{p.x0, y, p.x1, y + g.bar})
+	}
+	if g.transom {
+		y := p.y0 + p.height()*3/10
+		bar(pixels{p.x0, y, p.x1, y + g.bar})
+	}
+}
+
+// paintHouseWall paints windows in a wall near white, four bays by four storeys.
+func paintHouseWall(c *canvas) {
+	paintPlaster(c)
+	const size = pictureSize / paneCells
+	for i := range paneCells * paneCells {
+		x, y := i%paneCells*size, i/paneCells*size
+		w := pixels{x + 38, y + 26, x + 90, y + 98}
+		c.fill(pixels{w.x0 - 5, w.y0 - 6, w.x1 + 5, w.y0}, grey(0.97))     // lintel
+		c.fill(pixels{w.x0 - 6, w.y1, w.x1 + 6, w.y1 + 5}, grey(0.97))     // sill
+		c.fill(pixels{w.x0 - 6, w.y1 + 5, w.x1 + 6, w.y1 + 8}, grey(0.62)) // its shadow
+		c.window(w, glazing{columns: 2, rows: 1, frame: hex(0xf4f0e8), border: 4, bar: 3, transom: true}, i)
+		c.fill(pixels{w.x0, w.y0, w.x1, w.y0 + 4}, grey(0.35)) // the reveal's shadow
+	}
+}
+
+// paintOfficeWall paints bands of glass between bands of wall near white.
+func paintOfficeWall(c *canvas) {
+	paintPlaster(c)
+	const size = pictureSize / paneCells
+	for i := range paneCells * paneCells {
+		x, y := i%paneCells*size, i/paneCells*size
+		w := pixels{x, y + 14, x + size, y + 96}
+		c.window(w, glazing{columns: 2, rows: 1, frame: hex(0x4a5058), border: 3, bar: 3}, i+5)
+		c.fill(pixels{w.x0, w.y0, w.x1, w.y0 + 5}, grey(0.3))
+		c.fill(pixels{w.x0, w.y1, w.x1, w.y1 + 3}, grey(0.98))
+		c.fill(pixels{w.x0, w.y1 + 3, w.x1, w.y1 + 5}, grey(0.65))
+	}
+}
+
+// shopCells is how many shop windows a picture holds across and down.
+const shopCells = 2
+
+// paintShops paints four shop windows: shelves, clothes, a café and groceries.
+func paintShops(c *canvas) {
+	const size = pictureSize / shopCells
+	displays := [shopCells * shopCells]func(pixels){c.shelves, c.clothes, c.cafe, c.groceries}
+	for i, display := range displays {
+		x, y := i%shopCells*size, i/shopCells*size
+		p := pixels{x, y, x + size, y + size}
+		c.each(p, func(_, py int, t *rgb) {
+			*t = rgb{0.34, 0.30, 0.25}.times(1.15 - 0.6*float32(py-y)/size)
+		})
+		display(p.inset(12, 12))
+		c.mirror(p)
+		frame := pick(c.rng, hex(0x2c2e32), hex(0x3a4a40), hex(0x4a3226), hex(0x2a3a52))
+		c.frameOf(p, glazing{columns: 2, rows: 1, frame: frame, border: 10, bar: 6, transom: true})
+	}
+}
+
+var goods = []rgb{hex(0xc8483c), hex(0xe0b040), hex(0x3c7ab0), hex(0x5a9a5c), hex(0xe8e0d0), hex(0x8a5a9a), hex(0xd88a4a), hex(0x406a78)}
+
+// shelves paints boards with upright things on them.
+func (c *canvas) shelves(p pixels) {
+	const boards = 5
+	for b := range boards {
+		y1 := p.y0 + (b+1)*p.height()/boards
+		c.fill(pixels{p.x0, y1 - 5, p.x1, y1}, hex(0x8a6a48))
+		for x := p.x0 + 4; x < p.x1-10; {
+			w, h := 4+c.rng.IntN(9), 18+c.rng.IntN(18)
+			c.fill(pixels{x, y1 - 5 - h, x + w, y1 - 5}, pick(c.rng, goods...).times(0.6+0.4*c.rng.Float32()))
+			x += w + c.rng.IntN(4)
 		}
-		img.Pix[4*i+3] = 255
 	}
-	return img
 }
 
-// noise is value noise that repeats with the picture.
-type noise struct{ lattice [1 << 16]float32 }
-
-func newNoise(rng *rand.Rand) *noise {
-	n := new(noise)
-	for i := range n.lattice {
-		n.lattice[i] = rng.Float32()
+// clothes paints three dressed figures before a pale backdrop.
+func (c *canvas) clothes(p pixels) {
+	c.fill(pixels{p.x0, p.y0 + 20, p.x1, p.y1 - 12}, hex(0xbcb2a2))
+	for i := range 3 {
+		c.figure(p.x0+38+i*78, p.y0+44, pick(c.rng, goods...), pick(c.rng, goods...).times(0.7))
 	}
-	return n
 }
 
-// at returns the noise, 0..1, at a texel for cells of 2^shift texels.
-func (n *noise) at(x, y, shift int) float32 {
-	cells := pictureSize >> shift
-	size := float32(int(1) << shift)
-	ix, iy := x>>shift, y>>shift
-	fx, fy := float32(x&(1<<shift-1))/size, float32(y&(1<<shift-1))/size
-	fx, fy = fx*fx*(3-2*fx), fy*fy*(3-2*fy)
-	value := func(i, j int) float32 {
-		i, j = i&(cells-1), j&(cells-1)
-		h := uint32(i)*0x9e3779b1 ^ uint32(j)*0x85ebca6b ^ uint32(shift)*0xc2b2ae35
-		h ^= h >> 15
-		return n.lattice[h*0x2c1b3c6d>>16]
+// figure paints a dummy in a jacket and a flared skirt, its head's top at (x, y).
+func (c *canvas) figure(x, y int, jacket, skirt rgb) {
+	c.disc(pixels{x - 12, y, x + 12, y + 24}, 0.5, hex(0xd8c4ae))
+	c.fill(pixels{x - 4, y + 22, x + 4, y + 32}, hex(0xd8c4ae))
+	c.fill(pixels{x - 3, y + 160, x + 3, y + 184}, hex(0x5a5048))
+	for row := range 130 {
+		half, color := 20-row/9, jacket
+		if row > 52 {
+			half, color = 10+row/7, skirt
+		}
+		if row < 8 {
+			half -= 8 - row
+		}
+		c.fill(pixels{x - half, y + 30 + row, x + half, y + 31 + row}, color.times(1-0.2*float32(row%9)/9))
 	}
-	a := value(ix, iy) + (value(ix+1, iy)-value(ix, iy))*fx
-	b := value(ix, iy+1) + (value(ix+1, iy+1)-value(ix, iy+1))*fx
-	return a + (b-a)*fy
 }
 
-// octaves sums noise from cells of 2^coarse down to 2^fine texels, each half
-// as strong as the one before, scaled to 0..1.
-func (n *noise) octaves(x, y, coarse, fine int) float32 {
-	var sum, total float32
-	weight := float32(1)
-	for shift := coarse; shift >= fine; shift-- {
-		sum += weight * n.at(x, y, shift)
-		total += weight
-		weight /= 2
+// cafe paints warm lamps over tables.
+func (c *canvas) cafe(p pixels) {
+	for i := range 4 {
+		cx, cy := p.x0+30+i*58, p.y0+70
+		c.each(pixels{cx - 40, cy - 40, cx + 40, cy + 60}, func(x, y int, t *rgb) {
+			d := float32((x-cx)*(x-cx)+(y-cy)*(y-cy)) / 500
+			*t = t.mixed(hex(0xffc878), 0.8/(1+d))
+		})
+		c.fill(pixels{cx - 1, p.y0, cx + 1, cy - 8}, hex(0x202020))
+		c.fill(pixels{cx - 20, p.y1 - 66, cx + 20, p.y1 - 60}, hex(0x8a6440)) // table
+		c.fill(pixels{cx - 2, p.y1 - 60, cx + 2, p.y1 - 14}, hex(0x2a2420))
 	}
-	return sum / total
+}
+
+// groceries paints slanted crates of fruit.
+func (c *canvas) groceries(p pixels) {
+	for row := range 3 {
+		for col := range 5 {
+			x, y := p.x0+col*p.width()/5, p.y0+76+row*50
+			c.fill(pixels{x + 2, y, x + p.width()/5 - 2, y + 44}, hex(0x9a7a50))
+			color := pick(c.rng, hex(0xd84a30), hex(0xe8a030), hex(0x6aaa40), hex(0xe8d050), hex(0x9a4a70))
+			for range 60 {
+				fx, fy := x+5+c.rng.IntN(p.width()/5-14), y+3+c.rng.IntN(28)
+				c.fill(pixels{fx, fy, fx + 5, fy + 5}, color.times(0.7+0.4*c.rng.Float32()))
+			}
+		}
+	}
+}
+
+// The sign picture: shop names in the upper half, two columns of eight; road
+// signs and other faces in the lower half, eight by four.
+const (
+	nameHeight = pictureSize / 16
+	faceSize   = pictureSize / 8
+)
+
+// face numbers the square faces of the sign picture.
+type face int
+
+const (
+	faceStop face = iota
+	faceYield
+	faceSpeed30
+	faceSpeed50
+	faceNoParking
+	faceParking
+	faceCrossing
+	facePriority
+	faceBus
+	faceSchool
+	faceClock
+	facePosterA
+	facePosterB
+	facePosterC
+	faceMeter
+	faceTaxi
+	faceHubcap
+	faceStreetA // street names and number plates: four rows a face
+	faceStreetB
+	facePlateA
+	facePlateB
+	faceCrossed // no stopping
+)
+
+var shopNames = [16]struct {
+	text         string
+	board, paint uint32
+}{
+	{"CAFE ROMA", 0x4a2c20, 0xf2dcae}, {"BOOKS", 0x1f3a52, 0xf4ead2}, {"BAKERY", 0xe8d6b0, 0x6a3a1e},
+	{"FLOWERS", 0x2e5a3c, 0xf6e8ee}, {"PHARMACY", 0xf2f4f0, 0x1e7a4a}, {"HOTEL STAR", 0x20242c, 0xe6c070},
+	{"MARKET", 0xb8382c, 0xfff4e0}, {"TAILOR", 0x38424c, 0xe8e4da}, {"CINEMA", 0x6a1e2c, 0xffd860},
+	{"CITY BANK", 0x1c3c6c, 0xf0f4f8}, {"PIZZERIA", 0xf4ecd8, 0xb02a20}, {"BIKE SHOP", 0x2a6a72, 0xf4f4ec},
+	{"SALON", 0xe6c8d0, 0x5a2a4a}, {"OPTICIAN", 0xe8ecee, 0x24506e}, {"TOYS", 0xf0bc30, 0xa82c2c},
+	{"RECORDS", 0x2a2a2c, 0xf08a3a},
+}
+
+func paintSigns(c *canvas) {
+	c.fill(wholePicture, grey(0.8))
+	for i, n := range shopNames {
+		x, y := i%2*pictureSize/2, i/2*nameHeight
+		p := pixels{x, y, x + pictureSize/2, y + nameHeight}
+		c.fill(p, hex(n.board))
+		c.text(p, n.text, hex(n.paint), 3)
+	}
+	for f, paint := range facePainters {
+		if paint != nil {
+			paint(c, facePixels(face(f)))
+		}
+	}
+}
+
+func facePixels(f face) pixels {
+	x, y := int(f)%8*faceSize, pictureSize/2+int(f)/8*faceSize
+	return pixels{x, y, x + faceSize, y + faceSize}
+}
+
+// faceUVs returns the texture coordinates of the part of a face between the
+// fractions a and b across and down, counter-clockwise from the bottom left.
+func faceUVs(f face, a, b vec2) [4]vec2 {
+	// Texels at the rim stay out: they mix with the neighbour's.
+	p := facePixels(f).inset(1, 1)
+	at := func(u, v float64) vec2 {
+		return vec2{(float64(p.x0) + u*float64(p.width())) / pictureSize, (float64(p.y0) + v*float64(p.height())) / pictureSize}
+	}
+	return [4]vec2{at(a[0], b[1]), at(b[0], b[1]), at(b[0], a[1]), at(a[0], a[1])}
+}
+
+// nameUVs returns the texture coordinates of a shop's name board.
+func nameUVs(i int) [4]vec2 {
+	x, y := float64(i%2)/2, float64(i/2)/16
+	return cellUVs(x, y, x+0.5, y+1.0/16)
+}
+
+// cellUVs returns the corners of a rectangle of a texture, counter-clockwise
+// from the bottom left.
+func cellUVs(u0, v0, u1, v1 float64) [4]vec2 {
+	return [4]vec2{{u0, v1}, {u1, v1}, {u1, v0}, {u0, v0}}
+}
+
+var (
+	signRed   = hex(0xc01c1c)
+	signBlue  = hex(0x1c4ea0)
+	signWhite = hex(0xf4f4f0)
+	signInk   = hex(0x1a1a1c)
+)
+
+// facePainters paint the faces; they are indexed by face.
+var facePainters = [...]func(*canvas, pixels){
+	faceStop:      func(c *canvas, p pixels) { c.fill(p, signRed); c.text(p, "STOP", signWhite, 2) },
+	faceYield:     paintYield,
+	faceSpeed30:   func(c *canvas, p pixels) { paintLimit(c, p, "30") },
+	faceSpeed50:   func(c *canvas, p pixels) { paintLimit(c, p, "50") },
+	faceNoParking: func(c *canvas, p pixels) { paintProhibited(c, p, false) },
+	faceParking:   func(c *canvas, p pixels) { c.fill(p, signBlue); c.text(p, "P", signWhite, 6) },
+	faceCrossing:  paintCrossing,
+	facePriority:  paintPriority,
+	faceBus: func(c *canvas, p pixels) {
+		c.fill(p, hex(0xf0c020))
+		c.disc(p, 0.44, hex(0x1c7a44))
+		c.text(p, "BUS", signWhite, 2)
+	},
+	faceSchool:  paintWarning,
+	faceClock:   paintClock,
+	facePosterA: func(c *canvas, p pixels) { paintPoster(c, p, 0x2a5a8a, "JAZZ") },
+	facePosterB: func(c *canvas, p pixels) { paintPoster(c, p, 0xd86a2a, "OPERA") },
+	facePosterC: func(c *canvas, p pixels) { paintPoster(c, p, 0x2a7a5a, "EXPO") },
+	faceMeter:   func(c *canvas, p pixels) { c.fill(p, grey(0.3)); c.fill(p.inset(12, 20), hex(0xa8c8a0)) },
+	faceTaxi:    func(c *canvas, p pixels) { c.fill(p, hex(0xf8e8a0)); c.text(p, "TAXI", signInk, 2) },
+	faceHubcap:  paintHubcap,
+	faceStreetA: func(c *canvas, p pixels) {
+		paintRows(c, p, signBlue, signWhite, "ELM STREET", "MILL LANE", "PARK ROW", "RIVER WAY")
+	},
+	faceStreetB: func(c *canvas, p pixels) {
+		paintRows(c, p, signBlue, signWhite, "HIGH ST", "STATION RD", "KING ST", "MARKET SQ")
+	},
+	facePlateA: func(c *canvas, p pixels) {
+		paintRows(c, p, signWhite, signInk, "RB 482 K", "RB 107 T", "KX 935 A", "LM 270 E")
+	},
+	facePlateB: func(c *canvas, p pixels) {
+		paintRows(c, p, signWhite, signInk, "RB 661 C", "HD 318 P", "WT 540 S", "AB 893 N")
+	},
+	faceCrossed: func(c *canvas, p pixels) { paintProhibited(c, p, true) },
+}
+
+// disc paints a disc around the middle of p; r is a fraction of p's width.
+func (c *canvas) disc(p pixels, r float32, color rgb) { c.ring(p, r, 0, color) }
+
+// ring paints between two radii around the middle of p.
+func (c *canvas) ring(p pixels, outer, inner float32, color rgb) {
+	w := float32(p.width())
+	c.each(p, func(x, y int, t *rgb) {
+		dx, dy := float32(x-p.x0)-w/2+0.5, float32(y-p.y0)-float32(p.height())/2+0.5
+		if d := (dx*dx + dy*dy) / (w * w); d <= outer*outer && d >= inner*inner {
+			*t = color
+		}
+	})
+}
+
+// triangle paints an isosceles triangle with its base at row y0 of p (as a
+// fraction) and its tip at y1.
+func (c *canvas) triangle(p pixels, y0, y1, half float32, color rgb) {
+	w := float32(p.width())
+	c.each(p, func(x, y int, t *rgb) {
+		v := (float32(y-p.y0)/float32(p.height()) - y1) / (y0 - y1)
+		u := float32(x-p.x0)/w - 0.5
+		if v >= 0 && v <= 1 && u <= half*v && u >= -half*v {
+			*t = color
+		}
+	})
+}
+
+func paintYield(c *canvas, p pixels) {
+	c.fill(p, signRed)
+	c.triangle(p, 0.16, 0.74, 0.32, signWhite)
+}
+
+func paintWarning(c *canvas, p pixels) {
+	c.fill(p, signRed)
+	c.triangle(p, 0.86, 0.26, 0.33, signWhite)
+	c.fill(pixels{p.x0 + 29, p.y0 + 34, p.x0 + 35, p.y0 + 46}, signInk)
+	c.fill(pixels{p.x0 + 29, p.y0 + 48, p.x0 + 35, p.y0 + 53}, signInk)
+}
+
+func paintLimit(c *canvas, p pixels, limit string) {
+	c.fill(p, signRed)
+	c.disc(p, 0.38, signWhite)
+	c.text(p, limit, signInk, 3)
+}
+
+func paintProhibited(c *canvas, p pixels, twice bool) {
+	c.fill(p, signRed)
+	c.disc(p, 0.4, signBlue)
+	c.each(p, func(x, y int, t *rgb) {
+		u, v := x-p.x0, y-p.y0
+		if d := u - v; d >= -5 && d <= 5 || twice && u+v >= 59 && u+v <= 68 {
+			*t = signRed
+		}
+	})
+}
+
+func paintCrossing(c *canvas, p pixels) {
+	c.fill(p, signBlue)
+	c.triangle(p, 0.88, 0.1, 0.42, signWhite)
+	c.fill(pixels{p.x0 + 29, p.y0 + 26, p.x0 + 34, p.y0 + 31}, signInk)
+	c.fill(pixels{p.x0 + 28, p.y0 + 32, p.x0 + 35, p.y0 + 42}, signInk)
+	c.fill(pixels{p.x0 + 25, p.y0 + 42, p.x0 + 29, p.y0 + 53}, signInk)
+	c.fill(pixels{p.x0 + 34, p.y0 + 42, p.x0 + 38, p.y0 + 53}, signInk)
+}
+
+func paintPriority(c *canvas, p pixels) {
+	c.fill(p, signWhite)
+	c.fill(p.inset(10, 10), hex(0xf4c010))
+}
+
+func paintClock(c *canvas, p pixels) {
+	c.fill(p, hex(0x2c4a3e))
+	c.disc(p, 0.46, signWhite)
+	c.fill(pixels{p.x0 + 31, p.y0 + 10, p.x0 + 34, p.y0 + 33}, signInk)
+	c.fill(pixels{p.x0 + 31, p.y0 + 31, p.x0 + 48, p.y0 + 34}, signInk)
+}
+
+func paintPoster(c *canvas, p pixels, color uint32, word string) {
+	base := hex(color)
+	c.each(p, func(_, y int, t *rgb) { *t = base.mixed(hex(0xf4dca0), 0.7*float32(y-p.y0)/float32(p.height())) })
+	q := pixels{p.x0 + 8, p.y0 + 14, p.x1 - 8, p.y0 + 50}
+	c.ring(q, 0.34, 0.24, hex(0xf6ecd4))
+	c.disc(q, 0.16, base.times(0.6))
+	c.text(pixels{p.x0, p.y1 - 14, p.x1, p.y1 - 2}, word, signInk, 1)
+	c.text(pixels{p.x0, p.y0 + 2, p.x1, p.y0 + 12}, word, signWhite, 1)
+}
+
+func paintHubcap(c *canvas, p pixels) {
+	c.fill(p, grey(0.12))
+	c.ring(p, 0.47, 0.38, grey(0.75))
+	c.each(p, func(x, y int, t *rgb) {
+		u, v := x-p.x0-31, y-p.y0-31
+		if d := u*u + v*v; d < 26*26 && (u*u < 20 || v*v < 20 || (u-v)*(u-v) < 36 || (u+v)*(u+v) < 36) {
+			*t = grey(0.7)
+		}
+	})
+	c.disc(p, 0.1, grey(0.85))
+}
+
+// paintRows paints four lines of text, each in a quarter of p.
+func paintRows(c *canvas, p pixels, ground, ink rgb, lines ...string) {
+	h := p.height() / 4
+	for i, line := range lines {
+		q := pixels{p.x0, p.y0 + i*h, p.x1, p.y0 + (i+1)*h}
+		c.fill(q, ground)
+		c.fill(pixels{q.x0, q.y1 - 1, q.x1, q.y1}, ink)
+		c.text(q, line, ink, 1)
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // egoSpeed is the ego's speed in m/s: its corners, of 13.8 m radius, then ask
@@ -207,4 +207,125 @@ func (t *town) addWalker(w way, speed, at float64, rng *rand.Rand) error {
 	}
 	t.add(object{typeID: pedestrianID(variant), motion: loop, details: details}, vec2{loop.PoseAt(0).Position[0], loop.PoseAt(0).Position[1]})
 	return nil
+}
+
+// The phases of a crossing's lights, nanoseconds. Opposite arms show the same; while
+// one pair of arms has green, yellow and the pause after it, the other has red.
+const (
+	greenNs  = 12_000_000_000
+	yellowNs = 3_000_000_000
+	allRedNs = 1_000_000_000
+	turnNs   = greenNs + yellowNs + allRedNs // of one pair of arms
+)
+
+// signalHeads are where a traffic light has its two heads for vehicles, in its frame:
+// on the pole, and on an arm over the lane.
+var signalHeads = [...]vec{{0.12, 0, 2.6}, {0.1, -4.1, 5.05}}
+
+// A head's housing, in the head's frame; the lamps look along +x.
+var (
+	housingMin = vec{0, -0.17, 0}
+	housingMax = vec{0.16, 0.17, 1.06}
+)
+
+// light is a traffic light that was placed; its actor has a model if it was bought.
+type light struct {
+	object   *object
+	first    bool  // its arms have green first
+	offsetNs int64 // when the crossing's cycle begins
+}
+
+// signalOffset draws when a crossing's cycle begins: before time 0, and so that at
+// time 0 the first arms have had green for some seconds and keep it for one at least.
+// The lamps are shaded as at time 0.
+func (t *town) signalOffset(i, j int) int64 {
+	return -stream(t.seed, "phase", t.gridIndex(i, j)).Int64N(greenNs - allRedNs)
+}
+
+// signals returns the lights of the actors that are there, one a head.
+func (t *town) signals() []scene.TrafficLight {
+	var out []scene.TrafficLight
+	for _, l := range t.lights {
+		if l.object.model == nil {
+			continue
+		}
+		offset := l.offsetNs
+		if !l.first {
+			offset += turnNs
+		}
+		for _, head := range signalHeads {
+			center := spatial.Pose{Position: head.Add(housingMin.Add(housingMax).Mul(0.5)), Orientation: mgl64.QuatIdent()}
+			out = append(out, scene.TrafficLight{
+				ID: uint32(len(out) + 1), Actor: l.object.id,
+				Pose: l.object.pose.Compose(center), Size: housingMax.Sub(housingMin),
+				Green: greenNs, Yellow: yellowNs, Red: 2*turnNs - greenNs - yellowNs, OffsetNs: offset,
+			})
+		}
+	}
+	return out
+}
+
+// addTrafficControl places lights or signs at the crossing of streets i and j.
+func (t *town) addTrafficControl(i, j int) {
+	at := vec2{t.xs[i], t.ys[j]}
+	rng := stream(t.seed, "control", t.gridIndex(i, j))
+	lights := t.besidePark(i, j) || chance(rng, 0.4)
+	// The ego arrives at the park's corners from these sides: it has green.
+	eastWest := (i+j)%2 == 0
+	for arm := range 4 {
+		// Traffic on an arm comes in along -d and keeps to its right.
+		d, r := armAxes(arm)
+		if !t.hasArm(i, j, arm) {
+			continue
+		}
+		yaw := float64(arm) * math.Pi / 2
+		place := func(out float64) vec {
+			return at3(at.Add(d.Mul(out)).Add(r.Mul(furnitureLine)), kerbHeight)
+		}
+		if lights {
+			show := showRed
+			if (arm%2 == 0) == eastWest {
+				show = showGreen
+			}
+			o := t.put(lightProp(show), place(stopLine-0.6), yaw)
+			t.lights = append(t.lights, light{object: o, first: show == showGreen, offsetNs: t.signalOffset(i, j)})
+			continue
+		}
+		sign := signProp(prioritySign)
+		if (arm%2 == 0) != eastWest {
+			sign = signProp(pick(rng, stopSign, yieldSign))
+		}
+		t.put(sign, place(stopLine), yaw)
+		t.put(signProp(crossingSign), place(crosswalkNear-0.3), yaw)
+	}
+}
+
+// armAxes returns the direction from a crossing along an arm, and to the left of that.
+func armAxes(arm int) (along, left vec2) {
+	sn, co := math.Sincos(float64(arm) * math.Pi / 2)
+	return vec2{math.Round(co), math.Round(sn)}, vec2{-math.Round(sn), math.Round(co)}
+}
+
+func lightProp(show aspect) prop {
+	return prop{"traffic_light", "traffic.traffic_light", int(show), 0.15, func(level int) *model { return trafficLight(show, level) }}
+}
+
+// besidePark reports the four crossings at the park's corners.
+func (t *town) besidePark(i, j int) bool {
+	m := t.size / 2
+	return (i == m || i == m+1) && (j == m || j == m+1)
+}
+
+// hasArm reports whether a street leaves crossing (i, j) towards arm: 0 east,
+// 1 north, 2 west, 3 south.
+func (t *town) hasArm(i, j, arm int) bool {
+	switch arm {
+	case 0:
+		return i < t.size
+	case 1:
+		return j < t.size
+	case 2:
+		return i > 0
+	}
+	return j > 0
 }
