@@ -158,3 +158,690 @@ func ExamplePool_CopyMode() {
 	// auto -> before fence
 	// after fence -> after fence
 }
+
+// printStamp is a completion that prints its capture's stamp.
+func printStamp(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], err error) {
+	fmt.Println("completed", k.StampNs(), err)
+	l.Release()
+}
+
+// Prepare makes the staging buffers ahead of the first capture.
+func ExamplePool_Prepare() {
+	thread, _, end := startFake(0)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", Slots: 2, MaxElements: 4}, printStamp)
+	onThread(thread, func(c *gpu.Ctx) error { return pool.Prepare(c) })
+	fmt.Println(thread.Live())
+	closePool(pool)
+	// Output: [buffer "camera" buffer "camera" buffer "source" query "timestamp" query "timestamp" query "timestamp" query "timestamp"]
+}
+
+// Without room a capture is dropped; Begin says so before any work is done.
+func ExamplePool_Begin() {
+	thread, buffer, end := startFake(1, 2, 3, 4)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", Slots: 1, MaxElements: 4}, printStamp)
+	for tick := range int64(2) {
+		onThread(thread, func(c *gpu.Ctx) error {
+			if err := pool.Begin(c); errors.Is(err, readback.ErrFull) {
+				fmt.Println("skipped:", err)
+				return nil
+			}
+			// ... dispatch ...
+			_, err := pool.Start(c, readback.Buffer(buffer), tick)
+			return err
+		})
+	}
+	closePool(pool)
+	stats := pool.Stats()
+	fmt.Println(stats.Started, "started,", stats.Full, "full")
+	// Output:
+	// skipped: readback "camera": readback pool is full
+	// completed 0 readback "camera": readback pool is closed
+	// 1 started, 1 full
+}
+
+// Start returns the capture, for the caller to fill in what belongs to it.
+func ExamplePool_Start() {
+	type pose struct{ X, Y float64 }
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1},
+		func(k *readback.Capture[pose, uint8], l readback.Lease[uint8], err error) {
+			fmt.Println(k.StampNs(), k.Data, l.Slice(), err)
+			l.Release()
+		})
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		k, err := pool.Start(c, readback.Buffer(buffer), 1_000_000)
+		if err != nil {
+			return err
+		}
+		k.Data = pose{X: 1, Y: 2}
+		pool.Poll(c)
+		return nil
+	})
+	pool.Process()
+	// Output: 1000000 {1 2} [7] <nil>
+}
+
+// StartTick takes the stamp from the tick that is under way.
+func ExamplePool_StartTick() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	now := int64(0)
+	pool, _ := readback.New(readback.Config{MaxElements: 1, Tick: func() int64 { return now }}, printStamp)
+	defer closePool(pool)
+	for range 2 {
+		now += 10
+		onThread(thread, func(c *gpu.Ctx) error {
+			_, err := pool.StartTick(c, readback.Buffer(buffer))
+			pool.Poll(c)
+			return err
+		})
+		pool.Process()
+	}
+	// Output:
+	// completed 10 <nil>
+	// completed 20 <nil>
+}
+
+// Poll finds out what the GPU has finished; it completes nothing itself.
+func ExamplePool_Poll() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		fmt.Println("ready:", pool.Poll(c))
+		for stamp := range int64(2) {
+			if _, err := pool.Start(c, readback.Buffer(buffer), stamp); err != nil {
+				return err
+			}
+		}
+		fmt.Println("ready:", pool.Poll(c))
+		return nil
+	})
+	pool.Process()
+	// Output:
+	// ready: 0
+	// ready: 2
+	// completed 0 <nil>
+	// completed 1 <nil>
+}
+
+// Where copies are issued after the fence, the next capture is written to a
+// source that no copy waits for.
+func ExamplePool_Holds() {
+	thread, first, end := startFake(1)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1, CopyMode: readback.CopyAfterFence},
+		func(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { l.Release() })
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		second, err := c.NewBuffer(gpu.BufferDesc{Label: "second", Size: 1})
+		if err != nil {
+			return err
+		}
+		defer second.Close()
+		ring := []*gpu.Buffer{first, second}
+		for range ring {
+			for _, b := range ring {
+				if pool.Holds(b) {
+					continue
+				}
+				fmt.Println("write and read", b.Label())
+				if _, err := pool.Start(c, readback.Buffer(b), 0); err != nil {
+					return err
+				}
+				break
+			}
+		}
+		pool.Poll(c)
+		fmt.Println("held after the copies:", pool.Holds(first), pool.Holds(second))
+		return nil
+	})
+	// Output:
+	// write and read source
+	// write and read second
+	// held after the copies: false false
+}
+
+// startThree starts captures stamped 10, 20 and 30, and polls once.
+func startThree(thread *gpu.Thread, pool *readback.Pool[struct{}, uint8], buffer *gpu.Buffer) {
+	onThread(thread, func(c *gpu.Ctx) error {
+		for _, stamp := range []int64{10, 20, 30} {
+			if _, err := pool.Start(c, readback.Buffer(buffer), stamp); err != nil {
+				return err
+			}
+		}
+		pool.Poll(c)
+		return nil
+	})
+}
+
+// Process completes what polls have found, oldest first, on its caller's
+// goroutine. A completion that panics costs its own capture alone.
+func ExamplePool_Process() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1, OnError: func(err error) {
+		var p *readback.PanicError
+		fmt.Println("panicked:", errors.As(err, &p), p.Value)
+	}}, func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+		if k.StampNs() == 20 {
+			panic("not this one")
+		}
+		fmt.Println(k.StampNs())
+		l.Release()
+	})
+	defer closePool(pool)
+	startThree(thread, pool, buffer)
+	fmt.Println(pool.Process(), "completed,", pool.Process(), "left")
+	// Output:
+	// 10
+	// panicked: true not this one
+	// 30
+	// 3 completed, 0 left
+}
+
+// Completions up to an instant: what is stamped later waits.
+func ExamplePool_ProcessThrough() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	defer closePool(pool)
+	startThree(thread, pool, buffer)
+	fmt.Println(pool.ProcessThrough(20), "of them")
+	fmt.Println(pool.Process(), "of them")
+	// Output:
+	// completed 10 <nil>
+	// completed 20 <nil>
+	// 2 of them
+	// completed 30 <nil>
+	// 1 of them
+}
+
+// A goroutine of its own completes captures as soon as a poll found them.
+func ExamplePool_Ready() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-pool.Ready():
+				pool.Process()
+			case <-pool.Closed():
+				return
+			}
+		}
+	}()
+	startThree(thread, pool, buffer)
+	_ = pool.Drain(context.Background())
+	closePool(pool)
+	<-ended
+	// Output:
+	// completed 10 <nil>
+	// completed 20 <nil>
+	// completed 30 <nil>
+}
+
+// Pending counts what was started and not yet completed: while it isn't 0,
+// somebody must go on polling.
+func ExamplePool_Pending() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 10)
+		return err
+	})
+	for pool.Pending() > 0 {
+		onThread(thread, func(c *gpu.Ctx) error { pool.Poll(c); return nil })
+		pool.Process()
+	}
+	fmt.Println(pool.Pending(), "pending")
+	// Output:
+	// completed 10 <nil>
+	// 0 pending
+}
+
+// lend reads the buffer back through a pool of one slot and returns the lease of
+// its bytes, which the caller releases.
+func lend(thread *gpu.Thread, buffer *gpu.Buffer) (pool *readback.Pool[struct{}, uint8], lease readback.Lease[uint8]) {
+	pool, err := readback.New(readback.Config{Slots: 1, MaxElements: buffer.Size()},
+		func(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { lease = l })
+	if err != nil {
+		panic(err)
+	}
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 0)
+		pool.Poll(c)
+		return err
+	})
+	pool.Process()
+	return pool, lease
+}
+
+// Slice is the mapped memory itself: nothing is copied, and nothing is left of
+// it after the release.
+func ExampleLease_Slice() {
+	thread, buffer, end := startFake(1, 2, 3)
+	defer end()
+	pool, lease := lend(thread, buffer)
+	defer closePool(pool)
+	sum := 0
+	for _, v := range lease.Slice() {
+		sum += int(v)
+	}
+	lease.Release()
+	fmt.Println(sum, lease.Slice() == nil)
+	// Output: 6 true
+}
+
+func ExampleLease_Len() {
+	thread, buffer, end := startFake(1, 2, 3)
+	defer end()
+	pool, lease := lend(thread, buffer)
+	defer closePool(pool)
+	fmt.Println(lease.Len())
+	lease.Release()
+	fmt.Println(lease.Len())
+	// Output:
+	// 3
+	// 0
+}
+
+// AppendTo copies: what it returns is the caller's, and safe to keep.
+func ExampleLease_AppendTo() {
+	thread, buffer, end := startFake(1, 2, 3)
+	defer end()
+	pool, lease := lend(thread, buffer)
+	defer closePool(pool)
+	kept := lease.AppendTo(nil)
+	lease.Release()
+	fmt.Println(kept)
+	// Output: [1 2 3]
+}
+
+// CopyTo copies into memory that is there, as much as fits.
+func ExampleLease_CopyTo() {
+	thread, buffer, end := startFake(1, 2, 3)
+	defer end()
+	pool, lease := lend(thread, buffer)
+	defer closePool(pool)
+	var header [2]uint8
+	n := lease.CopyTo(header[:])
+	lease.Release()
+	fmt.Println(n, header)
+	// Output: 2 [1 2]
+}
+
+// Two holders of one capture's bytes: its slot is free when both have released.
+func ExampleLease_Retain() {
+	thread, buffer, end := startFake(1, 2)
+	defer end()
+	pool, first := lend(thread, buffer)
+	defer closePool(pool)
+	second, ok := first.Retain()
+	fmt.Println(ok)
+	first.Release()
+	fmt.Println(second.Slice(), "slots held:", pool.Stats().Held)
+	second.Release()
+	fmt.Println("slots held:", pool.Stats().Held)
+	_, ok = second.Retain()
+	fmt.Println(ok)
+	// Output:
+	// true
+	// [1 2] slots held: 1
+	// slots held: 0
+	// false
+}
+
+// A slot is free for the next capture when its leases are released; releasing
+// again does nothing.
+func ExampleLease_Release() {
+	thread, buffer, end := startFake(1, 2)
+	defer end()
+	pool, lease := lend(thread, buffer)
+	defer closePool(pool)
+	onThread(thread, pool.Begin)
+	lease.Release()
+	lease.Release()
+	onThread(thread, pool.Begin)
+	fmt.Println("slots held:", pool.Stats().Held)
+	// Output:
+	// readback "": readback pool is full
+	// slots held: 0
+}
+
+// A whole buffer, as elements of a Go type: two uint16 in these four bytes.
+func ExampleBuffer() {
+	thread, buffer, end := startFake(1, 0, 2, 0)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "ranges", MaxElements: 2},
+		func(_ *readback.Capture[struct{}, uint16], ranges readback.Lease[uint16], err error) {
+			fmt.Println(ranges.Slice(), err)
+			ranges.Release()
+		})
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 0)
+		pool.Poll(c)
+		return err
+	})
+	pool.Process()
+	// Output: [1 2] <nil>
+}
+
+// Part of a buffer: offset and size are bytes, and must lie in the buffer.
+func ExampleBufferRange() {
+	thread, buffer, end := startFake(10, 11, 12, 13, 14, 15)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "ring", MaxElements: 6},
+		func(_ *readback.Capture[struct{}, uint8], bytes readback.Lease[uint8], err error) {
+			fmt.Println(bytes.Slice(), err)
+			bytes.Release()
+		})
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.BufferRange(buffer, 2, 3), 0)
+		pool.Poll(c)
+		return err
+	})
+	pool.Process()
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.BufferRange(buffer, 4, 3), 0)
+		fmt.Println(errors.Is(err, readback.ErrSize), err)
+		return nil
+	})
+	// Output:
+	// [12 13 14] <nil>
+	// true start readback "ring": size is out of range: 3 bytes at 4 of buffer "source", which has 6
+}
+
+// A texture in its own format, one element a pixel, row 0 first.
+func ExampleTexture() {
+	thread, _, end := startFake(0)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", MaxElements: 2 * 2},
+		func(_ *readback.Capture[struct{}, [4]uint8], pixels readback.Lease[[4]uint8], err error) {
+			fmt.Println(pixels.Slice(), err)
+			pixels.Release()
+		})
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		picture, err := c.NewTexture(gpu.TextureDesc{Label: "picture", Format: gpu.FormatRGBA8, Width: 2, Height: 2})
+		if err != nil {
+			return err
+		}
+		defer picture.Close()
+		rows := []byte{
+			1, 1, 1, 255, 2, 2, 2, 255,
+			3, 3, 3, 255, 4, 4, 4, 255,
+		}
+		if err := c.WriteTexture(picture, gpu.TextureRegion{}, rows); err != nil {
+			return err
+		}
+		if _, err := pool.Start(c, readback.Texture(picture), 0); err != nil {
+			return err
+		}
+		pool.Poll(c)
+		return nil
+	})
+	pool.Process()
+	// Output: [[1 1 1 255] [2 2 2 255] [3 3 3 255] [4 4 4 255]] <nil>
+}
+
+// The pixels of one mipmap level, in a format that may differ from the
+// texture's. Integers don't convert into colours.
+func ExampleTextureLevel() {
+	thread, _, end := startFake(0)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", MaxElements: 2 * 1},
+		func(_ *readback.Capture[struct{}, [4]uint8], pixels readback.Lease[[4]uint8], err error) {
+			fmt.Println(pixels.Slice(), err)
+			pixels.Release()
+		})
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		picture, err := c.NewTexture(gpu.TextureDesc{Label: "picture", Format: gpu.FormatRGBA8, Width: 4, Height: 2, Levels: 2})
+		if err != nil {
+			return err
+		}
+		defer picture.Close()
+		if err := c.WriteTexture(picture, gpu.TextureRegion{Level: 1}, []byte{1, 2, 3, 4, 5, 6, 7, 8}); err != nil {
+			return err
+		}
+		if _, err := pool.Start(c, readback.TextureLevel(picture, 1, gpu.FormatRGBA8), 0); err != nil {
+			return err
+		}
+		pool.Poll(c)
+		_, err = pool.Start(c, readback.TextureLevel(picture, 1, gpu.FormatR32UI), 0)
+		fmt.Println(errors.Is(err, readback.ErrSource), err)
+		return nil
+	})
+	pool.Process()
+	// Output:
+	// true start readback "camera": source can't be read back: texture "picture" has format RGBA8, which doesn't convert to R32UI
+	// [[1 2 3 4] [5 6 7 8]] <nil>
+}
+
+// readOnce reads the buffer back with the completion and returns the pool.
+func readOnce[D any](complete func(*readback.Capture[D, uint8], readback.Lease[uint8], error), contents ...byte) *readback.Pool[D, uint8] {
+	thread, buffer, end := startFake(contents...)
+	defer end()
+	pool, err := readback.New(readback.Config{MaxElements: len(contents)}, complete)
+	if err != nil {
+		panic(err)
+	}
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 1_500_000_000)
+		pool.Poll(c)
+		return err
+	})
+	pool.Process()
+	return pool
+}
+
+// The stamp is simulation time, given to Start.
+func ExampleCapture_StampNs() {
+	readOnce(func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+		fmt.Printf("%.1f s\n", float64(k.StampNs())/1e9)
+		l.Release()
+	}, 7)
+	// Output: 1.5 s
+}
+
+// Captures are numbered in the order of their Start, which is that of their completions.
+func ExampleCapture_Sequence() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1},
+		func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+			fmt.Println(k.Sequence(), k.StampNs())
+			l.Release()
+		})
+	defer closePool(pool)
+	startThree(thread, pool, buffer)
+	pool.Process()
+	// Output:
+	// 0 10
+	// 1 20
+	// 2 30
+}
+
+// Elements is how many were asked for, also where the capture failed.
+func ExampleCapture_Elements() {
+	readOnce(func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+		fmt.Println(k.Elements(), l.Len())
+		l.Release()
+	}, 7, 8, 9)
+	// Output: 3 3
+}
+
+// Times are when a capture passed its stages, on the host's clock, the GPU's
+// own two included. The fake GPU needs a microsecond.
+func ExampleCapture_Times() {
+	readOnce(func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
+		at := k.Times()
+		fmt.Println("on the GPU for", at.GPUEnd.Sub(at.GPUBegin))
+		fmt.Println(at.FenceSeen.Before(at.Started), at.Ready.Before(at.FenceSeen), at.Completed.Before(at.Ready))
+		l.Release()
+	}, 7)
+	// Output:
+	// on the GPU for 1µs
+	// false false false
+}
+
+// Every capture is counted once: completed, or failed by its cause.
+func ExamplePool_Stats() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{Slots: 3, MaxElements: 1},
+		func(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { l.Release() })
+	startThree(thread, pool, buffer)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 40)
+		return err
+	})
+	fmt.Println(pool.ProcessThrough(20), "processed")
+	closePool(pool)
+	s := pool.Stats()
+	fmt.Println(s.Started, "started,", s.Completed, "completed,", s.Failed.Closed, "closed,", s.Full, "full")
+	// Output:
+	// readback "": readback pool is full
+	// 2 processed
+	// 3 started, 2 completed, 1 closed, 1 full
+}
+
+func ExampleFailures_Sum() {
+	failed := readback.Failures{Timeout: 2, Closed: 1}
+	fmt.Println(failed.Sum())
+	// Output: 3
+}
+
+// release is a completion that does nothing else.
+func release(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { l.Release() }
+
+// The latencies of the completed captures, a distribution for each stage.
+func ExampleLatency_Mean() {
+	gpuTime := readOnce(release, 7).Stats().GPU
+	fmt.Println(gpuTime.Count, gpuTime.Mean(), gpuTime.Max)
+	// Output: 1 1µs 1µs
+}
+
+func ExampleLatency_Quantile() {
+	gpuTime := readOnce(release, 7).Stats().GPU
+	fmt.Println("half of them within", gpuTime.Quantile(0.5), "- 99 % within", gpuTime.Quantile(0.99))
+	// Output: half of them within 1µs - 99 % within 1µs
+}
+
+// The buckets of a histogram, shortest durations first.
+func ExampleLatency_Buckets() {
+	gpuTime := readOnce(release, 7).Stats().GPU
+	for longest, count := range gpuTime.Buckets() {
+		fmt.Println(count, "of at most", longest)
+	}
+	// Output: 1 of at most 1.023µs
+}
+
+// Drain waits for what is under way, as long as its context lets it, and needs
+// somebody who polls.
+func ExamplePool_Drain() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", MaxElements: 1}, printStamp)
+	defer closePool(pool)
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 10)
+		return err
+	})
+	hurry, cancel := context.WithCancel(context.Background())
+	cancel()
+	fmt.Println(pool.Drain(hurry)) // nobody has polled
+
+	onThread(thread, func(c *gpu.Ctx) error { pool.Poll(c); return nil })
+	fmt.Println(pool.Drain(context.Background()))
+	// Output:
+	// drain readback pool "camera" with 1 captures left: context canceled
+	// completed 10 <nil>
+	// <nil>
+}
+
+// Close fails the rest, in order.
+func ExamplePool_Close() {
+	thread, buffer, end := startFake(7)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", MaxElements: 1}, printStamp)
+	startThree(thread, pool, buffer)
+	fmt.Println(pool.Close())
+	onThread(thread, func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 40)
+		fmt.Println(errors.Is(err, readback.ErrClosed))
+		return nil
+	})
+	// Output:
+	// completed 10 readback "camera": readback pool is closed
+	// completed 20 readback "camera": readback pool is closed
+	// completed 30 readback "camera": readback pool is closed
+	// <nil>
+	// true
+}
+
+// Closed tells other goroutines that no completion will run any more.
+func ExamplePool_Closed() {
+	_, _, end := startFake(0)
+	defer end()
+	pool, _ := readback.New(readback.Config{MaxElements: 1}, printStamp)
+	go closePool(pool)
+	<-pool.Closed()
+	fmt.Println("closed")
+	// Output: closed
+}
+
+// Resize is for later captures; the same size again changes nothing.
+func ExamplePool_Resize() {
+	thread, buffer, end := startFake(1, 2, 3)
+	defer end()
+	pool, _ := readback.New(readback.Config{Label: "camera", MaxElements: 2}, printStamp)
+	defer closePool(pool)
+	start := func(c *gpu.Ctx) error {
+		_, err := pool.Start(c, readback.Buffer(buffer), 10)
+		pool.Poll(c)
+		return err
+	}
+	onThread(thread, start)
+	fmt.Println(pool.Resize(3))
+	onThread(thread, start)
+	pool.Process()
+	fmt.Println(pool.Resize(0))
+	// Output:
+	// start readback "camera": size is out of range: 3 elements, the pool's slots hold 2: Resize it
+	// <nil>
+	// completed 10 <nil>
+	// resize readback pool "camera": size is out of range: 0 elements of 1 bytes
+}
+
+func ExamplePool_MaxElements() {
+	pool, _ := readback.New(readback.Config{MaxElements: 640 * 480}, printStamp)
+	defer closePool(pool)
+	fmt.Println(pool.MaxElements())
+	_ = pool.Resize(1280 * 720)
+	fmt.Println(pool.MaxElements())
+	// Output:
+	// 307200
+	// 921600
+}
+
+func ExamplePool_Label() {
+	pool, _ := readback.New(readback.Config{Label: "lidar_top", MaxElements: 1}, printStamp)
+	defer closePool(pool)
+	fmt.Println(pool.Label())
+	// Output: lidar_top
+}
