@@ -7,13 +7,13 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
+	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
@@ -21,6 +21,8 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMain(m *testing.M) { gputest.Main(m) }
@@ -313,4 +315,159 @@ func TestHitsDoNotDependOnTheCompany(t *testing.T) {
 	for i, k := range order {
 		require.Equal(t, want[k], got[i], "ray %d", k)
 	}
+}
+
+// Rays meet who is there at their own time: an actor that comes within the window,
+// one that goes in it, and one that comes and goes; against the float64 tracer.
+func TestRaysMeetWhoIsThereAtTheirTime(t *testing.T) {
+	s, _, driving, reserved := garage(t)
+	w := buildWorld(t, s)
+	h := scene.NewHistory(s, nil, 0)
+	wall := func(x, y float64) scene.Motion { return along(mgl64.Vec3{x, y, 1}, 3) }
+	for at := int64(0); at <= 200e6; at += 10e6 {
+		switch at {
+		case 130e6:
+			_, err := h.SpawnActor(reserved[0].ID, wall(6, 2))
+			require.NoError(t, err)
+		case 140e6:
+			require.NoError(t, h.Remove(driving.ID))
+			_, err := h.SpawnActor(reserved[1].ID, wall(8, -4))
+			require.NoError(t, err)
+		case 170e6:
+			require.NoError(t, h.Remove(reserved[1].ID))
+		}
+		h.Record(at)
+	}
+	rays := randomRays(8, 6000, 12)
+	hits := newCaster(t, w, h).cast(rays, scene.Window{Mount: spatial.Identity(), StartNs: 100e6, EndNs: 200e6}, 1)
+	a := compare(scenetest.NewTracer(s, h.Pose), w, rays, hits, 100e6)
+	assert.Zero(t, a.Wrong, a.String())
+	assert.GreaterOrEqual(t, a.Share(), 0.9999)
+	seen := map[uint32][2]float32{} // first and last time
+	for i, hit := range hits {
+		if hit.mover < 0 {
+			continue
+		}
+		id, at := w.Movers[hit.mover].Actor.ID, rays[i].seconds
+		span, ok := seen[id]
+		if !ok {
+			span = [2]float32{at, at}
+		}
+		seen[id] = [2]float32{min(span[0], at), max(span[1], at)}
+	}
+	for id, want := range map[uint32][2]float64{driving.ID: {0, 0.04}, reserved[0].ID: {0.03, 0.1}, reserved[1].ID: {0.04, 0.07}} {
+		got := seen[id]
+		assert.True(t, float64(got[0]) >= want[0]-1e-6 && float64(got[1]) <= want[1]+1e-6, "actor %d is seen from %v", id, got)
+		assert.Greater(t, float64(got[1]-got[0]), 0.8*(want[1]-want[0]), "actor %d", id)
+	}
+}
+
+// village is 100,000 triangles: hilly ground and boxes cut into small faces.
+func village() *scene.Scene {
+	b := scenetest.NewBuilder("village")
+	ground := scenetest.Plane(256, 64)
+	for i, p := range ground.Positions {
+		ground.Positions[i][2] = 0.5 * float32(math.Sin(float64(p[0])*0.15)*math.Cos(float64(p[1])*0.11))
+	}
+	grey := scenetest.Matte("grey", 0.5, 0.5, 0.5)
+	b.Put("ground", ground, grey, scenetest.At(0, 0, 0, scene.TagTerrain))
+	rng := rand.New(rand.NewPCG(5, 6))
+	n := 0
+	for n < 92000 {
+		side := 4 + rng.IntN(8)
+		box := scene.Mesh{}
+		h := 2 + rng.Float32()*10
+		for face := range 6 {
+			plane := scenetest.Plane(1, side)
+			at := uint32(len(box.Positions))
+			for k, p := range plane.Positions {
+				q := mgl32.Vec3{p[0], p[1], 0.5}
+				nn := mgl32.Vec3{0, 0, 1}
+				for range face % 3 {
+					q, nn = mgl32.Vec3{q[2], q[0], q[1]}, mgl32.Vec3{nn[2], nn[0], nn[1]}
+				}
+				if face >= 3 {
+					q, nn = q.Mul(-1), nn.Mul(-1)
+				}
+				box.Positions = append(box.Positions, mgl32.Vec3{q[0] * 4, q[1] * 5, q[2] * h})
+				box.Normals = append(box.Normals, nn)
+				box.UVs = append(box.UVs, plane.UVs[k])
+			}
+			for _, i := range plane.Indices {
+				box.Indices = append(box.Indices, at+i)
+			}
+		}
+		r, phi := 8+112*rng.Float64(), rng.Float64()*2*math.Pi
+		p := scenetest.At(r*math.Cos(phi), r*math.Sin(phi), float64(h)/2-0.5, scene.TagBuilding)
+		p.Pose.Orientation = spatial.FromRPY(p.Pose.Position, 0, 0, rng.Float64()*360).Orientation
+		b.Put("box", box, grey, p)
+		n += len(box.Indices) / 3
+	}
+	return b.Scene
+}
+
+// lidarRays are a device's rays from a mount on the ego, neighbouring columns
+// of one laser side by side.
+func lidarRays(s *scene.Scene, w *scene.World, mount spatial.Pose, rings, columns int, low, high float64) []listedRay {
+	rays := make([]listedRay, rings*columns)
+	pose := w.FromMap(s.Ego.Compose(mount))
+	for i := range rays {
+		el := (low + (high-low)*float64(i/columns)/float64(rings-1)) * math.Pi / 180
+		az := 2 * math.Pi * float64(i%columns) / float64(columns)
+		d := pose.Rotate(mgl64.Vec3{math.Cos(el) * math.Cos(az), math.Cos(el) * math.Sin(az), math.Sin(el)})
+		rays[i] = listedRay{tmin: 0.1, tmax: 100, seconds: float32(0.1 * float64(i%columns) / float64(columns))}
+		for a := range 3 {
+			rays[i].origin[a], rays[i].direction[a] = float32(pose.Position[a]), float32(d[a])
+		}
+	}
+	return rays
+}
+
+func BenchmarkTrace(b *testing.B) {
+	town, err := city.Generate(city.Options{})
+	require.NoError(b, err)
+	instant, scan := scene.Window{}, scene.Window{EndNs: 100e6}
+	for _, bench := range []struct {
+		name           string
+		scene          *scene.Scene
+		rings, columns int
+		low, high      float64
+		window         scene.Window
+	}{
+		{"village/VLP16", village(), 16, 1800, -15, 15, instant},
+		{"city/VLP16", town, 16, 1800, -15, 15, instant},
+		{"city/VLP16_rolling", town, 16, 1800, -15, 15, scan},
+		{"city/uniform_1800x64", town, 64, 1800, -20, 20, instant},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			w := buildWorld(b, bench.scene)
+			c := newCaster(b, w, recorded(bench.scene, nil))
+			bench.window.Mount = spatial.FromRPY(mgl64.Vec3{1, 0, 1.9}, 0, 0, 0)
+			rays := lidarRays(bench.scene, w, bench.window.Mount, bench.rings, bench.columns, bench.low, bench.high)
+			c.cast(rays, bench.window, 1)
+			b.ResetTimer()
+			cpu := cpuTime()
+			hits := c.cast(rays, bench.window, b.N)
+			n := 0
+			for _, h := range hits {
+				if h.triangle >= 0 {
+					n++
+				}
+			}
+			traced := float64(len(rays) * b.N)
+			b.ReportMetric(traced/b.Elapsed().Seconds()/1e6, "Mrays/s")
+			b.ReportMetric(float64(cpuTime()-cpu)/traced, "cpu-ns/ray")
+			b.ReportMetric(float64(n)/float64(len(rays)), "hits")
+		})
+	}
+}
+
+// cpuTime is what the process has used of all cores, which other programs on
+// the machine disturb less than the wall clock.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

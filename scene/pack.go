@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
-
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -354,4 +354,68 @@ func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int
 		times = append(times, startNs+(endNs-startNs)*k/(n-1))
 	}
 	return times
+}
+
+// Places appends each mover's mesh-to-world matrix at an instant to dst, in
+// float64. They are rigid, animated scales aside, and zero in all places for a mover that
+// is not there then: its triangles are a point, and At(3, 3) tells. One goroutine at a
+// time, as all of a Packer.
+func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
+	var actor *Actor
+	var pose spatial.Pose
+	there := false
+	for i := range p.world.Movers {
+		m := &p.world.Movers[i]
+		if m.Actor != actor {
+			actor = m.Actor
+			pose, there = p.history.Pose(actor.ID, tNs)
+			pose = p.world.FromMap(pose)
+		}
+		if !there {
+			dst = append(dst, mgl64.Mat4{})
+			continue
+		}
+		dst = append(dst, pose.Mat4().Mul4(m.place(tNs)))
+	}
+	return dst
+}
+
+// CaptureTable is GPU memory for what a Packer writes, bound at its slot. Each
+// sensor has its own: commands issued before a Write still see what was there.
+type CaptureTable struct {
+	slot    int
+	buffer  *gpu.Buffer
+	texture *gpu.Texture
+}
+
+// NewMotionTable makes the memory for Packer.Motion. GL thread only.
+func (p *Packer) NewMotionTable(c *gpu.Ctx) (*CaptureTable, error) {
+	return newCaptureTable(c, "motion", shaders.SlotMotion, p.MotionBytes())
+}
+
+func newCaptureTable(c *gpu.Ctx, label string, slot, size int) (*CaptureTable, error) {
+	b, err := c.NewBuffer(gpu.BufferDesc{Label: label, Size: size})
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.NewTexture(gpu.TextureDesc{Label: label + " view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return &CaptureTable{slot: slot, buffer: b, texture: t}, nil
+}
+
+// Write replaces the table's first bytes. GL thread only.
+func (t *CaptureTable) Write(c *gpu.Ctx, data []byte) error { return c.WriteBuffer(t.buffer, 0, data) }
+
+// Binding returns the table's binding.
+func (t *CaptureTable) Binding() gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindSampler, Slot: t.slot, Texture: t.texture}
+}
+
+// Close queues the deletion (law G3). Any goroutine may call it, more than once.
+func (t *CaptureTable) Close() {
+	t.texture.Close()
+	t.buffer.Close()
 }

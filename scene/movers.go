@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/spatial"
 )
 

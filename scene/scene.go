@@ -1,0 +1,515 @@
+// Package scene holds what sensors see: meshes, materials, labels, actors and
+// their motion; it composes them into a World that is searched for ray hits
+// and uploaded to the GPU.
+//
+// # Usage
+//
+// New and Add compose a Scene from assets. Build makes its World: flat tables in
+// the layout that shaders/lib/scene.glsl describes, read from the on-disk cache
+// where they were built before. World.Upload puts them on the GPU. While the
+// simulation runs, the frame loop calls History.Record once a tick; each sensor
+// has a Packer that says where the movers are at an instant (Places, for
+// rasterising), or writes it over a scan's window (Motion, for tracing) into a
+// CaptureTable.
+//
+// Actors may come and go while a run goes on: Scene.Reserve holds some back from the
+// start, so that the World has room for them, History.Spawn and History.Remove make
+// them present and absent from the next tick on. What asks for a time before that
+// (a scan that began earlier) gets who was there then.
+//
+// # Frames
+//
+// Poses, motions and states are in the map frame, REP-103 axes, float64. The
+// World's tables, places and motions are in the world frame: the map frame
+// moved by World.Anchor, which is zero unless the scene lies far from the map's
+// origin.
+//
+// # Concurrency
+//
+// One goroutine builds a Scene; afterwards nobody changes it. A World never
+// changes. Motions are pure functions or, like Driven, guard themselves. History
+// has one writer, the frame loop, which also spawns and removes, and any number of
+// readers. A Packer belongs to one goroutine at a time. What takes a *gpu.Ctx runs on the GL thread (law G1).
+//
+// # Testing
+//
+// scene/scenetest has a float64 tracer that shares nothing with World, and
+// scenes whose geometry is known.
+package scene
+
+import (
+	"image"
+	"math"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Tag is a semantic class, numbered as CARLA numbers them since 0.9.14.
+type Tag uint8
+
+// CARLA's semantic tags (0.9.14 and later).
+const (
+	TagUnlabeled Tag = iota
+	TagRoads
+	TagSidewalks
+	TagBuilding
+	TagWall
+	TagFence
+	TagPole
+	TagTrafficLight
+	TagTrafficSign
+	TagVegetation
+	TagTerrain
+	TagSky
+	TagPedestrian
+	TagRider
+	TagCar
+	TagTruck
+	TagBus
+	TagTrain
+	TagMotorcycle
+	TagBicycle
+	TagStatic
+	TagDynamic
+	TagOther
+	TagWater
+	TagRoadLine
+	TagGround
+	TagBridge
+	TagRailTrack
+	TagGuardRail
+)
+
+// Motion says where an actor is. Implementations are pure functions of time:
+// any goroutine may call PoseAt, and equal times give equal poses.
+type Motion interface {
+	// PoseAt returns the actor's pose in the map frame at simulation time tNs.
+	PoseAt(tNs int64) spatial.Pose
+}
+
+// Part is one mesh of an actor, placed in the actor's frame.
+type Part struct {
+	Name  string
+	Mesh  int // into the scene's Meshes
+	Local mgl64.Mat4
+	Tag   Tag
+	// Joints, where not nil, animates the part: it returns Local at a
+	// simulation time. It must be a pure function.
+	Joints func(tNs int64) mgl64.Mat4
+}
+
+// Actor is one thing of the scene: it has one instance id, and moves as one
+// body apart from its animated parts.
+type Actor struct {
+	// ID is the instance id, 1..65535; 0 is nothing. Scene.Add gives it.
+	ID uint32
+	// Name is unique in the scene; TypeID is in CARLA's manner: "vehicle.sedan".
+	Name, TypeID string
+	Parts        []Part
+	// Pose is where the actor stands, in the map frame, if Motion is nil.
+	Pose spatial.Pose
+	// Motion moves the actor; nil for a static one. A *Driven is steered
+	// from outside.
+	Motion Motion
+	// Reserved holds the actor back: it is nowhere until History.Spawn. See
+	// Scene.Reserve.
+	Reserved bool
+}
+
+// Static reports whether neither the actor nor a part of it ever moves, and it is
+// always there: then it is part of the World's one set of static triangles.
+func (a *Actor) Static() bool {
+	if a.Motion != nil || a.Reserved {
+		return false
+	}
+	for i := range a.Parts {
+		if a.Parts[i].Joints != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Origin is where the map frame's origin lies on the earth: WGS84 degrees, and
+// metres above the ellipsoid; x points east, y north (REP-105).
+type Origin struct {
+	Latitude, Longitude, Altitude float64
+}
+
+// Light is the sun and the sky.
+type Light struct {
+	// SunDirection points from the ground to the sun, a unit vector in the map frame.
+	SunDirection mgl32.Vec3
+	SunColor     mgl32.Vec3 // linear RGB irradiance
+	SkyZenith    mgl32.Vec3 // linear RGB radiance
+	SkyHorizon   mgl32.Vec3
+	Ground       mgl32.Vec3 // radiance from below the horizon
+	Exposure     float32
+}
+
+// Scene is everything sensors can see. It is built by one goroutine; once a
+// World was made of it, it must not be changed.
+type Scene struct {
+	Name      string
+	Textures  []Texture
+	Materials []Material
+	Meshes    []Mesh
+	Actors    []*Actor
+	Light     Light
+	Origin    Origin
+	// Ego is the default pose of the ego vehicle's base_link (rear axle,
+	// on the ground) in the map frame, and Route its default loop.
+	Ego   spatial.Pose
+	Route Motion
+	// EgoBox bounds the ego in base_link: it has no mesh. The zero value stands
+	// for DefaultEgoBox.
+	EgoBox Box
+	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the
+	// traffic lights. A city lists its own; glTF files have no place for them, so
+	// that their scenes have none but what a program sets before the run.
+	LaneMarks []LaneMark
+	Signals   []TrafficLight
+
+	taken  map[*Asset]assetBase // the assets that Add has taken in
+	names  map[string]int       // taken names, and the last number given after each
+	lastID uint32
+}
+
+// Texture is an 8-bit RGBA picture with its sampling rule.
+type Texture struct {
+	Name  string
+	Image *image.NRGBA
+	Wrap  Wrap
+}
+
+// Wrap is what happens to texture coordinates outside [0, 1].
+type Wrap uint8
+
+// The wraps (glTF 2.0, section 5.26).
+const (
+	WrapRepeat Wrap = iota
+	WrapClamp
+	WrapMirror
+)
+
+// AlphaMode is how a material's alpha is used.
+type AlphaMode uint8
+
+const (
+	// AlphaOpaque ignores alpha.
+	AlphaOpaque AlphaMode = iota
+	// AlphaMask says that a surface point whose alpha is below the cutoff is not there.
+	AlphaMask
+	// AlphaBlend is treated as AlphaMask with cutoff 0.5: sensors see the
+	// nearest surface only.
+	AlphaBlend
+)
+
+// NoTexture is the texture index of a material without that texture.
+const NoTexture = -1
+
+// Material is a metallic-roughness surface (glTF 2.0, section 3.9). Colours
+// are linear RGB, 0..1; texture fields index the asset's (or scene's) Textures.
+type Material struct {
+	Name              string
+	BaseColor         mgl32.Vec4
+	BaseColorTexture  int // sRGB, alpha in A
+	Metallic          float32
+	Roughness         float32
+	MetalRoughTexture int // linear; roughness in G, metallic in B
+	Emissive          mgl32.Vec3
+	EmissiveTexture   int // sRGB
+	AlphaMode         AlphaMode
+	AlphaCutoff       float32
+	DoubleSided       bool
+	// Reflectance is the diffuse reflectance at the lidar's wavelength,
+	// 0..1; negative means: the luminance of the base colour.
+	Reflectance float32
+	// Retro is true for retroreflectors (signs, plates): intensities 101..255.
+	Retro bool
+}
+
+// Mesh is an indexed triangle mesh in its own frame, metres, REP-103 axes,
+// counter-clockwise front faces. Normals has Positions' length, unit vectors;
+// UVs has it too, or is nil.
+type Mesh struct {
+	Name      string
+	Positions []mgl32.Vec3
+	Normals   []mgl32.Vec3
+	UVs       []mgl32.Vec2
+	Indices   []uint32
+	// Groups cover Indices without overlap, in order.
+	Groups []Group
+}
+
+// Group is a run of a mesh's triangles with one material.
+type Group struct {
+	First, Count int // in Indices; multiples of 3
+	Material     int // into the asset's (or scene's) Materials
+}
+
+// TRS is a node's local transform: scale, then rotation, then translation
+// (glTF 2.0, section 3.5.3).
+type TRS struct {
+	Translation mgl64.Vec3
+	Rotation    mgl64.Quat
+	Scale       mgl64.Vec3
+}
+
+// IdentityTRS returns the transform that maps every point to itself.
+func IdentityTRS() TRS {
+	return TRS{Rotation: mgl64.QuatIdent(), Scale: mgl64.Vec3{1, 1, 1}}
+}
+
+// Mat4 returns the transform as a matrix.
+func (t TRS) Mat4() mgl64.Mat4 {
+	return mgl64.Translate3D(t.Translation[0], t.Translation[1], t.Translation[2]).
+		Mul4(t.Rotation.Mat4()).
+		Mul4(mgl64.Scale3D(t.Scale[0], t.Scale[1], t.Scale[2]))
+}
+
+// Node is one node of an asset's hierarchy.
+type Node struct {
+	Name   string
+	Parent int // index, or -1; always less than the node's own index
+	Local  TRS
+	Mesh   int // index into Meshes, or -1
+	// Tag is the node's semantic tag, TagUnlabeled to inherit the parent's.
+	Tag Tag
+	// Actor is true where the node and all below it are one actor.
+	Actor bool
+}
+
+// Path is the property of a node that a Channel animates.
+type Path uint8
+
+// The properties.
+const (
+	PathTranslation Path = iota
+	PathRotation
+	PathScale
+)
+
+// Interpolation is how a Channel's values are joined (glTF 2.0, appendix C).
+type Interpolation uint8
+
+// The interpolations, by glTF's names.
+const (
+	InterpolationLinear Interpolation = iota
+	InterpolationStep
+	InterpolationCubicSpline
+)
+
+// Channel animates one property of one node. Values holds 3 (translation,
+// scale) or 4 (rotation: x, y, z, w) numbers a key, three times that for cubic
+// splines (in-tangent, value, out-tangent).
+type Channel struct {
+	Node          int
+	Path          Path
+	Interpolation Interpolation
+	TimesNs       []int64 // strictly increasing
+	Values        []float64
+}
+
+// Animation is a set of channels that loop together over its duration.
+type Animation struct {
+	Name       string
+	DurationNs int64
+	Channels   []Channel
+}
+
+// Asset is what a loader or a generator makes: a node hierarchy with what it
+// refers to, in REP-103 axes and metres. Indices are local to the asset.
+type Asset struct {
+	Name       string
+	Textures   []Texture
+	Materials  []Material
+	Meshes     []Mesh
+	Nodes      []Node
+	Animations []Animation
+	// Warnings are what the loader left out, for the user to read.
+	Warnings []string
+}
+
+// LaneMarkType is the kind of a lane mark, numbered as CARLA's LaneMarking.Type.
+type LaneMarkType uint8
+
+// Kinds of lane marks.
+const (
+	LaneMarkOther      LaneMarkType = 0
+	LaneMarkBroken     LaneMarkType = 1
+	LaneMarkSolid      LaneMarkType = 2
+	LaneMarkSolidSolid LaneMarkType = 3
+	LaneMarkCurb       LaneMarkType = 9
+)
+
+// LaneMarkColor is the colour of a lane mark, numbered as CARLA's.
+type LaneMarkColor uint8
+
+// Colours of lane marks.
+const (
+	LaneMarkWhite      LaneMarkColor = 0
+	LaneMarkYellow     LaneMarkColor = 4
+	LaneMarkColorOther LaneMarkColor = 5
+)
+
+// LaneMark is one line between lanes: a polyline on the ground, in the map frame.
+type LaneMark struct {
+	ID     uint32 // unique in the scene, from 1
+	Type   LaneMarkType
+	Color  LaneMarkColor
+	Points []mgl64.Vec3
+}
+
+// SignalState is what a traffic light shows, numbered as CARLA's TrafficLightState.
+type SignalState uint8
+
+// States of a traffic light.
+const (
+	SignalRed SignalState = iota
+	SignalYellow
+	SignalGreen
+	SignalOff
+)
+
+// TrafficLight is one traffic light: where its lamps are and what they show when.
+type TrafficLight struct {
+	// ID is unique among the scene's lights, from 1; Actor is the actor whose part
+	// the lamps are, 0 for none.
+	ID, Actor uint32
+	// Pose is the centre of the lamps in the map frame, x pointing to the traffic
+	// that they are for; Size the full extents along its axes, metres.
+	Pose spatial.Pose
+	Size mgl64.Vec3
+	// Green, Yellow and Red are how long each is shown, in this order, nanoseconds;
+	// the cycle begins with green at OffsetNs. All zero: off.
+	Green, Yellow, Red, OffsetNs int64
+}
+
+// StateAt returns what the light shows at a simulation time, and for how long it has
+// shown it, nanoseconds. It is a pure function.
+func (l *TrafficLight) StateAt(tNs int64) (state SignalState, elapsedNs int64) {
+	cycle := l.Green + l.Yellow + l.Red
+	if cycle <= 0 {
+		return SignalOff, 0
+	}
+	into := (tNs - l.OffsetNs) % cycle
+	if into < 0 {
+		into += cycle
+	}
+	switch {
+	case into < l.Green:
+		return SignalGreen, into
+	case into < l.Green+l.Yellow:
+		return SignalYellow, into - l.Green
+	default:
+		return SignalRed, into - l.Green - l.Yellow
+	}
+}
+
+// Stats describes a scene, for people.
+type Stats struct {
+	// Triangles counts every part's mesh, each time it is shown; Stored counts
+	// each mesh once.
+	Triangles, Stored int
+	// Instances is the number of actors, Moving those that move. Reserved ones
+	// are counted apart, and nowhere else but in Stored.
+	Instances, Moving, Reserved int
+	Meshes, Materials, Textures int
+	Tags                        []TagStats // of the tags that occur, in order
+	// Min and Max bound these actors at time 0, map frame, metres.
+	Min, Max mgl64.Vec3
+}
+
+// TagStats says how much of a scene has a tag.
+type TagStats struct {
+	Tag Tag
+	// Instances is the number of actors with such a part.
+	Instances, Triangles int
+}
+
+// Stats counts what the scene holds.
+func (s *Scene) Stats() Stats {
+	out := Stats{
+		Meshes: len(s.Meshes), Materials: len(s.Materials), Textures: len(s.Textures),
+	}
+	counts := make([]int, len(s.Meshes))
+	for i := range s.Meshes {
+		counts[i] = s.Meshes[i].Triangles()
+		out.Stored += counts[i]
+	}
+	var tags [256]TagStats
+	for _, a := range s.Actors {
+		if a.Reserved {
+			out.Reserved++
+			continue
+		}
+		out.Instances++
+		if !a.Static() {
+			out.Moving++
+		}
+		var seen [256]bool
+		for i := range a.Parts {
+			p := &a.Parts[i]
+			t := &tags[p.Tag]
+			if !seen[p.Tag] {
+				seen[p.Tag] = true
+				t.Instances++
+			}
+			if p.Mesh >= 0 && p.Mesh < len(counts) {
+				t.Triangles += counts[p.Mesh]
+				out.Triangles += counts[p.Mesh]
+			}
+		}
+	}
+	for i, t := range tags {
+		if t.Instances > 0 {
+			t.Tag = Tag(i)
+			out.Tags = append(out.Tags, t)
+		}
+	}
+	out.Min, out.Max, _ = s.Bounds()
+	return out
+}
+
+// Triangles returns the number of triangles in the mesh's groups.
+func (m *Mesh) Triangles() int {
+	n := 0
+	for _, g := range m.Groups {
+		n += g.Count / 3
+	}
+	return n
+}
+
+// Bounds returns the box of all actors' vertices at time 0 in the map frame,
+// metres, but for reserved ones; ok is false where there are none.
+func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
+	inf := math.Inf(1)
+	lo, hi = mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}
+	for _, a := range s.Actors {
+		if a.Reserved {
+			continue
+		}
+		pose := a.poseAt(0).Mat4()
+		for i := range a.Parts {
+			p := &a.Parts[i]
+			if p.Mesh < 0 || p.Mesh >= len(s.Meshes) {
+				continue
+			}
+			at := pose.Mul4(p.At(0))
+			for _, v := range s.Meshes[p.Mesh].Positions {
+				q := mgl64.TransformCoordinate(mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}, at)
+				for k := range 3 {
+					lo[k], hi[k] = min(lo[k], q[k]), max(hi[k], q[k])
+				}
+				ok = true
+			}
+		}
+	}
+	if !ok {
+		return mgl64.Vec3{}, mgl64.Vec3{}, false
+	}
+	return lo, hi, true
+}
