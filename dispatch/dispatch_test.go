@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -14,11 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // quiet is a logger for tests that provoke warnings.
@@ -49,9 +49,12 @@ func (c *cloud) CopyToCache(dst *cloud) {
 	dst.points = append(dst.points[:0], c.points...)
 	dst.stamp, dst.class = c.stamp, c.class
 }
+
 func (c *cloud) CacheKey() uint64 { return c.class }
+
 func (c *cloud) SizeBytes() int64 { return int64(4 * len(c.points)) }
-func (c *cloud) Stamp() int64     { return c.stamp }
+
+func (c *cloud) Stamp() int64 { return c.stamp }
 
 var _ dispatch.ThreadCached[*cloud] = (*cloud)(nil)
 
@@ -440,4 +443,547 @@ func TestGateHoldsUntilRelease(t *testing.T) {
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
+}
+
+func nothing[T any](context.Context, T) error { return nil }
+
+// MaxBytes bounds the queue; a message beyond it by itself is let in alone.
+func TestMaxBytes(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
+	started, hold := make(chan struct{}, 9), make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, *cloud) error {
+		started <- struct{}{}
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{Policy: flow.DropNewest, MaxBytes: 100})
+	offer := func(points int) bool { return topic.TryQueue(&cloud{points: make([]float32, points)}) }
+	require.True(t, offer(1))
+	<-started
+	assert.True(t, offer(1000), "4000 bytes into an empty queue")
+	assert.False(t, offer(1))
+	hold <- struct{}{}
+	<-started
+	assert.True(t, offer(20))
+	assert.False(t, offer(6))
+	assert.True(t, offer(5))
+	assert.EqualValues(t, 100, topic.Stats().WaitingBytes)
+	close(hold)
+	require.NoError(t, d.Drain(context.Background()))
+	assert.EqualValues(t, 4, topic.Stats().Sent)
+}
+
+func TestTopicClose(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	lane := dispatch.NewLane(d)
+	started, hold := make(chan struct{}), make(chan struct{})
+	publish := func(_ context.Context, n int) error {
+		if n == 0 {
+			close(started)
+		}
+		<-hold
+		return nil
+	}
+	a := dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Lane: lane})
+	b := dispatch.NewTopic(d, "b", publish, dispatch.TopicConfig{Lane: lane})
+	var fatesA, fatesB fates
+	require.True(t, a.TryQueueTask(0, dispatch.Task{Done: fatesA.done}))
+	<-started
+	require.True(t, b.TryQueueTask(1, dispatch.Task{Done: fatesB.done}))
+	require.True(t, a.TryQueueTask(2, dispatch.Task{Done: fatesA.done, Token: "x"}))
+	a.Close()
+	a.Close()
+	assert.Equal(t, []error{dispatch.ErrClosed}, fatesA.all(), "the waiting one; the other is being sent")
+	assert.False(t, a.TryQueueTask(3, dispatch.Task{Done: fatesA.done}))
+	assert.True(t, b.TryQueueTask(4, dispatch.Task{Done: fatesB.done, Token: "x"}), "the token is free again")
+	close(hold)
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed, nil}, fatesA.all())
+	assert.Equal(t, []error{nil, nil}, fatesB.all())
+	require.Len(t, d.Stats().Topics, 1)
+	assert.Equal(t, "b", d.Stats().Topics[0].Name)
+	assert.EqualValues(t, 1, a.Stats().Sent, "a closed topic keeps its counts")
+}
+
+func TestPublishFollowsTheRules(t *testing.T) {
+	d := dispatch.New(dispatch.Config{Logger: quiet})
+	broken := errors.New("broken")
+	topic := dispatch.NewTopic(d, "a", func(_ context.Context, n int) error {
+		switch n {
+		case 1:
+			return broken
+		case 2:
+			panic(broken)
+		case 3:
+			runtime.Goexit()
+		}
+		return nil
+	}, dispatch.TopicConfig{})
+	ctx := context.Background()
+	assert.NoError(t, topic.Publish(ctx, 0))
+	assert.Equal(t, broken, topic.Publish(ctx, 1))
+	var panicked *dispatch.PanicError
+	assert.ErrorAs(t, topic.Publish(ctx, 2), &panicked)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = topic.Publish(ctx, 3)
+	}()
+	<-ended
+	require.NoError(t, d.Drain(ctx))
+	require.NoError(t, d.Close(ctx))
+	assert.ErrorIs(t, topic.Publish(ctx, 0), dispatch.ErrClosed)
+	s := topic.Stats()
+	assert.EqualValues(t, 1, s.Sent)
+	assert.EqualValues(t, 3, s.Failed)
+	assert.Equal(t, map[flow.Cause]uint64{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
+}
+
+func TestCopyPanicIsTheMessagesFate(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	topic := dispatch.NewTopic(d, "a", nothing[*cloud], dispatch.TopicConfig{Depth: 1})
+	var f fates
+	for range 5 { // no room is lost by it
+		assert.False(t, topic.TryQueueTask(nil, dispatch.Task{Done: f.done, Token: 1}))
+	}
+	hollow := dispatch.NewTopic(d, "b", nothing[*hollow], dispatch.TopicConfig{Depth: 1})
+	for range 5 {
+		assert.False(t, hollow.TryQueueTask(nil, dispatch.Task{Done: f.done, Token: 1}))
+	}
+	for _, err := range f.all() {
+		var panicked *dispatch.PanicError
+		assert.ErrorAs(t, err, &panicked)
+	}
+	assert.Len(t, f.all(), 10)
+	assert.True(t, topic.TryQueueTask(&cloud{}, dispatch.Task{Token: 1}))
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Zero(t, hollow.Stats().Pool.Lent)
+}
+
+// hollow panics while it is copied.
+type hollow struct{ n int }
+
+func (h *hollow) CopyToCache(dst *hollow) { dst.n = h.n }
+
+func (h *hollow) CacheKey() uint64 { return 0 }
+
+func TestDrainAndCloseEndWithTheirContext(t *testing.T) {
+	d := dispatch.New(dispatch.Config{Logger: quiet})
+	started, hold := make(chan struct{}), make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+		close(started)
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{})
+	require.True(t, topic.TryQueue(1))
+	<-started
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	assert.ErrorIs(t, d.Drain(ended), context.Canceled)
+	assert.ErrorIs(t, d.Close(ended), context.Canceled, "its publisher doesn't heed the context")
+	select {
+	case <-d.Closed():
+		t.Error("closed while a publisher runs")
+	default:
+	}
+	close(hold)
+	<-d.Closed()
+	require.NoError(t, d.Close(context.Background()))
+}
+
+// The end ends the waits for tokens, of queued messages and of synchronous ones.
+func TestCloseEndsWaitForToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		d := dispatch.New(dispatch.Config{Context: ctx, Logger: quiet})
+		wait := dispatch.TopicConfig{WaitForToken: true}
+		publish := func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }
+		topic := dispatch.NewTopic(d, "a", publish, wait)
+		subscriber := dispatch.NewSubscriber(d, "b", publish, dispatch.SubscriberConfig{Sync: true, TopicConfig: wait})
+		var f fates
+		task := dispatch.Task{Token: "x", Done: f.done}
+		require.True(t, topic.TryQueueTask(1, dispatch.Task{Token: "x"}))
+		go topic.TryQueueTask(2, task)
+		go subscriber.DeliverTask(3, task)
+		synctest.Wait()
+		require.Empty(t, f.all())
+		cancel()
+		synctest.Wait()
+		assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
+		<-d.Closed()
+	})
+}
+
+// The end of a topic ends its own waits for tokens, and no others.
+func TestTopicCloseEndsWaitForToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet})
+		wait := dispatch.TopicConfig{WaitForToken: true}
+		hold := make(chan struct{})
+		holder := dispatch.NewTopic(d, "holder", func(context.Context, int) error { <-hold; return nil }, wait)
+		closed := dispatch.NewTopic(d, "closed", nothing[int], wait)
+		var ofHolder, ofClosed fates
+		require.True(t, holder.TryQueueTask(1, dispatch.Task{Token: "x"}))
+		go closed.TryQueueTask(2, dispatch.Task{Token: "x", Done: ofClosed.done})
+		go holder.TryQueueTask(3, dispatch.Task{Token: "x", Done: ofHolder.done})
+		synctest.Wait()
+		closed.Close()
+		synctest.Wait()
+		assert.Equal(t, []error{dispatch.ErrClosed}, ofClosed.all())
+		assert.Empty(t, ofHolder.all())
+		close(hold)
+		synctest.Wait()
+		assert.Equal(t, []error{nil}, ofHolder.all())
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+// The histograms hold what was timed: all of the first messages, then a sample.
+func TestStatsTellTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+		took := 5 * time.Millisecond
+		topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+			time.Sleep(took)
+			return nil
+		}, dispatch.TopicConfig{})
+		for i := range 3 {
+			require.True(t, topic.TryQueue(i))
+		}
+		synctest.Wait()
+		s := topic.Stats()
+		assert.Equal(t, []int{1, 2}, []int{s.InFlight, s.Waiting})
+		require.NoError(t, d.Drain(context.Background()))
+		s = topic.Stats()
+		for i, queued := range []time.Duration{1, 5 * time.Millisecond, 10 * time.Millisecond} {
+			assert.InEpsilon(t, int64(queued), s.QueueTime.ValueAtQuantile(float64(100*(i+1))/3), 0.01)
+		}
+		assert.InEpsilon(t, int64(took), s.PublishTime.Min(), 0.01)
+		assert.InEpsilon(t, int64(took), s.PublishTime.Max(), 0.01)
+
+		took = 0
+		for i := range 997 {
+			require.True(t, topic.TryQueue(i))
+		}
+		require.NoError(t, d.Drain(context.Background()))
+		assert.EqualValues(t, 256+(1000-256)/16, topic.Stats().QueueTime.TotalCount())
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+func TestBadConfiguration(t *testing.T) {
+	d, other := newDispatcher(t, dispatch.Config{}), newDispatcher(t, dispatch.Config{})
+	publish := func(context.Context, int) error { return nil }
+	tests := map[string]*dispatch.Topic[int]{
+		"no publisher":  dispatch.NewTopic[int](d, "a", nil, dispatch.TopicConfig{}),
+		"depth":         dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Depth: -1}),
+		"policy":        dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Policy: 9}),
+		"foreign lane":  dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Lane: dispatch.NewLane(other)}),
+		"no dispatcher": dispatch.NewTopic(nil, "a", publish, dispatch.TopicConfig{}),
+		"orphan lane":   dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Lane: dispatch.NewLane(nil)}),
+		"without stamp": dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{Gated: true}),
+	}
+	for name, topic := range tests {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorIs(t, topic.Err(), dispatch.ErrConfig)
+			var f fates
+			assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
+			require.Len(t, f.all(), 1)
+			assert.ErrorIs(t, f.all()[0], dispatch.ErrConfig)
+			assert.ErrorIs(t, topic.Publish(context.Background(), 1), dispatch.ErrConfig)
+		})
+	}
+}
+
+func TestUseAfterClose(t *testing.T) {
+	d := dispatch.New(dispatch.Config{})
+	publish := func(context.Context, int) error { return nil }
+	topic := dispatch.NewTopic(d, "a", publish, dispatch.TopicConfig{})
+	require.NoError(t, d.Close(context.Background()))
+	require.NoError(t, d.Close(context.Background()))
+	var f fates
+	assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
+	late := dispatch.NewTopic(d, "b", publish, dispatch.TopicConfig{})
+	assert.False(t, late.TryQueueTask(1, dispatch.Task{Done: f.done}))
+	assert.Equal(t, []error{dispatch.ErrClosed, dispatch.ErrClosed}, f.all())
+	assert.ErrorIs(t, topic.Publish(context.Background(), 1), dispatch.ErrClosed)
+	for _, sync := range []bool{true, false} {
+		s := dispatch.NewSubscriber(d, "/in", publish, dispatch.SubscriberConfig{Sync: sync})
+		assert.False(t, s.DeliverTask(1, dispatch.Task{Done: f.done}))
+		assert.ErrorIs(t, f.all()[len(f.all())-1], dispatch.ErrClosed)
+	}
+	assert.NoError(t, d.Drain(context.Background()))
+	<-d.Closed()
+	d.Pause()
+	d.Resume()
+	d.Release(1)
+	d.ReleaseAll()
+	topic.Close()
+	late.Close()
+	assert.Zero(t, d.Stats().Workers)
+}
+
+func TestErrorsNameTheirCause(t *testing.T) {
+	tests := []struct {
+		err  error
+		want flow.Cause
+	}{
+		{nil, ""},
+		{dispatch.ErrPaused, flow.CausePaused},
+		{dispatch.ErrTokenBusy, flow.CauseTokenBusy},
+		{dispatch.ErrFull, flow.CauseQueueFull},
+		{dispatch.ErrClosed, flow.CauseClosed},
+		{fmt.Errorf("send: %w", dispatch.ErrFull), flow.CauseQueueFull},
+		{&dispatch.PanicError{Value: 1}, flow.CauseConvertFailed},
+		{&dispatch.PanicError{Value: dispatch.ErrClosed}, flow.CauseConvertFailed},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.want, flow.CauseOf(tt.err), "%v", tt.err)
+	}
+}
+
+// quitter is a message one of whose own methods ends its goroutine.
+type quitter struct{ in string }
+
+func (q *quitter) quit(method string) {
+	if q.in == method {
+		runtime.Goexit()
+	}
+}
+
+func (q *quitter) CopyToCache(dst *quitter) { q.quit("copy"); *dst = *q }
+
+func (q *quitter) CacheKey() uint64 { q.quit("key"); return 0 }
+
+func (q *quitter) SizeBytes() int64 { q.quit("size"); return 10 }
+
+func (q *quitter) Stamp() int64 { q.quit("stamp"); return 0 }
+
+// onGoroutine runs f on a goroutine of its own, which f may end, and waits for that.
+func onGoroutine(f func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	<-ended
+}
+
+// D2, D7: a message whose own methods end the goroutine that offers it is refused and
+// told so; it keeps neither its room nor its token, nor what it pushed out.
+func TestGoexitInAMessagesMethods(t *testing.T) {
+	for _, method := range []string{"copy", "key", "size", "stamp"} {
+		for _, policy := range []flow.Policy{flow.Block, flow.DropNewest, flow.DropOldest} {
+			t.Run(method+" "+policy.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { goexitWhileOffering(t, method, policy) })
+			})
+		}
+	}
+}
+
+func goexitWhileOffering(t *testing.T, method string, policy flow.Policy) {
+	d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+	hold := make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, *quitter) error { <-hold; return nil },
+		dispatch.TopicConfig{Policy: policy, Depth: 2, MaxBytes: 20, Gated: true})
+	d.Release(0)
+	require.True(t, topic.TryQueue(&quitter{}))
+	synctest.Wait() // it is being published
+	var f, ofOthers fates
+	if policy == flow.DropOldest {
+		require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: ofOthers.done}))
+	}
+	require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: ofOthers.done}))
+	for range 3 { // no room is lost by it
+		onGoroutine(func() {
+			topic.TryQueueTask(&quitter{in: method}, dispatch.Task{Done: f.done, Token: "x"})
+		})
+	}
+	require.Len(t, f.all(), 3)
+	for _, err := range f.all() {
+		var panicked *dispatch.PanicError
+		require.ErrorAs(t, err, &panicked)
+		assert.Equal(t, "runtime.Goexit", panicked.Value)
+	}
+	assert.Zero(t, topic.Stats().Blocked)
+	assert.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: ofOthers.done, Token: "x"}), "room and token are free")
+	close(hold)
+	require.NoError(t, d.Drain(context.Background()))
+	s := topic.Stats()
+	assert.EqualValues(t, 3, s.Dropped[flow.CauseConvertFailed])
+	assert.Len(t, ofOthers.all(), int(s.Sent-1+s.Dropped[flow.CauseQueueFull]))
+	assert.Zero(t, s.Pool.Lent)
+	require.NoError(t, d.Close(context.Background()))
+}
+
+// The room of a message whose copy ends its goroutine goes to a sender that waits.
+func TestGoexitInACopyLeavesItsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := dispatch.New(dispatch.Config{Logger: quiet, MaxWorkers: 1})
+		topic := dispatch.NewTopic(d, "a", func(context.Context, *waiting) error { return nil }, dispatch.TopicConfig{Depth: 1})
+		hold := make(chan struct{})
+		go topic.TryQueue(&waiting{hold: hold, quit: true})
+		synctest.Wait() // it is being copied, and has the room
+		var f fates
+		go topic.TryQueueTask(&waiting{}, dispatch.Task{Done: f.done})
+		synctest.Wait()
+		require.Equal(t, 1, topic.Stats().Blocked)
+		close(hold)
+		synctest.Wait()
+		assert.Equal(t, []error{nil}, f.all())
+		require.NoError(t, d.Close(context.Background()))
+	})
+}
+
+// waiting is a message whose copying waits, and then may end the goroutine.
+type waiting struct {
+	hold chan struct{}
+	quit bool
+}
+
+func (w *waiting) CacheKey() uint64 { return 0 }
+
+func (w *waiting) CopyToCache(*waiting) {
+	if w.hold != nil {
+		<-w.hold
+	}
+	if w.quit {
+		runtime.Goexit()
+	}
+}
+
+// brokenHandler is a logger's handler that panics or ends its goroutine.
+type brokenHandler struct {
+	slog.Handler
+	quits bool
+	calls *atomic.Int32
+}
+
+func (h brokenHandler) Handle(context.Context, slog.Record) error {
+	h.calls.Add(1)
+	if h.quits {
+		runtime.Goexit()
+	}
+	panic("in the handler")
+}
+
+// Whatever a logger's handler does, no lock, worker, message or callback is lost
+// (law D7), and slog's default logger tells of its panics.
+func TestBrokenLogHandler(t *testing.T) {
+	var told logbook
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(told.logger())
+	provocations := map[string]func(*testing.T, *dispatch.Dispatcher){
+		"a sender waits":          provokeBlocking,
+		"a publisher fails":       provokeFailure,
+		"a callback panics":       provokeCallbackPanic,
+		"failures were kept back": provokeFlush,
+		"no clock tick comes":     provokeHold,
+	}
+	for name, provoke := range provocations {
+		for _, quits := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var calls atomic.Int32
+				before := len(told.lines("in the handler"))
+				logger := slog.New(brokenHandler{quiet.Handler(), quits, &calls})
+				d := dispatch.New(dispatch.Config{Logger: logger, MaxWorkers: 1, HoldLimit: time.Second})
+				provoke(t, d)
+				assert.NotZero(t, calls.Load(), name)
+				if !quits {
+					assert.Len(t, told.lines("in the handler"), before+int(calls.Load()), name)
+				}
+				after := dispatch.NewTopic(d, "after", nothing[int], dispatch.TopicConfig{})
+				assert.True(t, after.TryQueue(1), name)
+				require.NoError(t, d.Drain(context.Background()))
+				assert.EqualValues(t, 1, after.Stats().Sent, name)
+				onGoroutine(func() { _ = d.Close(context.Background()) }) // which logs what was kept back
+				<-d.Closed()
+				assert.Zero(t, d.Stats().Workers, name)
+			})
+		}
+	}
+}
+
+// provokeBlocking has three senders wait; the first is warned of, and may end there.
+func provokeBlocking(t *testing.T, d *dispatch.Dispatcher) {
+	topic := dispatch.NewTopic(d, "full", slowly(time.Second), dispatch.TopicConfig{Depth: 1, WaitForToken: true})
+	require.True(t, topic.TryQueue(0))
+	synctest.Wait()
+	require.True(t, topic.TryQueue(1))
+	var f fates
+	for i := range 3 {
+		go topic.TryQueueTask(i, dispatch.Task{Done: f.done, Token: i})
+		synctest.Wait()
+	}
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Len(t, f.all(), 3)
+	for i := range 3 {
+		assert.True(t, topic.TryQueueTask(i, dispatch.Task{Token: i}), "the token is free")
+	}
+}
+
+func provokeFailure(t *testing.T, d *dispatch.Dispatcher) {
+	topic := dispatch.NewTopic(d, "failing", func(context.Context, int) error { return errVerdict }, dispatch.TopicConfig{})
+	var f fates
+	require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
+	require.NoError(t, d.Drain(context.Background()))
+	onGoroutine(func() { _ = topic.Publish(context.Background(), 2) })
+	assert.Equal(t, []error{errVerdict}, f.all())
+	assert.EqualValues(t, 2, topic.Stats().Failed)
+	assert.Zero(t, topic.Stats().InFlight)
+}
+
+func provokeCallbackPanic(t *testing.T, d *dispatch.Dispatcher) {
+	topic := dispatch.NewTopic(d, "calling", nothing[int], dispatch.TopicConfig{})
+	require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: func(error) { panic("callback") }}))
+	require.NoError(t, d.Drain(context.Background()))
+}
+
+// A panic of Expected costs no worker; the failure is logged as one that isn't expected.
+func TestExpectedMayPanic(t *testing.T) {
+	var log logbook
+	d := newDispatcher(t, dispatch.Config{Logger: log.logger(), MaxWorkers: 1})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error { return errVerdict },
+		dispatch.TopicConfig{Expected: func(error) bool { panic("in Expected") }})
+	var f fates
+	require.True(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
+	require.NoError(t, d.Drain(context.Background()))
+	assert.Equal(t, []error{errVerdict}, f.all())
+	assert.Len(t, log.lines("publish failed"), 1)
+	assert.Len(t, log.lines("in Expected"), 1)
+}
+
+func provokeFlush(t *testing.T, d *dispatch.Dispatcher) {
+	topic := dispatch.NewTopic(d, "failing", func(context.Context, int) error { return errVerdict }, dispatch.TopicConfig{})
+	for i := range 3 {
+		require.True(t, topic.TryQueue(i))
+		require.NoError(t, d.Drain(context.Background()))
+	}
+	time.Sleep(2 * time.Second) // on a timer
+}
+
+func provokeHold(t *testing.T, d *dispatch.Dispatcher) {
+	topic := dispatch.NewTopic(d, "held", nothing[*cloud], dispatch.TopicConfig{Gated: true})
+	require.True(t, topic.TryQueue(&cloud{stamp: 1}))
+	time.Sleep(2 * time.Second)
+	assert.EqualValues(t, 1, topic.Stats().Sent)
+}
+
+// The callback of a message that is refused runs although one that it pushes out
+// ends the goroutine in its own.
+func TestGoexitInACallbackOfTheEvicted(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{MaxWorkers: 1})
+	started, hold := make(chan struct{}), make(chan struct{})
+	topic := dispatch.NewTopic(d, "a", func(context.Context, *quitter) error {
+		started <- struct{}{}
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{Policy: flow.DropOldest, Depth: 1})
+	require.True(t, topic.TryQueue(&quitter{}))
+	<-started
+	require.True(t, topic.TryQueueTask(&quitter{}, dispatch.Task{Done: func(error) { runtime.Goexit() }}))
+	var f fates
+	onGoroutine(func() { topic.TryQueueTask(&quitter{in: "copy"}, dispatch.Task{Done: f.done}) })
+	assert.Len(t, f.all(), 1)
+	close(hold)
+	require.NoError(t, d.Drain(context.Background()))
 }

@@ -1,10 +1,15 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"maps"
+	"runtime/debug"
+	"sync"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -90,4 +95,175 @@ func (t *topic) Stats() TopicStats {
 	t.d.mu.Unlock()
 	s.QueueTime, s.PublishTime = t.times.snapshot()
 	return s
+}
+
+// counts are a topic's counters, guarded by d.mu.
+type counts struct {
+	accepted uint64
+	sent     uint64
+	failures uint64
+	drops    dropCounts
+}
+
+func (c *counts) countResult(err error) {
+	if err == nil {
+		c.sent++
+		return
+	}
+	c.failures++
+	c.drops.count(err)
+}
+
+// dropCounts counts messages that were not sent, by cause.
+type dropCounts map[flow.Cause]uint64
+
+func (c *dropCounts) count(err error) {
+	if *c == nil {
+		*c = dropCounts{}
+	}
+	(*c)[flow.CauseOf(err)]++
+}
+
+const (
+	timedAtFirst = 256
+	timedEvery   = 16
+	longestTimed = int64(time.Hour)
+)
+
+// timings are a topic's histograms.
+type timings struct {
+	mu      sync.Mutex
+	queue   *hdrhistogram.Histogram // guarded by mu
+	publish *hdrhistogram.Histogram // guarded by mu
+}
+
+// sample reports whether a topic's n-th message is to be timed.
+func (t *timings) sample(n uint64) bool { return n <= timedAtFirst || n%timedEvery == 0 }
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longestTimed, 2) }
+
+func (t *timings) observe(queue, publish time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.queue == nil {
+		t.queue, t.publish = newHistogram(), newHistogram()
+	}
+	// Values are clamped to the range that the histograms hold.
+	_ = t.queue.RecordValue(max(1, min(int64(queue), longestTimed)))
+	_ = t.publish.RecordValue(max(1, min(int64(publish), longestTimed)))
+}
+
+// snapshot returns copies of the histograms.
+func (t *timings) snapshot() (queue, publish *hdrhistogram.Histogram) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	queue, publish = newHistogram(), newHistogram()
+	if t.queue != nil {
+		queue.Merge(t.queue)
+		publish.Merge(t.publish)
+	}
+	return queue, publish
+}
+
+// logPeriod is how often a topic logs one kind of failure at most.
+const logPeriod = time.Second
+
+// logSafely logs a line. A panic of the logger's handler goes no further (law D7);
+// slog's default logger tells of it, if that is another one.
+func logSafely(logger *slog.Logger, level slog.Level, message string, attrs ...any) {
+	defer func() {
+		if v := recover(); v != nil && logger != slog.Default() {
+			logSafely(slog.Default(), slog.LevelError, "dispatch: the logger panicked",
+				"panic", v, "line", message, "stack", string(debug.Stack()))
+		}
+	}()
+	logger.Log(context.Background(), level, message, attrs...)
+}
+
+// failureLog logs one kind of failure of a topic: the first at once, and what
+// follows once a period, with its number. Nothing is kept back for longer.
+type failureLog struct {
+	logger  *slog.Logger
+	level   slog.Level
+	message string
+	topic   string
+
+	mu      sync.Mutex
+	last    time.Time   // of the last line; guarded by mu
+	pending int         // failures since; guarded by mu
+	err     error       // the youngest of them; guarded by mu
+	timer   *time.Timer // flushes at the period's end; guarded by mu
+	armed   bool        // guarded by mu
+	closed  bool        // failures are logged at once; guarded by mu
+}
+
+func (l *failureLog) failed(err error) {
+	l.mu.Lock()
+	l.pending++
+	l.err = err
+	wait := logPeriod - time.Since(l.last)
+	switch {
+	case l.last.IsZero() || wait <= 0 || l.closed:
+		l.mu.Unlock()
+		l.flush()
+		return
+	case l.armed:
+	case l.timer == nil:
+		l.armed = true
+		l.timer = time.AfterFunc(wait, l.flush)
+	default:
+		l.armed = true
+		l.timer.Reset(wait)
+	}
+	l.mu.Unlock()
+}
+
+// flush logs the failures that were kept back. No lock is held while logging,
+// since the logger may publish.
+func (l *failureLog) flush() {
+	l.mu.Lock()
+	pending, err := l.pending, l.err
+	l.pending, l.err, l.armed = 0, nil, false
+	l.last = time.Now()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	if pending == 0 {
+		return
+	}
+	attrs := []any{"topic", l.topic, "failures", pending, "err", err}
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		attrs = append(attrs, "stack", string(panicked.Stack))
+	}
+	logSafely(l.logger, l.level, l.message, attrs...)
+}
+
+// close logs what was kept back and keeps nothing back any more.
+func (l *failureLog) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.flush()
+}
+
+// logBlocked logs that callers have to wait (law D6), k's first, with what makes them.
+// d.mu must be held; it is released while logging, since the logger may publish.
+func (t *topic) logBlocked(k *task) {
+	d := t.d
+	attrs := []any{
+		"topic", t.name, "waiting", t.queued, "bytes", t.bytes, "depth", t.cfg.Depth, "max_bytes", t.cfg.MaxBytes,
+		"publish_time", time.Duration(t.cost), "running", t.running, "workers", d.workers, "max_workers", d.maxWorkers(),
+	}
+	d.mu.Unlock()
+	returned := false
+	defer func() {
+		d.mu.Lock()
+		if !returned {
+			t.abort(k, admission{evicted: &taskList{}})
+		}
+	}()
+	logSafely(d.cfg.Logger, slog.LevelWarn, "queue is full, the sender waits: lower the sensors' rates or choose a dropping policy", attrs...)
+	returned = true
 }

@@ -1,6 +1,9 @@
 package dispatch
 
 import (
+	"bytes"
+	"runtime"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -203,4 +206,284 @@ func (w *worker) replace() {
 	if !w.resolved {
 		w.conclude(errGoexit)
 	}
+}
+
+// wakeBacklog is the expected work, for each awake worker, from which waking
+// another one pays: about the time that waking takes.
+const wakeBacklog = 50 * time.Microsecond
+
+// pulsePeriod is how soon a backlog's progress is checked. While many tasks are
+// taken in between, the next checks come later, up to a cycle: a timer that fires
+// each millisecond costs a busy sender a tenth of its time on a small machine.
+const (
+	pulsePeriod = time.Millisecond
+	pulseTasks  = 64 // that are many
+)
+
+// addWorker starts a worker; d.mu must be held.
+func (d *Dispatcher) addWorker() {
+	w := &worker{d: d, wake: make(chan struct{}, 1)}
+	d.workers++
+	if d.workers > 1 && !d.retireArmed {
+		d.retireArmed = true
+		d.retire.Reset(d.cfg.IdleTimeout / 2)
+	}
+	go w.loop()
+}
+
+// staff gives the ready tasks to the lingering worker, or wakes or starts one, if
+// they need it (law D5); d.mu must be held.
+func (d *Dispatcher) staff() {
+	if d.ready.head == nil || d.handOver() {
+		return
+	}
+	awake := int64(d.workers - len(d.idle))
+	switch {
+	case len(d.idle) > 0 && (awake == 0 || d.backlog > awake*int64(wakeBacklog)):
+		d.wakeWorker()
+	case len(d.idle) == 0 && d.backlog > awake*int64(d.cfg.Cycle) && d.workers < d.maxWorkers():
+		d.addWorker()
+	case !d.pulseArmed && !d.closed:
+		d.armPulse()
+	}
+}
+
+func (d *Dispatcher) armPulse() {
+	d.pulseArmed, d.pulseTaken = true, d.taken
+	d.pulse.Reset(d.pulsePeriod)
+}
+
+// reinforce wakes or starts a worker, as far as the limit goes, whatever the
+// expected backlog; d.mu must be held.
+func (d *Dispatcher) reinforce() {
+	switch {
+	case len(d.idle) > 0:
+		d.wakeWorker()
+	case d.workers < d.maxWorkers():
+		d.addWorker()
+	}
+}
+
+func (d *Dispatcher) wakeWorker() {
+	last := len(d.idle) - 1
+	w := d.idle[last]
+	d.idle[last] = nil
+	d.idle = d.idle[:last]
+	w.wake <- struct{}{}
+}
+
+// onPulse adds a worker if the queue, at the pace since the last pulse, would
+// not be empty within a cycle: estimates can be wrong, and a publisher can hang.
+func (d *Dispatcher) onPulse() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pulseArmed = false
+	taken, period := d.taken-d.pulseTaken, d.pulsePeriod
+	if d.pulsePeriod = pulsePeriod; taken >= pulseTasks {
+		d.pulsePeriod = max(pulsePeriod, min(2*period, d.cfg.Cycle))
+	}
+	if d.closed || d.ready.head == nil {
+		return
+	}
+	if uint64(d.queued) > taken*max(1, uint64(d.cfg.Cycle/period)) {
+		d.reinforce()
+	}
+	if taken == 0 {
+		d.relieve()
+	}
+	d.armPulse()
+}
+
+// onRetire ends the workers that were idle for IdleTimeout, all but one. It runs
+// every half of it, so an idle worker that it meets the third time is old enough.
+func (d *Dispatcher) onRetire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.retireArmed = false
+	if d.closed {
+		return
+	}
+	d.epoch++
+	stale := 0
+	for stale < len(d.idle) && d.workers-stale > 1 && d.epoch-d.idle[stale].epoch >= 3 {
+		stale++
+	}
+	d.retireWorkers(stale)
+	if d.workers-stale > 1 {
+		d.retireArmed = true
+		d.retire.Reset(d.cfg.IdleTimeout / 2)
+	}
+}
+
+// retireWorkers ends the n workers idle for the longest time; d.mu must be
+// held.
+func (d *Dispatcher) retireWorkers(n int) {
+	for _, w := range d.idle[:n] {
+		close(w.wake)
+	}
+	kept := copy(d.idle, d.idle[n:])
+	clear(d.idle[kept:])
+	d.idle = d.idle[:kept]
+}
+
+// lingerLooks is how often a lingering worker looks for a task: for some 10 µs. To
+// be woken, while the goroutine that wakes it runs on, takes a worker several times
+// as long. Messages that come more seldom would have it do nothing else but look.
+const lingerLooks = 30_000
+
+// copyLooks is how often it looks while a sender copies a message, which is then
+// about to come: for some 40 µs, in which a large one is copied.
+const copyLooks = 120_000
+
+// quickLooks is what lingering takes at least to be worth it, some 0.2 µs: a
+// sender that is quicker had better fill the queue while the worker sleeps than
+// have both of them wait for each other's cache lines at every message.
+const quickLooks = 600
+
+// maxLingerSkips bounds how many times a worker that lingered in vain sleeps
+// without.
+const maxLingerSkips = 63
+
+// linger has a worker without work look out for the next task before it sleeps,
+// and reports whether it was handed one: to be woken for each message costs a
+// sender that makes one every few microseconds more than the message. Only one
+// worker lingers at a time. One that did so in vain sleeps at once the next
+// times, twice as many each time, so that rare messages find it asleep; one that
+// has let a blocked sender go on does, too, since that sender stands on its
+// processor. d.mu must be held; it is released if a task came, and meanwhile.
+func (w *worker) linger() bool {
+	d := w.d
+	switch {
+	case d.lingerer != nil || w.yields || !d.parallel:
+		w.yields = false
+		return false
+	case w.skips > 0:
+		w.skips--
+		return false
+	}
+	d.lingerer = w
+	d.mu.Unlock()
+	looks := 0
+	for w.handed.Load() == nil && (looks < lingerLooks || looks < copyLooks && d.copying.Load() > 0) {
+		looks++
+	}
+	if w.handed.Load() != nil {
+		w.accept(looks < quickLooks)
+		return true
+	}
+	d.mu.Lock()
+	if d.lingerer == w {
+		d.lingerer = nil
+		w.lingeredInVain()
+		return false
+	}
+	d.mu.Unlock()
+	w.accept(false) // it came after the last look
+	return true
+}
+
+// accept makes the task handed over the worker's own.
+func (w *worker) accept(quick bool) {
+	w.task = w.handed.Load()
+	w.handed.Store(nil)
+	if quick {
+		w.lingeredInVain()
+	} else {
+		w.vain /= 2
+	}
+}
+
+func (w *worker) lingeredInVain() {
+	w.vain = min(2*w.vain+1, maxLingerSkips)
+	w.skips = w.vain
+}
+
+// handOver gives the next task to the lingering worker, if there is one, and
+// reports whether it did; d.mu must be held.
+func (d *Dispatcher) handOver() bool {
+	w := d.lingerer
+	if w == nil {
+		return false
+	}
+	d.lingerer = nil
+	if k := d.take(); k != nil {
+		w.handed.Store(k)
+		return true
+	}
+	d.lingerer = w
+	return false
+}
+
+// relieve keeps callbacks from waiting for one another. It has work when all workers are in
+// callbacks and some of these wait in TryQueue, for room or a token that only workers can
+// free. A worker beyond the limit stands in for each of those, at most as many as the limit
+// says. If all of them come to wait too, the one that has waited longest for room gets it
+// beyond its queue's depth, or else the first wait for a token ends. Callbacks that are only
+// slow start no worker. d.mu must be held, and no task have been taken for a while.
+func (d *Dispatcher) relieve() {
+	if d.blocked == 0 || len(d.idle) > 0 || int(d.callbacks.Load()) < d.workers {
+		return
+	}
+	waiting, first := d.waitingCallbacks()
+	limit := d.maxWorkers()
+	switch beyond := d.workers - limit; {
+	case beyond >= 0 && beyond < min(waiting, limit):
+		d.addWorker()
+	case beyond >= limit && waiting >= d.workers:
+		d.letGo(first)
+	}
+}
+
+// waitingCallbacks counts the callers in TryQueue that are callbacks of d's workers and
+// returns the first of them, for room before those for a token. Callers that aren't
+// known yet are asked who they are, which shows at the next look. d.mu must be held.
+func (d *Dispatcher) waitingCallbacks() (n int, first *waiter) {
+	count := func(l *waiterList) {
+		for w := l.head; w != nil; w = w.next {
+			if !w.asked {
+				w.asked = true
+				w.signal <- stillWaiting
+			}
+			if w.isCallback {
+				n++
+				if first == nil {
+					first = w
+				}
+			}
+		}
+	}
+	for _, t := range d.topics {
+		count(&t.waiters)
+	}
+	count(&d.waiting)
+	return n, first
+}
+
+// letGo ends the wait of a callback for which no worker can make what it waits for. Of
+// those that stand in line for room, the head goes first. d.mu must be held.
+func (d *Dispatcher) letGo(w *waiter) {
+	if w.task == nil {
+		d.waiting.wake(w, ErrTokenBusy)
+		return
+	}
+	t := w.task.topic
+	t.grant(t.waiters.head)
+}
+
+// answer notes whether the waiter's goroutine, which must call it, is a worker's.
+func (w *waiter) answer(d *Dispatcher) {
+	id := goroutineID()
+	d.mu.Lock()
+	_, w.isCallback = d.crew[id]
+	d.mu.Unlock()
+}
+
+// goroutineID returns the calling goroutine's number, which the runtime shows in the
+// first line of a stack trace alone: "goroutine 18 [running]:".
+func goroutineID() uint64 {
+	var trace [64]byte
+	line := trace[:runtime.Stack(trace[:], false)]
+	number, _, _ := bytes.Cut(bytes.TrimPrefix(line, []byte("goroutine ")), []byte(" "))
+	id, _ := strconv.ParseUint(string(number), 10, 64) // goroutines have others than 0
+	return id
 }
