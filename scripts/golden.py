@@ -23,6 +23,9 @@ import subprocess
 import sys
 import urllib.request
 
+# A queue that holds everything: a peer that is slow on a busy machine misses nothing.
+QUEUE = "messages=100000&bytes=2000000000"
+
 # More than carla has streams of; it closes the connections of the others.
 STREAMS = 40
 
@@ -279,6 +282,7 @@ async def servers(binary, folder, rig):
     bridges = [f"stream:{ports['stream']}", f"carla:{ports['carla']}", f"foxglove:{ports['foxglove']}",
                f"rosbridge:listen={ports['rosbridge']}"]
     bridges += [f"{name}:127.0.0.1:{await sink.listen()}" for name, sink in sinks.items()]
+    bridges = [f"{bridge}?{QUEUE}" for bridge in bridges]
     words = command(binary, folder / "out", rig) + ["--control", str(ports["control"]), "--paused"]
     run = await asyncio.create_subprocess_exec(*words, *(word for bridge in bridges for word in ("--bridge", bridge)))
 

@@ -107,9 +107,7 @@ func (i *instance) announce(server *fanout.Server, streams ...*stream) {
 
 // open makes the stream's fan-out on a server.
 func (s *stream) open(server *fanout.Server) {
-	s.out.Store(server.NewStream(fanout.StreamConfig{
-		Name: s.topic.Name, Taken: s.topic.Sent, Settled: func(o fanout.Outcome) { clients.Settle(s.topic, o) },
-	}))
+	s.out.Store(server.NewStream(clients.Count(s.topic, fanout.StreamConfig{Name: s.topic.Name})))
 }
 
 // send encodes a frame of about so many bytes after its length into a buffer of the stream

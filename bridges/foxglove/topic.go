@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/flow"
@@ -65,10 +66,10 @@ func (t *topic) open(ctx context.Context, s *wsserver.Server) error {
 	config := fanout.StreamConfig{Name: t.info.Name, Latched: t.latched, Policy: &policy}
 	if t.isClock {
 		counted := config
-		counted.Latched, counted.Written, counted.Settled = false, t.written, t.settled
-		t.time.Store(s.NewStream(counted))
+		counted.Latched = false
+		t.time.Store(s.NewStream(t.count(counted)))
 	} else {
-		config.Written, config.Settled = t.written, t.settled
+		config = t.count(config)
 	}
 	out := s.NewStream(config)
 	t.out.Store(out)
@@ -100,22 +101,21 @@ func (t *topic) receivers() (n int) {
 	return n
 }
 
-func (t *topic) written(bytes int) {
-	if !t.replaying.Load() {
-		t.info.Sent(bytes)
+// count is clients.Count for all messages that aren't replayed.
+func (t *topic) count(config fanout.StreamConfig) fanout.StreamConfig {
+	config = clients.Count(t.info, config)
+	written, settled := config.Written, config.Settled
+	config.Written = func(bytes int) {
+		if !t.replaying.Load() {
+			written(bytes)
+		}
 	}
-}
-
-// settled counts what clients missed. A latched message that nobody has subscribed to is
-// kept for those to come: it counts as sent.
-func (t *topic) settled(o fanout.Outcome) {
-	switch {
-	case t.replaying.Load():
-	case o.Dropped > 0:
-		t.info.Dropped(o.Cause)
-	case o.Delivered == 0:
-		t.info.Sent(o.Bytes)
+	config.Settled = func(o fanout.Outcome) {
+		if !t.replaying.Load() {
+			settled(o)
+		}
 	}
+	return config
 }
 
 // errUnheard is returned for a message on a topic that no client has subscribed to.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
@@ -73,17 +74,7 @@ func badName(name string) error {
 
 // open gives the topic its stream on a server.
 func (t *topic) open(s *fanout.Server) {
-	t.out.Store(s.NewStream(fanout.StreamConfig{Name: t.name, Latched: t.latched, Settled: t.settled}))
-}
-
-// settled counts a message when its last receiver has it, or won't get it.
-func (t *topic) settled(o fanout.Outcome) {
-	if o.Delivered > 0 || o.Dropped == 0 { // without receivers it was latched
-		t.info.Sent(o.Bytes)
-	}
-	if o.Dropped > 0 {
-		t.info.Dropped(o.Cause)
-	}
+	t.out.Store(s.NewStream(clients.Count(t.info, fanout.StreamConfig{Name: t.name, Latched: t.latched})))
 }
 
 // listening reports whether somebody would be sent a message now, or later. It takes no

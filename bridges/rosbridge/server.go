@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
@@ -49,10 +50,9 @@ func newServer(i *instance, c connection) *server {
 // open makes a topic's stream, and gives it to the clients that asked for it before it was
 // there; the instance's mu must be held.
 func (s *server) open(t *topic) {
-	t.stream.Store(s.ws.NewStream(fanout.StreamConfig{
-		Name: t.info.Name, Written: t.info.Sent, Settled: t.settled,
-		Latched: t.latched(), Policy: &t.info.Policy,
-	}))
+	t.stream.Store(s.ws.NewStream(clients.Count(t.info, fanout.StreamConfig{
+		Name: t.info.Name, Latched: t.latched(), Policy: &t.info.Policy,
+	})))
 	s.streams.Store(t.info.Name, t)
 	s.mu.Lock()
 	list := make([]*session, 0, len(s.sessions))
@@ -78,20 +78,6 @@ func (t *topic) receivers() int {
 		return 0
 	}
 	return stream.Subscribers()
-}
-
-// settled counts what clients missed, besides what the first to have a message counted. A
-// latched message that nobody has subscribed to is kept for those to come: it counts as sent.
-func (t *topic) settled(o fanout.Outcome) {
-	switch {
-	case o.Dropped > 0:
-		t.info.Dropped(o.Cause)
-	case o.Delivered > 0:
-	case t.latched():
-		t.info.Sent(o.Bytes)
-	default: // every client asked for fewer
-		t.info.Dropped(flow.CausePeerSlow)
-	}
 }
 
 // errUnheard is returned for a message on a topic that no client has subscribed to.

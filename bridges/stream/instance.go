@@ -69,7 +69,8 @@ func (i *instance) add(info *bridges.PublishedTopic, kind wire.Kind) (*topic, er
 }
 
 func (t *topic) open(s *server.Server) error {
-	out, err := s.AddStream(t.stream, t.info.Sent, func(o fanout.Outcome) { clients.Settle(t.info, o) })
+	counted := clients.Count(t.info, fanout.StreamConfig{Latched: t.stream.Latched})
+	out, err := s.AddStream(t.stream, counted.Written, counted.Settled)
 	t.out.Store(out)
 	return err
 }

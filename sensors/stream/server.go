@@ -143,10 +143,10 @@ type Stream struct {
 }
 
 // AddStream adds a stream, before or after clients have come: they are told of it,
-// and those that want all are subscribed. taken and settled are told of each
-// message, as fanout.StreamConfig has them; they may be nil. Errors wrap ErrDuplicate or
+// and those that want all are subscribed. written and settled are told of
+// each message, as fanout.StreamConfig has them; they may be nil. Errors wrap ErrDuplicate or
 // ErrMalformed.
-func (s *Server) AddStream(info Info, taken func(bytes int), settled func(fanout.Outcome)) (*Stream, error) {
+func (s *Server) AddStream(info Info, written func(bytes int), settled func(fanout.Outcome)) (*Stream, error) {
 	if info.Name == "" || info.Name == Wildcard {
 		return nil, fmt.Errorf("add stream %q: %w: it needs a name of its own", info.Name, ErrMalformed)
 	}
@@ -160,7 +160,7 @@ func (s *Server) AddStream(info Info, taken func(bytes int), settled func(fanout
 	}
 	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1)}
 	stream.core = s.core.NewStream(fanout.StreamConfig{
-		Name: info.Name, Seal: seal, Taken: taken, Settled: settled, Latched: info.Latched, Pool: buffer.Config{},
+		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: buffer.Config{},
 	})
 	s.streams = append(s.streams, stream)
 	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))

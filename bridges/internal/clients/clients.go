@@ -51,14 +51,22 @@ func ParseMax(options map[string]string, standard int) (int, error) {
 	return int(n), nil
 }
 
-// Settle corrects the count of a message that counted as sent when the clients' queues were
-// given it: it was sent if some client has it, and it was dropped if some client misses it;
-// of several clients it can be both. Any goroutine may call it.
-func Settle(topic *bridges.PublishedTopic, o fanout.Outcome) {
-	switch cause := o.Cause; {
-	case o.Dropped > 0 && o.Delivered == 0:
-		topic.Lost(1, int64(o.Bytes), cause)
-	case o.Dropped > 0:
-		topic.Dropped(cause)
+// Count returns the configuration of a stream whose messages are counted on a topic. A
+// message is sent when the first client has it; a latched one that no client has subscribed
+// to is kept for those to come, and counts as sent too. A message is dropped when a client
+// misses it, or when every client asked for fewer: of several clients it can be both.
+func Count(topic *bridges.PublishedTopic, config fanout.StreamConfig) fanout.StreamConfig {
+	config.Written = topic.Sent
+	config.Settled = func(o fanout.Outcome) {
+		switch {
+		case o.Dropped > 0:
+			topic.Dropped(o.Cause)
+		case o.Delivered > 0: // Written has counted it
+		case config.Latched:
+			topic.Sent(o.Bytes)
+		default:
+			topic.Dropped(flow.CausePeerSlow)
+		}
 	}
+	return config
 }

@@ -21,9 +21,6 @@ type StreamConfig struct {
 	// one. It is called once for each form, before the message is shared, in the
 	// order of the numbers. It may be nil.
 	Seal func(frame []byte, sequence uint64)
-	// Taken is told that Send has taken a message, of so many bytes in its first form, before
-	// Settled is told of the same. It doesn't block. It may be nil.
-	Taken func(bytes int)
 	// Written is told of a message's length in its first form when the first client has it, before
 	// Settled is told of the same. It doesn't block. It may be nil.
 	Written func(bytes int)
@@ -198,9 +195,6 @@ func (s *Stream) Send(ctx context.Context, m *Message) error {
 		s.latch(m)
 	}
 	m.written, m.settled = s.config.Written, s.config.Settled
-	if s.config.Taken != nil {
-		s.config.Taken(m.length())
-	}
 	m.holders.Store(int32(len(subscriptions)) + 1)
 	for _, sub := range subscriptions {
 		if sub.admits(m) && !sub.offer(m) {
