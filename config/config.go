@@ -64,7 +64,7 @@ type Place struct {
 	Tag       string     `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
 	Scale     float64    `yaml:"scale" doc:"factor on all lengths" min:"1e-6" max:"1e6" default:"1"`
 	Pose      rig.Pose   `yaml:"pose" doc:"where it stands in the map"`
-	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop that it follows, its corners rounded"`
+	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop that it follows, its corners rounded as the ego's"`
 	Speed     float64    `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"5"`
 }
 
@@ -109,7 +109,7 @@ const (
 // Ego says how the vehicle that carries the sensors moves.
 type Ego struct {
 	Driver    string     `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
-	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop, its corners rounded" default:"the scene's own route"`
+	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap" default:"the scene's own route"`
 	Speed     float64    `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
 	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
 	Commands  Commands   `yaml:"commands" doc:"what steers an external driver's vehicle"`
