@@ -28,10 +28,11 @@ type Config struct {
 	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
 	Bridges  []Bridge      `yaml:"bridges" doc:"where the messages go"`
 
-	// Drivers and Notices are the rig file's: see rig.Rig.
+	// Drivers and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
 	Drivers []string
 	Notices []rig.Notice
 
+	notices      []rig.Notice   // those of Notices that are this file's
 	driverGiven  bool           // the file says how the ego moves
 	bridgePlaces []yamldoc.Node // where the file's bridges stand
 }
@@ -219,6 +220,7 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	c.resolvePaths(filepath.Dir(file))
+	c.nameCommands(file)
 	if c.Rig != "" {
 		carried, err := rig.Reader{Lenient: r.Lenient}.Read(c.Rig)
 		if err != nil {
@@ -231,11 +233,23 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 
 // Carry makes the ego carry a rig, in place of the sensors that it had.
 func (c *Config) Carry(r *rig.Rig) {
-	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, r.Notices
+	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, slices.Concat(c.notices, r.Notices)
 	if r.ControlTopic != "" && c.Ego.Commands.Control == defaultControl {
 		c.Ego.Commands.Control = rig.TopicName(r.ControlTopic)
-		c.Notices = append(c.Notices[:len(c.Notices):len(c.Notices)], r.ControlTopicNotice()...)
+		c.Notices = append(c.Notices, r.ControlTopicNotice()...)
 	}
+}
+
+// nameCommands replaces topics of commands that ROS forbids, by the rule of sensors' topics.
+func (c *Config) nameCommands(file string) {
+	for _, t := range []struct {
+		key   string
+		topic *string
+	}{{"control", &c.Ego.Commands.Control}, {"ackermann", &c.Ego.Commands.Ackermann}, {"velocity", &c.Ego.Commands.Velocity}} {
+		c.notices = append(c.notices, rig.TopicNotice(file, "ego.commands."+t.key, *t.topic)...)
+		*t.topic = rig.TopicName(*t.topic)
+	}
+	c.Notices = slices.Clone(c.notices)
 }
 
 // ChooseDriver lets the rig say who drives the ego, where the file gives neither

@@ -84,6 +84,7 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	slices.SortStableFunc(rig.Notices, func(a, b Notice) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	rig.file = file
 	return rig, nil
 }
 
@@ -93,7 +94,7 @@ func parseYAML(file string, data []byte) (*Rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rig Rig
+	rig := Rig{file: file}
 	if err := n.Decode(&rig); err != nil {
 		return nil, err
 	}

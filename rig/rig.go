@@ -157,5 +157,6 @@ type Rig struct {
 	// has no counterpart here. They are in the order of the file.
 	Notices []Notice
 
+	file   string // what it was read from, as Notices name it
 	origin string // what it was converted from, for WriteYAML; "" for our own
 }

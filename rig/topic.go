@@ -54,11 +54,17 @@ func (r *Rig) noteTopics() {
 // ControlTopicNotice says which topic takes the place of a ControlTopic that ROS forbids:
 // a notice, or none.
 func (r *Rig) ControlTopicNotice() []Notice {
-	topic := TopicName(r.ControlTopic)
-	if topic == r.ControlTopic {
+	return TopicNotice(r.file, "control_topic", r.ControlTopic)
+}
+
+// TopicNotice says which topic takes the place of one that ROS forbids, and that stands at
+// a path of a file: a notice, or none.
+func TopicNotice(file, path, topic string) []Notice {
+	allowed := TopicName(topic)
+	if allowed == topic {
 		return nil
 	}
-	return []Notice{{Path: "control_topic", Text: fmt.Sprintf("ROS forbids the topic %s, %s takes its place", r.ControlTopic, topic)}}
+	return []Notice{{File: file, Path: path, Text: fmt.Sprintf("ROS forbids the topic %s, %s takes its place", topic, allowed)}}
 }
 
 func (r *Rig) noteTopic(e *Entry, key, written string) {
