@@ -1,8 +1,26 @@
+// Package gputest has what tests of GPU code need: Fake, a gpu.Driver without a
+// GPU whose fences follow a script and which notices leaks and misuse; Delay,
+// which makes a real driver's fences signal late; and, in builds with cgo, a
+// live headless context that a package's tests share:
+//
+//	func TestMain(m *testing.M) { gputest.Main(m) }
+//
+//	func TestShader(t *testing.T) {
+//		thread := gputest.Thread(t)
+//		...
+//	}
+//
+// Files that use the live half carry the build tag cgo. Where the machine has
+// no OpenGL such tests skip and say why; with REQUIRE_GL=1 in the environment
+// they fail instead.
 package gputest
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -279,3 +297,649 @@ func (f *Fake) executeAll() { f.execute(f.done + len(f.pending)) }
 
 // errNoConversion is the answer where OpenGL would convert pixels.
 var errNoConversion = errors.New("the fake converts no pixel formats: use a live context")
+
+// What fresh readback memory and deleted memory hold, so that reading either
+// shows.
+const (
+	unwritten = 0xA5
+	deleted   = 0xDD
+)
+
+// Info implements gpu.Driver.
+func (f *Fake) Info() gpu.Info {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.info
+}
+
+// Reset implements gpu.Driver.
+func (f *Fake) Reset() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
+// DebugErrors implements gpu.Driver.
+func (f *Fake) DebugErrors() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	errs := f.errs
+	f.errs = nil
+	return errs
+}
+
+// CreateBuffer implements gpu.Driver.
+func (f *Fake) CreateBuffer(desc gpu.BufferDesc) (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	usage := "device"
+	if desc.Usage == gpu.UsageReadback {
+		usage = "readback"
+	}
+	if err := f.begin("CreateBuffer", " %q %d bytes %s", desc.Label, desc.Size, usage); err != nil {
+		return 0, err
+	}
+	memory := make([]byte, desc.Size)
+	if desc.Usage == gpu.UsageReadback {
+		memory = bytes.Repeat([]byte{unwritten}, desc.Size)
+	}
+	copy(memory, desc.Data)
+	return f.add(gpu.ObjectBuffer, &object{name: fmt.Sprintf("%q", desc.Label), usage: desc.Usage, bytes: memory}), nil
+}
+
+// MapBuffer implements gpu.Driver.
+func (f *Fake) MapBuffer(h gpu.Handle, size int) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.find(gpu.ObjectBuffer, h)
+	if err := f.begin("MapBuffer", " %s", b.name); err != nil {
+		return nil, err
+	}
+	if b.usage != gpu.UsageReadback {
+		f.fault("buffer %s is mapped, but was not made for readback", b.name)
+	}
+	return b.bytes[:size:size], nil
+}
+
+// CreateTexture implements gpu.Driver.
+func (f *Fake) CreateTexture(desc gpu.TextureDesc, buffer gpu.Handle) (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := &object{name: fmt.Sprintf("%q", desc.Label), desc: desc}
+	if desc.Kind == gpu.TextureBuffer {
+		view := f.find(gpu.ObjectBuffer, buffer)
+		if err := f.begin("CreateTexture", " %s %v view of %s", o.name, desc.Format, view.name); err != nil {
+			return 0, err
+		}
+		o.bytes = view.bytes
+		return f.add(gpu.ObjectTexture, o), nil
+	}
+	if err := f.begin("CreateTexture", " %s %v %dx%d", o.name, desc.Format, desc.Width, desc.Height); err != nil {
+		return 0, err
+	}
+	for level := range desc.Levels {
+		o.levels = append(o.levels, make([]byte, desc.LevelBytes(level, desc.Format)))
+	}
+	return f.add(gpu.ObjectTexture, o), nil
+}
+
+// CreateProgram implements gpu.Driver; the sources are not looked at.
+func (f *Fake) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("CreateProgram", " %q", desc.Label); err != nil {
+		return 0, err
+	}
+	return f.add(gpu.ObjectProgram, &object{name: desc.Label}), nil
+}
+
+// CreateFramebuffer implements gpu.Driver.
+func (f *Fake) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle, depth gpu.Handle) (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("CreateFramebuffer", " %q", desc.Label); err != nil {
+		return 0, err
+	}
+	o := &object{name: fmt.Sprintf("%q", desc.Label)}
+	for _, h := range colors {
+		o.targets = append(o.targets, f.find(gpu.ObjectTexture, h))
+	}
+	if depth != 0 {
+		o.targets = append(o.targets, f.find(gpu.ObjectTexture, depth))
+	}
+	return f.add(gpu.ObjectFramebuffer, o), nil
+}
+
+// Delete implements gpu.Driver. As with OpenGL, commands already issued still
+// have the object; mapped memory is gone at once.
+func (f *Fake) Delete(kind gpu.ObjectKind, h gpu.Handle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := objectID{kind, h}
+	o := f.objects[id]
+	if o == nil {
+		f.fault("%v %d is deleted, but is not there", kind, h)
+		return
+	}
+	if !f.quiet {
+		f.log = append(f.log, fmt.Sprintf("Delete %v %s", kind, o.name))
+	}
+	delete(f.objects, id)
+	if o.usage == gpu.UsageReadback && kind == gpu.ObjectBuffer {
+		for i := range o.bytes {
+			o.bytes[i] = deleted
+		}
+	}
+}
+
+// HoldSource implements gpu.SourceHolder.
+func (f *Fake) HoldSource(kind gpu.ObjectKind, h gpu.Handle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.find(kind, h).held++
+}
+
+// UnholdSource implements gpu.SourceHolder.
+func (f *Fake) UnholdSource(kind gpu.ObjectKind, h gpu.Handle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.objects[objectID{kind, h}]
+	if o == nil {
+		return // closed while held: its capture fails
+	}
+	if o.held == 0 {
+		f.fault("%s %s is released more often than held", kind, o.name)
+		return
+	}
+	o.held--
+}
+
+// writes checks that a command may write o.
+func (f *Fake) writes(o *object, by string) {
+	if o.held > 0 {
+		f.fault("%s writes %s, which a later copy still needs", by, o.name)
+	}
+}
+
+// Invocation is what a scripted shader works on. The slices are the GPU's
+// memory; they must not be kept.
+type Invocation struct {
+	Groups [3]int // of a dispatch
+	memory map[slot][]byte
+}
+
+type slot struct {
+	kind   gpu.BindingKind
+	number int
+}
+
+// Storage returns the bytes of the buffer block bound at a slot, nil if none.
+func (i Invocation) Storage(number int) []byte { return i.memory[slot{gpu.BindStorage, number}] }
+
+// Uniform returns the bytes of the uniform block bound at a slot, nil if none.
+func (i Invocation) Uniform(number int) []byte { return i.memory[slot{gpu.BindUniform, number}] }
+
+// Image returns the pixels of the image level bound at a slot, nil if none.
+func (i Invocation) Image(number int) []byte { return i.memory[slot{gpu.BindImage, number}] }
+
+// Sampler returns level 0 of the texture, or the buffer of the texture buffer,
+// bound at a slot, nil if none.
+func (i Invocation) Sampler(number int) []byte { return i.memory[slot{gpu.BindSampler, number}] }
+
+// OnDispatch gives the program of a label its effect: shader runs, in the
+// order of commands, when the GPU would get there. It runs on the GL thread
+// and must not call the Fake.
+func (f *Fake) OnDispatch(label string, shader func(Invocation)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shaders[label] = shader
+}
+
+// Dispatch implements gpu.Driver.
+func (f *Fake) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [3]int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.find(gpu.ObjectProgram, program)
+	if err := f.begin("Dispatch", " %q %v%s", p.name, groups, f.bindings(bind)); err != nil {
+		return err
+	}
+	call := Invocation{Groups: groups, memory: f.bound(bind, fmt.Sprintf("dispatch %q", p.name))}
+	if shader := f.shaders[p.name]; shader != nil {
+		f.defers(func() { shader(call) })
+	}
+	return nil
+}
+
+// Draw implements gpu.Driver; a draw has no effect on memory.
+func (f *Fake) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gpu.Draw) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, target := f.find(gpu.ObjectProgram, program), f.find(gpu.ObjectFramebuffer, fb)
+	if err := f.begin("Draw", " %q %d calls to %s%s", p.name, len(draw.Calls), target.name, f.bindings(bind)); err != nil {
+		return err
+	}
+	by := fmt.Sprintf("draw %q", p.name)
+	f.bound(bind, by)
+	for _, t := range target.targets {
+		f.writes(t, by)
+	}
+	return nil
+}
+
+// bound resolves bindings to memory and notes what the shader may write:
+// storage blocks, and images that are not ReadOnly.
+func (f *Fake) bound(bind []gpu.BoundResource, by string) map[slot][]byte {
+	memory := make(map[slot][]byte, len(bind))
+	for _, b := range bind {
+		o, bytes := f.resource(b)
+		memory[slot{b.Kind, b.Slot}] = bytes
+		if b.Kind == gpu.BindStorage || b.Kind == gpu.BindImage && b.Access != gpu.ReadOnly {
+			f.writes(o, by)
+			o.written = f.issued
+		}
+	}
+	return memory
+}
+
+func (f *Fake) resource(b gpu.BoundResource) (*object, []byte) {
+	switch b.Kind {
+	case gpu.BindUniform, gpu.BindStorage:
+		o := f.find(gpu.ObjectBuffer, b.Handle)
+		return o, o.bytes[b.Offset : b.Offset+b.Size]
+	}
+	o := f.find(gpu.ObjectTexture, b.Handle)
+	if b.Level < len(o.levels) {
+		return o, o.levels[b.Level]
+	}
+	return o, o.bytes // of a texture buffer
+}
+
+func (f *Fake) bindings(bind []gpu.BoundResource) string {
+	if f.quiet {
+		return ""
+	}
+	var s string
+	for _, b := range bind {
+		o, _ := f.resource(b)
+		s += fmt.Sprintf(" %v%d=%s", b.Kind, b.Slot, o.name)
+	}
+	return s
+}
+
+// Barrier implements gpu.Driver.
+func (f *Fake) Barrier(bits gpu.BarrierBits) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("Barrier", " %v", bits); err != nil {
+		return err
+	}
+	for i := range f.ordered {
+		if bits&(1<<i) != 0 {
+			f.ordered[i] = f.issued
+		}
+	}
+	return nil
+}
+
+// reads checks that a barrier with all the bits stands between a shader's
+// write of o and its use here (GL 4.5 core, section 7.13.2).
+func (f *Fake) reads(o *object, need gpu.BarrierBits, by string) {
+	if o.written == 0 {
+		return
+	}
+	for i, at := range f.ordered {
+		if bit := gpu.BarrierBits(1 << i); need&bit != 0 && at < o.written {
+			f.fault("%s reads %s without the barrier %q after a shader wrote it", by, o.name, bit)
+		}
+	}
+}
+
+// WriteBuffer implements gpu.Driver.
+func (f *Fake) WriteBuffer(h gpu.Handle, offset int, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.find(gpu.ObjectBuffer, h)
+	if err := f.begin("WriteBuffer", " %s[%d:%d]", b.name, offset, offset+len(data)); err != nil {
+		return err
+	}
+	f.writes(b, "WriteBuffer")
+	kept := bytes.Clone(data)
+	f.defers(func() { copy(b.bytes[offset:], kept) })
+	return nil
+}
+
+// ReadBuffer implements gpu.Driver.
+func (f *Fake) ReadBuffer(h gpu.Handle, offset int, dst []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.find(gpu.ObjectBuffer, h)
+	if err := f.begin("ReadBuffer", " %s[%d:%d]", b.name, offset, offset+len(dst)); err != nil {
+		return err
+	}
+	f.executeAll()
+	copy(dst, b.bytes[offset:])
+	return nil
+}
+
+// CopyBuffer implements gpu.Driver.
+func (f *Fake) CopyBuffer(dst, src gpu.Handle, dstOffset, srcOffset, size int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	to, from := f.find(gpu.ObjectBuffer, dst), f.find(gpu.ObjectBuffer, src)
+	if err := f.begin("CopyBuffer", " %s[%d:%d] <- %s[%d:%d]",
+		to.name, dstOffset, dstOffset+size, from.name, srcOffset, srcOffset+size); err != nil {
+		return err
+	}
+	f.reads(from, gpu.BarrierFor(gpu.SourceBuffer), "CopyBuffer")
+	f.writes(to, "CopyBuffer")
+	f.defers(func() { copy(to.bytes[dstOffset:], from.bytes[srcOffset:srcOffset+size]) })
+	return nil
+}
+
+// WriteTexture implements gpu.Driver.
+func (f *Fake) WriteTexture(h gpu.Handle, desc *gpu.TextureDesc, r gpu.TextureRegion, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.find(gpu.ObjectTexture, h)
+	if err := f.begin("WriteTexture", " %s level %d layer %d %dx%d", t.name, r.Level, r.Layer, r.Width, r.Height); err != nil {
+		return err
+	}
+	f.writes(t, "WriteTexture")
+	kept, pixel := bytes.Clone(data), desc.Format.PixelBytes()
+	width, height := desc.LevelSize(r.Level)
+	f.defers(func() {
+		for y := range r.Height {
+			at := ((r.Layer*height+r.Y+y)*width + r.X) * pixel
+			copy(t.levels[r.Level][at:], kept[y*r.Width*pixel:(y+1)*r.Width*pixel])
+		}
+	})
+	return nil
+}
+
+// GenerateMipmaps implements gpu.Driver; it is recorded only.
+func (f *Fake) GenerateMipmaps(h gpu.Handle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.find(gpu.ObjectTexture, h)
+	f.writes(t, "GenerateMipmaps")
+	return f.begin("GenerateMipmaps", " %s", t.name)
+}
+
+// ReadTexture implements gpu.Driver.
+func (f *Fake) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.find(gpu.ObjectTexture, h)
+	if err := f.begin("ReadTexture", " %s level %d %v", t.name, level, format); err != nil {
+		return err
+	}
+	f.executeAll()
+	copy(dst, t.levels[level])
+	return nil
+}
+
+// CopyTextureToBuffer implements gpu.Driver for formats of the texture's own
+// pixel size.
+func (f *Fake) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t, b := f.find(gpu.ObjectTexture, src), f.find(gpu.ObjectBuffer, dst)
+	if err := f.begin("CopyTextureToBuffer", " %s[%d:%d] <- %s level %d %v",
+		b.name, offset, offset+size, t.name, level, format); err != nil {
+		return err
+	}
+	if format.PixelBytes() != t.desc.Format.PixelBytes() {
+		return errNoConversion
+	}
+	f.reads(t, gpu.BarrierFor(gpu.SourceTexture), "CopyTextureToBuffer")
+	f.writes(b, "CopyTextureToBuffer")
+	f.defers(func() { copy(b.bytes[offset:offset+size], t.levels[level]) })
+	return nil
+}
+
+// ClearFramebuffer implements gpu.Driver.
+func (f *Fake) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.ClearColor, depth bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fb := f.find(gpu.ObjectFramebuffer, h)
+	if err := f.begin("ClearFramebuffer", " %s", fb.name); err != nil {
+		return err
+	}
+	for i, t := range fb.targets {
+		f.writes(t, "ClearFramebuffer")
+		color := gpu.ClearColor{Float: [4]float32{1}} // depth's
+		if i < attachments {
+			color = colors[i]
+		}
+		pixel := encode(t.desc.Format, color)
+		if pixel == nil {
+			return errNoConversion
+		}
+		f.defers(func() {
+			for part := range slices.Chunk(t.levels[0], len(pixel)) {
+				copy(part, pixel)
+			}
+		})
+	}
+	return nil
+}
+
+// encode is a clear colour as a pixel of a format, nil where the fake can't.
+func encode(format gpu.Format, c gpu.ClearColor) []byte {
+	out := make([]byte, 0, 16)
+	switch format {
+	case gpu.FormatR8, gpu.FormatRGBA8:
+		for _, v := range c.Float[:format.PixelBytes()] {
+			out = append(out, byte(math.Round(float64(min(max(v, 0), 1))*255)))
+		}
+	case gpu.FormatR32F, gpu.FormatRG32F, gpu.FormatRGBA32F, gpu.FormatDepth32F:
+		for _, v := range c.Float[:format.PixelBytes()/4] {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		}
+	case gpu.FormatR32UI, gpu.FormatRG32UI, gpu.FormatRGBA32UI:
+		for _, v := range c.Uint[:format.PixelBytes()/4] {
+			out = binary.LittleEndian.AppendUint32(out, v)
+		}
+	default:
+		return nil
+	}
+	return out
+}
+
+// Flush implements gpu.Driver.
+func (f *Fake) Flush() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.begin("Flush", "")
+}
+
+// Finish implements gpu.Driver.
+func (f *Fake) Finish() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("Finish", ""); err != nil {
+		return err
+	}
+	f.executeAll()
+	return nil
+}
+
+// FenceScript says how a fence answers its polls. The zero value signals at
+// the first.
+type FenceScript struct {
+	Polls int  // polls that answer pending before it signals
+	Hold  bool // pending until Signal or FailFence names it, maybe never
+	Fail  bool // it fails instead of signalling
+}
+
+type fence struct {
+	script FenceScript
+	end    int // position in the command stream: what is before it is done once it signals
+	polls  int
+	number int
+}
+
+// SetFences gives the script of all fences made from now on.
+func (f *Fake) SetFences(s FenceScript) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.script = s
+}
+
+// Fences returns how many fences were made so far. They are numbered from 0 in
+// the order of their making.
+func (f *Fake) Fences() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.fences)
+}
+
+// Signal lets fence n signal at its next poll, in any order; unlike a GPU's,
+// an early fence does not signal with a later one.
+func (f *Fake) Signal(n int) { f.setScript(n, FenceScript{}) }
+
+// FailFence makes fence n fail at its next poll.
+func (f *Fake) FailFence(n int) { f.setScript(n, FenceScript{Fail: true}) }
+
+func (f *Fake) setScript(n int, s FenceScript) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fences[n].script = s
+}
+
+// CreateFence implements gpu.Driver.
+func (f *Fake) CreateFence() (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	number := len(f.fences)
+	if err := f.begin("CreateFence", " %d", number); err != nil {
+		return 0, err
+	}
+	x := &fence{script: f.script, end: f.done + len(f.pending), number: number}
+	f.fences = append(f.fences, x)
+	return f.add(gpu.ObjectFence, &object{name: "fence", fence: x}), nil
+}
+
+// PollFence implements gpu.Driver.
+func (f *Fake) PollFence(h gpu.Handle) gpu.FenceStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.find(gpu.ObjectFence, h).fence
+	status := f.poll(x)
+	if !f.quiet {
+		f.log = append(f.log, fmt.Sprintf("PollFence %d = %v", x.number, status))
+	}
+	return status
+}
+
+func (f *Fake) poll(x *fence) gpu.FenceStatus {
+	switch {
+	case f.scripted("PollFence") != nil:
+		return gpu.FenceFailed
+	case x.script.Hold:
+		return gpu.FencePending
+	case x.polls < x.script.Polls:
+		x.polls++
+		return gpu.FencePending
+	case x.script.Fail:
+		return gpu.FenceFailed
+	default:
+		f.execute(x.end)
+		return gpu.FenceSignaled
+	}
+}
+
+// CreateQuery implements gpu.Driver.
+func (f *Fake) CreateQuery() (gpu.Handle, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("CreateQuery", ""); err != nil {
+		return 0, err
+	}
+	return f.add(gpu.ObjectQuery, &object{name: "timestamp"}), nil
+}
+
+// tick is how far the fake GPU's clock goes from one timestamp to the next.
+const tick = int64(time.Microsecond)
+
+// Timestamp implements gpu.Driver. Each later timestamp is a microsecond later.
+func (f *Fake) Timestamp(h gpu.Handle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("Timestamp", ""); err != nil {
+		return err
+	}
+	q := f.find(gpu.ObjectQuery, h)
+	q.stamped = false
+	f.defers(func() {
+		f.gpuNow += tick
+		q.stamp, q.stamped = f.gpuNow, true
+	})
+	return nil
+}
+
+// QueryResult implements gpu.Driver.
+func (f *Fake) QueryResult(h gpu.Handle) (ns int64, ready bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q := f.find(gpu.ObjectQuery, h)
+	if err := f.begin("QueryResult", " ready=%v", q.stamped); err != nil {
+		return 0, false, err
+	}
+	return q.stamp, q.stamped, nil
+}
+
+// Clock implements gpu.Driver: the host's clock is the GPU's, counted from
+// NewFake's call.
+func (f *Fake) Clock() (gpuNs int64, host time.Time, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.begin("Clock", ""); err != nil {
+		return 0, time.Time{}, err
+	}
+	return f.gpuNow, f.epoch.Add(time.Duration(f.gpuNow)), nil
+}
+
+// Delay wraps an opener so that each fence answers pending to its first polls,
+// however fast the GPU is: software OpenGL never does so by itself.
+func Delay(open gpu.Opener, polls int) gpu.Opener {
+	return func() (*gpu.Context, error) {
+		glctx, err := open()
+		if err != nil {
+			return nil, err
+		}
+		wrapped := *glctx
+		wrapped.Driver = &delayed{Driver: glctx.Driver, polls: polls, left: make(map[gpu.Handle]int)}
+		return &wrapped, nil
+	}
+}
+
+// delayed is a driver with slow fences; on the GL thread only.
+type delayed struct {
+	gpu.Driver
+	polls int
+	left  map[gpu.Handle]int // polls of each fence that answer pending yet
+}
+
+func (d *delayed) CreateFence() (gpu.Handle, error) {
+	h, err := d.Driver.CreateFence()
+	if err == nil {
+		d.left[h] = d.polls
+	}
+	return h, err
+}
+
+func (d *delayed) PollFence(h gpu.Handle) gpu.FenceStatus {
+	if d.left[h] > 0 {
+		d.left[h]--
+		return gpu.FencePending
+	}
+	return d.Driver.PollFence(h)
+}
+
+func (d *delayed) Delete(kind gpu.ObjectKind, h gpu.Handle) {
+	if kind == gpu.ObjectFence {
+		delete(d.left, h)
+	}
+	d.Driver.Delete(kind, h)
+}
