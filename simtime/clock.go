@@ -1,9 +1,11 @@
 package simtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -333,3 +335,463 @@ func (c *Clock) Paused() bool {
 
 // Stepped reports whether the clock is detached from the host.
 func (c *Clock) Stepped() bool { return c.cfg.Stepped }
+
+// ChangeKind says what changed in a Clock.
+type ChangeKind uint8
+
+// The kinds of change.
+const (
+	SourceChanged ChangeKind = iota + 1
+	Jumped                   // the source's own time jumped
+	ScaleChanged
+	Paused
+	Resumed
+	Stepped
+)
+
+var changeNames = [...]string{
+	SourceChanged: "source changed", Jumped: "jumped", ScaleChanged: "scale changed",
+	Paused: "paused", Resumed: "resumed", Stepped: "stepped",
+}
+
+// String returns the kind in words.
+func (k ChangeKind) String() string {
+	if int(k) < len(changeNames) && changeNames[k] != "" {
+		return changeNames[k]
+	}
+	return "unknown change"
+}
+
+// Change tells subscribers what happened to a Clock.
+type Change struct {
+	Kind ChangeKind
+	// Source and Scale are the clock's after the change.
+	Source string
+	Scale  Scale
+	// From and To are simulation time, in nanoseconds, before and after the
+	// change's instant. They are equal if time went on without a gap.
+	From, To int64
+}
+
+// Jump reports whether simulation time has a gap or went back here, so that
+// what was planned by it has to be planned anew. A step is none.
+func (c Change) Jump() bool { return c.Kind != Stepped && c.From != c.To }
+
+// Jumps returns how often the clock has jumped (Change.Jump), and looks whether its
+// source has just done so: two readings of the clock between which the number stays the
+// same lie on one line of time. Subscribers may be told of a jump later than that.
+func (c *Clock) Jumps() uint64 {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	c.observeLocked()
+	return c.jumps
+}
+
+type watcher struct{ notify func(Change) }
+
+// Subscribe calls notify for every change from now on, in their order and one
+// at a time, on the goroutine that made the change or noticed the jump, or on
+// another that is telling an earlier change. notify may call the Clock's methods.
+// cancel ends the subscription; a call under way may still finish after it. A nil
+// notify is told of nothing.
+func (c *Clock) Subscribe(notify func(Change)) (cancel func()) {
+	if notify == nil {
+		return func() {}
+	}
+	w := &watcher{notify}
+	c.mu.Lock()
+	c.watchers = append(slices.Clone(c.watchers), w)
+	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.watchers = slices.DeleteFunc(slices.Clone(c.watchers), func(other *watcher) bool { return other == w })
+	}
+}
+
+// recordLocked queues a change for the subscribers and wakes WaitUntil;
+// unlockAndTell delivers it.
+func (c *Clock) recordLocked(change Change) {
+	change.Source, change.Scale = c.name, c.scale
+	if change.Jump() {
+		c.jumps++
+		c.steps = noInterval
+	}
+	c.pending = append(c.pending, change)
+	c.announceLocked()
+}
+
+// announceLocked wakes those who wait in WaitUntil.
+func (c *Clock) announceLocked() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// unlockAndTell unlocks mu and delivers the pending changes, unless another
+// goroutine, or a caller further up in this one, is doing so already.
+func (c *Clock) unlockAndTell() {
+	if c.telling || len(c.pending) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.telling = true
+	defer func() {
+		c.telling = false
+		c.mu.Unlock()
+	}()
+	for len(c.pending) > 0 {
+		change := c.pending[0]
+		c.pending = c.pending[1:]
+		c.tellUnlocked(change, c.watchers)
+	}
+	c.pending = nil
+}
+
+// tellUnlocked delivers one change with mu released, and locks it again even if
+// a subscriber panics.
+func (c *Clock) tellUnlocked(change Change, watchers []*watcher) {
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	for _, w := range watchers {
+		w.notify(change)
+	}
+}
+
+// SetScale changes the time scale from this instant on (law T2). Scale zero is
+// refused with an error that wraps ErrScale: that is what Pause is for. Sources
+// from outside don't follow it.
+func (c *Clock) SetScale(scale Scale) error {
+	if scale.IsZero() {
+		return fmt.Errorf("set time scale: %w: 0 (use pause)", ErrScale)
+	}
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	c.observeLocked() // what passed until now did so at the old scale
+	c.scale = scale
+	if scaler, ok := c.source.(Scaler); ok {
+		scaler.SetScale(c.sourceScaleLocked())
+	}
+	now := c.observeLocked()
+	c.recordLocked(Change{Kind: ScaleChanged, From: now, To: now})
+	return nil
+}
+
+// Pause stops time at this instant (law T2), whatever the source. Pausing a
+// paused clock does nothing.
+func (c *Clock) Pause() {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	if !c.paused {
+		now := c.stopLocked()
+		c.paused = true
+		c.recordLocked(Change{Kind: Paused, From: now, To: now})
+	}
+}
+
+// Resume lets time go on from where it stands; a source from outside, which did
+// not stand, jumps to its own time. Resuming a running clock does nothing.
+func (c *Clock) Resume() {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	if c.paused {
+		from := c.readLocked()
+		c.paused = false
+		c.recordLocked(Change{Kind: Resumed, From: from, To: c.goOnLocked(from)})
+	}
+}
+
+// Step moves a paused clock on by d nanoseconds. The engine's loop may then
+// Advance that far; other sources' time changes at once. Errors wrap
+// ErrNotPaused, ErrNotSteppable for a source from outside, or ErrDuration.
+func (c *Clock) Step(d int64) error {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	stepper, ok := c.source.(Stepper)
+	from := c.paceLocked()
+	switch {
+	case !c.paused:
+		return fmt.Errorf("step clock: %w", ErrNotPaused)
+	case d <= 0 || from > math.MaxInt64-d:
+		return fmt.Errorf("step clock: %w: %d ns", ErrDuration, d)
+	case !ok:
+		return fmt.Errorf("step clock: %w: %s is driven from outside", ErrNotSteppable, c.name)
+	}
+	if c.cfg.Stepped {
+		c.limit += d
+	} else {
+		stepper.Step(d)
+		c.steps.extend(from, from+d)
+	}
+	c.recordLocked(Change{Kind: Stepped, From: from, To: from + d})
+	return nil
+}
+
+// Select changes to another source, which starts at its start value; selecting
+// the current one does nothing. Errors wrap ErrUnknownSource, or ErrNotSteppable
+// for a source from outside on a stepped clock; then the source stays.
+func (c *Clock) Select(name string) error {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	resolved, err := resolveSource(name, c.cfg.Sources)
+	if err == nil && resolved == c.name {
+		return nil
+	}
+	resolved, source, err := c.makeSource(name)
+	if err != nil {
+		return fmt.Errorf("select time source: %w", err)
+	}
+	from := c.readLocked()
+	c.name, c.source = resolved, source
+	c.noteLocked(source.Now())
+	c.frozen = c.last
+	if c.cfg.Stepped && c.standsLocked() {
+		c.limit = c.last
+	}
+	c.recordLocked(Change{Kind: SourceChanged, From: from, To: c.last})
+	return nil
+}
+
+// Set sets the time of the ss2 source to sec seconds and nanosec nanoseconds,
+// both at once. A step back, or one beyond the jump limit, is a jump. While
+// paused, the time is shown after Resume. Errors wrap ErrNotSettable for another
+// source, or ErrDuration for a negative time or a nanosec of a second or more.
+func (c *Clock) Set(sec int64, nanosec uint32) error {
+	if sec < 0 || sec > math.MaxInt64/second-1 || nanosec >= second {
+		return fmt.Errorf("set time: %w: %d s %d ns", ErrDuration, sec, nanosec)
+	}
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	source, ok := c.source.(*external)
+	if !ok {
+		return fmt.Errorf("set time: %w: the source is %s, not %s", ErrNotSettable, c.name, SS2)
+	}
+	from, to := source.time, sec*second+int64(nanosec)
+	source.time = to
+	if c.standsLocked() {
+		return nil
+	}
+	if c.jumpsLocked(to) {
+		c.recordLocked(Change{Kind: Jumped, From: from, To: to})
+	}
+	c.noteLocked(to)
+	c.announceLocked()
+	return nil
+}
+
+// FollowROS makes the ros2 source follow the given clock, in nanoseconds, from
+// now on; nil stands for the time since the UNIX epoch. The function is called
+// with the clock's lock held and must not call the Clock.
+func (c *Clock) FollowROS(clock func() int64) {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	if clock == nil {
+		clock = c.unixTime
+	}
+	c.cfg.ROSClock = clock
+	if source, ok := c.source.(*following); ok {
+		source.ask = clock
+		c.observeLocked()
+	}
+}
+
+// Hold makes time stand still until release is called, whatever Pause and Resume
+// do meanwhile: a pipeline holds the clock between its runs, and finds a pause
+// that its user made before a run still there. Several holders each have their
+// own; calling release again does nothing.
+//
+// Paused doesn't tell of it, and no Change does, except one of the kind Jumped at
+// the end where a source from outside went on by itself.
+func (c *Clock) Hold() (release func()) {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	c.stopLocked()
+	c.holds++
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.unlockAndTell()
+		from := c.readLocked()
+		c.holds--
+		if to := c.goOnLocked(from); to != from {
+			c.recordLocked(Change{Kind: Jumped, From: from, To: to})
+		} else {
+			c.announceLocked()
+		}
+	})
+}
+
+// standsLocked reports whether time stands still.
+func (c *Clock) standsLocked() bool { return c.paused || c.holds > 0 }
+
+// stopLocked makes time stand from this instant on, if it doesn't yet, and
+// returns where.
+func (c *Clock) stopLocked() int64 {
+	if c.standsLocked() {
+		return c.readLocked()
+	}
+	if scaler, ok := c.source.(Scaler); ok {
+		scaler.SetScale(Scale{})
+	}
+	now := c.observeLocked()
+	c.frozen = now
+	if c.cfg.Stepped {
+		c.limit = now
+	}
+	if e, ok := c.source.(*engine); ok {
+		e.pace.Step(now - e.pace.Now()) // what the loop had not yet reached waits
+	}
+	return now
+}
+
+// goOnLocked lets the time, which stood at from, go on, unless something else
+// makes it stand, and returns the time after that: a source from outside did not
+// stand.
+func (c *Clock) goOnLocked(from int64) int64 {
+	if c.standsLocked() {
+		return from
+	}
+	if c.cfg.Stepped {
+		c.limit = math.MaxInt64
+	}
+	if scaler, ok := c.source.(Scaler); ok {
+		scaler.SetScale(c.sourceScaleLocked())
+		c.noteLocked(from)
+		return from
+	}
+	c.noteLocked(c.source.Now())
+	return c.last
+}
+
+// interval is the simulation time after from, up to and including to.
+type interval struct{ from, to int64 }
+
+// noInterval contains no time.
+var noInterval = interval{math.MinInt64, math.MinInt64}
+
+// extend makes i go on to `to`; what doesn't begin at its end begins anew.
+func (i *interval) extend(from, to int64) {
+	if from != i.to {
+		i.from = from
+	}
+	i.to = to
+}
+
+// Lag returns by how many nanoseconds a loop is late that is about to Advance to
+// t: how far Pace is beyond it. What Step moved the clock on by makes no loop
+// late, however much it is: see Stepping. A stepped clock has no lag.
+func (c *Clock) Lag(t int64) int64 {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	if c.cfg.Stepped {
+		return 0
+	}
+	pace := c.paceLocked()
+	if t <= c.steps.to {
+		pace = min(pace, c.steps.from)
+	}
+	return max(0, pace-t)
+}
+
+// Stepping reports whether Step moved the clock on to or past t, which it
+// otherwise would not have come to: a loop visits every instant for which that
+// holds, also if the clock was resumed meanwhile. On a stepped clock, whose loop
+// visits all of them, it is false.
+func (c *Clock) Stepping(t int64) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.steps.from < t && t <= c.steps.to
+}
+
+// pollLimit bounds the sleep on a source whose pace is not known.
+const pollLimit = 10 * time.Millisecond
+
+// WaitUntil waits until the loop may Advance to t, in nanoseconds of simulation
+// time: until Pace is at t or beyond. It follows changes of scale, pauses and
+// steps. The error wraps ErrJumped if the clock jumped meanwhile, or ctx's error
+// if ctx ended.
+func (c *Clock) WaitUntil(ctx context.Context, t int64) error {
+	c.mu.RLock()
+	jumps := c.jumps
+	c.mu.RUnlock()
+	for {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("wait for simulation time: %w", context.Cause(ctx))
+		}
+		left := c.remaining(t)
+		switch {
+		case left.jumps != jumps:
+			return fmt.Errorf("wait for simulation time: %w", ErrJumped)
+		case left.reached:
+			return nil
+		}
+		waitChange(ctx, left.changed, left.sleep)
+	}
+}
+
+// remaining is what keeps a waiting loop from an instant.
+type remaining struct {
+	reached bool
+	sleep   time.Duration   // until then; negative where only a change can bring it
+	changed <-chan struct{} // closed at the next change
+	jumps   uint64          // of the clock until now
+}
+
+// remaining looks at the clock once.
+func (c *Clock) remaining(t int64) (left remaining) {
+	c.mu.Lock()
+	defer c.unlockAndTell()
+	left.sleep, left.reached = c.sleepLocked(t)
+	left.changed, left.jumps = c.changed, c.jumps
+	return left
+}
+
+// waitChange returns at a change, at the end of ctx, or after sleep if that is
+// not negative.
+func waitChange(ctx context.Context, changed <-chan struct{}, sleep time.Duration) {
+	var elapsed <-chan time.Time
+	if sleep >= 0 {
+		timer := time.NewTimer(sleep)
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-elapsed:
+	}
+}
+
+// pollAfter is how long to sleep before a source is asked again that promises to
+// be there in so many nanoseconds.
+func pollAfter(left int64) time.Duration {
+	return max(time.Millisecond/2, min(time.Duration(left), pollLimit))
+}
+
+// sleepLocked reports whether the pace has reached t, else how long it will take;
+// negative where only a change can bring it there.
+func (c *Clock) sleepLocked(t int64) (sleep time.Duration, reached bool) {
+	const never = -1
+	pace := c.paceLocked()
+	if pace >= t {
+		return 0, true
+	}
+	if c.cfg.Stepped || c.standsLocked() {
+		return never, false
+	}
+	known := false
+	switch source := c.source.(type) {
+	case *engine:
+		sleep, known = source.pace.reach(t)
+	case *running:
+		sleep, known = source.reach(t)
+	case *external:
+	case Scaler:
+		left, _ := mapping{scale: c.scale}.reaches(t - pace)
+		sleep, known = pollAfter(left), true
+	default:
+		sleep, known = pollAfter(t-pace), true
+	}
+	if !known {
+		return never, false
+	}
+	return max(0, sleep), false
+}
