@@ -1,3 +1,25 @@
+// Package shaders holds raybridge's GLSL sources and one typed catalogue of
+// them: what each program is called, what it binds, how large its work groups
+// are and which constants Go gives it.
+//
+// # Includes
+//
+// A source may say #include "lib/trace.glsl". Each file is taken in once,
+// where it is first named, from the entry's own file system and else from this
+// package: sensors outside this repository include the same library. Included
+// files start with a comment that says what they declare and need.
+//
+// # Constants
+//
+// Numbers that Go and GLSL must agree on are written in Go alone and reach the
+// source as #define lines: the slots of the scene's tables (SLOT_NODES ...),
+// the work-group size (LOCAL_SIZE_X, _Y, _Z), and each entry's own.
+//
+// # Adding a shader
+//
+// One file with a header comment, one Entry, one line in All. A test compiles
+// every entry on a live context, and one compares its declared bindings with
+// the source.
 package shaders
 
 import "io/fs"
@@ -85,4 +107,226 @@ var SceneTrace = Entry{
 	),
 	Workgroup: [3]int{8, 8, 1},
 	Constants: []Define{Flag("OCCLUSION", false)},
+}
+
+// Sampler slots of the scene's tables. lib/scene.glsl declares the tables at
+// these slots and describes their layout; scene.Resident and the per-capture
+// buffers bind them. Sensors use the slots from SlotSensor on for their own
+// samplers; uniform, storage and image slots are all theirs.
+const (
+	SlotNodes         = iota // bounding volume hierarchies
+	SlotTriangles            // planes and barycentric rows
+	SlotVertices             // positions, three a triangle
+	SlotAttributes           // normals, texture coordinates, labels
+	SlotMaterials            // material table
+	SlotColorTextures        // sRGB pictures
+	SlotDataTextures         // linear pictures
+	SlotMovers               // root, label and range of each mover
+	SlotMotion               // per capture: keyframes and the movers' hierarchy
+	SlotSensor               // the first that sensors may use, up to 15
+)
+
+// Records of the scene's tables, in texels.
+const (
+	NodeTexels      = 7
+	TriangleTexels  = 3
+	VertexTexels    = 3 // a triangle's three vertices
+	AttributeTexels = 3 // a triangle's three vertices
+	MaterialTexels  = 4
+)
+
+// SceneTables returns the bindings that lib/scene.glsl declares.
+func SceneTables() []Binding {
+	return []Binding{
+		{"nodes", "samplerBuffer", SlotNodes, KindSampler},
+		{"triangles", "samplerBuffer", SlotTriangles, KindSampler},
+		{"vertices", "samplerBuffer", SlotVertices, KindSampler},
+		{"attributes", "usamplerBuffer", SlotAttributes, KindSampler},
+		{"materials", "samplerBuffer", SlotMaterials, KindSampler},
+		{"colorTextures", "sampler2DArray", SlotColorTextures, KindSampler},
+		{"dataTextures", "sampler2DArray", SlotDataTextures, KindSampler},
+		{"movers", "usamplerBuffer", SlotMovers, KindSampler},
+		{"motion", "samplerBuffer", SlotMotion, KindSampler},
+	}
+}
+
+func slotDefines() []Define {
+	return []Define{
+		Int("SLOT_NODES", SlotNodes),
+		Int("SLOT_TRIANGLES", SlotTriangles),
+		Int("SLOT_VERTICES", SlotVertices),
+		Int("SLOT_ATTRIBUTES", SlotAttributes),
+		Int("SLOT_MATERIALS", SlotMaterials),
+		Int("SLOT_COLOR_TEXTURES", SlotColorTextures),
+		Int("SLOT_DATA_TEXTURES", SlotDataTextures),
+		Int("SLOT_MOVERS", SlotMovers),
+		Int("SLOT_MOTION", SlotMotion),
+		Int("SLOT_SENSOR", SlotSensor),
+	}
+}
+
+// Slots of the cameras' own samplers.
+const (
+	SlotFrames       = SlotSensor + iota // the scene's frames before the camera, or the sun
+	SlotVisible                          // what each pixel sees
+	SlotStaticShadow                     // depth of the static world from the sun
+	SlotMoverShadow                      // depth of the movers from the sun
+	SlotPalette                          // colours of the semantic tags
+)
+
+// stillTables are the tables that lib/scene.glsl alone declares: cameras see one
+// instant, and don't read keyframes.
+func stillTables() []Binding { return SceneTables()[:SlotMotion:SlotMotion] }
+
+// Records of the frames of the scene, in texels.
+const (
+	FrameTexels    = 6 // before a camera
+	SunFrameTexels = 3 // before the sun
+	// PreviousTexels follow all those before a camera, a frame's each: see
+	// lib/flow.glsl.
+	PreviousTexels = 3
+)
+
+// CameraIDs rasterises what each pixel of a camera sees: the number of the
+// triangle plus one, and the frame it is in. CUT samples the alpha of cut-out
+// materials.
+var CameraIDs = Entry{
+	Name:     "camera.ids",
+	Vertex:   "camera_ids.vert",
+	Fragment: "camera_ids.frag",
+	Bindings: append(stillTables(),
+		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
+		Binding{"Projection", "", 0, KindUniform},
+	),
+	Constants: []Define{Flag("CUT", false)},
+}
+
+// CameraShadow rasterises the depth of the scene as the sun sees it.
+var CameraShadow = Entry{
+	Name:     "camera.shadow",
+	Vertex:   "camera_shadow.vert",
+	Fragment: "camera_shadow.frag",
+	Bindings: append(stillTables(),
+		Binding{"sunFrames", "samplerBuffer", SlotFrames, KindSampler},
+	),
+	Constants: []Define{Flag("CUT", false)},
+}
+
+// SlotLens is the uniform block that lib/lens.glsl declares.
+const SlotLens = 1
+
+// CameraTrace traces what each pixel of a distorted camera sees, and writes what
+// CameraIDs writes. LENS is one of lib/lens.glsl's. An invocation traces TracedRays
+// pixels, two by two.
+var CameraTrace = Entry{
+	Name:    "camera.trace",
+	Compute: "camera_trace.comp",
+	Bindings: append(SceneTables(),
+		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Pass", "", 0, KindUniform},
+		Binding{"seen", "uimage2D", 0, KindImage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+	Constants: []Define{Int("LENS", 1)},
+}
+
+// CameraShade turns what a camera sees into its pictures, each in a buffer of
+// packed pixels, row 0 the top; camera_shade.comp lists the constants that say which.
+// SURFACE_TEXTURES and EMISSION_TEXTURES are for scenes that have such, LENS is as
+// for CameraTrace and 0 for a pinhole, and GRADED allows for lib/grade.glsl. A
+// picture of light alone may have SAMPLES x SAMPLES seen points a pixel.
+var CameraShade = Entry{
+	Name:    "camera.shade",
+	Compute: "camera_shade.comp",
+	Bindings: append(stillTables(),
+		Binding{"frames", "samplerBuffer", SlotFrames, KindSampler},
+		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
+		Binding{"staticShadow", "sampler2D", SlotStaticShadow, KindSampler},
+		Binding{"moverShadow", "sampler2DShadow", SlotMoverShadow, KindSampler},
+		Binding{"palette", "samplerBuffer", SlotPalette, KindSampler},
+		Binding{"View", "", 0, KindUniform},
+		Binding{"Lens", "", SlotLens, KindUniform},
+		Binding{"Color", "", 0, KindStorage},
+		Binding{"Depth", "", 1, KindStorage},
+		Binding{"Tags", "", 2, KindStorage},
+		Binding{"Instances", "", 3, KindStorage},
+		Binding{"Normals", "", 4, KindStorage},
+		Binding{"Flow", "", 5, KindStorage},
+		Binding{"Luminance", "", 6, KindStorage},
+	),
+	Workgroup: [3]int{8, 8, 1}, // the shader counts on it
+	Constants: []Define{
+		Flag("COLOR", true), Flag("WIDE_COLOR", false), Flag("LUMINANCE", false),
+		Flag("DEPTH", true), Flag("DEPTH_CODES", false), Flag("DEPTH_GREYS", false),
+		Flag("TAGS", true), Flag("TAG_COLORS", false), Flag("WIDE_TAG_COLORS", false), Flag("WIDE_TAGS", false),
+		Flag("INSTANCES", true), Flag("WIDE_INSTANCES", false), Flag("INSTANCE_CODES", false), Flag("INSTANCE_COLORS", false),
+		Flag("NORMALS", true), Flag("FLOW", true),
+		Flag("SURFACE_TEXTURES", true), Flag("EMISSION_TEXTURES", true), Int("SAMPLES", 1),
+		Int("LENS", 0), Flag("GRADED", false),
+	},
+}
+
+// GroundTruthBounds finds the bounds of actors in what a camera's view sees: an
+// invocation a pixel takes it into the tally of its actor. Places has, for each
+// instance id, the place of its tally plus one, 0 for actors that nobody asks for.
+var GroundTruthBounds = Entry{
+	Name:    "groundtruth.bounds",
+	Compute: "groundtruth_bounds.comp",
+	Bindings: append(stillTables(),
+		Binding{"visible", "usampler2D", SlotVisible, KindSampler},
+		Binding{"Tallies", "", 0, KindStorage},
+		Binding{"Places", "", 1, KindStorage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+}
+
+// GroundTruthSights counts the points on actors that something else hides from a
+// sensor: an invocation for each TracedRays of Sights, into the tallies of their actors.
+var GroundTruthSights = Entry{
+	Name:    "groundtruth.sights",
+	Compute: "groundtruth_sights.comp",
+	Bindings: append(SceneTables(),
+		Binding{"Settings", "", 0, KindUniform},
+		Binding{"Tallies", "", 0, KindStorage},
+		Binding{"Sights", "", 1, KindStorage},
+	),
+	Workgroup: [3]int{64, 1, 1},
+}
+
+// SlotScan is the lidar's table of lasers and columns.
+const SlotScan = SlotSensor
+
+// Records of the scan table, in texels.
+const (
+	LaserTexels  = 3
+	ColumnTexels = 1
+)
+
+// Lidar traces one scan: an invocation for each TracedRays neighbouring columns
+// of each laser, which writes a sample.Point of twelve words for each.
+var Lidar = Entry{
+	Name:    "lidar.scan",
+	Compute: "lidar_scan.comp",
+	Bindings: append(SceneTables(),
+		Binding{"scan", "usamplerBuffer", SlotScan, KindSampler},
+		Binding{"Settings", "", 0, KindUniform},
+		Binding{"Points", "", 0, KindStorage},
+	),
+	Workgroup: [3]int{8, 8, 1},
+	Constants: []Define{Int("SCALE", 1), Flag("RANDOM", true), Flag("ROLLING", true), Flag("COMPENSATED", false)},
+}
+
+// RayTexels is the size of a ray in the table of Rays, in texels.
+const RayTexels = 2
+
+// Rays finds what a sensor's own rays hit: an invocation for each TracedRays of them.
+var Rays = Entry{
+	Name:    "sensor.rays",
+	Compute: "rays.comp",
+	Bindings: append(SceneTables(),
+		Binding{"rays", "usamplerBuffer", SlotSensor, KindSampler},
+		Binding{"Settings", "", 0, KindUniform},
+		Binding{"Results", "", 0, KindStorage},
+	),
+	Workgroup: [3]int{64, 1, 1},
 }
