@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -345,4 +346,99 @@ func ParseBridge(argument string) (Bridge, error) {
 		return Bridge{}, fmt.Errorf("parse bridge %q: need TYPE:CONNECTION, such as mcap:recording", argument)
 	}
 	return Bridge{Type: kind, Connection: connection}, nil
+}
+
+// aliases are the keys of an AWSIM configuration's top level that we have in time;
+// they may be written in any case.
+var aliases = map[string]string{"timesource": "source", "timescale": "scale"}
+
+// DecodeYAML reads the keys of a whole file, aliases included.
+func (c *Config) DecodeYAML(n yamldoc.Node) error {
+	entries, err := n.Entries()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := c.decodeKey(e, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeKey reads one of a file's entries.
+func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
+	if key, ok := aliases[strings.ToLower(e.Key)]; ok {
+		if timesGiven(all, key) > 1 {
+			return e.Place.Errorf("time.%s is given twice: %s is another name of it", key, e.Key)
+		}
+		_, err := yamldoc.DecodeKey(&c.Time, yamldoc.Entry{Key: key, Value: e.Value, Place: e.Place})
+		return err
+	}
+	if e.Key == "ego" {
+		inner, _ := e.Value.Entries() // what is wrong there is told when it is decoded
+		for _, i := range inner {
+			c.driverGiven = c.driverGiven || i.Key == "driver" || i.Key == "waypoints"
+		}
+	}
+	if e.Key == "bridges" {
+		c.placeBridges(e.Value)
+	}
+	known, err := yamldoc.DecodeKey(c, e)
+	if !known {
+		return e.UnknownKey(topKeys())
+	}
+	return err
+}
+
+// timesGiven counts how often a file's entries give a key of time, by any name.
+func timesGiven(all []yamldoc.Entry, key string) int {
+	n := 0
+	for _, e := range all {
+		if aliases[strings.ToLower(e.Key)] == key {
+			n++
+		}
+		if e.Key != "time" {
+			continue
+		}
+		inner, _ := e.Value.Entries() // what is wrong there is told when it is decoded
+		for _, i := range inner {
+			if i.Key == key {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// topKeys lists the keys of a file.
+func topKeys() []string {
+	var keys []string
+	for _, f := range yamldoc.Fields(reflect.TypeFor[Config]()) {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
+}
+
+// placeBridges remembers where the file's bridges stand.
+func (c *Config) placeBridges(list yamldoc.Node) {
+	c.bridgePlaces, _ = list.Items() // what is wrong there is told when it is decoded
+}
+
+// InBridge returns an error of the bridge at an index with the place that it has in the
+// file, file, line and column: that of the bridge's key, or of the whole bridge where it
+// doesn't have the key. An error of a bridge that isn't the file's, one that has a place,
+// and nil stay as they are.
+func (c *Config) InBridge(index int, key string, err error) error {
+	var placed *yamldoc.Error
+	if err == nil || index >= len(c.bridgePlaces) || errors.As(err, &placed) {
+		return err
+	}
+	entries, _ := c.bridgePlaces[index].Entries() // it was decoded
+	for _, e := range entries {
+		if e.Key == key {
+			return e.Value.Errorf("%w", err)
+		}
+	}
+	return c.bridgePlaces[index].Errorf("%w", fmt.Errorf("%s: %w", key, err))
 }
