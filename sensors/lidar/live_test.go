@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
@@ -21,6 +18,8 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestMain(m *testing.M) { gputest.Main(m) }
@@ -218,4 +217,80 @@ func TestNearFieldLasersAlternate(t *testing.T) {
 			require.True(t, math.IsInf(float64(m.Points[i].Distance), -1), "laser %d, column %d reads %v", laser, column, m.Points[i].Distance)
 		}
 	}
+}
+
+// A rolling scan from a car that drives sideways past the ego, towards a wall: each ray
+// is fired from where the car is at its own time.
+func TestALidarRidesOnAnotherActor(t *testing.T) {
+	const start, speed = 30.0, 20.0 // metres before the wall, m/s
+	b := scenetest.NewBuilder("ride")
+	b.Put("wall", scenetest.Box(60, 1, 40), scenetest.Matte("white", 0.8, 0.8, 0.8), scenetest.At(0, start+0.5, 0, scene.TagWall))
+	car := b.Put("car", scenetest.Box(4, 2, 1), scenetest.Matte("black", 0.1, 0.1, 0.1), scene.Placement{
+		TypeID: "vehicle.car", Tag: scene.TagCar,
+		Motion: scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{3, 0, 0}, 0, 0, 90), Velocity: mgl64.Vec3{0, speed, 0}},
+	})
+	h := sensortest.New(t, lidar.RayCastSemantic, sensortest.Options{
+		Scene: b.Scene, GL: gputest.Thread(t), Owner: car.ID, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 0, 0), Attributes: map[string]any{"range": 100},
+	})
+	h.Fire(2 * scanPeriod)
+	m := sensortest.Last[*sample.PointCloud](h, "points")
+	stamp := float64(m.StampNs) / 1e9
+	assert.InDelta(t, speed*stamp, m.Pose.Position[1], 1e-9)
+	walls := 0
+	for i := range m.Points {
+		p := &m.Points[i]
+		if scene.Tag(p.Tag) != scene.TagWall {
+			continue
+		}
+		walls++
+		before := start - speed*(stamp+float64(p.TimeNs)/1e9)
+		require.InDelta(t, before, p.X, 1e-3, "point %d", i)
+		require.InDelta(t, before/math.Hypot(float64(p.X), math.Hypot(float64(p.Y), float64(p.Z))), p.CosIncidence, 1e-4)
+	}
+	assert.Greater(t, walls, 500)
+}
+
+// A rolling scan has an actor from the moment at which it was spawned, within the
+// scan, and up to the one at which it was removed.
+func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
+	b := scenetest.NewBuilder("reserve")
+	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
+	// A ball around the sensor: whatever time it is, rays look at it.
+	b.Put("ball", scenetest.Sphere(6, 12), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "static.ball", Tag: scene.TagWall, Reserved: true})
+	ball := b.Scene.Actors[1]
+	h := sensortest.New(t, lidar.RayCast, sensortest.Options{
+		Scene: b.Scene, GL: gputest.Thread(t), Mount: mast, Attributes: map[string]any{"noise_stddev": 0.0},
+	})
+	seen := func() (first, last uint32, n int) {
+		m := sensortest.Last[*sample.PointCloud](h, "points")
+		for i := range m.Points {
+			if p := &m.Points[i]; p.Instance == ball.ID {
+				if n++; n == 1 {
+					first, last = p.TimeNs, p.TimeNs
+				}
+				first, last = min(first, p.TimeNs), max(last, p.TimeNs)
+			}
+		}
+		return first, last, n
+	}
+	h.Fire(scanPeriod)
+	_, _, n := seen()
+	assert.Zero(t, n)
+	h.Fire(3 * scanPeriod / 2) // the next scan begins before the spawn
+	_, err := h.Env.History.Spawn("static.ball", scene.Standing(spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)))
+	require.NoError(t, err)
+	h.Fire(2 * scanPeriod)
+	first, last, n := seen()
+	assert.Positive(t, n)
+	assert.InDelta(t, scanPeriod/2+10e6, first, 1e6, "spawned at the tick after")
+	assert.InDelta(t, scanPeriod, last, 1e6)
+	require.NoError(t, h.Env.History.Remove(ball.ID))
+	h.Fire(3 * scanPeriod)
+	first, last, n = seen()
+	assert.Positive(t, n)
+	assert.InDelta(t, 0, first, 1e6)
+	assert.InDelta(t, 10e6, last, 1e6, "removed at the tick after")
+	h.Fire(4 * scanPeriod)
+	_, _, n = seen()
+	assert.Zero(t, n)
 }
