@@ -1,0 +1,256 @@
+// Package groundtruth has the sensors that know what others must find out: the boxes
+// of vehicles and people, in a picture and in space, as SVL's ground-truth sensors
+// publish them.
+//
+// # Who is counted
+//
+// Actors whose type id begins with vehicle. or walker., and those whose largest
+// surface has the tag of a vehicle or a person; never the sensor's owner, and only
+// while they are there. The ego has no surface: sensors on other actors don't see it.
+// The label is SVL's (Label).
+//
+// # In a picture
+//
+// Boxes2D draws the view of a pinhole camera, and has the GPU take each pixel into the
+// bounds of its actor: the box is tight around what can be seen, to the pixel. An
+// actor without a pixel has no box. It shares the visibility pass with cameras of the
+// same mount, lens and clipping.
+//
+// # In space
+//
+// Boxes3D publishes each actor's oriented box in the sensor's frame, whichever
+// direction it is in. An actor whose every point is hidden is left out, unless the
+// attribute hidden asks for all, as the objects of CARLA's ROS bridge are. What the
+// owner hides counts as seen.
+//
+// # Occlusion and truncation
+//
+// Both are measured at samplePoints points of an actor's surface, which don't change
+// and are spread evenly over its area. Of those whose surface faces the sensor,
+// Truncation is the share that lies outside the picture (beside it, or beyond its
+// clipping), and Occlusion the share of the others that a ray from the sensor does not
+// reach because another actor is before them. What the actor itself hides counts as
+// seen. An occlusion of one half comes out as 0.5 with a standard error of a few
+// hundredths: some 40 to 130 of the points face a sensor.
+//
+// # Concurrency, failure
+//
+// As for cameras: Capture and Poll run on the GL thread, Process on the pipeline's
+// goroutine. A capture without a free slot is dropped before any work, and counted.
+package groundtruth
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// OutputBoxes is the output of both sensors.
+const OutputBoxes = "boxes"
+
+// Boxes2D describes sensor.ground_truth.boxes_2d, SVL's 2D Ground Truth. SVL's field
+// of view is vertical, 60 degrees; fov is the horizontal one, as the cameras have it, and
+// its default the same view at SVL's 1920 x 1080.
+var Boxes2D = &sensors.Definition{
+	ID:     "sensor.ground_truth.boxes_2d",
+	Number: 70,
+	Doc:    "boxes of vehicles and people in a picture: tight around their visible pixels, with occlusion and truncation",
+	Tags:   []string{"ground_truth", "gpu"},
+	Attributes: []sensors.Attribute{
+		{Name: "image_size_x", Type: sensors.Int, Default: int64(1920), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "width of the picture"},
+		{Name: "image_size_y", Type: sensors.Int, Default: int64(1080), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "height of the picture"},
+		{Name: "fov", Type: sensors.Float, Default: 91.492845, Unit: "deg", Min: 0.1, Max: 175, UsualMin: 5, UsualMax: 170, Doc: "horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"},
+		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 1000, UsualMin: 0.01, UsualMax: 10, Doc: "what is nearer isn't there"},
+		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.01, Max: 100_000, UsualMin: 10, UsualMax: 10_000, Doc: "what is farther isn't there"},
+		{Name: "detection_range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.1, Max: 100_000, UsualMin: 5, UsualMax: 1000, Doc: "actors whose box's centre is farther have no box"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Detections2D](sensors.OutputSpec{
+			Name: OutputBoxes, Suffix: "/boxes_2d", QoS: flow.SensorDataQoS,
+			Doc: "an array of 2-D boxes in pixels, (0, 0) the picture's top left corner; velocities in the sensor's frame",
+		}),
+	},
+	DefaultRate: "10",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		s := spec.Settings
+		lens, err := camera.NewLens(s.Int("image_size_x"), s.Int("image_size_y"), s.Float("fov"))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", sensors.ErrValue, err)
+		}
+		sight := camera.Sight{Mount: spec.Mount, Lens: lens, Near: s.Float("near_clip"), Far: s.Float("far_clip")}
+		if sight.Far <= sight.Near {
+			return nil, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, sight.Far, sight.Near)
+		}
+		d := &detector{spec: spec, picture: &picture{sight: sight}, reach: s.Float("detection_range"), near: sight.Near}
+		d.report = &report2D{detector: d}
+		return d, nil
+	},
+}
+
+// Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
+var Boxes3D = &sensors.Definition{
+	ID:     "sensor.ground_truth.boxes_3d",
+	Number: 71,
+	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion: mount it on the roof (on the ground, without a pose, it sees none), or set hidden",
+	Tags:   []string{"ground_truth", "gpu"},
+	Attributes: []sensors.Attribute{
+		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, UsualMin: 5, UsualMax: 500, Doc: "actors whose box's centre is farther are left out"},
+		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those too of which nothing can be seen from the sensor"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
+			Name: OutputBoxes, Suffix: "/boxes_3d", QoS: flow.SensorDataQoS,
+			Doc: "an array of 3-D boxes in the sensor's frame",
+		}),
+	},
+	DefaultRate: "10",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		d := &detector{spec: spec, reach: spec.Settings.Float("max_distance")}
+		d.report = &report3D{detector: d, hidden: spec.Settings.Bool("hidden")}
+		return d, nil
+	},
+}
+
+// Definitions returns both.
+func Definitions() []*sensors.Definition { return []*sensors.Definition{Boxes2D, Boxes3D} }
+
+// labels are SVL's names for kinds of actors, by the beginning of a type id. The
+// longest beginning holds.
+var labels = map[string]string{
+	"vehicle.ego":        "Sedan",
+	"vehicle.sedan":      "Sedan",
+	"vehicle.taxi":       "Sedan",
+	"vehicle.wagon":      "Sedan",
+	"vehicle.hatchback":  "Hatchback",
+	"vehicle.suv":        "SUV",
+	"vehicle.jeep":       "Jeep",
+	"vehicle.van":        "BoxTruck",
+	"vehicle.truck":      "BoxTruck",
+	"vehicle.bus":        "SchoolBus",
+	"vehicle.bicycle":    "Bicycle",
+	"vehicle.motorcycle": "Motorcycle",
+	"walker.":            "Pedestrian",
+}
+
+// tagLabels are the labels of actors whose type id says nothing, by their tag; these
+// are the tags that make an actor count.
+var tagLabels = map[scene.Tag]string{
+	scene.TagPedestrian: "Pedestrian",
+	scene.TagRider:      "Pedestrian",
+	scene.TagCar:        "Sedan",
+	scene.TagTruck:      "BoxTruck",
+	scene.TagBus:        "SchoolBus",
+	scene.TagTrain:      "Train",
+	scene.TagMotorcycle: "Motorcycle",
+	scene.TagBicycle:    "Bicycle",
+}
+
+// Label returns the class of an actor as SVL's users know it, by its type id or else its
+// tag; ok is false for an actor that ground truth doesn't count.
+func Label(typeID string, tag scene.Tag) (label string, ok bool) {
+	longest := ""
+	for prefix, l := range labels {
+		if len(prefix) > len(longest) && strings.HasPrefix(typeID, prefix) {
+			label, longest = l, prefix
+		}
+	}
+	if longest != "" {
+		return label, true
+	}
+	if label, ok = tagLabels[tag]; ok {
+		return label, true
+	}
+	return "Sedan", strings.HasPrefix(typeID, "vehicle.")
+}
+
+// report2D makes the boxes in a picture.
+type report2D struct {
+	detector *detector
+	out      *sensors.Output[*sample.Detections2D]
+	message  sample.Detections2D // reused: outputs copy what they keep
+}
+
+func (r *report2D) open(env *sensors.Env) (err error) {
+	r.out, err = sensors.OutputOf[*sample.Detections2D](env, OutputBoxes)
+	return err
+}
+
+func (r *report2D) publish(f *finding, tallies []tally) {
+	lens := &r.detector.picture.sight.Lens
+	m := &r.message
+	m.Header, m.Width, m.Height, m.Boxes = f.header, lens.Width, lens.Height, m.Boxes[:0]
+	for i := range f.objects {
+		o := &f.objects[i]
+		n := &tallies[o.place]
+		if n.Pixels == 0 {
+			continue
+		}
+		t := &r.detector.survey.targets.list[o.place]
+		m.Boxes = append(m.Boxes, sample.Box2D{
+			ID: t.actor.ID, TypeID: t.actor.TypeID, Label: t.label, Tag: uint8(t.tag), Score: 1,
+			// A pixel reaches from its number to the next.
+			CenterX: float32(n.Left+n.Right+1) / 2, CenterY: float32(n.Top+n.Bottom+1) / 2,
+			Width: float32(n.Right + 1 - n.Left), Height: float32(n.Bottom + 1 - n.Top),
+			Pixels:     n.Pixels,
+			Occlusion:  share(int(n.Hidden), o.asked),
+			Truncation: share(o.facing-o.asked, o.facing),
+			Twist:      twistIn(f.header.Pose, &o.state),
+		})
+	}
+	r.out.TryQueue(f.at, m)
+}
+
+// onGround is how near to its owner's lowest point a sensor sees nothing but the ground,
+// metres.
+const onGround = 0.1
+
+// report3D makes the boxes in space.
+type report3D struct {
+	detector *detector
+	hidden   bool // those of which nothing can be seen too
+	out      *sensors.Output[*sample.Detections3D]
+	message  sample.Detections3D // reused: outputs copy what they keep
+}
+
+func (r *report3D) open(env *sensors.Env) (err error) {
+	if box, ok := env.History.Box(env.Owner); ok && !r.hidden && r.detector.spec.Mount.Position[2] < box.Center[2]-box.Half[2]+onGround {
+		env.Log.Warn("the sensor looks from the ground, which hides everything from it: mount it higher, or set hidden")
+	}
+	r.out, err = sensors.OutputOf[*sample.Detections3D](env, OutputBoxes)
+	return err
+}
+
+func (r *report3D) publish(f *finding, tallies []tally) {
+	m := &r.message
+	m.Header, m.Boxes = f.header, m.Boxes[:0]
+	toSensor := f.header.Pose.Inverse()
+	for i := range f.objects {
+		o := &f.objects[i]
+		hidden := int(tallies[o.place].Hidden)
+		if o.asked > 0 && hidden == o.asked && !r.hidden {
+			continue
+		}
+		t := &r.detector.survey.targets.list[o.place]
+		m.Boxes = append(m.Boxes, sample.Box3D{
+			ID: t.actor.ID, TypeID: t.actor.TypeID, Label: t.label, Tag: uint8(t.tag), Score: 1,
+			Pose: toSensor.Compose(o.box.Pose), Size: o.box.Half.Mul(2),
+			Occlusion:    share(hidden, o.asked),
+			Twist:        twistIn(f.header.Pose, &o.state),
+			Acceleration: toSensor.Rotate(o.state.Acceleration),
+		})
+	}
+	r.out.TryQueue(f.at, m)
+}
+
+// share returns a part of a whole, 0 of nothing.
+func share(part, whole int) float32 {
+	if whole == 0 {
+		return 0
+	}
+	return float32(part) / float32(whole)
+}
