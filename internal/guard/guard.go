@@ -1,6 +1,53 @@
+// Package guard decides who may use raybridge's servers, how many at a time, and how much a
+// client may send and have kept. The servers are those of the WebSocket bridges, the control
+// port, and the APIs of ros1's node. One set of rules and one table of limits ([Handshakes] and
+// so on) hold for all of them.
+//
+// # Pages
+//
+// A browser lets any page that it shows talk to any server that it reaches, also on its own
+// machine. It tells the server from where the page came: the Origin (RFC 6454). Guard.Check
+// refuses a request, before it does anything, unless
+//
+//   - it names no origin: it is a program's, not a page's;
+//   - the origin is of this machine: localhost, 127.0.0.0/8 or [::1], at any port;
+//   - the origin's host is an IP address, and the very one at which this connection arrived: a
+//     page that this machine served at its own address;
+//   - it is https://app.foxglove.dev or https://studio.foxglove.dev, Foxglove's application;
+//   - it is file://, see below;
+//   - the user has named it ([Guard.Pages]).
+//
+// The origin is never compared with the request's Host. A page of evil.example whose name was
+// made to lead here (DNS rebinding) has both in common. The Host must be one that nobody else
+// gives out. Such are an IP address, a name without a dot, one of the reserved domains of local
+// networks (.localhost, .local, .internal, .home.arpa), the machine's own name, and names that
+// the user gave. On an encrypted connection the certificate has shown that already.
+//
+// # Desktop applications
+//
+// Lichtblick's desktop application, and Foxglove's as long as its source was open, show pages of
+// files that Electron gives more rights than a browser does: their origin is file://. In
+// Chromium 156, Firefox 153 and WebKitGTK 2.50, a page of a file that a user opens has the
+// origin null. So have sandboxed frames and data URLs of any site. Chromium sends file://
+// only where it was told to trust files (--allow-file-access-from-files), which is what
+// Electron does. So no web page sends file://, and it is let in; null is refused unless it is
+// named.
+//
+// # Connections
+//
+// A [Gate] counts connections. Those that haven't said yet what they want don't count as
+// clients. At most [Handshakes] of them are there, for [HandshakeTime] each; one more ends
+// the oldest. Limits of one address are for other machines alone: on the loopback interface,
+// one client could lock out all others.
+//
+// Everything that is refused is an error of type [*Refusal] with its [Rule], which the
+// servers count.
 package guard
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -10,6 +57,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 )
 
 // Guard says which requests a server answers. Its fields are set before the first request; its
@@ -166,4 +215,144 @@ func addressOf(address net.Addr) netip.Addr {
 	}
 	ip, _ := netip.AddrFromSlice(tcp.IP)
 	return ip.Unmap()
+}
+
+// Rule names the rule by which somebody wasn't let in. In counts and summaries it is the cause.
+type Rule string
+
+// Rules that refuse.
+const (
+	// BadHost: the request names a host that isn't this server's.
+	BadHost Rule = "bad_host"
+	// BadOrigin: the request is a page's that may not use this server.
+	BadOrigin Rule = "bad_origin"
+	// SlowHandshake: a handshake took longer than HandshakeTime.
+	SlowHandshake Rule = "slow_handshake"
+	// Handshaking: there were too many handshakes, and it was the oldest.
+	Handshaking Rule = "too_many_handshakes"
+	// Connecting: the server had all the connections that it takes.
+	Connecting Rule = "too_many_connections"
+	// OfAddress: it had as many of that address as it takes.
+	OfAddress Rule = "too_many_of_address"
+)
+
+// Refusal is why a request or a connection wasn't let in.
+type Refusal struct {
+	Rule Rule
+	text string
+}
+
+func (r *Refusal) Error() string { return r.text }
+
+func refuse(rule Rule, format string, args ...any) *Refusal {
+	return &Refusal{rule, fmt.Sprintf(format, args...)}
+}
+
+// Count returns counts by rule with one more for an error that wraps a *Refusal, and as they
+// are for any other. It changes no map: copies of a count may be handed out.
+func Count(counts map[string]int64, err error) map[string]int64 {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		return counts
+	}
+	return Merge(counts, map[string]int64{string(refusal.Rule): 1})
+}
+
+// Merge returns the sum of two counts, and changes neither.
+func Merge(a, b map[string]int64) map[string]int64 {
+	if len(b) == 0 {
+		return a
+	}
+	sum := make(map[string]int64, len(a)+len(b))
+	maps.Copy(sum, a)
+	for cause, n := range b {
+		sum[cause] += n
+	}
+	return sum
+}
+
+// Limits of all servers; "Who may connect" in docs/bridges/README.md has them as a table.
+const (
+	// Handshakes is the number of connections of a server whose request, or what its protocol
+	// begins with, isn't there yet. One more ends the oldest.
+	Handshakes = 64
+	// AddressHandshakes of them may be of one address of another machine. One more ends the
+	// oldest of that address.
+	AddressHandshakes = 16
+	// HandshakeTime is how long one may last: for HTTP, a request with its body. A
+	// WebSocket's has none. With TLS its handshake counts too.
+	HandshakeTime = 2 * time.Second
+	// HeaderBytes bounds the request line and the headers.
+	HeaderBytes = 64 << 10
+	// RequestTime is the time for the rest of a request, and for its answer.
+	RequestTime = 10 * time.Second
+	// IdleTime is how long a connection of HTTP may rest between two requests.
+	IdleTime = time.Minute
+
+	// PingInterval is the time between two pings of a WebSocket client. SilenceLimit is how
+	// long nothing may come from it, answers to pings included.
+	PingInterval = 10 * time.Second
+	SilenceLimit = 20 * time.Second
+
+	// ControlConnections is how many connections of the control port have shaken hands at a
+	// time. NodeCalls is the same for the API of ros1's node (XML-RPC), NodeConnections for its
+	// topics and services (TCPROS). Half of them may be of one address of another machine.
+	ControlConnections = 64
+	NodeCalls          = 256
+	NodeConnections    = 1024
+)
+
+// Limits of what one client of a WebSocket bridge may send, and have kept; "What a client may
+// have kept" in docs/bridges/README.md has them as a table.
+const (
+	// MessageBytes bounds a message that a client sends.
+	MessageBytes = 16 << 20
+	// KeptBytes bounds all that is kept for a client beside the messages that wait for it. That
+	// is registrations, messages that aren't complete, calls that wait, and unread answers.
+	KeptBytes = 16 << 20
+	// EntryBytes is what an entry in a server's tables counts for in KeptBytes, besides its
+	// texts.
+	EntryBytes = 256
+	// ReasonBytes bounds the text of a status, and of an error that is kept: either may quote
+	// what the client sent.
+	ReasonBytes = 1 << 10
+	// NameBytes bounds names: of operations, topics, services, types, parameters, encodings.
+	NameBytes = 256
+	// IDBytes bounds ids that a client chooses.
+	IDBytes = 1 << 10
+	// ListElements bounds a list in a message.
+	ListElements = 4096
+	// ParameterBytes bounds a value that a client gives a parameter, in JSON.
+	ParameterBytes = 64 << 10
+
+	// ClientTopics is how many topics a client may subscribe to, and advertise, and
+	// TopicSubscriptions how often one of them, each with an id (rosbridge).
+	ClientTopics       = 4096
+	TopicSubscriptions = 64
+	// ThrottledMessages is how many messages of a topic wait for their time, however large a
+	// queue_length the client asks for (rosbridge).
+	ThrottledMessages = 64
+	// ClientChannels and ClientParameters are how many channels a client may advertise, and how
+	// many parameters it may subscribe to (foxglove).
+	ClientChannels   = 256
+	ClientParameters = 4096
+	// ServiceCalls is how many calls of one service wait (rosbridge), and ServerCalls of all
+	// services together (foxglove).
+	ServiceCalls = 16
+	ServerCalls  = 64
+	// FragmentedMessages is how many messages may be incomplete, and Fragments in how many
+	// parts one may come (rosbridge).
+	FragmentedMessages = 16
+	Fragments          = 1 << 16
+)
+
+// Excerpt returns a text, or as much of its beginning as so many bytes hold.
+func Excerpt(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.ToValidUTF8(text[:most], "\ufffd") + "..."
 }
