@@ -10,12 +10,18 @@ import (
 	"fmt"
 	"html/template"
 	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
@@ -174,4 +180,189 @@ func pngURL(m image.Image) (template.URL, error) {
 		return "", err
 	}
 	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(out.Bytes())), nil
+}
+
+// drawImage shows a camera's data as people see it, and says how. The type id
+// tells whether mono8 means semantic tags.
+func drawImage(m *sample.Image, typeID string) (shown image.Image, caption string) {
+	caption = fmt.Sprintf("%d × %d, %s", m.Width, m.Height, m.Encoding)
+	labels := strings.HasPrefix(typeID, "sensor.camera.semantic")
+	kind, err := picture.KindOf(m, labels)
+	if err != nil {
+		return image.NewNRGBA(image.Rect(0, 0, 1, 1)), caption + ": " + err.Error()
+	}
+	if labels && m.Encoding == sample.EncodingMono8 {
+		return kind.Paint(nil, m), caption + ": semantic tags in CityScapes colours"
+	}
+	return kind.Paint(nil, m), caption + captions[m.Encoding]
+}
+
+var captions = map[string]string{
+	sample.Encoding32FC1: ": depth in metres, bright is near",
+	sample.Encoding16UC1: ": a colour for each actor",
+	sample.Encoding32SC1: ": a colour for each actor",
+	sample.Encoding32FC2: ": optical flow, red to the right, strong is fast",
+	sample.Encoding32FC3: ": normals as colours",
+}
+
+const (
+	topSize   = 900  // pixels
+	topRange  = 50.0 // metres to the edge
+	ringStep  = 10.0 // metres
+	rowHeight = 12   // pixels of a laser in the range view, at most
+)
+
+var (
+	background = color.NRGBA{16, 18, 22, 255}
+	gridColor  = color.NRGBA{52, 58, 68, 255}
+)
+
+// returns counts the points that hit something.
+func returns(m *sample.PointCloud) int {
+	n := 0
+	for i := range m.Points {
+		if m.Points[i].Return != sample.ReturnUnknown {
+			n++
+		}
+	}
+	return n
+}
+
+// drawTop shows a cloud from above, the sensor in the middle looking up the page;
+// colour is height.
+func drawTop(m *sample.PointCloud) image.Image {
+	out := image.NewNRGBA(image.Rect(0, 0, topSize, topSize))
+	draw.Draw(out, out.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
+	scale := topSize / (2 * topRange)
+	for r := ringStep; r <= topRange*math.Sqrt2; r += ringStep {
+		for a := 0.0; a < 2*math.Pi; a += 1 / (r * scale) {
+			out.SetNRGBA(int(topSize/2+r*scale*math.Cos(a)), int(topSize/2+r*scale*math.Sin(a)), gridColor)
+		}
+	}
+	lo, hi := heights(m)
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Return == sample.ReturnUnknown {
+			continue
+		}
+		x := int(topSize/2 - float64(p.Y)*scale)
+		y := int(topSize/2 - float64(p.X)*scale)
+		c := color.NRGBA(picture.HeightRamp.At((float64(p.Z) - lo) / (hi - lo)))
+		out.SetNRGBA(x, y, c)
+		out.SetNRGBA(x+1, y, c)
+		out.SetNRGBA(x, y+1, c)
+		out.SetNRGBA(x+1, y+1, c)
+	}
+	for d := -4; d <= 4; d++ { // the sensor
+		out.SetNRGBA(topSize/2+d, topSize/2, color.NRGBA{255, 255, 255, 255})
+		out.SetNRGBA(topSize/2, topSize/2+d, color.NRGBA{255, 255, 255, 255})
+	}
+	return out
+}
+
+// heights returns the 2nd and 98th percentile of the points' heights.
+func heights(m *sample.PointCloud) (lo, hi float64) {
+	var z []float32
+	for i := range m.Points {
+		if m.Points[i].Return != sample.ReturnUnknown {
+			z = append(z, m.Points[i].Z)
+		}
+	}
+	if len(z) == 0 {
+		return 0, 1
+	}
+	slices.Sort(z)
+	lo, hi = float64(z[len(z)*2/100]), float64(z[len(z)*98/100])
+	return lo, max(hi, lo+0.1)
+}
+
+// nearest and farthest are the ends of the range view's scale, metres.
+const nearest, farthest = 1.0, 100.0
+
+// rangeColor shows a distance on a logarithmic scale, near bright.
+func rangeColor(r float64) color.NRGBA {
+	return color.NRGBA(picture.DepthRamp.At(math.Log(max(r, nearest)/nearest) / math.Log(farthest/nearest)))
+}
+
+// drawRanges shows a cloud as the device sees it: a row for each laser, sorted
+// by elevation, and a column for each firing.
+func drawRanges(m *sample.PointCloud) image.Image {
+	elevation := make([]float32, m.Rings)
+	for i := range m.Points {
+		elevation[int(m.Points[i].Ray)%m.Rings] = m.Points[i].Elevation
+	}
+	order := make([]int, m.Rings)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case elevation[a] > elevation[b]:
+			return -1
+		case elevation[a] < elevation[b]:
+			return 1
+		}
+		return 0
+	})
+	row := make([]int, m.Rings)
+	for r, laser := range order {
+		row[laser] = r
+	}
+	height := max(1, min(rowHeight, 600/max(m.Rings, 1)))
+	out := image.NewNRGBA(image.Rect(0, 0, m.Columns, m.Rings*height))
+	draw.Draw(out, out.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
+	for i := range m.Points {
+		p := &m.Points[i]
+		if p.Return == sample.ReturnUnknown {
+			continue
+		}
+		c := rangeColor(float64(p.Distance))
+		// Columns turn clockwise from straight ahead: the middle of the picture is ahead.
+		x := (int(p.Ray)/m.Rings + m.Columns/2) % m.Columns
+		for y := range height {
+			out.SetNRGBA(x, row[int(p.Ray)%m.Rings]*height+y, c)
+		}
+	}
+	return out
+}
+
+// bar is one stage of the way to the first bridge. It has the slowest sensor's median and
+// 99th percentile, and both as shares of the longest of all, in per cent.
+type bar struct {
+	Name               string
+	P50, P99           time.Duration
+	P50Share, P99Share float64
+}
+
+// way is the order of the stages.
+var way = []string{"gpu", "fence", "copy", "wait", "queue", "send"}
+
+// tabulate takes the slowest sensor of each stage that happened.
+func tabulate(stages []pipeline.Stage) (bars []bar) {
+	var longest time.Duration
+	for _, name := range way {
+		b, seen := bar{Name: name}, false
+		for _, s := range stages {
+			if s.Name == name {
+				seen = true
+				b.P50, b.P99 = max(b.P50, s.P50), max(b.P99, s.P99)
+			}
+		}
+		if seen {
+			bars = append(bars, b)
+			longest = max(longest, b.P50, b.P99)
+		}
+	}
+	for i := range bars {
+		bars[i].P50Share, bars[i].P99Share = share(bars[i].P50, longest), share(bars[i].P99, longest)
+	}
+	return bars
+}
+
+// share is a part of a whole in per cent, to a tenth.
+func share(part, whole time.Duration) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return math.Round(1000*part.Seconds()/whole.Seconds()) / 10
 }
