@@ -1,16 +1,46 @@
+// Package viewer is the window of `raybridge run --window`: the cameras, the
+// lidars from above and in three dimensions, and a line of live figures.
+//
+// # Usage
+//
+// A Viewer is told which sensors there are by Watch, which listens to a
+// pipeline, or by AddCamera and AddCloud. Show then runs it in a window until
+// its context ends:
+//
+//	v, err := viewer.New(viewer.Options{Clock: p.Clock(), Quit: cancel})
+//	err = v.Watch(p)
+//	err = v.Show(ctx, ending, window, p.GL())
+//
+// # Concurrency
+//
+// What Watch, AddCamera and AddCloud listen with may be called from any
+// goroutine: it copies the message and never waits. Everything else belongs to
+// one goroutine, Show's while it runs.
+//
+// # Pictures
+//
+// The window's picture is composed on the CPU, so that Compose and Handle need
+// neither OpenGL nor a display. A camera's picture is shown pixel for pixel
+// wherever its pane has room for it. On the GL thread there is one upload and one
+// present a shown picture, never more than one of them in its queue (law G2).
 package viewer
 
 import (
+	"context"
+	"fmt"
 	"image"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/window"
 )
 
 // Clock is what the window asks and tells the simulation's clock; *simtime.Clock
@@ -309,4 +339,276 @@ func (v *Viewer) paintTitle(p *pane, selected bool) {
 		end -= width + 2*textInset
 	}
 	face.draw(dst, at, face.fit(p.topic, max(0, end-at.X)), colorDim)
+}
+
+// Sizes of the window's furniture, pixels.
+const (
+	gap          = 6  // between panes, and around them
+	titleHeight  = 24 // of a pane's title bar
+	headerHeight = 34
+	border       = 1
+
+	minSide = 260 // width that the pane beside the enlarged one gets at least
+	minRow  = 120 // height that the row of small panes gets at least
+	tooLow  = 90  // a row of small panes lower than this is left out
+)
+
+// place is a pane to be arranged.
+type place struct {
+	// natural is the size at which its content is shown unscaled; zero: any.
+	natural image.Point
+	// cloud says that it shows a cloud, not a camera.
+	cloud bool
+}
+
+// outer is a pane's size around its natural content.
+func (p *place) outer() image.Point {
+	return p.natural.Add(image.Pt(2*border, titleHeight+2*border))
+}
+
+// arrange gives each pane its rectangle: the selected one is large, beside it
+// stands one of the other kind, the rest in rows below. A pane without
+// room gets the empty rectangle.
+func arrange(area image.Rectangle, panes []place, selected int) []image.Rectangle {
+	out := make([]image.Rectangle, len(panes))
+	if len(panes) == 0 || area.Empty() {
+		return out
+	}
+	beside, rest := company(panes, selected)
+	if beside < 0 || area.Dx() < 2*minSide {
+		out[selected] = area
+		return out
+	}
+	height := area.Dy()
+	if len(rest) > 0 {
+		height = topHeight(area.Dy(), &panes[selected], &panes[beside])
+	}
+	if area.Dy()-height-gap < tooLow {
+		height = area.Dy()
+	}
+	split := area.Min.X + topWidth(area.Dx(), height, &panes[selected], &panes[beside])
+	out[selected] = image.Rect(area.Min.X, area.Min.Y, split, area.Min.Y+height)
+	out[beside] = image.Rect(split+gap, area.Min.Y, area.Max.X, area.Min.Y+height)
+	if height < area.Dy() {
+		below := image.Rect(area.Min.X, area.Min.Y+height+gap, area.Max.X, area.Max.Y)
+		for k, r := range grid(below, len(rest)) {
+			out[rest[k]] = r
+		}
+	}
+	return out
+}
+
+// company chooses the pane beside the selected one, -1 for none, and lists the rest.
+func company(panes []place, selected int) (beside int, rest []int) {
+	beside = -1
+	for k := range panes {
+		if k != selected && (beside < 0 || panes[beside].cloud == panes[selected].cloud && panes[k].cloud != panes[selected].cloud) {
+			beside = k
+		}
+	}
+	for k := range panes {
+		if k != selected && k != beside {
+			rest = append(rest, k)
+		}
+	}
+	return beside, rest
+}
+
+// topHeight is the upper row's height: enough for the pictures' own size, at
+// least half of the window, and with room left for the row below.
+func topHeight(height int, selected, beside *place) int {
+	want := height * 56 / 100
+	for _, p := range []*place{selected, beside} {
+		if p.natural.Y > 0 {
+			want = max(want, p.outer().Y)
+		}
+	}
+	return min(want, max(height-gap-minRow, height*62/100))
+}
+
+// topWidth is the selected pane's width in a row of a height.
+func topWidth(width, height int, selected, beside *place) int {
+	most := width - gap - minSide
+	switch {
+	case selected.natural.X > 0 && selected.outer().Y <= height && selected.outer().X <= most:
+		return max(selected.outer().X, min(width*45/100, most))
+	case selected.natural.X > 0:
+		content := height - titleHeight - 2*border
+		scaled := content*selected.natural.X/selected.natural.Y + 2*border
+		return max(min(scaled, most), width/3)
+	case beside.natural.X > 0 && beside.outer().X <= width/2:
+		return width - gap - beside.outer().X
+	default:
+		return min(width*58/100, most)
+	}
+}
+
+// grid divides an area into n equal cells, in as many columns as leave them
+// closest to the shape of a picture.
+func grid(area image.Rectangle, n int) []image.Rectangle {
+	if n == 0 {
+		return nil
+	}
+	best, bestArea := 1, 0
+	for columns := 1; columns <= n; columns++ {
+		size := cell(area, columns, n)
+		// What a picture of 4 by 3 gets of the cell.
+		width := min(size.X, (size.Y-titleHeight)*4/3)
+		if width > 0 && width*width > bestArea {
+			best, bestArea = columns, width*width
+		}
+	}
+	size := cell(area, best, n)
+	out := make([]image.Rectangle, n)
+	for k := range out {
+		at := area.Min.Add(image.Pt(k%best*(size.X+gap), k/best*(size.Y+gap)))
+		out[k] = image.Rectangle{Min: at, Max: at.Add(size)}
+		if k%best == best-1 {
+			out[k].Max.X = area.Max.X // what the division left over
+		}
+	}
+	return out
+}
+
+func cell(area image.Rectangle, columns, n int) image.Point {
+	rows := (n + columns - 1) / columns
+	return image.Pt((area.Dx()-gap*(columns-1))/columns, (area.Dy()-gap*(rows-1))/rows)
+}
+
+// Window is where the picture is shown; *window.Window is one.
+type Window interface {
+	Events() <-chan window.Event
+	Size() (width, height int)
+	// Show returns when the picture may be changed again.
+	Show(picture *image.RGBA) error
+}
+
+// frameInterval is the time between pictures: thirty a second.
+const frameInterval = time.Second / 30
+
+// Show runs the viewer in a window until ctx ends. Once ending is closed the window says
+// that the run is finishing. The error is of showing the picture.
+func (v *Viewer) Show(ctx context.Context, ending <-chan struct{}, w Window) error {
+	s := &screen{window: w, shown: make(chan error, 1)}
+	defer v.saving.Wait()
+	defer s.wait()
+	ticker := time.NewTicker(frameInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ending:
+			ending = nil
+			v.ending, v.changed = true, true
+		case e := <-w.Events():
+			v.Handle(e)
+		case err := <-s.shown:
+			s.busy = false
+			if err != nil {
+				v.quit(false)
+				return err
+			}
+		case <-ticker.C:
+			if err := v.driver.update(v.options.Clock.Now()); err != nil {
+				v.say(err.Error())
+			}
+			v.frame(s)
+		}
+	}
+}
+
+// frame composes a picture and shows it if it has changed.
+func (v *Viewer) frame(s *screen) {
+	width, height := s.window.Size()
+	if s.busy || width == 0 || height == 0 {
+		return
+	}
+	if picture, changed := v.Compose(image.Pt(width, height)); changed {
+		s.show(picture)
+	}
+}
+
+// screen shows pictures, one at a time, beside the viewer's own work: a display may be slow.
+type screen struct {
+	window Window
+	shown  chan error // the answer to each show
+	busy   bool       // the answer is yet to come
+}
+
+// show begins to show a picture, which must not be changed until the answer has come.
+func (s *screen) show(picture *image.RGBA) {
+	s.busy = true
+	go func() { s.shown <- s.window.Show(picture) }()
+}
+
+// wait waits for the picture under way.
+func (s *screen) wait() {
+	if s.busy {
+		<-s.shown //nolint:errcheck // nobody will see whether the last picture was shown
+	}
+}
+
+// semanticID is the type of the cameras whose mono8 means tags.
+const semanticID = "sensor.camera.semantic_segmentation"
+
+// Watch adds those of a pipeline's sensors that the window can show, and
+// listens to them. It comes before Show.
+func (v *Viewer) Watch(p *pipeline.Pipeline) error {
+	for _, s := range p.Sensors() {
+		if err := v.watch(s); err != nil {
+			return fmt.Errorf("show sensor %s: %w", s.Name(), err)
+		}
+	}
+	return nil
+}
+
+// watch listens to the first of a sensor's outputs that means something here: to
+// compressed images only where a camera publishes no others.
+func (v *Viewer) watch(s *pipeline.Sensor) error {
+	outputs := s.Outputs()
+	for k := range outputs {
+		listen, ok := listeners[outputs[k].Type]
+		if !ok {
+			continue
+		}
+		return listen(v, s, outputs[k].Name, Sensor{
+			Name: s.Name(), Topic: s.Topics()[k], Labels: s.TypeID() == semanticID,
+			RateHz: s.RateHz(), Mount: s.Mount(), Drops: s.Drops,
+		})
+	}
+	return nil
+}
+
+// listeners has the outputs that are worth a pane or a figure, by message type.
+var listeners = map[reflect.Type]func(v *Viewer, s *pipeline.Sensor, output string, about Sensor) error{
+	reflect.TypeFor[*sample.Image]():           listenImages,
+	reflect.TypeFor[*sample.CompressedImage](): listenCompressed,
+	reflect.TypeFor[*sample.PointCloud]():      listenCloud,
+	reflect.TypeFor[*sample.Imu]():             listenMeter[*sample.Imu],
+	reflect.TypeFor[*sample.GnssFix]():         listenMeter[*sample.GnssFix],
+	reflect.TypeFor[*sample.Odometry]():        listenMeter[*sample.Odometry],
+}
+
+func listenImages(v *Viewer, s *pipeline.Sensor, output string, about Sensor) error {
+	hear, _ := v.AddCamera(about)
+	_, err := pipeline.Listen(s, output, hear)
+	return err
+}
+
+func listenCompressed(v *Viewer, s *pipeline.Sensor, output string, about Sensor) error {
+	_, hear := v.AddCamera(about)
+	_, err := pipeline.Listen(s, output, hear)
+	return err
+}
+
+func listenCloud(v *Viewer, s *pipeline.Sensor, output string, about Sensor) error {
+	_, err := pipeline.Listen(s, output, v.AddCloud(about))
+	return err
+}
+
+func listenMeter[M any](v *Viewer, s *pipeline.Sensor, output string, about Sensor) error {
+	m := v.AddMeter(about)
+	_, err := pipeline.Listen(s, output, func(at sensors.Tick, _ M) { m.Note(at) })
+	return err
 }
