@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // soup is a source of random triangles, moving ones among them.
@@ -160,4 +159,25 @@ func TestFigureOfACaseIsListedOnce(t *testing.T) {
 	require.Len(t, r.Results, 2)
 	assert.Equal(t, []float64{1}, r.Results[0].Runs)
 	assert.Equal(t, "1MiB", r.Results[1].Case)
+}
+
+func TestStream(t *testing.T) {
+	var r bench.Report
+	require.NoError(t, bench.Stream(t.Context(), bench.Config{Quick: true, Runs: 1}, &r))
+	var names []string
+	for _, f := range figures(t, &r) {
+		names = append(names, f.Name)
+		assert.Equal(t, "1920x1080_rgba", f.Case)
+		if f.Name != "stream.allocs_per_frame" {
+			assert.Positive(t, f.Value, f.Name)
+		}
+	}
+	assert.Equal(t, []string{
+		"stream.frames_per_s", "stream.bytes_per_s", "tcp.bytes_per_s", "tcp_small_buffer.bytes_per_s",
+		"stream.ratio", "stream.small_buffer_ratio", "stream.allocs_per_frame",
+	}, names)
+	assert.Len(t, r.Methods, 1)
+	err := bench.Stream(t.Context(), bench.Config{Cases: []string{"8k"}}, &r)
+	assert.ErrorIs(t, err, bench.ErrConfig)
+	assert.ErrorContains(t, err, "known are 1920x1080_rgba, 640x480_rgba")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges/bridgebench"
+	"github.com/raybridge/raybridge/sensors/stream/loopback"
 )
 
 // Bytes of a run.
@@ -76,4 +77,81 @@ run. A run is timed from the first message to the receiver's last byte. The brid
 besides. Ratios are of bytes a second; rosbridge_bson_over_json's and rosbridge_json's are of messages a second, the
 former of clouds that a server has decoded. 'make
 bench-ros2dds' measures ros2dds, beside a program in C.
+`)
+
+// picture is a size of picture that is streamed, in pixels of 4 bytes.
+type picture struct{ width, height int }
+
+func (p picture) name() string { return fmt.Sprintf("%dx%d_rgba", p.width, p.height) }
+
+// pictures lists the cases; the first is measured with Quick too.
+var pictures = []picture{{1920, 1080}, {640, 480}}
+
+// Frames of a run.
+const (
+	streamFrames      = 200
+	quickStreamFrames = 40
+)
+
+// Stream measures the stream server and client on this machine against a bare TCP
+// connection. It needs no GL and appends to the report.
+func Stream(ctx context.Context, config Config, report *Report) error {
+	cfg, err := config.checked()
+	if err != nil {
+		return err
+	}
+	cases, frames := pictures, streamFrames
+	if cfg.Quick {
+		cases, frames = pictures[:1], quickStreamFrames
+	}
+	var names []string
+	for _, p := range cases {
+		names = append(names, p.name())
+	}
+	if err := cfg.checkCases(names); err != nil {
+		return err
+	}
+	for _, p := range cases {
+		if !cfg.wants(p.name()) {
+			continue
+		}
+		fmt.Fprintf(cfg.Progress, "stream %s\n", p.name())
+		c, err := loopback.Measure(ctx, loopback.Config{Width: p.width, Height: p.height, Frames: frames, Runs: cfg.Runs})
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", p.name(), err)
+		}
+		report.addFigures(p.results(&c))
+	}
+	report.explain(streamMethod)
+	return nil
+}
+
+func (p picture) results(c *loopback.Comparison) []Result {
+	size := float64(4 * p.width * p.height)
+	row := func(name, unit, note string, scale float64, runs []float64) Result {
+		r := Result{Name: name, Case: p.name(), Unit: unit, Note: note}
+		for _, v := range runs {
+			r.Runs = append(r.Runs, v*scale)
+		}
+		return r
+	}
+	const bare, small = "a bare connection", "a bare connection with the stream's send buffer"
+	return []Result{
+		row("stream.frames_per_s", "frames/s", "server and client in one process", 1, c.Stream.Rates),
+		row("stream.bytes_per_s", "bytes/s", "", size, c.Stream.Rates),
+		row("tcp.bytes_per_s", "bytes/s", bare, size, c.TCP.Rates),
+		row("tcp_small_buffer.bytes_per_s", "bytes/s", small, size, c.SmallTCP.Rates),
+		row("stream.ratio", "times tcp", bare+", run by run", 1, c.Ratios),
+		row("stream.small_buffer_ratio", "times tcp", small+", run by run", 1, c.SmallRatios),
+		row("stream.allocs_per_frame", "allocations", "of the whole process", 1, c.Stream.Allocs),
+	}
+}
+
+// streamMethod says what the figures mean.
+var streamMethod = strings.TrimSpace(`
+stream: pictures of 4 bytes a pixel go from a publisher through the server, over 127.0.0.1, and through the client to
+its callback. A bare connection's sender writes one buffer again and again, its receiver reads into one buffer: as many
+bytes, timed alike, each run right after the stream's. The stream copies each picture once, so that the publisher may
+overwrite it; its buffers together are larger than a cache. Its send buffer is smaller than what the kernel chooses by
+itself, which is why it may be faster than a bare connection that leaves that to the kernel.
 `)

@@ -4,10 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -156,3 +164,362 @@ deadline, start + k / rate, to the call that sends it; a tick is missed when the
 could be published. Drift is the median lateness of a run's last tenth less that of its first: deadlines that
 moved would show there. Loaded means that each core has a worker of the dispatcher that turns pictures
 of 1280x720 from RGB to BGR without a pause, and that a camera of that size captures back to back.`)
+
+// clockRun is one run of a publisher: a tick is one message published. What
+// records is called on the publisher's goroutine and allocates nothing.
+type clockRun struct {
+	rate      simtime.Rate
+	length    time.Duration
+	stop      func()    // ends the publisher
+	first     time.Time // the first deadline
+	deadline  time.Time // the last one
+	deadlines []int64   // each tick's, in ns from the first
+	late      []int64   // how long after its deadline each was published, in ns
+	sorted    []int64   // late, sorted
+	missed    uint64    // deadlines up to the last tick's that were left out
+	ended     int64     // when the publisher had ended, in ns from the first deadline
+	thread    string    // what the system granted the publisher's thread
+}
+
+// errClockRecord says that what the publisher did and what was recorded of it
+// differ.
+var errClockRecord = errors.New("the clock's publisher and its record differ")
+
+// runClock publishes a clock up to the first tick at length or beyond, which no
+// timer that is late itself puts off. The publish function takes the lateness; the
+// publisher's own statistics must agree with it.
+func runClock(ctx context.Context, rate simtime.Rate, length time.Duration) (*clockRun, error) {
+	clock, err := simtime.NewClock(simtime.Config{Source: simtime.System})
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	room := rate.IndexAt(int64(length)) + 2
+	r := &clockRun{rate: rate, length: length, stop: stop, deadlines: make([]int64, 0, room), late: make([]int64, 0, room)}
+	publisher, err := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
+		Rate: rate, OwnThread: true, Publish: r.publish, Observe: r.observe, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := publisher.Run(running); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	stats := publisher.Stats()
+	r.ended, r.thread = int64(time.Since(r.first)), stats.Scheduling
+	return r, r.check(&stats)
+}
+
+// observe is told of a tick's deadline right before publish.
+func (r *clockRun) observe(deadline time.Time, _ time.Duration) {
+	if r.first.IsZero() {
+		r.first = deadline
+	}
+	r.deadline = deadline
+}
+
+// publish stands for the sending of a clock message.
+func (r *clockRun) publish(context.Context, int64) error {
+	late := time.Since(r.deadline)
+	if len(r.late) == cap(r.late) {
+		return errClockRecord // more ticks than there are deadlines in the time
+	}
+	at := r.deadline.Sub(r.first)
+	r.late = append(r.late, int64(late))
+	r.deadlines = append(r.deadlines, int64(at))
+	if at >= r.length {
+		r.stop()
+	}
+	return nil
+}
+
+// check proves that all deadlines were on one grid, that every one of it was
+// either published or counted as missed, and that the publisher's histogram of
+// lateness tells the same as the record. After a last tick that was late the
+// publisher may have counted those that it kept from being published.
+func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
+	n := len(r.late)
+	if n == 0 || stats.Failed > 0 || stats.Published != uint64(n) {
+		return fmt.Errorf("%w: %d published, %d failed, %d recorded", errClockRecord, stats.Published, stats.Failed, n)
+	}
+	for i, at := range r.deadlines {
+		if r.rate.At(r.rate.IndexAt(at)) != at || i > 0 && at <= r.deadlines[i-1] {
+			return fmt.Errorf("%w: a deadline %d ns after the first is off the grid of %s Hz", errClockRecord, at, r.rate)
+		}
+	}
+	due := r.due()
+	r.missed = uint64(due) - stats.Published
+	if after := uint64(max(0, r.rate.IndexAt(r.ended)+1-due)); stats.Missed < r.missed || stats.Missed > r.missed+after {
+		return fmt.Errorf("%w: %d ticks due, %d published, %d missed", errClockRecord, due, stats.Published, stats.Missed)
+	}
+	r.sorted = slices.Sorted(slices.Values(r.late))
+	for _, q := range []float64{0, 0.5, 0.99, 1} {
+		// The publisher looks at the time first, and rounds up by a hundredth.
+		least := float64(stats.Lateness.ValueAtQuantile(100 * q))
+		if most := 1.01*float64(quantile(r.sorted, q)) + 1; least > most {
+			return fmt.Errorf("%w: quantile %g of the lateness is %g ns, or %g", errClockRecord, q, least, most)
+		}
+	}
+	return nil
+}
+
+// due returns how many deadlines there were up to the last tick.
+func (r *clockRun) due() int64 { return r.rate.IndexAt(r.deadlines[len(r.deadlines)-1]) + 1 }
+
+// lateness returns a quantile of the lateness in milliseconds.
+func (r *clockRun) lateness(q float64) float64 {
+	return milliseconds(time.Duration(quantile(r.sorted, q)))
+}
+
+// lateByPeriod counts the ticks that were late by more than a period.
+func (r *clockRun) lateByPeriod() (n uint64) {
+	for _, l := range r.late {
+		if l > int64(r.rate.Period()) {
+			n++
+		}
+	}
+	return n
+}
+
+// periods returns a quantile of the time between messages, in milliseconds.
+func (r *clockRun) periods(q float64) float64 {
+	var between []int64
+	for i := 1; i < len(r.late); i++ {
+		between = append(between, r.deadlines[i]+r.late[i]-r.deadlines[i-1]-r.late[i-1])
+	}
+	slices.Sort(between)
+	return milliseconds(time.Duration(quantile(between, q)))
+}
+
+// drift returns by how many microseconds the median lateness of the last tenth of
+// the ticks exceeds that of the first.
+func (r *clockRun) drift() float64 {
+	tenth := max(1, len(r.late)/10)
+	first := slices.Sorted(slices.Values(r.late[:tenth]))
+	last := slices.Sorted(slices.Values(r.late[len(r.late)-tenth:]))
+	return float64(quantile(last, 0.5)-quantile(first, 0.5)) / 1e3
+}
+
+// quantile returns the least of sorted values that a part q of them doesn't
+// exceed; 0 of none.
+func quantile(sorted []int64, q float64) int64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// The pictures that the load makes and converts.
+const loadWidth, loadHeight = 1280, 720
+
+// clockLoad keeps every core busy until it is closed: workers that convert
+// pictures, a goroutine that gives them some, and a camera that captures.
+type clockLoad struct {
+	dispatcher *dispatch.Dispatcher
+	stage      *stage  // nil without GL
+	rig        *rigged // nil without GL
+	software   bool    // the captures are made by the cores
+
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+	failed error // of the camera; written before group is done
+}
+
+// startLoad loads the machine; when it returns, the camera's shaders are compiled.
+func startLoad(ctx context.Context, cfg *Config, report *Report) (*clockLoad, error) {
+	l := &clockLoad{}
+	if err := l.openCamera(ctx, cfg, report); err != nil {
+		return nil, errors.Join(err, l.closeCamera())
+	}
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.dispatcher = dispatch.New(dispatch.Config{Context: ctx, Logger: slog.New(slog.DiscardHandler)})
+	pictures := dispatch.NewTopic(l.dispatcher, "bench", new(swapper).publish, dispatch.TopicConfig{})
+	l.group.Go(func() {
+		picture := newPicture()
+		for ctx.Err() == nil {
+			pictures.TryQueue(picture) // waits while the queue is full, until ctx ends
+		}
+	})
+	if l.rig != nil {
+		l.group.Go(func() {
+			for ctx.Err() == nil && l.failed == nil {
+				if _, err := l.rig.run(ctx, inFlight); ctx.Err() == nil {
+					l.failed = err
+				}
+			}
+		})
+	}
+	return l, nil
+}
+
+// openCamera makes the camera and its first captures.
+func (l *clockLoad) openCamera(ctx context.Context, cfg *Config, report *Report) error {
+	if cfg.GL == nil {
+		return nil
+	}
+	l.software = cfg.GL.Info().Software
+	s, err := cfg.load(ctx, sensorTriangles)
+	if err != nil {
+		return err
+	}
+	report.addScene(describeScene(cfg.Source.Name, s))
+	if l.stage, err = openStage(ctx, cfg.GL, s); err != nil {
+		return err
+	}
+	l.rig, err = l.stage.rigUp(ctx, []member{{
+		name: "camera", definition: camera.RGB, mount: cameraMount,
+		settings: map[string]any{"image_size_x": loadWidth, "image_size_y": loadHeight, "fov": cameraFov},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = l.rig.run(ctx, warmUp)
+	return err
+}
+
+// describe says what the load is.
+func (l *clockLoad) describe() string {
+	text := fmt.Sprintf("%d workers converting", min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+	switch {
+	case l.rig == nil:
+		return text + ", no OpenGL"
+	case l.software:
+		return text + ", software GL rendering"
+	}
+	return text + "; the camera is the GPU's load, not the cores'"
+}
+
+// close ends the load, and returns what kept the camera from capturing.
+func (l *clockLoad) close() error {
+	l.cancel()
+	err := l.dispatcher.Close(context.Background())
+	l.group.Wait()
+	return errors.Join(err, l.failed, l.closeCamera())
+}
+
+func (l *clockLoad) closeCamera() (err error) {
+	if l.rig != nil {
+		err = l.rig.close()
+	}
+	if l.stage != nil {
+		l.stage.close()
+	}
+	return err
+}
+
+// newPicture returns an RGB picture whose pages are all its own.
+func newPicture() *sample.Image {
+	m := &sample.Image{
+		Width: loadWidth, Height: loadHeight, Step: 3 * loadWidth, Encoding: sample.EncodingRGB8,
+		Data: make([]byte, 3*loadWidth*loadHeight),
+	}
+	for i := range m.Data {
+		m.Data[i] = byte(i)
+	}
+	return m
+}
+
+// swapper is a publisher that converts pictures from RGB to BGR.
+type swapper struct{ buffers sync.Pool }
+
+func (s *swapper) publish(_ context.Context, m *sample.Image) error {
+	buffer, ok := s.buffers.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
+	*buffer = swapRedBlue((*buffer)[:0], m.Data)
+	s.buffers.Put(buffer)
+	return nil
+}
+
+// swapRedBlue appends pixels of three bytes with their first and last exchanged.
+func swapRedBlue(dst, src []byte) []byte {
+	dst = slices.Grow(dst, len(src))[:len(dst)+len(src)]
+	out := dst[len(dst)-len(src):]
+	for i := 0; i+2 < len(src); i += 3 {
+		out[i], out[i+1], out[i+2] = src[i+2], src[i+1], src[i]
+	}
+	return dst
+}
+
+// clockCharts draws, for each rate, how late the ticks of each case were, over
+// time and as histograms.
+func clockCharts(measured []*lateClock) []chart.Chart {
+	var charts []chart.Chart
+	for _, rate := range []simtime.Rate{simtime.Hz(100), simtime.Hz(1000)} {
+		over := chart.Chart{
+			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "time, s", Y: "lateness, ms", LogY: true, Scale: "clock lateness",
+			Marks: []chart.Mark{{Name: "period", Y: milliseconds(rate.Period())}},
+		}
+		classes := chart.Chart{
+			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "lateness, ms", Y: "share of the ticks, %", LogX: true, LogY: true,
+			Scale: "clock histogram",
+		}
+		for _, late := range measured {
+			if late.rate == rate {
+				over.Series = append(over.Series, late.overTime())
+				classes.Series = append(classes.Series, late.histogram())
+			}
+		}
+		if len(over.Series) > 0 {
+			charts = append(charts, over, classes)
+		}
+	}
+	return charts
+}
+
+// chartPoints is about how many points a line has room for.
+const chartPoints = 1000
+
+// overTime is the lateness of the last run's ticks: the greatest of so many one
+// after the other as the line has no room for.
+func (l *lateClock) overTime() chart.Series {
+	s := chart.Series{Name: l.name}
+	run := l.runs[len(l.runs)-1]
+	group := (len(run.late) + chartPoints - 1) / chartPoints
+	for i := 0; i < len(run.late); i += group {
+		worst := run.late[i]
+		for _, late := range run.late[i:min(i+group, len(run.late))] {
+			worst = max(worst, late)
+		}
+		s.X = append(s.X, float64(run.deadlines[i])/1e9)
+		s.Y = append(s.Y, float64(worst)/1e6)
+	}
+	return s
+}
+
+// A histogram's classes: so many to a decade of milliseconds, from the first to
+// the last.
+const (
+	classesADecade = 10
+	firstDecade    = -4
+	lastDecade     = 3
+)
+
+// histogram sorts all runs' ticks into classes of equal ratio. What is below the
+// first or above the last is counted in it.
+func (l *lateClock) histogram() chart.Series {
+	s := chart.Series{Name: l.name, Kind: chart.Steps}
+	const classes = (lastDecade - firstDecade) * classesADecade
+	counts := make([]int, classes)
+	all := 0
+	for _, run := range l.runs {
+		for _, late := range run.late {
+			class := math.Floor((math.Log10(max(1, float64(late))/1e6) - firstDecade) * classesADecade)
+			counts[int(min(max(class, 0), classes-1))]++
+		}
+		all += len(run.late)
+	}
+	for i, n := range counts {
+		s.X = append(s.X, math.Pow(10, firstDecade+float64(i)/classesADecade))
+		s.Y = append(s.Y, 100*float64(n)/float64(all))
+	}
+	return s
+}

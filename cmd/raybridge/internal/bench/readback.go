@@ -2,13 +2,31 @@ package bench
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+	"unsafe"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
+	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -223,4 +241,974 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 	}
 	f.refused = err
 	return nil
+}
+
+// frameLoop drives the sensors of a case frame by frame, blocking or
+// asynchronously. Its methods are called on one goroutine, unless they say
+// otherwise. A frame of the asynchronous loop allocates nothing: neither the
+// collector nor a growing list makes one longer than another.
+type frameLoop struct {
+	rig  *rigged
+	out  *delivery
+	work computation
+	pace pace
+
+	asked  atomic.Int64  // captures that the asynchronous loop wants, so far
+	wanted chan struct{} // pinged when asked has grown
+
+	ticks     [2 * inFlight]sensors.Tick // of the latest captures, by number
+	announced int                        // captures; of an asynchronous run the carrier's
+	issued    int                        // captures; GL thread only, as waits
+	waits     []time.Duration            // from a capture's announcement to its turn
+	glFailure atomic.Pointer[error]      // of what the GL thread did
+
+	// What is called on the GL thread, made once.
+	blockingHop, captureHop func(*gpu.Ctx) error
+}
+
+// pass is what one run of a loop came to.
+type pass struct {
+	frames  []time.Duration // how long each frame was
+	asks    []time.Duration // how long each capture kept the loop
+	start   time.Time       // of the first frame
+	waits   []time.Duration // from a capture's announcement to its turn on the GL thread
+	took    time.Duration   // from start to the last publication
+	streams []stream
+}
+
+// pace says when frames begin.
+type pace struct {
+	// period is from a frame's beginning to the next one's, if that isn't late; 0:
+	// each begins when the one before it has ended.
+	period time.Duration
+	// every is how many frames have one capture, which the first of them makes.
+	every int
+}
+
+// await returns when frame n of a loop that began at start may begin.
+func (p pace) await(start time.Time, n int) (begun time.Time) {
+	if p.period > 0 {
+		time.Sleep(time.Until(start.Add(time.Duration(n) * p.period)))
+	}
+	return time.Now()
+}
+
+func newFrameLoop(r *rigged, out *delivery, work computation, pace pace) *frameLoop {
+	l := &frameLoop{rig: r, out: out, work: work, pace: pace, wanted: make(chan struct{}, 1)}
+	l.blockingHop, l.captureHop = l.captureAndFinish, l.capture
+	return l
+}
+
+// begin makes ready for so many captures. Every run has the same stamps, from 0:
+// what moves its limbs moves them by the stamp.
+func (l *frameLoop) begin(captures int) *pass {
+	l.out.expect(captures)
+	l.rig.now, l.announced, l.issued = 0, 0, 0
+	l.asked.Store(0)
+	p := &pass{frames: make([]time.Duration, 0, captures*l.pace.every), asks: make([]time.Duration, 0, captures)}
+	l.waits = make([]time.Duration, 0, captures)
+	runtime.GC()
+	return p
+}
+
+// announce begins the next capture: the sensors are told of it.
+func (l *frameLoop) announce() (*sensors.Tick, error) {
+	at := &l.ticks[l.announced%len(l.ticks)]
+	*at = sensors.Tick{TimeNs: l.rig.now, PeriodNs: period, Seq: uint64(l.announced), Started: time.Now()}
+	l.rig.now++
+	l.announced++
+	for _, s := range l.rig.sensors {
+		if err := s.Tick(*at); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// issue issues the next announced capture. GL thread.
+func (l *frameLoop) issue(c *gpu.Ctx) error {
+	at := &l.ticks[l.issued%len(l.ticks)]
+	l.issued++
+	l.waits = append(l.waits, time.Since(at.Started))
+	for i, s := range l.rig.sensors {
+		// One that isn't issued is counted as lost.
+		if _, err := s.Capture(c, *at); err != nil {
+			return fmt.Errorf("%s: %w", l.rig.names[i], err)
+		}
+	}
+	return c.Flush()
+}
+
+// follow runs the frames of so many captures. What capture takes is part of its
+// frame.
+func (l *frameLoop) follow(p *pass, captures int, capture func() error) error {
+	p.start = time.Now()
+	begun := p.start
+	for n := range captures * l.pace.every {
+		l.work.do()
+		if n%l.pace.every == 0 {
+			entered := time.Now()
+			if err := capture(); err != nil {
+				return err
+			}
+			p.asks = append(p.asks, time.Since(entered))
+		}
+		p.frames = append(p.frames, time.Since(begun))
+		begun = l.pace.await(p.start, n+1)
+	}
+	return nil
+}
+
+// blocking makes captures and waits for each.
+func (l *frameLoop) blocking(ctx context.Context, captures int) (*pass, error) {
+	p := l.begin(captures)
+	if err := l.follow(p, captures, func() error { return l.captureNow(ctx) }); err != nil {
+		return nil, err
+	}
+	return p, l.end(ctx, p)
+}
+
+// captureNow makes one capture, waits for its data, and hands it on.
+func (l *frameLoop) captureNow(ctx context.Context) error {
+	at, err := l.announce()
+	if err != nil {
+		return err
+	}
+	if err := l.rig.gl.Do(ctx, l.blockingHop); err != nil {
+		return err
+	}
+	for i, s := range l.rig.sensors {
+		if s.Process(at.TimeNs) != 1 {
+			return errors.Join(fmt.Errorf("%s: the data isn't there after glFinish", l.rig.names[i]), l.rig.lost.err())
+		}
+	}
+	return nil
+}
+
+// captureAndFinish makes a capture as a blocking readback does. A pool that copies
+// after the fence issues its copy when it sees the fence. GL thread.
+func (l *frameLoop) captureAndFinish(c *gpu.Ctx) error {
+	if err := l.issue(c); err != nil {
+		return err
+	}
+	for range 2 {
+		if err := c.Finish(); err != nil {
+			return err
+		}
+		l.rig.pollAll(c)
+	}
+	return nil
+}
+
+// end waits for what is still to be published, and takes it, unless ctx ends before.
+func (l *frameLoop) end(ctx context.Context, p *pass) error {
+	if err := l.out.dispatcher.Drain(ctx); err != nil {
+		return errors.Join(err, l.failure())
+	}
+	p.waits, p.streams = l.waits, l.out.received()
+	for i := range p.streams {
+		for k := range p.streams[i].arrivals {
+			p.took = max(p.took, p.streams[i].arrivals[k].published.Sub(p.start))
+		}
+	}
+	return l.failure()
+}
+
+// failure returns what went wrong on the way.
+func (l *frameLoop) failure() error {
+	if err := l.glFailure.Load(); err != nil {
+		return *err
+	}
+	return errors.Join(l.rig.lost.err(), l.out.failure())
+}
+
+// asynchronous asks for captures and waits for none; the run ends when all are
+// published. Where captures are lost it returns what it came to nevertheless.
+func (l *frameLoop) asynchronous(ctx context.Context, captures int) (*pass, error) {
+	p := l.begin(captures)
+	carried := make(chan error, 1)
+	go func() { carried <- l.carry(ctx, captures) }()
+	err := l.follow(p, captures, func() error {
+		l.ask()
+		return ctx.Err()
+	})
+	err = errors.Join(err, <-carried)
+	// Whatever the GL thread still has of this run is over before its figures are
+	// read, and before the next run, also when ctx has ended.
+	barrier := l.rig.gl.Do(context.WithoutCancel(ctx), func(*gpu.Ctx) error { return nil })
+	return p, errors.Join(err, barrier, l.end(ctx, p))
+}
+
+// ask wants one more capture. It doesn't wait, however many are not yet made.
+func (l *frameLoop) ask() {
+	l.asked.Add(1)
+	select {
+	case l.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// carry makes the captures that are asked for, in order, and hands on what comes
+// back, until that is all of the run, something failed, or ctx ended. It has a
+// goroutine of its own, and as many captures under way as a stepped pipeline.
+func (l *frameLoop) carry(ctx context.Context, captures int) error {
+	done := make([]int, len(l.rig.sensors))
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		completed := l.handOn(done)
+		if completed >= captures {
+			return nil
+		}
+		if err := l.failure(); err != nil {
+			return err
+		}
+		for l.announced < int(l.asked.Load()) && l.announced-completed < inFlight {
+			if _, err := l.announce(); err != nil {
+				return err
+			}
+			if err := l.rig.gl.Go(l.captureHop); err != nil {
+				return err
+			}
+		}
+		if err := l.awaitCapture(ctx, pause, l.announced > completed); err != nil {
+			return err
+		}
+	}
+}
+
+// handOn hands on what has come back, counts it by sensor in done, and returns how
+// many captures all sensors have handed on.
+func (l *frameLoop) handOn(done []int) int {
+	for i, s := range l.rig.sensors {
+		done[i] += s.Process(math.MaxInt64)
+	}
+	return slices.Min(done)
+}
+
+// awaitCapture waits until there may be something to hand on or to make. While
+// captures are under way it has the GL thread look at their fences.
+func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWay bool) error {
+	var elapsed <-chan time.Time
+	if underWay {
+		if err := l.rig.askForPoll(); err != nil {
+			return err
+		}
+		pause.Reset(pollPause)
+		elapsed = pause.C
+	}
+	select {
+	case <-l.rig.wake:
+	case <-l.wanted:
+	case <-elapsed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// errCapture is what a capture leaves that ended the GL thread's function; the log
+// has its panic.
+var errCapture = errors.New("the capture panicked")
+
+// capture issues a capture and looks at the fences. GL thread.
+func (l *frameLoop) capture(c *gpu.Ctx) error {
+	failure := errCapture
+	defer func() {
+		if failure != nil {
+			l.glFailure.Store(&failure)
+		}
+	}()
+	err := l.issue(c)
+	l.rig.pollAll(c)
+	failure = err
+	return nil // the loop reports it, not the thread
+}
+
+// delivery is what lies behind the readback, the same for both loops: a
+// dispatcher whose workers encode each message as the mcap bridge does, into a
+// recording that is thrown away.
+type delivery struct {
+	dispatcher *dispatch.Dispatcher
+	bridge     *bridges.Bridge
+	outlets    []*outlet
+
+	mu  sync.Mutex
+	err error // guarded by mu: the first message that was not sent
+}
+
+// openDelivery opens the recording and starts the dispatcher.
+func openDelivery(ctx context.Context) (*delivery, error) {
+	nowhere := func(string) (mcap.Target, error) { return discarded{}, nil }
+	registry, err := bridges.NewRegistry(mcap.FactoryOn{Open: nowhere})
+	if err != nil {
+		return nil, err
+	}
+	// Not compressed: that would take more of the processor than all the rest.
+	bridge, err := registry.Open("mcap:bench.mcap?compression=none", bridges.Env{})
+	if err != nil {
+		return nil, err
+	}
+	if err := bridge.Connect(ctx); err != nil {
+		return nil, errors.Join(err, bridge.Close(ctx))
+	}
+	return &delivery{dispatcher: dispatch.New(dispatch.Config{Context: ctx, Logger: slog.New(slog.DiscardHandler)}), bridge: bridge}, nil
+}
+
+// close ends the dispatcher and the recording.
+func (d *delivery) close() error {
+	ctx := context.Background()
+	return errors.Join(d.dispatcher.Close(ctx), d.bridge.Close(ctx))
+}
+
+// connect makes the outlet of one output of a sensor.
+func (d *delivery) connect(sensor string, spec *sensors.OutputSpec, _ bool) (sensors.Sink, error) {
+	topic := "/" + strings.ReplaceAll(sensor, ".", "_") + spec.Suffix
+	publish, err := bridges.AddPublisherOf(d.bridge, spec.Type, bridges.Topic{Name: topic})
+	if err != nil {
+		return nil, err
+	}
+	o := &outlet{of: d, spec: spec, name: topic, publish: publish}
+	o.done = dispatch.Task{Done: d.resolve}
+	o.topic = dispatch.NewTopic(d.dispatcher, topic, o.send, dispatch.TopicConfig{Ordered: true})
+	d.outlets = append(d.outlets, o)
+	return o, o.topic.Err()
+}
+
+// resolve notes why a message was not sent.
+func (d *delivery) resolve(err error) {
+	if err == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = fmt.Errorf("a message was not published: %w", err)
+	}
+}
+
+// failure returns why a message was not sent, or nil.
+func (d *delivery) failure() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// expect forgets what was delivered and makes room for the messages of so many
+// captures. Nothing is under way.
+func (d *delivery) expect(captures int) {
+	for _, o := range d.outlets {
+		o.arrivals = make([]arrival, 0, captures)
+	}
+}
+
+// received returns what was delivered since expect, by output. Nothing is under
+// way.
+func (d *delivery) received() []stream {
+	var list []stream
+	for _, o := range d.outlets {
+		list = append(list, stream{o.name, o.arrivals})
+	}
+	return list
+}
+
+// stream is what came of one output.
+type stream struct {
+	topic    string
+	arrivals []arrival
+}
+
+// arrival is one published message.
+type arrival struct {
+	stamp int64  // simulation time
+	sum   uint64 // of the data
+	// The message's way, on the host's clock: its capture was announced, it was
+	// handed to the dispatcher, a worker took it, it was encoded and written.
+	started, queued, taken, published time.Time
+}
+
+// outlet carries one output to the recording. It is the output's sink.
+type outlet struct {
+	of      *delivery
+	spec    *sensors.OutputSpec
+	name    string
+	publish bridges.Publisher[any]
+	topic   *dispatch.Topic[*parcel]
+	done    dispatch.Task
+	scratch parcel // of TryQueue, which one goroutine at a time calls
+
+	arrivals []arrival // appended to by send; the topic is ordered
+}
+
+var _ sensors.Sink = (*outlet)(nil)
+
+// Listening is always true.
+func (o *outlet) Listening() bool { return true }
+
+// TryQueue copies the message into the dispatcher's queue.
+func (o *outlet) TryQueue(at sensors.Tick, message any) bool {
+	o.scratch = parcel{at: at, queued: time.Now(), spec: o.spec, message: message}
+	ok := o.topic.TryQueueTask(&o.scratch, o.done)
+	o.scratch.message = nil
+	return ok
+}
+
+// Publish is TryQueue: nothing here is published at once.
+func (o *outlet) Publish(_ context.Context, at sensors.Tick, message any) error {
+	o.TryQueue(at, message)
+	return nil
+}
+
+// send encodes and writes on a worker. The sum is taken after the message was
+// published, of what was published.
+func (o *outlet) send(ctx context.Context, p *parcel) error {
+	a := arrival{stamp: p.message.(bridges.Stamped).Stamp(), started: p.at.Started, queued: p.queued, taken: time.Now()}
+	if err := o.publish(ctx, p.message); err != nil {
+		return err
+	}
+	a.published = time.Now()
+	var err error
+	a.sum, err = sumOf(p.message)
+	o.arrivals = append(o.arrivals, a)
+	return err
+}
+
+// parcel is what the dispatcher queues: any message. Its copy owns the message.
+type parcel struct {
+	at      sensors.Tick
+	queued  time.Time
+	spec    *sensors.OutputSpec
+	message any
+}
+
+// CopyToCache makes dst a deep copy (law D3).
+func (p *parcel) CopyToCache(dst *parcel) {
+	message := dst.message
+	if message == nil {
+		message = p.spec.New()
+	}
+	p.spec.Copy(message, p.message)
+	*dst = *p
+	dst.message = message
+}
+
+// CacheKey is the message's own.
+func (p *parcel) CacheKey() uint64 { return p.spec.Key(p.message) }
+
+// SizeBytes is the size of the message's data.
+func (p *parcel) SizeBytes() int64 {
+	if s, ok := p.message.(dispatch.Sized); ok {
+		return s.SizeBytes()
+	}
+	return 0
+}
+
+// discarded is a recording that is thrown away.
+type discarded struct{}
+
+func (discarded) Write(p []byte) (int, error) { return len(p), nil }
+
+func (discarded) Seek(o int64, _ int) (int64, error) { return o, nil }
+
+func (discarded) Truncate(int64) error { return nil }
+
+func (discarded) Close() error { return nil }
+
+var _ mcap.Target = discarded{}
+
+// frameWork is what a frame of either loop computes, on an idle core.
+const frameWork = 4 * time.Millisecond
+
+// computation is a fixed amount of work for the processor: so many rounds of a
+// generator of random numbers, which stay in registers.
+type computation struct {
+	rounds int
+	state  uint64 // keeps the compiler from leaving the work out
+}
+
+// do works.
+func (w *computation) do() { w.state = churn(w.state|1, w.rounds) }
+
+// churn is Marsaglia's xorshift (Xorshift RNGs, 2003).
+func churn(x uint64, rounds int) uint64 {
+	for range rounds {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+	}
+	return x
+}
+
+// Calibration: so many tries of at least so long say how fast the processor is.
+const (
+	workTries = 9
+	workTry   = time.Millisecond
+)
+
+// calibrateWork returns the computation that takes an idle core as long as target.
+func calibrateWork(target time.Duration) computation {
+	var state uint64 = 1
+	return computation{rounds: roundsFor(target, func(rounds int) time.Duration {
+		begun := time.Now()
+		state = churn(state, rounds)
+		return time.Since(begun)
+	}), state: state}
+}
+
+// roundsFor returns how many rounds take as long as target, where measure tells
+// how long some took. It trusts the shortest of several tries: what else runs on
+// the machine makes the others longer.
+func roundsFor(target time.Duration, measure func(rounds int) time.Duration) int {
+	const most = 1 << 40
+	for rounds := 1 << 10; ; rounds *= 2 {
+		least := measure(rounds)
+		for range workTries - 1 {
+			if least < workTry && rounds < most {
+				break // too short to tell
+			}
+			least = min(least, measure(rounds))
+		}
+		if least >= workTry || rounds >= most {
+			return max(1, int(float64(rounds)*float64(target)/float64(max(least, 1))))
+		}
+	}
+}
+
+// leastRate is what an asynchronous loop must make at least, as a share of the
+// captures per second of the blocking one: else its frames would be short because
+// it does less.
+const leastRate = 0.9
+
+// compareRates refuses asynchronous runs that make too few captures beside the
+// blocking runs right before them. Rates are captures per second. The median of
+// the shares counts: what slows the whole machine down for a while leaves it alone.
+func compareRates(blocking, async []float64) error {
+	var shares Result
+	for i := range async {
+		shares.Runs = append(shares.Runs, async[i]/blocking[i])
+	}
+	if share := shares.Median(); !(share >= leastRate) {
+		return fmt.Errorf("it made %.2f of the blocking loop's captures per second, and %.1f is the least that counts: "+
+			"was the machine busy with something else?", share, leastRate)
+	}
+	return nil
+}
+
+// compareStreams holds what the asynchronous loop published beside what the
+// blocking one did: the same captures of the same outputs, in their order, with
+// the same bytes.
+func compareStreams(blocking, async []stream, captures int) error {
+	if len(blocking) != len(async) {
+		return fmt.Errorf("%d topics, not %d", len(async), len(blocking))
+	}
+	for i := range async {
+		got, want := &async[i], &blocking[i]
+		if err := got.complete(captures); err != nil {
+			return err
+		}
+		if err := want.complete(captures); err != nil {
+			return fmt.Errorf("the blocking loop itself failed: %w", err)
+		}
+		for k := range captures {
+			if got.arrivals[k].sum != want.arrivals[k].sum {
+				return fmt.Errorf("capture %d of %s has other bytes than the blocking loop's", k, got.topic)
+			}
+		}
+	}
+	return nil
+}
+
+// complete checks that each capture came once, in order: the stamp of a loop's
+// captures is their number.
+func (s *stream) complete(captures int) error {
+	for k := range s.arrivals {
+		if at := s.arrivals[k].stamp; at != int64(k) {
+			return fmt.Errorf("capture %d of %s came as number %d", at, s.topic, k)
+		}
+	}
+	if n := len(s.arrivals); n != captures {
+		return fmt.Errorf("%d of %d captures arrived on %s", n, captures, s.topic)
+	}
+	return nil
+}
+
+// sums has one seed, so that the sums of both loops can be compared.
+var sums = maphash.MakeSeed()
+
+// sumOf returns a sum of a message's data: all but what tells one capture of a
+// scene that stands still from the next.
+func sumOf(message any) (uint64, error) {
+	var h maphash.Hash
+	h.SetSeed(sums)
+	switch m := message.(type) {
+	case *sample.Image:
+		addNumbers(&h, m.Width, m.Height, m.Step)
+		h.WriteString(m.Encoding)
+		h.Write(m.Data)
+	case *sample.CameraInfo:
+		addNumbers(&h, m.Width, m.Height)
+		h.WriteString(m.DistortionModel)
+		for _, list := range [][]float64{m.D, m.K[:], m.R[:], m.P[:]} {
+			addFloats(&h, list)
+		}
+	case *sample.PointCloud:
+		addNumbers(&h, m.Rings, m.Columns, len(m.Points))
+		h.Write(cloudBytes(m.Points))
+	default:
+		return 0, fmt.Errorf("sum of a %T: %w", message, errors.ErrUnsupported)
+	}
+	return h.Sum64(), nil
+}
+
+func addNumbers(h *maphash.Hash, list ...int) {
+	var b [8]byte
+	for _, n := range list {
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		h.Write(b[:])
+	}
+}
+
+func addFloats(h *maphash.Hash, list []float64) {
+	addNumbers(h, len(list))
+	var b [8]byte
+	for _, f := range list {
+		binary.LittleEndian.PutUint64(b[:], math.Float64bits(f))
+		h.Write(b[:])
+	}
+}
+
+// cloudBytes views points, which have no padding, as their bytes.
+func cloudBytes(points []sample.Point) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(points))), len(points)*int(unsafe.Sizeof(sample.Point{})))
+}
+
+// wordBytes views words as the bytes that they are on this machine.
+func wordBytes(words []uint32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
+}
+
+// readbackFigures are the runs of one case; those of one index were made one right
+// after the other.
+type readbackFigures struct {
+	name            string
+	captures        int // a run
+	blocking, async []*pass
+	stages          []*stageTimes // of the asynchronous runs
+	refused         error         // why the asynchronous runs don't count
+	priority        string        // what the loops' thread was granted
+}
+
+var readbackMethod = strings.TrimSpace(`
+Readback: two frame loops make the same captures of a scene that stands still, with equal stamps. A frame has one capture and 4 ms of
+computation, and ends when the loop may begin the next. The blocking one waits for the capture's data (glFinish). The asynchronous one asks
+for it and never waits: a run is a burst of captures, which are made two at a time, and ends when all are published. In 1280x720_10hz a
+frame begins every 60th of a second, and every sixth has a capture. Both loops hand the data to a dispatcher whose workers encode it as the
+mcap bridge does, without a disk. The asynchronous figures count if every capture arrived, in order, bit-equal to the blocking loop's, at
+0.9 of its captures per second or more.`)
+
+// rates returns captures per second, one a run.
+func (f *readbackFigures) rates(passes []*pass) []float64 {
+	return f.each(passes, func(p *pass) float64 { return float64(f.captures) / p.took.Seconds() })
+}
+
+// each returns one value of each pass.
+func (f *readbackFigures) each(passes []*pass, value func(*pass) float64) []float64 {
+	var list []float64
+	for _, p := range passes {
+		list = append(list, value(p))
+	}
+	return list
+}
+
+// results lists the figures that count.
+func (f *readbackFigures) results() []Result {
+	note := func(passes []*pass) string {
+		frames := passes[0].frames
+		return fmt.Sprintf("%d frames a run; thread: %s", len(frames), f.priority)
+	}
+	list := f.frameRows("readback.blocking", f.blocking, note(f.blocking))
+	list = append(list, f.row("readback.blocking.captures_per_s", "captures/s", f.rates(f.blocking), ""))
+	dropped := f.row("readback.dropped", "captures", f.each(f.async, f.dropped), fmt.Sprintf("of %d a run", f.captures))
+	if f.refused != nil {
+		return append(list, dropped)
+	}
+	list = append(list, f.frameRows("readback.async", f.async, note(f.async))...)
+	list = append(list,
+		f.row("readback.async.captures_per_s", "captures/s", f.rates(f.async), f.compared()),
+		f.row("readback.async.ask_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 0.99) }),
+			"to ask for a capture"),
+		f.row("readback.async.ask_ms.max", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 1) }), ""),
+		dropped,
+		f.row("readback.latency_ms.p50", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.latencies(), 0.5) }),
+			"from a capture's turn to its last message's publication"),
+		f.row("readback.latency_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.latencies(), 0.99) }), ""))
+	return append(list, f.stageRows()...)
+}
+
+// compared says how the loops' frames compare: the p99 of the asynchronous one with
+// the blocking one's median, or with its p99 where most frames have no capture.
+func (f *readbackFigures) compared() string {
+	q, of := 0.5, "median"
+	if len(f.blocking[0].frames) > f.captures {
+		q, of = 0.99, "p99"
+	}
+	blocking := Result{Runs: f.each(f.blocking, func(p *pass) float64 { return percentile(p.frames, q) })}
+	async := Result{Runs: f.each(f.async, func(p *pass) float64 { return percentile(p.frames, 0.99) })}
+	return fmt.Sprintf("the p99 of its frames is %.0f %% of the blocking loop's %s", 100*async.Median()/blocking.Median(), of)
+}
+
+func (f *readbackFigures) row(name, unit string, runs []float64, note string) Result {
+	return Result{Name: name, Case: f.name, Unit: unit, Runs: runs, Note: note}
+}
+
+func (f *readbackFigures) frameRows(name string, passes []*pass, note string) []Result {
+	var list []Result
+	for _, q := range []struct {
+		name string
+		q    float64
+	}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
+		runs := f.each(passes, func(p *pass) float64 { return percentile(p.frames, q.q) })
+		list = append(list, f.row(name+".frame_ms."+q.name, "ms", runs, note))
+		note = ""
+	}
+	return list
+}
+
+// dropped returns how many captures were not published whole.
+func (f *readbackFigures) dropped(p *pass) float64 {
+	least := f.captures
+	for _, s := range p.streams {
+		least = min(least, len(s.arrivals))
+	}
+	return float64(f.captures - least)
+}
+
+// stageRows lists the stages that happened.
+func (f *readbackFigures) stageRows() []Result {
+	var list []Result
+	for stage, name := range stageNames {
+		for _, q := range []struct {
+			name string
+			q    float64
+		}{{"p50", 50}, {"p99", 99}} {
+			var runs []float64
+			for _, t := range f.stages {
+				if t[stage].TotalCount() > 0 {
+					runs = append(runs, float64(t[stage].ValueAtQuantile(q.q))/1e6)
+				}
+			}
+			if len(runs) > 0 {
+				list = append(list, f.row("readback.stage."+name+"_ms."+q.name, "ms", runs, ""))
+			}
+		}
+	}
+	return list
+}
+
+// percentile returns the duration, in milliseconds, that the share q, 0 to 1, of
+// all don't exceed: one of them (nearest rank), NaN of none.
+func percentile(list []time.Duration, q float64) float64 {
+	if len(list) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(list))
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return milliseconds(sorted[min(max(rank, 1), len(sorted))-1])
+}
+
+// The stages of a capture's way, in order.
+const (
+	stageHop     = iota // announced, to its turn on the GL thread
+	stageGPU            // the GPU's work, where the driver has timers; within stageFence
+	stageFence          // its turn on the GL thread, to its fence being seen
+	stageCopy           // to its bytes being in host memory; 0 where the copy went before the fence
+	stageHandOn         // to its completion
+	stageQueue          // handed to the dispatcher, to a worker taking it
+	stageConvert        // to it being encoded and written
+	stageCount
+)
+
+// stageNames are the stages' names in results.
+var stageNames = [stageCount]string{"hop", "gpu", "fence", "copy", "hand_on", "queue", "convert"}
+
+// stageTimes has a histogram of each stage, in nanoseconds.
+type stageTimes [stageCount]*hdrhistogram.Histogram
+
+func newStageTimes() *stageTimes {
+	var t stageTimes
+	for i := range t {
+		t[i] = newHistogram()
+	}
+	return &t
+}
+
+// newHistogram holds up to a minute, to three digits.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+}
+
+// record adds n durations; those beyond the histogram's end count as its end.
+func record(h *hdrhistogram.Histogram, d time.Duration, n uint64) {
+	// Within the histogram's range there is no error.
+	_ = h.RecordValues(min(max(d.Nanoseconds(), 0), h.HighestTrackableValue()), int64(n))
+}
+
+// merge adds another run's times.
+func (t *stageTimes) merge(other *stageTimes) {
+	for i := range t {
+		t[i].Merge(other[i])
+	}
+}
+
+// buckets counts durations by a bucket of a readback.Latency.
+type buckets map[time.Duration]uint64
+
+// readbackBuckets returns how long the readbacks of all sensors of the rig took so
+// far; the stages that happen elsewhere are nil.
+func (r *rigged) readbackBuckets() [stageCount]buckets {
+	var all [stageCount]buckets
+	for _, s := range r.sensors {
+		reporter, ok := s.(interface{ ReadbackStats() readback.Stats })
+		if !ok {
+			continue
+		}
+		stats := reporter.ReadbackStats()
+		for stage, latency := range map[int]*readback.Latency{
+			stageGPU: &stats.GPU, stageFence: &stats.Fence, stageCopy: &stats.Copy, stageHandOn: &stats.Queue,
+		} {
+			if all[stage] == nil {
+				all[stage] = buckets{}
+			}
+			for d, n := range latency.Buckets() {
+				all[stage][d] += n
+			}
+		}
+	}
+	return all
+}
+
+// stages returns how long each stage took in a pass, before and after which the
+// readbacks had those times.
+func (p *pass) stages(before, after [stageCount]buckets) *stageTimes {
+	t := newStageTimes()
+	for stage := range after {
+		for d, n := range after[stage] {
+			record(t[stage], d, n-before[stage][d])
+		}
+	}
+	for _, d := range p.waits {
+		record(t[stageHop], d, 1)
+	}
+	for i := range p.streams {
+		for k := range p.streams[i].arrivals {
+			a := &p.streams[i].arrivals[k]
+			record(t[stageQueue], a.taken.Sub(a.queued), 1)
+			record(t[stageConvert], a.published.Sub(a.taken), 1)
+		}
+	}
+	return t
+}
+
+// latencies returns for each capture how long it took from its announcement to the
+// publication of its last message.
+func (p *pass) latencies() []time.Duration {
+	var list []time.Duration
+	for i := range p.streams {
+		for k := range p.streams[i].arrivals {
+			a := &p.streams[i].arrivals[k]
+			if k == len(list) {
+				list = append(list, 0)
+			}
+			list[k] = max(list[k], a.published.Sub(a.started))
+		}
+	}
+	return list
+}
+
+// readbackCharts draws, for each case, the frames of the blocking loop over those
+// of the asynchronous one, and below them where the time of a capture goes. The
+// case of firstChart comes first.
+func readbackCharts(measured []*readbackFigures) []chart.Chart {
+	ordered := slices.Clone(measured)
+	slices.SortStableFunc(ordered, func(a, b *readbackFigures) int {
+		return rank(a.name != firstChart) - rank(b.name != firstChart)
+	})
+	var list []chart.Chart
+	for _, f := range ordered {
+		list = append(list, f.frameChart("blocking readback", f.blocking[0]))
+		if f.refused == nil {
+			list = append(list, f.frameChart("asynchronous readback of the same captures", f.async[0]), f.stageChart())
+		}
+	}
+	return list
+}
+
+func rank(later bool) int {
+	if later {
+		return 1
+	}
+	return 0
+}
+
+// frameChart draws a bar for each frame of one run.
+func (f *readbackFigures) frameChart(title string, p *pass) chart.Chart {
+	bars := chart.Series{Name: "frame", Kind: chart.Bars}
+	for n, d := range p.frames {
+		bars.X, bars.Y = append(bars.X, float64(n+1)), append(bars.Y, milliseconds(d))
+	}
+	return chart.Chart{
+		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []chart.Series{bars},
+		Marks: []chart.Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
+	}
+}
+
+// Classes of the histogram of stages: so many to a factor of ten, from 1 microsecond.
+const (
+	stageClasses = 8
+	firstClass   = 1e-3 // ms
+)
+
+// stageChart draws the distribution of each stage's time, all runs together.
+func (f *readbackFigures) stageChart() chart.Chart {
+	c := chart.Chart{
+		Title: f.name + ": where the time of a capture goes", X: "ms", Y: "share of captures or messages, %", LogX: true,
+	}
+	all := newStageTimes()
+	for _, t := range f.stages {
+		all.merge(t)
+	}
+	for stage, name := range stageNames {
+		total := float64(all[stage].TotalCount())
+		if total == 0 {
+			continue
+		}
+		counts := map[int]float64{}
+		for _, bar := range all[stage].Distribution() {
+			if bar.Count > 0 {
+				counts[classOf(float64(bar.From)/1e6)] += float64(bar.Count)
+			}
+		}
+		c.Series = append(c.Series, steps(name, counts, total))
+	}
+	return c
+}
+
+// classOf returns the class of a time in milliseconds; the first one has all that
+// are shorter, too.
+func classOf(ms float64) int {
+	return int(math.Floor(stageClasses*math.Log10(max(ms, firstClass)/firstClass) + 1e-9))
+}
+
+// steps draws classes by their lower edges; the last one closes the steps.
+func steps(name string, counts map[int]float64, total float64) chart.Series {
+	s := chart.Series{Name: name, Kind: chart.Steps}
+	least, most := math.MaxInt, 0
+	for class := range counts {
+		least, most = min(least, class), max(most, class)
+	}
+	for class := least; class <= most+1; class++ {
+		s.X = append(s.X, firstClass*math.Pow(10, float64(class)/stageClasses))
+		s.Y = append(s.Y, 100*counts[class]/total)
+	}
+	return s
 }
