@@ -75,7 +75,7 @@ func agrees(schema *mcap.Schema, c *mcap.Channel) error {
 	if !ok {
 		return nil
 	}
-	ours, err := ros1.MD5(schema.Name)
+	ours, err := ros.MD5(schema.Name)
 	if err == nil && ours != theirs {
 		return fmt.Errorf("%s with md5 sum %s, where %s is known: %w", schema.Name, theirs, ours, ErrUnknownType)
 	}

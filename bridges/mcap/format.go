@@ -76,17 +76,17 @@ func (c carriers) format(p profile) (*format, error) {
 
 // ros1Format is ROS 1's serialisation, with its definitions.
 func ros1Format(pub ros.Publication) (*format, error) {
-	text, err := ros1.Definition(pub.Type)
+	text, err := ros.ROS1.Definition(pub.Type)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := ros1.MD5(pub.Type)
+	sum, err := ros.MD5(pub.Type)
 	if err != nil {
 		return nil, err
 	}
 	convert, encoder := pub.Converter(), new(ros1.Encoder)
 	return &format{
-		schema: Schema{Name: ros1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
+		schema: Schema{Name: ros.ROS1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
 		md5:    sum,
 		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
 			message, err := convert(sample)
@@ -118,7 +118,7 @@ func foxgloveFormat(sampleType reflect.Type) (*format, bool) {
 
 // ros2Format is CDR with ROS 2's definitions.
 func ros2Format(pub ros.Publication) (*format, error) {
-	text, err := ros.Schema(pub.Type)
+	text, err := ros.ROS2.Definition(pub.Type)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func TestRecordingHasWhatROS2Expects(t *testing.T) {
 	assert.Len(t, r.info.Channels, 3, "also the topic without messages")
 	require.Len(t, r.messages, 60)
 
-	schema, err := ros.Schema("sensor_msgs/msg/PointCloud2")
+	schema, err := ros.ROS2.Definition("sensor_msgs/msg/PointCloud2")
 	require.NoError(t, err)
 	for i, m := range r.messages {
 		seq := i / 2

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 )
@@ -52,10 +51,10 @@ type bagTopic struct {
 
 // typeHash returns the hash of a message type that is defined as we know it, "" of others.
 func typeHash(name, encoding string, definition []byte) string {
-	if known, err := ros.Schema(name); err != nil || encoding != "ros2msg" || known != string(definition) {
+	if known, err := ros.ROS2.Definition(name); err != nil || encoding != "ros2msg" || known != string(definition) {
 		return ""
 	}
-	hash, err := rihs.Of(name)
+	hash, err := ros.TypeHash(name)
 	if err != nil {
 		return ""
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rihs"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
@@ -88,7 +86,7 @@ func TestDeclareWritesTheDefinition(t *testing.T) {
 		wg.Go(func() { assert.NoError(t, ros.Declare(&car{})) })
 	}
 	wg.Wait()
-	text, err := ros.Definition("declare_msgs/Car")
+	text, err := ros.MessageFile("declare_msgs/Car")
 	require.NoError(t, err)
 	assert.Equal(t, `std_msgs/Header header
 declare_msgs/Tyre[] tyres
@@ -105,14 +103,14 @@ float64[] f64s
 float32[] f32s
 int32[] i32s
 `, text)
-	schema, err := ros.Schema("declare_msgs/msg/Car")
+	schema, err := ros.ROS2.Definition("declare_msgs/msg/Car")
 	require.NoError(t, err)
 	assert.Contains(t, schema, "MSG: declare_msgs/Tyre\nfloat32 bar\ngeometry_msgs/Point spot\n")
 	assert.Contains(t, schema, "MSG: geometry_msgs/Point\n")
-	sum, err := ros1.MD5("declare_msgs/msg/Car")
+	sum, err := ros.MD5("declare_msgs/msg/Car")
 	require.NoError(t, err)
 	assert.Equal(t, "c5d902f6851ec9d219b800361f5beda9", sum, "genpy's, which reads ros1.Definition")
-	_, err = rihs.Of("declare_msgs/msg/Car")
+	_, err = ros.TypeHash("declare_msgs/msg/Car")
 	require.NoError(t, err)
 }
 
@@ -130,15 +128,15 @@ func TestDeclareTakesDefinitionsWithConstants(t *testing.T) {
 	m := &defined{made: made{"declare_msgs/msg/Mode", func(v ros.Visitor) { v.Uint8("mode", new(uint8)); v.Message("where", &ros.Point{}) }}}
 	m.text = "# what it does\r\nuint8  OFF = 0  # nothing\nuint8 ON=1\n\nuint8\tmode 1\n  geometry_msgs/Point where\n"
 	require.NoError(t, ros.Declare(m))
-	text, err := ros.Definition("declare_msgs/Mode")
+	text, err := ros.MessageFile("declare_msgs/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, "uint8 OFF=0\nuint8 ON=1\nuint8 mode 1\ngeometry_msgs/Point where\n", text)
-	sum, err := ros1.MD5("declare_msgs/msg/Mode")
+	sum, err := ros.MD5("declare_msgs/msg/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, "63162f1861b6c62f68bf811a7194fa0a", sum, "genpy's")
 	m.text = "uint8 OFF=0\nuint8 ON=2\nuint8 mode\ngeometry_msgs/Point where\n"
 	require.ErrorIs(t, ros.Declare(m), ros.ErrDeclared)
-	again, err := ros.Definition("declare_msgs/Mode")
+	again, err := ros.MessageFile("declare_msgs/Mode")
 	require.NoError(t, err)
 	assert.Equal(t, text, again)
 }
@@ -173,7 +171,7 @@ func TestDeclareRefuses(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.ErrorIs(t, ros.Declare(&made{"geometry_msgs/msg/Point", number}), ros.ErrDeclared)
-	_, err := ros.Definition("declare_msgs/Bad")
+	_, err := ros.MessageFile("declare_msgs/Bad")
 	require.Error(t, err)
 }
 
@@ -195,7 +193,7 @@ func TestNamesThatROS1SpellsOtherwiseAreFree(t *testing.T) {
 		}
 	}}
 	require.NoError(t, ros.Declare(m))
-	definition, err := ros1.Definition(m.name)
+	definition, err := ros.ROS1.Definition(m.name)
 	require.NoError(t, err)
 	assert.Equal(t, "float32 r\nfloat32 p\nfloat32 d\nfloat32 k\nfloat32 sec\nfloat32 nanosec\n", definition)
 	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&rosjson.Encoder{Version: ros.ROS1}).Append(nil, m)))

@@ -1,11 +1,16 @@
 package ros
 
 import (
+	"embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+//go:embed msg srv
+var definitions embed.FS
 
 // Field is one field of a message's definition.
 type Field struct {
@@ -113,7 +118,7 @@ func Fields(typeName string) ([]Field, error) {
 	if err != nil {
 		return nil, err
 	}
-	definition, err := Definition(name)
+	definition, err := MessageFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -132,4 +137,68 @@ func fieldsOf(lines []Line) []Field {
 		}
 	}
 	return fields
+}
+
+// separator stands between the messages of a whole definition.
+var separator = strings.Repeat("=", 80) + "\n"
+
+// MessageFile returns the .msg file of the message "pkg/Type", without comments: ours or
+// that of one that was declared.
+func MessageFile(name string) (string, error) {
+	text, err := definitions.ReadFile("msg/" + name + ".msg")
+	if err == nil {
+		return string(text), nil
+	}
+	if d := declaredMessage(name); d != nil {
+		return d.text, nil
+	}
+	return "", fmt.Errorf("read definition of %s: %w", name, err)
+}
+
+// Definition returns the definition of a message, for its full name, and those of all
+// messages that it is made of, each once and without comments. It is an error if one of
+// them isn't known.
+//
+// ROS 2's is the text that MCAP calls ros2msg: the parts follow in the order of their first
+// mention. ROS 1's is what publishers send: a message comes before its parts.
+func (version Version) Definition(typeName string) (string, error) {
+	if version == ROS1 {
+		return definition1(typeName)
+	}
+	root, err := shortName(typeName)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	queue := []string{root}
+	for i := 0; i < len(queue); i++ {
+		name := queue[i]
+		definition, err := MessageFile(name)
+		if err != nil {
+			return "", fmt.Errorf("definition of %s: %w", typeName, err)
+		}
+		if i > 0 {
+			text.WriteString(separator + "MSG: " + name + "\n")
+		}
+		text.WriteString(definition)
+		lines, err := Lines(name, definition)
+		if err != nil {
+			return "", fmt.Errorf("definition of %s: %w", typeName, err)
+		}
+		for _, f := range fieldsOf(lines) {
+			if short := strings.Replace(f.Type, "/msg/", "/", 1); f.Message && !slices.Contains(queue, short) {
+				queue = append(queue, short)
+			}
+		}
+	}
+	return text.String(), nil
+}
+
+// shortName turns "pkg/msg/Type" into "pkg/Type".
+func shortName(typeName string) (string, error) {
+	pkg, name, ok := strings.Cut(typeName, "/msg/")
+	if !ok || pkg == "" || name == "" {
+		return "", fmt.Errorf("message type %q is not of the form package/msg/Type", typeName)
+	}
+	return pkg + "/" + name, nil
 }

@@ -152,11 +152,11 @@ func TestNamesInROS1(t *testing.T) {
 func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
 	for _, m := range rostest.Every() {
 		if strings.Contains(m.TypeName(), "/msg/") {
-			_, err := ros.Schema(m.TypeName())
+			_, err := ros.ROS2.Definition(m.TypeName())
 			require.NoError(t, err)
 		}
 	}
-	got, err := ros.Schema("nav_msgs/msg/Odometry")
+	got, err := ros.ROS2.Definition("nav_msgs/msg/Odometry")
 	require.NoError(t, err)
 	line := strings.Repeat("=", 80) + "\n"
 	assert.Equal(t, `std_msgs/Header header
@@ -199,7 +199,7 @@ float64 z
 
 func TestSchemaOfUnknownType(t *testing.T) {
 	for _, name := range []string{"", "Image", "sensor_msgs/Image", "sensor_msgs/msg/Nothing"} {
-		_, err := ros.Schema(name)
+		_, err := ros.ROS2.Definition(name)
 		assert.Error(t, err, name)
 	}
 }

@@ -1,6 +1,10 @@
 package ros
 
-import "errors"
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
 
 // Version is the ROS whose names and rules an encoding follows.
 type Version uint8
@@ -13,6 +17,21 @@ const (
 	// of some messages' fields, see [Renamer].
 	ROS1
 )
+
+// TypeName returns the version's name of a type: in ROS 1 "sensor_msgs/Image" for
+// "sensor_msgs/msg/Image", "std_srvs/SetBool" for "std_srvs/srv/SetBool", and
+// "std_srvs/SetBoolRequest" for "std_srvs/srv/SetBool_Request"; in ROS 2 the full name.
+func (version Version) TypeName(full string) string {
+	if version == ROS2 {
+		return full
+	}
+	for _, folder := range []string{"/msg/", "/srv/"} {
+		if pkg, name, ok := strings.Cut(full, folder); ok {
+			return pkg + "/" + strings.Replace(name, "_", "", 1)
+		}
+	}
+	return full
+}
 
 // ErrBeforeEpoch says that a message has a time before the epoch, which ROS 1 can't express.
 // Encoders write the time 0 in its stead, and say so.
@@ -66,4 +85,15 @@ func (n Names) Of(field string) string {
 		return field
 	}
 	return n.renamer.ROS1Name(field)
+}
+
+// topicName is a fully qualified topic of ROS 2 (design.ros2.org, topic and
+// service names): tokens of letters, digits and underscores that don't begin
+// with a digit, each after a slash.
+var topicName = regexp.MustCompile(`^(/[A-Za-z_][A-Za-z0-9_]*)+$`)
+
+// ValidTopic reports whether ROS 2 allows name as a fully qualified topic. Doubled
+// underscores are reserved.
+func ValidTopic(name string) bool {
+	return topicName.MatchString(name) && !strings.Contains(name, "__")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/raybridge/raybridge/bridges"
-	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -37,12 +36,12 @@ func (f Factory) Register(p *bridges.Plugin) error {
 
 // RegPublication lets the bridge publish one more type, as a ROS message.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, wire.TypeName(pub.Type), openTopic)
+	return pub.Register(p, ros.ROS1.TypeName(pub.Type), openTopic)
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, wire.TypeName(sub.Type), subscribe)
+	return sub.Register(p, ros.ROS1.TypeName(sub.Type), subscribe)
 }
 
 // NewInstance returns a node that isn't connected.

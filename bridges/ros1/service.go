@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // maxRequest is the length of a service's request that is still read, bytes.
@@ -28,14 +29,14 @@ type service struct {
 func registerServices(p *bridges.Plugin) error {
 	var err error
 	for _, s := range rossample.Services() {
-		err = errors.Join(err, s.Register(p, wire.TypeName(s.Type), offer))
+		err = errors.Join(err, s.Register(p, ros.ROS1.TypeName(s.Type), offer))
 	}
 	return err
 }
 
 // offer is the rossample.Offer of this bridge.
 func offer(i bridges.Instance, name string, answerer rossample.Answerer) error {
-	md5, err := wire.ServiceMD5(answerer.Type.Type)
+	md5, err := ros.ServiceMD5(answerer.Type.Type)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func offer(i bridges.Instance, name string, answerer rossample.Answerer) error {
 	if !ok {
 		return badName(name)
 	}
-	s := &service{name: global, typ: wire.TypeName(answerer.Type.Type), md5: md5, answerer: answerer, turn: make(chan struct{}, 1)}
+	s := &service{name: global, typ: ros.ROS1.TypeName(answerer.Type.Type), md5: md5, answerer: answerer, turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
 	return i.(*instance).addService(s)
 }

@@ -22,12 +22,12 @@ const maxMessage = 1_000_000_000
 type messageType struct{ name, md5, definition string }
 
 func newMessageType(typeName string) (messageType, error) {
-	md5, err := wire.MD5(typeName)
+	md5, err := ros.MD5(typeName)
 	if err != nil {
 		return messageType{}, err
 	}
-	definition, err := wire.Definition(typeName)
-	return messageType{wire.TypeName(typeName), md5, definition}, err
+	definition, err := ros.ROS1.Definition(typeName)
+	return messageType{ros.ROS1.TypeName(typeName), md5, definition}, err
 }
 
 // topic is a topic that the node publishes. It lasts as long as its instance; its stream

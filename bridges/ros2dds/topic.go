@@ -11,7 +11,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
@@ -47,7 +46,7 @@ type output struct {
 
 // endpointQoS is what is offered or asked for on a topic.
 func endpointQoS(q flow.QoS, typeName string) (cyclone.EndpointQoS, error) {
-	hash, err := rihs.Of(typeName)
+	hash, err := ros.TypeHash(typeName)
 	if err != nil {
 		return cyclone.EndpointQoS{}, err
 	}

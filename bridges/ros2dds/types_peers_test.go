@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -69,7 +69,7 @@ func TestEveryTypeIsDecodedByOthers(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, valueOf(converted), s.message(topic), pub.Type)
 
-				hash, err := rihs.Of(pub.Type)
+				hash, err := ros.TypeHash(pub.Type)
 				require.NoError(t, err)
 				w := s.await("the writer of "+topic, func(e event) bool { return e.Event == "writer" && e.Topic == "rt"+topic })
 				assert.Equal(t, ddsName(pub.Type), w.Type)

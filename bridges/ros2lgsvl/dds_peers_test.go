@@ -96,7 +96,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	g := &types{}
 	for _, pub := range rossample.SVL() {
-		d, err := lgsvltest.Load(strings.Replace(pub.Type, "/msg/", "/", 1), ros.Definition)
+		d, err := lgsvltest.Load(strings.Replace(pub.Type, "/msg/", "/", 1), ros.MessageFile)
 		require.NoError(t, err)
 		g.add(d)
 	}

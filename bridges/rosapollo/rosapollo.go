@@ -65,7 +65,7 @@ func (Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, pub := range rossample.SVL() {
 		if !replaced[pub.Sample.String()] {
-			problems = append(problems, pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openROS))
+			problems = append(problems, pub.Register(p, ros.ROS1.TypeName(pub.Type), openROS))
 		}
 	}
 	for _, sub := range apollo.Subscriptions() {
@@ -75,11 +75,11 @@ func (Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
 		if sub.Type != control {
-			problems = append(problems, sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listenROS))
+			problems = append(problems, sub.Register(p, ros.ROS1.TypeName(sub.Type), listenROS))
 		}
 	}
 	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, ros.ROS1), offer))
+		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
 	}
 	return errors.Join(problems...)
 }
@@ -87,12 +87,12 @@ func (Factory) Register(p *bridges.Plugin) error {
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
 // behind the server must have.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openROS)
+	return pub.Register(p, ros.ROS1.TypeName(pub.Type), openROS)
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listenROS)
+	return sub.Register(p, ros.ROS1.TypeName(sub.Type), listenROS)
 }
 
 // NewInstance returns an instance without a connection.

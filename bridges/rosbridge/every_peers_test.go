@@ -17,7 +17,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -90,7 +89,7 @@ func TestRoslibSubscribes(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(text), &got))
 		seen[got.Topic] = true
 		pub := byTopic[got.Topic]
-		assert.Equal(t, ros1.TypeName(pub.Type), got.Type)
+		assert.Equal(t, ros.ROS1.TypeName(pub.Type), got.Type)
 		m, err := pub.Converter()(filled(pub.Sample))
 		require.NoError(t, err)
 		require.Len(t, got.Forms, len(forms), got.Topic)

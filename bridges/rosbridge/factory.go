@@ -31,7 +31,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 	var problems []error
 	for _, pub := range rossample.SVL() {
 		if pub.Type == navSatFix {
-			problems = append(problems, pub.RegisterSample(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), openGnss(pub)))
+			problems = append(problems, pub.RegisterSample(p, ros.ROS1.TypeName(pub.Type), openGnss(pub)))
 			continue
 		}
 		problems = append(problems, f.RegPublication(p, pub))
@@ -40,7 +40,7 @@ func (f Factory) Register(p *bridges.Plugin) error {
 		problems = append(problems, f.RegSubscription(p, sub))
 	}
 	for _, service := range rossample.Services() {
-		problems = append(problems, service.Register(p, rosbridgev2.TypeName(service.Type, ros.ROS1), offer))
+		problems = append(problems, service.Register(p, ros.ROS1.TypeName(service.Type), offer))
 	}
 	return errors.Join(problems...)
 }
@@ -48,12 +48,12 @@ func (f Factory) Register(p *bridges.Plugin) error {
 // RegPublication lets the bridge publish one more type, as a ROS message, which the ROS
 // behind a server must have.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, rosbridgev2.TypeName(pub.Type, ros.ROS1), open)
+	return pub.Register(p, ros.ROS1.TypeName(pub.Type), open)
 }
 
 // RegSubscription lets the bridge subscribe to one more ROS message.
 func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
-	return sub.Register(p, rosbridgev2.TypeName(sub.Type, ros.ROS1), listen)
+	return sub.Register(p, ros.ROS1.TypeName(sub.Type), listen)
 }
 
 // NewInstance returns an instance without a connection.

@@ -82,7 +82,7 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, err
 		wire = sentenceType
 	}
 	t.client = i.client.Advertise(info, wire)
-	t.info.SetWire(rosbridgev2.TypeName(wire, i.ros))
+	t.info.SetWire(i.ros.TypeName(wire))
 	i.topics = append(i.topics, t)
 	i.byName[info.Name] = t
 	if s := i.server.Load(); s != nil {

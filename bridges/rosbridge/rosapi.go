@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -122,7 +121,7 @@ func (s *server) services() []typed {
 }
 
 func (s *server) typed(name, full string, published bool) typed {
-	return typed{Name: name, Type: rosbridgev2.TypeName(full, s.ros), full: full, published: published}
+	return typed{Name: name, Type: s.ros.TypeName(full), full: full, published: published}
 }
 
 func sorted(list []typed) []typed {
@@ -181,12 +180,7 @@ func (s *server) rawTypes(topics []typed) (any, error) {
 			continue // rosapi leaves out what it can't load, too
 		}
 		var err error
-		if s.ros == ros.ROS2 {
-			texts[i], err = ros.Schema(t.full)
-		} else {
-			texts[i], err = ros1.Definition(t.full)
-		}
-		if err != nil {
+		if texts[i], err = s.ros.Definition(t.full); err != nil {
 			return nil, fmt.Errorf("%w: %w", errRosapi, err)
 		}
 	}

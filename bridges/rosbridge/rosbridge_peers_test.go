@@ -136,7 +136,7 @@ func TestMessageClassesOfROS1(t *testing.T) {
 			var lines bytes.Buffer
 			for topic, pub := range byTopic {
 				m := s.Messages(topic)[0]
-				definition, err := ros1.Definition(pub.Type)
+				definition, err := ros.ROS1.Definition(pub.Type)
 				require.NoError(t, err)
 				require.NoError(t, json.NewEncoder(&lines).Encode(map[string]string{
 					"topic": topic, "type": m.Type, "definition": definition,
@@ -239,9 +239,9 @@ func TestRosapiByRoslib(t *testing.T) {
 		service, answer, _ := strings.Cut(strings.TrimSpace(line), " ")
 		answers[service] = answer
 	}
-	twist, err := ros1.Definition("geometry_msgs/msg/Twist")
+	twist, err := ros.ROS1.Definition("geometry_msgs/msg/Twist")
 	require.NoError(t, err)
-	definition, err := ros1.Definition("rosgraph_msgs/msg/Clock")
+	definition, err := ros.ROS1.Definition("rosgraph_msgs/msg/Clock")
 	require.NoError(t, err)
 	texts, err := json.Marshal([]string{definition, twist})
 	require.NoError(t, err)

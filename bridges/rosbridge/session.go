@@ -151,7 +151,7 @@ func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
 }
 
 // short makes ROS 1's name of a type's name in either version, to compare them.
-func short(typ string) string { return rosbridgev2.TypeName(typ, ros.ROS1) }
+func short(typ string) string { return ros.ROS1.TypeName(typ) }
 
 // subscribe notes a subscription. A topic that isn't there yet, of a type that the client
 // names, may come.
@@ -187,7 +187,7 @@ func (s *session) subscribe(f *rosbridgev2.Frame) error {
 		return fmt.Errorf("%w: subscribe %q: %d subscriptions to one topic", errOperation, f.Topic, guard.TopicSubscriptions)
 	}
 	if t != nil && f.Type != "" && short(f.Type) != short(t.wire()) {
-		return fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, f.Topic, f.Type, rosbridgev2.TypeName(t.wire(), s.server.ros))
+		return fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, f.Topic, f.Type, s.server.ros.TypeName(t.wire()))
 	}
 	if t != nil && t.foreign && w.form == formRaw {
 		return fmt.Errorf("%w: subscribe %q: its messages have no serialized form", errOperation, f.Topic)
@@ -237,7 +237,7 @@ func (s *session) appeared(t *topic) {
 	case in == nil:
 	case in.typ != "" && in.typ != short(t.wire()):
 		s.drop(t.info.Name)
-		problem = fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, t.info.Name, in.typ, rosbridgev2.TypeName(t.wire(), s.server.ros))
+		problem = fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, t.info.Name, in.typ, s.server.ros.TypeName(t.wire()))
 	default:
 		s.arrange(t, in)
 	}
@@ -322,7 +322,7 @@ func (s *session) advertise(f *rosbridgev2.Frame) error {
 	}
 	ours := s.server.typeOf(f.Topic)
 	if ours != "" && f.Type != "" && short(ours) != short(f.Type) {
-		return fmt.Errorf("%w: advertise %q as %q: it is %q", errOperation, f.Topic, f.Type, rosbridgev2.TypeName(ours, s.server.ros))
+		return fmt.Errorf("%w: advertise %q as %q: it is %q", errOperation, f.Topic, f.Type, s.server.ros.TypeName(ours))
 	}
 	if !s.advertised[f.Topic] {
 		if len(s.advertised) >= guard.ClientTopics {

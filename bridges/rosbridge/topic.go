@@ -48,7 +48,7 @@ func (t *topic) retype(version ros.Version, nmea bool) {
 		typ = sentenceType
 	}
 	t.instance.client.Retype(t.client, typ)
-	t.info.SetWire(rosbridgev2.TypeName(typ, version))
+	t.info.SetWire(version.TypeName(typ))
 }
 
 // wire returns the full name of the type in this connection.

@@ -187,7 +187,7 @@ func RegisterROS(p *bridges.Plugin, pub ros.Publication, open Open) error {
 
 // rosSchema describes a ROS 2 message.
 func rosSchema(typeName string) (Schema, error) {
-	text, err := ros.Schema(typeName)
+	text, err := ros.ROS2.Definition(typeName)
 	return Schema{Name: typeName, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}, err
 }
 

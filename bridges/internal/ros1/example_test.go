@@ -10,17 +10,17 @@ import (
 // What a publisher says of its topic, and a message as it follows.
 func Example() {
 	m := &ros.Clock{Clock: ros.Time{Sec: 12, Nanosec: 500}}
-	sum, err := ros1.MD5(m.TypeName())
+	sum, err := ros.MD5(m.TypeName())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	definition, err := ros1.Definition(m.TypeName())
+	definition, err := ros.ROS1.Definition(m.TypeName())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(ros1.TypeName(m.TypeName()), sum)
+	fmt.Println(ros.ROS1.TypeName(m.TypeName()), sum)
 	fmt.Print(definition)
 
 	var e ros1.Encoder

@@ -1,13 +1,9 @@
-// Package ros1 has messages as ROS 1 knows them: their serialisation, the names of their
-// types, and the definitions and md5 sums by which publisher and subscriber agree
-// (wiki.ros.org/msg, wiki.ros.org/ROS/Technical Overview; genmsg 0.6).
+// Package ros1 serialises messages as ROS 1 does (wiki.ros.org/msg, wiki.ros.org/ROS/Technical
+// Overview). Package ros has the definitions and md5 sums.
 //
 // Serialisation is little-endian without alignment: a string and a sequence are their
 // length as uint32 and their elements, an array of fixed size its elements, a time two
 // uint32. Times before the epoch can't be expressed, see Encoder.Err.
-//
-// vision_msgs are those of ROS 2 (version 4), which ROS 1 hasn't got: its own package of
-// that name has other fields, so its nodes refuse ours for their md5 sums.
 package ros1
 
 import (

@@ -41,7 +41,7 @@ var debian = []string{"std_msgs/", "geometry_msgs/", "nav_msgs/", "rosgraph_msgs
 func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
 	var lines, want []string
 	for _, m := range rostest.Every() {
-		name := ros1.TypeName(m.TypeName())
+		name := ros.ROS1.TypeName(m.TypeName())
 		known := false
 		for _, prefix := range debian {
 			known = known || strings.HasPrefix(name, prefix)
@@ -69,13 +69,13 @@ func TestGenmsgComesToOurSums(t *testing.T) {
 	var lines []string
 	var want [][2]string
 	for _, m := range rostest.Every() {
-		name := ros1.TypeName(m.TypeName())
+		name := ros.ROS1.TypeName(m.TypeName())
 		if _, ok := m.(*ros.Time); ok || strings.HasPrefix(name, "std_srvs/") {
 			continue // a primitive, and parts of services
 		}
-		definition, err := ros1.Definition(m.TypeName())
+		definition, err := ros.ROS1.Definition(m.TypeName())
 		require.NoError(t, err)
-		sum, err := ros1.MD5(m.TypeName())
+		sum, err := ros.MD5(m.TypeName())
 		require.NoError(t, err)
 		texts := map[string]string{}
 		for i, part := range strings.Split(definition, separator) {

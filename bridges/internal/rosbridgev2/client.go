@@ -213,7 +213,7 @@ func (c *Client) Offer(service Service) {
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
 	form, latch := s.config.Form, p.info.QoS.Durability == flow.TransientLocal
-	s.link.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, TypeName(p.typ, s.config.ROS), latch}))
+	s.link.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
 	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name, latch)})
 }
 
@@ -222,12 +222,12 @@ func (s *session) subscribe(sub *Subscription) {
 	if sub.Plain {
 		compression = "none"
 	}
-	s.link.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, TypeName(sub.Type, s.config.ROS), compression}))
+	s.link.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, s.config.ROS.TypeName(sub.Type), compression}))
 }
 
 func (s *session) offer(service Service) {
 	s.desk.Open(service)
-	s.link.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, TypeName(service.Type, s.config.ROS)))
+	s.link.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
 }
 
 // Message appends a publication's message in the form and for the ROS that the session's

@@ -344,9 +344,6 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", "/", "/1st", "/a/2", "/a/", "//a", "/a-b", "/é", "~x"} {
 		assert.ErrorIs(t, rosbridgev2.CheckName(name), bridges.ErrTopicName, name)
 	}
-	assert.Equal(t, "sensor_msgs/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", ros.ROS1))
-	assert.Equal(t, "std_srvs/Empty", rosbridgev2.TypeName("std_srvs/srv/Empty", ros.ROS1))
-	assert.Equal(t, "sensor_msgs/msg/Image", rosbridgev2.TypeName("sensor_msgs/msg/Image", ros.ROS2))
 }
 
 // swallower is a WebSocket server that reads and does nothing else.

@@ -229,16 +229,6 @@ func ParseROS(options map[string]string) (ros.Version, error) {
 	}
 }
 
-// TypeName returns the name that a version of ROS has for a type: "sensor_msgs/Image"
-// in ROS 1 for "sensor_msgs/msg/Image"; likewise for services, whose full names have
-// "/srv/".
-func TypeName(full string, version ros.Version) string {
-	if version == ros.ROS2 {
-		return full
-	}
-	return strings.Replace(strings.Replace(full, "/msg/", "/", 1), "/srv/", "/", 1)
-}
-
 // graphName is a name of ROS: path elements that begin with a letter or an underscore,
 // with or without a slash before the first.
 var graphName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*$`)

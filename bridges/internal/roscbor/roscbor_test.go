@@ -97,7 +97,7 @@ func TestVectorsOfPython(t *testing.T) {
 	require.Len(t, files, 27)
 	types := map[string]ros.Message{}
 	for _, m := range rostest.Every() {
-		types[ros1.TypeName(m.TypeName())] = m
+		types[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	for _, path := range files {
 		name := strings.TrimSuffix(filepath.Base(path), ".cbor")

@@ -171,7 +171,7 @@ func vectors(t testing.TB) []vector {
 	const dir = "../../../testdata/wire/ros1"
 	types := map[string]ros.Message{}
 	for _, m := range rostest.Every() {
-		types[ros1.TypeName(m.TypeName())] = m
+		types[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	var list []vector
 	files, err := filepath.Glob(filepath.Join(dir, "*.bin"))

@@ -65,7 +65,7 @@ func New(config Config) *Server {
 		config.Address = loopback()
 	}
 	if config.Definition == nil {
-		config.Definition = ros.Definition
+		config.Definition = ros.MessageFile
 	}
 	if config.Pending <= 0 {
 		config.Pending = 1 << 30

@@ -1,9 +1,4 @@
-// Package rihs computes the hashes by which ROS 2, from Iron on, tells whether two
-// nodes mean the same message type: the ROS Interface Hashing Standard, version 1
-// (REP-2011, "type version hash"). The hash is the SHA-256 of a message's description
-// and those of all messages it is made of, written as JSON; field names count, default
-// values and constants don't.
-package rihs
+package ros
 
 import (
 	"bytes"
@@ -14,12 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/raybridge/raybridge/bridges/ros"
 )
 
-// Prefix is what a hash of this version begins with.
-const Prefix = "RIHS01_"
+// hashPrefix is what a hash of this version begins with.
+const hashPrefix = "RIHS01_"
 
 // typeIDs are the numbers of type_description_interfaces/msg/FieldType. An octet is
 // "byte" in a definition, and "char" is an uint8.
@@ -42,16 +35,19 @@ const (
 	sequenceID        = 144
 )
 
-// Of returns the hash of the message type with the full name, such as
-// "sensor_msgs/msg/Image": "RIHS01_" and 64 hexadecimal digits. It is an error if there
-// is no definition of it.
-func Of(typeName string) (string, error) {
+// TypeHash returns the hash by which ROS 2, from Iron on, tells whether two nodes mean the
+// same message type: "RIHS01_" and 64 hexadecimal digits, for a message's full name such as
+// "sensor_msgs/msg/Image". It follows the ROS Interface Hashing Standard, version 1
+// (REP-2011, "type version hash"): the SHA-256 of a message's description and those of all
+// messages that it is made of, written as JSON. Field names count, default values and
+// constants don't. It is an error if the message has no definition.
+func TypeHash(typeName string) (string, error) {
 	text, err := description(typeName)
 	if err != nil {
 		return "", fmt.Errorf("hash of %s: %w", typeName, err)
 	}
 	sum := sha256.Sum256(text)
-	return Prefix + hex.EncodeToString(sum[:]), nil
+	return hashPrefix + hex.EncodeToString(sum[:]), nil
 }
 
 // description writes a type_description_interfaces/msg/TypeDescription as
@@ -79,12 +75,12 @@ func description(typeName string) ([]byte, error) {
 
 // individual describes one type, and adds those it is made of to referenced.
 func individual(typeName string, referenced map[string][]byte) ([]byte, error) {
-	fields, err := ros.Fields(typeName)
+	fields, err := Fields(typeName)
 	if err != nil {
 		return nil, err
 	}
 	if len(fields) == 0 { // IDL has no empty structures
-		fields = []ros.Field{{Type: "uint8", Name: "structure_needs_at_least_one_member"}}
+		fields = []Field{{Type: "uint8", Name: "structure_needs_at_least_one_member"}}
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, `{"type_name": "%s", "fields": [`, typeName)

@@ -1,4 +1,4 @@
-package rihs_test
+package ros_test
 
 import (
 	"fmt"
@@ -8,12 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rihs"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
-func ExampleOf() {
-	hash, err := rihs.Of("rosgraph_msgs/msg/Clock")
+func ExampleTypeHash() {
+	hash, err := ros.TypeHash("rosgraph_msgs/msg/Clock")
 	if err != nil {
 		panic(err)
 	}
@@ -24,7 +23,7 @@ func ExampleOf() {
 // The hashes that ROS 2 itself prints ("ros2 topic info -v", "Topic type hash") and that
 // implementations of rmw_zenoh's protocol carry, for types whose definitions are the
 // same from Iron to Rolling.
-var published = map[string]string{
+var typeHashes = map[string]string{
 	"builtin_interfaces/msg/Time": "RIHS01_b106235e25a4c5ed35098aa0a61a3ee9c9b18d197f398b0e4206cea9acf9c197",
 	"rosgraph_msgs/msg/Clock":     "RIHS01_692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564",
 	"geometry_msgs/msg/Twist":     "RIHS01_9c45bf16fe0983d80e3cfe750d6835843d265a9a6c46bd2e609fcddde6fb8d2a",
@@ -37,8 +36,8 @@ var published = map[string]string{
 }
 
 func TestPublishedHashes(t *testing.T) {
-	for name, want := range published {
-		got, err := rihs.Of(name)
+	for name, want := range typeHashes {
+		got, err := ros.TypeHash(name)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, name)
 	}
@@ -130,18 +129,18 @@ func TestPublishedHashesOfDeclaredTypes(t *testing.T) {
 		},
 	} {
 		require.NoError(t, ros.Declare(&outside{c.name, c.text}))
-		got, err := rihs.Of(c.name)
+		got, err := ros.TypeHash(c.name)
 		require.NoError(t, err)
-		assert.Equal(t, rihs.Prefix+c.hash, got, c.name)
+		assert.Equal(t, "RIHS01_"+c.hash, got, c.name)
 	}
 }
 
-func TestUnknownType(t *testing.T) {
+func TestTypeHashOfUnknownType(t *testing.T) {
 	for _, name := range []string{"", "Image", "sensor_msgs/Image", "sensor_msgs/msg/Nothing", "nothing/msg/Image"} {
-		_, err := rihs.Of(name)
+		_, err := ros.TypeHash(name)
 		assert.Error(t, err, name)
 	}
-	_, err := rihs.Of("sensor_msgs/msg/Nothing")
+	_, err := ros.TypeHash("sensor_msgs/msg/Nothing")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.ErrorContains(t, err, "sensor_msgs/msg/Nothing")
 }

@@ -1,54 +1,37 @@
-package ros1
+package ros
 
 import (
 	"crypto/md5"
 	"encoding/hex"
 	"slices"
 	"strings"
-
-	"github.com/raybridge/raybridge/bridges/ros"
 )
 
-// TypeName returns ROS 1's name of a type: "sensor_msgs/Image" for
-// "sensor_msgs/msg/Image", "std_srvs/SetBool" for "std_srvs/srv/SetBool", and
-// "std_srvs/SetBoolRequest" for "std_srvs/srv/SetBool_Request".
-func TypeName(typeName string) string {
-	for _, folder := range []string{"/msg/", "/srv/"} {
-		if pkg, name, ok := strings.Cut(typeName, folder); ok {
-			return pkg + "/" + strings.Replace(name, "_", "", 1)
-		}
-	}
-	return typeName
-}
+// header1 is std_msgs/Header in ROS 1.
+const header1 = "uint32 seq\ntime stamp\nstring frame_id\n"
 
-// header is std_msgs/Header in ROS 1.
-const header = "uint32 seq\ntime stamp\nstring frame_id\n"
-
-// separator stands between the definitions of a full definition.
-var separator = strings.Repeat("=", 80) + "\n"
-
-// definition is a message as genmsg reads it.
-type definition struct {
+// message1 is a message as genmsg reads it.
+type message1 struct {
 	text      string   // its .msg file
 	constants []string // as md5 sums have them
-	fields    []field
+	fields    []field1
 }
 
-type field struct {
+type field1 struct {
 	// typ is a primitive's name or "pkg/Type"; array the brackets.
 	typ, array, name string
 	nested           bool // the field is a message
 }
 
-// parse turns the definition that ROS 2 has for "pkg/Type" into ROS 1's: time and duration
+// parse1 turns the definition that ROS 2 has for "pkg/Type" into ROS 1's: time and duration
 // are primitives, fields have no defaults, no bounds and some other names, and a string
 // constant isn't quoted.
-func parse(name, ros2 string) (*definition, error) {
-	lines, err := ros.Lines(name, ros2)
+func parse1(name, ros2 string) (*message1, error) {
+	lines, err := Lines(name, ros2)
 	if err != nil {
 		return nil, err
 	}
-	d := &definition{}
+	d := &message1{}
 	var text strings.Builder
 	for _, l := range lines {
 		if l.Constant {
@@ -57,7 +40,7 @@ func parse(name, ros2 string) (*definition, error) {
 			text.WriteString(constant + "\n")
 			continue
 		}
-		f := field{typ: TypeName(l.Type), array: l.Array, name: ros.ROS1Name(name, l.Name), nested: l.Message}
+		f := field1{typ: ROS1.TypeName(l.Type), array: l.Array, name: ROS1Name(name, l.Name), nested: l.Message}
 		if strings.HasPrefix(f.array, "[<=") {
 			f.array = "[]"
 		}
@@ -78,45 +61,42 @@ func parse(name, ros2 string) (*definition, error) {
 }
 
 // unquoted returns a constant's value as ROS 1 has it.
-func unquoted(l ros.Line) string {
+func unquoted(l Line) string {
 	if n := len(l.Value); l.Type == "string" && n >= 2 && strings.ContainsAny(l.Value[:1], `"'`) && l.Value[0] == l.Value[n-1] {
 		return l.Value[1 : n-1]
 	}
 	return l.Value
 }
 
-// load reads the definition of "pkg/Type".
-func load(name string) (*definition, error) {
+// load1 reads the definition of "pkg/Type".
+func load1(name string) (*message1, error) {
 	if name == "std_msgs/Header" {
-		return parse(name, header)
+		return parse1(name, header1)
 	}
-	text, err := ros.Definition(name)
+	text, err := MessageFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return parse(name, text)
+	return parse1(name, text)
 }
 
-// Definition returns the message definition that ROS 1 sends when publisher and
-// subscriber meet, for a message's full name: its own, and those of all messages that it
-// is made of, each once, a message before its parts. Definitions have no comments. It is
-// an error if the type isn't known.
-func Definition(typeName string) (string, error) {
-	root := TypeName(typeName)
-	d, err := load(root)
+// definition1 is Definition in ROS 1.
+func definition1(typeName string) (string, error) {
+	root := ROS1.TypeName(typeName)
+	d, err := load1(root)
 	if err != nil {
 		return "", err
 	}
 	text := d.text
 	seen := []string{root}
-	var add func(d *definition) error
-	add = func(d *definition) error {
+	var add func(d *message1) error
+	add = func(d *message1) error {
 		for _, f := range d.fields {
 			if !f.nested || slices.Contains(seen, f.typ) {
 				continue
 			}
 			seen = append(seen, f.typ)
-			part, err := load(f.typ)
+			part, err := load1(f.typ)
 			if err != nil {
 				return err
 			}
@@ -131,9 +111,11 @@ func Definition(typeName string) (string, error) {
 }
 
 // MD5 returns the sum by which ROS 1 knows a version of a message, for its full name:
-// that of its constants and fields, with the sums of its parts in place of their types.
+// that of its constants and fields, with the sums of its parts in place of their types
+// (genmsg 0.6). The sums of vision_msgs are those of ROS 2's version 4: ROS 1's package of
+// that name has other fields, so its nodes refuse ours.
 func MD5(typeName string) (string, error) {
-	d, err := load(TypeName(typeName))
+	d, err := load1(ROS1.TypeName(typeName))
 	if err != nil {
 		return "", err
 	}
@@ -147,13 +129,13 @@ func MD5(typeName string) (string, error) {
 // ServiceMD5 returns the sum of a service, for its full name such as
 // "std_srvs/srv/SetBool".
 func ServiceMD5(typeName string) (string, error) {
-	request, response, err := ros.ServiceDefinition(typeName)
+	request, response, err := ServiceDefinition(typeName)
 	if err != nil {
 		return "", err
 	}
 	var both string
 	for _, text := range []string{request, response} {
-		d, err := parse(TypeName(typeName), text)
+		d, err := parse1(ROS1.TypeName(typeName), text)
 		if err != nil {
 			return "", err
 		}
@@ -172,7 +154,7 @@ func sum(text string) string {
 }
 
 // sumText is the text that a message's sum is of.
-func (d *definition) sumText() (string, error) {
+func (d *message1) sumText() (string, error) {
 	lines := slices.Clone(d.constants)
 	for _, f := range d.fields {
 		typ := f.typ + f.array
