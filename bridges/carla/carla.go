@@ -1,10 +1,64 @@
+// Package carla is the bridge named "carla": it serves each sensor's data as CARLA
+// 0.9.15's simulator does, so that CARLA's streaming client code reads it.
+//
+// # Usage
+//
+// The connection string is [HOST:]PORT, 127.0.0.1:2001 where nothing is said. A client
+// opens one TCP connection a stream and sends the stream's id, four bytes; from then
+// on it receives frames: a length, a header of 48 bytes, a body. Stream 1 is the world
+// snapshot, then each sensor has one in the order of the rig. Directory lists ids and
+// the 24-byte tokens that CARLA's clients are given.
+//
+// There is no RPC server: a client that asks CARLA's port 2000 for tokens takes them
+// from here instead.
+//
+// # Layout
+//
+// Everything is little endian. A frame is a length, u32, of the bytes that follow it: a
+// header and a body. The header is packed:
+//
+//	 0  u64    type id: a sensor's number in CARLA 0.9.15's registry (types.go)
+//	 8  u64    frame: equal in all that was captured at one instant
+//	16  f64    capture time, simulated seconds
+//	24  3 f32  location of the sensor in the map, metres
+//	36  3 f32  pitch, yaw, roll, degrees
+//	48         the body
+//
+// A file each has the kinds of body, as LibCarla's serializers write them; MessagePack
+// bodies are arrays. docs/carla-streams.md has all of them as tables, and a client in
+// Python. Axes are Unreal Engine's: x forward, y right, z up, metres (axes.go). The ego
+// is actor EgoID. A client that asks for a stream that there isn't is disconnected. A frame
+// of 4 GiB or more has no length, and is bridges.ErrTooLarge.
+//
+// # Concurrency
+//
+// Publishers may be called from any goroutine; sensors/stream/fanout has the clients.
+// Connect and Disconnect wait for one another.
+//
+// # Slow clients and counts
+//
+// Each client has a queue, which the options messages and bytes bound, and policy says
+// what goes when it is full; CARLA drops the newest without a word. A message counts as
+// sent when some client has it, and as dropped, under the cause, when some client
+// misses it: with several clients it can be both, with one it is either. What nobody
+// reads isn't encoded, and is not_connected if it was published nevertheless.
+//
+// # What CARLA has and this has not
+//
+// Camera pictures in other encodings than CARLA's are converted; an instance picture
+// without tags has tag 0. Lidar scans are whole turns, not what was swept in a frame. A
+// lane invasion is computed by CARLA's client from snapshots and its map, and has no
+// stream.
 package carla
 
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
+	"net/netip"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -134,4 +188,120 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
 		})
 	}
+}
+
+// Type ids of CARLA 0.9.15: a sensor's place in its registry.
+const (
+	typeCollision = iota
+	typeDepth
+	typeNormals
+	typeDVS
+	typeGNSS
+	typeIMU
+	typeLaneInvasion
+	typeObstacle
+	typeOpticalFlow
+	typeRadar
+	typeSemanticLidar
+	typeLidar
+	typeRSS
+	typeRGB
+	typeSemantic
+	typeInstance
+	typeWorld
+)
+
+// typeIDs has CARLA's number of each of our sensor types that it has too.
+var typeIDs = map[string]uint64{
+	"sensor.other.collision":              typeCollision,
+	"sensor.camera.depth":                 typeDepth,
+	"sensor.camera.normals":               typeNormals,
+	"sensor.camera.dvs":                   typeDVS,
+	"sensor.other.gnss":                   typeGNSS,
+	"sensor.other.imu":                    typeIMU,
+	"sensor.other.obstacle":               typeObstacle,
+	"sensor.camera.optical_flow":          typeOpticalFlow,
+	"sensor.other.radar":                  typeRadar,
+	"sensor.lidar.ray_cast_semantic":      typeSemanticLidar,
+	"sensor.lidar.ray_cast":               typeLidar,
+	"sensor.camera.rgb":                   typeRGB,
+	"sensor.camera.semantic_segmentation": typeSemantic,
+	"sensor.camera.instance_segmentation": typeInstance,
+	"sensor.other.snapshot":               typeWorld,
+}
+
+// EgoID is the ego's actor id in CARLA's frames: above all those of the scene's, since
+// 0 is nobody there.
+const EgoID = 1 << 16
+
+// actorID returns an actor's id in CARLA's frames.
+func actorID(id uint32) uint32 {
+	if id == 0 {
+		return EgoID
+	}
+	return id
+}
+
+// TokenBytes is the size of a Token's wire form.
+const TokenBytes = 24
+
+// Values in a token.
+const (
+	protocolTCP = 1
+	addressNone = 0
+	addressIPv4 = 1
+	addressIPv6 = 2
+)
+
+// ErrToken says that bytes are no stream token.
+var ErrToken = errors.New("not a stream token")
+
+// Token says where a stream is found, as CARLA's streaming::detail::token_data: a client
+// that finds no address in it asks the host that it got the token from.
+type Token struct {
+	Stream uint32
+	// Address is the server's; the zero address with a port stands for "the same host".
+	Address netip.AddrPort
+}
+
+// AppendBinary appends the token's 24 bytes: stream id u32, port u16, protocol u8,
+// address type u8, address in 16 bytes, of which IPv4 takes the first four. It never
+// fails.
+func (t Token) AppendBinary(dst []byte) ([]byte, error) {
+	dst = binary.LittleEndian.AppendUint32(dst, t.Stream)
+	dst = binary.LittleEndian.AppendUint16(dst, t.Address.Port())
+	kind, address := byte(addressNone), [16]byte{}
+	switch a := t.Address.Addr().Unmap(); {
+	case a.Is4():
+		kind = addressIPv4
+		four := a.As4()
+		copy(address[:], four[:])
+	case a.Is6():
+		kind, address = addressIPv6, a.As16()
+	}
+	return append(append(dst, protocolTCP, kind), address[:]...), nil
+}
+
+// ParseToken reads a token's 24 bytes. An error wraps ErrToken.
+func ParseToken(b []byte) (Token, error) {
+	if len(b) != TokenBytes {
+		return Token{}, fmt.Errorf("%w: it has %d bytes, not %d", ErrToken, len(b), TokenBytes)
+	}
+	if b[6] != protocolTCP {
+		return Token{}, fmt.Errorf("%w: protocol %d isn't TCP (%d)", ErrToken, b[6], protocolTCP)
+	}
+	var a netip.Addr
+	switch b[7] {
+	case addressNone:
+	case addressIPv4:
+		a = netip.AddrFrom4([4]byte(b[8:12]))
+	case addressIPv6:
+		a = netip.AddrFrom16([16]byte(b[8:24]))
+	default:
+		return Token{}, fmt.Errorf("%w: address type %d", ErrToken, b[7])
+	}
+	return Token{
+		Stream:  binary.LittleEndian.Uint32(b),
+		Address: netip.AddrPortFrom(a, binary.LittleEndian.Uint16(b[4:])),
+	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/netip"
@@ -15,13 +16,12 @@ import (
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // header is that of all golden vectors: vectors.c has it in Unreal Engine's axes.
@@ -273,4 +273,23 @@ func FuzzParseToken(f *testing.F) {
 			assert.Equal(t, token, back)
 		}
 	})
+}
+
+// registry is CARLA 0.9.15's list of sensors in its order: a place is a type id. Those
+// that have no counterpart or send nothing are in brackets.
+var registry = []string{
+	"sensor.other.collision", "sensor.camera.depth", "sensor.camera.normals", "sensor.camera.dvs", "sensor.other.gnss",
+	"sensor.other.imu", "(lane invasion)", "sensor.other.obstacle", "sensor.camera.optical_flow", "sensor.other.radar",
+	"sensor.lidar.ray_cast_semantic", "sensor.lidar.ray_cast", "(RSS)", "sensor.camera.rgb",
+	"sensor.camera.semantic_segmentation", "sensor.camera.instance_segmentation", "sensor.other.snapshot",
+}
+
+func TestTypeIDsAreCARLAs(t *testing.T) {
+	want := map[string]uint64{}
+	for id, sensor := range registry {
+		if sensor[0] != '(' {
+			want[sensor] = uint64(id)
+		}
+	}
+	assert.Equal(t, want, maps.Clone(carla.TypeIDs))
 }
