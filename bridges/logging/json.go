@@ -1,13 +1,99 @@
 package logging
 
 import (
+	"bytes"
 	"encoding/base64"
+	"fmt"
+	"image"
+	_ "image/jpeg" // so that image.DecodeConfig knows a picture's size
+	_ "image/png"
 	"math"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
+
+// kind is one type of samples.
+type kind struct {
+	register func(*bridges.Plugin) error
+	// write appends msg's JSON object, unless msg is of another type.
+	write func(o *object, topic *bridges.PublishedTopic, msg any) bool
+}
+
+// kinds has every sample, with SVL's name for it.
+var kinds = []kind{
+	kindOf("ClockData", writeClock),
+	kindOf("UncompressedImageData", writeImage),
+	kindOf("ImageData", writeCompressedImage),
+	kindOf("CameraInfoData", writeCameraInfo),
+	kindOf("PointCloudData", writePointCloud),
+	kindOf("ImuData", writeImu),
+	kindOf("GpsData", writeGnssFix),
+	kindOf("GpsOdometryData", writeOdometry),
+	kindOf("TransformsData", writeTransforms),
+	kindOf("LaserScanData", writeLaserScan),
+	kindOf("UltrasonicData", writeRange),
+	kindOf("RadarData", writeRadar),
+	kindOf("DetectedRadarObjectData", writeRadarObjects),
+	kindOf("DvsEventsData", writeDvsEvents),
+	kindOf("SpeedData", writeSpeed),
+	kindOf("CanBusData", writeCanBus),
+	kindOf("VehicleOdometryData", writeVehicleOdometry),
+	kindOf("GpsOdometryData", writeGpsOdometry),
+	kindOf("GpsInsData", writeInsStatus),
+	kindOf("Detected2DObjectData", writeDetections2D),
+	kindOf("Detected3DObjectData", writeDetections3D),
+	kindOf("SignalDataArray", writeSignals),
+	kindOf("CollisionData", writeCollision),
+	kindOf("ObstacleData", writeObstacle),
+	kindOf("LaneInvasionData", writeLaneInvasion),
+	kindOf("SnapshotData", writeSnapshot),
+}
+
+// sampleOf are the samples.
+type sampleOf interface {
+	*sample.Clock | *sample.Image | *sample.CompressedImage | *sample.CameraInfo | *sample.PointCloud |
+		*sample.Imu | *sample.GnssFix | *sample.Odometry | *sample.Transforms |
+		*sample.LaserScan | *sample.Range | *sample.Radar | *sample.RadarObjects | *sample.DvsEvents |
+		*sample.Speed | *sample.CanBus | *sample.VehicleOdometry | *sample.GpsOdometry | *sample.InsStatus |
+		*sample.Detections2D | *sample.Detections3D | *sample.Signals |
+		*sample.Collision | *sample.Obstacle | *sample.LaneInvasion | *sample.Snapshot
+}
+
+func kindOf[T sampleOf](typeName string, write func(*object, *bridges.PublishedTopic, T)) kind {
+	encode := func(o *object, topic *bridges.PublishedTopic, msg T) error {
+		o.begin()
+		write(o, topic, msg)
+		o.end()
+		return nil
+	}
+	return kind{
+		register: func(p *bridges.Plugin) error { return register(p, typeName, encode) },
+		write: func(o *object, topic *bridges.PublishedTopic, msg any) bool {
+			m, ok := msg.(T)
+			return ok && encode(o, topic, m) == nil
+		},
+	}
+}
+
+// AppendJSON appends a pointer to a sample as the log writes it: one JSON object, without
+// the lines' ends. sensor is who made it. It may be called from any goroutine and keeps
+// no hold of msg. Of types that are no samples it appends nothing, and the error wraps
+// bridges.ErrNoConverter.
+func AppendJSON(dst []byte, sensor string, msg any) ([]byte, error) {
+	o := object{buf: dst}
+	topic := bridges.PublishedTopic{Topic: bridges.Topic{Sensor: sensor}}
+	for _, k := range kinds {
+		if k.write(&o, &topic, msg) {
+			return o.buf, nil
+		}
+	}
+	return dst, fmt.Errorf("append JSON: %w: %T", bridges.ErrNoConverter, msg)
+}
 
 // object appends one JSON object to buf, key by key.
 type object struct {
@@ -152,4 +238,450 @@ func appendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, '"')
+}
+
+// head writes the keys that begin most messages.
+func head(o *object, topic *bridges.PublishedTopic, h *sample.Header) {
+	o.text("Name", topic.Sensor)
+	o.text("Frame", h.FrameID)
+	o.seconds("Time", h.StampNs)
+	o.integer("StampNs", h.StampNs)
+	o.integer("Sequence", int64(h.Seq))
+}
+
+func writeClock(o *object, _ *bridges.PublishedTopic, m *sample.Clock) {
+	o.seconds("Clock", m.StampNs)
+	o.integer("StampNs", m.StampNs)
+}
+
+func writeCompressedImage(o *object, topic *bridges.PublishedTopic, m *sample.CompressedImage) {
+	head(o, topic, &m.Header)
+	if size, _, err := image.DecodeConfig(bytes.NewReader(m.Data)); err == nil {
+		o.integer("Width", int64(size.Width))
+		o.integer("Height", int64(size.Height))
+	}
+	o.bytes("Bytes", m.Data)
+	o.integer("Length", int64(len(m.Data)))
+	o.text("Format", m.Format)
+}
+
+func writeImage(o *object, topic *bridges.PublishedTopic, m *sample.Image) {
+	head(o, topic, &m.Header)
+	o.integer("Width", int64(m.Width))
+	o.integer("Height", int64(m.Height))
+	o.integer("Length", int64(len(m.Data)))
+	o.text("Encoding", m.Encoding)
+	o.boolean("IsBigEndian", false)
+	o.bytes("Bytes", m.Data)
+	o.integer("Step", int64(m.Step))
+}
+
+func writeCameraInfo(o *object, topic *bridges.PublishedTopic, m *sample.CameraInfo) {
+	head(o, topic, &m.Header)
+	o.integer("Width", int64(m.Width))
+	o.integer("Height", int64(m.Height))
+	o.number("FocalLengthX", m.K[0])
+	o.number("FocalLengthY", m.K[4])
+	o.number("PrincipalPointX", m.K[2])
+	o.number("PrincipalPointY", m.K[5])
+	// SVL's four are plumb_bob's radial ones; ROS keeps the third of them at D[4], after
+	// the two tangential ones.
+	var radial [4]float64
+	if m.DistortionModel == "plumb_bob" && len(m.D) > 4 {
+		radial = [4]float64{m.D[0], m.D[1], m.D[4]}
+	}
+	o.numbers("DistortionParameters", radial[:]...)
+	o.text("DistortionModel", m.DistortionModel)
+	o.numbers("D", m.D...)
+	o.numbers("K", m.K[:]...)
+	o.numbers("R", m.R[:]...)
+	o.numbers("P", m.P[:]...)
+}
+
+func writePointCloud(o *object, topic *bridges.PublishedTopic, m *sample.PointCloud) {
+	head(o, topic, &m.Header)
+	o.integer("LaserCount", int64(m.Rings))
+	transform := m.Pose.Mat4()
+	o.numbers("Transform", transform[:]...)
+	o.beginList("Points")
+	for i := range m.Points {
+		p := &m.Points[i]
+		o.comma()
+		o.buf = append(o.buf, '[')
+		for _, v := range [4]float32{p.X, p.Y, p.Z, p.Intensity} {
+			o.comma()
+			o.buf = appendFloat(o.buf, float64(v), 32)
+		}
+		o.endList()
+	}
+	o.endList()
+	o.integer("PointCount", int64(len(m.Points)))
+	o.boolean("Organized", m.Organized)
+	o.integer("Columns", int64(m.Columns))
+	writeOfPoints(o, "Rings", m.Points, func(p *sample.Point) uint64 { return uint64(p.Ring) })
+	writeOfPoints(o, "Returns", m.Points, func(p *sample.Point) uint64 { return uint64(p.Return) })
+	writeOfPoints(o, "TimesNs", m.Points, func(p *sample.Point) uint64 { return uint64(p.TimeNs) })
+}
+
+func writeOfPoints(o *object, name string, points []sample.Point, value func(*sample.Point) uint64) {
+	o.beginList(name)
+	for i := range points {
+		o.comma()
+		o.buf = strconv.AppendUint(o.buf, value(&points[i]), 10)
+	}
+	o.endList()
+}
+
+func writeImu(o *object, topic *bridges.PublishedTopic, m *sample.Imu) {
+	head(o, topic, &m.Header)
+	o.vector("Position", m.Pose.Position)
+	o.quaternion("Orientation", m.Orientation)
+	o.vector("Acceleration", m.LinearAcceleration)
+	o.vector("AngularVelocity", m.AngularVelocity)
+	o.numbers("OrientationCovariance", m.OrientationCovariance[:]...)
+	o.numbers("AngularVelocityCovariance", m.AngularVelocityCovariance[:]...)
+	o.numbers("AccelerationCovariance", m.LinearAccelerationCovariance[:]...)
+}
+
+func writeGnssFix(o *object, topic *bridges.PublishedTopic, m *sample.GnssFix) {
+	head(o, topic, &m.Header)
+	o.number("Latitude", m.Latitude)
+	o.number("Longitude", m.Longitude)
+	o.number("Altitude", m.Altitude)
+	o.numbers("PositionCovariance", m.PositionCovariance[:]...)
+	o.quaternion("Orientation", m.Pose.Orientation)
+	o.integer("Status", int64(m.Status))
+	o.integer("Service", int64(m.Service))
+	o.integer("PositionCovarianceType", int64(m.PositionCovarianceType))
+}
+
+func writeOdometry(o *object, topic *bridges.PublishedTopic, m *sample.Odometry) {
+	head(o, topic, &m.Header)
+	o.text("ChildFrame", m.ChildFrameID)
+	o.quaternion("Orientation", m.BodyPose.Orientation)
+	o.number("ForwardSpeed", m.Twist.Linear[0])
+	o.vector("Velocity", m.Twist.Linear)
+	o.vector("AngularVelocity", m.Twist.Angular)
+	o.vector("Position", m.BodyPose.Position)
+	o.numbers("PoseCovariance", m.PoseCovariance[:]...)
+	o.numbers("TwistCovariance", m.TwistCovariance[:]...)
+}
+
+func writeTransforms(o *object, topic *bridges.PublishedTopic, m *sample.Transforms) {
+	o.text("Name", topic.Sensor)
+	o.seconds("Time", m.StampNs)
+	o.integer("StampNs", m.StampNs)
+	o.boolean("Static", m.Static)
+	o.beginList("Data")
+	for i := range m.Transforms {
+		t := &m.Transforms[i]
+		o.comma()
+		o.begin()
+		o.text("Frame", t.FrameID)
+		o.text("ChildFrame", t.ChildFrameID)
+		o.seconds("Time", t.StampNs)
+		o.integer("StampNs", t.StampNs)
+		o.vector("Position", t.Relative.Position)
+		o.quaternion("Orientation", t.Relative.Orientation)
+		o.end()
+	}
+	o.endList()
+}
+
+func writeLaserScan(o *object, topic *bridges.PublishedTopic, m *sample.LaserScan) {
+	head(o, topic, &m.Header)
+	o.number32("MinAngle", m.AngleMin)
+	o.number32("MaxAngle", m.AngleMax)
+	o.number32("AngleStep", m.AngleIncrement)
+	o.number32("RangeMin", m.RangeMin)
+	o.number32("RangeMax", m.RangeMax)
+	o.number32("TimeIncrement", m.TimeIncrement)
+	o.number32("ScanTime", m.ScanTime)
+	transform := m.Pose.Mat4()
+	o.numbers("Transform", transform[:]...)
+	o.numbers32("Ranges", m.Ranges)
+	o.numbers32("Intensities", m.Intensities)
+}
+
+func writeRange(o *object, topic *bridges.PublishedTopic, m *sample.Range) {
+	head(o, topic, &m.Header)
+	o.number32("MinimumDistance", m.Range)
+	o.integer("Radiation", int64(m.Radiation))
+	o.number32("FieldOfView", m.FieldOfView)
+	o.number32("RangeMin", m.MinRange)
+	o.number32("RangeMax", m.MaxRange)
+}
+
+func writeRadar(o *object, topic *bridges.PublishedTopic, m *sample.Radar) {
+	head(o, topic, &m.Header)
+	o.beginList("Data")
+	for i := range m.Detections {
+		d := &m.Detections[i]
+		o.comma()
+		o.begin()
+		o.number32("Velocity", d.Velocity)
+		o.number32("Azimuth", d.Azimuth)
+		o.number32("Altitude", d.Altitude)
+		o.number32("Depth", d.Depth)
+		o.integer("Instance", int64(d.Instance))
+		o.integer("Tag", int64(d.Tag))
+		o.end()
+	}
+	o.endList()
+}
+
+func writeDvsEvents(o *object, topic *bridges.PublishedTopic, m *sample.DvsEvents) {
+	head(o, topic, &m.Header)
+	o.integer("Width", int64(m.Width))
+	o.integer("Height", int64(m.Height))
+	o.number("FieldOfView", m.FovDeg)
+	o.beginList("Events")
+	for _, e := range m.Events {
+		polarity := int64(0)
+		if e.Polarity {
+			polarity = 1
+		}
+		o.comma()
+		o.buf = append(o.buf, '[')
+		for _, v := range [4]int64{int64(e.X), int64(e.Y), e.TimeNs, polarity} {
+			o.comma()
+			o.buf = strconv.AppendInt(o.buf, v, 10)
+		}
+		o.endList()
+	}
+	o.endList()
+}
+
+func writeSpeed(o *object, topic *bridges.PublishedTopic, m *sample.Speed) {
+	head(o, topic, &m.Header)
+	o.number("Speed", m.MetresPerSecond)
+}
+
+func writeCanBus(o *object, topic *bridges.PublishedTopic, m *sample.CanBus) {
+	head(o, topic, &m.Header)
+	o.number("Speed", m.Speed)
+	o.number("Throttle", m.Throttle)
+	o.number("Braking", m.Braking)
+	o.number("Steering", m.Steering)
+	o.boolean("ParkingBrake", m.ParkingBrake)
+	o.boolean("HighBeamSignal", m.HighBeam)
+	o.boolean("LowBeamSignal", m.LowBeam)
+	o.boolean("HazardLights", m.HazardLights)
+	o.boolean("FogLights", m.FogLights)
+	o.boolean("LeftTurnSignal", m.LeftTurn)
+	o.boolean("RightTurnSignal", m.RightTurn)
+	o.boolean("Wipers", m.Wipers)
+	o.boolean("InReverse", m.Reverse)
+	o.integer("Gear", int64(m.Gear))
+	o.boolean("EngineOn", m.EngineOn)
+	o.number("EngineRPM", m.EngineRPM)
+	o.number("Latitude", m.Latitude)
+	o.number("Longitude", m.Longitude)
+	o.number("Altitude", m.Altitude)
+	o.quaternion("Orientation", m.Orientation)
+	o.vector("Velocity", m.Velocity)
+}
+
+func writeVehicleOdometry(o *object, topic *bridges.PublishedTopic, m *sample.VehicleOdometry) {
+	head(o, topic, &m.Header)
+	o.number("Speed", m.Velocity)
+	o.number("SteeringAngleFront", m.FrontWheelAngle)
+	o.number("SteeringAngleBack", m.RearWheelAngle)
+}
+
+func writeGpsOdometry(o *object, topic *bridges.PublishedTopic, m *sample.GpsOdometry) {
+	head(o, topic, &m.Header)
+	o.text("ChildFrame", m.ChildFrameID)
+	o.number("Latitude", m.Latitude)
+	o.number("Longitude", m.Longitude)
+	o.number("Altitude", m.Altitude)
+	o.number("Northing", m.Northing)
+	o.number("Easting", m.Easting)
+	o.quaternion("Orientation", m.Orientation)
+	o.number("ForwardSpeed", m.ForwardSpeed)
+	o.vector("Velocity", m.Velocity)
+	o.vector("AngularVelocity", m.AngularVelocity)
+	o.number("WheelAngle", m.WheelAngle)
+}
+
+func writeInsStatus(o *object, topic *bridges.PublishedTopic, m *sample.InsStatus) {
+	head(o, topic, &m.Header)
+	o.integer("Status", int64(m.Status))
+	o.integer("PositionType", int64(m.PositionType))
+}
+
+func (o *object) twist(t spatial.Twist) {
+	o.vector("LinearVelocity", t.Linear)
+	o.vector("AngularVelocity", t.Angular)
+}
+
+// plane writes a point or a size of a picture.
+func (o *object) plane(name string, x, y float32) {
+	o.key(name)
+	o.begin()
+	o.number32("x", x)
+	o.number32("y", y)
+	o.end()
+}
+
+func writeDetections2D(o *object, topic *bridges.PublishedTopic, m *sample.Detections2D) {
+	head(o, topic, &m.Header)
+	o.beginList("Data")
+	for i := range m.Boxes {
+		b := &m.Boxes[i]
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(b.ID))
+		o.text("Label", b.Label)
+		o.number32("Score", b.Score)
+		o.plane("Position", b.CenterX, b.CenterY)
+		o.plane("Scale", b.Width, b.Height)
+		o.twist(b.Twist)
+		o.text("TypeId", b.TypeID)
+		o.integer("Tag", int64(b.Tag))
+		o.integer("Pixels", int64(b.Pixels))
+		o.number32("Occlusion", b.Occlusion)
+		o.number32("Truncation", b.Truncation)
+		o.end()
+	}
+	o.endList()
+	o.integer("Width", int64(m.Width))
+	o.integer("Height", int64(m.Height))
+}
+
+func writeDetections3D(o *object, topic *bridges.PublishedTopic, m *sample.Detections3D) {
+	head(o, topic, &m.Header)
+	o.beginList("Data")
+	for i := range m.Boxes {
+		b := &m.Boxes[i]
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(b.ID))
+		o.text("Label", b.Label)
+		o.number32("Score", b.Score)
+		o.vector("Position", b.Pose.Position)
+		o.quaternion("Rotation", b.Pose.Orientation)
+		o.vector("Scale", b.Size)
+		o.twist(b.Twist)
+		o.vector("Acceleration", b.Acceleration)
+		o.text("TypeId", b.TypeID)
+		o.integer("Tag", int64(b.Tag))
+		o.number32("Occlusion", b.Occlusion)
+		o.end()
+	}
+	o.endList()
+}
+
+func writeRadarObjects(o *object, topic *bridges.PublishedTopic, m *sample.RadarObjects) {
+	head(o, topic, &m.Header)
+	o.beginList("Data")
+	for i := range m.Objects {
+		r := &m.Objects[i]
+		state := int64(1)
+		if r.Moving {
+			state = 0
+		}
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(r.ID))
+		o.vector("RelativePosition", r.Position)
+		o.vector("RelativeVelocity", r.Velocity)
+		o.vector("ColliderSize", r.Size)
+		o.integer("State", state)
+		o.boolean("NewDetection", r.New)
+		o.end()
+	}
+	o.endList()
+}
+
+func writeSignals(o *object, topic *bridges.PublishedTopic, m *sample.Signals) {
+	head(o, topic, &m.Header)
+	o.beginList("Data")
+	for i := range m.Signals {
+		s := &m.Signals[i]
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(s.ID))
+		o.text("Label", s.Label)
+		o.number32("Score", s.Score)
+		o.vector("Position", s.Pose.Position)
+		o.quaternion("Rotation", s.Pose.Orientation)
+		o.vector("Scale", s.Size)
+		o.end()
+	}
+	o.endList()
+}
+
+// pair writes who met whom.
+func (o *object) pair(actor uint32, actorType string, other uint32, otherType string) {
+	o.integer("Actor", int64(actor))
+	o.text("ActorType", actorType)
+	o.integer("Other", int64(other))
+	o.text("OtherType", otherType)
+}
+
+func writeCollision(o *object, topic *bridges.PublishedTopic, m *sample.Collision) {
+	head(o, topic, &m.Header)
+	o.pair(m.Actor, m.ActorType, m.Other, m.OtherType)
+	o.vector("NormalImpulse", m.NormalImpulse)
+}
+
+func writeObstacle(o *object, topic *bridges.PublishedTopic, m *sample.Obstacle) {
+	head(o, topic, &m.Header)
+	o.pair(m.Actor, m.ActorType, m.Other, m.OtherType)
+	o.number32("Distance", m.Distance)
+}
+
+func writeLaneInvasion(o *object, topic *bridges.PublishedTopic, m *sample.LaneInvasion) {
+	head(o, topic, &m.Header)
+	o.integer("Actor", int64(m.Actor))
+	o.beginList("Marks")
+	for _, mark := range m.Marks {
+		o.comma()
+		o.begin()
+		o.integer("Id", int64(mark.ID))
+		o.integer("Type", int64(mark.Type))
+		o.integer("Color", int64(mark.Color))
+		o.end()
+	}
+	o.endList()
+}
+
+func writeSnapshot(o *object, topic *bridges.PublishedTopic, m *sample.Snapshot) {
+	head(o, topic, &m.Header)
+	o.integer("FrameNumber", int64(m.Frame))
+	o.integer("DeltaNs", m.DeltaNs)
+	o.beginList("Actors")
+	for i := range m.Actors {
+		o.comma()
+		o.begin()
+		writeActor(o, &m.Actors[i])
+		o.end()
+	}
+	o.endList()
+}
+
+func writeActor(o *object, a *sample.ActorState) {
+	o.integer("Id", int64(a.ID))
+	o.text("TypeId", a.TypeID)
+	o.vector("Position", a.Pose.Position)
+	o.quaternion("Orientation", a.Pose.Orientation)
+	o.twist(a.Twist)
+	o.vector("Acceleration", a.Acceleration)
+	o.vector("BoxCenter", a.BoxCenter)
+	o.vector("BoxHalf", a.BoxHalf)
+	switch a.Kind {
+	case sample.KindVehicle:
+		o.number32("Throttle", a.Throttle)
+		o.number32("Braking", a.Braking)
+		o.number32("Steering", a.Steering)
+		o.integer("Gear", int64(a.Gear))
+		o.boolean("InReverse", a.Reverse)
+	case sample.KindTrafficLight:
+		o.integer("Signal", int64(a.Signal))
+		o.number32("SignalElapsed", a.SignalElapsed)
+		o.number32("Red", a.Red)
+		o.number32("Yellow", a.Yellow)
+		o.number32("Green", a.Green)
+	}
 }
