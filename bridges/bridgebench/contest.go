@@ -1,3 +1,17 @@
+// Package bridgebench measures bridges beside the plain writers of their protocols: the
+// same bytes, to the same receiver on this machine, by turns in one run, so that what
+// the machine does besides falls on both.
+//
+//	for _, c := range bridgebench.Contests() {
+//		result, err := c.Run(ctx, bridgebench.Config{Runs: 5})
+//		...
+//	}
+//
+// A bridge does what a plain writer doesn't: it converts a sample, encodes the message,
+// queues it, and counts it. A run is timed from the first message to the receiver's last
+// byte. Publishers wait for room (policy block), so that nothing is dropped.
+//
+// ros2dds is measured by its own tests, beside a program in C: make bench-ros2dds.
 package bridgebench
 
 import (
@@ -8,7 +22,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Config says how much is measured. The zero value stands for five runs of some 256 MB.
@@ -120,4 +139,155 @@ func timed(ctx context.Context, w way, messages int) (rate, allocs float64, err 
 	took := time.Since(begun)
 	runtime.ReadMemStats(&after)
 	return float64(messages) / took.Seconds(), float64(after.Mallocs-before.Mallocs) / float64(messages), err
+}
+
+// bridgeWay sends samples of one type on some topics of a bridge.
+type bridgeWay[T bridges.Stamped] struct {
+	bridge  *bridges.Bridge
+	publish []bridges.Publisher[T]
+	message T
+	bytes   int64
+	// arrived waits until so many messages of the bridge have come, since it was opened.
+	arrived func(ctx context.Context, messages int64) error
+	ended   func() error
+	sent    int64
+}
+
+// connected is a bridge to be opened, and how many topics it publishes.
+type connected struct {
+	factory    bridges.Factory
+	connection string
+	topics     int
+}
+
+// openBridge opens a bridge that publishes on some topics and connects it. Its caller
+// brings up who listens, sets arrived and ended, and calls begin.
+func openBridge[T bridges.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
+	registry, err := bridges.NewRegistry(c.factory)
+	if err != nil {
+		return nil, err
+	}
+	b, err := registry.Open(c.factory.Info().Name+":"+c.connection, bridges.Env{})
+	if err != nil {
+		return nil, err
+	}
+	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
+	for i := range c.topics {
+		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
+			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: flow.SensorDataQoS, Policy: flow.Block,
+		})
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		w.publish = append(w.publish, publish)
+	}
+	if err := b.Connect(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+// begin sends a first message, when everybody listens, and learns its size. On an error the
+// way is closed.
+func (w *bridgeWay[T]) begin(ctx context.Context) (way, error) {
+	if err := w.sendFirst(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *bridgeWay[T]) sendFirst(ctx context.Context) error {
+	ready := func() bool {
+		for i := range w.publish {
+			if !w.bridge.Listening(fmt.Sprintf("/topic_%d", i)) {
+				return false
+			}
+		}
+		return true
+	}
+	if err := await(ctx, ready); err != nil {
+		return fmt.Errorf("wait for a receiver: %w", err)
+	}
+	if err := w.publish[0](ctx, w.message); err != nil {
+		return err
+	}
+	w.sent = 1
+	sent := func() bool { return w.bridge.Statistics().Messages == 1 }
+	if err := await(ctx, sent); err != nil {
+		return fmt.Errorf("wait for the first message: %w", err)
+	}
+	w.bytes = w.bridge.Statistics().Bytes
+	return w.arrived(ctx, w.sent)
+}
+
+func (w *bridgeWay[T]) size() int64 { return w.bytes }
+
+// send publishes from one goroutine for each topic.
+func (w *bridgeWay[T]) send(ctx context.Context, messages int) error {
+	errs := make([]error, len(w.publish))
+	var running sync.WaitGroup
+	for i, publish := range w.publish {
+		running.Go(func() {
+			for range share(messages, i, len(w.publish)) {
+				if err := publish(ctx, w.message); err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	w.sent += int64(messages)
+	return w.arrived(ctx, w.sent)
+}
+
+// share is the i-th of parts of a number.
+func share(n, i, parts int) int { return n*(i+1)/parts - n*i/parts }
+
+func (w *bridgeWay[T]) close() error {
+	return errors.Join(w.bridge.Close(context.Background()), w.ended())
+}
+
+// await looks again and again until something is so, for ten seconds.
+func await(ctx context.Context, so func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// cloud returns a scan whose PointCloud2 in Autoware's layout of 32 bytes has about so
+// many bytes. No two points are alike.
+func cloud(bytes int) *sample.PointCloud {
+	c := &sample.PointCloud{Rings: 16, Columns: bytes / 32 / 16, Layout: sample.LayoutXYZIRCAEDT}
+	c.FrameID = "lidar"
+	for i := range c.Rings * c.Columns {
+		c.Points = append(c.Points, sample.Point{
+			X: float32(i) * 0.001, Y: float32(i%1800) * 0.01, Z: float32(i % 16), Intensity: float32(i % 256), Distance: float32(i%1000) / 10,
+			Ring: uint16(i % 16), Return: 1, TimeNs: uint32(i) * 434, Ray: uint32(i),
+		})
+	}
+	return c
+}
+
+// image returns a picture of 1920 x 1080 pixels of 4 bytes.
+func image() *sample.Image {
+	m := &sample.Image{Width: 1920, Height: 1080, Step: 4 * 1920, Encoding: sample.EncodingBGRA8}
+	m.FrameID = "camera_optical"
+	m.Data = make([]byte, m.Step*m.Height)
+	for i := range m.Data {
+		m.Data[i] = byte(i*31 + i>>11)
+	}
+	return m
 }
