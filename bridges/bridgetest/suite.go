@@ -1,16 +1,38 @@
+// Package bridgetest is the conformance suite of bridges. A bridge's tests call
+// [Run] once:
+//
+//	func TestConformance(t *testing.T) {
+//		bridgetest.Run(t, bridgetest.Suite{
+//			Factory:        mine.Factory{},
+//			Connection:     "out.mine",
+//			BadConnections: []string{""},
+//			Count:          countMessages,
+//		})
+//	}
+//
+// It checks what package bridges promises to those who use a bridge: states,
+// errors, counts, and that messages are delivered and left as they were. A network bridge
+// brings a [Peer], which is killed, stalled and made to send rubbish; that of a bridge that
+// subscribes is a [Sender] too, which the subscriptions are tested with.
 package bridgetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Suite says how to test one bridge.
@@ -348,4 +370,391 @@ func topicStatistics(t *testing.T, b *bridges.Bridge, topic string) bridges.Topi
 	}
 	require.Fail(t, "no statistics", "topic %s", topic)
 	return bridges.TopicStatistics{}
+}
+
+// Peer is the other side of a network bridge in the conformance suite: the server that
+// the bridge dials, or a client of the server that the bridge is. It counts what arrives
+// by means of its own, never by the bridge's code. The suite uses it from one goroutine;
+// what it counts it may count on others.
+type Peer interface {
+	// Connection is the connection string that leads the bridge to the peer, or makes it
+	// listen where the peer comes to. What waits for the peer is bounded by 4096
+	// messages and 8 MiB, and the bridge tries again after 50 ms
+	// ("messages=4096&bytes=8388608&retry=50ms" where the bridge has these options).
+	// It is the same for the peer's life.
+	Connection() string
+	// Start lets the peer run, or run again after Kill, at the same address. It wants
+	// every topic, now and as they come, doesn't wait for the bridge, and comes again
+	// when the bridge ended the connection.
+	Start(t *testing.T)
+	// Kill ends the peer without a goodbye.
+	Kill(t *testing.T)
+	// Stall lets the peer read nothing more until Resume, with its connection open.
+	Stall(t *testing.T)
+	Resume(t *testing.T)
+	// Rubbish sends the bridge what isn't of the protocol.
+	Rubbish(t *testing.T)
+	// Ready reports whether the peer would be sent messages on a topic now.
+	Ready(topic string) bool
+	// Received returns how many messages of each topic have arrived since the peer was
+	// made.
+	Received() map[string]int
+}
+
+// Sender is the Peer of a bridge that subscribes: it sends messages of the type that the
+// protocol has for *sample.VehicleControl, encoded by means of its own.
+type Sender interface {
+	Peer
+	// Subscriptions returns how often the bridge that is connected now has subscribed to a
+	// topic, 0 while there is none. A client of a server isn't told: it returns 1 while
+	// it is connected and could send.
+	Subscriptions(topic string) int
+	// Send sends one message whose Acceleration is a fraction of 1 that a float32 has
+	// exactly. Without a subscription the message is lost.
+	Send(t *testing.T, topic string, acceleration float64)
+	// SendUnreadable sends one message on a topic whose content isn't of the topic's type,
+	// or makes no sense, in the right frame.
+	SendUnreadable(t *testing.T, topic string)
+}
+
+// EmptySender is a Sender whose protocol has messages without a byte, in the right frame.
+// Where the type has fields, such a message can't be read either.
+type EmptySender interface {
+	Sender
+	SendEmpty(t *testing.T, topic string)
+}
+
+const (
+	// patience is how long the suite waits for what happens soon; tick how often it looks.
+	patience = 30 * time.Second
+	tick     = 2 * time.Millisecond
+	// atOnce is long for what waits for nobody, and shorter than the time limits of writes.
+	atOnce = 8 * time.Second
+)
+
+// fixture is one bridge with the other side that the suite looks at.
+type fixture struct {
+	t      *testing.T
+	suite  Suite
+	bridge *bridges.Bridge
+	dir    string
+	peer   Peer // nil for a file
+}
+
+// open returns a new bridge with a peer that isn't started, or one that writes below a
+// new folder.
+func (s Suite) open(t *testing.T) *fixture {
+	t.Helper()
+	if s.Peer == nil {
+		return s.openAt(t, s.Connection)
+	}
+	peer := s.Peer(t)
+	f := s.openAt(t, peer.Connection())
+	f.peer = peer
+	return f
+}
+
+func (s Suite) openAt(t *testing.T, connection string) *fixture {
+	t.Helper()
+	registry, err := bridges.NewRegistry(s.Factory)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	b, err := registry.Open(s.Factory.Info().Name+":"+connection, bridges.Env{OutDir: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return &fixture{t: t, suite: s, bridge: b, dir: dir}
+}
+
+// connect opens, starts the peer and connects.
+func (s Suite) connect(t *testing.T) *fixture {
+	t.Helper()
+	f := s.open(t)
+	f.start()
+	require.NoError(t, f.bridge.Connect(t.Context()))
+	f.connected()
+	return f
+}
+
+func (f *fixture) start() {
+	f.t.Helper()
+	if f.peer != nil {
+		f.peer.Start(f.t)
+	}
+}
+
+// connected waits for a peer; a file is Connected at once.
+func (f *fixture) connected() {
+	f.t.Helper()
+	if f.peer == nil {
+		require.Equal(f.t, bridges.Connected, f.bridge.Status())
+	}
+	Connected(f.t, f.bridge)
+}
+
+// Connected waits until a bridge is connected, as long as any test would, and ends the test
+// if it isn't by then.
+func Connected(t testing.TB, b *bridges.Bridge) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, b.Await(ctx))
+}
+
+// await waits until messages on a topic would arrive.
+func (f *fixture) await(topic string) {
+	f.t.Helper()
+	f.connected()
+	if f.peer != nil {
+		require.Eventually(f.t, func() bool { return f.peer.Ready(topic) && f.bridge.Listening(topic) }, patience, tick, "the peer wants %s", topic)
+	}
+}
+
+// received checks how many messages have arrived, and waits for those of a peer.
+func (f *fixture) received(topic string, messages int) {
+	f.t.Helper()
+	if f.peer == nil {
+		assert.Equal(f.t, messages, f.suite.Count(f.t, f.dir)[topic], topic)
+		return
+	}
+	require.Eventually(f.t, func() bool { return f.peer.Received()[topic] >= messages }, patience, tick, "%d messages on %s", messages, topic)
+	assert.Equal(f.t, messages, f.peer.Received()[topic], topic)
+}
+
+// sent checks how many messages the bridge counts as sent, and waits for a network's.
+func (f *fixture) sent(topic string, messages int) {
+	f.t.Helper()
+	if f.peer == nil {
+		assert.EqualValues(f.t, messages, topicStatistics(f.t, f.bridge, topic).Messages, topic)
+		return
+	}
+	require.Eventually(f.t, func() bool { return topicStatistics(f.t, f.bridge, topic).Messages == int64(messages) }, patience, tick,
+		"%d messages counted on %s", messages, topic)
+}
+
+// carried returns the streams that the bridge has converters for, found out with a
+// bridge of their own, which never connects.
+func (f *fixture) carried() []stream {
+	f.t.Helper()
+	list := carried(f.suite.openAt(f.t, f.suite.Connection).bridge)
+	require.NotEmpty(f.t, list)
+	return list
+}
+
+// Period is the simulation time between two messages of one topic, nanoseconds.
+const Period = 100_000_000
+
+// stream publishes the samples of one type.
+type stream struct {
+	// name is the sample's type.
+	name string
+	// add makes a publisher, which is given the message's number from 0.
+	add func(b *bridges.Bridge, topic string) (func(ctx context.Context, seq int) error, error)
+	// publishedUnchanged publishes one message and reports whether it is the
+	// same afterwards.
+	publishedUnchanged func(b *bridges.Bridge, topic string) (bool, error)
+}
+
+func streamOf[T any](name string, make func(seq int) T) stream {
+	return stream{
+		name: name,
+		add: func(b *bridges.Bridge, topic string) (func(context.Context, int) error, error) {
+			publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic, Sensor: "probe", QoS: flow.SensorDataQoS})
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context, seq int) error { return publish(ctx, make(seq)) }, nil
+		},
+		publishedUnchanged: func(b *bridges.Bridge, topic string) (bool, error) {
+			publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: topic})
+			if err != nil {
+				return false, err
+			}
+			msg := make(3)
+			err = publish(context.Background(), msg)
+			return assert.ObjectsAreEqual(make(3), msg), err
+		},
+	}
+}
+
+// streams has one stream for each type of package sample.
+var streams = []stream{
+	streamOf("Clock", func(seq int) *sample.Clock { return &sample.Clock{StampNs: int64(seq) * Period} }),
+	streamOf("Image", Image),
+	streamOf("CompressedImage", func(seq int) *sample.CompressedImage {
+		return &sample.CompressedImage{Header: header(seq), Format: "jpeg", Data: []byte{0xff, 0xd8, 0xff, 0xd9, byte(seq)}}
+	}),
+	streamOf("CameraInfo", func(seq int) *sample.CameraInfo {
+		return &sample.CameraInfo{
+			Header: header(seq), Width: 4, Height: 2, DistortionModel: "plumb_bob", D: make([]float64, 5),
+			K: [9]float64{2, 0, 1.5, 0, 2, 0.5, 0, 0, 1},
+		}
+	}),
+	streamOf("PointCloud", PointCloud),
+	streamOf("Imu", func(seq int) *sample.Imu {
+		return &sample.Imu{Header: header(seq), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
+	}),
+	streamOf("GnssFix", func(seq int) *sample.GnssFix {
+		return &sample.GnssFix{Header: header(seq), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
+	}),
+	streamOf("Odometry", func(seq int) *sample.Odometry {
+		return &sample.Odometry{Header: header(seq), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
+	}),
+	streamOf("Transforms", func(seq int) *sample.Transforms {
+		return &sample.Transforms{StampNs: int64(seq) * Period, Transforms: []sample.Transform{
+			{Header: header(seq), ChildFrameID: "lidar", Relative: spatial.Identity()},
+		}}
+	}),
+	streamOf("LaserScan", func(seq int) *sample.LaserScan {
+		return &sample.LaserScan{Header: header(seq), AngleMax: 1, AngleIncrement: 0.5, RangeMax: 30, Ranges: []float32{1, 2, float32(seq)}}
+	}),
+	streamOf("Range", func(seq int) *sample.Range {
+		return &sample.Range{Header: header(seq), FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1}
+	}),
+	streamOf("Radar", func(seq int) *sample.Radar {
+		return &sample.Radar{Header: header(seq), Detections: []sample.RadarDetection{{Velocity: float32(seq), Depth: 10}}}
+	}),
+	streamOf("RadarObjects", func(seq int) *sample.RadarObjects {
+		return &sample.RadarObjects{Header: header(seq), Objects: []sample.RadarObject{{ID: 7, Position: mgl64.Vec3{10, 0, 0}, Moving: true}}}
+	}),
+	streamOf("DvsEvents", func(seq int) *sample.DvsEvents {
+		return &sample.DvsEvents{Header: header(seq), Width: 4, Height: 2, Events: []sample.DvsEvent{{X: 3, Y: 1, TimeNs: int64(seq), Polarity: true}}}
+	}),
+	streamOf("Speed", func(seq int) *sample.Speed {
+		return &sample.Speed{Header: header(seq), MetresPerSecond: float64(seq)}
+	}),
+	streamOf("CanBus", func(seq int) *sample.CanBus {
+		return &sample.CanBus{Header: header(seq), Speed: float64(seq), Gear: sample.GearDrive, EngineOn: true, Orientation: mgl64.QuatIdent()}
+	}),
+	streamOf("VehicleOdometry", func(seq int) *sample.VehicleOdometry {
+		return &sample.VehicleOdometry{Header: header(seq), Velocity: float64(seq), FrontWheelAngle: 0.1}
+	}),
+	streamOf("GpsOdometry", func(seq int) *sample.GpsOdometry {
+		return &sample.GpsOdometry{Header: header(seq), ChildFrameID: "base_link", Easting: 456_000, Northing: 5_428_000, Orientation: mgl64.QuatIdent()}
+	}),
+	streamOf("InsStatus", func(seq int) *sample.InsStatus {
+		return &sample.InsStatus{Header: header(seq), Status: 3, PositionType: 56}
+	}),
+	streamOf("Detections2D", func(seq int) *sample.Detections2D {
+		return &sample.Detections2D{Header: header(seq), Width: 4, Height: 2, Boxes: []sample.Box2D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Width: 2, Height: 1}}}
+	}),
+	streamOf("Detections3D", func(seq int) *sample.Detections3D {
+		return &sample.Detections3D{Header: header(seq), Boxes: []sample.Box3D{{ID: 7, TypeID: "vehicle.sedan", Label: "Sedan", Score: 1, Pose: spatial.Identity()}}}
+	}),
+	streamOf("Signals", func(seq int) *sample.Signals {
+		return &sample.Signals{Header: header(seq), Signals: []sample.Signal{{ID: 1, Label: "red", State: sample.SignalRed, Score: 1, Pose: spatial.Identity()}}}
+	}),
+	streamOf("Collision", func(seq int) *sample.Collision {
+		return &sample.Collision{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", NormalImpulse: mgl64.Vec3{-100, 0, 0}}
+	}),
+	streamOf("Obstacle", func(seq int) *sample.Obstacle {
+		return &sample.Obstacle{Header: header(seq), Other: 7, ActorType: "vehicle.ego", OtherType: "vehicle.sedan", Distance: 4}
+	}),
+	streamOf("LaneInvasion", func(seq int) *sample.LaneInvasion {
+		return &sample.LaneInvasion{Header: header(seq), Marks: []sample.CrossedMark{{ID: 3, Type: sample.LaneMarkSolid, Color: sample.LaneMarkYellow}}}
+	}),
+	streamOf("Snapshot", func(seq int) *sample.Snapshot {
+		return &sample.Snapshot{Header: header(seq), DeltaNs: Period, Actors: []sample.ActorState{{TypeID: "vehicle.ego", Kind: sample.KindVehicle, Pose: spatial.Identity()}}}
+	}),
+}
+
+func header(seq int) sample.Header {
+	return sample.Header{StampNs: int64(seq) * Period, Seq: uint64(seq), FrameID: "probe", Pose: spatial.Identity()}
+}
+
+// Image returns the seq-th picture of a series: 4 x 2, rgb8.
+func Image(seq int) *sample.Image {
+	m := &sample.Image{Header: header(seq), Width: 4, Height: 2, Step: 12, Encoding: sample.EncodingRGB8}
+	for i := range m.Step * m.Height {
+		m.Data = append(m.Data, byte(i+seq))
+	}
+	return m
+}
+
+// PointCloud returns the seq-th scan of a series: 64 returns of 4 rings.
+func PointCloud(seq int) *sample.PointCloud {
+	m := &sample.PointCloud{Header: header(seq), Rings: 4, Columns: 16}
+	for i := range 64 {
+		m.Points = append(m.Points, sample.Point{
+			X: float32(i), Y: float32(seq), Z: 1, Intensity: float32(i), Distance: float32(i),
+			Ring: uint16(i % 4), TimeNs: uint32(i) * 1000, Ray: uint32(i),
+		})
+	}
+	return m
+}
+
+// carried returns the streams that the bridge has converters for.
+func carried(b *bridges.Bridge) []stream {
+	var list []stream
+	for _, s := range streams {
+		if _, err := s.add(b, "/carried/"+s.name); !errors.Is(err, bridges.ErrNoConverter) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Limit is the limit of messages, bytes, of the bridge that TooLarge tests.
+const Limit = 64 << 10
+
+// TooLarge checks what becomes of messages above a protocol's limit. The suite's bridge is
+// one whose limit is Limit, in place of the gigabytes that the protocol allows. Such a
+// message is bridges.ErrTooLarge and costs no memory, its topic counts it as
+// too_large, and those before and after it are delivered, on its topic and on others.
+func TooLarge(t *testing.T, s Suite) {
+	t.Helper()
+	f := s.connect(t)
+	large, other := f.sizes("/large"), f.sizes("/other")
+	f.await("/large")
+	f.await("/other")
+	require.NoError(t, large(Limit-1<<10))
+	const size = 32 << 20
+	before := allocated()
+	err := large(size)
+	assert.Less(t, allocated()-before, uint64(size/8), "bytes that were allocated for it")
+	require.ErrorIs(t, err, bridges.ErrTooLarge)
+	assert.ErrorContains(t, err, "the most are 65536")
+	assert.ErrorIs(t, large(Limit), bridges.ErrTooLarge, "with its header it is above")
+	require.NoError(t, large(Limit-1<<10))
+	require.NoError(t, other(100))
+	f.received("/large", 2)
+	f.received("/other", 1)
+	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 2}, topicStatistics(t, f.bridge, "/large").Drops)
+	assert.Empty(t, topicStatistics(t, f.bridge, "/other").Drops)
+}
+
+// sizes returns a function that publishes images of so many bytes.
+func (f *fixture) sizes(topic string) func(size int) error {
+	f.t.Helper()
+	publish, err := bridges.AddPublisher[*sample.Image](f.bridge, bridges.Topic{Name: topic})
+	require.NoError(f.t, err)
+	return func(size int) error {
+		return publish(f.t.Context(), &sample.Image{Header: header(1), Width: size, Height: 1, Step: size, Encoding: sample.EncodingMono8, Data: pixels[:size]})
+	}
+}
+
+// pixels are all images' content.
+var pixels = make([]byte, 32<<20)
+
+// allocated returns how many bytes this process has allocated so far.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+// Await waits until done returns true, which it asks for every millisecond: for what a peer
+// or a bridge tells nobody of, such as a subscription. It returns an error that wraps
+// ctx.Err() if ctx ends before. Tests wait with require.Eventually; examples, and programs
+// that try a bridge out, with this.
+func Await(ctx context.Context, done func() bool) error {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("await: %w", ctx.Err())
+		case <-again.C:
+		}
+	}
+	return nil
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
 func TestAwait(t *testing.T) {
