@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
@@ -22,6 +20,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -71,12 +71,19 @@ type peer struct{ server *rosbridgetest.Server }
 func (p peer) Connection() string {
 	return "ws://" + p.server.Addr() + "?messages=4096&bytes=8388608&retry=50ms"
 }
-func (p peer) Start(t *testing.T)       { require.NoError(t, p.server.Start()) }
-func (p peer) Kill(*testing.T)          { p.server.Kill() }
-func (p peer) Stall(*testing.T)         { p.server.Stall() }
-func (p peer) Resume(*testing.T)        { p.server.Resume() }
-func (p peer) Rubbish(*testing.T)       { p.server.Rubbish() }
+
+func (p peer) Start(t *testing.T) { require.NoError(t, p.server.Start()) }
+
+func (p peer) Kill(*testing.T) { p.server.Kill() }
+
+func (p peer) Stall(*testing.T) { p.server.Stall() }
+
+func (p peer) Resume(*testing.T) { p.server.Resume() }
+
+func (p peer) Rubbish(*testing.T) { p.server.Rubbish() }
+
 func (p peer) Received() map[string]int { return p.server.Received() }
+
 func (p peer) Ready(topic string) bool {
 	_, ok := p.server.Advertised()[topic]
 	return ok
@@ -241,4 +248,38 @@ func TestServices(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(answer), `"result":false`)
 	assert.Contains(t, string(answer), "want an object")
+}
+
+// FuzzCommands has a server send any text as a command: what arrives of it is finite and
+// within its limits, and the next command arrives all the same.
+func FuzzCommands(f *testing.F) {
+	for _, text := range []string{
+		`{"throttle":25.0,"brake":12.5,"steering_target":40.0,"gear_location":2}`, `{"throttle":"1e400","gear_location":"GEAR_DRIVE"}`,
+		`{"header":{"timestamp_sec":"NaN","sequence_num":-1}}`, `{"steering_target":"-Infinity"}`, `{"throttle":null,"of another":[{}]}`, "{}", "[]", `"`, "",
+	} {
+		f.Add(text)
+	}
+	s := rosbridgetest.New(rosbridgetest.Config{})
+	require.NoError(f, s.Start())
+	f.Cleanup(s.Kill)
+	b, err := bridges.MustRegistry(rosapollo.Factory{}).Open("rosapollo:"+s.Addr(), bridges.Env{})
+	require.NoError(f, err)
+	f.Cleanup(func() { assert.NoError(f, b.Close(context.Background())) })
+	got := make(chan *sample.VehicleControl, 10)
+	require.NoError(f, bridges.AddSubscriber(b, bridges.Topic{Name: "/control"}, func(c *sample.VehicleControl) { got <- c }))
+	require.NoError(f, b.Connect(f.Context()))
+	require.Eventually(f, func() bool { return len(s.Subscribed()) == 1 }, patience, tick)
+	f.Fuzz(func(t *testing.T, text string) {
+		const last = `{"header":{"sequence_num":4711},"throttle":50}`
+		for _, msg := range []string{text, last} {
+			s.SendFrame(false, fmt.Appendf(nil, `{"op":"publish","topic":"/control","msg":%s}`, msg))
+		}
+		for {
+			c := <-got
+			assert.True(t, c.Acceleration >= 0 && c.Acceleration <= 1 && c.Braking >= 0 && c.Braking <= 1 && math.Abs(c.Steering) <= 1, "%+v", c)
+			if c.Seq == 4711 {
+				return
+			}
+		}
+	})
 }
