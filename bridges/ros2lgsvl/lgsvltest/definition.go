@@ -1,8 +1,10 @@
 package lgsvltest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -114,4 +116,238 @@ func parseLine(line string) (f Field, typ string, err error) {
 		}
 	}
 	return f, typ, nil
+}
+
+// Value is a message as its definition takes it apart: by the names of its fields a bool,
+// a number of the Go type of the same size, a string, []byte (uint8[]), []any (other
+// arrays) or another Value.
+type Value map[string]any
+
+// ErrShort says that a message ends before its definition does.
+var ErrShort = errors.New("message too short")
+
+// ErrCount says that an array of fixed size has another number of elements.
+var ErrCount = errors.New("wrong number of elements")
+
+// Decode takes a message apart, and returns what is left over.
+func (d *Definition) Decode(data []byte) (Value, []byte, error) {
+	r := reader{data}
+	v, err := r.message(d)
+	return v, r.data, err
+}
+
+type reader struct{ data []byte }
+
+func (r *reader) message(d *Definition) (Value, error) {
+	v := Value{}
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		var err error
+		if f.Array == Single {
+			v[f.Name], err = r.element(f)
+		} else {
+			v[f.Name], err = r.array(f)
+		}
+		if err != nil {
+			return v, fmt.Errorf("%s.%s: %w", d.Name, f.Name, err)
+		}
+	}
+	return v, nil
+}
+
+func (r *reader) array(f *Field) (any, error) {
+	head, err := r.take(4)
+	if err != nil {
+		return nil, err
+	}
+	n := int(binary.LittleEndian.Uint32(head))
+	missing := 0
+	if f.Array != Sequence {
+		if n != 0 && n != f.Array {
+			return nil, fmt.Errorf("%w: %d instead of %d", ErrCount, n, f.Array)
+		}
+		missing = f.Array - n
+	}
+	if n > len(r.data) { // an element has a byte at least
+		return nil, fmt.Errorf("%w: %d elements", ErrShort, n)
+	}
+	if f.Type == "uint8" || f.Type == "byte" {
+		b, err := r.take(n)
+		return append(append([]byte{}, b...), make([]byte, missing)...), err
+	}
+	list := make([]any, n, n+missing)
+	for i := range list {
+		if list[i], err = r.element(f); err != nil {
+			return nil, err
+		}
+	}
+	for range missing {
+		list = append(list, zero(f))
+	}
+	return list, nil
+}
+
+// zero is an element of an array that was sent without elements.
+func zero(f *Field) any {
+	v, err := (&reader{make([]byte, 1<<16)}).element(f)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (r *reader) element(f *Field) (any, error) {
+	if f.Message != nil {
+		return r.message(f.Message)
+	}
+	b, err := r.take(sizes[f.Type])
+	if err != nil {
+		return nil, err
+	}
+	switch f.Type {
+	case "bool":
+		return b[0] != 0, nil
+	case "int8":
+		return int8(b[0]), nil
+	case "byte", "char", "uint8":
+		return b[0], nil
+	case "int16":
+		return int16(binary.LittleEndian.Uint16(b)), nil
+	case "uint16":
+		return binary.LittleEndian.Uint16(b), nil
+	case "int32":
+		return int32(binary.LittleEndian.Uint32(b)), nil
+	case "uint32":
+		return binary.LittleEndian.Uint32(b), nil
+	case "int64":
+		return int64(binary.LittleEndian.Uint64(b)), nil
+	case "uint64":
+		return binary.LittleEndian.Uint64(b), nil
+	case "float32":
+		return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
+	case "float64":
+		return math.Float64frombits(binary.LittleEndian.Uint64(b)), nil
+	default: // string
+		text, err := r.take(int(binary.LittleEndian.Uint32(b)))
+		return string(text), err
+	}
+}
+
+func (r *reader) take(n int) ([]byte, error) {
+	if n > len(r.data) {
+		return nil, fmt.Errorf("%w: %d bytes where %d are left", ErrShort, n, len(r.data))
+	}
+	b := r.data[:n]
+	r.data = r.data[n:]
+	return b, nil
+}
+
+// writer puts values together again, by the protocol's rules or by CDR's.
+type writer struct {
+	buf []byte
+	cdr bool
+}
+
+// Encode puts a message together for a client. Values of other types than Decode makes
+// panic; fields that are missing are zero.
+func (d *Definition) Encode(v Value) []byte {
+	w := writer{}
+	w.message(d, v)
+	return w.buf
+}
+
+// CDR puts a message together as DDS has it: plain CDR, little endian, after its
+// encapsulation header (OMG DDSI-RTPS 2.3, section 10).
+func (d *Definition) CDR(v Value) []byte {
+	w := writer{cdr: true}
+	w.message(d, v)
+	return append([]byte{0, 1, 0, 0}, w.buf...)
+}
+
+func (w *writer) message(d *Definition, v Value) {
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		field, ok := v[f.Name]
+		switch {
+		case f.Array != Single:
+			w.array(f, field)
+		case !ok:
+			w.element(f, zero(f))
+		default:
+			w.element(f, field)
+		}
+	}
+}
+
+func (w *writer) array(f *Field, field any) {
+	data, isBytes := field.([]byte)
+	list, _ := field.([]any)
+	n := max(len(list), len(data))
+	if f.Array != Sequence && n == 0 {
+		for range f.Array {
+			list = append(list, zero(f))
+		}
+		n = f.Array
+	}
+	if !w.cdr || f.Array == Sequence {
+		w.uint(4, uint64(n))
+	}
+	if isBytes && len(data) > 0 {
+		w.buf = append(w.buf, data...)
+		return
+	}
+	for _, element := range list {
+		w.element(f, element)
+	}
+}
+
+func (w *writer) element(f *Field, value any) {
+	switch v := value.(type) {
+	case Value:
+		w.message(f.Message, v)
+	case bool:
+		w.uint(1, map[bool]uint64{true: 1}[v])
+	case int8:
+		w.uint(1, uint64(v))
+	case uint8:
+		w.uint(1, uint64(v))
+	case int16:
+		w.uint(2, uint64(v))
+	case uint16:
+		w.uint(2, uint64(v))
+	case int32:
+		w.uint(4, uint64(v))
+	case uint32:
+		w.uint(4, uint64(v))
+	case int64:
+		w.uint(8, uint64(v))
+	case uint64:
+		w.uint(8, v)
+	case float32:
+		w.uint(4, uint64(math.Float32bits(v)))
+	case float64:
+		w.uint(8, math.Float64bits(v))
+	case string:
+		w.text(v)
+	default:
+		panic(fmt.Sprintf("lgsvltest: %s is a %T", f.Name, value))
+	}
+}
+
+func (w *writer) text(s string) {
+	if w.cdr {
+		s += "\x00"
+	}
+	w.uint(4, uint64(len(s)))
+	w.buf = append(w.buf, s...)
+}
+
+// uint writes the low bytes of n; in CDR at a multiple of their number.
+func (w *writer) uint(size int, n uint64) {
+	for w.cdr && len(w.buf)%size != 0 {
+		w.buf = append(w.buf, 0)
+	}
+	for i := range size {
+		w.buf = append(w.buf, byte(n>>(8*i)))
+	}
 }
