@@ -17,7 +17,7 @@
 // Everything is little endian. A frame is a length, u32, of the bytes that follow it: a
 // header and a body. The header is packed:
 //
-//	 0  u64    type id: a sensor's number in CARLA 0.9.15's registry (types.go)
+//	 0  u64    type id: a sensor's number in CARLA 0.9.15's registry (typeIDs)
 //	 8  u64    frame: equal in all that was captured at one instant
 //	16  f64    capture time, simulated seconds
 //	24  3 f32  location of the sensor in the map, metres
@@ -26,7 +26,7 @@
 //
 // A file each has the kinds of body, as LibCarla's serializers write them; MessagePack
 // bodies are arrays. docs/carla-streams.md has all of them as tables, and a client in
-// Python. Axes are Unreal Engine's: x forward, y right, z up, metres (axes.go). The ego
+// Python. Axes are Unreal Engine's: x forward, y right, z up, metres (rotator, appendVec). The ego
 // is actor EgoID. A client that asks for a stream that there isn't is disconnected. A frame
 // of 4 GiB or more has no length, and is bridges.ErrTooLarge.
 //
