@@ -1,28 +1,85 @@
 package mcap_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	foxglove "github.com/foxglove/mcap/go/mcap"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// envRecorder has the connection string of a test binary that is to record without end.
+const envRecorder = "RAYBRIDGE_TEST_RECORDER"
+
+func TestMain(m *testing.M) {
+	if connection := os.Getenv(envRecorder); connection != "" {
+		if err := recordForEver(connection); err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// recordForEver records scans and one set of static frames until the process is killed,
+// and prints how many scans were recorded.
+func recordForEver(connection string) error {
+	b, err := bridges.MustRegistry(mcap.Factory{}).Open("mcap:"+connection, bridges.Env{})
+	if err != nil {
+		return err
+	}
+	static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
+	if err != nil {
+		return err
+	}
+	points, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points", QoS: flow.SensorDataQoS})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := b.Connect(ctx); err != nil {
+		return err
+	}
+	if err := static(ctx, frames()); err != nil {
+		return err
+	}
+	for seq := 0; ; seq++ {
+		if err := points(ctx, bridgetest.PointCloud(seq)); err != nil {
+			return err
+		}
+		if (seq+1)%100 == 0 {
+			fmt.Println("recorded", seq+1)
+		}
+	}
+}
+
+// frames is a set of static frames.
+func frames() *sample.Transforms {
+	return &sample.Transforms{Static: true, StampNs: 5, Transforms: []sample.Transform{
+		{Header: sample.Header{StampNs: 5, FrameID: "base_link"}, ChildFrameID: "lidar"},
+	}}
+}
 
 func TestConformanceOfFiles(t *testing.T) {
 	if testing.Short() {
@@ -377,4 +434,195 @@ func ExampleFactoryOn() {
 	_, err = os.Stat("drive.mcap")
 	fmt.Println(b.Statistics().Messages, "message, file made:", err == nil)
 	// Output: 1 message, file made: false
+}
+
+func TestTopicNamesAreTheProfiles(t *testing.T) {
+	names := []string{"image", "/1st/image", "/a//b", "/a-b", "/a__b"}
+	for profile, want := range map[string]struct {
+		says   string
+		refuse []string
+	}{
+		"":                  {"ROS 2 wants", names},
+		"?profile=ros1":     {"profile=ros1 wants ROS 1's", names[:4]},
+		"?profile=foxglove": {"", nil},
+	} {
+		for _, name := range names {
+			early := open(t, mcap.Factory{}, "a.mcap"+profile, bridges.Env{OutDir: t.TempDir()})
+			_, err := bridges.AddPublisher[*sample.Image](early, bridges.Topic{Name: name})
+			require.NoError(t, err, "the profile isn't known yet")
+			late := open(t, mcap.Factory{}, "a.mcap"+profile, bridges.Env{OutDir: t.TempDir()})
+			require.NoError(t, late.Connect(t.Context()))
+			_, err = bridges.AddPublisher[*sample.Image](late, bridges.Topic{Name: name})
+			for _, err := range []error{early.Connect(t.Context()), err} {
+				if !slices.Contains(want.refuse, name) {
+					require.NoError(t, err, name)
+					continue
+				}
+				require.ErrorIs(t, err, bridges.ErrTopicName, name)
+				assert.ErrorContains(t, err, want.says)
+			}
+		}
+	}
+}
+
+// differences lists the fields of two samples, by their paths without indexes, that differ;
+// headers aside.
+func differences(path string, want, got reflect.Value) []string {
+	switch want.Kind() {
+	case reflect.Pointer:
+		return differences(path, want.Elem(), got.Elem())
+	case reflect.Struct:
+		var list []string
+		for i := range want.NumField() {
+			f := want.Type().Field(i)
+			if f.Type == reflect.TypeFor[sample.Header]() {
+				continue
+			}
+			name := f.Name
+			if path != "" {
+				name = path + "." + name
+			}
+			list = append(list, differences(name, want.Field(i), got.Field(i))...)
+		}
+		return list
+	case reflect.Slice, reflect.Array:
+		if want.Len() != got.Len() {
+			return []string{path}
+		}
+		var list []string
+		for i := range want.Len() {
+			for _, d := range differences(path, want.Index(i), got.Index(i)) {
+				if !slices.Contains(list, d) {
+					list = append(list, d)
+				}
+			}
+		}
+		return list
+	case reflect.Float32, reflect.Float64:
+		if math.Abs(want.Float()-got.Float()) > 1e-3*math.Abs(want.Float()) {
+			return []string{path}
+		}
+		return nil
+	}
+	if want.Equal(got) {
+		return nil
+	}
+	return []string{path}
+}
+
+// groundTruth are the samples that say what is so, which no sensor measures, as far as
+// recordings have them.
+var groundTruth = []reflect.Type{
+	reflect.TypeFor[*sample.Detections2D](), reflect.TypeFor[*sample.Detections3D](), reflect.TypeFor[*sample.Signals](),
+	reflect.TypeFor[*sample.RadarObjects](), reflect.TypeFor[*sample.Radar](), reflect.TypeFor[*sample.Collision](), reflect.TypeFor[*sample.LaneInvasion](),
+}
+
+// TestWhatMessagesLackOfGroundTruth records a sample of each kind of ground truth with a value
+// in every field. What comes back without its value is what Lacks says.
+func TestWhatMessagesLackOfGroundTruth(t *testing.T) {
+	types := map[string]bool{}
+	for _, profile := range []string{"ros2", "ros1", "foxglove"} {
+		for _, typ := range groundTruth {
+			t.Run(profile+" "+typ.Elem().Name(), func(t *testing.T) {
+				dir := t.TempDir()
+				b := open(t, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
+				require.NoError(t, b.Connect(t.Context()))
+				publish, err := bridges.AddPublisherOf(b, typ, bridges.Topic{Name: "/truth"})
+				require.NoError(t, err)
+				want := rossampletest.Filled(typ)
+				if signals, ok := want.(*sample.Signals); ok { // a state and its name are one
+					for i, state := range []sample.SignalState{sample.SignalYellow, sample.SignalGreen, sample.SignalOff} {
+						signals.Signals[i].State, signals.Signals[i].Label = state, []string{"yellow", "green", "off"}[i]
+					}
+				}
+				require.NoError(t, publish(t.Context(), want))
+				require.NoError(t, b.Close(t.Context()))
+				r, err := mcap.Open(filepath.Join(dir, "a.mcap"))
+				require.NoError(t, err)
+				defer r.Close()
+				topic := r.Topics()[0]
+				m, err := r.Next()
+				require.NoError(t, err)
+				types[topic.Type] = true
+				if reflect.TypeOf(m.Sample) != typ {
+					t.Logf("%s is read as %T", topic.Type, m.Sample)
+					return
+				}
+				assert.ElementsMatch(t, differences("", reflect.ValueOf(want), reflect.ValueOf(m.Sample)), mcap.Lacks(topic.Type, typ), "%s", topic.Type)
+			})
+		}
+	}
+	assert.Greater(t, len(types), 8)
+}
+
+// definitions counts the Schema and Channel records of a file, by kind and id: those of the
+// data section and those of the summary.
+func definitions(t *testing.T, path string) (data, summary map[string]int) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lexer, err := foxglove.NewLexer(bytes.NewReader(file), &foxglove.LexerOptions{ValidateChunkCRCs: true})
+	require.NoError(t, err)
+	defer lexer.Close()
+	data, summary = map[string]int{}, map[string]int{}
+	section := data
+	for {
+		token, record, err := lexer.Next(nil)
+		if errors.Is(err, io.EOF) {
+			return data, summary
+		}
+		require.NoError(t, err)
+		switch token {
+		case foxglove.TokenSchema:
+			s, err := foxglove.ParseSchema(record)
+			require.NoError(t, err)
+			section[fmt.Sprint("schema ", s.ID, s.Name)]++
+		case foxglove.TokenChannel:
+			c, err := foxglove.ParseChannel(record)
+			require.NoError(t, err)
+			section[fmt.Sprint("channel ", c.ID, c.Topic)]++
+		case foxglove.TokenDataEnd:
+			section = summary
+		}
+	}
+}
+
+// TestDefinitionsAreWrittenOnce: what mcap's doctor complains of, schemas and channels that
+// the data section has twice, is in no file: of many chunks, split, cut back, of late topics.
+// Topics of one type share its schema.
+func TestDefinitionsAreWrittenOnce(t *testing.T) {
+	for _, connection := range []string{"a.mcap?chunk=500", "a.mcap?chunk=500&split=20KB", "bag?chunk=500", "a.mcap?profile=ros1&chunk=500", "a.mcap?profile=foxglove&chunk=500"} {
+		t.Run(connection, func(t *testing.T) {
+			dir := t.TempDir()
+			b := open(t, mcap.Factory{}, connection, bridges.Env{OutDir: dir})
+			require.NoError(t, b.Connect(t.Context()))
+			for topic := range 3 {
+				image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: fmt.Sprintf("/image%d", topic)})
+				require.NoError(t, err)
+				for seq := range 20 {
+					require.NoError(t, image(t.Context(), bridgetest.Image(20*topic+seq)))
+				}
+			}
+			require.NoError(t, b.Close(t.Context()))
+			var files []string
+			for _, pattern := range []string{"*.mcap", "bag/*.mcap"} {
+				found, err := filepath.Glob(filepath.Join(dir, pattern))
+				require.NoError(t, err)
+				files = append(files, found...)
+			}
+			require.NotEmpty(t, files)
+			for _, path := range files {
+				data, summary := definitions(t, path)
+				assert.Equal(t, summary, data)
+				schemas := 0
+				for what, n := range data {
+					assert.Equal(t, 1, n, "%s of %s", what, path)
+					if strings.HasPrefix(what, "schema ") {
+						schemas++
+					}
+				}
+				assert.Equal(t, 1, schemas, "schemas of %s: %v", path, data)
+			}
+		})
+	}
 }

@@ -2,26 +2,127 @@ package mcap_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
+	"github.com/klauspost/compress/zstd"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// recorded is one message as the official reader gives it.
+type recorded struct {
+	topic, schema, schemaText, encoding string
+	metadata                            map[string]string
+	foxglove.Message
+}
+
+// recording is a whole file.
+type recording struct {
+	info     *foxglove.Info
+	messages []recorded
+	metadata []map[string]string
+}
+
+// read reads a file with the official reader, once through the index and once
+// from front to back with all checksums, and fails if the two disagree.
+func read(t *testing.T, data []byte) recording {
+	t.Helper()
+	reader, err := foxglove.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	defer reader.Close()
+	var r recording
+	r.info, err = reader.Info()
+	require.NoError(t, err)
+	for _, index := range r.info.MetadataIndexes {
+		m, err := reader.GetMetadata(index.Offset)
+		require.NoError(t, err)
+		r.metadata = append(r.metadata, m.Metadata)
+	}
+	messages, err := reader.Messages(foxglove.UsingIndex(true), foxglove.InOrder(foxglove.FileOrder))
+	require.NoError(t, err)
+	require.NoError(t, foxglove.Range(messages, func(s *foxglove.Schema, c *foxglove.Channel, m *foxglove.Message) error {
+		got := recorded{
+			topic: c.Topic, encoding: c.MessageEncoding, metadata: c.Metadata,
+			schema: s.Name, schemaText: s.Encoding + "\n" + string(s.Data), Message: *m,
+		}
+		got.Data = bytes.Clone(m.Data)
+		r.messages = append(r.messages, got)
+		return nil
+	}))
+	require.Equal(t, linear(t, data), r.plain(), "index and file order agree")
+	require.EqualValues(t, len(r.messages), r.info.Statistics.MessageCount)
+	return r
+}
+
+func (r recording) plain() []foxglove.Message {
+	var list []foxglove.Message
+	for _, m := range r.messages {
+		list = append(list, m.Message)
+	}
+	return list
+}
+
+// linear reads all messages in the file's order.
+func linear(t *testing.T, data []byte) []foxglove.Message {
+	t.Helper()
+	lexer, err := foxglove.NewLexer(bytes.NewReader(data), &foxglove.LexerOptions{ValidateChunkCRCs: true})
+	require.NoError(t, err)
+	defer lexer.Close()
+	var list []foxglove.Message
+	for {
+		token, record, err := lexer.Next(nil)
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		require.NoError(t, err)
+		if token == foxglove.TokenMessage {
+			m, err := foxglove.ParseMessage(record)
+			require.NoError(t, err)
+			list = append(list, *m)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) recording {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return read(t, data)
+}
+
+// countBelow counts the messages of all recordings below a folder.
+func countBelow(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".mcap" {
+			for _, m := range readFile(t, path).messages {
+				counts[m.topic]++
+			}
+		}
+		return err
+	}))
+	return counts
+}
 
 // all reads what is left of a recording.
 func all(t *testing.T, r *mcap.Reader) []mcap.Message {
@@ -362,4 +463,223 @@ func FuzzOpen(f *testing.F) {
 		defer whole.Close()
 		require.Empty(t, whole.Unfinished())
 	})
+}
+
+// offered is a file with one channel whose quality of service is described so.
+func offered(tb testing.TB, description string) []byte {
+	tb.Helper()
+	var buf bytes.Buffer
+	w, err := foxglove.NewWriter(&buf, &foxglove.WriterOptions{})
+	require.NoError(tb, err)
+	require.NoError(tb, w.WriteHeader(&foxglove.Header{Profile: "ros2"}))
+	require.NoError(tb, w.WriteSchema(&foxglove.Schema{ID: 1, Name: "sensor_msgs/msg/Imu", Encoding: "ros2msg"}))
+	require.NoError(tb, w.WriteChannel(&foxglove.Channel{
+		ID: 1, SchemaID: 1, Topic: "/imu", MessageEncoding: "cdr", Metadata: map[string]string{"offered_qos_profiles": description},
+	}))
+	require.NoError(tb, w.Close())
+	return buf.Bytes()
+}
+
+// qosOf returns the quality of service that the reader takes from a description.
+func qosOf(tb testing.TB, path, description string) flow.QoS {
+	tb.Helper()
+	require.NoError(tb, os.WriteFile(path, offered(tb, description), 0o666))
+	r, err := mcap.Open(path)
+	require.NoError(tb, err)
+	defer r.Close()
+	require.Len(tb, r.Topics(), 1)
+	return r.Topics()[0].QoS
+}
+
+func TestQualityOfServiceOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.mcap")
+	reliable := flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 7}
+	promised := reliable
+	promised.Deadline = 1_500_000_000
+	for description, want := range map[string]flow.QoS{
+		"":                         flow.DefaultQoS,
+		"no list":                  flow.DefaultQoS,
+		"[]":                       flow.DefaultQoS,
+		"! 0":                      flow.DefaultQoS, // of which the library panics
+		strings.Repeat("[", 1<<20): flow.DefaultQoS,
+		"- history: ":              {},
+		"- {history: 1, depth: 7, reliability: 1, durability: 2, deadline: {sec: 9223372036, nsec: 854775807}}":              reliable, // Humble
+		"- {history: keep_last, depth: 7, reliability: reliable, durability: volatile, deadline: {sec: 1, nsec: 500000000}}": promised, // Jazzy
+		"- {history: 1, depth: 7, reliability: 1, durability: 2, deadline: {sec: 2147483647, nsec: 4294967295}}":             reliable, // Foxy
+		"- {history: 1, depth: 7, reliability: 1, durability: 2, deadline: {sec: 1, nsec: 4294967295}}":                      reliable,
+		"- {history: 9, depth: -7, reliability: best, durability: [1]}":                                                      {},
+	} {
+		assert.Equal(t, want, qosOf(t, path, description), description)
+	}
+}
+
+// TestQualityOfServiceOfManyPublishers: a bag has a profile for each of them.
+func TestQualityOfServiceOfManyPublishers(t *testing.T) {
+	one := "- history: 1\n  depth: 7\n  reliability: 1\n  durability: 2\n"
+	got := qosOf(t, filepath.Join(t.TempDir(), "a.mcap"), strings.Repeat(one, 1000))
+	assert.Equal(t, flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 7}, got)
+}
+
+func FuzzQualityOfService(f *testing.F) {
+	f.Add("- history: 1\n  depth: 5\n  reliability: 2\n  durability: 2\n  deadline:\n    sec: 1\n    nsec: 5\n")
+	f.Add("- {history: keep_all, depth: 0, reliability: reliable, durability: transient_local}")
+	path := filepath.Join(f.TempDir(), "a.mcap")
+	f.Fuzz(func(t *testing.T, description string) {
+		q := qosOf(t, path, description)
+		assert.GreaterOrEqual(t, q.Depth, 0)
+		assert.GreaterOrEqual(t, q.Deadline, int64(0))
+	})
+}
+
+// TestMetadataThatIsNone: what the library can't read is an error.
+func TestMetadataThatIsNone(t *testing.T) {
+	folder := t.TempDir()
+	for _, text := range []string{"rosbag2_bagfile_information: ! 0", "\x00", "rosbag2_bagfile_information: [", strings.Repeat("#", 17<<20), strings.Repeat("[", 100_000)} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "metadata.yaml"), []byte(text), 0o666))
+		_, err := mcap.Open(folder)
+		assert.Error(t, err)
+	}
+}
+
+// FuzzMetadata: whatever describes a folder, its files alone are read.
+func FuzzMetadata(f *testing.F) {
+	f.Add([]byte("rosbag2_bagfile_information:\n  storage_identifier: mcap\n  relative_file_paths:\n    - a.mcap\n    - ../../b.mcap\n"))
+	f.Add([]byte("rosbag2_bagfile_information: {storage_identifier: mcap, compression_format: zstd, relative_file_paths: []}"))
+	folder := f.TempDir()
+	require.NoError(f, os.WriteFile(filepath.Join(folder, "a.mcap"), offered(f, ""), 0o666))
+	f.Fuzz(func(t *testing.T, metadata []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "metadata.yaml"), metadata, 0o666))
+		r, err := mcap.Open(folder)
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for _, path := range r.Files() {
+			assert.Equal(t, folder, filepath.Dir(path))
+		}
+	})
+}
+
+// sparse writes a finished recording of some kilobytes whose chunks unpack to a megabyte each,
+// and returns its path. With all of one time, every chunk is due at once.
+func sparse(t *testing.T, chunks int, step uint64) string {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := foxglove.NewWriter(&file, &foxglove.WriterOptions{Chunked: true, ChunkSize: 1, Compression: foxglove.CompressionZSTD})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteHeader(&foxglove.Header{}))
+	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 1, Topic: "/a", MessageEncoding: "json"}))
+	for i := range chunks {
+		require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 1, LogTime: uint64(i) * step, Data: make([]byte, 1<<20)}))
+	}
+	require.NoError(t, w.Close())
+	require.Less(t, file.Len(), 64<<10)
+	path := filepath.Join(t.TempDir(), "a.mcap")
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+	return path
+}
+
+// drain reads all messages.
+func drain(r *mcap.Reader) error {
+	for {
+		if _, err := r.Next(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// TestReadingTakesMemory: chunks are taken from the budget while their messages are due. A
+// small file can't have a reader hold all that it unpacks to.
+func TestReadingTakesMemory(t *testing.T) {
+	t.Run("one after another", func(t *testing.T) {
+		budget := memory.New(3 << 20)
+		r, err := mcap.Reading{Memory: budget}.Open(sparse(t, 10, 1e9))
+		require.NoError(t, err)
+		require.NoError(t, drain(r))
+		assert.EqualValues(t, 10, r.Skipped()[0].Messages)
+		require.NoError(t, r.Close())
+		assert.Zero(t, budget.Held())
+	})
+	t.Run("all at once", func(t *testing.T) {
+		budget := memory.New(3 << 20)
+		r, err := mcap.Reading{Memory: budget}.Open(sparse(t, 10, 0))
+		require.NoError(t, err)
+		err = drain(r)
+		require.ErrorIs(t, err, memory.ErrExceeded)
+		assert.NotErrorIs(t, err, mcap.ErrDamaged)
+		require.NoError(t, r.Close())
+		assert.Zero(t, budget.Held())
+
+		r, err = mcap.Reading{Memory: memory.New(20 << 20)}.Open(sparse(t, 10, 0))
+		require.NoError(t, err)
+		require.NoError(t, drain(r))
+		require.NoError(t, r.Close())
+	})
+	t.Run("recovery", func(t *testing.T) {
+		path := sparse(t, 3, 1)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, data[:len(data)-20], 0o600)) // not finished
+		for limit, fits := range map[int64]bool{1 << 20: false, 2 << 20: true} {
+			budget := memory.New(limit)
+			done, err := mcap.Reading{Memory: budget}.Recover(path, filepath.Join(t.TempDir(), "b.mcap"))
+			if assert.Zero(t, budget.Held()); !fits {
+				require.ErrorIs(t, err, memory.ErrExceeded)
+				continue
+			}
+			require.NoError(t, err)
+			assert.EqualValues(t, 3, done[0].Messages)
+		}
+	})
+	t.Run("a record's claim", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "c.mcap")
+		file := append(bytes.Clone(foxglove.Magic), byte(foxglove.OpMetadata), 0, 0, 16, 0, 0, 0, 0, 0)
+		require.NoError(t, os.WriteFile(path, append(file, make([]byte, 1<<20)...), 0o600))
+		_, err := mcap.Reading{Memory: memory.New(1 << 20)}.Open(path)
+		require.ErrorIs(t, err, memory.ErrExceeded)
+		_, err = mcap.Reading{Memory: memory.New(math.MaxInt64)}.Open(path)
+		require.NoError(t, err)
+	})
+}
+
+// TestAChunkUnpacksToWhatItSays: data that unpack to more than their chunk says, or that say
+// so, cost no memory that the budget doesn't know of.
+func TestAChunkUnpacksToWhatItSays(t *testing.T) {
+	const unpacked = 64 << 20
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	told := encoder.EncodeAll(make([]byte, unpacked), nil)
+	var untold bytes.Buffer
+	encoder.Reset(&untold)
+	_, err = io.Copy(encoder, bytes.NewReader(make([]byte, unpacked)))
+	require.NoError(t, err)
+	require.NoError(t, encoder.Close())
+	for name, data := range map[string][]byte{
+		"its size is told": told, "its size isn't told": untold.Bytes(),
+		"the size is a lie": {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x10, 0}, // RFC 8878: one segment of 256 MiB
+	} {
+		t.Run(name, func(t *testing.T) {
+			var file bytes.Buffer
+			file.Write(foxglove.Magic)
+			for range 8 {
+				content := append(binary.LittleEndian.AppendUint64(make([]byte, 16), 1000), 0, 0, 0, 0)
+				content = append(append(content, 4, 0, 0, 0), "zstd"...)
+				content = append(binary.LittleEndian.AppendUint64(content, uint64(len(data))), data...)
+				file.Write(binary.LittleEndian.AppendUint64([]byte{byte(foxglove.OpChunk)}, uint64(len(content))))
+				file.Write(content)
+			}
+			path := filepath.Join(t.TempDir(), "a.mcap")
+			require.NoError(t, os.WriteFile(path, file.Bytes(), 0o600))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r, err := mcap.Reading{Memory: memory.New(1 << 20)}.Open(path)
+			runtime.ReadMemStats(&after)
+			if err == nil {
+				require.NoError(t, r.Close())
+			}
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(unpacked))
+		})
+	}
 }
