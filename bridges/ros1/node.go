@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -249,3 +251,236 @@ func (n *node) stop(ctx context.Context) error {
 }
 
 var pid = os.Getpid()
+
+// registration is something that the node has registered: a *topic, a *subscription or a
+// *service.
+type registration interface {
+	// enter registers it, leave takes that back; the node has an address and a name.
+	enter(api *apimaster.Client, n *node) error
+	leave(api *apimaster.Client, n *node) error
+}
+
+func (g graph) registrations() []registration {
+	var list []registration
+	for _, t := range g.topics {
+		list = append(list, t)
+	}
+	for _, s := range g.subscriptions {
+		list = append(list, s)
+	}
+	for _, s := range g.services {
+		list = append(list, s)
+	}
+	return list
+}
+
+// register registers what isn't yet, and once more the subscriptions whose publishers may have
+// changed: the master answers with those that there are. It runs on run's goroutine.
+func (n *node) register(m *master) error {
+	doubted := n.takeDoubted()
+	for _, r := range n.instance.graph().registrations() {
+		if n.registered[r] && !doubted[r] {
+			continue
+		}
+		if err := r.enter(m.api, n); err != nil {
+			return fmt.Errorf("at ROS master %s: %w", m.address, err)
+		}
+		n.registered[r] = true
+	}
+	return nil
+}
+
+// doubt has the master asked for the publishers of a subscription.
+func (n *node) doubt(s *subscription) {
+	n.mu.Lock()
+	n.doubted[s] = true
+	n.mu.Unlock()
+	n.wake()
+}
+
+// takeDoubted returns the subscriptions whose publishers the master is to be asked for.
+func (n *node) takeDoubted() map[registration]bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	doubted := n.doubted
+	n.doubted = map[registration]bool{}
+	return doubted
+}
+
+// unregister takes everything back that was registered, unless the master can't be
+// reached.
+func (n *node) unregister(ctx context.Context, m *master) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	api := apimaster.NewClient(m.address, n.caller(), newCaller(ctx))
+	for r := range n.registered {
+		if err := r.leave(api, n); err != nil && unreachable(err) {
+			n.instance.env.Log.Debug("registrations stay behind at the ROS master", "error", err)
+			return
+		}
+	}
+	n.registered = nil
+}
+
+func (t *topic) enter(api *apimaster.Client, n *node) error {
+	if _, err := api.RegisterPublisher(t.name, t.typ.name, n.uri()); err != nil {
+		return fmt.Errorf("register publisher of %s: %w", t.name, err)
+	}
+	return nil
+}
+
+func (t *topic) leave(api *apimaster.Client, n *node) error {
+	return api.UnregisterPublisher(t.name, n.uri())
+}
+
+func (s *subscription) enter(api *apimaster.Client, n *node) error {
+	publishers, err := api.RegisterSubscriber(s.name, s.typ.name, n.uri())
+	if err != nil {
+		return fmt.Errorf("register subscriber to %s: %w", s.name, err)
+	}
+	n.follow(s, publishers)
+	return nil
+}
+
+func (s *subscription) leave(api *apimaster.Client, n *node) error {
+	return api.UnregisterSubscriber(s.name, n.uri())
+}
+
+func (s *service) enter(api *apimaster.Client, n *node) error {
+	if err := api.RegisterService(s.name, n.serviceURI(), n.uri()); err != nil {
+		return fmt.Errorf("register service %s: %w", s.name, err)
+	}
+	return nil
+}
+
+func (s *service) leave(api *apimaster.Client, n *node) error {
+	return api.UnregisterService(s.name, n.serviceURI())
+}
+
+// serviceURI is where callers of services come to.
+func (n *node) serviceURI() string {
+	host, port := n.tcpros()
+	return "rosrpc://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// handler answers the calls that the master, other nodes and tools make
+// (https://wiki.ros.org/ROS/Slave_API).
+func (n *node) handler() http.Handler {
+	return &xmlrpc.Handler{
+		Methods: map[string]xmlrpc.Method{
+			"getBusInfo":       n.getBusInfo,
+			"getBusStats":      func([]any) xmlrpc.Result { return succeeded("bus stats", []any{[]any{}, []any{}, []any{}}) },
+			"getMasterUri":     func([]any) xmlrpc.Result { return succeeded("master URI", "http://"+n.config.master+"/") },
+			"getPid":           func([]any) xmlrpc.Result { return succeeded("pid", pid) },
+			"getPublications":  n.getPublications,
+			"getSubscriptions": n.getSubscriptions,
+			"paramUpdate":      func([]any) xmlrpc.Result { return succeeded("no parameter is watched", 0) },
+			"publisherUpdate":  n.publisherUpdate,
+			"requestTopic":     n.requestTopic,
+			"shutdown":         n.shutdown,
+		},
+		Malformed: func(err error) {
+			n.instance.journal.note(malformed, "caller of the node's API", fmt.Errorf("%w: %w", bridges.ErrProtocol, err))
+		},
+	}
+}
+
+func succeeded(message string, value any) xmlrpc.Result {
+	return xmlrpc.Result{Code: xmlrpc.CodeSuccess, Message: message, Value: value}
+}
+
+// wrong answers a caller that gave the wrong parameters.
+func wrong(message string, value any) xmlrpc.Result {
+	return xmlrpc.Result{Code: xmlrpc.CodeError, Message: message, Value: value}
+}
+
+// text returns a parameter that is a string, or "".
+func text(params []any, i int) string {
+	if i < len(params) {
+		s, _ := params[i].(string)
+		return s
+	}
+	return ""
+}
+
+func list(params []any, i int) []any {
+	if i < len(params) {
+		l, _ := params[i].([]any)
+		return l
+	}
+	return nil
+}
+
+func (n *node) getPublications([]any) xmlrpc.Result {
+	rows := []any{}
+	for _, t := range n.instance.graph().topics {
+		rows = append(rows, []string{t.name, t.typ.name})
+	}
+	return succeeded("publications", rows)
+}
+
+func (n *node) getSubscriptions([]any) xmlrpc.Result {
+	rows := []any{}
+	for _, s := range n.instance.graph().subscriptions {
+		rows = append(rows, []string{s.name, s.typ.name})
+	}
+	return succeeded("subscriptions", rows)
+}
+
+// getBusInfo lists the connections: number, peer, direction, transport, topic, and
+// whether it stands.
+func (n *node) getBusInfo([]any) xmlrpc.Result {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	rows := []any{}
+	add := func(peer, direction, topic string, stands bool) {
+		rows = append(rows, []any{len(rows) + 1, peer, direction, "TCPROS", topic, stands})
+	}
+	for s := range n.sessions {
+		add(s.peer, "o", s.topic, true)
+	}
+	for s, feeds := range n.feeds {
+		for uri, f := range feeds {
+			add(uri, "i", s.name, f.connected)
+		}
+	}
+	return succeeded("bus info", rows)
+}
+
+// requestTopic tells a subscriber where to connect for a topic.
+func (n *node) requestTopic(params []any) xmlrpc.Result {
+	name := text(params, 1)
+	if n.instance.topic(name) == nil {
+		return wrong(fmt.Sprintf("not a publisher of [%s]", name), []any{})
+	}
+	for _, p := range list(params, 2) {
+		if protocol, ok := p.([]any); ok && text(protocol, 0) == "TCPROS" {
+			host, port := n.tcpros()
+			return succeeded("ready", []any{"TCPROS", host, port})
+		}
+	}
+	return xmlrpc.Result{Code: xmlrpc.CodeFailure, Message: "only TCPROS is spoken here", Value: []any{}}
+}
+
+// publisherUpdate says that the publishers of a topic have changed. Anyone can call it, so the
+// node asks its master who they are, and dials nobody whom the caller names.
+func (n *node) publisherUpdate(params []any) xmlrpc.Result {
+	name := text(params, 1)
+	s := n.instance.subscription(name)
+	if s == nil {
+		return wrong(fmt.Sprintf("not a subscriber to [%s]", name), 0)
+	}
+	n.doubt(s)
+	return succeeded("the master will be asked", 0)
+}
+
+// shutdown takes the registrations back; the node comes again after a while, under
+// another name if its own was taken.
+func (n *node) shutdown(params []any) xmlrpc.Result {
+	err := fmt.Errorf("%s has asked the node to shut down: %s", text(params, 0), text(params, 1))
+	select {
+	case n.killed <- err:
+	default:
+	}
+	return succeeded("shutdown", 0)
+}

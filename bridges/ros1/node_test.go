@@ -15,14 +15,14 @@ import (
 	"github.com/bluenviron/goroslib/v2"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/geometry_msgs"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/sensor_msgs"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -500,4 +500,38 @@ func TestSubscribersThatGoLeaveNothing(t *testing.T) {
 	visits.Leave = bridgetest.Reset
 	visits.Run(t)
 	eventually(t, func() bool { return !b.Listening("/clock") }, "all have gone")
+}
+
+// What answers and is no master is told from what doesn't answer.
+func TestMastersThatAreNone(t *testing.T) {
+	for greeting, foreign := range map[string]bool{
+		"SSH-2.0-OpenSSH_9.2p1\r\n":                                  true,
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n":        true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n<html></html>": true,
+		"": false, // it closes
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		var served sync.WaitGroup
+		served.Go(func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(greeting))
+				_ = conn.Close()
+			}
+		})
+		err = ros1.Reach(t.Context(), listener.Addr().String())
+		require.ErrorContains(t, err, "no ROS master at "+listener.Addr().String(), greeting)
+		if foreign {
+			assert.ErrorIs(t, err, bridges.ErrProtocol, greeting)
+		} else {
+			assert.NotErrorIs(t, err, bridges.ErrProtocol)
+		}
+		require.NoError(t, listener.Close())
+		served.Wait()
+	}
 }

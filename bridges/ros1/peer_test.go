@@ -1,11 +1,14 @@
 package ros1_test
 
 import (
+	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -14,9 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/bluenviron/goroslib/v2/pkg/apislave"
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros1"
+	"github.com/stretchr/testify/require"
 )
 
 // peer is a master, a node that subscribes to all that is published and one that publishes
@@ -76,7 +82,8 @@ func (p *peer) Kill(*testing.T) {
 	}
 }
 
-func (p *peer) Stall(*testing.T)  { p.gate.shut() }
+func (p *peer) Stall(*testing.T) { p.gate.shut() }
+
 func (p *peer) Resume(*testing.T) { p.gate.open() }
 
 func (p *peer) Ready(topic string) bool {
@@ -327,3 +334,268 @@ func (g gated) Read(b []byte) (int, error) {
 	g.gate.pass()
 	return g.conn.Read(b[:min(len(b), 64<<10)])
 }
+
+// raw is a ROS message as a sample of its own, which the bridge of openRaw publishes
+// without a conversion.
+type raw struct{ message ros.Message }
+
+// openBridge returns a bridge that isn't connected. Its topics of *raw have the types that
+// types tells.
+func openBridge(t *testing.T, connection string, types map[string]string) *bridges.Bridge {
+	t.Helper()
+	registry, err := bridges.NewRegistry(ros1.Factory{})
+	require.NoError(t, err)
+	plugin, err := registry.Plugin("ros1")
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddType[*raw](plugin, "any"))
+	require.NoError(t, bridges.AddPublisherCreator(plugin, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*raw], error) {
+		send, err := ros1.OpenTopic(i, topic, types[topic.Name])
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, m *raw) error { return send(ctx, m.message, 0) }, nil
+	}))
+	b, err := registry.Open("ros1:"+connection, bridges.Env{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+// plain returns a message as testdata/peers/plain.py prints it.
+func plain(m ros.Message) any {
+	p := &plainVisitor{names: ros.NamesOfROS1(m), values: map[string]any{}}
+	m.Fields(p)
+	return p.values
+}
+
+type plainVisitor struct {
+	names  ros.Names
+	values map[string]any
+}
+
+var _ ros.SeqVisitor = (*plainVisitor)(nil)
+
+func (p *plainVisitor) set(name string, v any) { p.values[p.names.Of(name)] = v }
+
+func bits(v float64) any {
+	if math.IsNaN(v) {
+		return map[string]any{"bits": "nan"}
+	}
+	return map[string]any{"bits": fmt.Sprintf("%016x", math.Float64bits(v))}
+}
+
+func each[T any](list []T, value func(T) any) any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = value(v)
+	}
+	return out
+}
+
+func (p *plainVisitor) HeaderSeq(v *uint32) { p.set("seq", float64(*v)) }
+
+func (p *plainVisitor) Bool(name string, v *bool) { p.set(name, *v) }
+
+func (p *plainVisitor) Int8(name string, v *int8) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Uint8(name string, v *uint8) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Uint16(name string, v *uint16) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Int32(name string, v *int32) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Uint32(name string, v *uint32) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Float32(name string, v *float32) { p.set(name, bits(float64(*v))) }
+
+func (p *plainVisitor) Float64(name string, v *float64) { p.set(name, bits(*v)) }
+
+func (p *plainVisitor) String(name string, v *string) { p.set(name, *v) }
+
+func (p *plainVisitor) Message(name string, v ros.Message) { p.set(name, plain(v)) }
+
+func (p *plainVisitor) Bytes(name string, v *ros.Bytes) {
+	data := make([]byte, v.Len())
+	v.Put(data)
+	p.set(name, map[string]any{"base64": base64.StdEncoding.EncodeToString(data)})
+}
+
+func (p *plainVisitor) Int16(name string, v *int16) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Int64(name string, v *int64) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Uint64(name string, v *uint64) { p.set(name, float64(*v)) }
+
+func (p *plainVisitor) Array(name string, v ros.Array) {
+	switch v.Kind() {
+	case ros.KindInt32:
+		p.set(name, each(ros.Elements[int32](v), func(n int32) any { return float64(n) }))
+	case ros.KindFloat32:
+		p.set(name, each(ros.Elements[float32](v), func(f float32) any { return bits(float64(f)) }))
+	case ros.KindFloat64:
+		p.set(name, each(ros.Elements[float64](v), bits))
+	default:
+		panic("no type of the bridge has an array of " + v.Kind().String())
+	}
+}
+
+func (p *plainVisitor) Messages(name string, v ros.Messages) {
+	list := make([]any, v.Len())
+	for i := range list {
+		list[i] = plain(v.At(i))
+	}
+	p.set(name, list)
+}
+
+// vehicleControlMD5 is what rosmsg prints of lgsvl_msgs/VehicleControlData.
+const vehicleControlMD5 = "d20f5929de67f38ac323dce02f59b3d4"
+
+// talker is the peer's node that publishes: its API is goroslib's, TCPROS is by hand.
+type talker struct {
+	master   *testMaster
+	api      *apislave.Server
+	listener net.Listener
+	wg       sync.WaitGroup
+
+	mu     sync.Mutex
+	topics map[string]bool     // guarded by mu: those that the master was told of
+	conns  map[net.Conn]string // guarded by mu: subscribers, with their topics; "" before the header
+	closed bool                // guarded by mu
+}
+
+func startTalker(t *testing.T, master *testMaster) *talker {
+	t.Helper()
+	k := &talker{master: master, topics: map[string]bool{}, conns: map[net.Conn]string{}}
+	var err error
+	k.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	k.api, err = apislave.NewServer("127.0.0.1:0", net.IPv4(127, 0, 0, 1), "", 5*time.Second)
+	require.NoError(t, err)
+	port := k.listener.Addr().(*net.TCPAddr).Port
+	k.api.Serve(func(request apislave.Request) apislave.Response {
+		if _, ok := request.(*apislave.RequestRequestTopic); ok {
+			return apislave.ResponseRequestTopic{Code: 1, Protocol: []any{"TCPROS", "127.0.0.1", port}}
+		}
+		return apislave.ErrorRes{}
+	})
+	k.wg.Go(k.accept)
+	return k
+}
+
+// kill ends the node without a word to the master.
+func (k *talker) kill() {
+	_ = k.listener.Close()
+	k.mu.Lock()
+	k.closed = true
+	for conn := range k.conns {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
+	}
+	k.mu.Unlock()
+	k.wg.Wait()
+	k.api.Close()
+}
+
+func (k *talker) accept() {
+	for {
+		conn, err := k.listener.Accept()
+		if err != nil {
+			return
+		}
+		k.mu.Lock()
+		if k.closed {
+			_ = conn.Close()
+		} else {
+			k.conns[conn] = ""
+			k.wg.Go(func() { k.serve(conn) })
+		}
+		k.mu.Unlock()
+	}
+}
+
+// serve answers a subscriber's header and waits until the subscriber goes.
+func (k *talker) serve(conn net.Conn) {
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.conns, conn)
+		_ = conn.Close()
+	}()
+	block, err := readFrame(conn)
+	if err != nil {
+		return
+	}
+	if _, err := conn.Write(header("callerid=/talker", "md5sum="+vehicleControlMD5, "type=lgsvl_msgs/VehicleControlData")); err != nil {
+		return
+	}
+	k.mu.Lock()
+	k.conns[conn] = headerFields(block)["topic"]
+	k.mu.Unlock()
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+// talk tells the master of a topic, once.
+func (k *talker) talk(topic string) {
+	k.mu.Lock()
+	known := k.topics[topic]
+	k.topics[topic] = true
+	k.mu.Unlock()
+	if known {
+		return
+	}
+	k.master.mu.Lock()
+	defer k.master.mu.Unlock()
+	k.master.nodes["/talker"] = k.api.URL() + "/"
+	if k.master.pubs[topic] == nil {
+		k.master.pubs[topic] = map[string]string{}
+	}
+	k.master.pubs[topic]["/talker"] = k.api.URL() + "/"
+	k.master.tell(topic)
+}
+
+// send sends a message to those who have subscribed to a topic.
+func (k *talker) send(topic string, message []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for conn, subscribed := range k.conns {
+		if subscribed == topic {
+			_, _ = conn.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(message))), message...)) // or it has gone
+		}
+	}
+}
+
+// subscriptions returns how many have subscribed to a topic.
+func (k *talker) subscriptions(topic string) int {
+	k.talk(topic)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := 0
+	for _, subscribed := range k.conns {
+		if subscribed == topic {
+			n++
+		}
+	}
+	return n
+}
+
+// Subscriptions tells the master of the topic if it doesn't know of it: before, nobody
+// comes.
+func (p *peer) Subscriptions(topic string) int {
+	if p.talker == nil {
+		return 0
+	}
+	return p.talker.subscriptions(topic)
+}
+
+// Send publishes an lgsvl_msgs/VehicleControlData: an empty header of 16 bytes, then numbers
+// of which the first is the acceleration.
+func (p *peer) Send(_ *testing.T, topic string, acceleration float64) {
+	message := binary.LittleEndian.AppendUint32(make([]byte, 16), math.Float32bits(float32(acceleration)))
+	p.talker.send(topic, append(message, make([]byte, 3*4+1)...))
+}
+
+// SendUnreadable sends a message that is too short.
+func (p *peer) SendUnreadable(_ *testing.T, topic string) { p.talker.send(topic, make([]byte, 20)) }
+
+// SendEmpty sends a message of no bytes.
+func (p *peer) SendEmpty(_ *testing.T, topic string) { p.talker.send(topic, nil) }

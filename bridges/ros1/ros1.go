@@ -1,12 +1,84 @@
+// Package ros1 is the bridge "ros1": a node of ROS 1 that publishes to rospy, roscpp and
+// their tools over TCPROS, subscribes to commands and offers services, with no ROS
+// installed.
+//
+// # Connection
+//
+//	ros1:[MASTER[:11311]][?node=/NAME][&host=IP][&messages=N][&bytes=N][&retry=3s]...
+//
+// MASTER is where rosmaster or roscore runs; without it ROS_MASTER_URI says so, and else it
+// is this machine. Others find the node at host, or at what ROS_HOSTNAME or ROS_IP say, or
+// at the address that this machine has towards the master. With an address of the loopback
+// network it listens there alone, else on all networks, as rospy does. The node is called
+// /raybridge, and /raybridge_2 and so on while others that live have that name; one that
+// the user chose is waited for.
+//
+// # States
+//
+// Connecting until the node is registered at the master, Connected while it is,
+// UnexpectedlyDisconnected from then on while the master is away. The master is asked each
+// second whether it still knows the node, since one that was started anew has forgotten
+// all; everything is then registered again. Connections with other nodes outlast its
+// absence, but nothing is published while the bridge isn't Connected. A node that is told to
+// shut down (rosnode kill) takes its registrations back and comes again.
+//
+// # Queues
+//
+// Each topic of each subscriber has a connection and a queue of its own (messages=64,
+// bytes=64 MiB), whose policy is the topic's. A message is encoded once and shared. A
+// subscriber that takes nothing for ten seconds is disconnected; none holds up another.
+// A message counts as sent when the first subscriber's socket has taken all of it, and as
+// dropped when one of them misses it: with several it can be both. A latched
+// topic's message without subscribers counts as sent when it is latched.
+//
+// # What is goroslib's
+//
+// The calls of the master's and of other nodes' APIs (apimaster, apislave) and the fields of
+// connection headers (protocommon, prototcp) are those of github.com/bluenviron/goroslib/v2.
+// The rest is this package's own, for reasons that lie in goroslib v2.1.4's source:
+//
+//   - Publisher.Write queues Go structures, 64 for each subscriber whatever their size, which a
+//     later goroutine serialises by reflection: memory can't be bounded in bytes or used
+//     again, and our own bytes can't be given (publisher_sub.go, protocommon/message.go).
+//   - It drops the newest message for a full queue and tells nobody; no hook, no count, and no
+//     function of the message's is called by which one could find out.
+//   - It derives definitions from Go structures, of which a second set would have to be kept.
+//   - Its node must find the master when it is made, and doesn't notice that one was started
+//     anew.
+//   - Its XML-RPC server has no time limit for reading and none for sizes, and closing waits
+//     for a caller that has sent half a request (xmlrpc/server.go).
+//   - HeaderRawDecode takes its length from one Read, which may be short: it is given headers
+//     as a whole here.
+//   - A service that fails sends no text, which rospy waits for.
+//
+// # Goroutines
+//
+// A connected node has one that talks to the master, one that accepts TCPROS connections
+// and two for each, one for each publisher that it listens to, and those of an HTTP server.
+// All have ended when Disconnect returns.
 package ros1
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Factory is the bridge named "ros1".
@@ -47,4 +119,441 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 // NewInstance returns a node that isn't connected.
 func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
+}
+
+// Schema is a type of message of one's own, as ROS 1 nodes agree on it.
+type Schema struct {
+	// Name is "package/Type".
+	Name string
+	// MD5 is what "rosmsg md5" prints for it, Definition what "gendeps --cat" does: the
+	// .msg file, and those of all messages that it is made of. rosbag and tools without
+	// the class need the definition.
+	MD5, Definition string
+}
+
+// RegPublisher lets the bridge publish messages of a type of one's own. encode appends msg
+// to dst as ROS 1 serialises it and returns the result; it is called by one goroutine at a
+// time for each topic, and keeps no hold of msg.
+func RegPublisher[T any](p *bridges.Plugin, schema Schema, encode func(dst []byte, msg T) ([]byte, error)) error {
+	if err := bridges.AddType[T](p, schema.Name); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		t, err := newTopic(i, info, messageType{schema.Name, schema.MD5, schema.Definition})
+		if err != nil {
+			return nil, err
+		}
+		var mu sync.Mutex // held while a message is encoded
+		return func(ctx context.Context, msg T) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			return t.sendBytes(ctx, func(dst []byte) ([]byte, error) { return encode(dst, msg) })
+		}, nil
+	})
+}
+
+// RegSubscriber lets the bridge subscribe to messages of a type of one's own. decode makes
+// a message of its bytes, which are good only until it returns.
+func RegSubscriber[T any](p *bridges.Plugin, schema Schema, decode func(data []byte) (T, error)) error {
+	if err := bridges.AddType[T](p, schema.Name); err != nil && !errors.Is(err, bridges.ErrDuplicate) {
+		return err // a type that is published too is declared already
+	}
+	return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(T)) error {
+		return addSubscription(i, topic, messageType{schema.Name, schema.MD5, schema.Definition}, func(data []byte) error {
+			msg, err := decode(data)
+			if err != nil {
+				return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+			}
+			deliver(msg)
+			return nil
+		})
+	})
+}
+
+// instance is one node. Its methods may be called from any goroutine.
+type instance struct {
+	env     bridges.Env
+	limit   int64         // of a message that is published, bytes
+	status  atomic.Uint32 // a bridges.Status
+	byName  sync.Map      // of *topic by the bridge's name, for Listening
+	journal journal
+
+	// connecting is held by Connect and Disconnect.
+	connecting sync.Mutex
+
+	mu            sync.Mutex
+	node          *node                    // guarded by mu: nil while disconnected
+	topics        map[string]*topic        // guarded by mu: by the master's name, as the others
+	subscriptions map[string]*subscription // guarded by mu
+	services      map[string]*service      // guarded by mu
+}
+
+var (
+	_ bridges.Checker   = (*instance)(nil)
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Audience  = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+)
+
+func newInstance(env bridges.Env, limit int64) *instance {
+	if env.Log == nil {
+		env.Log = slog.New(slog.DiscardHandler)
+	}
+	return &instance{
+		env: env, limit: limit, journal: journal{log: env.Log},
+		topics: map[string]*topic{}, subscriptions: map[string]*subscription{}, services: map[string]*service{},
+	}
+}
+
+// Status is Connected while the node is registered at a master.
+func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
+
+func (i *instance) setStatus(s bridges.Status) { i.status.Store(uint32(s)) }
+
+// Diagnosis counts the registrations at a master as connections.
+func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.diagnosis() }
+
+// Listening reports whether somebody has subscribed to the topic; a latched topic is
+// kept for those to come. It takes no lock.
+func (i *instance) Listening(name string) bool {
+	t, ok := i.byName.Load(name)
+	return ok && t.(*topic).listening()
+}
+
+// Receivers counts those who have subscribed to the topic.
+func (i *instance) Receivers(name string) int {
+	t, ok := i.byName.Load(name)
+	if !ok {
+		return 0
+	}
+	return t.(*topic).receivers()
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, err := parseConnection(connection, os.Getenv)
+	return err
+}
+
+// Connect starts the node, which looks for the master from then on.
+func (i *instance) Connect(ctx context.Context, connection string) error {
+	config, err := parseConnection(connection, os.Getenv)
+	if err != nil {
+		return err
+	}
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	if err := i.disconnect(ctx); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.setStatus(bridges.Connecting)
+	i.node = newNode(i, config)
+	for _, t := range i.topics { // before the first subscriber comes
+		t.open(i.node.server)
+	}
+	go i.node.run()
+	return nil
+}
+
+// Disconnect delivers what is queued, for as long as ctx allows, takes the registrations
+// back and ends all connections.
+func (i *instance) Disconnect(ctx context.Context) error {
+	i.connecting.Lock()
+	defer i.connecting.Unlock()
+	return i.disconnect(ctx)
+}
+
+// disconnect ends the node there is; connecting must be held.
+func (i *instance) disconnect(ctx context.Context) error {
+	i.mu.Lock()
+	n := i.node
+	i.node = nil
+	for _, t := range i.topics {
+		t.out.Store(nil)
+	}
+	i.mu.Unlock()
+	if n == nil {
+		return nil
+	}
+	err := n.stop(ctx)
+	i.setStatus(bridges.Disconnected)
+	return err
+}
+
+// addTopic makes the node a publisher of a topic, at once if it is connected.
+func (i *instance) addTopic(t *topic) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if other, ok := i.topics[t.name]; ok {
+		return fmt.Errorf("%w: %q is the same as %q", bridges.ErrTopicName, t.info.Name, other.info.Name)
+	}
+	i.topics[t.name] = t
+	i.byName.Store(t.info.Name, t)
+	if i.node != nil {
+		t.open(i.node.server)
+		i.node.wake()
+	}
+	return nil
+}
+
+func (i *instance) addSubscription(s *subscription) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if _, ok := i.subscriptions[s.name]; ok {
+		return fmt.Errorf("%w: %q is subscribed to under another name", bridges.ErrTopicName, s.name)
+	}
+	i.subscriptions[s.name] = s
+	if i.node != nil {
+		i.node.wake()
+	}
+	return nil
+}
+
+func (i *instance) addService(s *service) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if _, ok := i.services[s.name]; ok {
+		return fmt.Errorf("%w: %s is offered already", bridges.ErrService, s.name)
+	}
+	i.services[s.name] = s
+	if i.node != nil {
+		i.node.wake()
+	}
+	return nil
+}
+
+func (i *instance) topic(name string) *topic {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.topics[name]
+}
+
+func (i *instance) subscription(name string) *subscription {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.subscriptions[name]
+}
+
+func (i *instance) service(name string) *service {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.services[name]
+}
+
+// graph is all that the node has with the master.
+type graph struct {
+	topics        []*topic
+	subscriptions []*subscription
+	services      []*service
+}
+
+func (i *instance) graph() graph {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var g graph
+	for _, t := range i.topics {
+		g.topics = append(g.topics, t)
+	}
+	for _, s := range i.subscriptions {
+		g.subscriptions = append(g.subscriptions, s)
+	}
+	for _, s := range i.services {
+		g.services = append(g.services, s)
+	}
+	return g
+}
+
+// journal counts and logs how the node fares. Its methods may be called from any
+// goroutine.
+type journal struct {
+	log *slog.Logger
+
+	mu      sync.Mutex
+	counted bridges.Diagnosis // guarded by mu
+	outage  bool              // guarded by mu: the master is away, and that was logged
+	// told is when each kind of trouble with other nodes was logged last; guarded by mu.
+	told [troubles]time.Time
+}
+
+// trouble is a kind of failure that comes from other nodes, often again and again.
+type trouble int
+
+const (
+	malformed trouble = iota // what they sent can't be read
+	failed                   // a connection with them, or its messages are of another type
+	refused                  // they weren't let in, by package guard's rules
+	troubles  = 3
+)
+
+// quiet is the time between two log lines of one kind of trouble.
+const quiet = 10 * time.Second
+
+func (j *journal) diagnosis() bridges.Diagnosis {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.counted
+}
+
+// connected notes a registration at the master.
+func (j *journal) connected(node, master string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.counted.Connections++
+	j.outage = false
+	j.log.Info("registered at the ROS master", "node", node, "master", master)
+}
+
+// lost notes that the master can't be found or is gone; one line an outage.
+func (j *journal) lost(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.counted.Failures++
+	err = netfault.Explain(err)
+	j.counted.LastError = err
+	if !j.outage {
+		j.log.Warn("not registered at the ROS master, trying again", "error", err)
+	}
+	j.outage = true
+}
+
+// note counts trouble with another node.
+func (j *journal) note(kind trouble, who string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err = netfault.Explain(err)
+	if kind == malformed {
+		j.counted.Malformed++
+		j.counted.LastError = err
+	} else {
+		j.counted.Fail(err)
+	}
+	if now := time.Now(); now.Sub(j.told[kind]) >= quiet {
+		j.told[kind] = now
+		j.log.Warn("trouble with another ROS node", "peer", who, "error", err)
+	}
+}
+
+// standardPort is the master's.
+const standardPort = 11311
+
+// config is what a connection string and the environment say.
+type config struct {
+	// master is the master's HOST:PORT.
+	master string
+	// node is the node's name; named says that the user chose it.
+	node  string
+	named bool
+	// host is where others find the node; empty for the address that leads to the master.
+	host  string
+	retry bridges.Retry
+	queue queue.Config
+}
+
+// graphName is a name of ROS's graph (wiki.ros.org/Names), without "~".
+var graphName = regexp.MustCompile(`^/?[A-Za-z]\w*(/\w+)*$`)
+
+// globalName returns a name as the master knows it, or false for one that ROS 1
+// doesn't allow.
+func globalName(name string) (string, bool) {
+	if !graphName.MatchString(name) {
+		return "", false
+	}
+	return "/" + strings.TrimPrefix(name, "/"), true
+}
+
+var options = slices.Concat([]bridges.Option{
+	{Key: "node", Value: "NAME", Default: defaultNode, Meaning: "the node's name"},
+	{Key: "host", Value: "HOST", Meaning: "how others reach this machine; without it $ROS_HOSTNAME, $ROS_IP or the address that leads to the master"},
+}, bridges.RetryOptions, bridges.QueueOptions)
+
+// parseConnection reads a connection string; getenv is os.Getenv. Errors wrap
+// bridges.ErrConnectionString.
+func parseConnection(connection string, getenv func(string) string) (config, error) {
+	target, given, err := bridges.SplitOptions(connection, options...)
+	if err != nil {
+		return config{}, err
+	}
+	c := config{node: defaultNode}
+	if c.master, err = masterAddress(target, getenv("ROS_MASTER_URI")); err != nil {
+		return config{}, err
+	}
+	if name, ok := given["node"]; ok {
+		if c.node, c.named = globalName(name); !c.named {
+			return config{}, fmt.Errorf("%w: node=%q: want a ROS name such as /raybridge", bridges.ErrConnectionString, name)
+		}
+	}
+	// As roscpp and rospy do: the program's own option, then ROS_HOSTNAME, then ROS_IP.
+	for _, host := range []string{given["host"], getenv("ROS_HOSTNAME"), getenv("ROS_IP")} {
+		if host = strings.TrimSpace(host); host != "" {
+			c.host = strings.Trim(host, "[]")
+			break
+		}
+	}
+	if strings.ContainsAny(c.host, "/ @[]") || strings.Contains(c.host, ":") && net.ParseIP(c.host) == nil {
+		return config{}, fmt.Errorf("%w: host %q (option host, ROS_HOSTNAME or ROS_IP): want this machine's name or IP address, as others reach it",
+			bridges.ErrConnectionString, c.host)
+	}
+	if c.retry, err = bridges.ParseRetry(given); err != nil {
+		return config{}, err
+	}
+	c.queue, err = bridges.ParseQueue(given)
+	return c, err
+}
+
+// masterAddress returns the master's HOST:PORT: the connection string's, or else that of
+// ROS_MASTER_URI, or else this machine's.
+func masterAddress(target, uri string) (string, error) {
+	switch {
+	case target != "":
+		target = strings.TrimSuffix(strings.TrimPrefix(target, "http://"), "/")
+		return bridges.DialAddress(target, standardPort)
+	case uri == "":
+		return bridges.DialAddress("127.0.0.1", standardPort)
+	}
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return "", fmt.Errorf("%w: ROS_MASTER_URI is %q: want http://HOST:%d, or name the master as ros1:HOST", bridges.ErrConnectionString, uri, standardPort)
+	}
+	return bridges.DialAddress(u.Host, standardPort)
+}
+
+// pollInterval is how often the master is asked whether it still knows the node: about
+// each second, and as often as the node would look for a master that is away.
+func (c config) pollInterval() time.Duration {
+	wait, _ := c.retry.Wait(0)
+	return min(wait, time.Second)
+}
+
+// names are those that the node may have, in order of preference: the one that the user
+// chose, or raybridge's own with a number for each further instance.
+func (c config) names() []string {
+	list := []string{c.node}
+	if !c.named {
+		for i := 2; i <= maxInstances; i++ {
+			list = append(list, fmt.Sprintf("%s_%d", c.node, i))
+		}
+	}
+	return list
+}
+
+const (
+	defaultNode  = "/raybridge"
+	maxInstances = 32
+)
+
+// bindAddress returns where to listen so that others reach host: on this machine's own
+// network alone if host is of that, else on all networks.
+func bindAddress(host string) string {
+	if ip := net.ParseIP(host); ip.IsLoopback() {
+		return net.JoinHostPort(host, "0")
+	}
+	if host == "localhost" {
+		return "127.0.0.1:0"
+	}
+	return ":0"
 }
