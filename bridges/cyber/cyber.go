@@ -1,3 +1,25 @@
+// Package cyber is the bridge to Baidu's Apollo: a client of the cyber_bridge that runs
+// beside Apollo and hands messages on to Cyber RT.
+//
+// # Connection string
+//
+//	cyber:HOST[:9090][?apollo=7|8&origin=LATITUDE,LONGITUDE[,ALTITUDE]&retry=3s&backoff=2&longest=30s&attempts=0&messages=64&bytes=67108864]
+//
+// apollo says under which paths the descriptors are registered: modules/drivers/proto/...
+// (7, the default, for Apollo up to 7) or modules/common_msgs/... (8, for Apollo from 8 on).
+// origin places the map's origin on the earth, WGS84; without it the scene's holds. The
+// others are those of all client bridges: when to connect again, and how much may wait for
+// the peer.
+//
+// # Protocol
+//
+// TCP, little endian, ops of one byte; nothing is acknowledged. For each published topic
+// the bridge registers the descriptors of its message and adds a writer, in one write,
+// and again on every connection; for each subscription it adds a reader. A message is
+// encoded straight into the buffer that is written. Each op is written whole. What
+// arrives may be up to 64 MiB; an op other than a message ends the connection.
+//
+// The messages and what they are made of are package bridges/internal/apollo's.
 package cyber
 
 import (
@@ -6,11 +28,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
+	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/spatial/geodesy"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Factory is the bridge "cyber": a client of Apollo's cyber_bridge.
@@ -69,4 +99,224 @@ func open(i bridges.Instance, topic *bridges.PublishedTopic, message protoreflec
 func listen(i bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in apollo.Inbox) error {
 	i.(*instance).subscribe(topic.Name, message, in)
 	return nil
+}
+
+// RegPublisher lets the bridge publish messages of type T as a protobuf message M, whose
+// generated Go code names Apollo's package and fields: its descriptor goes to cyber_bridge
+// with those of all that it imports. convert sets dst, which is empty; it is called by one
+// goroutine at a time for each topic, and its errors count as bridges.ErrConvert. The first
+// registration of T holds, a second one is bridges.ErrDuplicate.
+func RegPublisher[M any, P interface {
+	*M
+	proto.Message
+}, T bridges.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
+	return apollo.NewPublication(convert).Register(p, apollo.FullName, open)
+}
+
+// RegSubscriber lets the bridge subscribe to a protobuf message M, of which convert makes
+// an S. It is called by one goroutine at a time; its errors count the message as malformed.
+// A second registration of *S is bridges.ErrDuplicate.
+func RegSubscriber[M any, P interface {
+	*M
+	proto.Message
+}, S any](p *bridges.Plugin, convert func(dst *S, src P) error) error {
+	return apollo.NewSubscription(convert).Register(p, apollo.FullName, listen)
+}
+
+// instance is one connection to a cyber_bridge.
+type instance struct {
+	link.Client
+	env   bridges.Env
+	limit int64                      // of a message that is published, bytes
+	at    atomic.Pointer[apollo.Map] // of the last Connect
+
+	mu sync.Mutex
+	// layout is that of the first Connect, and early what was published before it.
+	layout  *apollo.Layout          // guarded by mu
+	early   []writer                // guarded by mu
+	inboxes map[string]apollo.Inbox // guarded by mu: by channel
+}
+
+// writer is a channel with the type of its messages.
+type writer struct {
+	channel string
+	message protoreflect.MessageDescriptor
+}
+
+// Check reads a connection string as Connect does.
+func (c *instance) Check(connection string) error {
+	_, err := parse(connection)
+	return err
+}
+
+// Connect begins to connect. The layout of the first call's connection string holds: in
+// it the channels are registered.
+func (c *instance) Connect(ctx context.Context, connection string) error {
+	o, err := parse(connection)
+	if err != nil {
+		return err
+	}
+	if err := c.settle(o.layout); err != nil {
+		return err
+	}
+	if o.origin == nil {
+		o.origin = c.env.Origin
+	}
+	c.at.Store(newMap(o.origin))
+	tcp := link.TCP{Size: frameSize, Limit: frameLimit}
+	return c.Open(ctx, link.Config{
+		Dial:   func(ctx context.Context) (link.Conn, error) { return tcp.Dial(ctx, o.address) },
+		Handle: c.handle, Retry: o.retry, Queue: o.queue, Log: c.env.Log,
+	})
+}
+
+// Map returns where the map frame is on the earth, nil if that isn't known.
+func (c *instance) Map() *apollo.Map { return c.at.Load() }
+
+// settle fixes the layout and registers what waited for it.
+func (c *instance) settle(layout apollo.Layout) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.layout != nil && *c.layout != layout {
+		return fmt.Errorf("%w: channels are registered in another layout already: apollo= can't change", bridges.ErrConnectionString)
+	}
+	c.layout = &layout
+	for _, w := range c.early {
+		c.register(w)
+	}
+	c.early = nil
+	return nil
+}
+
+// announce registers a channel that will be published on, now or at the first Connect.
+func (c *instance) announce(channel string, message protoreflect.MessageDescriptor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := writer{channel, message}
+	if c.layout == nil {
+		c.early = append(c.early, w)
+		return
+	}
+	c.register(w)
+}
+
+// register sends a channel's descriptors and its writer on each connection; mu must be
+// held, and the layout known.
+func (c *instance) register(w writer) {
+	files := apollo.Files(w.message, *c.layout)
+	c.Register(writerFrame(w.channel, apollo.FullName(w.message), files))
+}
+
+// subscribe adds a reader on each connection.
+func (c *instance) subscribe(channel string, message protoreflect.MessageDescriptor, in apollo.Inbox) {
+	c.mu.Lock()
+	c.inboxes[channel] = in
+	c.mu.Unlock()
+	c.Register(readerFrame(channel, apollo.FullName(message)))
+}
+
+// handle takes a message from the server. Those of channels that nobody subscribed to
+// are thrown away.
+func (c *instance) handle(frame []byte) error {
+	channel, data := splitFrame(frame)
+	c.mu.Lock()
+	in, ok := c.inboxes[string(channel)]
+	c.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	m := in.New()
+	if err := proto.Unmarshal(data, m); err != nil {
+		return fmt.Errorf("message on %q is no %s: %w", channel, m.ProtoReflect().Descriptor().FullName(), err)
+	}
+	if err := in.Deliver(m); err != nil {
+		return fmt.Errorf("message on %q: %w", channel, err)
+	}
+	return nil
+}
+
+// standardPort is cyber_bridge's.
+const standardPort = 9090
+
+// options is what a connection string says.
+type options struct {
+	address string
+	layout  apollo.Layout
+	origin  *bridges.Origin
+	retry   bridges.Retry
+	queue   queue.Config
+}
+
+// known are the options that parse reads.
+var known = slices.Concat([]bridges.Option{
+	{Key: "apollo", Value: "7|8", Default: "7", Meaning: "version of Apollo up to which, or from which on, messages are laid out"},
+	{Key: "origin", Value: "LATITUDE,LONGITUDE[,ALTITUDE]", Meaning: "where the map's origin is, degrees and metres; without it the scene's"},
+}, bridges.RetryOptions, bridges.QueueOptions)
+
+func parse(connection string) (o options, err error) {
+	target, values, err := bridges.SplitOptions(connection, known...)
+	if err != nil {
+		return options{}, err
+	}
+	if o.address, err = bridges.DialAddress(target, standardPort); err != nil {
+		return options{}, err
+	}
+	if o.layout, err = parseLayout(values); err != nil {
+		return options{}, err
+	}
+	if o.origin, err = parseOrigin(values); err != nil {
+		return options{}, err
+	}
+	if o.retry, err = bridges.ParseRetry(values); err != nil {
+		return options{}, err
+	}
+	o.queue, err = bridges.ParseQueue(values)
+	return o, err
+}
+
+func parseLayout(values map[string]string) (apollo.Layout, error) {
+	switch text, ok := values["apollo"]; {
+	case !ok, text == "7":
+		return apollo.Layout7, nil
+	case text == "8":
+		return apollo.Layout8, nil
+	default:
+		return 0, fmt.Errorf("%w: apollo=%q: want 7, for Apollo up to 7, or 8, for those from 8 on", bridges.ErrConnectionString, text)
+	}
+}
+
+func parseOrigin(values map[string]string) (*bridges.Origin, error) {
+	text, ok := values["origin"]
+	if !ok {
+		return nil, nil
+	}
+	bad := fmt.Errorf("%w: origin=%q: want LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,ALTITUDE in degrees and metres, such as 37.417,-122.016",
+		bridges.ErrConnectionString, text)
+	fields := strings.Split(text, ",")
+	if len(fields) < 2 || len(fields) > 3 {
+		return nil, bad
+	}
+	var numbers [3]float64
+	for i, field := range fields {
+		var err error
+		if numbers[i], err = strconv.ParseFloat(field, 64); err != nil {
+			return nil, bad
+		}
+	}
+	origin := &bridges.Origin{Latitude: numbers[0], Longitude: numbers[1], Altitude: numbers[2]}
+	const highest = 100_000 // metres
+	if !(within(origin.Latitude, 90) && within(origin.Longitude, 180) && within(origin.Altitude, highest)) {
+		return nil, bad
+	}
+	return origin, nil
+}
+
+// within reports whether v is a number of -limit to limit.
+func within(v, limit float64) bool { return v >= -limit && v <= limit }
+
+func newMap(origin *bridges.Origin) *apollo.Map {
+	if origin == nil {
+		return nil
+	}
+	return apollo.NewMap(geodesy.Position(*origin))
 }
