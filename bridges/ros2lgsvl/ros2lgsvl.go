@@ -1,13 +1,49 @@
+// Package ros2lgsvl is the bridge "ros2lgsvl": a client of ros2-lgsvl-bridge, the program
+// by which SVL Simulator reached ROS 2. It speaks that program's protocol over TCP, byte
+// by byte as SVL did, with SVL's faults left out.
+//
+// # Connection
+//
+//	ros2lgsvl:HOST[:9090][?messages=N][&bytes=N][&retry=3s][&backoff=F][&longest=30s][&attempts=N]
+//
+// The bridge dials, and dials again every retry when it is refused or the connection is
+// lost; backoff multiplies that time up to longest, and after attempts in vain, if it is
+// above 0, the bridge gives up. Its queue holds so many messages and bytes (64 and
+// 64 MiB); when it is full the topic's policy decides.
+//
+// # Protocol
+//
+// All numbers are little endian. Registrations go first on each connection:
+//
+//	1 AddSubscriber  u8 op, u32 length, topic, u32 length, type "package/Name"
+//	2 AddPublisher   u8 op, u32 length, topic, u32 length, type
+//	3 Publish        u8 op, u32 length, topic, u32 length, message
+//
+// and op 3 in both directions afterwards. A message is its fields in the definition's
+// order, without padding: a string is its length as u32 and its bytes, every array, also
+// one of fixed size, its length as u32 and its elements. Package bridges/internal/lgsvlwire
+// has the details.
+//
+// # Types
+//
+// Messages are those of package rossample's SVL table. What differs from SVL: CameraInfo
+// has its height before its width, as the definition says; times are whole nanoseconds; a
+// cloud's points have their time, and the padding between them is zero.
+//
+// A topic is a name that ROS 2 allows, with or without a leading slash;
+// ros2-lgsvl-bridge puts one without into its own namespace, /lgsvl.
 package ros2lgsvl
 
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/lgsvlwire"
@@ -161,4 +197,113 @@ func checkTopic(name string) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %q: ROS 2 wants letters, digits and single underscores between slashes, and no digit after a slash", bridges.ErrTopicName, name)
+}
+
+// instance is one client. Its methods may be called from any goroutine.
+type instance struct {
+	link.Client
+	env   bridges.Env
+	limit int64 // of a message that is published, bytes
+
+	mu            sync.RWMutex
+	subscriptions map[string]func(body []byte) error // guarded by mu: by topic
+}
+
+var (
+	_ bridges.Checker   = (*instance)(nil)
+	_ bridges.Instance  = (*instance)(nil)
+	_ bridges.Failer    = (*instance)(nil)
+	_ bridges.Diagnoser = (*instance)(nil)
+)
+
+func newInstance(env bridges.Env, limit int64) *instance {
+	return &instance{env: env, limit: limit, subscriptions: map[string]func([]byte) error{}}
+}
+
+// Check reads a connection string as Connect does.
+func (i *instance) Check(connection string) error {
+	_, _, err := parseConnection(connection)
+	return err
+}
+
+// Connect begins to dial.
+func (i *instance) Connect(ctx context.Context, connection string) error {
+	address, config, err := parseConnection(connection)
+	if err != nil {
+		return err
+	}
+	config.Log = i.env.Log
+	config.Handle = i.handle
+	config.Dial = func(ctx context.Context) (link.Conn, error) { return link.TCP{Size: frameSize}.Dial(ctx, address) }
+	return i.Open(ctx, config)
+}
+
+// topic is the way of one topic's messages.
+type topic struct {
+	way *link.Way
+	// head begins each frame: all that comes before the message's length.
+	head  []byte
+	limit int64 // of a message, bytes
+	// size is that of the last frame, which the next one will have about.
+	size atomic.Int64
+}
+
+// publish announces a topic.
+func (i *instance) publish(info *bridges.PublishedTopic, wire string) (*topic, error) {
+	if err := checkTopic(info.Name); err != nil {
+		return nil, err
+	}
+	i.Register(appendText(appendText([]byte{opAddPublisher}, info.Name), wire))
+	return &topic{way: i.NewWay(info), limit: i.limit, head: appendText([]byte{opPublish}, info.Name)}, nil
+}
+
+// send queues the message that encode appends.
+func (t *topic) send(ctx context.Context, encode func(dst []byte) ([]byte, error)) error {
+	b := t.way.Buffer(int(t.size.Load()))
+	frame := append(b.Bytes()[:0], t.head...)
+	frame = append(frame, 0, 0, 0, 0)
+	body := len(frame)
+	frame, err := encode(frame)
+	if err != nil {
+		b.Release()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	size := len(frame) - body
+	if err := bridges.CheckSize(int64(size), t.limit); err != nil {
+		b.Release()
+		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+	}
+	binary.LittleEndian.PutUint32(frame[body-4:], uint32(size))
+	t.size.Store(int64(len(frame)))
+	b.Adopt(frame)
+	return t.way.Send(ctx, b)
+}
+
+// subscribe has deliver called with each message on a topic, on the reading goroutine.
+func (i *instance) subscribe(name, wire string, deliver func(body []byte) error) error {
+	if err := checkTopic(name); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	i.subscriptions[name] = deliver
+	i.mu.Unlock()
+	i.Register(appendText(appendText([]byte{opAddSubscriber}, name), wire))
+	return nil
+}
+
+var errNoSubscriber = errors.New("nothing was subscribed to on topic")
+
+// handle takes a frame of the server.
+func (i *instance) handle(frame []byte) error {
+	name, body := splitPublish(frame)
+	i.mu.RLock()
+	deliver := i.subscriptions[string(name)]
+	i.mu.RUnlock()
+	if deliver == nil {
+		return fmt.Errorf("%w %q", errNoSubscriber, name)
+	}
+	if err := deliver(body); err != nil {
+		return fmt.Errorf("message on topic %q: %w", name, err)
+	}
+	return nil
 }
