@@ -1,5 +1,18 @@
 package rig
 
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/jsondoc"
+	"github.com/raybridge/raybridge/internal/yamldoc"
+)
+
 // Dialect is a way of describing rigs that another program has.
 type Dialect struct {
 	// Name is the program's: "SVL", "CARLA".
@@ -165,6 +178,338 @@ func (t *ForeignType) parameter(name string) *Parameter {
 	for i := range t.Parameters {
 		if t.Parameters[i].Name == name {
 			return &t.Parameters[i]
+		}
+	}
+	return nil
+}
+
+// foreignReader reads a rig of another program.
+type foreignReader struct {
+	lenient bool
+	rig     *Rig
+	names   map[string]bool // of the rig's sensors
+}
+
+func newForeignReader(lenient bool, origin string) *foreignReader {
+	return &foreignReader{lenient: lenient, rig: &Rig{origin: origin}, names: map[string]bool{}}
+}
+
+// fault is for what a lenient reader puts up with: it returns err, or notes it.
+func (f *foreignReader) fault(err error) error {
+	if err == nil || !f.lenient {
+		return err
+	}
+	f.note(err)
+	return nil
+}
+
+// note tells the user of something; lose of something without counterpart.
+func (f *foreignReader) note(err error) { f.rig.Notices = append(f.rig.Notices, noticeOf(err, false)) }
+
+func (f *foreignReader) lose(n jsondoc.Node, format string, args ...any) {
+	f.rig.Notices = append(f.rig.Notices, noticeOf(n.Errorf(noCounterpart+format, args...), true))
+}
+
+// name makes a name that a rig can have of any text, unlike those it has made before.
+func (f *foreignReader) name(wanted string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '/' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, strings.TrimSpace(wanted))
+	if plain == "" {
+		plain = "sensor"
+	}
+	name := plain
+	for i := 2; f.names[name]; i++ {
+		name = fmt.Sprintf("%s_%d", plain, i)
+	}
+	f.names[name] = true
+	return name
+}
+
+// conversion is one sensor on its way to ours.
+type conversion struct {
+	reader *foreignReader
+	kind   *ForeignType
+	node   jsondoc.Node
+	entry  *Entry
+	second *Entry                  // another one that the sensor also becomes, nil for none
+	output string                  // the one whose topic is the sensor's
+	values map[string]any          // of the parameters, defaults included
+	given  map[string]jsondoc.Node // of those that are written
+}
+
+// convert makes an entry of a sensor: its parameters become attributes.
+func (f *foreignReader) convert(t *ForeignType, node jsondoc.Node, params []jsondoc.Entry) (*conversion, error) {
+	c := &conversion{
+		reader: f, kind: t, node: node, output: t.output, values: map[string]any{}, given: map[string]jsondoc.Node{},
+		entry: &Entry{ID: t.ID, place: node, own: map[string]place{}},
+	}
+	if err := c.read(params); err != nil {
+		return nil, err
+	}
+	if t.ID == "" {
+		return c, nil
+	}
+	for i := range t.Parameters {
+		p := &t.Parameters[i]
+		if _, given := c.given[p.Name]; p.Attribute != "" && (given || !p.asOurs) && c.values[p.Name] != nil {
+			c.set(p.Attribute, c.values[p.Name], p.Name)
+		}
+	}
+	for _, s := range t.Set {
+		c.set(s.Attribute, s.Value, "")
+	}
+	c.entry.Rate = t.rate
+	if t.rateOf != "" {
+		c.rate(c.number(t.rateOf), t.rateOf)
+	}
+	if t.finish != nil {
+		return c, t.finish(c)
+	}
+	return c, nil
+}
+
+// read fills in the values of the parameters.
+func (c *conversion) read(params []jsondoc.Entry) error {
+	for i := range c.kind.Parameters {
+		p := &c.kind.Parameters[i]
+		c.values[p.Name] = p.Default
+	}
+	for _, e := range params {
+		p := c.kind.parameter(e.Key)
+		if p == nil && c.kind.open {
+			continue
+		}
+		if p == nil {
+			if err := c.reader.fault(e.UnknownKey(c.known())); err != nil {
+				return err
+			}
+			continue
+		}
+		if e.Value.Null() {
+			continue
+		}
+		v, err := p.parse(e.Value)
+		if err != nil {
+			return err
+		}
+		if err := c.reader.fault(p.check(e.Value, v)); err != nil {
+			return err
+		}
+		c.values[p.Name], c.given[p.Name] = v, e.Value
+		if p.Lost != "" && !p.quiet && !same(v, p.Default) {
+			c.reader.lose(e.Place, "%s", p.Lost)
+		}
+	}
+	return nil
+}
+
+// same reports whether a value is a parameter's default, or as empty.
+func same(v, def any) bool {
+	switch v := v.(type) {
+	case []float64:
+		return len(v) == 0
+	case []string:
+		return len(v) == 0
+	default:
+		return v == def
+	}
+}
+
+func (c *conversion) known() (names []string) {
+	for i := range c.kind.Parameters {
+		names = append(names, c.kind.Parameters[i].Name)
+	}
+	return names
+}
+
+// set gives the entry an attribute; parameter is the one that it comes from, if any.
+func (c *conversion) set(attribute string, value any, parameter string) {
+	a := Attribute{Name: attribute, Value: value}
+	if n, given := c.given[parameter]; given {
+		a.place = n
+	} else {
+		a.place = c.node
+	}
+	for i := range c.entry.Attributes {
+		if c.entry.Attributes[i].Name == attribute {
+			c.entry.Attributes[i] = a
+			return
+		}
+	}
+	c.entry.Attributes = append(c.entry.Attributes, a)
+}
+
+// rate sets the rate; parameter is where it comes from.
+func (c *conversion) rate(hz float64, parameter string) {
+	c.rateText(decimalRate(hz), parameter)
+}
+
+// period sets the rate to its inverse, seconds: to a decimal number where it is one.
+func (c *conversion) period(seconds float64, parameter string) {
+	text, inverse := decimalRate(seconds), decimalRate(1/seconds)
+	p, _ := new(big.Rat).SetString(text) // decimal numbers both
+	hz, _ := new(big.Rat).SetString(inverse)
+	if hz.Mul(hz, p).Cmp(big.NewRat(1, 1)) != 0 {
+		inverse = "1/" + text
+	}
+	c.rateText(inverse, parameter)
+}
+
+// decimalRate rounds a number to as many decimals as a rate may have.
+func decimalRate(f float64) string {
+	const decimals = 1e9
+	if rounded := math.Round(f*decimals) / decimals; !math.IsInf(rounded, 0) { // a huge one has no decimals
+		f = rounded
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func (c *conversion) rateText(text, parameter string) {
+	c.entry.Rate = text
+	if n, given := c.given[parameter]; given {
+		c.entry.own["rate"] = n
+	}
+}
+
+// topic sets the topic of an output.
+func (c *conversion) topic(output, topic, parameter string) {
+	if c.entry.Topics == nil {
+		c.entry.Topics = Topics{}
+	}
+	c.entry.Topics[output] = topic
+	if n, given := c.given[parameter]; given {
+		c.entry.own[topicsKey+"."+output] = n
+	}
+}
+
+// number, integer, boolean, text and numbers return a parameter's value.
+func (c *conversion) number(name string) float64 {
+	if i, ok := c.values[name].(int64); ok {
+		return float64(i)
+	}
+	f, _ := c.values[name].(float64)
+	return f
+}
+
+func (c *conversion) integer(name string) int { i, _ := c.values[name].(int64); return int(i) }
+
+func (c *conversion) boolean(name string) bool { b, _ := c.values[name].(bool); return b }
+
+func (c *conversion) text(name string) string { s, _ := c.values[name].(string); return s }
+
+func (c *conversion) numbers(name string) []float64 { l, _ := c.values[name].([]float64); return l }
+
+func (c *conversion) texts(name string) []string { l, _ := c.values[name].([]string); return l }
+
+// errorf makes an error at a parameter, or at the sensor where it isn't written.
+func (c *conversion) errorf(parameter, format string, args ...any) error {
+	if n, given := c.given[parameter]; given {
+		return n.Errorf(format, args...)
+	}
+	return c.node.Errorf(format, args...)
+}
+
+// parse reads a parameter's value. Numbers and truth values may be texts: CARLA's ROS
+// bridge and SVL read those too.
+func (p *Parameter) parse(n jsondoc.Node) (any, error) {
+	switch p.Kind {
+	case KindBool:
+		if s, err := n.Text(); err == nil {
+			if b, err := strconv.ParseBool(strings.ToLower(s)); err == nil {
+				return b, nil
+			}
+		}
+		return n.Bool()
+	case KindNumber:
+		return numberOf(n)
+	case KindInteger:
+		f, err := numberOf(n)
+		if err == nil && (f != math.Trunc(f) || math.Abs(f) > 1<<53) {
+			err = n.Errorf("%w: %s, need a whole number", yamldoc.ErrType, n)
+		}
+		return int64(f), err
+	case KindText:
+		if f, err := n.Number(); err == nil {
+			return strconv.FormatFloat(f, 'f', -1, 64), nil
+		}
+		return n.Text()
+	case KindNumbers:
+		return listOf(n, numberOf)
+	case KindTexts:
+		return listOf(n, jsondoc.Node.Text)
+	default:
+		return nil, nil
+	}
+}
+
+// needed returns the text of a key that an object must have.
+func needed(n jsondoc.Node, key string) (string, error) {
+	v := n.Get(key)
+	if v.Null() {
+		return "", n.Errorf("%w: it needs the key %s", yamldoc.ErrType, key)
+	}
+	text, err := v.Text()
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = v.Errorf("%w: %q, need a name", yamldoc.ErrValue, text)
+	}
+	return text, err
+}
+
+func numberOf(n jsondoc.Node) (float64, error) {
+	if s, err := n.Text(); err == nil {
+		if f, err := strconv.ParseFloat(s, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			return f, nil
+		}
+	}
+	return n.Number()
+}
+
+func listOf[T any](n jsondoc.Node, read func(jsondoc.Node) (T, error)) ([]T, error) {
+	items, err := n.Items()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]T, len(items))
+	for i, item := range items {
+		if list[i], err = read(item); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// check holds a value against the parameter's range and options.
+func (p *Parameter) check(n jsondoc.Node, value any) error {
+	var numbers []float64
+	var texts []string
+	switch v := value.(type) {
+	case float64:
+		numbers = []float64{v}
+	case int64:
+		numbers = []float64{float64(v)}
+	case []float64:
+		numbers = v
+	case string:
+		texts = []string{v}
+	case []string:
+		texts = v
+	}
+	for _, s := range texts {
+		if len(p.Options) > 0 && !slices.Contains(p.Options, s) {
+			return n.Errorf("%w: %q, %s", yamldoc.ErrValue, s, closest.Hint(s, p.Options))
+		}
+	}
+	for _, f := range numbers {
+		if p.Min < p.Max && (f < p.Min || f > p.Max) {
+			unit := p.Unit
+			if unit != "" {
+				unit = " " + unit
+			}
+			return n.Errorf("%w: %v, the range is %v to %v%s", yamldoc.ErrRange, f, p.Min, p.Max, unit)
 		}
 	}
 	return nil

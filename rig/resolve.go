@@ -1,13 +1,16 @@
 package rig
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -279,4 +282,168 @@ func (r *Rig) mount(resolved []Sensor) error {
 		resolved[i].Spec.Mount = pose
 	}
 	return nil
+}
+
+// topicPart is what ROS allows between two slashes of a topic, if it has no doubled
+// underscores (design.ros2.org/articles/topic_and_service_names.html).
+var topicPart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// forbidden are the signs that become one underscore.
+var forbidden = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// TopicName returns the topic that is published for a rig's: the same where ROS allows
+// its name. In a part between slashes that ROS forbids, signs that are neither ASCII
+// letters nor digits become an underscore: one for several, none at the part's ends. A
+// part that then begins with a digit gets an n before it.
+func TopicName(topic string) string {
+	parts := strings.Split(topic, "/")
+	for i, part := range parts {
+		if part == "" || topicPart.MatchString(part) && !strings.Contains(part, "__") {
+			continue
+		}
+		part = strings.Trim(forbidden.ReplaceAllString(part, "_"), "_")
+		if part == "" || part[0] >= '0' && part[0] <= '9' {
+			part = "n" + part
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "/")
+}
+
+// noteTopics notes the topics whose names ROS forbids, with what is published in their
+// place.
+func (r *Rig) noteTopics() {
+	r.Notices = append(r.Notices, r.ControlTopicNotice()...)
+	for i := range r.Sensors {
+		e := &r.Sensors[i]
+		written, key := e.Topic, "topic"
+		if strings.TrimSuffix(written, "/") == "" {
+			written, key = e.Name, "name"
+		}
+		r.noteTopic(e, key, written)
+		for _, output := range slices.Sorted(maps.Keys(e.Topics)) {
+			r.noteTopic(e, topicsKey+"."+output, e.Topics[output])
+		}
+	}
+}
+
+// ControlTopicNotice says which topic takes the place of a ControlTopic that ROS forbids:
+// a notice, or none.
+func (r *Rig) ControlTopicNotice() []Notice {
+	return TopicNotice(r.file, "control_topic", r.ControlTopic)
+}
+
+// TopicNotice says which topic takes the place of one that ROS forbids, and that stands at
+// a path of a file: a notice, or none.
+func TopicNotice(file, path, topic string) []Notice {
+	allowed := TopicName(topic)
+	if allowed == topic {
+		return nil
+	}
+	return []Notice{{File: file, Path: path, Text: fmt.Sprintf("ROS forbids the topic %s, %s takes its place", topic, allowed)}}
+}
+
+func (r *Rig) noteTopic(e *Entry, key, written string) {
+	topic, err := absolute(written)
+	if asked := "/" + strings.Trim(written, "/"); err == nil && topic != asked {
+		r.Notices = append(r.Notices, noticeOf(e.fault(key, fmt.Errorf("ROS forbids the topic %s, %s takes its place", asked, topic)), false))
+	}
+}
+
+// Note adds notices of what a rig may not mean. These are attributes that change nothing,
+// topics that get another name, and values that are allowed and far from usual. The
+// registry has the types.
+func (r *Rig) Note(registry *sensors.Registry) {
+	r.noteInert(registry)
+	r.noteTopics()
+	for i := range r.Sensors {
+		if d, err := registry.Get(r.Sensors[i].ID); err == nil { // else Resolve says so
+			r.noteAttributes(&r.Sensors[i], d)
+		}
+	}
+	if list, err := r.Resolve(registry); err == nil {
+		for i := range list {
+			r.noteMount(&list[i])
+		}
+	}
+}
+
+// noteAttributes notes values outside their usual range.
+func (r *Rig) noteAttributes(e *Entry, d *sensors.Definition) {
+	for _, a := range e.Attributes {
+		for k := range d.Attributes {
+			if d.Attributes[k].Name != a.Name {
+				continue
+			}
+			if err := d.Attributes[k].Unusual(a.Value); err != nil {
+				r.Notices = append(r.Notices, noticeOf(e.misplaced(a, err), false))
+			}
+		}
+	}
+}
+
+// How far from base_link, which is on the ground, sensors are usually mounted, metres.
+const (
+	usualReach  = 30.0
+	usualDepth  = 0.5
+	usualHeight = 30.0
+)
+
+// noteMount notes a sensor that is far from the vehicle, or in the ground below it.
+func (r *Rig) noteMount(s *Sensor) {
+	at := s.Spec.Mount.Position
+	var unusual []string
+	if max(at.X(), -at.X()) > usualReach || max(at.Y(), -at.Y()) > usualReach {
+		unusual = append(unusual, fmt.Sprintf("x %.4g m, y %.4g m from base_link: up to %v m are usual", at.X(), at.Y(), usualReach))
+	}
+	switch {
+	case at.Z() < -usualDepth:
+		unusual = append(unusual, fmt.Sprintf("%.4g m under the ground: 0 to %v m above it are usual", -at.Z(), usualHeight))
+	case at.Z() > usualHeight:
+		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground: 0 to %v m are usual", at.Z(), usualHeight))
+	}
+	if unusual != nil {
+		r.Notices = append(r.Notices, noticeOf(s.entry.fault("pose", fmt.Errorf("sensor %s is mounted %s", s.Spec.Name, strings.Join(unusual, ", and "))), false))
+	}
+}
+
+// Notice is something about a rig that its user should know and that is no error.
+type Notice struct {
+	// File, Line and Column are the place, 1-based; Path leads to it in the document.
+	File         string
+	Line, Column int
+	Path         string
+	// Text says what is so, as an error would.
+	Text string
+	// Lost: something in the file has no counterpart here and does nothing.
+	// Otherwise it was understood, or put up with.
+	Lost bool
+}
+
+// String returns the notice with its place: "rig.json:3:7: [2].params: ...".
+func (n Notice) String() string {
+	return (&yamldoc.Error{File: n.File, Line: n.Line, Column: n.Column, Path: n.Path, Err: errors.New(n.Text)}).Error()
+}
+
+// brief returns the notice with its line alone, for comments in a file that says
+// elsewhere which file is meant.
+func (n Notice) brief() string {
+	text := strings.TrimPrefix(n.Text, noCounterpart)
+	if n.Line == 0 {
+		return text
+	}
+	return fmt.Sprintf("line %d: %s", n.Line, text)
+}
+
+// noCounterpart begins the texts of what is lost.
+const noCounterpart = "no counterpart: "
+
+// noticeOf turns an error into a notice at its place.
+func noticeOf(err error, lost bool) Notice {
+	n := Notice{Text: err.Error(), Lost: lost}
+	var placed *yamldoc.Error
+	if errors.As(err, &placed) {
+		n.File, n.Line, n.Column, n.Path, n.Text = placed.File, placed.Line, placed.Column, placed.Path, placed.Err.Error()
+	}
+	return n
 }
