@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -196,4 +196,529 @@ func (p *radial) block(b *lensBlock) {
 		b.radial[i] = float32(c)
 	}
 	b.shape[3] = float32(p.limit)
+}
+
+// plumbBob is Brown and Conrady's distortion.
+type plumbBob struct {
+	radial radial // k1, k2, k3, 0
+	p1, p2 float64
+}
+
+var _ distortion = plumbBob{}
+
+// PlumbBob returns the lens with the distortion of OpenCV and of ROS's plumb_bob,
+// whose numbers are in that order: with x = X/Z, y = Y/Z and r² = x² + y²,
+//
+//	x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶) + 2 p1 x y + p2 (r² + 2 x²)
+//	y' = y (1 + k1 r² + k2 r⁴ + k3 r⁶) + p1 (r² + 2 y²) + 2 p2 x y
+//	u = fx x' + cx, v = fy y' + cy
+//
+// (OpenCV, Camera Calibration and 3D Reconstruction). The polynomial holds up to
+// the radius at which it turns back: points beyond it appear nowhere, and pixels that
+// it doesn't reach see nothing. Numbers that aren't finite are an ErrLens.
+func (l Lens) PlumbBob(k1, k2, p1, p2, k3 float64) (Lens, error) {
+	if err := finite(k1, k2, p1, p2, k3); err != nil {
+		return Lens{}, err
+	}
+	l.distortion = plumbBob{newRadial([4]float64{k1, k2, k3}), p1, p2}
+	return l, nil
+}
+
+// finite refuses numbers that no lens can have.
+func finite(numbers ...float64) error {
+	for _, n := range numbers {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return fmt.Errorf("%w: a distortion of %v, need finite numbers", ErrLens, numbers)
+		}
+	}
+	return nil
+}
+
+// bend returns where an ideal point goes, and the derivatives there.
+func (d *plumbBob) bend(p mgl64.Vec2) (mgl64.Vec2, mgl64.Mat2) {
+	x, y := p[0], p[1]
+	s := x*x + y*y
+	g, c := d.radial.factor(s), 2*d.radial.change(s)
+	across := c*x*y + 2*(d.p1*x+d.p2*y)
+	return mgl64.Vec2{
+			x*g + 2*d.p1*x*y + d.p2*(s+2*x*x),
+			y*g + d.p1*(s+2*y*y) + 2*d.p2*x*y,
+		}, mgl64.Mat2{
+			g + c*x*x + 2*d.p1*y + 6*d.p2*x, across,
+			across, g + c*y*y + 6*d.p1*y + 2*d.p2*x,
+		}
+}
+
+func (d plumbBob) project(p mgl64.Vec3) (x, y float64, ok bool) {
+	at := mgl64.Vec2{p[0] / p[2], p[1] / p[2]}
+	if !(p[2] > 0) || !(at.Len() <= d.radial.limit) {
+		return 0, 0, false
+	}
+	at, _ = d.bend(at)
+	return at[0], at[1], true
+}
+
+// ray solves for the ideal point by Newton's method, from the solution without the
+// tangential terms on.
+func (d plumbBob) ray(x, y float64) mgl64.Vec3 {
+	want := mgl64.Vec2{x, y}
+	p := want
+	if q := want.Len(); q > 0 {
+		r, _ := d.radial.invert(q)
+		p = want.Mul(r / q)
+	}
+	for range 50 {
+		at, slope := d.bend(p)
+		next := p.Add(slope.Inv().Mul2x1(want.Sub(at)))
+		if r := next.Len(); r > d.radial.limit {
+			next = next.Mul(d.radial.limit / r)
+		}
+		if next == p {
+			break
+		}
+		p = next
+	}
+	at, slope := d.bend(p)
+	if !(at.Sub(want).Len() <= 1e-11*(1+want.Len())) || slope.Det() <= 0 {
+		return noRay()
+	}
+	return mgl64.Vec3{p[0], p[1], 1}
+}
+
+func (d plumbBob) info(_ Lens, info *sample.CameraInfo) {
+	info.D = append(info.D[:0], d.radial.c[0], d.radial.c[1], d.p1, d.p2, d.radial.c[2])
+}
+
+func (d plumbBob) block(b *lensBlock) {
+	d.radial.block(b)
+	b.shape[0], b.shape[1] = float32(d.p1), float32(d.p2)
+}
+
+func (plumbBob) constant() int { return 1 }
+
+// svl is SVL Simulator's radial distortion.
+type svl struct {
+	undo radial // from the picture plane to the ideal point
+}
+
+// svlFisheye is SVL Simulator's unified projection.
+type svlFisheye struct {
+	svl
+	xi float64
+}
+
+var (
+	_ distortion = svl{}
+	_ distortion = svlFisheye{}
+)
+
+// SVL returns the lens with the distortion that SVL Simulator's cameras draw for
+// DistortionParameters a1 to a4. Theirs is a picture of the field of view, which is
+// looked up for each distorted pixel at
+//
+//	p (1 + b1 r² + b2 r⁴ + b3 r⁶ + b4 r⁸), r = |p|
+//
+// of its plane, with the b of the inverse series of r (1 + a1 r² + ... + a4 r⁸) (Drap
+// and Lefèvre, An Exact Formula for Calculating Inverse Radial Lens Distortions,
+// Sensors 2016). p is the pixel's place times 1 + a1 r² + ... + a4 r⁸ of the
+// picture's corner, so that corner stays corner: that factor divides Fx and Fy, and
+// is above zero, or the error wraps ErrLens. Here every pixel has its own ray, so
+// that nothing is resampled.
+//
+// The b polynomial holds up to the radius at which it turns back; pixels beyond see
+// nothing. CameraInfo's numbers are fitted (Info), since a1 to a4 aren't plumb_bob's: SVL
+// applies the first terms of a series of them alone. K's focal lengths have the factor,
+// which SVL's leave out.
+func (l Lens) SVL(a [4]float64) (Lens, error) {
+	if err := finite(a[:]...); err != nil {
+		return Lens{}, err
+	}
+	x, y := float64(l.Width)/(2*l.Fx), float64(l.Height)/(2*l.Fy)
+	corner := radial{c: a}
+	factor := corner.factor(x*x + y*y)
+	if !(factor > 0) || factor > float64(min(l.Width, l.Height)) {
+		return Lens{}, fmt.Errorf("%w: a distortion of %v leaves no picture: its factor at the corner is %.4g, it must be above 0 and leave a pixel", ErrLens, a, factor)
+	}
+	l.Fx, l.Fy = l.Fx/factor, l.Fy/factor
+	l.distortion = newSVL(a)
+	return l, nil
+}
+
+// SVLFisheye returns the lens with the unified projection of SVL Simulator's cameras
+// with Fisheye set: the plane's point becomes m by the polynomial of SVL, without the
+// corner's factor, and
+//
+//	λ = (ξ + sqrt(1 + (1 - ξ²) m²)) / (1 + m²), direction (λ mx, λ my, λ - ξ),
+//
+// a unit vector (C. Mei and P. Rives, Single View Point Omnidirectional Camera
+// Calibration from Planar Grids, ICRA 2007). With xi above 1 the root holds for m² up
+// to 1 / (ξ² - 1), and pixels beyond see nothing. CameraInfo says equidistant where that
+// describes the lens (Info), with a focal length of about Fx / (1 + ξ), the slope at the
+// axis. An xi below 0 is an ErrLens.
+func (l Lens) SVLFisheye(a [4]float64, xi float64) (Lens, error) {
+	if err := finite(append(a[:], xi)...); err != nil {
+		return Lens{}, err
+	}
+	if xi < 0 {
+		return Lens{}, fmt.Errorf("%w: a xi of %v, it is 0 or above", ErrLens, xi)
+	}
+	l.distortion = svlFisheye{newSVL(a), xi}
+	return l, nil
+}
+
+func newSVL(a [4]float64) svl {
+	a1, a2, a3, a4 := a[0], a[1], a[2], a[3]
+	return svl{newRadial([4]float64{
+		-a1,
+		3*a1*a1 - a2,
+		8*a1*a2 - 12*a1*a1*a1 - a3,
+		55*a1*a1*a1*a1 + 10*a1*a3 - 55*a1*a1*a2 + 5*a2*a2 - a4,
+	})}
+}
+
+// ideal returns the ideal point of one of the plane; ok is false beyond the range.
+func (d *svl) ideal(x, y float64) (mx, my float64, ok bool) {
+	s := x*x + y*y
+	g := d.undo.factor(s)
+	return x * g, y * g, s <= d.undo.limit*d.undo.limit
+}
+
+// plane returns the point of the plane of an ideal one.
+func (d *svl) plane(mx, my float64) (x, y float64, ok bool) {
+	m := math.Hypot(mx, my)
+	if m == 0 {
+		return 0, 0, true
+	}
+	r, ok := d.undo.invert(m)
+	return mx * r / m, my * r / m, ok
+}
+
+func (d svl) project(p mgl64.Vec3) (x, y float64, ok bool) {
+	if !(p[2] > 0) {
+		return 0, 0, false
+	}
+	return d.plane(p[0]/p[2], p[1]/p[2])
+}
+
+func (d svl) ray(x, y float64) mgl64.Vec3 {
+	mx, my, ok := d.ideal(x, y)
+	if !ok {
+		return noRay()
+	}
+	return mgl64.Vec3{mx, my, 1}
+}
+
+func (svl) info(l Lens, info *sample.CameraInfo) {
+	l.describe([]*model{plumbBobModel, rationalModel}, info)
+}
+
+func (d svl) block(b *lensBlock) { d.undo.block(b) }
+
+func (svl) constant() int { return 2 }
+
+func (d svlFisheye) project(p mgl64.Vec3) (x, y float64, ok bool) {
+	r := p.Len()
+	k := p[2] + d.xi*r
+	if !(k > 0) || (d.xi > 1 && d.xi*p[2] <= -r) {
+		return 0, 0, false
+	}
+	return d.plane(p[0]/k, p[1]/k)
+}
+
+func (d svlFisheye) ray(x, y float64) mgl64.Vec3 {
+	mx, my, ok := d.ideal(x, y)
+	s := mx*mx + my*my
+	under := 1 + (1-d.xi*d.xi)*s
+	if !ok || under < 0 {
+		return noRay()
+	}
+	lambda := (d.xi + math.Sqrt(under)) / (1 + s)
+	return mgl64.Vec3{lambda * mx, lambda * my, lambda - d.xi}
+}
+
+func (svlFisheye) info(l Lens, info *sample.CameraInfo) {
+	l.describe([]*model{equidistantModel, plumbBobModel, rationalModel}, info)
+}
+
+func (d svlFisheye) block(b *lensBlock) {
+	d.svl.block(b)
+	b.shape[2] = float32(d.xi)
+}
+
+func (svlFisheye) constant() int { return 3 }
+
+// radial is a polynomial of the radius, r (1 + c0 r² + c1 r⁴ + c2 r⁶ + c3 r⁸), over
+// the range in which it grows, so that it can be turned round.
+type radial struct {
+	c [4]float64
+	// limit ends the range: where the polynomial turns back, or maxRadius.
+	limit float64
+}
+
+// maxRadius is beyond what any pixel sees: 0.006 degrees beside the image plane.
+const maxRadius = 1e4
+
+func newRadial(c [4]float64) radial {
+	// The derivative by r, as a polynomial of r².
+	turns := positiveRoots([]float64{1, 3 * c[0], 5 * c[1], 7 * c[2], 9 * c[3]})
+	limit := maxRadius
+	if len(turns) > 0 {
+		limit = min(limit, math.Sqrt(turns[0]))
+	}
+	return radial{c, limit}
+}
+
+// factor returns what the polynomial multiplies a radius by, given its square.
+func (p *radial) factor(s float64) float64 {
+	return 1 + s*(p.c[0]+s*(p.c[1]+s*(p.c[2]+s*p.c[3])))
+}
+
+// change returns the derivative of factor.
+func (p *radial) change(s float64) float64 {
+	return p.c[0] + s*(2*p.c[1]+s*(3*p.c[2]+s*4*p.c[3]))
+}
+
+// invert returns the radius that the polynomial turns into q >= 0; ok is false where
+// none of its range does.
+func (p *radial) invert(q float64) (r float64, ok bool) {
+	value := func(r float64) float64 { return r * p.factor(r*r) }
+	low, high := 0.0, p.limit
+	if !(q <= value(high)) {
+		return high, false
+	}
+	r = min(q, high)
+	for range 200 {
+		miss := value(r) - q
+		if miss > 0 {
+			high = r
+		} else {
+			low = r
+		}
+		s := r * r
+		next := r - miss/(p.factor(s)+2*s*p.change(s))
+		if !(next >= low && next <= high) { // Newton's step leaves what holds the root
+			next = low + (high-low)/2
+		}
+		if next == r {
+			break
+		}
+		r = next
+	}
+	return r, true
+}
+
+// positiveRoots returns where the polynomial c[0] + c[1] s + ... changes its sign at
+// s > 0, in rising order: between the roots of its derivative there is at most one.
+func positiveRoots(c []float64) []float64 {
+	for len(c) > 0 && c[len(c)-1] == 0 {
+		c = c[:len(c)-1]
+	}
+	if len(c) < 2 {
+		return nil
+	}
+	derivative := make([]float64, len(c)-1)
+	bound := 0.0 // Cauchy's, of all roots
+	for i := range derivative {
+		derivative[i] = float64(i+1) * c[i+1]
+		bound = max(bound, math.Abs(c[i]/c[len(c)-1]))
+	}
+	at := func(s float64) (v float64) {
+		for _, k := range slices.Backward(c) {
+			v = v*s + k
+		}
+		return v
+	}
+	var roots []float64
+	low := 0.0
+	for _, high := range append(positiveRoots(derivative), 1+bound) {
+		if a, b := at(low), at(high); (a < 0) != (b < 0) {
+			roots = append(roots, bisect(at, low, high))
+		}
+		low = high
+	}
+	return roots
+}
+
+// bisect returns where f changes its sign between low and high, which differ in it.
+func bisect(f func(float64) float64, low, high float64) float64 {
+	below := f(low) < 0
+	for {
+		mid := low + (high-low)/2
+		if mid <= low || mid >= high {
+			return low
+		}
+		if (f(mid) < 0) == below {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+}
+
+// model is one of OpenCV's distortions, which readers of CameraInfo know. A point that
+// is an angle from the axis appears, in units of K's focal length,
+//
+//	b (1 + k1 b² + k2 b⁴ + ...) / (1 + l1 b² + l2 b⁴ + ...), b = base(angle)
+//
+// from the principal point.
+type model struct {
+	name  string // in sensor_msgs/distortion_models
+	base  func(angle float64) float64
+	over  int   // how many k
+	order []int // the place of each k, then each l, in D
+}
+
+var (
+	plumbBobModel    = &model{"plumb_bob", math.Tan, 3, []int{0, 1, 4}}
+	rationalModel    = &model{"rational_polynomial", math.Tan, 3, []int{0, 1, 4, 5, 6, 7}}
+	equidistantModel = &model{"equidistant", func(angle float64) float64 { return angle }, 4, []int{0, 1, 2, 3}}
+)
+
+// describedWithin is how far, in pixels, a model may put a point from where the picture
+// has it at the points of a profile. Between those there is room up to half a pixel,
+// which docs/lenses.md promises.
+const describedWithin = 0.4
+
+// describe fills in the first of models that shows what the picture does, fitted by
+// least squares. Where none does, it leaves the zeros by which sensor_msgs says that a
+// camera is uncalibrated.
+func (l Lens) describe(models []*model, info *sample.CameraInfo) {
+	p := l.profile()
+	for _, m := range models {
+		focal, d, off := m.fit(p)
+		if off*max(l.Fx, l.Fy) <= describedWithin { // not NaN
+			info.DistortionModel, info.D = m.name, append(info.D[:0], d...)
+			for _, f := range []*float64{&info.K[0], &info.K[4], &info.P[0], &info.P[5]} {
+				*f *= focal
+			}
+			return
+		}
+	}
+	info.DistortionModel, info.D = "", info.D[:0]
+	info.K, info.R, info.P = [9]float64{}, [9]float64{}, [12]float64{}
+}
+
+// profile is what a radial lens shows from its principal point outwards. At each distance,
+// in units of the lens's focal length, it has the angle from the axis that is seen there.
+type profile struct{ radius, angle []float64 }
+
+// profileSteps is how many points a profile has: far more than a model has numbers.
+const profileSteps = 400
+
+// profile follows the lens to the farthest corner of the picture, or to where it ends.
+// Its points lie closer to one another towards the end, where polynomials err most.
+func (l Lens) profile() (p profile) {
+	x := max(l.Cx+0.5, float64(l.Width)-0.5-l.Cx) / l.Fx
+	y := max(l.Cy+0.5, float64(l.Height)-0.5-l.Cy) / l.Fy
+	sees := func(k float64) float64 {
+		if math.IsNaN(l.distortion.ray(k*x, k*y)[0]) {
+			return -1
+		}
+		return 1
+	}
+	end := 1.0
+	if sees(end) < 0 {
+		end = bisect(sees, 0, 1)
+	}
+	for i := 1; i <= profileSteps; i++ {
+		k := end * math.Sin(math.Pi/2*float64(i)/profileSteps)
+		ray := l.distortion.ray(k*x, k*y)
+		p.radius = append(p.radius, k*math.Hypot(x, y))
+		p.angle = append(p.angle, math.Atan2(math.Hypot(ray[0], ray[1]), ray[2]))
+	}
+	return p
+}
+
+// fit returns the focal length of K over the lens's, and the D, that are nearest to a
+// profile. They are off by so much at most, NaN where the model can't show the profile.
+func (m *model) fit(p profile) (focal float64, d []float64, off float64) {
+	// radius (1 + l1 b² + ...) = focal (b + k1 b³ + ...) is linear in all numbers, if k
+	// are taken times focal. Powers of b over its largest keep the columns apart.
+	far := m.base(p.angle[len(p.angle)-1])
+	columns := make([][]float64, 1+len(m.order))
+	for i, angle := range p.angle {
+		b := m.base(angle)
+		if !(b > 0) { // a tangent from 90 degrees on
+			return 0, nil, math.NaN()
+		}
+		s := b / far * b / far
+		columns[0] = append(columns[0], b)
+		for j := range m.order {
+			from := b
+			if j >= m.over {
+				from = -p.radius[i]
+			}
+			columns[1+j] = append(columns[1+j], from*math.Pow(s, float64(m.power(j))))
+		}
+	}
+	factors := leastSquares(columns, slices.Clone(p.radius))
+	focal, d = factors[0], make([]float64, m.order[len(m.order)-1]+1)
+	for j, at := range m.order {
+		d[at] = factors[1+j] / math.Pow(far*far, float64(m.power(j)))
+		if j < m.over {
+			d[at] /= focal
+		}
+	}
+	for i, angle := range p.angle {
+		off = math.Max(off, math.Abs(focal*m.radiusOf(angle, d)-p.radius[i])) // keeps NaN
+	}
+	return focal, d, off
+}
+
+// power returns that of b² which the number j of the model's order belongs to.
+func (m *model) power(j int) int { return 1 + j%m.over }
+
+// radiusOf returns where a model with the numbers d shows an angle: NaN beyond a pole.
+func (m *model) radiusOf(angle float64, d []float64) float64 {
+	b := m.base(angle)
+	over, under := 1.0, 1.0
+	for j, at := range m.order {
+		term := d[at] * math.Pow(b*b, float64(m.power(j)))
+		if j < m.over {
+			over += term
+		} else {
+			under += term
+		}
+	}
+	if under <= 0 {
+		return math.NaN()
+	}
+	return b * over / under
+}
+
+// leastSquares returns the factors of columns whose sum is nearest to right: Gram and
+// Schmidt's orthogonalisation, which overwrites both. Columns that depend on one another
+// give NaN, or factors as good as others.
+func leastSquares(columns [][]float64, right []float64) []float64 {
+	dot := func(a, b []float64) (sum float64) {
+		for i := range a {
+			sum += a[i] * b[i]
+		}
+		return sum
+	}
+	n := len(columns)
+	all := append(columns[:n:n], right)
+	upper := make([][]float64, n)
+	for j, q := range columns {
+		upper[j] = make([]float64, n+1)
+		upper[j][j] = math.Sqrt(dot(q, q))
+		for i := range q {
+			q[i] /= upper[j][j]
+		}
+		for k := j + 1; k <= n; k++ {
+			upper[j][k] = dot(q, all[k])
+			for i := range q {
+				all[k][i] -= upper[j][k] * q[i]
+			}
+		}
+	}
+	factors := make([]float64, n)
+	for j := n - 1; j >= 0; j-- {
+		factors[j] = upper[j][n]
+		for k := j + 1; k < n; k++ {
+			factors[j] -= upper[j][k] * factors[k]
+		}
+		factors[j] /= upper[j][j]
+	}
+	return factors
 }

@@ -2,10 +2,11 @@ package camera
 
 import (
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Bits of shadeBlock.how, as camera_shade.comp has them.
@@ -121,3 +122,177 @@ func (o *options) describe(b *shadeBlock) {
 		}
 	}
 }
+
+// pictures is a set of the forms that camera_shade.comp can write.
+type pictures uint16
+
+// pictureNames are the constants that ask for them, in the order of the bits.
+var pictureNames = [...]string{
+	"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS",
+	"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
+}
+
+const (
+	pictureColor pictures = 1 << iota
+	pictureWideColor
+	pictureLuminance
+	pictureDepth
+	pictureDepthCodes
+	pictureDepthGreys
+	pictureTags
+	pictureTagColors
+	pictureWideTagColors
+	pictureWideTags
+	pictureInstances
+	pictureWideInstances
+	pictureInstanceCodes
+	pictureInstanceColors
+	pictureNormals
+	pictureFlow
+)
+
+// form is how a camera's pixels are written down.
+type form struct {
+	name         string // in messages
+	picture      pictures
+	encoding     string
+	compressions []string // the formats of a compressed picture that keep its meaning
+}
+
+// Values of the attribute output.
+const (
+	outputCARLA = "carla"
+	outputSVL   = "svl"
+)
+
+// What JPEG may be made of: pictures for the eye. Codes and labels would be lost.
+var (
+	anyFormat = []string{"jpeg", "png"}
+	lossless  = []string{"png"}
+)
+
+// forms are those of each kind, by the attribute that chooses: encoding of a colour
+// camera, output of the others, none for the kinds that have but one.
+var forms = [kinds]map[string]form{
+	kindRGB: {
+		sample.EncodingRGB8:  {"colour", pictureColor, sample.EncodingRGB8, anyFormat},
+		sample.EncodingBGR8:  {"colour", pictureColor, sample.EncodingBGR8, anyFormat},
+		sample.EncodingBGRA8: {"colour", pictureWideColor, sample.EncodingBGRA8, anyFormat},
+	},
+	kindDepth: {
+		"metres":    {"depth", pictureDepth, sample.Encoding32FC1, nil},
+		outputCARLA: {"depth", pictureDepthCodes, sample.EncodingBGRA8, lossless},
+		outputSVL:   {"depth", pictureDepthGreys, sample.EncodingMono8, anyFormat},
+	},
+	kindSemantic: {
+		"tag":           {"semantic", pictureTags, sample.EncodingMono8, lossless},
+		"palette":       {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
+		"palette_bgra8": {"semantic", pictureWideTagColors, sample.EncodingBGRA8, anyFormat},
+		outputCARLA:     {"semantic", pictureWideTags, sample.EncodingBGRA8, lossless},
+		outputSVL:       {"semantic", pictureTagColors, sample.EncodingRGB8, anyFormat},
+	},
+	kindInstance: {
+		outputCARLA: {"instance", pictureInstanceCodes, sample.EncodingBGRA8, lossless},
+		outputSVL:   {"instance", pictureInstanceColors, sample.EncodingRGB8, anyFormat},
+	},
+	kindNormals: {"": {"normals", pictureNormals, sample.Encoding32FC3, nil}},
+	kindFlow:    {"": {"flow", pictureFlow, sample.Encoding32FC2, nil}},
+	kindDVS:     {"": {"luminance", pictureLuminance, sample.Encoding32SC1, nil}},
+}
+
+// idForms are those of instance ids, by the attribute encoding.
+var idForms = map[string]form{
+	sample.Encoding16UC1: {"instance", pictureInstances, sample.Encoding16UC1, lossless},
+	sample.Encoding32SC1: {"instance", pictureWideInstances, sample.Encoding32SC1, nil},
+}
+
+// pixelBytes is the size of a pixel in each encoding.
+var pixelBytes = map[string]int{
+	sample.EncodingRGB8: 3, sample.EncodingBGR8: 3, sample.EncodingBGRA8: 4, sample.EncodingMono8: 1,
+	sample.Encoding16UC1: 2, sample.Encoding32SC1: 4, sample.Encoding32FC1: 4, sample.Encoding32FC2: 8, sample.Encoding32FC3: 12,
+}
+
+// step returns the bytes of a row: padded to whole words, as the shader writes
+// them.
+func (o *options) step() int {
+	return (o.lens.Width*pixelBytes[o.form.encoding] + 3) / 4 * 4
+}
+
+// OpticalFlow is the camera of motion over the picture. A pixel's two numbers say
+// how far the surface point that it sees has moved since the sensor's previous
+// firing: to the right as a share of the picture's width, and down as a share of
+// its height. They are exact for one point, not a match of pictures: the point is
+// followed back with its actor and the camera, and neither bounded nor rounded, where
+// CARLA bounds them to [-2, 2]. Times the size in pixels they are pixels; over the
+// period, pixels a second.
+//
+// The sky is infinitely far: the camera's rotation alone moves it. A point that lay
+// behind the camera or beyond what its lens shows, or on an actor that was not there,
+// was nowhere in the picture: NaN. At the first firing, and at the first after time
+// went back, nothing has moved.
+var OpticalFlow = definition(kindFlow,
+	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
+
+// previousNs returns when the firing before the one at timeNs was, but not before
+// anything was recorded. GL thread.
+func (s *camera) previousNs(r *renderer, timeNs int64) int64 {
+	oldest, _, _ := r.history.Span()
+	return min(max(timeNs-s.periodNs, oldest), timeNs)
+}
+
+// writePrevious writes where the points of each frame of the scene were at an
+// instant, as lib/flow.glsl reads it. It follows look, at an instant that is not
+// earlier, whose fromOptical it is given. GL thread.
+func (v *view) writePrevious(c *gpu.Ctx, r *renderer, fromOptical mgl64.Mat4, timeNs int64) error {
+	toOptical := r.pose(v.key.owner, v.key.mount, timeNs).Compose(spatial.OpticalInBody()).Mat4().Inv()
+	v.previous = r.packer.Places(append(v.previous[:0], mgl64.Ident4()), timeNs)
+	for i := range v.previous {
+		// From the optical frame of now to that of then, with the frame.
+		back := fromOptical
+		if i != worldFrame {
+			back = v.toOptical[i].Inv()
+		}
+		m := toOptical.Mul4(v.previous[i]).Mul4(back).Sub(mgl64.Ident4())
+		v.frames.add(&m)
+	}
+	return v.frames.writeFrom(c, len(v.previous)*shaders.FrameTexels)
+}
+
+// The classes of SVL Simulator's segmentation cameras, by their colours. Its
+// Curb and Player have no counterpart among CARLA's tags.
+var (
+	svlBlack        = [3]uint8{0x00, 0x00, 0x00}
+	svlCar          = [3]uint8{0x12, 0x0e, 0x97}
+	svlRoad         = [3]uint8{0x7a, 0x3f, 0x83}
+	svlSidewalk     = [3]uint8{0xba, 0x83, 0x50}
+	svlVegetation   = [3]uint8{0x71, 0xc0, 0x2f}
+	svlObstacle     = [3]uint8{0xff, 0xff, 0xff}
+	svlTrafficLight = [3]uint8{0xff, 0xff, 0x00}
+	svlBuilding     = [3]uint8{0x23, 0x86, 0x88}
+	svlSign         = [3]uint8{0xc0, 0xc0, 0x00}
+	svlShoulder     = [3]uint8{0xff, 0x00, 0xff}
+	svlPedestrian   = [3]uint8{0xff, 0x00, 0x00}
+	svlLaneLine     = [3]uint8{0x4e, 0x80, 0xff}
+	svlSky          = [3]uint8{0xb5, 0xc2, 0xd9}
+)
+
+// svlColors are the colours of CARLA's tags: those of the class of SVL that such
+// things belong to. What stands in the way and has no class of its own is an Obstacle;
+// ground beside the road is its Shoulder.
+var svlColors = [scene.TagCount][3]uint8{
+	scene.TagUnlabeled: svlBlack,
+	scene.TagRoads:     svlRoad, scene.TagRoadLine: svlLaneLine, scene.TagSidewalks: svlSidewalk,
+	scene.TagGround: svlShoulder, scene.TagRailTrack: svlShoulder,
+	scene.TagTerrain: svlVegetation, scene.TagVegetation: svlVegetation,
+	scene.TagBuilding: svlBuilding, scene.TagBridge: svlBuilding,
+	scene.TagWall: svlObstacle, scene.TagFence: svlObstacle, scene.TagPole: svlObstacle, scene.TagGuardRail: svlObstacle,
+	scene.TagStatic: svlObstacle, scene.TagDynamic: svlObstacle, scene.TagOther: svlObstacle, scene.TagWater: svlObstacle,
+	scene.TagTrafficLight: svlTrafficLight, scene.TagTrafficSign: svlSign,
+	scene.TagPedestrian: svlPedestrian, scene.TagRider: svlPedestrian,
+	scene.TagCar: svlCar, scene.TagTruck: svlCar, scene.TagBus: svlCar, scene.TagTrain: svlCar,
+	scene.TagMotorcycle: svlCar, scene.TagBicycle: svlCar,
+	scene.TagSky: svlSky,
+}
+
+// svlColor returns a tag's colour, as Tag.Color does for CARLA's palette.
+func svlColor(t scene.Tag) [3]uint8 { return svlColors[t%scene.TagCount] }

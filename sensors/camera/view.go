@@ -1,14 +1,16 @@
 package camera
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
@@ -369,4 +371,294 @@ func drawParts(c *gpu.Ctx, list *drawList, d gpu.Draw, plain, cut *gpu.Program) 
 		}
 	}
 	return nil
+}
+
+// plane is the half space normal.p + offset >= 0; the normal's length is free.
+type plane struct {
+	normal mgl64.Vec3
+	offset float64
+}
+
+// region is a convex part of space: the intersection of its half spaces.
+type region []plane
+
+// inFrame appends to dst the region in another frame; toRegion leads from there
+// to the region's own.
+func (r region) inFrame(dst region, toRegion *mgl64.Mat4) region {
+	turn, at := toRegion.Mat3().Transpose(), toRegion.Col(3).Vec3()
+	for _, p := range r {
+		dst = append(dst, plane{turn.Mul3x1(p.normal), p.offset + p.normal.Dot(at)})
+	}
+	return dst
+}
+
+// excludes reports whether no point of the box is in the region. A box beside an
+// edge may be taken for inside: it is drawn in vain, never left out.
+func (r region) excludes(low, high mgl64.Vec3) bool {
+	for i := range r {
+		p := &r[i]
+		reach := p.offset
+		for axis, n := range p.normal {
+			if n > 0 {
+				reach += n * high[axis]
+			} else {
+				reach += n * low[axis]
+			}
+		}
+		if reach < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// frustum returns what the lens sees between near and far, in the optical frame.
+func (l Lens) frustum(near, far float64) region {
+	topLeft := l.Ray(-0.5, -0.5)
+	bottomRight := l.Ray(float64(l.Width)-0.5, float64(l.Height)-0.5)
+	return region{
+		{mgl64.Vec3{1, 0, -topLeft[0]}, 0},
+		{mgl64.Vec3{-1, 0, bottomRight[0]}, 0},
+		{mgl64.Vec3{0, 1, -topLeft[1]}, 0},
+		{mgl64.Vec3{0, -1, bottomRight[1]}, 0},
+		{mgl64.Vec3{0, 0, 1}, -near},
+		{mgl64.Vec3{0, 0, -1}, far},
+	}
+}
+
+// chunkTriangles is how many neighbouring triangles of the static world are
+// drawn or left out together: 256 make the test cheap and leave few triangles
+// beside the picture.
+const chunkTriangles = 256
+
+// chunk is a run of triangles in one frame, with its box there.
+type chunk struct {
+	first, count int
+	low, high    mgl64.Vec3
+	cut          bool // some material may be cut out by its alpha
+}
+
+// drawing is a scene's triangles in pieces that are drawn or left out.
+type drawing struct {
+	world  []chunk // of the static world
+	movers []chunk // one a mover, in the mover's frame
+}
+
+func newDrawing(w *scene.World) *drawing {
+	d := &drawing{}
+	for first := 0; first < w.StaticCount; first += chunkTriangles {
+		d.world = append(d.world, newChunk(w, first, min(chunkTriangles, w.StaticCount-first)))
+	}
+	for i := range w.Movers {
+		m := &w.Movers[i]
+		d.movers = append(d.movers, newChunk(w, m.First, m.Count))
+	}
+	return d
+}
+
+func newChunk(w *scene.World, first, count int) chunk {
+	c := chunk{first: first, count: count}
+	for i := 3 * first; i < 3*(first+count); i++ {
+		v := w.Vertices[i]
+		p := mgl64.Vec3{float64(v[0]), float64(v[1]), float64(v[2])}
+		if i == 3*first {
+			c.low, c.high = p, p
+		}
+		for axis, x := range p {
+			c.low[axis], c.high[axis] = min(c.low[axis], x), max(c.high[axis], x)
+		}
+	}
+	for t := first; t < first+count && !c.cut; t++ {
+		c.cut = w.Scene.Materials[w.Attributes[3*t][3]].AlphaMode != scene.AlphaOpaque
+	}
+	return c
+}
+
+// drawList is what one pass draws; its memory is used again for the next.
+type drawList struct {
+	plain, cut []gpu.DrawCall
+	planes     region // scratch
+}
+
+func (l *drawList) reset() { l.plain, l.cut = l.plain[:0], l.cut[:0] }
+
+// addWorld appends the chunks of the static world that are in the region;
+// toRegion leads from the world to the region's frame.
+func (l *drawList) addWorld(d *drawing, r region, toRegion *mgl64.Mat4) {
+	l.planes = r.inFrame(l.planes[:0], toRegion)
+	for i := range d.world {
+		if c := &d.world[i]; !l.planes.excludes(c.low, c.high) {
+			l.add(c, worldFrame)
+		}
+	}
+}
+
+// addMovers appends the movers that are in the region; toRegion leads from each
+// frame of the scene to the region's, and is zero for a mover that is not there.
+func (l *drawList) addMovers(d *drawing, r region, toRegion []mgl64.Mat4) {
+	for i := range d.movers {
+		c := &d.movers[i]
+		if toRegion[moverFrame(i)].At(3, 3) == 0 {
+			continue
+		}
+		l.planes = r.inFrame(l.planes[:0], &toRegion[moverFrame(i)])
+		if !l.planes.excludes(c.low, c.high) {
+			l.add(c, moverFrame(i))
+		}
+	}
+}
+
+func (l *drawList) add(c *chunk, frame int) {
+	calls := &l.plain
+	if c.cut {
+		calls = &l.cut
+	}
+	if n := len(*calls); n > 0 {
+		last := &(*calls)[n-1]
+		if last.Index == frame && last.First+last.Count == 3*c.first {
+			last.Count += 3 * c.count
+			return
+		}
+	}
+	*calls = append(*calls, gpu.DrawCall{First: 3 * c.first, Count: 3 * c.count, Index: frame})
+}
+
+// The frames of a scene are numbered as the shaders number them: the world's,
+// then the movers'.
+const worldFrame = 0
+
+func moverFrame(mover int) int { return 1 + mover }
+
+// stage is where everything is at one instant.
+type stage struct {
+	timeNs int64
+	frame  uint64       // the world's
+	number uint64       // rises whenever the stage moves, from 1
+	ego    spatial.Pose // in the world frame
+	// places lead from each frame of the scene to the world's.
+	places []mgl64.Mat4
+}
+
+// set moves the stage to an instant.
+func (s *stage) set(r *renderer, t sensors.Tick) {
+	s.timeNs, s.frame = t.TimeNs, t.Frame
+	s.number++
+	s.ego = r.pose(scene.EgoID, spatial.Identity(), t.TimeNs)
+	s.places = r.packer.Places(append(s.places[:0], mgl64.Ident4()), t.TimeNs)
+}
+
+// frameTable is a texture buffer of one record a frame of the scene.
+type frameTable struct {
+	texels  int // a record
+	rows    []scene.Row
+	buffer  *gpu.Buffer
+	texture *gpu.Texture
+}
+
+func newFrameTable(c *gpu.Ctx, label string, frames, texels int) (*frameTable, error) {
+	t := &frameTable{texels: texels, rows: make([]scene.Row, 0, frames*texels)}
+	var err error
+	if t.buffer, err = c.NewBuffer(gpu.BufferDesc{Label: label, Size: frames * texels * rowBytes}); err != nil {
+		return nil, err
+	}
+	t.texture, err = c.NewTexture(gpu.TextureDesc{Label: label, Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: t.buffer})
+	if err != nil {
+		t.buffer.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+const rowBytes = int(unsafe.Sizeof(scene.Row{}))
+
+// add appends the three rows of an affine map.
+func (t *frameTable) add(m *mgl64.Mat4) {
+	for i := range 3 {
+		r := m.Row(i)
+		t.rows = append(t.rows, scene.Row{float32(r[0]), float32(r[1]), float32(r[2]), float32(r[3])})
+	}
+}
+
+// write replaces the table by what was added since the last write. Commands
+// issued before it still see what was there.
+func (t *frameTable) write(c *gpu.Ctx) error { return t.writeFrom(c, 0) }
+
+// writeFrom replaces the part of the table that begins at a texel.
+func (t *frameTable) writeFrom(c *gpu.Ctx, texel int) error {
+	err := c.WriteBuffer(t.buffer, texel*rowBytes, rawBytes(t.rows))
+	t.rows = t.rows[:0]
+	return err
+}
+
+func (t *frameTable) binding() gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotFrames, Texture: t.texture}
+}
+
+func (t *frameTable) Close() {
+	t.texture.Close()
+	t.buffer.Close()
+}
+
+// rawBytes views values as the bytes that the GPU reads, on the little-endian
+// machines that raybridge runs on.
+func rawBytes[T any](values []T) []byte {
+	if len(values) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
+}
+
+// Visibility is what a lens sees, pixel by pixel, as numbers of triangles: for
+// sensors that make something else of it than pictures. It shares its pass with the
+// cameras that see the same.
+type Visibility struct {
+	renderer *renderer
+	view     *view
+}
+
+// Sight says from where a Visibility looks, and how.
+type Sight struct {
+	// Mount is the body frame in the owner's, as a camera's.
+	Mount     spatial.Pose
+	Lens      Lens
+	Near, Far float64 // metres along the optical axis
+}
+
+// NewVisibility makes the GPU objects, or finds those that others use already. Close
+// gives them back.
+func NewVisibility(ctx context.Context, env *sensors.Env, s Sight) (*Visibility, error) {
+	r, err := rendererOf(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	v := &Visibility{renderer: r}
+	err = env.GL.Do(ctx, func(c *gpu.Ctx) (err error) {
+		v.view, err = r.view(c, viewKey{env.Owner, s.Mount, s.Lens, 1, s.Near, s.Far})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a view: %w", err)
+	}
+	return v, nil
+}
+
+// Close gives back the GPU objects, which are deleted when nobody else uses them. It is
+// called once, from any goroutine, when nothing uses v any more.
+func (v *Visibility) Close() { v.renderer.leave(v.view) }
+
+// See draws what is seen at an instant, unless a camera has done so. GL thread.
+func (v *Visibility) See(c *gpu.Ctx, at sensors.Tick) error {
+	if _, err := v.view.look(c, v.renderer, at); err != nil {
+		return fmt.Errorf("draw what the lens sees: %w", err)
+	}
+	return nil
+}
+
+// Bindings appends what shaders read of it, for commands that follow See: the
+// scene's tables, and at shaders.SlotVisible for each pixel the number of the triangle
+// plus one, 0 for none, and that of its frame, 0 for the world and one more than a
+// mover's number.
+func (v *Visibility) Bindings(dst []gpu.Binding) []gpu.Binding {
+	dst = append(dst, v.renderer.tables...)
+	return append(dst, gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotVisible, Texture: v.view.ids})
 }
