@@ -275,6 +275,19 @@ func TestLevels(t *testing.T) {
 	c.refused(`{"op":"dance"}`, "dance") // it changed nothing
 }
 
+// TestInfinitiesForBrowsers: their JSON.parse refuses Python's words.
+func TestInfinitiesForBrowsers(t *testing.T) {
+	b := listening(t, "")
+	c := visit(t, b)
+	c.send(`{"op":"subscribe","topic":"/scan","type":"sensor_msgs/msg/LaserScan"}`)
+	out, err := bridges.AddPublisher[*sample.LaserScan](b, bridges.Topic{Name: "/scan"})
+	require.NoError(t, err)
+	c.values("nodes", "{}")
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	require.NoError(t, out(t.Context(), &sample.LaserScan{AngleMax: 1, AngleIncrement: 0.25, RangeMax: 30, Ranges: []float32{1.5, inf, -inf, nan}}))
+	assert.Equal(t, []any{1.5, nil, nil, nil}, at(c.next(), "msg.ranges"))
+}
+
 // TestNonFiniteCommands: clients in Python and in JavaScript write them differently.
 func TestNonFiniteCommands(t *testing.T) {
 	b := listening(t, "")
