@@ -56,7 +56,7 @@ func TestTheLastWordsOfAPeer(t *testing.T) {
 		d := l.Diagnosis()
 		assert.ErrorIs(t, d.LastError, bridges.ErrProtocol)
 		assert.NotErrorIs(t, d.LastError, bridges.ErrWriteFailed)
-		assert.Equal(t, [2]int64{1, 1}, [2]int64{d.Failures, d.Malformed})
+		assert.Equal(t, [3]int64{1, 1, 1}, [3]int64{d.Connections, d.Failures, d.Malformed}, "the connection was made")
 		assert.NoError(t, l.Close(t.Context()))
 	})
 }

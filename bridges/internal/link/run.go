@@ -64,6 +64,13 @@ func (l *Link) connect() (connected bool, err error) {
 		connected = true
 		l.connected()
 	})
+	if !connected && !l.config.Handshake {
+		// Nothing but the connection shows that somebody is there: it counts also where the
+		// peer ended it before it had taken the registrations.
+		l.mu.Lock()
+		l.journal.Connections++
+		l.mu.Unlock()
+	}
 	return connected, err
 }
 
