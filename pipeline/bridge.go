@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -330,4 +331,283 @@ func (b *attachedBridge) failed(err error) {
 	if b.file() && errors.Is(err, bridges.ErrWriteFailed) {
 		b.p.fail(fmt.Errorf("bridge %s: %w", b.bridge.Info().Name, err))
 	}
+}
+
+// carriage is a list of outputs with the sinks that carry them, or will, as long as it
+// isn't sure that all can be carried.
+type carriage []carried
+
+type carried struct {
+	sensor     *Sensor
+	output     int
+	sink       *bridgeSink
+	disconnect func() // nil before connect
+}
+
+// connect lets the outputs publish to the sinks.
+func (list carriage) connect() {
+	for _, c := range list {
+		c.sink.count(c.sensor, c.sensor.stats[c.output])
+		c.disconnect = c.sensor.ports[c.output].Connect(c.sink)
+		c.sensor.carried = append(c.sensor.carried, c)
+	}
+}
+
+// disconnect lets nothing more be published to the sinks, and returns when what was
+// has been sent, or the context ends.
+func (list carriage) disconnect(ctx context.Context) {
+	for _, c := range list {
+		if c.disconnect != nil {
+			c.disconnect()
+		}
+	}
+	for _, c := range list {
+		select {
+		case <-c.sink.queued.close():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close gives the sinks up, with what they haven't sent; the pipeline's change must be
+// held.
+func (list carriage) close() {
+	for _, c := range list {
+		if c.disconnect != nil {
+			c.disconnect()
+		}
+		c.sink.topic.Close()
+		delete(c.sink.bridge.topics, c.sink.topic.Name())
+	}
+}
+
+// serve carries a sensor's outputs and brings its inputs, as far as the bridge knows
+// their types. The pipeline's change must be held.
+func (b *attachedBridge) serve(s *Sensor, made *carriage) error {
+	return wrap("sensor "+s.spec.Name, errors.Join(b.carry(s, made), b.receiveAll(s.takers)))
+}
+
+// carry makes a topic of each of a sensor's outputs that the bridge knows.
+func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
+	for i, port := range s.ports {
+		spec := port.Spec()
+		topic := bridges.Topic{
+			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
+			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: spec.QoS,
+		}
+		sink, err := b.connect(spec, topic)
+		if err != nil {
+			return err
+		}
+		if sink != nil {
+			*made = append(*made, carried{sensor: s, output: i, sink: sink})
+		}
+	}
+	return nil
+}
+
+// causeOf names the reason of a message's fate for the summary.
+func (s *bridgeSink) causeOf(err error) flow.Cause {
+	if errors.Is(err, dispatch.ErrFull) && s.bridge.topicConfig.BlockLimit > 0 {
+		return flow.CausePeerSlow // it was waited for
+	}
+	return flow.CauseOf(err)
+}
+
+// bridgeSink carries one output to one topic of one bridge, through the dispatcher.
+type bridgeSink struct {
+	bridge   *attachedBridge
+	spec     *sensors.OutputSpec
+	topic    *dispatch.Topic[*envelope]
+	publish  bridges.Publisher[any]
+	sensor   *Sensor // nil for the clock
+	stats    *outputStats
+	receiver *int64
+	queued   usage       // messages that the dispatcher has
+	done     func(error) // account, made once: a queued message allocates nothing
+}
+
+// newBridgeSink connects an output with a topic of a bridge; the error wraps
+// bridges.ErrNoConverter where the bridge doesn't know the message's type.
+func newBridgeSink(p *Pipeline, b *attachedBridge, spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {
+	publish, err := bridges.AddPublisherOf(b.bridge, spec.Type, topic)
+	if err != nil {
+		return nil, err
+	}
+	s := &bridgeSink{bridge: b, spec: spec, publish: publish}
+	s.queued.init()
+	s.done = func(err error) {
+		s.account(err)
+		s.queued.exit()
+	}
+	config := b.topicConfig
+	config.Gated = p.gated()
+	s.topic = dispatch.NewTopic(p.dispatcher, topic.Name, s.send, config)
+	return s, s.topic.Err()
+}
+
+// count says whose the messages are, and where deliveries and drops are counted. It
+// comes before the first message.
+func (s *bridgeSink) count(sensor *Sensor, stats *outputStats) {
+	s.sensor, s.stats, s.receiver = sensor, stats, stats.receiver()
+}
+
+// send runs on a dispatcher's worker.
+func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
+	if err := s.bridge.send(ctx, s.publish, e); err != nil {
+		return err
+	}
+	s.stats.sent(s.receiver, e.at.Started)
+	return nil
+}
+
+// account counts a message that was not sent.
+func (s *bridgeSink) account(err error) {
+	if err != nil {
+		cause := s.causeOf(err)
+		s.stats.dropped(cause, 1)
+		s.bridge.account(cause, err)
+	}
+}
+
+// Listening reports whether the bridge takes samples: it is connected, has the clock,
+// and somebody behind it wants the topic.
+func (s *bridgeSink) Listening() bool {
+	return !s.bridge.clockless.Load() && s.bridge.bridge.Listening(s.topic.Name())
+}
+
+// TryQueue copies the message into the dispatcher's queue.
+func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
+	if !s.queued.begin() {
+		return true // nobody listens here any more
+	}
+	done := s.done
+	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
+		arrived := b.sending(s.sensor, at.Seq)
+		done = func(err error) {
+			if err != nil {
+				arrived(s.causeOf(err))
+			} else {
+				arrived("")
+			}
+			s.done(err)
+		}
+	}
+	e := borrowEnvelope(at, s.spec, message)
+	e.handedOver = s.bridge.p.publishing.Load()
+	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: done})
+	e.giveBack()
+	return ok
+}
+
+// Publish sends the message before it returns.
+func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) error {
+	if !s.queued.begin() {
+		return nil // nobody listens here any more
+	}
+	arrived := func(flow.Cause) {}
+	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
+		arrived = b.sending(s.sensor, at.Seq)
+	}
+	e := borrowEnvelope(at, s.spec, message)
+	e.handedOver = s.bridge.p.publishing.Load()
+	err := s.send(ctx, e)
+	e.giveBack()
+	if err != nil {
+		arrived(s.causeOf(err))
+	} else {
+		arrived("")
+	}
+	s.done(err)
+	return err
+}
+
+// envelope is what the dispatcher queues: a message of any type with the
+// capture it belongs to. Its copy owns the message, which the topic's pool
+// keeps for the next one.
+type envelope struct {
+	at sensors.Tick
+	// handedOver is the instant of a stepped run in which the message was queued,
+	// nanoseconds: a recording's log time.
+	handedOver int64
+	stamp      int64
+	spec       *sensors.OutputSpec
+	message    any
+}
+
+// CopyToCache makes dst a deep copy (law D3).
+func (e *envelope) CopyToCache(dst *envelope) {
+	message := dst.message
+	if message == nil {
+		message = e.spec.New()
+	}
+	e.spec.Copy(message, e.message)
+	*dst = *e
+	dst.message = message
+}
+
+// CacheKey is the message's own.
+func (e *envelope) CacheKey() uint64 { return e.spec.Key(e.message) }
+
+// Stamp is the message's own stamp: what the clock gate compares (law T4).
+func (e *envelope) Stamp() int64 { return e.stamp }
+
+// SizeBytes is the size of the message's data, for bounds of queues in bytes.
+func (e *envelope) SizeBytes() int64 {
+	if s, ok := e.message.(interface{ SizeBytes() int64 }); ok {
+		return s.SizeBytes()
+	}
+	return 256
+}
+
+// scratch lends envelopes for the time of one TryQueue call.
+var scratch = sync.Pool{New: func() any { return new(envelope) }}
+
+func borrowEnvelope(at sensors.Tick, spec *sensors.OutputSpec, message any) *envelope {
+	e := scratch.Get().(*envelope)
+	e.at, e.spec, e.message = at, spec, message
+	e.stamp = at.TimeNs
+	if s, ok := message.(interface{ Stamp() int64 }); ok {
+		e.stamp = s.Stamp()
+	}
+	return e
+}
+
+func (e *envelope) giveBack() {
+	*e = envelope{}
+	scratch.Put(e)
+}
+
+// Receivers counts those who would receive messages now. For a topic it counts those on all
+// network bridges together, for a bridge those of its topic that has most. A peer that
+// doesn't tell what it receives counts as one. The error wraps ErrNoTopic: no network
+// bridge has that name or carries that topic. Any goroutine may call it.
+func (p *Pipeline) Receivers(name string) (int, error) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	receivers, found := 0, false
+	var known []string
+	for _, b := range p.bridges {
+		info := b.bridge.Info()
+		if info.Kind == bridges.KindFile {
+			continue
+		}
+		known = append(known, info.Name)
+		most := 0
+		for topic := range b.topics {
+			known = append(known, topic)
+			if name != topic && name != info.Name {
+				continue
+			}
+			found = true
+			most = max(most, b.bridge.Receivers(topic))
+		}
+		receivers += most
+	}
+	if !found {
+		slices.Sort(known)
+		return 0, fmt.Errorf("%w on a network bridge: %q, %s", ErrNoTopic, name, closest.Hint(name, slices.Compact(known)))
+	}
+	return receivers, nil
 }

@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Run runs the simulation for a duration of simulated time, 0 for without end,
@@ -158,4 +164,773 @@ func (p *Pipeline) verdict(err error) error {
 		return p.failure.err
 	}
 	return err
+}
+
+// Bounds of what a stepped run has begun and not yet published: enough for the
+// GL thread to work on one instant's captures while the one before is converted.
+const (
+	maxInstants = 256
+	maxCaptures = 2
+)
+
+// firing is one sensor's tick at an instant.
+type firing struct {
+	sensor *Sensor // counted as in use until the instant's release
+	at     sensors.Tick
+	// captured and err are written on the GL thread before the instant's issued is
+	// closed.
+	captured bool
+	err      error
+	turnless bool // it failed before it had its turn
+}
+
+// instant is everything that happens at one moment of simulation time.
+type instant struct {
+	timeNs  int64
+	frame   uint64
+	clock   bool
+	firings []firing
+	gpu     bool          // some firing captures
+	issued  chan struct{} // closed when the GL thread has issued the captures
+
+	released bool // see release; of whoever has the instant
+}
+
+// runStepped goes from instant to instant until the simulation time is `until`,
+// and publishes each instant completely before the next (law T5). It returns
+// when everything begun was published, or at the first error.
+func (p *Pipeline) runStepped(r *run, until int64) error {
+	for {
+		begun := make(chan *instant, maxInstants)
+		captures := make(chan struct{}, maxCaptures)
+		done := make(chan error, 1)
+		go func() {
+			err := p.complete(r.completion, begun, captures)
+			if err != nil {
+				r.cancel(err)
+			}
+			for i := range begun {
+				i.release() // of a run that has failed
+			}
+			done <- err
+		}()
+		jumped, err := p.begin(r, until, begun, captures)
+		close(begun)
+		err = errors.Join(<-done, err)
+		if err != nil || !jumped {
+			return err
+		}
+		// Only now: what was begun before the jump needs the history as it was.
+		until = later(until, p.realign(r, func() {}))
+	}
+}
+
+// begin is the frame loop: it advances time and hands instants on. It waits only
+// for room, and returns when time is at until, the run ends, or the clock has jumped.
+func (p *Pipeline) begin(r *run, until int64, begun chan<- *instant, captures chan<- struct{}) (jumped bool, err error) {
+	for r.loop.Err() == nil {
+		t, reached, err := p.advance(r, until)
+		switch {
+		case err != nil || reached == ended:
+			return false, err
+		case reached == elsewhere:
+			return true, nil
+		case reached == nowhere:
+			continue
+		}
+		i, err := p.beginInstant(r, t)
+		if err == nil {
+			err = p.handOn(r, i, begun, captures)
+		} else {
+			i.release()
+		}
+		if err != nil {
+			return false, err
+		}
+		if p.config.OnProgress != nil {
+			p.config.OnProgress(p.progress(t))
+		}
+	}
+	return false, nil
+}
+
+// handOn issues an instant's captures and gives it to the completion. An instant
+// that was begun is handed on whole, also when the caller ends the run: only a
+// failure leaves it out.
+func (p *Pipeline) handOn(r *run, i *instant, begun chan<- *instant, captures chan<- struct{}) error {
+	if i.gpu {
+		select {
+		case captures <- struct{}{}:
+		case <-r.completion.Done():
+			i.release()
+			return nil
+		}
+		if err := p.issuePatiently(r.completion, i, nil); err != nil {
+			i.release()
+			return err
+		}
+	}
+	select {
+	case begun <- i:
+	case <-r.completion.Done():
+		i.release()
+	}
+	return nil
+}
+
+// issuePatiently issues an instant's captures, see issue; where others keep the GL
+// thread busy it waits, for what is stepped loses nothing.
+func (p *Pipeline) issuePatiently(ctx context.Context, i *instant, after func()) error {
+	announce(i)
+	for {
+		err := p.issue(i, after)
+		if !errors.Is(err, gpu.ErrBusy) {
+			return err
+		}
+		select {
+		case <-time.After(pollPause):
+		case <-ctx.Done():
+			return nil // the run has failed, and nobody waits for the instant
+		}
+	}
+}
+
+// errCapture is what a capture leaves that ended the GL thread's function; the
+// log has its panic.
+var errCapture = errors.New("the capture panicked")
+
+// issue hands an instant's captures to the GL thread in one hop (law G2); after,
+// if not nil, is called there when they are issued and must not wait. On an error
+// nothing was handed over.
+func (p *Pipeline) issue(i *instant, after func()) error {
+	i.issued = make(chan struct{})
+	return p.gl.Go(func(c *gpu.Ctx) error {
+		returned := false
+		defer func() {
+			if !returned {
+				i.fail(errCapture)
+			}
+			close(i.issued)
+			if after != nil {
+				after()
+			}
+		}()
+		p.captureAll(c, i)
+		returned = true
+		return nil
+	})
+}
+
+// fail gives the captures that were not issued an error.
+func (i *instant) fail(err error) {
+	for k := range i.firings {
+		if f := &i.firings[k]; f.sensor.gpu && !f.captured && f.err == nil {
+			f.err = err
+		}
+	}
+}
+
+// captureAll issues an instant's captures. GL thread.
+func (p *Pipeline) captureAll(c *gpu.Ctx, i *instant) {
+	for k := range i.firings {
+		f := &i.firings[k]
+		if !f.sensor.gpu || f.err != nil {
+			continue
+		}
+		if !f.sensor.users.enter() { // it was ended before its turn came
+			f.sensor.dropped(flow.CauseClosed, 1)
+			continue
+		}
+		f.captured, f.err = f.sensor.life.Capture(c, f.at)
+		f.sensor.users.exit()
+		if !f.captured && f.err == nil {
+			f.missed(flow.CauseReadbackFull)
+		}
+	}
+	if err := c.Flush(); err != nil {
+		p.fail(err)
+	}
+	p.pollAll(c)
+}
+
+// pollAll moves all finished readbacks on. GL thread.
+func (p *Pipeline) pollAll(c *gpu.Ctx) {
+	for _, s := range p.live() {
+		if s.gpu && s.users.enter() {
+			s.life.Poll(c)
+			s.users.exit()
+		}
+	}
+}
+
+// complete publishes the instants in order.
+func (p *Pipeline) complete(ctx context.Context, begun <-chan *instant, captures <-chan struct{}) error {
+	for i := range begun {
+		err := p.publish(ctx, i)
+		i.release()
+		if err != nil {
+			return err
+		}
+		if i.gpu {
+			<-captures
+		}
+	}
+	return nil
+}
+
+// publish sends everything of one instant: the clock, then the sensors in the
+// order they were added.
+func (p *Pipeline) publish(ctx context.Context, i *instant) error {
+	p.publishing.Store(i.timeNs)
+	if i.clock {
+		p.queueClock(i.timeNs)
+	}
+	for k := range i.firings {
+		f := &i.firings[k]
+		if !f.sensor.gpu {
+			f.at.Started = time.Now()
+			if err := f.sensor.life.Tick(f.at); err != nil {
+				return wrap("sensor "+f.sensor.spec.Name, err)
+			}
+			continue
+		}
+		if err := p.publishCapture(ctx, i, f); err != nil {
+			return wrap("sensor "+f.sensor.spec.Name, err)
+		}
+	}
+	return nil
+}
+
+// publishCapture waits for a capture and publishes it.
+func (p *Pipeline) publishCapture(ctx context.Context, i *instant, f *firing) error {
+	select {
+	case <-i.issued:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if f.err != nil {
+		return f.err
+	}
+	if !f.captured {
+		return nil
+	}
+	for f.sensor.life.Process(f.at.TimeNs) == 0 {
+		if f.sensor.life.Pending() == 0 {
+			return nil // it failed and was counted
+		}
+		if err := p.awaitReadback(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pollPause is how long a completion waits before it asks the GL thread again
+// for a fence that hasn't signalled.
+const pollPause = 200 * time.Microsecond
+
+// awaitReadback waits until a capture may have become ready, and has the GL thread
+// look after the readbacks. One such look waits for its turn at a time, for the GL
+// thread may be busy with the next capture; what that finds ready isn't kept waiting.
+func (p *Pipeline) awaitReadback(ctx context.Context) error {
+	if p.polling.CompareAndSwap(false, true) {
+		err := p.gl.Go(p.pollHop)
+		if err != nil {
+			p.polling.Store(false)
+		}
+		if err != nil && !errors.Is(err, gpu.ErrBusy) {
+			return err
+		}
+	}
+	select {
+	case <-p.wake:
+	case <-time.After(pollPause):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// pollInTurn is awaitReadback's look. GL thread.
+func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
+	p.polling.Store(false)
+	p.pollAll(c)
+	return nil
+}
+
+// queueClock queues /clock for all bridges, ahead of the instant's samples (law T4).
+func (p *Pipeline) queueClock(t int64) {
+	at := sensors.Tick{TimeNs: t, Started: time.Now()}
+	message := &sample.Clock{StampNs: t}
+	for _, b := range p.bridges {
+		if b.clockWanted() {
+			b.clock.Load().TryQueue(at, message)
+			b.clockSent()
+		}
+	}
+}
+
+// nextInstant is the earliest of the next step, clock and due sensor.
+func (p *Pipeline) nextInstant() int64 {
+	step := int64(p.config.Step)
+	next := (p.simNs.Load()/step + 1) * step
+	if p.clockDue != nil {
+		next = min(next, p.clockDue.Next())
+	}
+	for _, s := range p.live() {
+		if s.joined.Load() && s.schedule != nil {
+			next = min(next, s.schedule.Next())
+		}
+	}
+	return next
+}
+
+// beginInstant lists what is due at t and moves the scene there. The instant has to be
+// released, also on an error: a sensor's, or the run's end. Frame loop.
+func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
+	i := &instant{timeNs: t, frame: p.frame}
+	p.frame++
+	list := p.live()
+	p.joinAll(list, t)
+	if p.clockDue != nil {
+		_, i.clock = p.clockDue.Due(t)
+	}
+	for rank := range ranks {
+		for _, s := range list {
+			if s.rank != rank {
+				continue
+			}
+			if err := i.list(r.completion, s, len(list)); err != nil {
+				return i, err
+			}
+		}
+	}
+	p.moveTo(t)
+	p.lastNs = t
+	p.moveScene(t, (*scene.History).Record)
+	i.leaveOrphans(p)
+	return i, nil
+}
+
+// moveScene moves everything to a tick's time as record does, a method of History.
+func (p *Pipeline) moveScene(t int64, record func(*scene.History, int64)) {
+	p.moving.Lock()
+	defer p.moving.Unlock()
+	record(p.history, t)
+}
+
+// joinAll lets sensors join that were added since the instant before: each fires first
+// a whole period from now.
+func (p *Pipeline) joinAll(list []*Sensor, t int64) {
+	grew := false
+	for _, s := range list {
+		if s.joined.Load() {
+			continue
+		}
+		if s.schedule != nil {
+			s.schedule.Realign(s.firstAfter(t))
+		}
+		s.joined.Store(true)
+		grew = true
+	}
+	if grew {
+		p.moving.Lock()
+		defer p.moving.Unlock()
+		p.history.Keep(historyTicks(p.config.Step, p.clockDue, list))
+	}
+}
+
+// firstAfter returns the first instant of the sensor's grid that is a whole period
+// after t, or more.
+func (s *Sensor) firstAfter(t int64) int64 {
+	rate := s.schedule.Rate()
+	k := rate.IndexAt(t)
+	if rate.At(k) < t {
+		k++
+	}
+	return rate.At(k + 1)
+}
+
+// list adds a sensor's firing to the instant, if it is due and heard, and does what
+// comes before the scene moves.
+func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
+	at, skipped, due := s.due(i)
+	if !due && s.hearer == nil {
+		return nil
+	}
+	if s.users.isClosing() {
+		return nil // it is ending: what would have been due is nobody's
+	}
+	listening := s.listenedTo()
+	if err := s.tell(ctx, listening); err != nil || !due {
+		return err
+	}
+	b := s.p.barrier.Load()
+	if b != nil {
+		b.expect(s, at, skipped)
+	}
+	if !listening {
+		return missed(b, s, at.Seq, causeIdle)
+	}
+	if !s.users.begin() {
+		return missed(b, s, at.Seq, flow.CauseClosed)
+	}
+	if skipped > 0 {
+		s.skip(skipped)
+	}
+	if i.firings == nil {
+		i.firings = make([]firing, 0, room)
+	}
+	i.firings = append(i.firings, firing{sensor: s, at: at})
+	i.gpu = i.gpu || s.gpu
+	if err := s.takeTurn(ctx); err != nil {
+		i.firings[len(i.firings)-1].turnless = true
+		return err
+	}
+	if err := s.life.PreTick(at); err != nil {
+		return wrap("sensor "+s.spec.Name, err)
+	}
+	return nil
+}
+
+// missed tells a barrier, where there is one, that a firing comes to nothing; it returns
+// nil, for who lists.
+func missed(b *barrier, s *Sensor, seq uint64, cause flow.Cause) error {
+	if b != nil {
+		b.miss(s, seq, cause)
+	}
+	return nil
+}
+
+// due returns the sensor's firing at an instant, of the latest instant of its grid up to
+// then that hasn't fired, and how many before that were passed over.
+func (s *Sensor) due(i *instant) (at sensors.Tick, skipped int, due bool) {
+	at = sensors.Tick{TimeNs: i.timeNs, PeriodNs: i.timeNs - s.p.lastNs, Seq: s.seq, Frame: i.frame}
+	if s.schedule != nil {
+		before := s.schedule.Skipped()
+		fired, due := s.schedule.Due(i.timeNs)
+		if !due {
+			return sensors.Tick{}, 0, false
+		}
+		rate := s.schedule.Rate()
+		at.TimeNs, at.PeriodNs = fired, fired-rate.At(rate.IndexAt(fired)-1)
+		skipped = int(s.schedule.Skipped() - before)
+	}
+	s.seq++
+	return at, skipped, true
+}
+
+// tell tells a sensor that wants to know it whether anybody listens, when that changes.
+func (s *Sensor) tell(ctx context.Context, listening bool) error {
+	if s.hearer == nil || s.heard == listening || !s.users.begin() {
+		return nil
+	}
+	defer s.users.exit()
+	if err := s.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer s.giveTurn()
+	s.heard = listening
+	s.hearer.Heard(listening)
+	return nil
+}
+
+// takeTurn waits until the sensor's firing before has ticked: one that works before the
+// scene moves, or is told of its listeners, isn't called from two goroutines at once,
+// though the loop runs ahead of what is published. It fails when ctx ends.
+func (s *Sensor) takeTurn(ctx context.Context) error {
+	if s.turn == nil {
+		return nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Sensor) giveTurn() {
+	if s.turn != nil {
+		<-s.turn
+	}
+}
+
+// leaveOrphans takes out the firings of sensors whose actor is not there any more, and
+// lets those sensors end.
+func (i *instant) leaveOrphans(p *Pipeline) {
+	kept := i.firings[:0]
+	for k := range i.firings {
+		f := &i.firings[k]
+		if f.sensor.owner == scene.EgoID || p.history.Present(f.sensor.owner, i.timeNs) {
+			kept = append(kept, *f)
+			continue
+		}
+		f.missed(flow.CauseClosed)
+		f.release()
+		p.orphan(f.sensor.owner)
+	}
+	i.firings = kept
+}
+
+// missed is the function missed for a firing that was listed.
+func (f *firing) missed(cause flow.Cause) {
+	_ = missed(f.sensor.p.barrier.Load(), f.sensor, f.at.Seq, cause)
+}
+
+// release says that the loops have done their part of a firing.
+func (f *firing) release() {
+	if !f.turnless {
+		f.sensor.giveTurn()
+	}
+	f.sensor.users.exit()
+}
+
+// release says that the loops have done their part of the instant's firings; again it
+// does nothing.
+func (i *instant) release() {
+	if i.released {
+		return
+	}
+	i.released = true
+	for k := range i.firings {
+		i.firings[k].release()
+	}
+}
+
+// announce tells the sensors of an instant that their captures follow.
+func announce(i *instant) {
+	for k := range i.firings {
+		f := &i.firings[k]
+		if f.sensor.gpu {
+			f.at.Started = time.Now()
+			f.err = f.sensor.life.Tick(f.at)
+		}
+	}
+}
+
+// arrival says where advance has got to.
+type arrival uint8
+
+const (
+	there     arrival = iota // at an instant at which something is due
+	ended                    // at the run's end, or the caller ended it
+	nowhere                  // paused or stepped meanwhile: try again
+	elsewhere                // the clock has jumped
+)
+
+// advance waits for the next instant, at the latest until, and advances the clock
+// to it. A realtime loop that is late goes on to where the clock is, but visits
+// every instant of the steps that a paused clock was told to go. Frame loop.
+func (p *Pipeline) advance(r *run, until int64) (t int64, reached arrival, err error) {
+	due := p.nextInstant()
+	t = min(due, until)
+	if reached := p.await(r, t); reached != there {
+		return t, reached, nil
+	}
+	if p.config.Mode == Realtime {
+		if lag := p.clock.Lag(t); lag > int64(p.config.Step) {
+			t = min(t+lag, until)
+		}
+	}
+	if p.clock.Jumps() != p.jumps { // what looks like lateness is a jump nobody has told of yet
+		return t, elsewhere, nil
+	}
+	err = p.clock.Advance(t)
+	switch {
+	case errors.Is(err, simtime.ErrAhead):
+		return t, nowhere, nil
+	case errors.Is(err, simtime.ErrBackward):
+		p.jumps = unknownJumps
+		return t, elsewhere, nil
+	case err != nil:
+		return t, ended, err
+	case due > t:
+		p.moveTo(t)
+		return t, ended, nil
+	}
+	return t, there, nil
+}
+
+// await waits until the loop may advance to t.
+func (p *Pipeline) await(r *run, t int64) arrival {
+	err := p.clock.WaitUntil(r.line.context(), t)
+	switch {
+	case r.loop.Err() != nil:
+		return ended
+	case err != nil: // it jumped, which also ends the line's context
+		return elsewhere
+	default:
+		return there
+	}
+}
+
+// moveTo sets the frame loop's instant.
+func (p *Pipeline) moveTo(t int64) {
+	p.elapsed.simulate(t - p.simNs.Swap(t))
+}
+
+// unknownJumps is no number of jumps: the loop has to follow the clock in any case.
+const unknownJumps = math.MaxUint64
+
+// follow makes the loop begin where the clock is, if that has a time of its own:
+// sensors first fire after it.
+func (p *Pipeline) follow() {
+	if now := p.clock.Now(); now != p.simNs.Load() {
+		p.jumpTo(now, now+1)
+	}
+}
+
+// realign goes on from where the clock has jumped to, and returns how far that is. Of a
+// jump that the loop has followed already it may be told once more: what has fired there
+// doesn't fire again. before is called ahead of anything else.
+func (p *Pipeline) realign(r *run, before func()) int64 {
+	r.line.renew()
+	jumps := p.clock.Jumps()
+	if jumps == p.jumps {
+		return 0
+	}
+	before()
+	from, now := p.simNs.Load(), p.clock.Now()
+	p.jumpTo(now, now)
+	p.jumps = jumps // of another jump meanwhile advance learns before anything fires
+	return now - from
+}
+
+// jumpTo sets the loop's instant without simulating what lies between; schedules
+// go on with their first instant from first on.
+func (p *Pipeline) jumpTo(now, first int64) {
+	p.simNs.Store(now)
+	p.lastNs = now
+	p.moveScene(now, (*scene.History).Jump)
+	for _, s := range p.live() {
+		if s.joined.Load() && s.schedule != nil {
+			s.schedule.Realign(first)
+		}
+	}
+	if p.clockDue != nil {
+		p.clockDue.Realign(first)
+	}
+}
+
+// later returns t moved by d, without overflow for a run without end.
+func later(t, d int64) int64 {
+	if t == math.MaxInt64 || (d > 0 && t > math.MaxInt64-d) {
+		return math.MaxInt64
+	}
+	return t + d
+}
+
+// timeline ends a context when the clock jumps, however the loop is occupied then:
+// a wait that began before the jump would be for an instant without meaning.
+type timeline struct {
+	parent      context.Context
+	unsubscribe func()
+
+	mu     sync.Mutex
+	ctx    context.Context    // guarded by mu
+	cancel context.CancelFunc // guarded by mu
+}
+
+func newTimeline(parent context.Context, clock *simtime.Clock) *timeline {
+	l := &timeline{parent: parent}
+	l.renew()
+	l.unsubscribe = clock.Subscribe(func(c simtime.Change) {
+		if c.Jump() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.cancel()
+		}
+	})
+	return l
+}
+
+// renew begins a new stretch of time; whoever does it reads the clock afterwards.
+func (l *timeline) renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.ctx, l.cancel = context.WithCancel(l.parent)
+}
+
+func (l *timeline) context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ctx
+}
+
+func (l *timeline) end() {
+	l.unsubscribe()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
+}
+
+// elapsed adds up what a pipeline has spent. Any goroutine may use it.
+type elapsed struct {
+	mu        sync.Mutex
+	startup   time.Duration
+	wall      time.Duration // in finished runs, drain included
+	running   time.Time     // when the current run began; zero between runs
+	simulated int64         // nanoseconds, jumps of the clock left out
+}
+
+// start adds the time since begun to the start-up.
+func (e *elapsed) start(begun time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.startup += time.Since(begun)
+}
+
+// run says that a run begins now; the returned function, that it has ended.
+func (e *elapsed) run() (end func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = time.Now()
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.wall += time.Since(e.running)
+		e.running = time.Time{}
+	}
+}
+
+// simulate adds simulated nanoseconds.
+func (e *elapsed) simulate(ns int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.simulated += ns
+}
+
+// seconds returns what was spent up to now.
+func (e *elapsed) seconds() (startup, wall, simulated float64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	spent := e.wall
+	if !e.running.IsZero() {
+		spent += time.Since(e.running)
+	}
+	return e.startup.Seconds(), spent.Seconds(), float64(e.simulated) / 1e9
+}
+
+// GL returns the GL thread, for what shares the pipeline's context, such as a
+// window. It is closed by Close.
+func (p *Pipeline) GL() *gpu.Thread { return p.gl }
+
+// Ego returns the motion that the vehicle follows; nil for one that stands.
+func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }
+
+// Drops counts the sensor's lost messages by cause, over its outputs: of those
+// that share a capture, the one that lost most.
+func (s *Sensor) Drops() flow.Drops {
+	most := flow.Drops{}
+	for _, stats := range s.stats {
+		_, _, _, drops := stats.snapshot()
+		for cause, n := range drops {
+			most[cause] = max(most[cause], n)
+		}
+	}
+	return most
 }

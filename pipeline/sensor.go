@@ -2,14 +2,18 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -384,3 +388,450 @@ const (
 	transformID = "sensor.other.transform"
 	snapshotID  = "sensor.other.snapshot"
 )
+
+// Errors of sensors that come and go; callers test them with errors.Is.
+var (
+	// ErrNoSensor: no sensor of the pipeline has that name.
+	ErrNoSensor = errors.New("no such sensor")
+	// ErrMounted: other sensors are mounted in the sensor's frame.
+	ErrMounted = errors.New("other sensors are mounted on it")
+)
+
+// live returns the sensors that the loops work with, in the order they were added.
+// The slice is never changed.
+func (p *Pipeline) live() []*Sensor {
+	if list := p.roster.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Sensors returns the sensors in the order they were added, without those that have
+// ended. Any goroutine may call it, as Sensor and SensorsOf.
+func (p *Pipeline) Sensors() []*Sensor { return slices.Clone(p.live()) }
+
+// Sensor returns the sensor with a name. The error wraps ErrNoSensor and names the
+// closest.
+func (p *Pipeline) Sensor(name string) (*Sensor, error) {
+	var names []string
+	for _, s := range p.live() {
+		if s.spec.Name == name {
+			return s, nil
+		}
+		names = append(names, s.spec.Name)
+	}
+	return nil, fmt.Errorf("%w: %q, %s", ErrNoSensor, name, closest.Hint(name, names))
+}
+
+// SensorsOf returns the sensors whose type id or name matches a wildcard pattern
+// ("sensor.camera.*", "front_*"; see path.Match), in the order they were added.
+func (p *Pipeline) SensorsOf(pattern string) []*Sensor {
+	var found []*Sensor
+	for _, s := range p.live() {
+		for _, name := range []string{s.spec.Definition.ID, s.spec.Name} {
+			if ok, err := path.Match(pattern, name); err == nil && ok {
+				found = append(found, s)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// add makes sensors of a rig's entries, on an actor; begun and joined if the pipeline
+// has started.
+func (p *Pipeline) add(entries []rig.Entry, attachTo uint32) ([]*Sensor, error) {
+	added, started, err := p.enlist(entries, attachTo)
+	if err != nil || !started {
+		return added, err
+	}
+	// Not under change: what this takes must not hold up others that come and go.
+	var begun error
+	for _, s := range added {
+		if begun = s.begin(context.Background()); begun != nil {
+			break
+		}
+	}
+	p.change.Lock()
+	defer p.change.Unlock()
+	if begun == nil && p.closed {
+		begun = ErrClosed
+	}
+	if begun != nil {
+		return nil, errors.Join(begun, p.strike(added))
+	}
+	p.refresh(added)
+	return added, nil
+}
+
+// enlist makes sensors members, and lets bridges carry them; those of a pipeline that
+// has not started join the roster at once.
+func (p *Pipeline) enlist(entries []rig.Entry, attachTo uint32) (added []*Sensor, started bool, err error) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	if p.closed {
+		return nil, false, ErrClosed
+	}
+	before := len(p.rig.Sensors)
+	p.rig.Sensors = append(p.rig.Sensors, entries...)
+	if added, err = p.resolve(before, attachTo); err != nil {
+		p.rig.Sensors = p.rig.Sensors[:before]
+		return nil, false, err
+	}
+	p.members = append(p.members[:len(p.members):len(p.members)], added...)
+	if !p.started {
+		p.refresh(added)
+	}
+	return added, p.started, nil
+}
+
+// resolve makes the sensors of the rig from the given entry on; change must be held.
+func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
+	added, err := newSensors(&p.rig, p.config.Sensors, from)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTopics(slices.Concat(p.members, added)); err != nil {
+		return nil, err
+	}
+	owners, err := p.owners(added, attachTo)
+	if err != nil {
+		return nil, err
+	}
+	var made carriage
+	for _, b := range p.bridges {
+		b.unknown = nil // of what failed before
+	}
+	for i, s := range added {
+		err := s.join(p, owners[i])
+		if err == nil {
+			err = p.joinBridges(s, &made)
+		}
+		if err != nil {
+			made.close()
+			p.closeInlets(added)
+			return nil, err
+		}
+	}
+	made.connect()
+	for _, b := range p.bridges {
+		b.tellUnknown(b.bridge.Info().Name)
+	}
+	if p.started {
+		for _, s := range added {
+			p.tellWanted(s.takers)
+		}
+	}
+	return added, nil
+}
+
+// joinBridges lets the bridges serve a sensor; change must be held.
+func (p *Pipeline) joinBridges(s *Sensor, made *carriage) error {
+	for _, b := range p.bridges {
+		if err := b.serve(s, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owners returns the actor that each added sensor rides on: the one that its parent
+// rides on. change must be held.
+func (p *Pipeline) owners(added []*Sensor, attachTo uint32) ([]uint32, error) {
+	byFrame := map[string]uint32{rig.BaseFrame: attachTo}
+	for _, s := range p.members {
+		if s.spec.BodyFrame() != rig.BaseFrame {
+			byFrame[s.spec.BodyFrame()] = s.owner
+		}
+	}
+	parents := map[string]string{}
+	for _, s := range added {
+		if s.spec.BodyFrame() != rig.BaseFrame {
+			parents[s.spec.BodyFrame()] = s.spec.ParentFrame
+		}
+	}
+	list := make([]uint32, len(added))
+	for i, s := range added {
+		parent := s.spec.ParentFrame
+		for parents[parent] != "" { // the rig has no circles
+			parent = parents[parent]
+		}
+		list[i] = byFrame[parent]
+		if attachTo != scene.EgoID && list[i] != attachTo {
+			return nil, s.fault("parent", fmt.Errorf("%w: %s is on actor %d, not on %d", rig.ErrParent, parent, list[i], attachTo))
+		}
+	}
+	return list, nil
+}
+
+// refresh puts sensors that have become live into the roster, in the members' order;
+// change must be held.
+func (p *Pipeline) refresh(added []*Sensor) {
+	live := p.live()
+	list := make([]*Sensor, 0, len(live)+len(added))
+	for _, s := range p.members {
+		if slices.Contains(live, s) || slices.Contains(added, s) {
+			list = append(list, s)
+		}
+	}
+	p.roster.Store(&list)
+}
+
+// strike takes sensors out of the pipeline and ends them; change must be held, and
+// nobody works with them.
+func (p *Pipeline) strike(gone []*Sensor) error {
+	p.members = slices.DeleteFunc(slices.Clone(p.members), func(s *Sensor) bool { return slices.Contains(gone, s) })
+	live := slices.DeleteFunc(slices.Clone(p.live()), func(s *Sensor) bool { return slices.Contains(gone, s) })
+	p.roster.Store(&live)
+	p.rig.Sensors = slices.DeleteFunc(slices.Clone(p.rig.Sensors), func(e rig.Entry) bool {
+		return slices.ContainsFunc(gone, func(s *Sensor) bool { return s.spec.Name == e.Name })
+	})
+	var errs []error
+	for _, s := range gone {
+		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.End()))
+		s.carried.close()
+	}
+	p.closeInlets(gone)
+	return errors.Join(errs...)
+}
+
+// ownerOf describes an actor to the sensors on it. The error wraps scene.ErrNoActor or
+// scene.ErrAbsent.
+func (p *Pipeline) ownerOf(id uint32) (sensors.Owner, error) {
+	a, err := p.Actor(id)
+	if err != nil {
+		return sensors.Owner{}, err
+	}
+	box, _ := p.history.Box(id)
+	return sensors.Owner{ID: id, TypeID: a.TypeID(), Box: box}, nil
+}
+
+// ending is the end of one sensor before its pipeline's.
+type ending struct {
+	once sync.Once
+	done chan struct{} // closed when the sensor is gone
+	err  error         // written before done is closed
+}
+
+func (e *ending) init() { e.done = make(chan struct{}) }
+
+// Destroy ends the sensor, also while a run goes on: its listeners aren't called any
+// more, it fires no more, what it has captured goes to its bridges or counts as closed,
+// and what they were given is sent; then its objects on the GPU are given back, and its
+// name and topics are free again. Its counts stay in the Summary. Destroy returns when
+// all that has happened, or with the context's error when ctx ends before; it goes on
+// then. Called within a listener's callback it doesn't wait, for it might wait for
+// itself. Again it waits for the same end and returns the same.
+//
+// A sensor in whose frame others are mounted is not destroyed: the error wraps
+// ErrMounted and names them. The end of the pipeline ends all sensors by itself.
+func (s *Sensor) Destroy(ctx context.Context) error {
+	if under, err := s.startEnding(); err != nil || !under || inCallback() {
+		return err
+	}
+	select {
+	case <-s.ending.done:
+		return s.ending.err
+	case <-ctx.Done():
+		return fmt.Errorf("destroy sensor %s: %w", s.spec.Name, context.Cause(ctx))
+	}
+}
+
+// startEnding begins the sensor's end, once, and reports whether it is under way or
+// done; it is not where the pipeline was closed before.
+func (s *Sensor) startEnding() (under bool, err error) {
+	p := s.p
+	p.change.Lock()
+	defer p.change.Unlock()
+	if s.users.isClosing() {
+		return true, nil
+	}
+	if p.closed {
+		return false, nil
+	}
+	if on := p.mountedOn(s); len(on) > 0 {
+		return false, fmt.Errorf("destroy sensor %s: %w: %s", s.spec.Name, ErrMounted, strings.Join(on, ", "))
+	}
+	p.letEnd(s)
+	return true, nil
+}
+
+// letEnd ends a sensor on a goroutine of its own, for who asks may be one of those
+// that it waits for; Close waits for the goroutine. change must be held.
+func (p *Pipeline) letEnd(s *Sensor) {
+	s.ending.once.Do(func() {
+		s.noteListening()
+		s.heardBy.close()
+		gone := s.users.close()
+		p.endings.Go(func() {
+			defer close(s.ending.done)
+			<-gone
+			s.ending.err = p.end(s)
+		})
+	})
+}
+
+// end ends a sensor that nobody works with.
+func (p *Pipeline) end(s *Sensor) error {
+	err := wrap("end sensor "+s.spec.Name, s.life.End())
+	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
+	defer cancel()
+	s.carried.disconnect(ctx)
+	p.change.Lock()
+	defer p.change.Unlock()
+	p.former = mergeRows(p.former, s.rows(0))
+	p.formerInputs = mergeInputs(p.formerInputs, s.inputRows())
+	_ = p.strike([]*Sensor{s}) // its life has ended
+	return err
+}
+
+// mountedOn names the sensors whose parent frame is a sensor's and no other's; change
+// must be held.
+func (p *Pipeline) mountedOn(s *Sensor) []string {
+	frame := s.spec.BodyFrame()
+	if frame == rig.BaseFrame {
+		return nil
+	}
+	var names []string
+	for _, other := range p.members {
+		switch {
+		case other == s || other.users.isClosing():
+		case other.spec.BodyFrame() == frame:
+			return nil // the frame stays
+		case other.spec.ParentFrame == frame:
+			names = append(names, other.spec.Name)
+		}
+	}
+	return names
+}
+
+// orphan ends the sensors of an actor that is there no more.
+func (p *Pipeline) orphan(id uint32) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	for _, s := range p.members {
+		if s.owner == id && !s.users.isClosing() && !p.closed {
+			s.env.Log.Info("the actor that the sensor rode on is gone, and the sensor with it", "actor", id)
+			p.letEnd(s)
+		}
+	}
+}
+
+// usage counts who works with something that ends while a run goes on, so that
+// nobody works with it once it has ended. Any goroutine may use it.
+type usage struct {
+	state atomic.Int64  // the number of users, with the flags below
+	gone  chan struct{} // closed when over
+}
+
+const (
+	closing = int64(1) << 61 // no new work begins
+	over    = int64(1) << 62 // and nobody is left
+)
+
+func (u *usage) init() { u.gone = make(chan struct{}) }
+
+// begin counts a user with new work and reports whether it may: not any more once
+// the end has begun.
+func (u *usage) begin() bool { return u.count(closing) }
+
+// enter counts a user that finishes work of before; it may while others do.
+func (u *usage) enter() bool { return u.count(over) }
+
+// count adds a user unless a flag is set.
+func (u *usage) count(unless int64) bool {
+	for {
+		n := u.state.Load()
+		if n&unless != 0 {
+			return false
+		}
+		if u.state.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// isClosing reports whether the end has begun.
+func (u *usage) isClosing() bool { return u.state.Load()&closing != 0 }
+
+// exit says that a user has done its work.
+func (u *usage) exit() {
+	u.state.Add(-1)
+	u.settle()
+}
+
+// close lets no new work begin, and returns a channel that is closed when all of it
+// is done.
+func (u *usage) close() <-chan struct{} {
+	u.state.Or(closing)
+	u.settle()
+	return u.gone
+}
+
+// settle ends the use when nobody is left.
+func (u *usage) settle() {
+	if u.state.CompareAndSwap(closing, closing|over) {
+		close(u.gone)
+	}
+}
+
+// Frames that move or lie above the vehicle (REP-105): no sensor is their parent.
+const (
+	mapFrame  = "map"
+	odomFrame = "odom"
+)
+
+// frames returns the fixed frames of the sensors on an actor, the same slice until
+// sensors come or go. Any goroutine.
+func (p *Pipeline) frames(owner uint32) []sample.Transform {
+	f, roster := &p.fixed, p.roster.Load()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.roster != roster {
+		f.roster, f.byOwner = roster, map[uint32][]sample.Transform{}
+	}
+	list, known := f.byOwner[owner]
+	if !known {
+		list = framesOf(p.live(), owner)
+		f.byOwner[owner] = list
+	}
+	return list
+}
+
+// frameLists are the fixed frames of a roster.
+type frameLists struct {
+	mu      sync.Mutex
+	roster  *[]*Sensor                    // guarded by mu
+	byOwner map[uint32][]sample.Transform // guarded by mu
+}
+
+// framesOf returns the fixed frames of the sensors on an actor, parents first and each
+// once: sensors may share a frame, and one whose data is in no frame of its own may be
+// named like one of REP-105's.
+func framesOf(list []*Sensor, owner uint32) []sample.Transform {
+	var open, within []sample.Transform
+	for _, s := range list {
+		if s.owner != owner {
+			continue
+		}
+		open = append(open, sample.Transform{
+			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.relative,
+		})
+		if f, ok := s.life.Sensor().(sensors.Framer); ok {
+			within = append(within, f.Frames()...)
+		}
+	}
+	open = append(open, within...) // a name that both have is the sensor's that is mounted as it
+	var frames []sample.Transform
+	placed := map[string]bool{rig.BaseFrame: true, mapFrame: true, odomFrame: true}
+	for grew := true; grew; {
+		grew = false
+		for i := range open {
+			if f := &open[i]; !placed[f.ChildFrameID] && placed[f.FrameID] {
+				placed[f.ChildFrameID], grew = true, true
+				frames = append(frames, *f)
+			}
+		}
+	}
+	return frames
+}

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // SummarySchema is the version of the summary's form.
@@ -286,4 +290,156 @@ func (s *Summary) WriteJSON(path string) error {
 		return fmt.Errorf("write summary: %w", filefault.Explain(err))
 	}
 	return nil
+}
+
+// Latencies are kept in microseconds up to ten minutes, to three digits.
+const (
+	maxLatencyUs  = 600_000_000
+	latencyDigits = 3
+)
+
+// outputStats counts what became of one output's messages. Any goroutine may
+// use it.
+type outputStats struct {
+	mu sync.Mutex
+	// latency is from the capture's begin to the delivery, µs; nil before the first. It takes
+	// 170 kB, which a rig of many sensors would cost where none of them is heard.
+	latency *hdrhistogram.Histogram
+	drops   flow.Drops
+	// delivered has one counter a receiver: bridge or listener.
+	delivered []*int64
+	retired   int64 // the most that a receiver had that is gone
+	listened  bool
+}
+
+func newOutputStats() *outputStats {
+	return &outputStats{drops: flow.Drops{}}
+}
+
+// receiver adds a counter for one more receiver of the output.
+func (s *outputStats) receiver() *int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := new(int64)
+	s.delivered = append(s.delivered, n)
+	return n
+}
+
+// retire lets a receiver go that gets no more messages; its count stays.
+func (s *outputStats) retire(n *int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = max(s.retired, *n)
+	s.delivered = slices.DeleteFunc(s.delivered, func(other *int64) bool { return other == n })
+}
+
+// heard notes whether somebody listens now, and reports whether anybody ever did.
+func (s *outputStats) heard(now bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listened = s.listened || now
+	return s.listened
+}
+
+// sent records that the receiver with that counter has a message.
+func (s *outputStats) sent(receiver *int64, started time.Time) {
+	us := min(max(time.Since(started).Microseconds(), 1), maxLatencyUs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*receiver++
+	if s.latency == nil {
+		s.latency = hdrhistogram.New(1, maxLatencyUs, latencyDigits)
+	}
+	_ = s.latency.RecordValue(us) // clamped to its range above
+}
+
+// dropped counts n messages lost by a cause.
+func (s *outputStats) dropped(cause flow.Cause, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops[cause] += int64(n)
+}
+
+// snapshot returns how many messages the best-served receiver got, the latency's
+// median and 99th percentile in milliseconds, 0 where nothing was delivered, and
+// the drops of all receivers by cause.
+func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.Drops) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	drops = make(flow.Drops, len(s.drops))
+	for cause, n := range s.drops {
+		drops[cause] = n
+	}
+	if s.latency != nil {
+		p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
+		p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
+	}
+	delivered = s.retired
+	for _, n := range s.delivered {
+		delivered = max(delivered, *n)
+	}
+	return delivered, p50, p99, drops
+}
+
+// Stage is how long one part of the way from capture to publication took, over
+// all of a sensor's captures so far.
+type Stage struct {
+	// Sensor is the sensor's name; Name is the stage, in the order of the way:
+	// "gpu" (compute on the GPU, where the driver has timers), "fence"
+	// (capture begun to fence seen), "copy" (to the data being readable), "wait"
+	// (to its completion), then for each bridge "queue" and "send".
+	Sensor, Name string
+	// Bridge is set for the stages queue and send.
+	Bridge   string
+	Count    int64
+	P50, P99 time.Duration
+}
+
+// readbackReporter is a sensor that tells how its readbacks fared.
+type readbackReporter interface{ ReadbackStats() readback.Stats }
+
+// Stages returns the latencies of all stages that have happened. Any goroutine
+// may call it at any time, after Close too.
+func (p *Pipeline) Stages() []Stage {
+	var list []Stage
+	for _, s := range p.live() {
+		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() >= sensors.StageBegun {
+			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
+		}
+		for _, c := range s.carried {
+			if c.output != 0 {
+				continue
+			}
+			sink := c.sink
+			stats := sink.topic.Stats()
+			for _, x := range []struct {
+				name  string
+				times *hdrhistogram.Histogram
+			}{{"queue", stats.QueueTime}, {"send", stats.PublishTime}} {
+				if n := x.times.TotalCount(); n > 0 {
+					list = append(list, Stage{
+						Sensor: s.spec.Name, Name: x.name, Bridge: sink.bridge.bridge.Info().Name, Count: n,
+						P50: time.Duration(x.times.ValueAtQuantile(50)), P99: time.Duration(x.times.ValueAtQuantile(99)),
+					})
+				}
+			}
+		}
+	}
+	return list
+}
+
+func readbackStages(sensor string, stats readback.Stats) []Stage {
+	var list []Stage
+	for _, x := range []struct {
+		name    string
+		latency *readback.Latency
+	}{{"gpu", &stats.GPU}, {"fence", &stats.Fence}, {"copy", &stats.Copy}, {"wait", &stats.Queue}} {
+		if x.latency.Count > 0 {
+			list = append(list, Stage{
+				Sensor: sensor, Name: x.name, Count: int64(x.latency.Count),
+				P50: x.latency.Quantile(0.5), P99: x.latency.Quantile(0.99),
+			})
+		}
+	}
+	return list
 }

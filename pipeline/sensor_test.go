@@ -4,25 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/odometry"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/snapshot"
+	"github.com/raybridge/raybridge/sensors/transform"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // recorded notes the stamps of a sensor's messages. It is read between runs.
@@ -503,4 +509,417 @@ func TestDestroyWaitsNoLongerThanItMay(t *testing.T) {
 	close(leave)
 	require.NoError(t, s.Destroy(t.Context()))
 	end()
+}
+
+// TestEachFrameComesFirst: at every instant, before all others, also if it was added
+// after them; frames count the instants.
+func TestEachFrameComesFirst(t *testing.T) {
+	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
+		t.Run(name, func(t *testing.T) {
+			p := newScripted(t, &script{}, pipeline.Config{Mode: mode})
+			type firing struct {
+				sensor string
+				at     sensors.Tick
+			}
+			var list []firing
+			listen := func(s *pipeline.Sensor) {
+				hear(t, s, func(at sensors.Tick, _ *sample.Imu) { list = append(list, firing{s.Name(), at}) })
+			}
+			listen(addScripted(t, p, plainID, "a", "30"))
+			listen(addScripted(t, p, plainID, "b", "100"))
+			listen(addScripted(t, p, eachID, "each", ""))
+			require.NoError(t, p.Run(t.Context(), 200*time.Millisecond))
+			listen(addScripted(t, p, eachID, "late", ""))
+			require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+
+			var frames, before uint64
+			last := sensors.Tick{}
+			for i, f := range list {
+				switch f.sensor {
+				case "each":
+					if frames > 0 && mode == pipeline.Stepped {
+						assert.Equal(t, before+1, f.at.Frame, "every instant has one")
+					}
+					assert.Equal(t, f.at.TimeNs-last.TimeNs, f.at.PeriodNs)
+					frames++
+					before, last = f.at.Frame, f.at
+				case "late":
+					assert.Equal(t, "each", list[i-1].sensor)
+					assert.Equal(t, before, f.at.Frame)
+				default:
+					assert.Equal(t, before, f.at.Frame, "%s at %v comes after each", f.sensor, time.Duration(f.at.TimeNs))
+				}
+			}
+			if mode == pipeline.Stepped {
+				// Every 10 ms, and 30 Hz where those don't meet.
+				assert.EqualValues(t, 30+6, frames)
+				assert.EqualValues(t, 35, last.Frame)
+				assert.Equal(t, "late", list[len(list)-3].sensor)
+			}
+		})
+	}
+}
+
+func TestFramesRiseOverJumps(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{TimeSource: simtime.SS2, ClockHz: -1, Mode: pipeline.Realtime})
+	arrived := make(chan sensors.Tick, 1000)
+	hear(t, addScripted(t, p, plainID, "grid", "100"), func(sensors.Tick, *sample.Imu) {})
+	hear(t, addScripted(t, p, eachID, "each", ""), func(at sensors.Tick, _ *sample.Imu) { arrived <- at })
+	end := inBackground(t, p)
+	limit := time.After(20 * time.Second)
+	var last sensors.Tick
+	for _, to := range []int64{10, 20, 30, 5000, 5010, 40, 50} { // far ahead, and back
+		require.NoError(t, p.Clock().Set(to/1000, uint32(to%1000*ms)))
+		for last.TimeNs != to*ms {
+			before := last
+			select {
+			case last = <-arrived:
+			case <-limit:
+				t.Fatalf("nothing at %d ms", to)
+			}
+			if before.TimeNs != 0 {
+				assert.Greater(t, last.Frame, before.Frame)
+				assert.Equal(t, before.Seq+1, last.Seq)
+			}
+			assert.LessOrEqual(t, last.PeriodNs, 10*ms, "nothing happened between before a jump and after")
+			assert.GreaterOrEqual(t, last.PeriodNs, int64(0))
+		}
+	}
+	end()
+}
+
+// TestFramesAreTheSameInEveryRun: they don't depend on who listens, or on machines.
+func TestFramesAreTheSameInEveryRun(t *testing.T) {
+	run := func(deaf bool) (list []string) {
+		p := newScripted(t, &script{}, pipeline.Config{})
+		a, b := addScripted(t, p, laggyID, "a", "13.4"), addScripted(t, p, plainID, "b", "7")
+		if !deaf {
+			hear(t, a, func(sensors.Tick, *sample.Imu) {})
+		}
+		hear(t, b, func(at sensors.Tick, _ *sample.Imu) { list = append(list, fmt.Sprint(at.Frame, at.TimeNs)) })
+		for range 10 {
+			require.NoError(t, p.Run(t.Context(), 150*time.Millisecond))
+		}
+		return list
+	}
+	first := run(false)
+	assert.Len(t, first, 10)
+	assert.Equal(t, first, run(false))
+	assert.Equal(t, first, run(true))
+}
+
+func TestARateForWhatFiresEachFrameIsRefused(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{})
+	_, err := p.AddSensor(pipeline.SensorConfig{ID: eachID, Name: "s", Rate: "10"})
+	require.ErrorIs(t, err, simtime.ErrRate)
+	require.EqualError(t, err, "sensor s: rate: invalid rate: a sensor.test.each fires each frame: leave the rate out")
+	s := addScripted(t, p, eachID, "s", "")
+	assert.Zero(t, s.RateHz())
+}
+
+// TestPreTickComesBeforeTheSceneMoves: once for each firing, before its Tick and after
+// the Tick before, whatever goroutines they run on.
+func TestPreTickComesBeforeTheSceneMoves(t *testing.T) {
+	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
+		for _, id := range []string{plainID, eachID} {
+			t.Run(name+" "+id, func(t *testing.T) {
+				var notes []string
+				var p *pipeline.Pipeline
+				note := func(step string, at sensors.Tick) {
+					_, newest, _ := p.History().Span()
+					if step == "pre" {
+						assert.Less(t, newest, at.TimeNs, "the scene has not moved yet")
+					} else {
+						assert.GreaterOrEqual(t, newest, at.TimeNs)
+					}
+					notes = append(notes, fmt.Sprint(step, at.Seq))
+				}
+				do := &script{
+					pretick: func(_ string, at sensors.Tick) { note("pre", at) },
+					tick: func(_ string, at sensors.Tick) error {
+						note("tick", at)
+						return nil
+					},
+				}
+				p = newScripted(t, do, pipeline.Config{Mode: mode})
+				rate := "100"
+				if id == eachID {
+					rate = ""
+				}
+				hear(t, addScripted(t, p, id, "s", rate), func(sensors.Tick, *sample.Imu) {})
+				require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
+				require.NotEmpty(t, notes)
+				for k := 0; k+1 < len(notes); k += 2 {
+					assert.Equal(t, "pre", notes[k][:3])
+					assert.Equal(t, "tick"+notes[k][3:], notes[k+1])
+				}
+			})
+		}
+	}
+}
+
+// TestAHearerIsToldOfItsListeners: of the first and of the last, and while there is
+// none nothing is computed.
+func TestAHearerIsToldOfItsListeners(t *testing.T) {
+	for _, id := range []string{plainID, laggyID, eachID} {
+		t.Run(id, func(t *testing.T) {
+			var notes []string
+			note := func(_ string, at sensors.Tick) error {
+				notes = append(notes, fmt.Sprint("work", at.TimeNs/1_000_000))
+				return nil
+			}
+			do := &script{capture: note, heard: func(_ string, listening bool) { notes = append(notes, fmt.Sprint(listening)) }}
+			if id != laggyID {
+				do.tick, do.capture = note, nil
+			}
+			p := newScripted(t, do, pipeline.Config{ClockHz: -1})
+			rate := "50"
+			if id == eachID {
+				rate = ""
+			}
+			s := addScripted(t, p, id, "s", rate)
+			step := func(want ...string) {
+				t.Helper()
+				notes = nil
+				require.NoError(t, p.Step(t.Context(), 2))
+				assert.Equal(t, want, notes)
+			}
+			both := func(at int, tell ...string) []string { // 20 ms, in which one fires each 10 ms
+				if id == eachID {
+					tell = append(tell, fmt.Sprint("work", at-10))
+				}
+				return append(tell, fmt.Sprint("work", at))
+			}
+			step()
+			stop := hear(t, s, func(sensors.Tick, *sample.Imu) {})
+			step(both(40, "true")...)
+			also := hear(t, s, func(sensors.Tick, *sample.Imu) {})
+			step(both(60)...)
+			stop()
+			step(both(80)...)
+			also()
+			step("false")
+			step()
+			hear(t, s, func(sensors.Tick, *sample.Imu) {})
+			step(both(140, "true")...)
+		})
+	}
+}
+
+func TestAddSnapshot(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{})
+	require.NoError(t, p.AddSnapshot(), "a registry without the type")
+	assert.Empty(t, p.Sensors())
+
+	do := &script{with: []*sensors.Definition{snapshot.Definition}}
+	p = newScriptedIn(t, fleet(t), do, pipeline.Config{})
+	imu := addScripted(t, p, plainID, "imu", "10")
+	require.NoError(t, p.AddSnapshot())
+	require.NoError(t, p.AddSnapshot(), "there is one")
+	require.Len(t, p.Sensors(), 2)
+	s, err := p.Sensor("snapshot")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/snapshot"}, s.Topics())
+	var order []string
+	_, err = pipeline.Listen(s, "snapshot", func(_ sensors.Tick, m *sample.Snapshot) { order = append(order, fmt.Sprint("snapshot ", m.Frame)) })
+	require.NoError(t, err)
+	hear(t, imu, func(_ sensors.Tick, m *sample.Imu) { order = append(order, fmt.Sprint("imu ", m.Frame)) })
+	require.NoError(t, p.Step(t.Context(), 10))
+	assert.Len(t, order, 11)
+	assert.Equal(t, []string{"snapshot 9", "imu 9"}, order[9:])
+}
+
+func check(text string) ([]string, error) {
+	r, err := rig.Parse("r.yaml", []byte("sensors:\n"+text))
+	if err != nil {
+		return nil, err
+	}
+	registry := sensors.Must(sensors.NewRegistry(imu.Definition, odometry.Definition, lidar.RayCast))
+	return pipeline.CheckRig(r, registry)
+}
+
+func TestCheckRigListsTopics(t *testing.T) {
+	topics, err := check("- {id: sensor.lidar.ray_cast, name: top}\n- {id: sensor.other.imu, name: imu, topic: /a}")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/top/points", "/a/data"}, topics)
+}
+
+// TestCheckRigNamesThePlace covers what only a pipeline knows: rates, the
+// constructors' own checks, and topics.
+func TestCheckRigNamesThePlace(t *testing.T) {
+	for _, c := range []struct {
+		text, message string
+		is            error
+	}{
+		{"- {id: sensor.other.imu, name: a, rate: fast}", `r.yaml:2:41: sensors[0].rate: invalid rate: "fast" is not a decimal number of at most 9 decimals`, simtime.ErrRate},
+		{"- {id: sensor.other.imu, name: a, rate: 0}", "r.yaml:2:41: sensors[0].rate: invalid rate: 0 Hz is outside (0, 1000000000]", simtime.ErrRate},
+		{"- {id: sensor.lidar.ray_cast, name: a, range: 1, range_min: 2}", "r.yaml:2:3: sensors[0]: bad attribute value: range_min 2 is not below range 1", sensors.ErrValue},
+		{"- {id: sensor.other.imu, name: a, topic: /t}\n- {id: sensor.other.imu, name: b, topic: /t}", "r.yaml:3:42: sensors[1].topic: topic is used twice: /t/data of sensor a, and of this one as *sample.Imu", pipeline.ErrTopic},
+	} {
+		_, err := check(c.text)
+		require.ErrorIs(t, err, c.is, c.text)
+		assert.EqualError(t, err, c.message)
+	}
+}
+
+// TestManySensorsTakeLittle: a rig of a few kilobytes doesn't hold much memory before anything
+// is published.
+func TestManySensorsTakeLittle(t *testing.T) {
+	const sensors = 200
+	text := ""
+	for i := range sensors {
+		text += fmt.Sprintf("- {id: sensor.other.imu, name: s%d}\n", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	topics, err := check(text)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	assert.Len(t, topics, sensors)
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/sensors, uint64(50_000))
+}
+
+// framed is a sensor with a frame below its own, as a camera is.
+type framed struct {
+	plain
+	spec sensors.Spec
+}
+
+func (f *framed) Frames() []sample.Transform {
+	return []sample.Transform{{
+		Header: sample.Header{FrameID: f.spec.BodyFrame()}, ChildFrameID: f.spec.OpticalFrame(), Relative: spatial.OpticalInBody(),
+	}}
+}
+
+// fixedFrames runs a rig and returns /tf_static as child and parent, in order.
+func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
+	t.Helper()
+	do := &script{}
+	plainDefinition, err := do.registry().Get(plainID)
+	require.NoError(t, err)
+	eye := *plainDefinition
+	eye.ID = "sensor.test.framed"
+	eye.New = func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &framed{plain{script: do, name: spec.Name}, spec}, nil
+	}
+	p, err := pipeline.New(t.Context(), pipeline.Config{
+		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open,
+		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, transform.Definition)),
+	})
+	require.NoError(t, err)
+	for _, c := range list {
+		_, err := p.AddSensor(c)
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.AddTransforms())
+	var frames []string
+	sensors := p.Sensors()
+	_, err = pipeline.Listen(sensors[len(sensors)-1], "tf_static", func(_ tick, m *sample.Transforms) {
+		for _, f := range m.Transforms {
+			frames = append(frames, f.ChildFrameID+" in "+f.FrameID)
+		}
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Run(t.Context(), 200*time.Millisecond))
+	require.NoError(t, p.Close(t.Context()))
+	return frames
+}
+
+type tick = sensors.Tick
+
+func TestFixedFramesAreATree(t *testing.T) {
+	up := rig.Pose{Z: 1}
+	for name, c := range map[string]struct {
+		list []pipeline.SensorConfig
+		want []string
+	}{
+		"cameras share a frame": {
+			[]pipeline.SensorConfig{
+				{ID: "sensor.test.framed", Name: "front", Pose: up},
+				{ID: "sensor.test.framed", Name: "front_depth", Frame: "front", Pose: up},
+			},
+			[]string{"odom in map", "front in base_link", "front_optical in front"},
+		},
+		"a camera shares another's body": {
+			[]pipeline.SensorConfig{
+				{ID: plainID, Name: "imu", Frame: "head", Pose: up},
+				{ID: "sensor.test.framed", Name: "eye", Frame: "head", Pose: up},
+			},
+			[]string{"odom in map", "head in base_link", "head_optical in head"},
+		},
+		"a frame in a frame": {
+			[]pipeline.SensorConfig{
+				{ID: plainID, Name: "mast"},
+				{ID: "sensor.test.framed", Name: "eye", Parent: "mast"},
+			},
+			[]string{"odom in map", "mast in base_link", "eye in mast", "eye_optical in eye"},
+		},
+		"messages that name other frames": {
+			[]pipeline.SensorConfig{
+				{ID: plainID, Name: "lidar", FrameID: "base_link", Pose: up},
+				{ID: "sensor.test.framed", Name: "eye", FrameID: "camera", Pose: up},
+				{ID: "sensor.test.framed", Name: "other", FrameID: "camera"},
+				{ID: "sensor.test.framed", Name: "third", FrameID: "mast"},
+				{ID: plainID, Name: "mast"},
+			},
+			[]string{
+				"odom in map", "lidar in base_link", "eye in base_link", "other in base_link", "third in base_link", "mast in base_link",
+				"camera in eye",
+			},
+		},
+		"named like a frame of REP-105": {
+			[]pipeline.SensorConfig{{ID: plainID, Name: "odom"}, {ID: plainID, Name: "a"}},
+			[]string{"odom in map", "a in base_link"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, fixedFrames(t, c.list...)) })
+	}
+}
+
+func TestFixedFramesComeAfterTheirParents(t *testing.T) {
+	r, err := rig.Parse("r.yaml", []byte(`sensors:
+  - {id: sensor.test.plain, name: eye, parent: mast, topic: /eye}
+  - {id: sensor.test.plain, name: mast, topic: /mast}
+`))
+	require.NoError(t, err)
+	p := newScripted(t, &script{}, pipeline.Config{})
+	_, err = p.AddRig(r)
+	require.NoError(t, err)
+	require.NoError(t, p.AddTransforms())
+	var frames []string
+	_, err = pipeline.Listen(p.Sensors()[2], "tf_static", func(_ tick, m *sample.Transforms) {
+		for _, f := range m.Transforms {
+			frames = append(frames, f.ChildFrameID)
+		}
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	assert.Equal(t, []string{"odom", "mast", "eye"}, frames)
+}
+
+// TestTheSnapshotIsFirst: also of those that fire each frame, though it was added last.
+func TestTheSnapshotIsFirst(t *testing.T) {
+	do := &script{with: []*sensors.Definition{snapshot.Definition}}
+	p := newScripted(t, do, pipeline.Config{})
+	var order []string
+	note := func(s *pipeline.Sensor) {
+		hear(t, s, func(sensors.Tick, *sample.Imu) { order = append(order, s.Name()) })
+	}
+	note(addScripted(t, p, plainID, "grid", "100"))
+	note(addScripted(t, p, eachID, "each", ""))
+	require.NoError(t, p.AddSnapshot())
+	note(addScripted(t, p, eachID, "other", ""))
+	s, err := p.Sensor("snapshot")
+	require.NoError(t, err)
+	_, err = pipeline.Listen(s, "snapshot", func(sensors.Tick, *sample.Snapshot) { order = append(order, "snapshot") })
+	require.NoError(t, err)
+	want := []string{"snapshot", "each", "other", "grid"}
+	_, due := p.NextDue()
+	var named []string
+	for _, s := range due {
+		named = append(named, s.Name())
+	}
+	assert.Equal(t, want, named)
+	require.NoError(t, p.Step(t.Context(), 2))
+	assert.Equal(t, append(want, want...), order)
 }

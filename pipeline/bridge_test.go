@@ -1,0 +1,412 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/stream"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/sample"
+	client "github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestABridgeCarriesSensorsAddedAfterIt(t *testing.T) {
+	to := &peer{}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	addScripted(t, p, plainID, "early", "100")
+	to.attach(t, p, "")
+	late := addScripted(t, p, plainID, "late", "100")
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	require.NoError(t, p.Close(t.Context()))
+	assert.Equal(t, to.stamps("/early"), to.stamps("/late"))
+	assert.Len(t, to.stamps("/late"), 10)
+	assert.Equal(t, []string{"/late"}, late.Topics())
+	assert.Equal(t, 1, to.closed)
+}
+
+func TestABridgeThatCantConnectLeavesNothing(t *testing.T) {
+	refused := errors.New("nobody there")
+	to := &peer{connectErr: refused}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	addScripted(t, p, plainID, "s", "100")
+	require.ErrorIs(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}), refused)
+	assert.Equal(t, 1, to.closed, "it was closed")
+	to.set(bridges.Connected) // on its own, late
+
+	to.connectErr = nil
+	to.attach(t, p, "")
+	require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+	summary := p.Summary()
+	assert.Len(t, summary.Bridges, 1)
+	assert.Len(t, to.stamps("/s"), 10, "each message once")
+	require.ErrorIs(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}), pipeline.ErrStarted)
+}
+
+func TestAWrongPolicyClosesTheBridge(t *testing.T) {
+	to := &peer{}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	require.Error(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x", Policy: "sometimes"}))
+	assert.Equal(t, 1, to.closed)
+}
+
+func TestTheClocksTopicIsTaken(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{})
+	_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "clock"})
+	require.ErrorIs(t, err, pipeline.ErrTopic)
+}
+
+// TestAStepsClockIsSentFirst is law T4 for a peer: it learns of an instant before
+// it gets what was measured then, whatever the dispatcher's workers do.
+func TestAStepsClockIsSentFirst(t *testing.T) {
+	to := &peer{kind: bridges.KindNetwork, publish: func(_ context.Context, topic string, _ int64) error {
+		if topic == "/clock" {
+			time.Sleep(time.Millisecond) // a worker that is slow with just this
+		}
+		return nil
+	}}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	addScripted(t, p, plainID, "s", "100")
+	to.attach(t, p, "")
+	require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
+	clockFirst(t, to.deliveries())
+	assert.Len(t, to.stamps("/s"), 30)
+}
+
+// clockFirst asserts that no sample comes before a clock of its stamp.
+func clockFirst(t testing.TB, list []delivery) {
+	t.Helper()
+	clock := int64(-1)
+	for i, d := range list {
+		if d.topic == "/clock" {
+			clock = d.stamp
+		} else if !assert.LessOrEqual(t, d.stamp, clock, "%s is delivery %d", d.topic, i) {
+			return
+		}
+	}
+}
+
+// TestASlowPeerIsNamed: a network connection that blocks does so for a while.
+func TestASlowPeerIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	release := make(chan struct{})
+	to := &peer{kind: bridges.KindNetwork, publish: func(context.Context, string, int64) error {
+		<-release
+		return nil
+	}}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), ClockHz: -1})
+	s := addScripted(t, p, plainID, "s", "100")
+	to.attach(t, p, "block")
+	fired := 0
+	hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
+	time.AfterFunc(1500*time.Millisecond, func() { close(release) })
+	require.NoError(t, p.Run(t.Context(), 700*time.Millisecond)) // 70 messages, 64 may wait
+	summary := p.Summary()
+	drops := summary.Sensors[0].Drops
+	assert.Positive(t, drops["peer_slow"])
+	assert.Len(t, drops, 1)
+	assert.Equal(t, drops, summary.Bridges[0].Drops)
+	assert.EqualValues(t, fired, summary.Bridges[0].Sent+drops["peer_slow"])
+}
+
+// TestWhoConnectsLateGetsTheClockFirst: and the fixed frames too, though they were
+// published before.
+func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {
+	for name, mode := range map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime} {
+		t.Run(name, func(t *testing.T) {
+			to := &peer{kind: bridges.KindNetwork, late: true}
+			p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), Mode: mode})
+			s := addScripted(t, p, laggyID, "s", "100")
+			require.NoError(t, p.AddTransforms())
+			to.attach(t, p, "")
+			heard := 0
+			_, err := pipeline.Listen(p.Sensors()[1], "tf_static", func(sensors.Tick, *sample.Transforms) { heard++ })
+			require.NoError(t, err)
+			n := 0
+			hear(t, s, func(sensors.Tick, *sample.Imu) {
+				if n++; n == 10 {
+					to.set(bridges.Connected)
+				}
+			})
+			end := inBackground(t, p)
+			to.awaitStamp(t, "/s", 0)
+			to.awaitStamp(t, "/tf_static", 0)
+			end()
+			clockFirst(t, to.deliveries())
+			assert.Len(t, to.stamps("/tf_static"), 1)
+
+			to.set(bridges.Connecting) // lost, and there again later
+			require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+			to.set(bridges.Connected)
+			before := len(to.deliveries())
+			end = inBackground(t, p)
+			for _, topic := range []string{"/s", "/tf_static"} {
+				to.await(t, topic+" again", func(got []delivery) bool {
+					return slices.ContainsFunc(got[before:], func(d delivery) bool { return d.topic == topic })
+				})
+			}
+			end()
+			clockFirst(t, to.deliveries()[before:])
+			assert.Len(t, to.stamps("/tf_static"), 2)
+			assert.Equal(t, 1, heard, "who was there all the time gets them once")
+		})
+	}
+}
+
+// TestWhatNobodySubscribedToIsNotPublished: a bridge that knows its receivers is sent
+// neither samples nor clocks that nobody wants, and who wants samples alone gets them
+// without a clock.
+func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockHz: 100})
+	addScripted(t, p, plainID, "heard", "100")
+	addScripted(t, p, plainID, "unheard", "100")
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0?policy=block"}))
+	address := p.Summary().Bridges[0].Endpoints[0].Address
+	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
+
+	c, err := client.Dial(t.Context(), address, client.Options{Queue: queue.Config{Policy: flow.Block}})
+	require.NoError(t, err)
+	defer c.Close()
+	stamps := make(chan int64, 100)
+	require.NoError(t, c.Listen(t.Context(), "/heard", func(d *client.Data) { stamps <- d.CaptureNs() }))
+	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
+	for i := range 5 {
+		assert.EqualValues(t, 60_000_000+i*10_000_000, <-stamps)
+	}
+	summary := p.Summary()
+	require.Len(t, summary.Bridges, 1)
+	assert.EqualValues(t, 5, summary.Bridges[0].Sent)
+	assert.Empty(t, summary.Bridges[0].Drops)
+}
+
+// TestReceiversAreCounted by topic and by bridge, of which the topic counts that has most.
+func TestReceiversAreCounted(t *testing.T) {
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockHz: 100})
+	addScripted(t, p, plainID, "one", "100")
+	addScripted(t, p, plainID, "two", "100")
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
+	address := p.Summary().Bridges[0].Endpoints[0].Address
+	for _, topics := range [][]string{{"/one"}, {"/one", "/two"}} {
+		c, err := client.Dial(t.Context(), address, client.Options{})
+		require.NoError(t, err)
+		defer c.Close()
+		for _, topic := range topics {
+			require.NoError(t, c.Listen(t.Context(), topic, func(*client.Data) {}))
+		}
+	}
+	for name, want := range map[string]int{"/one": 2, "/two": 1, "/clock": 0, "stream": 2} {
+		require.Eventually(t, func() bool {
+			n, err := p.Receivers(name)
+			return err == nil && n == want
+		}, 10*time.Second, time.Millisecond, name)
+	}
+	_, err := p.Receivers("/tow")
+	require.ErrorIs(t, err, pipeline.ErrNoTopic)
+	assert.ErrorContains(t, err, "did you mean /two?")
+}
+
+// TestABridgeTellsWhatItDoesNotCarry: once, all topics together, and those of sensors
+// that are added later.
+func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
+	const told = "does not carry them"
+	var log strings.Builder
+	p := newScripted(t, &script{}, pipeline.Config{
+		Bridges: bridges.MustRegistry(&slowClock{}), ClockHz: 100, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	addScripted(t, p, plainID, "a", "20")
+	addScripted(t, p, plainID, "b", "20")
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "watch:clock"}))
+	lines := func() (list []string) {
+		for line := range strings.Lines(log.String()) {
+			if strings.Contains(line, told) {
+				list = append(list, strings.TrimSpace(line))
+			}
+		}
+		return list
+	}
+	require.Len(t, lines(), 1, log.String())
+	assert.Contains(t, lines()[0], `level=WARN`)
+	assert.Contains(t, lines()[0], `bridge=watch:clock topics="/a /b`)
+	assert.NotContains(t, lines()[0], "/clock ")
+	assert.Contains(t, lines()[0], "has=Clock")
+
+	_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "a"})
+	require.Error(t, err, "the name is taken")
+	addScripted(t, p, plainID, "c", "20")
+	require.Len(t, lines(), 2, log.String())
+	assert.Contains(t, lines()[1], `topics=/c`)
+	require.NoError(t, p.Step(t.Context(), 10))
+	assert.Len(t, lines(), 2)
+}
+
+// renamed is a scripted bridge under another name.
+type renamed struct{ *peer }
+
+func (r renamed) Info() bridges.Info {
+	info := r.peer.Info()
+	info.Name = "test_custom"
+	return info
+}
+
+// TestTwoBridgesOfOneType run together, and the summary has both by their names.
+func TestTwoBridgesOfOneType(t *testing.T) {
+	original, variant := &peer{kind: bridges.KindFile}, &peer{kind: bridges.KindFile}
+	registry := bridges.MustRegistry(original, renamed{variant})
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: registry})
+	addScripted(t, p, plainID, "probe", "10")
+	for _, spec := range []string{"test_custom:b", "test:a"} {
+		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+	}
+	require.NoError(t, p.Run(t.Context(), time.Second))
+	require.NoError(t, p.Close(t.Context()))
+	assert.NotEmpty(t, original.deliveries())
+	assert.Equal(t, original.deliveries(), variant.deliveries())
+	summary := p.Summary()
+	for i, want := range [][3]string{{"test_custom", "test", "b"}, {"test", "test", "a"}} {
+		row := summary.Bridges[i]
+		assert.Equal(t, want, [3]string{row.Name, row.Type, row.Connection})
+		assert.EqualValues(t, len(original.deliveries()), row.Sent)
+	}
+	assert.True(t, summary.Complete(registry))
+}
+
+// TestALostConnectionIsToldOnce: by the bridge. That its topics fail for it is counted, and
+// other failures are logged.
+func TestALostConnectionIsToldOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		err    error
+		cause  flow.Cause
+		logged bool
+	}{
+		"not connected": {bridges.ErrNotConnected, "not_connected", false},
+		"too large":     {bridges.ErrTooLarge, "too_large", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log lockedText
+			to := &peer{kind: bridges.KindNetwork}
+			to.publish = func(_ context.Context, topic string, _ int64) error {
+				if topic == "/probe" {
+					to.set(bridges.UnexpectedlyDisconnected)
+					return errors.Join(errors.New("peer"), c.err)
+				}
+				return nil
+			}
+			p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+			addScripted(t, p, plainID, "probe", "10")
+			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "test:x"}))
+			require.NoError(t, p.Step(t.Context(), 20))
+			require.NoError(t, p.Close(t.Context()))
+			if c.logged {
+				assert.Contains(t, log.String(), "publish failed")
+			} else {
+				assert.NotContains(t, log.String(), "publish failed")
+			}
+			assert.Positive(t, p.Summary().Sensors[1].Drops[c.cause])
+		})
+	}
+}
+
+// stuckFile is a recording whose disk takes nothing until it is released.
+type stuckFile struct {
+	released  chan struct{}
+	connected atomic.Bool
+}
+
+func (f *stuckFile) Info() bridges.Info {
+	return bridges.Info{Name: "stuck", Type: "disk", Kind: bridges.KindFile, Summary: "a slow disk", Connection: "ANY"}
+}
+
+func (f *stuckFile) Register(p *bridges.Plugin) error {
+	if err := bridges.AddType[*sample.Imu](p, "imu"); err != nil {
+		return err
+	}
+	return bridges.AddPublisherCreator(p, func(_ bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*sample.Imu], error) {
+		return func(context.Context, *sample.Imu) error {
+			<-f.released
+			topic.Sent(1)
+			return nil
+		}, nil
+	})
+}
+
+func (f *stuckFile) NewInstance(bridges.Env) (bridges.Instance, error) { return f, nil }
+
+func (f *stuckFile) Connect(context.Context, string) error {
+	f.connected.Store(true)
+	return nil
+}
+
+func (f *stuckFile) Disconnect(context.Context) error {
+	f.connected.Store(false)
+	return nil
+}
+
+func (f *stuckFile) Status() bridges.Status {
+	if f.connected.Load() {
+		return bridges.Connected
+	}
+	return bridges.Disconnected
+}
+
+// TestARecordingThatLostMessagesIsNotComplete: what the dispatcher drops never
+// reaches the bridge, and is missing in the file all the same.
+func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
+	for policy, complete := range map[string]bool{"block": true, "drop_newest": false, "drop_oldest": false} {
+		t.Run(policy, func(t *testing.T) {
+			file := &stuckFile{released: make(chan struct{})}
+			registry := bridges.MustRegistry(file)
+			fake := gputest.NewFake()
+			p, err := pipeline.New(t.Context(), pipeline.Config{
+				Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Bridges: registry,
+				Sensors: sensors.Must(sensors.NewRegistry(imu.Definition)), Mode: pipeline.Realtime,
+			})
+			require.NoError(t, err)
+			inertial, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "1000"})
+			require.NoError(t, err)
+			fired, enough := 0, 150 // twice what the queue holds
+			if complete {
+				enough = 1 // a blocked loop fires no more
+			}
+			stop, err := pipeline.Listen(inertial, "imu", func(sensors.Tick, *sample.Imu) {
+				if fired++; fired == enough {
+					close(file.released)
+				}
+			})
+			require.NoError(t, err)
+			defer stop()
+			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stuck:", Policy: policy}))
+			end := inBackground(t, p)
+			select {
+			case <-file.released:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it doesn't fire")
+			}
+			end()
+			require.NoError(t, p.Close(t.Context()))
+			summary := p.Summary()
+			row := summary.Bridges[0]
+			assert.Equal(t, complete, row.Drops["queue_full"] == 0)
+			assert.Positive(t, row.Sent)
+			assert.Equal(t, complete, summary.Complete(registry))
+			assert.Equal(t, int64(fired), row.Sent+row.Drops["queue_full"])
+			// A loop that a full queue held up is late, and says what it skipped.
+			assert.Equal(t, row.Drops["queue_full"], summary.Sensors[1].Drops["queue_full"])
+		})
+	}
+}

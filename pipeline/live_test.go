@@ -1,0 +1,755 @@
+//go:build cgo
+
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	foxglove "github.com/foxglove/mcap/go/mcap"
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/bridges"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/camera"
+	"github.com/raybridge/raybridge/sensors/gnss"
+	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/lidar"
+	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func registry() *sensors.Registry {
+	return sensors.Must(sensors.NewRegistry(imu.Definition, gnss.Definition, odometry.Definition, transform.Definition, lidar.RayCast))
+}
+
+func opener(t testing.TB) gpu.Opener {
+	t.Helper()
+	return func() (*gpu.Context, error) {
+		c, err := eglctx.Open(eglctx.Options{Device: os.Getenv("GL_DEVICE"), Debug: true})()
+		if errors.Is(err, gpu.ErrNotSupported) && os.Getenv("REQUIRE_GL") != "1" {
+			return nil, errSkip
+		}
+		return c, err
+	}
+}
+
+var errSkip = errors.New("no live OpenGL")
+
+// newPipeline makes a pipeline in front of a moving wall; it is closed with the test.
+func newPipeline(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	return newPipelineIn(t, scenetest.MovingWall(30, 5), c)
+}
+
+// newPipelineIn is newPipeline in a scene.
+func newPipelineIn(t testing.TB, in *scene.Scene, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
+	c.Scene, c.Open = in, opener(t)
+	if c.Sensors == nil {
+		c.Sensors = registry()
+	}
+	p, err := pipeline.New(t.Context(), c)
+	if errors.Is(err, errSkip) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
+	return p
+}
+
+func add(t testing.TB, p *pipeline.Pipeline, c pipeline.SensorConfig) *pipeline.Sensor {
+	t.Helper()
+	s, err := p.AddSensor(c)
+	require.NoError(t, err)
+	return s
+}
+
+func listen[M any](t testing.TB, s *pipeline.Sensor, output string, call func(sensors.Tick, M)) {
+	t.Helper()
+	_, err := pipeline.Listen(s, output, call)
+	require.NoError(t, err)
+}
+
+func TestStepsPublishOnTheGrid(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{})
+	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
+	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "13.4"})
+	unheard := add(t, p, pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "gnss"})
+	var stamps, scans []int64
+	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	listen(t, scanner, "points", func(at sensors.Tick, m *sample.PointCloud) {
+		scans = append(scans, m.StampNs)
+		assert.NotEmpty(t, m.Points)
+		assert.Equal(t, m.StampNs+100_000_000, at.TimeNs)
+	})
+	require.NoError(t, p.Run(t.Context(), time.Second))
+
+	require.Len(t, scans, 10)
+	for i, s := range scans {
+		assert.EqualValues(t, i*100_000_000, s)
+	}
+	require.Len(t, stamps, 13)
+	for k, s := range stamps {
+		assert.EqualValues(t, int64(k+1)*5_000_000_000/67, s)
+	}
+	summary := p.Summary()
+	assert.Equal(t, 1.0, summary.SimS)
+	assert.Positive(t, summary.RealTimeFactor)
+	byTopic := map[string]pipeline.SensorSummary{}
+	for _, row := range summary.Sensors {
+		byTopic[row.Topic] = row
+	}
+	assert.EqualValues(t, 10, byTopic["/lidar/points"].Messages)
+	assert.Positive(t, byTopic["/lidar/points"].LatencyP50Ms)
+	assert.True(t, byTopic[unheard.Topics()[0]].Idle)
+}
+
+func TestStepAdvancesBySteps(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Step: 20 * time.Millisecond})
+	s := add(t, p, pipeline.SensorConfig{ID: "sensor.other.odometry", Name: "odom", Rate: "50"})
+	n := 0
+	listen(t, s, "odometry", func(sensors.Tick, *sample.Odometry) { n++ })
+	require.NoError(t, p.Step(t.Context(), 3))
+	assert.Equal(t, 3, n)
+	require.NoError(t, p.Step(t.Context(), 2))
+	assert.Equal(t, 5, n)
+}
+
+func TestRealtimeFollowsTheClock(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Mode: pipeline.Realtime, Scale: 2})
+	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 180}})
+	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "20"})
+	var stamps []int64
+	scans := 0
+	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) { scans++ })
+	begun := time.Now()
+	require.NoError(t, p.Run(t.Context(), time.Second))
+	assert.GreaterOrEqual(t, time.Since(begun), 500*time.Millisecond)
+	assert.NotEmpty(t, stamps)
+	for _, s := range stamps {
+		assert.Zero(t, s%50_000_000, "stamp %d is off the grid", s)
+	}
+	assert.Positive(t, scans)
+}
+
+func TestTheCallersEndIsNoError(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{})
+	s := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	listen(t, s, "points", func(sensors.Tick, *sample.PointCloud) {
+		if n++; n == 3 {
+			cancel()
+		}
+	})
+	require.NoError(t, p.Run(ctx, 0))
+	assert.GreaterOrEqual(t, n, 3)
+}
+
+func TestWrongUse(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{})
+	s := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
+	_, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
+	require.ErrorIs(t, err, rig.ErrName)
+	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "gnss", Topic: "/imu", Rate: "0"})
+	require.Error(t, err)
+	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu2", Topic: "/imu"})
+	require.ErrorIs(t, err, pipeline.ErrTopic)
+	_, err = pipeline.Listen(s, "imu", func(sensors.Tick, *sample.Image) {})
+	require.ErrorIs(t, err, pipeline.ErrOutput)
+	require.NoError(t, p.Step(t.Context(), 1))
+	require.NoError(t, p.Close(t.Context()))
+	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "late"})
+	require.ErrorIs(t, err, pipeline.ErrClosed)
+}
+
+// recordingRig is one of each kind of sensor: cameras that share a pass, a lidar,
+// and one that needs no GPU.
+const recordingRig = `sensors:
+  - {id: sensor.camera.rgb, name: cam, image_size_x: 48, image_size_y: 32, compressed: jpeg, pose: {z: 1.5}}
+  - {id: sensor.camera.depth, name: depth, frame: cam, image_size_x: 48, image_size_y: 32, pose: {z: 1.5}}
+  - {id: sensor.lidar.ray_cast, name: lidar, preset: VelodyneVLP16, columns: 90, noise_stddev: 0.02, pose: {z: 2}}
+  - {id: sensor.other.imu, name: imu, rate: 13.4}
+`
+
+// recorder makes a pipeline that records the rig into a folder. The caller closes it.
+func recorder(t *testing.T, open gpu.Opener, seed uint64, dir string) *pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.New(t.Context(), pipeline.Config{
+		Scene: scenetest.MovingWall(30, 5), Open: open, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
+		Seed: seed, OutDir: dir,
+	})
+	if errors.Is(err, errSkip) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	r, err := rig.Parse("r.yaml", []byte(recordingRig))
+	require.NoError(t, err)
+	_, err = p.AddRig(r)
+	require.NoError(t, err)
+	require.NoError(t, p.AddTransforms())
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap?chunk=20000"}))
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "logging:a"}))
+	return p
+}
+
+// record runs the rig for a second and returns the two recordings.
+func record(t *testing.T, open gpu.Opener, seed uint64) (mcap, log []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	p := recorder(t, open, seed, dir)
+	require.NoError(t, p.Run(t.Context(), time.Second))
+	require.NoError(t, p.Close(t.Context()))
+	var err error
+	mcap, err = os.ReadFile(filepath.Join(dir, "a.mcap"))
+	require.NoError(t, err)
+	log, err = os.ReadFile(filepath.Join(dir, "a.txt.gz"))
+	require.NoError(t, err)
+	return mcap, log
+}
+
+// topicCounts reads a recording with the official reader.
+func topicCounts(t *testing.T, data []byte) map[string]int {
+	t.Helper()
+	reader, err := foxglove.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	defer reader.Close()
+	messages, err := reader.Messages(foxglove.UsingIndex(true))
+	require.NoError(t, err)
+	counts := map[string]int{}
+	require.NoError(t, foxglove.Range(messages, func(_ *foxglove.Schema, c *foxglove.Channel, _ *foxglove.Message) error {
+		counts[c.Topic]++
+		return nil
+	}))
+	return counts
+}
+
+// TestSlowFencesGiveTheSameBytes runs the pipeline on a GPU whose fences signal
+// several polls later than software OpenGL's: nothing of the data may depend on when
+// it came back (law T5).
+func TestSlowFencesGiveTheSameBytes(t *testing.T) {
+	mcap, log := record(t, opener(t), 7)
+	assert.Equal(t, 10, topicCounts(t, mcap)["/lidar/points"])
+	for _, polls := range []int{1, 5} {
+		slowMcap, slowLog := record(t, gputest.Delay(opener(t), polls), 7)
+		assert.True(t, bytes.Equal(mcap, slowMcap), "%d polls: the MCAP differs", polls)
+		assert.True(t, bytes.Equal(log, slowLog), "%d polls: the log differs", polls)
+	}
+	other, _ := record(t, opener(t), 8)
+	assert.False(t, bytes.Equal(mcap, other), "the seed changes nothing")
+}
+
+// losing wraps an opener whose context is lost as soon as lost is set.
+func losing(open gpu.Opener, lost *atomic.Bool) gpu.Opener {
+	return func() (*gpu.Context, error) {
+		c, err := open()
+		if err != nil {
+			return nil, err
+		}
+		wrapped := *c
+		wrapped.Driver = &losingDriver{Driver: c.Driver, lost: lost}
+		return &wrapped, nil
+	}
+}
+
+type losingDriver struct {
+	gpu.Driver
+	lost *atomic.Bool
+}
+
+func (d *losingDriver) Reset() error {
+	if d.lost.Load() {
+		return gpu.ErrContextLost
+	}
+	return d.Driver.Reset()
+}
+
+// PollFence fails like a driver's whose context is gone.
+func (d *losingDriver) PollFence(h gpu.Handle) gpu.FenceStatus {
+	if d.lost.Load() {
+		return gpu.FenceFailed
+	}
+	return d.Driver.PollFence(h)
+}
+
+func TestALostContextEndsTheRunAndKeepsTheRecording(t *testing.T) {
+	for _, mode := range []string{"stepped", "realtime"} {
+		t.Run(mode, func(t *testing.T) {
+			dir := t.TempDir()
+			lost := new(atomic.Bool)
+			p, err := pipeline.New(t.Context(), pipeline.Config{
+				Scene: scenetest.MovingWall(30, 5), Open: losing(opener(t), lost),
+				Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(), OutDir: dir,
+				Mode: map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime}[mode],
+			})
+			if errors.Is(err, errSkip) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			scanner := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: "20", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}})
+			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
+			scans := 0
+			listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) {
+				if scans++; scans == 5 {
+					lost.Store(true)
+				}
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			require.ErrorIs(t, p.Run(ctx, 0), gpu.ErrContextLost)
+			require.NoError(t, ctx.Err(), "the run did not end by itself")
+			require.ErrorIs(t, p.Run(ctx, time.Second), gpu.ErrContextLost, "and can't go on")
+			_ = p.Close(ctx) // says again that the context is lost, or not
+			data, err := os.ReadFile(filepath.Join(dir, "a.mcap"))
+			require.NoError(t, err)
+			counts := topicCounts(t, data)
+			assert.GreaterOrEqual(t, counts["/lidar/points"], 5)
+			assert.GreaterOrEqual(t, counts["/clock"], 20)
+		})
+	}
+}
+
+func TestRowsAreIdleOnlyWhereNobodyListened(t *testing.T) {
+	p := recorder(t, opener(t), 1, t.TempDir())
+	require.NoError(t, p.Run(t.Context(), 80*time.Millisecond))
+	require.NoError(t, p.Close(t.Context()))
+	for _, row := range p.Summary().Sensors {
+		assert.False(t, row.Idle, "%s was recorded, though it sent %d messages", row.Topic, row.Messages)
+	}
+
+	unheard := newPipeline(t, pipeline.Config{})
+	add(t, unheard, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
+	require.NoError(t, unheard.Run(t.Context(), 80*time.Millisecond))
+	summary := unheard.Summary()
+	require.Len(t, summary.Sensors, 2)
+	for _, row := range summary.Sensors {
+		assert.True(t, row.Idle, row.Topic)
+	}
+	assert.NotNil(t, summary.Bridges, "an empty list, not null")
+}
+
+func TestQualityOfServiceNamesATopicThatIsThere(t *testing.T) {
+	p := recorder(t, opener(t), 1, t.TempDir())
+	defer func() { assert.NoError(t, p.Close(context.Background())) }()
+	err := p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:b.mcap", QoS: map[string]flow.QoS{"/nope": {}}})
+	require.ErrorIs(t, err, pipeline.ErrNoTopic)
+}
+
+func TestAddTransformsFindsAFreeName(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{})
+	add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "tf", Topic: "/imu"})
+	require.NoError(t, p.AddTransforms())
+	assert.Equal(t, []string{"/tf", "/tf_static"}, p.Sensors()[1].Topics())
+	require.NoError(t, p.AddTransforms(), "once is enough")
+	assert.Len(t, p.Sensors(), 2)
+}
+
+// TestARecordingTakesSensorsThatComeAndGo: their channels are added to a file that is
+// being written, and the fixed frames are recorded anew.
+func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
+	dir := t.TempDir()
+	p := recorder(t, opener(t), 1, dir)
+	require.NoError(t, p.Step(t.Context(), 20))
+	late, err := p.AddSensor(pipeline.SensorConfig{
+		ID: "sensor.camera.depth", Name: "late", Rate: "100", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8},
+	})
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 10))
+	require.NoError(t, late.Destroy(t.Context()))
+	require.NoError(t, p.Step(t.Context(), 20))
+	again, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.depth", Name: "late", Rate: "50", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8}})
+	require.NoError(t, err)
+	require.NoError(t, p.Step(t.Context(), 10))
+	assert.Equal(t, 50.0, again.RateHz())
+	require.NoError(t, p.Close(t.Context()))
+	data, err := os.ReadFile(filepath.Join(dir, "a.mcap"))
+	require.NoError(t, err)
+	counts := topicCounts(t, data)
+	assert.Equal(t, 9+4, counts["/late/image_raw"])
+	assert.Equal(t, 9+4, counts["/late/camera_info"])
+	assert.Equal(t, 6, counts["/lidar/points"], "others go on")
+	assert.Equal(t, 4, counts["/tf_static"], "with it, without, and with it again")
+}
+
+func onTheGPU() *sensors.Registry {
+	return sensors.Must(sensors.NewRegistry(camera.Depth, camera.RGB, lidar.RayCast))
+}
+
+// small is a sensor with little to compute.
+func small(id, name string) pipeline.SensorConfig {
+	c := pipeline.SensorConfig{ID: id, Name: name, Rate: "50", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"image_size_x": 32, "image_size_y": 16}}
+	if id == lidar.ID {
+		c.Attributes = map[string]any{"preset": "VelodyneVLP16", "columns": 60}
+	}
+	return c
+}
+
+// TestNobodyListensNothingIsDispatched counts the compute shaders' dispatches, and the
+// draws, of a GPU that is Go memory.
+func TestNobodyListensNothingIsDispatched(t *testing.T) {
+	fake := gputest.NewFake()
+	p, err := pipeline.New(t.Context(), pipeline.Config{Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Sensors: onTheGPU()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close(context.Background())) }()
+	eye, scanner := add(t, p, small(camera.Depth.ID, "eye")), add(t, p, small(lidar.ID, "scanner"))
+	work := func() (n int) {
+		fake.ClearLog()
+		require.NoError(t, p.Step(t.Context(), 20))
+		for _, call := range fake.Log() {
+			if strings.HasPrefix(call, "Dispatch") || strings.HasPrefix(call, "Draw") {
+				n++
+			}
+		}
+		return n
+	}
+	work() // they begin, and may make tables
+	assert.Zero(t, work(), "nobody came")
+	stopEye, err := pipeline.Listen(eye, camera.OutputImage, func(sensors.Tick, *sample.Image) {})
+	require.NoError(t, err)
+	one := work()
+	assert.GreaterOrEqual(t, one, 10, "ten pictures")
+	stopScanner, err := pipeline.Listen(scanner, "points", func(sensors.Tick, *sample.PointCloud) {})
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, work(), one+10, "and ten scans")
+	stopEye()
+	stopScanner()
+	assert.Zero(t, work(), "they went")
+}
+
+// TestDestroyGivesTheGPUBack: a sensor that comes and goes leaves nothing there.
+func TestDestroyGivesTheGPUBack(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Sensors: onTheGPU()})
+	live := func() []string {
+		require.NoError(t, p.GL().Do(t.Context(), func(*gpu.Ctx) error { return nil })) // where deletions are made
+		list := p.GL().Live()
+		slices.Sort(list)
+		return list
+	}
+	comeAndGo := func() {
+		for _, id := range []string{camera.Depth.ID, camera.RGB.ID, lidar.ID} {
+			s := add(t, p, small(id, "passing"))
+			list, err := p.StepSensors(t.Context(), 10)
+			require.NoError(t, err)
+			require.NotEmpty(t, list)
+			output := camera.OutputImage
+			if id == lidar.ID {
+				output = "points"
+				listen(t, s, output, func(sensors.Tick, *sample.PointCloud) {})
+			} else {
+				listen(t, s, output, func(sensors.Tick, *sample.Image) {})
+			}
+			list, err = p.StepSensors(t.Context(), 4)
+			require.NoError(t, err)
+			require.NotEmpty(t, list)
+			assert.True(t, list[0].Delivered(), "%+v", list[0])
+			assert.NotEmpty(t, live())
+			require.NoError(t, s.Destroy(t.Context()))
+		}
+	}
+	stays := add(t, p, small(camera.Depth.ID, "stays"))
+	listen(t, stays, camera.OutputImage, func(sensors.Tick, *sample.Image) {})
+	comeAndGo() // and what sensors share is made
+	before := live()
+	comeAndGo()
+	assert.Equal(t, before, live())
+	require.NoError(t, stays.Destroy(t.Context()))
+	assert.Less(t, len(live()), len(before))
+}
+
+// TestACameraSeesFromItsActor: as one on the ego does that is mounted there.
+func TestACameraSeesFromItsActor(t *testing.T) {
+	s := scenetest.MovingWall(30, 5)
+	wall := s.ActorsOf("vehicle.wall")[0]
+	pictures := map[string]*sample.Image{}
+	p := newPipelineIn(t, s, pipeline.Config{Sensors: onTheGPU()})
+	mount := rig.Pose{X: -10, Y: 1, Yaw: 30}
+	there := wall.Motion.PoseAt(int64(100 * time.Millisecond)).Compose(mount.Spatial())
+	onWall, onEgo := small(camera.Depth.ID, "on_wall"), small(camera.Depth.ID, "on_ego")
+	onWall.AttachTo, onWall.Pose = wall.ID, mount
+	onEgo.Pose = rig.Pose{X: there.Position.X(), Y: there.Position.Y(), Z: there.Position.Z(), Yaw: 30}
+	same := small(camera.Depth.ID, "same_mount")
+	same.Pose = mount
+	for _, c := range []pipeline.SensorConfig{onWall, onEgo, same} {
+		c.Rate = "10"
+		name := c.Name
+		listen(t, add(t, p, c), camera.OutputImage, func(_ sensors.Tick, m *sample.Image) {
+			pictures[name] = &sample.Image{}
+			m.CopyToCache(pictures[name])
+		})
+	}
+	require.NoError(t, p.Step(t.Context(), 10))
+	require.Len(t, pictures, 3)
+	assert.Equal(t, pictures["on_ego"].Data, pictures["on_wall"].Data)
+	assert.NotEqual(t, pictures["same_mount"].Data, pictures["on_wall"].Data, "each from its own actor")
+	at := pictures["on_wall"].Pose.Position
+	assert.InDeltaSlice(t, there.Position[:], at[:], 1e-9)
+	assert.NotEqual(t, spatial.Identity().Position, at)
+	assert.NotEqual(t, mgl64.Vec3{}, at)
+}
+
+// TestACalibrationKeepsItsTurn: a camera of which nothing else is listened to
+// publishes between the sensors beside it, in the order of the rig (law T5).
+func TestACalibrationKeepsItsTurn(t *testing.T) {
+	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
+	before := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "before"})
+	camera := add(t, p, pipeline.SensorConfig{ID: "sensor.camera.rgb", Name: "camera", Rate: "100", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 16}})
+	after := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "after"})
+	var order []string // callbacks of a stepped run come one at a time
+	listen(t, before, "imu", func(sensors.Tick, *sample.Imu) { order = append(order, "before") })
+	listen(t, camera, "camera_info", func(sensors.Tick, *sample.CameraInfo) { order = append(order, "camera") })
+	listen(t, after, "imu", func(sensors.Tick, *sample.Imu) { order = append(order, "after") })
+	require.NoError(t, p.Run(context.Background(), time.Second))
+	require.Len(t, order, 300)
+	for i, name := range order {
+		require.Equal(t, []string{"before", "camera", "after"}[i%3], name, "message %d", i)
+	}
+	assert.EqualValues(t, 100, p.Summary().Sensors[2].Messages+p.Summary().Sensors[3].Messages)
+}
+
+// TestSoak runs the whole pipeline for the wall time that the variable SOAK
+// names, one half of it stepped, the other in real time, and watches memory,
+// goroutines and rates. Without SOAK it runs two seconds, too short to judge
+// memory.
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	duration, judge := 2*time.Second, false
+	if text := os.Getenv("SOAK"); text != "" {
+		var err error
+		duration, err = time.ParseDuration(text)
+		require.NoError(t, err)
+		judge = duration >= 30*time.Second
+	}
+	t.Run("stepped", func(t *testing.T) { soakStepped(t, &soak{judge: judge}, duration/2) })
+	t.Run("realtime", func(t *testing.T) { soakRealtime(t, &soak{judge: judge}, duration/2) })
+}
+
+// fileSeconds is how much simulated time goes into one of the soak's recordings.
+// An MCAP file's index stays in memory until the file is closed, some 4 kB for
+// each simulated second: what a file may keep is far below what memory may vary.
+const fileSeconds = 50
+
+// soakStepped records one file after the other through one pipeline, as fast as
+// the machine can.
+func soakStepped(t *testing.T, s *soak, duration time.Duration) {
+	recorder := &rotating{dir: t.TempDir()}
+	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry(), Bridges: bridges.MustRegistry(recorder)})
+	addSoaked(t, p)
+	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:" + recorder.next()}))
+	begun := time.Now()
+	for second := 1; time.Since(begun) < duration; second++ {
+		require.NoError(t, p.Run(t.Context(), time.Second))
+		warming := time.Since(begun) < duration/5
+		// Early in a file, so that what it comes to keep until its end shows.
+		if warming && second%fileSeconds == fileSeconds/5 || !warming && !s.isWarm {
+			s.warmUp(t)
+		}
+		if second%fileSeconds == 0 {
+			if !warming {
+				s.look(t)
+			}
+			recorder.rotate(t)
+		}
+	}
+	s.look(t)
+	summary := p.Summary()
+	t.Logf("%v simulated s in %.3g s: %v", summary.SimS, summary.WallS, s)
+	for _, row := range summary.Sensors {
+		if row.Topic == "/tf_static" || row.Idle {
+			continue
+		}
+		assert.InDelta(t, row.RateWantedHz*summary.SimS, float64(row.Messages), 1, "%s drifts", row.Topic)
+		assert.Empty(t, row.Drops, row.Topic)
+	}
+}
+
+// soakRealtime follows the host's clock in one long run after a short one, into
+// a log that keeps nothing, and holds the published clock against its rate.
+func soakRealtime(t *testing.T, s *soak, duration time.Duration) {
+	dir, watch := t.TempDir(), &clockWatch{period: 10 * time.Millisecond}
+	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(dir, "soak.txt.gz")))
+	p := newPipeline(t, pipeline.Config{
+		Sensors: sensorsall.Registry(), Bridges: bridges.MustRegistry(logging.Factory{}, watch), OutDir: dir, Mode: pipeline.Realtime,
+	})
+	addSoaked(t, p)
+	for _, spec := range []string{"logging:soak", "watch:clock"} {
+		require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
+	}
+	require.NoError(t, p.Run(t.Context(), duration/5))
+	s.warmUp(t)
+	watch.reset()
+	length, begun := duration-duration/5, time.Now()
+	require.NoError(t, p.Run(t.Context(), length))
+	took := time.Since(begun)
+	s.look(t)
+	count, moved := watch.seen()
+	t.Logf("%v: %d clocks, whose deadlines moved by %v; %v", length, count, moved, s)
+	// One each period, one at the beginning and one that ends the run, which a busy
+	// machine may end late. One that stands still misses some, but their grid stays
+	// where it is.
+	wanted := int(length / watch.period)
+	assert.LessOrEqual(t, count, int(took/watch.period)+2, "the clock is published too often")
+	if s.judge { // a second on a busy machine tells nothing
+		assert.GreaterOrEqual(t, count, wanted*98/100-1, "the clock is published too seldom")
+	}
+	assert.Positive(t, count)
+	assert.Less(t, moved.Abs(), watch.period/4, "the clock's deadlines drift")
+	for _, row := range p.Summary().Sensors {
+		if row.Topic != "/tf_static" && row.Topic != "/clock" && !row.Idle {
+			assert.Positive(t, row.Messages, row.Topic)
+			assert.LessOrEqual(t, float64(row.Messages), row.RateWantedHz*duration.Seconds()+3, "%s comes too often", row.Topic)
+		}
+	}
+}
+
+// addSoaked adds the sensors; their messages are small beside what memory may
+// vary, since how many wait for a bridge depends on the machine's mood.
+func addSoaked(t *testing.T, p *pipeline.Pipeline) {
+	t.Helper()
+	small := map[string]any{"image_size_x": 160, "image_size_y": 120}
+	for _, c := range []pipeline.SensorConfig{
+		{ID: "sensor.camera.rgb", Name: "rgb", Attributes: small},
+		{ID: "sensor.camera.depth", Name: "depth", Attributes: small},
+		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}},
+		{ID: "sensor.other.imu", Name: "imu"},
+		{ID: "sensor.other.gnss", Name: "gnss"},
+		{ID: "sensor.other.odometry", Name: "odom"},
+	} {
+		add(t, p, c)
+	}
+	require.NoError(t, p.AddTransforms())
+}
+
+// soak compares what the process uses with what it used when it was warm.
+type soak struct {
+	judge      bool
+	isWarm     bool
+	warm, most usage
+}
+
+// usage is the process's own figures.
+type usage struct {
+	resident   int64 // bytes
+	heap       int64 // bytes of live Go objects, written or not
+	goroutines int
+}
+
+// warmUp measures what later looks are compared with. The last of several calls
+// counts: drivers give memory of their beginning back after a while.
+func (s *soak) warmUp(t *testing.T) {
+	t.Helper()
+	s.warm, s.isWarm = measure(t), true
+	s.most = s.warm
+}
+
+// look measures and requires that memory is within 2 % of what it was. What leaks
+// without being written is not resident, but on the heap: it has the same room.
+func (s *soak) look(t *testing.T) {
+	t.Helper()
+	now := measure(t)
+	s.most = usage{max(s.most.resident, now.resident), max(s.most.heap, now.heap), max(s.most.goroutines, now.goroutines)}
+	if !s.judge {
+		return
+	}
+	room := s.warm.resident / 50
+	require.LessOrEqual(t, now.resident-s.warm.resident, room, "resident memory grows: %v", s)
+	require.LessOrEqual(t, now.heap-s.warm.heap, room, "the heap grows: %v", s)
+	// The dispatcher's workers come and go.
+	require.LessOrEqual(t, now.goroutines, s.warm.goroutines+runtime.GOMAXPROCS(0), "goroutines grow: %v", s)
+}
+
+func (s *soak) String() string {
+	return fmt.Sprintf("resident %.1f MB when warm, at most %.1f MB then; heap %.1f, %.1f MB; goroutines %d, %d",
+		float64(s.warm.resident)/1e6, float64(s.most.resident)/1e6, float64(s.warm.heap)/1e6, float64(s.most.heap)/1e6,
+		s.warm.goroutines, s.most.goroutines)
+}
+
+// measure reads the figures after collections that give back what is free: how
+// much the runtime and its pools keep in reserve varies more than what leaks.
+func measure(t *testing.T) usage {
+	t.Helper()
+	runtime.GC()
+	debug.FreeOSMemory()
+	data, err := os.ReadFile("/proc/self/statm")
+	require.NoError(t, err)
+	pages, err := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
+	require.NoError(t, err)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{resident: pages * int64(os.Getpagesize()), heap: int64(m.HeapAlloc), goroutines: runtime.NumGoroutine()}
+}
+
+// rotating is the bridge "mcap" whose recording goes on in another file.
+type rotating struct {
+	mcap.Factory
+	dir      string
+	files    int
+	instance bridges.Instance
+}
+
+// NewInstance makes the only instance.
+func (r *rotating) NewInstance(env bridges.Env) (i bridges.Instance, err error) {
+	r.instance, err = r.Factory.NewInstance(env)
+	return r.instance, err
+}
+
+// next names a file.
+func (r *rotating) next() string {
+	r.files++
+	return filepath.Join(r.dir, fmt.Sprintf("soak%d.mcap", r.files))
+}
+
+// rotate goes on in the next file, while no run is under way, and removes the
+// last one, which is complete.
+func (r *rotating) rotate(t *testing.T) {
+	t.Helper()
+	last := filepath.Join(r.dir, fmt.Sprintf("soak%d.mcap", r.files))
+	require.NoError(t, r.instance.Connect(t.Context(), r.next()))
+	info, err := os.Stat(last)
+	require.NoError(t, err)
+	require.Positive(t, info.Size())
+	require.NoError(t, os.Remove(last))
+}
+
+func TestCloseLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
+		s := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Always: true})
+		require.NotNil(t, s)
+		require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
+		require.NoError(t, p.Close(context.Background()))
+	}
+	// Eventually asks on a goroutine of its own.
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+1 }, 5*time.Second, 10*time.Millisecond)
+}
