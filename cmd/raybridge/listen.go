@@ -1,22 +1,29 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"text/tabwriter"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/spf13/cobra"
 )
 
 // listenFlags are the flags of `raybridge listen`.
@@ -206,4 +213,650 @@ func (s *listenSession) list(ctx context.Context) error {
 		return usage(s.unknown(streams))
 	}
 	return printStreams(s.screen.out, found, s.flags.json)
+}
+
+// listenSession is one `raybridge listen`.
+type listenSession struct {
+	flags   *listenFlags
+	address string
+	wanted  selection
+	folder  *save.Folder // nil without --save
+	screen  *screen
+	begun   time.Time
+
+	client *stream.Client // set before ready is closed
+	ready  chan struct{}
+	ended  chan error // of one place: why it ends, nil for what was asked for
+
+	mu sync.Mutex
+	// rows has the streams that are listened to by name, order as they came.
+	rows  map[string]*listenRow // guarded by mu
+	order []*listenRow          // guarded by mu
+	// connections were made, restarts of them met another server than before; lastErr is
+	// why there is none.
+	connections, restarts int           // guarded by mu
+	lastErr               error         // guarded by mu
+	took                  time.Duration // written by run, read after it
+}
+
+// listenRow is one stream that is listened to.
+type listenRow struct {
+	info    stream.Info
+	saver   *save.Stream // used by the stream's callback; nil without --save
+	figures figures      // guarded by the session's mu
+	// unsaved counts messages that could not be saved, for whyUnsaved at first.
+	unsaved    int64 // guarded by the session's mu
+	whyUnsaved error // guarded by the session's mu
+	enough     bool  // guarded by the session's mu: --count messages have come
+	refused    bool  // guarded by the session's mu
+}
+
+// waiting is how many messages of a stream may wait to be counted or saved. Then the
+// client stops reading, and the server drops what its own policy says: so that what is
+// lost is counted there, with its cause.
+const waiting = 64
+
+// retryLimit is the longest time between attempts to connect: a run that has begun is
+// soon received.
+const retryLimit = 2 * time.Second
+
+// run receives until the context or what the flags say ends it.
+func (s *listenSession) run(ctx context.Context) error {
+	s.begun = time.Now()
+	defer func() { s.took = time.Since(s.begun) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.flags.duration > 0 {
+		ctx, cancel = context.WithTimeout(ctx, s.flags.duration)
+		defer cancel()
+	}
+	client, err := stream.Dial(ctx, s.address, stream.Options{
+		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: flow.Block},
+		Events: func(e stream.Event) {
+			<-s.ready
+			if ctx.Err() == nil { // what follows is our own end
+				s.event(ctx, &e)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.client = client
+	close(s.ready)
+	defer func() {
+		cancel()
+		client.Close()
+	}()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-s.ended:
+			return err
+		case <-ticker.C:
+			s.show(time.Now())
+		}
+	}
+}
+
+// end lets run return; the first reason counts.
+func (s *listenSession) end(err error) {
+	select {
+	case s.ended <- err:
+	default:
+	}
+}
+
+// event follows the connection.
+func (s *listenSession) event(ctx context.Context, e *stream.Event) {
+	switch e.Kind {
+	case stream.EventConnected:
+		s.connected(ctx, e.Restarted)
+	case stream.EventStream:
+		s.announced(ctx, e.Stream)
+	case stream.EventDisconnected:
+		s.screen.say("disconnected: %v", e.Err)
+	case stream.EventRetry:
+		s.retry(e)
+	case stream.EventRefused:
+		s.refused(e)
+	case stream.EventLosses:
+		s.withRow(e.Stream, func(r *listenRow) { r.figures.lose(e.Missed, e.Reason) })
+	case stream.EventGap:
+		if !e.Known {
+			s.withRow(e.Stream, func(r *listenRow) { r.figures.unknownGaps++ })
+		}
+	}
+}
+
+func (s *listenSession) withRow(name string, f func(*listenRow)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.rows[name]; r != nil {
+		f(r)
+	}
+}
+
+// connected says so, and listens to what the server has.
+func (s *listenSession) connected(ctx context.Context, restarted bool) {
+	streams := s.client.Streams()
+	s.mu.Lock()
+	first := s.connections == 0
+	s.connections++
+	if restarted {
+		s.restarts++
+	}
+	for _, r := range s.order {
+		r.figures.reconnected()
+		r.refused = false // the client asks again
+	}
+	s.mu.Unlock()
+	switch {
+	case first:
+		s.screen.say("connected to %s: %s", s.address, count(len(streams), "stream"))
+	case restarted:
+		s.screen.say("connected again to %s: the server was restarted, so what was missed isn't known", s.address)
+	default:
+		s.screen.say("connected again to %s", s.address)
+	}
+	s.subscribe(ctx, streams, first)
+}
+
+// announced listens to a stream that the server has added, if it is wanted.
+func (s *listenSession) announced(ctx context.Context, name string) {
+	var refused *listenRow
+	s.withRow(name, func(r *listenRow) {
+		if r.refused {
+			r.refused, refused = false, r
+		}
+	})
+	if refused != nil {
+		s.again(ctx, refused)
+	}
+	streams := s.client.Streams()
+	if i := slices.IndexFunc(streams, func(i stream.Info) bool { return i.Name == name }); i >= 0 {
+		s.subscribe(ctx, streams[i:i+1], false)
+	}
+}
+
+// again asks for a stream that was refused: the client has the callback, and asks only
+// when it connects.
+func (s *listenSession) again(ctx context.Context, r *listenRow) {
+	err := s.client.Stop(r.info.Name)
+	if err == nil {
+		err = s.client.Listen(ctx, r.info.Name, func(d *stream.Data) { s.receive(r, d) })
+	}
+	if err != nil && ctx.Err() == nil {
+		s.end(err)
+	}
+}
+
+// subscribe listens to those streams that are wanted and not listened to yet. Where
+// whole is set, they are all that the server has, and to have none is wrong use.
+func (s *listenSession) subscribe(ctx context.Context, streams []stream.Info, whole bool) {
+	matched, unfit := 0, []string{}
+	for i := range streams {
+		info := streams[i]
+		if !s.wanted.matches(&info) || s.listening(info.Name) {
+			continue
+		}
+		matched++
+		r := &listenRow{info: info, figures: newFigures(time.Now())}
+		if s.folder != nil {
+			var err error
+			if r.saver, err = s.folder.Stream(info); err != nil {
+				unfit = append(unfit, info.Name)
+				continue
+			}
+			s.screen.say("saving %s in %s", info.Name, r.saver.Where())
+		}
+		s.mu.Lock()
+		s.rows[info.Name] = r
+		s.order = append(s.order, r)
+		s.mu.Unlock()
+		if err := s.client.Listen(ctx, info.Name, func(d *stream.Data) { s.receive(r, d) }); err != nil && ctx.Err() == nil {
+			s.end(err)
+			return
+		}
+	}
+	switch {
+	case !whole:
+	case matched == 0 && s.wanted != "":
+		s.end(usage(s.unknown(streams)))
+	case matched == 0:
+		s.screen.say("the server has no streams yet")
+	case matched == len(unfit):
+		s.end(usage(fmt.Errorf("--format %s: nothing can be saved so of %s", s.flags.format, strings.Join(unfit, ", "))))
+	case len(unfit) > 0:
+		s.screen.say("not saved, as --format %s can't hold them: %s", s.flags.format, strings.Join(unfit, ", "))
+	}
+}
+
+func (s *listenSession) listening(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rows[name] != nil
+}
+
+// unknown is the error for a sensor that the server doesn't have.
+func (s *listenSession) unknown(streams []stream.Info) error {
+	if len(streams) == 0 {
+		return fmt.Errorf("unknown sensor or topic %q: the server has no streams", s.wanted)
+	}
+	var known []string
+	for i := range streams {
+		for _, name := range []string{streams[i].Sensor, streams[i].Name} {
+			if name != "" && !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+	}
+	return fmt.Errorf("unknown sensor or topic %q, %s", s.wanted, closest.Hint(string(s.wanted), known))
+}
+
+// retry says that there is no connection, and gives up where none can come about.
+func (s *listenSession) retry(e *stream.Event) {
+	err := e.Err
+	s.mu.Lock()
+	if s.lastErr == nil || !errors.Is(err, os.ErrDeadlineExceeded) { // the end of the command says nothing of the peer
+		s.lastErr = err
+	}
+	first := s.connections == 0
+	s.mu.Unlock()
+	if errors.Is(err, stream.ErrMagic) || errors.Is(err, stream.ErrVersion) {
+		if first {
+			s.end(nil) // conclude says that there was no connection, and why
+		} else {
+			s.end(fmt.Errorf("connect again to %s: %w", s.address, err))
+		}
+		return
+	}
+	s.screen.say("no connection to %s: %v; next attempt in %.1f s", s.address, err, e.Delay.Seconds())
+}
+
+// refused says that a server that was restarted doesn't have a stream any more.
+func (s *listenSession) refused(e *stream.Event) {
+	s.screen.say("%s isn't served any more: %v", e.Stream, e.Err)
+	s.withRow(e.Stream, func(r *listenRow) { r.refused = true })
+}
+
+// receive counts and saves a message; it is the stream's callback.
+func (s *listenSession) receive(r *listenRow, d *stream.Data) {
+	var saveErr error
+	if r.saver != nil {
+		saveErr = r.saver.Save(d.Message)
+		if saveErr != nil && !errors.Is(saveErr, save.ErrContent) {
+			s.end(saveErr)
+			return
+		}
+	}
+	s.mu.Lock()
+	r.figures.add(time.Now(), d)
+	first := saveErr != nil && r.unsaved == 0
+	if saveErr != nil {
+		r.unsaved++
+	}
+	if first {
+		r.whyUnsaved = saveErr
+	}
+	r.enough = s.flags.count > 0 && (r.figures.messages >= int64(s.flags.count) || r.info.Latched)
+	enough := r.enough
+	all := enough && !slices.ContainsFunc(s.order, func(r *listenRow) bool { return !r.enough })
+	s.mu.Unlock()
+	if first {
+		s.screen.say("%s: %v", r.info.Name, saveErr)
+	}
+	if enough {
+		_ = s.client.Stop(r.info.Name) // stopped already if the client is ending
+	}
+	if all {
+		s.end(nil)
+	}
+}
+
+// conclude closes files, prints what was received, and decides the exit code. err is
+// why the session ended.
+func (s *listenSession) conclude(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var unsaved error
+	for _, r := range s.order {
+		if r.saver != nil {
+			err = errors.Join(err, r.saver.Close())
+		}
+		if r.unsaved > 0 {
+			unsaved = errors.Join(unsaved, fmt.Errorf("not saved: %s of %s: %w", count(r.unsaved, "message"), r.info.Name, r.whyUnsaved))
+		}
+	}
+	if exitCode(err) == exitUsage {
+		return err
+	}
+	if s.connections == 0 {
+		return errors.Join(&exitError{exitIncomplete, s.neverLocked()}, err)
+	}
+	summary := s.summaryLocked()
+	if err = errors.Join(err, s.screen.finish(&summary, s.flags)); err == nil && unsaved != nil {
+		err = &exitError{exitIncomplete, unsaved}
+	}
+	return err
+}
+
+// neverLocked is the error of a session that had no connection; s.mu must be held.
+func (s *listenSession) neverLocked() error {
+	if s.lastErr == nil {
+		return fmt.Errorf("never connected to %s", s.address)
+	}
+	return fmt.Errorf("never connected to %s: %w", s.address, s.lastErr)
+}
+
+// screen prints tables to out and events to errOut. On a terminal a table takes the
+// place of the one before. Its methods may be called from any goroutine.
+type screen struct {
+	out, errOut io.Writer
+	terminal    bool
+
+	mu    sync.Mutex
+	lines int // guarded by mu: of the table that is to be replaced
+}
+
+func newScreen(out, errOut io.Writer) *screen {
+	return &screen{out: out, errOut: errOut, terminal: isTerminal(out)}
+}
+
+// say prints what happened.
+func (s *screen) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = 0 // what is above stays
+	fmt.Fprintf(s.errOut, format+"\n", args...)
+}
+
+// table prints a table.
+func (s *screen) table(text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal && s.lines > 0 {
+		fmt.Fprintf(s.out, "\x1b[%dA\x1b[J", s.lines)
+	}
+	_, _ = s.out.Write(text) // a terminal that is gone needs no table
+	s.lines = bytes.Count(text, []byte("\n"))
+}
+
+// show prints the table of the last seconds.
+func (s *listenSession) show(now time.Time) {
+	if s.flags.json || s.folder != nil {
+		return
+	}
+	s.mu.Lock()
+	if len(s.order) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "topic\ttype\tHz\tmessages\tMB/s\tmissed\tdropped\tlatency ms\tstamp s")
+	for _, r := range s.order {
+		f := &r.figures
+		recent, latency, stamp := f.recent(now), "-", "-"
+		if recent.heard {
+			latency = fmt.Sprintf("%.1f", recent.latencyMs)
+		}
+		if f.messages > 0 {
+			stamp = fmt.Sprintf("%.3f", float64(f.stampNs)*1e-9)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\t%.2f\t%s\t%s\t%s\t%s\n",
+			r.info.Name, r.info.Message, recent.hz, f.messages, recent.megabytes, f.missedText(), f.droppedText(), latency, stamp)
+	}
+	s.mu.Unlock()
+	_ = w.Flush() // into memory
+	if !s.screen.terminal {
+		text.WriteByte('\n')
+	}
+	s.screen.table(text.Bytes())
+}
+
+// missedText is how many messages are missing, with a + where there are more that nobody
+// counted.
+func (f *figures) missedText() string {
+	text := fmt.Sprint(f.missed)
+	if f.unknownGaps > 0 {
+		text += "+"
+	}
+	return text
+}
+
+func (f *figures) droppedText() string {
+	if f.lost() == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d %s", f.lost(), f.cause)
+}
+
+// listenSummary is what `raybridge listen --json` prints.
+type listenSummary struct {
+	Schema  int     `json:"schema"`
+	Address string  `json:"address"`
+	Seconds float64 `json:"seconds"`
+	// Connections counts those that were made, Restarts those of them that met another
+	// server than before.
+	Connections int             `json:"connections"`
+	Restarts    int             `json:"restarts"`
+	Streams     []streamSummary `json:"streams"`
+}
+
+// streamSummary is one stream of it.
+type streamSummary struct {
+	streamJSON
+	Messages int64 `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+	// RateHz is in this machine's time, RateSimHz in simulated time.
+	RateHz    float64 `json:"rate_hz"`
+	RateSimHz float64 `json:"rate_sim_hz"`
+	// Missed counts gaps between messages that came; Dropped what the server said it
+	// dropped, mostly for DropCause; UnknownGaps gaps over a restart of the server.
+	Missed      uint64 `json:"missed"`
+	Dropped     uint64 `json:"dropped"`
+	DropCause   string `json:"drop_cause,omitempty"`
+	UnknownGaps int64  `json:"unknown_gaps"`
+	// Latencies are simulated, from capture to publication.
+	LatencyMeanMs float64 `json:"latency_mean_ms"`
+	LatencyMaxMs  float64 `json:"latency_max_ms"`
+	LastStampNs   int64   `json:"last_stamp_ns"`
+	Saved         int     `json:"saved"`
+	SavedBytes    int64   `json:"saved_bytes"`
+	Unsaved       int64   `json:"unsaved"`
+}
+
+// streamJSON describes a stream.
+type streamJSON struct {
+	Topic      string `json:"topic"`
+	Sensor     string `json:"sensor,omitempty"`
+	SensorType string `json:"sensor_type,omitempty"`
+	Message    string `json:"message"`
+	Latched    bool   `json:"latched,omitempty"`
+}
+
+func describeStream(i *stream.Info) streamJSON {
+	return streamJSON{Topic: i.Name, Sensor: i.Sensor, SensorType: i.SensorType, Message: i.Message, Latched: i.Latched}
+}
+
+// summaryLocked is what was received; s.mu must be held.
+func (s *listenSession) summaryLocked() listenSummary {
+	summary := listenSummary{
+		Schema: 1, Address: s.address, Seconds: s.took.Seconds(),
+		Connections: s.connections, Restarts: s.restarts, Streams: []streamSummary{},
+	}
+	for _, r := range s.order {
+		f := &r.figures
+		row := streamSummary{
+			streamJSON: describeStream(&r.info), Messages: f.messages, Bytes: f.bytes,
+			RateHz: rate(f.messages, f.at.Sub(f.firstAt)), RateSimHz: rate(f.messages, time.Duration(f.stampNs-f.firstNs)),
+			Missed: f.missed, Dropped: f.lost(), DropCause: f.cause, UnknownGaps: f.unknownGaps,
+			LatencyMaxMs: float64(f.maxLatencyNs) / 1e6, LastStampNs: f.stampNs, Unsaved: r.unsaved,
+		}
+		if f.messages > 0 {
+			row.LatencyMeanMs = float64(f.latencyNs) / float64(f.messages) / 1e6
+		}
+		if r.saver != nil {
+			row.Saved, row.SavedBytes = r.saver.Saved()
+		}
+		summary.Streams = append(summary.Streams, row)
+	}
+	return summary
+}
+
+// finish prints the end of a session: a line, or JSON.
+func (s *screen) finish(sum *listenSummary, f *listenFlags) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.json {
+		return printJSON(s.out, sum)
+	}
+	var messages, size, savedBytes int64
+	var missed, dropped uint64
+	saved := 0
+	for i := range sum.Streams {
+		r := &sum.Streams[i]
+		messages, size, missed, dropped = messages+r.Messages, size+r.Bytes, missed+r.Missed, dropped+r.Dropped
+		saved, savedBytes = saved+r.Saved, savedBytes+r.SavedBytes
+	}
+	fmt.Fprintf(s.out, "%.1f s: %s of %s, %.1f MB; %d missed, %d dropped by the server\n",
+		sum.Seconds, count(messages, "message"), count(len(sum.Streams), "stream"), float64(size)/1e6, missed, dropped)
+	if f.save != "" {
+		fmt.Fprintf(s.out, "saved %s, %.1f MB, in %s\n", count(saved, "message"), float64(savedBytes)/1e6, f.save)
+	}
+	return nil
+}
+
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // connections have an &
+	return encoder.Encode(v)
+}
+
+// printStreams prints what a server has.
+func printStreams(out io.Writer, streams []stream.Info, asJSON bool) error {
+	if asJSON {
+		list := []streamJSON{}
+		for i := range streams {
+			list = append(list, describeStream(&streams[i]))
+		}
+		return printJSON(out, list)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "topic\ttype\tsensor\tsensor's type")
+	for i := range streams {
+		info := &streams[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.Name, info.Message, orDash(info.Sensor), orDash(info.SensorType))
+	}
+	return w.Flush()
+}
+
+// orDash shows that there is nothing.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// rateWindow is the time that the table's rates are of; windowText says it in the help.
+const (
+	rateWindow = 5 * time.Second
+	windowText = "5 s"
+)
+
+// mark is what had come of a stream at one time.
+type mark struct {
+	at              time.Time
+	messages, bytes int64
+	latencyNs       int64
+}
+
+// figures are one stream's counts.
+type figures struct {
+	mark
+	// missed counts messages between others that didn't come, dropped those that the
+	// server dropped for us; earlier are those of former connections.
+	missed, dropped, earlier uint64
+	cause                    string // of most drops
+	// unknownGaps counts gaps of an unknown length: the server was restarted.
+	unknownGaps      int64
+	maxLatencyNs     int64
+	firstAt          time.Time // of the first message
+	firstNs, stampNs int64     // capture times of the first and the last message
+	marks            []mark    // one a second within the window, oldest first
+}
+
+func newFigures(now time.Time) figures {
+	f := figures{}
+	f.at = now
+	f.marks = []mark{f.mark}
+	return f
+}
+
+// add counts a message.
+func (f *figures) add(now time.Time, d *stream.Data) {
+	latency := d.PublishNs() - d.CaptureNs()
+	if f.messages == 0 {
+		f.firstAt, f.firstNs = now, d.CaptureNs()
+	}
+	f.at, f.stampNs = now, d.CaptureNs()
+	f.messages++
+	f.bytes += int64(len(d.Bytes()))
+	f.latencyNs += latency
+	f.maxLatencyNs = max(f.maxLatencyNs, latency)
+	f.missed += d.Missed
+}
+
+// lose takes the server's count of messages that it has dropped since the subscription.
+func (f *figures) lose(total uint64, cause string) { f.dropped, f.cause = total, cause }
+
+// reconnected begins to count the drops of another subscription.
+func (f *figures) reconnected() {
+	f.earlier += f.dropped
+	f.dropped = 0
+}
+
+// lost is how many messages the server dropped.
+func (f *figures) lost() uint64 { return f.earlier + f.dropped }
+
+// rates are a stream's over a time.
+type rates struct {
+	hz, megabytes float64 // a second
+	latencyMs     float64 // the mean
+	heard         bool    // false where nothing came, and all is zero
+}
+
+// recent returns the rates over the window up to now; it is asked once a second.
+func (f *figures) recent(now time.Time) rates {
+	current := f.mark
+	current.at = now
+	for len(f.marks) > 1 && now.Sub(f.marks[1].at) >= rateWindow {
+		f.marks = f.marks[1:]
+	}
+	oldest := f.marks[0]
+	f.marks = append(f.marks, current)
+	seconds := now.Sub(oldest.at).Seconds()
+	if seconds <= 0 {
+		return rates{}
+	}
+	n := current.messages - oldest.messages
+	r := rates{hz: float64(n) / seconds, megabytes: float64(current.bytes-oldest.bytes) / seconds / 1e6, heard: n > 0}
+	if r.heard {
+		r.latencyMs = float64(current.latencyNs-oldest.latencyNs) / float64(n) / 1e6
+	}
+	return r
+}
+
+// rate is n messages' over the time between the first and the last of them.
+func rate(n int64, between time.Duration) float64 {
+	if n < 2 || between <= 0 {
+		return 0
+	}
+	return float64(n-1) / between.Seconds()
 }

@@ -7,12 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/memory"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes, as the README's table lists them.
@@ -32,6 +40,7 @@ type exitError struct {
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
+
 func (e *exitError) Unwrap() error { return e.err }
 
 // usage marks an error as wrong use.
@@ -96,4 +105,221 @@ func interruptible() (context.Context, func()) {
 		}
 	}()
 	return ctx, cancel
+}
+
+// version is what summaries and recordings say they were made with.
+var version = versionOf(debug.ReadBuildInfo())
+
+// versionOf returns the tag that the program was built from, as `go install` of a version
+// and a build in a checkout stamp it. Behind a tag it is a version that names the commit,
+// such as "v0.1.1-0.20261122153000-1a2b3c4d5e6f". It has "+dirty" if files were changed.
+// Where nothing is known, as in tests and without git, it is "dev".
+func versionOf(info *debug.BuildInfo, ok bool) string {
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}
+
+// newRoot makes the command tree. Results go to out, messages to errOut.
+func newRoot(out, errOut io.Writer) *cobra.Command {
+	root := group(&cobra.Command{
+		Use:           "raybridge",
+		Short:         "Camera and lidar data of a 3-D scene, for robot software",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	})
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(newRun(), newReplay(), newListen(), newGPU(), newScene(), newConfig(), newRig(), newSensors(), newBridges(), newMCAP(), newBench(), newVersion())
+	completeCommands(root)
+	return root
+}
+
+// group makes cmd one that only has commands below it: alone it prints its help,
+// and an unknown command is wrong use.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	return cmd
+}
+
+// unknownCommand is the error for a command that isn't below cmd.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usage(fmt.Errorf("unknown command %q for %q, %s", name, cmd.CommandPath(), closest.Hint(name, names)))
+}
+
+// completeCommands makes wrong use of the commands that cobra adds an error, as it is of the
+// others.
+func completeCommands(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			group(c)
+		case "help":
+			c.RunE = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err == nil && len(rest) == 0 {
+					return found.Help()
+				}
+				return unknownCommand(found, rest[0])
+			}
+		}
+	}
+}
+
+// newVersion is --version as a command, where others look for it.
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "raybridge version %s\n", version)
+			return err
+		},
+	}
+}
+
+// flagError marks an error of the flags as wrong use, and says what is wanted in place of
+// what was given.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	switch {
+	case errors.As(err, &invalid):
+		err = fmt.Errorf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), wantedValue(invalid.GetFlag().Value.Type(), invalid.GetValue()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		name, _, _ := strings.Cut(unknown.GetSpecifiedName(), "=")
+		advice := "see " + cmd.CommandPath() + " --help"
+		if near := closest.Name(name, known); near != "" {
+			advice = "did you mean --" + near + "?"
+		}
+		err = fmt.Errorf("unknown flag --%s, %s", name, advice)
+	}
+	return usage(err)
+}
+
+// wantedValue says what a flag of a type takes.
+func wantedValue(kind, given string) string {
+	switch kind {
+	case "bool":
+		return closest.Want(given, "true", "false")
+	case "duration":
+		if _, err := strconv.ParseFloat(given, 64); err == nil {
+			return fmt.Sprintf("its unit is missing: want %ss, for seconds, or another of ms, m and h", given)
+		}
+		return "want a time with its unit, such as 1.5s, 200ms or 5m"
+	case sizeType:
+		return "want a size above 0, such as 500MB or 8GiB"
+	case "float64":
+		return "want a number, such as 0.5"
+	case "uint64":
+		return fmt.Sprintf("want a whole number from 0 to %d", uint64(math.MaxUint64))
+	case "int":
+		return "want a whole number"
+	default:
+		return "want a " + kind
+	}
+}
+
+// oneArg wants one argument, and names it where it is missing.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("give %s", what))
+		}
+		if len(args) > 1 {
+			return usage(fmt.Errorf("give one only: %s", what))
+		}
+		return nil
+	}
+}
+
+// someArgs wants arguments of one kind, and names it where there are none.
+func someArgs(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(fmt.Errorf("give %s", what))
+		}
+		return nil
+	}
+}
+
+// noArgs wants no arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
+		return unknownCommand(cmd, args[0])
+	}
+	return usage(fmt.Errorf("%s takes flags alone: what is %q?", cmd.Name(), args[0]))
+}
+
+// upToArgs wants at most n arguments.
+func upToArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usage(fmt.Errorf("%s takes at most %s: what is %q?", cmd.Name(), count(n, "argument"), args[n]))
+	}
+}
+
+// memoryLimit is the flag --max-memory: how many bytes what files ask for may take.
+type memoryLimit int64
+
+// String is empty: help texts show no default. Set and Type make it a flag's value.
+func (m *memoryLimit) String() string { return "" }
+
+// Set reads a size.
+func (m *memoryLimit) Set(text string) error {
+	n, err := memory.ParseSize(text)
+	if err != nil {
+		return fmt.Errorf("want %w", err)
+	}
+	*m = memoryLimit(n)
+	return nil
+}
+
+// Type is the word for the value in help texts.
+func (m *memoryLimit) Type() string { return sizeType }
+
+const sizeType = "size"
+
+// addMemoryLimit gives a command the flag --max-memory.
+func addMemoryLimit(cmd *cobra.Command, m *memoryLimit) {
+	cmd.Flags().Var(m, "max-memory", "refuse models, sensors and recordings that need more than `SIZE`, such as 8GiB; half of the machine's memory without it")
+}
+
+// budget is a new budget of the limit.
+func (m *memoryLimit) budget() *memory.Budget {
+	if *m == 0 {
+		return memory.New(memory.Default())
+	}
+	return memory.New(int64(*m))
+}
+
+// refused marks what needs more memory than the limit as wrong use, and says what may be done.
+func refused(err error) error {
+	if !errors.Is(err, memory.ErrExceeded) {
+		return err
+	}
+	return usage(fmt.Errorf("%w: --max-memory raises it", err))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,20 +11,24 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // replayable makes a recording of one simulated second: frames once, a cloud and an IMU at 10 Hz.
@@ -436,4 +441,288 @@ func TestReplayIntoARecordingThatIsRemoved(t *testing.T) {
 		assert.ErrorContains(t, err, "removed", to)
 		assert.Equal(t, exitFailed, exitCode(err), to)
 	}
+}
+
+// TestReplayLoopsAtTheRecordingsPace: however few of its messages are replayed.
+func TestReplayLoopsAtTheRecordingsPace(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	for _, c := range []struct {
+		topics   []string
+		duration time.Duration
+		passes   int64 // in ten seconds
+	}{
+		{[]string{"/tf_static"}, 0, 12},                      // of 0.9 s each
+		{[]string{"/tf_static"}, 200 * time.Millisecond, 51}, // and of 0.2 s
+		{[]string{"/tf_static"}, time.Nanosecond, 1001},      // of 10 ms: it has no time of its own
+	} {
+		f := &replayFlags{bridges: []string{"mcap:b.mcap"}, rate: 1, out: t.TempDir(), topics: c.topics, duration: c.duration, loop: true, noClock: true}
+		cmd := newReplay()
+		cmd.SetContext(t.Context())
+		s, err := newReplaySession(cmd, []string{path}, f)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		wall := &fakeClock{}
+		s.pace = wall.pacer(1)
+		sleeper := s.pace.sleep
+		s.pace.sleep = func(ctx context.Context, d time.Duration) error {
+			if wall.now.Add(d).After(time.Time{}.Add(10 * time.Second)) {
+				cancel()
+			}
+			return sleeper(ctx, d)
+		}
+		require.NoError(t, s.connect(ctx))
+		assert.ErrorIs(t, s.replay(ctx), context.Canceled)
+		require.NoError(t, s.close())
+		require.NoError(t, s.reader.Close())
+		assert.Equal(t, c.passes, s.sent(), c)
+	}
+}
+
+// TestReplayLoopsNothing: a part without messages ends a loop.
+func TestReplayLoopsNothing(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "a.mcap", true)
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", t.TempDir(), "--topics", "/imu", "--start", "50ms", "--duration", "10ms", "--loop", "--no-clock")
+	assert.Equal(t, exitDone, o.code, o.err)
+}
+
+// TestReplayOverwritesNothingOfItself: by whichever name, what is replayed stays.
+func TestReplayOverwritesNothingOfItself(t *testing.T) {
+	t.Parallel()
+	for connection, to := range map[string][]string{
+		"a.mcap":               {"a.mcap", "a.mcap?profile=ros1", "link.mcap", "a.mcap?split_time=1s"},
+		"bag?split_time=300ms": {"bag", "bag?split=1MB"},
+	} {
+		path := replayable(t, connection, true)
+		dir := filepath.Dir(path)
+		require.NoError(t, os.Symlink(path, filepath.Join(dir, "link.mcap")))
+		for _, bridge := range to {
+			o := call(t, "replay", path, "--bridge", "mcap:"+bridge, "--out", dir, "--fast")
+			assert.Equal(t, exitUsage, o.code, bridge)
+			assert.Contains(t, o.err, "which is to be replayed")
+		}
+		o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", dir, "--fast")
+		require.Equal(t, exitDone, o.code, o.err)
+		assert.Len(t, content(t, filepath.Join(dir, "b.mcap")), 31)
+	}
+}
+
+// TestReplayOfATopicOfTwoTypes: the first is replayed, the other told of.
+func TestReplayOfATopicOfTwoTypes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.mcap")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	w, err := foxglove.NewWriter(file, &foxglove.WriterOptions{Chunked: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteHeader(&foxglove.Header{}))
+	require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 1, Name: "std_msgs/msg/Float32", Encoding: "ros2msg"}))
+	require.NoError(t, w.WriteSchema(&foxglove.Schema{ID: 2, Name: "rosgraph_msgs/msg/Clock", Encoding: "ros2msg"}))
+	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 1, SchemaID: 1, Topic: "/clock", MessageEncoding: "cdr"}))
+	require.NoError(t, w.WriteChannel(&foxglove.Channel{ID: 2, SchemaID: 2, Topic: "/clock", MessageEncoding: "cdr"}))
+	require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 1, LogTime: 5, Data: []byte{0, 1, 0, 0, 0, 0, 0, 0}}))
+	require.NoError(t, w.WriteMessage(&foxglove.Message{ChannelID: 2, LogTime: 6, Data: []byte{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}))
+	require.NoError(t, w.Close())
+	require.NoError(t, file.Close())
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", t.TempDir(), "--fast")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "topic has messages of several types")
+	assert.Contains(t, o.out, "/clock  1         *sample.Speed")
+}
+
+// TestReplayToNetworks: servers of several protocols get what was recorded, each message
+// once, at its own time.
+func TestReplayToNetworks(t *testing.T) {
+	t.Parallel()
+	ros, apollo := rosbridgetest.New(rosbridgetest.Config{}), rosbridgetest.New(rosbridgetest.Config{})
+	var mu sync.Mutex
+	taken := map[string]int{} // guarded by mu
+	ros2 := lgsvltest.New(lgsvltest.Config{Published: func(m lgsvltest.Message) {
+		mu.Lock()
+		defer mu.Unlock()
+		taken[m.Topic]++
+	}})
+	cyber := cybertest.New(cybertest.Config{})
+	for _, start := range []func() error{ros.Start, apollo.Start, ros2.Start, func() error { return cyber.Start("127.0.0.1:0") }} {
+		require.NoError(t, start())
+	}
+	for _, kill := range []func(){ros.Kill, apollo.Kill, ros2.Kill, cyber.Kill} {
+		t.Cleanup(kill)
+	}
+	o := call(t, "replay", replayable(t, "a.mcap", true), "--quiet", "--out", t.TempDir(), "--topics", "/points,/imu",
+		"--bridge", "rosbridge:"+ros.Addr(), "--bridge", "rosapollo:"+apollo.Addr(), "--bridge", "ros2lgsvl:"+ros2.Address(), "--bridge", "cyber:"+cyber.Addr())
+	require.Equal(t, exitDone, o.code, o.err)
+	for name, received := range map[string]func() map[string]int{
+		"rosbridge": ros.Received, "rosapollo": apollo.Received, "cyber": cyber.Received,
+		"ros2lgsvl": func() map[string]int {
+			mu.Lock()
+			defer mu.Unlock()
+			return map[string]int{"/points": taken["/points"], "/imu": taken["/imu"]}
+		},
+	} {
+		for _, topic := range []string{"/points", "/imu"} {
+			require.Eventually(t, func() bool { return received()[topic] >= 10 }, time.Minute, 5*time.Millisecond, "%s: %s", name, topic)
+			assert.Equal(t, 10, received()[topic], "%s: %s", name, topic)
+		}
+	}
+	first, last := ros.Messages("/points")[0], ros.Messages("/points")[9]
+	assert.NotEqual(t, first.Values["header"], last.Values["header"])
+}
+
+// TestReplayOfParts: files given one by one are one recording, in whatever order.
+func TestReplayOfParts(t *testing.T) {
+	t.Parallel()
+	path := replayable(t, "bag?split_time=300ms", true)
+	part := func(number string) string { return filepath.Join(path, "bag_"+number+".mcap") }
+	out := t.TempDir()
+	o := call(t, "replay", part("2"), part("0"), part("3"), part("1"), part("2"), "--bridge", "mcap:b.mcap", "--out", out, "--fast")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), 31)
+	assert.Contains(t, o.out, "0.90 s of the recording in")
+	assert.NotContains(t, o.err, "mixed")
+
+	o = call(t, "replay", part("3"), part("0"), "--bridge", "mcap:gap.mcap", "--out", out, "--fast")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.out, "0.90 s of the recording in", "the gap stays")
+	assert.Contains(t, o.out, "/points     4 ")
+
+	o = call(t, "replay", part("0"), part("1"), "--bridge", "mcap:"+part("1"), "--out", out, "--fast")
+	require.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, "which is to be replayed")
+}
+
+// TestReplayTellsOfMixedRecordings: two runs begin at the same simulation time.
+func TestReplayTellsOfMixedRecordings(t *testing.T) {
+	t.Parallel()
+	a, b := replayable(t, "a.mcap", true), replayable(t, "b.mcap", true)
+	o := call(t, "replay", a, b, "--bridge", "mcap:c.mcap", "--out", t.TempDir(), "--fast")
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.err, "two files have messages of the same times")
+	o = call(t, "replay", a, filepath.Join(t.TempDir(), "none.mcap"), "--bridge", "mcap:c.mcap")
+	assert.Equal(t, exitUsage, o.code)
+	assert.Contains(t, o.err, "none.mcap: no such file in ")
+}
+
+// damagedRecording makes a recording with one wrong byte in the data of its second chunk. It
+// returns that chunk, and how many messages the file had and has lost.
+func damagedRecording(t *testing.T, finished bool) (path string, chunk *foxglove.ChunkIndex, all, lost int) {
+	t.Helper()
+	path = replayable(t, "a.mcap?chunk=500", true)
+	all = len(content(t, path))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	r, err := foxglove.NewReader(bytes.NewReader(data))
+	require.NoError(t, err)
+	defer r.Close()
+	info, err := r.Info()
+	require.NoError(t, err)
+	require.Greater(t, len(info.ChunkIndexes), 3)
+	chunk = info.ChunkIndexes[1]
+	lost = messagesIn(t, data, chunk)
+	require.Positive(t, lost)
+	data[chunk.ChunkStartOffset+chunk.ChunkLength-20] ^= 0xff
+	if !finished {
+		last := info.ChunkIndexes[len(info.ChunkIndexes)-1]
+		data = data[:last.ChunkStartOffset+last.ChunkLength+last.MessageIndexLength]
+	}
+	require.NoError(t, os.WriteFile(path, data, 0o666))
+	return path, chunk, all, lost
+}
+
+// messagesIn counts a chunk's messages by its message indexes, with the official lexer.
+func messagesIn(t *testing.T, data []byte, chunk *foxglove.ChunkIndex) (n int) {
+	t.Helper()
+	begin := chunk.ChunkStartOffset + chunk.ChunkLength
+	lexer, err := foxglove.NewLexer(bytes.NewReader(data[begin:begin+chunk.MessageIndexLength]), &foxglove.LexerOptions{SkipMagic: true})
+	require.NoError(t, err)
+	defer lexer.Close()
+	for {
+		kind, record, err := lexer.Next(nil)
+		if err != nil {
+			return n // the end
+		}
+		require.Equal(t, foxglove.TokenMessageIndex, kind)
+		index, err := foxglove.ParseMessageIndex(record)
+		require.NoError(t, err)
+		n += len(index.Records)
+	}
+}
+
+// damageRow returns the cells of the only row under the head of damaged parts.
+func damageRow(t *testing.T, out string) []string {
+	t.Helper()
+	_, table, found := strings.Cut(out, "\ndamaged")
+	require.True(t, found, out)
+	lines := strings.Split(table, "\n")
+	assert.Equal(t, []string{"from", "byte", "bytes", "from", "to", "messages", "lost"}, strings.Fields(lines[0]))
+	if len(lines) > 2 {
+		assert.Empty(t, strings.TrimSpace(lines[2]), "one row")
+	}
+	return strings.Fields(lines[1])
+}
+
+func TestReplayLeavesDamageOut(t *testing.T) {
+	t.Parallel()
+	path, chunk, all, lost := damagedRecording(t, true)
+	out := t.TempDir()
+	summary := filepath.Join(out, "summary.json")
+	o := call(t, "replay", path, "--bridge", "mcap:b.mcap", "--out", out, "--fast", "--summary", summary)
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, o.err, "raybridge: finished without 1 damaged part of the recording")
+	assert.Len(t, content(t, filepath.Join(out, "b.mcap")), all-lost)
+	row := damageRow(t, o.out)
+	require.Len(t, row, 8)
+	assert.Equal(t, path, row[0])
+	assert.Equal(t, strconv.FormatUint(chunk.ChunkStartOffset, 10), row[1])
+	assert.Equal(t, strconv.Itoa(lost), row[7])
+
+	text, err := os.ReadFile(summary)
+	require.NoError(t, err)
+	var sum replaySummary
+	require.NoError(t, json.Unmarshal(text, &sum))
+	require.Len(t, sum.Damaged, 1)
+	d := sum.Damaged[0]
+	assert.NotEmpty(t, d.Cause)
+	d.Cause, d.Bytes = "", 0
+	assert.Equal(t, damagedRow{
+		File: path, Offset: int64(chunk.ChunkStartOffset), FromNs: int64(chunk.MessageStartTime), ToNs: int64(chunk.MessageEndTime), Messages: int64(lost),
+	}, d)
+}
+
+func TestReplayStrictEndsAtDamage(t *testing.T) {
+	t.Parallel()
+	path, _, all, lost := damagedRecording(t, true)
+	out := t.TempDir()
+	o := call(t, "replay", path, "--strict", "--bridge", "mcap:b.mcap", "--out", out, "--fast")
+	assert.Equal(t, exitFailed, o.code)
+	assert.Contains(t, o.err, "raybridge: ")
+	assert.Contains(t, o.err, "a.mcap")
+	assert.NotContains(t, o.out, "\ndamaged", "nothing was left out")
+	assert.Less(t, len(content(t, filepath.Join(out, "b.mcap"))), all-lost, "what comes behind is not sent")
+}
+
+func TestRecoverLeavesDamageOut(t *testing.T) {
+	t.Parallel()
+	path, chunk, all, lost := damagedRecording(t, false)
+	o := call(t, "mcap", "recover", path)
+	assert.Equal(t, exitIncomplete, o.code)
+	assert.Contains(t, o.err, "raybridge: 1 damaged part was left out")
+	row := damageRow(t, o.out)
+	assert.Equal(t, strconv.FormatUint(chunk.ChunkStartOffset, 10), row[1])
+	assert.Len(t, content(t, strings.TrimSuffix(path, ".mcap")+"_recovered.mcap"), all-lost)
+}
+
+// TestRecoverCopiesWhatWasFinished: with its damage, which readers leave out.
+func TestRecoverCopiesWhatWasFinished(t *testing.T) {
+	t.Parallel()
+	path, _, _, _ := damagedRecording(t, true)
+	o := call(t, "mcap", "recover", path)
+	require.Equal(t, exitDone, o.code, o.err)
+	assert.Contains(t, o.out, "complete")
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	after, err := os.ReadFile(strings.TrimSuffix(path, ".mcap") + "_recovered.mcap")
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(before, after))
 }

@@ -2,28 +2,34 @@ package main
 
 import (
 	"context"
+	_ "embed" // the demo rig
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/flow"
-
 	"github.com/raybridge/raybridge/bridges"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/cmd/raybridge/internal/report"
 	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/filefault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/spf13/cobra"
 )
 
 // runFlags are the flags of `raybridge run`; those that were given win over the
@@ -323,3 +329,251 @@ func cacheDir() string {
 	}
 	return filepath.Join(dir, "raybridge")
 }
+
+// audience is what --wait-for names: so many receivers of a topic, or of a bridge.
+type audience struct {
+	name string
+	n    int
+}
+
+func (a audience) String() string { return count(a.n, "receiver") + " of " + a.name }
+
+// parseAudience reads NAME[=N].
+func parseAudience(text string) (audience, error) {
+	name, number, given := strings.Cut(text, "=")
+	a := audience{name: name, n: 1}
+	if given {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return a, fmt.Errorf("--wait-for %s: %q: want a number of receivers, 1 or more", text, number)
+		}
+		a.n = n
+	}
+	if name == "" {
+		return a, fmt.Errorf("--wait-for %q: want the name of a topic or of a bridge, such as /lidar/points or foxglove=2", text)
+	}
+	return a, nil
+}
+
+// readAudience reads --wait-for, whose names are those of the run's network bridges and
+// topics.
+func readAudience(texts []string, c *config.Config) (list []audience, err error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	registry := bridgesall.Registry()
+	var known []string
+	for _, b := range c.Bridges {
+		if plugin, err := registry.Plugin(b.Type); err == nil && plugin.Info().Kind == bridges.KindNetwork {
+			known = append(known, b.Type)
+		}
+	}
+	if known == nil {
+		return nil, errors.New("--wait-for: files have no receivers: give --bridge with one to a network (foxglove:, stream:, rosbridge:)")
+	}
+	topics, err := publishedTopics(c)
+	if err != nil {
+		return nil, err
+	}
+	known = append(known, topics...)
+	for _, text := range texts {
+		a, err := parseAudience(text)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(known, a.name) {
+			return nil, fmt.Errorf("--wait-for %s: the run has no such topic or network bridge, %s", text, closest.Hint(a.name, known))
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// audiencePoll is how often a run looks whether its receivers are there: bridges tell
+// nobody when they come.
+const audiencePoll = 20 * time.Millisecond
+
+// await waits until all receivers of --wait-for are there at once, or ctx ends, and says
+// whom it waits for.
+func (pl *plan) await(ctx context.Context, p *pipeline.Pipeline) error {
+	poll := time.NewTicker(audiencePoll)
+	defer poll.Stop()
+	told := ""
+	for ctx.Err() == nil {
+		missing, err := missingOf(pl.audience, p.Receivers)
+		if err != nil {
+			return usage(fmt.Errorf("--wait-for: %w", err))
+		}
+		if missing != told && missing != "" && !pl.flags.quiet {
+			fmt.Fprintln(pl.progress.out, "waiting for", missing)
+		}
+		if told = missing; missing == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-poll.C:
+		}
+	}
+	return nil // the run ends before it begins
+}
+
+// missingOf says which receivers aren't there, "" for none.
+func missingOf(list []audience, receivers func(name string) (int, error)) (string, error) {
+	var missing []string
+	for _, a := range list {
+		n, err := receivers(a.name)
+		if err != nil {
+			return "", err
+		}
+		if n < a.n {
+			missing = append(missing, fmt.Sprintf("%v, %d there", a, n))
+		}
+	}
+	return strings.Join(missing, "; "), nil
+}
+
+// pause lets a run begin with its clock paused, as --paused asks for, and says how to
+// resume it. It comes before anybody can resume it.
+func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
+	if !pl.flags.paused {
+		return
+	}
+	p.Clock().Pause()
+	var ways []string
+	if server != nil {
+		ways = append(ways, fmt.Sprintf("curl -X POST http://%s/v1/resume", server.Addr()))
+	}
+	if pl.window {
+		ways = append(ways, "the space key in the window")
+	}
+	if !pl.flags.quiet {
+		fmt.Fprintln(pl.progress.out, "paused: resume with", strings.Join(ways, " or "))
+	}
+}
+
+// runStatus is what GET /v1/status answers: the summary up to now, the clock, and who wasn't let
+// in by the API itself, by cause.
+type runStatus struct {
+	pipeline.Summary
+	Time    control.Time     `json:"time"`
+	Refused map[string]int64 `json:"control_refused,omitempty"`
+}
+
+// controlServer is the API of --control; without it nil, which does nothing.
+type controlServer struct {
+	*control.Server
+	step time.Duration
+	log  *slog.Logger
+}
+
+// stepWait is how long a request to step waits for the steps to be done.
+const stepWait = time.Second
+
+// listen takes the address of --control before anything costly is begun, and says
+// which one it is.
+func (pl *plan) listen(ctx context.Context) (*controlServer, error) {
+	if pl.control == nil {
+		return nil, nil
+	}
+	server, err := control.Listen(ctx, *pl.control)
+	if err != nil {
+		return nil, fmt.Errorf("--control: %w", err)
+	}
+	if !pl.flags.quiet || pl.control.Port == 0 { // else nobody would know which
+		fmt.Fprintf(pl.progress.out, "control on http://%s\n", server.Addr())
+	}
+	if !server.Loopback() {
+		pl.log.Warn("anyone who reaches this machine can control the run: --control asks for no password", "address", server.Addr().String())
+	}
+	return &controlServer{Server: server, step: pl.config.Time.Step, log: pl.log}, nil
+}
+
+// serve answers requests, those that have come already first.
+func (s *controlServer) serve(p *pipeline.Pipeline) {
+	if s == nil {
+		return
+	}
+	s.Serve(control.Run{
+		Clock: p.Clock(), Step: s.step, StepWait: stepWait,
+		Status: func() any {
+			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Refused: s.Refused()}
+		},
+	}, s.log)
+}
+
+// close ends the API; calling it again does nothing.
+func (s *controlServer) close() {
+	if s == nil {
+		return
+	}
+	if err := s.Close(); err != nil {
+		s.log.Warn("the control API did not end in order", "error", err)
+	}
+}
+
+// reportView writes report.html at the end of a run.
+type reportView struct {
+	report report.Report
+	folder string
+	out    io.Writer // where its path is told; nil for nowhere
+}
+
+func (v *reportView) attach(p *pipeline.Pipeline) error { return v.report.Attach(p) }
+
+func (v *reportView) finish(p *pipeline.Pipeline) error {
+	path, err := v.report.Write(v.folder, p)
+	if err == nil && v.out != nil {
+		fmt.Fprintf(v.out, "\nreport: %s\n", path)
+	}
+	return err
+}
+
+// views attaches what shows the run: the report, and a window's view if there is one.
+func (pl *plan) views(p *pipeline.Pipeline, extra view) ([]view, error) {
+	var list []view
+	if pl.flags.report {
+		v := &reportView{folder: pl.flags.out}
+		if !pl.flags.quiet {
+			v.out = pl.progress.out
+		}
+		list = append(list, v)
+	}
+	if extra != nil {
+		list = append(list, extra)
+	}
+	for _, v := range list {
+		if err := v.attach(p); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// incomplete says which bridges never connected, and which recordings lack messages: nil
+// if there are none.
+func incomplete(list []pipeline.BridgeSummary, registry *bridges.Registry) error {
+	var parts []string
+	for i := range list {
+		one := pipeline.Summary{Bridges: list[i : i+1]}
+		switch {
+		case one.Complete(registry):
+		case !list[i].EverConnected && list[i].Connections > 0:
+			parts = append(parts, fmt.Sprintf("%s:%s ended every connection at once, so it may speak another protocol", list[i].Name, list[i].Connection))
+		case !list[i].EverConnected:
+			parts = append(parts, fmt.Sprintf("%s:%s never connected", list[i].Name, list[i].Connection))
+		default:
+			parts = append(parts, fmt.Sprintf("%s:%s lacks messages", list[i].Name, list[i].Connection))
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return &exitError{exitIncomplete, errors.New("finished, but not everything was delivered: " + strings.Join(parts, ", "))}
+}
+
+//go:embed demo.yaml
+var demoYAML []byte
+
+// demoRig is the rig of a run that names none.
+func demoRig() (*rig.Rig, error) { return rig.Parse("demo.yaml", demoYAML) }

@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"image"
 	_ "image/jpeg"
 	_ "image/png"
@@ -15,10 +17,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/raybridge/raybridge/gpu"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -394,4 +401,217 @@ func TestARunOfHugeCamerasIsRefused(t *testing.T) {
 		"--bridge", "mcap:drive.mcap", "--out", filepath.Join(dir, "out"), "--max-memory", "1GiB")
 	assert.Equal(t, exitUsage, o.code, o.err)
 	assert.Regexp(t, `begin sensor rgb: .*not enough memory: texture "camera ids" of 16384x16384 pixels needs 2.0 GiB beside [0-9.]+ .iB that are held, the limit is 1.0 GiB: --max-memory raises it`, o.err)
+}
+
+// small keeps the sensors of everySensor quick, by id; the others have their defaults.
+var small = map[string]string{
+	"sensor.lidar.ray_cast":          "preset: VelodyneVLP16, columns: 90, noise_stddev: 0.02, dropoff_general_rate: 0.3",
+	"sensor.lidar.ray_cast_semantic": "range: 60, points_per_second: 20000",
+	"sensor.lidar.laser_scan":        "measurements_per_rotation: 180",
+	"sensor.other.ultrasonic":        "image_size_x: 40, image_size_y: 16",
+	"sensor.other.imu":               "noise_accel_stddev_x: 0.1, noise_gyro_bias_z: 0.01, noise_gyro_bias_walk: 0.001",
+	"sensor.other.gnss":              "noise_alt_stddev: 1",
+	"sensor.ground_truth.boxes_2d":   "image_size_x: 160, image_size_y: 90",
+	"sensor.camera.dvs":              "sigma_positive_threshold: 0.1",
+	"sensor.other.safe_distance":     "safe_distance_front: 60, safe_distance_lateral: 60, safe_distance_back: 60",
+	"sensor.other.obstacle":          "distance: 100, hit_radius: 3",
+	"sensor.other.signals":           "max_distance: 300",
+	"sensor.ground_truth.boxes_3d":   "max_distance: 200",
+	"sensor.other.radar":             "points_per_second: 20000",
+}
+
+// everySensor is a configuration with one sensor of each type in the city.
+func everySensor() string {
+	var b strings.Builder
+	b.WriteString("seed: 5\nscene: {city: true, triangles: 40000}\nsensors:\n")
+	for _, id := range sensorsall.Registry().IDs() {
+		name := "my_" + id[strings.LastIndexByte(id, '.')+1:] // /clock is the run's own
+		attributes := small[id]
+		if strings.HasPrefix(id, "sensor.camera.") {
+			attributes = strings.TrimPrefix(attributes+", image_size_x: 64, image_size_y: 48", ", ")
+		}
+		if d, _ := sensorsall.Registry().Get(id); !d.EachFrame {
+			attributes = strings.TrimPrefix(attributes+", rate: 10", ", ")
+		}
+		fmt.Fprintf(&b, "  - {%s}\n", strings.TrimPrefix(attributes+fmt.Sprintf(", id: %s, name: %s, pose: {x: 1, z: 1.7}", id, name), ", "))
+	}
+	return b.String()
+}
+
+// TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers records one sensor of each type
+// with one processor and with several (law T5).
+func TestEverySensorGivesTheSameBytesOnAnyNumberOfWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	needsOpenGL(t)
+	config := filepath.Join(t.TempDir(), "every.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(everySensor()), 0o600))
+	recorded := map[int]map[string][]byte{}
+	for _, processors := range []int{1, 4} {
+		before := runtime.GOMAXPROCS(processors)
+		dir := t.TempDir()
+		summary := filepath.Join(dir, "summary.json")
+		o := call(t, "run", "--config", config, "--duration", "400ms", "--step", "--seed", "9",
+			"--bridge", "mcap:drive.mcap", "--bridge", "logging:drive", "--out", dir, "--summary", summary)
+		runtime.GOMAXPROCS(before)
+		require.Equal(t, exitDone, o.code, "%s", o.err)
+		recorded[processors] = map[string][]byte{}
+		for _, pattern := range []string{"drive.mcap", "drive*.gz"} {
+			files, err := filepath.Glob(filepath.Join(dir, pattern))
+			require.NoError(t, err)
+			require.NotEmpty(t, files, pattern)
+			for _, file := range files {
+				data, err := os.ReadFile(file)
+				require.NoError(t, err)
+				recorded[processors][filepath.Base(file)] = data
+			}
+		}
+		sent := messagesByTopic(t, summary)
+		for topic, n := range sent {
+			switch topic {
+			case "/my_collision", "/my_lane_invasion": // the ego keeps its lane
+			case "/my_safe_distance": // a type of its own: streams carry it
+			default:
+				assert.Positive(t, n, "messages of %s", topic)
+			}
+		}
+		assert.GreaterOrEqual(t, len(sent), len(sensorsall.Registry().IDs()))
+	}
+	for name, data := range recorded[1] {
+		assert.True(t, string(data) == string(recorded[4][name]), "%s differs", name)
+	}
+}
+
+// TestForeignRigsRun runs every rig of another simulator as it is, and finds its
+// topics under the names that it gives them.
+func TestForeignRigsRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	t.Parallel()
+	needsOpenGL(t)
+	wanted := map[string][]string{
+		"svl_vehicle.json": {
+			"/points_raw", "/front/points", "/scan", "/camera/compressed", "/camera/info", "/depth/compressed", "/labels/compressed",
+			"/instances/compressed", "/ultrasonic", "/gps", "/imu", "/imu_corrected", "/radar", "/boxes_2d", "/boxes_3d", "/can", "/odom", "/vehicle_odometry",
+		},
+		"carla_objects.json": {
+			"/carla/ego_vehicle/front/image", "/carla/ego_vehicle/front/camera_info", "/carla/ego_vehicle/front/imu",
+			"/carla/ego_vehicle/semantic/image", "/carla/ego_vehicle/instance/image", "/carla/ego_vehicle/depth/image",
+			"/carla/ego_vehicle/lidar", "/carla/ego_vehicle/semantic_lidar", "/carla/ego_vehicle/gnss",
+			"/carla/ego_vehicle/odometry", "/carla/ego_vehicle/speedometer", "/carla/ego_vehicle/objects", "/carla/objects",
+		},
+		"svl_lidar.json":         {"/points_raw"},
+		"autoware_auto.json":     {"/test_velodyne_node_cloud_front", "/test_velodyne_node_cloud_rear", "/simulator/camera_node/image/compressed", "/imu_raw", "/nmea_sentence"},
+		"objects.json":           {"/carla/ego_vehicle/rgb_front/image", "/carla/ego_vehicle/rgb_view/camera_info", "/carla/ego_vehicle/lidar", "/carla/ego_vehicle/imu"},
+		"default.lidar.json":     {"/points_raw"},
+		"VLS-128_FS1.lidar.json": {"/points_raw"},
+	}
+	scene := sceneFile(t, t.TempDir())
+	for _, file := range foreignRigs(t) {
+		dir := t.TempDir()
+		summary := filepath.Join(dir, "summary.json")
+		o := call(t, "run", "--headless", "--scene", scene, "--rig", file, "--duration", "250ms",
+			"--bridge", "mcap:drive.mcap", "--out", dir, "--summary", summary)
+		require.Equal(t, exitDone, o.code, "%s: %s", file, o.err)
+		messages := messagesByTopic(t, summary)
+		for _, topic := range append(wanted[filepath.Base(file)], "/tf", "/tf_static") {
+			assert.Positive(t, messages[topic], "%s of %s", topic, file)
+		}
+	}
+}
+
+// messagesByTopic reads how many messages of each topic a run published.
+func messagesByTopic(t *testing.T, summary string) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(summary)
+	require.NoError(t, err)
+	var run struct {
+		Sensors []struct {
+			Topic    string `json:"topic"`
+			Messages int    `json:"messages"`
+		} `json:"sensors"`
+	}
+	require.NoError(t, json.Unmarshal(data, &run))
+	messages := map[string]int{}
+	for _, s := range run.Sensors {
+		messages[s.Topic] = s.Messages
+	}
+	return messages
+}
+
+// losing is a driver whose context is lost after some polls of fences.
+type losing struct {
+	gpu.Driver
+	left atomic.Int32
+}
+
+func (d *losing) Reset() error {
+	if d.left.Load() <= 0 {
+		return gpu.ErrContextLost
+	}
+	return d.Driver.Reset()
+}
+
+func (d *losing) PollFence(h gpu.Handle) gpu.FenceStatus {
+	if d.left.Add(-1) <= 0 {
+		return gpu.FenceFailed
+	}
+	return d.Driver.PollFence(h)
+}
+
+// TestALostContextEndsTheProgram: exit code 1, and the recording is complete up to
+// the loss.
+func TestALostContextEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	needsOpenGL(t)
+	dir := t.TempDir()
+	var f runFlags
+	var out, errOut bytes.Buffer
+	cmd := &cobra.Command{Use: "run"}
+	f.register(cmd)
+	cmd.SetOut(&out)
+	cmd.SetErr(&errOut)
+	cmd.SetContext(t.Context())
+	require.NoError(t, cmd.ParseFlags([]string{
+		"--scene", sceneFile(t, dir), "--rig", write(t, dir, "small.yaml", smallRig),
+		"--bridge", "mcap:a.mcap", "--out", dir, "--report", "--summary", filepath.Join(dir, "summary.json"),
+	}))
+	pl, err := newPlan(cmd, &f)
+	require.NoError(t, err)
+	open, err := deviceOpener("auto")
+	require.NoError(t, err)
+	err = pl.execute(t.Context(), cmd, func() (*gpu.Context, error) {
+		c, err := open()
+		if err != nil {
+			return nil, err
+		}
+		d := &losing{Driver: c.Driver}
+		d.left.Store(60)
+		return &gpu.Context{Driver: d, Close: c.Close}, nil
+	}, nil)
+	require.ErrorIs(t, err, gpu.ErrContextLost)
+	assert.Equal(t, exitFailed, exitCode(err))
+	counts := byTopic(readRecording(t, filepath.Join(dir, "a.mcap")))
+	assert.NotEmpty(t, counts["/roof/points"])
+	assert.NotEmpty(t, counts["/eye/image_raw"])
+	assert.Contains(t, out.String(), "/roof/points", "the table is printed")
+	for _, name := range []string{"report.html", "summary.json"} {
+		_, err := os.Stat(filepath.Join(dir, name))
+		assert.NoError(t, err)
+	}
+}
+
+// TestCtrlCBeforeTheStart: nothing has begun, so nothing is wrong.
+func TestCtrlCBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	var out, errOut bytes.Buffer
+	code := program(ctx, []string{"run", "--headless", "--scene", sceneFile(t, dir), "--bridge", "mcap:a.mcap", "--out", dir}, &out, &errOut)
+	assert.Equal(t, exitDone, code, errOut.String())
+	assert.Empty(t, out.String()+errOut.String())
+	assert.NoFileExists(t, filepath.Join(dir, "a.mcap"))
 }

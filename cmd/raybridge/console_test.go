@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/pipeline"
 )
 
 // shownOn is a printer on a console of so many columns, 0 for a log, at the end of each

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/config"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	bridgesall "github.com/raybridge/raybridge/bridges/all"
 )
 
 // documentedOption is a key in the first cell of a row: `key`, `key=VALUE` or several.
@@ -81,5 +82,28 @@ func TestPagesNameTheOptions(t *testing.T) {
 		for _, o := range plugin.Info().Options {
 			assert.Regexp(t, "[`?&]"+o.Key+"[`=]", string(text), name)
 		}
+	}
+}
+
+// TestManyBridgesAreCheckedFast: checking bridges takes work that grows with them, and makes
+// no list of all kinds of bridges for each of them.
+func TestManyBridgesAreCheckedFast(t *testing.T) {
+	c := config.Default()
+	for i := range 100 {
+		c.Bridges = append(c.Bridges, config.Bridge{Type: "cyber", Connection: fmt.Sprintf("a:%d", i+1)})
+	}
+	for name, check := range map[string]func(){
+		"twice":    func() { require.NoError(t, checkTwice(c.Bridges)) },
+		"files":    func() { assert.False(t, recordsFile(c)) },
+		"audience": func() { _, err := readAudience([]string{"cyber"}, c); require.NoError(t, err) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			many := c.Bridges
+			defer func() { c.Bridges = many }()
+			c.Bridges = many[:1]
+			one := testing.AllocsPerRun(1, check)
+			c.Bridges = many
+			assert.Less(t, testing.AllocsPerRun(1, check), one+10*100)
+		})
 	}
 }
