@@ -363,3 +363,197 @@ func checkTopicName(name string) error {
 	}
 	return nil
 }
+
+// subscription is one topic that the instance subscribed to, and those that
+// want its messages.
+type subscription[T any] struct {
+	counter *counter
+
+	mu        sync.RWMutex
+	callbacks []func(T) // guarded by mu
+}
+
+func (s *subscription[T]) deliver(msg T) {
+	s.counter.sent(0)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, callback := range s.callbacks {
+		callback(msg)
+	}
+}
+
+// AddSubscriber calls callback with each message of type T that arrives on a
+// topic, one at a time, on a goroutine of the bridge; callback doesn't block,
+// and doesn't add subscribers. The message is the callbacks' to read. Several
+// callbacks of one topic share its subscription, in the order of their addition;
+// one of another type than the first is ErrTopicType. ErrNoConverter says that
+// the bridge can't subscribe to T.
+func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
+	known, err := b.plugin.lookup(reflect.TypeFor[T]())
+	if err != nil {
+		return err
+	}
+	create, ok := known.subscriber.(SubscriberCreator[T])
+	if !ok {
+		return fmt.Errorf("bridge %q doesn't subscribe to %v: %w", b.plugin.info.Name, reflect.TypeFor[T](), ErrNoConverter)
+	}
+	if err := checkTopicName(topic.Name); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch s := b.subscriptions[topic.Name].(type) {
+	case *subscription[T]:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.callbacks = append(s.callbacks, callback)
+		return nil
+	case nil:
+	default:
+		return fmt.Errorf("bridge %q: topic %q is subscribed to with another type than %v: %w",
+			b.plugin.info.Name, topic.Name, reflect.TypeFor[T](), ErrTopicType)
+	}
+	topic.QoS = topic.QoS.OrDefault()
+	row := &subscribedTopic{name: topic.Name, wire: known.wire, counter: counter{opened: b.opened}}
+	s := &subscription[T]{callbacks: []func(T){callback}, counter: &row.counter}
+	if err := create(b.instance, topic, s.deliver); err != nil {
+		return fmt.Errorf("bridge %q: subscribe to %q: %w", b.plugin.info.Name, topic.Name, err)
+	}
+	b.subscriptions[topic.Name] = s
+	b.subscribed = append(b.subscribed, row)
+	return nil
+}
+
+// subscribedTopic counts what arrives on one topic.
+type subscribedTopic struct {
+	name, wire string
+	counter    counter
+}
+
+// Checker is an Instance that tells of a connection string whether Connect can use it,
+// without connecting. Both read it with one parser: Check returns nil or the error that
+// Connect would, which wraps ErrConnectionString, or ErrTLS for a certificate that can't be
+// used. It may read files and the environment, changes nothing, and reaches no peer. Any
+// goroutine may call it, connected or not.
+type Checker interface {
+	Check(connection string) error
+}
+
+// Check returns the error of a connection string that Connect couldn't use, the same that
+// Connect gives, without connecting. An instance that isn't a Checker finds no fault.
+func (b *Bridge) Check() error {
+	c, ok := b.instance.(Checker)
+	if !ok {
+		return nil
+	}
+	if err := c.Check(b.connection); err != nil {
+		return b.failed("connect", err)
+	}
+	return nil
+}
+
+// Check returns the error that opening "NAME:CONNECTION" gives, or that connecting would
+// because of the connection string. It makes an instance and connects nothing: env holds what
+// the string depends on, such as OutDir.
+func (r *Registry) Check(spec string, env Env) error {
+	b, err := r.Open(spec, env)
+	if err != nil {
+		return err
+	}
+	return b.Check()
+}
+
+// awaitPoll is how often Await looks at the status: instances tell nobody when it changes.
+const awaitPoll = 2 * time.Millisecond
+
+// Await waits until the bridge is Connected and returns nil, at once for a bridge to a file;
+// it may be lost again by then. It ends early with an error that names the bridge and wraps
+//
+//   - ErrClosed when the bridge is closed,
+//   - the instance's failure when it has given up (Failer), or what Connect returned,
+//   - ErrNotConnected when nobody has called Connect, or Disconnect was called,
+//   - ErrNotConnected, ctx.Err() and the last failed attempt (Diagnosis) when ctx ends.
+//
+// A peer that isn't there, or is lost, ends it only when the instance tries no more. The
+// status is looked at every 2 ms. Any goroutine may call it, several at once too.
+func (b *Bridge) Await(ctx context.Context) error {
+	poll := time.NewTicker(awaitPoll)
+	defer poll.Stop()
+	for b.Status() != Connected {
+		if err := b.hopeless(); err != nil {
+			return b.failed("await", err)
+		}
+		select {
+		case <-ctx.Done():
+			if b.Status() == Connected {
+				return nil
+			}
+			return b.failed("await", b.outwaited(ctx))
+		case <-poll.C:
+		}
+	}
+	return nil
+}
+
+// hopeless returns why the bridge won't be connected, nil while it may.
+func (b *Bridge) hopeless() error {
+	if b.closed.Load() {
+		return ErrClosed
+	}
+	if err := b.failure(); err != nil {
+		return err
+	}
+	if !b.connecting.TryLock() {
+		return nil // it connects or disconnects at this moment
+	}
+	defer b.connecting.Unlock()
+	switch {
+	case b.wanted || b.Status() == Connected:
+		return nil
+	case b.refusal != nil:
+		return b.refusal
+	default:
+		return fmt.Errorf("%w: call Connect first", ErrNotConnected)
+	}
+}
+
+// outwaited is the error of a wait that its context ended.
+func (b *Bridge) outwaited(ctx context.Context) error {
+	if last := b.Diagnosis().LastError; last != nil {
+		return fmt.Errorf("%w: %w; the last attempt: %w", ErrNotConnected, ctx.Err(), last)
+	}
+	return fmt.Errorf("%w: %w", ErrNotConnected, ctx.Err())
+}
+
+// Endpoint is where receivers find a topic whose protocol has something else for it
+// than its name.
+type Endpoint struct {
+	Topic string `json:"topic"`
+	// Sensor is the name of the sensor that publishes the topic.
+	Sensor string `json:"sensor,omitempty"`
+	// Address is the server's, HOST:PORT.
+	Address string `json:"address"`
+	// Stream is the topic's number there, 0 for none, and Token what the protocol's
+	// clients are given to find it, in hexadecimal digits.
+	Stream uint32 `json:"stream,omitempty"`
+	Token  string `json:"token,omitempty"`
+}
+
+// Directory is an Instance that receivers connect to: Endpoints lists its topics in
+// the order of their numbers, with the addresses as they are while it is connected. A
+// server without topics yet has one endpoint without a topic. Any goroutine may ask.
+type Directory interface {
+	Endpoints() []Endpoint
+}
+
+// Endpoints returns where receivers find the bridge's topics; nil for a bridge that
+// receivers don't connect to. Of a closed bridge it is where they found them.
+func (b *Bridge) Endpoints() []Endpoint {
+	if last := b.lastEndpoints.Load(); last != nil {
+		return *last
+	}
+	if d, ok := b.instance.(Directory); ok {
+		return d.Endpoints()
+	}
+	return nil
+}

@@ -3,11 +3,15 @@ package bridges
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Option is one option of connection strings: KEY=VALUE after the question mark. What a bridge
@@ -78,4 +82,168 @@ func SplitOptions(connection string, declared ...Option) (target string, options
 		options[key] = list[0]
 	}
 	return target, options, nil
+}
+
+// QueueOptions are the options of connection strings that ParseQueue reads.
+var QueueOptions = []Option{
+	{Key: "messages", Value: "N", Default: "64", Meaning: "messages that wait for one peer, at most"},
+	{Key: "bytes", Value: "N", Default: "67108864", Meaning: "bytes that wait for one peer, at most"},
+}
+
+// ParseQueue reads the options of a connection string that bound what waits for one
+// peer: "messages=64&bytes=67108864". Other options are ignored. Errors wrap
+// ErrConnectionString.
+func ParseQueue(options map[string]string) (queue.Config, error) {
+	var c queue.Config
+	for key, set := range map[string]func(int64){
+		"messages": func(n int64) { c.Messages = int(n) },
+		"bytes":    func(n int64) { c.Bytes = n },
+	} {
+		text, ok := options[key]
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return queue.Config{}, fmt.Errorf("%w: %s=%q: want a whole number from 1 on", ErrConnectionString, key, text)
+		}
+		set(n)
+	}
+	return c, nil
+}
+
+// Retry says when a bridge that lost its peer, or didn't find it, tries again.
+// The zero value is every 3 s without end.
+type Retry struct {
+	// Interval is the time before the first new attempt; default 3 s.
+	Interval time.Duration
+	// Backoff multiplies the interval after each attempt that failed, up to Longest
+	// (default 30 s); below 1 it is 1, every attempt after the same interval.
+	Backoff float64
+	Longest time.Duration
+	// Attempts is after how many attempts in a row the bridge gives up; 0 is never.
+	Attempts int
+}
+
+const (
+	retryInterval = 3 * time.Second
+	retryLongest  = 30 * time.Second
+)
+
+// RetryOptions are the options of connection strings that ParseRetry reads.
+var RetryOptions = []Option{
+	{Key: "retry", Value: "TIME", Default: "3s", Meaning: "time before a new attempt to connect"},
+	{Key: "backoff", Value: "FACTOR", Default: "1", Meaning: "by which that time grows with each attempt that failed, 1 to 10"},
+	{Key: "longest", Value: "TIME", Default: "30s", Meaning: "that it grows to"},
+	{Key: "attempts", Value: "N", Default: "0", Meaning: "failed attempts after which the bridge gives up; 0 is never"},
+}
+
+// ParseRetry reads the options of a connection string that say when to connect again:
+// "retry=3s&backoff=2&longest=30s&attempts=0". Other options are ignored. Errors wrap
+// ErrConnectionString.
+func ParseRetry(options map[string]string) (Retry, error) {
+	var r Retry
+	bad := func(key, want string) error {
+		return fmt.Errorf("%w: %s=%q: want %s", ErrConnectionString, key, options[key], want)
+	}
+	for key, at := range map[string]*time.Duration{"retry": &r.Interval, "longest": &r.Longest} {
+		if text, ok := options[key]; ok {
+			d, err := time.ParseDuration(text)
+			if err != nil || d <= 0 {
+				return Retry{}, bad(key, "a time above 0, such as 3s")
+			}
+			*at = d
+		}
+	}
+	if text, ok := options["backoff"]; ok {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(f >= 1 && f <= 10) {
+			return Retry{}, bad("backoff", "a factor from 1 to 10")
+		}
+		r.Backoff = f
+	}
+	if text, ok := options["attempts"]; ok {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return Retry{}, bad("attempts", "a whole number; 0 is without end")
+		}
+		r.Attempts = int(n)
+	}
+	return r, nil
+}
+
+// Wait returns how long to wait after the given number of failures in a row (from 1
+// on), and false when it is time to give up.
+func (r Retry) Wait(failures int) (time.Duration, bool) {
+	if r.Attempts > 0 && failures >= r.Attempts {
+		return 0, false
+	}
+	wait, longest := r.Interval, r.Longest
+	if wait <= 0 {
+		wait = retryInterval
+	}
+	if longest <= 0 {
+		longest = max(retryLongest, wait)
+	}
+	for range failures - 1 {
+		if r.Backoff <= 1 || wait >= longest {
+			break
+		}
+		if float64(wait)*r.Backoff >= float64(longest) {
+			return longest, true
+		}
+		wait = time.Duration(float64(wait) * r.Backoff)
+	}
+	return min(wait, longest), true
+}
+
+// ListenAddress reads where a bridge is to listen, as its connection string names it:
+// PORT, for clients on this machine alone, HOST:PORT, or :PORT, for all that reach it.
+// Port 0 is any free one. An empty text means standard. The result is HOST:PORT; errors
+// wrap ErrConnectionString. Any goroutine may call it.
+func ListenAddress(text, standard string) (string, error) {
+	if text == "" {
+		return standard, nil
+	}
+	host, port := "127.0.0.1", text
+	if _, err := strconv.ParseUint(text, 10, 64); err != nil {
+		if host, port, err = net.SplitHostPort(text); err != nil {
+			return "", fmt.Errorf("%w: bad address %q: need PORT or HOST:PORT, such as %s", ErrConnectionString, text, standard)
+		}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("%w: bad address %q: the port is a number from 0, for any free one, to 65535", ErrConnectionString, text)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// DialAddress reads where a bridge's peer is, as its connection string names it: HOST,
+// HOST:PORT, [IPV6] or [IPV6]:PORT. Without a port it is standardPort. The result is
+// HOST:PORT; errors wrap ErrConnectionString. Any goroutine may call it.
+func DialAddress(text string, standardPort int) (string, error) {
+	bad := func(why string) (string, error) {
+		return "", fmt.Errorf("%w: bad address %q: %s; want HOST or HOST:PORT, such as localhost:%d or [::1]:%d",
+			ErrConnectionString, text, why, standardPort, standardPort)
+	}
+	host, port := text, strconv.Itoa(standardPort)
+	switch {
+	case text == "":
+		return bad("no host")
+	case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"):
+		host = text[1 : len(text)-1]
+	case strings.HasPrefix(text, "["), strings.Count(text, ":") == 1:
+		var err error
+		if host, port, err = net.SplitHostPort(text); err != nil {
+			return bad("it can't be split into host and port")
+		}
+	case strings.Contains(text, ":"):
+		return bad("an IPv6 address stands in brackets")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return bad("the port is a number from 1 to 65535")
+	}
+	if host == "" || strings.ContainsAny(host, "/ @[]") {
+		return bad("the host is no name or number")
+	}
+	return net.JoinHostPort(host, port), nil
 }

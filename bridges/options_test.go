@@ -1,12 +1,14 @@
 package bridges_test
 
 import (
+	"math"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestForm(t *testing.T) {
@@ -44,4 +46,110 @@ func TestSplitOptions(t *testing.T) {
 	_, _, err := bridges.SplitOptions("a?x=1")
 	require.ErrorIs(t, err, bridges.ErrConnectionString)
 	assert.ErrorContains(t, err, `unknown option "x"; the bridge has none`)
+}
+
+func TestListenAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"":               "127.0.0.1:7740",
+		"7741":           "127.0.0.1:7741",
+		"0":              "127.0.0.1:0",
+		":7742":          ":7742",
+		"0.0.0.0:7742":   "0.0.0.0:7742",
+		"localhost:7742": "localhost:7742",
+		"[::1]:7742":     "[::1]:7742",
+	} {
+		got, err := bridges.ListenAddress(text, "127.0.0.1:7740")
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, message := range map[string]string{
+		"localhost":    `bad address "localhost": need PORT or HOST:PORT, such as 127.0.0.1:7740`,
+		"::1:7742":     "need PORT or HOST:PORT",
+		"65536":        `bad address "65536": the port is a number from 0, for any free one, to 65535`,
+		"99999999999":  "the port is a number",
+		"here:http":    "the port is a number",
+		"127.0.0.1:":   "the port is a number",
+		"127.0.0.1:-1": "the port is a number",
+		"-1":           "need PORT or HOST:PORT",
+	} {
+		_, err := bridges.ListenAddress(text, "127.0.0.1:7740")
+		require.ErrorIs(t, err, bridges.ErrConnectionString, text)
+		assert.ErrorContains(t, err, message, text)
+	}
+}
+
+func TestDialAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"robot":          "robot:9090",
+		"robot:9091":     "robot:9091",
+		"192.168.0.7":    "192.168.0.7:9090",
+		"[::1]":          "[::1]:9090",
+		"[::1]:9091":     "[::1]:9091",
+		"[fe80::1%eth0]": "[fe80::1%eth0]:9090",
+		"127.0.0.1:1":    "127.0.0.1:1",
+		"robot:65535":    "robot:65535",
+	} {
+		got, err := bridges.DialAddress(text, 9090)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, message := range map[string]string{
+		"":            `bad address "": no host; want HOST or HOST:PORT, such as localhost:9090 or [::1]:9090`,
+		":9091":       "the host is no name or number",
+		"robot:":      "the port is a number from 1 to 65535",
+		"robot:0":     "the port is a number",
+		"robot:65536": "the port is a number",
+		"robot:http":  "the port is a number",
+		"robot:-1":    "the port is a number",
+		"::1":         "an IPv6 address stands in brackets",
+		"::1:9090":    "an IPv6 address stands in brackets",
+		"[::1":        "it can't be split into host and port",
+		"[::1]9090":   "it can't be split into host and port",
+		"[]":          "the host is no name or number",
+		"ws://robot":  "the port is a number",
+		"robot/a":     "the host is no name or number",
+		"me@robot":    "the host is no name or number",
+		"robot [::1]": "an IPv6 address stands in brackets",
+		"two words":   "the host is no name or number",
+		"robot:1:2":   "an IPv6 address stands in brackets",
+	} {
+		_, err := bridges.DialAddress(text, 9090)
+		require.ErrorIs(t, err, bridges.ErrConnectionString, text)
+		assert.ErrorContains(t, err, message, text)
+	}
+}
+
+func TestRetryWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		retry bridges.Retry
+		want  []time.Duration // after 1, 2, ... failures
+	}{
+		"zero value":  {bridges.Retry{}, []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second}},
+		"backing off": {bridges.Retry{Interval: time.Second, Backoff: 3, Longest: 10 * time.Second}, []time.Duration{1e9, 3e9, 9e9, 10e9, 10e9}},
+		"up to 30 s":  {bridges.Retry{Backoff: 10}, []time.Duration{3e9, 30e9, 30e9}},
+		"a long one":  {bridges.Retry{Interval: time.Hour, Backoff: 2}, []time.Duration{time.Hour, time.Hour}},
+		"cut off":     {bridges.Retry{Interval: time.Hour, Longest: time.Minute}, []time.Duration{time.Minute, time.Minute}},
+		"beyond what a duration holds": {
+			bridges.Retry{Interval: math.MaxInt64 / 4, Backoff: 3, Longest: math.MaxInt64},
+			[]time.Duration{math.MaxInt64 / 4, 3 * (math.MaxInt64 / 4), math.MaxInt64, math.MaxInt64},
+		},
+	} {
+		for i, want := range c.want {
+			wait, again := c.retry.Wait(i + 1)
+			assert.True(t, again, name)
+			assert.InEpsilon(t, want, wait, 1e-9, "%s: %d failures", name, i+1)
+		}
+	}
+	_, again := bridges.Retry{Attempts: 3}.Wait(3)
+	assert.False(t, again)
+	_, again = bridges.Retry{Attempts: 3}.Wait(2)
+	assert.True(t, again)
+}
+
+func TestCheckSize(t *testing.T) {
+	require.NoError(t, bridges.CheckSize(10, 10))
+	err := bridges.CheckSize(11, 10)
+	require.ErrorIs(t, err, bridges.ErrTooLarge)
+	assert.ErrorContains(t, err, "11 bytes, the most are 10")
+	assert.Equal(t, flow.CauseTooLarge, flow.CauseOf(err))
 }

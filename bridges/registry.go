@@ -1,10 +1,14 @@
 package bridges
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // Registry holds the bridges of one program. It never changes after
@@ -77,3 +81,73 @@ func (r *Registry) Open(spec string, env Env) (*Bridge, error) {
 	}
 	return newBridge(p, connection, env)
 }
+
+// Errors of this package and of every bridge; test them with errors.Is.
+var (
+	// ErrDuplicate: two factories with one name, or a second type name or
+	// converter for one message type; the first stays.
+	ErrDuplicate = errors.New("already registered")
+	// ErrUnknownBridge: no factory has the name; an *UnknownBridgeError says
+	// which there are.
+	ErrUnknownBridge = errors.New("unknown bridge")
+	// ErrConnectionString: the connection string can't be used; the message
+	// says what is expected.
+	ErrConnectionString = errors.New("bad connection string")
+	// ErrNoConverter: the bridge can't carry the message type in this direction.
+	ErrNoConverter = errors.New("no converter")
+	// ErrTopicType: the topic is in use with another message type.
+	ErrTopicType = errors.New("topic has another type")
+	// ErrTopicName: the topic's name is empty or the protocol forbids it.
+	ErrTopicName = errors.New("bad topic name")
+	// ErrConvert: the message can't be expressed in the bridge's format.
+	ErrConvert = errors.New("convert message")
+	// ErrNotConnected: there is no connection to send on.
+	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
+	// ErrPeerSlow: the peer didn't take its data in time.
+	ErrPeerSlow = flow.NewError(flow.CausePeerSlow, "peer too slow")
+	// ErrWriteFailed: the file or the connection refused data; what was written
+	// before stays readable.
+	ErrWriteFailed = flow.NewError(flow.CauseWriteFailed, "write failed")
+	// ErrProtocol: the peer speaks another protocol, or another version of it.
+	ErrProtocol = errors.New("peer does not speak the protocol")
+	// ErrTLS: the encrypted connection could not be made; the message says whose
+	// certificate was refused and why.
+	ErrTLS = errors.New("tls failed")
+	// ErrListen: the address can't be listened on: the port is in use, or the system
+	// doesn't permit it.
+	ErrListen = errors.New("can't listen")
+	// ErrTooLarge: the message is above the protocol's limit.
+	ErrTooLarge = flow.NewError(flow.CauseTooLarge, "message too large for the protocol")
+	// ErrNotBuilt: this program was built without the bridge; the message says how to
+	// build one that has it.
+	ErrNotBuilt = errors.New("bridge not built in")
+	// ErrService: the service is offered already, or the other side refused the call.
+	ErrService = errors.New("service failed")
+	// ErrClosed: the bridge was closed.
+	ErrClosed = flow.NewError(flow.CauseClosed, "bridge closed")
+)
+
+// CheckSize returns nil for a message of size bytes that is within a protocol's limit, else
+// an error that wraps ErrTooLarge and names both. A bridge asks before it takes memory for
+// the message.
+func CheckSize(size, limit int64) error {
+	if size <= limit {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes, the most are %d", ErrTooLarge, size, limit)
+}
+
+// UnknownBridgeError names a bridge that isn't registered, and the one that may be meant or
+// else all that are.
+// It is ErrUnknownBridge to errors.Is.
+type UnknownBridgeError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownBridgeError) Error() string {
+	return fmt.Sprintf("unknown bridge %q; %s", e.Name, closest.Hint(e.Name, e.Known))
+}
+
+// Is reports whether target is ErrUnknownBridge.
+func (e *UnknownBridgeError) Is(target error) bool { return target == ErrUnknownBridge }

@@ -5,16 +5,115 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// note is the message of the fake bridge.
+type note struct{ Text string }
+
+// fakeFactory makes instances that do what the test says.
+type fakeFactory struct {
+	name     string
+	register func(*bridges.Plugin) error
+	instance *fakeInstance
+	newErr   error
+	env      *bridges.Env // set by NewInstance
+}
+
+func (f *fakeFactory) Info() bridges.Info {
+	return bridges.Info{Name: f.name, Type: "fake", Kind: bridges.KindNetwork, Summary: "a fake", Connection: "ANY"}
+}
+
+func (f *fakeFactory) Register(p *bridges.Plugin) error {
+	if f.register != nil {
+		return f.register(p)
+	}
+	return errors.Join(
+		bridges.AddType[*note](p, "fake/Note"),
+		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+			return i.(*fakeInstance).publisher(topic)
+		}),
+		bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*note)) error {
+			return i.(*fakeInstance).subscribe(topic, deliver)
+		}),
+	)
+}
+
+func (f *fakeFactory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	f.env = &env
+	return f.instance, f.newErr
+}
+
+// fakeInstance is a scripted bridges.Instance and bridges.Failer.
+type fakeInstance struct {
+	mu         sync.Mutex
+	status     bridges.Status
+	err        error
+	connectErr error
+	closeErr   error
+	publishErr error
+	createErr  error
+	connection string
+	topics     []*bridges.PublishedTopic
+	deliver    map[string]func(*note)
+	closed     int
+}
+
+func (f *fakeInstance) Status() bridges.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+func (f *fakeInstance) Err() error { return f.err }
+
+func (f *fakeInstance) Connect(_ context.Context, connection string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.connection = connection
+	if f.connectErr == nil {
+		f.status = bridges.Connected
+	}
+	return f.connectErr
+}
+
+func (f *fakeInstance) Disconnect(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed++
+	f.status = bridges.Disconnected
+	return f.closeErr
+}
+
+func (f *fakeInstance) publisher(topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+	f.topics = append(f.topics, topic)
+	return func(_ context.Context, m *note) error {
+		if f.publishErr == nil {
+			topic.Sent(len(m.Text))
+		}
+		return f.publishErr
+	}, f.createErr
+}
+
+func (f *fakeInstance) subscribe(topic bridges.Topic, deliver func(*note)) error {
+	if f.createErr != nil {
+		return f.createErr
+	}
+	if f.deliver == nil {
+		f.deliver = map[string]func(*note){}
+	}
+	f.deliver[topic.Name] = deliver
+	return nil
+}
 
 // openFake returns an open bridge over a fake instance.
 func openFake(t testing.TB, instance *fakeInstance) *bridges.Bridge {
@@ -370,4 +469,311 @@ func TestTwoBridgesMayShareAType(t *testing.T) {
 	assert.Equal(t, "tsv", b.Info().Type)
 	require.NoError(t, b.Connect(t.Context()))
 	require.NoError(t, b.Close(t.Context()))
+}
+
+// slow is an instance whose Connect takes its time: until it is disconnected, or for a
+// while.
+type slow struct {
+	begun, ended chan struct{}
+	connected    atomic.Bool
+}
+
+func (s *slow) Info() bridges.Info {
+	return bridges.Info{Name: "slow", Type: "slow", Kind: bridges.KindNetwork, Summary: "slow", Connection: "ANY"}
+}
+
+func (s *slow) Register(*bridges.Plugin) error { return nil }
+
+func (s *slow) NewInstance(bridges.Env) (bridges.Instance, error) { return s, nil }
+
+func (s *slow) Status() bridges.Status {
+	if s.connected.Load() {
+		return bridges.Connected
+	}
+	return bridges.Disconnected
+}
+
+func (s *slow) Connect(context.Context, string) error {
+	close(s.begun)
+	select {
+	case <-s.ended:
+	case <-time.After(200 * time.Millisecond):
+	}
+	s.connected.Store(true)
+	return nil
+}
+
+func (s *slow) Disconnect(context.Context) error {
+	s.connected.Store(false)
+	close(s.ended)
+	return nil
+}
+
+// A bridge that is closed while it connects isn't connected afterwards.
+func TestCloseWhileConnecting(t *testing.T) {
+	s := &slow{begun: make(chan struct{}), ended: make(chan struct{})}
+	b, err := bridges.MustRegistry(s).Open("slow:", bridges.Env{})
+	require.NoError(t, err)
+	connected := make(chan error, 1)
+	go func() { connected <- b.Connect(context.Background()) }()
+	<-s.begun
+	require.NoError(t, b.Close(context.Background()))
+	require.NoError(t, <-connected)
+	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.ErrorIs(t, b.Connect(t.Context()), bridges.ErrClosed)
+}
+
+// Nor is one that is disconnected meanwhile.
+func TestDisconnectWhileConnecting(t *testing.T) {
+	s := &slow{begun: make(chan struct{}), ended: make(chan struct{})}
+	b, err := bridges.MustRegistry(s).Open("slow:", bridges.Env{})
+	require.NoError(t, err)
+	connected := make(chan error, 1)
+	go func() { connected <- b.Connect(context.Background()) }()
+	<-s.begun
+	require.NoError(t, b.Disconnect(t.Context()))
+	require.NoError(t, <-connected)
+	assert.Equal(t, bridges.Disconnected, b.Status())
+}
+
+// What the status was at the end outlives the end.
+func TestStatusAtEnd(t *testing.T) {
+	for _, status := range []bridges.Status{bridges.Connected, bridges.UnexpectedlyDisconnected, bridges.Connecting} {
+		instance := &fakeInstance{}
+		b := openFake(t, instance)
+		assert.Equal(t, bridges.Disconnected, b.StatusAtEnd())
+		require.NoError(t, b.Connect(t.Context()))
+		assert.Equal(t, bridges.Connected, b.StatusAtEnd())
+		instance.status = status
+		assert.Equal(t, status, b.StatusAtEnd())
+		require.NoError(t, b.Close(t.Context()))
+		assert.Equal(t, bridges.Disconnected, b.Status())
+		assert.Equal(t, status, b.StatusAtEnd())
+		require.NoError(t, b.Close(t.Context()))
+		assert.Equal(t, status, b.StatusAtEnd(), "of the first Close")
+	}
+}
+
+// reacher is an instance that judges its peer by itself.
+type reacher struct {
+	*fakeInstance
+	reached bool
+}
+
+func (r *reacher) Reached() bool { return r.reached }
+
+// Having been Connected is no proof of a peer where the instance knows better.
+func TestEverConnectedIsWhatTheInstanceKnows(t *testing.T) {
+	r := &reacher{fakeInstance: &fakeInstance{}}
+	b, err := bridges.MustRegistry(reachers{r}).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	assert.Equal(t, bridges.Connected, b.Status())
+	assert.False(t, b.EverConnected())
+	r.reached = true
+	assert.True(t, b.EverConnected())
+}
+
+type reachers struct{ *reacher }
+
+func (reachers) Info() bridges.Info { return (&fakeFactory{name: "fake"}).Info() }
+
+func (reachers) Register(*bridges.Plugin) error { return nil }
+
+func (f reachers) NewInstance(bridges.Env) (bridges.Instance, error) { return f.reacher, nil }
+
+// counted is an instance whose connections come and go faster than anybody looks.
+type counted struct{ *fakeInstance }
+
+func (counted) Info() bridges.Info { return (&fakeFactory{name: "fake"}).Info() }
+
+func (counted) Register(*bridges.Plugin) error { return nil }
+
+func (f counted) NewInstance(bridges.Env) (bridges.Instance, error) { return f, nil }
+
+func (counted) Diagnosis() bridges.Diagnosis { return bridges.Diagnosis{Connections: 1, Failures: 1} }
+
+func TestEverConnectedThoughNobodyLooked(t *testing.T) {
+	b, err := bridges.MustRegistry(counted{&fakeInstance{}}).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	assert.Equal(t, bridges.Disconnected, b.Status())
+	assert.True(t, b.EverConnected())
+}
+
+// dialler is an instance that finds its peer when the test says so.
+type dialler struct {
+	*fakeInstance
+	bridges.State
+	last error
+}
+
+func (d *dialler) Status() bridges.Status { return d.State.Status() }
+
+func (d *dialler) Connect(ctx context.Context, connection string) error {
+	if err := d.fakeInstance.Connect(ctx, connection); err != nil {
+		return err
+	}
+	d.SetStatus(bridges.Connecting)
+	return nil
+}
+
+func (d *dialler) Disconnect(ctx context.Context) error {
+	d.SetStatus(bridges.Disconnected)
+	return d.fakeInstance.Disconnect(ctx)
+}
+
+func (d *dialler) Diagnosis() bridges.Diagnosis { return bridges.Diagnosis{LastError: d.last} }
+
+type diallerFactory struct {
+	fakeFactory
+	dialler *dialler
+}
+
+func (f *diallerFactory) NewInstance(bridges.Env) (bridges.Instance, error) { return f.dialler, nil }
+
+func openDialler(t *testing.T) (*dialler, *bridges.Bridge) {
+	t.Helper()
+	d := &dialler{fakeInstance: &fakeInstance{}}
+	registry, err := bridges.NewRegistry(&diallerFactory{fakeFactory{name: "fake", instance: d.fakeInstance}, d})
+	require.NoError(t, err)
+	b, err := registry.Open("fake:robot", bridges.Env{})
+	require.NoError(t, err)
+	return d, b
+}
+
+func TestAwaitEndsWhenThePeerIsThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d, b := openDialler(t)
+		require.NoError(t, b.Connect(t.Context()))
+		go func() {
+			for _, status := range []bridges.Status{bridges.UnexpectedlyDisconnected, bridges.Connecting, bridges.Connected} {
+				time.Sleep(time.Hour)
+				d.SetStatus(status)
+			}
+		}()
+		begun := time.Now()
+		require.NoError(t, b.Await(t.Context()))
+		assert.InDelta(t, 3*time.Hour, time.Since(begun), float64(time.Second), "a lost peer doesn't end it")
+		assert.True(t, b.EverConnected())
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		assert.NoError(t, b.Await(ended), "there is nothing to wait for")
+	})
+}
+
+func TestAwaitSaysWhyNot(t *testing.T) {
+	refused := errors.New("robot refused")
+	for name, c := range map[string]struct {
+		prepare func(context.Context, *dialler, *bridges.Bridge)
+		want    []error
+	}{
+		"not asked":    {func(context.Context, *dialler, *bridges.Bridge) {}, []error{bridges.ErrNotConnected}},
+		"disconnected": {connectThen(func(b *bridges.Bridge) error { return b.Disconnect(context.Background()) }), []error{bridges.ErrNotConnected}},
+		"closed":       {connectThen(func(b *bridges.Bridge) error { return b.Close(context.Background()) }), []error{bridges.ErrClosed}},
+		"refused": {func(ctx context.Context, d *dialler, b *bridges.Bridge) {
+			d.connectErr = refused
+			_ = b.Connect(ctx) // Await tells it again
+		}, []error{refused}},
+		"given up": {func(ctx context.Context, d *dialler, b *bridges.Bridge) {
+			_ = b.Connect(ctx)
+			d.err = refused
+		}, []error{refused}},
+		"outwaited": {func(ctx context.Context, d *dialler, b *bridges.Bridge) {
+			_ = b.Connect(ctx)
+			d.last = refused
+		}, []error{bridges.ErrNotConnected, context.DeadlineExceeded, refused}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, b := openDialler(t)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				c.prepare(ctx, d, b)
+				err := b.Await(ctx)
+				for _, want := range c.want {
+					assert.ErrorIs(t, err, want)
+				}
+				assert.ErrorContains(t, err, `await bridge "fake" (robot): `)
+			})
+		})
+	}
+}
+
+func connectThen(end func(*bridges.Bridge) error) func(context.Context, *dialler, *bridges.Bridge) {
+	return func(ctx context.Context, _ *dialler, b *bridges.Bridge) { _ = errors.Join(b.Connect(ctx), end(b)) }
+}
+
+func TestAwaitOutlastsAReconnect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d, b := openDialler(t)
+		require.NoError(t, b.Connect(t.Context()))
+		done := make(chan error, 1)
+		go func() { done <- b.Await(t.Context()) }()
+		time.Sleep(time.Hour)
+		require.NoError(t, b.Connect(t.Context()), "connecting again first disconnects")
+		time.Sleep(time.Hour)
+		d.SetStatus(bridges.Connected)
+		require.NoError(t, <-done)
+	})
+}
+
+func TestCheckOpensWithoutConnecting(t *testing.T) {
+	registry := bridges.MustRegistry(Factory{}, &fakeFactory{name: "fake", instance: &fakeInstance{}})
+	assert.NoError(t, registry.Check("tsv:drive.tsv", bridges.Env{}))
+	assert.NoError(t, registry.Check("fake:anything", bridges.Env{}), "it is no Checker")
+	err := registry.Check("tsv:", bridges.Env{})
+	assert.ErrorIs(t, err, bridges.ErrConnectionString)
+	b, open := registry.Open("tsv:", bridges.Env{})
+	require.NoError(t, open)
+	assert.EqualError(t, b.Connect(t.Context()), err.Error())
+	assert.ErrorIs(t, registry.Check("tvs:drive.tsv", bridges.Env{}), bridges.ErrUnknownBridge)
+	assert.ErrorIs(t, registry.Check("drive.tsv", bridges.Env{}), bridges.ErrConnectionString)
+}
+
+func TestRegisteringBothDirections(t *testing.T) {
+	publisher := func(i *fakeInstance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+		return i.publisher(topic)
+	}
+	subscriber := func(i *fakeInstance, topic bridges.Topic, deliver func(*note)) error {
+		return i.subscribe(topic, deliver)
+	}
+	instance := &fakeInstance{}
+	factory := &fakeFactory{name: "fake", instance: instance, register: func(p *bridges.Plugin) error {
+		return errors.Join(bridges.RegPublisher(p, "fake/Note", publisher), bridges.RegSubscriber(p, "fake/Note", subscriber))
+	}}
+	registry, err := bridges.NewRegistry(factory)
+	require.NoError(t, err)
+	plugin, err := registry.Plugin("fake")
+	require.NoError(t, err)
+	assert.Equal(t, []bridges.TypeInfo{{Go: "*bridges_test.note", Wire: "fake/Note", Publishes: true, Subscribes: true}}, plugin.Types())
+	assert.ErrorIs(t, bridges.RegPublisher(plugin, "fake/Note", publisher), bridges.ErrDuplicate)
+	assert.ErrorIs(t, bridges.RegSubscriber(plugin, "fake/Note", subscriber), bridges.ErrDuplicate)
+	assert.ErrorIs(t, bridges.RegSubscriber(plugin, "fake/Other", subscriber), bridges.ErrDuplicate, "the first name stays")
+
+	b, err := registry.Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	_, err = bridges.AddPublisher[*note](b, bridges.Topic{Name: "/out"})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/in"}, func(*note) {}))
+	assert.Len(t, instance.topics, 1)
+	assert.Contains(t, instance.deliver, "/in")
+}
+
+func TestInstancesOfAnotherTypeAreRefused(t *testing.T) {
+	factory := &diallerFactory{fakeFactory: fakeFactory{name: "fake"}, dialler: &dialler{fakeInstance: &fakeInstance{}}}
+	factory.register = func(p *bridges.Plugin) error {
+		return bridges.RegPublisher(p, "fake/Note", func(i *fakeInstance, topic *bridges.PublishedTopic) (bridges.Publisher[*note], error) {
+			return i.publisher(topic)
+		})
+	}
+	b, err := bridges.MustRegistry(factory).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	_, err = bridges.AddPublisher[*note](b, bridges.Topic{Name: "/out"})
+	assert.ErrorContains(t, err, "an instance is a *bridges_test.dialler, its messages are for *bridges_test.fakeInstance")
 }
