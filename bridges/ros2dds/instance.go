@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
 // instance is one node. Its methods may be called from any goroutine.
@@ -265,4 +268,198 @@ func (i *instance) endpoints() []*endpoint {
 		list = append(list, &s.requests, &s.replies)
 	}
 	return list
+}
+
+// reminder is the time between two log lines of an outage that goes on.
+const reminder = time.Minute
+
+// retrying is a goroutine that goes on trying to take part in a domain.
+type retrying struct {
+	stop context.CancelFunc
+	done chan struct{} // closed when the goroutine has ended
+}
+
+// tryAgain starts it after a first attempt that failed with err; end ends it.
+func (i *instance) tryAgain(s settings, err error) *retrying {
+	ctx, stop := context.WithCancel(context.Background())
+	r := &retrying{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		i.keepTrying(ctx, s, err)
+	}()
+	return r
+}
+
+// end tries no longer; an attempt that is under way ends first.
+func (r *retrying) end() {
+	r.stop()
+	<-r.done
+}
+
+// keepTrying connects as settings.retry says, until it is connected, gives up or ctx
+// ends. It logs the first failure, those that say something else than the one before,
+// and otherwise one a minute.
+func (i *instance) keepTrying(ctx context.Context, s settings, err error) {
+	began := time.Now()
+	var lastTold time.Time
+	told := ""
+	for failures := 1; ; failures++ {
+		wait, again := s.retry.Wait(failures)
+		if !again {
+			i.giveUp(failures, err)
+			return
+		}
+		if now := time.Now(); err.Error() != told || now.Sub(lastTold) >= reminder {
+			i.log.Warn("ros2dds: can't take part in the domain; will try again", "error", err, "attempts", failures)
+			told, lastTold = err.Error(), now
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		if err = i.attempt(ctx, s); err == nil {
+			i.log.Info("ros2dds: takes part in the domain", "domain", s.domain, "after", time.Since(began).Round(time.Millisecond), "attempts", failures+1)
+			return
+		}
+	}
+}
+
+// pause reports whether the time is over, not ctx.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (i *instance) giveUp(attempts int, err error) {
+	i.log.Error("ros2dds: gave up taking part in the domain", "attempts", attempts, "error", err)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.gaveUp = fmt.Errorf("%w: gave up after %d attempts: %w", bridges.ErrNotConnected, attempts, err)
+}
+
+// Err returns nil, or that the attempts to take part in the domain have come to their
+// end.
+func (i *instance) Err() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.gaveUp
+}
+
+// lookInterval is how often a connection looks for readers and writers that don't match.
+// They are counted by the library's threads, so that nothing else has to ask.
+const lookInterval = time.Second
+
+// endpoint is what topics and subscriptions have in common: the writer or reader that
+// each connection has of them.
+type endpoint struct {
+	name   string // ROS 2's, of the topic or service
+	writes bool
+	qos    cyclone.EndpointQoS
+	events cyclone.Events
+	told   map[cyclone.PolicyID]bool // guarded by the instance's mu: policies that were logged
+}
+
+// mismatch is a policy by which others' endpoints don't match one of this side.
+type mismatch struct {
+	at     *endpoint
+	policy cyclone.PolicyID
+	times  int
+}
+
+// mismatches lists those that there have been at an endpoint.
+func (e *endpoint) mismatches(list []mismatch) []mismatch {
+	for policy, times := range e.events.Incompatible() {
+		list = append(list, mismatch{e, policy, times})
+	}
+	return list
+}
+
+// why says what the two sides want.
+func (m mismatch) why() string {
+	if m.at.writes {
+		return m.readersAsk()
+	}
+	return m.writersOffer()
+}
+
+func (m mismatch) readersAsk() string {
+	switch qos := m.at.qos; {
+	case m.policy == cyclone.Reliability:
+		return "readers ask for reliable, best_effort is offered"
+	case m.policy == cyclone.Durability && !qos.TransientLocal:
+		return "readers ask for transient_local, volatile is offered"
+	case m.policy == cyclone.Deadline && qos.Deadline == 0:
+		return "readers ask for a deadline, none is offered"
+	case m.policy == cyclone.Deadline:
+		return fmt.Sprintf("readers ask for a deadline shorter than %v, which is offered", qos.Deadline)
+	}
+	return fmt.Sprintf("readers ask for another %v than is offered", m.policy)
+}
+
+func (m mismatch) writersOffer() string {
+	switch m.policy {
+	case cyclone.Reliability:
+		return "writers offer best_effort, reliable is asked for"
+	case cyclone.Durability:
+		return "writers offer volatile, transient_local is asked for"
+	case cyclone.Deadline:
+		return fmt.Sprintf("writers offer no deadline of %v or less, which is asked for", m.at.qos.Deadline)
+	}
+	return fmt.Sprintf("writers offer another %v than is asked for", m.policy)
+}
+
+// Error says it for the diagnosis.
+func (m mismatch) Error() string {
+	return fmt.Sprintf("%v: %s: policy %v: %s (%d times)", ErrIncompatibleQoS, m.at.name, m.policy, m.why(), m.times)
+}
+
+// Unwrap returns ErrIncompatibleQoS.
+func (m mismatch) Unwrap() error { return ErrIncompatibleQoS }
+
+// faults are several errors in one line.
+type faults []error
+
+func (f faults) Error() string {
+	texts := make([]string, len(f))
+	for n, err := range f {
+		texts[n] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns all of them.
+func (f faults) Unwrap() []error { return f }
+
+// mismatches lists those of all topics and subscriptions; mu must be held.
+func (i *instance) mismatches() (list []mismatch) {
+	for _, e := range i.endpoints() {
+		list = e.mismatches(list)
+	}
+	return list
+}
+
+// tellMismatches logs each policy that keeps others away from a topic once.
+func (i *instance) tellMismatches() {
+	i.mu.Lock()
+	var news []mismatch
+	for _, m := range i.mismatches() {
+		if m.at.told[m.policy] {
+			continue
+		}
+		if m.at.told == nil {
+			m.at.told = map[cyclone.PolicyID]bool{}
+		}
+		m.at.told[m.policy] = true
+		news = append(news, m)
+	}
+	i.mu.Unlock()
+	for _, m := range news {
+		i.log.Warn("ros2dds: incompatible quality of service, nothing is exchanged; change this side's (qos in the configuration) or the other's",
+			"topic", m.at.name, "policy", m.policy.String(), "why", m.why())
+	}
 }

@@ -3,18 +3,108 @@
 package ros2dds_test
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclonetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// patience is how long a test waits for what others do.
+const patience = 2 * time.Minute
+
+// loopback keeps the library to the loopback interface, in the tests and in the peers
+// that they start.
+const loopback = `<CycloneDDS><Domain id="any"><General><Interfaces><NetworkInterface address="127.0.0.1" multicast="false"/></Interfaces>` +
+	`<AllowMulticast>false</AllowMulticast></General>` +
+	`<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>20</MaxAutoParticipantIndex>` +
+	`<Peers><Peer Address="127.0.0.1"/></Peers></Discovery></Domain></CycloneDDS>`
+
+func TestMain(m *testing.M) {
+	for key, value := range map[string]string{"CYCLONEDDS_URI": loopback, "ROS_DOMAIN_ID": "", "ROS_LOCALHOST_ONLY": ""} {
+		if err := os.Setenv(key, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// freeDomain returns the id of a domain that no other test on the machine uses until
+// this one ends.
+func freeDomain(t *testing.T) int {
+	t.Helper()
+	var config net.ListenConfig
+	for id := 1; id <= 200; id++ {
+		lock, err := config.Listen(context.Background(), "unix", fmt.Sprintf("@raybridge-dds-domain-%d", id))
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { assert.NoError(t, lock.Close()) })
+		return id
+	}
+	require.Fail(t, "no domain is free")
+	return 0
+}
+
+// open returns a bridge that isn't connected, and closes it at the test's end.
+func open(t *testing.T, domain int, options string, log *slog.Logger) *bridges.Bridge {
+	t.Helper()
+	b, err := bridges.MustRegistry(ros2dds.Factory{}).Open(fmt.Sprintf("ros2dds:%d?%s", domain, options), bridges.Env{Log: log})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
+	return b
+}
+
+// connect returns a bridge in a domain.
+func connect(t *testing.T, domain int, options string) *bridges.Bridge {
+	t.Helper()
+	b := open(t, domain, options, nil)
+	require.NoError(t, b.Connect(t.Context()))
+	require.Equal(t, bridges.Connected, b.Status(), "%v", b.Diagnosis().LastError)
+	return b
+}
+
+// journal takes log lines, from any goroutine.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
+// lines returns those that contain a text.
+func (j *journal) lines(text string) []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var list []string
+	for line := range strings.Lines(j.text.String()) {
+		if strings.Contains(line, text) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
 
 // Two nodes in one program: one publishes the time, the other follows it.
 func TestTwoNodesOfOneProgram(t *testing.T) {
@@ -150,4 +240,93 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 	}
 	// The test's own context costs nothing; the queue's ring grows at most now and then.
 	assert.Less(t, testing.AllocsPerRun(1000, send), 1.0)
+}
+
+// Connections give back all that they took: entities of the library, memory of C's and
+// goroutines; also those that have lost messages on their way, and those that failed.
+func TestNothingIsLeftOfAConnection(t *testing.T) {
+	domain := freeDomain(t)
+	goroutines := runtime.NumGoroutine()
+	require.Zero(t, cyclonetest.Entities(), "other tests have ended what they began")
+
+	b := open(t, domain, "messages=4", nil)
+	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.SensorDataQoS})
+	require.NoError(t, err)
+	all := flow.DefaultQoS
+	all.History = flow.KeepAll
+	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: all})
+	require.NoError(t, err)
+	transforms, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
+	require.NoError(t, err)
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock_in"}, func(*sample.Clock) {}))
+	require.NoError(t, bridges.AddService(b, "/set", func(context.Context, sample.SetBoolRequest) (sample.SetBoolResponse, error) {
+		return sample.SetBoolResponse{}, nil
+	}))
+	message := &sample.Image{Width: 100, Height: 100, Step: 300, Encoding: sample.EncodingRGB8, Data: make([]byte, 30_000)}
+
+	cycle := func(full bool) {
+		require.NoError(t, b.Connect(t.Context()))
+		require.Equal(t, bridges.Connected, b.Status())
+		if full {
+			cycleMessages(t, domain, b, func() {
+				_ = image(t.Context(), message)
+				_ = clock(t.Context(), &sample.Clock{StampNs: 1})
+				_ = transforms(t.Context(), &sample.Transforms{})
+			})
+		}
+		require.NoError(t, b.Disconnect(t.Context()))
+		require.Zero(t, cyclonetest.Entities(), "all entities are gone")
+		require.Zero(t, cyclone.Blocks(), "and all messages")
+	}
+	for range 5 { // pools, arenas and the library's own tables have their size then
+		cycle(true)
+	}
+	before := cyclonetest.Bytes()
+	const cycles = 40
+	for n := range cycles {
+		cycle(n%2 == 0)
+	}
+	// The allocator's own caches come and go with threads; blocks are counted to the last.
+	assert.Less(t, cyclonetest.Bytes()-before, cycles*8192, "C memory stays as it was")
+
+	t.Setenv("CYCLONEDDS_URI", nowhere)
+	before = cyclonetest.Bytes()
+	for range cycles {
+		require.NoError(t, b.Connect(t.Context()))
+		require.NoError(t, b.Disconnect(t.Context()))
+	}
+	assert.Less(t, cyclonetest.Bytes()-before, cycles*8192, "and of connections that failed")
+	assert.Zero(t, cyclonetest.Entities())
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, patience, time.Millisecond, "goroutines end, but for the one that asks")
+}
+
+// cycleMessages has another participant exchange messages with the bridge.
+func cycleMessages(t *testing.T, domain int, b *bridges.Bridge, publish func()) {
+	t.Helper()
+	p, err := cyclone.Join(cyclone.Config{Domain: uint32(domain)})
+	require.NoError(t, err)
+	defer p.Leave()
+	var events [3]cyclone.Events
+	reliable := cyclone.EndpointQoS{Reliable: true, Depth: 1}
+	_, err = p.NewReader("rt/clock", clockType, reliable, &events[0], func([]byte, cyclone.Origin) {})
+	require.NoError(t, err)
+	_, err = p.NewReader("rt/image", "sensor_msgs::msg::dds_::Image_", cyclone.EndpointQoS{Depth: 1}, &events[1], func([]byte, cyclone.Origin) {})
+	require.NoError(t, err)
+	w, err := p.NewWriter("rt/clock_in", clockType, reliable, &events[2])
+	require.NoError(t, err)
+	defer w.Close()
+	require.Eventually(t, func() bool {
+		return b.Listening("/clock") && b.Listening("/image") && events[2].Matched() == 1
+	}, patience, time.Millisecond)
+	c := newClient(t, p, "/set", "clientid=1;", "clientid=1;")
+	defer c.writer.Close()
+	for range 20 {
+		publish()
+		c.call(requestHead + "01")
+		s := w.Sample(0)
+		w.Set(&s, []byte("\x00\x01\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00"))
+		require.NoError(t, w.Write(s))
+		s = w.Sample(10_000) // and one that is never sent
+		s.Release()
+	}
 }

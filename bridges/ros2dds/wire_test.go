@@ -2,13 +2,13 @@ package ros2dds
 
 import (
 	"encoding/hex"
+	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/internal/cdr"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The octets follow from the form of rmw_cyclonedds: an unsigned and a signed number of
@@ -61,4 +61,33 @@ func TestNamesOfServices(t *testing.T) {
 	assert.Equal(t, "rr/sim/setReply", repliesTopic("/sim/set"))
 	assert.Equal(t, "std_srvs::srv::dds_::SetBool_Request_", ddsType("std_srvs/srv/SetBool_Request"))
 	assert.Equal(t, "serviceid=1.0.0.0.ff.0.0.0.0.0.0.10.0.0.1.2;", serviceData([16]byte{0: 1, 4: 255, 11: 16, 15: 0xc1}, 258))
+}
+
+// The bytes follow from the definitions of rmw_dds_common: a Gid is char[16] from Iron
+// on, char[24] up to Humble; names are string<=256.
+func TestGraphOnTheWire(t *testing.T) {
+	gid := func(b byte) (g [16]byte) {
+		for i := range g {
+			g[i] = b
+		}
+		return g
+	}
+	const zeros = "0000000000000000"
+	ones, twos, threes := strings.Repeat("01", 16), strings.Repeat("02", 16), strings.Repeat("03", 16)
+	for _, c := range []struct {
+		name string
+		g    graph
+		want string
+	}{
+		{"iron", graph{gidSize: 16, participant: gid(1), namespace: "/", node: "sim", readers: [][16]byte{gid(2)}, writers: [][16]byte{gid(3), gid(2)}},
+			"00010000" + ones + "01000000" + "02000000" + "2f00" + "0000" + "04000000" + "73696d00" +
+				"01000000" + twos + "02000000" + threes + twos},
+		{"humble", graph{gidSize: 24, participant: gid(1), namespace: "/a", node: "b", writers: [][16]byte{gid(3)}},
+			"00010000" + ones + zeros + "01000000" + "03000000" + "2f6100" + "00" + "02000000" + "6200" + "0000" +
+				"00000000" + "01000000" + threes + zeros},
+		{"gone", graph{gidSize: 16, participant: gid(1), namespace: "/", node: "sim", gone: true}, "00010000" + ones + "00000000"},
+	} {
+		var e cdr.Encoder
+		assert.Equal(t, c.want, hex.EncodeToString(e.Append(nil, &c.g)), c.name)
+	}
 }
