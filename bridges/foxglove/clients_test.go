@@ -72,7 +72,7 @@ func TestClientsPublishCommands(t *testing.T) {
 	}
 	c.say(`{"op":"advertise","channels":[{"id":10,"topic":"/control","encoding":"cdr","schemaName":"lgsvl_msgs/msg/VehicleControlData"},` +
 		`{"id":11,"topic":"/drive","encoding":"cdr","schemaName":"ackermann_msgs/msg/AckermannDriveStamped"}]}`)
-	c.publish(10, new(cdr.Encoder).Append(nil, &ros.VehicleControlData{Acceleration: 0.5, Braking: 0.25}))
+	c.publish(10, new(cdr.Encoder).Append(nil, &ros.VehicleControlData{AccelerationPct: 0.5, BrakingPct: 0.25}))
 	control := next(t, controls)
 	assert.Equal(t, []float64{0.5, 0.25}, []float64{control.Acceleration, control.Braking})
 	drive := &ros.AckermannDriveStamped{Header: ros.Header{Stamp: ros.Time{Sec: 3, Nanosec: 4}}}

@@ -83,7 +83,7 @@ func (o *outline) keep() error {
 			return err
 		}
 		if o.disagreement(fieldsOf(lines)) != nil {
-			return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, embedded)
+			return fmt.Errorf("%s: %w:\n%s", o.short, ErrDeclared, bare(string(embedded)))
 		}
 		return nil
 	}

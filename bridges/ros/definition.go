@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+//go:generate go run github.com/raybridge/raybridge/internal/gen messages
+
 //go:embed msg srv
 var definitions embed.FS
 
@@ -147,12 +149,24 @@ var separator = strings.Repeat("=", 80) + "\n"
 func MessageFile(name string) (string, error) {
 	text, err := definitions.ReadFile("msg/" + name + ".msg")
 	if err == nil {
-		return string(text), nil
+		return bare(string(text)), nil
 	}
 	if d := declaredMessage(name); d != nil {
 		return d.text, nil
 	}
 	return "", fmt.Errorf("read definition of %s: %w", name, err)
+}
+
+// bare returns a definition without comments and empty lines.
+func bare(definition string) string {
+	var text strings.Builder
+	for line := range strings.Lines(definition) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			text.WriteString(line + "\n")
+		}
+	}
+	return text.String()
 }
 
 // Definition returns the definition of a message, for its full name, and those of all

@@ -9,22 +9,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Time is builtin_interfaces/Time: seconds and nanoseconds since the clock's
-// epoch; Nanosec is below 1e9, also before the epoch.
-type Time struct {
-	Sec     int32
-	Nanosec uint32
-}
-
-// TypeName returns "builtin_interfaces/msg/Time".
-func (m *Time) TypeName() string { return "builtin_interfaces/msg/Time" }
-
-// Fields visits the fields in order.
-func (m *Time) Fields(v Visitor) {
-	v.Int32("sec", &m.Sec)
-	v.Uint32("nanosec", &m.Nanosec)
-}
-
 // ErrStampRange: a stamp's seconds don't fit into 32 bits.
 var ErrStampRange = errors.New("stamp outside of builtin_interfaces/Time")
 
@@ -42,20 +26,9 @@ func (m *Time) Set(ns int64) error {
 }
 
 // Nanoseconds returns simulation nanoseconds, exactly.
-func (m Time) Nanoseconds() int64 { return int64(m.Sec)*1e9 + int64(m.Nanosec) }
+func (m *Time) Nanoseconds() int64 { return int64(m.Sec)*1e9 + int64(m.Nanosec) }
 
-// ROS1Name returns "secs" and "nsecs".
-func (m *Time) ROS1Name(field string) string {
-	switch field {
-	case "sec":
-		return "secs"
-	case "nanosec":
-		return "nsecs"
-	}
-	return field
-}
-
-// Header is std_msgs/Header.
+// Header is std_msgs/Header. When and where data was taken. It is written by hand for Seq.
 type Header struct {
 	// Seq counts a topic's messages in ROS 1; ROS 2 hasn't got it.
 	Seq     uint32
@@ -96,33 +69,3 @@ func SetHeader(dst *Header, src *sample.Header) error {
 func SampleHeader(h *Header) sample.Header {
 	return sample.Header{StampNs: h.Stamp.Nanoseconds(), Seq: uint64(h.Seq), FrameID: strings.TrimPrefix(h.FrameID, "/")}
 }
-
-// Clock is rosgraph_msgs/Clock.
-type Clock struct {
-	Clock Time
-}
-
-// TypeName returns "rosgraph_msgs/msg/Clock".
-func (m *Clock) TypeName() string { return "rosgraph_msgs/msg/Clock" }
-
-// Fields visits the fields in order.
-func (m *Clock) Fields(v Visitor) { v.Message("clock", &m.Clock) }
-
-// Duration is builtin_interfaces/Duration, a primitive in ROS 1: Nanosec is below 1e9,
-// also where the duration is negative.
-type Duration struct {
-	Sec     int32
-	Nanosec uint32
-}
-
-// TypeName returns "builtin_interfaces/msg/Duration".
-func (m *Duration) TypeName() string { return "builtin_interfaces/msg/Duration" }
-
-// Fields visits the fields in order.
-func (m *Duration) Fields(v Visitor) {
-	v.Int32("sec", &m.Sec)
-	v.Uint32("nanosec", &m.Nanosec)
-}
-
-// ROS1Name returns "secs" and "nsecs".
-func (m *Duration) ROS1Name(field string) string { return new(Time).ROS1Name(field) }

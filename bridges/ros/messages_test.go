@@ -57,8 +57,9 @@ func definition(t *testing.T, typeName string) []string {
 func fieldsOf(pkg, text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
 		parts := strings.Fields(line)
-		if constant.MatchString(line) {
+		if len(parts) == 0 || constant.MatchString(line) {
 			continue
 		}
 		typ := parts[0]
@@ -90,6 +91,34 @@ func TestStructuresFollowTheDefinitions(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+func TestConstantsAreThoseOfTheDefinitions(t *testing.T) {
+	assert.Equal(t, uint8(7), ros.PointFieldFloat32)
+	assert.Equal(t, int8(-1), ros.NavSatStatusStatusNoFix)
+	assert.Equal(t, uint16(8), ros.NavSatStatusServiceGalileo)
+	assert.Equal(t, int32(2), ros.CarlaLaneInvasionEventLaneMarkingSolid)
+	assert.Equal(t, uint8(4), ros.VehicleStateDataVehicleModeEmergencyMode)
+}
+
+// TestDefinitionsHaveNoComments: what peers get says the same as the file, without them.
+func TestDefinitionsHaveNoComments(t *testing.T) {
+	text, err := ros.MessageFile("sensor_msgs/Range")
+	require.NoError(t, err)
+	assert.Equal(t, `std_msgs/Header header
+uint8 ULTRASOUND=0
+uint8 INFRARED=1
+uint8 radiation_type
+float32 field_of_view
+float32 min_range
+float32 max_range
+float32 range
+`, text)
+	for _, service := range ros.Services() {
+		request, response, err := ros.ServiceDefinition(service.Type)
+		require.NoError(t, err)
+		assert.NotContains(t, request+response, "#", service.Type)
+	}
 }
 
 func TestServicesFollowTheDefinitions(t *testing.T) {

@@ -1,9 +1,8 @@
 // Package ros has ROS messages, and lets the bridges to ROS carry message types of your own.
 //
-// A message is written once: its definition is a .msg file, and its Go structure has a
-// method Fields that visits the fields in the definition's order. Every encoding (a
-// [Visitor]: CDR, ROS 1, JSON, BSON, CBOR) and every schema text follows from these two. A
-// test compares the two.
+// A message is written once, as a .msg file in folder msg. Its Go structure is generated;
+// its method Fields visits the fields in the file's order. Every encoding (a [Visitor]: CDR,
+// ROS 1, JSON, BSON, CBOR), every schema text, sum and hash follows from these two.
 //
 // The definitions are those of common_interfaces, geometry2 and rcl_interfaces as Humble to
 // Rolling have them (Range as Humble has it), of vision_msgs 4, of carla_msgs, lgsvl_msgs,

@@ -48,6 +48,35 @@ type Renamer interface {
 // ours are the messages of this package that ROS 1 has other names in.
 var ours = []Renamer{&Time{}, &Duration{}, &CameraInfo{}}
 
+// ROS1Name returns "secs" and "nsecs".
+func (m *Time) ROS1Name(field string) string {
+	switch field {
+	case "sec":
+		return "secs"
+	case "nanosec":
+		return "nsecs"
+	}
+	return field
+}
+
+// ROS1Name returns "secs" and "nsecs".
+func (m *Duration) ROS1Name(field string) string { return new(Time).ROS1Name(field) }
+
+// ROS1Name returns "D", "K", "R" and "P".
+func (m *CameraInfo) ROS1Name(field string) string {
+	switch field {
+	case "d":
+		return "D"
+	case "k":
+		return "K"
+	case "r":
+		return "R"
+	case "p":
+		return "P"
+	}
+	return field
+}
+
 // ROS1Name returns what ROS 1 calls a field of the message "pkg/Type", ours or one that
 // was declared; of messages that aren't known it is the field's own name.
 func ROS1Name(message, field string) string {

@@ -120,9 +120,9 @@ var vectors = map[string]ros.Message{
 	},
 	"point_cloud": pointCloud(),
 	"can_bus": &ros.CanBusData{
-		Header: header, Speed: 8.5, Throttle: 0.25, Brake: 0.5, Steer: -0.75,
-		ParkingBrake: true, LowBeams: true, FogLights: true, RightTurnSignal: true, ReverseGear: true, SelectedGear: 2, EngineActive: true, EngineRPM: 900,
-		Latitude: 49.01, Longitude: -8.4, Altitude: 115.5, Orientation: ros.Quaternion{Z: 0.6, W: 0.8}, LinearVelocities: ros.Vector3{X: 8, Y: -2, Z: 0.5},
+		Header: header, SpeedMps: 8.5, ThrottlePct: 0.25, BrakePct: 0.5, SteerPct: -0.75,
+		ParkingBrakeActive: true, LowBeamsActive: true, FogLightsActive: true, RightTurnSignalActive: true, ReverseGearActive: true, SelectedGear: 2, EngineActive: true, EngineRPM: 900,
+		GPSLatitude: 49.01, GPSLongitude: -8.4, GPSAltitude: 115.5, Orientation: ros.Quaternion{Z: 0.6, W: 0.8}, LinearVelocities: ros.Vector3{X: 8, Y: -2, Z: 0.5},
 	},
 	"detections_2d": detections2D(),
 	"detections_3d": &ros.LgsvlDetection3DArray{Header: header, Detections: []ros.LgsvlDetection3D{{
@@ -138,10 +138,10 @@ var vectors = map[string]ros.Message{
 	"ultrasonic":       &ros.Ultrasonic{Header: header, MinimumDistance: 1.25},
 	"vehicle_odometry": &ros.VehicleOdometry{Header: header, Velocity: 8.5, FrontWheelAngle: 0.25, RearWheelAngle: -0.125},
 	"vehicle_control": &ros.VehicleControlData{
-		Header: header, Acceleration: 0.25, Braking: 0.5, TargetWheelAngle: -0.5, TargetWheelAngularRate: 0.125, TargetGear: 2,
+		Header: header, AccelerationPct: 0.25, BrakingPct: 0.5, TargetWheelAngle: -0.5, TargetWheelAngularRate: 0.125, TargetGear: 2,
 	},
 	"vehicle_state": &ros.VehicleStateData{
-		Header: header, Blinker: 3, Headlight: 2, Wiper: 1, CurrentGear: 4, Mode: 1, HandBrake: true, Autonomous: true,
+		Header: header, BlinkerState: 3, HeadlightState: 2, WiperState: 1, CurrentGear: 4, VehicleMode: 1, HandBrakeActive: true, AutonomousModeActive: true,
 	},
 	"speed":    &ros.Float32{Data: -3.25},
 	"tf_empty": &ros.TFMessage{},

@@ -34,7 +34,7 @@ func atMost(field string, v, last uint8) error {
 // 0..1 are cut off. SVL's wheel angle is positive to the right, as in its CanBusData and
 // VehicleOdometry; a sample's is to the left.
 func FromVehicleControlData(dst *sample.VehicleControl, src *ros.VehicleControlData) error {
-	acceleration, braking := float64(src.Acceleration), float64(src.Braking)
+	acceleration, braking := float64(src.AccelerationPct), float64(src.BrakingPct)
 	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
 	err := errors.Join(finite(acceleration, braking, angle, rate), atMost("target_gear", src.TargetGear, sample.GearLow))
 	if err != nil {
@@ -50,18 +50,18 @@ func FromVehicleControlData(dst *sample.VehicleControl, src *ros.VehicleControlD
 // FromVehicleStateData sets dst to what the message asks the vehicle to switch.
 func FromVehicleStateData(dst *sample.VehicleState, src *ros.VehicleStateData) error {
 	err := errors.Join(
-		atMost("blinker_state", src.Blinker, sample.BlinkerHazard),
-		atMost("headlight_state", src.Headlight, sample.HeadlightsHigh),
-		atMost("wiper_state", src.Wiper, 3),
+		atMost("blinker_state", src.BlinkerState, sample.BlinkerHazard),
+		atMost("headlight_state", src.HeadlightState, sample.HeadlightsHigh),
+		atMost("wiper_state", src.WiperState, 3),
 		atMost("current_gear", src.CurrentGear, sample.GearLow),
-		atMost("vehicle_mode", src.Mode, 4),
+		atMost("vehicle_mode", src.VehicleMode, 4),
 	)
 	if err != nil {
 		return err
 	}
 	*dst = sample.VehicleState{
-		Header: ros.SampleHeader(&src.Header), Blinker: src.Blinker, Headlights: src.Headlight, Wipers: src.Wiper,
-		Gear: src.CurrentGear, Mode: src.Mode, HandBrake: src.HandBrake, Horn: src.Horn, Autonomous: src.Autonomous,
+		Header: ros.SampleHeader(&src.Header), Blinker: src.BlinkerState, Headlights: src.HeadlightState, Wipers: src.WiperState,
+		Gear: src.CurrentGear, Mode: src.VehicleMode, HandBrake: src.HandBrakeActive, Horn: src.HornActive, Autonomous: src.AutonomousModeActive,
 	}
 	return nil
 }

@@ -32,13 +32,13 @@ func TestCommandsInSamplesUnits(t *testing.T) {
 	assert.Equal(t, sample.VehicleControl{
 		Header: sampleHeader, Acceleration: 0.25, Braking: 1, SteeringAngle: -0.5, HasAngle: true, SteeringRate: 0.125, Gear: sample.GearReverse,
 	}, converted(t, rossample.FromVehicleControlData, ros.VehicleControlData{
-		Header: rosHeader, Acceleration: 0.25, Braking: 1.5, TargetWheelAngle: 0.5, TargetWheelAngularRate: -0.125, TargetGear: 2,
+		Header: rosHeader, AccelerationPct: 0.25, BrakingPct: 1.5, TargetWheelAngle: 0.5, TargetWheelAngularRate: -0.125, TargetGear: 2,
 	}))
 	assert.Equal(t, sample.VehicleState{
 		Header: sampleHeader, Blinker: sample.BlinkerHazard, Headlights: sample.HeadlightsLow, Wipers: 2, Gear: sample.GearLow, Mode: 3,
 		HandBrake: true, Autonomous: true,
 	}, converted(t, rossample.FromVehicleStateData, ros.VehicleStateData{
-		Header: rosHeader, Blinker: 3, Headlight: 1, Wiper: 2, CurrentGear: 4, Mode: 3, HandBrake: true, Autonomous: true,
+		Header: rosHeader, BlinkerState: 3, HeadlightState: 1, WiperState: 2, CurrentGear: 4, VehicleMode: 3, HandBrakeActive: true, AutonomousModeActive: true,
 	}))
 	assert.Equal(t, sample.AckermannDrive{
 		Header: sampleHeader, SteeringAngle: 0.5, SteeringRate: 0.25, Speed: -3, Acceleration: 2, Jerk: 1,
@@ -55,11 +55,11 @@ func TestCommandsInSamplesUnits(t *testing.T) {
 func TestCommandsWithoutSense(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
 	for _, m := range []ros.VehicleControlData{
-		{Acceleration: nan}, {Braking: inf}, {TargetWheelAngle: nan}, {TargetWheelAngularRate: -inf}, {TargetGear: 5},
+		{AccelerationPct: nan}, {BrakingPct: inf}, {TargetWheelAngle: nan}, {TargetWheelAngularRate: -inf}, {TargetGear: 5},
 	} {
 		assert.ErrorIs(t, rossample.FromVehicleControlData(new(sample.VehicleControl), &m), rossample.ErrCommand, "%+v", m)
 	}
-	for _, m := range []ros.VehicleStateData{{Blinker: 4}, {Headlight: 3}, {Wiper: 4}, {CurrentGear: 5}, {Mode: 5}} {
+	for _, m := range []ros.VehicleStateData{{BlinkerState: 4}, {HeadlightState: 3}, {WiperState: 4}, {CurrentGear: 5}, {VehicleMode: 5}} {
 		assert.ErrorIs(t, rossample.FromVehicleStateData(new(sample.VehicleState), &m), rossample.ErrCommand, "%+v", m)
 	}
 	for _, m := range []ros.AckermannDrive{

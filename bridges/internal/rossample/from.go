@@ -187,12 +187,12 @@ func FromSpeed(dst *sample.Speed, src *ros.Float32) error {
 func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 	*dst = sample.CanBus{
 		Header: ros.SampleHeader(&src.Header),
-		Speed:  float64(src.Speed), Throttle: float64(src.Throttle), Braking: float64(src.Brake), Steering: float64(src.Steer),
-		ParkingBrake: src.ParkingBrake, HighBeam: src.HighBeams, LowBeam: src.LowBeams,
-		HazardLights: src.HazardLights, FogLights: src.FogLights,
-		LeftTurn: src.LeftTurnSignal, RightTurn: src.RightTurnSignal, Wipers: src.Wipers,
-		Reverse: src.ReverseGear, Gear: src.SelectedGear, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
-		Latitude: src.Latitude, Longitude: src.Longitude, Altitude: src.Altitude,
+		Speed:  float64(src.SpeedMps), Throttle: float64(src.ThrottlePct), Braking: float64(src.BrakePct), Steering: float64(src.SteerPct),
+		ParkingBrake: src.ParkingBrakeActive, HighBeam: src.HighBeamsActive, LowBeam: src.LowBeamsActive,
+		HazardLights: src.HazardLightsActive, FogLights: src.FogLightsActive,
+		LeftTurn: src.LeftTurnSignalActive, RightTurn: src.RightTurnSignalActive, Wipers: src.WipersActive,
+		Reverse: src.ReverseGearActive, Gear: src.SelectedGear, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
+		Latitude: src.GPSLatitude, Longitude: src.GPSLongitude, Altitude: src.GPSAltitude,
 		Orientation: fromQuaternion(src.Orientation), Velocity: fromVector3(src.LinearVelocities),
 	}
 	return nil

@@ -30,6 +30,6 @@ func TestSteeringHasOneSign(t *testing.T) {
 
 		var state ros.CanBusData
 		require.NoError(t, rossample.CanBusData(&state, &sample.CanBus{Steering: float64(right)})) // to the right
-		assert.Equal(t, right, state.Steer)
+		assert.Equal(t, right, state.SteerPct)
 	}
 }

@@ -29,13 +29,13 @@ func GpsOdometry(dst *ros.Odometry, src *sample.GpsOdometry) error {
 // right in both.
 func CanBusData(dst *ros.CanBusData, src *sample.CanBus) error {
 	*dst = ros.CanBusData{
-		Speed: float32(src.Speed), Throttle: float32(src.Throttle), Brake: float32(src.Braking), Steer: float32(src.Steering),
-		ParkingBrake: src.ParkingBrake, HighBeams: src.HighBeam, LowBeams: src.LowBeam,
-		HazardLights: src.HazardLights, FogLights: src.FogLights,
-		LeftTurnSignal: src.LeftTurn, RightTurnSignal: src.RightTurn, Wipers: src.Wipers,
-		ReverseGear: src.Reverse, SelectedGear: src.Gear,
+		SpeedMps: float32(src.Speed), ThrottlePct: float32(src.Throttle), BrakePct: float32(src.Braking), SteerPct: float32(src.Steering),
+		ParkingBrakeActive: src.ParkingBrake, HighBeamsActive: src.HighBeam, LowBeamsActive: src.LowBeam,
+		HazardLightsActive: src.HazardLights, FogLightsActive: src.FogLights,
+		LeftTurnSignalActive: src.LeftTurn, RightTurnSignalActive: src.RightTurn, WipersActive: src.Wipers,
+		ReverseGearActive: src.Reverse, SelectedGear: src.Gear,
 		EngineActive: src.EngineOn, EngineRPM: float32(src.EngineRPM),
-		Latitude: src.Latitude, Longitude: src.Longitude, Altitude: src.Altitude,
+		GPSLatitude: src.Latitude, GPSLongitude: src.Longitude, GPSAltitude: src.Altitude,
 		Orientation: quaternion(src.Orientation), LinearVelocities: vector3(src.Velocity),
 	}
 	return ros.SetHeader(&dst.Header, &src.Header)

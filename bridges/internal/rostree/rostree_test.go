@@ -80,7 +80,7 @@ func TestMembersInAnyOrder(t *testing.T) {
 func TestOtherMessages(t *testing.T) {
 	for name, f := range forms {
 		got := ros.AckermannDriveStamped{Drive: ros.AckermannDrive{Speed: 5}}
-		data := f.encode(&ros.VehicleControlData{Header: ros.Header{FrameID: "base"}, Acceleration: 1})
+		data := f.encode(&ros.VehicleControlData{Header: ros.Header{FrameID: "base"}, AccelerationPct: 1})
 		require.NoError(t, f.decode(data, &got), name)
 		assert.Equal(t, ros.AckermannDriveStamped{Header: ros.Header{FrameID: "base"}}, got, name)
 		assert.ErrorIs(t, f.decode(f.encode(&ros.Float32{}), &ros.CompressedImage{}), rostree.ErrType, name)

@@ -13,31 +13,12 @@ import (
 // Every returns an empty message of each type, those of services too, and those from
 // outside that this package has, which it declares.
 func Every() []ros.Message {
-	list := []ros.Message{
-		&ros.Time{}, &ros.Duration{}, &ros.Header{}, &ros.Clock{},
-		&ros.Point{}, &ros.Vector3{}, &ros.Quaternion{}, &ros.Pose{}, &ros.PoseWithCovariance{},
-		&ros.Twist{}, &ros.TwistWithCovariance{}, &ros.Transform{}, &ros.TransformStamped{},
-		&ros.TFMessage{}, &ros.Odometry{},
-		&ros.Image{}, &ros.CompressedImage{}, &ros.RegionOfInterest{}, &ros.CameraInfo{},
-		&ros.PointField{}, &ros.PointCloud2{}, &ros.Imu{}, &ros.NavSatStatus{}, &ros.NavSatFix{},
-		&ros.Float32{}, &ros.LaserScan{}, &ros.Range{}, &ros.Sentence{},
-		&ros.Point2D{}, &ros.Pose2D{}, &ros.BoundingBox2D{}, &ros.BoundingBox3D{}, &ros.ObjectHypothesis{},
-		&ros.ObjectHypothesisWithPose{}, &ros.Detection2D{}, &ros.Detection2DArray{}, &ros.Detection3D{},
-		&ros.Detection3DArray{}, &ros.CarlaCollisionEvent{}, &ros.CarlaLaneInvasionEvent{},
-		&ros.LgsvlBoundingBox2D{}, &ros.LgsvlBoundingBox3D{}, &ros.LgsvlDetection2D{}, &ros.LgsvlDetection2DArray{},
-		&ros.LgsvlDetection3D{}, &ros.LgsvlDetection3DArray{}, &ros.Signal{}, &ros.SignalArray{},
-		&ros.CanBusData{}, &ros.VehicleOdometry{}, &ros.DetectedRadarObject{}, &ros.DetectedRadarObjectArray{},
-		&ros.Ultrasonic{}, &ros.VehicleControlData{}, &ros.VehicleStateData{},
-		&ros.AckermannDrive{}, &ros.AckermannDriveStamped{},
-	}
+	list := standard()
 	for _, m := range []ros.Message{&Kinds{}, &Nothing{}} {
 		if err := ros.Declare(m); err != nil {
 			panic(err)
 		}
 		list = append(list, m)
-	}
-	for _, service := range ros.Services() {
-		list = append(list, service.NewRequest(), service.NewResponse())
 	}
 	return list
 }
