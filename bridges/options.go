@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Option is one option of connection strings: KEY=VALUE after the question mark. What a bridge
@@ -93,8 +93,8 @@ var QueueOptions = []Option{
 // ParseQueue reads the options of a connection string that bound what waits for one
 // peer: "messages=64&bytes=67108864". Other options are ignored. Errors wrap
 // ErrConnectionString.
-func ParseQueue(options map[string]string) (queue.Config, error) {
-	var c queue.Config
+func ParseQueue(options map[string]string) (flow.QueueConfig, error) {
+	var c flow.QueueConfig
 	for key, set := range map[string]func(int64){
 		"messages": func(n int64) { c.Messages = int(n) },
 		"bytes":    func(n int64) { c.Bytes = n },
@@ -105,7 +105,7 @@ func ParseQueue(options map[string]string) (queue.Config, error) {
 		}
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 1 {
-			return queue.Config{}, fmt.Errorf("%w: %s=%q: want a whole number from 1 on", ErrConnectionString, key, text)
+			return flow.QueueConfig{}, fmt.Errorf("%w: %s=%q: want a whole number from 1 on", ErrConnectionString, key, text)
 		}
 		set(n)
 	}

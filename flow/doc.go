@@ -1,5 +1,36 @@
-// Package flow has the words for what can happen to a message between a sensor and a
-// receiver: the [Policy] of a full queue, the [QoS] that a topic is offered with, and the
-// [Cause] for which a message was not delivered. Every room that carries messages uses
-// these words. The package imports no other room.
+// Package flow has what happens to a message between a sensor and a receiver: the
+// [Policy] of a full queue, the [QoS] that a topic is offered with, and the [Cause] for
+// which a message was not delivered. [Queue] holds what waits for one receiver, [Buffer]
+// is the memory of a message, and [Journal] keeps repeated lines from filling a log. Every
+// room that carries messages uses these. The package imports no other room.
+//
+// # Buffers
+//
+// Buffers are blocks of bytes that are used again, frame after frame. A stream has a [Pool]. [Pool.Get] lends a [Buffer]; [Buffer.Reset] gives it a size,
+// which allocates only when its block is too small; [Buffer.Release] gives the
+// block back. A message for several receivers is shared: [Buffer.Share] makes one
+// more reference to the same bytes, which its holder releases.
+//
+//	b := pool.Get(size)
+//	b.Reset(size)
+//	copy(b.Bytes(), frame)
+//	for _, c := range clients {
+//		c.send(b.Share()) // each client releases its own
+//	}
+//	b.Release()
+//
+// # Bounds
+//
+// A pool keeps a bounded number of unused blocks, of bounded size together. A block
+// that nobody used for a while goes, also when the stream is silent, and so does one
+// that is far larger than everything asked for lately.
+//
+// # Leaks
+//
+// [Pool.Stats] counts the buffers that are lent: zero once all streams are closed and
+// all messages written. A reference that is released twice changes nothing while no
+// other holder has the block, and is counted as Misused.
+//
+// With the build tag raybridge_checks, and with the race detector, the bytes of a released
+// block are overwritten (law R5), so that who reads them on is found.
 package flow

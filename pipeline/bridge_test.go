@@ -20,7 +20,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/sample"
 	client "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -180,7 +179,7 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 
-	c, err := client.Dial(t.Context(), address, client.Options{Queue: queue.Config{Policy: flow.Block}})
+	c, err := client.Dial(t.Context(), address, client.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 	require.NoError(t, err)
 	defer c.Close()
 	stamps := make(chan int64, 100)

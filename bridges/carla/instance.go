@@ -19,7 +19,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -153,7 +153,7 @@ func (s *stream) fits(size int) error {
 	return nil
 }
 
-func (s *stream) encode(frame *buffer.Buffer, encode func([]byte) []byte) {
+func (s *stream) encode(frame *flow.Buffer, encode func([]byte) []byte) {
 	s.encoding.Lock()
 	defer s.encoding.Unlock()
 	frame.Adopt(encode(frame.Bytes()[:0]))

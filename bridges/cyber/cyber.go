@@ -37,7 +37,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/spatial/geodesy"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -244,7 +244,7 @@ type options struct {
 	layout  apollo.Layout
 	origin  *bridges.Origin
 	retry   bridges.Retry
-	queue   queue.Config
+	queue   flow.QueueConfig
 }
 
 // known are the options that parse reads.

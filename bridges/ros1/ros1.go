@@ -77,8 +77,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Factory is the bridge named "ros1".
@@ -451,7 +451,7 @@ type config struct {
 	// host is where others find the node; empty for the address that leads to the master.
 	host  string
 	retry bridges.Retry
-	queue queue.Config
+	queue flow.QueueConfig
 }
 
 // graphName is a name of ROS's graph (wiki.ros.org/Names), without "~".

@@ -79,8 +79,8 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Factory is the bridge named "ros2dds".
@@ -144,7 +144,7 @@ type settings struct {
 	node, namespace string
 	// gidSize is the size of an endpoint's identity in ros_discovery_info.
 	gidSize int
-	queue   queue.Config
+	queue   flow.QueueConfig
 	// retry says when to try again if the domain can't be joined.
 	retry bridges.Retry
 }

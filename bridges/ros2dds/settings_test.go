@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // environment is a getenv of fixed variables, "KEY=value".
@@ -35,7 +35,7 @@ func TestConnectionStrings(t *testing.T) {
 		{"232?node=sim_1&namespace=/a/b", "", settings{domain: 232, node: "sim_1", namespace: "/a/b", gidSize: 16}},
 		{"?ros=humble&namespace=/", "", settings{node: "raybridge", namespace: "/", gidSize: 24}},
 		{"0?retry=1s&backoff=2&longest=1m&attempts=3", "", settings{node: "raybridge", namespace: "/", gidSize: 16, retry: bridges.Retry{Interval: time.Second, Backoff: 2, Longest: time.Minute, Attempts: 3}}},
-		{"0?messages=5&bytes=1000", "9", settings{node: "raybridge", namespace: "/", gidSize: 16, queue: queue.Config{Messages: 5, Bytes: 1000}}},
+		{"0?messages=5&bytes=1000", "9", settings{node: "raybridge", namespace: "/", gidSize: 16, queue: flow.QueueConfig{Messages: 5, Bytes: 1000}}},
 	} {
 		got, err := parseConnection(c.connection, environment("ROS_DOMAIN_ID="+c.domainID))
 		require.NoError(t, err, c.connection)

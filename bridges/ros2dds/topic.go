@@ -14,7 +14,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // maxBlocking is how long a topic that keeps all messages waits for its readers, with
@@ -88,7 +87,7 @@ func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, queue.ErrClosed):
+	case errors.Is(err, flow.ErrClosed):
 		return bridges.ErrNotConnected
 	default:
 		return fmt.Errorf("%w: %w", bridges.ErrPeerSlow, err)

@@ -21,7 +21,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	client "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -69,7 +68,7 @@ func TestListensOnAPort(t *testing.T) {
 
 func dial(t *testing.T, b *bridges.Bridge) *client.Client {
 	t.Helper()
-	c, err := client.Dial(t.Context(), b.Endpoints()[0].Address, client.Options{Queue: queue.Config{Policy: flow.Block}})
+	c, err := client.Dial(t.Context(), b.Endpoints()[0].Address, client.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

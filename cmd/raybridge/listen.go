@@ -22,7 +22,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/spf13/cobra"
 )
 
@@ -271,7 +270,7 @@ func (s *listenSession) run(ctx context.Context) error {
 		defer cancel()
 	}
 	client, err := stream.Dial(ctx, s.address, stream.Options{
-		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: queue.Config{Messages: waiting, Policy: flow.Block},
+		Wait: true, MaxBackoff: retryLimit, Zstd: s.flags.zstd, Queue: flow.QueueConfig{Messages: waiting, Policy: flow.Block},
 		Events: func(e stream.Event) {
 			<-s.ready
 			if ctx.Err() == nil { // what follows is our own end

@@ -53,7 +53,7 @@ var policy = map[string][]string{
 	"bridges/all/alltest": {"flow", "bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
 	"rig":                 {"sensors", "spatial", "spatial/axes", "internal/..."},
 	"config":              {"flow", "rig", "sensors", "internal/..."},
-	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "sensors/stream/queue", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
+	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},
 	"cmd/raybridge":       {"..."},
 	"docs":                {},
 	"docs/examples":       {"flow", "sensors", "sensors/compute", "sensors/sample", "shaders"},

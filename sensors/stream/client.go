@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Errors of clients; test them with errors.Is.
@@ -32,14 +31,14 @@ type Client struct {
 	options Options
 	ctx     context.Context
 	cancel  context.CancelFunc
-	events  *queue.Queue[Event]
+	events  *flow.Queue[Event]
 	done    chan struct{} // closed when all goroutines have ended
 	callers callers
 
 	mu        sync.Mutex
-	link      *link                   // guarded by mu: nil while not connected
-	listeners map[string]*listener    // guarded by mu
-	pools     map[string]*buffer.Pool // guarded by mu: by stream
+	link      *link                 // guarded by mu: nil while not connected
+	listeners map[string]*listener  // guarded by mu
+	pools     map[string]*flow.Pool // guarded by mu: by stream
 	// ending has, for each stream that had a listener, when the last one is over: the
 	// next one's calls begin then. Guarded by mu.
 	ending map[string]<-chan struct{}
@@ -69,8 +68,8 @@ func Dial(ctx context.Context, address string, options Options) (*Client, error)
 func newClient(ctx context.Context, address string, options Options) *Client {
 	c := &Client{
 		address: address, options: options.orDefaults(), done: make(chan struct{}),
-		listeners: map[string]*listener{}, pools: map[string]*buffer.Pool{}, ending: map[string]<-chan struct{}{},
-		events: queue.New(queue.Config{Messages: 256}, func(Event, queue.Reason) {}),
+		listeners: map[string]*listener{}, pools: map[string]*flow.Pool{}, ending: map[string]<-chan struct{}{},
+		events: flow.NewQueue(flow.QueueConfig{Messages: 256}, func(Event, flow.Reason) {}),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
@@ -325,10 +324,10 @@ func (c *Client) Outstanding() int {
 }
 
 // poolLocked returns the pool of a stream's buffers.
-func (c *Client) poolLocked(stream string) *buffer.Pool {
+func (c *Client) poolLocked(stream string) *flow.Pool {
 	pool := c.pools[stream]
 	if pool == nil {
-		pool = buffer.NewPool(buffer.Config{})
+		pool = flow.NewPool(flow.PoolConfig{})
 		c.pools[stream] = pool
 	}
 	return pool

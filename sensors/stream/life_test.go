@@ -16,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -152,7 +151,7 @@ func TestCloseAmongCallbacks(t *testing.T) {
 		t.Run("while a callback runs and others wait, "+policy.String(), func(t *testing.T) {
 			s := serve(t, stream.ServerConfig{})
 			out := add(t, s, "a")
-			c := dial(t, s, stream.Options{Queue: queue.Config{Policy: policy, Messages: 1}})
+			c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Policy: policy, Messages: 1}})
 			began, proceed := make(chan struct{}, 100), make(chan struct{})
 			var running atomic.Int32
 			require.NoError(t, c.Listen(t.Context(), "a", func(*stream.Data) {
@@ -207,9 +206,9 @@ func (c *tellingConn) Read(b []byte) (int, error) {
 // A callback that stops itself and listens anew isn't overlapped by the new one, and one
 // that stops the new one too doesn't wait for itself.
 func TestListeningAnewInsideTheCallback(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
+	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 	out := add(t, s, "a")
-	c := dial(t, s, stream.Options{Queue: queue.Config{Messages: 64}})
+	c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Messages: 64}})
 	var running atomic.Int32
 	alone := func() func() {
 		assert.EqualValues(t, 1, running.Add(1), "another callback of the stream runs")
@@ -271,7 +270,7 @@ func TestCallbacksThatStopEachOther(t *testing.T) {
 // Clients that come and go, politely and not, leave nothing behind.
 func TestThousandsOfConnections(t *testing.T) {
 	const workers, each = 8, 250
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Messages: 2}, MaxClients: 1000}) // those who went take their places for a moment
+	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Messages: 2}, MaxClients: 1000}) // those who went take their places for a moment
 	out := add(t, s, "a")
 	steady := dial(t, s, stream.Options{})
 	got := make(chan struct{}, 1)
@@ -326,11 +325,11 @@ func visit(t *testing.T, s *stream.Server, way int) {
 
 func TestHundredClients(t *testing.T) {
 	const clients, messages = 100, 20
-	s := serve(t, stream.ServerConfig{MaxClients: clients, Queue: queue.Config{Policy: flow.Block}, Beat: time.Second})
+	s := serve(t, stream.ServerConfig{MaxClients: clients, Queue: flow.QueueConfig{Policy: flow.Block}, Beat: time.Second})
 	out := add(t, s, "a")
 	var wg sync.WaitGroup
 	for range clients {
-		c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block}})
+		c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 		var next uint64
 		wg.Add(messages)
 		require.NoError(t, c.Listen(t.Context(), "a", func(d *stream.Data) {

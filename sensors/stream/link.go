@@ -15,8 +15,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -38,7 +38,7 @@ type link struct {
 	asked   []*question      // guarded by mu: what the server hasn't answered yet
 
 	// Owned by run.
-	packed  buffer.Buffer // a compressed message
+	packed  flow.Buffer // a compressed message
 	source  bytes.Reader
 	decoder *zstd.Decoder
 }
@@ -307,7 +307,7 @@ func (l *link) message(h frame) error {
 }
 
 // read reads the payload, uncompressed.
-func (l *link) read(b *buffer.Buffer, h frame) error {
+func (l *link) read(b *flow.Buffer, h frame) error {
 	if h.flags&frameZstd == 0 {
 		return readInto(l.r, b, int(h.length))
 	}

@@ -1,8 +1,7 @@
 package stream
 
 import (
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -19,7 +18,7 @@ type Data struct {
 	// published and isn't in it either: the header's sequence jumps there.
 	Missed uint64
 
-	buf buffer.Buffer
+	buf flow.Buffer
 }
 
 // Keep returns the same message in the same memory, which stays valid until its
@@ -41,7 +40,7 @@ func (d *Data) Release() {
 type received struct {
 	message  wire.Message
 	info     *Info
-	buf      buffer.Buffer
+	buf      flow.Buffer
 	sequence uint32
 	link     *link
 }
@@ -51,8 +50,8 @@ type listener struct {
 	client   *Client
 	stream   string
 	callback func(*Data)
-	queue    *queue.Queue[received]
-	pool     *buffer.Pool
+	queue    *flow.Queue[received]
+	pool     *flow.Pool
 	before   <-chan struct{} // the stream's listener before is over; or nil
 	done     chan struct{}   // closed when no call runs or comes any more
 	over     chan struct{}   // closed when that holds for the stream's listeners before too
@@ -71,7 +70,7 @@ func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener
 	l := &listener{
 		client: c, stream: stream, callback: callback, pool: c.poolLocked(stream),
 		before: c.ending[stream], done: make(chan struct{}), over: make(chan struct{}),
-		queue: queue.New(c.options.Queue, func(r received, _ queue.Reason) { r.buf.Release() }),
+		queue: flow.NewQueue(c.options.Queue, func(r received, _ flow.Reason) { r.buf.Release() }),
 	}
 	c.ending[stream] = l.over
 	return l

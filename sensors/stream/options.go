@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -20,7 +19,7 @@ type Options struct {
 	// 64 MiB, the oldest dropped. With policy block a callback that is too slow makes
 	// the client stop reading, which holds up its other streams too; the server then
 	// drops by its own policy.
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms
 	// and 10 s by default: it doubles with each, and half of it is random.
 	MinBackoff, MaxBackoff time.Duration

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -280,7 +280,7 @@ const firstStep = 1 << 20
 
 // readInto reads n bytes into the buffer. What the block lacks is allocated as the
 // bytes arrive, never for a claimed length at once.
-func readInto(r io.Reader, b *buffer.Buffer, n int) error {
+func readInto(r io.Reader, b *flow.Buffer, n int) error {
 	for have := 0; ; {
 		step := min(n, max(b.Cap(), 2*have, firstStep))
 		if step > b.Cap() {

@@ -14,10 +14,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -29,7 +28,7 @@ var ErrDuplicate = errors.New("stream exists already")
 type ServerConfig struct {
 	// Queue bounds what waits for one client and says what is dropped: by default 64
 	// messages, 64 MiB, the oldest.
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// MaxClients is the number of clients at a time, 16 by default.
 	MaxClients int
 	// MaxFrame is the length of the longest message that is sent, 256 MiB by default.
@@ -160,7 +159,7 @@ func (s *Server) AddStream(info Info, written func(bytes int), settled func(fano
 	}
 	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1)}
 	stream.core = s.core.NewStream(fanout.StreamConfig{
-		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: buffer.Config{},
+		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: flow.PoolConfig{},
 	})
 	s.streams = append(s.streams, stream)
 	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))
@@ -205,7 +204,7 @@ func (s *Stream) Info() Info { return s.info }
 func (s *Stream) Subscribers() int { return s.core.Subscribers() }
 
 // PoolStats returns the counts of the stream's buffers.
-func (s *Stream) PoolStats() buffer.Stats { return s.core.PoolStats() }
+func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }
 
 // Publish serializes a sample, or a wire.Foreign, and queues it for the subscribers;
 // publishNs is the simulation time now. It copies the message once, and keeps no hold

@@ -18,7 +18,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -131,9 +130,9 @@ func (e events) of(t testing.TB, kind stream.EventKind) stream.Event {
 func TestListenDeliversWhatIsPublished(t *testing.T) {
 	for _, zstd := range []bool{false, true} {
 		t.Run(fmt.Sprintf("zstd %v", zstd), func(t *testing.T) {
-			s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
+			s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 			speeds, others := add(t, s, "/speed"), add(t, s, "/other")
-			c := dial(t, s, stream.Options{Zstd: zstd, Queue: queue.Config{Policy: flow.Block}})
+			c := dial(t, s, stream.Options{Zstd: zstd, Queue: flow.QueueConfig{Policy: flow.Block}})
 			assert.Equal(t, []stream.Info{speeds.Info(), others.Info()}, c.Streams())
 			got := make(chan sample.Speed, 100)
 			require.NoError(t, c.Listen(t.Context(), "/speed", func(d *stream.Data) {
@@ -167,7 +166,7 @@ func TestListenDeliversWhatIsPublished(t *testing.T) {
 }
 
 func TestCompressedMessagesAreShorter(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
+	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 	out := add(t, s, "/image")
 	packed := dial(t, s, stream.Options{Zstd: true})
 	plain := dial(t, s, stream.Options{})
@@ -200,7 +199,7 @@ func TestCompressedMessagesAreShorter(t *testing.T) {
 func TestCallbacksOfOneStreamNeverOverlapThoseOfTwoDo(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	a, b := add(t, s, "a"), add(t, s, "b")
-	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block, Messages: 10}})
+	c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 10}})
 	const messages = 5
 	meet := make(chan struct{}) // each call of a waits for one of b
 	var wg sync.WaitGroup
@@ -316,7 +315,7 @@ func TestStreamsThatComeLater(t *testing.T) {
 func TestKeptDataOutlivesTheCallback(t *testing.T) {
 	s := serve(t, stream.ServerConfig{})
 	out := add(t, s, "a")
-	c := dial(t, s, stream.Options{Queue: queue.Config{Policy: flow.Block}})
+	c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 	kept := make(chan *stream.Data, 20)
 	require.NoError(t, c.Listen(t.Context(), "a", func(d *stream.Data) { kept <- d.Keep() }))
 	for i := range 20 {
@@ -340,10 +339,10 @@ func TestKeptDataOutlivesTheCallback(t *testing.T) {
 
 // A slow callback loses messages of its own stream, and sees which.
 func TestGapsAreVisible(t *testing.T) {
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Policy: flow.Block}})
+	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block}})
 	out := add(t, s, "a")
 	e := newEvents()
-	c := dial(t, s, stream.Options{Queue: queue.Config{Messages: 2}, Events: func(event stream.Event) { e <- event }})
+	c := dial(t, s, stream.Options{Queue: flow.QueueConfig{Messages: 2}, Events: func(event stream.Event) { e <- event }})
 	began, proceed := make(chan struct{}, 100), make(chan struct{})
 	var mu sync.Mutex
 	var seqs, missed []uint64
@@ -454,11 +453,11 @@ func TestOversizeMessagesAreRefusedOnBothSides(t *testing.T) {
 // messages that were delivered and dropped are those that were produced.
 func TestStalledClientDisturbsNobody(t *testing.T) {
 	var settled atomic.Int64
-	s := serve(t, stream.ServerConfig{Queue: queue.Config{Messages: 4}})
+	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Messages: 4}})
 	out, err := s.AddStream(stream.Info{Name: "a"}, nil, func(o fanout.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
 	require.NoError(t, err)
 	stalls, lives := newEvents(), newEvents()
-	block := queue.Config{Policy: flow.Block, Messages: 1}
+	block := flow.QueueConfig{Policy: flow.Block, Messages: 1}
 	stalled := dial(t, s, stream.Options{Queue: block, Events: func(event stream.Event) { stalls <- event }})
 	lively := dial(t, s, stream.Options{Queue: block, Events: func(event stream.Event) { lives <- event }})
 	release := make(chan struct{})

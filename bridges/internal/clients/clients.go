@@ -10,7 +10,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Options are the options of connection strings that ParseQueue and ParseMax read.
@@ -24,14 +23,14 @@ var MaxOption = bridges.Option{Key: "clients", Value: "N", Default: "16", Meanin
 
 // ParseQueue is bridges.ParseQueue with the option policy, for bridges whose topics
 // have none of their own.
-func ParseQueue(options map[string]string) (queue.Config, error) {
+func ParseQueue(options map[string]string) (flow.QueueConfig, error) {
 	config, err := bridges.ParseQueue(options)
 	if err != nil {
 		return config, err
 	}
 	if name, ok := options["policy"]; ok {
 		if config.Policy, err = flow.ParsePolicy(name); err != nil {
-			return queue.Config{}, fmt.Errorf("%w: policy=%q: %w", bridges.ErrConnectionString, name, err)
+			return flow.QueueConfig{}, fmt.Errorf("%w: policy=%q: %w", bridges.ErrConnectionString, name, err)
 		}
 	}
 	return config, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 func TestOptions(t *testing.T) {
@@ -17,7 +16,7 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	config, err := clients.ParseQueue(options)
 	require.NoError(t, err)
-	assert.Equal(t, queue.Config{Messages: 3, Bytes: 4, Policy: flow.Block}, config)
+	assert.Equal(t, flow.QueueConfig{Messages: 3, Bytes: 4, Policy: flow.Block}, config)
 	n, err := clients.ParseMax(options, 16)
 	require.NoError(t, err)
 	assert.Equal(t, 5, n)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // Client is the part of a client bridge's instance that outlives its links: what was
@@ -143,15 +143,15 @@ func (c *Client) NewWay(info *bridges.PublishedTopic) *Way {
 }
 
 // Buffer is Topic.Buffer.
-func (w *Way) Buffer(size int) buffer.Buffer {
+func (w *Way) Buffer(size int) flow.Buffer {
 	if out := w.out.Load(); out != nil {
 		return out.Buffer(size)
 	}
-	return buffer.Buffer{}
+	return flow.Buffer{}
 }
 
 // Send is Topic.Send.
-func (w *Way) Send(ctx context.Context, frame buffer.Buffer) error {
+func (w *Way) Send(ctx context.Context, frame flow.Buffer) error {
 	if out := w.out.Load(); out != nil {
 		return out.Send(ctx, frame)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // clients is a factory of bridges that embed a client.
@@ -82,7 +82,7 @@ func TestClientOutlivesItsLinks(t *testing.T) {
 		var c link.Client
 		assert.ErrorIs(t, c.Post(nil), bridges.ErrNotConnected)
 		way := c.NewWay(&bridges.PublishedTopic{})
-		assert.ErrorIs(t, way.Send(t.Context(), buffer.Buffer{}), bridges.ErrNotConnected)
+		assert.ErrorIs(t, way.Send(t.Context(), flow.Buffer{}), bridges.ErrNotConnected)
 		require.NoError(t, b.Close(t.Context()))
 	})
 }

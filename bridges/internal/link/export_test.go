@@ -1,6 +1,6 @@
 package link
 
-import "github.com/raybridge/raybridge/sensors/stream/buffer"
+import "github.com/raybridge/raybridge/flow"
 
 // Pool returns what the pool did, for checks that nothing leaks.
-func (l *Link) Pool() buffer.Stats { return l.pool.Stats() }
+func (l *Link) Pool() flow.PoolStats { return l.pool.Stats() }

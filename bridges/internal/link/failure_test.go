@@ -16,14 +16,13 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // A full queue does what the policy of the topic says that has a message to send.
 func TestPolicyOfEachTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
-		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 2}})
+		l, b := open(t, link.Config{Dial: p.dial, Queue: flow.QueueConfig{Messages: 2}})
 		oldest := publisher(t, b, "/oldest", flow.DropOldest)
 		newest := publisher(t, b, "/newest", flow.DropNewest)
 		block := publisher(t, b, "/block", flow.Block)
@@ -60,7 +59,7 @@ func TestPolicyOfEachTopic(t *testing.T) {
 func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
-		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 1}})
+		l, b := open(t, link.Config{Dial: p.dial, Queue: flow.QueueConfig{Messages: 1}})
 		publish, err := bridges.AddPublisher[string](b, bridges.Topic{Name: "/a", Policy: flow.Block})
 		require.NoError(t, err)
 		l.Start()
@@ -106,7 +105,7 @@ func TestPeerThatTakesNothing(t *testing.T) {
 func TestMessagesOfALostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p peer
-		l, b := open(t, link.Config{Dial: p.dial, Queue: queue.Config{Messages: 3}})
+		l, b := open(t, link.Config{Dial: p.dial, Queue: flow.QueueConfig{Messages: 3}})
 		publish := publisher(t, b, "/a", flow.Block)
 		l.Start()
 		synctest.Wait()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/internal/lograte"
+	"github.com/raybridge/raybridge/flow"
 )
 
 const (
@@ -35,8 +35,8 @@ type journal struct {
 	spoke    bool            // a failure of this outage was logged
 	untold   int64           // failures that were counted and not logged
 
-	unread     lograte.Rate // of lines about what couldn't be read
-	complaints lograte.Rate // of lines about what the peer said it can't do
+	unread     flow.Journal // of lines about what couldn't be read
+	complaints flow.Journal // of lines about what the peer said it can't do
 }
 
 func (j *journal) connected(now time.Time) {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Conn is one connection that carries whole frames. One goroutine writes, another
@@ -47,7 +45,7 @@ type Config struct {
 	// Retry says when to dial again.
 	Retry bridges.Retry
 	// Queue bounds what waits for the peer; its Policy isn't used, the topics' are.
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// DialTimeout is for Dial (default 5 s), WriteTimeout for each frame (default 10 s).
 	DialTimeout, WriteTimeout time.Duration
 	// Log takes what can't be returned; nil discards it.
@@ -77,12 +75,12 @@ func (c Config) orDefaults() Config {
 }
 
 // answers bounds what Post queues.
-var answers = queue.Config{Messages: 64, Bytes: 16 << 20, Policy: flow.DropNewest}
+var answers = flow.QueueConfig{Messages: 64, Bytes: 16 << 20, Policy: flow.DropNewest}
 
 // Link keeps one connection. All methods may be called from any goroutine.
 type Link struct {
 	config Config
-	pool   *buffer.Pool
+	pool   *flow.Pool
 	status atomic.Uint32           // a bridges.Status
 	now    atomic.Pointer[session] // the connection there is, else nil
 	// registered is the number of registrations, which may be read without mu.
@@ -106,7 +104,7 @@ type Link struct {
 // New returns a link that isn't started.
 func New(config Config) *Link {
 	l := &Link{config: config.orDefaults(), done: make(chan struct{})}
-	l.pool = buffer.NewPool(buffer.Config{MaxIdle: l.config.Queue.Messages + 8, MaxIdleBytes: l.config.Queue.Bytes})
+	l.pool = flow.NewPool(flow.PoolConfig{MaxIdle: l.config.Queue.Messages + 8, MaxIdleBytes: l.config.Queue.Bytes})
 	l.dialing, l.stopDialing = context.WithCancel(context.Background())
 	l.living, l.kill = context.WithCancel(context.Background())
 	l.journal.log = l.config.Log
@@ -187,7 +185,7 @@ func (l *Link) Post(frame []byte) error {
 // refusal says why a queue didn't take a frame.
 func (l *Link) refusal(err error) error {
 	switch {
-	case errors.Is(err, queue.ErrFull):
+	case errors.Is(err, flow.ErrFull):
 		return bridges.ErrPeerSlow
 	case l.dialing.Err() != nil:
 		return bridges.ErrClosed
@@ -250,23 +248,23 @@ func (l *Link) NewTopic(info *bridges.PublishedTopic) *Topic { return &Topic{lin
 
 // Buffer lends an empty buffer from the link's pool with room for size bytes if an
 // unused one has. The caller Resets or Adopts it, and Sends or Releases it.
-func (t *Topic) Buffer(size int) buffer.Buffer { return t.link.pool.Get(size) }
+func (t *Topic) Buffer(size int) flow.Buffer { return t.link.pool.Get(size) }
 
 // Send queues one frame, which is the link's from then on, also on an error. An error
 // (bridges.ErrNotConnected, bridges.ErrPeerSlow, bridges.ErrClosed, or ctx's where policy
 // block was waiting) says that the message was not taken, and nothing was counted.
-func (t *Topic) Send(ctx context.Context, frame buffer.Buffer) error {
+func (t *Topic) Send(ctx context.Context, frame flow.Buffer) error {
 	s := t.link.now.Load()
 	if s == nil {
 		frame.Release()
-		return t.link.refusal(queue.ErrClosed)
+		return t.link.refusal(flow.ErrClosed)
 	}
 	err := s.out.Offer(ctx, message{frame, t.info}, int64(frame.Len()), t.info.Policy)
 	if err == nil {
 		return nil
 	}
 	frame.Release()
-	if errors.Is(err, queue.ErrFull) && ctx.Err() != nil {
+	if errors.Is(err, flow.ErrFull) && ctx.Err() != nil {
 		return ctx.Err() // what ended the wait
 	}
 	return t.link.refusal(err)

@@ -12,8 +12,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // linger is how long a peer that was told that nothing follows is given to end the
@@ -22,7 +20,7 @@ const linger = time.Second
 
 // message is one frame of a topic on its way.
 type message struct {
-	frame buffer.Buffer
+	frame flow.Buffer
 	info  *bridges.PublishedTopic
 }
 
@@ -33,8 +31,8 @@ type session struct {
 	conn    Conn
 	ctx     context.Context
 	cancel  context.CancelFunc
-	out     *queue.Queue[message]
-	answers *queue.Queue[buffer.Buffer]
+	out     *flow.Queue[message]
+	answers *flow.Queue[flow.Buffer]
 	written int           // registrations on this connection; the writing goroutine's
 	read    chan struct{} // closed when the reading goroutine has ended
 	// watchdog ends the session when a write takes too long; it runs during writes alone.
@@ -51,17 +49,17 @@ type session struct {
 func (l *Link) newSession(conn Conn) *session {
 	s := &session{link: l, conn: conn, read: make(chan struct{}), cause: flow.CauseNotConnected}
 	s.ctx, s.cancel = context.WithCancel(l.living)
-	s.out = queue.New(l.config.Queue, s.drop)
-	s.answers = queue.New(answers, func(b buffer.Buffer, _ queue.Reason) { b.Release() })
+	s.out = flow.NewQueue(l.config.Queue, s.drop)
+	s.answers = flow.NewQueue(answers, func(b flow.Buffer, _ flow.Reason) { b.Release() })
 	s.watchdog = time.AfterFunc(time.Hour, s.expire)
 	s.watchdog.Stop()
 	return s
 }
 
 // drop counts a message that was queued and won't be written.
-func (s *session) drop(m message, reason queue.Reason) {
+func (s *session) drop(m message, reason flow.Reason) {
 	cause := flow.CausePeerSlow
-	if reason == queue.Closed {
+	if reason == flow.ReasonClosed {
 		s.mu.Lock()
 		cause = s.cause
 		s.mu.Unlock()

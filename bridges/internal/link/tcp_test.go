@@ -20,7 +20,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // longSize is the framing of a length of four bytes, then so many bytes.
@@ -279,7 +278,7 @@ func TestCountsUnderRandomKills(t *testing.T) {
 	address := server.listener.Addr().String()
 	l := link.New(link.Config{
 		Dial:  func(ctx context.Context) (link.Conn, error) { return link.TCP{Size: longSize}.Dial(ctx, address) },
-		Retry: bridges.Retry{Interval: time.Millisecond}, Queue: queue.Config{Messages: 8, BlockLimit: 10 * time.Millisecond},
+		Retry: bridges.Retry{Interval: time.Millisecond}, Queue: flow.QueueConfig{Messages: 8, BlockLimit: 10 * time.Millisecond},
 	})
 	b, err := bridges.MustRegistry(topics{l}).Open("test:", bridges.Env{})
 	require.NoError(t, err)

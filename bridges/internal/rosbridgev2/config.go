@@ -15,9 +15,9 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/filefault"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // DefaultPort is rosbridge_server's.
@@ -57,7 +57,7 @@ type Config struct {
 	Whole          bool
 
 	Retry bridges.Retry
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// Log takes what can't be returned; nil discards it.
 	Log *slog.Logger
 }

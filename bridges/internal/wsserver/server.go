@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/internal/lograte"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Session speaks a protocol with one client.
@@ -45,7 +44,7 @@ type Config struct {
 	Accept func(*Client) Session
 	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the oldest
 	// dropped. Its policy is for streams that have none of their own.
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// MaxClients is the number of clients at a time, 16 by default.
 	MaxClients int
 	// Origins are web pages that may connect beside those of package internal/guard, as its
@@ -103,7 +102,7 @@ type Server struct {
 	mu        sync.Mutex
 	clients   map[*Client]bool  // guarded by mu: those whose handshake is done
 	diagnosis bridges.Diagnosis // guarded by mu
-	unread    lograte.Rate      // guarded by mu: of lines about malformed messages
+	unread    flow.Journal      // guarded by mu: of lines about malformed messages
 }
 
 // New returns a server that doesn't listen yet, so that streams can be made before the

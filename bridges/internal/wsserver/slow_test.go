@@ -12,7 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/wsserver"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // A client that takes nothing is disconnected, and another misses nothing meanwhile.
@@ -20,7 +20,7 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	server, streams := start(t, wsserver.Config{Stall: 500 * time.Millisecond, Queue: queue.Config{Messages: 4, Bytes: 8 << 20}}, "a")
+	server, streams := start(t, wsserver.Config{Stall: 500 * time.Millisecond, Queue: flow.QueueConfig{Messages: 4, Bytes: 8 << 20}}, "a")
 	stalled, _ := raw(t, server)
 	_, err := io.WriteString(stalled, "\x82\x81\x00\x00\x00\x00a")
 	require.NoError(t, err)

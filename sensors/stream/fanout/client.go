@@ -14,7 +14,6 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Client is one connection with its queue.
@@ -24,7 +23,7 @@ type Client struct {
 	pass    *guard.Pass
 	session Session
 	since   time.Time
-	queue   *queue.Queue[delivery]
+	queue   *flow.Queue[delivery]
 	paced   atomic.Int64 // bytes of messages that wait for their time, outside the queue
 
 	mu            sync.Mutex
@@ -65,9 +64,9 @@ var ErrControl = errors.New("too many control frames wait for the client")
 
 func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
 	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: flow.CauseNotConnected}
-	c.queue = queue.New(s.config.Queue, func(d delivery, reason queue.Reason) {
+	c.queue = flow.NewQueue(s.config.Queue, func(d delivery, reason flow.Reason) {
 		cause := flow.CausePeerSlow
-		if reason == queue.Closed {
+		if reason == flow.ReasonClosed {
 			cause = c.causeOfEnd()
 		}
 		d.subscription.drop(d.message, cause)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // The test's protocol: a client sends the letter of a stream and nothing more; it is
@@ -144,7 +143,7 @@ func TestEachClientGetsItsStream(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: flow.Block}},
+	server, streams := start(t, fanout.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle}, fanout.StreamConfig{Name: "b"})
 	m := streams[0].NewMessage()
 	assert.ErrorIs(t, streams[0].Send(t.Context(), m), fanout.ErrNoSubscribers)
@@ -195,7 +194,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages, size = 400, 1 << 18
 			var o outcomes
-			server, streams := start(t, fanout.Config{Stall: time.Hour, Queue: queue.Config{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
+			server, streams := start(t, fanout.Config{Stall: time.Hour, Queue: flow.QueueConfig{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
 				fanout.StreamConfig{Name: "a", Settled: o.settle})
 			stalled := dial(t, server, streams[0], 'a')
 			lively := dial(t, server, streams[0], 'a')
@@ -291,7 +290,7 @@ func TestSendersOnManyGoroutines(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: queue.Config{Policy: flow.Block}},
+	server, streams := start(t, fanout.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
 		fanout.StreamConfig{Name: "a", Settled: o.settle})
 	conn := dial(t, server, streams[0], 'a')
 	const senders, each = 4, 50

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // TestHold: what the session keeps and what the client leaves unread are bounded together, and
@@ -50,7 +50,7 @@ func TestHold(t *testing.T) {
 func TestBacklogsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clients []*fanout.Client
-		server := fanout.New(fanout.Config{Accept: subscriber(&clients), Queue: queue.Config{Bytes: 1000}})
+		server := fanout.New(fanout.Config{Accept: subscriber(&clients), Queue: flow.QueueConfig{Bytes: 1000}})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		synctest.Wait()

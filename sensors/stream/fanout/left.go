@@ -5,14 +5,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raybridge/raybridge/internal/lograte"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // leftLog tells of clients that left with an error, ever more rarely, so that a client that
 // comes and fails again and again fills no log. Any goroutine may use it.
 type leftLog struct {
 	mu   sync.Mutex
-	rate lograte.Rate // guarded by mu
+	rate flow.Journal // guarded by mu
 }
 
 func (l *leftLog) tell(log *slog.Logger, client string, err error) {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
 )
 
 // causes are those of drops. A drop is counted by the number of its cause here.
@@ -26,7 +25,7 @@ type Outcome struct {
 // took it from its stream; then to the server.
 type Message struct {
 	stream  *Stream
-	frames  [Forms]buffer.Buffer
+	frames  [Forms]flow.Buffer
 	written func(bytes int)
 	settled func(Outcome)
 
@@ -47,7 +46,7 @@ func (s *Stream) NewMessage() *Message {
 
 // Frame returns the buffer of a form, lent by the stream's pool at the first call. A
 // block for so many bytes is asked for; Reset or Adopt sets the length.
-func (m *Message) Frame(form, size int) *buffer.Buffer {
+func (m *Message) Frame(form, size int) *flow.Buffer {
 	f := &m.frames[form]
 	if f.IsZero() {
 		*f = m.stream.pool.Get(size)
@@ -65,7 +64,7 @@ func (m *Message) Discard() {
 }
 
 // form returns the form that a client that wants so is sent.
-func (m *Message) form(wanted int) *buffer.Buffer {
+func (m *Message) form(wanted int) *flow.Buffer {
 	if m.frames[wanted].IsZero() {
 		return &m.frames[0]
 	}
@@ -160,7 +159,7 @@ func (s *subscription) unwanted() bool { return s.receiver.Strict && s.ended.Loa
 
 // deliverLatched queues the last message of a latched stream, whose outcome is
 // the subscription's alone.
-func (s *subscription) deliverLatched(frames *[Forms]buffer.Buffer) {
+func (s *subscription) deliverLatched(frames *[Forms]flow.Buffer) {
 	m := s.stream.NewMessage()
 	for i := range frames {
 		m.frames[i] = frames[i].Share()

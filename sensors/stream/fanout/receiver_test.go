@@ -14,7 +14,6 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // subscriber is a session that waits to be subscribed by the test.
@@ -183,7 +182,7 @@ func TestPolicyOfTheStream(t *testing.T) {
 		var clients []*fanout.Client
 		var newest, blocked outcomes
 		server := fanout.New(fanout.Config{
-			Accept: subscriber(&clients), Queue: queue.Config{Messages: 1, BlockLimit: time.Second},
+			Accept: subscriber(&clients), Queue: flow.QueueConfig{Messages: 1, BlockLimit: time.Second},
 		})
 		policies := []flow.Policy{flow.DropNewest, flow.Block}
 		refuses := server.NewStream(fanout.StreamConfig{Name: "a", Policy: &policies[0], Settled: newest.settle})

@@ -15,7 +15,6 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // Errors of this package.
@@ -55,7 +54,7 @@ type Config struct {
 	Left func(c *Client, failure error)
 	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the
 	// oldest dropped.
-	Queue queue.Config
+	Queue flow.QueueConfig
 	// MaxClients is the number of clients at a time, 16 by default. A connection is a client
 	// once its session has called Client.Enter; before, package internal/guard's limits for
 	// handshakes hold, in number and in time.

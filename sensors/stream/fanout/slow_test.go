@@ -15,7 +15,6 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // reader is a session that wants one stream and reads until the client goes.
@@ -149,7 +148,7 @@ func TestStalledClientsAreWaitedForTogether(t *testing.T) {
 		var stream *fanout.Stream
 		var o outcomes
 		server := fanout.New(fanout.Config{
-			Queue:  queue.Config{Policy: flow.Block, Messages: 1, BlockLimit: limit},
+			Queue:  flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: limit},
 			Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
 		})
 		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})

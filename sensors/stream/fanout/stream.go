@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
 )
 
 // Forms is how many forms a message can have.
@@ -34,20 +33,20 @@ type StreamConfig struct {
 	// queue's own.
 	Policy *flow.Policy
 	// Pool bounds the memory that the stream keeps for later messages.
-	Pool buffer.Config
+	Pool flow.PoolConfig
 }
 
 // Stream is one sequence of messages with those that receive it.
 type Stream struct {
 	server *Server
 	config StreamConfig
-	pool   *buffer.Pool
+	pool   *flow.Pool
 
 	// list is the subscriptions, replaced under subscribing and read without it.
 	subscribing sync.Mutex
 	list        atomic.Pointer[[]*subscription]
-	latched     [Forms]buffer.Buffer // guarded by subscribing
-	closed      bool                 // guarded by subscribing: nothing is latched any more
+	latched     [Forms]flow.Buffer // guarded by subscribing
+	closed      bool               // guarded by subscribing: nothing is latched any more
 
 	sending sync.Mutex      // held by Send: numbers rise in the order of the queues
 	next    uint64          // guarded by sending
@@ -56,7 +55,7 @@ type Stream struct {
 
 // NewStream adds a stream to the server.
 func (s *Server) NewStream(config StreamConfig) *Stream {
-	stream := &Stream{server: s, config: config, pool: buffer.NewPool(config.Pool)}
+	stream := &Stream{server: s, config: config, pool: flow.NewPool(config.Pool)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams = append(s.streams, stream)
@@ -78,7 +77,7 @@ func (s *Stream) subscriptions() []*subscription {
 func (s *Stream) Subscribers() int { return len(s.subscriptions()) }
 
 // PoolStats returns the counts of a stream's pool of buffers.
-func (s *Stream) PoolStats() buffer.Stats { return s.pool.Stats() }
+func (s *Stream) PoolStats() flow.PoolStats { return s.pool.Stats() }
 
 // Wants reports whether a client subscribed with the form. It takes no lock.
 func (s *Stream) Wants(form int) bool {

@@ -28,7 +28,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -162,7 +161,7 @@ type Pair struct {
 // Open starts a server and a client on this machine.
 func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
 	p := &Pair{image: image, got: make(chan struct{}, 16)}
-	p.server = stream.NewServer(stream.ServerConfig{Queue: queue.Config{Policy: flow.Block, Messages: 1, BlockLimit: time.Minute}})
+	p.server = stream.NewServer(stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: time.Minute}})
 	var err error
 	p.out, err = p.server.AddStream(stream.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
 	if err != nil {
@@ -171,7 +170,7 @@ func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
 	if err := p.server.Listen("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: queue.Config{Policy: flow.Block, Messages: 1}})
+	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1}})
 	if err != nil {
 		p.Close()
 		return nil, err

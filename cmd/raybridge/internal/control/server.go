@@ -30,8 +30,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/internal/lograte"
 	"github.com/raybridge/raybridge/internal/netfault"
 )
 
@@ -80,7 +80,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	refused map[string]int64 // guarded by mu: never changed, but replaced
-	rate    lograte.Rate     // guarded by mu: of lines about those who were refused
+	rate    flow.Journal     // guarded by mu: of lines about those who were refused
 }
 
 // Listen takes an address. Clients that connect already wait for Serve. Close ends

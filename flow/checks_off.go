@@ -1,5 +1,5 @@
 //go:build !raybridge_checks && !race
 
-package buffer
+package flow
 
 const checking = false

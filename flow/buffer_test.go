@@ -1,4 +1,4 @@
-package buffer_test
+package flow_test
 
 import (
 	"fmt"
@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/sensors/stream/buffer"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // ExampleBuffer_Reset is the snippet that shows how buffers work in the appendix of
 // CARLA's tutorial on adding a sensor.
 func ExampleBuffer_Reset() {
-	var b buffer.Buffer
+	var b flow.Buffer
 	for _, size := range []int{1024, 512, 2048} {
 		before := b.Cap()
 		b.Reset(size)
@@ -30,7 +30,7 @@ func ExampleBuffer_Reset() {
 
 // The same with a pool's buffers, whose memory serves the next one.
 func TestResetOfPooledBuffers(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	b := p.Get(0)
 	b.Reset(1024)
 	first := &b.Bytes()[0]
@@ -57,7 +57,7 @@ func TestResetOfPooledBuffers(t *testing.T) {
 }
 
 func TestSharedBuffersAreImmutable(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	defer p.Close()
 	b := p.Get(4)
 	b.Reset(4)
@@ -74,7 +74,7 @@ func TestSharedBuffersAreImmutable(t *testing.T) {
 }
 
 func TestReleasingTwice(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	defer p.Close()
 	b := p.Get(8)
 	b.Reset(8)
@@ -102,7 +102,7 @@ func TestReleasingTwice(t *testing.T) {
 }
 
 func TestAdoptTakesWhatAnAppendMoved(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	b := p.Get(4)
 	b.Reset(4)
 	b.Adopt(append(b.Bytes()[:0], "abc"...)) // in place
@@ -115,15 +115,15 @@ func TestAdoptTakesWhatAnAppendMoved(t *testing.T) {
 	assert.GreaterOrEqual(t, b.Cap(), 16, "the moved memory is the pool's")
 	b.Release()
 	assert.Zero(t, p.Close())
-	var loose buffer.Buffer
+	var loose flow.Buffer
 	loose.Adopt([]byte("x"))
 	assert.Equal(t, "x", string(loose.Bytes()))
 }
 
 func TestPoolIsBounded(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{MaxIdle: 3, MaxIdleBytes: 1000})
+	p := flow.NewPool(flow.PoolConfig{MaxIdle: 3, MaxIdleBytes: 1000})
 	lend := func(n, size int) {
-		list := make([]buffer.Buffer, n)
+		list := make([]flow.Buffer, n)
 		for i := range list {
 			list[i] = p.Get(size)
 			list[i].Reset(size)
@@ -148,7 +148,7 @@ func TestPoolIsBounded(t *testing.T) {
 }
 
 func TestOutliersAreNotKept(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	defer p.Close()
 	lend := func(size int) {
 		b := p.Get(size)
@@ -166,7 +166,7 @@ func TestOutliersAreNotKept(t *testing.T) {
 
 func TestUnusedMemoryGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := buffer.NewPool(buffer.Config{IdleFor: time.Second})
+		p := flow.NewPool(flow.PoolConfig{IdleFor: time.Second})
 		a, b := p.Get(1), p.Get(1)
 		a.Reset(100)
 		b.Reset(100)
@@ -185,7 +185,7 @@ func TestUnusedMemoryGoes(t *testing.T) {
 }
 
 func TestBuffersFromManyGoroutines(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+	p := flow.NewPool(flow.PoolConfig{})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -213,8 +213,8 @@ func TestBuffersFromManyGoroutines(t *testing.T) {
 	assert.Zero(t, p.Close())
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	p := buffer.NewPool(buffer.Config{})
+func TestBuffersAllocateNothing(t *testing.T) {
+	p := flow.NewPool(flow.PoolConfig{})
 	defer p.Close()
 	allocs := testing.AllocsPerRun(100, func() {
 		b := p.Get(5000)

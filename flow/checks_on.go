@@ -1,6 +1,6 @@
 //go:build raybridge_checks || race
 
-package buffer
+package flow
 
 // checking makes a block's bytes poison when its last reference is released (law R5):
 // whoever reads on sees it, and the race detector sees who reads on.

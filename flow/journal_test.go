@@ -1,4 +1,4 @@
-package lograte_test
+package flow_test
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/raybridge/raybridge/internal/lograte"
+	"github.com/raybridge/raybridge/flow"
 )
 
-// TestRate: something happens four times a second, for ten minutes, then rests.
-func TestRate(t *testing.T) {
-	var r lograte.Rate
+// TestJournal: something happens four times a second, for ten minutes, then rests.
+func TestJournal(t *testing.T) {
+	var r flow.Journal
 	begin := time.Unix(1000, 0)
 	var told []int     // in seconds
 	var untold []int64 // before each

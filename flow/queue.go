@@ -1,7 +1,7 @@
 // Package queue holds what waits for one receiver: bounded in messages and in bytes,
 // with a named [Policy] for what happens when it is full, and a callback for what is
 // dropped. Any number of goroutines push, one takes.
-package queue
+package flow
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/raybridge/raybridge/flow"
 )
 
 // Reason is why a message was dropped.
@@ -18,10 +16,10 @@ type Reason uint8
 
 // Reasons of drops.
 const (
-	// Full: there was no room, as the policy has it.
-	Full Reason = iota
-	// Closed: the queue was closed before the message was taken.
-	Closed
+	// ReasonFull: there was no room, as the policy has it.
+	ReasonFull Reason = iota
+	// ReasonClosed: the queue was closed before the message was taken.
+	ReasonClosed
 )
 
 // Errors of Offer.
@@ -32,9 +30,9 @@ var (
 	ErrClosed = errors.New("queue is closed")
 )
 
-// Config says how much a queue holds. The zero value stands for the defaults.
-type Config struct {
-	Policy flow.Policy
+// QueueConfig says how much a queue holds. The zero value stands for the defaults.
+type QueueConfig struct {
+	Policy Policy
 	// Messages and Bytes bound what waits; 64 and 64 MiB by default. A message
 	// that is larger than Bytes is held as long as it is alone.
 	Messages int
@@ -43,7 +41,7 @@ type Config struct {
 	BlockLimit time.Duration
 }
 
-func (c Config) orDefaults() Config {
+func (c QueueConfig) orDefaults() QueueConfig {
 	if c.Messages <= 0 {
 		c.Messages = 64
 	}
@@ -59,7 +57,7 @@ func (c Config) orDefaults() Config {
 // Queue is the line of messages of type T before one receiver. A message that was
 // pushed is either taken or dropped, once. Steady state allocates nothing.
 type Queue[T any] struct {
-	config Config
+	config QueueConfig
 	policy atomic.Uint32 // config's, until SetPolicy
 	drop   func(T, Reason)
 	// ready has a token when there may be something to take, room when there may be
@@ -81,9 +79,9 @@ type item[T any] struct {
 	size  int64
 }
 
-// New returns an empty queue. drop is called for every message that was pushed and
+// NewQueue returns an empty queue. drop is called for every message that was pushed and
 // will not be taken, on the goroutine that causes it, without a lock held.
-func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
+func NewQueue[T any](config QueueConfig, drop func(T, Reason)) *Queue[T] {
 	q := &Queue[T]{
 		config: config.orDefaults(), drop: drop,
 		ready: make(chan struct{}, 1), room: make(chan struct{}, 1),
@@ -93,7 +91,7 @@ func New[T any](config Config, drop func(T, Reason)) *Queue[T] {
 }
 
 // SetPolicy changes what TryPush and Push do when the queue is full.
-func (q *Queue[T]) SetPolicy(p flow.Policy) { q.policy.Store(uint32(p)) }
+func (q *Queue[T]) SetPolicy(p Policy) { q.policy.Store(uint32(p)) }
 
 // outcome is what became of a message that was offered.
 type outcome uint8
@@ -107,7 +105,7 @@ const (
 
 // offer queues a message if there is room, or makes room as the policy has it. Unless
 // it was queued the message is the caller's still.
-func (q *Queue[T]) offer(v T, size int64, policy flow.Policy) outcome {
+func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 	for {
 		q.mu.Lock()
 		switch {
@@ -119,16 +117,16 @@ func (q *Queue[T]) offer(v T, size int64, policy flow.Policy) outcome {
 			q.mu.Unlock()
 			signal(q.ready)
 			return queued
-		case policy == flow.DropNewest || policy == flow.Block && q.stalled:
+		case policy == DropNewest || policy == Block && q.stalled:
 			q.mu.Unlock()
 			return refused
-		case policy == flow.Block:
+		case policy == Block:
 			q.mu.Unlock()
 			return mayWait
 		}
 		oldest := q.take()
 		q.mu.Unlock()
-		q.drop(oldest, Full)
+		q.drop(oldest, ReasonFull)
 	}
 }
 
@@ -137,18 +135,18 @@ func (q *Queue[T]) offer(v T, size int64, policy flow.Policy) outcome {
 // then the caller's still. Otherwise the message is queued or dropped, and what the
 // policy has pushed out with it.
 func (q *Queue[T]) TryPush(v T, size int64) bool {
-	return q.TryPushUnder(flow.Policy(q.policy.Load()), v, size)
+	return q.TryPushUnder(Policy(q.policy.Load()), v, size)
 }
 
 // TryPushUnder is TryPush under a policy of the message's own.
-func (q *Queue[T]) TryPushUnder(policy flow.Policy, v T, size int64) bool {
+func (q *Queue[T]) TryPushUnder(policy Policy, v T, size int64) bool {
 	switch q.offer(v, size, policy) {
 	case mayWait:
 		return false
 	case refused:
-		q.drop(v, Full)
+		q.drop(v, ReasonFull)
 	case finished:
-		q.drop(v, Closed)
+		q.drop(v, ReasonClosed)
 	}
 	return true
 }
@@ -169,16 +167,16 @@ func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Du
 func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Duration) {
 	switch q.await(ctx, v, size, spent) {
 	case refused:
-		q.drop(v, Full)
+		q.drop(v, ReasonFull)
 	case finished:
-		q.drop(v, Closed)
+		q.drop(v, ReasonClosed)
 	}
 }
 
 // Offer is Push under a policy of the message's own, for messages of several kinds that
 // wait in one line. A message that isn't queued is the caller's still, and the error says
 // why: ErrFull, or ErrClosed.
-func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy flow.Policy) error {
+func (q *Queue[T]) Offer(ctx context.Context, v T, size int64, policy Policy) error {
 	got := q.offer(v, size, policy)
 	if got == mayWait {
 		got = q.await(ctx, v, size, 0)
@@ -200,7 +198,7 @@ func (q *Queue[T]) await(ctx context.Context, v T, size int64, spent time.Durati
 	q.wait(1)
 	defer q.wait(-1)
 	for {
-		if got := q.offer(v, size, flow.Block); got != mayWait {
+		if got := q.offer(v, size, Block); got != mayWait {
 			return got
 		}
 		select {
@@ -313,7 +311,7 @@ func (q *Queue[T]) Close() {
 		if !ok {
 			return
 		}
-		q.drop(v, Closed)
+		q.drop(v, ReasonClosed)
 	}
 }
 

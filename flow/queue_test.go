@@ -1,7 +1,8 @@
-package queue_test
+package flow_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/queue"
 )
 
 // record keeps what a queue drops.
@@ -21,17 +21,17 @@ type record struct {
 	late []int // dropped because the queue was closed
 }
 
-func (r *record) drop(v int, reason queue.Reason) {
+func (r *record) drop(v int, reason flow.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reason == queue.Closed {
+	if reason == flow.ReasonClosed {
 		r.late = append(r.late, v)
 		return
 	}
 	r.full = append(r.full, v)
 }
 
-func taken(q *queue.Queue[int]) []int {
+func taken(q *flow.Queue[int]) []int {
 	var list []int
 	for {
 		v, ok := q.Pop()
@@ -45,21 +45,21 @@ func taken(q *queue.Queue[int]) []int {
 func TestPoliciesWhenFull(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		config        queue.Config
+		config        flow.QueueConfig
 		sizes         []int64
 		kept, dropped []int
 	}{
-		{"fits", queue.Config{Messages: 3}, []int64{1, 1, 1}, []int{0, 1, 2}, nil},
-		{"oldest, by number", queue.Config{Messages: 3}, []int64{1, 1, 1, 1, 1}, []int{2, 3, 4}, []int{0, 1}},
-		{"oldest, by bytes", queue.Config{Bytes: 10}, []int64{4, 4, 7, 1}, []int{2, 3}, []int{0, 1}},
-		{"newest, by number", queue.Config{Messages: 3, Policy: flow.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
-		{"newest, by bytes", queue.Config{Bytes: 10, Policy: flow.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
-		{"larger than all, alone", queue.Config{Bytes: 10, Policy: flow.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
-		{"larger than all, pushes all out", queue.Config{Bytes: 10}, []int64{5, 5, 11}, []int{2}, []int{0, 1}},
+		{"fits", flow.QueueConfig{Messages: 3}, []int64{1, 1, 1}, []int{0, 1, 2}, nil},
+		{"oldest, by number", flow.QueueConfig{Messages: 3}, []int64{1, 1, 1, 1, 1}, []int{2, 3, 4}, []int{0, 1}},
+		{"oldest, by bytes", flow.QueueConfig{Bytes: 10}, []int64{4, 4, 7, 1}, []int{2, 3}, []int{0, 1}},
+		{"newest, by number", flow.QueueConfig{Messages: 3, Policy: flow.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
+		{"newest, by bytes", flow.QueueConfig{Bytes: 10, Policy: flow.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
+		{"larger than all, alone", flow.QueueConfig{Bytes: 10, Policy: flow.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
+		{"larger than all, pushes all out", flow.QueueConfig{Bytes: 10}, []int64{5, 5, 11}, []int{2}, []int{0, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r record
-			q := queue.New(c.config, r.drop)
+			q := flow.NewQueue(c.config, r.drop)
 			for i, size := range c.sizes {
 				q.Push(t.Context(), i, size)
 			}
@@ -75,7 +75,7 @@ func TestPoliciesWhenFull(t *testing.T) {
 func TestBlockWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block}, r.drop)
+		q := flow.NewQueue(flow.QueueConfig{Messages: 1, Policy: flow.Block}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		assert.False(t, q.TryPush(9, 1), "it is to be waited for")
 		var wg sync.WaitGroup
@@ -98,7 +98,7 @@ func TestBlockWaitsForRoom(t *testing.T) {
 func TestBlockWaitsOnceForAStalledReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
+		q := flow.NewQueue(flow.QueueConfig{Messages: 1, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		begun := time.Now()
 		for i := range 10 {
@@ -118,7 +118,7 @@ func TestBlockWaitsOnceForAStalledReceiver(t *testing.T) {
 func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 1, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
+		q := flow.NewQueue(flow.QueueConfig{Messages: 1, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -130,7 +130,7 @@ func TestContextEndsTheWait(t *testing.T) {
 func TestCloseEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 2, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
+		q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.Block, BlockLimit: time.Hour}, r.drop)
 		q.Push(t.Context(), 0, 1)
 		q.Push(t.Context(), 1, 1)
 		var wg sync.WaitGroup
@@ -152,16 +152,16 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestOfferUnderAPolicyOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r record
-		q := queue.New(queue.Config{Messages: 2, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
+		q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.Block, BlockLimit: time.Second}, r.drop)
 		ctx := t.Context()
 		require.NoError(t, q.Offer(ctx, 0, 1, flow.DropNewest))
 		require.NoError(t, q.Offer(ctx, 1, 1, flow.Block))
 		begun := time.Now()
-		require.ErrorIs(t, q.Offer(ctx, 2, 1, flow.DropNewest), queue.ErrFull)
+		require.ErrorIs(t, q.Offer(ctx, 2, 1, flow.DropNewest), flow.ErrFull)
 		require.NoError(t, q.Offer(ctx, 3, 1, flow.DropOldest))
 		assert.Zero(t, time.Since(begun))
-		require.ErrorIs(t, q.Offer(ctx, 4, 1, flow.Block), queue.ErrFull)
-		require.ErrorIs(t, q.Offer(ctx, 5, 1, flow.Block), queue.ErrFull, "it has taken nothing since")
+		require.ErrorIs(t, q.Offer(ctx, 4, 1, flow.Block), flow.ErrFull)
+		require.ErrorIs(t, q.Offer(ctx, 5, 1, flow.Block), flow.ErrFull, "it has taken nothing since")
 		assert.Equal(t, time.Second, time.Since(begun))
 		assert.Equal(t, []int{0}, r.full, "refused messages stay the caller's")
 
@@ -172,15 +172,15 @@ func TestOfferUnderAPolicyOfItsOwn(t *testing.T) {
 		go func() { done <- q.Offer(ctx, 7, 1, flow.Block) }()
 		synctest.Wait()
 		q.Close()
-		require.ErrorIs(t, <-done, queue.ErrClosed)
-		require.ErrorIs(t, q.Offer(ctx, 8, 1, flow.DropOldest), queue.ErrClosed)
+		require.ErrorIs(t, <-done, flow.ErrClosed)
+		require.ErrorIs(t, q.Offer(ctx, 8, 1, flow.DropOldest), flow.ErrClosed)
 		assert.Equal(t, []int{3, 6}, r.late)
 	})
 }
 
 func TestThePolicyCanBeSetLater(t *testing.T) {
 	var r record
-	q := queue.New(queue.Config{Messages: 1}, r.drop)
+	q := flow.NewQueue(flow.QueueConfig{Messages: 1}, r.drop)
 	q.Push(t.Context(), 0, 1)
 	q.Push(t.Context(), 1, 1)
 	assert.Equal(t, []int{0}, r.full, "the oldest")
@@ -193,7 +193,7 @@ func TestThePolicyCanBeSetLater(t *testing.T) {
 
 func TestFinishLetsTheRestBeTaken(t *testing.T) {
 	var r record
-	q := queue.New(queue.Config{}, r.drop)
+	q := flow.NewQueue(flow.QueueConfig{}, r.drop)
 	q.Push(t.Context(), 0, 1)
 	q.Finish()
 	q.Push(t.Context(), 1, 1)
@@ -206,7 +206,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
 		t.Run(policy.String(), func(t *testing.T) {
 			var r record
-			q := queue.New(queue.Config{Messages: 3, Policy: policy, BlockLimit: time.Minute}, r.drop)
+			q := flow.NewQueue(flow.QueueConfig{Messages: 3, Policy: policy, BlockLimit: time.Minute}, r.drop)
 			const senders, each = 4, 500
 			var got []int
 			done := make(chan struct{})
@@ -249,8 +249,8 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 	}
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	q := queue.New(queue.Config{Messages: 2, Policy: flow.DropOldest}, func(int, queue.Reason) {})
+func TestQueueAllocatesNothing(t *testing.T) {
+	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(int, flow.Reason) {})
 	for i := range 5 {
 		q.Push(t.Context(), i, 1)
 	}
@@ -260,4 +260,20 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		q.Push(ctx, 2, 1)
 		q.Pop()
 	}))
+}
+
+func ExampleQueue() {
+	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(frame string, _ flow.Reason) {
+		fmt.Println("dropped", frame)
+	})
+	for _, frame := range []string{"first", "second", "third"} {
+		q.TryPush(frame, int64(len(frame)))
+	}
+	for frame, ok := q.Pop(); ok; frame, ok = q.Pop() {
+		fmt.Println("taken", frame)
+	}
+	// Output:
+	// dropped first
+	// taken second
+	// taken third
 }
