@@ -134,3 +134,122 @@ func declareMessage(m Message) error {
 	}
 	return err
 }
+
+// Subscription is a ROS message with the type that is made of it for those who subscribe.
+type Subscription struct {
+	// Type is the message's full name, such as "geometry_msgs/msg/Twist".
+	Type    string
+	declare func(p *bridges.Plugin, wire string, listen Listen) error
+}
+
+// Listen subscribes an instance of the bridge that registered it to a topic of messages
+// of the type with the given full name.
+type Listen func(instance bridges.Instance, topic bridges.Topic, typeName string, in Inbox) error
+
+// Inbox takes the messages of one subscription.
+type Inbox struct {
+	// New returns a message to decode into.
+	New func() Message
+	// Deliver hands one on, which is the inbox's from then on. It is called by one
+	// goroutine at a time and doesn't block. An error says that the message makes
+	// no sense.
+	Deliver func(Message) error
+}
+
+// Register declares the sample's type on a bridge, if it isn't declared yet, and how it
+// is subscribed to.
+func (sub Subscription) Register(p *bridges.Plugin, wire string, listen Listen) error {
+	return sub.declare(p, wire, listen)
+}
+
+// Subscribe makes a Subscription to messages M as samples *S. Both are convert's own: dst
+// is new and may share src's memory. An error says that the message makes no sense; it is
+// counted as malformed. convert doesn't block. The message is declared as the Subscription
+// is registered.
+func Subscribe[M any, P interface {
+	*M
+	Message
+}, S any](convert func(dst *S, src P) error) Subscription {
+	name := P(new(M)).TypeName()
+	return Subscription{Type: name, declare: func(p *bridges.Plugin, wire string, listen Listen) error {
+		if err := declareMessage(P(new(M))); err != nil {
+			return err
+		}
+		if !p.Knows(reflect.TypeFor[*S]()) {
+			if err := bridges.AddType[*S](p, wire); err != nil {
+				return err
+			}
+		}
+		return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*S)) error {
+			return listen(i, topic, name, Inbox{
+				New: func() Message { return P(new(M)) },
+				Deliver: func(m Message) error {
+					s := new(S)
+					if err := convert(s, m.(P)); err != nil {
+						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
+					}
+					deliver(s)
+					return nil
+				},
+			})
+		})
+	}}
+}
+
+// Carrier is a bridges.Factory that carries ROS messages from outside.
+type Carrier interface {
+	// RegPublication adds a type that p's bridge publishes. A type that the plugin knows
+	// already, or a message whose name has another definition, is
+	// bridges.ErrDuplicate, and the first stays; ErrDefinition says what a message lacks.
+	RegPublication(p *bridges.Plugin, pub Publication) error
+}
+
+// Receiver is a bridges.Factory that can subscribe to ROS messages from outside.
+type Receiver interface {
+	// RegSubscription adds a type that p's bridge subscribes to, under the rules of
+	// RegPublication. A type that is published may be subscribed to as well.
+	RegSubscription(p *bridges.Plugin, sub Subscription) error
+}
+
+// Register adds a Publication or a Subscription to the named bridges of a registry. Names
+// that the registry hasn't got (bridges.ErrUnknownBridge), and bridges that don't carry ROS
+// messages in that direction (bridges.ErrNoConverter), leave all as it was. Otherwise every
+// bridge is tried; the error joins those that refused, as RegPublication does. Any
+// goroutine may call it, before publishers are added.
+func Register[C Publication | Subscription](registry *bridges.Registry, c C, names ...string) error {
+	var todo []func() error
+	var problems []error
+	for _, name := range names {
+		register, err := find(registry, c, name)
+		problems = append(problems, err)
+		todo = append(todo, register)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	for _, register := range todo {
+		problems = append(problems, register())
+	}
+	return errors.Join(problems...)
+}
+
+// find returns what registers c, a Publication or a Subscription, with one bridge.
+func find(registry *bridges.Registry, c any, name string) (func() error, error) {
+	p, err := registry.Plugin(name)
+	if err != nil {
+		return nil, err
+	}
+	switch c := c.(type) {
+	case Publication:
+		if f, ok := p.Factory().(Carrier); ok {
+			return func() error { return f.RegPublication(p, c) }, nil
+		}
+		return nil, fmt.Errorf("bridge %q can't publish %s: it carries no ROS messages from outside: %w", name, c.Type, bridges.ErrNoConverter)
+	case Subscription:
+		if f, ok := p.Factory().(Receiver); ok {
+			return func() error { return f.RegSubscription(p, c) }, nil
+		}
+		return nil, fmt.Errorf("bridge %q can't subscribe to %s: it brings no ROS messages from outside: %w", name, c.Type, bridges.ErrNoConverter)
+	}
+	panic(fmt.Sprintf("ros: %T", c)) // Register has no other types
+}

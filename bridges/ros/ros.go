@@ -40,67 +40,72 @@
 // Where ROS 1 calls a field otherwise than ROS 2, the message is a [Renamer].
 package ros
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/raybridge/raybridge/bridges"
-)
-
-// Carrier is a bridges.Factory that carries ROS messages from outside.
-type Carrier interface {
-	// RegPublication adds a type that p's bridge publishes. A type that the plugin knows
-	// already, or a message whose name has another definition, is
-	// bridges.ErrDuplicate, and the first stays; ErrDefinition says what a message lacks.
-	RegPublication(p *bridges.Plugin, pub Publication) error
+// Message is one ROS message structure.
+type Message interface {
+	// TypeName is the message's full name, such as "sensor_msgs/msg/Image".
+	TypeName() string
+	// Fields calls the visitor once for each field, in the definition's order.
+	Fields(v Visitor)
 }
 
-// Receiver is a bridges.Factory that can subscribe to ROS messages from outside.
-type Receiver interface {
-	// RegSubscription adds a type that p's bridge subscribes to, under the rules of
-	// RegPublication. A type that is published may be subscribed to as well.
-	RegSubscription(p *bridges.Plugin, sub Subscription) error
+// Visitor is given every field of a message with its name in ROS 2: an encoder
+// reads the values, a decoder sets them. One visitor serves one message at a
+// time.
+type Visitor interface {
+	Bool(name string, v *bool)
+	Int8(name string, v *int8)
+	// Uint8 is an uint8, a char or a byte.
+	Uint8(name string, v *uint8)
+	Int16(name string, v *int16)
+	Uint16(name string, v *uint16)
+	Int32(name string, v *int32)
+	Uint32(name string, v *uint32)
+	Int64(name string, v *int64)
+	Uint64(name string, v *uint64)
+	Float32(name string, v *float32)
+	Float64(name string, v *float64)
+	String(name string, v *string)
+	// Bytes is an uint8[], large perhaps.
+	Bytes(name string, v *Bytes)
+	// Array is an array of primitives, of a fixed size or of any.
+	Array(name string, v Array)
+	// Message is a nested message.
+	Message(name string, v Message)
+	// Messages is an array of nested messages, of a fixed size or of any.
+	Messages(name string, v Messages)
 }
 
-// Register adds a Publication or a Subscription to the named bridges of a registry. Names
-// that the registry hasn't got (bridges.ErrUnknownBridge), and bridges that don't carry ROS
-// messages in that direction (bridges.ErrNoConverter), leave all as it was. Otherwise every
-// bridge is tried; the error joins those that refused, as RegPublication does. Any
-// goroutine may call it, before publishers are added.
-func Register[C Publication | Subscription](registry *bridges.Registry, c C, names ...string) error {
-	var todo []func() error
-	var problems []error
-	for _, name := range names {
-		register, err := find(registry, c, name)
-		problems = append(problems, err)
-		todo = append(todo, register)
-	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
-	for _, register := range todo {
-		problems = append(problems, register())
-	}
-	return errors.Join(problems...)
+// Bytes is the content of an uint8[] field: bytes at hand, or a source that
+// writes them where an encoder wants them.
+type Bytes struct {
+	// Data are the bytes if Source is nil. An encoder only reads them; a
+	// decoder sets them to a copy of its own, reusing their capacity.
+	Data []byte
+	// Source makes the bytes; a decoder sets it to nil.
+	Source BytesSource
 }
 
-// find returns what registers c, a Publication or a Subscription, with one bridge.
-func find(registry *bridges.Registry, c any, name string) (func() error, error) {
-	p, err := registry.Plugin(name)
-	if err != nil {
-		return nil, err
+// BytesSource writes the content of a field in place.
+type BytesSource interface {
+	// Size is the number of bytes that Put writes.
+	Size() int
+	// Put fills dst, which has Size bytes.
+	Put(dst []byte)
+}
+
+// Len returns the number of bytes.
+func (b *Bytes) Len() int {
+	if b.Source != nil {
+		return b.Source.Size()
 	}
-	switch c := c.(type) {
-	case Publication:
-		if f, ok := p.Factory().(Carrier); ok {
-			return func() error { return f.RegPublication(p, c) }, nil
-		}
-		return nil, fmt.Errorf("bridge %q can't publish %s: it carries no ROS messages from outside: %w", name, c.Type, bridges.ErrNoConverter)
-	case Subscription:
-		if f, ok := p.Factory().(Receiver); ok {
-			return func() error { return f.RegSubscription(p, c) }, nil
-		}
-		return nil, fmt.Errorf("bridge %q can't subscribe to %s: it brings no ROS messages from outside: %w", name, c.Type, bridges.ErrNoConverter)
+	return len(b.Data)
+}
+
+// Put writes the bytes to dst, which has Len bytes.
+func (b *Bytes) Put(dst []byte) {
+	if b.Source != nil {
+		b.Source.Put(dst)
+		return
 	}
-	panic(fmt.Sprintf("ros: %T", c)) // Register has no other types
+	copy(dst, b.Data)
 }
