@@ -40,7 +40,7 @@ func parse1(name, ros2 string) (*message1, error) {
 			text.WriteString(constant + "\n")
 			continue
 		}
-		f := field1{typ: ROS1.TypeName(l.Type), array: l.Array, name: ROS1Name(name, l.Name), nested: l.Message}
+		f := field1{typ: ROS1.TypeName(l.Type), array: l.Array, name: nameInROS1(name, l.Name), nested: l.Message}
 		if strings.HasPrefix(f.array, "[<=") {
 			f.array = "[]"
 		}

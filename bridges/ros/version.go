@@ -77,9 +77,9 @@ func (m *CameraInfo) ROS1Name(field string) string {
 	return field
 }
 
-// ROS1Name returns what ROS 1 calls a field of the message "pkg/Type", ours or one that
+// nameInROS1 returns what ROS 1 calls a field of the message "pkg/Type", ours or one that
 // was declared; of messages that aren't known it is the field's own name.
-func ROS1Name(message, field string) string {
+func nameInROS1(message, field string) string {
 	for _, m := range ours {
 		if short, err := shortName(m.TypeName()); err == nil && short == message {
 			return m.ROS1Name(field)
@@ -99,11 +99,6 @@ func (version Version) Names(m Message) Names {
 	if version == ROS2 {
 		return Names{}
 	}
-	return NamesOfROS1(m)
-}
-
-// NamesOfROS1 returns the names that ROS 1 has in a message.
-func NamesOfROS1(m Message) Names {
 	r, _ := m.(Renamer)
 	return Names{r}
 }

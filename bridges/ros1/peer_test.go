@@ -363,7 +363,7 @@ func openBridge(t *testing.T, connection string, types map[string]string) *bridg
 
 // plain returns a message as testdata/peers/plain.py prints it.
 func plain(m ros.Message) any {
-	p := &plainVisitor{names: ros.NamesOfROS1(m), values: map[string]any{}}
+	p := &plainVisitor{names: ros.ROS1.Names(m), values: map[string]any{}}
 	m.Fields(p)
 	return p.values
 }

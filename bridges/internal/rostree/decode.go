@@ -166,7 +166,7 @@ func (d *Decoder) value(name string) (Value, bool) {
 func (d *Decoder) fields(v Value, present bool, m ros.Message) int {
 	outer := d.object
 	defer func() { d.object = outer }()
-	d.object = object{absent: !present, names: ros.NamesOfROS1(m)}
+	d.object = object{absent: !present, names: ros.ROS1.Names(m)}
 	if present {
 		c, err := d.syntax.Object(v)
 		if err != nil {

@@ -40,7 +40,7 @@ func (f Form) Tree(m ros.Message) map[string]any {
 	if f.Number == nil {
 		f.Number = Finite
 	}
-	t := &tree{form: f, names: ros.NamesOfROS1(m), fields: map[string]any{}}
+	t := &tree{form: f, names: ros.ROS1.Names(m), fields: map[string]any{}}
 	m.Fields(t)
 	return t.fields
 }
