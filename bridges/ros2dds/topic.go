@@ -104,7 +104,7 @@ func (t *topic) attach(out *output) {
 
 // lane is what waits to be given to the library, and the goroutine that does it.
 type lane struct {
-	queue *queue.Queue[parcel]
+	queue *flow.Queue[parcel]
 	done  chan struct{} // closed when the goroutine has ended
 
 	// writing is held from before a message is taken from the queue until it is written,
@@ -124,12 +124,12 @@ type parcel struct {
 }
 
 // newLane starts a lane, which wait ends.
-func newLane(config queue.Config) *lane {
+func newLane(config flow.QueueConfig) *lane {
 	l := &lane{done: make(chan struct{})}
-	l.queue = queue.New(config, func(p parcel, reason queue.Reason) {
+	l.queue = flow.NewQueue(config, func(p parcel, reason flow.Reason) {
 		p.sample.Release()
 		cause := flow.CausePeerSlow
-		if reason == queue.Closed {
+		if reason == flow.ReasonClosed {
 			cause = flow.CauseClosed
 		}
 		p.out.topic.info.Dropped(cause)
