@@ -250,7 +250,7 @@ func TestAClockThatFollowedBecomesItsOwn(t *testing.T) {
 
 // A run whose bridges bring no /clock says so when it is to follow one.
 func TestNoBridgeBringsTheClock(t *testing.T) {
-	var log safeLog
+	var log lockedText
 	to := &peer{}
 	p := newScripted(t, &script{}, pipeline.Config{
 		Bridges: to.registry(), Mode: pipeline.Realtime, Log: slog.New(slog.NewTextHandler(&log, nil)),
@@ -321,22 +321,4 @@ func TestBadTimeSources(t *testing.T) {
 			assert.ErrorIs(t, err, tt.want)
 		})
 	}
-}
-
-// safeLog collects what several goroutines log.
-type safeLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *safeLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *safeLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
