@@ -263,6 +263,16 @@ func ExampleThread() {
 	// <nil>
 }
 
+// The bytes are the values' own memory, so that what the GPU writes there is read as values.
+func TestBytesOfAreTheValuesOwn(t *testing.T) {
+	values := []uint32{0x04030201, 8}
+	bytes := gpu.BytesOf(values)
+	assert.Equal(t, []byte{1, 2, 3, 4, 8, 0, 0, 0}, bytes)
+	bytes[7] = 1
+	assert.EqualValues(t, 1<<24|8, values[1])
+	assert.Empty(t, gpu.BytesOf([]uint32{}))
+}
+
 // Mapped memory ends with its thread: whoever kept the buffer is told, rather
 // than read memory that is gone.
 func TestMappedMemoryEndsWithItsThread(t *testing.T) {

@@ -37,6 +37,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unsafe"
 )
 
 // Handle is a driver's own name for an object; 0 is none.
@@ -283,6 +284,16 @@ type BufferDesc struct {
 	Size  int    // bytes, > 0
 	Usage BufferUsage
 	Data  []byte // (optional) first contents, at most Size bytes; only read during the call
+}
+
+// BytesOf views values as the bytes that the GPU reads and writes: their own memory, in the
+// little-endian order of the machines that raybridge runs on. T must hold no pointers, and
+// have the layout that the shader declares.
+func BytesOf[T any](values []T) []byte {
+	if len(values) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
 // TextureKind is the dimensionality of a texture.

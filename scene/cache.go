@@ -14,6 +14,8 @@ import (
 	"sort"
 	"strings"
 	"unsafe"
+
+	"github.com/raybridge/raybridge/gpu"
 )
 
 // CacheLimit is how many bytes of worlds the cache keeps; the least recently
@@ -104,22 +106,15 @@ func (m *Mesh) hash(cuts []bool) [32]byte {
 	h := sha256.New()
 	put := func(v any) { _ = binary.Write(h, binary.LittleEndian, v) }
 	put([]uint64{uint64(len(m.Positions)), uint64(len(m.Normals)), uint64(len(m.UVs)), uint64(len(m.Indices))})
-	h.Write(rawBytes(m.Positions))
-	h.Write(rawBytes(m.Normals))
-	h.Write(rawBytes(m.UVs))
-	h.Write(rawBytes(m.Indices))
+	h.Write(gpu.BytesOf(m.Positions))
+	h.Write(gpu.BytesOf(m.Normals))
+	h.Write(gpu.BytesOf(m.UVs))
+	h.Write(gpu.BytesOf(m.Indices))
 	for _, g := range m.Groups {
 		cut := g.Material >= 0 && g.Material < len(cuts) && cuts[g.Material]
 		put([]int64{int64(g.First), int64(g.Count), int64(g.Material), int64(boolBit(cut))})
 	}
 	return [32]byte(h.Sum(nil))
-}
-
-func rawBytes[T any](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
 func cachePath(dir string, key [32]byte) string {
@@ -220,7 +215,7 @@ type tables struct {
 }
 
 func (t *tables) sections() [][]byte {
-	return [][]byte{bytesOf(t.nodes), bytesOf(t.planes), bytesOf(t.vertices), bytesOf(t.attributes), rawBytes(t.movers)}
+	return [][]byte{gpu.BytesOf(t.nodes), gpu.BytesOf(t.planes), gpu.BytesOf(t.vertices), gpu.BytesOf(t.attributes), gpu.BytesOf(t.movers)}
 }
 
 // adopt gives the world what was read.

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl32"
 	"github.com/go-gl/mathgl/mgl64"
@@ -42,10 +41,6 @@ type listedHit struct {
 	triangle int32
 	normal   [3]float32
 	mover    int32
-}
-
-func bytesOf[T any](s []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
 // caster runs shaders.SceneTrace over one world.
@@ -86,12 +81,12 @@ func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit 
 	used, err := c.packer.Motion(c.packed, window)
 	require.NoError(c.t, err)
 	gputest.Do(c.t, c.thread, func(ctx *gpu.Ctx) error {
-		in, err := ctx.NewBuffer(gpu.BufferDesc{Label: "rays", Size: len(bytesOf(rays)), Data: bytesOf(rays)})
+		in, err := ctx.NewBuffer(gpu.BufferDesc{Label: "rays", Size: len(gpu.BytesOf(rays)), Data: gpu.BytesOf(rays)})
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		out, err := ctx.NewBuffer(gpu.BufferDesc{Label: "hits", Size: len(bytesOf(hits))})
+		out, err := ctx.NewBuffer(gpu.BufferDesc{Label: "hits", Size: len(gpu.BytesOf(hits))})
 		if err != nil {
 			return err
 		}
@@ -111,7 +106,7 @@ func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit 
 		if err := ctx.Barrier(gpu.BarrierBufferUpdate); err != nil {
 			return err
 		}
-		return ctx.ReadBuffer(out, 0, bytesOf(hits))
+		return ctx.ReadBuffer(out, 0, gpu.BytesOf(hits))
 	})
 	return hits
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
@@ -39,12 +38,12 @@ func (r *Resident) upload(c *gpu.Ctx) error {
 		format gpu.Format
 		data   []byte
 	}{
-		{"nodes", shaders.SlotNodes, gpu.FormatRGBA32F, bytesOf(w.Nodes)},
-		{"triangles", shaders.SlotTriangles, gpu.FormatRGBA32F, bytesOf(w.Planes)},
-		{"vertices", shaders.SlotVertices, gpu.FormatRGBA32F, bytesOf(w.Vertices)},
-		{"attributes", shaders.SlotAttributes, gpu.FormatRGBA32UI, bytesOf(w.Attributes)},
-		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, bytesOf(w.Scene.materialRecords(layers))},
-		{"movers", shaders.SlotMovers, gpu.FormatRGBA32UI, bytesOf(w.moverRecords())},
+		{"nodes", shaders.SlotNodes, gpu.FormatRGBA32F, gpu.BytesOf(w.Nodes)},
+		{"triangles", shaders.SlotTriangles, gpu.FormatRGBA32F, gpu.BytesOf(w.Planes)},
+		{"vertices", shaders.SlotVertices, gpu.FormatRGBA32F, gpu.BytesOf(w.Vertices)},
+		{"attributes", shaders.SlotAttributes, gpu.FormatRGBA32UI, gpu.BytesOf(w.Attributes)},
+		{"materials", shaders.SlotMaterials, gpu.FormatRGBA32F, gpu.BytesOf(w.Scene.materialRecords(layers))},
+		{"movers", shaders.SlotMovers, gpu.FormatRGBA32UI, gpu.BytesOf(w.moverRecords())},
 	} {
 		if err := r.addTable(c, "scene "+t.name, t.slot, t.format, t.data); err != nil {
 			return err
@@ -131,15 +130,6 @@ func (r *Resident) Close() {
 	for _, x := range r.closers {
 		x.Close()
 	}
-}
-
-// bytesOf views a table as the bytes that the GPU and the cache file hold. It
-// needs a little-endian machine, as do all that raybridge runs on.
-func bytesOf[T Row | [4]uint32 | BVHNode](table []T) []byte {
-	if len(table) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&table[0])), len(table)*int(unsafe.Sizeof(table[0])))
 }
 
 // moverRecords returns the table of movers.

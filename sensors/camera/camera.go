@@ -316,7 +316,7 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 		o := &s.options
 		s.picture = sample.Image{
 			Header: header, Width: o.lens.Width, Height: o.lens.Height,
-			Step: o.step(), Encoding: o.form.encoding, FovDeg: o.lens.pinholeFov(), Data: rawBytes(lease.Slice()),
+			Step: o.step(), Encoding: o.form.encoding, FovDeg: o.lens.pinholeFov(), Data: gpu.BytesOf(lease.Slice()),
 		}
 		s.image.TryQueue(shot.at, &s.picture)
 		s.picture.Data = nil // the lease ends

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/jpegenc"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
@@ -60,7 +61,7 @@ func (e *encoder) run() {
 		message := e.message()
 		message.Header = j.header
 		message.Format = e.camera.options.compressed
-		err := e.canvas.encode(&e.camera.options, rawBytes(j.lease.Slice()), message)
+		err := e.canvas.encode(&e.camera.options, gpu.BytesOf(j.lease.Slice()), message)
 		j.lease.Release()
 		e.mu.Lock()
 		e.ready = append(e.ready, encoded{j.at, message, err})

@@ -278,7 +278,7 @@ func newTracing(c *gpu.Ctx, r *renderer, key *viewKey) (*tracing, error) {
 	if t.program, err = r.programs.trace(c, l.constant()); err != nil {
 		return nil, err
 	}
-	pass := rawBytes([]passBlock{{[2]int32{int32(l.Width), int32(l.Height)}, float32(key.near), float32(key.far)}})
+	pass := gpu.BytesOf([]passBlock{{[2]int32{int32(l.Width), int32(l.Height)}, float32(key.near), float32(key.far)}})
 	if t.pass, err = c.NewBuffer(gpu.BufferDesc{Label: "camera pass", Size: len(pass), Data: pass}); err != nil {
 		return nil, err
 	}

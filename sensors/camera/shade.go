@@ -37,13 +37,13 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	b := &v.batches[index]
 	block := []shadeBlock{v.block(r, b, fromOptical)}
 	if index == len(v.uniforms) {
-		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "camera view", Size: len(rawBytes(block))})
+		buffer, err := c.NewBuffer(gpu.BufferDesc{Label: "camera view", Size: len(gpu.BytesOf(block))})
 		if err != nil {
 			return err
 		}
 		v.uniforms = append(v.uniforms, buffer)
 	}
-	if err := c.WriteBuffer(v.uniforms[index], 0, rawBytes(block)); err != nil {
+	if err := c.WriteBuffer(v.uniforms[index], 0, gpu.BytesOf(block)); err != nil {
 		return err
 	}
 	bind := append(r.scratch[:0], r.tables...)

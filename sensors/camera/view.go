@@ -98,7 +98,7 @@ func (v *view) open(c *gpu.Ctx, r *renderer) (err error) {
 	if v.ids, err = c.NewTexture(l.target("camera ids", gpu.FormatRG32UI)); err != nil {
 		return err
 	}
-	block := rawBytes([]lensBlock{l.block()})
+	block := gpu.BytesOf([]lensBlock{l.block()})
 	if v.lens, err = c.NewBuffer(gpu.BufferDesc{Label: "camera lens", Size: len(block), Data: block}); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (v *view) openRaster(c *gpu.Ctx) (err error) {
 	if err != nil {
 		return err
 	}
-	projection := rawBytes([]projectionBlock{l.projection(v.key.near, v.key.far)})
+	projection := gpu.BytesOf([]projectionBlock{l.projection(v.key.near, v.key.far)})
 	v.projection, err = c.NewBuffer(gpu.BufferDesc{Label: "camera projection", Size: len(projection), Data: projection})
 	return err
 }
@@ -585,7 +585,7 @@ func (t *frameTable) write(c *gpu.Ctx) error { return t.writeFrom(c, 0) }
 
 // writeFrom replaces the part of the table that begins at a texel.
 func (t *frameTable) writeFrom(c *gpu.Ctx, texel int) error {
-	err := c.WriteBuffer(t.buffer, texel*rowBytes, rawBytes(t.rows))
+	err := c.WriteBuffer(t.buffer, texel*rowBytes, gpu.BytesOf(t.rows))
 	t.rows = t.rows[:0]
 	return err
 }
@@ -597,15 +597,6 @@ func (t *frameTable) binding() gpu.Binding {
 func (t *frameTable) Close() {
 	t.texture.Close()
 	t.buffer.Close()
-}
-
-// rawBytes views values as the bytes that the GPU reads, on the little-endian
-// machines that raybridge runs on.
-func rawBytes[T any](values []T) []byte {
-	if len(values) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
 
 // Visibility is what a lens sees, pixel by pixel, as numbers of triangles: for

@@ -155,7 +155,7 @@ func (d *detector) memory() []object {
 
 // count fills a target with the tallies of an instant.
 func (d *detector) count(c *gpu.Ctx, at sensors.Tick, target *gpu.Buffer) error {
-	if err := c.WriteBuffer(target, 0, rawBytes(d.blank)); err != nil {
+	if err := c.WriteBuffer(target, 0, gpu.BytesOf(d.blank)); err != nil {
 		return err
 	}
 	if d.picture != nil {

@@ -121,7 +121,7 @@ func (p *picture) open(c *gpu.Ctx, name string, t *targets) (err error) {
 	if p.bounds, err = compile(c, &shaders.GroundTruthBounds); err != nil {
 		return err
 	}
-	places := rawBytes(t.places)
+	places := gpu.BytesOf(t.places)
 	p.places, err = c.NewBuffer(gpu.BufferDesc{Label: name + " places", Size: len(places), Data: places})
 	return err
 }
@@ -227,14 +227,14 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 	if err := k.reserve(c, d.spec.Name, len(list)); err != nil {
 		return err
 	}
-	if err := c.WriteBuffer(k.sights, 0, rawBytes(list)); err != nil {
+	if err := c.WriteBuffer(k.sights, 0, gpu.BytesOf(list)); err != nil {
 		return err
 	}
 	block := settingsBlock{count: uint32(len(list)), near: float32(d.near)}
 	if d.picture == nil {
 		block.transparent = d.env.Owner // the ego's is 0, as that of nothing
 	}
-	if err := c.WriteBuffer(k.settings, 0, rawBytes([]settingsBlock{block})); err != nil {
+	if err := c.WriteBuffer(k.settings, 0, gpu.BytesOf([]settingsBlock{block})); err != nil {
 		return err
 	}
 	k.bind = append(d.env.Resident.Bindings(k.bind[:0]),
@@ -267,13 +267,4 @@ func compile(c *gpu.Ctx, e *shaders.Entry) (*gpu.Program, error) {
 		return nil, err
 	}
 	return c.NewProgram(gpu.ProgramDesc(source))
-}
-
-// rawBytes views values as the bytes that the GPU reads, on the little-endian
-// machines that raybridge runs on.
-func rawBytes[T any](values []T) []byte {
-	if len(values) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0])))
 }
