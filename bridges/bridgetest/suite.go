@@ -708,9 +708,9 @@ func TooLarge(t *testing.T, s Suite) {
 	f.await("/other")
 	require.NoError(t, large(Limit-1<<10))
 	const size = 32 << 20
-	before := allocated()
+	before := Allocated()
 	err := large(size)
-	assert.Less(t, allocated()-before, uint64(size/8), "bytes that were allocated for it")
+	assert.Less(t, Allocated()-before, uint64(size/8), "bytes that were allocated for it")
 	require.ErrorIs(t, err, bridges.ErrTooLarge)
 	assert.ErrorContains(t, err, "the most are 65536")
 	assert.ErrorIs(t, large(Limit), bridges.ErrTooLarge, "with its header it is above")
@@ -735,8 +735,8 @@ func (f *fixture) sizes(topic string) func(size int) error {
 // pixels are all images' content.
 var pixels = make([]byte, 32<<20)
 
-// allocated returns how many bytes this process has allocated so far.
-func allocated() uint64 {
+// Allocated returns how many bytes this process has allocated so far.
+func Allocated() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.TotalAlloc

@@ -309,9 +309,9 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 		require.NoError(t, fits())
 		_, err = io.ReadFull(conn, make([]byte, 4+bridgetest.Limit))
 		require.NoError(t, err)
-		before := allocated()
+		before := bridgetest.Allocated()
 		err = send()
-		assert.Less(t, allocated()-before, uint64(4<<20), "bytes that were allocated for it")
+		assert.Less(t, bridgetest.Allocated()-before, uint64(4<<20), "bytes that were allocated for it")
 		require.ErrorIs(t, err, bridges.ErrTooLarge)
 		require.ErrorIs(t, err, bridges.ErrConvert)
 		assert.ErrorContains(t, err, "the most are 65536")
@@ -319,13 +319,6 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 	row := b.Statistics().Topics[0]
 	assert.EqualValues(t, 2, row.Messages)
 	assert.Equal(t, flow.Drops{flow.CauseTooLarge: 2}, row.Drops)
-}
-
-// allocated returns how many bytes this process has allocated so far.
-func allocated() uint64 {
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.TotalAlloc
 }
 
 // The diagnosis has clients that were refused, and those that said what makes no sense.
