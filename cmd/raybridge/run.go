@@ -239,10 +239,11 @@ func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline,
 	if clockHz == 0 {
 		clockHz = -1
 	}
+	cache, _ := scene.CacheDir() // without one, the run builds its scene and doesn't keep it
 	p, err := pipeline.New(ctx, pipeline.Config{
 		Scene: s, Open: open, Memory: budget, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
 		Mode: pl.mode, Step: c.Time.Step, ClockHz: clockHz, TimeSource: c.Time.Source, Scale: c.Time.Scale,
-		Seed: c.Seed, Ego: ego, Commands: compose.Commands(c), OutDir: pl.flags.out, CacheDir: cacheDir(),
+		Seed: c.Seed, Ego: ego, Commands: compose.Commands(c), OutDir: pl.flags.out, CacheDir: cache,
 		Run: bridges.Run{Version: version, Scene: s.Name, Rig: pl.rigName(), Seed: c.Seed},
 		Log: pl.log, OnProgress: pl.progress.update,
 	})
@@ -319,15 +320,6 @@ func (pl *plan) conclude(cmd *cobra.Command, p *pipeline.Pipeline, err error) er
 		return err
 	}
 	return incomplete(summary.Bridges, bridgesall.Registry())
-}
-
-// cacheDir is where built scenes are kept: $XDG_CACHE_HOME/raybridge.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "raybridge")
 }
 
 // audience is what --wait-for names: so many receivers of a topic, or of a bridge.
