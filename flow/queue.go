@@ -1,33 +1,18 @@
-// Package queue holds what waits for one receiver: bounded in messages and in bytes,
-// with a named [Policy] for what happens when it is full, and a callback for what is
-// dropped. Any number of goroutines push, one takes.
 package flow
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Reason is why a message was dropped.
-type Reason uint8
-
-// Reasons of drops.
-const (
-	// ReasonFull: there was no room, as the policy has it.
-	ReasonFull Reason = iota
-	// ReasonClosed: the queue was closed before the message was taken.
-	ReasonClosed
-)
-
 // Errors of Offer.
 var (
 	// ErrFull: there was no room, and none within the time limit where the policy waits.
-	ErrFull = errors.New("queue is full")
+	ErrFull = NewError(CauseQueueFull, "queue is full")
 	// ErrClosed: Finish or Close was called.
-	ErrClosed = errors.New("queue is closed")
+	ErrClosed = NewError(CauseClosed, "queue is closed")
 )
 
 // QueueConfig says how much a queue holds. The zero value stands for the defaults.
@@ -59,7 +44,7 @@ func (c QueueConfig) orDefaults() QueueConfig {
 type Queue[T any] struct {
 	config QueueConfig
 	policy atomic.Uint32 // config's, until SetPolicy
-	drop   func(T, Reason)
+	drop   func(T, Cause)
 	// ready has a token when there may be something to take, room when there may be
 	// room for somebody who waits.
 	ready, room chan struct{}
@@ -81,7 +66,7 @@ type item[T any] struct {
 
 // NewQueue returns an empty queue. drop is called for every message that was pushed and
 // will not be taken, on the goroutine that causes it, without a lock held.
-func NewQueue[T any](config QueueConfig, drop func(T, Reason)) *Queue[T] {
+func NewQueue[T any](config QueueConfig, drop func(T, Cause)) *Queue[T] {
 	q := &Queue[T]{
 		config: config.orDefaults(), drop: drop,
 		ready: make(chan struct{}, 1), room: make(chan struct{}, 1),
@@ -126,7 +111,7 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 		}
 		oldest := q.take()
 		q.mu.Unlock()
-		q.drop(oldest, ReasonFull)
+		q.drop(oldest, CauseQueueFull)
 	}
 }
 
@@ -144,9 +129,9 @@ func (q *Queue[T]) TryPushUnder(policy Policy, v T, size int64) bool {
 	case mayWait:
 		return false
 	case refused:
-		q.drop(v, ReasonFull)
+		q.drop(v, CauseQueueFull)
 	case finished:
-		q.drop(v, ReasonClosed)
+		q.drop(v, CauseClosed)
 	}
 	return true
 }
@@ -167,9 +152,9 @@ func (q *Queue[T]) PushAfter(ctx context.Context, v T, size int64, spent time.Du
 func (q *Queue[T]) Await(ctx context.Context, v T, size int64, spent time.Duration) {
 	switch q.await(ctx, v, size, spent) {
 	case refused:
-		q.drop(v, ReasonFull)
+		q.drop(v, CauseQueueFull)
 	case finished:
-		q.drop(v, ReasonClosed)
+		q.drop(v, CauseClosed)
 	}
 }
 
@@ -311,7 +296,7 @@ func (q *Queue[T]) Close() {
 		if !ok {
 			return
 		}
-		q.drop(v, ReasonClosed)
+		q.drop(v, CauseClosed)
 	}
 }
 

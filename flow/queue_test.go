@@ -21,10 +21,10 @@ type record struct {
 	late []int // dropped because the queue was closed
 }
 
-func (r *record) drop(v int, reason flow.Reason) {
+func (r *record) drop(v int, reason flow.Cause) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if reason == flow.ReasonClosed {
+	if reason == flow.CauseClosed {
 		r.late = append(r.late, v)
 		return
 	}
@@ -250,7 +250,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 }
 
 func TestQueueAllocatesNothing(t *testing.T) {
-	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(int, flow.Reason) {})
+	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(int, flow.Cause) {})
 	for i := range 5 {
 		q.Push(t.Context(), i, 1)
 	}
@@ -263,7 +263,7 @@ func TestQueueAllocatesNothing(t *testing.T) {
 }
 
 func ExampleQueue() {
-	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(frame string, _ flow.Reason) {
+	q := flow.NewQueue(flow.QueueConfig{Messages: 2, Policy: flow.DropOldest}, func(frame string, _ flow.Cause) {
 		fmt.Println("dropped", frame)
 	})
 	for _, frame := range []string{"first", "second", "third"} {

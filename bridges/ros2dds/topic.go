@@ -126,10 +126,10 @@ type parcel struct {
 // newLane starts a lane, which wait ends.
 func newLane(config flow.QueueConfig) *lane {
 	l := &lane{done: make(chan struct{})}
-	l.queue = flow.NewQueue(config, func(p parcel, reason flow.Reason) {
+	l.queue = flow.NewQueue(config, func(p parcel, reason flow.Cause) {
 		p.sample.Release()
 		cause := flow.CausePeerSlow
-		if reason == flow.ReasonClosed {
+		if reason == flow.CauseClosed {
 			cause = flow.CauseClosed
 		}
 		p.out.topic.info.Dropped(cause)

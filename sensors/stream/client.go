@@ -69,7 +69,7 @@ func newClient(ctx context.Context, address string, options Options) *Client {
 	c := &Client{
 		address: address, options: options.orDefaults(), done: make(chan struct{}),
 		listeners: map[string]*listener{}, pools: map[string]*flow.Pool{}, ending: map[string]<-chan struct{}{},
-		events: flow.NewQueue(flow.QueueConfig{Messages: 256}, func(Event, flow.Reason) {}),
+		events: flow.NewQueue(flow.QueueConfig{Messages: 256}, func(Event, flow.Cause) {}),
 	}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c

@@ -70,7 +70,7 @@ func newListenerLocked(c *Client, stream string, callback func(*Data)) *listener
 	l := &listener{
 		client: c, stream: stream, callback: callback, pool: c.poolLocked(stream),
 		before: c.ending[stream], done: make(chan struct{}), over: make(chan struct{}),
-		queue: flow.NewQueue(c.options.Queue, func(r received, _ flow.Reason) { r.buf.Release() }),
+		queue: flow.NewQueue(c.options.Queue, func(r received, _ flow.Cause) { r.buf.Release() }),
 	}
 	c.ending[stream] = l.over
 	return l

@@ -50,16 +50,16 @@ func (l *Link) newSession(conn Conn) *session {
 	s := &session{link: l, conn: conn, read: make(chan struct{}), cause: flow.CauseNotConnected}
 	s.ctx, s.cancel = context.WithCancel(l.living)
 	s.out = flow.NewQueue(l.config.Queue, s.drop)
-	s.answers = flow.NewQueue(answers, func(b flow.Buffer, _ flow.Reason) { b.Release() })
+	s.answers = flow.NewQueue(answers, func(b flow.Buffer, _ flow.Cause) { b.Release() })
 	s.watchdog = time.AfterFunc(time.Hour, s.expire)
 	s.watchdog.Stop()
 	return s
 }
 
 // drop counts a message that was queued and won't be written.
-func (s *session) drop(m message, reason flow.Reason) {
+func (s *session) drop(m message, reason flow.Cause) {
 	cause := flow.CausePeerSlow
-	if reason == flow.ReasonClosed {
+	if reason == flow.CauseClosed {
 		s.mu.Lock()
 		cause = s.cause
 		s.mu.Unlock()

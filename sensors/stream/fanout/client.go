@@ -64,9 +64,9 @@ var ErrControl = errors.New("too many control frames wait for the client")
 
 func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
 	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: flow.CauseNotConnected}
-	c.queue = flow.NewQueue(s.config.Queue, func(d delivery, reason flow.Reason) {
+	c.queue = flow.NewQueue(s.config.Queue, func(d delivery, reason flow.Cause) {
 		cause := flow.CausePeerSlow
-		if reason == flow.ReasonClosed {
+		if reason == flow.CauseClosed {
 			cause = c.causeOfEnd()
 		}
 		d.subscription.drop(d.message, cause)
