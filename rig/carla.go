@@ -8,7 +8,7 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
-	"github.com/raybridge/raybridge/spatial/axes"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // carlaReader reads the objects of CARLA's ROS bridge.
@@ -275,7 +275,7 @@ func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
 		}
 		v[e.Key] = x
 	}
-	return mirrored(v, axes.Unreal, axes.UnrealAngles), nil
+	return mirrored(v, spatial.UnrealAxes, spatial.UnrealAngles), nil
 }
 
 // without says why a sensor becomes nothing, "" where it becomes something.

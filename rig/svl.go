@@ -12,7 +12,6 @@ import (
 	"github.com/raybridge/raybridge/internal/jsondoc"
 	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // svlSensor is one sensor of an SVL vehicle.
@@ -121,13 +120,13 @@ func svlPose(n jsondoc.Node, f *foreignReader) (Pose, error) {
 	if err != nil {
 		return Pose{}, err
 	}
-	return mirrored(v, axes.Unity, axes.UnityAngles), nil
+	return mirrored(v, spatial.UnityAxes, spatial.UnityAngles), nil
 }
 
 // mirrored returns a pose of left-handed axes in ours.
-func mirrored(v map[string]float64, to axes.Mirror, turned axes.AngleMirror) Pose {
+func mirrored(v map[string]float64, to spatial.AxesMirror, turned spatial.AngleMirror) Pose {
 	at := to.In(mgl64.Vec3{v["x"], v["y"], v["z"]})
-	a := turned.In(axes.Angles{Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]})
+	a := turned.In(spatial.Angles{Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]})
 	return Pose{X: at[0], Y: at[1], Z: at[2], Roll: a.Roll, Pitch: a.Pitch, Yaw: a.Yaw}
 }
 

@@ -1,8 +1,3 @@
-// Package spatial is raybridge's geometry of frames: poses, twists and their
-// composition in REP-103 axes (right-handed, x forward, y left, z up, metres,
-// radians), in float64.
-//
-// Everything here is a plain value: any goroutine may use it.
 package spatial
 
 import (

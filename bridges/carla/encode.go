@@ -7,7 +7,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // Sizes of a frame's parts, bytes.
@@ -35,9 +34,9 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
 // rotator returns a rotation as Unreal Engine's pitch, yaw and roll in degrees.
 func rotator(p spatial.Pose) (pitch, yaw, roll float64) {
-	var ours axes.Angles
+	var ours spatial.Angles
 	ours.Roll, ours.Pitch, ours.Yaw = p.RPY()
-	theirs := axes.UnrealAngles.Out(ours)
+	theirs := spatial.UnrealAngles.Out(ours)
 	return theirs.Pitch, theirs.Yaw, theirs.Roll
 }
 
@@ -55,7 +54,7 @@ func appendVec(dst []byte, v mgl64.Vec3) []byte { return appendF32(dst, v[0], v[
 // roll, six float32.
 func appendTransform(dst []byte, p spatial.Pose) []byte {
 	pitch, yaw, roll := rotator(p)
-	return appendF32(appendVec(dst, axes.Unreal.Out(p.Position)), pitch, yaw, roll)
+	return appendF32(appendVec(dst, spatial.UnrealAxes.Out(p.Position)), pitch, yaw, roll)
 }
 
 func appendGNSS(dst []byte, m *sample.GnssFix) []byte {
@@ -66,8 +65,8 @@ func appendGNSS(dst []byte, m *sample.GnssFix) []byte {
 // radians clockwise from north.
 func appendIMU(dst []byte, m *sample.Imu) []byte {
 	dst = packArray(dst, 3)
-	dst = packVec(dst, axes.Unreal.Out(m.LinearAcceleration))
-	dst = packVec(dst, axes.Unreal.OutAxial(m.AngularVelocity))
+	dst = packVec(dst, spatial.UnrealAxes.Out(m.LinearAcceleration))
+	dst = packVec(dst, spatial.UnrealAxes.OutAxial(m.AngularVelocity))
 	return packF32(dst, compass(m))
 }
 
@@ -87,7 +86,7 @@ func appendCollision(dst []byte, m *sample.Collision) []byte {
 	dst = packArray(dst, 3)
 	dst = packActor(dst, m.Actor, m.ActorType)
 	dst = packActor(dst, m.Other, m.OtherType)
-	return packVec(dst, axes.Unreal.Out(m.NormalImpulse))
+	return packVec(dst, spatial.UnrealAxes.Out(m.NormalImpulse))
 }
 
 func appendObstacle(dst []byte, m *sample.Obstacle) []byte {
@@ -150,9 +149,9 @@ func appendActorState(dst []byte, a *sample.ActorState) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, actorID(a.ID))
 	dst = append(dst, actorActive)
 	dst = appendTransform(dst, a.Pose)
-	dst = appendVec(dst, axes.Unreal.Out(a.Twist.Linear))
-	dst = appendVec(dst, axes.Degrees(axes.Unreal.OutAxial(a.Twist.Angular)))
-	dst = appendVec(dst, axes.Unreal.Out(a.Acceleration))
+	dst = appendVec(dst, spatial.UnrealAxes.Out(a.Twist.Linear))
+	dst = appendVec(dst, spatial.Degrees(spatial.UnrealAxes.OutAxial(a.Twist.Angular)))
+	dst = appendVec(dst, spatial.UnrealAxes.Out(a.Acceleration))
 	var kind [unionBytes]byte
 	putKind(&kind, a)
 	return append(dst, kind[:]...)
@@ -165,7 +164,7 @@ func putKind(dst *[unionBytes]byte, a *sample.ActorState) {
 		putVehicle(dst, a)
 	case sample.KindWalker:
 		// direction, speed, jump
-		v := axes.Unreal.Out(a.Twist.Linear)
+		v := spatial.UnrealAxes.Out(a.Twist.Linear)
 		speed := v.Len()
 		if speed > 0 {
 			v = v.Mul(1 / speed)

@@ -10,7 +10,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // appendImageHead appends the 12 bytes before the pixels: width, height, horizontal
@@ -142,7 +141,7 @@ func depthRow(dst, row []byte) {
 // axis of CARLA's world, -1 to 1, is 0 to 255.
 func normalColors(camera spatial.Pose) (m [9]float32) {
 	turn := camera.Compose(spatial.OpticalInBody()).Orientation.Mat4().Mat3()
-	for row, sign := range axes.Unreal.Out(mgl64.Vec3{1, 1, 1}) {
+	for row, sign := range spatial.UnrealAxes.Out(mgl64.Vec3{1, 1, 1}) {
 		for column := range 3 {
 			m[3*row+column] = float32(sign * 127.5 * turn.At(row, column))
 		}

@@ -38,7 +38,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -318,5 +318,5 @@ func newMap(origin *bridges.Origin) *apollo.Map {
 	if origin == nil {
 		return nil
 	}
-	return apollo.NewMap(geodesy.Position(*origin))
+	return apollo.NewMap(spatial.Geodetic(*origin))
 }

@@ -48,7 +48,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -131,7 +131,7 @@ func (Factory) RegSubscription(p *bridges.Plugin, sub ros.Subscription) error {
 func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	i := &instance{env: env, limit: cmp.Or(f.limit, math.MaxInt64)}
 	if o := env.Origin; o != nil {
-		i.place = apollo.NewMap(geodesy.Position{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
+		i.place = apollo.NewMap(spatial.Geodetic{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude})
 	}
 	return i, nil
 }

@@ -25,13 +25,13 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 133,
+	packages: 131,
 	files:    534,
 	small:    29,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
-		"Cause": 1, "Geodetic": 0, "Outcome": 1, "Policy": 1, "QoS": 1, "Rate": 1, "Stamp": 0,
+		"Cause": 1, "Geodetic": 1, "Outcome": 1, "Policy": 1, "QoS": 1, "Rate": 1, "Stamp": 0,
 	},
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/spatial/axes"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // modelAxes turns the model's axes and units into REP-103's, the axes first.
 type modelAxes struct {
-	axes.Rotation         // Out leads from the model's axes to ours
-	scale         float64 // metres per unit
+	spatial.AxesRotation         // Out leads from the model's axes to ours
+	scale                float64 // metres per unit
 }
 
 // newAxes reads the options; see Options.
@@ -34,7 +34,7 @@ func newAxes(up, forward string, scale float64) (modelAxes, error) {
 	if scale <= 0 || math.IsNaN(scale) || math.IsInf(scale, 0) {
 		return modelAxes{}, faultf(ErrOptions, "scale %v must be a positive number of metres per unit", scale)
 	}
-	return modelAxes{axes.NewRotation(f, u.Cross(f), u), scale}, nil
+	return modelAxes{spatial.NewAxesRotation(f, u.Cross(f), u), scale}, nil
 }
 
 // parseAxis reads "+y", "y" or "-y".

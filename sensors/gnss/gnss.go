@@ -22,7 +22,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // The integers of sensor_msgs/NavSatStatus and NavSatFix that are used here.
@@ -79,7 +79,7 @@ type gnss struct {
 	metric, bias, deviation mgl64.Vec3
 	seed                    uint64
 	env                     *sensors.Env
-	plane                   geodesy.TangentPlane
+	plane                   spatial.TangentPlane
 	out                     *sensors.Output[*sample.GnssFix]
 	bits                    rand.PCG
 	message                 sample.GnssFix // reused: outputs copy what they keep
@@ -91,7 +91,7 @@ func (s *gnss) Begin(_ context.Context, env *sensors.Env) (err error) {
 	if own := s.spec.Settings.Int("noise_seed"); own != 0 {
 		s.seed = uint64(own)
 	}
-	s.plane = geodesy.NewTangentPlane(geodesy.Position(env.Origin))
+	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
 	s.out, err = sensors.OutputOf[*sample.GnssFix](env, "fix")
 	return err
 }
@@ -131,8 +131,8 @@ func (s *gnss) Tick(at sensors.Tick) error {
 }
 
 // covariance returns the noise's variances east, north and up, m², at a place.
-func (s *gnss) covariance(p geodesy.Position) [9]float64 {
-	meridian, primeVertical := geodesy.RadiiOfCurvature(p.Latitude)
+func (s *gnss) covariance(p spatial.Geodetic) [9]float64 {
+	meridian, primeVertical := spatial.RadiiOfCurvature(p.Latitude)
 	north := mgl64.DegToRad(s.deviation[0]) * (meridian + p.Altitude)
 	east := mgl64.DegToRad(s.deviation[1]) * (primeVertical + p.Altitude) * math.Cos(mgl64.DegToRad(p.Latitude))
 	return [9]float64{

@@ -19,7 +19,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Definition describes sensor.other.gps_odometry.
@@ -49,8 +49,8 @@ type gpsOdometry struct {
 	child    string
 	relative bool // to the map's origin
 	env      *sensors.Env
-	plane    geodesy.TangentPlane
-	zone     geodesy.UTMZone
+	plane    spatial.TangentPlane
+	zone     spatial.UTMZone
 	out      *sensors.Output[*sample.GpsOdometry]
 	message  sample.GpsOdometry // reused: outputs copy what they keep
 }
@@ -58,8 +58,8 @@ type gpsOdometry struct {
 // Begin opens the output.
 func (s *gpsOdometry) Begin(_ context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	origin := geodesy.Position(env.Origin)
-	s.plane, s.zone = geodesy.NewTangentPlane(origin), geodesy.UTMZoneOf(origin)
+	origin := spatial.Geodetic(env.Origin)
+	s.plane, s.zone = spatial.NewTangentPlane(origin), spatial.UTMZoneOf(origin)
 	s.out, err = sensors.OutputOf[*sample.GpsOdometry](env, "gps_odometry")
 	return err
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // instrument is a sensor that fills one message from the state of the vehicle.
@@ -31,7 +31,7 @@ type instrument[E any, M sensors.Message[E]] struct {
 	output  string
 	fill    func(M, *reading)
 	env     *sensors.Env
-	plane   geodesy.TangentPlane
+	plane   spatial.TangentPlane
 	out     *sensors.Output[M]
 	message E // reused: outputs copy what they keep
 }
@@ -41,7 +41,7 @@ type reading struct {
 	header   sample.Header
 	state    scene.State
 	controls scene.Controls
-	plane    *geodesy.TangentPlane // the map on the earth
+	plane    *spatial.TangentPlane // the map on the earth
 }
 
 // newInstrument makes the constructor of a Definition.
@@ -54,7 +54,7 @@ func newInstrument[E any, M sensors.Message[E]](output string, fill func(M, *rea
 // Begin opens the output.
 func (s *instrument[E, M]) Begin(_ context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	s.plane = geodesy.NewTangentPlane(geodesy.Position(env.Origin))
+	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
 	s.out, err = sensors.OutputOf[M](env, s.output)
 	return err
 }

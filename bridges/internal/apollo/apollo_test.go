@@ -16,7 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // probe is a bridge that gives every message to a function.
@@ -182,7 +182,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		if _, err := m.Append(dst[:0]); err != nil {
 			panic(err)
 		}
-	}, at: apollo.NewMap(geodesy.Position{Latitude: 37.4, Longitude: -122})})
+	}, at: apollo.NewMap(spatial.Geodetic{Latitude: 37.4, Longitude: -122})})
 	for _, s := range apollotest.Samples() {
 		publish := publisher(t, b, s)
 		run := func() {

@@ -21,7 +21,6 @@ import (
 	perceptionpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/perception/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/geodesy"
 )
 
 // converted returns the message that a sample becomes.
@@ -102,7 +101,7 @@ func TestCommands(t *testing.T) {
 
 // What is sent comes back as it was, where the messages can say it.
 func TestDetectionsThereAndBack(t *testing.T) {
-	at := apollo.NewMap(geodesy.Position{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
+	at := apollo.NewMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
 	for _, s := range apollotest.Samples() {
 		switch src := s.Value.(type) {
 		case *sample.Detections2D:
@@ -170,7 +169,7 @@ func TestLabels(t *testing.T) {
 
 // Aachen's coordinates are those of the Python package utm's tests.
 func TestMap(t *testing.T) {
-	at := apollo.NewMap(geodesy.Position{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
+	at := apollo.NewMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
 	world := at.World(mgl64.Vec3{})
 	assert.InDelta(t, 294409, world[0], 1)
 	assert.InDelta(t, 5628898, world[1], 1)
@@ -265,7 +264,7 @@ func FuzzControl(f *testing.F) {
 func FuzzObstacles(f *testing.F) {
 	f.Add(vector(f, "detections_3d"))
 	f.Add(vector(f, "detections_2d"))
-	at := apollo.NewMap(geodesy.Position{Latitude: 37, Longitude: -122})
+	at := apollo.NewMap(spatial.Geodetic{Latitude: 37, Longitude: -122})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if got, err := received[*sample.Detections3D](t, at, data); err == nil {
 			for i := range got.Boxes {

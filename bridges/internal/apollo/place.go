@@ -3,20 +3,20 @@ package apollo
 import (
 	"github.com/go-gl/mathgl/mgl64"
 
-	"github.com/raybridge/raybridge/spatial/geodesy"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Map places the map frame on the earth. A nil *Map is a place that isn't known: the
 // map frame's coordinates then stand for UTM's. Any goroutine may use it.
 type Map struct {
-	plane geodesy.TangentPlane
-	zone  geodesy.UTMZone
+	plane spatial.TangentPlane
+	zone  spatial.UTMZone
 }
 
 // NewMap returns the place of a map with its origin there. Its zone is the origin's,
 // also for what lies beyond, as in sample.GpsOdometry.
-func NewMap(origin geodesy.Position) *Map {
-	return &Map{plane: geodesy.NewTangentPlane(origin), zone: geodesy.UTMZoneOf(origin)}
+func NewMap(origin spatial.Geodetic) *Map {
+	return &Map{plane: spatial.NewTangentPlane(origin), zone: spatial.UTMZoneOf(origin)}
 }
 
 // Mapped is an instance of a bridge that may know the map's place; nil is unknown. It is

@@ -9,7 +9,6 @@ import (
 	localizationpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/localization/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // standardGravity is what an IMU at rest reports upwards, m/s² (CGPM 1901).
@@ -18,7 +17,7 @@ const standardGravity = 9.80665
 // setAttitude sets what a pose says of the orientation of the axes forward, left, up in
 // the world.
 func setAttitude(p *localizationpb.Pose, orientation mgl64.Quat) {
-	q := axes.RFU.OutAttitude(orientation)
+	q := spatial.RFUAxes.OutAttitude(orientation)
 	o := part(&p.Orientation)
 	set(&o.Qx, q.V[0])
 	set(&o.Qy, q.V[1])
@@ -56,7 +55,7 @@ func setENU(field **commonpb.PointENU, v mgl64.Vec3) {
 // setRates sets the angular velocity, given in the axes forward, left, up.
 func setRates(p *localizationpb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
 	setPoint(&p.AngularVelocity, orientation.Rotate(rates))
-	setPoint(&p.AngularVelocityVrf, axes.RFU.Out(rates))
+	setPoint(&p.AngularVelocityVrf, spatial.RFUAxes.Out(rates))
 }
 
 // gps has the easting, northing and altitude of the sample.
@@ -80,7 +79,7 @@ func correctedImu(dst *localizationpb.CorrectedImu, src *sample.Imu, _ *Map) err
 		orientation = src.Pose.Orientation
 	}
 	gravity := orientation.Conjugate().Rotate(mgl64.Vec3{0, 0, standardGravity})
-	acceleration, rates := axes.RFU.Out(src.LinearAcceleration.Sub(gravity)), axes.RFU.Out(src.AngularVelocity)
+	acceleration, rates := spatial.RFUAxes.Out(src.LinearAcceleration.Sub(gravity)), spatial.RFUAxes.Out(src.AngularVelocity)
 	p := part(&dst.Imu)
 	setAttitude(p, orientation)
 	setPoint(&p.LinearAcceleration, acceleration)

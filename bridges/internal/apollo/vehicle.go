@@ -10,7 +10,7 @@ import (
 	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
 	controlpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/control/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial/axes"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // What a vehicle's receiver reports beside its position, as SVL has it.
@@ -80,7 +80,7 @@ func setLamps(dst *canbuspb.Chassis, src *sample.CanBus) {
 
 func setReceiver(g *canbuspb.ChassisGPS, src *sample.CanBus) {
 	utc := time.Unix(0, src.StampNs).UTC()
-	compass := axes.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
+	compass := spatial.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
 	set(&g.Latitude, src.Latitude)
 	set(&g.Longitude, src.Longitude)
 	set(&g.GpsValid, true)

@@ -1,4 +1,4 @@
-package axes_test
+package spatial_test
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/raybridge/raybridge/spatial/axes"
 )
 
 // conversion is what all conversions can.
@@ -37,13 +36,13 @@ var table = []struct {
 	point mgl64.Vec3
 	hand  float64
 }{
-	{"Unity", axes.Unity, mgl64.Vec3{-2, 3, 1}, -1},
-	{"Unreal", axes.Unreal, mgl64.Vec3{1, -2, 3}, -1},
-	{"Optical", axes.Optical, mgl64.Vec3{-2, -3, 1}, 1},
-	{"RFU", axes.RFU, mgl64.Vec3{-2, 1, 3}, 1},
-	{"FRD", axes.FRD, mgl64.Vec3{1, -2, -3}, 1},
-	{"NED", axes.NED, mgl64.Vec3{2, 1, -3}, 1},
-	{"GLTF", axes.GLTF, mgl64.Vec3{2, 3, 1}, 1},
+	{"Unity", spatial.UnityAxes, mgl64.Vec3{-2, 3, 1}, -1},
+	{"Unreal", spatial.UnrealAxes, mgl64.Vec3{1, -2, 3}, -1},
+	{"Optical", spatial.OpticalAxes, mgl64.Vec3{-2, -3, 1}, 1},
+	{"RFU", spatial.RFUAxes, mgl64.Vec3{-2, 1, 3}, 1},
+	{"FRD", spatial.FRDAxes, mgl64.Vec3{1, -2, -3}, 1},
+	{"NED", spatial.NEDAxes, mgl64.Vec3{2, 1, -3}, 1},
+	{"GLTF", spatial.GLTFAxes, mgl64.Vec3{2, 3, 1}, 1},
 }
 
 type random struct{ *rand.Rand }
@@ -148,7 +147,7 @@ func TestZerosHaveNoSign(t *testing.T) {
 			}
 		}
 	}
-	got := axes.UnityAngles.Out(axes.Angles{})
+	got := spatial.UnityAngles.Out(spatial.Angles{})
 	assert.False(t, math.Signbit(got.Roll) || math.Signbit(got.Pitch) || math.Signbit(got.Yaw))
 }
 
@@ -156,7 +155,7 @@ func TestZerosHaveNoSign(t *testing.T) {
 // called, into the same direction of the world.
 func TestAttitudes(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(3, 4))}
-	for name, c := range map[string]axes.Rotation{"Optical": axes.Optical, "RFU": axes.RFU, "FRD": axes.FRD, "GLTF": axes.GLTF} {
+	for name, c := range map[string]spatial.AxesRotation{"Optical": spatial.OpticalAxes, "RFU": spatial.RFUAxes, "FRD": spatial.FRDAxes, "GLTF": spatial.GLTFAxes} {
 		for range 100 {
 			q, v := r.rotation(), r.vector()
 			near(t, q.Rotate(v), c.OutAttitude(q).Rotate(c.Out(v)), name)
@@ -165,18 +164,18 @@ func TestAttitudes(t *testing.T) {
 		}
 	}
 	half := math.Sqrt2 / 2
-	rfu := axes.RFU.OutAttitude(mgl64.QuatIdent())
+	rfu := spatial.RFUAxes.OutAttitude(mgl64.QuatIdent())
 	assert.InDelta(t, half, rfu.W, 1e-15)
 	assert.InDelta(t, -half, rfu.V[2], 1e-15, "a car that looks to the east, in Apollo")
 	body := spatial.OpticalInBody()
-	near(t, body.Rotate(mgl64.Vec3{1, 2, 3}), axes.Optical.In(mgl64.Vec3{1, 2, 3}), "as package spatial has it")
-	optical := axes.Optical.OutAttitude(mgl64.QuatIdent()) // of REP-103's usual static transform
+	near(t, body.Rotate(mgl64.Vec3{1, 2, 3}), spatial.OpticalAxes.In(mgl64.Vec3{1, 2, 3}), "as package spatial has it")
+	optical := spatial.OpticalAxes.OutAttitude(mgl64.QuatIdent()) // of REP-103's usual static transform
 	assert.InDeltaSlice(t, []float64{-0.5, 0.5, -0.5, 0.5}, []float64{optical.V[0], optical.V[1], optical.V[2], optical.W}, 1e-15)
 }
 
 // unityMatrix is a rotation in Unity's axes, written out: yaw turns z towards x, pitch
 // turns z towards -y, roll turns x towards y.
-func unityMatrix(a axes.Angles) mgl64.Mat3 {
+func unityMatrix(a spatial.Angles) mgl64.Mat3 {
 	sr, cr := math.Sincos(a.Roll * math.Pi / 180)
 	sp, cp := math.Sincos(a.Pitch * math.Pi / 180)
 	sy, cy := math.Sincos(a.Yaw * math.Pi / 180)
@@ -187,7 +186,7 @@ func unityMatrix(a axes.Angles) mgl64.Mat3 {
 }
 
 // unrealMatrix has the turned axes as Unreal Engine's FRotationMatrix gives them.
-func unrealMatrix(a axes.Angles) mgl64.Mat3 {
+func unrealMatrix(a spatial.Angles) mgl64.Mat3 {
 	sr, cr := math.Sincos(a.Roll * math.Pi / 180)
 	sp, cp := math.Sincos(a.Pitch * math.Pi / 180)
 	sy, cy := math.Sincos(a.Yaw * math.Pi / 180)
@@ -202,15 +201,15 @@ func TestAngles(t *testing.T) {
 	r := random{rand.New(rand.NewPCG(5, 6))}
 	for _, c := range []struct {
 		name   string
-		angles axes.AngleMirror
-		axes   axes.Mirror
-		matrix func(axes.Angles) mgl64.Mat3
+		angles spatial.AngleMirror
+		axes   spatial.AxesMirror
+		matrix func(spatial.Angles) mgl64.Mat3
 	}{
-		{"Unity", axes.UnityAngles, axes.Unity, unityMatrix},
-		{"Unreal", axes.UnrealAngles, axes.Unreal, unrealMatrix},
+		{"Unity", spatial.UnityAngles, spatial.UnityAxes, unityMatrix},
+		{"Unreal", spatial.UnrealAngles, spatial.UnrealAxes, unrealMatrix},
 	} {
 		for range 100 {
-			a := axes.Angles{Roll: r.Float64()*360 - 180, Pitch: r.Float64()*180 - 90, Yaw: r.Float64()*360 - 180}
+			a := spatial.Angles{Roll: r.Float64()*360 - 180, Pitch: r.Float64()*180 - 90, Yaw: r.Float64()*360 - 180}
 			ours := c.angles.In(a)
 			assert.Equal(t, a, c.angles.Out(ours))
 			q := spatial.FromRPY(mgl64.Vec3{}, ours.Roll, ours.Pitch, ours.Yaw).Orientation
@@ -224,13 +223,13 @@ func TestHeadings(t *testing.T) {
 	for _, c := range []struct{ yaw, heading float64 }{
 		{90, 0}, {0, 90}, {-90, 180}, {180, 270}, {45, 45}, {-179, 269}, {91, 359},
 	} {
-		assert.InDelta(t, c.heading, axes.HeadingOfYaw(c.yaw), 1e-12)
-		assert.InDelta(t, c.yaw, axes.YawOfHeading(c.heading), 1e-12)
+		assert.InDelta(t, c.heading, spatial.HeadingOfYaw(c.yaw), 1e-12)
+		assert.InDelta(t, c.yaw, spatial.YawOfHeading(c.heading), 1e-12)
 	}
 	for yaw := -1000.0; yaw < 1000; yaw += 0.37 {
-		heading := axes.HeadingOfYaw(yaw)
+		heading := spatial.HeadingOfYaw(yaw)
 		assert.True(t, heading >= 0 && heading < 360, "%v", heading)
-		back := axes.YawOfHeading(heading)
+		back := spatial.YawOfHeading(heading)
 		assert.True(t, back > -180 && back <= 180, "%v", back)
 		assert.InDelta(t, 0, math.Remainder(yaw-back, 360), 1e-9)
 		sin, cos := math.Sincos(yaw * math.Pi / 180) // east and north
@@ -238,30 +237,30 @@ func TestHeadings(t *testing.T) {
 		assert.InDelta(t, cos, east, 1e-12)
 		assert.InDelta(t, sin, north, 1e-12)
 	}
-	assert.Zero(t, axes.HeadingOfYaw(math.Nextafter(90, 91)), "not 360")
-	near(t, mgl64.Vec3{1, 2, 3}, axes.Radians(axes.Degrees(mgl64.Vec3{1, 2, 3})), "degrees")
-	near(t, mgl64.Vec3{180, 0, 0}, axes.Degrees(mgl64.Vec3{math.Pi, 0, 0}), "degrees")
+	assert.Zero(t, spatial.HeadingOfYaw(math.Nextafter(90, 91)), "not 360")
+	near(t, mgl64.Vec3{1, 2, 3}, spatial.Radians(spatial.Degrees(mgl64.Vec3{1, 2, 3})), "degrees")
+	near(t, mgl64.Vec3{180, 0, 0}, spatial.Degrees(mgl64.Vec3{math.Pi, 0, 0}), "degrees")
 }
 
 func TestAxesOfOnesOwn(t *testing.T) {
-	up := axes.NewRotation(mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 1, 0})
+	up := spatial.NewAxesRotation(mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 1, 0})
 	assert.Equal(t, mgl64.Vec3{3, 1, 2}, up.Out(mgl64.Vec3{1, 2, 3}))
 	assert.Equal(t, mgl64.Vec3{1, 2, 3}, up.Inverse().Out(mgl64.Vec3{3, 1, 2}))
 	for _, bad := range [][3]mgl64.Vec3{
 		{{1, 0, 0}, {0, 1, 0}, {0, 0, -1}}, {{1, 0, 0}, {1, 0, 0}, {0, 0, 1}}, {{1, 1, 0}, {0, 1, 0}, {0, 0, 1}},
 		{{2, 0, 0}, {0, 1, 0}, {0, 0, 0.5}}, {},
 	} {
-		assert.Panics(t, func() { axes.NewRotation(bad[0], bad[1], bad[2]) }, "%v", bad)
+		assert.Panics(t, func() { spatial.NewAxesRotation(bad[0], bad[1], bad[2]) }, "%v", bad)
 	}
 }
 
 // CARLA's and SVL's users find a lamp ten metres ahead and two to the left.
 func Example() {
 	lamp := mgl64.Vec3{10, 2, 5}
-	fmt.Println("CARLA", axes.Unreal.Out(lamp))
-	fmt.Println("SVL", axes.Unity.Out(lamp))
-	fmt.Println("a camera", axes.Optical.Out(lamp))
-	fmt.Println("turning left", axes.Unreal.OutAxial(mgl64.Vec3{0, 0, 1}))
+	fmt.Println("CARLA", spatial.UnrealAxes.Out(lamp))
+	fmt.Println("SVL", spatial.UnityAxes.Out(lamp))
+	fmt.Println("a camera", spatial.OpticalAxes.Out(lamp))
+	fmt.Println("turning left", spatial.UnrealAxes.OutAxial(mgl64.Vec3{0, 0, 1}))
 	// Output:
 	// CARLA [10 -2 5]
 	// SVL [-2 5 10]

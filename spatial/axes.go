@@ -1,93 +1,63 @@
-// Package axes converts between raybridge's axes and those of other programs: points,
-// directions, axial vectors, rotations, sizes and angles, each conversion by its name.
-//
-// # Our axes
-//
-// raybridge keeps to REP-103: right-handed axes, a body's x forward, y left and z up
-// (FLU), the map's x east, y north and z up (ENU), metres, radians, kilograms, seconds. A
-// camera's optical frame has z forward, x right and y down. Frames are named as in REP-105.
-//
-// # Usage
-//
-// Out leads from our axes to the named ones, In back:
-//
-//	location := axes.Unreal.Out(pose.Position)
-//	rates := axes.Unreal.OutAxial(twist.Angular)
-//	pose.Orientation = axes.Unity.InRotation(q)
-//
-// # Kinds of quantities
-//
-// Positions, velocities, accelerations and forces are vectors (Out, In). Angular
-// velocities, torques and all cross products of two vectors are axial: where axes of the
-// other hand are meant they turn the other way (OutAxial, InAxial). A rotation by a quaternion
-// is converted as a whole, what it turns and what it is seen from (OutRotation,
-// InRotation). If only the body's own axes have other names while the world's stay, it is
-// its attitude ([Rotation.OutAttitude]). Sizes have no direction (OutSize, InSize).
-//
-// A zero never has a sign afterwards, whatever it had before.
-//
-// Everything here is a plain value: any goroutine may use it.
-package axes
+package spatial
 
 import (
 	"math"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/raybridge/raybridge/spatial"
 )
 
-// Mirror converts to axes of the other hand.
-type Mirror struct{ signed }
+// AxesMirror converts to axes of the other hand.
+type AxesMirror struct{ signedAxes }
 
-// Rotation converts to axes of the same hand.
-type Rotation struct {
-	signed
+// AxesRotation converts to axes of the same hand.
+type AxesRotation struct {
+	signedAxes
 	quat mgl64.Quat // turns the other axes' coordinates into ours
 }
 
 // Conversions to left-handed axes.
 var (
-	// Unity has x right, y up and z forward (docs.unity3d.com, Vector3).
-	Unity = Mirror{newSigned(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})}
-	// Unreal, and CARLA with it, has x forward, y right and z up. Unreal counts
+	// UnityAxes has x right, y up and z forward (docs.unity3d.com, Vector3).
+	UnityAxes = AxesMirror{newSignedAxes(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})}
+	// UnrealAxes, and CARLA with it, has x forward, y right and z up. Unreal counts
 	// centimetres; CARLA's interface, as we do, metres.
-	Unreal = Mirror{newSigned(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1})}
+	UnrealAxes = AxesMirror{newSignedAxes(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1})}
 )
 
 // Conversions to right-handed axes.
 var (
-	// Optical is a camera's frame: x right, y down, z forward (REP-103).
-	Optical = newRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1}, mgl64.Vec3{1, 0, 0})
-	// RFU is a body's right, forward and up, as Apollo has it.
-	RFU = newRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, 1})
-	// FRD is a body's forward, right and down, as in aviation.
-	FRD = newRotation(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1})
-	// NED is the world's north, east and down.
-	NED = newRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, -1})
-	// GLTF has x left, y up and z forward (glTF 2.0, section 3.4).
-	GLTF = newRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})
+	// OpticalAxes is a camera's frame: x right, y down, z forward (REP-103).
+	OpticalAxes = newAxesRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1}, mgl64.Vec3{1, 0, 0})
+	// RFUAxes is a body's right, forward and up, as Apollo has it.
+	RFUAxes = newAxesRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, 1})
+	// FRDAxes is a body's forward, right and down, as in aviation.
+	FRDAxes = newAxesRotation(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1})
+	// NEDAxes is the world's north, east and down.
+	NEDAxes = newAxesRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, -1})
+	// GLTFAxes has x left, y up and z forward (glTF 2.0, section 3.4).
+	GLTFAxes = newAxesRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})
 )
 
-// NewRotation returns the conversion to axes of which x, y and z are given in ours. They
+// NewAxesRotation returns the conversion to axes of which x, y and z are given in ours. They
 // are unit vectors along our axes, and right-handed; it panics if they aren't.
-func NewRotation(x, y, z mgl64.Vec3) Rotation { return newRotation(x, y, z) }
+func NewAxesRotation(x, y, z mgl64.Vec3) AxesRotation { return newAxesRotation(x, y, z) }
 
 // Inverse returns the conversion with In and Out exchanged.
-func (r Rotation) Inverse() Rotation {
+func (r AxesRotation) Inverse() AxesRotation {
 	m := mgl64.Mat3FromRows(r.rows())
-	return newRotation(m.Col(0), m.Col(1), m.Col(2))
+	return newAxesRotation(m.Col(0), m.Col(1), m.Col(2))
 }
 
-// signed is a permutation of axes with signs.
-type signed struct {
+// signedAxes is a permutation of axes with signs.
+type signedAxes struct {
 	// other axis i is our axis ours[i], times sign[i]; theirs is the inverse of ours.
 	ours, theirs [3]int
 	sign         [3]float64
 	hand         float64 // 1, or -1 for axes of the other hand
 }
 
-func newSigned(x, y, z mgl64.Vec3) signed {
-	var s signed
+func newSignedAxes(x, y, z mgl64.Vec3) signedAxes {
+	var s signedAxes
 	for i, axis := range [3]mgl64.Vec3{x, y, z} {
 		for k, v := range axis {
 			if v != 0 {
@@ -104,8 +74,8 @@ func newSigned(x, y, z mgl64.Vec3) signed {
 	return s
 }
 
-func newRotation(x, y, z mgl64.Vec3) Rotation {
-	s := newSigned(x, y, z)
+func newAxesRotation(x, y, z mgl64.Vec3) AxesRotation {
+	s := newSignedAxes(x, y, z)
 	if s.hand != 1 {
 		panic("axes: want right-handed axes")
 	}
@@ -113,11 +83,11 @@ func newRotation(x, y, z mgl64.Vec3) Rotation {
 	if q.W < 0 { // the same rotation
 		q = q.Scale(-1)
 	}
-	return Rotation{s, q}
+	return AxesRotation{s, q}
 }
 
 // rows are the other axes in ours.
-func (s *signed) rows() (x, y, z mgl64.Vec3) {
+func (s *signedAxes) rows() (x, y, z mgl64.Vec3) {
 	var rows [3]mgl64.Vec3
 	for i := range rows {
 		rows[i][s.ours[i]] = s.sign[i]
@@ -126,68 +96,70 @@ func (s *signed) rows() (x, y, z mgl64.Vec3) {
 }
 
 // Out returns a point or a vector in the other axes.
-func (s signed) Out(v mgl64.Vec3) mgl64.Vec3 {
+func (s signedAxes) Out(v mgl64.Vec3) mgl64.Vec3 {
 	return mgl64.Vec3{s.sign[0]*v[s.ours[0]] + 0, s.sign[1]*v[s.ours[1]] + 0, s.sign[2]*v[s.ours[2]] + 0}
 }
 
 // In returns a point or a vector of the other axes in ours.
-func (s signed) In(v mgl64.Vec3) mgl64.Vec3 {
+func (s signedAxes) In(v mgl64.Vec3) mgl64.Vec3 {
 	x, y, z := s.theirs[0], s.theirs[1], s.theirs[2]
 	return mgl64.Vec3{s.sign[x]*v[x] + 0, s.sign[y]*v[y] + 0, s.sign[z]*v[z] + 0}
 }
 
 // OutAxial returns an axial vector in the other axes.
-func (s signed) OutAxial(v mgl64.Vec3) mgl64.Vec3 { return s.Out(v.Mul(s.hand)) }
+func (s signedAxes) OutAxial(v mgl64.Vec3) mgl64.Vec3 { return s.Out(v.Mul(s.hand)) }
 
 // InAxial returns an axial vector of the other axes in ours.
-func (s signed) InAxial(v mgl64.Vec3) mgl64.Vec3 { return s.In(v.Mul(s.hand)) }
+func (s signedAxes) InAxial(v mgl64.Vec3) mgl64.Vec3 { return s.In(v.Mul(s.hand)) }
 
 // OutRotation returns a rotation in the other axes: what it turns has them, and what it is
 // seen from.
-func (s signed) OutRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.OutAxial(q.V)} }
+func (s signedAxes) OutRotation(q mgl64.Quat) mgl64.Quat {
+	return mgl64.Quat{W: q.W, V: s.OutAxial(q.V)}
+}
 
 // InRotation returns a rotation of the other axes in ours.
-func (s signed) InRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.InAxial(q.V)} }
+func (s signedAxes) InRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.InAxial(q.V)} }
 
 // OutSize returns extents along our axes as extents along the other ones.
-func (s signed) OutSize(v mgl64.Vec3) mgl64.Vec3 {
+func (s signedAxes) OutSize(v mgl64.Vec3) mgl64.Vec3 {
 	return mgl64.Vec3{v[s.ours[0]], v[s.ours[1]], v[s.ours[2]]}
 }
 
 // InSize returns extents along the other axes as extents along ours.
-func (s signed) InSize(v mgl64.Vec3) mgl64.Vec3 {
+func (s signedAxes) InSize(v mgl64.Vec3) mgl64.Vec3 {
 	return mgl64.Vec3{v[s.theirs[0]], v[s.theirs[1]], v[s.theirs[2]]}
 }
 
 // OutPose returns a pose in the other axes.
-func (s signed) OutPose(p spatial.Pose) spatial.Pose {
-	return spatial.Pose{Position: s.Out(p.Position), Orientation: s.OutRotation(p.Orientation)}
+func (s signedAxes) OutPose(p Pose) Pose {
+	return Pose{Position: s.Out(p.Position), Orientation: s.OutRotation(p.Orientation)}
 }
 
 // InPose returns a pose of the other axes in ours.
-func (s signed) InPose(p spatial.Pose) spatial.Pose {
-	return spatial.Pose{Position: s.In(p.Position), Orientation: s.InRotation(p.Orientation)}
+func (s signedAxes) InPose(p Pose) Pose {
+	return Pose{Position: s.In(p.Position), Orientation: s.InRotation(p.Orientation)}
 }
 
 // OutTwist returns a twist in the other axes.
-func (s signed) OutTwist(t spatial.Twist) spatial.Twist {
-	return spatial.Twist{Linear: s.Out(t.Linear), Angular: s.OutAxial(t.Angular)}
+func (s signedAxes) OutTwist(t Twist) Twist {
+	return Twist{Linear: s.Out(t.Linear), Angular: s.OutAxial(t.Angular)}
 }
 
 // InTwist returns a twist of the other axes in ours.
-func (s signed) InTwist(t spatial.Twist) spatial.Twist {
-	return spatial.Twist{Linear: s.In(t.Linear), Angular: s.InAxial(t.Angular)}
+func (s signedAxes) InTwist(t Twist) Twist {
+	return Twist{Linear: s.In(t.Linear), Angular: s.InAxial(t.Angular)}
 }
 
 // OutAttitude returns the orientation that a body's other axes have in the world, given
 // that of its own: the world's axes stay.
-func (r Rotation) OutAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat) }
+func (r AxesRotation) OutAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat) }
 
 // InAttitude returns the orientation of a body's own axes, given that of the other ones.
-func (r Rotation) InAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat.Conjugate()) }
+func (r AxesRotation) InAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat.Conjugate()) }
 
 // Angles are a rotation about a body's forward, sideward and upward axes, applied yaw
-// first, then pitch, then roll, in the turned axes: in ours as spatial.FromRPY has them.
+// first, then pitch, then roll, in the turned axes: in ours as FromRPY has them.
 // Degrees, or all in radians.
 type Angles struct{ Roll, Pitch, Yaw float64 }
 
