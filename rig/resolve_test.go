@@ -71,6 +71,8 @@ func TestWhatIsUnusualIsTold(t *testing.T) {
 		"{id: sensor.lidar.ray_cast, name: a, range: 1500}":              "r.yaml:2:49: sensors[0].range: range is 1500 m, which is unusual: 1 to 500 m are usual",
 		"{id: sensor.lidar.ray_cast, name: a, horizontal_fov: 1}":        "r.yaml:2:58: sensors[0].horizontal_fov: horizontal_fov is 1 deg, which is unusual: 5 to 360 deg are usual",
 		"{id: sensor.other.imu, name: a, noise_gyro_stddev_x: 9}":        "r.yaml:2:58: sensors[0].noise_gyro_stddev_x: noise_gyro_stddev_x is 9 rad/s, which is unusual: 0 to 1 rad/s are usual",
+		"{id: sensor.other.obstacle, name: a, distance: 300}":            "r.yaml:2:52: sensors[0].distance: distance is 300 m, which is unusual: 0.5 to 200 m are usual",
+		"{id: sensor.other.obstacle, name: a, hit_radius: 6}":            "r.yaml:2:54: sensors[0].hit_radius: hit_radius is 6 m, which is unusual: 0.05 to 5 m are usual",
 		"{id: sensor.other.odometry, name: a, frame: base_link}":         "",
 		"{id: sensor.camera.rgb, name: a, pose: {x: -4.5, z: 2.8}}":      "",
 		"{id: sensor.lidar.ray_cast, name: a, range: 1e9}":               "", // an error, which Resolve tells
