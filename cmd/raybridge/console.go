@@ -257,7 +257,7 @@ func (p *progressPrinter) text(at pipeline.Progress) string {
 		100*min(at.Simulated, p.total)/p.total, at.Simulated.Seconds(), p.total.Seconds(), p.done, factor)
 	if left := p.total - at.Simulated; factor > 0 && left > 0 {
 		if wait := left.Seconds() / factor; wait < maxWait.Seconds() {
-			text += fmt.Sprintf(", %v left", time.Duration(wait*float64(time.Second)).Round(time.Second))
+			text += fmt.Sprintf(", %v left", max(time.Duration(wait*float64(time.Second)).Round(time.Second), time.Second))
 		}
 	}
 	return text

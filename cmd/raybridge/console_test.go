@@ -38,6 +38,7 @@ func TestProgress(t *testing.T) {
 		want    string
 	}{
 		{10 * time.Second, 0, "50 %, 5.0 of 10.0 s simulated, real-time factor 2.50, 2s left\n"},
+		{5250 * time.Millisecond, 0, "95 %, 5.0 of 5.2 s simulated, real-time factor 2.50, 1s left\n"},
 		{0, 0, "5.0 s simulated, real-time factor 2.50\n"},
 		{5 * time.Second, 0, "100 %, 5.0 of 5.0 s simulated, real-time factor 2.50\n"},
 		{1e6 * time.Second, 0, "0 %, 5.0 of 1000000.0 s simulated, real-time factor 2.50, 111h6m38s left\n"},
