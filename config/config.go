@@ -33,9 +33,10 @@ type Config struct {
 	Drivers []string
 	Notices []rig.Notice
 
-	notices      []rig.Notice   // those of Notices that are this file's
-	driverGiven  bool           // the file says how the ego moves
-	bridgePlaces []yamldoc.Node // where the file's bridges stand
+	notices        []rig.Notice   // those of Notices that are this file's
+	driverGiven    bool           // the file says how the ego moves
+	carriedControl string         // topic of commands that the carried rig brought
+	bridgePlaces   []yamldoc.Node // where the file's bridges stand
 }
 
 // Scene says what the sensors see: the procedural city, or glTF files.
@@ -232,11 +233,17 @@ func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-// Carry makes the ego carry a rig, in place of the sensors that it had.
+// Carry makes the ego carry a rig, in place of the sensors that it had. The topic of commands
+// that a former rig brought leaves with it; one that the file gives stays.
 func (c *Config) Carry(r *rig.Rig) {
 	c.Sensors, c.Drivers, c.Notices = r.Sensors, r.Drivers, slices.Concat(c.notices, r.Notices)
+	if c.carriedControl != "" && c.Ego.Commands.Control == c.carriedControl {
+		c.Ego.Commands.Control = defaultControl
+	}
+	c.carriedControl = ""
 	if r.ControlTopic != "" && c.Ego.Commands.Control == defaultControl {
-		c.Ego.Commands.Control = rig.TopicName(r.ControlTopic)
+		c.carriedControl = rig.TopicName(r.ControlTopic)
+		c.Ego.Commands.Control = c.carriedControl
 		c.Notices = append(c.Notices, r.ControlTopicNotice()...)
 	}
 }

@@ -148,6 +148,33 @@ func TestNoTopicForCommands(t *testing.T) {
 	assert.Equal(t, config.Commands{Control: "/vehicle_control", Ackermann: "/ackermann_cmd", Timeout: 500 * time.Millisecond}, c.Ego.Commands)
 }
 
+// TestARigTakesItsControlTopicAlong: another rig brings its own topic and its notice, or the
+// default; a topic that the configuration gives stays.
+func TestARigTakesItsControlTopicAlong(t *testing.T) {
+	read := func(text string) *rig.Rig {
+		r, err := rig.Parse("r.yaml", []byte(text+"sensors: []\n"))
+		require.NoError(t, err)
+		return r
+	}
+	first, second, none := read("control_topic: /first\n"), read("control_topic: /the-second\n"), read("")
+	c := config.Default()
+	for _, step := range []struct {
+		carried *rig.Rig
+		topic   string
+		notices int
+	}{{first, "/first", 0}, {second, "/the_second", 1}, {first, "/first", 0}, {none, "/vehicle_control", 0}, {second, "/the_second", 1}} {
+		c.Carry(step.carried)
+		assert.Equal(t, step.topic, c.Ego.Commands.Control)
+		assert.Len(t, c.Notices, step.notices)
+	}
+	c = config.Default()
+	c.Ego.Commands.Control = "/given"
+	c.Carry(first)
+	c.Carry(second)
+	assert.Equal(t, "/given", c.Ego.Commands.Control)
+	assert.Empty(t, c.Notices)
+}
+
 func TestParseBridge(t *testing.T) {
 	b, err := config.ParseBridge("foxglove:127.0.0.1:8765?x=1")
 	require.NoError(t, err)
