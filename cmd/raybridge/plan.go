@@ -124,12 +124,7 @@ func controlAddress(cmd *cobra.Command, f *runFlags) (*control.Address, error) {
 // warn says what of the plan will have no effect.
 func (pl *plan) warn() {
 	c, f := pl.config, pl.flags
-	for _, n := range c.Notices {
-		pl.log.Warn(n.String())
-	}
-	if len(c.Sensors) == 0 {
-		pl.log.Warn("the rig has no sensors: a run publishes /clock and the vehicle's frame alone")
-	}
+	warnRig(pl.log, c.Notices, c.Sensors)
 	if pl.leftToCommands {
 		pl.log.Warn("the rig leaves the vehicle to commands from outside: it stands until they come; ego.driver: waypoints lets it drive")
 	}

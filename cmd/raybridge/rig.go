@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,16 @@ func newRigConvert() *cobra.Command {
 	return cmd
 }
 
+// warnRig says what there is to say of a rig that a run would accept.
+func warnRig(log *slog.Logger, notices []rig.Notice, list []rig.Entry) {
+	for _, n := range notices {
+		log.Warn(n.String())
+	}
+	if len(list) == 0 {
+		log.Warn("the rig has no sensors: a run publishes /clock and the vehicle's frame alone")
+	}
+}
+
 // readRig reads a rig that a run would accept, and prints what there is to say of it.
 // The topics are those of each sensor.
 func readRig(cmd *cobra.Command, file string, lenient bool) (r *rig.Rig, topics [][]string, err error) {
@@ -80,10 +91,7 @@ func readRig(cmd *cobra.Command, file string, lenient bool) (r *rig.Rig, topics 
 		return nil, nil, err
 	}
 	noteRig(r, lenient)
-	log := newLog(cmd.ErrOrStderr(), false)
-	for _, n := range r.Notices {
-		log.Warn(n.String())
-	}
+	warnRig(newLog(cmd.ErrOrStderr(), false), r.Notices, r.Sensors)
 	topics, err = pipeline.RigTopics(r, sensorsall.Registry())
 	return r, topics, err
 }

@@ -77,6 +77,9 @@ func TestARigWithoutSensorsIsTold(t *testing.T) {
 	for _, file := range []string{write(t, dir, "empty.json", ""), write(t, dir, "none.json", "[]"), write(t, dir, "none.yaml", "sensors: []")} {
 		_, warnings := planOf(t, "--report", "--rig", file)
 		assert.Contains(t, warnings, "the rig has no sensors", file)
+		o := call(t, "rig", "check", file)
+		assert.Equal(t, exitDone, o.code, file)
+		assert.Contains(t, o.err, "the rig has no sensors", file)
 	}
 	_, warnings := planOf(t, "--report")
 	assert.NotContains(t, warnings, "the rig has no sensors")
