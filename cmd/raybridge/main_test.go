@@ -185,6 +185,8 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--wait-for", "foxglve", "--bridge", "foxglove:"}, "--wait-for foxglve: the run has no such topic or network bridge, did you mean foxglove?"},
 		{[]string{"run", "--wait-for", "/lidar/point", "--bridge", "foxglove:"}, "did you mean /lidar/points?"},
 		{[]string{"run", "--wait-for", "foxglove=0", "--bridge", "foxglove:"}, `--wait-for foxglove=0: "0": want a number of receivers, 1 or more`},
+		{[]string{"run", "--wait-for", "--bridge", "foxglove:"}, `--wait-for "--bridge": want the name of a topic or of a bridge`},
+		{[]string{"run", "--wait-for", "--bridge=foxglove:"}, `--wait-for "--bridge=foxglove:": want the name of a topic or of a bridge`},
 		{[]string{"run", "--wait-for", "=2", "--bridge", "foxglove:"}, `--wait-for "=2": want the name of a topic or of a bridge`},
 		{[]string{"run", "now"}, `run takes flags alone: what is "now"?`},
 		{[]string{"run", "--sceen", "city"}, "unknown flag --sceen, did you mean --scene?"},

@@ -66,7 +66,14 @@ func newRun() *cobra.Command {
 		Example: "  raybridge run --duration 10s --bridge mcap:recording --out out/drive --report\n" +
 			"  raybridge run --config drive.yaml --realtime --window\n" +
 			"  raybridge run --realtime --bridge mcap:drive.mcap --control 8080   # then: curl -X POST localhost:8080/v1/pause",
-		Args: noArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			for _, text := range f.waitFor { // first: a flag taken for a name leaves its own value as an argument
+				if _, err := parseAudience(text); err != nil {
+					return usage(err)
+				}
+			}
+			return noArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 	}
 	f.register(cmd)
@@ -334,15 +341,15 @@ func (a audience) String() string { return count(a.n, "receiver") + " of " + a.n
 func parseAudience(text string) (audience, error) {
 	name, number, given := strings.Cut(text, "=")
 	a := audience{name: name, n: 1}
+	if name == "" || name[0] == '-' { // a flag, which --wait-for without a name takes for its value
+		return a, fmt.Errorf("--wait-for %q: want the name of a topic or of a bridge, such as /lidar/points or foxglove=2", text)
+	}
 	if given {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
 			return a, fmt.Errorf("--wait-for %s: %q: want a number of receivers, 1 or more", text, number)
 		}
 		a.n = n
-	}
-	if name == "" {
-		return a, fmt.Errorf("--wait-for %q: want the name of a topic or of a bridge, such as /lidar/points or foxglove=2", text)
 	}
 	return a, nil
 }
