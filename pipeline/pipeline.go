@@ -433,3 +433,10 @@ func (p *Pipeline) closeGPU() error {
 	}
 	return wrap("close the gl thread", p.gl.Close())
 }
+
+// GL returns the GL thread, for what shares the pipeline's context, such as a
+// window. It is closed by Close.
+func (p *Pipeline) GL() *gpu.Thread { return p.gl }
+
+// Ego returns the motion that the vehicle follows; nil for one that stands.
+func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }

@@ -914,23 +914,3 @@ func (e *elapsed) seconds() (startup, wall, simulated float64) {
 	}
 	return e.startup.Seconds(), spent.Seconds(), float64(e.simulated) / 1e9
 }
-
-// GL returns the GL thread, for what shares the pipeline's context, such as a
-// window. It is closed by Close.
-func (p *Pipeline) GL() *gpu.Thread { return p.gl }
-
-// Ego returns the motion that the vehicle follows; nil for one that stands.
-func (p *Pipeline) Ego() scene.Motion { return p.config.Ego }
-
-// Drops counts the sensor's lost messages by cause, over its outputs: of those
-// that share a capture, the one that lost most.
-func (s *Sensor) Drops() flow.Drops {
-	most := flow.Drops{}
-	for _, stats := range s.stats {
-		_, _, _, drops := stats.snapshot()
-		for cause, n := range drops {
-			most[cause] = max(most[cause], n)
-		}
-	}
-	return most
-}

@@ -443,3 +443,16 @@ func readbackStages(sensor string, stats readback.Stats) []Stage {
 	}
 	return list
 }
+
+// Drops counts the sensor's lost messages by cause, over its outputs: of those
+// that share a capture, the one that lost most.
+func (s *Sensor) Drops() flow.Drops {
+	most := flow.Drops{}
+	for _, stats := range s.stats {
+		_, _, _, drops := stats.snapshot()
+		for cause, n := range drops {
+			most[cause] = max(most[cause], n)
+		}
+	}
+	return most
+}
