@@ -14,7 +14,11 @@
 // the data describes, not the moment it was sent.
 package sample
 
-import "github.com/raybridge/raybridge/spatial"
+import (
+	"log/slog"
+
+	"github.com/raybridge/raybridge/spatial"
+)
 
 // Header says when, where and by which sensor a sample was made.
 type Header struct {
@@ -53,3 +57,46 @@ func (c *Clock) CopyToCache(dst *Clock) { *dst = *c }
 
 // CacheKey groups all clocks in one pool.
 func (c *Clock) CacheKey() uint64 { return 0 }
+
+// Log is a line of the run's log.
+type Log struct {
+	StampNs int64
+	Level   slog.Level
+	// Message is the text, Name the part of the program that says it, File and Line the
+	// place in its source; all but the message may be empty.
+	Message, Name, File string
+	Line                int
+}
+
+// Stamp returns the simulation time of the line, nanoseconds.
+func (m *Log) Stamp() int64 { return m.StampNs }
+
+// CopyToCache makes dst an independent copy.
+func (m *Log) CopyToCache(dst *Log) { *dst = *m }
+
+// CacheKey groups all lines in one pool.
+func (m *Log) CacheKey() uint64 { return 0 }
+
+// EmptyRequest tells a service to do what it does (std_srvs/Empty).
+type EmptyRequest struct{}
+
+// EmptyResponse says that it is done.
+type EmptyResponse struct{}
+
+// SetBoolRequest switches something on or off (std_srvs/SetBool).
+type SetBoolRequest struct{ Data bool }
+
+// SetBoolResponse says whether that was done, and what there is to say.
+type SetBoolResponse struct {
+	Success bool
+	Message string
+}
+
+// TriggerRequest starts something (std_srvs/Trigger).
+type TriggerRequest struct{}
+
+// TriggerResponse says whether that was done, and what there is to say.
+type TriggerResponse struct {
+	Success bool
+	Message string
+}
