@@ -15,59 +15,49 @@ func TestMain(m *testing.M) { gputest.Main(m) }
 func TestEveryEntryCompiles(t *testing.T) {
 	thread := gputest.Thread(t)
 	for _, e := range shaders.All() {
-		t.Run(e.Name, func(t *testing.T) {
-			source, err := shaders.Source(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gputest.Do(t, thread, func(c *gpu.Ctx) error {
-				p, err := c.NewProgram(gpu.ProgramDesc(source))
-				if err == nil {
-					p.Close()
-				}
-				return err
-			})
-		})
+		t.Run(e.Name, func(t *testing.T) { compiles(t, thread, e) })
 	}
+}
+
+// compiles makes a program of an entry with these constants.
+func compiles(t *testing.T, thread *gpu.Thread, e *shaders.Entry, defines ...shaders.Define) {
+	t.Helper()
+	source, err := shaders.Source(e, defines...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gputest.Do(t, thread, func(c *gpu.Ctx) error {
+		p, err := c.NewProgram(gpu.ProgramDesc(source))
+		if err == nil {
+			p.Close()
+		}
+		return err
+	})
 }
 
 // TestCameraVariantsCompile compiles what the cameras make of the constants.
 func TestCameraVariantsCompile(t *testing.T) {
 	thread := gputest.Thread(t)
-	compile := func(e *shaders.Entry, defines ...shaders.Define) {
-		t.Helper()
-		source, err := shaders.Source(e, defines...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gputest.Do(t, thread, func(c *gpu.Ctx) error {
-			p, err := c.NewProgram(gpu.ProgramDesc(source))
-			if err == nil {
-				p.Close()
-			}
-			return err
-		})
-	}
-	compile(&shaders.CameraIDs, shaders.Flag("CUT", true))
-	compile(&shaders.CameraShadow, shaders.Flag("CUT", true))
+	compiles(t, thread, &shaders.CameraIDs, shaders.Flag("CUT", true))
+	compiles(t, thread, &shaders.CameraShadow, shaders.Flag("CUT", true))
 	names := []string{
 		"COLOR", "WIDE_COLOR", "LUMINANCE", "DEPTH", "DEPTH_CODES", "DEPTH_GREYS", "TAGS", "TAG_COLORS", "WIDE_TAG_COLORS", "WIDE_TAGS",
 		"INSTANCES", "WIDE_INSTANCES", "INSTANCE_CODES", "INSTANCE_COLORS", "NORMALS", "FLOW",
 	}
 	for lens := range 4 {
 		if lens > 0 {
-			compile(&shaders.CameraTrace, shaders.Int("LENS", lens))
+			compiles(t, thread, &shaders.CameraTrace, shaders.Int("LENS", lens))
 		}
-		compile(&shaders.CameraShade, shaders.Int("LENS", lens), shaders.Flag("GRADED", lens%2 == 1))
+		compiles(t, thread, &shaders.CameraShade, shaders.Int("LENS", lens), shaders.Flag("GRADED", lens%2 == 1))
 	}
 	for i := range names {
 		defines := []shaders.Define{shaders.Flag("SURFACE_TEXTURES", false), shaders.Flag("EMISSION_TEXTURES", false)}
 		for k, name := range names {
 			defines = append(defines, shaders.Flag(name, k == i))
 		}
-		compile(&shaders.CameraShade, defines...)
+		compiles(t, thread, &shaders.CameraShade, defines...)
 		if name := names[i]; name == "COLOR" || name == "LUMINANCE" {
-			compile(&shaders.CameraShade, append(defines, shaders.Int("SAMPLES", 2))...)
+			compiles(t, thread, &shaders.CameraShade, append(defines, shaders.Int("SAMPLES", 2))...)
 		}
 	}
 }
