@@ -1,7 +1,49 @@
+// Package gltf loads glTF 2.0 models (.gltf and .glb) as scene assets: meshes,
+// metallic-roughness materials, textures, the node hierarchy with its labels,
+// and node animations.
+//
+// # Axes and units
+//
+// glTF's axes are y up, z forward, x left; raybridge's are REP-103's: x
+// forward, y left, z up. The loader turns everything once, positions, normals,
+// node transforms and animation values alike, so that the asset's (x, y, z) is
+// the file's (z, x, y). Options.Up and Options.Forward name other axes for
+// files that were modelled otherwise; Options.Scale is metres per unit.
+//
+// Front faces are counter-clockwise in each mesh and stay so in the scene: a
+// node that mirrors (a negative scale) becomes one that does not, and the
+// reflection goes into a copy of its mesh.
+//
+// # What is read
+//
+// The file's default scene and what it uses; buffers from files, data URIs and
+// the .glb's own chunk; PNG and JPEG pictures; sparse, interleaved, normalized
+// and quantized accessors; triangles, strips and fans. Missing normals are
+// computed flat, as section 3.7.2.1 of the specification asks. One set of
+// texture coordinates a material is used: that of its base colour, of whatever
+// number, with KHR_texture_transform worked in.
+//
+// Extensions: KHR_mesh_quantization, KHR_texture_transform,
+// KHR_materials_emissive_strength, and KHR_materials_unlit, which becomes a
+// matte surface, since sensors need light. Any other is an error if the file
+// requires it and a warning if it doesn't. Left out with a warning: skins (the
+// mesh stays in its bind pose), morph targets, vertex colours, points and lines.
+// Normal and occlusion textures and cameras are ignored.
+//
+// A material's extras may hold lidar_reflectance (0 to 1) and retroreflective
+// (true or false).
+//
+// # Bad input
+//
+// Everything wrong with a file is an *Error that says where; no input makes
+// the loader panic, read outside the model's folder, or allocate far more than
+// the input's size explains. External files are named by relative URIs
+// (percent-decoded) at or below the model's folder, symbolic links included.
 package gltf
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -9,11 +51,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/qmuntal/gltf"
-
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/labels"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // Options are how a model is loaded; the zero value is right for most.
@@ -186,4 +229,212 @@ func finite(vs ...float64) bool {
 		}
 	}
 	return true
+}
+
+// modelAxes turns the model's axes and units into REP-103's, the axes first.
+type modelAxes struct {
+	spatial.AxesRotation         // Out leads from the model's axes to ours
+	scale                float64 // metres per unit
+}
+
+// newAxes reads the options; see Options.
+func newAxes(up, forward string, scale float64) (modelAxes, error) {
+	u, err := parseAxis("up", up, "+y")
+	if err != nil {
+		return modelAxes{}, err
+	}
+	f, err := parseAxis("forward", forward, "+z")
+	if err != nil {
+		return modelAxes{}, err
+	}
+	if u.Dot(f) != 0 {
+		return modelAxes{}, faultf(ErrOptions, "up %q and forward %q must be different axes", up, forward)
+	}
+	if scale == 0 {
+		scale = 1
+	}
+	if scale <= 0 || math.IsNaN(scale) || math.IsInf(scale, 0) {
+		return modelAxes{}, faultf(ErrOptions, "scale %v must be a positive number of metres per unit", scale)
+	}
+	return modelAxes{spatial.NewAxesRotation(f, u.Cross(f), u), scale}, nil
+}
+
+// parseAxis reads "+y", "y" or "-y".
+func parseAxis(option, s, fallback string) (mgl64.Vec3, error) {
+	if s == "" {
+		s = fallback
+	}
+	sign, letter := 1.0, s
+	switch s[0] {
+	case '+':
+		letter = s[1:]
+	case '-':
+		sign, letter = -1, s[1:]
+	}
+	switch letter {
+	case "x", "X":
+		return mgl64.Vec3{sign, 0, 0}, nil
+	case "y", "Y":
+		return mgl64.Vec3{0, sign, 0}, nil
+	case "z", "Z":
+		return mgl64.Vec3{0, 0, sign}, nil
+	}
+	return mgl64.Vec3{}, faultf(ErrOptions, "%s %q is no axis: give +x, -x, +y, -y, +z or -z", option, s)
+}
+
+// point turns and scales a position or translation.
+func (a *modelAxes) point(v mgl64.Vec3) mgl64.Vec3 { return a.Out(v).Mul(a.scale) }
+
+func (a *modelAxes) trs(t scene.TRS) scene.TRS {
+	return scene.TRS{Translation: a.point(t.Translation), Rotation: a.OutRotation(t.Rotation), Scale: a.OutSize(t.Scale)}
+}
+
+// What is wrong with a file; an *Error wraps one of them, or an error of the
+// file system (fs.ErrNotExist where a file is missing), or of a labels file.
+var (
+	// ErrFormat: the file breaks a rule of glTF 2.0, PNG or JPEG.
+	ErrFormat = errors.New("invalid glTF")
+	// ErrUnsupported: the file needs what the loader hasn't: a required
+	// extension, glTF 1.0, a picture format, a remote file.
+	ErrUnsupported = errors.New("unsupported glTF")
+	// ErrPath: a URI leads out of the model's folder.
+	ErrPath = errors.New("path outside the model's folder")
+	// ErrTooLarge: the file, a picture or the unpacked model is too large.
+	ErrTooLarge = errors.New("model too large")
+	// ErrOptions: the options are wrong, not the file.
+	ErrOptions = errors.New("invalid glTF options")
+)
+
+// Error is a fault of a model.
+type Error struct {
+	// File is the model's path, as given.
+	File string
+	// Where is the place in its JSON, such as
+	// "meshes[2].primitives[0].attributes.POSITION"; empty for the whole file.
+	Where string
+	Err   error
+
+	// rooted: Where starts at the document's root.
+	rooted bool
+}
+
+// Error returns the file, the place and the fault.
+func (e *Error) Error() string {
+	var b strings.Builder
+	for _, s := range []string{e.File, e.Where} {
+		if s != "" {
+			b.WriteString(s)
+			b.WriteString(": ")
+		}
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns the fault.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fault is an error of a kind, with a message that need not repeat the kind.
+type fault struct{ kind, err error }
+
+func (f *fault) Error() string { return f.err.Error() }
+
+func (f *fault) Unwrap() []error { return []error{f.kind, f.err} }
+
+// faultf makes an error that wraps kind and everything wrapped by %w.
+func faultf(kind error, format string, args ...any) error {
+	return &fault{kind, fmt.Errorf(format, args...)}
+}
+
+// invalid makes an error that wraps ErrFormat.
+func invalid(format string, args ...any) error {
+	return &fault{ErrFormat, fmt.Errorf(format, args...)}
+}
+
+// within puts err, if any, at a place: an index such as [3] or a property's
+// name, joined with the place that err already has.
+func within(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	inner, ok := err.(*Error) //nolint:errorlint // only the outermost carries the place
+	if !ok {
+		return &Error{Where: place, Err: err}
+	}
+	switch {
+	case inner.rooted:
+		return inner
+	case inner.Where == "":
+		return &Error{Where: place, Err: inner.Err}
+	case strings.HasPrefix(inner.Where, "["):
+		return &Error{Where: place + inner.Where, Err: inner.Err}
+	}
+	return &Error{Where: place + "." + inner.Where, Err: inner.Err}
+}
+
+// at is within for a place that starts at the document's root: an error about
+// an object keeps its place wherever the object was referred to.
+func at(place string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := within(place, err).(*Error) //nolint:errorlint // what within returns
+	e.rooted = true
+	return e
+}
+
+// atItem is at for item i of one of the document's lists.
+func atItem(name string, i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return at(fmt.Sprintf("%s[%d]", name, i), err)
+}
+
+// checkIndex reports an index into a list of the document that is out of range.
+func checkIndex(name string, i, length int) error {
+	if i < 0 || i >= length {
+		return invalid("%s[%d] is not there: the file has %d", name, i, length)
+	}
+	return nil
+}
+
+// warnings collects what was left out; a warning that many places share is
+// one line with their count.
+type warnings struct {
+	order []string
+	first map[string]string // the first place, by message
+	count map[string]int
+}
+
+// add notes a message about a place such as "nodes[3]", or "" for the file.
+func (w *warnings) add(place, message string) {
+	if w.count == nil {
+		w.first, w.count = map[string]string{}, map[string]int{}
+	}
+	if w.count[message] == 0 {
+		w.order = append(w.order, message)
+		w.first[message] = place
+	}
+	w.count[message]++
+}
+
+func (w *warnings) list() []string {
+	var out []string
+	for _, message := range w.order {
+		place := w.first[message]
+		switch more := w.count[message] - 1; {
+		case place == "":
+		case more > 0:
+			message = fmt.Sprintf("%s and %d more: %s", place, more, message)
+		default:
+			message = place + ": " + message
+		}
+		out = append(out, message)
+	}
+	return out
+}
+
+func (l *loader) warn(place, format string, args ...any) {
+	l.warnings.add(place, fmt.Sprintf(format, args...))
 }
