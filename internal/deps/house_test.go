@@ -26,7 +26,7 @@ var limits = struct {
 	comments float64 // lines for each exported name, at least
 }{
 	packages: 131,
-	files:    534,
+	files:    518,
 	small:    29,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
