@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/filefault"
-	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/rig"
 )
 
@@ -33,10 +33,10 @@ type Config struct {
 	Drivers []string
 	Notices []rig.Notice
 
-	notices        []rig.Notice   // those of Notices that are this file's
-	driverGiven    bool           // the file says how the ego moves
-	carriedControl string         // topic of commands that the carried rig brought
-	bridgePlaces   []yamldoc.Node // where the file's bridges stand
+	notices        []rig.Notice // those of Notices that are this file's
+	driverGiven    bool         // the file says how the ego moves
+	carriedControl string       // topic of commands that the carried rig brought
+	bridgePlaces   []doc.Node   // where the file's bridges stand
 }
 
 // Scene says what the sensors see: the procedural city, or glTF files.
@@ -193,7 +193,7 @@ const maxSize = 4 << 20
 func Read(path string) (*Config, error) { return Reader{}.Read(path) }
 
 // Parse reads a configuration from its text; file names it in errors and is
-// what paths are relative to. Errors are *yamldoc.Error where they have a place.
+// what paths are relative to. Errors are *doc.Error where they have a place.
 func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(file, data) }
 
 // Read is the function Read with the reader's choice.
@@ -203,14 +203,14 @@ func (r Reader) Read(path string) (*Config, error) {
 		return nil, fmt.Errorf("read config: %w", err)
 	}
 	if len(data) > maxSize {
-		return nil, &yamldoc.Error{File: path, Err: fmt.Errorf("%w: more than %d MiB", yamldoc.ErrTooLarge, maxSize>>20)}
+		return nil, &doc.Error{File: path, Err: fmt.Errorf("%w: more than %d MiB", doc.ErrTooLarge, maxSize>>20)}
 	}
 	return r.Parse(path, data)
 }
 
 // Parse is the function Parse with the reader's choice.
 func (r Reader) Parse(file string, data []byte) (*Config, error) {
-	n, err := yamldoc.Parse(file, data)
+	n, err := doc.ParseYAML(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (c *Config) ChooseDriver(window bool) {
 // validate checks what no single key shows.
 func (c *Config) validate(file string) error {
 	fail := func(path, format string, args ...any) error {
-		return &yamldoc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)}
+		return &doc.Error{File: file, Path: path, Err: fmt.Errorf(format, args...)}
 	}
 	if c.Rig != "" && len(c.Sensors) > 0 {
 		return fail("rig", "give either rig or sensors, not both")
@@ -288,7 +288,7 @@ func (c *Config) validate(file string) error {
 		return fail("scene", "give either city or file, not both")
 	}
 	if c.Time.Step < 100*time.Microsecond || c.Time.Step > time.Second {
-		return fail("time.step", "%w: %v, the range is 100µs to 1s", yamldoc.ErrRange, c.Time.Step)
+		return fail("time.step", "%w: %v, the range is 100µs to 1s", doc.ErrRange, c.Time.Step)
 	}
 	if n := len(c.Ego.Waypoints); n == 1 || n == 2 {
 		return fail("ego.waypoints", "a loop needs at least 3 points, it has %d", n)
@@ -360,7 +360,7 @@ func ParseBridge(argument string) (Bridge, error) {
 var aliases = map[string]string{"timesource": "source", "timescale": "scale"}
 
 // DecodeYAML reads the keys of a whole file, aliases included.
-func (c *Config) DecodeYAML(n yamldoc.Node) error {
+func (c *Config) DecodeYAML(n doc.Node) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
@@ -374,12 +374,12 @@ func (c *Config) DecodeYAML(n yamldoc.Node) error {
 }
 
 // decodeKey reads one of a file's entries.
-func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
+func (c *Config) decodeKey(e doc.Entry, all []doc.Entry) error {
 	if key, ok := aliases[strings.ToLower(e.Key)]; ok {
 		if timesGiven(all, key) > 1 {
 			return e.Place.Errorf("time.%s is given twice: %s is another name of it", key, e.Key)
 		}
-		_, err := yamldoc.DecodeKey(&c.Time, yamldoc.Entry{Key: key, Value: e.Value, Place: e.Place})
+		_, err := doc.DecodeKey(&c.Time, doc.Entry{Key: key, Value: e.Value, Place: e.Place})
 		return err
 	}
 	if e.Key == "ego" {
@@ -391,7 +391,7 @@ func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
 	if e.Key == "bridges" {
 		c.placeBridges(e.Value)
 	}
-	known, err := yamldoc.DecodeKey(c, e)
+	known, err := doc.DecodeKey(c, e)
 	if !known {
 		return e.UnknownKey(topKeys())
 	}
@@ -399,7 +399,7 @@ func (c *Config) decodeKey(e yamldoc.Entry, all []yamldoc.Entry) error {
 }
 
 // timesGiven counts how often a file's entries give a key of time, by any name.
-func timesGiven(all []yamldoc.Entry, key string) int {
+func timesGiven(all []doc.Entry, key string) int {
 	n := 0
 	for _, e := range all {
 		if aliases[strings.ToLower(e.Key)] == key {
@@ -421,14 +421,14 @@ func timesGiven(all []yamldoc.Entry, key string) int {
 // topKeys lists the keys of a file.
 func topKeys() []string {
 	var keys []string
-	for _, f := range yamldoc.Fields(reflect.TypeFor[Config]()) {
+	for _, f := range doc.Fields(reflect.TypeFor[Config]()) {
 		keys = append(keys, f.Tag.Get("yaml"))
 	}
 	return keys
 }
 
 // placeBridges remembers where the file's bridges stand.
-func (c *Config) placeBridges(list yamldoc.Node) {
+func (c *Config) placeBridges(list doc.Node) {
 	c.bridgePlaces, _ = list.Items() // what is wrong there is told when it is decoded
 }
 
@@ -437,7 +437,7 @@ func (c *Config) placeBridges(list yamldoc.Node) {
 // doesn't have the key. An error of a bridge that isn't the file's, one that has a place,
 // and nil stay as they are.
 func (c *Config) InBridge(index int, key string, err error) error {
-	var placed *yamldoc.Error
+	var placed *doc.Error
 	if err == nil || index >= len(c.bridgePlaces) || errors.As(err, &placed) {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/simtime"
 )
@@ -238,5 +238,5 @@ func TestAHugeFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("#"), 4<<20+1), 0o600))
 	_, err := config.Read(path)
-	assert.ErrorIs(t, err, yamldoc.ErrTooLarge)
+	assert.ErrorIs(t, err, doc.ErrTooLarge)
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/jsondoc"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -36,7 +35,7 @@ func (p carlaParent) place(pose Pose) Pose {
 
 // readCARLA reads the sensors of one vehicle of objects.json, and lists what else
 // there is. The vehicle's origin is taken for base_link.
-func readCARLA(root jsondoc.Node, objects []jsondoc.Node, f *foreignReader) (*Rig, error) {
+func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	r := &carlaReader{foreignReader: f, seen: map[string]bool{}}
 	if err := r.knownKeys(root, "objects"); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func readCARLA(root jsondoc.Node, objects []jsondoc.Node, f *foreignReader) (*Ri
 
 // addFrames adds the sensor that publishes the frames, which every run has, under the
 // vehicle's name.
-func (r *carlaReader) addFrames(vehicle jsondoc.Node) {
+func (r *carlaReader) addFrames(vehicle doc.JSONNode) {
 	e := Entry{ID: transformID, Name: r.name("tf"), place: vehicle, comment: "what every run has"}
 	r.nameFrame(&e, "")
 	r.rig.Sensors = append(r.rig.Sensors, e)
@@ -88,11 +87,11 @@ func isVehicle(kind string) bool {
 
 // findVehicle returns the index of the vehicle that is taken for the ego: by its id or
 // role, or the first with sensors, or the first; -1 where there is none.
-func findVehicle(objects []jsondoc.Node) (int, error) {
+func findVehicle(objects []doc.JSONNode) (int, error) {
 	best, score := -1, 0
 	for i, n := range objects {
 		if !n.IsObject() {
-			return -1, n.Errorf("%w: need an object with a type and an id", yamldoc.ErrType)
+			return -1, n.Errorf("%w: need an object with a type and an id", doc.ErrType)
 		}
 		kind, _ := n.Get("type").Text()
 		if !isVehicle(kind) {
@@ -115,7 +114,7 @@ func findVehicle(objects []jsondoc.Node) (int, error) {
 }
 
 // knownKeys refuses an object's other keys.
-func (r *carlaReader) knownKeys(n jsondoc.Node, known ...string) error {
+func (r *carlaReader) knownKeys(n doc.JSONNode, known ...string) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
@@ -130,7 +129,7 @@ func (r *carlaReader) knownKeys(n jsondoc.Node, known ...string) error {
 	return nil
 }
 
-func (r *carlaReader) readVehicle(n jsondoc.Node) error {
+func (r *carlaReader) readVehicle(n doc.JSONNode) error {
 	if err := r.knownKeys(n, "type", "id", "role_name", "spawn_point", "color", "sensors"); err != nil {
 		return err
 	}
@@ -144,7 +143,7 @@ func (r *carlaReader) readVehicle(n jsondoc.Node) error {
 	return r.readAttached(items, carlaParent{path: r.vehicle, frame: BaseFrame})
 }
 
-func (r *carlaReader) readAttached(items []jsondoc.Node, parent carlaParent) error {
+func (r *carlaReader) readAttached(items []doc.JSONNode, parent carlaParent) error {
 	for _, item := range items {
 		if err := r.readSensor(item, parent); err != nil {
 			return err
@@ -157,7 +156,7 @@ func (r *carlaReader) readAttached(items []jsondoc.Node, parent carlaParent) err
 var carlaKeys = []string{"type", "id", "spawn_point", "attached_objects", "attributes"}
 
 // readSensor reads a sensor and what is attached to it.
-func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
+func (r *carlaReader) readSensor(n doc.JSONNode, parent carlaParent) error {
 	kind, id, err := r.typeAndID(n, parent)
 	if err != nil {
 		return err
@@ -199,9 +198,9 @@ func (r *carlaReader) readSensor(n jsondoc.Node, parent carlaParent) error {
 }
 
 // typeAndID reads a sensor's; a nil type is an unknown one that is put up with.
-func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignType, string, error) {
+func (r *carlaReader) typeAndID(n doc.JSONNode, parent carlaParent) (*ForeignType, string, error) {
 	if !n.IsObject() {
-		return nil, "", n.Errorf("%w: need an object with a type and an id", yamldoc.ErrType)
+		return nil, "", n.Errorf("%w: need an object with a type and an id", doc.ErrType)
 	}
 	name, err := needed(n, "type")
 	if err != nil {
@@ -209,7 +208,7 @@ func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignTyp
 	}
 	kind := carlaDialect.find(name, strings.ToLower)
 	if kind == nil {
-		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", yamldoc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
+		err := n.Get("type").Errorf("%w: CARLA has no sensor %q, %s", doc.ErrValue, name, closest.Hint(name, carlaDialect.names()))
 		if err := r.fault(err); err != nil {
 			return nil, "", err
 		}
@@ -228,7 +227,7 @@ func (r *carlaReader) typeAndID(n jsondoc.Node, parent carlaParent) (*ForeignTyp
 
 // attributes tells a sensor's attributes from its other keys, and reads its pose. They
 // stand beside the other keys, or in an object of their own.
-func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pose, err error) {
+func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose Pose, err error) {
 	entries, err := n.Entries()
 	if err != nil {
 		return nil, Pose{}, err
@@ -250,7 +249,7 @@ func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pos
 	at := n.Get("spawn_point")
 	switch {
 	case old && !at.Null():
-		return nil, Pose{}, at.Errorf("%w: the sensor has a pose beside spawn_point too: leave one out", yamldoc.ErrValue)
+		return nil, Pose{}, at.Errorf("%w: the sensor has a pose beside spawn_point too: leave one out", doc.ErrValue)
 	case old:
 		pose, err = r.oldPose(entries)
 		return list, pose, err
@@ -263,7 +262,7 @@ func (r *carlaReader) attributes(n jsondoc.Node) (list []jsondoc.Entry, pose Pos
 // oldPose reads the pose as files older than carla_spawn_objects have it: in CARLA's
 // own axes, which are Unreal Engine's. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
 // which the bridge turns into CARLA's (ros-bridge pull request 423).
-func (r *carlaReader) oldPose(entries []jsondoc.Entry) (Pose, error) {
+func (r *carlaReader) oldPose(entries []doc.JSONEntry) (Pose, error) {
 	v := map[string]float64{}
 	for _, e := range entries {
 		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
@@ -619,7 +618,7 @@ var eachFrame = []string{"sensor.other.collision", "sensor.other.lane_invasion"}
 func finishCARLALidar(c *conversion) error {
 	hz := c.number("rotation_frequency")
 	if hz <= 0 {
-		return c.errorf("rotation_frequency", "%w: %v Hz, need more than 0", yamldoc.ErrRange, hz)
+		return c.errorf("rotation_frequency", "%w: %v Hz, need more than 0", doc.ErrRange, hz)
 	}
 	c.rate(hz, "rotation_frequency")
 	if tick := c.number("sensor_tick"); tick > 0 && 1/tick < hz {

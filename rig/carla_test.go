@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors/all"
@@ -182,7 +182,7 @@ func TestCARLALidarRates(t *testing.T) {
 		assert.Equal(t, want, r.Sensors[0].Rate, tick)
 	}
 	_, err := rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "rotation_frequency": 0}`)))
-	require.ErrorIs(t, err, yamldoc.ErrRange)
+	require.ErrorIs(t, err, doc.ErrRange)
 }
 
 // TestCARLATicksAreExact: the k-th firing is at k ticks, to the nanosecond, however long
@@ -226,22 +226,22 @@ func TestCARLAFaults(t *testing.T) {
 		text, message string
 		is            error
 	}{
-		{`{"objects": [{"id": "a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key type`, yamldoc.ErrType},
-		{`{"objects": [1]}`, `r.json:1:14: objects[0]: wrong kind of value: need an object with a type and an id`, yamldoc.ErrType},
-		{`{"objects": {"a": 1}}`, `r.json:1:13: objects: wrong kind of value: need an array, [ ... ]`, yamldoc.ErrType},
-		{`{"objects": [], "object": 1}`, `r.json:1:17: object: unknown key, did you mean objects?`, yamldoc.ErrUnknownKey},
-		{`{"objects": [{"type": "vehicle.a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key id`, yamldoc.ErrType},
-		{`{"objects": [{"type": "vehicle.a", "id": "a", "sensor": []}]}`, `r.json:1:47: objects[0].sensor: unknown key, did you mean sensors?`, yamldoc.ErrUnknownKey},
-		{vehicle(`{"type": "sensor.camera.rbg", "id": "a"}`), `r.json:2:10: objects[0].sensors[0].type: unknown value: CARLA has no sensor "sensor.camera.rbg", did you mean sensor.camera.rgb?`, yamldoc.ErrValue},
-		{vehicle(`{"type": "sensor.camera.rgb"}`), `r.json:2:1: objects[0].sensors[0]: wrong kind of value: it needs the key id`, yamldoc.ErrType},
-		{vehicle(`{"type": "sensor.camera.rgb", "id": ""}`), `r.json:2:37: objects[0].sensors[0].id: unknown value: "", need a name`, yamldoc.ErrValue},
-		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "fow": 90}`), `r.json:2:42: objects[0].sensors[0].fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
-		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attributes": {"fow": 90}}`), `r.json:2:57: objects[0].sensors[0].attributes.fow: unknown key, did you mean fov?`, yamldoc.ErrUnknownKey},
-		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "lens_x_size": 2}`), `r.json:2:57: objects[0].sensors[0].lens_x_size: out of range: 2, the range is 0 to 1`, yamldoc.ErrRange},
-		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "exposure_mode": "auto"}`), `r.json:2:59: objects[0].sensors[0].exposure_mode: unknown value: "auto", known are histogram, manual`, yamldoc.ErrValue},
-		{vehicle(`{"type": "sensor.other.imu", "id": "a", "x": 1, "spawn_point": {"x": 1}}`), `r.json:2:64: objects[0].sensors[0].spawn_point: unknown value: the sensor has a pose beside spawn_point too: leave one out`, yamldoc.ErrValue},
+		{`{"objects": [{"id": "a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key type`, doc.ErrType},
+		{`{"objects": [1]}`, `r.json:1:14: objects[0]: wrong kind of value: need an object with a type and an id`, doc.ErrType},
+		{`{"objects": {"a": 1}}`, `r.json:1:13: objects: wrong kind of value: need an array, [ ... ]`, doc.ErrType},
+		{`{"objects": [], "object": 1}`, `r.json:1:17: object: unknown key, did you mean objects?`, doc.ErrUnknownKey},
+		{`{"objects": [{"type": "vehicle.a"}]}`, `r.json:1:14: objects[0]: wrong kind of value: it needs the key id`, doc.ErrType},
+		{`{"objects": [{"type": "vehicle.a", "id": "a", "sensor": []}]}`, `r.json:1:47: objects[0].sensor: unknown key, did you mean sensors?`, doc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rbg", "id": "a"}`), `r.json:2:10: objects[0].sensors[0].type: unknown value: CARLA has no sensor "sensor.camera.rbg", did you mean sensor.camera.rgb?`, doc.ErrValue},
+		{vehicle(`{"type": "sensor.camera.rgb"}`), `r.json:2:1: objects[0].sensors[0]: wrong kind of value: it needs the key id`, doc.ErrType},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": ""}`), `r.json:2:37: objects[0].sensors[0].id: unknown value: "", need a name`, doc.ErrValue},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "fow": 90}`), `r.json:2:42: objects[0].sensors[0].fow: unknown key, did you mean fov?`, doc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "attributes": {"fow": 90}}`), `r.json:2:57: objects[0].sensors[0].attributes.fow: unknown key, did you mean fov?`, doc.ErrUnknownKey},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "lens_x_size": 2}`), `r.json:2:57: objects[0].sensors[0].lens_x_size: out of range: 2, the range is 0 to 1`, doc.ErrRange},
+		{vehicle(`{"type": "sensor.camera.rgb", "id": "a", "exposure_mode": "auto"}`), `r.json:2:59: objects[0].sensors[0].exposure_mode: unknown value: "auto", known are histogram, manual`, doc.ErrValue},
+		{vehicle(`{"type": "sensor.other.imu", "id": "a", "x": 1, "spawn_point": {"x": 1}}`), `r.json:2:64: objects[0].sensors[0].spawn_point: unknown value: the sensor has a pose beside spawn_point too: leave one out`, doc.ErrValue},
 		{vehicle(`{"type": "sensor.other.imu", "id": "a"}, {"type": "sensor.other.imu", "id": "a"}`), `r.json:2:77: objects[0].sensors[1].id: bad sensor name: two sensors of type sensor.other.imu are named "a"`, rig.ErrName},
-		{vehicle(`{"type": "sensor.other.imu", "id": "a", "attached_objects": 1}`), `r.json:2:61: objects[0].sensors[0].attached_objects: wrong kind of value: need an array, [ ... ]`, yamldoc.ErrType},
+		{vehicle(`{"type": "sensor.other.imu", "id": "a", "attached_objects": 1}`), `r.json:2:61: objects[0].sensors[0].attached_objects: wrong kind of value: need an array, [ ... ]`, doc.ErrType},
 	} {
 		_, err := rig.Parse("r.json", []byte(c.text))
 		require.ErrorIs(t, err, c.is, c.text)

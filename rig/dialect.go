@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/jsondoc"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 )
 
 // Dialect is a way of describing rigs that another program has.
@@ -206,7 +205,7 @@ func (f *foreignReader) fault(err error) error {
 // note tells the user of something; lose of something without counterpart.
 func (f *foreignReader) note(err error) { f.rig.Notices = append(f.rig.Notices, noticeOf(err, false)) }
 
-func (f *foreignReader) lose(n jsondoc.Node, format string, args ...any) {
+func (f *foreignReader) lose(n doc.JSONNode, format string, args ...any) {
 	f.rig.Notices = append(f.rig.Notices, noticeOf(n.Errorf(noCounterpart+format, args...), true))
 }
 
@@ -233,18 +232,18 @@ func (f *foreignReader) name(wanted string) string {
 type conversion struct {
 	reader *foreignReader
 	kind   *ForeignType
-	node   jsondoc.Node
+	node   doc.JSONNode
 	entry  *Entry
 	second *Entry                  // another one that the sensor also becomes, nil for none
 	output string                  // the one whose topic is the sensor's
 	values map[string]any          // of the parameters, defaults included
-	given  map[string]jsondoc.Node // of those that are written
+	given  map[string]doc.JSONNode // of those that are written
 }
 
 // convert makes an entry of a sensor: its parameters become attributes.
-func (f *foreignReader) convert(t *ForeignType, node jsondoc.Node, params []jsondoc.Entry) (*conversion, error) {
+func (f *foreignReader) convert(t *ForeignType, node doc.JSONNode, params []doc.JSONEntry) (*conversion, error) {
 	c := &conversion{
-		reader: f, kind: t, node: node, output: t.output, values: map[string]any{}, given: map[string]jsondoc.Node{},
+		reader: f, kind: t, node: node, output: t.output, values: map[string]any{}, given: map[string]doc.JSONNode{},
 		entry: &Entry{ID: t.ID, place: node, own: map[string]place{}},
 	}
 	if err := c.read(params); err != nil {
@@ -273,7 +272,7 @@ func (f *foreignReader) convert(t *ForeignType, node jsondoc.Node, params []json
 }
 
 // read fills in the values of the parameters.
-func (c *conversion) read(params []jsondoc.Entry) error {
+func (c *conversion) read(params []doc.JSONEntry) error {
 	for i := range c.kind.Parameters {
 		p := &c.kind.Parameters[i]
 		c.values[p.Name] = p.Default
@@ -415,7 +414,7 @@ func (c *conversion) errorf(parameter, format string, args ...any) error {
 
 // parse reads a parameter's value. Numbers and truth values may be texts: CARLA's ROS
 // bridge and SVL read those too.
-func (p *Parameter) parse(n jsondoc.Node) (any, error) {
+func (p *Parameter) parse(n doc.JSONNode) (any, error) {
 	switch p.Kind {
 	case KindBool:
 		if s, err := n.Text(); err == nil {
@@ -429,7 +428,7 @@ func (p *Parameter) parse(n jsondoc.Node) (any, error) {
 	case KindInteger:
 		f, err := numberOf(n)
 		if err == nil && (f != math.Trunc(f) || math.Abs(f) > 1<<53) {
-			err = n.Errorf("%w: %s, need a whole number", yamldoc.ErrType, n)
+			err = n.Errorf("%w: %s, need a whole number", doc.ErrType, n)
 		}
 		return int64(f), err
 	case KindText:
@@ -440,26 +439,26 @@ func (p *Parameter) parse(n jsondoc.Node) (any, error) {
 	case KindNumbers:
 		return listOf(n, numberOf)
 	case KindTexts:
-		return listOf(n, jsondoc.Node.Text)
+		return listOf(n, doc.JSONNode.Text)
 	default:
 		return nil, nil
 	}
 }
 
 // needed returns the text of a key that an object must have.
-func needed(n jsondoc.Node, key string) (string, error) {
+func needed(n doc.JSONNode, key string) (string, error) {
 	v := n.Get(key)
 	if v.Null() {
-		return "", n.Errorf("%w: it needs the key %s", yamldoc.ErrType, key)
+		return "", n.Errorf("%w: it needs the key %s", doc.ErrType, key)
 	}
 	text, err := v.Text()
 	if err == nil && strings.TrimSpace(text) == "" {
-		err = v.Errorf("%w: %q, need a name", yamldoc.ErrValue, text)
+		err = v.Errorf("%w: %q, need a name", doc.ErrValue, text)
 	}
 	return text, err
 }
 
-func numberOf(n jsondoc.Node) (float64, error) {
+func numberOf(n doc.JSONNode) (float64, error) {
 	if s, err := n.Text(); err == nil {
 		if f, err := strconv.ParseFloat(s, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
 			return f, nil
@@ -468,7 +467,7 @@ func numberOf(n jsondoc.Node) (float64, error) {
 	return n.Number()
 }
 
-func listOf[T any](n jsondoc.Node, read func(jsondoc.Node) (T, error)) ([]T, error) {
+func listOf[T any](n doc.JSONNode, read func(doc.JSONNode) (T, error)) ([]T, error) {
 	items, err := n.Items()
 	if err != nil {
 		return nil, err
@@ -483,7 +482,7 @@ func listOf[T any](n jsondoc.Node, read func(jsondoc.Node) (T, error)) ([]T, err
 }
 
 // check holds a value against the parameter's range and options.
-func (p *Parameter) check(n jsondoc.Node, value any) error {
+func (p *Parameter) check(n doc.JSONNode, value any) error {
 	var numbers []float64
 	var texts []string
 	switch v := value.(type) {
@@ -500,7 +499,7 @@ func (p *Parameter) check(n jsondoc.Node, value any) error {
 	}
 	for _, s := range texts {
 		if len(p.Options) > 0 && !slices.Contains(p.Options, s) {
-			return n.Errorf("%w: %q, %s", yamldoc.ErrValue, s, closest.Hint(s, p.Options))
+			return n.Errorf("%w: %q, %s", doc.ErrValue, s, closest.Hint(s, p.Options))
 		}
 	}
 	for _, f := range numbers {
@@ -509,7 +508,7 @@ func (p *Parameter) check(n jsondoc.Node, value any) error {
 			if unit != "" {
 				unit = " " + unit
 			}
-			return n.Errorf("%w: %v, the range is %v to %v%s", yamldoc.ErrRange, f, p.Min, p.Max, unit)
+			return n.Errorf("%w: %v, the range is %v to %v%s", doc.ErrRange, f, p.Min, p.Max, unit)
 		}
 	}
 	return nil

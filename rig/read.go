@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/filefault"
-	"github.com/raybridge/raybridge/internal/jsondoc"
-	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
 // Errors of files; callers test them with errors.Is.
@@ -49,15 +48,15 @@ func (r Reader) Read(path string) (*Rig, error) {
 
 // Parse reads a rig from its text; file names it in errors. What begins as JSON is
 // another program's, or our YAML in JSON's form; everything else is our YAML. Errors
-// are *yamldoc.Error where they have a place.
+// are *doc.Error where they have a place.
 func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 	if len(data) > maxSize {
-		return nil, &yamldoc.Error{File: file, Err: fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxSize>>20)}
+		return nil, &doc.Error{File: file, Err: fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxSize>>20)}
 	}
 	if !looksLikeJSON(data) {
 		return parseYAML(file, data)
 	}
-	root, commas, err := jsondoc.Parse(file, data)
+	root, commas, err := doc.ParseJSON(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func (r Reader) Parse(file string, data []byte) (*Rig, error) {
 
 // parseYAML reads our own form.
 func parseYAML(file string, data []byte) (*Rig, error) {
-	n, err := yamldoc.Parse(file, data)
+	n, err := doc.ParseYAML(file, data)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func parseYAML(file string, data []byte) (*Rig, error) {
 // looksLikeJSON tells JSON from the YAML that people write by its first two signs that
 // are no comment: an array, or an object whose first key is in quotes.
 func looksLikeJSON(data []byte) bool {
-	data = jsondoc.WithoutComments(bytes.TrimPrefix(data, []byte("\ufeff")))
+	data = doc.WithoutComments(bytes.TrimPrefix(data, []byte("\ufeff")))
 	data = bytes.TrimLeft(data, " \t\r\n")
 	if len(data) == 0 || data[0] != '{' && data[0] != '[' {
 		return false
@@ -115,7 +114,7 @@ func looksLikeJSON(data []byte) bool {
 
 // recognise tells by its shape whose rig a document is, "" for our own, and returns
 // the list of what is in it.
-func recognise(root jsondoc.Node) (kind string, list []jsondoc.Node, err error) {
+func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) {
 	switch {
 	case root.IsArray():
 		list, err = root.Items()
@@ -129,7 +128,7 @@ func recognise(root jsondoc.Node) (kind string, list []jsondoc.Node, err error) 
 			kind = svlDialect.Name
 		}
 	case !root.Get("type").Null():
-		kind, list = svlDialect.Name, []jsondoc.Node{root}
+		kind, list = svlDialect.Name, []doc.JSONNode{root}
 	default:
 		err = root.Errorf("%w: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects", ErrFormat)
 	}

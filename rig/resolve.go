@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -33,7 +33,7 @@ type Sensor struct {
 // Fault places an error: at one of the sensor's own keys ("rate", "topic",
 // "topics.image") in its file, or where the sensor begins if the key is "" or isn't
 // written; where topics doesn't have an output, topic is meant. The result wraps
-// err; it is a *yamldoc.Error if the sensor came from a file.
+// err; it is a *doc.Error if the sensor came from a file.
 func (s *Sensor) Fault(key string, err error) error {
 	if strings.HasPrefix(key, topicsKey+".") && s.entry.own[key] == nil {
 		key = "topic"
@@ -422,7 +422,7 @@ type Notice struct {
 
 // String returns the notice with its place: "rig.json:3:7: [2].params: ...".
 func (n Notice) String() string {
-	return (&yamldoc.Error{File: n.File, Line: n.Line, Column: n.Column, Path: n.Path, Err: errors.New(n.Text)}).Error()
+	return (&doc.Error{File: n.File, Line: n.Line, Column: n.Column, Path: n.Path, Err: errors.New(n.Text)}).Error()
 }
 
 // brief returns the notice with its line alone, for comments in a file that says
@@ -441,7 +441,7 @@ const noCounterpart = "no counterpart: "
 // noticeOf turns an error into a notice at its place.
 func noticeOf(err error, lost bool) Notice {
 	n := Notice{Text: err.Error(), Lost: lost}
-	var placed *yamldoc.Error
+	var placed *doc.Error
 	if errors.As(err, &placed) {
 		n.File, n.Line, n.Column, n.Path, n.Text = placed.File, placed.Line, placed.Column, placed.Path, placed.Err.Error()
 	}

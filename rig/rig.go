@@ -19,7 +19,7 @@ import (
 	"errors"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -102,7 +102,7 @@ type Entry struct {
 }
 
 // DecodeYAML reads an entry: its own keys, and every other key as an attribute.
-func (e *Entry) DecodeYAML(n yamldoc.Node) error {
+func (e *Entry) DecodeYAML(n doc.Node) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (e *Entry) DecodeYAML(n yamldoc.Node) error {
 			}
 			continue
 		}
-		known, err := yamldoc.DecodeKey(e, x)
+		known, err := doc.DecodeKey(e, x)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (e *Entry) DecodeYAML(n yamldoc.Node) error {
 // topicsKey is the key of Entry.Topics.
 const topicsKey = "topics"
 
-func (e *Entry) decodeTopics(n yamldoc.Node) error {
+func (e *Entry) decodeTopics(n doc.Node) error {
 	entries, err := n.Entries()
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (e *Entry) decodeTopics(n yamldoc.Node) error {
 		}
 		topic, ok := v.(string)
 		if !ok {
-			return x.Value.Errorf("%w: %v, need a topic", yamldoc.ErrType, v)
+			return x.Value.Errorf("%w: %v, need a topic", doc.ErrType, v)
 		}
 		e.Topics[x.Key] = topic
 		e.own[topicsKey+"."+x.Key] = x.Value

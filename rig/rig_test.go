@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test, name: a, parent: bas_link}", `r.yaml:2:5: sensors[0]: bad parent frame: "bas_link" is neither base_link nor a sensor's frame, did you mean base_link?`, rig.ErrParent},
 		{"sensors:\n  - {id: sensor.test, name: a, parent: b}\n  - {id: sensor.test, name: b, parent: a}", `r.yaml:2:5: sensors[0]: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
 		{chain(102), `r.yaml:103:3: sensors[101]: bad parent frame: "s101" has 101 parents in a row, need at most 100`, rig.ErrParent},
-		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", yamldoc.ErrUnknownKey},
+		{"sensors:\n  - {id: sensor.test, name: a, pose: {yaww: 3}}", "r.yaml:2:39: sensors[0].pose.yaww: unknown key, did you mean yaw?", doc.ErrUnknownKey},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: a b}", `r.yaml:2:39: sensors[0].topic: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, topic: //a}", `r.yaml:2:39: sensors[0].topic: bad topic "//a", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, pose: {z: 1}}\n  - {id: sensor.test, name: b, frame: a}", `r.yaml:3:39: sensors[1].frame: bad frame "a": sensor a, which has the same, is mounted elsewhere`, rig.ErrFrame},
@@ -86,10 +86,10 @@ func TestFaults(t *testing.T) {
 		{"sensors:\n  - {id: sensor.test, name: a, frame_id: a b}", `r.yaml:2:42: sensors[0].frame_id: bad frame "a b", need a name without spaces and leading slash`, rig.ErrFrame},
 		{"sensors:\n  - {id: sensor.test, name: a, topics: {data: a b}}", `r.yaml:2:47: sensors[0].topics.data: bad topic "a b", need names without spaces between single slashes`, rig.ErrTopic},
 		{"sensors:\n  - {id: sensor.test, name: a, topics: {dta: /a}}", `r.yaml:2:46: sensors[0].topics.dta: unknown output "dta" of sensor.test, did you mean data?`, rig.ErrOutput},
-		{"sensors:\n  - {id: sensor.test, name: a, topics: {data: [1]}}", `r.yaml:2:47: sensors[0].topics.data: wrong kind of value: [1], need a topic`, yamldoc.ErrType},
-		{"sensors:\n  - {id: sensor.test, name: a, topics: /a}", `r.yaml:2:40: sensors[0].topics: wrong kind of value: need key: value pairs`, yamldoc.ErrType},
-		{"drivers: [me]", `r.yaml:1:11: drivers[0]: unknown value: "me", known are external, keys`, yamldoc.ErrValue},
-		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", yamldoc.ErrUnknownKey},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: {data: [1]}}", `r.yaml:2:47: sensors[0].topics.data: wrong kind of value: [1], need a topic`, doc.ErrType},
+		{"sensors:\n  - {id: sensor.test, name: a, topics: /a}", `r.yaml:2:40: sensors[0].topics: wrong kind of value: need key: value pairs`, doc.ErrType},
+		{"drivers: [me]", `r.yaml:1:11: drivers[0]: unknown value: "me", known are external, keys`, doc.ErrValue},
+		{"sensor: []", "r.yaml:1:1: sensor: unknown key, did you mean sensors?", doc.ErrUnknownKey},
 	} {
 		_, err := resolve(c.text)
 		require.ErrorIs(t, err, c.is, c.text)

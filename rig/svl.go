@@ -9,17 +9,16 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/jsondoc"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // svlSensor is one sensor of an SVL vehicle.
 type svlSensor struct {
-	node   jsondoc.Node
+	node   doc.JSONNode
 	kind   *ForeignType
 	name   string
-	parent jsondoc.Node // its name
+	parent doc.JSONNode // its name
 	above  *svlSensor   // nil for the vehicle
 	pose   Pose         // in above, in our axes
 
@@ -37,7 +36,7 @@ type svlReader struct {
 
 // readSVL reads the sensors of an SVL vehicle: one, or a list. The transforms'
 // origin, the vehicle's, is taken for base_link.
-func readSVL(list []jsondoc.Node, f *foreignReader) (*Rig, error) {
+func readSVL(list []doc.JSONNode, f *foreignReader) (*Rig, error) {
 	r := &svlReader{foreignReader: f}
 	for _, n := range list {
 		s, err := r.head(n)
@@ -69,7 +68,7 @@ var svlKeys = []string{"type", "name", "params", "parent", "transform", "plugin"
 var unknownSVL = &ForeignType{anchor: true, open: true}
 
 // head reads all of a sensor but its parameters.
-func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
+func (r *svlReader) head(n doc.JSONNode) (*svlSensor, error) {
 	entries, err := n.Entries()
 	if err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func (r *svlReader) head(n jsondoc.Node) (*svlSensor, error) {
 	s := &svlSensor{node: n, kind: svlDialect.find(kind, svlPlain), parent: n.Get("parent"), entry: -1, second: -1}
 	if s.kind == nil {
 		s.kind = unknownSVL
-		err := n.Get("type").Errorf("%w: SVL has no sensor %q, %s", yamldoc.ErrValue, kind, closest.Hint(kind, svlDialect.names()))
+		err := n.Get("type").Errorf("%w: SVL has no sensor %q, %s", doc.ErrValue, kind, closest.Hint(kind, svlDialect.names()))
 		if err := r.fault(err); err != nil {
 			return nil, err
 		}
@@ -115,7 +114,7 @@ func svlPlain(name string) string {
 }
 
 // svlPose reads a transform: metres and degrees in Unity's axes.
-func svlPose(n jsondoc.Node, f *foreignReader) (Pose, error) {
+func svlPose(n doc.JSONNode, f *foreignReader) (Pose, error) {
 	v, err := components(n, f)
 	if err != nil {
 		return Pose{}, err
@@ -137,7 +136,7 @@ var poseKeys = []string{"x", "y", "z", "roll", "pitch", "yaw"}
 const farthest = 1e6
 
 // components reads the six numbers of a pose; those that aren't given are 0.
-func components(n jsondoc.Node, f *foreignReader) (map[string]float64, error) {
+func components(n doc.JSONNode, f *foreignReader) (map[string]float64, error) {
 	v := map[string]float64{}
 	entries, err := n.Entries()
 	if err != nil {
@@ -161,10 +160,10 @@ func components(n jsondoc.Node, f *foreignReader) (map[string]float64, error) {
 }
 
 // componentOf reads one number of a pose.
-func componentOf(n jsondoc.Node) (float64, error) {
+func componentOf(n doc.JSONNode) (float64, error) {
 	x, err := numberOf(n)
 	if err == nil && math.Abs(x) > farthest {
-		err = n.Errorf("%w: %v, the range is %v to %v", yamldoc.ErrRange, x, -farthest, farthest)
+		err = n.Errorf("%w: %v, the range is %v to %v", doc.ErrRange, x, -farthest, farthest)
 	}
 	return x, err
 }
@@ -808,7 +807,7 @@ func (c *conversion) fieldOfView() {
 func (c *conversion) chooseLens() error {
 	distortion := c.numbers("DistortionParameters")
 	if n := len(distortion); n != 0 && n != 4 {
-		return c.errorf("DistortionParameters", "%w: %d numbers, need none or 4", yamldoc.ErrValue, n)
+		return c.errorf("DistortionParameters", "%w: %d numbers, need none or 4", doc.ErrValue, n)
 	}
 	if !c.boolean("Distorted") {
 		if c.boolean("Fisheye") {
@@ -855,7 +854,7 @@ func finishSVLLidar(c *conversion) error {
 	}
 	columns := math.Floor(float64(c.integer("MeasurementsPerRotation")) * c.number("HorizontalAngle") / 360)
 	if columns < 1 {
-		return c.errorf("HorizontalAngle", "%w: %v deg leave no measurement of %d a rotation", yamldoc.ErrRange, c.number("HorizontalAngle"), c.integer("MeasurementsPerRotation"))
+		return c.errorf("HorizontalAngle", "%w: %v deg leave no measurement of %d a rotation", doc.ErrRange, c.number("HorizontalAngle"), c.integer("MeasurementsPerRotation"))
 	}
 	c.set("columns", int64(columns), "MeasurementsPerRotation")
 	return nil

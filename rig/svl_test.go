@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 )
 
@@ -265,30 +265,30 @@ func TestSVLFaults(t *testing.T) {
 		text, message string
 		is            error
 	}{
-		{`{"type": "Lidra", "name": "a"}`, `r.json:1:10: type: unknown value: SVL has no sensor "Lidra", did you mean Lidar?`, yamldoc.ErrValue},
-		{`{"type": 3}`, `r.json:1:10: type: wrong kind of value: 3, need a text in quotes`, yamldoc.ErrType},
+		{`{"type": "Lidra", "name": "a"}`, `r.json:1:10: type: unknown value: SVL has no sensor "Lidra", did you mean Lidar?`, doc.ErrValue},
+		{`{"type": 3}`, `r.json:1:10: type: wrong kind of value: 3, need a text in quotes`, doc.ErrType},
 		{`{"name": "a", "params": {}, "type": null}`, `r.json:1:1: unknown kind of rig: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects`, rig.ErrFormat},
-		{`[{"name": "a"}]`, `r.json:1:2: [0]: wrong kind of value: it needs the key type`, yamldoc.ErrType},
-		{"[{\"type\": \"Lidar\",\n \"nam\": \"a\"}]", `r.json:2:2: [0].nam: unknown key, did you mean name?`, yamldoc.ErrUnknownKey},
-		{`{"type": "Lidar", "params": {"LaserCont": 3}}`, `r.json:1:30: params.LaserCont: unknown key, did you mean LaserCount?`, yamldoc.ErrUnknownKey},
-		{`{"type": "Lidar", "params": {"LaserCount": 129}}`, `r.json:1:44: params.LaserCount: out of range: 129, the range is 1 to 128`, yamldoc.ErrRange},
-		{`{"type": "Lidar", "params": {"LaserCount": 1.5}}`, `r.json:1:44: params.LaserCount: wrong kind of value: 1.5, need a whole number`, yamldoc.ErrType},
-		{`{"type": "Lidar", "params": {"LaserCount": "many"}}`, `r.json:1:44: params.LaserCount: wrong kind of value: "many", need a number`, yamldoc.ErrType},
-		{`{"type": "Lidar", "params": {"Compensated": 1}}`, `r.json:1:45: params.Compensated: wrong kind of value: 1, need true or false`, yamldoc.ErrType},
-		{`{"type": "Lidar", "params": {"VerticalRayAngles": 1}}`, `r.json:1:51: params.VerticalRayAngles: wrong kind of value: need an array, [ ... ]`, yamldoc.ErrType},
-		{`{"type": "Lidar", "params": {"VerticalRayAngles": [1, 91]}}`, `r.json:1:51: params.VerticalRayAngles: out of range: 91, the range is -90 to 90`, yamldoc.ErrRange},
-		{`{"type": "Lidar", "params": {"HorizontalAngle": 0}}`, `r.json:1:49: params.HorizontalAngle: out of range: 0 deg leave no measurement of 1500 a rotation`, yamldoc.ErrRange},
-		{`{"type": "Lidar", "params": {"MessageType": "Cloud"}}`, `r.json:1:45: params.MessageType: unknown value: "Cloud", known are PointCloud2, LaserScan`, yamldoc.ErrValue},
-		{`{"type": "Segmentation Camera", "params": {"InstanceSegmentationTags": ["Car", "Tree"]}}`, `r.json:1:72: params.InstanceSegmentationTags: unknown value: "Tree", known are Car, Road, Sidewalk, Vegetation, Obstacle, TrafficLight, Building, Sign, Shoulder, Pedestrian, Curb`, yamldoc.ErrValue},
-		{`{"type": "Lidar", "params": []}`, `r.json:1:29: params: wrong kind of value: need an object, { ... }`, yamldoc.ErrType},
-		{`{"type": "Color Camera", "params": {"DistortionParameters": [1, 2]}}`, `r.json:1:61: params.DistortionParameters: unknown value: 2 numbers, need none or 4`, yamldoc.ErrValue},
-		{`{"type": "IMU", "transform": {"yaww": 1}}`, `r.json:1:31: transform.yaww: unknown key, did you mean yaw?`, yamldoc.ErrUnknownKey},
-		{`{"type": "IMU", "transform": {"x": 1e9}}`, `r.json:1:36: transform.x: out of range: 1e+09, the range is -1e+06 to 1e+06`, yamldoc.ErrRange},
+		{`[{"name": "a"}]`, `r.json:1:2: [0]: wrong kind of value: it needs the key type`, doc.ErrType},
+		{"[{\"type\": \"Lidar\",\n \"nam\": \"a\"}]", `r.json:2:2: [0].nam: unknown key, did you mean name?`, doc.ErrUnknownKey},
+		{`{"type": "Lidar", "params": {"LaserCont": 3}}`, `r.json:1:30: params.LaserCont: unknown key, did you mean LaserCount?`, doc.ErrUnknownKey},
+		{`{"type": "Lidar", "params": {"LaserCount": 129}}`, `r.json:1:44: params.LaserCount: out of range: 129, the range is 1 to 128`, doc.ErrRange},
+		{`{"type": "Lidar", "params": {"LaserCount": 1.5}}`, `r.json:1:44: params.LaserCount: wrong kind of value: 1.5, need a whole number`, doc.ErrType},
+		{`{"type": "Lidar", "params": {"LaserCount": "many"}}`, `r.json:1:44: params.LaserCount: wrong kind of value: "many", need a number`, doc.ErrType},
+		{`{"type": "Lidar", "params": {"Compensated": 1}}`, `r.json:1:45: params.Compensated: wrong kind of value: 1, need true or false`, doc.ErrType},
+		{`{"type": "Lidar", "params": {"VerticalRayAngles": 1}}`, `r.json:1:51: params.VerticalRayAngles: wrong kind of value: need an array, [ ... ]`, doc.ErrType},
+		{`{"type": "Lidar", "params": {"VerticalRayAngles": [1, 91]}}`, `r.json:1:51: params.VerticalRayAngles: out of range: 91, the range is -90 to 90`, doc.ErrRange},
+		{`{"type": "Lidar", "params": {"HorizontalAngle": 0}}`, `r.json:1:49: params.HorizontalAngle: out of range: 0 deg leave no measurement of 1500 a rotation`, doc.ErrRange},
+		{`{"type": "Lidar", "params": {"MessageType": "Cloud"}}`, `r.json:1:45: params.MessageType: unknown value: "Cloud", known are PointCloud2, LaserScan`, doc.ErrValue},
+		{`{"type": "Segmentation Camera", "params": {"InstanceSegmentationTags": ["Car", "Tree"]}}`, `r.json:1:72: params.InstanceSegmentationTags: unknown value: "Tree", known are Car, Road, Sidewalk, Vegetation, Obstacle, TrafficLight, Building, Sign, Shoulder, Pedestrian, Curb`, doc.ErrValue},
+		{`{"type": "Lidar", "params": []}`, `r.json:1:29: params: wrong kind of value: need an object, { ... }`, doc.ErrType},
+		{`{"type": "Color Camera", "params": {"DistortionParameters": [1, 2]}}`, `r.json:1:61: params.DistortionParameters: unknown value: 2 numbers, need none or 4`, doc.ErrValue},
+		{`{"type": "IMU", "transform": {"yaww": 1}}`, `r.json:1:31: transform.yaww: unknown key, did you mean yaw?`, doc.ErrUnknownKey},
+		{`{"type": "IMU", "transform": {"x": 1e9}}`, `r.json:1:36: transform.x: out of range: 1e+09, the range is -1e+06 to 1e+06`, doc.ErrRange},
 		{`[{"type": "IMU", "name": "top"}, {"type": "IMU", "name": "b", "parent": "to"}]`, `r.json:1:73: [1].parent: bad parent frame: no sensor is named "to", did you mean top?`, rig.ErrParent},
 		{`[{"type": "IMU", "name": "a", "parent": "b"}, {"type": "IMU", "name": "b", "parent": "a"}]`, `r.json:1:41: [0].parent: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
 		{`[{"type": "IMU", "name": "a", "parent": "a"}]`, `r.json:1:41: [0].parent: bad parent frame: the parents of "a" form a circle`, rig.ErrParent},
 		{`[{"type": "IMU", "name": "a"}, {"type": "IMU", "name": "a"}, {"type": "IMU", "name": "b", "parent": "a"}]`, `r.json:1:101: [2].parent: bad parent frame: 2 sensors are named "a"`, rig.ErrParent},
-		{`[3]`, `r.json:1:2: [0]: wrong kind of value: need an object, { ... }`, yamldoc.ErrType},
+		{`[3]`, `r.json:1:2: [0]: wrong kind of value: need an object, { ... }`, doc.ErrType},
 		{`{}`, `r.json:1:1: unknown kind of rig: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects`, rig.ErrFormat},
 		{`[{"type": "sensor.camera.rgb", "id": "a"}]`, `r.json:1:2: [0]: unknown kind of rig: "sensor.camera.rgb" is CARLA's, whose rigs have their vehicles with sensors in a list named objects`, rig.ErrFormat},
 	} {
@@ -319,7 +319,7 @@ func TestLenientReaders(t *testing.T) {
 	assert.Contains(t, strings.Join(texts, "\n"), "out of range: 3840, the range is 1 to 1920")
 
 	_, err = lenient.Parse("r.json", []byte(`{"type": "Lidar", "params": {"LaserCount": "many"}}`))
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	_, err = lenient.Parse("r.json", []byte(`{"type": "Lidar", "parent": "nobody"}`))
 	require.ErrorIs(t, err, rig.ErrParent)
 }
@@ -347,7 +347,7 @@ func TestForms(t *testing.T) {
 		assert.Len(t, parse(t, text).Sensors, sensors, text)
 	}
 	_, err := rig.Parse("r.json", []byte("[1, 2"))
-	var placed *yamldoc.Error
+	var placed *doc.Error
 	require.True(t, errors.As(err, &placed))
 	assert.Equal(t, 1, placed.Line)
 }

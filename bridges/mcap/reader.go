@@ -20,8 +20,8 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/filefault"
-	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/memory"
 )
 
@@ -443,22 +443,22 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 	if len(text) > mostMetadata {
 		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrDamaged, metadataFile, mostMetadata)
 	}
-	var doc struct {
+	var metadata struct {
 		Bag struct {
 			Storage     string   `yaml:"storage_identifier"`
 			Compression string   `yaml:"compression_format"`
 			Files       []string `yaml:"relative_file_paths"`
 		} `yaml:"rosbag2_bagfile_information"`
 	}
-	if err := readYAML(filepath.Join(folder, metadataFile), text, &doc); err != nil {
+	if err := readYAML(filepath.Join(folder, metadataFile), text, &metadata); err != nil {
 		return nil, err
 	}
-	if doc.Bag.Storage != "mcap" || doc.Bag.Compression != "" {
+	if metadata.Bag.Storage != "mcap" || metadata.Bag.Compression != "" {
 		return nil, fmt.Errorf("%w: its files are %q, compressed by %q: want storage mcap without compression by rosbag2",
-			ErrNotMCAP, doc.Bag.Storage, doc.Bag.Compression)
+			ErrNotMCAP, metadata.Bag.Storage, metadata.Bag.Compression)
 	}
 	var list []string
-	for _, name := range doc.Bag.Files {
+	for _, name := range metadata.Bag.Files {
 		list = append(list, filepath.Join(folder, filepath.Base(name)))
 	}
 	if len(list) == 0 {
@@ -470,12 +470,12 @@ func listedFiles(folder string, text []byte) ([]string, error) {
 // mostMetadata is the longest metadata.yaml that is read, bytes.
 const mostMetadata = 16 << 20
 
-// readYAML sets doc by a description, which may be of anybody's making; file names it in
-// errors. What doc has no field for is left out.
-func readYAML(file string, text []byte, doc any) error {
-	n, err := yamldoc.Parse(file, text)
+// readYAML sets target by a description, which may be of anybody's making; file names it in
+// errors. What target has no field for is left out.
+func readYAML(file string, text []byte, target any) error {
+	n, err := doc.ParseYAML(file, text)
 	if err == nil {
-		err = n.SkipUnknown().Decode(doc)
+		err = n.SkipUnknown().Decode(target)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: description: %w", ErrDamaged, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
@@ -227,7 +227,7 @@ func checkTime(t *config.Time) error {
 
 // inFile names the configuration file in an error that has no place in one.
 func inFile(file string, err error) error {
-	var placed *yamldoc.Error
+	var placed *doc.Error
 	if err == nil || file == "" || errors.As(err, &placed) {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/filefault"
-	"github.com/raybridge/raybridge/internal/yamldoc"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -148,7 +148,7 @@ func parseConfig(file string, data []byte) (Config, error) {
 	if len(data) > maxFileBytes {
 		return c, fmt.Errorf("%s: labels file is too large: at most %d bytes are read", file, maxFileBytes)
 	}
-	n, err := yamldoc.Parse(file, data)
+	n, err := doc.ParseYAML(file, data)
 	if err == nil {
 		err = n.Decode(&c)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/labels"
 )
@@ -164,7 +164,7 @@ func TestTagsInPlaceOfRules(t *testing.T) {
 
 func TestDeepYAMLIsRefused(t *testing.T) {
 	_, err := labels.Parse("f.yaml", []byte("rules: "+strings.Repeat("[", 100_000)))
-	assert.ErrorIs(t, err, yamldoc.ErrTooDeep)
+	assert.ErrorIs(t, err, doc.ErrTooDeep)
 }
 
 func FuzzParse(f *testing.F) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
 )
 
@@ -33,7 +33,7 @@ that names them. A key without a default is empty, 0 or false. Lengths are metre
 Lists and mappings lie at most %d deep in one another, aliases (`+"`*name`"+`) stand for
 at most %d values, a key has at most %d bytes, a file 4 MiB.
 
-`, yamldoc.MaxDepth, yamldoc.MaxAliased, yamldoc.MaxKey)
+`, doc.MaxDepth, doc.MaxAliased, doc.MaxKey)
 	for _, s := range sections() {
 		p.section(s)
 	}
@@ -52,7 +52,7 @@ type section struct {
 func sections() []*section {
 	list := []*section{{name: "The file", of: reflect.TypeFor[config.Config]()}}
 	for i := 0; i < len(list); i++ {
-		for _, f := range yamldoc.Fields(list[i].of) {
+		for _, f := range doc.Fields(list[i].of) {
 			of, isList := structOf(f.Type)
 			if of == nil {
 				continue
@@ -106,7 +106,7 @@ func (p *page) section(s *section) {
 		p.printf("In %s.\n\n", codes(s.usedAs))
 	}
 	var rows [][]string
-	for _, f := range yamldoc.Fields(s.of) {
+	for _, f := range doc.Fields(s.of) {
 		rows = append(rows, []string{code(f.Tag.Get("yaml")), kindOf(f), f.Tag.Get("default"), f.Tag.Get("doc")})
 	}
 	if s.of == reflect.TypeFor[rig.Entry]() {

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
 	"github.com/raybridge/raybridge/config"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
@@ -58,7 +58,7 @@ func TestTheExampleShowsEveryKey(t *testing.T) {
 	collect(shown, document, reflect.TypeFor[config.Config]())
 	exclusive := map[string]bool{"rig": true, "file of Scene": true, "labels of Scene": true}
 	for of, keys := range shown {
-		for _, f := range yamldoc.Fields(of) {
+		for _, f := range doc.Fields(of) {
 			key := f.Tag.Get("yaml")
 			assert.True(t, keys[key] || exclusive[key] || exclusive[key+" of "+of.Name()], "%s of %v is not shown", key, of)
 		}
@@ -83,7 +83,7 @@ func collect(shown map[reflect.Type]map[string]bool, v any, t reflect.Type) {
 		if shown[t] == nil {
 			shown[t] = map[string]bool{}
 		}
-		for _, f := range yamldoc.Fields(t) {
+		for _, f := range doc.Fields(t) {
 			if x, ok := v[f.Tag.Get("yaml")]; ok {
 				shown[t][f.Tag.Get("yaml")] = true
 				collect(shown, x, f.Type)
@@ -98,7 +98,7 @@ func TestStatedDefaultsHold(t *testing.T) {
 	compared := 0
 	var walk func(path string, v reflect.Value)
 	walk = func(path string, v reflect.Value) {
-		for _, f := range yamldoc.Fields(v.Type()) {
+		for _, f := range doc.Fields(v.Type()) {
 			x := v.FieldByIndex(f.Index)
 			text := f.Tag.Get("default")
 			switch {

@@ -1,4 +1,4 @@
-package jsondoc_test
+package doc_test
 
 import (
 	"encoding/json"
@@ -10,12 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/jsondoc"
-	"github.com/raybridge/raybridge/internal/yamldoc"
+	"github.com/raybridge/raybridge/internal/doc"
 )
 
-func TestParse(t *testing.T) {
-	root, commas, err := jsondoc.Parse("f.json", []byte("\ufeff{\n\t\"a\": [1, 2.5e1, true, null],\n\t\"b\": {\"ü\": \"\\u00fc,]\"}\r\n}\n"))
+func TestParseJSON(t *testing.T) {
+	root, commas, err := doc.ParseJSON("f.json", []byte("\ufeff{\n\t\"a\": [1, 2.5e1, true, null],\n\t\"b\": {\"ü\": \"\\u00fc,]\"}\r\n}\n"))
 	require.NoError(t, err)
 	assert.Empty(t, commas)
 	require.True(t, root.IsObject())
@@ -41,8 +40,8 @@ func TestParse(t *testing.T) {
 }
 
 // TestPlaces: lines and columns count from 1, columns in characters.
-func TestPlaces(t *testing.T) {
-	root, _, err := jsondoc.Parse("f.json", []byte("{\n  \"é\": [1,\n   {\"x\": \"y\"}]\n}"))
+func TestJSONPlaces(t *testing.T) {
+	root, _, err := doc.ParseJSON("f.json", []byte("{\n  \"é\": [1,\n   {\"x\": \"y\"}]\n}"))
 	require.NoError(t, err)
 	items, err := root.Get("é").Items()
 	require.NoError(t, err)
@@ -52,7 +51,7 @@ func TestPlaces(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, entries[0].Place.Errorf("bad"), "f.json:3:5: é[1].x: bad")
 	require.EqualError(t, entries[0].UnknownKey([]string{"y"}), "f.json:3:5: é[1].x: unknown key, known are y")
-	require.EqualError(t, jsondoc.Node{}.Errorf("bad"), "bad")
+	require.EqualError(t, doc.JSONNode{}.Errorf("bad"), "bad")
 }
 
 func TestSuperfluousCommas(t *testing.T) {
@@ -64,7 +63,7 @@ func TestSuperfluousCommas(t *testing.T) {
 		{"{\"a\": \"x,}\" , },\n ", []string{"f.json:1:13: superfluous comma", "f.json:1:16: superfluous comma"}},
 		{`["a\",]", "\\"]`, nil},
 	} {
-		_, commas, err := jsondoc.Parse("f.json", []byte(c.text))
+		_, commas, err := doc.ParseJSON("f.json", []byte(c.text))
 		require.NoError(t, err, c.text)
 		var got []string
 		for _, e := range commas {
@@ -76,7 +75,7 @@ func TestSuperfluousCommas(t *testing.T) {
 
 // TestComments: they are nothing, wherever they stand, and all else keeps its place.
 func TestComments(t *testing.T) {
-	root, commas, err := jsondoc.Parse("f.json", []byte("// first\r\n{ /* é \n */ \"a\": [1, // one, ]\n 2, /* two */ ],\n\"url\": \"http://x/*y*/\\\"//\" } // last"))
+	root, commas, err := doc.ParseJSON("f.json", []byte("// first\r\n{ /* é \n */ \"a\": [1, // one, ]\n 2, /* two */ ],\n\"url\": \"http://x/*y*/\\\"//\" } // last"))
 	require.NoError(t, err)
 	require.Len(t, commas, 1)
 	assert.EqualError(t, commas[0], "f.json:4:3: superfluous comma")
@@ -92,12 +91,12 @@ func TestComments(t *testing.T) {
 		"// [1]":    "f.json:1:1: not valid JSON: it ends early",
 		"[1] / [2]": "f.json:1:5: not valid JSON: invalid character '/' looking for beginning of value",
 	} {
-		_, _, err := jsondoc.Parse("f.json", []byte(text))
+		_, _, err := doc.ParseJSON("f.json", []byte(text))
 		assert.EqualError(t, err, message)
 	}
 }
 
-func TestSyntaxErrors(t *testing.T) {
+func TestJSONSyntaxErrors(t *testing.T) {
 	for _, c := range []struct{ text, message string }{
 		{"", "f.json:1:1: not valid JSON: it ends early"},
 		{"[1, 2", "f.json:1:6: not valid JSON: it ends early"},
@@ -112,36 +111,36 @@ func TestSyntaxErrors(t *testing.T) {
 		{"{\"a\": 1,\n \"a\": 2}", "f.json:2:2: a: key given twice"},
 		{strings.Repeat("[", 1000), "f.json:1:101: "},
 	} {
-		_, _, err := jsondoc.Parse("f.json", []byte(c.text))
+		_, _, err := doc.ParseJSON("f.json", []byte(c.text))
 		require.Error(t, err, c.text)
-		var placed *yamldoc.Error
+		var placed *doc.Error
 		require.ErrorAs(t, err, &placed, c.text)
 		assert.True(t, strings.HasPrefix(err.Error(), c.message), "%s: %v", c.text, err)
 	}
 }
 
 func TestWrongKinds(t *testing.T) {
-	root, _, err := jsondoc.Parse("f.json", []byte(`{"a": [1], "b": 1e999}`))
+	root, _, err := doc.ParseJSON("f.json", []byte(`{"a": [1], "b": 1e999}`))
 	require.NoError(t, err)
 	a, b := root.Get("a"), root.Get("b")
 	_, err = a.Text()
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	require.EqualError(t, err, "f.json:1:7: a: wrong kind of value: an array, need a text in quotes")
 	_, err = a.Number()
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	_, err = a.Bool()
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	_, err = a.Entries()
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	_, err = root.Items()
-	require.ErrorIs(t, err, yamldoc.ErrType)
+	require.ErrorIs(t, err, doc.ErrType)
 	_, err = b.Number()
-	require.ErrorIs(t, err, yamldoc.ErrRange)
+	require.ErrorIs(t, err, doc.ErrRange)
 }
 
 // FuzzParse holds the reader against encoding/json: what that accepts is read, keys
 // given twice and great depths apart.
-func FuzzParse(f *testing.F) {
+func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`{"a": [1, "b", null, true]}`, "[1,]", `{"a":{}},`, `"\ud83d\ude00"`, "[[[[", "1 2", `{"a":1,"a":2}`} {
 		f.Add([]byte(s))
 	}
@@ -154,7 +153,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		root, commas, err := jsondoc.Parse("f.json", data)
+		root, commas, err := doc.ParseJSON("f.json", data)
 		if err == nil {
 			_ = root.Errorf("somewhere")
 		}

@@ -1,9 +1,4 @@
-// Package jsondoc reads JSON documents that people wrote by hand: every value keeps
-// its place, for messages that name line and column, and a comma before a closing
-// bracket or at the end, which many programs put up with, is put up with and told.
-// Comments, // to the end of the line and /* to */, are put up with too.
-// Tokens are encoding/json's; only their places and the tree are here.
-package jsondoc
+package doc
 
 import (
 	"bytes"
@@ -15,63 +10,62 @@ import (
 	"unicode/utf8"
 
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/yamldoc"
 )
 
-// ErrSyntax says that the text is not JSON. The other faults are yamldoc's.
-var ErrSyntax = errors.New("not valid JSON")
+// ErrJSONSyntax says that the text is not JSON. The other faults are those of YAML.
+var ErrJSONSyntax = errors.New("not valid JSON")
 
-// maxDepth is how deep arrays and objects may lie in one another.
-const maxDepth = 100
+// maxJSONDepth is how deep arrays and objects may lie in one another.
+const maxJSONDepth = 100
 
-// source is the text that nodes stand in.
-type source struct {
+// jsonSource is the text that nodes stand in.
+type jsonSource struct {
 	file string
 	text []byte
 }
 
 // errorf makes an error at an offset of the text.
-func (s *source) errorf(offset int, path, format string, args ...any) error {
+func (s *jsonSource) errorf(offset int, path, format string, args ...any) error {
 	before := s.text[:min(max(offset, 0), len(s.text))]
 	line := bytes.LastIndexByte(before, '\n') + 1
-	return &yamldoc.Error{
+	return &Error{
 		File: s.file, Path: path, Err: fmt.Errorf(format, args...),
 		Line: bytes.Count(before, []byte{'\n'}) + 1, Column: utf8.RuneCount(before[line:]) + 1,
 	}
 }
 
-// Node is one value of a document with its place. The zero Node is absent.
-type Node struct {
-	source *source
+// JSONNode is one value of a document with its place. The zero Node is absent.
+type JSONNode struct {
+	source *jsonSource
 	offset int
 	path   string
 	// value is nil, bool, json.Number, string, []Node or []Entry.
 	value any
 }
 
-// Entry is one key of an object.
-type Entry struct {
+// JSONEntry is one key of an object.
+type JSONEntry struct {
 	Key   string
-	Value Node
+	Value JSONNode
 	// Place is the key's own node, for errors about the key.
-	Place Node
+	Place JSONNode
 }
 
-// Parse reads a document of one value. commas has an error for each superfluous comma,
+// ParseJSON reads a document of one value. commas has an error for each superfluous comma,
 // which was left out.
-func Parse(file string, data []byte) (root Node, commas []error, err error) {
-	s := &source{file, bytes.TrimPrefix(data, []byte("\ufeff"))}
+func ParseJSON(file string, data []byte) (root JSONNode, commas []error, err error) {
+	s := &jsonSource{file, bytes.TrimPrefix(data, []byte("\ufeff"))}
 	clean := WithoutComments(s.text)
 	commas = s.dropCommas(clean)
-	r := reader{source: s, clean: clean, decoder: json.NewDecoder(bytes.NewReader(clean))}
+	r := jsonReader{source: s, clean: clean, decoder: json.NewDecoder(bytes.NewReader(clean))}
 	r.decoder.UseNumber()
 	if root, err = r.value("", 0); err != nil {
-		return Node{}, nil, err
+		return JSONNode{}, nil, err
 	}
 	if start, _, err := r.token(); err == nil {
-		return Node{}, nil, s.errorf(start, "", "%w: more than one value", ErrSyntax)
+		return JSONNode{}, nil, s.errorf(start, "", "%w: more than one value", ErrJSONSyntax)
 	} else if !errors.Is(err, io.EOF) {
-		return Node{}, nil, err
+		return JSONNode{}, nil, err
 	}
 	return root, commas, nil
 }
@@ -123,7 +117,7 @@ func stringLength(text []byte) int {
 
 // dropCommas blanks the superfluous commas of the text without comments, and says where
 // they were.
-func (s *source) dropCommas(clean []byte) (commas []error) {
+func (s *jsonSource) dropCommas(clean []byte) (commas []error) {
 	inString, comma := false, -1 // comma is the last one that nothing has followed yet
 	last := byte(0)              // what stood before that comma
 	drop := func() {
@@ -154,16 +148,16 @@ func (s *source) dropCommas(clean []byte) (commas []error) {
 	return commas
 }
 
-// reader builds nodes from tokens.
-type reader struct {
-	source  *source
+// jsonReader builds nodes from tokens.
+type jsonReader struct {
+	source  *jsonSource
 	clean   []byte // the source's text as the decoder has it
 	decoder *json.Decoder
 }
 
 // token returns the next token and the offset that it begins at. At the end of the
 // text the error is io.EOF.
-func (r *reader) token() (start int, token json.Token, err error) {
+func (r *jsonReader) token() (start int, token json.Token, err error) {
 	next := r.skip(int(r.decoder.InputOffset()), " \t\r\n")
 	start = r.skip(next, " \t\r\n,:")
 	token, err = r.decoder.Token()
@@ -172,14 +166,14 @@ func (r *reader) token() (start int, token json.Token, err error) {
 	case err == nil, errors.Is(err, io.EOF):
 		return start, token, err
 	case errors.As(err, &syntax): // whose offset is too small where it counts only some tokens
-		return start, nil, r.source.errorf(max(next, int(syntax.Offset)), "", "%w: %w", ErrSyntax, err)
+		return start, nil, r.source.errorf(max(next, int(syntax.Offset)), "", "%w: %w", ErrJSONSyntax, err)
 	default:
-		return start, nil, r.source.errorf(start, "", "%w: %w", ErrSyntax, err)
+		return start, nil, r.source.errorf(start, "", "%w: %w", ErrJSONSyntax, err)
 	}
 }
 
 // skip returns the first offset from one on where none of some signs stands.
-func (r *reader) skip(offset int, signs string) int {
+func (r *jsonReader) skip(offset int, signs string) int {
 	for offset < len(r.clean) && strings.IndexByte(signs, r.clean[offset]) >= 0 {
 		offset++
 	}
@@ -187,26 +181,26 @@ func (r *reader) skip(offset int, signs string) int {
 }
 
 // inner is token where the document can't end.
-func (r *reader) inner() (start int, token json.Token, err error) {
+func (r *jsonReader) inner() (start int, token json.Token, err error) {
 	start, token, err = r.token()
 	if errors.Is(err, io.EOF) {
-		err = r.source.errorf(len(bytes.TrimRight(r.clean, " \t\r\n")), "", "%w: it ends early", ErrSyntax)
+		err = r.source.errorf(len(bytes.TrimRight(r.clean, " \t\r\n")), "", "%w: it ends early", ErrJSONSyntax)
 	}
 	return start, token, err
 }
 
-func (r *reader) value(path string, depth int) (Node, error) {
+func (r *jsonReader) value(path string, depth int) (JSONNode, error) {
 	start, token, err := r.inner()
 	if err != nil {
-		return Node{}, err
+		return JSONNode{}, err
 	}
-	n := Node{source: r.source, offset: start, path: path, value: token}
+	n := JSONNode{source: r.source, offset: start, path: path, value: token}
 	bracket, ok := token.(json.Delim)
 	if !ok {
 		return n, nil
 	}
-	if depth >= maxDepth {
-		return Node{}, n.Errorf("%w: more than %d brackets in one another", ErrSyntax, maxDepth)
+	if depth >= maxJSONDepth {
+		return JSONNode{}, n.Errorf("%w: more than %d brackets in one another", ErrJSONSyntax, maxJSONDepth)
 	}
 	if bracket == '[' {
 		n.value, err = r.items(path, depth)
@@ -219,8 +213,8 @@ func (r *reader) value(path string, depth int) (Node, error) {
 	return n, err
 }
 
-func (r *reader) items(path string, depth int) ([]Node, error) {
-	list := []Node{}
+func (r *jsonReader) items(path string, depth int) ([]JSONNode, error) {
+	list := []JSONNode{}
 	for r.decoder.More() {
 		n, err := r.value(fmt.Sprintf("%s[%d]", path, len(list)), depth+1)
 		if err != nil {
@@ -231,8 +225,8 @@ func (r *reader) items(path string, depth int) ([]Node, error) {
 	return list, nil
 }
 
-func (r *reader) entries(path string, depth int) ([]Entry, error) {
-	list := []Entry{}
+func (r *jsonReader) entries(path string, depth int) ([]JSONEntry, error) {
+	list := []JSONEntry{}
 	seen := map[string]bool{}
 	for r.decoder.More() {
 		start, token, err := r.inner()
@@ -240,7 +234,7 @@ func (r *reader) entries(path string, depth int) ([]Entry, error) {
 			return nil, err
 		}
 		key, _ := token.(string) // encoding/json has no other keys
-		place := Node{source: r.source, offset: start, path: strings.TrimPrefix(path+"."+key, "."), value: key}
+		place := JSONNode{source: r.source, offset: start, path: strings.TrimPrefix(path+"."+key, "."), value: key}
 		if seen[key] {
 			return nil, place.Errorf("key given twice")
 		}
@@ -249,13 +243,13 @@ func (r *reader) entries(path string, depth int) ([]Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, Entry{key, value, place})
+		list = append(list, JSONEntry{key, value, place})
 	}
 	return list, nil
 }
 
-// Errorf makes an error at the node's place, a *yamldoc.Error.
-func (n Node) Errorf(format string, args ...any) error {
+// Errorf makes an error at the node's place, a *Error.
+func (n JSONNode) Errorf(format string, args ...any) error {
 	if n.source == nil {
 		return fmt.Errorf(format, args...)
 	}
@@ -263,80 +257,80 @@ func (n Node) Errorf(format string, args ...any) error {
 }
 
 // Null reports whether the node is absent or null.
-func (n Node) Null() bool { return n.value == nil }
+func (n JSONNode) Null() bool { return n.value == nil }
 
 // IsObject and IsArray tell what a node is.
-func (n Node) IsObject() bool { _, ok := n.value.([]Entry); return ok }
+func (n JSONNode) IsObject() bool { _, ok := n.value.([]JSONEntry); return ok }
 
 // IsArray reports whether the node is an array.
-func (n Node) IsArray() bool { _, ok := n.value.([]Node); return ok }
+func (n JSONNode) IsArray() bool { _, ok := n.value.([]JSONNode); return ok }
 
 // Entries returns an object's entries in the document's order, none of null.
-func (n Node) Entries() ([]Entry, error) {
-	if list, ok := n.value.([]Entry); ok || n.Null() {
+func (n JSONNode) Entries() ([]JSONEntry, error) {
+	if list, ok := n.value.([]JSONEntry); ok || n.Null() {
 		return list, nil
 	}
-	return nil, n.Errorf("%w: need an object, { ... }", yamldoc.ErrType)
+	return nil, n.Errorf("%w: need an object, { ... }", ErrType)
 }
 
 // Items returns an array's elements, none of null.
-func (n Node) Items() ([]Node, error) {
-	if list, ok := n.value.([]Node); ok || n.Null() {
+func (n JSONNode) Items() ([]JSONNode, error) {
+	if list, ok := n.value.([]JSONNode); ok || n.Null() {
 		return list, nil
 	}
-	return nil, n.Errorf("%w: need an array, [ ... ]", yamldoc.ErrType)
+	return nil, n.Errorf("%w: need an array, [ ... ]", ErrType)
 }
 
 // Get returns an object's entry, the zero Node where there is none.
-func (n Node) Get(key string) Node {
-	list, _ := n.value.([]Entry)
+func (n JSONNode) Get(key string) JSONNode {
+	list, _ := n.value.([]JSONEntry)
 	for _, e := range list {
 		if e.Key == key {
 			return e.Value
 		}
 	}
-	return Node{}
+	return JSONNode{}
 }
 
 // Text returns a string.
-func (n Node) Text() (string, error) {
+func (n JSONNode) Text() (string, error) {
 	if s, ok := n.value.(string); ok {
 		return s, nil
 	}
-	return "", n.Errorf("%w: %s, need a text in quotes", yamldoc.ErrType, n)
+	return "", n.Errorf("%w: %s, need a text in quotes", ErrType, n)
 }
 
 // Bool returns true or false.
-func (n Node) Bool() (bool, error) {
+func (n JSONNode) Bool() (bool, error) {
 	if b, ok := n.value.(bool); ok {
 		return b, nil
 	}
-	return false, n.Errorf("%w: %s, need true or false", yamldoc.ErrType, n)
+	return false, n.Errorf("%w: %s, need true or false", ErrType, n)
 }
 
 // Number returns a number.
-func (n Node) Number() (float64, error) {
+func (n JSONNode) Number() (float64, error) {
 	number, ok := n.value.(json.Number)
 	if !ok {
-		return 0, n.Errorf("%w: %s, need a number", yamldoc.ErrType, n)
+		return 0, n.Errorf("%w: %s, need a number", ErrType, n)
 	}
 	f, err := number.Float64()
 	if err != nil {
-		return 0, n.Errorf("%w: %s is too large", yamldoc.ErrRange, n)
+		return 0, n.Errorf("%w: %s is too large", ErrRange, n)
 	}
 	return f, nil
 }
 
 // String says what the node is, for messages.
-func (n Node) String() string {
+func (n JSONNode) String() string {
 	switch v := n.value.(type) {
 	case nil:
 		return "null"
 	case string:
 		return fmt.Sprintf("%q", v)
-	case []Node:
+	case []JSONNode:
 		return "an array"
-	case []Entry:
+	case []JSONEntry:
 		return "an object"
 	default:
 		return fmt.Sprint(v)
@@ -344,6 +338,6 @@ func (n Node) String() string {
 }
 
 // UnknownKey is the error for a key that isn't among the known.
-func (e Entry) UnknownKey(known []string) error {
-	return e.Place.Errorf("%w, %s", yamldoc.ErrUnknownKey, closest.Hint(e.Key, known))
+func (e JSONEntry) UnknownKey(known []string) error {
+	return e.Place.Errorf("%w, %s", ErrUnknownKey, closest.Hint(e.Key, known))
 }
