@@ -4,6 +4,8 @@ package netfault
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Error is a failure of a connection, said for people. The system's own is to errors.Is and
@@ -32,13 +35,32 @@ func Explain(err error) error { return explain(err, true) }
 // Reason is Explain for callers that name the address themselves.
 func Reason(err error) error { return explain(err, false) }
 
+// Within is Explain for a call that had the time d to be answered and wasn't: it says how long
+// that was.
+func Within(d time.Duration, err error) error {
+	limit, text := fmt.Sprintf("no answer within %v", d), Explain(err).Error()
+	if strings.Contains(text, late) {
+		return &Error{strings.Replace(text, late, limit, 1), err}
+	}
+	return &Error{limit + ": " + text, err}
+}
+
+// late is what became of a call without an answer.
+const late = "no answer in time"
+
 func explain(err error, address bool) error {
 	if err == nil || errors.As(err, new(*Error)) {
 		return err
 	}
 	raw, said := "", ""
 	failed, unknown, call := new(net.OpError), new(net.DNSError), new(url.Error)
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
 	switch {
+	case errors.As(err, &untrusted):
+		raw, said = untrusted.Error(), distrusted(untrusted.Err)
+	case errors.As(err, &plain):
+		raw, said = plain.Error(), "it doesn't speak TLS"
 	case errors.As(err, &unknown):
 		raw, said = unknown.Error(), lookup(unknown)
 		if errors.As(err, &failed) && failed.Op == "listen" {
@@ -48,8 +70,11 @@ func explain(err error, address bool) error {
 		return err
 	case errors.As(err, &failed):
 		said = happened(failed.Err)
-		if failed.Op == "listen" {
+		switch failed.Op {
+		case "listen":
 			said = taken(failed.Err)
+		case "remote error": // an alert of TLS (RFC 8446, section 6)
+			said = "it refuses the encryption: " + strings.TrimPrefix(failed.Err.Error(), "tls: ")
 		}
 		if address && failed.Addr != nil {
 			said = failed.Addr.String() + ": " + said
@@ -93,6 +118,23 @@ func lookup(err *net.DNSError) string {
 	return fmt.Sprintf("can't look up %s: check the network, or give its IP address", err.Name)
 }
 
+// distrusted says why a certificate isn't trusted.
+func distrusted(cause error) string {
+	var signer x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(cause, &signer):
+		return "this machine trusts nobody who signed the server's certificate"
+	case errors.As(cause, &name):
+		return "the server's certificate is not for " + name.Host
+	case errors.As(cause, &invalid) && invalid.Reason == x509.Expired:
+		return "the server's certificate has expired or is not valid yet: check the clocks of both machines"
+	default:
+		return "the server's certificate is not valid"
+	}
+}
+
 // taken says why an address can't be listened on, which stands before it.
 func taken(cause error) string {
 	switch {
@@ -119,7 +161,7 @@ func happened(cause error) string {
 	}
 	var errno syscall.Errno
 	errors.As(cause, &errno)
-	var late interface{ Timeout() bool }
+	var slow interface{ Timeout() bool }
 	switch {
 	case is(syscall.ECONNREFUSED):
 		return fmt.Sprintf("nobody listens there (%v): start the program, or check the address", errno)
@@ -134,9 +176,9 @@ func happened(cause error) string {
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
 		return "the other side closed the connection"
 	case cause == context.DeadlineExceeded: // of a wait, not of a call
-		return "no answer in time"
-	case errors.As(cause, &late) && late.Timeout():
-		return "no answer in time: check the address, the network and the firewall"
+		return late
+	case errors.As(cause, &slow) && slow.Timeout():
+		return late + ": check the address, the network and the firewall"
 	default:
 		return cause.Error()
 	}

@@ -2,6 +2,8 @@ package netfault_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +30,7 @@ func TestExplain(t *testing.T) {
 	system := func(call string, errno syscall.Errno) error { return os.NewSyscallError(call, errno) }
 	unknown := &net.DNSError{Err: "no such host", Name: "robto", Server: "10.0.0.1:53", IsNotFound: true}
 	silent := &net.DNSError{Err: "i/o timeout", Name: "robot", IsTimeout: true}
+	expired := x509.CertificateInvalidError{Reason: x509.Expired}
 	for _, c := range []struct {
 		err  error
 		want string
@@ -50,6 +54,12 @@ func TestExplain(t *testing.T) {
 		{&net.OpError{Op: "dial", Net: "tcp", Err: unknown}, "no machine is named robto: check the name, or give its IP address", unknown},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: silent}, "can't look up robot: check the network, or give its IP address", silent},
 		{fmt.Errorf("read a frame: %w", io.ErrUnexpectedEOF), "read a frame: the other side closed the connection", io.ErrUnexpectedEOF},
+		{fmt.Errorf("tls failed: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "tls failed: this machine trusts nobody who signed the server's certificate", x509.UnknownAuthorityError{}},
+		{&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: new(x509.Certificate), Host: "robot"}}, "the server's certificate is not for robot", nil},
+		{&tls.CertificateVerificationError{Err: expired}, "the server's certificate has expired or is not valid yet: check the clocks of both machines", expired},
+		{&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, "the server's certificate is not valid", nil},
+		{tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, "it doesn't speak TLS", nil},
+		{failed("remote error", errors.New("tls: handshake failure")), "10.0.0.7:9090: it refuses the encryption: handshake failure", nil},
 		{io.EOF, "the other side closed the connection", io.EOF},
 		{fmt.Errorf("no answer within 5s: %w", context.DeadlineExceeded), "no answer within 5s: no answer in time", context.DeadlineExceeded},
 		{&url.Error{Op: "Post", URL: "http://robot:11311/RPC2", Err: io.EOF}, "the other side closed the connection", io.EOF},
@@ -58,9 +68,11 @@ func TestExplain(t *testing.T) {
 	} {
 		got := netfault.Explain(c.err)
 		assert.EqualError(t, got, c.want)
-		assert.ErrorIs(t, got, c.is)
+		if c.is != nil {
+			assert.ErrorIs(t, got, c.is)
+		}
 		assert.Equal(t, got, netfault.Explain(got), "said once")
-		assert.NotRegexp(t, `dial tcp|i/o timeout|EOF|Post`, got.Error())
+		assert.NotRegexp(t, `dial tcp|i/o timeout|EOF|Post|x509|tls: `, got.Error())
 	}
 	for _, other := range []error{nil, errors.New("other"), net.ErrClosed} {
 		assert.Equal(t, other, netfault.Explain(other))
@@ -71,6 +83,24 @@ func TestExplain(t *testing.T) {
 func TestReason(t *testing.T) {
 	err := fmt.Errorf("greet: %w", failed("dial", syscall.ECONNREFUSED))
 	assert.EqualError(t, netfault.Reason(err), "greet: nobody listens there (connection refused): start the program, or check the address")
+}
+
+// TestWithin: the time that an answer had is said once, in place of "in time".
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{context.DeadlineExceeded, "no answer within 5s"},
+		{failed("dial", os.ErrDeadlineExceeded), "10.0.0.7:9090: no answer within 5s: check the address, the network and the firewall"},
+		{fmt.Errorf("greet: %w", context.DeadlineExceeded), "greet: no answer within 5s"},
+		{errors.New("other"), "no answer within 5s: other"},
+	} {
+		got := netfault.Within(5*time.Second, c.err)
+		assert.EqualError(t, got, c.want)
+		assert.ErrorIs(t, got, c.err)
+		assert.Equal(t, got, netfault.Explain(got), "said once")
+	}
 }
 
 // TestExplainOfTheSystem has package net make the errors.

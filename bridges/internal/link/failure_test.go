@@ -197,7 +197,8 @@ func TestDialThatHangs(t *testing.T) {
 		l.Start()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.ErrorContains(t, l.Diagnosis().LastError, "no answer within 1s")
+		assert.EqualError(t, l.Diagnosis().LastError, "no answer within 1s")
+		assert.ErrorIs(t, l.Diagnosis().LastError, context.DeadlineExceeded)
 		time.Sleep(3*time.Second + time.Second/2) // it dials again, and is closed then
 	})
 }

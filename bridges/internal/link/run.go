@@ -78,11 +78,10 @@ func (l *Link) dial() (Conn, error) {
 	ctx, cancel := context.WithTimeout(l.dialing, l.config.DialTimeout)
 	defer cancel()
 	conn, err := l.config.Dial(ctx)
-	err = netfault.Explain(err)
 	if err != nil && ctx.Err() != nil && l.dialing.Err() == nil {
-		err = fmt.Errorf("no answer within %v: %w", l.config.DialTimeout, err)
+		return conn, netfault.Within(l.config.DialTimeout, err)
 	}
-	return conn, err
+	return conn, netfault.Explain(err)
 }
 
 func (l *Link) pause(d time.Duration) {

@@ -279,14 +279,14 @@ func TestTLS(t *testing.T) {
 	unknown := new(rosbridgev2.Client)
 	dial(t, unknown, "wss://"+s.Addr(), nil)
 	assert.ErrorIs(t, failure(t, unknown), bridges.ErrTLS)
-	assert.ErrorContains(t, failure(t, unknown), "; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
+	assert.ErrorContains(t, failure(t, unknown), "tls failed: "+s.Addr()+": this machine trusts nobody who signed the server's certificate; give ca=FILE with the certificate that signed it, or insecure=1 to trust any")
 
 	_, port, err := net.SplitHostPort(s.Addr())
 	require.NoError(t, err)
 	renamed := new(rosbridgev2.Client)
 	dial(t, renamed, "wss://localhost:"+port, map[string]string{"ca": file})
 	assert.ErrorIs(t, failure(t, renamed), bridges.ErrTLS)
-	assert.ErrorContains(t, failure(t, renamed), "; connect to a name that it is for, or give insecure=1 to trust any")
+	assert.ErrorContains(t, failure(t, renamed), "tls failed: localhost:"+port+": the server's certificate is not for localhost; connect to a name that it is for, or give insecure=1 to trust any")
 
 	unencrypted := new(rosbridgev2.Client)
 	dial(t, unencrypted, s.Addr(), nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/internal/netfault"
 	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
@@ -94,18 +95,21 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, err, adviceFor(err))
+		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, netfault.Reason(err), adviceFor(err))
 	}
 	return encrypted, nil
 }
 
-// adviceFor says which options help against a certificate that is not trusted; "" where it
-// is not that.
+// adviceFor says what helps against a certificate that is not trusted, or against a server
+// without TLS; "" where it is neither.
 func adviceFor(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
 	var other x509.HostnameError
+	var plain tls.RecordHeaderError
 	switch {
+	case errors.As(err, &plain):
+		return "; write ws:// before the host"
 	case errors.As(err, &unknown):
 		return "; give ca=FILE with the certificate that signed it, or insecure=1 to trust any"
 	case errors.As(err, &other):
