@@ -39,6 +39,49 @@
 // the loader panic, read outside the model's folder, or allocate far more than
 // the input's size explains. External files are named by relative URIs
 // (percent-decoded) at or below the model's folder, symbolic links included.
+//
+// # Labels
+//
+// [Rules] give the nodes of a loaded model their semantic tags: by patterns over node
+// names, by the extras that glTF nodes and meshes carry, or by the built-in rules for
+// common names.
+//
+// # Files of labels
+//
+// A labels file is YAML. It lies beside the model with the model's name and
+// the ending .labels.yaml (street.labels.yaml or street.glb.labels.yaml for
+// street.glb), or its content stands in the run's configuration:
+//
+//	rules:
+//	  - {match: "building_*", tag: building}
+//	  - {match: "re:^car_[a-z]+$", tag: car, actor: true}
+//	  - {match: "word:zebra crossing|stop line", tag: road_line}
+//	extras: semantic_tag          # the default
+//	actor_extras: semantic_actor  # the default
+//	defaults: true                # the default
+//
+// # Rules of labels
+//
+// The first rule whose pattern matches a node's name labels the node. A
+// pattern is one of:
+//
+//   - a glob over the whole name, in any case: * stands for any characters, ?
+//     for one;
+//   - re: and a Go regular expression, as written, anywhere in the name;
+//   - word: and phrases separated by |, each of which must appear as whole
+//     words: names fall into words at digits, at everything else that is no
+//     letter, and where a capital follows a small letter. So word:traffic light
+//     matches TrafficLight_03 and traffic-light, but not trafficlight.
+//
+// With actor: true the node and all below it are one actor with one instance
+// id. After a file's own rules come the built-in ones ([DefaultRules]), unless the
+// file says defaults: false.
+//
+// # Extras of nodes
+//
+// A node's extras, or else those of its mesh, come before all rules: the key
+// that extras names holds a tag's name or number, the key that actor_extras
+// names a bool. Blender writes an object's custom properties there.
 package gltf
 
 import (
@@ -55,15 +98,14 @@ import (
 	"github.com/qmuntal/gltf"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/scene/labels"
 	"github.com/raybridge/raybridge/spatial"
 )
 
 // Options are how a model is loaded; the zero value is right for most.
 type Options struct {
 	// Labels tags the nodes. Nil means the labels file beside the model
-	// (see labels.Beside), or else the built-in rules.
-	Labels *labels.Rules
+	// (see RulesBeside), or else the built-in rules.
+	Labels *Rules
 	// Up and Forward are the model's axes that point up and forward, such as
 	// "+z" or "-x"; empty means glTF's own, "+y" and "+z".
 	Up, Forward string
@@ -115,7 +157,7 @@ type loader struct {
 	bin    []byte // the .glb's binary chunk
 	files  fs.FS
 	axes   modelAxes
-	labels *labels.Rules
+	labels *Rules
 	memory *memory.Budget
 	read   int64 // bytes of memory that files took, given back at the end
 
@@ -195,8 +237,8 @@ func (l *loader) load(src source, data []byte, o Options) (err error) {
 }
 
 // labelsBeside reads the model's own labels file, if it has one.
-func (l *loader) labelsBeside(src source) (*labels.Rules, error) {
-	for _, name := range labels.Beside(src.base) {
+func (l *loader) labelsBeside(src source) (*Rules, error) {
+	for _, name := range RulesBeside(src.base) {
 		data, err := l.readFile(src.files, name, maxFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -204,9 +246,9 @@ func (l *loader) labelsBeside(src source) (*labels.Rules, error) {
 		if err != nil {
 			return nil, err
 		}
-		return labels.Parse(name, data)
+		return ParseRules(name, data)
 	}
-	return labels.Default(), nil
+	return DefaultRules(), nil
 }
 
 // allow raises the budget for n bytes that were read.

@@ -21,7 +21,6 @@ import (
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/gltf"
-	"github.com/raybridge/raybridge/scene/labels"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -187,7 +186,7 @@ func TestLabels(t *testing.T) {
 		assert.Equal(t, []bool{false, false, true, false}, actors, name)
 	}
 
-	given, err := labels.Parse("f.yaml", []byte("rules: [{match: '*', tag: wall}]\nextras: other\n"))
+	given, err := gltf.ParseRules("f.yaml", []byte("rules: [{match: '*', tag: wall}]\nextras: other\n"))
 	require.NoError(t, err)
 	got, _ = tags(map[string][]byte{"m.labels.yaml": beside}, gltf.Options{Labels: given})
 	assert.Equal(t, []scene.Tag{scene.TagWall, scene.TagWall, scene.TagWall, scene.TagWall}, got)

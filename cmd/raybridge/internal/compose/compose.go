@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/scene/gltf"
-	"github.com/raybridge/raybridge/scene/labels"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -56,18 +55,18 @@ func Scene(ctx context.Context, c *config.Config, budget *memory.Budget) (s *sce
 }
 
 // rules are the labels that the configuration names or holds, nil for neither.
-func rules(c *config.Scene) (*labels.Rules, error) {
+func rules(c *config.Scene) (*gltf.Rules, error) {
 	if c.Labels != "" {
-		return labels.Load(c.Labels)
+		return gltf.LoadRules(c.Labels)
 	}
 	if len(c.LabelRules) == 0 {
 		return nil, nil
 	}
-	var own labels.Config
+	var own gltf.RulesConfig
 	for _, r := range c.LabelRules {
-		own.Rules = append(own.Rules, labels.Rule{Match: r.Match, Tag: r.Tag, Actor: r.Actor})
+		own.Rules = append(own.Rules, gltf.Rule{Match: r.Match, Tag: r.Tag, Actor: r.Actor})
 	}
-	list, err := labels.New(own)
+	list, err := gltf.NewRules(own)
 	if err != nil {
 		return nil, fmt.Errorf("scene.label_rules: %w", err)
 	}
@@ -107,7 +106,7 @@ func outdoors(name string) *scene.Scene {
 type composer struct {
 	scene    *scene.Scene
 	memory   *memory.Budget
-	labels   *labels.Rules // nil for those beside each file, or the built-in ones
+	labels   *gltf.Rules // nil for those beside each file, or the built-in ones
 	assets   map[assetKey]*scene.Asset
 	warnings []string
 }

@@ -1,4 +1,4 @@
-package labels_test
+package gltf_test
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/scene"
-	"github.com/raybridge/raybridge/scene/labels"
+	"github.com/raybridge/raybridge/scene/gltf"
 )
 
-func label(t *testing.T, r *labels.Rules, name string, extras ...map[string]any) labels.Label {
+func label(t *testing.T, r *gltf.Rules, name string, extras ...map[string]any) gltf.Label {
 	t.Helper()
 	l, err := r.Label(name, extras...)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestPatterns(t *testing.T) {
 		{"word:traffic light", []string{"TrafficLight", "traffic_light_03", "big traffic-light pole", "LODTrafficLight2"}, []string{"trafficlight", "traffic", "light traffic", "traffic red light"}},
 		{"word:bus|Bus Stop", []string{"bus", "Bus.001", "bus_stop", "city2bus3"}, []string{"bush", "business", "minibus"}},
 	} {
-		r, err := labels.New(labels.Config{Rules: []labels.Rule{{Match: c.pattern, Tag: "other"}}, Defaults: new(bool)})
+		r, err := gltf.NewRules(gltf.RulesConfig{Rules: []gltf.Rule{{Match: c.pattern, Tag: "other"}}, Defaults: new(bool)})
 		require.NoError(t, err, c.pattern)
 		for _, name := range c.match {
 			assert.Equal(t, scene.TagOther, label(t, r, name).Tag, "%s on %q", c.pattern, name)
@@ -49,19 +49,19 @@ func TestPatterns(t *testing.T) {
 }
 
 func TestFirstRuleWinsAndDefaultsFollow(t *testing.T) {
-	r, err := labels.Parse("f.yaml", []byte(`
+	r, err := gltf.ParseRules("f.yaml", []byte(`
 rules:
   - {match: "car_taxi*", tag: bus}
   - {match: "re:^car_.*", tag: Truck, actor: true}
 `))
 	require.NoError(t, err)
-	assert.Equal(t, labels.Label{Tag: scene.TagBus}, label(t, r, "car_taxi_wheel"))
-	assert.Equal(t, labels.Label{Tag: scene.TagTruck, Actor: true}, label(t, r, "car_sedan"))
-	assert.Equal(t, labels.Label{Tag: scene.TagVegetation, Actor: true}, label(t, r, "bush"), "a built-in rule")
+	assert.Equal(t, gltf.Label{Tag: scene.TagBus}, label(t, r, "car_taxi_wheel"))
+	assert.Equal(t, gltf.Label{Tag: scene.TagTruck, Actor: true}, label(t, r, "car_sedan"))
+	assert.Equal(t, gltf.Label{Tag: scene.TagVegetation, Actor: true}, label(t, r, "bush"), "a built-in rule")
 
-	r, err = labels.Parse("f.yaml", []byte("defaults: false\n"))
+	r, err = gltf.ParseRules("f.yaml", []byte("defaults: false\n"))
 	require.NoError(t, err)
-	assert.Equal(t, labels.Label{}, label(t, r, "bush"))
+	assert.Equal(t, gltf.Label{}, label(t, r, "bush"))
 }
 
 func TestDefaultRules(t *testing.T) {
@@ -74,14 +74,14 @@ func TestDefaultRules(t *testing.T) {
 		"Bus_01": scene.TagBus, "bus_stop": scene.TagStatic, "carpet": scene.TagUnlabeled, "Cube.001": scene.TagUnlabeled,
 		"guardrail": scene.TagGuardRail, "lane_marking_2": scene.TagRoadLine, "lane_2": scene.TagRoads,
 	} {
-		assert.Equal(t, want.String(), label(t, labels.Default(), name).Tag.String(), name)
+		assert.Equal(t, want.String(), label(t, gltf.DefaultRules(), name).Tag.String(), name)
 	}
-	assert.True(t, label(t, labels.Default(), "car_taxi").Actor)
-	assert.False(t, label(t, labels.Default(), "road_straight").Actor)
+	assert.True(t, label(t, gltf.DefaultRules(), "car_taxi").Actor)
+	assert.False(t, label(t, gltf.DefaultRules(), "road_straight").Actor)
 }
 
 func TestExtrasComeBeforeRules(t *testing.T) {
-	r := labels.Default()
+	r := gltf.DefaultRules()
 	extras := func(kv ...any) map[string]any {
 		m := map[string]any{}
 		for i := 0; i < len(kv); i += 2 {
@@ -89,15 +89,15 @@ func TestExtrasComeBeforeRules(t *testing.T) {
 		}
 		return m
 	}
-	assert.Equal(t, labels.Label{Tag: scene.TagBus, Actor: true}, label(t, r, "car", extras("semantic_tag", "bus")))
-	assert.Equal(t, labels.Label{Tag: scene.TagTrain, Actor: false}, label(t, r, "car", extras("semantic_tag", 17.0, "semantic_actor", false)))
-	assert.Equal(t, labels.Label{Tag: scene.TagCar, Actor: true}, label(t, r, "car", extras("other", 1.0), nil))
+	assert.Equal(t, gltf.Label{Tag: scene.TagBus, Actor: true}, label(t, r, "car", extras("semantic_tag", "bus")))
+	assert.Equal(t, gltf.Label{Tag: scene.TagTrain, Actor: false}, label(t, r, "car", extras("semantic_tag", 17.0, "semantic_actor", false)))
+	assert.Equal(t, gltf.Label{Tag: scene.TagCar, Actor: true}, label(t, r, "car", extras("other", 1.0), nil))
 	assert.Equal(t, scene.TagBus, label(t, r, "x", extras("semantic_tag", "bus"), extras("semantic_tag", "car")).Tag, "the node's before the mesh's")
-	assert.Equal(t, labels.Label{Actor: true}, label(t, r, "x", nil, extras("semantic_actor", 1.0)))
+	assert.Equal(t, gltf.Label{Actor: true}, label(t, r, "x", nil, extras("semantic_actor", 1.0)))
 
-	r, err := labels.Parse("f.yaml", []byte("extras: klass\nactor_extras: thing\n"))
+	r, err := gltf.ParseRules("f.yaml", []byte("extras: klass\nactor_extras: thing\n"))
 	require.NoError(t, err)
-	assert.Equal(t, labels.Label{Tag: scene.TagBus, Actor: true}, label(t, r, "x", extras("klass", "bus", "thing", true, "semantic_tag", "car")))
+	assert.Equal(t, gltf.Label{Tag: scene.TagBus, Actor: true}, label(t, r, "x", extras("klass", "bus", "thing", true, "semantic_tag", "car")))
 }
 
 func TestWrongExtrasAreNamed(t *testing.T) {
@@ -114,7 +114,7 @@ func TestWrongExtrasAreNamed(t *testing.T) {
 		{"semantic_tag", []any{}, "extras.semantic_tag: unknown semantic tag: give a tag's name or number"},
 		{"semantic_actor", "yes", "extras.semantic_actor: want true or false"},
 	} {
-		_, err := labels.Default().Label("x", map[string]any{c.key: c.v})
+		_, err := gltf.DefaultRules().Label("x", map[string]any{c.key: c.v})
 		assert.ErrorContains(t, err, c.want)
 		if c.key == "semantic_tag" {
 			assert.ErrorIs(t, err, scene.ErrUnknownTag)
@@ -134,7 +134,7 @@ func TestParseErrorsSayWhere(t *testing.T) {
 		{"rules: [", "f.yaml:1:8: not valid YAML"},
 		{strings.Repeat("#", 1<<20+1), "at most 1048576 bytes are read"},
 	} {
-		_, err := labels.Parse("f.yaml", []byte(c.yaml))
+		_, err := gltf.ParseRules("f.yaml", []byte(c.yaml))
 		if assert.Error(t, err, c.yaml) {
 			assert.Contains(t, err.Error(), c.want)
 			assert.NotContains(t, err.Error(), "\n")
@@ -142,38 +142,38 @@ func TestParseErrorsSayWhere(t *testing.T) {
 	}
 }
 
-func TestLoad(t *testing.T) {
+func TestLoadRules(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "street.labels.yaml")
-	_, err := labels.Load(name)
+	_, err := gltf.LoadRules(name)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.WriteFile(name, []byte("rules: [{match: a*, tag: wall}]"), 0o600))
-	r, err := labels.Load(name)
+	r, err := gltf.LoadRules(name)
 	require.NoError(t, err)
 	assert.Equal(t, scene.TagWall, label(t, r, "abc").Tag)
 	require.NoError(t, os.WriteFile(name, []byte("rules: [{match: a*, tag: wal}]"), 0o600))
-	_, err = labels.Load(name)
+	_, err = gltf.LoadRules(name)
 	assert.ErrorContains(t, err, name)
 }
 
 func TestTagsInPlaceOfRules(t *testing.T) {
 	for _, value := range []string{"! 0", "!!int a", "!!binary x", "!!set {a}", "!a &b c", "!<x> y", "&a !!int b"} {
-		_, err := labels.Parse("f.yaml", []byte("rules: "+value+"\n"))
+		_, err := gltf.ParseRules("f.yaml", []byte("rules: "+value+"\n"))
 		assert.ErrorContains(t, err, "f.yaml:1:8: rules: wrong kind of value: need a list", value)
 	}
 }
 
 func TestDeepYAMLIsRefused(t *testing.T) {
-	_, err := labels.Parse("f.yaml", []byte("rules: "+strings.Repeat("[", 100_000)))
+	_, err := gltf.ParseRules("f.yaml", []byte("rules: "+strings.Repeat("[", 100_000)))
 	assert.ErrorIs(t, err, doc.ErrTooDeep)
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzRules(f *testing.F) {
 	f.Add([]byte("rules: ! 0"), "a")
 	f.Add([]byte("rules: [{match: \"a*\", tag: car, actor: true}]\nextras: k\n"), "TrafficLight_03")
 	f.Add([]byte("rules: [{match: \"re:^a\", tag: 7}]\n"), "a b")
 	f.Add([]byte("defaults: false\nrules:\n- match: word:bus stop|x\n  tag: bus\n"), "xBus")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		r, err := labels.Parse("f.yaml", data)
+		r, err := gltf.ParseRules("f.yaml", data)
 		if err != nil {
 			return
 		}
@@ -187,8 +187,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func Example() {
-	rules, err := labels.Parse("f.yaml", []byte(`
+func ExampleParseRules() {
+	rules, err := gltf.ParseRules("f.yaml", []byte(`
 rules:
   - {match: "facade_*", tag: building}
   - {match: "re:^npc_car", tag: car, actor: true}

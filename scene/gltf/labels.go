@@ -1,12 +1,14 @@
-package labels
+package gltf
 
 import (
 	_ "embed"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/filefault"
@@ -19,11 +21,11 @@ const (
 	DefaultActorExtras = "semantic_actor"
 )
 
-// maxFileBytes bounds a labels file: real ones hold a few rules.
-const maxFileBytes = 1 << 20
+// maxRulesBytes bounds a labels file: real ones hold a few rules.
+const maxRulesBytes = 1 << 20
 
-// Config is the content of a labels file.
-type Config struct {
+// RulesConfig is the content of a labels file.
+type RulesConfig struct {
 	Rules []Rule `yaml:"rules"`
 	// Extras is the key in a node's or mesh's extras that holds its tag;
 	// empty means DefaultExtras.
@@ -64,42 +66,42 @@ type compiledRule struct {
 	label Label
 }
 
-//go:embed default.yaml
+//go:embed labels.yaml
 var defaultYAML []byte
 
-var defaultRules = sync.OnceValues(func() (*Rules, error) {
-	c, err := parseConfig("default.yaml", defaultYAML)
+var builtInRules = sync.OnceValues(func() (*Rules, error) {
+	c, err := parseConfig("labels.yaml", defaultYAML)
 	if err != nil {
 		return nil, err
 	}
 	return compile(c)
 })
 
-// Default returns the built-in rules, for common names of street furniture,
+// DefaultRules returns the built-in rules, for common names of street furniture,
 // buildings, vehicles and ground.
-func Default() *Rules {
-	r, err := defaultRules()
+func DefaultRules() *Rules {
+	r, err := builtInRules()
 	if err != nil {
 		panic("labels: built-in rules: " + err.Error()) // a test parses them
 	}
 	return r
 }
 
-// New checks a configuration and makes its rules. An error names the place in
+// NewRules checks a configuration and makes its rules. An error names the place in
 // the configuration; one about a tag wraps scene.ErrUnknownTag.
-func New(c Config) (*Rules, error) {
+func NewRules(c RulesConfig) (*Rules, error) {
 	r, err := compile(c)
 	if err != nil {
 		return nil, err
 	}
 	if c.Defaults == nil || *c.Defaults {
-		r.rules = append(r.rules, Default().rules...)
+		r.rules = append(r.rules, DefaultRules().rules...)
 	}
 	return r, nil
 }
 
 // compile makes a configuration's own rules, without the built-in ones.
-func compile(c Config) (*Rules, error) {
+func compile(c RulesConfig) (*Rules, error) {
 	r := &Rules{extras: c.Extras, actorExtras: c.ActorExtras}
 	if r.extras == "" {
 		r.extras = DefaultExtras
@@ -129,24 +131,24 @@ func (r Rule) compile() (compiledRule, error) {
 	return compiledRule{match: match, label: Label{Tag: tag, Actor: r.Actor}}, nil
 }
 
-// Parse reads the content of a labels file; file names it in errors. An unknown
+// ParseRules reads the content of a labels file; file names it in errors. An unknown
 // key is an error, and so is anything New refuses.
-func Parse(file string, data []byte) (*Rules, error) {
+func ParseRules(file string, data []byte) (*Rules, error) {
 	c, err := parseConfig(file, data)
 	if err != nil {
 		return nil, err
 	}
-	r, err := New(c)
+	r, err := NewRules(c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return r, nil
 }
 
-func parseConfig(file string, data []byte) (Config, error) {
-	var c Config
-	if len(data) > maxFileBytes {
-		return c, fmt.Errorf("%s: labels file is too large: at most %d bytes are read", file, maxFileBytes)
+func parseConfig(file string, data []byte) (RulesConfig, error) {
+	var c RulesConfig
+	if len(data) > maxRulesBytes {
+		return c, fmt.Errorf("%s: labels file is too large: at most %d bytes are read", file, maxRulesBytes)
 	}
 	n, err := doc.ParseYAML(file, data)
 	if err == nil {
@@ -155,18 +157,18 @@ func parseConfig(file string, data []byte) (Config, error) {
 	return c, err
 }
 
-// Load reads a labels file.
-func Load(name string) (*Rules, error) {
-	data, err := filefault.ReadUpTo(name, maxFileBytes)
+// LoadRules reads a labels file.
+func LoadRules(name string) (*Rules, error) {
+	data, err := filefault.ReadUpTo(name, maxRulesBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read labels: %w", err)
 	}
-	return Parse(name, data)
+	return ParseRules(name, data)
 }
 
-// Beside returns the names that a model's own labels file may have, the most
+// RulesBeside returns the names that a model's own labels file may have, the most
 // usual first, in the model's folder. Names are separated by slashes.
-func Beside(model string) []string {
+func RulesBeside(model string) []string {
 	stem := strings.TrimSuffix(model, path.Ext(model))
 	return []string{stem + ".labels.yaml", model + ".labels.yaml"}
 }
@@ -228,4 +230,97 @@ func extraBool(v any) (bool, error) {
 		return false, nil
 	}
 	return false, errors.New("want true or false")
+}
+
+// nodeName is a node's name, as matchers look at it.
+type nodeName struct {
+	raw   string
+	words string // lower-case words, each with a space on both sides
+}
+
+func newNodeName(name string) nodeName {
+	return nodeName{raw: name, words: " " + strings.Join(words(name), " ") + " "}
+}
+
+// matcher reports whether a pattern matches a name.
+type matcher func(nodeName) bool
+
+// compilePattern makes the matcher of a rule's pattern.
+func compilePattern(pattern string) (matcher, error) {
+	if expr, ok := strings.CutPrefix(pattern, "re:"); ok {
+		re, err := regexp.Compile(expr)
+		if err != nil {
+			return nil, err
+		}
+		return func(n nodeName) bool { return re.MatchString(n.raw) }, nil
+	}
+	if phrases, ok := strings.CutPrefix(pattern, "word:"); ok {
+		return compilePhrases(phrases)
+	}
+	if pattern == "" {
+		return nil, errors.New("empty pattern: give a glob such as building_*, re:EXPRESSION or word:PHRASE")
+	}
+	re, err := regexp.Compile(globExpression(pattern))
+	if err != nil {
+		return nil, err
+	}
+	return func(n nodeName) bool { return re.MatchString(n.raw) }, nil
+}
+
+func compilePhrases(phrases string) (matcher, error) {
+	var want []string
+	for phrase := range strings.SplitSeq(phrases, "|") {
+		w := words(phrase)
+		if len(w) == 0 {
+			return nil, errors.New("word: needs at least one letter in each phrase")
+		}
+		want = append(want, " "+strings.Join(w, " ")+" ")
+	}
+	return func(n nodeName) bool {
+		for _, w := range want {
+			if strings.Contains(n.words, w) {
+				return true
+			}
+		}
+		return false
+	}, nil
+}
+
+// globExpression is the regular expression of a glob over the whole name.
+func globExpression(glob string) string {
+	quoted := regexp.QuoteMeta(glob)
+	quoted = strings.ReplaceAll(quoted, `\*`, `.*`)
+	quoted = strings.ReplaceAll(quoted, `\?`, `.`)
+	return `(?is)\A` + quoted + `\z`
+}
+
+// words splits a name at everything that is no letter and before a capital
+// that starts a word: TrafficLight_03a is traffic, light, a; LODCar is lod, car.
+func words(name string) []string {
+	runes := []rune(name)
+	var out []string
+	start := 0
+	flush := func(end int) {
+		if end > start {
+			out = append(out, strings.ToLower(string(runes[start:end])))
+		}
+	}
+	for i, r := range runes {
+		if !unicode.IsLetter(r) {
+			flush(i)
+			start = i + 1
+			continue
+		}
+		if i == start || !unicode.IsUpper(r) {
+			continue
+		}
+		endsLower := unicode.IsLower(runes[i-1])
+		startsWord := i+1 < len(runes) && unicode.IsLower(runes[i+1])
+		if endsLower || startsWord {
+			flush(i)
+			start = i
+		}
+	}
+	flush(len(runes))
+	return out
 }
