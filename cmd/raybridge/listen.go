@@ -235,6 +235,7 @@ type listenSession struct {
 	// why there is none.
 	connections, restarts int           // guarded by mu
 	lastErr               error         // guarded by mu
+	retries               flow.Journal  // guarded by mu: of lines about it; the zero value while there is one
 	took                  time.Duration // written by run, read after it
 }
 
@@ -345,6 +346,7 @@ func (s *listenSession) connected(ctx context.Context, restarted bool) {
 	s.mu.Lock()
 	first := s.connections == 0
 	s.connections++
+	s.retries = flow.Journal{}
 	if restarted {
 		s.restarts++
 	}
@@ -464,6 +466,7 @@ func (s *listenSession) retry(e *stream.Event) {
 		s.lastErr = err
 	}
 	first := s.connections == 0
+	untold, tell := s.retries.Tell(time.Now())
 	s.mu.Unlock()
 	if errors.Is(err, stream.ErrMagic) || errors.Is(err, stream.ErrVersion) {
 		if first {
@@ -473,7 +476,14 @@ func (s *listenSession) retry(e *stream.Event) {
 		}
 		return
 	}
-	s.screen.say("no connection to %s: %v; next attempt in %.1f s", s.address, err, e.Delay.Seconds())
+	if !tell {
+		return
+	}
+	more := ""
+	if untold > 0 {
+		more = fmt.Sprintf(" (%s more since the last line)", count(untold, "attempt"))
+	}
+	s.screen.say("no connection to %s: %v; next attempt in %.1f s%s", s.address, err, e.Delay.Seconds(), more)
 }
 
 // refused says that a server that was restarted doesn't have a stream any more.

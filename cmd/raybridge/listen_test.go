@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"image/png"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -257,6 +259,30 @@ func TestListenOutlivesTheServer(t *testing.T) {
 	assert.EqualValues(t, 3, s.Streams[0].Messages)
 	assert.EqualValues(t, 800_000_000, s.Streams[0].LastStampNs)
 	assert.Zero(t, s.Streams[0].Missed)
+}
+
+// TestListenTellsOfAttemptsNowAndThen: attempts that fail one after another are told ever more
+// seldom, with their number; after a connection the first is told at once.
+func TestListenTellsOfAttemptsNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out, errOut bytes.Buffer
+		s := &listenSession{address: "robot:7740", screen: newScreen(&out, &errOut), flags: new(listenFlags)}
+		fail := func(seconds int) int {
+			errOut.Reset()
+			for range seconds {
+				s.retry(&stream.Event{Err: io.EOF, Delay: time.Second})
+				time.Sleep(time.Second)
+			}
+			return strings.Count(errOut.String(), "no connection to robot:7740")
+		}
+		assert.Equal(t, 7, fail(120), "after 1, 3, 7, 15, 31 and 63 s")
+		assert.Contains(t, errOut.String(), "next attempt in 1.0 s (3 attempts more since the last line)\n")
+		assert.Equal(t, 60, fail(3600))
+		s.client, s.connections = new(stream.Client), 1
+		s.connected(t.Context(), false)
+		assert.Equal(t, 1, fail(1))
+		assert.NotContains(t, errOut.String(), "more since")
+	})
 }
 
 // TestListenWaitsForTheServer: the receiver may be started first.
