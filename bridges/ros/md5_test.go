@@ -2,6 +2,7 @@ package ros_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,27 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
+
+// What a publisher of ROS 1 says of its topic.
+func ExampleVersion_Definition() {
+	definition, err := ros.ROS1.Definition("std_msgs/msg/Header")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sum, err := ros.MD5("std_msgs/msg/Header")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(ros.ROS1.TypeName("std_msgs/msg/Header"), sum)
+	fmt.Print(definition)
+	// Output:
+	// std_msgs/Header 2176decaecbce78abc3b96ef049fabed
+	// uint32 seq
+	// time stamp
+	// string frame_id
+}
 
 // TestTypesAreThoseOfDebian: the sums and definitions of the classes that genpy made.
 func TestTypesAreThoseOfDebian(t *testing.T) {
