@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,8 +56,12 @@ func declaredMessage(short string) *declaration {
 // call it.
 func Declare(m Message) error { return declare(m, nil) }
 
-// declare is Declare of a message inside of others.
+// declare is Declare of a message inside of others. The package's own messages are what their
+// definitions say: their code is generated.
 func declare(m Message, within []string) error {
+	if t := reflect.TypeOf(m); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == reflect.TypeFor[Time]().PkgPath() {
+		return nil
+	}
 	name := m.TypeName()
 	if slices.Contains(within, name) {
 		return fmt.Errorf("%w: %s is made of itself", ErrDefinition, name)
