@@ -39,58 +39,49 @@ func TestWindowedRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	screen := gputest.Display(t)
 	dir := t.TempDir()
-	config := filepath.Join(dir, "run.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(windowedRun), 0o644))
+	u := &windowUser{Screen: gputest.Display(t), dir: filepath.Join(dir, "out")}
+	got, run, user := withUser(t, func(ctx context.Context) error { return errors.Join(u.use(ctx), u.CloseWindow()) },
+		"--gpu", "software", "--config", write(t, dir, "run.yaml", windowedRun), "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir)
+	require.NoError(t, errors.Join(run, user), got.err)
+	assert.Contains(t, got.out, "/front/image_raw")
+
+	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
+}
+
+// withUser executes a windowed realtime run while use plays the user before its window, for
+// five minutes at most. It returns what the run left, its error and the user's.
+func withUser(t *testing.T, use func(context.Context) error, args ...string) (got outcome, run, user error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	u := &windowUser{Screen: screen, dir: filepath.Join(dir, "out")}
 	result := make(chan error, 1)
-	go func() {
-		err := u.use(ctx)
-		result <- errors.Join(err, u.CloseWindow())
-	}()
+	go func() { result <- use(ctx) }()
 
 	var stdout, stderr strings.Builder
 	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--gpu", "software", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap?compression=none", "--out", u.dir})
-	err := root.ExecuteContext(ctx)
-	if exitCode(err) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
-		t.Skipf("no OpenGL in a window: %v", err)
+	root.SetArgs(append([]string{"run", "--window", "--realtime"}, args...))
+	run = root.ExecuteContext(ctx)
+	if exitCode(run) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
+		t.Skipf("no OpenGL in a window: %v", run)
 	}
 	cancel() // a user whose run has failed waits no longer
-	require.NoError(t, errors.Join(err, <-result), stderr.String())
-	assert.Contains(t, stdout.String(), "/front/image_raw")
-
-	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
+	return outcome{exitCode(run), stdout.String(), stderr.String()}, run, <-result
 }
 
 // TestARunWhoseDisplayEnds fails, since nobody closed the window, and completes its recording.
 func TestARunWhoseDisplayEnds(t *testing.T) {
 	needsOpenGL(t)
-	screen := gputest.Display(t)
 	dir := t.TempDir()
-	config := filepath.Join(dir, "run.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(windowedRun), 0o644))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	u := &windowUser{Screen: screen, dir: filepath.Join(dir, "out")}
-	result := make(chan error, 1)
-	go func() {
-		err := u.sees(ctx)
-		screen.End()
-		result <- err
-	}()
-
-	var stdout, stderr strings.Builder
-	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--bridge", "mcap:drive.mcap", "--out", u.dir})
-	err := root.ExecuteContext(ctx)
-	cancel() // a user whose run has failed waits no longer
-	require.NoError(t, <-result, stderr.String())
-	require.ErrorIs(t, err, window.ErrDisplayGone, stderr.String())
-	assert.Equal(t, exitFailed, exitCode(err))
+	u := &windowUser{Screen: gputest.Display(t), dir: filepath.Join(dir, "out")}
+	sees := func(ctx context.Context) error {
+		defer u.End()
+		return u.sees(ctx)
+	}
+	got, run, user := withUser(t, sees, "--config", write(t, dir, "run.yaml", windowedRun), "--bridge", "mcap:drive.mcap", "--out", u.dir)
+	require.NoError(t, user, got.err)
+	require.ErrorIs(t, run, window.ErrDisplayGone, got.err)
+	assert.Equal(t, exitFailed, got.code)
 	checkComplete(t, filepath.Join(u.dir, "drive.mcap"))
 }
 
@@ -260,24 +251,13 @@ func TestKeysDriveARigsVehicle(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "rig.json", keysRig)
 	config := write(t, dir, "run.yaml", "scene: {city: true, triangles: 40000}\nrig: rig.json")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	result := make(chan error, 1)
-	go func() {
+	holds := func(ctx context.Context) error {
 		err := until(ctx, "a window", func() error { _, err := screen.Picture(); return err })
-		result <- errors.Join(err, screen.MoveMouse(100, 100), screen.Hold('w'))
-	}()
-
-	var stdout, stderr strings.Builder
-	root := newRoot(&stdout, &stderr)
-	root.SetArgs([]string{"run", "--window", "--realtime", "--config", config, "--duration", "2s", "--bridge", "logging:drive", "--out", dir})
-	err := root.ExecuteContext(ctx)
-	if exitCode(err) == exitNoOpenGL && os.Getenv("REQUIRE_GL") != "1" {
-		t.Skipf("no OpenGL in a window: %v", err)
+		return errors.Join(err, screen.MoveMouse(100, 100), screen.Hold('w'))
 	}
-	cancel() // a user whose run has failed waits no longer
-	require.NoError(t, errors.Join(err, <-result), stderr.String())
-	assert.NotContains(t, stderr.String(), "it stands until they come", "the keys win")
+	got, run, user := withUser(t, holds, "--config", config, "--duration", "2s", "--bridge", "logging:drive", "--out", dir)
+	require.NoError(t, errors.Join(run, user), got.err)
+	assert.NotContains(t, got.err, "it stands until they come", "the keys win")
 
 	speeds := loggedSpeeds(t, filepath.Join(dir, "drive.txt.gz"))
 	require.NotEmpty(t, speeds)
