@@ -138,15 +138,20 @@ func (c *Config) sceneName(s *scene.Scene, triangles int) string {
 // default of a run.
 const sensorTriangles = 100_000
 
-// wants tells whether a case is to be measured.
-func (c *Config) wants(name string) bool { return len(c.Cases) == 0 || slices.Contains(c.Cases, name) }
-
-// checkCases names a case that isn't there, and those that are.
-func (c *Config) checkCases(known []string) error {
-	for _, name := range c.Cases {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("%w: no case %q, %s", ErrConfig, name, closest.Hint(name, known))
+// wanted returns those of a benchmark's cases that are to be measured, in their order. The
+// error names a case that isn't there, and those that are.
+func wanted[T any](c *Config, cases []T, name func(*T) string) (list []T, err error) {
+	var known []string
+	for i := range cases {
+		known = append(known, name(&cases[i]))
+		if len(c.Cases) == 0 || slices.Contains(c.Cases, known[i]) {
+			list = append(list, cases[i])
 		}
 	}
-	return nil
+	for _, name := range c.Cases {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%w: no case %q, %s", ErrConfig, name, closest.Hint(name, known))
+		}
+	}
+	return list, nil
 }

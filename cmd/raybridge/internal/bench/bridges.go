@@ -22,12 +22,8 @@ func Bridges(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	contests := bridgebench.Contests()
-	var names []string
-	for i := range contests {
-		names = append(names, contests[i].Name)
-	}
-	if err := cfg.checkCases(names); err != nil {
+	contests, err := wanted(&cfg, bridgebench.Contests(), func(c *bridgebench.Contest) string { return c.Name })
+	if err != nil {
 		return err
 	}
 	bytes := int64(bridgeBytes)
@@ -36,9 +32,6 @@ func Bridges(ctx context.Context, config Config, report *Report) error {
 	}
 	for i := range contests {
 		c := &contests[i]
-		if !cfg.wants(c.Name) {
-			continue
-		}
 		fmt.Fprintf(cfg.Progress, "bridges %s\n", c.Name)
 		r, err := c.Run(ctx, bridgebench.Config{Runs: cfg.Runs, Bytes: bytes})
 		if err != nil {
@@ -104,17 +97,11 @@ func Stream(ctx context.Context, config Config, report *Report) error {
 	if cfg.Quick {
 		cases, frames = pictures[:1], quickStreamFrames
 	}
-	var names []string
-	for _, p := range cases {
-		names = append(names, p.name())
-	}
-	if err := cfg.checkCases(names); err != nil {
+	cases, err = wanted(&cfg, cases, func(p *picture) string { return p.name() })
+	if err != nil {
 		return err
 	}
 	for _, p := range cases {
-		if !cfg.wants(p.name()) {
-			continue
-		}
 		fmt.Fprintf(cfg.Progress, "stream %s\n", p.name())
 		c, err := loopback.Measure(ctx, loopback.Config{Width: p.width, Height: p.height, Frames: frames, Runs: cfg.Runs})
 		if err != nil {

@@ -44,12 +44,8 @@ func Camera(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	cases := pictureCases()
-	var names []string
-	for i := range cases {
-		names = append(names, cases[i].name())
-	}
-	if err := cfg.checkCases(names); err != nil {
+	cases, err := wanted(&cfg, pictureCases(), (*pictureCase).name)
+	if err != nil {
 		return err
 	}
 	memory := watchMemory()
@@ -63,10 +59,8 @@ func Camera(ctx context.Context, config Config, report *Report) error {
 	}
 	defer st.close()
 	var results []Result
-	for i, name := range names {
-		if !cfg.wants(name) {
-			continue
-		}
+	for i := range cases {
+		name := cases[i].name()
 		fmt.Fprintf(cfg.Progress, "camera %s\n", name)
 		result, err := st.picture(ctx, &cfg, &cases[i])
 		if err != nil {

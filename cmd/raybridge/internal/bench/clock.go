@@ -52,20 +52,13 @@ func Clock(ctx context.Context, config Config, report *Report) error {
 	if cfg.ClockTime, err = clockTime(&cfg); err != nil {
 		return err
 	}
-	cases := clockCases()
-	var names []string
-	for i := range cases {
-		names = append(names, cases[i].name)
-	}
-	if err := cfg.checkCases(names); err != nil {
+	cases, err := wanted(&cfg, clockCases(), func(k *clockCase) string { return k.name })
+	if err != nil {
 		return err
 	}
 	defer simtime.ReserveProcs()()
 	var measured []*lateClock
 	for i := range cases {
-		if !cfg.wants(cases[i].name) {
-			continue
-		}
 		fmt.Fprintf(cfg.Progress, "clock %s\n", cases[i].name)
 		figures, err := measureClock(ctx, &cfg, &cases[i], report)
 		if err != nil {

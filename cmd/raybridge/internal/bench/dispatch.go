@@ -69,12 +69,8 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	cases := messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), cfg.Quick)
-	var names []string
-	for i := range cases {
-		names = append(names, cases[i].name)
-	}
-	if err := cfg.checkCases(names); err != nil {
+	cases, err := wanted(&cfg, messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), cfg.Quick), func(k *messageCase) string { return k.name })
+	if err != nil {
 		return err
 	}
 	runTime := messageRunTime
@@ -83,9 +79,6 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 	}
 	var measured []*caseFigures
 	for i := range cases {
-		if !cfg.wants(cases[i].name) {
-			continue
-		}
 		fmt.Fprintf(cfg.Progress, "dispatch %s\n", cases[i].name)
 		figures, err := measureMessages(ctx, &cases[i], cfg.Runs, runTime)
 		if err != nil {

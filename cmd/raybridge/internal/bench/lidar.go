@@ -61,11 +61,7 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	for i := range cases {
-		names = append(names, cases[i].name)
-	}
-	if err := cfg.checkCases(names); err != nil {
+	if cases, err = wanted(&cfg, cases, func(k *scanCase) string { return k.name }); err != nil {
 		return err
 	}
 	memory := watchMemory()
@@ -80,9 +76,6 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 	defer st.close()
 	var results []Result
 	for i := range cases {
-		if !cfg.wants(cases[i].name) {
-			continue
-		}
 		fmt.Fprintf(cfg.Progress, "lidar %s\n", cases[i].name)
 		result, err := st.scan(ctx, &cfg, &cases[i])
 		if err != nil {

@@ -83,14 +83,12 @@ func fourPictures(width, height int) []member {
 
 // wantedReadbacks returns the cases to measure, and whether the bare pool is measured, too.
 func (c *Config) wantedReadbacks() (list []readbackCase, bare bool, err error) {
-	var names []string
-	for _, k := range readbackCases() {
-		names = append(names, k.name)
-		if c.wants(k.name) && !(c.Quick && k.long && len(c.Cases) == 0) {
-			list = append(list, k)
-		}
+	list, err = wanted(c, readbackCases(), func(k *readbackCase) string { return k.name })
+	bare = len(c.Cases) == 0
+	if c.Quick && bare {
+		list = slices.DeleteFunc(list, func(k readbackCase) bool { return k.long })
 	}
-	return list, len(c.Cases) == 0, c.checkCases(names)
+	return list, bare, err
 }
 
 // Readback measures the frame times of a loop that reads back blocking, and of one
