@@ -28,3 +28,18 @@ func TestAMissingLibraryNamesWhatToInstall(t *testing.T) {
 		assert.NoError(t, err)
 	}
 }
+
+// TestAWrongNumberNamesTheDevices: those that can be taken, software ones not by number.
+func TestAWrongNumberNamesTheDevices(t *testing.T) {
+	software := Device{Number: -1, Software: true}
+	for want, devices := range map[string][]Device{
+		"no EGL device 17: this machine has no hardware device; take software": {software},
+		"no EGL device 17: this machine has EGL device 0, NVIDIA H200, /dev/dri/card1; EGL device 1; take one of these numbers, or software": {
+			{Number: 0, Renderer: "NVIDIA H200", File: "/dev/dri/card1"}, {Number: 1}, software,
+		},
+	} {
+		_, err := openNumber(devices, 17, Options{})
+		assert.EqualError(t, err, want)
+		assert.ErrorIs(t, err, gpu.ErrNotSupported)
+	}
+}

@@ -90,7 +90,6 @@ func softwareNote(causes []error) string {
 }
 
 func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
-	hardware := 0
 	for _, d := range devices {
 		if d.Software {
 			continue
@@ -102,12 +101,24 @@ func openNumber(devices []Device, n int, opts Options) (*gpu.Context, error) {
 			}
 			return ctx, nil
 		}
-		hardware++
 	}
-	return nil, &gpu.UnsupportedError{
-		Feature: fmt.Sprintf("EGL device %d", n),
-		Need:    fmt.Sprintf("this machine has %d hardware devices, counted from 0; take one of them or \"software\"", hardware),
+	return nil, noDevice(devices, n)
+}
+
+// noDevice is the error for a number that no device has: it names those that there are.
+func noDevice(devices []Device, n int) error {
+	need := ""
+	for _, d := range devices {
+		if !d.Software {
+			need += d.String() + "; "
+		}
 	}
+	if need == "" {
+		need = "this machine has no hardware device; take software"
+	} else {
+		need = "this machine has " + need + "take one of these numbers, or software"
+	}
+	return &gpu.UnsupportedError{Feature: fmt.Sprintf("EGL device %d", n), Need: need}
 }
 
 func openDevice(d Device, opts Options) (*gpu.Context, error) {
