@@ -82,7 +82,7 @@
 // A member of the file is complete when a message fills it up. When a write
 // fails, the file is cut back to its last complete member; what is cut off, and
 // everything after it, is counted as write_failed. So is all of a file that was removed,
-// renamed or replaced, at the next member or at the end.
+// renamed, replaced or truncated, at the next member or at the end.
 package logging
 
 import (
@@ -366,8 +366,8 @@ func (i *instance) forget(lost bool) {
 	i.pending, i.text = i.pending[:0], 0
 }
 
-// missing counts all messages as lost if the file was removed, renamed or replaced; mu must
-// be held.
+// missing counts all messages as lost if the file was removed, renamed, replaced or
+// truncated; mu must be held.
 func (i *instance) missing(file *recordfile.File) error {
 	err := file.Place().Check()
 	if err == nil {
@@ -391,9 +391,11 @@ func (i *instance) fail(cause error) error {
 	i.forget(true)
 	if errors.Is(cause, recordfile.ErrRemoved) {
 		cause = nil // missing tells
+	} else {
+		cause = errors.Join(cause, file.Rewind(file.Committed()))
 	}
 	i.err = fmt.Errorf("log to %s: %w: %w", i.path, bridges.ErrWriteFailed,
-		errors.Join(cause, file.Rewind(file.Committed()), file.Close(), i.missing(file)))
+		errors.Join(cause, file.Close(), i.missing(file)))
 	i.env.Log.Error("log ended early; what it had stays readable", "error", i.err)
 	return i.err
 }

@@ -435,9 +435,13 @@ func ExampleFactory() {
 func TestARemovedLogIsALoss(t *testing.T) {
 	for name, lose := range map[string]func(path string) error{
 		"removed": os.Remove, "renamed": func(path string) error { return os.Rename(path, path+"1") },
+		"truncated":       func(path string) error { return os.Truncate(path, 0) },
 		"with its folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
 	} {
 		for _, messages := range []int{1, 60} { // within a member, and three
+			if name == "truncated" && messages == 1 {
+				continue // the file has nothing yet, so nothing is lost
+			}
 			t.Run(fmt.Sprint(name, " ", messages), func(t *testing.T) {
 				registry, err := bridges.NewRegistry(logging.Factory{})
 				require.NoError(t, err)
@@ -452,7 +456,7 @@ func TestARemovedLogIsALoss(t *testing.T) {
 				}
 				err = b.Close(t.Context())
 				require.ErrorIs(t, err, bridges.ErrWriteFailed)
-				assert.ErrorContains(t, err, "drive.txt.gz: the recording was removed, renamed or replaced")
+				assert.ErrorContains(t, err, "drive.txt.gz: the recording was removed, renamed, replaced or truncated")
 				assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
 				assert.Zero(t, b.Statistics().Messages)
 				assert.Positive(t, b.Statistics().Drops[flow.CauseWriteFailed])

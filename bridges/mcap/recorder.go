@@ -200,7 +200,7 @@ func (r *recorder) close() error {
 // definitions at last. The messages that are not in the file are counted as lost.
 func (r *recorder) salvage() error {
 	r.lose(r.pending)
-	if errors.Is(r.file.Linked(), recordfile.ErrRemoved) {
+	if errors.Is(r.file.Intact(), recordfile.ErrRemoved) {
 		return nil // nothing can be saved, which missing tells
 	}
 	for {

@@ -345,16 +345,21 @@ func TestARemovedRecordingIsALoss(t *testing.T) {
 	remove := func(path string) func(dir string) error {
 		return func(dir string) error { return os.RemoveAll(filepath.Join(dir, path)) }
 	}
+	truncate := func(path string) func(dir string) error {
+		return func(dir string) error { return os.Truncate(filepath.Join(dir, path), 5) }
+	}
 	for name, c := range map[string]struct {
 		connection string
 		lose       func(dir string) error
 		kept       string // where what isn't lost is
 	}{
-		"file":                   {"out/a.mcap?chunk=3000", remove("out/a.mcap"), ""},
-		"file in one chunk":      {"out/a.mcap", remove("out/a.mcap"), ""},
-		"file's folder":          {"out/a.mcap?chunk=3000", remove("out"), ""},
-		"renamed file":           {"out/a.mcap?chunk=3000", rename("out/a.mcap", "out/b.mcap"), ""},
-		"renamed folder of file": {"out/a.mcap?chunk=3000", rename("out", "other"), ""},
+		"file":                       {"out/a.mcap?chunk=3000", remove("out/a.mcap"), ""},
+		"file in one chunk":          {"out/a.mcap", remove("out/a.mcap"), ""},
+		"file's folder":              {"out/a.mcap?chunk=3000", remove("out"), ""},
+		"truncated file":             {"out/a.mcap?chunk=3000", truncate("out/a.mcap"), ""},
+		"truncated first of several": {"out/a.mcap?chunk=200&split=600&compression=none", truncate("out/a_0.mcap"), "out/*.mcap"},
+		"renamed file":               {"out/a.mcap?chunk=3000", rename("out/a.mcap", "out/b.mcap"), ""},
+		"renamed folder of file":     {"out/a.mcap?chunk=3000", rename("out", "other"), ""},
 		"replaced file": {"out/a.mcap?chunk=3000", func(dir string) error {
 			path := filepath.Join(dir, "out/a.mcap")
 			if err := os.Rename(path, path+".old"); err != nil {
@@ -385,7 +390,7 @@ func TestARemovedRecordingIsALoss(t *testing.T) {
 			}
 			err = b.Close(t.Context())
 			require.ErrorIs(t, err, bridges.ErrWriteFailed)
-			assert.ErrorContains(t, err, "removed, renamed or replaced")
+			assert.ErrorContains(t, err, "removed, renamed, replaced or truncated")
 			assert.ErrorIs(t, b.Err(), bridges.ErrWriteFailed)
 			assert.Equal(t, bridges.UnexpectedlyDisconnected, b.Status())
 			kept := 0

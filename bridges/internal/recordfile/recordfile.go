@@ -30,7 +30,21 @@ type File struct {
 	place     Place
 	buf       *bufio.Writer
 	written   int64 // through Write, buffered or not
+	received  int64 // by the target
 	committed int64
+}
+
+// sink is a File behind its buffer.
+type sink File
+
+// Write hands p to the target, if that still has what came before.
+func (s *sink) Write(p []byte) (int, error) {
+	if err := (*File)(s).Intact(); err != nil {
+		return 0, err
+	}
+	n, err := s.target.Write(p)
+	s.received += int64(n)
+	return n, err
 }
 
 // Create makes or empties the file at path, and the folders above it.
@@ -47,36 +61,50 @@ func Create(path string) (*File, error) {
 		return nil, fmt.Errorf("create recording: %w", errors.Join(err, f.Close()))
 	}
 	file := New(f)
-	file.place = Place{path, info}
+	file.place = Place{path: path, info: info}
 	return file, nil
 }
 
 // ErrRemoved says that what was recorded is not, or no longer, where it was to be.
-var ErrRemoved = errors.New("the recording was removed, renamed or replaced while it was written")
+var ErrRemoved = errors.New("the recording was removed, renamed, replaced or truncated while it was written")
 
-// Place is where a file was created. The zero Place is that of a target that has no path.
+// Place is where a file was created, and how much of it is committed. The zero Place is that of
+// a target that has no path.
 type Place struct {
 	path string
 	info os.FileInfo
+	size int64 // bytes
 }
 
-// Check returns an error that wraps ErrRemoved unless the path still leads to the file.
+// Check returns an error that wraps ErrRemoved unless the path still leads to the file, and the
+// file to what was committed.
 func (p Place) Check() error {
 	if p.info == nil {
 		return nil
 	}
-	if now, err := os.Stat(p.path); err == nil && os.SameFile(now, p.info) {
+	if now, err := os.Stat(p.path); err == nil && os.SameFile(now, p.info) && !shortened(now, p.size) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", p.path, ErrRemoved)
 }
 
-// Place returns where the file was created; it can be asked after Close.
-func (f *File) Place() Place { return f.place }
+// shortened reports whether a file has less than was written to it. Devices and pipes have no
+// size.
+func shortened(info os.FileInfo, size int64) bool {
+	return info.Mode().IsRegular() && info.Size() < size
+}
 
-// Linked returns an error that wraps ErrRemoved if the file has no name left: what is written
-// to it is lost. One that was renamed has.
-func (f *File) Linked() error {
+// Place returns where the file was created; it can be asked after Close.
+func (f *File) Place() Place {
+	place := f.place
+	place.size = f.committed
+	return place
+}
+
+// Intact returns an error that wraps ErrRemoved if what is written to the file is lost: it has
+// no name left, or it was truncated, so that a hole is where its beginning was. A file that was
+// renamed is intact.
+func (f *File) Intact() error {
 	file, ok := f.target.(*os.File)
 	if !ok {
 		return nil
@@ -85,7 +113,7 @@ func (f *File) Linked() error {
 	if err != nil {
 		return err
 	}
-	if system, ok := info.Sys().(*syscall.Stat_t); ok && system.Nlink == 0 {
+	if system, ok := info.Sys().(*syscall.Stat_t); ok && system.Nlink == 0 || shortened(info, f.received) {
 		return fmt.Errorf("%s: %w", f.place.path, ErrRemoved)
 	}
 	return nil
@@ -94,7 +122,9 @@ func (f *File) Linked() error {
 // New returns a File that writes to target, which is empty and becomes the
 // File's to close.
 func New(target Target) *File {
-	return &File{target: target, buf: bufio.NewWriterSize(target, 64<<10)}
+	f := &File{target: target}
+	f.buf = bufio.NewWriterSize((*sink)(f), 64<<10)
+	return f
 }
 
 // Write appends p. After an error every Write returns it, until Rewind.
@@ -105,14 +135,14 @@ func (f *File) Write(p []byte) (int, error) {
 }
 
 // Commit says that all that was written so far are complete records, and hands
-// them to the operating system. It returns ErrRemoved if they are lost there, since the
-// file was removed.
+// them to the operating system. It returns ErrRemoved if they are lost there: see
+// Intact.
 func (f *File) Commit() error {
 	if err := f.buf.Flush(); err != nil {
 		return err
 	}
 	f.committed = f.written
-	return f.Linked()
+	return f.Intact()
 }
 
 // Committed returns the size up to the last complete record.
@@ -121,14 +151,14 @@ func (f *File) Committed() int64 { return f.committed }
 // Rewind cuts the file to size, which was committed before, and goes on there;
 // an error of Write is forgotten.
 func (f *File) Rewind(size int64) error {
-	f.buf.Reset(f.target)
+	f.buf.Reset((*sink)(f))
 	if err := f.target.Truncate(size); err != nil {
 		return fmt.Errorf("cut recording to its last complete record: %w", err)
 	}
 	if _, err := f.target.Seek(size, io.SeekStart); err != nil {
 		return fmt.Errorf("go back to the last complete record: %w", err)
 	}
-	f.written, f.committed = size, size
+	f.written, f.received, f.committed = size, size, size
 	return nil
 }
 
