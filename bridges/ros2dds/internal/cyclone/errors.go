@@ -1,3 +1,21 @@
+// Package cyclone is the part of Cyclone DDS's C library (0.10) that the bridge ros2dds
+// needs: participants of a domain, writers and readers of serialized messages, nothing
+// of the messages themselves. It is the only package that calls the library, and has
+// nothing but its errors unless the program is built with cgo and the tag ros2dds.
+//
+// # Memory
+//
+// Messages lie in blocks of C memory that are serialized into and sent from without a
+// copy: Writer.Sample lends a block, Writer.Write gives it to the library, which keeps
+// it until all readers have it or history drops it, and then returns it to the writer's
+// pool. What a Reader delivers is a view of the library's memory during the call.
+//
+// # Goroutines
+//
+// A Writer's Sample and Sample.Release may be called from any goroutine, its other methods from
+// one at a time. Participant.Read blocks the goroutine that calls it, on a thread of its
+// own, until Wake. The library's threads never call into Go: they store counts in
+// Events, which is pinned meanwhile.
 package cyclone
 
 import "errors"
