@@ -26,8 +26,8 @@ var limits = struct {
 	comments float64 // lines for each exported name, at least
 }{
 	packages: 129,
-	files:    516,
-	small:    28,
+	files:    515,
+	small:    27,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
