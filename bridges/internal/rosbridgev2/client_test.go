@@ -16,12 +16,14 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -245,6 +247,26 @@ func TestServersThatAreNone(t *testing.T) {
 	err = failure(t, nobody)
 	assert.NotErrorIs(t, err, bridges.ErrProtocol)
 	assert.ErrorContains(t, err, "refused")
+}
+
+// TestServersThatSayGoodbye: what ended a connection is said without the library's words.
+func TestServersThatSayGoodbye(t *testing.T) {
+	for want, end := range map[string]func(*websocket.Conn){
+		`the other side closed the connection with code 1001 (it goes away): "restart"`: func(c *websocket.Conn) { _ = c.Close(websocket.StatusGoingAway, "restart") },
+		"the other side closed the connection with code 1000 (normal)":                  func(c *websocket.Conn) { _ = c.Close(websocket.StatusNormalClosure, "") },
+		"the other side closed the connection with code 4000":                           func(c *websocket.Conn) { _ = c.Close(4000, "") },
+		"the other side closed the connection":                                          func(c *websocket.Conn) { _ = c.CloseNow() },
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if c, err := websocket.Accept(w, r, nil); err == nil {
+				end(c)
+			}
+		}))
+		t.Cleanup(s.Close)
+		c := new(rosbridgev2.Client)
+		dial(t, c, s.Listener.Addr().String(), nil)
+		assert.EqualError(t, failure(t, c), want)
+	}
 }
 
 // certificate makes a certificate of 127.0.0.1 that signs itself, in a file and as TLS

@@ -197,14 +197,44 @@ func (c *conn) Read(context.Context) ([]byte, error) {
 	}
 }
 
+// goodbye is the close frame by which the other side ended a connection (RFC 6455, section
+// 7.4), said for people.
+type goodbye struct{ websocket.CloseError }
+
+func (g goodbye) Error() string {
+	text := fmt.Sprintf("the other side closed the connection with code %d", g.Code)
+	if meaning := closeCodes[g.Code]; meaning != "" {
+		text += " (" + meaning + ")"
+	}
+	if g.Reason != "" {
+		text += fmt.Sprintf(": %q", g.Reason)
+	}
+	return text
+}
+
+func (g goodbye) Unwrap() error { return g.CloseError }
+
+// closeCodes says what codes of close frames mean (RFC 6455, section 7.4.1).
+var closeCodes = map[websocket.StatusCode]string{
+	websocket.StatusNormalClosure: "normal", websocket.StatusGoingAway: "it goes away",
+	websocket.StatusProtocolError: "protocol error", websocket.StatusUnsupportedData: "unsupported data",
+	websocket.StatusNoStatusRcvd: "no reason given", websocket.StatusPolicyViolation: "against its policy",
+	websocket.StatusMessageTooBig: "message too big", websocket.StatusInternalError: "its internal error",
+}
+
 // readError makes ErrProtocol of what breaks RFC 6455: the library then tells the peer so,
 // with a close status of its own.
 func readError(err error) error {
 	var closed websocket.CloseError
 	var network *net.OpError
 	switch {
-	case errors.As(err, &closed), errors.As(err, &network), errors.Is(err, net.ErrClosed),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &closed):
+		return goodbye{closed}
+	case errors.As(err, &network): // without the library's words around it
+		return network
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
+	case errors.Is(err, net.ErrClosed):
 		return err
 	default:
 		return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
