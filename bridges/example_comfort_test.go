@@ -43,7 +43,7 @@ func (m *ComfortMessage) Fields(v ros.Visitor) {
 	v.Message("header", &m.Header)
 	v.Message("acceleration", &m.Acceleration)
 	v.Message("angular_velocity", &m.AngularVelocity)
-	v.Float64("jerk", &m.Jerk)
+	v.Value("jerk", ros.Of(&m.Jerk))
 }
 
 // ComfortPublication lets bridges to ROS carry a *Comfort as a ComfortMessage.

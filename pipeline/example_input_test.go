@@ -27,8 +27,8 @@ type LaneMessage struct{ Offset, Angle float64 }
 func (m *LaneMessage) TypeName() string { return "lane_msgs/msg/Lane" }
 
 func (m *LaneMessage) Fields(v ros.Visitor) {
-	v.Float64("offset", &m.Offset)
-	v.Float64("angle", &m.Angle)
+	v.Value("offset", ros.Of(&m.Offset))
+	v.Value("angle", ros.Of(&m.Angle))
 }
 
 // Follow is how to turn, in rad/s, so as to follow the lane.

@@ -237,20 +237,11 @@ func (o *outline) part(name string, m Message, array string) {
 
 // Those of a Visitor, see there.
 
-func (o *outline) Bool(name string, _ *bool)       { o.add(name, KindBool, "") }
-func (o *outline) Int8(name string, _ *int8)       { o.add(name, KindInt8, "") }
-func (o *outline) Uint8(name string, _ *uint8)     { o.add(name, KindUint8, "") }
-func (o *outline) Int16(name string, _ *int16)     { o.add(name, KindInt16, "") }
-func (o *outline) Uint16(name string, _ *uint16)   { o.add(name, KindUint16, "") }
-func (o *outline) Int32(name string, _ *int32)     { o.add(name, KindInt32, "") }
-func (o *outline) Uint32(name string, _ *uint32)   { o.add(name, KindUint32, "") }
-func (o *outline) Int64(name string, _ *int64)     { o.add(name, KindInt64, "") }
-func (o *outline) Uint64(name string, _ *uint64)   { o.add(name, KindUint64, "") }
-func (o *outline) Float32(name string, _ *float32) { o.add(name, KindFloat32, "") }
-func (o *outline) Float64(name string, _ *float64) { o.add(name, KindFloat64, "") }
-func (o *outline) String(name string, _ *string)   { o.add(name, KindString, "") }
-func (o *outline) Bytes(name string, _ *Bytes)     { o.add(name, KindUint8, "[]") }
-func (o *outline) Message(name string, v Message)  { o.part(name, v, "") }
+func (o *outline) Value(name string, v Ref) { o.add(name, v.Kind(), "") }
+
+func (o *outline) String(name string, _ *string)  { o.add(name, KindString, "") }
+func (o *outline) Bytes(name string, _ *Bytes)    { o.add(name, KindUint8, "[]") }
+func (o *outline) Message(name string, v Message) { o.part(name, v, "") }
 
 func (o *outline) Array(name string, v Array) {
 	size, fixed := v.Fixed()

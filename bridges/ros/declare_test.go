@@ -38,7 +38,7 @@ type tyre struct {
 
 func (*tyre) TypeName() string { return "declare_msgs/msg/Tyre" }
 func (m *tyre) Fields(v ros.Visitor) {
-	v.Float32("bar", &m.Bar)
+	v.Value("bar", ros.Of(&m.Bar))
 	v.Message("spot", &m.Spot)
 }
 
@@ -69,12 +69,12 @@ func (m *car) Fields(v ros.Visitor) {
 	v.String("label", &m.Label)
 	v.Array("sum", ros.Fixed(m.Sum[:]))
 	r := &m.Rest
-	v.Bool("flag", &r.flag)
-	v.Int8("i8", &r.i8)
-	v.Uint8("u8", &r.u8)
-	v.Uint16("u16", &r.u16)
-	v.Int32("i32", &r.i32)
-	v.Uint32("u32", &r.u32)
+	v.Value("flag", ros.Of(&r.flag))
+	v.Value("i8", ros.Of(&r.i8))
+	v.Value("u8", ros.Of(&r.u8))
+	v.Value("u16", ros.Of(&r.u16))
+	v.Value("i32", ros.Of(&r.i32))
+	v.Value("u32", ros.Of(&r.u32))
 	v.Bytes("bytes", &r.bytes)
 	v.Array("f64s", ros.Sequence(&r.f64s))
 	v.Array("f32s", ros.Sequence(&r.f32s))
@@ -130,7 +130,7 @@ func TestDeclareFindsOurDefinitions(t *testing.T) {
 }
 
 func TestDeclareTakesDefinitionsWithConstants(t *testing.T) {
-	m := &defined{made: made{"declare_msgs/msg/Mode", func(v ros.Visitor) { v.Uint8("mode", new(uint8)); v.Message("where", &ros.Point{}) }}}
+	m := &defined{made: made{"declare_msgs/msg/Mode", func(v ros.Visitor) { v.Value("mode", ros.Of(new(uint8))); v.Message("where", &ros.Point{}) }}}
 	m.text = "# what it does\r\nuint8  OFF = 0  # nothing\nuint8 ON=1\n\nuint8\tmode 1\n  geometry_msgs/Point where\n"
 	require.NoError(t, ros.Declare(m))
 	text, err := ros.MessageFile("declare_msgs/Mode")
@@ -147,9 +147,9 @@ func TestDeclareTakesDefinitionsWithConstants(t *testing.T) {
 }
 
 func TestDeclareRefuses(t *testing.T) {
-	number := func(v ros.Visitor) { v.Uint8("n", new(uint8)) }
+	number := func(v ros.Visitor) { v.Value("n", ros.Of(new(uint8))) }
 	with := func(name string) func(v ros.Visitor) {
-		return func(v ros.Visitor) { v.Float64(name, new(float64)) }
+		return func(v ros.Visitor) { v.Value(name, ros.Of(new(float64))) }
 	}
 	said := func(text string) *defined { return &defined{made{"declare_msgs/msg/Bad", number}, text} }
 	nested := &made{name: "declare_msgs/msg/Nested"}
@@ -185,8 +185,8 @@ type renamed struct{}
 
 func (*renamed) TypeName() string { return "declare_msgs/msg/Bad" }
 func (*renamed) Fields(v ros.Visitor) {
-	v.Uint8("n", new(uint8))
-	v.Uint8("o", new(uint8))
+	v.Value("n", ros.Of(new(uint8)))
+	v.Value("o", ros.Of(new(uint8)))
 }
 func (*renamed) ROS1Name(string) string { return "n" }
 
@@ -194,7 +194,7 @@ func (*renamed) ROS1Name(string) string { return "n" }
 func TestNamesThatROS1SpellsOtherwiseAreFree(t *testing.T) {
 	m := &made{"declare_msgs/msg/Colour", func(v ros.Visitor) {
 		for _, name := range []string{"r", "p", "d", "k", "sec", "nanosec"} {
-			v.Float32(name, new(float32))
+			v.Value(name, ros.Of(new(float32)))
 		}
 	}}
 	require.NoError(t, ros.Declare(m))

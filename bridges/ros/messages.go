@@ -22,11 +22,11 @@ func (m *AckermannDrive) TypeName() string { return "ackermann_msgs/msg/Ackerman
 
 // Fields visits the fields in order.
 func (m *AckermannDrive) Fields(v Visitor) {
-	v.Float32("steering_angle", &m.SteeringAngle)
-	v.Float32("steering_angle_velocity", &m.SteeringAngleVelocity)
-	v.Float32("speed", &m.Speed)
-	v.Float32("acceleration", &m.Acceleration)
-	v.Float32("jerk", &m.Jerk)
+	v.Value("steering_angle", Of(&m.SteeringAngle))
+	v.Value("steering_angle_velocity", Of(&m.SteeringAngleVelocity))
+	v.Value("speed", Of(&m.Speed))
+	v.Value("acceleration", Of(&m.Acceleration))
+	v.Value("jerk", Of(&m.Jerk))
 }
 
 // AckermannDriveStamped is ackermann_msgs/AckermannDriveStamped.
@@ -59,8 +59,8 @@ func (m *Duration) TypeName() string { return "builtin_interfaces/msg/Duration" 
 
 // Fields visits the fields in order.
 func (m *Duration) Fields(v Visitor) {
-	v.Int32("sec", &m.Sec)
-	v.Uint32("nanosec", &m.Nanosec)
+	v.Value("sec", Of(&m.Sec))
+	v.Value("nanosec", Of(&m.Nanosec))
 }
 
 // Time is builtin_interfaces/Time.
@@ -77,8 +77,8 @@ func (m *Time) TypeName() string { return "builtin_interfaces/msg/Time" }
 
 // Fields visits the fields in order.
 func (m *Time) Fields(v Visitor) {
-	v.Int32("sec", &m.Sec)
-	v.Uint32("nanosec", &m.Nanosec)
+	v.Value("sec", Of(&m.Sec))
+	v.Value("nanosec", Of(&m.Nanosec))
 }
 
 // CarlaCollisionEvent is carla_msgs/CarlaCollisionEvent.
@@ -97,7 +97,7 @@ func (m *CarlaCollisionEvent) TypeName() string { return "carla_msgs/msg/CarlaCo
 // Fields visits the fields in order.
 func (m *CarlaCollisionEvent) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("other_actor_id", &m.OtherActorID)
+	v.Value("other_actor_id", Of(&m.OtherActorID))
 	v.Message("normal_impulse", &m.NormalImpulse)
 }
 
@@ -138,9 +138,9 @@ func (m *Point) TypeName() string { return "geometry_msgs/msg/Point" }
 
 // Fields visits the fields in order.
 func (m *Point) Fields(v Visitor) {
-	v.Float64("x", &m.X)
-	v.Float64("y", &m.Y)
-	v.Float64("z", &m.Z)
+	v.Value("x", Of(&m.X))
+	v.Value("y", Of(&m.Y))
+	v.Value("z", Of(&m.Z))
 }
 
 // Pose is geometry_msgs/Pose.
@@ -190,10 +190,10 @@ func (m *Quaternion) TypeName() string { return "geometry_msgs/msg/Quaternion" }
 
 // Fields visits the fields in order.
 func (m *Quaternion) Fields(v Visitor) {
-	v.Float64("x", &m.X)
-	v.Float64("y", &m.Y)
-	v.Float64("z", &m.Z)
-	v.Float64("w", &m.W)
+	v.Value("x", Of(&m.X))
+	v.Value("y", Of(&m.Y))
+	v.Value("z", Of(&m.Z))
+	v.Value("w", Of(&m.W))
 }
 
 // Transform is geometry_msgs/Transform.
@@ -279,9 +279,9 @@ func (m *Vector3) TypeName() string { return "geometry_msgs/msg/Vector3" }
 
 // Fields visits the fields in order.
 func (m *Vector3) Fields(v Visitor) {
-	v.Float64("x", &m.X)
-	v.Float64("y", &m.Y)
-	v.Float64("z", &m.Z)
+	v.Value("x", Of(&m.X))
+	v.Value("y", Of(&m.Y))
+	v.Value("z", Of(&m.Z))
 }
 
 // LgsvlBoundingBox2D is lgsvl_msgs/BoundingBox2D.
@@ -300,10 +300,10 @@ func (m *LgsvlBoundingBox2D) TypeName() string { return "lgsvl_msgs/msg/Bounding
 
 // Fields visits the fields in order.
 func (m *LgsvlBoundingBox2D) Fields(v Visitor) {
-	v.Float32("x", &m.X)
-	v.Float32("y", &m.Y)
-	v.Float32("width", &m.Width)
-	v.Float32("height", &m.Height)
+	v.Value("x", Of(&m.X))
+	v.Value("y", Of(&m.Y))
+	v.Value("width", Of(&m.Width))
+	v.Value("height", Of(&m.Height))
 }
 
 // LgsvlBoundingBox3D is lgsvl_msgs/BoundingBox3D.
@@ -367,25 +367,25 @@ func (m *CanBusData) TypeName() string { return "lgsvl_msgs/msg/CanBusData" }
 // Fields visits the fields in order.
 func (m *CanBusData) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Float32("speed_mps", &m.SpeedMps)
-	v.Float32("throttle_pct", &m.ThrottlePct)
-	v.Float32("brake_pct", &m.BrakePct)
-	v.Float32("steer_pct", &m.SteerPct)
-	v.Bool("parking_brake_active", &m.ParkingBrakeActive)
-	v.Bool("high_beams_active", &m.HighBeamsActive)
-	v.Bool("low_beams_active", &m.LowBeamsActive)
-	v.Bool("hazard_lights_active", &m.HazardLightsActive)
-	v.Bool("fog_lights_active", &m.FogLightsActive)
-	v.Bool("left_turn_signal_active", &m.LeftTurnSignalActive)
-	v.Bool("right_turn_signal_active", &m.RightTurnSignalActive)
-	v.Bool("wipers_active", &m.WipersActive)
-	v.Bool("reverse_gear_active", &m.ReverseGearActive)
-	v.Int8("selected_gear", &m.SelectedGear)
-	v.Bool("engine_active", &m.EngineActive)
-	v.Float32("engine_rpm", &m.EngineRPM)
-	v.Float64("gps_latitude", &m.GPSLatitude)
-	v.Float64("gps_longitude", &m.GPSLongitude)
-	v.Float64("gps_altitude", &m.GPSAltitude)
+	v.Value("speed_mps", Of(&m.SpeedMps))
+	v.Value("throttle_pct", Of(&m.ThrottlePct))
+	v.Value("brake_pct", Of(&m.BrakePct))
+	v.Value("steer_pct", Of(&m.SteerPct))
+	v.Value("parking_brake_active", Of(&m.ParkingBrakeActive))
+	v.Value("high_beams_active", Of(&m.HighBeamsActive))
+	v.Value("low_beams_active", Of(&m.LowBeamsActive))
+	v.Value("hazard_lights_active", Of(&m.HazardLightsActive))
+	v.Value("fog_lights_active", Of(&m.FogLightsActive))
+	v.Value("left_turn_signal_active", Of(&m.LeftTurnSignalActive))
+	v.Value("right_turn_signal_active", Of(&m.RightTurnSignalActive))
+	v.Value("wipers_active", Of(&m.WipersActive))
+	v.Value("reverse_gear_active", Of(&m.ReverseGearActive))
+	v.Value("selected_gear", Of(&m.SelectedGear))
+	v.Value("engine_active", Of(&m.EngineActive))
+	v.Value("engine_rpm", Of(&m.EngineRPM))
+	v.Value("gps_latitude", Of(&m.GPSLatitude))
+	v.Value("gps_longitude", Of(&m.GPSLongitude))
+	v.Value("gps_altitude", Of(&m.GPSAltitude))
 	v.Message("orientation", &m.Orientation)
 	v.Message("linear_velocities", &m.LinearVelocities)
 }
@@ -428,19 +428,19 @@ func (m *DetectedRadarObject) TypeName() string { return "lgsvl_msgs/msg/Detecte
 
 // Fields visits the fields in order.
 func (m *DetectedRadarObject) Fields(v Visitor) {
-	v.Int32("id", &m.ID)
+	v.Value("id", Of(&m.ID))
 	v.Message("sensor_aim", &m.SensorAim)
 	v.Message("sensor_right", &m.SensorRight)
 	v.Message("sensor_position", &m.SensorPosition)
 	v.Message("sensor_velocity", &m.SensorVelocity)
-	v.Float64("sensor_angle", &m.SensorAngle)
+	v.Value("sensor_angle", Of(&m.SensorAngle))
 	v.Message("object_position", &m.ObjectPosition)
 	v.Message("object_velocity", &m.ObjectVelocity)
 	v.Message("object_relative_position", &m.ObjectRelativePosition)
 	v.Message("object_relative_velocity", &m.ObjectRelativeVelocity)
 	v.Message("object_collider_size", &m.ObjectColliderSize)
-	v.Uint8("object_state", &m.ObjectState)
-	v.Bool("new_detection", &m.NewDetection)
+	v.Value("object_state", Of(&m.ObjectState))
+	v.Value("new_detection", Of(&m.NewDetection))
 }
 
 // Constants of lgsvl_msgs/DetectedRadarObject.
@@ -486,9 +486,9 @@ func (m *LgsvlDetection2D) TypeName() string { return "lgsvl_msgs/msg/Detection2
 // Fields visits the fields in order.
 func (m *LgsvlDetection2D) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("id", &m.ID)
+	v.Value("id", Of(&m.ID))
 	v.String("label", &m.Label)
-	v.Float32("score", &m.Score)
+	v.Value("score", Of(&m.Score))
 	v.Message("bbox", &m.BBox)
 	v.Message("velocity", &m.Velocity)
 }
@@ -528,9 +528,9 @@ func (m *LgsvlDetection3D) TypeName() string { return "lgsvl_msgs/msg/Detection3
 // Fields visits the fields in order.
 func (m *LgsvlDetection3D) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("id", &m.ID)
+	v.Value("id", Of(&m.ID))
 	v.String("label", &m.Label)
-	v.Float32("score", &m.Score)
+	v.Value("score", Of(&m.Score))
 	v.Message("bbox", &m.BBox)
 	v.Message("velocity", &m.Velocity)
 }
@@ -569,9 +569,9 @@ func (m *Signal) TypeName() string { return "lgsvl_msgs/msg/Signal" }
 // Fields visits the fields in order.
 func (m *Signal) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("id", &m.ID)
+	v.Value("id", Of(&m.ID))
 	v.String("label", &m.Label)
-	v.Float32("score", &m.Score)
+	v.Value("score", Of(&m.Score))
 	v.Message("bbox", &m.BBox)
 }
 
@@ -605,7 +605,7 @@ func (m *Ultrasonic) TypeName() string { return "lgsvl_msgs/msg/Ultrasonic" }
 // Fields visits the fields in order.
 func (m *Ultrasonic) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Float32("minimum_distance", &m.MinimumDistance)
+	v.Value("minimum_distance", Of(&m.MinimumDistance))
 }
 
 // VehicleControlData is lgsvl_msgs/VehicleControlData.
@@ -630,11 +630,11 @@ func (m *VehicleControlData) TypeName() string { return "lgsvl_msgs/msg/VehicleC
 // Fields visits the fields in order.
 func (m *VehicleControlData) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Float32("acceleration_pct", &m.AccelerationPct)
-	v.Float32("braking_pct", &m.BrakingPct)
-	v.Float32("target_wheel_angle", &m.TargetWheelAngle)
-	v.Float32("target_wheel_angular_rate", &m.TargetWheelAngularRate)
-	v.Uint8("target_gear", &m.TargetGear)
+	v.Value("acceleration_pct", Of(&m.AccelerationPct))
+	v.Value("braking_pct", Of(&m.BrakingPct))
+	v.Value("target_wheel_angle", Of(&m.TargetWheelAngle))
+	v.Value("target_wheel_angular_rate", Of(&m.TargetWheelAngularRate))
+	v.Value("target_gear", Of(&m.TargetGear))
 }
 
 // Constants of lgsvl_msgs/VehicleControlData.
@@ -664,9 +664,9 @@ func (m *VehicleOdometry) TypeName() string { return "lgsvl_msgs/msg/VehicleOdom
 // Fields visits the fields in order.
 func (m *VehicleOdometry) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Float32("velocity", &m.Velocity)
-	v.Float32("front_wheel_angle", &m.FrontWheelAngle)
-	v.Float32("rear_wheel_angle", &m.RearWheelAngle)
+	v.Value("velocity", Of(&m.Velocity))
+	v.Value("front_wheel_angle", Of(&m.FrontWheelAngle))
+	v.Value("rear_wheel_angle", Of(&m.RearWheelAngle))
 }
 
 // VehicleStateData is lgsvl_msgs/VehicleStateData.
@@ -694,14 +694,14 @@ func (m *VehicleStateData) TypeName() string { return "lgsvl_msgs/msg/VehicleSta
 // Fields visits the fields in order.
 func (m *VehicleStateData) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint8("blinker_state", &m.BlinkerState)
-	v.Uint8("headlight_state", &m.HeadlightState)
-	v.Uint8("wiper_state", &m.WiperState)
-	v.Uint8("current_gear", &m.CurrentGear)
-	v.Uint8("vehicle_mode", &m.VehicleMode)
-	v.Bool("hand_brake_active", &m.HandBrakeActive)
-	v.Bool("horn_active", &m.HornActive)
-	v.Bool("autonomous_mode_active", &m.AutonomousModeActive)
+	v.Value("blinker_state", Of(&m.BlinkerState))
+	v.Value("headlight_state", Of(&m.HeadlightState))
+	v.Value("wiper_state", Of(&m.WiperState))
+	v.Value("current_gear", Of(&m.CurrentGear))
+	v.Value("vehicle_mode", Of(&m.VehicleMode))
+	v.Value("hand_brake_active", Of(&m.HandBrakeActive))
+	v.Value("horn_active", Of(&m.HornActive))
+	v.Value("autonomous_mode_active", Of(&m.AutonomousModeActive))
 }
 
 // Constants of lgsvl_msgs/VehicleStateData.
@@ -809,15 +809,15 @@ func (m *CameraInfo) TypeName() string { return "sensor_msgs/msg/CameraInfo" }
 // Fields visits the fields in order.
 func (m *CameraInfo) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("height", &m.Height)
-	v.Uint32("width", &m.Width)
+	v.Value("height", Of(&m.Height))
+	v.Value("width", Of(&m.Width))
 	v.String("distortion_model", &m.DistortionModel)
 	v.Array("d", Sequence(&m.D))
 	v.Array("k", Fixed(m.K[:]))
 	v.Array("r", Fixed(m.R[:]))
 	v.Array("p", Fixed(m.P[:]))
-	v.Uint32("binning_x", &m.BinningX)
-	v.Uint32("binning_y", &m.BinningY)
+	v.Value("binning_x", Of(&m.BinningX))
+	v.Value("binning_y", Of(&m.BinningY))
 	v.Message("roi", &m.ROI)
 }
 
@@ -862,11 +862,11 @@ func (m *Image) TypeName() string { return "sensor_msgs/msg/Image" }
 // Fields visits the fields in order.
 func (m *Image) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("height", &m.Height)
-	v.Uint32("width", &m.Width)
+	v.Value("height", Of(&m.Height))
+	v.Value("width", Of(&m.Width))
 	v.String("encoding", &m.Encoding)
-	v.Uint8("is_bigendian", &m.IsBigendian)
-	v.Uint32("step", &m.Step)
+	v.Value("is_bigendian", Of(&m.IsBigendian))
+	v.Value("step", Of(&m.Step))
 	v.Bytes("data", &m.Data)
 }
 
@@ -928,13 +928,13 @@ func (m *LaserScan) TypeName() string { return "sensor_msgs/msg/LaserScan" }
 // Fields visits the fields in order.
 func (m *LaserScan) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Float32("angle_min", &m.AngleMin)
-	v.Float32("angle_max", &m.AngleMax)
-	v.Float32("angle_increment", &m.AngleIncrement)
-	v.Float32("time_increment", &m.TimeIncrement)
-	v.Float32("scan_time", &m.ScanTime)
-	v.Float32("range_min", &m.RangeMin)
-	v.Float32("range_max", &m.RangeMax)
+	v.Value("angle_min", Of(&m.AngleMin))
+	v.Value("angle_max", Of(&m.AngleMax))
+	v.Value("angle_increment", Of(&m.AngleIncrement))
+	v.Value("time_increment", Of(&m.TimeIncrement))
+	v.Value("scan_time", Of(&m.ScanTime))
+	v.Value("range_min", Of(&m.RangeMin))
+	v.Value("range_max", Of(&m.RangeMax))
 	v.Array("ranges", Sequence(&m.Ranges))
 	v.Array("intensities", Sequence(&m.Intensities))
 }
@@ -963,11 +963,11 @@ func (m *NavSatFix) TypeName() string { return "sensor_msgs/msg/NavSatFix" }
 func (m *NavSatFix) Fields(v Visitor) {
 	v.Message("header", &m.Header)
 	v.Message("status", &m.Status)
-	v.Float64("latitude", &m.Latitude)
-	v.Float64("longitude", &m.Longitude)
-	v.Float64("altitude", &m.Altitude)
+	v.Value("latitude", Of(&m.Latitude))
+	v.Value("longitude", Of(&m.Longitude))
+	v.Value("altitude", Of(&m.Altitude))
 	v.Array("position_covariance", Fixed(m.PositionCovariance[:]))
-	v.Uint8("position_covariance_type", &m.PositionCovarianceType)
+	v.Value("position_covariance_type", Of(&m.PositionCovarianceType))
 }
 
 // Constants of sensor_msgs/NavSatFix.
@@ -992,8 +992,8 @@ func (m *NavSatStatus) TypeName() string { return "sensor_msgs/msg/NavSatStatus"
 
 // Fields visits the fields in order.
 func (m *NavSatStatus) Fields(v Visitor) {
-	v.Int8("status", &m.Status)
-	v.Uint16("service", &m.Service)
+	v.Value("status", Of(&m.Status))
+	v.Value("service", Of(&m.Service))
 }
 
 // Constants of sensor_msgs/NavSatStatus.
@@ -1034,14 +1034,14 @@ func (m *PointCloud2) TypeName() string { return "sensor_msgs/msg/PointCloud2" }
 // Fields visits the fields in order.
 func (m *PointCloud2) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint32("height", &m.Height)
-	v.Uint32("width", &m.Width)
+	v.Value("height", Of(&m.Height))
+	v.Value("width", Of(&m.Width))
 	v.Messages("fields", List(&m.PointFields))
-	v.Bool("is_bigendian", &m.IsBigendian)
-	v.Uint32("point_step", &m.PointStep)
-	v.Uint32("row_step", &m.RowStep)
+	v.Value("is_bigendian", Of(&m.IsBigendian))
+	v.Value("point_step", Of(&m.PointStep))
+	v.Value("row_step", Of(&m.RowStep))
 	v.Bytes("data", &m.Data)
-	v.Bool("is_dense", &m.IsDense)
+	v.Value("is_dense", Of(&m.IsDense))
 }
 
 // PointField is sensor_msgs/PointField.
@@ -1062,9 +1062,9 @@ func (m *PointField) TypeName() string { return "sensor_msgs/msg/PointField" }
 // Fields visits the fields in order.
 func (m *PointField) Fields(v Visitor) {
 	v.String("name", &m.Name)
-	v.Uint32("offset", &m.Offset)
-	v.Uint8("datatype", &m.Datatype)
-	v.Uint32("count", &m.Count)
+	v.Value("offset", Of(&m.Offset))
+	v.Value("datatype", Of(&m.Datatype))
+	v.Value("count", Of(&m.Count))
 }
 
 // Constants of sensor_msgs/PointField.
@@ -1101,11 +1101,11 @@ func (m *Range) TypeName() string { return "sensor_msgs/msg/Range" }
 // Fields visits the fields in order.
 func (m *Range) Fields(v Visitor) {
 	v.Message("header", &m.Header)
-	v.Uint8("radiation_type", &m.RadiationType)
-	v.Float32("field_of_view", &m.FieldOfView)
-	v.Float32("min_range", &m.MinRange)
-	v.Float32("max_range", &m.MaxRange)
-	v.Float32("range", &m.Range)
+	v.Value("radiation_type", Of(&m.RadiationType))
+	v.Value("field_of_view", Of(&m.FieldOfView))
+	v.Value("min_range", Of(&m.MinRange))
+	v.Value("max_range", Of(&m.MaxRange))
+	v.Value("range", Of(&m.Range))
 }
 
 // Constants of sensor_msgs/Range.
@@ -1132,11 +1132,11 @@ func (m *RegionOfInterest) TypeName() string { return "sensor_msgs/msg/RegionOfI
 
 // Fields visits the fields in order.
 func (m *RegionOfInterest) Fields(v Visitor) {
-	v.Uint32("x_offset", &m.XOffset)
-	v.Uint32("y_offset", &m.YOffset)
-	v.Uint32("height", &m.Height)
-	v.Uint32("width", &m.Width)
-	v.Bool("do_rectify", &m.DoRectify)
+	v.Value("x_offset", Of(&m.XOffset))
+	v.Value("y_offset", Of(&m.YOffset))
+	v.Value("height", Of(&m.Height))
+	v.Value("width", Of(&m.Width))
+	v.Value("do_rectify", Of(&m.DoRectify))
 }
 
 // Float32 is std_msgs/Float32.
@@ -1150,7 +1150,7 @@ func (m *Float32) TypeName() string { return "std_msgs/msg/Float32" }
 
 // Fields visits the fields in order.
 func (m *Float32) Fields(v Visitor) {
-	v.Float32("data", &m.Data)
+	v.Value("data", Of(&m.Data))
 }
 
 // TFMessage is tf2_msgs/TFMessage.
@@ -1184,8 +1184,8 @@ func (m *BoundingBox2D) TypeName() string { return "vision_msgs/msg/BoundingBox2
 // Fields visits the fields in order.
 func (m *BoundingBox2D) Fields(v Visitor) {
 	v.Message("center", &m.Center)
-	v.Float64("size_x", &m.SizeX)
-	v.Float64("size_y", &m.SizeY)
+	v.Value("size_x", Of(&m.SizeX))
+	v.Value("size_y", Of(&m.SizeY))
 }
 
 // BoundingBox3D is vision_msgs/BoundingBox3D.
@@ -1297,7 +1297,7 @@ func (m *ObjectHypothesis) TypeName() string { return "vision_msgs/msg/ObjectHyp
 // Fields visits the fields in order.
 func (m *ObjectHypothesis) Fields(v Visitor) {
 	v.String("class_id", &m.ClassID)
-	v.Float64("score", &m.Score)
+	v.Value("score", Of(&m.Score))
 }
 
 // ObjectHypothesisWithPose is vision_msgs/ObjectHypothesisWithPose.
@@ -1330,8 +1330,8 @@ func (m *Point2D) TypeName() string { return "vision_msgs/msg/Point2D" }
 
 // Fields visits the fields in order.
 func (m *Point2D) Fields(v Visitor) {
-	v.Float64("x", &m.X)
-	v.Float64("y", &m.Y)
+	v.Value("x", Of(&m.X))
+	v.Value("y", Of(&m.Y))
 }
 
 // Pose2D is vision_msgs/Pose2D.
@@ -1347,7 +1347,7 @@ func (m *Pose2D) TypeName() string { return "vision_msgs/msg/Pose2D" }
 // Fields visits the fields in order.
 func (m *Pose2D) Fields(v Visitor) {
 	v.Message("position", &m.Position)
-	v.Float64("theta", &m.Theta)
+	v.Value("theta", Of(&m.Theta))
 }
 
 // EmptyRequest is std_srvs/Empty_Request.
@@ -1384,7 +1384,7 @@ func (m *SetBoolRequest) TypeName() string { return "std_srvs/srv/SetBool_Reques
 
 // Fields visits the fields in order.
 func (m *SetBoolRequest) Fields(v Visitor) {
-	v.Bool("data", &m.Data)
+	v.Value("data", Of(&m.Data))
 }
 
 // SetBoolResponse is std_srvs/SetBool_Response.
@@ -1398,7 +1398,7 @@ func (m *SetBoolResponse) TypeName() string { return "std_srvs/srv/SetBool_Respo
 
 // Fields visits the fields in order.
 func (m *SetBoolResponse) Fields(v Visitor) {
-	v.Bool("success", &m.Success)
+	v.Value("success", Of(&m.Success))
 	v.String("message", &m.Message)
 }
 
@@ -1425,7 +1425,7 @@ func (m *TriggerResponse) TypeName() string { return "std_srvs/srv/Trigger_Respo
 
 // Fields visits the fields in order.
 func (m *TriggerResponse) Fields(v Visitor) {
-	v.Bool("success", &m.Success)
+	v.Value("success", Of(&m.Success))
 	v.String("message", &m.Message)
 }
 

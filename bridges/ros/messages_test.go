@@ -20,19 +20,9 @@ import (
 type describer struct{ lines []string }
 
 func (d *describer) add(name, typ string)            { d.lines = append(d.lines, typ+" "+name) }
-func (d *describer) Bool(name string, _ *bool)       { d.add(name, "bool") }
-func (d *describer) Int8(name string, _ *int8)       { d.add(name, "int8") }
-func (d *describer) Uint8(name string, _ *uint8)     { d.add(name, "uint8") }
-func (d *describer) Uint16(name string, _ *uint16)   { d.add(name, "uint16") }
-func (d *describer) Int32(name string, _ *int32)     { d.add(name, "int32") }
-func (d *describer) Uint32(name string, _ *uint32)   { d.add(name, "uint32") }
-func (d *describer) Float32(name string, _ *float32) { d.add(name, "float32") }
-func (d *describer) Float64(name string, _ *float64) { d.add(name, "float64") }
+func (d *describer) Value(name string, v ros.Ref)    { d.add(name, v.Kind().String()) }
 func (d *describer) String(name string, _ *string)   { d.add(name, "string") }
 func (d *describer) Bytes(name string, _ *ros.Bytes) { d.add(name, "uint8[]") }
-func (d *describer) Int16(name string, _ *int16)     { d.add(name, "int16") }
-func (d *describer) Int64(name string, _ *int64)     { d.add(name, "int64") }
-func (d *describer) Uint64(name string, _ *uint64)   { d.add(name, "uint64") }
 func (d *describer) Array(name string, v ros.Array) {
 	if size, fixed := v.Fixed(); fixed {
 		d.add(name, fmt.Sprintf("%v[%d]", v.Kind(), size))

@@ -23,7 +23,7 @@
 //
 //	func (m *Comfort) Fields(v ros.Visitor) {
 //		v.Message("header", &m.Header)
-//		v.Float64("jerk", &m.Jerk)
+//		v.Value("jerk", ros.Of(&m.Jerk))
 //	}
 //
 // A conversion joins the message with the type that a sensor publishes, and Register tells
@@ -52,18 +52,8 @@ type Message interface {
 // reads the values, a decoder sets them. One visitor serves one message at a
 // time.
 type Visitor interface {
-	Bool(name string, v *bool)
-	Int8(name string, v *int8)
-	// Uint8 is an uint8, a char or a byte.
-	Uint8(name string, v *uint8)
-	Int16(name string, v *int16)
-	Uint16(name string, v *uint16)
-	Int32(name string, v *int32)
-	Uint32(name string, v *uint32)
-	Int64(name string, v *int64)
-	Uint64(name string, v *uint64)
-	Float32(name string, v *float32)
-	Float64(name string, v *float64)
+	// Value is a number or a bool; uint8 stands for char and byte too.
+	Value(name string, v Ref)
 	String(name string, v *string)
 	// Bytes is an uint8[], large perhaps.
 	Bytes(name string, v *Bytes)

@@ -28,7 +28,7 @@ func (*wheel) TypeName() string { return "ros_test_msgs/msg/Wheel" }
 
 func (m *wheel) Fields(v ros.Visitor) {
 	v.Message("header", &m.Header)
-	v.Float64("slip", &m.Slip)
+	v.Value("slip", ros.Of(&m.Slip))
 }
 
 type measured struct {
@@ -104,7 +104,7 @@ func TestTheFirstRegistrationHolds(t *testing.T) {
 type impostor struct{ Speed float64 }
 
 func (*impostor) TypeName() string       { return "ros_test_msgs/msg/Wheel" }
-func (m *impostor) Fields(v ros.Visitor) { v.Float64("speed", &m.Speed) }
+func (m *impostor) Fields(v ros.Visitor) { v.Value("speed", ros.Of(&m.Speed)) }
 
 func TestTheFirstDefinitionHolds(t *testing.T) {
 	require.NoError(t, ros.Register(bridges.MustRegistry(mcap.Factory{}), published, "mcap"))

@@ -394,21 +394,18 @@ func each[T any](list []T, value func(T) any) any {
 
 func (p *plainVisitor) HeaderSeq(v *uint32) { p.set("seq", float64(*v)) }
 
-func (p *plainVisitor) Bool(name string, v *bool) { p.set(name, *v) }
-
-func (p *plainVisitor) Int8(name string, v *int8) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Uint8(name string, v *uint8) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Uint16(name string, v *uint16) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Int32(name string, v *int32) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Uint32(name string, v *uint32) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Float32(name string, v *float32) { p.set(name, bits(float64(*v))) }
-
-func (p *plainVisitor) Float64(name string, v *float64) { p.set(name, bits(*v)) }
+func (p *plainVisitor) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		p.set(name, v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		p.set(name, bits(v.Float()))
+	case ros.KindUint64:
+		p.set(name, float64(v.Uint()))
+	default:
+		p.set(name, float64(v.Int()))
+	}
+}
 
 func (p *plainVisitor) String(name string, v *string) { p.set(name, *v) }
 
@@ -419,12 +416,6 @@ func (p *plainVisitor) Bytes(name string, v *ros.Bytes) {
 	v.Put(data)
 	p.set(name, map[string]any{"base64": base64.StdEncoding.EncodeToString(data)})
 }
-
-func (p *plainVisitor) Int16(name string, v *int16) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Int64(name string, v *int64) { p.set(name, float64(*v)) }
-
-func (p *plainVisitor) Uint64(name string, v *uint64) { p.set(name, float64(*v)) }
 
 func (p *plainVisitor) Array(name string, v ros.Array) {
 	switch v.Kind() {

@@ -20,7 +20,7 @@ func (h *headed) TypeName() string { return h.body.TypeName() }
 // as at the beginning.
 func (h *headed) Fields(v ros.Visitor) {
 	for n := range h.header {
-		v.Uint32("header", &h.header[n])
+		v.Value("header", ros.Of(&h.header[n]))
 	}
 	v.Message("body", h.body) // a body without fields is a byte
 }
@@ -55,7 +55,7 @@ func (g *graph) Fields(v ros.Visitor) {
 	if g.gone {
 		nodes = 0
 	}
-	v.Uint32("node_entities_info_seq", &nodes)
+	v.Value("node_entities_info_seq", ros.Of(&nodes))
 	if g.gone {
 		return
 	}
@@ -67,7 +67,7 @@ func (g *graph) Fields(v ros.Visitor) {
 
 func (g *graph) gids(v ros.Visitor, name string, list [][16]byte) {
 	n := uint32(len(list))
-	v.Uint32(name, &n)
+	v.Value(name, ros.Of(&n))
 	for _, gid := range list {
 		g.gid(v, gid)
 	}
@@ -79,6 +79,6 @@ func (g *graph) gid(v ros.Visitor, gid [16]byte) {
 		if i < len(gid) {
 			b = gid[i]
 		}
-		v.Uint8("data", &b)
+		v.Value("data", ros.Of(&b))
 	}
 }

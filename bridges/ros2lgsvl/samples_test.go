@@ -146,31 +146,32 @@ func treeOf(m ros.Message) lgsvltest.Value {
 
 type tree map[string]any
 
-func (t tree) Bool(name string, v *bool) { t[name] = *v }
-
-func (t tree) Int8(name string, v *int8) { t[name] = *v }
-
-func (t tree) Uint8(name string, v *uint8) { t[name] = *v }
-
-func (t tree) Uint16(name string, v *uint16) { t[name] = *v }
-
-func (t tree) Int32(name string, v *int32) { t[name] = *v }
-
-func (t tree) Uint32(name string, v *uint32) { t[name] = *v }
-
-func (t tree) Float32(name string, v *float32) { t[name] = *v }
-
-func (t tree) Float64(name string, v *float64) { t[name] = *v }
+func (t tree) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		t[name] = v.Bool()
+	case ros.KindInt8:
+		t[name] = int8(v.Int())
+	case ros.KindUint8:
+		t[name] = uint8(v.Uint())
+	case ros.KindUint16:
+		t[name] = uint16(v.Uint())
+	case ros.KindInt32:
+		t[name] = int32(v.Int())
+	case ros.KindUint32:
+		t[name] = uint32(v.Uint())
+	case ros.KindFloat32:
+		t[name] = float32(v.Float())
+	case ros.KindFloat64:
+		t[name] = v.Float()
+	default:
+		panic("no type of the bridge has a " + v.Kind().String())
+	}
+}
 
 func (t tree) String(name string, v *string) { t[name] = *v }
 
 func (t tree) Message(name string, v ros.Message) { t[name] = treeOf(v) }
-
-func (t tree) Int16(name string, v *int16) { t[name] = *v }
-
-func (t tree) Int64(name string, v *int64) { t[name] = *v }
-
-func (t tree) Uint64(name string, v *uint64) { t[name] = *v }
 
 func (t tree) Array(name string, v ros.Array) {
 	switch v.Kind() {

@@ -235,8 +235,10 @@ func (l *line) visit(element string) {
 	switch {
 	case l.Array == "" && l.Message:
 		l.GoType, l.Visit = element, fmt.Sprintf("v.Message(%q, &m.%s)", l.Name, l.Go)
+	case l.Array == "" && element == "string":
+		l.GoType, l.Visit = element, fmt.Sprintf("v.String(%q, &m.%s)", l.Name, l.Go)
 	case l.Array == "":
-		l.GoType, l.Visit = element, fmt.Sprintf("v.%s(%q, &m.%s)", strings.ToUpper(element[:1])+element[1:], l.Name, l.Go)
+		l.GoType, l.Visit = element, fmt.Sprintf("v.Value(%q, Of(&m.%s))", l.Name, l.Go)
 	case l.Array != "[]" && !strings.HasPrefix(l.Array, "[<="):
 		l.GoType, l.Visit = l.Array+element, fmt.Sprintf("v.%s(%q, %s(m.%s[:]))", array, l.Name, fixed, l.Go)
 	case element == "uint8":

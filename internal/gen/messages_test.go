@@ -92,7 +92,7 @@ func (m *Tyre) TypeName() string { return "tyre_msgs/msg/Tyre" }
 
 // Fields visits the fields in order.
 func (m *Tyre) Fields(v Visitor) {
-	v.Float32("inner_pressure", &m.InnerPressure)
+	v.Value("inner_pressure", Of(&m.InnerPressure))
 	v.Bytes("raw", &m.Raw)
 	v.Array("pair", Fixed(m.Pair[:]))
 	v.Array("few", Sequence(&m.Few))
@@ -119,7 +119,7 @@ func (m *ChangeTyreRequest) TypeName() string { return "tyre_srvs/srv/ChangeTyre
 
 // Fields visits the fields in order.
 func (m *ChangeTyreRequest) Fields(v Visitor) {
-	v.Bool("now", &m.Now)
+	v.Value("now", Of(&m.Now))
 }
 
 // ChangeTyreResponse is tyre_srvs/ChangeTyre_Response.

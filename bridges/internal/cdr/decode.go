@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -116,11 +115,17 @@ func (d *Decoder) length(name string, size int) int {
 	return int(n)
 }
 
-// Bool reads one byte, 0 or 1.
-func (d *Decoder) Bool(name string, v *bool) {
-	b := d.byte(name)
-	d.checkBool(name, b)
-	*v = b == 1
+// Value reads a number, aligned to its size. A bool is 0 or 1.
+func (d *Decoder) Value(name string, v ros.Ref) {
+	b := d.take(name, v.Size(), v.Size())
+	if b == nil {
+		v.Clear()
+		return
+	}
+	if v.Kind() == ros.KindBool {
+		d.checkBool(name, b[0])
+	}
+	v.SetBinary(b)
 }
 
 func (d *Decoder) checkBool(name string, b byte) {
@@ -128,36 +133,6 @@ func (d *Decoder) checkBool(name string, b byte) {
 		d.fail(name, fmt.Errorf("boolean of %d: %w", b, ErrMalformed))
 	}
 }
-
-// Int8 reads one byte.
-func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
-
-// Uint8 reads one byte.
-func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
-
-// Int16 reads two aligned bytes.
-func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.uint16(name)) }
-
-// Uint16 reads two aligned bytes.
-func (d *Decoder) Uint16(name string, v *uint16) { *v = d.uint16(name) }
-
-// Int32 reads four aligned bytes.
-func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
-
-// Uint32 reads four aligned bytes.
-func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
-
-// Int64 reads eight aligned bytes.
-func (d *Decoder) Int64(name string, v *int64) { *v = int64(d.uint64(name)) }
-
-// Uint64 reads eight aligned bytes.
-func (d *Decoder) Uint64(name string, v *uint64) { *v = d.uint64(name) }
-
-// Float32 reads four aligned bytes.
-func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
-
-// Float64 reads eight aligned bytes.
-func (d *Decoder) Float64(name string, v *float64) { *v = math.Float64frombits(d.uint64(name)) }
 
 // String reads a length, as many bytes and their NUL. A length of 0, which some
 // write for the empty string, is taken for it.

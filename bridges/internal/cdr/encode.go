@@ -10,7 +10,6 @@ package cdr
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -44,60 +43,21 @@ func (e *Encoder) align(n int) {
 	e.buf = append(e.buf, zeros[:-(len(e.buf)-e.origin)&(n-1)]...)
 }
 
-// Bool appends one byte.
-func (e *Encoder) Bool(_ string, v *bool) {
-	var b byte
-	if *v {
-		b = 1
-	}
-	e.buf = append(e.buf, b)
+// Value aligns to the number's size and appends it.
+func (e *Encoder) Value(_ string, v ros.Ref) {
+	e.align(v.Size())
+	e.buf = v.AppendBinary(e.buf)
 }
-
-// Int8 appends one byte.
-func (e *Encoder) Int8(_ string, v *int8) { e.buf = append(e.buf, byte(*v)) }
-
-// Uint8 appends one byte.
-func (e *Encoder) Uint8(_ string, v *uint8) { e.buf = append(e.buf, *v) }
-
-// Uint16 aligns to 2 and appends two bytes.
-func (e *Encoder) Uint16(_ string, v *uint16) {
-	e.align(2)
-	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
-}
-
-// Int16 aligns to 2 and appends two bytes.
-func (e *Encoder) Int16(_ string, v *int16) {
-	e.align(2)
-	e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(*v))
-}
-
-// Int32 aligns to 4 and appends four bytes.
-func (e *Encoder) Int32(_ string, v *int32) { e.uint32(uint32(*v)) }
-
-// Uint32 aligns to 4 and appends four bytes.
-func (e *Encoder) Uint32(_ string, v *uint32) { e.uint32(*v) }
 
 func (e *Encoder) uint32(v uint32) {
 	e.align(4)
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, v)
 }
 
-// Int64 aligns to 8 and appends eight bytes.
-func (e *Encoder) Int64(_ string, v *int64) { e.uint64(uint64(*v)) }
-
-// Uint64 aligns to 8 and appends eight bytes.
-func (e *Encoder) Uint64(_ string, v *uint64) { e.uint64(*v) }
-
 func (e *Encoder) uint64(v uint64) {
 	e.align(8)
 	e.buf = binary.LittleEndian.AppendUint64(e.buf, v)
 }
-
-// Float32 aligns to 4 and appends four bytes.
-func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
-
-// Float64 aligns to 8 and appends eight bytes.
-func (e *Encoder) Float64(_ string, v *float64) { e.uint64(math.Float64bits(*v)) }
 
 // String appends the length with the NUL, the bytes and the NUL.
 func (e *Encoder) String(_ string, v *string) {

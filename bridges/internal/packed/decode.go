@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -116,38 +115,14 @@ func (d *Decoder) HeaderSeq(v *uint32) {
 	}
 }
 
-// Bool reads one byte; all but 0 is true, as ROS has it.
-func (d *Decoder) Bool(name string, v *bool) { *v = d.byte(name) != 0 }
-
-// Int8 reads one byte.
-func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.byte(name)) }
-
-// Uint8 reads one byte.
-func (d *Decoder) Uint8(name string, v *uint8) { *v = d.byte(name) }
-
-// Int16 reads two bytes.
-func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.uint16(name)) }
-
-// Uint16 reads two bytes.
-func (d *Decoder) Uint16(name string, v *uint16) { *v = d.uint16(name) }
-
-// Int32 reads four bytes.
-func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.uint32(name)) }
-
-// Uint32 reads four bytes.
-func (d *Decoder) Uint32(name string, v *uint32) { *v = d.uint32(name) }
-
-// Int64 reads eight bytes.
-func (d *Decoder) Int64(name string, v *int64) { *v = int64(d.uint64(name)) }
-
-// Uint64 reads eight bytes.
-func (d *Decoder) Uint64(name string, v *uint64) { *v = d.uint64(name) }
-
-// Float32 reads four bytes.
-func (d *Decoder) Float32(name string, v *float32) { *v = math.Float32frombits(d.uint32(name)) }
-
-// Float64 reads eight bytes.
-func (d *Decoder) Float64(name string, v *float64) { *v = math.Float64frombits(d.uint64(name)) }
+// Value reads a number; all bytes but 0 are a true bool, as ROS has it.
+func (d *Decoder) Value(name string, v ros.Ref) {
+	if b := d.take(name, v.Size()); b != nil {
+		v.SetBinary(b)
+	} else {
+		v.Clear()
+	}
+}
 
 // String reads a length and as many bytes.
 func (d *Decoder) String(name string, v *string) { *v = string(d.take(name, d.length(name, 1))) }

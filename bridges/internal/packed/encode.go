@@ -9,7 +9,6 @@ package packed
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -52,56 +51,16 @@ func (e *Encoder) Err() error { return e.err }
 // HeaderSeq appends four bytes where the format has them.
 func (e *Encoder) HeaderSeq(v *uint32) {
 	if e.Format.ROS1 {
-		e.Uint32("seq", v)
+		e.Value("seq", ros.Of(v))
 	}
 }
 
-// Bool appends one byte.
-func (e *Encoder) Bool(_ string, v *bool) {
-	var b byte
-	if *v {
-		b = 1
-	}
-	e.buf = append(e.buf, b)
-}
-
-// Int8 appends one byte.
-func (e *Encoder) Int8(_ string, v *int8) { e.buf = append(e.buf, byte(*v)) }
-
-// Uint8 appends one byte.
-func (e *Encoder) Uint8(_ string, v *uint8) { e.buf = append(e.buf, *v) }
-
-// Int16 appends two bytes.
-func (e *Encoder) Int16(_ string, v *int16) {
-	e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(*v))
-}
-
-// Uint16 appends two bytes.
-func (e *Encoder) Uint16(_ string, v *uint16) {
-	e.buf = binary.LittleEndian.AppendUint16(e.buf, *v)
-}
-
-// Int32 appends four bytes.
-func (e *Encoder) Int32(_ string, v *int32) { e.uint32(uint32(*v)) }
-
-// Uint32 appends four bytes.
-func (e *Encoder) Uint32(_ string, v *uint32) { e.uint32(*v) }
+// Value appends the number.
+func (e *Encoder) Value(_ string, v ros.Ref) { e.buf = v.AppendBinary(e.buf) }
 
 func (e *Encoder) uint32(v uint32) { e.buf = binary.LittleEndian.AppendUint32(e.buf, v) }
 
-// Int64 appends eight bytes.
-func (e *Encoder) Int64(_ string, v *int64) { e.uint64(uint64(*v)) }
-
-// Uint64 appends eight bytes.
-func (e *Encoder) Uint64(_ string, v *uint64) { e.uint64(*v) }
-
 func (e *Encoder) uint64(v uint64) { e.buf = binary.LittleEndian.AppendUint64(e.buf, v) }
-
-// Float32 appends four bytes.
-func (e *Encoder) Float32(_ string, v *float32) { e.uint32(math.Float32bits(*v)) }
-
-// Float64 appends eight bytes.
-func (e *Encoder) Float64(_ string, v *float64) { e.uint64(math.Float64bits(*v)) }
 
 // String appends the length and the bytes.
 func (e *Encoder) String(_ string, v *string) {

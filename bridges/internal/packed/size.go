@@ -32,38 +32,8 @@ func (s *Sizer) HeaderSeq(*uint32) {
 	}
 }
 
-// Bool adds one byte.
-func (s *Sizer) Bool(string, *bool) { s.size++ }
-
-// Int8 adds one byte.
-func (s *Sizer) Int8(string, *int8) { s.size++ }
-
-// Uint8 adds one byte.
-func (s *Sizer) Uint8(string, *uint8) { s.size++ }
-
-// Int16 adds two bytes.
-func (s *Sizer) Int16(string, *int16) { s.size += 2 }
-
-// Uint16 adds two bytes.
-func (s *Sizer) Uint16(string, *uint16) { s.size += 2 }
-
-// Int32 adds four bytes.
-func (s *Sizer) Int32(string, *int32) { s.size += 4 }
-
-// Uint32 adds four bytes.
-func (s *Sizer) Uint32(string, *uint32) { s.size += 4 }
-
-// Int64 adds eight bytes.
-func (s *Sizer) Int64(string, *int64) { s.size += 8 }
-
-// Uint64 adds eight bytes.
-func (s *Sizer) Uint64(string, *uint64) { s.size += 8 }
-
-// Float32 adds four bytes.
-func (s *Sizer) Float32(string, *float32) { s.size += 4 }
-
-// Float64 adds eight bytes.
-func (s *Sizer) Float64(string, *float64) { s.size += 8 }
+// Value adds the number's size.
+func (s *Sizer) Value(_ string, v ros.Ref) { s.size += int64(v.Size()) }
 
 // String adds the length and the bytes.
 func (s *Sizer) String(_ string, v *string) { s.sequence(len(*v), 1) }

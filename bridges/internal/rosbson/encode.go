@@ -166,14 +166,25 @@ func (e *Encoder) signed(name string, v uint64) int64 {
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
 	if e.Version == ros.ROS1 {
-		e.Uint32("seq", v)
+		e.Value("seq", ros.Of(v))
 	}
 }
 
-// Bool appends a boolean.
-func (e *Encoder) Bool(name string, v *bool) {
-	e.name(typeBool, name)
-	e.bool(*v)
+// Value appends a boolean, an integer or a double; an integer beyond an int64's range is
+// ErrRange.
+func (e *Encoder) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		e.name(typeBool, name)
+		e.bool(v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		e.name(typeDouble, name)
+		e.double(v.Float())
+	case ros.KindUint64:
+		e.integer(name, e.signed(name, v.Uint()))
+	default:
+		e.integer(name, v.Int())
+	}
 }
 
 func (e *Encoder) bool(v bool) {
@@ -182,42 +193,6 @@ func (e *Encoder) bool(v bool) {
 		b = 1
 	}
 	e.buf = append(e.buf, b)
-}
-
-// Int8 appends an integer.
-func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
-
-// Uint8 appends an integer.
-func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
-
-// Int16 appends an integer.
-func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
-
-// Uint16 appends an integer.
-func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
-
-// Int32 appends an integer.
-func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
-
-// Uint32 appends an integer.
-func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
-
-// Int64 appends an integer.
-func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
-
-// Uint64 appends an integer; one beyond an int64's range is ErrRange.
-func (e *Encoder) Uint64(name string, v *uint64) { e.integer(name, e.signed(name, *v)) }
-
-// Float32 appends a double.
-func (e *Encoder) Float32(name string, v *float32) {
-	e.name(typeDouble, name)
-	e.double(float64(*v))
-}
-
-// Float64 appends a double.
-func (e *Encoder) Float64(name string, v *float64) {
-	e.name(typeDouble, name)
-	e.double(*v)
 }
 
 func (e *Encoder) double(v float64) {

@@ -134,14 +134,28 @@ func (e *Encoder) integer(name string, v int64) {
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
 	if e.Version == ros.ROS1 {
-		e.Uint32("seq", v)
+		e.Value("seq", ros.Of(v))
 	}
 }
 
-// Bool appends true or false.
-func (e *Encoder) Bool(name string, v *bool) {
-	e.name(name)
-	e.bool(*v)
+// Value appends true, false, an integer, or a float of the field's size.
+func (e *Encoder) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		e.name(name)
+		e.bool(v.Bool())
+	case ros.KindFloat32:
+		e.name(name)
+		e.buf = binary.BigEndian.AppendUint32(append(e.buf, float32Bits), math.Float32bits(float32(v.Float())))
+	case ros.KindFloat64:
+		e.name(name)
+		e.buf = binary.BigEndian.AppendUint64(append(e.buf, float64Bits), math.Float64bits(v.Float()))
+	case ros.KindUint64:
+		e.name(name)
+		e.head(majorUnsigned, v.Uint())
+	default:
+		e.integer(name, v.Int())
+	}
 }
 
 func (e *Encoder) bool(v bool) {
@@ -150,45 +164,6 @@ func (e *Encoder) bool(v bool) {
 		b = simpleTrue
 	}
 	e.buf = append(e.buf, b)
-}
-
-// Int8 appends an integer.
-func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
-
-// Uint8 appends an integer.
-func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
-
-// Int16 appends an integer.
-func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
-
-// Uint16 appends an integer.
-func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
-
-// Int32 appends an integer.
-func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
-
-// Uint32 appends an integer.
-func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
-
-// Int64 appends an integer.
-func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
-
-// Uint64 appends an integer.
-func (e *Encoder) Uint64(name string, v *uint64) {
-	e.name(name)
-	e.head(majorUnsigned, *v)
-}
-
-// Float32 appends a float of 32 bits.
-func (e *Encoder) Float32(name string, v *float32) {
-	e.name(name)
-	e.buf = binary.BigEndian.AppendUint32(append(e.buf, float32Bits), math.Float32bits(*v))
-}
-
-// Float64 appends a float of 64 bits.
-func (e *Encoder) Float64(name string, v *float64) {
-	e.name(name)
-	e.buf = binary.BigEndian.AppendUint64(append(e.buf, float64Bits), math.Float64bits(*v))
 }
 
 // String appends a text string.

@@ -264,7 +264,7 @@ func (large) TypeName() string { return "test_msgs/msg/Large" }
 func (large) Fields(v ros.Visitor) {
 	for i := range 30 {
 		yes := true
-		v.Bool(fmt.Sprint(i), &yes)
+		v.Value(fmt.Sprint(i), ros.Of(&yes))
 	}
 }
 

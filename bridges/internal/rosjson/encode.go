@@ -102,53 +102,23 @@ func (e *Encoder) integer(name string, v int64) {
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
 	if e.Version == ros.ROS1 {
-		e.Uint32("seq", v)
+		e.Value("seq", ros.Of(v))
 	}
 }
 
-// Bool appends true or false.
-func (e *Encoder) Bool(name string, v *bool) {
+// Value appends true, false or a number.
+func (e *Encoder) Value(name string, v ros.Ref) {
 	e.name(name)
-	e.buf = strconv.AppendBool(e.buf, *v)
-}
-
-// Int8 appends a number.
-func (e *Encoder) Int8(name string, v *int8) { e.integer(name, int64(*v)) }
-
-// Uint8 appends a number.
-func (e *Encoder) Uint8(name string, v *uint8) { e.integer(name, int64(*v)) }
-
-// Int16 appends a number.
-func (e *Encoder) Int16(name string, v *int16) { e.integer(name, int64(*v)) }
-
-// Uint16 appends a number.
-func (e *Encoder) Uint16(name string, v *uint16) { e.integer(name, int64(*v)) }
-
-// Int32 appends a number.
-func (e *Encoder) Int32(name string, v *int32) { e.integer(name, int64(*v)) }
-
-// Uint32 appends a number.
-func (e *Encoder) Uint32(name string, v *uint32) { e.integer(name, int64(*v)) }
-
-// Int64 appends a number.
-func (e *Encoder) Int64(name string, v *int64) { e.integer(name, *v) }
-
-// Uint64 appends a number.
-func (e *Encoder) Uint64(name string, v *uint64) {
-	e.name(name)
-	e.buf = strconv.AppendUint(e.buf, *v, 10)
-}
-
-// Float32 appends a number.
-func (e *Encoder) Float32(name string, v *float32) {
-	e.name(name)
-	e.buf = e.appendFloat(e.buf, float64(*v), 32)
-}
-
-// Float64 appends a number.
-func (e *Encoder) Float64(name string, v *float64) {
-	e.name(name)
-	e.buf = e.appendFloat(e.buf, *v, 64)
+	switch v.Kind() {
+	case ros.KindBool:
+		e.buf = strconv.AppendBool(e.buf, v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		e.buf = e.appendFloat(e.buf, v.Float(), 8*v.Size())
+	case ros.KindUint64:
+		e.buf = strconv.AppendUint(e.buf, v.Uint(), 10)
+	default:
+		e.buf = strconv.AppendInt(e.buf, v.Int(), 10)
+	}
 }
 
 // appendFloat appends a float of so many bits.

@@ -203,17 +203,27 @@ func (d *Decoder) finish() int {
 func (d *Decoder) HeaderSeq(v *uint32) {
 	*v = 0
 	if d.version == ros.ROS1 {
-		d.Uint32("seq", v)
+		d.Value("seq", ros.Of(v))
 	}
 }
 
-// Bool reads true or false.
-func (d *Decoder) Bool(name string, v *bool) {
-	*v = false
-	if value, ok := d.value(name); ok {
-		b, end, err := d.syntax.Bool(value)
-		d.done(name, end, err)
-		*v = b
+// Value reads true or false, or a number; null is NaN for a float.
+func (d *Decoder) Value(name string, v ros.Ref) {
+	v.Clear()
+	bits := 8 * v.Size()
+	switch v.Kind() {
+	case ros.KindBool:
+		if value, ok := d.value(name); ok {
+			b, end, err := d.syntax.Bool(value)
+			d.done(name, end, err)
+			v.SetBool(b)
+		}
+	case ros.KindFloat32, ros.KindFloat64:
+		v.SetFloat(d.float(name, bits))
+	case ros.KindUint8, ros.KindUint16, ros.KindUint32, ros.KindUint64:
+		v.SetInt(d.unsigned(name, bits))
+	default:
+		v.SetInt(uint64(d.signed(name, bits)))
 	}
 }
 
@@ -247,30 +257,6 @@ func (d *Decoder) unsigned(name string, bits int) uint64 {
 	return out
 }
 
-// Int8 reads a number.
-func (d *Decoder) Int8(name string, v *int8) { *v = int8(d.signed(name, 8)) }
-
-// Uint8 reads a number.
-func (d *Decoder) Uint8(name string, v *uint8) { *v = uint8(d.unsigned(name, 8)) }
-
-// Int16 reads a number.
-func (d *Decoder) Int16(name string, v *int16) { *v = int16(d.signed(name, 16)) }
-
-// Uint16 reads a number.
-func (d *Decoder) Uint16(name string, v *uint16) { *v = uint16(d.unsigned(name, 16)) }
-
-// Int32 reads a number.
-func (d *Decoder) Int32(name string, v *int32) { *v = int32(d.signed(name, 32)) }
-
-// Uint32 reads a number.
-func (d *Decoder) Uint32(name string, v *uint32) { *v = uint32(d.unsigned(name, 32)) }
-
-// Int64 reads a number.
-func (d *Decoder) Int64(name string, v *int64) { *v = d.signed(name, 64) }
-
-// Uint64 reads a number.
-func (d *Decoder) Uint64(name string, v *uint64) { *v = d.unsigned(name, 64) }
-
 // float reads a number; null is NaN.
 func (d *Decoder) float(name string, bits int) float64 {
 	value, ok := d.find(name)
@@ -281,12 +267,6 @@ func (d *Decoder) float(name string, bits int) float64 {
 	d.done(name, end, err)
 	return f
 }
-
-// Float32 reads a number; null is NaN.
-func (d *Decoder) Float32(name string, v *float32) { *v = float32(d.float(name, 32)) }
-
-// Float64 reads a number; null is NaN.
-func (d *Decoder) Float64(name string, v *float64) { *v = d.float(name, 64) }
 
 // String reads a string.
 func (d *Decoder) String(name string, v *string) {

@@ -43,8 +43,8 @@ type backwards struct {
 	late []func()
 }
 
-func (b *backwards) Float64(name string, v *float64) {
-	b.late = append(b.late, func() { b.Visitor.Float64(name, v) })
+func (b *backwards) Value(name string, v ros.Ref) {
+	b.late = append(b.late, func() { b.Visitor.Value(name, v) })
 }
 
 func (b *backwards) Message(name string, m ros.Message) {

@@ -105,18 +105,34 @@ func (f *filler) uint64() uint64 {
 	return pick[uint64](f, 0, math.MaxUint32+1, 1<<53+1, math.MaxInt64) & math.MaxInt64
 }
 
-func (f *filler) Bool(_ string, v *bool)       { *v = f.bool() }
-func (f *filler) Int8(_ string, v *int8)       { *v = f.int8() }
-func (f *filler) Uint8(_ string, v *uint8)     { *v = f.uint8() }
-func (f *filler) Int16(_ string, v *int16)     { *v = f.int16() }
-func (f *filler) Uint16(_ string, v *uint16)   { *v = f.uint16() }
-func (f *filler) Int32(_ string, v *int32)     { *v = f.int32() }
-func (f *filler) Uint32(_ string, v *uint32)   { *v = f.uint32() }
-func (f *filler) Int64(_ string, v *int64)     { *v = f.int64() }
-func (f *filler) Uint64(_ string, v *uint64)   { *v = f.uint64() }
-func (f *filler) Float32(_ string, v *float32) { *v = f.float32() }
-func (f *filler) Float64(_ string, v *float64) { *v = f.float64() }
-func (f *filler) String(_ string, v *string)   { *v = f.text() }
+func (f *filler) Value(_ string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		v.SetBool(f.bool())
+	case ros.KindInt8:
+		v.SetInt(uint64(f.int8()))
+	case ros.KindUint8:
+		v.SetInt(uint64(f.uint8()))
+	case ros.KindInt16:
+		v.SetInt(uint64(f.int16()))
+	case ros.KindUint16:
+		v.SetInt(uint64(f.uint16()))
+	case ros.KindInt32:
+		v.SetInt(uint64(f.int32()))
+	case ros.KindUint32:
+		v.SetInt(uint64(f.uint32()))
+	case ros.KindInt64:
+		v.SetInt(uint64(f.int64()))
+	case ros.KindUint64:
+		v.SetInt(f.uint64())
+	case ros.KindFloat32:
+		v.SetFloat(float64(f.float32()))
+	case ros.KindFloat64:
+		v.SetFloat(f.float64())
+	}
+}
+
+func (f *filler) String(_ string, v *string) { *v = f.text() }
 
 func (f *filler) Bytes(_ string, v *ros.Bytes) {
 	v.Data = make([]byte, f.random.IntN(300))

@@ -71,17 +71,19 @@ func (t *tree) HeaderSeq(v *uint32) {
 	}
 }
 
-func (t *tree) Bool(name string, v *bool)          { t.set(name, *v) }
-func (t *tree) Int8(name string, v *int8)          { t.set(name, float64(*v)) }
-func (t *tree) Uint8(name string, v *uint8)        { t.set(name, float64(*v)) }
-func (t *tree) Int16(name string, v *int16)        { t.set(name, float64(*v)) }
-func (t *tree) Uint16(name string, v *uint16)      { t.set(name, float64(*v)) }
-func (t *tree) Int32(name string, v *int32)        { t.set(name, float64(*v)) }
-func (t *tree) Uint32(name string, v *uint32)      { t.set(name, float64(*v)) }
-func (t *tree) Int64(name string, v *int64)        { t.set(name, float64(*v)) }
-func (t *tree) Uint64(name string, v *uint64)      { t.set(name, float64(*v)) }
-func (t *tree) Float32(name string, v *float32)    { t.set(name, t.form.Number(float64(*v), 32)) }
-func (t *tree) Float64(name string, v *float64)    { t.set(name, t.form.Number(*v, 64)) }
+func (t *tree) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		t.set(name, v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		t.set(name, t.form.Number(v.Float(), 8*v.Size()))
+	case ros.KindUint64:
+		t.set(name, float64(v.Uint()))
+	default:
+		t.set(name, float64(v.Int()))
+	}
+}
+
 func (t *tree) String(name string, v *string)      { t.set(name, *v) }
 func (t *tree) Message(name string, v ros.Message) { t.set(name, t.form.Tree(v)) }
 

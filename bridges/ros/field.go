@@ -46,6 +46,129 @@ func (k Kind) String() string {
 // Size is the number of bytes that binary encodings have for an element, 0 for strings.
 func (k Kind) Size() int { return kinds[k].size }
 
+// Number is the Go type of a field with one number or bool: byte stands for uint8.
+type Number interface {
+	bool | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// Ref is a field with one number or bool, as [Visitor] is shown it: Of makes one. It refers
+// to the message's own memory, whose owner may use it. The zero value is no field.
+type Ref struct {
+	kind Kind
+	at   unsafe.Pointer // to the Go type that kind stands for
+}
+
+// Of makes a field visitable, as in v.Value("x", Of(&m.X)). It does not allocate.
+func Of[T Number](field *T) Ref { return Ref{kindOf[T](), unsafe.Pointer(field)} }
+
+// Kind is the field's type, never KindString.
+func (r Ref) Kind() Kind { return r.kind }
+
+// Size is the number of bytes that binary encodings have for the field.
+func (r Ref) Size() int { return r.kind.Size() }
+
+// Bool returns the value of a KindBool.
+func (r Ref) Bool() bool { return *(*bool)(r.at) }
+
+// Int returns the value of a signed integer, and that of an unsigned one up to 32 bits.
+func (r Ref) Int() int64 {
+	switch r.kind {
+	case KindInt8:
+		return int64(*(*int8)(r.at))
+	case KindInt16:
+		return int64(*(*int16)(r.at))
+	case KindInt32:
+		return int64(*(*int32)(r.at))
+	}
+	return int64(r.bits())
+}
+
+// Uint returns the value of an unsigned integer.
+func (r Ref) Uint() uint64 { return r.bits() }
+
+// Float returns the value of a KindFloat32 or a KindFloat64.
+func (r Ref) Float() float64 {
+	if r.kind == KindFloat32 {
+		return float64(*(*float32)(r.at))
+	}
+	return *(*float64)(r.at)
+}
+
+// bits returns the field's memory as a number, zeros before it.
+func (r Ref) bits() uint64 {
+	switch r.Size() {
+	case 1:
+		return uint64(*(*uint8)(r.at))
+	case 2:
+		return uint64(*(*uint16)(r.at))
+	case 4:
+		return uint64(*(*uint32)(r.at))
+	default:
+		return *(*uint64)(r.at)
+	}
+}
+
+// SetBool sets a KindBool.
+func (r Ref) SetBool(b bool) { *(*bool)(r.at) = b }
+
+// SetInt sets an integer, signed or not, to n's lower bits.
+func (r Ref) SetInt(n uint64) {
+	switch r.Size() {
+	case 1:
+		*(*uint8)(r.at) = uint8(n)
+	case 2:
+		*(*uint16)(r.at) = uint16(n)
+	case 4:
+		*(*uint32)(r.at) = uint32(n)
+	default:
+		*(*uint64)(r.at) = n
+	}
+}
+
+// SetFloat sets a KindFloat32 or a KindFloat64; the former to the nearest value.
+func (r Ref) SetFloat(f float64) {
+	if r.kind == KindFloat32 {
+		*(*float32)(r.at) = float32(f)
+		return
+	}
+	*(*float64)(r.at) = f
+}
+
+// AppendBinary appends the value as CDR and ROS 1 have it alike: little-endian, a bool as
+// one byte.
+func (r Ref) AppendBinary(dst []byte) []byte {
+	switch r.Size() {
+	case 1:
+		return append(dst, *(*uint8)(r.at))
+	case 2:
+		return binary.LittleEndian.AppendUint16(dst, *(*uint16)(r.at))
+	case 4:
+		return binary.LittleEndian.AppendUint32(dst, *(*uint32)(r.at))
+	default:
+		return binary.LittleEndian.AppendUint64(dst, *(*uint64)(r.at))
+	}
+}
+
+// SetBinary sets the value to what AppendBinary made of it, of Size bytes. All bytes but 0
+// are true.
+func (r Ref) SetBinary(src []byte) {
+	switch {
+	case r.kind == KindBool:
+		r.SetBool(src[0] != 0)
+	case r.Size() == 1:
+		*(*uint8)(r.at) = src[0]
+	case r.Size() == 2:
+		*(*uint16)(r.at) = binary.LittleEndian.Uint16(src)
+	case r.Size() == 4:
+		*(*uint32)(r.at) = binary.LittleEndian.Uint32(src)
+	default:
+		*(*uint64)(r.at) = binary.LittleEndian.Uint64(src)
+	}
+}
+
+// Clear sets the value to zero, or to false.
+func (r Ref) Clear() { r.SetInt(0) }
+
 // Element is the Go type of a primitive: byte stands for uint8, and string for string.
 type Element interface {
 	bool | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | string
