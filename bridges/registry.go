@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
@@ -102,29 +102,29 @@ var (
 	// ErrConvert: the message can't be expressed in the bridge's format.
 	ErrConvert = errors.New("convert message")
 	// ErrNotConnected: there is no connection to send on.
-	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
+	ErrNotConnected = transport.ErrNotConnected
 	// ErrPeerSlow: the peer didn't take its data in time.
-	ErrPeerSlow = flow.NewError(flow.CausePeerSlow, "peer too slow")
+	ErrPeerSlow = transport.ErrPeerSlow
 	// ErrWriteFailed: the file or the connection refused data; what was written
 	// before stays readable.
-	ErrWriteFailed = flow.NewError(flow.CauseWriteFailed, "write failed")
+	ErrWriteFailed = transport.ErrWriteFailed
 	// ErrProtocol: the peer speaks another protocol, or another version of it.
-	ErrProtocol = errors.New("peer does not speak the protocol")
+	ErrProtocol = transport.ErrProtocol
 	// ErrTLS: the encrypted connection could not be made; the message says whose
 	// certificate was refused and why.
-	ErrTLS = errors.New("tls failed")
+	ErrTLS = transport.ErrTLS
 	// ErrListen: the address can't be listened on: the port is in use, or the system
 	// doesn't permit it.
-	ErrListen = errors.New("can't listen")
+	ErrListen = transport.ErrListen
 	// ErrTooLarge: the message is above the protocol's limit.
-	ErrTooLarge = flow.NewError(flow.CauseTooLarge, "message too large for the protocol")
+	ErrTooLarge = transport.ErrTooLarge
 	// ErrNotBuilt: this program was built without the bridge; the message says how to
 	// build one that has it.
 	ErrNotBuilt = errors.New("bridge not built in")
 	// ErrService: the service is offered already, or the other side refused the call.
 	ErrService = errors.New("service failed")
 	// ErrClosed: the bridge was closed.
-	ErrClosed = flow.NewError(flow.CauseClosed, "bridge closed")
+	ErrClosed = transport.ErrClosed
 )
 
 // CheckSize returns nil for a message of size bytes that is within a protocol's limit, else

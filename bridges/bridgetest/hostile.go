@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,7 +103,7 @@ func readHeader(in *bufio.Reader) (opcode byte, size int64, err error) {
 // Send writes a message of an opcode, 1 for text and 2 for binary. An error says that the
 // server has ended the connection.
 func (h *Hostile) Send(opcode byte, message []byte) error {
-	h.frame = wsframe.AppendMasked(h.frame[:0], opcode, len(message), wsframe.Key{}) // of zeros, which changes nothing
+	h.frame = transport.AppendMasked(h.frame[:0], opcode, len(message), transport.MaskKey{}) // of zeros, which changes nothing
 	_, err := h.out.Write(h.frame)
 	if err == nil {
 		_, err = h.out.Write(message)
@@ -143,7 +143,7 @@ func (h *Hostile) SendLarge(opcode byte, text string) {
 // Settle waits until the server has done all that was sent.
 func (h *Hostile) Settle() {
 	h.t.Helper()
-	h.frame = wsframe.AppendMasked(h.frame[:0], wsframe.OpPing, 0, wsframe.Key{})
+	h.frame = transport.AppendMasked(h.frame[:0], transport.OpPing, 0, transport.MaskKey{})
 	_, err := h.out.Write(h.frame)
 	require.NoError(h.t, err)
 	require.NoError(h.t, h.out.Flush())
@@ -320,7 +320,7 @@ func AwaitEnd(t *testing.T, conn *net.TCPConn) {
 // AppendFrame appends a WebSocket client's frame (RFC 6455, section 5.2) with a mask of zeros,
 // which changes nothing.
 func AppendFrame(dst []byte, opcode byte, payload string) []byte {
-	return append(wsframe.AppendMasked(dst, opcode, len(payload), wsframe.Key{}), payload...)
+	return append(transport.AppendMasked(dst, opcode, len(payload), transport.MaskKey{}), payload...)
 }
 
 // Upgrade is a WebSocket client's request, for a subprotocol unless it is "".

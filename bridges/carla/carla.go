@@ -32,7 +32,7 @@
 //
 // # Concurrency
 //
-// Publishers may be called from any goroutine; sensors/stream/fanout has the clients.
+// Publishers may be called from any goroutine; bridges/transport has the clients.
 // Connect and Disconnect wait for one another.
 //
 // # Slow clients and counts

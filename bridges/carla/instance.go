@@ -18,9 +18,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // snapshotStream is the id of the world's snapshots.
@@ -41,12 +40,12 @@ type instance struct {
 	opened func(s *stream, address string)
 
 	mu      sync.Mutex
-	server  *fanout.Server     // guarded by mu: nil while disconnected
+	server  *transport.Server  // guarded by mu: nil while disconnected
 	failed  bool               // guarded by mu: the last Connect could not listen
 	streams map[uint32]*stream // guarded by mu
 	byTopic map[string]*stream // guarded by mu
 	lastID  uint32             // guarded by mu
-	fared   bridges.Diagnosis  // guarded by mu
+	before  bridges.Diagnosis  // guarded by mu: of the servers before this one
 }
 
 var (
@@ -71,8 +70,8 @@ type stream struct {
 	typeID   uint64
 	limit    int64 // of a frame after its length, bytes
 	topic    *bridges.PublishedTopic
-	encoding sync.Mutex                    // held while a message is encoded: an encoder keeps memory
-	out      atomic.Pointer[fanout.Stream] // nil while disconnected
+	encoding sync.Mutex                       // held while a message is encoded: an encoder keeps memory
+	out      atomic.Pointer[transport.Stream] // nil while disconnected
 }
 
 // add gives a topic the next stream id; the snapshot's is the first.
@@ -85,7 +84,7 @@ func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) *stream {
 }
 
 // enter lists a new stream, open if there is a server.
-func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream, *fanout.Server) {
+func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream, *transport.Server) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s := &stream{typeID: typeID, topic: topic, id: snapshotStream, limit: i.limit}
@@ -100,7 +99,7 @@ func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream,
 	return s, i.server
 }
 
-func (i *instance) announce(server *fanout.Server, streams ...*stream) {
+func (i *instance) announce(server *transport.Server, streams ...*stream) {
 	for _, s := range streams {
 		if i.opened != nil {
 			i.opened(s, server.Addr().String())
@@ -109,8 +108,8 @@ func (i *instance) announce(server *fanout.Server, streams ...*stream) {
 }
 
 // open makes the stream's fan-out on a server.
-func (s *stream) open(server *fanout.Server) {
-	s.out.Store(server.NewStream(clients.Count(s.topic, fanout.StreamConfig{Name: s.topic.Name})))
+func (s *stream) open(server *transport.Server) {
+	s.out.Store(server.NewStream(bridges.Count(s.topic, transport.StreamConfig{Name: s.topic.Name})))
 }
 
 // send encodes a frame of about so many bytes after its length into a buffer of the stream
@@ -214,9 +213,9 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 		return err
 	}
 	config.Log = i.log
-	config.Accept = func(c *fanout.Client) fanout.Session { return &session{instance: i, client: c} }
-	config.Left = i.left
-	server := fanout.New(config)
+	config.Accept = func(c *transport.Conn) transport.Session { return &session{instance: i, client: c} }
+	config.Unread = []error{bridges.ErrProtocol}
+	server := transport.New(config)
 	streams, err := i.listen(server, address)
 	if err != nil {
 		return errors.Join(listenError(err), server.Close(ctx))
@@ -226,7 +225,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 }
 
 // listen opens the streams, and lets clients come. It returns the streams.
-func (i *instance) listen(server *fanout.Server, address string) ([]*stream, error) {
+func (i *instance) listen(server *transport.Server, address string) ([]*stream, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, s := range i.streams { // before the first client comes
@@ -235,7 +234,7 @@ func (i *instance) listen(server *fanout.Server, address string) ([]*stream, err
 	err := server.Listen(address)
 	if i.failed = err != nil; i.failed {
 		i.forgetLocked()
-		return nil, fmt.Errorf("%w: %w", bridges.ErrListen, err)
+		return nil, err
 	}
 	i.server = server
 	return slices.Collect(maps.Values(i.streams)), nil
@@ -261,7 +260,7 @@ func (i *instance) forgetLocked() {
 var options = declared()
 
 func declared() []bridges.Option {
-	list := slices.Clone(clients.Options)
+	list := slices.Clone(bridges.ServerOptions)
 	for i := range list {
 		if list[i].Key == "clients" {
 			list[i].Default = strconv.Itoa(defaultClients)
@@ -271,7 +270,7 @@ func declared() []bridges.Option {
 }
 
 // parseConnection reads "[[HOST:]PORT][?options]".
-func parseConnection(connection string) (address string, config fanout.Config, err error) {
+func parseConnection(connection string) (address string, config transport.Config, err error) {
 	address, options, err := bridges.SplitOptions(connection, options...)
 	if err != nil {
 		return "", config, err
@@ -279,10 +278,7 @@ func parseConnection(connection string) (address string, config fanout.Config, e
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	if config.Queue, err = clients.ParseQueue(options); err != nil {
-		return "", config, err
-	}
-	config.MaxClients, err = clients.ParseMax(options, defaultClients)
+	config, err = bridges.ParseServer(options, defaultClients)
 	return address, config, err
 }
 
@@ -304,6 +300,9 @@ func (i *instance) disconnect(ctx context.Context) error {
 		return nil
 	}
 	err := server.Close(ctx)
+	i.mu.Lock()
+	i.before = i.before.Add(server.Diagnosis())
+	i.mu.Unlock()
 	if n := server.Outstanding(); n > 0 {
 		i.log.Error("stream buffers were not given back", "buffers", n)
 	}
@@ -357,7 +356,7 @@ func (i *instance) Endpoints() []bridges.Endpoint {
 // session is one client: it sends a stream's id and then only reads.
 type session struct {
 	instance *instance
-	client   *fanout.Client
+	client   *transport.Conn
 }
 
 // errStream: the client asked for a stream that there isn't.
@@ -387,7 +386,7 @@ func (s *session) Serve(context.Context) error {
 		return bridges.ErrNotConnected
 	}
 	if out.Subscribe(s.client, 0) {
-		s.instance.welcomed()
+		s.client.Welcome()
 	}
 	return s.wait()
 }
@@ -403,7 +402,7 @@ func (s *session) wait() error {
 		n, err := s.client.Conn().Read(rubbish[:])
 		if n > 0 && !told {
 			told = true
-			s.instance.malformed(s.client, fmt.Errorf("%w: it sends more than a stream's id", bridges.ErrProtocol))
+			s.client.Malformed(fmt.Errorf("%w: it sends more than a stream's id", bridges.ErrProtocol))
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -425,36 +424,8 @@ func (s *session) Goodbye(dst []byte) []byte { return dst }
 func (i *instance) Diagnosis() bridges.Diagnosis {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.fared
-}
-
-func (i *instance) welcomed() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.fared.Connections++
-}
-
-// left counts a client that was refused, or whose connection failed.
-func (i *instance) left(c *fanout.Client, failure error) {
-	if failure == nil {
-		return
+	if i.server == nil {
+		return i.before
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.fared.Fail(named(c, failure))
-	if errors.Is(failure, bridges.ErrProtocol) {
-		i.fared.Malformed++
-	}
-}
-
-func (i *instance) malformed(c *fanout.Client, err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.fared.Malformed++
-	i.fared.LastError = named(c, err)
-}
-
-// named adds which client it was.
-func named(c *fanout.Client, err error) error {
-	return fmt.Errorf("client %s: %w", c.Conn().RemoteAddr(), err)
+	return i.before.Add(i.server.Diagnosis())
 }

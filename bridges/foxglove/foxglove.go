@@ -7,8 +7,8 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -22,7 +22,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "foxglove", Type: "foxglove", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to Foxglove and other viewers that speak its WebSocket protocol",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: wsserver.Options,
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.WebSocketOptions,
 	}
 }
 
@@ -67,14 +67,14 @@ func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.S
 
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString, or
 // bridges.ErrTLS where the certificate can't be used.
-func parseConnection(connection string) (address string, config wsserver.Config, err error) {
-	address, options, err := bridges.SplitOptions(connection, wsserver.Options...)
+func parseConnection(connection string) (address string, config transport.Config, err error) {
+	address, options, err := bridges.SplitOptions(connection, bridges.WebSocketOptions...)
 	if err != nil {
 		return "", config, err
 	}
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	err = config.Parse(options)
+	config, err = bridges.ParseWebSocket(options)
 	return address, config, err
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -104,9 +104,9 @@ func besieged(t *testing.T) *bridges.Bridge {
 
 func kindOf(message string) byte {
 	if message[0] < ' ' {
-		return wsframe.OpBinary
+		return transport.OpBinary
 	}
-	return wsframe.OpText
+	return transport.OpText
 }
 
 // TestHostileClients: of 150 MB that a client sends, the server keeps 16 MiB at most. It tells
@@ -162,7 +162,7 @@ func TestLargeMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := besieged(t)
 			h := bridgetest.DialHostile(t, b.Endpoints()[0].Address, subprotocol, false)
-			require.NoError(t, h.Send(wsframe.OpText, []byte(`{"op":"advertise","channels":[`+cmdChannels(1)[0]+`]}`)))
+			require.NoError(t, h.Send(transport.OpText, []byte(`{"op":"advertise","channels":[`+cmdChannels(1)[0]+`]}`)))
 			h.Settle()
 			h.SendLarge(kindOf(message), message)
 		})

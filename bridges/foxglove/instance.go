@@ -12,7 +12,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // instance is one server. Its methods may be called from any goroutine.
@@ -31,7 +31,7 @@ type instance struct {
 	// mu also orders what clients are told: a session that opens is either told of a topic
 	// with all others, or later by itself.
 	mu        sync.Mutex
-	server    *wsserver.Server  // guarded by mu: nil while disconnected
+	server    *transport.Server // guarded by mu: nil while disconnected
 	sessionID string            // guarded by mu: the server's
 	topics    []*topic          // guarded by mu: id = index + 1
 	sessions  map[*session]bool // guarded by mu: those that are open
@@ -147,9 +147,9 @@ func (i *instance) enter(s *session) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	// A session is told of the topics in one message of any number: all or none arrives.
-	err = errors.Join(s.client.Post(wsserver.Text, info), s.client.Post(wsserver.Text, advertisement(i.topics)))
+	err = errors.Join(s.client.Post(transport.OpText, info), s.client.Post(transport.OpText, advertisement(i.topics)))
 	if services := i.services.advertisement(); services != nil {
-		err = errors.Join(err, s.client.Post(wsserver.Text, services))
+		err = errors.Join(err, s.client.Post(transport.OpText, services))
 	}
 	if err != nil {
 		return err
@@ -213,16 +213,17 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err := i.disconnect(ctx); err != nil {
 		return err
 	}
-	config.Name, config.Subprotocols, config.Log = "raybridge's Foxglove server", subprotocols, i.env.Log
-	config.Accept = func(c *wsserver.Client) wsserver.Session { return newSession(i, c) }
+	config.Log = i.env.Log
+	config.WebSocket.Name, config.WebSocket.Subprotocols = "raybridge's Foxglove server", subprotocols
+	config.WebSocket.Accept = func(c *transport.WebSocket) transport.WebSocketSession { return newSession(i, c) }
 	return i.listen(ctx, address, config)
 }
 
 // listen begins to listen; connecting must be held.
-func (i *instance) listen(ctx context.Context, address string, config wsserver.Config) error {
+func (i *instance) listen(ctx context.Context, address string, config transport.Config) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := wsserver.New(config)
+	s := transport.New(config)
 	var err error
 	for _, t := range i.topics { // before the first client comes
 		err = errors.Join(err, t.open(ctx, s))

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -221,5 +221,5 @@ func (c *call) run(ctx context.Context) {
 		_ = c.session.fail(c.request, err) // it is told; the message was well formed
 		return
 	}
-	_ = c.session.client.Post(wsserver.Binary, appendServiceResponse(nil, c.request, response)) // ErrControl ends the connection
+	_ = c.session.client.Post(transport.OpBinary, appendServiceResponse(nil, c.request, response)) // ErrControl ends the connection
 }

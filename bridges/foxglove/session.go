@@ -4,16 +4,15 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // session is one client. The reading goroutine owns it, but for what has other comments.
 type session struct {
 	instance *instance
-	client   *wsserver.Client
+	client   *transport.WebSocket
 
 	topics   map[uint32]*topic // by subscription
 	ids      map[*topic]uint32 // the subscriptions
@@ -25,9 +24,9 @@ type session struct {
 	wanted map[string]bool // guarded by mu: parameters
 }
 
-var _ wsserver.Session = (*session)(nil)
+var _ transport.WebSocketSession = (*session)(nil)
 
-func newSession(i *instance, c *wsserver.Client) *session {
+func newSession(i *instance, c *transport.WebSocket) *session {
 	return &session{
 		instance: i, client: c, topics: map[uint32]*topic{}, ids: map[*topic]uint32{},
 		channels: map[uint32]*clientChannel{}, wanted: map[string]bool{},
@@ -41,8 +40,8 @@ func (s *session) Open() error { return s.instance.enter(s) }
 func (s *session) Closed() { s.instance.leave(s) }
 
 // Message handles a message of the client.
-func (s *session) Message(kind wsserver.Kind, data []byte) error {
-	if kind == wsserver.Binary {
+func (s *session) Message(kind transport.Opcode, data []byte) error {
+	if kind == transport.OpBinary {
 		return s.binary(data)
 	}
 	r, err := parseRequest(data)
@@ -103,7 +102,7 @@ func (s *session) remark(level int, format string, args ...any) {
 	status := statusOf(level, format, args...)
 	status.Message = guard.Excerpt(status.Message, guard.ReasonBytes)
 	if data, err := encode(status); err == nil { // it is made of texts
-		s.client.Tell(wsserver.Text, data)
+		s.client.Tell(transport.OpText, data)
 	}
 }
 
@@ -118,13 +117,13 @@ func (s *session) say(v any) {
 }
 
 func (s *session) post(text []byte) {
-	_ = s.client.Post(wsserver.Text, text) // ErrControl ends the connection
+	_ = s.client.Post(transport.OpText, text) // ErrControl ends the connection
 }
 
 // receiveTime has the client told the time of a clock.
 func (s *session) receiveTime(t *topic) {
 	if ticks := t.time.Load(); ticks != nil {
-		s.client.Subscribe(ticks, wsserver.Receiver{Kind: wsserver.Binary, Prefix: []byte{opTime}})
+		s.client.Subscribe(ticks, transport.OpBinary, []byte{opTime}, transport.Receiver{})
 	}
 }
 
@@ -149,7 +148,7 @@ func (s *session) subscribe(r *request) error {
 			return nil // the server is going away
 		}
 		s.topics[sub.ID], s.ids[t] = t, sub.ID
-		s.client.Subscribe(out, wsserver.Receiver{Kind: wsserver.Binary, Prefix: messagePrefix(sub.ID), Strict: true})
+		s.client.Subscribe(out, transport.OpBinary, messagePrefix(sub.ID), transport.Receiver{Strict: true})
 		return nil
 	}))
 }
@@ -181,8 +180,8 @@ func (s *session) Beat() {
 
 // dropNotice is what a client was told of its losses.
 type dropNotice struct {
-	deliveries []fanout.Delivery
-	seen       map[*fanout.Stream]int64 // losses up to now
+	deliveries []transport.Delivery
+	seen       map[*transport.Stream]int64 // losses up to now
 	shown      bool
 	quiet      int // beats without a loss
 }
@@ -196,10 +195,10 @@ const (
 // next returns the message of this beat, nil for none.
 func (n *dropNotice) next() any {
 	if n.seen == nil {
-		n.seen = map[*fanout.Stream]int64{}
+		n.seen = map[*transport.Stream]int64{}
 	}
 	var lost int64
-	var worst *fanout.Delivery
+	var worst *transport.Delivery
 	var most int64
 	for i := range n.deliveries {
 		d := &n.deliveries[i]

@@ -11,11 +11,9 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // clockType is the message whose time is the protocol's too.
@@ -38,9 +36,9 @@ type topic struct {
 	isClock  bool
 	exact    bool // its messages tell their size before they are encoded
 
-	out atomic.Pointer[fanout.Stream] // nil while disconnected
+	out atomic.Pointer[transport.Stream] // nil while disconnected
 	// time is a clock's second stream, to all clients; its messages are the ones that count.
-	time atomic.Pointer[fanout.Stream]
+	time atomic.Pointer[transport.Stream]
 	// replaying is set while a latched message is given to a new server, which doesn't
 	// count it again.
 	replaying atomic.Bool
@@ -61,9 +59,9 @@ func newTopic(i *instance, info *bridges.PublishedTopic, id uint32, schema foxgl
 }
 
 // open makes the topic's streams on a server.
-func (t *topic) open(ctx context.Context, s *wsserver.Server) error {
+func (t *topic) open(ctx context.Context, s *transport.Server) error {
 	policy := t.info.Policy
-	config := fanout.StreamConfig{Name: t.info.Name, Latched: t.latched, Policy: &policy}
+	config := transport.StreamConfig{Name: t.info.Name, Latched: t.latched, Policy: &policy}
 	if t.isClock {
 		counted := config
 		counted.Latched = false
@@ -93,7 +91,7 @@ func (t *topic) close() {
 // receivers counts the clients that receive the topic, as a channel or as the server's time:
 // those of the way that more of them chose. It takes no lock.
 func (t *topic) receivers() (n int) {
-	for _, s := range []*fanout.Stream{t.out.Load(), t.time.Load()} {
+	for _, s := range []*transport.Stream{t.out.Load(), t.time.Load()} {
 		if s != nil {
 			n = max(n, s.Subscribers())
 		}
@@ -101,16 +99,16 @@ func (t *topic) receivers() (n int) {
 	return n
 }
 
-// count is clients.Count for all messages that aren't replayed.
-func (t *topic) count(config fanout.StreamConfig) fanout.StreamConfig {
-	config = clients.Count(t.info, config)
+// count is bridges.Count for all messages that aren't replayed.
+func (t *topic) count(config transport.StreamConfig) transport.StreamConfig {
+	config = bridges.Count(t.info, config)
 	written, settled := config.Written, config.Settled
 	config.Written = func(bytes int) {
 		if !t.replaying.Load() {
 			written(bytes)
 		}
 	}
-	config.Settled = func(o fanout.Outcome) {
+	config.Settled = func(o transport.Outcome) {
 		if !t.replaying.Load() {
 			settled(o)
 		}
@@ -145,7 +143,7 @@ func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) 
 
 // sendChannel queues a message on the topic's channel ("Message Data"): its time and its
 // content, which all clients share.
-func (t *topic) sendChannel(ctx context.Context, out *fanout.Stream, m foxglovemsg.Message, now int64) error {
+func (t *topic) sendChannel(ctx context.Context, out *transport.Stream, m foxglovemsg.Message, now int64) error {
 	size := m.Size()
 	if t.exact {
 		if err := bridges.CheckSize(int64(size), t.instance.limit); err != nil {
@@ -171,7 +169,7 @@ func (t *topic) sendChannel(ctx context.Context, out *fanout.Stream, m foxglovem
 		t.mu.Unlock()
 	}
 	err = out.Send(ctx, message)
-	if errors.Is(err, fanout.ErrNoSubscribers) {
+	if errors.Is(err, transport.ErrNoSubscribers) {
 		if t.isClock {
 			return nil // the time goes out all the same
 		}
@@ -181,12 +179,12 @@ func (t *topic) sendChannel(ctx context.Context, out *fanout.Stream, m foxglovem
 }
 
 // sendTime tells all clients the time ("Time").
-func (t *topic) sendTime(ctx context.Context, ticks *fanout.Stream, stampNs int64) error {
+func (t *topic) sendTime(ctx context.Context, ticks *transport.Stream, stampNs int64) error {
 	message := ticks.NewMessage()
 	frame := message.Frame(0, 8)
 	frame.Reset(8)
 	binary.LittleEndian.PutUint64(frame.Bytes(), uint64(stampNs))
-	if err := ticks.Send(ctx, message); errors.Is(err, fanout.ErrNoSubscribers) {
+	if err := ticks.Send(ctx, message); errors.Is(err, transport.ErrNoSubscribers) {
 		return errUnheard
 	} else if err != nil {
 		return err
@@ -195,7 +193,7 @@ func (t *topic) sendTime(ctx context.Context, ticks *fanout.Stream, stampNs int6
 }
 
 // post queues a frame that is at hand.
-func post(ctx context.Context, out *fanout.Stream, frame []byte) error {
+func post(ctx context.Context, out *transport.Stream, frame []byte) error {
 	message := out.NewMessage()
 	message.Frame(0, len(frame)).Adopt(bytes.Clone(frame))
 	return out.Send(ctx, message)

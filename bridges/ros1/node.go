@@ -14,8 +14,8 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // node is the node of one Connect. run, on its goroutine, keeps it registered at the
@@ -23,7 +23,7 @@ import (
 type node struct {
 	instance *instance
 	config   config
-	server   *fanout.Server
+	server   *transport.Server
 	ctx      context.Context // ends when the node is stopped
 	cancel   context.CancelFunc
 	done     chan struct{}  // closed when run has ended
@@ -55,9 +55,9 @@ func newNode(i *instance, c config) *node {
 		doubted: map[registration]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.server = fanout.New(fanout.Config{
-		Accept: func(c *fanout.Client) fanout.Session { return &session{node: n, client: c} },
-		Left: func(c *fanout.Client, failure error) {
+	n.server = transport.New(transport.Config{
+		Accept: func(c *transport.Conn) transport.Session { return &session{node: n, client: c} },
+		Left: func(c *transport.Conn, failure error) {
 			if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
 				i.journal.note(refused, c.Conn().RemoteAddr().String(), failure)
 			}
@@ -178,7 +178,7 @@ func (n *node) listen() error {
 	}
 	if n.server.Addr() == nil {
 		if err := n.server.Listen(bind); err != nil {
-			return fmt.Errorf("%w: %w", bridges.ErrListen, err)
+			return err
 		}
 	}
 	n.mu.Lock()

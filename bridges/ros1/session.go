@@ -13,7 +13,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/protocommon"
 	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // one of a caller of services.
 type session struct {
 	node   *node
-	client *fanout.Client
+	client *transport.Conn
 	// peer and topic are set before the session is in node.sessions.
 	peer, topic string
 }

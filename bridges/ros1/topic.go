@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
 	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // maxMessage is the length of a message that roscpp still reads, bytes.
@@ -38,7 +37,7 @@ type topic struct {
 	typ     messageType
 	limit   int64 // of a message, bytes
 	latched bool
-	out     atomic.Pointer[fanout.Stream] // nil while disconnected
+	out     atomic.Pointer[transport.Stream] // nil while disconnected
 
 	// Owned by send and sendBytes, which one goroutine calls at a time.
 	encoder wire.Encoder
@@ -73,8 +72,8 @@ func badName(name string) error {
 }
 
 // open gives the topic its stream on a server.
-func (t *topic) open(s *fanout.Server) {
-	t.out.Store(s.NewStream(clients.Count(t.info, fanout.StreamConfig{Name: t.name, Latched: t.latched})))
+func (t *topic) open(s *transport.Server) {
+	t.out.Store(s.NewStream(bridges.Count(t.info, transport.StreamConfig{Name: t.name, Latched: t.latched})))
 }
 
 // listening reports whether somebody would be sent a message now, or later. It takes no
@@ -125,8 +124,8 @@ func (t *topic) sendBytes(ctx context.Context, encode func(dst []byte) ([]byte, 
 // outgoing is a message on its way to the stream. Its frame is its length, then its
 // content (wiki.ros.org/ROS/TCPROS).
 type outgoing struct {
-	stream  *fanout.Stream
-	message *fanout.Message
+	stream  *transport.Stream
+	message *transport.Message
 	frame   []byte
 }
 
@@ -160,7 +159,7 @@ func (t *topic) finish(ctx context.Context, o outgoing, err error) error {
 	}
 	binary.LittleEndian.PutUint32(o.frame, uint32(length))
 	err = o.stream.Send(ctx, o.message)
-	if errors.Is(err, fanout.ErrNoSubscribers) {
+	if errors.Is(err, transport.ErrNoSubscribers) {
 		return errUnheard
 	}
 	return err

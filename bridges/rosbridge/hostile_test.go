@@ -11,7 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -85,7 +85,7 @@ func TestHostileClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := besieged(t)
 			h := bridgetest.DialHostile(t, address(b), "", false)
-			h.Flood(func(n int) (byte, string) { return wsframe.OpText, frame(n) })
+			h.Flood(func(n int) (byte, string) { return transport.OpText, frame(n) })
 			if name != harmless[0] {
 				assert.Positive(t, b.Diagnosis().Malformed)
 				assert.Positive(t, h.Answer.Load(), "it is told")
@@ -108,7 +108,7 @@ func TestDeafClients(t *testing.T) {
 	for sent := 0; sent < bridgetest.MuchSent && err == nil; {
 		const question = `{"op":"call_service","service":"/rosapi/topics_and_raw_types"}`
 		sent += len(question)
-		err = h.Send(wsframe.OpText, []byte(question))
+		err = h.Send(transport.OpText, []byte(question))
 	}
 	require.Error(t, err, "disconnected")
 	assert.Less(t, bridgetest.Heap()-before, int64(bridgetest.MostKept))
@@ -148,7 +148,7 @@ func TestLargeMessages(t *testing.T) {
 			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/boxes"}, func(*sample.Detections3D) {}))
 			h := bridgetest.DialHostile(t, address(b), "", false)
 			h.Settle()
-			h.SendLarge(wsframe.OpText, message)
+			h.SendLarge(transport.OpText, message)
 		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
@@ -122,7 +122,7 @@ func (i *instance) offer(service rosbridgev2.Service) error {
 type connection struct {
 	listen string // HOST:PORT of a server, "" for a client
 	client rosbridgev2.Config
-	server wsserver.Config
+	server transport.Config
 	ros    ros.Version
 	gps    bool
 }
@@ -133,7 +133,7 @@ var (
 		{Key: "gps", Value: "fix|nmea", Default: "fix", Meaning: "fixes as sensor_msgs/NavSatFix or as nmea_msgs/Sentence"},
 	}
 	clientOptions = slices.Concat(commonOptions, rosbridgev2.Options)
-	serverOptions = slices.Concat(commonOptions, bridges.RetryOptions, wsserver.Options)
+	serverOptions = slices.Concat(commonOptions, bridges.RetryOptions, bridges.WebSocketOptions)
 )
 
 // allOptions are those of clients, and then those of servers alone, which say so.
@@ -191,7 +191,8 @@ func (c *connection) parseServer(address string, options map[string]string) (err
 	if _, err = bridges.ParseRetry(options); err != nil { // a server has nobody to dial
 		return err
 	}
-	return c.server.Parse(options)
+	c.server, err = bridges.ParseWebSocket(options)
+	return err
 }
 
 // Check reads a connection string as Connect does.

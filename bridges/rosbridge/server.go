@@ -8,16 +8,14 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
-// Forms of a server's messages, as fanout numbers them.
+// Forms of a server's messages, as transport numbers them.
 const (
 	formJSON = iota
 	formCBOR
@@ -29,7 +27,7 @@ const (
 type server struct {
 	instance *instance
 	ros      ros.Version
-	ws       *wsserver.Server
+	ws       *transport.Server
 	desk     *rosbridgev2.Desk
 	streams  sync.Map     // of *topic by name
 	newest   atomic.Int64 // the time of hand-over of the last message, nanoseconds
@@ -41,16 +39,16 @@ type server struct {
 func newServer(i *instance, c connection) *server {
 	s := &server{instance: i, ros: c.ros, desk: rosbridgev2.NewDesk(), sessions: map[*session]bool{}}
 	config := c.server
-	config.Name, config.Log = "rosbridge", i.env.Log
-	config.Accept = func(client *wsserver.Client) wsserver.Session { return newSession(s, client) }
-	s.ws = wsserver.New(config)
+	config.Log, config.WebSocket.Name = i.env.Log, "rosbridge"
+	config.WebSocket.Accept = func(client *transport.WebSocket) transport.WebSocketSession { return newSession(s, client) }
+	s.ws = transport.New(config)
 	return s
 }
 
 // open makes a topic's stream, and gives it to the clients that asked for it before it was
 // there; the instance's mu must be held.
 func (s *server) open(t *topic) {
-	t.stream.Store(s.ws.NewStream(clients.Count(t.info, fanout.StreamConfig{
+	t.stream.Store(s.ws.NewStream(bridges.Count(t.info, transport.StreamConfig{
 		Name: t.info.Name, Latched: t.latched(), Policy: &t.info.Policy,
 	})))
 	s.streams.Store(t.info.Name, t)
@@ -108,7 +106,7 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 			b.Adopt(frame)
 		}
 	}
-	if err := stream.Send(ctx, m); errors.Is(err, fanout.ErrNoSubscribers) {
+	if err := stream.Send(ctx, m); errors.Is(err, transport.ErrNoSubscribers) {
 		return errUnheard
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrClosed, err)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -34,7 +34,7 @@ var levels = []string{levelNone: "none", levelError: "error", levelWarning: "war
 // but for appeared.
 type session struct {
 	server     *server
-	client     *wsserver.Client
+	client     *transport.WebSocket
 	fragments  rosbridgev2.Fragments
 	advertised map[string]bool // topics that it said to publish
 	level      atomic.Int32    // a level: what it wants to be told
@@ -58,7 +58,7 @@ type wish struct {
 	queue int // how many wait for their time
 }
 
-func newSession(s *server, c *wsserver.Client) *session {
+func newSession(s *server, c *transport.WebSocket) *session {
 	session := &session{server: s, client: c, advertised: map[string]bool{}, wanted: map[string]*interest{}}
 	session.fragments.Holder = c
 	session.level.Store(int32(levelError)) // the protocol's default
@@ -79,7 +79,7 @@ func (s *session) Beat() {}
 
 // Message does what a frame says. What can't be done is told to the client; what isn't of
 // the protocol is an error too, which doesn't end the connection.
-func (s *session) Message(_ wsserver.Kind, data []byte) error {
+func (s *session) Message(_ transport.Opcode, data []byte) error {
 	f, err := rosbridgev2.Parse(data, false)
 	if err == nil && f.Op == "fragment" {
 		var whole []byte
@@ -147,7 +147,7 @@ func (s *session) tell(l level, f *rosbridgev2.Frame, text string) {
 	if f.Form == rosbridgev2.JSON {
 		status.ID = f.ID
 	}
-	s.client.Tell(wsserver.Text, rosbridgev2.AppendStatus(nil, status))
+	s.client.Tell(transport.OpText, rosbridgev2.AppendStatus(nil, status))
 }
 
 // short makes ROS 1's name of a type's name in either version, to compare them.
@@ -268,11 +268,11 @@ func (s *session) arrange(t *topic, in *interest) {
 	if in.active = all; all == nil {
 		return
 	}
-	kind := wsserver.Text
+	kind := transport.Opcode(transport.OpText)
 	if all.form != formJSON {
-		kind = wsserver.Binary
+		kind = transport.OpBinary
 	}
-	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Form: all.form, Exact: true, Interval: all.every, Backlog: all.queue})
+	s.client.Subscribe(stream, kind, nil, transport.Receiver{Form: all.form, Exact: true, Interval: all.every, Backlog: all.queue})
 }
 
 // unsubscribe ends a subscription, or all to the topic where there is no id.
@@ -394,12 +394,12 @@ func (s *session) call(data []byte) error {
 		s.client.Release(n)
 	}
 	answered := s.respond(rosbridgev2.Response{Service: f.Service, ID: f.ID, Reason: err.Error()})
-	if errors.Is(err, wsserver.ErrKept) {
+	if errors.Is(err, transport.ErrHeld) {
 		return errors.Join(err, answered) // is counted
 	}
 	return answered
 }
 
 func (s *session) respond(r rosbridgev2.Response) error {
-	return s.client.Post(wsserver.Text, rosbridgev2.AppendResponse(nil, rosbridgev2.JSON, r))
+	return s.client.Post(transport.OpText, rosbridgev2.AppendResponse(nil, rosbridgev2.JSON, r))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // topic is one that the bridge publishes.
@@ -24,8 +24,8 @@ type topic struct {
 	info     *bridges.PublishedTopic
 	typ      string // full name
 	client   *rosbridgev2.Publication
-	stream   atomic.Pointer[fanout.Stream] // of the server, nil while there is none
-	nmea     atomic.Bool                   // fixes are sentences in this connection
+	stream   atomic.Pointer[transport.Stream] // of the server, nil while there is none
+	nmea     atomic.Bool                      // fixes are sentences in this connection
 
 	foreign bool // its messages are of a type from outside
 

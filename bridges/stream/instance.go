@@ -8,10 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	server "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -69,7 +68,7 @@ func (i *instance) add(info *bridges.PublishedTopic, kind wire.Kind) (*topic, er
 }
 
 func (t *topic) open(s *server.Server) error {
-	counted := clients.Count(t.info, fanout.StreamConfig{Latched: t.stream.Latched})
+	counted := bridges.Count(t.info, transport.StreamConfig{Latched: t.stream.Latched})
 	out, err := s.AddStream(t.stream, counted.Written, counted.Settled)
 	t.out.Store(out)
 	return err
@@ -92,7 +91,7 @@ func (t *topic) publish(ctx context.Context, msg any) error {
 	switch err := out.Publish(ctx, now, msg); {
 	case err == nil:
 		return nil
-	case errors.Is(err, fanout.ErrNoSubscribers):
+	case errors.Is(err, transport.ErrNoSubscribers):
 		return errUnheard
 	case errors.Is(err, server.ErrTooLarge):
 		return fmt.Errorf("%w: %w: %w", bridges.ErrConvert, bridges.ErrTooLarge, err)
@@ -169,9 +168,7 @@ func (i *instance) listen(address string, config server.ServerConfig) error {
 		err = errors.Join(err, t.open(s))
 	}
 	if err == nil {
-		if err = s.Listen(address); err != nil {
-			err = fmt.Errorf("%w: %w", bridges.ErrListen, err)
-		}
+		err = s.Listen(address)
 	}
 	if err != nil {
 		i.forget()
@@ -205,7 +202,7 @@ func (i *instance) Disconnect(ctx context.Context) error {
 	err := s.Close(ctx)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.before = i.before.Add(diagnosis(s))
+	i.before = i.before.Add(s.Diagnosis())
 	i.status.Store(uint32(bridges.Disconnected))
 	return err
 }
@@ -217,10 +214,5 @@ func (i *instance) Diagnosis() bridges.Diagnosis {
 	if i.server == nil {
 		return i.before
 	}
-	return i.before.Add(diagnosis(i.server))
-}
-
-func diagnosis(s *server.Server) bridges.Diagnosis {
-	fared := s.Connections()
-	return bridges.Diagnosis{Connections: fared.Welcomed, Failures: fared.Failed, Malformed: fared.Malformed, Refused: fared.Refused, LastError: fared.LastError}
+	return i.before.Add(i.server.Diagnosis())
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/clients"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	server "github.com/raybridge/raybridge/sensors/stream"
@@ -84,7 +83,7 @@ func foreignPublisher(b bridges.Instance, info *bridges.PublishedTopic) (bridges
 }
 
 // options are those that parseConnection reads.
-var options = slices.Concat(clients.Options, []bridges.Option{
+var options = slices.Concat(bridges.ServerOptions, []bridges.Option{
 	{Key: "zstd", Value: "on|off", Default: "on", Meaning: "compress for clients that ask for it"},
 })
 
@@ -98,12 +97,11 @@ func parseConnection(connection string) (address string, config server.ServerCon
 	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	if config.Queue, err = clients.ParseQueue(options); err != nil {
+	served, err := bridges.ParseServer(options, 0)
+	if err != nil {
 		return "", config, err
 	}
-	if config.MaxClients, err = clients.ParseMax(options, 0); err != nil {
-		return "", config, err
-	}
+	config.Queue, config.MaxClients = served.Queue, served.MaxClients
 	switch zstd, ok := options["zstd"]; {
 	case !ok || zstd == "on":
 	case zstd == "off":

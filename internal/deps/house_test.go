@@ -25,9 +25,9 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 129,
-	files:    515,
-	small:    27,
+	packages: 126,
+	files:    509,
+	small:    25,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{
@@ -57,7 +57,7 @@ func TestTheHouseDoesNotGrow(t *testing.T) {
 	hold(t, "hand-written product files", files, limits.files)
 	hold(t, "packages of fewer than 150 lines", len(small), limits.small)
 	if t.Failed() {
-		t.Logf("small packages: %s", strings.Join(small, ", "))
+		t.Logf("small packages: 126%s", strings.Join(small, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits.declared)) {
 		hold(t, "declarations of a type "+name, len(declared[name]), limits.declared[name])

@@ -22,7 +22,7 @@
 //		err = out.Publish(ctx, now, message)
 //	}
 //
-// Below it, package wire has the messages' layouts, package fanout the server's core for
+// Below it, package wire has the messages' layouts, package bridges/transport the core of servers for
 // any protocol, queue the bounded queues and buffer the memory.
 //
 // # Concurrency

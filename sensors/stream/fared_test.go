@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/stream"
 )
 
@@ -18,26 +19,26 @@ import (
 func TestConnections(t *testing.T) {
 	s := serve(t, stream.ServerConfig{MaxClients: 1, Beat: time.Minute})
 	add(t, s, "a")
-	assert.Zero(t, s.Connections())
+	assert.Zero(t, s.Diagnosis())
 	for _, c := range []struct {
 		sent   string
-		want   stream.Connections
+		want   transport.Diagnosis
 		reason error
 	}{
-		{"GET / HTTP/1.1\r\n\r\n", stream.Connections{Failed: 1, Malformed: 1}, stream.ErrMagic},
-		{"RBSTREAM\x02\x00\x00\x00\x02\x00\x00\x00" + "\x00\x00", stream.Connections{Failed: 2, Malformed: 2}, stream.ErrVersion},
-		{"RBSTREAM\x01\x00\x00\x00\x05\x00\x00\x00" + "\x01\x00" + "\x01\x00b", stream.Connections{Failed: 3, Malformed: 2}, stream.ErrUnknownStream},
-		{helloNone + emptyFrame + "\x63" + "\x00\x00\x00\x00\x00\x00\x00\x00", stream.Connections{Welcomed: 1, Failed: 4, Malformed: 3}, stream.ErrMalformed},
+		{"GET / HTTP/1.1\r\n\r\n", transport.Diagnosis{Failures: 1, Malformed: 1}, stream.ErrMagic},
+		{"RBSTREAM\x02\x00\x00\x00\x02\x00\x00\x00" + "\x00\x00", transport.Diagnosis{Failures: 2, Malformed: 2}, stream.ErrVersion},
+		{"RBSTREAM\x01\x00\x00\x00\x05\x00\x00\x00" + "\x01\x00" + "\x01\x00b", transport.Diagnosis{Failures: 3, Malformed: 2}, stream.ErrUnknownStream},
+		{helloNone + emptyFrame + "\x63" + "\x00\x00\x00\x00\x00\x00\x00\x00", transport.Diagnosis{Connections: 1, Failures: 4, Malformed: 3}, stream.ErrMalformed},
 	} {
 		answer(t, s, c.sent)
 		fares(t, s, c.want, c.reason)
 	}
 	client, err := stream.Dial(t.Context(), s.Addr().String(), stream.Options{})
 	require.NoError(t, err)
-	fares(t, s, stream.Connections{Welcomed: 2, Failed: 4, Malformed: 3}, stream.ErrMalformed)
+	fares(t, s, transport.Diagnosis{Connections: 2, Failures: 4, Malformed: 3}, stream.ErrMalformed)
 	_, err = stream.Dial(t.Context(), s.Addr().String(), stream.Options{})
 	require.ErrorIs(t, err, stream.ErrTooManyClients)
-	want := stream.Connections{Welcomed: 2, Failed: 5, Malformed: 3, Refused: map[string]int64{"too_many_connections": 1}}
+	want := transport.Diagnosis{Connections: 2, Failures: 5, Malformed: 3, Refused: map[string]int64{"too_many_connections": 1}}
 	fares(t, s, want, stream.ErrTooManyClients)
 	client.Close()
 	probe, err := net.Dial("tcp", s.Addr().String())
@@ -48,13 +49,13 @@ func TestConnections(t *testing.T) {
 }
 
 // fares waits until the server has counted so much, and checks why a connection failed last.
-func fares(t *testing.T, s *stream.Server, want stream.Connections, reason error) {
+func fares(t *testing.T, s *stream.Server, want transport.Diagnosis, reason error) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		got := s.Connections()
+		got := s.Diagnosis()
 		last := got.LastError
 		got.LastError = nil
 		return reflect.DeepEqual(got, want) && errors.Is(last, reason)
-	}, limit, time.Millisecond, "%+v, not %+v", s.Connections(), want)
-	assert.ErrorContains(t, s.Connections().LastError, "client 127.0.0.1:")
+	}, limit, time.Millisecond, "%+v, not %+v", s.Diagnosis(), want)
+	assert.ErrorContains(t, s.Diagnosis().LastError, "client 127.0.0.1:")
 }

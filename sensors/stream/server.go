@@ -14,9 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -48,27 +47,13 @@ type ServerConfig struct {
 // Server serves streams to clients. Its methods may be called from any goroutine.
 type Server struct {
 	config   ServerConfig
-	core     *fanout.Server
+	core     *transport.Server
 	instance uint64
 	encoder  *zstd.Encoder // nil with NoZstd
 
 	mu       sync.Mutex
 	streams  []*Stream         // guarded by mu: the one with id i+1 at i
 	sessions map[*session]bool // guarded by mu: those that were welcomed
-	fared    Connections       // guarded by mu
-}
-
-// Connections is how the connections of a server's clients fared since it was made.
-type Connections struct {
-	// Welcomed were made; Failed were refused, or ended neither by the client nor by Close.
-	Welcomed, Failed int64
-	// Malformed counts what clients sent that couldn't be read, which ends a connection.
-	Malformed int64
-	// Refused counts those who weren't let in, by cause, such as "too_many_connections". Each
-	// is one of Failed too.
-	Refused map[string]int64
-	// LastError is why a connection failed last, nil for nothing.
-	LastError error
 }
 
 // NewServer returns a server that doesn't listen yet.
@@ -84,9 +69,9 @@ func NewServer(config ServerConfig) *Server {
 		// The options are constants that are valid.
 		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	}
-	s.core = fanout.New(fanout.Config{
-		Accept: func(c *fanout.Client) fanout.Session { return &session{server: s, client: c} },
-		Left:   s.left,
+	s.core = transport.New(transport.Config{
+		Accept: func(c *transport.Conn) transport.Session { return &session{server: s, client: c} },
+		Unread: []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge},
 		Queue:  config.Queue, MaxClients: config.MaxClients, Stall: config.Stall, Beat: config.Beat, Log: config.Log,
 	})
 	return s
@@ -103,32 +88,11 @@ func (s *Server) Addr() net.Addr { return s.core.Addr() }
 func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
 
 // Clients returns the connected clients with their counts, in no order.
-func (s *Server) Clients() []*fanout.Client { return s.core.Clients() }
+func (s *Server) Clients() []*transport.Conn { return s.core.Clients() }
 
-// Connections returns how the connections fared up to now.
-func (s *Server) Connections() Connections {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.fared
-}
-
-// left counts a connection that failed.
-func (s *Server) left(c *fanout.Client, failure error) {
-	if failure == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fared.Failed++
-	s.fared.Refused = guard.Count(s.fared.Refused, failure)
-	for _, unread := range []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge} {
-		if errors.Is(failure, unread) {
-			s.fared.Malformed++
-			break
-		}
-	}
-	s.fared.LastError = fmt.Errorf("client %s: %w", c.Conn().RemoteAddr(), failure)
-}
+// Diagnosis tells how the clients' connections fared. What a client sends that can't be read
+// ends its connection.
+func (s *Server) Diagnosis() transport.Diagnosis { return s.core.Diagnosis() }
 
 // Outstanding returns the number of buffers that are lent: zero after Close.
 func (s *Server) Outstanding() int { return s.core.Outstanding() }
@@ -138,14 +102,14 @@ type Stream struct {
 	server *Server
 	info   Info
 	id     uint16
-	core   *fanout.Stream
+	core   *transport.Stream
 }
 
 // AddStream adds a stream, before or after clients have come: they are told of it,
 // and those that want all are subscribed. written and settled are told of
-// each message, as fanout.StreamConfig has them; they may be nil. Errors wrap ErrDuplicate or
+// each message, as transport.StreamConfig has them; they may be nil. Errors wrap ErrDuplicate or
 // ErrMalformed.
-func (s *Server) AddStream(info Info, written func(bytes int), settled func(fanout.Outcome)) (*Stream, error) {
+func (s *Server) AddStream(info Info, written func(bytes int), settled func(transport.Outcome)) (*Stream, error) {
 	if info.Name == "" || info.Name == Wildcard {
 		return nil, fmt.Errorf("add stream %q: %w: it needs a name of its own", info.Name, ErrMalformed)
 	}
@@ -158,7 +122,7 @@ func (s *Server) AddStream(info Info, written func(bytes int), settled func(fano
 		return nil, fmt.Errorf("add stream %q: %w: there are %d", info.Name, ErrTooLarge, len(s.streams))
 	}
 	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1)}
-	stream.core = s.core.NewStream(fanout.StreamConfig{
+	stream.core = s.core.NewStream(transport.StreamConfig{
 		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: flow.PoolConfig{},
 	})
 	s.streams = append(s.streams, stream)
@@ -209,12 +173,12 @@ func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }
 // Publish serializes a sample, or a wire.Foreign, and queues it for the subscribers;
 // publishNs is the simulation time now. It copies the message once, and keeps no hold
 // of it. It may be called from any goroutine. Without subscribers nothing is
-// serialized and the error is fanout.ErrNoSubscribers, unless the stream is latched: it
+// serialized and the error is transport.ErrNoSubscribers, unless the stream is latched: it
 // then keeps the message for whoever subscribes next. Other errors are package wire's and
-// ErrTooLarge. With policy block it waits, see package fanout; ctx ends the wait.
+// ErrTooLarge. With policy block it waits, see package transport; ctx ends the wait.
 func (s *Stream) Publish(ctx context.Context, publishNs int64, msg any) error {
 	if s.core.Subscribers() == 0 && !s.info.Latched {
-		return fanout.ErrNoSubscribers
+		return transport.ErrNoSubscribers
 	}
 	size := wire.Size(msg)
 	if err := s.server.fits(size); err != nil { // before there is memory for it
@@ -256,7 +220,7 @@ const (
 )
 
 // compress adds the compressed form, unless it isn't shorter.
-func (s *Stream) compress(m *fanout.Message, h frame, plain []byte) {
+func (s *Stream) compress(m *transport.Message, h frame, plain []byte) {
 	f := m.Frame(formZstd, frameSize+len(plain)/2)
 	f.Reset(max(frameSize, f.Cap()))
 	b := s.server.encoder.EncodeAll(plain, f.Bytes()[:frameSize])

@@ -10,24 +10,24 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // session is the server's side of one connection.
 type session struct {
 	server *Server
-	client *fanout.Client
+	client *transport.Conn
 	// welcomed is set while the client is accepted: it then gets beats and a goodbye.
 	welcomed atomic.Bool
 	all      bool // guarded by server.mu: the client wants every stream
 	form     int  // set before welcomed
 
 	// Owned by the writing goroutine.
-	deliveries []fanout.Delivery
-	lost       map[*fanout.Stream]int64 // as last told
+	deliveries []transport.Delivery
+	lost       map[*transport.Stream]int64 // as last told
 }
 
-var _ fanout.Session = (*session)(nil)
+var _ transport.Session = (*session)(nil)
 
 // Serve greets the client and answers its requests.
 func (s *session) Serve(context.Context) error {
@@ -130,7 +130,7 @@ func (s *session) welcome(h *hello) error {
 	}
 	s.welcomed.Store(true)
 	server.sessions[s] = true
-	server.fared.Welcomed++
+	s.client.Welcome()
 	for _, stream := range wanted {
 		stream.core.Subscribe(s.client, s.form)
 	}
@@ -256,7 +256,7 @@ func (s *session) appendLosses(dst []byte) []byte {
 			continue
 		}
 		if s.lost == nil {
-			s.lost = map[*fanout.Stream]int64{}
+			s.lost = map[*transport.Stream]int64{}
 		}
 		s.lost[d.Stream] = d.Dropped
 		if n++; n == 1 {
@@ -274,7 +274,7 @@ func (s *session) appendLosses(dst []byte) []byte {
 }
 
 // worst returns the protocol's number of the cause of most of the drops.
-func worst(d *fanout.Delivery) (number int) {
+func worst(d *transport.Delivery) (number int) {
 	for i, cause := range lossCauses {
 		if d.Drops[cause] > d.Drops[lossCauses[number]] {
 			number = i

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -149,7 +149,7 @@ func TestListenDeliversWhatIsPublished(t *testing.T) {
 			assert.True(t, c.IsListening("/speed"))
 			assert.Equal(t, []string{"/speed"}, c.Listening())
 			assert.Equal(t, 1, speeds.Subscribers())
-			assert.ErrorIs(t, others.Publish(t.Context(), 0, speed(0)), fanout.ErrNoSubscribers, "nothing is serialized")
+			assert.ErrorIs(t, others.Publish(t.Context(), 0, speed(0)), transport.ErrNoSubscribers, "nothing is serialized")
 			assert.Zero(t, others.PoolStats().Lent)
 			for i := range 50 {
 				publish(t, speeds, i)
@@ -454,7 +454,7 @@ func TestOversizeMessagesAreRefusedOnBothSides(t *testing.T) {
 func TestStalledClientDisturbsNobody(t *testing.T) {
 	var settled atomic.Int64
 	s := serve(t, stream.ServerConfig{Queue: flow.QueueConfig{Messages: 4}})
-	out, err := s.AddStream(stream.Info{Name: "a"}, nil, func(o fanout.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
+	out, err := s.AddStream(stream.Info{Name: "a"}, nil, func(o transport.Outcome) { settled.Add(int64(o.Delivered + o.Dropped)) })
 	require.NoError(t, err)
 	stalls, lives := newEvents(), newEvents()
 	block := flow.QueueConfig{Policy: flow.Block, Messages: 1}

@@ -19,8 +19,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/netfault"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 const (
@@ -53,7 +53,7 @@ func dial(ctx context.Context, c Config) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	fanout.Tune(tcp)
+	transport.Tune(tcp)
 	scheme, frames := "ws", &frameConn{Conn: tcp}
 	if c.TLS != nil {
 		scheme, frames.batch = "wss", &batchConn{Conn: tcp}

@@ -13,7 +13,7 @@ import (
 // maxFragmented bounds what is held of fragmented messages without a Holder, bytes.
 const maxFragmented = 64 << 20
 
-// Holder bounds what is kept for a peer; a wsserver.Client is one.
+// Holder bounds what is kept for a peer; a transport.WebSocket is one.
 type Holder interface {
 	Hold(n int) error
 	Release(n int)

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/raybridge/raybridge/bridges/internal/wsframe"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // piece is how much of a frame is masked, and then written, at a time: it is in the
@@ -30,7 +30,7 @@ type frameConn struct {
 func (f *frameConn) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if wsframe.IsClose(p) {
+	if transport.IsClose(p) {
 		f.closing = true
 	}
 	return f.Conn.Write(p)
@@ -46,7 +46,7 @@ func (f *frameConn) writeFrame(opcode byte, data []byte) error {
 	if f.block == nil {
 		f.block, f.mask = make([]byte, 0, piece), make([]byte, 4<<10)
 	}
-	var key wsframe.Key
+	var key transport.MaskKey
 	if _, err := rand.Read(key[:]); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (f *frameConn) writeFrame(opcode byte, data []byte) error {
 	if f.batch != nil {
 		f.batch.begin()
 	}
-	err := f.writeMasked(wsframe.AppendMasked(f.block[:0], opcode, len(data), key), data)
+	err := f.writeMasked(transport.AppendMasked(f.block[:0], opcode, len(data), key), data)
 	if f.batch != nil {
 		if flushed := f.batch.flush(); err == nil {
 			err = flushed

@@ -9,7 +9,7 @@
 //
 // The bare connection is measured twice: with the send buffer that the kernel gives it,
 // and with the smaller one that the server chooses on one machine
-// (fanout.LoopbackBuffer), which the stream shares. Where two cores are all there are,
+// (transport.LoopbackBuffer), which the stream shares. Where two cores are all there are,
 // the copy shows in the second comparison: sender and receiver use both of them.
 package loopback
 
@@ -24,10 +24,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -75,7 +75,7 @@ func Measure(ctx context.Context, config Config) (Comparison, error) {
 		return Comparison{}, err
 	}
 	defer plain.close()
-	small, err := openBare(ctx, len(image.Data), fanout.LoopbackBuffer)
+	small, err := openBare(ctx, len(image.Data), transport.LoopbackBuffer)
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // subscriber is a session that waits to be subscribed by the test.
-func subscriber(clients *[]*fanout.Client) func(*fanout.Client) fanout.Session {
-	return func(c *fanout.Client) fanout.Session {
+func subscriber(clients *[]*transport.Conn) func(*transport.Conn) transport.Session {
+	return func(c *transport.Conn) transport.Session {
 		*clients = append(*clients, c)
-		stream := new(fanout.Stream)
+		stream := new(transport.Stream)
 		return &reader{c, &stream}
 	}
 }
 
 // text sends a message of few bytes.
-func text(t testing.TB, stream *fanout.Stream, body string) {
+func text(t testing.TB, stream *transport.Stream, body string) {
 	t.Helper()
 	m := stream.NewMessage()
 	m.Frame(0, len(body)).Adopt([]byte(body))
@@ -38,17 +38,17 @@ func text(t testing.TB, stream *fanout.Stream, body string) {
 func TestPrefixesAreEachClientsOwn(t *testing.T) {
 	for _, size := range []int{5, 3 << 20} {
 		synctest.Test(t, func(t *testing.T) {
-			var clients []*fanout.Client
-			server := fanout.New(fanout.Config{Accept: subscriber(&clients)})
+			var clients []*transport.Conn
+			server := transport.New(transport.Config{Accept: subscriber(&clients)})
 			written := 0
-			stream := server.NewStream(fanout.StreamConfig{Name: "a", Written: func(bytes int) { written += bytes }})
+			stream := server.NewStream(transport.StreamConfig{Name: "a", Written: func(bytes int) { written += bytes }})
 			var conns []net.Conn
 			for i := range 2 {
 				ours, theirs := net.Pipe()
 				conns = append(conns, ours)
 				server.Admit(theirs)
 				synctest.Wait()
-				require.True(t, stream.SubscribeWith(clients[i], fanout.Receiver{Prefix: func(dst []byte, frame int) []byte {
+				require.True(t, stream.SubscribeWith(clients[i], transport.Receiver{Prefix: func(dst []byte, frame int) []byte {
 					return fmt.Appendf(dst, "<%d:%d>", i, frame)
 				}}))
 			}
@@ -78,14 +78,14 @@ func TestPrefixesAreEachClientsOwn(t *testing.T) {
 // A message without form 0 counts with the length of the form that it has.
 func TestWrittenIsToldOfTheFirstForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var clients []*fanout.Client
+		var clients []*transport.Conn
 		written := 0
-		server := fanout.New(fanout.Config{Accept: subscriber(&clients)})
-		stream := server.NewStream(fanout.StreamConfig{Name: "a", Written: func(bytes int) { written += bytes }})
+		server := transport.New(transport.Config{Accept: subscriber(&clients)})
+		stream := server.NewStream(transport.StreamConfig{Name: "a", Written: func(bytes int) { written += bytes }})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		synctest.Wait()
-		require.True(t, stream.SubscribeWith(clients[0], fanout.Receiver{Form: 1, Exact: true}))
+		require.True(t, stream.SubscribeWith(clients[0], transport.Receiver{Form: 1, Exact: true}))
 		m := stream.NewMessage()
 		m.Frame(1, 5).Adopt([]byte("12345"))
 		require.NoError(t, stream.Send(t.Context(), m))
@@ -116,11 +116,11 @@ func (l *late) Beat(dst []byte, _ bool) []byte {
 
 func TestWhatIsQueuedJustBeforeTheEndIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var server *fanout.Server
-		var stream *fanout.Stream
+		var server *transport.Server
+		var stream *transport.Stream
 		var o outcomes
 		closed := make(chan error, 1)
-		server = fanout.New(fanout.Config{Beat: time.Minute, Accept: func(c *fanout.Client) fanout.Session {
+		server = transport.New(transport.Config{Beat: time.Minute, Accept: func(c *transport.Conn) transport.Session {
 			return &late{reader: &reader{c, &stream}, beat: func() {
 				text(t, stream, "message")
 				assert.NoError(t, c.Post([]byte("answer")))
@@ -128,7 +128,7 @@ func TestWhatIsQueuedJustBeforeTheEndIsWritten(t *testing.T) {
 				time.Sleep(time.Millisecond) // of the bubble's clock: Close waits for the client by now
 			}}
 		}})
-		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		got, err := io.ReadAll(ours)
@@ -144,16 +144,16 @@ func TestWhatIsQueuedJustBeforeTheEndIsWritten(t *testing.T) {
 func TestStrictReceiversGetNothingAfterTheEnd(t *testing.T) {
 	for _, strict := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			var clients []*fanout.Client
+			var clients []*transport.Conn
 			var o outcomes
-			server := fanout.New(fanout.Config{Accept: subscriber(&clients)})
-			first := server.NewStream(fanout.StreamConfig{Name: "first", Settled: o.settle})
-			second := server.NewStream(fanout.StreamConfig{Name: "second", Settled: o.settle})
+			server := transport.New(transport.Config{Accept: subscriber(&clients)})
+			first := server.NewStream(transport.StreamConfig{Name: "first", Settled: o.settle})
+			second := server.NewStream(transport.StreamConfig{Name: "second", Settled: o.settle})
 			ours, theirs := net.Pipe()
 			server.Admit(theirs)
 			synctest.Wait()
-			first.SubscribeWith(clients[0], fanout.Receiver{Strict: strict})
-			second.SubscribeWith(clients[0], fanout.Receiver{Strict: strict})
+			first.SubscribeWith(clients[0], transport.Receiver{Strict: strict})
+			second.SubscribeWith(clients[0], transport.Receiver{Strict: strict})
 			text(t, first, "1") // being written
 			synctest.Wait()
 			text(t, first, "2")
@@ -179,14 +179,14 @@ func TestStrictReceiversGetNothingAfterTheEnd(t *testing.T) {
 // Streams with policies of their own share a client's queue.
 func TestPolicyOfTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var clients []*fanout.Client
+		var clients []*transport.Conn
 		var newest, blocked outcomes
-		server := fanout.New(fanout.Config{
+		server := transport.New(transport.Config{
 			Accept: subscriber(&clients), Queue: flow.QueueConfig{Messages: 1, BlockLimit: time.Second},
 		})
 		policies := []flow.Policy{flow.DropNewest, flow.Block}
-		refuses := server.NewStream(fanout.StreamConfig{Name: "a", Policy: &policies[0], Settled: newest.settle})
-		waits := server.NewStream(fanout.StreamConfig{Name: "b", Policy: &policies[1], Settled: blocked.settle})
+		refuses := server.NewStream(transport.StreamConfig{Name: "a", Policy: &policies[0], Settled: newest.settle})
+		waits := server.NewStream(transport.StreamConfig{Name: "b", Policy: &policies[1], Settled: blocked.settle})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		synctest.Wait()

@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // The test's protocol: a client sends the letter of a stream and nothing more; it is
@@ -23,8 +23,8 @@ import (
 const prefix = 12
 
 type session struct {
-	client  *fanout.Client
-	streams map[byte]*fanout.Stream
+	client  *transport.Conn
+	streams map[byte]*transport.Stream
 }
 
 func (s *session) Serve(context.Context) error {
@@ -55,12 +55,12 @@ func (s *session) Beat(dst []byte, idle bool) []byte {
 func (s *session) Goodbye(dst []byte) []byte { return append(dst, 0xff, 0xff, 0xff, 0xff) }
 
 // start returns a server with the streams a and b.
-func start(t testing.TB, config fanout.Config, streams ...fanout.StreamConfig) (*fanout.Server, []*fanout.Stream) {
+func start(t testing.TB, config transport.Config, streams ...transport.StreamConfig) (*transport.Server, []*transport.Stream) {
 	t.Helper()
-	letters := map[byte]*fanout.Stream{}
-	config.Accept = func(c *fanout.Client) fanout.Session { return &session{c, letters} }
-	server := fanout.New(config)
-	var list []*fanout.Stream
+	letters := map[byte]*transport.Stream{}
+	config.Accept = func(c *transport.Conn) transport.Session { return &session{c, letters} }
+	server := transport.New(config)
+	var list []*transport.Stream
 	for i, c := range streams {
 		c.Seal = func(frame []byte, sequence uint64) { binary.LittleEndian.PutUint64(frame[4:], sequence) }
 		list = append(list, server.NewStream(c))
@@ -75,7 +75,7 @@ func start(t testing.TB, config fanout.Config, streams ...fanout.StreamConfig) (
 }
 
 // dial subscribes to a stream and waits until the server knows.
-func dial(t testing.TB, server *fanout.Server, stream *fanout.Stream, letter byte) net.Conn {
+func dial(t testing.TB, server *transport.Server, stream *transport.Stream, letter byte) net.Conn {
 	t.Helper()
 	before := stream.Subscribers()
 	conn, err := net.Dial("tcp", server.Addr().String())
@@ -87,7 +87,7 @@ func dial(t testing.TB, server *fanout.Server, stream *fanout.Stream, letter byt
 	return conn
 }
 
-func send(t testing.TB, stream *fanout.Stream, size int) {
+func send(t testing.TB, stream *transport.Stream, size int) {
 	t.Helper()
 	m := stream.NewMessage()
 	b := m.Frame(0, prefix+size)
@@ -127,7 +127,7 @@ type outcomes struct {
 	messages, delivered, dropped, closed int
 }
 
-func (o *outcomes) settle(out fanout.Outcome) {
+func (o *outcomes) settle(out transport.Outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.messages++
@@ -143,10 +143,10 @@ func TestEachClientGetsItsStream(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
-		fanout.StreamConfig{Name: "a", Settled: o.settle}, fanout.StreamConfig{Name: "b"})
+	server, streams := start(t, transport.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
+		transport.StreamConfig{Name: "a", Settled: o.settle}, transport.StreamConfig{Name: "b"})
 	m := streams[0].NewMessage()
-	assert.ErrorIs(t, streams[0].Send(t.Context(), m), fanout.ErrNoSubscribers)
+	assert.ErrorIs(t, streams[0].Send(t.Context(), m), transport.ErrNoSubscribers)
 	first, second := dial(t, server, streams[0], 'a'), dial(t, server, streams[0], 'a')
 	other := dial(t, server, streams[1], 'b')
 	for i := range 100 {
@@ -174,7 +174,7 @@ func TestEachClientGetsItsStream(t *testing.T) {
 }
 
 func TestLateSubscribersGetWhatIsLatched(t *testing.T) {
-	server, streams := start(t, fanout.Config{}, fanout.StreamConfig{Name: "static", Latched: true})
+	server, streams := start(t, transport.Config{}, transport.StreamConfig{Name: "static", Latched: true})
 	first := dial(t, server, streams[0], 'a')
 	send(t, streams[0], 5)
 	send(t, streams[0], 6)
@@ -194,8 +194,8 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 		t.Run(policy.String(), func(t *testing.T) {
 			const messages, size = 400, 1 << 18
 			var o outcomes
-			server, streams := start(t, fanout.Config{Stall: time.Hour, Queue: flow.QueueConfig{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
-				fanout.StreamConfig{Name: "a", Settled: o.settle})
+			server, streams := start(t, transport.Config{Stall: time.Hour, Queue: flow.QueueConfig{Policy: policy, Messages: 8, BlockLimit: 20 * time.Millisecond}},
+				transport.StreamConfig{Name: "a", Settled: o.settle})
 			stalled := dial(t, server, streams[0], 'a')
 			lively := dial(t, server, streams[0], 'a')
 			body := make([]byte, size)
@@ -229,7 +229,7 @@ func TestStalledClientDisturbsNobody(t *testing.T) {
 }
 
 func TestClientThatTakesNothingIsDisconnected(t *testing.T) {
-	server, streams := start(t, fanout.Config{Stall: 50 * time.Millisecond}, fanout.StreamConfig{Name: "a"})
+	server, streams := start(t, transport.Config{Stall: 50 * time.Millisecond}, transport.StreamConfig{Name: "a"})
 	dial(t, server, streams[0], 'a')
 	for range 64 {
 		if streams[0].Subscribers() == 0 {
@@ -238,7 +238,7 @@ func TestClientThatTakesNothingIsDisconnected(t *testing.T) {
 		m := streams[0].NewMessage()
 		m.Frame(0, 1<<20).Reset(1 << 20)
 		if err := streams[0].Send(t.Context(), m); err != nil {
-			require.ErrorIs(t, err, fanout.ErrNoSubscribers)
+			require.ErrorIs(t, err, transport.ErrNoSubscribers)
 			break
 		}
 	}
@@ -247,7 +247,7 @@ func TestClientThatTakesNothingIsDisconnected(t *testing.T) {
 }
 
 func TestSurplusAndUnknownAreRefusedWithAReason(t *testing.T) {
-	server, streams := start(t, fanout.Config{MaxClients: 1}, fanout.StreamConfig{Name: "a"})
+	server, streams := start(t, transport.Config{MaxClients: 1}, transport.StreamConfig{Name: "a"})
 	refused := func(letter byte) {
 		conn, err := net.Dial("tcp", server.Addr().String())
 		require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestSurplusAndUnknownAreRefusedWithAReason(t *testing.T) {
 }
 
 func TestBeatsComeWhileNothingIsSent(t *testing.T) {
-	server, streams := start(t, fanout.Config{Beat: 10 * time.Millisecond}, fanout.StreamConfig{Name: "a"})
+	server, streams := start(t, transport.Config{Beat: 10 * time.Millisecond}, transport.StreamConfig{Name: "a"})
 	conn := dial(t, server, streams[0], 'a')
 	var head [8]byte
 	_, err := io.ReadFull(conn, head[:])
@@ -276,13 +276,13 @@ func TestBeatsComeWhileNothingIsSent(t *testing.T) {
 }
 
 func TestClosingTwiceAndListeningAfterwards(t *testing.T) {
-	server, streams := start(t, fanout.Config{}, fanout.StreamConfig{Name: "a"})
+	server, streams := start(t, transport.Config{}, transport.StreamConfig{Name: "a"})
 	assert.NotNil(t, server.Addr())
 	require.NoError(t, server.Close(t.Context()))
 	require.NoError(t, server.Close(t.Context()))
-	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), fanout.ErrClosed)
-	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), fanout.ErrNoSubscribers)
-	assert.Error(t, fanout.New(fanout.Config{}).Listen("127.0.0.1:99999"))
+	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), transport.ErrClosed)
+	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), transport.ErrNoSubscribers)
+	assert.Error(t, transport.New(transport.Config{}).Listen("127.0.0.1:99999"))
 }
 
 func TestSendersOnManyGoroutines(t *testing.T) {
@@ -290,8 +290,8 @@ func TestSendersOnManyGoroutines(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
-		fanout.StreamConfig{Name: "a", Settled: o.settle})
+	server, streams := start(t, transport.Config{Queue: flow.QueueConfig{Policy: flow.Block}},
+		transport.StreamConfig{Name: "a", Settled: o.settle})
 	conn := dial(t, server, streams[0], 'a')
 	const senders, each = 4, 50
 	var wg sync.WaitGroup

@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // A client that asks for a message a second is sent those whose time has come, or the
@@ -22,14 +22,14 @@ func TestReceiversWithAnInterval(t *testing.T) {
 		want    string
 	}{{0, "05a"}, {1, "048c"}, {2, "037b"}} {
 		synctest.Test(t, func(t *testing.T) {
-			var clients []*fanout.Client
+			var clients []*transport.Conn
 			var o outcomes
-			server := fanout.New(fanout.Config{Accept: subscriber(&clients)})
-			stream := server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+			server := transport.New(transport.Config{Accept: subscriber(&clients)})
+			stream := server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
 			ours, theirs := net.Pipe()
 			server.Admit(theirs)
 			synctest.Wait()
-			stream.SubscribeWith(clients[0], fanout.Receiver{Interval: time.Second, Backlog: c.backlog})
+			stream.SubscribeWith(clients[0], transport.Receiver{Interval: time.Second, Backlog: c.backlog})
 			var got strings.Builder
 			done := make(chan struct{})
 			go func() {

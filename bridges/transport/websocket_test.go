@@ -1,4 +1,4 @@
-package wsserver_test
+package transport_test
 
 import (
 	"bufio"
@@ -22,62 +22,63 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
-// session is a protocol of the test's: the client says the name of a stream, and is sent
+// dialogue is a protocol of the test's: the client says the name of a stream, and is sent
 // its messages after the name's first letter; "echo TEXT" is answered with TEXT.
-type session struct {
-	client  *wsserver.Client
-	streams map[string]*fanout.Stream
+type dialogue struct {
+	client  *transport.WebSocket
+	streams map[string]*transport.Stream
 	closed  func()
 }
 
-func (s *session) Open() error { return s.client.Post(wsserver.Text, []byte("hello")) }
+func (s *dialogue) Open() error { return s.client.Post(transport.OpText, []byte("hello")) }
 
-func (s *session) Message(kind wsserver.Kind, data []byte) error {
+func (s *dialogue) Message(kind transport.Opcode, data []byte) error {
 	name := string(data)
 	if text, ok := strings.CutPrefix(name, "echo "); ok {
 		return s.client.Post(kind, []byte(text))
 	}
 	if name == "leave" {
-		return fmt.Errorf("%w: leave", bridges.ErrProtocol)
+		return fmt.Errorf("%w: leave", transport.ErrProtocol)
 	}
 	stream, ok := s.streams[name]
 	if !ok {
 		return errors.New("no stream " + name)
 	}
-	s.client.Subscribe(stream, wsserver.Receiver{Kind: kind, Prefix: bytes.Clone(data[:1])})
+	s.client.Subscribe(stream, kind, bytes.Clone(data[:1]), transport.Receiver{})
 	return nil
 }
 
-func (s *session) Beat() {}
+func (s *dialogue) Beat() {}
 
-func (s *session) Closed() { s.closed() }
+func (s *dialogue) Closed() { s.closed() }
 
-// start returns a server with a stream of each name.
-func start(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Server, map[string]*fanout.Stream) {
+// serve returns a server with a stream of each name.
+func serve(t testing.TB, config transport.Config, names ...string) (*transport.Server, map[string]*transport.Stream) {
 	t.Helper()
-	server, streams := startUnheard(t, config, names...)
+	server, streams := serveUnheard(t, config, names...)
 	require.NoError(t, server.Listen("127.0.0.1:0"))
 	return server, streams
 }
 
-// startUnheard is start for a server that doesn't listen.
-func startUnheard(t testing.TB, config wsserver.Config, names ...string) (*wsserver.Server, map[string]*fanout.Stream) {
+// serveUnheard is serve for a server that doesn't listen.
+func serveUnheard(t testing.TB, config transport.Config, names ...string) (*transport.Server, map[string]*transport.Stream) {
 	t.Helper()
-	streams := map[string]*fanout.Stream{}
+	streams := map[string]*transport.Stream{}
 	var open sync.WaitGroup
-	config.Accept = func(c *wsserver.Client) wsserver.Session {
-		open.Add(1)
-		return &session{client: c, streams: streams, closed: open.Done}
+	if config.WebSocket == nil {
+		config.WebSocket = &transport.WebSocketConfig{}
 	}
-	server := wsserver.New(config)
+	config.WebSocket.Accept = func(c *transport.WebSocket) transport.WebSocketSession {
+		open.Add(1)
+		return &dialogue{client: c, streams: streams, closed: open.Done}
+	}
+	server := transport.New(config)
 	for _, name := range names {
-		streams[name] = server.NewStream(fanout.StreamConfig{Name: name})
+		streams[name] = server.NewStream(transport.StreamConfig{Name: name})
 	}
 	t.Cleanup(func() {
 		assert.NoError(t, server.Close(context.Background()))
@@ -87,7 +88,7 @@ func startUnheard(t testing.TB, config wsserver.Config, names ...string) (*wsser
 	return server, streams
 }
 
-func dial(t testing.TB, server *wsserver.Server, options *websocket.DialOptions) *websocket.Conn {
+func connect(t testing.TB, server *transport.Server, options *websocket.DialOptions) *websocket.Conn {
 	t.Helper()
 	conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options)
 	require.NoError(t, err)
@@ -117,15 +118,7 @@ func say(t testing.TB, conn *websocket.Conn, kind websocket.MessageType, text st
 	require.NoError(t, conn.Write(t.Context(), kind, []byte(text)))
 }
 
-func send(t testing.TB, stream *fanout.Stream, body string) {
-	t.Helper()
-	m := stream.NewMessage()
-	b := m.Frame(0, len(body))
-	b.Adopt(append(b.Bytes()[:0], body...))
-	require.NoError(t, stream.Send(context.Background(), m))
-}
-
-func subscribed(t testing.TB, stream *fanout.Stream, n int) {
+func subscribed(t testing.TB, stream *transport.Stream, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return stream.Subscribers() == n }, 10*time.Second, time.Millisecond)
 }
@@ -133,23 +126,23 @@ func subscribed(t testing.TB, stream *fanout.Stream, n int) {
 // Bodies of all lengths of the frame header (RFC 6455, section 5.2) reach clients with
 // their own kind and prefix.
 func TestMessagesOfAllLengths(t *testing.T) {
-	server, streams := start(t, wsserver.Config{}, "text", "data")
-	text, data := dial(t, server, nil), dial(t, server, nil)
-	say(t, text, websocket.MessageText, "text")
+	server, streams := serve(t, transport.Config{}, "text", "data")
+	words, data := connect(t, server, nil), connect(t, server, nil)
+	say(t, words, websocket.MessageText, "text")
 	say(t, data, websocket.MessageBinary, "text")
 	subscribed(t, streams["text"], 2)
 	for _, size := range []int{0, 1, 124, 125, 126, 1000, 1<<16 - 2, 1<<16 - 1, 1 << 16, 5 << 20} {
 		body := strings.Repeat("x", size)
-		send(t, streams["text"], body)
-		expect(t, text, websocket.MessageText, "t"+body)
+		text(t, streams["text"], body)
+		expect(t, words, websocket.MessageText, "t"+body)
 		expect(t, data, websocket.MessageBinary, "t"+body)
 	}
 	assert.EqualValues(t, 2, server.Diagnosis().Connections)
 }
 
 func TestAnswersOvertakeMessages(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
-	conn := dial(t, server, nil)
+	server, _ := serve(t, transport.Config{})
+	conn := connect(t, server, nil)
 	for _, size := range []int{0, 100, 1 << 20} {
 		text := strings.Repeat("y", size)
 		say(t, conn, websocket.MessageBinary, "echo "+text)
@@ -162,7 +155,7 @@ func TestAnswersOvertakeMessages(t *testing.T) {
 }
 
 func TestSubprotocolsAreAgreedOn(t *testing.T) {
-	server, _ := start(t, wsserver.Config{Name: "the bridge", Subprotocols: []string{"new.v2", "old.v1"}})
+	server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{Name: "the bridge", Subprotocols: []string{"new.v2", "old.v1"}}})
 	for _, c := range []struct {
 		offered []string
 		agreed  string
@@ -171,7 +164,7 @@ func TestSubprotocolsAreAgreedOn(t *testing.T) {
 		{[]string{"other", "new.v2"}, "new.v2"},
 		{[]string{"old.v1", "new.v2"}, "new.v2"},
 	} {
-		conn := dial(t, server, &websocket.DialOptions{Subprotocols: c.offered})
+		conn := connect(t, server, &websocket.DialOptions{Subprotocols: c.offered})
 		assert.Equal(t, c.agreed, conn.Subprotocol(), "%v", c.offered)
 	}
 	for _, offered := range [][]string{nil, {"other"}} {
@@ -186,11 +179,11 @@ func TestSubprotocolsAreAgreedOn(t *testing.T) {
 	d := server.Diagnosis()
 	assert.EqualValues(t, 3, d.Connections)
 	assert.EqualValues(t, 2, d.Failures)
-	assert.ErrorIs(t, d.LastError, bridges.ErrProtocol)
+	assert.ErrorIs(t, d.LastError, transport.ErrProtocol)
 }
 
 func TestVisitorsAreToldWhatThisIs(t *testing.T) {
-	server, _ := start(t, wsserver.Config{Name: "the bridge", Subprotocols: []string{"v1"}})
+	server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{Name: "the bridge", Subprotocols: []string{"v1"}}})
 	response, err := http.Get("http://" + server.Addr().String() + "/")
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -222,7 +215,7 @@ func TestOrigins(t *testing.T) {
 		"all": {[]string{"*"}, map[string]bool{evil: true, "null": true, "": true, "http://evil.example evil.example": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, _ := start(t, wsserver.Config{Origins: c.origins})
+			server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{Origins: c.origins}})
 			refused := 0
 			for asked, welcome := range c.welcome {
 				origin, host, _ := strings.Cut(asked, " ")
@@ -254,7 +247,7 @@ func TestOrigins(t *testing.T) {
 // are, and end after their time.
 func TestSilentSocketsLockNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, _ := startUnheard(t, wsserver.Config{MaxClients: 1})
+		server, _ := serveUnheard(t, transport.Config{MaxClients: 1})
 		var silent []net.Conn
 		for i := range 100 {
 			ours, theirs := net.Pipe()
@@ -282,8 +275,8 @@ func TestSilentSocketsLockNobodyOut(t *testing.T) {
 }
 
 func TestMalformedMessagesAreCounted(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
-	conn := dial(t, server, nil)
+	server, _ := serve(t, transport.Config{})
+	conn := connect(t, server, nil)
 	say(t, conn, websocket.MessageText, "nothing of this name")
 	say(t, conn, websocket.MessageText, "echo still here")
 	expect(t, conn, websocket.MessageText, "still here")
@@ -301,18 +294,18 @@ func TestBrokenClientsAreToldWhy(t *testing.T) {
 	}{
 		"the session's refusal": {
 			func(t *testing.T, conn *websocket.Conn) { say(t, conn, websocket.MessageText, "leave") },
-			websocket.StatusProtocolError, bridges.ErrProtocol,
+			websocket.StatusProtocolError, transport.ErrProtocol,
 		},
 		"too large": {
 			func(t *testing.T, conn *websocket.Conn) {
 				_ = conn.Write(t.Context(), websocket.MessageBinary, make([]byte, 2000)) // the server may end first
 			},
-			websocket.StatusMessageTooBig, bridges.ErrTooLarge,
+			websocket.StatusMessageTooBig, transport.ErrTooLarge,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, _ := start(t, wsserver.Config{ReadLimit: 1000})
-			conn := dial(t, server, nil)
+			server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{ReadLimit: 1000}})
+			conn := connect(t, server, nil)
 			c.send(t, conn)
 			_, _, err := conn.Read(t.Context())
 			assert.Equal(t, c.code, websocket.CloseStatus(err), "%v", err)
@@ -323,7 +316,7 @@ func TestBrokenClientsAreToldWhy(t *testing.T) {
 }
 
 // raw connects without a WebSocket library and sends the request.
-func raw(t testing.TB, server *wsserver.Server) (net.Conn, *bufio.Reader) {
+func raw(t testing.TB, server *transport.Server) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Addr().String())
 	require.NoError(t, err)
@@ -354,7 +347,7 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 		"no continuation": "\x80\x80\x00\x00\x00\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, _ := start(t, wsserver.Config{})
+			server, _ := serve(t, transport.Config{})
 			conn, in := raw(t, server)
 			_, err := io.WriteString(conn, frame)
 			require.NoError(t, err)
@@ -366,13 +359,13 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 			_, err = io.ReadAll(in)
 			assert.NoError(t, err, "and the end")
 			require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
-			assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrProtocol)
+			assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrProtocol)
 		})
 	}
 }
 
 func TestRubbishInsteadOfAHandshake(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
+	server, _ := serve(t, transport.Config{})
 	for _, rubbish := range []string{"\x16\x03\x01\x02\x00", "hello\r\n\r\n", "GET / HTTP/1.1\r\nX: " + strings.Repeat("a", 100_000)} {
 		conn, err := net.Dial("tcp", server.Addr().String())
 		require.NoError(t, err)
@@ -382,13 +375,13 @@ func TestRubbishInsteadOfAHandshake(t *testing.T) {
 		_ = conn.Close()
 	}
 	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 3 }, 10*time.Second, time.Millisecond)
-	assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrProtocol)
-	dial(t, server, nil)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrProtocol)
+	connect(t, server, nil)
 }
 
 func TestTooManyClients(t *testing.T) {
-	server, _ := start(t, wsserver.Config{MaxClients: 1})
-	first := dial(t, server, nil)
+	server, _ := serve(t, transport.Config{MaxClients: 1})
+	first := connect(t, server, nil)
 	_, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil)
 	require.Error(t, err)
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
@@ -399,11 +392,11 @@ func TestTooManyClients(t *testing.T) {
 }
 
 func TestCloseSaysGoodbye(t *testing.T) {
-	server, streams := start(t, wsserver.Config{}, "a")
-	conn := dial(t, server, nil)
+	server, streams := serve(t, transport.Config{}, "a")
+	conn := connect(t, server, nil)
 	say(t, conn, websocket.MessageText, "a")
 	subscribed(t, streams["a"], 1)
-	send(t, streams["a"], "last")
+	text(t, streams["a"], "last")
 	closed := make(chan error)
 	go func() { closed <- server.Close(context.Background()) }()
 	expect(t, conn, websocket.MessageText, "alast")
@@ -414,10 +407,10 @@ func TestCloseSaysGoodbye(t *testing.T) {
 }
 
 func TestPortInUse(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
-	other := wsserver.New(wsserver.Config{})
+	server, _ := serve(t, transport.Config{})
+	other := transport.New(transport.Config{WebSocket: &transport.WebSocketConfig{}})
 	err := other.Listen(server.Addr().String())
-	assert.ErrorIs(t, err, bridges.ErrListen)
+	assert.ErrorIs(t, err, transport.ErrListen)
 	assert.ErrorContains(t, err, "end the program that has it, or choose another port")
 	require.NoError(t, other.Close(t.Context()))
 }
@@ -427,7 +420,7 @@ func TestTLS(t *testing.T) {
 	cert := httptest.NewUnstartedServer(nil)
 	cert.StartTLS()
 	defer cert.Close()
-	server, streams := start(t, wsserver.Config{TLS: &tls.Config{Certificates: cert.TLS.Certificates}}, "a")
+	server, streams := serve(t, transport.Config{TLS: &tls.Config{Certificates: cert.TLS.Certificates}}, "a")
 	roots := x509.NewCertPool()
 	roots.AddCert(cert.Certificate())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
@@ -439,7 +432,7 @@ func TestTLS(t *testing.T) {
 	say(t, conn, websocket.MessageText, "a")
 	subscribed(t, streams["a"], 1)
 	body := strings.Repeat("s", 3<<20)
-	send(t, streams["a"], body)
+	text(t, streams["a"], body)
 	expect(t, conn, websocket.MessageText, "a"+body)
 	_, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), nil) //nolint:bodyclose // the library has it
 	require.Error(t, err, "not encrypted")
@@ -451,15 +444,15 @@ func TestTLS(t *testing.T) {
 }
 
 // failedTLS waits until a client has failed with TLS.
-func failedTLS(t *testing.T, server *wsserver.Server, says string) {
+func failedTLS(t *testing.T, server *transport.Server, says string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
-	require.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrTLS)
+	require.ErrorIs(t, server.Diagnosis().LastError, transport.ErrTLS)
 	assert.ErrorContains(t, server.Diagnosis().LastError, says)
 }
 
 func TestClientsOfTLSAreToldThatThereIsNone(t *testing.T) {
-	server, _ := start(t, wsserver.Config{})
+	server, _ := serve(t, transport.Config{})
 	_, err := tls.Dial("tcp", server.Addr().String(), &tls.Config{MinVersion: tls.VersionTLS12})
 	var plain tls.RecordHeaderError
 	require.ErrorAs(t, err, &plain, "an answer that isn't TLS")

@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // reader is a session that wants one stream and reads until the client goes.
 type reader struct {
-	client *fanout.Client
-	stream **fanout.Stream
+	client *transport.Conn
+	stream **transport.Stream
 }
 
 func (r *reader) Serve(context.Context) error {
@@ -40,13 +40,13 @@ func (r *reader) Goodbye(dst []byte) []byte      { return dst }
 func TestSlowIsNotStalled(t *testing.T) {
 	for _, size := range []int{1000, 3 << 20} { // written at once, and in pieces
 		synctest.Test(t, func(t *testing.T) {
-			var stream *fanout.Stream
+			var stream *transport.Stream
 			var o outcomes
-			server := fanout.New(fanout.Config{
+			server := transport.New(transport.Config{
 				Stall:  10 * time.Second,
-				Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
+				Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
 			})
-			stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+			stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
 			ours, theirs := net.Pipe()
 			server.Admit(theirs)
 			synctest.Wait()
@@ -80,12 +80,12 @@ func TestSlowIsNotStalledWithTLS(t *testing.T) {
 	cert.StartTLS()
 	defer cert.Close()
 	synctest.Test(t, func(t *testing.T) {
-		var clients []*fanout.Client
+		var clients []*transport.Conn
 		var o outcomes
-		server := fanout.New(fanout.Config{
+		server := transport.New(transport.Config{
 			Stall: 10 * time.Second, Accept: subscriber(&clients), TLS: &tls.Config{Certificates: cert.TLS.Certificates},
 		})
-		stream := server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		stream := server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		client := tls.Client(ours, &tls.Config{InsecureSkipVerify: true})
@@ -111,7 +111,7 @@ func TestLatchedWithoutSubscribers(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	var o outcomes
-	server, streams := start(t, fanout.Config{}, fanout.StreamConfig{
+	server, streams := start(t, transport.Config{}, transport.StreamConfig{
 		Name: "static", Latched: true, Settled: o.settle,
 	})
 	send(t, streams[0], 5)
@@ -123,14 +123,14 @@ func TestLatchedWithoutSubscribers(t *testing.T) {
 	assert.EqualValues(t, 1, sequence)
 	assert.Equal(t, 6, n)
 	require.NoError(t, server.Close(t.Context()))
-	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), fanout.ErrNoSubscribers, "nobody will come")
+	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), transport.ErrNoSubscribers, "nobody will come")
 	assert.Zero(t, server.Outstanding())
 }
 
 func TestListening(t *testing.T) {
-	server, _ := start(t, fanout.Config{})
-	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), fanout.ErrListening)
-	other := fanout.New(fanout.Config{})
+	server, _ := start(t, transport.Config{})
+	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), transport.ErrListening)
+	other := transport.New(transport.Config{})
 	defer other.Close(t.Context())
 	err := other.Listen(server.Addr().String())
 	assert.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
@@ -145,13 +145,13 @@ func TestListening(t *testing.T) {
 func TestStalledClientsAreWaitedForTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const stalled, limit = 5, time.Second
-		var stream *fanout.Stream
+		var stream *transport.Stream
 		var o outcomes
-		server := fanout.New(fanout.Config{
+		server := transport.New(transport.Config{
 			Queue:  flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: limit},
-			Accept: func(c *fanout.Client) fanout.Session { return &reader{c, &stream} },
+			Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
 		})
-		stream = server.NewStream(fanout.StreamConfig{Name: "a", Settled: o.settle})
+		stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
 		for range stalled {
 			_, theirs := net.Pipe()
 			server.Admit(theirs)

@@ -1,4 +1,4 @@
-package wsserver_test
+package transport_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // FuzzHandshake gives a server bytes in the place of a request and of what follows it: it
@@ -25,7 +25,7 @@ func FuzzHandshake(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	server, _ := start(f, wsserver.Config{Subprotocols: []string{"test.v1"}})
+	server, _ := serve(f, transport.Config{WebSocket: &transport.WebSocketConfig{Subprotocols: []string{"test.v1"}}})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		conn, err := net.Dial("tcp", server.Addr().String())
 		require.NoError(t, err)
@@ -35,7 +35,7 @@ func FuzzHandshake(f *testing.F) {
 		_ = conn.(*net.TCPConn).CloseWrite()                 // likewise
 		answer, _ := io.ReadAll(io.LimitReader(conn, 1<<20)) // likewise
 		assert.True(t, len(answer) == 0 || bytes.HasPrefix(answer, []byte("HTTP/1.1 ")), "%q", answer)
-		client := dial(t, server, &websocket.DialOptions{Subprotocols: []string{"test.v1"}})
+		client := connect(t, server, &websocket.DialOptions{Subprotocols: []string{"test.v1"}})
 		say(t, client, websocket.MessageText, "echo here")
 		expect(t, client, websocket.MessageText, "here")
 		require.NoError(t, client.CloseNow())

@@ -1,4 +1,4 @@
-package fanout
+package transport
 
 import (
 	"slices"
@@ -109,7 +109,7 @@ func (m *Message) release() {
 
 // subscription is one client's part of a stream.
 type subscription struct {
-	client   *Client
+	client   *Conn
 	stream   *Stream
 	receiver Receiver
 	ended    atomic.Bool // by Unsubscribe

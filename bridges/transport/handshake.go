@@ -1,4 +1,4 @@
-package wsserver
+package transport
 
 import (
 	"bufio"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/wsframe"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -25,7 +23,7 @@ var errVisitor = errors.New("request wants no WebSocket")
 
 // handshake reads the client's request and answers it (RFC 6455, section 4.2). The server ends
 // one that takes too long.
-func (c *Client) handshake() (*websocket.Conn, error) {
+func (c *WebSocket) handshake() (*websocket.Conn, error) {
 	wire := &pipe{client: c, left: guard.HeaderBytes}
 	answer := &response{client: c, header: http.Header{}, wire: wire, in: bufio.NewReader(wire)}
 	request, err := answer.readRequest()
@@ -40,15 +38,15 @@ func (c *Client) handshake() (*websocket.Conn, error) {
 		return nil, err
 	}
 	conn, err := websocket.Accept(answer, request, &websocket.AcceptOptions{
-		Subprotocols: c.server.config.Subprotocols, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
+		Subprotocols: c.upgrade.Subprotocols, InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		answer.finish()
-		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
-	conn.SetReadLimit(c.server.config.ReadLimit)
+	conn.SetReadLimit(c.upgrade.ReadLimit)
 	c.subprotocol = conn.Subprotocol()
-	c.session = c.server.config.Accept(c)
+	c.session = c.upgrade.Accept(c)
 	c.hear()
 	c.shook.Store(true)
 	return conn, nil
@@ -62,7 +60,7 @@ func (r *response) readRequest() (*http.Request, error) {
 	if first, err := r.in.Peek(1); err == nil && first[0] == tlsHandshake {
 		// Clients say of an answer without TLS that it has the wrong version.
 		r.refuse(http.StatusBadRequest, "this server doesn't speak TLS: connect with ws://")
-		return nil, fmt.Errorf("%w: client %s speaks TLS, this server doesn't: connect with ws://, or give the server cert= and key=", bridges.ErrTLS, r.client.Remote())
+		return nil, fmt.Errorf("%w: client %s speaks TLS, this server doesn't: connect with ws://, or give the server cert= and key=", ErrTLS, r.client.Remote())
 	}
 	request, err := http.ReadRequest(r.in)
 	if err != nil {
@@ -73,19 +71,19 @@ func (r *response) readRequest() (*http.Request, error) {
 
 // admit refuses a client that isn't to be let in, and says why.
 func (r *response) admit(request *http.Request) error {
-	server, remote := r.client.server, r.client.Remote()
+	server, remote := r.client.upgrade, r.client.Remote()
 	if err := server.guard.Check(r.local(request)); err != nil {
 		r.refuse(guard.Status(err), err.Error())
 		return fmt.Errorf("refuse client %s: %w", remote, err)
 	}
 	if !strings.EqualFold(request.Header.Get("Upgrade"), "websocket") {
-		r.refuse(http.StatusUpgradeRequired, server.config.Name+" speaks WebSocket here: "+server.want())
+		r.refuse(http.StatusUpgradeRequired, server.Name+" speaks WebSocket here: "+server.want())
 		return errVisitor
 	}
 	offered := strings.Join(request.Header.Values("Sec-WebSocket-Protocol"), ", ")
 	if !server.speaks(offered) {
 		r.refuse(http.StatusBadRequest, server.want())
-		return fmt.Errorf("%w: client %s offers the subprotocols %q: %s", bridges.ErrProtocol, remote, offered, server.want())
+		return fmt.Errorf("%w: client %s offers the subprotocols %q: %s", ErrProtocol, remote, offered, server.want())
 	}
 	if err := r.client.conn.Enter(); err != nil {
 		r.refuse(guard.Status(err), err.Error())
@@ -109,32 +107,32 @@ const notEncrypted = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-T
 	"this server speaks TLS: connect with wss://\n"
 
 // badRequest names what is wrong with bytes that are no request.
-func (c *Client) badRequest(err error) error {
-	if c.server.config.TLS != nil {
+func (c *WebSocket) badRequest(err error) error {
+	if c.conn.server.config.TLS != nil {
 		var plain tls.RecordHeaderError
 		if errors.As(err, &plain) && plain.Conn != nil && bytes.HasPrefix(plain.RecordHeader[:], []byte("GET /")) {
 			_ = plain.Conn.SetWriteDeadline(time.Now().Add(guard.HandshakeTime))
 			_, _ = io.WriteString(plain.Conn, notEncrypted) // the client is wrong already
-			return fmt.Errorf("%w: client %s speaks no TLS, this server does: connect with wss://", bridges.ErrTLS, c.Remote())
+			return fmt.Errorf("%w: client %s speaks no TLS, this server does: connect with wss://", ErrTLS, c.Remote())
 		}
 		if errors.Is(err, io.EOF) { // Node's way of refusing a certificate
-			return fmt.Errorf("%w: client %s left before its request: does it trust the certificate?", bridges.ErrTLS, c.Remote())
+			return fmt.Errorf("%w: client %s left before its request: does it trust the certificate?", ErrTLS, c.Remote())
 		}
-		return fmt.Errorf("%w: client %s: %w", bridges.ErrTLS, c.Remote(), err)
+		return fmt.Errorf("%w: client %s: %w", ErrTLS, c.Remote(), err)
 	}
-	return fmt.Errorf("%w: client %s: read request: %w", bridges.ErrProtocol, c.Remote(), err)
+	return fmt.Errorf("%w: client %s: read request: %w", ErrProtocol, c.Remote(), err)
 }
 
 // hear notes that the client is alive.
-func (c *Client) hear() { c.heard.Store(int64(time.Since(c.begun))) }
+func (c *WebSocket) hear() { c.heard.Store(int64(time.Since(c.begun))) }
 
 // speaks reports whether one of the offered subprotocols is the server's.
-func (s *Server) speaks(offered string) bool {
-	if len(s.config.Subprotocols) == 0 {
+func (u *upgrade) speaks(offered string) bool {
+	if len(u.Subprotocols) == 0 {
 		return true
 	}
 	for _, name := range strings.Split(offered, ",") {
-		for _, ours := range s.config.Subprotocols {
+		for _, ours := range u.Subprotocols {
 			if strings.EqualFold(strings.TrimSpace(name), ours) {
 				return true
 			}
@@ -144,18 +142,18 @@ func (s *Server) speaks(offered string) bool {
 }
 
 // want says what a client must offer.
-func (s *Server) want() string {
-	if len(s.config.Subprotocols) == 0 {
+func (u *upgrade) want() string {
+	if len(u.Subprotocols) == 0 {
 		return "connect with a WebSocket client"
 	}
-	return "connect with a WebSocket client that offers the subprotocol " + strings.Join(s.config.Subprotocols, " or ")
+	return "connect with a WebSocket client that offers the subprotocol " + strings.Join(u.Subprotocols, " or ")
 }
 
 // pipe is the connection as the WebSocket library sees it: reading is the connection's,
 // what is written goes before the messages that wait, whole frames at a time. Its end is
-// fanout's business.
+// the server's business.
 type pipe struct {
-	client *Client
+	client *WebSocket
 	left   int // of the request's bytes, -1 after it
 }
 
@@ -178,7 +176,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 
 // Write posts what the library has to say: an answer to a ping, or a close frame.
 func (p *pipe) Write(b []byte) (int, error) {
-	if wsframe.IsClose(b) && p.client.ended.Swap(true) {
+	if IsClose(b) && p.client.ended.Swap(true) {
 		return len(b), nil
 	}
 	if err := p.client.post(b); err != nil {
@@ -200,7 +198,7 @@ func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
 
 // response is the answer to the handshake's request.
 type response struct {
-	client *Client
+	client *WebSocket
 	header http.Header
 	status int
 	body   strings.Builder

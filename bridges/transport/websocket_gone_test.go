@@ -1,4 +1,4 @@
-package wsserver_test
+package transport_test
 
 import (
 	"bufio"
@@ -15,9 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // upgrade is a request that is let in.
@@ -43,11 +42,11 @@ func TestClientsThatGoLeaveNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := wsserver.Config{MaxClients: 1000}
+			config := transport.Config{MaxClients: 1000, Beat: 50 * time.Millisecond}
 			if strings.Contains(name, "silence") {
-				config.Idle, config.Patience = 500*time.Millisecond, time.Second
+				config.WebSocket = &transport.WebSocketConfig{Idle: 500 * time.Millisecond, Patience: time.Second}
 			}
-			server, _ := start(t, config.WithBeat(50*time.Millisecond))
+			server, _ := serve(t, config)
 			said := bridgetest.AppendFrame([]byte(upgrade), 2, strings.Repeat("x", 64<<10))
 			said = bridgetest.AppendFrame(said, 1, "echo done")
 			bridgetest.Visits{Address: server.Addr().String(), Said: said, Until: "done", Leave: leave}.Run(t)
@@ -64,7 +63,7 @@ type piped struct {
 	ended           atomic.Int64 // UNIX time, ns; 0 while it isn't
 }
 
-func admit(t *testing.T, server *wsserver.Server, answer bool) *piped {
+func admit(t *testing.T, server *transport.Server, answer bool) *piped {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	server.Admit(theirs)
@@ -114,7 +113,7 @@ func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server, streams := startUnheard(t, wsserver.Config{}, "a")
+				server, streams := serveUnheard(t, transport.Config{}, "a")
 				begun := time.Now()
 				client := admit(t, server, c.pongs)
 				_, err := client.Write(bridgetest.AppendFrame(nil, 2, "a"))
@@ -123,7 +122,7 @@ func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
 				for k := range 4 * 60 { // a message each 250 ms
 					time.Sleep(250 * time.Millisecond)
 					if streams["a"].Subscribers() > 0 {
-						send(t, streams["a"], "data")
+						text(t, streams["a"], "data")
 					}
 					if c.says != nil && k%60 == 59 {
 						_, err := client.Write(c.says)
@@ -139,7 +138,7 @@ func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
 					assert.Empty(t, server.Clients())
 					assert.InDelta(t, 20, time.Unix(0, client.ended.Load()).Sub(begun).Seconds(), 1.5)
 					assert.EqualValues(t, 1, client.pings.Load())
-					assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrPeerSlow)
+					assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
 					assert.ErrorContains(t, server.Diagnosis().LastError, "silent for 20s")
 				}
 				_ = client.Close()
@@ -156,7 +155,7 @@ func TestAServerThatEndsDoesntWaitForAHandshake(t *testing.T) {
 	for name, said := range map[string]string{"nothing": "", "half a request": upgrade[:20], "a request": upgrade} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server, _ := startUnheard(t, wsserver.Config{})
+				server, _ := serveUnheard(t, transport.Config{})
 				ours, theirs := net.Pipe()
 				defer ours.Close()
 				server.Admit(theirs)

@@ -1,4 +1,4 @@
-package fanout
+package transport
 
 import (
 	"crypto/tls"
@@ -11,7 +11,7 @@ import (
 
 // write is the writing goroutine: control frames first, then messages, and a beat now
 // and then.
-func (c *Client) write() {
+func (c *Conn) write() {
 	beat := time.NewTicker(c.server.config.Beat)
 	defer beat.Stop()
 	idle, due := true, false
@@ -48,7 +48,7 @@ func (c *Client) write() {
 }
 
 // collect takes what is to be written next.
-func (c *Client) collect() {
+func (c *Conn) collect() {
 	c.mu.Lock()
 	c.takeControl()
 	c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *Client) collect() {
 }
 
 // flush writes scratch and the batch, and counts each message of it.
-func (c *Client) flush() error {
+func (c *Conn) flush() error {
 	n := 0
 	if len(c.scratch) > 0 {
 		c.slices[0], n = c.scratch, 1
@@ -98,7 +98,7 @@ func (c *Client) flush() error {
 
 // chunk is how much is written under one deadline. TLS can't go on after a write that ran
 // out of time, so it is given as much as one of its records holds.
-func (c *Client) chunk() int {
+func (c *Conn) chunk() int {
 	if _, encrypted := c.conn.(*tls.Conn); encrypted {
 		return 16 << 10
 	}
@@ -106,7 +106,7 @@ func (c *Client) chunk() int {
 }
 
 // writeSlices writes all slices one after another, a chunk at a time.
-func (c *Client) writeSlices(slices [][]byte) error {
+func (c *Conn) writeSlices(slices [][]byte) error {
 	chunk := c.chunk()
 	for len(slices) > 0 {
 		n, total := 0, 0
@@ -128,7 +128,7 @@ func (c *Client) writeSlices(slices [][]byte) error {
 }
 
 // writeVectors writes all of c.vectors.
-func (c *Client) writeVectors() error {
+func (c *Conn) writeVectors() error {
 	for {
 		if err := c.extendWrite(); err != nil {
 			return err
@@ -143,13 +143,13 @@ func (c *Client) writeVectors() error {
 // patient reports whether a write that ran out of time goes on: the client has taken
 // some of it, so it is slow and not stalled. While it is being disconnected it gets no
 // more time.
-func (c *Client) patient(written int64, err error) bool {
+func (c *Conn) patient(written int64, err error) bool {
 	return written > 0 && errors.Is(err, os.ErrDeadlineExceeded) && !c.queue.Finished()
 }
 
 // fail ends the connection after a failed write: what was being written and what waits
 // counts as dropped.
-func (c *Client) fail(err error) {
+func (c *Conn) fail(err error) {
 	cause := flow.CauseNotConnected
 	switch {
 	case c.server.ctx.Err() != nil:
@@ -173,7 +173,7 @@ func (c *Client) fail(err error) {
 }
 
 // end says goodbye and leaves the client a moment to close its side.
-func (c *Client) end() {
+func (c *Conn) end() {
 	c.scratch = c.session.Goodbye(c.scratch[:0])
 	now := time.Now()
 	c.bound(now.Add(linger), now.Add(linger))

@@ -1,10 +1,11 @@
-// Package wsframe writes the headers of WebSocket frames (RFC 6455, section 5.2), for
-// bridges that write messages with them in one piece, where a library would copy both.
-package wsframe
+package transport
 
 import "encoding/binary"
 
-// Opcodes.
+// Opcode is what a WebSocket frame holds (RFC 6455, section 5.2).
+type Opcode byte
+
+// Opcodes of frames.
 const (
 	OpText   = 1
 	OpBinary = 2
@@ -20,8 +21,8 @@ const (
 // MaxHeader is the length of the longest header without a key, bytes.
 const MaxHeader = 10
 
-// Key is what a client masks its payload with (RFC 6455, section 5.3).
-type Key [4]byte
+// MaskKey is what a client masks its payload with (RFC 6455, section 5.3).
+type MaskKey [4]byte
 
 // AppendHeader appends the header of a server's frame, which isn't masked, that is a whole
 // message of size bytes.
@@ -31,7 +32,7 @@ func AppendHeader(dst []byte, opcode byte, size int) []byte {
 
 // AppendMasked appends the header of a client's frame that is a whole message of size bytes,
 // masked with the key.
-func AppendMasked(dst []byte, opcode byte, size int, key Key) []byte {
+func AppendMasked(dst []byte, opcode byte, size int, key MaskKey) []byte {
 	return append(appendHeader(dst, opcode, size, masked), key[:]...)
 }
 

@@ -1,4 +1,4 @@
-package fanout
+package transport
 
 import (
 	"context"
@@ -19,20 +19,37 @@ import (
 
 // Errors of this package.
 var (
-	// ErrClosed: the server was closed.
-	ErrClosed = errors.New("stream server closed")
+	// ErrNotConnected: there is no connection to send on.
+	ErrNotConnected = flow.NewError(flow.CauseNotConnected, "not connected")
+	// ErrNoSubscribers: nobody receives the stream. It is ErrNotConnected to errors.Is.
+	ErrNoSubscribers = fmt.Errorf("%w: no client has subscribed to the topic", ErrNotConnected)
+	// ErrPeerSlow: the peer didn't take its data in time.
+	ErrPeerSlow = flow.NewError(flow.CausePeerSlow, "peer too slow")
+	// ErrWriteFailed: the file or the connection refused data; what was written
+	// before stays readable.
+	ErrWriteFailed = flow.NewError(flow.CauseWriteFailed, "write failed")
+	// ErrProtocol: the peer speaks another protocol, or another version of it.
+	ErrProtocol = errors.New("peer does not speak the protocol")
+	// ErrTLS: the encrypted connection could not be made; the message says whose
+	// certificate was refused and why.
+	ErrTLS = errors.New("tls failed")
+	// ErrListen: the address can't be listened on: the port is in use, or the system
+	// doesn't permit it.
+	ErrListen = errors.New("can't listen")
 	// ErrListening: the server listens already.
 	ErrListening = errors.New("stream server listens already")
-	// ErrNoSubscribers: nobody receives the stream.
-	ErrNoSubscribers = errors.New("nobody subscribes")
+	// ErrTooLarge: the message is above the protocol's limit.
+	ErrTooLarge = flow.NewError(flow.CauseTooLarge, "message too large for the protocol")
+	// ErrClosed: the server, the client or the bridge was closed.
+	ErrClosed = flow.NewError(flow.CauseClosed, "bridge closed")
 )
 
 // Session speaks a protocol with one client.
 type Session interface {
 	// Serve answers the client and reads what it sends, until the client goes or ctx
-	// ends; the client is then disconnected. It calls Client.Enter when the client has said
+	// ends; the client is then disconnected. It calls Conn.Enter when the client has said
 	// what it wants; a connection for which that takes too long is ended. Reading is the
-	// session's alone, in the time that Client.ExtendRead gives it. It runs on a goroutine of the client.
+	// session's alone, in the time that Conn.ExtendRead gives it. It runs on a goroutine of the client.
 	Serve(ctx context.Context) error
 	// Beat is called about once in Config.Beat, on the client's writing goroutine. It
 	// appends control frames that are to be written now, such as a sign of life;
@@ -47,16 +64,23 @@ type Session interface {
 // its default.
 type Config struct {
 	// Accept makes the session of a new client. It reads and writes nothing.
-	Accept func(*Client) Session
+	Accept func(*Conn) Session
+	// WebSocket has clients upgrade to WebSocket first; its Accept makes their sessions, and
+	// the one above isn't called. Nil serves plain TCP.
+	WebSocket *WebSocketConfig
+	// Unread are the errors of sessions that say that what a client sent can't be read: a
+	// connection that ends with one counts as malformed, too. What is wrong in a message of a
+	// WebSocket is counted message by message.
+	Unread []error
 	// Left is told of each client whose connection has ended: nil where the client has gone or
 	// Close ended it, else why it failed. It runs on the client's goroutine, before Close
 	// returns. It may be nil.
-	Left func(c *Client, failure error)
+	Left func(c *Conn, failure error)
 	// Queue bounds what waits for one client: by default 64 messages, 64 MiB, the
 	// oldest dropped.
 	Queue flow.QueueConfig
 	// MaxClients is the number of clients at a time, 16 by default. A connection is a client
-	// once its session has called Client.Enter; before, package internal/guard's limits for
+	// once its session has called Conn.Enter; before, package internal/guard's limits for
 	// handshakes hold, in number and in time.
 	MaxClients int
 	// PerAddress is how many clients may come from one address of another machine; with 0,
@@ -68,7 +92,7 @@ type Config struct {
 	// Beat is the period of Session.Beat; 1 s by default.
 	Beat time.Duration
 	// MaxControl bounds the control frames that a client leaves unread, and what its session
-	// keeps for it (Client.Hold), bytes; 1 MiB by default.
+	// keeps for it (Conn.Hold), bytes; 1 MiB by default, with WebSocket guard.KeptBytes.
 	MaxControl int
 	// TLS encrypts the connections; nil doesn't.
 	TLS *tls.Config
@@ -93,7 +117,11 @@ func (c Config) orDefaults() Config {
 	if c.Beat <= 0 {
 		c.Beat = time.Second
 	}
-	if c.MaxControl <= 0 {
+	switch {
+	case c.MaxControl > 0:
+	case c.WebSocket != nil:
+		c.MaxControl = guard.KeptBytes
+	default:
 		c.MaxControl = 1 << 20
 	}
 	if c.Log == nil {
@@ -111,24 +139,32 @@ type Server struct {
 	wg     sync.WaitGroup
 	left   leftLog
 
+	upgrade *upgrade // nil for plain TCP
+
 	mu       sync.Mutex
-	listener net.Listener     // guarded by mu
-	clients  map[*Client]bool // guarded by mu
-	streams  []*Stream        // guarded by mu
-	closed   bool             // guarded by mu
+	listener net.Listener   // guarded by mu
+	clients  map[*Conn]bool // guarded by mu
+	streams  []*Stream      // guarded by mu
+	closed   bool           // guarded by mu
+
+	diagnosis Diagnosis    // guarded by mu
+	unread    flow.Journal // guarded by mu: of lines about malformed messages
 }
 
 // New returns a server that doesn't listen yet.
 func New(config Config) *Server {
-	s := &Server{config: config.orDefaults(), clients: map[*Client]bool{}}
+	s := &Server{config: config.orDefaults(), clients: map[*Conn]bool{}}
 	s.gate = guard.NewGate(s.config.MaxClients, s.config.PerAddress)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if w := s.config.WebSocket; w != nil {
+		s.upgrade = newUpgrade(*w)
+		s.config.Accept = func(c *Conn) Session { return newWebSocket(s.upgrade, c) }
+	}
 	return s
 }
 
 // Listen accepts clients on a TCP address, HOST:PORT, until Close; port 0 lets the
-// system choose one, which Addr tells. Errors wrap ErrClosed, ErrListening or those of
-// package net.
+// system choose one, which Addr tells. Errors wrap ErrListen, ErrClosed or ErrListening.
 func (s *Server) Listen(address string) error {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).To4() != nil {
@@ -136,7 +172,7 @@ func (s *Server) Listen(address string) error {
 	}
 	listener, err := net.Listen(network, address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", address, netfault.Reason(err))
+		return fmt.Errorf("%w: listen on %s: %w", ErrListen, address, netfault.Reason(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,6 +181,9 @@ func (s *Server) Listen(address string) error {
 		return errors.Join(ErrClosed, listener.Close())
 	case s.listener != nil:
 		return errors.Join(ErrListening, listener.Close())
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && s.upgrade != nil {
+		s.upgrade.guard.Names = []string{host} // nobody is served yet
 	}
 	s.listener = listener
 	s.wg.Go(func() { s.accept(listener) })
@@ -218,25 +257,25 @@ func (s *Server) Admit(conn net.Conn) {
 	if s.config.TLS != nil {
 		conn = tls.Server(conn, s.config.TLS)
 	}
-	c := newClient(s, conn, pass)
+	c := newConn(s, conn, pass)
 	c.session = s.config.Accept(c)
 	s.clients[c] = true
 	s.wg.Go(c.run)
 }
 
-func (s *Server) remove(c *Client) {
+func (s *Server) remove(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.clients, c)
 }
 
 // Clients returns the connections that have entered, in no order.
-func (s *Server) Clients() []*Client {
-	return slices.DeleteFunc(s.all(), func(c *Client) bool { return !c.pass.Inside() })
+func (s *Server) Clients() []*Conn {
+	return slices.DeleteFunc(s.all(), func(c *Conn) bool { return !c.pass.Inside() })
 }
 
 // all returns those that shake hands too.
-func (s *Server) all() []*Client {
+func (s *Server) all() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.clients))
@@ -284,6 +323,33 @@ func (s *Server) Close(ctx context.Context) error {
 	return err
 }
 
+// Diagnosis tells how the clients' connections fared.
+func (s *Server) Diagnosis() Diagnosis {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.diagnosis
+}
+
+// failed counts a connection that failed, or wasn't let in.
+func (s *Server) failed(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.diagnosis.Fail(err)
+	if slices.ContainsFunc(s.config.Unread, func(unread error) bool { return errors.Is(err, unread) }) {
+		s.diagnosis.Malformed++
+	}
+}
+
+// malformed counts what a client sent that couldn't be read. It reports whether a line is to
+// be logged now, and how many weren't since the last.
+func (s *Server) malformed(err error) (untold int64, tell bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.diagnosis.Malformed++
+	s.diagnosis.LastError = err
+	return s.unread.Tell(time.Now())
+}
+
 // Outstanding returns the number of buffers of all streams that are lent.
 func (s *Server) Outstanding() int {
 	n := 0
@@ -291,4 +357,19 @@ func (s *Server) Outstanding() int {
 		n += stream.pool.Stats().Outstanding
 	}
 	return n
+}
+
+// leftLog tells of clients that left with an error, ever more rarely, so that a client that
+// comes and fails again and again fills no log. Any goroutine may use it.
+type leftLog struct {
+	mu   sync.Mutex
+	rate flow.Journal // guarded by mu
+}
+
+func (l *leftLog) tell(log *slog.Logger, client string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if untold, ok := l.rate.Tell(time.Now()); ok {
+		log.Info("client left", "client", client, "error", err, "more_since", untold)
+	}
 }

@@ -1,6 +1,6 @@
-// Package fanout is the core of a stream server, whatever its protocol: it accepts
-// clients, holds a bounded queue for each, and brings one encoded message to many of
-// them.
+// Package transport is what raybridge's protocols share below their messages: servers, which
+// accept clients, hold a bounded queue for each, and bring one encoded message to many of
+// them, over TCP or WebSocket (RFC 6455); and how a connection fares: [State], [Diagnosis].
 //
 // # Usage
 //
@@ -8,15 +8,15 @@
 // session reads what the client sends and subscribes it to [Stream]s. A publisher
 // takes a [Message] from a stream, encodes into its buffer and sends it:
 //
-//	server := fanout.New(fanout.Config{Accept: newSession})
+//	server := transport.New(transport.Config{Accept: newSession})
 //	err := server.Listen("127.0.0.1:7740")
-//	images := server.NewStream(fanout.StreamConfig{Name: "/camera/image"})
+//	images := server.NewStream(transport.StreamConfig{Name: "/camera/image"})
 //
 //	// in a session, once it knows what the client wants:
-//	if err := client.Enter(); err != nil {
+//	if err := conn.Enter(); err != nil {
 //		return err // the server has all its clients
 //	}
-//	images.Subscribe(client, 0)
+//	images.Subscribe(conn, 0)
 //
 //	// in a publisher:
 //	if images.Subscribers() > 0 { // else nothing need be computed
@@ -30,6 +30,22 @@
 // A frame is written as it is, header and body in one buffer. A message may have
 // several forms, such as plain and compressed: each client is sent the form that it
 // subscribed with, or form 0 where the message doesn't have that one.
+//
+// # WebSocket
+//
+// With [Config.WebSocket] a client upgrades first, and its session is a [WebSocketSession]:
+//
+//	server := transport.New(transport.Config{WebSocket: &transport.WebSocketConfig{Subprotocols: names, Accept: newSession}})
+//
+//	// in a session, once the client has said what it wants:
+//	socket.Subscribe(clouds, transport.OpBinary, header, transport.Receiver{})
+//
+// A message has one body for all clients. The WebSocket frame's header and the
+// subscription's prefix, which may differ from client to client, are written before it in the
+// same system call: the body is never copied. Server frames aren't masked, and nothing is
+// compressed. Every client is pinged at intervals of [WebSocketConfig].Idle, also while data
+// flows, and disconnected when nothing has come from it for Patience. A session's methods are
+// called by one goroutine of its client, except Beat, which the writing goroutine calls.
 //
 // # Concurrency
 //
@@ -50,7 +66,7 @@
 // # Ordering
 //
 // The messages of one stream have rising sequence numbers and reach each client in
-// that order; dropped ones leave a gap. Control frames ([Client.Post]) overtake
+// that order; dropped ones leave a gap. Control frames ([Conn.Post]) overtake
 // messages and are never dropped.
 //
 // # Failure
@@ -59,8 +75,22 @@
 // clients it was written to, and why it was not to others. Each subscription counts
 // too: offered = sent + dropped + waiting.
 //
+// # Memory
+//
+// What a client makes the server keep is bounded by [Config.MaxControl]: what is posted and not
+// yet written, and what its session says that it holds ([Conn.Hold]). Remarks that the client
+// may miss are told ([WebSocket.Tell]): of one that doesn't read they are dropped. Messages of a
+// WebSocket are read into memory that is lent until the session's Message returns; names and
+// ids in them are bounded by package internal/guard's table.
+//
+// # Security
+//
+// Package internal/guard says which web pages may connect, under which names, and how many
+// connections may shake hands at a time, for how long. A page that is let in may do what any
+// client may.
+//
 // # Testing
 //
 // [Server.Close] returns when all goroutines have ended; [Server.Outstanding] is then
 // zero unless a buffer leaked.
-package fanout
+package transport

@@ -1,4 +1,4 @@
-package fanout
+package transport
 
 import (
 	"errors"
@@ -16,8 +16,8 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// Client is one connection with its queue.
-type Client struct {
+// Conn is one accepted connection, a client, with its queue.
+type Conn struct {
 	server  *Server
 	conn    net.Conn
 	pass    *guard.Pass
@@ -37,6 +37,8 @@ type Client struct {
 	// readBy and writeBy are when the connection ends at the latest, if they are set;
 	// guarded by mu.
 	readBy, writeBy time.Time
+
+	counted bool // as failed; owned by the goroutine of the session
 
 	// Owned by the writing goroutine.
 	batch   [maxBatch]delivery
@@ -62,8 +64,8 @@ const (
 // ErrControl says that a client asked for more than it read the answers of.
 var ErrControl = errors.New("too many control frames wait for the client")
 
-func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
-	c := &Client{server: s, conn: conn, pass: pass, since: time.Now(), cause: flow.CauseNotConnected}
+func newConn(s *Server, conn net.Conn, pass *guard.Pass) *Conn {
+	c := &Conn{server: s, conn: conn, pass: pass, since: time.Now(), cause: flow.CauseNotConnected}
 	c.queue = flow.NewQueue(s.config.Queue, func(d delivery, reason flow.Cause) {
 		cause := flow.CausePeerSlow
 		if reason == flow.CauseClosed {
@@ -76,32 +78,57 @@ func newClient(s *Server, conn net.Conn, pass *guard.Pass) *Client {
 
 // Conn returns the connection, for the session to read from. Its deadlines are set by
 // ExtendRead alone: any other would take back what ends the connection.
-func (c *Client) Conn() net.Conn { return c.conn }
+func (c *Conn) Conn() net.Conn { return c.conn }
 
 // Enter makes the connection a client, whose handshake is over. The error, a *guard.Refusal,
 // says that the server has as many as it takes, or has ended the connection: the session
 // refuses it then.
-func (c *Client) Enter() error { return c.pass.Enter() }
+func (c *Conn) Enter() error { return c.pass.Enter() }
 
 // Cut returns why the server has ended the connection before it was a client, nil if it
 // hasn't. By it a session whose reading fails knows that the client's protocol wasn't at
 // fault.
-func (c *Client) Cut() error { return c.pass.Cut() }
+func (c *Conn) Cut() error { return c.pass.Cut() }
+
+// Welcome counts the connection: its peer speaks the protocol, and is served. The session
+// calls it once.
+func (c *Conn) Welcome() {
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.diagnosis.Connections++
+}
+
+// Malformed counts something that the client sent and that can't be read, where the connection
+// goes on.
+func (c *Conn) Malformed(err error) { _, _ = c.server.malformed(c.named(err)) }
+
+// named adds which client it was.
+func (c *Conn) named(err error) error {
+	return fmt.Errorf("client %s: %w", c.conn.RemoteAddr(), err)
+}
+
+// fails counts the connection as failed, at the first call.
+func (c *Conn) fails(err error) {
+	if !c.counted {
+		c.counted = true
+		c.server.failed(err)
+	}
+}
 
 // Failed returns the error of the write that ended the connection, nil while there is
 // none: a session whose reading fails as the connection is closed learns why from it.
-func (c *Client) Failed() error {
+func (c *Conn) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed
 }
 
 // Since returns when the client connected, of the host's clock.
-func (c *Client) Since() time.Time { return c.since }
+func (c *Conn) Since() time.Time { return c.since }
 
 // Post has a control frame written before all messages that wait. It is copied. An
 // error says that the client doesn't read: ErrControl; the session ends then.
-func (c *Client) Post(frame []byte) error {
+func (c *Conn) Post(frame []byte) error {
 	c.mu.Lock()
 	if c.kept()+len(frame) > c.server.config.MaxControl {
 		c.mu.Unlock()
@@ -114,11 +141,11 @@ func (c *Client) Post(frame []byte) error {
 }
 
 // Waiting returns what is queued for the client.
-func (c *Client) Waiting() (messages int, bytes int64) { return c.queue.Len() }
+func (c *Conn) Waiting() (messages int, bytes int64) { return c.queue.Len() }
 
 // Deliveries returns the counts of the streams that the client receives, in the order
 // of subscription. It reuses dst's memory.
-func (c *Client) Deliveries(dst []Delivery) []Delivery {
+func (c *Conn) Deliveries(dst []Delivery) []Delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	dst = dst[:0]
@@ -129,7 +156,7 @@ func (c *Client) Deliveries(dst []Delivery) []Delivery {
 }
 
 // add makes a subscription the client's, unless the client is gone.
-func (c *Client) add(s *subscription) bool {
+func (c *Conn) add(s *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
@@ -139,7 +166,7 @@ func (c *Client) add(s *subscription) bool {
 	return true
 }
 
-func (c *Client) forget(s *subscription) {
+func (c *Conn) forget(s *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.subscriptions, s); i >= 0 {
@@ -148,7 +175,7 @@ func (c *Client) forget(s *subscription) {
 }
 
 // leave ends all subscriptions.
-func (c *Client) leave() {
+func (c *Conn) leave() {
 	c.mu.Lock()
 	c.gone = true
 	list := slices.Clone(c.subscriptions)
@@ -159,7 +186,7 @@ func (c *Client) leave() {
 }
 
 // run is the client's life.
-func (c *Client) run() {
+func (c *Conn) run() {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -176,6 +203,7 @@ func (c *Client) run() {
 	c.server.remove(c)
 	if failure != nil {
 		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), failure)
+		c.fails(c.named(failure))
 	}
 	if c.server.config.Left != nil {
 		c.server.config.Left(c, failure)
@@ -185,7 +213,7 @@ func (c *Client) run() {
 // failure returns why the connection failed whose session has just ended with err: nil where
 // the client has gone, whether reading or writing was the first to notice, or the server has
 // ended it. A connection that was closed on this side is explained by the write that failed.
-func (c *Client) failure(err error) error {
+func (c *Conn) failure(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -209,7 +237,7 @@ func (c *Client) failure(err error) error {
 
 // finish lets nothing more into the queue; the writer ends when it has written what
 // is there. The first cause holds.
-func (c *Client) finish(cause flow.Cause) {
+func (c *Conn) finish(cause flow.Cause) {
 	c.mu.Lock()
 	if !c.queue.Finished() {
 		c.cause = cause
@@ -218,7 +246,7 @@ func (c *Client) finish(cause flow.Cause) {
 	c.queue.Finish()
 }
 
-func (c *Client) causeOfEnd() flow.Cause {
+func (c *Conn) causeOfEnd() flow.Cause {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
@@ -226,7 +254,7 @@ func (c *Client) causeOfEnd() flow.Cause {
 
 // bound sets times after which nothing is read or written any more, whatever is
 // extended later; a zero time changes nothing.
-func (c *Client) bound(read, write time.Time) {
+func (c *Conn) bound(read, write time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if earlier(read, c.readBy) {
@@ -244,7 +272,7 @@ func earlier(a, b time.Time) bool { return !a.IsZero() && (b.IsZero() || a.Befor
 
 // ExtendRead lets the session's reading fail after so much time from now, or earlier
 // where the server is disconnecting the client.
-func (c *Client) ExtendRead(d time.Duration) error {
+func (c *Conn) ExtendRead(d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := time.Now().Add(d)
@@ -255,7 +283,7 @@ func (c *Client) ExtendRead(d time.Duration) error {
 }
 
 // extendWrite gives the next write its time.
-func (c *Client) extendWrite() error {
+func (c *Conn) extendWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := time.Now().Add(c.server.config.Stall)
@@ -266,7 +294,7 @@ func (c *Client) extendWrite() error {
 }
 
 // abort ends everything that the client waits for.
-func (c *Client) abort() {
+func (c *Conn) abort() {
 	past := time.Unix(1, 0)
 	c.bound(past, past)
 }
@@ -276,7 +304,7 @@ func (c *Client) abort() {
 // closes its side, a second has passed or it has sent too much. A connection that is
 // closed while data of the client is unread loses what was written last, the reason
 // of the refusal. The session returns after it.
-func (c *Client) Part() {
+func (c *Conn) Part() {
 	c.leave()
 	c.finish(flow.CauseNotConnected)
 	c.queue.Close()
@@ -291,4 +319,49 @@ func (c *Client) Part() {
 		}
 		n += k
 	}
+}
+
+// ErrHeld says that the server keeps as much for the client as it may.
+var ErrHeld = errors.New("the server keeps as much for this client as it may")
+
+// spare says that one part in so many of MaxControl is left for control frames: a client
+// whose session keeps all that it may can be told so.
+const spare = 16
+
+// Hold notes that the session keeps n bytes more for the client, such as a registration or
+// a message that isn't complete. Together with the control frames that the client leaves
+// unread they are bounded by Config.MaxControl; ErrHeld says that they would be more, and
+// nothing is noted. What is held ends with Release, or with the client.
+func (c *Conn) Hold(n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	most := c.server.config.MaxControl
+	if c.kept()+n > most-most/spare {
+		return ErrHeld
+	}
+	c.held += n
+	return nil
+}
+
+// Release notes that n bytes aren't kept any more.
+func (c *Conn) Release(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held -= n
+}
+
+// kept is what the client makes the server keep, bytes; mu must be held.
+func (c *Conn) kept() int { return c.held + c.writing + len(c.control) }
+
+// maxIdleControl is how much memory for control frames a client keeps that isn't in use.
+const maxIdleControl = 64 << 10
+
+// takeControl takes the control frames that are to be written next; mu must be held.
+func (c *Conn) takeControl() {
+	free := c.scratch[:0]
+	if cap(free) > maxIdleControl {
+		free = nil
+	}
+	c.scratch, c.control = c.control, free
+	c.writing = len(c.scratch)
 }

@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"io"
@@ -10,31 +10,31 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // TestHold: what the session keeps and what the client leaves unread are bounded together, and
 // what is kept leaves room to say so.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var clients []*fanout.Client
-		server := fanout.New(fanout.Config{Accept: subscriber(&clients), MaxControl: 1600})
+		var clients []*transport.Conn
+		server := transport.New(transport.Config{Accept: subscriber(&clients), MaxControl: 1600})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		synctest.Wait()
 		c := clients[0]
-		require.ErrorIs(t, c.Hold(1501), fanout.ErrHeld, "a sixteenth is left for control frames")
+		require.ErrorIs(t, c.Hold(1501), transport.ErrHeld, "a sixteenth is left for control frames")
 		require.NoError(t, c.Hold(1500))
-		require.ErrorIs(t, c.Hold(1), fanout.ErrHeld)
-		require.ErrorIs(t, c.Post(make([]byte, 101)), fanout.ErrControl)
+		require.ErrorIs(t, c.Hold(1), transport.ErrHeld)
+		require.ErrorIs(t, c.Post(make([]byte, 101)), transport.ErrControl)
 		require.NoError(t, c.Post(make([]byte, 60)))
 		synctest.Wait() // it is being written: the client doesn't read
-		require.ErrorIs(t, c.Post(make([]byte, 41)), fanout.ErrControl)
+		require.ErrorIs(t, c.Post(make([]byte, 41)), transport.ErrControl)
 		require.NoError(t, c.Post(make([]byte, 40)))
 		c.Release(1000)
 		require.NoError(t, c.Post(make([]byte, 1000)))
-		require.ErrorIs(t, c.Hold(1), fanout.ErrHeld, "unread")
+		require.ErrorIs(t, c.Hold(1), transport.ErrHeld, "unread")
 		_, err := io.ReadFull(ours, make([]byte, 1100))
 		require.NoError(t, err)
 		require.NoError(t, c.Post(nil)) // the writer learns that all was read
@@ -49,16 +49,16 @@ func TestHold(t *testing.T) {
 // may, over all subscriptions; the oldest of a subscription give way.
 func TestBacklogsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var clients []*fanout.Client
-		server := fanout.New(fanout.Config{Accept: subscriber(&clients), Queue: flow.QueueConfig{Bytes: 1000}})
+		var clients []*transport.Conn
+		server := transport.New(transport.Config{Accept: subscriber(&clients), Queue: flow.QueueConfig{Bytes: 1000}})
 		ours, theirs := net.Pipe()
 		server.Admit(theirs)
 		synctest.Wait()
 		go func() { _, _ = io.Copy(io.Discard, ours) }()
-		var streams []*fanout.Stream
+		var streams []*transport.Stream
 		for _, name := range []string{"a", "b"} {
-			s := server.NewStream(fanout.StreamConfig{Name: name})
-			s.SubscribeWith(clients[0], fanout.Receiver{Interval: time.Hour, Backlog: 64})
+			s := server.NewStream(transport.StreamConfig{Name: name})
+			s.SubscribeWith(clients[0], transport.Receiver{Interval: time.Hour, Backlog: 64})
 			streams = append(streams, s)
 		}
 		for range 20 {

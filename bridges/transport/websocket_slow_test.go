@@ -1,4 +1,4 @@
-package wsserver_test
+package transport_test
 
 import (
 	"io"
@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/wsserver"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -20,21 +19,21 @@ func TestStalledClientsAreDisconnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	server, streams := start(t, wsserver.Config{Stall: 500 * time.Millisecond, Queue: flow.QueueConfig{Messages: 4, Bytes: 8 << 20}}, "a")
+	server, streams := serve(t, transport.Config{Stall: 500 * time.Millisecond, Queue: flow.QueueConfig{Messages: 4, Bytes: 8 << 20}}, "a")
 	stalled, _ := raw(t, server)
 	_, err := io.WriteString(stalled, "\x82\x81\x00\x00\x00\x00a")
 	require.NoError(t, err)
-	conn := dial(t, server, nil)
+	conn := connect(t, server, nil)
 	say(t, conn, websocket.MessageBinary, "a")
 	subscribed(t, streams["a"], 2)
 	body := strings.Repeat("z", 1<<20)
 	for n := 0; streams["a"].Subscribers() == 2; n++ {
 		require.Less(t, n, 100_000)
-		send(t, streams["a"], body)
+		text(t, streams["a"], body)
 		expect(t, conn, websocket.MessageBinary, "a"+body)
 	}
 	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
-	assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrPeerSlow)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
 }
 
 // A client that is sent nothing is pinged and stays while it answers.
@@ -42,8 +41,8 @@ func TestSilentClientsAreDisconnected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; runs without -short")
 	}
-	server, _ := start(t, wsserver.Config{Idle: time.Millisecond, Patience: 2 * time.Second})
-	answers := dial(t, server, nil)
+	server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{Idle: time.Millisecond, Patience: 2 * time.Second}})
+	answers := connect(t, server, nil)
 	gone := answers.CloseRead(t.Context())
 	silent, in := raw(t, server)
 	ping := make([]byte, 2)
@@ -55,12 +54,12 @@ func TestSilentClientsAreDisconnected(t *testing.T) {
 	_ = silent.Close()
 	require.Eventually(t, func() bool { return len(server.Clients()) == 1 }, 10*time.Second, time.Millisecond)
 	assert.NoError(t, gone.Err())
-	assert.ErrorIs(t, server.Diagnosis().LastError, bridges.ErrPeerSlow)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
 }
 
 // Whoever asks and never reads the answers is disconnected before they fill the memory.
 func TestUnreadAnswersAreBounded(t *testing.T) {
-	server, _ := start(t, wsserver.Config{MaxControl: 1 << 20})
+	server, _ := serve(t, transport.Config{MaxControl: 1 << 20})
 	conn, _ := raw(t, server)
 	text := "echo " + strings.Repeat("x", 60_000)
 	frame := append([]byte{0x82, 0xfe, byte(len(text) >> 8), byte(len(text)), 0, 0, 0, 0}, text...)
@@ -70,5 +69,5 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
-	assert.ErrorIs(t, server.Diagnosis().LastError, wsserver.ErrControl)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrControl)
 }

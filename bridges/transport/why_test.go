@@ -1,4 +1,4 @@
-package fanout_test
+package transport_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/sensors/stream/fanout"
 )
 
 // choosy is a session that refuses clients who say anything.
@@ -41,27 +41,27 @@ func (c *choosy) Serve(ctx context.Context) error {
 func TestWhyClientsLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent int // bytes of a message
-		end  func(*fanout.Server, net.Conn)
+		end  func(*transport.Server, net.Conn)
 		want error
 		text string
 	}{
-		"goes":                  {0, func(_ *fanout.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
-		"goes in a message":     {1000, func(_ *fanout.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
-		"stalls":                {1000, func(*fanout.Server, net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded, "it took nothing for 10s"},
-		"is refused":            {0, func(_ *fanout.Server, peer net.Conn) { _, _ = peer.Write([]byte("a")) }, errChoosy, ""},
-		"is there when it ends": {0, func(s *fanout.Server, peer net.Conn) { go func() { _, _ = io.Copy(io.Discard, peer) }() }, nil, ""},
-		"stalls when it ends":   {1000, func(*fanout.Server, net.Conn) {}, nil, ""},
+		"goes":                  {0, func(_ *transport.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"goes in a message":     {1000, func(_ *transport.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"stalls":                {1000, func(*transport.Server, net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded, "it took nothing for 10s"},
+		"is refused":            {0, func(_ *transport.Server, peer net.Conn) { _, _ = peer.Write([]byte("a")) }, errChoosy, ""},
+		"is there when it ends": {0, func(s *transport.Server, peer net.Conn) { go func() { _, _ = io.Copy(io.Discard, peer) }() }, nil, ""},
+		"stalls when it ends":   {1000, func(*transport.Server, net.Conn) {}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var stream *fanout.Stream
+				var stream *transport.Stream
 				var left []error
-				server := fanout.New(fanout.Config{
+				server := transport.New(transport.Config{
 					Stall:  10 * time.Second,
-					Accept: func(c *fanout.Client) fanout.Session { return &choosy{&reader{c, &stream}} },
-					Left:   func(_ *fanout.Client, failure error) { left = append(left, failure) },
+					Accept: func(c *transport.Conn) transport.Session { return &choosy{&reader{c, &stream}} },
+					Left:   func(_ *transport.Conn, failure error) { left = append(left, failure) },
 				})
-				stream = server.NewStream(fanout.StreamConfig{Name: "a"})
+				stream = server.NewStream(transport.StreamConfig{Name: "a"})
 				ours, theirs := net.Pipe()
 				server.Admit(theirs)
 				synctest.Wait()
@@ -97,11 +97,11 @@ func TestHandshakesArentClients(t *testing.T) {
 			defer mu.Unlock()
 			return maps.Clone(causes)
 		}
-		letters := map[byte]*fanout.Stream{}
-		server := fanout.New(fanout.Config{
+		letters := map[byte]*transport.Stream{}
+		server := transport.New(transport.Config{
 			MaxClients: 1,
-			Accept:     func(c *fanout.Client) fanout.Session { return &session{c, letters} },
-			Left: func(_ *fanout.Client, failure error) {
+			Accept:     func(c *transport.Conn) transport.Session { return &session{c, letters} },
+			Left: func(_ *transport.Conn, failure error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
@@ -109,7 +109,7 @@ func TestHandshakesArentClients(t *testing.T) {
 				}
 			},
 		})
-		stream := server.NewStream(fanout.StreamConfig{Name: "a"})
+		stream := server.NewStream(transport.StreamConfig{Name: "a"})
 		letters['a'] = stream
 		admit := func() net.Conn {
 			ours, theirs := net.Pipe()
@@ -150,13 +150,13 @@ func TestWhyWritingFailed(t *testing.T) {
 		"stalled": {func(net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var stream *fanout.Stream
-			var client *fanout.Client
-			server := fanout.New(fanout.Config{Stall: 10 * time.Second, Accept: func(c *fanout.Client) fanout.Session {
+			var stream *transport.Stream
+			var client *transport.Conn
+			server := transport.New(transport.Config{Stall: 10 * time.Second, Accept: func(c *transport.Conn) transport.Session {
 				client = c
 				return &reader{c, &stream}
 			}})
-			stream = server.NewStream(fanout.StreamConfig{Name: "a"})
+			stream = server.NewStream(transport.StreamConfig{Name: "a"})
 			ours, theirs := net.Pipe()
 			server.Admit(theirs)
 			synctest.Wait()

@@ -1,0 +1,370 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/raybridge/raybridge/internal/guard"
+)
+
+// WebSocketSession speaks a protocol with one client, by messages of WebSocket.
+type WebSocketSession interface {
+	// Open is called once, after the handshake: what it posts is sent first.
+	Open() error
+	// Message is given each message that the client sends, good until it returns. An
+	// error that wraps ErrProtocol or ErrControl ends the connection; any other
+	// is counted as malformed, and logged, ever more rarely.
+	Message(kind Opcode, data []byte) error
+	// Beat is called about once a second, on the client's writing goroutine, between two
+	// messages.
+	Beat()
+	// Closed is called once after Open, when the client has gone: its subscriptions have
+	// ended.
+	Closed()
+}
+
+// WebSocketConfig has a server speak WebSocket (RFC 6455). The zero value of a field stands
+// for its default.
+type WebSocketConfig struct {
+	// Name is what the server calls itself towards those who aren't its clients.
+	Name string
+	// Subprotocols are those that the server speaks, the best first. A client that offers
+	// none of them is refused. None at all means that no subprotocol is asked for.
+	Subprotocols []string
+	// Accept makes the session of a client. It doesn't wait.
+	Accept func(*WebSocket) WebSocketSession
+	// Origins are web pages that may connect beside those of package internal/guard, as its
+	// Guard.Pages has them: "viewer.example", "https://viewer.example", "null". "*" lets
+	// every page in.
+	Origins []string
+	// ReadLimit bounds a message of a client, bytes; guard.MessageBytes by default.
+	ReadLimit int64
+	// Idle is the time between two pings, also while data flows. Patience is how long nothing
+	// may come from a client, answers to pings included. The defaults are guard.PingInterval
+	// and guard.SilenceLimit.
+	Idle, Patience time.Duration
+}
+
+func (c WebSocketConfig) orDefaults() WebSocketConfig {
+	if c.Name == "" {
+		c.Name = "raybridge"
+	}
+	if c.ReadLimit <= 0 {
+		c.ReadLimit = guard.MessageBytes
+	}
+	if c.Idle <= 0 {
+		c.Idle = guard.PingInterval
+	}
+	if c.Patience <= 0 {
+		c.Patience = guard.SilenceLimit
+	}
+	return c
+}
+
+// upgrade is what a server that speaks WebSocket has for all its clients.
+type upgrade struct {
+	WebSocketConfig
+	guard guard.Guard
+}
+
+func newUpgrade(config WebSocketConfig) *upgrade {
+	u := &upgrade{WebSocketConfig: config.orDefaults()}
+	u.guard = guard.Guard{Pages: u.Origins, NameOption: "origins=", PageOption: "origins="}
+	return u
+}
+
+// WebSocket is one client's connection, for the session that speaks with it.
+type WebSocket struct {
+	upgrade     *upgrade
+	conn        *Conn
+	session     WebSocketSession
+	subprotocol string
+	buf         []byte // owned by the reading goroutine
+
+	begun time.Time
+	heard atomic.Int64 // when the client last sent something, since begun, nanoseconds
+	busy  atomic.Bool  // the session has a message of the client's, so nothing is read
+	mute  atomic.Bool  // it was disconnected because it was silent
+	shook atomic.Bool  // hands: frames may be sent
+	ready atomic.Bool  // the session is open
+	ended atomic.Bool  // a close frame was posted
+
+	// Owned by the writing goroutine: when it last wrote a ping, and the first one that the
+	// client hasn't answered by any frame; both since begun.
+	pinged, asked time.Duration
+}
+
+var _ Session = (*WebSocket)(nil)
+
+func newWebSocket(u *upgrade, c *Conn) *WebSocket {
+	return &WebSocket{upgrade: u, conn: c, begun: time.Now()}
+}
+
+// Remote returns the client's address.
+func (c *WebSocket) Remote() string { return c.conn.Conn().RemoteAddr().String() }
+
+// Subprotocol returns the one that was agreed on, empty where none was asked for.
+func (c *WebSocket) Subprotocol() string { return c.subprotocol }
+
+// Post has a message written before all those that wait. It is copied. ErrControl says
+// that the client doesn't read what it asked for: it is being disconnected.
+func (c *WebSocket) Post(kind Opcode, data []byte) error { return c.post(whole(kind, data)) }
+
+// Tell is Post for remarks, which a client that doesn't read misses: nothing else comes of it.
+func (c *WebSocket) Tell(kind Opcode, data []byte) { _ = c.conn.Post(whole(kind, data)) }
+
+// whole returns a frame that is a message.
+func whole(kind Opcode, data []byte) []byte {
+	frame := make([]byte, 0, MaxHeader+len(data))
+	return append(AppendHeader(frame, byte(kind), len(data)), data...)
+}
+
+func (c *WebSocket) post(frame []byte) error {
+	err := c.conn.Post(frame)
+	if err != nil {
+		_ = c.conn.Conn().Close() // ends Serve
+	}
+	return err
+}
+
+// Subscribe sends the client a stream's messages from now on, as frames of that kind; prefix,
+// at most 16 bytes, comes before each message's body. A latched stream sends its last one
+// first. r.Prefix is the frame's header. It reports whether the client is new to the stream.
+func (c *WebSocket) Subscribe(stream *Stream, kind Opcode, prefix []byte, r Receiver) bool {
+	r.Prefix = func(dst []byte, frame int) []byte {
+		return append(AppendHeader(dst, byte(kind), len(prefix)+frame), prefix...)
+	}
+	return stream.SubscribeWith(c.conn, r)
+}
+
+// Unsubscribe ends a subscription. It reports whether there was one.
+func (c *WebSocket) Unsubscribe(stream *Stream) bool { return stream.Unsubscribe(c.conn) }
+
+// Deliveries returns the counts of the streams that the client receives, in the order of
+// subscription. It reuses dst's memory.
+func (c *WebSocket) Deliveries(dst []Delivery) []Delivery { return c.conn.Deliveries(dst) }
+
+// Serve shakes hands and reads.
+func (c *WebSocket) Serve(context.Context) error {
+	conn, err := c.handshake()
+	if err != nil {
+		if errors.Is(err, errVisitor) {
+			c.conn.counted = true // it isn't a failure
+		}
+		c.conn.fails(err)
+		c.conn.Part()
+		return err
+	}
+	// The library's connection is a cycle with a finalizer, which the collector never frees.
+	defer func() { _ = conn.CloseNow() }() // says that it is closed already
+	defer c.session.Closed()
+	err = c.run(conn)
+	switch code := websocket.CloseStatus(err); {
+	case fatal(err) || errors.Is(err, ErrTooLarge):
+		c.conn.fails(err)
+		c.end(websocket.StatusProtocolError, err)
+		c.conn.Part()
+		return err
+	case code == websocket.StatusNormalClosure, code == websocket.StatusGoingAway, code == websocket.StatusNoStatusRcvd:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil // the client is gone
+	case errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, os.ErrDeadlineExceeded):
+		if c.ended.Load() {
+			return nil // the server's own end
+		}
+		err = c.endOfWriting()
+	}
+	c.conn.fails(err)
+	return err
+}
+
+// endOfWriting says why the connection was closed on this side: the client has gone, is
+// silent, or takes nothing.
+func (c *WebSocket) endOfWriting() error {
+	if c.mute.Load() {
+		return fmt.Errorf("%w: client %s was silent for %v", ErrPeerSlow, c.Remote(), c.upgrade.Patience)
+	}
+	if err := c.conn.Failed(); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("client %s is gone: %w", c.Remote(), err)
+	}
+	return fmt.Errorf("%w: client %s took no more messages", ErrPeerSlow, c.Remote())
+}
+
+// run opens the session and hands it what the client sends.
+func (c *WebSocket) run(conn *websocket.Conn) error {
+	if err := c.session.Open(); err != nil {
+		return err
+	}
+	c.conn.Welcome()
+	c.ready.Store(true)
+	for {
+		// What ends the reading is the connection's deadline or end, not a context.
+		kind, r, err := conn.Reader(context.Background())
+		if err != nil {
+			return readError(err)
+		}
+		message, err := readAll(r, c.buf, c.upgrade.ReadLimit)
+		if err != nil {
+			return readError(err)
+		}
+		c.keep(message)
+		c.busy.Store(true)
+		err = c.session.Message(Opcode(kind), message)
+		c.hear()
+		c.busy.Store(false)
+		if fatal(err) {
+			return err
+		} else if err != nil {
+			c.malformed(err)
+		}
+	}
+}
+
+// keep takes the memory for the next message, unless it is much.
+func (c *WebSocket) keep(buf []byte) {
+	const most = 1 << 20
+	if c.buf = buf[:0]; cap(buf) > most {
+		c.buf = nil
+	}
+}
+
+// readError tells a client that broke the protocol from one that went.
+func readError(err error) error {
+	switch {
+	case websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe), errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	if op := new(net.OpError); errors.As(err, &op) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrProtocol, err)
+}
+
+// end posts a close frame (RFC 6455, section 5.5.1), unless one was posted before.
+func (c *WebSocket) end(code websocket.StatusCode, reason error) {
+	if c.ended.Swap(true) {
+		return
+	}
+	_ = c.conn.Post(appendClose(nil, code, reason.Error()))
+}
+
+func appendClose(dst []byte, code websocket.StatusCode, reason string) []byte {
+	const most = 123
+	reason = reason[:min(most, len(reason))]
+	for len(reason) > 0 && reason[len(reason)-1] >= 0x80 { // cut between characters
+		reason = reason[:len(reason)-1]
+	}
+	dst = AppendHeader(dst, OpClose, 2+len(reason))
+	return append(binary.BigEndian.AppendUint16(dst, uint16(code)), reason...)
+}
+
+// Beat lets the session speak, pings the client and disconnects one that is silent. It runs
+// on the writing goroutine, between two messages: while one is being written, the server's time
+// limit for writing holds.
+func (c *WebSocket) Beat(dst []byte, _ bool) []byte {
+	if !c.ready.Load() {
+		return dst // the time for the handshake is bounded
+	}
+	c.session.Beat()
+	config := &c.upgrade.WebSocketConfig
+	now, heard := time.Since(c.begun), time.Duration(c.heard.Load())
+	if c.busy.Load() {
+		heard = now
+	}
+	// A ping may have been written late: the client has as long for its answer as usually lies
+	// between a ping and the end.
+	waited := c.asked > heard && now-c.asked >= config.Patience-config.Idle
+	switch {
+	case waited && now-heard >= config.Patience:
+		c.mute.Store(true)
+		_ = c.conn.Conn().Close() // ends Serve
+	case now-c.pinged >= config.Idle:
+		c.pinged = now
+		if c.asked <= heard {
+			c.asked = now
+		}
+		return AppendHeader(dst, OpPing, 0)
+	}
+	return dst
+}
+
+// Goodbye says that the server goes away.
+func (c *WebSocket) Goodbye(dst []byte) []byte {
+	if !c.shook.Load() || c.ended.Swap(true) {
+		return dst
+	}
+	return appendClose(dst, websocket.StatusGoingAway, "")
+}
+
+// Hold notes that the session keeps n bytes more for the client. An error wraps ErrHeld:
+// they would be more than guard.KeptBytes with all else, and nothing is noted. What is held ends
+// with Release, or with the client.
+func (c *WebSocket) Hold(n int) error {
+	if err := c.conn.Hold(n); err != nil {
+		return fmt.Errorf("%w: %d MiB", err, c.conn.server.config.MaxControl>>20)
+	}
+	return nil
+}
+
+// Release notes that n bytes aren't kept any more.
+func (c *WebSocket) Release(n int) { c.conn.Release(n) }
+
+// malformed counts a message that made no sense, and logs it, ever more rarely.
+func (c *WebSocket) malformed(err error) {
+	s := c.conn.server
+	err = brief(err)
+	untold, tell := s.malformed(err)
+	if tell {
+		s.config.Log.Warn("can't read what a client sent", "server", c.upgrade.Name, "client", c.Remote(), "error", err, "more_since", untold)
+	}
+}
+
+// fatal reports whether an error of a session ends the connection.
+func fatal(err error) bool { return errors.Is(err, ErrProtocol) || errors.Is(err, ErrControl) }
+
+// brief returns an error that says what err does, and no more than guard.ReasonBytes of it.
+func brief(err error) error {
+	text := err.Error()
+	if len(text) <= guard.ReasonBytes {
+		return err
+	}
+	return errors.New(guard.Excerpt(text, guard.ReasonBytes))
+}
+
+// firstRead is how much memory reading a message begins with.
+const firstRead = 4 << 10
+
+// readAll reads a message into buf's memory. It takes less than twice the limit for it,
+// and has less than the limit besides while it grows.
+func readAll(r io.Reader, buf []byte, limit int64) ([]byte, error) {
+	buf = buf[:0]
+	for {
+		if len(buf) == cap(buf) {
+			// One byte more than the limit, so that the end is found without growing.
+			larger := min(max(2*cap(buf), firstRead), max(int(limit)+1, cap(buf)+bytes.MinRead))
+			buf = append(make([]byte, 0, larger), buf...)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}
