@@ -6,7 +6,7 @@ import (
 
 	library "github.com/foxglove/mcap/go/mcap"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -49,7 +49,7 @@ func newMcapWriter() (*mcapWriter, error) {
 	if err := rossample.Image(&m, image()); err != nil {
 		return nil, err
 	}
-	data := new(cdr.Encoder).Append(nil, &m)
+	data := encode.CDR.Encoder().Append(nil, &m)
 	w, err := library.NewWriter(io.Writer(nowhere{}), &library.WriterOptions{IncludeCRC: true, Chunked: true, Compression: library.CompressionZSTD, CompressionLevel: library.CompressionLevelFastest})
 	if err != nil {
 		return nil, err

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -61,8 +60,8 @@ func TestClientsPublishCommands(t *testing.T) {
 	}{
 		{"json", "geometry_msgs/Twist", []byte(json)},
 		{"json", "geometry_msgs/msg/Twist", []byte(json)},
-		{"cdr", "geometry_msgs/msg/Twist", new(cdr.Encoder).Append(nil, twist)},
-		{"ros1", "geometry_msgs/Twist", new(ros1.Encoder).Append(nil, twist)},
+		{"cdr", "geometry_msgs/msg/Twist", encode.CDR.Encoder().Append(nil, twist)},
+		{"ros1", "geometry_msgs/Twist", encode.ROS1.Encoder().Append(nil, twist)},
 	} {
 		c.say(`{"op":"advertise","channels":[{"id":%d,"topic":"/cmd_vel","encoding":%q,"schemaName":%q}]}`, id, e.encoding, e.schema)
 		c.publish(uint32(id), e.content)
@@ -72,12 +71,12 @@ func TestClientsPublishCommands(t *testing.T) {
 	}
 	c.say(`{"op":"advertise","channels":[{"id":10,"topic":"/control","encoding":"cdr","schemaName":"lgsvl_msgs/msg/VehicleControlData"},` +
 		`{"id":11,"topic":"/drive","encoding":"cdr","schemaName":"ackermann_msgs/msg/AckermannDriveStamped"}]}`)
-	c.publish(10, new(cdr.Encoder).Append(nil, &ros.VehicleControlData{AccelerationPct: 0.5, BrakingPct: 0.25}))
+	c.publish(10, encode.CDR.Encoder().Append(nil, &ros.VehicleControlData{AccelerationPct: 0.5, BrakingPct: 0.25}))
 	control := next(t, controls)
 	assert.Equal(t, []float64{0.5, 0.25}, []float64{control.Acceleration, control.Braking})
 	drive := &ros.AckermannDriveStamped{Header: ros.Header{Stamp: ros.Time{Sec: 3, Nanosec: 4}}}
 	drive.Drive.Speed = 7
-	c.publish(11, new(cdr.Encoder).Append(nil, drive))
+	c.publish(11, encode.CDR.Encoder().Append(nil, drive))
 	got := next(t, drives)
 	assert.EqualValues(t, 7, got.Speed)
 	assert.EqualValues(t, 3_000_000_004, got.StampNs)
@@ -116,7 +115,7 @@ func TestBadCommands(t *testing.T) {
 	c.say(`{"op":"advertise","channels":[{"id":4,"topic":"/cmd_vel","encoding":"cdr","schemaName":"geometry_msgs/Twist"}]}`)
 	c.publish(4, []byte{1, 2, 3})
 	told("topic /cmd_vel: decode geometry_msgs/msg/Twist")
-	c.publish(4, new(cdr.Encoder).Append(nil, &ros.Twist{Linear: ros.Vector3{X: math.NaN()}}))
+	c.publish(4, encode.CDR.Encoder().Append(nil, &ros.Twist{Linear: ros.Vector3{X: math.NaN()}}))
 	told("command makes no sense")
 	for _, text := range []string{"{", `"text"`, `{}`, `{"op":"fetchAsset"}`} {
 		c.say("%s", text)

@@ -247,9 +247,9 @@ func statusOf(level int, format string, args ...any) status {
 	return status{Op: "status", Level: level, Message: fmt.Sprintf(format, args...)}
 }
 
-// encode returns a JSON message; those of this package can be encoded but for values of
+// marshal returns a JSON message; those of this package can be encoded but for values of
 // parameters, which are checked before.
-func encode(v any) ([]byte, error) {
+func marshal(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", bridges.ErrConvert, err)

@@ -8,8 +8,7 @@ import (
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -28,9 +27,9 @@ var clientEncodings = []string{"json", "cdr", "ros1"}
 func newDecoder(encoding, schemaName string) (decoder, bool) {
 	switch encoding {
 	case "cdr":
-		return new(cdr.Decoder), true
+		return encode.CDR.Decoder(), true
 	case "ros1":
-		return new(ros1.Decoder), true
+		return encode.ROS1.Decoder(), true
 	case "json":
 		version := ros.ROS1
 		if strings.Contains(schemaName, "/msg/") {

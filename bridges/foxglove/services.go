@@ -113,7 +113,7 @@ func registerService[In, Out, Req, Res any](p *bridges.Plugin, wire, in, out str
 				if err != nil {
 					return nil, err
 				}
-				return encode(response(result))
+				return marshal(response(result))
 			},
 		})
 		return nil
@@ -144,7 +144,7 @@ func (s *services) advertisement() []byte {
 	if len(message.Services) == 0 {
 		return nil
 	}
-	data, err := encode(message)
+	data, err := marshal(message)
 	if err != nil {
 		return nil // it is made of texts
 	}

@@ -101,14 +101,14 @@ func (s *session) refuse(err error) error {
 func (s *session) remark(level int, format string, args ...any) {
 	status := statusOf(level, format, args...)
 	status.Message = guard.Excerpt(status.Message, guard.ReasonBytes)
-	if data, err := encode(status); err == nil { // it is made of texts
+	if data, err := marshal(status); err == nil { // it is made of texts
 		s.client.Tell(transport.OpText, data)
 	}
 }
 
 // say sends a message as JSON. A client that doesn't read is being disconnected then.
 func (s *session) say(v any) {
-	data, err := encode(v)
+	data, err := marshal(v)
 	if err != nil {
 		s.instance.env.Log.Warn("answer a Foxglove client", "client", s.client.Remote(), "error", err)
 		return

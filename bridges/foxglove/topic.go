@@ -48,7 +48,7 @@ type topic struct {
 }
 
 func newTopic(i *instance, info *bridges.PublishedTopic, id uint32, schema foxglovemsg.Schema) (*topic, error) {
-	advertised, err := encode(newChannel(id, info.Name, schema))
+	advertised, err := marshal(newChannel(id, info.Name, schema))
 	if err != nil {
 		return nil, err
 	}

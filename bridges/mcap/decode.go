@@ -10,16 +10,16 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/go-gl/mathgl/mgl64"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	pb "github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglove"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // decoder makes the sample of an encoded message, which it keeps no hold of.
@@ -46,12 +46,12 @@ var readings = sync.OnceValue(func() map[string]rossample.Reading {
 func decoderOf(schema *mcap.Schema, c *mcap.Channel) (decoding, error) {
 	switch c.MessageEncoding {
 	case "cdr":
-		return rosDecoding(schema.Name, new(cdr.Decoder).Decode)
+		return rosDecoding(schema.Name, encode.CDR.Decoder().Decode)
 	case "ros1":
 		if err := agrees(schema, c); err != nil {
 			return decoding{}, err
 		}
-		return rosDecoding(strings.Replace(schema.Name, "/", "/msg/", 1), new(ros1.Decoder).Decode)
+		return rosDecoding(strings.Replace(schema.Name, "/", "/msg/", 1), encode.ROS1.Decoder().Decode)
 	case "protobuf":
 		if d, ok := foxgloveDecodings[schema.Name]; ok {
 			return d, nil

@@ -88,10 +88,9 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -492,7 +491,7 @@ func ros1Format(pub ros.Publication) (*format, error) {
 	if err != nil {
 		return nil, err
 	}
-	convert, encoder := pub.Converter(), new(ros1.Encoder)
+	convert, encoder := pub.Converter(), encode.ROS1.Encoder()
 	return &format{
 		schema: Schema{Name: ros.ROS1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
 		md5:    sum,
@@ -530,7 +529,7 @@ func ros2Format(pub ros.Publication) (*format, error) {
 	if err != nil {
 		return nil, err
 	}
-	convert, encoder := pub.Converter(), new(cdr.Encoder)
+	convert, encoder := pub.Converter(), encode.CDR.Encoder()
 	return &format{
 		schema: Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"},
 		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {

@@ -16,17 +16,18 @@ import (
 	"testing"
 
 	foxglove "github.com/foxglove/mcap/go/mcap"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // envRecorder has the connection string of a test binary that is to record without end.
@@ -170,13 +171,13 @@ func TestRecordingHasWhatROS2Expects(t *testing.T) {
 			assert.EqualValues(t, seq*bridgetest.Period+7_000_000, m.LogTime, "the hand-over")
 			var cloud ros.PointCloud2
 			require.NoError(t, rossample.PointCloud2(&cloud, bridgetest.PointCloud(seq)))
-			want = new(cdr.Encoder).Append(nil, &cloud)
+			want = encode.CDR.Encoder().Append(nil, &cloud)
 		} else {
 			assert.Equal(t, "/camera/image", m.topic)
 			assert.EqualValues(t, seq*bridgetest.Period+7_000_001, m.LogTime)
 			var image ros.Image
 			require.NoError(t, rossample.Image(&image, bridgetest.Image(seq)))
-			want = new(cdr.Encoder).Append(nil, &image)
+			want = encode.CDR.Encoder().Append(nil, &image)
 		}
 		assert.Equal(t, want, m.Data)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
 
 	"github.com/raybridge/raybridge/bridges"
-	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -119,7 +119,7 @@ func (s *session) answer(offered *service, persistent bool) error {
 // call has one request answered, after those before it.
 func (s *service) call(caller *session, data []byte) ([]byte, error) {
 	request := s.answerer.Type.NewRequest()
-	var decoder wire.Decoder
+	decoder := encode.ROS1.Decoder()
 	if err := decoder.Decode(data, request); err != nil {
 		return nil, fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 	}
@@ -134,7 +134,7 @@ func (s *service) call(caller *session, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var encoder wire.Encoder
+	encoder := encode.ROS1.Encoder()
 	return encoder.Append(nil, response), encoder.Err()
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/prototcp"
 
 	"github.com/raybridge/raybridge/bridges"
-	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
@@ -42,7 +42,7 @@ func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in ros.
 	if err != nil {
 		return err
 	}
-	var decoder wire.Decoder
+	decoder := encode.ROS1.Decoder()
 	return addSubscription(i, topic, typ, func(data []byte) error {
 		m := in.New()
 		if err := decoder.Decode(data, m); err != nil {

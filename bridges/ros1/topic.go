@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	wire "github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
@@ -40,7 +40,7 @@ type topic struct {
 	out     atomic.Pointer[transport.Stream] // nil while disconnected
 
 	// Owned by send and sendBytes, which one goroutine calls at a time.
-	encoder wire.Encoder
+	encoder *encode.BinaryEncoder
 	size    int // of the last message
 }
 
@@ -63,7 +63,7 @@ func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType)
 		return nil, badName(info.Name)
 	}
 	instance := i.(*instance)
-	t := &topic{info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == flow.TransientLocal}
+	t := &topic{encoder: encode.ROS1.Encoder(), info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == flow.TransientLocal}
 	return t, instance.addTopic(t)
 }
 

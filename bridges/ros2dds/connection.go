@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 )
 
@@ -108,7 +108,7 @@ func (c *connection) read(topic, typeName string, qos cyclone.EndpointQoS, event
 // announce says which endpoints the node has. The history keeps one message, so it never
 // waits.
 func (c *connection) announce() error {
-	var e cdr.Encoder
+	var e encode.BinaryEncoder
 	sample := c.graphWriter.Sample(0)
 	c.graphWriter.Set(&sample, e.Append(sample.Bytes()[:0], &c.graph))
 	return c.graphWriter.Write(sample)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
@@ -79,7 +79,7 @@ func (c *connection) serve(i *instance, s *service) error {
 		c.answer(i)
 	}
 	calls := c.calls
-	var decoder cdr.Decoder // the reading goroutine's
+	var decoder encode.BinaryDecoder // the reading goroutine's
 	return c.read(requestsTopic(s.name), ddsType(s.answerer.Type.Type+"_Request"), qos, &s.requests.events, func(data []byte, from cyclone.Origin) {
 		request := headed{body: s.answerer.Type.NewRequest()}
 		if err := decoder.Decode(data, &request); err != nil {
@@ -101,7 +101,7 @@ func (c *connection) answer(i *instance) {
 	c.calls, c.answering = make(chan call, maxCalls), make(chan struct{})
 	go func() {
 		defer close(c.answering)
-		var encoder cdr.Encoder
+		var encoder encode.BinaryEncoder
 		for {
 			select {
 			case next := <-c.calls:
@@ -114,7 +114,7 @@ func (c *connection) answer(i *instance) {
 }
 
 // reply has one call answered and writes the reply.
-func (i *instance) reply(ctx context.Context, c call, encoder *cdr.Encoder) {
+func (i *instance) reply(ctx context.Context, c call, encoder *encode.BinaryEncoder) {
 	response, err := c.service.answerer.Answer(ctx, c.request)
 	if err != nil {
 		if response = refusal(c.service.answerer.Type.NewResponse(), err); response == nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/flow"
@@ -31,9 +31,9 @@ type topic struct {
 	typeName string // ROS 2's
 
 	mu      sync.Mutex
-	out     *output     // guarded by mu: nil while disconnected
-	encoder cdr.Encoder // guarded by mu
-	room    int         // guarded by mu: what a message is expected to take, bytes
+	out     *output              // guarded by mu: nil while disconnected
+	encoder encode.BinaryEncoder // guarded by mu
+	room    int                  // guarded by mu: what a message is expected to take, bytes
 }
 
 // output is a topic's way into one connection.
@@ -208,7 +208,7 @@ type subscription struct {
 	instance *instance
 	typeName string // ROS 2's
 	inbox    ros.Inbox
-	decoder  cdr.Decoder // the reading goroutine's
+	decoder  encode.BinaryDecoder // the reading goroutine's
 }
 
 // receive decodes and delivers a message, on the reading goroutine.

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges/internal/encode"
+	"github.com/raybridge/raybridge/bridges/ros"
 )
 
 // The octets follow from the form of rmw_cyclonedds: an unsigned and a signed number of
@@ -18,7 +19,7 @@ func TestRequestsAndRepliesOnTheWire(t *testing.T) {
 	request := headed{body: &ros.SetBoolRequest{}}
 	data, err := hex.DecodeString(head + "01")
 	require.NoError(t, err)
-	var d cdr.Decoder
+	var d encode.BinaryDecoder
 	require.NoError(t, d.Decode(data, &request))
 	assert.Equal(t, header{0x44332211, 0x88776655, 5, 0}, request.header)
 	assert.Equal(t, &ros.SetBoolRequest{Data: true}, request.body)
@@ -27,7 +28,7 @@ func TestRequestsAndRepliesOnTheWire(t *testing.T) {
 		head + "01" + "000000" + "05000000" + "646f6e6500": &ros.SetBoolResponse{Success: true, Message: "done"},
 		head + "00": &ros.EmptyResponse{},
 	} {
-		var e cdr.Encoder
+		var e encode.BinaryEncoder
 		assert.Equal(t, want, hex.EncodeToString(e.Append(nil, &headed{request.header, body})))
 	}
 }
@@ -43,8 +44,8 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, service := range ros.Services() {
-			var d cdr.Decoder
-			var e cdr.Encoder
+			var d encode.BinaryDecoder
+			var e encode.BinaryEncoder
 			request := headed{body: service.NewRequest()}
 			if d.Decode(data, &request) != nil {
 				continue
@@ -87,7 +88,7 @@ func TestGraphOnTheWire(t *testing.T) {
 				"00000000" + "01000000" + threes + zeros},
 		{"gone", graph{gidSize: 16, participant: gid(1), namespace: "/", node: "sim", gone: true}, "00010000" + ones + "00000000"},
 	} {
-		var e cdr.Encoder
+		var e encode.BinaryEncoder
 		assert.Equal(t, c.want, hex.EncodeToString(e.Append(nil, &c.g)), c.name)
 	}
 }

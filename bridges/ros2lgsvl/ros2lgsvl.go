@@ -21,7 +21,7 @@
 //
 // and op 3 in both directions afterwards. A message is its fields in the definition's
 // order, without padding: a string is its length as u32 and its bytes, every array, also
-// one of fixed size, its length as u32 and its elements. Package bridges/internal/lgsvlwire
+// one of fixed size, its length as u32 and its elements. Package bridges/internal/encode
 // has the details.
 //
 // # Types
@@ -46,7 +46,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/lgsvlwire"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -104,7 +104,7 @@ func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ro
 	if err != nil {
 		return nil, err
 	}
-	var encoder lgsvlwire.Encoder
+	encoder := encode.LGSVL.Encoder()
 	return func(ctx context.Context, message ros.Message, _ int64) error {
 		if err := bridges.CheckSize(encoder.Size(message), t.limit); err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
@@ -115,7 +115,7 @@ func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ro
 
 // listen subscribes to a topic.
 func listen(b bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
-	var decoder lgsvlwire.Decoder
+	decoder := encode.LGSVL.Decoder()
 	return b.(*instance).subscribe(topic.Name, wireName(typeName), func(body []byte) error {
 		message := in.New()
 		if err := decoder.Decode(body, message); err != nil {

@@ -41,17 +41,18 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/spatial"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Factory is the bridge named "rosapollo".
@@ -184,7 +185,7 @@ func parseConnection(connection string) (rosbridgev2.Config, error) {
 type rosTopic struct {
 	message ros.Message
 	encoder rosjson.Encoder
-	sizes   ros1.Encoder
+	sizes   *encode.BinaryEncoder
 	limit   int64
 }
 
@@ -203,7 +204,7 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 		return nil, err
 	}
 	way := i.(*instance).Advertise(info, typeName)
-	t := &rosTopic{encoder: rosjson.Encoder{Version: ros.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
+	t := &rosTopic{sizes: encode.ROS1.Encoder(), encoder: rosjson.Encoder{Version: ros.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
 	return func(ctx context.Context, message ros.Message, _ int64) error {
 		t.message = message
 		return way.Send(ctx, t)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -61,12 +62,12 @@ type incoming struct {
 
 // add makes a topic, at once if there is a connection.
 func (i *instance) add(info *bridges.PublishedTopic, typ string) (*topic, error) {
-	return i.addTopic(info, &topic{instance: i, info: info, typ: typ})
+	return i.addTopic(info, &topic{instance: i, info: info, ros1: encode.ROS1.Encoder(), typ: typ})
 }
 
 // addForeign is add for a type from outside.
 func (i *instance) addForeign(info *bridges.PublishedTopic, typ string) (*topic, error) {
-	return i.addTopic(info, &topic{instance: i, info: info, typ: typ, foreign: true})
+	return i.addTopic(info, &topic{instance: i, info: info, ros1: encode.ROS1.Encoder(), typ: typ, foreign: true})
 }
 
 func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, error) {

@@ -6,8 +6,7 @@ import (
 	"fmt"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
@@ -39,9 +38,9 @@ func decode(version ros.Version, form rosbridgev2.Form, data []byte, m ros.Messa
 		return (&roscbor.Decoder{Version: version}).Decode(data, m)
 	case rosbridgev2.Raw:
 		if version == ros.ROS2 {
-			return new(cdr.Decoder).Decode(data, m)
+			return encode.CDR.Decoder().Decode(data, m)
 		}
-		return new(ros1.Decoder).Decode(data, m)
+		return encode.ROS1.Decoder().Decode(data, m)
 	default:
 		return (&rosjson.Decoder{Version: version}).Decode(data, m)
 	}

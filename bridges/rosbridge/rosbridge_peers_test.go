@@ -23,7 +23,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -109,7 +109,7 @@ func raw(t *testing.T, pub ros.Publication, s bridges.Stamped) []byte {
 	t.Helper()
 	m, err := pub.Converter()(s)
 	require.NoError(t, err)
-	return new(ros1.Encoder).Append(nil, m)
+	return encode.ROS1.Encoder().Append(nil, m)
 }
 
 // TestMessageClassesOfROS1 has Debian's ROS 1 take what the bridge sends to a server, read by each

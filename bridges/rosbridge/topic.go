@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
@@ -35,8 +34,8 @@ type topic struct {
 	json    rosjson.Encoder // guarded by mu, as are the others
 	bson    rosbson.Encoder
 	cbor    roscbor.Encoder
-	ros1    ros1.Encoder
-	cdr     cdr.Encoder
+	ros1    *encode.BinaryEncoder
+	cdr     encode.BinaryEncoder
 	sizes   [forms]int // of the last frames, for the server's
 }
 

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -213,7 +213,7 @@ func openROS(open Open) ros.Open {
 // rosMessage is a ROS 2 message as a Message.
 type rosMessage struct {
 	message ros.Message
-	encoder cdr.Encoder
+	encoder encode.BinaryEncoder
 	size    int // of the message before
 }
 

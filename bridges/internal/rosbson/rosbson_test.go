@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbson"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -22,7 +22,7 @@ import (
 
 var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version ros.Version, m ros.Message) []byte {
+func encoded(t testing.TB, version ros.Version, m ros.Message) []byte {
 	e := rosbson.Encoder{Version: version}
 	data := e.Append([]byte("before"), m)[6:]
 	require.NoError(t, e.Err())
@@ -35,17 +35,17 @@ func decode(version ros.Version, data []byte, m ros.Message) error {
 }
 
 // bits are all values of a message, NaN with their bits.
-func bits(m ros.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
+func bits(m ros.Message) []byte { return encode.ROS1.Encoder().Append(nil, m) }
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
 	for _, m := range rostest.Every() {
 		for seed := range uint64(30) {
 			rostest.Fill(m, seed)
 			again := rostest.New(m)
-			require.NoError(t, decode(ros.ROS1, encode(t, ros.ROS1, m), again))
+			require.NoError(t, decode(ros.ROS1, encoded(t, ros.ROS1, m), again))
 			require.Equal(t, bits(m), bits(again), m.TypeName())
-			require.NoError(t, decode(ros.ROS2, encode(t, ros.ROS2, m), again))
-			require.Equal(t, encode(t, ros.ROS2, m), encode(t, ros.ROS2, again), m.TypeName())
+			require.NoError(t, decode(ros.ROS2, encoded(t, ros.ROS2, m), again))
+			require.Equal(t, encoded(t, ros.ROS2, m), encoded(t, ros.ROS2, again), m.TypeName())
 		}
 	}
 }
@@ -67,7 +67,7 @@ func vectors(t testing.TB, f func(name string, m ros.Message, data []byte)) {
 		require.NotNil(t, m, name)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.NoError(t, new(ros1.Decoder).Decode(data, m), name)
+		require.NoError(t, encode.ROS1.Decoder().Decode(data, m), name)
 		if data, err = os.ReadFile(filepath.Join("../../../testdata/wire/rostree", name+".bson")); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func vectors(t testing.TB, f func(name string, m ros.Message, data []byte)) {
 // TestPythonsBytes: Python's bson comes to the same bytes.
 func TestPythonsBytes(t *testing.T) {
 	vectors(t, func(name string, m ros.Message, data []byte) {
-		assert.Equal(t, data, encode(t, ros.ROS1, m), name)
+		assert.Equal(t, data, encoded(t, ros.ROS1, m), name)
 		again := rostest.New(m)
 		require.NoError(t, decode(ros.ROS1, data, again), name)
 		assert.Equal(t, bits(m), bits(again), name)
@@ -176,12 +176,12 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	e := rosbson.Encoder{Version: ros.ROS1}
 	data := e.Append(nil, clock)
 	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
-	assert.Equal(t, encode(t, ros.ROS1, &ros.Clock{}), data)
-	assert.ErrorIs(t, decode(ros.ROS1, encode(t, ros.ROS2, clock), clock), rostree.ErrRange)
+	assert.Equal(t, encoded(t, ros.ROS1, &ros.Clock{}), data)
+	assert.ErrorIs(t, decode(ros.ROS1, encoded(t, ros.ROS2, clock), clock), rostree.ErrRange)
 }
 
 func TestTextIsUTF8(t *testing.T) {
-	got := encode(t, ros.ROS2, &ros.Header{FrameID: "a\xffb"})
+	got := encoded(t, ros.ROS2, &ros.Header{FrameID: "a\xffb"})
 	assert.Contains(t, string(got), "\x06\x00\x00\x00a\ufffdb\x00")
 	var m ros.Header
 	require.NoError(t, decode(ros.ROS2, document("frame_id", "02"+"04000000"+"61ff6200"), &m))
@@ -192,18 +192,18 @@ func FuzzDecode(f *testing.F) {
 	every := rostest.Every()
 	for i, m := range every {
 		rostest.Fill(m, 1)
-		f.Add(uint8(i), encode(f, ros.ROS1, m))
-		f.Add(uint8(i), encode(f, ros.ROS2, m))
+		f.Add(uint8(i), encoded(f, ros.ROS1, m))
+		f.Add(uint8(i), encoded(f, ros.ROS2, m))
 	}
 	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
 		m := rostest.New(every[int(i)%len(every)])
 		if decode(ros.ROS1, data, m) != nil {
 			return
 		}
-		first := encode(t, ros.ROS1, m)
+		first := encoded(t, ros.ROS1, m)
 		again := rostest.New(m)
 		require.NoError(t, decode(ros.ROS1, first, again))
-		require.Equal(t, first, encode(t, ros.ROS1, again))
+		require.Equal(t, first, encoded(t, ros.ROS1, again))
 	})
 }
 

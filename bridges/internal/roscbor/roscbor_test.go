@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/roscbor"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -25,7 +25,7 @@ import (
 
 var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version ros.Version, m ros.Message) []byte {
+func encoded(t testing.TB, version ros.Version, m ros.Message) []byte {
 	e := roscbor.Encoder{Version: version}
 	data := e.Append([]byte("before"), m)[6:]
 	require.NoError(t, e.Err())
@@ -37,7 +37,7 @@ func decode(version ros.Version, data []byte, m ros.Message) error {
 }
 
 // bits are all values of a message, NaN with their bits.
-func bits(m ros.Message) []byte { return new(ros1.Encoder).Append(nil, m) }
+func bits(m ros.Message) []byte { return encode.ROS1.Encoder().Append(nil, m) }
 
 // TestRoundTripOfEveryMessage: what was written is well-formed for another's decoder, and
 // reads back as it was.
@@ -46,13 +46,13 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 		for seed := range uint64(30) {
 			rostest.Fill(m, seed)
 			again := rostest.New(m)
-			data := encode(t, ros.ROS1, m)
+			data := encoded(t, ros.ROS1, m)
 			require.NoError(t, cbor.Wellformed(data), m.TypeName())
 			require.NoError(t, decode(ros.ROS1, data, again))
 			require.Equal(t, bits(m), bits(again), m.TypeName())
-			data = encode(t, ros.ROS2, m)
+			data = encoded(t, ros.ROS2, m)
 			require.NoError(t, decode(ros.ROS2, data, again))
-			require.Equal(t, data, encode(t, ros.ROS2, again), m.TypeName())
+			require.Equal(t, data, encoded(t, ros.ROS2, again), m.TypeName())
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestAnotherDecoderReadsTheValues(t *testing.T) {
 		AngleMin: 0.1, RangeMax: float32(math.Inf(1)), Ranges: []float32{1.5, -2},
 	}
 	var got map[string]any
-	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS1, &m), &got))
+	require.NoError(t, cbor.Unmarshal(encoded(t, ros.ROS1, &m), &got))
 	assert.Equal(t, map[any]any{
 		"seq": uint64(24), "stamp": map[any]any{"secs": uint64(70000), "nsecs": uint64(256)}, "frame_id": "Straße\ufffd",
 	}, got["header"])
@@ -73,13 +73,13 @@ func TestAnotherDecoderReadsTheValues(t *testing.T) {
 	assert.Equal(t, cbor.Tag{Number: 85, Content: []byte{0, 0, 0xc0, 0x3f, 0, 0, 0, 0xc0}}, got["ranges"])
 	assert.Equal(t, cbor.Tag{Number: 85, Content: []byte{}}, got["intensities"])
 
-	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS2, &ros.CarlaLaneInvasionEvent{CrossedLaneMarkings: []int32{-2}}), &got))
+	require.NoError(t, cbor.Unmarshal(encoded(t, ros.ROS2, &ros.CarlaLaneInvasionEvent{CrossedLaneMarkings: []int32{-2}}), &got))
 	assert.Equal(t, cbor.Tag{Number: 78, Content: []byte{0xfe, 0xff, 0xff, 0xff}}, got["crossed_lane_markings"])
-	require.NoError(t, cbor.Unmarshal(encode(t, ros.ROS2, &ros.CameraInfo{D: []float64{1}}), &got))
+	require.NoError(t, cbor.Unmarshal(encoded(t, ros.ROS2, &ros.CameraInfo{D: []float64{1}}), &got))
 	assert.Equal(t, cbor.Tag{Number: 86, Content: []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f}}, got["d"])
 	for _, n := range []int32{math.MinInt32, -257, -256, -25, -24, -1, 23, 24, 255, 256, 65535, 65536, math.MaxInt32} {
 		var stamp map[string]any
-		data := encode(t, ros.ROS2, &ros.Time{Sec: n, Nanosec: 7})
+		data := encoded(t, ros.ROS2, &ros.Time{Sec: n, Nanosec: 7})
 		require.NoError(t, cbor.Unmarshal(data, &stamp))
 		assert.EqualValues(t, n, stamp["sec"])
 		shortest, err := cbor.Marshal(n)
@@ -245,13 +245,13 @@ func TestTimesBeforeTheEpoch(t *testing.T) {
 	e := roscbor.Encoder{Version: ros.ROS1}
 	data := e.Append(nil, clock)
 	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
-	assert.Equal(t, encode(t, ros.ROS1, &ros.Clock{}), data)
-	assert.ErrorIs(t, decode(ros.ROS1, encode(t, ros.ROS2, clock), clock), rostree.ErrRange)
+	assert.Equal(t, encoded(t, ros.ROS1, &ros.Clock{}), data)
+	assert.ErrorIs(t, decode(ros.ROS1, encoded(t, ros.ROS2, clock), clock), rostree.ErrRange)
 }
 
 // TestMapsOfMoreThan23Members: the head is longer then. No message has so many fields.
 func TestMapsOfMoreThan23Members(t *testing.T) {
-	data := encode(t, ros.ROS2, large{})
+	data := encoded(t, ros.ROS2, large{})
 	var got map[string]bool
 	require.NoError(t, cbor.Unmarshal(data, &got))
 	assert.Len(t, got, 30)
@@ -273,8 +273,8 @@ func FuzzDecode(f *testing.F) {
 	every := rostest.Every()
 	for i, m := range every {
 		rostest.Fill(m, 1)
-		f.Add(uint8(i), encode(f, ros.ROS1, m))
-		f.Add(uint8(i), encode(f, ros.ROS2, m))
+		f.Add(uint8(i), encoded(f, ros.ROS1, m))
+		f.Add(uint8(i), encoded(f, ros.ROS2, m))
 	}
 	other, err := cbor.DecOptions{MaxNestedLevels: 2 * rostree.MaxDepth}.DecMode()
 	require.NoError(f, err)
@@ -284,10 +284,10 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		require.NoError(t, other.Wellformed(data), base64.StdEncoding.EncodeToString(data))
-		first := encode(t, ros.ROS1, m)
+		first := encoded(t, ros.ROS1, m)
 		again := rostest.New(m)
 		require.NoError(t, decode(ros.ROS1, first, again))
-		require.Equal(t, first, encode(t, ros.ROS1, again))
+		require.Equal(t, first, encoded(t, ros.ROS1, again))
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rostree"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -24,7 +24,7 @@ import (
 
 var versions = []ros.Version{ros.ROS2, ros.ROS1}
 
-func encode(t testing.TB, version ros.Version, m ros.Message) string {
+func encoded(t testing.TB, version ros.Version, m ros.Message) string {
 	e := rosjson.Encoder{Version: version}
 	text := e.Append([]byte("{"), m)[1:]
 	require.NoError(t, e.Err())
@@ -38,15 +38,15 @@ func decode(version ros.Version, text string, m ros.Message) error {
 func TestAppend(t *testing.T) {
 	header := ros.Header{Seq: 9, Stamp: ros.Time{Sec: 5, Nanosec: 4294967295}, FrameID: "a\"\\/\n\r\t\b\x00\x1f\x7f<é\u2028🚗\xff\xfe"}
 	assert.Equal(t, `{"stamp":{"sec":5,"nanosec":4294967295},"frame_id":"a\"\\/\n\r\t\u0008\u0000\u001f`+"\x7f"+`<é`+"\u2028"+`🚗\ufffd\ufffd"}`,
-		encode(t, ros.ROS2, &header))
+		encoded(t, ros.ROS2, &header))
 	header.FrameID = ""
-	assert.Equal(t, `{"seq":9,"stamp":{"secs":5,"nsecs":4294967295},"frame_id":""}`, encode(t, ros.ROS1, &header))
-	assert.Equal(t, `{"data":0.1}`, encode(t, ros.ROS2, &ros.Float32{Data: 0.1}))
-	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0.0}`, encode(t, ros.ROS2, &ros.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
-	assert.Equal(t, `{"x":null,"y":null,"z":100000000000000000000}`, encode(t, ros.ROS2, &ros.Point{X: math.NaN(), Y: math.Inf(-1), Z: 1e20}))
-	assert.Equal(t, `{}`, encode(t, ros.ROS1, &ros.EmptyRequest{}))
-	assert.Equal(t, `{"transforms":[]}`, encode(t, ros.ROS1, &ros.TFMessage{}))
-	info := encode(t, ros.ROS1, &ros.CameraInfo{D: []float64{1, 2}})
+	assert.Equal(t, `{"seq":9,"stamp":{"secs":5,"nsecs":4294967295},"frame_id":""}`, encoded(t, ros.ROS1, &header))
+	assert.Equal(t, `{"data":0.1}`, encoded(t, ros.ROS2, &ros.Float32{Data: 0.1}))
+	assert.Equal(t, `{"x":0.1,"y":1e-7,"z":-0.0}`, encoded(t, ros.ROS2, &ros.Point{X: 0.1, Y: 1e-7, Z: math.Copysign(0, -1)}))
+	assert.Equal(t, `{"x":null,"y":null,"z":100000000000000000000}`, encoded(t, ros.ROS2, &ros.Point{X: math.NaN(), Y: math.Inf(-1), Z: 1e20}))
+	assert.Equal(t, `{}`, encoded(t, ros.ROS1, &ros.EmptyRequest{}))
+	assert.Equal(t, `{"transforms":[]}`, encoded(t, ros.ROS1, &ros.TFMessage{}))
+	info := encoded(t, ros.ROS1, &ros.CameraInfo{D: []float64{1, 2}})
 	for _, member := range []string{`"D":[1,2]`, `"K":[0,0,0,0,0,0,0,0,0]`, `"R":[`, `"P":[0,0,0,0,0,0,0,0,0,0,0,0]`, `"do_rectify":false}}`} {
 		assert.Contains(t, info, member)
 	}
@@ -131,9 +131,9 @@ func TestBytesFromSources(t *testing.T) {
 			continue
 		}
 		data := bytes.Repeat([]byte{1, 200, 30, 255, 7}, n/5+1)[:n]
-		want := encode(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Data: data}})
+		want := encoded(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Data: data}})
 		assert.Contains(t, want, `"data":"`+base64.StdEncoding.EncodeToString(data)+`"`)
-		require.Equal(t, want, encode(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Source: source(data)}}), "%d bytes", n)
+		require.Equal(t, want, encoded(t, ros.ROS2, &ros.CompressedImage{Data: ros.Bytes{Source: source(data)}}), "%d bytes", n)
 	}
 }
 
@@ -150,11 +150,11 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 		for _, m := range rostest.Every() {
 			for seed := range uint64(30) {
 				rostest.Fill(m, seed)
-				text := encode(t, version, m)
+				text := encoded(t, version, m)
 				require.True(t, json.Valid([]byte(text)), text)
 				again := rostest.New(m)
 				require.NoError(t, decode(version, text, again), text)
-				require.Equal(t, text, encode(t, version, again))
+				require.Equal(t, text, encoded(t, version, again))
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func vectors(t testing.TB) []vector {
 			text: strings.NewReplacer(`"nan"`, "null", `"inf"`, "null", `"-inf"`, "null").Replace(string(file.Message)),
 			m:    types[file.Type],
 		}
-		require.NoError(t, new(ros1.Decoder).Decode(data, v.m))
+		require.NoError(t, encode.ROS1.Decoder().Decode(data, v.m))
 		list = append(list, v)
 	}
 	require.Len(t, list, 27)
@@ -201,11 +201,11 @@ func vectors(t testing.TB) []vector {
 // written are the values that Python has.
 func TestPythonsValues(t *testing.T) {
 	for _, v := range vectors(t) {
-		got := encode(t, ros.ROS1, v.m)
+		got := encoded(t, ros.ROS1, v.m)
 		assert.JSONEq(t, v.text, got)
 		read := rostest.New(v.m)
 		require.NoError(t, decode(ros.ROS1, v.text, read))
-		assert.Equal(t, got, encode(t, ros.ROS1, read))
+		assert.Equal(t, got, encoded(t, ros.ROS1, read))
 	}
 }
 
@@ -304,7 +304,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestTimesBeforeTheEpoch(t *testing.T) {
 	clock := &ros.Clock{Clock: ros.Time{Sec: -1, Nanosec: 5}}
-	assert.Equal(t, `{"clock":{"sec":-1,"nanosec":5}}`, encode(t, ros.ROS2, clock))
+	assert.Equal(t, `{"clock":{"sec":-1,"nanosec":5}}`, encoded(t, ros.ROS2, clock))
 	e := rosjson.Encoder{Version: ros.ROS1}
 	assert.Equal(t, `{"clock":{"secs":0,"nsecs":0}}`, string(e.Append(nil, clock)))
 	assert.ErrorIs(t, e.Err(), ros.ErrBeforeEpoch)
@@ -325,8 +325,8 @@ func FuzzDecode(f *testing.F) {
 	every := rostest.Every()
 	for i, m := range every {
 		rostest.Fill(m, 1)
-		f.Add(uint8(i), []byte(encode(f, ros.ROS1, m)))
-		f.Add(uint8(i), []byte(encode(f, ros.ROS2, m)))
+		f.Add(uint8(i), []byte(encoded(f, ros.ROS1, m)))
+		f.Add(uint8(i), []byte(encoded(f, ros.ROS2, m)))
 	}
 	f.Fuzz(func(t *testing.T, i uint8, data []byte) {
 		m := rostest.New(every[int(i)%len(every)])
@@ -337,11 +337,11 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		require.True(t, json.Valid(data))
-		text := encode(t, ros.ROS1, m)
+		text := encoded(t, ros.ROS1, m)
 		require.True(t, json.Valid([]byte(text)))
 		again := rostest.New(m)
 		require.NoError(t, decode(ros.ROS1, text, again))
-		require.Equal(t, text, encode(t, ros.ROS1, again))
+		require.Equal(t, text, encoded(t, ros.ROS1, again))
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -85,11 +85,11 @@ func through(t *testing.T, pub ros.Publication, s bridges.Stamped) bridges.Stamp
 	t.Helper()
 	message, err := pub.Converter()(s)
 	require.NoError(t, err)
-	data := new(cdr.Encoder).Append(nil, message)
+	data := encode.CDR.Encoder().Append(nil, message)
 	for _, r := range rossample.Readings() {
 		if r.Type == pub.Type {
 			m := r.New()
-			require.NoError(t, new(cdr.Decoder).Decode(data, m))
+			require.NoError(t, encode.CDR.Decoder().Decode(data, m))
 			back, err := r.From(m)
 			require.NoError(t, err)
 			if r.Sample != nil {
@@ -206,15 +206,15 @@ func TestCloudsComeBack(t *testing.T) {
 		lose(want)
 		var message ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&message, want))
-		data := new(cdr.Encoder).Append(nil, &message)
+		data := encode.CDR.Encoder().Append(nil, &message)
 		var received ros.PointCloud2
-		require.NoError(t, new(cdr.Decoder).Decode(data, &received))
+		require.NoError(t, encode.CDR.Decoder().Decode(data, &received))
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
 		assert.Equal(t, want, back, layout)
 		var again ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&again, back.(*sample.PointCloud)))
-		assert.Equal(t, data, new(cdr.Encoder).Append(nil, &again), layout)
+		assert.Equal(t, data, encode.CDR.Encoder().Append(nil, &again), layout)
 	}
 }
 
@@ -226,9 +226,9 @@ func TestOrganizedCloudsComeBack(t *testing.T) {
 		want.Points[3].X, want.Points[3].Y, want.Points[3].Z = nan, nan, nan
 		var message ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&message, want))
-		data := new(cdr.Encoder).Append(nil, &message)
+		data := encode.CDR.Encoder().Append(nil, &message)
 		var received ros.PointCloud2
-		require.NoError(t, new(cdr.Decoder).Decode(data, &received))
+		require.NoError(t, encode.CDR.Decoder().Decode(data, &received))
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
 		cloud := back.(*sample.PointCloud)
@@ -240,7 +240,7 @@ func TestOrganizedCloudsComeBack(t *testing.T) {
 		assert.Equal(t, want.Points[4].X, cloud.Points[4].X)
 		var again ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&again, cloud))
-		assert.Equal(t, data, new(cdr.Encoder).Append(nil, &again), layout)
+		assert.Equal(t, data, encode.CDR.Encoder().Append(nil, &again), layout)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestTimesInSeconds(t *testing.T) {
 		}
 		var sent, received ros.PointCloud2
 		require.NoError(t, rossample.PointCloud2(&sent, want))
-		require.NoError(t, new(cdr.Decoder).Decode(new(cdr.Encoder).Append(nil, &sent), &received))
+		require.NoError(t, encode.CDR.Decoder().Decode(encode.CDR.Encoder().Append(nil, &sent), &received))
 		back, err := rossample.FromPointCloud2(&received)
 		require.NoError(t, err)
 		for i, p := range back.(*sample.PointCloud).Points {
@@ -371,7 +371,7 @@ func FuzzReadings(f *testing.F) {
 			require.NoError(f, err)
 			for i, r := range list {
 				if r.Type == pub.Type {
-					f.Add(uint8(i), new(cdr.Encoder).Append(nil, message))
+					f.Add(uint8(i), encode.CDR.Encoder().Append(nil, message))
 				}
 			}
 		}
@@ -379,7 +379,7 @@ func FuzzReadings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		r := list[int(which)%len(list)]
 		m := r.New()
-		if new(cdr.Decoder).Decode(data, m) != nil {
+		if encode.CDR.Decoder().Decode(data, m) != nil {
 			return
 		}
 		s, err := r.From(m)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -156,7 +156,7 @@ func organizedCloud() *sample.PointCloud {
 }
 
 // encode converts a sample and encodes the message.
-func encode[M any, P interface {
+func encoded[M any, P interface {
 	*M
 	ros.Message
 }, T any](convert func(P, T) error, src T) func() ([]byte, error) {
@@ -165,34 +165,34 @@ func encode[M any, P interface {
 		if err := convert(dst, src); err != nil {
 			return nil, err
 		}
-		var e cdr.Encoder
+		var e encode.BinaryEncoder
 		return e.Append(nil, dst), nil
 	}
 }
 
 func TestSamplesEncodeToTheVectors(t *testing.T) {
 	for name, encoded := range map[string]func() ([]byte, error){
-		"clock":                      encode(rossample.Clock, &sample.Clock{StampNs: stamp}),
-		"clock_before_epoch":         encode(rossample.Clock, &sample.Clock{StampNs: -1}),
-		"image_rgb8":                 encode(rossample.Image, imageRGB8()),
-		"image_32fc1":                encode(rossample.Image, imageDepth()),
-		"compressed_image":           encode(rossample.CompressedImage, &sample.CompressedImage{Header: header("cam"), Format: "png", Data: []byte("\x89PNG\r")}),
-		"camera_info":                encode(rossample.CameraInfo, cameraInfo()),
-		"camera_info_undistorted":    encode(rossample.CameraInfo, undistorted()),
-		"imu":                        encode(rossample.Imu, imu()),
-		"nav_sat_fix":                encode(rossample.NavSatFix, gnssFix()),
-		"odometry":                   encode(rossample.Odometry, odometry()),
-		"tf":                         encode(rossample.TFMessage, transforms()),
-		"tf_empty":                   encode(rossample.TFMessage, &sample.Transforms{}),
-		"point_cloud_xyzircaedt":     encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRCAEDT)),
-		"point_cloud_empty":          encode(rossample.PointCloud2, emptyCloud()),
-		"point_cloud_organized":      encode(rossample.PointCloud2, organizedCloud()),
-		"point_cloud_xyzirt":         encode(rossample.PointCloud2, cloud(sample.LayoutXYZIRT)),
-		"point_cloud_xyzi":           encode(rossample.PointCloud2, cloud(sample.LayoutXYZI)),
-		"point_cloud_svl":            encode(rossample.PointCloud2, cloud(sample.LayoutSVL)),
-		"point_cloud_svl_unit":       encode(rossample.PointCloud2, unitCloud()),
-		"point_cloud_carla":          encode(rossample.PointCloud2, cloud(sample.LayoutCARLA)),
-		"point_cloud_carla_semantic": encode(rossample.PointCloud2, cloud(sample.LayoutCARLASemantic)),
+		"clock":                      encoded(rossample.Clock, &sample.Clock{StampNs: stamp}),
+		"clock_before_epoch":         encoded(rossample.Clock, &sample.Clock{StampNs: -1}),
+		"image_rgb8":                 encoded(rossample.Image, imageRGB8()),
+		"image_32fc1":                encoded(rossample.Image, imageDepth()),
+		"compressed_image":           encoded(rossample.CompressedImage, &sample.CompressedImage{Header: header("cam"), Format: "png", Data: []byte("\x89PNG\r")}),
+		"camera_info":                encoded(rossample.CameraInfo, cameraInfo()),
+		"camera_info_undistorted":    encoded(rossample.CameraInfo, undistorted()),
+		"imu":                        encoded(rossample.Imu, imu()),
+		"nav_sat_fix":                encoded(rossample.NavSatFix, gnssFix()),
+		"odometry":                   encoded(rossample.Odometry, odometry()),
+		"tf":                         encoded(rossample.TFMessage, transforms()),
+		"tf_empty":                   encoded(rossample.TFMessage, &sample.Transforms{}),
+		"point_cloud_xyzircaedt":     encoded(rossample.PointCloud2, cloud(sample.LayoutXYZIRCAEDT)),
+		"point_cloud_empty":          encoded(rossample.PointCloud2, emptyCloud()),
+		"point_cloud_organized":      encoded(rossample.PointCloud2, organizedCloud()),
+		"point_cloud_xyzirt":         encoded(rossample.PointCloud2, cloud(sample.LayoutXYZIRT)),
+		"point_cloud_xyzi":           encoded(rossample.PointCloud2, cloud(sample.LayoutXYZI)),
+		"point_cloud_svl":            encoded(rossample.PointCloud2, cloud(sample.LayoutSVL)),
+		"point_cloud_svl_unit":       encoded(rossample.PointCloud2, unitCloud()),
+		"point_cloud_carla":          encoded(rossample.PointCloud2, cloud(sample.LayoutCARLA)),
+		"point_cloud_carla_semantic": encoded(rossample.PointCloud2, cloud(sample.LayoutCARLASemantic)),
 	} {
 		want, err := os.ReadFile(filepath.Join("../../../testdata/wire/cdr", name+".cdr"))
 		require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestMessageIsReusedBetweenClouds(t *testing.T) {
 	require.NoError(t, rossample.PointCloud2(&m, organizedCloud()))
 	require.NoError(t, rossample.PointCloud2(&m, cloud(sample.LayoutXYZI)))
 	require.NoError(t, rossample.PointCloud2(&fresh, cloud(sample.LayoutXYZI)))
-	var e cdr.Encoder
+	var e encode.BinaryEncoder
 	assert.Equal(t, e.Append(nil, &fresh), e.Append(nil, &m))
 }
 
@@ -274,7 +274,7 @@ func TestConversionLeavesTheSampleAlone(t *testing.T) { // law S4
 	for _, src := range []*sample.PointCloud{cloud(""), organizedCloud()} {
 		var before sample.PointCloud
 		src.CopyToCache(&before)
-		_, err := encode(rossample.PointCloud2, src)()
+		_, err := encoded(rossample.PointCloud2, src)()
 		require.NoError(t, err)
 		for i := range src.Points {
 			// NaN isn't equal to itself: compare the printed values.
@@ -298,12 +298,12 @@ func TestBadSamplesAreErrors(t *testing.T) {
 		encode func() ([]byte, error)
 		want   error
 	}{
-		"image a byte short":       {encode(rossample.Image, short), rossample.ErrSize},
-		"organized cloud short":    {encode(rossample.PointCloud2, ragged), rossample.ErrSize},
-		"organized without shape":  {encode(rossample.PointCloud2, shapeless), rossample.ErrSize},
-		"layout":                   {encode(rossample.PointCloud2, cloud("xyzrgb")), rossample.ErrLayout},
-		"stamp after 2038":         {encode(rossample.Clock, late), ros.ErrStampRange},
-		"transform's stamp before": {encode(rossample.TFMessage, lateTransform), ros.ErrStampRange},
+		"image a byte short":       {encoded(rossample.Image, short), rossample.ErrSize},
+		"organized cloud short":    {encoded(rossample.PointCloud2, ragged), rossample.ErrSize},
+		"organized without shape":  {encoded(rossample.PointCloud2, shapeless), rossample.ErrSize},
+		"layout":                   {encoded(rossample.PointCloud2, cloud("xyzrgb")), rossample.ErrLayout},
+		"stamp after 2038":         {encoded(rossample.Clock, late), ros.ErrStampRange},
+		"transform's stamp before": {encoded(rossample.TFMessage, lateTransform), ros.ErrStampRange},
 	} {
 		_, err := c.encode()
 		assert.ErrorIs(t, err, c.want, name)
@@ -332,7 +332,7 @@ func BenchmarkPointCloud2(b *testing.B) {
 			}
 			b.Run(name, func(b *testing.B) {
 				src.Layout, src.Organized = layout, organized
-				m, e := new(ros.PointCloud2), new(cdr.Encoder)
+				m, e := new(ros.PointCloud2), encode.CDR.Encoder()
 				var buf []byte
 				b.ReportAllocs()
 				for b.Loop() {

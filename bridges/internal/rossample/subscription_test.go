@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -68,12 +68,12 @@ func FuzzCommands(f *testing.F) {
 	var delivered []any
 	inboxes := subscribed(f, func(command any) { delivered = append(delivered, command) })
 	for i, in := range inboxes {
-		f.Add(uint8(i), new(cdr.Encoder).Append(nil, in.New()))
+		f.Add(uint8(i), encode.CDR.Encoder().Append(nil, in.New()))
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		in := inboxes[int(which)%len(inboxes)]
 		m := in.New()
-		if new(cdr.Decoder).Decode(data, m) != nil {
+		if encode.CDR.Decoder().Decode(data, m) != nil {
 			return
 		}
 		delivered = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/cdr"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -91,26 +91,26 @@ func radarObjects() *sample.RadarObjects {
 
 func TestMoreSamplesEncodeToTheVectors(t *testing.T) {
 	for name, encoded := range map[string]func() ([]byte, error){
-		"laser_scan":       encode(rossample.LaserScan, laserScan(0.5, 0, 0, 12)),
-		"laser_scan_plain": encode(rossample.LaserScan, laserScan()),
-		"range": encode(rossample.Range, &sample.Range{
+		"laser_scan":       encoded(rossample.LaserScan, laserScan(0.5, 0, 0, 12)),
+		"laser_scan_plain": encoded(rossample.LaserScan, laserScan()),
+		"range": encoded(rossample.Range, &sample.Range{
 			Header: header("sonar"), Radiation: sample.RadiationUltrasound, FieldOfView: 0.7, MinRange: 0.3, MaxRange: 2, Range: 1.25,
 		}),
-		"radar":               encode(rossample.RadarCloud, radar()),
-		"dvs_events":          encode(rossample.DvsCloud, dvsEvents()),
-		"speed":               encode(rossample.Speed, &sample.Speed{Header: header("speed"), MetresPerSecond: -3.25}),
-		"gps_odometry":        encode(rossample.GpsOdometry, gpsOdometry()),
-		"can_bus":             encode(rossample.CanBusData, canBus()),
-		"vehicle_odometry":    encode(rossample.VehicleOdometry, &sample.VehicleOdometry{Header: header("wheels"), Velocity: 8.5, FrontWheelAngle: -0.25, RearWheelAngle: 0.125}),
-		"collision":           encode(rossample.CarlaCollisionEvent, &sample.Collision{Header: header("ego"), Actor: 1, Other: 42, NormalImpulse: mgl64.Vec3{-100, 50.5, 0}}),
-		"lane_invasion":       encode(rossample.CarlaLaneInvasionEvent, &sample.LaneInvasion{Header: header("ego"), Marks: []sample.CrossedMark{{ID: 5, Type: sample.LaneMarkSolid}, {ID: 6, Type: sample.LaneMarkNone}}}),
-		"detections_2d":       encode(rossample.Detection2DArray, detections2D()),
-		"detections_3d":       encode(rossample.Detection3DArray, detections3D()),
-		"lgsvl_detections_2d": encode(rossample.LgsvlDetection2DArray, detections2D()),
-		"lgsvl_detections_3d": encode(rossample.LgsvlDetection3DArray, detections3D()),
-		"signals":             encode(rossample.SignalArray, signals()),
-		"signals_none":        encode(rossample.SignalArray, &sample.Signals{Header: header("signals")}),
-		"radar_objects":       encode(rossample.DetectedRadarObjectArray, radarObjects()),
+		"radar":               encoded(rossample.RadarCloud, radar()),
+		"dvs_events":          encoded(rossample.DvsCloud, dvsEvents()),
+		"speed":               encoded(rossample.Speed, &sample.Speed{Header: header("speed"), MetresPerSecond: -3.25}),
+		"gps_odometry":        encoded(rossample.GpsOdometry, gpsOdometry()),
+		"can_bus":             encoded(rossample.CanBusData, canBus()),
+		"vehicle_odometry":    encoded(rossample.VehicleOdometry, &sample.VehicleOdometry{Header: header("wheels"), Velocity: 8.5, FrontWheelAngle: -0.25, RearWheelAngle: 0.125}),
+		"collision":           encoded(rossample.CarlaCollisionEvent, &sample.Collision{Header: header("ego"), Actor: 1, Other: 42, NormalImpulse: mgl64.Vec3{-100, 50.5, 0}}),
+		"lane_invasion":       encoded(rossample.CarlaLaneInvasionEvent, &sample.LaneInvasion{Header: header("ego"), Marks: []sample.CrossedMark{{ID: 5, Type: sample.LaneMarkSolid}, {ID: 6, Type: sample.LaneMarkNone}}}),
+		"detections_2d":       encoded(rossample.Detection2DArray, detections2D()),
+		"detections_3d":       encoded(rossample.Detection3DArray, detections3D()),
+		"lgsvl_detections_2d": encoded(rossample.LgsvlDetection2DArray, detections2D()),
+		"lgsvl_detections_3d": encoded(rossample.LgsvlDetection3DArray, detections3D()),
+		"signals":             encoded(rossample.SignalArray, signals()),
+		"signals_none":        encoded(rossample.SignalArray, &sample.Signals{Header: header("signals")}),
+		"radar_objects":       encoded(rossample.DetectedRadarObjectArray, radarObjects()),
 	} {
 		want, err := os.ReadFile(filepath.Join("../../../testdata/wire/cdr", name+".cdr"))
 		require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestMoreSamplesEncodeToTheVectors(t *testing.T) {
 
 // TestListsAreReused: a message that had more elements before keeps nothing of them.
 func TestListsAreReused(t *testing.T) {
-	var e cdr.Encoder
+	var e encode.BinaryEncoder
 	var flat, freshFlat ros.Detection2DArray
 	require.NoError(t, rossample.Detection2DArray(&flat, detections2D()))
 	fewer := detections2D()
@@ -146,13 +146,13 @@ func TestListsAreReused(t *testing.T) {
 func TestLateStampsAreErrors(t *testing.T) {
 	late := sample.Header{StampNs: math.MaxInt64}
 	for name, encoded := range map[string]func() ([]byte, error){
-		"detections 2d":       encode(rossample.Detection2DArray, &sample.Detections2D{Header: late}),
-		"detections 3d":       encode(rossample.Detection3DArray, &sample.Detections3D{Header: late}),
-		"lgsvl detections 2d": encode(rossample.LgsvlDetection2DArray, &sample.Detections2D{Header: late}),
-		"lgsvl detections 3d": encode(rossample.LgsvlDetection3DArray, &sample.Detections3D{Header: late}),
-		"signals":             encode(rossample.SignalArray, &sample.Signals{Header: late}),
-		"radar objects":       encode(rossample.DetectedRadarObjectArray, &sample.RadarObjects{Header: late}),
-		"laser scan":          encode(rossample.LaserScan, &sample.LaserScan{Header: late}),
+		"detections 2d":       encoded(rossample.Detection2DArray, &sample.Detections2D{Header: late}),
+		"detections 3d":       encoded(rossample.Detection3DArray, &sample.Detections3D{Header: late}),
+		"lgsvl detections 2d": encoded(rossample.LgsvlDetection2DArray, &sample.Detections2D{Header: late}),
+		"lgsvl detections 3d": encoded(rossample.LgsvlDetection3DArray, &sample.Detections3D{Header: late}),
+		"signals":             encoded(rossample.SignalArray, &sample.Signals{Header: late}),
+		"radar objects":       encoded(rossample.DetectedRadarObjectArray, &sample.RadarObjects{Header: late}),
+		"laser scan":          encoded(rossample.LaserScan, &sample.LaserScan{Header: late}),
 	} {
 		_, err := encoded()
 		assert.ErrorIs(t, err, ros.ErrStampRange, name)

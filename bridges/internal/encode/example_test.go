@@ -1,9 +1,9 @@
-package ros1_test
+package encode_test
 
 import (
 	"fmt"
 
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
@@ -23,7 +23,7 @@ func Example() {
 	fmt.Println(ros.ROS1.TypeName(m.TypeName()), sum)
 	fmt.Print(definition)
 
-	var e ros1.Encoder
+	e := encode.ROS1.Encoder()
 	fmt.Println(e.Append(nil, m), e.Err())
 	// Output:
 	// rosgraph_msgs/Clock a9c97c1d230cfc112e270351a944ee47

@@ -1,6 +1,6 @@
 //go:build peers
 
-package ros1_test
+package encode_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/ros1"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
@@ -51,7 +51,7 @@ func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
 		}
 		for seed := range uint64(20) {
 			rostest.Fill(m, seed)
-			var e ros1.Encoder
+			e := encode.ROS1.Encoder()
 			data := hex.EncodeToString(e.Append(nil, m))
 			lines, want = append(lines, name+" "+data), append(want, data)
 		}
