@@ -16,6 +16,7 @@ import (
 // generators have the arguments that follow their names.
 var generators = map[string]func(args []string) error{
 	"messages": messages,
+	"protobuf": protobuf,
 }
 
 func main() {

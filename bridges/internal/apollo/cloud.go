@@ -10,8 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
-	driverspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -38,7 +37,7 @@ const pointRoom = 2 + 3*5 + (1 + 2) + (1 + binary.MaxVarintLen64)
 
 // cloud is a drivers.PointCloud whose points stay in the sample until they are written.
 type cloud struct {
-	header  *commonpb.Header
+	header  *apollopb.Header
 	points  []sample.Point
 	stampNs uint64
 	// scale makes intensities those of 0..255.
@@ -242,7 +241,7 @@ func putVarint(d *[binary.MaxVarintLen64]byte, v uint64) int {
 
 // Proto returns a new structure with all points.
 func (c *cloud) Proto() proto.Message {
-	m := &driverspb.PointCloud{
+	m := &apollopb.PointCloud{
 		Header: c.header, FrameId: c.header.FrameId, IsDense: proto.Bool(c.isDense()), MeasurementTime: c.header.TimestampSec,
 		Width: proto.Uint32(uint32(c.width)), Height: proto.Uint32(uint32(c.height)),
 	}
@@ -253,7 +252,7 @@ func (c *cloud) Proto() proto.Message {
 	for _, first := range rows {
 		for i := first; i < len(c.points); i += len(rows) {
 			p := &c.points[i]
-			m.Point = append(m.Point, &driverspb.PointXYZIT{
+			m.Point = append(m.Point, &apollopb.PointXYZIT{
 				X: &p.X, Y: &p.Y, Z: &p.Z,
 				Intensity: proto.Uint32(c.intensity(p)), Timestamp: proto.Uint64(c.stampNs + uint64(p.TimeNs)),
 			})

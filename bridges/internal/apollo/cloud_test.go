@@ -13,7 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
-	driverspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -134,6 +134,6 @@ func BenchmarkCloud(b *testing.B) {
 		})
 	}
 	if structure != nil {
-		require.Len(b, structure.(*driverspb.PointCloud).GetPoint(), largest)
+		require.Len(b, structure.(*apollopb.PointCloud).GetPoint(), largest)
 	}
 }

@@ -12,13 +12,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
-	canbuspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/canbus/proto"
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
-	controlpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/control/proto"
-	gnsspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/gnss/proto"
-	localizationpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/localization/proto"
-	perceptionpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/perception/proto"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -64,20 +59,20 @@ func TestCommandFromPython(t *testing.T) {
 }
 
 func TestCommands(t *testing.T) {
-	gear := func(g canbuspb.Chassis_GearPosition) *controlpb.ControlCommand {
-		return &controlpb.ControlCommand{GearLocation: g.Enum()}
+	gear := func(g apollopb.Chassis_GearPosition) *apollopb.ControlCommand {
+		return &apollopb.ControlCommand{GearLocation: g.Enum()}
 	}
 	for name, c := range map[string]struct {
-		command *controlpb.ControlCommand
+		command *apollopb.ControlCommand
 		want    sample.VehicleControl
 	}{
-		"zero throttle":  {&controlpb.ControlCommand{Throttle: proto.Float64(0)}, sample.VehicleControl{Gear: sample.GearDrive}},
-		"neutral":        {gear(canbuspb.Chassis_GEAR_NEUTRAL), sample.VehicleControl{Gear: sample.GearNeutral}},
-		"parking":        {gear(canbuspb.Chassis_GEAR_PARKING), sample.VehicleControl{Gear: sample.GearParking}},
-		"no gear at all": {gear(canbuspb.Chassis_GEAR_NONE), sample.VehicleControl{Gear: sample.GearDrive}},
+		"zero throttle":  {&apollopb.ControlCommand{Throttle: proto.Float64(0)}, sample.VehicleControl{Gear: sample.GearDrive}},
+		"neutral":        {gear(apollopb.Chassis_GEAR_NEUTRAL), sample.VehicleControl{Gear: sample.GearNeutral}},
+		"parking":        {gear(apollopb.Chassis_GEAR_PARKING), sample.VehicleControl{Gear: sample.GearParking}},
+		"no gear at all": {gear(apollopb.Chassis_GEAR_NONE), sample.VehicleControl{Gear: sample.GearDrive}},
 		"unheard of":     {gear(99), sample.VehicleControl{Gear: sample.GearDrive}},
 		"too much": {
-			&controlpb.ControlCommand{Throttle: proto.Float64(120), Brake: proto.Float64(-3), SteeringTarget: proto.Float64(-250)},
+			&apollopb.ControlCommand{Throttle: proto.Float64(120), Brake: proto.Float64(-3), SteeringTarget: proto.Float64(-250)},
 			sample.VehicleControl{Gear: sample.GearDrive, Acceleration: 1, Steering: 1},
 		},
 	} {
@@ -85,17 +80,17 @@ func TestCommands(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, &c.want, got, name)
 	}
-	for name, command := range map[string]*controlpb.ControlCommand{
+	for name, command := range map[string]*apollopb.ControlCommand{
 		"no number": {Throttle: proto.Float64(math.NaN())},
 		"infinite":  {SteeringTarget: proto.Float64(math.Inf(1))},
-		"no time":   {Header: &commonpb.Header{TimestampSec: proto.Float64(math.NaN())}},
-		"far time":  {Header: &commonpb.Header{TimestampSec: proto.Float64(1e12)}},
+		"no time":   {Header: &apollopb.Header{TimestampSec: proto.Float64(math.NaN())}},
+		"far time":  {Header: &apollopb.Header{TimestampSec: proto.Float64(1e12)}},
 	} {
 		_, err := received[*sample.VehicleControl](t, nil, marshal(t, command))
 		assert.ErrorIs(t, err, apollo.ErrNumber, name)
 		assert.ErrorIs(t, err, bridges.ErrConvert, name)
 	}
-	_, err := received[*sample.VehicleControl](t, nil, marshal(t, &controlpb.ControlCommand{}))
+	_, err := received[*sample.VehicleControl](t, nil, marshal(t, &apollopb.ControlCommand{}))
 	assert.ErrorIs(t, err, apollo.ErrEmpty)
 }
 
@@ -113,7 +108,7 @@ func TestDetectionsThereAndBack(t *testing.T) {
 			assert.Equal(t, "camera", got.FrameID)
 			assert.InDelta(t, src.StampNs, got.StampNs, 250, "a double's precision")
 		case *sample.Detections3D:
-			got, err := received[*sample.Detections3D](t, at, marshal(t, converted[*perceptionpb.PerceptionObstacles](t, at, src)))
+			got, err := received[*sample.Detections3D](t, at, marshal(t, converted[*apollopb.PerceptionObstacles](t, at, src)))
 			require.NoError(t, err)
 			assert.Equal(t, "map", got.FrameID)
 			require.Len(t, got.Boxes, len(src.Boxes))
@@ -131,36 +126,36 @@ func TestDetectionsThereAndBack(t *testing.T) {
 			}
 		}
 	}
-	_, err := received[*sample.Detections3D](t, at, marshal(t, &perceptionpb.PerceptionObstacles{
-		PerceptionObstacle: []*perceptionpb.PerceptionObstacle{{Position: &commonpb.Point3D{}}},
+	_, err := received[*sample.Detections3D](t, at, marshal(t, &apollopb.PerceptionObstacles{
+		PerceptionObstacle: []*apollopb.PerceptionObstacle{{Position: &apollopb.Point3D{}}},
 	}))
 	assert.ErrorIs(t, err, apollo.ErrNumber, "Apollo's points are no numbers until they are set")
-	_, err = received[*sample.Detections2D](t, nil, marshal(t, &commonpb.Detection2DArray{
-		Detections: []*commonpb.Detection2D{{Score: proto.Float64(math.NaN())}},
+	_, err = received[*sample.Detections2D](t, nil, marshal(t, &apollopb.Detection2DArray{
+		Detections: []*apollopb.Detection2D{{Score: proto.Float64(math.NaN())}},
 	}))
 	assert.ErrorIs(t, err, apollo.ErrNumber)
 }
 
 func TestLabels(t *testing.T) {
 	for label, want := range map[string]struct {
-		typ perceptionpb.PerceptionObstacle_Type
-		sub perceptionpb.PerceptionObstacle_SubType
+		typ apollopb.PerceptionObstacle_Type
+		sub apollopb.PerceptionObstacle_SubType
 	}{
-		"Sedan":      {perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_CAR},
-		"Jeep":       {perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_CAR},
-		"BoxTruck":   {perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_TRUCK},
-		"Bicycle":    {perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_CYCLIST},
-		"Motorcycle": {perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_MOTORCYCLIST},
+		"Sedan":      {apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_CAR},
+		"Jeep":       {apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_CAR},
+		"BoxTruck":   {apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_TRUCK},
+		"Bicycle":    {apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_CYCLIST},
+		"Motorcycle": {apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_MOTORCYCLIST},
 	} {
-		m := converted[*perceptionpb.PerceptionObstacles](t, nil, &sample.Detections3D{Boxes: []sample.Box3D{{Label: label}}})
+		m := converted[*apollopb.PerceptionObstacles](t, nil, &sample.Detections3D{Boxes: []sample.Box3D{{Label: label}}})
 		assert.Equal(t, want.typ, m.GetPerceptionObstacle()[0].GetType(), label)
 		assert.Equal(t, want.sub, m.GetPerceptionObstacle()[0].GetSubType(), label)
 	}
-	for typ, label := range map[perceptionpb.PerceptionObstacle_Type]string{
-		perceptionpb.PerceptionObstacle_PEDESTRIAN: "Pedestrian", perceptionpb.PerceptionObstacle_VEHICLE: "Sedan", perceptionpb.PerceptionObstacle_UNKNOWN: "",
+	for typ, label := range map[apollopb.PerceptionObstacle_Type]string{
+		apollopb.PerceptionObstacle_PEDESTRIAN: "Pedestrian", apollopb.PerceptionObstacle_VEHICLE: "Sedan", apollopb.PerceptionObstacle_UNKNOWN: "",
 	} {
-		got, err := received[*sample.Detections3D](t, nil, marshal(t, &perceptionpb.PerceptionObstacles{
-			PerceptionObstacle: []*perceptionpb.PerceptionObstacle{{Type: typ.Enum()}},
+		got, err := received[*sample.Detections3D](t, nil, marshal(t, &apollopb.PerceptionObstacles{
+			PerceptionObstacle: []*apollopb.PerceptionObstacle{{Type: typ.Enum()}},
 		}))
 		require.NoError(t, err)
 		assert.Equal(t, label, got.Boxes[0].Label)
@@ -182,49 +177,49 @@ func TestMap(t *testing.T) {
 	assert.Equal(t, mgl64.Vec3{1, 2, 3}, unknown.World(mgl64.Vec3{1, 2, 3}))
 	assert.Equal(t, mgl64.Vec3{1, 2, 3}, unknown.Local(mgl64.Vec3{1, 2, 3}))
 
-	m := converted[*localizationpb.LocalizationEstimate](t, at, &sample.Odometry{BodyPose: spatial.Identity()})
+	m := converted[*apollopb.LocalizationEstimate](t, at, &sample.Odometry{BodyPose: spatial.Identity()})
 	assert.Equal(t, world[0], m.GetPose().GetPosition().GetX())
 	assert.Equal(t, world[1], m.GetPose().GetPosition().GetY())
 }
 
 func TestFixes(t *testing.T) {
-	m := converted[*gnsspb.GnssBestPose](t, nil, &sample.GnssFix{Status: -1, PositionCovariance: [9]float64{0: 4, 4: 4, 8: 4}})
-	assert.Equal(t, gnsspb.SolutionStatus_INSUFFICIENT_OBS, m.GetSolStatus())
-	assert.Equal(t, gnsspb.SolutionType_NONE, m.GetSolType())
+	m := converted[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Status: -1, PositionCovariance: [9]float64{0: 4, 4: 4, 8: 4}})
+	assert.Equal(t, apollopb.SolutionStatus_INSUFFICIENT_OBS, m.GetSolStatus())
+	assert.Equal(t, apollopb.SolutionType_NONE, m.GetSolType())
 	assert.EqualValues(t, float32(0.01), m.GetLatitudeStdDev(), "of an unknown covariance")
 	assert.Equal(t, -315_964_782.0, m.GetMeasurementTime(), "the stamp is 1970-01-01")
-	m = converted[*gnsspb.GnssBestPose](t, nil, &sample.GnssFix{Header: sample.Header{StampNs: 315_964_800e9}})
+	m = converted[*apollopb.GnssBestPose](t, nil, &sample.GnssFix{Header: sample.Header{StampNs: 315_964_800e9}})
 	assert.Equal(t, 18.0, m.GetMeasurementTime(), "1980-01-06 with today's leap seconds")
 }
 
 func TestGears(t *testing.T) {
 	for name, c := range map[string]struct {
 		src  sample.CanBus
-		want canbuspb.Chassis_GearPosition
+		want apollopb.Chassis_GearPosition
 	}{
-		"neutral":  {sample.CanBus{}, canbuspb.Chassis_GEAR_NEUTRAL},
-		"drive":    {sample.CanBus{Gear: sample.GearDrive}, canbuspb.Chassis_GEAR_DRIVE},
-		"backward": {sample.CanBus{Gear: sample.GearDrive, Reverse: true}, canbuspb.Chassis_GEAR_REVERSE},
-		"parking":  {sample.CanBus{Gear: sample.GearParking}, canbuspb.Chassis_GEAR_PARKING},
-		"sixth":    {sample.CanBus{Gear: 6}, canbuspb.Chassis_GEAR_INVALID},
+		"neutral":  {sample.CanBus{}, apollopb.Chassis_GEAR_NEUTRAL},
+		"drive":    {sample.CanBus{Gear: sample.GearDrive}, apollopb.Chassis_GEAR_DRIVE},
+		"backward": {sample.CanBus{Gear: sample.GearDrive, Reverse: true}, apollopb.Chassis_GEAR_REVERSE},
+		"parking":  {sample.CanBus{Gear: sample.GearParking}, apollopb.Chassis_GEAR_PARKING},
+		"sixth":    {sample.CanBus{Gear: 6}, apollopb.Chassis_GEAR_INVALID},
 	} {
 		c.src.Orientation = mgl64.QuatIdent()
-		m := converted[*canbuspb.Chassis](t, nil, &c.src)
+		m := converted[*apollopb.Chassis](t, nil, &c.src)
 		assert.Equal(t, c.want, m.GetGearLocation(), name)
 		assert.Equal(t, 90.0, m.GetChassisGps().GetCompassDirection(), "it looks east")
 	}
-	both := converted[*canbuspb.Chassis](t, nil, &sample.CanBus{LeftTurn: true, RightTurn: true})
-	assert.Equal(t, commonpb.VehicleSignal_TURN_NONE, both.GetSignal().GetTurnSignal())
-	left := converted[*canbuspb.Chassis](t, nil, &sample.CanBus{LeftTurn: true})
-	assert.Equal(t, commonpb.VehicleSignal_TURN_LEFT, left.GetSignal().GetTurnSignal())
+	both := converted[*apollopb.Chassis](t, nil, &sample.CanBus{LeftTurn: true, RightTurn: true})
+	assert.Equal(t, apollopb.VehicleSignal_TURN_NONE, both.GetSignal().GetTurnSignal())
+	left := converted[*apollopb.Chassis](t, nil, &sample.CanBus{LeftTurn: true})
+	assert.Equal(t, apollopb.VehicleSignal_TURN_LEFT, left.GetSignal().GetTurnSignal())
 }
 
 // At rest an inertial navigation system reports no acceleration, however it lies.
 func TestCorrectedImuAtRest(t *testing.T) {
 	q := spatial.FromRPY(mgl64.Vec3{}, 20, -30, 100).Orientation
 	src := &sample.Imu{Orientation: q, LinearAcceleration: q.Conjugate().Rotate(mgl64.Vec3{0, 0, 9.80665})}
-	var m *localizationpb.CorrectedImu
-	b := open(t, &probe{take: func(_ string, message apollo.Message) { m = message.Proto().(*localizationpb.CorrectedImu) }})
+	var m *apollopb.CorrectedImu
+	b := open(t, &probe{take: func(_ string, message apollo.Message) { m = message.Proto().(*apollopb.CorrectedImu) }})
 	publish, err := bridges.AddPublisher[*sample.Imu](b, bridges.Topic{Name: "/corrected_imu"})
 	require.NoError(t, err)
 	require.NoError(t, publish(context.Background(), src))

@@ -5,12 +5,12 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // detection2DArray has SVL's boxes: centre and size in pixels, the velocity as it is.
-func detection2DArray(dst *commonpb.Detection2DArray, src *sample.Detections2D, _ *Map) error {
+func detection2DArray(dst *apollopb.Detection2DArray, src *sample.Detections2D, _ *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -35,17 +35,17 @@ func detection2DArray(dst *commonpb.Detection2DArray, src *sample.Detections2D, 
 	return nil
 }
 
-func setVector3(field **commonpb.Vector3, v mgl64.Vec3) {
+func setVector3(field **apollopb.Vector3, v mgl64.Vec3) {
 	p := part(field)
 	set(&p.X, v[0])
 	set(&p.Y, v[1])
 	set(&p.Z, v[2])
 }
 
-func readVector3(v *commonpb.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.GetX(), v.GetY(), v.GetZ()} }
+func readVector3(v *apollopb.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.GetX(), v.GetY(), v.GetZ()} }
 
 // readDetection2DArray reads boxes; the picture's size isn't in the message.
-func readDetection2DArray(dst *sample.Detections2D, src *commonpb.Detection2DArray, _ *Map) error {
+func readDetection2DArray(dst *sample.Detections2D, src *apollopb.Detection2DArray, _ *Map) error {
 	header, err := readHeader(src.GetHeader())
 	if err != nil {
 		return err

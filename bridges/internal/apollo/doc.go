@@ -35,6 +35,13 @@
 // else the map frame's; velocities and headings are those of the map's axes, which are
 // true east and north at the origin: they aren't turned by the meridian's convergence.
 //
+// # Messages
+//
+// Folder apollopb has our own .proto files of the messages that raybridge speaks, with
+// Apollo's packages, names, field numbers and, up to Apollo 7, folders ([Layout]). Fields
+// that raybridge neither sends nor reads are left out; receivers with the full messages
+// see them as unset. The Go code of all of them is one package.
+//
 // # Gaps
 //
 // A radar object has no orientation and an obstacle no tracking time, so those fields are
@@ -42,3 +49,5 @@
 // here, and is left out. perception.PerceptionLanes is
 // made of sample.LaneLines, which no sensor of raybridge publishes yet.
 package apollo
+
+//go:generate go run github.com/raybridge/raybridge/internal/gen protobuf apollopb apollopb

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -46,7 +46,7 @@ func stamp(ns int64) (uint64, error) {
 }
 
 // setHeader sets a message's header, and returns it for what else belongs there.
-func setHeader(field **commonpb.Header, src *sample.Header) (*commonpb.Header, error) {
+func setHeader(field **apollopb.Header, src *sample.Header) (*apollopb.Header, error) {
 	if _, err := stamp(src.StampNs); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func setHeader(field **commonpb.Header, src *sample.Header) (*commonpb.Header, e
 
 // readHeader returns what a header says of a sample. Stamps are good to the quarter of
 // a microsecond that seconds in a double have today.
-func readHeader(h *commonpb.Header) (sample.Header, error) {
+func readHeader(h *apollopb.Header) (sample.Header, error) {
 	ns := h.GetTimestampSec() * 1e9
 	if !(math.Abs(ns) < math.MaxInt64) {
 		return sample.Header{}, fmt.Errorf("timestamp_sec of %v: %w", h.GetTimestampSec(), ErrNumber)
@@ -67,14 +67,14 @@ func readHeader(h *commonpb.Header) (sample.Header, error) {
 	return sample.Header{StampNs: int64(math.Round(ns)), Seq: uint64(h.GetSequenceNum()), FrameID: h.GetFrameId()}, nil
 }
 
-func setPoint(field **commonpb.Point3D, v mgl64.Vec3) {
+func setPoint(field **apollopb.Point3D, v mgl64.Vec3) {
 	p := part(field)
 	set(&p.X, v[0])
 	set(&p.Y, v[1])
 	set(&p.Z, v[2])
 }
 
-func readPoint(p *commonpb.Point3D) mgl64.Vec3 {
+func readPoint(p *apollopb.Point3D) mgl64.Vec3 {
 	if p == nil {
 		return mgl64.Vec3{}
 	}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
-	perceptionpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/perception/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -21,22 +20,22 @@ const mapFrame = "map"
 
 // kind is what Apollo and SVL call an obstacle.
 type kind struct {
-	typ   perceptionpb.PerceptionObstacle_Type
-	sub   perceptionpb.PerceptionObstacle_SubType
+	typ   apollopb.PerceptionObstacle_Type
+	sub   apollopb.PerceptionObstacle_SubType
 	label string
 }
 
 // kinds are looked through in their order, by label in one direction and by sub-type in
 // the other. The first is what anything else is.
 var kinds = []kind{
-	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_CAR, "Sedan"},
-	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_VAN, "Van"},
-	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_TRUCK, "BoxTruck"},
-	{perceptionpb.PerceptionObstacle_VEHICLE, perceptionpb.PerceptionObstacle_ST_BUS, "SchoolBus"},
-	{perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_CYCLIST, "Bicycle"},
-	{perceptionpb.PerceptionObstacle_BICYCLE, perceptionpb.PerceptionObstacle_ST_MOTORCYCLIST, "Motorcycle"},
-	{perceptionpb.PerceptionObstacle_PEDESTRIAN, perceptionpb.PerceptionObstacle_ST_PEDESTRIAN, "Pedestrian"},
-	{perceptionpb.PerceptionObstacle_UNKNOWN_MOVABLE, perceptionpb.PerceptionObstacle_ST_UNKNOWN_MOVABLE, "Train"},
+	{apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_CAR, "Sedan"},
+	{apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_VAN, "Van"},
+	{apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_TRUCK, "BoxTruck"},
+	{apollopb.PerceptionObstacle_VEHICLE, apollopb.PerceptionObstacle_ST_BUS, "SchoolBus"},
+	{apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_CYCLIST, "Bicycle"},
+	{apollopb.PerceptionObstacle_BICYCLE, apollopb.PerceptionObstacle_ST_MOTORCYCLIST, "Motorcycle"},
+	{apollopb.PerceptionObstacle_PEDESTRIAN, apollopb.PerceptionObstacle_ST_PEDESTRIAN, "Pedestrian"},
+	{apollopb.PerceptionObstacle_UNKNOWN_MOVABLE, apollopb.PerceptionObstacle_ST_UNKNOWN_MOVABLE, "Train"},
 }
 
 // kindOf returns a box's kind: by its label, of a walker without one by its type.
@@ -55,7 +54,7 @@ func kindOf(box *sample.Box3D) *kind {
 
 // labelOf returns what an obstacle is called: by its sub-type, of one without by its
 // type; what Apollo doesn't know has no label.
-func labelOf(o *perceptionpb.PerceptionObstacle) string {
+func labelOf(o *apollopb.PerceptionObstacle) string {
 	for i := range kinds {
 		if kinds[i].sub == o.GetSubType() || o.SubType == nil && kinds[i].typ == o.GetType() {
 			return kinds[i].label
@@ -67,14 +66,14 @@ func labelOf(o *perceptionpb.PerceptionObstacle) string {
 // perceptionObstacles has the boxes in the world: each with the middle of its base, its
 // base's corners counter-clockwise from the left of its front, and one measurement. A
 // box that leans has the height and the base of one that stands.
-func perceptionObstacles(dst *perceptionpb.PerceptionObstacles, src *sample.Detections3D, at *Map) error {
+func perceptionObstacles(dst *apollopb.PerceptionObstacles, src *sample.Detections3D, at *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
 	}
 	set(&h.ModuleName, "perception_obstacle")
 	set(&h.LidarTimestamp, uint64(src.StampNs))
-	set(&dst.ErrorCode, commonpb.ErrorCode_OK)
+	set(&dst.ErrorCode, apollopb.ErrorCode_OK)
 	resize(&dst.PerceptionObstacle, len(src.Boxes))
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], dst.PerceptionObstacle[i]
@@ -90,7 +89,7 @@ func perceptionObstacles(dst *perceptionpb.PerceptionObstacles, src *sample.Dete
 }
 
 // setBox sets where an obstacle is and what it is.
-func setBox(d *perceptionpb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose, at *Map) {
+func setBox(d *apollopb.PerceptionObstacle, box *sample.Box3D, pose spatial.Pose, at *Map) {
 	base := pose.Position.Sub(mgl64.Vec3{0, 0, box.Size[2] / 2})
 	theta := yaw(pose.Orientation)
 	sin, cos := math.Sincos(theta)
@@ -113,7 +112,7 @@ func setBox(d *perceptionpb.PerceptionObstacle, box *sample.Box3D, pose spatial.
 }
 
 // setMeasurement sets the obstacle's one measurement, which says what the obstacle says.
-func setMeasurement(d *perceptionpb.PerceptionObstacle) {
+func setMeasurement(d *apollopb.PerceptionObstacle) {
 	resize(&d.Measurements, 1)
 	m := d.Measurements[0]
 	set(&m.SensorId, obstacleSensor)
@@ -123,7 +122,7 @@ func setMeasurement(d *perceptionpb.PerceptionObstacle) {
 }
 
 // readObstacles reads obstacles as boxes in the map frame, seen from its origin.
-func readObstacles(dst *sample.Detections3D, src *perceptionpb.PerceptionObstacles, at *Map) error {
+func readObstacles(dst *sample.Detections3D, src *apollopb.PerceptionObstacles, at *Map) error {
 	header, err := readHeader(src.GetHeader())
 	if err != nil {
 		return err
@@ -140,7 +139,7 @@ func readObstacles(dst *sample.Detections3D, src *perceptionpb.PerceptionObstacl
 	return nil
 }
 
-func readObstacle(o *perceptionpb.PerceptionObstacle, at *Map) (sample.Box3D, error) {
+func readObstacle(o *apollopb.PerceptionObstacle, at *Map) (sample.Box3D, error) {
 	size := mgl64.Vec3{o.GetLength(), o.GetWidth(), o.GetHeight()}
 	centre := at.Local(readPoint(o.GetPosition())).Add(mgl64.Vec3{0, 0, size[2] / 2})
 	box := sample.Box3D{

@@ -5,8 +5,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
-	localizationpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/localization/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -16,7 +15,7 @@ const standardGravity = 9.80665
 
 // setAttitude sets what a pose says of the orientation of the axes forward, left, up in
 // the world.
-func setAttitude(p *localizationpb.Pose, orientation mgl64.Quat) {
+func setAttitude(p *apollopb.Pose, orientation mgl64.Quat) {
 	q := spatial.RFUAxes.OutAttitude(orientation)
 	o := part(&p.Orientation)
 	set(&o.Qx, q.V[0])
@@ -45,7 +44,7 @@ func eulerZXY(q mgl64.Quat) mgl64.Vec3 {
 	}
 }
 
-func setENU(field **commonpb.PointENU, v mgl64.Vec3) {
+func setENU(field **apollopb.PointENU, v mgl64.Vec3) {
 	p := part(field)
 	set(&p.X, v[0])
 	set(&p.Y, v[1])
@@ -53,13 +52,13 @@ func setENU(field **commonpb.PointENU, v mgl64.Vec3) {
 }
 
 // setRates sets the angular velocity, given in the axes forward, left, up.
-func setRates(p *localizationpb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
+func setRates(p *apollopb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
 	setPoint(&p.AngularVelocity, orientation.Rotate(rates))
 	setPoint(&p.AngularVelocityVrf, spatial.RFUAxes.Out(rates))
 }
 
 // gps has the easting, northing and altitude of the sample.
-func gps(dst *localizationpb.Gps, src *sample.GpsOdometry, _ *Map) error {
+func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ *Map) error {
 	p := part(&dst.Localization)
 	setENU(&p.Position, mgl64.Vec3{src.Easting, src.Northing, src.Altitude})
 	setAttitude(p, src.Orientation)
@@ -73,7 +72,7 @@ func gps(dst *localizationpb.Gps, src *sample.GpsOdometry, _ *Map) error {
 // fields and axes of Apollo's own driver: without gravity, right, forward, up, also in
 // linear_acceleration and angular_velocity. An IMU that reports no orientation is taken
 // to be where its header says.
-func correctedImu(dst *localizationpb.CorrectedImu, src *sample.Imu, _ *Map) error {
+func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, _ *Map) error {
 	orientation := src.Orientation
 	if src.OrientationCovariance[0] < 0 {
 		orientation = src.Pose.Orientation
@@ -91,7 +90,7 @@ func correctedImu(dst *localizationpb.CorrectedImu, src *sample.Imu, _ *Map) err
 }
 
 // localizationEstimate has the pose in the world and the deviations of its position.
-func localizationEstimate(dst *localizationpb.LocalizationEstimate, src *sample.Odometry, at *Map) error {
+func localizationEstimate(dst *apollopb.LocalizationEstimate, src *sample.Odometry, at *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err

@@ -4,20 +4,18 @@ import (
 	"fmt"
 	"math"
 
-	cyberpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/cyber/proto"
-	gnsspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/gnss/proto"
-	driverspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-func clock(dst *cyberpb.Clock, src *sample.Clock, _ *Map) error {
+func clock(dst *apollopb.Clock, src *sample.Clock, _ *Map) error {
 	ns, err := stamp(src.StampNs)
 	set(&dst.Clock, ns)
 	return err
 }
 
 // image has the encodings' names as they are, which are ROS's in Apollo too.
-func image(dst *driverspb.Image, src *sample.Image, _ *Map) error {
+func image(dst *apollopb.Image, src *sample.Image, _ *Map) error {
 	if src.Step*src.Height != len(src.Data) {
 		return fmt.Errorf("image of %d rows of %d bytes has %d bytes: %w", src.Height, src.Step, len(src.Data), ErrSize)
 	}
@@ -36,7 +34,7 @@ func image(dst *driverspb.Image, src *sample.Image, _ *Map) error {
 	return nil
 }
 
-func compressedImage(dst *driverspb.CompressedImage, src *sample.CompressedImage, _ *Map) error {
+func compressedImage(dst *apollopb.CompressedImage, src *sample.CompressedImage, _ *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -63,14 +61,14 @@ var fixBaseStation = []byte("0")
 
 // gnssBestPose has no geoid: the undulation is 0 and the height above the sea that above
 // the ellipsoid, so that their sum is right.
-func gnssBestPose(dst *gnsspb.GnssBestPose, src *sample.GnssFix, _ *Map) error {
+func gnssBestPose(dst *apollopb.GnssBestPose, src *sample.GnssFix, _ *Map) error {
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
 	set(&dst.MeasurementTime, gpsSeconds(src.StampNs))
-	status, solution := gnsspb.SolutionStatus_SOL_COMPUTED, gnsspb.SolutionType_NARROW_INT
+	status, solution := apollopb.SolutionStatus_SOL_COMPUTED, apollopb.SolutionType_NARROW_INT
 	if src.Status < 0 { // sensor_msgs/NavSatStatus: no fix
-		status, solution = gnsspb.SolutionStatus_INSUFFICIENT_OBS, gnsspb.SolutionType_NONE
+		status, solution = apollopb.SolutionStatus_INSUFFICIENT_OBS, apollopb.SolutionType_NONE
 	}
 	set(&dst.SolStatus, status)
 	set(&dst.SolType, solution)
@@ -78,7 +76,7 @@ func gnssBestPose(dst *gnsspb.GnssBestPose, src *sample.GnssFix, _ *Map) error {
 	set(&dst.Longitude, src.Longitude)
 	set(&dst.HeightMsl, src.Altitude)
 	set(&dst.Undulation, 0)
-	set(&dst.DatumId, gnsspb.DatumId_WGS84)
+	set(&dst.DatumId, apollopb.DatumId_WGS84)
 	east, north, up := deviations(src)
 	set(&dst.LatitudeStdDev, north)
 	set(&dst.LongitudeStdDev, east)
@@ -110,7 +108,7 @@ func deviations(src *sample.GnssFix) (east, north, up float32) {
 	return root(c[0]), root(c[4]), root(c[8])
 }
 
-func insStat(dst *gnsspb.InsStat, src *sample.InsStatus, _ *Map) error {
+func insStat(dst *apollopb.InsStat, src *sample.InsStatus, _ *Map) error {
 	set(&dst.InsStatus, src.Status)
 	set(&dst.PosType, src.PositionType)
 	_, err := setHeader(&dst.Header, &src.Header)
@@ -118,7 +116,7 @@ func insStat(dst *gnsspb.InsStat, src *sample.InsStatus, _ *Map) error {
 }
 
 // rawImu is a measurement of an instant: its span is 0.
-func rawImu(dst *gnsspb.Imu, src *sample.Imu, _ *Map) error {
+func rawImu(dst *apollopb.Imu, src *sample.Imu, _ *Map) error {
 	if _, err := setHeader(&dst.Header, &src.Header); err != nil {
 		return err
 	}
@@ -143,7 +141,7 @@ const (
 )
 
 // contiRadar has Continental's axes: longitudinal is the sensor's x, lateral its y.
-func contiRadar(dst *driverspb.ContiRadar, src *sample.RadarObjects, _ *Map) error {
+func contiRadar(dst *apollopb.ContiRadar, src *sample.RadarObjects, _ *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err

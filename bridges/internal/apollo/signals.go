@@ -3,21 +3,21 @@ package apollo
 import (
 	"strconv"
 
-	perceptionpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/perception/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // colors are Apollo's names of what a traffic light shows.
-var colors = map[sample.SignalState]perceptionpb.TrafficLight_Color{
-	sample.SignalRed:     perceptionpb.TrafficLight_RED,
-	sample.SignalYellow:  perceptionpb.TrafficLight_YELLOW,
-	sample.SignalGreen:   perceptionpb.TrafficLight_GREEN,
-	sample.SignalOff:     perceptionpb.TrafficLight_BLACK,
-	sample.SignalUnknown: perceptionpb.TrafficLight_UNKNOWN,
+var colors = map[sample.SignalState]apollopb.TrafficLight_Color{
+	sample.SignalRed:     apollopb.TrafficLight_RED,
+	sample.SignalYellow:  apollopb.TrafficLight_YELLOW,
+	sample.SignalGreen:   apollopb.TrafficLight_GREEN,
+	sample.SignalOff:     apollopb.TrafficLight_BLACK,
+	sample.SignalUnknown: apollopb.TrafficLight_UNKNOWN,
 }
 
 // trafficLights names each light by its number in the scene.
-func trafficLights(dst *perceptionpb.TrafficLightDetection, src *sample.Signals, _ *Map) error {
+func trafficLights(dst *apollopb.TrafficLightDetection, src *sample.Signals, _ *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err

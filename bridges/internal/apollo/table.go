@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raybridge/raybridge/bridges"
-	driverspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/drivers/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -65,7 +65,7 @@ func converted[M any, P interface {
 // clouds is the converter to a cloud.
 func clouds[T any](convert func(*cloud, T, *Map) error) converter[T] {
 	return converter[T]{
-		descriptor: (*driverspb.PointCloud)(nil).ProtoReflect().Descriptor(),
+		descriptor: (*apollopb.PointCloud)(nil).ProtoReflect().Descriptor(),
 		make: func() func(T, *Map) (Message, error) {
 			c := new(cloud)
 			return func(src T, at *Map) (Message, error) { return c, convert(c, src, at) }

@@ -6,9 +6,7 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 
-	canbuspb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/canbus/proto"
-	commonpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/common/proto"
-	controlpb "github.com/raybridge/raybridge/bridges/internal/apollo/pb/modules/control/proto"
+	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -21,7 +19,7 @@ const (
 
 // chassis counts in per cent, and steering positive to the left. The vehicle is always
 // one that drives itself, or Apollo would not.
-func chassis(dst *canbuspb.Chassis, src *sample.CanBus, _ *Map) error {
+func chassis(dst *apollopb.Chassis, src *sample.CanBus, _ *Map) error {
 	h, err := setHeader(&dst.Header, &src.Header)
 	if err != nil {
 		return err
@@ -37,8 +35,8 @@ func chassis(dst *canbuspb.Chassis, src *sample.CanBus, _ *Map) error {
 	set(&dst.SteeringPercentage, float32(-100*src.Steering))
 	set(&dst.ParkingBrake, src.ParkingBrake)
 	set(&dst.Wiper, src.Wipers)
-	set(&dst.DrivingMode, canbuspb.Chassis_COMPLETE_AUTO_DRIVE)
-	set(&dst.ErrorCode, canbuspb.Chassis_NO_ERROR)
+	set(&dst.DrivingMode, apollopb.Chassis_COMPLETE_AUTO_DRIVE)
+	set(&dst.ErrorCode, apollopb.Chassis_NO_ERROR)
 	set(&dst.GearLocation, gearPosition(src))
 	set(&dst.SteeringTimestamp, h.GetTimestampSec())
 	setLamps(dst, src)
@@ -47,30 +45,30 @@ func chassis(dst *canbuspb.Chassis, src *sample.CanBus, _ *Map) error {
 }
 
 // gearPosition returns the gear; a sample's numbers are Apollo's.
-func gearPosition(src *sample.CanBus) canbuspb.Chassis_GearPosition {
+func gearPosition(src *sample.CanBus) apollopb.Chassis_GearPosition {
 	switch {
 	case src.Reverse:
-		return canbuspb.Chassis_GEAR_REVERSE
+		return apollopb.Chassis_GEAR_REVERSE
 	case src.Gear < sample.GearNeutral || src.Gear > sample.GearLow:
-		return canbuspb.Chassis_GEAR_INVALID
+		return apollopb.Chassis_GEAR_INVALID
 	default:
-		return canbuspb.Chassis_GearPosition(src.Gear)
+		return apollopb.Chassis_GearPosition(src.Gear)
 	}
 }
 
 // setLamps sets the lamps in both places that Apollo has for them.
-func setLamps(dst *canbuspb.Chassis, src *sample.CanBus) {
+func setLamps(dst *apollopb.Chassis, src *sample.CanBus) {
 	set(&dst.HighBeamSignal, src.HighBeam)
 	set(&dst.LowBeamSignal, src.LowBeam)
 	set(&dst.LeftTurnSignal, src.LeftTurn)
 	set(&dst.RightTurnSignal, src.RightTurn)
 	s := part(&dst.Signal)
-	turn := commonpb.VehicleSignal_TURN_NONE
+	turn := apollopb.VehicleSignal_TURN_NONE
 	switch {
 	case src.LeftTurn && !src.RightTurn:
-		turn = commonpb.VehicleSignal_TURN_LEFT
+		turn = apollopb.VehicleSignal_TURN_LEFT
 	case src.RightTurn && !src.LeftTurn:
-		turn = commonpb.VehicleSignal_TURN_RIGHT
+		turn = apollopb.VehicleSignal_TURN_RIGHT
 	}
 	set(&s.TurnSignal, turn)
 	set(&s.HighBeam, src.HighBeam)
@@ -78,7 +76,7 @@ func setLamps(dst *canbuspb.Chassis, src *sample.CanBus) {
 	set(&s.EmergencyLight, src.HazardLights)
 }
 
-func setReceiver(g *canbuspb.ChassisGPS, src *sample.CanBus) {
+func setReceiver(g *apollopb.ChassisGPS, src *sample.CanBus) {
 	utc := time.Unix(0, src.StampNs).UTC()
 	compass := spatial.HeadingOfYaw(mgl64.RadToDeg(yaw(src.Orientation)))
 	set(&g.Latitude, src.Latitude)
@@ -98,14 +96,14 @@ func setReceiver(g *canbuspb.ChassisGPS, src *sample.CanBus) {
 	set(&g.Heading, compass)
 	set(&g.Hdop, chassisDilution)
 	set(&g.Vdop, chassisDilution)
-	set(&g.Quality, canbuspb.GpsQuality_FIX_3D)
+	set(&g.Quality, apollopb.GpsQuality_FIX_3D)
 	set(&g.NumSatellites, chassisSatellites)
 	set(&g.GpsSpeed, src.Velocity.Len())
 }
 
 // readControl reads a command; what lies outside of 0 to 100 per cent, of steering -100
 // to 100, is cut off. Without a gear, or with one that is none, the vehicle drives on.
-func readControl(dst *sample.VehicleControl, src *controlpb.ControlCommand, _ *Map) error {
+func readControl(dst *sample.VehicleControl, src *apollopb.ControlCommand, _ *Map) error {
 	if !finite(src.GetThrottle(), src.GetBrake(), src.GetSteeringTarget()) {
 		return fmt.Errorf("throttle %v, brake %v, steering_target %v: %w",
 			src.GetThrottle(), src.GetBrake(), src.GetSteeringTarget(), ErrNumber)
@@ -120,7 +118,7 @@ func readControl(dst *sample.VehicleControl, src *controlpb.ControlCommand, _ *M
 		Steering: cutOff(-src.GetSteeringTarget()/100, -1),
 		Gear:     sample.GearDrive, ParkingBrake: src.GetParkingBrake(),
 	}
-	if gear := src.GearLocation; gear != nil && *gear >= canbuspb.Chassis_GEAR_NEUTRAL && *gear <= canbuspb.Chassis_GEAR_LOW {
+	if gear := src.GearLocation; gear != nil && *gear >= apollopb.Chassis_GEAR_NEUTRAL && *gear <= apollopb.Chassis_GEAR_LOW {
 		dst.Gear = int8(*gear)
 	}
 	return nil
