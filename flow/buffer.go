@@ -352,7 +352,7 @@ func (p *Pool) trim() {
 	}
 }
 
-// PoolStats returns the counts up to now.
+// Stats returns the counts up to now.
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

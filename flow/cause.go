@@ -81,7 +81,7 @@ func CauseOf(err error) Cause {
 // named returns the cause that err or what it wraps names, empty for none. An error that
 // names its cause hides those that it wraps.
 func named(err error) Cause {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it walks the tree itself
 	case interface{ DropCause() string }:
 		return Cause(e.DropCause())
 	case interface{ Unwrap() error }:

@@ -7,7 +7,7 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
-// ErrPolicy: there is no policy of that name or number.
+// ErrPolicy says that there is no policy of that name or number.
 var ErrPolicy = errors.New("unknown policy")
 
 // Policy says what happens to a message for a full queue.

@@ -9,7 +9,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// ErrStampRange: a stamp's seconds don't fit into 32 bits.
+// ErrStampRange says that a stamp's seconds don't fit into 32 bits.
 var ErrStampRange = errors.New("stamp outside of builtin_interfaces/Time")
 
 // Set sets m to simulation nanoseconds, exactly, or fails with ErrStampRange.

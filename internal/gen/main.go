@@ -1,9 +1,9 @@
-// Command gen writes the generated files of this module; go generate runs it:
+// Command gen writes the generated files of this module. A line for go generate runs it:
 //
 //	//go:generate go run github.com/raybridge/raybridge/internal/gen messages
 //
-// Its first argument names the generator. All paths are relative to the folder that has the
-// go:generate line.
+// Its first argument names the generator. All paths are relative to the folder of the file
+// that has the line.
 package main
 
 import (

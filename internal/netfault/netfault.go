@@ -52,7 +52,7 @@ func explain(err error, address bool) error {
 	if err == nil || errors.As(err, new(*Error)) {
 		return err
 	}
-	raw, said := "", ""
+	var raw, said string
 	failed, unknown, call := new(net.OpError), new(net.DNSError), new(url.Error)
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
@@ -175,7 +175,7 @@ func happened(cause error) string {
 		return errno.Error()
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF):
 		return "the other side closed the connection"
-	case cause == context.DeadlineExceeded: // of a wait, not of a call
+	case cause == context.DeadlineExceeded: //nolint:errorlint // a call's error is one to errors.Is, too
 		return late
 	case errors.As(cause, &slow) && slow.Timeout():
 		return late + ": check the address, the network and the firewall"

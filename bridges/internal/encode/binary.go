@@ -474,13 +474,11 @@ func (d *BinaryDecoder) Messages(name string, v ros.Messages) {
 		v.Clear()
 	}
 	for i := range n {
-		m := ros.Message(nil)
 		if fixed {
-			m = v.At(i)
-		} else {
-			m = v.Append()
+			d.Message(name, v.At(i))
+			continue
 		}
-		if d.Message(name, m); d.err != nil && !fixed {
+		if d.Message(name, v.Append()); d.err != nil {
 			return
 		}
 	}

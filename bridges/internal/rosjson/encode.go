@@ -94,11 +94,6 @@ func (e *Encoder) name(name string) {
 	e.buf = append(e.buf, '"', ':')
 }
 
-func (e *Encoder) integer(name string, v int64) {
-	e.name(name)
-	e.buf = strconv.AppendInt(e.buf, v, 10)
-}
-
 // HeaderSeq appends "seq" of ROS 1.
 func (e *Encoder) HeaderSeq(v *uint32) {
 	if e.Version == ros.ROS1 {
