@@ -18,7 +18,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
-	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclonetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
@@ -247,7 +246,7 @@ func TestPublishingAllocatesNothing(t *testing.T) {
 func TestNothingIsLeftOfAConnection(t *testing.T) {
 	domain := freeDomain(t)
 	goroutines := runtime.NumGoroutine()
-	require.Zero(t, cyclonetest.Entities(), "other tests have ended what they began")
+	require.Zero(t, cyclone.Entities(), "other tests have ended what they began")
 
 	b := open(t, domain, "messages=4", nil)
 	image, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.SensorDataQoS})
@@ -275,28 +274,28 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 			})
 		}
 		require.NoError(t, b.Disconnect(t.Context()))
-		require.Zero(t, cyclonetest.Entities(), "all entities are gone")
+		require.Zero(t, cyclone.Entities(), "all entities are gone")
 		require.Zero(t, cyclone.Blocks(), "and all messages")
 	}
 	for range 5 { // pools, arenas and the library's own tables have their size then
 		cycle(true)
 	}
-	before := cyclonetest.Bytes()
+	before := cyclone.Bytes()
 	const cycles = 40
 	for n := range cycles {
 		cycle(n%2 == 0)
 	}
 	// The allocator's own caches come and go with threads; blocks are counted to the last.
-	assert.Less(t, cyclonetest.Bytes()-before, cycles*8192, "C memory stays as it was")
+	assert.Less(t, cyclone.Bytes()-before, cycles*8192, "C memory stays as it was")
 
 	t.Setenv("CYCLONEDDS_URI", nowhere)
-	before = cyclonetest.Bytes()
+	before = cyclone.Bytes()
 	for range cycles {
 		require.NoError(t, b.Connect(t.Context()))
 		require.NoError(t, b.Disconnect(t.Context()))
 	}
-	assert.Less(t, cyclonetest.Bytes()-before, cycles*8192, "and of connections that failed")
-	assert.Zero(t, cyclonetest.Entities())
+	assert.Less(t, cyclone.Bytes()-before, cycles*8192, "and of connections that failed")
+	assert.Zero(t, cyclone.Entities())
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, patience, time.Millisecond, "goroutines end, but for the one that asks")
 }
 

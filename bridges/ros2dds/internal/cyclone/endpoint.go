@@ -157,11 +157,6 @@ func (w *Writer) GUID() GUID { return w.guid }
 // participant, before or after.
 func (w *Writer) Close() { C.rb_pool_unref(w.pool) }
 
-// Blocks returns how many blocks of memory for messages there are in the process, those
-// that writers keep for later too. It is 0 when all participants have left and all
-// writers are closed.
-func Blocks() int { return int(C.rb_blocks()) }
-
 // Sample is a block of memory for one message. It is passed by value; one holder
 // releases it or writes it.
 type Sample struct {
