@@ -51,7 +51,7 @@ demo: build ## record ten seconds of the city; writes out/demo
 .PHONY: pictures
 pictures: build ## make the pictures of docs/images again
 	$(BIN)/raybridge run --scene city --duration 100ms --out out/pictures --report --quiet
-	$(GO) run ./docs/images out/pictures/report.html docs/images/demo.jpg
+	$(GO) run ./internal/gen montage out/pictures/report.html docs/images/demo.jpg
 	$(BIN)/raybridge bench readback --case 1280x720_10hz --runs 1 --plot docs/images/readback.png
 
 # The file's name has the version, so that another version is installed, and no other change does it.

@@ -1,9 +1,10 @@
-// Command gen writes the generated files of this module. A line for go generate runs it:
+// Command gen writes the generated files of this module. A line for go generate, or
+// the Makefile, runs it:
 //
 //	//go:generate go run github.com/raybridge/raybridge/internal/gen messages
 //
-// Its first argument names the generator. All paths are relative to the folder of the file
-// that has the line.
+// Its first argument names the generator. Paths are relative to the working folder, which
+// is that of the file that has the line.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 // generators have the arguments that follow their names.
 var generators = map[string]func(args []string) error{
 	"messages": messages,
+	"montage":  montage,
 	"protobuf": protobuf,
 }
 

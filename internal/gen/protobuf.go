@@ -43,7 +43,7 @@ func protobuf(args []string) error {
 	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: files}
 	seen := map[string]bool{}
 	for _, f := range compiled {
-		add(request, f, seen)
+		addFile(request, f, seen)
 	}
 	gen, err := protogen.Options{}.New(request)
 	if err != nil {
@@ -91,15 +91,15 @@ func codeName(from, to, file string) string {
 	return strings.ReplaceAll(name, "/", "_")
 }
 
-// add appends a file after those that it imports.
-func add(request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, seen map[string]bool) {
+// addFile appends a file after those that it imports.
+func addFile(request *pluginpb.CodeGeneratorRequest, f protoreflect.FileDescriptor, seen map[string]bool) {
 	if seen[f.Path()] {
 		return
 	}
 	seen[f.Path()] = true
 	imports := f.Imports()
 	for i := range imports.Len() {
-		add(request, imports.Get(i).FileDescriptor, seen)
+		addFile(request, imports.Get(i).FileDescriptor, seen)
 	}
 	described := proto.CloneOf(protoutil.ProtoFromFileDescriptor(f))
 	request.ProtoFile = append(request.ProtoFile, described)

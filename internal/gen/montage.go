@@ -1,9 +1,3 @@
-// Command images makes the picture at the top of the README out of a run's report:
-// what the front camera and the lidar of the demo rig saw last.
-//
-//	go run ./docs/images out/pictures/report.html docs/images/demo.jpg
-//
-// `make pictures` runs the demo for its first tenth of a second and then this.
 package main
 
 import (
@@ -42,23 +36,20 @@ var cells = []cell{
 
 const jpegQuality = 85
 
-func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: images REPORT.html OUT.jpg")
-		os.Exit(2)
+// montage makes the picture at the top of the README out of a run's report: what the
+// front camera and the lidar of the demo rig saw last. Its arguments are the report and
+// the picture, REPORT.html and OUT.jpg. `make pictures` runs the demo for its first tenth
+// of a second and then this.
+func montage(args []string) error {
+	if len(args) != 2 {
+		return errors.New("usage: gen montage REPORT.html OUT.jpg")
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "images:", err)
-		os.Exit(1)
-	}
-}
-
-func run(report, out string) error {
+	report, out := args[0], args[1]
 	page, err := os.ReadFile(report)
 	if err != nil {
 		return err
 	}
-	figures, err := read(page)
+	figures, err := figuresOf(page)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", report, err)
 	}
@@ -76,8 +67,8 @@ func run(report, out string) error {
 // embedded is a figure of the report: a data URL and its title.
 var embedded = regexp.MustCompile(`src="data:image/png;base64,([^"]+)" alt="([^"]*)"`)
 
-// read returns a report's figures by their titles; of those with one title, the last.
-func read(page []byte) (map[string]image.Image, error) {
+// figuresOf returns a report's figures by their titles; of those with one title, the last.
+func figuresOf(page []byte) (map[string]image.Image, error) {
 	figures := map[string]image.Image{}
 	for _, m := range embedded.FindAllSubmatch(page, -1) {
 		title := html.UnescapeString(string(m[2]))

@@ -45,7 +45,7 @@ func TestEachFigureIsInItsPlace(t *testing.T) {
 		"lidar ranges":                               color.RGBA{0, 200, 200, 255},
 	}
 	out := filepath.Join(t.TempDir(), "demo.jpg")
-	require.NoError(t, run(writeReport(t, colors), out))
+	require.NoError(t, montage([]string{writeReport(t, colors), out}))
 
 	f, err := os.Open(out)
 	require.NoError(t, err)
@@ -73,11 +73,11 @@ func TestEachFigureIsInItsPlace(t *testing.T) {
 
 func TestAReportWithoutAFigure(t *testing.T) {
 	path := writeReport(t, map[string]color.Color{"front · /front/image_raw": color.White})
-	require.ErrorContains(t, run(path, filepath.Join(t.TempDir(), "demo.jpg")), `"lidar from above"`)
+	require.ErrorContains(t, montage([]string{path, filepath.Join(t.TempDir(), "demo.jpg")}), `"lidar from above"`)
 
 	empty := filepath.Join(t.TempDir(), "report.html")
 	require.NoError(t, os.WriteFile(empty, []byte("<html></html>"), 0o600))
-	require.ErrorContains(t, run(empty, filepath.Join(t.TempDir(), "demo.jpg")), "no figures")
+	require.ErrorContains(t, montage([]string{empty, filepath.Join(t.TempDir(), "demo.jpg")}), "no figures")
 }
 
 func TestPixelsAreAveraged(t *testing.T) {
