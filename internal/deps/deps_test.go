@@ -22,7 +22,7 @@ const module = "github.com/raybridge/raybridge/"
 // "room/..." allows a room and all below it.
 var policy = map[string][]string{
 	"internal":            {"internal/..."},
-	"internal/gen":        {"bridges/ros"},
+	"internal/gen":        {"bridges/ros", "sensors/stream/wire/schema"},
 	"flow":                {"internal/..."},
 	"memory":              {},
 	"spatial":             {},

@@ -19,6 +19,7 @@ var generators = map[string]func(args []string) error{
 	"messages": messages,
 	"montage":  montage,
 	"protobuf": protobuf,
+	"stream":   stream,
 }
 
 func main() {

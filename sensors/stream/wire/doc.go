@@ -42,4 +42,4 @@
 // doesn't hold is ErrSize there.
 package wire
 
-//go:generate go run ./generate ../../../docs/stream-protocol.md
+//go:generate go run github.com/raybridge/raybridge/internal/gen stream ../../../docs/stream-protocol.md

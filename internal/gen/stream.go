@@ -1,23 +1,20 @@
-// Command generate writes what follows from the layouts in package schema: the
-// generated sources of package wire, into the working directory, and the tables of
-// the document that is its argument.
 package main
 
 import (
-	"fmt"
+	"errors"
 	"os"
 
 	"github.com/raybridge/raybridge/sensors/stream/wire/schema"
 )
 
-func main() {
-	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
+// stream writes what follows from the layouts in package schema: the generated sources of
+// package wire, into the working folder, and the tables of the document that is its
+// argument.
+func stream(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: gen stream DOCUMENT.md")
 	}
-}
-
-func run(document string) error {
+	document := args[0]
 	files, err := schema.Code()
 	if err != nil {
 		return err
