@@ -1,7 +1,7 @@
 // Package reference writes the pages docs/config.md, docs/sensors.md and docs/rigs.md
 // from what the program itself knows: the types that configurations are read into,
 // the registry of sensors, and the tables of other simulators' rigs. A test holds the
-// pages in the repository beside them.
+// pages in the repository beside them, and writes them with its flag -update.
 package reference
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./write ../../../../docs
+//go:generate go test -run TestPagesAreInStep . -update
 
 // page is a Markdown page under construction.
 type page struct{ strings.Builder }

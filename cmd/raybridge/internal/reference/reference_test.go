@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,12 +25,19 @@ import (
 	"github.com/raybridge/raybridge/sensors/all"
 )
 
+// update writes the pages of docs: go test . -run TestPagesAreInStep -update.
+var update = flag.Bool("update", false, "write the pages of docs")
+
 // TestPagesAreInStep fails when docs doesn't say what the program knows.
 func TestPagesAreInStep(t *testing.T) {
 	for name, want := range map[string][]byte{
 		"config.md": reference.Config(), "sensors.md": reference.Sensors(all.Registry()), "rigs.md": reference.Rigs(rig.Dialects()),
 	} {
-		got, err := os.ReadFile(filepath.Join("../../../../docs", name))
+		path := filepath.Join("../../../../docs", name)
+		if *update {
+			require.NoError(t, os.WriteFile(path, want, 0o644))
+		}
+		got, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(want, got), "docs/%s is out of date: run make generate", name)
 	}
