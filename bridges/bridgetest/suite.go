@@ -14,6 +14,23 @@
 // errors, counts, and that messages are delivered and left as they were. A network bridge
 // brings a [Peer], which is killed, stalled and made to send rubbish; that of a bridge that
 // subscribes is a [Sender] too, which the subscriptions are tested with.
+//
+// # Programs of others
+//
+// Bridges are tested against software that nobody here wrote, or small programs that use
+// it. A [Process] ends with its test:
+//
+//	p := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/subscriber.py", "/points"))
+//	p.Expect(t, "ready")           // waits for a line with this text
+//	...
+//	fmt.Println(p.Wait(t))         // the whole output, once it has ended with status 0
+//
+// Scripts print what they saw as lines, mostly of JSON, and flush each.
+//
+// # Samples
+//
+// [Filled] makes a sample of any type, for tests that send every type. [ApolloSamples] has
+// one for each of Apollo's messages. A [FullDisk] is a file for tests of recordings.
 package bridgetest
 
 import (

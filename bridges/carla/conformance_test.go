@@ -17,7 +17,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/carla"
 )
 
@@ -81,7 +80,7 @@ type receiver struct {
 
 func newReceiver(t *testing.T, s *servers) *receiver {
 	r := &receiver{
-		servers: s, address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)),
+		servers: s, address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)),
 		conns: map[string]net.Conn{}, received: map[string]int{},
 	}
 	t.Cleanup(func() { r.Kill(t) })

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 )
@@ -23,7 +22,7 @@ type server struct {
 // newServer returns a server that isn't started, at an address that stays its own.
 func newServer(t *testing.T, config cybertest.Config) *server {
 	t.Helper()
-	s := &server{Server: cybertest.New(config), address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t))}
+	s := &server{Server: cybertest.New(config), address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t))}
 	t.Cleanup(s.Server.Kill)
 	return s
 }

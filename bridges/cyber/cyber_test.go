@@ -13,9 +13,9 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -67,7 +67,7 @@ func TestServerReadsEveryMessage(t *testing.T) {
 	server.Start(t)
 	b := open(t, server.Connection()+"&apollo=8")
 	require.NoError(t, b.Connect(t.Context()))
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s.Value), bridges.Topic{Name: "/" + s.Name})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return server.Ready("/"+s.Name) && b.Status() == bridges.Connected }, patience, tick)

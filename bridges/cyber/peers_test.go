@@ -20,9 +20,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/cyber"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -31,9 +29,9 @@ type python struct {
 	port, control int
 
 	mu      sync.Mutex
-	program *process.Process // guarded by mu: nil while it doesn't run
-	before  map[string]int   // guarded by mu: messages that were received by programs that ended
-	last    state            // guarded by mu
+	program *bridgetest.Process // guarded by mu: nil while it doesn't run
+	before  map[string]int      // guarded by mu: messages that were received by programs that ended
+	last    state               // guarded by mu
 }
 
 // state is what the program says of itself.
@@ -45,7 +43,7 @@ type state struct {
 
 func newPython(t *testing.T) *python {
 	t.Helper()
-	return &python{port: process.FreePort(t), control: process.FreePort(t), before: map[string]int{}}
+	return &python{port: bridgetest.FreePort(t), control: bridgetest.FreePort(t), before: map[string]int{}}
 }
 
 func (p *python) Connection() string {
@@ -54,7 +52,7 @@ func (p *python) Connection() string {
 
 func (p *python) Start(t *testing.T) {
 	t.Helper()
-	program := process.Start(t, process.Python("testdata/peers/cyber_bridge.py",
+	program := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/cyber_bridge.py",
 		strconv.Itoa(p.port), strconv.Itoa(p.control), "../../testdata/wire/cyber/generate"))
 	program.Expect(t, "listening")
 	p.mu.Lock()
@@ -67,12 +65,12 @@ func (p *python) ask(request string) {
 	if p.program == nil {
 		return
 	}
-	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", p.control), process.Patience)
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", p.control), bridgetest.Patience)
 	if err != nil {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(process.Patience))
+	_ = conn.SetDeadline(time.Now().Add(bridgetest.Patience))
 	fmt.Fprintln(conn, request)
 	var s state
 	if err := json.NewDecoder(bufio.NewReader(conn)).Decode(&s); err == nil {
@@ -142,18 +140,18 @@ func TestPythonReadsEveryMessage(t *testing.T) {
 			p.Start(t)
 			b := open(t, p.Connection()+"&apollo="+apollo)
 			publishers := map[string]func() error{}
-			for _, s := range apollotest.Samples() {
+			for _, s := range bridgetest.ApolloSamples() {
 				publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s.Value), bridges.Topic{Name: "/probe/" + s.Name})
 				require.NoError(t, err)
 				publishers[s.Name] = func() error { return publish(t.Context(), s.Value) }
 			}
 			require.NoError(t, b.Connect(t.Context()))
 			for name, publish := range publishers {
-				require.Eventually(t, func() bool { return p.Ready("/probe/" + name) }, process.Patience, tick)
+				require.Eventually(t, func() bool { return p.Ready("/probe/" + name) }, bridgetest.Patience, tick)
 				require.NoError(t, publish())
 			}
 			require.NoError(t, b.Close(t.Context()))
-			require.Eventually(t, func() bool { return len(p.Received()) == len(publishers) }, process.Patience, tick)
+			require.Eventually(t, func() bool { return len(p.Received()) == len(publishers) }, bridgetest.Patience, tick)
 			output := p.program.Output()
 			assert.NotContains(t, output, "differs")
 			assert.NotContains(t, output, "missing")
@@ -181,7 +179,7 @@ func TestPythonCommands(t *testing.T) {
 		select {
 		case c := <-got:
 			assert.Equal(t, want, c)
-		case <-time.After(process.Patience):
+		case <-time.After(bridgetest.Patience):
 			require.Fail(t, "no command")
 		}
 		p.Kill(t)

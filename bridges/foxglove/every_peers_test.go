@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
@@ -55,9 +55,9 @@ func TestFoxglovesClientReadsEveryField(t *testing.T) {
 		require.NoError(t, err)
 		publish = append(publish, p)
 	}
-	viewer := process.Start(t, process.Node("testdata/peers/viewer.mjs", address(b)))
+	viewer := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/viewer.mjs", address(b)))
 	for i := range list {
-		require.Eventually(t, func() bool { return b.Listening(topic(i)) }, process.Patience, tick, topic(i))
+		require.Eventually(t, func() bool { return b.Listening(topic(i)) }, bridgetest.Patience, tick, topic(i))
 	}
 	for i, s := range list {
 		require.NoError(t, publish[i](t.Context(), s), topic(i))

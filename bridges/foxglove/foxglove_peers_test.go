@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -177,11 +177,11 @@ func TestFoxglovesClientReadsEveryType(t *testing.T) {
 			assert.True(t, known[typ.Wire], "%s as %s is not tested", typ.Go, typ.Wire)
 		}
 	}
-	viewer := process.Start(t, process.Node("testdata/peers/viewer.mjs", address(b)))
+	viewer := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/viewer.mjs", address(b)))
 	contains(t, "serverInfo", object{"name": "raybridge 1.2.3", "metadata": object{"scene": "city"}}, line(t, viewer.Expect(t, "serverInfo"))["serverInfo"])
 	viewer.Expect(t, "subscribed")
 	for _, p := range list {
-		require.Eventually(t, func() bool { return b.Listening(p.topic) }, process.Patience, tick)
+		require.Eventually(t, func() bool { return b.Listening(p.topic) }, bridgetest.Patience, tick)
 	}
 	for i, p := range list {
 		if p.topic == "/clock" { // the time is told even before the channel is subscribed to

@@ -15,7 +15,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -28,11 +27,11 @@ func TestSdkSubprotocol(t *testing.T) {
 	b := connected(t, "")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
 	clock := publisher[*sample.Clock](t, b, bridges.Topic{Name: "/clock"})
-	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", address(b)))
+	peer := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/raw.mjs", address(b)))
 	assert.JSONEq(t, `{"protocol":"foxglove.sdk.v1"}`, peer.Expect(t, "protocol"))
 	peer.Expect(t, `"op":"serverInfo"`)
 	assert.JSONEq(t, `{"subscribed":["/image","/clock"]}`, peer.Expect(t, "subscribed"))
-	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
+	require.Eventually(t, func() bool { return b.Listening("/image") }, bridgetest.Patience, tick)
 	require.NoError(t, publish(t.Context(), bridgetest.Image(7)))
 	got := line(t, peer.Expect(t, `"/image"`))
 	assert.Equal(t, "700000000", got["time"])
@@ -53,7 +52,7 @@ func TestFoxglovesClientSpeaks(t *testing.T) {
 	require.NoError(t, bridges.AddService(b, "/pause", func(_ context.Context, r sample.SetBoolRequest) (sample.SetBoolResponse, error) {
 		return sample.SetBoolResponse{Success: r.Data, Message: "paused"}, nil
 	}))
-	peer := process.Start(t, process.Node("testdata/peers/speaker.mjs", address(b)))
+	peer := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/speaker.mjs", address(b)))
 	for _, want := range []float64{1, 2, 3} { // in JSON, CDR and ROS 1's encoding
 		got := next(t, velocities)
 		assert.Equal(t, []float64{want, -want}, []float64{got.Twist.Linear[0], got.Twist.Angular[2]})
@@ -71,7 +70,7 @@ func TestFoxglovesClientSpeaks(t *testing.T) {
 	bridges.ParameterChanged(b, "/speed")
 	peer.Expect(t, `"value":4`)
 	answer := `{"response":{"callId":9,"encoding":"json","data":{"success":true,"message":"paused"}}}`
-	require.Eventually(t, func() bool { return strings.Contains(peer.Output(), answer) }, process.Patience, tick, "an answer, before or after the value")
+	require.Eventually(t, func() bool { return strings.Contains(peer.Output(), answer) }, bridgetest.Patience, tick, "an answer, before or after the value")
 	assert.Zero(t, b.Diagnosis().Malformed)
 	assert.NotContains(t, peer.Output(), `"status"`)
 }
@@ -86,7 +85,7 @@ const (
 )
 
 // counted returns how many messages of a topic a viewer has counted.
-func counted(t *testing.T, viewer *process.Process, topic string) int {
+func counted(t *testing.T, viewer *bridgetest.Process, topic string) int {
 	t.Helper()
 	var line struct{ Counts map[string]int }
 	require.NoError(t, json.Unmarshal([]byte(viewer.Expect(t, `"counts"`)), &line))
@@ -98,15 +97,15 @@ func counted(t *testing.T, viewer *process.Process, topic string) int {
 func TestViewersStallAndDie(t *testing.T) {
 	b := connected(t, "?messages=8")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
-	count := func() *process.Process {
+	count := func() *bridgetest.Process {
 		before := b.Diagnosis().Connections
-		p := process.Start(t, process.Node("testdata/peers/viewer.mjs", address(b), "count"))
+		p := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/viewer.mjs", address(b), "count"))
 		p.Expect(t, "subscribed")
-		require.Eventually(t, func() bool { return b.Diagnosis().Connections > before }, process.Patience, tick)
+		require.Eventually(t, func() bool { return b.Diagnosis().Connections > before }, bridgetest.Patience, tick)
 		return p
 	}
 	fast := count()
-	require.Eventually(t, func() bool { return b.Listening("/image") }, process.Patience, tick)
+	require.Eventually(t, func() bool { return b.Listening("/image") }, bridgetest.Patience, tick)
 	slow := count()
 	image := &sample.Image{Width: 1024, Height: 1024, Step: 1024, Encoding: sample.EncodingMono8, Data: make([]byte, 1<<20)}
 	sent := 0
@@ -128,7 +127,7 @@ func TestViewersStallAndDie(t *testing.T) {
 
 	slow.Kill()
 	slow = count()
-	for end := time.Now().Add(process.Patience); !strings.Contains(slow.Output(), `"counts"`); { // its subscription is on its way
+	for end := time.Now().Add(bridgetest.Patience); !strings.Contains(slow.Output(), `"counts"`); { // its subscription is on its way
 		require.True(t, time.Now().Before(end), "it is served anew")
 		send(1)
 	}
@@ -141,11 +140,11 @@ func TestViewersStallAndDie(t *testing.T) {
 func TestRubbishOfAPeer(t *testing.T) {
 	b := connected(t, "")
 	publish := publisher[*sample.Image](t, b, bridges.Topic{Name: "/image"})
-	peer := process.Start(t, process.Node("testdata/peers/raw.mjs", address(b), "rubbish"))
+	peer := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/raw.mjs", address(b), "rubbish"))
 	for range 8 { // all but the service's, which has an answer of its own, are told as a status
 		peer.Expect(t, `"op":"status","level":2`)
 	}
-	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 9 }, process.Patience, tick)
+	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 9 }, bridgetest.Patience, tick)
 	require.NoError(t, publish(t.Context(), bridgetest.Image(0)))
 	peer.Expect(t, `"topic":"/image"`)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -23,23 +22,23 @@ func TestFoxglovesClientSpeaksTLS(t *testing.T) {
 	cert, key, _ := certificate(t)
 	encrypted := connected(t, "?cert="+url.QueryEscape(cert)+"&key="+url.QueryEscape(key))
 	plain := connected(t, "")
-	viewer := func(b *bridges.Bridge, scheme string, env ...string) *process.Process {
+	viewer := func(b *bridges.Bridge, scheme string, env ...string) *bridgetest.Process {
 		address := strings.Replace(address(b), "ws://", scheme, 1)
-		return process.Start(t, process.Node("testdata/peers/viewer.mjs", address, "count").With(env...))
+		return bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/viewer.mjs", address, "count").With(env...))
 	}
 	trusting := "NODE_EXTRA_CA_CERTS=" + cert
 
 	publish := publisher[*sample.Image](t, encrypted, bridges.Topic{Name: "/image"})
 	reads := viewer(encrypted, "wss://", trusting)
 	reads.Expect(t, "subscribed")
-	require.Eventually(t, func() bool { return encrypted.Listening("/image") }, process.Patience, tick)
+	require.Eventually(t, func() bool { return encrypted.Listening("/image") }, bridgetest.Patience, tick)
 	require.NoError(t, publish(t.Context(), bridgetest.Image(7)))
 	assert.Equal(t, 1, counted(t, reads, "/image"))
 	assert.Zero(t, encrypted.Diagnosis().Failures)
 
 	failed := func(b *bridges.Bridge, times int64, says string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return b.Diagnosis().Failures == times }, process.Patience, tick)
+		require.Eventually(t, func() bool { return b.Diagnosis().Failures == times }, bridgetest.Patience, tick)
 		require.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrTLS)
 		assert.ErrorContains(t, b.Diagnosis().LastError, says)
 	}

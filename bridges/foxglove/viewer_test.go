@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 )
 
 // viewer is a client of the server, written after the protocol's specification alone: it
@@ -39,7 +38,7 @@ type viewer struct {
 var _ bridgetest.Sender = (*viewer)(nil)
 
 func newViewer(t *testing.T) *viewer {
-	v := &viewer{port: process.FreePort(t), received: map[string]int{}}
+	v := &viewer{port: bridgetest.FreePort(t), received: map[string]int{}}
 	t.Cleanup(func() { v.Kill(t) })
 	return v
 }

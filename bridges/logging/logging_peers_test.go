@@ -20,8 +20,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -53,7 +51,7 @@ func TestPythonReadsTheLog(t *testing.T) {
 		imu(seq)
 	}
 	require.NoError(t, b.Close(t.Context()))
-	out := process.Start(t, process.Python("testdata/peers/read.py", filepath.Join(dir, "drive.txt.gz"))).Wait(t)
+	out := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/read.py", filepath.Join(dir, "drive.txt.gz"))).Wait(t)
 	require.True(t, strings.HasSuffix(out, fmt.Sprintf("read %d\n", 3*messages)), "read to the end")
 	counts := map[string]int{}
 	for line := range strings.Lines(out) {
@@ -168,7 +166,7 @@ var (
 // filled returns a sample with a value of its own in every field.
 func filled(t *testing.T, typ reflect.Type) bridges.Stamped {
 	t.Helper()
-	s := rossampletest.Filled(typ)
+	s := bridgetest.Filled(typ)
 	v := reflect.ValueOf(s).Elem()
 	v.FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
 	if pose := v.FieldByName("Pose"); pose.IsValid() {
@@ -358,7 +356,7 @@ func TestPythonReadsEveryField(t *testing.T) {
 	}
 	assert.Len(t, want, len(plugin.Types()), "a sample of each type")
 	require.NoError(t, b.Close(t.Context()))
-	out := process.Start(t, process.Python("testdata/peers/read.py", filepath.Join(dir, "drive.txt.gz"))).Wait(t)
+	out := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/read.py", filepath.Join(dir, "drive.txt.gz"))).Wait(t)
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "read ") {
 			continue

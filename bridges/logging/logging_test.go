@@ -20,7 +20,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -296,9 +295,9 @@ func fill(t *testing.T, b *bridges.Bridge, n int) error {
 }
 
 // onDisk returns a connected log on a disk of so many bytes.
-func onDisk(t *testing.T, capacity int) (*bridges.Bridge, *fulldisk.Disk) {
+func onDisk(t *testing.T, capacity int) (*bridges.Bridge, *bridgetest.FullDisk) {
 	t.Helper()
-	disk := &fulldisk.Disk{Capacity: capacity}
+	disk := &bridgetest.FullDisk{Capacity: capacity}
 	registry, err := bridges.NewRegistry(logging.FactoryOn{Target: disk})
 	require.NoError(t, err)
 	b, err := registry.Open("logging:a", bridges.Env{})

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +24,7 @@ func FuzzFoxglove(f *testing.F) {
 		publications[pub.Sample] = pub
 		if i := slices.Index(names, pub.Schema.Name); i >= 0 {
 			convert := pub.Converter()
-			m, err := convert(rossampletest.Filled(pub.Sample))
+			m, err := convert(bridgetest.Filled(pub.Sample))
 			require.NoError(f, err)
 			data, err := m.Append(nil)
 			require.NoError(f, err)

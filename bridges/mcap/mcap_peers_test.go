@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
@@ -34,7 +34,7 @@ type decoded struct {
 // javascript reads a file with check.mjs.
 func javascript(t *testing.T, path string) []decoded {
 	t.Helper()
-	out := process.Start(t, process.Node("testdata/peers/check.mjs", path)).Wait(t)
+	out := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/check.mjs", path)).Wait(t)
 	require.True(t, strings.HasSuffix(out, "VALID\n"), out)
 	var list []decoded
 	for line := range strings.Lines(out) {

@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
@@ -530,7 +529,7 @@ func TestWhatMessagesLackOfGroundTruth(t *testing.T) {
 				require.NoError(t, b.Connect(t.Context()))
 				publish, err := bridges.AddPublisherOf(b, typ, bridges.Topic{Name: "/truth"})
 				require.NoError(t, err)
-				want := rossampletest.Filled(typ)
+				want := bridgetest.Filled(typ)
 				if signals, ok := want.(*sample.Signals); ok { // a state and its name are one
 					for i, state := range []sample.SignalState{sample.SignalYellow, sample.SignalGreen, sample.SignalOff} {
 						signals.Signals[i].State, signals.Signals[i].Label = state, []string{"yellow", "green", "off"}[i]

@@ -10,7 +10,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -257,8 +256,8 @@ func fill(t *testing.T, b *bridges.Bridge, n int) error {
 // place of the file: within the header, a chunk, an index or the summary.
 func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 	const messages = 20
-	record := func(capacity int) (*fulldisk.Disk, *bridges.Bridge, error) {
-		disk := &fulldisk.Disk{Capacity: capacity}
+	record := func(capacity int) (*bridgetest.FullDisk, *bridges.Bridge, error) {
+		disk := &bridgetest.FullDisk{Capacity: capacity}
 		f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return disk, nil }}
 		b := open(t, f, "a.mcap?chunk=3000&compression=none", bridges.Env{OutDir: t.TempDir(), Run: bridges.Run{Seed: 1}})
 		if err := b.Connect(t.Context()); err != nil {
@@ -302,7 +301,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 }
 
 func TestPublishersFailOnceTheDiskIsFull(t *testing.T) {
-	disk := &fulldisk.Disk{Capacity: 20_000}
+	disk := &bridgetest.FullDisk{Capacity: 20_000}
 	f := mcap.FactoryOn{Open: func(string) (mcap.Target, error) { return disk, nil }}
 	dir := t.TempDir()
 	b := open(t, f, "bag?chunk=3000&compression=none", bridges.Env{OutDir: dir})

@@ -14,7 +14,6 @@ import (
 	foxglove "github.com/foxglove/mcap/go/mcap"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -26,7 +25,7 @@ import (
 // returns how many scans it had recorded at least.
 func killed(t *testing.T, connection string) int {
 	t.Helper()
-	recorder := process.Start(t, process.Program(os.Args[0]).With(envRecorder+"="+connection))
+	recorder := bridgetest.StartProcess(t, bridgetest.Program(os.Args[0]).With(envRecorder+"="+connection))
 	recorder.Expect(t, "recorded 300")
 	recorder.Kill()
 	var last int

@@ -19,7 +19,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
@@ -30,13 +29,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = process.Patience
+const patience = bridgetest.Patience
 
 // network is a rosmaster of Debian's with the environment of its nodes.
 type network struct {
 	port   int
 	env    []string
-	master *process.Process
+	master *bridgetest.Process
 }
 
 // modules is whether Python finds what the programs need: without one of them each test
@@ -45,7 +44,7 @@ var modules = sync.OnceValue(func() error {
 	output, err := exec.Command("/usr/bin/python3", "-c", "import rospy, rosbag, rosmaster, rosnode, rosservice, rostopic, "+
 		"geometry_msgs, nav_msgs, rosgraph_msgs, sensor_msgs, std_srvs, tf2_msgs").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("import ROS 1's modules: %w%s: %s", err, process.Hint(err.Error()+string(output)), output)
+		return fmt.Errorf("import ROS 1's modules: %w%s: %s", err, bridgetest.SetupHint(err.Error()+string(output)), output)
 	}
 	return nil
 })
@@ -53,7 +52,7 @@ var modules = sync.OnceValue(func() error {
 func startRos(t *testing.T) *network {
 	t.Helper()
 	require.NoError(t, modules())
-	r := &network{port: process.FreePort(t)}
+	r := &network{port: bridgetest.FreePort(t)}
 	home := t.TempDir()
 	r.env = []string{
 		"ROS_MASTER_URI=http://127.0.0.1:" + strconv.Itoa(r.port), "ROS_IP=127.0.0.1", "PYTHONUNBUFFERED=1",
@@ -66,7 +65,7 @@ func startRos(t *testing.T) *network {
 // start starts the master, again at the same port, and waits until it answers.
 func (r *network) start(t *testing.T) {
 	t.Helper()
-	r.master = process.Start(t, process.Program("/usr/bin/rosmaster", "--core", "-p", strconv.Itoa(r.port)).With(r.env...))
+	r.master = bridgetest.StartProcess(t, bridgetest.Program("/usr/bin/rosmaster", "--core", "-p", strconv.Itoa(r.port)).With(r.env...))
 	require.Eventually(t, func() bool {
 		_, err := node(r.address()).GetPid()
 		return err == nil
@@ -76,15 +75,15 @@ func (r *network) start(t *testing.T) {
 func (r *network) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port)) }
 
 // run starts a tool.
-func (r *network) run(t *testing.T, name string, args ...string) *process.Process {
+func (r *network) run(t *testing.T, name string, args ...string) *bridgetest.Process {
 	t.Helper()
-	return process.Start(t, process.Program(name, args...).With(r.env...))
+	return bridgetest.StartProcess(t, bridgetest.Program(name, args...).With(r.env...))
 }
 
 // script starts a program of testdata/peers.
-func (r *network) script(t *testing.T, name string, args ...string) *process.Process {
+func (r *network) script(t *testing.T, name string, args ...string) *bridgetest.Process {
 	t.Helper()
-	return process.Start(t, process.Python("testdata/peers/"+name, args...).With(r.env...))
+	return bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/"+name, args...).With(r.env...))
 }
 
 // connected opens a bridge with further topics of raw messages and waits for the master.
@@ -345,7 +344,7 @@ func newCurrent(t *testing.T, b *bridges.Bridge, topic string) *current {
 }
 
 // until publishes until a program prints another message of the topic.
-func (f *current) until(t *testing.T, subscriber *process.Process) {
+func (f *current) until(t *testing.T, subscriber *bridgetest.Process) {
 	t.Helper()
 	seen := strings.Count(subscriber.Output(), f.topic)
 	require.Eventually(t, func() bool {
@@ -420,7 +419,7 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 		require.NoError(t, publish(t.Context(), image))
 	}
 	awaitListening(t, b, "/image")
-	for _, p := range []*process.Process{stalled, healthy} {
+	for _, p := range []*bridgetest.Process{stalled, healthy} {
 		require.Eventually(t, func() bool { send(); return strings.Contains(p.Output(), `"topic"`) }, patience, 20*time.Millisecond)
 	}
 	paced := func() { // one after the other, so that the load on the machine doesn't matter
@@ -440,7 +439,7 @@ func TestAStalledSubscriberCostsOthersNothing(t *testing.T) {
 	row := b.Statistics().Topics[0]
 	assert.Positive(t, row.Drops[flow.CausePeerSlow], "what the stalled one lost is counted")
 	had := map[int]bool{}
-	for _, p := range []*process.Process{stalled, healthy} {
+	for _, p := range []*bridgetest.Process{stalled, healthy} {
 		for text := range strings.Lines(p.Output()) {
 			if strings.HasPrefix(text, `{"topic"`) && strings.HasSuffix(text, "}\n") {
 				had[parseLine(t, text).Seq] = true

@@ -18,7 +18,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
@@ -89,7 +88,7 @@ func TestCommandsArrive(t *testing.T) {
 		defer mu.Unlock()
 		control = m
 	}))
-	process.Start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
+	bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
 	require.Eventually(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -188,12 +187,12 @@ const (
 )
 
 // ticker is a program on Cyclone's own types that writes /clock.
-type ticker struct{ *process.Process }
+type ticker struct{ *bridgetest.Process }
 
 func startTicker(t *testing.T, domain int) ticker {
 	t.Helper()
-	c := process.Program(cyclonePeer(t), strconv.Itoa(domain), "clock", strconv.Itoa(clockFrom), strconv.Itoa(clockStep))
-	return ticker{process.Start(t, c.With("CYCLONEDDS_URI="+peerSettings))}
+	c := bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "clock", strconv.Itoa(clockFrom), strconv.Itoa(clockStep))
+	return ticker{bridgetest.StartProcess(t, c.With("CYCLONEDDS_URI="+peerSettings))}
 }
 
 // last returns the time that it has written last, or was about to.
@@ -358,7 +357,7 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			require.NoError(t, err)
 			p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego, Commands: commands})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
-			process.Start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
+			bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
 			received := func() int64 { return p.Summary().Bridges[0].Received[0].Messages }
 			for range 10 {
 				before := received() // what is counted is on its way to the vehicle; the next comes after it
@@ -381,11 +380,11 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 }
 
 // peerPrograms are the peers with other modes than reading everything.
-var peerPrograms = map[string]func(*testing.T) process.Command{
-	"cyclone": func(t *testing.T) process.Command {
-		return process.Program(cyclonePeer(t)).With("CYCLONEDDS_URI=" + peerSettings)
+var peerPrograms = map[string]func(*testing.T) bridgetest.Command{
+	"cyclone": func(t *testing.T) bridgetest.Command {
+		return bridgetest.Program(cyclonePeer(t)).With("CYCLONEDDS_URI=" + peerSettings)
 	},
-	"fastdds": func(t *testing.T) process.Command { return process.Program(fastPeer(t)) },
+	"fastdds": func(t *testing.T) bridgetest.Command { return bridgetest.Program(fastPeer(t)) },
 }
 
 // policies are those of DDS by which the peers and the bridge don't match, with the
@@ -441,7 +440,7 @@ func TestIncompatibleWritersAreTold(t *testing.T) {
 				require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/clock", QoS: asked}, func(*sample.Clock) {}))
 				command := program(t)
 				command.Args = []string{strconv.Itoa(domain), "offer", "rt/clock"}
-				process.Start(t, command)
+				bridgetest.StartProcess(t, command)
 				told(t, b, log, policy, want.writersAre)
 			})
 		}
@@ -502,11 +501,11 @@ func TestClientsOnCycloneCallServices(t *testing.T) {
 		{"/sim/set", "set_bool", "20", `"n":20,"value":{"success":true,"message":"set to false, äöü"}`},
 		{"/sim/fail", "trigger", "1", `"value":{"success":false,"message":"the brake is on"}`},
 	} {
-		client := func() *process.Process {
-			return process.Start(t, process.Program(program, strconv.Itoa(domain), c.service, c.kind, c.calls).With("CYCLONEDDS_URI="+peerSettings))
+		client := func() *bridgetest.Process {
+			return bridgetest.StartProcess(t, bridgetest.Program(program, strconv.Itoa(domain), c.service, c.kind, c.calls).With("CYCLONEDDS_URI="+peerSettings))
 		}
 		first, second := client(), client() // of which each gets its own replies
-		for _, p := range []*process.Process{first, second} {
+		for _, p := range []*bridgetest.Process{first, second} {
 			output := p.Wait(t)
 			assert.Contains(t, output, c.says)
 			assert.Equal(t, c.calls, strconv.Itoa(strings.Count(output, `"reply"`)))

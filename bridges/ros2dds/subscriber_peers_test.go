@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
@@ -64,7 +64,7 @@ func build(t *testing.T, name string, sources map[string]string, more func(*gene
 		sum.Write([]byte(part + "\x00" + files[part] + "\x00"))
 	}
 	sum.Write([]byte(script))
-	dir := filepath.Join(process.Packages(), "ros2dds", name+"-"+hex.EncodeToString(sum.Sum(nil))[:16])
+	dir := filepath.Join(bridgetest.PeerPackages(), "ros2dds", name+"-"+hex.EncodeToString(sum.Sum(nil))[:16])
 	program := filepath.Join(dir, name)
 	if _, err := os.Stat(program); err == nil {
 		return program
@@ -79,7 +79,7 @@ func build(t *testing.T, name string, sources map[string]string, more func(*gene
 	cmd := exec.Command("/bin/sh", "-e", "-c", script)
 	cmd.Dir = work
 	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, "build %s%s: %s", name, process.Hint(string(output)), strings.TrimSpace(string(output)))
+	require.NoError(t, err, "build %s%s: %s", name, bridgetest.SetupHint(string(output)), strings.TrimSpace(string(output)))
 	if err := os.Rename(work, dir); err != nil { // another test may have been first
 		require.FileExists(t, program)
 	}
@@ -110,7 +110,7 @@ type event struct {
 // subscriber is a peer that reads every topic there is, or writes as it is told.
 type subscriber struct {
 	t       *testing.T
-	process *process.Process
+	process *bridgetest.Process
 
 	mu            sync.Mutex
 	read          int             // guarded by mu: how much of the output was parsed
@@ -124,18 +124,18 @@ type subscriber struct {
 // port.
 func cycloneSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
 	t.Helper()
-	return start(t, process.Program(cyclonePeer(t), append([]string{strconv.Itoa(domain)}, mode...)...).With("CYCLONEDDS_URI="+peerSettings))
+	return start(t, bridgetest.Program(cyclonePeer(t), append([]string{strconv.Itoa(domain)}, mode...)...).With("CYCLONEDDS_URI="+peerSettings))
 }
 
 // fastSubscriber starts the Fast DDS peer.
 func fastSubscriber(t *testing.T, domain int, mode ...string) *subscriber {
 	t.Helper()
-	return start(t, process.Program(fastPeer(t), append([]string{strconv.Itoa(domain)}, mode...)...))
+	return start(t, bridgetest.Program(fastPeer(t), append([]string{strconv.Itoa(domain)}, mode...)...))
 }
 
-func start(t *testing.T, c process.Command) *subscriber {
+func start(t *testing.T, c bridgetest.Command) *subscriber {
 	t.Helper()
-	s := &subscriber{t: t, process: process.Start(t, c), matched: map[string]bool{}, received: map[string]int{}, subscriptions: map[string]int{}}
+	s := &subscriber{t: t, process: bridgetest.StartProcess(t, c), matched: map[string]bool{}, received: map[string]int{}, subscriptions: map[string]int{}}
 	s.process.Expect(t, `"ready"`)
 	return s
 }

@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -67,7 +66,7 @@ func TestEveryTypeIsDecodedByOthers(t *testing.T) {
 				}
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic, QoS: qos})
 				require.NoError(t, err)
-				msg := rossampletest.Filled(pub.Sample)
+				msg := bridgetest.Filled(pub.Sample)
 				arrives(t, s, topic, func() error { return publish(t.Context(), msg) })
 				converted, err := pub.Converter()(msg)
 				require.NoError(t, err)
@@ -93,9 +92,9 @@ func TestLateJoinerGetsStaticTransforms(t *testing.T) {
 			publish, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 			require.NoError(t, err)
 			assert.True(t, b.Listening("/tf_static"), "kept for those to come")
-			first := rossampletest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
+			first := bridgetest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
 			require.NoError(t, publish(t.Context(), first))
-			last := rossampletest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
+			last := bridgetest.Filled(reflect.TypeFor[*sample.Transforms]()).(*sample.Transforms)
 			last.Transforms[0].ChildFrameID = "lidar"
 			require.NoError(t, publish(t.Context(), last))
 
@@ -197,7 +196,7 @@ func TestFragmentsOnTheWire(t *testing.T) {
 	domain := freeDomain(t)
 	trace := filepath.Join(t.TempDir(), "trace")
 	tracing := `,<CycloneDDS><Domain id="any"><Tracing><Verbosity>finest</Verbosity><OutputFile>` + trace + `</OutputFile></Tracing></Domain></CycloneDDS>`
-	s := start(t, process.Program(cyclonePeer(t), strconv.Itoa(domain), "count").With("CYCLONEDDS_URI="+peerSettings+tracing))
+	s := start(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "count").With("CYCLONEDDS_URI="+peerSettings+tracing))
 	b := connect(t, domain, "")
 	publish, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/image", QoS: flow.QoS{Reliability: flow.Reliable}})
 	require.NoError(t, err)

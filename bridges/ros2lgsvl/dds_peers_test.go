@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
@@ -121,7 +121,7 @@ gcc -O1 -Wall -o dds_gateway -I DDS/internal/cyclone HERE/dds_gateway.c DDS/inte
 	cmd := exec.Command("/bin/sh", "-e", "-c", script)
 	cmd.Dir = dir
 	output, err := cmd.CombinedOutput()
-	require.NoError(t, err, "build the peers%s: %s", process.Hint(string(output)), output)
+	require.NoError(t, err, "build the peers%s: %s", bridgetest.SetupHint(string(output)), output)
 	return dir
 }
 
@@ -143,8 +143,8 @@ func startGateway(t *testing.T, program string, domain int) *gateway {
 	require.NoError(t, err)
 	defer listener.Close()
 	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
-	p := process.Start(t, process.Program(program, strconv.Itoa(domain), port).With(loopback))
-	require.NoError(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(process.Patience)))
+	p := bridgetest.StartProcess(t, bridgetest.Program(program, strconv.Itoa(domain), port).With(loopback))
+	require.NoError(t, listener.(*net.TCPListener).SetDeadline(time.Now().Add(bridgetest.Patience)))
 	conn, err := listener.Accept()
 	require.NoError(t, err, "the gateway connects")
 	t.Cleanup(func() { _ = conn.Close() })
@@ -172,7 +172,7 @@ func TestCycloneDecodesWhatTheServerHandsOn(t *testing.T) {
 	for _, p := range samples() {
 		arguments = append(arguments, fmt.Sprintf("rt/test/%s=%s", p.name, ddsType(strings.Replace(message(t, p.sample).TypeName(), "/msg/", "/", 1))))
 	}
-	subscriber := process.Start(t, process.Program(filepath.Join(programs, "dds_subscriber"),
+	subscriber := bridgetest.StartProcess(t, bridgetest.Program(filepath.Join(programs, "dds_subscriber"),
 		append([]string{strconv.Itoa(domain)}, arguments...)...).With(loopback))
 	subscriber.Expect(t, "ready")
 	out := startGateway(t, filepath.Join(programs, "dds_gateway"), domain)
@@ -268,8 +268,8 @@ func freeDomain(t *testing.T) int {
 // to the server, and the subscriber has them all when it comes again or goes on.
 func TestCycloneIsKilledStalledAndComesAgain(t *testing.T) {
 	programs, domain := build(t), freeDomain(t)
-	start := func() *process.Process {
-		p := process.Start(t, process.Program(filepath.Join(programs, "dds_subscriber"),
+	start := func() *bridgetest.Process {
+		p := bridgetest.StartProcess(t, bridgetest.Program(filepath.Join(programs, "dds_subscriber"),
 			strconv.Itoa(domain), "rt/clock="+ddsType("rosgraph_msgs/Clock")).With(loopback))
 		p.Expect(t, "ready")
 		return p

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
 // TestProtobufReadsTheMessages has Python's protobuf read each message of Apollo's, by
@@ -30,7 +30,7 @@ func TestProtobufReadsTheMessages(t *testing.T) {
 	require.Equal(t, 8, want)
 	file := filepath.Join(t.TempDir(), "frames")
 	require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
-	output := process.Start(t, process.Python("testdata/peers/protobuf.py", file, "../../testdata/wire/cyber/generate")).Wait(t)
+	output := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/protobuf.py", file, "../../testdata/wire/cyber/generate")).Wait(t)
 	assert.Equal(t, want, strings.Count(output, "same "), output)
 	assert.NotContains(t, output, "differs")
 }

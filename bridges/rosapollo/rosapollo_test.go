@@ -13,8 +13,6 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -61,7 +59,7 @@ func TestApollosMessagesAboveTheLimit(t *testing.T) {
 
 func newPeer(t *testing.T) bridgetest.Peer {
 	t.Helper()
-	s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), Keep: 1})
+	s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), Keep: 1})
 	t.Cleanup(s.Kill)
 	return peer{s}
 }
@@ -130,7 +128,7 @@ func recorded(t *testing.T) map[string]rosbridgetest.Message {
 	b, s := opened(t)
 	connect(t, b)
 	channels := map[string]string{}
-	for _, in := range apollotest.Samples() {
+	for _, in := range bridgetest.ApolloSamples() {
 		channel := in.Channel
 		publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(in.Value), bridges.Topic{Name: channel})
 		if err != nil {

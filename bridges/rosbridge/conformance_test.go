@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 )
@@ -55,7 +54,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 func newServerPeer(t *testing.T, options string) *serverPeer {
 	t.Helper()
 	s := rosbridgetest.New(rosbridgetest.Config{
-		Address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), BSONOnly: options != "", Keep: 1,
+		Address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), BSONOnly: options != "", Keep: 1,
 	})
 	t.Cleanup(s.Kill)
 	return &serverPeer{s, options}
@@ -105,7 +104,7 @@ func TestServerConformance(t *testing.T) {
 
 func newClientPeer(t *testing.T) bridgetest.Peer {
 	t.Helper()
-	p := &clientPeer{address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), received: map[string]int{}}
+	p := &clientPeer{address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), received: map[string]int{}}
 	t.Cleanup(func() { p.Kill(t) })
 	return p
 }

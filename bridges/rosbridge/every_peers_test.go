@@ -16,9 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -47,7 +46,7 @@ func decimal(v float64, bits int) any {
 // filled returns a sample with something in every field, infinities and NaN where a field
 // may have them, and a time in all headers.
 func filled(typ reflect.Type) bridges.Stamped {
-	s := rossampletest.Filled(typ)
+	s := bridgetest.Filled(typ)
 	reflect.ValueOf(s).Elem().FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {
 	case *sample.LaserScan:
@@ -63,7 +62,7 @@ func filled(typ reflect.Type) bridges.Stamped {
 // rosmsg-serialization by rosapi's definitions, as ROS serializes it: each message has all
 // the values that were sent, and none else.
 func TestRoslibSubscribes(t *testing.T) {
-	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", bridgetest.FreePort(t)))
 	var list []func() error
 	byTopic := map[string]ros.Publication{}
 	for _, pub := range rossample.SVL() {

@@ -22,7 +22,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -145,7 +144,7 @@ func TestMessageClassesOfROS1(t *testing.T) {
 			}
 			file := filepath.Join(dir, "frames")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
-			output := process.Start(t, process.Python("testdata/peers/bag.py", file, filepath.Join(dir, "out.bag"))).Wait(t)
+			output := bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/bag.py", file, filepath.Join(dir, "out.bag"))).Wait(t)
 			rebuilt, debians := 0, 0
 			for line := range strings.Lines(output) {
 				var r struct {
@@ -173,15 +172,15 @@ func TestMessageClassesOfROS1(t *testing.T) {
 // serving returns a bridge that listens on a port of its own, with all samples.
 func serving(t *testing.T, options string) (*bridges.Bridge, []func() error) {
 	t.Helper()
-	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d%s", process.FreePort(t), options))
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d%s", bridgetest.FreePort(t), options))
 	list := publishers(t, b)
 	require.NoError(t, b.Connect(t.Context()))
 	return b, list
 }
 
-func roslib(t *testing.T, mode string, b *bridges.Bridge, args ...string) *process.Process {
+func roslib(t *testing.T, mode string, b *bridges.Bridge, args ...string) *bridgetest.Process {
 	t.Helper()
-	return process.Start(t, process.Node("testdata/peers/roslib.mjs", append([]string{mode, "ws://" + address(b)}, args...)...))
+	return bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/roslib.mjs", append([]string{mode, "ws://" + address(b)}, args...)...))
 }
 
 // keepPublishing publishes all samples again and again until the test ends.
@@ -205,7 +204,7 @@ func keepPublishing(t *testing.T, list []func() error) {
 }
 
 func TestRoslibCommands(t *testing.T) {
-	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", bridgetest.FreePort(t)))
 	offerAll(t, b)
 	velocity, control := make(chan sample.VelocityCommand, 1), make(chan sample.VehicleControl, 1)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { velocity <- *c }))
@@ -227,7 +226,7 @@ func TestRoslibCommands(t *testing.T) {
 
 // TestRosapiByRoslib: each service of rosapi that the documentation names answers roslib.
 func TestRosapiByRoslib(t *testing.T) {
-	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", bridgetest.FreePort(t)))
 	offerAll(t, b)
 	clock, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock", QoS: flow.StaticQoS})
 	require.NoError(t, err)
@@ -279,7 +278,7 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	select {
 	case v := <-from:
 		return v
-	case <-time.After(process.Patience):
+	case <-time.After(bridgetest.Patience):
 		require.Fail(t, "nothing arrived")
 	}
 	panic("unreachable")
@@ -315,7 +314,7 @@ func TestRoslibComesAndGoes(t *testing.T) {
 
 // TestRoslibSendsRubbish: it is told so, and served on.
 func TestRoslibSendsRubbish(t *testing.T) {
-	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", process.FreePort(t)))
+	b := opened(t, fmt.Sprintf("listen=127.0.0.1:%d", bridgetest.FreePort(t)))
 	velocity := make(chan sample.VelocityCommand, 10)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { velocity <- *c }))
 	require.NoError(t, b.Connect(t.Context()))
@@ -332,7 +331,7 @@ func TestRoslibSendsRubbish(t *testing.T) {
 // against a client that nobody here wrote.
 func TestRoslibTalksToTheTestServer(t *testing.T) {
 	s := started(t, rosbridgetest.Config{})
-	output := process.Start(t, process.Node("testdata/peers/roslib.mjs", "talk", "ws://"+s.Addr())).Wait(t)
+	output := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/roslib.mjs", "talk", "ws://"+s.Addr())).Wait(t)
 	for _, want := range []string{`none {"data":1.5}`, `cbor {"data":1.5}`, `light {"message":"from roslib","success":true}`, "done"} {
 		assert.Contains(t, output, want+"\n")
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -91,7 +91,7 @@ func TestSuiteJoinsFragments(t *testing.T) {
 	}
 	for _, module := range []string{"ujson", "simplejson", "json"} {
 		var got []line
-		for text := range strings.Lines(process.Start(t, process.Python("testdata/peers/suite.py", module, file)).Wait(t)) {
+		for text := range strings.Lines(bridgetest.StartProcess(t, bridgetest.Python("testdata/peers/suite.py", module, file)).Wait(t)) {
 			var l line
 			require.NoError(t, json.Unmarshal([]byte(text), &l), text)
 			got = append(got, l)

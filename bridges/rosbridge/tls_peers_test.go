@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -22,8 +22,8 @@ func TestRoslibSpeaksTLS(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	selfSigned(t, cert, key)
 	encrypted, plain := listening(t, "?cert="+cert+"&key="+key), listening(t, "")
-	watch := func(url string, env ...string) *process.Process {
-		return process.Start(t, process.Node("testdata/peers/roslib.mjs", "watch", url, "/imu", "sensor_msgs/Imu").With(env...))
+	watch := func(url string, env ...string) *bridgetest.Process {
+		return bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/roslib.mjs", "watch", url, "/imu", "sensor_msgs/Imu").With(env...))
 	}
 	trusting := "NODE_EXTRA_CA_CERTS=" + cert
 

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
 // receiver is a client of the test's own making, after docs/stream-protocol.md: it wants
@@ -34,7 +34,7 @@ type receiver struct {
 }
 
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{address: fmt.Sprintf("127.0.0.1:%d", process.FreePort(t)), received: map[string]int{}}
+	r := &receiver{address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), received: map[string]int{}}
 	t.Cleanup(func() { r.Kill(t) })
 	return r
 }

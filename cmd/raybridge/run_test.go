@@ -12,7 +12,7 @@ import (
 	"time"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/flow"
@@ -206,7 +206,7 @@ func TestPeersDieInARun(t *testing.T) {
 // TestAPeerThatNeverWasThere: the run is as long as without it, and says so.
 func TestAPeerThatNeverWasThere(t *testing.T) {
 	before := runtime.NumGoroutine()
-	spec := fmt.Sprintf("rosbridge:127.0.0.1:%d?retry=50ms", process.FreePort(t))
+	spec := fmt.Sprintf("rosbridge:127.0.0.1:%d?retry=50ms", bridgetest.FreePort(t))
 	r := startOutageRun(t, []string{spec}, 150)
 	r.at(150, func() {
 		r.eventually("it is looked for", func() bool { return r.bridge(0).Failures > 1 })

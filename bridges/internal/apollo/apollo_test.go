@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -72,7 +72,7 @@ func open(t testing.TB, p *probe) *bridges.Bridge {
 }
 
 // publisher returns what publishes a sample of whatever type.
-func publisher(t testing.TB, b *bridges.Bridge, s apollotest.Sample) func() error {
+func publisher(t testing.TB, b *bridges.Bridge, s bridgetest.ApolloSample) func() error {
 	t.Helper()
 	publish, err := bridges.AddPublisherOf(b, reflect.TypeOf(s.Value), bridges.Topic{Name: s.Channel})
 	require.NoError(t, err, s.Name)
@@ -129,7 +129,7 @@ func TestAgainstPython(t *testing.T) {
 	var message apollo.Message
 	p := &probe{take: func(_ string, m apollo.Message) { message = m }}
 	b := open(t, p)
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		t.Run(s.Name, func(t *testing.T) {
 			require.NoError(t, publisher(t, b, s)())
 			want := vector(t, s.Name)
@@ -155,14 +155,14 @@ func TestAgainstPython(t *testing.T) {
 
 // A message's memory is used again, whatever was in it.
 func TestNothingIsLeftOver(t *testing.T) {
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		var got []byte
 		take := func(_ string, m apollo.Message) {
 			var err error
 			got, err = m.Append(nil)
 			require.NoError(t, err)
 		}
-		empty := apollotest.Sample{Name: s.Name, Channel: s.Channel, Value: reflect.New(reflect.TypeOf(s.Value).Elem()).Interface()}
+		empty := bridgetest.ApolloSample{Name: s.Name, Channel: s.Channel, Value: reflect.New(reflect.TypeOf(s.Value).Elem()).Interface()}
 		fresh, used := open(t, &probe{take: take}), open(t, &probe{take: take})
 		require.NoError(t, publisher(t, fresh, empty)())
 		ofEmpty := got
@@ -183,7 +183,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 			panic(err)
 		}
 	}, at: apollo.NewMap(spatial.Geodetic{Latitude: 37.4, Longitude: -122})})
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		publish := publisher(t, b, s)
 		run := func() {
 			if err := publish(); err != nil {
@@ -197,7 +197,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	b := open(t, &probe{take: func(string, apollo.Message) {}})
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		publisher(t, b, s)
 	}
 	names := map[string]string{}

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -97,7 +97,7 @@ func TestCommands(t *testing.T) {
 // What is sent comes back as it was, where the messages can say it.
 func TestDetectionsThereAndBack(t *testing.T) {
 	at := apollo.NewMap(spatial.Geodetic{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170})
-	for _, s := range apollotest.Samples() {
+	for _, s := range bridgetest.ApolloSamples() {
 		switch src := s.Value.(type) {
 		case *sample.Detections2D:
 			got, err := received[*sample.Detections2D](t, nil, vector(t, s.Name))

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
-	"github.com/raybridge/raybridge/bridges/internal/apollo/apollotest"
 )
 
 // Each message can be read with nothing but its files, in their order, in both layouts.
@@ -22,7 +22,7 @@ func TestFilesAreEnough(t *testing.T) {
 	for layout, prefix := range map[apollo.Layout]string{apollo.Layout7: "modules/common/proto/", apollo.Layout8: "modules/common_msgs/basic_msgs/"} {
 		var message apollo.Message
 		b := open(t, &probe{take: func(_ string, m apollo.Message) { message = m }})
-		for _, s := range apollotest.Samples() {
+		for _, s := range bridgetest.ApolloSamples() {
 			require.NoError(t, publisher(t, b, s)())
 			var known protoregistry.Files
 			for _, data := range apollo.Files(message.Proto().ProtoReflect().Descriptor(), layout) {

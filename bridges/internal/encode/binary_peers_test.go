@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
@@ -27,7 +27,7 @@ func genpy(t *testing.T, lines []string) []string {
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s%s", errors.String(), process.Hint(fmt.Sprint(err, errors.String())))
+	require.NoError(t, err, "%s%s", errors.String(), bridgetest.SetupHint(fmt.Sprint(err, errors.String())))
 	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	require.Len(t, got, len(lines))
 	return got

@@ -14,14 +14,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	_ "github.com/raybridge/raybridge/bridges/internal/foxglovemsg" // registers our files
 )
 
 // Every message that we wrote down is, in names, numbers, types and labels, what
 // Foxglove's npm package generates.
 func TestSchemasEqualFoxgloves(t *testing.T) {
-	out := process.Start(t, process.Node("testdata/peers/schemas.cjs")).Wait(t)
+	out := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/schemas.cjs")).Wait(t)
 	files := map[string]string{}
 	require.NoError(t, json.Unmarshal([]byte(out), &files))
 	require.Greater(t, len(files), 40)

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile/fulldisk"
 )
 
 func TestRewindLeavesCompleteRecords(t *testing.T) {
-	disk := &fulldisk.Disk{Capacity: 100_000}
+	disk := &bridgetest.FullDisk{Capacity: 100_000}
 	f := recordfile.New(disk)
 	record := bytes.Repeat([]byte{7}, 30_000)
 	var err error

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
@@ -44,7 +44,7 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s%s", errors.String(), process.Hint(fmt.Sprint(err, errors.String())))
+	require.NoError(t, err, "%s%s", errors.String(), bridgetest.SetupHint(fmt.Sprint(err, errors.String())))
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	require.Len(t, lines, len(all))
 	for i, s := range all {

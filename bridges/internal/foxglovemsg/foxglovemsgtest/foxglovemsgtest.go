@@ -10,7 +10,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rossample/rossampletest"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -24,7 +24,7 @@ var (
 // each case of the conversion has its turn: colours, names and rotations. Its stamp has
 // seconds and nanoseconds.
 func Filled(t reflect.Type) bridges.Stamped {
-	s := rossampletest.Filled(t)
+	s := bridgetest.Filled(t)
 	reflect.ValueOf(s).Elem().FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
 	switch s := s.(type) {
 	case *sample.PointCloud:

@@ -1,4 +1,4 @@
-"""What the samples of bridges/internal/apollo/apollotest must be as Apollo's messages.
+"""What bridgetest.ApolloSamples must be as Apollo's messages.
 
 Each value was worked out here, with rotation matrices where Go has quaternions. A list
 is a repeated field, a dict a message.

@@ -1,7 +1,4 @@
-// Package apollotest has one sample for each of Apollo's messages. What the messages
-// must be is written down in testdata/wire/cyber/generate/messages.py, for the tests of
-// package apollo and of those that send them.
-package apollotest
+package bridgetest
 
 import (
 	"math"
@@ -12,49 +9,50 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// StampNs is the stamp of all samples: 2023-11-14 22:13:20.123456789 UTC.
-const StampNs = 1_700_000_000_123_456_789
+// apolloStampNs is the stamp of all of ApolloSamples: 2023-11-14 22:13:20.123456789 UTC.
+const apolloStampNs = 1_700_000_000_123_456_789
 
-// Sample is one sample with its name in messages.py.
-type Sample struct {
+// ApolloSample is a sample that becomes one of Apollo's messages. What the message must be
+// is written in testdata/wire/cyber/generate/messages.py, under the sample's name.
+type ApolloSample struct {
 	Name string
 	// Channel is where Apollo has such messages, or at least where they would be.
 	Channel string
 	Value   any
 }
 
-func header(frame string) sample.Header {
-	return sample.Header{StampNs: StampNs, Seq: 1<<32 + 2, FrameID: frame, Pose: spatial.Identity()}
+func apolloHeader(frame string) sample.Header {
+	return sample.Header{StampNs: apolloStampNs, Seq: 1<<32 + 2, FrameID: frame, Pose: spatial.Identity()}
 }
 
-func tilted() spatial.Pose { return spatial.FromRPY(mgl64.Vec3{100, 200, 3}, 2, -3, 40) }
+func apolloPose() spatial.Pose { return spatial.FromRPY(mgl64.Vec3{100, 200, 3}, 2, -3, 40) }
 
-// Samples returns all samples, new with each call.
-func Samples() []Sample {
-	return append(append(pictures(), clouds()...), append(motion(), perception()...)...)
+// ApolloSamples returns one sample for each of Apollo's messages, new with each call.
+func ApolloSamples() []ApolloSample {
+	return append(append(apolloPictures(), apolloClouds()...), append(apolloMotion(), apolloPerception()...)...)
 }
 
-func pictures() []Sample {
+func apolloPictures() []ApolloSample {
 	pixels := make([]byte, 18)
 	for i := range pixels {
 		pixels[i] = byte(i)
 	}
-	return []Sample{
-		{"clock", "/clock", &sample.Clock{StampNs: StampNs}},
+	return []ApolloSample{
+		{"clock", "/clock", &sample.Clock{StampNs: apolloStampNs}},
 		{"image", "/apollo/sensor/camera/front_6mm/image", &sample.Image{
-			Header: header("camera"), Width: 3, Height: 2, Step: 9, Encoding: sample.EncodingRGB8, Data: pixels,
+			Header: apolloHeader("camera"), Width: 3, Height: 2, Step: 9, Encoding: sample.EncodingRGB8, Data: pixels,
 		}},
 		{"compressed_image", "/apollo/sensor/camera/front_6mm/image/compressed", &sample.CompressedImage{
-			Header: header("camera"), Format: "jpeg", Data: []byte{0xff, 0xd8, 0, 0xff, 0xd9},
+			Header: apolloHeader("camera"), Format: "jpeg", Data: []byte{0xff, 0xd8, 0, 0xff, 0xd9},
 		}},
 	}
 }
 
-func clouds() []Sample {
+func apolloClouds() []ApolloSample {
 	nan := float32(math.NaN())
-	return []Sample{
+	return []ApolloSample{
 		{"point_cloud", "/apollo/sensor/lidar128/compensator/PointCloud2", &sample.PointCloud{
-			Header: header("lidar"), Rings: 4, Columns: 1, Points: []sample.Point{
+			Header: apolloHeader("lidar"), Rings: 4, Columns: 1, Points: []sample.Point{
 				{X: 1.5, Y: -2.25, Z: 0.125},
 				{X: 100.5, Y: 3, Z: -1.75, Intensity: 127.4, TimeNs: 1, Ring: 1},
 				{X: 0.1, Y: 0.2, Z: 0.3, Intensity: 127.5, TimeNs: 99_999_999, Ring: 2},
@@ -62,45 +60,45 @@ func clouds() []Sample {
 			},
 		}},
 		{"point_cloud_organized", "/apollo/sensor/lidar16/PointCloud2", &sample.PointCloud{
-			Header: header("lidar"), Organized: true, Rings: 2, Columns: 2, UnitIntensity: true, Points: []sample.Point{
+			Header: apolloHeader("lidar"), Organized: true, Rings: 2, Columns: 2, UnitIntensity: true, Points: []sample.Point{
 				{X: 1, Intensity: 1, Ring: 1}, {X: 3, Intensity: 0.2, TimeNs: 10},
 				{X: nan, Y: nan, Z: nan, TimeNs: 20, Ring: 1}, {X: 4, Intensity: 0.4, TimeNs: 30},
 			},
 		}},
 		{"laser_scan", "/apollo/sensor/scan", &sample.LaserScan{
-			Header: header("laser"), AngleMin: -0.5, AngleMax: 0.5, AngleIncrement: 0.5, TimeIncrement: 0.01, ScanTime: 0.1,
+			Header: apolloHeader("laser"), AngleMin: -0.5, AngleMax: 0.5, AngleIncrement: 0.5, TimeIncrement: 0.01, ScanTime: 0.1,
 			RangeMin: 0.5, RangeMax: 10, Ranges: []float32{4, float32(math.Inf(1)), 2}, Intensities: []float32{25, 50, 75},
 		}},
 	}
 }
 
-func motion() []Sample {
+func apolloMotion() []ApolloSample {
 	imu := sample.Imu{
-		Header: header("imu"), Orientation: tilted().Orientation,
+		Header: apolloHeader("imu"), Orientation: apolloPose().Orientation,
 		LinearAcceleration: mgl64.Vec3{1.5, -0.25, 9.5}, AngularVelocity: mgl64.Vec3{0.01, -0.02, 0.3},
 	}
 	corrected := imu
-	corrected.Pose, corrected.Orientation = tilted(), mgl64.QuatIdent()
+	corrected.Pose, corrected.Orientation = apolloPose(), mgl64.QuatIdent()
 	corrected.OrientationCovariance[0] = -1 // not reported: the header's counts
-	return []Sample{
+	return []ApolloSample{
 		{"gnss_fix", "/apollo/sensor/gnss/best_pose", &sample.GnssFix{
-			Header: header("gnss"), Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,
+			Header: apolloHeader("gnss"), Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,
 			PositionCovariance: [9]float64{0: 0.0625, 4: 0.25}, PositionCovarianceType: 2,
 		}},
 		{"gps_odometry", "/apollo/sensor/gnss/odometry", &sample.GpsOdometry{
-			Header: header("gps"), ChildFrameID: "base_link", Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,
-			Easting: 592720.5, Northing: 4134479.25, Orientation: tilted().Orientation, ForwardSpeed: 5,
+			Header: apolloHeader("gps"), ChildFrameID: "base_link", Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,
+			Easting: 592720.5, Northing: 4134479.25, Orientation: apolloPose().Orientation, ForwardSpeed: 5,
 			Velocity: mgl64.Vec3{3, 4, -0.5}, AngularVelocity: mgl64.Vec3{0.01, -0.02, 0.3}, WheelAngle: 0.1,
 		}},
-		{"ins_status", "/apollo/sensor/gnss/ins_stat", &sample.InsStatus{Header: header("ins"), Status: 3, PositionType: 56}},
+		{"ins_status", "/apollo/sensor/gnss/ins_stat", &sample.InsStatus{Header: apolloHeader("ins"), Status: 3, PositionType: 56}},
 		{"imu", "/apollo/sensor/gnss/imu", &imu},
 		{"corrected_imu", "/apollo/sensor/gnss/corrected_imu", &corrected},
 		{"odometry", "/apollo/localization/pose", &sample.Odometry{
-			Header: header("odom"), ChildFrameID: "base_link", BodyPose: tilted(), PoseCovariance: [36]float64{0: 0.25, 7: 0.0625},
+			Header: apolloHeader("odom"), ChildFrameID: "base_link", BodyPose: apolloPose(), PoseCovariance: [36]float64{0: 0.25, 7: 0.0625},
 			Twist: spatial.Twist{Linear: mgl64.Vec3{5, 0.5, -0.25}, Angular: mgl64.Vec3{0.01, -0.02, 0.3}},
 		}},
 		{"can_bus", "/apollo/canbus/chassis", &sample.CanBus{
-			Header: header("base_link"), Speed: 12.5, Throttle: 0.25, Braking: 0.5, Steering: 0.75, ParkingBrake: true, HighBeam: true,
+			Header: apolloHeader("base_link"), Speed: 12.5, Throttle: 0.25, Braking: 0.5, Steering: 0.75, ParkingBrake: true, HighBeam: true,
 			HazardLights: true, RightTurn: true, Wipers: true, EngineOn: true, Gear: sample.GearLow, EngineRPM: 1500,
 			Latitude: 37.417, Longitude: -122.016, Altitude: 12.5,
 			Orientation: spatial.FromRPY(mgl64.Vec3{}, 0, 0, -50).Orientation, Velocity: mgl64.Vec3{3, -12, 4},
@@ -108,15 +106,15 @@ func motion() []Sample {
 	}
 }
 
-func perception() []Sample {
-	seen := header("lidar")
+func apolloPerception() []ApolloSample {
+	seen := apolloHeader("lidar")
 	seen.Pose = spatial.FromRPY(mgl64.Vec3{10, 20, 2}, 0, 0, -50)
-	return []Sample{
-		{"radar_objects", "/apollo/sensor/conti_radar", &sample.RadarObjects{Header: header("radar"), Objects: []sample.RadarObject{
+	return []ApolloSample{
+		{"radar_objects", "/apollo/sensor/conti_radar", &sample.RadarObjects{Header: apolloHeader("radar"), Objects: []sample.RadarObject{
 			{ID: 7, Position: mgl64.Vec3{30.5, -2.5, 0}, Velocity: mgl64.Vec3{-4, 0.5, 0}, Size: mgl64.Vec3{4.5, 1.75, 1.5}, Moving: true, New: true},
 			{ID: 300, Position: mgl64.Vec3{80, 6, 0}, Velocity: mgl64.Vec3{-10, 0, 0}, Size: mgl64.Vec3{12, 2.5, 3.5}},
 		}}},
-		{"detections_2d", "/apollo/perception/detections_2d", &sample.Detections2D{Header: header("camera"), Width: 640, Height: 480, Boxes: []sample.Box2D{{
+		{"detections_2d", "/apollo/perception/detections_2d", &sample.Detections2D{Header: apolloHeader("camera"), Width: 640, Height: 480, Boxes: []sample.Box2D{{
 			ID: 9, TypeID: "vehicle.sedan", Label: "Sedan", Score: 0.75, CenterX: 320.5, CenterY: 240, Width: 100, Height: 50.25,
 			Twist: spatial.Twist{Linear: mgl64.Vec3{1, 2, 3}, Angular: mgl64.Vec3{0.1, 0.2, 0.3}},
 		}}}},
@@ -134,11 +132,11 @@ func perception() []Sample {
 				Twist: spatial.Twist{Linear: mgl64.Vec3{-8, 0, 0}},
 			},
 		}}},
-		{"signals", "/apollo/perception/traffic_light", &sample.Signals{Header: header("base_link"), Signals: []sample.Signal{
+		{"signals", "/apollo/perception/traffic_light", &sample.Signals{Header: apolloHeader("base_link"), Signals: []sample.Signal{
 			{ID: 1234, State: sample.SignalRed, Score: 1}, {ID: 2, State: sample.SignalYellow, Score: 0.5},
 			{ID: 3, State: sample.SignalGreen, Score: 1}, {ID: 4, State: sample.SignalOff, Score: 1}, {ID: 5, State: sample.SignalUnknown, Score: 1},
 		}}},
-		{"lane_lines", "/apollo/perception/lanes", &sample.LaneLines{Header: header("camera"), Lines: []sample.LaneLine{
+		{"lane_lines", "/apollo/perception/lanes", &sample.LaneLines{Header: apolloHeader("camera"), Lines: []sample.LaneLine{
 			{Width: 0.15, Type: sample.LaneLineWhiteSolid, Place: sample.LaneLineEgoLeft, MinX: 2, MaxX: 40, C: [4]float64{1.75, 0.5, 0.25, 0.125}},
 			{Width: 0.15, Type: sample.LaneLineYellowDashed, Place: sample.LaneLineEgoRight, MinX: 2.5, MaxX: 30, C: [4]float64{-1.75, 0, 0, 0}},
 		}}},

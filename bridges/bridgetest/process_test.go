@@ -1,17 +1,17 @@
-package process_test
+package bridgetest_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/raybridge/raybridge/bridges/bridgetest/process"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 )
 
 // What a program prints just before it ends is found like everything else.
 func TestLastLineIsExpected(t *testing.T) {
 	for range 100 {
-		p := process.Start(t, process.Program("echo", "ready", "and", "more"))
+		p := bridgetest.StartProcess(t, bridgetest.Program("echo", "ready", "and", "more"))
 		assert.Equal(t, "ready and more", p.Expect(t, "ready"))
 		assert.Equal(t, "ready and more\n", p.Wait(t))
 	}
@@ -25,7 +25,7 @@ func TestHint(t *testing.T) {
 		"/bin/sh: 1: idlc: not found", "fatal error: dds/dds.h: No such file or directory", "/usr/bin/ld: cannot find -lfastrtps: No such file or directory",
 		"./fast_peer: error while loading shared libraries: libfastrtps.so.2.9",
 	} {
-		assert.Contains(t, process.Hint(missing), "make setup-peers", missing)
+		assert.Contains(t, bridgetest.SetupHint(missing), "make setup-peers", missing)
 	}
-	assert.Empty(t, process.Hint("AssertionError: 1 != 2"))
+	assert.Empty(t, bridgetest.SetupHint("AssertionError: 1 != 2"))
 }

@@ -1,13 +1,4 @@
-// Package process runs the programs that bridges are tested against, software that
-// nobody here wrote or small programs upon it, and ends them with the test.
-//
-//	p := process.Start(t, process.Python("testdata/peers/subscriber.py", "/points"))
-//	p.Expect(t, "ready")           // waits for a line with this text
-//	...
-//	fmt.Println(p.Wait(t))         // the whole output, once it has ended with status 0
-//
-// Scripts print what they saw as lines, mostly of JSON, and flush each.
-package process
+package bridgetest
 
 import (
 	"bufio"
@@ -55,11 +46,11 @@ func Python(script string, args ...string) Command {
 // .cache/peers/node_modules of the repository. Scripts import them with
 // createRequire(process.env.PEERS + "/"), or by paths below that.
 func Node(script string, args ...string) Command {
-	return Command{Name: "node", Args: append([]string{script}, args...), Env: []string{"PEERS=" + Packages()}}
+	return Command{Name: "node", Args: append([]string{script}, args...), Env: []string{"PEERS=" + PeerPackages()}}
 }
 
-// Packages returns the folder with what `make setup-peers` installs and tests build.
-func Packages() string { return filepath.Join(root(), ".cache", "peers") }
+// PeerPackages returns the folder with what `make setup-peers` installs and tests build.
+func PeerPackages() string { return filepath.Join(root(), ".cache", "peers") }
 
 // root is the repository's: the first folder upwards with a go.mod.
 func root() string {
@@ -75,7 +66,7 @@ func root() string {
 			dir = parent
 			continue
 		}
-		panic("process: no go.mod above the working directory")
+		panic("bridgetest: no go.mod above the working directory")
 	}
 }
 
@@ -92,9 +83,9 @@ type Process struct {
 	err    error         // written before done is closed
 }
 
-// Start runs a command, in a process group of its own, until the test ends at the
+// StartProcess runs a command, in a process group of its own, until the test ends at the
 // latest. The last of what it has printed is shown if the test fails.
-func Start(t *testing.T, c Command) *Process {
+func StartProcess(t *testing.T, c Command) *Process {
 	t.Helper()
 	p := &Process{name: filepath.Base(c.Name) + " " + strings.Join(c.Args, " "), done: make(chan struct{}), more: make(chan struct{})}
 	p.cmd = exec.Command(c.Name, c.Args...)
@@ -110,13 +101,13 @@ func Start(t *testing.T, c Command) *Process {
 	_ = write.Close()
 	if err != nil {
 		_ = read.Close()
-		t.Fatalf("start %s: %v%s", p.name, err, Hint(err.Error()))
+		t.Fatalf("start %s: %v%s", p.name, err, SetupHint(err.Error()))
 	}
 	go p.run(read)
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s printed:\n%s%s", p.name, last(p.Output(), 200), Hint(p.Output()))
+			t.Logf("%s printed:\n%s%s", p.name, last(p.Output(), 200), SetupHint(p.Output()))
 		}
 	})
 	return p
@@ -150,9 +141,9 @@ func last(text string, lines int) string {
 	return text
 }
 
-// Hint says what to run if an error or what a program printed tells that a program, a
+// SetupHint says what to run if an error or what a program printed tells that a program, a
 // module or a header isn't installed; else it is empty.
-func Hint(output string) string {
+func SetupHint(output string) string {
 	for _, missing := range []string{
 		"no such file or directory", "executable file not found", ": not found", "No such file or directory", // exec, sh, compilers
 		"ModuleNotFoundError", "ResourceNotFound", // Python, ROS 1
@@ -192,7 +183,7 @@ func (p *Process) Expect(t *testing.T, text string) string {
 		}
 		p.mu.Unlock()
 		if ended {
-			t.Fatalf("%s ended (%v) without printing %q%s", p.name, p.err, text, Hint(p.Output()))
+			t.Fatalf("%s ended (%v) without printing %q%s", p.name, p.err, text, SetupHint(p.Output()))
 		}
 		select {
 		case <-more:
@@ -214,7 +205,7 @@ func (p *Process) Wait(t *testing.T) string {
 		t.Fatalf("%s has not ended within %v", p.name, Patience)
 	}
 	if p.err != nil {
-		t.Fatalf("%s: %v%s", p.name, p.err, Hint(p.Output())) // what it printed follows
+		t.Fatalf("%s: %v%s", p.name, p.err, SetupHint(p.Output())) // what it printed follows
 	}
 	return p.Output()
 }

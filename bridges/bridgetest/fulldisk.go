@@ -1,5 +1,4 @@
-// Package fulldisk has the disk that is full, for tests.
-package fulldisk
+package bridgetest
 
 import (
 	"errors"
@@ -7,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Disk is a file in memory on a disk of Capacity bytes: a write that doesn't
+// FullDisk is a file in memory on a disk of Capacity bytes: a write that doesn't
 // fit writes what does and returns ENOSPC. Cutting the file makes room.
-type Disk struct {
+type FullDisk struct {
 	Capacity int
 	// Data is what the file holds.
 	Data []byte
@@ -20,7 +19,7 @@ type Disk struct {
 }
 
 // Write writes at the current position.
-func (d *Disk) Write(p []byte) (int, error) {
+func (d *FullDisk) Write(p []byte) (int, error) {
 	n := min(len(p), d.Capacity-d.pos)
 	if grow := d.pos + n - len(d.Data); grow > 0 {
 		d.Data = append(d.Data, make([]byte, grow)...)
@@ -34,7 +33,7 @@ func (d *Disk) Write(p []byte) (int, error) {
 }
 
 // Seek goes to an absolute position.
-func (d *Disk) Seek(offset int64, whence int) (int64, error) {
+func (d *FullDisk) Seek(offset int64, whence int) (int64, error) {
 	if whence != io.SeekStart {
 		return 0, errors.ErrUnsupported
 	}
@@ -43,13 +42,13 @@ func (d *Disk) Seek(offset int64, whence int) (int64, error) {
 }
 
 // Truncate cuts the file.
-func (d *Disk) Truncate(size int64) error {
+func (d *FullDisk) Truncate(size int64) error {
 	d.Data = d.Data[:size]
 	return nil
 }
 
 // Close counts.
-func (d *Disk) Close() error {
+func (d *FullDisk) Close() error {
 	d.Closed++
 	return nil
 }

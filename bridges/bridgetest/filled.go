@@ -1,12 +1,10 @@
-// Package rossampletest makes samples for tests that send every type.
-package rossampletest
+package bridgetest
 
 import (
 	"fmt"
 	"reflect"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -15,9 +13,9 @@ import (
 func Filled(t reflect.Type) bridges.Stamped {
 	switch t {
 	case reflect.TypeFor[*sample.Image]():
-		return bridgetest.Image(3)
+		return Image(3)
 	case reflect.TypeFor[*sample.PointCloud]():
-		return bridgetest.PointCloud(3)
+		return PointCloud(3)
 	}
 	v := reflect.New(t.Elem())
 	n := 0
