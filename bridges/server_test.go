@@ -1,6 +1,9 @@
 package bridges_test
 
 import (
+	"context"
+	"errors"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,5 +33,105 @@ func TestServerOptionsThatMakeNoSense(t *testing.T) {
 	for _, options := range list {
 		_, err := bridges.ParseServer(options, 16)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
+	}
+}
+
+// fakeServer is a server that listens nowhere.
+type fakeServer struct {
+	refuses     error
+	connections int64
+	closing     func()
+	closed      bool
+}
+
+func (f *fakeServer) Listen(string) error { return f.refuses }
+func (f *fakeServer) Addr() net.Addr      { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7} }
+func (f *fakeServer) Diagnosis() bridges.Diagnosis {
+	return bridges.Diagnosis{Connections: f.connections}
+}
+func (f *fakeServer) Close(context.Context) error {
+	if f.closing != nil {
+		f.closing()
+	}
+	f.closed = true
+	return nil
+}
+
+// crowd is a stream with so many subscribers.
+type crowd int
+
+func (c crowd) Subscribers() int { return int(c) }
+
+type fakeTopic struct {
+	bridges.Outlet[crowd]
+	refuses error
+}
+
+func (f *fakeTopic) Open(context.Context, *fakeServer) error {
+	if f.refuses == nil {
+		f.SetStream(3)
+	}
+	return f.refuses
+}
+
+func newFakeTopic(name string) *fakeTopic {
+	return &fakeTopic{Outlet: bridges.Outlet[crowd]{Info: &bridges.PublishedTopic{Topic: bridges.Topic{Name: name, Sensor: "cam"}}}}
+}
+
+func TestServerOpensTopicsWheneverTheyCome(t *testing.T) {
+	var s bridges.Server[*fakeServer, *fakeTopic]
+	early, late := newFakeTopic("/early"), newFakeTopic("/late")
+	require.NoError(t, s.Add(early))
+	assert.False(t, s.Listening("/early"), "nobody listens yet")
+	assert.Nil(t, s.Endpoints())
+	require.NoError(t, s.Serve(t.Context(), "", &fakeServer{}))
+	assert.Equal(t, bridges.Connected, s.Status())
+	require.NoError(t, s.Add(late))
+	assert.Equal(t, 3, s.Receivers("/early"))
+	assert.Equal(t, 3, s.Receivers("/late"))
+	assert.Zero(t, s.Receivers("/other"))
+	assert.Equal(t, []bridges.Endpoint{
+		{Topic: "/early", Sensor: "cam", Address: "127.0.0.1:7"}, {Topic: "/late", Sensor: "cam", Address: "127.0.0.1:7"},
+	}, s.Endpoints())
+
+	refused := newFakeTopic("/refused")
+	refused.refuses = errors.New("taken")
+	require.ErrorIs(t, s.Add(refused), refused.refuses)
+	_, known := s.Topic("/refused")
+	assert.False(t, known, "it isn't added")
+	assert.Equal(t, []*fakeTopic{early, late}, s.Topics())
+
+	require.NoError(t, s.Disconnect(t.Context()))
+	assert.Equal(t, bridges.Disconnected, s.Status())
+	assert.Zero(t, s.Receivers("/early"))
+	_, connected := late.Stream()
+	assert.False(t, connected)
+}
+
+func TestServerThatCannotListenIsClosed(t *testing.T) {
+	var s bridges.Server[*fakeServer, *fakeTopic]
+	require.NoError(t, s.Add(newFakeTopic("/a")))
+	server := &fakeServer{refuses: bridges.ErrListen}
+	require.ErrorIs(t, s.Serve(t.Context(), "", server), bridges.ErrListen)
+	assert.Equal(t, bridges.UnexpectedlyDisconnected, s.Status())
+	assert.True(t, server.closed)
+	assert.Zero(t, s.Receivers("/a"), "its streams are forgotten")
+	require.NoError(t, s.Serve(t.Context(), "", &fakeServer{}), "the next one can")
+	assert.Equal(t, 3, s.Receivers("/a"))
+}
+
+// What the connections of all servers come to never falls, also while one is being closed.
+func TestServersAreDiagnosedTogether(t *testing.T) {
+	var s bridges.Server[*fakeServer, *fakeTopic]
+	for n := range int64(3) {
+		server := &fakeServer{connections: 10}
+		server.closing = func() {
+			assert.Equal(t, bridges.Disconnecting, s.Status())
+			assert.Equal(t, 10*n+10, s.Diagnosis().Connections, "while it is being closed")
+		}
+		require.NoError(t, s.Serve(t.Context(), "", server))
+		assert.Equal(t, 10*n+10, s.Diagnosis().Connections)
+		require.NoError(t, s.Disconnect(t.Context()))
+		assert.Equal(t, 10*n+10, s.Diagnosis().Connections)
 	}
 }

@@ -57,7 +57,7 @@ func TestTheHouseDoesNotGrow(t *testing.T) {
 	hold(t, "hand-written product files", files, limits.files)
 	hold(t, "packages of fewer than 150 lines", len(small), limits.small)
 	if t.Failed() {
-		t.Logf("small packages: 126%s", strings.Join(small, ", "))
+		t.Logf("small packages: %s", strings.Join(small, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits.declared)) {
 		hold(t, "declarations of a type "+name, len(declared[name]), limits.declared[name])
