@@ -145,7 +145,7 @@ func small[T any](header func(T) *sample.Header, body func([]byte, T) []byte) en
 func register[T any](p *bridges.Plugin, wire string, typeID uint64, encode func() encoder[T]) error {
 	return errors.Join(bridges.AddType[T](p, wire),
 		bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-			return addStream(i.(*instance), topic, typeIDOf(topic, typeID), encode()), nil
+			return addStream(i.(*instance), topic, typeIDOf(topic, typeID), encode())
 		}))
 }
 
@@ -163,7 +163,7 @@ func registerCloud(p *bridges.Plugin) error {
 			if typeID == typeSemanticLidar {
 				e.size, e.body = func(m cloud) int { return cloudBytes(m, semanticPoint) }, c.appendSemanticLidar
 			}
-			return addStream(i.(*instance), topic, typeID, e), nil
+			return addStream(i.(*instance), topic, typeID, e)
 		}))
 }
 
@@ -176,8 +176,11 @@ func typeIDOf(topic *bridges.PublishedTopic, other uint64) uint64 {
 }
 
 // addStream gives a topic a stream.
-func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64, e encoder[T]) bridges.Publisher[T] {
-	s := i.add(topic, typeID)
+func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64, e encoder[T]) (bridges.Publisher[T], error) {
+	s, err := i.add(topic, typeID)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, m T) error {
 		if e.check != nil {
 			if err := e.check(m); err != nil {
@@ -187,7 +190,7 @@ func addStream[T any](i *instance, topic *bridges.PublishedTopic, typeID uint64,
 		return s.send(ctx, headerBytes+e.size(m), func(dst []byte) []byte {
 			return appendFrame(dst, typeID, e.header(m), func(dst []byte) []byte { return e.body(dst, m) })
 		})
-	}
+	}, nil
 }
 
 // Type ids of CARLA 0.9.15: a sensor's place in its registry.

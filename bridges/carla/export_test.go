@@ -27,7 +27,7 @@ type Opened struct {
 // or AddPublisher return.
 func OnOpened(i bridges.Instance, f func(Opened)) {
 	i.(*instance).opened = func(s *stream, address string) {
-		f(Opened{s.topic.Name, address, s.id})
+		f(Opened{s.Info.Name, address, s.id})
 	}
 }
 

@@ -1,6 +1,7 @@
 package carla
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -8,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -31,21 +30,16 @@ const defaultClients = 128
 
 // instance is one server. Its methods may be called from any goroutine.
 type instance struct {
+	bridges.Server[*transport.Server, *stream]
 	log   *slog.Logger
 	limit int64 // of a frame after its length, bytes
-
-	connecting sync.Mutex // held by Connect and Disconnect: one at a time
 
 	// opened, where it is set, is told of each stream that clients can ask for from now on.
 	opened func(s *stream, address string)
 
-	mu      sync.Mutex
-	server  *transport.Server  // guarded by mu: nil while disconnected
-	failed  bool               // guarded by mu: the last Connect could not listen
-	streams map[uint32]*stream // guarded by mu
-	byTopic map[string]*stream // guarded by mu
-	lastID  uint32             // guarded by mu
-	before  bridges.Diagnosis  // guarded by mu: of the servers before this one
+	mu     sync.Mutex
+	byID   map[uint32]*stream // guarded by mu
+	lastID uint32             // guarded by mu
 }
 
 var (
@@ -61,42 +55,41 @@ func newInstance(env bridges.Env, limit int64) *instance {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &instance{log: log, limit: limit, streams: map[uint32]*stream{}, byTopic: map[string]*stream{}, lastID: snapshotStream}
+	return &instance{log: log, limit: limit, byID: map[uint32]*stream{}, lastID: snapshotStream}
 }
 
-// stream is one topic. Its fan-out is renewed with each connection.
+// stream is one topic.
 type stream struct {
+	bridges.Outlet[*transport.Stream]
+	instance *instance
 	id       uint32
 	typeID   uint64
-	limit    int64 // of a frame after its length, bytes
-	topic    *bridges.PublishedTopic
-	encoding sync.Mutex                       // held while a message is encoded: an encoder keeps memory
-	out      atomic.Pointer[transport.Stream] // nil while disconnected
+	encoding sync.Mutex // held while a message is encoded: an encoder keeps memory
 }
 
 // add gives a topic the next stream id; the snapshot's is the first.
-func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) *stream {
-	s, server := i.enter(topic, typeID)
-	if server != nil {
+func (i *instance) add(topic *bridges.PublishedTopic, typeID uint64) (*stream, error) {
+	s := &stream{Outlet: bridges.Outlet[*transport.Stream]{Info: topic}, instance: i, typeID: typeID}
+	i.enter(s)
+	if err := i.Add(s); err != nil {
+		return nil, err
+	}
+	if server, ok := i.Serving(); ok {
 		i.announce(server, s)
 	}
-	return s
+	return s, nil
 }
 
-// enter lists a new stream, open if there is a server.
-func (i *instance) enter(topic *bridges.PublishedTopic, typeID uint64) (*stream, *transport.Server) {
+// enter gives a stream its id.
+func (i *instance) enter(s *stream) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := &stream{typeID: typeID, topic: topic, id: snapshotStream, limit: i.limit}
-	if typeID != typeWorld || i.streams[snapshotStream] != nil {
+	s.id = snapshotStream
+	if s.typeID != typeWorld || i.byID[snapshotStream] != nil {
 		i.lastID++
 		s.id = i.lastID
 	}
-	i.streams[s.id], i.byTopic[topic.Name] = s, s
-	if i.server != nil {
-		s.open(i.server)
-	}
-	return s, i.server
+	i.byID[s.id] = s
 }
 
 func (i *instance) announce(server *transport.Server, streams ...*stream) {
@@ -107,9 +100,10 @@ func (i *instance) announce(server *transport.Server, streams ...*stream) {
 	}
 }
 
-// open makes the stream's fan-out on a server.
-func (s *stream) open(server *transport.Server) {
-	s.out.Store(server.NewStream(bridges.Count(s.topic, transport.StreamConfig{Name: s.topic.Name})))
+// Open makes the topic's stream on a server.
+func (s *stream) Open(_ context.Context, server *transport.Server) error {
+	s.SetStream(server.NewStream(bridges.Count(s.Info, transport.StreamConfig{Name: s.Info.Name})))
+	return nil
 }
 
 // send encodes a frame of about so many bytes after its length into a buffer of the stream
@@ -119,11 +113,11 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out := s.out.Load()
-	if out == nil {
+	out, ok := s.Stream()
+	switch {
+	case !ok:
 		return bridges.ErrNotConnected
-	}
-	if out.Subscribers() == 0 {
+	case out.Subscribers() == 0:
 		return s.unheard()
 	}
 	if err := s.fits(size); err != nil { // before there is memory for it
@@ -146,7 +140,7 @@ func (s *stream) send(ctx context.Context, size int, encode func([]byte) []byte)
 // fits returns an error that wraps bridges.ErrTooLarge for a frame whose length can't be
 // said.
 func (s *stream) fits(size int) error {
-	if err := bridges.CheckSize(int64(size), s.limit); err != nil {
+	if err := bridges.CheckSize(int64(size), s.instance.limit); err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	return nil
@@ -163,38 +157,6 @@ func (s *stream) unheard() error {
 	return fmt.Errorf("%w: no client reads stream %d", bridges.ErrNotConnected, s.id)
 }
 
-// Status is Connected while the server listens.
-func (i *instance) Status() bridges.Status {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	switch {
-	case i.server != nil:
-		return bridges.Connected
-	case i.failed:
-		return bridges.UnexpectedlyDisconnected
-	default:
-		return bridges.Disconnected
-	}
-}
-
-// Listening reports whether a client reads the topic's stream.
-func (i *instance) Listening(topic string) bool { return i.Receivers(topic) > 0 }
-
-// Receivers counts the clients that receive the topic's stream.
-func (i *instance) Receivers(topic string) int {
-	i.mu.Lock()
-	s := i.byTopic[topic]
-	i.mu.Unlock()
-	if s == nil {
-		return 0
-	}
-	out := s.out.Load()
-	if out == nil {
-		return 0
-	}
-	return out.Subscribers()
-}
-
 // Check reads a connection string as Connect does.
 func (i *instance) Check(connection string) error {
 	_, _, err := parseConnection(connection)
@@ -207,37 +169,17 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	if err := i.disconnect(ctx); err != nil {
+	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
-	config.Log = i.log
+	config.Log, config.Unread = i.log, []error{bridges.ErrProtocol}
 	config.Accept = func(c *transport.Conn) transport.Session { return &session{instance: i, client: c} }
-	config.Unread = []error{bridges.ErrProtocol}
 	server := transport.New(config)
-	streams, err := i.listen(server, address)
-	if err != nil {
-		return errors.Join(listenError(err), server.Close(ctx))
+	if err := i.Serve(ctx, address, server); err != nil {
+		return listenError(err)
 	}
-	i.announce(server, streams...)
+	i.announce(server, i.Topics()...)
 	return nil
-}
-
-// listen opens the streams, and lets clients come. It returns the streams.
-func (i *instance) listen(server *transport.Server, address string) ([]*stream, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, s := range i.streams { // before the first client comes
-		s.open(server)
-	}
-	err := server.Listen(address)
-	if i.failed = err != nil; i.failed {
-		i.forgetLocked()
-		return nil, err
-	}
-	i.server = server
-	return slices.Collect(maps.Values(i.streams)), nil
 }
 
 // listenError tells an address that there isn't from one that can't be had now.
@@ -247,13 +189,6 @@ func listenError(err error) error {
 		return fmt.Errorf("%w: %w", bridges.ErrConnectionString, err)
 	}
 	return err
-}
-
-// forgetLocked takes the streams from their server; mu must be held.
-func (i *instance) forgetLocked() {
-	for _, s := range i.streams {
-		s.out.Store(nil)
-	}
 }
 
 // options are those that parseConnection reads.
@@ -282,47 +217,21 @@ func parseConnection(connection string) (address string, config transport.Config
 	return address, config, err
 }
 
-// Disconnect delivers what waits, for as long as ctx allows, and ends all connections.
-func (i *instance) Disconnect(ctx context.Context) error {
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	return i.disconnect(ctx)
-}
-
-// disconnect is Disconnect; connecting must be held.
-func (i *instance) disconnect(ctx context.Context) error {
-	i.mu.Lock()
-	server := i.server
-	i.server, i.failed = nil, false
-	i.forgetLocked()
-	i.mu.Unlock()
-	if server == nil {
-		return nil
-	}
-	err := server.Close(ctx)
-	i.mu.Lock()
-	i.before = i.before.Add(server.Diagnosis())
-	i.mu.Unlock()
-	if n := server.Outstanding(); n > 0 {
-		i.log.Error("stream buffers were not given back", "buffers", n)
-	}
-	return err
-}
-
 // stream returns the stream with an id, nil for none.
 func (i *instance) stream(id uint32) *stream {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.streams[id]
+	return i.byID[id]
 }
 
-// token returns the token of a stream of this server; mu must be held.
-func (i *instance) tokenLocked(id uint32) Token {
+// token returns the token of a stream of the server.
+func (i *instance) token(id uint32) Token {
 	t := Token{Stream: id}
-	if i.server == nil {
+	server, ok := i.Serving()
+	if !ok {
 		return t
 	}
-	if a, ok := i.server.Addr().(*net.TCPAddr); ok {
+	if a, ok := server.Addr().(*net.TCPAddr); ok {
 		t.Address = a.AddrPort()
 		if ip := t.Address.Addr(); ip.IsUnspecified() { // the client knows the host
 			t.Address = netip.AddrPortFrom(netip.Addr{}, t.Address.Port())
@@ -331,25 +240,18 @@ func (i *instance) tokenLocked(id uint32) Token {
 	return t
 }
 
-// Endpoints lists the streams with their tokens.
+// Endpoint describes the stream, with its token.
+func (s *stream) Endpoint() bridges.Endpoint {
+	e := s.Outlet.Endpoint()
+	token, _ := s.instance.token(s.id).AppendBinary(nil) // never fails
+	e.Stream, e.Token = s.id, hex.EncodeToString(token)
+	return e
+}
+
+// Endpoints lists the streams in the order of their ids.
 func (i *instance) Endpoints() []bridges.Endpoint {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	address := ""
-	if i.server != nil && i.server.Addr() != nil {
-		address = i.server.Addr().String()
-	}
-	if len(i.streams) == 0 {
-		return []bridges.Endpoint{{Address: address}}
-	}
-	var list []bridges.Endpoint
-	for _, id := range slices.Sorted(maps.Keys(i.streams)) {
-		token, _ := i.tokenLocked(id).AppendBinary(nil) // never fails
-		topic := i.streams[id].topic
-		list = append(list, bridges.Endpoint{
-			Topic: topic.Name, Sensor: topic.Sensor, Address: address, Stream: id, Token: hex.EncodeToString(token),
-		})
-	}
+	list := i.Server.Endpoints()
+	slices.SortFunc(list, func(a, b bridges.Endpoint) int { return cmp.Compare(a.Stream, b.Stream) })
 	return list
 }
 
@@ -381,8 +283,8 @@ func (s *session) Serve(context.Context) error {
 	if wanted == nil {
 		return fmt.Errorf("%w: %d", errStream, number)
 	}
-	out := wanted.out.Load()
-	if out == nil {
+	out, ok := wanted.Stream()
+	if !ok {
 		return bridges.ErrNotConnected
 	}
 	if out.Subscribe(s.client, 0) {
@@ -418,14 +320,3 @@ func (s *session) Beat(dst []byte, _ bool) []byte { return dst }
 
 // Goodbye appends nothing either.
 func (s *session) Goodbye(dst []byte) []byte { return dst }
-
-// Diagnosis counts a connection for each client that got a stream, and once for each client
-// that it sent what can't be read.
-func (i *instance) Diagnosis() bridges.Diagnosis {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.server == nil {
-		return i.before
-	}
-	return i.before.Add(i.server.Diagnosis())
-}

@@ -320,6 +320,9 @@ func (s *Server) Close(ctx context.Context) error {
 	for _, stream := range s.Streams() {
 		stream.close()
 	}
+	if n := s.Outstanding(); n > 0 {
+		s.config.Log.Error("stream buffers were not given back", "buffers", n)
+	}
 	return err
 }
 
