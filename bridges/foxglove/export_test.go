@@ -5,13 +5,10 @@ import "github.com/raybridge/raybridge/bridges"
 // Outstanding returns the number of buffers that are lent by the instance's server, 0
 // while it doesn't listen.
 func Outstanding(i bridges.Instance) int {
-	x := i.(*instance)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.server == nil {
-		return 0
+	if server, ok := i.(*instance).Serving(); ok {
+		return server.Outstanding()
 	}
-	return x.server.Outstanding()
+	return 0
 }
 
 // Limited is the bridge with another limit of messages, bytes.

@@ -143,8 +143,8 @@ func (s *session) subscribe(r *request) error {
 			s.remark(levelWarning, "channel %d is subscribed to as %d already: subscription %d is ignored", sub.ChannelID, other, sub.ID)
 			return nil
 		}
-		out := t.out.Load()
-		if out == nil {
+		out, ok := t.Stream()
+		if !ok {
 			return nil // the server is going away
 		}
 		s.topics[sub.ID], s.ids[t] = t, sub.ID
@@ -163,7 +163,7 @@ func (s *session) unsubscribe(r *request) error {
 		}
 		delete(s.topics, id)
 		delete(s.ids, t)
-		if out := t.out.Load(); out != nil {
+		if out, ok := t.Stream(); ok {
 			s.client.Unsubscribe(out)
 		}
 		return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/flow"
 )
 
 // clockType is the message whose time is the protocol's too.
@@ -28,15 +27,13 @@ const timeBytes = 8
 
 // topic is one channel. Its streams are others with each connection.
 type topic struct {
+	bridges.Outlet[*transport.Stream]
 	instance *instance
-	info     *bridges.PublishedTopic
 	id       uint32
 	channel  []byte // its advertisement, without what stands around it
-	latched  bool
 	isClock  bool
 	exact    bool // its messages tell their size before they are encoded
 
-	out atomic.Pointer[transport.Stream] // nil while disconnected
 	// time is a clock's second stream, to all clients; its messages are the ones that count.
 	time atomic.Pointer[transport.Stream]
 	// replaying is set while a latched message is given to a new server, which doesn't
@@ -53,15 +50,14 @@ func newTopic(i *instance, info *bridges.PublishedTopic, id uint32, schema foxgl
 		return nil, err
 	}
 	return &topic{
-		instance: i, info: info, id: id, channel: advertised,
-		latched: info.QoS.Durability == flow.TransientLocal, isClock: schema.Name == clockType,
+		Outlet: bridges.Outlet[*transport.Stream]{Info: info}, instance: i, id: id, channel: advertised, isClock: schema.Name == clockType,
 	}, nil
 }
 
-// open makes the topic's streams on a server.
-func (t *topic) open(ctx context.Context, s *transport.Server) error {
-	policy := t.info.Policy
-	config := transport.StreamConfig{Name: t.info.Name, Latched: t.latched, Policy: &policy}
+// Open makes the topic's streams on a server.
+func (t *topic) Open(ctx context.Context, s *transport.Server) error {
+	policy := t.Info.Policy
+	config := transport.StreamConfig{Name: t.Info.Name, Latched: t.Latched(), Policy: &policy}
 	if t.isClock {
 		counted := config
 		counted.Latched = false
@@ -70,7 +66,7 @@ func (t *topic) open(ctx context.Context, s *transport.Server) error {
 		config = t.count(config)
 	}
 	out := s.NewStream(config)
-	t.out.Store(out)
+	t.SetStream(out)
 	t.mu.Lock()
 	last := t.last
 	t.mu.Unlock()
@@ -82,26 +78,32 @@ func (t *topic) open(ctx context.Context, s *transport.Server) error {
 	return post(ctx, out, last)
 }
 
-// close forgets the streams.
-func (t *topic) close() {
-	t.out.Store(nil)
+// Shut forgets the streams.
+func (t *topic) Shut() {
+	t.Outlet.Shut()
 	t.time.Store(nil)
 }
 
-// receivers counts the clients that receive the topic, as a channel or as the server's time:
+// Receivers counts the clients that receive the topic, as a channel or as the server's time:
 // those of the way that more of them chose. It takes no lock.
-func (t *topic) receivers() (n int) {
-	for _, s := range []*transport.Stream{t.out.Load(), t.time.Load()} {
-		if s != nil {
-			n = max(n, s.Subscribers())
-		}
+func (t *topic) Receivers() int {
+	n := t.Outlet.Receivers()
+	if ticks := t.time.Load(); ticks != nil {
+		n = max(n, ticks.Subscribers())
 	}
 	return n
 }
 
+// Endpoint describes the topic, with its channel's number.
+func (t *topic) Endpoint() bridges.Endpoint {
+	e := t.Outlet.Endpoint()
+	e.Stream = t.id
+	return e
+}
+
 // count is bridges.Count for all messages that aren't replayed.
 func (t *topic) count(config transport.StreamConfig) transport.StreamConfig {
-	config = bridges.Count(t.info, config)
+	config = bridges.Count(t.Info, config)
 	written, settled := config.Written, config.Settled
 	config.Written = func(bytes int) {
 		if !t.replaying.Load() {
@@ -116,17 +118,14 @@ func (t *topic) count(config transport.StreamConfig) transport.StreamConfig {
 	return config
 }
 
-// errUnheard is returned for a message on a topic that no client has subscribed to.
-var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges.ErrNotConnected)
-
 // send encodes a message and queues it for the topic's clients.
 func (t *topic) send(ctx context.Context, m foxglovemsg.Message, stampNs int64) error {
-	out := t.out.Load()
-	if out == nil {
+	out, ok := t.Stream()
+	switch {
+	case !ok:
 		return bridges.ErrNotConnected
-	}
-	if !t.latched && t.receivers() == 0 {
-		return errUnheard
+	case !t.Latched() && t.Receivers() == 0:
+		return transport.ErrNoSubscribers
 	}
 	now := t.instance.env.HandedOver(stampNs)
 	if now < 0 || t.isClock && stampNs < 0 {
@@ -163,17 +162,14 @@ func (t *topic) sendChannel(ctx context.Context, out *transport.Stream, m foxglo
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	frame.Adopt(data)
-	if t.latched {
+	if t.Latched() {
 		t.mu.Lock()
 		t.last = bytes.Clone(data)
 		t.mu.Unlock()
 	}
 	err = out.Send(ctx, message)
-	if errors.Is(err, transport.ErrNoSubscribers) {
-		if t.isClock {
-			return nil // the time goes out all the same
-		}
-		return errUnheard
+	if t.isClock && errors.Is(err, transport.ErrNoSubscribers) {
+		return nil // the time goes out all the same
 	}
 	return err
 }
@@ -184,12 +180,7 @@ func (t *topic) sendTime(ctx context.Context, ticks *transport.Stream, stampNs i
 	frame := message.Frame(0, 8)
 	frame.Reset(8)
 	binary.LittleEndian.PutUint64(frame.Bytes(), uint64(stampNs))
-	if err := ticks.Send(ctx, message); errors.Is(err, transport.ErrNoSubscribers) {
-		return errUnheard
-	} else if err != nil {
-		return err
-	}
-	return nil
+	return ticks.Send(ctx, message)
 }
 
 // post queues a frame that is at hand.
