@@ -2,14 +2,13 @@ package rosbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -22,22 +21,16 @@ const DefaultAddress = "127.0.0.1:9090"
 // instance is a client of a server, or a server. Its methods may be called from any
 // goroutine.
 type instance struct {
+	bridges.Server[*server, *topic]
 	env    bridges.Env
 	limit  int64 // of a message in ROS's serialization, and of its BSON, bytes
 	client rosbridgev2.Client
-	server atomic.Pointer[server] // nil but while it listens
-	status atomic.Uint32          // a bridges.Status: the server's, while the client has none
-
-	connecting sync.Mutex // held while connections are exchanged
 
 	mu       sync.Mutex
 	ros      ros.Version           // guarded by mu: of the connection
 	gps      bool                  // guarded by mu: fixes are sentences
-	topics   []*topic              // guarded by mu: in the order of addition
-	byName   map[string]*topic     // guarded by mu
 	incoming map[string]*incoming  // guarded by mu: subscriptions by topic
 	services []rosbridgev2.Service // guarded by mu
-	before   bridges.Diagnosis     // guarded by mu: of servers that were closed
 }
 
 var (
@@ -50,7 +43,7 @@ var (
 )
 
 func newInstance(env bridges.Env, limit int64) *instance {
-	return &instance{env: env, limit: limit, ros: ros.ROS1, byName: map[string]*topic{}, incoming: map[string]*incoming{}}
+	return &instance{env: env, limit: limit, ros: ros.ROS1, incoming: map[string]*incoming{}}
 }
 
 // incoming is a subscription; what clients of the server publish comes on several
@@ -62,12 +55,14 @@ type incoming struct {
 
 // add makes a topic, at once if there is a connection.
 func (i *instance) add(info *bridges.PublishedTopic, typ string) (*topic, error) {
-	return i.addTopic(info, &topic{instance: i, info: info, ros1: encode.ROS1.Encoder(), typ: typ})
+	return i.addTopic(info, newTopic(i, info, typ))
 }
 
 // addForeign is add for a type from outside.
 func (i *instance) addForeign(info *bridges.PublishedTopic, typ string) (*topic, error) {
-	return i.addTopic(info, &topic{instance: i, info: info, ros1: encode.ROS1.Encoder(), typ: typ, foreign: true})
+	t := newTopic(i, info, typ)
+	t.foreign = true
+	return i.addTopic(info, t)
 }
 
 func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, error) {
@@ -83,11 +78,9 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, t *topic) (*topic, err
 		wire = sentenceType
 	}
 	t.client = i.client.Advertise(info, wire)
-	t.info.SetWire(i.ros.TypeName(wire))
-	i.topics = append(i.topics, t)
-	i.byName[info.Name] = t
-	if s := i.server.Load(); s != nil {
-		s.open(t)
+	t.Info.SetWire(i.ros.TypeName(wire))
+	if err := i.Add(t); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
@@ -113,7 +106,7 @@ func (i *instance) offer(service rosbridgev2.Service) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.services = append(i.services, service)
-	if s := i.server.Load(); s != nil {
+	if s, ok := i.Serving(); ok {
 		s.desk.Open(service)
 	}
 	return nil
@@ -208,78 +201,34 @@ func (i *instance) Connect(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	if err := i.disconnect(ctx); err != nil {
+	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
-	i.mu.Lock()
-	i.ros, i.gps = c.ros, c.gps
-	for _, t := range i.topics {
-		t.retype(c.ros, c.gps)
-	}
-	i.mu.Unlock()
-	if c.listen != "" {
-		return i.serve(c)
+	if err := i.begin(ctx, c); err != nil || c.listen != "" {
+		return err
 	}
 	c.client.Log = i.env.Log
 	return i.client.Connect(ctx, c.client)
 }
 
-// serve begins to listen; connecting must be held.
-func (i *instance) serve(c connection) error {
+// begin gives the topics the types of a connection, and begins to listen where it is a
+// server's. No service is offered meanwhile.
+func (i *instance) begin(ctx context.Context, c connection) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	s := newServer(i, c)
-	for _, t := range i.topics { // before the first client comes
-		s.open(t)
+	i.ros, i.gps = c.ros, c.gps
+	for _, t := range i.Topics() {
+		t.retype(c.ros, c.gps)
 	}
-	for _, service := range i.services {
-		s.desk.Open(service)
+	if c.listen == "" {
+		return nil
 	}
-	if err := s.ws.Listen(c.listen); err != nil {
-		i.forget()
-		s.desk.Close(context.Background())
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
-		return err
-	}
-	i.server.Store(s)
-	i.status.Store(uint32(bridges.Connected))
-	return nil
-}
-
-// forget takes the topics from their server; mu must be held.
-func (i *instance) forget() {
-	for _, t := range i.topics {
-		t.stream.Store(nil)
-	}
+	return i.Serve(ctx, c.listen, newServer(i, c, i.services))
 }
 
 // Disconnect delivers what waits, for as long as ctx allows, and ends all connections.
 func (i *instance) Disconnect(ctx context.Context) error {
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	return i.disconnect(ctx)
-}
-
-// disconnect is Disconnect; connecting must be held.
-func (i *instance) disconnect(ctx context.Context) error {
-	s := i.server.Load()
-	if s == nil {
-		i.status.Store(uint32(bridges.Disconnected))
-		return i.client.Disconnect(ctx)
-	}
-	i.status.Store(uint32(bridges.Disconnecting))
-	i.mu.Lock()
-	i.forget()
-	i.server.Store(nil)
-	i.mu.Unlock()
-	err := s.close(ctx)
-	i.mu.Lock()
-	i.before = i.before.Add(s.ws.Diagnosis())
-	i.mu.Unlock()
-	i.status.Store(uint32(bridges.Disconnected))
-	return err
+	return errors.Join(i.Server.Disconnect(ctx), i.client.Disconnect(ctx))
 }
 
 // Status is the client's, or Connected while the server listens.
@@ -287,7 +236,7 @@ func (i *instance) Status() bridges.Status {
 	if s := i.client.Status(); s != bridges.Disconnected {
 		return s
 	}
-	return bridges.Status(i.status.Load())
+	return i.Server.Status()
 }
 
 // Err returns nil, or that the client has given up connecting.
@@ -295,55 +244,18 @@ func (i *instance) Err() error { return i.client.Err() }
 
 // Diagnosis tells how all connections fared.
 func (i *instance) Diagnosis() bridges.Diagnosis {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	d := i.before.Add(i.client.Diagnosis())
-	if s := i.server.Load(); s != nil {
-		d = d.Add(s.ws.Diagnosis())
-	}
-	return d
+	return i.client.Diagnosis().Add(i.Server.Diagnosis())
 }
 
 // Listening reports whether a client of the server has subscribed to the topic; a
 // rosbridge server that was dialed doesn't tell.
-func (i *instance) Listening(name string) bool {
-	s := i.server.Load()
-	if s == nil {
-		return true
-	}
-	v, ok := s.streams.Load(name)
-	return ok && v.(*topic).heard()
-}
+func (i *instance) Listening(name string) bool { return i.Receivers(name) > 0 }
 
 // Receivers counts the clients of the server that have subscribed to the topic; a
 // rosbridge server that was dialed counts as one.
 func (i *instance) Receivers(name string) int {
-	s := i.server.Load()
-	if s == nil {
+	if _, ok := i.Serving(); !ok {
 		return 1
 	}
-	v, ok := s.streams.Load(name)
-	if !ok {
-		return 0
-	}
-	return v.(*topic).receivers()
-}
-
-// Endpoints lists the topics of the server.
-func (i *instance) Endpoints() []bridges.Endpoint {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	s := i.server.Load()
-	if s == nil {
-		return nil
-	}
-	address := s.ws.Addr().String()
-	if len(i.topics) == 0 {
-		return []bridges.Endpoint{{Address: address}}
-	}
-	list := make([]bridges.Endpoint, len(i.topics))
-	for n, t := range i.topics {
-		list[n] = bridges.Endpoint{Topic: t.info.Name, Sensor: t.info.Sensor, Address: address}
-	}
-	return list
+	return i.Server.Receivers(name)
 }

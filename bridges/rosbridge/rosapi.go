@@ -93,14 +93,15 @@ func (s *server) topics() []typed {
 	i := s.instance
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	list := make([]typed, 0, len(i.topics)+len(i.incoming))
-	for _, t := range i.topics {
-		row := s.typed(t.info.Name, t.wire(), true)
+	published := i.Topics()
+	list := make([]typed, 0, len(published)+len(i.incoming))
+	for _, t := range published {
+		row := s.typed(t.Info.Name, t.wire(), true)
 		row.foreign = t.foreign
 		list = append(list, row)
 	}
 	for name, in := range i.incoming {
-		if i.byName[name] == nil {
+		if s.topic(name) == nil {
 			row := s.typed(name, in.Type, false)
 			row.foreign = in.Plain
 			list = append(list, row)

@@ -2,8 +2,9 @@ package rosbridge
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/flow"
 )
 
 // Forms of a server's messages, as transport numbers them.
@@ -25,77 +25,58 @@ const (
 
 // server is a rosbridge server.
 type server struct {
+	*transport.Server
 	instance *instance
 	ros      ros.Version
-	ws       *transport.Server
 	desk     *rosbridgev2.Desk
-	streams  sync.Map     // of *topic by name
 	newest   atomic.Int64 // the time of hand-over of the last message, nanoseconds
 
 	mu       sync.Mutex
 	sessions map[*session]bool // guarded by mu
 }
 
-func newServer(i *instance, c connection) *server {
+func newServer(i *instance, c connection, services []rosbridgev2.Service) *server {
 	s := &server{instance: i, ros: c.ros, desk: rosbridgev2.NewDesk(), sessions: map[*session]bool{}}
 	config := c.server
 	config.Log, config.WebSocket.Name = i.env.Log, "rosbridge"
 	config.WebSocket.Accept = func(client *transport.WebSocket) transport.WebSocketSession { return newSession(s, client) }
-	s.ws = transport.New(config)
+	s.Server = transport.New(config)
+	for _, service := range services {
+		s.desk.Open(service)
+	}
 	return s
 }
 
-// open makes a topic's stream, and gives it to the clients that asked for it before it was
-// there; the instance's mu must be held.
-func (s *server) open(t *topic) {
-	t.stream.Store(s.ws.NewStream(bridges.Count(t.info, transport.StreamConfig{
-		Name: t.info.Name, Latched: t.latched(), Policy: &t.info.Policy,
+// Open makes a topic's stream on a server, and gives it to the clients that asked for it before
+// it was there.
+func (t *topic) Open(_ context.Context, s *server) error {
+	t.SetStream(s.NewStream(bridges.Count(t.Info, transport.StreamConfig{
+		Name: t.Info.Name, Latched: t.Latched(), Policy: &t.Info.Policy,
 	})))
-	s.streams.Store(t.info.Name, t)
 	s.mu.Lock()
-	list := make([]*session, 0, len(s.sessions))
-	for session := range s.sessions {
-		list = append(list, session)
-	}
+	list := slices.Collect(maps.Keys(s.sessions))
 	s.mu.Unlock()
 	for _, session := range list {
 		session.appeared(t)
 	}
+	return nil
 }
-
-// latched topics hand their last message to whoever subscribes.
-func (t *topic) latched() bool { return t.info.QoS.Durability == flow.TransientLocal }
-
-// heard reports whether a client has subscribed. It takes no lock.
-func (t *topic) heard() bool { return t.receivers() > 0 }
-
-// receivers counts the clients of the server that have subscribed. It takes no lock.
-func (t *topic) receivers() int {
-	stream := t.stream.Load()
-	if stream == nil {
-		return 0
-	}
-	return stream.Subscribers()
-}
-
-// errUnheard is returned for a message on a topic that no client has subscribed to.
-var errUnheard = fmt.Errorf("%w: no client has subscribed to the topic", bridges.ErrNotConnected)
 
 // publish encodes a topic's content once for each form that a client wants, and queues it
 // for them; the topic's mu must be held.
 func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
-	stream := t.stream.Load()
-	if stream == nil {
+	stream, ok := t.Stream()
+	if !ok {
 		return bridges.ErrNotConnected
 	}
 	now := s.instance.env.HandedOver(stampNs)
 	s.newest.Store(now)
-	if stream.Subscribers() == 0 && !t.latched() {
-		return errUnheard
+	if stream.Subscribers() == 0 && !t.Latched() {
+		return transport.ErrNoSubscribers
 	}
 	m := stream.NewMessage()
 	for form := range forms {
-		if (t.latched() || stream.Wants(form)) && !(t.foreign && form == formRaw) {
+		if (t.Latched() || stream.Wants(form)) && !(t.foreign && form == formRaw) {
 			b := m.Frame(form, t.sizes[form])
 			frame, err := t.appendFrame(b.Bytes()[:0], form, s.ros, now)
 			if err != nil {
@@ -106,34 +87,29 @@ func (s *server) publish(ctx context.Context, t *topic, stampNs int64) error {
 			b.Adopt(frame)
 		}
 	}
-	if err := stream.Send(ctx, m); errors.Is(err, transport.ErrNoSubscribers) {
-		return errUnheard
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", bridges.ErrClosed, err)
-	}
-	return nil
+	return stream.Send(ctx, m)
 }
 
 // appendFrame appends a publication in one form; mu must be held.
 func (t *topic) appendFrame(dst []byte, form int, version ros.Version, now int64) ([]byte, error) {
 	switch form {
 	case formCBOR:
-		return t.append(rosbridgev2.AppendCBORHead(dst, t.info.Name), rosbridgev2.CBOR, version)
+		return t.append(rosbridgev2.AppendCBORHead(dst, t.Info.Name), rosbridgev2.CBOR, version)
 	case formRaw:
-		dst, at := rosbridgev2.AppendRawHead(rosbridgev2.AppendCBORHead(dst, t.info.Name), now)
+		dst, at := rosbridgev2.AppendRawHead(rosbridgev2.AppendCBORHead(dst, t.Info.Name), now)
 		dst, err := t.append(dst, rosbridgev2.Raw, version)
 		return rosbridgev2.SealRaw(dst, at), err
 	default:
-		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.info.Name, false)
+		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.Info.Name, false)
 		t.json.NonFinite = rosjson.Null // browsers' JSON.parse refuses the words
 		dst, err := t.append(dst, rosbridgev2.JSON, version)
 		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}
 }
 
-// close delivers what waits and disconnects all clients.
-func (s *server) close(ctx context.Context) error {
-	err := s.ws.Close(ctx)
+// Close delivers what waits and disconnects all clients.
+func (s *server) Close(ctx context.Context) error {
+	err := s.Server.Close(ctx)
 	s.desk.Close(ctx)
 	return err
 }
@@ -150,13 +126,10 @@ func (s *server) leave(session *session) {
 	delete(s.sessions, session)
 }
 
-// topic returns one that is published.
+// topic returns one that is published, nil for none.
 func (s *server) topic(name string) *topic {
-	v, ok := s.streams.Load(name)
-	if !ok {
-		return nil
-	}
-	return v.(*topic)
+	t, _ := s.instance.Topic(name)
+	return t
 }
 
 // incoming returns the subscription to what clients publish on a topic.

@@ -231,13 +231,13 @@ func (s *session) drop(name string) {
 // called by any goroutine.
 func (s *session) appeared(t *topic) {
 	s.mu.Lock()
-	in := s.wanted[t.info.Name]
+	in := s.wanted[t.Info.Name]
 	var problem error
 	switch {
 	case in == nil:
 	case in.typ != "" && in.typ != short(t.wire()):
-		s.drop(t.info.Name)
-		problem = fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, t.info.Name, in.typ, s.server.ros.TypeName(t.wire()))
+		s.drop(t.Info.Name)
+		problem = fmt.Errorf("%w: subscribe %q as %q: it is %q", errOperation, t.Info.Name, in.typ, s.server.ros.TypeName(t.wire()))
 	default:
 		s.arrange(t, in)
 	}
@@ -258,9 +258,9 @@ func (s *session) arrange(t *topic, in *interest) {
 		}
 		all.form, all.every, all.queue = max(all.form, w.form), min(all.every, w.every), max(all.queue, w.queue)
 	}
-	stream := t.stream.Load()
+	stream, ok := t.Stream()
 	switch {
-	case stream == nil, all != nil && in.active != nil && *all == *in.active:
+	case !ok, all != nil && in.active != nil && *all == *in.active:
 		return
 	case in.active != nil:
 		s.client.Unsubscribe(stream)

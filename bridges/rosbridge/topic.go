@@ -19,12 +19,11 @@ import (
 
 // topic is one that the bridge publishes.
 type topic struct {
+	bridges.Outlet[*transport.Stream]
 	instance *instance
-	info     *bridges.PublishedTopic
 	typ      string // full name
 	client   *rosbridgev2.Publication
-	stream   atomic.Pointer[transport.Stream] // of the server, nil while there is none
-	nmea     atomic.Bool                      // fixes are sentences in this connection
+	nmea     atomic.Bool // fixes are sentences in this connection
 
 	foreign bool // its messages are of a type from outside
 
@@ -39,6 +38,10 @@ type topic struct {
 	sizes   [forms]int // of the last frames, for the server's
 }
 
+func newTopic(i *instance, info *bridges.PublishedTopic, typ string) *topic {
+	return &topic{Outlet: bridges.Outlet[*transport.Stream]{Info: info}, instance: i, ros1: encode.ROS1.Encoder(), typ: typ}
+}
+
 // retype sets what the topic is in a connection of a version of ROS.
 func (t *topic) retype(version ros.Version, nmea bool) {
 	typ := t.typ
@@ -47,7 +50,7 @@ func (t *topic) retype(version ros.Version, nmea bool) {
 		typ = sentenceType
 	}
 	t.instance.client.Retype(t.client, typ)
-	t.info.SetWire(version.TypeName(typ))
+	t.Info.SetWire(version.TypeName(typ))
 }
 
 // wire returns the full name of the type in this connection.
@@ -72,7 +75,7 @@ func (t *topic) send(ctx context.Context, message ros.Message, stampNs int64) er
 
 // dispatch sends the content; mu must be held.
 func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
-	if s := t.instance.server.Load(); s != nil {
+	if s, ok := t.instance.Serving(); ok {
 		return s.publish(ctx, t, stampNs)
 	}
 	return t.client.Send(ctx, t)
