@@ -24,28 +24,21 @@ var (
 	UnrealAxes = AxesMirror{newSignedAxes(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, 1})}
 )
 
-// Conversions to right-handed axes.
-var (
-	// OpticalAxes is a camera's frame: x right, y down, z forward (REP-103).
-	OpticalAxes = newAxesRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1}, mgl64.Vec3{1, 0, 0})
-	// RFUAxes is a body's right, forward and up, as Apollo has it.
-	RFUAxes = newAxesRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, 1})
-	// FRDAxes is a body's forward, right and down, as in aviation.
-	FRDAxes = newAxesRotation(mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, -1, 0}, mgl64.Vec3{0, 0, -1})
-	// NEDAxes is the world's north, east and down.
-	NEDAxes = newAxesRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, -1})
-	// GLTFAxes has x left, y up and z forward (glTF 2.0, section 3.4).
-	GLTFAxes = newAxesRotation(mgl64.Vec3{0, 1, 0}, mgl64.Vec3{0, 0, 1}, mgl64.Vec3{1, 0, 0})
-)
+// RFUAxes converts to a body's right, forward and up, as Apollo has it.
+var RFUAxes = NewAxesRotation(mgl64.Vec3{0, -1, 0}, mgl64.Vec3{1, 0, 0}, mgl64.Vec3{0, 0, 1})
 
 // NewAxesRotation returns the conversion to axes of which x, y and z are given in ours. They
 // are unit vectors along our axes, and right-handed; it panics if they aren't.
-func NewAxesRotation(x, y, z mgl64.Vec3) AxesRotation { return newAxesRotation(x, y, z) }
-
-// Inverse returns the conversion with In and Out exchanged.
-func (r AxesRotation) Inverse() AxesRotation {
-	m := mgl64.Mat3FromRows(r.rows())
-	return newAxesRotation(m.Col(0), m.Col(1), m.Col(2))
+func NewAxesRotation(x, y, z mgl64.Vec3) AxesRotation {
+	s := newSignedAxes(x, y, z)
+	if s.hand != 1 {
+		panic("spatial: want right-handed axes")
+	}
+	q := mgl64.Mat4ToQuat(mgl64.Mat3FromCols(x, y, z).Mat4()).Normalize()
+	if q.W < 0 { // the same rotation
+		q = q.Scale(-1)
+	}
+	return AxesRotation{s, q}
 }
 
 // signedAxes is a permutation of axes with signs.
@@ -69,21 +62,9 @@ func newSignedAxes(x, y, z mgl64.Vec3) signedAxes {
 	a, b, c := s.rows()
 	unit := mgl64.Vec3{math.Abs(s.sign[0]), math.Abs(s.sign[1]), math.Abs(s.sign[2])} == mgl64.Vec3{1, 1, 1}
 	if a != x || b != y || c != z || !unit || math.Abs(s.hand) != 1 {
-		panic("axes: want three different axes of unit length")
+		panic("spatial: want three different axes of unit length")
 	}
 	return s
-}
-
-func newAxesRotation(x, y, z mgl64.Vec3) AxesRotation {
-	s := newSignedAxes(x, y, z)
-	if s.hand != 1 {
-		panic("axes: want right-handed axes")
-	}
-	q := mgl64.Mat4ToQuat(mgl64.Mat3FromCols(x, y, z).Mat4()).Normalize()
-	if q.W < 0 { // the same rotation
-		q = q.Scale(-1)
-	}
-	return AxesRotation{s, q}
 }
 
 // rows are the other axes in ours.
@@ -155,9 +136,6 @@ func (s signedAxes) InTwist(t Twist) Twist {
 // that of its own: the world's axes stay.
 func (r AxesRotation) OutAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat) }
 
-// InAttitude returns the orientation of a body's own axes, given that of the other ones.
-func (r AxesRotation) InAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat.Conjugate()) }
-
 // Angles are a rotation about a body's forward, sideward and upward axes, applied yaw
 // first, then pitch, then roll, in the turned axes: in ours as FromRPY has them.
 // Degrees, or all in radians.
@@ -185,20 +163,8 @@ func (m AngleMirror) In(a Angles) Angles { return m.Out(a) }
 
 // HeadingOfYaw returns a compass heading, degrees clockwise from the north, 0 up to 360,
 // as SVL has them, of a yaw: degrees counter-clockwise from the east.
-func HeadingOfYaw(yaw float64) float64 { return wrap(90 - yaw) }
-
-// YawOfHeading returns the yaw of a compass heading, degrees, above -180 up to 180.
-func YawOfHeading(heading float64) float64 {
-	yaw := wrap(90 - heading)
-	if yaw > 180 {
-		yaw -= 360
-	}
-	return yaw
-}
-
-// wrap brings degrees to 0 up to 360.
-func wrap(degrees float64) float64 {
-	d := math.Mod(degrees, 360)
+func HeadingOfYaw(yaw float64) float64 {
+	d := math.Mod(90-yaw, 360)
 	if d < 0 {
 		d += 360
 	}
@@ -210,9 +176,6 @@ func wrap(degrees float64) float64 {
 
 // Degrees returns angles or angular velocities in degrees.
 func Degrees(v mgl64.Vec3) mgl64.Vec3 { return v.Mul(180 / math.Pi) }
-
-// Radians returns angles or angular velocities in radians.
-func Radians(v mgl64.Vec3) mgl64.Vec3 { return v.Mul(math.Pi / 180) }
 
 // Names of coordinate frames (REP-105), without a leading slash.
 const (
@@ -226,8 +189,6 @@ const (
 	FrameBaseLink = "base_link"
 )
 
-// Suffixes of frames whose axes are others than forward, left and up (REP-103).
-const (
-	SuffixOptical = "_optical"
-	SuffixNED     = "_ned"
-)
+// SuffixOptical ends the name of a camera's frame whose axes are x right, y down and z
+// forward (REP-103).
+const SuffixOptical = "_optical"
