@@ -356,7 +356,7 @@ func (s *Sensor) skip(n int) {
 // AddTransforms adds the sensor that publishes the rig's frames on /tf and
 // /tf_static, unless the rig has one.
 func (p *Pipeline) AddTransforms() error {
-	return p.addOnce(SensorConfig{ID: transformID, Name: "tf", Frame: rig.BaseFrame})
+	return p.addOnce(SensorConfig{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink})
 }
 
 // AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of
@@ -538,15 +538,15 @@ func (p *Pipeline) joinBridges(s *Sensor, made *carriage) error {
 // owners returns the actor that each added sensor rides on: the one that its parent
 // rides on. change must be held.
 func (p *Pipeline) owners(added []*Sensor, attachTo uint32) ([]uint32, error) {
-	byFrame := map[string]uint32{rig.BaseFrame: attachTo}
+	byFrame := map[string]uint32{spatial.FrameBaseLink: attachTo}
 	for _, s := range p.members {
-		if s.spec.BodyFrame() != rig.BaseFrame {
+		if s.spec.BodyFrame() != spatial.FrameBaseLink {
 			byFrame[s.spec.BodyFrame()] = s.owner
 		}
 	}
 	parents := map[string]string{}
 	for _, s := range added {
-		if s.spec.BodyFrame() != rig.BaseFrame {
+		if s.spec.BodyFrame() != spatial.FrameBaseLink {
 			parents[s.spec.BodyFrame()] = s.spec.ParentFrame
 		}
 	}
@@ -689,7 +689,7 @@ func (p *Pipeline) end(s *Sensor) error {
 // must be held.
 func (p *Pipeline) mountedOn(s *Sensor) []string {
 	frame := s.spec.BodyFrame()
-	if frame == rig.BaseFrame {
+	if frame == spatial.FrameBaseLink {
 		return nil
 	}
 	var names []string
@@ -775,12 +775,6 @@ func (u *usage) settle() {
 	}
 }
 
-// Frames that move or lie above the vehicle (REP-105): no sensor is their parent.
-const (
-	mapFrame  = "map"
-	odomFrame = "odom"
-)
-
 // frames returns the fixed frames of the sensors on an actor, the same slice until
 // sensors come or go. Any goroutine.
 func (p *Pipeline) frames(owner uint32) []sample.Transform {
@@ -823,7 +817,8 @@ func framesOf(list []*Sensor, owner uint32) []sample.Transform {
 	}
 	open = append(open, within...) // a name that both have is the sensor's that is mounted as it
 	var frames []sample.Transform
-	placed := map[string]bool{rig.BaseFrame: true, mapFrame: true, odomFrame: true}
+	// These move or lie above the vehicle: no sensor is their parent.
+	placed := map[string]bool{spatial.FrameBaseLink: true, spatial.FrameMap: true, spatial.FrameOdom: true}
 	for grew := true; grew; {
 		grew = false
 		for i := range open {

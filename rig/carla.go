@@ -140,7 +140,7 @@ func (r *carlaReader) readVehicle(n doc.JSONNode) error {
 	if err != nil {
 		return err
 	}
-	return r.readAttached(items, carlaParent{path: r.vehicle, frame: BaseFrame})
+	return r.readAttached(items, carlaParent{path: r.vehicle, frame: spatial.FrameBaseLink})
 }
 
 func (r *carlaReader) readAttached(items []doc.JSONNode, parent carlaParent) error {
@@ -185,12 +185,12 @@ func (r *carlaReader) readSensor(n doc.JSONNode, parent carlaParent) error {
 	e := c.entry
 	e.Name, e.comment = r.carlaName(id, parent), fmt.Sprintf("%s %q", kind.Names[0], id)
 	e.Pose, e.Parent = pose, parent.frame
-	if e.Parent == BaseFrame {
+	if e.Parent == spatial.FrameBaseLink {
 		e.Parent = ""
 	}
 	r.nameTopics(c, "/carla/"+self.path)
 	r.nameFrame(e, self.path)
-	if own := e.frameName(); own != BaseFrame {
+	if own := e.frameName(); own != spatial.FrameBaseLink {
 		self.frame, self.at = own, Pose{}
 	}
 	r.rig.Sensors = append(r.rig.Sensors, *e)
@@ -327,13 +327,13 @@ func (r *carlaReader) nameFrame(e *Entry, path string) {
 	frame, vehicle := strings.Join(strings.Fields(path), "_"), strings.Join(strings.Fields(r.vehicle), "_")
 	switch {
 	case e.ID == transformID:
-		e.Frame, e.Pose, e.Parent = BaseFrame, Pose{}, ""
+		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, Pose{}, ""
 		e.Attributes = append(e.Attributes, Attribute{Name: "base_frame", Value: vehicle, place: e.place})
 	case e.ID == "sensor.other.odometry":
-		e.Frame, e.Pose, e.Parent = BaseFrame, Pose{}, ""
+		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, Pose{}, ""
 		e.Attributes = append(e.Attributes, Attribute{Name: "child_frame", Value: vehicle, place: e.place})
 	case slices.Contains(onVehicle, e.ID) && vehicle != "":
-		e.Frame, e.FrameID, e.Pose, e.Parent = BaseFrame, vehicle, Pose{}, ""
+		e.Frame, e.FrameID, e.Pose, e.Parent = spatial.FrameBaseLink, vehicle, Pose{}, ""
 	case strings.HasPrefix(e.ID, cameraIDs):
 		e.FrameID = frame
 	case slices.ContainsFunc(r.rig.Sensors, func(o Entry) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }):

@@ -192,7 +192,7 @@ func (s *Sensor) nameFrames() error {
 		s.Spec.FrameID = s.Spec.Frame
 	}
 	if s.Spec.ParentFrame == "" {
-		s.Spec.ParentFrame = BaseFrame
+		s.Spec.ParentFrame = spatial.FrameBaseLink
 	}
 	for _, f := range []struct{ key, name string }{{"frame", s.Spec.Frame}, {"frame_id", s.Spec.FrameID}} {
 		if strings.ContainsAny(f.name, " \t\n") || strings.HasPrefix(f.name, "/") {
@@ -250,7 +250,7 @@ func (r *Rig) mount(resolved []Sensor) error {
 	byFrame := map[string]int{}
 	for i := range resolved {
 		frame := resolved[i].Spec.Frame
-		if frame == BaseFrame {
+		if frame == spatial.FrameBaseLink {
 			continue // measures the vehicle itself
 		}
 		k, taken := byFrame[frame]
@@ -265,11 +265,11 @@ func (r *Rig) mount(resolved []Sensor) error {
 	for i := range resolved {
 		pose, parent := resolved[i].Relative, resolved[i].Spec.ParentFrame
 		depth := 0
-		for ; parent != BaseFrame; depth++ {
+		for ; parent != spatial.FrameBaseLink; depth++ {
 			p, ok := byFrame[parent]
 			if !ok {
-				frames := append(slices.Sorted(maps.Keys(byFrame)), BaseFrame)
-				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, BaseFrame, closest.Hint(parent, frames))
+				frames := append(slices.Sorted(maps.Keys(byFrame)), spatial.FrameBaseLink)
+				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, closest.Hint(parent, frames))
 			}
 			if depth > len(resolved) {
 				return r.Sensors[i].errorf("%w: the parents of %q form a circle", ErrParent, resolved[i].Spec.Name)

@@ -23,10 +23,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// BaseFrame is the frame of the ego that sensors are mounted in by default:
-// the rear axle's centre on the ground (REP-105's base_link).
-const BaseFrame = "base_link"
-
 // Errors of rigs; callers test them with errors.Is.
 var (
 	// ErrName: a sensor has no name, or two have the same.

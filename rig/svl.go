@@ -295,7 +295,7 @@ func (r *svlReader) nameFrames() {
 }
 
 // vehicleFrames are REP-105's, which no sensor places.
-var vehicleFrames = []string{BaseFrame, "odom", "map", "earth"}
+var vehicleFrames = []string{spatial.FrameBaseLink, spatial.FrameOdom, spatial.FrameMap, spatial.FrameEarth}
 
 // nameFrame takes a sensor's frame from what the user wrote. What messages name is
 // always that.
@@ -314,8 +314,8 @@ func (r *svlReader) nameFrame(s *svlSensor, owner map[string]*svlSensor) {
 				break
 			}
 		}
-	case s.frame == BaseFrame && s.above == nil && s.pose == Pose{}:
-		e.Frame = BaseFrame
+	case s.frame == spatial.FrameBaseLink && s.above == nil && s.pose == Pose{}:
+		e.Frame = spatial.FrameBaseLink
 	case slices.Contains(vehicleFrames, s.frame):
 		e.FrameID = s.frame
 		if s.above != nil || s.pose != (Pose{}) {

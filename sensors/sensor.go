@@ -95,7 +95,7 @@ func (s *Spec) OpticalFrame() string {
 	if s.BodyFrame() != s.FrameID {
 		return s.FrameID
 	}
-	return s.FrameID + "_optical"
+	return s.FrameID + spatial.SuffixOptical
 }
 
 // Env is what a sensor works with while it lives. Its fields are set before

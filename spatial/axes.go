@@ -183,9 +183,11 @@ const (
 	FrameEarth = "earth"
 	// FrameMap is fixed to the world: east, north, up.
 	FrameMap = "map"
-	// FrameOdom is fixed to the world, but drifts.
+	// FrameOdom is fixed to the world and may drift. raybridge's odometry doesn't drift:
+	// its odom and map coincide.
 	FrameOdom = "odom"
-	// FrameBaseLink is the vehicle's.
+	// FrameBaseLink is the vehicle's: the rear axle's centre on the ground. Sensors are
+	// mounted in the ego's by default.
 	FrameBaseLink = "base_link"
 )
 

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // ErrOwner says that the sensor is attached to what is no vehicle.
@@ -77,7 +78,7 @@ func (s *sensor) Tick(at sensors.Tick) error {
 		s.watch.Forget()
 		return nil
 	}
-	s.world.Header, s.world.DeltaNs = at.Header("map", pose), at.PeriodNs
+	s.world.Header, s.world.DeltaNs = at.Header(spatial.FrameMap, pose), at.PeriodNs
 	s.world.Actors[0].Pose = pose
 	marks := s.watch.Next(&s.world)
 	if len(marks) == 0 {

@@ -10,10 +10,6 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// OdomFrame is the frame of the published pose (REP-105). raybridge's odometry
-// doesn't drift: odom and map coincide.
-const OdomFrame = "odom"
-
 // Definition describes sensor.other.odometry.
 var Definition = &sensors.Definition{
 	ID:     "sensor.other.odometry",
@@ -60,7 +56,7 @@ func (s *odometry) Tick(at sensors.Tick) error {
 	arm := pose.Position.Sub(state.Pose.Position)
 	toChild := pose.Orientation.Conjugate()
 	m := &s.message
-	m.Header = at.Header(OdomFrame, pose)
+	m.Header = at.Header(spatial.FrameOdom, pose)
 	m.ChildFrameID = s.child
 	m.BodyPose = pose
 	m.Twist = spatial.Twist{

@@ -26,7 +26,7 @@ func TestTwistIsInTheChildFrame(t *testing.T) {
 	m := sensortest.Last[*sample.Odometry](h, "odometry")
 	assert.InDeltaSlice(t, []float64{3, 4, 0}, m.BodyPose.Position[:], 1e-9)
 	assert.InDeltaSlice(t, []float64{2, 0, 0}, m.Twist.Linear[:], 1e-6)
-	assert.Equal(t, odometry.OdomFrame, m.FrameID)
+	assert.Equal(t, spatial.FrameOdom, m.FrameID)
 	assert.Equal(t, "base_link", m.ChildFrameID)
 }
 

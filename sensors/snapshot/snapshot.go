@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // ID is the type's id.
@@ -89,7 +90,7 @@ func (s *snapshot) add(id uint32, typeID string) {
 // Tick publishes the state of all actors that are there.
 func (s *snapshot) Tick(at sensors.Tick) error {
 	m := &s.message
-	m.Header = at.Header("map", s.env.Pose(s.spec.Mount, at.TimeNs))
+	m.Header = at.Header(spatial.FrameMap, s.env.Pose(s.spec.Mount, at.TimeNs))
 	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
 	m.Actors = m.Actors[:0]
 	for i := range s.actors {

@@ -16,15 +16,6 @@ import (
 // a rig that has none.
 const ID = "sensor.other.transform"
 
-// Frames from the earth to the vehicle (REP-105).
-const (
-	MapFrame  = "map"
-	OdomFrame = "odom"
-)
-
-// baseFrame is the vehicle's frame in rigs.
-const baseFrame = "base_link"
-
 // Definition describes sensor.other.transform.
 var Definition = &sensors.Definition{
 	ID:     ID,
@@ -32,7 +23,7 @@ var Definition = &sensors.Definition{
 	Doc:    "coordinate frames: map, odom, the vehicle and every sensor",
 	Tags:   []string{"transform", "motion"},
 	Attributes: []sensors.Attribute{
-		{Name: "base_frame", Type: sensors.String, Default: baseFrame, Doc: "name of the vehicle's frame"},
+		{Name: "base_frame", Type: sensors.String, Default: spatial.FrameBaseLink, Doc: "name of the vehicle's frame"},
 	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Transforms](sensors.OutputSpec{
@@ -80,7 +71,7 @@ func (s *transform) Tick(at sensors.Tick) error {
 	}
 	s.message.StampNs, s.message.Static = at.TimeNs, false
 	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
-		Header:       at.Header(OdomFrame, pose),
+		Header:       at.Header(spatial.FrameOdom, pose),
 		ChildFrameID: s.base,
 		Relative:     pose,
 	})
@@ -104,10 +95,10 @@ func (s *transform) latchFixed(at sensors.Tick) {
 // has the name that /tf gives it.
 func (s *transform) fixedFrames(frames []sample.Transform) []sample.Transform {
 	list := []sample.Transform{{
-		Header: sample.Header{FrameID: MapFrame}, ChildFrameID: OdomFrame, Relative: spatial.Identity(),
+		Header: sample.Header{FrameID: spatial.FrameMap}, ChildFrameID: spatial.FrameOdom, Relative: spatial.Identity(),
 	}}
 	for _, f := range frames {
-		if f.FrameID == baseFrame {
+		if f.FrameID == spatial.FrameBaseLink {
 			f.FrameID = s.base
 		}
 		list = append(list, f)

@@ -15,9 +15,6 @@ import (
 // obstacleSensor is what Apollo believes to have seen the obstacles.
 const obstacleSensor = "velodyne128"
 
-// mapFrame is the frame of obstacles that come in (REP-105).
-const mapFrame = "map"
-
 // kind is what Apollo and SVL call an obstacle.
 type kind struct {
 	typ   apollopb.PerceptionObstacle_Type
@@ -127,7 +124,7 @@ func readObstacles(dst *sample.Detections3D, src *apollopb.PerceptionObstacles, 
 	if err != nil {
 		return err
 	}
-	header.FrameID, header.Pose = mapFrame, spatial.Identity()
+	header.FrameID, header.Pose = spatial.FrameMap, spatial.Identity()
 	*dst = sample.Detections3D{Header: header, Boxes: make([]sample.Box3D, 0, len(src.GetPerceptionObstacle()))}
 	for _, o := range src.GetPerceptionObstacle() {
 		box, err := readObstacle(o, at)
