@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
@@ -92,7 +92,7 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 // writer sends a text of the same size for each, which was encoded before: the processors
 // then have as much to do as with the bridge, but neither waits for the other.
 type encoder struct {
-	encoder rosjson.Encoder
+	encoder encode.TreeEncoder
 	message ros.PointCloud2
 	cloud   *sample.PointCloud
 	text    []byte
@@ -100,7 +100,7 @@ type encoder struct {
 }
 
 func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
-	e := &encoder{encoder: rosjson.Encoder{Version: ros.ROS1}, cloud: cloud(rosCloud)}
+	e := &encoder{encoder: encode.TreeEncoder{Version: ros.ROS1}, cloud: cloud(rosCloud)}
 	if err := e.encode(); err != nil || !beside {
 		return e, err
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -125,14 +125,14 @@ func parseRequest(data []byte) (request, error) {
 		"subscriptions": &r.Subscriptions, "subscriptionIds": &r.SubscriptionIDs, "channels": &r.Channels, "channelIds": &r.ChannelIDs,
 		"parameterNames": &r.ParameterNames, "parameters": &r.Parameters,
 	}
-	err := rosjson.Members(data, func(name, value []byte) (err error) {
+	err := encode.JSONMembers(data, func(name, value []byte) (err error) {
 		switch list := lists[string(name)]; {
 		case list != nil && string(value) != "null":
 			*list = value
 		case string(name) == "op":
-			r.Op, err = rosjson.Text(value)
+			r.Op, err = encode.JSONText(value)
 		case string(name) == "id":
-			r.ID, err = rosjson.Text(value)
+			r.ID, err = encode.JSONText(value)
 		}
 		return err
 	})
@@ -152,7 +152,7 @@ func each[T any](list []byte, take func(T) error) error {
 		return nil
 	}
 	n := 0
-	err := rosjson.Elements(list, func(value []byte) error {
+	err := encode.JSONElements(list, func(value []byte) error {
 		if n++; n > guard.ListElements {
 			return checkSize("list", n, guard.ListElements)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/internal/guard"
 )
@@ -35,7 +34,7 @@ func newDecoder(encoding, schemaName string) (decoder, bool) {
 		if strings.Contains(schemaName, "/msg/") {
 			version = ros.ROS2
 		}
-		return &rosjson.Decoder{Version: version}, true
+		return &encode.TreeDecoder{Version: version}, true
 	}
 	return nil, false
 }

@@ -97,9 +97,10 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 )
@@ -148,7 +149,7 @@ func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []b
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
 	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ string) (ros.Send, error) {
 		t := b.(*instance).addTopic(info)
-		var encoder rosjson.Encoder
+		var encoder encode.TreeEncoder
 		return func(_ context.Context, message ros.Message, _ int64) error {
 			return t.log(func(o *object) error {
 				o.buf = encoder.Append(o.buf, message)

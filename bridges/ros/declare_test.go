@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
@@ -201,5 +201,5 @@ func TestNamesThatROS1SpellsOtherwiseAreFree(t *testing.T) {
 	definition, err := ros.ROS1.Definition(m.name)
 	require.NoError(t, err)
 	assert.Equal(t, "float32 r\nfloat32 p\nfloat32 d\nfloat32 k\nfloat32 sec\nfloat32 nanosec\n", definition)
-	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&rosjson.Encoder{Version: ros.ROS1}).Append(nil, m)))
+	assert.JSONEq(t, `{"r":0,"p":0,"d":0,"k":0,"sec":0,"nanosec":0}`, string((&encode.TreeEncoder{Version: ros.ROS1}).Append(nil, m)))
 }

@@ -49,7 +49,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/spatial"
@@ -184,7 +183,7 @@ func parseConnection(connection string) (rosbridgev2.Config, error) {
 // rosTopic is a topic of ROS messages.
 type rosTopic struct {
 	message ros.Message
-	encoder rosjson.Encoder
+	encoder encode.TreeEncoder
 	sizes   *encode.BinaryEncoder
 	limit   int64
 }
@@ -204,7 +203,7 @@ func openROS(i bridges.Instance, info *bridges.PublishedTopic, typeName string) 
 		return nil, err
 	}
 	way := i.(*instance).Advertise(info, typeName)
-	t := &rosTopic{sizes: encode.ROS1.Encoder(), encoder: rosjson.Encoder{Version: ros.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
+	t := &rosTopic{sizes: encode.ROS1.Encoder(), encoder: encode.TreeEncoder{Version: ros.ROS1}, limit: min(i.(*instance).limit, rosbridgev2.MaxMessage)}
 	return func(ctx context.Context, message ros.Message, _ int64) error {
 		t.message = message
 		return way.Send(ctx, t)
@@ -262,7 +261,7 @@ func (i *instance) subscribe(topic, typ string, take func(data []byte) error) er
 func listenROS(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	return i.(*instance).subscribe(topic.Name, typeName, func(data []byte) error {
 		m := in.New()
-		if err := (&rosjson.Decoder{Version: ros.ROS1}).Decode(data, m); err != nil {
+		if err := (&encode.TreeDecoder{Version: ros.ROS1}).Decode(data, m); err != nil {
 			return err
 		}
 		return in.Deliver(m)
@@ -273,7 +272,7 @@ func listenApollo(i bridges.Instance, topic bridges.Topic, message protoreflect.
 	return i.(*instance).subscribe(topic.Name, apollo.ShortName(message), func(data []byte) error {
 		m := in.New()
 		// Python's protobuf leaves required fields to whoever reads.
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(rosjson.Strict(data), m); err != nil {
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}).Unmarshal(encode.StrictJSON(data), m); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(apollo.ShortName(message), "pb_msgs/"), err)
 		}
 		return in.Deliver(m)
@@ -294,7 +293,7 @@ func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 			case args[0] != '{':
 				return nil, fmt.Errorf("%w: arguments: want an object", rosbridgev2.ErrFrame)
 			default:
-				if err := new(rosjson.Decoder).Decode(args, request); err != nil {
+				if err := new(encode.TreeDecoder).Decode(args, request); err != nil {
 					return nil, fmt.Errorf("arguments: %w", err)
 				}
 			}
@@ -302,7 +301,7 @@ func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 			if err != nil {
 				return nil, err
 			}
-			return new(rosjson.Encoder).Append(nil, response), nil
+			return new(encode.TreeEncoder).Append(nil, response), nil
 		},
 	})
 	return nil
@@ -310,7 +309,7 @@ func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 
 // encoder writes messages in JSON.
 type encoder struct {
-	nonFinite rosjson.NonFinite
+	nonFinite encode.NonFinite
 	altered   bool // numbers were replaced
 }
 

@@ -7,8 +7,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/rosbson"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
@@ -46,7 +45,7 @@ func cloudMessage(b *testing.B) ros.Message {
 // sample included, as in the client's.
 func BenchmarkEncoderJSON(b *testing.B) {
 	m := cloudMessage(b)
-	e := rosjson.Encoder{Version: ros.ROS1}
+	e := encode.TreeEncoder{Version: ros.ROS1}
 	var buf []byte
 	for b.Loop() {
 		buf = e.Append(buf[:0], m)
@@ -56,7 +55,7 @@ func BenchmarkEncoderJSON(b *testing.B) {
 
 func BenchmarkEncoderBSON(b *testing.B) {
 	m := cloudMessage(b)
-	e := rosbson.Encoder{Version: ros.ROS1}
+	e := encode.TreeEncoder{Format: encode.BSON, Version: ros.ROS1}
 	var buf []byte
 	for b.Loop() {
 		buf = e.Append(buf[:0], m)

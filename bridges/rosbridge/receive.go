@@ -8,9 +8,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosbson"
-	"github.com/raybridge/raybridge/bridges/internal/roscbor"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
@@ -33,16 +30,16 @@ func listen(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inb
 func decode(version ros.Version, form rosbridgev2.Form, data []byte, m ros.Message) error {
 	switch form {
 	case rosbridgev2.BSON:
-		return (&rosbson.Decoder{Version: version}).Decode(data, m)
+		return (&encode.TreeDecoder{Format: encode.BSON, Version: version}).Decode(data, m)
 	case rosbridgev2.CBOR:
-		return (&roscbor.Decoder{Version: version}).Decode(data, m)
+		return (&encode.TreeDecoder{Format: encode.CBOR, Version: version}).Decode(data, m)
 	case rosbridgev2.Raw:
 		if version == ros.ROS2 {
 			return encode.CDR.Decoder().Decode(data, m)
 		}
 		return encode.ROS1.Decoder().Decode(data, m)
 	default:
-		return (&rosjson.Decoder{Version: version}).Decode(data, m)
+		return (&encode.TreeDecoder{Version: version}).Decode(data, m)
 	}
 }
 
@@ -60,9 +57,9 @@ func offer(i bridges.Instance, name string, a rossample.Answerer) error {
 				return nil, err
 			}
 			if form == rosbridgev2.BSON {
-				return new(rosbson.Encoder).Append(nil, response), nil
+				return (&encode.TreeEncoder{Format: encode.BSON}).Append(nil, response), nil
 			}
-			return new(rosjson.Encoder).Append(nil, response), nil
+			return new(encode.TreeEncoder).Append(nil, response), nil
 		},
 	})
 }
@@ -92,7 +89,7 @@ var fieldsOfRequests = map[string][]string{"std_srvs/srv/SetBool_Request": {"dat
 func named(list []byte, request ros.Message) ([]byte, error) {
 	fields := fieldsOfRequests[request.TypeName()]
 	object, n := []byte{'{'}, 0
-	err := rosjson.Elements(list, func(value []byte) error {
+	err := encode.JSONElements(list, func(value []byte) error {
 		if n == len(fields) {
 			return fmt.Errorf("%w: it has %d", errArguments, n)
 		}

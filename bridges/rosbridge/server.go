@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
 )
@@ -101,7 +101,7 @@ func (t *topic) appendFrame(dst []byte, form int, version ros.Version, now int64
 		return rosbridgev2.SealRaw(dst, at), err
 	default:
 		dst = rosbridgev2.AppendPublishHead(dst, rosbridgev2.JSON, t.Info.Name, false)
-		t.json.NonFinite = rosjson.Null // browsers' JSON.parse refuses the words
+		t.tree.NonFinite = encode.Null // browsers' JSON.parse refuses the words
 		dst, err := t.append(dst, rosbridgev2.JSON, version)
 		return rosbridgev2.SealPublish(dst, rosbridgev2.JSON, 0), err
 	}

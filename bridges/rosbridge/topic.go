@@ -10,9 +10,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/internal/rosbson"
-	"github.com/raybridge/raybridge/bridges/internal/roscbor"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
 )
@@ -28,18 +25,15 @@ type topic struct {
 	foreign bool // its messages are of a type from outside
 
 	mu      sync.Mutex
-	message ros.Message     // guarded by mu: what is being sent
-	own     own             // guarded by mu: the same of a type from outside
-	json    rosjson.Encoder // guarded by mu, as are the others
-	bson    rosbson.Encoder
-	cbor    roscbor.Encoder
-	ros1    *encode.BinaryEncoder
-	cdr     encode.BinaryEncoder
+	message ros.Message        // guarded by mu: what is being sent
+	own     own                // guarded by mu: the same of a type from outside
+	tree    encode.TreeEncoder // guarded by mu, as are the others
+	binary  encode.BinaryEncoder
 	sizes   [forms]int // of the last frames, for the server's
 }
 
 func newTopic(i *instance, info *bridges.PublishedTopic, typ string) *topic {
-	return &topic{Outlet: bridges.Outlet[*transport.Stream]{Info: info}, instance: i, ros1: encode.ROS1.Encoder(), typ: typ}
+	return &topic{Outlet: bridges.Outlet[*transport.Stream]{Info: info}, instance: i, typ: typ}
 }
 
 // retype sets what the topic is in a connection of a version of ROS.
@@ -65,7 +59,8 @@ func (t *topic) wire() string {
 func (t *topic) send(ctx context.Context, message ros.Message, stampNs int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := bridges.CheckSize(t.ros1.Size(message), t.instance.limit); err != nil {
+	t.binary.Format = encode.ROS1
+	if err := bridges.CheckSize(t.binary.Size(message), t.instance.limit); err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	t.message = message
@@ -83,30 +78,31 @@ func (t *topic) dispatch(ctx context.Context, stampNs int64) error {
 
 // AppendAs appends the content for the client; mu must be held.
 func (t *topic) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, altered bool, err error) {
-	t.json.NonFinite = config.NonFinite
+	t.tree.NonFinite = config.NonFinite
 	out, err = t.append(dst, config.Form, config.ROS)
-	return out, config.Form == rosbridgev2.JSON && !t.foreign && t.json.Altered(), err
+	return out, config.Form == rosbridgev2.JSON && !t.foreign && t.tree.Altered(), err
 }
 
 // append appends the content in a form; mu must be held. An error says that it can't be
 // expressed: a time before the epoch in ROS 1.
 func (t *topic) append(dst []byte, form rosbridgev2.Form, version ros.Version) ([]byte, error) {
+	t.tree.Version = version
 	switch {
 	case t.foreign:
 		return t.own.append(dst, form), nil
 	case form == rosbridgev2.BSON:
 		const around = 1 // byte, that ends the frame's document
-		t.bson.Version, t.bson.Limit = version, int(min(t.instance.limit, math.MaxInt32))-around
-		return t.bson.Append(dst, t.message), t.bson.Err()
+		t.tree.Format, t.tree.Limit = encode.BSON, int(min(t.instance.limit, math.MaxInt32))-around
 	case form == rosbridgev2.CBOR:
-		t.cbor.Version = version
-		return t.cbor.Append(dst, t.message), t.cbor.Err()
-	case form == rosbridgev2.Raw && version == ros.ROS2:
-		return t.cdr.Append(dst, t.message), nil
+		t.tree.Format = encode.CBOR
 	case form == rosbridgev2.Raw:
-		return t.ros1.Append(dst, t.message), t.ros1.Err()
+		t.binary.Format = encode.ROS1
+		if version == ros.ROS2 {
+			t.binary.Format = encode.CDR
+		}
+		return t.binary.Append(dst, t.message), t.binary.Err()
 	default:
-		t.json.Version = version
-		return t.json.Append(dst, t.message), t.json.Err()
+		t.tree.Format = encode.JSON
 	}
+	return t.tree.Append(dst, t.message), t.tree.Err()
 }

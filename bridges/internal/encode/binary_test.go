@@ -247,7 +247,7 @@ func TestMessageWithoutFieldsHasOneByte(t *testing.T) {
 	assert.ErrorIs(t, d.Decode([]byte{0, 1, 0, 0}, &ros.EmptyRequest{}), encode.ErrTruncated)
 }
 
-// TestValuesOfVectors: values that vectors.py gave fields; rosjson compares all others.
+// TestValuesOfVectors: values that vectors.py gave fields; those of JSON compare all others.
 func TestValuesOfVectors(t *testing.T) {
 	d := encode.ROS1.Decoder()
 	data := readVector(t, "ros1/range.bin")

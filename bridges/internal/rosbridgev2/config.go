@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
@@ -25,7 +25,7 @@ const DefaultPort = 9090
 
 // MaxMessage is the size of the largest message in ROS's own serialization, bytes: whatever
 // the text is that carries it, the ROS behind it writes its length, and those of its strings
-// and arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package rosbson.
+// and arrays, as uint32. Frames of BSON have at most 2 GiB beside that, see package encode.
 const MaxMessage = math.MaxUint32
 
 const (
@@ -49,7 +49,7 @@ type Config struct {
 	// ROS is the version that the server is of.
 	ROS ros.Version
 	// NonFinite is how JSON has NaN and infinities.
-	NonFinite rosjson.NonFinite
+	NonFinite encode.NonFinite
 	// MaxMessageSize is the largest frame that the server takes, bytes: it ends the
 	// connection at a larger one. 0 doesn't limit it. Larger messages go in fragments, or, with
 	// Whole, aren't sent.
@@ -84,7 +84,7 @@ var (
 // ParseConfig reads "[ws://|wss://]HOST[:PORT]" and options that were split from it. The
 // ROS version is left to the caller. Errors wrap bridges.ErrConnectionString.
 func ParseConfig(target string, options map[string]string) (Config, error) {
-	config := Config{Compression: "cbor", NonFinite: rosjson.Words, MaxMessageSize: defaultMaxMessageSize}
+	config := Config{Compression: "cbor", NonFinite: encode.Words, MaxMessageSize: defaultMaxMessageSize}
 	address, encrypted := strings.CutPrefix(target, "wss://")
 	if !encrypted {
 		address = strings.TrimPrefix(target, "ws://")
@@ -142,7 +142,7 @@ func (c *Config) parseNonFinite(options map[string]string) error {
 	if !ok {
 		return nil
 	}
-	how, known := map[string]rosjson.NonFinite{"words": rosjson.Words, "null": rosjson.Null, "max": rosjson.Max}[text]
+	how, known := map[string]encode.NonFinite{"words": encode.Words, "null": encode.Null, "max": encode.Max}[text]
 	switch {
 	case !known:
 		return fmt.Errorf("%w: nonfinite=%q: %s", bridges.ErrConnectionString, text, closest.Want(text, "words", "null", "max"))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"github.com/raybridge/raybridge/bridges/internal/rosjson"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -112,7 +112,7 @@ const cborMap = 5
 
 func parseJSON(data []byte) (Frame, error) {
 	e := jsonEnvelope{Frame: Frame{Form: JSON}}
-	if err := rosjson.Members(data, e.set); err != nil {
+	if err := encode.JSONMembers(data, e.set); err != nil {
 		return Frame{}, err
 	}
 	f := &e.Frame
@@ -122,9 +122,9 @@ func parseJSON(data []byte) (Frame, error) {
 	var err error
 	switch {
 	case f.Op == "status" && f.Message != nil:
-		f.Text, err = rosjson.Text(f.Message)
+		f.Text, err = encode.JSONText(f.Message)
 	case f.Op == "fragment" && e.data != nil: // of any other operation it isn't copied
-		f.Data, err = rosjson.Text(e.data)
+		f.Data, err = encode.JSONText(e.data)
 	}
 	return *f, err
 }
@@ -139,20 +139,20 @@ type jsonEnvelope struct {
 func (e *jsonEnvelope) set(name, value []byte) (err error) {
 	number := func(n *int) {
 		var f float64
-		f, err = rosjson.Number(value)
+		f, err = encode.JSONNumber(value)
 		*n = whole(f)
 	}
 	switch string(name) {
 	case "op":
-		e.Op, err = rosjson.Text(value)
+		e.Op, err = encode.JSONText(value)
 	case "id":
 		e.ID = present(value)
 	case "topic":
-		e.Topic, err = rosjson.Text(value)
+		e.Topic, err = encode.JSONText(value)
 	case "service":
-		e.Service, err = rosjson.Text(value)
+		e.Service, err = encode.JSONText(value)
 	case "type":
-		e.Type, err = rosjson.Text(value)
+		e.Type, err = encode.JSONText(value)
 	case "msg":
 		e.Message = present(value)
 	case "args":
@@ -160,9 +160,9 @@ func (e *jsonEnvelope) set(name, value []byte) (err error) {
 	case "values":
 		e.Values = present(value)
 	case "level":
-		e.Level, err = rosjson.Text(value)
+		e.Level, err = encode.JSONText(value)
 	case "compression":
-		e.Compression, err = rosjson.Text(value)
+		e.Compression, err = encode.JSONText(value)
 	case "throttle_rate":
 		number(&e.ThrottleRate)
 	case "queue_length":
@@ -172,9 +172,9 @@ func (e *jsonEnvelope) set(name, value []byte) (err error) {
 	case "data":
 		e.data = present(value)
 	case "num":
-		e.Num, err = rosjson.Whole(value)
+		e.Num, err = encode.JSONWhole(value)
 	case "total":
-		e.Total, err = rosjson.Whole(value)
+		e.Total, err = encode.JSONWhole(value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

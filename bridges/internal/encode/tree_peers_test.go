@@ -1,6 +1,6 @@
 //go:build peers
 
-package rostree_test
+package encode_test
 
 import (
 	"bytes"
@@ -28,12 +28,12 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 	}
 	var all []sent
 	var input strings.Builder
-	for name, f := range forms {
+	for name, f := range trees {
 		for _, m := range rostest.Every() {
 			for seed := range uint64(10) {
 				m := rostest.New(m)
 				rostest.Fill(m, seed)
-				s := sent{name, m, f.encode(m)}
+				s := sent{name, m, treeBytes(t, f, ros.ROS2, m)}
 				all = append(all, s)
 				input.WriteString(name + " " + hex.EncodeToString(s.data) + "\n")
 			}
@@ -54,7 +54,7 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 			require.Equal(t, s.data, data, s.m.TypeName())
 		}
 		again := rostest.New(s.m)
-		require.NoError(t, forms[s.form].decode(data, again), "%s: %s", s.form, s.m.TypeName())
-		assert.Equal(t, s.data, forms[s.form].encode(again), "%s: %s", s.form, s.m.TypeName())
+		require.NoError(t, readTree(trees[s.form], ros.ROS2, data, again), "%s: %s", s.form, s.m.TypeName())
+		assert.Equal(t, s.data, treeBytes(t, trees[s.form], ros.ROS2, again), "%s: %s", s.form, s.m.TypeName())
 	}
 }

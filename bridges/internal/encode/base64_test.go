@@ -1,4 +1,4 @@
-package rosjson
+package encode
 
 import (
 	"encoding/base64"
