@@ -15,7 +15,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // clientsOption is the option that ParseServer reads, for those with a standard of 16.
@@ -100,7 +100,7 @@ func parseCertificate(options map[string]string) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", ErrTLS, cert, key, filefault.Explain(err))
+		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", ErrTLS, cert, key, fault.File(err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

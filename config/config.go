@@ -13,7 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/rig"
 )
 
@@ -198,7 +198,7 @@ func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(fi
 
 // Read is the function Read with the reader's choice.
 func (r Reader) Read(path string) (*Config, error) {
-	data, err := filefault.ReadUpTo(path, maxSize)
+	data, err := fault.ReadUpTo(path, maxSize)
 	if err != nil {
 		return nil, fmt.Errorf("read config: %w", err)
 	}

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 )
@@ -287,7 +288,7 @@ func (s *Summary) WriteJSON(path string) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write summary: %w", filefault.Explain(err))
+		return fmt.Errorf("write summary: %w", fault.File(err))
 	}
 	return nil
 }

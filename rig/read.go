@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Errors of files; callers test them with errors.Is.
@@ -39,7 +39,7 @@ func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file,
 
 // Read reads a rig file, whichever kind it is.
 func (r Reader) Read(path string) (*Rig, error) {
-	data, err := filefault.ReadUpTo(path, maxSize)
+	data, err := fault.ReadUpTo(path, maxSize)
 	if err != nil {
 		return nil, fmt.Errorf("read rig: %w", err)
 	}

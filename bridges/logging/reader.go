@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // ErrDamaged is of a log that isn't as the bridge writes it.
@@ -67,7 +67,7 @@ func (s *source) Read(p []byte) (int, error) {
 func Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open log: %w", filefault.Explain(err))
+		return nil, fmt.Errorf("open log: %w", fault.File(err))
 	}
 	r, err := NewReader(file)
 	if err != nil {

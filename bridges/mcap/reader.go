@@ -18,10 +18,11 @@ import (
 	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
+
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 )
 
@@ -153,7 +154,7 @@ func (o Reading) Open(path string, more ...string) (*Reader, error) {
 func openIndex(path string, budget *memory.Budget) (*index, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, filefault.Explain(err)
+		return nil, fault.File(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -379,12 +380,12 @@ func findFiles(path string) ([]string, error) {
 		}
 	}
 	if err != nil {
-		return nil, filefault.Explain(err)
+		return nil, fault.File(err)
 	}
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	text, err := filefault.ReadUpTo(filepath.Join(path, metadataFile), mostMetadata)
+	text, err := fault.ReadUpTo(filepath.Join(path, metadataFile), mostMetadata)
 	if errors.Is(err, fs.ErrNotExist) {
 		return filesBelow(path)
 	}

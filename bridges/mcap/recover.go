@@ -13,8 +13,9 @@ import (
 	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
+
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Recovery says what Recover kept of one file.
@@ -44,7 +45,7 @@ func Recover(from, to string) ([]Recovery, error) { return Reading{}.Recover(fro
 func (o Reading) Recover(from, to string) ([]Recovery, error) {
 	info, err := os.Stat(from)
 	if err != nil {
-		err = filefault.Explain(err)
+		err = fault.File(err)
 		if split := numbered(strings.TrimSuffix(from, suffix)); len(split) > 0 && strings.HasSuffix(from, suffix) {
 			err = fmt.Errorf("%w; it is split: each file is recovered by its own name, and the last, %s, is the one that a killed process left", err, split[len(split)-1])
 		}
@@ -135,7 +136,7 @@ func (m *bagMetadata) addIndex(name string, x *index, known rowTable) {
 func (o Reading) recoverFile(from, to string) (Recovery, *index, error) {
 	in, err := os.Open(from)
 	if err != nil {
-		return Recovery{}, nil, filefault.Explain(err)
+		return Recovery{}, nil, fault.File(err)
 	}
 	defer in.Close()
 	info, err := in.Stat()
@@ -152,7 +153,7 @@ func (o Reading) recoverFile(from, to string) (Recovery, *index, error) {
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return Recovery{}, nil, filefault.Explain(err)
+		return Recovery{}, nil, fault.File(err)
 	}
 	if err := errors.Join(x.copyTo(out, in), out.Close()); err != nil {
 		return Recovery{}, nil, errors.Join(err, os.Remove(to))

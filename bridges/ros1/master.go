@@ -15,7 +15,7 @@ import (
 	"github.com/bluenviron/goroslib/v2/pkg/apislave"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 const (
@@ -95,7 +95,7 @@ func reach(ctx context.Context, address string) (*master, error) {
 		if !unreachable(err) || strings.Contains(err.Error(), "malformed HTTP") {
 			err = fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 		}
-		return nil, fmt.Errorf("no ROS master at %s: %w", address, netfault.Reason(err))
+		return nil, fmt.Errorf("no ROS master at %s: %w", address, fault.NetReason(err))
 	}
 	m.pid = pid
 	return m, nil

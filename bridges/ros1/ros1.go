@@ -78,7 +78,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Factory is the bridge named "ros1".
@@ -413,7 +413,7 @@ func (j *journal) lost(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.counted.Failures++
-	err = netfault.Explain(err)
+	err = fault.Net(err)
 	j.counted.LastError = err
 	if !j.outage {
 		j.log.Warn("not registered at the ROS master, trying again", "error", err)
@@ -425,7 +425,7 @@ func (j *journal) lost(err error) {
 func (j *journal) note(kind trouble, who string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err = netfault.Explain(err)
+	err = fault.Net(err)
 	if kind == malformed {
 		j.counted.Malformed++
 		j.counted.LastError = err

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // Errors of this package.
@@ -172,7 +172,7 @@ func (s *Server) Listen(address string) error {
 	}
 	listener, err := net.Listen(network, address)
 	if err != nil {
-		return fmt.Errorf("%w: listen on %s: %w", ErrListen, address, netfault.Reason(err))
+		return fmt.Errorf("%w: listen on %s: %w", ErrListen, address, fault.NetReason(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

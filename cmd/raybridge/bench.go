@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -162,7 +162,7 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 	if failed := report.WriteJSON(&figures); failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, filefault.Explain(os.WriteFile(f.json, figures.Bytes(), 0o644)))
+	return errors.Join(err, fault.File(os.WriteFile(f.json, figures.Bytes(), 0o644)))
 }
 
 // checkPlot tells whether --plot names a picture that can be made.

@@ -16,16 +16,17 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/spf13/cobra"
 )
 
 // replayFlags are the flags of `raybridge replay`.
@@ -322,7 +323,7 @@ func (s *replaySession) openBridges() error {
 	}
 	if files {
 		if err := os.MkdirAll(s.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", filefault.Explain(err))
+			return fmt.Errorf("make output folder: %w", fault.File(err))
 		}
 		if err := proveWritable(s.flags.out); err != nil {
 			return fmt.Errorf("output folder: %w", err)
@@ -783,7 +784,7 @@ func (sum *replaySummary) write(path string) error {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write summary: %w", filefault.Explain(err))
+		return fmt.Errorf("write summary: %w", fault.File(err))
 	}
 	return nil
 }

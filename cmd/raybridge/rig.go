@@ -10,7 +10,7 @@ import (
 
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 )
@@ -66,7 +66,7 @@ func newRigConvert() *cobra.Command {
 			if err := r.WriteYAML(&text); err != nil {
 				return err
 			}
-			return usage(filefault.Explain(os.WriteFile(out, text.Bytes(), 0o644)))
+			return usage(fault.File(os.WriteFile(out, text.Bytes(), 0o644)))
 		},
 	}
 	cmd.Flags().BoolVar(&lenient, "lenient", false, lenientUsage)

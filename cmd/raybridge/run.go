@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
@@ -24,12 +26,11 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
-	"github.com/spf13/cobra"
 )
 
 // runFlags are the flags of `raybridge run`; those that were given win over the
@@ -186,7 +187,7 @@ const closeLimit = 2 * time.Minute
 func (pl *plan) makeOut() error {
 	if recordsFile(pl.config) || pl.flags.report {
 		if err := os.MkdirAll(pl.flags.out, 0o755); err != nil {
-			return fmt.Errorf("make output folder: %w", filefault.Explain(err))
+			return fmt.Errorf("make output folder: %w", fault.File(err))
 		}
 		if err := proveWritable(pl.flags.out); err != nil {
 			return fmt.Errorf("output folder: %w", err)
@@ -219,7 +220,7 @@ func proveWritable(folder string) error {
 		cause.Path = folder // not the probe
 	}
 	if err != nil {
-		return filefault.Explain(err)
+		return fault.File(err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

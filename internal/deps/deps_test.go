@@ -46,7 +46,7 @@ var policy = map[string][]string{
 	"sensors/sensortest":  {"flow", "gpu", "gpu/gputest", "scene", "sensors", "sensors/sample", "spatial"},
 	"sensors/all":         {"sensors/..."},
 	"sensors/stream":      {"flow", "bridges/transport", "sensors/stream/...", "sensors/sample", "spatial", "internal/..."},
-	"bridges/transport":   {"flow", "internal/guard", "internal/netfault"},
+	"bridges/transport":   {"flow", "internal/guard", "internal/fault"},
 	"bridges":             {"flow", "bridges/...", "memory", "sensors/sample", "sensors/stream/...", "spatial", "internal/..."},
 	"bridges/all/alltest": {"flow", "bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/sample", "spatial"},
 	"rig":                 {"sensors", "spatial", "internal/..."},

@@ -25,9 +25,9 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 102,
+	packages: 101,
 	files:    490,
-	small:    15,
+	small:    14,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
 	declared: map[string]int{

@@ -376,21 +376,21 @@ func (e *Error) Error() string {
 // Unwrap returns the fault.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fault is an error of a kind, with a message that need not repeat the kind.
-type fault struct{ kind, err error }
+// flaw is an error of a kind, with a message that need not repeat the kind.
+type flaw struct{ kind, err error }
 
-func (f *fault) Error() string { return f.err.Error() }
+func (f *flaw) Error() string { return f.err.Error() }
 
-func (f *fault) Unwrap() []error { return []error{f.kind, f.err} }
+func (f *flaw) Unwrap() []error { return []error{f.kind, f.err} }
 
 // faultf makes an error that wraps kind and everything wrapped by %w.
 func faultf(kind error, format string, args ...any) error {
-	return &fault{kind, fmt.Errorf(format, args...)}
+	return &flaw{kind, fmt.Errorf(format, args...)}
 }
 
 // invalid makes an error that wraps ErrFormat.
 func invalid(format string, args ...any) error {
-	return &fault{ErrFormat, fmt.Errorf(format, args...)}
+	return &flaw{ErrFormat, fmt.Errorf(format, args...)}
 }
 
 // within puts err, if any, at a place: an index such as [3] or a property's

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/scene"
 )
 
@@ -159,7 +159,7 @@ func parseConfig(file string, data []byte) (RulesConfig, error) {
 
 // LoadRules reads a labels file.
 func LoadRules(name string) (*Rules, error) {
-	data, err := filefault.ReadUpTo(name, maxRulesBytes)
+	data, err := fault.ReadUpTo(name, maxRulesBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read labels: %w", err)
 	}

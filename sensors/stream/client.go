@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Errors of clients; test them with errors.Is.
@@ -97,7 +97,7 @@ func (c *Client) live(l *link, err error) {
 		c.event(Event{Kind: EventConnected, Restarted: instance != 0 && instance != l.welcome.instance})
 		instance = l.welcome.instance
 		begun := time.Now()
-		err = netfault.Reason(l.run())
+		err = fault.NetReason(l.run())
 		if time.Since(begun) > steady {
 			attempt = 0
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
@@ -75,13 +75,13 @@ const (
 func (c *Client) connect() (*link, error) {
 	conn, err := c.options.Dial(c.ctx, c.address)
 	if err != nil {
-		return nil, netfault.Reason(err)
+		return nil, fault.NetReason(err)
 	}
 	stop := context.AfterFunc(c.ctx, func() { _ = conn.Close() })
 	defer stop()
 	l, err := c.greet(conn)
 	if err != nil {
-		return nil, errors.Join(netfault.Reason(err), ignoreClosed(conn.Close()))
+		return nil, errors.Join(fault.NetReason(err), ignoreClosed(conn.Close()))
 	}
 	return l, nil
 }

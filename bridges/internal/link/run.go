@@ -8,7 +8,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // run dials, serves the connection, and dials again, until the link is closed or gives
@@ -79,9 +79,9 @@ func (l *Link) dial() (Conn, error) {
 	defer cancel()
 	conn, err := l.config.Dial(ctx)
 	if err != nil && ctx.Err() != nil && l.dialing.Err() == nil {
-		return conn, netfault.Within(l.config.DialTimeout, err)
+		return conn, fault.NetWithin(l.config.DialTimeout, err)
 	}
-	return conn, netfault.Explain(err)
+	return conn, fault.Net(err)
 }
 
 func (l *Link) pause(d time.Duration) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // linger is how long a peer that was told that nothing follows is given to end the
@@ -200,7 +200,7 @@ func (s *session) write(frame []byte) bool {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		s.expire()
 	default:
-		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, netfault.Explain(err))
+		err = fmt.Errorf("%w: %w", bridges.ErrWriteFailed, fault.Net(err))
 		s.blame(err, flow.CauseNotConnected)
 		s.hearOut() // who refuses what it is sent may have said so
 		s.fail(err, flow.CauseNotConnected)
@@ -239,7 +239,7 @@ func (s *session) readFrames() {
 		} else if errors.Is(err, bridges.ErrProtocol) {
 			s.link.malformed(err)
 		} else {
-			err = netfault.Explain(err)
+			err = fault.Net(err)
 		}
 		if err != nil {
 			s.fail(err, flow.CauseNotConnected)

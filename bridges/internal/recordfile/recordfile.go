@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Target is what a File writes to; *os.File is one.
@@ -50,11 +50,11 @@ func (s *sink) Write(p []byte) (int, error) {
 // Create makes or empties the file at path, and the folders above it.
 func Create(path string) (*File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, fmt.Errorf("create folder of %s: %w", path, filefault.Explain(err))
+		return nil, fmt.Errorf("create folder of %s: %w", path, fault.File(err))
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("create recording: %w", filefault.Explain(err))
+		return nil, fmt.Errorf("create recording: %w", fault.File(err))
 	}
 	info, err := f.Stat()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // DefaultPort is rosbridge_server's.
@@ -194,7 +194,7 @@ func (c *Config) parseTLS(options map[string]string, encrypted bool) error {
 	}
 	pem, err := os.ReadFile(ca)
 	if err != nil {
-		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, filefault.Explain(err))
+		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, fault.File(err))
 	}
 	c.TLS.RootCAs = x509.NewCertPool()
 	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 const (
@@ -95,7 +95,7 @@ func encrypt(ctx context.Context, tcp net.Conn, c Config) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, netfault.Reason(err), adviceFor(err))
+		return nil, fmt.Errorf("%w: %s: %w%s", bridges.ErrTLS, c.Address, fault.NetReason(err), adviceFor(err))
 	}
 	return encrypted, nil
 }

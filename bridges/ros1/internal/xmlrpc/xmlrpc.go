@@ -19,8 +19,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // MaxCall is the size of a call that is still read, bytes.
@@ -240,7 +240,7 @@ type Server struct {
 func Listen(address, host string, handler http.Handler, refused func(error)) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for calls on %s: %w", address, netfault.Reason(err))
+		return nil, fmt.Errorf("listen for calls on %s: %w", address, fault.NetReason(err))
 	}
 	s := &Server{addr: listener.Addr().(*net.TCPAddr), done: make(chan struct{})}
 	s.http = guard.NewServer(handler, guard.Config{

@@ -25,7 +25,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 var (
@@ -142,7 +142,7 @@ func Write(path string, page *Page) error {
 func replace(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".chart-*")
 	if err != nil {
-		return filefault.Explain(err)
+		return fault.File(err)
 	}
 	_, err = f.Write(data)
 	// A temporary file is its owner's alone; a picture is for all to read.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/memory"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
@@ -125,7 +125,7 @@ func find(file string) error {
 	if errors.Is(err, fs.ErrNotExist) && closest.Name(file, []string{cityName}) != "" {
 		return fmt.Errorf("%s: no such file, did you mean %s?", file, cityName)
 	}
-	return filefault.Explain(err)
+	return fault.File(err)
 }
 
 // load reads a file.

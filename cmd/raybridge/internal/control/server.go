@@ -31,8 +31,8 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
-	"github.com/raybridge/raybridge/internal/netfault"
 )
 
 // ErrAddress says that an address to listen on is none.
@@ -94,7 +94,7 @@ func Listen(ctx context.Context, at Address) (*Server, error) {
 	}
 	listener, err := config.Listen(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, netfault.Reason(err))
+		return nil, fmt.Errorf("listen on %s: %w", address, fault.NetReason(err))
 	}
 	return &Server{listener: listener, host: at.Host}, nil
 }

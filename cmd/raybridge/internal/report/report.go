@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -168,7 +168,7 @@ func (r *Report) Write(folder string, p *pipeline.Pipeline) (string, error) {
 	}
 	path := filepath.Join(folder, File)
 	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		return "", fmt.Errorf("write report: %w", filefault.Explain(err))
+		return "", fmt.Errorf("write report: %w", fault.File(err))
 	}
 	return path, nil
 }

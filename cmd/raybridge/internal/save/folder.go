@@ -26,7 +26,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -49,7 +49,7 @@ func NewFolder(path string, format Format) (*Folder, error) {
 		f.made = append(f.made, at)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, fmt.Errorf("make folder to save into: %w", filefault.Explain(err))
+		return nil, fmt.Errorf("make folder to save into: %w", fault.File(err))
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
-// Package filefault says of a file that can't be used what its user can do about it,
-// where the system says which call failed. It reads files of bounded size.
-package filefault
+// Package fault says of a file that can't be used, and of a connection that failed, what
+// happened and what its user can do about it, where the system says which call failed. It
+// reads files of bounded size.
+package fault
 
 import (
 	"errors"
@@ -15,7 +16,7 @@ import (
 	"github.com/raybridge/raybridge/internal/closest"
 )
 
-// Error is a failure of a file, said for people. The system's own is to errors.Is and
+// Error is a failure of a file or of a connection, said for people. The system's own is to errors.Is and
 // errors.As.
 type Error struct {
 	text  string
@@ -25,30 +26,30 @@ type Error struct {
 func (e *Error) Error() string { return e.text }
 func (e *Error) Unwrap() error { return e.cause }
 
-// Explain returns an error of package os as an *Error that names the path and says what
+// File returns an error of package os as an *Error that names the path and says what
 // is the matter with it. For a file that isn't there it says where it was looked for, and
 // which name there may be meant. Other errors are returned as they are.
-func Explain(err error) error {
+func File(err error) error {
 	var failed *fs.PathError
 	if !errors.As(err, &failed) || errors.As(err, new(*Error)) {
 		return err
 	}
-	return &Error{explain(failed.Path, failed.Err), err}
+	return &Error{unusable(failed.Path, failed.Err), err}
 }
 
 // ReadUpTo returns what a file has, at most so many bytes and one more: by that one the
-// caller sees that the file is larger. The error is Explain's.
+// caller sees that the file is larger. The error is File's.
 func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, File(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	return data, Explain(err)
+	return data, File(err)
 }
 
-func explain(path string, cause error) string {
+func unusable(path string, cause error) string {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist):
 		return absent(path)

@@ -1,4 +1,4 @@
-package netfault_test
+package fault_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/netfault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // failed is an error of package net for a call to a robot.
@@ -26,7 +26,7 @@ func failed(op string, cause error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 9090}, Err: cause}
 }
 
-func TestExplain(t *testing.T) {
+func TestNet(t *testing.T) {
 	system := func(call string, errno syscall.Errno) error { return os.NewSyscallError(call, errno) }
 	unknown := &net.DNSError{Err: "no such host", Name: "robto", Server: "10.0.0.1:53", IsNotFound: true}
 	silent := &net.DNSError{Err: "i/o timeout", Name: "robot", IsTimeout: true}
@@ -66,27 +66,27 @@ func TestExplain(t *testing.T) {
 		{fmt.Errorf("ask the master: %w", &url.Error{Op: "Post", URL: "http://robot:11311/RPC2", Err: failed("dial", system("connect", syscall.ECONNREFUSED))}),
 			"ask the master: 10.0.0.7:9090: nobody listens there (connection refused): start the program, or check the address", syscall.ECONNREFUSED},
 	} {
-		got := netfault.Explain(c.err)
+		got := fault.Net(c.err)
 		assert.EqualError(t, got, c.want)
 		if c.is != nil {
 			assert.ErrorIs(t, got, c.is)
 		}
-		assert.Equal(t, got, netfault.Explain(got), "said once")
+		assert.Equal(t, got, fault.Net(got), "said once")
 		assert.NotRegexp(t, `dial tcp|i/o timeout|EOF|Post|x509|tls: `, got.Error())
 	}
 	for _, other := range []error{nil, errors.New("other"), net.ErrClosed} {
-		assert.Equal(t, other, netfault.Explain(other))
+		assert.Equal(t, other, fault.Net(other))
 	}
 }
 
 // TestReason: who names the address has it not said twice.
-func TestReason(t *testing.T) {
+func TestNetReason(t *testing.T) {
 	err := fmt.Errorf("greet: %w", failed("dial", syscall.ECONNREFUSED))
-	assert.EqualError(t, netfault.Reason(err), "greet: nobody listens there (connection refused): start the program, or check the address")
+	assert.EqualError(t, fault.NetReason(err), "greet: nobody listens there (connection refused): start the program, or check the address")
 }
 
 // TestWithin: the time that an answer had is said once, in place of "in time".
-func TestWithin(t *testing.T) {
+func TestNetWithin(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want string
@@ -96,21 +96,21 @@ func TestWithin(t *testing.T) {
 		{fmt.Errorf("greet: %w", context.DeadlineExceeded), "greet: no answer within 5s"},
 		{errors.New("other"), "no answer within 5s: other"},
 	} {
-		got := netfault.Within(5*time.Second, c.err)
+		got := fault.NetWithin(5*time.Second, c.err)
 		assert.EqualError(t, got, c.want)
 		assert.ErrorIs(t, got, c.err)
-		assert.Equal(t, got, netfault.Explain(got), "said once")
+		assert.Equal(t, got, fault.Net(got), "said once")
 	}
 }
 
-// TestExplainOfTheSystem has package net make the errors.
-func TestExplainOfTheSystem(t *testing.T) {
+// TestNetOfTheSystem has package net make the errors.
+func TestNetOfTheSystem(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
 	_, err = net.Dial("tcp", address)
-	assert.EqualError(t, netfault.Explain(err), address+": nobody listens there (connection refused): start the program, or check the address")
+	assert.EqualError(t, fault.Net(err), address+": nobody listens there (connection refused): start the program, or check the address")
 	_, err = http.Get("http://" + address + "/") //nolint:bodyclose,noctx // it fails
-	assert.EqualError(t, netfault.Explain(err), address+": nobody listens there (connection refused): start the program, or check the address")
+	assert.EqualError(t, fault.Net(err), address+": nobody listens there (connection refused): start the program, or check the address")
 }

@@ -1,6 +1,4 @@
-// Package netfault says of a connection that failed who was called, what happened and what
-// its user can do about it, where the system says which call failed.
-package netfault
+package fault
 
 import (
 	"context"
@@ -17,28 +15,18 @@ import (
 	"time"
 )
 
-// Error is a failure of a connection, said for people. The system's own is to errors.Is and
-// errors.As.
-type Error struct {
-	text  string
-	cause error
-}
-
-func (e *Error) Error() string { return e.text }
-func (e *Error) Unwrap() error { return e.cause }
-
-// Explain returns an error of a connection as an *Error that names the address and says what
+// Net returns an error of a connection as an *Error that names the address and says what
 // is the matter with it. What was written around the error of package net stays. Other errors
 // are returned as they are. Any goroutine may call it.
-func Explain(err error) error { return explain(err, true) }
+func Net(err error) error { return explain(err, true) }
 
-// Reason is Explain for callers that name the address themselves.
-func Reason(err error) error { return explain(err, false) }
+// NetReason is Net for callers that name the address themselves.
+func NetReason(err error) error { return explain(err, false) }
 
-// Within is Explain for a call that had the time d to be answered and wasn't: it says how long
+// NetWithin is Net for a call that had the time d to be answered and wasn't: it says how long
 // that was.
-func Within(d time.Duration, err error) error {
-	limit, text := fmt.Sprintf("no answer within %v", d), Explain(err).Error()
+func NetWithin(d time.Duration, err error) error {
+	limit, text := fmt.Sprintf("no answer within %v", d), Net(err).Error()
 	if strings.Contains(text, late) {
 		return &Error{strings.Replace(text, late, limit, 1), err}
 	}

@@ -1,4 +1,4 @@
-package filefault_test
+package fault_test
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/filefault"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
-func TestExplain(t *testing.T) {
+func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	rig := filepath.Join(dir, "rig.yaml")
 	require.NoError(t, os.WriteFile(rig, nil, 0o644))
@@ -37,13 +37,13 @@ func TestExplain(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}, "/x: the disk is full", syscall.ENOSPC},
 		{&fs.PathError{Op: "open", Path: "/x", Err: syscall.EMFILE}, "/x: too many open files", syscall.EMFILE},
 	} {
-		got := filefault.Explain(c.err)
+		got := fault.File(c.err)
 		assert.EqualError(t, got, c.want)
 		assert.ErrorIs(t, got, c.is)
-		assert.Equal(t, got, filefault.Explain(got), "said once")
+		assert.Equal(t, got, fault.File(got), "said once")
 	}
 	other := errors.New("other")
-	assert.Equal(t, other, filefault.Explain(other))
-	assert.NoError(t, filefault.Explain(nil))
-	assert.EqualError(t, fmt.Errorf("read rig: %w", filefault.Explain(read(dir))), "read rig: "+dir+" is a folder: name a file")
+	assert.Equal(t, other, fault.File(other))
+	assert.NoError(t, fault.File(nil))
+	assert.EqualError(t, fmt.Errorf("read rig: %w", fault.File(read(dir))), "read rig: "+dir+" is a folder: name a file")
 }
