@@ -47,31 +47,52 @@ func integerType(v int64) byte {
 }
 
 // bsonForm writes BSON.
-type bsonForm struct{}
+type bsonForm struct{ *TreeEncoder }
 
-func (bsonForm) member(e *TreeEncoder, typ byte, name string) {
-	e.buf = append(append(e.buf, typ), name...)
+// Value appends a boolean, an integer or a double. An integer beyond an int64's range is
+// ErrBSONRange.
+func (e bsonForm) Value(name string, v ros.Ref) {
+	switch v.Kind() {
+	case ros.KindBool:
+		e.member(typeBool, name)
+		e.bool(v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		e.member(typeDouble, name)
+		e.float(v.Float(), 0)
+	case ros.KindUint64:
+		n, _ := e.unsigned(name, v.Uint())
+		e.member(integerType(n), name)
+		e.int(n)
+	default:
+		n := v.Int()
+		e.member(integerType(n), name)
+		e.int(n)
+	}
+}
+
+func (e bsonForm) member(typ byte, name string) {
+	e.buf = append(append(e.buf, typ), e.names.Of(name)...)
 	e.buf = append(e.buf, 0)
 }
 
-func (bsonForm) element(e *TreeEncoder, typ byte, i int) {
+func (e bsonForm) element(typ byte, i int) {
 	e.buf = strconv.AppendUint(append(e.buf, typ), uint64(i), 10)
 	e.buf = append(e.buf, 0)
 }
 
-func (bsonForm) open(e *TreeEncoder, _ byte, _ int) int {
+func (e bsonForm) open(_ byte, _ int) int {
 	e.buf = append(e.buf, 0, 0, 0, 0)
 	return len(e.buf) - 4
 }
 
-func (f bsonForm) close(e *TreeEncoder, _ byte, start int) {
+func (e bsonForm) close(_ byte, start int) {
 	e.buf = append(e.buf, 0)
-	f.fits(e, "document", 0)
+	e.fits("document", 0)
 	binary.LittleEndian.PutUint32(e.buf[start:], uint32(len(e.buf)-start))
 }
 
 // fits reports whether n more bytes are within the limit; if not, the message has failed.
-func (bsonForm) fits(e *TreeEncoder, name string, n int) bool {
+func (e bsonForm) fits(name string, n int) bool {
 	limit := math.MaxInt32
 	if e.Limit > 0 {
 		limit = min(limit, e.Limit)
@@ -83,7 +104,7 @@ func (bsonForm) fits(e *TreeEncoder, name string, n int) bool {
 	return false
 }
 
-func (bsonForm) bool(e *TreeEncoder, v bool) {
+func (e bsonForm) bool(v bool) {
 	b := byte(0)
 	if v {
 		b = 1
@@ -91,7 +112,7 @@ func (bsonForm) bool(e *TreeEncoder, v bool) {
 	e.buf = append(e.buf, b)
 }
 
-func (bsonForm) int(e *TreeEncoder, n int64) {
+func (e bsonForm) int(n int64) {
 	if integerType(n) == typeInt32 {
 		e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
 		return
@@ -99,13 +120,13 @@ func (bsonForm) int(e *TreeEncoder, n int64) {
 	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(n))
 }
 
-func (bsonForm) large(*TreeEncoder, uint64) { panic("bson has no integers beyond an int64's") }
+func (bsonForm) large(uint64) { panic("bson has no integers beyond an int64's") }
 
-func (bsonForm) float(e *TreeEncoder, f float64, _ int) {
+func (e bsonForm) float(f float64, _ int) {
 	e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(f))
 }
 
-func (bsonForm) text(e *TreeEncoder, text string) {
+func (e bsonForm) text(text string) {
 	text = valid(text)
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(len(text)+1))
 	e.buf = append(append(e.buf, text...), 0)
@@ -120,9 +141,9 @@ func valid(text string) string {
 }
 
 // bytes appends binary.
-func (f bsonForm) bytes(e *TreeEncoder, name string, v *ros.Bytes) {
+func (e bsonForm) bytes(name string, v *ros.Bytes) {
 	n := v.Len()
-	if !f.fits(e, name, n) {
+	if !e.fits(name, n) {
 		n = 0
 	}
 	e.buf = binary.LittleEndian.AppendUint32(e.buf, uint32(n))
@@ -139,7 +160,7 @@ func (e *TreeEncoder) put(v *ros.Bytes) {
 	v.Put(e.buf[start:])
 }
 
-func (bsonForm) numbers(*TreeEncoder, string, ros.Array) bool { return false }
+func (bsonForm) numbers(string, ros.Array) bool { return false }
 
 // bsonSyntax reads BSON. A value's Kind is the type of its element.
 type bsonSyntax struct{ data []byte }

@@ -36,7 +36,7 @@ const (
 )
 
 // cborForm writes CBOR.
-type cborForm struct{}
+type cborForm struct{ *TreeEncoder }
 
 // head appends the initial byte and the argument of a data item.
 func (e *TreeEncoder) head(major byte, n uint64) {
@@ -54,15 +54,32 @@ func (e *TreeEncoder) head(major byte, n uint64) {
 	}
 }
 
-func (cborForm) member(e *TreeEncoder, _ byte, name string) {
+// Value appends true, false, an integer, or a float of the field's size.
+func (e cborForm) Value(name string, v ros.Ref) {
+	e.member(0, name)
+	switch v.Kind() {
+	case ros.KindBool:
+		e.bool(v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		e.float(v.Float(), 8*v.Size())
+	case ros.KindUint64:
+		e.large(v.Uint())
+	default:
+		e.int(v.Int())
+	}
+}
+
+func (e cborForm) member(_ byte, name string) {
+	e.members++
+	name = e.names.Of(name)
 	e.head(majorText, uint64(len(name)))
 	e.buf = append(e.buf, name...)
 }
 
-func (cborForm) element(*TreeEncoder, byte, int) {}
+func (cborForm) element(byte, int) {}
 
 // open begins an array, or a map, whose size is known when its fields were visited.
-func (cborForm) open(e *TreeEncoder, typ byte, n int) int {
+func (e cborForm) open(typ byte, n int) int {
 	if typ == typeArray {
 		e.head(majorArray, uint64(n))
 		return 0
@@ -71,7 +88,7 @@ func (cborForm) open(e *TreeEncoder, typ byte, n int) int {
 	return len(e.buf) - 1
 }
 
-func (cborForm) close(e *TreeEncoder, typ byte, start int) {
+func (e cborForm) close(typ byte, start int) {
 	switch {
 	case typ == typeArray:
 	case e.members < 24:
@@ -85,7 +102,7 @@ func (cborForm) close(e *TreeEncoder, typ byte, start int) {
 	}
 }
 
-func (cborForm) bool(e *TreeEncoder, v bool) {
+func (e cborForm) bool(v bool) {
 	b := byte(simpleFalse)
 	if v {
 		b = simpleTrue
@@ -93,7 +110,7 @@ func (cborForm) bool(e *TreeEncoder, v bool) {
 	e.buf = append(e.buf, b)
 }
 
-func (cborForm) int(e *TreeEncoder, n int64) {
+func (e cborForm) int(n int64) {
 	if n < 0 {
 		e.head(majorNegative, uint64(-1-n))
 		return
@@ -101,9 +118,9 @@ func (cborForm) int(e *TreeEncoder, n int64) {
 	e.head(majorUnsigned, uint64(n))
 }
 
-func (cborForm) large(e *TreeEncoder, n uint64) { e.head(majorUnsigned, n) }
+func (e cborForm) large(n uint64) { e.head(majorUnsigned, n) }
 
-func (cborForm) float(e *TreeEncoder, f float64, bits int) {
+func (e cborForm) float(f float64, bits int) {
 	if bits == 32 {
 		e.buf = binary.BigEndian.AppendUint32(append(e.buf, float32Bits), math.Float32bits(float32(f)))
 		return
@@ -111,14 +128,14 @@ func (cborForm) float(e *TreeEncoder, f float64, bits int) {
 	e.buf = binary.BigEndian.AppendUint64(append(e.buf, float64Bits), math.Float64bits(f))
 }
 
-func (cborForm) text(e *TreeEncoder, text string) {
+func (e cborForm) text(text string) {
 	text = valid(text)
 	e.head(majorText, uint64(len(text)))
 	e.buf = append(e.buf, text...)
 }
 
 // bytes appends a byte string.
-func (cborForm) bytes(e *TreeEncoder, _ string, v *ros.Bytes) {
+func (e cborForm) bytes(_ string, v *ros.Bytes) {
 	e.head(majorBytes, uint64(v.Len()))
 	e.put(v)
 }
@@ -131,7 +148,7 @@ var typedArrays = [...]uint64{
 }
 
 // numbers appends a typed array.
-func (cborForm) numbers(e *TreeEncoder, _ string, v ros.Array) bool {
+func (e cborForm) numbers(_ string, v ros.Array) bool {
 	if v.Kind() == ros.KindBool || v.Kind() == ros.KindString {
 		return false
 	}

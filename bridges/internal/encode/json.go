@@ -31,7 +31,7 @@ const (
 )
 
 // jsonForm writes JSON.
-type jsonForm struct{}
+type jsonForm struct{ *TreeEncoder }
 
 // comma separates members. No value ends in a bracket that opens.
 func comma(dst []byte) []byte {
@@ -41,18 +41,33 @@ func comma(dst []byte) []byte {
 	return append(dst, ',')
 }
 
-func (jsonForm) member(e *TreeEncoder, _ byte, name string) {
-	e.buf = append(append(comma(e.buf), '"'), name...)
+// Value appends true, false or a number.
+func (e jsonForm) Value(name string, v ros.Ref) {
+	e.member(0, name)
+	switch v.Kind() {
+	case ros.KindBool:
+		e.bool(v.Bool())
+	case ros.KindFloat32, ros.KindFloat64:
+		e.float(v.Float(), 8*v.Size())
+	case ros.KindUint64:
+		e.large(v.Uint())
+	default:
+		e.int(v.Int())
+	}
+}
+
+func (e jsonForm) member(_ byte, name string) {
+	e.buf = append(append(comma(e.buf), '"'), e.names.Of(name)...)
 	e.buf = append(e.buf, '"', ':')
 }
 
-func (jsonForm) element(e *TreeEncoder, _ byte, i int) {
+func (e jsonForm) element(_ byte, i int) {
 	if i > 0 {
 		e.buf = append(e.buf, ',')
 	}
 }
 
-func (jsonForm) open(e *TreeEncoder, typ byte, _ int) int {
+func (e jsonForm) open(typ byte, _ int) int {
 	bracket := byte('{')
 	if typ == typeArray {
 		bracket = '['
@@ -61,7 +76,7 @@ func (jsonForm) open(e *TreeEncoder, typ byte, _ int) int {
 	return 0
 }
 
-func (jsonForm) close(e *TreeEncoder, typ byte, _ int) {
+func (e jsonForm) close(typ byte, _ int) {
 	bracket := byte('}')
 	if typ == typeArray {
 		bracket = ']'
@@ -69,12 +84,12 @@ func (jsonForm) close(e *TreeEncoder, typ byte, _ int) {
 	e.buf = append(e.buf, bracket)
 }
 
-func (jsonForm) bool(e *TreeEncoder, b bool)    { e.buf = strconv.AppendBool(e.buf, b) }
-func (jsonForm) int(e *TreeEncoder, n int64)    { e.buf = strconv.AppendInt(e.buf, n, 10) }
-func (jsonForm) large(e *TreeEncoder, n uint64) { e.buf = strconv.AppendUint(e.buf, n, 10) }
-func (jsonForm) text(e *TreeEncoder, s string)  { e.buf = appendQuoted(e.buf, s) }
+func (e jsonForm) bool(b bool)    { e.buf = strconv.AppendBool(e.buf, b) }
+func (e jsonForm) int(n int64)    { e.buf = strconv.AppendInt(e.buf, n, 10) }
+func (e jsonForm) large(n uint64) { e.buf = strconv.AppendUint(e.buf, n, 10) }
+func (e jsonForm) text(s string)  { e.buf = appendQuoted(e.buf, s) }
 
-func (jsonForm) float(e *TreeEncoder, f float64, bits int) {
+func (e jsonForm) float(f float64, bits int) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		var altered bool
 		e.buf, altered = e.NonFinite.Append(e.buf, f, bits)
@@ -85,7 +100,7 @@ func (jsonForm) float(e *TreeEncoder, f float64, bits int) {
 }
 
 // bytes appends base64.
-func (jsonForm) bytes(e *TreeEncoder, _ string, v *ros.Bytes) {
+func (e jsonForm) bytes(_ string, v *ros.Bytes) {
 	data := v.Data
 	if v.Source != nil {
 		e.made = slices.Grow(e.made[:0], v.Len())[:v.Len()]
@@ -97,7 +112,7 @@ func (jsonForm) bytes(e *TreeEncoder, _ string, v *ros.Bytes) {
 	e.buf = append(e.buf, '"')
 }
 
-func (jsonForm) numbers(*TreeEncoder, string, ros.Array) bool { return false }
+func (jsonForm) numbers(string, ros.Array) bool { return false }
 
 // Append appends a float of so many bits that isn't finite, and reports whether it reads
 // back as another.

@@ -45,6 +45,7 @@ type TreeEncoder struct {
 	Limit int
 
 	form    treeForm
+	visitor ros.Visitor // form once more: it takes time to make one of the other
 	buf     []byte
 	names   ros.Names // of the object that is being written
 	members int       // that it has up to now
@@ -58,38 +59,45 @@ type TreeEncoder struct {
 	made []byte
 }
 
-// treeForm is what a format has of its own. Types are those of BSON's elements.
+// treeForm is an encoder's visitor: its TreeEncoder with what a format has of its own. Types
+// are those of BSON's elements. Most fields have one number, so each format has its own Value:
+// calls of the other methods from there are direct.
 type treeForm interface {
-	// member writes what stands before an object's member, element what stands before an
-	// array's.
-	member(e *TreeEncoder, typ byte, name string)
-	element(e *TreeEncoder, typ byte, i int)
+	ros.SeqVisitor
+	// member writes what stands before an object's member, whose name ROS 1 may call
+	// otherwise; element writes what stands before an array's.
+	member(typ byte, name string)
+	element(typ byte, i int)
 	// open begins a document, or an array of n elements, and returns where; close ends it.
-	open(e *TreeEncoder, typ byte, n int) (start int)
-	close(e *TreeEncoder, typ byte, start int)
-	bool(e *TreeEncoder, b bool)
-	int(e *TreeEncoder, n int64)
+	open(typ byte, n int) (start int)
+	close(typ byte, start int)
+	bool(b bool)
+	int(n int64)
 	// large writes an integer beyond an int64's range.
-	large(e *TreeEncoder, n uint64)
+	large(n uint64)
 	// float writes a float of so many bits.
-	float(e *TreeEncoder, f float64, bits int)
-	text(e *TreeEncoder, text string)
-	bytes(e *TreeEncoder, name string, v *ros.Bytes)
+	float(f float64, bits int)
+	text(text string)
+	bytes(name string, v *ros.Bytes)
 	// numbers writes an array of numbers as one value, if the format has such.
-	numbers(e *TreeEncoder, name string, v ros.Array) bool
+	numbers(name string, v ros.Array) bool
 }
-
-var treeForms = [...]treeForm{JSON: jsonForm{}, BSON: bsonForm{}, CBOR: cborForm{}}
-
-var _ ros.SeqVisitor = (*TreeEncoder)(nil)
 
 // Append appends m as an object to dst and returns the result. The bytes are a whole value, so
 // they can stand as they are where an object has one.
 func (e *TreeEncoder) Append(dst []byte, m ros.Message) []byte {
-	e.form, e.buf, e.err, e.altered = treeForms[e.Format], dst, nil, false
+	switch e.Format {
+	case BSON:
+		e.form, e.visitor = bsonForm{e}, bsonForm{e}
+	case CBOR:
+		e.form, e.visitor = cborForm{e}, cborForm{e}
+	default:
+		e.form, e.visitor = jsonForm{e}, jsonForm{e}
+	}
+	e.buf, e.err, e.altered = dst, nil, false
 	e.object("", m)
 	out := e.buf
-	e.buf = nil
+	e.form, e.visitor, e.buf = nil, nil, nil
 	return out
 }
 
@@ -117,44 +125,17 @@ func (e *TreeEncoder) object(name string, m ros.Message) {
 		m = &zero
 	}
 	names, members := e.names, e.members
-	start := e.form.open(e, typeDocument, 0)
+	start := e.form.open(typeDocument, 0)
 	e.names, e.members = e.Version.Names(m), 0
-	m.Fields(e)
-	e.form.close(e, typeDocument, start)
+	m.Fields(e.visitor)
+	e.form.close(typeDocument, start)
 	e.names, e.members = names, members
-}
-
-// begin begins a member, whose name ROS 1 may call otherwise.
-func (e *TreeEncoder) begin(typ byte, name string) {
-	e.form.member(e, typ, e.names.Of(name))
-	e.members++
 }
 
 // HeaderSeq appends "seq" of ROS 1.
 func (e *TreeEncoder) HeaderSeq(v *uint32) {
 	if e.Version == ros.ROS1 {
-		e.Value("seq", ros.Of(v))
-	}
-}
-
-// Value appends true, false or a number. An integer beyond an int64's range is ErrBSONRange in
-// BSON.
-func (e *TreeEncoder) Value(name string, v ros.Ref) {
-	switch v.Kind() {
-	case ros.KindBool:
-		e.begin(typeBool, name)
-		e.form.bool(e, v.Bool())
-	case ros.KindFloat32, ros.KindFloat64:
-		e.begin(typeDouble, name)
-		e.form.float(e, v.Float(), 8*v.Size())
-	case ros.KindUint64:
-		n, large := e.unsigned(name, v.Uint())
-		e.begin(integerType(n), name)
-		e.integer(n, large)
-	default:
-		n := v.Int()
-		e.begin(integerType(n), name)
-		e.form.int(e, n)
+		e.form.Value("seq", ros.Of(v))
 	}
 }
 
@@ -173,23 +154,23 @@ func (e *TreeEncoder) unsigned(name string, v uint64) (n int64, large uint64) {
 
 func (e *TreeEncoder) integer(n int64, large uint64) {
 	if large > 0 {
-		e.form.large(e, large)
+		e.form.large(large)
 		return
 	}
-	e.form.int(e, n)
+	e.form.int(n)
 }
 
 // String appends a string.
 func (e *TreeEncoder) String(name string, v *string) {
-	e.begin(typeString, name)
-	e.form.text(e, *v)
+	e.form.member(typeString, name)
+	e.form.text(*v)
 }
 
 // Bytes appends what the format has for bytes. Their source writes them in place where they
 // aren't text.
 func (e *TreeEncoder) Bytes(name string, v *ros.Bytes) {
-	e.begin(typeBinary, name)
-	e.form.bytes(e, name, v)
+	e.form.member(typeBinary, name)
+	e.form.bytes(name, v)
 }
 
 // Array appends an array of numbers, bools or strings, and bytes of uint8's.
@@ -200,16 +181,16 @@ func (e *TreeEncoder) Array(name string, v ros.Array) {
 		e.octets.Data = nil
 		return
 	}
-	e.begin(typeArray, name)
-	if e.form.numbers(e, name, v) {
+	e.form.member(typeArray, name)
+	if e.form.numbers(name, v) {
 		return
 	}
-	start := e.form.open(e, typeArray, v.Len())
+	start := e.form.open(typeArray, v.Len())
 	switch v.Kind() {
 	case ros.KindBool:
 		for i, b := range ros.Elements[bool](v) {
-			e.form.element(e, typeBool, i)
-			e.form.bool(e, b)
+			e.form.element(typeBool, i)
+			e.form.bool(b)
 		}
 	case ros.KindInt8:
 		integers(e, ros.Elements[int8](v))
@@ -226,7 +207,7 @@ func (e *TreeEncoder) Array(name string, v ros.Array) {
 	case ros.KindUint64:
 		for i, u := range ros.Elements[uint64](v) {
 			n, large := e.unsigned(name, u)
-			e.form.element(e, integerType(n), i)
+			e.form.element(integerType(n), i)
 			e.integer(n, large)
 		}
 	case ros.KindFloat32:
@@ -235,43 +216,43 @@ func (e *TreeEncoder) Array(name string, v ros.Array) {
 		floats(e, ros.Elements[float64](v), 64)
 	case ros.KindString:
 		for i, text := range ros.Elements[string](v) {
-			e.form.element(e, typeString, i)
-			e.form.text(e, text)
+			e.form.element(typeString, i)
+			e.form.text(text)
 		}
 	}
-	e.form.close(e, typeArray, start)
+	e.form.close(typeArray, start)
 }
 
 func integers[T int8 | int16 | uint16 | int32 | uint32 | int64](e *TreeEncoder, list []T) {
 	for i, n := range list {
-		e.form.element(e, integerType(int64(n)), i)
-		e.form.int(e, int64(n))
+		e.form.element(integerType(int64(n)), i)
+		e.form.int(int64(n))
 	}
 }
 
 func floats[T float32 | float64](e *TreeEncoder, list []T, bits int) {
 	for i, f := range list {
-		e.form.element(e, typeDouble, i)
-		e.form.float(e, float64(f), bits)
+		e.form.element(typeDouble, i)
+		e.form.float(float64(f), bits)
 	}
 }
 
 // Message appends an object.
 func (e *TreeEncoder) Message(name string, v ros.Message) {
-	e.begin(typeDocument, name)
+	e.form.member(typeDocument, name)
 	e.object(name, v)
 }
 
 // Messages appends an array of objects.
 func (e *TreeEncoder) Messages(name string, v ros.Messages) {
-	e.begin(typeArray, name)
+	e.form.member(typeArray, name)
 	n := v.Len()
-	start := e.form.open(e, typeArray, n)
+	start := e.form.open(typeArray, n)
 	for i := range n {
-		e.form.element(e, typeDocument, i)
+		e.form.element(typeDocument, i)
 		e.object(name, v.At(i))
 	}
-	e.form.close(e, typeArray, start)
+	e.form.close(typeArray, start)
 }
 
 // Errors of decoders, besides ErrTruncated and ErrMalformed.
