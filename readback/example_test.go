@@ -57,7 +57,7 @@ func ExamplePool() {
 				fmt.Println(err)
 				return
 			}
-			fmt.Println(k.Sequence(), k.StampNs(), k.Data.Frame, bytes.Slice())
+			fmt.Println(k.StampNs(), k.Data.Frame, bytes.Slice())
 		})
 	if err != nil {
 		fmt.Println(err)
@@ -80,9 +80,9 @@ func ExamplePool() {
 	onThread(thread, func(c *gpu.Ctx) error { pool.Poll(c); return nil })
 	pool.Process()
 	// Output:
-	// 0 0 lidar_top [1 2 3 4]
-	// 1 100 lidar_top [1 2 3 4]
-	// 2 200 lidar_top [1 2 3 4]
+	// 0 lidar_top [1 2 3 4]
+	// 100 lidar_top [1 2 3 4]
+	// 200 lidar_top [1 2 3 4]
 }
 
 // What a pool can't work with is said when it is made, by errors to test for.
@@ -658,33 +658,6 @@ func ExampleCapture_StampNs() {
 	// Output: 1.5 s
 }
 
-// Captures are numbered in the order of their Start, which is that of their completions.
-func ExampleCapture_Sequence() {
-	thread, buffer, end := startFake(7)
-	defer end()
-	pool, _ := readback.New(readback.Config{MaxElements: 1},
-		func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
-			fmt.Println(k.Sequence(), k.StampNs())
-			l.Release()
-		})
-	defer closePool(pool)
-	startThree(thread, pool, buffer)
-	pool.Process()
-	// Output:
-	// 0 10
-	// 1 20
-	// 2 30
-}
-
-// Elements is how many were asked for, also where the capture failed.
-func ExampleCapture_Elements() {
-	readOnce(func(k *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) {
-		fmt.Println(k.Elements(), l.Len())
-		l.Release()
-	}, 7, 8, 9)
-	// Output: 3 3
-}
-
 // Times are when a capture passed its stages, on the host's clock, the GPU's
 // own two included. The fake GPU needs a microsecond.
 func ExampleCapture_Times() {
@@ -720,22 +693,10 @@ func ExamplePool_Stats() {
 	// 3 started, 2 completed, 1 closed, 1 full
 }
 
-func ExampleFailures_Sum() {
-	failed := readback.Failures{Timeout: 2, Closed: 1}
-	fmt.Println(failed.Sum())
-	// Output: 3
-}
-
 // release is a completion that does nothing else.
 func release(_ *readback.Capture[struct{}, uint8], l readback.Lease[uint8], _ error) { l.Release() }
 
 // The latencies of the completed captures, a distribution for each stage.
-func ExampleLatency_Mean() {
-	gpuTime := readOnce(release, 7).Stats().GPU
-	fmt.Println(gpuTime.Count, gpuTime.Mean(), gpuTime.Max)
-	// Output: 1 1µs 1µs
-}
-
 func ExampleLatency_Quantile() {
 	gpuTime := readOnce(release, 7).Stats().GPU
 	fmt.Println("half of them within", gpuTime.Quantile(0.5), "- 99 % within", gpuTime.Quantile(0.99))
@@ -826,22 +787,4 @@ func ExamplePool_Resize() {
 	// <nil>
 	// completed 10 <nil>
 	// resize readback pool "camera": size is out of range: 0 elements of 1 bytes
-}
-
-func ExamplePool_MaxElements() {
-	pool, _ := readback.New(readback.Config{MaxElements: 640 * 480}, printStamp)
-	defer closePool(pool)
-	fmt.Println(pool.MaxElements())
-	_ = pool.Resize(1280 * 720)
-	fmt.Println(pool.MaxElements())
-	// Output:
-	// 307200
-	// 921600
-}
-
-func ExamplePool_Label() {
-	pool, _ := readback.New(readback.Config{Label: "lidar_top", MaxElements: 1}, printStamp)
-	defer closePool(pool)
-	fmt.Println(pool.Label())
-	// Output: lidar_top
 }

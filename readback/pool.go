@@ -207,13 +207,6 @@ func (p *Pool[D, E]) Resize(maxElements int) error {
 	return nil
 }
 
-// MaxElements returns how many elements a slot holds.
-func (p *Pool[D, E]) MaxElements() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mu.elements
-}
-
 // CopyMode returns when copies are issued: Config.CopyMode, or what Probe found
 // once the first capture was begun.
 func (p *Pool[D, E]) CopyMode() CopyMode {
@@ -224,9 +217,6 @@ func (p *Pool[D, E]) CopyMode() CopyMode {
 	}
 	return p.gl.mode
 }
-
-// Label returns the pool's name.
-func (p *Pool[D, E]) Label() string { return p.cfg.Label }
 
 // Pending returns how many captures were started whose completion hasn't
 // returned yet.
@@ -441,7 +431,7 @@ func (p *Pool[D, E]) enqueue(c *gpu.Ctx, s *slot[D, E], elements int, stampNs in
 	}
 	var zero D
 	k := &s.capture
-	k.Data, k.stampNs, k.sequence, k.elements = zero, stampNs, p.mu.tail, elements
+	k.Data, k.stampNs, k.elements = zero, stampNs, elements
 	k.times = Times{Started: s.seen.Started}
 	s.outcome, s.err = nil, nil
 	s.memory.claim()

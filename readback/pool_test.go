@@ -66,9 +66,6 @@ func newRigWith(t testing.TB, cfg readback.Config, describe func(*gpu.Info)) *ri
 
 func (r *rig) completed(k *readback.Capture[meta, uint32], l readback.Lease[uint32], err error) {
 	r.got = append(r.got, arrival{k.Data.id, k.StampNs(), l.AppendTo(nil), err})
-	if err == nil {
-		require.Equal(r.t, k.Elements(), l.Len())
-	}
 	if r.onDone != nil {
 		r.onDone(k, l, err)
 		return
@@ -595,7 +592,6 @@ func TestUseAfterClose(t *testing.T) {
 		require.Zero(t, r.pool.Pending())
 		require.NoError(t, r.pool.Drain(context.Background()))
 		require.NoError(t, r.pool.Close())
-		require.Equal(t, 4, r.pool.MaxElements())
 		require.Equal(t, readback.CopyBeforeFence, r.pool.CopyMode())
 		<-r.pool.Closed()
 	}
@@ -850,7 +846,6 @@ func TestResizeIsForLaterCaptures(t *testing.T) {
 	require.NoError(t, r.start(readback.Buffer(small), 0))
 	require.ErrorIs(t, r.start(readback.Buffer(big), 1), readback.ErrSize)
 	require.NoError(t, r.pool.Resize(4))
-	require.Equal(t, 4, r.pool.MaxElements())
 	require.NoError(t, r.start(readback.Buffer(big), 1))
 	r.fake.Signal(0)
 	r.fake.Signal(1)

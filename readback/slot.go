@@ -19,20 +19,12 @@ type Capture[D, E any] struct {
 	Data D
 
 	stampNs  int64
-	sequence uint64
 	elements int
 	times    Times
 }
 
 // StampNs returns the capture stamp that was given to Start, in simulation nanoseconds.
 func (c *Capture[D, E]) StampNs() int64 { return c.stampNs }
-
-// Sequence numbers the captures of a pool from 0, in the order of Start and of
-// the completions (law R1).
-func (c *Capture[D, E]) Sequence() uint64 { return c.sequence }
-
-// Elements returns how many elements were asked for.
-func (c *Capture[D, E]) Elements() int { return c.elements }
 
 // Times returns when the capture passed its stages so far. Only its completion,
 // and holders of its lease, may call it.

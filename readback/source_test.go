@@ -29,11 +29,10 @@ func captureSource(t *testing.T, mode readback.CopyMode, source func(c *gpu.Ctx)
 	defer func() { require.NoError(t, thread.Close()) }()
 	completed := 0
 	pool, err := readback.New(readback.Config{Slots: 1, MaxElements: sourceElements, CopyMode: mode},
-		func(k *readback.Capture[struct{}, [2]uint8], l readback.Lease[[2]uint8], err error) {
+		func(_ *readback.Capture[struct{}, [2]uint8], l readback.Lease[[2]uint8], err error) {
 			defer l.Release()
 			completed++
 			require.NoError(t, err)
-			require.Equal(t, l.Len(), k.Elements())
 			for _, e := range l.Slice() {
 				data = append(data, e[:]...)
 			}

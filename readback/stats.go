@@ -41,11 +41,6 @@ type Failures struct {
 	Timeout, Fence, Source, ContextLost, Closed, Other uint64
 }
 
-// Sum returns the number of captures that failed.
-func (f Failures) Sum() uint64 {
-	return f.Timeout + f.Fence + f.Source + f.ContextLost + f.Closed + f.Other
-}
-
 // Stats returns the counts up to now, after Close too; none of a nil pool. Any goroutine.
 func (p *Pool[D, E]) Stats() Stats {
 	if p == nil {
@@ -137,14 +132,6 @@ func (l *Latency) add(d time.Duration) {
 	l.Total += d
 	l.Max = max(l.Max, d)
 	l.buckets[bucketOf(d)]++
-}
-
-// Mean returns the mean, 0 of no durations.
-func (l *Latency) Mean() time.Duration {
-	if l.Count == 0 {
-		return 0
-	}
-	return l.Total / time.Duration(l.Count)
 }
 
 // Quantile returns the duration that the fraction q, 0 to 1, of all durations
