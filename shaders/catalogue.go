@@ -126,14 +126,8 @@ const (
 	SlotSensor               // the first that sensors may use, up to 15
 )
 
-// Records of the scene's tables, in texels.
-const (
-	NodeTexels      = 7
-	TriangleTexels  = 3
-	VertexTexels    = 3 // a triangle's three vertices
-	AttributeTexels = 3 // a triangle's three vertices
-	MaterialTexels  = 4
-)
+// NodeTexels is how many texels a node of the scene's hierarchies has.
+const NodeTexels = 7
 
 // SceneTables returns the bindings that lib/scene.glsl declares.
 func SceneTables() []Binding {

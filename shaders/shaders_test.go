@@ -22,14 +22,14 @@ func TestSourceTakesEachFileOnce(t *testing.T) {
 		"lib/scene.glsl": {Data: []byte("overridden")},
 	}
 	e := &shaders.Entry{Name: "mine", Compute: "mine.comp", Files: files, Workgroup: [3]int{4, 2, 0},
-		Constants: []shaders.Define{shaders.Int("N", 3), shaders.Float("HALF", 0.5), shaders.Float("ONE", 1)}}
+		Constants: []shaders.Define{shaders.Int("N", 3), {Name: "HALF", Value: "0.5"}}}
 	p, err := shaders.Source(e, shaders.Int("N", 7))
 	require.NoError(t, err)
 	assert.Equal(t, "mine", p.Label)
 	assert.Equal(t, 1, strings.Count(p.Compute, "int a;"))
 	assert.True(t, strings.HasPrefix(p.Compute, shaders.Version+"\n// source 1: mine.comp\n// source 2: lib/a.glsl\n// source 3: lib/b.glsl\n"))
 	for _, line := range []string{
-		"#define N 7\n", "#define HALF 0.5\n", "#define ONE 1.0\n",
+		"#define N 7\n", "#define HALF 0.5\n",
 		"#define LOCAL_SIZE_X 4\n", "#define LOCAL_SIZE_Y 2\n", "#define LOCAL_SIZE_Z 1\n", "#define SLOT_NODES 0\n",
 		"#line 1 1\n#line 1 2\nint a;\n", "#line 3 1\nvoid main() {}\n",
 	} {

@@ -28,15 +28,6 @@ type Define struct {
 // Int returns an integer constant.
 func Int(name string, v int) Define { return Define{name, strconv.Itoa(v)} }
 
-// Float returns a float constant, written so that it parses as one.
-func Float(name string, v float64) Define {
-	s := strconv.FormatFloat(v, 'g', -1, 32)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return Define{name, s}
-}
-
 // Flag returns a constant that is 1 or 0, for #if.
 func Flag(name string, v bool) Define {
 	if v {
