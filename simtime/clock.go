@@ -278,24 +278,6 @@ func (c *Clock) Advance(to int64) error {
 	return nil
 }
 
-// DropLag sets the engine's pace back to where the loop is and returns the
-// simulated nanoseconds left out: what a loop calls that can't keep up, so that
-// it doesn't run ever further behind. For other sources it does nothing.
-func (c *Clock) DropLag() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.source.(*engine)
-	if !ok || c.cfg.Stepped {
-		return 0
-	}
-	lag := e.pace.Now() - e.time
-	if lag <= 0 {
-		return 0
-	}
-	e.pace.Step(-lag)
-	return lag
-}
-
 // State is what a Clock shows at one instant.
 type State struct {
 	NowNs  int64  // simulation time
@@ -332,9 +314,6 @@ func (c *Clock) Paused() bool {
 	defer c.mu.RUnlock()
 	return c.paused
 }
-
-// Stepped reports whether the clock is detached from the host.
-func (c *Clock) Stepped() bool { return c.cfg.Stepped }
 
 // ChangeKind says what changed in a Clock.
 type ChangeKind uint8

@@ -55,7 +55,7 @@
 // # Failure
 //
 // Host time is monotonic: a correction of the host's clock doesn't move
-// simulation time. A loop that can't keep up calls DropLag, or falls behind.
+// simulation time. A loop that can't keep up falls behind.
 // Schedules and the publisher skip and count what was missed, and never catch up
 // in a burst. Bad values are errors that wrap ErrRate, ErrScale,
 // ErrUnknownSource, ErrBadSource, ErrDuration and the like; a failing or panicking

@@ -43,10 +43,10 @@ func ExampleClock_Now() {
 	clock, _ := simtime.NewClock(simtime.Config{Source: "DOTNET_SIMULATION", Stepped: true})
 	_ = clock.Advance(1_500_000_000)
 	fmt.Println(clock.Now(), "ns of", clock.Source())
-	fmt.Println("stepped:", clock.Stepped(), "paused:", clock.Paused(), "scale:", clock.Scale())
+	fmt.Println("paused:", clock.Paused(), "scale:", clock.Scale())
 	// Output:
 	// 1500000000 ns of simulation
-	// stepped: true paused: false scale: 1
+	// paused: false scale: 1
 }
 
 // A loop in real time waits until the host's clock, and the scale, have come to
@@ -98,20 +98,6 @@ func ExampleClock_Pace() {
 	// Output:
 	// may go on: true is at: 0
 	// may go on: false
-}
-
-// A loop that was held up for 20 ms leaves them out, instead of running after
-// the host's clock from then on.
-func ExampleClock_DropLag() {
-	clock, _ := simtime.NewClock(simtime.Config{})
-	_ = clock.WaitUntil(context.Background(), 20_000_000)
-	fmt.Println("late:", clock.Lag(10_000_000) >= 10_000_000)
-	fmt.Println("left out:", clock.DropLag() >= 20_000_000)
-	fmt.Println("time:", clock.Now())
-	// Output:
-	// late: true
-	// left out: true
-	// time: 0
 }
 
 // Steps of a paused clock make no loop late, however long they are: each of their
