@@ -83,11 +83,8 @@ type LoopOptions struct {
 	Upright bool
 }
 
-// Corner radii of cars and walkers, metres.
-const (
-	carCorner    = 6
-	walkerCorner = 0.5
-)
+// carCorner is the corner radius of cars, metres.
+const carCorner = 6
 
 // WaypointLoop is a Motion around a closed polygon with rounded corners. Its route is
 // of legs and circular arcs, which a point follows at constant speed. The body is at the
@@ -124,11 +121,6 @@ type segment struct {
 // at a speed in m/s; the last point joins the first. Errors: ErrMotion.
 func NewWaypointLoop(points []mgl64.Vec3, speed float64) (*WaypointLoop, error) {
 	return NewWaypointLoopWith(points, speed, LoopOptions{})
-}
-
-// NewWalker returns a walker's loop: narrow corners, upright on slopes.
-func NewWalker(points []mgl64.Vec3, speed float64) (*WaypointLoop, error) {
-	return NewWaypointLoopWith(points, speed, LoopOptions{CornerRadius: walkerCorner, Upright: true})
 }
 
 // NewWaypointLoopWith is NewWaypointLoop with options.

@@ -163,7 +163,7 @@ func TestWaypointLoopRefusesWhatIsNoLoop(t *testing.T) {
 		require.ErrorIs(t, err, scene.ErrMotion)
 		assert.ErrorContains(t, err, c.says)
 	}
-	l, err := scene.NewWalker(two, 2) // there and back
+	l, err := scene.NewWaypointLoopWith(two, 2, scene.LoopOptions{CornerRadius: 0.5, Upright: true}) // there and back
 	require.NoError(t, err)
 	assertVec(t, mgl64.Vec3{6, 0, 0}, l.PoseAt(7e9).Position, 1e-12)
 	assertVec(t, mgl64.Vec3{-1, 0, 0}, l.PoseAt(7e9).Rotate(mgl64.Vec3{1, 0, 0}), 1e-12)
