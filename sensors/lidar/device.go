@@ -312,22 +312,12 @@ func (d *Device) table(periodNs int64) []byte {
 // by the number of lasers, so that the topmost is one step short of the upper
 // edge; a single laser looks along the centre.
 func SVLElevations(laserCount int, fieldOfView, centerAngle float64) []float64 {
-	return elevations(laserCount, fieldOfView, centerAngle, laserCount)
-}
-
-// EvenElevations are SVLElevations with lasers on both edges of the field of view,
-// as the devices have them.
-func EvenElevations(laserCount int, fieldOfView, centerAngle float64) []float64 {
-	return elevations(laserCount, fieldOfView, centerAngle, laserCount-1)
-}
-
-func elevations(lasers int, fieldOfView, centerAngle float64, steps int) []float64 {
-	if lasers == 1 {
+	if laserCount == 1 {
 		return []float64{-centerAngle}
 	}
-	list := make([]float64, lasers)
+	list := make([]float64, laserCount)
 	for i := range list {
-		list[i] = float64(i)*fieldOfView/float64(steps) - centerAngle - fieldOfView/2
+		list[i] = float64(i)*fieldOfView/float64(laserCount) - centerAngle - fieldOfView/2
 	}
 	return list
 }
