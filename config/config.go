@@ -190,13 +190,6 @@ const maxSize = 4 << 20
 
 // Read reads a configuration file and the rig file it names, and makes every
 // path in it absolute or relative to the working directory.
-func Read(path string) (*Config, error) { return Reader{}.Read(path) }
-
-// Parse reads a configuration from its text; file names it in errors and is
-// what paths are relative to. Errors are *doc.Error where they have a place.
-func Parse(file string, data []byte) (*Config, error) { return Reader{}.Parse(file, data) }
-
-// Read is the function Read with the reader's choice.
 func (r Reader) Read(path string) (*Config, error) {
 	data, err := fault.ReadUpTo(path, maxSize)
 	if err != nil {
@@ -208,7 +201,8 @@ func (r Reader) Read(path string) (*Config, error) {
 	return r.Parse(path, data)
 }
 
-// Parse is the function Parse with the reader's choice.
+// Parse reads a configuration from its text; file names it in errors and is
+// what paths are relative to. Errors are *doc.Error where they have a place.
 func (r Reader) Parse(file string, data []byte) (*Config, error) {
 	n, err := doc.ParseYAML(file, data)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestReadResolvesFilesBesideIt(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "car.rig.yaml"), []byte("sensors: [{id: sensor.camera.rgb, name: front}]"), 0o600))
 
-	c, err := config.Read(file)
+	c, err := config.Reader{}.Read(file)
 	require.NoError(t, err)
 	assert.EqualValues(t, 7, c.Seed)
 	assert.Equal(t, 20*time.Second, c.Duration)
@@ -57,7 +57,7 @@ func TestReadResolvesFilesBesideIt(t *testing.T) {
 }
 
 func TestAnEmptyFileIsTheDefault(t *testing.T) {
-	c, err := config.Parse("c.yaml", nil)
+	c, err := config.Reader{}.Parse("c.yaml", nil)
 	require.NoError(t, err)
 	assert.Equal(t, config.Default(), c)
 }
@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 		"TimeSource: ss2\ntimesource: ros2":            "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
 		"TimeSource: ss2\ntime: {source: engine}":      "c.yaml:1:1: TimeSource: time.source is given twice: TimeSource is another name of it",
 	} {
-		_, err := config.Parse("c.yaml", []byte(text))
+		_, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.Error(t, err, text)
 		assert.Equal(t, message, err.Error(), text)
 	}
@@ -103,7 +103,7 @@ func TestTimeSourceNames(t *testing.T) {
 		"engine": simtime.Engine, "Unity": simtime.Engine, "SS2": simtime.SS2, "external": simtime.SS2, "System": simtime.System,
 		"DOTNET_SYSTEM": simtime.System, "simulation": simtime.Simulation, "dotnet_simulation": simtime.Simulation, "Ros2": simtime.ROS2,
 	} {
-		c, err := config.Parse("c.yaml", []byte("time: {source: "+name+"}"))
+		c, err := config.Reader{}.Parse("c.yaml", []byte("time: {source: "+name+"}"))
 		require.NoError(t, err)
 		source, err := simtime.ParseSource(c.Time.Source)
 		require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestTimeSourceNames(t *testing.T) {
 	}
 	_, err := simtime.ParseSource("none")
 	for name := range strings.SplitSeq(regexp.MustCompile(`known: ([^)]*), and`).FindStringSubmatch(err.Error())[1], ", ") {
-		_, err := config.Parse("c.yaml", []byte("time: {source: "+name+"}"))
+		_, err := config.Reader{}.Parse("c.yaml", []byte("time: {source: "+name+"}"))
 		require.NoError(t, err, "simtime knows it")
 	}
 }
@@ -130,7 +130,7 @@ func TestAWSIMsKeys(t *testing.T) {
 		"TIMESCALE: 2\ntime: {source: ros2, clock_hz: 50}":          {Source: "ros2", Scale: 2, ClockHz: 50},
 		"time: {clock_hz: 50}\nTimeSource: Unity\ntimeScale: 0.001": {Source: "Unity", Scale: 0.001, ClockHz: 50},
 	} {
-		c, err := config.Parse("c.yaml", []byte(text))
+		c, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.NoError(t, err, text)
 		want.Step = 10 * time.Millisecond
 		assert.Equal(t, want, c.Time, text)
@@ -140,10 +140,10 @@ func TestAWSIMsKeys(t *testing.T) {
 // TestNoTopicForCommands is docs/commands.md's row for Apollo: an empty topic is none, and the
 // others keep their defaults.
 func TestNoTopicForCommands(t *testing.T) {
-	c, err := config.Parse("c.yaml", []byte(`ego: {driver: external, commands: {control: /apollo/control, ackermann: "", velocity: ""}}`))
+	c, err := config.Reader{}.Parse("c.yaml", []byte(`ego: {driver: external, commands: {control: /apollo/control, ackermann: "", velocity: ""}}`))
 	require.NoError(t, err)
 	assert.Equal(t, config.Commands{Control: "/apollo/control", Timeout: 500 * time.Millisecond}, c.Ego.Commands)
-	c, err = config.Parse("c.yaml", []byte(`ego: {commands: {velocity: ""}}`))
+	c, err = config.Reader{}.Parse("c.yaml", []byte(`ego: {commands: {velocity: ""}}`))
 	require.NoError(t, err)
 	assert.Equal(t, config.Commands{Control: "/vehicle_control", Ackermann: "/ackermann_cmd", Timeout: 500 * time.Millisecond}, c.Ego.Commands)
 }
@@ -186,7 +186,7 @@ func TestParseBridge(t *testing.T) {
 }
 
 func TestErrorsOfBridgesHaveTheirPlace(t *testing.T) {
-	c, err := config.Parse("c.yaml", []byte("bridges:\n  - {type: mcap, connection: a}\n  - type: logging\n"))
+	c, err := config.Reader{}.Parse("c.yaml", []byte("bridges:\n  - {type: mcap, connection: a}\n  - type: logging\n"))
 	require.NoError(t, err)
 	c.Bridges = append(c.Bridges, config.Bridge{Type: "stream"}) // a flag's
 	fault := errors.New("no such place")
@@ -205,7 +205,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("ego: {pose: {x: .nan}}"))
 	f.Add([]byte("TimeSource: ss2\ntime: {source: ros2}"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		_, _ = config.Parse("c.yaml", data) // must not panic
+		_, _ = config.Reader{}.Parse("c.yaml", data) // must not panic
 	})
 }
 
@@ -225,7 +225,7 @@ func TestChooseDriver(t *testing.T) {
 		{"ego: {waypoints: [{x: 1}, {x: 2}, {y: 1}]}", []string{rig.DriverExternal}, config.DriverWaypoints, config.DriverWaypoints},
 	} {
 		for window, want := range map[bool]string{false: c.headless, true: c.window} {
-			cfg, err := config.Parse("c.yaml", []byte(c.text))
+			cfg, err := config.Reader{}.Parse("c.yaml", []byte(c.text))
 			require.NoError(t, err)
 			cfg.Carry(&rig.Rig{Drivers: c.drivers})
 			cfg.ChooseDriver(window)
@@ -237,6 +237,6 @@ func TestChooseDriver(t *testing.T) {
 func TestAHugeFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte("#"), 4<<20+1), 0o600))
-	_, err := config.Read(path)
+	_, err := config.Reader{}.Read(path)
 	assert.ErrorIs(t, err, doc.ErrTooLarge)
 }

@@ -215,7 +215,7 @@ func rigFiles(t *testing.T) []string {
 // frames, poses, topics, rates and settings are the same.
 func TestConvertedRigsAreTheSame(t *testing.T) {
 	for _, file := range rigFiles(t) {
-		r, err := rig.Read(file)
+		r, err := rig.Reader{}.Read(file)
 		require.NoError(t, err)
 		want, err := r.Resolve(all.Registry())
 		require.NoError(t, err, file)
@@ -244,7 +244,7 @@ func TestConvertedRigsAreTheSame(t *testing.T) {
 }
 
 func TestConvertedRigsTellWhatWasLost(t *testing.T) {
-	r, err := rig.Read("testdata/carla_objects.json")
+	r, err := rig.Reader{}.Read("testdata/carla_objects.json")
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, r.WriteYAML(&text))
@@ -313,7 +313,7 @@ func TestForeignRigs(t *testing.T) {
 		"carla_objects.json": {"objects front imu semantic instance depth normals flow events lidar semantic_lidar radar gnss collision " +
 			"lane_invasion obstacle tf ego_vehicle_objects odometry speedometer traffic_lights", nil},
 	} {
-		r, err := rig.Read(filepath.Join("testdata", file))
+		r, err := rig.Reader{}.Read(filepath.Join("testdata", file))
 		require.NoError(t, err)
 		list, err := r.Resolve(all.Registry())
 		require.NoError(t, err, file)
@@ -339,7 +339,7 @@ func TestSharedRigs(t *testing.T) {
 	}
 	commas := 0
 	for _, file := range files {
-		r, err := rig.Read(file)
+		r, err := rig.Reader{}.Read(file)
 		require.NoError(t, err)
 		_, err = r.Resolve(all.Registry())
 		require.NoError(t, err, file)

@@ -31,9 +31,6 @@ type Reader struct {
 	Lenient bool
 }
 
-// Read reads a rig file, whichever kind it is.
-func Read(path string) (*Rig, error) { return Reader{}.Read(path) }
-
 // Parse reads a rig from its text; file names it in errors.
 func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file, data) }
 

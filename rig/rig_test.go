@@ -148,7 +148,7 @@ func TestFaultNamesTheKeysPlace(t *testing.T) {
 }
 
 func TestReadNamesAMissingFile(t *testing.T) {
-	_, err := rig.Read("no-such-rig.yaml")
+	_, err := rig.Reader{}.Read("no-such-rig.yaml")
 	require.ErrorContains(t, err, "no-such-rig.yaml")
 }
 

@@ -329,7 +329,7 @@ func TestTooLarge(t *testing.T) {
 	require.ErrorIs(t, err, rig.ErrTooLarge)
 	path := t.TempDir() + "/r.json"
 	require.NoError(t, os.WriteFile(path, make([]byte, 5<<20), 0o644))
-	_, err = rig.Read(path)
+	_, err = rig.Reader{}.Read(path)
 	require.ErrorIs(t, err, rig.ErrTooLarge)
 }
 

@@ -135,7 +135,7 @@ func noteRig(r *rig.Rig, lenient bool) {
 	r.Note(sensorsall.Registry())
 }
 
-// checkConfig checks what config.Read can't know, before anything is opened:
+// checkConfig checks what config.Reader can't know, before anything is opened:
 // sensors and their topics, the clock, and bridges, which would write below out.
 func checkConfig(c *config.Config, out string) error {
 	if err := checkTime(&c.Time); err != nil {

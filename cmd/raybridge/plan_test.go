@@ -277,7 +277,7 @@ func TestInFile(t *testing.T) {
 	assert.EqualError(t, inFile("run.yaml", cause), "run.yaml: bad")
 	assert.Equal(t, cause, inFile("", cause), "flags have no file")
 	require.NoError(t, inFile("run.yaml", nil))
-	_, placed := config.Parse("c.yaml", []byte("sceen: 1"))
+	_, placed := config.Reader{}.Parse("c.yaml", []byte("sceen: 1"))
 	assert.Equal(t, placed, inFile("run.yaml", placed))
 }
 

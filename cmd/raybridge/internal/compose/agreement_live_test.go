@@ -48,7 +48,7 @@ const root = "../../../.."
 // street is a configuration of testdata.
 func street(t *testing.T, file string) *config.Config {
 	t.Helper()
-	c, err := config.Read(filepath.Join(root, "testdata", file))
+	c, err := config.Reader{}.Read(filepath.Join(root, "testdata", file))
 	require.NoError(t, err)
 	return c
 }

@@ -39,7 +39,7 @@ func read(t *testing.T, text string) *config.Config {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	c, err := config.Parse(filepath.Join(dir, "run.yaml"), []byte(text))
+	c, err := config.Reader{}.Parse(filepath.Join(dir, "run.yaml"), []byte(text))
 	require.NoError(t, err)
 	return c
 }

@@ -44,7 +44,7 @@ func TestPagesAreInStep(t *testing.T) {
 }
 
 func TestTheExampleIsAccepted(t *testing.T) {
-	c, err := config.Parse("example.yaml", []byte(reference.Example()))
+	c, err := config.Reader{}.Parse("example.yaml", []byte(reference.Example()))
 	require.NoError(t, err)
 	topics, err := pipeline.CheckRig(&rig.Rig{Sensors: c.Sensors}, all.Registry())
 	require.NoError(t, err)
