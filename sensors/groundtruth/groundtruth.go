@@ -116,9 +116,6 @@ var Boxes3D = &sensors.Definition{
 	},
 }
 
-// Definitions returns both.
-func Definitions() []*sensors.Definition { return []*sensors.Definition{Boxes2D, Boxes3D} }
-
 // labels are SVL's names for kinds of actors, by the beginning of a type id. The
 // longest beginning holds.
 var labels = map[string]string{

@@ -22,6 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// definitions are all sensors of the package.
+var definitions = []*sensors.Definition{groundtruth.Boxes2D, groundtruth.Boxes3D}
+
 func TestMain(m *testing.M) { gputest.Main(m) }
 
 // town is a scene under construction. Everything in it is grey.
@@ -443,7 +446,7 @@ func TestAnOwnerThatIsNotThereSeesNothing(t *testing.T) {
 	b := newTown()
 	b.car(10, 0, 0)
 	b.Put("bus", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.bus", Tag: scene.TagBus, Reserved: true})
-	for _, d := range groundtruth.Definitions() {
+	for _, d := range definitions {
 		h := sensortest.New(t, d, sensortest.Options{Scene: b.Scene, Owner: b.Scene.Actors[1].ID, GL: gputest.Thread(t)})
 		h.Fire(100_000_000)
 		assert.Empty(t, h.Messages[groundtruth.OutputBoxes], d.ID)
@@ -460,7 +463,7 @@ func TestAnOwnerThatIsNotThereSeesNothing(t *testing.T) {
 func BenchmarkBoxes(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	for _, d := range groundtruth.Definitions() {
+	for _, d := range definitions {
 		b.Run(d.ID, func(b *testing.B) {
 			h := sensortest.New(b, d, sensortest.Options{Scene: town, Ego: town.Route, Mount: cityMount, GL: gputest.Thread(b)})
 			tNs := int64(0)

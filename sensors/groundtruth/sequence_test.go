@@ -33,7 +33,7 @@ func capture(t *testing.T, h *sensortest.Harness, tNs int64) {
 // find no room are counted, the others come in order, and no tally is written while it
 // waits to be copied (the fake would fault).
 func TestSlowGPU(t *testing.T) {
-	for _, d := range groundtruth.Definitions() {
+	for _, d := range definitions {
 		t.Run(d.ID, func(t *testing.T) {
 			fake := gputest.NewFake()
 			h := sensortest.New(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1), GL: fake.Start(t)})
@@ -87,7 +87,7 @@ func TestALostCaptureIsCounted(t *testing.T) {
 }
 
 func TestASensorNeedsAGLThread(t *testing.T) {
-	for _, d := range groundtruth.Definitions() {
+	for _, d := range definitions {
 		s, err := d.New(sensors.Spec{Definition: d, Settings: d.NewSettings()})
 		require.NoError(t, err)
 		assert.ErrorIs(t, s.Begin(t.Context(), &sensors.Env{}), gpu.ErrNotSupported)
@@ -97,7 +97,7 @@ func TestASensorNeedsAGLThread(t *testing.T) {
 
 // TestASensorThatCannotBeginLeavesNothing runs out of each GPU object in turn.
 func TestASensorThatCannotBeginLeavesNothing(t *testing.T) {
-	for _, d := range groundtruth.Definitions() {
+	for _, d := range definitions {
 		t.Run(d.ID, func(t *testing.T) {
 			sensortest.BeginFails(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
 		})
