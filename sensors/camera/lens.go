@@ -116,18 +116,6 @@ func (l Lens) supersampled(n int) Lens {
 	}
 }
 
-// FieldOfView returns the angles in degrees between the picture's left and
-// right, and its top and bottom edges, through the principal point; NaN where the
-// lens sees nothing at an edge.
-func (l Lens) FieldOfView() (horizontal, vertical float64) {
-	off := func(u, v float64) float64 {
-		ray := l.Ray(u, v)
-		return math.Atan2(math.Hypot(ray[0], ray[1]), ray[2]) * 180 / math.Pi
-	}
-	right, bottom := float64(l.Width)-0.5, float64(l.Height)-0.5
-	return off(-0.5, l.Cy) + off(right, l.Cy), off(l.Cx, -0.5) + off(l.Cx, bottom)
-}
-
 // pinholeFov returns the horizontal field of view in degrees of the pinhole with
 // the lens's width and focal length: what consumers compute the focal length from.
 func (l Lens) pinholeFov() float64 {

@@ -25,9 +25,11 @@ func TestLensSpansItsFieldOfView(t *testing.T) {
 	} {
 		l, err := camera.NewLens(c.width, c.height, c.fov)
 		require.NoError(t, err)
-		h, v := l.FieldOfView()
-		assert.InDelta(t, c.fov, h, 1e-9)
-		assert.InDelta(t, c.vertical, v, 1e-2, "%dx%d", c.width, c.height)
+		// Between the outer edges of the first and the last pixels.
+		left, right := l.Ray(-0.5, l.Cy), l.Ray(float64(c.width)-0.5, l.Cy)
+		top, bottom := l.Ray(l.Cx, -0.5), l.Ray(l.Cx, float64(c.height)-0.5)
+		assert.InDelta(t, c.fov, mgl64.RadToDeg(math.Atan(right[0])-math.Atan(left[0])), 1e-9)
+		assert.InDelta(t, c.vertical, mgl64.RadToDeg(math.Atan(bottom[1])-math.Atan(top[1])), 1e-2, "%dx%d", c.width, c.height)
 		// The left edge is half a pixel left of the first pixel's centre.
 		edge := l.Ray(-0.5, l.Cy)
 		assert.InDelta(t, -math.Tan(c.fov/2*math.Pi/180), edge[0], 1e-12)

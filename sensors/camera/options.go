@@ -47,11 +47,6 @@ var (
 	Normals = definition(kindNormals, "surface normals: unit vectors towards the camera in the optical frame, NaN for the sky")
 )
 
-// Definitions returns all cameras' definitions.
-func Definitions() []*sensors.Definition {
-	return []*sensors.Definition{RGB, Depth, Semantic, Instance, Normals, OpticalFlow, DVS}
-}
-
 // kind is what a camera's pixels mean.
 type kind uint8
 
