@@ -288,8 +288,9 @@ type cursor struct {
 	Kind byte
 }
 
-// syntax reads values of one encoding. Whoever has read a member's or an element's value
-// sets the cursor's Pos to its end. What is returned as bytes is good until the next call.
+// syntax reads values of one encoding. The caller that has read a member's or an element's
+// value sets the cursor's Pos to its end. What is returned as bytes is good until the next
+// call.
 type syntax interface {
 	// Object enters an object, Member steps to its next member, whose value begins at the
 	// cursor then. Without more, the cursor is behind the object.
