@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
 )
@@ -113,22 +114,7 @@ func ParseQueue(options map[string]string) (flow.QueueConfig, error) {
 }
 
 // Retry says when a bridge that lost its peer, or didn't find it, tries again.
-// The zero value is every 3 s without end.
-type Retry struct {
-	// Interval is the time before the first new attempt; default 3 s.
-	Interval time.Duration
-	// Backoff multiplies the interval after each attempt that failed, up to Longest
-	// (default 30 s); below 1 it is 1, every attempt after the same interval.
-	Backoff float64
-	Longest time.Duration
-	// Attempts is after how many attempts in a row the bridge gives up; 0 is never.
-	Attempts int
-}
-
-const (
-	retryInterval = 3 * time.Second
-	retryLongest  = 30 * time.Second
-)
+type Retry = transport.Retry
 
 // RetryOptions are the options of connection strings that ParseRetry reads.
 var RetryOptions = []Option{
@@ -170,31 +156,6 @@ func ParseRetry(options map[string]string) (Retry, error) {
 		r.Attempts = int(n)
 	}
 	return r, nil
-}
-
-// Wait returns how long to wait after the given number of failures in a row (from 1
-// on), and false when it is time to give up.
-func (r Retry) Wait(failures int) (time.Duration, bool) {
-	if r.Attempts > 0 && failures >= r.Attempts {
-		return 0, false
-	}
-	wait, longest := r.Interval, r.Longest
-	if wait <= 0 {
-		wait = retryInterval
-	}
-	if longest <= 0 {
-		longest = max(retryLongest, wait)
-	}
-	for range failures - 1 {
-		if r.Backoff <= 1 || wait >= longest {
-			break
-		}
-		if float64(wait)*r.Backoff >= float64(longest) {
-			return longest, true
-		}
-		wait = time.Duration(float64(wait) * r.Backoff)
-	}
-	return min(wait, longest), true
 }
 
 // ListenAddress reads where a bridge is to listen, as its connection string names it:

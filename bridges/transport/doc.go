@@ -1,6 +1,7 @@
 // Package transport is what raybridge's protocols share below their messages: servers, which
 // accept clients, hold a bounded queue for each, and bring one encoded message to many of
-// them, over TCP or WebSocket (RFC 6455); and how a connection fares: [State], [Diagnosis].
+// them, over TCP or WebSocket (RFC 6455); [Keep], which connects to a peer again and again as a
+// [Retry] says; and how a connection fares: [State], [Diagnosis].
 //
 // # Usage
 //

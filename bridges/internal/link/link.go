@@ -3,13 +3,16 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 )
 
 // Conn is one connection that carries whole frames. One goroutine writes, another
@@ -79,9 +82,9 @@ var answers = flow.QueueConfig{Messages: 64, Bytes: 16 << 20, Policy: flow.DropN
 
 // Link keeps one connection. All methods may be called from any goroutine.
 type Link struct {
+	bridges.State
 	config Config
 	pool   *flow.Pool
-	status atomic.Uint32           // a bridges.Status
 	now    atomic.Pointer[session] // the connection there is, else nil
 	// registered is the number of registrations, which may be read without mu.
 	registered atomic.Int64
@@ -133,19 +136,16 @@ func (l *Link) Start() {
 	}
 	l.started = true
 	l.journal.since = time.Now()
-	l.status.Store(uint32(bridges.Connecting))
+	l.SetStatus(bridges.Connecting)
 	go l.run()
 }
-
-// Status returns the state; it takes no lock.
-func (l *Link) Status() bridges.Status { return bridges.Status(l.status.Load()) }
 
 // setStatus changes the state, unless the link is being closed.
 func (l *Link) setStatus(s bridges.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closing {
-		l.status.Store(uint32(s))
+		l.SetStatus(s)
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *Link) Close(ctx context.Context) error {
 	if !l.closing {
 		l.closing = true
 		if started {
-			l.status.Store(uint32(bridges.Disconnecting))
+			l.SetStatus(bridges.Disconnecting)
 		}
 		l.stopDialing()
 		if s := l.now.Load(); s != nil {
@@ -220,7 +220,7 @@ func (l *Link) Close(ctx context.Context) error {
 		}
 	}
 	l.kill()
-	l.status.Store(uint32(bridges.Disconnected))
+	l.SetStatus(bridges.Disconnected)
 	l.pool.Close()
 	return nil
 }
@@ -268,4 +268,130 @@ func (t *Topic) Send(ctx context.Context, frame flow.Buffer) error {
 		return ctx.Err() // what ended the wait
 	}
 	return t.link.refusal(err)
+}
+
+// run dials, serves the connection, and dials again, until the link is closed or gives
+// up.
+func (l *Link) run() {
+	defer close(l.done)
+	err := transport.Keep(l.dialing, l.config.Retry, func() (bool, error) {
+		connected, err := l.connect()
+		l.judge(connected, err)
+		if l.dialing.Err() != nil && !connected {
+			l.unanswered()
+		}
+		return connected, err
+	}, l.lost)
+	if err == nil {
+		return
+	}
+	l.mu.Lock()
+	l.gaveUp = err
+	l.mu.Unlock()
+	l.setStatus(bridges.UnexpectedlyDisconnected)
+}
+
+// connect makes a connection and serves it until it is lost. It reports whether there
+// was one.
+func (l *Link) connect() (connected bool, err error) {
+	conn, err := l.dial()
+	if err != nil {
+		return false, err
+	}
+	s := l.newSession(conn)
+	l.mu.Lock()
+	l.now.Store(s)
+	if l.closing { // between the end of Dial and here
+		s.finish()
+	}
+	l.mu.Unlock()
+	if l.living.Err() != nil {
+		s.fail(bridges.ErrClosed, flow.CauseClosed)
+	}
+	err = s.serve(func() {
+		connected = true
+		l.connected()
+	})
+	if !connected && !l.config.Handshake {
+		// Nothing but the connection shows that somebody is there: it counts also where the
+		// peer ended it before it had taken the registrations.
+		l.mu.Lock()
+		l.journal.Connections++
+		l.mu.Unlock()
+	}
+	return connected, err
+}
+
+func (l *Link) dial() (Conn, error) {
+	ctx, cancel := context.WithTimeout(l.dialing, l.config.DialTimeout)
+	defer cancel()
+	conn, err := l.config.Dial(ctx)
+	if err != nil && ctx.Err() != nil && l.dialing.Err() == nil {
+		return conn, fault.NetWithin(l.config.DialTimeout, err)
+	}
+	return conn, fault.Net(err)
+}
+
+// connected notes that there is a connection. Whoever sees the status finds it counted.
+func (l *Link) connected() {
+	l.mu.Lock()
+	l.journal.connected(time.Now())
+	l.mu.Unlock()
+	l.setStatus(bridges.Connected)
+}
+
+// lost notes that an attempt failed, or that a connection was lost.
+func (l *Link) lost(loss transport.Loss) {
+	if loss.Connected {
+		l.setStatus(bridges.UnexpectedlyDisconnected)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.journal.failed(time.Now(), !loss.Last, loss.Err)
+	if loss.Last {
+		l.config.Log.Error("gave up connecting", "attempts", loss.Failures, "error", loss.Err)
+	}
+}
+
+// handle hands a frame on. It returns an error if the connection can't go on.
+func (l *Link) handle(frame []byte) error {
+	err := l.config.Handle(frame)
+	if err == nil {
+		l.answered()
+		return nil
+	}
+	if errors.Is(err, ErrComplaint) {
+		l.complained(err)
+		return nil
+	}
+	l.malformed(err)
+	if errors.Is(err, bridges.ErrProtocol) {
+		return err
+	}
+	return nil
+}
+
+// unanswered notes that the link was closed before its first attempt had an end, which would
+// leave nothing to tell of a peer that takes connections and keeps silent.
+func (l *Link) unanswered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if j := &l.journal; j.Connections == 0 && j.Failures == 0 {
+		j.Failures = 1
+		j.LastError = fmt.Errorf("%w: no answer within the %v until it was closed", bridges.ErrNotConnected, time.Since(j.since).Round(time.Millisecond))
+	}
+}
+
+// complained counts what the peer can't do.
+func (l *Link) complained(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.journal.complained(time.Now(), err)
+}
+
+// malformed counts what the peer sent and couldn't be read.
+func (l *Link) malformed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.journal.malformed(time.Now(), err)
 }
