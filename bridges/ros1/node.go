@@ -79,34 +79,31 @@ func (n *node) wake() {
 // run keeps the node registered until it is stopped, or has given up.
 func (n *node) run() {
 	defer close(n.done)
-	for failures := 0; ; {
-		joined, err := n.join()
-		if joined {
-			failures = 0
+	if err := transport.Keep(n.ctx, n.config.retry, n.take, n.lost); err != nil {
+		n.instance.SetStatus(bridges.UnexpectedlyDisconnected)
+	}
+}
+
+// take registers the node until the master is gone. A master that has forgotten the node is
+// there, and is asked again at once.
+func (n *node) take() (joined bool, err error) {
+	for {
+		if joined, err = n.join(); joined {
 			err = n.watch()
 		}
-		if n.ctx.Err() != nil {
-			return
+		if !errors.Is(err, errForgotten) || n.ctx.Err() != nil {
+			return joined, err
 		}
-		failures++
-		if joined || n.instance.Status() != bridges.Connecting {
-			n.instance.setStatus(bridges.UnexpectedlyDisconnected)
-		}
-		n.instance.journal.lost(err)
-		if errors.Is(err, errForgotten) {
-			continue
-		}
-		wait, ok := n.config.retry.Wait(failures)
-		if !ok {
-			n.instance.setStatus(bridges.UnexpectedlyDisconnected)
-			return
-		}
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+		n.lost(transport.Loss{Connected: joined, Err: err})
 	}
+}
+
+// lost notes that the node isn't registered any more, or couldn't be.
+func (n *node) lost(loss transport.Loss) {
+	if loss.Connected || n.instance.Status() != bridges.Connecting {
+		n.instance.SetStatus(bridges.UnexpectedlyDisconnected)
+	}
+	n.instance.journal.lost(loss.Err)
 }
 
 // join finds the master, listens if the node doesn't yet, and registers all there is.
@@ -130,7 +127,7 @@ func (n *node) join() (bool, error) {
 		return false, err
 	}
 	n.instance.journal.connected(name, n.config.master)
-	n.instance.setStatus(bridges.Connected)
+	n.instance.SetStatus(bridges.Connected)
 	return true, nil
 }
 
@@ -234,7 +231,7 @@ func (n *node) tcpros() (host string, port int) {
 // stop delivers what is queued, for as long as ctx allows. Subscribers are given all
 // before the master tells them that the publisher is gone: roscpp then reads no more.
 func (n *node) stop(ctx context.Context) error {
-	n.instance.setStatus(bridges.Disconnecting)
+	n.instance.SetStatus(bridges.Disconnecting)
 	n.mu.Lock() // a call of follow either begins its feeds before this, or none
 	n.cancel()
 	n.mu.Unlock()

@@ -71,7 +71,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -175,14 +174,11 @@ func RegSubscriber[T any](p *bridges.Plugin, schema Schema, decode func(data []b
 
 // instance is one node. Its methods may be called from any goroutine.
 type instance struct {
+	bridges.State
 	env     bridges.Env
-	limit   int64         // of a message that is published, bytes
-	status  atomic.Uint32 // a bridges.Status
-	byName  sync.Map      // of *topic by the bridge's name, for Listening
+	limit   int64    // of a message that is published, bytes
+	byName  sync.Map // of *topic by the bridge's name, for Listening
 	journal journal
-
-	// connecting is held by Connect and Disconnect.
-	connecting sync.Mutex
 
 	mu            sync.Mutex
 	node          *node                    // guarded by mu: nil while disconnected
@@ -208,11 +204,6 @@ func newInstance(env bridges.Env, limit int64) *instance {
 	}
 }
 
-// Status is Connected while the node is registered at a master.
-func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
-
-func (i *instance) setStatus(s bridges.Status) { i.status.Store(uint32(s)) }
-
 // Diagnosis counts the registrations at a master as connections.
 func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.diagnosis() }
 
@@ -229,7 +220,7 @@ func (i *instance) Receivers(name string) int {
 	if !ok {
 		return 0
 	}
-	return t.(*topic).receivers()
+	return t.(*topic).Receivers()
 }
 
 // Check reads a connection string as Connect does.
@@ -244,14 +235,12 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	if err := i.disconnect(ctx); err != nil {
+	if err := i.Disconnect(ctx); err != nil {
 		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.setStatus(bridges.Connecting)
+	i.SetStatus(bridges.Connecting)
 	i.node = newNode(i, config)
 	for _, t := range i.topics { // before the first subscriber comes
 		t.open(i.node.server)
@@ -263,25 +252,18 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 // Disconnect delivers what is queued, for as long as ctx allows, takes the registrations
 // back and ends all connections.
 func (i *instance) Disconnect(ctx context.Context) error {
-	i.connecting.Lock()
-	defer i.connecting.Unlock()
-	return i.disconnect(ctx)
-}
-
-// disconnect ends the node there is; connecting must be held.
-func (i *instance) disconnect(ctx context.Context) error {
 	i.mu.Lock()
 	n := i.node
 	i.node = nil
 	for _, t := range i.topics {
-		t.out.Store(nil)
+		t.Shut()
 	}
 	i.mu.Unlock()
 	if n == nil {
 		return nil
 	}
 	err := n.stop(ctx)
-	i.setStatus(bridges.Disconnected)
+	i.SetStatus(bridges.Disconnected)
 	return err
 }
 
@@ -290,10 +272,10 @@ func (i *instance) addTopic(t *topic) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if other, ok := i.topics[t.name]; ok {
-		return fmt.Errorf("%w: %q is the same as %q", bridges.ErrTopicName, t.info.Name, other.info.Name)
+		return fmt.Errorf("%w: %q is the same as %q", bridges.ErrTopicName, t.Info.Name, other.Info.Name)
 	}
 	i.topics[t.name] = t
-	i.byName.Store(t.info.Name, t)
+	i.byName.Store(t.Info.Name, t)
 	if i.node != nil {
 		t.open(i.node.server)
 		i.node.wake()
@@ -376,8 +358,8 @@ type journal struct {
 	mu      sync.Mutex
 	counted bridges.Diagnosis // guarded by mu
 	outage  bool              // guarded by mu: the master is away, and that was logged
-	// told is when each kind of trouble with other nodes was logged last; guarded by mu.
-	told [troubles]time.Time
+	// told is of the lines about each kind of trouble with other nodes; guarded by mu.
+	told [troubles]flow.Journal
 }
 
 // trouble is a kind of failure that comes from other nodes, often again and again.
@@ -389,9 +371,6 @@ const (
 	refused                  // they weren't let in, by package guard's rules
 	troubles  = 3
 )
-
-// quiet is the time between two log lines of one kind of trouble.
-const quiet = 10 * time.Second
 
 func (j *journal) diagnosis() bridges.Diagnosis {
 	j.mu.Lock()
@@ -432,9 +411,8 @@ func (j *journal) note(kind trouble, who string, err error) {
 	} else {
 		j.counted.Fail(err)
 	}
-	if now := time.Now(); now.Sub(j.told[kind]) >= quiet {
-		j.told[kind] = now
-		j.log.Warn("trouble with another ROS node", "peer", who, "error", err)
+	if untold, ok := j.told[kind].Tell(time.Now()); ok {
+		j.log.Warn("trouble with another ROS node", "peer", who, "error", err, "more_since", untold)
 	}
 }
 

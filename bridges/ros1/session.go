@@ -85,8 +85,8 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 		s.refuse(fmt.Errorf("%s doesn't publish %s", s.node.caller(), name))
 		return nil
 	}
-	out := t.out.Load()
-	if out == nil { // the node is being stopped
+	out, ok := t.Stream()
+	if !ok { // the node is being stopped
 		return nil
 	}
 	if !matches(header["md5sum"], t.typ.md5) || !matches(header["type"], t.typ.name) {
@@ -97,7 +97,7 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 		return nil
 	}
 	latching := 0
-	if t.latched {
+	if t.Latched() {
 		latching = 1
 	}
 	answer := encodeHeader(&prototcp.HeaderPublisher{
@@ -107,7 +107,7 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 	if err := s.client.Post(answer); err != nil { // before all messages
 		return err
 	}
-	s.client.SetPolicy(t.info.Policy)
+	s.client.SetPolicy(t.Info.Policy)
 	s.peer, s.topic = header["callerid"], t.name
 	s.node.enter(s)
 	defer s.node.forget(s)

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 const (
@@ -79,7 +80,6 @@ type feed struct {
 	uri  string
 	// listed and connected are guarded by node.mu.
 	listed, connected bool
-	failures          int // owned by run
 }
 
 // follow connects to those publishers of a topic that the master lists and that aren't known
@@ -120,34 +120,26 @@ func (n *node) follow(s *subscription, uris []string) {
 // does that goes. The master tells so in a moment; if it doesn't, the next attempt does.
 var errEnded = errors.New("the publisher has ended the connection")
 
-// run connects to the publisher again and again.
+// run connects to the publisher again and again, as long as the master lists it.
 func (f *feed) run() {
 	n := f.node
-	for {
-		err := f.receive()
-		if n.ctx.Err() != nil {
-			return
+	retry := n.config.retry
+	retry.Attempts = 0 // the master says when to give up
+	_ = transport.Keep(n.ctx, retry, func() (bool, error) {
+		connected, err := f.receive()
+		if n.ctx.Err() == nil && f.unlisted() {
+			return connected, nil
 		}
+		return connected, err
+	}, func(loss transport.Loss) {
 		kind := failed
-		if errors.Is(err, bridges.ErrProtocol) {
+		if errors.Is(loss.Err, bridges.ErrProtocol) {
 			kind = malformed
 		}
-		if f.unlisted() {
-			return
+		if !errors.Is(loss.Err, errEnded) {
+			n.instance.journal.note(kind, f.uri, loss.Err)
 		}
-		if !errors.Is(err, errEnded) {
-			n.instance.journal.note(kind, f.uri, err)
-		}
-		f.failures++
-		retry := n.config.retry
-		retry.Attempts = 0 // the master says when to give up
-		wait, _ := retry.Wait(f.failures)
-		select {
-		case <-n.ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-	}
+	})
 }
 
 // unlisted reports whether the feed is to end, and then takes it from the node.
@@ -162,28 +154,28 @@ func (f *feed) unlisted() bool {
 	return true
 }
 
-// receive connects and delivers messages until the connection ends.
-func (f *feed) receive() error {
+// receive connects and delivers messages until the connection ends. It reports whether there
+// was one.
+func (f *feed) receive() (connected bool, err error) {
 	address, err := f.request()
 	if err != nil {
-		return fmt.Errorf("ask %s for %s: %w", f.uri, f.sub.name, err)
+		return false, fmt.Errorf("ask %s for %s: %w", f.uri, f.sub.name, err)
 	}
 	dialer := net.Dialer{Timeout: callLimit}
 	conn, err := dialer.DialContext(f.node.ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("connect for %s: %w", f.sub.name, err)
+		return false, fmt.Errorf("connect for %s: %w", f.sub.name, err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(f.node.ctx, func() { _ = conn.Close() })
 	defer stop()
 	if err := f.greet(conn); err != nil {
-		return err
+		return false, err
 	}
 	f.node.mu.Lock()
 	f.connected = true
 	f.node.mu.Unlock()
-	f.failures = 0
-	return f.read(conn)
+	return true, f.read(conn)
 }
 
 // request asks the publisher where it serves the topic. That is on the host that the master

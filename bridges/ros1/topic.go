@@ -5,13 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/flow"
 )
 
 // maxMessage is the length of a message that roscpp still reads, bytes.
@@ -32,12 +30,10 @@ func newMessageType(typeName string) (messageType, error) {
 // topic is a topic that the node publishes. It lasts as long as its instance; its stream
 // is another one with each Connect.
 type topic struct {
-	info    *bridges.PublishedTopic
-	name    string // as the master knows it
-	typ     messageType
-	limit   int64 // of a message, bytes
-	latched bool
-	out     atomic.Pointer[transport.Stream] // nil while disconnected
+	bridges.Outlet[*transport.Stream]
+	name  string // as the master knows it
+	typ   messageType
+	limit int64 // of a message, bytes
 
 	// Owned by send and sendBytes, which one goroutine calls at a time.
 	encoder *encode.BinaryEncoder
@@ -63,7 +59,7 @@ func newTopic(i bridges.Instance, info *bridges.PublishedTopic, typ messageType)
 		return nil, badName(info.Name)
 	}
 	instance := i.(*instance)
-	t := &topic{encoder: encode.ROS1.Encoder(), info: info, name: name, typ: typ, limit: instance.limit, latched: info.QoS.Durability == flow.TransientLocal}
+	t := &topic{Outlet: bridges.Outlet[*transport.Stream]{Info: info}, encoder: encode.ROS1.Encoder(), name: name, typ: typ, limit: instance.limit}
 	return t, instance.addTopic(t)
 }
 
@@ -73,27 +69,15 @@ func badName(name string) error {
 
 // open gives the topic its stream on a server.
 func (t *topic) open(s *transport.Server) {
-	t.out.Store(s.NewStream(bridges.Count(t.info, transport.StreamConfig{Name: t.name, Latched: t.latched})))
+	t.SetStream(s.NewStream(bridges.Count(t.Info, transport.StreamConfig{Name: t.name, Latched: t.Latched()})))
 }
 
 // listening reports whether somebody would be sent a message now, or later. It takes no
 // lock.
 func (t *topic) listening() bool {
-	out := t.out.Load()
-	return out != nil && (t.latched || out.Subscribers() > 0)
+	out, ok := t.Stream()
+	return ok && (t.Latched() || out.Subscribers() > 0)
 }
-
-// receivers counts those who have subscribed. It takes no lock.
-func (t *topic) receivers() int {
-	out := t.out.Load()
-	if out == nil {
-		return 0
-	}
-	return out.Subscribers()
-}
-
-// errUnheard is returned for a message on a topic that nobody has subscribed to.
-var errUnheard = fmt.Errorf("%w: nobody has subscribed to the topic", bridges.ErrNotConnected)
 
 // send encodes a message once and queues it for all who have subscribed.
 func (t *topic) send(ctx context.Context, message ros.Message, _ int64) error {
@@ -131,12 +115,12 @@ type outgoing struct {
 
 // begin takes memory for a message, with room for its length.
 func (t *topic) begin() (outgoing, error) {
-	out := t.out.Load()
+	out, ok := t.Stream()
 	switch {
-	case out == nil:
+	case !ok:
 		return outgoing{}, bridges.ErrNotConnected
 	case !t.listening():
-		return outgoing{}, errUnheard
+		return outgoing{}, transport.ErrNoSubscribers
 	}
 	m := out.NewMessage()
 	return outgoing{out, m, append(m.Frame(0, t.size).Bytes()[:0], 0, 0, 0, 0)}, nil
@@ -158,9 +142,5 @@ func (t *topic) finish(ctx context.Context, o outgoing, err error) error {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	binary.LittleEndian.PutUint32(o.frame, uint32(length))
-	err = o.stream.Send(ctx, o.message)
-	if errors.Is(err, transport.ErrNoSubscribers) {
-		return errUnheard
-	}
-	return err
+	return o.stream.Send(ctx, o.message)
 }
