@@ -10,23 +10,24 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 )
 
 // instance is one node. Its methods may be called from any goroutine.
 type instance struct {
+	bridges.State
 	log    *slog.Logger
-	status atomic.Uint32 // a bridges.Status
-	byName sync.Map      // of *topic, for Listening
+	byName sync.Map // of *topic, for Listening
 
-	// change is held while it connects or disconnects.
-	change   sync.Mutex
-	retrying *retrying // guarded by change: nil if Connect succeeded at once
+	// retrying is nil if Connect succeeded at once. Connect and Disconnect alone use it, which
+	// bridges.Bridge calls one after the other.
+	retrying *retrying
 
 	mu            sync.Mutex
 	topics        []*topic          // guarded by mu: in the order of addition
@@ -103,9 +104,6 @@ func checkTopic(name string) error {
 	return nil
 }
 
-// Status is Connected while the node takes part in the domain.
-func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
-
 // Listening reports whether the topic has a reader, or keeps messages for those to come.
 // It takes no lock.
 func (i *instance) Listening(name string) bool {
@@ -135,10 +133,8 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	if err != nil {
 		return err
 	}
-	i.change.Lock()
-	defer i.change.Unlock()
 	i.disconnect(ctx)
-	i.status.Store(uint32(bridges.Connecting))
+	i.SetStatus(bridges.Connecting)
 	if err := i.attempt(ctx, s); err != nil {
 		i.retrying = i.tryAgain(s, err)
 	}
@@ -153,10 +149,10 @@ func (i *instance) attempt(ctx context.Context, s settings) error {
 			c.leave(ctx)
 		}
 		i.failed(err)
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		i.SetStatus(bridges.UnexpectedlyDisconnected)
 		return err
 	}
-	i.status.Store(uint32(bridges.Connected))
+	i.SetStatus(bridges.Connected)
 	return nil
 }
 
@@ -188,14 +184,11 @@ func (i *instance) connect(s settings) (*connection, error) {
 
 // Disconnect delivers what waits, for as long as ctx allows, and leaves the domain.
 func (i *instance) Disconnect(ctx context.Context) error {
-	i.change.Lock()
-	defer i.change.Unlock()
 	i.disconnect(ctx)
 	return nil
 }
 
-// disconnect leaves the domain, or tries no longer to take part in it; change must be
-// held.
+// disconnect leaves the domain, or tries no longer to take part in it.
 func (i *instance) disconnect(ctx context.Context) {
 	if i.retrying != nil {
 		i.retrying.end()
@@ -206,11 +199,11 @@ func (i *instance) disconnect(ctx context.Context) {
 	i.connection, i.gaveUp = nil, nil
 	i.mu.Unlock()
 	if c != nil {
-		i.status.Store(uint32(bridges.Disconnecting))
+		i.SetStatus(bridges.Disconnecting)
 		c.leave(ctx)
 		i.tellMismatches() // those that came after the last look
 	}
-	i.status.Store(uint32(bridges.Disconnected))
+	i.SetStatus(bridges.Disconnected)
 }
 
 // failed keeps an error of the library for the diagnosis.
@@ -270,9 +263,6 @@ func (i *instance) endpoints() []*endpoint {
 	return list
 }
 
-// reminder is the time between two log lines of an outage that goes on.
-const reminder = time.Minute
-
 // retrying is a goroutine that goes on trying to take part in a domain.
 type retrying struct {
 	stop context.CancelFunc
@@ -296,50 +286,40 @@ func (r *retrying) end() {
 	<-r.done
 }
 
-// keepTrying connects as settings.retry says, until it is connected, gives up or ctx
-// ends. It logs the first failure, those that say something else than the one before,
-// and otherwise one a minute.
+// keepTrying connects as settings.retry says, after a first attempt that failed with err, until
+// it is connected, gives up or ctx ends. It logs the first failure, those that say something else
+// than the one before, and otherwise ever more rarely.
 func (i *instance) keepTrying(ctx context.Context, s settings, err error) {
 	began := time.Now()
-	var lastTold time.Time
+	attempts, first := 1, err
+	var journal flow.Journal
 	told := ""
-	for failures := 1; ; failures++ {
-		wait, again := s.retry.Wait(failures)
-		if !again {
-			i.giveUp(failures, err)
+	gaveUp := transport.Keep(ctx, s.retry, func() (bool, error) {
+		if err := first; err != nil {
+			first = nil
+			return false, err
+		}
+		attempts++
+		err := i.attempt(ctx, s)
+		if err == nil {
+			i.log.Info("ros2dds: takes part in the domain", "domain", s.domain, "after", time.Since(began).Round(time.Millisecond), "attempts", attempts)
+		}
+		return false, err
+	}, func(loss transport.Loss) {
+		if loss.Last {
+			i.log.Error("ros2dds: gave up taking part in the domain", "attempts", loss.Failures, "error", loss.Err)
 			return
 		}
-		if now := time.Now(); err.Error() != told || now.Sub(lastTold) >= reminder {
-			i.log.Warn("ros2dds: can't take part in the domain; will try again", "error", err, "attempts", failures)
-			told, lastTold = err.Error(), now
+		if loss.Err.Error() != told {
+			journal, told = flow.Journal{}, loss.Err.Error()
 		}
-		if !pause(ctx, wait) {
-			return
+		if _, ok := journal.Tell(time.Now()); ok {
+			i.log.Warn("ros2dds: can't take part in the domain; will try again", "error", loss.Err, "attempts", loss.Failures)
 		}
-		if err = i.attempt(ctx, s); err == nil {
-			i.log.Info("ros2dds: takes part in the domain", "domain", s.domain, "after", time.Since(began).Round(time.Millisecond), "attempts", failures+1)
-			return
-		}
-	}
-}
-
-// pause reports whether the time is over, not ctx.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (i *instance) giveUp(attempts int, err error) {
-	i.log.Error("ros2dds: gave up taking part in the domain", "attempts", attempts, "error", err)
+	})
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.gaveUp = fmt.Errorf("%w: gave up after %d attempts: %w", bridges.ErrNotConnected, attempts, err)
+	i.gaveUp = gaveUp
 }
 
 // Err returns nil, or that the attempts to take part in the domain have come to their

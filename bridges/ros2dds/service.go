@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 const (
@@ -153,7 +154,7 @@ func refusal(response ros.Message, err error) ros.Message {
 func (c call) heard(ctx context.Context) cyclone.Hearing {
 	for end := time.Now().Add(discovery); ; {
 		hearing := c.from.Hears(c.replies)
-		if hearing != cyclone.NotYet || !time.Now().Before(end) || !pause(ctx, discoveryLook) {
+		if hearing != cyclone.NotYet || !time.Now().Before(end) || !transport.Pause(ctx, discoveryLook) {
 			return hearing
 		}
 	}
