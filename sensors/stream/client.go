@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -78,59 +78,40 @@ func newClient(ctx context.Context, address string, options Options) *Client {
 // steady is how long a connection has to last for the next attempts to begin anew.
 const steady = time.Second
 
-// live keeps the connection until the context ends.
-func (c *Client) live(l *link, err error) {
+// live keeps the connection until the context ends. Dial has made the first attempt: first is
+// its connection, or err why there is none.
+func (c *Client) live(first *link, err error) {
 	defer close(c.done)
 	var events sync.WaitGroup
 	events.Go(c.tell)
 	var instance uint64
-	attempt := 0
-	for c.ctx.Err() == nil {
-		if l == nil {
-			c.pause(c.backoff(attempt), err)
-			attempt++
-			if l, err = c.connect(); l != nil {
-				l.attach()
-			}
-			continue
+	next := func() (*link, error) { return first, err }
+	again := func() (*link, error) {
+		l, err := c.connect()
+		if l != nil {
+			l.attach()
+		}
+		return l, err
+	}
+	retry := transport.Retry{Interval: c.options.MinBackoff, Backoff: 2, Longest: c.options.MaxBackoff, Scatter: true}
+	_ = transport.Keep(c.ctx, retry, func() (bool, error) { // it never gives up
+		l, err := next()
+		if next, first = again, nil; l == nil {
+			return false, err
 		}
 		c.event(Event{Kind: EventConnected, Restarted: instance != 0 && instance != l.welcome.instance})
 		instance = l.welcome.instance
 		begun := time.Now()
 		err = fault.NetReason(l.run())
-		if time.Since(begun) > steady {
-			attempt = 0
-		}
 		c.event(Event{Kind: EventDisconnected, Err: err})
-		l = nil
-	}
-	if l != nil {
-		_ = l.run() // which the context's end ends
+		return time.Since(begun) > steady, err
+	}, func(loss transport.Loss) { c.event(Event{Kind: EventRetry, Err: loss.Err, Delay: loss.Wait}) })
+	if first != nil {
+		_ = first.run() // which the context's end ends
 	}
 	c.end()
 	c.events.Finish()
 	events.Wait()
-}
-
-// pause waits before the next attempt.
-func (c *Client) pause(delay time.Duration, err error) {
-	c.event(Event{Kind: EventRetry, Err: err, Delay: delay})
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-c.ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// backoff returns how long to wait before an attempt: twice as long as before the
-// last, up to the most, of which half is random.
-func (c *Client) backoff(attempt int) time.Duration {
-	d := c.options.MaxBackoff
-	if n := min(attempt, 62); c.options.MinBackoff <= d>>n {
-		d = c.options.MinBackoff << n
-	}
-	return d/2 + rand.N(d/2+1)
 }
 
 // end stops all listeners and waits for them.
