@@ -93,7 +93,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -194,10 +193,10 @@ const memberSize = 1 << 20
 
 // instance logs one run. It is a bridges.Instance and a bridges.Failer.
 type instance struct {
+	bridges.State
 	env bridges.Env
 	// create makes the file to log to.
 	create func(path string) (*recordfile.File, error)
-	status atomic.Uint32 // a bridges.Status
 
 	mu     sync.Mutex
 	topics []*topic         // guarded by mu
@@ -233,9 +232,6 @@ var (
 )
 
 func newInstance(env bridges.Env) *instance { return &instance{env: env, create: recordfile.Create} }
-
-// Status returns Connected while a file is open.
-func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
 
 // Err returns what ended the last log early.
 func (i *instance) Err() error {
@@ -275,7 +271,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	}
 	file, err := i.create(path)
 	if err != nil {
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		i.SetStatus(bridges.UnexpectedlyDisconnected)
 		return err
 	}
 	compressor, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
@@ -284,7 +280,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	}
 	i.file, i.gzip = file, compressor
 	i.beginMember()
-	i.status.Store(uint32(bridges.Connected))
+	i.SetStatus(bridges.Connected)
 	return nil
 }
 
@@ -388,7 +384,7 @@ func (i *instance) missing(file *recordfile.File) error {
 func (i *instance) fail(cause error) error {
 	file := i.file
 	i.file = nil
-	i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+	i.SetStatus(bridges.UnexpectedlyDisconnected)
 	i.forget(true)
 	if errors.Is(cause, recordfile.ErrRemoved) {
 		cause = nil // missing tells
@@ -408,17 +404,17 @@ func (i *instance) Disconnect(context.Context) error {
 	if i.file == nil {
 		return i.err
 	}
-	i.status.Store(uint32(bridges.Disconnecting))
+	i.SetStatus(bridges.Disconnecting)
 	if err := i.endMember(); err != nil {
 		return i.fail(err)
 	}
 	file := i.file
 	i.file = nil
 	if err := errors.Join(file.Close(), i.missing(file)); err != nil {
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		i.SetStatus(bridges.UnexpectedlyDisconnected)
 		i.err = fmt.Errorf("finish %s: %w: %w", i.path, bridges.ErrWriteFailed, err)
 		return i.err
 	}
-	i.status.Store(uint32(bridges.Disconnected))
+	i.SetStatus(bridges.Disconnected)
 	return nil
 }

@@ -199,13 +199,13 @@ func RegPublisher[T bridges.Stamped](p *bridges.Plugin, schema Schema, encode fu
 
 // instance records one run. It is a bridges.Instance and a bridges.Failer.
 type instance struct {
+	bridges.State
 	env bridges.Env
 	// create makes the file to record to.
 	create func(path string) (*recordfile.File, error)
 	// now is the wall clock, in nanoseconds from any origin; recordings with a flush
 	// time alone read it.
-	now    func() int64
-	status atomic.Uint32 // a bridges.Status
+	now func() int64
 
 	mu     sync.Mutex
 	topics []*topic // guarded by mu: in the order of addition, which numbers the channels
@@ -241,9 +241,6 @@ func newInstance(env bridges.Env) *instance {
 	return &instance{env: env, create: recordfile.Create, now: func() int64 { return int64(time.Since(begun)) }}
 }
 
-// Status returns Connected while a recording is open.
-func (i *instance) Status() bridges.Status { return bridges.Status(i.status.Load()) }
-
 // Err returns what ended the last recording early.
 func (i *instance) Err() error {
 	i.mu.Lock()
@@ -270,10 +267,10 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	defer i.mu.Unlock()
 	i.err, i.opts = nil, opts
 	if err := i.open(); err != nil {
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		i.SetStatus(bridges.UnexpectedlyDisconnected)
 		return err
 	}
-	i.status.Store(uint32(bridges.Connected))
+	i.SetStatus(bridges.Connected)
 	return nil
 }
 
@@ -376,7 +373,7 @@ func (t *topic) write(f *format, logTime, publishTime int64, data []byte) error 
 func (i *instance) fail(cause error) error {
 	rec := i.rec
 	i.rec = nil
-	i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+	i.SetStatus(bridges.UnexpectedlyDisconnected)
 	if errors.Is(cause, recordfile.ErrRemoved) {
 		cause = nil // missing tells of all files
 	}
@@ -394,18 +391,18 @@ func (i *instance) Disconnect(context.Context) error {
 	if i.rec == nil {
 		return i.err
 	}
-	i.status.Store(uint32(bridges.Disconnecting))
+	i.SetStatus(bridges.Disconnecting)
 	rec := i.rec
 	if err := rec.end(); err != nil {
 		return i.fail(err)
 	}
 	i.rec = nil
 	if err := errors.Join(rec.missing(), i.writeMetadata(rec)); err != nil {
-		i.status.Store(uint32(bridges.UnexpectedlyDisconnected))
+		i.SetStatus(bridges.UnexpectedlyDisconnected)
 		i.err = fmt.Errorf("finish %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed, err)
 		return i.err
 	}
-	i.status.Store(uint32(bridges.Disconnected))
+	i.SetStatus(bridges.Disconnected)
 	return nil
 }
 
