@@ -168,7 +168,7 @@ func TestAKnownPointLandsOnItsPixel(t *testing.T) {
 	for i, px := range [][2]int{{0, 0}, {159, 0}, {0, 119}, {159, 119}, {80, 60}, {79, 59}, {17, 101}, {141, 33}, {3, 64}} {
 		depth := 2 + 3*float64(i)
 		side := 0.02 * depth / l.Fx
-		p := l.Unproject(float64(px[0]), float64(px[1]), depth)
+		p := unproject(l, float64(px[0]), float64(px[1]), depth)
 		// A plane faces +z; the optical frame's -z looks back at the camera.
 		pose := toMap.Compose(spatial.Pose{Position: p, Orientation: mgl64.QuatIdent()})
 		a := b.Put("marker", scenetest.Plane(side, 1), scenetest.Matte("marker", 1, 1, 1), scene.Placement{Pose: pose, Tag: scene.TagPole})

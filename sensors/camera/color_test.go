@@ -348,7 +348,7 @@ func TestTexturesWrapAsTheySay(t *testing.T) {
 		l, compared := lens(t, 400, 400, 90), 0
 		for v := range 400 {
 			for u := range 400 {
-				at := down.Compose(spatial.OpticalInBody()).Apply(l.Unproject(float64(u), float64(v), 5))
+				at := down.Compose(spatial.OpticalInBody()).Apply(unproject(l, float64(u), float64(v), 5))
 				x, y := inside(at[0]/2+0.5), inside(at[1]/2+0.5)
 				if math.Abs(4*x-math.Round(4*x)) < 0.1 || math.Abs(4*y-math.Round(4*y)) < 0.1 {
 					continue // between two steps

@@ -23,8 +23,8 @@ func ExampleLens() {
 	u, v, ok := lens.Project(inOptical)
 	fmt.Printf("pixel (%.1f, %.1f), in front: %v, on the picture: %v\n", u, v, ok, lens.Contains(u, v))
 
-	// A depth picture's pixel leads back to the point.
-	back := spatial.OpticalInBody().Apply(lens.Unproject(u, v, 20))
+	// A depth picture's pixel leads back to the point: the ray's z is 1.
+	back := spatial.OpticalInBody().Apply(lens.Ray(u, v).Mul(20))
 	fmt.Printf("%.1f m ahead, %.1f m left, %.1f m up\n", back[0], back[1], back[2])
 	// Output:
 	// pixel (287.5, 191.5), in front: true, on the picture: true

@@ -144,7 +144,7 @@ func TestFlowOfAMover(t *testing.T) {
 				continue
 			}
 			seen++
-			p := l.Unproject(float64(u), float64(v), d)
+			p := unproject(l, float64(u), float64(v), d)
 			onBox := moves.PoseAt(2 * period).Inverse().Apply(now.Apply(p))
 			assertFlow(t, l, flowAt(flow, u, v), then.Apply(moves.PoseAt(period).Apply(onBox)), p)
 		}

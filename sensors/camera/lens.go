@@ -80,13 +80,6 @@ func (l Lens) Project(p mgl64.Vec3) (u, v float64, ok bool) {
 	return l.Cx + l.Fx*x, l.Cy + l.Fy*y, true
 }
 
-// Unproject returns the point of the optical frame that appears at (u, v) at a
-// planar depth (along z) in metres.
-func (l Lens) Unproject(u, v, depth float64) mgl64.Vec3 {
-	ray := l.Ray(u, v)
-	return ray.Mul(depth / ray[2])
-}
-
 // Ray returns the direction of the optical frame that is seen at (u, v), scaled
 // to z = 1; that of a fisheye, which sees sideways and back as well, is a unit vector.
 // Where the lens sees nothing it is NaN.
