@@ -133,16 +133,6 @@ func Load(name string, o Options) (*scene.Asset, error) {
 	return load(source{name: name, base: base, model: os.DirFS(folder), files: root.FS()}, o)
 }
 
-// LoadFS is Load from a file system, such as an embed.FS.
-func LoadFS(fsys fs.FS, name string, o Options) (*scene.Asset, error) {
-	files, err := fs.Sub(fsys, path.Dir(name))
-	if err != nil {
-		return nil, &Error{File: name, Err: err}
-	}
-	base := path.Base(name)
-	return load(source{name: name, base: base, model: files, files: files}, o)
-}
-
 // source is where a model comes from.
 type source struct {
 	name  string // as the caller gave it, for errors
