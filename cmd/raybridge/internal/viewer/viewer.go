@@ -200,17 +200,6 @@ func (v *Viewer) AddMeter(s Sensor) *Meter {
 	return m
 }
 
-// PictureBounds returns where in the window the named camera's picture is, and
-// whether it is shown pixel for pixel.
-func (v *Viewer) PictureBounds(name string) (bounds image.Rectangle, unscaled bool) {
-	for _, p := range v.panes {
-		if c, ok := p.view.(*camera); ok && p.name == name && c.picture != nil {
-			return c.drawn, c.drawn.Size() == c.picture.Rect.Size()
-		}
-	}
-	return image.Rectangle{}, false
-}
-
 // Compose brings the window's picture up to date and reports whether it has
 // changed. The picture belongs to the Viewer and holds until the next Compose.
 func (v *Viewer) Compose(size image.Point) (picture *image.RGBA, changed bool) {
