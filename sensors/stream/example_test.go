@@ -39,7 +39,7 @@ func Example() {
 
 	client.Close()
 	check(server.Close(ctx))
-	fmt.Println("buffers lent:", server.Outstanding()+client.Outstanding())
+	fmt.Println("buffers lent:", client.Outstanding())
 	// Output:
 	// subscribers: 1
 	// /speed 13.5 m/s

@@ -4,7 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+
+	"github.com/raybridge/raybridge/bridges/transport"
 )
+
+// Clients returns the connected clients with their counts, in no order.
+func (s *Server) Clients() []*transport.Conn { return s.core.Clients() }
+
+// Outstanding returns the number of buffers that are lent: zero after Close.
+func (s *Server) Outstanding() int { return s.core.Outstanding() }
 
 // Reencode reads a client's or a server's greeting and writes it again.
 func Reencode(b []byte, fromClient bool) ([]byte, error) {

@@ -87,15 +87,9 @@ func (s *Server) Addr() net.Addr { return s.core.Addr() }
 // all clients. It returns when the server's goroutines have ended.
 func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
 
-// Clients returns the connected clients with their counts, in no order.
-func (s *Server) Clients() []*transport.Conn { return s.core.Clients() }
-
 // Diagnosis tells how the clients' connections fared. What a client sends that can't be read
 // ends its connection.
 func (s *Server) Diagnosis() transport.Diagnosis { return s.core.Diagnosis() }
-
-// Outstanding returns the number of buffers that are lent: zero after Close.
-func (s *Server) Outstanding() int { return s.core.Outstanding() }
 
 // Stream is one stream of a server.
 type Stream struct {
