@@ -22,8 +22,8 @@
 //		err = out.Publish(ctx, now, message)
 //	}
 //
-// Below it, package wire has the messages' layouts, package bridges/transport the core of servers for
-// any protocol, queue the bounded queues and buffer the memory.
+// Below it, package wire has the messages' layouts, package bridges/transport the core of servers
+// for any protocol, package flow the bounded queues and the memory.
 //
 // # Concurrency
 //
