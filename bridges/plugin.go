@@ -168,13 +168,20 @@ func RegSubscriber[T any, I Instance](p *Plugin, wire string, create func(instan
 
 // nameType is AddType, for a type that may have been added with the same name.
 func nameType[T any](p *Plugin, wire string) error {
-	p.mu.RLock()
-	known, ok := p.types[reflect.TypeFor[T]()]
-	p.mu.RUnlock()
-	if ok && known.wire == wire {
+	if t := reflect.TypeFor[T](); p.Knows(t) && p.wireOf(t, "") == wire {
 		return nil
 	}
 	return AddType[T](p, wire)
+}
+
+// wireOf returns the name that a type was declared with, else the given one.
+func (p *Plugin) wireOf(t reflect.Type, wire string) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if known, ok := p.types[t]; ok {
+		return known.wire
+	}
+	return wire
 }
 
 // own returns an instance as what the bridge made it.

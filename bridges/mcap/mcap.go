@@ -544,7 +544,7 @@ type carriers struct{ standard, ros1 ros.Publication }
 
 // register declares the type of sample.
 func (c carriers) register(p *bridges.Plugin) error {
-	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (ros.SendSample, error) {
+	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
 		t, err := b.(*instance).addTopic(info, c.format)
 		if err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ type subscription struct {
 	handle func(data []byte) error // guarded by mu: decodes a message and hands it on
 }
 
-// subscribe is the ros.Listen of this bridge.
+// subscribe is the bridges.Listen of this bridge.
 func subscribe(i bridges.Instance, topic bridges.Topic, typeName string, in ros.Inbox) error {
 	typ, err := newMessageType(typeName)
 	if err != nil {

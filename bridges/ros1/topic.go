@@ -40,7 +40,7 @@ type topic struct {
 	size    int // of the last message
 }
 
-// openTopic is the ros.Open of this bridge.
+// openTopic is the bridges.Open of this bridge.
 func openTopic(i bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	typ, err := newMessageType(typeName)
 	if err != nil {

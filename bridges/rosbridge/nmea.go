@@ -19,8 +19,8 @@ const sentenceType = "nmea_msgs/msg/Sentence"
 // openGnss makes the way of fixes, as the connection has them: NavSatFix, or two
 // sentences, GPGGA with the place and QQ02C with the attitude, whose header has the
 // sequence numbers 2n and 2n+1.
-func openGnss(pub ros.Publication) ros.OpenSample {
-	return func(i bridges.Instance, info *bridges.PublishedTopic) (ros.SendSample, error) {
+func openGnss(pub ros.Publication) bridges.OpenSample {
+	return func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
 		t, err := i.(*instance).add(info, pub.Type)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,129 @@
+package bridges_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/bridges"
+)
+
+// reading is a sample, line the message of it.
+type reading struct{ at, value int64 }
+
+func (r *reading) Stamp() int64 { return r.at }
+
+type line struct{ value int64 }
+
+var errOdd = errors.New("odd")
+
+// row carries readings as lines with the factor; odd ones are refused.
+func row(schema string, factor int64) bridges.Publication[*line, string] {
+	return bridges.Publish("lines/"+schema, schema, func(bridges.Instance) func(*reading) (*line, error) {
+		message := &line{}
+		return func(src *reading) (*line, error) {
+			if src.value%2 != 0 {
+				return nil, errOdd
+			}
+			message.value = factor * src.value
+			return message, nil
+		}
+	})
+}
+
+func TestPublication(t *testing.T) {
+	refused := errors.New("refused")
+	once := row("once", 1).ByTopic(func(topic string) bridges.Publication[*line, string] {
+		if topic == "/twice" {
+			return row("twice", 2)
+		}
+		return row("once", 1)
+	})
+	boxed := bridges.PublishAs(once, 7, func() func(*line) int64 { return func(m *line) int64 { return m.value } })
+	message, err := boxed.Converter()(&reading{value: 4})
+	require.NoError(t, err)
+	assert.EqualValues(t, 4, message)
+	_, err = boxed.Converter()(&reading{value: 3})
+	assert.ErrorIs(t, err, errOdd)
+	_, err = boxed.Converter()(other{})
+	assert.ErrorIs(t, err, bridges.ErrConvert, "a sample of another type")
+
+	type sent struct{ value, stamp int64 }
+	var last sent
+	schemas := map[string]string{}
+	open := func(_ bridges.Instance, topic *bridges.PublishedTopic, schema string) (bridges.Send[*line], error) {
+		schemas[topic.Name] = schema
+		return func(_ context.Context, m *line, stampNs int64) error {
+			last = sent{m.value, stampNs}
+			return nil
+		}, nil
+	}
+	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
+		declared := once
+		declared.Declare = func() error { return refused }
+		assert.ErrorIs(t, declared.Register(p, "line", open), refused)
+		assert.False(t, p.Knows(once.Sample))
+		require.NoError(t, once.Register(p, "line", open))
+		assert.ErrorIs(t, once.Register(p, "line", open), bridges.ErrDuplicate)
+		return nil
+	}}
+	b, err := bridges.MustRegistry(f).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	for topic, want := range map[string]int64{"/once": 10, "/twice": 20} {
+		publish, err := bridges.AddPublisher[*reading](b, bridges.Topic{Name: topic})
+		require.NoError(t, err)
+		require.NoError(t, publish(t.Context(), &reading{at: 5, value: 10}))
+		assert.Equal(t, sent{want, 5}, last)
+		err = publish(t.Context(), &reading{value: 1})
+		assert.ErrorIs(t, err, bridges.ErrConvert)
+		assert.ErrorIs(t, err, errOdd)
+		msg := &reading{value: 2}
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = publish(context.Background(), msg) }))
+	}
+	assert.Equal(t, map[string]string{"/once": "once", "/twice": "twice"}, schemas)
+}
+
+// other is a sample that no row here carries.
+type other struct{}
+
+func (other) Stamp() int64 { return 0 }
+
+func TestSubscription(t *testing.T) {
+	var inbox bridges.Inbox[*line]
+	listen := func(_ bridges.Instance, _ bridges.Topic, schema string, in bridges.Inbox[*line]) error {
+		assert.Equal(t, "once", schema)
+		inbox = in
+		return nil
+	}
+	sub := bridges.Subscribe("lines/once", "once", func() *line { return &line{} }, func(bridges.Instance) func(*line) (*reading, error) {
+		return func(m *line) (*reading, error) {
+			if m.value%2 != 0 {
+				return nil, errOdd
+			}
+			return &reading{value: m.value}, nil
+		}
+	})
+	f := &fakeFactory{name: "fake", instance: &fakeInstance{status: bridges.Connected}, register: func(p *bridges.Plugin) error {
+		require.NoError(t, row("once", 1).Register(p, "published", func(bridges.Instance, *bridges.PublishedTopic, string) (bridges.Send[*line], error) {
+			return nil, nil
+		}))
+		require.NoError(t, sub.Register(p, "subscribed", listen), "a type that is published is subscribed to under its first name")
+		assert.ErrorIs(t, sub.Register(p, "subscribed", listen), bridges.ErrDuplicate)
+		assert.Equal(t, "published", p.Types()[0].Wire)
+		return nil
+	}}
+	b, err := bridges.MustRegistry(f).Open("fake:", bridges.Env{})
+	require.NoError(t, err)
+	var got []*reading
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/a"}, func(r *reading) { got = append(got, r) }))
+	m := inbox.New()
+	m.value = 6
+	require.NoError(t, inbox.Deliver(m))
+	err = inbox.Deliver(&line{value: 1})
+	assert.ErrorIs(t, err, bridges.ErrConvert)
+	assert.ErrorIs(t, err, errOdd)
+	assert.Equal(t, []*reading{{value: 6}}, got)
+}
