@@ -59,10 +59,10 @@ func (Factory) Info() bridges.Info {
 func (Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, pub := range apollo.Publications() {
-		errs = append(errs, pub.Register(p, apollo.FullName, open))
+		errs = append(errs, pub.Register(p, pub.Type, open))
 	}
 	for _, sub := range apollo.Subscriptions() {
-		errs = append(errs, sub.Register(p, apollo.FullName, listen))
+		errs = append(errs, sub.Register(p, sub.Type, listen))
 	}
 	return errors.Join(errs...)
 }
@@ -75,9 +75,10 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return &instance{env: env, limit: cmp.Or(f.limit, maxMessage), inboxes: map[string]apollo.Inbox{}}, nil
 }
 
-// open is an apollo.Open.
+// open is the bridges.Open of this bridge.
 func open(i bridges.Instance, topic *bridges.PublishedTopic, message protoreflect.MessageDescriptor) (apollo.Send, error) {
 	c := i.(*instance)
+	topic.SetWire(apollo.FullName(message))
 	c.announce(topic.Name, message)
 	way := c.NewWay(topic)
 	return func(ctx context.Context, m apollo.Message, _ int64) error {
@@ -95,7 +96,7 @@ func open(i bridges.Instance, topic *bridges.PublishedTopic, message protoreflec
 	}, nil
 }
 
-// listen is an apollo.Listen.
+// listen is the bridges.Listen of this bridge.
 func listen(i bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in apollo.Inbox) error {
 	i.(*instance).subscribe(topic.Name, message, in)
 	return nil
@@ -110,7 +111,8 @@ func RegPublisher[M any, P interface {
 	*M
 	proto.Message
 }, T bridges.Stamped](p *bridges.Plugin, convert func(dst P, src T) error) error {
-	return apollo.NewPublication(convert).Register(p, apollo.FullName, open)
+	pub := apollo.NewPublication(convert)
+	return pub.Register(p, pub.Type, open)
 }
 
 // RegSubscriber lets the bridge subscribe to a protobuf message M, of which convert makes
@@ -120,7 +122,8 @@ func RegSubscriber[M any, P interface {
 	*M
 	proto.Message
 }, S any](p *bridges.Plugin, convert func(dst *S, src P) error) error {
-	return apollo.NewSubscription(convert).Register(p, apollo.FullName, listen)
+	sub := apollo.NewSubscription(convert)
+	return sub.Register(p, sub.Type, listen)
 }
 
 // instance is one connection to a cyber_bridge.

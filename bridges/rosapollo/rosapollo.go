@@ -92,7 +92,7 @@ func (Factory) Register(p *bridges.Plugin) error {
 	for _, pub := range apollo.Publications() {
 		if sample, ok := published[pub.Type]; ok {
 			replaced[sample] = true
-			problems = append(problems, pub.Register(p, apollo.ShortName, openApollo))
+			problems = append(problems, pub.Register(p, apollo.ShortName(pub.Schema), openApollo))
 		}
 	}
 	for _, pub := range rossample.SVL() {
@@ -102,7 +102,7 @@ func (Factory) Register(p *bridges.Plugin) error {
 	}
 	for _, sub := range apollo.Subscriptions() {
 		if sub.Type == command {
-			problems = append(problems, sub.Register(p, apollo.ShortName, listenApollo))
+			problems = append(problems, sub.Register(p, apollo.ShortName(sub.Schema), listenApollo))
 		}
 	}
 	for _, sub := range rossample.SVLSubscriptions() {
@@ -234,7 +234,9 @@ func openApollo(i bridges.Instance, info *bridges.PublishedTopic, message protor
 	if err := rosbridgev2.CheckName(info.Name); err != nil {
 		return nil, err
 	}
-	way := i.(*instance).Advertise(info, apollo.ShortName(message))
+	name := apollo.ShortName(message)
+	info.SetWire(name)
+	way := i.(*instance).Advertise(info, name)
 	t := &apolloTopic{limit: min(i.(*instance).limit, maxProtobuf)}
 	return func(ctx context.Context, message apollo.Message, _ int64) error {
 		t.message = message.Proto().ProtoReflect()

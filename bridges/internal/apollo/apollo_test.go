@@ -33,7 +33,8 @@ func (p *probe) Info() bridges.Info {
 
 func (p *probe) Register(plugin *bridges.Plugin) error {
 	for _, pub := range apollo.Publications() {
-		err := pub.Register(plugin, apollo.ShortName, func(i bridges.Instance, topic *bridges.PublishedTopic, d protoreflect.MessageDescriptor) (apollo.Send, error) {
+		err := pub.Register(plugin, apollo.ShortName(pub.Schema), func(i bridges.Instance, topic *bridges.PublishedTopic, d protoreflect.MessageDescriptor) (apollo.Send, error) {
+			topic.SetWire(apollo.ShortName(d))
 			i.(*probe).types[topic.Name] = d.FullName()
 			return func(_ context.Context, m apollo.Message, stampNs int64) error {
 				i.(*probe).take(topic.Name, m)
@@ -45,7 +46,7 @@ func (p *probe) Register(plugin *bridges.Plugin) error {
 		}
 	}
 	for _, sub := range apollo.Subscriptions() {
-		err := sub.Register(plugin, apollo.FullName, func(i bridges.Instance, topic bridges.Topic, d protoreflect.MessageDescriptor, in apollo.Inbox) error {
+		err := sub.Register(plugin, sub.Type, func(i bridges.Instance, topic bridges.Topic, d protoreflect.MessageDescriptor, in apollo.Inbox) error {
 			i.(*probe).boxes[topic.Name] = in
 			return nil
 		})

@@ -1,44 +1,30 @@
 package apollo
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
-	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// Name is the name that a bridge's protocol has for a message, such as [FullName].
-type Name func(protoreflect.MessageDescriptor) string
+// Publication is a type of sample with the message that carries it. Its Schema is the
+// message's descriptor.
+type Publication = bridges.Publication[Message, protoreflect.MessageDescriptor]
 
-// Publication is a type of sample with the message that carries it.
-type Publication struct {
-	// Type is the message's full name, such as "apollo.drivers.PointCloud".
-	Type    string
-	declare func(p *bridges.Plugin, name Name, open Open) error
-}
+// Send encodes and sends, or queues, one message: see [bridges.Send].
+type Send = bridges.Send[Message]
 
-// Open makes the way of one channel's messages, which are of the described type, on an
-// instance of the bridge that registered it. It is called when a publisher is added.
-type Open func(instance bridges.Instance, topic *bridges.PublishedTopic, message protoreflect.MessageDescriptor) (Send, error)
+// Subscription is a message with the type of sample that is made of it. Its Schema is the
+// message's descriptor.
+type Subscription = bridges.Subscription[proto.Message, protoreflect.MessageDescriptor]
 
-// Send encodes and sends, or queues, one message. stampNs is when it was captured. It is
-// called by one goroutine at a time.
-type Send func(ctx context.Context, message Message, stampNs int64) error
-
-// Register declares the sample's type on a bridge, by the name that name gives the
-// message.
-func (pub Publication) Register(p *bridges.Plugin, name Name, open Open) error {
-	return pub.declare(p, name, open)
-}
+// Inbox takes the messages of one subscription.
+type Inbox = bridges.Inbox[proto.Message]
 
 // converter makes messages of one type of samples, in the memory of the last one.
 type converter[T any] struct {
@@ -73,74 +59,20 @@ func clouds[T any](convert func(*cloud, T, *Map) error) converter[T] {
 	}
 }
 
-// publication makes the Publication of the converter that choose picks for a channel.
-func publication[T bridges.Stamped](usual converter[T], choose func(channel string) converter[T]) Publication {
-	return Publication{Type: string(usual.descriptor.FullName()), declare: func(p *bridges.Plugin, name Name, open Open) error {
-		if err := bridges.AddType[T](p, name(usual.descriptor)); err != nil {
-			return err
-		}
-		return bridges.AddPublisherCreator(p, func(i bridges.Instance, topic *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-			c := usual
-			if choose != nil {
-				c = choose(topic.Name)
-				topic.SetWire(name(c.descriptor))
-			}
-			send, err := open(i, topic, c.descriptor)
-			if err != nil {
-				return nil, err
-			}
-			return publisher(i, c.make(), send), nil
-		})
-	}}
+// publication makes the Publication of a converter.
+func publication[T bridges.Stamped](c converter[T]) Publication {
+	return bridges.Publish(string(c.descriptor.FullName()), c.descriptor, func(i bridges.Instance) func(T) (Message, error) {
+		convert := c.make()
+		return func(src T) (Message, error) { return convert(src, mapOf(i)) }
+	})
 }
 
-// publisher converts and sends.
-func publisher[T bridges.Stamped](i bridges.Instance, convert func(T, *Map) (Message, error), send Send) bridges.Publisher[T] {
-	var mu sync.Mutex // guards convert's memory
-	mapped, _ := i.(Mapped)
-	return func(ctx context.Context, msg T) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var at *Map
-		if mapped != nil {
-			at = mapped.Map()
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		message, err := convert(msg, at)
-		if err != nil {
-			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-		}
-		return send(ctx, message, msg.Stamp())
+// mapOf returns the place of an instance's map; nil is unknown.
+func mapOf(i bridges.Instance) *Map {
+	if mapped, ok := i.(Mapped); ok {
+		return mapped.Map()
 	}
-}
-
-// Subscription is a message with the type of sample that is made of it.
-type Subscription struct {
-	// Type is the message's full name, such as "apollo.control.ControlCommand".
-	Type    string
-	declare func(p *bridges.Plugin, name Name, listen Listen) error
-}
-
-// Listen subscribes an instance of the bridge that registered it to a channel of
-// messages of the described type.
-type Listen func(instance bridges.Instance, topic bridges.Topic, message protoreflect.MessageDescriptor, in Inbox) error
-
-// Inbox takes the messages of one subscription.
-type Inbox struct {
-	// New returns a message to decode into.
-	New func() proto.Message
-	// Deliver hands one on, which is the inbox's from then on. It is called by one
-	// goroutine at a time and doesn't block. An error says that the message makes
-	// no sense.
-	Deliver func(proto.Message) error
-}
-
-// Register declares the sample's type on a bridge, if it isn't declared yet, and how it
-// is subscribed to.
-func (sub Subscription) Register(p *bridges.Plugin, name Name, listen Listen) error {
-	return sub.declare(p, name, listen)
+	return nil
 }
 
 // ErrEmpty says that nothing is set in a message, so that it has no bytes. It doesn't
@@ -166,34 +98,15 @@ func subscription[M any, P interface {
 }, S any](convert func(*S, P, *Map) error) Subscription {
 	descriptor := P(new(M)).ProtoReflect().Descriptor()
 	presence := tellsPresence(descriptor)
-	return Subscription{Type: string(descriptor.FullName()), declare: func(p *bridges.Plugin, name Name, listen Listen) error {
-		if !p.Knows(reflect.TypeFor[*S]()) {
-			if err := bridges.AddType[*S](p, name(descriptor)); err != nil {
-				return err
+	return bridges.Subscribe(string(descriptor.FullName()), descriptor, func() proto.Message { return P(new(M)) }, func(i bridges.Instance) func(proto.Message) (*S, error) {
+		return func(m proto.Message) (*S, error) {
+			if presence && proto.Size(m) == 0 {
+				return nil, fmt.Errorf("%s: %w", descriptor.FullName(), ErrEmpty)
 			}
+			s := new(S)
+			return s, convert(s, m.(P), mapOf(i))
 		}
-		return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(*S)) error {
-			mapped, _ := i.(Mapped)
-			return listen(i, topic, descriptor, Inbox{
-				New: func() proto.Message { return P(new(M)) },
-				Deliver: func(m proto.Message) error {
-					if presence && proto.Size(m) == 0 {
-						return fmt.Errorf("%s: %w", descriptor.FullName(), ErrEmpty)
-					}
-					var at *Map
-					if mapped != nil {
-						at = mapped.Map()
-					}
-					s := new(S)
-					if err := convert(s, m.(P), at); err != nil {
-						return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
-					}
-					deliver(s)
-					return nil
-				},
-			})
-		})
-	}}
+	})
 }
 
 // correctedChannel is in the name of the channel that Apollo has for corrected
@@ -204,22 +117,42 @@ const correctedChannel = "corrected"
 // for. An Imu is a drivers.gnss.Imu, but a localization.CorrectedImu on a channel whose
 // name has "corrected" in it.
 func Publications() []Publication {
-	measured, corrected := converted(rawImu), converted(correctedImu)
-	imu := func(channel string) converter[*sample.Imu] {
+	measured, corrected := publication(converted(rawImu)), publication(converted(correctedImu))
+	imu := func(channel string) Publication {
 		return oneOf(strings.Contains(channel, correctedChannel), corrected, measured)
 	}
 	return []Publication{
-		publication(converted(clock), nil), publication(converted(image), nil), publication(converted(compressedImage), nil),
-		publication(clouds((*cloud).fromCloud), nil), publication(clouds((*cloud).fromScan), nil),
-		publication(converted(gnssBestPose), nil), publication(converted(gps), nil), publication(converted(insStat), nil),
-		publication(measured, imu), publication(converted(localizationEstimate), nil),
-		publication(converted(chassis), nil), publication(converted(contiRadar), nil),
-		publication(converted(detection2DArray), nil), publication(converted(perceptionObstacles), nil),
-		publication(converted(trafficLights), nil), publication(converted(perceptionLanes), nil),
+		publication(converted(clock)), publication(converted(image)), publication(converted(compressedImage)),
+		publication(clouds((*cloud).fromCloud)), publication(clouds((*cloud).fromScan)),
+		publication(converted(gnssBestPose)), publication(converted(gps)), publication(converted(insStat)),
+		measured.ByTopic(imu), publication(converted(localizationEstimate)),
+		publication(converted(chassis)), publication(converted(contiRadar)),
+		publication(converted(detection2DArray)), publication(converted(perceptionObstacles)),
+		publication(converted(trafficLights)), publication(converted(perceptionLanes)),
 	}
 }
 
 // Subscriptions returns a Subscription of each message that can become a sample.
 func Subscriptions() []Subscription {
 	return []Subscription{subscription(readControl), subscription(readDetection2DArray), subscription(readObstacles)}
+}
+
+// NewPublication makes a Publication of a type from outside. convert sets a message that
+// is empty.
+func NewPublication[M any, P interface {
+	*M
+	proto.Message
+}, T bridges.Stamped](convert func(dst P, src T) error) Publication {
+	return publication(converted(func(dst P, src T, _ *Map) error {
+		proto.Reset(dst)
+		return convert(dst, src)
+	}))
+}
+
+// NewSubscription makes a Subscription of a message from outside.
+func NewSubscription[M any, P interface {
+	*M
+	proto.Message
+}, S any](convert func(dst *S, src P) error) Subscription {
+	return subscription(func(dst *S, src P, _ *Map) error { return convert(dst, src) })
 }
