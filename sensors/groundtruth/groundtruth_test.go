@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/city"
@@ -18,12 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
 	"github.com/raybridge/raybridge/spatial"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
-
-// definitions are all sensors of the package.
-var definitions = []*sensors.Definition{groundtruth.Boxes2D, groundtruth.Boxes3D}
 
 func TestMain(m *testing.M) { gputest.Main(m) }
 

@@ -17,6 +17,9 @@ import (
 	"github.com/raybridge/raybridge/sensors/sensortest"
 )
 
+// definitions are all sensors of the package.
+var definitions = []*sensors.Definition{groundtruth.Boxes2D, groundtruth.Boxes3D}
+
 // capture begins one capture and doesn't wait for it.
 func capture(t *testing.T, h *sensortest.Harness, tNs int64) {
 	t.Helper()
