@@ -203,3 +203,54 @@ func (sub Subscription[M, S]) Register(p *Plugin, wire string, listen Listen[M, 
 	}
 	return sub.register(p, wire, listen)
 }
+
+// Schema describes the messages of a type in the words of a recording or of a viewer's
+// protocol. A bridge that needs less of it leaves the rest aside.
+type Schema struct {
+	// Name is the message type's full name, such as "std_msgs/msg/Float64".
+	Name string
+	// Encoding says what language Data is in: "ros2msg", "ros2idl", "protobuf" (a
+	// FileDescriptorSet), "jsonschema"; empty for none.
+	Encoding string
+	Data     []byte
+	// MessageEncoding is how messages are encoded: "cdr", "protobuf", "json".
+	MessageEncoding string
+}
+
+// Codec is a message type of your own in one encoding. It lets a bridge carry the type
+// without a change to that bridge.
+type Codec[T Stamped] struct {
+	// Schema describes the messages. Its Data are kept and not to be changed.
+	Schema Schema
+	// Append appends the encoded message to dst and returns the result. It keeps no hold of
+	// msg, and is called by one goroutine at a time for each topic. An error drops the message
+	// and counts it as ErrConvert.
+	Append func(dst []byte, msg T) ([]byte, error)
+}
+
+// Append appends an encoded message to dst and returns the result.
+type Append func(dst []byte) ([]byte, error)
+
+// CodecCarrier is a Factory that carries messages which a [Codec] encodes.
+type CodecCarrier interface {
+	// RegCodec adds a type that p's bridge publishes. A type that the plugin knows already is
+	// ErrDuplicate, and the first stays.
+	RegCodec(p *Plugin, pub Publication[Append, Schema]) error
+}
+
+// Register adds the type to a bridge. ErrNoConverter says that the bridge carries no
+// messages of other encodings. Any goroutine may call it, before publishers are added.
+func (c Codec[T]) Register(p *Plugin) error {
+	carrier, ok := p.Factory().(CodecCarrier)
+	if !ok {
+		return fmt.Errorf("bridge %q can't publish %s: it encodes messages itself: %w", p.info.Name, c.Schema.Name, ErrNoConverter)
+	}
+	return carrier.RegCodec(p, Publish(c.Schema.Name, c.Schema, func(Instance) func(T) (Append, error) {
+		var message T
+		encode := func(dst []byte) ([]byte, error) { return c.Append(dst, message) }
+		return func(src T) (Append, error) {
+			message = src
+			return encode, nil
+		}
+	}))
+}

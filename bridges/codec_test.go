@@ -3,6 +3,7 @@ package bridges_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,4 +127,49 @@ func TestSubscription(t *testing.T) {
 	assert.ErrorIs(t, err, bridges.ErrConvert)
 	assert.ErrorIs(t, err, errOdd)
 	assert.Equal(t, []*reading{{value: 6}}, got)
+}
+
+// carrying is a bridge that takes what a Codec encodes.
+type carrying struct {
+	*fakeFactory
+	open bridges.Open[bridges.Append, bridges.Schema]
+}
+
+func (c carrying) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, pub.Type, c.open)
+}
+
+func TestCodec(t *testing.T) {
+	var data []byte
+	open := func(_ bridges.Instance, _ *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
+		assert.Equal(t, "json", schema.MessageEncoding)
+		return func(_ context.Context, encode bridges.Append, _ int64) (err error) {
+			data, err = encode(data[:0])
+			return err
+		}, nil
+	}
+	codec := bridges.Codec[*reading]{
+		Schema: bridges.Schema{Name: "my/Reading", MessageEncoding: "json"},
+		Append: func(dst []byte, m *reading) ([]byte, error) { return strconv.AppendInt(dst, m.value, 10), nil },
+	}
+	fake := func(name string) *fakeFactory {
+		return &fakeFactory{name: name, instance: &fakeInstance{status: bridges.Connected}}
+	}
+	registry := bridges.MustRegistry(fake("closed"), carrying{fake("open"), open})
+	plugin, err := registry.Plugin("closed")
+	require.NoError(t, err)
+	assert.ErrorIs(t, codec.Register(plugin), bridges.ErrNoConverter)
+	plugin, err = registry.Plugin("open")
+	require.NoError(t, err)
+	require.NoError(t, codec.Register(plugin))
+	assert.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
+
+	b, err := registry.Open("open:", bridges.Env{})
+	require.NoError(t, err)
+	publish, err := bridges.AddPublisher[*reading](b, bridges.Topic{Name: "/a"})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), &reading{value: 123}))
+	assert.Equal(t, "123", string(data))
+	msg := &reading{value: 456}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = publish(context.Background(), msg) }))
 }

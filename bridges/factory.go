@@ -16,8 +16,8 @@
 //
 // Messages are pointers to the structures of package sample, or to any type
 // that somebody registered with the bridge, without a change to it: package ros
-// adds a type from outside to any bridge to ROS, RegPublisher of a bridge's own
-// package to that one.
+// adds a type from outside to any bridge to ROS, a Codec adds one to a bridge in
+// an encoding of your own.
 //
 // # Concurrency
 //

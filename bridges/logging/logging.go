@@ -128,18 +128,22 @@ func (Factory) Register(p *bridges.Plugin) error {
 // NewInstance returns a log of one run.
 func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
 
-// RegPublisher lets the bridge log messages of a type of one's own. encode
-// appends msg to dst as JSON, without line breaks, and returns the result; it is
-// called from any goroutine and keeps no hold of msg.
-func RegPublisher[T any](p *bridges.Plugin, typeName string, encode func(dst []byte, msg T) ([]byte, error)) error {
-	return register(p, typeName, func(o *object, _ *bridges.PublishedTopic, msg T) error {
-		start := len(o.buf)
-		buf, err := encode(o.buf, msg)
-		if err == nil && bytes.IndexByte(buf[start:], '\n') >= 0 {
-			err = fmt.Errorf("the JSON of %s has a line break", typeName)
-		}
-		o.buf = buf
-		return err
+// RegCodec lets the bridge log one more type, whose Append appends a message as JSON without
+// line breaks. Of its schema only the name is used.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ bridges.Schema) (bridges.Send[bridges.Append], error) {
+		t := b.(*instance).addTopic(info)
+		return func(_ context.Context, encode bridges.Append, _ int64) error {
+			return t.log(func(o *object) error {
+				start := len(o.buf)
+				buf, err := encode(o.buf)
+				if err == nil && bytes.IndexByte(buf[start:], '\n') >= 0 {
+					err = fmt.Errorf("the JSON of %s has a line break", pub.Type)
+				}
+				o.buf = buf
+				return err
+			})
+		}, nil
 	})
 }
 

@@ -352,14 +352,17 @@ func TestEqualRunsGiveEqualBytes(t *testing.T) { // law T5
 // mood is a message type that raybridge knows nothing of.
 type mood struct{ Word string }
 
+func (*mood) Stamp() int64 { return 0 }
+
 func TestTypesOfOnesOwn(t *testing.T) {
 	registry, err := bridges.NewRegistry(logging.Factory{})
 	require.NoError(t, err)
 	plugin, err := registry.Plugin("logging")
 	require.NoError(t, err)
 	encode := func(dst []byte, m *mood) ([]byte, error) { return fmt.Appendf(dst, `{"Word":"%s"}`, m.Word), nil }
-	require.NoError(t, logging.RegPublisher(plugin, "MoodData", encode))
-	require.ErrorIs(t, logging.RegPublisher(plugin, "MoodData", encode), bridges.ErrDuplicate)
+	codec := bridges.Codec[*mood]{Schema: bridges.Schema{Name: "MoodData"}, Append: encode}
+	require.NoError(t, codec.Register(plugin))
+	require.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 	dir := t.TempDir()
 	b, err := registry.Open("logging:moods", bridges.Env{OutDir: dir})
 	require.NoError(t, err)

@@ -166,34 +166,22 @@ func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return i, nil
 }
 
-// Schema describes the messages of a channel, in MCAP's words.
-type Schema struct {
-	// Name is the message type's name, such as "std_msgs/msg/Float64".
-	Name string
-	// Encoding says what language Data is in: "ros2msg", "ros2idl",
-	// "protobuf", "jsonschema"; empty for none.
-	Encoding string
-	Data     []byte
-	// MessageEncoding is how messages are encoded: "cdr", "protobuf", "json".
-	MessageEncoding string
-}
-
-// RegPublisher lets the bridge record messages of a type of one's own, equally in all
-// profiles. encode appends the encoded message to dst and returns the result; it is
-// called from any goroutine and keeps no hold of msg.
-func RegPublisher[T bridges.Stamped](p *bridges.Plugin, schema Schema, encode func(dst []byte, msg T) ([]byte, error)) error {
-	if err := bridges.AddType[T](p, schema.Name); err != nil {
-		return err
-	}
-	own := &format{schema: schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
-		return encode(dst, sample.(T))
-	}}
-	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+// RegCodec lets the bridge record one more type, equally in all profiles.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.RegisterSample(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
+		convert := pub.Converter()
+		own := &format{schema: pub.Schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
+			encode, err := convert(sample)
+			if err != nil {
+				return dst, err
+			}
+			return encode(dst)
+		}}
 		t, err := b.(*instance).addTopic(info, func(profile) (*format, error) { return own, nil })
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, msg T) error { return t.publish(ctx, msg) }, nil
+		return t.publish, nil
 	})
 }
 
@@ -455,7 +443,7 @@ func (p profile) checkTopic(name string) error {
 
 // format is how the messages of one topic stand in one recording.
 type format struct {
-	schema Schema
+	schema bridges.Schema
 	// md5 is ROS 1's sum of the message's definition, empty for others.
 	md5 string
 	// encode appends a sample's message; it is called by one goroutine at a time.
@@ -490,7 +478,7 @@ func ros1Format(pub ros.Publication) (*format, error) {
 	}
 	convert, encoder := pub.Converter(), encode.ROS1.Encoder()
 	return &format{
-		schema: Schema{Name: ros.ROS1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
+		schema: bridges.Schema{Name: ros.ROS1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
 		md5:    sum,
 		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
 			message, err := convert(sample)
@@ -509,7 +497,7 @@ func foxgloveFormat(sampleType reflect.Type) (*format, bool) {
 			continue
 		}
 		convert := pub.Converter()
-		return &format{schema: Schema(pub.Schema), encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
+		return &format{schema: pub.Schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
 			message, err := convert(sample)
 			if err != nil {
 				return dst, err
@@ -528,7 +516,7 @@ func ros2Format(pub ros.Publication) (*format, error) {
 	}
 	convert, encoder := pub.Converter(), encode.CDR.Encoder()
 	return &format{
-		schema: Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"},
+		schema: bridges.Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"},
 		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
 			message, err := convert(sample)
 			if err != nil {

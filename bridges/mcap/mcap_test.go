@@ -276,13 +276,14 @@ func TestTypesOfOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	plugin, err := registry.Plugin("mcap")
 	require.NoError(t, err)
-	schema := mcap.Schema{Name: "example.Mood", Encoding: "jsonschema", Data: []byte(`{"type":"object"}`), MessageEncoding: "json"}
+	schema := bridges.Schema{Name: "example.Mood", Encoding: "jsonschema", Data: []byte(`{"type":"object"}`), MessageEncoding: "json"}
 	encode := func(dst []byte, m *mood) ([]byte, error) {
 		text, err := json.Marshal(m)
 		return append(dst, text...), err
 	}
-	require.NoError(t, mcap.RegPublisher(plugin, schema, encode))
-	require.ErrorIs(t, mcap.RegPublisher(plugin, schema, encode), bridges.ErrDuplicate)
+	codec := bridges.Codec[*mood]{Schema: schema, Append: encode}
+	require.NoError(t, codec.Register(plugin))
+	require.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 
 	dir := t.TempDir()
 	b, err := registry.Open("mcap:moods", bridges.Env{OutDir: dir})

@@ -560,7 +560,7 @@ func (r *recorder) addChannel(topic *bridges.PublishedTopic, f *format, metadata
 }
 
 // addSchema returns the id of a schema of the file, which it writes if it isn't there.
-func (r *recorder) addSchema(s Schema) (uint16, error) {
+func (r *recorder) addSchema(s bridges.Schema) (uint16, error) {
 	for _, known := range r.schemas {
 		if known.Name == s.Name && known.Encoding == s.Encoding && string(known.Data) == string(s.Data) {
 			return known.ID, nil

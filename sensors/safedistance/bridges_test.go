@@ -12,7 +12,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/sensors/safedistance"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -29,10 +28,13 @@ func ExampleEvent() {
 	registry := bridgesall.Registry()
 	plugin, err := registry.Plugin("logging")
 	must(err)
-	must(logging.RegPublisher(plugin, "SafeDistanceData", func(dst []byte, m *safedistance.Event) ([]byte, error) {
-		line, err := json.Marshal(map[string]any{"StampNs": m.StampNs, "Actors": m.Actors})
-		return append(dst, line...), err
-	}))
+	must(bridges.Codec[*safedistance.Event]{
+		Schema: bridges.Schema{Name: "SafeDistanceData"},
+		Append: func(dst []byte, m *safedistance.Event) ([]byte, error) {
+			line, err := json.Marshal(map[string]any{"StampNs": m.StampNs, "Actors": m.Actors})
+			return append(dst, line...), err
+		},
+	}.Register(plugin))
 
 	// What a pipeline does with it.
 	out, err := os.MkdirTemp("", "safedistance")

@@ -13,16 +13,7 @@ import (
 
 // Schema describes the messages of a channel, in the words that MCAP and Foxglove's
 // WebSocket protocol share.
-type Schema struct {
-	// Name is the message type's full name: "foxglove.PointCloud",
-	// "sensor_msgs/msg/Imu".
-	Name string
-	// Encoding is the language of Data: "protobuf" (a FileDescriptorSet) or "ros2msg".
-	Encoding string
-	Data     []byte
-	// MessageEncoding is how messages are encoded: "protobuf" or "cdr".
-	MessageEncoding string
-}
+type Schema = bridges.Schema
 
 // Message is one message, good until the Send that it was given to returns.
 type Message interface {
