@@ -80,7 +80,7 @@ func Keep(ctx context.Context, retry Retry, connect func() (connected bool, err 
 	for failures := 0; ctx.Err() == nil; {
 		connected, err := connect()
 		if err == nil || ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the caller has ended it
 		}
 		now := retry
 		if failures++; connected {
