@@ -109,7 +109,7 @@ func (m *model) offer(msg *modelMessage) {
 		m.tokens[msg.token] = true
 	}
 	for len(t.blocked) > 0 || !t.hasRoom(msg.bytes) {
-		if t.policy == flow.Block {
+		if t.policy.Or(flow.Block) == flow.Block {
 			msg.state = blocked
 			t.blocked = append(t.blocked, msg)
 			return
@@ -371,7 +371,7 @@ func (s *schedule) makeTopics() {
 	s.lanes = append(s.lanes, sharedModel)
 	for i := range 4 {
 		t := &modelTopic{
-			policy: flow.Policy(s.rng.IntN(3)), depth: 1 + s.rng.IntN(4),
+			policy: flow.Policy(s.rng.IntN(int(flow.DropOldest) + 1)), depth: 1 + s.rng.IntN(4),
 			maxBytes: int64(4 + s.rng.IntN(20)), gated: s.rng.IntN(3) == 0, lane: sharedModel,
 		}
 		cfg := dispatch.TopicConfig{Policy: t.policy, Depth: t.depth, MaxBytes: t.maxBytes, Gated: t.gated, Ordered: i < 3}

@@ -293,7 +293,7 @@ func TestLoadLeavesNoMemory(t *testing.T) {
 				panic(errVerdict)
 			}
 			return nil
-		}, dispatch.TopicConfig{Policy: flow.Policy(i), Depth: 4})
+		}, dispatch.TopicConfig{Policy: flow.Block + flow.Policy(i), Depth: 4})
 	}
 	round := func() uint64 {
 		p := &parcel{body: make([]byte, 1000)}

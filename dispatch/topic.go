@@ -515,8 +515,8 @@ func (t *topic) acquireRoom(bytes int64, evicted *taskList) (bool, error) {
 		if t.lane.runnable() {
 			t.d.reinforce()
 		}
-		switch t.cfg.Policy {
-		case flow.Block, flow.Unset:
+		switch t.cfg.Policy.Or(flow.Block) {
+		case flow.Block:
 			return false, nil
 		case flow.DropNewest:
 			return false, ErrFull
