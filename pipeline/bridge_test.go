@@ -188,10 +188,10 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	for i := range 5 {
 		assert.EqualValues(t, 60_000_000+i*10_000_000, <-stamps)
 	}
-	summary := p.Summary()
-	require.Len(t, summary.Bridges, 1)
-	assert.EqualValues(t, 5, summary.Bridges[0].Sent)
-	assert.Empty(t, summary.Bridges[0].Drops)
+	require.Len(t, p.Summary().Bridges, 1)
+	counted := func() bool { return p.Summary().Bridges[0].Sent == 5 }
+	require.Eventually(t, counted, 10*time.Second, time.Millisecond, "a message counts when it was written, which its receiver may see before")
+	assert.Empty(t, p.Summary().Bridges[0].Drops)
 }
 
 // TestReceiversAreCounted by topic and by bridge, of which the topic counts that has most.
