@@ -2,11 +2,12 @@
 // [Policy] of a full queue, the [QoS] that a topic is offered with, and the [Cause] for
 // which a message was not delivered. [Queue] holds what waits for one receiver, [Buffer]
 // is the memory of a message, and [Journal] keeps repeated lines from filling a log. Every
-// room that carries messages uses these. The package imports no other room.
+// room that carries messages uses these. The package imports nothing of ours except internal/closest.
 //
 // # Buffers
 //
-// Buffers are blocks of bytes that are used again, frame after frame. A stream has a [Pool]. [Pool.Get] lends a [Buffer]; [Buffer.Reset] gives it a size,
+// Buffers are blocks of bytes that are used again, frame after frame. A stream has a
+// [Pool]. [Pool.Get] lends a [Buffer]; [Buffer.Reset] gives it a size,
 // which allocates only when its block is too small; [Buffer.Release] gives the
 // block back. A message for several receivers is shared: [Buffer.Share] makes one
 // more reference to the same bytes, which its holder releases.
