@@ -263,6 +263,7 @@ func TestConvertedRigsTellWhatWasLost(t *testing.T) {
 func TestNumbersAndTextsSurvive(t *testing.T) {
 	for _, v := range []any{
 		0.1, 1e-12, -3.5e20, 1.0, int64(-7), true, "plain", "with space", "yes", "1", "-1", "a: b", "#", "", "\"", "\u2028", "ü",
+		"\t\x00", "\x7f", "\u0080", "\u0085", "\u009f", "\ufeff", "a\ufffe\uffff", "\U0001f4f7",
 		[]float64{}, []float64{1, -0.25, 1e-10},
 	} {
 		made := rig.Rig{Sensors: []rig.Entry{{ID: "sensor.test", Name: "a", Attributes: []rig.Attribute{{Name: "v", Value: v}}}}}

@@ -187,14 +187,20 @@ var (
 // words mean something else to some reader of YAML.
 var words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
+// unwritable are the characters that JSON's texts may have as they are and YAML's may not (YAML
+// 1.2.2, section 5.1), with next line and the byte order mark, which YAML reads otherwise.
+var unwritable = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}\x{fffe}\x{ffff}]`)
+
 // scalar writes a text, in quotes where it needs them.
 func scalar(text string) string {
 	if plainText.MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
 		return text
 	}
 	var quoted bytes.Buffer
-	e := json.NewEncoder(&quoted) // JSON's texts are YAML's
+	e := json.NewEncoder(&quoted) // JSON's escapes are YAML's
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a text can be written
-	return strings.TrimSpace(quoted.String())
+	return unwritable.ReplaceAllStringFunc(strings.TrimSpace(quoted.String()), func(c string) string {
+		return fmt.Sprintf(`\u%04x`, []rune(c)[0])
+	})
 }
