@@ -30,7 +30,7 @@ var errNameTaken = errors.New("node name is taken")
 
 // bounded is how the calls of goroslib's clients are bounded, which know neither contexts
 // nor sizes: they end with ctx, and an answer's end is cut off. Each has a connection of its
-// own: one that is kept is dead when the other side was started anew.
+// own: one that is kept is dead when the other side was restarted.
 type bounded struct {
 	ctx  context.Context
 	base *http.Transport
@@ -93,7 +93,7 @@ func reach(ctx context.Context, address string) (*master, error) {
 	if err != nil {
 		// net/http has no type for an answer that isn't HTTP, such as SSH's greeting.
 		if !unreachable(err) || strings.Contains(err.Error(), "malformed HTTP") {
-			err = fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
+			err = fmt.Errorf("%w: another program answers there; check the host and the port: %w", bridges.ErrProtocol, err)
 		}
 		return nil, fmt.Errorf("no ROS master at %s: %w", address, fault.NetReason(err))
 	}
@@ -132,7 +132,7 @@ func (m *master) lives(uri string) bool {
 }
 
 // errForgotten: the master answers, but doesn't know the node any more.
-var errForgotten = errors.New("the ROS master was started anew")
+var errForgotten = errors.New("the ROS master was restarted")
 
 // check asks whether the master still has the node's registrations, if it has any.
 func (m *master) check(name, uri string, registered bool) error {

@@ -428,7 +428,7 @@ func TestAMasterThatForgets(t *testing.T) {
 	_, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)
 	eventually(t, func() bool { return p.Ready("/clock") }, "registered")
-	p.master.mu.Lock() // as if it had been started anew between two polls
+	p.master.mu.Lock() // as if it had been restarted between two polls
 	p.master.nodes, p.master.pubs = map[string]string{}, map[string]map[string]string{}
 	p.master.mu.Unlock()
 	eventually(t, func() bool { return p.master.uris()["/raybridge"] != "" }, "registered again")

@@ -17,7 +17,7 @@
 //
 // Connecting until the node is registered at the master, Connected while it is,
 // UnexpectedlyDisconnected from then on while the master is away. The master is asked each
-// second whether it still knows the node, since one that was started anew has forgotten
+// second whether it still knows the node, since one that was restarted has forgotten
 // all; everything is then registered again. Connections with other nodes outlast its
 // absence, but nothing is published while the bridge isn't Connected. A node that is told to
 // shut down (rosnode kill) takes its registrations back and comes again.

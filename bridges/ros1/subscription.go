@@ -72,7 +72,7 @@ func (s *subscription) deliver(data []byte) error {
 }
 
 // feed is one publisher of a subscription. It is connected to as long as the master lists
-// it, and while its connection stands: a master that was started anew lists none of the
+// it, and while its connection stands: a master that was restarted lists none of the
 // nodes that were there before.
 type feed struct {
 	node *node

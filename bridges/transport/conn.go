@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -111,7 +112,7 @@ func (c *Conn) named(err error) error {
 func (c *Conn) fails(err error) {
 	if !c.counted {
 		c.counted = true
-		c.server.failed(err)
+		c.server.failed(fault.NetReason(err))
 	}
 }
 
@@ -192,7 +193,7 @@ func (c *Conn) run() {
 		defer close(written)
 		c.write()
 	}()
-	failure := c.failure(c.session.Serve(c.server.ctx))
+	failure := fault.NetReason(c.failure(c.session.Serve(c.server.ctx)))
 	c.leave()
 	c.finish(flow.CauseNotConnected)
 	c.queue.Close()
