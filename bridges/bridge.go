@@ -43,22 +43,12 @@ type PublishedTopic struct {
 	goType    reflect.Type
 	publisher any // the wrapped Publisher[T]
 	renamed   atomic.Pointer[string]
-	counter   counter
+
+	// Tally has the topic's statistics. The bridge calls Sent once for each message that it
+	// has written or sent, and Dropped for one that it took and dropped before that. Errors
+	// that a publisher returns are counted by themselves.
+	flow.Tally
 }
-
-// Sent counts a message of so many encoded bytes as delivered. The bridge calls
-// it once for each message that it has written or sent.
-func (t *PublishedTopic) Sent(bytes int) { t.counter.sent(bytes) }
-
-// Lost moves messages that were counted by Sent to the drops: data that a full
-// disk or a dead connection swallowed afterwards.
-func (t *PublishedTopic) Lost(messages int, bytes int64, cause flow.Cause) {
-	t.counter.lost(messages, bytes, cause)
-}
-
-// Dropped counts a message that was taken, but was dropped before it was sent.
-// Errors that a publisher returns are counted by themselves.
-func (t *PublishedTopic) Dropped(cause flow.Cause) { t.counter.dropped(cause) }
 
 // SetWire changes the message type's name in statistics, for a bridge whose connection
 // string chooses between several messages of one type. Any goroutine may call it.
@@ -78,7 +68,6 @@ type Bridge struct {
 	plugin     *Plugin
 	connection string
 	instance   Instance
-	opened     time.Time
 
 	everConnected atomic.Bool
 	closed        atomic.Bool
@@ -111,7 +100,7 @@ func newBridge(p *Plugin, connection string, env Env) (*Bridge, error) {
 		return nil, fmt.Errorf("open bridge %q: %w", p.info.Name, err)
 	}
 	return &Bridge{
-		plugin: p, connection: connection, instance: instance, opened: time.Now(),
+		plugin: p, connection: connection, instance: instance,
 		published: map[string]*PublishedTopic{}, subscriptions: map[string]any{}, services: map[string]bool{},
 	}, nil
 }
@@ -230,17 +219,13 @@ func (b *Bridge) Statistics() Statistics {
 	for i, t := range topics {
 		row := &s.Topics[i]
 		row.Topic, row.Type = t.Name, t.wire()
-		t.counter.fill(row)
+		row.Counts = t.Counts()
 		s.Messages += row.Messages
 		s.Bytes += row.Bytes
-		for cause, n := range row.Drops {
-			s.Drops[cause] += n
-		}
+		s.Drops.Merge(row.Drops)
 	}
 	for _, t := range subscribed {
-		row := TopicStatistics{Topic: t.name, Type: t.wire}
-		t.counter.fill(&row)
-		s.Received = append(s.Received, row)
+		s.Received = append(s.Received, TopicStatistics{Topic: t.name, Type: t.wire, Counts: t.tally.Counts()})
 	}
 	return s
 }
@@ -327,7 +312,6 @@ func addTopic[T any](b *Bridge, goType reflect.Type, wire string, topic Topic, c
 	}
 	t := &PublishedTopic{Topic: topic, Wire: wire, goType: goType}
 	t.QoS = topic.QoS.OrDefault()
-	t.counter.opened = b.opened
 	publish, err := create(b.instance, t)
 	if err != nil {
 		return nil, fmt.Errorf("bridge %q: publish %q: %w", b.plugin.info.Name, topic.Name, err)
@@ -351,7 +335,7 @@ func countErrors[T any](b *Bridge, t *PublishedTopic, publish Publisher[T]) Publ
 			err = publish(ctx, msg)
 		}
 		if err != nil {
-			t.counter.dropped(flow.CauseOf(err))
+			t.Dropped(flow.CauseOf(err))
 		}
 		return err
 	}
@@ -367,14 +351,14 @@ func checkTopicName(name string) error {
 // subscription is one topic that the instance subscribed to, and those that
 // want its messages.
 type subscription[T any] struct {
-	counter *counter
+	tally *flow.Tally
 
 	mu        sync.RWMutex
 	callbacks []func(T) // guarded by mu
 }
 
 func (s *subscription[T]) deliver(msg T) {
-	s.counter.sent(0)
+	s.tally.Sent(0)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, callback := range s.callbacks {
@@ -414,8 +398,8 @@ func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
 			b.plugin.info.Name, topic.Name, reflect.TypeFor[T](), ErrTopicType)
 	}
 	topic.QoS = topic.QoS.OrDefault()
-	row := &subscribedTopic{name: topic.Name, wire: known.wire, counter: counter{opened: b.opened}}
-	s := &subscription[T]{callbacks: []func(T){callback}, counter: &row.counter}
+	row := &subscribedTopic{name: topic.Name, wire: known.wire}
+	s := &subscription[T]{callbacks: []func(T){callback}, tally: &row.tally}
 	if err := create(b.instance, topic, s.deliver); err != nil {
 		return fmt.Errorf("bridge %q: subscribe to %q: %w", b.plugin.info.Name, topic.Name, err)
 	}
@@ -427,7 +411,7 @@ func AddSubscriber[T any](b *Bridge, topic Topic, callback func(msg T)) error {
 // subscribedTopic counts what arrives on one topic.
 type subscribedTopic struct {
 	name, wire string
-	counter    counter
+	tally      flow.Tally
 }
 
 // Checker is an Instance that tells of a connection string whether Connect can use it,

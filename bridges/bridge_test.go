@@ -289,8 +289,8 @@ func TestStatisticsOfWhatHappensLater(t *testing.T) {
 		Status: bridges.Connected, Messages: 8, Bytes: 32,
 		Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1},
 		Topics: []bridges.TopicStatistics{
-			{Topic: "/a", Type: "fake/Note", Messages: 3, Bytes: 12, Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1}},
-			{Topic: "/b", Type: "fake/Note", Messages: 5, Bytes: 20},
+			{Topic: "/a", Type: "fake/Note", Counts: flow.Counts{Messages: 3, Bytes: 12, Drops: flow.Drops{flow.CauseWriteFailed: 2, flow.CausePeerSlow: 1}}},
+			{Topic: "/b", Type: "fake/Note", Counts: flow.Counts{Messages: 5, Bytes: 20}},
 		},
 	}, s)
 	s.Drops[flow.CauseClosed] = 9

@@ -291,12 +291,12 @@ func erase[T any](b *Bridge, topic Topic) (Publisher[any], error) {
 		return nil, err
 	}
 	b.mu.Lock()
-	counter := &b.published[topic.Name].counter
+	tally := &b.published[topic.Name].Tally
 	b.mu.Unlock()
 	return func(ctx context.Context, msg any) error {
 		m, ok := msg.(T)
 		if !ok {
-			counter.dropped(flow.CauseConvertFailed)
+			tally.Dropped(flow.CauseConvertFailed)
 			return fmt.Errorf("%w: topic %q carries %v, not %T", ErrConvert, topic.Name, reflect.TypeFor[T](), msg)
 		}
 		return publish(ctx, m)

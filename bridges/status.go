@@ -1,6 +1,9 @@
 package bridges
 
-import "github.com/raybridge/raybridge/bridges/transport"
+import (
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+)
 
 // Status is the state of a bridge's connection.
 type Status = transport.Status
@@ -67,4 +70,25 @@ type Reacher interface {
 	// Reached may take back what it said of a connection that still was there; once the
 	// instance has disconnected it doesn't change.
 	Reached() bool
+}
+
+// TopicStatistics is what a bridge did with one topic.
+type TopicStatistics struct {
+	Topic string
+	// Type is the message type's name in the bridge's protocol.
+	Type string
+	flow.Counts
+}
+
+// Statistics is what a bridge did since it was opened.
+type Statistics struct {
+	Status Status
+	// Messages, Bytes and Drops are the sums over Topics.
+	Messages, Bytes int64
+	Drops           flow.Drops
+	// Topics in the order in which they were added.
+	Topics []TopicStatistics
+	// Received are the topics that are subscribed to, in the order in which they were:
+	// Messages counts those that could be read; Bytes and Drops are none.
+	Received []TopicStatistics
 }

@@ -131,7 +131,7 @@ func TestPauseDropsWithCallback(t *testing.T) {
 	d.Resume()
 	assert.True(t, topic.TryQueue(2))
 	require.NoError(t, d.Drain(context.Background()))
-	assert.Equal(t, map[flow.Cause]uint64{flow.CausePaused: 2}, topic.Stats().Dropped)
+	assert.Equal(t, flow.Drops{flow.CausePaused: 2}, topic.Stats().Dropped)
 }
 
 // D4: one task per token; the token is free when the callback runs.
@@ -220,7 +220,7 @@ func TestPolicyWhenFull(t *testing.T) {
 			close(hold)
 			require.NoError(t, d.Drain(context.Background()))
 			assert.Equal(t, tt.want, got)
-			assert.Equal(t, map[flow.Cause]uint64{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
+			assert.Equal(t, flow.Drops{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
 		})
 	}
 }
@@ -287,7 +287,7 @@ func TestBlockLimitOfTheFirstInLine(t *testing.T) {
 		assert.True(t, topic.TryQueue(of(12)), "40 bytes were free")
 		assert.Equal(t, 3*time.Second/2, time.Since(start), "when the second in line gave up, too")
 		assert.True(t, topic.TryQueue(of(28)))
-		assert.Equal(t, map[flow.Cause]uint64{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
+		assert.Equal(t, flow.Drops{flow.CauseQueueFull: 2}, topic.Stats().Dropped)
 		require.NoError(t, d.Drain(context.Background()))
 		require.NoError(t, d.Close(context.Background()))
 	})
@@ -326,7 +326,7 @@ func TestContextEndsBlockedCall(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, closed)
-	assert.Equal(t, map[flow.Cause]uint64{flow.CauseClosed: 3}, topic.Stats().Dropped)
+	assert.Equal(t, flow.Drops{flow.CauseClosed: 3}, topic.Stats().Dropped)
 }
 
 // D7: neither a panic nor a Goexit costs a worker, a token or a cached message.
@@ -535,7 +535,7 @@ func TestPublishFollowsTheRules(t *testing.T) {
 	s := topic.Stats()
 	assert.EqualValues(t, 1, s.Sent)
 	assert.EqualValues(t, 3, s.Failed)
-	assert.Equal(t, map[flow.Cause]uint64{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
 }
 
 func TestCopyPanicIsTheMessagesFate(t *testing.T) {
@@ -810,7 +810,7 @@ func goexitWhileOffering(t *testing.T, method string, policy flow.Policy) {
 	require.NoError(t, d.Drain(context.Background()))
 	s := topic.Stats()
 	assert.EqualValues(t, 3, s.Dropped[flow.CauseConvertFailed])
-	assert.Len(t, ofOthers.all(), int(s.Sent-1+s.Dropped[flow.CauseQueueFull]))
+	assert.Len(t, ofOthers.all(), int(s.Sent)-1+int(s.Dropped[flow.CauseQueueFull]))
 	assert.Zero(t, s.Pool.Lent)
 	require.NoError(t, d.Close(context.Background()))
 }

@@ -516,7 +516,7 @@ func checkNothingLost(h *harness, m *model, messages []*modelMessage) error {
 			return fmt.Errorf("end: topic %d: %+v", i, s)
 		}
 		var offered, taken, sent uint64
-		dropped := map[flow.Cause]uint64{}
+		dropped := flow.Drops{}
 		for id, msg := range messages {
 			if msg.topic != m.topics[i] {
 				continue

@@ -27,7 +27,7 @@ type TopicStats struct {
 	Failed uint64
 	// Dropped counts the messages not sent, refused ones included, by cause. It
 	// has no entries of zero and may be nil.
-	Dropped map[flow.Cause]uint64
+	Dropped flow.Drops
 	// InFlight is how many messages are being published, their callbacks
 	// included.
 	InFlight int
@@ -102,7 +102,7 @@ type counts struct {
 	accepted uint64
 	sent     uint64
 	failures uint64
-	drops    dropCounts
+	drops    flow.Drops
 }
 
 func (c *counts) countResult(err error) {
@@ -111,17 +111,7 @@ func (c *counts) countResult(err error) {
 		return
 	}
 	c.failures++
-	c.drops.count(err)
-}
-
-// dropCounts counts messages that were not sent, by cause.
-type dropCounts map[flow.Cause]uint64
-
-func (c *dropCounts) count(err error) {
-	if *c == nil {
-		*c = dropCounts{}
-	}
-	(*c)[flow.CauseOf(err)]++
+	c.drops.Add(flow.CauseOf(err), 1)
 }
 
 const (

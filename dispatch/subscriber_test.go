@@ -36,7 +36,7 @@ func TestSubscriber(t *testing.T) {
 		assert.False(t, s.Deliver(3))
 		stats := s.Stats()
 		assert.EqualValues(t, 1, stats.Sent)
-		assert.Equal(t, map[flow.Cause]uint64{
+		assert.Equal(t, flow.Drops{
 			flow.CausePaused: 1, flow.CauseConvertFailed: 1, flow.CauseClosed: 1,
 		}, stats.Dropped)
 	}
@@ -82,7 +82,7 @@ func TestSubscribersFollowTheSameRules(t *testing.T) {
 		assert.True(t, <-delivered)
 		require.NoError(t, d.Drain(context.Background()))
 		assert.Equal(t, []error{dispatch.ErrTokenBusy, nil}, f.all()[1:])
-		assert.Equal(t, map[flow.Cause]uint64{flow.CauseConvertFailed: 1, flow.CauseTokenBusy: 1}, s.Stats().Dropped)
+		assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 1, flow.CauseTokenBusy: 1}, s.Stats().Dropped)
 		s.Close()
 		assert.False(t, s.DeliverTask(4, task))
 		assert.Equal(t, dispatch.ErrClosed, f.all()[3])

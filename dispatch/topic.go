@@ -244,7 +244,7 @@ func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 		err = t.enqueue(data, task, &traits, admission{room, &evicted})
 	}
 	if err != nil {
-		t.drops.count(err)
+		t.drops.Add(flow.CauseOf(err), 1)
 	}
 	d.mu.Unlock()
 	if evicted.head != nil || err != nil {
@@ -265,7 +265,7 @@ func (t *topic) tell(done func(error), err error, evicted *taskList) {
 // refuse counts a message that was never admitted and calls its callback.
 func (t *topic) refuse(done func(error), err error) bool {
 	t.d.mu.Lock()
-	t.drops.count(err)
+	t.drops.Add(flow.CauseOf(err), 1)
 	t.d.mu.Unlock()
 	t.callBack(done, err)
 	return false
@@ -336,7 +336,7 @@ func (t *topic) discard(into *taskList) {
 		next := k.next
 		if k.topic == t {
 			t.unqueue(k)
-			t.drops.count(ErrClosed)
+			t.drops.Add(flow.CauseOf(ErrClosed), 1)
 			if k.token != nil {
 				t.d.freeToken(k.token)
 			}
@@ -546,7 +546,7 @@ func (t *topic) evict(evicted *taskList) bool {
 	for k := t.lane.tasks.head; k != nil; k = k.next {
 		if k.topic == t {
 			t.unqueue(k)
-			t.drops.count(ErrFull)
+			t.drops.Add(flow.CauseOf(ErrFull), 1)
 			if k.token != nil {
 				t.d.freeToken(k.token)
 			}
@@ -799,7 +799,7 @@ func (t *topic) abandon(k *task, room bool) {
 func (t *topic) abort(k *task, admitted admission) {
 	done := k.done
 	t.abandon(k, admitted.room)
-	t.drops.count(errGoexit)
+	t.drops.Add(flow.CauseOf(errGoexit), 1)
 	t.d.mu.Unlock()
 	t.tell(done, errGoexit, admitted.evicted)
 }
@@ -866,7 +866,7 @@ func (t *topic) beginPublish(token any) error {
 		}
 	}
 	if err != nil {
-		t.drops.count(err)
+		t.drops.Add(flow.CauseOf(err), 1)
 		return err
 	}
 	t.accepted++

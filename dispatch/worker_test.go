@@ -246,7 +246,7 @@ func relieveCallbacks(t *testing.T, maxWorkers int, tokens bool) {
 	s := topic.Stats()
 	assert.Zero(t, s.Dropped[flow.CauseQueueFull])
 	assert.EqualValues(t, 1+3+9+27+81, called.Load())
-	assert.EqualValues(t, called.Load(), s.Sent+s.Dropped[flow.CauseTokenBusy])
+	assert.EqualValues(t, called.Load(), int64(s.Sent)+s.Dropped[flow.CauseTokenBusy])
 	require.NoError(t, d.Close(context.Background()))
 }
 

@@ -116,15 +116,3 @@ func stronger(first, second Cause) Cause {
 	}
 	return first
 }
-
-// Drops counts what was lost, by cause.
-type Drops map[Cause]int64
-
-// Total returns the sum over all causes.
-func (d Drops) Total() int64 {
-	var n int64
-	for _, count := range d {
-		n += count
-	}
-	return n
-}

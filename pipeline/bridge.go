@@ -65,10 +65,7 @@ type attachedBridge struct {
 	sending    sync.Mutex
 	// undelivered counts, by cause, what the dispatcher didn't bring to the
 	// bridge, which so can't count it itself.
-	undelivered struct {
-		sync.Mutex
-		byCause flow.Drops
-	}
+	undelivered flow.Tally
 }
 
 // AddBridge opens a bridge and connects every sensor's outputs with it, those of
@@ -308,12 +305,7 @@ func (b *attachedBridge) clockSent() { b.clockless.Store(false) }
 // recording can't go on.
 func (b *attachedBridge) account(cause flow.Cause, err error) {
 	if neverSent(err) {
-		b.undelivered.Lock()
-		if b.undelivered.byCause == nil {
-			b.undelivered.byCause = flow.Drops{}
-		}
-		b.undelivered.byCause[cause]++
-		b.undelivered.Unlock()
+		b.undelivered.Dropped(cause)
 	}
 	b.failed(err)
 }

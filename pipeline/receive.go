@@ -275,9 +275,7 @@ func mergeInputs(former, rows []InputSummary) []InputSummary {
 			former = append(former, row)
 			continue
 		}
-		for cause, n := range former[i].Drops { // nobody but the new row has its map
-			row.Drops[cause] += n
-		}
+		row.Drops.Merge(former[i].Drops) // nobody but the new row has its map
 		former[i] = row
 	}
 	return former

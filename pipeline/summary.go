@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -184,9 +185,7 @@ func mergeRows(former, rows []SensorSummary) []SensorSummary {
 		}
 		was := &former[i]
 		row.Messages += was.Messages
-		for cause, n := range was.Drops {
-			row.Drops[cause] += n
-		}
+		row.Drops.Merge(was.Drops)
 		row.Idle = row.Idle && was.Idle
 		*was = row
 	}
@@ -239,9 +238,7 @@ func SummaryOf(b *bridges.Bridge) BridgeSummary {
 		StatusAtEnd: b.StatusAtEnd().String(), Sent: stats.Messages, Bytes: stats.Bytes, Drops: flow.Drops{}, EverConnected: b.EverConnected(),
 		Endpoints: b.Endpoints(),
 	}
-	for cause, n := range stats.Drops {
-		row.Drops[cause] += n
-	}
+	row.Drops.Merge(stats.Drops)
 	fared := b.Diagnosis()
 	row.Connections, row.Failures, row.Malformed = fared.Connections, fared.Failures, fared.Malformed
 	row.Complaints, row.Altered, row.Refused = fared.Complaints, fared.Altered, fared.Refused
@@ -257,11 +254,7 @@ func SummaryOf(b *bridges.Bridge) BridgeSummary {
 // summary adds what didn't come as far as the bridge.
 func (b *attachedBridge) summary() BridgeSummary {
 	row := SummaryOf(b.bridge)
-	b.undelivered.Lock()
-	defer b.undelivered.Unlock()
-	for cause, n := range b.undelivered.byCause {
-		row.Drops[cause] += n
-	}
+	row.Drops.Merge(b.undelivered.Counts().Drops)
 	return row
 }
 
@@ -358,7 +351,7 @@ func (s *outputStats) sent(receiver *int64, started time.Time) {
 func (s *outputStats) dropped(cause flow.Cause, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drops[cause] += int64(n)
+	s.drops.Add(cause, int64(n))
 }
 
 // snapshot returns how many messages the best-served receiver got, the latency's
@@ -367,10 +360,7 @@ func (s *outputStats) dropped(cause flow.Cause, n int) {
 func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.Drops) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	drops = make(flow.Drops, len(s.drops))
-	for cause, n := range s.drops {
-		drops[cause] = n
-	}
+	drops = maps.Clone(s.drops)
 	if s.latency != nil {
 		p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
 		p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
