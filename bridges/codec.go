@@ -231,6 +231,17 @@ type Codec[T Stamped] struct {
 // Append appends an encoded message to dst and returns the result.
 type Append func(dst []byte) ([]byte, error)
 
+// Appending returns a box for [PublishAs]: the Append of the message that it was given last.
+// Nothing is allocated for each message.
+func Appending[M any](encode func(dst []byte, message M) ([]byte, error)) func(M) Append {
+	var last M
+	appendLast := func(dst []byte) ([]byte, error) { return encode(dst, last) }
+	return func(message M) Append {
+		last = message
+		return appendLast
+	}
+}
+
 // CodecCarrier is a Factory that carries messages which a [Codec] encodes.
 type CodecCarrier interface {
 	// RegCodec adds a type that p's bridge publishes. A type that the plugin knows already is
@@ -246,11 +257,7 @@ func (c Codec[T]) Register(p *Plugin) error {
 		return fmt.Errorf("bridge %q can't publish %s: it encodes messages itself: %w", p.info.Name, c.Schema.Name, ErrNoConverter)
 	}
 	return carrier.RegCodec(p, Publish(c.Schema.Name, c.Schema, func(Instance) func(T) (Append, error) {
-		var message T
-		encode := func(dst []byte) ([]byte, error) { return c.Append(dst, message) }
-		return func(src T) (Append, error) {
-			message = src
-			return encode, nil
-		}
+		boxed := Appending(c.Append)
+		return func(src T) (Append, error) { return boxed(src), nil }
 	}))
 }

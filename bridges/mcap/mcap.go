@@ -113,9 +113,17 @@ func (Factory) Info() bridges.Info {
 // vision_msgs', which RViz and Foxglove show, in ROS 1 lgsvl_msgs'. Types are listed by
 // their ROS 2 names; a recording of another profile has its own in the statistics.
 func (Factory) Register(p *bridges.Plugin) error {
+	svl := map[reflect.Type]ros.Publication{}
+	for _, pub := range rossample.SVL() {
+		svl[pub.Sample] = pub
+	}
 	var errs []error
-	for _, c := range messages() {
-		errs = append(errs, c.register(p))
+	for _, pub := range rossample.Standard() {
+		ros1 := pub
+		if strings.HasPrefix(pub.Type, "vision_msgs/") { // version 4, which is ROS 2's alone
+			ros1 = svl[pub.Sample]
+		}
+		errs = append(errs, register(p, pub, rowsOf(pub, ros1)))
 	}
 	return errors.Join(errs...)
 }
@@ -123,7 +131,12 @@ func (Factory) Register(p *bridges.Plugin) error {
 // RegPublication lets the bridge record one more type: as a ROS 1 message in profile ros1,
 // in the others as a ROS 2 message.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return carriers{pub, pub}.register(p)
+	return register(p, pub, rowsOf(pub, pub))
+}
+
+// RegCodec lets the bridge record one more type, equally in all profiles.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return register(p, pub, func(profile) (row, error) { return pub, nil })
 }
 
 // NewInstance returns a recorder of one run.
@@ -166,25 +179,6 @@ func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return i, nil
 }
 
-// RegCodec lets the bridge record one more type, equally in all profiles.
-func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
-	return pub.RegisterSample(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
-		convert := pub.Converter()
-		own := &format{schema: pub.Schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
-			encode, err := convert(sample)
-			if err != nil {
-				return dst, err
-			}
-			return encode(dst)
-		}}
-		t, err := b.(*instance).addTopic(info, func(profile) (*format, error) { return own, nil })
-		if err != nil {
-			return nil, err
-		}
-		return t.publish, nil
-	})
-}
-
 // instance records one run. It is a bridges.Instance and a bridges.Failer.
 type instance struct {
 	bridges.State
@@ -206,10 +200,10 @@ type instance struct {
 type topic struct {
 	instance *instance
 	info     *bridges.PublishedTopic
-	formats  formats
-	// format is how the topic stands in the recording: that of the last one while
-	// there is none, nil before the first.
-	format   atomic.Pointer[format]
+	rows     rows
+	// carrier is the topic's in the recording: that of the last one while there is none,
+	// nil before the first.
+	carrier  atomic.Pointer[carrier]
 	channel  int       // guarded by instance.mu: the recorder's index
 	sequence uint32    // guarded by instance.mu: of the last message
 	latest   []latched // guarded by instance.mu: what later files repeat
@@ -270,7 +264,7 @@ func (i *instance) open() error {
 	rec := &series{opts: i.opts, create: i.create, run: i.env.Run, now: i.now}
 	for _, t := range i.topics {
 		t.sequence, t.latest = 0, nil
-		if err := t.setFormat(i.opts.profile); err != nil {
+		if err := t.setCarrier(i.opts.profile); err != nil {
 			return err
 		}
 	}
@@ -283,12 +277,12 @@ func (i *instance) open() error {
 }
 
 // addTopic makes a topic and adds it to the recording if there is one.
-func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*topic, error) {
-	t := &topic{instance: i, info: info, formats: formats}
+func (i *instance) addTopic(info *bridges.PublishedTopic, rows rows) (*topic, error) {
+	t := &topic{instance: i, info: info, rows: rows}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.rec != nil {
-		if err := t.setFormat(i.opts.profile); err != nil {
+		if err := t.setCarrier(i.opts.profile); err != nil {
 			return nil, err
 		}
 		if err := i.rec.add(t); err != nil {
@@ -299,17 +293,17 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, formats formats) (*top
 	return t, nil
 }
 
-// setFormat decides how the topic is recorded; instance.mu must be held.
-func (t *topic) setFormat(p profile) error {
+// setCarrier decides how the topic is recorded; instance.mu must be held.
+func (t *topic) setCarrier(p profile) error {
 	if err := p.checkTopic(t.info.Name); err != nil {
 		return err
 	}
-	f, err := t.formats(p)
+	row, err := t.rows(p)
 	if err != nil {
 		return fmt.Errorf("record %q: %w", t.info.Name, err)
 	}
-	t.format.Store(f)
-	t.info.SetWire(f.schema.Name)
+	t.carrier.Store(&carrier{row, row.Converter()})
+	t.info.SetWire(row.Schema.Name)
 	return nil
 }
 
@@ -318,33 +312,34 @@ func (t *topic) publish(ctx context.Context, sample bridges.Stamped) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	f := t.format.Load()
-	if f == nil {
+	c := t.carrier.Load()
+	if c == nil {
 		return bridges.ErrNotConnected
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	data, err := f.encode(t.buf[:0], sample)
-	if errors.Is(err, bridges.ErrConvert) {
+	encode, err := c.convert(sample)
+	if err != nil {
 		return err
 	}
+	data, err := encode(t.buf[:0])
 	if err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	t.buf = data
 	stamp := sample.Stamp()
-	return t.write(f, t.instance.env.HandedOver(stamp), stamp, data)
+	return t.write(c, t.instance.env.HandedOver(stamp), stamp, data)
 }
 
-// write records the message of a topic, encoded in a format. Times are nanoseconds.
-func (t *topic) write(f *format, logTime, publishTime int64, data []byte) error {
+// write records the message of a topic, which its carrier has encoded. Times are nanoseconds.
+func (t *topic) write(c *carrier, logTime, publishTime int64, data []byte) error {
 	if logTime < 0 || publishTime < 0 {
 		return fmt.Errorf("%w: time %d ns, captured %d ns: MCAP has no negative times", bridges.ErrConvert, logTime, publishTime)
 	}
 	i := t.instance
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.rec == nil || t.format.Load() != f { // or somebody connected anew meanwhile
+	if i.rec == nil || t.carrier.Load() != c { // or somebody connected anew meanwhile
 		if i.err != nil {
 			return i.err
 		}
@@ -441,99 +436,45 @@ func (p profile) checkTopic(name string) error {
 	}
 }
 
-// format is how the messages of one topic stand in one recording.
-type format struct {
-	schema bridges.Schema
-	// md5 is ROS 1's sum of the message's definition, empty for others.
-	md5 string
-	// encode appends a sample's message; it is called by one goroutine at a time.
-	encode func(dst []byte, sample bridges.Stamped) ([]byte, error)
-}
+// row is a type of sample with the encoded message that carries it. The recorder knows no
+// other kind, whatever the profile and whoever made it.
+type row = bridges.Publication[bridges.Append, bridges.Schema]
 
-// formats makes a topic's format for a recording of a profile.
-type formats func(p profile) (*format, error)
+// rows makes the row that a type of sample has in a recording of a profile.
+type rows func(p profile) (row, error)
 
-// format makes a topic's format for a recording of a profile.
-func (c carriers) format(p profile) (*format, error) {
-	switch p {
-	case profileROS1:
-		return ros1Format(c.ros1)
-	case profileFoxglove:
-		if f, ok := foxgloveFormat(c.standard.Sample); ok {
-			return f, nil
-		}
-	}
-	return ros2Format(c.standard)
-}
-
-// ros1Format is ROS 1's serialisation, with its definitions.
-func ros1Format(pub ros.Publication) (*format, error) {
-	text, err := ros.ROS1.Definition(pub.Type)
-	if err != nil {
-		return nil, err
-	}
-	sum, err := ros.MD5(pub.Type)
-	if err != nil {
-		return nil, err
-	}
-	convert, encoder := pub.Converter(), encode.ROS1.Encoder()
-	return &format{
-		schema: bridges.Schema{Name: ros.ROS1.TypeName(pub.Type), Encoding: "ros1msg", Data: []byte(text), MessageEncoding: "ros1"},
-		md5:    sum,
-		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
-			message, err := convert(sample)
-			if err != nil {
-				return dst, err
+// rowsOf returns the rows of a type of sample that ROS messages carry, in ROS 1 perhaps
+// another one.
+func rowsOf(standard, ros1 ros.Publication) rows {
+	return func(p profile) (row, error) {
+		switch p {
+		case profileROS1:
+			return encode.ROS1.Publication(ros1)
+		case profileFoxglove:
+			if r, ok := foxgloveRows()[standard.Sample]; ok {
+				return r, nil
 			}
-			return encoder.Append(dst, message), encoder.Err()
-		},
-	}, nil
+		}
+		return encode.CDR.Publication(standard)
+	}
 }
 
-// foxgloveFormat is protobuf with Foxglove's schema of the sample, if there is one.
-func foxgloveFormat(sampleType reflect.Type) (*format, bool) {
+// foxgloveRows has Foxglove's messages, and ROS 2's where it has none, by type of sample.
+var foxgloveRows = sync.OnceValue(func() map[reflect.Type]row {
+	table := map[reflect.Type]row{}
 	for _, pub := range foxglovemsg.Publications() {
-		if pub.Sample != sampleType || pub.Schema.Encoding != "protobuf" {
-			continue
-		}
-		convert := pub.Converter()
-		return &format{schema: pub.Schema, encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
-			message, err := convert(sample)
-			if err != nil {
-				return dst, err
-			}
-			return message.Append(dst)
-		}}, true
+		table[pub.Sample] = bridges.PublishAs(pub, pub.Schema, func() func(foxglovemsg.Message) bridges.Append {
+			return bridges.Appending(func(dst []byte, m foxglovemsg.Message) ([]byte, error) { return m.Append(dst) })
+		})
 	}
-	return nil, false
-}
+	return table
+})
 
-// ros2Format is CDR with ROS 2's definitions.
-func ros2Format(pub ros.Publication) (*format, error) {
-	text, err := ros.ROS2.Definition(pub.Type)
-	if err != nil {
-		return nil, err
-	}
-	convert, encoder := pub.Converter(), encode.CDR.Encoder()
-	return &format{
-		schema: bridges.Schema{Name: pub.Type, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"},
-		encode: func(dst []byte, sample bridges.Stamped) ([]byte, error) {
-			message, err := convert(sample)
-			if err != nil {
-				return dst, err
-			}
-			return encoder.Append(dst, message), nil
-		},
-	}, nil
-}
-
-// carriers are the messages of one type of sample, by profile.
-type carriers struct{ standard, ros1 ros.Publication }
-
-// register declares the type of sample.
-func (c carriers) register(p *bridges.Plugin) error {
-	return c.standard.RegisterSample(p, c.standard.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
-		t, err := b.(*instance).addTopic(info, c.format)
+// register declares a type of sample, by the name that pub has for its message. The profile
+// of each recording decides on the row.
+func register[M, S any](p *bridges.Plugin, pub bridges.Publication[M, S], rows rows) error {
+	return pub.RegisterSample(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.SendSample, error) {
+		t, err := b.(*instance).addTopic(info, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -541,22 +482,10 @@ func (c carriers) register(p *bridges.Plugin) error {
 	})
 }
 
-// messages returns what carries each type of sample. Boxes are vision_msgs 4, which is
-// ROS 2's alone: ROS 1's users have lgsvl_msgs'.
-func messages() []carriers {
-	svl := map[reflect.Type]ros.Publication{}
-	for _, pub := range rossample.SVL() {
-		svl[pub.Sample] = pub
-	}
-	var list []carriers
-	for _, pub := range rossample.Standard() {
-		c := carriers{pub, pub}
-		if strings.HasPrefix(pub.Type, "vision_msgs/") {
-			c.ros1 = svl[pub.Sample]
-		}
-		list = append(list, c)
-	}
-	return list
+// carrier is what carries a topic's messages in one recording.
+type carrier struct {
+	row
+	convert bridges.Convert[bridges.Append]
 }
 
 // lacking has the fields of ground truth that messages have no place for, by the message's

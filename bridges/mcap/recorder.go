@@ -390,7 +390,8 @@ func (s *series) add(t *topic) error {
 }
 
 func (s *series) addChannel(rec *recorder, t *topic) error {
-	channel, err := rec.addChannel(t.info, t.format.Load(), s.opts.channelMetadata(t.info, t.format.Load()))
+	row := t.carrier.Load().row
+	channel, err := rec.addChannel(t.info, row.Schema, s.opts.channelMetadata(t.info, row))
 	t.channel = channel
 	return err
 }
@@ -507,10 +508,10 @@ func (s *series) missing() error {
 func (s *series) metadata() *bagMetadata {
 	m := &bagMetadata{version: s.opts.metadata}
 	for i, t := range s.topics {
-		f := t.format.Load()
+		schema := t.carrier.Load().Schema
 		row := bagTopic{
-			name: t.info.Name, wireType: f.schema.Name, encoding: f.schema.MessageEncoding, qos: t.info.QoS,
-			hash: typeHash(f.schema.Name, f.schema.Encoding, f.schema.Data),
+			name: t.info.Name, wireType: schema.Name, encoding: schema.MessageEncoding, qos: t.info.QoS,
+			hash: typeHash(schema.Name, schema.Encoding, schema.Data),
 		}
 		for _, file := range s.former {
 			if i < len(file.tally) {
@@ -542,13 +543,13 @@ type recordedChannel struct {
 }
 
 // addChannel records a topic and returns the index to write its messages with.
-func (r *recorder) addChannel(topic *bridges.PublishedTopic, f *format, metadata map[string]string) (int, error) {
-	schema, err := r.addSchema(f.schema)
+func (r *recorder) addChannel(topic *bridges.PublishedTopic, s bridges.Schema, metadata map[string]string) (int, error) {
+	schema, err := r.addSchema(s)
 	if err != nil {
 		return 0, err
 	}
 	c := &mcap.Channel{
-		ID: uint16(len(r.channels) + 1), SchemaID: schema, Topic: topic.Name, MessageEncoding: f.schema.MessageEncoding, Metadata: metadata,
+		ID: uint16(len(r.channels) + 1), SchemaID: schema, Topic: topic.Name, MessageEncoding: s.MessageEncoding, Metadata: metadata,
 	}
 	end, err := r.define(func() error { return r.w.WriteChannel(c) })
 	if err != nil {

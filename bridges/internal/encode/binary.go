@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 )
 
@@ -38,6 +39,24 @@ func (b Binary) Encoder() *BinaryEncoder { return &BinaryEncoder{Format: b} }
 
 // Decoder returns a decoder of the format.
 func (b Binary) Decoder() *BinaryDecoder { return &BinaryDecoder{Format: b} }
+
+// Publication returns the row of pub's messages as bytes in the format, CDR or ROS1, which
+// the definition of that ROS describes. It is an error if they have none: they are declared
+// first.
+func (b Binary) Publication(pub ros.Publication) (bridges.Publication[bridges.Append, bridges.Schema], error) {
+	version, schema := ros.ROS2, bridges.Schema{Encoding: "ros2msg", MessageEncoding: "cdr"}
+	if b == ROS1 {
+		version, schema = ros.ROS1, bridges.Schema{Encoding: "ros1msg", MessageEncoding: "ros1"}
+	}
+	text, err := version.Definition(pub.Type)
+	schema.Name, schema.Data = version.TypeName(pub.Type), []byte(text)
+	return bridges.PublishAs(pub, schema, func() func(ros.Message) bridges.Append {
+		encoder := b.Encoder()
+		return bridges.Appending(func(dst []byte, m ros.Message) ([]byte, error) {
+			return encoder.Append(dst, m), encoder.Err()
+		})
+	}), err
+}
 
 // encapsulation is CDR's header: representation CDR_LE (0x0001), no options.
 var encapsulation = [4]byte{0, 1, 0, 0}

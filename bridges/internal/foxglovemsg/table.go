@@ -83,11 +83,11 @@ func publication[M any, P interface {
 
 // rosPublication carries a sample as a ROS 2 message, which is declared.
 func rosPublication(pub ros.Publication) (Publication, error) {
-	schema, err := rosSchema(pub.Type)
-	return bridges.PublishAs(pub, schema, func() func(ros.Message) Message {
+	row, err := encode.CDR.Publication(pub)
+	return bridges.PublishAs(row, row.Schema, func() func(bridges.Append) Message {
 		message := &rosMessage{}
-		return func(m ros.Message) Message {
-			message.message = m
+		return func(encode bridges.Append) Message {
+			message.encode = encode
 			return message
 		}
 	}), err
@@ -107,17 +107,10 @@ func RegisterROS(p *bridges.Plugin, pub ros.Publication, open Open) error {
 	return row.Register(p, pub.Type, open)
 }
 
-// rosSchema describes a ROS 2 message.
-func rosSchema(typeName string) (Schema, error) {
-	text, err := ros.ROS2.Definition(typeName)
-	return Schema{Name: typeName, Encoding: "ros2msg", Data: []byte(text), MessageEncoding: "cdr"}, err
-}
-
 // rosMessage is a ROS 2 message as a Message.
 type rosMessage struct {
-	message ros.Message
-	encoder encode.BinaryEncoder
-	size    int // of the message before
+	encode bridges.Append
+	size   int // of the message before
 }
 
 // Size returns the size of the topic's message before this one.
@@ -126,7 +119,7 @@ func (m *rosMessage) Size() int { return m.size }
 // Append appends the message in CDR.
 func (m *rosMessage) Append(dst []byte) ([]byte, error) {
 	begin := len(dst)
-	dst = m.encoder.Append(dst, m.message)
+	dst, err := m.encode(dst)
 	m.size = len(dst) - begin
-	return dst, nil
+	return dst, err
 }
