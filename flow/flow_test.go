@@ -61,6 +61,7 @@ func TestCauseOf(t *testing.T) {
 		{errors.New("any"), flow.CauseConvertFailed},
 		{fmt.Errorf("send: %w", disconnected{}), flow.CauseNotConnected},
 		{errors.Join(closed, write), flow.CauseWriteFailed},
+		{errors.Join(write, closed), flow.CauseWriteFailed},
 		{fmt.Errorf("%w: %w", disconnected{}, context.Canceled), flow.CauseClosed},
 		{fmt.Errorf("%w: %w", full, disconnected{}), flow.CauseNotConnected},
 		{errors.Join(flow.NewError(flow.CauseTooLarge, "large"), full), flow.CauseTooLarge},

@@ -89,6 +89,24 @@ func TestKeepEndsWithItsContext(t *testing.T) {
 	})
 }
 
+func TestWaitsHaveAnUpperEnd(t *testing.T) {
+	for _, c := range []struct {
+		retry transport.Retry
+		want  []time.Duration // after 1, 2, 3 failures
+	}{
+		{transport.Retry{Interval: time.Second, Backoff: 10, Longest: 5 * time.Second}, []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}},
+		{transport.Retry{Interval: 10 * time.Second, Backoff: 2}, []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second}},
+		{transport.Retry{Interval: time.Minute, Backoff: 2}, []time.Duration{time.Minute, time.Minute, time.Minute}},
+		{transport.Retry{Interval: 3 * time.Second, Longest: time.Second}, []time.Duration{time.Second, time.Second, time.Second}},
+	} {
+		for i, want := range c.want {
+			wait, again := c.retry.Wait(i + 1)
+			assert.True(t, again)
+			assert.Equal(t, want, wait, "%+v after %d", c.retry, i+1)
+		}
+	}
+}
+
 func TestScatteredWaitsAreHalfAtLeast(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for range 100 {

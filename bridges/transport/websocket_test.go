@@ -393,6 +393,22 @@ func TestTooManyClients(t *testing.T) {
 	expect(t, first, websocket.MessageText, "here")
 }
 
+// Clients whose handshake isn't over can't be told: Close ends them with its context.
+func TestCloseEndsHandshakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, _ := serveUnheard(t, transport.Config{})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.NoError(t, server.Close(ctx))
+		assert.LessOrEqual(t, time.Since(begun), time.Second)
+		_, err := ours.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.EOF)
+	})
+}
+
 func TestCloseSaysGoodbye(t *testing.T) {
 	server, streams := serve(t, transport.Config{}, "a")
 	conn := connect(t, server, nil)
