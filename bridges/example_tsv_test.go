@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -21,7 +19,9 @@ func (Factory) Info() bridges.Info {
 }
 
 func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	return &table{dir: env.OutDir}, nil
+	t := &table{}
+	t.Env, t.Read = env, t.read
+	return t, nil
 }
 
 func (Factory) Register(p *bridges.Plugin) error {
@@ -39,54 +39,32 @@ func RegPublisher[T bridges.Stamped](p *bridges.Plugin, wire string, columns fun
 	})
 }
 
-// table is one file.
+// table is one file. Its Recorder connects and disconnects it, and has its status.
 type table struct {
-	bridges.State
-	dir  string
-	mu   sync.Mutex
-	file *os.File // guarded by mu: nil while not connected
+	bridges.Recorder[*bridges.File]
 }
 
-func (t *table) Check(connection string) error {
+// read reads a connection string; what it returns makes the file.
+func (t *table) read(connection string) (func() (*bridges.File, error), error) {
 	if connection == "" {
-		return fmt.Errorf("%w: want a file name", bridges.ErrConnectionString)
+		return nil, fmt.Errorf("%w: want a file name", bridges.ErrConnectionString)
 	}
-	return nil
-}
-
-func (t *table) Connect(ctx context.Context, connection string) (err error) {
-	if err := errors.Join(t.Check(connection), t.Disconnect(ctx)); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.file, err = os.Create(filepath.Join(t.dir, connection)); err == nil {
-		t.SetStatus(bridges.Connected)
-	}
-	return err
-}
-
-func (t *table) Disconnect(context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	file := t.file
-	if t.file = nil; file == nil {
-		return nil
-	}
-	t.SetStatus(bridges.Disconnected)
-	return file.Close()
+	return func() (*bridges.File, error) { return t.Create(filepath.Join(t.Env.OutDir, connection)) }, nil
 }
 
 func (t *table) write(topic *bridges.PublishedTopic, line string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.file == nil {
-		return bridges.ErrNotConnected
-	}
-	n, err := t.file.WriteString(line)
+	t.Lock()
+	defer t.Unlock()
+	file, err := t.Recording()
 	if err != nil {
-		return fmt.Errorf("%w: %w", bridges.ErrWriteFailed, err)
+		return err
 	}
-	topic.Sent(n)
+	if _, err = file.Write([]byte(line)); err == nil {
+		err = file.Commit()
+	}
+	if err != nil {
+		return t.Fail(err)
+	}
+	topic.Sent(len(line))
 	return nil
 }

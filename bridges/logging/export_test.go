@@ -1,20 +1,17 @@
 package logging
 
-import (
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
-)
+import "github.com/raybridge/raybridge/bridges"
 
 // FactoryOn is the factory of logs that write to targets of one's own.
 type FactoryOn struct {
 	Factory
-	Target recordfile.Target
+	Target bridges.Target
 }
 
 // NewInstance returns a log that writes to the factory's target.
 func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	i := newInstance(env)
-	i.create = func(string) (*recordfile.File, error) { return recordfile.New(f.Target), nil }
+	i.Open = func(string) (bridges.Target, error) { return f.Target, nil }
 	return i, nil
 }
 

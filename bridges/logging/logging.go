@@ -99,7 +99,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 )
@@ -195,23 +194,19 @@ const extension = ".txt.gz"
 // memberSize is the text in one gzip member, bytes, from which it is closed.
 const memberSize = 1 << 20
 
-// instance logs one run. It is a bridges.Instance and a bridges.Failer.
+// instance logs one run.
 type instance struct {
-	bridges.State
-	env bridges.Env
-	// create makes the file to log to.
-	create func(path string) (*recordfile.File, error)
+	bridges.Recorder[*log]
+	topics []*topic // guarded by the lock
+}
 
-	mu     sync.Mutex
-	topics []*topic         // guarded by mu
-	path   string           // guarded by mu
-	file   *recordfile.File // guarded by mu: nil while not connected
-	gzip   *gzip.Writer     // guarded by mu
-	// text is the number of bytes in the open member, pending its messages;
-	// guarded by mu.
-	text    int
-	pending []*topic
-	err     error // guarded by mu: what ended the log
+// log is the file of one connection. The instance's lock guards it.
+type log struct {
+	*bridges.File
+	instance *instance
+	gzip     *gzip.Writer
+	text     int      // bytes in the open member
+	pending  []*topic // those with messages in the open member
 }
 
 // topic is one publisher's part of an instance.
@@ -221,7 +216,7 @@ type topic struct {
 	// prefix is the first line.
 	prefix []byte
 	// messages and bytes are in the open member, allMessages and allBytes in all that the
-	// file has; guarded by instance.mu.
+	// file has; guarded by the instance's lock.
 	messages, allMessages int
 	bytes, allBytes       int64
 
@@ -235,57 +230,38 @@ var (
 	_ bridges.Failer   = (*instance)(nil)
 )
 
-func newInstance(env bridges.Env) *instance { return &instance{env: env, create: recordfile.Create} }
-
-// Err returns what ended the last log early.
-func (i *instance) Err() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.err
+func newInstance(env bridges.Env) *instance {
+	i := &instance{}
+	i.Env, i.Read = env, i.read
+	return i
 }
 
 func (i *instance) addTopic(info *bridges.PublishedTopic) *topic {
 	t := &topic{instance: i, info: info, prefix: []byte(info.Wire + " " + info.Name + "\n")}
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.Lock()
+	defer i.Unlock()
 	i.topics = append(i.topics, t)
 	return t
 }
 
-// Check reads a connection string as Connect does.
-func (i *instance) Check(connection string) error {
-	_, err := logPath(connection, i.env.OutDir)
-	return err
-}
-
-// Connect begins a log.
-func (i *instance) Connect(ctx context.Context, connection string) error {
-	if err := i.Disconnect(ctx); err != nil {
-		i.env.Log.Error("end the former log", "error", err)
-	}
-	path, err := logPath(connection, i.env.OutDir)
-	if err != nil {
-		return err
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.err, i.path = nil, path
-	for _, t := range i.topics {
-		t.allMessages, t.allBytes = 0, 0
-	}
-	file, err := i.create(path)
-	if err != nil {
-		i.SetStatus(bridges.UnexpectedlyDisconnected)
-		return err
-	}
-	compressor, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	i.file, i.gzip = file, compressor
-	i.beginMember()
-	i.SetStatus(bridges.Connected)
-	return nil
+// read reads a connection string; what it returns begins the log.
+func (i *instance) read(connection string) (begin func() (*log, error), err error) {
+	path, err := logPath(connection, i.Env.OutDir)
+	return func() (*log, error) {
+		for _, t := range i.topics {
+			t.allMessages, t.allBytes = 0, 0
+		}
+		file, err := i.Create(path)
+		if err != nil {
+			return nil, err
+		}
+		l := &log{File: file, instance: i}
+		if l.gzip, err = gzip.NewWriterLevel(file, gzip.BestSpeed); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		l.beginMember()
+		return l, nil
+	}, err
 }
 
 // logPath returns the file that a connection string names.
@@ -306,56 +282,61 @@ func logPath(connection, outDir string) (string, error) {
 
 // write logs the lines of one message.
 func (i *instance) write(t *topic, lines []byte) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file == nil {
-		if i.err != nil {
-			return i.err
-		}
-		return bridges.ErrNotConnected
+	i.Lock()
+	defer i.Unlock()
+	l, err := i.Recording()
+	if err != nil {
+		return err
 	}
-	if _, err := i.gzip.Write(lines); err != nil {
-		return i.fail(err)
+	if err := l.write(t, lines); err != nil {
+		return i.Fail(err)
+	}
+	return nil
+}
+
+func (l *log) write(t *topic, lines []byte) error {
+	if _, err := l.gzip.Write(lines); err != nil {
+		return err
 	}
 	if t.messages == 0 {
-		i.pending = append(i.pending, t)
+		l.pending = append(l.pending, t)
 	}
 	t.messages++
 	t.bytes += int64(len(lines))
 	t.info.Sent(len(lines))
-	i.text += len(lines)
-	if i.text < memberSize {
+	l.text += len(lines)
+	if l.text < memberSize {
 		return nil
 	}
-	if err := i.endMember(); err != nil {
-		return i.fail(err)
+	if err := l.End(); err != nil {
+		return err
 	}
-	i.beginMember()
+	l.beginMember()
 	return nil
 }
 
-// beginMember begins a gzip member without a time; mu must be held.
-func (i *instance) beginMember() {
-	i.gzip.Reset(i.file)
-	i.gzip.ModTime = time.Unix(0, 0) // the header's number 0: none
+// beginMember begins a gzip member without a time.
+func (l *log) beginMember() {
+	l.gzip.Reset(l.File)
+	l.gzip.ModTime = time.Unix(0, 0) // the header's number 0: none
 }
 
-// endMember completes the open gzip member; mu must be held.
-func (i *instance) endMember() error {
-	if err := i.gzip.Close(); err != nil {
+// End completes the open gzip member.
+func (l *log) End() error {
+	if err := l.gzip.Close(); err != nil {
 		return err
 	}
-	if err := i.file.Commit(); err != nil {
+	if err := l.Commit(); err != nil {
 		return err
 	}
-	i.forget(false)
+	l.forget(false)
 	return nil
 }
 
 // forget empties the open member's account, after counting its messages as lost
-// if they are; mu must be held.
-func (i *instance) forget(lost bool) {
-	for _, t := range i.pending {
+// if they are.
+func (l *log) forget(lost bool) {
+	for _, t := range l.pending {
 		if lost {
 			t.info.Lost(t.messages, t.bytes, flow.CauseWriteFailed)
 		} else {
@@ -364,61 +345,27 @@ func (i *instance) forget(lost bool) {
 		}
 		t.messages, t.bytes = 0, 0
 	}
-	i.pending, i.text = i.pending[:0], 0
+	l.pending, l.text = l.pending[:0], 0
 }
 
-// missing counts all messages as lost if the file was removed, renamed, replaced or
-// truncated; mu must be held.
-func (i *instance) missing(file *recordfile.File) error {
-	err := file.Place().Check()
-	if err == nil {
-		return nil
+// Salvage cuts the file back to its last complete member, and counts the messages of the open
+// one as lost.
+func (l *log) Salvage() error {
+	l.forget(true)
+	return l.File.Salvage()
+}
+
+// Settle closes the file, and counts all messages as lost if it isn't at its place.
+func (l *log) Settle() error {
+	err := l.File.Settle()
+	if !errors.Is(err, bridges.ErrRemoved) {
+		return err
 	}
-	for _, t := range i.topics {
+	for _, t := range l.instance.topics {
 		if t.allMessages > 0 {
 			t.info.Lost(t.allMessages, t.allBytes, flow.CauseWriteFailed)
 		}
 		t.allMessages, t.allBytes = 0, 0
 	}
 	return err
-}
-
-// fail ends the log after a failed write and cuts the file back to its last
-// complete member; mu must be held.
-func (i *instance) fail(cause error) error {
-	file := i.file
-	i.file = nil
-	i.SetStatus(bridges.UnexpectedlyDisconnected)
-	i.forget(true)
-	if errors.Is(cause, recordfile.ErrRemoved) {
-		cause = nil // missing tells
-	} else {
-		cause = errors.Join(cause, file.Rewind(file.Committed()))
-	}
-	i.err = fmt.Errorf("log to %s: %w: %w", i.path, bridges.ErrWriteFailed,
-		errors.Join(cause, file.Close(), i.missing(file)))
-	i.env.Log.Error("log ended early; what it had stays readable", "error", i.err)
-	return i.err
-}
-
-// Disconnect completes the file. It returns again what ended a log early.
-func (i *instance) Disconnect(context.Context) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file == nil {
-		return i.err
-	}
-	i.SetStatus(bridges.Disconnecting)
-	if err := i.endMember(); err != nil {
-		return i.fail(err)
-	}
-	file := i.file
-	i.file = nil
-	if err := errors.Join(file.Close(), i.missing(file)); err != nil {
-		i.SetStatus(bridges.UnexpectedlyDisconnected)
-		i.err = fmt.Errorf("finish %s: %w: %w", i.path, bridges.ErrWriteFailed, err)
-		return i.err
-	}
-	i.SetStatus(bridges.Disconnected)
-	return nil
 }

@@ -76,9 +76,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -90,7 +87,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -142,16 +138,6 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 // NewInstance returns a recorder of one run.
 func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
 
-// Target is what a recording is written to; *os.File is one. One goroutine uses
-// it at a time. It is empty when the recording begins, and closed at its end.
-// Truncate and Seek cut a recording back that the target refuses to take more of.
-type Target interface {
-	io.Writer
-	io.Seeker
-	io.Closer
-	Truncate(size int64) error
-}
-
 // FactoryOn is the factory of recorders that write to targets of one's own
 // instead of files: memory, a device, nothing at all. A rosbag2 folder's
 // metadata.yaml still goes to the folder, which must be there.
@@ -160,40 +146,23 @@ type FactoryOn struct {
 	// Open makes the target of the recording that would have gone to path. It is
 	// called by Connect, and by publishers where a recording is split. (optional; nil
 	// makes files, as Factory does)
-	Open func(path string) (Target, error)
+	Open func(path string) (bridges.Target, error)
 }
 
 // NewInstance returns a recorder that writes to the factory's targets.
 func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	i := newInstance(env)
-	if f.Open == nil {
-		return i, nil
-	}
-	i.create = func(path string) (*recordfile.File, error) {
-		target, err := f.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("open target of the recording: %w", err)
-		}
-		return recordfile.New(target), nil
-	}
+	i.Open = f.Open
 	return i, nil
 }
 
-// instance records one run. It is a bridges.Instance and a bridges.Failer.
+// instance records one run.
 type instance struct {
-	bridges.State
-	env bridges.Env
-	// create makes the file to record to.
-	create func(path string) (*recordfile.File, error)
+	bridges.Recorder[*series]
 	// now is the wall clock, in nanoseconds from any origin; recordings with a flush
 	// time alone read it.
-	now func() int64
-
-	mu     sync.Mutex
-	topics []*topic // guarded by mu: in the order of addition, which numbers the channels
-	rec    *series  // guarded by mu: nil while not connected
-	opts   options  // guarded by mu
-	err    error    // guarded by mu: what ended the recording
+	now    func() int64
+	topics []*topic // guarded by the lock: in the order of addition, which numbers the channels
 }
 
 // topic is one publisher's part of an instance.
@@ -204,9 +173,9 @@ type topic struct {
 	// carrier is the topic's in the recording: that of the last one while there is none,
 	// nil before the first.
 	carrier  atomic.Pointer[carrier]
-	channel  int       // guarded by instance.mu: the recorder's index
-	sequence uint32    // guarded by instance.mu: of the last message
-	latest   []latched // guarded by instance.mu: what later files repeat
+	channel  int       // guarded by the instance's lock: the recorder's index
+	sequence uint32    // guarded by the instance's lock: of the last message
+	latest   []latched // guarded by the instance's lock: what later files repeat
 
 	mu  sync.Mutex
 	buf []byte // guarded by mu: the encoded message, reused
@@ -220,80 +189,47 @@ var (
 
 func newInstance(env bridges.Env) *instance {
 	begun := time.Now()
-	return &instance{env: env, create: recordfile.Create, now: func() int64 { return int64(time.Since(begun)) }}
+	i := &instance{now: func() int64 { return int64(time.Since(begun)) }}
+	i.Env, i.Read = env, i.read
+	return i
 }
 
-// Err returns what ended the last recording early.
-func (i *instance) Err() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.err
-}
-
-// Check reads a connection string as Connect does.
-func (i *instance) Check(connection string) error {
-	_, err := parseConnection(connection, i.env.OutDir)
-	return err
-}
-
-// Connect begins a recording.
-func (i *instance) Connect(ctx context.Context, connection string) error {
-	if err := i.Disconnect(ctx); err != nil {
-		i.env.Log.Error("end the former recording", "error", err)
-	}
-	opts, err := parseConnection(connection, i.env.OutDir)
-	if err != nil {
-		return err
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.err, i.opts = nil, opts
-	if err := i.open(); err != nil {
-		i.SetStatus(bridges.UnexpectedlyDisconnected)
-		return err
-	}
-	i.SetStatus(bridges.Connected)
-	return nil
-}
-
-// open makes the first file with all topics; mu must be held.
-func (i *instance) open() error {
-	if err := i.opts.removeFormer(); err != nil {
-		return err
-	}
-	rec := &series{opts: i.opts, create: i.create, run: i.env.Run, now: i.now}
-	for _, t := range i.topics {
-		t.sequence, t.latest = 0, nil
-		if err := t.setCarrier(i.opts.profile); err != nil {
-			return err
+// read reads a connection string; what it returns makes the first file, with all topics.
+func (i *instance) read(connection string) (begin func() (*series, error), err error) {
+	opts, err := parseConnection(connection, i.Env.OutDir)
+	return func() (*series, error) {
+		if err := opts.removeFormer(); err != nil {
+			return nil, err
 		}
-	}
-	rec.topics = i.topics[:len(i.topics):len(i.topics)]
-	if err := rec.begin(); err != nil {
-		return err
-	}
-	i.rec = rec
-	return nil
+		for _, t := range i.topics {
+			t.sequence, t.latest = 0, nil
+			if err := t.setCarrier(opts.profile); err != nil {
+				return nil, err
+			}
+		}
+		rec := &series{opts: opts, create: i.Create, run: i.Env.Run, now: i.now, topics: slices.Clone(i.topics)}
+		return rec, rec.begin()
+	}, err
 }
 
 // addTopic makes a topic and adds it to the recording if there is one.
 func (i *instance) addTopic(info *bridges.PublishedTopic, rows rows) (*topic, error) {
 	t := &topic{instance: i, info: info, rows: rows}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.rec != nil {
-		if err := t.setCarrier(i.opts.profile); err != nil {
+	i.Lock()
+	defer i.Unlock()
+	if rec, err := i.Recording(); err == nil {
+		if err := t.setCarrier(rec.opts.profile); err != nil {
 			return nil, err
 		}
-		if err := i.rec.add(t); err != nil {
-			_ = i.fail(err) // which the topic's publisher returns
+		if err := rec.add(t); err != nil {
+			_ = i.Fail(err) // which the topic's publisher returns
 		}
 	}
 	i.topics = append(i.topics, t)
 	return t, nil
 }
 
-// setCarrier decides how the topic is recorded; instance.mu must be held.
+// setCarrier decides how the topic is recorded; the instance's lock must be held.
 func (t *topic) setCarrier(p profile) error {
 	if err := p.checkTopic(t.info.Name); err != nil {
 		return err
@@ -328,7 +264,7 @@ func (t *topic) publish(ctx context.Context, sample bridges.Stamped) error {
 	}
 	t.buf = data
 	stamp := sample.Stamp()
-	return t.write(c, t.instance.env.HandedOver(stamp), stamp, data)
+	return t.write(c, t.instance.Env.HandedOver(stamp), stamp, data)
 }
 
 // write records the message of a topic, which its carrier has encoded. Times are nanoseconds.
@@ -337,66 +273,17 @@ func (t *topic) write(c *carrier, logTime, publishTime int64, data []byte) error
 		return fmt.Errorf("%w: time %d ns, captured %d ns: MCAP has no negative times", bridges.ErrConvert, logTime, publishTime)
 	}
 	i := t.instance
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.rec == nil || t.carrier.Load() != c { // or somebody connected anew meanwhile
-		if i.err != nil {
-			return i.err
-		}
+	i.Lock()
+	defer i.Unlock()
+	rec, err := i.Recording()
+	if err != nil {
+		return err
+	}
+	if t.carrier.Load() != c { // somebody connected again meanwhile
 		return bridges.ErrNotConnected
 	}
-	if err := i.rec.write(t, uint64(logTime), uint64(publishTime), data); err != nil {
-		return i.fail(err)
-	}
-	return nil
-}
-
-// fail ends the recording after a failed write, keeping what is complete; mu
-// must be held.
-func (i *instance) fail(cause error) error {
-	rec := i.rec
-	i.rec = nil
-	i.SetStatus(bridges.UnexpectedlyDisconnected)
-	if errors.Is(cause, recordfile.ErrRemoved) {
-		cause = nil // missing tells of all files
-	}
-	i.err = fmt.Errorf("record to %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed,
-		errors.Join(cause, rec.salvage(), rec.missing(), i.writeMetadata(rec)))
-	i.env.Log.Error("recording ended early; its complete chunks stay readable", "error", i.err)
-	return i.err
-}
-
-// Disconnect finishes the recording. It returns again what ended a recording
-// early.
-func (i *instance) Disconnect(context.Context) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.rec == nil {
-		return i.err
-	}
-	i.SetStatus(bridges.Disconnecting)
-	rec := i.rec
-	if err := rec.end(); err != nil {
-		return i.fail(err)
-	}
-	i.rec = nil
-	if err := errors.Join(rec.missing(), i.writeMetadata(rec)); err != nil {
-		i.SetStatus(bridges.UnexpectedlyDisconnected)
-		i.err = fmt.Errorf("finish %s: %w: %w", i.opts.path(rec.number), bridges.ErrWriteFailed, err)
-		return i.err
-	}
-	i.SetStatus(bridges.Disconnected)
-	return nil
-}
-
-// writeMetadata writes the rosbag2 folder's metadata.yaml; mu must be held.
-func (i *instance) writeMetadata(rec *series) error {
-	if i.opts.folder == "" || len(rec.former) == 0 {
-		return nil
-	}
-	path := filepath.Join(i.opts.folder, metadataFile)
-	if err := os.WriteFile(path, []byte(rec.metadata().yaml()), 0o666); err != nil {
-		return fmt.Errorf("write metadata: %w", err)
+	if err := rec.write(t, uint64(logTime), uint64(publishTime), data); err != nil {
+		return i.Fail(err)
 	}
 	return nil
 }

@@ -412,7 +412,7 @@ func ExampleFactory() {
 
 // ExampleFactoryOn measures what encoding costs without a disk.
 func ExampleFactoryOn() {
-	discard := func(string) (mcap.Target, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
+	discard := func(string) (bridges.Target, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
 	registry := bridges.MustRegistry(mcap.FactoryOn{Open: discard})
 	b, err := registry.Open("mcap:drive.mcap?compression=none", bridges.Env{})
 	if err != nil {

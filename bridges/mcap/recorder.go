@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,7 +12,6 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/klauspost/compress/zstd"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -21,7 +21,7 @@ const chunkTimeLimit = 1e9
 // recorder writes one MCAP file. One goroutine uses it at a time; after an error
 // of write or close it is of no more use but to salvage.
 type recorder struct {
-	file *recordfile.File
+	file *bridges.File
 	// opts is shared with w, which reads ChunkSize at each message.
 	opts      *mcap.WriterOptions
 	chunkSize int64
@@ -86,7 +86,7 @@ func writerOptions(o options) (*mcap.WriterOptions, error) {
 }
 
 // newRecorder begins a file with its header.
-func newRecorder(file *recordfile.File, o options, run bridges.Run) (*recorder, error) {
+func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, error) {
 	opts, err := writerOptions(o)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (r *recorder) close() error {
 // definitions at last. The messages that are not in the file are counted as lost.
 func (r *recorder) salvage() error {
 	r.lose(r.pending)
-	if errors.Is(r.file.Intact(), recordfile.ErrRemoved) {
+	if errors.Is(r.file.Intact(), bridges.ErrRemoved) {
 		return nil // nothing can be saved, which missing tells
 	}
 	for {
@@ -333,7 +333,7 @@ func (r *recorder) bagFile(name string) bagFile {
 // topics had published last. One goroutine uses a series at a time.
 type series struct {
 	opts   options
-	create func(path string) (*recordfile.File, error)
+	create func(path string) (*bridges.File, error)
 	run    bridges.Run
 	now    func() int64
 
@@ -346,7 +346,7 @@ type series struct {
 // formerFile is a finished file of a series.
 type formerFile struct {
 	bagFile
-	place recordfile.Place
+	place bridges.Place
 	tally []tally // of each topic's messages in it
 }
 
@@ -362,7 +362,7 @@ const mostLatched = 100
 
 // begin makes the file of the series' number with all its topics.
 func (s *series) begin() error {
-	file, err := s.create(s.opts.path(s.number))
+	file, err := s.create(s.Path())
 	if err != nil {
 		return err
 	}
@@ -435,7 +435,7 @@ func (s *series) full(logTime uint64) bool {
 
 // next finishes the current file and begins the next one, at a log time.
 func (s *series) next(logTime uint64) error {
-	if err := s.end(); err != nil {
+	if err := s.End(); err != nil {
 		return err
 	}
 	s.retire()
@@ -453,16 +453,19 @@ func (s *series) next(logTime uint64) error {
 	return nil
 }
 
-// end finishes the current file.
-func (s *series) end() error {
+// Path returns the current file's path.
+func (s *series) Path() string { return s.opts.path(s.number) }
+
+// End finishes the current file.
+func (s *series) End() error {
 	if err := s.file.close(); err != nil {
 		return err
 	}
 	return s.file.file.Close()
 }
 
-// salvage finishes the current file after a failed write.
-func (s *series) salvage() error {
+// Salvage finishes the current file after a failed write, keeping its complete chunks.
+func (s *series) Salvage() error {
 	if s.file == nil {
 		return nil
 	}
@@ -477,7 +480,7 @@ func (s *series) retire() {
 
 // finished describes the current file, which is complete.
 func (s *series) finished() formerFile {
-	return formerFile{s.file.bagFile(filepath.Base(s.opts.path(s.number))), s.file.file.Place(), s.file.total()}
+	return formerFile{s.file.bagFile(filepath.Base(s.Path())), s.file.file.Place(), s.file.total()}
 }
 
 // missing looks for all files, the current one complete too, counts the messages of those that
@@ -501,6 +504,20 @@ func (s *series) missing() error {
 		return true
 	})
 	return errors.Join(errs...)
+}
+
+// Settle looks for all files, and writes the rosbag2 folder's metadata.yaml.
+func (s *series) Settle() error { return errors.Join(s.missing(), s.writeMetadata()) }
+
+func (s *series) writeMetadata() error {
+	if s.opts.folder == "" || len(s.former) == 0 {
+		return nil
+	}
+	path := filepath.Join(s.opts.folder, metadataFile)
+	if err := os.WriteFile(path, []byte(s.metadata().yaml()), 0o666); err != nil {
+		return fmt.Errorf("write metadata: %w", err)
+	}
+	return nil
 }
 
 // metadata describes what is complete in the files that retire and missing have left, for

@@ -537,7 +537,7 @@ type delivery struct {
 
 // openDelivery opens the recording and starts the dispatcher.
 func openDelivery(ctx context.Context) (*delivery, error) {
-	nowhere := func(string) (mcap.Target, error) { return discarded{}, nil }
+	nowhere := func(string) (bridges.Target, error) { return discarded{}, nil }
 	registry, err := bridges.NewRegistry(mcap.FactoryOn{Open: nowhere})
 	if err != nil {
 		return nil, err
@@ -712,7 +712,7 @@ func (discarded) Truncate(int64) error { return nil }
 
 func (discarded) Close() error { return nil }
 
-var _ mcap.Target = discarded{}
+var _ bridges.Target = discarded{}
 
 // frameWork is what a frame of either loop computes, on an idle core.
 const frameWork = 4 * time.Millisecond

@@ -1,4 +1,4 @@
-package recordfile_test
+package bridges_test
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/recordfile"
 )
 
 func TestRewindLeavesCompleteRecords(t *testing.T) {
 	disk := &bridgetest.FullDisk{Capacity: 100_000}
-	f := recordfile.New(disk)
+	f := bridges.NewFile(disk, "disk")
 	record := bytes.Repeat([]byte{7}, 30_000)
 	var err error
 	for range 4 {
@@ -43,9 +43,10 @@ func TestRewindLeavesCompleteRecords(t *testing.T) {
 }
 
 func TestCreateMakesFoldersAndEmptiesTheFile(t *testing.T) {
+	var files bridges.Recorder[*bridges.File]
 	path := filepath.Join(t.TempDir(), "a", "b", "c.bin")
 	for _, content := range []string{"a longer first content", "short"} {
-		f, err := recordfile.Create(path)
+		f, err := files.Create(path)
 		require.NoError(t, err)
 		_, err = f.Write([]byte(content))
 		require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestCreateMakesFoldersAndEmptiesTheFile(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, content, string(got))
 	}
-	_, err := recordfile.Create(filepath.Join(path, "below-a-file"))
+	_, err := files.Create(filepath.Join(path, "below-a-file"))
 	assert.ErrorIs(t, err, syscall.ENOTDIR)
 }
 
@@ -64,7 +65,7 @@ func TestFullDevice(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs /dev/full: %v", err)
 	}
-	f := recordfile.New(dev)
+	f := bridges.NewFile(dev, "/dev/full")
 	_, err = f.Write([]byte("something"))
 	require.NoError(t, err, "still buffered")
 	assert.ErrorIs(t, f.Commit(), syscall.ENOSPC)
