@@ -1,10 +1,14 @@
 package bridges
 
 import (
+	"encoding"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/memory"
 )
 
 // Option is one option of connection strings: KEY=VALUE after the question mark. What a bridge
@@ -46,6 +51,109 @@ func (i *Info) Form() string {
 		b.WriteString("[" + mark + o.Form() + "]")
 	}
 	return b.String()
+}
+
+// OptionsOf lists the options that a struct, or the one that a pointer leads to, declares by the
+// tags of its fields, in their order; those of an embedded struct stand at its place.
+//
+//	option   Option.Key
+//	value    Option.Value
+//	default  Option.Default; a field that isn't zero has its own
+//	doc      Option.Meaning
+//	want     what an error says, without the word, of a value that can't be used
+//	min, max what a number may be, at least (0) and at most (2147483647)
+//
+// [ReadOptions] takes what they say. A field is an encoding.TextUnmarshaler, a string, which
+// isn't empty if it has want, a list of strings between commas, a bool, 1 or on, an int, a
+// float64, a time.Duration above 0, or an int64, which is a SIZE. Where value lists words there
+// are no others.
+func OptionsOf(declared any) []Option {
+	v := reflect.Indirect(reflect.ValueOf(declared))
+	var list []Option
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		key, ok := f.Tag.Lookup("option")
+		if !ok {
+			continue
+		}
+		o := Option{Key: key, Value: f.Tag.Get("value"), Default: f.Tag.Get("default"), Meaning: f.Tag.Get("doc")}
+		if own := v.FieldByIndex(f.Index); !own.IsZero() {
+			o.Default = fmt.Sprint(own)
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// ReadOptions splits a connection string at its first question mark into what it names and the
+// options after it, as SplitOptions does, and sets the fields of the struct that options points
+// to, which declare them. What isn't given stays as it is; given has the texts of what is.
+func ReadOptions(connection string, options any) (target string, given map[string]string, err error) {
+	target, given, err = SplitOptions(connection, OptionsOf(options)...)
+	if err != nil {
+		return "", nil, err
+	}
+	v := reflect.ValueOf(options).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		key := f.Tag.Get("option")
+		text, ok := given[key]
+		if !ok {
+			continue
+		}
+		if err := setOption(v.FieldByIndex(f.Index).Addr().Interface(), f.Tag, text); err != nil {
+			return "", nil, fmt.Errorf("%w: %s=%q: %w", ErrConnectionString, key, text, err)
+		}
+	}
+	return target, given, nil
+}
+
+// setOption sets the field that a pointer leads to. The error says what is wanted.
+func setOption(field any, tag reflect.StructTag, text string) (err error) {
+	ok, want := true, "want "+tag.Get("want")
+	value := tag.Get("value")
+	if words := strings.Split(value, "|"); len(words) > 1 && value == strings.ToLower(value) {
+		if ok = slices.Contains(words, text); want == "want " {
+			want = closest.Want(text, words...)
+		}
+	}
+	switch field := field.(type) {
+	case encoding.TextUnmarshaler:
+		return field.UnmarshalText([]byte(text))
+	case *string:
+		ok = ok && (text != "" || tag.Get("want") == "")
+		*field = text
+	case *[]string:
+		*field = strings.Split(text, ",")
+	case *bool:
+		*field = text == "1" || text == "on"
+	case *int:
+		*field, err = strconv.Atoi(text)
+		ok = ok && err == nil && within(tag, float64(*field))
+	case *float64:
+		*field, err = strconv.ParseFloat(text, 64)
+		ok = err == nil && within(tag, *field)
+	case *time.Duration:
+		*field, err = time.ParseDuration(text)
+		ok = err == nil && *field > 0
+	case *int64:
+		*field, err = memory.ParseSize(text)
+		return err
+	default:
+		panic(fmt.Sprintf("bridges: an option is a %T", field))
+	}
+	if !ok {
+		return errors.New(want)
+	}
+	return nil
+}
+
+// within reports whether a number is one that the tags allow.
+func within(tag reflect.StructTag, n float64) bool {
+	least, _ := strconv.ParseFloat(tag.Get("min"), 64)
+	most, err := strconv.ParseFloat(tag.Get("max"), 64)
+	if err != nil {
+		most = math.MaxInt32
+	}
+	return n >= least && n <= most
 }
 
 // keysOf lists the options' keys.

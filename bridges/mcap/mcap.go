@@ -100,7 +100,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "mcap", Type: "mcap", Kind: bridges.KindFile,
 		Summary:    "records to MCAP files or a rosbag2 folder, as ROS 2, ROS 1 or Foxglove messages",
-		Connection: "FILE.mcap|FOLDER", Options: known,
+		Connection: "FILE.mcap|FOLDER", Options: bridges.OptionsOf(options{}),
 	}
 }
 
@@ -132,7 +132,7 @@ func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
 
 // RegCodec lets the bridge record one more type, equally in all profiles.
 func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
-	return register(p, pub, func(profile) (row, error) { return pub, nil })
+	return register(p, pub, func(string) (row, error) { return pub, nil })
 }
 
 // NewInstance returns a recorder of one run.
@@ -203,7 +203,7 @@ func (i *instance) read(connection string) (begin func() (*series, error), err e
 		}
 		for _, t := range i.topics {
 			t.sequence, t.latest = 0, nil
-			if err := t.setCarrier(opts.profile); err != nil {
+			if err := t.setCarrier(opts.Profile); err != nil {
 				return nil, err
 			}
 		}
@@ -218,7 +218,7 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, rows rows) (*topic, er
 	i.Lock()
 	defer i.Unlock()
 	if rec, err := i.Recording(); err == nil {
-		if err := t.setCarrier(rec.opts.profile); err != nil {
+		if err := t.setCarrier(rec.opts.Profile); err != nil {
 			return nil, err
 		}
 		if err := rec.add(t); err != nil {
@@ -230,11 +230,11 @@ func (i *instance) addTopic(info *bridges.PublishedTopic, rows rows) (*topic, er
 }
 
 // setCarrier decides how the topic is recorded; the instance's lock must be held.
-func (t *topic) setCarrier(p profile) error {
-	if err := p.checkTopic(t.info.Name); err != nil {
+func (t *topic) setCarrier(profile string) error {
+	if err := checkTopic(profile, t.info.Name); err != nil {
 		return err
 	}
-	row, err := t.rows(p)
+	row, err := t.rows(profile)
 	if err != nil {
 		return fmt.Errorf("record %q: %w", t.info.Name, err)
 	}
@@ -288,35 +288,32 @@ func (t *topic) write(c *carrier, logTime, publishTime int64, data []byte) error
 	return nil
 }
 
-// profile is what a recording's messages are, by the name in a connection string.
-type profile string
-
-// Profiles.
+// Profiles are what a recording's messages are, by the name in a connection string.
 const (
-	profileROS2     profile = "ros2"
-	profileROS1     profile = "ros1"
-	profileFoxglove profile = "foxglove"
+	profileROS2     = "ros2"
+	profileROS1     = "ros1"
+	profileFoxglove = "foxglove"
 )
 
-// header is the profile's name in a file's header. What Foxglove's schemas are used in
+// header is a profile's name in a file's header. What Foxglove's schemas are used in
 // has no name of its own (MCAP's registry, "Profiles").
-func (p profile) header() string {
-	if p == profileFoxglove {
+func header(profile string) string {
+	if profile == profileFoxglove {
 		return ""
 	}
-	return string(p)
+	return profile
 }
 
 // nameOfROS1 is a topic of ROS 1 (wiki.ros.org/Names), as bridge ros1 has them.
 var nameOfROS1 = regexp.MustCompile(`^/[A-Za-z]\w*(/\w+)*$`)
 
-// checkTopic returns an error that wraps bridges.ErrTopicName for a topic that the profile's
+// checkTopic returns an error that wraps bridges.ErrTopicName for a topic that a profile's
 // programs couldn't play or read back. MCAP itself, and Foxglove, allow any name.
-func (p profile) checkTopic(name string) error {
+func checkTopic(profile, name string) error {
 	switch {
-	case p == profileROS1 && !nameOfROS1.MatchString(name):
+	case profile == profileROS1 && !nameOfROS1.MatchString(name):
 		return fmt.Errorf("%w %q: profile=ros1 wants ROS 1's /name or /space/name of letters, digits and underscores, a letter first", bridges.ErrTopicName, name)
-	case p == profileROS2 && !ros.ValidTopic(name):
+	case profile == profileROS2 && !ros.ValidTopic(name):
 		return fmt.Errorf("%w %q: ROS 2 wants /name or /space/name of letters, digits and single underscores, no digit first", bridges.ErrTopicName, name)
 	default:
 		return nil
@@ -328,13 +325,13 @@ func (p profile) checkTopic(name string) error {
 type row = bridges.Publication[bridges.Append, bridges.Schema]
 
 // rows makes the row that a type of sample has in a recording of a profile.
-type rows func(p profile) (row, error)
+type rows func(profile string) (row, error)
 
 // rowsOf returns the rows of a type of sample that ROS messages carry, in ROS 1 perhaps
 // another one.
 func rowsOf(standard, ros1 ros.Publication) rows {
-	return func(p profile) (row, error) {
-		switch p {
+	return func(profile string) (row, error) {
+		switch profile {
 		case profileROS1:
 			return encode.ROS1.Publication(ros1)
 		case profileFoxglove:

@@ -16,8 +16,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/memory"
 )
 
 // Forms of rosbag2's metadata, by the version number in metadata.yaml.
@@ -33,33 +31,29 @@ type options struct {
 	// stem is where the MCAP file goes, without ".mcap" and a file's number.
 	stem string
 	// folder is the rosbag2 folder around the files, or empty.
-	folder      string
-	profile     profile
-	metadata    int
-	compression mcap.CompressionFormat
-	chunkSize   int64
-	splitBytes  int64         // 0 for no limit
-	splitTime   time.Duration // of log time; 0 for no limit
-	flush       time.Duration // of wall time; 0 for no limit
+	folder string
+
+	Profile     string        `option:"profile" value:"ros2|ros1|foxglove" default:"ros2" doc:"whose messages are recorded; a folder has ROS 2's"`
+	Split       int64         `option:"split" value:"SIZE" doc:"begin another file when one is as large"`
+	SplitTime   time.Duration `option:"split_time" value:"TIME" doc:"begin another file after so much simulation time" want:"a time above 0, such as 60s"`
+	Metadata    int           `option:"metadata" value:"5|9" default:"5" doc:"version of a folder's metadata.yaml: 5, which ROS 2 reads from Humble on, or 9"`
+	Compression string        `option:"compression" value:"zstd|lz4|none" default:"zstd" doc:"of chunks"`
+	Chunk       int64         `option:"chunk" value:"SIZE" default:"1MiB" doc:"of a chunk before compression"`
+	Flush       time.Duration `option:"flush" value:"TIME" doc:"finish a chunk after so much wall time at most" want:"a time above 0, such as 60s"`
 }
 
 const suffix = ".mcap"
 
-// known are the options that parseConnection reads.
-var known = []bridges.Option{
-	{Key: "profile", Value: "ros2|ros1|foxglove", Default: string(profileROS2), Meaning: "whose messages are recorded; a folder has ROS 2's"},
-	{Key: "split", Value: "SIZE", Meaning: "begin another file when one is as large"},
-	{Key: "split_time", Value: "TIME", Meaning: "begin another file after so much simulation time"},
-	{Key: "metadata", Value: "5|9", Default: "5", Meaning: "version of a folder's metadata.yaml: 5, which ROS 2 reads from Humble on, or 9"},
-	{Key: "compression", Value: "zstd|lz4|none", Default: "zstd", Meaning: "of chunks"},
-	{Key: "chunk", Value: "SIZE", Default: "1MiB", Meaning: "of a chunk before compression"},
-	{Key: "flush", Value: "TIME", Meaning: "finish a chunk after so much wall time at most"},
+// compressions are MCAP's names of an option's words.
+var compressions = map[string]mcap.CompressionFormat{
+	"zstd": mcap.CompressionZSTD, "lz4": mcap.CompressionLZ4, "none": mcap.CompressionNone,
 }
 
 // parseConnection reads a connection string; relative paths lie below outDir.
 // Every error is bridges.ErrConnectionString.
 func parseConnection(connection, outDir string) (options, error) {
-	path, values, err := bridges.SplitOptions(connection, known...)
+	o := options{Profile: profileROS2, Metadata: metadataHumble, Compression: "zstd", Chunk: defaultChunkSize}
+	path, _, err := bridges.ReadOptions(connection, &o)
 	if err != nil {
 		return options{}, err
 	}
@@ -70,9 +64,6 @@ func parseConnection(connection, outDir string) (options, error) {
 		path = filepath.Join(outDir, path)
 	}
 	path = filepath.Clean(path)
-	o := options{
-		profile: profileROS2, metadata: metadataHumble, compression: mcap.CompressionZSTD, chunkSize: defaultChunkSize,
-	}
 	var isFile bool
 	if o.stem, isFile = strings.CutSuffix(path, suffix); !isFile {
 		name := filepath.Base(path)
@@ -81,14 +72,9 @@ func parseConnection(connection, outDir string) (options, error) {
 		}
 		o.folder, o.stem = path, filepath.Join(path, name)
 	}
-	for key, value := range values {
-		if err := o.set(key, value); err != nil {
-			return options{}, err
-		}
-	}
-	if o.folder != "" && o.profile != profileROS2 {
+	if o.folder != "" && o.Profile != profileROS2 {
 		return options{}, fmt.Errorf("%w: profile=%s: a rosbag2 folder holds ROS 2 messages alone; want FILE.mcap",
-			bridges.ErrConnectionString, o.profile)
+			bridges.ErrConnectionString, o.Profile)
 	}
 	return o, nil
 }
@@ -96,7 +82,7 @@ func parseConnection(connection, outDir string) (options, error) {
 // path returns where the file of a number goes: rosbag2's names are numbered, and those
 // of recordings that may have several files.
 func (o *options) path(number int) string {
-	if o.folder != "" || o.splitBytes > 0 || o.splitTime > 0 {
+	if o.folder != "" || o.Split > 0 || o.SplitTime > 0 {
 		return o.stem + "_" + strconv.Itoa(number) + suffix
 	}
 	return o.stem + suffix
@@ -166,65 +152,5 @@ func (o *options) channelMetadata(topic *bridges.PublishedTopic, r row) map[stri
 			}
 		}
 	}
-	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.metadata)}
-}
-
-// choice is a word that an option may have, and what it means.
-type choice[T any] struct {
-	word  string
-	value T
-}
-
-var (
-	profiles     = []choice[profile]{{"ros2", profileROS2}, {"ros1", profileROS1}, {"foxglove", profileFoxglove}}
-	versions     = []choice[int]{{"5", metadataHumble}, {"9", metadataJazzy}}
-	compressions = []choice[mcap.CompressionFormat]{
-		{"zstd", mcap.CompressionZSTD}, {"lz4", mcap.CompressionLZ4}, {"none", mcap.CompressionNone},
-	}
-)
-
-// set reads one option. Errors are bridges.ErrConnectionString.
-func (o *options) set(key, value string) (err error) {
-	switch key {
-	case "profile":
-		o.profile, err = choose(value, profiles)
-	case "metadata":
-		o.metadata, err = choose(value, versions)
-	case "compression":
-		o.compression, err = choose(value, compressions)
-	case "chunk":
-		o.chunkSize, err = memory.ParseSize(value)
-	case "split":
-		o.splitBytes, err = memory.ParseSize(value)
-	case "split_time":
-		o.splitTime, err = parseTime(value)
-	case "flush":
-		o.flush, err = parseTime(value)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s=%q: %w", bridges.ErrConnectionString, key, value, err)
-	}
-	return nil
-}
-
-// choose returns what a word means. Its error says what is wanted, as parseTime's and
-// memory.ParseSize's do.
-func choose[T any](word string, choices []choice[T]) (value T, err error) {
-	var words []string
-	for _, c := range choices {
-		if c.word == word {
-			return c.value, nil
-		}
-		words = append(words, c.word)
-	}
-	return value, errors.New(closest.Want(word, words...))
-}
-
-// parseTime reads a time above 0.
-func parseTime(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, errors.New("want a time above 0, such as 60s")
-	}
-	return d, nil
+	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.Metadata)}
 }

@@ -70,10 +70,10 @@ func (t tally) all() uint64 { return uint64(t.messages + t.repeated) }
 // writerOptions sets the library up.
 func writerOptions(o options) (*mcap.WriterOptions, error) {
 	opts := &mcap.WriterOptions{
-		IncludeCRC: true, Chunked: true, ChunkSize: o.chunkSize,
-		Compression: o.compression, CompressionLevel: mcap.CompressionLevelFastest, OverrideLibrary: true,
+		IncludeCRC: true, Chunked: true, ChunkSize: o.Chunk,
+		Compression: compressions[o.Compression], CompressionLevel: mcap.CompressionLevelFastest, OverrideLibrary: true,
 	}
-	if o.compression == mcap.CompressionZSTD {
+	if opts.Compression == mcap.CompressionZSTD {
 		// Two goroutines, which end with the chunk; it has a checksum already.
 		enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false))
@@ -95,12 +95,12 @@ func newRecorder(file *bridges.File, o options, run bridges.Run) (*recorder, err
 	if err != nil {
 		return nil, fmt.Errorf("begin file: %w", err)
 	}
-	r := &recorder{file: file, opts: opts, chunkSize: o.chunkSize, w: w, empty: true, first: math.MaxUint64, flush: int64(o.flush)}
+	r := &recorder{file: file, opts: opts, chunkSize: o.Chunk, w: w, empty: true, first: math.MaxUint64, flush: int64(o.Flush)}
 	library := "raybridge"
 	if run.Version != "" {
 		library += " " + run.Version
 	}
-	if err := w.WriteHeader(&mcap.Header{Profile: o.profile.header(), Library: library}); err != nil {
+	if err := w.WriteHeader(&mcap.Header{Profile: header(o.Profile), Library: library}); err != nil {
 		return nil, fmt.Errorf("write header: %w", err)
 	}
 	if run != (bridges.Run{}) {
@@ -420,7 +420,7 @@ func (t *topic) keep(publishTime uint64, data []byte) {
 }
 
 // splits reports whether the recording may have several files.
-func (s *series) splits() bool { return s.opts.splitBytes > 0 || s.opts.splitTime > 0 }
+func (s *series) splits() bool { return s.opts.Split > 0 || s.opts.SplitTime > 0 }
 
 // full reports whether a message of the log time belongs to the next file. The first
 // message of a file always has its place.
@@ -429,8 +429,8 @@ func (s *series) full(logTime uint64) bool {
 	if !any {
 		return false
 	}
-	return s.opts.splitBytes > 0 && s.file.file.Committed() >= s.opts.splitBytes ||
-		s.opts.splitTime > 0 && logTime >= start+uint64(s.opts.splitTime)
+	return s.opts.Split > 0 && s.file.file.Committed() >= s.opts.Split ||
+		s.opts.SplitTime > 0 && logTime >= start+uint64(s.opts.SplitTime)
 }
 
 // next finishes the current file and begins the next one, at a log time.
@@ -523,7 +523,7 @@ func (s *series) writeMetadata() error {
 // metadata describes what is complete in the files that retire and missing have left, for
 // metadata.yaml.
 func (s *series) metadata() *bagMetadata {
-	m := &bagMetadata{version: s.opts.metadata}
+	m := &bagMetadata{version: s.opts.Metadata}
 	for i, t := range s.topics {
 		schema := t.carrier.Load().Schema
 		row := bagTopic{
