@@ -36,7 +36,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
-	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
@@ -80,19 +80,19 @@ func open(i bridges.Instance, topic *bridges.PublishedTopic, message protoreflec
 	c := i.(*instance)
 	topic.SetWire(apollo.FullName(message))
 	c.announce(topic.Name, message)
-	way := c.NewWay(topic)
+	outlet := c.NewOutlet(&topic.Tally, topic.Policy)
 	return func(ctx context.Context, m apollo.Message, _ int64) error {
 		if err := checkSize(m, c.limit); err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 		}
-		b := way.Buffer(messageRoom(topic.Name, m))
+		b := outlet.Buffer(messageRoom(topic.Name, m))
 		frame, err := appendMessage(b.Bytes()[:0], topic.Name, m)
 		b.Adopt(frame)
 		if err != nil {
 			b.Release()
 			return err
 		}
-		return way.Send(ctx, b)
+		return outlet.Send(ctx, b)
 	}, nil
 }
 
@@ -128,7 +128,7 @@ func RegSubscriber[M any, P interface {
 
 // instance is one connection to a cyber_bridge.
 type instance struct {
-	link.Client
+	transport.Client
 	env   bridges.Env
 	limit int64                      // of a message that is published, bytes
 	at    atomic.Pointer[apollo.Map] // of the last Connect
@@ -166,11 +166,12 @@ func (c *instance) Connect(ctx context.Context, connection string) error {
 		o.origin = c.env.Origin
 	}
 	c.at.Store(newMap(o.origin))
-	tcp := link.TCP{Size: frameSize, Limit: frameLimit}
-	return c.Open(ctx, link.Config{
-		Dial:   func(ctx context.Context) (link.Conn, error) { return tcp.Dial(ctx, o.address) },
+	tcp := transport.TCP{Size: frameSize, Limit: frameLimit}
+	c.Open(ctx, transport.ClientConfig{
+		Dial:   func(ctx context.Context) (transport.FrameConn, error) { return tcp.Dial(ctx, o.address) },
 		Handle: c.handle, Retry: o.retry, Queue: o.queue, Log: c.env.Log,
 	})
+	return nil
 }
 
 // Map returns where the map frame is on the earth, nil if that isn't known.

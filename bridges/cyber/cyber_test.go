@@ -180,7 +180,7 @@ func TestLayoutStays(t *testing.T) {
 	require.NoError(t, i.Disconnect(t.Context()))
 }
 
-// FuzzFrames reads frames as the link does.
+// FuzzFrames reads frames as the client does.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x04\x02\x00\x00\x00/c\x03\x00\x00\x00abc"))
 	f.Add([]byte("\x04\x00\x00\x00\x00\x00\x00\x00\x00\x04"))

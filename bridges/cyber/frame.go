@@ -77,7 +77,7 @@ func messageRoom(channel string, m apollo.Message) int {
 }
 
 // frameSize returns the size of an op that a server sends and that begins with head, as
-// far as head tells (link.TCP's Size). Servers send messages alone.
+// far as head tells (transport.TCP's Size). Servers send messages alone.
 func frameSize(head []byte) (int, error) {
 	const channelAt = 1 + lengthBytes
 	if len(head) > 0 && head[0] != opPublish {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 func TestFrameSize(t *testing.T) {
@@ -39,7 +39,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ours, theirs := net.Pipe()
-		conn := link.TCP{Size: ros2lgsvl.FrameSize, Limit: 1 << 20}.Conn(ours)
+		conn := transport.TCP{Size: ros2lgsvl.FrameSize, Limit: 1 << 20}.Conn(ours)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -47,9 +47,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
-	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // DefaultPort is the one that ros2-lgsvl-bridge listens on unless told otherwise.
@@ -98,7 +98,7 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 // wireName turns "package/msg/Name" into "package/Name".
 func wireName(typeName string) string { return strings.Replace(typeName, "/msg/", "/", 1) }
 
-// open makes the way of a topic's messages.
+// open announces a topic and returns what sends its messages.
 func open(b bridges.Instance, info *bridges.PublishedTopic, typeName string) (ros.Send, error) {
 	t, err := b.(*instance).publish(info, wireName(typeName))
 	if err != nil {
@@ -173,7 +173,7 @@ var known = slices.Concat(bridges.RetryOptions, bridges.QueueOptions)
 
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
-func parseConnection(connection string) (address string, config link.Config, err error) {
+func parseConnection(connection string) (address string, config transport.ClientConfig, err error) {
 	target, options, err := bridges.SplitOptions(connection, known...)
 	if err != nil {
 		return "", config, err
@@ -201,7 +201,7 @@ func checkTopic(name string) error {
 
 // instance is one client. Its methods may be called from any goroutine.
 type instance struct {
-	link.Client
+	transport.Client
 	env   bridges.Env
 	limit int64 // of a message that is published, bytes
 
@@ -234,13 +234,16 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	}
 	config.Log = i.env.Log
 	config.Handle = i.handle
-	config.Dial = func(ctx context.Context) (link.Conn, error) { return link.TCP{Size: frameSize}.Dial(ctx, address) }
-	return i.Open(ctx, config)
+	config.Dial = func(ctx context.Context) (transport.FrameConn, error) {
+		return transport.TCP{Size: frameSize}.Dial(ctx, address)
+	}
+	i.Open(ctx, config)
+	return nil
 }
 
-// topic is the way of one topic's messages.
+// topic sends one topic's messages.
 type topic struct {
-	way *link.Way
+	outlet *transport.Outlet
 	// head begins each frame: all that comes before the message's length.
 	head  []byte
 	limit int64 // of a message, bytes
@@ -254,12 +257,12 @@ func (i *instance) publish(info *bridges.PublishedTopic, wire string) (*topic, e
 		return nil, err
 	}
 	i.Register(appendText(appendText([]byte{opAddPublisher}, info.Name), wire))
-	return &topic{way: i.NewWay(info), limit: i.limit, head: appendText([]byte{opPublish}, info.Name)}, nil
+	return &topic{outlet: i.NewOutlet(&info.Tally, info.Policy), limit: i.limit, head: appendText([]byte{opPublish}, info.Name)}, nil
 }
 
 // send queues the message that encode appends.
 func (t *topic) send(ctx context.Context, encode func(dst []byte) ([]byte, error)) error {
-	b := t.way.Buffer(int(t.size.Load()))
+	b := t.outlet.Buffer(int(t.size.Load()))
 	frame := append(b.Bytes()[:0], t.head...)
 	frame = append(frame, 0, 0, 0, 0)
 	body := len(frame)
@@ -276,7 +279,7 @@ func (t *topic) send(ctx context.Context, encode func(dst []byte) ([]byte, error
 	binary.LittleEndian.PutUint32(frame[body-4:], uint32(size))
 	t.size.Store(int64(len(frame)))
 	b.Adopt(frame)
-	return t.way.Send(ctx, b)
+	return t.outlet.Send(ctx, b)
 }
 
 // subscribe has deliver called with each message on a topic, on the reading goroutine.

@@ -1,9 +1,10 @@
-// Package transport is what raybridge's protocols share below their messages: servers, which
-// accept clients, hold a bounded queue for each, and bring one encoded message to many of
-// them, over TCP or WebSocket (RFC 6455); [Keep], which connects to a peer again and again as a
-// [Retry] says; and how a connection fares: [State], [Diagnosis].
+// Package transport is what raybridge's protocols share below their messages. A [Server] accepts
+// clients, holds a bounded queue for each, and brings one encoded message to many of them, over
+// TCP or WebSocket (RFC 6455). A [Client] keeps one connection to a peer that it dials. [Keep]
+// connects again and again, as a [Retry] says. [State], [Diagnosis] and [Journal] tell how a
+// connection fares.
 //
-// # Usage
+// # Servers
 //
 // A [Server] gives every connection to a [Session], which its protocol makes: the
 // session reads what the client sends and subscribes it to [Stream]s. A publisher
@@ -94,4 +95,50 @@
 //
 // [Server.Close] returns when all goroutines have ended; [Server.Outstanding] is then
 // zero unless a buffer leaked.
+//
+// # Clients
+//
+// A bridge's instance embeds a [Client], which keeps what was registered and published
+// from one Connect to the next:
+//
+//	i.Register(frame)          // sent first on every connection, in this order
+//	out := i.NewOutlet(&info.Tally, info.Policy) // info: the *bridges.PublishedTopic
+//	i.Open(ctx, transport.ClientConfig{Dial: dial, Handle: handle, Retry: retry}) // in Connect
+//
+//	b := out.Buffer(size)      // in a publisher, on any goroutine
+//	b.Adopt(encode(b.Bytes()[:0]))
+//	err := out.Send(ctx, b)    // queues; never waits except under policy block, for a second
+//
+// [TCP] makes connections of protocols whose frames go over plain TCP. Others implement
+// [FrameConn].
+//
+// States: Connecting until there is a connection for the first time, Connected once the
+// registrations were written, UnexpectedlyDisconnected from the loss of a connection to
+// the next one. Disconnect makes it Disconnecting, then Disconnected. After a failure the client
+// dials again as its [Retry] says: every 3 s, without end, by default. A client that has given up
+// is UnexpectedlyDisconnected until the next Open, and Err says why.
+//
+// Order: registrations are written in their order before anything else on every connection;
+// one that is added later is written once, before the messages that wait. Answers
+// ([Client.Post]) overtake messages. Messages keep the order in which they were queued.
+//
+// Queue: what waits for the peer is bounded in messages and bytes for the whole connection.
+// When it is full, the policy of the topic that has a message to send decides, so that
+// drop_oldest may push out another topic's message. block waits for a second at most, and
+// not again until the peer has taken something. Nothing is queued while there is no
+// connection: Send returns [ErrNotConnected].
+//
+// Counts: a message that was queued is counted once. It is sent when it was written, that is,
+// when the system has taken it: a peer that is killed may not have read the last ones.
+// Otherwise it is dropped:
+//
+//	peer_slow      pushed out of a full queue, or being written or waiting when the peer
+//	               had taken nothing for WriteTimeout and was disconnected
+//	write_failed   being written when the connection was lost
+//	not_connected  waiting when the connection was lost
+//	closed         not delivered when the time of Disconnect was over
+//
+// An open client has one goroutine that dials and writes, and one that reads while there
+// is a connection. Both have ended when Disconnect returns. In steady state a message costs no
+// memory except what its FrameConn takes.
 package transport

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/link"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -36,7 +36,7 @@ type Client struct {
 type session struct {
 	client    *Client
 	config    Config
-	link      *link.Link
+	dialled   transport.Client
 	desk      *Desk
 	fragments Fragments // of one connection, its reading goroutine's
 }
@@ -50,10 +50,10 @@ type Publication struct {
 	size   atomic.Int64           // of the last frame, bytes
 }
 
-// outlet is a publication's way in one session.
+// outlet is a publication's place in one session.
 type outlet struct {
+	*transport.Outlet
 	config *Config
-	topic  *link.Topic
 	head   []byte
 }
 
@@ -80,9 +80,6 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &session{client: c, config: config, desk: NewDesk()}
-	s.link = link.New(link.Config{
-		Dial: s.dial, Handle: s.handle, Handshake: true, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
-	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.publications {
@@ -95,12 +92,14 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 		s.offer(service)
 	}
 	c.session.Store(s)
-	s.link.Start()
+	s.dialled.Open(ctx, transport.ClientConfig{
+		Dial: s.dial, Handle: s.handle, Handshake: true, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
+	})
 	return nil
 }
 
 // dial makes a connection, on which no fragment has come. Nobody reads meanwhile.
-func (s *session) dial(ctx context.Context) (link.Conn, error) {
+func (s *session) dial(ctx context.Context) (transport.FrameConn, error) {
 	conn, err := dial(ctx, s.config)
 	if err != nil {
 		return nil, err // not conn, of which an interface would not be nil
@@ -123,11 +122,11 @@ func (c *Client) close(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	err := s.link.Close(ctx)
+	err := s.dialled.Disconnect(ctx)
 	s.desk.Close(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.before = c.before.Add(s.link.Diagnosis())
+	c.before = c.before.Add(s.dialled.Diagnosis())
 	for _, p := range c.publications {
 		p.out.Store(nil)
 	}
@@ -138,7 +137,7 @@ func (c *Client) close(ctx context.Context) error {
 // Status is the connection's; Disconnected without one. It takes no lock.
 func (c *Client) Status() bridges.Status {
 	if s := c.session.Load(); s != nil {
-		return s.link.Status()
+		return s.dialled.Status()
 	}
 	return bridges.Disconnected
 }
@@ -146,7 +145,7 @@ func (c *Client) Status() bridges.Status {
 // Err returns nil, or that the client has given up connecting.
 func (c *Client) Err() error {
 	if s := c.session.Load(); s != nil {
-		return s.link.Err()
+		return s.dialled.Err()
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ func (c *Client) Diagnosis() bridges.Diagnosis {
 	defer c.mu.Unlock()
 	d := c.before
 	if s := c.session.Load(); s != nil {
-		d = d.Add(s.link.Diagnosis())
+		d = d.Add(s.dialled.Diagnosis())
 	}
 	d.Altered = c.altered.Load()
 	return d
@@ -213,8 +212,8 @@ func (c *Client) Offer(service Service) {
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
 	form, latch := s.config.Form, p.info.QoS.Durability == flow.TransientLocal
-	s.link.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
-	p.out.Store(&outlet{config: &s.config, topic: s.link.NewTopic(p.info), head: AppendPublishHead(nil, form, p.info.Name, latch)})
+	s.dialled.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
+	p.out.Store(&outlet{config: &s.config, Outlet: s.dialled.NewOutlet(&p.info.Tally, p.info.Policy), head: AppendPublishHead(nil, form, p.info.Name, latch)})
 }
 
 func (s *session) subscribe(sub *Subscription) {
@@ -222,12 +221,12 @@ func (s *session) subscribe(sub *Subscription) {
 	if sub.Plain {
 		compression = "none"
 	}
-	s.link.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, s.config.ROS.TypeName(sub.Type), compression}))
+	s.dialled.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, s.config.ROS.TypeName(sub.Type), compression}))
 }
 
 func (s *session) offer(service Service) {
 	s.desk.Open(service)
-	s.link.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
+	s.dialled.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
 }
 
 // Message appends a publication's message in the form and for the ROS that the session's
@@ -246,13 +245,13 @@ func (c *Client) Config() *Config {
 }
 
 // Send encodes a message, unless there is no connection, and queues it. Errors are those
-// of link.Topic.Send, and bridges.ErrConvert for a message that can't be expressed.
+// of transport.Outlet.Send, and bridges.ErrConvert for a message that can't be expressed.
 func (p *Publication) Send(ctx context.Context, message Message) error {
 	out := p.out.Load()
 	if out == nil {
 		return bridges.ErrNotConnected
 	}
-	buffer := out.topic.Buffer(int(p.size.Load()))
+	buffer := out.Buffer(int(p.size.Load()))
 	frame := append(buffer.Bytes()[:0], out.head...)
 	frame, altered, err := message.AppendAs(frame, out.config)
 	if err == nil {
@@ -268,7 +267,7 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	}
 	p.size.Store(int64(len(frame)))
 	buffer.Adopt(frame)
-	return out.topic.Send(ctx, buffer)
+	return out.Send(ctx, buffer)
 }
 
 // checkWhole returns nil unless a frame is larger than the server takes and may not be
@@ -342,7 +341,7 @@ func (s *session) answer(data []byte) error {
 	}
 	form := s.config.Form
 	respond := func(r Response) {
-		if err := s.link.Post(AppendResponse(nil, form, r)); err != nil {
+		if err := s.dialled.Post(AppendResponse(nil, form, r)); err != nil {
 			s.config.Log.Warn("can't answer a service's call", "service", r.Service, "error", err)
 		}
 	}
@@ -354,10 +353,10 @@ func (s *session) answer(data []byte) error {
 }
 
 // note takes a status message (protocol, section 3.2): a level of error is a complaint, which
-// the link counts and logs now and then.
+// the connection counts and logs now and then.
 func (s *session) note(f *Frame) error {
 	if f.Level == "error" {
-		return fmt.Errorf("%w: %q", link.ErrComplaint, f.Text)
+		return fmt.Errorf("%w: %q", transport.ErrComplaint, f.Text)
 	}
 	s.config.Log.Debug("rosbridge server reports", "level", f.Level, "text", f.Text)
 	return nil

@@ -28,10 +28,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/link"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 const (
@@ -211,7 +211,7 @@ func TestWhatServersSay(t *testing.T) {
 	}
 	c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/y"}}, "x/msg/Y")
 	require.Eventually(t, func() bool { return c.Diagnosis().Complaints == 1 }, patience, tick, "the server doesn't know the type")
-	require.ErrorIs(t, c.Diagnosis().LastError, link.ErrComplaint)
+	require.ErrorIs(t, c.Diagnosis().LastError, transport.ErrComplaint)
 	assert.ErrorContains(t, c.Diagnosis().LastError, "no message type")
 	assert.Equal(t, malformed, c.Diagnosis().Malformed, "it could be read")
 	assert.Equal(t, bridges.Connected, c.Status(), "nothing of that ends the connection")

@@ -31,7 +31,7 @@ const (
 	frameTimeout = 10 * time.Second
 )
 
-// conn is a WebSocket as a link.Conn.
+// conn is a WebSocket as a transport.FrameConn.
 type conn struct {
 	ws     *websocket.Conn
 	tcp    net.Conn
@@ -163,8 +163,8 @@ func reason(response *http.Response) string {
 	return fmt.Sprintf(": %q", line)
 }
 
-// Write sends one frame, in fragments if it is too large. The link's watchdog keeps the time
-// limit, by Close.
+// Write sends one frame, in fragments if it is too large. The Client's watchdog keeps the
+// time limit, by Close.
 func (c *conn) Write(_ context.Context, frame []byte) error {
 	if c.split == nil || len(frame) <= c.split.limit {
 		return c.frames.writeFrame(c.opcode, frame)

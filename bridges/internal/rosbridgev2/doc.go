@@ -15,7 +15,7 @@
 //
 // # Goroutines
 //
-// A connected client has its link's goroutines and one for each service, on which its
-// handler runs: a handler that takes its time stops neither the reader nor the others.
+// A connected client has the goroutines of its transport.Client and one for each service, on
+// which its handler runs: a handler that takes its time stops neither the reader nor the others.
 // [Client.Disconnect] ends them all.
 package rosbridgev2

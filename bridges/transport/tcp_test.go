@@ -1,4 +1,4 @@
-package link_test
+package transport_test
 
 import (
 	"context"
@@ -14,12 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/link"
-	"github.com/raybridge/raybridge/flow"
 )
 
 // longSize is the framing of a length of four bytes, then so many bytes.
@@ -42,7 +40,7 @@ func longFrame(n int) []byte {
 func TestFramesInPieces(t *testing.T) {
 	for _, piece := range []int{1, 3, 1000, 70_000, 10 << 20} {
 		ours, theirs := net.Pipe()
-		conn := link.TCP{Size: longSize}.Conn(ours)
+		conn := transport.TCP{Size: longSize}.Conn(ours)
 		sizes := []int{0, 1, 5000, 0, 70_000, 3}
 		if piece > 100 {
 			sizes = append(sizes, 3<<20, 2<<20, 10)
@@ -74,14 +72,14 @@ func TestFramesInPieces(t *testing.T) {
 
 func TestFramesThatArent(t *testing.T) {
 	for name, c := range map[string]struct {
-		tcp  link.TCP
+		tcp  transport.TCP
 		send []byte
 		want []error
 	}{
-		"cut":               {link.TCP{Size: longSize}, longFrame(10)[:7], []error{io.ErrUnexpectedEOF}},
-		"too large":         {link.TCP{Size: longSize, Limit: 100}, longFrame(97), []error{bridges.ErrProtocol, bridges.ErrTooLarge}},
-		"too large at once": {link.TCP{Size: longSize}, []byte{0xff, 0xff, 0xff, 0xff}, []error{bridges.ErrProtocol, bridges.ErrTooLarge}},
-		"no frame":          {link.TCP{Size: size}, []byte{0xff}, []error{bridges.ErrProtocol}},
+		"cut":               {transport.TCP{Size: longSize}, longFrame(10)[:7], []error{io.ErrUnexpectedEOF}},
+		"too large":         {transport.TCP{Size: longSize, Limit: 100}, longFrame(97), []error{transport.ErrProtocol, transport.ErrTooLarge}},
+		"too large at once": {transport.TCP{Size: longSize}, []byte{0xff, 0xff, 0xff, 0xff}, []error{transport.ErrProtocol, transport.ErrTooLarge}},
+		"no frame":          {transport.TCP{Size: size}, []byte{0xff}, []error{transport.ErrProtocol}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := net.Pipe()
@@ -102,7 +100,7 @@ func TestFramesThatArent(t *testing.T) {
 // What a head says costs no memory before it has arrived.
 func TestLyingHeads(t *testing.T) {
 	ours, theirs := net.Pipe()
-	conn := link.TCP{Size: longSize, Limit: 1 << 30}.Conn(ours)
+	conn := transport.TCP{Size: longSize, Limit: 1 << 30}.Conn(ours)
 	defer conn.Close()
 	go func() {
 		_, _ = theirs.Write([]byte{0, 0, 0, 0x3f, 1, 2, 3})
@@ -120,7 +118,7 @@ func TestFrameThatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		defer theirs.Close()
-		conn := link.TCP{Size: longSize, FrameTimeout: time.Minute}.Conn(ours)
+		conn := transport.TCP{Size: longSize, FrameTimeout: time.Minute}.Conn(ours)
 		defer conn.Close()
 		go func() {
 			time.Sleep(time.Hour)
@@ -143,7 +141,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0x7f, 1}, 2)
 	f.Fuzz(func(t *testing.T, data []byte, piece int) {
 		ours, theirs := net.Pipe()
-		conn := link.TCP{Size: longSize, Limit: 1 << 16}.Conn(ours)
+		conn := transport.TCP{Size: longSize, Limit: 1 << 16}.Conn(ours)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -191,11 +189,10 @@ func (e endless) Close() error                         { e.once.Do(func() { clos
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	conn := endless{make(chan struct{}), make(chan struct{}, 1), new(sync.Once)}
-	l := link.New(link.Config{Dial: func(context.Context) (link.Conn, error) { return conn, nil }})
-	var info bridges.PublishedTopic
-	out := l.NewTopic(&info)
-	l.Register(frame("first"))
-	l.Start()
+	c := dialling(t, transport.ClientConfig{Dial: func(context.Context) (transport.FrameConn, error) { return conn, nil }})
+	out := c.NewOutlet(new(flow.Tally), flow.DropOldest)
+	c.Register(frame("first"))
+	c.Start()
 	<-conn.written
 	ctx := t.Context()
 	content := frame("message")
@@ -211,8 +208,6 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		send()
 	}
 	assert.Zero(t, testing.AllocsPerRun(1000, send))
-	require.NoError(t, l.Close(ctx))
-	assert.Zero(t, l.Pool().Outstanding)
 }
 
 // counting is a server that counts the frames of all its connections.
@@ -246,7 +241,7 @@ func newCounting(t *testing.T) *counting {
 }
 
 func (c *counting) serve(conn net.Conn) {
-	frames := link.TCP{Size: longSize}.Conn(conn)
+	frames := transport.TCP{Size: longSize}.Conn(conn)
 	defer frames.Close()
 	for {
 		f, err := frames.Read(context.Background())
@@ -272,22 +267,22 @@ func (c *counting) kill() int {
 }
 
 // Whatever happens to connections, each message is sent or dropped or refused, once, and
-// a closed link leaves nothing behind.
+// a client that is disconnected leaves nothing behind.
 func TestCountsUnderRandomKills(t *testing.T) {
 	server := newCounting(t)
 	address := server.listener.Addr().String()
-	l := link.New(link.Config{
-		Dial:  func(ctx context.Context) (link.Conn, error) { return link.TCP{Size: longSize}.Dial(ctx, address) },
-		Retry: bridges.Retry{Interval: time.Millisecond}, Queue: flow.QueueConfig{Messages: 8, BlockLimit: 10 * time.Millisecond},
+	c := dialling(t, transport.ClientConfig{
+		Dial: func(ctx context.Context) (transport.FrameConn, error) {
+			return transport.TCP{Size: longSize}.Dial(ctx, address)
+		},
+		Retry: transport.Retry{Interval: time.Millisecond}, Queue: flow.QueueConfig{Messages: 8, BlockLimit: 10 * time.Millisecond},
 	})
-	b, err := bridges.MustRegistry(topics{l}).Open("test:", bridges.Env{})
-	require.NoError(t, err)
-	l.Register(longFrame(0))
+	c.Register(longFrame(0))
 	var wg sync.WaitGroup
 	var offered atomic.Int64
 	stop := make(chan struct{})
-	for i, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
-		publish := rawPublisher(t, b, policy, i)
+	for _, policy := range []flow.Policy{flow.DropOldest, flow.DropNewest, flow.Block} {
+		publish := c.publisher(policy)
 		wg.Go(func() {
 			for {
 				select {
@@ -295,35 +290,26 @@ func TestCountsUnderRandomKills(t *testing.T) {
 					return
 				default:
 					offered.Add(1)
-					_ = publish(string(longFrame(200)))
+					_ = publish(context.Background(), longFrame(200))
 				}
 			}
 		})
 	}
-	l.Start()
+	c.Start()
 	for kills := range int64(15) {
 		before := server.frames.Load()
 		require.Eventually(t, func() bool {
 			// The last frames may be of the connection before; the next may not be accepted yet.
-			return l.Diagnosis().Connections > kills && server.frames.Load() > before+rand.Int64N(50) && server.kill() > 0
+			return c.Diagnosis().Connections > kills && server.frames.Load() > before+rand.Int64N(50) && server.kill() > 0
 		}, time.Minute, time.Millisecond)
 	}
 	close(stop)
 	wg.Wait()
-	require.NoError(t, b.Close(t.Context()))
-	s := b.Statistics()
+	c.close(t)
+	s := c.counts()
 	assert.Equal(t, offered.Load(), s.Messages+s.Drops.Total(), "%v", s.Drops)
-	assert.Zero(t, l.Pool().Outstanding)
 	require.NoError(t, server.listener.Close())
 	server.kill()
 	server.wg.Wait()
 	assert.LessOrEqual(t, server.frames.Load(), s.Messages, "nothing arrived that wasn't counted")
-}
-
-// rawPublisher returns a publisher of texts that are whole frames.
-func rawPublisher(t *testing.T, b *bridges.Bridge, policy flow.Policy, n int) func(string) error {
-	t.Helper()
-	publish, err := bridges.AddPublisher[raw](b, bridges.Topic{Name: "/" + string(rune('a'+n)), Policy: policy})
-	require.NoError(t, err)
-	return func(text string) error { return publish(context.Background(), raw(text)) }
 }

@@ -1,4 +1,4 @@
-package link_test
+package transport_test
 
 import (
 	"errors"
@@ -11,11 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/internal/link"
 )
 
 // logged collects log lines.
@@ -49,7 +47,7 @@ func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines logged
 		p := peer{refused: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
-		l, _ := open(t, link.Config{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil))})
+		l := dialling(t, transport.ClientConfig{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil))})
 		l.Start()
 		time.Sleep(59 * time.Second)
 		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="nobody listens there (connection refused): start the program, or check the address" failures_since=0`}, lines.took())
@@ -60,7 +58,7 @@ func TestLog(t *testing.T) {
 		assert.Equal(t, []string{`WARN msg="can't connect; will try again" error="no such host" failures_since=0`}, lines.took())
 		p.refuse(nil)
 		time.Sleep(3 * time.Second)
-		assert.Equal(t, []string{`INFO msg=connected`}, lines.took())
+		assert.Equal(t, []string{`INFO msg=connected after=1m6s attempts=23`}, lines.took())
 		require.NoError(t, p.last().Close())
 		time.Sleep(3 * time.Second)
 		assert.Equal(t, []string{
@@ -81,7 +79,7 @@ func TestLogOfNonsense(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines logged
 		var p peer
-		l, _ := open(t, link.Config{
+		l := dialling(t, transport.ClientConfig{
 			Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil)),
 			Handle: func([]byte) error { return errors.New("makes no sense") },
 		})
@@ -108,7 +106,7 @@ func TestLogOfGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines logged
 		p := peer{refused: errors.New("refused")}
-		l, _ := open(t, link.Config{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil)), Retry: bridges.Retry{Attempts: 1}})
+		l := dialling(t, transport.ClientConfig{Dial: p.dial, Log: slog.New(slog.NewTextHandler(&lines, nil)), Retry: transport.Retry{Attempts: 1}})
 		l.Start()
 		assert.Equal(t, []string{`ERROR msg="gave up connecting" attempts=1 error=refused`}, lines.took())
 		assert.EqualValues(t, 1, l.Diagnosis().Failures)

@@ -1,4 +1,4 @@
-package link
+package transport
 
 import (
 	"bufio"
@@ -8,8 +8,6 @@ import (
 	"io"
 	"net"
 	"time"
-
-	"github.com/raybridge/raybridge/bridges"
 )
 
 // TCP makes connections of protocols that send frames over plain TCP. The zero value of
@@ -18,10 +16,10 @@ type TCP struct {
 	// Size returns how many bytes a frame has that begins with head, as far as head
 	// tells: if it is more than len(head), Size is asked again once so many have
 	// arrived. It begins with an empty head. A head that is none wraps
-	// bridges.ErrProtocol.
+	// ErrProtocol.
 	Size func(head []byte) (int, error)
 	// Limit is the size of the largest frame that is read, bytes; default 64 MiB. A
-	// larger one is bridges.ErrProtocol and bridges.ErrTooLarge.
+	// larger one is ErrProtocol and ErrTooLarge.
 	Limit int
 	// FrameTimeout is how long a frame may take from its first byte to its last; default
 	// 10 s. There is no limit on the time between frames.
@@ -38,7 +36,7 @@ const (
 
 // Dial connects to HOST:PORT, with TCP_NODELAY, buffers of 1 MiB and keep-alive: a peer
 // whose machine is gone is noticed within half a minute.
-func (t TCP) Dial(ctx context.Context, address string) (Conn, error) {
+func (t TCP) Dial(ctx context.Context, address string) (FrameConn, error) {
 	dialer := net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
 		Control:         limitUnacknowledged,
@@ -56,8 +54,8 @@ func (t TCP) Dial(ctx context.Context, address string) (Conn, error) {
 	return t.Conn(conn), nil
 }
 
-// Conn makes a Conn of a connection, which is its own from then on.
-func (t TCP) Conn(conn net.Conn) Conn {
+// Conn makes a FrameConn of a connection, which is its own from then on.
+func (t TCP) Conn(conn net.Conn) FrameConn {
 	if t.Limit <= 0 {
 		t.Limit = 64 << 20
 	}
@@ -107,7 +105,7 @@ func (c *tcpConn) Read(context.Context) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case size > c.tcp.Limit:
-			return nil, fmt.Errorf("%w: %w: a frame of %d bytes, the limit is %d", bridges.ErrProtocol, bridges.ErrTooLarge, size, c.tcp.Limit)
+			return nil, fmt.Errorf("%w: %w: a frame of %d bytes, the limit is %d", ErrProtocol, ErrTooLarge, size, c.tcp.Limit)
 		case size <= len(c.frame):
 			_ = c.SetReadDeadline(time.Time{})
 			return c.frame, nil

@@ -1,0 +1,208 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/flow"
+)
+
+const (
+	// summary is the time between two log lines of an outage that lasts.
+	summary = time.Minute
+	// steady is how long a connection holds before its loss is news again.
+	steady = time.Minute
+	// mostCauses bounds how many kinds of failure are told apart.
+	mostCauses = 16
+)
+
+// Words are the texts of a Journal's lines.
+type Words struct {
+	// Connected is the first connection, Again each that follows an outage which was told.
+	Connected, Again string
+	// Failed is an attempt without a connection, Lost the end of one; another attempt follows.
+	Failed, Lost string
+	// GaveUp says that no attempt follows.
+	GaveUp string
+}
+
+// Trouble is a kind of failure that doesn't end the connection, and may come often.
+type Trouble int
+
+const (
+	// TroubleUnread is something that the peer sent and that can't be read: Diagnosis.Malformed.
+	TroubleUnread Trouble = iota
+	// TroubleComplaint is something that the peer says it can't do: Diagnosis.Complaints.
+	TroubleComplaint
+	// TroubleFailed is a connection with somebody else that failed: Diagnosis.Failures.
+	TroubleFailed
+	// TroubleRefused is somebody who wasn't let in: Diagnosis.Failures, and Refused by its cause.
+	TroubleRefused
+	troubles = 4
+)
+
+// Journal counts what happens to a connection that is kept and logs it: the first failure of
+// each cause at once, then a line a minute, so that a peer that comes and goes fills no log.
+// Trouble that doesn't end a connection is logged at once too, then ever more rarely. A line
+// says how many were left out before it. Begin comes first; then any goroutine may call.
+type Journal struct {
+	mu        sync.Mutex
+	log       *slog.Logger // guarded by mu
+	words     Words        // guarded by mu
+	diagnosis Diagnosis    // guarded by mu
+
+	since    time.Time       // guarded by mu: the connection's or the outage's begin
+	made     int64           // guarded by mu: connections since Begin
+	failed   int64           // guarded by mu: failures since Begin
+	told     map[string]bool // guarded by mu: causes that were logged
+	lastTold time.Time       // guarded by mu: when a failure was logged
+	attempts int64           // guarded by mu: in this outage
+	spoke    bool            // guarded by mu: a failure of this outage was logged
+	untold   int64           // guarded by mu: failures that were counted and not logged
+
+	repeated [troubles]flow.Journal // guarded by mu: of the lines about each kind of trouble
+}
+
+// Begin notes that the first attempt to connect begins now, and where and in which words to
+// log from now on. What was counted stays.
+func (j *Journal) Begin(log *slog.Logger, words Words) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.log, j.words = log, words
+	j.since, j.told, j.lastTold = time.Now(), nil, time.Time{}
+	j.made, j.failed, j.attempts, j.untold, j.spoke = 0, 0, 0, 0, false
+}
+
+// Diagnosis returns how all connections fared.
+func (j *Journal) Diagnosis() Diagnosis {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.diagnosis
+}
+
+// Connected notes that there is a connection. The attributes are for its line.
+func (j *Journal) Connected(attributes ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.meet()
+	text, now := j.words.Again, time.Now()
+	if j.made == 1 {
+		text = j.words.Connected
+	}
+	if j.spoke {
+		attributes = append(attributes, "after", now.Sub(j.since).Round(time.Millisecond), "attempts", j.attempts+1)
+	}
+	if j.spoke || j.made == 1 {
+		j.log.Info(text, attributes...)
+	}
+	j.since, j.attempts, j.spoke = now, 0, false
+}
+
+// met counts a connection that ended before it could be used.
+func (j *Journal) met() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.meet()
+}
+
+// meet counts a connection; mu must be held.
+func (j *Journal) meet() {
+	j.made++
+	j.diagnosis.Connections++
+}
+
+// Lost notes that an attempt failed, or that a connection was lost. It is for Keep to call.
+func (j *Journal) Lost(loss Loss) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.fail(loss.Err)
+	text, now := j.words.Failed, time.Now()
+	if loss.Connected {
+		text = j.words.Lost
+		if now.Sub(j.since) >= steady {
+			clear(j.told)
+		}
+		j.since = now
+	} else {
+		j.attempts++
+	}
+	if loss.Last {
+		j.log.Error(j.words.GaveUp, "attempts", loss.Failures, "error", loss.Err)
+		return
+	}
+	cause := text + ": " + root(loss.Err)
+	if isNew := !j.told[cause] && len(j.told) < mostCauses; !isNew && now.Sub(j.lastTold) < summary {
+		j.untold++
+		return
+	}
+	if j.told == nil {
+		j.told = map[string]bool{}
+	}
+	j.told[cause] = true
+	j.log.Warn(text, "error", loss.Err, "failures_since", j.untold)
+	j.lastTold, j.spoke, j.untold = now, true, 0
+}
+
+// fail counts a failure; mu must be held.
+func (j *Journal) fail(err error) {
+	j.failed++
+	j.diagnosis.Fail(err)
+}
+
+// unanswered notes that the connection is given up. Where the first attempt has had no end
+// yet, that is its failure: of a peer that takes connections and keeps silent there would be
+// nothing else to tell.
+func (j *Journal) unanswered() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.made == 0 && j.failed == 0 {
+		j.fail(fmt.Errorf("%w: no answer within the %v until it was closed", ErrNotConnected, time.Since(j.since).Round(time.Millisecond)))
+	}
+}
+
+// Note counts trouble that doesn't end the connection. The line has the text and, before the
+// error, the attributes.
+func (j *Journal) Note(kind Trouble, text string, err error, attributes ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch kind {
+	case TroubleUnread:
+		j.diagnosis.Malformed++
+		j.diagnosis.LastError = err
+	case TroubleComplaint:
+		j.diagnosis.Complaints++
+		j.diagnosis.LastError = err
+	default:
+		j.diagnosis.Fail(err)
+	}
+	if untold, ok := j.repeated[kind].Tell(time.Now()); ok {
+		j.log.Warn(text, append(attributes, "error", err, "more_since", untold)...)
+	}
+}
+
+// root returns the text of the innermost error, which has no port numbers and the like
+// that differ from one attempt to the next.
+func root(err error) string {
+	if errors.Is(err, io.EOF) {
+		return io.EOF.Error()
+	}
+	for {
+		var next error
+		switch e := any(err).(type) {
+		case interface{ Unwrap() error }:
+			next = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			if list := e.Unwrap(); len(list) > 0 {
+				next = list[len(list)-1]
+			}
+		}
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
