@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -59,7 +60,7 @@ func newNode(i *instance, c config) *node {
 		Accept: func(c *transport.Conn) transport.Session { return &session{node: n, client: c} },
 		Left: func(c *transport.Conn, failure error) {
 			if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
-				i.journal.note(refused, c.Conn().RemoteAddr().String(), failure)
+				i.note(transport.TroubleRefused, c.Conn().RemoteAddr().String(), failure)
 			}
 		},
 		// Each topic of each subscriber is a client.
@@ -103,7 +104,8 @@ func (n *node) lost(loss transport.Loss) {
 	if loss.Connected || n.instance.Status() != bridges.Connecting {
 		n.instance.SetStatus(bridges.UnexpectedlyDisconnected)
 	}
-	n.instance.journal.lost(loss.Err)
+	loss.Err = fault.Net(loss.Err)
+	n.instance.journal.Lost(loss)
 }
 
 // join finds the master, listens if the node doesn't yet, and registers all there is.
@@ -126,7 +128,7 @@ func (n *node) join() (bool, error) {
 	if err := n.register(m); err != nil {
 		return false, err
 	}
-	n.instance.journal.connected(name, n.config.master)
+	n.instance.journal.Connected("node", name, "master", n.config.master)
 	n.instance.SetStatus(bridges.Connected)
 	return true, nil
 }
@@ -166,7 +168,7 @@ func (n *node) listen() error {
 	bind := bindAddress(host)
 	if n.slave == nil {
 		slave, err := xmlrpc.Listen(bind, host, n.handler(), func(err error) {
-			n.instance.journal.note(refused, "caller of the node's API", err)
+			n.instance.note(transport.TroubleRefused, "caller of the node's API", err)
 		})
 		if err != nil {
 			return fmt.Errorf("%w: %w", bridges.ErrListen, err)
@@ -377,7 +379,7 @@ func (n *node) handler() http.Handler {
 			"shutdown":         n.shutdown,
 		},
 		Malformed: func(err error) {
-			n.instance.journal.note(malformed, "caller of the node's API", fmt.Errorf("%w: %w", bridges.ErrProtocol, err))
+			n.instance.note(transport.TroubleUnread, "caller of the node's API", fmt.Errorf("%w: %w", bridges.ErrProtocol, err))
 		},
 	}
 }

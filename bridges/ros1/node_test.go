@@ -3,10 +3,12 @@ package ros1_test
 import (
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -437,11 +439,16 @@ func TestAMasterThatForgets(t *testing.T) {
 
 func TestGivingUp(t *testing.T) {
 	p := newPeer(t)
-	b := openBridge(t, p.Connection()+"&attempts=2", nil)
+	var lines strings.Builder
+	registry := bridges.MustRegistry(ros1.Factory{})
+	b, err := registry.Open("ros1:"+p.Connection()+"&attempts=3", bridges.Env{Log: slog.New(slog.NewTextHandler(&lines, nil))})
+	require.NoError(t, err)
 	require.NoError(t, b.Connect(t.Context()))
 	eventually(t, func() bool { return b.Status() == bridges.UnexpectedlyDisconnected }, "it gives up")
-	assert.EqualValues(t, 2, b.Diagnosis().Failures)
+	assert.EqualValues(t, 3, b.Diagnosis().Failures)
 	assert.ErrorContains(t, b.Diagnosis().LastError, "no ROS master at "+p.master.address())
+	assert.Equal(t, 1, strings.Count(lines.String(), `level=WARN msg="not registered at the ROS master, trying again"`), "a cause is told once")
+	assert.Equal(t, 1, strings.Count(lines.String(), `level=ERROR msg="gave up registering at the ROS master" attempts=3`))
 	require.NoError(t, b.Disconnect(t.Context()))
 	assert.Equal(t, bridges.Disconnected, b.Status())
 }

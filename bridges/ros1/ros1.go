@@ -76,6 +76,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/fault"
 )
@@ -178,7 +179,7 @@ type instance struct {
 	env     bridges.Env
 	limit   int64    // of a message that is published, bytes
 	byName  sync.Map // of *topic by the bridge's name, for Listening
-	journal journal
+	journal transport.Journal
 
 	mu            sync.Mutex
 	node          *node                    // guarded by mu: nil while disconnected
@@ -199,13 +200,13 @@ func newInstance(env bridges.Env, limit int64) *instance {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
 	return &instance{
-		env: env, limit: limit, journal: journal{log: env.Log},
+		env: env, limit: limit,
 		topics: map[string]*topic{}, subscriptions: map[string]*subscription{}, services: map[string]*service{},
 	}
 }
 
 // Diagnosis counts the registrations at a master as connections.
-func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.diagnosis() }
+func (i *instance) Diagnosis() bridges.Diagnosis { return i.journal.Diagnosis() }
 
 // Listening reports whether somebody has subscribed to the topic; a latched topic is
 // kept for those to come. It takes no lock.
@@ -241,6 +242,7 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.SetStatus(bridges.Connecting)
+	i.journal.Begin(i.env.Log, words)
 	i.node = newNode(i, config)
 	for _, t := range i.topics { // before the first subscriber comes
 		t.open(i.node.server)
@@ -350,70 +352,17 @@ func (i *instance) graph() graph {
 	return g
 }
 
-// journal counts and logs how the node fares. Its methods may be called from any
-// goroutine.
-type journal struct {
-	log *slog.Logger
-
-	mu      sync.Mutex
-	counted bridges.Diagnosis // guarded by mu
-	outage  bool              // guarded by mu: the master is away, and that was logged
-	// told is of the lines about each kind of trouble with other nodes; guarded by mu.
-	told [troubles]flow.Journal
+// words are the lines about the master.
+var words = transport.Words{
+	Connected: "registered at the ROS master", Again: "registered at the ROS master",
+	Failed: "not registered at the ROS master, trying again", Lost: "not registered at the ROS master, trying again",
+	GaveUp: "gave up registering at the ROS master",
 }
 
-// trouble is a kind of failure that comes from other nodes, often again and again.
-type trouble int
-
-const (
-	malformed trouble = iota // what they sent can't be read
-	failed                   // a connection with them, or its messages are of another type
-	refused                  // they weren't let in, by package guard's rules
-	troubles  = 3
-)
-
-func (j *journal) diagnosis() bridges.Diagnosis {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.counted
-}
-
-// connected notes a registration at the master.
-func (j *journal) connected(node, master string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.counted.Connections++
-	j.outage = false
-	j.log.Info("registered at the ROS master", "node", node, "master", master)
-}
-
-// lost notes that the master can't be found or is gone; one line an outage.
-func (j *journal) lost(err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.counted.Failures++
-	err = fault.Net(err)
-	j.counted.LastError = err
-	if !j.outage {
-		j.log.Warn("not registered at the ROS master, trying again", "error", err)
-	}
-	j.outage = true
-}
-
-// note counts trouble with another node.
-func (j *journal) note(kind trouble, who string, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	err = fault.Net(err)
-	if kind == malformed {
-		j.counted.Malformed++
-		j.counted.LastError = err
-	} else {
-		j.counted.Fail(err)
-	}
-	if untold, ok := j.told[kind].Tell(time.Now()); ok {
-		j.log.Warn("trouble with another ROS node", "peer", who, "error", err, "more_since", untold)
-	}
+// note counts trouble with another node, which is a TroubleUnread, TroubleFailed or
+// TroubleRefused of transport.
+func (i *instance) note(kind transport.Trouble, who string, err error) {
+	i.journal.Note(kind, "trouble with another ROS node", fault.Net(err), "peer", who)
 }
 
 // standardPort is the master's.

@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/transport"
 )
 
 // maxRequest is the length of a service's request that is still read, bytes.
@@ -60,7 +61,7 @@ func (s *session) serve(header protocommon.HeaderRaw) error {
 	}
 	if !matches(header["md5sum"], offered.md5) {
 		err := fmt.Errorf("service %s of %s is a %s with md5sum %s, not %s", name, s.node.caller(), offered.typ, offered.md5, header["md5sum"])
-		s.note(failed, err)
+		s.note(transport.TroubleFailed, err)
 		s.refuse(err)
 		return nil
 	}
@@ -111,7 +112,7 @@ func (s *session) answer(offered *service, persistent bool) error {
 		frame = appendFrame([]byte{0}, []byte(err.Error()))
 	}
 	if errors.Is(err, bridges.ErrProtocol) {
-		s.note(malformed, err)
+		s.note(transport.TroubleUnread, err)
 	}
 	return s.client.Post(frame)
 }

@@ -55,7 +55,7 @@ func (s *session) Serve(context.Context) error {
 	}
 	// Others come and go; some only look whether the port is open.
 	if errors.Is(err, bridges.ErrProtocol) {
-		s.note(malformed, err)
+		s.note(transport.TroubleUnread, err)
 		s.refuse(err)
 	}
 	return nil
@@ -67,8 +67,8 @@ func (s *session) Beat(dst []byte, _ bool) []byte { return dst }
 // Goodbye has nothing to say either.
 func (s *session) Goodbye(dst []byte) []byte { return dst }
 
-func (s *session) note(kind trouble, err error) {
-	s.node.instance.journal.note(kind, s.client.Conn().RemoteAddr().String(), err)
+func (s *session) note(kind transport.Trouble, err error) {
+	s.node.instance.note(kind, s.client.Conn().RemoteAddr().String(), err)
 }
 
 // refuse tells the other side why, as a header with the field error, and hangs up.
@@ -92,7 +92,7 @@ func (s *session) subscribe(header protocommon.HeaderRaw) error {
 	if !matches(header["md5sum"], t.typ.md5) || !matches(header["type"], t.typ.name) {
 		err := fmt.Errorf("%s of %s is a %s with md5sum %s, not a %s with %s",
 			name, s.node.caller(), t.typ.name, t.typ.md5, header["type"], header["md5sum"])
-		s.note(failed, err)
+		s.note(transport.TroubleFailed, err)
 		s.refuse(err)
 		return nil
 	}

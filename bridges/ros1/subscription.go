@@ -86,7 +86,7 @@ type feed struct {
 // yet. It gives up the others once their connections end, and waits for none.
 func (n *node) follow(s *subscription, uris []string) {
 	if len(uris) > maxPublishers {
-		n.instance.journal.note(failed, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
+		n.instance.note(transport.TroubleFailed, s.name, fmt.Errorf("%d publishers, of which %d are listened to", len(uris), maxPublishers))
 		uris = uris[:maxPublishers]
 	}
 	n.mu.Lock()
@@ -132,12 +132,12 @@ func (f *feed) run() {
 		}
 		return connected, err
 	}, func(loss transport.Loss) {
-		kind := failed
+		kind := transport.TroubleFailed
 		if errors.Is(loss.Err, bridges.ErrProtocol) {
-			kind = malformed
+			kind = transport.TroubleUnread
 		}
 		if !errors.Is(loss.Err, errEnded) {
-			n.instance.journal.note(kind, f.uri, loss.Err)
+			n.instance.note(kind, f.uri, loss.Err)
 		}
 	})
 }
@@ -255,7 +255,7 @@ func (f *feed) read(conn net.Conn) error {
 			return fmt.Errorf("%s: %w", f.sub.name, err)
 		}
 		if err := f.sub.deliver(data); err != nil {
-			f.node.instance.journal.note(malformed, f.uri, err)
+			f.node.instance.note(transport.TroubleUnread, f.uri, err)
 		}
 	}
 }

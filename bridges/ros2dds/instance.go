@@ -16,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros2dds/internal/cyclone"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/flow"
 )
 
 // instance is one node. Its methods may be called from any goroutine.
@@ -286,37 +285,30 @@ func (r *retrying) end() {
 	<-r.done
 }
 
+// words are the lines about the domain.
+var words = transport.Words{
+	Connected: "ros2dds: takes part in the domain",
+	Failed:    "ros2dds: can't take part in the domain; will try again",
+	GaveUp:    "ros2dds: gave up taking part in the domain",
+}
+
 // keepTrying connects as settings.retry says, after a first attempt that failed with err, until
-// it is connected, gives up or ctx ends. It logs the first failure, those that say something else
-// than the one before, and otherwise ever more rarely.
+// it is connected, gives up or ctx ends.
 func (i *instance) keepTrying(ctx context.Context, s settings, err error) {
-	began := time.Now()
-	attempts, first := 1, err
-	var journal flow.Journal
-	told := ""
+	first := err
+	var journal transport.Journal // of lines alone: attempt counts
+	journal.Begin(i.log, words)
 	gaveUp := transport.Keep(ctx, s.retry, func() (bool, error) {
 		if err := first; err != nil {
 			first = nil
 			return false, err
 		}
-		attempts++
 		err := i.attempt(ctx, s)
 		if err == nil {
-			i.log.Info("ros2dds: takes part in the domain", "domain", s.domain, "after", time.Since(began).Round(time.Millisecond), "attempts", attempts)
+			journal.Connected("domain", s.domain)
 		}
 		return false, err
-	}, func(loss transport.Loss) {
-		if loss.Last {
-			i.log.Error("ros2dds: gave up taking part in the domain", "attempts", loss.Failures, "error", loss.Err)
-			return
-		}
-		if loss.Err.Error() != told {
-			journal, told = flow.Journal{}, loss.Err.Error()
-		}
-		if _, ok := journal.Tell(time.Now()); ok {
-			i.log.Warn("ros2dds: can't take part in the domain; will try again", "error", loss.Err, "attempts", loss.Failures)
-		}
-	})
+	}, journal.Lost)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.gaveUp = gaveUp

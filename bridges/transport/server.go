@@ -216,10 +216,8 @@ func (s *Server) accept(listener net.Listener) {
 			return
 		}
 		s.config.Log.Warn("accept stream client", "error", err, "again in", pause)
-		select {
-		case <-s.ctx.Done():
+		if !Pause(s.ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, most)
 	}
