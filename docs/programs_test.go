@@ -98,7 +98,7 @@ var piece = regexp.MustCompile("(?s)```(?:go|glsl)\n(.*?)```")
 // TestPiecesAreInTheSources keeps the pieces that a page shows as they are in the code.
 func TestPiecesAreInTheSources(t *testing.T) {
 	var sources strings.Builder
-	for _, pattern := range []string{"../sensors/safedistance/*.go", "../sensors/all/*.go", "examples/skyview/*"} {
+	for _, pattern := range []string{"../sensors/ranging/safedistance*.go", "../sensors/all/*.go", "examples/skyview/*"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files, pattern)

@@ -17,7 +17,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/imu"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	client "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/stretchr/testify/assert"
@@ -373,7 +373,7 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			fake := gputest.NewFake()
 			p, err := pipeline.New(t.Context(), pipeline.Config{
 				Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Bridges: registry,
-				Sensors: sensors.Must(sensors.NewRegistry(imu.Definition)), Mode: pipeline.Realtime,
+				Sensors: sensors.Must(sensors.NewRegistry(motion.IMU)), Mode: pipeline.Realtime,
 			})
 			require.NoError(t, err)
 			inertial, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "1000"})

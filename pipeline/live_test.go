@@ -35,19 +35,16 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/camera"
-	"github.com/raybridge/raybridge/sensors/gnss"
-	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/lidar"
-	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/transform"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func registry() *sensors.Registry {
-	return sensors.Must(sensors.NewRegistry(imu.Definition, gnss.Definition, odometry.Definition, transform.Definition, lidar.RayCast))
+	return sensors.Must(sensors.NewRegistry(motion.IMU, motion.GNSS, motion.Odometry, motion.Transform, lidar.RayCast))
 }
 
 func opener(t testing.TB) gpu.Opener {

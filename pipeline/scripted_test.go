@@ -20,8 +20,8 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/transform"
 )
 
 // Scripted sensors and bridges: what tests of a pipeline's own work need,
@@ -63,7 +63,7 @@ func (s *script) registry() *sensors.Registry {
 			return &laggy{plain: p}
 		}),
 		eachFrame(define(eachID, s.compute)),
-		transform.Definition,
+		motion.Transform,
 	)...))
 }
 

@@ -19,12 +19,10 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/imu"
 	"github.com/raybridge/raybridge/sensors/lidar"
-	"github.com/raybridge/raybridge/sensors/odometry"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/snapshot"
-	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/sensors/world"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
@@ -711,7 +709,7 @@ func TestAddSnapshot(t *testing.T) {
 	require.NoError(t, p.AddSnapshot(), "a registry without the type")
 	assert.Empty(t, p.Sensors())
 
-	do := &script{with: []*sensors.Definition{snapshot.Definition}}
+	do := &script{with: []*sensors.Definition{world.Snapshot}}
 	p = newScriptedIn(t, fleet(t), do, pipeline.Config{})
 	imu := addScripted(t, p, plainID, "imu", "10")
 	require.NoError(t, p.AddSnapshot())
@@ -734,7 +732,7 @@ func check(text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := sensors.Must(sensors.NewRegistry(imu.Definition, odometry.Definition, lidar.RayCast))
+	registry := sensors.Must(sensors.NewRegistry(motion.IMU, motion.Odometry, lidar.RayCast))
 	return pipeline.CheckRig(r, registry)
 }
 
@@ -804,7 +802,7 @@ func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
 	}
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open,
-		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, transform.Definition)),
+		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, motion.Transform)),
 	})
 	require.NoError(t, err)
 	for _, c := range list {
@@ -899,7 +897,7 @@ func TestFixedFramesComeAfterTheirParents(t *testing.T) {
 
 // TestTheSnapshotIsFirst: also of those that fire each frame, though it was added last.
 func TestTheSnapshotIsFirst(t *testing.T) {
-	do := &script{with: []*sensors.Definition{snapshot.Definition}}
+	do := &script{with: []*sensors.Definition{world.Snapshot}}
 	p := newScripted(t, do, pipeline.Config{})
 	var order []string
 	note := func(s *pipeline.Sensor) {

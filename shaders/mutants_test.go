@@ -36,7 +36,7 @@ var judges = map[string][]string{
 	"groundtruth_bounds.comp": {"sensors/groundtruth"},
 	"groundtruth_sights.comp": {"sensors/groundtruth"},
 	"lidar_scan.comp":         {"sensors/lidar"},
-	"rays.comp":               {"sensors/compute", "sensors/obstacle", "sensors/radar", "sensors/ultrasonic"},
+	"rays.comp":               {"sensors/compute", "sensors/ranging"},
 	"scene_trace.comp":        {"scene"},
 	"lib/camera.glsl":         {"sensors/camera"},
 	"lib/flow.glsl":           {"sensors/camera"},

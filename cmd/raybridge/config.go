@@ -19,7 +19,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
-	"github.com/raybridge/raybridge/sensors/transform"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/spf13/cobra"
 )
@@ -183,7 +183,7 @@ func publishedTopics(c *config.Config) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, out := range transform.Definition.Outputs {
+	for _, out := range motion.Transform.Outputs {
 		topics = append(topics, out.Suffix[1:])
 	}
 	return append(topics, "/clock"), nil

@@ -6,24 +6,11 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
-	"github.com/raybridge/raybridge/sensors/clock"
-	"github.com/raybridge/raybridge/sensors/collision"
-	"github.com/raybridge/raybridge/sensors/gnss"
-	"github.com/raybridge/raybridge/sensors/gpsodometry"
 	"github.com/raybridge/raybridge/sensors/groundtruth"
-	"github.com/raybridge/raybridge/sensors/imu"
-	"github.com/raybridge/raybridge/sensors/insstatus"
-	"github.com/raybridge/raybridge/sensors/laneinvasion"
 	"github.com/raybridge/raybridge/sensors/lidar"
-	"github.com/raybridge/raybridge/sensors/obstacle"
-	"github.com/raybridge/raybridge/sensors/odometry"
-	"github.com/raybridge/raybridge/sensors/radar"
-	"github.com/raybridge/raybridge/sensors/safedistance"
-	"github.com/raybridge/raybridge/sensors/signals"
-	"github.com/raybridge/raybridge/sensors/snapshot"
-	"github.com/raybridge/raybridge/sensors/transform"
-	"github.com/raybridge/raybridge/sensors/ultrasonic"
-	"github.com/raybridge/raybridge/sensors/vehicle"
+	"github.com/raybridge/raybridge/sensors/motion"
+	"github.com/raybridge/raybridge/sensors/ranging"
+	"github.com/raybridge/raybridge/sensors/world"
 )
 
 // Definitions returns the definition of each sensor type, for registries that add
@@ -42,24 +29,24 @@ func Definitions() []*sensors.Definition {
 		lidar.LaserScan,
 		groundtruth.Boxes2D,
 		groundtruth.Boxes3D,
-		imu.Definition,
-		gnss.Definition,
-		gpsodometry.Definition,
-		insstatus.Definition,
-		odometry.Definition,
-		transform.Definition,
-		vehicle.Odometry,
-		vehicle.CanBus,
-		vehicle.Speedometer,
-		clock.Definition,
-		collision.Definition,
-		laneinvasion.Definition,
-		safedistance.Definition,
-		signals.Definition,
-		snapshot.Definition,
-		radar.Definition,
-		ultrasonic.Definition,
-		obstacle.Definition,
+		motion.IMU,
+		motion.GNSS,
+		motion.GPSOdometry,
+		motion.INSStatus,
+		motion.Odometry,
+		motion.Transform,
+		motion.VehicleOdometry,
+		motion.CANBus,
+		motion.Speedometer,
+		motion.Clock,
+		world.Collision,
+		world.LaneInvasion,
+		ranging.SafeDistance,
+		world.Signals,
+		world.Snapshot,
+		ranging.Radar,
+		ranging.Ultrasonic,
+		ranging.Obstacle,
 	}
 }
 

@@ -1,0 +1,51 @@
+package motion
+
+import (
+	"context"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Clock describes sensor.other.clock, the simulation time as a sensor: on a topic of its
+// own and at its own rate, for rigs that list one (SVL's Clock, which sends at each of
+// its steps, at 100 Hz). /clock itself is the pipeline's, which publishes it with or
+// without this sensor.
+var Clock = &sensors.Definition{
+	ID:     "sensor.other.clock",
+	Number: 49,
+	Doc:    "simulation time on a topic beside /clock",
+	Tags:   []string{"time"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Clock](sensors.OutputSpec{
+			Name: "clock", Suffix: "", Doc: "rosgraph_msgs/Clock",
+			QoS: flow.ClockQoS,
+		}),
+	},
+	DefaultRate: "100",
+	New: func(sensors.Spec) (sensors.Sensor, error) {
+		return &clock{}, nil
+	},
+}
+
+type clock struct {
+	out     *sensors.Output[*sample.Clock]
+	message sample.Clock // reused: outputs copy what they keep
+}
+
+// Begin opens the output.
+func (s *clock) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.out, err = sensors.OutputOf[*sample.Clock](env, "clock")
+	return err
+}
+
+// Tick publishes the due instant.
+func (s *clock) Tick(at sensors.Tick) error {
+	s.message.StampNs = at.TimeNs
+	s.out.TryQueue(at, &s.message)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *clock) End() error { return nil }

@@ -1,0 +1,146 @@
+package motion
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// The integers of sensor_msgs/NavSatStatus and NavSatFix that are used here.
+const (
+	statusFix       = 0
+	serviceGPS      = 1
+	covarianceKnown = 2 // COVARIANCE_TYPE_DIAGONAL_KNOWN
+)
+
+// GNSS describes sensor.other.gnss, the satellite receiver: WGS84 fixes of the sensor's
+// antenna.
+//
+// # Noise
+//
+// The metric deviations displace the antenna in the tangent plane; the noise and
+// biases by CARLA's names are added to the fix itself: degrees for latitude and
+// longitude, as CARLA has them, metres for the altitude. Both may be set. The
+// reported covariance is the sum of their variances, in metres; a bias is not part of
+// it, since a receiver doesn't know its own.
+//
+// CARLA maps its world by a spherical Mercator projection; here the map frame is the
+// plane that touches WGS84 at the scene's origin.
+var GNSS = &sensors.Definition{
+	ID:     "sensor.other.gnss",
+	Number: 41,
+	Doc:    "satellite receiver: latitude, longitude and altitude on WGS84",
+	Tags:   []string{"gnss", "motion"},
+	Attributes: []sensors.Attribute{
+		{Name: "noise_horizontal_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, UsualMin: 0, UsualMax: 50, Default: 0.0, Doc: "white noise east and north"},
+		{Name: "noise_vertical_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, UsualMin: 0, UsualMax: 100, Default: 0.0, Doc: "white noise up"},
+		{Name: "noise_lat_bias", Type: sensors.Float, Unit: "°", Min: -90, Max: 90, UsualMin: -0.01, UsualMax: 0.01, Default: 0.0, Doc: "added to the latitude"},
+		{Name: "noise_lat_stddev", Type: sensors.Float, Unit: "°", Min: 0, Max: 90, UsualMin: 0, UsualMax: 0.001, Default: 0.0, Doc: "white noise of the latitude"},
+		{Name: "noise_lon_bias", Type: sensors.Float, Unit: "°", Min: -180, Max: 180, UsualMin: -0.01, UsualMax: 0.01, Default: 0.0, Doc: "added to the longitude"},
+		{Name: "noise_lon_stddev", Type: sensors.Float, Unit: "°", Min: 0, Max: 180, UsualMin: 0, UsualMax: 0.001, Default: 0.0, Doc: "white noise of the longitude"},
+		{Name: "noise_alt_bias", Type: sensors.Float, Unit: "m", Min: -10000, Max: 10000, UsualMin: -100, UsualMax: 100, Default: 0.0, Doc: "added to the altitude"},
+		{Name: "noise_alt_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 10000, UsualMin: 0, UsualMax: 100, Default: 0.0, Doc: "white noise of the altitude"},
+		{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"},
+		{
+			Name: "ignore_map_origin", Type: sensors.Bool, Default: false, Doc: "SVL's choice of plane coordinates",
+			Inert: "a fix is latitude and longitude, which have no map's origin",
+		},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.GnssFix](sensors.OutputSpec{
+			Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "10",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		value := spec.Settings.Float
+		h, v := value("noise_horizontal_stddev"), value("noise_vertical_stddev")
+		return &gnss{
+			spec:      spec,
+			metric:    mgl64.Vec3{h, h, v},
+			bias:      mgl64.Vec3{value("noise_lat_bias"), value("noise_lon_bias"), value("noise_alt_bias")},
+			deviation: mgl64.Vec3{value("noise_lat_stddev"), value("noise_lon_stddev"), value("noise_alt_stddev")},
+		}, nil
+	},
+}
+
+type gnss struct {
+	spec sensors.Spec
+	// metric deviations are east, north, up; bias and deviation are of latitude and
+	// longitude in degrees, and of the altitude in metres.
+	metric, bias, deviation mgl64.Vec3
+	seed                    uint64
+	env                     *sensors.Env
+	plane                   spatial.TangentPlane
+	out                     *sensors.Output[*sample.GnssFix]
+	bits                    rand.PCG
+	message                 sample.GnssFix // reused: outputs copy what they keep
+}
+
+// Begin opens the output.
+func (s *gnss) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env, s.seed = env, env.Seed
+	if own := s.spec.Settings.Int("noise_seed"); own != 0 {
+		s.seed = uint64(own)
+	}
+	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
+	s.out, err = sensors.OutputOf[*sample.GnssFix](env, "fix")
+	return err
+}
+
+// Tick publishes the fix at the due instant, if the owner is there then.
+func (s *gnss) Tick(at sensors.Tick) error {
+	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	pose := owner.Compose(s.spec.Mount)
+	s.bits.Seed(s.seed, at.Seq) // a fix's noise depends on nothing before it
+	noise := rand.New(&s.bits)
+	antenna := pose.Position
+	for i := range antenna {
+		antenna[i] += s.metric[i] * noise.NormFloat64()
+	}
+	error3 := s.bias
+	for i := range error3 {
+		error3[i] += s.deviation[i] * noise.NormFloat64()
+	}
+	fix := s.plane.Geodetic(antenna)
+
+	m := &s.message
+	m.Header = at.Header(s.spec.FrameID, pose)
+	m.Status, m.Service = statusFix, serviceGPS
+	m.Latitude = max(-90, min(90, fix.Latitude+error3[0]))
+	m.Longitude = fix.Longitude + error3[1]
+	if math.Abs(m.Longitude) > 180 {
+		m.Longitude = math.Remainder(m.Longitude, 360)
+	}
+	m.Altitude = fix.Altitude + error3[2]
+	m.PositionCovariance = s.covariance(fix)
+	m.PositionCovarianceType = covarianceKnown
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// covariance returns the noise's variances east, north and up, m², at a place.
+func (s *gnss) covariance(p spatial.Geodetic) [9]float64 {
+	meridian, primeVertical := spatial.RadiiOfCurvature(p.Latitude)
+	north := mgl64.DegToRad(s.deviation[0]) * (meridian + p.Altitude)
+	east := mgl64.DegToRad(s.deviation[1]) * (primeVertical + p.Altitude) * math.Cos(mgl64.DegToRad(p.Latitude))
+	return [9]float64{
+		0: s.metric[0]*s.metric[0] + east*east,
+		4: s.metric[1]*s.metric[1] + north*north,
+		8: s.metric[2]*s.metric[2] + s.deviation[2]*s.deviation[2],
+	}
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *gnss) End() error { return nil }

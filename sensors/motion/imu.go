@@ -1,0 +1,245 @@
+package motion
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// IMU describes sensor.other.imu, the inertial measurement unit: specific force, angular
+// rate and orientation from its owner's motion, as REP-145 defines them. At rest it
+// reports +9.80665 m/s² on the axis that points up. The noise's attributes have CARLA's
+// names and defaults; the accelerometer's bias and the walks are raybridge's.
+//
+// # Motion
+//
+// Force and rate change continuously on a route of waypoints, at any place of the body
+// (scene.WaypointLoop). A vehicle that is driven by commands steers and brakes as they say, from one
+// instant to the next.
+//
+// # Orientation
+//
+// It is that of the sensor's frame in the map frame, east-north-up: a yaw of 0 looks
+// east. CARLA's compass is 0 to the north and grows clockwise: it is pi/2 less the
+// yaw, modulo 2 pi.
+//
+// # Noise
+//
+// Each axis of force and rate has a constant bias, a bias that wanders and white noise:
+//
+//	reported = true + bias + bias walk + white noise
+//
+// Axes are the sensor's own, REP-103: x forward, y left, z up. The white deviation is
+// that of one measurement: a density in m/s²/√Hz or rad/s/√Hz, as Kalibr and data
+// sheets give it, times the root of the rate. The walk's figure is Kalibr's (m/s³/√Hz,
+// rad/s²/√Hz): after t seconds its deviation is that times the root of t. It begins at 0
+// with the first measurement and goes on with each that is made. A measurement's noise
+// depends on the seed and the measurement's number alone.
+//
+// The covariances are the white noise's variances; the biases are not in them, and a
+// matrix of zeros means unknown.
+var IMU = &sensors.Definition{
+	ID:     "sensor.other.imu",
+	Number: 40,
+	Doc:    "inertial measurement unit: specific force, angular rate, orientation",
+	Tags:   []string{"imu", "motion"},
+	Attributes: slices.Concat(
+		perAxis(sensors.Attribute{Name: "noise_accel_stddev", Unit: "m/s²", Min: 0, Max: 100, UsualMin: 0, UsualMax: 5, Doc: "white noise of the specific force"}),
+		perAxis(sensors.Attribute{Name: "noise_accel_bias", Unit: "m/s²", Min: -100, Max: 100, UsualMin: -5, UsualMax: 5, Doc: "constant bias of the specific force"}),
+		perAxis(sensors.Attribute{Name: "noise_gyro_stddev", Unit: "rad/s", Min: 0, Max: 10, UsualMin: 0, UsualMax: 1, Doc: "white noise of the angular rate"}),
+		perAxis(sensors.Attribute{Name: "noise_gyro_bias", Unit: "rad/s", Min: -10, Max: 10, UsualMin: -1, UsualMax: 1, Doc: "constant bias of the angular rate"}),
+		[]sensors.Attribute{
+			{Name: "noise_accel_bias_walk", Type: sensors.Float, Unit: "m/s²/√s", Min: 0, Max: 10, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the specific force's biases"},
+			{Name: "noise_gyro_bias_walk", Type: sensors.Float, Unit: "rad/s/√s", Min: 0, Max: 1, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the angular rate's biases"},
+			{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"},
+			{Name: "orientation", Type: sensors.Bool, Default: true, Doc: "report the orientation; without it its covariance starts with -1"},
+		},
+	),
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Imu](sensors.OutputSpec{
+			Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
+			QoS: flow.ReliableQoS(100),
+		}),
+	},
+	DefaultRate: "100",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &imu{
+			spec:          spec,
+			accel:         newAxesNoise(spec, "accel"),
+			gyro:          newAxesNoise(spec, "gyro"),
+			noOrientation: !spec.Settings.Bool("orientation"),
+		}, nil
+	},
+}
+
+// axes are the endings of the attributes that each axis has, x, y, z.
+var axes = [3]string{"_x", "_y", "_z"}
+
+// perAxis makes an attribute for each axis, 0 by default.
+func perAxis(a sensors.Attribute) []sensors.Attribute {
+	var list []sensors.Attribute
+	for _, axis := range axes {
+		one := a
+		one.Name, one.Type, one.Default = a.Name+axis, sensors.Float, 0.0
+		list = append(list, one)
+	}
+	return list
+}
+
+// StandardGravity is the acceleration that a resting IMU reports on its up
+// axis, m/s² (CGPM 1901).
+const StandardGravity = 9.80665
+
+type imu struct {
+	spec          sensors.Spec
+	accel, gyro   axesNoise
+	seed          uint64
+	env           *sensors.Env
+	out           *sensors.Output[*sample.Imu]
+	bits          rand.PCG
+	message       sample.Imu // reused: outputs copy what they keep
+	noOrientation bool
+}
+
+// axesNoise is the noise of three axes.
+type axesNoise struct {
+	deviation, bias mgl64.Vec3
+	// perStep is the deviation of the bias walk's steps.
+	perStep float64
+	walks   [3]walk
+}
+
+func newAxesNoise(spec sensors.Spec, quantity string) axesNoise {
+	n := axesNoise{perStep: spec.Settings.Float("noise_"+quantity+"_bias_walk") / math.Sqrt(spec.RateHz)}
+	for i, axis := range axes {
+		n.deviation[i] = spec.Settings.Float("noise_" + quantity + "_stddev" + axis)
+		n.bias[i] = spec.Settings.Float("noise_" + quantity + "_bias" + axis)
+	}
+	return n
+}
+
+// seed gives the walks seeds apart from one another and from the white noise's.
+func (n *axesNoise) seed(seed, first uint64) {
+	for i := range n.walks {
+		n.walks[i].seed = seed + (first+uint64(i))*0x9e3779b97f4a7c15
+	}
+}
+
+// biasAt returns the bias of an axis at a measurement.
+func (n *axesNoise) biasAt(axis int, seq uint64) float64 {
+	if n.perStep == 0 {
+		return n.bias[axis]
+	}
+	return n.bias[axis] + n.perStep*n.walks[axis].at(seq)
+}
+
+func (n *axesNoise) covariance() [9]float64 {
+	d := n.deviation
+	return [9]float64{0: d[0] * d[0], 4: d[1] * d[1], 8: d[2] * d[2]}
+}
+
+// Begin opens the output.
+func (s *imu) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env, s.seed = env, env.Seed
+	if own := s.spec.Settings.Int("noise_seed"); own != 0 {
+		s.seed = uint64(own)
+	}
+	s.accel.seed(s.seed, 1)
+	s.gyro.seed(s.seed, 4)
+	s.out, err = sensors.OutputOf[*sample.Imu](env, "imu")
+	return err
+}
+
+// Tick publishes the measurement at the due instant, if the owner is there then.
+func (s *imu) Tick(at sensors.Tick) error {
+	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	pose := state.Pose.Compose(s.spec.Mount)
+	arm := pose.Position.Sub(state.Pose.Position)
+	toBody := pose.Orientation.Conjugate()
+
+	// Rigid body: a = a_owner + α×r + ω×(ω×r).
+	omega := state.Twist.Angular
+	acceleration := state.Acceleration.Add(state.AngularAcceleration.Cross(arm)).Add(omega.Cross(omega.Cross(arm)))
+	force := toBody.Rotate(acceleration.Add(mgl64.Vec3{0, 0, StandardGravity}))
+	rate := toBody.Rotate(omega)
+
+	m := &s.message
+	m.Header = at.Header(s.spec.FrameID, pose)
+	s.bits.Seed(s.seed, at.Seq) // a measurement's noise depends on nothing before it
+	noise := rand.New(&s.bits)
+	for i := range 3 {
+		m.LinearAcceleration[i] = force[i] + s.accel.biasAt(i, at.Seq) + s.accel.deviation[i]*noise.NormFloat64()
+		m.AngularVelocity[i] = rate[i] + s.gyro.biasAt(i, at.Seq) + s.gyro.deviation[i]*noise.NormFloat64()
+	}
+	m.LinearAccelerationCovariance = s.accel.covariance()
+	m.AngularVelocityCovariance = s.gyro.covariance()
+	m.Orientation, m.OrientationCovariance = pose.Orientation, [9]float64{}
+	if s.noOrientation {
+		m.Orientation = mgl64.QuatIdent()
+		m.OrientationCovariance[0] = -1
+	}
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *imu) End() error { return nil }
+
+// walk is a random walk of independent standard normal steps, W(0) = 0, that can be
+// asked for any step by itself. It is Lévy's construction of Brownian motion (P.
+// Lévy, Processus stochastiques et mouvement brownien, 1948): the powers of two are
+// reached one from another, and every number between is the middle of two that are
+// known before it, with a normal value of its own. So W(k) takes about 2 log2(k) normal
+// values, and is the same whatever was asked for before.
+type walk struct {
+	seed uint64
+	bits rand.PCG
+}
+
+// at returns W(step).
+func (w *walk) at(step uint64) float64 {
+	if step == 0 {
+		return 0
+	}
+	low, atLow := uint64(1), w.normal(1)
+	for n := bits.Len64(step) - 1; n > 0; n-- {
+		atLow += math.Sqrt(float64(low)) * w.normal(2*low)
+		low *= 2
+	}
+	if low == step {
+		return atLow
+	}
+	high, atHigh := 2*low, atLow+math.Sqrt(float64(low))*w.normal(2*low)
+	for {
+		half := (high - low) / 2
+		middle := low + half
+		// Between two known values the middle has their mean and a quarter of the
+		// variance of the whole step from one to the other.
+		atMiddle := (atLow+atHigh)/2 + math.Sqrt(float64(half)/2)*w.normal(middle)
+		switch {
+		case middle == step:
+			return atMiddle
+		case middle < step:
+			low, atLow = middle, atMiddle
+		default:
+			high, atHigh = middle, atMiddle
+		}
+	}
+}
+
+// normal returns the standard normal value that belongs to a step.
+func (w *walk) normal(step uint64) float64 {
+	w.bits.Seed(w.seed, step)
+	return rand.New(&w.bits).NormFloat64()
+}

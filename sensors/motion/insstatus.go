@@ -1,0 +1,67 @@
+package motion
+
+import (
+	"context"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// What the system reports, in NovAtel's numbers (OEM7, BESTPOS, tables of solution
+// status and position types, as Apollo has them).
+const (
+	// INSStatusGood is Apollo's InsStat status of a good solution.
+	INSStatusGood = 3
+	// INSPositionFixedRTK is position type INS_RTKFIXED.
+	INSPositionFixedRTK = 56
+)
+
+// INSStatus describes sensor.other.ins_status, the state of an inertial navigation
+// system: always the same, a good solution of fixed RTK quality, since nothing here can
+// fail. It is there for stacks that wait for it (SVL's GPS-INS Status, 1 to 100 Hz, by
+// default 12.5).
+var INSStatus = &sensors.Definition{
+	ID:     "sensor.other.ins_status",
+	Number: 43,
+	Doc:    "state of an inertial navigation system: a good, fixed RTK solution",
+	Tags:   []string{"gnss", "motion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.InsStatus](sensors.OutputSpec{
+			Name: "ins_status", Suffix: "", Doc: "status 3, position type 56",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "12.5",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &insStatus{spec: spec, message: sample.InsStatus{Status: INSStatusGood, PositionType: INSPositionFixedRTK}}, nil
+	},
+}
+
+type insStatus struct {
+	spec    sensors.Spec
+	env     *sensors.Env
+	out     *sensors.Output[*sample.InsStatus]
+	message sample.InsStatus // reused: outputs copy what they keep
+}
+
+// Begin opens the output.
+func (s *insStatus) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.out, err = sensors.OutputOf[*sample.InsStatus](env, "ins_status")
+	return err
+}
+
+// Tick publishes the state, if the owner is there.
+func (s *insStatus) Tick(at sensors.Tick) error {
+	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	s.message.Header = at.Header(s.spec.FrameID, owner.Compose(s.spec.Mount))
+	s.out.TryQueue(at, &s.message)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *insStatus) End() error { return nil }

@@ -1,0 +1,109 @@
+package motion
+
+import (
+	"context"
+	"slices"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// TransformID is the type id of the transform sensor, which a pipeline adds by itself to
+// a rig that has none.
+const TransformID = "sensor.other.transform"
+
+// Transform describes sensor.other.transform, which publishes the frames of the rig: the
+// fixed ones on /tf_static, once for each receiver, the moving one on /tf.
+var Transform = &sensors.Definition{
+	ID:     TransformID,
+	Number: 45,
+	Doc:    "coordinate frames: map, odom, the vehicle and every sensor",
+	Tags:   []string{"transform", "motion"},
+	Attributes: []sensors.Attribute{
+		{Name: "base_frame", Type: sensors.String, Default: spatial.FrameBaseLink, Doc: "name of the vehicle's frame"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Transforms](sensors.OutputSpec{
+			Name: "tf", Suffix: "//tf", Doc: "tf2_msgs/TFMessage, odom to the vehicle",
+			QoS: flow.ReliableQoS(100),
+		}),
+		sensors.Declare[sample.Transforms](sensors.OutputSpec{
+			Name: "tf_static", Suffix: "//tf_static", Doc: "tf2_msgs/TFMessage, the fixed frames, once",
+			QoS: flow.StaticQoS,
+		}),
+	},
+	DefaultRate: "50",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &transform{spec: spec, base: spec.Settings.String("base_frame")}, nil
+	},
+}
+
+type transform struct {
+	spec       sensors.Spec
+	base       string
+	env        *sensors.Env
+	tf, static *sensors.Output[*sample.Transforms]
+	frames     []sample.Transform // of which fixed was made
+	fixed      sample.Transforms
+	message    sample.Transforms // reused: outputs copy what they keep
+}
+
+// Begin opens the outputs.
+func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	if s.tf, err = sensors.OutputOf[*sample.Transforms](env, "tf"); err != nil {
+		return err
+	}
+	s.static, err = sensors.OutputOf[*sample.Transforms](env, "tf_static")
+	return err
+}
+
+// Tick publishes the vehicle's frame, and the fixed ones to those who don't have
+// them yet; to all when sensors have come or gone.
+func (s *transform) Tick(at sensors.Tick) error {
+	s.latchFixed(at)
+	pose, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil // the owner isn't there: neither is its frame
+	}
+	s.message.StampNs, s.message.Static = at.TimeNs, false
+	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
+		Header:       at.Header(spatial.FrameOdom, pose),
+		ChildFrameID: s.base,
+		Relative:     pose,
+	})
+	s.tf.TryQueue(at, &s.message)
+	return nil
+}
+
+func (s *transform) latchFixed(at sensors.Tick) {
+	if frames := s.env.Frames(); len(s.fixed.Transforms) == 0 || !slices.Equal(frames, s.frames) {
+		s.frames, s.fixed.Transforms = frames, s.fixedFrames(frames)
+		s.static.Unlatch()
+	}
+	s.fixed.StampNs, s.fixed.Static = at.TimeNs, true
+	for i := range s.fixed.Transforms {
+		s.fixed.Transforms[i].StampNs = at.TimeNs
+	}
+	s.static.Latch(at, &s.fixed)
+}
+
+// fixedFrames returns map to odom and the rig's frames, in which the vehicle's own
+// has the name that /tf gives it.
+func (s *transform) fixedFrames(frames []sample.Transform) []sample.Transform {
+	list := []sample.Transform{{
+		Header: sample.Header{FrameID: spatial.FrameMap}, ChildFrameID: spatial.FrameOdom, Relative: spatial.Identity(),
+	}}
+	for _, f := range frames {
+		if f.FrameID == spatial.FrameBaseLink {
+			f.FrameID = s.base
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *transform) End() error { return nil }

@@ -1,0 +1,145 @@
+package motion
+
+import (
+	"context"
+	"math"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// instrument is a sensor that fills one message from the state of the vehicle.
+type instrument[E any, M sensors.Message[E]] struct {
+	spec    sensors.Spec
+	output  string
+	fill    func(M, *reading)
+	env     *sensors.Env
+	plane   spatial.TangentPlane
+	out     *sensors.Output[M]
+	message E // reused: outputs copy what they keep
+}
+
+// reading is what an instrument knows of the vehicle at one instant.
+type reading struct {
+	header   sample.Header
+	state    scene.State
+	controls scene.Controls
+	plane    *spatial.TangentPlane // the map on the earth
+}
+
+// newInstrument makes the constructor of a Definition.
+func newInstrument[E any, M sensors.Message[E]](output string, fill func(M, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
+	return func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &instrument[E, M]{spec: spec, output: output, fill: fill}, nil
+	}
+}
+
+// Begin opens the output.
+func (s *instrument[E, M]) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
+	s.out, err = sensors.OutputOf[M](env, s.output)
+	return err
+}
+
+// Tick publishes the state at the due instant, if the vehicle is there then.
+func (s *instrument[E, M]) Tick(at sensors.Tick) error {
+	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	controls, _ := s.env.History.Controls(s.env.Owner, scene.Vehicle{}, at.TimeNs)
+	s.fill(&s.message, &reading{
+		header: at.Header(s.spec.FrameID, state.Pose.Compose(s.spec.Mount)),
+		state:  state, controls: controls, plane: &s.plane,
+	})
+	s.out.TryQueue(at, &s.message)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *instrument[E, M]) End() error { return nil }
+
+// CANBus describes sensor.other.can_bus: a vehicle's speed, pedals, steering, gear and
+// position. SVL's goes at 1 to 100 Hz.
+var CANBus = &sensors.Definition{
+	ID:     "sensor.other.can_bus",
+	Number: 47,
+	Doc:    "what a vehicle reports of itself: speed, pedals, steering, gear, position",
+	Tags:   []string{"vehicle", "motion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.CanBus](sensors.OutputSpec{
+			Name: "can_bus", Suffix: "", Doc: "state of the vehicle; its position is that of the vehicle's origin",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "10",
+	New:         newInstrument("can_bus", fillCanBus),
+}
+
+// The engine: see the package's documentation.
+const (
+	idleRPM     = 800
+	engineRatio = 4
+	wheelRadius = 0.33 // metres
+)
+
+func fillCanBus(m *sample.CanBus, r *reading) {
+	c := &r.controls
+	place := r.plane.Geodetic(r.state.Pose.Position)
+	*m = sample.CanBus{
+		Header: r.header,
+		Speed:  c.Speed, Throttle: c.Throttle, Braking: c.Brake,
+		Steering: -c.SteeringShare, // positive to the right
+		Reverse:  c.Reverse, Gear: sample.GearDrive, EngineOn: true,
+		EngineRPM: max(idleRPM, math.Abs(c.Speed)/(2*math.Pi*wheelRadius)*60*engineRatio),
+		Latitude:  place.Latitude, Longitude: place.Longitude, Altitude: place.Altitude,
+		Orientation: r.state.Pose.Orientation, Velocity: r.state.Twist.Linear,
+	}
+	if c.Reverse {
+		m.Gear = sample.GearReverse
+	}
+}
+
+// VehicleOdometry describes sensor.other.vehicle_odometry: a vehicle's speed and the
+// angles of its wheels. SVL's goes at 1 to 100 Hz.
+var VehicleOdometry = &sensors.Definition{
+	ID:     "sensor.other.vehicle_odometry",
+	Number: 46,
+	Doc:    "a vehicle's speed and the angles of its wheels",
+	Tags:   []string{"vehicle", "odometry", "motion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.VehicleOdometry](sensors.OutputSpec{
+			Name: "vehicle_odometry", Suffix: "", Doc: "speed in m/s, angles in radians, positive to the left; the rear wheels don't steer",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "10",
+	New: newInstrument("vehicle_odometry", func(m *sample.VehicleOdometry, r *reading) {
+		m.Header = r.header
+		m.Velocity, m.FrontWheelAngle = r.controls.Speed, r.controls.Steering
+	}),
+}
+
+// Speedometer describes sensor.other.speedometer, after the pseudo sensor of CARLA's
+// ROS bridge.
+var Speedometer = &sensors.Definition{
+	ID:     "sensor.other.speedometer",
+	Number: 48,
+	Doc:    "a vehicle's speed along its own x axis, negative backwards",
+	Tags:   []string{"vehicle", "motion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Speed](sensors.OutputSpec{
+			Name: "speed", Suffix: "", Doc: "std_msgs/Float32, m/s",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "20",
+	New: newInstrument("speed", func(m *sample.Speed, r *reading) {
+		m.Header = r.header
+		m.MetresPerSecond = r.controls.Speed
+	}),
+}

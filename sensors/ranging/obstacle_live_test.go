@@ -1,0 +1,93 @@
+//go:build cgo
+
+package ranging_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors/ranging"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+)
+
+type thing struct {
+	typeID  string
+	tag     scene.Tag
+	x, y, z float64 // the middle of a cube of 1 m
+}
+
+func cubes(things ...thing) *scene.Scene {
+	b := scenetest.NewBuilder("things")
+	for _, k := range append(things, thing{"static.far", scene.TagStatic, 500, 0, 0}) {
+		p := scenetest.At(k.x, k.y, k.z, k.tag)
+		p.TypeID = k.typeID
+		b.Put(k.typeID, scenetest.Box(1, 1, 1), scenetest.Matte(k.typeID, 1, 1, 1), p)
+	}
+	return b.Scene
+}
+
+func look(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Obstacle {
+	t.Helper()
+	h := sensortest.New(t, ranging.Obstacle, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
+	h.Fire(100_000_000)
+	if len(h.Messages["obstacle"]) == 0 {
+		return nil
+	}
+	return sensortest.Last[*sample.Obstacle](h, "obstacle")
+}
+
+func TestObstacleWhatIsInTheWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	post := thing{"static.post", scene.TagPole, 3.5, 0, 0}
+	car := thing{"vehicle.car", scene.TagCar, 4.5, 0.9, 0}
+	for name, c := range map[string]struct {
+		attributes map[string]any
+		things     []thing
+		want       string
+		distance   float64
+	}{
+		// The ball's front is half a metre ahead of its middle.
+		"a face ahead":            {nil, []thing{post}, "static.post", 3 - 0.5},
+		"the nearer of two":       {nil, []thing{car, post}, "static.post", 2.5},
+		"beside the way":          {nil, []thing{{"static.post", scene.TagPole, 3.5, 1.1, 0}}, "", 0},
+		"beyond the distance":     {nil, []thing{{"static.post", scene.TagPole, 6.1, 0, 0}}, "", 0},
+		"just within":             {nil, []thing{{"static.post", scene.TagPole, 5.9, 0, 0}}, "static.post", 4.9},
+		"at its side":             {nil, []thing{{"static.post", scene.TagPole, 3.5, 0.75, 0}}, "static.post", 3 - math.Sqrt(0.25-0.25*0.25)},
+		"vehicles alone":          {map[string]any{"only_dynamics": true}, []thing{car, {"static.post", scene.TagPole, 2, -0.99, 0}}, "vehicle.car", 4 - 0.3},
+		"a vehicle behind a wall": {map[string]any{"only_dynamics": true}, []thing{car, {"static.wall", scene.TagWall, 2.2, 0.4, 0}}, "vehicle.car", 4 - 0.3},
+		"a wall alone":            {map[string]any{"only_dynamics": true}, []thing{post}, "", 0},
+		"further":                 {map[string]any{"distance": 20.0}, []thing{{"static.post", scene.TagPole, 15, 0, 0}}, "static.post", 14},
+		"a ray alone":             {map[string]any{"hit_radius": 0.0}, []thing{post}, "static.post", 3},
+		"touching already":        {nil, []thing{{"static.post", scene.TagPole, 0.8, 0, 0}}, "static.post", 0},
+		"nothing":                 {nil, nil, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := look(t, cubes(c.things...), c.attributes)
+			if c.want == "" {
+				assert.Nil(t, m)
+				return
+			}
+			require.NotNil(t, m)
+			assert.Equal(t, c.want, m.OtherType)
+			assert.Equal(t, scene.EgoTypeID, m.ActorType)
+			assert.InDelta(t, c.distance, m.Distance, 0.1)
+			assert.GreaterOrEqual(t, float64(m.Distance), c.distance-1e-3, "never nearer than it is")
+		})
+	}
+}
+
+// TestObstacleDefaults are CARLA's.
+func TestObstacleDefaults(t *testing.T) {
+	s := ranging.Obstacle.NewSettings()
+	assert.Equal(t, []float64{5, 0.5}, []float64{s.Float("distance"), s.Float("hit_radius")})
+	assert.Equal(t, []bool{false, false}, []bool{s.Bool("only_dynamics"), s.Bool("debug_linetrace")})
+}

@@ -1,0 +1,188 @@
+package ranging
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/compute"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// Radar describes sensor.other.radar: the range, the direction and the radial speed of
+// what random rays in a cone hit, and the actors among it. Names and defaults of the
+// attributes are CARLA's.
+//
+// It follows CARLA's sensor.other.radar: no cross sections, no multipath, no tracks. A
+// ray aims at a point of an ellipse on the plane at the range's end, whose radius and
+// angle are uniform, so that the middle of the cone is seen most densely.
+var Radar = &sensors.Definition{
+	ID:     "sensor.other.radar",
+	Number: 30,
+	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
+	Tags:   []string{"other", "radar", "gpu"},
+	Attributes: []sensors.Attribute{
+		{Name: "horizontal_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 5, UsualMax: 150, Default: 30.0, Doc: "width of the cone"},
+		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 1, UsualMax: 90, Default: 30.0, Doc: "height of the cone"},
+		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.1, Max: 2000, UsualMin: 1, UsualMax: 500, Default: 100.0, Doc: "longest range along the axis"},
+		{Name: "points_per_second", Type: sensors.Int, Min: 1, Max: 10_000_000, UsualMin: 100, UsualMax: 1_000_000, Default: int64(1500), Doc: "rays a second, those that hit nothing too"},
+		{Name: "noise_seed", Type: sensors.Int, Min: 0, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the rays' directions; 0 is the run's"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Radar](sensors.OutputSpec{
+			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: flow.SensorDataQoS,
+		}),
+		sensors.Declare[sample.RadarObjects](sensors.OutputSpec{
+			Name: "objects", Suffix: "/objects", Doc: "the vehicles and walkers among them", QoS: flow.SensorDataQoS,
+		}),
+	},
+	DefaultRate: "20",
+	New:         newRadar,
+}
+
+// maxRays bounds a sweep's memory.
+const maxRays = 1 << 20
+
+type radar struct {
+	*compute.Sensor[compute.Hit]
+	width, height float64 // of the ellipse at the range's end, half, metres
+	reach         float64
+	perSecond     int64
+	perSweep      int    // at most
+	seed          uint64 // in place of the sensor's own, 0 for that
+
+	// The fields below are Process's.
+	detections *sensors.Output[*sample.Radar]
+	objects    *sensors.Output[*sample.RadarObjects]
+	aimed      []compute.Ray
+	sweep      sample.Radar
+	seen       sample.RadarObjects
+	found      []uint32 // actors of the sweep, rising
+	before     []uint32 // actors of the sweep before, rising
+}
+
+func newRadar(spec sensors.Spec) (sensors.Sensor, error) {
+	set := spec.Settings
+	r := &radar{
+		reach: set.Float("range"), perSecond: int64(set.Int("points_per_second")), seed: uint64(set.Int("noise_seed")),
+	}
+	r.width = r.reach * math.Tan(mgl64.DegToRad(set.Float("horizontal_fov"))/2)
+	r.height = r.reach * math.Tan(mgl64.DegToRad(set.Float("vertical_fov"))/2)
+	n := math.Ceil(float64(r.perSecond) / spec.RateHz)
+	if n > maxRays {
+		return nil, fmt.Errorf("%w: points_per_second %d at %v Hz makes %.0f rays a sweep, at most %d are possible: raise the rate or ask for fewer",
+			sensors.ErrValue, r.perSecond, spec.RateHz, n, maxRays)
+	}
+	r.perSweep = int(n)
+	r.Sensor = compute.New(spec, compute.Rays(r.perSweep, func(at sensors.Tick, rays []compute.Ray) bool {
+		r.aim(at, rays)
+		return true
+	}, r.publish))
+	return r, nil
+}
+
+// Begin opens the outputs and the GPU's part.
+func (r *radar) Begin(ctx context.Context, env *sensors.Env) (err error) {
+	if r.detections, err = sensors.OutputOf[*sample.Radar](env, "detections"); err != nil {
+		return err
+	}
+	if r.objects, err = sensors.OutputOf[*sample.RadarObjects](env, "objects"); err != nil {
+		return err
+	}
+	if r.seed == 0 {
+		r.seed = env.Seed
+	}
+	r.aimed = make([]compute.Ray, r.perSweep)
+	return r.Sensor.Begin(ctx, env)
+}
+
+// aim draws the rays of one sweep: as many as fit into its period, and a pure function
+// of the seed and the sweep's number.
+func (r *radar) aim(at sensors.Tick, rays []compute.Ray) {
+	var bits rand.PCG
+	bits.Seed(r.seed, at.Seq)
+	n := min(int(r.perSecond*at.PeriodNs/1_000_000_000), len(rays))
+	clear(rays[n:])
+	for i := range rays[:n] {
+		radius, angle := uniform(&bits), 2*math.Pi*uniform(&bits)
+		sin, cos := math.Sincos(angle)
+		end := mgl64.Vec3{r.reach, r.width * radius * cos, r.height * radius * sin}
+		rays[i] = compute.Ray{Direction: end.Normalize(), Max: end.Len()}
+	}
+}
+
+// uniform returns the next number in [0, 1).
+func uniform(bits *rand.PCG) float64 { return float64(bits.Uint64()>>11) * 0x1p-53 }
+
+// publish makes detections of the hits. Its speeds are those of the instant that the
+// sweep shows.
+func (r *radar) publish(at sensors.Tick, header sample.Header, hits []compute.Hit) {
+	r.aim(at, r.aimed)
+	mine := r.body(r.Env().Owner, at.TimeNs)
+	velocity := mine.at(header.Pose.Position)
+	toSensor := header.Pose.Orientation.Conjugate()
+	r.sweep.Header, r.sweep.Detections = header, r.sweep.Detections[:0]
+	r.found = r.found[:0]
+	for i, hit := range hits {
+		if !hit.Seen() {
+			continue
+		}
+		d := r.aimed[i].Direction
+		direction := header.Pose.Rotate(d)
+		point := header.Pose.Position.Add(direction.Mul(float64(hit.Range)))
+		theirs := r.body(hit.Instance, at.TimeNs)
+		r.sweep.Detections = append(r.sweep.Detections, sample.RadarDetection{
+			Velocity: float32(theirs.at(point).Sub(velocity).Dot(direction)),
+			Azimuth:  float32(math.Atan2(d[1], d[0])), Altitude: float32(math.Asin(d[2])), Depth: hit.Range,
+			Instance: hit.Instance, Tag: uint8(hit.Tag),
+		})
+		if scene.Tag(hit.Tag).RoadUser() {
+			r.found = append(r.found, hit.Instance)
+		}
+	}
+	slices.Sort(r.found)
+	r.found = slices.Compact(r.found)
+	r.detections.TryQueue(at, &r.sweep)
+	r.listObjects(header, toSensor, velocity)
+	r.objects.TryQueue(at, &r.seen)
+}
+
+// movingSpeed is from where on an object counts as moving, m/s (SVL's).
+const movingSpeed = 1.0
+
+// listObjects fills in the actors that were found; toSensor turns vectors of the map
+// frame, velocity is the sensor's.
+func (r *radar) listObjects(header sample.Header, toSensor mgl64.Quat, velocity mgl64.Vec3) {
+	r.seen.Header, r.seen.Objects = header, r.seen.Objects[:0]
+	for _, id := range r.found {
+		b := r.body(id, header.StampNs)
+		box, _ := r.Env().History.Box(id)
+		center := b.state.Pose.Apply(box.Center)
+		_, known := slices.BinarySearch(r.before, id)
+		r.seen.Objects = append(r.seen.Objects, sample.RadarObject{
+			ID: id, Position: toSensor.Rotate(center.Sub(header.Pose.Position)), Velocity: toSensor.Rotate(b.at(center).Sub(velocity)),
+			Size: box.Half.Mul(2), Moving: b.state.Twist.Linear.Len() > movingSpeed, New: !known,
+		})
+	}
+	r.before, r.found = r.found, r.before
+}
+
+// body is a rigid body at one instant.
+type body struct{ state scene.State }
+
+func (r *radar) body(id uint32, tNs int64) body {
+	state, _ := r.Env().History.State(id, tNs)
+	return body{state}
+}
+
+// at returns the velocity of the body's point at p, map frame.
+func (b body) at(p mgl64.Vec3) mgl64.Vec3 {
+	return b.state.Twist.Linear.Add(b.state.Twist.Angular.Cross(p.Sub(b.state.Pose.Position)))
+}

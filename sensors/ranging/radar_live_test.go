@@ -1,0 +1,173 @@
+//go:build cgo
+
+package ranging_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/ranging"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// target returns a scene of one box, 4 x 4 x 4 m, whose middle is ahead of the radar
+// and moves.
+func target(distance float64, velocity mgl64.Vec3, yawRate float64) *scene.Scene {
+	b := scenetest.NewBuilder("target")
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{distance + 2, 0, 0}
+	b.Put("target", scenetest.Box(4, 4, 4), scenetest.Matte("target", 1, 1, 1), scene.Placement{
+		TypeID: "vehicle.target", Tag: scene.TagCar,
+		Motion: scenetest.Linear{Start: start, Velocity: velocity, YawRate: yawRate},
+	})
+	return b.Scene
+}
+
+func sweep(t *testing.T, o sensortest.Options) (*sample.Radar, *sample.RadarObjects) {
+	t.Helper()
+	o.GL = gputest.Thread(t)
+	if o.Attributes == nil {
+		o.Attributes = map[string]any{}
+	}
+	o.Attributes["points_per_second"] = 20_000
+	h := sensortest.New(t, ranging.Radar, o)
+	h.Fire(100_000_000)
+	return sensortest.Last[*sample.Radar](h, "detections"), sensortest.Last[*sample.RadarObjects](h, "objects")
+}
+
+// TestRadarRadialSpeed holds the speed along the ray against the velocities' difference, in
+// float64: receding is positive.
+func TestRadarRadialSpeed(t *testing.T) {
+	for name, c := range map[string]struct {
+		target, ego mgl64.Vec3
+	}{
+		"receding":          {target: mgl64.Vec3{5, 0, 0}},
+		"approaching":       {target: mgl64.Vec3{-7, 0, 0}},
+		"crossing":          {target: mgl64.Vec3{0, 4, 0}},
+		"the radar follows": {target: mgl64.Vec3{5, 0, 0}, ego: mgl64.Vec3{5, 0, 0}},
+		"the radar comes":   {ego: mgl64.Vec3{10, 1, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, objects := sweep(t, sensortest.Options{
+				Scene: target(30, c.target, 0), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: c.ego},
+			})
+			require.Greater(t, len(m.Detections), 20)
+			relative := c.target.Sub(c.ego)
+			for _, d := range m.Detections {
+				direction := mgl64.Vec3{
+					math.Cos(float64(d.Altitude)) * math.Cos(float64(d.Azimuth)),
+					math.Cos(float64(d.Altitude)) * math.Sin(float64(d.Azimuth)), math.Sin(float64(d.Altitude)),
+				}
+				assert.InDelta(t, relative.Dot(direction), d.Velocity, 1e-4)
+				assert.InDelta(t, 30+0.1*relative[0], direction[0]*float64(d.Depth), 1e-3, "its face")
+				assert.Equal(t, uint8(scene.TagCar), d.Tag)
+			}
+			require.Len(t, objects.Objects, 1)
+			o := objects.Objects[0]
+			assert.InDeltaSlice(t, relative[:], o.Velocity[:], 1e-6)
+			assert.InDelta(t, 32+0.1*relative[0], o.Position[0], 1e-6)
+			assert.Equal(t, mgl64.Vec3{4, 4, 4}, o.Size)
+			assert.Equal(t, c.target.Len() > 1, o.Moving)
+			assert.True(t, o.New)
+		})
+	}
+}
+
+// TestRadarTurningTarget: a point of a turning body has the speed of the turn.
+func TestRadarTurningTarget(t *testing.T) {
+	const rate = 0.8
+	m, _ := sweep(t, sensortest.Options{Scene: target(20, mgl64.Vec3{}, rate)})
+	require.NotEmpty(t, m.Detections)
+	for _, d := range m.Detections {
+		direction := mgl64.Vec3{
+			math.Cos(float64(d.Altitude)) * math.Cos(float64(d.Azimuth)),
+			math.Cos(float64(d.Altitude)) * math.Sin(float64(d.Azimuth)), math.Sin(float64(d.Altitude)),
+		}
+		arm := direction.Mul(float64(d.Depth)).Sub(mgl64.Vec3{22, 0, 0})
+		assert.InDelta(t, mgl64.Vec3{0, 0, rate}.Cross(arm).Dot(direction), d.Velocity, 1e-3)
+	}
+}
+
+// TestRadarOnAnotherActor: the rays leave the car that carries the radar, and speeds are
+// relative to that car, not to the ego.
+func TestRadarOnAnotherActor(t *testing.T) {
+	s := target(30, mgl64.Vec3{}, 0)
+	b := scenetest.Builder{Scene: s}
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{1, 0, 0}
+	carrier := b.Put("carrier", scenetest.Box(4, 4, 4), scenetest.Matte("carrier", 1, 1, 1), scene.Placement{
+		TypeID: "vehicle.carrier", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{3, 0, 0}},
+	})
+	m, objects := sweep(t, sensortest.Options{Scene: s, Owner: carrier.ID})
+	require.Greater(t, len(m.Detections), 20)
+	for _, d := range m.Detections {
+		ahead := math.Cos(float64(d.Altitude)) * math.Cos(float64(d.Azimuth))
+		assert.InDelta(t, 30-1.3, float64(d.Depth)*ahead, 1e-3)
+		assert.InDelta(t, -3*ahead, d.Velocity, 1e-4)
+	}
+	require.Len(t, objects.Objects, 1)
+	assert.NotEqual(t, carrier.ID, objects.Objects[0].ID)
+}
+
+// TestRadarTooManyRays are refused, with what can be done.
+func TestRadarTooManyRays(t *testing.T) {
+	s := ranging.Radar.NewSettings()
+	require.NoError(t, s.Set("points_per_second", 10_000_000))
+	_, err := ranging.Radar.New(sensors.Spec{Definition: ranging.Radar, Settings: s, RateHz: 1})
+	require.ErrorIs(t, err, sensors.ErrValue)
+	require.ErrorContains(t, err, "makes 10000000 rays a sweep, at most 1048576 are possible")
+	_, err = ranging.Radar.New(sensors.Spec{Definition: ranging.Radar, Settings: s, RateHz: 20})
+	require.NoError(t, err)
+}
+
+// TestRadarConeIsDrawnAsCARLADraws: radii are uniform in the ellipse, and a sweep has the
+// rays that fit into its period.
+func TestRadarConeIsDrawnAsCARLADraws(t *testing.T) {
+	b := scenetest.NewBuilder("wall")
+	b.Put("wall", scenetest.Box(1, 400, 400), scenetest.Matte("wall", 1, 1, 1), scenetest.At(50.5, 0, 0, scene.TagWall))
+	m, objects := sweep(t, sensortest.Options{Scene: b.Scene, Attributes: map[string]any{"horizontal_fov": 60.0, "vertical_fov": 20.0}})
+	assert.Empty(t, objects.Objects, "a wall is no road user")
+	require.Len(t, m.Detections, 2000, "20,000 rays a second for 0.1 s")
+	width, height := math.Tan(math.Pi/6), math.Tan(math.Pi/18)
+	inner, sum := 0, 0.0
+	for _, d := range m.Detections {
+		y := math.Tan(float64(d.Azimuth)) / width
+		z := math.Tan(float64(d.Altitude)) / math.Cos(float64(d.Azimuth)) / height
+		r := math.Hypot(y, z)
+		require.LessOrEqual(t, r, 1+1e-4)
+		sum += y
+		if r < 0.5 {
+			inner++
+		}
+	}
+	// Binomial with p = 1/2: six standard deviations of 22 are 134.
+	assert.InDelta(t, 1000, inner, 134)
+	assert.InDelta(t, 0, sum/2000, 0.06)
+}
+
+func TestRadarSeeds(t *testing.T) {
+	at := func(seed int) []sample.RadarDetection {
+		m, _ := sweep(t, sensortest.Options{Scene: target(30, mgl64.Vec3{}, 0), Seed: 5, Attributes: map[string]any{"noise_seed": seed}})
+		return m.Detections
+	}
+	assert.Equal(t, at(0), at(0))
+	assert.Equal(t, at(5), at(0), "0 is the sensor's own seed")
+	assert.NotEqual(t, at(6), at(0))
+}
+
+// TestRadarDefaults are CARLA's.
+func TestRadarDefaults(t *testing.T) {
+	s := ranging.Radar.NewSettings()
+	assert.Equal(t, []float64{30, 30, 100}, []float64{s.Float("horizontal_fov"), s.Float("vertical_fov"), s.Float("range")})
+	assert.Equal(t, []int{1500, 0}, []int{s.Int("points_per_second"), s.Int("noise_seed")})
+}

@@ -1,0 +1,59 @@
+//go:build cgo
+
+package ranging_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/ranging"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+)
+
+func TestMain(m *testing.M) { gputest.Main(m) }
+
+// TestConformance has the sensors of the GPU; SafeDistance needs none.
+func TestConformance(t *testing.T) {
+	edged := scenetest.NewBuilder("ball and edge")
+	edged.Put("ball", scenetest.Sphere(0.2, 48), scenetest.Matte("ball", 1, 1, 1), scenetest.At(1.6, 0.02, 0, scene.TagStatic))
+	edged.Put("edge", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("edge", 1, 1, 1), scenetest.At(0.5, 0.8, 0.5, scene.TagStatic))
+	for d, suite := range map[*sensors.Definition]sensortest.Suite{
+		ranging.Radar: {
+			Options: sensortest.Options{
+				Scene: target(30, mgl64.Vec3{1, 0, 0}, 0.1), Seed: 3, Attributes: map[string]any{"points_per_second": 5000},
+			},
+			Changed: map[string]any{
+				"horizontal_fov": 50.0, "vertical_fov": 50.0, "range": 10.0, "points_per_second": 10_000, "noise_seed": 9,
+			},
+		},
+		ranging.Ultrasonic: {
+			Options: sensortest.Options{Scene: edged.Scene},
+			Changed: map[string]any{
+				"image_size_x": 1700, "image_size_y": 16, "vertical_fov": 80.0, "range_min": 1.9, "range": 1.0,
+			},
+		},
+		ranging.Obstacle: {
+			Options: sensortest.Options{
+				Scene: cubes(thing{"static.post", scene.TagPole, 5, 0.3, 0}, thing{"vehicle.car", scene.TagCar, 5.3, -0.6, 0}),
+			},
+			Changed:    map[string]any{"distance": 1.0, "hit_radius": 1.5, "only_dynamics": true},
+			Unchanging: map[string]string{"debug_linetrace": "inert"},
+		},
+	} {
+		suite.GL = gputest.Thread(t)
+		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
+	}
+}
+
+func TestBeginThatFailsLeavesNothing(t *testing.T) {
+	for _, d := range []*sensors.Definition{ranging.Radar, ranging.Ultrasonic, ranging.Obstacle} {
+		t.Run(d.ID, func(t *testing.T) {
+			sensortest.BeginFails(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
+		})
+	}
+}

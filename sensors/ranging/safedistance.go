@@ -1,0 +1,189 @@
+package ranging
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/stream/wire"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// SafeDistance describes sensor.other.safe_distance, the sensor of CARLA's tutorial "How
+// to add a new sensor": it tells which other vehicles are inside a box around the one it
+// is attached to. Its attributes are the tutorial's.
+var SafeDistance = &sensors.Definition{
+	ID:     "sensor.other.safe_distance",
+	Number: 65,
+	Doc:    "safe distance: which vehicles are inside a box around the one it is attached to",
+	Tags:   []string{"other", "safe_distance"},
+	Attributes: []sensors.Attribute{
+		{Name: "safe_distance_front", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 1.0, Recommended: []string{"1.0"}, Doc: "distance to keep ahead of the vehicle's box"},
+		{Name: "safe_distance_back", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.5, Recommended: []string{"0.5"}, Doc: "distance to keep behind it"},
+		{Name: "safe_distance_lateral", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.5, Recommended: []string{"0.5"}, Doc: "distance to keep on either side"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[SafeDistanceEvent](sensors.OutputSpec{
+			Name: "event", Suffix: "", Doc: "the vehicles that are too close; nothing is sent while there are none",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "20",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		front, back := spec.Settings.Float("safe_distance_front"), spec.Settings.Float("safe_distance_back")
+		lateral := spec.Settings.Float("safe_distance_lateral")
+		return &safeDistance{
+			spec: spec,
+			box: scene.Box{
+				Center: mgl64.Vec3{(front - back) / 2, 0, 0},
+				Half:   mgl64.Vec3{(front + back) / 2, lateral, 0},
+			},
+		}, nil
+	},
+}
+
+type safeDistance struct {
+	spec     sensors.Spec
+	box      scene.Box // the trigger, in the sensor's frame
+	env      *sensors.Env
+	out      *sensors.Output[*SafeDistanceEvent]
+	vehicles []*scene.Actor
+	event    SafeDistanceEvent // reused: outputs copy what they keep
+}
+
+// SetOwner grows the trigger by the owner's box.
+func (s *safeDistance) SetOwner(owner sensors.Owner) error {
+	s.box.Center = s.box.Center.Add(owner.Box.Center)
+	s.box.Half = s.box.Half.Add(owner.Box.Half)
+	return nil
+}
+
+// Begin opens the output and lists the vehicles that could come close.
+func (s *safeDistance) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	for _, a := range env.Scene.Actors {
+		if a.ID != env.Owner && strings.HasPrefix(a.TypeID, "vehicle.") {
+			s.vehicles = append(s.vehicles, a)
+		}
+	}
+	slices.SortFunc(s.vehicles, func(a, b *scene.Actor) int { return int(a.ID) - int(b.ID) })
+	s.out, err = sensors.OutputOf[*SafeDistanceEvent](env, "event")
+	return err
+}
+
+// Tick publishes the vehicles that overlap the trigger at the due instant.
+func (s *safeDistance) Tick(at sensors.Tick) error {
+	pose := s.env.Pose(s.spec.Mount, at.TimeNs)
+	trigger := s.box.At(pose)
+	s.event.Actors = s.event.Actors[:0]
+	if s.env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.TimeNs) {
+		s.event.Actors = append(s.event.Actors, scene.EgoID)
+	}
+	for _, a := range s.vehicles {
+		if s.inside(trigger, a.ID, at.TimeNs) {
+			s.event.Actors = append(s.event.Actors, a.ID)
+		}
+	}
+	if len(s.event.Actors) == 0 {
+		return nil
+	}
+	s.event.Header = at.Header(s.spec.FrameID, pose)
+	s.out.TryQueue(at, &s.event)
+	return nil
+}
+
+// inside reports whether an actor is there and overlaps the trigger.
+func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, tNs int64) bool {
+	pose, there := s.env.History.Pose(id, tNs)
+	if !there {
+		return false
+	}
+	box, _ := s.env.History.Box(id)
+	return trigger.Overlaps(box.At(pose))
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *safeDistance) End() error { return nil }
+
+// SafeDistanceEvent lists the vehicles that are too close.
+type SafeDistanceEvent struct {
+	sample.Header
+	Actors []uint32 // ids, rising; never empty
+}
+
+// CopyToCache makes dst a deep copy, reusing dst's slice where it is large enough.
+func (m *SafeDistanceEvent) CopyToCache(dst *SafeDistanceEvent) {
+	actors := append(dst.Actors[:0], m.Actors...)
+	*dst = *m
+	dst.Actors = actors
+}
+
+// CacheKey groups all events in one pool.
+func (m *SafeDistanceEvent) CacheKey() uint64 { return 0 }
+
+// safeDistanceVersion rises with each change of the layout below.
+const safeDistanceVersion = 1
+
+// idBytes is the size of an actor's id on the wire: the body is a list of uint32.
+const idBytes = 4
+
+// ErrSafeDistance says that a message is not a SafeDistanceEvent.
+var ErrSafeDistance = errors.New("not a safe distance event")
+
+// AppendBinary is the serializer: it appends the body of an event's message, the ids of
+// the actors as little-endian uint32. It never fails.
+func (m *SafeDistanceEvent) AppendBinary(b []byte) ([]byte, error) {
+	for _, id := range m.Actors {
+		b = binary.LittleEndian.AppendUint32(b, id)
+	}
+	return b, nil
+}
+
+// SchemaVersion returns the layout's version.
+func (m *SafeDistanceEvent) SchemaVersion() uint16 { return safeDistanceVersion }
+
+// SafeDistanceView is the data object: an event that reads straight from the bytes of a
+// received message, without a copy. It is valid as long as those are.
+type SafeDistanceView struct {
+	wire.Message
+	ids []byte
+}
+
+// OpenSafeDistance views a received message as an event. Errors wrap ErrSafeDistance.
+func OpenSafeDistance(m wire.Message) (SafeDistanceView, error) {
+	body := m.Body()
+	switch {
+	case m.Type().Number() != SafeDistance.Number || m.SchemaVersion() != safeDistanceVersion:
+		return SafeDistanceView{}, fmt.Errorf("%w: type number %d, version %d", ErrSafeDistance, m.Type().Number(), m.SchemaVersion())
+	case len(body)%idBytes != 0:
+		return SafeDistanceView{}, fmt.Errorf("%w: %d bytes are no list of ids", ErrSafeDistance, len(body))
+	}
+	return SafeDistanceView{m, body}, nil
+}
+
+// Len returns the number of actors.
+func (v SafeDistanceView) Len() int { return len(v.ids) / idBytes }
+
+// At returns the id of the i-th actor.
+func (v SafeDistanceView) At(i int) uint32 { return binary.LittleEndian.Uint32(v.ids[i*idBytes:]) }
+
+// All returns the ids of the actors.
+func (v SafeDistanceView) All() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i := range v.Len() {
+			if !yield(v.At(i)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package world_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/sensors/world"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// egoMass is the mass of the default ego: 107 kg/m³ of its box.
+const egoMass = 107 * 4.9 * 1.9 * 1.5
+
+// obstacles has a road, a wall that stands 10 m ahead of the rear axle, and the crown of a
+// tree above the way.
+func obstacles() *scenetest.Builder {
+	b := scenetest.NewBuilder("collisions")
+	b.Put("road", scenetest.Plane(200, 2), scenetest.Matte("road", 1, 1, 1), scenetest.At(0, 0, 0.2, scene.TagRoads))
+	wall := scenetest.At(10.5, 0, 1, scene.TagWall)
+	wall.TypeID = "static.wall"
+	b.Put("wall", scenetest.Box(1, 20, 2), scenetest.Matte("wall", 1, 1, 1), wall)
+	crown := scenetest.At(4, 0, 5, scene.TagVegetation)
+	b.Put("crown", scenetest.Sphere(3, 16), scenetest.Matte("crown", 0, 1, 0), crown)
+	return b
+}
+
+func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample.Collision {
+	t.Helper()
+	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: s, Ego: ego})
+	for k := range ticks {
+		h.Fire(k * 10_000_000)
+	}
+	var list []*sample.Collision
+	for _, m := range h.Messages["collision"] {
+		list = append(list, m.(*sample.Collision))
+	}
+	return list
+}
+
+// TestCollisionDrivingIntoAWall: the front is 3.8 m ahead of the rear axle, so at 10 m/s it
+// reaches the wall's face at x = 10 after 0.62 s; the tree above isn't touched.
+func TestCollisionDrivingIntoAWall(t *testing.T) {
+	events := fire(t, obstacles().Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}, 66)
+	require.NotEmpty(t, events)
+	first := events[0]
+	assert.InDelta(t, 0.62, float64(first.StampNs)*1e-9, 0.0101)
+	assert.Equal(t, "static.wall", first.OtherType)
+	assert.Equal(t, scene.EgoTypeID, first.ActorType)
+	assert.InDelta(t, -10*egoMass, first.NormalImpulse[0], 1e-6*egoMass)
+	assert.InDelta(t, 0, first.NormalImpulse[1], 1e-9)
+	for i := 1; i < len(events); i++ {
+		assert.Greater(t, events[i].StampNs, events[i-1].StampNs, "one event a frame")
+	}
+}
+
+// TestCollisionBeingHitFromTheSide: a car of 1 m³ comes from the left at 4 m/s. Two bodies
+// that stay together share the momentum of the one.
+func TestCollisionBeingHitFromTheSide(t *testing.T) {
+	b := obstacles()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{1.35, 2, 0.75}
+	b.Put("car", scenetest.Box(1, 1, 1), scenetest.Matte("car", 1, 0, 0), scene.Placement{
+		TypeID: "vehicle.cart", Tag: scene.TagCar,
+		Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{0, -4, 0}},
+	})
+	events := fire(t, b.Scene, nil, 20)
+	require.NotEmpty(t, events)
+	assert.Equal(t, "vehicle.cart", events[0].OtherType)
+	assert.InDelta(t, 0.1375, float64(events[0].StampNs)*1e-9, 0.0101, "0.55 m at 4 m/s")
+	want := 4 / (1/egoMass + 1/107.0)
+	assert.InDelta(t, -want, events[0].NormalImpulse[1], 1e-6*want)
+}
+
+// TestCollisionTheEgoIsTouchedToo: by a sensor on another car, into whose tail the ego drives at
+// 5 m/s; the ego has no triangles. Both feel the same.
+func TestCollisionTheEgoIsTouchedToo(t *testing.T) {
+	b := obstacles()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{6.3, 0, 0.75}
+	place := scene.Placement{TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start}}
+	cart := b.Put("cart", scenetest.Box(2, 1, 1), scenetest.Matte("cart", 1, 0, 0), place)
+	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}}
+	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
+	for k := range int64(40) {
+		h.Fire(k * 10_000_000)
+	}
+	require.NotEmpty(t, h.Messages["collision"])
+	first := h.Messages["collision"][0].(*sample.Collision)
+	assert.InDelta(t, 0.3, float64(first.StampNs)*1e-9, 0.0101, "1.5 m at 5 m/s")
+	assert.Equal(t, []uint32{cart.ID, scene.EgoID}, []uint32{first.Actor, first.Other})
+	assert.Equal(t, []string{"vehicle.cart", scene.EgoTypeID}, []string{first.ActorType, first.OtherType})
+	felt := fire(t, b.Scene, ego, 40)[0]
+	assert.Equal(t, cart.ID, felt.Other)
+	assert.InDelta(t, 5/(1/egoMass+1/(2*107.0)), first.NormalImpulse[0], 1e-6*egoMass)
+	negative := felt.NormalImpulse.Mul(-1)
+	assert.InDeltaSlice(t, first.NormalImpulse[:], negative[:], 1e-6*egoMass)
+}
+
+// TestCollisionWhatIsHeldBackIsNotTouched: until it is spawned.
+func TestCollisionWhatIsHeldBackIsNotTouched(t *testing.T) {
+	b := obstacles()
+	start := spatial.Identity()
+	start.Position = mgl64.Vec3{2, 0, 0.75}
+	held := b.Put("held", scenetest.Box(1, 1, 1), scenetest.Matte("held", 1, 0, 0), scene.Placement{
+		TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start},
+	})
+	held.Reserved = true
+	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: b.Scene})
+	h.Fire(10_000_000)
+	assert.Empty(t, h.Messages["collision"])
+	_, err := h.Env.History.SpawnActor(held.ID, nil)
+	require.NoError(t, err)
+	h.Fire(20_000_000)
+	assert.Len(t, h.Messages["collision"], 1)
+	require.NoError(t, h.Env.History.Remove(held.ID))
+	h.Fire(30_000_000)
+	assert.Len(t, h.Messages["collision"], 1)
+}
+
+func TestCollisionSeveralAtOnceAndLeaving(t *testing.T) {
+	b := obstacles()
+	for i, name := range []string{"post", "bollard"} {
+		post := scenetest.At(3.7, float64(i)*1.2-0.6, 0.5, scene.TagPole)
+		post.TypeID = "static." + name
+		b.Put(name, scenetest.Box(0.1, 0.1, 1), scenetest.Matte(name, 1, 1, 1), post)
+	}
+	events := fire(t, b.Scene, scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{-2, 0, 0}}, 20)
+	byFrame := map[uint64][]string{}
+	for _, e := range events {
+		byFrame[e.Frame] = append(byFrame[e.Frame], e.OtherType)
+		assert.Zero(t, e.NormalImpulse, "they part")
+	}
+	assert.Equal(t, []string{"static.post", "static.bollard"}, byFrame[0])
+	assert.Empty(t, byFrame[19], "after 0.38 m they are 0.28 m ahead of the front")
+}
+
+// BenchmarkCollision is one look around the ego in the default city: the sensor does it at
+// every instant.
+func BenchmarkCollision(b *testing.B) {
+	town, err := city.Generate(city.Options{})
+	require.NoError(b, err)
+	h := sensortest.New(b, world.Collision, sensortest.Options{Scene: town, Ego: town.Route})
+	b.ReportAllocs()
+	h.Fire(10_000_000)
+	for seq := uint64(1); b.Loop(); seq++ {
+		require.NoError(b, h.Sensor.Tick(sensors.Tick{TimeNs: 10_000_000, Seq: seq, Frame: seq}))
+	}
+}

@@ -1,0 +1,269 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// ErrOwner says that a lane invasion sensor is attached to an actor that is not a vehicle.
+var ErrOwner = errors.New("only vehicles cross lane marks")
+
+// LaneInvasion describes sensor.other.lane_invasion, which tells when a vehicle crosses a
+// lane mark.
+//
+// It is a derived sensor: a pure function of the world's snapshots. LaneWatch computes it
+// wherever snapshots arrive, in the program that receives them, for instance; this
+// sensor has one in the pipeline.
+var LaneInvasion = &sensors.Definition{
+	ID:     "sensor.other.lane_invasion",
+	Number: 64,
+	Doc:    "lane invasion: which lane marks the vehicle it is attached to has crossed",
+	Tags:   []string{"other", "lane_invasion"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.LaneInvasion](sensors.OutputSpec{
+			Name: "lane_invasion", Suffix: "", Doc: "the marks crossed since the frame before; nothing is sent while there are none",
+			QoS: flow.ReliableQoS(100),
+		}),
+	},
+	EachFrame: true,
+	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &laneInvasion{spec: spec}, nil },
+}
+
+type laneInvasion struct {
+	spec  sensors.Spec
+	owner sensors.Owner
+	env   *sensors.Env
+	out   *sensors.Output[*sample.LaneInvasion]
+	watch *LaneWatch
+	frame uint64              // of the last Tick
+	world sample.Snapshot     // of the owner alone, reused
+	event sample.LaneInvasion // reused: outputs copy what they keep
+}
+
+// SetOwner takes the vehicle; another actor is ErrOwner.
+func (s *laneInvasion) SetOwner(owner sensors.Owner) error {
+	if !strings.HasPrefix(owner.TypeID, "vehicle.") {
+		return fmt.Errorf("%w: %s is attached to a %s", ErrOwner, s.spec.Name, owner.TypeID)
+	}
+	s.owner = owner
+	return nil
+}
+
+// Begin opens the output.
+func (s *laneInvasion) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.watch = NewLaneWatch(env.Owner, LaneMarksOf(env.Scene))
+	s.world.Actors = []sample.ActorState{{ID: env.Owner, BoxCenter: s.owner.Box.Center, BoxHalf: s.owner.Box.Half}}
+	s.out, err = sensors.OutputOf[*sample.LaneInvasion](env, "lane_invasion")
+	return err
+}
+
+// Tick publishes the marks that were crossed since the last, unless nobody listened
+// to a frame between.
+func (s *laneInvasion) Tick(at sensors.Tick) error {
+	if at.Frame != s.frame+1 {
+		s.watch.Forget()
+	}
+	s.frame = at.Frame
+	pose, there := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !there {
+		s.watch.Forget()
+		return nil
+	}
+	s.world.Header, s.world.DeltaNs = at.Header(spatial.FrameMap, pose), at.PeriodNs
+	s.world.Actors[0].Pose = pose
+	marks := s.watch.Next(&s.world)
+	if len(marks) == 0 {
+		return nil
+	}
+	s.event.Header = at.Header(s.spec.FrameID, pose.Compose(s.spec.Mount))
+	s.event.Actor = s.env.Owner
+	s.event.Marks = append(s.event.Marks[:0], marks...)
+	s.out.TryQueue(at, &s.event)
+	return nil
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *laneInvasion) End() error { return nil }
+
+// LaneMarksOf returns a scene's lane marks as a LaneWatch takes them.
+func LaneMarksOf(s *scene.Scene) []LaneMark {
+	marks := make([]LaneMark, len(s.LaneMarks))
+	for i, m := range s.LaneMarks {
+		marks[i] = LaneMark{
+			CrossedMark: sample.CrossedMark{ID: m.ID, Type: sample.LaneMarkType(m.Type), Color: sample.LaneMarkColor(m.Color)},
+		}
+		for _, p := range m.Points {
+			marks[i].Line = append(marks[i].Line, [2]float64{p[0], p[1]})
+		}
+	}
+	return marks
+}
+
+// LaneMark is a lane mark with its line on the ground: points (x, y) in the map frame,
+// metres.
+type LaneMark struct {
+	sample.CrossedMark
+	Line [][2]float64
+}
+
+// LaneWatch follows one actor through the snapshots of one run and says which lane marks
+// the corners of its box have crossed. Snapshots may come from several goroutines and
+// out of order: one that isn't newer than the last counts for nothing. Where some are
+// missing, the way across the gap is taken as straight; across a jump of the clock
+// there is no way.
+type LaneWatch struct {
+	actor  uint32
+	marks  []LaneMark
+	bounds []bounds // of marks
+
+	mu      sync.Mutex
+	seen    bool          // guarded by mu: there was a snapshot
+	frame   uint64        // guarded by mu: of the last snapshot
+	stampNs int64         // guarded by mu: of the last snapshot
+	placed  bool          // guarded by mu: the actor was in it
+	corners [4][2]float64 // guarded by mu: there
+}
+
+// bounds is an axis-aligned rectangle.
+type bounds struct{ low, high [2]float64 }
+
+func emptyBounds() bounds {
+	return bounds{[2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}}
+}
+
+func (b *bounds) add(p [2]float64) {
+	for i := range p {
+		b.low[i], b.high[i] = math.Min(b.low[i], p[i]), math.Max(b.high[i], p[i])
+	}
+}
+
+func (b *bounds) meets(c *bounds) bool {
+	return b.low[0] <= c.high[0] && c.low[0] <= b.high[0] && b.low[1] <= c.high[1] && c.low[1] <= b.high[1]
+}
+
+// NewLaneWatch returns a watch of an actor. It keeps the marks.
+func NewLaneWatch(actor uint32, marks []LaneMark) *LaneWatch {
+	w := &LaneWatch{actor: actor, marks: marks, bounds: make([]bounds, len(marks))}
+	for i := range marks {
+		w.bounds[i] = emptyBounds()
+		for _, p := range marks[i].Line {
+			w.bounds[i].add(p)
+		}
+	}
+	return w
+}
+
+// standstill is the move, metres, below which a corner has crossed nothing: what
+// rounding makes of a parked car.
+const standstill = 1e-9
+
+// Next takes a snapshot and returns the marks that were crossed since the one before,
+// each once, in the marks' order; nil where nothing was, where the snapshot is older
+// or the actor isn't in it, and for the first. The result is the caller's.
+func (w *LaneWatch) Next(s *sample.Snapshot) []sample.CrossedMark {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seen && s.Frame <= w.frame {
+		return nil
+	}
+	before, crossable := w.corners, w.placed && !w.jumped(s)
+	w.seen, w.frame, w.stampNs, w.placed = true, s.Frame, s.StampNs, false
+	for i := range s.Actors {
+		if a := &s.Actors[i]; a.ID == w.actor {
+			w.placed, w.corners = true, groundCorners(a)
+			break
+		}
+	}
+	if !crossable || !w.placed {
+		return nil
+	}
+	return w.between(&before, &w.corners)
+}
+
+// Forget makes the next snapshot count as the first: the way to it isn't looked at.
+func (w *LaneWatch) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.placed = false
+}
+
+// jumped reports whether the clock has jumped between the last snapshot and this one:
+// it is earlier, or the frame after that one without being its successor in time. mu
+// must be held.
+func (w *LaneWatch) jumped(s *sample.Snapshot) bool {
+	return s.StampNs < w.stampNs || (s.Frame == w.frame+1 && s.StampNs-s.DeltaNs != w.stampNs)
+}
+
+// between looks along the corners' ways.
+func (w *LaneWatch) between(before, now *[4][2]float64) (crossed []sample.CrossedMark) {
+	swept := emptyBounds()
+	for i := range now {
+		swept.add(before[i])
+		swept.add(now[i])
+	}
+	for k := range w.marks {
+		if swept.meets(&w.bounds[k]) && crosses(before, now, w.marks[k].Line) {
+			crossed = append(crossed, w.marks[k].CrossedMark)
+		}
+	}
+	return crossed
+}
+
+// groundCorners returns the corners of the bottom of an actor's box in the map's plane.
+func groundCorners(a *sample.ActorState) (corners [4][2]float64) {
+	for i := range corners {
+		x, y := a.BoxHalf[0], a.BoxHalf[1]
+		if i&1 != 0 {
+			x = -x
+		}
+		if i&2 != 0 {
+			y = -y
+		}
+		p := a.Pose.Apply(a.BoxCenter.Add(mgl64.Vec3{x, y, -a.BoxHalf[2]}))
+		corners[i] = [2]float64{p[0], p[1]}
+	}
+	return corners
+}
+
+// crosses reports whether the way of a corner crosses a line.
+func crosses(before, now *[4][2]float64, line [][2]float64) bool {
+	for i := range now {
+		from, to := before[i], now[i]
+		if math.Hypot(to[0]-from[0], to[1]-from[1]) < standstill {
+			continue
+		}
+		for k := 1; k < len(line); k++ {
+			if segmentsCross(from, to, line[k-1], line[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// segmentsCross reports whether the way from a to b leads over the segment from c to
+// d. The line itself belongs to its left side, so that a way that halts on it is
+// counted once.
+func segmentsCross(a, b, c, d [2]float64) bool {
+	side := func(p, q, r [2]float64) float64 {
+		return (q[0]-p[0])*(r[1]-p[1]) - (q[1]-p[1])*(r[0]-p[0])
+	}
+	if (side(c, d, a) >= 0) == (side(c, d, b) >= 0) {
+		return false
+	}
+	one, other := side(a, b, c), side(a, b, d)
+	return (one <= 0 && other >= 0) || (one >= 0 && other <= 0)
+}

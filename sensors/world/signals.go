@@ -1,0 +1,134 @@
+package world
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+const (
+	// cosAgainst is the cosine of how far a light may look past the owner's direction.
+	cosAgainst = 0.5
+	// roadside is how far to the side a light may be where it is close, metres.
+	roadside = 10
+)
+
+// Signals describes sensor.other.signals, the traffic lights for a vehicle and what they
+// show: ground truth, as SVL's Signal sensor gives it (1 to 100 Hz, by default 1).
+//
+// A light is for the vehicle if
+//
+//   - its lamps are within the distance of the owner's origin and ahead of it, not
+//     further to the side than ahead, or than 10 m,
+//   - they are turned towards it: the owner's origin lies before them, and
+//   - they are for its direction: they look against it within 60°, so that those of the
+//     roads that cross are left out.
+//
+// SVL keeps to the lights of the lane that the vehicle is on; here those of the lanes
+// beside it in the same direction count too, and lanes are not asked. Walls hide nothing.
+var Signals = &sensors.Definition{
+	ID:     "sensor.other.signals",
+	Number: 66,
+	Doc:    "traffic lights ahead that are for the vehicle, and what they show",
+	Tags:   []string{"ground_truth"},
+	Attributes: []sensors.Attribute{
+		{Name: "max_distance", Type: sensors.Float, Unit: "m", Min: 1, Max: 1000, UsualMin: 10, UsualMax: 500, Default: 100.0, Doc: "how far away from the vehicle's origin the lamps may be"},
+	},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Signals](sensors.OutputSpec{
+			Name: "signals", Suffix: "", Doc: "traffic lights in the sensor's frame, the nearest to the vehicle first; also if there are none",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	DefaultRate: "1",
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &signals{spec: spec, distance: spec.Settings.Float("max_distance")}, nil
+	},
+}
+
+type signals struct {
+	spec     sensors.Spec
+	distance float64 // metres
+	env      *sensors.Env
+	out      *sensors.Output[*sample.Signals]
+	found    []foundLight   // reused
+	message  sample.Signals // reused: outputs copy what they keep
+}
+
+// foundLight is a light that is for the owner.
+type foundLight struct {
+	light    *scene.TrafficLight
+	distance float64
+}
+
+// Begin opens the output.
+func (s *signals) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	s.out, err = sensors.OutputOf[*sample.Signals](env, "signals")
+	return err
+}
+
+// Tick publishes what the lights show at the due instant, if the owner is there then.
+func (s *signals) Tick(at sensors.Tick) error {
+	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	pose := owner.Compose(s.spec.Mount)
+	s.find(owner, at.TimeNs)
+	m := &s.message
+	m.Header = at.Header(s.spec.FrameID, pose)
+	m.Signals = m.Signals[:0]
+	toSensor := pose.Inverse()
+	for _, f := range s.found {
+		state, _ := f.light.StateAt(at.TimeNs)
+		m.Signals = append(m.Signals, sample.Signal{
+			ID: f.light.ID, Label: signalLabels[state], State: sample.SignalState(state), Score: 1,
+			Pose: toSensor.Compose(f.light.Pose), Size: f.light.Size,
+		})
+	}
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// signalLabels are the names of the states, as SVL's users know them.
+var signalLabels = [...]string{
+	scene.SignalRed: "red", scene.SignalYellow: "yellow", scene.SignalGreen: "green", scene.SignalOff: "off",
+}
+
+// find lists the lights for the owner, the nearest first and of two equally far the
+// one with the lower id.
+func (s *signals) find(owner spatial.Pose, tNs int64) {
+	s.found = s.found[:0]
+	ahead, toOwner := owner.Rotate(mgl64.Vec3{1, 0, 0}), owner.Inverse()
+	for i := range s.env.Scene.Signals {
+		light := &s.env.Scene.Signals[i]
+		if light.Actor != 0 && !s.env.History.Present(light.Actor, tNs) {
+			continue
+		}
+		way, looks := light.Pose.Position.Sub(owner.Position), light.Pose.Rotate(mgl64.Vec3{1, 0, 0})
+		at := toOwner.Apply(light.Pose.Position)
+		if way.Len() > s.distance || at[0] <= 0 || math.Abs(at[1]) > max(at[0], roadside) {
+			continue
+		}
+		if way.Dot(looks) >= 0 || looks.Dot(ahead) > -cosAgainst {
+			continue
+		}
+		s.found = append(s.found, foundLight{light, way.Len()})
+	}
+	slices.SortFunc(s.found, func(a, b foundLight) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.light.ID, b.light.ID))
+	})
+}
+
+// End releases nothing: the sensor holds memory only.
+func (s *signals) End() error { return nil }

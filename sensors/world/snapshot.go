@@ -1,0 +1,137 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// SnapshotID is the type's id.
+const SnapshotID = "sensor.other.snapshot"
+
+// Snapshot describes sensor.other.snapshot, the state of the world at every frame: where
+// each actor is, how it moves, what a traffic light shows. Sensors that need nothing
+// else can be computed from it by anyone who receives it, as LaneWatch shows.
+var Snapshot = &sensors.Definition{
+	ID:     SnapshotID,
+	Number: 60,
+	Doc:    "world snapshot: pose, velocity and state of every actor, ahead of each frame's sensor data",
+	Tags:   []string{"world", "ground_truth"},
+	Outputs: []sensors.OutputSpec{
+		sensors.Declare[sample.Snapshot](sensors.OutputSpec{
+			Name: "snapshot", Suffix: "", Doc: "every vehicle, walker, traffic light, sign and other moving actor in the map frame",
+			QoS: flow.DefaultQoS,
+		}),
+	},
+	EachFrame: true,
+	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &snapshot{spec: spec}, nil },
+}
+
+// ActorKindOf returns the kind of an actor by its type id.
+func ActorKindOf(typeID string) sample.ActorKind {
+	switch {
+	case strings.HasPrefix(typeID, "vehicle."):
+		return sample.KindVehicle
+	case strings.HasPrefix(typeID, "walker."):
+		return sample.KindWalker
+	case typeID == "traffic.traffic_light":
+		return sample.KindTrafficLight
+	case strings.HasPrefix(typeID, "traffic."):
+		return sample.KindTrafficSign
+	default:
+		return sample.KindOther
+	}
+}
+
+type snapshot struct {
+	spec    sensors.Spec
+	env     *sensors.Env
+	out     *sensors.Output[*sample.Snapshot]
+	actors  []sample.ActorState // what doesn't change of each, by rising id
+	lights  map[uint32]*scene.TrafficLight
+	message sample.Snapshot // reused: outputs copy what they keep
+}
+
+// Begin lists the actors: all that move, and of those that stand the vehicles,
+// walkers, lights and signs.
+func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
+	s.env = env
+	if s.out, err = sensors.OutputOf[*sample.Snapshot](env, "snapshot"); err != nil {
+		return err
+	}
+	s.lights = map[uint32]*scene.TrafficLight{}
+	for i := range env.Scene.Signals { // they never change while the sensor lives
+		s.lights[env.Scene.Signals[i].Actor] = &env.Scene.Signals[i]
+	}
+	s.add(scene.EgoID, scene.EgoTypeID)
+	for _, a := range env.Scene.Actors {
+		if !a.Static() || ActorKindOf(a.TypeID) != sample.KindOther {
+			s.add(a.ID, a.TypeID)
+		}
+	}
+	slices.SortFunc(s.actors, func(a, b sample.ActorState) int { return int(a.ID) - int(b.ID) })
+	return nil
+}
+
+func (s *snapshot) add(id uint32, typeID string) {
+	box, _ := s.env.History.Box(id)
+	s.actors = append(s.actors, sample.ActorState{
+		ID: id, TypeID: typeID, Kind: ActorKindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half,
+	})
+}
+
+// Tick publishes the state of all actors that are there.
+func (s *snapshot) Tick(at sensors.Tick) error {
+	m := &s.message
+	m.Header = at.Header(spatial.FrameMap, s.env.Pose(s.spec.Mount, at.TimeNs))
+	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
+	m.Actors = m.Actors[:0]
+	for i := range s.actors {
+		m.Actors = append(m.Actors, s.actors[i])
+		if there := s.complete(&m.Actors[len(m.Actors)-1], at.TimeNs); !there {
+			m.Actors = m.Actors[:len(m.Actors)-1]
+		}
+	}
+	s.out.TryQueue(at, m)
+	return nil
+}
+
+// complete fills in what changes of an actor; it reports whether the actor is there.
+func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
+	state, there := s.env.History.State(a.ID, tNs)
+	if !there {
+		return false
+	}
+	a.Pose, a.Twist, a.Acceleration = state.Pose, state.Twist, state.Acceleration
+	switch a.Kind {
+	case sample.KindVehicle:
+		s.drive(a, tNs)
+	case sample.KindTrafficLight:
+		a.Signal = sample.SignalUnknown
+		if light := s.lights[a.ID]; light != nil {
+			shown, elapsed := light.StateAt(tNs)
+			a.Signal, a.SignalElapsed = sample.SignalState(shown), seconds(elapsed)
+			a.Red, a.Yellow, a.Green = seconds(light.Red), seconds(light.Yellow), seconds(light.Green)
+		}
+	}
+	return true
+}
+
+// drive fills in what a vehicle does to move as it does.
+func (s *snapshot) drive(a *sample.ActorState, tNs int64) {
+	c, _ := s.env.History.Controls(a.ID, scene.Vehicle{}, tNs)
+	a.Throttle, a.Braking = float32(c.Throttle), float32(c.Brake)
+	a.Steering = float32(-c.SteeringShare)
+	a.Gear, a.Reverse = int32(c.Gear), c.Reverse
+}
+
+func seconds(ns int64) float32 { return float32(float64(ns) * 1e-9) }
+
+// End releases nothing: the sensor holds memory only.
+func (s *snapshot) End() error { return nil }

@@ -1,0 +1,40 @@
+package world_test
+
+import (
+	"testing"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/sensors/world"
+)
+
+// TestConformance has a post that the ego touches, lines that it drifts over and a
+// crossing that it stands before.
+func TestConformance(t *testing.T) {
+	touched := obstacles()
+	ahead := scenetest.At(3.9, 0, 1, scene.TagPole)
+	ahead.TypeID = "static.post"
+	touched.Put("post", scenetest.Box(1, 1, 2), scenetest.Matte("post", 1, 1, 1), ahead)
+
+	lines := road()
+	for i := range lines.LaneMarks {
+		lines.LaneMarks[i].Points = []mgl64.Vec3{{-1 + 3*float64(i), -9, 0}, {-1 + 3*float64(i), 9, 0}}
+	}
+	lines.LaneMarks = append(lines.LaneMarks, scene.LaneMark{ID: 3, Points: []mgl64.Vec3{{5.1, -9, 0}, {5.1, 9, 0}}})
+
+	for d, suite := range map[*sensors.Definition]sensortest.Suite{
+		world.Collision:    {Options: sensortest.Options{Scene: touched.Scene}},
+		world.LaneInvasion: {Options: sensortest.Options{Scene: lines}},
+		world.Signals: {
+			Options: sensortest.Options{Scene: crossing(), Ego: scenetest.Linear{Start: crossing().Ego}},
+			Changed: map[string]any{"max_distance": 40.0},
+		},
+		world.Snapshot: {Options: sensortest.Options{Scene: street()}},
+	} {
+		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
+	}
+}
