@@ -1,7 +1,7 @@
 package bridges
 
 import (
-	"encoding"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -60,13 +60,12 @@ func (i *Info) Form() string {
 //	value    Option.Value
 //	default  Option.Default; a field that isn't zero has its own
 //	doc      Option.Meaning
-//	want     what an error says, without the word, of a value that can't be used
+//	want     what an error says is wanted, words perhaps; value's words without it
 //	min, max what a number may be, at least (0) and at most (2147483647)
 //
-// [ReadOptions] takes what they say. A field is an encoding.TextUnmarshaler, a string, which
-// isn't empty if it has want, a list of strings between commas, a bool, 1 or on, an int, a
-// float64, a time.Duration above 0, or an int64, which is a SIZE. Where value lists words there
-// are no others.
+// [ReadOptions] takes what they say. A field is a string, which isn't empty if it has want, a
+// list of strings between commas, a bool, 1 or on, an int, a float64, a time.Duration above 0, a
+// flow.Policy, or an int64, which is a SIZE. Where value lists words there are no others.
 func OptionsOf(declared any) []Option {
 	v := reflect.Indirect(reflect.ValueOf(declared))
 	var list []Option
@@ -108,18 +107,16 @@ func ReadOptions(connection string, options any) (target string, given map[strin
 
 // setOption sets the field that a pointer leads to. The error says what is wanted.
 func setOption(field any, tag reflect.StructTag, text string) (err error) {
-	ok, want := true, "want "+tag.Get("want")
-	value := tag.Get("value")
+	ok, value, want := true, tag.Get("value"), tag.Get("want")
 	if words := strings.Split(value, "|"); len(words) > 1 && value == strings.ToLower(value) {
-		if ok = slices.Contains(words, text); want == "want " {
-			want = closest.Want(text, words...)
-		}
+		ok, want = slices.Contains(words, text), cmp.Or(want, value)
 	}
 	switch field := field.(type) {
-	case encoding.TextUnmarshaler:
-		return field.UnmarshalText([]byte(text))
+	case *flow.Policy:
+		*field, err = flow.ParsePolicy(text)
+		return err
 	case *string:
-		ok = ok && (text != "" || tag.Get("want") == "")
+		ok = ok && (text != "" || want == "")
 		*field = text
 	case *[]string:
 		*field = strings.Split(text, ",")
@@ -140,10 +137,13 @@ func setOption(field any, tag reflect.StructTag, text string) (err error) {
 	default:
 		panic(fmt.Sprintf("bridges: an option is a %T", field))
 	}
-	if !ok {
-		return errors.New(want)
+	if ok {
+		return nil
 	}
-	return nil
+	if words := strings.Split(want, "|"); len(words) > 1 {
+		return errors.New(closest.Want(text, words...))
+	}
+	return errors.New("want " + want)
 }
 
 // within reports whether a number is one that the tags allow.
@@ -193,77 +193,31 @@ func SplitOptions(connection string, declared ...Option) (target string, options
 	return target, options, nil
 }
 
-// QueueOptions are the options of connection strings that ParseQueue reads.
-var QueueOptions = []Option{
-	{Key: "messages", Value: "N", Default: "64", Meaning: "messages that wait for one peer, at most"},
-	{Key: "bytes", Value: "N", Default: "67108864", Meaning: "bytes that wait for one peer, at most"},
+// QueueOptions are the options of connection strings that bound what waits for one peer.
+type QueueOptions struct {
+	Messages int `option:"messages" value:"N" default:"64" doc:"messages that wait for one peer, at most" min:"1" want:"a whole number from 1 on"`
+	Bytes    int `option:"bytes" value:"N" default:"67108864" doc:"bytes that wait for one peer, at most" min:"1" want:"a whole number from 1 on"`
 }
 
-// ParseQueue reads the options of a connection string that bound what waits for one
-// peer: "messages=64&bytes=67108864". Other options are ignored. Errors wrap
-// ErrConnectionString.
-func ParseQueue(options map[string]string) (flow.QueueConfig, error) {
-	var c flow.QueueConfig
-	for key, set := range map[string]func(int64){
-		"messages": func(n int64) { c.Messages = int(n) },
-		"bytes":    func(n int64) { c.Bytes = n },
-	} {
-		text, ok := options[key]
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || n < 1 {
-			return flow.QueueConfig{}, fmt.Errorf("%w: %s=%q: want a whole number from 1 on", ErrConnectionString, key, text)
-		}
-		set(n)
-	}
-	return c, nil
+// Queue returns the queue that the options ask for, with 0 for what isn't given.
+func (o QueueOptions) Queue() flow.QueueConfig {
+	return flow.QueueConfig{Messages: o.Messages, Bytes: int64(o.Bytes)}
 }
 
 // Retry says when a bridge that lost its peer, or didn't find it, tries again.
 type Retry = transport.Retry
 
-// RetryOptions are the options of connection strings that ParseRetry reads.
-var RetryOptions = []Option{
-	{Key: "retry", Value: "TIME", Default: "3s", Meaning: "time before a new attempt to connect"},
-	{Key: "backoff", Value: "FACTOR", Default: "1", Meaning: "by which that time grows with each attempt that failed, 1 to 10"},
-	{Key: "longest", Value: "TIME", Default: "30s", Meaning: "that it grows to"},
-	{Key: "attempts", Value: "N", Default: "0", Meaning: "failed attempts after which the bridge gives up; 0 is never"},
+// RetryOptions are the options of connection strings that say when to connect again.
+type RetryOptions struct {
+	Interval time.Duration `option:"retry" value:"TIME" default:"3s" doc:"time before a new attempt to connect" want:"a time above 0, such as 3s"`
+	Backoff  float64       `option:"backoff" value:"FACTOR" default:"1" doc:"by which that time grows with each attempt that failed, 1 to 10" min:"1" max:"10" want:"a factor from 1 to 10"`
+	Longest  time.Duration `option:"longest" value:"TIME" default:"30s" doc:"that it grows to" want:"a time above 0, such as 3s"`
+	Attempts int           `option:"attempts" value:"N" default:"0" doc:"failed attempts after which the bridge gives up; 0 is never" want:"a whole number; 0 is without end"`
 }
 
-// ParseRetry reads the options of a connection string that say when to connect again:
-// "retry=3s&backoff=2&longest=30s&attempts=0". Other options are ignored. Errors wrap
-// ErrConnectionString.
-func ParseRetry(options map[string]string) (Retry, error) {
-	var r Retry
-	bad := func(key, want string) error {
-		return fmt.Errorf("%w: %s=%q: want %s", ErrConnectionString, key, options[key], want)
-	}
-	for key, at := range map[string]*time.Duration{"retry": &r.Interval, "longest": &r.Longest} {
-		if text, ok := options[key]; ok {
-			d, err := time.ParseDuration(text)
-			if err != nil || d <= 0 {
-				return Retry{}, bad(key, "a time above 0, such as 3s")
-			}
-			*at = d
-		}
-	}
-	if text, ok := options["backoff"]; ok {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(f >= 1 && f <= 10) {
-			return Retry{}, bad("backoff", "a factor from 1 to 10")
-		}
-		r.Backoff = f
-	}
-	if text, ok := options["attempts"]; ok {
-		n, err := strconv.ParseUint(text, 10, 31)
-		if err != nil {
-			return Retry{}, bad("attempts", "a whole number; 0 is without end")
-		}
-		r.Attempts = int(n)
-	}
-	return r, nil
+// Retry returns what the options ask for, with 0 for what isn't given.
+func (o RetryOptions) Retry() Retry {
+	return Retry{Interval: o.Interval, Backoff: o.Backoff, Longest: o.Longest, Attempts: o.Attempts}
 }
 
 // ListenAddress reads where a bridge is to listen, as its connection string names it:

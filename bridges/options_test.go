@@ -48,6 +48,82 @@ func TestSplitOptions(t *testing.T) {
 	assert.ErrorContains(t, err, `unknown option "x"; the bridge has none`)
 }
 
+// every has an option of each kind.
+type every struct {
+	Name   string        `option:"name" value:"NAME" doc:"any text"`
+	File   string        `option:"file" value:"FILE" want:"a file"`
+	Words  string        `option:"words" value:"some|more" default:"some"`
+	Other  string        `option:"other" value:"some|more" want:"more|some"`
+	Told   int           `option:"told" value:"7|8" want:"7, or else 8"`
+	List   []string      `option:"list" value:"A,..."`
+	On     bool          `option:"on" value:"on|off"`
+	One    bool          `option:"one" value:"0|1"`
+	Number int           `option:"number" value:"N" default:"4" min:"1" max:"9" want:"1 to 9"`
+	Many   int           `option:"many" value:"N" want:"a number"`
+	Factor float64       `option:"factor" value:"FACTOR" min:"1" max:"1.5" want:"a factor"`
+	Time   time.Duration `option:"time" value:"TIME" want:"a time"`
+	Size   int64         `option:"size" value:"SIZE"`
+	Policy flow.Policy   `option:"policy" value:"block|drop_oldest"`
+	ours   int           // no option
+	bridges.QueueOptions
+}
+
+func TestReadOptions(t *testing.T) {
+	all := "name=&file=a.pem&words=more&other=some&told=8&list=a,b&on=on&one=1&number=9&many=0&factor=1.5&time=3s&size=2KiB&policy=block&messages=2"
+	got := every{Number: 3, ours: 1}
+	target, given, err := bridges.ReadOptions("a?"+all, &got)
+	require.NoError(t, err)
+	assert.Equal(t, "a", target)
+	assert.Equal(t, "8", given["told"])
+	assert.Equal(t, every{
+		File: "a.pem", Words: "more", Other: "some", Told: 8, List: []string{"a", "b"}, On: true, One: true, Number: 9, Factor: 1.5,
+		Time: 3 * time.Second, Size: 2048, Policy: flow.Block, ours: 1, QueueOptions: bridges.QueueOptions{Messages: 2},
+	}, got)
+	kept := every{Number: 3, Time: 1, One: true, List: []string{"c"}}
+	_, _, err = bridges.ReadOptions("a?on=off&one=0", &kept)
+	require.NoError(t, err)
+	assert.Equal(t, every{Number: 3, Time: 1, List: []string{"c"}}, kept, "what isn't given stays")
+
+	for option, want := range map[string]string{
+		"file=":       `file="": want a file`,
+		"words=mor":   `words="mor": want some or more; did you mean more?`,
+		"words=":      `words="": want some or more`,
+		"other=x":     `other="x": want more or some`,
+		"told=9":      `told="9": want 7, or else 8`,
+		"on=1":        `on="1": want on or off`,
+		"one=on":      `one="on": want 0 or 1`,
+		"number=0":    `number="0": want 1 to 9`,
+		"number=10":   "want 1 to 9",
+		"number=x":    "want 1 to 9",
+		"many=-1":     "want a number",
+		"many=1.0":    "want a number",
+		"many=1e10":   "want a number",
+		"factor=0.9":  "want a factor",
+		"factor=1.6":  "want a factor",
+		"factor=NaN":  "want a factor",
+		"time=0s":     "want a time",
+		"time=-1s":    "want a time",
+		"time=3":      "want a time",
+		"size=0":      "a positive number of bytes",
+		"policy=drop": `unknown policy "drop": want`,
+		"messages=0":  `messages="0": want a whole number from 1 on`,
+		"ours=1":      `unknown option "ours"`,
+		"nothing=1":   `unknown option "nothing"`,
+	} {
+		_, _, err := bridges.ReadOptions("a?"+option, &every{})
+		require.ErrorIs(t, err, bridges.ErrConnectionString, option)
+		assert.ErrorContains(t, err, want, option)
+	}
+}
+
+func TestOptionsOf(t *testing.T) {
+	list := bridges.OptionsOf(&every{Words: "more"})
+	assert.Equal(t, bridges.Option{Key: "name", Value: "NAME", Meaning: "any text"}, list[0])
+	assert.Equal(t, bridges.Option{Key: "words", Value: "some|more", Default: "more"}, list[2], "the field has a value")
+	assert.Equal(t, bridges.Option{Key: "number", Value: "N", Default: "4"}, list[8])
+	assert.Equal(t, bridges.OptionsOf(bridges.QueueOptions{}), list[len(list)-2:])
+}
+
 func TestListenAddress(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "127.0.0.1:7740",

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 	"path"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,89 +16,55 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
-// clientsOption is the option that ParseServer reads, for those with a standard of 16.
-var clientsOption = Option{Key: "clients", Value: "N", Default: "16", Meaning: "clients at a time, at most"}
+// ServerOptions are the options of connection strings that say how a server treats its clients.
+type ServerOptions struct {
+	Policy  flow.Policy `option:"policy" value:"drop_oldest|drop_newest|block" default:"drop_oldest" doc:"what a client's full queue does"`
+	Clients int         `option:"clients" value:"N" default:"16" doc:"clients at a time, at most" min:"1" max:"65535" want:"a whole number from 1 to 65535"`
+	QueueOptions
+}
 
-// ServerOptions are the options of connection strings that ParseServer reads.
-var ServerOptions = slices.Concat([]Option{
-	{Key: "policy", Value: "drop_oldest|drop_newest|block", Default: "drop_oldest", Meaning: "what a client's full queue does"},
-	clientsOption,
-}, QueueOptions)
+// Server returns the configuration that the options ask for, with 0 for what isn't given.
+func (o ServerOptions) Server() transport.Config {
+	config := transport.Config{Queue: o.Queue(), MaxClients: o.Clients}
+	config.Queue.Policy = o.Policy
+	return config
+}
 
-// ParseServer reads how a server treats its clients: "clients=16&policy=block" and the options
-// of ParseQueue. Without the option clients there are standard at a time. Other options are
-// ignored. Errors wrap ErrConnectionString.
-func ParseServer(options map[string]string, standard int) (config transport.Config, err error) {
-	if config.Queue, err = ParseQueue(options); err != nil {
-		return config, err
-	}
-	if name, ok := options["policy"]; ok {
-		if config.Queue.Policy, err = flow.ParsePolicy(name); err != nil {
-			return config, fmt.Errorf("%w: policy=%q: %w", ErrConnectionString, name, err)
+// WebSocketOptions are the options of connection strings that say how a server treats the
+// clients of its WebSocket.
+type WebSocketOptions struct {
+	Clients int      `option:"clients" value:"N" default:"16" doc:"clients at a time, at most" min:"1" max:"65535" want:"a whole number from 1 to 65535"`
+	Origins []string `option:"origins" value:"HOST,..." doc:"whose web pages may connect too, as patterns; * lets all of them in"`
+	Cert    string   `option:"cert" value:"FILE" doc:"certificate in PEM, for wss; goes with key" want:"a file"`
+	Key     string   `option:"key" value:"FILE" doc:"the certificate's private key in PEM" want:"a file"`
+	QueueOptions
+}
+
+// WebSocket returns the configuration that the options ask for. Errors wrap
+// ErrConnectionString, or ErrTLS where the certificate can't be used.
+func (o WebSocketOptions) WebSocket() (config transport.Config, err error) {
+	config = transport.Config{Queue: o.Queue(), MaxClients: o.Clients, WebSocket: &transport.WebSocketConfig{Origins: o.Origins}}
+	for _, pattern := range o.Origins {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return config, fmt.Errorf("%w: origins=%q: want hosts between commas, such as viewer.example,https://*.lab.example:8443, or * for all pages",
+				ErrConnectionString, strings.Join(o.Origins, ","))
 		}
 	}
-	config.MaxClients, err = parseClients(options, standard)
+	config.TLS, err = o.certificate()
 	return config, err
 }
 
-// parseClients reads how many clients there may be at a time: "clients=16", else standard.
-func parseClients(options map[string]string, standard int) (int, error) {
-	text, ok := options["clients"]
-	if !ok {
-		return standard, nil
-	}
-	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%w: clients=%q: want a whole number from 1 to 65535", ErrConnectionString, text)
-	}
-	return int(n), nil
-}
-
-// WebSocketOptions are the options of connection strings that ParseWebSocket reads.
-var WebSocketOptions = slices.Concat([]Option{
-	clientsOption,
-	{Key: "origins", Value: "HOST,...", Meaning: "whose web pages may connect too, as patterns; * lets all of them in"},
-	{Key: "cert", Value: "FILE", Meaning: "certificate in PEM, for wss; goes with key"},
-	{Key: "key", Value: "FILE", Meaning: "the certificate's private key in PEM"},
-}, QueueOptions)
-
-// ParseWebSocket reads how a server treats the clients of its WebSocket: "messages=64&
-// bytes=67108864&clients=16&origins=viewer.example,*.lab.example:*&cert=FILE&key=FILE". Other
-// options are ignored. Errors wrap ErrConnectionString, or ErrTLS where the certificate can't
-// be used.
-func ParseWebSocket(options map[string]string) (config transport.Config, err error) {
-	if config.Queue, err = ParseQueue(options); err != nil {
-		return config, err
-	}
-	if config.MaxClients, err = parseClients(options, 0); err != nil {
-		return config, err
-	}
-	config.WebSocket = &transport.WebSocketConfig{}
-	if text, ok := options["origins"]; ok {
-		config.WebSocket.Origins = strings.Split(text, ",")
-		for _, pattern := range config.WebSocket.Origins {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-				return config, fmt.Errorf("%w: origins=%q: want hosts between commas, such as viewer.example,https://*.lab.example:8443, or * for all pages", ErrConnectionString, text)
-			}
-		}
-	}
-	config.TLS, err = parseCertificate(options)
-	return config, err
-}
-
-// parseCertificate reads the certificate, if one is named.
-func parseCertificate(options map[string]string) (*tls.Config, error) {
-	cert, hasCert := options["cert"]
-	key, hasKey := options["key"]
+// certificate reads the certificate, if one is named.
+func (o WebSocketOptions) certificate() (*tls.Config, error) {
 	switch {
-	case !hasCert && !hasKey:
+	case o.Cert == "" && o.Key == "":
 		return nil, nil
-	case cert == "" || key == "":
+	case o.Cert == "" || o.Key == "":
 		return nil, fmt.Errorf("%w: cert and key go together: want cert=FILE&key=FILE, both in PEM", ErrConnectionString)
 	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
+	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", ErrTLS, cert, key, fault.File(err))
+		return nil, fmt.Errorf("%w: read certificate %q with key %q: %w", ErrTLS, o.Cert, o.Key, fault.File(err))
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

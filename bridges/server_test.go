@@ -14,25 +14,26 @@ import (
 )
 
 func TestServerOptions(t *testing.T) {
-	_, options, err := bridges.SplitOptions("?policy=block&messages=3&bytes=4&clients=5", bridges.ServerOptions...)
+	var options bridges.ServerOptions
+	_, _, err := bridges.ReadOptions("?policy=block&messages=3&bytes=4&clients=5", &options)
 	require.NoError(t, err)
-	config, err := bridges.ParseServer(options, 16)
-	require.NoError(t, err)
+	config := options.Server()
 	assert.Equal(t, flow.QueueConfig{Messages: 3, Bytes: 4, Policy: flow.Block}, config.Queue)
 	assert.Equal(t, 5, config.MaxClients)
-	config, err = bridges.ParseServer(nil, 16)
+	options = bridges.ServerOptions{Clients: 128}
+	_, _, err = bridges.ReadOptions("?messages=3", &options)
 	require.NoError(t, err)
-	assert.Equal(t, 16, config.MaxClients)
+	assert.Equal(t, 128, options.Server().MaxClients, "what isn't given stays as it is")
 }
 
 func TestServerOptionsThatMakeNoSense(t *testing.T) {
-	list := []map[string]string{{"policy": "keep_all"}, {"messages": "0"}, {"bytes": "-1"}}
+	list := []string{"policy=keep_all", "policy=", "messages=0", "bytes=-1"}
 	for _, text := range []string{"", "0", "-1", "65536", "many", "1.5"} {
-		list = append(list, map[string]string{"clients": text})
+		list = append(list, "clients="+text)
 	}
 	for _, options := range list {
-		_, err := bridges.ParseServer(options, 16)
-		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
+		_, _, err := bridges.ReadOptions("?"+options, &bridges.ServerOptions{})
+		assert.ErrorIs(t, err, bridges.ErrConnectionString, options)
 	}
 }
 

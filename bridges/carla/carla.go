@@ -76,7 +76,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "carla", Type: "carla", Kind: bridges.KindNetwork,
 		Summary:    "serves each sensor as a stream that CARLA's client code reads",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: options,
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(standard),
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -191,30 +190,18 @@ func listenError(err error) error {
 	return err
 }
 
-// options are those that parseConnection reads.
-var options = declared()
-
-func declared() []bridges.Option {
-	list := slices.Clone(bridges.ServerOptions)
-	for i := range list {
-		if list[i].Key == "clients" {
-			list[i].Default = strconv.Itoa(defaultClients)
-		}
-	}
-	return list
-}
+// standard are the options where none is given.
+var standard = bridges.ServerOptions{Clients: defaultClients}
 
 // parseConnection reads "[[HOST:]PORT][?options]".
 func parseConnection(connection string) (address string, config transport.Config, err error) {
-	address, options, err := bridges.SplitOptions(connection, options...)
+	options := standard
+	target, _, err := bridges.ReadOptions(connection, &options)
 	if err != nil {
 		return "", config, err
 	}
-	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
-		return "", config, err
-	}
-	config, err = bridges.ParseServer(options, defaultClients)
-	return address, config, err
+	address, err = bridges.ListenAddress(target, DefaultAddress)
+	return address, options.Server(), err
 }
 
 // stream returns the stream with an id, nil for none.

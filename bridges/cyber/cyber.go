@@ -28,7 +28,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +36,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/apollo"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/spatial"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -51,7 +49,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "cyber", Type: "cyber", Kind: bridges.KindNetwork,
 		Summary:    "client of Apollo's cyber_bridge: Cyber RT channels over TCP",
-		Connection: "HOST[:9090]", Options: known,
+		Connection: "HOST[:9090]", Options: bridges.OptionsOf(options{}),
 	}
 }
 
@@ -169,7 +167,7 @@ func (c *instance) Connect(ctx context.Context, connection string) error {
 	tcp := transport.TCP{Size: frameSize, Limit: frameLimit}
 	c.Open(ctx, transport.ClientConfig{
 		Dial:   func(ctx context.Context) (transport.FrameConn, error) { return tcp.Dial(ctx, o.address) },
-		Handle: c.handle, Retry: o.retry, Queue: o.queue, Log: c.env.Log,
+		Handle: c.handle, Retry: o.Retry(), Queue: o.Queue(), Log: c.env.Log,
 	})
 	return nil
 }
@@ -247,50 +245,30 @@ type options struct {
 	address string
 	layout  apollo.Layout
 	origin  *bridges.Origin
-	retry   bridges.Retry
-	queue   flow.QueueConfig
+
+	Apollo int    `option:"apollo" value:"7|8" default:"7" doc:"version of Apollo up to which, or from which on, messages are laid out" want:"7, for Apollo up to 7, or 8, for those from 8 on"`
+	Origin string `option:"origin" value:"LATITUDE,LONGITUDE[,ALTITUDE]" doc:"where the map's origin is, degrees and metres; without it the scene's"`
+	bridges.RetryOptions
+	bridges.QueueOptions
 }
 
-// known are the options that parse reads.
-var known = slices.Concat([]bridges.Option{
-	{Key: "apollo", Value: "7|8", Default: "7", Meaning: "version of Apollo up to which, or from which on, messages are laid out"},
-	{Key: "origin", Value: "LATITUDE,LONGITUDE[,ALTITUDE]", Meaning: "where the map's origin is, degrees and metres; without it the scene's"},
-}, bridges.RetryOptions, bridges.QueueOptions)
-
 func parse(connection string) (o options, err error) {
-	target, values, err := bridges.SplitOptions(connection, known...)
+	target, given, err := bridges.ReadOptions(connection, &o)
 	if err != nil {
 		return options{}, err
 	}
 	if o.address, err = bridges.DialAddress(target, standardPort); err != nil {
 		return options{}, err
 	}
-	if o.layout, err = parseLayout(values); err != nil {
-		return options{}, err
+	if o.Apollo == 8 {
+		o.layout = apollo.Layout8
 	}
-	if o.origin, err = parseOrigin(values); err != nil {
-		return options{}, err
-	}
-	if o.retry, err = bridges.ParseRetry(values); err != nil {
-		return options{}, err
-	}
-	o.queue, err = bridges.ParseQueue(values)
+	o.origin, err = parseOrigin(given)
 	return o, err
 }
 
-func parseLayout(values map[string]string) (apollo.Layout, error) {
-	switch text, ok := values["apollo"]; {
-	case !ok, text == "7":
-		return apollo.Layout7, nil
-	case text == "8":
-		return apollo.Layout8, nil
-	default:
-		return 0, fmt.Errorf("%w: apollo=%q: want 7, for Apollo up to 7, or 8, for those from 8 on", bridges.ErrConnectionString, text)
-	}
-}
-
-func parseOrigin(values map[string]string) (*bridges.Origin, error) {
-	text, ok := values["origin"]
+func parseOrigin(given map[string]string) (*bridges.Origin, error) {
+	text, ok := given["origin"]
 	if !ok {
 		return nil, nil
 	}

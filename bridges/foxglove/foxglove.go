@@ -22,7 +22,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "foxglove", Type: "foxglove", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to Foxglove and other viewers that speak its WebSocket protocol",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.WebSocketOptions,
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(bridges.WebSocketOptions{}),
 	}
 }
 
@@ -68,13 +68,14 @@ func open(i bridges.Instance, info *bridges.PublishedTopic, schema foxglovemsg.S
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString, or
 // bridges.ErrTLS where the certificate can't be used.
 func parseConnection(connection string) (address string, config transport.Config, err error) {
-	address, options, err := bridges.SplitOptions(connection, bridges.WebSocketOptions...)
+	var options bridges.WebSocketOptions
+	target, _, err := bridges.ReadOptions(connection, &options)
 	if err != nil {
 		return "", config, err
 	}
-	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
+	if address, err = bridges.ListenAddress(target, DefaultAddress); err != nil {
 		return "", config, err
 	}
-	config, err = bridges.ParseWebSocket(options)
+	config, err = options.WebSocket()
 	return address, config, err
 }

@@ -68,7 +68,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,7 +88,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros1", Type: "ros1", Kind: bridges.KindNetwork,
 		Summary:    "a ROS 1 node that publishes to rospy and roscpp over TCPROS",
-		Connection: "[MASTER[:11311]]", Default: "$ROS_MASTER_URI, or else localhost:11311", Options: options,
+		Connection: "[MASTER[:11311]]", Default: "$ROS_MASTER_URI, or else localhost:11311", Options: bridges.OptionsOf(options{Node: defaultNode}),
 	}
 }
 
@@ -393,29 +392,33 @@ func globalName(name string) (string, bool) {
 	return "/" + strings.TrimPrefix(name, "/"), true
 }
 
-var options = slices.Concat([]bridges.Option{
-	{Key: "node", Value: "NAME", Default: defaultNode, Meaning: "the node's name"},
-	{Key: "host", Value: "HOST", Meaning: "how others reach this machine; without it $ROS_HOSTNAME, $ROS_IP or the address that leads to the master"},
-}, bridges.RetryOptions, bridges.QueueOptions)
+// options are those of a connection string.
+type options struct {
+	Node string `option:"node" value:"NAME" doc:"the node's name"`
+	Host string `option:"host" value:"HOST" doc:"how others reach this machine; without it $ROS_HOSTNAME, $ROS_IP or the address that leads to the master"`
+	bridges.RetryOptions
+	bridges.QueueOptions
+}
 
 // parseConnection reads a connection string; getenv is os.Getenv. Errors wrap
 // bridges.ErrConnectionString.
 func parseConnection(connection string, getenv func(string) string) (config, error) {
-	target, given, err := bridges.SplitOptions(connection, options...)
+	var o options
+	target, given, err := bridges.ReadOptions(connection, &o)
 	if err != nil {
 		return config{}, err
 	}
-	c := config{node: defaultNode}
+	c := config{node: defaultNode, retry: o.Retry(), queue: o.Queue()}
 	if c.master, err = masterAddress(target, getenv("ROS_MASTER_URI")); err != nil {
 		return config{}, err
 	}
-	if name, ok := given["node"]; ok {
-		if c.node, c.named = globalName(name); !c.named {
-			return config{}, fmt.Errorf("%w: node=%q: want a ROS name such as /raybridge", bridges.ErrConnectionString, name)
+	if _, ok := given["node"]; ok {
+		if c.node, c.named = globalName(o.Node); !c.named {
+			return config{}, fmt.Errorf("%w: node=%q: want a ROS name such as /raybridge", bridges.ErrConnectionString, o.Node)
 		}
 	}
 	// As roscpp and rospy do: the program's own option, then ROS_HOSTNAME, then ROS_IP.
-	for _, host := range []string{given["host"], getenv("ROS_HOSTNAME"), getenv("ROS_IP")} {
+	for _, host := range []string{o.Host, getenv("ROS_HOSTNAME"), getenv("ROS_IP")} {
 		if host = strings.TrimSpace(host); host != "" {
 			c.host = strings.Trim(host, "[]")
 			break
@@ -425,11 +428,7 @@ func parseConnection(connection string, getenv func(string) string) (config, err
 		return config{}, fmt.Errorf("%w: host %q (option host, ROS_HOSTNAME or ROS_IP): want this machine's name or IP address, as others reach it",
 			bridges.ErrConnectionString, c.host)
 	}
-	if c.retry, err = bridges.ParseRetry(given); err != nil {
-		return config{}, err
-	}
-	c.queue, err = bridges.ParseQueue(given)
-	return c, err
+	return c, nil
 }
 
 // masterAddress returns the master's HOST:PORT: the connection string's, or else that of

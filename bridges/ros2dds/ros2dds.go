@@ -71,7 +71,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,7 +90,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros2dds", Type: "ros2dds", Kind: bridges.KindNetwork,
 		Summary:    "takes part in ROS 2 over DDS, as a node (build tag ros2dds)",
-		Connection: "[DOMAIN]", Default: "$ROS_DOMAIN_ID, or else 0", Options: known,
+		Connection: "[DOMAIN]", Default: "$ROS_DOMAIN_ID, or else 0", Options: bridges.OptionsOf(standard),
 	}
 }
 
@@ -161,49 +160,47 @@ const maxDomain = 232
 
 var nodeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// known are the options that parseConnection reads.
-var known = slices.Concat([]bridges.Option{
-	{Key: "node", Value: "NAME", Default: "raybridge", Meaning: "the node's name"},
-	{Key: "namespace", Value: "/NAME", Default: "/", Meaning: "the node's namespace"},
-	{Key: "ros", Value: "humble", Meaning: "for ROS 2 Humble and those before; without it for later ones"},
-}, bridges.RetryOptions, bridges.QueueOptions)
+// options are those of a connection string.
+type options struct {
+	Node      string `option:"node" value:"NAME" doc:"the node's name"`
+	Namespace string `option:"namespace" value:"/NAME" doc:"the node's namespace"`
+	ROS       string `option:"ros" value:"humble" doc:"for ROS 2 Humble and those before; without it for later ones"`
+	bridges.RetryOptions
+	bridges.QueueOptions
+}
+
+// standard are the options where none is given.
+var standard = options{Node: "raybridge", Namespace: "/"}
 
 // parseConnection reads a connection string. getenv is os.Getenv. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string, getenv func(string) string) (settings, error) {
-	s := settings{node: "raybridge", namespace: "/", gidSize: gidSize}
-	target, options, err := bridges.SplitOptions(connection, known...)
+	o := standard
+	target, given, err := bridges.ReadOptions(connection, &o)
+	s := settings{node: o.Node, namespace: o.Namespace, gidSize: gidSize, retry: o.Retry(), queue: o.Queue()}
 	if err != nil {
 		return s, err
 	}
 	if s.domain, err = parseDomain(target, getenv("ROS_DOMAIN_ID")); err != nil {
 		return s, err
 	}
-	if name, ok := options["node"]; ok {
-		if s.node = name; !nodeName.MatchString(name) || len(name) > 255 {
-			return s, fmt.Errorf("%w: node=%q: want letters, digits and underscores", bridges.ErrConnectionString, name)
-		}
+	if !nodeName.MatchString(s.node) || len(s.node) > 255 {
+		return s, fmt.Errorf("%w: node=%q: want letters, digits and underscores", bridges.ErrConnectionString, s.node)
 	}
-	if name, ok := options["namespace"]; ok {
-		if s.namespace = name; name != "/" && !ros.ValidTopic(name) || len(name) > 245 {
-			return s, fmt.Errorf("%w: namespace=%q: want a name such as /vehicle", bridges.ErrConnectionString, name)
-		}
+	if s.namespace != "/" && !ros.ValidTopic(s.namespace) || len(s.namespace) > 245 {
+		return s, fmt.Errorf("%w: namespace=%q: want a name such as /vehicle", bridges.ErrConnectionString, s.namespace)
 	}
-	switch options["ros"] {
+	switch o.ROS {
 	case "":
-		if _, ok := options["ros"]; ok {
+		if _, ok := given["ros"]; ok {
 			return s, fmt.Errorf("%w: ros is empty: want humble", bridges.ErrConnectionString)
 		}
 	case "humble":
 		s.gidSize = humbleGIDSize
 	default:
-		return s, fmt.Errorf("%w: ros=%q: leave it out for later versions, or %s", bridges.ErrConnectionString, options["ros"], closest.Want(options["ros"], "humble"))
+		return s, fmt.Errorf("%w: ros=%q: leave it out for later versions, or %s", bridges.ErrConnectionString, o.ROS, closest.Want(o.ROS, "humble"))
 	}
-	if s.queue, err = bridges.ParseQueue(options); err != nil {
-		return s, err
-	}
-	s.retry, err = bridges.ParseRetry(options)
-	return s, err
+	return s, nil
 }
 
 // parseDomain reads the domain's id, or the environment's if there is none.

@@ -40,7 +40,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,7 +62,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "ros2lgsvl", Type: "ROS2", Kind: bridges.KindNetwork,
 		Summary:    "sends to ROS 2 by way of SVL Simulator's ros2-lgsvl-bridge",
-		Connection: "HOST[:9090]", Options: known,
+		Connection: "HOST[:9090]", Options: bridges.OptionsOf(options{}),
 	}
 }
 
@@ -168,26 +167,23 @@ func RegSubscriber[T any](p *bridges.Plugin, wire string, decode func(body []byt
 	})
 }
 
-// known are the options that parseConnection reads.
-var known = slices.Concat(bridges.RetryOptions, bridges.QueueOptions)
+// options are those of a connection string.
+type options struct {
+	bridges.RetryOptions
+	bridges.QueueOptions
+}
 
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string) (address string, config transport.ClientConfig, err error) {
-	target, options, err := bridges.SplitOptions(connection, known...)
+	var o options
+	target, _, err := bridges.ReadOptions(connection, &o)
 	if err != nil {
 		return "", config, err
 	}
-	if address, err = bridges.DialAddress(target, DefaultPort); err != nil {
-		return "", config, err
-	}
-	if config.Queue, err = bridges.ParseQueue(options); err != nil {
-		return "", config, err
-	}
-	if config.Retry, err = bridges.ParseRetry(options); err != nil {
-		return "", config, err
-	}
-	return address, config, nil
+	address, err = bridges.DialAddress(target, DefaultPort)
+	config.Queue, config.Retry = o.Queue(), o.Retry()
+	return address, config, err
 }
 
 // checkTopic checks a topic's name by ROS 2's rules: ros2-lgsvl-bridge would only log

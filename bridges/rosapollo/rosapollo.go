@@ -62,7 +62,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "rosapollo", Type: "rosapollo", Kind: bridges.KindNetwork,
 		Summary:    "publishes to the rosbridge server of LG's ROS for Apollo, with pb_msgs types",
-		Connection: "[ws://|wss://]HOST[:9090]", Options: rosbridgev2.ClientOptions,
+		Connection: "[ws://|wss://]HOST[:9090]", Options: bridges.OptionsOf(rosbridgev2.ClientOptions{}),
 	}
 }
 
@@ -173,11 +173,12 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 
 // parseConnection reads a connection string. Errors wrap bridges.ErrConnectionString.
 func parseConnection(connection string) (rosbridgev2.Config, error) {
-	target, values, err := bridges.SplitOptions(connection, rosbridgev2.ClientOptions...)
+	var o rosbridgev2.Options
+	target, _, err := bridges.ReadOptions(connection, &o.ClientOptions)
 	if err != nil {
 		return rosbridgev2.Config{}, err
 	}
-	return rosbridgev2.ParseConfig(target, values)
+	return o.Config(target)
 }
 
 // rosTopic is a topic of ROS messages.

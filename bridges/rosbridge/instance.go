@@ -12,7 +12,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // DefaultAddress is where the bridge listens if the connection string has no address.
@@ -121,19 +120,38 @@ type connection struct {
 	gps    bool
 }
 
-var (
-	commonOptions = []bridges.Option{
-		{Key: "ros", Value: "1|2", Default: "1", Meaning: "version of ROS behind the server, or of listen's clients"},
-		{Key: "gps", Value: "fix|nmea", Default: "fix", Meaning: "fixes as sensor_msgs/NavSatFix or as nmea_msgs/Sentence"},
+// commonOptions are those of clients and of servers.
+type commonOptions struct {
+	ROS int    `option:"ros" value:"1|2" default:"1" doc:"version of ROS behind the server, or of listen's clients" want:"1 or 2"`
+	GPS string `option:"gps" value:"fix|nmea" default:"fix" doc:"fixes as sensor_msgs/NavSatFix or as nmea_msgs/Sentence"`
+}
+
+// connection returns what the options say.
+func (o commonOptions) connection() connection {
+	c := connection{ros: ros.ROS1, gps: o.GPS == "nmea"}
+	if o.ROS == 2 {
+		c.ros = ros.ROS2
 	}
-	clientOptions = slices.Concat(commonOptions, rosbridgev2.Options)
-	serverOptions = slices.Concat(commonOptions, bridges.RetryOptions, bridges.WebSocketOptions)
-)
+	return c
+}
+
+// clientOptions are those of a client's connection string.
+type clientOptions struct {
+	commonOptions
+	rosbridgev2.Options
+}
+
+// serverOptions are those of a server's. It has nobody to dial.
+type serverOptions struct {
+	commonOptions
+	bridges.RetryOptions
+	bridges.WebSocketOptions
+}
 
 // allOptions are those of clients, and then those of servers alone, which say so.
 func allOptions() []bridges.Option {
-	all := slices.Clone(clientOptions)
-	for _, o := range serverOptions {
+	all := bridges.OptionsOf(clientOptions{})
+	for _, o := range bridges.OptionsOf(serverOptions{}) {
 		if !slices.ContainsFunc(all, func(known bridges.Option) bool { return known.Key == o.Key }) {
 			o.Meaning += " (listen= alone)"
 			all = append(all, o)
@@ -145,30 +163,16 @@ func allOptions() []bridges.Option {
 // parse reads a connection string. Errors wrap bridges.ErrConnectionString, or bridges.ErrTLS
 // where a server's certificate can't be used.
 func parse(text string) (connection, error) {
-	target, _, _ := strings.Cut(text, "?")
-	address, listens := strings.CutPrefix(target, "listen=")
-	known := clientOptions
-	if listens {
-		known = serverOptions
+	if strings.HasPrefix(text, "listen=") {
+		return parseServer(text)
 	}
-	_, options, err := bridges.SplitOptions(text, known...)
+	var o clientOptions
+	target, _, err := bridges.ReadOptions(text, &o)
 	if err != nil {
 		return connection{}, err
 	}
-	c := connection{}
-	if c.ros, err = rosbridgev2.ParseROS(options); err != nil {
-		return connection{}, err
-	}
-	switch gps, ok := options["gps"]; {
-	case ok && gps != "nmea" && gps != "fix":
-		return connection{}, fmt.Errorf("%w: gps=%q: %s", bridges.ErrConnectionString, gps, closest.Want(gps, "fix", "nmea"))
-	default:
-		c.gps = gps == "nmea"
-	}
-	if listens {
-		return c, c.parseServer(address, options)
-	}
-	if c.client, err = rosbridgev2.ParseConfig(target, options); err != nil {
+	c := o.connection()
+	if c.client, err = o.Config(target); err != nil {
 		return connection{}, err
 	}
 	if c.client.ROS = c.ros; c.ros == ros.ROS2 && c.client.Form == rosbridgev2.BSON {
@@ -178,15 +182,19 @@ func parse(text string) (connection, error) {
 	return c, nil
 }
 
-func (c *connection) parseServer(address string, options map[string]string) (err error) {
-	if c.listen, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
-		return err
+// parseServer reads "listen=ADDRESS" and what follows.
+func parseServer(text string) (connection, error) {
+	var o serverOptions
+	target, _, err := bridges.ReadOptions(text, &o)
+	if err != nil {
+		return connection{}, err
 	}
-	if _, err = bridges.ParseRetry(options); err != nil { // a server has nobody to dial
-		return err
+	c := o.connection()
+	if c.listen, err = bridges.ListenAddress(strings.TrimPrefix(target, "listen="), DefaultAddress); err != nil {
+		return connection{}, err
 	}
-	c.server, err = bridges.ParseWebSocket(options)
-	return err
+	c.server, err = o.WebSocket()
+	return c, err
 }
 
 // Check reads a connection string as Connect does.

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	server "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
@@ -25,7 +23,7 @@ func (Factory) Info() bridges.Info {
 	return bridges.Info{
 		Name: "stream", Type: "stream", Kind: bridges.KindNetwork,
 		Summary:    "serves every topic to raybridge's own stream clients",
-		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: options,
+		Connection: "[[HOST:]PORT]", Default: DefaultAddress, Options: bridges.OptionsOf(options{}),
 	}
 }
 
@@ -82,32 +80,21 @@ func foreignPublisher(b bridges.Instance, info *bridges.PublishedTopic) (bridges
 	return topic.publish, nil
 }
 
-// options are those that parseConnection reads.
-var options = slices.Concat(bridges.ServerOptions, []bridges.Option{
-	{Key: "zstd", Value: "on|off", Default: "on", Meaning: "compress for clients that ask for it"},
-})
+// options are those of a connection string.
+type options struct {
+	bridges.ServerOptions
+	Zstd string `option:"zstd" value:"on|off" default:"on" doc:"compress for clients that ask for it"`
+}
 
 // parseConnection reads a connection string. Every error is
 // bridges.ErrConnectionString.
 func parseConnection(connection string) (address string, config server.ServerConfig, err error) {
-	address, options, err := bridges.SplitOptions(connection, options...)
+	var o options
+	target, _, err := bridges.ReadOptions(connection, &o)
 	if err != nil {
 		return "", config, err
 	}
-	if address, err = bridges.ListenAddress(address, DefaultAddress); err != nil {
-		return "", config, err
-	}
-	served, err := bridges.ParseServer(options, 0)
-	if err != nil {
-		return "", config, err
-	}
-	config.Queue, config.MaxClients = served.Queue, served.MaxClients
-	switch zstd, ok := options["zstd"]; {
-	case !ok || zstd == "on":
-	case zstd == "off":
-		config.NoZstd = true
-	default:
-		return "", config, fmt.Errorf("%w: zstd=%q: %s", bridges.ErrConnectionString, zstd, closest.Want(zstd, "on", "off"))
-	}
-	return address, config, nil
+	address, err = bridges.ListenAddress(target, DefaultAddress)
+	served := o.Server()
+	return address, server.ServerConfig{Queue: served.Queue, MaxClients: served.MaxClients, NoZstd: o.Zstd == "off"}, err
 }

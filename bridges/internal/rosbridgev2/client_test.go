@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -66,9 +67,22 @@ func connect(t *testing.T, s *rosbridgetest.Server, options map[string]string) *
 	return c
 }
 
+// parse reads a connection string with options.
+func parse(target string, options map[string]string) (rosbridgev2.Config, error) {
+	values := url.Values{}
+	for key, text := range options {
+		values.Set(key, text)
+	}
+	var o rosbridgev2.Options
+	if _, _, err := bridges.ReadOptions("?"+values.Encode(), &o); err != nil {
+		return rosbridgev2.Config{}, err
+	}
+	return o.Config(target)
+}
+
 func dial(t *testing.T, c *rosbridgev2.Client, target string, options map[string]string) {
 	t.Helper()
-	config, err := rosbridgev2.ParseConfig(target, options)
+	config, err := parse(target, options)
 	require.NoError(t, err)
 	config.Retry.Interval = 20 * time.Millisecond
 	config.ROS = ros.ROS1
@@ -323,7 +337,7 @@ func TestTLS(t *testing.T) {
 }
 
 func TestConnectionStrings(t *testing.T) {
-	config, err := rosbridgev2.ParseConfig("wss://robot/", map[string]string{"bson": "1", "retry": "1s", "messages": "7"})
+	config, err := parse("wss://robot/", map[string]string{"bson": "1", "retry": "1s", "messages": "7"})
 	require.NoError(t, err)
 	assert.Equal(t, "robot:9090", config.Address)
 	assert.NotNil(t, config.TLS)
@@ -331,10 +345,10 @@ func TestConnectionStrings(t *testing.T) {
 	assert.Equal(t, "none", config.Compression)
 	assert.Equal(t, 7, config.Queue.Messages)
 	for _, target := range []string{"", "http://robot", "ws://", "robot:0", "a:b:c", "wss://ws://x"} {
-		_, err := rosbridgev2.ParseConfig(target, nil)
+		_, err := parse(target, nil)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, target)
 	}
-	_, err = rosbridgev2.ParseConfig("http://robot", nil)
+	_, err = parse("http://robot", nil)
 	assert.ErrorContains(t, err, "want ws://, wss:// or nothing")
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	require.NoError(t, os.WriteFile(garbage, []byte("no PEM"), 0o600))
@@ -343,20 +357,13 @@ func TestConnectionStrings(t *testing.T) {
 		{"retry": "never"}, {"messages": "0"}, {"nonfinite": "nan"}, {"nonfinite": "null", "bson": "1"}, {"fragments": "yes"},
 		{"fragments": "on", "bson": "1"}, {"max_message_size": "-1"}, {"max_message_size": "999"}, {"max_message_size": "1e7"},
 	} {
-		_, err := rosbridgev2.ParseConfig("robot", options)
+		_, err := parse("robot", options)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
 	}
 	for _, options := range []map[string]string{{"ca": "/nowhere"}, {"ca": garbage}, {"ca": garbage, "insecure": "1"}} {
-		_, err := rosbridgev2.ParseConfig("wss://robot", options)
+		_, err := parse("wss://robot", options)
 		assert.ErrorIs(t, err, bridges.ErrConnectionString, "%v", options)
 	}
-	for text, want := range map[string]ros.Version{"1": ros.ROS1, "2": ros.ROS2} {
-		got, err := rosbridgev2.ParseROS(map[string]string{"ros": text})
-		require.NoError(t, err)
-		assert.Equal(t, want, got)
-	}
-	_, err = rosbridgev2.ParseROS(map[string]string{"ros": "3"})
-	assert.ErrorIs(t, err, bridges.ErrConnectionString)
 }
 
 func TestNames(t *testing.T) {

@@ -1,6 +1,7 @@
 package rosbridgev2
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"math"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 )
 
@@ -62,29 +61,42 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Options are the options of connection strings that ParseConfig reads.
-var Options = slices.Concat(EncodingOptions, ClientOptions)
+// Options are the options of connection strings to a server.
+type Options struct {
+	EncodingOptions
+	ClientOptions
+}
 
-var (
-	// EncodingOptions are those of Options that say how messages are encoded.
-	EncodingOptions = []bridges.Option{
-		{Key: "bson", Value: "0|1", Default: "0", Meaning: "the server is in bson_only_mode"},
-		{Key: "subscribe", Value: "cbor|json|cbor-raw", Default: "cbor", Meaning: "how the server sends what is subscribed to"},
+// EncodingOptions are those of Options that say how messages are encoded.
+type EncodingOptions struct {
+	BSON      bool   `option:"bson" value:"0|1" default:"0" doc:"the server is in bson_only_mode" want:"1 or 0"`
+	Subscribe string `option:"subscribe" value:"cbor|json|cbor-raw" default:"cbor" doc:"how the server sends what is subscribed to" want:"json|cbor|cbor-raw"`
+}
+
+// ClientOptions are the others.
+type ClientOptions struct {
+	NonFinite string `option:"nonfinite" value:"words|null|max" default:"words" doc:"how JSON has NaN and infinities: as Python's words, null, or the largest numbers"`
+	MaxSize   string `option:"max_message_size" value:"N" default:"10000000" doc:"bytes of a frame that the server takes, at most, as its parameter says; 0 for any number" want:"0 or a whole number from 1000 on"`
+	Fragments string `option:"fragments" value:"on|off" default:"on" doc:"larger messages go in fragments, or are dropped" want:"on or off"`
+	CA        string `option:"ca" value:"FILE" doc:"certificates in PEM that a server of wss:// is trusted by; without it the system's" want:"a file"`
+	Insecure  bool   `option:"insecure" value:"0|1" default:"0" doc:"trust any server of wss://" want:"1 or 0"`
+	bridges.RetryOptions
+	bridges.QueueOptions
+}
+
+// nonFinites are the words of the option nonfinite.
+var nonFinites = map[string]encode.NonFinite{"": encode.Words, "words": encode.Words, "null": encode.Null, "max": encode.Max}
+
+// Config reads "[ws://|wss://]HOST[:PORT]", which the options were given with. The ROS version
+// is left to the caller. Errors wrap bridges.ErrConnectionString.
+func (o *Options) Config(target string) (Config, error) {
+	config := Config{
+		Compression: cmp.Or(o.Subscribe, "cbor"), NonFinite: nonFinites[o.NonFinite], MaxMessageSize: defaultMaxMessageSize,
+		Whole: o.Fragments == "off", Retry: o.Retry(), Queue: o.Queue(),
 	}
-	// ClientOptions are the others.
-	ClientOptions = slices.Concat([]bridges.Option{
-		{Key: "nonfinite", Value: "words|null|max", Default: "words", Meaning: "how JSON has NaN and infinities: as Python's words, null, or the largest numbers"},
-		{Key: "max_message_size", Value: "N", Default: "10000000", Meaning: "bytes of a frame that the server takes, at most, as its parameter says; 0 for any number"},
-		{Key: "fragments", Value: "on|off", Default: "on", Meaning: "larger messages go in fragments, or are dropped"},
-		{Key: "ca", Value: "FILE", Meaning: "certificates in PEM that a server of wss:// is trusted by; without it the system's"},
-		{Key: "insecure", Value: "0|1", Default: "0", Meaning: "trust any server of wss://"},
-	}, bridges.RetryOptions, bridges.QueueOptions)
-)
-
-// ParseConfig reads "[ws://|wss://]HOST[:PORT]" and options that were split from it. The
-// ROS version is left to the caller. Errors wrap bridges.ErrConnectionString.
-func ParseConfig(target string, options map[string]string) (Config, error) {
-	config := Config{Compression: "cbor", NonFinite: encode.Words, MaxMessageSize: defaultMaxMessageSize}
+	if config.Compression == "json" {
+		config.Compression = "none"
+	}
 	address, encrypted := strings.CutPrefix(target, "wss://")
 	if !encrypted {
 		address = strings.TrimPrefix(target, "ws://")
@@ -99,134 +111,50 @@ func ParseConfig(target string, options map[string]string) (Config, error) {
 	if config.Address, err = bridges.DialAddress(strings.TrimSuffix(address, "/"), DefaultPort); err != nil {
 		return Config{}, err
 	}
-	bson, err := Switch(options, "bson")
-	if err != nil {
-		return Config{}, err
-	}
-	if bson { // nothing to fragment, and the server of ROS 1, which alone speaks it, has no limit by default
+	if o.BSON { // nothing to fragment, and the server of ROS 1, which alone speaks it, has no limit by default
 		config.Form, config.Compression, config.MaxMessageSize, config.Whole = BSON, "none", 0, true
 	}
-	for _, parse := range []func(map[string]string) error{config.parseSubscribe, config.parseNonFinite, config.parseSize} {
-		if err := parse(options); err != nil {
-			return Config{}, err
-		}
-	}
-	if err := config.parseTLS(options, encrypted); err != nil {
-		return Config{}, err
-	}
-	if config.Retry, err = bridges.ParseRetry(options); err != nil {
-		return Config{}, err
-	}
-	config.Queue, err = bridges.ParseQueue(options)
-	return config, err
-}
-
-func (c *Config) parseSubscribe(options map[string]string) error {
-	form, ok := options["subscribe"]
-	if !ok {
-		return nil
-	}
-	compression, known := map[string]string{"json": "none", "cbor": "cbor", "cbor-raw": "cbor-raw"}[form]
-	if !known {
-		return fmt.Errorf("%w: subscribe=%q: %s", bridges.ErrConnectionString, form, closest.Want(form, "json", "cbor", "cbor-raw"))
-	}
-	if c.Form == BSON {
-		return fmt.Errorf("%w: subscribe=%q: a server in bson_only_mode sends BSON alone", bridges.ErrConnectionString, form)
-	}
-	c.Compression = compression
-	return nil
-}
-
-func (c *Config) parseNonFinite(options map[string]string) error {
-	text, ok := options["nonfinite"]
-	if !ok {
-		return nil
-	}
-	how, known := map[string]encode.NonFinite{"words": encode.Words, "null": encode.Null, "max": encode.Max}[text]
 	switch {
-	case !known:
-		return fmt.Errorf("%w: nonfinite=%q: %s", bridges.ErrConnectionString, text, closest.Want(text, "words", "null", "max"))
-	case c.Form == BSON:
-		return fmt.Errorf("%w: nonfinite=%q: BSON has NaN and infinities of its own: leave it out", bridges.ErrConnectionString, text)
+	case o.BSON && o.Subscribe != "":
+		return Config{}, fmt.Errorf("%w: subscribe=%q: a server in bson_only_mode sends BSON alone", bridges.ErrConnectionString, o.Subscribe)
+	case o.BSON && o.NonFinite != "":
+		return Config{}, fmt.Errorf("%w: nonfinite=%q: BSON has NaN and infinities of its own: leave it out", bridges.ErrConnectionString, o.NonFinite)
+	case o.BSON && o.Fragments == "on":
+		return Config{}, fmt.Errorf("%w: fragments=on: a server in bson_only_mode puts no fragments together: leave it out", bridges.ErrConnectionString)
 	}
-	c.NonFinite = how
-	return nil
-}
-
-// parseSize reads what becomes of large messages.
-func (c *Config) parseSize(options map[string]string) error {
-	if text, ok := options["max_message_size"]; ok {
-		n, err := strconv.ParseUint(text, 10, 31)
+	if o.MaxSize != "" {
+		n, err := strconv.ParseUint(o.MaxSize, 10, 31)
 		if err != nil || n > 0 && n < leastMaxMessageSize {
-			return fmt.Errorf("%w: max_message_size=%q: want 0 or a whole number from %d on", bridges.ErrConnectionString, text, leastMaxMessageSize)
+			return Config{}, fmt.Errorf("%w: max_message_size=%q: want 0 or a whole number from %d on", bridges.ErrConnectionString, o.MaxSize, leastMaxMessageSize)
 		}
-		c.MaxMessageSize = int(n)
+		config.MaxMessageSize = int(n)
 	}
-	switch text, ok := options["fragments"]; {
-	case !ok:
-	case text == "off":
-		c.Whole = true
-	case text != "on":
-		return fmt.Errorf("%w: fragments=%q: want on or off", bridges.ErrConnectionString, text)
-	case c.Form == BSON:
-		return fmt.Errorf("%w: fragments=on: a server in bson_only_mode puts no fragments together: leave it out", bridges.ErrConnectionString)
-	}
-	return nil
+	return config, config.setTLS(o, encrypted)
 }
 
-func (c *Config) parseTLS(options map[string]string, encrypted bool) error {
-	insecure, err := Switch(options, "insecure")
-	if err != nil {
-		return err
-	}
-	ca, hasCA := options["ca"]
+// setTLS encrypts the connection where the address says so.
+func (c *Config) setTLS(o *Options, encrypted bool) error {
 	switch {
-	case !encrypted && (hasCA || insecure):
+	case !encrypted && (o.CA != "" || o.Insecure):
 		return fmt.Errorf("%w: ca and insecure are for wss:// addresses", bridges.ErrConnectionString)
 	case !encrypted:
 		return nil
-	case hasCA && insecure:
+	case o.CA != "" && o.Insecure:
 		return fmt.Errorf("%w: insecure=1 looks at no certificate, so ca=FILE has no use", bridges.ErrConnectionString)
 	}
-	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure}
-	if !hasCA {
+	c.TLS = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.Insecure}
+	if o.CA == "" {
 		return nil
 	}
-	pem, err := os.ReadFile(ca)
+	pem, err := os.ReadFile(o.CA)
 	if err != nil {
-		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, ca, fault.File(err))
+		return fmt.Errorf("%w: ca=%q: %w", bridges.ErrConnectionString, o.CA, fault.File(err))
 	}
 	c.TLS.RootCAs = x509.NewCertPool()
 	if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%w: ca=%q: the file has no certificate in PEM", bridges.ErrConnectionString, ca)
+		return fmt.Errorf("%w: ca=%q: the file has no certificate in PEM", bridges.ErrConnectionString, o.CA)
 	}
 	return nil
-}
-
-// Switch reads an option that is 1 or 0, by default 0. Errors wrap
-// bridges.ErrConnectionString.
-func Switch(options map[string]string, name string) (bool, error) {
-	switch text, ok := options[name]; {
-	case !ok, text == "0":
-		return false, nil
-	case text == "1":
-		return true, nil
-	default:
-		return false, fmt.Errorf("%w: %s=%q: want 1 or 0", bridges.ErrConnectionString, name, text)
-	}
-}
-
-// ParseROS reads the option "ros": 1, which is the default, or 2. Errors wrap
-// bridges.ErrConnectionString.
-func ParseROS(options map[string]string) (ros.Version, error) {
-	switch text, ok := options["ros"]; {
-	case !ok, text == "1":
-		return ros.ROS1, nil
-	case text == "2":
-		return ros.ROS2, nil
-	default:
-		return 0, fmt.Errorf("%w: ros=%q: want 1 or 2", bridges.ErrConnectionString, text)
-	}
 }
 
 // graphName is a name of ROS: path elements that begin with a letter or an underscore,

@@ -41,7 +41,7 @@ func dialling() int {
 
 // Nothing dials any more once a client is disconnected.
 func TestDisconnectEndsDialling(t *testing.T) {
-	config, err := rosbridgev2.ParseConfig(deaf(t), nil)
+	config, err := parse(deaf(t), nil)
 	require.NoError(t, err)
 	var c rosbridgev2.Client
 	require.NoError(t, c.Connect(t.Context(), config))
