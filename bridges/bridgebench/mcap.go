@@ -19,7 +19,7 @@ func mcapContest() Contest {
 	return Contest{
 		Name: "mcap_1080p", Plain: "the library's writer with the same options and bytes that were encoded before", Want: 0.9,
 		bridge: func(ctx context.Context) (way, error) {
-			f := mcap.FactoryOn{Open: func(string) (bridges.Target, error) { return nowhere{}, nil }}
+			f := mcap.Factory{Open: func(string) (bridges.Target, error) { return nowhere{}, nil }}
 			w, err := openBridge[*sample.Image](ctx, connected{f, "a.mcap", 1}, image())
 			if err != nil {
 				return nil, err

@@ -104,7 +104,11 @@ import (
 )
 
 // Factory is the bridge named "logging".
-type Factory struct{}
+type Factory struct {
+	// Open makes what is written to in the place of the file at path. (optional; nil makes
+	// files)
+	Open func(path string) (bridges.Target, error)
+}
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -125,7 +129,11 @@ func (Factory) Register(p *bridges.Plugin) error {
 }
 
 // NewInstance returns a log of one run.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	i := &instance{}
+	i.Env, i.Read, i.Open = env, i.read, f.Open
+	return i, nil
+}
 
 // RegCodec lets the bridge log one more type, whose Append appends a message as JSON without
 // line breaks. Of its schema only the name is used.
@@ -163,11 +171,8 @@ func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
 
 // register declares T; encode appends one message's JSON.
 func register[T any](p *bridges.Plugin, typeName string, encode func(*object, *bridges.PublishedTopic, T) error) error {
-	if err := bridges.AddType[T](p, typeName); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t := b.(*instance).addTopic(info)
+	return bridges.RegPublisher(p, typeName, func(i *instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
+		t := i.addTopic(info)
 		return func(ctx context.Context, msg T) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -229,12 +234,6 @@ var (
 	_ bridges.Instance = (*instance)(nil)
 	_ bridges.Failer   = (*instance)(nil)
 )
-
-func newInstance(env bridges.Env) *instance {
-	i := &instance{}
-	i.Env, i.Read = env, i.read
-	return i
-}
 
 func (i *instance) addTopic(info *bridges.PublishedTopic) *topic {
 	t := &topic{instance: i, info: info, prefix: []byte(info.Wire + " " + info.Name + "\n")}

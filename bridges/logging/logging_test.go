@@ -298,7 +298,7 @@ func fill(t *testing.T, b *bridges.Bridge, n int) error {
 func onDisk(t *testing.T, capacity int) (*bridges.Bridge, *bridgetest.FullDisk) {
 	t.Helper()
 	disk := &bridgetest.FullDisk{Capacity: capacity}
-	registry, err := bridges.NewRegistry(logging.FactoryOn{Target: disk})
+	registry, err := bridges.NewRegistry(logging.Factory{Open: func(string) (bridges.Target, error) { return disk, nil }})
 	require.NoError(t, err)
 	b, err := registry.Open("logging:a", bridges.Env{})
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func null(b *testing.B) *os.File {
 // message for each, and the bridge's speed in percent of the bare writer's.
 func benchmark[T bridges.Stamped](b *testing.B, profile string, msg T) {
 	ctx := context.Background()
-	f := mcap.FactoryOn{Open: func(string) (bridges.Target, error) { return null(b), nil }}
+	f := mcap.Factory{Open: func(string) (bridges.Target, error) { return null(b), nil }}
 	bridge := open(b, f, "a.mcap?profile="+profile, bridges.Env{})
 	publish, err := bridges.AddPublisher[T](bridge, bridges.Topic{Name: "/topic"})
 	require.NoError(b, err)

@@ -93,7 +93,13 @@ import (
 )
 
 // Factory is the bridge named "mcap".
-type Factory struct{}
+type Factory struct {
+	// Open makes what is written to in the place of the file at path: memory, a device,
+	// nothing at all. A rosbag2 folder's metadata.yaml still goes to the folder, which must be
+	// there. It is called by Connect, and by publishers where a recording is split. (optional;
+	// nil makes files)
+	Open func(path string) (bridges.Target, error)
+}
 
 // Info describes the bridge.
 func (Factory) Info() bridges.Info {
@@ -136,23 +142,10 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 }
 
 // NewInstance returns a recorder of one run.
-func (Factory) NewInstance(env bridges.Env) (bridges.Instance, error) { return newInstance(env), nil }
-
-// FactoryOn is the factory of recorders that write to targets of one's own
-// instead of files: memory, a device, nothing at all. A rosbag2 folder's
-// metadata.yaml still goes to the folder, which must be there.
-type FactoryOn struct {
-	Factory
-	// Open makes the target of the recording that would have gone to path. It is
-	// called by Connect, and by publishers where a recording is split. (optional; nil
-	// makes files, as Factory does)
-	Open func(path string) (bridges.Target, error)
-}
-
-// NewInstance returns a recorder that writes to the factory's targets.
-func (f FactoryOn) NewInstance(env bridges.Env) (bridges.Instance, error) {
-	i := newInstance(env)
-	i.Open = f.Open
+func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
+	begun := time.Now()
+	i := &instance{now: func() int64 { return int64(time.Since(begun)) }}
+	i.Env, i.Read, i.Open = env, i.read, f.Open
 	return i, nil
 }
 
@@ -186,13 +179,6 @@ var (
 	_ bridges.Instance = (*instance)(nil)
 	_ bridges.Failer   = (*instance)(nil)
 )
-
-func newInstance(env bridges.Env) *instance {
-	begun := time.Now()
-	i := &instance{now: func() int64 { return int64(time.Since(begun)) }}
-	i.Env, i.Read = env, i.read
-	return i
-}
 
 // read reads a connection string; what it returns makes the first file, with all topics.
 func (i *instance) read(connection string) (begin func() (*series, error), err error) {

@@ -410,10 +410,10 @@ func ExampleFactory() {
 	// 1 message
 }
 
-// ExampleFactoryOn measures what encoding costs without a disk.
-func ExampleFactoryOn() {
+// ExampleFactory_open measures what encoding costs without a disk.
+func ExampleFactory_open() {
 	discard := func(string) (bridges.Target, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }
-	registry := bridges.MustRegistry(mcap.FactoryOn{Open: discard})
+	registry := bridges.MustRegistry(mcap.Factory{Open: discard})
 	b, err := registry.Open("mcap:drive.mcap?compression=none", bridges.Env{})
 	if err != nil {
 		panic(err)

@@ -258,7 +258,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 	const messages = 20
 	record := func(capacity int) (*bridgetest.FullDisk, *bridges.Bridge, error) {
 		disk := &bridgetest.FullDisk{Capacity: capacity}
-		f := mcap.FactoryOn{Open: func(string) (bridges.Target, error) { return disk, nil }}
+		f := mcap.Factory{Open: func(string) (bridges.Target, error) { return disk, nil }}
 		b := open(t, f, "a.mcap?chunk=3000&compression=none", bridges.Env{OutDir: t.TempDir(), Run: bridges.Run{Seed: 1}})
 		if err := b.Connect(t.Context()); err != nil {
 			return disk, b, err
@@ -302,7 +302,7 @@ func TestFullDiskLeavesTheRecordingReadable(t *testing.T) {
 
 func TestPublishersFailOnceTheDiskIsFull(t *testing.T) {
 	disk := &bridgetest.FullDisk{Capacity: 20_000}
-	f := mcap.FactoryOn{Open: func(string) (bridges.Target, error) { return disk, nil }}
+	f := mcap.Factory{Open: func(string) (bridges.Target, error) { return disk, nil }}
 	dir := t.TempDir()
 	b := open(t, f, "bag?chunk=3000&compression=none", bridges.Env{OutDir: dir})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bag"), 0o777))

@@ -538,7 +538,7 @@ type delivery struct {
 // openDelivery opens the recording and starts the dispatcher.
 func openDelivery(ctx context.Context) (*delivery, error) {
 	nowhere := func(string) (bridges.Target, error) { return discarded{}, nil }
-	registry, err := bridges.NewRegistry(mcap.FactoryOn{Open: nowhere})
+	registry, err := bridges.NewRegistry(mcap.Factory{Open: nowhere})
 	if err != nil {
 		return nil, err
 	}
