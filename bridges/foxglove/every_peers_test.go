@@ -13,7 +13,6 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
@@ -31,8 +30,8 @@ func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
 		convert[pub.Sample] = pub
 	}
 	for _, pub := range foxglovemsg.Publications() {
-		s := foxglovemsgtest.Filled(pub.Sample)
-		tree := foxglovemsgtest.Tree(s, octets)
+		s := bridgetest.FoxgloveSample(pub.Sample)
+		tree := bridgetest.FoxgloveTree(s, octets)
 		if tree == nil {
 			m, err := convert[pub.Sample].Converter()(s)
 			require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg/foxglovemsgtest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -170,7 +169,7 @@ func checkValue(t *testing.T, d decoded, want bridges.Stamped) {
 			same("point_step", 32.0)
 			same("width", 3.0)
 		}
-		same("data", blob(foxglovemsgtest.Points(s)))
+		same("data", blob(bridgetest.FoxglovePoints(s)))
 	case *sample.Imu:
 		same("linear_acceleration.z", s.LinearAcceleration[2])
 		same("orientation.w", 0.5)
@@ -245,7 +244,7 @@ func TestJavaScriptReadsEveryField(t *testing.T) {
 			b := open(t, mcap.Factory{}, "a.mcap?profile="+profile, bridges.Env{OutDir: dir})
 			want := map[string]map[string]any{}
 			for _, pub := range publications {
-				topic, s := "/filled/"+pub.Sample.Elem().Name(), foxglovemsgtest.Filled(pub.Sample)
+				topic, s := "/filled/"+pub.Sample.Elem().Name(), bridgetest.FoxgloveSample(pub.Sample)
 				publish, err := bridges.AddPublisherOf(b, pub.Sample, bridges.Topic{Name: topic})
 				require.NoError(t, err)
 				if b.Status() != bridges.Connected {
@@ -253,7 +252,7 @@ func TestJavaScriptReadsEveryField(t *testing.T) {
 				}
 				require.NoError(t, publish(t.Context(), s))
 				if profile == "foxglove" {
-					want[topic] = foxglovemsgtest.Tree(s, func(data []byte) any { return blob(data) })
+					want[topic] = bridgetest.FoxgloveTree(s, func(data []byte) any { return blob(data) })
 				}
 				if want[topic] == nil {
 					m, err := pub.Converter()(s)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges/bridgebench"
-	"github.com/raybridge/raybridge/sensors/stream/loopback"
 )
 
 // Bytes of a run.
@@ -103,7 +102,7 @@ func Stream(ctx context.Context, config Config, report *Report) error {
 	}
 	for _, p := range cases {
 		fmt.Fprintf(cfg.Progress, "stream %s\n", p.name())
-		c, err := loopback.Measure(ctx, loopback.Config{Width: p.width, Height: p.height, Frames: frames, Runs: cfg.Runs})
+		c, err := measureStream(ctx, streamConfig{Width: p.width, Height: p.height, Frames: frames, Runs: cfg.Runs})
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", p.name(), err)
 		}
@@ -113,7 +112,7 @@ func Stream(ctx context.Context, config Config, report *Report) error {
 	return nil
 }
 
-func (p picture) results(c *loopback.Comparison) []Result {
+func (p picture) results(c *streamComparison) []Result {
 	size := float64(4 * p.width * p.height)
 	row := func(name, unit, note string, scale float64, runs []float64) Result {
 		r := Result{Name: name, Case: p.name(), Unit: unit, Note: note}

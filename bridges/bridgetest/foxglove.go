@@ -1,27 +1,77 @@
-package foxglovemsgtest
+// What somebody else's decoder must make of messages in Foxglove's schemas is written out by
+// hand here, from the schemas and the samples alone: no product code has a part in it.
+
+package bridgetest
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"math"
+	"reflect"
 	"strconv"
 
 	"github.com/go-gl/mathgl/mgl64"
-
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 )
 
+// turned makes x of y, y of z and z of x, without rounding; west faces -x.
+var (
+	turned = mgl64.Quat{W: 0.5, V: mgl64.Vec3{0.5, 0.5, 0.5}}
+	west   = mgl64.Quat{V: mgl64.Vec3{0, 0, 1}}
+)
+
+// FoxgloveSample is Filled for samples that go into Foxglove's schemas, such that each case
+// of the conversion has its turn: colours, names and rotations. Its stamp has
+// seconds and nanoseconds.
+func FoxgloveSample(t reflect.Type) bridges.Stamped {
+	s := Filled(t)
+	reflect.ValueOf(s).Elem().FieldByName("StampNs").SetInt(1_700_000_000_123_456_789)
+	switch s := s.(type) {
+	case *sample.PointCloud:
+		for i := range s.Points {
+			p, f := &s.Points[i], float32(i)
+			p.Azimuth, p.Elevation, p.Return = f/10, -f/20, uint8(i%3)
+		}
+	case *sample.Transforms:
+		for i := range s.Transforms {
+			s.Transforms[i].StampNs = 1_700_000_000_000_000_000 + int64(i)
+		}
+	case *sample.CameraInfo:
+		s.DistortionModel = "equidistant"
+	case *sample.GpsOdometry:
+		s.Orientation = west
+	case *sample.Detections2D:
+		for i, tag := range []uint8{12, 13, 14} {
+			s.Boxes[i].Tag = tag
+		}
+		s.Boxes[1].Label = ""
+	case *sample.Detections3D:
+		for i, tag := range []uint8{12, 19, 3} {
+			s.Boxes[i].Tag, s.Boxes[i].Pose.Orientation = tag, turned
+		}
+		s.Boxes[1].Label, s.Boxes[2].TypeID = "", ""
+	case *sample.Signals:
+		for i, state := range []sample.SignalState{sample.SignalRed, sample.SignalYellow, sample.SignalGreen} {
+			s.Signals[i].State, s.Signals[i].Pose.Orientation = state, turned
+		}
+	case *sample.Log:
+		s.Level = slog.LevelWarn
+	}
+	return s
+}
+
 type object = map[string]any
 
-// Tree returns all fields of the message that one of [Filled]'s samples becomes, as
+// FoxgloveTree returns all fields of the message that one of [FoxgloveSample]'s becomes, as
 // encoding/json decodes what protobuf.js makes of it with numbers of 64 bits and
 // enumerations as text and with all defaults; bytes is what stands for bytes. It is nil
 // for a sample that becomes no message of Foxglove's schemas.
-func Tree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
+func FoxgloveTree(s bridges.Stamped, bytes func([]byte) any) map[string]any {
 	switch s := s.(type) {
 	case *sample.PointCloud:
-		return headed(&s.Header, object{"pose": pose(spatial.Identity()), "point_stride": 32.0, "fields": pointFields(), "data": bytes(Points(s))})
+		return headed(&s.Header, object{"pose": pose(spatial.Identity()), "point_stride": 32.0, "fields": pointFields(), "data": bytes(FoxglovePoints(s))})
 	case *sample.Image:
 		return headed(&s.Header, object{
 			"width": float64(s.Width), "height": float64(s.Height), "encoding": s.Encoding, "step": float64(s.Step), "data": bytes(s.Data),
@@ -168,10 +218,10 @@ func pointFields() []any {
 	return all
 }
 
-// Points are a cloud's bytes in the layout PointXYZIRCAEDT, written by its table of fields:
+// FoxglovePoints are a cloud's bytes in the layout PointXYZIRCAEDT, written by its table of fields:
 // x, y, z, then intensity and return type of a byte, channel of two, azimuth, elevation,
 // distance, and the time in nanoseconds.
-func Points(s *sample.PointCloud) (data []byte) {
+func FoxglovePoints(s *sample.PointCloud) (data []byte) {
 	for _, p := range s.Points {
 		for _, f := range []float32{p.X, p.Y, p.Z} {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(f))
@@ -183,4 +233,95 @@ func Points(s *sample.PointCloud) (data []byte) {
 		data = binary.LittleEndian.AppendUint32(data, p.TimeNs)
 	}
 	return data
+}
+
+// paint returns a colour of any opacity.
+func paint(r, g, b float64) func(opacity float64) object {
+	return func(opacity float64) object { return object{"r": r, "g": g, "b": b, "a": opacity} }
+}
+
+// What is drawn has these colours.
+var (
+	red    = paint(0.95, 0.2, 0.2)
+	amber  = paint(1, 0.7, 0.1)
+	yellow = paint(1, 0.85, 0.1)
+	green  = paint(0.2, 0.85, 0.3)
+	blue   = paint(0.25, 0.55, 1)
+	grey   = paint(0.6, 0.6, 0.6)
+)
+
+// scene first removes what was there before; its boxes have one opacity.
+func scene(stampNs int64, opacity float64, entities []any) object {
+	for _, e := range entities {
+		cube := e.(object)["cubes"].([]any)[0].(object)
+		cube["color"].(object)["a"] = opacity
+	}
+	return object{"deletions": []any{object{"timestamp": stamp(stampNs), "type": "ALL", "id": ""}}, "entities": entities}
+}
+
+// entity is a box, turned, with a text 0.3 m above its top, whose z axis shows along x.
+func entity(h *sample.Header, id string, at spatial.Pose, size mgl64.Vec3, label string, color func(float64) object) object {
+	above := spatial.Identity()
+	above.Position = at.Position.Add(mgl64.Vec3{size[2]/2 + 0.3, 0, 0})
+	return headed(h, object{
+		"id": id, "lifetime": object{"seconds": "0", "nanos": 0.0}, "frame_locked": false, "metadata": []any{},
+		"arrows": []any{}, "spheres": []any{}, "cylinders": []any{}, "lines": []any{}, "triangles": []any{}, "models": []any{},
+		"cubes": []any{object{"pose": pose(at), "size": vector(size), "color": color(1)}},
+		"texts": []any{object{"pose": pose(above), "billboard": true, "font_size": 14.0, "scale_invariant": true, "color": legible(color(1)), "text": label}},
+	})
+}
+
+// legible is a colour between black, the given one and white, by light, whose contrast with black
+// is that with white; to three decimals.
+func legible(of object) object {
+	light := func(v float64) float64 { // sRGB's, decoded
+		if v <= 0.04045 {
+			return v / 12.92
+		}
+		return math.Pow((v+0.055)/1.055, 2.4)
+	}
+	c := [3]float64{light(of["r"].(float64)), light(of["g"].(float64)), light(of["b"].(float64))}
+	mixed := func(share float64) (out [3]float64, luminance float64) { // 0 is black, 1 the colour, 2 white
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			out[i] = c[i]*min(share, 1) + (1-c[i])*max(share-1, 0)
+			luminance += weight * out[i]
+		}
+		return out, luminance
+	}
+	least, most := 0.0, 2.0
+	for range 60 {
+		middle := (least + most) / 2
+		if _, l := mixed(middle); l < 0.179 {
+			least = middle
+		} else {
+			most = middle
+		}
+	}
+	found, _ := mixed(least)
+	for i, v := range found {
+		if v <= 0.0031308 {
+			v *= 12.92
+		} else {
+			v = 1.055*math.Pow(v, 1/2.4) - 0.055
+		}
+		found[i] = math.Round(v*1000) / 1000
+	}
+	return object{"r": found[0], "g": found[1], "b": found[2], "a": 1.0}
+}
+
+// outline is a rectangle on a picture, clockwise from its top left.
+func outline(stampNs int64, b *sample.Box2D, color object) any {
+	x, y, w, h := float64(b.CenterX), float64(b.CenterY), float64(b.Width)/2, float64(b.Height)/2
+	return object{
+		"timestamp": stamp(stampNs), "type": "LINE_LOOP", "points": []any{point(x-w, y-h), point(x+w, y-h), point(x+w, y+h), point(x-w, y+h)},
+		"outline_color": color, "outline_colors": []any{}, "fill_color": nil, "thickness": 2.0, "metadata": []any{pair("id", strconv.Itoa(int(b.ID)))},
+	}
+}
+
+// caption is a rectangle's text, white on a dark veil.
+func caption(stampNs int64, b *sample.Box2D) any {
+	return object{
+		"timestamp": stamp(stampNs), "position": point(float64(b.CenterX)-float64(b.Width)/2, float64(b.CenterY)-float64(b.Height)/2),
+		"text": text(b.Label, b.TypeID), "font_size": 12.0, "text_color": paint(1, 1, 1)(1), "background_color": paint(0, 0, 0)(0.6), "metadata": []any{},
+	}
 }

@@ -1,5 +1,5 @@
-// Package loopback measures how fast pictures go through a stream server and a client
-// on this machine, against a bare TCP connection that carries as many bytes.
+// How fast pictures go through a stream server and a client on this machine is measured
+// here, against a bare TCP connection that carries as many bytes.
 //
 // Both are timed alike: from the first frame being sent to the last having arrived, one
 // sender, one receiver, over 127.0.0.1. The bare sender writes one buffer again and
@@ -11,7 +11,8 @@
 // and with the smaller one that the server chooses on one machine
 // (transport.LoopbackBuffer), which the stream shares. Where two cores are all there are,
 // the copy shows in the second comparison: sender and receiver use both of them.
-package loopback
+
+package bench
 
 import (
 	"cmp"
@@ -27,19 +28,19 @@ import (
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream"
+	streams "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
-// Config says what is measured. The zero value stands for 1080p RGBA, five runs of 100
+// streamConfig says what is measured. The zero value stands for 1080p RGBA, five runs of 100
 // frames.
-type Config struct {
+type streamConfig struct {
 	Width, Height int // pixels of 4 bytes
 	Frames, Runs  int
 }
 
-// Result is one way of sending.
-type Result struct {
+// streamRate is one way of sending.
+type streamRate struct {
 	// FramesPerSecond and BytesPerSecond are the median run's.
 	FramesPerSecond, BytesPerSecond float64
 	// AllocsPerFrame is the median run's number of allocations in the whole process.
@@ -48,10 +49,10 @@ type Result struct {
 	Rates, Allocs []float64
 }
 
-// Comparison is what Measure returns.
-type Comparison struct {
+// streamComparison is what measureStream returns.
+type streamComparison struct {
 	// TCP is the bare connection as it is by itself, SmallTCP with the stream's buffer.
-	Stream, TCP, SmallTCP Result
+	Stream, TCP, SmallTCP streamRate
 	// Ratio and SmallRatio are the stream's rate over the bare connections': the median
 	// over runs that follow each other directly.
 	Ratio, SmallRatio float64
@@ -60,24 +61,24 @@ type Comparison struct {
 	Runs                int
 }
 
-// Measure runs both ways in turn. ctx ends it.
-func Measure(ctx context.Context, config Config) (Comparison, error) {
+// measureStream runs both ways in turn. ctx ends it.
+func measureStream(ctx context.Context, config streamConfig) (streamComparison, error) {
 	config.Width, config.Height = cmp.Or(config.Width, 1920), cmp.Or(config.Height, 1080)
 	config.Frames, config.Runs = cmp.Or(config.Frames, 100), cmp.Or(config.Runs, 5)
-	image := Image(config.Width, config.Height)
-	s, err := Open(ctx, image)
+	image := streamImage(config.Width, config.Height)
+	s, err := openStream(ctx, image)
 	if err != nil {
-		return Comparison{}, err
+		return streamComparison{}, err
 	}
 	defer s.Close()
-	plain, err := openBare(ctx, len(image.Data), 0)
+	plain, err := openBareStream(ctx, len(image.Data), 0)
 	if err != nil {
-		return Comparison{}, err
+		return streamComparison{}, err
 	}
 	defer plain.close()
-	small, err := openBare(ctx, len(image.Data), transport.LoopbackBuffer)
+	small, err := openBareStream(ctx, len(image.Data), transport.LoopbackBuffer)
 	if err != nil {
-		return Comparison{}, err
+		return streamComparison{}, err
 	}
 	defer small.close()
 	ways := [3]func() error{
@@ -90,18 +91,18 @@ func Measure(ctx context.Context, config Config) (Comparison, error) {
 		for w, send := range ways {
 			rate, n, err := timed(config.Frames, send)
 			if err != nil {
-				return Comparison{}, fmt.Errorf("measure way %d of %d: %w", w+1, len(ways), err)
+				return streamComparison{}, fmt.Errorf("measure way %d of %d: %w", w+1, len(ways), err)
 			}
 			if run > 0 { // in the first, buffers and congestion windows grow
 				rates[w], allocs[w] = append(rates[w], rate), append(allocs[w], n)
 			}
 		}
 	}
-	return compare(&rates, &allocs, config.Runs, float64(len(image.Data))), nil
+	return compareWays(&rates, &allocs, config.Runs, float64(len(image.Data))), nil
 }
 
-func compare(rates, allocs *[3][]float64, runs int, size float64) Comparison {
-	var results [3]Result
+func compareWays(rates, allocs *[3][]float64, runs int, size float64) streamComparison {
+	var results [3]streamRate
 	var ratios [3][]float64
 	for w := range rates {
 		for run, rate := range rates[w] {
@@ -110,12 +111,12 @@ func compare(rates, allocs *[3][]float64, runs int, size float64) Comparison {
 	}
 	for w := range rates {
 		rate := median(rates[w])
-		results[w] = Result{
+		results[w] = streamRate{
 			FramesPerSecond: rate, BytesPerSecond: rate * size, AllocsPerFrame: median(allocs[w]),
 			Rates: rates[w], Allocs: allocs[w],
 		}
 	}
-	return Comparison{
+	return streamComparison{
 		Stream: results[0], TCP: results[1], SmallTCP: results[2],
 		Ratio: median(ratios[1]), SmallRatio: median(ratios[2]),
 		Ratios: ratios[1], SmallRatios: ratios[2], Runs: runs,
@@ -138,8 +139,8 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// Image returns a picture of 4 bytes a pixel in which no two rows are alike.
-func Image(width, height int) *sample.Image {
+// streamImage returns a picture of 4 bytes a pixel in which no two rows are alike.
+func streamImage(width, height int) *sample.Image {
 	image := &sample.Image{Width: width, Height: height, Step: 4 * width, Encoding: sample.EncodingBGRA8}
 	image.FrameID = "camera_optical"
 	image.Data = make([]byte, image.Step*height)
@@ -149,28 +150,28 @@ func Image(width, height int) *sample.Image {
 	return image
 }
 
-// Pair is a stream server with one client that receives pictures.
-type Pair struct {
+// streamPair is a stream server with one client that receives pictures.
+type streamPair struct {
 	image  *sample.Image
-	server *stream.Server
-	client *stream.Client
-	out    *stream.Stream
+	server *streams.Server
+	client *streams.Client
+	out    *streams.Stream
 	got    chan struct{} // one for each picture that arrived
 }
 
-// Open starts a server and a client on this machine.
-func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
-	p := &Pair{image: image, got: make(chan struct{}, 16)}
-	p.server = stream.NewServer(stream.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: time.Minute}})
+// openStream starts a server and a client on this machine.
+func openStream(ctx context.Context, image *sample.Image) (*streamPair, error) {
+	p := &streamPair{image: image, got: make(chan struct{}, 16)}
+	p.server = streams.NewServer(streams.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: time.Minute}})
 	var err error
-	p.out, err = p.server.AddStream(stream.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
+	p.out, err = p.server.AddStream(streams.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.server.Listen("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	p.client, err = stream.Dial(ctx, p.server.Addr().String(), stream.Options{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1}})
+	p.client, err = streams.Dial(ctx, p.server.Addr().String(), streams.Options{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1}})
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -182,7 +183,7 @@ func Open(ctx context.Context, image *sample.Image) (*Pair, error) {
 	return p, nil
 }
 
-func (p *Pair) receive(d *stream.Data) {
+func (p *streamPair) receive(d *streams.Data) {
 	if v, err := wire.AsImage(d.Message); err == nil && len(v.Data()) == len(p.image.Data) {
 		p.got <- struct{}{}
 	}
@@ -192,7 +193,7 @@ func (p *Pair) receive(d *stream.Data) {
 var errLost = errors.New("pictures didn't arrive")
 
 // Send sends so many pictures and returns when the last has been received.
-func (p *Pair) Send(ctx context.Context, frames int) error {
+func (p *streamPair) Send(ctx context.Context, frames int) error {
 	received := 0
 	for range frames {
 		p.image.Seq++
@@ -219,23 +220,23 @@ func (p *Pair) Send(ctx context.Context, frames int) error {
 }
 
 // Close ends client and server.
-func (p *Pair) Close() {
+func (p *streamPair) Close() {
 	if p.client != nil {
 		p.client.Close()
 	}
 	_ = p.server.Close(context.Background()) // its only client has gone
 }
 
-// bare is a TCP connection without anything.
-type bare struct {
+// bareStream is a TCP connection without anything.
+type bareStream struct {
 	from, to net.Conn
 	size     int
 	data     []byte
 	into     []byte
 }
 
-// openBare connects; sendBuffer 0 leaves the buffer to the kernel.
-func openBare(ctx context.Context, size, sendBuffer int) (*bare, error) {
+// openBareStream connects; sendBuffer 0 leaves the buffer to the kernel.
+func openBareStream(ctx context.Context, size, sendBuffer int) (*bareStream, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -256,10 +257,10 @@ func openBare(ctx context.Context, size, sendBuffer int) (*bare, error) {
 	if err != nil {
 		return nil, errors.Join(err, from.Close(), to.Close())
 	}
-	return &bare{from: from, to: to, size: size, data: make([]byte, size), into: make([]byte, size)}, nil
+	return &bareStream{from: from, to: to, size: size, data: make([]byte, size), into: make([]byte, size)}, nil
 }
 
-func (b *bare) send(frames int) error {
+func (b *bareStream) send(frames int) error {
 	sent := make(chan error, 1)
 	go func() {
 		for range frames {
@@ -278,7 +279,7 @@ func (b *bare) send(frames int) error {
 	return <-sent
 }
 
-func (b *bare) close() {
+func (b *bareStream) close() {
 	_ = b.from.Close()
 	_ = b.to.Close()
 }

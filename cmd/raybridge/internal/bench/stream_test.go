@@ -1,4 +1,4 @@
-package loopback_test
+package bench
 
 import (
 	"context"
@@ -7,14 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/sensors/stream/loopback"
 )
 
-func TestMeasure(t *testing.T) {
+func TestStream(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	c, err := loopback.Measure(ctx, loopback.Config{Width: 64, Height: 48, Frames: 5, Runs: 3})
+	c, err := measureStream(ctx, streamConfig{Width: 64, Height: 48, Frames: 5, Runs: 3})
 	require.NoError(t, err)
 	assert.Equal(t, 3, c.Runs)
 	assert.Positive(t, c.Ratio)
@@ -27,7 +25,7 @@ func TestMeasure(t *testing.T) {
 // BenchmarkStream1080p sends pictures through server and client; ratio is its rate over
 // that of a bare TCP connection in the same run.
 func BenchmarkStream1080p(b *testing.B) {
-	c, err := loopback.Measure(b.Context(), loopback.Config{Frames: max(b.N, 20), Runs: 5})
+	c, err := measureStream(b.Context(), streamConfig{Frames: max(b.N, 20), Runs: 5})
 	require.NoError(b, err)
 	b.ReportMetric(c.Ratio, "ratio")
 	b.ReportMetric(c.Stream.FramesPerSecond, "frames/s")
@@ -37,9 +35,9 @@ func BenchmarkStream1080p(b *testing.B) {
 }
 
 // BenchmarkSend counts the allocations of the whole way in steady state.
-func BenchmarkSend(b *testing.B) {
-	image := loopback.Image(1920, 1080)
-	p, err := loopback.Open(b.Context(), image)
+func BenchmarkStreamSend(b *testing.B) {
+	image := streamImage(1920, 1080)
+	p, err := openStream(b.Context(), image)
 	require.NoError(b, err)
 	defer p.Close()
 	require.NoError(b, p.Send(b.Context(), 20))
@@ -51,8 +49,8 @@ func BenchmarkSend(b *testing.B) {
 
 // From the publisher to the callback: serializing, queueing, writing, reading and
 // opening a message takes no new memory once the buffers are there.
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	p, err := loopback.Open(t.Context(), loopback.Image(320, 240))
+func TestStreamAllocatesNothing(t *testing.T) {
+	p, err := openStream(t.Context(), streamImage(320, 240))
 	require.NoError(t, err)
 	defer p.Close()
 	require.NoError(t, p.Send(t.Context(), 20))
