@@ -37,6 +37,29 @@ func TestServerOptionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
+func TestWebSocketOptions(t *testing.T) {
+	var options bridges.WebSocketOptions
+	_, _, err := bridges.ReadOptions("?clients=3&origins=a.example,*&bytes=5", &options)
+	require.NoError(t, err)
+	config, err := options.WebSocket()
+	require.NoError(t, err)
+	assert.Equal(t, 3, config.MaxClients)
+	assert.Equal(t, []string{"a.example", "*"}, config.WebSocket.Origins)
+	assert.Equal(t, flow.QueueConfig{Bytes: 5}, config.Queue)
+	assert.Nil(t, config.TLS)
+	for text, want := range map[string]error{
+		"origins=": bridges.ErrConnectionString, "origins=a,[": bridges.ErrConnectionString, "cert=a.pem": bridges.ErrConnectionString,
+		"key=a.pem": bridges.ErrConnectionString, "cert=&key=": bridges.ErrConnectionString, "cert=/none/a.pem&key=/none/b.pem": bridges.ErrTLS,
+	} {
+		var options bridges.WebSocketOptions
+		_, _, err := bridges.ReadOptions("?"+text, &options)
+		if err == nil {
+			_, err = options.WebSocket()
+		}
+		assert.ErrorIs(t, err, want, text)
+	}
+}
+
 // fakeServer is a server that listens nowhere.
 type fakeServer struct {
 	refuses     error

@@ -11,9 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/ros/rostest"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // formats are the binary formats by their names in tests.
@@ -176,6 +178,51 @@ func BenchmarkAppendPointCloud2(b *testing.B) {
 				buf = e.Append(buf[:0], m)
 			}
 		})
+	}
+}
+
+func TestPublicationHasTheDefinitionOfItsROS(t *testing.T) {
+	pub := ros.Publish(func(dst *ros.Clock, src *sample.Clock) error { return dst.Clock.Set(src.StampNs) })
+	for _, c := range []struct {
+		format encode.Binary
+		schema bridges.Schema
+	}{
+		{encode.CDR, bridges.Schema{Name: "rosgraph_msgs/msg/Clock", Encoding: "ros2msg", MessageEncoding: "cdr", Data: []byte(
+			"builtin_interfaces/Time clock\n" + strings.Repeat("=", 80) + "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n")}},
+		{encode.ROS1, bridges.Schema{Name: "rosgraph_msgs/Clock", Encoding: "ros1msg", MessageEncoding: "ros1", Data: []byte("time clock\n")}},
+	} {
+		row, err := c.format.Publication(pub)
+		require.NoError(t, err)
+		assert.Equal(t, pub.Type, row.Type)
+		assert.Equal(t, c.schema, row.Schema)
+
+		message := &ros.Clock{}
+		require.NoError(t, message.Clock.Set(5_000_000_007))
+		convert, src := row.Converter(), &sample.Clock{StampNs: 5_000_000_007}
+		code, err := convert(src)
+		require.NoError(t, err)
+		got, err := code([]byte("before"))
+		require.NoError(t, err)
+		assert.Equal(t, c.format.Encoder().Append([]byte("before"), message), got)
+		buf := make([]byte, 0, 100)
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			code, _ := convert(src)
+			buf, _ = code(buf[:0])
+		}))
+
+		code, err = convert(&sample.Clock{StampNs: -1})
+		require.NoError(t, err)
+		_, err = code(nil)
+		if c.format == encode.ROS1 {
+			assert.ErrorIs(t, err, ros.ErrBeforeEpoch)
+		} else {
+			assert.NoError(t, err)
+		}
+	}
+	pub.Type = "no_msgs/msg/Message"
+	for _, format := range []encode.Binary{encode.CDR, encode.ROS1} {
+		_, err := format.Publication(pub)
+		assert.ErrorContains(t, err, "no_msgs/Message")
 	}
 }
 
