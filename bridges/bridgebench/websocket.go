@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,13 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/raybridge/raybridge/bridges/foxglove"
+	"github.com/raybridge/raybridge/bridges/internal/encode"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/rosbridge"
+	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // limit is above every message of a contest.
@@ -215,4 +223,224 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
+}
+
+// rosCloud is the size of the clouds that go over rosbridge, bytes.
+const rosCloud = 1_500_000
+
+// rosbridgeContests send clouds of 1.5 MB to a server that throws them away, and for the
+// comparison of BSON with JSON to one that takes each message apart, as servers do: what
+// counts then is how many clouds get through.
+func rosbridgeContests() []Contest {
+	return []Contest{
+		{
+			Name: "rosbridge_bson", Plain: "a WebSocket client that writes one buffer again and again", Want: 0,
+			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "&bson=1") },
+			plain:  func(ctx context.Context) (way, error) { return plainClient(ctx, make([]byte, rosCloud)) },
+		},
+		{
+			Name: "rosbridge_bson_over_json", Plain: "the same bridge with JSON, to a server that decodes both", Want: 4, perMessage: true,
+			bridge: func(ctx context.Context) (way, error) { return openDecoded(ctx, true) },
+			plain:  func(ctx context.Context) (way, error) { return openDecoded(ctx, false) },
+		},
+		{
+			Name: "rosbridge_json", Plain: "the JSON encoder, while as much ready text is sent beside it", Want: 0.9, perMessage: true,
+			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "") },
+			plain:  func(ctx context.Context) (way, error) { return newEncoder(ctx, true) },
+		},
+		{
+			Name: "rosbridge_json_idle", Plain: "the JSON encoder alone, on a machine that does nothing else", perMessage: true,
+			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "") },
+			plain:  func(ctx context.Context) (way, error) { return newEncoder(ctx, false) },
+		},
+	}
+}
+
+func openRosbridge(ctx context.Context, options string) (way, error) {
+	sink, err := newTCPSink(ctx, acceptWS)
+	if err != nil {
+		return nil, err
+	}
+	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}, cloud(rosCloud))
+	if err != nil {
+		return nil, errors.Join(err, sink.close())
+	}
+	w.ended = sink.close
+	before := int64(0) // bytes of the advertisement and the first message
+	w.arrived = func(ctx context.Context, n int64) (err error) {
+		if n == 1 {
+			before, err = sink.settled(ctx, w.bytes)
+			return err
+		}
+		return sink.bytes.await(ctx, before+(n-1)*(w.bytes+maskedHeader))
+	}
+	return w.begin(ctx)
+}
+
+// openDecoded sends to a server that decodes every message.
+func openDecoded(ctx context.Context, bson bool) (way, error) {
+	arrived, options := newCounter(), ""
+	if bson {
+		options = "&bson=1"
+	}
+	s := rosbridgetest.New(rosbridgetest.Config{
+		BSONOnly: bson, Keep: 1, Published: func(string, rosbridgetest.Message) { arrived.add(1) },
+	})
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	ended := func() error {
+		s.Kill()
+		return nil
+	}
+	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}, cloud(rosCloud))
+	if err != nil {
+		return nil, errors.Join(err, ended())
+	}
+	w.ended, w.arrived = ended, arrived.await
+	return w.begin(ctx)
+}
+
+// encoder writes a message as JSON again and again, sample by sample. Beside it a plain
+// writer sends a text of the same size for each, which was encoded before: the processors
+// then have as much to do as with the bridge, but neither waits for the other.
+type encoder struct {
+	encoder encode.TreeEncoder
+	message ros.PointCloud2
+	cloud   *sample.PointCloud
+	text    []byte
+	beside  *plainTCP // nil for an encoder alone
+}
+
+func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
+	e := &encoder{encoder: encode.TreeEncoder{Version: ros.ROS1}, cloud: cloud(rosCloud)}
+	if err := e.encode(); err != nil || !beside {
+		return e, err
+	}
+	var err error
+	e.beside, err = newPlainTCP(ctx, make([]byte, len(e.text)))
+	return e, err
+}
+
+func (e *encoder) encode() error {
+	if err := rossample.PointCloud2(&e.message, e.cloud); err != nil {
+		return err
+	}
+	e.text = e.encoder.Append(e.text[:0], &e.message)
+	return e.encoder.Err()
+}
+
+func (e *encoder) size() int64 { return int64(len(e.text)) }
+
+func (e *encoder) send(ctx context.Context, messages int) error {
+	encoded := make(chan struct{}, messages)
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		for range encoded {
+			if e.beside != nil && err == nil {
+				err = e.beside.send(ctx, 1)
+			}
+		}
+		sent <- err
+	}()
+	var err error
+	for range messages {
+		if err = e.encode(); err != nil {
+			break
+		}
+		encoded <- struct{}{}
+	}
+	close(encoded)
+	return errors.Join(err, <-sent)
+}
+
+func (e *encoder) close() error {
+	if e.beside == nil {
+		return nil
+	}
+	return e.beside.close()
+}
+
+// foxgloveContest sends pictures of 8.3 MB on four topics to one client.
+func foxgloveContest() Contest {
+	return Contest{
+		Name: "foxglove_4x8mb", Plain: "a WebSocket server that writes one buffer again and again", Want: 0.9,
+		bridge: openFoxglove,
+		plain: func(ctx context.Context) (way, error) {
+			return plainServer(ctx, make([]byte, 4*1920*1080))
+		},
+	}
+}
+
+func openFoxglove(ctx context.Context) (way, error) {
+	w, err := openBridge[*sample.Image](ctx, connected{foxglove.Factory{}, "0?messages=8", 4}, image())
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dialWS(ctx, "ws://"+w.bridge.Endpoints()[0].Address, "foxglove.sdk.v1")
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	viewer := &viewer{conn: conn, arrived: newCounter()}
+	var running sync.WaitGroup
+	ctxReading, cancel := context.WithCancel(ctx)
+	running.Go(func() { viewer.serve(ctxReading) })
+	w.ended = func() error {
+		cancel()
+		running.Wait()
+		return ignoreClosed(conn.CloseNow())
+	}
+	w.arrived = viewer.arrived.await
+	return w.begin(ctx)
+}
+
+// viewer is a client that subscribes to all that is advertised, and throws it away.
+type viewer struct {
+	conn    *websocket.Conn
+	arrived counter
+}
+
+// serve answers advertisements until the connection ends; what can't be read ends it.
+func (v *viewer) serve(ctx context.Context) {
+	for {
+		typ, r, err := v.conn.Reader(ctx)
+		if err != nil {
+			return
+		}
+		if typ != websocket.MessageText {
+			if err := discard(r); err != nil {
+				return
+			}
+			v.arrived.add(1)
+			continue
+		}
+		var m struct {
+			Op       string `json:"op"`
+			Channels []struct {
+				ID    int    `json:"id"`
+				Topic string `json:"topic"`
+			} `json:"channels"`
+		}
+		if json.NewDecoder(r).Decode(&m) != nil || m.Op == "advertise" && v.subscribe(ctx, len(m.Channels), func(i int) int { return m.Channels[i].ID }) != nil {
+			return
+		}
+	}
+}
+
+// subscribe asks for channels, each by a subscription with the channel's own number.
+func (v *viewer) subscribe(ctx context.Context, n int, id func(i int) int) error {
+	type subscription struct {
+		ID      int `json:"id"`
+		Channel int `json:"channelId"`
+	}
+	var list []subscription
+	for i := range n {
+		list = append(list, subscription{id(i), id(i)})
+	}
+	text, err := json.Marshal(map[string]any{"op": "subscribe", "subscriptions": list})
+	if err != nil {
+		return err
+	}
+	return v.conn.Write(ctx, websocket.MessageText, text)
 }

@@ -2,19 +2,24 @@ package transport_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/guard"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The test's protocol: a client sends the letter of a stream and nothing more; it is
@@ -314,4 +319,312 @@ func TestSendersOnManyGoroutines(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, server.Close(t.Context()))
 	assert.Equal(t, senders*each, o.delivered)
+}
+
+// reader is a session that wants one stream and reads until the client goes.
+type reader struct {
+	client *transport.Conn
+	stream **transport.Stream
+}
+
+func (r *reader) Serve(context.Context) error {
+	if err := r.client.Enter(); err != nil {
+		return err
+	}
+	(*r.stream).Subscribe(r.client, 0)
+	_, err := io.Copy(io.Discard, r.client.Conn())
+	return err
+}
+
+func (r *reader) Beat(dst []byte, _ bool) []byte { return dst }
+
+func (r *reader) Goodbye(dst []byte) []byte { return dst }
+
+// A client on a slow line that takes a little now and then stays, however long its
+// frames take; one that then takes nothing goes.
+func TestSlowIsNotStalled(t *testing.T) {
+	for _, size := range []int{1000, 3 << 20} { // written at once, and in pieces
+		synctest.Test(t, func(t *testing.T) {
+			var stream *transport.Stream
+			var o outcomes
+			server := transport.New(transport.Config{
+				Stall:  10 * time.Second,
+				Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
+			})
+			stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			synctest.Wait()
+			require.Equal(t, 1, stream.Subscribers())
+			send(t, stream, size)
+			begun := time.Now()
+			piece := make([]byte, (prefix+size)/20+1)
+			for left := prefix + size; left > 0; {
+				time.Sleep(9 * time.Second)
+				n, err := io.ReadFull(ours, piece[:min(left, len(piece))])
+				require.NoError(t, err, "after %v", time.Since(begun))
+				left -= n
+			}
+			synctest.Wait()
+			assert.Equal(t, 1, o.delivered)
+			send(t, stream, size)
+			time.Sleep(11 * time.Second)
+			synctest.Wait()
+			assert.Zero(t, stream.Subscribers())
+			assert.Equal(t, 1, o.dropped)
+			require.NoError(t, server.Close(t.Context()))
+			assert.Zero(t, server.Outstanding())
+		})
+	}
+}
+
+// The same encrypted, where a write that ran out of time can't be taken up again.
+func TestSlowIsNotStalledWithTLS(t *testing.T) {
+	const size = 1 << 20
+	cert := httptest.NewUnstartedServer(nil) // it has a certificate
+	cert.StartTLS()
+	defer cert.Close()
+	synctest.Test(t, func(t *testing.T) {
+		var clients []*transport.Conn
+		var o outcomes
+		server := transport.New(transport.Config{
+			Stall: 10 * time.Second, Accept: subscriber(&clients), TLS: &tls.Config{Certificates: cert.TLS.Certificates},
+		})
+		stream := server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
+		ours, theirs := net.Pipe()
+		server.Admit(theirs)
+		client := tls.Client(ours, &tls.Config{InsecureSkipVerify: true})
+		require.NoError(t, client.Handshake())
+		require.True(t, stream.Subscribe(clients[0], 0))
+		send(t, stream, size)
+		for left := prefix + size; left > 0; {
+			time.Sleep(2 * time.Second)
+			n, err := io.ReadFull(client, make([]byte, min(left, 50_000)))
+			require.NoError(t, err, "%d bytes are left", left)
+			left -= n
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, o.delivered)
+		_ = ours.Close()
+		require.NoError(t, server.Close(t.Context()))
+	})
+}
+
+// A latched stream takes messages while nobody subscribes, and hands out the last.
+func TestLatchedWithoutSubscribers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	var o outcomes
+	server, streams := start(t, transport.Config{}, transport.StreamConfig{
+		Name: "static", Latched: true, Settled: o.settle,
+	})
+	send(t, streams[0], 5)
+	send(t, streams[0], 6)
+	assert.Equal(t, 2, o.messages, "each is settled")
+	assert.Zero(t, o.delivered+o.dropped)
+	sequence, n, err := next(dial(t, server, streams[0], 'a'), nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, sequence)
+	assert.Equal(t, 6, n)
+	require.NoError(t, server.Close(t.Context()))
+	assert.ErrorIs(t, streams[0].Send(t.Context(), streams[0].NewMessage()), transport.ErrNoSubscribers, "nobody will come")
+	assert.Zero(t, server.Outstanding())
+}
+
+func TestListening(t *testing.T) {
+	server, _ := start(t, transport.Config{})
+	assert.ErrorIs(t, server.Listen("127.0.0.1:0"), transport.ErrListening)
+	other := transport.New(transport.Config{})
+	defer other.Close(t.Context())
+	err := other.Listen(server.Addr().String())
+	assert.ErrorContains(t, err, "address already in use: end the program that has it, or choose another port")
+	assert.ErrorContains(t, err, server.Addr().String())
+	assert.ErrorContains(t, other.Listen("192.0.2.1:0"), "no interface of this machine has the address") // RFC 5737's, nobody's
+	require.NoError(t, other.Listen("0.0.0.0:0"))
+	assert.Contains(t, other.Addr().String(), "0.0.0.0:", "IPv4 alone")
+}
+
+// Policy block waits for all stalled clients together no longer than its limit, and for
+// none of them again.
+func TestStalledClientsAreWaitedForTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const stalled, limit = 5, time.Second
+		var stream *transport.Stream
+		var o outcomes
+		server := transport.New(transport.Config{
+			Queue:  flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: limit},
+			Accept: func(c *transport.Conn) transport.Session { return &reader{c, &stream} },
+		})
+		stream = server.NewStream(transport.StreamConfig{Name: "a", Settled: o.settle})
+		for range stalled {
+			_, theirs := net.Pipe()
+			server.Admit(theirs)
+		}
+		synctest.Wait()
+		begun := time.Now()
+		for range 6 { // one is being written, one waits
+			send(t, stream, 10)
+			synctest.Wait()
+		}
+		assert.Equal(t, limit, time.Since(begun))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, server.Close(ctx))
+		assert.Equal(t, 6, o.messages)
+		assert.Equal(t, 6*stalled, o.dropped)
+		assert.Zero(t, server.Outstanding())
+	})
+}
+
+// choosy is a session that refuses clients who say anything.
+type choosy struct{ *reader }
+
+var errChoosy = errors.New("say nothing")
+
+func (c *choosy) Serve(ctx context.Context) error {
+	if err := c.client.Enter(); err != nil {
+		return err
+	}
+	(*c.stream).Subscribe(c.client, 0)
+	if _, err := c.client.Conn().Read(make([]byte, 1)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	} else if err == nil {
+		return errChoosy
+	}
+	return nil
+}
+
+// Who goes, or is disconnected when the server ends, has not failed.
+func TestWhyClientsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent int // bytes of a message
+		end  func(*transport.Server, net.Conn)
+		want error
+		text string
+	}{
+		"goes":                  {0, func(_ *transport.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"goes in a message":     {1000, func(_ *transport.Server, peer net.Conn) { _ = peer.Close() }, nil, ""},
+		"stalls":                {1000, func(*transport.Server, net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded, "it took nothing for 10s"},
+		"is refused":            {0, func(_ *transport.Server, peer net.Conn) { _, _ = peer.Write([]byte("a")) }, errChoosy, ""},
+		"is there when it ends": {0, func(s *transport.Server, peer net.Conn) { go func() { _, _ = io.Copy(io.Discard, peer) }() }, nil, ""},
+		"stalls when it ends":   {1000, func(*transport.Server, net.Conn) {}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var stream *transport.Stream
+				var left []error
+				server := transport.New(transport.Config{
+					Stall:  10 * time.Second,
+					Accept: func(c *transport.Conn) transport.Session { return &choosy{&reader{c, &stream}} },
+					Left:   func(_ *transport.Conn, failure error) { left = append(left, failure) },
+				})
+				stream = server.NewStream(transport.StreamConfig{Name: "a"})
+				ours, theirs := net.Pipe()
+				server.Admit(theirs)
+				synctest.Wait()
+				if c.sent > 0 {
+					send(t, stream, c.sent)
+				}
+				synctest.Wait()
+				c.end(server, ours)
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				require.NoError(t, server.Close(ctx))
+				require.Len(t, left, 1, "told once")
+				if c.want == nil {
+					assert.NoError(t, left[0])
+					return
+				}
+				assert.ErrorIs(t, left[0], c.want)
+				assert.ErrorContains(t, left[0], c.text)
+			})
+		})
+	}
+}
+
+// TestHandshakesArentClients: a server that is full of connections which say nothing takes a
+// client all the same. They end after their time, and each is told of with its cause.
+func TestHandshakesArentClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		causes := map[guard.Rule]int{} // guarded by mu
+		told := func() map[guard.Rule]int {
+			mu.Lock()
+			defer mu.Unlock()
+			return maps.Clone(causes)
+		}
+		letters := map[byte]*transport.Stream{}
+		server := transport.New(transport.Config{
+			MaxClients: 1,
+			Accept:     func(c *transport.Conn) transport.Session { return &session{c, letters} },
+			Left: func(_ *transport.Conn, failure error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if refusal := new(guard.Refusal); errors.As(failure, &refusal) {
+					causes[refusal.Rule]++
+				}
+			},
+		})
+		stream := server.NewStream(transport.StreamConfig{Name: "a"})
+		letters['a'] = stream
+		admit := func() net.Conn {
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			synctest.Wait()
+			return ours
+		}
+		var silent []net.Conn
+		for range 2 * guard.Handshakes {
+			silent = append(silent, admit())
+		}
+		client := admit()
+		_, err := client.Write([]byte("a"))
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.Len(t, server.Clients(), 1)
+		assert.Equal(t, map[guard.Rule]int{guard.Handshaking: guard.Handshakes + 1}, told())
+		go func() { _, _ = io.Copy(io.Discard, client) }()
+		time.Sleep(guard.HandshakeTime)
+		synctest.Wait()
+		assert.Equal(t, map[guard.Rule]int{guard.Handshaking: guard.Handshakes + 1, guard.SlowHandshake: guard.Handshakes - 1}, told())
+		for _, conn := range silent {
+			_, err := io.ReadAll(conn)
+			assert.NoError(t, err, "it has ended")
+		}
+		assert.Equal(t, 1, stream.Subscribers())
+		require.NoError(t, server.Close(t.Context()))
+	})
+}
+
+// TestWhyWritingFailed: a client that goes is told from one that stalls.
+func TestWhyWritingFailed(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(peer net.Conn)
+		want error
+	}{
+		"gone":    {func(peer net.Conn) { _ = peer.Close() }, io.ErrClosedPipe},
+		"stalled": {func(net.Conn) { time.Sleep(11 * time.Second) }, os.ErrDeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var stream *transport.Stream
+			var client *transport.Conn
+			server := transport.New(transport.Config{Stall: 10 * time.Second, Accept: func(c *transport.Conn) transport.Session {
+				client = c
+				return &reader{c, &stream}
+			}})
+			stream = server.NewStream(transport.StreamConfig{Name: "a"})
+			ours, theirs := net.Pipe()
+			server.Admit(theirs)
+			synctest.Wait()
+			send(t, stream, 1000)
+			synctest.Wait()
+			assert.NoError(t, client.Failed(), name)
+			c.end(ours)
+			synctest.Wait()
+			assert.ErrorIs(t, client.Failed(), c.want, name)
+			require.NoError(t, server.Close(t.Context()))
+		})
+	}
 }

@@ -14,16 +14,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/raybridge/raybridge/bridges/transport"
-	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // dialogue is a protocol of the test's: the client says the name of a stream, and is sent
@@ -476,4 +478,239 @@ func TestClientsOfTLSAreToldThatThereIsNone(t *testing.T) {
 	require.ErrorAs(t, err, &plain, "an answer that isn't TLS")
 	assert.Equal(t, "HTTP/", string(plain.RecordHeader[:]))
 	failedTLS(t, server, "connect with ws://")
+}
+
+// A client that takes nothing is disconnected, and another misses nothing meanwhile.
+func TestStalledClientsAreDisconnected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	server, streams := serve(t, transport.Config{Stall: 500 * time.Millisecond, Queue: flow.QueueConfig{Messages: 4, Bytes: 8 << 20}}, "a")
+	stalled, _ := raw(t, server)
+	_, err := io.WriteString(stalled, "\x82\x81\x00\x00\x00\x00a")
+	require.NoError(t, err)
+	conn := connect(t, server, nil)
+	say(t, conn, websocket.MessageBinary, "a")
+	subscribed(t, streams["a"], 2)
+	body := strings.Repeat("z", 1<<20)
+	for n := 0; streams["a"].Subscribers() == 2; n++ {
+		require.Less(t, n, 100_000)
+		text(t, streams["a"], body)
+		expect(t, conn, websocket.MessageBinary, "a"+body)
+	}
+	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+}
+
+// A client that is sent nothing is pinged and stays while it answers.
+func TestSilentClientsAreDisconnected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
+	server, _ := serve(t, transport.Config{WebSocket: &transport.WebSocketConfig{Idle: time.Millisecond, Patience: 2 * time.Second}})
+	answers := connect(t, server, nil)
+	gone := answers.CloseRead(t.Context())
+	silent, in := raw(t, server)
+	ping := make([]byte, 2)
+	_, err := io.ReadFull(in, ping)
+	require.NoError(t, err)
+	assert.Equal(t, "\x89\x00", string(ping))
+	_, err = io.ReadAll(in)
+	assert.NoError(t, err, "the end")
+	_ = silent.Close()
+	require.Eventually(t, func() bool { return len(server.Clients()) == 1 }, 10*time.Second, time.Millisecond)
+	assert.NoError(t, gone.Err())
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+}
+
+// Whoever asks and never reads the answers is disconnected before they fill the memory.
+func TestUnreadAnswersAreBounded(t *testing.T) {
+	server, _ := serve(t, transport.Config{MaxControl: 1 << 20})
+	conn, _ := raw(t, server)
+	text := "echo " + strings.Repeat("x", 60_000)
+	frame := append([]byte{0x82, 0xfe, byte(len(text) >> 8), byte(len(text)), 0, 0, 0, 0}, text...)
+	for {
+		if _, err := conn.Write(frame); err != nil {
+			break
+		}
+	}
+	require.Eventually(t, func() bool { return server.Diagnosis().Failures == 1 }, 10*time.Second, time.Millisecond)
+	assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrControl)
+}
+
+// upgrade is a request that is let in.
+var upgrade = bridgetest.Upgrade("")
+
+// TestClientsThatGoLeaveNothing: a thousand clients send 64 kB and go without a close frame,
+// each in its way. Nothing of them stays.
+func TestClientsThatGoLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for name, leave := range map[string]func(*testing.T, *net.TCPConn){
+		"by FIN": nil,
+		"by RST": bridgetest.Reset,
+		"half way in a frame": func(t *testing.T, c *net.TCPConn) {
+			_, err := c.Write([]byte{0x82, 0xff})
+			assert.NoError(t, err)
+		},
+		"in silence": bridgetest.AwaitEnd,
+		"in silence, half way in a ping": func(t *testing.T, c *net.TCPConn) {
+			_, _ = c.Write([]byte{0x89, 0x85, 0, 0, 0, 0, 'x'}) // the server may have ended it
+			bridgetest.AwaitEnd(t, c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := transport.Config{MaxClients: 1000, Beat: 50 * time.Millisecond}
+			if strings.Contains(name, "silence") {
+				config.WebSocket = &transport.WebSocketConfig{Idle: 500 * time.Millisecond, Patience: time.Second}
+			}
+			server, _ := serve(t, config)
+			said := bridgetest.AppendFrame([]byte(upgrade), 2, strings.Repeat("x", 64<<10))
+			said = bridgetest.AppendFrame(said, 1, "echo done")
+			bridgetest.Visits{Address: server.Addr().String(), Said: said, Until: "done", Leave: leave}.Run(t)
+			assert.EqualValues(t, 1000, server.Diagnosis().Connections)
+			assert.Empty(t, server.Clients())
+		})
+	}
+}
+
+// piped is a client over a pipe whose hands are shaken. What it is sent is read and counted.
+type piped struct {
+	net.Conn
+	pings, messages atomic.Int64
+	ended           atomic.Int64 // UNIX time, ns; 0 while it isn't
+}
+
+func admit(t *testing.T, server *transport.Server, answer bool) *piped {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	server.Admit(theirs)
+	go func() { _, _ = io.WriteString(ours, upgrade) }()
+	in := bufio.NewReader(ours)
+	response, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	p := &piped{Conn: ours}
+	go func() {
+		defer func() { p.ended.Store(time.Now().UnixNano()) }()
+		for {
+			head, err := in.Peek(2)
+			if err != nil {
+				return
+			}
+			if _, err := io.CopyN(io.Discard, in, 2+int64(head[1])); err != nil {
+				return
+			}
+			if head[0] != 0x89 {
+				p.messages.Add(1)
+				continue
+			}
+			p.pings.Add(1)
+			if answer {
+				if _, err := ours.Write(bridgetest.AppendFrame(nil, 0xa, "")); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	return p
+}
+
+// TestSilentClientsAreCutWhileDataFlows: they are pinged every 10 s, and cut when nothing has
+// come for 20 s. Any frame is a sign of life.
+func TestSilentClientsAreCutWhileDataFlows(t *testing.T) {
+	for name, c := range map[string]struct {
+		pongs bool
+		says  []byte // every 15 s
+		stays bool
+	}{
+		"silent":         {},
+		"answers pings":  {pongs: true, stays: true},
+		"sends messages": {says: bridgetest.AppendFrame(nil, 1, "nothing of this name"), stays: true},
+		"sends pings":    {says: bridgetest.AppendFrame(nil, 9, "x"), stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, streams := serveUnheard(t, transport.Config{}, "a")
+				begun := time.Now()
+				client := admit(t, server, c.pongs)
+				_, err := client.Write(bridgetest.AppendFrame(nil, 2, "a"))
+				require.NoError(t, err)
+				synctest.Wait()
+				for k := range 4 * 60 { // a message each 250 ms
+					time.Sleep(250 * time.Millisecond)
+					if streams["a"].Subscribers() > 0 {
+						text(t, streams["a"], "data")
+					}
+					if c.says != nil && k%60 == 59 {
+						_, err := client.Write(c.says)
+						require.NoError(t, err)
+					}
+				}
+				synctest.Wait()
+				if c.stays {
+					assert.Len(t, server.Clients(), 1)
+					assert.InDelta(t, 6, client.pings.Load(), 1, "one each 10 s")
+					assert.GreaterOrEqual(t, client.messages.Load(), int64(240))
+				} else {
+					assert.Empty(t, server.Clients())
+					assert.InDelta(t, 20, time.Unix(0, client.ended.Load()).Sub(begun).Seconds(), 1.5)
+					assert.EqualValues(t, 1, client.pings.Load())
+					assert.ErrorIs(t, server.Diagnosis().LastError, transport.ErrPeerSlow)
+					assert.ErrorContains(t, server.Diagnosis().LastError, "silent for 20s")
+				}
+				_ = client.Close()
+				require.NoError(t, server.Close(context.Background()))
+				assert.Zero(t, server.Outstanding())
+			})
+		})
+	}
+}
+
+// TestAServerThatEndsDoesntWaitForAHandshake, nor for one that has just been made: what ends
+// the connection isn't taken back.
+func TestAServerThatEndsDoesntWaitForAHandshake(t *testing.T) {
+	for name, said := range map[string]string{"nothing": "", "half a request": upgrade[:20], "a request": upgrade} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, _ := serveUnheard(t, transport.Config{})
+				ours, theirs := net.Pipe()
+				defer ours.Close()
+				server.Admit(theirs)
+				go func() { _, _ = io.WriteString(ours, said) }()
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				require.NoError(t, server.Close(ctx))
+			})
+		})
+	}
+}
+
+// FuzzHandshake gives a server bytes in the place of a request and of what follows it: it
+// answers by HTTP or not at all, and serves the next client.
+func FuzzHandshake(f *testing.F) {
+	const upgrade = "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: a, test.v1\r\nOrigin: https://x\r\n\r\n"
+	for _, seed := range []string{
+		"", "\x16\x03\x01\x02\x00", "GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.0\r\nContent-Length: 99\r\n\r\nx",
+		upgrade, upgrade + "\x81\x86\x00\x00\x00\x00echo a", upgrade + "\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff", upgrade + "\x88\x80\x00\x00\x00\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	server, _ := serve(f, transport.Config{WebSocket: &transport.WebSocketConfig{Subprotocols: []string{"test.v1"}}})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		conn, err := net.Dial("tcp", server.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		_, _ = conn.Write(data)                              // the server may have ended it
+		_ = conn.(*net.TCPConn).CloseWrite()                 // likewise
+		answer, _ := io.ReadAll(io.LimitReader(conn, 1<<20)) // likewise
+		assert.True(t, len(answer) == 0 || bytes.HasPrefix(answer, []byte("HTTP/1.1 ")), "%q", answer)
+		client := connect(t, server, &websocket.DialOptions{Subprotocols: []string{"test.v1"}})
+		say(t, client, websocket.MessageText, "echo here")
+		expect(t, client, websocket.MessageText, "here")
+		require.NoError(t, client.CloseNow())
+	})
 }

@@ -3,6 +3,7 @@ package apollo
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/raybridge/raybridge/bridges/internal/apollo/apollopb"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -178,4 +179,68 @@ func oneOf[T any](condition bool, yes, no T) T {
 		return yes
 	}
 	return no
+}
+
+// perceptionLanes counts offsets to the left, as the sample does; Apollo's a is the factor
+// of the cube and its d the offset beside the vehicle, as its own camera component reads
+// them.
+func perceptionLanes(dst *apollopb.PerceptionLanes, src *sample.LaneLines, _ *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "lane_lines")
+	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&dst.ErrorCode, apollopb.ErrorCode_OK)
+	resize(&dst.CameraLaneline, len(src.Lines))
+	for i := range src.Lines {
+		line, d := &src.Lines[i], dst.CameraLaneline[i]
+		set(&d.Type, apollopb.LaneLineType(line.Type))
+		set(&d.PosType, apollopb.LaneLinePositionType(line.Place))
+		curve := part(&d.CurveCameraCoord)
+		set(&curve.LongitudeMin, float32(line.MinX))
+		set(&curve.LongitudeMax, float32(line.MaxX))
+		set(&curve.A, float32(line.C[3]))
+		set(&curve.B, float32(line.C[2]))
+		set(&curve.C, float32(line.C[1]))
+		set(&curve.D, float32(line.C[0]))
+	}
+	return nil
+}
+
+// colors are Apollo's names of what a traffic light shows.
+var colors = map[sample.SignalState]apollopb.TrafficLight_Color{
+	sample.SignalRed:     apollopb.TrafficLight_RED,
+	sample.SignalYellow:  apollopb.TrafficLight_YELLOW,
+	sample.SignalGreen:   apollopb.TrafficLight_GREEN,
+	sample.SignalOff:     apollopb.TrafficLight_BLACK,
+	sample.SignalUnknown: apollopb.TrafficLight_UNKNOWN,
+}
+
+// trafficLights names each light by its number in the scene.
+func trafficLights(dst *apollopb.TrafficLightDetection, src *sample.Signals, _ *Map) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "traffic_light")
+	set(&h.CameraTimestamp, uint64(src.StampNs))
+	set(&dst.ContainLights, len(src.Signals) > 0)
+	resize(&dst.TrafficLight, len(src.Signals))
+	for i := range src.Signals {
+		light, d := &src.Signals[i], dst.TrafficLight[i]
+		set(&d.Color, colors[light.State])
+		setNumber(&d.Id, light.ID)
+		set(&d.Confidence, float64(light.Score))
+	}
+	return nil
+}
+
+// setNumber sets a field to a number as text, if it isn't that already.
+func setNumber(field **string, number uint32) {
+	var digits [10]byte
+	text := strconv.AppendUint(digits[:0], uint64(number), 10)
+	if *field == nil || **field != string(text) {
+		set(field, string(text))
+	}
 }

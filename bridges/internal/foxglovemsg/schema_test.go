@@ -5,15 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
+	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-
-	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
 )
 
 // Whoever has nothing but a schema can read its messages: it holds all files, those that

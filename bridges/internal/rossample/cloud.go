@@ -7,8 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
 )
 
 // cloudLayout is how one point layout lies in memory.
@@ -277,5 +279,290 @@ func putSVL(c *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
 		binary.LittleEndian.PutUint64(d[8:16], uint64(math.Float32bits(p.Z)))
 		binary.LittleEndian.PutUint64(d[16:24], uint64(byteOf(float32(p.Intensity*scale)+round)))
 		binary.LittleEndian.PutUint64(d[24:32], math.Float64bits(float64(stampNs+int64(p.TimeNs))/1e9))
+	}
+}
+
+// FromPointCloud2 returns what a cloud's fields say that it is: *sample.Radar for points
+// with Range, Velocity, AzimuthAngle and ElevationAngle, *sample.DvsEvents for those with
+// x, y, t and pol, else *sample.PointCloud, which wants x, y and z.
+func FromPointCloud2(src *ros.PointCloud2) (bridges.Stamped, error) {
+	r, err := newCloudReader(src)
+	if err != nil {
+		return nil, err
+	}
+	header := ros.SampleHeader(&src.Header)
+	header.Pose = spatial.Identity()
+	switch {
+	case r.has("Range", "Velocity", "AzimuthAngle", "ElevationAngle"):
+		return &sample.Radar{Header: header, Detections: r.radar()}, nil
+	case r.has("x", "y", "t", "pol"):
+		return &sample.DvsEvents{Header: header, Events: r.events()}, nil
+	case r.has("x", "y", "z"):
+		cloud := &sample.PointCloud{Header: header}
+		r.points(cloud)
+		return cloud, nil
+	}
+	return nil, fmt.Errorf("cloud with the fields %s: %w: want x, y and z", r.names(), ErrLayout)
+}
+
+// cloudReader reads the points of a cloud by the names of their fields.
+type cloudReader struct {
+	src   *ros.PointCloud2
+	order binary.ByteOrder
+	// rows x columns points.
+	rows, columns int
+}
+
+// datatypeSize is the number of bytes of a PointField's value, 0 for unknown types.
+func datatypeSize(datatype uint8) int {
+	switch datatype {
+	case ros.PointFieldInt8, ros.PointFieldUint8:
+		return 1
+	case ros.PointFieldInt16, ros.PointFieldUint16:
+		return 2
+	case ros.PointFieldInt32, ros.PointFieldUint32, ros.PointFieldFloat32:
+		return 4
+	case ros.PointFieldFloat64:
+		return 8
+	}
+	return 0
+}
+
+// newCloudReader checks that all points lie within the data, and all fields within the
+// points.
+func newCloudReader(src *ros.PointCloud2) (*cloudReader, error) {
+	r := &cloudReader{src: src, order: binary.LittleEndian, rows: int(src.Height), columns: int(src.Width)}
+	if src.IsBigendian {
+		r.order = binary.BigEndian
+	}
+	size := uint64(len(src.Data.Data))
+	row := uint64(src.PointStep) * uint64(src.Width)
+	if src.PointStep == 0 && row+uint64(src.Width) > 0 || row > uint64(src.RowStep) && src.Height > 0 ||
+		uint64(src.Height)*uint64(src.RowStep) > size {
+		return nil, fmt.Errorf("cloud of %d x %d points of %d bytes, rows of %d, has %d bytes: %w",
+			src.Width, src.Height, src.PointStep, src.RowStep, size, ErrSize)
+	}
+	if src.Width == 0 {
+		r.rows = 0 // however many empty rows it says it has
+	}
+	for i := range src.PointFields {
+		f := &src.PointFields[i]
+		if uint64(f.Offset)+uint64(datatypeSize(f.Datatype)) > uint64(src.PointStep) {
+			return nil, fmt.Errorf("field %s of a point ends behind its %d bytes: %w", f.Name, src.PointStep, ErrLayout)
+		}
+	}
+	return r, nil
+}
+
+// has reports whether all the fields are there.
+func (r *cloudReader) has(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return r.field(name) == nil })
+}
+
+// field returns the first field that has one of the names.
+func (r *cloudReader) field(names ...string) *ros.PointField {
+	for _, name := range names {
+		for i := range r.src.PointFields {
+			if f := &r.src.PointFields[i]; f.Name == name && datatypeSize(f.Datatype) > 0 {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (r *cloudReader) names() []string {
+	var list []string
+	for i := range r.src.PointFields {
+		list = append(list, r.src.PointFields[i].Name)
+	}
+	return list
+}
+
+// count is the number of points.
+func (r *cloudReader) count() int { return r.rows * r.columns }
+
+// point returns the bytes of the i-th point, row by row.
+func (r *cloudReader) point(i int) []byte {
+	step := int(r.src.PointStep)
+	at := i/r.columns*int(r.src.RowStep) + i%r.columns*step
+	return r.src.Data.Data[at : at+step]
+}
+
+// each calls set with the value of a field in each point; nil, for a field that the
+// cloud doesn't have, does nothing.
+func (r *cloudReader) each(f *ros.PointField, set func(i int, v float64)) {
+	if f == nil {
+		return
+	}
+	for i := range r.count() {
+		set(i, r.value(r.point(i)[f.Offset:], f.Datatype))
+	}
+}
+
+// value reads a number; float64 holds those of all datatypes.
+func (r *cloudReader) value(b []byte, datatype uint8) float64 {
+	switch datatype {
+	case ros.PointFieldInt8:
+		return float64(int8(b[0]))
+	case ros.PointFieldUint8:
+		return float64(b[0])
+	case ros.PointFieldInt16:
+		return float64(int16(r.order.Uint16(b)))
+	case ros.PointFieldUint16:
+		return float64(r.order.Uint16(b))
+	case ros.PointFieldInt32:
+		return float64(int32(r.order.Uint32(b)))
+	case ros.PointFieldUint32:
+		return float64(r.order.Uint32(b))
+	case ros.PointFieldFloat32:
+		return float64(math.Float32frombits(r.order.Uint32(b)))
+	default:
+		return math.Float64frombits(r.order.Uint64(b))
+	}
+}
+
+// radar reads a sweep.
+func (r *cloudReader) radar() []sample.RadarDetection {
+	list := make([]sample.RadarDetection, r.count())
+	r.each(r.field("Range"), func(i int, v float64) { list[i].Depth = float32(v) })
+	r.each(r.field("Velocity"), func(i int, v float64) { list[i].Velocity = float32(v) })
+	r.each(r.field("AzimuthAngle"), func(i int, v float64) { list[i].Azimuth = float32(v) })
+	r.each(r.field("ElevationAngle"), func(i int, v float64) { list[i].Altitude = float32(v) })
+	return list
+}
+
+// events reads the events of an event camera.
+func (r *cloudReader) events() []sample.DvsEvent {
+	list := make([]sample.DvsEvent, r.count())
+	r.each(r.field("x"), func(i int, v float64) { list[i].X = uint16(within(v, math.MaxUint16)) })
+	r.each(r.field("y"), func(i int, v float64) { list[i].Y = uint16(within(v, math.MaxUint16)) })
+	r.each(r.field("t"), func(i int, v float64) { list[i].TimeNs = int64(within(v, 1<<62)) })
+	r.each(r.field("pol"), func(i int, v float64) { list[i].Polarity = v > 0 })
+	return list
+}
+
+// within rounds v to a whole number from 0 to limit; NaN gives 0.
+func within(v, limit float64) float64 {
+	if v >= limit {
+		return limit
+	}
+	if v > 0 {
+		return math.Round(v)
+	}
+	return 0
+}
+
+// points sets dst to the cloud's points, layout and shape. A cloud of several rows is
+// organized: its rows are rings, its columns firings. Distance and angles that the
+// points don't have follow from their coordinates, and so does Rings from their rings.
+func (r *cloudReader) points(dst *sample.PointCloud) {
+	dst.Layout = r.layout()
+	dst.Organized = r.src.Height > 1
+	dst.Points = make([]sample.Point, r.count())
+	at := func(i int) *sample.Point { return &dst.Points[i] }
+	if dst.Organized {
+		dst.Rings, dst.Columns = r.rows, r.columns
+		// Points are kept firing after firing.
+		at = func(i int) *sample.Point { return &dst.Points[i%r.columns*r.rows+i/r.columns] }
+		for i := range dst.Points {
+			at(i).Ring = uint16(i / r.columns)
+		}
+	}
+	r.coordinates(at)
+	r.marks(at)
+	r.times(dst.StampNs, at)
+	for i := range dst.Points {
+		p := &dst.Points[i]
+		p.Ray = uint32(i)
+		if !dst.Organized {
+			dst.Rings = max(dst.Rings, int(p.Ring)+1)
+		}
+	}
+}
+
+// coordinates reads where the points are.
+func (r *cloudReader) coordinates(at func(i int) *sample.Point) {
+	r.each(r.field("x"), func(i int, v float64) { at(i).X = float32(v) })
+	r.each(r.field("y"), func(i int, v float64) { at(i).Y = float32(v) })
+	r.each(r.field("z"), func(i int, v float64) { at(i).Z = float32(v) })
+	distance, azimuth, elevation := r.field("distance", "range"), r.field("azimuth"), r.field("elevation")
+	for i := range r.count() {
+		p := at(i)
+		x, y, z := float64(p.X), float64(p.Y), float64(p.Z)
+		if distance == nil {
+			p.Distance = float32(math.Sqrt(x*x + y*y + z*z))
+		}
+		if azimuth == nil {
+			p.Azimuth = float32(math.Atan2(y, x))
+		}
+		if elevation == nil {
+			p.Elevation = float32(math.Atan2(z, math.Hypot(x, y)))
+		}
+	}
+	r.each(distance, func(i int, v float64) { at(i).Distance = float32(v) })
+	r.each(azimuth, func(i int, v float64) { at(i).Azimuth = float32(v) })
+	r.each(elevation, func(i int, v float64) { at(i).Elevation = float32(v) })
+}
+
+// marks reads what is told of the points beside their places and times.
+func (r *cloudReader) marks(at func(i int) *sample.Point) {
+	r.each(r.field("intensity"), func(i int, v float64) { at(i).Intensity = float32(v) })
+	r.each(r.field("ring", "channel"), func(i int, v float64) { at(i).Ring = uint16(within(v, math.MaxUint16)) })
+	r.each(r.field("return_type"), func(i int, v float64) { at(i).Return = uint8(within(v, math.MaxUint8)) })
+	r.each(r.field("CosAngle"), func(i int, v float64) { at(i).CosIncidence = float32(v) })
+	r.each(r.field("ObjIdx"), func(i int, v float64) { at(i).Instance = uint32(within(v, math.MaxUint32)) })
+	r.each(r.field("ObjTag"), func(i int, v float64) { at(i).Tag = uint8(within(v, math.MaxUint8)) })
+}
+
+// doubleNs is more than the seconds of a stamp may be off in a double, nanoseconds: a step
+// is 238 ns from 2004 to 2038.
+const doubleNs = 1000
+
+// times reads when the points were fired: "time_stamp" and "t" count nanoseconds from
+// the header's stamp where they are whole numbers (Autoware, Ouster), else seconds;
+// "time" and "time_offset" seconds (Velodyne); "timestamp" seconds of the header's clock
+// (SVL, Hesai), or from its stamp where it is a float32 or below it.
+func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
+	f := r.field("time_stamp", "time", "t", "timestamp", "time_offset")
+	if f == nil {
+		return
+	}
+	scale, origin := 1e9, 0.0
+	if f.Datatype != ros.PointFieldFloat32 && f.Datatype != ros.PointFieldFloat64 {
+		scale = 1
+	}
+	absolute := f.Name == "timestamp" && f.Datatype != ros.PointFieldFloat32
+	if absolute {
+		origin = float64(stampNs)
+	}
+	r.each(f, func(i int, v float64) {
+		ns := v * scale
+		if absolute && ns >= origin-doubleNs {
+			ns -= origin
+		}
+		at(i).TimeNs = uint32(within(ns, math.MaxUint32))
+	})
+}
+
+// layout returns the layout whose bytes the cloud has, else the one of ours that loses
+// least of it.
+func (r *cloudReader) layout() sample.PointLayout {
+	for _, name := range []sample.PointLayout{
+		sample.LayoutXYZIRCAEDT, sample.LayoutXYZIRT, sample.LayoutXYZI, sample.LayoutSVL, sample.LayoutCARLASemantic,
+	} {
+		if l := layouts[name]; int(r.src.PointStep) == l.step && slices.Equal(r.src.PointFields, l.fields) {
+			return name
+		}
+	}
+	switch {
+	case r.has("ObjIdx", "ObjTag"):
+		return sample.LayoutCARLASemantic
+	case r.field("ring", "channel") != nil && r.has("azimuth", "elevation"):
+		return sample.LayoutXYZIRCAEDT
+	case r.field("ring", "channel") != nil:
+		return sample.LayoutXYZIRT
+	default:
+		return sample.LayoutXYZI
 	}
 }

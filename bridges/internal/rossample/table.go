@@ -1,6 +1,13 @@
 package rossample
 
-import "github.com/raybridge/raybridge/bridges/ros"
+import (
+	"context"
+	"fmt"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
 
 // shared are the publications that all bridges to ROS have.
 func shared() []ros.Publication {
@@ -44,4 +51,70 @@ func StandardSubscriptions() []ros.Subscription {
 // SVLSubscriptions returns the commands, the clock and lgsvl_msgs' boxes.
 func SVLSubscriptions() []ros.Subscription {
 	return append(commands(), ros.Subscribe(FromLgsvlDetection2DArray), ros.Subscribe(FromLgsvlDetection3DArray))
+}
+
+// Service is a type of ROS service with the Go types of its requests and responses.
+type Service struct {
+	// Type is the service's full name, such as "std_srvs/srv/SetBool".
+	Type    string
+	declare func(p *bridges.Plugin, wire string, offer Offer) error
+}
+
+// Offer makes an instance of the bridge that registered it answer the calls of one
+// service.
+type Offer func(instance bridges.Instance, service string, answer Answerer) error
+
+// Answerer answers the calls of one service.
+type Answerer struct {
+	// Type is the type of the service, with NewRequest to decode into.
+	Type ros.Service
+	// Answer takes a request of NewRequest's type and returns a response of
+	// NewResponse's, or an error to tell the caller. It is called by one goroutine at a
+	// time.
+	Answer func(ctx context.Context, request ros.Message) (ros.Message, error)
+}
+
+// Register declares the service on a bridge, by the name that the bridge's protocol has
+// for its type.
+func (s Service) Register(p *bridges.Plugin, wire string, offer Offer) error {
+	return s.declare(p, wire, offer)
+}
+
+// service makes the Service of its conversions.
+func service[Req, Res any, M ros.Message](typ ros.Service, request func(M) Req, response func(Res) ros.Message) Service {
+	return Service{Type: typ.Type, declare: func(p *bridges.Plugin, wire string, offer Offer) error {
+		return bridges.AddServiceCreator(p, wire, func(i bridges.Instance, name string, handle bridges.ServiceHandler[Req, Res]) error {
+			return offer(i, name, Answerer{Type: typ, Answer: func(ctx context.Context, m ros.Message) (ros.Message, error) {
+				typed, ok := m.(M)
+				if !ok {
+					return nil, fmt.Errorf("request of %s: %w", m.TypeName(), bridges.ErrConvert)
+				}
+				res, err := handle(ctx, request(typed))
+				if err != nil {
+					return nil, err
+				}
+				return response(res), nil
+			}})
+		})
+	}}
+}
+
+// Services returns std_srvs' services, in the order of ros.Services.
+func Services() []Service {
+	types := ros.Services()
+	return []Service{
+		service(types[0],
+			func(*ros.EmptyRequest) sample.EmptyRequest { return sample.EmptyRequest{} },
+			func(sample.EmptyResponse) ros.Message { return &ros.EmptyResponse{} }),
+		service(types[1],
+			func(m *ros.SetBoolRequest) sample.SetBoolRequest { return sample.SetBoolRequest{Data: m.Data} },
+			func(r sample.SetBoolResponse) ros.Message {
+				return &ros.SetBoolResponse{Success: r.Success, Message: r.Message}
+			}),
+		service(types[2],
+			func(*ros.TriggerRequest) sample.TriggerRequest { return sample.TriggerRequest{} },
+			func(r sample.TriggerResponse) ros.Message {
+				return &ros.TriggerResponse{Success: r.Success, Message: r.Message}
+			}),
+	}
 }

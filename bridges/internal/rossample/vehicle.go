@@ -1,6 +1,10 @@
 package rossample
 
 import (
+	"errors"
+	"fmt"
+	"math"
+
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -68,4 +72,93 @@ func CarlaLaneInvasionEvent(dst *ros.CarlaLaneInvasionEvent, src *sample.LaneInv
 		dst.CrossedLaneMarkings = append(dst.CrossedLaneMarkings, int32(mark.Type))
 	}
 	return ros.SetHeader(&dst.Header, &src.Header)
+}
+
+// ErrCommand says that a command has NaN, an infinity or a number that stands for nothing.
+var ErrCommand = errors.New("command makes no sense")
+
+// finite returns ErrCommand if one of the numbers is NaN or infinite.
+func finite(numbers ...float64) error {
+	for i, v := range numbers {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("number %d of the command is %v: %w", i+1, v, ErrCommand)
+		}
+	}
+	return nil
+}
+
+// atMost returns ErrCommand if a field is above the last of its numbers.
+func atMost(field string, v, last uint8) error {
+	if v > last {
+		return fmt.Errorf("%s is %d, where 0 to %d are known: %w", field, v, last, ErrCommand)
+	}
+	return nil
+}
+
+// FromVehicleControlData sets dst to what the message asks of the vehicle. Pedals beyond
+// 0..1 are cut off. SVL's wheel angle is positive to the right, as in its CanBusData and
+// VehicleOdometry; a sample's is to the left.
+func FromVehicleControlData(dst *sample.VehicleControl, src *ros.VehicleControlData) error {
+	acceleration, braking := float64(src.AccelerationPct), float64(src.BrakingPct)
+	angle, rate := float64(src.TargetWheelAngle), float64(src.TargetWheelAngularRate)
+	err := errors.Join(finite(acceleration, braking, angle, rate), atMost("target_gear", src.TargetGear, sample.GearLow))
+	if err != nil {
+		return err
+	}
+	*dst = sample.VehicleControl{
+		Header: ros.SampleHeader(&src.Header), Acceleration: min(max(acceleration, 0), 1), Braking: min(max(braking, 0), 1),
+		SteeringAngle: 0 - angle, HasAngle: true, SteeringRate: math.Abs(rate), Gear: int8(src.TargetGear),
+	}
+	return nil
+}
+
+// FromVehicleStateData sets dst to what the message asks the vehicle to switch.
+func FromVehicleStateData(dst *sample.VehicleState, src *ros.VehicleStateData) error {
+	err := errors.Join(
+		atMost("blinker_state", src.BlinkerState, sample.BlinkerHazard),
+		atMost("headlight_state", src.HeadlightState, sample.HeadlightsHigh),
+		atMost("wiper_state", src.WiperState, 3),
+		atMost("current_gear", src.CurrentGear, sample.GearLow),
+		atMost("vehicle_mode", src.VehicleMode, 4),
+	)
+	if err != nil {
+		return err
+	}
+	*dst = sample.VehicleState{
+		Header: ros.SampleHeader(&src.Header), Blinker: src.BlinkerState, Headlights: src.HeadlightState, Wipers: src.WiperState,
+		Gear: src.CurrentGear, Mode: src.VehicleMode, HandBrake: src.HandBrakeActive, Horn: src.HornActive, Autonomous: src.AutonomousModeActive,
+	}
+	return nil
+}
+
+// FromAckermannDriveStamped sets dst to the speed and the angle that the message asks
+// for. Rates are limits, of which the sign doesn't count.
+func FromAckermannDriveStamped(dst *sample.AckermannDrive, src *ros.AckermannDriveStamped) error {
+	d := &src.Drive
+	angle, rate := float64(d.SteeringAngle), float64(d.SteeringAngleVelocity)
+	speed, acceleration, jerk := float64(d.Speed), float64(d.Acceleration), float64(d.Jerk)
+	if err := finite(angle, rate, speed, acceleration, jerk); err != nil {
+		return err
+	}
+	*dst = sample.AckermannDrive{
+		Header: ros.SampleHeader(&src.Header), SteeringAngle: angle, SteeringRate: math.Abs(rate),
+		Speed: speed, Acceleration: math.Abs(acceleration), Jerk: math.Abs(jerk),
+	}
+	return nil
+}
+
+// FromTwist sets dst to the velocities; its stamp is 0, since the message has none.
+func FromTwist(dst *sample.VelocityCommand, src *ros.Twist) error {
+	l, a := &src.Linear, &src.Angular
+	if err := finite(l.X, l.Y, l.Z, a.X, a.Y, a.Z); err != nil {
+		return err
+	}
+	*dst = sample.VelocityCommand{Twist: fromTwist(src)}
+	return nil
+}
+
+// FromClock sets dst to the clock's time.
+func FromClock(dst *sample.Clock, src *ros.Clock) error {
+	dst.StampNs = src.Clock.Nanoseconds()
+	return nil
 }

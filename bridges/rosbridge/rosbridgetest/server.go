@@ -1,3 +1,41 @@
+// Package rosbridgetest is a rosbridge server for tests: it keeps no ROS behind it, but
+// records what its clients advertise and publish, hands publications on to those that
+// subscribed, and misbehaves when it is told to.
+//
+// It is written from the rosbridge v2 protocol specification (rosbridge_suite,
+// ROSBRIDGE_PROTOCOL.md) alone, and shares no code with the bridge: it has its own BSON,
+// and decodes JSON and CBOR with libraries of others into plain maps.
+//
+// # Usage
+//
+//	server := rosbridgetest.New(rosbridgetest.Config{})
+//	err := server.Start()
+//	defer server.Kill()
+//	... connect a bridge to server.Addr()
+//	server.Advertised()               // {"/points": "sensor_msgs/PointCloud2"}
+//	server.Messages("/points")        // what was published
+//	server.Publish("/cmd_vel", rosbridgetest.Outgoing{Values: twist})
+//	server.Call(ctx, "/reset", nil)   // a service that the bridge offers
+//
+// # What it speaks
+//
+// The operations advertise, unadvertise, publish, subscribe (compression none, cbor and
+// cbor-raw, throttle_rate, fragment_size), unsubscribe, advertise_service,
+// unadvertise_service, call_service, service_response, set_level, fragment; png and auth
+// are answered by a status of level error, as is whatever isn't of the protocol. With
+// BSONOnly every frame in both directions is one BSON document, as rosbridge_server's
+// parameter bson_only_mode has it.
+//
+// It knows no message definitions, so it can't tell whether a message conforms to its
+// type, and routes a client's message to subscribers in the shape in which it came.
+// Messages that [Server.Publish] is given have the shape that rosbridge gives them:
+// bytes are base64 in JSON, byte strings in CBOR and binary in BSON; numeric slices are
+// typed arrays in CBOR (RFC 8746).
+//
+// # Concurrency
+//
+// All methods may be called from any goroutine. Every client has one that reads;
+// writing is done by whoever has something to send.
 package rosbridgetest
 
 import (
@@ -6,6 +44,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -380,3 +419,62 @@ func (s *Server) answerOther(w http.ResponseWriter) {
 
 // errGone says that the client that should answer has gone.
 var errGone = errors.New("the client has gone")
+
+// discard takes what net/http has to say of clients that behave badly on purpose.
+var discard = log.New(io.Discard, "", 0)
+
+// gate lets readers through while it is open.
+type gate struct {
+	mu     sync.Mutex
+	opened *sync.Cond
+	closed bool // guarded by mu
+}
+
+func (g *gate) init() { g.opened = sync.NewCond(&g.mu) }
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = false
+	g.opened.Broadcast()
+}
+
+func (g *gate) pass() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.closed {
+		g.opened.Wait()
+	}
+}
+
+// gatedListener makes connections that read only while the server's gate is open.
+type gatedListener struct {
+	net.Listener
+	server *Server
+}
+
+func (l gatedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return gatedConn{conn, &l.server.gate}, nil
+}
+
+type gatedConn struct {
+	net.Conn
+	gate *gate
+}
+
+func (c gatedConn) Read(p []byte) (int, error) {
+	c.gate.pass()
+	n, err := c.Conn.Read(p)
+	c.gate.pass() // what was being read when the gate was shut waits too
+	return n, err
+}

@@ -5,10 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/raybridge/raybridge/bridges/carla"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/stretchr/testify/assert"
 )
 
 // grouped writes a scan the plain way: a list for each channel.
