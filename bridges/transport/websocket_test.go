@@ -228,6 +228,7 @@ func TestOrigins(t *testing.T) {
 				conn, response, err := websocket.Dial(t.Context(), "ws://"+server.Addr().String(), options) //nolint:bodyclose // the library has it
 				if welcome {
 					require.NoError(t, err, asked)
+					expect(t, conn, websocket.MessageText, "hello") // unread, it would make a reset of the end
 					require.NoError(t, conn.CloseNow())
 					continue
 				}
