@@ -92,15 +92,14 @@ var clientWords = Words{
 // delivers what waits when it is disconnected. What was registered and published outlives the
 // connection, and goes to that of the next Open. An instance that embeds one has all of
 // bridges.Instance, Failer, Diagnoser and Reacher except Connect, which parses the connection
-// string and calls Open. The zero value is ready; all methods may be called from any goroutine.
+// string and calls Open. The zero value is ready. Methods may be called from any goroutine, but
+// Open, Forget and Disconnect one after the other, as bridges.Bridge does.
 type Client struct {
 	State
 	journal Journal
 	life    atomic.Pointer[life] // nil while disconnected
 	// registered is the number of registrations, which may be read without mu.
 	registered atomic.Int64
-
-	opening sync.Mutex // held while lives are exchanged
 
 	mu            sync.Mutex
 	registrations [][]byte // guarded by mu: frames, never changed
@@ -125,9 +124,7 @@ type life struct {
 
 // Open disconnects, and begins to dial as the config says. ctx bounds the disconnection alone.
 func (c *Client) Open(ctx context.Context, config ClientConfig) {
-	c.opening.Lock()
-	defer c.opening.Unlock()
-	c.close(ctx)
+	_ = c.Disconnect(ctx) // it has no error
 	l := &life{client: c, config: config.orDefaults(), done: make(chan struct{})}
 	l.pool = flow.NewPool(flow.PoolConfig{MaxIdle: l.config.Queue.Messages + 8, MaxIdleBytes: l.config.Queue.Bytes})
 	l.dialing, l.stopDialing = context.WithCancel(context.Background())
@@ -143,19 +140,11 @@ func (c *Client) Open(ctx context.Context, config ClientConfig) {
 
 // Disconnect delivers what is queued for as long as ctx allows and disconnects; what isn't
 // delivered counts as dropped (flow.CauseClosed). Both goroutines have ended when it
-// returns. Without a connection it does nothing.
+// returns. Without a connection it does nothing. The error is nil.
 func (c *Client) Disconnect(ctx context.Context) error {
-	c.opening.Lock()
-	defer c.opening.Unlock()
-	c.close(ctx)
-	return nil
-}
-
-// close ends the life; opening must be held.
-func (c *Client) close(ctx context.Context) {
 	l := c.life.Load()
 	if l == nil {
-		return
+		return nil
 	}
 	c.mu.Lock()
 	c.closing = true
@@ -178,6 +167,7 @@ func (c *Client) close(ctx context.Context) {
 	defer c.mu.Unlock()
 	c.gaveUp = nil
 	c.SetStatus(Disconnected)
+	return nil
 }
 
 // abort ends the connection, whatever waits.
@@ -222,6 +212,15 @@ func (c *Client) Register(frame []byte) {
 	if _, s := c.current(); s != nil {
 		s.out.Wake()
 	}
+}
+
+// Forget takes back all registrations, for a protocol that makes others for each Open. The
+// client is disconnected.
+func (c *Client) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.registrations = nil
+	c.registered.Store(0)
 }
 
 // current returns the life and the connection there are, nil where there is none.

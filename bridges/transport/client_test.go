@@ -732,5 +732,13 @@ func TestClientOutlivesItsConnections(t *testing.T) {
 		assert.ErrorIs(t, a("3"), transport.ErrNotConnected)
 		assert.EqualValues(t, 2, c.Diagnosis().Connections, "of both times")
 		assert.EqualValues(t, 3, c.counts().Messages)
+
+		c.Forget()
+		c.Register(frame("/b"))
+		c.Start()
+		assert.Equal(t, "/b", p.take(t), "the others are forgotten")
+		synctest.Wait()
+		require.NoError(t, late("4"))
+		assert.Equal(t, "4", p.take(t))
 	})
 }

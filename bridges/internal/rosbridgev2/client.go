@@ -15,19 +15,17 @@ import (
 )
 
 // Client is a connection to a server, with what is registered there: registrations
-// outlive the connection. The zero value is ready; all methods may be called from any
-// goroutine.
+// outlive the connection. The zero value is ready. Methods may be called from any goroutine, but
+// Connect and Disconnect one after the other, as bridges.Bridge does.
 type Client struct {
+	transport.Client
 	session atomic.Pointer[session] // nil while disconnected
-
-	opening sync.Mutex // held while sessions are exchanged
 
 	mu            sync.Mutex
 	publications  []*Publication           // guarded by mu
 	subscriptions map[string]*Subscription // guarded by mu: by topic
 	topics        []string                 // guarded by mu: of the subscriptions, in their order
 	services      []Service                // guarded by mu
-	before        bridges.Diagnosis        // guarded by mu: of sessions that have ended
 
 	altered atomic.Int64 // messages of which numbers were replaced
 }
@@ -36,7 +34,6 @@ type Client struct {
 type session struct {
 	client    *Client
 	config    Config
-	dialled   transport.Client
 	desk      *Desk
 	fragments Fragments // of one connection, its reading goroutine's
 }
@@ -45,14 +42,14 @@ type session struct {
 type Publication struct {
 	client *Client
 	info   *bridges.PublishedTopic
+	out    *transport.Outlet
 	typ    string                 // guarded by the client's mu
-	out    atomic.Pointer[outlet] // nil while disconnected
+	form   atomic.Pointer[framed] // nil while disconnected
 	size   atomic.Int64           // of the last frame, bytes
 }
 
-// outlet is a publication's place in one session.
-type outlet struct {
-	*transport.Outlet
+// framed is how a publication's frames look in one session: head comes before the message.
+type framed struct {
 	config *Config
 	head   []byte
 }
@@ -71,9 +68,7 @@ type Subscription struct {
 
 // Connect disconnects, and begins to connect as config says.
 func (c *Client) Connect(ctx context.Context, config Config) error {
-	c.opening.Lock()
-	defer c.opening.Unlock()
-	if err := c.close(ctx); err != nil {
+	if err := c.Disconnect(ctx); err != nil {
 		return err
 	}
 	if config.Log == nil {
@@ -82,6 +77,7 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 	s := &session{client: c, config: config, desk: NewDesk()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.Forget()
 	for _, p := range c.publications {
 		s.advertise(p)
 	}
@@ -92,7 +88,7 @@ func (c *Client) Connect(ctx context.Context, config Config) error {
 		s.offer(service)
 	}
 	c.session.Store(s)
-	s.dialled.Open(ctx, transport.ClientConfig{
+	c.Open(ctx, transport.ClientConfig{
 		Dial: s.dial, Handle: s.handle, Handshake: true, Retry: config.Retry, Queue: config.Queue, Log: config.Log,
 	})
 	return nil
@@ -111,60 +107,31 @@ func (s *session) dial(ctx context.Context) (transport.FrameConn, error) {
 // Disconnect delivers what is queued, for as long as ctx allows, and ends the connection
 // and the services' handlers. Without a connection it does nothing.
 func (c *Client) Disconnect(ctx context.Context) error {
-	c.opening.Lock()
-	defer c.opening.Unlock()
-	return c.close(ctx)
-}
-
-// close ends the session; opening must be held.
-func (c *Client) close(ctx context.Context) error {
 	s := c.session.Load()
 	if s == nil {
 		return nil
 	}
-	err := s.dialled.Disconnect(ctx)
+	err := c.Client.Disconnect(ctx)
 	s.desk.Close(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.before = c.before.Add(s.dialled.Diagnosis())
 	for _, p := range c.publications {
-		p.out.Store(nil)
+		p.form.Store(nil)
 	}
 	c.session.Store(nil)
 	return err
 }
 
-// Status is the connection's; Disconnected without one. It takes no lock.
-func (c *Client) Status() bridges.Status {
-	if s := c.session.Load(); s != nil {
-		return s.dialled.Status()
-	}
-	return bridges.Disconnected
-}
-
-// Err returns nil, or that the client has given up connecting.
-func (c *Client) Err() error {
-	if s := c.session.Load(); s != nil {
-		return s.dialled.Err()
-	}
-	return nil
-}
-
 // Diagnosis tells how all connections fared.
 func (c *Client) Diagnosis() bridges.Diagnosis {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	d := c.before
-	if s := c.session.Load(); s != nil {
-		d = d.Add(s.dialled.Diagnosis())
-	}
+	d := c.Client.Diagnosis()
 	d.Altered = c.altered.Load()
 	return d
 }
 
 // Advertise announces a topic of messages of the type with the given full name.
 func (c *Client) Advertise(info *bridges.PublishedTopic, typ string) *Publication {
-	p := &Publication{client: c, info: info, typ: typ}
+	p := &Publication{client: c, info: info, out: c.NewOutlet(&info.Tally, info.Policy), typ: typ}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.publications = append(c.publications, p)
@@ -212,8 +179,8 @@ func (c *Client) Offer(service Service) {
 // advertise registers a topic; the client's mu must be held.
 func (s *session) advertise(p *Publication) {
 	form, latch := s.config.Form, p.info.QoS.Durability == flow.TransientLocal
-	s.dialled.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
-	p.out.Store(&outlet{config: &s.config, Outlet: s.dialled.NewOutlet(&p.info.Tally, p.info.Policy), head: AppendPublishHead(nil, form, p.info.Name, latch)})
+	s.client.Register(AppendAdvertise(nil, form, Advertise{p.info.Name, s.config.ROS.TypeName(p.typ), latch}))
+	p.form.Store(&framed{config: &s.config, head: AppendPublishHead(nil, form, p.info.Name, latch)})
 }
 
 func (s *session) subscribe(sub *Subscription) {
@@ -221,12 +188,12 @@ func (s *session) subscribe(sub *Subscription) {
 	if sub.Plain {
 		compression = "none"
 	}
-	s.dialled.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, s.config.ROS.TypeName(sub.Type), compression}))
+	s.client.Register(AppendSubscribe(nil, s.config.Form, Subscribe{sub.Topic, s.config.ROS.TypeName(sub.Type), compression}))
 }
 
 func (s *session) offer(service Service) {
 	s.desk.Open(service)
-	s.dialled.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
+	s.client.Register(AppendAdvertiseService(nil, s.config.Form, service.Name, s.config.ROS.TypeName(service.Type)))
 }
 
 // Message appends a publication's message in the form and for the ROS that the session's
@@ -247,16 +214,16 @@ func (c *Client) Config() *Config {
 // Send encodes a message, unless there is no connection, and queues it. Errors are those
 // of transport.Outlet.Send, and bridges.ErrConvert for a message that can't be expressed.
 func (p *Publication) Send(ctx context.Context, message Message) error {
-	out := p.out.Load()
-	if out == nil {
+	form := p.form.Load()
+	if form == nil {
 		return bridges.ErrNotConnected
 	}
-	buffer := out.Buffer(int(p.size.Load()))
-	frame := append(buffer.Bytes()[:0], out.head...)
-	frame, altered, err := message.AppendAs(frame, out.config)
+	buffer := p.out.Buffer(int(p.size.Load()))
+	frame := append(buffer.Bytes()[:0], form.head...)
+	frame, altered, err := message.AppendAs(frame, form.config)
 	if err == nil {
-		frame = SealPublish(frame, out.config.Form, 0)
-		err = out.config.checkWhole(len(frame))
+		frame = SealPublish(frame, form.config.Form, 0)
+		err = form.config.checkWhole(len(frame))
 	}
 	if err != nil {
 		buffer.Release()
@@ -267,7 +234,7 @@ func (p *Publication) Send(ctx context.Context, message Message) error {
 	}
 	p.size.Store(int64(len(frame)))
 	buffer.Adopt(frame)
-	return out.Send(ctx, buffer)
+	return p.out.Send(ctx, buffer)
 }
 
 // checkWhole returns nil unless a frame is larger than the server takes and may not be
@@ -341,7 +308,11 @@ func (s *session) answer(data []byte) error {
 	}
 	form := s.config.Form
 	respond := func(r Response) {
-		if err := s.dialled.Post(AppendResponse(nil, form, r)); err != nil {
+		err := bridges.ErrNotConnected
+		if s.client.session.Load() == s { // an answer that comes late isn't for the next server
+			err = s.client.Post(AppendResponse(nil, form, r))
+		}
+		if err != nil {
 			s.config.Log.Warn("can't answer a service's call", "service", r.Service, "error", err)
 		}
 	}

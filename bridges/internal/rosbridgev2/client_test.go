@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -334,6 +336,50 @@ func TestTLS(t *testing.T) {
 	dial(t, none, "wss://"+plain.Addr(), map[string]string{"insecure": "1"})
 	assert.ErrorIs(t, failure(t, none), bridges.ErrTLS)
 	assert.NotContains(t, failure(t, none).Error(), "insecure", "it is no certificate that is amiss")
+}
+
+// An answer that comes after its connection has ended isn't sent on the next one.
+func TestLateAnswersAreNotSent(t *testing.T) {
+	s := server(t, rosbridgetest.Config{})
+	asked, answer, log := make(chan struct{}), make(chan struct{}), make(chan string, 10)
+	c := new(rosbridgev2.Client)
+	c.Offer(rosbridgev2.Service{Name: "/late", Type: "std_srvs/srv/Empty", Answer: func(context.Context, rosbridgev2.Form, []byte) ([]byte, error) {
+		close(asked)
+		<-answer
+		return nil, nil
+	}})
+	config, err := parse(s.Addr(), nil)
+	require.NoError(t, err)
+	config.ROS, config.Log = ros.ROS1, slog.New(slog.NewTextHandler(lines(log), nil))
+	require.NoError(t, c.Connect(t.Context(), config))
+	require.Eventually(t, func() bool { return len(s.Services()) == 1 }, patience, tick)
+	calls, stop := context.WithCancel(t.Context())
+	var calling sync.WaitGroup
+	calling.Go(func() { _, _ = s.Call(calls, "/late", nil) })
+	<-asked
+	over, end := context.WithCancel(t.Context())
+	end()
+	require.NoError(t, c.Disconnect(over))
+	dial(t, c, s.Addr(), nil)
+	require.Eventually(t, func() bool { return c.Status() == bridges.Connected }, patience, tick)
+	close(answer)
+	for line := ""; !strings.Contains(line, "can't answer a service's call"); {
+		select {
+		case line = <-log:
+		case <-time.After(patience):
+			t.Fatal("the answer was sent")
+		}
+	}
+	stop()
+	calling.Wait()
+}
+
+// lines is a writer of log lines.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }
 
 func TestConnectionStrings(t *testing.T) {
