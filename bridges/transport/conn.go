@@ -94,14 +94,12 @@ func (c *Conn) Cut() error { return c.pass.Cut() }
 // Welcome counts the connection: its peer speaks the protocol, and is served. The session
 // calls it once.
 func (c *Conn) Welcome() {
-	c.server.mu.Lock()
-	defer c.server.mu.Unlock()
-	c.server.diagnosis.Connections++
+	c.server.journal.met()
 }
 
 // Malformed counts something that the client sent and that can't be read, where the connection
 // goes on.
-func (c *Conn) Malformed(err error) { _, _ = c.server.malformed(c.named(err)) }
+func (c *Conn) Malformed(err error) { c.server.journal.counted(c.named(err), TroubleUnread) }
 
 // named adds which client it was.
 func (c *Conn) named(err error) error {
@@ -203,7 +201,7 @@ func (c *Conn) run() {
 	c.pass.Leave()
 	c.server.remove(c)
 	if failure != nil {
-		c.server.left.tell(c.server.config.Log, c.conn.RemoteAddr().String(), failure)
+		c.server.journal.left(c.conn.RemoteAddr().String(), failure)
 		c.fails(c.named(failure))
 	}
 	if c.server.config.Left != nil {

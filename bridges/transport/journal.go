@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,12 +43,13 @@ const (
 	TroubleFailed
 	// TroubleRefused is somebody who wasn't let in: Diagnosis.Failures, and Refused by its cause.
 	TroubleRefused
-	troubles = 4
+	troubleLeft // a client of a server that left with an error; Diagnosis counts it as TroubleFailed
+	troubles    = int(troubleLeft) + 1
 )
 
-// Journal counts what happens to a connection that is kept and logs it: the first failure of
-// each cause at once, then a line a minute, so that a peer that comes and goes fills no log.
-// Trouble that doesn't end a connection is logged at once too, then ever more rarely. A line
+// Journal counts what happens to a connection that is kept, or to those of a server, and logs it:
+// the first failure of each cause at once, then at most a line a minute, so that a peer that
+// comes and goes fills no log. Trouble that doesn't end a connection is logged at once too, then ever more rarely. A line
 // says how many were left out before it. Begin comes first; then any goroutine may call.
 type Journal struct {
 	mu        sync.Mutex
@@ -102,7 +104,8 @@ func (j *Journal) Connected(attributes ...any) {
 	j.since, j.attempts, j.spoke = now, 0, false
 }
 
-// met counts a connection that ended before it could be used.
+// met counts a connection without a line: one of a server, or one that ended before it could
+// be used.
 func (j *Journal) met() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -119,7 +122,8 @@ func (j *Journal) meet() {
 func (j *Journal) Lost(loss Loss) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.fail(loss.Err)
+	j.count(loss.Err, TroubleFailed)
+	j.failed++
 	text, now := j.words.Failed, time.Now()
 	if loss.Connected {
 		text = j.words.Lost
@@ -147,12 +151,6 @@ func (j *Journal) Lost(loss Loss) {
 	j.lastTold, j.spoke, j.untold = now, true, 0
 }
 
-// fail counts a failure; mu must be held.
-func (j *Journal) fail(err error) {
-	j.failed++
-	j.diagnosis.Fail(err)
-}
-
 // unanswered notes that the connection is given up. Where the first attempt has had no end
 // yet, that is its failure: of a peer that takes connections and keeps silent there would be
 // nothing else to tell.
@@ -160,7 +158,7 @@ func (j *Journal) unanswered() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.made == 0 && j.failed == 0 {
-		j.fail(fmt.Errorf("%w: no answer within the %v until it was closed", ErrNotConnected, time.Since(j.since).Round(time.Millisecond)))
+		j.count(fmt.Errorf("%w: no answer within the %v until it was closed", ErrNotConnected, time.Since(j.since).Round(time.Millisecond)), TroubleFailed)
 	}
 }
 
@@ -169,18 +167,44 @@ func (j *Journal) unanswered() {
 func (j *Journal) Note(kind Trouble, text string, err error, attributes ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch kind {
-	case TroubleUnread:
-		j.diagnosis.Malformed++
-		j.diagnosis.LastError = err
-	case TroubleComplaint:
-		j.diagnosis.Complaints++
-		j.diagnosis.LastError = err
-	default:
-		j.diagnosis.Fail(err)
+	j.count(err, kind)
+	j.tell(slog.LevelWarn, kind, text, append(attributes, "error", err))
+}
+
+// counted counts an error that has no line, as trouble of one or more kinds.
+func (j *Journal) counted(err error, kinds ...Trouble) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.count(err, kinds...)
+}
+
+// left logs that a client left with an error, which isn't counted here.
+func (j *Journal) left(client string, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.tell(slog.LevelInfo, troubleLeft, "client left", []any{"client", client, "error", err})
+}
+
+// count counts an error; mu must be held.
+func (j *Journal) count(err error, kinds ...Trouble) {
+	for _, kind := range kinds {
+		switch kind {
+		case TroubleUnread:
+			j.diagnosis.Malformed++
+			j.diagnosis.LastError = err
+		case TroubleComplaint:
+			j.diagnosis.Complaints++
+			j.diagnosis.LastError = err
+		default:
+			j.diagnosis.Fail(err)
+		}
 	}
+}
+
+// tell logs a line about repeated trouble, or counts that it was left out; mu must be held.
+func (j *Journal) tell(level slog.Level, kind Trouble, text string, attributes []any) {
 	if untold, ok := j.repeated[kind].Tell(time.Now()); ok {
-		j.log.Warn(text, append(attributes, "error", err, "more_since", untold)...)
+		j.log.Log(context.Background(), level, text, append(attributes, "more_since", untold)...)
 	}
 }
 

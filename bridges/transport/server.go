@@ -137,23 +137,21 @@ type Server struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	left   leftLog
 
 	upgrade *upgrade // nil for plain TCP
+	journal Journal
 
 	mu       sync.Mutex
 	listener net.Listener   // guarded by mu
 	clients  map[*Conn]bool // guarded by mu
 	streams  []*Stream      // guarded by mu
 	closed   bool           // guarded by mu
-
-	diagnosis Diagnosis    // guarded by mu
-	unread    flow.Journal // guarded by mu: of lines about malformed messages
 }
 
 // New returns a server that doesn't listen yet.
 func New(config Config) *Server {
 	s := &Server{config: config.orDefaults(), clients: map[*Conn]bool{}}
+	s.journal.Begin(s.config.Log, Words{}) // it has no lines of one connection
 	s.gate = guard.NewGate(s.config.MaxClients, s.config.PerAddress)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if w := s.config.WebSocket; w != nil {
@@ -325,30 +323,15 @@ func (s *Server) Close(ctx context.Context) error {
 }
 
 // Diagnosis tells how the clients' connections fared.
-func (s *Server) Diagnosis() Diagnosis {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.diagnosis
-}
+func (s *Server) Diagnosis() Diagnosis { return s.journal.Diagnosis() }
 
 // failed counts a connection that failed, or wasn't let in.
 func (s *Server) failed(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.diagnosis.Fail(err)
+	kinds := []Trouble{TroubleFailed}
 	if slices.ContainsFunc(s.config.Unread, func(unread error) bool { return errors.Is(err, unread) }) {
-		s.diagnosis.Malformed++
+		kinds = append(kinds, TroubleUnread)
 	}
-}
-
-// malformed counts what a client sent that couldn't be read. It reports whether a line is to
-// be logged now, and how many weren't since the last.
-func (s *Server) malformed(err error) (untold int64, tell bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.diagnosis.Malformed++
-	s.diagnosis.LastError = err
-	return s.unread.Tell(time.Now())
+	s.journal.counted(err, kinds...)
 }
 
 // Outstanding returns the number of buffers of all streams that are lent.
@@ -358,19 +341,4 @@ func (s *Server) Outstanding() int {
 		n += stream.pool.Stats().Outstanding
 	}
 	return n
-}
-
-// leftLog tells of clients that left with an error, ever more rarely, so that a client that
-// comes and fails again and again fills no log. Any goroutine may use it.
-type leftLog struct {
-	mu   sync.Mutex
-	rate flow.Journal // guarded by mu
-}
-
-func (l *leftLog) tell(log *slog.Logger, client string, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if untold, ok := l.rate.Tell(time.Now()); ok {
-		log.Info("client left", "client", client, "error", err, "more_since", untold)
-	}
 }

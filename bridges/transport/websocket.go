@@ -328,12 +328,7 @@ func (c *WebSocket) Release(n int) { c.conn.Release(n) }
 
 // malformed counts a message that made no sense, and logs it, ever more rarely.
 func (c *WebSocket) malformed(err error) {
-	s := c.conn.server
-	err = brief(err)
-	untold, tell := s.malformed(err)
-	if tell {
-		s.config.Log.Warn("can't read what a client sent", "server", c.upgrade.Name, "client", c.Remote(), "error", err, "more_since", untold)
-	}
+	c.conn.server.journal.Note(TroubleUnread, "can't read what a client sent", brief(err), "server", c.upgrade.Name, "client", c.Remote())
 }
 
 // fatal reports whether an error of a session ends the connection.
