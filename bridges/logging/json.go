@@ -17,9 +17,15 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
+// message appends the JSON of one message of a topic.
+type message func(o *object, topic *bridges.PublishedTopic) error
+
+// row is a type with the JSON that carries it, under the type's name in the log.
+type row = bridges.Publication[message, string]
+
 // kind is one type of samples.
 type kind struct {
-	register func(*bridges.Plugin) error
+	row
 	// write appends msg's JSON object, unless msg is of another type.
 	write func(o *object, topic *bridges.PublishedTopic, msg any) bool
 }
@@ -54,29 +60,34 @@ var kinds = []kind{
 	kindOf("SnapshotData", writeSnapshot),
 }
 
-// sampleOf are the samples.
-type sampleOf interface {
-	*sample.Clock | *sample.Image | *sample.CompressedImage | *sample.CameraInfo | *sample.PointCloud |
-		*sample.Imu | *sample.GnssFix | *sample.Odometry | *sample.Transforms |
-		*sample.LaserScan | *sample.Range | *sample.Radar | *sample.RadarObjects | *sample.DvsEvents |
-		*sample.Speed | *sample.CanBus | *sample.VehicleOdometry | *sample.GpsOdometry | *sample.InsStatus |
-		*sample.Detections2D | *sample.Detections3D | *sample.Signals |
-		*sample.Collision | *sample.Obstacle | *sample.LaneInvasion | *sample.Snapshot
-}
-
-func kindOf[T sampleOf](typeName string, write func(*object, *bridges.PublishedTopic, T)) kind {
-	encode := func(o *object, topic *bridges.PublishedTopic, msg T) error {
+// kindOf makes the kind of samples T, whose object write fills.
+func kindOf[T bridges.Stamped](typeName string, write func(*object, *bridges.PublishedTopic, T)) kind {
+	encode := func(o *object, topic *bridges.PublishedTopic, src T) error {
 		o.begin()
-		write(o, topic, msg)
+		write(o, topic, src)
 		o.end()
 		return nil
 	}
 	return kind{
-		register: func(p *bridges.Plugin) error { return register(p, typeName, encode) },
+		row: bridges.Publish(typeName, typeName, func(bridges.Instance) func(T) (message, error) {
+			box := boxed(encode)
+			return func(src T) (message, error) { return box(src), nil }
+		}),
 		write: func(o *object, topic *bridges.PublishedTopic, msg any) bool {
 			m, ok := msg.(T)
 			return ok && encode(o, topic, m) == nil
 		},
+	}
+}
+
+// boxed returns a function that makes the message of an M, the same one for each: nothing is
+// allocated.
+func boxed[M any](encode func(*object, *bridges.PublishedTopic, M) error) func(M) message {
+	var last M
+	encodeLast := func(o *object, topic *bridges.PublishedTopic) error { return encode(o, topic, last) }
+	return func(m M) message {
+		last = m
+		return encodeLast
 	}
 }
 

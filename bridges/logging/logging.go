@@ -92,7 +92,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -123,7 +122,7 @@ func (Factory) Info() bridges.Info {
 func (Factory) Register(p *bridges.Plugin) error {
 	var errs []error
 	for _, k := range kinds {
-		errs = append(errs, k.register(p))
+		errs = append(errs, k.Register(p, k.Type, open))
 	}
 	return errors.Join(errs...)
 }
@@ -138,56 +137,41 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 // RegCodec lets the bridge log one more type, whose Append appends a message as JSON without
 // line breaks. Of its schema only the name is used.
 func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
-	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ bridges.Schema) (bridges.Send[bridges.Append], error) {
-		t := b.(*instance).addTopic(info)
-		return func(_ context.Context, encode bridges.Append, _ int64) error {
-			return t.log(func(o *object) error {
-				start := len(o.buf)
-				buf, err := encode(o.buf)
-				if err == nil && bytes.IndexByte(buf[start:], '\n') >= 0 {
-					err = fmt.Errorf("the JSON of %s has a line break", pub.Type)
-				}
-				o.buf = buf
-				return err
-			})
-		}, nil
-	})
+	return bridges.PublishAs(pub, pub.Type, func() func(bridges.Append) message {
+		return boxed(func(o *object, _ *bridges.PublishedTopic, encode bridges.Append) error {
+			start := len(o.buf)
+			buf, err := encode(o.buf)
+			if err == nil && bytes.IndexByte(buf[start:], '\n') >= 0 {
+				err = fmt.Errorf("the JSON of %s has a line break", pub.Type)
+			}
+			o.buf = buf
+			return err
+		})
+	}).Register(p, pub.Type, open)
 }
 
 // RegPublication lets the bridge log one more type, as a ROS message in JSON with ROS 2's
 // names.
 func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
-	return pub.Register(p, pub.Type, func(b bridges.Instance, info *bridges.PublishedTopic, _ string) (ros.Send, error) {
-		t := b.(*instance).addTopic(info)
+	return bridges.PublishAs(pub, pub.Type, func() func(ros.Message) message {
 		var encoder encode.TreeEncoder
-		return func(_ context.Context, message ros.Message, _ int64) error {
-			return t.log(func(o *object) error {
-				o.buf = encoder.Append(o.buf, message)
-				return encoder.Err()
-			})
-		}, nil
-	})
+		return boxed(func(o *object, _ *bridges.PublishedTopic, m ros.Message) error {
+			o.buf = encoder.Append(o.buf, m)
+			return encoder.Err()
+		})
+	}).Register(p, pub.Type, open)
 }
 
-// register declares T; encode appends one message's JSON.
-func register[T any](p *bridges.Plugin, typeName string, encode func(*object, *bridges.PublishedTopic, T) error) error {
-	return bridges.RegPublisher(p, typeName, func(i *instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t := i.addTopic(info)
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return t.log(func(o *object) error { return encode(o, info, msg) })
-		}, nil
-	})
+// open adds a topic to the log.
+func open(i bridges.Instance, info *bridges.PublishedTopic, _ string) (bridges.Send[message], error) {
+	t := i.(*instance).addTopic(info)
+	return func(_ context.Context, m message, _ int64) error { return t.log(m) }, nil
 }
 
-// log writes the two lines of a message, whose JSON encode appends.
-func (t *topic) log(encode func(*object) error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// log writes the two lines of a message. It is called by one goroutine at a time.
+func (t *topic) log(encode message) error {
 	t.lines.buf = append(t.lines.buf[:0], t.prefix...)
-	if err := encode(&t.lines); err != nil {
+	if err := encode(&t.lines, t.info); err != nil {
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	t.lines.buf = append(t.lines.buf, '\n')
@@ -224,9 +208,7 @@ type topic struct {
 	// file has; guarded by the instance's lock.
 	messages, allMessages int
 	bytes, allBytes       int64
-
-	mu    sync.Mutex
-	lines object // guarded by mu: the two lines, its memory reused
+	lines                 object // the two lines of a message, its memory reused
 }
 
 var (

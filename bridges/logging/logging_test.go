@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -378,17 +379,39 @@ func TestTypesOfOnesOwn(t *testing.T) {
 }
 
 func TestPublishingAllocatesNothing(t *testing.T) {
-	b, _ := onDisk(t, 1<<30)
-	publish, err := bridges.AddPublisher[*sample.PointCloud](b, bridges.Topic{Name: "/points"})
+	registry, err := bridges.NewRegistry(logging.Factory{})
 	require.NoError(t, err)
-	cloud, ctx := bridgetest.PointCloud(0), context.Background()
-	require.NoError(t, publish(ctx, cloud))
+	plugin, err := registry.Plugin("logging")
+	require.NoError(t, err)
+	require.NoError(t, bridges.Codec[*mood]{
+		Schema: bridges.Schema{Name: "MoodData"},
+		Append: func(dst []byte, m *mood) ([]byte, error) { return append(dst, `{"Word":"fine"}`...), nil },
+	}.Register(plugin))
+	require.NoError(t, ros.Register(registry, ros.Publish(func(dst *ros.Clock, _ *gladness) error { return dst.Clock.Set(7) }), "logging"))
+	b, err := registry.Open("logging:a", bridges.Env{OutDir: t.TempDir()})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	allocatesNothing(t, b, bridgetest.PointCloud(0))
+	allocatesNothing(t, b, &mood{})
+	allocatesNothing(t, b, &gladness{})
+	require.NoError(t, b.Close(t.Context()))
+}
+
+// gladness is another type that raybridge knows nothing of.
+type gladness struct{ mood }
+
+// allocatesNothing fails where publishing msg allocates.
+func allocatesNothing[T any](t *testing.T, b *bridges.Bridge, msg T) {
+	t.Helper()
+	ctx := context.Background()
+	publish, err := bridges.AddPublisher[T](b, bridges.Topic{Name: fmt.Sprintf("/%T", msg)})
+	require.NoError(t, err)
+	require.NoError(t, publish(ctx, msg))
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if err := publish(ctx, cloud); err != nil {
+		if err := publish(ctx, msg); err != nil {
 			t.Error(err)
 		}
-	}))
-	require.NoError(t, b.Close(ctx))
+	}), "%T", msg)
 }
 
 func ExampleFactory() {
