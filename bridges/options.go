@@ -67,14 +67,10 @@ func (i *Info) Form() string {
 // list of strings between commas, a bool, 1 or on, an int, a float64, a time.Duration above 0, a
 // flow.Policy, or an int64, which is a SIZE. Where value lists words there are no others.
 func OptionsOf(declared any) []Option {
-	v := reflect.Indirect(reflect.ValueOf(declared))
 	var list []Option
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		key, ok := f.Tag.Lookup("option")
-		if !ok {
-			continue
-		}
-		o := Option{Key: key, Value: f.Tag.Get("value"), Default: f.Tag.Get("default"), Meaning: f.Tag.Get("doc")}
+	v := reflect.Indirect(reflect.ValueOf(declared))
+	for _, f := range optionFields(v) {
+		o := Option{Key: f.Tag.Get("option"), Value: f.Tag.Get("value"), Default: f.Tag.Get("default"), Meaning: f.Tag.Get("doc")}
 		if own := v.FieldByIndex(f.Index); !own.IsZero() {
 			o.Default = fmt.Sprint(own)
 		}
@@ -83,24 +79,43 @@ func OptionsOf(declared any) []Option {
 	return list
 }
 
+// optionFields returns the fields of a struct that declare options.
+func optionFields(v reflect.Value) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return f.Tag.Get("option") == "" })
+}
+
 // ReadOptions splits a connection string at its first question mark into what it names and the
-// options after it, as SplitOptions does, and sets the fields of the struct that options points
-// to, which declare them. What isn't given stays as it is; given has the texts of what is.
+// options after it ("key=value&key=value", percent-encoded as in a URL), and sets the fields of
+// the struct that options points to, which declare them: see [OptionsOf]. What isn't given stays
+// as it is; given has the texts of what is. A key that isn't declared, one that is given twice,
+// and a value that can't be used are an ErrConnectionString that says what is expected.
 func ReadOptions(connection string, options any) (target string, given map[string]string, err error) {
-	target, given, err = SplitOptions(connection, OptionsOf(options)...)
+	target, query, _ := strings.Cut(connection, "?")
+	values, err := url.ParseQuery(query)
 	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("%w: options %q: %w", ErrConnectionString, query, err)
 	}
 	v := reflect.ValueOf(options).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		key := f.Tag.Get("option")
-		text, ok := given[key]
-		if !ok {
-			continue
+	fields := optionFields(v)
+	var known []string
+	for _, f := range fields {
+		known = append(known, f.Tag.Get("option"))
+	}
+	given = make(map[string]string, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		text, n := values.Get(key), slices.Index(known, key)
+		switch {
+		case len(known) == 0:
+			return "", nil, fmt.Errorf("%w: unknown option %q; the bridge has none", ErrConnectionString, key)
+		case n < 0:
+			return "", nil, fmt.Errorf("%w: unknown option %q; %s", ErrConnectionString, key, closest.Hint(key, known))
+		case len(values[key]) > 1:
+			return "", nil, fmt.Errorf("%w: option %q is given twice", ErrConnectionString, key)
 		}
-		if err := setOption(v.FieldByIndex(f.Index).Addr().Interface(), f.Tag, text); err != nil {
+		if err := setOption(v.FieldByIndex(fields[n].Index).Addr().Interface(), fields[n].Tag, text); err != nil {
 			return "", nil, fmt.Errorf("%w: %s=%q: %w", ErrConnectionString, key, text, err)
 		}
+		given[key] = text
 	}
 	return target, given, nil
 }
@@ -154,43 +169,6 @@ func within(tag reflect.StructTag, n float64) bool {
 		most = math.MaxInt32
 	}
 	return n >= least && n <= most
-}
-
-// keysOf lists the options' keys.
-func keysOf(options []Option) []string {
-	var keys []string
-	for _, o := range options {
-		keys = append(keys, o.Key)
-	}
-	return keys
-}
-
-// SplitOptions splits a connection string at its first question mark into what
-// it names and the options after it ("key=value&key=value", percent-encoded as
-// in a URL). A key that isn't declared, or one that is given twice, is an
-// ErrConnectionString that lists those that are.
-func SplitOptions(connection string, declared ...Option) (target string, options map[string]string, err error) {
-	known := keysOf(declared)
-	target, query, _ := strings.Cut(connection, "?")
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return "", nil, fmt.Errorf("%w: options %q: %w", ErrConnectionString, query, err)
-	}
-	options = make(map[string]string, len(values))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		list := values[key]
-		if !slices.Contains(known, key) && len(known) == 0 {
-			return "", nil, fmt.Errorf("%w: unknown option %q; the bridge has none", ErrConnectionString, key)
-		}
-		if !slices.Contains(known, key) {
-			return "", nil, fmt.Errorf("%w: unknown option %q; %s", ErrConnectionString, key, closest.Hint(key, known))
-		}
-		if len(list) > 1 {
-			return "", nil, fmt.Errorf("%w: option %q is given twice", ErrConnectionString, key)
-		}
-		options[key] = list[0]
-	}
-	return target, options, nil
 }
 
 // QueueOptions are the options of connection strings that bound what waits for one peer.

@@ -18,7 +18,11 @@ func TestForm(t *testing.T) {
 	assert.Equal(t, "HOST[:9090][?a=1|2][&b=N]", info.Form())
 }
 
-func TestSplitOptions(t *testing.T) {
+func TestOptionsAreSplitOff(t *testing.T) {
+	var two struct {
+		X string `option:"x"`
+		Y string `option:"y"`
+	}
 	for connection, want := range map[string]struct {
 		target  string
 		options map[string]string
@@ -29,7 +33,7 @@ func TestSplitOptions(t *testing.T) {
 		"ws://[::1]:90/p?x=a?": {"ws://[::1]:90/p", map[string]string{"x": "a?"}},
 		"a?":                   {"a", map[string]string{}},
 	} {
-		target, options, err := bridges.SplitOptions(connection, bridges.Option{Key: "x"}, bridges.Option{Key: "y"})
+		target, options, err := bridges.ReadOptions(connection, &two)
 		require.NoError(t, err, connection)
 		assert.Equal(t, want.target, target, connection)
 		assert.Equal(t, want.options, options, connection)
@@ -39,11 +43,11 @@ func TestSplitOptions(t *testing.T) {
 		"a?x=1&x=2": `option "x" is given twice`,
 		"a?x=%g":    "invalid URL escape",
 	} {
-		_, _, err := bridges.SplitOptions(connection, bridges.Option{Key: "x"}, bridges.Option{Key: "y"})
+		_, _, err := bridges.ReadOptions(connection, &two)
 		require.ErrorIs(t, err, bridges.ErrConnectionString, connection)
 		assert.ErrorContains(t, err, want, connection)
 	}
-	_, _, err := bridges.SplitOptions("a?x=1")
+	_, _, err := bridges.ReadOptions("a?x=1", &struct{}{})
 	require.ErrorIs(t, err, bridges.ErrConnectionString)
 	assert.ErrorContains(t, err, `unknown option "x"; the bridge has none`)
 }

@@ -247,7 +247,7 @@ func (i *instance) read(connection string) (begin func() (*log, error), err erro
 
 // logPath returns the file that a connection string names.
 func logPath(connection, outDir string) (string, error) {
-	name, _, err := bridges.SplitOptions(connection)
+	name, _, err := bridges.ReadOptions(connection, &struct{}{})
 	if err != nil {
 		return "", err
 	}
