@@ -395,6 +395,8 @@ func TestHandlersErrors(t *testing.T) {
 			switch text := string(f[1:]); text {
 			case "bad":
 				return errors.New("makes no sense")
+			case "complaint":
+				return fmt.Errorf("%w: no such type", transport.ErrComplaint)
 			case "worse":
 				return fmt.Errorf("%w: %s", transport.ErrProtocol, text)
 			default:
@@ -414,6 +416,10 @@ func TestHandlersErrors(t *testing.T) {
 		send("two")
 		assert.Equal(t, transport.Connected, l.Status())
 		assert.EqualValues(t, 1, l.Diagnosis().Malformed)
+		send("complaint")
+		assert.Equal(t, transport.Connected, l.Status())
+		assert.EqualValues(t, 1, l.Diagnosis().Complaints)
+		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrComplaint)
 		send("worse")
 		assert.Equal(t, transport.UnexpectedlyDisconnected, l.Status())
 		assert.ErrorIs(t, l.Diagnosis().LastError, transport.ErrProtocol)
@@ -504,6 +510,28 @@ func TestClose(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nothing more is taken while what was taken is being delivered.
+func TestSendingWhileDisconnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p peer
+		l := dialling(t, transport.ClientConfig{Dial: p.dial})
+		publish := l.publish(flow.DropOldest)
+		l.Start()
+		synctest.Wait()
+		require.NoError(t, publish("1"))
+		ended := make(chan error, 1)
+		go func() { ended <- l.Disconnect(t.Context()) }()
+		synctest.Wait()
+		assert.Equal(t, transport.Disconnecting, l.Status())
+		assert.ErrorIs(t, publish("2"), transport.ErrClosed)
+		assert.ErrorIs(t, l.Post(frame("answer")), transport.ErrClosed)
+		assert.Equal(t, "1", p.take(t))
+		_, err := io.Copy(io.Discard, p.last())
+		require.NoError(t, err, "nothing follows")
+		require.NoError(t, <-ended)
+	})
 }
 
 // goodbye is a connection that can be closed in two steps.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/internal/guard"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -110,5 +111,30 @@ func TestLogOfGivingUp(t *testing.T) {
 		l.Start()
 		assert.Equal(t, []string{`ERROR msg="gave up connecting" attempts=1 error=refused`}, lines.took())
 		assert.EqualValues(t, 1, l.Diagnosis().Failures)
+	})
+}
+
+// Trouble that doesn't end a connection is counted by its kind, and told kind by kind.
+func TestTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines logged
+		var j transport.Journal
+		j.Begin(slog.New(slog.NewTextHandler(&lines, nil)), transport.Words{})
+		for range 2 {
+			j.Note(transport.TroubleUnread, "unread", errors.New("nonsense"), "peer", "a")
+			j.Note(transport.TroubleComplaint, "complains", errors.New("no such type"))
+			j.Note(transport.TroubleFailed, "failed", errors.New("of another type"))
+			j.Note(transport.TroubleRefused, "refused", &guard.Refusal{Rule: guard.BadOrigin})
+		}
+		d := j.Diagnosis()
+		assert.Equal(t, [3]int64{2, 2, 4}, [3]int64{d.Malformed, d.Complaints, d.Failures})
+		assert.Equal(t, map[string]int64{string(guard.BadOrigin): 2}, d.Refused)
+		assert.ErrorAs(t, d.LastError, new(*guard.Refusal))
+		assert.Equal(t, []string{
+			`WARN msg=unread peer=a error=nonsense more_since=0`,
+			`WARN msg=complains error="no such type" more_since=0`,
+			`WARN msg=failed error="of another type" more_since=0`,
+			`WARN msg=refused error="" more_since=0`,
+		}, lines.took())
 	})
 }
