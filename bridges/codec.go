@@ -51,6 +51,11 @@ type SendSample func(ctx context.Context, sample Stamped) error
 // keeps no hold of the sample, and is called by one goroutine at a time for each topic. An
 // error drops the sample and counts it.
 func Publish[T Stamped, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
+	return publication(typeName, schema, converter)
+}
+
+// publication is Publish for a T that is known to be Stamped at run time only.
+func publication[T, M, S any](typeName string, schema S, converter func(instance Instance) func(T) (M, error)) Publication[M, S] {
 	return Publication[M, S]{
 		Type: typeName, Schema: schema, Sample: reflect.TypeFor[T](),
 		register: func(p *Plugin, wire string, open OpenSample) error {
@@ -59,7 +64,7 @@ func Publish[T Stamped, M, S any](typeName string, schema S, converter func(inst
 				if err != nil {
 					return nil, err
 				}
-				return func(ctx context.Context, msg T) error { return send(ctx, msg) }, nil
+				return func(ctx context.Context, msg T) error { return send(ctx, any(msg).(Stamped)) }, nil
 			})
 		},
 		converter: func(instance Instance) Convert[M] {
@@ -213,23 +218,46 @@ type Schema struct {
 	// FileDescriptorSet), "jsonschema"; empty for none.
 	Encoding string
 	Data     []byte
-	// MessageEncoding is how messages are encoded: "cdr", "protobuf", "json".
+	// MessageEncoding is how messages are encoded: "cdr", "ros1", "lgsvl", "protobuf", "json".
 	MessageEncoding string
+	// MD5 is what "rosmsg md5" prints for the type. Bridge ros1 needs it, with Data as what
+	// "gendeps --cat" prints.
+	MD5 string
+}
+
+// encodedAs returns ErrNoConverter for a schema of messages in another encoding.
+func (s Schema) encodedAs(bridge, encoding string) error {
+	if s.MessageEncoding != encoding {
+		return fmt.Errorf("bridge %q carries messages encoded as %q, and %s as %q: %w", bridge, encoding, s.Name, s.MessageEncoding, ErrNoConverter)
+	}
+	return nil
 }
 
 // Codec is a message type of your own in one encoding. It lets a bridge carry the type
 // without a change to that bridge.
-type Codec[T Stamped] struct {
+type Codec[T any] struct {
 	// Schema describes the messages. Its Data are kept and not to be changed.
 	Schema Schema
 	// Append appends the encoded message to dst and returns the result. It keeps no hold of
 	// msg, and is called by one goroutine at a time for each topic. An error drops the message
-	// and counts it as ErrConvert.
+	// and counts it as ErrConvert. It is nil for a type that isn't published; T is Stamped
+	// otherwise.
 	Append func(dst []byte, msg T) ([]byte, error)
+	// Read makes a message of data, which is good only until it returns. encoding is the
+	// sender's where its protocol tells it, else the schema's. It is called by one goroutine at
+	// a time for each topic, and doesn't block. An error counts the message as malformed. It is
+	// nil for a type that isn't subscribed to.
+	Read func(encoding string, data []byte) (T, error)
 }
 
 // Append appends an encoded message to dst and returns the result.
 type Append func(dst []byte) ([]byte, error)
+
+// Encoded is a message as a peer has sent it. Its data are good until they were delivered.
+type Encoded struct {
+	Encoding string
+	Data     []byte
+}
 
 // Appending returns a box for [PublishAs]: the Append of the message that it was given last.
 // Nothing is allocated for each message.
@@ -244,20 +272,53 @@ func Appending[M any](encode func(dst []byte, message M) ([]byte, error)) func(M
 
 // CodecCarrier is a Factory that carries messages which a [Codec] encodes.
 type CodecCarrier interface {
+	// CodecEncoding is the Schema.MessageEncoding that the bridge carries, empty for any.
+	CodecEncoding() string
 	// RegCodec adds a type that p's bridge publishes. A type that the plugin knows already is
 	// ErrDuplicate, and the first stays.
 	RegCodec(p *Plugin, pub Publication[Append, Schema]) error
 }
 
-// Register adds the type to a bridge. ErrNoConverter says that the bridge carries no
-// messages of other encodings. Any goroutine may call it, before publishers are added.
+// CodecReceiver is a CodecCarrier that subscribes to such messages, too.
+type CodecReceiver interface {
+	CodecCarrier
+	// RegReader adds a type that p's bridge subscribes to, under the rules of RegCodec. A type
+	// that is published may be subscribed to as well.
+	RegReader(p *Plugin, sub Subscription[Encoded, Schema]) error
+}
+
+// Register adds the type to a bridge, in the directions that the codec has. ErrNoConverter
+// says that the bridge doesn't carry such messages in one of them; nothing is added then. Any
+// goroutine may call it, before publishers are added.
 func (c Codec[T]) Register(p *Plugin) error {
-	carrier, ok := p.Factory().(CodecCarrier)
-	if !ok {
-		return fmt.Errorf("bridge %q can't publish %s: it encodes messages itself: %w", p.info.Name, c.Schema.Name, ErrNoConverter)
+	name, goType := c.Schema.Name, reflect.TypeFor[T]()
+	carrier, carries := p.Factory().(CodecCarrier)
+	receiver, receives := p.Factory().(CodecReceiver)
+	switch {
+	case !carries:
+		return fmt.Errorf("bridge %q can't carry %s: it encodes messages itself: %w", p.info.Name, name, ErrNoConverter)
+	case c.Read != nil && !receives:
+		return fmt.Errorf("bridge %q can't subscribe to %s: it brings no messages: %w", p.info.Name, name, ErrNoConverter)
+	case c.Append != nil && !goType.Implements(reflect.TypeFor[Stamped]()):
+		return fmt.Errorf("%v can't be published: add a method Stamp() int64: %w", goType, ErrNoConverter)
 	}
-	return carrier.RegCodec(p, Publish(c.Schema.Name, c.Schema, func(Instance) func(T) (Append, error) {
-		boxed := Appending(c.Append)
-		return func(src T) (Append, error) { return boxed(src), nil }
+	if want := carrier.CodecEncoding(); want != "" {
+		if err := c.Schema.encodedAs(p.info.Name, want); err != nil {
+			return err
+		}
+	}
+	if c.Append != nil {
+		if err := carrier.RegCodec(p, publication(name, c.Schema, func(Instance) func(T) (Append, error) {
+			boxed := Appending(c.Append)
+			return func(src T) (Append, error) { return boxed(src), nil }
+		})); err != nil {
+			return err
+		}
+	}
+	if c.Read == nil {
+		return nil
+	}
+	return receiver.RegReader(p, Subscribe(name, c.Schema, func() Encoded { return Encoded{} }, func(Instance) func(Encoded) (T, error) {
+		return func(m Encoded) (T, error) { return c.Read(m.Encoding, m.Data) }
 	}))
 }

@@ -135,9 +135,24 @@ type carrying struct {
 	open bridges.Open[bridges.Append, bridges.Schema]
 }
 
+func (carrying) CodecEncoding() string { return "json" }
+
 func (c carrying) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
 	return pub.Register(p, pub.Type, c.open)
 }
+
+// receiving is a bridge that brings such messages, too.
+type receiving struct {
+	carrying
+	listen bridges.Listen[bridges.Encoded, bridges.Schema]
+}
+
+func (r receiving) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	return sub.Register(p, sub.Type, r.listen)
+}
+
+// stampless is a command: nobody asks when it was true.
+type stampless struct{ value int64 }
 
 func TestCodec(t *testing.T) {
 	var data []byte
@@ -172,4 +187,50 @@ func TestCodec(t *testing.T) {
 	assert.Equal(t, "123", string(data))
 	msg := &reading{value: 456}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = publish(context.Background(), msg) }))
+}
+
+func TestCodecReads(t *testing.T) {
+	var inbox bridges.Inbox[bridges.Encoded]
+	listen := func(_ bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
+		assert.Equal(t, []string{"/a", "my/Command"}, []string{topic.Name, schema.Name})
+		inbox = in
+		return nil
+	}
+	fake := func(name string) carrying {
+		return carrying{fakeFactory: &fakeFactory{name: name, instance: &fakeInstance{status: bridges.Connected}}}
+	}
+	registry := bridges.MustRegistry(fake("sender"), receiving{fake("both"), listen})
+	sender, err := registry.Plugin("sender")
+	require.NoError(t, err)
+	both, err := registry.Plugin("both")
+	require.NoError(t, err)
+	codec := bridges.Codec[stampless]{
+		Schema: bridges.Schema{Name: "my/Command", MessageEncoding: "json"},
+		Read: func(encoding string, data []byte) (stampless, error) {
+			if encoding != "json" {
+				return stampless{}, errOdd
+			}
+			value, err := strconv.ParseInt(string(data), 10, 64)
+			return stampless{value}, err
+		},
+	}
+	assert.ErrorContains(t, codec.Register(sender), "it brings no messages")
+	foreign := codec
+	foreign.Schema.MessageEncoding = "cdr"
+	assert.EqualError(t, foreign.Register(both), `bridge "both" carries messages encoded as "json", and my/Command as "cdr": no converter`)
+	published := codec
+	published.Append = func(dst []byte, m stampless) ([]byte, error) { return strconv.AppendInt(dst, m.value, 10), nil }
+	assert.ErrorContains(t, published.Register(both), "add a method Stamp() int64")
+	assert.False(t, both.Knows(reflect.TypeFor[stampless]()), "nothing was added")
+	require.NoError(t, codec.Register(both))
+	assert.ErrorIs(t, codec.Register(both), bridges.ErrDuplicate)
+
+	b, err := registry.Open("both:", bridges.Env{})
+	require.NoError(t, err)
+	var got []stampless
+	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/a"}, func(m stampless) { got = append(got, m) }))
+	require.NoError(t, inbox.Deliver(bridges.Encoded{Encoding: "json", Data: []byte("7")}))
+	assert.ErrorIs(t, inbox.Deliver(bridges.Encoded{Encoding: "json", Data: []byte("x")}), bridges.ErrConvert)
+	assert.ErrorIs(t, inbox.Deliver(bridges.Encoded{Encoding: "cdr", Data: []byte("8")}), bridges.ErrConvert)
+	assert.Equal(t, []stampless{{7}}, got)
 }

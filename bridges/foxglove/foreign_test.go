@@ -30,17 +30,19 @@ func TestTypesFromOutside(t *testing.T) {
 	registry := bridges.MustRegistry(foxglove.Factory{})
 	plugin, err := registry.Plugin("foxglove")
 	require.NoError(t, err)
-	schema := foxglove.Schema{Name: "my.Comfort", Encoding: "jsonschema", Data: []byte(`{"type":"object"}`), MessageEncoding: "json"}
-	encode := func(dst []byte, m *comfort) ([]byte, error) { return fmt.Appendf(dst, `{"Jerk":%g}`, m.Jerk), nil }
-	require.NoError(t, foxglove.RegPublisher(plugin, schema, encode))
-	assert.ErrorIs(t, foxglove.RegPublisher(plugin, schema, encode), bridges.ErrDuplicate)
-	require.NoError(t, foxglove.RegSubscriber(plugin, "my.Comfort", func(encoding string, data []byte) (*comfort, error) {
-		if encoding != "mine" {
-			return nil, errors.New("want the encoding mine")
-		}
-		m := new(comfort)
-		return m, json.Unmarshal(data, m)
-	}))
+	codec := bridges.Codec[*comfort]{
+		Schema: bridges.Schema{Name: "my.Comfort", Encoding: "jsonschema", Data: []byte(`{"type":"object"}`), MessageEncoding: "json"},
+		Append: func(dst []byte, m *comfort) ([]byte, error) { return fmt.Appendf(dst, `{"Jerk":%g}`, m.Jerk), nil },
+		Read: func(encoding string, data []byte) (*comfort, error) {
+			if encoding != "mine" {
+				return nil, errors.New("want the encoding mine")
+			}
+			m := new(comfort)
+			return m, json.Unmarshal(data, m)
+		},
+	}
+	require.NoError(t, codec.Register(plugin))
+	assert.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 	b, err := registry.Open("foxglove:127.0.0.1:0", bridges.Env{})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, b.Close(context.Background())) }()
@@ -62,5 +64,5 @@ func TestTypesFromOutside(t *testing.T) {
 	c.publish(1, []byte(`{"Jerk":0.25}`))
 	assert.Equal(t, 0.25, next(t, arrived).Jerk)
 	c.publish(2, []byte(`{}`))
-	assert.Equal(t, "topic /wish: want the encoding mine", c.text("status")["message"])
+	assert.Contains(t, c.text("status")["message"], "want the encoding mine")
 }

@@ -307,3 +307,50 @@ func (i *instance) tellParameters(names []string, but *session) {
 		}
 	}
 }
+
+// CodecEncoding says that channels carry messages of any encoding.
+func (Factory) CodecEncoding() string { return "" }
+
+// RegCodec lets the bridge publish one more type, whose schema clients are told. A schema in
+// "protobuf" is a serialised FileDescriptorSet.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
+		send, err := open(i, info, schema)
+		if err != nil {
+			return nil, err
+		}
+		var message foreign
+		return func(ctx context.Context, encode bridges.Append, stampNs int64) error {
+			message.encode = encode
+			return send(ctx, &message, stampNs)
+		}, nil
+	})
+}
+
+// foreign is a message of a type from outside.
+type foreign struct {
+	encode bridges.Append
+	size   int // of the topic's message before
+}
+
+// Size returns the size of the topic's message before this one.
+func (m *foreign) Size() int { return m.size }
+
+// Append appends the encoded message.
+func (m *foreign) Append(dst []byte) ([]byte, error) {
+	begin := len(dst)
+	dst, err := m.encode(dst)
+	m.size = len(dst) - begin
+	return dst, err
+}
+
+// RegReader lets clients publish messages of one more type, in whatever encoding they
+// advertise; "pkg/Type" and "pkg/msg/Type" are the same. A reader's error is told to the client.
+func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	return sub.Register(p, sub.Type, func(i bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
+		i.(*instance).inboxes.add(topic.Name, &inbox{typeName: fullName(schema.Name), anyEncoding: true, take: func(c *clientChannel, data []byte) error {
+			return in.Deliver(bridges.Encoded{Encoding: c.encoding, Data: data})
+		}})
+		return nil
+	})
+}

@@ -134,6 +134,9 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return i, nil
 }
 
+// CodecEncoding says that a schema's encoding isn't looked at.
+func (Factory) CodecEncoding() string { return "" }
+
 // RegCodec lets the bridge log one more type, whose Append appends a message as JSON without
 // line breaks. Of its schema only the name is used.
 func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {

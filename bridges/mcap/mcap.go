@@ -136,6 +136,9 @@ func (Factory) RegPublication(p *bridges.Plugin, pub ros.Publication) error {
 	return register(p, pub, rowsOf(pub, pub))
 }
 
+// CodecEncoding says that recordings have messages of any encoding.
+func (Factory) CodecEncoding() string { return "" }
+
 // RegCodec lets the bridge record one more type, equally in all profiles.
 func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
 	return register(p, pub, func(string) (row, error) { return pub, nil })

@@ -10,25 +10,37 @@ import (
 )
 
 // Jerk is a measurement that ROS 1 knows as std_msgs/Float64.
-type Jerk struct{ Value float64 }
+type Jerk struct {
+	StampNs int64
+	Value   float64
+}
+
+// Stamp returns the capture time in simulation nanoseconds.
+func (j *Jerk) Stamp() int64 { return j.StampNs }
 
 // A type of one's own needs a name, a sum and a definition, and a function that
 // serialises it.
-func ExampleRegPublisher() {
+func ExampleFactory_RegCodec() {
 	registry := bridges.MustRegistry(ros1.Factory{})
 	plugin, err := registry.Plugin("ros1")
 	if err != nil {
 		panic(err)
 	}
-	schema := ros1.Schema{Name: "std_msgs/Float64", MD5: "fdb28210bfa9d7c91146260178d9a584", Definition: "float64 data\n"}
-	err = ros1.RegPublisher(plugin, schema, func(dst []byte, m *Jerk) ([]byte, error) {
-		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Value)), nil
-	})
+	jerk := bridges.Codec[*Jerk]{
+		Schema: bridges.Schema{
+			Name: "std_msgs/Float64", Encoding: "ros1msg", Data: []byte("float64 data\n"), MessageEncoding: "ros1",
+			MD5: "fdb28210bfa9d7c91146260178d9a584",
+		},
+		Append: func(dst []byte, m *Jerk) ([]byte, error) {
+			return binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.Value)), nil
+		},
+	}
+	err = jerk.Register(plugin)
 	if err != nil {
 		panic(err)
 	}
 	for _, known := range plugin.Types() {
-		if known.Wire == schema.Name {
+		if known.Wire == jerk.Schema.Name {
 			fmt.Println(known.Go, "is published as", known.Wire)
 		}
 	}

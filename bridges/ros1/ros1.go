@@ -120,56 +120,36 @@ func (f Factory) NewInstance(env bridges.Env) (bridges.Instance, error) {
 	return newInstance(env, cmp.Or(f.limit, maxMessage)), nil
 }
 
-// Schema is a type of message of one's own, as ROS 1 nodes agree on it.
-type Schema struct {
-	// Name is "package/Type".
-	Name string
-	// MD5 is what "rosmsg md5" prints for it, Definition what "gendeps --cat" does: the
-	// .msg file, and those of all messages that it is made of. rosbag and tools without
-	// the class need the definition.
-	MD5, Definition string
-}
+// CodecEncoding is ROS 1's own serialisation.
+func (Factory) CodecEncoding() string { return "ros1" }
 
-// RegPublisher lets the bridge publish messages of a type of one's own. encode appends msg
-// to dst as ROS 1 serialises it and returns the result; it is called by one goroutine at a
-// time for each topic, and keeps no hold of msg.
-func RegPublisher[T any](p *bridges.Plugin, schema Schema, encode func(dst []byte, msg T) ([]byte, error)) error {
-	if err := bridges.AddType[T](p, schema.Name); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t, err := newTopic(i, info, messageType{schema.Name, schema.MD5, schema.Definition})
+// RegCodec lets the bridge publish one more type, as ROS 1 serialises it. rosbag and tools
+// without the class need the definition, every subscriber the MD5 sum.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, ros.ROS1.TypeName(pub.Type), func(i bridges.Instance, info *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
+		t, err := newTopic(i, info, typeOf(schema))
 		if err != nil {
 			return nil, err
 		}
-		var mu sync.Mutex // held while a message is encoded
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			return t.sendBytes(ctx, func(dst []byte) ([]byte, error) { return encode(dst, msg) })
-		}, nil
+		return func(ctx context.Context, encode bridges.Append, _ int64) error { return t.sendBytes(ctx, encode) }, nil
 	})
 }
 
-// RegSubscriber lets the bridge subscribe to messages of a type of one's own. decode makes
-// a message of its bytes, which are good only until it returns.
-func RegSubscriber[T any](p *bridges.Plugin, schema Schema, decode func(data []byte) (T, error)) error {
-	if err := bridges.AddType[T](p, schema.Name); err != nil && !errors.Is(err, bridges.ErrDuplicate) {
-		return err // a type that is published too is declared already
-	}
-	return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(T)) error {
-		return addSubscription(i, topic, messageType{schema.Name, schema.MD5, schema.Definition}, func(data []byte) error {
-			msg, err := decode(data)
-			if err != nil {
+// RegReader lets the bridge subscribe to one more type.
+func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	return sub.Register(p, ros.ROS1.TypeName(sub.Type), func(i bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
+		return addSubscription(i, topic, typeOf(schema), func(data []byte) error {
+			if err := in.Deliver(bridges.Encoded{Encoding: schema.MessageEncoding, Data: data}); err != nil {
 				return fmt.Errorf("%w: %w", bridges.ErrProtocol, err)
 			}
-			deliver(msg)
 			return nil
 		})
 	})
+}
+
+// typeOf is the type of messages from outside as nodes agree on it.
+func typeOf(s bridges.Schema) messageType {
+	return messageType{ros.ROS1.TypeName(s.Name), s.MD5, string(s.Data)}
 }
 
 // instance is one node. Its methods may be called from any goroutine.

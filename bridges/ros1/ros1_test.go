@@ -45,26 +45,35 @@ func TestConformance(t *testing.T) {
 // comfort is a type from outside: std_msgs/UInt32.
 type comfort struct{ level uint32 }
 
-var comfortSchema = ros1.Schema{Name: "std_msgs/UInt32", MD5: "304a39449588c7f8ce2df6e8001c5fce", Definition: "uint32 data\n"}
+func (*comfort) Stamp() int64 { return 0 }
+
+var comfortSchema = bridges.Schema{
+	Name: "std_msgs/UInt32", Encoding: "ros1msg", Data: []byte("uint32 data\n"), MessageEncoding: "ros1",
+	MD5: "304a39449588c7f8ce2df6e8001c5fce",
+}
 
 func TestTypesFromOutside(t *testing.T) {
 	registry, err := bridges.NewRegistry(ros1.Factory{})
 	require.NoError(t, err)
 	plugin, err := registry.Plugin("ros1")
 	require.NoError(t, err)
-	require.NoError(t, ros1.RegPublisher(plugin, comfortSchema, func(dst []byte, m *comfort) ([]byte, error) {
-		if m.level == 13 {
-			return nil, errors.New("unlucky")
-		}
-		return binary.LittleEndian.AppendUint32(dst, m.level), nil
-	}))
-	require.NoError(t, ros1.RegSubscriber(plugin, comfortSchema, func(data []byte) (*comfort, error) {
-		if len(data) != 4 {
-			return nil, errors.New("not four bytes")
-		}
-		return &comfort{binary.LittleEndian.Uint32(data)}, nil
-	}))
-	assert.ErrorIs(t, ros1.RegPublisher(plugin, comfortSchema, func([]byte, *comfort) ([]byte, error) { return nil, nil }), bridges.ErrDuplicate)
+	codec := bridges.Codec[*comfort]{
+		Schema: comfortSchema,
+		Append: func(dst []byte, m *comfort) ([]byte, error) {
+			if m.level == 13 {
+				return nil, errors.New("unlucky")
+			}
+			return binary.LittleEndian.AppendUint32(dst, m.level), nil
+		},
+		Read: func(_ string, data []byte) (*comfort, error) {
+			if len(data) != 4 {
+				return nil, errors.New("not four bytes")
+			}
+			return &comfort{binary.LittleEndian.Uint32(data)}, nil
+		},
+	}
+	require.NoError(t, codec.Register(plugin))
+	assert.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 
 	p := startPeer(t)
 	b, err := registry.Open("ros1:"+p.Connection(), bridges.Env{})

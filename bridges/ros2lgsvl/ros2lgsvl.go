@@ -125,45 +125,26 @@ func listen(b bridges.Instance, topic bridges.Topic, typeName string, in ros.Inb
 	})
 }
 
-// RegPublisher lets the bridge publish messages of a type of one's own, which the ROS 2
-// workspace of ros2-lgsvl-bridge must have: wire is its name, "package/Name". encode
-// appends msg to dst by the rules above and returns the result; it is called by one
-// goroutine at a time for each topic, and keeps no hold of msg.
-func RegPublisher[T any](p *bridges.Plugin, wire string, encode func(dst []byte, msg T) ([]byte, error)) error {
-	if err := bridges.AddType[T](p, wire); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(b bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t, err := b.(*instance).publish(info, wire)
+// CodecEncoding is what ros2-lgsvl-bridge reads: the rules above.
+func (Factory) CodecEncoding() string { return "lgsvl" }
+
+// RegCodec lets the bridge publish one more type, encoded by the rules above, which the ROS 2
+// workspace of ros2-lgsvl-bridge must have.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, wireName(pub.Type), func(b bridges.Instance, info *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
+		t, err := b.(*instance).publish(info, wireName(schema.Name))
 		if err != nil {
 			return nil, err
 		}
-		var mu sync.Mutex
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			return t.send(ctx, func(dst []byte) ([]byte, error) { return encode(dst, msg) })
-		}, nil
+		return func(ctx context.Context, encode bridges.Append, _ int64) error { return t.send(ctx, encode) }, nil
 	})
 }
 
-// RegSubscriber lets the bridge subscribe to messages of a type of one's own. decode makes
-// a message of its body, which is good only until it returns.
-func RegSubscriber[T any](p *bridges.Plugin, wire string, decode func(body []byte) (T, error)) error {
-	if err := bridges.AddType[T](p, wire); err != nil && !errors.Is(err, bridges.ErrDuplicate) {
-		return err // a type that is published too is declared already
-	}
-	return bridges.AddSubscriberCreator(p, func(b bridges.Instance, topic bridges.Topic, deliver func(T)) error {
-		return b.(*instance).subscribe(topic.Name, wire, func(body []byte) error {
-			msg, err := decode(body)
-			if err != nil {
-				return err
-			}
-			deliver(msg)
-			return nil
+// RegReader lets the bridge subscribe to one more type.
+func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	return sub.Register(p, wireName(sub.Type), func(b bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
+		return b.(*instance).subscribe(topic.Name, wireName(schema.Name), func(body []byte) error {
+			return in.Deliver(bridges.Encoded{Encoding: schema.MessageEncoding, Data: body})
 		})
 	})
 }

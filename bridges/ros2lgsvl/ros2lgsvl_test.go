@@ -246,26 +246,33 @@ func TestGivesUp(t *testing.T) {
 	assert.NoError(t, b.Err())
 }
 
+// comfort is a type from outside.
+type comfort struct{ jolt float64 }
+
+func (*comfort) Stamp() int64 { return 0 }
+
 // Types from outside go in both directions.
 func TestTypesOfOnesOwn(t *testing.T) {
-	type comfort struct{ jolt float64 }
 	registry := bridges.MustRegistry(ros2lgsvl.Factory{})
 	plugin, err := registry.Plugin("ros2lgsvl")
 	require.NoError(t, err)
-	encode := func(dst []byte, m *comfort) ([]byte, error) {
-		if m.jolt < 0 {
-			return nil, errors.New("no such jolt")
-		}
-		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.jolt)), nil
+	codec := bridges.Codec[*comfort]{
+		Schema: bridges.Schema{Name: "my_msgs/msg/Comfort", MessageEncoding: "lgsvl"},
+		Append: func(dst []byte, m *comfort) ([]byte, error) {
+			if m.jolt < 0 {
+				return nil, errors.New("no such jolt")
+			}
+			return binary.LittleEndian.AppendUint64(dst, math.Float64bits(m.jolt)), nil
+		},
+		Read: func(_ string, body []byte) (*comfort, error) {
+			if len(body) != 8 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return &comfort{math.Float64frombits(binary.LittleEndian.Uint64(body))}, nil
+		},
 	}
-	require.NoError(t, ros2lgsvl.RegPublisher(plugin, "my_msgs/Comfort", encode))
-	require.ErrorIs(t, ros2lgsvl.RegPublisher(plugin, "my_msgs/Comfort", encode), bridges.ErrDuplicate)
-	require.NoError(t, ros2lgsvl.RegSubscriber(plugin, "my_msgs/Comfort", func(body []byte) (*comfort, error) {
-		if len(body) != 8 {
-			return nil, io.ErrUnexpectedEOF
-		}
-		return &comfort{math.Float64frombits(binary.LittleEndian.Uint64(body))}, nil
-	}))
+	require.NoError(t, codec.Register(plugin))
+	require.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 	s := lgsvltest.New(lgsvltest.Config{Definition: func(string) (string, error) { return "float64 jolt", nil }})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)

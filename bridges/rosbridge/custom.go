@@ -3,16 +3,48 @@ package rosbridge
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 )
+
+// CodecEncoding is JSON, as rosbridge has messages. It is turned into BSON with bson=1, and into
+// CBOR for clients of the server mode that want it; nobody can have it as cbor-raw.
+func (Factory) CodecEncoding() string { return "json" }
+
+// RegCodec lets the bridge publish one more type, as a JSON object of its fields. The ROS behind
+// the server must have the type.
+func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	return pub.Register(p, pub.Type, func(i bridges.Instance, info *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
+		t, err := i.(*instance).addForeign(info, fullName(schema.Name))
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, encode bridges.Append, stampNs int64) error {
+			return t.sendOwn(ctx, stampNs, encode)
+		}, nil
+	})
+}
+
+// RegReader lets the bridge subscribe to one more type. The server is asked for JSON, whatever
+// the connection string says; with bson=1 there is none, and messages are counted as malformed.
+func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	return sub.Register(p, sub.Type, func(i bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
+		return i.(*instance).subscribe(&rosbridgev2.Subscription{
+			Topic: topic.Name, Type: fullName(schema.Name), Plain: true,
+			Receive: func(_ *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
+				if form != rosbridgev2.JSON {
+					return fmt.Errorf("%w: %s is read from JSON alone", bridges.ErrConvert, schema.Name)
+				}
+				return in.Deliver(bridges.Encoded{Encoding: schema.MessageEncoding, Data: data})
+			},
+		})
+	})
+}
 
 // own is a message of a type from outside: its JSON, and what that says.
 type own struct {
@@ -44,39 +76,8 @@ func fullName(wire string) string {
 	return strings.Replace(wire, "/", "/msg/", 1)
 }
 
-// RegPublisher lets the bridge publish messages of a type of one's own, which the ROS behind
-// the server must have: wire is its name, "package/Type". encode appends msg to dst as a
-// JSON object of the type's fields, as rosbridge has it, and returns the result; it is
-// called by one goroutine at a time for each topic, and keeps no hold of msg. With bson=1,
-// and for clients of the server mode that want CBOR, the object is turned into these;
-// nobody can have it as cbor-raw.
-func RegPublisher[T any](p *bridges.Plugin, wire string, encode func(dst []byte, msg T) ([]byte, error)) error {
-	if err := bridges.AddType[T](p, wire); err != nil {
-		return err
-	}
-	return bridges.AddPublisherCreator(p, func(i bridges.Instance, info *bridges.PublishedTopic) (bridges.Publisher[T], error) {
-		t, err := i.(*instance).addForeign(info, fullName(wire))
-		if err != nil {
-			return nil, err
-		}
-		var mu sync.Mutex
-		return func(ctx context.Context, msg T) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			var stampNs int64
-			if s, ok := any(msg).(bridges.Stamped); ok {
-				stampNs = s.Stamp()
-			}
-			return t.sendOwn(ctx, stampNs, func(dst []byte) ([]byte, error) { return encode(dst, msg) })
-		}, nil
-	})
-}
-
 // sendOwn encodes and sends a message of a type from outside.
-func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode func(dst []byte) ([]byte, error)) error {
+func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode bridges.Append) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	text, err := encode(t.own.json[:0])
@@ -91,30 +92,4 @@ func (t *topic) sendOwn(ctx context.Context, stampNs int64, encode func(dst []by
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
 	}
 	return t.dispatch(ctx, stampNs)
-}
-
-// RegSubscriber lets the bridge subscribe to messages of a type of one's own. decode makes
-// a message of its JSON object, which is good only until it returns. The server is asked
-// for JSON, whatever the connection string says; with bson=1 there is none, and messages
-// are counted as malformed.
-func RegSubscriber[T any](p *bridges.Plugin, wire string, decode func(object []byte) (T, error)) error {
-	if err := bridges.AddType[T](p, wire); err != nil && !errors.Is(err, bridges.ErrDuplicate) {
-		return err // a type that is published too is declared already
-	}
-	return bridges.AddSubscriberCreator(p, func(i bridges.Instance, topic bridges.Topic, deliver func(T)) error {
-		return i.(*instance).subscribe(&rosbridgev2.Subscription{
-			Topic: topic.Name, Type: fullName(wire), Plain: true,
-			Receive: func(_ *rosbridgev2.Config, form rosbridgev2.Form, data []byte) error {
-				if form != rosbridgev2.JSON {
-					return fmt.Errorf("%w: %s is read from JSON alone", bridges.ErrConvert, wire)
-				}
-				msg, err := decode(data)
-				if err != nil {
-					return err
-				}
-				deliver(msg)
-				return nil
-			},
-		})
-	})
 }

@@ -22,22 +22,27 @@ type comfort struct {
 	Rough  bool    `json:"rough"`
 }
 
+func (*comfort) Stamp() int64 { return 0 }
+
 // withComfort returns a bridge that carries it both ways.
 func withComfort(t testing.TB, connection string) *bridges.Bridge {
 	t.Helper()
 	registry := bridges.MustRegistry(rosbridge.Factory{})
 	plugin, err := registry.Plugin("rosbridge")
 	require.NoError(t, err)
-	encode := func(dst []byte, c *comfort) ([]byte, error) {
-		text, err := json.Marshal(c)
-		return append(dst, text...), err
+	codec := bridges.Codec[*comfort]{
+		Schema: bridges.Schema{Name: "my_msgs/Comfort", MessageEncoding: "json"},
+		Append: func(dst []byte, c *comfort) ([]byte, error) {
+			text, err := json.Marshal(c)
+			return append(dst, text...), err
+		},
+		Read: func(_ string, object []byte) (*comfort, error) {
+			c := new(comfort)
+			return c, json.Unmarshal(object, c)
+		},
 	}
-	require.NoError(t, rosbridge.RegPublisher(plugin, "my_msgs/Comfort", encode))
-	require.ErrorIs(t, rosbridge.RegPublisher(plugin, "my_msgs/Comfort", encode), bridges.ErrDuplicate)
-	require.NoError(t, rosbridge.RegSubscriber(plugin, "my_msgs/Comfort", func(object []byte) (*comfort, error) {
-		c := new(comfort)
-		return c, json.Unmarshal(object, c)
-	}))
+	require.NoError(t, codec.Register(plugin))
+	require.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 	b, err := registry.Open("rosbridge:"+connection, bridges.Env{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
