@@ -3,6 +3,7 @@ package bridges_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strconv"
 	"testing"
 
