@@ -6,8 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# = 1 ] || { echo "usage: scripts/golden.sh BASE" >&2; exit 2; }
-work=$(mktemp -d)
-trap 'git worktree remove --force "$work/tree" 2>/dev/null || true; rm -rf "$work"' EXIT
+repo=$PWD work=$(mktemp -d)
+trap 'git -C "$repo" worktree remove --force "$work/tree" 2>/dev/null || true; rm -rf "$work"' EXIT
 git worktree add --quiet --detach "$work/tree" "$1"
 # Without the commit in the binary, which recordings name as their writer.
 (cd "$work/tree" && go build -buildvcs=false -o "$work/base" ./cmd/raybridge)
