@@ -214,6 +214,30 @@ type Framer interface {
 	Frames() []sample.Transform
 }
 
+// Reading is what sensors that need no GPU and have one kind of message share: they
+// embed it, fill in Message at a Tick and call Publish. It makes them a Sensor together
+// with their Tick; a sensor with more to do at Begin has its own, which calls Reading's.
+// It belongs to the frame loop, as the sensor does.
+type Reading[E any] struct {
+	Spec    Spec // given by the sensor's constructor
+	Env     *Env // from Begin on
+	Message E    // used again at each Tick: outputs copy what they keep
+	out     *Output[*E]
+}
+
+// Begin opens the output: the first of the definition.
+func (r *Reading[E]) Begin(_ context.Context, env *Env) (err error) {
+	r.Env = env
+	r.out, err = OutputOf[*E](env, r.Spec.Definition.Outputs[0].Name)
+	return err
+}
+
+// Publish hands Message to the output's listeners. It doesn't wait.
+func (r *Reading[E]) Publish(at Tick) { r.out.TryQueue(at, &r.Message) }
+
+// End releases nothing: the sensor holds memory only.
+func (r *Reading[E]) End() error { return nil }
+
 // Shared keeps one instance of each resource that several sensors of a
 // pipeline use together. Any goroutine may use it.
 type Shared struct {

@@ -1,8 +1,6 @@
 package motion
 
 import (
-	"context"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -24,28 +22,18 @@ var Clock = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "100",
-	New: func(sensors.Spec) (sensors.Sensor, error) {
-		return &clock{}, nil
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &clock{sensors.Reading[sample.Clock]{Spec: spec}}, nil
 	},
 }
 
 type clock struct {
-	out     *sensors.Output[*sample.Clock]
-	message sample.Clock // reused: outputs copy what they keep
-}
-
-// Begin opens the output.
-func (s *clock) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.out, err = sensors.OutputOf[*sample.Clock](env, "clock")
-	return err
+	sensors.Reading[sample.Clock]
 }
 
 // Tick publishes the due instant.
 func (s *clock) Tick(at sensors.Tick) error {
-	s.message.StampNs = at.TimeNs
-	s.out.TryQueue(at, &s.message)
+	s.Message.StampNs = at.TimeNs
+	s.Publish(at)
 	return nil
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *clock) End() error { return nil }

@@ -64,7 +64,7 @@ var GNSS = &sensors.Definition{
 		value := spec.Settings.Float
 		h, v := value("noise_horizontal_stddev"), value("noise_vertical_stddev")
 		return &gnss{
-			spec:      spec,
+			Reading:   sensors.Reading[sample.GnssFix]{Spec: spec},
 			metric:    mgl64.Vec3{h, h, v},
 			bias:      mgl64.Vec3{value("noise_lat_bias"), value("noise_lon_bias"), value("noise_alt_bias")},
 			deviation: mgl64.Vec3{value("noise_lat_stddev"), value("noise_lon_stddev"), value("noise_alt_stddev")},
@@ -73,36 +73,32 @@ var GNSS = &sensors.Definition{
 }
 
 type gnss struct {
-	spec sensors.Spec
+	sensors.Reading[sample.GnssFix]
 	// metric deviations are east, north, up; bias and deviation are of latitude and
 	// longitude in degrees, and of the altitude in metres.
 	metric, bias, deviation mgl64.Vec3
 	seed                    uint64
-	env                     *sensors.Env
 	plane                   spatial.TangentPlane
-	out                     *sensors.Output[*sample.GnssFix]
 	bits                    rand.PCG
-	message                 sample.GnssFix // reused: outputs copy what they keep
 }
 
-// Begin opens the output.
-func (s *gnss) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env, s.seed = env, env.Seed
-	if own := s.spec.Settings.Int("noise_seed"); own != 0 {
+// Begin seeds the noise and opens the output.
+func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
+	s.seed = env.Seed
+	if own := s.Spec.Settings.Int("noise_seed"); own != 0 {
 		s.seed = uint64(own)
 	}
 	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
-	s.out, err = sensors.OutputOf[*sample.GnssFix](env, "fix")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes the fix at the due instant, if the owner is there then.
 func (s *gnss) Tick(at sensors.Tick) error {
-	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	owner, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil
 	}
-	pose := owner.Compose(s.spec.Mount)
+	pose := owner.Compose(s.Spec.Mount)
 	s.bits.Seed(s.seed, at.Seq) // a fix's noise depends on nothing before it
 	noise := rand.New(&s.bits)
 	antenna := pose.Position
@@ -115,8 +111,8 @@ func (s *gnss) Tick(at sensors.Tick) error {
 	}
 	fix := s.plane.Geodetic(antenna)
 
-	m := &s.message
-	m.Header = at.Header(s.spec.FrameID, pose)
+	m := &s.Message
+	m.Header = at.Header(s.Spec.FrameID, pose)
 	m.Status, m.Service = statusFix, serviceGPS
 	m.Latitude = max(-90, min(90, fix.Latitude+error3[0]))
 	m.Longitude = fix.Longitude + error3[1]
@@ -126,7 +122,7 @@ func (s *gnss) Tick(at sensors.Tick) error {
 	m.Altitude = fix.Altitude + error3[2]
 	m.PositionCovariance = s.covariance(fix)
 	m.PositionCovarianceType = covarianceKnown
-	s.out.TryQueue(at, m)
+	s.Publish(at)
 	return nil
 }
 
@@ -141,6 +137,3 @@ func (s *gnss) covariance(p spatial.Geodetic) [9]float64 {
 		8: s.metric[2]*s.metric[2] + s.deviation[2]*s.deviation[2],
 	}
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *gnss) End() error { return nil }

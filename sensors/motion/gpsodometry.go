@@ -39,43 +39,38 @@ var GPSOdometry = &sensors.Definition{
 	},
 	DefaultRate: "12.5",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &gpsOdometry{spec: spec, child: spec.ChildFrame(spec.Settings.String("child_frame")), relative: spec.Settings.Bool("ignore_map_origin")}, nil
+		return &gpsOdometry{Reading: sensors.Reading[sample.GpsOdometry]{Spec: spec}, child: spec.ChildFrame(spec.Settings.String("child_frame")), relative: spec.Settings.Bool("ignore_map_origin")}, nil
 	},
 }
 
 type gpsOdometry struct {
-	spec     sensors.Spec
+	sensors.Reading[sample.GpsOdometry]
 	child    string
 	relative bool // to the map's origin
-	env      *sensors.Env
 	plane    spatial.TangentPlane
 	zone     spatial.UTMZone
-	out      *sensors.Output[*sample.GpsOdometry]
-	message  sample.GpsOdometry // reused: outputs copy what they keep
 }
 
-// Begin opens the output.
-func (s *gpsOdometry) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
+// Begin lays the map on the earth and opens the output.
+func (s *gpsOdometry) Begin(ctx context.Context, env *sensors.Env) error {
 	origin := spatial.Geodetic(env.Origin)
 	s.plane, s.zone = spatial.NewTangentPlane(origin), spatial.UTMZoneOf(origin)
-	s.out, err = sensors.OutputOf[*sample.GpsOdometry](env, "gps_odometry")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes the state at the due instant, if the owner is there then.
 func (s *gpsOdometry) Tick(at sensors.Tick) error {
-	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil
 	}
-	controls, _ := s.env.History.Controls(s.env.Owner, scene.Vehicle{}, at.TimeNs)
-	pose := state.Pose.Compose(s.spec.Mount)
+	controls, _ := s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.TimeNs)
+	pose := state.Pose.Compose(s.Spec.Mount)
 	velocity := state.Twist.Linear.Add(state.Twist.Angular.Cross(pose.Position.Sub(state.Pose.Position)))
 	place := s.plane.Geodetic(pose.Position)
 
-	m := &s.message
-	m.Header = at.Header(s.spec.FrameID, pose)
+	m := &s.Message
+	m.Header = at.Header(s.Spec.FrameID, pose)
 	m.ChildFrameID = s.child
 	m.Latitude, m.Longitude, m.Altitude = place.Latitude, place.Longitude, place.Altitude
 	if m.Easting, m.Northing = s.zone.Project(place); s.relative {
@@ -86,9 +81,6 @@ func (s *gpsOdometry) Tick(at sensors.Tick) error {
 	m.Velocity = velocity
 	m.AngularVelocity = pose.Orientation.Conjugate().Rotate(state.Twist.Angular)
 	m.WheelAngle = controls.Steering
-	s.out.TryQueue(at, m)
+	s.Publish(at)
 	return nil
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *gpsOdometry) End() error { return nil }

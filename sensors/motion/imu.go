@@ -72,7 +72,7 @@ var IMU = &sensors.Definition{
 	DefaultRate: "100",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
 		return &imu{
-			spec:          spec,
+			Reading:       sensors.Reading[sample.Imu]{Spec: spec},
 			accel:         newAxesNoise(spec, "accel"),
 			gyro:          newAxesNoise(spec, "gyro"),
 			noOrientation: !spec.Settings.Bool("orientation"),
@@ -99,13 +99,10 @@ func perAxis(a sensors.Attribute) []sensors.Attribute {
 const StandardGravity = 9.80665
 
 type imu struct {
-	spec          sensors.Spec
+	sensors.Reading[sample.Imu]
 	accel, gyro   axesNoise
 	seed          uint64
-	env           *sensors.Env
-	out           *sensors.Output[*sample.Imu]
 	bits          rand.PCG
-	message       sample.Imu // reused: outputs copy what they keep
 	noOrientation bool
 }
 
@@ -146,25 +143,24 @@ func (n *axesNoise) covariance() [9]float64 {
 	return [9]float64{0: d[0] * d[0], 4: d[1] * d[1], 8: d[2] * d[2]}
 }
 
-// Begin opens the output.
-func (s *imu) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env, s.seed = env, env.Seed
-	if own := s.spec.Settings.Int("noise_seed"); own != 0 {
+// Begin seeds the noise and opens the output.
+func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
+	s.seed = env.Seed
+	if own := s.Spec.Settings.Int("noise_seed"); own != 0 {
 		s.seed = uint64(own)
 	}
 	s.accel.seed(s.seed, 1)
 	s.gyro.seed(s.seed, 4)
-	s.out, err = sensors.OutputOf[*sample.Imu](env, "imu")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes the measurement at the due instant, if the owner is there then.
 func (s *imu) Tick(at sensors.Tick) error {
-	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil
 	}
-	pose := state.Pose.Compose(s.spec.Mount)
+	pose := state.Pose.Compose(s.Spec.Mount)
 	arm := pose.Position.Sub(state.Pose.Position)
 	toBody := pose.Orientation.Conjugate()
 
@@ -174,8 +170,8 @@ func (s *imu) Tick(at sensors.Tick) error {
 	force := toBody.Rotate(acceleration.Add(mgl64.Vec3{0, 0, StandardGravity}))
 	rate := toBody.Rotate(omega)
 
-	m := &s.message
-	m.Header = at.Header(s.spec.FrameID, pose)
+	m := &s.Message
+	m.Header = at.Header(s.Spec.FrameID, pose)
 	s.bits.Seed(s.seed, at.Seq) // a measurement's noise depends on nothing before it
 	noise := rand.New(&s.bits)
 	for i := range 3 {
@@ -189,12 +185,9 @@ func (s *imu) Tick(at sensors.Tick) error {
 		m.Orientation = mgl64.QuatIdent()
 		m.OrientationCovariance[0] = -1
 	}
-	s.out.TryQueue(at, m)
+	s.Publish(at)
 	return nil
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *imu) End() error { return nil }
 
 // walk is a random walk of independent standard normal steps, W(0) = 0, that can be
 // asked for any step by itself. It is Lévy's construction of Brownian motion (P.

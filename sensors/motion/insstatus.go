@@ -1,8 +1,6 @@
 package motion
 
 import (
-	"context"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -33,35 +31,7 @@ var INSStatus = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "12.5",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &insStatus{spec: spec, message: sample.InsStatus{Status: INSStatusGood, PositionType: INSPositionFixedRTK}}, nil
-	},
+	New: newInstrument(func(m *sample.InsStatus, r *reading) {
+		*m = sample.InsStatus{Header: r.header, Status: INSStatusGood, PositionType: INSPositionFixedRTK}
+	}),
 }
-
-type insStatus struct {
-	spec    sensors.Spec
-	env     *sensors.Env
-	out     *sensors.Output[*sample.InsStatus]
-	message sample.InsStatus // reused: outputs copy what they keep
-}
-
-// Begin opens the output.
-func (s *insStatus) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	s.out, err = sensors.OutputOf[*sample.InsStatus](env, "ins_status")
-	return err
-}
-
-// Tick publishes the state, if the owner is there.
-func (s *insStatus) Tick(at sensors.Tick) error {
-	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
-	if !ok {
-		return nil
-	}
-	s.message.Header = at.Header(s.spec.FrameID, owner.Compose(s.spec.Mount))
-	s.out.TryQueue(at, &s.message)
-	return nil
-}
-
-// End releases nothing: the sensor holds memory only.
-func (s *insStatus) End() error { return nil }

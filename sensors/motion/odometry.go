@@ -1,8 +1,6 @@
 package motion
 
 import (
-	"context"
-
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -27,45 +25,16 @@ var Odometry = &sensors.Definition{
 	},
 	DefaultRate: "50",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &odometry{spec: spec, child: spec.ChildFrame(spec.Settings.String("child_frame"))}, nil
+		child := spec.ChildFrame(spec.Settings.String("child_frame"))
+		return newInstrument(func(m *sample.Odometry, r *reading) {
+			arm := r.header.Pose.Position.Sub(r.state.Pose.Position)
+			toChild := r.header.Pose.Orientation.Conjugate()
+			m.Header, m.BodyPose, m.ChildFrameID = r.header, r.header.Pose, child
+			m.FrameID = spatial.FrameOdom
+			m.Twist = spatial.Twist{
+				Linear:  toChild.Rotate(r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(arm))),
+				Angular: toChild.Rotate(r.state.Twist.Angular),
+			}
+		})(spec)
 	},
 }
-
-type odometry struct {
-	spec    sensors.Spec
-	child   string
-	env     *sensors.Env
-	out     *sensors.Output[*sample.Odometry]
-	message sample.Odometry // reused: outputs copy what they keep
-}
-
-// Begin opens the output.
-func (s *odometry) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	s.out, err = sensors.OutputOf[*sample.Odometry](env, "odometry")
-	return err
-}
-
-// Tick publishes the state at the due instant, if the owner is there then.
-func (s *odometry) Tick(at sensors.Tick) error {
-	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
-	if !ok {
-		return nil
-	}
-	pose := state.Pose.Compose(s.spec.Mount)
-	arm := pose.Position.Sub(state.Pose.Position)
-	toChild := pose.Orientation.Conjugate()
-	m := &s.message
-	m.Header = at.Header(spatial.FrameOdom, pose)
-	m.ChildFrameID = s.child
-	m.BodyPose = pose
-	m.Twist = spatial.Twist{
-		Linear:  toChild.Rotate(state.Twist.Linear.Add(state.Twist.Angular.Cross(arm))),
-		Angular: toChild.Rotate(state.Twist.Angular),
-	}
-	s.out.TryQueue(at, m)
-	return nil
-}
-
-// End releases nothing: the sensor holds memory only.
-func (s *odometry) End() error { return nil }

@@ -36,24 +36,21 @@ var Transform = &sensors.Definition{
 	},
 	DefaultRate: "50",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &transform{spec: spec, base: spec.Settings.String("base_frame")}, nil
+		return &transform{Reading: sensors.Reading[sample.Transforms]{Spec: spec}, base: spec.Settings.String("base_frame")}, nil
 	},
 }
 
 type transform struct {
-	spec       sensors.Spec
-	base       string
-	env        *sensors.Env
-	tf, static *sensors.Output[*sample.Transforms]
-	frames     []sample.Transform // of which fixed was made
-	fixed      sample.Transforms
-	message    sample.Transforms // reused: outputs copy what they keep
+	sensors.Reading[sample.Transforms]
+	base   string
+	static *sensors.Output[*sample.Transforms]
+	frames []sample.Transform // of which fixed was made
+	fixed  sample.Transforms
 }
 
 // Begin opens the outputs.
-func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	if s.tf, err = sensors.OutputOf[*sample.Transforms](env, "tf"); err != nil {
+func (s *transform) Begin(ctx context.Context, env *sensors.Env) (err error) {
+	if err = s.Reading.Begin(ctx, env); err != nil {
 		return err
 	}
 	s.static, err = sensors.OutputOf[*sample.Transforms](env, "tf_static")
@@ -64,22 +61,22 @@ func (s *transform) Begin(_ context.Context, env *sensors.Env) (err error) {
 // them yet; to all when sensors have come or gone.
 func (s *transform) Tick(at sensors.Tick) error {
 	s.latchFixed(at)
-	pose, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	pose, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil // the owner isn't there: neither is its frame
 	}
-	s.message.StampNs, s.message.Static = at.TimeNs, false
-	s.message.Transforms = append(s.message.Transforms[:0], sample.Transform{
+	s.Message.StampNs, s.Message.Static = at.TimeNs, false
+	s.Message.Transforms = append(s.Message.Transforms[:0], sample.Transform{
 		Header:       at.Header(spatial.FrameOdom, pose),
 		ChildFrameID: s.base,
 		Relative:     pose,
 	})
-	s.tf.TryQueue(at, &s.message)
+	s.Publish(at)
 	return nil
 }
 
 func (s *transform) latchFixed(at sensors.Tick) {
-	if frames := s.env.Frames(); len(s.fixed.Transforms) == 0 || !slices.Equal(frames, s.frames) {
+	if frames := s.Env.Frames(); len(s.fixed.Transforms) == 0 || !slices.Equal(frames, s.frames) {
 		s.frames, s.fixed.Transforms = frames, s.fixedFrames(frames)
 		s.static.Unlatch()
 	}
@@ -104,6 +101,3 @@ func (s *transform) fixedFrames(frames []sample.Transform) []sample.Transform {
 	}
 	return list
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *transform) End() error { return nil }

@@ -11,57 +11,46 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// instrument is a sensor that fills one message from the state of the vehicle.
-type instrument[E any, M sensors.Message[E]] struct {
-	spec    sensors.Spec
-	output  string
-	fill    func(M, *reading)
-	env     *sensors.Env
-	plane   spatial.TangentPlane
-	out     *sensors.Output[M]
-	message E // reused: outputs copy what they keep
+// instrument is a sensor that fills its message from the state of its owner.
+type instrument[E any] struct {
+	sensors.Reading[E]
+	fill func(*E, *reading)
+	now  reading
 }
 
-// reading is what an instrument knows of the vehicle at one instant.
+// reading is what an instrument knows of its owner at one instant.
 type reading struct {
 	header   sample.Header
 	state    scene.State
 	controls scene.Controls
-	plane    *spatial.TangentPlane // the map on the earth
+	plane    spatial.TangentPlane // the map on the earth
 }
 
 // newInstrument makes the constructor of a Definition.
-func newInstrument[E any, M sensors.Message[E]](output string, fill func(M, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
+func newInstrument[E any](fill func(*E, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
 	return func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &instrument[E, M]{spec: spec, output: output, fill: fill}, nil
+		return &instrument[E]{Reading: sensors.Reading[E]{Spec: spec}, fill: fill}, nil
 	}
 }
 
-// Begin opens the output.
-func (s *instrument[E, M]) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
-	s.out, err = sensors.OutputOf[M](env, s.output)
-	return err
+// Begin lays the map on the earth and opens the output.
+func (s *instrument[E]) Begin(ctx context.Context, env *sensors.Env) error {
+	s.now.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
+	return s.Reading.Begin(ctx, env)
 }
 
-// Tick publishes the state at the due instant, if the vehicle is there then.
-func (s *instrument[E, M]) Tick(at sensors.Tick) error {
-	state, ok := s.env.History.State(s.env.Owner, at.TimeNs)
+// Tick publishes the state at the due instant, if the owner is there then.
+func (s *instrument[E]) Tick(at sensors.Tick) error {
+	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil
 	}
-	controls, _ := s.env.History.Controls(s.env.Owner, scene.Vehicle{}, at.TimeNs)
-	s.fill(&s.message, &reading{
-		header: at.Header(s.spec.FrameID, state.Pose.Compose(s.spec.Mount)),
-		state:  state, controls: controls, plane: &s.plane,
-	})
-	s.out.TryQueue(at, &s.message)
+	s.now.header, s.now.state = at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)), state
+	s.now.controls, _ = s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.TimeNs)
+	s.fill(&s.Message, &s.now)
+	s.Publish(at)
 	return nil
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *instrument[E, M]) End() error { return nil }
 
 // CANBus describes sensor.other.can_bus: a vehicle's speed, pedals, steering, gear and
 // position. SVL's goes at 1 to 100 Hz.
@@ -77,7 +66,7 @@ var CANBus = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New:         newInstrument("can_bus", fillCanBus),
+	New:         newInstrument(fillCanBus),
 }
 
 // The engine: see the package's documentation.
@@ -118,7 +107,7 @@ var VehicleOdometry = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New: newInstrument("vehicle_odometry", func(m *sample.VehicleOdometry, r *reading) {
+	New: newInstrument(func(m *sample.VehicleOdometry, r *reading) {
 		m.Header = r.header
 		m.Velocity, m.FrontWheelAngle = r.controls.Speed, r.controls.Steering
 	}),
@@ -138,7 +127,7 @@ var Speedometer = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "20",
-	New: newInstrument("speed", func(m *sample.Speed, r *reading) {
+	New: newInstrument(func(m *sample.Speed, r *reading) {
 		m.Header = r.header
 		m.MetresPerSecond = r.controls.Speed
 	}),

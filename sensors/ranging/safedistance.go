@@ -43,7 +43,7 @@ var SafeDistance = &sensors.Definition{
 		front, back := spec.Settings.Float("safe_distance_front"), spec.Settings.Float("safe_distance_back")
 		lateral := spec.Settings.Float("safe_distance_lateral")
 		return &safeDistance{
-			spec: spec,
+			Reading: sensors.Reading[SafeDistanceEvent]{Spec: spec},
 			box: scene.Box{
 				Center: mgl64.Vec3{(front - back) / 2, 0, 0},
 				Half:   mgl64.Vec3{(front + back) / 2, lateral, 0},
@@ -53,12 +53,9 @@ var SafeDistance = &sensors.Definition{
 }
 
 type safeDistance struct {
-	spec     sensors.Spec
+	sensors.Reading[SafeDistanceEvent]
 	box      scene.Box // the trigger, in the sensor's frame
-	env      *sensors.Env
-	out      *sensors.Output[*SafeDistanceEvent]
 	vehicles []*scene.Actor
-	event    SafeDistanceEvent // reused: outputs copy what they keep
 }
 
 // SetOwner grows the trigger by the owner's box.
@@ -68,52 +65,47 @@ func (s *safeDistance) SetOwner(owner sensors.Owner) error {
 	return nil
 }
 
-// Begin opens the output and lists the vehicles that could come close.
-func (s *safeDistance) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
+// Begin lists the vehicles that could come close and opens the output.
+func (s *safeDistance) Begin(ctx context.Context, env *sensors.Env) error {
 	for _, a := range env.Scene.Actors {
 		if a.ID != env.Owner && strings.HasPrefix(a.TypeID, "vehicle.") {
 			s.vehicles = append(s.vehicles, a)
 		}
 	}
 	slices.SortFunc(s.vehicles, func(a, b *scene.Actor) int { return int(a.ID) - int(b.ID) })
-	s.out, err = sensors.OutputOf[*SafeDistanceEvent](env, "event")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes the vehicles that overlap the trigger at the due instant.
 func (s *safeDistance) Tick(at sensors.Tick) error {
-	pose := s.env.Pose(s.spec.Mount, at.TimeNs)
+	pose := s.Env.Pose(s.Spec.Mount, at.TimeNs)
 	trigger := s.box.At(pose)
-	s.event.Actors = s.event.Actors[:0]
-	if s.env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.TimeNs) {
-		s.event.Actors = append(s.event.Actors, scene.EgoID)
+	s.Message.Actors = s.Message.Actors[:0]
+	if s.Env.Owner != scene.EgoID && s.inside(trigger, scene.EgoID, at.TimeNs) {
+		s.Message.Actors = append(s.Message.Actors, scene.EgoID)
 	}
 	for _, a := range s.vehicles {
 		if s.inside(trigger, a.ID, at.TimeNs) {
-			s.event.Actors = append(s.event.Actors, a.ID)
+			s.Message.Actors = append(s.Message.Actors, a.ID)
 		}
 	}
-	if len(s.event.Actors) == 0 {
+	if len(s.Message.Actors) == 0 {
 		return nil
 	}
-	s.event.Header = at.Header(s.spec.FrameID, pose)
-	s.out.TryQueue(at, &s.event)
+	s.Message.Header = at.Header(s.Spec.FrameID, pose)
+	s.Publish(at)
 	return nil
 }
 
 // inside reports whether an actor is there and overlaps the trigger.
 func (s *safeDistance) inside(trigger spatial.OrientedBox, id uint32, tNs int64) bool {
-	pose, there := s.env.History.Pose(id, tNs)
+	pose, there := s.Env.History.Pose(id, tNs)
 	if !there {
 		return false
 	}
-	box, _ := s.env.History.Box(id)
+	box, _ := s.Env.History.Box(id)
 	return trigger.Overlaps(box.At(pose))
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *safeDistance) End() error { return nil }
 
 // SafeDistanceEvent lists the vehicles that are too close.
 type SafeDistanceEvent struct {

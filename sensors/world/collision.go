@@ -35,7 +35,9 @@ var Collision = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &collision{spec: spec}, nil },
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &collision{Reading: sensors.Reading[sample.Collision]{Spec: spec}}, nil
+	},
 }
 
 // clearance is how far above the owner's lowest point its box begins, metres: kerbs
@@ -43,16 +45,13 @@ var Collision = &sensors.Definition{
 const clearance = 0.15
 
 type collision struct {
-	spec   sensors.Spec
+	sensors.Reading[sample.Collision]
 	owner  sensors.Owner
 	mass   float64   // the owner's, kg
 	box    scene.Box // the owner's, without the clearance
-	env    *sensors.Env
-	out    *sensors.Output[*sample.Collision]
 	bodies []body
 	places []sphere // of bodies; apart, for they are looked through at every instant
 	meshes meshes
-	event  sample.Collision // reused: outputs copy what they keep
 }
 
 // SetOwner takes the owner's box.
@@ -65,17 +64,16 @@ func (s *collision) SetOwner(owner sensors.Owner) error {
 	return nil
 }
 
-// Begin opens the output and lists what can be touched.
-func (s *collision) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env, s.meshes = env, newMeshes(env.Scene)
+// Begin lists what can be touched and opens the output.
+func (s *collision) Begin(ctx context.Context, env *sensors.Env) error {
+	s.meshes = newMeshes(env.Scene)
 	s.bodies, s.places = bodiesFor(env)
-	s.out, err = sensors.OutputOf[*sample.Collision](env, "collision")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes an event for each actor that the owner touches.
 func (s *collision) Tick(at sensors.Tick) error {
-	state, there := s.env.History.State(s.env.Owner, at.TimeNs)
+	state, there := s.Env.History.State(s.Env.Owner, at.TimeNs)
 	if !there {
 		return nil
 	}
@@ -86,10 +84,10 @@ func (s *collision) Tick(at sensors.Tick) error {
 			continue
 		}
 		other := &s.bodies[i]
-		if !other.near(s.env.History, &around, at.TimeNs) {
+		if !other.near(s.Env.History, &around, at.TimeNs) {
 			continue
 		}
-		theirs, there := s.env.History.State(other.id, at.TimeNs)
+		theirs, there := s.Env.History.State(other.id, at.TimeNs)
 		if !there || !mine.Overlaps(other.box.At(theirs.Pose)) {
 			continue
 		}
@@ -97,13 +95,13 @@ func (s *collision) Tick(at sensors.Tick) error {
 		if !touches {
 			continue
 		}
-		s.event = sample.Collision{
-			Header: at.Header(s.spec.FrameID, state.Pose.Compose(s.spec.Mount)),
-			Actor:  s.env.Owner, Other: other.id, ActorType: s.owner.TypeID, OtherType: other.typeID,
+		s.Message = sample.Collision{
+			Header: at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)),
+			Actor:  s.Env.Owner, Other: other.id, ActorType: s.owner.TypeID, OtherType: other.typeID,
 		}
 		normal := mine.Pose.Rotate(normalAt(contact, mine.Half))
-		s.event.NormalImpulse = impulse(normal, state.Twist.Linear.Sub(theirs.Twist.Linear), s.mass, other.mass)
-		s.out.TryQueue(at, &s.event)
+		s.Message.NormalImpulse = impulse(normal, state.Twist.Linear.Sub(theirs.Twist.Linear), s.mass, other.mass)
+		s.Publish(at)
 	}
 	return nil
 }
@@ -144,9 +142,6 @@ func massOf(typeID string, b scene.Box) float64 {
 	}
 	return vehicleDensity * 8 * b.Half[0] * b.Half[1] * b.Half[2]
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *collision) End() error { return nil }
 
 // body is an actor that can be touched, or the ego.
 type body struct {

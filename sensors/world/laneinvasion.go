@@ -38,36 +38,33 @@ var LaneInvasion = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &laneInvasion{spec: spec}, nil },
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &laneInvasion{Reading: sensors.Reading[sample.LaneInvasion]{Spec: spec}}, nil
+	},
 }
 
 type laneInvasion struct {
-	spec  sensors.Spec
+	sensors.Reading[sample.LaneInvasion]
 	owner sensors.Owner
-	env   *sensors.Env
-	out   *sensors.Output[*sample.LaneInvasion]
 	watch *LaneWatch
-	frame uint64              // of the last Tick
-	world sample.Snapshot     // of the owner alone, reused
-	event sample.LaneInvasion // reused: outputs copy what they keep
+	frame uint64          // of the last Tick
+	world sample.Snapshot // of the owner alone, reused
 }
 
 // SetOwner takes the vehicle; another actor is ErrOwner.
 func (s *laneInvasion) SetOwner(owner sensors.Owner) error {
 	if !strings.HasPrefix(owner.TypeID, "vehicle.") {
-		return fmt.Errorf("%w: %s is attached to a %s", ErrOwner, s.spec.Name, owner.TypeID)
+		return fmt.Errorf("%w: %s is attached to a %s", ErrOwner, s.Spec.Name, owner.TypeID)
 	}
 	s.owner = owner
 	return nil
 }
 
-// Begin opens the output.
-func (s *laneInvasion) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
+// Begin takes the marks and opens the output.
+func (s *laneInvasion) Begin(ctx context.Context, env *sensors.Env) error {
 	s.watch = NewLaneWatch(env.Owner, LaneMarksOf(env.Scene))
 	s.world.Actors = []sample.ActorState{{ID: env.Owner, BoxCenter: s.owner.Box.Center, BoxHalf: s.owner.Box.Half}}
-	s.out, err = sensors.OutputOf[*sample.LaneInvasion](env, "lane_invasion")
-	return err
+	return s.Reading.Begin(ctx, env)
 }
 
 // Tick publishes the marks that were crossed since the last, unless nobody listened
@@ -77,7 +74,7 @@ func (s *laneInvasion) Tick(at sensors.Tick) error {
 		s.watch.Forget()
 	}
 	s.frame = at.Frame
-	pose, there := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	pose, there := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
 	if !there {
 		s.watch.Forget()
 		return nil
@@ -88,15 +85,12 @@ func (s *laneInvasion) Tick(at sensors.Tick) error {
 	if len(marks) == 0 {
 		return nil
 	}
-	s.event.Header = at.Header(s.spec.FrameID, pose.Compose(s.spec.Mount))
-	s.event.Actor = s.env.Owner
-	s.event.Marks = append(s.event.Marks[:0], marks...)
-	s.out.TryQueue(at, &s.event)
+	s.Message.Header = at.Header(s.Spec.FrameID, pose.Compose(s.Spec.Mount))
+	s.Message.Actor = s.Env.Owner
+	s.Message.Marks = append(s.Message.Marks[:0], marks...)
+	s.Publish(at)
 	return nil
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *laneInvasion) End() error { return nil }
 
 // LaneMarksOf returns a scene's lane marks as a LaneWatch takes them.
 func LaneMarksOf(s *scene.Scene) []LaneMark {

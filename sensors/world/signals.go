@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -51,17 +50,14 @@ var Signals = &sensors.Definition{
 	},
 	DefaultRate: "1",
 	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &signals{spec: spec, distance: spec.Settings.Float("max_distance")}, nil
+		return &signals{Reading: sensors.Reading[sample.Signals]{Spec: spec}, distance: spec.Settings.Float("max_distance")}, nil
 	},
 }
 
 type signals struct {
-	spec     sensors.Spec
-	distance float64 // metres
-	env      *sensors.Env
-	out      *sensors.Output[*sample.Signals]
-	found    []foundLight   // reused
-	message  sample.Signals // reused: outputs copy what they keep
+	sensors.Reading[sample.Signals]
+	distance float64      // metres
+	found    []foundLight // reused
 }
 
 // foundLight is a light that is for the owner.
@@ -70,23 +66,16 @@ type foundLight struct {
 	distance float64
 }
 
-// Begin opens the output.
-func (s *signals) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	s.out, err = sensors.OutputOf[*sample.Signals](env, "signals")
-	return err
-}
-
 // Tick publishes what the lights show at the due instant, if the owner is there then.
 func (s *signals) Tick(at sensors.Tick) error {
-	owner, ok := s.env.History.Pose(s.env.Owner, at.TimeNs)
+	owner, ok := s.Env.History.Pose(s.Env.Owner, at.TimeNs)
 	if !ok {
 		return nil
 	}
-	pose := owner.Compose(s.spec.Mount)
+	pose := owner.Compose(s.Spec.Mount)
 	s.find(owner, at.TimeNs)
-	m := &s.message
-	m.Header = at.Header(s.spec.FrameID, pose)
+	m := &s.Message
+	m.Header = at.Header(s.Spec.FrameID, pose)
 	m.Signals = m.Signals[:0]
 	toSensor := pose.Inverse()
 	for _, f := range s.found {
@@ -96,7 +85,7 @@ func (s *signals) Tick(at sensors.Tick) error {
 			Pose: toSensor.Compose(f.light.Pose), Size: f.light.Size,
 		})
 	}
-	s.out.TryQueue(at, m)
+	s.Publish(at)
 	return nil
 }
 
@@ -110,9 +99,9 @@ var signalLabels = [...]string{
 func (s *signals) find(owner spatial.Pose, tNs int64) {
 	s.found = s.found[:0]
 	ahead, toOwner := owner.Rotate(mgl64.Vec3{1, 0, 0}), owner.Inverse()
-	for i := range s.env.Scene.Signals {
-		light := &s.env.Scene.Signals[i]
-		if light.Actor != 0 && !s.env.History.Present(light.Actor, tNs) {
+	for i := range s.Env.Scene.Signals {
+		light := &s.Env.Scene.Signals[i]
+		if light.Actor != 0 && !s.Env.History.Present(light.Actor, tNs) {
 			continue
 		}
 		way, looks := light.Pose.Position.Sub(owner.Position), light.Pose.Rotate(mgl64.Vec3{1, 0, 0})
@@ -129,6 +118,3 @@ func (s *signals) find(owner spatial.Pose, tNs int64) {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.light.ID, b.light.ID))
 	})
 }
-
-// End releases nothing: the sensor holds memory only.
-func (s *signals) End() error { return nil }

@@ -30,7 +30,9 @@ var Snapshot = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New:       func(spec sensors.Spec) (sensors.Sensor, error) { return &snapshot{spec: spec}, nil },
+	New: func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &snapshot{Reading: sensors.Reading[sample.Snapshot]{Spec: spec}}, nil
+	},
 }
 
 // ActorKindOf returns the kind of an actor by its type id.
@@ -50,19 +52,15 @@ func ActorKindOf(typeID string) sample.ActorKind {
 }
 
 type snapshot struct {
-	spec    sensors.Spec
-	env     *sensors.Env
-	out     *sensors.Output[*sample.Snapshot]
-	actors  []sample.ActorState // what doesn't change of each, by rising id
-	lights  map[uint32]*scene.TrafficLight
-	message sample.Snapshot // reused: outputs copy what they keep
+	sensors.Reading[sample.Snapshot]
+	actors []sample.ActorState // what doesn't change of each, by rising id
+	lights map[uint32]*scene.TrafficLight
 }
 
 // Begin lists the actors: all that move, and of those that stand the vehicles,
 // walkers, lights and signs.
-func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
-	s.env = env
-	if s.out, err = sensors.OutputOf[*sample.Snapshot](env, "snapshot"); err != nil {
+func (s *snapshot) Begin(ctx context.Context, env *sensors.Env) error {
+	if err := s.Reading.Begin(ctx, env); err != nil {
 		return err
 	}
 	s.lights = map[uint32]*scene.TrafficLight{}
@@ -80,7 +78,7 @@ func (s *snapshot) Begin(_ context.Context, env *sensors.Env) (err error) {
 }
 
 func (s *snapshot) add(id uint32, typeID string) {
-	box, _ := s.env.History.Box(id)
+	box, _ := s.Env.History.Box(id)
 	s.actors = append(s.actors, sample.ActorState{
 		ID: id, TypeID: typeID, Kind: ActorKindOf(typeID), BoxCenter: box.Center, BoxHalf: box.Half,
 	})
@@ -88,8 +86,8 @@ func (s *snapshot) add(id uint32, typeID string) {
 
 // Tick publishes the state of all actors that are there.
 func (s *snapshot) Tick(at sensors.Tick) error {
-	m := &s.message
-	m.Header = at.Header(spatial.FrameMap, s.env.Pose(s.spec.Mount, at.TimeNs))
+	m := &s.Message
+	m.Header = at.Header(spatial.FrameMap, s.Env.Pose(s.Spec.Mount, at.TimeNs))
 	m.DeltaNs = at.PeriodNs // of the world's frames, heard or not, and across a jump of the clock
 	m.Actors = m.Actors[:0]
 	for i := range s.actors {
@@ -98,13 +96,13 @@ func (s *snapshot) Tick(at sensors.Tick) error {
 			m.Actors = m.Actors[:len(m.Actors)-1]
 		}
 	}
-	s.out.TryQueue(at, m)
+	s.Publish(at)
 	return nil
 }
 
 // complete fills in what changes of an actor; it reports whether the actor is there.
 func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
-	state, there := s.env.History.State(a.ID, tNs)
+	state, there := s.Env.History.State(a.ID, tNs)
 	if !there {
 		return false
 	}
@@ -125,13 +123,10 @@ func (s *snapshot) complete(a *sample.ActorState, tNs int64) (there bool) {
 
 // drive fills in what a vehicle does to move as it does.
 func (s *snapshot) drive(a *sample.ActorState, tNs int64) {
-	c, _ := s.env.History.Controls(a.ID, scene.Vehicle{}, tNs)
+	c, _ := s.Env.History.Controls(a.ID, scene.Vehicle{}, tNs)
 	a.Throttle, a.Braking = float32(c.Throttle), float32(c.Brake)
 	a.Steering = float32(-c.SteeringShare)
 	a.Gear, a.Reverse = int32(c.Gear), c.Reverse
 }
 
 func seconds(ns int64) float32 { return float32(float64(ns) * 1e-9) }
-
-// End releases nothing: the sensor holds memory only.
-func (s *snapshot) End() error { return nil }
