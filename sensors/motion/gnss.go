@@ -47,7 +47,7 @@ var GNSS = &sensors.Definition{
 		{Name: "noise_lon_stddev", Type: sensors.Float, Unit: "°", Min: 0, Max: 180, UsualMin: 0, UsualMax: 0.001, Default: 0.0, Doc: "white noise of the longitude"},
 		{Name: "noise_alt_bias", Type: sensors.Float, Unit: "m", Min: -10000, Max: 10000, UsualMin: -100, UsualMax: 100, Default: 0.0, Doc: "added to the altitude"},
 		{Name: "noise_alt_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 10000, UsualMin: 0, UsualMax: 100, Default: 0.0, Doc: "white noise of the altitude"},
-		{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"},
+		noiseSeed,
 		{
 			Name: "ignore_map_origin", Type: sensors.Bool, Default: false, Doc: "SVL's choice of plane coordinates",
 			Inert: "a fix is latitude and longitude, which have no map's origin",
@@ -84,10 +84,7 @@ type gnss struct {
 
 // Begin seeds the noise and opens the output.
 func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
-	s.seed = env.Seed
-	if own := s.Spec.Settings.Int("noise_seed"); own != 0 {
-		s.seed = uint64(own)
-	}
+	s.seed = seedOf(&s.Spec, env)
 	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
 	return s.Reading.Begin(ctx, env)
 }

@@ -59,7 +59,7 @@ var IMU = &sensors.Definition{
 		[]sensors.Attribute{
 			{Name: "noise_accel_bias_walk", Type: sensors.Float, Unit: "m/s²/√s", Min: 0, Max: 10, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the specific force's biases"},
 			{Name: "noise_gyro_bias_walk", Type: sensors.Float, Unit: "rad/s/√s", Min: 0, Max: 1, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the angular rate's biases"},
-			{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"},
+			noiseSeed,
 			{Name: "orientation", Type: sensors.Bool, Default: true, Doc: "report the orientation; without it its covariance starts with -1"},
 		},
 	),
@@ -78,6 +78,17 @@ var IMU = &sensors.Definition{
 			noOrientation: !spec.Settings.Bool("orientation"),
 		}, nil
 	},
+}
+
+// noiseSeed is the attribute of sensors that have noise.
+var noiseSeed = sensors.Attribute{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"}
+
+// seedOf returns the seed of a sensor's noise: its own or, where it is 0, the run's.
+func seedOf(spec *sensors.Spec, env *sensors.Env) uint64 {
+	if own := spec.Settings.Int("noise_seed"); own != 0 {
+		return uint64(own)
+	}
+	return env.Seed
 }
 
 // axes are the endings of the attributes that each axis has, x, y, z.
@@ -145,10 +156,7 @@ func (n *axesNoise) covariance() [9]float64 {
 
 // Begin seeds the noise and opens the output.
 func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
-	s.seed = env.Seed
-	if own := s.Spec.Settings.Int("noise_seed"); own != 0 {
-		s.seed = uint64(own)
-	}
+	s.seed = seedOf(&s.Spec, env)
 	s.accel.seed(s.seed, 1)
 	s.gyro.seed(s.seed, 4)
 	return s.Reading.Begin(ctx, env)

@@ -10,13 +10,11 @@ import (
 // Odometry describes sensor.other.odometry, the ground-truth odometry of the actor that
 // the sensor rides on.
 var Odometry = &sensors.Definition{
-	ID:     "sensor.other.odometry",
-	Number: 44,
-	Doc:    "ground-truth pose and velocity of the frame it is mounted in",
-	Tags:   []string{"odometry", "motion"},
-	Attributes: []sensors.Attribute{
-		{Name: "child_frame", Type: sensors.String, Default: "", Doc: "name of the frame whose motion is published; empty is the parent frame for a sensor at its owner's origin, else the sensor's own"},
-	},
+	ID:         "sensor.other.odometry",
+	Number:     44,
+	Doc:        "ground-truth pose and velocity of the frame it is mounted in",
+	Tags:       []string{"odometry", "motion"},
+	Attributes: []sensors.Attribute{childFrame},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Odometry](sensors.OutputSpec{
 			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame",
@@ -38,3 +36,6 @@ var Odometry = &sensors.Definition{
 		})(spec)
 	},
 }
+
+// childFrame is the attribute of sensors that publish how a frame moves.
+var childFrame = sensors.Attribute{Name: "child_frame", Type: sensors.String, Default: "", Doc: "name of the frame whose motion is published; empty is the parent frame for a sensor at its owner's origin, else the sensor's own"}

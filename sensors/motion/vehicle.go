@@ -1,56 +1,12 @@
 package motion
 
 import (
-	"context"
 	"math"
 
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial"
 )
-
-// instrument is a sensor that fills its message from the state of its owner.
-type instrument[E any] struct {
-	sensors.Reading[E]
-	fill func(*E, *reading)
-	now  reading
-}
-
-// reading is what an instrument knows of its owner at one instant.
-type reading struct {
-	header   sample.Header
-	state    scene.State
-	controls scene.Controls
-	plane    spatial.TangentPlane // the map on the earth
-}
-
-// newInstrument makes the constructor of a Definition.
-func newInstrument[E any](fill func(*E, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
-	return func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &instrument[E]{Reading: sensors.Reading[E]{Spec: spec}, fill: fill}, nil
-	}
-}
-
-// Begin lays the map on the earth and opens the output.
-func (s *instrument[E]) Begin(ctx context.Context, env *sensors.Env) error {
-	s.now.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
-	return s.Reading.Begin(ctx, env)
-}
-
-// Tick publishes the state at the due instant, if the owner is there then.
-func (s *instrument[E]) Tick(at sensors.Tick) error {
-	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
-	if !ok {
-		return nil
-	}
-	s.now.header, s.now.state = at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)), state
-	s.now.controls, _ = s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.TimeNs)
-	s.fill(&s.Message, &s.now)
-	s.Publish(at)
-	return nil
-}
 
 // CANBus describes sensor.other.can_bus: a vehicle's speed, pedals, steering, gear and
 // position. SVL's goes at 1 to 100 Hz.

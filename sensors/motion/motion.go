@@ -1,0 +1,73 @@
+// Package motion has the sensors that tell where their owner is and how it moves: the
+// inertial measurement unit, the satellite receivers, odometry, coordinate frames, and
+// what a vehicle reports of itself. Clock, the simulation time on its own topic, is
+// here too. None of them needs a GPU; all read the history of the scene.
+//
+// # Controls
+//
+// CANBus, VehicleOdometry and Speedometer come from the motion of the actor that the
+// sensor rides on; where the sensor is mounted changes nothing but the header's pose.
+//
+// Steering, throttle and brake are those that drive the vehicle where it is driven, and
+// else derived from how it moves (scene.Vehicle.ControlsOf): one that follows a path at
+// constant speed uses neither pedal. The gear is reverse where it rolls or sets off
+// backwards, else drive, as SVL has it. The engine is on, lights and wipers are off.
+//
+// # Engine
+//
+// EngineRPM is that of an engine with one overall ratio of 4 to wheels of 0.33 m
+// radius, which idles at 800 turns a minute: a figure that rises with the speed, not a
+// model of a gearbox.
+package motion
+
+import (
+	"context"
+
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// instrument is a sensor that fills its message from the state of its owner.
+type instrument[E any] struct {
+	sensors.Reading[E]
+	fill func(*E, *reading)
+	now  reading
+}
+
+// reading is what an instrument knows of its owner at one instant.
+type reading struct {
+	header   sample.Header
+	state    scene.State
+	controls scene.Controls
+	plane    spatial.TangentPlane // the map on the earth
+	zone     spatial.UTMZone      // of the map's origin
+}
+
+// newInstrument makes the constructor of a Definition.
+func newInstrument[E any](fill func(*E, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
+	return func(spec sensors.Spec) (sensors.Sensor, error) {
+		return &instrument[E]{Reading: sensors.Reading[E]{Spec: spec}, fill: fill}, nil
+	}
+}
+
+// Begin lays the map on the earth and opens the output.
+func (s *instrument[E]) Begin(ctx context.Context, env *sensors.Env) error {
+	origin := spatial.Geodetic(env.Origin)
+	s.now.plane, s.now.zone = spatial.NewTangentPlane(origin), spatial.UTMZoneOf(origin)
+	return s.Reading.Begin(ctx, env)
+}
+
+// Tick publishes the state at the due instant, if the owner is there then.
+func (s *instrument[E]) Tick(at sensors.Tick) error {
+	state, ok := s.Env.History.State(s.Env.Owner, at.TimeNs)
+	if !ok {
+		return nil
+	}
+	s.now.header, s.now.state = at.Header(s.Spec.FrameID, state.Pose.Compose(s.Spec.Mount)), state
+	s.now.controls, _ = s.Env.History.Controls(s.Env.Owner, scene.Vehicle{}, at.TimeNs)
+	s.fill(&s.Message, &s.now)
+	s.Publish(at)
+	return nil
+}
