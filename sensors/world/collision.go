@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -137,7 +136,7 @@ const (
 
 // massOf returns the mass of an actor that moves, kg.
 func massOf(typeID string, b scene.Box) float64 {
-	if strings.HasPrefix(typeID, "walker.") {
+	if ActorKindOf(typeID) == sample.KindWalker {
 		return walkerMass
 	}
 	return vehicleDensity * 8 * b.Half[0] * b.Half[1] * b.Half[2]
@@ -209,7 +208,7 @@ func moving(b body) body {
 // fixed to the ground.
 func standing(b body, pose spatial.Pose) body {
 	b.place = sphere{pose.Apply(b.box.Center), b.box.Half.Len()}
-	if !strings.HasPrefix(b.typeID, "vehicle.") {
+	if ActorKindOf(b.typeID) != sample.KindVehicle {
 		b.mass = math.Inf(1)
 	}
 	return b

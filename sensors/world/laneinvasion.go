@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"github.com/go-gl/mathgl/mgl64"
@@ -53,7 +52,7 @@ type laneInvasion struct {
 
 // SetOwner takes the vehicle; another actor is ErrOwner.
 func (s *laneInvasion) SetOwner(owner sensors.Owner) error {
-	if !strings.HasPrefix(owner.TypeID, "vehicle.") {
+	if ActorKindOf(owner.TypeID) != sample.KindVehicle {
 		return fmt.Errorf("%w: %s is attached to a %s", ErrOwner, s.Spec.Name, owner.TypeID)
 	}
 	s.owner = owner
