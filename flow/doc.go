@@ -1,8 +1,9 @@
 // Package flow has what happens to a message between a sensor and a receiver: the
 // [Policy] of a full queue, the [QoS] that a topic is offered with, and the [Cause] for
 // which a message was not delivered. [Queue] holds what waits for one receiver, [Buffer]
-// is the memory of a message, and [Journal] keeps repeated lines from filling a log. Every
-// room that carries messages uses these. The package imports nothing of ours except internal/closest.
+// is the memory of a message, [Tally] counts what became of a topic's messages, and [Journal]
+// keeps repeated lines from filling a log. Every room that carries messages uses these. The
+// package imports nothing of ours except internal/closest.
 //
 // # Buffers
 //
