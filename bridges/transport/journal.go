@@ -49,8 +49,9 @@ const (
 
 // Journal counts what happens to a connection that is kept, or to those of a server, and logs it:
 // the first failure of each cause at once, then at most a line a minute, so that a peer that
-// comes and goes fills no log. Trouble that doesn't end a connection is logged at once too, then ever more rarely. A line
-// says how many were left out before it. Begin comes first; then any goroutine may call.
+// comes and goes fills no log. Trouble that doesn't end a connection is logged at once too,
+// then ever more rarely. A line says how many were left out before it. Begin comes first;
+// then any goroutine may call.
 type Journal struct {
 	mu        sync.Mutex
 	log       *slog.Logger // guarded by mu
