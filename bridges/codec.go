@@ -221,7 +221,7 @@ type Schema struct {
 	// MessageEncoding is how messages are encoded: "cdr", "ros1", "lgsvl", "protobuf", "json".
 	MessageEncoding string
 	// MD5 is what "rosmsg md5" prints for the type. Bridge ros1 needs it, with Data as what
-	// "gendeps --cat" prints.
+	// "gendeps --cat" prints; a recording has it beside the messages.
 	MD5 string
 }
 

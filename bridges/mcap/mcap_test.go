@@ -303,6 +303,32 @@ func TestTypesOfOnesOwn(t *testing.T) {
 	assert.Contains(t, string(yaml), `type: "example.Mood"`)
 }
 
+func TestACodecsMD5StandsBesideItsMessages(t *testing.T) {
+	registry, err := bridges.NewRegistry(mcap.Factory{})
+	require.NoError(t, err)
+	plugin, err := registry.Plugin("mcap")
+	require.NoError(t, err)
+	const sum = "0123456789abcdef0123456789abcdef" // of a definition that raybridge doesn't know
+	require.NoError(t, bridges.Codec[*mood]{
+		Schema: bridges.Schema{Name: "example/Mood", Encoding: "ros1msg", Data: []byte("string word\n"), MessageEncoding: "ros1", MD5: sum},
+		Append: func(dst []byte, m *mood) ([]byte, error) { return append(dst, m.Word...), nil },
+	}.Register(plugin))
+
+	dir := t.TempDir()
+	b, err := registry.Open("mcap:moods.mcap?profile=ros1", bridges.Env{OutDir: dir})
+	require.NoError(t, err)
+	require.NoError(t, b.Connect(t.Context()))
+	publish, err := bridges.AddPublisher[*mood](b, bridges.Topic{Name: "/mood"})
+	require.NoError(t, err)
+	require.NoError(t, publish(t.Context(), &mood{At: 3, Word: "fine"}))
+	require.NoError(t, b.Close(t.Context()))
+	r := readFile(t, filepath.Join(dir, "moods.mcap"))
+	require.Len(t, r.info.Channels, 1)
+	for _, c := range r.info.Channels {
+		assert.Equal(t, map[string]string{"topic": "/mood", "md5sum": sum, "latching": "false"}, c.Metadata)
+	}
+}
+
 func TestPublishingAllocatesNextToNothing(t *testing.T) {
 	for _, options := range []string{"", "?profile=ros1", "?profile=foxglove", "?split=1GB&split_time=1h&flush=1h"} {
 		b := open(t, mcap.Factory{}, "a.mcap"+options, bridges.Env{OutDir: t.TempDir()})

@@ -14,7 +14,6 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/flow"
 )
 
@@ -144,12 +143,10 @@ func Replaces(connection, outDir string) ([]string, error) {
 // channelMetadata is what MCAP's registry wants of a channel in the recording's profile,
 // and of ROS 1's what its bags have besides.
 func (o *options) channelMetadata(topic *bridges.PublishedTopic, r row) map[string]string {
-	if r.Schema.Encoding == "ros1msg" {
-		if sum, err := ros.MD5(r.Type); err == nil { // of a definition that ROS knows
-			return map[string]string{
-				"topic": topic.Name, "md5sum": sum,
-				"latching": strconv.FormatBool(topic.QoS.Durability == flow.TransientLocal),
-			}
+	if r.Schema.MD5 != "" {
+		return map[string]string{
+			"topic": topic.Name, "md5sum": r.Schema.MD5,
+			"latching": strconv.FormatBool(topic.QoS.Durability == flow.TransientLocal),
 		}
 	}
 	return map[string]string{"offered_qos_profiles": qosProfile(topic.QoS, o.Metadata)}

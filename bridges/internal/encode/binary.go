@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,8 +46,10 @@ func (b Binary) Decoder() *BinaryDecoder { return &BinaryDecoder{Format: b} }
 // first.
 func (b Binary) Publication(pub ros.Publication) (bridges.Publication[bridges.Append, bridges.Schema], error) {
 	version, schema := ros.ROS2, bridges.Schema{Encoding: "ros2msg", MessageEncoding: "cdr"}
+	var unknown error
 	if b == ROS1 {
 		version, schema = ros.ROS1, bridges.Schema{Encoding: "ros1msg", MessageEncoding: "ros1"}
+		schema.MD5, unknown = ros.MD5(pub.Type)
 	}
 	text, err := version.Definition(pub.Type)
 	schema.Name, schema.Data = version.TypeName(pub.Type), []byte(text)
@@ -55,7 +58,7 @@ func (b Binary) Publication(pub ros.Publication) (bridges.Publication[bridges.Ap
 		return bridges.Appending(func(dst []byte, m ros.Message) ([]byte, error) {
 			return encoder.Append(dst, m), encoder.Err()
 		})
-	}), err
+	}), cmp.Or(err, unknown)
 }
 
 // encapsulation is CDR's header: representation CDR_LE (0x0001), no options.

@@ -189,7 +189,8 @@ func TestPublicationHasTheDefinitionOfItsROS(t *testing.T) {
 	}{
 		{encode.CDR, bridges.Schema{Name: "rosgraph_msgs/msg/Clock", Encoding: "ros2msg", MessageEncoding: "cdr", Data: []byte(
 			"builtin_interfaces/Time clock\n" + strings.Repeat("=", 80) + "\nMSG: builtin_interfaces/Time\nint32 sec\nuint32 nanosec\n")}},
-		{encode.ROS1, bridges.Schema{Name: "rosgraph_msgs/Clock", Encoding: "ros1msg", MessageEncoding: "ros1", Data: []byte("time clock\n")}},
+		{encode.ROS1, bridges.Schema{Name: "rosgraph_msgs/Clock", Encoding: "ros1msg", MessageEncoding: "ros1", Data: []byte("time clock\n"),
+			MD5: "a9c97c1d230cfc112e270351a944ee47"}}, // rosmsg md5 rosgraph_msgs/Clock
 	} {
 		row, err := c.format.Publication(pub)
 		require.NoError(t, err)
