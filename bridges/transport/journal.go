@@ -71,13 +71,14 @@ type Journal struct {
 }
 
 // Begin notes that the first attempt to connect begins now, and where and in which words to
-// log from now on. What was counted stays.
+// log from now on: the next line of each kind is logged at once. What was counted stays.
 func (j *Journal) Begin(log *slog.Logger, words Words) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.log, j.words = log, words
 	j.since, j.told, j.lastTold = time.Now(), nil, time.Time{}
 	j.made, j.failed, j.attempts, j.untold, j.spoke = 0, 0, 0, 0, false
+	j.repeated = [troubles]flow.Journal{}
 }
 
 // Diagnosis returns how all connections fared.

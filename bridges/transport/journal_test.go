@@ -136,5 +136,10 @@ func TestTrouble(t *testing.T) {
 			`WARN msg=failed error="of another type" more_since=0`,
 			`WARN msg=refused error="" more_since=0`,
 		}, lines.took())
+
+		j.Begin(slog.New(slog.NewTextHandler(&lines, nil)), transport.Words{})
+		j.Note(transport.TroubleUnread, "unread", errors.New("nonsense"))
+		assert.Equal(t, []string{`WARN msg=unread error=nonsense more_since=0`}, lines.took(), "of another connection")
+		assert.EqualValues(t, 3, j.Diagnosis().Malformed)
 	})
 }
