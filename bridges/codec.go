@@ -288,13 +288,16 @@ type CodecReceiver interface {
 }
 
 // Register adds the type to a bridge, in the directions that the codec has. ErrNoConverter
-// says that the bridge doesn't carry such messages in one of them; nothing is added then. Any
-// goroutine may call it, before publishers are added.
+// says that the bridge doesn't carry such messages in one of them; nothing is added then. A
+// direction that is refused as ErrDuplicate leaves the other one added. Any goroutine may call
+// it, before publishers are added.
 func (c Codec[T]) Register(p *Plugin) error {
 	name, goType := c.Schema.Name, reflect.TypeFor[T]()
 	carrier, carries := p.Factory().(CodecCarrier)
 	receiver, receives := p.Factory().(CodecReceiver)
 	switch {
+	case c.Append == nil && c.Read == nil:
+		return fmt.Errorf("the codec of %s has neither Append nor Read: %w", name, ErrNoConverter)
 	case !carries:
 		return fmt.Errorf("bridge %q can't carry %s: it encodes messages itself: %w", p.info.Name, name, ErrNoConverter)
 	case c.Read != nil && !receives:

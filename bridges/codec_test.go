@@ -216,6 +216,8 @@ func TestCodecReads(t *testing.T) {
 		},
 	}
 	assert.ErrorContains(t, codec.Register(sender), "it brings no messages")
+	empty := bridges.Codec[stampless]{Schema: codec.Schema}
+	assert.ErrorContains(t, empty.Register(both), "neither Append nor Read")
 	foreign := codec
 	foreign.Schema.MessageEncoding = "cdr"
 	assert.EqualError(t, foreign.Register(both), `bridge "both" carries messages encoded as "json", and my/Command as "cdr": no converter`)

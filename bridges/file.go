@@ -210,7 +210,7 @@ type Recording interface {
 type Recorder[R Recording] struct {
 	State
 	sync.Mutex
-	// Env is the run that is recorded.
+	// Env is the run that is recorded, as Registry.Open gives it: with a Log.
 	Env Env
 	// Read reads a connection string, or returns an error that wraps ErrConnectionString.
 	// begin, which is called with the lock, makes the recording.

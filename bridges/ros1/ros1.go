@@ -126,6 +126,9 @@ func (Factory) CodecEncoding() string { return "ros1" }
 // RegCodec lets the bridge publish one more type, as ROS 1 serialises it. rosbag and tools
 // without the class need the definition, every subscriber the MD5 sum.
 func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Append, bridges.Schema]) error {
+	if err := checkSum(pub.Schema); err != nil {
+		return err
+	}
 	return pub.Register(p, ros.ROS1.TypeName(pub.Type), func(i bridges.Instance, info *bridges.PublishedTopic, schema bridges.Schema) (bridges.Send[bridges.Append], error) {
 		t, err := newTopic(i, info, typeOf(schema))
 		if err != nil {
@@ -137,6 +140,9 @@ func (Factory) RegCodec(p *bridges.Plugin, pub bridges.Publication[bridges.Appen
 
 // RegReader lets the bridge subscribe to one more type.
 func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Encoded, bridges.Schema]) error {
+	if err := checkSum(sub.Schema); err != nil {
+		return err
+	}
 	return sub.Register(p, ros.ROS1.TypeName(sub.Type), func(i bridges.Instance, topic bridges.Topic, schema bridges.Schema, in bridges.Inbox[bridges.Encoded]) error {
 		return addSubscription(i, topic, typeOf(schema), func(data []byte) error {
 			if err := in.Deliver(bridges.Encoded{Encoding: schema.MessageEncoding, Data: data}); err != nil {
@@ -145,6 +151,14 @@ func (Factory) RegReader(p *bridges.Plugin, sub bridges.Subscription[bridges.Enc
 			return nil
 		})
 	})
+}
+
+// checkSum refuses a schema without the sum that nodes compare.
+func checkSum(s bridges.Schema) error {
+	if s.MD5 == "" {
+		return fmt.Errorf("%s has no MD5 sum: set Schema.MD5 to what \"rosmsg md5\" prints: %w", s.Name, bridges.ErrNoConverter)
+	}
+	return nil
 }
 
 // typeOf is the type of messages from outside as nodes agree on it.

@@ -72,6 +72,9 @@ func TestTypesFromOutside(t *testing.T) {
 			return &comfort{binary.LittleEndian.Uint32(data)}, nil
 		},
 	}
+	unsummed := codec
+	unsummed.Schema.MD5 = ""
+	assert.ErrorContains(t, unsummed.Register(plugin), "set Schema.MD5")
 	require.NoError(t, codec.Register(plugin))
 	assert.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
 

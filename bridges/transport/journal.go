@@ -51,7 +51,8 @@ const (
 // the first failure of each cause at once, then at most a line a minute, so that a peer that
 // comes and goes fills no log. Trouble that doesn't end a connection is logged at once too,
 // then ever more rarely. A line says how many were left out before it. Begin comes first;
-// then any goroutine may call.
+// then any goroutine may call. Lines are written without the Journal's lock: a handler of the
+// log may ask for the Diagnosis, and one that takes its time holds up nobody else.
 type Journal struct {
 	mu        sync.Mutex
 	log       *slog.Logger // guarded by mu
@@ -89,7 +90,9 @@ func (j *Journal) Diagnosis() Diagnosis {
 }
 
 // Connected notes that there is a connection. The attributes are for its line.
-func (j *Journal) Connected(attributes ...any) {
+func (j *Journal) Connected(attributes ...any) { j.connected(attributes).write() }
+
+func (j *Journal) connected(attributes []any) (l line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.meet()
@@ -101,9 +104,10 @@ func (j *Journal) Connected(attributes ...any) {
 		attributes = append(attributes, "after", now.Sub(j.since).Round(time.Millisecond), "attempts", j.attempts+1)
 	}
 	if j.spoke || j.made == 1 {
-		j.log.Info(text, attributes...)
+		l = line{j.log, slog.LevelInfo, text, attributes}
 	}
 	j.since, j.attempts, j.spoke = now, 0, false
+	return l
 }
 
 // met counts a connection without a line: one of a server, or one that ended before it could
@@ -121,7 +125,9 @@ func (j *Journal) meet() {
 }
 
 // Lost notes that an attempt failed, or that a connection was lost. It is for Keep to call.
-func (j *Journal) Lost(loss Loss) {
+func (j *Journal) Lost(loss Loss) { j.lost(loss).write() }
+
+func (j *Journal) lost(loss Loss) (l line) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.count(loss.Err, TroubleFailed)
@@ -137,20 +143,20 @@ func (j *Journal) Lost(loss Loss) {
 		j.attempts++
 	}
 	if loss.Last {
-		j.log.Error(j.words.GaveUp, "attempts", loss.Failures, "error", loss.Err)
-		return
+		return line{j.log, slog.LevelError, j.words.GaveUp, []any{"attempts", loss.Failures, "error", loss.Err}}
 	}
 	cause := text + ": " + root(loss.Err)
 	if isNew := !j.told[cause] && len(j.told) < mostCauses; !isNew && now.Sub(j.lastTold) < summary {
 		j.untold++
-		return
+		return l
 	}
 	if j.told == nil {
 		j.told = map[string]bool{}
 	}
 	j.told[cause] = true
-	j.log.Warn(text, "error", loss.Err, "failures_since", j.untold)
+	l = line{j.log, slog.LevelWarn, text, []any{"error", loss.Err, "failures_since", j.untold}}
 	j.lastTold, j.spoke, j.untold = now, true, 0
+	return l
 }
 
 // unanswered notes that the connection is given up. Where the first attempt has had no end
@@ -167,10 +173,8 @@ func (j *Journal) unanswered() {
 // Note counts trouble that doesn't end the connection. The line has the text and, before the
 // error, the attributes.
 func (j *Journal) Note(kind Trouble, text string, err error, attributes ...any) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.count(err, kind)
-	j.tell(slog.LevelWarn, kind, text, append(attributes, "error", err))
+	j.counted(err, kind)
+	j.tell(kind, line{level: slog.LevelWarn, text: text, attributes: append(attributes, "error", err)})
 }
 
 // counted counts an error that has no line, as trouble of one or more kinds.
@@ -182,9 +186,7 @@ func (j *Journal) counted(err error, kinds ...Trouble) {
 
 // left logs that a client left with an error, which isn't counted here.
 func (j *Journal) left(client string, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.tell(slog.LevelInfo, troubleLeft, "client left", []any{"client", client, "error", err})
+	j.tell(troubleLeft, line{level: slog.LevelInfo, text: "client left", attributes: []any{"client", client, "error", err}})
 }
 
 // count counts an error; mu must be held.
@@ -203,10 +205,29 @@ func (j *Journal) count(err error, kinds ...Trouble) {
 	}
 }
 
-// tell logs a line about repeated trouble, or counts that it was left out; mu must be held.
-func (j *Journal) tell(level slog.Level, kind Trouble, text string, attributes []any) {
-	if untold, ok := j.repeated[kind].Tell(time.Now()); ok {
-		j.log.Log(context.Background(), level, text, append(attributes, "more_since", untold)...)
+// tell logs a line about repeated trouble, or counts that it was left out.
+func (j *Journal) tell(kind Trouble, l line) {
+	j.mu.Lock()
+	untold, ok := j.repeated[kind].Tell(time.Now())
+	if ok {
+		l.log = j.log
+	}
+	j.mu.Unlock()
+	l.attributes = append(l.attributes, "more_since", untold)
+	l.write()
+}
+
+// line is a line of the log; one without a log isn't written.
+type line struct {
+	log        *slog.Logger
+	level      slog.Level
+	text       string
+	attributes []any
+}
+
+func (l line) write() {
+	if l.log != nil {
+		l.log.Log(context.Background(), l.level, l.text, l.attributes...)
 	}
 }
 

@@ -143,3 +143,24 @@ func TestTrouble(t *testing.T) {
 		assert.EqualValues(t, 3, j.Diagnosis().Malformed)
 	})
 }
+
+// asking is a log that asks, at each line, how the connection fares.
+type asking struct {
+	journal *transport.Journal
+	failed  []int64
+}
+
+func (a *asking) Write(line []byte) (int, error) {
+	a.failed = append(a.failed, a.journal.Diagnosis().Failures)
+	return len(line), nil
+}
+
+func TestTheLogMayAskForTheDiagnosis(t *testing.T) {
+	var j transport.Journal
+	log := &asking{journal: &j}
+	j.Begin(slog.New(slog.NewTextHandler(log, nil)), transport.Words{})
+	j.Lost(transport.Loss{Err: errors.New("away"), Failures: 1})
+	j.Connected()
+	j.Note(transport.TroubleFailed, "failed", errors.New("of another type"))
+	assert.Equal(t, []int64{1, 1, 2}, log.failed)
+}
