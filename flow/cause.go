@@ -19,6 +19,9 @@ const (
 	CauseSkipped Cause = "skipped"
 	// CauseNoReturn counts lidar scans that hit nothing; they are published, empty.
 	CauseNoReturn Cause = "no_return"
+	// CauseIdle: nobody listened, so that the sensor computed nothing. It is an answer to who
+	// waits for a firing, and isn't counted.
+	CauseIdle Cause = "idle"
 )
 
 // Causes of losses between a sensor and a receiver.
@@ -29,6 +32,8 @@ const (
 	CauseTokenBusy Cause = "token_busy"
 	// CauseQueueFull: the topic's queue had no room.
 	CauseQueueFull Cause = "queue_full"
+	// CauseCallbackFailed: the listener's callback panicked.
+	CauseCallbackFailed Cause = "callback_failed"
 	// CauseConvertFailed: the message can't be expressed in the bridge's format.
 	CauseConvertFailed Cause = "convert_failed"
 	// CauseTooLarge: the message is above the protocol's limit.

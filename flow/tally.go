@@ -45,6 +45,10 @@ type Counts struct {
 
 // Tally counts what becomes of one topic's messages at one receiver. The zero value is ready.
 // Its methods may be called from any goroutine.
+//
+// In a pipeline a loss is counted at the sensor's output, for the sensor's row, and at the bridge
+// that should have had the message: by the topic's Tally once the bridge has it, before that by
+// one Tally of the bridge for what never came as far.
 type Tally struct {
 	mu     sync.Mutex
 	counts Counts // guarded by mu, but for RateHz

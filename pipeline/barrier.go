@@ -17,9 +17,6 @@ import (
 // has waited long enough.
 var ErrUndelivered = errors.New("messages are still with a bridge")
 
-// causeIdle is why a sensor that nobody listens to delivers nothing.
-const causeIdle = "idle"
-
 // Delivery is what became of one firing of a sensor.
 type Delivery struct {
 	// Sensor is the sensor's name.

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 )
-
-// causeCallback counts messages whose listener panicked.
-const causeCallback = "callback_failed"
 
 // Listen calls call with every message of one output of a sensor until stop is
 // called, on the goroutine that publishes it, one message at a time. M is the output's
@@ -206,9 +204,9 @@ func callback(l *listener, at sensors.Tick, message any) {
 
 // failed counts a message whose callback panicked.
 func (l *listener) failed(at sensors.Tick, reason any) {
-	l.stats.dropped(causeCallback, 1)
+	l.stats.dropped(flow.CauseCallbackFailed, 1)
 	if b := l.sensor.p.barrier.Load(); b != nil {
-		b.sending(l.sensor, at.Seq)(causeCallback)
+		b.sending(l.sensor, at.Seq)(flow.CauseCallbackFailed)
 	}
 	l.sensor.env.Log.Error("a listener panicked", "panic", reason, "stack", string(debug.Stack()))
 }

@@ -166,8 +166,8 @@ type Commands struct {
 	Velocity string
 }
 
-// commandQoS is what SVL's bridges and AWSIM ask of commands: all of them, the newest
-// first.
+// commandQoS is what SVL's bridges and AWSIM ask of commands: none is lost on the way, and
+// only the newest waits.
 var commandQoS = flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 1}
 
 // driver turns messages into commands of one vehicle. Any goroutine uses it.

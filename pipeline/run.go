@@ -570,7 +570,7 @@ func (i *instant) list(ctx context.Context, s *Sensor, room int) error {
 		b.expect(s, at, skipped)
 	}
 	if !listening {
-		return missed(b, s, at.Seq, causeIdle)
+		return missed(b, s, at.Seq, flow.CauseIdle)
 	}
 	if !s.users.begin() {
 		return missed(b, s, at.Seq, flow.CauseClosed)

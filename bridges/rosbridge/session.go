@@ -105,7 +105,7 @@ func (s *session) Message(_ transport.Opcode, data []byte) error {
 // errOperation says that the server doesn't do what a client asks.
 var errOperation = errors.New("rosbridge operation refused")
 
-// operate does one operation.
+// operate does one operation. The verbs are the client's: what it subscribes to we publish.
 func (s *session) operate(f *rosbridgev2.Frame) error {
 	switch f.Op {
 	case "subscribe":
@@ -353,7 +353,9 @@ func (s *session) unadvertise(f *rosbridgev2.Frame) error {
 	return nil
 }
 
-// publish hands a client's message on to whoever subscribed to it here.
+// publish hands a client's message on to those who subscribed to it here: the topic's Receive
+// decodes it for the inbox of its bridges.Subscription, which calls bridges.AddSubscriber's
+// callbacks.
 func (s *session) publish(f *rosbridgev2.Frame) error {
 	in := s.server.incoming(f.Topic)
 	switch {

@@ -166,7 +166,7 @@ func (s *camera) Tick(at sensors.Tick) error {
 }
 
 // acquire takes the target of the capture that is about to be drawn, or drops
-// the capture where none is free. GL thread.
+// the capture where none is free. The view calls it as it draws, in Capture. GL thread.
 func (s *camera) acquire(c *gpu.Ctx) bool {
 	s.target = nil
 	if err := s.pool.Begin(c); err != nil {
@@ -198,7 +198,7 @@ func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
 	if err := s.view.capture(c, s.renderer, s, at); err != nil {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
-	if s.target == nil { // nobody looks at it, or it was dropped
+	if s.target == nil { // dropped by acquire, or unseen: Tick expected this one
 		return s.unseen.add(shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}), nil
 	}
 	source := readback.Buffer(s.target)
@@ -331,12 +331,9 @@ func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Leas
 
 // notConverted counts a picture that was seen, but can't be published as asked.
 func (s *camera) notConverted(err error) {
-	s.env.Dropped(causeConvertFailed, 1)
+	s.env.Dropped(flow.CauseConvertFailed, 1)
 	s.env.Log.Warn("camera: picture not converted", "camera", s.spec.Name, "err", err)
 }
-
-// causeConvertFailed is dispatch's cause of messages that could not be made.
-const causeConvertFailed = "convert_failed"
 
 func (s *camera) publishInfo(at sensors.Tick, header sample.Header) {
 	if !s.info.Listening() {
