@@ -373,7 +373,7 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			fake := gputest.NewFake()
 			p, err := pipeline.New(t.Context(), pipeline.Config{
 				Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Bridges: registry,
-				Sensors: sensors.Must(sensors.NewRegistry(motion.IMU)), Mode: pipeline.Realtime,
+				Sensors: sensors.Must(sensors.NewRegistry(motion.IMUDefinition)), Mode: pipeline.Realtime,
 			})
 			require.NoError(t, err)
 			inertial, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "1000"})

@@ -44,7 +44,7 @@ import (
 )
 
 func registry() *sensors.Registry {
-	return sensors.Must(sensors.NewRegistry(motion.IMU, motion.GNSS, motion.Odometry, motion.Transform, lidar.RayCast))
+	return sensors.Must(sensors.NewRegistry(motion.IMUDefinition, motion.GNSSDefinition, motion.OdometryDefinition, motion.TransformDefinition, lidar.RayCastDefinition))
 }
 
 func opener(t testing.TB) gpu.Opener {
@@ -398,14 +398,15 @@ func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
 }
 
 func onTheGPU() *sensors.Registry {
-	return sensors.Must(sensors.NewRegistry(camera.Depth, camera.RGB, lidar.RayCast))
+	return sensors.Must(sensors.NewRegistry(camera.DepthDefinition, camera.RGBDefinition, lidar.RayCastDefinition))
 }
 
-// small is a sensor with little to compute.
+// small is a sensor with little to compute. A lidar's type is that of its options, and
+// what is named besides them goes before them.
 func small(id, name string) pipeline.SensorConfig {
 	c := pipeline.SensorConfig{ID: id, Name: name, Rate: "50", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"image_size_x": 32, "image_size_y": 16}}
 	if id == lidar.ID {
-		c.Attributes = map[string]any{"preset": "VelodyneVLP16", "columns": 60}
+		c.ID, c.Attributes, c.Options = "", map[string]any{"columns": 60}, lidar.RayCast{Preset: "VelodyneVLP16", Columns: 9}
 	}
 	return c
 }
@@ -417,7 +418,7 @@ func TestNobodyListensNothingIsDispatched(t *testing.T) {
 	p, err := pipeline.New(t.Context(), pipeline.Config{Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Sensors: onTheGPU()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close(context.Background())) }()
-	eye, scanner := add(t, p, small(camera.Depth.ID, "eye")), add(t, p, small(lidar.ID, "scanner"))
+	eye, scanner := add(t, p, small(camera.DepthDefinition.ID, "eye")), add(t, p, small(lidar.ID, "scanner"))
 	work := func() (n int) {
 		fake.ClearLog()
 		require.NoError(t, p.Step(t.Context(), 20))
@@ -452,7 +453,7 @@ func TestDestroyGivesTheGPUBack(t *testing.T) {
 		return list
 	}
 	comeAndGo := func() {
-		for _, id := range []string{camera.Depth.ID, camera.RGB.ID, lidar.ID} {
+		for _, id := range []string{camera.DepthDefinition.ID, camera.RGBDefinition.ID, lidar.ID} {
 			s := add(t, p, small(id, "passing"))
 			list, err := p.StepSensors(t.Context(), 10)
 			require.NoError(t, err)
@@ -472,7 +473,7 @@ func TestDestroyGivesTheGPUBack(t *testing.T) {
 			require.NoError(t, s.Destroy(t.Context()))
 		}
 	}
-	stays := add(t, p, small(camera.Depth.ID, "stays"))
+	stays := add(t, p, small(camera.DepthDefinition.ID, "stays"))
 	listen(t, stays, camera.OutputImage, func(sensors.Tick, *sample.Image) {})
 	comeAndGo() // and what sensors share is made
 	before := live()
@@ -490,10 +491,10 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 	p := newPipelineIn(t, s, pipeline.Config{Sensors: onTheGPU()})
 	mount := rig.Pose{X: -10, Y: 1, Yaw: 30}
 	there := wall.Motion.PoseAt(int64(100 * time.Millisecond)).Compose(mount.Spatial())
-	onWall, onEgo := small(camera.Depth.ID, "on_wall"), small(camera.Depth.ID, "on_ego")
+	onWall, onEgo := small(camera.DepthDefinition.ID, "on_wall"), small(camera.DepthDefinition.ID, "on_ego")
 	onWall.AttachTo, onWall.Pose = wall.ID, mount
 	onEgo.Pose = rig.Pose{X: there.Position.X(), Y: there.Position.Y(), Z: there.Position.Z(), Yaw: 30}
-	same := small(camera.Depth.ID, "same_mount")
+	same := small(camera.DepthDefinition.ID, "same_mount")
 	same.Pose = mount
 	for _, c := range []pipeline.SensorConfig{onWall, onEgo, same} {
 		c.Rate = "10"

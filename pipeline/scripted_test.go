@@ -63,7 +63,7 @@ func (s *script) registry() *sensors.Registry {
 			return &laggy{plain: p}
 		}),
 		eachFrame(define(eachID, s.compute)),
-		motion.Transform,
+		motion.TransformDefinition,
 	)...))
 }
 

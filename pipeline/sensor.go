@@ -22,8 +22,13 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// SensorConfig is one sensor to be added by a program. Only ID and Name are needed.
+// SensorConfig is one sensor to be added by a program. Only Name is needed, and Options or
+// ID.
 type SensorConfig struct {
+	// Options is the sensor's type and its parameters: a struct that a registered type
+	// has for that, such as camera.RGB{Width: 640, Height: 480}. What is zero has its default.
+	Options any
+	// ID is the type's id in place of Options.
 	ID, Name string
 	// Parent is the frame it is mounted in (base_link or another sensor's),
 	// Frame its own frame, FrameID the one that its messages name where that isn't
@@ -42,7 +47,7 @@ type SensorConfig struct {
 	AttachTo uint32
 	// Always computes it even if nobody listens.
 	Always bool
-	// Attributes are the type's parameters by name.
+	// Attributes are the type's parameters by name, in place of Options or besides.
 	Attributes map[string]any
 }
 
@@ -117,10 +122,19 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 // holds up no loop. On an error, also of a bridge that refuses a topic now, nothing is
 // added.
 func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
+	attributes := c.Attributes
+	if c.Options != nil {
+		d, err := p.config.Sensors.Of(c.Options)
+		if err != nil {
+			return nil, fmt.Errorf("add sensor %s: %w", c.Name, err)
+		}
+		c.ID, attributes = d.ID, d.Given(c.Options)
+		maps.Copy(attributes, c.Attributes)
+	}
 	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, FrameID: c.FrameID, Topic: c.Topic, Topics: c.Topics,
 		Rate: c.Rate, Always: c.Always, Pose: c.Pose}
-	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) { // of two faults always the same is told
-		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: c.Attributes[name]})
+	for _, name := range slices.Sorted(maps.Keys(attributes)) { // of two faults always the same is told
+		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: attributes[name]})
 	}
 	added, err := p.add([]rig.Entry{entry}, c.AttachTo)
 	if err != nil {

@@ -709,7 +709,7 @@ func TestAddSnapshot(t *testing.T) {
 	require.NoError(t, p.AddSnapshot(), "a registry without the type")
 	assert.Empty(t, p.Sensors())
 
-	do := &script{with: []*sensors.Definition{world.Snapshot}}
+	do := &script{with: []*sensors.Definition{world.SnapshotDefinition}}
 	p = newScriptedIn(t, fleet(t), do, pipeline.Config{})
 	imu := addScripted(t, p, plainID, "imu", "10")
 	require.NoError(t, p.AddSnapshot())
@@ -732,7 +732,7 @@ func check(text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := sensors.Must(sensors.NewRegistry(motion.IMU, motion.Odometry, lidar.RayCast))
+	registry := sensors.Must(sensors.NewRegistry(motion.IMUDefinition, motion.OdometryDefinition, lidar.RayCastDefinition))
 	return pipeline.CheckRig(r, registry)
 }
 
@@ -802,7 +802,7 @@ func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
 	}
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open,
-		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, motion.Transform)),
+		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, motion.TransformDefinition)),
 	})
 	require.NoError(t, err)
 	for _, c := range list {
@@ -897,7 +897,7 @@ func TestFixedFramesComeAfterTheirParents(t *testing.T) {
 
 // TestTheSnapshotIsFirst: also of those that fire each frame, though it was added last.
 func TestTheSnapshotIsFirst(t *testing.T) {
-	do := &script{with: []*sensors.Definition{world.Snapshot}}
+	do := &script{with: []*sensors.Definition{world.SnapshotDefinition}}
 	p := newScripted(t, do, pipeline.Config{})
 	var order []string
 	note := func(s *pipeline.Sensor) {

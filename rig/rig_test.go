@@ -57,10 +57,10 @@ sensors:
 	assert.Equal(t, "eye", eye.Spec.FrameID)
 	assert.Equal(t, "/eye", eye.Topic)
 	assert.Equal(t, "13.4", eye.Rate)
-	assert.Equal(t, 60.0, eye.Spec.Settings.Float("fov"))
+	assert.Equal(t, 60.0, eye.Spec.Settings.Value("fov"))
 	assert.Equal(t, "/top", list[1].Topic)
 	assert.Equal(t, "10", list[1].Rate)
-	assert.Equal(t, 90.0, list[1].Spec.Settings.Float("fov"))
+	assert.Equal(t, 90.0, list[1].Spec.Settings.Value("fov"))
 }
 
 func TestFaults(t *testing.T) {

@@ -1,6 +1,7 @@
 package sensors
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -275,6 +276,201 @@ func floats(value any) ([]float64, bool) {
 	return list, true
 }
 
+// Define completes the definition of a type of sensor whose options are the struct O.
+// Fields of O that have the tag attribute are its Attributes, in their order; New calls
+// make with an O in which every one of them has its value. Tags of such a field:
+//
+//	attribute   Attribute.Name; of a vector's x, y and z what comes before _x, _y and _z
+//	doc, unit   Attribute.Doc, Attribute.Unit
+//	default     Attribute.Default as text; zero without it
+//	min, max    Attribute.Min, Attribute.Max
+//	usual       Attribute.UsualMin and Attribute.UsualMax, with a space between them
+//	enum        Attribute.Recommended with commas between; there are no other values
+//	recommended the same where there are others
+//	fixed, inert  Attribute.Fixed where it is true, Attribute.Inert
+//
+// A field is a bool, a whole number, a float64, a string, a [3]uint8, a []float64 or a vector
+// of three float64. A string's type may have a method Values() []string in place of enum. A
+// program that fills in an O leaves out what has its default: zero is not given. So a
+// field is a pointer where zero is a value of its own.
+//
+// Fields of a struct in O count as O's. The tags of that struct hold for all of them: inert,
+// and defaults, which replaces some defaults ("quality=100,raw=false").
+//
+// A struct that doesn't keep to this is found when a Registry is made.
+func Define[O any](d Definition, make func(spec Spec, options O) (Sensor, error)) *Definition {
+	d.options = reflect.TypeFor[O]()
+	d.fault = d.declare(d.options, nil, "")
+	d.New = func(spec Spec) (Sensor, error) {
+		if spec.Definition == nil {
+			spec.Definition = &d
+		}
+		if spec.Settings == nil {
+			spec.Settings = d.NewSettings()
+		}
+		var options O
+		d.fill(reflect.ValueOf(&options).Elem(), spec.Settings.Value)
+		return make(spec, options)
+	}
+	return &d
+}
+
+// DefaultsOf returns options in which every field that declares an attribute has its
+// default. O is as Define has it, or a struct in such a one.
+func DefaultsOf[O any]() (options O) {
+	d := Define[O](Definition{}, nil)
+	d.fill(reflect.ValueOf(&options).Elem(), d.NewSettings().Value)
+	return options
+}
+
+// fill sets the fields of an options struct.
+func (d *Definition) fill(options reflect.Value, value func(name string) any) {
+	for i, f := range d.fields {
+		v := f.of(options)
+		if v.Kind() == reflect.Pointer {
+			v.Set(reflect.New(v.Type().Elem()))
+			v = v.Elem()
+		}
+		v.Set(reflect.ValueOf(value(d.Attributes[i].Name)).Convert(v.Type()))
+	}
+}
+
+// Given returns the attributes that an options struct, or what a pointer leads to, sets:
+// those whose field isn't zero. The struct has to be the definition's (Registry.Of).
+func (d *Definition) Given(options any) map[string]any {
+	from, given := reflect.Indirect(reflect.ValueOf(options)), map[string]any{}
+	for i, f := range d.fields {
+		v := f.of(from)
+		if v.IsZero() {
+			continue
+		}
+		given[d.Attributes[i].Name] = reflect.Indirect(v).Convert(reflect.TypeOf(d.Attributes[i].Default)).Interface()
+	}
+	return given
+}
+
+// field is where an options struct has the value of an attribute.
+type field struct {
+	index []int
+	axis  int // of a vector, else -1
+}
+
+func (f field) of(options reflect.Value) reflect.Value {
+	v := options.FieldByIndex(f.index)
+	if f.axis >= 0 {
+		v = v.Index(f.axis)
+	}
+	return v
+}
+
+// axes are the endings of the attributes that a vector has.
+var axes = [3]string{"_x", "_y", "_z"}
+
+// declare appends the attributes of a struct's fields.
+func (d *Definition) declare(t reflect.Type, index []int, inert string) error {
+	for i := range t.NumField() {
+		f, at := t.Field(i), append(slices.Clone(index), i)
+		why, name := cmp.Or(f.Tag.Get("inert"), inert), f.Tag.Get("attribute")
+		if name == "" {
+			if f.Type.Kind() == reflect.Struct {
+				first := len(d.Attributes)
+				if err := d.declare(f.Type, at, why); err != nil {
+					return err
+				}
+				if err := redefault(d.Attributes[first:], f.Tag.Get("defaults")); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		a, err := attributeOf(name, f.Type, f.Tag)
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		a.Inert = why
+		if f.Type.Kind() != reflect.Array || a.Type == Color {
+			d.Attributes, d.fields = append(d.Attributes, a), append(d.fields, field{at, -1})
+			continue
+		}
+		for axis, end := range axes {
+			a.Name = name + end
+			d.Attributes, d.fields = append(d.Attributes, a), append(d.fields, field{at, axis})
+		}
+	}
+	return nil
+}
+
+// redefault replaces defaults as the tag defaults says.
+func redefault(attributes []Attribute, tag string) (err error) {
+	for pair := range strings.FieldsFuncSeq(tag, func(r rune) bool { return r == ',' }) {
+		name, text, _ := strings.Cut(pair, "=")
+		at := slices.IndexFunc(attributes, func(a Attribute) bool { return a.Name == name })
+		if at < 0 {
+			return fmt.Errorf("tag defaults: %w %q", ErrUnknownAttribute, name)
+		}
+		if attributes[at].Default, err = attributes[at].convert(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attributeOf reads the tags of a field.
+func attributeOf(name string, t reflect.Type, tag reflect.StructTag) (a Attribute, err error) {
+	optional := t.Kind() == reflect.Pointer
+	if optional {
+		t = t.Elem()
+	}
+	a = Attribute{Name: name, Doc: tag.Get("doc"), Unit: tag.Get("unit"), Fixed: tag.Get("fixed") == "true"}
+	switch zero := reflect.Zero(t).Interface().(type) {
+	case []float64:
+		a.Type, a.Default = Floats, []float64{}
+	case [3]uint8:
+		a.Type, a.Default = Color, zero
+	default:
+		if t.Kind() == reflect.Array {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Bool:
+			a.Type, a.Default = Bool, false
+		case reflect.Int, reflect.Int64, reflect.Uint64:
+			a.Type, a.Default = Int, int64(0)
+		case reflect.Float64:
+			a.Type, a.Default = Float, 0.0
+		case reflect.String:
+			a.Type, a.Default = String, ""
+		default:
+			return a, fmt.Errorf("a %s can't be an attribute", t)
+		}
+		if v, ok := zero.(interface{ Values() []string }); ok {
+			a.Recommended, a.Restricted = v.Values(), true
+		}
+	}
+	for key, list := range map[string][]*float64{"min": {&a.Min}, "max": {&a.Max}, "usual": {&a.UsualMin, &a.UsualMax}} {
+		for i, text := range strings.Fields(tag.Get(key)) {
+			if *list[min(i, len(list)-1)], err = strconv.ParseFloat(text, 64); err != nil {
+				return a, fmt.Errorf("tag %s: %w", key, err)
+			}
+		}
+	}
+	for key, restricted := range map[string]bool{"enum": true, "recommended": false} {
+		if text := tag.Get(key); text != "" {
+			a.Recommended, a.Restricted = strings.Split(text, ","), restricted
+		}
+	}
+	zero := a.Default
+	if text, ok := tag.Lookup("default"); ok {
+		if a.Default, err = a.convert(text); err != nil {
+			return a, err
+		}
+	}
+	if _, refused := a.Parse(zero); !optional && refused == nil && a.Type <= Float && a.Default != zero {
+		return a, fmt.Errorf("%v is a value of its own, which isn't its default: make the field a pointer", zero)
+	}
+	return a, nil
+}
+
 // Settings holds one sensor's attribute values, every attribute of its
 // definition present. It is not safe for concurrent change.
 type Settings struct {
@@ -286,7 +482,7 @@ type Settings struct {
 // Set parses and stores one value. Errors wrap ErrUnknownAttribute, ErrFixed or
 // ErrValue.
 func (s *Settings) Set(name string, value any) error {
-	a := s.definition.attribute(name)
+	a := s.definition.Attribute(name)
 	if a == nil {
 		return fmt.Errorf("%w %q of %s, %s", ErrUnknownAttribute, name, s.definition.ID, closest.Hint(name, s.definition.AttributeNames()))
 	}
@@ -304,9 +500,8 @@ func (s *Settings) Set(name string, value any) error {
 // IsSet reports whether Set was called for the name.
 func (s *Settings) IsSet(name string) bool { return s.set[name] }
 
-// Value returns the named attribute's value. A name that the definition
-// doesn't have is a programming error of the sensor and panics, here and in
-// the typed forms.
+// Value returns the named attribute's value, in its type's Go type. A name that the
+// definition doesn't have is a programming error and panics.
 func (s *Settings) Value(name string) any {
 	v, ok := s.values[name]
 	if !ok {
@@ -314,21 +509,3 @@ func (s *Settings) Value(name string) any {
 	}
 	return v
 }
-
-// Bool returns a Bool attribute's value.
-func (s *Settings) Bool(name string) bool { return s.Value(name).(bool) }
-
-// Int returns an Int attribute's value.
-func (s *Settings) Int(name string) int { return int(s.Value(name).(int64)) }
-
-// Float returns a Float attribute's value.
-func (s *Settings) Float(name string) float64 { return s.Value(name).(float64) }
-
-// String returns a String attribute's value.
-func (s *Settings) String(name string) string { return s.Value(name).(string) }
-
-// Color returns a Color attribute's value.
-func (s *Settings) Color(name string) [3]uint8 { return s.Value(name).([3]uint8) }
-
-// Floats returns a Floats attribute's value, which the caller must not change.
-func (s *Settings) Floats(name string) []float64 { return s.Value(name).([]float64) }

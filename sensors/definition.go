@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"sort"
@@ -38,7 +39,8 @@ type Definition struct {
 	Number uint16
 	Doc    string // one sentence
 	// Tags are words to look it up by: "camera", "gpu".
-	Tags       []string
+	Tags []string
+	// Attributes are what Define reads off the options, unless there are none.
 	Attributes []Attribute
 	Outputs    []OutputSpec
 	// Inputs are what bridges bring the sensor; most sensors have none.
@@ -51,6 +53,10 @@ type Definition struct {
 	// New makes a sensor that isn't begun yet. Errors that lie in the
 	// settings wrap ErrValue.
 	New func(Spec) (Sensor, error)
+
+	options reflect.Type // of Define, as are those below
+	fields  []field      // of Attributes
+	fault   error
 }
 
 // AttributeNames returns the names of the definition's attributes in order.
@@ -62,7 +68,8 @@ func (d *Definition) AttributeNames() []string {
 	return names
 }
 
-func (d *Definition) attribute(name string) *Attribute {
+// Attribute returns the attribute of that name, nil if there is none.
+func (d *Definition) Attribute(name string) *Attribute {
 	for i := range d.Attributes {
 		if d.Attributes[i].Name == name {
 			return &d.Attributes[i]
@@ -85,6 +92,8 @@ func (d *Definition) validate() error {
 	switch {
 	case !dotted.MatchString(d.ID):
 		return fmt.Errorf("%w: sensor %q: its id has to be lower-case words with dots between, such as sensor.camera.rgb", ErrDefinition, d.ID)
+	case d.fault != nil:
+		return fmt.Errorf("%w: sensor %s: %w", ErrDefinition, d.ID, d.fault)
 	case d.New == nil:
 		return fmt.Errorf("%w: sensor %s: it has no constructor", ErrDefinition, d.ID)
 	case slices.Contains(d.Tags, ""):
@@ -150,6 +159,11 @@ func NewRegistry(definitions ...*Definition) (*Registry, error) {
 		if other := numbered[d.Number]; d.Number != 0 && other != nil {
 			return nil, fmt.Errorf("define sensor %s: number %d is that of %s: %w", d.ID, d.Number, other.ID, ErrDuplicate)
 		}
+		for _, other := range r.byID {
+			if d.options != nil && d.options == other.options {
+				return nil, fmt.Errorf("define sensor %s: its options are those of %s: %w", d.ID, other.ID, ErrDuplicate)
+			}
+		}
 		r.byID[d.ID], numbered[d.Number] = d, d
 	}
 	return r, nil
@@ -186,6 +200,21 @@ func (e *unknownSensorError) Error() string {
 
 // Unwrap returns ErrUnknownSensor.
 func (e *unknownSensorError) Unwrap() error { return ErrUnknownSensor }
+
+// Of returns the definition that has options of that struct (Define), or of what a pointer
+// leads to; an error wraps ErrUnknownSensor.
+func (r *Registry) Of(options any) (*Definition, error) {
+	t := reflect.TypeOf(options)
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for _, d := range r.byID {
+		if t != nil && d.options == t {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %T are no options of a registered sensor", ErrUnknownSensor, options)
+}
 
 // IDs returns all ids, sorted.
 func (r *Registry) IDs() []string { return slices.Sorted(maps.Keys(r.byID)) }

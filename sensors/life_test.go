@@ -57,7 +57,7 @@ func probed(fails string) (*sensors.Life, *[]string) {
 	d := define(sensors.Attribute{Name: "range", Type: sensors.Float, Default: 5.0})
 	d.New = func(spec sensors.Spec) (sensors.Sensor, error) {
 		p := &probe{notes: notes, fails: fails}
-		if spec.Settings.Float("range") < 0 {
+		if spec.Settings.Value("range").(float64) < 0 {
 			return nil, sensors.ErrValue
 		}
 		return p, p.note("New")

@@ -183,7 +183,7 @@ func publishedTopics(c *config.Config) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, out := range motion.Transform.Outputs {
+	for _, out := range motion.TransformDefinition.Outputs {
 		topics = append(topics, out.Suffix[1:])
 	}
 	return append(topics, "/clock"), nil

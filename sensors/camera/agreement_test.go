@@ -58,7 +58,7 @@ func (c *comparison) run(t *testing.T) result {
 	t.Helper()
 	attributes := size(c.width, c.height)
 	c.rig = newRig(t, c.scene, c.ego,
-		mounted{camera.Depth, c.mount, attributes}, mounted{camera.Semantic, c.mount, attributes}, mounted{camera.Instance, c.mount, attributes})
+		mounted{camera.DepthDefinition, c.mount, attributes}, mounted{camera.SemanticDefinition, c.mount, attributes}, mounted{camera.InstanceDefinition, c.mount, attributes})
 	c.rig.fire(c.tNs)
 	c.lens = lens(t, c.width, c.height, 90)
 	ego := c.scene.Ego
@@ -224,7 +224,7 @@ func TestTrianglesOnEdgeAreWhereTheyAre(t *testing.T) {
 		a := b.Put("edge", scenetest.Plane(wide, 1), scenetest.Matte("edge", 1, 1, 1), place)
 		span[a.ID] = [2]float64{at - 0.51*wide, at + 0.51*wide}
 	}
-	r := newRig(t, b.Scene, nil, mounted{camera.Depth, forward(tall), size(width, height)}, mounted{camera.Instance, forward(tall), size(width, height)})
+	r := newRig(t, b.Scene, nil, mounted{camera.DepthDefinition, forward(tall), size(width, height)}, mounted{camera.InstanceDefinition, forward(tall), size(width, height)})
 	r.fire(0)
 	seen := 0
 	for v := range height {

@@ -26,8 +26,8 @@ func benchmarkCapture(b *testing.B, width, height int, more ...any) {
 	mount := spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0)
 	attributes := size(width, height)
 	benchmarkCameras(b,
-		mounted{camera.RGB, mount, size(width, height, more...)}, mounted{camera.Depth, mount, attributes},
-		mounted{camera.Semantic, mount, attributes}, mounted{camera.Instance, mount, attributes})
+		mounted{camera.RGBDefinition, mount, size(width, height, more...)}, mounted{camera.DepthDefinition, mount, attributes},
+		mounted{camera.SemanticDefinition, mount, attributes}, mounted{camera.InstanceDefinition, mount, attributes})
 }
 
 func benchmarkCameras(b *testing.B, list ...mounted) {
@@ -66,7 +66,7 @@ func BenchmarkCaptureSmooth640x480(b *testing.B) {
 
 // What a rig of Autoware.Auto asks for: one colour camera, 1920 x 1080.
 func benchmarkColor(b *testing.B, more ...any) {
-	benchmarkCameras(b, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(1920, 1080, append(more, "fov", 80)...)})
+	benchmarkCameras(b, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{1.2, 0, 1.6}, 0, 0, 0), size(1920, 1080, append(more, "fov", 80)...)})
 }
 
 func BenchmarkColor1920x1080(b *testing.B) { benchmarkColor(b) }

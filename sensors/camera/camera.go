@@ -66,19 +66,6 @@ type camera struct {
 
 var _ sensors.Capturer = (*camera)(nil)
 
-func newSensor(k kind, spec sensors.Spec) (sensors.Sensor, error) {
-	o, err := readOptions(k, spec.Settings)
-	if err != nil {
-		return nil, err
-	}
-	s := &camera{spec: spec, options: o, frameID: spec.OpticalFrame()}
-	o.lens.Info(o.origin, &s.calibration)
-	if k == kindDVS {
-		s.events = newEventCamera(&o, spec.Settings)
-	}
-	return s, nil
-}
-
 // Begin opens the outputs and makes the camera's place on the GPU.
 func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env

@@ -81,31 +81,31 @@ func TestConformance(t *testing.T) {
 		changed    map[string]any
 		unchanging map[string]string
 	}{
-		{camera.RGB, both(manual, map[string]any{"compressed": "jpeg"}), both(changedLight, map[string]any{
+		{camera.RGBDefinition, both(manual, map[string]any{"compressed": "jpeg"}), both(changedLight, map[string]any{
 			"encoding": "bgr8", "compressed": "png", "jpeg_quality": 20, "publish_raw": false,
 		}), pinhole},
-		{camera.Depth, map[string]any{"output": "svl", "compressed": "png"}, map[string]any{
+		{camera.DepthDefinition, map[string]any{"output": "svl", "compressed": "png"}, map[string]any{
 			"output": "carla", "min_depth": 5.0, "max_depth": 8.0, "compressed": "none", "publish_raw": false,
 		}, without(quality)},
-		{camera.Semantic, map[string]any{"compressed": "png"}, map[string]any{
+		{camera.SemanticDefinition, map[string]any{"compressed": "png"}, map[string]any{
 			"output": "palette", "compressed": "none", "publish_raw": false,
 		}, without(quality)},
-		{camera.Instance, map[string]any{"compressed": "png"}, map[string]any{
+		{camera.InstanceDefinition, map[string]any{"compressed": "png"}, map[string]any{
 			"output": "carla", "compressed": "none", "publish_raw": false,
 		}, without(map[string]string{
 			"encoding":     "32SC1 has no compressed form, which this suite asks for; TestEncodingsHoldTheSamePixels has it",
 			"jpeg_quality": quality["jpeg_quality"],
 		})},
-		{camera.Normals, nil, nil, pinhole},
-		{camera.OpticalFlow, nil, nil, pinhole},
-		{camera.DVS, manual, both(changedLight, map[string]any{
+		{camera.NormalsDefinition, nil, nil, pinhole},
+		{camera.OpticalFlowDefinition, nil, nil, pinhole},
+		{camera.DVSDefinition, manual, both(changedLight, map[string]any{
 			"positive_threshold": 0.05, "negative_threshold": 0.05, "sigma_positive_threshold": 0.1, "sigma_negative_threshold": 0.1,
 			"refractory_period_ns": 50_000_000, "use_log": false, "log_eps": 0.1,
 		}), pinhole},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			world := scenetest.MovingWall(15, 4)
-			if c.definition == camera.DVS {
+			if c.definition == camera.DVSDefinition {
 				world = passing() // some pixels get brighter, some darker
 			}
 			attributes := size(48, 36)
@@ -133,7 +133,7 @@ func TestDepthOfAFloorIsPlanar(t *testing.T) {
 	const height = 1.6
 	b := scenetest.NewBuilder("floor")
 	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
-	r := newRig(t, b.Scene, nil, mounted{camera.Depth, forward(height), size(64, 48, "fov", 70)})
+	r := newRig(t, b.Scene, nil, mounted{camera.DepthDefinition, forward(height), size(64, 48, "fov", 70)})
 	r.fire(0)
 	m, l := r.picture(0), lens(t, 64, 48, 70)
 	require.Equal(t, sample.Encoding32FC1, m.Encoding)
@@ -174,7 +174,7 @@ func TestAKnownPointLandsOnItsPixel(t *testing.T) {
 		a := b.Put("marker", scenetest.Plane(side, 1), scenetest.Matte("marker", 1, 1, 1), scene.Placement{Pose: pose, Tag: scene.TagPole})
 		want[px] = a.ID
 	}
-	r := newRig(t, b.Scene, nil, mounted{camera.Instance, mount, size(160, 120, "fov", 80)})
+	r := newRig(t, b.Scene, nil, mounted{camera.InstanceDefinition, mount, size(160, 120, "fov", 80)})
 	r.fire(0)
 	m := r.picture(0)
 	got := map[[2]int]uint32{}
@@ -195,8 +195,8 @@ func TestSphereDepthAndNormals(t *testing.T) {
 	b := scenetest.NewBuilder("sphere")
 	b.Put("ball", scenetest.Sphere(radius, rings), scenetest.Matte("ball", 1, 1, 1), scenetest.At(distance, 0, 0, scene.TagStatic))
 	r := newRig(t, b.Scene, nil,
-		mounted{camera.Depth, forward(0), size(120, 100, "fov", 60)},
-		mounted{camera.Normals, forward(0), size(120, 100, "fov", 60)})
+		mounted{camera.DepthDefinition, forward(0), size(120, 100, "fov", 60)},
+		mounted{camera.NormalsDefinition, forward(0), size(120, 100, "fov", 60)})
 	r.fire(0)
 	depth, normals, l := r.picture(0), r.picture(1), lens(t, 120, 100, 60)
 	sag := radius * (math.Pi / rings) * (math.Pi / rings) / 4
@@ -235,8 +235,8 @@ func TestBoxNormalsAreInTheOpticalFrame(t *testing.T) {
 	// From above and the left: the front, the top and the left side are seen.
 	mount := spatial.FromRPY(mgl64.Vec3{1, 4, 3}, 0, 35, -45)
 	r := newRig(t, b.Scene, nil,
-		mounted{camera.Normals, mount, size(200, 150)},
-		mounted{camera.Normals, forward(0), size(64, 48)})
+		mounted{camera.NormalsDefinition, mount, size(200, 150)},
+		mounted{camera.NormalsDefinition, forward(0), size(64, 48)})
 	r.fire(0)
 	toOptical := mount.Compose(spatial.OpticalInBody()).Inverse()
 	want := []mgl64.Vec3{{-1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
@@ -266,8 +266,8 @@ func TestBoxNormalsAreInTheOpticalFrame(t *testing.T) {
 func TestAMoverIsWhereItIsAtTheStamp(t *testing.T) {
 	const distance, speed = 30.0, 8.0
 	r := newRig(t, scenetest.MovingWall(distance, speed), nil,
-		mounted{camera.Depth, forward(1.5), size(32, 24)},
-		mounted{camera.Semantic, forward(1.5), size(32, 24)})
+		mounted{camera.DepthDefinition, forward(1.5), size(32, 24)},
+		mounted{camera.SemanticDefinition, forward(1.5), size(32, 24)})
 	for k := range int64(4) {
 		stamp := k * second / 3
 		r.fire(stamp)
@@ -282,10 +282,10 @@ func TestAMoverIsWhereItIsAtTheStamp(t *testing.T) {
 
 func TestRangeLimitsFollowREP117(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(10, 0), nil,
-		mounted{camera.Depth, forward(1.5), size(32, 24, "max_depth", 9.9)},
-		mounted{camera.Depth, forward(1.5), size(32, 24, "min_depth", 10.1)},
-		mounted{camera.Depth, forward(1.5), size(32, 24, "far_clip", 9.5)},
-		mounted{camera.Depth, forward(1.5), size(32, 24, "near_clip", 12, "far_clip", 20)})
+		mounted{camera.DepthDefinition, forward(1.5), size(32, 24, "max_depth", 9.9)},
+		mounted{camera.DepthDefinition, forward(1.5), size(32, 24, "min_depth", 10.1)},
+		mounted{camera.DepthDefinition, forward(1.5), size(32, 24, "far_clip", 9.5)},
+		mounted{camera.DepthDefinition, forward(1.5), size(32, 24, "near_clip", 12, "far_clip", 20)})
 	r.fire(0)
 	assert.True(t, math.IsInf(depthAt(r.picture(0), 16, 11), 1), "too far is +Inf")
 	assert.True(t, math.IsInf(depthAt(r.picture(1), 16, 11), -1), "too near is -Inf")
@@ -330,9 +330,9 @@ func TestCutOutMaterialsAreAbsentWhereTheirAlphaSays(t *testing.T) {
 
 		high := spatial.FromRPY(mgl64.Vec3{0, 0, 6}, 0, 0, 0)
 		r := newRig(t, b.Scene, nil,
-			mounted{camera.Depth, forward(0), size(80, 80)},
-			mounted{camera.Semantic, forward(0), size(80, 80)},
-			mounted{camera.RGB, high, size(80, 80)})
+			mounted{camera.DepthDefinition, forward(0), size(80, 80)},
+			mounted{camera.SemanticDefinition, forward(0), size(80, 80)},
+			mounted{camera.RGBDefinition, high, size(80, 80)})
 		r.fire(0)
 		// u below 0.5 is right of the middle.
 		for u := 26; u < 54; u++ {
@@ -360,23 +360,23 @@ func TestCutOutMaterialsAreAbsentWhereTheirAlphaSays(t *testing.T) {
 func everyForm(view func(more ...any) map[string]any) []mounted {
 	at := forward(1)
 	return []mounted{
-		{camera.RGB, at, view("compressed", "jpeg")},
-		{camera.RGB, at, view("encoding", "bgr8", "compressed", "png")},
-		{camera.RGB, at, view("encoding", "bgra8", "compressed", "jpeg")},
-		{camera.Depth, at, view()},
-		{camera.Depth, at, view("output", "carla", "compressed", "png")},
-		{camera.Depth, at, view("output", "svl", "compressed", "jpeg")},
-		{camera.Semantic, at, view("compressed", "png")},
-		{camera.Semantic, at, view("output", "palette", "compressed", "jpeg")},
-		{camera.Semantic, at, view("output", "palette_bgra8", "compressed", "png")},
-		{camera.Semantic, at, view("output", "carla")},
-		{camera.Semantic, at, view("output", "svl")},
-		{camera.Instance, at, view("compressed", "png")},
-		{camera.Instance, at, view("encoding", "32SC1")},
-		{camera.Instance, at, view("output", "carla")},
-		{camera.Instance, at, view("output", "svl", "compressed", "jpeg")},
-		{camera.Normals, at, view()},
-		{camera.OpticalFlow, at, view()},
+		{camera.RGBDefinition, at, view("compressed", "jpeg")},
+		{camera.RGBDefinition, at, view("encoding", "bgr8", "compressed", "png")},
+		{camera.RGBDefinition, at, view("encoding", "bgra8", "compressed", "jpeg")},
+		{camera.DepthDefinition, at, view()},
+		{camera.DepthDefinition, at, view("output", "carla", "compressed", "png")},
+		{camera.DepthDefinition, at, view("output", "svl", "compressed", "jpeg")},
+		{camera.SemanticDefinition, at, view("compressed", "png")},
+		{camera.SemanticDefinition, at, view("output", "palette", "compressed", "jpeg")},
+		{camera.SemanticDefinition, at, view("output", "palette_bgra8", "compressed", "png")},
+		{camera.SemanticDefinition, at, view("output", "carla")},
+		{camera.SemanticDefinition, at, view("output", "svl")},
+		{camera.InstanceDefinition, at, view("compressed", "png")},
+		{camera.InstanceDefinition, at, view("encoding", "32SC1")},
+		{camera.InstanceDefinition, at, view("output", "carla")},
+		{camera.InstanceDefinition, at, view("output", "svl", "compressed", "jpeg")},
+		{camera.NormalsDefinition, at, view()},
+		{camera.OpticalFlowDefinition, at, view()},
 	}
 }
 
@@ -415,14 +415,14 @@ func TestCamerasOfOneViewShareAPass(t *testing.T) {
 	view := size(48, 32)
 	aside := spatial.FromRPY(mgl64.Vec3{0, 1, 1}, 0, 0, 90)
 	r := newRig(t, scenetest.MovingWall(20, 1), nil,
-		mounted{camera.RGB, forward(1), view},
-		mounted{camera.Depth, forward(1), view},
-		mounted{camera.Semantic, forward(1), view},
-		mounted{camera.Instance, forward(1), view},
-		mounted{camera.Normals, forward(1), view},
-		mounted{camera.Depth, aside, view},
-		mounted{camera.RGB, forward(1), size(48, 32, "exposure_compensation", -1.0)},
-		mounted{camera.Depth, forward(1), size(48, 32, "fov", 60)},
+		mounted{camera.RGBDefinition, forward(1), view},
+		mounted{camera.DepthDefinition, forward(1), view},
+		mounted{camera.SemanticDefinition, forward(1), view},
+		mounted{camera.InstanceDefinition, forward(1), view},
+		mounted{camera.NormalsDefinition, forward(1), view},
+		mounted{camera.DepthDefinition, aside, view},
+		mounted{camera.RGBDefinition, forward(1), size(48, 32, "exposure_compensation", -1.0)},
+		mounted{camera.DepthDefinition, forward(1), size(48, 32, "fov", 60)},
 	)
 	assert.Equal(t, camera.Stats{}, camera.StatsOf(r.shared))
 	r.fire(0)
@@ -439,7 +439,7 @@ func TestCamerasOfOneViewShareAPass(t *testing.T) {
 
 func TestACameraWithoutListenersComputesNothing(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(20, 1), nil,
-		mounted{camera.RGB, forward(1), size(48, 32)}, mounted{camera.Depth, forward(1), size(48, 32)})
+		mounted{camera.RGBDefinition, forward(1), size(48, 32)}, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.deaf[0], r.deaf[1] = true, true
 	r.fire(0)
 	assert.Zero(t, camera.StatsOf(r.shared).Visibility)
@@ -454,7 +454,7 @@ func TestCameraInfoHasTheImagesHeader(t *testing.T) {
 	mount := spatial.FromRPY(mgl64.Vec3{1, 2, 3}, 0, 10, 20)
 	s := scenetest.MovingWall(20, 1)
 	ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{-3, 1, 0}, 0, 0, 15), Velocity: mgl64.Vec3{1, 0, 0}}
-	r := newRig(t, s, ego, mounted{camera.RGB, mount, size(48, 32, "fov", 75, "principal_point", "corner")})
+	r := newRig(t, s, ego, mounted{camera.RGBDefinition, mount, size(48, 32, "fov", 75, "principal_point", "corner")})
 	r.fire(0)
 	r.fire(second)
 	image, info := r.picture(0), last[*sample.CameraInfo](r, 0, camera.OutputInfo)
@@ -471,7 +471,7 @@ func TestCameraInfoHasTheImagesHeader(t *testing.T) {
 }
 
 func TestCalibrationAloneNeedsNoPicture(t *testing.T) {
-	r := newRig(t, scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})
+	r := newRig(t, scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.only = camera.OutputInfo
 	r.fire(0)
 	assert.Zero(t, camera.StatsOf(r.shared).Visibility)
@@ -490,7 +490,7 @@ func TestACameraRidesOnAnotherActor(t *testing.T) {
 		TypeID: "vehicle.car", Tag: scene.TagCar, Motion: scenetest.Linear{Start: left, Velocity: mgl64.Vec3{0, speed, 0}},
 	})
 	for _, lens := range []string{"pinhole", "svl_fisheye"} {
-		h := sensortest.New(t, camera.Depth, sensortest.Options{
+		h := sensortest.New(t, camera.DepthDefinition, sensortest.Options{
 			Scene: b.Scene, GL: gputest.Thread(t), Owner: car.ID, Mount: spatial.FromRPY(mgl64.Vec3{2.5, 0, 0}, 0, 0, 0), Attributes: size(33, 25, "lens", lens),
 		})
 		for k := range int64(4) {
@@ -512,7 +512,7 @@ func TestSpawnedActorIsInThePictureAtOnce(t *testing.T) {
 	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.box", Tag: scene.TagCar, Reserved: true})
 	box := b.Scene.Actors[1]
 	down := spatial.FromRPY(mgl64.Vec3{0, 0, 12}, 0, 90, 0)
-	r := newRig(t, b.Scene, nil, mounted{camera.Instance, down, size(64, 64)}, mounted{camera.RGB, down, size(64, 64)})
+	r := newRig(t, b.Scene, nil, mounted{camera.InstanceDefinition, down, size(64, 64)}, mounted{camera.RGBDefinition, down, size(64, 64)})
 	count := func() (pixels int) {
 		m := r.picture(0)
 		for v := range 64 {
@@ -556,7 +556,7 @@ func (s *steered) PoseAt(int64) spatial.Pose { return s.pose }
 // TestTimeIsSetToTheSame has the ego elsewhere when an instant comes again.
 func TestTimeIsSetToTheSame(t *testing.T) {
 	ego := &steered{spatial.Identity()}
-	r := newRig(t, scenetest.MovingWall(20, 0), ego, mounted{camera.Depth, forward(1), size(16, 16)})
+	r := newRig(t, scenetest.MovingWall(20, 0), ego, mounted{camera.DepthDefinition, forward(1), size(16, 16)})
 	r.fire(second)
 	before := depthAt(r.picture(0), 8, 4)
 	ego.pose.Position = mgl64.Vec3{5, 0, 0}
@@ -568,7 +568,7 @@ func TestTimeIsSetToTheSame(t *testing.T) {
 // TestTimeIsSetBackBeforeACapture has an instant come again whose capture was announced,
 // and never made.
 func TestTimeIsSetBackBeforeACapture(t *testing.T) {
-	r := newRig(t, scenetest.MovingWall(20, 0), nil, mounted{camera.Depth, forward(1), size(16, 16)})
+	r := newRig(t, scenetest.MovingWall(20, 0), nil, mounted{camera.DepthDefinition, forward(1), size(16, 16)})
 	require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: 3 * second}))
 	r.fire(second)
 	r.fire(3 * second)

@@ -246,8 +246,8 @@ func TestACameraThatCannotBeginLeavesNothing(t *testing.T) {
 		definition *sensors.Definition
 		attributes map[string]any
 	}{
-		"pinhole": {camera.RGB, size(16, 12, "compressed", "jpeg")},
-		"fisheye": {camera.DVS, size(16, 12, "lens", "svl_fisheye", "xi", 1)},
+		"pinhole": {camera.RGBDefinition, size(16, 12, "compressed", "jpeg")},
+		"fisheye": {camera.DVSDefinition, size(16, 12, "lens", "svl_fisheye", "xi", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sensortest.BeginFails(t, c.definition, sensortest.Options{Scene: scenetest.MovingWall(20, 1), Attributes: c.attributes})
@@ -257,7 +257,7 @@ func TestACameraThatCannotBeginLeavesNothing(t *testing.T) {
 
 // TestAViewIsDeletedWithItsLastUser has a camera and a Visibility look through one lens.
 func TestAViewIsDeletedWithItsLastUser(t *testing.T) {
-	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})
+	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	env := &sensors.Env{GL: r.thread, World: r.world, Resident: r.resident, History: r.history, Shared: r.shared}
 	see := func(width int) *camera.Visibility {
 		lens, err := camera.NewLens(width, 32, 90)
@@ -298,7 +298,7 @@ func commands(log []string) []string {
 func TestOneInstantsCommands(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.RGB, forward(1), size(48, 32)}, mounted{camera.Depth, forward(1), size(48, 32)})
+		mounted{camera.RGBDefinition, forward(1), size(48, 32)}, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.ClearLog()
 	r.fire(second)
@@ -320,7 +320,7 @@ func TestADistortedViewIsTraced(t *testing.T) {
 	fake := gputest.NewFake()
 	bent := func() map[string]any { return size(48, 32, "lens", "svl", "distortion", "-0.05,0,0,0") }
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.Depth, forward(1), bent()}, mounted{camera.Normals, forward(1), bent()})
+		mounted{camera.DepthDefinition, forward(1), bent()}, mounted{camera.NormalsDefinition, forward(1), bent()})
 	r.fire(0)
 	fake.ClearLog()
 	r.fire(second)
@@ -337,7 +337,7 @@ func TestADistortedViewIsTraced(t *testing.T) {
 func TestSlowGPU(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.Depth, forward(1), size(48, 32)}, mounted{camera.RGB, forward(1), size(48, 32)})
+		mounted{camera.DepthDefinition, forward(1), size(48, 32)}, mounted{camera.RGBDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	before := fake.Fences()
 	fake.SetFences(gputest.FenceScript{Hold: true})
@@ -373,7 +373,7 @@ func TestSlowGPU(t *testing.T) {
 
 func TestALostCaptureIsCounted(t *testing.T) {
 	fake := gputest.NewFake()
-	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.Fail("PollFence", errors.New("scripted"))
 	r.fire(second)
@@ -385,7 +385,7 @@ func TestALostCaptureIsCounted(t *testing.T) {
 func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.Depth, forward(1), size(48, 32)}, mounted{camera.Semantic, forward(1), size(48, 32)})
+		mounted{camera.DepthDefinition, forward(1), size(48, 32)}, mounted{camera.SemanticDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	scripted := errors.New("scripted")
 	fake.Fail("Dispatch", scripted)
@@ -410,7 +410,7 @@ func TestAFailedPassLosesAllItsPictures(t *testing.T) {
 
 func TestALostContextFailsTheCapture(t *testing.T) {
 	fake := gputest.NewFake()
-	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	r.fire(0)
 	fake.Lose()
 	require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: second}))
@@ -424,7 +424,7 @@ func TestALostContextFailsTheCapture(t *testing.T) {
 func TestEndWithCapturesUnderWay(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.RGB, forward(1), size(48, 32, "compressed", "png")}, mounted{camera.Depth, forward(1), size(48, 32)})
+		mounted{camera.RGBDefinition, forward(1), size(48, 32, "compressed", "png")}, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	fake.SetFences(gputest.FenceScript{Hold: true})
 	r.begin(0)
 	r.begin(second)
@@ -438,7 +438,7 @@ func TestEndWithCapturesUnderWay(t *testing.T) {
 func TestEndWithPicturesBeingCompressed(t *testing.T) {
 	fake := gputest.NewFake()
 	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil,
-		mounted{camera.RGB, forward(1), size(48, 32, "compressed", "png")})
+		mounted{camera.RGBDefinition, forward(1), size(48, 32, "compressed", "png")})
 	r.begin(second)
 	r.do(func(c *gpu.Ctx) error {
 		r.cameras[0].Poll(c)
@@ -459,7 +459,7 @@ func TestEndWithPicturesBeingCompressed(t *testing.T) {
 // GL thread never comes.
 func TestCapturesThatWereNotMadeAreForgotten(t *testing.T) {
 	fake := gputest.NewFake()
-	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.Depth, forward(1), size(48, 32)})
+	r := newRigOn(t, fake.Start(t), scenetest.MovingWall(20, 1), nil, mounted{camera.DepthDefinition, forward(1), size(48, 32)})
 	for k := range int64(500) {
 		require.NoError(t, r.cameras[0].Tick(sensors.Tick{TimeNs: k}))
 	}
@@ -470,7 +470,7 @@ func TestCapturesThatWereNotMadeAreForgotten(t *testing.T) {
 
 // TestNothingIsCompressedForNobody has only the plain picture listened to.
 func TestNothingIsCompressedForNobody(t *testing.T) {
-	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(12, 0), nil, mounted{camera.RGB, forward(1), size(32, 32, "compressed", "png")})
+	r := newRigOn(t, gputest.NewFake().Start(t), scenetest.MovingWall(12, 0), nil, mounted{camera.RGBDefinition, forward(1), size(32, 32, "compressed", "png")})
 	r.only = camera.OutputImage
 	for k := range int64(3) {
 		r.begin(k * second)

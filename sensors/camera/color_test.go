@@ -120,10 +120,10 @@ func TestAGlowingPanelHasItsExactColor(t *testing.T) {
 		m.Emissive = glow
 		b.Put("panel", scenetest.Box(1, 20, 20), m, scenetest.At(5, 0, 0, scene.TagStatic))
 		r := newRig(t, b.Scene, nil,
-			mounted{camera.RGB, forward(0), size(16, 12, "tone_curve", "none")},
-			mounted{camera.RGB, forward(0), size(16, 12)},
-			mounted{camera.RGB, forward(0), size(16, 12, "exposure_compensation", -2.5)},
-			mounted{camera.RGB, forward(0), size(16, 12, "supersampling", 2)})
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "tone_curve", "none")},
+			mounted{camera.RGBDefinition, forward(0), size(16, 12)},
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "exposure_compensation", -2.5)},
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "supersampling", 2)})
 		r.fire(0)
 		c := vec64(glow).Mul(0.8)
 		assertPixel(t, shown(c, false), r.picture(0), 8, 6, 0.51, "linear")
@@ -143,7 +143,7 @@ func TestShadingMatchesTheReference(t *testing.T) {
 		b.Put("ball", scenetest.Sphere(2, 100), m, scenetest.At(5, 0, 0, scene.TagStatic))
 		// The sun stands behind the camera, so that the ball's shadow is out of sight.
 		b.Scene.Light.SunDirection = mgl32.Vec3{-0.8, 0.3, 0.5}.Normalize()
-		r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(0), size(96, 72)})
+		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(0), size(96, 72)})
 		r.fire(0)
 		l, light := lens(t, 96, 72, 90), lightingOf(b.Scene.Light)
 		toMap := spatial.OpticalInBody()
@@ -194,7 +194,7 @@ func TestShadowsFallWhereTheSunSaysTheyDo(t *testing.T) {
 		Tag: scene.TagCar, Motion: scenetest.Linear{Start: start, Velocity: mgl64.Vec3{1.5, 0, 0}},
 	})
 	down := spatial.FromRPY(mgl64.Vec3{5, 0, 20}, 0, 90, 0)
-	r := newRig(t, b.Scene, nil, mounted{camera.RGB, down, size(200, 200, "fov", 60)})
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, size(200, 200, "fov", 60)})
 	l, light := lens(t, 200, 200, 60), lightingOf(b.Scene.Light)
 	toOptical := down.Compose(spatial.OpticalInBody()).Inverse()
 	for _, at := range []int64{0, second} {
@@ -222,7 +222,7 @@ func TestASceneWithoutLightIsShownByDay(t *testing.T) {
 	b := scenetest.NewBuilder("floor")
 	b.Scene.Light = scene.Light{}
 	b.Put("floor", scenetest.Plane(50, 1), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
-	r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(1.5), size(32, 24)})
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(1.5), size(32, 24)})
 	r.fire(0)
 	floor, sky := pixelAt(r.picture(0), 16, 22), pixelAt(r.picture(0), 16, 0)
 	for i := range 3 {
@@ -252,7 +252,7 @@ func TestACheckerTurnsGreyTowardsTheHorizon(t *testing.T) {
 		plane.UVs[i] = plane.UVs[i].Mul(500)
 	}
 	putTextured(b, "floor", plane, scene.Texture{Name: "checker", Image: checker(64, 32)}, scenetest.At(0, 0, 0, scene.TagRoads))
-	r := newRig(t, b.Scene, nil, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{0.9, 0.3, 1.5}, 0, 0, 0), size(320, 240, "tone_curve", "none")})
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0.9, 0.3, 1.5}, 0, 0, 0), size(320, 240, "tone_curve", "none")})
 	r.fire(0)
 	m := r.picture(0)
 	spread := func(v int) (mean, deviation float64) {
@@ -312,7 +312,7 @@ func TestTexturesLieAsTheirCoordinatesSay(t *testing.T) {
 	// u runs along +x, v along +y; (0, 0) is the picture's top left (glTF 2.0,
 	// section 3.8.3). Seen from above with +x up, +y is left.
 	putTextured(b, "floor", scenetest.Plane(10, 3), scene.Texture{Name: "corners", Image: img}, scenetest.At(0, 0, 0, scene.TagRoads))
-	r := newRig(t, b.Scene, nil, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0), size(100, 100, "tone_curve", "none")})
+	r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0), size(100, 100, "tone_curve", "none")})
 	r.fire(0)
 	for i, px := range [][2]int{{75, 75}, {75, 25}, {25, 75}, {25, 25}} {
 		c := corners[i]
@@ -343,7 +343,7 @@ func TestTexturesWrapAsTheySay(t *testing.T) {
 		}
 		putTextured(b, "floor", plane, scene.Texture{Name: "steps", Image: img, Wrap: wrap}, scenetest.At(0, 0, 0, scene.TagRoads))
 		down := spatial.FromRPY(mgl64.Vec3{0, 0, 5}, 0, 90, 0)
-		r := newRig(t, b.Scene, nil, mounted{camera.RGB, down, size(400, 400, "tone_curve", "none")})
+		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, down, size(400, 400, "tone_curve", "none")})
 		r.fire(0)
 		l, compared := lens(t, 400, 400, 90), 0
 		for v := range 400 {
@@ -372,7 +372,7 @@ func TestPicturesOfMetalAndRoughness(t *testing.T) {
 			Nodes: []scene.Node{{Name: "ball", Parent: -1, Local: scene.IdentityTRS()}},
 		}, scenetest.At(3, 0, 1, scene.TagCar))
 		require.NoError(t, err)
-		r := newRig(t, b.Scene, nil, mounted{camera.RGB, forward(1), size(64, 64)})
+		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, forward(1), size(64, 64)})
 		r.fire(0)
 		return r.picture(0)
 	}
@@ -420,7 +420,7 @@ func TestManualExposureIsThatOfTheFilm(t *testing.T) {
 	}
 	var list []mounted
 	for _, c := range cases {
-		list = append(list, mounted{camera.RGB, forward(0), size(16, 12, c.attributes...)})
+		list = append(list, mounted{camera.RGBDefinition, forward(0), size(16, 12, c.attributes...)})
 	}
 	r := newRig(t, panel(mgl32.Vec3{0.3, 0.12, 0.05}), nil, list...)
 	r.fire(0)
@@ -431,7 +431,7 @@ func TestManualExposureIsThatOfTheFilm(t *testing.T) {
 
 func TestWithoutPostProcessingThePictureIsLinear(t *testing.T) {
 	r := newRig(t, panel(mgl32.Vec3{0.5, 0.1, 3}), nil,
-		mounted{camera.RGB, forward(0), size(16, 12, "enable_postprocess_effects", false, "gamma", 3, "temp", 4000, "slope", 0.5)})
+		mounted{camera.RGBDefinition, forward(0), size(16, 12, "enable_postprocess_effects", false, "gamma", 3, "temp", 4000, "slope", 0.5)})
 	r.fire(0)
 	assertPixel(t, [3]float64{255 * 0.4, 255 * 0.08, 255}, r.picture(0), 8, 6, 0.51, "linear")
 }
@@ -440,7 +440,7 @@ func TestWithoutPostProcessingThePictureIsLinear(t *testing.T) {
 func TestTooMuchLightIsWhite(t *testing.T) {
 	most := []any{"exposure_mode", "manual", "exposure_compensation", 16.0, "iso", 1e6, "fstop", 0.1, "shutter_speed", 0.01, "calibration_constant", 1.0}
 	for _, more := range [][]any{{}, {"tone_curve", "none"}, {"toe", 0.2}, {"enable_postprocess_effects", false}} {
-		r := newRig(t, panel(mgl32.Vec3{5000, 5000, 5000}), nil, mounted{camera.RGB, forward(0), size(16, 12, append(more, most...)...)})
+		r := newRig(t, panel(mgl32.Vec3{5000, 5000, 5000}), nil, mounted{camera.RGBDefinition, forward(0), size(16, 12, append(more, most...)...)})
 		r.fire(0)
 		assert.Equal(t, [3]int{255, 255, 255}, pixelAt(r.picture(0), 8, 6), "%v", more)
 	}
@@ -448,7 +448,7 @@ func TestTooMuchLightIsWhite(t *testing.T) {
 
 func TestGammaBendsTheDisplayed(t *testing.T) {
 	r := newRig(t, panel(mgl32.Vec3{0.5, 0.1, 0.01}), nil,
-		mounted{camera.RGB, forward(0), size(16, 12, "gamma", 2.75, "tone_curve", "none")})
+		mounted{camera.RGBDefinition, forward(0), size(16, 12, "gamma", 2.75, "tone_curve", "none")})
 	r.fire(0)
 	bent := mgl64.Vec3{math.Pow(0.4, 0.8), math.Pow(0.08, 0.8), math.Pow(0.008, 0.8)}
 	assertPixel(t, shown(bent, false), r.picture(0), 8, 6, 0.6, "gamma")
@@ -491,7 +491,7 @@ func TestFilmCurveIsUnreals(t *testing.T) {
 	}
 	var list []mounted
 	for _, c := range curves {
-		list = append(list, mounted{camera.RGB, forward(0), size(16, 12,
+		list = append(list, mounted{camera.RGBDefinition, forward(0), size(16, 12,
 			"slope", c[0], "toe", c[1], "shoulder", c[2], "black_clip", c[3], "white_clip", c[4])})
 	}
 	for _, x := range []float64{0.002, 0.05, 0.18, 0.6, 2, 9} {
@@ -519,9 +519,9 @@ func TestWhiteBalanceMakesTheLightWhite(t *testing.T) {
 		2856: {0.44757, 0.40745}, // A
 	} {
 		r := newRig(t, panel(colorOf(xy[0], xy[1])), nil,
-			mounted{camera.RGB, forward(0), size(16, 12, "temp", kelvin, "tone_curve", "none")},
-			mounted{camera.RGB, forward(0), size(16, 12, "temp", kelvin, "tone_curve", "none", "tint", 0.1)},
-			mounted{camera.RGB, forward(0), size(16, 12, "tone_curve", "none")})
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "temp", kelvin, "tone_curve", "none")},
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "temp", kelvin, "tone_curve", "none", "tint", 0.1)},
+			mounted{camera.RGBDefinition, forward(0), size(16, 12, "tone_curve", "none")})
 		r.fire(0)
 		white, pink, plain := pixelAt(r.picture(0), 8, 6), pixelAt(r.picture(1), 8, 6), pixelAt(r.picture(2), 8, 6)
 		spread := func(p [3]int) int { return max(p[0], p[1], p[2]) - min(p[0], p[1], p[2]) }

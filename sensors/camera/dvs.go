@@ -25,17 +25,22 @@ const OutputEvents = "events"
 // passed already is an event at the interval's start.
 //
 // A picture with more than 16,777,216 events has none: it is counted as convert_failed.
-var DVS = definition(kindDVS, "event camera: pixels whose brightness changed, with the time and the sign",
-	append(colorAttributes(),
-		attribute("positive_threshold", sensors.Float, 0.3, "step of brightness that makes an event of a pixel that gets brighter").in("", minThreshold, 255),
-		attribute("negative_threshold", sensors.Float, 0.3, "step of brightness that makes an event of a pixel that gets darker").in("", minThreshold, 255),
-		attribute("sigma_positive_threshold", sensors.Float, 0.0, "standard deviation of positive_threshold over pixels and pictures").in("", 0, 255),
-		attribute("sigma_negative_threshold", sensors.Float, 0.0, "standard deviation of negative_threshold over pixels and pictures").in("", 0, 255),
-		attribute("refractory_period_ns", sensors.Int, int64(0), "for how long a pixel has no other event after one").in("ns", 0, 1e12),
-		attribute("use_log", sensors.Bool, true, "brightness is ln(log_eps + grey / 255); otherwise grey itself, 0 to 255"),
-		attribute("log_eps", sensors.Float, 0.001, "keeps the logarithm of black finite").in("", 1e-9, 1),
-	)...,
-)
+type DVS = View[DVSOwn]
+
+// DVSOwn are the options that an event camera has beside View's.
+type DVSOwn struct {
+	Light
+	PositiveThreshold      float64 `attribute:"positive_threshold" default:"0.3" min:"0.01" max:"255" doc:"step of brightness that makes an event of a pixel that gets brighter"`
+	NegativeThreshold      float64 `attribute:"negative_threshold" default:"0.3" min:"0.01" max:"255" doc:"step of brightness that makes an event of a pixel that gets darker"`
+	SigmaPositiveThreshold float64 `attribute:"sigma_positive_threshold" max:"255" doc:"standard deviation of positive_threshold over pixels and pictures"`
+	SigmaNegativeThreshold float64 `attribute:"sigma_negative_threshold" max:"255" doc:"standard deviation of negative_threshold over pixels and pictures"`
+	RefractoryPeriodNs     int64   `attribute:"refractory_period_ns" unit:"ns" max:"1e12" doc:"for how long a pixel has no other event after one"`
+	UseLog                 *bool   `attribute:"use_log" default:"true" doc:"brightness is ln(log_eps + grey / 255); otherwise grey itself, 0 to 255"`
+	LogEps                 float64 `attribute:"log_eps" default:"0.001" min:"1e-9" max:"1" doc:"keeps the logarithm of black finite"`
+}
+
+// DVSDefinition describes sensor.camera.dvs.
+var DVSDefinition = define[DVSOwn](kindDVS, "event camera: pixels whose brightness changed, with the time and the sign")
 
 // eventCamera is what a DVS camera has over the others. But for the output it
 // belongs to Process.
@@ -45,17 +50,18 @@ type eventCamera struct {
 	message sample.DvsEvents // reused: outputs copy what they keep
 }
 
-func newEventCamera(o *options, s *sensors.Settings) *eventCamera {
-	return &eventCamera{
+func (p DVSOwn) read(o *options, _ *sensors.Spec) error {
+	o.events = &eventCamera{
 		model: eventModel{
 			width: o.lens.Width, height: o.lens.Height,
-			positive:     threshold{s.Float("positive_threshold"), s.Float("sigma_positive_threshold")},
-			negative:     threshold{s.Float("negative_threshold"), s.Float("sigma_negative_threshold")},
-			refractoryNs: int64(s.Int("refractory_period_ns")),
-			useLog:       s.Bool("use_log"), eps: s.Float("log_eps"), limit: maxEvents,
+			positive:     threshold{p.PositiveThreshold, p.SigmaPositiveThreshold},
+			negative:     threshold{p.NegativeThreshold, p.SigmaNegativeThreshold},
+			refractoryNs: p.RefractoryPeriodNs,
+			useLog:       *p.UseLog, eps: p.LogEps, limit: maxEvents,
 		},
 		message: sample.DvsEvents{Width: o.lens.Width, Height: o.lens.Height, FovDeg: o.lens.pinholeFov()},
 	}
+	return p.Light.read(o)
 }
 
 // open opens the output.

@@ -31,8 +31,8 @@ func passing() *scene.Scene {
 // another camera shows at the same instants.
 func TestEventsFollowThePicture(t *testing.T) {
 	r := newRig(t, passing(), nil,
-		mounted{camera.DVS, forward(0), size(64, 48)},
-		mounted{camera.RGB, forward(0), size(64, 48)})
+		mounted{camera.DVSDefinition, forward(0), size(64, 48)},
+		mounted{camera.RGBDefinition, forward(0), size(64, 48)})
 	gray := func(m *sample.Image, u, v int) float64 {
 		p := pixelAt(m, u, v)
 		return math.Log(0.001 + (0.2989*float64(p[0])+0.587*float64(p[1])+0.114*float64(p[2]))/255)
@@ -80,7 +80,7 @@ func TestEventsFollowThePicture(t *testing.T) {
 }
 
 func TestNothingIsPublishedOfAStillScene(t *testing.T) {
-	r := newRig(t, scenetest.MovingWall(15, 0), nil, mounted{camera.DVS, forward(1), size(64, 48)})
+	r := newRig(t, scenetest.MovingWall(15, 0), nil, mounted{camera.DVSDefinition, forward(1), size(64, 48)})
 	for k := range int64(4) {
 		r.fire(k * period)
 	}
@@ -90,7 +90,7 @@ func TestNothingIsPublishedOfAStillScene(t *testing.T) {
 }
 
 func TestDVSDefaultsAreCARLAs(t *testing.T) {
-	s := camera.DVS.NewSettings()
+	s := camera.DVSDefinition.NewSettings()
 	for name, want := range map[string]any{
 		"positive_threshold": 0.3, "negative_threshold": 0.3, "sigma_positive_threshold": 0.0, "sigma_negative_threshold": 0.0,
 		"refractory_period_ns": int64(0), "use_log": true, "log_eps": 0.001,

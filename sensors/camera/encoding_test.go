@@ -29,13 +29,13 @@ func TestEncodingsHoldTheSamePixels(t *testing.T) {
 		const height = 27
 		form := func(more ...any) map[string]any { return size(width, height, more...) }
 		r := newRig(t, scenetest.Soup(4, 3000, false), nil,
-			mounted{camera.RGB, forward(1), form()},
-			mounted{camera.RGB, forward(1), form("encoding", "bgr8")},
-			mounted{camera.Semantic, forward(1), form()},
-			mounted{camera.Semantic, forward(1), form("output", "palette")},
-			mounted{camera.Instance, forward(1), form()},
-			mounted{camera.Instance, forward(1), form("encoding", "32SC1")},
-			mounted{camera.Semantic, forward(1), form("output", "palette_bgra8")},
+			mounted{camera.RGBDefinition, forward(1), form()},
+			mounted{camera.RGBDefinition, forward(1), form("encoding", "bgr8")},
+			mounted{camera.SemanticDefinition, forward(1), form()},
+			mounted{camera.SemanticDefinition, forward(1), form("output", "palette")},
+			mounted{camera.InstanceDefinition, forward(1), form()},
+			mounted{camera.InstanceDefinition, forward(1), form("encoding", "32SC1")},
+			mounted{camera.SemanticDefinition, forward(1), form("output", "palette_bgra8")},
 		)
 		r.fire(0)
 		rgb, bgr, tags, palette, ids, wide := r.picture(0), r.picture(1), r.picture(2), r.picture(3), r.picture(4), r.picture(5)
@@ -82,11 +82,11 @@ func TestPNGIsLossless(t *testing.T) {
 		attributes map[string]any
 		bytes      int
 	}{
-		{camera.RGB, size(33, 20, "compressed", "png"), 3},
-		{camera.RGB, size(33, 20, "compressed", "png", "encoding", "bgr8"), 3},
-		{camera.Semantic, size(33, 20, "compressed", "png"), 1},
-		{camera.Semantic, size(33, 20, "compressed", "png", "output", "palette"), 3},
-		{camera.Instance, size(33, 20, "compressed", "png"), 2},
+		{camera.RGBDefinition, size(33, 20, "compressed", "png"), 3},
+		{camera.RGBDefinition, size(33, 20, "compressed", "png", "encoding", "bgr8"), 3},
+		{camera.SemanticDefinition, size(33, 20, "compressed", "png"), 1},
+		{camera.SemanticDefinition, size(33, 20, "compressed", "png", "output", "palette"), 3},
+		{camera.InstanceDefinition, size(33, 20, "compressed", "png"), 2},
 	} {
 		r := newRig(t, scenetest.Soup(4, 3000, false), nil, mounted{c.definition, forward(1), c.attributes})
 		r.fire(0)
@@ -122,13 +122,13 @@ func TestPNGIsLossless(t *testing.T) {
 func TestJPEGOfEveryPictureForTheEye(t *testing.T) {
 	form := func(more ...any) map[string]any { return size(100, 75, append(more, "compressed", "jpeg")...) }
 	r := newRig(t, scenetest.MovingWall(12, 0), nil,
-		mounted{camera.RGB, forward(1), form("jpeg_quality", 95)},
-		mounted{camera.RGB, forward(1), form("jpeg_quality", 95, "encoding", "bgr8")},
-		mounted{camera.RGB, forward(1), form("jpeg_quality", 95, "encoding", "bgra8")},
-		mounted{camera.Depth, forward(1), form("output", "svl", "jpeg_quality", 95)},
-		mounted{camera.Semantic, forward(1), form("output", "svl")},
-		mounted{camera.Semantic, forward(1), form("output", "palette")},
-		mounted{camera.Instance, forward(1), form("output", "svl")})
+		mounted{camera.RGBDefinition, forward(1), form("jpeg_quality", 95)},
+		mounted{camera.RGBDefinition, forward(1), form("jpeg_quality", 95, "encoding", "bgr8")},
+		mounted{camera.RGBDefinition, forward(1), form("jpeg_quality", 95, "encoding", "bgra8")},
+		mounted{camera.DepthDefinition, forward(1), form("output", "svl", "jpeg_quality", 95)},
+		mounted{camera.SemanticDefinition, forward(1), form("output", "svl")},
+		mounted{camera.SemanticDefinition, forward(1), form("output", "palette")},
+		mounted{camera.InstanceDefinition, forward(1), form("output", "svl")})
 	r.fire(0)
 	for i := range r.cameras {
 		raw, packed := r.picture(i), last[*sample.CompressedImage](r, i, camera.OutputCompressed)
@@ -155,7 +155,7 @@ func TestJPEGOfEveryPictureForTheEye(t *testing.T) {
 func TestJPEGIsClose(t *testing.T) {
 	error := func(quality int) (mean float64, bytes int) {
 		r := newRig(t, scenetest.MovingWall(12, 0), nil,
-			mounted{camera.RGB, forward(1), size(96, 64, "compressed", "jpeg", "jpeg_quality", quality)})
+			mounted{camera.RGBDefinition, forward(1), size(96, 64, "compressed", "jpeg", "jpeg_quality", quality)})
 		r.fire(0)
 		packed := last[*sample.CompressedImage](r, 0, camera.OutputCompressed)
 		assert.Equal(t, "jpeg", packed.Format)
@@ -181,7 +181,7 @@ func TestJPEGIsClose(t *testing.T) {
 
 func TestOnlyTheCompressedPictureOnRequest(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(12, 0), nil,
-		mounted{camera.RGB, forward(1), size(32, 32, "compressed", "jpeg", "publish_raw", false)})
+		mounted{camera.RGBDefinition, forward(1), size(32, 32, "compressed", "jpeg", "publish_raw", false)})
 	for k := range int64(5) {
 		r.fire(k * second)
 	}
@@ -205,9 +205,9 @@ func TestCARLAsDepthCodeIsFine(t *testing.T) {
 	b.Put("floor", scenetest.Plane(4000, 1), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
 	b.Put("wall", scenetest.Box(1, 300, 80), scenetest.Matte("wall", 1, 1, 1), scenetest.At(985.5, 0, 0, scene.TagWall))
 	r := newRig(t, b.Scene, nil,
-		mounted{camera.Depth, forward(0.4), size(96, 241, "output", "carla")},
-		mounted{camera.Depth, forward(0.4), size(96, 241)},
-		mounted{camera.Depth, forward(0.4), size(96, 241, "output", "carla", "min_depth", 2, "max_depth", 50)})
+		mounted{camera.DepthDefinition, forward(0.4), size(96, 241, "output", "carla")},
+		mounted{camera.DepthDefinition, forward(0.4), size(96, 241)},
+		mounted{camera.DepthDefinition, forward(0.4), size(96, 241, "output", "carla", "min_depth", 2, "max_depth", 50)})
 	r.fire(0)
 	code, metres, bounded := r.picture(0), r.picture(1), r.picture(2)
 	require.Equal(t, sample.EncodingBGRA8, code.Encoding)
@@ -238,8 +238,8 @@ func TestCARLAsDepthCodeIsFine(t *testing.T) {
 
 func TestSVLsDepthGreyIsOfTheDistance(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(12, 0), nil,
-		mounted{camera.Depth, forward(1.5), size(65, 48, "output", "svl", "far_clip", 300, "min_depth", 2.5)},
-		mounted{camera.Depth, forward(1.5), size(65, 48, "far_clip", 300)})
+		mounted{camera.DepthDefinition, forward(1.5), size(65, 48, "output", "svl", "far_clip", 300, "min_depth", 2.5)},
+		mounted{camera.DepthDefinition, forward(1.5), size(65, 48, "far_clip", 300)})
 	r.fire(0)
 	grey, metres, l := r.picture(0), r.picture(1), lens(t, 65, 48, 90)
 	require.Equal(t, sample.EncodingMono8, grey.Encoding)
@@ -308,9 +308,9 @@ func TestPalettesAndCodesOfLabels(t *testing.T) {
 	const width, height = 121, 241
 	s := swatches(15)
 	look := func(d string, more ...any) mounted {
-		definition := camera.Semantic
+		definition := camera.SemanticDefinition
 		if d == "instance" {
-			definition = camera.Instance
+			definition = camera.InstanceDefinition
 		}
 		return mounted{definition, spatial.Identity(), size(width, height, more...)}
 	}
@@ -353,7 +353,7 @@ func TestPalettesAndCodesOfLabels(t *testing.T) {
 
 func TestBGRAHoldsTheSameColors(t *testing.T) {
 	r := newRig(t, scenetest.Soup(4, 3000, false), nil,
-		mounted{camera.RGB, forward(1), size(33, 20)}, mounted{camera.RGB, forward(1), size(33, 20, "encoding", "bgra8", "compressed", "png")})
+		mounted{camera.RGBDefinition, forward(1), size(33, 20)}, mounted{camera.RGBDefinition, forward(1), size(33, 20, "encoding", "bgra8", "compressed", "png")})
 	r.fire(0)
 	img := decode(t, last[*sample.CompressedImage](r, 1, camera.OutputCompressed))
 	for v := range 20 {

@@ -49,7 +49,7 @@ func ExampleLens_Info() {
 
 // Some of the cameras in a registry of their own.
 func Example_registry() {
-	registry, err := sensors.NewRegistry(camera.RGB, camera.Depth, camera.DVS)
+	registry, err := sensors.NewRegistry(camera.RGBDefinition, camera.DepthDefinition, camera.DVSDefinition)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,7 +57,7 @@ func Example_registry() {
 	for _, d := range registry.Match("sensor.camera.*") {
 		fmt.Println(d.ID)
 	}
-	settings := camera.RGB.NewSettings()
+	settings := camera.RGBDefinition.NewSettings()
 	fmt.Println(settings.Set("image_size_x", -5))
 	// Output:
 	// sensor.camera.depth

@@ -49,7 +49,7 @@ func TestFlowOfATranslationPastAPlane(t *testing.T) {
 			b := scenetest.NewBuilder("floor")
 			b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(offset, 0, 0, scene.TagRoads))
 			ego := scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{offset, 0, 0}, 0, 0, 0), Velocity: speed}
-			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, forward(height), size(64, 48, "fov", 70)})
+			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(height), size(64, 48, "fov", 70)})
 			r.fire(0)
 			r.fire(period)
 			m, l := r.picture(0), lens(t, 64, 48, 70)
@@ -84,7 +84,7 @@ func TestFlowOfWhatCreeps(t *testing.T) {
 	b := scenetest.NewBuilder("floor")
 	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{speed, 0, 0}}
-	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, forward(height), size(320, 120, "fov", 90)})
+	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(height), size(320, 120, "fov", 90)})
 	r.fire(0)
 	r.fire(period)
 	l := lens(t, 320, 120, 90)
@@ -106,7 +106,7 @@ func TestFlowOfARotation(t *testing.T) {
 	b := scenetest.NewBuilder("ball")
 	b.Put("ball", scenetest.Sphere(1, 24), scenetest.Matte("ball", 1, 1, 1), scenetest.At(5, 0, 0, scene.TagStatic))
 	ego := scenetest.Linear{Start: spatial.Identity(), YawRate: yawRate}
-	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, spatial.FromRPY(mgl64.Vec3{}, 3, 10, 0), size(64, 48)})
+	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, spatial.FromRPY(mgl64.Vec3{}, 3, 10, 0), size(64, 48)})
 	r.fire(0)
 	r.fire(period)
 	m, l := r.picture(0), lens(t, 64, 48, 90)
@@ -128,8 +128,8 @@ func TestFlowOfAMover(t *testing.T) {
 	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("box", 1, 1, 1), scene.Placement{Motion: moves, Tag: scene.TagCar})
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}, YawRate: -0.3}
 	r := newRig(t, b.Scene, ego,
-		mounted{camera.OpticalFlow, forward(0.3), size(96, 72, "fov", 60)},
-		mounted{camera.Depth, forward(0.3), size(96, 72, "fov", 60)})
+		mounted{camera.OpticalFlowDefinition, forward(0.3), size(96, 72, "fov", 60)},
+		mounted{camera.DepthDefinition, forward(0.3), size(96, 72, "fov", 60)})
 	r.fire(0)
 	r.fire(period)
 	r.fire(2 * period)
@@ -164,7 +164,7 @@ func TestFlowThroughLenses(t *testing.T) {
 	now, then := ego.PoseAt(period).Compose(mount).Compose(spatial.OpticalInBody()), ego.PoseAt(0).Compose(mount).Compose(spatial.OpticalInBody()).Inverse()
 	for _, c := range distortedLenses(t, width, height) {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, mount, c.attributesOf(width, height)})
+			r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, mount, c.attributesOf(width, height)})
 			r.fire(0)
 			r.fire(period)
 			m, seen := r.picture(0), 0
@@ -201,7 +201,7 @@ func TestFlowOfWhatWasNotThere(t *testing.T) {
 	b := scenetest.NewBuilder("reserve")
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
 	b.Put("box", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.box", Tag: scene.TagCar, Reserved: true})
-	r := newRig(t, b.Scene, nil, mounted{camera.OpticalFlow, spatial.Identity(), size(32, 24)})
+	r := newRig(t, b.Scene, nil, mounted{camera.OpticalFlowDefinition, spatial.Identity(), size(32, 24)})
 	r.fire(period)
 	_, err := r.history.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)))
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestFlowOfWhatWasBehindTheCamera(t *testing.T) {
 	b := scenetest.NewBuilder("floor")
 	b.Put("floor", scenetest.Plane(100, 10), scenetest.Matte("floor", 0.5, 0.5, 0.5), scenetest.At(0, 0, 0, scene.TagRoads))
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{-100, 0, 0}}
-	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlow, forward(1), size(32, 24)})
+	r := newRig(t, b.Scene, ego, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	r.fire(0)
 	r.fire(period)
 	assert.True(t, math.IsNaN(flowAt(r.picture(0), 16, 23)[0]), "10 m nearer is behind")
@@ -226,7 +226,7 @@ func TestFlowOfWhatWasBehindTheCamera(t *testing.T) {
 // capture at one instant.
 func TestFlowLooksBackByItsOwnPeriod(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(30, 0), scenetest.Linear{Start: spatial.Identity(), YawRate: 0.5},
-		mounted{camera.OpticalFlow, forward(1), size(32, 24)}, mounted{camera.OpticalFlow, forward(1), size(32, 24)})
+		mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)}, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	for k := range int64(4) {
 		r.history.Record(k * period)
 	}
@@ -247,7 +247,7 @@ func TestFlowLooksBackByItsOwnPeriod(t *testing.T) {
 func TestFlowAtTheFirstFiring(t *testing.T) {
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 0, 0}}
 	r := newRig(t, scenetest.MovingWall(20, 5), ego,
-		mounted{camera.OpticalFlow, forward(1), size(32, 24)}, mounted{camera.OpticalFlow, forward(1), size(32, 24)})
+		mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)}, mounted{camera.OpticalFlowDefinition, forward(1), size(32, 24)})
 	for _, stamp := range []int64{period, 3 * period, 0} { // the last starts the history anew
 		r.fire(stamp)
 		for i, m := range []*sample.Image{r.picture(0), r.picture(1)} {

@@ -8,35 +8,25 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-// CARLA's defaults of what shows light, at which it is shown by tone_curve and sRGB.
-const (
-	usualGamma       = 2.2
-	usualTemperature = 6500.0
-	usualISO         = 100.0
-	usualStop        = 1.4
-	usualShutter     = 200.0
-	usualCalibration = 16.0
-)
+// usual are CARLA's defaults of what shows light, at which it is shown by tone_curve and sRGB.
+var usual = sensors.DefaultsOf[Light]()
 
-// exposureGain returns what the settings multiply the scene's exposure by. In
+// gain returns what the options multiply the scene's exposure by. In
 // exposure_mode manual that is the light that the film gets (ISO 2720: iso times the
 // time over the square of the f-number), relative to CARLA's default settings, over
 // the meter's calibration constant.
-func exposureGain(s *sensors.Settings) float64 {
-	gain := math.Exp2(s.Float("exposure_compensation"))
-	if s.String("exposure_mode") == "manual" {
-		stop := s.Float("fstop") / usualStop
-		gain *= s.Float("iso") / usualISO * usualShutter / s.Float("shutter_speed") / (stop * stop) *
-			usualCalibration / s.Float("calibration_constant")
+func (p *Light) gain() float64 {
+	gain := math.Exp2(p.ExposureCompensation)
+	if p.ExposureMode == "manual" {
+		stop := p.FStop / usual.FStop
+		gain *= p.ISO / usual.ISO * usual.ShutterSpeed / p.ShutterSpeed / (stop * stop) *
+			usual.CalibrationConstant / p.CalibrationConstant
 	}
 	return gain
 }
 
 // film is the shape of Unreal Engine's film curve, by its names.
 type film struct{ slope, toe, shoulder, blackClip, whiteClip float64 }
-
-// usualFilm is CARLA's default: close to the tone curve filmic.
-var usualFilm = film{slope: 0.88, toe: 0.55, shoulder: 0.26, blackClip: 0, whiteClip: 0.04}
 
 // grade is how light is shown where that differs from tone curve and sRGB.
 type grade struct {
@@ -47,29 +37,26 @@ type grade struct {
 	curve             bool // tone_curve is filmic
 }
 
-func readGrade(s *sensors.Settings) grade {
+func (p *Light) grade() grade {
 	return grade{
-		linear: !s.Bool("enable_postprocess_effects"), gamma: s.Float("gamma"),
-		temperature: s.Float("temp"), tint: s.Float("tint"),
-		film: film{
-			s.Float("slope"), s.Float("toe"), s.Float("shoulder"), s.Float("black_clip"), s.Float("white_clip"),
-		},
-		curve: s.String("tone_curve") == "filmic",
+		linear: !*p.Postprocess, gamma: p.Gamma, temperature: p.Temperature, tint: p.Tint,
+		film:  film{*p.Slope, *p.Toe, *p.Shoulder, p.BlackClip, *p.WhiteClip},
+		curve: p.ToneCurve == "filmic",
 	}
 }
 
-// usualGrade is that of CARLA's defaults.
-var usualGrade = grade{gamma: usualGamma, temperature: usualTemperature, film: usualFilm, curve: true}
+// usualGrade is that of CARLA's defaults; its film curve is close to the tone curve filmic.
+var usualGrade = usual.grade()
 
 // active reports whether light is shown otherwise than by tone curve and sRGB.
 func (g *grade) active() bool {
-	return g.linear || g.films() || g.balances() || g.gamma != usualGamma
+	return g.linear || g.films() || g.balances() || g.gamma != usual.Gamma
 }
 
 // films reports whether the film curve is shown in place of the tone curve.
-func (g *grade) films() bool { return g.curve && g.film != usualFilm }
+func (g *grade) films() bool { return g.curve && g.film != usualGrade.film }
 
-func (g *grade) balances() bool { return g.temperature != usualTemperature || g.tint != 0 }
+func (g *grade) balances() bool { return g.temperature != usual.Temperature || g.tint != 0 }
 
 // how returns the bits for the shader.
 func (g *grade) how() (bits uint32) {
@@ -109,7 +96,7 @@ func (g *grade) block() gradeBlock {
 	}
 	straight := (1-f.toe)/f.slope - toeEnd
 	b := gradeBlock{
-		slope: float32(f.slope), toe: float32(toe), shoulder: float32(shoulder), gamma: float32(usualGamma / g.gamma),
+		slope: float32(f.slope), toe: float32(toe), shoulder: float32(shoulder), gamma: float32(usual.Gamma / g.gamma),
 		straight: float32(straight), toeEnd: float32(toeEnd), shoulderStart: float32(f.shoulder/f.slope - straight),
 		blackClip: float32(f.blackClip), whiteClip: float32(f.whiteClip),
 	}

@@ -56,7 +56,7 @@ func TestLensesShowAGridWhereTheyProjectIt(t *testing.T) {
 					points[a.ID] = p
 				}
 			}
-			r := newRig(t, b.Scene, nil, mounted{camera.Instance, spatial.Identity(), c.attributesOf(width, height)})
+			r := newRig(t, b.Scene, nil, mounted{camera.InstanceDefinition, spatial.Identity(), c.attributesOf(width, height)})
 			r.fire(0)
 			type middle struct{ u, v, n float64 }
 			found := map[uint32]*middle{}
@@ -132,8 +132,8 @@ func TestDistortedPicturesAgreeWithAReferenceTracer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			attributes := c.attributesOf(width, height)
 			r := newRig(t, s, nil,
-				mounted{camera.Instance, mount, attributes}, mounted{camera.Semantic, mount, attributes},
-				mounted{camera.Depth, mount, attributes}, mounted{camera.Normals, mount, attributes})
+				mounted{camera.InstanceDefinition, mount, attributes}, mounted{camera.SemanticDefinition, mount, attributes},
+				mounted{camera.DepthDefinition, mount, attributes}, mounted{camera.NormalsDefinition, mount, attributes})
 			r.fire(tNs)
 			assert.EqualValues(t, 1, camera.StatsOf(r.shared).Visibility, "cameras of one lens share its pass")
 			labels, depths, seen := 0, 0, 0
@@ -187,9 +187,9 @@ func TestAFloorIsFlatThroughEveryLens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			attributes := c.attributesOf(width, height)
 			r := newRig(t, b.Scene, nil,
-				mounted{camera.Depth, mount, attributes}, mounted{camera.Normals, mount, attributes},
-				mounted{camera.RGB, mount, c.attributesOf(width, height, "tone_curve", "none")},
-				mounted{camera.Depth, mount, c.attributesOf(width, height, "output", "svl", "far_clip", 500)})
+				mounted{camera.DepthDefinition, mount, attributes}, mounted{camera.NormalsDefinition, mount, attributes},
+				mounted{camera.RGBDefinition, mount, c.attributesOf(width, height, "tone_curve", "none")},
+				mounted{camera.DepthDefinition, mount, c.attributesOf(width, height, "output", "svl", "far_clip", 500)})
 			r.fire(0)
 			floor := shown(mgl64.Vec3{0.2, 0.5, 0.1}, false)
 			for v := range height {
@@ -234,9 +234,9 @@ func TestTracingAgreesWithRasterising(t *testing.T) {
 	straight := distorted{attributes: []any{"lens", "plumb_bob", "distortion", []float64{1e-12, 0, 0, 0}}}
 	pinhole, traced := size(320, 240), straight.attributesOf(320, 240)
 	r := newRig(t, town, town.Route,
-		mounted{camera.Instance, mount, pinhole}, mounted{camera.Semantic, mount, pinhole}, mounted{camera.RGB, mount, pinhole},
-		mounted{camera.Instance, mount, traced}, mounted{camera.Semantic, mount, traced}, mounted{camera.RGB, mount, traced},
-		mounted{camera.RGB, mount, straight.attributesOf(320, 240, "supersampling", 2)}, mounted{camera.RGB, mount, size(320, 240, "supersampling", 2)},
+		mounted{camera.InstanceDefinition, mount, pinhole}, mounted{camera.SemanticDefinition, mount, pinhole}, mounted{camera.RGBDefinition, mount, pinhole},
+		mounted{camera.InstanceDefinition, mount, traced}, mounted{camera.SemanticDefinition, mount, traced}, mounted{camera.RGBDefinition, mount, traced},
+		mounted{camera.RGBDefinition, mount, straight.attributesOf(320, 240, "supersampling", 2)}, mounted{camera.RGBDefinition, mount, size(320, 240, "supersampling", 2)},
 	)
 	r.fire(7 * second)
 	assert.EqualValues(t, 4, camera.StatsOf(r.shared).Visibility, "two lenses, and both again with more points")
@@ -262,8 +262,8 @@ func TestAMoverIsWhereItIsThroughALens(t *testing.T) {
 	const distance, speed = 30.0, 8.0
 	bent := distorted{attributes: []any{"lens", "svl_fisheye", "xi", 0.8}}
 	r := newRig(t, scenetest.MovingWall(distance, speed), nil,
-		mounted{camera.Depth, forward(1.5), bent.attributesOf(33, 25)},
-		mounted{camera.OpticalFlow, forward(1.5), bent.attributesOf(33, 25)})
+		mounted{camera.DepthDefinition, forward(1.5), bent.attributesOf(33, 25)},
+		mounted{camera.OpticalFlowDefinition, forward(1.5), bent.attributesOf(33, 25)})
 	for k := range int64(4) {
 		stamp := k * second / 3
 		r.fire(stamp)
@@ -293,7 +293,7 @@ func TestTheHorizonIsGreyThroughALens(t *testing.T) {
 			plane.UVs[i] = plane.UVs[i].Mul(1500)
 		}
 		putTextured(b, "floor", plane, scene.Texture{Name: "checker", Image: checker(64, 32)}, scenetest.At(0, 0, 0, scene.TagRoads))
-		r := newRig(t, b.Scene, nil, mounted{camera.RGB, spatial.FromRPY(mgl64.Vec3{0.9, 0.3, 1.5}, 0, 0, 0), c.attributesOf(320, 240, "tone_curve", "none")})
+		r := newRig(t, b.Scene, nil, mounted{camera.RGBDefinition, spatial.FromRPY(mgl64.Vec3{0.9, 0.3, 1.5}, 0, 0, 0), c.attributesOf(320, 240, "tone_curve", "none")})
 		r.fire(0)
 		grey := shown(mgl64.Vec3{0.5, 0.5, 0.5}, false)
 		worst, contrast := 0.0, 0.0
@@ -308,8 +308,8 @@ func TestTheHorizonIsGreyThroughALens(t *testing.T) {
 
 func TestImagesSayTheirFieldOfView(t *testing.T) {
 	r := newRig(t, scenetest.MovingWall(10, 0), nil,
-		mounted{camera.Depth, forward(1), size(32, 24, "fov", 70)},
-		mounted{camera.RGB, forward(1), size(32, 24, "fov", 70, "lens", "plumb_bob", "distortion", "-0.1,0,0,0")})
+		mounted{camera.DepthDefinition, forward(1), size(32, 24, "fov", 70)},
+		mounted{camera.RGBDefinition, forward(1), size(32, 24, "fov", 70, "lens", "plumb_bob", "distortion", "-0.1,0,0,0")})
 	r.fire(0)
 	assert.InDelta(t, 70, r.picture(0).FovDeg, 1e-9)
 	assert.InDelta(t, 70, r.picture(1).FovDeg, 1e-9, "that of K")
@@ -321,12 +321,12 @@ func TestImagesSayTheirFieldOfView(t *testing.T) {
 // enough, and only there.
 func TestACameraSaysThatItIsUncalibrated(t *testing.T) {
 	short := size(192, 108, "lens", "svl", "distortion", "0.2,0.1,0,0")
-	r := newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.Depth, forward(1), short})
+	r := newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.DepthDefinition, forward(1), short})
 	assert.Contains(t, r.log.String(), "CameraInfo says uncalibrated")
 	r.fire(0)
 	assert.Zero(t, last[*sample.CameraInfo](r, 0, camera.OutputInfo).K[0])
 
 	mild := size(192, 108, "lens", "svl", "distortion", "-0.1,0,0,0")
-	r = newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.Depth, forward(1), mild})
+	r = newRig(t, scenetest.MovingWall(10, 0), nil, mounted{camera.DepthDefinition, forward(1), mild})
 	assert.Empty(t, r.log.String())
 }

@@ -17,34 +17,154 @@ const (
 	OutputInfo       = "camera_info"
 )
 
+// View has the options that all cameras have; names and defaults of the attributes are
+// CARLA's where CARLA has them. Own are those of one kind.
+type View[K own] struct {
+	Width          int       `attribute:"image_size_x" unit:"px" default:"800" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
+	Height         int       `attribute:"image_size_y" unit:"px" default:"600" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
+	FOV            float64   `attribute:"fov" unit:"deg" default:"90" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels"`
+	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.05" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
+	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
+	PrincipalPoint string    `attribute:"principal_point" default:"center" enum:"center,corner" doc:"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA"`
+	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,svl,svl_fisheye" doc:"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras"`
+	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them; for svl and svl_fisheye a1 to a4 of DistortionParameters; none for pinhole"`
+	Xi             float64   `attribute:"xi" max:"10" doc:"how far behind the sphere's centre svl_fisheye looks from"`
+	lensCircle     `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default: the picture is a pinhole's, unless lens says otherwise"`
+	Own            K
+}
+
+// lensCircle is CARLA's.
+type lensCircle struct {
+	Falloff    *float64 `attribute:"lens_circle_falloff" default:"5" max:"10" doc:"softness of CARLA's lens circle"`
+	Multiplier float64  `attribute:"lens_circle_multiplier" max:"10" doc:"strength of CARLA's lens circle"`
+	K          *float64 `attribute:"lens_k" default:"-1" doc:"CARLA's radial distortion"`
+	KCube      float64  `attribute:"lens_kcube" doc:"CARLA's cubic distortion"`
+	XSize      *float64 `attribute:"lens_x_size" default:"0.08" max:"1" doc:"width of CARLA's lens circle"`
+	YSize      *float64 `attribute:"lens_y_size" default:"0.08" max:"1" doc:"height of CARLA's lens circle"`
+}
+
+// own are the options of one kind of camera.
+type own interface {
+	// read fills in what they say. Errors wrap sensors.ErrValue.
+	read(o *options, spec *sensors.Spec) error
+}
+
+// The cameras' options.
+type (
+	// RGB is sensor.camera.rgb.
+	RGB = View[RGBOwn]
+	// Depth is sensor.camera.depth.
+	Depth = View[DepthOwn]
+	// Semantic is sensor.camera.semantic_segmentation.
+	Semantic = View[SemanticOwn]
+	// Instance is sensor.camera.instance_segmentation.
+	Instance = View[InstanceOwn]
+	// Normals is sensor.camera.normals.
+	Normals = View[NormalsOwn]
+)
+
+// RGBOwn are the options that a colour camera has beside View's.
+type RGBOwn struct {
+	Light
+	Encoding string `attribute:"encoding" default:"rgb8" enum:"rgb8,bgr8,bgra8" doc:"order of the bytes of a pixel; bgra8 is CARLA's, alpha 255"`
+	Compression
+}
+
+// DepthOwn are the options that a depth camera has beside View's.
+type DepthOwn struct {
+	Output   string   `attribute:"output" default:"metres" enum:"metres,carla,svl" doc:"metres is 32FC1; carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m; svl is mono8, the tenth root of distance over far_clip"`
+	MinDepth float64  `attribute:"min_depth" unit:"m" max:"100000" usual:"0 100" doc:"what is nearer reads -Inf (REP-117), and black otherwise"`
+	MaxDepth *float64 `attribute:"max_depth" unit:"m" default:"1000" max:"100000" usual:"1 10000" doc:"what is farther reads +Inf, as does the sky, and white otherwise"`
+	Compression
+}
+
+// SemanticOwn are the options that a camera of tags has beside View's.
+type SemanticOwn struct {
+	Output      string `attribute:"output" default:"tag" enum:"tag,palette,palette_bgra8,carla,svl" doc:"tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours"`
+	Compression `defaults:"jpeg_quality=100"`
+}
+
+// InstanceOwn are the options that a camera of actors has beside View's.
+type InstanceOwn struct {
+	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone; carla is bgra8, the tag in red, the id's low byte in green and its high one in blue; svl is rgb8, the class's hue in a shade of the actor's own"`
+	Encoding    string `attribute:"encoding" default:"16UC1" enum:"16UC1,32SC1" doc:"type of a pixel of output id"`
+	Compression `defaults:"jpeg_quality=100"`
+}
+
+// NormalsOwn are the options that a camera of normals has beside View's: none.
+type NormalsOwn struct{}
+
+// Compression are the options of cameras whose pictures can be compressed.
+type Compression struct {
+	Compressed  string `attribute:"compressed" default:"none" enum:"none,jpeg,png" doc:"format of a compressed image published beside the plain one; jpeg is for pictures in colours or greys, not for labels or codes, and png not for metres or 32SC1"`
+	JPEGQuality int    `attribute:"jpeg_quality" default:"75" min:"1" max:"100" doc:"size against fidelity of JPEG, whose colours have half the resolution at any"`
+	PublishRaw  *bool  `attribute:"publish_raw" default:"true" doc:"publish the plain image; without it only a compressed one"`
+}
+
+// Light are the options of the cameras that see light, with CARLA's names and defaults
+// where CARLA has them.
+type Light struct {
+	Supersampling        int     `attribute:"supersampling" default:"1" min:"1" max:"4" doc:"points seen across a pixel, and down it: 2 smooths edges at four times the work"`
+	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
+	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
+	ExposureMode         string  `attribute:"exposure_mode" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find; manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
+	ExposureCompensation float64 `attribute:"exposure_compensation" unit:"EV" min:"-16" max:"16" doc:"brightness over the scene's own exposure, in stops"`
+	ISO                  float64 `attribute:"iso" default:"100" min:"1" max:"1e6" usual:"25 25600" doc:"sensitivity, in exposure_mode manual"`
+	FStop                float64 `attribute:"fstop" default:"1.4" min:"0.1" max:"100" usual:"0.7 32" doc:"f-number of the aperture, in exposure_mode manual"`
+	ShutterSpeed         float64 `attribute:"shutter_speed" unit:"1/s" default:"200" min:"0.01" max:"1e6" usual:"1 10000" doc:"one over the time of exposure, in exposure_mode manual"`
+	CalibrationConstant  float64 `attribute:"calibration_constant" default:"16" min:"1" max:"100" doc:"of the light meter, in exposure_mode manual"`
+	adaptation           `inert:"the exposure doesn't adapt: it is the scene's own, so that a picture depends on its instant alone"`
+	Gamma                float64  `attribute:"gamma" default:"2.2" min:"0.1" max:"10" usual:"1 3" doc:"of the display: 2.2 is sRGB, more is brighter"`
+	Temperature          float64  `attribute:"temp" unit:"K" default:"6500" min:"1500" max:"15000" doc:"temperature of the light that is shown as white"`
+	Tint                 float64  `attribute:"tint" min:"-1" max:"1" doc:"of the white balance: above 0 towards magenta, below towards green"`
+	Slope                *float64 `attribute:"slope" default:"0.88" max:"1" doc:"steepness of Unreal Engine's film curve, which tone_curve filmic becomes if this or the next four differ from their defaults"`
+	Toe                  *float64 `attribute:"toe" default:"0.55" max:"1" doc:"darkness of the film curve's shadows"`
+	Shoulder             *float64 `attribute:"shoulder" default:"0.26" max:"1" doc:"softness of the film curve's highlights"`
+	BlackClip            float64  `attribute:"black_clip" max:"1" doc:"where the film curve's black is cut off"`
+	WhiteClip            *float64 `attribute:"white_clip" default:"0.04" max:"1" doc:"where the film curve's white is cut off"`
+	glare                `inert:"glass here scatters no light"`
+	focus                `inert:"everything is in focus at any aperture"`
+	motionBlur           `inert:"a picture shows one instant, so nothing in it moves"`
+	aberration           `inert:"a pixel has one ray for all its colours, so they don't part"`
+}
+
+// Options of CARLA's cameras that change nothing here.
+type (
+	adaptation struct {
+		MinBright *float64 `attribute:"exposure_min_bright" default:"10" doc:"least brightness that CARLA's eye adapts to"`
+		MaxBright *float64 `attribute:"exposure_max_bright" default:"12" doc:"greatest brightness that CARLA's eye adapts to"`
+		SpeedUp   *float64 `attribute:"exposure_speed_up" default:"3" doc:"speed of adaptation to light"`
+		SpeedDown *float64 `attribute:"exposure_speed_down" default:"1" doc:"speed of adaptation to darkness"`
+	}
+	glare struct {
+		Bloom     *float64 `attribute:"bloom_intensity" default:"0.675" doc:"glow around bright lights"`
+		LensFlare *float64 `attribute:"lens_flare_intensity" default:"0.1" doc:"reflections in the lens"`
+	}
+	focus struct {
+		MinFStop      *float64 `attribute:"min_fstop" default:"1.2" doc:"widest aperture"`
+		FocalDistance *float64 `attribute:"focal_distance" unit:"cm" default:"1000" max:"1e9" doc:"distance at which the picture is sharp"`
+		BladeCount    *int     `attribute:"blade_count" default:"5" doc:"blades of the aperture, which shape what is out of focus"`
+		BlurAmount    *float64 `attribute:"blur_amount" default:"1" doc:"strength of blur by depth"`
+		BlurRadius    float64  `attribute:"blur_radius" doc:"size of blur by depth"`
+	}
+	motionBlur struct {
+		Intensity     *float64 `attribute:"motion_blur_intensity" default:"0.45" doc:"strength of motion blur"`
+		MaxDistortion *float64 `attribute:"motion_blur_max_distortion" default:"0.35" doc:"longest motion blur"`
+		MinObjectSize *float64 `attribute:"motion_blur_min_object_screen_size" default:"0.1" doc:"smallest thing with motion blur"`
+	}
+	aberration struct {
+		Intensity float64 `attribute:"chromatic_aberration_intensity" doc:"how far colours part towards the edges"`
+		Offset    float64 `attribute:"chromatic_aberration_offset" doc:"where colours begin to part"`
+	}
+)
+
 // The cameras' definitions, with CARLA's ids.
 var (
-	RGB = definition(kindRGB, "colour camera: sun, shadows, sky, tone curve, sRGB",
-		append(colorAttributes(),
-			attribute("encoding", sensors.String, "rgb8", "order of the bytes of a pixel; bgra8 is CARLA's, alpha 255").of("rgb8", "bgr8", "bgra8"),
-			compressed(), jpegQuality(75), publishRaw,
-		)...,
-	)
-	Depth = definition(kindDepth, "depth camera: distance along the optical axis in metres (REP-118)",
-		attribute("output", sensors.String, "metres",
-			"metres is 32FC1; carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m; svl is mono8, the tenth root of distance over far_clip").
-			of("metres", outputCARLA, outputSVL),
-		attribute("min_depth", sensors.Float, 0.0, "what is nearer reads -Inf (REP-117), and black otherwise").in("m", 0, maxFar).usually(0, 100),
-		attribute("max_depth", sensors.Float, 1000.0, "what is farther reads +Inf, as does the sky, and white otherwise").in("m", 0, maxFar).usually(1, 10000),
-		compressed(), jpegQuality(75), publishRaw,
-	)
-	Semantic = definition(kindSemantic, "semantic labels: CARLA's tag of what each pixel sees",
-		attribute("output", sensors.String, "tag", "tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours").of("tag", "palette", "palette_bgra8", outputCARLA, outputSVL),
-		compressed(), jpegQuality(100), publishRaw,
-	)
-	Instance = definition(kindInstance, "instance labels: the actor id of what each pixel sees, 0 for none",
-		attribute("output", sensors.String, "id",
-			"id is the number alone; carla is bgra8, the tag in red, the id's low byte in green and its high one in blue; svl is rgb8, the class's hue in a shade of the actor's own").
-			of("id", outputCARLA, outputSVL),
-		attribute("encoding", sensors.String, sample.Encoding16UC1, "type of a pixel of output id").of(sample.Encoding16UC1, sample.Encoding32SC1),
-		compressed(), jpegQuality(100), publishRaw,
-	)
-	Normals = definition(kindNormals, "surface normals: unit vectors towards the camera in the optical frame, NaN for the sky")
+	RGBDefinition      = define[RGBOwn](kindRGB, "colour camera: sun, shadows, sky, tone curve, sRGB")
+	DepthDefinition    = define[DepthOwn](kindDepth, "depth camera: distance along the optical axis in metres (REP-118)")
+	SemanticDefinition = define[SemanticOwn](kindSemantic, "semantic labels: CARLA's tag of what each pixel sees")
+	InstanceDefinition = define[InstanceOwn](kindInstance, "instance labels: the actor id of what each pixel sees, 0 for none")
+	NormalsDefinition  = define[NormalsOwn](kindNormals, "surface normals: unit vectors towards the camera in the optical frame, NaN for the sky")
 )
 
 // kind is what a camera's pixels mean.
@@ -67,70 +187,9 @@ var kindIDs = [kinds]string{
 	"sensor.camera.dvs",
 }
 
-// maxFar is the farthest that any range attribute goes, metres.
-const maxFar = 100_000
-
-// described is an attribute under construction.
-type described sensors.Attribute
-
-func attribute(name string, t sensors.AttributeType, value any, doc string) described {
-	return described{Name: name, Type: t, Default: value, Doc: doc}
-}
-
-// in bounds the attribute.
-func (d described) in(unit string, low, high float64) described {
-	d.Unit, d.Min, d.Max = unit, low, high
-	return d
-}
-
-// usually says what is usual within the bounds.
-func (d described) usually(low, high float64) described {
-	d.UsualMin, d.UsualMax = low, high
-	return d
-}
-
-// of allows the given values alone.
-func (d described) of(values ...string) described {
-	d.Recommended, d.Restricted = values, true
-	return d
-}
-
-func compressed() described {
-	return attribute("compressed", sensors.String, "none",
-		"format of a compressed image published beside the plain one; jpeg is for pictures in colours or greys, not for labels or codes, and png not for metres or 32SC1").
-		of("none", "jpeg", "png")
-}
-
-func jpegQuality(usual int64) described {
-	return attribute("jpeg_quality", sensors.Int, usual, "size against fidelity of JPEG, whose colours have half the resolution at any").in("", 1, 100)
-}
-
-var publishRaw = attribute("publish_raw", sensors.Bool, true, "publish the plain image; without it only a compressed one")
-
-// common are the attributes of every camera; names and defaults are CARLA's
-// where CARLA has them.
-func common() []described {
-	return append([]described{
-		attribute("image_size_x", sensors.Int, int64(800), "width of the picture").in("px", 1, maxSize).usually(16, 8192),
-		attribute("image_size_y", sensors.Int, int64(600), "height of the picture").in("px", 1, maxSize).usually(16, 8192),
-		attribute("fov", sensors.Float, 90.0, "horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels").in("deg", 0.1, 175).usually(5, 170),
-		attribute("near_clip", sensors.Float, 0.05, "what is nearer isn't there").in("m", 0.001, 1000).usually(0.01, 10),
-		attribute("far_clip", sensors.Float, 2000.0, "what is farther isn't there").in("m", 0.01, maxFar).usually(10, 10000),
-		attribute("principal_point", sensors.String, "center",
-			"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA").
-			of("center", "corner"),
-	}, lensAttributes()...)
-}
-
-func definition(k kind, doc string, own ...described) *sensors.Definition {
-	d := &sensors.Definition{
+func define[K own](k kind, doc string) *sensors.Definition {
+	d := sensors.Definition{
 		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, DefaultRate: "10",
-		New: func(spec sensors.Spec) (sensors.Sensor, error) { return newSensor(k, spec) },
-	}
-	hasCompressed := false
-	for _, a := range append(common(), own...) {
-		d.Attributes = append(d.Attributes, sensors.Attribute(a))
-		hasCompressed = hasCompressed || a.Name == "compressed"
 	}
 	best := flow.SensorDataQoS // best effort: a late picture is worth nothing
 	if k == kindDVS {
@@ -144,7 +203,7 @@ func definition(k kind, doc string, own ...described) *sensors.Definition {
 			Doc: "sensor_msgs/Image in the sensor's optical frame",
 		}))
 	}
-	if hasCompressed {
+	if k <= kindInstance { // those with Compression
 		d.Outputs = append(d.Outputs, sensors.Declare[sample.CompressedImage](sensors.OutputSpec{
 			Name: OutputCompressed, Suffix: "/image_raw/compressed", QoS: best,
 			Doc: "sensor_msgs/CompressedImage, where the attribute compressed asks for it",
@@ -154,10 +213,18 @@ func definition(k kind, doc string, own ...described) *sensors.Definition {
 		Name: OutputInfo, Suffix: "/camera_info", QoS: best,
 		Doc: "sensor_msgs/CameraInfo with the image's stamp and frame",
 	}))
-	return d
+	return sensors.Define(d, func(spec sensors.Spec, v View[K]) (sensors.Sensor, error) {
+		o, err := v.options(k, &spec)
+		if err != nil {
+			return nil, err
+		}
+		s := &camera{spec: spec, options: o, events: o.events, frameID: spec.OpticalFrame()}
+		o.lens.Info(o.origin, &s.calibration)
+		return s, nil
+	})
 }
 
-// options are a camera's settings in the form that the work needs.
+// options are a camera's options in the form that the work needs.
 type options struct {
 	kind      kind
 	lens      Lens
@@ -176,58 +243,53 @@ type options struct {
 	compressed string // "", "jpeg" or "png"
 	quality    int
 	raw        bool
+
+	events *eventCamera // of a DVS camera
 }
 
-// readOptions reads a camera's settings. Errors wrap sensors.ErrValue.
-func readOptions(k kind, s *sensors.Settings) (o options, err error) {
-	o = options{
-		kind: k, near: s.Float("near_clip"), far: s.Float("far_clip"),
-		toneCurve: true, grade: usualGrade, samples: 1, raw: true,
-	}
-	if o.lens, err = readLens(s); err != nil {
+// options works the options out. Errors wrap sensors.ErrValue.
+func (v *View[K]) options(k kind, spec *sensors.Spec) (o options, err error) {
+	o = options{kind: k, near: v.NearClip, far: v.FarClip, form: forms[k][""], toneCurve: true, grade: usualGrade, samples: 1, raw: true}
+	if o.lens, err = v.lens(spec); err != nil {
 		return o, err
 	}
 	if o.far <= o.near {
 		return o, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, o.far, o.near)
 	}
-	if s.String("principal_point") == "corner" {
+	if v.PrincipalPoint == "corner" {
 		o.origin = CornerOrigin
 	}
-	if err := o.readPicture(s); err != nil {
-		return o, err
-	}
-	return o, o.readCompression(s)
+	return o, v.Own.read(&o, spec)
 }
 
-// readLens reads the lens.
-func readLens(s *sensors.Settings) (Lens, error) {
-	l, err := NewLens(s.Int("image_size_x"), s.Int("image_size_y"), s.Float("fov"))
+// lens makes the lens.
+func (v *View[K]) lens(spec *sensors.Spec) (Lens, error) {
+	l, err := NewLens(v.Width, v.Height, v.FOV)
 	if err != nil {
 		return l, fmt.Errorf("%w: %w", sensors.ErrValue, err)
 	}
-	name, d := s.String("lens"), s.Floats("distortion")
-	if xi := s.Float("xi"); name != lensSVLFisheye && xi != 0 {
-		return l, fmt.Errorf("%w: a xi of %v belongs to lens %s, and lens is %s", sensors.ErrValue, xi, lensSVLFisheye, name)
+	if v.Lens != lensSVLFisheye && v.Xi != 0 {
+		return l, fmt.Errorf("%w: a xi of %v belongs to lens %s, and lens is %s", sensors.ErrValue, v.Xi, lensSVLFisheye, v.Lens)
 	}
 	least, most := 0, 0
-	switch name {
+	switch v.Lens {
 	case lensPlumbBob:
 		least, most = 4, 5
 	case lensSVL, lensSVLFisheye:
 		least, most = 4, 4
 	}
-	if n := len(d); n != 0 && (n < least || n > most) {
-		return l, fmt.Errorf("%w: distortion has %d numbers: %s", sensors.ErrValue, n, distortionDoc)
+	if n := len(v.Distortion); n != 0 && (n < least || n > most) {
+		return l, fmt.Errorf("%w: distortion has %d numbers: %s", sensors.ErrValue, n, spec.Definition.Attribute("distortion").Doc)
 	}
 	var k [5]float64
-	copy(k[:], d)
+	copy(k[:], v.Distortion)
 	switch {
-	case name == lensSVLFisheye:
-		l, err = l.SVLFisheye([4]float64(k[:4]), s.Float("xi"))
+	case v.Lens == lensSVLFisheye:
+		l, err = l.SVLFisheye([4]float64(k[:4]), v.Xi)
 	case k == [5]float64{}:
-	case name == lensPlumbBob:
+	case v.Lens == lensPlumbBob:
 		l, err = l.PlumbBob(k[0], k[1], k[2], k[3], k[4])
-	case name == lensSVL:
+	case v.Lens == lensSVL:
 		l, err = l.SVL([4]float64(k[:4]))
 	}
 	if err != nil {
@@ -236,56 +298,56 @@ func readLens(s *sensors.Settings) (Lens, error) {
 	return l, nil
 }
 
-// readPicture reads what belongs to the camera's kind.
-func (o *options) readPicture(s *sensors.Settings) error {
-	output := ""
-	switch o.kind {
-	case kindRGB:
-		output = s.String("encoding")
-	case kindDepth, kindSemantic, kindInstance:
-		output = s.String("output")
+func (p RGBOwn) read(o *options, _ *sensors.Spec) error {
+	o.form = forms[o.kind][p.Encoding]
+	if err := p.Light.read(o); err != nil {
+		return err
 	}
-	o.form = forms[o.kind][output]
-	switch o.kind {
-	case kindRGB, kindDVS:
-		return o.readColor(s)
-	case kindDepth:
-		o.minDepth, o.maxDepth = s.Float("min_depth"), s.Float("max_depth")
-		if o.maxDepth <= o.minDepth {
-			return fmt.Errorf("%w: max_depth is %v m, it must be beyond min_depth, %v m", sensors.ErrValue, o.maxDepth, o.minDepth)
-		}
-	case kindSemantic:
-		o.svlPalette = output == outputSVL
-	case kindInstance:
-		if output == "id" {
-			o.form = idForms[s.String("encoding")]
-		} else if s.IsSet("encoding") {
-			return fmt.Errorf("%w: encoding is that of output id, and output is %s: leave one of them out", sensors.ErrValue, output)
-		}
-	}
-	return nil
+	return p.Compression.read(o)
 }
 
-// readColor reads how light is shown.
-func (o *options) readColor(s *sensors.Settings) error {
-	o.gain = exposureGain(s)
-	o.grade = readGrade(s)
-	o.toneCurve = s.String("tone_curve") == "filmic" && !o.grade.linear
-	o.samples = s.Int("supersampling")
+func (p DepthOwn) read(o *options, _ *sensors.Spec) error {
+	o.form, o.minDepth, o.maxDepth = forms[o.kind][p.Output], p.MinDepth, *p.MaxDepth
+	if o.maxDepth <= o.minDepth {
+		return fmt.Errorf("%w: max_depth is %v m, it must be beyond min_depth, %v m", sensors.ErrValue, o.maxDepth, o.minDepth)
+	}
+	return p.Compression.read(o)
+}
+
+func (p SemanticOwn) read(o *options, _ *sensors.Spec) error {
+	o.form, o.svlPalette = forms[o.kind][p.Output], p.Output == outputSVL
+	return p.Compression.read(o)
+}
+
+func (p InstanceOwn) read(o *options, spec *sensors.Spec) error {
+	o.form = forms[o.kind][p.Output]
+	if p.Output == "id" {
+		o.form = idForms[p.Encoding]
+	} else if spec.Settings.IsSet("encoding") {
+		return fmt.Errorf("%w: encoding is that of output id, and output is %s: leave one of them out", sensors.ErrValue, p.Output)
+	}
+	return p.Compression.read(o)
+}
+
+func (NormalsOwn) read(*options, *sensors.Spec) error { return nil }
+
+// read reads how light is shown.
+func (p *Light) read(o *options) error {
+	o.gain = p.gain()
+	o.grade = p.grade()
+	o.toneCurve = p.ToneCurve == "filmic" && !o.grade.linear
+	o.samples = p.Supersampling
 	if side := o.samples * max(o.lens.Width, o.lens.Height); side > maxSize {
 		return fmt.Errorf("%w: supersampling %d makes %d points a side of the picture, at most %d are possible", sensors.ErrValue, o.samples, side, maxSize)
 	}
 	return nil
 }
 
-func (o *options) readCompression(s *sensors.Settings) error {
-	switch o.kind {
-	case kindRGB, kindDepth, kindSemantic, kindInstance:
-		o.raw = s.Bool("publish_raw")
-		o.quality = s.Int("jpeg_quality")
-		if format := s.String("compressed"); format != "none" {
-			o.compressed = format
-		}
+// read reads what is published.
+func (p *Compression) read(o *options) error {
+	o.raw, o.quality = *p.PublishRaw, p.JPEGQuality
+	if p.Compressed != "none" {
+		o.compressed = p.Compressed
 	}
 	if o.compressed != "" && !slices.Contains(o.form.compressions, o.compressed) {
 		return fmt.Errorf("%w: compressed is %s, but this %s picture (%s) has only %s",
@@ -297,109 +359,9 @@ func (o *options) readCompression(s *sensors.Settings) error {
 	return nil
 }
 
-// Values of the attribute lens.
+// Values of the attribute lens with numbers of its own.
 const (
-	lensPinhole    = "pinhole"
 	lensPlumbBob   = "plumb_bob"
 	lensSVL        = "svl"
 	lensSVLFisheye = "svl_fisheye"
 )
-
-const distortionDoc = "for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them; for svl and svl_fisheye a1 to a4 of DistortionParameters; none for pinhole"
-
-// ignored says why the attribute changes nothing.
-func (d described) ignored(why string) described {
-	d.Inert = why
-	return d
-}
-
-func number(name string, value float64, doc string) described {
-	return attribute(name, sensors.Float, value, doc)
-}
-
-// lensAttributes are those of every camera's lens.
-func lensAttributes() []described {
-	const circle = "the circle's formula is inside CARLA's engine, and its strength is 0 by default: the picture is a pinhole's, unless lens says otherwise"
-	return []described{
-		attribute("lens", sensors.String, lensPinhole,
-			"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras").
-			of(lensPinhole, lensPlumbBob, lensSVL, lensSVLFisheye),
-		attribute("distortion", sensors.Floats, []float64{}, distortionDoc),
-		number("xi", 0, "how far behind the sphere's centre svl_fisheye looks from").in("", 0, 10),
-		number("lens_circle_falloff", 5, "softness of CARLA's lens circle").in("", 0, 10).ignored(circle),
-		number("lens_circle_multiplier", 0, "strength of CARLA's lens circle").in("", 0, 10).ignored(circle),
-		number("lens_k", -1, "CARLA's radial distortion").ignored(circle),
-		number("lens_kcube", 0, "CARLA's cubic distortion").ignored(circle),
-		number("lens_x_size", 0.08, "width of CARLA's lens circle").in("", 0, 1).ignored(circle),
-		number("lens_y_size", 0.08, "height of CARLA's lens circle").in("", 0, 1).ignored(circle),
-	}
-}
-
-// colorAttributes are those of the cameras that see light, with CARLA's names and
-// defaults where CARLA has them.
-func colorAttributes() []described {
-	all := []described{
-		attribute("supersampling", sensors.Int, int64(1), "points seen across a pixel, and down it: 2 smooths edges at four times the work").in("", 1, 4),
-		attribute("tone_curve", sensors.String, "filmic",
-			"how bright light is shown: filmic rolls off softly, none clips at white").of("filmic", "none"),
-		attribute("enable_postprocess_effects", sensors.Bool, true, "without them the picture is linear: no tone curve, no balance, no gamma"),
-	}
-	all = append(all, exposureAttributes()...)
-	all = append(all, gradeAttributes()...)
-	return append(all, opticsAttributes()...)
-}
-
-func exposureAttributes() []described {
-	const adapts = "the exposure doesn't adapt: it is the scene's own, so that a picture depends on its instant alone"
-	return []described{
-		attribute("exposure_mode", sensors.String, "histogram",
-			"histogram takes the scene's exposure for what a meter would find; manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults").
-			of("histogram", "manual"),
-		number("exposure_compensation", 0, "brightness over the scene's own exposure, in stops").in("EV", -16, 16),
-		number("iso", usualISO, "sensitivity, in exposure_mode manual").in("", 1, 1e6).usually(25, 25600),
-		number("fstop", usualStop, "f-number of the aperture, in exposure_mode manual").in("", 0.1, 100).usually(0.7, 32),
-		number("shutter_speed", usualShutter, "one over the time of exposure, in exposure_mode manual").in("1/s", 0.01, 1e6).usually(1, 10000),
-		number("calibration_constant", usualCalibration, "of the light meter, in exposure_mode manual").in("", 1, 100),
-		number("exposure_min_bright", 10, "least brightness that CARLA's eye adapts to").ignored(adapts),
-		number("exposure_max_bright", 12, "greatest brightness that CARLA's eye adapts to").ignored(adapts),
-		number("exposure_speed_up", 3, "speed of adaptation to light").ignored(adapts),
-		number("exposure_speed_down", 1, "speed of adaptation to darkness").ignored(adapts),
-	}
-}
-
-func gradeAttributes() []described {
-	return []described{
-		number("gamma", usualGamma, "of the display: 2.2 is sRGB, more is brighter").in("", 0.1, 10).usually(1, 3),
-		number("temp", usualTemperature, "temperature of the light that is shown as white").in("K", 1500, 15000),
-		number("tint", 0, "of the white balance: above 0 towards magenta, below towards green").in("", -1, 1),
-		number("slope", usualFilm.slope,
-			"steepness of Unreal Engine's film curve, which tone_curve filmic becomes if this or the next four differ from their defaults").in("", 0, 1),
-		number("toe", usualFilm.toe, "darkness of the film curve's shadows").in("", 0, 1),
-		number("shoulder", usualFilm.shoulder, "softness of the film curve's highlights").in("", 0, 1),
-		number("black_clip", usualFilm.blackClip, "where the film curve's black is cut off").in("", 0, 1),
-		number("white_clip", usualFilm.whiteClip, "where the film curve's white is cut off").in("", 0, 1),
-	}
-}
-
-func opticsAttributes() []described {
-	const (
-		sharp  = "everything is in focus at any aperture"
-		still  = "a picture shows one instant, so nothing in it moves"
-		clean  = "glass here scatters no light"
-		fringe = "a pixel has one ray for all its colours, so they don't part"
-	)
-	return []described{
-		number("bloom_intensity", 0.675, "glow around bright lights").ignored(clean),
-		number("lens_flare_intensity", 0.1, "reflections in the lens").ignored(clean),
-		number("min_fstop", 1.2, "widest aperture").ignored(sharp),
-		number("focal_distance", 1000, "distance at which the picture is sharp").in("cm", 0, 1e9).ignored(sharp),
-		attribute("blade_count", sensors.Int, int64(5), "blades of the aperture, which shape what is out of focus").ignored(sharp),
-		number("blur_amount", 1, "strength of blur by depth").ignored(sharp),
-		number("blur_radius", 0, "size of blur by depth").ignored(sharp),
-		number("motion_blur_intensity", 0.45, "strength of motion blur").ignored(still),
-		number("motion_blur_max_distortion", 0.35, "longest motion blur").ignored(still),
-		number("motion_blur_min_object_screen_size", 0.1, "smallest thing with motion blur").ignored(still),
-		number("chromatic_aberration_intensity", 0, "how far colours part towards the edges").ignored(fringe),
-		number("chromatic_aberration_offset", 0, "where colours begin to part").ignored(fringe),
-	}
-}

@@ -14,7 +14,7 @@ import (
 
 // definitions are all cameras.
 var definitions = []*sensors.Definition{
-	camera.RGB, camera.Depth, camera.Semantic, camera.Instance, camera.Normals, camera.OpticalFlow, camera.DVS,
+	camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition, camera.NormalsDefinition, camera.OpticalFlowDefinition, camera.DVSDefinition,
 }
 
 // TestDefaultsAreCARLAs asserts the tables of CARLA 0.9.15's camera attributes.
@@ -56,7 +56,7 @@ func TestDefaultsAreCARLAs(t *testing.T) {
 			}
 		}
 		assert.True(t, strings.HasPrefix(d.ID, "sensor.camera."))
-		if d != camera.RGB && d != camera.DVS {
+		if d != camera.RGBDefinition && d != camera.DVSDefinition {
 			assert.Zero(t, found, "%s sees no light", d.ID)
 			continue
 		}
@@ -70,12 +70,12 @@ func TestDefaultsAreCARLAs(t *testing.T) {
 
 func TestOutputsFollowROSNames(t *testing.T) {
 	var names []string
-	for i := range camera.RGB.Outputs {
-		names = append(names, camera.RGB.Outputs[i].Name+" "+camera.RGB.Outputs[i].Suffix)
+	for i := range camera.RGBDefinition.Outputs {
+		names = append(names, camera.RGBDefinition.Outputs[i].Name+" "+camera.RGBDefinition.Outputs[i].Suffix)
 	}
 	assert.Equal(t, []string{"image /image_raw", "compressed /image_raw/compressed", "camera_info /camera_info"}, names)
-	assert.IsType(t, &sample.CameraInfo{}, camera.Normals.Outputs[1].New())
-	assert.Len(t, camera.Normals.Outputs, 2, "numbers have no compressed form")
+	assert.IsType(t, &sample.CameraInfo{}, camera.NormalsDefinition.Outputs[1].New())
+	assert.Len(t, camera.NormalsDefinition.Outputs, 2, "numbers have no compressed form")
 }
 
 func TestSettingsThatContradictAreRefused(t *testing.T) {
@@ -84,20 +84,20 @@ func TestSettingsThatContradictAreRefused(t *testing.T) {
 		values     map[string]any
 		names      string
 	}{
-		{camera.RGB, map[string]any{"near_clip": 5, "far_clip": 2}, "far_clip"},
-		{camera.Depth, map[string]any{"min_depth": 5, "max_depth": 2}, "max_depth"},
-		{camera.RGB, map[string]any{"publish_raw": false}, "compressed"},
-		{camera.Instance, map[string]any{"encoding": "32SC1", "compressed": "png"}, "32SC1"},
-		{camera.RGB, map[string]any{"image_size_x": 8000, "supersampling": 4}, "supersampling"},
-		{camera.RGB, map[string]any{"distortion": "0.1,0,0,0"}, "none for pinhole"},
-		{camera.RGB, map[string]any{"lens": "plumb_bob", "distortion": "0.1,0,0"}, "3 numbers"},
-		{camera.Depth, map[string]any{"lens": "svl", "distortion": "0.1,0,0,0,0"}, "5 numbers"},
-		{camera.Depth, map[string]any{"lens": "svl", "distortion": "-3,0,0,0"}, "no picture"},
-		{camera.Normals, map[string]any{"lens": "svl", "xi": 1}, "svl_fisheye"},
-		{camera.Depth, map[string]any{"compressed": "jpeg"}, "only none"},
-		{camera.Depth, map[string]any{"output": "carla", "compressed": "jpeg"}, "png"},
-		{camera.Semantic, map[string]any{"compressed": "jpeg"}, "png"},
-		{camera.Instance, map[string]any{"output": "svl", "encoding": "32SC1"}, "encoding"},
+		{camera.RGBDefinition, map[string]any{"near_clip": 5, "far_clip": 2}, "far_clip"},
+		{camera.DepthDefinition, map[string]any{"min_depth": 5, "max_depth": 2}, "max_depth"},
+		{camera.RGBDefinition, map[string]any{"publish_raw": false}, "compressed"},
+		{camera.InstanceDefinition, map[string]any{"encoding": "32SC1", "compressed": "png"}, "32SC1"},
+		{camera.RGBDefinition, map[string]any{"image_size_x": 8000, "supersampling": 4}, "supersampling"},
+		{camera.RGBDefinition, map[string]any{"distortion": "0.1,0,0,0"}, "none for pinhole"},
+		{camera.RGBDefinition, map[string]any{"lens": "plumb_bob", "distortion": "0.1,0,0"}, "3 numbers"},
+		{camera.DepthDefinition, map[string]any{"lens": "svl", "distortion": "0.1,0,0,0,0"}, "5 numbers"},
+		{camera.DepthDefinition, map[string]any{"lens": "svl", "distortion": "-3,0,0,0"}, "no picture"},
+		{camera.NormalsDefinition, map[string]any{"lens": "svl", "xi": 1}, "svl_fisheye"},
+		{camera.DepthDefinition, map[string]any{"compressed": "jpeg"}, "only none"},
+		{camera.DepthDefinition, map[string]any{"output": "carla", "compressed": "jpeg"}, "png"},
+		{camera.SemanticDefinition, map[string]any{"compressed": "jpeg"}, "png"},
+		{camera.InstanceDefinition, map[string]any{"output": "svl", "encoding": "32SC1"}, "encoding"},
 	} {
 		s := c.definition.NewSettings()
 		for name, value := range c.values {
@@ -110,7 +110,7 @@ func TestSettingsThatContradictAreRefused(t *testing.T) {
 }
 
 func TestACameraNeedsAGLThread(t *testing.T) {
-	s, err := camera.RGB.New(sensors.Spec{Definition: camera.RGB, Settings: camera.RGB.NewSettings()})
+	s, err := camera.RGBDefinition.New(sensors.Spec{Definition: camera.RGBDefinition, Settings: camera.RGBDefinition.NewSettings()})
 	require.NoError(t, err)
 	assert.Error(t, s.Begin(t.Context(), &sensors.Env{}))
 	assert.NoError(t, s.End())

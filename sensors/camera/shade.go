@@ -4,6 +4,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/raybridge/raybridge/spatial"
@@ -230,7 +231,15 @@ func (o *options) step() int {
 // behind the camera or beyond what its lens shows, or on an actor that was not there,
 // was nowhere in the picture: NaN. At the first firing, and at the first after time
 // went back, nothing has moved.
-var OpticalFlow = definition(kindFlow,
+type OpticalFlow = View[OpticalFlowOwn]
+
+// OpticalFlowOwn are the options that a camera of motion has beside View's: none.
+type OpticalFlowOwn struct{}
+
+func (OpticalFlowOwn) read(*options, *sensors.Spec) error { return nil }
+
+// OpticalFlowDefinition describes sensor.camera.optical_flow.
+var OpticalFlowDefinition = define[OpticalFlowOwn](kindFlow,
 	"optical flow: how far what each pixel sees moved since the firing before, right and down, as shares of the picture's size")
 
 // previousNs returns when the firing before the one at timeNs was, but not before

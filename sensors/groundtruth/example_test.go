@@ -11,7 +11,7 @@ import (
 // The sensors know actors by their type ids and tags; a registry knows the sensors by
 // theirs.
 func Example() {
-	registry := sensors.Must(sensors.NewRegistry(groundtruth.Boxes2D, groundtruth.Boxes3D))
+	registry := sensors.Must(sensors.NewRegistry(groundtruth.Boxes2DDefinition, groundtruth.Boxes3DDefinition))
 	for _, d := range registry.Match("ground_truth") {
 		fmt.Println(d.ID, d.Number)
 	}

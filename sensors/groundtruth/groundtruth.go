@@ -56,19 +56,21 @@ const OutputBoxes = "boxes"
 // Boxes2D describes sensor.ground_truth.boxes_2d, SVL's 2D Ground Truth. SVL's field
 // of view is vertical, 60 degrees; fov is the horizontal one, as the cameras have it, and
 // its default the same view at SVL's 1920 x 1080.
-var Boxes2D = &sensors.Definition{
+type Boxes2D struct {
+	Width          int     `attribute:"image_size_x" unit:"px" default:"1920" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
+	Height         int     `attribute:"image_size_y" unit:"px" default:"1080" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
+	FOV            float64 `attribute:"fov" unit:"deg" default:"91.492845" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"`
+	NearClip       float64 `attribute:"near_clip" unit:"m" default:"0.1" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
+	FarClip        float64 `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
+	DetectionRange float64 `attribute:"detection_range" unit:"m" default:"100" min:"0.1" max:"100000" usual:"5 1000" doc:"actors whose box's centre is farther have no box"`
+}
+
+// Boxes2DDefinition describes sensor.ground_truth.boxes_2d.
+var Boxes2DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_2d",
 	Number: 70,
 	Doc:    "boxes of vehicles and people in a picture: tight around their visible pixels, with occlusion and truncation",
 	Tags:   []string{"ground_truth", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "image_size_x", Type: sensors.Int, Default: int64(1920), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "width of the picture"},
-		{Name: "image_size_y", Type: sensors.Int, Default: int64(1080), Unit: "px", Min: 1, Max: 16384, UsualMin: 16, UsualMax: 8192, Doc: "height of the picture"},
-		{Name: "fov", Type: sensors.Float, Default: 91.492845, Unit: "deg", Min: 0.1, Max: 175, UsualMin: 5, UsualMax: 170, Doc: "horizontal field of view, from edge to edge; the default is 60 degrees from top to bottom"},
-		{Name: "near_clip", Type: sensors.Float, Default: 0.1, Unit: "m", Min: 0.001, Max: 1000, UsualMin: 0.01, UsualMax: 10, Doc: "what is nearer isn't there"},
-		{Name: "far_clip", Type: sensors.Float, Default: 2000.0, Unit: "m", Min: 0.01, Max: 100_000, UsualMin: 10, UsualMax: 10_000, Doc: "what is farther isn't there"},
-		{Name: "detection_range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.1, Max: 100_000, UsualMin: 5, UsualMax: 1000, Doc: "actors whose box's centre is farther have no box"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections2D](sensors.OutputSpec{
 			Name: OutputBoxes, Suffix: "/boxes_2d", QoS: flow.SensorDataQoS,
@@ -76,32 +78,32 @@ var Boxes2D = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		s := spec.Settings
-		lens, err := camera.NewLens(s.Int("image_size_x"), s.Int("image_size_y"), s.Float("fov"))
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", sensors.ErrValue, err)
-		}
-		sight := camera.Sight{Mount: spec.Mount, Lens: lens, Near: s.Float("near_clip"), Far: s.Float("far_clip")}
-		if sight.Far <= sight.Near {
-			return nil, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, sight.Far, sight.Near)
-		}
-		d := &detector{spec: spec, picture: &picture{sight: sight}, reach: s.Float("detection_range"), near: sight.Near}
-		d.report = &report2D{detector: d}
-		return d, nil
-	},
-}
+}, func(spec sensors.Spec, o Boxes2D) (sensors.Sensor, error) {
+	lens, err := camera.NewLens(o.Width, o.Height, o.FOV)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", sensors.ErrValue, err)
+	}
+	sight := camera.Sight{Mount: spec.Mount, Lens: lens, Near: o.NearClip, Far: o.FarClip}
+	if sight.Far <= sight.Near {
+		return nil, fmt.Errorf("%w: far_clip is %v m, it must be beyond near_clip, %v m", sensors.ErrValue, sight.Far, sight.Near)
+	}
+	d := &detector{spec: spec, picture: &picture{sight: sight}, reach: o.DetectionRange, near: sight.Near}
+	d.report = &report2D{detector: d}
+	return d, nil
+})
 
 // Boxes3D describes sensor.ground_truth.boxes_3d, SVL's 3D Ground Truth.
-var Boxes3D = &sensors.Definition{
+type Boxes3D struct {
+	MaxDistance float64 `attribute:"max_distance" unit:"m" default:"100" min:"1" max:"1000" usual:"5 500" doc:"actors whose box's centre is farther are left out"`
+	Hidden      bool    `attribute:"hidden" doc:"those too of which nothing can be seen from the sensor"`
+}
+
+// Boxes3DDefinition describes sensor.ground_truth.boxes_3d.
+var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_3d",
 	Number: 71,
 	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion: mount it on the roof (on the ground, without a pose, it sees none), or set hidden",
 	Tags:   []string{"ground_truth", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "max_distance", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 1, Max: 1000, UsualMin: 5, UsualMax: 500, Doc: "actors whose box's centre is farther are left out"},
-		{Name: "hidden", Type: sensors.Bool, Default: false, Doc: "those too of which nothing can be seen from the sensor"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{
 			Name: OutputBoxes, Suffix: "/boxes_3d", QoS: flow.SensorDataQoS,
@@ -109,12 +111,11 @@ var Boxes3D = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		d := &detector{spec: spec, reach: spec.Settings.Float("max_distance")}
-		d.report = &report3D{detector: d, hidden: spec.Settings.Bool("hidden")}
-		return d, nil
-	},
-}
+}, func(spec sensors.Spec, o Boxes3D) (sensors.Sensor, error) {
+	d := &detector{spec: spec, reach: o.MaxDistance}
+	d.report = &report3D{detector: d, hidden: o.Hidden}
+	return d, nil
+})
 
 // labels are SVL's names for kinds of actors, by the beginning of a type id. The
 // longest beginning holds.

@@ -56,7 +56,7 @@ func boxes2D(t *testing.T, o sensortest.Options, more ...any) *sample.Detections
 	for i := 0; i < len(more); i += 2 {
 		o.Attributes[more[i].(string)] = more[i+1]
 	}
-	h := sensortest.New(t, groundtruth.Boxes2D, o)
+	h := sensortest.New(t, groundtruth.Boxes2DDefinition, o)
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.Detections2D](h, groundtruth.OutputBoxes)
 }
@@ -67,7 +67,7 @@ func boxes3D(t *testing.T, o sensortest.Options, more ...any) *sample.Detections
 	for i := 0; i < len(more); i += 2 {
 		o.Attributes[more[i].(string)] = more[i+1]
 	}
-	h := sensortest.New(t, groundtruth.Boxes3D, o)
+	h := sensortest.New(t, groundtruth.Boxes3DDefinition, o)
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.Detections3D](h, groundtruth.OutputBoxes)
 }
@@ -260,10 +260,10 @@ func TestConformance(t *testing.T) {
 		attributes map[string]any
 		changed    map[string]any
 	}{
-		{groundtruth.Boxes2D, map[string]any{"image_size_x": 64, "image_size_y": 48}, map[string]any{
+		{groundtruth.Boxes2DDefinition, map[string]any{"image_size_x": 64, "image_size_y": 48}, map[string]any{
 			"image_size_x": 40, "image_size_y": 30, "fov": 60.0, "near_clip": 14.0, "far_clip": 15.0, "detection_range": 20.0,
 		}},
-		{groundtruth.Boxes3D, nil, map[string]any{"max_distance": 20.0, "hidden": true}},
+		{groundtruth.Boxes3DDefinition, nil, map[string]any{"max_distance": 20.0, "hidden": true}},
 	} {
 		t.Run(c.definition.ID, func(t *testing.T) {
 			sensortest.Run(t, c.definition, sensortest.Suite{
@@ -275,13 +275,13 @@ func TestConformance(t *testing.T) {
 }
 
 func TestDefaultsAreSVLs(t *testing.T) {
-	flat, space := groundtruth.Boxes2D, groundtruth.Boxes3D
-	s := flat.NewSettings()
-	assert.Equal(t, [2]int{1920, 1080}, [2]int{s.Int("image_size_x"), s.Int("image_size_y")})
-	vertical := 2 * math.Atan(math.Tan(s.Float("fov")*math.Pi/360)*1080/1920) * 180 / math.Pi
+	flat, space := groundtruth.Boxes2DDefinition, groundtruth.Boxes3DDefinition
+	s, o := flat.NewSettings(), sensors.DefaultsOf[groundtruth.Boxes2D]()
+	assert.Equal(t, [2]int{1920, 1080}, [2]int{o.Width, o.Height})
+	vertical := 2 * math.Atan(math.Tan(o.FOV*math.Pi/360)*1080/1920) * 180 / math.Pi
 	assert.InDelta(t, 60, vertical, 1e-5)
-	assert.Equal(t, [3]float64{0.1, 2000, 100}, [3]float64{s.Float("near_clip"), s.Float("far_clip"), s.Float("detection_range")})
-	assert.Equal(t, 100.0, space.NewSettings().Float("max_distance"))
+	assert.Equal(t, [3]float64{0.1, 2000, 100}, [3]float64{o.NearClip, o.FarClip, o.DetectionRange})
+	assert.Equal(t, 100.0, space.NewSettings().Value("max_distance"))
 	assert.Equal(t, [2]float64{1, 1000}, [2]float64{space.Attributes[0].Min, space.Attributes[0].Max})
 	assert.Equal(t, [2]string{"10", "10"}, [2]string{flat.DefaultRate, space.DefaultRate})
 	assert.Equal(t, [2]uint16{70, 71}, [2]uint16{flat.Number, space.Number})
@@ -332,11 +332,11 @@ func TestBoxesOfACity(t *testing.T) {
 		Scene: town, Ego: town.Route, Mount: cityMount, GL: gputest.Thread(t), StepNs: 50_000_000,
 		Attributes: map[string]any{"image_size_x": cityWidth, "image_size_y": cityHeight, "fov": 90, "near_clip": 0.1, "detection_range": 120},
 	}
-	h := sensortest.New(t, groundtruth.Boxes2D, o)
+	h := sensortest.New(t, groundtruth.Boxes2DDefinition, o)
 	h.Fire(cityNs)
 	m := sensortest.Last[*sample.Detections2D](h, groundtruth.OutputBoxes)
 	o.Attributes = map[string]any{"image_size_x": cityWidth, "image_size_y": cityHeight, "fov": 90, "near_clip": 0.1}
-	pictures := sensortest.New(t, camera.Instance, o)
+	pictures := sensortest.New(t, camera.InstanceDefinition, o)
 	pictures.Fire(cityNs)
 	want := boundsIn(sensortest.Last[*sample.Image](pictures, camera.OutputImage))
 
@@ -429,7 +429,7 @@ func TestReservedActorsHaveNoBox(t *testing.T) {
 	b := newTown()
 	b.Put("floor", scenetest.Plane(60, 4), scenetest.Matte("grey", 0.5, 0.5, 0.5), scenetest.At(0, 0, -2, scene.TagRoads))
 	b.Put("car", scenetest.Box(2, 2, 2), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "vehicle.sedan", Tag: scene.TagCar, Reserved: true})
-	h := sensortest.New(t, groundtruth.Boxes3D, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t)})
+	h := sensortest.New(t, groundtruth.Boxes3DDefinition, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t)})
 	h.Fire(100_000_000)
 	assert.Empty(t, sensortest.Last[*sample.Detections3D](h, groundtruth.OutputBoxes).Boxes)
 	car, err := h.Env.History.Spawn("vehicle.*", scene.Standing(spatial.FromRPY(mgl64.Vec3{5, 0, 0}, 0, 0, 0)))

@@ -18,7 +18,7 @@ import (
 )
 
 // definitions are all sensors of the package.
-var definitions = []*sensors.Definition{groundtruth.Boxes2D, groundtruth.Boxes3D}
+var definitions = []*sensors.Definition{groundtruth.Boxes2DDefinition, groundtruth.Boxes3DDefinition}
 
 // capture begins one capture and doesn't wait for it.
 func capture(t *testing.T, h *sensortest.Harness, tNs int64) {
@@ -76,7 +76,7 @@ func TestSlowGPU(t *testing.T) {
 
 func TestALostCaptureIsCounted(t *testing.T) {
 	fake := gputest.NewFake()
-	h := sensortest.New(t, groundtruth.Boxes2D, sensortest.Options{
+	h := sensortest.New(t, groundtruth.Boxes2DDefinition, sensortest.Options{
 		Scene: scenetest.MovingWall(20, 1), GL: fake.Start(t), Attributes: map[string]any{"image_size_x": 32, "image_size_y": 24},
 	})
 	h.Fire(0)

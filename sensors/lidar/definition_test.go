@@ -38,27 +38,27 @@ func attribute(t *testing.T, d *sensors.Definition, name string) *sensors.Attrib
 
 func TestDefaultsAreCarlas(t *testing.T) {
 	for name, want := range carlaScan {
-		assert.Equal(t, want, attribute(t, lidar.RayCast, name).Default, name)
-		assert.Equal(t, want, attribute(t, lidar.RayCastSemantic, name).Default, name)
+		assert.Equal(t, want, attribute(t, lidar.RayCastDefinition, name).Default, name)
+		assert.Equal(t, want, attribute(t, lidar.RayCastSemanticDefinition, name).Default, name)
 	}
 	for name, want := range carlaReceiver {
-		assert.Equal(t, want, attribute(t, lidar.RayCast, name).Default, name)
-		assert.NotContains(t, lidar.RayCastSemantic.AttributeNames(), name)
+		assert.Equal(t, want, attribute(t, lidar.RayCastDefinition, name).Default, name)
+		assert.NotContains(t, lidar.RayCastSemanticDefinition.AttributeNames(), name)
 	}
 	for d, want := range map[*sensors.Definition]struct {
 		id     string
 		number uint16
 		rate   string
 	}{
-		lidar.RayCast:         {"sensor.lidar.ray_cast", 20, "10"},
-		lidar.RayCastSemantic: {"sensor.lidar.ray_cast_semantic", 21, "10"},
-		lidar.LaserScan:       {"sensor.lidar.laser_scan", 22, "5"},
+		lidar.RayCastDefinition:         {"sensor.lidar.ray_cast", 20, "10"},
+		lidar.RayCastSemanticDefinition: {"sensor.lidar.ray_cast_semantic", 21, "10"},
+		lidar.LaserScanDefinition:       {"sensor.lidar.laser_scan", 22, "5"},
 	} {
 		assert.Equal(t, want.id, d.ID)
 		assert.Equal(t, want.number, d.Number)
 		assert.Equal(t, want.rate, d.DefaultRate)
 	}
-	assert.Equal(t, "carla_semantic", attribute(t, lidar.RayCastSemantic, "layout").Default)
+	assert.Equal(t, "carla_semantic", attribute(t, lidar.RayCastSemanticDefinition, "layout").Default)
 }
 
 // The parameters of SVL's planar lidar, under our names.
@@ -73,16 +73,16 @@ func TestLaserScanDefaultsAndRangesAreSVLs(t *testing.T) {
 		"measurements_per_rotation": {int64(1500), 18, 6000}, // MeasurementsPerRotation
 		"horizontal_fov":            {360.0, 0, 360},         // HorizontalAngle
 	} {
-		a := attribute(t, lidar.LaserScan, name)
+		a := attribute(t, lidar.LaserScanDefinition, name)
 		assert.Equal(t, want.value, a.Default, name)
 		assert.Equal(t, want.low, a.Min, name)
 		assert.Equal(t, want.top, a.Max, name)
 	}
-	forward := attribute(t, lidar.LaserScan, "forward_angle") // ForwardAngle, 0 to 360
+	forward := attribute(t, lidar.LaserScanDefinition, "forward_angle") // ForwardAngle, 0 to 360
 	assert.Equal(t, 0.0, forward.Default)
 	assert.LessOrEqual(t, forward.Min, 0.0)
 	assert.GreaterOrEqual(t, forward.Max, 360.0)
-	for _, d := range []*sensors.Definition{lidar.RayCast, lidar.RayCastSemantic} {
+	for _, d := range []*sensors.Definition{lidar.RayCastDefinition, lidar.RayCastSemanticDefinition} {
 		for name, bounds := range map[string][2]float64{"range_min": {0.01, 1000}, "range": {0.01, 2000}, "forward_angle": {0, 360}, "channels": {1, 128}} {
 			a := attribute(t, d, name)
 			assert.LessOrEqual(t, a.Min, bounds[0], name)
@@ -102,7 +102,7 @@ func settings(t *testing.T, d *sensors.Definition, attributes map[string]any) *s
 
 func deviceOf(t *testing.T, attributes map[string]any) lidar.Device {
 	t.Helper()
-	d, err := lidar.DeviceOf(settings(t, lidar.RayCast, attributes))
+	d, err := lidar.DeviceOf(settings(t, lidar.RayCastDefinition, attributes))
 	require.NoError(t, err)
 	return d
 }
@@ -163,7 +163,7 @@ func TestPresetsKeepTheirOwn(t *testing.T) {
 
 func TestBadSettings(t *testing.T) {
 	for d, list := range map[*sensors.Definition][]map[string]any{
-		lidar.RayCast: {
+		lidar.RayCastDefinition: {
 			{"upper_fov": -40},
 			{"range": 5, "range_min": 6},
 			{"preset": "VelodyneVLP16", "channels": 16},
@@ -175,15 +175,15 @@ func TestBadSettings(t *testing.T) {
 			{"channels": 512, "columns": 32768},
 			{"points_per_second": 1_000_000_000, "channels": 1},
 		},
-		lidar.RayCastSemantic: {{"channels": 512, "points_per_second": 1000}},
-		lidar.LaserScan:       {{"range_min": 100}, {"horizontal_fov": 0.2}},
+		lidar.RayCastSemanticDefinition: {{"channels": 512, "points_per_second": 1000}},
+		lidar.LaserScanDefinition:       {{"range_min": 100}, {"horizontal_fov": 0.2}},
 	} {
 		for _, attributes := range list {
 			_, err := d.New(sensors.Spec{Definition: d, Settings: settings(t, d, attributes), RateHz: 10})
 			assert.ErrorIs(t, err, sensors.ErrValue, "%v", attributes)
 		}
 	}
-	err := lidar.RayCast.NewSettings().Set("preset", "VelodyneVLP61")
+	err := lidar.RayCastDefinition.NewSettings().Set("preset", "VelodyneVLP61")
 	assert.ErrorIs(t, err, sensors.ErrValue)
 	assert.ErrorContains(t, err, "VelodyneVLP16")
 }
@@ -202,7 +202,7 @@ func TestRollingScansEndWithinTheTimesOfPoints(t *testing.T) {
 	}
 }
 
-var definitions = []*sensors.Definition{lidar.RayCast, lidar.RayCastSemantic, lidar.LaserScan}
+var definitions = []*sensors.Definition{lidar.RayCastDefinition, lidar.RayCastSemanticDefinition, lidar.LaserScanDefinition}
 
 // TestALidarThatCannotBeginLeavesNothing runs out of each GPU object in turn.
 func TestALidarThatCannotBeginLeavesNothing(t *testing.T) {

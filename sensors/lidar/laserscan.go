@@ -14,26 +14,27 @@ import (
 // LaserScanID is the type id of the planar lidar.
 const LaserScanID = "sensor.lidar.laser_scan"
 
-// LaserScan describes sensor.lidar.laser_scan.
-var LaserScan = &sensors.Definition{
+// LaserScan are the options of sensor.lidar.laser_scan, the planar lidar.
+type LaserScan struct {
+	CenterAngle             float64        `attribute:"center_angle" unit:"deg" min:"-45" max:"45" usual:"-30 30" doc:"angle of the laser below the horizon"`
+	RangeMin                float64        `attribute:"range_min" unit:"m" default:"0.5" min:"0.01" max:"1000" usual:"0.01 10" doc:"shortest range; what is nearer reads -Inf"`
+	Range                   float64        `attribute:"range" unit:"m" default:"100" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; what is farther reads +Inf"`
+	MeasurementsPerRotation int            `attribute:"measurements_per_rotation" default:"1500" min:"18" max:"6000" doc:"rays of a whole turn; a scan has the share that its field of view is"`
+	ForwardAngle            float64        `attribute:"forward_angle" unit:"deg" min:"-360" max:"360" doc:"how far the scan is turned clockwise, seen from above"`
+	HorizontalFOV           *float64       `attribute:"horizontal_fov" unit:"deg" default:"360" max:"360" usual:"5 360" doc:"horizontal field of view, centred at forward_angle"`
+	Rolling                 *bool          `attribute:"rolling" default:"true" doc:"each ray at its own time; otherwise all at the scan's end"`
+	Intensity               IntensityScale `attribute:"intensity" default:"surface" enum:"surface,svl" doc:"0 to 255: surface, by reflectance, angle and range; svl, 255 times metallic or mean of the base colour"`
+	Attenuation             *float64       `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
+	NoiseStddev             float64        `attribute:"noise_stddev" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range"`
+	NoiseSeed               uint64         `attribute:"noise_seed" max:"4294967296" doc:"seed of the noise; 0 means the run's"`
+}
+
+// LaserScanDefinition describes sensor.lidar.laser_scan.
+var LaserScanDefinition = sensors.Define(sensors.Definition{
 	ID:     LaserScanID,
 	Number: 22,
 	Doc:    "planar lidar: ranges and intensities of one laser, counter-clockwise",
 	Tags:   []string{"lidar", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "center_angle", Type: sensors.Float, Default: 0.0, Unit: "deg", Min: -45, Max: 45, UsualMin: -30, UsualMax: 30, Doc: "angle of the laser below the horizon"},
-		{Name: "range_min", Type: sensors.Float, Default: 0.5, Unit: "m", Min: 0.01, Max: 1000, UsualMin: 0.01, UsualMax: 10, Doc: "shortest range; what is nearer reads -Inf"},
-		{Name: "range", Type: sensors.Float, Default: 100.0, Unit: "m", Min: 0.01, Max: 2000, UsualMin: 1, UsualMax: 500, Doc: "longest range; what is farther reads +Inf"},
-		{Name: "measurements_per_rotation", Type: sensors.Int, Default: int64(1500), Min: 18, Max: 6000, Doc: "rays of a whole turn; a scan has the share that its field of view is"},
-		{Name: "forward_angle", Type: sensors.Float, Default: 0.0, Unit: "deg", Min: -360, Max: 360, Doc: "how far the scan is turned clockwise, seen from above"},
-		{Name: "horizontal_fov", Type: sensors.Float, Default: 360.0, Unit: "deg", Min: 0, Max: 360, UsualMin: 5, UsualMax: 360, Doc: "horizontal field of view, centred at forward_angle"},
-		{Name: "rolling", Type: sensors.Bool, Default: true, Doc: "each ray at its own time; otherwise all at the scan's end"},
-		{Name: "intensity", Type: sensors.String, Default: string(surface), Restricted: true, Recommended: []string{string(surface), string(svl)},
-			Doc: "0 to 255: surface, by reflectance, angle and range; svl, 255 times metallic or mean of the base colour"},
-		{Name: "atmosphere_attenuation_rate", Type: sensors.Float, Default: 0.004, Unit: "1/m", Min: 0, Max: 1, UsualMin: 0, UsualMax: 0.2, Doc: "loss of intensity with the range"},
-		{Name: "noise_stddev", Type: sensors.Float, Default: 0.0, Unit: "m", Min: 0, Max: 10, UsualMin: 0, UsualMax: 0.5, Doc: "white noise of the range"},
-		{Name: "noise_seed", Type: sensors.Int, Default: int64(0), Min: 0, Max: 1 << 32, Doc: "seed of the noise; 0 means the run's"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.LaserScan](sensors.OutputSpec{
 			Name: "scan", Suffix: "/scan", Doc: "sensor_msgs/LaserScan in the sensor's frame",
@@ -41,10 +42,7 @@ var LaserScan = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "5",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return newPlanarLidar(spec)
-	},
-}
+}, newPlanarLidar)
 
 // planarLidar publishes scans of one laser as ranges.
 type planarLidar struct {
@@ -56,20 +54,19 @@ type planarLidar struct {
 
 var _ sensors.Capturer = (*planarLidar)(nil)
 
-func newPlanarLidar(spec sensors.Spec) (*planarLidar, error) {
-	settings := spec.Settings
-	device, err := planarDevice(settings)
+func newPlanarLidar(spec sensors.Spec, o LaserScan) (sensors.Sensor, error) {
+	device, err := o.device()
 	if err != nil {
 		return nil, err
 	}
 	s := &planarLidar{
 		scanner: scanner{
-			spec: spec, device: device, rolling: settings.Bool("rolling"),
+			spec: spec, device: device, rolling: *o.Rolling,
 			receiver: receiver{
-				scale:       intensityScale(settings.String("intensity")),
-				attenuation: settings.Float("atmosphere_attenuation_rate"),
-				noise:       settings.Float("noise_stddev"),
-				seed:        uint64(settings.Int("noise_seed")),
+				scale:       o.Intensity,
+				attenuation: *o.Attenuation,
+				noise:       o.NoiseStddev,
+				seed:        o.NoiseSeed,
 			},
 		},
 		toBytes: 1,
@@ -86,20 +83,20 @@ func newPlanarLidar(spec sensors.Spec) (*planarLidar, error) {
 	return s, s.checkPeriod()
 }
 
-// planarDevice is the one laser that turns counter-clockwise through the rays of
+// device is the one laser that turns counter-clockwise through the rays of
 // SVL's: the last lies on the left edge of the field of view, the first one step
 // from the right edge.
-func planarDevice(s *sensors.Settings) (Device, error) {
-	fov := s.Float("horizontal_fov")
-	columns := SVLColumns(s.Int("measurements_per_rotation"), fov)
+func (o *LaserScan) device() (Device, error) {
+	fov := *o.HorizontalFOV
+	columns := SVLColumns(o.MeasurementsPerRotation, fov)
 	if columns == 0 {
 		return Device{}, fmt.Errorf("%w: horizontal_fov %v leaves none of %d measurements_per_rotation: raise one of them",
-			sensors.ErrValue, fov, s.Int("measurements_per_rotation"))
+			sensors.ErrValue, fov, o.MeasurementsPerRotation)
 	}
 	step := fov / float64(columns)
 	d := Device{
-		Name: "planar", Lasers: []Laser{{ElevationDeg: -s.Float("center_angle")}}, Columns: columns,
-		StartDeg: s.Float("forward_angle") + fov/2 - step, StepDeg: -step, MinM: s.Float("range_min"), MaxM: s.Float("range"),
+		Name: "planar", Lasers: []Laser{{ElevationDeg: -o.CenterAngle}}, Columns: columns,
+		StartDeg: o.ForwardAngle + fov/2 - step, StepDeg: -step, MinM: o.RangeMin, MaxM: o.Range,
 	}
 	return d, d.check()
 }

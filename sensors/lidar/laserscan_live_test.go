@@ -43,7 +43,7 @@ func TestLaserScanOfARoom(t *testing.T) {
 		center, forward, horizontal float64
 		perTurn, rays               int
 	}{{0, 0, 360, 1500, 1500}, {-4, 30, 270, 720, 540}, {12, 200, 100, 1500, 416}} {
-		h := sensortest.New(t, lidar.LaserScan, sensortest.Options{
+		h := sensortest.New(t, lidar.LaserScanDefinition, sensortest.Options{
 			Scene: b.Scene, Mount: mast, GL: gputest.Thread(t), Attributes: map[string]any{
 				"range_min": low, "range": top, "center_angle": c.center, "forward_angle": c.forward, "horizontal_fov": c.horizontal,
 				"measurements_per_rotation": c.perTurn, "atmosphere_attenuation_rate": 0.0, "rolling": false,
@@ -89,7 +89,7 @@ func TestLaserScanOfARoom(t *testing.T) {
 // says.
 func TestRollingLaserScan(t *testing.T) {
 	const distance, speed = 30.0, 20.0
-	h := sensortest.New(t, lidar.LaserScan, sensortest.Options{
+	h := sensortest.New(t, lidar.LaserScanDefinition, sensortest.Options{
 		Scene: scenetest.MovingWall(distance, speed), Mount: mast, GL: gputest.Thread(t),
 		Attributes: map[string]any{"horizontal_fov": 60, "measurements_per_rotation": 6000},
 	})
@@ -110,7 +110,7 @@ func TestRollingLaserScan(t *testing.T) {
 func TestLaserScanIntensityOfSVL(t *testing.T) {
 	b := scenetest.NewBuilder("room")
 	b.Put("room", scenetest.Box(20, 20, 20), scenetest.Matte("tinted", 0.2, 0.5, 0.8), scenetest.At(0, 0, 0, scene.TagBuilding))
-	h := sensortest.New(t, lidar.LaserScan, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t), Attributes: map[string]any{"intensity": "svl"}})
+	h := sensortest.New(t, lidar.LaserScanDefinition, sensortest.Options{Scene: b.Scene, GL: gputest.Thread(t), Attributes: map[string]any{"intensity": "svl"}})
 	h.Fire(scanPeriod)
 	for _, got := range sensortest.Last[*sample.LaserScan](h, "scan").Intensities {
 		require.InDelta(t, 127.5, got, 0.01)

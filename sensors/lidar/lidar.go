@@ -85,113 +85,117 @@ import (
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
-// scanAttributes are what the definitions that publish clouds have in common:
-// CARLA's names and defaults, and what SVL's lidars have besides.
-func scanAttributes() []sensors.Attribute {
-	return []sensors.Attribute{
-		{Name: "preset", Type: sensors.String, Default: Uniform, Recommended: Presets(), Restricted: true, Doc: "device whose lasers, columns and ranges are used, or uniform"},
-		{Name: "channels", Type: sensors.Int, Default: int64(32), Min: 1, Max: 512, UsualMin: 1, UsualMax: 256, Doc: "lasers of a uniform lidar"},
-		{Name: "range", Type: sensors.Float, Default: 10.0, Unit: "m", Min: 0.01, Max: 2000, UsualMin: 1, UsualMax: 500, Doc: "longest range; a preset has its own where this isn't set"},
-		{Name: "range_min", Type: sensors.Float, Default: 0.0, Unit: "m", Min: 0, Max: 1000, UsualMin: 0, UsualMax: 10, Doc: "shortest range, below which a surface hides what is behind it and isn't measured; a preset has its own where this isn't set"},
-		{Name: "points_per_second", Type: sensors.Int, Default: int64(56000), Min: 1, Max: 1e9, UsualMin: 1000, UsualMax: 20_000_000, Doc: "rays of all lasers of a uniform lidar in a second: a scan has points_per_second / (channels rotation_frequency) columns, rounded"},
-		{Name: "rotation_frequency", Type: sensors.Float, Default: 10.0, Unit: "Hz", Min: 0.1, Max: 1000, UsualMin: 1, UsualMax: 100, Doc: "turns a second that points_per_second is shared by; how often a scan is made is the rate"},
-		{Name: "upper_fov", Type: sensors.Float, Default: 10.0, Unit: "deg", Min: -90, Max: 90, UsualMin: -45, UsualMax: 90, Doc: "elevation of a uniform lidar's first laser"},
-		{Name: "lower_fov", Type: sensors.Float, Default: -30.0, Unit: "deg", Min: -90, Max: 90, UsualMin: -90, UsualMax: 45, Doc: "elevation of a uniform lidar's last laser"},
-		{Name: "horizontal_fov", Type: sensors.Float, Default: 360.0, Unit: "deg", Min: 0.1, Max: 360, UsualMin: 5, UsualMax: 360, Doc: "horizontal field of view of a uniform lidar"},
-		{Name: "elevations", Type: sensors.Floats, Default: []float64{}, Unit: "deg", Min: -90, Max: 90, Doc: "elevation of each laser of a uniform lidar, up positive, in place of channels, upper_fov and lower_fov"},
-		{Name: "columns", Type: sensors.Int, Default: int64(0), Min: 0, Max: 32768, Doc: "firings of each laser in a scan; 0 means the device's, that of points_per_second for uniform"},
-		{Name: "forward_angle", Type: sensors.Float, Default: 0.0, Unit: "deg", Min: -360, Max: 360, Doc: "how far the scan is turned clockwise, seen from above"},
-		{Name: "rolling", Type: sensors.Bool, Default: true, Doc: "each ray at its own time; otherwise all at the scan's end"},
-		{Name: "compensated", Type: sensors.Bool, Default: false, Doc: "give a rolling scan's points in the sensor's frame at the stamp, not at each ray's time"},
-		{Name: "organized", Type: sensors.Bool, Default: false, Doc: "publish every ray, misses with NaN coordinates, as an image of rings by columns"},
-	}
+// Scan has the options of lidars that publish clouds: CARLA's names and defaults, and what
+// SVL's lidars have besides. Own are those of one kind.
+type Scan[K any] struct {
+	Preset            PresetName `attribute:"preset" default:"uniform" doc:"device whose lasers, columns and ranges are used, or uniform"`
+	Channels          int        `attribute:"channels" default:"32" min:"1" max:"512" usual:"1 256" doc:"lasers of a uniform lidar"`
+	Range             float64    `attribute:"range" unit:"m" default:"10" min:"0.01" max:"2000" usual:"1 500" doc:"longest range; a preset has its own where this isn't set"`
+	RangeMin          *float64   `attribute:"range_min" unit:"m" max:"1000" usual:"0 10" doc:"shortest range, below which a surface hides what is behind it and isn't measured; a preset has its own where this isn't set"`
+	PointsPerSecond   int        `attribute:"points_per_second" default:"56000" min:"1" max:"1e9" usual:"1000 20000000" doc:"rays of all lasers of a uniform lidar in a second: a scan has points_per_second / (channels rotation_frequency) columns, rounded"`
+	RotationFrequency float64    `attribute:"rotation_frequency" unit:"Hz" default:"10" min:"0.1" max:"1000" usual:"1 100" doc:"turns a second that points_per_second is shared by; how often a scan is made is the rate"`
+	UpperFOV          *float64   `attribute:"upper_fov" unit:"deg" default:"10" min:"-90" max:"90" usual:"-45 90" doc:"elevation of a uniform lidar's first laser"`
+	LowerFOV          *float64   `attribute:"lower_fov" unit:"deg" default:"-30" min:"-90" max:"90" usual:"-90 45" doc:"elevation of a uniform lidar's last laser"`
+	HorizontalFOV     float64    `attribute:"horizontal_fov" unit:"deg" default:"360" min:"0.1" max:"360" usual:"5 360" doc:"horizontal field of view of a uniform lidar"`
+	Elevations        []float64  `attribute:"elevations" unit:"deg" min:"-90" max:"90" doc:"elevation of each laser of a uniform lidar, up positive, in place of channels, upper_fov and lower_fov"`
+	Columns           int        `attribute:"columns" max:"32768" doc:"firings of each laser in a scan; 0 means the device's, that of points_per_second for uniform"`
+	ForwardAngle      float64    `attribute:"forward_angle" unit:"deg" min:"-360" max:"360" doc:"how far the scan is turned clockwise, seen from above"`
+	Rolling           *bool      `attribute:"rolling" default:"true" doc:"each ray at its own time; otherwise all at the scan's end"`
+	Compensated       bool       `attribute:"compensated" doc:"give a rolling scan's points in the sensor's frame at the stamp, not at each ray's time"`
+	Organized         bool       `attribute:"organized" doc:"publish every ray, misses with NaN coordinates, as an image of rings by columns"`
+	Own               K
 }
 
-// receiverAttributes are those of the receiver's model, CARLA's names and defaults.
-func receiverAttributes() []sensors.Attribute {
-	return []sensors.Attribute{
-		{Name: "intensity", Type: sensors.String, Default: string(surface), Restricted: true, Doc: "scale of the intensity: surface, 0 to 255 by reflectance, angle and range; carla, exp(-attenuation range); svl, metallic or mean of the base colour, 0 to 1",
-			Recommended: []string{string(surface), string(carla), string(svl)}},
-		{Name: "atmosphere_attenuation_rate", Type: sensors.Float, Default: 0.004, Unit: "1/m", Min: 0, Max: 1, UsualMin: 0, UsualMax: 0.2, Doc: "loss of intensity with the range"},
-		{Name: "dropoff_general_rate", Type: sensors.Float, Default: 0.45, Min: 0, Max: 1, Doc: "share of rays that are never fired; presets but uniform fire all where this isn't set"},
-		{Name: "dropoff_intensity_limit", Type: sensors.Float, Default: 0.8, Min: 0, Max: 1, Doc: "exp(-attenuation range) up to which returns may be lost"},
-		{Name: "dropoff_zero_intensity", Type: sensors.Float, Default: 0.4, Min: 0, Max: 1, Doc: "share of returns lost where no light comes back, falling to 0 at the limit; presets but uniform lose none where this isn't set"},
-		{Name: "noise_stddev", Type: sensors.Float, Default: 0.0, Unit: "m", Min: 0, Max: 10, UsualMin: 0, UsualMax: 0.5, Doc: "white noise of the range: points move along their rays"},
-		{Name: "noise_seed", Type: sensors.Int, Default: int64(0), Min: 0, Max: 1 << 32, Doc: "seed of noise and drop-off; 0 means the run's"},
-	}
+// PresetName is a name of Presets.
+type PresetName string
+
+// Values returns all of them.
+func (PresetName) Values() []string { return Presets() }
+
+// RayCast are the options of sensor.lidar.ray_cast, the scanning lidar.
+type RayCast = Scan[Intensities]
+
+// Intensities are what RayCast has of its own: the receiver's model, with CARLA's names and
+// defaults, and how bridges write the points.
+type Intensities struct {
+	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity: surface, 0 to 255 by reflectance, angle and range; carla, exp(-attenuation range); svl, metallic or mean of the base colour, 0 to 1"`
+	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
+	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" default:"0.45" max:"1" doc:"share of rays that are never fired; presets but uniform fire all where this isn't set"`
+	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`
+	DropoffZeroIntensity  *float64           `attribute:"dropoff_zero_intensity" default:"0.4" max:"1" doc:"share of returns lost where no light comes back, falling to 0 at the limit; presets but uniform lose none where this isn't set"`
+	NoiseStddev           float64            `attribute:"noise_stddev" unit:"m" max:"10" usual:"0 0.5" doc:"white noise of the range: points move along their rays"`
+	NoiseSeed             uint64             `attribute:"noise_seed" max:"4294967296" doc:"seed of noise and drop-off; 0 means the run's"`
+	Layout                sample.PointLayout `attribute:"layout" default:"xyzircaedt" doc:"fields of the published points"`
 }
 
-// layoutAttribute is how bridges write the points.
-func layoutAttribute(layout sample.PointLayout) sensors.Attribute {
-	a := sensors.Attribute{Name: "layout", Type: sensors.String, Default: string(layout), Restricted: true, Doc: "fields of the published points"}
-	for _, known := range []sample.PointLayout{
-		sample.LayoutXYZIRCAEDT, sample.LayoutXYZIRT, sample.LayoutXYZI, sample.LayoutSVL, sample.LayoutCARLA, sample.LayoutCARLASemantic,
-	} {
-		a.Recommended = append(a.Recommended, string(known))
-	}
-	return a
+// RayCastSemantic are the options of sensor.lidar.ray_cast_semantic, the lidar that tells what
+// it hit.
+type RayCastSemantic = Scan[Semantics]
+
+// Semantics are what RayCastSemantic has of its own: how bridges write the points.
+type Semantics struct {
+	Layout sample.PointLayout `attribute:"layout" default:"carla_semantic" doc:"fields of the published points"`
 }
 
 // uniformOnly are the attributes that a device decides itself.
 var uniformOnly = []string{"channels", "upper_fov", "lower_fov", "horizontal_fov", "elevations", "points_per_second", "rotation_frequency"}
 
-// deviceOf makes the device that the scan attributes describe.
-func deviceOf(s *sensors.Settings) (Device, error) {
-	d, own := Preset(s.String("preset"))
+// device makes the device that the options describe. given tells which attributes are set.
+func (o *Scan[K]) device(given *sensors.Settings) (Device, error) {
+	d, own := Preset(string(o.Preset))
 	if own {
 		for _, name := range uniformOnly {
-			if s.IsSet(name) {
+			if given.IsSet(name) {
 				return Device{}, fmt.Errorf("%w: %s shapes a uniform lidar, and preset %s has lasers of its own: set preset: uniform, or leave %s out",
 					sensors.ErrValue, name, d.Name, name)
 			}
 		}
-		if columns := s.Int("columns"); columns > 0 {
-			d.StepDeg *= float64(d.Columns) / float64(columns)
-			d.Columns = columns
+		if o.Columns > 0 {
+			d.StepDeg *= float64(d.Columns) / float64(o.Columns)
+			d.Columns = o.Columns
 		}
 	} else {
 		var err error
-		if d, err = uniformOf(s); err != nil {
+		if d, err = o.uniform(given); err != nil {
 			return Device{}, err
 		}
 	}
-	d.StartDeg += s.Float("forward_angle")
+	d.StartDeg += o.ForwardAngle
 	low, high := d.MinM, d.MaxM
-	if !own || s.IsSet("range_min") {
-		low = s.Float("range_min")
+	if !own || given.IsSet("range_min") {
+		low = *o.RangeMin
 	}
-	if !own || s.IsSet("range") {
-		high = s.Float("range")
+	if !own || given.IsSet("range") {
+		high = o.Range
 	}
 	d.narrow(low, high)
 	return d, d.check()
 }
 
-// uniformOf is the lidar that the settings alone describe.
-func uniformOf(s *sensors.Settings) (Device, error) {
-	upper, lower, list := s.Float("upper_fov"), s.Float("lower_fov"), s.Floats("elevations")
-	lasers := s.Int("channels")
-	if len(list) > 0 {
+// uniform is the lidar that the options alone describe.
+func (o *Scan[K]) uniform(given *sensors.Settings) (Device, error) {
+	upper, lower, lasers := *o.UpperFOV, *o.LowerFOV, o.Channels
+	if len(o.Elevations) > 0 {
 		for _, name := range []string{"channels", "upper_fov", "lower_fov"} {
-			if s.IsSet(name) {
+			if given.IsSet(name) {
 				return Device{}, fmt.Errorf("%w: elevations are given, and %s too: leave one out", sensors.ErrValue, name)
 			}
 		}
-		lasers = len(list)
+		lasers = len(o.Elevations)
 	}
 	if upper < lower {
 		return Device{}, fmt.Errorf("%w: upper_fov %v is below lower_fov %v", sensors.ErrValue, upper, lower)
 	}
-	columns := s.Int("columns")
+	columns := o.Columns
 	if columns == 0 {
-		columns = int(math.Round(float64(s.Int("points_per_second")) / (float64(lasers) * s.Float("rotation_frequency"))))
+		columns = int(math.Round(float64(o.PointsPerSecond) / (float64(lasers) * o.RotationFrequency)))
 	}
 	if columns == 0 {
 		return Device{}, fmt.Errorf("%w: points_per_second %d leaves each of %d lasers no ray in a turn: raise it, or set columns",
-			sensors.ErrValue, s.Int("points_per_second"), lasers)
+			sensors.ErrValue, o.PointsPerSecond, lasers)
 	}
-	d := UniformDevice(lasers, columns, upper, lower, s.Float("horizontal_fov"))
-	for i, elevation := range list {
+	d := UniformDevice(lasers, columns, upper, lower, o.HorizontalFOV)
+	for i, elevation := range o.Elevations {
 		d.Lasers[i].ElevationDeg = elevation
 	}
 	return d, nil
@@ -204,33 +208,29 @@ const (
 	SemanticID = "sensor.lidar.ray_cast_semantic"
 )
 
-// RayCast describes sensor.lidar.ray_cast.
-var RayCast = &sensors.Definition{
+// RayCastDefinition describes sensor.lidar.ray_cast.
+var RayCastDefinition = sensors.Define(sensors.Definition{
 	ID:          ID,
 	Number:      20,
 	Doc:         "spinning lidar: range, intensity, ring and time of every return",
 	Tags:        []string{"lidar", "gpu"},
-	Attributes:  append(append(scanAttributes(), receiverAttributes()...), layoutAttribute(sample.LayoutXYZIRCAEDT)),
 	Outputs:     []sensors.OutputSpec{pointsOutput()},
 	DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return newCloudLidar(spec, receiverOf(spec.Settings))
-	},
-}
+}, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
+	return newCloudLidar(spec, o, o.Own.receiver(o.Preset, spec.Settings), o.Own.Layout)
+})
 
-// RayCastSemantic describes sensor.lidar.ray_cast_semantic.
-var RayCastSemantic = &sensors.Definition{
+// RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.
+var RayCastSemanticDefinition = sensors.Define(sensors.Definition{
 	ID:          SemanticID,
 	Number:      21,
 	Doc:         "spinning lidar that tells the angle of incidence, the object and its semantic tag, exactly",
 	Tags:        []string{"lidar", "semantic", "gpu"},
-	Attributes:  append(scanAttributes(), layoutAttribute(sample.LayoutCARLASemantic)),
 	Outputs:     []sensors.OutputSpec{pointsOutput()},
 	DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return newCloudLidar(spec, receiver{})
-	},
-}
+}, func(spec sensors.Spec, o RayCastSemantic) (sensors.Sensor, error) {
+	return newCloudLidar(spec, o, receiver{}, o.Own.Layout)
+})
 
 func pointsOutput() sensors.OutputSpec {
 	return sensors.Declare[sample.PointCloud](sensors.OutputSpec{
@@ -248,21 +248,20 @@ type cloudLidar struct {
 
 var _ sensors.Capturer = (*cloudLidar)(nil)
 
-func newCloudLidar(spec sensors.Spec, r receiver) (*cloudLidar, error) {
-	device, err := deviceOf(spec.Settings)
+func newCloudLidar[K any](spec sensors.Spec, o Scan[K], r receiver, layout sample.PointLayout) (*cloudLidar, error) {
+	device, err := o.device(spec.Settings)
 	if err != nil {
 		return nil, err
 	}
-	rolling := spec.Settings.Bool("rolling")
 	s := &cloudLidar{
 		scanner: scanner{
 			spec: spec, device: device, receiver: r,
-			rolling: rolling, compensated: rolling && spec.Settings.Bool("compensated"),
+			rolling: *o.Rolling, compensated: *o.Rolling && o.Compensated,
 		},
 		cloud: sample.PointCloud{
-			Organized: spec.Settings.Bool("organized"), Rings: len(device.Lasers), Columns: device.Columns,
+			Organized: o.Organized, Rings: len(device.Lasers), Columns: device.Columns,
 			HorizontalAngle: device.endRad(), UnitIntensity: r.scale == carla || r.scale == svl,
-			Layout: sample.PointLayout(spec.Settings.String("layout")),
+			Layout: layout,
 		},
 	}
 	s.deliver = s.publish

@@ -31,7 +31,7 @@ var mast = spatial.FromRPY(mgl64.Vec3{0, 0, height}, 0, 0, 0)
 // scan fires a lidar once, at tNs: a VLP-16 unless the attributes say otherwise.
 func scan(t *testing.T, o sensortest.Options, tNs int64) *sample.PointCloud {
 	t.Helper()
-	return scanOf(t, lidar.RayCast, o, tNs)
+	return scanOf(t, lidar.RayCastDefinition, o, tNs)
 }
 
 func scanOf(t *testing.T, d *sensors.Definition, o sensortest.Options, tNs int64) *sample.PointCloud {
@@ -145,7 +145,7 @@ func agreement(t *testing.T, s *scene.Scene, o sensortest.Options) *scenetest.Ag
 	o.Scene = s
 	o = vlp16(t, o)
 	o.Attributes["organized"] = true
-	h := sensortest.New(t, lidar.RayCast, o)
+	h := sensortest.New(t, lidar.RayCastDefinition, o)
 	h.Fire(3 * scanPeriod)
 	m := sensortest.Last[*sample.PointCloud](h, "points")
 	tracer := scenetest.NewTracer(s, h.Env.History.Pose)
@@ -173,13 +173,13 @@ func TestSoupAgainstTheTracer(t *testing.T) {
 func TestAnEmptyScanSaysWhy(t *testing.T) {
 	above := spatial.FromRPY(mgl64.Vec3{0, 0, 150}, 0, 0, 0)
 	for _, organized := range []bool{false, true} {
-		h := sensortest.New(t, lidar.RayCast, vlp16(t, sensortest.Options{Scene: ground(), Mount: above, Attributes: map[string]any{"organized": organized}}))
+		h := sensortest.New(t, lidar.RayCastDefinition, vlp16(t, sensortest.Options{Scene: ground(), Mount: above, Attributes: map[string]any{"organized": organized}}))
 		h.Fire(scanPeriod)
 		m := sensortest.Last[*sample.PointCloud](h, "points")
 		assert.Len(t, m.Points, map[bool]int{true: 28_800}[organized])
 		assert.Equal(t, map[flow.Cause]int{flow.CauseNoReturn: 1}, h.Drops)
 	}
-	h := sensortest.New(t, lidar.LaserScan, sensortest.Options{Scene: ground(), Mount: above, GL: gputest.Thread(t)})
+	h := sensortest.New(t, lidar.LaserScanDefinition, sensortest.Options{Scene: ground(), Mount: above, GL: gputest.Thread(t)})
 	h.Fire(scanPeriod)
 	assert.Equal(t, map[flow.Cause]int{flow.CauseNoReturn: 1}, h.Drops)
 	for _, r := range sensortest.Last[*sample.LaserScan](h, "scan").Ranges {
@@ -191,7 +191,7 @@ func BenchmarkScanGround(b *testing.B) {
 	if os.Getenv("REQUIRE_GL") == "" {
 		b.Skip("set REQUIRE_GL to measure")
 	}
-	h := sensortest.New(b, lidar.RayCast, vlp16(b, sensortest.Options{Scene: ground(), Mount: mast}))
+	h := sensortest.New(b, lidar.RayCastDefinition, vlp16(b, sensortest.Options{Scene: ground(), Mount: mast}))
 	tNs := int64(0)
 	for b.Loop() {
 		tNs += scanPeriod
@@ -229,7 +229,7 @@ func TestALidarRidesOnAnotherActor(t *testing.T) {
 		TypeID: "vehicle.car", Tag: scene.TagCar,
 		Motion: scenetest.Linear{Start: spatial.FromRPY(mgl64.Vec3{3, 0, 0}, 0, 0, 90), Velocity: mgl64.Vec3{0, speed, 0}},
 	})
-	h := sensortest.New(t, lidar.RayCastSemantic, sensortest.Options{
+	h := sensortest.New(t, lidar.RayCastSemanticDefinition, sensortest.Options{
 		Scene: b.Scene, GL: gputest.Thread(t), Owner: car.ID, Mount: spatial.FromRPY(mgl64.Vec3{0, 0, 2}, 0, 0, 0), Attributes: map[string]any{"range": 100},
 	})
 	h.Fire(2 * scanPeriod)
@@ -258,7 +258,7 @@ func TestSpawnedActorIsInTheScanAtOnce(t *testing.T) {
 	// A ball around the sensor: whatever time it is, rays look at it.
 	b.Put("ball", scenetest.Sphere(6, 12), scenetest.Matte("red", 1, 0, 0), scene.Placement{TypeID: "static.ball", Tag: scene.TagWall, Reserved: true})
 	ball := b.Scene.Actors[1]
-	h := sensortest.New(t, lidar.RayCast, sensortest.Options{
+	h := sensortest.New(t, lidar.RayCastDefinition, sensortest.Options{
 		Scene: b.Scene, GL: gputest.Thread(t), Mount: mast, Attributes: map[string]any{"noise_stddev": 0.0},
 	})
 	seen := func() (first, last uint32, n int) {

@@ -7,27 +7,27 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 )
 
-// intensityScale says what a point's intensity is.
-type intensityScale string
+// IntensityScale says what a point's intensity is: surface, carla or svl.
+type IntensityScale string
 
 const (
 	// noIntensity leaves it 0.
-	noIntensity intensityScale = ""
+	noIntensity IntensityScale = ""
 	// surface is by reflectance, angle and range, 0 to 255.
-	surface intensityScale = "surface"
+	surface IntensityScale = "surface"
 	// carla is the transmission of the air, exp(-attenuation range), 0 to 1.
-	carla intensityScale = "carla"
+	carla IntensityScale = "carla"
 	// svl is the surface's metallic factor or the mean of its base colour, 0 to 1.
-	svl intensityScale = "svl"
+	svl IntensityScale = "svl"
 )
 
 // scaleCodes are the scales' numbers in shaders/lidar_scan.comp.
-var scaleCodes = map[intensityScale]int{noIntensity: 0, surface: 1, carla: 2, svl: 3}
+var scaleCodes = map[IntensityScale]int{noIntensity: 0, surface: 1, carla: 2, svl: 3}
 
 // receiver is what becomes of the light that comes back. The zero value gives every
 // return exactly, without an intensity.
 type receiver struct {
-	scale       intensityScale
+	scale       IntensityScale
 	attenuation float64 // per metre
 	noise       float64 // standard deviation of the range, metres
 	// unfired is the share of rays that are never fired. Of the returns whose
@@ -38,24 +38,23 @@ type receiver struct {
 	seed uint64
 }
 
-// receiverOf reads the receiver's attributes. Those of CARLA's drop-off hold for
-// other presets than uniform only if they are set.
-func receiverOf(s *sensors.Settings) receiver {
-	own := s.String("preset") != Uniform
-	dropoff := func(name string) float64 {
-		if own && !s.IsSet(name) {
+// receiver returns the receiver that the options describe. Those of CARLA's drop-off hold for
+// other presets than uniform only if they are given.
+func (o *Intensities) receiver(preset PresetName, given *sensors.Settings) receiver {
+	dropoff := func(name string, value float64) float64 {
+		if preset != Uniform && !given.IsSet(name) {
 			return 0
 		}
-		return s.Float(name)
+		return value
 	}
 	return receiver{
-		scale:       intensityScale(s.String("intensity")),
-		attenuation: s.Float("atmosphere_attenuation_rate"),
-		noise:       s.Float("noise_stddev"),
-		unfired:     dropoff("dropoff_general_rate"),
-		limit:       s.Float("dropoff_intensity_limit"),
-		lostAtZero:  dropoff("dropoff_zero_intensity"),
-		seed:        uint64(s.Int("noise_seed")),
+		scale:       o.Intensity,
+		attenuation: *o.Attenuation,
+		noise:       o.NoiseStddev,
+		unfired:     dropoff("dropoff_general_rate", *o.DropoffGeneralRate),
+		limit:       *o.DropoffIntensityLimit,
+		lostAtZero:  dropoff("dropoff_zero_intensity", *o.DropoffZeroIntensity),
+		seed:        o.NoiseSeed,
 	}
 }
 

@@ -81,7 +81,7 @@ func TestReturnsAreLostByTheirIntensity(t *testing.T) {
 		}
 		whole := scan(t, exact(map[string]any{"atmosphere_attenuation_rate": c.attenuation}), scanPeriod)
 		m := scan(t, exact(attributes), scanPeriod)
-		s := settings(t, lidar.RayCast, attributes)
+		s := settings(t, lidar.RayCastDefinition, attributes)
 		// The expected count and its variance, ray by ray, in ten classes of probability.
 		var kept [11]int
 		var mean, variance [11]float64
@@ -142,7 +142,7 @@ func TestSeeds(t *testing.T) {
 	assert.NotEqual(t, draw(7, 0), draw(8, 0))
 	assert.NotEqual(t, draw(7, 0), draw(7, 3))
 	assert.Equal(t, draw(7, 3), draw(8, 3), "a noise_seed replaces the run's")
-	h := sensortest.New(t, lidar.RayCast, vlp16(t, exact(map[string]any{"dropoff_general_rate": 0.5, "organized": false})))
+	h := sensortest.New(t, lidar.RayCastDefinition, vlp16(t, exact(map[string]any{"dropoff_general_rate": 0.5, "organized": false})))
 	h.Fire(scanPeriod)
 	h.Fire(2 * scanPeriod)
 	both := h.Messages["points"]
@@ -253,7 +253,7 @@ func TestCompensatedScan(t *testing.T) {
 	}
 	for _, compensated := range []bool{false, true} {
 		o.Attributes["compensated"] = compensated
-		h := sensortest.New(t, lidar.RayCast, vlp16(t, o))
+		h := sensortest.New(t, lidar.RayCastDefinition, vlp16(t, o))
 		h.Fire(2 * scanPeriod)
 		m := sensortest.Last[*sample.PointCloud](h, "points")
 		tracer := scenetest.NewTracer(o.Scene, h.Env.History.Pose)
@@ -285,7 +285,7 @@ func TestCompensatedScan(t *testing.T) {
 // The cosine is that of the plane's formula, object and tag those of the scene.
 func TestSemanticPlaneIsExact(t *testing.T) {
 	s := ground()
-	m := scanOf(t, lidar.RayCastSemantic, sensortest.Options{Scene: s, Mount: mast}, scanPeriod)
+	m := scanOf(t, lidar.RayCastSemanticDefinition, sensortest.Options{Scene: s, Mount: mast}, scanPeriod)
 	d, _ := lidar.Preset("VelodyneVLP16")
 	rays := d.Rays(scanPeriod)
 	assert.Equal(t, sample.LayoutCARLASemantic, m.Layout)
@@ -315,11 +315,11 @@ func TestConformance(t *testing.T) {
 		"dropoff_general_rate": 0.2, "dropoff_intensity_limit": 0.1, "dropoff_zero_intensity": 0.9,
 	}
 	maps.Copy(receiver, shape)
-	for d, changed := range map[*sensors.Definition]map[string]any{lidar.RayCast: receiver, lidar.RayCastSemantic: shape} {
+	for d, changed := range map[*sensors.Definition]map[string]any{lidar.RayCastDefinition: receiver, lidar.RayCastSemanticDefinition: shape} {
 		t.Run(d.ID, func(t *testing.T) {
 			o := vlp16(t, sensortest.Options{Scene: b.Scene, Mount: mast})
 			o.Attributes = map[string]any{"preset": "uniform", "range": 50}
-			if d == lidar.RayCast {
+			if d == lidar.RayCastDefinition {
 				o.Attributes["atmosphere_attenuation_rate"] = 0.1 // so that the walls are dim enough to be lost
 			}
 			sensortest.Run(t, d, sensortest.Suite{Options: o, Changed: changed})
@@ -328,7 +328,7 @@ func TestConformance(t *testing.T) {
 	t.Run(lidar.LaserScanID, func(t *testing.T) {
 		o := vlp16(t, sensortest.Options{Scene: b.Scene, Mount: mast})
 		o.Attributes = map[string]any{"noise_stddev": 0.01}
-		sensortest.Run(t, lidar.LaserScan, sensortest.Suite{Options: o, Changed: map[string]any{
+		sensortest.Run(t, lidar.LaserScanDefinition, sensortest.Suite{Options: o, Changed: map[string]any{
 			"center_angle": 5, "range_min": 11, "range": 12, "measurements_per_rotation": 360, "forward_angle": 45, "horizontal_fov": 90,
 			"rolling": false, "intensity": "svl", "atmosphere_attenuation_rate": 0.1, "noise_stddev": 0.1, "noise_seed": 5,
 		}})

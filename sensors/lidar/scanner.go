@@ -75,7 +75,7 @@ type tracer struct{ *gpu.Program }
 
 // variant is what a shader is compiled for, the key of a pipeline's tracers.
 type variant struct {
-	scale                        intensityScale
+	scale                        IntensityScale
 	random, rolling, compensated bool
 }
 

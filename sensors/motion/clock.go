@@ -10,7 +10,10 @@ import (
 // own and at its own rate, for rigs that list one (SVL's Clock, which sends at each of
 // its steps, at 100 Hz). /clock itself is the pipeline's, which publishes it with or
 // without this sensor.
-var Clock = &sensors.Definition{
+type Clock struct{}
+
+// ClockDefinition describes sensor.other.clock.
+var ClockDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.clock",
 	Number: 49,
 	Doc:    "simulation time on a topic beside /clock",
@@ -22,10 +25,9 @@ var Clock = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "100",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &clock{sensors.Reading[sample.Clock]{Spec: spec}}, nil
-	},
-}
+}, func(spec sensors.Spec, _ Clock) (sensors.Sensor, error) {
+	return &clock{sensors.Reading[sample.Clock]{Spec: spec}}, nil
+})
 
 type clock struct {
 	sensors.Reading[sample.Clock]

@@ -11,7 +11,7 @@ import (
 )
 
 func TestClockTellsTheInstant(t *testing.T) {
-	h := sensortest.New(t, motion.Clock, sensortest.Options{})
+	h := sensortest.New(t, motion.ClockDefinition, sensortest.Options{})
 	h.Fire(10_000_000)
 	h.Fire(20_000_000)
 	var stamps []int64
@@ -19,5 +19,5 @@ func TestClockTellsTheInstant(t *testing.T) {
 		stamps = append(stamps, m.(*sample.Clock).StampNs)
 	}
 	assert.Equal(t, []int64{10_000_000, 20_000_000}, stamps)
-	assert.Equal(t, "100", motion.Clock.DefaultRate)
+	assert.Equal(t, "100", motion.ClockDefinition.DefaultRate)
 }

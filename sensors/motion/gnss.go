@@ -33,26 +33,25 @@ const (
 //
 // CARLA maps its world by a spherical Mercator projection; here the map frame is the
 // plane that touches WGS84 at the scene's origin.
-var GNSS = &sensors.Definition{
+type GNSS struct {
+	HorizontalStddev float64 `attribute:"noise_horizontal_stddev" unit:"m" max:"1000" usual:"0 50" doc:"white noise east and north"`
+	VerticalStddev   float64 `attribute:"noise_vertical_stddev" unit:"m" max:"1000" usual:"0 100" doc:"white noise up"`
+	LatBias          float64 `attribute:"noise_lat_bias" unit:"°" min:"-90" max:"90" usual:"-0.01 0.01" doc:"added to the latitude"`
+	LatStddev        float64 `attribute:"noise_lat_stddev" unit:"°" max:"90" usual:"0 0.001" doc:"white noise of the latitude"`
+	LonBias          float64 `attribute:"noise_lon_bias" unit:"°" min:"-180" max:"180" usual:"-0.01 0.01" doc:"added to the longitude"`
+	LonStddev        float64 `attribute:"noise_lon_stddev" unit:"°" max:"180" usual:"0 0.001" doc:"white noise of the longitude"`
+	AltBias          float64 `attribute:"noise_alt_bias" unit:"m" min:"-10000" max:"10000" usual:"-100 100" doc:"added to the altitude"`
+	AltStddev        float64 `attribute:"noise_alt_stddev" unit:"m" max:"10000" usual:"0 100" doc:"white noise of the altitude"`
+	Noise
+	IgnoreMapOrigin bool `attribute:"ignore_map_origin" inert:"a fix is latitude and longitude, which have no map's origin" doc:"SVL's choice of plane coordinates"`
+}
+
+// GNSSDefinition describes sensor.other.gnss.
+var GNSSDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.gnss",
 	Number: 41,
 	Doc:    "satellite receiver: latitude, longitude and altitude on WGS84",
 	Tags:   []string{"gnss", "motion"},
-	Attributes: []sensors.Attribute{
-		{Name: "noise_horizontal_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, UsualMin: 0, UsualMax: 50, Default: 0.0, Doc: "white noise east and north"},
-		{Name: "noise_vertical_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, UsualMin: 0, UsualMax: 100, Default: 0.0, Doc: "white noise up"},
-		{Name: "noise_lat_bias", Type: sensors.Float, Unit: "°", Min: -90, Max: 90, UsualMin: -0.01, UsualMax: 0.01, Default: 0.0, Doc: "added to the latitude"},
-		{Name: "noise_lat_stddev", Type: sensors.Float, Unit: "°", Min: 0, Max: 90, UsualMin: 0, UsualMax: 0.001, Default: 0.0, Doc: "white noise of the latitude"},
-		{Name: "noise_lon_bias", Type: sensors.Float, Unit: "°", Min: -180, Max: 180, UsualMin: -0.01, UsualMax: 0.01, Default: 0.0, Doc: "added to the longitude"},
-		{Name: "noise_lon_stddev", Type: sensors.Float, Unit: "°", Min: 0, Max: 180, UsualMin: 0, UsualMax: 0.001, Default: 0.0, Doc: "white noise of the longitude"},
-		{Name: "noise_alt_bias", Type: sensors.Float, Unit: "m", Min: -10000, Max: 10000, UsualMin: -100, UsualMax: 100, Default: 0.0, Doc: "added to the altitude"},
-		{Name: "noise_alt_stddev", Type: sensors.Float, Unit: "m", Min: 0, Max: 10000, UsualMin: 0, UsualMax: 100, Default: 0.0, Doc: "white noise of the altitude"},
-		noiseSeed,
-		{
-			Name: "ignore_map_origin", Type: sensors.Bool, Default: false, Doc: "SVL's choice of plane coordinates",
-			Inert: "a fix is latitude and longitude, which have no map's origin",
-		},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.GnssFix](sensors.OutputSpec{
 			Name: "fix", Suffix: "/fix", Doc: "sensor_msgs/NavSatFix",
@@ -60,23 +59,22 @@ var GNSS = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		value := spec.Settings.Float
-		h, v := value("noise_horizontal_stddev"), value("noise_vertical_stddev")
-		return &gnss{
-			Reading:   sensors.Reading[sample.GnssFix]{Spec: spec},
-			metric:    mgl64.Vec3{h, h, v},
-			bias:      mgl64.Vec3{value("noise_lat_bias"), value("noise_lon_bias"), value("noise_alt_bias")},
-			deviation: mgl64.Vec3{value("noise_lat_stddev"), value("noise_lon_stddev"), value("noise_alt_stddev")},
-		}, nil
-	},
-}
+}, func(spec sensors.Spec, o GNSS) (sensors.Sensor, error) {
+	return &gnss{
+		Reading:   sensors.Reading[sample.GnssFix]{Spec: spec},
+		metric:    mgl64.Vec3{o.HorizontalStddev, o.HorizontalStddev, o.VerticalStddev},
+		bias:      mgl64.Vec3{o.LatBias, o.LonBias, o.AltBias},
+		deviation: mgl64.Vec3{o.LatStddev, o.LonStddev, o.AltStddev},
+		noise:     o.Noise,
+	}, nil
+})
 
 type gnss struct {
 	sensors.Reading[sample.GnssFix]
 	// metric deviations are east, north, up; bias and deviation are of latitude and
 	// longitude in degrees, and of the altitude in metres.
 	metric, bias, deviation mgl64.Vec3
+	noise                   Noise
 	seed                    uint64
 	plane                   spatial.TangentPlane
 	bits                    rand.PCG
@@ -84,7 +82,7 @@ type gnss struct {
 
 // Begin seeds the noise and opens the output.
 func (s *gnss) Begin(ctx context.Context, env *sensors.Env) error {
-	s.seed = seedOf(&s.Spec, env)
+	s.seed = s.noise.of(env)
 	s.plane = spatial.NewTangentPlane(spatial.Geodetic(env.Origin))
 	return s.Reading.Begin(ctx, env)
 }

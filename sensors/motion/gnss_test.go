@@ -17,7 +17,7 @@ import (
 )
 
 func TestGNSSFixAtTheOriginIsTheOrigin(t *testing.T) {
-	h := sensortest.New(t, motion.GNSS, sensortest.Options{Scene: karlsruhe()})
+	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: karlsruhe()})
 	h.Fire(1e8)
 	m := sensortest.Last[*sample.GnssFix](h, "fix")
 	assert.InDelta(t, 49.01, m.Latitude, 1e-10)
@@ -27,7 +27,7 @@ func TestGNSSFixAtTheOriginIsTheOrigin(t *testing.T) {
 }
 
 func TestGNSSAntennaIsWhereItIsMounted(t *testing.T) {
-	h := sensortest.New(t, motion.GNSS, sensortest.Options{
+	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{
 		Scene: karlsruhe(), Mount: spatial.FromRPY(mgl64.Vec3{0, 100, 2}, 0, 0, 0),
 	})
 	h.Fire(1e8)
@@ -40,16 +40,16 @@ func TestGNSSAntennaIsWhereItIsMounted(t *testing.T) {
 
 // TestGNSSCarlaDefaults has the attributes of CARLA's and SVL's receivers.
 func TestGNSSCarlaDefaults(t *testing.T) {
-	settings := motion.GNSS.NewSettings()
+	settings := motion.GNSSDefinition.NewSettings()
 	for _, name := range []string{"lat_bias", "lat_stddev", "lon_bias", "lon_stddev", "alt_bias", "alt_stddev"} {
 		assert.Equal(t, 0.0, settings.Value("noise_"+name), name)
 	}
-	assert.Equal(t, 0, settings.Int("noise_seed"))
-	assert.False(t, settings.Bool("ignore_map_origin"))
+	assert.Equal(t, int64(0), settings.Value("noise_seed"))
+	assert.Equal(t, false, settings.Value("ignore_map_origin"))
 }
 
 func TestGNSSBiases(t *testing.T) {
-	h := sensortest.New(t, motion.GNSS, sensortest.Options{Scene: karlsruhe(), Attributes: map[string]any{
+	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: karlsruhe(), Attributes: map[string]any{
 		"noise_lat_bias": 0.5, "noise_lon_bias": -9.0, "noise_alt_bias": -20.0,
 	}})
 	h.Fire(1e8)
@@ -62,7 +62,7 @@ func TestGNSSBiases(t *testing.T) {
 
 func TestGNSSBiasStaysOnTheEarth(t *testing.T) {
 	s := &scene.Scene{Ego: spatial.Identity(), Origin: scene.Origin{Latitude: 80, Longitude: 170}}
-	h := sensortest.New(t, motion.GNSS, sensortest.Options{Scene: s, Attributes: map[string]any{
+	h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: s, Attributes: map[string]any{
 		"noise_lat_bias": 20.0, "noise_lon_bias": 20.0,
 	}})
 	h.Fire(1e8)
@@ -88,7 +88,7 @@ func TestGNSSNoiseHasItsDeviations(t *testing.T) {
 			math.Hypot(1, 2e-5*east), 1, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := sensortest.New(t, motion.GNSS, sensortest.Options{Scene: karlsruhe(), Attributes: c.attributes, StepNs: 100_000_000, Seed: 5})
+			h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{Scene: karlsruhe(), Attributes: c.attributes, StepNs: 100_000_000, Seed: 5})
 			var e, no, u []float64
 			for k := int64(1); k <= n; k++ {
 				h.Fire(k * 100_000_000)
@@ -121,7 +121,7 @@ func moments(series []float64) (mean, deviation float64) {
 // TestGNSSSeeds: the noise is a function of the seed and the firing's number alone.
 func TestGNSSSeeds(t *testing.T) {
 	fixes := func(run uint64, own int, firings ...uint64) []float64 {
-		h := sensortest.New(t, motion.GNSS, sensortest.Options{
+		h := sensortest.New(t, motion.GNSSDefinition, sensortest.Options{
 			Scene: karlsruhe(), Seed: run, Attributes: map[string]any{"noise_alt_stddev": 1.0, "noise_seed": own},
 		})
 		h.Env.History.Record(0)

@@ -18,15 +18,17 @@ import (
 // they are.
 //
 // Velocities are those of the antenna, a lever arm included.
-var GPSOdometry = &sensors.Definition{
+type GPSOdometry struct {
+	Child
+	IgnoreMapOrigin bool `attribute:"ignore_map_origin" doc:"easting and northing from the map's origin instead of UTM's"`
+}
+
+// GPSOdometryDefinition describes sensor.other.gps_odometry.
+var GPSOdometryDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.gps_odometry",
 	Number: 42,
 	Doc:    "satellite odometry: position in WGS84 and UTM, orientation, velocities",
 	Tags:   []string{"gnss", "odometry", "motion"},
-	Attributes: []sensors.Attribute{
-		childFrame,
-		{Name: "ignore_map_origin", Type: sensors.Bool, Default: false, Doc: "easting and northing from the map's origin instead of UTM's"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.GpsOdometry](sensors.OutputSpec{
 			Name: "gps_odometry", Suffix: "", Doc: "nav_msgs/Odometry: pose of easting, northing and altitude, twist of forward speed and yaw rate",
@@ -34,22 +36,21 @@ var GPSOdometry = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "12.5",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		child, relative := spec.ChildFrame(spec.Settings.String("child_frame")), spec.Settings.Bool("ignore_map_origin")
-		return newInstrument(func(m *sample.GpsOdometry, r *reading) {
-			pose := r.header.Pose
-			velocity := r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(pose.Position.Sub(r.state.Pose.Position)))
-			place := r.plane.Geodetic(pose.Position)
-			m.Header, m.ChildFrameID = r.header, child
-			m.Latitude, m.Longitude, m.Altitude = place.Latitude, place.Longitude, place.Altitude
-			if m.Easting, m.Northing = r.zone.Project(place); relative {
-				m.Easting, m.Northing = pose.Position[0], pose.Position[1]
-			}
-			m.Orientation = pose.Orientation
-			m.ForwardSpeed = pose.Rotate(mgl64.Vec3{1, 0, 0}).Dot(velocity)
-			m.Velocity = velocity
-			m.AngularVelocity = pose.Orientation.Conjugate().Rotate(r.state.Twist.Angular)
-			m.WheelAngle = r.controls.Steering
-		})(spec)
-	},
-}
+}, func(spec sensors.Spec, o GPSOdometry) (sensors.Sensor, error) {
+	child := spec.ChildFrame(o.Child.Frame)
+	return newInstrument[GPSOdometry](func(m *sample.GpsOdometry, r *reading) {
+		pose := r.header.Pose
+		velocity := r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(pose.Position.Sub(r.state.Pose.Position)))
+		place := r.plane.Geodetic(pose.Position)
+		m.Header, m.ChildFrameID = r.header, child
+		m.Latitude, m.Longitude, m.Altitude = place.Latitude, place.Longitude, place.Altitude
+		if m.Easting, m.Northing = r.zone.Project(place); o.IgnoreMapOrigin {
+			m.Easting, m.Northing = pose.Position[0], pose.Position[1]
+		}
+		m.Orientation = pose.Orientation
+		m.ForwardSpeed = pose.Rotate(mgl64.Vec3{1, 0, 0}).Dot(velocity)
+		m.Velocity = velocity
+		m.AngularVelocity = pose.Orientation.Conjugate().Rotate(r.state.Twist.Angular)
+		m.WheelAngle = r.controls.Steering
+	})(spec, o)
+})

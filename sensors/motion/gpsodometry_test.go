@@ -21,7 +21,7 @@ func aachen() *scene.Scene {
 }
 
 func TestGPSOdometryAtTheOrigin(t *testing.T) {
-	h := sensortest.New(t, motion.GPSOdometry, sensortest.Options{Scene: aachen()})
+	h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{Scene: aachen()})
 	h.Fire(1e8)
 	m := sensortest.Last[*sample.GpsOdometry](h, "gps_odometry")
 	assert.InDelta(t, 50.77535, m.Latitude, 1e-9)
@@ -39,7 +39,7 @@ func TestGPSOdometryAtTheOrigin(t *testing.T) {
 // meridian's convergence: -2.26° at Aachen, (6.08389° - 9°) sin 50.775°.
 func TestUTMFollowsTheMap(t *testing.T) {
 	at := func(p mgl64.Vec3) *sample.GpsOdometry {
-		h := sensortest.New(t, motion.GPSOdometry, sensortest.Options{Scene: aachen(), Mount: spatial.FromRPY(p, 0, 0, 0)})
+		h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{Scene: aachen(), Mount: spatial.FromRPY(p, 0, 0, 0)})
 		h.Fire(1e8)
 		return sensortest.Last[*sample.GpsOdometry](h, "gps_odometry")
 	}
@@ -53,7 +53,7 @@ func TestUTMFollowsTheMap(t *testing.T) {
 func TestGPSOdometryMovement(t *testing.T) {
 	const radius, speed = 20.0, 8.0
 	const omega = speed / radius
-	h := sensortest.New(t, motion.GPSOdometry, sensortest.Options{
+	h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{
 		Scene: aachen(), Ego: circle{radius, speed}, Mount: spatial.FromRPY(mgl64.Vec3{1, 2, 1.5}, 0, 0, 0),
 	})
 	// A quarter of the circle: it goes north.
@@ -72,7 +72,7 @@ func TestGPSOdometryMovement(t *testing.T) {
 }
 
 func TestGPSOdometryIgnoreMapOrigin(t *testing.T) {
-	h := sensortest.New(t, motion.GPSOdometry, sensortest.Options{
+	h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{
 		Scene: aachen(), Mount: spatial.FromRPY(mgl64.Vec3{30, 40, 1}, 0, 0, 0),
 		Attributes: map[string]any{"ignore_map_origin": true, "child_frame": "gnss"},
 	})
@@ -85,16 +85,16 @@ func TestGPSOdometryIgnoreMapOrigin(t *testing.T) {
 }
 
 func TestGPSOdometrySVLDefaults(t *testing.T) {
-	settings := motion.GPSOdometry.NewSettings()
-	assert.Equal(t, "", settings.String("child_frame"))
-	assert.False(t, settings.Bool("ignore_map_origin"))
-	assert.Equal(t, "12.5", motion.GPSOdometry.DefaultRate)
+	settings := motion.GPSOdometryDefinition.NewSettings()
+	assert.Equal(t, "", settings.Value("child_frame"))
+	assert.Equal(t, false, settings.Value("ignore_map_origin"))
+	assert.Equal(t, "12.5", motion.GPSOdometryDefinition.DefaultRate)
 }
 
 func TestGPSOdometryRidesOnItsOwner(t *testing.T) {
 	world := aachen()
 	world.Actors = []*scene.Actor{{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: circle{10, 5}}}
-	h := sensortest.New(t, motion.GPSOdometry, sensortest.Options{Scene: world, Owner: 7})
+	h := sensortest.New(t, motion.GPSOdometryDefinition, sensortest.Options{Scene: world, Owner: 7})
 	h.Fire(1e9)
 	m := sensortest.Last[*sample.GpsOdometry](h, "gps_odometry")
 	assert.InDelta(t, 5, m.ForwardSpeed, 1e-6)

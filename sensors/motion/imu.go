@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/go-gl/mathgl/mgl64"
 
@@ -46,23 +45,23 @@ import (
 //
 // The covariances are the white noise's variances; the biases are not in them, and a
 // matrix of zeros means unknown.
-var IMU = &sensors.Definition{
+type IMU struct {
+	AccelStddev   mgl64.Vec3 `attribute:"noise_accel_stddev" unit:"m/s²" max:"100" usual:"0 5" doc:"white noise of the specific force"`
+	AccelBias     mgl64.Vec3 `attribute:"noise_accel_bias" unit:"m/s²" min:"-100" max:"100" usual:"-5 5" doc:"constant bias of the specific force"`
+	GyroStddev    mgl64.Vec3 `attribute:"noise_gyro_stddev" unit:"rad/s" max:"10" usual:"0 1" doc:"white noise of the angular rate"`
+	GyroBias      mgl64.Vec3 `attribute:"noise_gyro_bias" unit:"rad/s" min:"-10" max:"10" usual:"-1 1" doc:"constant bias of the angular rate"`
+	AccelBiasWalk float64    `attribute:"noise_accel_bias_walk" unit:"m/s²/√s" max:"10" usual:"0 0.1" doc:"random walk of the specific force's biases"`
+	GyroBiasWalk  float64    `attribute:"noise_gyro_bias_walk" unit:"rad/s/√s" max:"1" usual:"0 0.1" doc:"random walk of the angular rate's biases"`
+	Noise
+	Orientation *bool `attribute:"orientation" default:"true" doc:"report the orientation; without it its covariance starts with -1"`
+}
+
+// IMUDefinition describes sensor.other.imu.
+var IMUDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.imu",
 	Number: 40,
 	Doc:    "inertial measurement unit: specific force, angular rate, orientation",
 	Tags:   []string{"imu", "motion"},
-	Attributes: slices.Concat(
-		perAxis(sensors.Attribute{Name: "noise_accel_stddev", Unit: "m/s²", Min: 0, Max: 100, UsualMin: 0, UsualMax: 5, Doc: "white noise of the specific force"}),
-		perAxis(sensors.Attribute{Name: "noise_accel_bias", Unit: "m/s²", Min: -100, Max: 100, UsualMin: -5, UsualMax: 5, Doc: "constant bias of the specific force"}),
-		perAxis(sensors.Attribute{Name: "noise_gyro_stddev", Unit: "rad/s", Min: 0, Max: 10, UsualMin: 0, UsualMax: 1, Doc: "white noise of the angular rate"}),
-		perAxis(sensors.Attribute{Name: "noise_gyro_bias", Unit: "rad/s", Min: -10, Max: 10, UsualMin: -1, UsualMax: 1, Doc: "constant bias of the angular rate"}),
-		[]sensors.Attribute{
-			{Name: "noise_accel_bias_walk", Type: sensors.Float, Unit: "m/s²/√s", Min: 0, Max: 10, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the specific force's biases"},
-			{Name: "noise_gyro_bias_walk", Type: sensors.Float, Unit: "rad/s/√s", Min: 0, Max: 1, UsualMin: 0, UsualMax: 0.1, Default: 0.0, Doc: "random walk of the angular rate's biases"},
-			noiseSeed,
-			{Name: "orientation", Type: sensors.Bool, Default: true, Doc: "report the orientation; without it its covariance starts with -1"},
-		},
-	),
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Imu](sensors.OutputSpec{
 			Name: "imu", Suffix: "/data", Doc: "sensor_msgs/Imu in the sensor's frame",
@@ -70,39 +69,28 @@ var IMU = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "100",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &imu{
-			Reading:       sensors.Reading[sample.Imu]{Spec: spec},
-			accel:         newAxesNoise(spec, "accel"),
-			gyro:          newAxesNoise(spec, "gyro"),
-			noOrientation: !spec.Settings.Bool("orientation"),
-		}, nil
-	},
+}, func(spec sensors.Spec, o IMU) (sensors.Sensor, error) {
+	step := math.Sqrt(spec.RateHz)
+	return &imu{
+		Reading:       sensors.Reading[sample.Imu]{Spec: spec},
+		accel:         axesNoise{deviation: o.AccelStddev, bias: o.AccelBias, perStep: o.AccelBiasWalk / step},
+		gyro:          axesNoise{deviation: o.GyroStddev, bias: o.GyroBias, perStep: o.GyroBiasWalk / step},
+		noise:         o.Noise,
+		noOrientation: !*o.Orientation,
+	}, nil
+})
+
+// Noise is the option of sensors that have noise, its seed.
+type Noise struct {
+	Seed int `attribute:"noise_seed" min:"-2147483648" max:"2147483647" doc:"seed of the noise; 0 takes the run's"`
 }
 
-// noiseSeed is the attribute of sensors that have noise.
-var noiseSeed = sensors.Attribute{Name: "noise_seed", Type: sensors.Int, Min: math.MinInt32, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the noise; 0 takes the run's"}
-
-// seedOf returns the seed of a sensor's noise: its own or, where it is 0, the run's.
-func seedOf(spec *sensors.Spec, env *sensors.Env) uint64 {
-	if own := spec.Settings.Int("noise_seed"); own != 0 {
-		return uint64(own)
+// of returns the seed of a sensor's noise: its own or, where it is 0, the run's.
+func (n Noise) of(env *sensors.Env) uint64 {
+	if n.Seed != 0 {
+		return uint64(n.Seed)
 	}
 	return env.Seed
-}
-
-// axes are the endings of the attributes that each axis has, x, y, z.
-var axes = [3]string{"_x", "_y", "_z"}
-
-// perAxis makes an attribute for each axis, 0 by default.
-func perAxis(a sensors.Attribute) []sensors.Attribute {
-	var list []sensors.Attribute
-	for _, axis := range axes {
-		one := a
-		one.Name, one.Type, one.Default = a.Name+axis, sensors.Float, 0.0
-		list = append(list, one)
-	}
-	return list
 }
 
 // StandardGravity is the acceleration that a resting IMU reports on its up
@@ -112,6 +100,7 @@ const StandardGravity = 9.80665
 type imu struct {
 	sensors.Reading[sample.Imu]
 	accel, gyro   axesNoise
+	noise         Noise
 	seed          uint64
 	bits          rand.PCG
 	noOrientation bool
@@ -123,15 +112,6 @@ type axesNoise struct {
 	// perStep is the deviation of the bias walk's steps.
 	perStep float64
 	walks   [3]walk
-}
-
-func newAxesNoise(spec sensors.Spec, quantity string) axesNoise {
-	n := axesNoise{perStep: spec.Settings.Float("noise_"+quantity+"_bias_walk") / math.Sqrt(spec.RateHz)}
-	for i, axis := range axes {
-		n.deviation[i] = spec.Settings.Float("noise_" + quantity + "_stddev" + axis)
-		n.bias[i] = spec.Settings.Float("noise_" + quantity + "_bias" + axis)
-	}
-	return n
 }
 
 // seed gives the walks seeds apart from one another and from the white noise's.
@@ -156,7 +136,7 @@ func (n *axesNoise) covariance() [9]float64 {
 
 // Begin seeds the noise and opens the output.
 func (s *imu) Begin(ctx context.Context, env *sensors.Env) error {
-	s.seed = seedOf(&s.Spec, env)
+	s.seed = s.noise.of(env)
 	s.accel.seed(s.seed, 1)
 	s.gyro.seed(s.seed, 4)
 	return s.Reading.Begin(ctx, env)

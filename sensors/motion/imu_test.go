@@ -17,7 +17,7 @@ import (
 )
 
 func TestIMUAtRestReportsGravityUp(t *testing.T) {
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Mount: spatial.FromRPY(mgl64.Vec3{}, 0, 90, 0)})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Mount: spatial.FromRPY(mgl64.Vec3{}, 0, 90, 0)})
 	h.Fire(1e9)
 	m := sensortest.Last[*sample.Imu](h, "imu")
 	// Nose down by 90 degrees: up is the sensor's -x.
@@ -42,7 +42,7 @@ func TestIMUCircleHasCentripetalAcceleration(t *testing.T) {
 		"nose":           {mgl64.Vec3{3, 0, 1.5}, -omega * omega * 3, speed * speed / radius},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := sensortest.New(t, motion.IMU, sensortest.Options{
+			h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{
 				Ego: circle{radius, speed}, Mount: spatial.FromRPY(c.mount, 0, 0, 0),
 			})
 			h.Fire(3e9)
@@ -62,7 +62,7 @@ func TestIMUNothingLeapsOnARoute(t *testing.T) {
 	const speed, radius, ahead, stepNs = 8.0, 6.0, 2.0, 5_000_000
 	route, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {40, 0, 0}, {40, 30, 0}, {0, 30, 0}}, speed)
 	require.NoError(t, err)
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Ego: route, Mount: spatial.FromRPY(mgl64.Vec3{ahead, 0, 0}, 0, 0, 0)})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Ego: route, Mount: spatial.FromRPY(mgl64.Vec3{ahead, 0, 0}, 0, 0, 0)})
 	var before sample.Imu
 	turned := 0.0
 	for k := range int64(route.Length() / speed * 1e9 / stepNs) {
@@ -84,7 +84,7 @@ func TestIMUNothingLeapsOnARoute(t *testing.T) {
 func TestIMURolledMount(t *testing.T) {
 	const radius, speed = 20.0, 8.0
 	const omega = speed / radius
-	h := sensortest.New(t, motion.IMU, sensortest.Options{
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{
 		Ego: circle{radius, speed}, Mount: spatial.FromRPY(mgl64.Vec3{}, 90, 0, 0),
 	})
 	h.Fire(3e9)
@@ -99,7 +99,7 @@ func TestIMURidesOnItsOwner(t *testing.T) {
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
 		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: circle{radius, speed}},
 	}}
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Scene: world, Owner: 7})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Scene: world, Owner: 7})
 	h.Fire(2e9)
 	m := sensortest.Last[*sample.Imu](h, "imu")
 	assert.InEpsilon(t, speed*speed/radius, m.LinearAcceleration[1], 1e-6)
@@ -109,7 +109,7 @@ func TestIMURidesOnItsOwner(t *testing.T) {
 }
 
 func TestIMUUnreportedOrientation(t *testing.T) {
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Attributes: map[string]any{"orientation": false}})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Attributes: map[string]any{"orientation": false}})
 	h.Fire(1e8)
 	m := sensortest.Last[*sample.Imu](h, "imu")
 	assert.Equal(t, -1.0, m.OrientationCovariance[0])
@@ -126,7 +126,7 @@ func (s spin) PoseAt(tNs int64) spatial.Pose {
 
 func TestIMUAcceleratingTurnHasATangentialPart(t *testing.T) {
 	const alpha, lift, arm = 0.8, 0.5, 2.0
-	h := sensortest.New(t, motion.IMU, sensortest.Options{
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{
 		Ego: spin{alpha, lift}, Mount: spatial.FromRPY(mgl64.Vec3{arm, 0, 0}, 0, 0, 0),
 	})
 	h.Fire(1_505_000_000)
@@ -146,7 +146,7 @@ func TestIMUDrivenVehicle(t *testing.T) {
 		t.Fatal(err)
 	}
 	mount := spatial.FromRPY(mgl64.Vec3{1.5, 0.5, 1}, 0, 0, 30)
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Ego: car, Mount: mount})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Ego: car, Mount: mount})
 	for k := int64(1); k <= 40; k++ {
 		if err := car.SetCommand(scene.Command{Acceleration: 2, Steering: 0.3}); err != nil {
 			t.Fatal(err)
@@ -167,21 +167,21 @@ func TestIMUDrivenVehicle(t *testing.T) {
 
 // TestIMUCarlaDefaults has the attributes of CARLA's unit, and those beside them.
 func TestIMUCarlaDefaults(t *testing.T) {
-	settings := motion.IMU.NewSettings()
+	settings := motion.IMUDefinition.NewSettings()
 	for _, name := range []string{"noise_accel_stddev", "noise_gyro_stddev", "noise_gyro_bias", "noise_accel_bias"} {
 		for _, axis := range []string{"_x", "_y", "_z"} {
 			assert.Equal(t, 0.0, settings.Value(name+axis), name+axis)
 		}
 	}
-	assert.Equal(t, 0.0, settings.Float("noise_accel_bias_walk"))
-	assert.Equal(t, 0.0, settings.Float("noise_gyro_bias_walk"))
-	assert.Equal(t, 0, settings.Int("noise_seed"))
+	assert.Equal(t, 0.0, settings.Value("noise_accel_bias_walk"))
+	assert.Equal(t, 0.0, settings.Value("noise_gyro_bias_walk"))
+	assert.Equal(t, int64(0), settings.Value("noise_seed"))
 }
 
 // atRest returns an unmoving sensor's measurements, gravity taken away.
 func atRest(t *testing.T, seed uint64, attributes map[string]any, firings ...uint64) (force, rate []mgl64.Vec3, last *sample.Imu) {
 	t.Helper()
-	h := sensortest.New(t, motion.IMU, sensortest.Options{Seed: seed, Attributes: attributes})
+	h := sensortest.New(t, motion.IMUDefinition, sensortest.Options{Seed: seed, Attributes: attributes})
 	h.Env.History.Record(0)
 	for _, seq := range firings {
 		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: 1e9, PeriodNs: 1e8, Seq: seq}))

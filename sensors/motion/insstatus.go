@@ -19,7 +19,10 @@ const (
 // system: always the same, a good solution of fixed RTK quality, since nothing here can
 // fail. It is there for stacks that wait for it (SVL's GPS-INS Status, 1 to 100 Hz, by
 // default 12.5).
-var INSStatus = &sensors.Definition{
+type INSStatus struct{}
+
+// INSStatusDefinition describes sensor.other.ins_status.
+var INSStatusDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.ins_status",
 	Number: 43,
 	Doc:    "state of an inertial navigation system: a good, fixed RTK solution",
@@ -31,7 +34,6 @@ var INSStatus = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "12.5",
-	New: newInstrument(func(m *sample.InsStatus, r *reading) {
-		*m = sample.InsStatus{Header: r.header, Status: INSStatusGood, PositionType: INSPositionFixedRTK}
-	}),
-}
+}, newInstrument[INSStatus](func(m *sample.InsStatus, r *reading) {
+	*m = sample.InsStatus{Header: r.header, Status: INSStatusGood, PositionType: INSPositionFixedRTK}
+}))

@@ -11,11 +11,11 @@ import (
 )
 
 func TestINSStatus(t *testing.T) {
-	h := sensortest.New(t, motion.INSStatus, sensortest.Options{})
+	h := sensortest.New(t, motion.INSStatusDefinition, sensortest.Options{})
 	h.Fire(80_000_000)
 	m := sensortest.Last[*sample.InsStatus](h, "ins_status")
 	assert.EqualValues(t, 3, m.Status)
 	assert.EqualValues(t, 56, m.PositionType)
 	assert.EqualValues(t, 80_000_000, m.StampNs)
-	assert.Equal(t, "12.5", motion.INSStatus.DefaultRate)
+	assert.Equal(t, "12.5", motion.INSStatusDefinition.DefaultRate)
 }

@@ -45,9 +45,9 @@ type reading struct {
 	zone     spatial.UTMZone      // of the map's origin
 }
 
-// newInstrument makes the constructor of a Definition.
-func newInstrument[E any](fill func(*E, *reading)) func(sensors.Spec) (sensors.Sensor, error) {
-	return func(spec sensors.Spec) (sensors.Sensor, error) {
+// newInstrument makes the constructor of a Definition whose options are an O.
+func newInstrument[O, E any](fill func(*E, *reading)) func(sensors.Spec, O) (sensors.Sensor, error) {
+	return func(spec sensors.Spec, _ O) (sensors.Sensor, error) {
 		return &instrument[E]{Reading: sensors.Reading[E]{Spec: spec}, fill: fill}, nil
 	}
 }

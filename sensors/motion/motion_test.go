@@ -35,11 +35,11 @@ func TestConformance(t *testing.T) {
 	}
 	onEarth := sensortest.Suite{Options: sensortest.Options{Scene: karlsruhe()}}
 	for d, suite := range map[*sensors.Definition]sensortest.Suite{
-		motion.IMU: {
+		motion.IMUDefinition: {
 			Options: sensortest.Options{Attributes: map[string]any{"noise_accel_stddev_x": 0.2}},
 			Changed: noise,
 		},
-		motion.GNSS: {
+		motion.GNSSDefinition: {
 			Options: sensortest.Options{Scene: karlsruhe(), Attributes: map[string]any{"noise_vertical_stddev": 0.5}},
 			Changed: map[string]any{
 				"noise_horizontal_stddev": 1.0, "noise_vertical_stddev": 1.0, "noise_seed": 9,
@@ -48,20 +48,20 @@ func TestConformance(t *testing.T) {
 			},
 			Unchanging: map[string]string{"ignore_map_origin": "it is inert"},
 		},
-		motion.GPSOdometry: {
+		motion.GPSOdometryDefinition: {
 			Options: sensortest.Options{Scene: aachen()},
 			Changed: map[string]any{"child_frame": "rear", "ignore_map_origin": true},
 		},
-		motion.INSStatus: {},
-		motion.Odometry:  {Changed: map[string]any{"child_frame": "rear"}},
-		motion.Transform: {
+		motion.INSStatusDefinition: {},
+		motion.OdometryDefinition:  {Changed: map[string]any{"child_frame": "rear"}},
+		motion.TransformDefinition: {
 			Changed: map[string]any{"base_frame": "base_footprint"},
 			Still:   true, // it publishes the vehicle's frames, wherever it is mounted
 		},
-		motion.CANBus:          onEarth,
-		motion.VehicleOdometry: onEarth,
-		motion.Speedometer:     onEarth,
-		motion.Clock:           {Still: true},
+		motion.CANBusDefinition:          onEarth,
+		motion.VehicleOdometryDefinition: onEarth,
+		motion.SpeedometerDefinition:     onEarth,
+		motion.ClockDefinition:           {Still: true},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

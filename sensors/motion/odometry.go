@@ -9,12 +9,16 @@ import (
 
 // Odometry describes sensor.other.odometry, the ground-truth odometry of the actor that
 // the sensor rides on.
-var Odometry = &sensors.Definition{
-	ID:         "sensor.other.odometry",
-	Number:     44,
-	Doc:        "ground-truth pose and velocity of the frame it is mounted in",
-	Tags:       []string{"odometry", "motion"},
-	Attributes: []sensors.Attribute{childFrame},
+type Odometry struct {
+	Child
+}
+
+// OdometryDefinition describes sensor.other.odometry.
+var OdometryDefinition = sensors.Define(sensors.Definition{
+	ID:     "sensor.other.odometry",
+	Number: 44,
+	Doc:    "ground-truth pose and velocity of the frame it is mounted in",
+	Tags:   []string{"odometry", "motion"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Odometry](sensors.OutputSpec{
 			Name: "odometry", Suffix: "", Doc: "nav_msgs/Odometry, pose in odom, twist in the child frame",
@@ -22,20 +26,21 @@ var Odometry = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "50",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		child := spec.ChildFrame(spec.Settings.String("child_frame"))
-		return newInstrument(func(m *sample.Odometry, r *reading) {
-			arm := r.header.Pose.Position.Sub(r.state.Pose.Position)
-			toChild := r.header.Pose.Orientation.Conjugate()
-			m.Header, m.BodyPose, m.ChildFrameID = r.header, r.header.Pose, child
-			m.FrameID = spatial.FrameOdom
-			m.Twist = spatial.Twist{
-				Linear:  toChild.Rotate(r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(arm))),
-				Angular: toChild.Rotate(r.state.Twist.Angular),
-			}
-		})(spec)
-	},
-}
+}, func(spec sensors.Spec, o Odometry) (sensors.Sensor, error) {
+	child := spec.ChildFrame(o.Child.Frame)
+	return newInstrument[Odometry](func(m *sample.Odometry, r *reading) {
+		arm := r.header.Pose.Position.Sub(r.state.Pose.Position)
+		toChild := r.header.Pose.Orientation.Conjugate()
+		m.Header, m.BodyPose, m.ChildFrameID = r.header, r.header.Pose, child
+		m.FrameID = spatial.FrameOdom
+		m.Twist = spatial.Twist{
+			Linear:  toChild.Rotate(r.state.Twist.Linear.Add(r.state.Twist.Angular.Cross(arm))),
+			Angular: toChild.Rotate(r.state.Twist.Angular),
+		}
+	})(spec, o)
+})
 
-// childFrame is the attribute of sensors that publish how a frame moves.
-var childFrame = sensors.Attribute{Name: "child_frame", Type: sensors.String, Default: "", Doc: "name of the frame whose motion is published; empty is the parent frame for a sensor at its owner's origin, else the sensor's own"}
+// Child is the option of odometries, the frame whose motion they publish.
+type Child struct {
+	Frame string `attribute:"child_frame" doc:"name of the frame whose motion is published; empty is the parent frame for a sensor at its owner's origin, else the sensor's own"`
+}

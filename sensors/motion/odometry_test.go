@@ -21,7 +21,7 @@ func (northward) PoseAt(tNs int64) spatial.Pose {
 }
 
 func TestOdometryTwistIsInTheChildFrame(t *testing.T) {
-	h := sensortest.New(t, motion.Odometry, sensortest.Options{Ego: northward{}})
+	h := sensortest.New(t, motion.OdometryDefinition, sensortest.Options{Ego: northward{}})
 	h.Fire(2e9)
 	m := sensortest.Last[*sample.Odometry](h, "odometry")
 	assert.InDeltaSlice(t, []float64{3, 4, 0}, m.BodyPose.Position[:], 1e-9)
@@ -33,7 +33,7 @@ func TestOdometryTwistIsInTheChildFrame(t *testing.T) {
 // TestOdometryMountedSensor: the frame that moves is then the sensor's own, and a lever arm
 // turns with the vehicle.
 func TestOdometryMountedSensor(t *testing.T) {
-	h := sensortest.New(t, motion.Odometry, sensortest.Options{
+	h := sensortest.New(t, motion.OdometryDefinition, sensortest.Options{
 		Ego: turning{}, Mount: spatial.FromRPY(mgl64.Vec3{2, 0, 1}, 0, 0, 90),
 	})
 	h.Fire(1e9)
@@ -56,7 +56,7 @@ func TestOdometryRidesOnItsOwner(t *testing.T) {
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{
 		{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: northward{}},
 	}}
-	h := sensortest.New(t, motion.Odometry, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"child_frame": "bus"}})
+	h := sensortest.New(t, motion.OdometryDefinition, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"child_frame": "bus"}})
 	h.Fire(2e9)
 	m := sensortest.Last[*sample.Odometry](h, "odometry")
 	assert.InDeltaSlice(t, []float64{3, 4, 0}, m.BodyPose.Position[:], 1e-9)

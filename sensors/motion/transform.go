@@ -16,14 +16,16 @@ const TransformID = "sensor.other.transform"
 
 // Transform describes sensor.other.transform, which publishes the frames of the rig: the
 // fixed ones on /tf_static, once for each receiver, the moving one on /tf.
-var Transform = &sensors.Definition{
+type Transform struct {
+	BaseFrame string `attribute:"base_frame" default:"base_link" doc:"name of the vehicle's frame"`
+}
+
+// TransformDefinition describes sensor.other.transform.
+var TransformDefinition = sensors.Define(sensors.Definition{
 	ID:     TransformID,
 	Number: 45,
 	Doc:    "coordinate frames: map, odom, the vehicle and every sensor",
 	Tags:   []string{"transform", "motion"},
-	Attributes: []sensors.Attribute{
-		{Name: "base_frame", Type: sensors.String, Default: spatial.FrameBaseLink, Doc: "name of the vehicle's frame"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Transforms](sensors.OutputSpec{
 			Name: "tf", Suffix: "//tf", Doc: "tf2_msgs/TFMessage, odom to the vehicle",
@@ -35,10 +37,9 @@ var Transform = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "50",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &transform{Reading: sensors.Reading[sample.Transforms]{Spec: spec}, base: spec.Settings.String("base_frame")}, nil
-	},
-}
+}, func(spec sensors.Spec, o Transform) (sensors.Sensor, error) {
+	return &transform{Reading: sensors.Reading[sample.Transforms]{Spec: spec}, base: o.BaseFrame}, nil
+})
 
 type transform struct {
 	sensors.Reading[sample.Transforms]

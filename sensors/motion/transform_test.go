@@ -15,7 +15,7 @@ import (
 )
 
 func TestTransformStaticFramesComeOnce(t *testing.T) {
-	h := sensortest.New(t, motion.Transform, sensortest.Options{})
+	h := sensortest.New(t, motion.TransformDefinition, sensortest.Options{})
 	h.Env.Frames = func() []sample.Transform {
 		return []sample.Transform{{Header: sample.Header{FrameID: "base_link"}, ChildFrameID: "lidar", Relative: spatial.Identity()}}
 	}
@@ -47,7 +47,7 @@ func TestTransformStaticFramesComeOnce(t *testing.T) {
 func TestTransformRidesOnItsOwner(t *testing.T) {
 	bus := spatial.FromRPY(mgl64.Vec3{5, 6, 0}, 0, 0, 90)
 	world := &scene.Scene{Ego: spatial.Identity(), Actors: []*scene.Actor{{ID: 7, Name: "bus", TypeID: "vehicle.bus", Pose: bus}}}
-	h := sensortest.New(t, motion.Transform, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"base_frame": "bus"}})
+	h := sensortest.New(t, motion.TransformDefinition, sensortest.Options{Scene: world, Owner: 7, Attributes: map[string]any{"base_frame": "bus"}})
 	h.Fire(1e8)
 	tf := sensortest.Last[*sample.Transforms](h, "tf").Transforms[0]
 	assert.Equal(t, "bus", tf.ChildFrameID)
@@ -56,7 +56,7 @@ func TestTransformRidesOnItsOwner(t *testing.T) {
 
 // TestTransformFramesHangOnTheVehicle: under whatever name it has, they are one tree.
 func TestTransformFramesHangOnTheVehicle(t *testing.T) {
-	h := sensortest.New(t, motion.Transform, sensortest.Options{Attributes: map[string]any{"base_frame": "rear_axle"}})
+	h := sensortest.New(t, motion.TransformDefinition, sensortest.Options{Attributes: map[string]any{"base_frame": "rear_axle"}})
 	h.Env.Frames = func() []sample.Transform {
 		return []sample.Transform{
 			{Header: sample.Header{FrameID: "base_link"}, ChildFrameID: "mast"},

@@ -10,7 +10,10 @@ import (
 
 // CANBus describes sensor.other.can_bus: a vehicle's speed, pedals, steering, gear and
 // position. SVL's goes at 1 to 100 Hz.
-var CANBus = &sensors.Definition{
+type CANBus struct{}
+
+// CANBusDefinition describes sensor.other.can_bus.
+var CANBusDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.can_bus",
 	Number: 47,
 	Doc:    "what a vehicle reports of itself: speed, pedals, steering, gear, position",
@@ -22,8 +25,7 @@ var CANBus = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New:         newInstrument(fillCanBus),
-}
+}, newInstrument[CANBus](fillCanBus))
 
 // The engine: see the package's documentation.
 const (
@@ -51,7 +53,10 @@ func fillCanBus(m *sample.CanBus, r *reading) {
 
 // VehicleOdometry describes sensor.other.vehicle_odometry: a vehicle's speed and the
 // angles of its wheels. SVL's goes at 1 to 100 Hz.
-var VehicleOdometry = &sensors.Definition{
+type VehicleOdometry struct{}
+
+// VehicleOdometryDefinition describes sensor.other.vehicle_odometry.
+var VehicleOdometryDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.vehicle_odometry",
 	Number: 46,
 	Doc:    "a vehicle's speed and the angles of its wheels",
@@ -63,15 +68,17 @@ var VehicleOdometry = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "10",
-	New: newInstrument(func(m *sample.VehicleOdometry, r *reading) {
-		m.Header = r.header
-		m.Velocity, m.FrontWheelAngle = r.controls.Speed, r.controls.Steering
-	}),
-}
+}, newInstrument[VehicleOdometry](func(m *sample.VehicleOdometry, r *reading) {
+	m.Header = r.header
+	m.Velocity, m.FrontWheelAngle = r.controls.Speed, r.controls.Steering
+}))
 
 // Speedometer describes sensor.other.speedometer, after the pseudo sensor of CARLA's
 // ROS bridge.
-var Speedometer = &sensors.Definition{
+type Speedometer struct{}
+
+// SpeedometerDefinition describes sensor.other.speedometer.
+var SpeedometerDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.speedometer",
 	Number: 48,
 	Doc:    "a vehicle's speed along its own x axis, negative backwards",
@@ -83,8 +90,7 @@ var Speedometer = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "20",
-	New: newInstrument(func(m *sample.Speed, r *reading) {
-		m.Header = r.header
-		m.MetresPerSecond = r.controls.Speed
-	}),
-}
+}, newInstrument[Speedometer](func(m *sample.Speed, r *reading) {
+	m.Header = r.header
+	m.MetresPerSecond = r.controls.Speed
+}))

@@ -30,7 +30,7 @@ func driven[M any](t *testing.T, d *sensors.Definition, output string, c scene.C
 }
 
 func TestCANBusOfADrivenVehicle(t *testing.T) {
-	ahead := driven[*sample.CanBus](t, motion.CANBus, "can_bus", scene.Command{Acceleration: 2, Steering: 0.25})
+	ahead := driven[*sample.CanBus](t, motion.CANBusDefinition, "can_bus", scene.Command{Acceleration: 2, Steering: 0.25})
 	assert.InDelta(t, 2, ahead.Speed, 1e-9)
 	assert.InDelta(t, 0.5, ahead.Throttle, 1e-9, "2 of 4 m/s²")
 	assert.Zero(t, ahead.Braking)
@@ -47,7 +47,7 @@ func TestCANBusOfADrivenVehicle(t *testing.T) {
 		assert.False(t, on, name)
 	}
 
-	back := driven[*sample.CanBus](t, motion.CANBus, "can_bus", scene.Command{BySpeed: true, Speed: -3, Steering: -0.5})
+	back := driven[*sample.CanBus](t, motion.CANBusDefinition, "can_bus", scene.Command{BySpeed: true, Speed: -3, Steering: -0.5})
 	assert.InDelta(t, -3, back.Speed, 1e-9)
 	assert.EqualValues(t, sample.GearReverse, back.Gear)
 	assert.True(t, back.Reverse)
@@ -55,7 +55,7 @@ func TestCANBusOfADrivenVehicle(t *testing.T) {
 }
 
 func TestStandingVehicle(t *testing.T) {
-	m := driven[*sample.CanBus](t, motion.CANBus, "can_bus", scene.Command{})
+	m := driven[*sample.CanBus](t, motion.CANBusDefinition, "can_bus", scene.Command{})
 	assert.Zero(t, m.Speed)
 	assert.Zero(t, m.Throttle)
 	assert.Zero(t, m.Braking)
@@ -84,7 +84,7 @@ func TestBrakeAndThrottleOfAPath(t *testing.T) {
 		"faster":   {straight{10, 2}, 0.5, 0},
 		"slower":   {straight{10, -4}, 0, 0.5},
 	} {
-		h := sensortest.New(t, motion.CANBus, sensortest.Options{Ego: c.motion})
+		h := sensortest.New(t, motion.CANBusDefinition, sensortest.Options{Ego: c.motion})
 		h.Fire(1e9)
 		m := sensortest.Last[*sample.CanBus](h, "can_bus")
 		assert.InDelta(t, 10+c.motion.acceleration, m.Speed, 1e-6, name)
@@ -95,20 +95,20 @@ func TestBrakeAndThrottleOfAPath(t *testing.T) {
 
 // At 20 m/s a wheel of 0.33 m turns 9.65 times a second, the engine four times that.
 func TestEngineRPM(t *testing.T) {
-	h := sensortest.New(t, motion.CANBus, sensortest.Options{Ego: straight{20, 0}})
+	h := sensortest.New(t, motion.CANBusDefinition, sensortest.Options{Ego: straight{20, 0}})
 	h.Fire(1e9)
 	assert.InDelta(t, 2315, sensortest.Last[*sample.CanBus](h, "can_bus").EngineRPM, 1)
 }
 
 func TestVehicleOdometry(t *testing.T) {
-	m := driven[*sample.VehicleOdometry](t, motion.VehicleOdometry, "vehicle_odometry", scene.Command{BySpeed: true, Speed: 3, Steering: 0.3})
+	m := driven[*sample.VehicleOdometry](t, motion.VehicleOdometryDefinition, "vehicle_odometry", scene.Command{BySpeed: true, Speed: 3, Steering: 0.3})
 	assert.InDelta(t, 3, m.Velocity, 1e-9)
 	assert.InDelta(t, 0.3, m.FrontWheelAngle, 1e-9)
 	assert.Zero(t, m.RearWheelAngle)
 }
 
 func TestSpeedometer(t *testing.T) {
-	m := driven[*sample.Speed](t, motion.Speedometer, "speed", scene.Command{BySpeed: true, Speed: -1.5})
+	m := driven[*sample.Speed](t, motion.SpeedometerDefinition, "speed", scene.Command{BySpeed: true, Speed: -1.5})
 	assert.InDelta(t, -1.5, m.MetresPerSecond, 1e-9)
 	assert.Equal(t, "under_test", m.FrameID)
 }
@@ -123,7 +123,7 @@ func (climb) PoseAt(tNs int64) spatial.Pose {
 }
 
 func TestSpeedIsAlongTheVehicle(t *testing.T) {
-	h := sensortest.New(t, motion.Speedometer, sensortest.Options{Ego: climb{}})
+	h := sensortest.New(t, motion.SpeedometerDefinition, sensortest.Options{Ego: climb{}})
 	h.Fire(1e9)
 	assert.InDelta(t, 4, sensortest.Last[*sample.Speed](h, "speed").MetresPerSecond, 1e-9)
 }
@@ -133,7 +133,7 @@ func TestVehicleMountChangesTheHeaderOnly(t *testing.T) {
 	turn := func(mount spatial.Pose) *sample.CanBus {
 		loop, err := scene.NewWaypointLoop([]mgl64.Vec3{{0, 0, 0}, {50, 0, 0}, {50, 50, 0}, {0, 50, 0}}, 8)
 		require.NoError(t, err)
-		h := sensortest.New(t, motion.CANBus, sensortest.Options{Scene: karlsruhe(), Ego: loop, Mount: mount})
+		h := sensortest.New(t, motion.CANBusDefinition, sensortest.Options{Scene: karlsruhe(), Ego: loop, Mount: mount})
 		h.Fire(5e9)
 		return sensortest.Last[*sample.CanBus](h, "can_bus")
 	}
@@ -146,13 +146,13 @@ func TestVehicleMountChangesTheHeaderOnly(t *testing.T) {
 func TestVehicleRidesOnItsOwner(t *testing.T) {
 	world := karlsruhe()
 	world.Actors = []*scene.Actor{{ID: 7, Name: "bus", TypeID: "vehicle.bus", Motion: straight{12, 0}}}
-	h := sensortest.New(t, motion.Speedometer, sensortest.Options{Scene: world, Owner: 7})
+	h := sensortest.New(t, motion.SpeedometerDefinition, sensortest.Options{Scene: world, Owner: 7})
 	h.Fire(1e9)
 	assert.InDelta(t, 12, sensortest.Last[*sample.Speed](h, "speed").MetresPerSecond, 1e-6)
 }
 
 func TestVehicleDefaultRates(t *testing.T) {
-	for d, rate := range map[*sensors.Definition]string{motion.CANBus: "10", motion.VehicleOdometry: "10", motion.Speedometer: "20"} {
+	for d, rate := range map[*sensors.Definition]string{motion.CANBusDefinition: "10", motion.VehicleOdometryDefinition: "10", motion.SpeedometerDefinition: "20"} {
 		assert.Equal(t, rate, d.DefaultRate, d.ID)
 		assert.Empty(t, d.Attributes, d.ID)
 	}

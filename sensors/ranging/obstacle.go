@@ -15,17 +15,19 @@ import (
 
 // Obstacle describes sensor.other.obstacle, which tells what is in the way of the actor
 // that it rides on. Names and defaults of the attributes are CARLA's.
-var Obstacle = &sensors.Definition{
+type Obstacle struct {
+	Distance       float64  `attribute:"distance" unit:"m" default:"5" min:"0.01" max:"1000" usual:"0.5 200" doc:"how far the ball goes"`
+	HitRadius      *float64 `attribute:"hit_radius" unit:"m" default:"0.5" max:"10" usual:"0.05 5" doc:"radius of the ball"`
+	OnlyDynamics   bool     `attribute:"only_dynamics" doc:"take notice of vehicles and walkers alone, also where something that stands is before them"`
+	DebugLinetrace bool     `attribute:"debug_linetrace" inert:"raybridge's window doesn't draw the ball's way" doc:"CARLA draws the way in its window"`
+}
+
+// ObstacleDefinition describes sensor.other.obstacle.
+var ObstacleDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.obstacle",
 	Number: 63,
 	Doc:    "obstacles: what a ball that goes ahead from the sensor touches first",
 	Tags:   []string{"other", "obstacle", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "distance", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, UsualMin: 0.5, UsualMax: 200, Default: 5.0, Doc: "how far the ball goes"},
-		{Name: "hit_radius", Type: sensors.Float, Unit: "m", Min: 0, Max: 10, UsualMin: 0.05, UsualMax: 5, Default: 0.5, Doc: "radius of the ball"},
-		{Name: "only_dynamics", Type: sensors.Bool, Default: false, Doc: "take notice of vehicles and walkers alone, also where something that stands is before them"},
-		{Name: "debug_linetrace", Type: sensors.Bool, Default: false, Doc: "CARLA draws the way in its window", Inert: "raybridge's window doesn't draw the ball's way"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Obstacle](sensors.OutputSpec{
 			Name: "obstacle", Suffix: "", Doc: "the first obstacle; nothing is sent while the way is free",
@@ -33,8 +35,7 @@ var Obstacle = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "20",
-	New:         newObstacle,
-}
+}, newObstacle)
 
 // The ball is looked for along parallel rays: one in the middle, and rings of them out
 // to its radius, closer to one another where its surface is steep, so that the distance
@@ -58,12 +59,11 @@ type obstacle struct {
 	event sample.Obstacle // reused: outputs copy what they keep
 }
 
-func newObstacle(spec sensors.Spec) (sensors.Sensor, error) {
-	set := spec.Settings
-	o := &obstacle{spec: spec, distance: set.Float("distance")}
-	o.aim(set.Float("hit_radius"))
+func newObstacle(spec sensors.Spec, given Obstacle) (sensors.Sensor, error) {
+	o := &obstacle{spec: spec, distance: given.Distance}
+	o.aim(*given.HitRadius)
 	shader := compute.FixedRays(len(o.rays), func(rays []compute.Ray) { copy(rays, o.rays) }, o.publish)
-	if set.Bool("only_dynamics") {
+	if given.OnlyDynamics {
 		shader = compute.Among(moves, shader)
 	}
 	o.Sensor = compute.New(spec, shader)

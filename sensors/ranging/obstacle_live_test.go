@@ -12,6 +12,7 @@ import (
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -35,7 +36,7 @@ func cubes(things ...thing) *scene.Scene {
 
 func look(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Obstacle {
 	t.Helper()
-	h := sensortest.New(t, ranging.Obstacle, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
+	h := sensortest.New(t, ranging.ObstacleDefinition, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
 	h.Fire(100_000_000)
 	if len(h.Messages["obstacle"]) == 0 {
 		return nil
@@ -87,7 +88,7 @@ func TestObstacleWhatIsInTheWay(t *testing.T) {
 
 // TestObstacleDefaults are CARLA's.
 func TestObstacleDefaults(t *testing.T) {
-	s := ranging.Obstacle.NewSettings()
-	assert.Equal(t, []float64{5, 0.5}, []float64{s.Float("distance"), s.Float("hit_radius")})
-	assert.Equal(t, []bool{false, false}, []bool{s.Bool("only_dynamics"), s.Bool("debug_linetrace")})
+	o := sensors.DefaultsOf[ranging.Obstacle]()
+	assert.Equal(t, []float64{5, 0.5}, []float64{o.Distance, *o.HitRadius})
+	assert.Equal(t, []bool{false, false}, []bool{o.OnlyDynamics, o.DebugLinetrace})
 }

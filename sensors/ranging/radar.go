@@ -23,18 +23,20 @@ import (
 // It follows CARLA's sensor.other.radar: no cross sections, no multipath, no tracks. A
 // ray aims at a point of an ellipse on the plane at the range's end, whose radius and
 // angle are uniform, so that the middle of the cone is seen most densely.
-var Radar = &sensors.Definition{
+type Radar struct {
+	HorizontalFOV   float64 `attribute:"horizontal_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"5 150" doc:"width of the cone"`
+	VerticalFOV     float64 `attribute:"vertical_fov" unit:"deg" default:"30" min:"0.1" max:"170" usual:"1 90" doc:"height of the cone"`
+	Range           float64 `attribute:"range" unit:"m" default:"100" min:"0.1" max:"2000" usual:"1 500" doc:"longest range along the axis"`
+	PointsPerSecond int64   `attribute:"points_per_second" default:"1500" min:"1" max:"10000000" usual:"100 1000000" doc:"rays a second, those that hit nothing too"`
+	NoiseSeed       uint64  `attribute:"noise_seed" max:"2147483647" doc:"seed of the rays' directions; 0 is the run's"`
+}
+
+// RadarDefinition describes sensor.other.radar.
+var RadarDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.radar",
 	Number: 30,
 	Doc:    "radar: range, direction and radial speed (receding is positive) of what rays in a cone hit",
 	Tags:   []string{"other", "radar", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "horizontal_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 5, UsualMax: 150, Default: 30.0, Doc: "width of the cone"},
-		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 0.1, Max: 170, UsualMin: 1, UsualMax: 90, Default: 30.0, Doc: "height of the cone"},
-		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.1, Max: 2000, UsualMin: 1, UsualMax: 500, Default: 100.0, Doc: "longest range along the axis"},
-		{Name: "points_per_second", Type: sensors.Int, Min: 1, Max: 10_000_000, UsualMin: 100, UsualMax: 1_000_000, Default: int64(1500), Doc: "rays a second, those that hit nothing too"},
-		{Name: "noise_seed", Type: sensors.Int, Min: 0, Max: math.MaxInt32, Default: int64(0), Doc: "seed of the rays' directions; 0 is the run's"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Radar](sensors.OutputSpec{
 			Name: "detections", Suffix: "/points", Doc: "the rays that hit something, in the sensor's frame", QoS: flow.SensorDataQoS,
@@ -44,8 +46,7 @@ var Radar = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "20",
-	New:         newRadar,
-}
+}, newRadar)
 
 // maxRays bounds a sweep's memory.
 const maxRays = 1 << 20
@@ -68,13 +69,10 @@ type radar struct {
 	before     []uint32 // actors of the sweep before, rising
 }
 
-func newRadar(spec sensors.Spec) (sensors.Sensor, error) {
-	set := spec.Settings
-	r := &radar{
-		reach: set.Float("range"), perSecond: int64(set.Int("points_per_second")), seed: uint64(set.Int("noise_seed")),
-	}
-	r.width = r.reach * math.Tan(mgl64.DegToRad(set.Float("horizontal_fov"))/2)
-	r.height = r.reach * math.Tan(mgl64.DegToRad(set.Float("vertical_fov"))/2)
+func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
+	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed}
+	r.width = r.reach * math.Tan(mgl64.DegToRad(o.HorizontalFOV)/2)
+	r.height = r.reach * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2)
 	n := math.Ceil(float64(r.perSecond) / spec.RateHz)
 	if n > maxRays {
 		return nil, fmt.Errorf("%w: points_per_second %d at %v Hz makes %.0f rays a sweep, at most %d are possible: raise the rate or ask for fewer",

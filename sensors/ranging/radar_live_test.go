@@ -40,7 +40,7 @@ func sweep(t *testing.T, o sensortest.Options) (*sample.Radar, *sample.RadarObje
 		o.Attributes = map[string]any{}
 	}
 	o.Attributes["points_per_second"] = 20_000
-	h := sensortest.New(t, ranging.Radar, o)
+	h := sensortest.New(t, ranging.RadarDefinition, o)
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.Radar](h, "detections"), sensortest.Last[*sample.RadarObjects](h, "objects")
 }
@@ -121,12 +121,12 @@ func TestRadarOnAnotherActor(t *testing.T) {
 
 // TestRadarTooManyRays are refused, with what can be done.
 func TestRadarTooManyRays(t *testing.T) {
-	s := ranging.Radar.NewSettings()
+	s := ranging.RadarDefinition.NewSettings()
 	require.NoError(t, s.Set("points_per_second", 10_000_000))
-	_, err := ranging.Radar.New(sensors.Spec{Definition: ranging.Radar, Settings: s, RateHz: 1})
+	_, err := ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, RateHz: 1})
 	require.ErrorIs(t, err, sensors.ErrValue)
 	require.ErrorContains(t, err, "makes 10000000 rays a sweep, at most 1048576 are possible")
-	_, err = ranging.Radar.New(sensors.Spec{Definition: ranging.Radar, Settings: s, RateHz: 20})
+	_, err = ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, RateHz: 20})
 	require.NoError(t, err)
 }
 
@@ -167,7 +167,7 @@ func TestRadarSeeds(t *testing.T) {
 
 // TestRadarDefaults are CARLA's.
 func TestRadarDefaults(t *testing.T) {
-	s := ranging.Radar.NewSettings()
-	assert.Equal(t, []float64{30, 30, 100}, []float64{s.Float("horizontal_fov"), s.Float("vertical_fov"), s.Float("range")})
-	assert.Equal(t, []int{1500, 0}, []int{s.Int("points_per_second"), s.Int("noise_seed")})
+	o := sensors.DefaultsOf[ranging.Radar]()
+	assert.Equal(t, []float64{30, 30, 100}, []float64{o.HorizontalFOV, o.VerticalFOV, o.Range})
+	assert.Equal(t, []int64{1500, 0}, []int64{o.PointsPerSecond, int64(o.NoiseSeed)})
 }

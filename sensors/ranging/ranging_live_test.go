@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	edged.Put("ball", scenetest.Sphere(0.2, 48), scenetest.Matte("ball", 1, 1, 1), scenetest.At(1.6, 0.02, 0, scene.TagStatic))
 	edged.Put("edge", scenetest.Box(0.1, 0.1, 0.1), scenetest.Matte("edge", 1, 1, 1), scenetest.At(0.5, 0.8, 0.5, scene.TagStatic))
 	for d, suite := range map[*sensors.Definition]sensortest.Suite{
-		ranging.Radar: {
+		ranging.RadarDefinition: {
 			Options: sensortest.Options{
 				Scene: target(30, mgl64.Vec3{1, 0, 0}, 0.1), Seed: 3, Attributes: map[string]any{"points_per_second": 5000},
 			},
@@ -31,13 +31,13 @@ func TestConformance(t *testing.T) {
 				"horizontal_fov": 50.0, "vertical_fov": 50.0, "range": 10.0, "points_per_second": 10_000, "noise_seed": 9,
 			},
 		},
-		ranging.Ultrasonic: {
+		ranging.UltrasonicDefinition: {
 			Options: sensortest.Options{Scene: edged.Scene},
 			Changed: map[string]any{
 				"image_size_x": 1700, "image_size_y": 16, "vertical_fov": 80.0, "range_min": 1.9, "range": 1.0,
 			},
 		},
-		ranging.Obstacle: {
+		ranging.ObstacleDefinition: {
 			Options: sensortest.Options{
 				Scene: cubes(thing{"static.post", scene.TagPole, 5, 0.3, 0}, thing{"vehicle.car", scene.TagCar, 5.3, -0.6, 0}),
 			},
@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestBeginThatFailsLeavesNothing(t *testing.T) {
-	for _, d := range []*sensors.Definition{ranging.Radar, ranging.Ultrasonic, ranging.Obstacle} {
+	for _, d := range []*sensors.Definition{ranging.RadarDefinition, ranging.UltrasonicDefinition, ranging.ObstacleDefinition} {
 		t.Run(d.ID, func(t *testing.T) {
 			sensortest.BeginFails(t, d, sensortest.Options{Scene: scenetest.MovingWall(20, 1)})
 		})

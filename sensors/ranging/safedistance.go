@@ -22,16 +22,18 @@ import (
 // SafeDistance describes sensor.other.safe_distance, the sensor of CARLA's tutorial "How
 // to add a new sensor": it tells which other vehicles are inside a box around the one it
 // is attached to. Its attributes are the tutorial's.
-var SafeDistance = &sensors.Definition{
+type SafeDistance struct {
+	Front   *float64 `attribute:"safe_distance_front" unit:"m" default:"1" max:"1000" recommended:"1.0" doc:"distance to keep ahead of the vehicle's box"`
+	Back    *float64 `attribute:"safe_distance_back" unit:"m" default:"0.5" max:"1000" recommended:"0.5" doc:"distance to keep behind it"`
+	Lateral *float64 `attribute:"safe_distance_lateral" unit:"m" default:"0.5" max:"1000" recommended:"0.5" doc:"distance to keep on either side"`
+}
+
+// SafeDistanceDefinition describes sensor.other.safe_distance.
+var SafeDistanceDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.safe_distance",
 	Number: 65,
 	Doc:    "safe distance: which vehicles are inside a box around the one it is attached to",
 	Tags:   []string{"other", "safe_distance"},
-	Attributes: []sensors.Attribute{
-		{Name: "safe_distance_front", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 1.0, Recommended: []string{"1.0"}, Doc: "distance to keep ahead of the vehicle's box"},
-		{Name: "safe_distance_back", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.5, Recommended: []string{"0.5"}, Doc: "distance to keep behind it"},
-		{Name: "safe_distance_lateral", Type: sensors.Float, Unit: "m", Min: 0, Max: 1000, Default: 0.5, Recommended: []string{"0.5"}, Doc: "distance to keep on either side"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[SafeDistanceEvent](sensors.OutputSpec{
 			Name: "event", Suffix: "", Doc: "the vehicles that are too close; nothing is sent while there are none",
@@ -39,18 +41,15 @@ var SafeDistance = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "20",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		front, back := spec.Settings.Float("safe_distance_front"), spec.Settings.Float("safe_distance_back")
-		lateral := spec.Settings.Float("safe_distance_lateral")
-		return &safeDistance{
-			Reading: sensors.Reading[SafeDistanceEvent]{Spec: spec},
-			box: scene.Box{
-				Center: mgl64.Vec3{(front - back) / 2, 0, 0},
-				Half:   mgl64.Vec3{(front + back) / 2, lateral, 0},
-			},
-		}, nil
-	},
-}
+}, func(spec sensors.Spec, o SafeDistance) (sensors.Sensor, error) {
+	return &safeDistance{
+		Reading: sensors.Reading[SafeDistanceEvent]{Spec: spec},
+		box: scene.Box{
+			Center: mgl64.Vec3{(*o.Front - *o.Back) / 2, 0, 0},
+			Half:   mgl64.Vec3{(*o.Front + *o.Back) / 2, *o.Lateral, 0},
+		},
+	}, nil
+})
 
 type safeDistance struct {
 	sensors.Reading[SafeDistanceEvent]
@@ -155,7 +154,7 @@ type SafeDistanceView struct {
 func OpenSafeDistance(m wire.Message) (SafeDistanceView, error) {
 	body := m.Body()
 	switch {
-	case m.Type().Number() != SafeDistance.Number || m.SchemaVersion() != safeDistanceVersion:
+	case m.Type().Number() != SafeDistanceDefinition.Number || m.SchemaVersion() != safeDistanceVersion:
 		return SafeDistanceView{}, fmt.Errorf("%w: type number %d, version %d", ErrSafeDistance, m.Type().Number(), m.SchemaVersion())
 	case len(body)%idBytes != 0:
 		return SafeDistanceView{}, fmt.Errorf("%w: %d bytes are no list of ids", ErrSafeDistance, len(body))

@@ -20,6 +20,7 @@ import (
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
@@ -85,7 +86,7 @@ func TestSafeDistanceWhoIsTooClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, names := street(c.cars)
-			h := sensortest.New(t, ranging.SafeDistance, sensortest.Options{Scene: s, Attributes: c.attributes})
+			h := sensortest.New(t, ranging.SafeDistanceDefinition, sensortest.Options{Scene: s, Attributes: c.attributes})
 			h.Fire(50_000_000)
 			var got []string
 			for _, m := range h.Messages["event"] {
@@ -101,9 +102,9 @@ func TestSafeDistanceWhoIsTooClose(t *testing.T) {
 
 // TestSafeDistanceDefaults are those of the tutorial, step 1.
 func TestSafeDistanceDefaults(t *testing.T) {
-	s := ranging.SafeDistance.NewSettings()
+	o := sensors.DefaultsOf[ranging.SafeDistance]()
 	assert.Equal(t, []float64{1, 0.5, 0.5}, []float64{
-		s.Float("safe_distance_front"), s.Float("safe_distance_back"), s.Float("safe_distance_lateral"),
+		*o.Front, *o.Back, *o.Lateral,
 	})
 }
 
@@ -111,7 +112,7 @@ func TestSafeDistanceConformance(t *testing.T) {
 	s, _ := street(map[string]mgl64.Vec3{
 		"ahead": {6.5, 0, 0.75}, "behind": {-4.5, 0, 0.75}, "left": {1, 3.2, 0.75},
 	})
-	sensortest.Run(t, ranging.SafeDistance, sensortest.Suite{
+	sensortest.Run(t, ranging.SafeDistanceDefinition, sensortest.Suite{
 		Options: sensortest.Options{Scene: s},
 		Changed: map[string]any{"safe_distance_front": 0.0, "safe_distance_back": 3.0, "safe_distance_lateral": 3.0},
 	})
@@ -133,7 +134,7 @@ func message(t testing.TB, number uint16) wire.Message {
 }
 
 func TestSafeDistanceAnEventThereAndBack(t *testing.T) {
-	m := message(t, ranging.SafeDistance.Number)
+	m := message(t, ranging.SafeDistanceDefinition.Number)
 	assert.Equal(t, []byte{7, 0, 0, 0, 4, 3, 2, 1}, m.Body())
 	v, err := ranging.OpenSafeDistance(m)
 	require.NoError(t, err)
@@ -149,12 +150,12 @@ func TestSafeDistanceAnEventThereAndBack(t *testing.T) {
 }
 
 func TestSafeDistanceWhatIsNoEvent(t *testing.T) {
-	_, err := ranging.OpenSafeDistance(message(t, ranging.SafeDistance.Number+1))
+	_, err := ranging.OpenSafeDistance(message(t, ranging.SafeDistanceDefinition.Number+1))
 	require.ErrorIs(t, err, ranging.ErrSafeDistance)
 }
 
 func FuzzOpenSafeDistance(f *testing.F) {
-	f.Add(message(f, ranging.SafeDistance.Number).Bytes())
+	f.Add(message(f, ranging.SafeDistanceDefinition.Number).Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := wire.Open(b)
 		if err != nil {

@@ -16,26 +16,27 @@ import (
 // Ultrasonic describes sensor.other.ultrasonic, an ultrasonic range finder: the distance
 // of the nearest thing in a cone. It is SVL's, which looks along as many rays as a
 // picture of its size has pixels.
-var Ultrasonic = &sensors.Definition{
+type Ultrasonic struct {
+	Columns     int     `attribute:"image_size_x" unit:"px" default:"400" min:"1" max:"1920" doc:"rays side by side"`
+	Rows        int     `attribute:"image_size_y" unit:"px" default:"160" min:"1" max:"1080" doc:"rays above one another"`
+	VerticalFOV float64 `attribute:"vertical_fov" unit:"deg" default:"40" min:"1" max:"90" usual:"5 90" doc:"vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"`
+	RangeMin    float64 `attribute:"range_min" unit:"m" default:"0.3" min:"0.01" max:"1000" usual:"0.01 1" doc:"shortest distance; what is nearer reads -Inf (REP-117)"`
+	Range       float64 `attribute:"range" unit:"m" default:"2" min:"0.01" max:"2000" usual:"0.1 20" doc:"longest distance; if nothing is in it, it reads +Inf (REP-117)"`
+}
+
+// UltrasonicDefinition describes sensor.other.ultrasonic.
+var UltrasonicDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.ultrasonic",
 	Number: 31,
 	Doc:    "ultrasonic range finder: the distance of the nearest thing ahead",
 	Tags:   []string{"other", "ultrasonic", "gpu"},
-	Attributes: []sensors.Attribute{
-		{Name: "image_size_x", Type: sensors.Int, Unit: "px", Min: 1, Max: 1920, Default: int64(400), Doc: "rays side by side"},
-		{Name: "image_size_y", Type: sensors.Int, Unit: "px", Min: 1, Max: 1080, Default: int64(160), Doc: "rays above one another"},
-		{Name: "vertical_fov", Type: sensors.Float, Unit: "deg", Min: 1, Max: 90, UsualMin: 5, UsualMax: 90, Default: 40.0, Doc: "vertical field of view; the horizontal one follows from the rays' grid, whose cells are square"},
-		{Name: "range_min", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 1000, UsualMin: 0.01, UsualMax: 1, Default: 0.3, Doc: "shortest distance; what is nearer reads -Inf (REP-117)"},
-		{Name: "range", Type: sensors.Float, Unit: "m", Min: 0.01, Max: 2000, UsualMin: 0.1, UsualMax: 20, Default: 2.0, Doc: "longest distance; if nothing is in it, it reads +Inf (REP-117)"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Range](sensors.OutputSpec{
 			Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
 		}),
 	},
 	DefaultRate: "15",
-	New:         newUltrasonic,
-}
+}, newUltrasonic)
 
 type ultrasonic struct {
 	*compute.Sensor[compute.Hit]
@@ -47,16 +48,12 @@ type ultrasonic struct {
 	message sample.Range // reused: outputs copy what they keep
 }
 
-func newUltrasonic(spec sensors.Spec) (sensors.Sensor, error) {
-	set := spec.Settings
-	u := &ultrasonic{
-		columns: set.Int("image_size_x"), rows: set.Int("image_size_y"),
-		low: set.Float("range_min"), high: set.Float("range"),
-	}
+func newUltrasonic(spec sensors.Spec, o Ultrasonic) (sensors.Sensor, error) {
+	u := &ultrasonic{columns: o.Columns, rows: o.Rows, low: o.RangeMin, high: o.Range}
 	if u.low >= u.high {
 		return nil, fmt.Errorf("%w: range_min %v m is not below range %v m", sensors.ErrValue, u.low, u.high)
 	}
-	u.focal = float64(u.rows) / (2 * math.Tan(mgl64.DegToRad(set.Float("vertical_fov"))/2))
+	u.focal = float64(u.rows) / (2 * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2))
 	u.message.Radiation = sample.RadiationUltrasound
 	u.message.FieldOfView = float32(2 * math.Atan(float64(max(u.columns, u.rows))/(2*u.focal)))
 	u.message.MinRange, u.message.MaxRange = float32(u.low), float32(u.high)

@@ -30,7 +30,7 @@ func ball(x, y, z float64) *scene.Scene {
 
 func measure(t *testing.T, s *scene.Scene, attributes map[string]any) *sample.Range {
 	t.Helper()
-	h := sensortest.New(t, ranging.Ultrasonic, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
+	h := sensortest.New(t, ranging.UltrasonicDefinition, sensortest.Options{Scene: s, GL: gputest.Thread(t), Attributes: attributes})
 	h.Fire(100_000_000)
 	return sensortest.Last[*sample.Range](h, "range")
 }
@@ -76,10 +76,10 @@ func TestUltrasonicDistanceOfTheNearestPoint(t *testing.T) {
 
 // TestUltrasonicDefaults are SVL's, and the cone follows from them.
 func TestUltrasonicDefaults(t *testing.T) {
-	s := ranging.Ultrasonic.NewSettings()
-	assert.Equal(t, []int{400, 160}, []int{s.Int("image_size_x"), s.Int("image_size_y")})
-	assert.Equal(t, []float64{40, 0.3, 2}, []float64{s.Float("vertical_fov"), s.Float("range_min"), s.Float("range")})
-	assert.Equal(t, "15", ranging.Ultrasonic.DefaultRate)
+	o := sensors.DefaultsOf[ranging.Ultrasonic]()
+	assert.Equal(t, []int{400, 160}, []int{o.Columns, o.Rows})
+	assert.Equal(t, []float64{40, 0.3, 2}, []float64{o.VerticalFOV, o.RangeMin, o.Range})
+	assert.Equal(t, "15", ranging.UltrasonicDefinition.DefaultRate)
 	m := measure(t, ball(1, 0, 0), nil)
 	assert.InDelta(t, 2*math.Atan(2.5*math.Tan(20*math.Pi/180)), m.FieldOfView, 1e-6)
 	assert.Equal(t, []float32{0.3, 2}, []float32{m.MinRange, m.MaxRange})
@@ -90,7 +90,7 @@ func TestUltrasonicDefaults(t *testing.T) {
 // it is at each firing.
 func TestUltrasonicRaysStayAsTheyWere(t *testing.T) {
 	s := ball(1.5, 0, 0)
-	h := sensortest.New(t, ranging.Ultrasonic, sensortest.Options{
+	h := sensortest.New(t, ranging.UltrasonicDefinition, sensortest.Options{
 		Scene: s, GL: gputest.Thread(t), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{1, 0, 0}},
 	})
 	for k := range int64(3) {
@@ -101,12 +101,12 @@ func TestUltrasonicRaysStayAsTheyWere(t *testing.T) {
 
 // TestUltrasonicThePictureMayBeLarge: it is made when it is needed, not when it is looked at.
 func TestUltrasonicThePictureMayBeLarge(t *testing.T) {
-	s := ranging.Ultrasonic.NewSettings()
+	s := ranging.UltrasonicDefinition.NewSettings()
 	require.NoError(t, s.Set("image_size_x", 1920))
 	require.NoError(t, s.Set("image_size_y", 1080))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := ranging.Ultrasonic.New(sensors.Spec{Definition: ranging.Ultrasonic, Settings: s, RateHz: 15})
+	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, RateHz: 15})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
@@ -115,8 +115,8 @@ func TestUltrasonicThePictureMayBeLarge(t *testing.T) {
 }
 
 func TestUltrasonicRangesMustBeInOrder(t *testing.T) {
-	s := ranging.Ultrasonic.NewSettings()
+	s := ranging.UltrasonicDefinition.NewSettings()
 	require.NoError(t, s.Set("range_min", 3.0))
-	_, err := ranging.Ultrasonic.New(sensors.Spec{Definition: ranging.Ultrasonic, Settings: s, RateHz: 15})
+	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, RateHz: 15})
 	require.ErrorIs(t, err, sensors.ErrValue)
 }

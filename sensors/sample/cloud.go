@@ -63,6 +63,15 @@ const (
 	LayoutXYZI PointLayout = "xyzi"
 )
 
+// Values returns all layouts.
+func (PointLayout) Values() []string {
+	var names []string
+	for _, l := range []PointLayout{LayoutXYZIRCAEDT, LayoutXYZIRT, LayoutXYZI, LayoutSVL, LayoutCARLA, LayoutCARLASemantic} {
+		names = append(names, string(l))
+	}
+	return names
+}
+
 // PointCloud is one lidar scan. Points are in ray order. An unorganized cloud
 // (Organized false) holds returns only; an organized one holds every ray, the
 // missed ones with NaN coordinates and a REP-117 distance.

@@ -22,7 +22,10 @@ import (
 // drives under a tree's crown touches nothing; the ego, which has no triangles, is its
 // box, and the ground isn't looked at. The
 // impulse is the one that would end the approach of two bodies without spin.
-var Collision = &sensors.Definition{
+type Collision struct{}
+
+// CollisionDefinition describes sensor.other.collision.
+var CollisionDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.collision",
 	Number: 62,
 	Doc:    "collisions of the actor it is attached to, one event a frame for each actor that is touched",
@@ -34,10 +37,9 @@ var Collision = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &collision{Reading: sensors.Reading[sample.Collision]{Spec: spec}}, nil
-	},
-}
+}, func(spec sensors.Spec, _ Collision) (sensors.Sensor, error) {
+	return &collision{Reading: sensors.Reading[sample.Collision]{Spec: spec}}, nil
+})
 
 // clearance is how far above the owner's lowest point its box begins, metres: kerbs
 // and what lies on the road are driven over.

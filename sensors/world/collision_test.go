@@ -35,7 +35,7 @@ func obstacles() *scenetest.Builder {
 
 func fire(t *testing.T, s *scene.Scene, ego scene.Motion, ticks int64) []*sample.Collision {
 	t.Helper()
-	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: s, Ego: ego})
+	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: s, Ego: ego})
 	for k := range ticks {
 		h.Fire(k * 10_000_000)
 	}
@@ -89,7 +89,7 @@ func TestCollisionTheEgoIsTouchedToo(t *testing.T) {
 	place := scene.Placement{TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start}}
 	cart := b.Put("cart", scenetest.Box(2, 1, 1), scenetest.Matte("cart", 1, 0, 0), place)
 	ego := scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{5, 0, 0}}
-	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
+	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene, Ego: ego, Owner: cart.ID})
 	for k := range int64(40) {
 		h.Fire(k * 10_000_000)
 	}
@@ -114,7 +114,7 @@ func TestCollisionWhatIsHeldBackIsNotTouched(t *testing.T) {
 		TypeID: "vehicle.cart", Tag: scene.TagCar, Motion: scenetest.Linear{Start: start},
 	})
 	held.Reserved = true
-	h := sensortest.New(t, world.Collision, sensortest.Options{Scene: b.Scene})
+	h := sensortest.New(t, world.CollisionDefinition, sensortest.Options{Scene: b.Scene})
 	h.Fire(10_000_000)
 	assert.Empty(t, h.Messages["collision"])
 	_, err := h.Env.History.SpawnActor(held.ID, nil)
@@ -148,7 +148,7 @@ func TestCollisionSeveralAtOnceAndLeaving(t *testing.T) {
 func BenchmarkCollision(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.Collision, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, world.CollisionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	b.ReportAllocs()
 	h.Fire(10_000_000)
 	for seq := uint64(1); b.Loop(); seq++ {

@@ -25,7 +25,10 @@ var ErrOwner = errors.New("only vehicles cross lane marks")
 // It is a derived sensor: a pure function of the world's snapshots. LaneWatch computes it
 // wherever snapshots arrive, in the program that receives them, for instance; this
 // sensor has one in the pipeline.
-var LaneInvasion = &sensors.Definition{
+type LaneInvasion struct{}
+
+// LaneInvasionDefinition describes sensor.other.lane_invasion.
+var LaneInvasionDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.lane_invasion",
 	Number: 64,
 	Doc:    "lane invasion: which lane marks the vehicle it is attached to has crossed",
@@ -37,10 +40,9 @@ var LaneInvasion = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &laneInvasion{Reading: sensors.Reading[sample.LaneInvasion]{Spec: spec}}, nil
-	},
-}
+}, func(spec sensors.Spec, _ LaneInvasion) (sensors.Sensor, error) {
+	return &laneInvasion{Reading: sensors.Reading[sample.LaneInvasion]{Spec: spec}}, nil
+})
 
 type laneInvasion struct {
 	sensors.Reading[sample.LaneInvasion]

@@ -146,7 +146,7 @@ func TestLaneWatchTakesSnapshotsFromSeveralGoroutines(t *testing.T) {
 // its left side reaches it: its box is 1.9 m wide and it drifts at 1 m/s from y = 0,
 // so that is at 0.05 s.
 func TestLaneInvasionFollowsItsOwner(t *testing.T) {
-	h := sensortest.New(t, world.LaneInvasion, sensortest.Options{
+	h := sensortest.New(t, world.LaneInvasionDefinition, sensortest.Options{
 		Scene: road(),
 		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
 	})
@@ -163,7 +163,7 @@ func TestLaneInvasionFollowsItsOwner(t *testing.T) {
 
 // TestLaneInvasionWhatNobodyHeardIsNotToldLater: the sensor isn't ticked while nobody listens.
 func TestLaneInvasionWhatNobodyHeardIsNotToldLater(t *testing.T) {
-	h := sensortest.New(t, world.LaneInvasion, sensortest.Options{
+	h := sensortest.New(t, world.LaneInvasionDefinition, sensortest.Options{
 		Scene: road(),
 		Ego:   scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{10, 1, 0}},
 	})
@@ -182,7 +182,7 @@ func TestLaneInvasionWhatNobodyHeardIsNotToldLater(t *testing.T) {
 }
 
 func TestLaneInvasionOnlyVehiclesOwnIt(t *testing.T) {
-	sensor, err := world.LaneInvasion.New(sensors.Spec{Name: "lanes", Settings: world.LaneInvasion.NewSettings()})
+	sensor, err := world.LaneInvasionDefinition.New(sensors.Spec{Name: "lanes", Settings: world.LaneInvasionDefinition.NewSettings()})
 	require.NoError(t, err)
 	owned := sensor.(sensors.Owned)
 	require.ErrorIs(t, owned.SetOwner(sensors.Owner{TypeID: "walker.pedestrian.0001"}), world.ErrOwner)
@@ -194,7 +194,7 @@ func TestLaneInvasionOnlyVehiclesOwnIt(t *testing.T) {
 func BenchmarkLaneInvasion(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.LaneInvasion, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, world.LaneInvasionDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	h.Fire(10_000_000)
 	h.Fire(20_000_000)
 	b.ReportAllocs()

@@ -34,14 +34,16 @@ const (
 //
 // SVL keeps to the lights of the lane that the vehicle is on; here those of the lanes
 // beside it in the same direction count too, and lanes are not asked. Walls hide nothing.
-var Signals = &sensors.Definition{
+type Signals struct {
+	MaxDistance float64 `attribute:"max_distance" unit:"m" default:"100" min:"1" max:"1000" usual:"10 500" doc:"how far away from the vehicle's origin the lamps may be"`
+}
+
+// SignalsDefinition describes sensor.other.signals.
+var SignalsDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.other.signals",
 	Number: 66,
 	Doc:    "traffic lights ahead that are for the vehicle, and what they show",
 	Tags:   []string{"ground_truth"},
-	Attributes: []sensors.Attribute{
-		{Name: "max_distance", Type: sensors.Float, Unit: "m", Min: 1, Max: 1000, UsualMin: 10, UsualMax: 500, Default: 100.0, Doc: "how far away from the vehicle's origin the lamps may be"},
-	},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Signals](sensors.OutputSpec{
 			Name: "signals", Suffix: "", Doc: "traffic lights in the sensor's frame, the nearest to the vehicle first; also if there are none",
@@ -49,10 +51,9 @@ var Signals = &sensors.Definition{
 		}),
 	},
 	DefaultRate: "1",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &signals{Reading: sensors.Reading[sample.Signals]{Spec: spec}, distance: spec.Settings.Float("max_distance")}, nil
-	},
-}
+}, func(spec sensors.Spec, o Signals) (sensors.Sensor, error) {
+	return &signals{Reading: sensors.Reading[sample.Signals]{Spec: spec}, distance: o.MaxDistance}, nil
+})
 
 type signals struct {
 	sensors.Reading[sample.Signals]

@@ -18,7 +18,10 @@ const SnapshotID = "sensor.other.snapshot"
 // Snapshot describes sensor.other.snapshot, the state of the world at every frame: where
 // each actor is, how it moves, what a traffic light shows. Sensors that need nothing
 // else can be computed from it by anyone who receives it, as LaneWatch shows.
-var Snapshot = &sensors.Definition{
+type Snapshot struct{}
+
+// SnapshotDefinition describes sensor.other.snapshot.
+var SnapshotDefinition = sensors.Define(sensors.Definition{
 	ID:     SnapshotID,
 	Number: 60,
 	Doc:    "world snapshot: pose, velocity and state of every actor, ahead of each frame's sensor data",
@@ -30,10 +33,9 @@ var Snapshot = &sensors.Definition{
 		}),
 	},
 	EachFrame: true,
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		return &snapshot{Reading: sensors.Reading[sample.Snapshot]{Spec: spec}}, nil
-	},
-}
+}, func(spec sensors.Spec, _ Snapshot) (sensors.Sensor, error) {
+	return &snapshot{Reading: sensors.Reading[sample.Snapshot]{Spec: spec}}, nil
+})
 
 // ActorKindOf returns the kind of an actor by its type id.
 func ActorKindOf(typeID string) sample.ActorKind {

@@ -39,7 +39,7 @@ func street() *scene.Scene {
 }
 
 func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
-	h := sensortest.New(t, world.Snapshot, sensortest.Options{
+	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{
 		Scene: street(), Ego: scenetest.Linear{Start: spatial.Identity(), Velocity: mgl64.Vec3{0, 2, 0}},
 	})
 	h.Fire(100_000_000)
@@ -67,7 +67,7 @@ func TestSnapshotHasTheActorsAndNotTheHouses(t *testing.T) {
 
 // TestSnapshotDeltaIsTheFrames: also of the first that is heard, and after a jump of the clock.
 func TestSnapshotDeltaIsTheFrames(t *testing.T) {
-	h := sensortest.New(t, world.Snapshot, sensortest.Options{Scene: street()})
+	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: street()})
 	for frame, at := range []int64{5_000_000_000, 5_010_000_000, 20_000_000} {
 		h.Env.History.Record(at)
 		require.NoError(t, h.Sensor.Tick(sensors.Tick{TimeNs: at, PeriodNs: 10_000_000, Frame: uint64(100 + frame)}))
@@ -79,7 +79,7 @@ func TestSnapshotDeltaIsTheFrames(t *testing.T) {
 // atan(2.8 / 10) of 0.6 rad at the front wheels of the default vehicle.
 func TestSnapshotSteeringOfACircle(t *testing.T) {
 	loop := circle{}
-	h := sensortest.New(t, world.Snapshot, sensortest.Options{Scene: street(), Ego: loop})
+	h := sensortest.New(t, world.SnapshotDefinition, sensortest.Options{Scene: street(), Ego: loop})
 	h.Fire(100_000_000)
 	ego := sensortest.Last[*sample.Snapshot](h, "snapshot").Actors[0]
 	assert.InDelta(t, -math.Atan(0.28)/0.6, ego.Steering, 1e-3)
@@ -100,7 +100,7 @@ func (circle) PoseAt(tNs int64) spatial.Pose {
 func BenchmarkSnapshot(b *testing.B) {
 	town, err := city.Generate(city.Options{})
 	require.NoError(b, err)
-	h := sensortest.New(b, world.Snapshot, sensortest.Options{Scene: town, Ego: town.Route})
+	h := sensortest.New(b, world.SnapshotDefinition, sensortest.Options{Scene: town, Ego: town.Route})
 	h.Fire(0)
 	b.ReportMetric(float64(len(sensortest.Last[*sample.Snapshot](h, "snapshot").Actors)), "actors")
 	b.ReportAllocs()

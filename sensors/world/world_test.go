@@ -27,13 +27,13 @@ func TestConformance(t *testing.T) {
 	lines.LaneMarks = append(lines.LaneMarks, scene.LaneMark{ID: 3, Points: []mgl64.Vec3{{5.1, -9, 0}, {5.1, 9, 0}}})
 
 	for d, suite := range map[*sensors.Definition]sensortest.Suite{
-		world.Collision:    {Options: sensortest.Options{Scene: touched.Scene}},
-		world.LaneInvasion: {Options: sensortest.Options{Scene: lines}},
-		world.Signals: {
+		world.CollisionDefinition:    {Options: sensortest.Options{Scene: touched.Scene}},
+		world.LaneInvasionDefinition: {Options: sensortest.Options{Scene: lines}},
+		world.SignalsDefinition: {
 			Options: sensortest.Options{Scene: crossing(), Ego: scenetest.Linear{Start: crossing().Ego}},
 			Changed: map[string]any{"max_distance": 40.0},
 		},
-		world.Snapshot: {Options: sensortest.Options{Scene: street()}},
+		world.SnapshotDefinition: {Options: sensortest.Options{Scene: street()}},
 	} {
 		t.Run(d.ID, func(t *testing.T) { sensortest.Run(t, d, suite) })
 	}

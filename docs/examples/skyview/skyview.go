@@ -1,5 +1,4 @@
-// Package skyview is a sensor of one's own, as a module outside raybridge would write
-// it: a compute shader finds which share of the sky can be seen from where it stands.
+// Package skyview is a sensor as a module outside raybridge writes it: a compute shader finds the visible share of the sky.
 package skyview
 
 import (
@@ -32,19 +31,20 @@ func (m *SkyView) CopyToCache(dst *SkyView) { *dst = *m }
 // CacheKey groups all of them in one pool.
 func (m *SkyView) CacheKey() uint64 { return 0 }
 
-// Definition describes the sensor.
-var Definition = &sensors.Definition{
-	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"},
-	Attributes: []sensors.Attribute{{Name: "rays", Type: sensors.Int, Min: 64, Max: 1 << 16, Default: int64(4096), Doc: "directions looked along"}},
-	Outputs:    []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, DefaultRate: "10",
-	New: func(spec sensors.Spec) (sensors.Sensor, error) {
-		s, n := &sensor{}, spec.Settings.Int("rays")
-		s.Sensor = compute.New(spec, compute.Shader[uint32]{
-			Entry: &shader, Results: n, Invocations: [3]int{n, 1, 1}, Publish: s.publish,
-		})
-		return s, nil
-	},
+// Options are what a rig may set.
+type Options struct {
+	Rays int `attribute:"rays" default:"4096" min:"64" max:"65536" doc:"directions looked along"`
 }
+
+// Definition describes the sensor.
+var Definition = sensors.Define(sensors.Definition{
+	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"},
+	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, DefaultRate: "10",
+}, func(spec sensors.Spec, o Options) (sensors.Sensor, error) {
+	s := &sensor{}
+	s.Sensor = compute.New(spec, compute.Shader[uint32]{Entry: &shader, Results: o.Rays, Invocations: [3]int{o.Rays, 1, 1}, Publish: s.publish})
+	return s, nil
+})
 
 type sensor struct {
 	*compute.Sensor[uint32]

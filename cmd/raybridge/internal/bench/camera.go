@@ -27,7 +27,7 @@ type pictureCase struct {
 func (k *pictureCase) name() string { return fmt.Sprintf("%dx%d_%s", k.width, k.height, k.outputs) }
 
 func pictureCases() []pictureCase {
-	all := []*sensors.Definition{camera.RGB, camera.Depth, camera.Semantic, camera.Instance}
+	all := []*sensors.Definition{camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition}
 	const allOutputs = "rgb_depth_semantic_instance"
 	return []pictureCase{
 		{640, 480, allOutputs, all},

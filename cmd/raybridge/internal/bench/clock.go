@@ -367,7 +367,7 @@ func (l *clockLoad) openCamera(ctx context.Context, cfg *Config, report *Report)
 		return err
 	}
 	l.rig, err = l.stage.rigUp(ctx, []member{{
-		name: "camera", definition: camera.RGB, mount: cameraMount,
+		name: "camera", definition: camera.RGBDefinition, mount: cameraMount,
 		settings: map[string]any{"image_size_x": loadWidth, "image_size_y": loadHeight, "fov": cameraFov},
 	}})
 	if err != nil {

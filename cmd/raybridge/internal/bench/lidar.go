@@ -91,7 +91,7 @@ func Lidar(ctx context.Context, config Config, report *Report) error {
 func (st *stage) scan(ctx context.Context, cfg *Config, k *scanCase) (result Result, err error) {
 	k.settings["rolling"], k.settings["organized"] = false, true
 	k.settings["dropoff_general_rate"], k.settings["dropoff_zero_intensity"] = 0, 0
-	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCast, mount: lidarMount, settings: k.settings}})
+	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: k.settings}})
 	if err != nil {
 		return Result{}, err
 	}

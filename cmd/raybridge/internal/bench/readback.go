@@ -61,7 +61,7 @@ func readbackCases() []readbackCase {
 	}
 	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
 		list = append(list, readbackCase{name: preset, pace: flatOut, long: preset != "VelodyneVLP16", members: []member{{
-			name: "lidar", definition: lidar.RayCast, mount: lidarMount, settings: map[string]any{"preset": preset, "rolling": false},
+			name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: map[string]any{"preset": preset, "rolling": false},
 		}}})
 	}
 	return append(list, readbackCase{
@@ -73,7 +73,7 @@ func readbackCases() []readbackCase {
 // fourPictures are the pictures of one camera.
 func fourPictures(width, height int) []member {
 	var list []member
-	for _, d := range []*sensors.Definition{camera.RGB, camera.Depth, camera.Semantic, camera.Instance} {
+	for _, d := range []*sensors.Definition{camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition} {
 		list = append(list, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
 			"image_size_x": width, "image_size_y": height, "fov": cameraFov,
 		}})

@@ -134,9 +134,9 @@ func TestSumIsOfTheData(t *testing.T) {
 // imageOutput is the cameras' own.
 func imageOutput(t *testing.T) *sensors.OutputSpec {
 	t.Helper()
-	i := slices.IndexFunc(camera.RGB.Outputs, func(o sensors.OutputSpec) bool { return o.Name == camera.OutputImage })
+	i := slices.IndexFunc(camera.RGBDefinition.Outputs, func(o sensors.OutputSpec) bool { return o.Name == camera.OutputImage })
 	require.GreaterOrEqual(t, i, 0)
-	return &camera.RGB.Outputs[i]
+	return &camera.RGBDefinition.Outputs[i]
 }
 
 // The sensor's buffer is overwritten at once; what arrives is what was queued.
