@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -223,7 +223,7 @@ func (f *benchFlags) source() bench.Source {
 			if f.scene != "city" {
 				c.Scene.File = f.scene
 			}
-			s, _, err := compose.Scene(ctx, c, nil)
+			s, _, err := raybridge.SceneOf(ctx, c, nil)
 			return s, usage(err)
 		},
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
@@ -56,15 +56,15 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 	if err := errors.Join(checkConfig(c, defaultOut), checkTwice(c.Bridges)); err != nil {
 		return inFile(file, err)
 	}
-	s, warnings, err := compose.Scene(cmd.Context(), c, limit.budget())
+	s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
 	if err != nil {
 		return inFile(file, err)
 	}
-	ego, err := compose.Ego(c, s)
+	_, astray, err := raybridge.EgoOf(c, s)
 	if err != nil {
 		return inFile(file, err)
 	}
-	if astray := compose.Astray(s, ego); astray != "" {
+	if astray != "" {
 		warnings = append(warnings, astray)
 	}
 	log := newLog(cmd.ErrOrStderr(), false)

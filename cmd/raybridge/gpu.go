@@ -8,21 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
-	"github.com/raybridge/raybridge/internal/closest"
 )
 
 // deviceOpener reads --gpu.
 func deviceOpener(device string) (gpu.Opener, error) {
-	switch device {
-	case "", "auto", "software":
-	default:
-		if n, err := strconv.Atoi(device); err != nil || n < 0 {
-			return nil, fmt.Errorf("--gpu %q: %s, and raybridge gpu lists the numbers", device, closest.Want(device, "a number", "auto", "software"))
-		}
+	open, err := raybridge.Device(device)
+	if err != nil {
+		return nil, fmt.Errorf("--gpu %w", err)
 	}
-	return eglctx.Open(eglctx.Options{Device: device}), nil
+	return open, nil
 }
 
 func newGPU() *cobra.Command {

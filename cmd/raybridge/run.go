@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/report"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/viewer"
@@ -31,7 +31,6 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
-	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
 	"github.com/spf13/cobra"
@@ -229,43 +228,22 @@ func proveWritable(folder string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// build makes the pipeline with its sensors and bridges.
+// build opens the simulation with its sensors and bridges.
 func (pl *plan) build(ctx context.Context, open gpu.Opener) (*pipeline.Pipeline, error) {
-	c := pl.config
-	budget := pl.flags.memory.budget()
-	s, warnings, err := compose.Scene(ctx, c, budget)
-	if err != nil {
-		return nil, usage(inFile(pl.flags.config, err))
-	}
-	for _, w := range warnings {
-		pl.log.Warn(w)
-	}
-	ego, err := compose.Ego(c, s)
-	if err != nil {
-		return nil, usage(inFile(pl.flags.config, err))
-	}
-	if astray := compose.Astray(s, ego); astray != "" {
-		pl.log.Warn(astray)
-	}
-	clockHz := c.Time.ClockHz
-	if clockHz == 0 {
-		clockHz = -1
-	}
-	cache, _ := scene.CacheDir() // without one, the run builds its scene and doesn't keep it
-	p, err := pipeline.New(ctx, pipeline.Config{
-		Scene: s, Open: open, Memory: budget, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
-		Mode: pl.mode, Step: c.Time.Step, ClockHz: clockHz, TimeSource: c.Time.Source, Scale: c.Time.Scale,
-		Seed: c.Seed, Ego: ego, Commands: compose.Commands(c), OutDir: pl.flags.out, CacheDir: cache,
-		Run: bridges.Run{Version: version, Scene: s.Name, Rig: pl.rigName(), Seed: c.Seed},
-		Log: pl.log, OnProgress: pl.progress.update,
+	sim, err := raybridge.Open(ctx, raybridge.Config{
+		Run: pl.config, Realtime: pl.mode == pipeline.Realtime, Open: open, Memory: pl.flags.memory.budget(), OutDir: pl.flags.out,
+		About: bridges.Run{Version: version, Rig: pl.rigName()}, Log: pl.log, OnProgress: pl.progress.update,
 	})
+	if fault := new(raybridge.ConfigError); errors.As(err, &fault) {
+		if fault.Key == "scene" || fault.Key == "ego" { // the others have their places
+			err = inFile(pl.flags.config, err)
+		}
+		return nil, usage(err)
+	}
 	if err != nil {
 		return nil, sceneFault(err)
 	}
-	if err := pl.connect(ctx, p); err != nil {
-		return nil, errors.Join(usage(err), p.Close(context.WithoutCancel(ctx)))
-	}
-	return p, nil
+	return sim.Pipeline, nil
 }
 
 // sceneFault marks errors that lie in the scene or the configuration as wrong use.
@@ -279,34 +257,6 @@ func sceneFault(err error) error {
 	}
 	return err
 }
-
-// connect adds the rig and the bridges.
-func (pl *plan) connect(ctx context.Context, p *pipeline.Pipeline) error {
-	if _, err := p.AddRig(&rig.Rig{Sensors: pl.config.Sensors}); err != nil {
-		return err
-	}
-	if err := p.AddTransforms(); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(pl.config.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {
-		if err := p.AddSnapshot(); err != nil {
-			return err
-		}
-	}
-	for _, b := range pl.config.Bridges {
-		qos := map[string]flow.QoS{}
-		for _, q := range b.QoS {
-			qos[q.Topic] = q.QoS()
-		}
-		if err := p.AddBridge(ctx, pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qos}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// worldBridges are the types of bridges whose receivers look for the world's state, too.
-var worldBridges = map[string]bool{"stream": true, "carla": true}
 
 func (pl *plan) rigName() string {
 	switch {

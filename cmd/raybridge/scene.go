@@ -8,7 +8,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/spf13/cobra"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -28,7 +28,7 @@ func newScene() *cobra.Command {
 			if args[0] != "city" {
 				c.Scene.File = args[0]
 			}
-			s, warnings, err := compose.Scene(cmd.Context(), c, limit.budget())
+			s, warnings, err := raybridge.SceneOf(cmd.Context(), c, limit.budget())
 			if err != nil {
 				return usage(err)
 			}

@@ -15,12 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/reference"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 )
@@ -53,7 +54,7 @@ func TestTheExampleIsAccepted(t *testing.T) {
 			assert.Contains(t, topics, q.Topic)
 		}
 	}
-	_, err = compose.Loop(c.Ego.Waypoints, c.Ego.Speed)
+	_, _, err = raybridge.EgoOf(c, scene.New("empty"))
 	require.NoError(t, err)
 }
 

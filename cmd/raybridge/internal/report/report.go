@@ -21,8 +21,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"

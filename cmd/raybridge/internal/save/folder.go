@@ -32,9 +32,9 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/bridges/logging"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/sensors/stream/wire"

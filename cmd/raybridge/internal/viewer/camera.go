@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/picture"
+	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 

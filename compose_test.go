@@ -1,4 +1,4 @@
-package compose_test
+package raybridge_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/scene"
 )
@@ -84,7 +84,7 @@ func TestScenesOfFiles(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, warnings, err := compose.Scene(t.Context(), read(t, c.text), nil)
+			s, warnings, err := raybridge.SceneOf(t.Context(), read(t, c.text), nil)
 			require.NoError(t, err)
 			assert.Empty(t, warnings)
 			assert.Equal(t, c.want, actors(s))
@@ -94,7 +94,7 @@ func TestScenesOfFiles(t *testing.T) {
 
 func TestWhatIsLeftOutIsAWarning(t *testing.T) {
 	t.Parallel()
-	_, warnings, err := compose.Scene(t.Context(), read(t, "scene: {place: [{file: odd.gltf}, {file: odd.gltf}]}"), nil)
+	_, warnings, err := raybridge.SceneOf(t.Context(), read(t, "scene: {place: [{file: odd.gltf}, {file: odd.gltf}]}"), nil)
 	require.NoError(t, err)
 	require.Len(t, warnings, 1, "once a file")
 	assert.Contains(t, warnings[0], "odd.gltf: ")
@@ -108,7 +108,7 @@ func TestTheCityTakesItsOwnSeedFirst(t *testing.T) {
 	t.Parallel()
 	const small = "scene: {triangles: 40000"
 	make := func(text string) []placed {
-		s, _, err := compose.Scene(t.Context(), read(t, text), nil)
+		s, _, err := raybridge.SceneOf(t.Context(), read(t, text), nil)
 		require.NoError(t, err)
 		return actors(s)
 	}
@@ -130,13 +130,13 @@ func TestFaults(t *testing.T) {
 		{"scene: {file: house.gltf, label_rules: [{match: a, tag: biulding}]}", "scene.label_rules: rules[0].tag", scene.ErrUnknownTag},
 		{"actors: [{file: house.gltf, waypoints: [{}, {}, {}]}]", "house.gltf", scene.ErrMotion},
 	} {
-		_, _, err := compose.Scene(t.Context(), read(t, c.text), nil)
+		_, _, err := raybridge.SceneOf(t.Context(), read(t, c.text), nil)
 		require.ErrorIs(t, err, c.is, c.text)
 		assert.ErrorContains(t, err, c.message)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := compose.Scene(ended, read(t, "scene: {file: house.gltf}"), nil)
+	_, _, err := raybridge.SceneOf(ended, read(t, "scene: {file: house.gltf}"), nil)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -147,7 +147,7 @@ func TestEgo(t *testing.T) {
 	s := scene.New("test")
 	s.Route = route
 	ego := func(text string) scene.Motion {
-		m, err := compose.Ego(read(t, text), s)
+		m, _, err := raybridge.EgoOf(read(t, text), s)
 		require.NoError(t, err)
 		return m
 	}
@@ -177,6 +177,6 @@ func TestEgo(t *testing.T) {
 		assert.Equal(t, want, driven.Vehicle().CommandTimeout, text)
 	}
 
-	_, err = compose.Ego(read(t, "ego: {waypoints: [{}, {}, {}]}"), s)
+	_, _, err = raybridge.EgoOf(read(t, "ego: {waypoints: [{}, {}, {}]}"), s)
 	require.ErrorIs(t, err, scene.ErrMotion)
 }

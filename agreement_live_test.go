@@ -1,6 +1,6 @@
 //go:build cgo
 
-package compose_test
+package raybridge_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/compose"
+	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
@@ -43,7 +43,7 @@ const (
 	rayStride, pixelStride = 3, 6
 )
 
-const root = "../../../.."
+const root = "."
 
 // street is a configuration of testdata.
 func street(t *testing.T, file string) *config.Config {
@@ -67,10 +67,10 @@ type drive struct {
 
 func newDrive(t *testing.T, c *config.Config) *drive {
 	t.Helper()
-	s, warnings, err := compose.Scene(t.Context(), c, nil)
+	s, warnings, err := raybridge.SceneOf(t.Context(), c, nil)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
-	ego, err := compose.Ego(c, s)
+	ego, _, err := raybridge.EgoOf(c, s)
 	require.NoError(t, err)
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: s, Ego: ego, Sensors: all.Registry(),

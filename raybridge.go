@@ -1,0 +1,512 @@
+// Package raybridge opens a simulation with one call: a scene, a vehicle that carries
+// sensors, and bridges to those who receive their data. The raybridge program stands on
+// it, and so do programs of your own:
+//
+//	sim, err := raybridge.Open(ctx, raybridge.Config{})
+//	front, err := sim.Add(camera.RGB{Width: 1280, Height: 720}, "front", raybridge.At(1.5, 0, 1.4))
+//	stop, err := raybridge.Listen(front, func(m *sample.Image) { ... })
+//	err = sim.Run(ctx, 10*time.Second)
+//	err = sim.Close(ctx)
+//
+// A Sim is a pipeline.Pipeline. That package says who may call what when, in which order
+// data comes, and what fails how.
+//
+// The package builds without cgo, too. Without it Open finds no OpenGL, and its error says
+// what is missing.
+package raybridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image/png"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-gl/mathgl/mgl32"
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/bridges"
+	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/config"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/eglctx"
+	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/internal/picture"
+	"github.com/raybridge/raybridge/memory"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/scene/city"
+	"github.com/raybridge/raybridge/scene/gltf"
+	"github.com/raybridge/raybridge/sensors"
+	sensorsall "github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Config says what Open makes. Its zero value is the procedural city and a vehicle that
+// follows the city's route, stepped as fast as the machine goes.
+type Config struct {
+	// Run is what a run's file says: scene, clock, vehicle, sensors and bridges. A
+	// config.Reader reads one. Nil is config.Default().
+	Run *config.Config
+	// Scene is what the sensors see, in place of Run's. It must not be changed afterwards.
+	Scene *scene.Scene
+	// Realtime follows the host's clock.
+	Realtime bool
+	// GPU is the name of the OpenGL device, as Device takes it.
+	GPU string
+	// Open opens the OpenGL context, in place of that of GPU. (optional)
+	Open gpu.Opener
+	// Memory is what files, the scene and the GPU's objects are taken from. (optional; nil
+	// for no limit)
+	Memory *memory.Budget
+	// Sensors and Bridges are your own types, beside the built-in ones.
+	Sensors []*sensors.Definition
+	Bridges []bridges.Factory
+	// TimeSources are your own sources of time, as pipeline.Config has them; Run's
+	// time.source names one.
+	TimeSources map[string]func() simtime.Source
+	// OutDir is where bridges put files with relative names, "" for the working directory.
+	OutDir string
+	// About is what recordings say of the run. Open fills in the scene and the seed.
+	About bridges.Run
+	// Log receives warnings; nil discards them.
+	Log *slog.Logger
+	// OnProgress is called by the frame loop now and then. (optional)
+	OnProgress func(pipeline.Progress)
+}
+
+// Sim is an open simulation. Run or Step it, and Close it in the end.
+type Sim struct {
+	*pipeline.Pipeline
+}
+
+// Sensor is one sensor of a Sim.
+type Sensor = pipeline.Sensor
+
+// ConfigError says that a simulation can't be opened as it is configured. Its text is
+// Err's.
+type ConfigError struct {
+	// Key is the key of the run's file that has the fault: scene, ego, sensors or bridges.
+	Key string
+	Err error
+}
+
+// Error returns the text of Err.
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Open makes the scene, opens OpenGL, and adds the sensors and bridges of the
+// configuration, with a sensor that publishes the rig's frames on /tf. An error is a
+// *ConfigError where the configuration is at fault, and wraps gpu.ErrNotSupported where
+// the machine has no usable OpenGL.
+func Open(ctx context.Context, c Config) (*Sim, error) {
+	own, err := c.pipeline()
+	if err != nil {
+		return nil, err
+	}
+	run := c.Run
+	if run == nil {
+		run = config.Default()
+	}
+	if own.Scene == nil {
+		var warnings []string
+		if own.Scene, warnings, err = SceneOf(ctx, run, c.Memory); err != nil {
+			return nil, &ConfigError{"scene", err}
+		}
+		for _, w := range warnings {
+			own.Log.Warn(w)
+		}
+	}
+	var astray string
+	if own.Ego, astray, err = EgoOf(run, own.Scene); err != nil {
+		return nil, &ConfigError{"ego", err}
+	}
+	if astray != "" {
+		own.Log.Warn(astray)
+	}
+	own.Step, own.ClockHz, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockHz, run.Time.Source, run.Time.Scale
+	if own.ClockHz == 0 {
+		own.ClockHz = -1
+	}
+	own.Seed, own.Commands = run.Seed, commands(run)
+	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
+	p, err := pipeline.New(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sim{p}
+	if err := s.connect(ctx, run); err != nil {
+		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// pipeline returns what the configuration says beside its run.
+func (c *Config) pipeline() (p pipeline.Config, err error) {
+	p = pipeline.Config{
+		Scene: c.Scene, Open: c.Open, Memory: c.Memory, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
+		TimeSources: c.TimeSources, OutDir: c.OutDir, Run: c.About, Log: c.Log, OnProgress: c.OnProgress,
+	}
+	if c.Realtime {
+		p.Mode = pipeline.Realtime
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.Open == nil {
+		if p.Open, err = Device(c.GPU); err != nil {
+			return p, fmt.Errorf("choose the GPU %w", err)
+		}
+	}
+	if c.Sensors != nil {
+		if p.Sensors, err = sensors.NewRegistry(slices.Concat(sensorsall.Definitions(), c.Sensors)...); err != nil {
+			return p, err
+		}
+	}
+	if c.Bridges != nil {
+		if p.Bridges, err = bridges.NewRegistry(slices.Concat(bridgesall.Factories(), c.Bridges)...); err != nil {
+			return p, err
+		}
+	}
+	p.CacheDir, _ = scene.CacheDir() // without one, the scene is built and not kept
+	return p, nil
+}
+
+// Device returns what opens an OpenGL device by its name: auto or "" for the best, software
+// for none, or a number of those that `raybridge gpu` lists.
+func Device(name string) (gpu.Opener, error) {
+	switch name {
+	case "", "auto", "software":
+	default:
+		if n, err := strconv.Atoi(name); err != nil || n < 0 {
+			return nil, fmt.Errorf("%q: %s, and raybridge gpu lists the numbers", name, closest.Want(name, "a number", "auto", "software"))
+		}
+	}
+	return eglctx.Open(eglctx.Options{Device: name}), nil
+}
+
+// connect adds the sensors and bridges of a run.
+func (s *Sim) connect(ctx context.Context, run *config.Config) error {
+	if _, err := s.AddRig(&rig.Rig{Sensors: run.Sensors}); err != nil {
+		return &ConfigError{"sensors", err}
+	}
+	if err := s.AddTransforms(); err != nil {
+		return &ConfigError{"sensors", err}
+	}
+	if slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {
+		if err := s.AddSnapshot(); err != nil {
+			return &ConfigError{"sensors", err}
+		}
+	}
+	for _, b := range run.Bridges {
+		qos := map[string]flow.QoS{}
+		for _, q := range b.QoS {
+			qos[q.Topic] = q.QoS()
+		}
+		if err := s.AddBridge(ctx, pipeline.BridgeConfig{Spec: b.Type + ":" + b.Connection, Policy: b.Policy, QoS: qos}); err != nil {
+			return &ConfigError{"bridges", err}
+		}
+	}
+	return nil
+}
+
+// worldBridges are the types of bridges whose receivers look for the world's state, too.
+var worldBridges = map[string]bool{"stream": true, "carla": true}
+
+// Listen calls call with every message of the sensor's output that has messages of type M,
+// until stop is called. The message belongs to the simulation: it may be read until call
+// returns, and must not be changed. Otherwise it is pipeline.Listen, which takes an
+// output's name where several have that type.
+func Listen[M any](s *Sensor, call func(message M)) (stop func(), err error) {
+	var outputs []string
+	for _, out := range s.Outputs() {
+		if out.Type == reflect.TypeFor[M]() {
+			outputs = append(outputs, out.Name)
+		}
+	}
+	if len(outputs) > 1 {
+		return nil, fmt.Errorf("listen to %s as %v: %w: outputs %s have that type, name one with pipeline.Listen",
+			s.Name(), reflect.TypeFor[M](), pipeline.ErrOutput, strings.Join(outputs, ", "))
+	}
+	return pipeline.Listen(s, strings.Join(outputs, ""), func(_ sensors.Tick, message M) { call(message) })
+}
+
+// WritePNG writes an image to a file as people see it: depth, ids, normals and optical
+// flow in colours.
+func WritePNG(file string, m *sample.Image) error {
+	kind, err := picture.KindOf(m, false)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("write picture: %w", err)
+	}
+	return errors.Join(png.Encode(f, kind.Paint(nil, m)), f.Close())
+}
+
+// SceneOf makes the scene that a run's file describes: the city or glTF files, with the
+// actors that were placed in it. The content of files is taken from a budget, nil for no
+// limit. Warnings are what loaders left out, for the user.
+func SceneOf(ctx context.Context, c *config.Config, budget *memory.Budget) (s *scene.Scene, warnings []string, err error) {
+	if s, err = base(c); err != nil {
+		return nil, nil, err
+	}
+	places := append(append([]config.Place(nil), c.Scene.Place...), c.Actors...)
+	if c.Scene.File != "" {
+		places = append([]config.Place{{File: c.Scene.File, Scale: 1}}, places...)
+	}
+	builder := composer{scene: s, memory: budget, assets: map[assetKey]*scene.Asset{}}
+	if builder.labels, err = rules(&c.Scene); err != nil {
+		return nil, nil, err
+	}
+	for i := range places {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		if err := builder.place(&places[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o := c.Scene.Origin; o != nil {
+		s.Origin = scene.Origin{Latitude: o.Latitude, Longitude: o.Longitude, Altitude: o.Altitude}
+	}
+	return s, builder.warnings, nil
+}
+
+// rules are the labels that the configuration names or holds, nil for neither.
+func rules(c *config.Scene) (*gltf.Rules, error) {
+	if c.Labels != "" {
+		return gltf.LoadRules(c.Labels)
+	}
+	if len(c.LabelRules) == 0 {
+		return nil, nil
+	}
+	var own gltf.RulesConfig
+	for _, r := range c.LabelRules {
+		own.Rules = append(own.Rules, gltf.Rule{Match: r.Match, Tag: r.Tag, Actor: r.Actor})
+	}
+	list, err := gltf.NewRules(own)
+	if err != nil {
+		return nil, fmt.Errorf("scene.label_rules: %w", err)
+	}
+	return list, nil
+}
+
+// base is the city, or an empty scene for files.
+func base(c *config.Config) (*scene.Scene, error) {
+	if c.Scene.File != "" {
+		return outdoors(filepath.Base(c.Scene.File)), nil
+	}
+	if len(c.Scene.Place) > 0 && !c.Scene.City {
+		return outdoors("composed"), nil
+	}
+	seed := c.Scene.Seed
+	if seed == 0 {
+		seed = c.Seed
+	}
+	return city.Generate(city.Options{Seed: seed, Triangles: c.Scene.Triangles})
+}
+
+// outdoors is an empty scene under an afternoon sun.
+func outdoors(name string) *scene.Scene {
+	s := scene.New(name)
+	s.Light = scene.Light{
+		SunDirection: mgl32.Vec3{-0.5, -0.6, 0.75}.Normalize(),
+		SunColor:     mgl32.Vec3{3.2, 3.0, 2.7},
+		SkyZenith:    mgl32.Vec3{0.22, 0.42, 0.85},
+		SkyHorizon:   mgl32.Vec3{0.75, 0.85, 0.95},
+		Ground:       mgl32.Vec3{0.3, 0.28, 0.25},
+		Exposure:     1,
+	}
+	return s
+}
+
+// composer places files in one scene; a file that is placed again is read once.
+type composer struct {
+	scene    *scene.Scene
+	memory   *memory.Budget
+	labels   *gltf.Rules // nil for those beside each file, or the built-in ones
+	assets   map[assetKey]*scene.Asset
+	warnings []string
+}
+
+type assetKey struct {
+	file  string
+	scale float64
+}
+
+// cityName is what stands for the procedural city where a file may be named.
+const cityName = "city"
+
+// find says of a model's file that isn't there what may be meant.
+func find(file string) error {
+	_, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) && closest.Name(file, []string{cityName}) != "" {
+		return fmt.Errorf("%s: no such file, did you mean %s?", file, cityName)
+	}
+	return fault.File(err)
+}
+
+// load reads a file.
+func (c *composer) load(file string, scale float64) (*scene.Asset, error) {
+	key := assetKey{file, scale}
+	if a := c.assets[key]; a != nil {
+		return a, nil
+	}
+	if err := find(file); err != nil {
+		return nil, err
+	}
+	asset, err := gltf.Load(file, gltf.Options{Scale: scale, Labels: c.labels, Memory: c.memory})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range asset.Warnings {
+		c.warnings = append(c.warnings, file+": "+w)
+	}
+	c.assets[key] = asset
+	return asset, nil
+}
+
+// place puts one file into the scene.
+func (c *composer) place(p *config.Place) error {
+	asset, err := c.load(p.File, p.Scale)
+	if err != nil {
+		return err
+	}
+	placement := scene.Placement{Name: p.Name, TypeID: p.Type, Pose: p.Pose.Spatial()}
+	if placement.Name == "" {
+		placement.Name = strings.TrimSuffix(filepath.Base(p.File), filepath.Ext(p.File))
+	}
+	var tag scene.Tag
+	if p.Tag != "" {
+		if tag, err = scene.ParseTag(p.Tag); err != nil {
+			return fmt.Errorf("place %s: %w", p.File, err)
+		}
+	}
+	if len(p.Waypoints) > 0 {
+		if placement.Motion, err = loop(p.Waypoints, p.Speed); err != nil {
+			return fmt.Errorf("place %s: %w", p.File, err)
+		}
+	}
+	actors, err := c.scene.Add(asset, placement)
+	if err != nil {
+		return fmt.Errorf("place %s: %w", p.File, err)
+	}
+	if p.Tag == "" {
+		return nil
+	}
+	for _, a := range actors {
+		for i := range a.Parts {
+			a.Parts[i].Tag = tag
+		}
+	}
+	return nil
+}
+
+// loop is a closed loop through waypoints at a speed, m/s.
+func loop(points []config.Waypoint, speed float64) (scene.Motion, error) {
+	list := make([]mgl64.Vec3, len(points))
+	for i, p := range points {
+		list[i] = mgl64.Vec3{p.X, p.Y, p.Z}
+	}
+	return scene.NewWaypointLoop(list, speed)
+}
+
+// EgoOf makes the motion of the vehicle that carries the sensors: nil stands where the scene
+// puts it, a *scene.Driven is steered by somebody else. The warning says that the vehicle
+// begins outside of the scene, where its sensors see little of it; "" if it doesn't.
+func EgoOf(c *config.Config, s *scene.Scene) (ego scene.Motion, warning string, err error) {
+	if ego, err = motion(c, s); err != nil {
+		return nil, "", err
+	}
+	return ego, astray(s, ego), nil
+}
+
+func motion(c *config.Config, s *scene.Scene) (scene.Motion, error) {
+	start := s.Ego
+	if c.Ego.Pose != nil {
+		start = c.Ego.Pose.Spatial()
+	}
+	if c.Ego.Driver != config.DriverWaypoints {
+		return scene.NewDriven(start, scene.Vehicle{CommandTimeout: commandTimeout(c)})
+	}
+	switch {
+	case len(c.Ego.Waypoints) > 0:
+		return loop(c.Ego.Waypoints, c.Ego.Speed)
+	case c.Ego.Pose != nil:
+		return standing{start}, nil
+	default:
+		return s.Route, nil
+	}
+}
+
+// How far beyond the scene's bounds an ego usually begins at most, metres: above it
+// there may be drones.
+const (
+	usualMargin = 1
+	usualHeight = 100
+)
+
+// astray is EgoOf's warning.
+func astray(s *scene.Scene, ego scene.Motion) string {
+	at := s.Ego.Position
+	if ego != nil {
+		at = ego.PoseAt(0).Position
+	}
+	stats := s.Stats()
+	low := stats.Min.Sub(mgl64.Vec3{usualMargin, usualMargin, usualMargin})
+	high := stats.Max.Add(mgl64.Vec3{usualMargin, usualMargin, usualHeight})
+	if stats.Instances == 0 {
+		return ""
+	}
+	for i := range at {
+		if at[i] < low[i] || at[i] > high[i] {
+			return fmt.Sprintf("the vehicle begins at (%.4g, %.4g, %.4g) m, outside of the scene, which reaches from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): see ego.pose and ego.waypoints",
+				at[0], at[1], at[2], stats.Min[0], stats.Min[1], stats.Min[2], stats.Max[0], stats.Max[1], stats.Max[2])
+		}
+	}
+	return ""
+}
+
+// commandTimeout is a scene.Vehicle's: keys are read as long as there is a window.
+func commandTimeout(c *config.Config) time.Duration {
+	switch {
+	case c.Ego.Driver != config.DriverExternal:
+		return scene.DefaultCommandTimeout
+	case c.Ego.Commands.Timeout == 0:
+		return -1
+	default:
+		return c.Ego.Commands.Timeout
+	}
+}
+
+// commands returns the topics that steer the ego: none where somebody else does.
+func commands(c *config.Config) pipeline.Commands {
+	if c.Ego.Driver != config.DriverExternal {
+		return pipeline.Commands{}
+	}
+	from := c.Ego.Commands
+	return pipeline.Commands{Control: from.Control, Ackermann: from.Ackermann, Velocity: from.Velocity}
+}
+
+// standing is the motion of an ego that stays where it was put.
+type standing struct{ pose spatial.Pose }
+
+// PoseAt returns the same pose at any time.
+func (s standing) PoseAt(int64) spatial.Pose { return s.pose }

@@ -1,0 +1,156 @@
+package raybridge_test
+
+import (
+	"context"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge"
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/pipeline"
+	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// opened opens a simulation of a run's file, without a GPU.
+func opened(t *testing.T, text string, c raybridge.Config) *raybridge.Sim {
+	t.Helper()
+	c.Run, c.Open = read(t, text), gputest.NewFake().Open
+	if c.Scene == nil && c.Run.Scene.File == "" {
+		c.Scene = scenetest.MovingWall(20, 1)
+	}
+	s, err := raybridge.Open(t.Context(), c)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	return s
+}
+
+func TestOpenMakesWhatTheRunSays(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	s := opened(t, `
+seed: 7
+time: {step: 20ms, clock_hz: 0}
+scene: {file: house.gltf}
+ego: {driver: external, commands: {velocity: /go}}
+sensors: [{id: sensor.other.imu, name: imu, rate: 50}]
+bridges: [{type: mcap, connection: drive.mcap}]`, raybridge.Config{OutDir: out})
+	imu, err := s.Sensor("imu")
+	require.NoError(t, err)
+	var stamps []int64
+	_, err = raybridge.Listen(imu, func(m *sample.Imu) { stamps = append(stamps, m.StampNs) })
+	require.NoError(t, err)
+	require.NoError(t, s.Step(t.Context(), 3))
+	assert.Equal(t, []int64{20e6, 40e6, 60e6}, stamps)
+	assert.Equal(t, "house.gltf", s.World().Scene.Name)
+	assert.NotEmpty(t, s.SensorsOf("sensor.other.transform"))
+	summary := s.Summary()
+	assert.EqualValues(t, 7, summary.Seed)
+	for _, row := range summary.Sensors {
+		assert.NotEqual(t, "/clock", row.Topic, "clock_hz is 0")
+	}
+	require.NoError(t, s.Close(t.Context()))
+	assert.FileExists(t, filepath.Join(out, "drive.mcap"))
+}
+
+func TestStreamsGetTheSnapshot(t *testing.T) {
+	t.Parallel()
+	with := opened(t, `bridges: [{type: stream, connection: "127.0.0.1:0"}]`, raybridge.Config{})
+	assert.NotEmpty(t, with.SensorsOf("sensor.other.snapshot"))
+	without := opened(t, "", raybridge.Config{})
+	assert.Empty(t, without.SensorsOf("sensor.other.snapshot"))
+}
+
+func TestConfigErrorsNameTheKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, key string
+		is        error
+	}{
+		{"scene: {file: none.gltf}", "scene", os.ErrNotExist},
+		{"scene: {file: house.gltf}\nego: {waypoints: [{}, {}, {}]}", "ego", nil},
+		{"scene: {file: house.gltf}\nsensors: [{id: sensor.other.none, name: a}]", "sensors", sensors.ErrUnknownSensor},
+		{"scene: {file: house.gltf}\nbridges: [{type: none}]", "bridges", bridges.ErrUnknownBridge},
+	} {
+		_, err := raybridge.Open(t.Context(), raybridge.Config{Run: read(t, c.text), Open: gputest.NewFake().Open})
+		var fault *raybridge.ConfigError
+		require.ErrorAs(t, err, &fault, c.text)
+		assert.Equal(t, c.key, fault.Key, c.text)
+		if c.is != nil {
+			assert.ErrorIs(t, err, c.is, c.text)
+		}
+	}
+	_, err := raybridge.Open(t.Context(), raybridge.Config{GPU: "sofware"})
+	assert.ErrorContains(t, err, "did you mean software")
+}
+
+// pair is a sensor with two outputs of one type.
+type pair struct {
+	out *sensors.Output[*sample.Speed]
+}
+
+func (p *pair) Begin(_ context.Context, env *sensors.Env) (err error) {
+	p.out, err = sensors.OutputOf[*sample.Speed](env, "left")
+	return err
+}
+func (p *pair) Tick(at sensors.Tick) error {
+	p.out.TryQueue(at, &sample.Speed{Header: sample.Header{StampNs: at.TimeNs}})
+	return nil
+}
+func (p *pair) End() error { return nil }
+
+func TestYourOwnTypes(t *testing.T) {
+	t.Parallel()
+	both := &sensors.Definition{
+		ID: "sensor.other.pair", Number: 40007, Doc: "two speeds", DefaultRate: "10", New: func(sensors.Spec) (sensors.Sensor, error) { return &pair{}, nil },
+		Outputs: []sensors.OutputSpec{
+			sensors.Declare[sample.Speed](sensors.OutputSpec{Name: "left", Suffix: "/left"}),
+			sensors.Declare[sample.Speed](sensors.OutputSpec{Name: "right", Suffix: "/right"}),
+		},
+	}
+	s := opened(t, "sensors: [{id: sensor.other.pair, name: pair}, {id: sensor.other.imu, name: imu}]", raybridge.Config{Sensors: []*sensors.Definition{both}})
+	p, err := s.Sensor("pair")
+	require.NoError(t, err)
+	_, err = raybridge.Listen(p, func(*sample.Speed) {})
+	require.ErrorIs(t, err, pipeline.ErrOutput)
+	require.ErrorContains(t, err, "left, right")
+	_, err = raybridge.Listen(p, func(*sample.Image) {})
+	require.ErrorIs(t, err, pipeline.ErrOutput)
+	n := 0
+	_, err = pipeline.Listen(p, "left", func(sensors.Tick, *sample.Speed) { n++ })
+	require.NoError(t, err)
+	require.NoError(t, s.Run(t.Context(), time.Second))
+	assert.Equal(t, 10, n)
+	_, err = raybridge.Open(t.Context(), raybridge.Config{Sensors: []*sensors.Definition{both, both}})
+	assert.ErrorIs(t, err, sensors.ErrDuplicate)
+}
+
+func TestWritePNG(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.png")
+	m := &sample.Image{Width: 2, Height: 1, Step: 6, Encoding: sample.EncodingBGR8, Data: []byte{1, 2, 3, 4, 5, 6}}
+	require.NoError(t, raybridge.WritePNG(file, m))
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	got, err := png.Decode(f)
+	require.NoError(t, err)
+	assert.Equal(t, image.Pt(2, 1), got.Bounds().Size())
+	r, g, b, _ := got.At(1, 0).RGBA()
+	assert.Equal(t, [3]uint32{6, 5, 4}, [3]uint32{r >> 8, g >> 8, b >> 8})
+
+	m.Encoding = "none"
+	require.ErrorContains(t, raybridge.WritePNG(file, m), "a.png")
+	m.Encoding = sample.EncodingMono8
+	m.Step = 2
+	require.ErrorIs(t, raybridge.WritePNG(filepath.Join(t.TempDir(), "none", "a.png"), m), os.ErrNotExist)
+}
