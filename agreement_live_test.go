@@ -43,8 +43,6 @@ const (
 	rayStride, pixelStride = 3, 6
 )
 
-const root = "."
-
 // street is a configuration of testdata.
 func street(t *testing.T, file string) *config.Config {
 	t.Helper()

@@ -228,6 +228,20 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 // worldBridges are the types of bridges whose receivers look for the world's state, too.
 var worldBridges = map[string]bool{"stream": true, "carla": true}
 
+// At is a place in the frame of what carries a sensor: metres forward, to the left and up.
+// The pose's angles are 0; they are degrees.
+func At(x, y, z float64) rig.Pose { return rig.Pose{X: x, Y: y, Z: z} }
+
+// Add adds a sensor to the vehicle. Options is a struct of the sensor's package, such as
+// camera.RGB or lidar.RayCast; what is zero in it has its default. The rate is the type's
+// default. AddSensor sets everything else.
+//
+// Any goroutine may call it up to Close, also during a run: see pipeline.Pipeline.AddSensor.
+// Errors wrap sensors.ErrUnknownSensor or sensors.ErrValue.
+func (s *Sim) Add(options any, name string, at rig.Pose) (*Sensor, error) {
+	return s.AddSensor(pipeline.SensorConfig{Options: options, Name: name, Pose: at})
+}
+
 // Listen calls call with every message of the sensor's output that has messages of type M,
 // until stop is called. The message belongs to the simulation: it may be read until call
 // returns, and must not be changed. Otherwise it is pipeline.Listen, which takes an

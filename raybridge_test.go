@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -91,6 +93,19 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 	}
 	_, err := raybridge.Open(t.Context(), raybridge.Config{GPU: "sofware"})
 	assert.ErrorContains(t, err, "did you mean software")
+}
+
+func TestAddTakesOptions(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "", raybridge.Config{})
+	front, err := s.Add(camera.RGB{Width: 64, Height: 48}, "front", raybridge.At(1.5, 0, 1.4))
+	require.NoError(t, err)
+	assert.Equal(t, "sensor.camera.rgb", front.TypeID())
+	assert.Equal(t, mgl64.Vec3{1.5, 0, 1.4}, front.Mount().Position)
+	_, err = s.Add(camera.RGB{Width: -1}, "wrong", raybridge.At(0, 0, 0))
+	require.ErrorIs(t, err, sensors.ErrValue)
+	_, err = s.Add(struct{ Width int }{1}, "unknown", raybridge.At(0, 0, 0))
+	require.ErrorIs(t, err, sensors.ErrUnknownSensor)
 }
 
 // pair is a sensor with two outputs of one type.

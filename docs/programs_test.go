@@ -5,6 +5,7 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,13 +84,26 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 }
 
-// The README promises this much.
-func TestTheFirstProgramIsShort(t *testing.T) {
+// body is what stands between the braces of a program's main, or of an example.
+var body = regexp.MustCompile("(?s)\nfunc (?:main|Example)\\(\\) {\n(.*?)(?:\t// Output:\n)?}\n")
+
+// The README's program is short, and it is the example that the tests of the root run.
+func TestTheFirstProgramIsAnExample(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	block := program.FindStringSubmatch(string(text))
 	require.NotNil(t, block)
-	assert.Less(t, strings.Count(block[1], "\n"), 40)
+	shown := body.FindStringSubmatch(block[1])
+	require.NotNil(t, shown)
+	assert.LessOrEqual(t, strings.Count(shown[1], "\n"), 12)
+	formatted, err := format.Source([]byte(block[1]))
+	require.NoError(t, err)
+	assert.Equal(t, string(formatted), block[1], "gofmt")
+	example, err := os.ReadFile("../example_live_test.go")
+	require.NoError(t, err)
+	run := body.FindStringSubmatch(string(example))
+	require.NotNil(t, run)
+	assert.Equal(t, shown[1], run[1])
 }
 
 // piece is a code block that shows a part of a file.
