@@ -51,10 +51,9 @@ type attachedBridge struct {
 	unknown []string
 	// received are the topics that the bridge brings. The pipeline's change guards it.
 	received map[string]*reception
-	clock    atomic.Pointer[bridgeSink] // nil where the bridge has no clock
+	clock    atomic.Pointer[route] // nil where the bridge has no clock
 	// bringsClock says that /clock comes from the bridge, so that it isn't published there.
 	bringsClock atomic.Bool
-	log         *bridgeSink // nil where the bridge has no log
 	// clockless is set while the bridge is without connection: who connects
 	// then gets a clock before any sample (law T4).
 	clockless atomic.Bool
@@ -94,31 +93,18 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 	if err != nil {
 		return err
 	}
-	carried, err := b.offer(config)
+	made, err := b.offer(config)
 	if err == nil {
 		err = b.bridge.Connect(ctx)
 	}
 	if err != nil {
-		b.abandon(carried)
+		made.close()
 		return errors.Join(err, wrap("close bridge "+config.Spec, b.bridge.Close(ctx)))
 	}
-	carried.connect()
-	if b.log != nil {
-		p.logLines.add(b.log)
-	}
+	made.connect()
 	b.tellUnknown(config.Spec)
 	p.bridges = append(p.bridges, b)
 	return nil
-}
-
-// abandon gives up what a bridge that can't be added has of the dispatcher.
-func (b *attachedBridge) abandon(made carriage) {
-	made.close()
-	for _, sink := range []*bridgeSink{b.clock.Load(), b.log} {
-		if sink != nil {
-			sink.topic.Close()
-		}
-	}
 }
 
 // tellUnknown says once which topics the bridge doesn't carry, and what it could.
@@ -137,20 +123,15 @@ func (b *attachedBridge) tellUnknown(spec string) {
 	b.unknown = nil
 }
 
-// offer makes the bridge's topics: its clock's and all sensors'.
-func (b *attachedBridge) offer(config BridgeConfig) (made carriage, err error) {
+// offer makes the bridge's routes: of the run's clock and log, and of all sensors.
+func (b *attachedBridge) offer(config BridgeConfig) (made routes, err error) {
 	if err := b.setPolicy(config.Policy); err != nil {
 		return made, err
 	}
 	if err := b.tune(b.p.followsROS()); err != nil {
 		return made, err
 	}
-	if !b.bringsClock.Load() {
-		if err := b.addClock(); err != nil {
-			return made, err
-		}
-	}
-	if err := errors.Join(b.addLog(), b.receiveAll(b.p.own), b.offerTime()); err != nil {
+	if err := errors.Join(b.addClock(&made), b.addLog(&made), b.receiveAll(b.p.own), b.offerTime()); err != nil {
 		return made, err
 	}
 	for _, s := range b.p.members {
@@ -200,17 +181,19 @@ func (b *attachedBridge) setPolicy(name string) error {
 	return nil
 }
 
-// addClock gives the bridge its /clock, if there is one and it knows the type.
-func (b *attachedBridge) addClock() error {
-	if b.p.config.ClockHz < 0 {
+// addClock gives the bridge its /clock, if there is one, it doesn't come from there, and
+// the bridge knows the type.
+func (b *attachedBridge) addClock(made *routes) error {
+	if b.p.config.ClockHz < 0 || b.bringsClock.Load() {
 		return nil
 	}
-	sink, err := b.connect(&clockSpec, bridges.Topic{Name: clockTopic, QoS: flow.ClockQoS})
-	if sink == nil || err != nil {
+	r, err := b.route(b.p.clockPort, bridges.Topic{Name: clockTopic, QoS: flow.ClockQoS})
+	if r == nil || err != nil {
 		return err
 	}
-	sink.count(nil, b.p.clockStats)
-	b.clock.Store(sink)
+	r.stats = b.p.clockStats
+	b.clock.Store(r)
+	*made = append(*made, r)
 	return nil
 }
 
@@ -223,13 +206,13 @@ func (b *attachedBridge) hears(t reflect.Type) bool {
 
 var clockSpec = sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock", Suffix: "/" + clockTopic})
 
-// connect makes the sink of one topic, nil where the bridge doesn't know the type.
-func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {
+// route makes the route of one topic, nil where the bridge doesn't know the type.
+func (b *attachedBridge) route(port sensors.Port, topic bridges.Topic) (*route, error) {
 	if q, ok := b.qos[topic.Name]; ok {
 		topic.QoS = q
 	}
 	topic.Policy = b.topicConfig.Policy
-	sink, err := newBridgeSink(b.p, b, spec, topic)
+	r, err := newRoute(b, port, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		b.unknown = append(b.unknown, topic.Name)
 		return nil, nil
@@ -241,7 +224,7 @@ func (b *attachedBridge) connect(spec *sensors.OutputSpec, topic bridges.Topic) 
 		return nil, fmt.Errorf("topic %s is published twice", topic.Name)
 	}
 	b.topics[topic.Name] = true
-	return sink, nil
+	return r, nil
 }
 
 // send publishes one message with its hand-over time: in a stepped run the
@@ -325,194 +308,197 @@ func (b *attachedBridge) failed(err error) {
 	}
 }
 
-// carriage is a list of outputs with the sinks that carry them, or will, as long as it
-// isn't sure that all can be carried.
-type carriage []carried
-
-type carried struct {
-	sensor     *Sensor
-	output     int
-	sink       *bridgeSink
-	disconnect func() // nil before connect
+// serve carries a sensor's outputs and brings its inputs, as far as the bridge knows
+// their types. The pipeline's change must be held.
+func (b *attachedBridge) serve(s *Sensor, made *routes) error {
+	return wrap("sensor "+s.spec.Name, errors.Join(b.carry(s, made), b.receiveAll(s.takers)))
 }
 
-// connect lets the outputs publish to the sinks.
-func (list carriage) connect() {
-	for _, c := range list {
-		c.sink.count(c.sensor, c.sensor.stats[c.output])
-		c.disconnect = c.sensor.ports[c.output].Connect(c.sink)
-		c.sensor.carried = append(c.sensor.carried, c)
-	}
-}
-
-// disconnect lets nothing more be published to the sinks, and returns when what was
-// has been sent, or the context ends.
-func (list carriage) disconnect(ctx context.Context) {
-	for _, c := range list {
-		if c.disconnect != nil {
-			c.disconnect()
+// carry makes a route of each of a sensor's outputs that the bridge knows.
+func (b *attachedBridge) carry(s *Sensor, made *routes) error {
+	for i, port := range s.ports {
+		topic := bridges.Topic{
+			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
+			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: port.Spec().QoS,
+		}
+		r, err := b.route(port, topic)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			r.sensor, r.stats = s, s.stats[i]
+			*made = append(*made, r)
 		}
 	}
-	for _, c := range list {
+	return nil
+}
+
+// routes are those of one bridge or sensor that come to be together, or not at all.
+type routes []*route
+
+// connect lets the outputs publish to the routes.
+func (list routes) connect() {
+	for _, r := range list {
+		r.receiver = r.stats.receiver()
+		r.disconnect = r.port.Connect(r)
+		if r.sensor != nil {
+			r.sensor.routes = append(r.sensor.routes, r)
+		}
+	}
+}
+
+// disconnect lets nothing more be published to the routes, and returns when what was
+// has been sent, or the context ends.
+func (list routes) disconnect(ctx context.Context) {
+	for _, r := range list {
+		if r.disconnect != nil {
+			r.disconnect()
+		}
+	}
+	for _, r := range list {
 		select {
-		case <-c.sink.queued.close():
+		case <-r.queued.close():
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// close gives the sinks up, with what they haven't sent; the pipeline's change must be
+// close gives the routes up, with what they haven't sent; the pipeline's change must be
 // held.
-func (list carriage) close() {
-	for _, c := range list {
-		if c.disconnect != nil {
-			c.disconnect()
+func (list routes) close() {
+	for _, r := range list {
+		if r.disconnect != nil {
+			r.disconnect()
 		}
-		c.sink.topic.Close()
-		delete(c.sink.bridge.topics, c.sink.topic.Name())
+		r.topic.Close()
+		delete(r.bridge.topics, r.topic.Name())
 	}
 }
 
-// serve carries a sensor's outputs and brings its inputs, as far as the bridge knows
-// their types. The pipeline's change must be held.
-func (b *attachedBridge) serve(s *Sensor, made *carriage) error {
-	return wrap("sensor "+s.spec.Name, errors.Join(b.carry(s, made), b.receiveAll(s.takers)))
+// route carries what one output publishes to one topic of one bridge, through the
+// dispatcher: it is the output's sink.
+type route struct {
+	bridge     *attachedBridge
+	sensor     *Sensor // nil for the run's own clock and log
+	port       sensors.Port
+	topic      *dispatch.Topic[*envelope]
+	publish    bridges.Publisher[any]
+	stats      *outputStats // where deliveries and drops are counted
+	receiver   *int64       // the route's counter of stats; connect makes it
+	queued     usage        // messages that the dispatcher has
+	done       func(error)  // account, made once: a queued message allocates nothing
+	disconnect func()       // from the port; nil before connect
 }
 
-// carry makes a topic of each of a sensor's outputs that the bridge knows.
-func (b *attachedBridge) carry(s *Sensor, made *carriage) error {
-	for i, port := range s.ports {
-		spec := port.Spec()
-		topic := bridges.Topic{
-			Name: s.topics[i], Sensor: s.spec.Name, SensorType: s.spec.Definition.ID,
-			SensorNumber: s.spec.Definition.Number, Output: s.outputs[i], QoS: spec.QoS,
-		}
-		sink, err := b.connect(spec, topic)
-		if err != nil {
-			return err
-		}
-		if sink != nil {
-			*made = append(*made, carried{sensor: s, output: i, sink: sink})
-		}
+// newRoute connects an output with a topic of a bridge; the error wraps
+// bridges.ErrNoConverter where the bridge doesn't know the message's type.
+func newRoute(b *attachedBridge, port sensors.Port, topic bridges.Topic) (*route, error) {
+	publish, err := bridges.AddPublisherOf(b.bridge, port.Spec().Type, topic)
+	if err != nil {
+		return nil, err
 	}
+	r := &route{bridge: b, port: port, publish: publish}
+	r.queued.init()
+	r.done = func(err error) {
+		r.account(err)
+		r.queued.exit()
+	}
+	config := b.topicConfig
+	config.Gated = b.p.gated()
+	r.topic = dispatch.NewTopic(b.p.dispatcher, topic.Name, r.send, config)
+	return r, r.topic.Err()
+}
+
+// send runs on a dispatcher's worker, or on the goroutine that publishes.
+func (r *route) send(ctx context.Context, e *envelope) error {
+	if err := r.bridge.send(ctx, r.publish, e); err != nil {
+		return err
+	}
+	r.stats.sent(r.receiver, e.at.Started)
 	return nil
 }
 
+// account counts a message that was not sent.
+func (r *route) account(err error) {
+	if err != nil {
+		cause := r.causeOf(err)
+		r.stats.dropped(cause, 1)
+		r.bridge.account(cause, err)
+	}
+}
+
 // causeOf names the reason of a message's fate for the summary.
-func (s *bridgeSink) causeOf(err error) flow.Cause {
-	if errors.Is(err, dispatch.ErrFull) && s.bridge.topicConfig.BlockLimit > 0 {
+func (r *route) causeOf(err error) flow.Cause {
+	if errors.Is(err, dispatch.ErrFull) && r.bridge.topicConfig.BlockLimit > 0 {
 		return flow.CausePeerSlow // it was waited for
 	}
 	return flow.CauseOf(err)
 }
 
-// bridgeSink carries one output to one topic of one bridge, through the dispatcher.
-type bridgeSink struct {
-	bridge   *attachedBridge
-	spec     *sensors.OutputSpec
-	topic    *dispatch.Topic[*envelope]
-	publish  bridges.Publisher[any]
-	sensor   *Sensor // nil for the clock
-	stats    *outputStats
-	receiver *int64
-	queued   usage       // messages that the dispatcher has
-	done     func(error) // account, made once: a queued message allocates nothing
-}
-
-// newBridgeSink connects an output with a topic of a bridge; the error wraps
-// bridges.ErrNoConverter where the bridge doesn't know the message's type.
-func newBridgeSink(p *Pipeline, b *attachedBridge, spec *sensors.OutputSpec, topic bridges.Topic) (*bridgeSink, error) {
-	publish, err := bridges.AddPublisherOf(b.bridge, spec.Type, topic)
-	if err != nil {
-		return nil, err
+// Listening reports whether the bridge takes messages: it is connected, and somebody
+// behind it wants the topic. Samples wait for the clock besides.
+func (r *route) Listening() bool {
+	if r.isClock() {
+		return r.bridge.clockWanted()
 	}
-	s := &bridgeSink{bridge: b, spec: spec, publish: publish}
-	s.queued.init()
-	s.done = func(err error) {
-		s.account(err)
-		s.queued.exit()
-	}
-	config := b.topicConfig
-	config.Gated = p.gated()
-	s.topic = dispatch.NewTopic(p.dispatcher, topic.Name, s.send, config)
-	return s, s.topic.Err()
+	return !r.bridge.clockless.Load() && r.bridge.bridge.Listening(r.topic.Name())
 }
 
-// count says whose the messages are, and where deliveries and drops are counted. It
-// comes before the first message.
-func (s *bridgeSink) count(sensor *Sensor, stats *outputStats) {
-	s.sensor, s.stats, s.receiver = sensor, stats, stats.receiver()
-}
-
-// send runs on a dispatcher's worker.
-func (s *bridgeSink) send(ctx context.Context, e *envelope) error {
-	if err := s.bridge.send(ctx, s.publish, e); err != nil {
-		return err
-	}
-	s.stats.sent(s.receiver, e.at.Started)
-	return nil
-}
-
-// account counts a message that was not sent.
-func (s *bridgeSink) account(err error) {
-	if err != nil {
-		cause := s.causeOf(err)
-		s.stats.dropped(cause, 1)
-		s.bridge.account(cause, err)
-	}
-}
-
-// Listening reports whether the bridge takes samples: it is connected, has the clock,
-// and somebody behind it wants the topic.
-func (s *bridgeSink) Listening() bool {
-	return !s.bridge.clockless.Load() && s.bridge.bridge.Listening(s.topic.Name())
-}
+func (r *route) isClock() bool { return r.port == r.bridge.p.clockPort }
 
 // TryQueue copies the message into the dispatcher's queue.
-func (s *bridgeSink) TryQueue(at sensors.Tick, message any) bool {
-	if !s.queued.begin() {
+func (r *route) TryQueue(at sensors.Tick, message any) bool {
+	e, done := r.take(at, message)
+	if e == nil {
 		return true // nobody listens here any more
 	}
-	done := s.done
-	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
-		arrived := b.sending(s.sensor, at.Seq)
-		done = func(err error) {
-			if err != nil {
-				arrived(s.causeOf(err))
-			} else {
-				arrived("")
-			}
-			s.done(err)
-		}
-	}
-	e := borrowEnvelope(at, s.spec, message)
-	e.handedOver = s.bridge.p.publishing.Load()
-	ok := s.topic.TryQueueTask(e, dispatch.Task{Done: done})
-	e.giveBack()
+	ok := r.topic.TryQueueTask(e, dispatch.Task{Done: done})
+	r.handedOn(e)
 	return ok
 }
 
 // Publish sends the message before it returns.
-func (s *bridgeSink) Publish(ctx context.Context, at sensors.Tick, message any) error {
-	if !s.queued.begin() {
+func (r *route) Publish(ctx context.Context, at sensors.Tick, message any) error {
+	e, done := r.take(at, message)
+	if e == nil {
 		return nil // nobody listens here any more
 	}
-	arrived := func(flow.Cause) {}
-	if b := s.bridge.p.barrier.Load(); b != nil && s.sensor != nil {
-		arrived = b.sending(s.sensor, at.Seq)
-	}
-	e := borrowEnvelope(at, s.spec, message)
-	e.handedOver = s.bridge.p.publishing.Load()
-	err := s.send(ctx, e)
-	e.giveBack()
-	if err != nil {
-		arrived(s.causeOf(err))
-	} else {
-		arrived("")
-	}
-	s.done(err)
+	err := r.topic.Publish(ctx, e)
+	r.handedOn(e)
+	done(err)
 	return err
+}
+
+// take begins a message's way: it returns the message as the dispatcher takes it, and what
+// is to be told of its end. It returns nil where the route has ended.
+func (r *route) take(at sensors.Tick, message any) (e *envelope, done func(error)) {
+	if !r.queued.begin() {
+		return nil, nil
+	}
+	done = r.done
+	if b := r.bridge.p.barrier.Load(); b != nil && r.sensor != nil {
+		arrived := b.sending(r.sensor, at.Seq)
+		done = func(err error) {
+			if err != nil {
+				arrived(r.causeOf(err))
+			} else {
+				arrived("")
+			}
+			r.done(err)
+		}
+	}
+	e = borrowEnvelope(at, r.port.Spec(), message)
+	e.handedOver = r.bridge.p.publishing.Load()
+	return e, done
+}
+
+// handedOn follows when the dispatcher has the message: samples may follow a clock.
+func (r *route) handedOn(e *envelope) {
+	e.giveBack()
+	if r.isClock() {
+		r.bridge.clockSent()
+	}
 }
 
 // envelope is what the dispatcher queues: a message of any type with the

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"math"
 	"reflect"
 	"sync"
@@ -74,16 +73,9 @@ func (c *clockOutput) publish(ctx context.Context, now int64) error {
 		return nil
 	}
 	at := sensors.Tick{TimeNs: t, Started: time.Now()}
-	message := &sample.Clock{StampNs: t}
-	var errs []error
-	for _, b := range c.p.bridges {
-		if b.clockWanted() {
-			errs = append(errs, b.clock.Load().Publish(ctx, at, message))
-			b.clockSent()
-		}
-	}
+	_ = c.p.clockPort.Publish(ctx, at, &sample.Clock{StampNs: t}) // the dispatcher counts and logs
 	c.p.dispatcher.Release(t)
-	return errors.Join(errs...)
+	return nil
 }
 
 // next returns what to publish while the clock shows now. When that has gone back
@@ -235,7 +227,10 @@ func (b *attachedBridge) tune(follow bool) error {
 	case follow:
 		return b.receive(b.p.rosClock.inlet)
 	case followed && b.clock.Load() == nil:
-		return b.addClock()
+		var made routes
+		err := b.addClock(&made)
+		made.connect()
+		return err
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
@@ -23,20 +22,20 @@ const logTopic = "/raybridge/log"
 var logSpec = sensors.Declare[sample.Log](sensors.OutputSpec{Name: "log", Suffix: "/" + logTopic})
 
 // addLog gives the bridge the run's log, if it knows the type and somebody may be watching.
-func (b *attachedBridge) addLog() error {
+func (b *attachedBridge) addLog(made *routes) error {
 	if b.file() {
 		return nil
 	}
 	topic := bridges.Topic{Name: logTopic, QoS: flow.DefaultQoS, Policy: b.topicConfig.Policy}
-	sink, err := newBridgeSink(b.p, b, &logSpec, topic)
+	r, err := newRoute(b, b.p.logLines.out, topic)
 	if errors.Is(err, bridges.ErrNoConverter) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	sink.count(nil, b.p.logLines.stats)
-	b.log = sink
+	r.stats = b.p.logLines.stats
+	*made = append(*made, r)
 	return nil
 }
 
@@ -44,35 +43,20 @@ func (b *attachedBridge) addLog() error {
 type logLines struct {
 	now   func() int64
 	stats *outputStats
-
-	mu    sync.RWMutex
-	sinks []*bridgeSink // guarded by mu
-}
-
-func (l *logLines) add(s *bridgeSink) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sinks = append(l.sinks, s)
+	out   *sensors.Output[*sample.Log]
 }
 
 // publish queues a line for those who listen.
 func (l *logLines) publish(r *slog.Record, text string) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	var line *sample.Log
-	for _, s := range l.sinks {
-		if !s.Listening() {
-			continue
-		}
-		if line == nil {
-			line = &sample.Log{StampNs: l.now(), Level: r.Level, Message: text, Name: "raybridge"}
-			if r.PC != 0 {
-				frame, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
-				line.File, line.Line = frame.File, frame.Line
-			}
-		}
-		s.TryQueue(sensors.Tick{TimeNs: line.StampNs, Started: time.Now()}, line)
+	if !l.out.Listening() {
+		return
 	}
+	line := &sample.Log{StampNs: l.now(), Level: r.Level, Message: text, Name: "raybridge"}
+	if r.PC != 0 {
+		frame, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
+		line.File, line.Line = frame.File, frame.Line
+	}
+	l.out.TryQueue(sensors.Tick{TimeNs: line.StampNs, Started: time.Now()}, line)
 }
 
 // logHandler hands lines on, and publishes them with their attributes. What next doesn't

@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
@@ -122,6 +123,7 @@ type Pipeline struct {
 	bridges    []*attachedBridge // added before the start, under change
 	own        []*inlet          // what bridges bring to the run itself
 	rosClock   rosClock          // what the ros2 source follows
+	clockPort  *sensors.Output[*sample.Clock]
 	clockStats *outputStats
 	logLines   *logLines
 	clock      *simtime.Clock    // the one clock (law T1)
@@ -177,7 +179,8 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{config: config, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
-	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }}
+	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
+	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
 	p.initROSClock()
 	p.own = p.ownInlets()

@@ -461,13 +461,7 @@ func (p *Pipeline) pollInTurn(c *gpu.Ctx) error {
 // queueClock queues /clock for all bridges, ahead of the instant's samples (law T4).
 func (p *Pipeline) queueClock(t int64) {
 	at := sensors.Tick{TimeNs: t, Started: time.Now()}
-	message := &sample.Clock{StampNs: t}
-	for _, b := range p.bridges {
-		if b.clockWanted() {
-			b.clock.Load().TryQueue(at, message)
-			b.clockSent()
-		}
-	}
+	p.clockPort.TryQueue(at, &sample.Clock{StampNs: t})
 }
 
 // nextInstant is the earliest of the next step, clock and due sensor.

@@ -70,7 +70,7 @@ type Sensor struct {
 	stats    []*outputStats // of ports
 	inlets   []sensors.Inlet
 	takers   []*inlet // through which bridges bring inlets their messages
-	carried  carriage // what bridges carry of it
+	routes   routes   // of ports to bridges
 	heardBy  listeners
 	users    usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
@@ -512,7 +512,7 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	var made carriage
+	var made routes
 	for _, b := range p.bridges {
 		b.unknown = nil // of what failed before
 	}
@@ -540,7 +540,7 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 }
 
 // joinBridges lets the bridges serve a sensor; change must be held.
-func (p *Pipeline) joinBridges(s *Sensor, made *carriage) error {
+func (p *Pipeline) joinBridges(s *Sensor, made *routes) error {
 	for _, b := range p.bridges {
 		if err := b.serve(s, made); err != nil {
 			return err
@@ -603,7 +603,7 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	var errs []error
 	for _, s := range gone {
 		errs = append(errs, wrap("end sensor "+s.spec.Name, s.life.End()))
-		s.carried.close()
+		s.routes.close()
 	}
 	p.closeInlets(gone)
 	return errors.Join(errs...)
@@ -690,7 +690,7 @@ func (p *Pipeline) end(s *Sensor) error {
 	err := wrap("end sensor "+s.spec.Name, s.life.End())
 	ctx, cancel := context.WithTimeout(context.Background(), deliveryLimit)
 	defer cancel()
-	s.carried.disconnect(ctx)
+	s.routes.disconnect(ctx)
 	p.change.Lock()
 	defer p.change.Unlock()
 	p.former = mergeRows(p.former, s.rows(0))

@@ -397,19 +397,18 @@ func (p *Pipeline) Stages() []Stage {
 		if r, ok := s.life.Sensor().(readbackReporter); ok && s.life.Stage() >= sensors.StageBegun {
 			list = append(list, readbackStages(s.spec.Name, r.ReadbackStats())...)
 		}
-		for _, c := range s.carried {
-			if c.output != 0 {
+		for _, r := range s.routes {
+			if r.port != s.ports[0] {
 				continue
 			}
-			sink := c.sink
-			stats := sink.topic.Stats()
+			stats := r.topic.Stats()
 			for _, x := range []struct {
 				name  string
 				times *hdrhistogram.Histogram
 			}{{"queue", stats.QueueTime}, {"send", stats.PublishTime}} {
 				if n := x.times.TotalCount(); n > 0 {
 					list = append(list, Stage{
-						Sensor: s.spec.Name, Name: x.name, Bridge: sink.bridge.bridge.Info().Name, Count: n,
+						Sensor: s.spec.Name, Name: x.name, Bridge: r.bridge.bridge.Info().Name, Count: n,
 						P50: time.Duration(x.times.ValueAtQuantile(50)), P99: time.Duration(x.times.ValueAtQuantile(99)),
 					})
 				}
