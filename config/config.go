@@ -131,7 +131,7 @@ type Commands struct {
 type Bridge struct {
 	Type       string    `yaml:"type" doc:"mcap, logging, ..."`
 	Connection string    `yaml:"connection" doc:"what the bridge connects to; its form is the bridge's own"`
-	Policy     string    `yaml:"policy" doc:"what a full queue does" enum:"block,drop_newest,drop_oldest" default:"block for files, drop_oldest for networks"`
+	Policy     string    `yaml:"policy" doc:"what a full queue does; exclusive has none: one message of a topic at a time" enum:"block,drop_newest,drop_oldest,exclusive" default:"block for files, drop_oldest for networks"`
 	QoS        []Quality `yaml:"qos" doc:"quality of service by topic"`
 }
 

@@ -66,7 +66,7 @@ func TestFaults(t *testing.T) {
 	for text, message := range map[string]string{
 		"duratoin: 3":                           "c.yaml:1:1: duratoin: unknown key, did you mean duration?",
 		"ego: {driver: waypoint}":               `c.yaml:1:15: ego.driver: unknown value: "waypoint", did you mean waypoints?`,
-		"bridges: [{type: mcap, policy: drop}]": `c.yaml:1:32: bridges[0].policy: unknown value: "drop", known are block, drop_newest, drop_oldest`,
+		"bridges: [{type: mcap, policy: drop}]": `c.yaml:1:32: bridges[0].policy: unknown value: "drop", known are block, drop_newest, drop_oldest, exclusive`,
 		"bridges: [{type: mcap, qos: [{topic: /a, reliability: sure}]}]": `c.yaml:1:55: bridges[0].qos[0].reliability: unknown value: "sure", known are reliable, best_effort`,
 		"scene: {city: true, file: a.glb}":                               "c.yaml: scene: give either city or file, not both",
 		"rig: a.yaml\nsensors: [{id: a, name: b}]":                       "c.yaml: rig: give either rig or sensors, not both",

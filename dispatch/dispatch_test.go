@@ -178,6 +178,41 @@ func TestWaitForToken(t *testing.T) {
 	assert.EqualValues(t, 200, topic.Stats().Sent)
 }
 
+// TestExclusivePolicy: under it the topic is the token of what has none, queued or
+// published at once.
+func TestExclusivePolicy(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	hold, started := make(chan struct{}), make(chan struct{}, 1)
+	topic := dispatch.NewTopic(d, "a", func(context.Context, int) error {
+		started <- struct{}{}
+		<-hold
+		return nil
+	}, dispatch.TopicConfig{Policy: flow.Exclusive})
+	require.True(t, topic.TryQueue(0))
+	<-started
+	var f fates
+	assert.False(t, topic.TryQueueTask(1, dispatch.Task{Done: f.done}))
+	require.Len(t, f.all(), 1)
+	assert.ErrorIs(t, f.all()[0], dispatch.ErrTokenBusy)
+	assert.ErrorIs(t, topic.Publish(t.Context(), 2), dispatch.ErrTokenBusy)
+	close(hold)
+	require.NoError(t, d.Drain(t.Context()))
+	require.NoError(t, topic.Publish(t.Context(), 3))
+	assert.EqualValues(t, 2, topic.Stats().Dropped[flow.CauseTokenBusy])
+}
+
+// TestIgnorePause: a clock goes on while the dispatcher is paused.
+func TestIgnorePause(t *testing.T) {
+	d := newDispatcher(t, dispatch.Config{})
+	send := func(context.Context, int) error { return nil }
+	clock := dispatch.NewTopic(d, "clock", send, dispatch.TopicConfig{IgnorePause: true})
+	other := dispatch.NewTopic(d, "other", send, dispatch.TopicConfig{})
+	d.Pause()
+	assert.True(t, clock.TryQueue(0))
+	assert.NoError(t, clock.Publish(t.Context(), 1))
+	assert.ErrorIs(t, other.Publish(t.Context(), 2), dispatch.ErrPaused)
+}
+
 // D6, with a publisher that is held so that the queue fills.
 func TestPolicyWhenFull(t *testing.T) {
 	type outcome struct {

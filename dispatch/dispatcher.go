@@ -160,7 +160,7 @@ func (d *Dispatcher) maxWorkers() int {
 func (d *Dispatcher) now() time.Duration { return time.Since(d.start) }
 
 // Pause refuses messages from now on: TryQueue returns false and Done receives
-// ErrPaused. Messages taken before are still sent.
+// ErrPaused. Messages taken before are still sent. Topics with IgnorePause go on.
 func (d *Dispatcher) Pause() {
 	d.mu.Lock()
 	d.paused = true

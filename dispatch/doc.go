@@ -82,7 +82,7 @@
 // senders wait, first come, first served, with one warning for each topic, which
 // says how full it is, how long publishing takes and how many workers there are.
 // The wait ends with the dispatcher's context. Pause refuses messages but sends
-// those taken before. Drain waits for all that is queued, Close discards it.
+// those taken before, and topics with IgnorePause go on. Drain waits for all that is queued, Close discards it.
 //
 // # Testing
 //

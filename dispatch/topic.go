@@ -36,7 +36,8 @@ type Sized interface{ SizeBytes() int64 }
 // TopicConfig configures a topic. The zero value is ready for use: unordered,
 // policy Block, 64 messages or 64 MiB deep.
 type TopicConfig struct {
-	// Policy says what happens to a message when the queue is full (law D6).
+	// Policy says what happens to a message when the queue is full (law D6). Under
+	// Exclusive the topic is the token of tasks without one of their own (law D4).
 	Policy flow.Policy
 	// Ordered sends the messages one at a time in the order of the TryQueue
 	// calls. Otherwise several workers may send at once and overtake each other.
@@ -58,6 +59,9 @@ type TopicConfig struct {
 	// WaitForToken lets the caller wait for a busy exclusive token instead of
 	// dropping the message, as deterministic runs need.
 	WaitForToken bool
+	// IgnorePause takes messages while the dispatcher is paused too: a clock goes on
+	// then, and what peers say is heard.
+	IgnorePause bool
 	// Gated holds back messages with a stamp later than the last
 	// Dispatcher.Release (law T4), for Stamped types.
 	Gated bool
@@ -230,6 +234,7 @@ func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 // or the *PanicError of the message's own methods. If those end the goroutine by
 // runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
+	task.Token = t.tokenOr(task.Token)
 	var traits traits[T]
 	if t.describes {
 		if err := t.describe(data, task.Done, &traits); err != nil {
@@ -444,10 +449,18 @@ func (t *topic) refusal() error {
 		return t.err
 	case t.closed || t.d.closed:
 		return ErrClosed
-	case t.d.paused:
+	case t.d.paused && !t.cfg.IgnorePause:
 		return ErrPaused
 	}
 	return nil
+}
+
+// tokenOr returns a task's token, or the topic's own under Exclusive.
+func (t *topic) tokenOr(token any) any {
+	if token == nil && t.cfg.Policy == flow.Exclusive {
+		return t
+	}
+	return token
 }
 
 // acquireToken reserves an exclusive token (law D4).
@@ -518,7 +531,7 @@ func (t *topic) acquireRoom(bytes int64, evicted *taskList) (bool, error) {
 		switch t.cfg.Policy.Or(flow.Block) {
 		case flow.Block:
 			return false, nil
-		case flow.DropNewest:
+		case flow.DropNewest, flow.Exclusive:
 			return false, ErrFull
 		case flow.DropOldest:
 			for !t.hasRoom(bytes) {
@@ -842,6 +855,7 @@ func (t *Topic[T]) Publish(ctx context.Context, data T) error {
 // publishTask is Publish with a token and a callback: the token is exclusive
 // while the publisher runs, and the callback runs before the return.
 func (t *Topic[T]) publishTask(ctx context.Context, data T, task Task) error {
+	task.Token = t.tokenOr(task.Token)
 	if err := t.beginPublish(task.Token); err != nil {
 		t.callBack(task.Done, err)
 		return err

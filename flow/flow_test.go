@@ -22,10 +22,10 @@ func TestPolicyNames(t *testing.T) {
 		assert.Equal(t, name, p.String())
 		assert.Equal(t, p, p.Or(flow.Block))
 	}
-	assert.Len(t, flow.Policies(), 3)
+	assert.Len(t, flow.Policies(), 4)
 	_, err := flow.ParsePolicy("keep_all")
 	assert.ErrorIs(t, err, flow.ErrPolicy)
-	assert.ErrorContains(t, err, "block, drop_newest or drop_oldest")
+	assert.ErrorContains(t, err, "block, drop_newest, drop_oldest or exclusive")
 	_, err = flow.ParsePolicy("")
 	assert.ErrorIs(t, err, flow.ErrPolicy)
 	_, err = flow.Policy(7).MarshalText()
@@ -89,7 +89,7 @@ func ExampleParsePolicy() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// unknown policy "newest": want block, drop_newest or drop_oldest
+	// unknown policy "newest": want block, drop_newest, drop_oldest or exclusive
 }
 
 // brokenPipe is an error of a bridge that names its cause.

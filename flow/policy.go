@@ -23,15 +23,17 @@ const (
 	DropNewest
 	// DropOldest pushes out the messages that have waited longest.
 	DropOldest
+	// Exclusive takes one message at a time: while one is under way, others are refused.
+	Exclusive
 )
 
 // policyNames are the policies' names in configurations and connection strings.
-var policyNames = [...]string{Block: "block", DropNewest: "drop_newest", DropOldest: "drop_oldest"}
+var policyNames = [...]string{Block: "block", DropNewest: "drop_newest", DropOldest: "drop_oldest", Exclusive: "exclusive"}
 
 // Policies returns the names of all policies.
 func Policies() []string { return append([]string(nil), policyNames[Block:]...) }
 
-// String returns the policy's name: block, drop_newest or drop_oldest; unset for Unset.
+// String returns the policy's name: block, drop_newest, drop_oldest or exclusive; unset for Unset.
 func (p Policy) String() string {
 	switch {
 	case p == Unset:

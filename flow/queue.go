@@ -97,6 +97,9 @@ func (q *Queue[T]) offer(v T, size int64, policy Policy) outcome {
 		case q.closed:
 			q.mu.Unlock()
 			return finished
+		case policy == Exclusive && q.n > 0:
+			q.mu.Unlock()
+			return refused
 		case q.fits(size):
 			q.append(v, size)
 			q.mu.Unlock()

@@ -54,6 +54,7 @@ func TestPoliciesWhenFull(t *testing.T) {
 		{"oldest, by bytes", flow.QueueConfig{Bytes: 10}, []int64{4, 4, 7, 1}, []int{2, 3}, []int{0, 1}},
 		{"newest, by number", flow.QueueConfig{Messages: 3, Policy: flow.DropNewest}, []int64{1, 1, 1, 1, 1}, []int{0, 1, 2}, []int{3, 4}},
 		{"newest, by bytes", flow.QueueConfig{Bytes: 10, Policy: flow.DropNewest}, []int64{4, 4, 7, 1}, []int{0, 1, 3}, []int{2}},
+		{"exclusive", flow.QueueConfig{Messages: 3, Policy: flow.Exclusive}, []int64{1, 1, 1}, []int{0}, []int{1, 2}},
 		{"larger than all, alone", flow.QueueConfig{Bytes: 10, Policy: flow.DropNewest}, []int64{11, 1}, []int{0}, []int{1}},
 		{"larger than all, pushes all out", flow.QueueConfig{Bytes: 10}, []int64{5, 5, 11}, []int{2}, []int{0, 1}},
 	} {

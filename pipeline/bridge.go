@@ -29,7 +29,9 @@ type BridgeConfig struct {
 	Spec string
 	// Policy says what happens when a topic's queue is full: "block",
 	// "drop_newest" or "drop_oldest"; empty: block for files, drop_oldest
-	// for networks.
+	// for networks. Under "exclusive" there is no queue: while a topic's message is
+	// under way, others of the topic are refused before they are copied. A stepped run
+	// waits instead.
 	Policy string
 	// QoS overrides the sensors' quality of service, by topic.
 	QoS map[string]flow.QoS
@@ -166,9 +168,11 @@ func (b *attachedBridge) setPolicy(name string) error {
 		c.Policy = flow.DropOldest
 	}
 	if b.p.config.Mode == Stepped {
-		c.Policy = flow.Block
+		if c.WaitForToken = c.Policy == flow.Exclusive; !c.WaitForToken {
+			c.Policy = flow.Block
+		}
 	}
-	if c.Policy == flow.Block {
+	if c.Policy == flow.Block || c.WaitForToken {
 		c.BlockLimit = peerLimit
 		if file {
 			c.BlockLimit = deliveryLimit
@@ -406,6 +410,7 @@ func newRoute(b *attachedBridge, port sensors.Port, topic bridges.Topic) (*route
 	}
 	config := b.topicConfig
 	config.Gated = b.p.gated()
+	config.IgnorePause = topic.Sensor == "" // the clock and the log
 	r.topic = dispatch.NewTopic(b.p.dispatcher, topic.Name, r.send, config)
 	return r, r.topic.Err()
 }

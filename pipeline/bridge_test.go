@@ -124,6 +124,34 @@ func TestASlowPeerIsNamed(t *testing.T) {
 	assert.EqualValues(t, fired, summary.Bridges[0].Sent+drops["peer_slow"])
 }
 
+// TestOneMessageAtATime: under exclusive what comes while the message before is under way
+// is refused, and counted where the program counts; a stepped run waits instead.
+func TestOneMessageAtATime(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			var underway atomic.Int32
+			to := &peer{publish: func(_ context.Context, topic string, _ int64) error {
+				if topic == "/s" {
+					assert.EqualValues(t, 1, underway.Add(1))
+					time.Sleep(3 * time.Millisecond) // longer than the sensor's period
+					underway.Add(-1)
+				}
+				return nil
+			}}
+			p := newScripted(t, &script{}, pipeline.Config{Mode: mode, Bridges: to.registry()})
+			s := addScripted(t, p, plainID, "s", "1000")
+			to.attach(t, p, "exclusive")
+			fired := int64(0)
+			hear(t, s, func(sensors.Tick, *sample.Imu) { fired++ })
+			require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
+			sent, busy := int64(len(to.stamps("/s"))), p.Summary().Bridges[0].Drops[flow.CauseTokenBusy]
+			assert.Equal(t, fired, sent+busy)
+			assert.Equal(t, mode == pipeline.Realtime, busy > 0)
+			assert.Equal(t, busy, p.Summary().Sensors[1].Drops[flow.CauseTokenBusy])
+		})
+	}
+}
+
 // TestWhoConnectsLateGetsTheClockFirst: and the fixed frames too, though they were
 // published before.
 func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {

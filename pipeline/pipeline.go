@@ -156,9 +156,11 @@ type Pipeline struct {
 	jumps   uint64       // the frame loop's: the clock's jumps that it has followed
 	elapsed elapsed
 
+	rest       rest                 // the dispatcher's part in a pause
 	publishing atomic.Int64         // instant being published, for recordings' log times
 	lastClock  int64                // last published clock of the last realtime run
 	wake       chan struct{}        // pinged when a capture may be ready
+	issuing    atomic.Int32         // instants handed to the GL thread and not yet issued
 	polling    atomic.Bool          // a look at the readbacks waits for its turn on the GL thread
 	pollHop    func(*gpu.Ctx) error // pollInTurn, made once
 
@@ -179,6 +181,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{config: config, lastClock: math.MinInt64, came: map[uint32]bool{}, wake: make(chan struct{}, 1), clockStats: newOutputStats()}
 	p.pollHop = p.pollInTurn
+	p.rest.wanted = make(chan struct{}, 1)
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
 	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/raybridge/raybridge/flow"
@@ -18,9 +17,8 @@ import (
 // readbacks.
 type realtime struct {
 	*run
-	p        *Pipeline
-	clock    *clockOutput // nil without /clock
-	inFlight atomic.Int32 // instants handed to the GL thread and not yet issued
+	p     *Pipeline
+	clock *clockOutput // nil without /clock
 }
 
 // runRealtime lets the scene follow the clock until the simulation time is until.
@@ -110,7 +108,7 @@ func (rt *realtime) leave() {
 func (rt *realtime) settle() {
 	ctx, cancel := context.WithTimeout(rt.loop, settleLimit)
 	defer cancel()
-	for rt.inFlight.Load() > 0 || rt.p.pending() > 0 {
+	for rt.p.issuing.Load() > 0 || rt.p.pending() > 0 {
 		select {
 		case <-time.After(pollPause):
 		case <-ctx.Done():
@@ -126,15 +124,13 @@ func (rt *realtime) fire(i *instant) error {
 	if err := i.tickPlain(); err != nil || !i.gpu {
 		return err
 	}
-	if rt.inFlight.Load() >= maxCaptures {
+	if rt.p.issuing.Load() >= maxCaptures {
 		i.drop()
 		return nil
 	}
 	announce(i)
-	rt.inFlight.Add(1)
 	err := rt.p.issue(i, func() { rt.issued(i) })
 	if errors.Is(err, gpu.ErrBusy) {
-		rt.inFlight.Add(-1)
 		i.drop()
 		rt.p.failWith(i)
 		return nil
@@ -152,7 +148,6 @@ func (rt *realtime) fireWhole(i *instant) error {
 		return err
 	}
 	if i.gpu {
-		rt.inFlight.Add(1)
 		if err := rt.p.issuePatiently(rt.completion, i, func() { rt.issued(i) }); err != nil {
 			return err
 		}
@@ -165,7 +160,6 @@ func (rt *realtime) fireWhole(i *instant) error {
 
 // issued follows an instant's captures on the GL thread.
 func (rt *realtime) issued(i *instant) {
-	rt.inFlight.Add(-1)
 	rt.p.failWith(i)
 	rt.p.wakeCompletion()
 }

@@ -114,8 +114,8 @@ type run struct {
 	loop, completion context.Context
 	line             *timeline
 	cancel           func(error)
-	watching         chan struct{}
-	untell           func() // bridges' clients are no longer told of the time's changes
+	watching         sync.WaitGroup
+	untell           func() // of the clock's changes
 }
 
 // newRun makes the contexts and watches the GL thread.
@@ -128,21 +128,24 @@ func (p *Pipeline) newRun(ctx context.Context) (*run, error) {
 	loop, cancelLoop := context.WithCancelCause(ctx)
 	completion, cancelCompletion := context.WithCancelCause(context.WithoutCancel(ctx))
 	p.jumps = p.clock.Jumps() // those of before don't concern the run
-	r := &run{loop: loop, completion: completion, line: newTimeline(loop, p.clock), watching: make(chan struct{})}
+	r := &run{loop: loop, completion: completion, line: newTimeline(loop, p.clock)}
 	r.cancel = func(err error) {
 		cancelLoop(err)
 		cancelCompletion(err)
 	}
 	p.failure.cancel = r.cancel
-	r.untell = p.clock.Subscribe(p.tellParameters)
-	go func() {
-		defer close(r.watching)
+	r.untell = p.clock.Subscribe(func(change simtime.Change) {
+		p.rest.follow(p, change.Kind)
+		p.tellParameters(change)
+	})
+	r.watching.Go(func() { p.rest.keep(completion, p) })
+	r.watching.Go(func() {
 		select {
 		case <-p.gl.Lost():
 			p.fail(gpu.ErrContextLost)
 		case <-completion.Done():
 		}
-	}()
+	})
 	return r, nil
 }
 
@@ -151,7 +154,7 @@ func (r *run) end() {
 	r.untell()
 	r.cancel(nil)
 	r.line.end()
-	<-r.watching
+	r.watching.Wait()
 }
 
 // verdict is what Run returns: the failure that ended the run, else the drain's
@@ -193,7 +196,8 @@ type instant struct {
 	gpu     bool          // some firing captures
 	issued  chan struct{} // closed when the GL thread has issued the captures
 
-	released bool // see release; of whoever has the instant
+	rest     *rest
+	released bool // see release; the goroutine that has the instant uses it
 }
 
 // runStepped goes from instant to instant until the simulation time is `until`,
@@ -304,12 +308,14 @@ var errCapture = errors.New("the capture panicked")
 // nothing was handed over.
 func (p *Pipeline) issue(i *instant, after func()) error {
 	i.issued = make(chan struct{})
-	return p.gl.Go(func(c *gpu.Ctx) error {
+	p.issuing.Add(1)
+	err := p.gl.Go(func(c *gpu.Ctx) error {
 		returned := false
 		defer func() {
 			if !returned {
 				i.fail(errCapture)
 			}
+			p.issuing.Add(-1)
 			close(i.issued)
 			if after != nil {
 				after()
@@ -319,6 +325,10 @@ func (p *Pipeline) issue(i *instant, after func()) error {
 		returned = true
 		return nil
 	})
+	if err != nil {
+		p.issuing.Add(-1)
+	}
+	return err
 }
 
 // fail gives the captures that were not issued an error.
@@ -482,8 +492,9 @@ func (p *Pipeline) nextInstant() int64 {
 // beginInstant lists what is due at t and moves the scene there. The instant has to be
 // released, also on an error: a sensor's, or the run's end. Frame loop.
 func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
-	i := &instant{timeNs: t, frame: p.frame}
+	i := &instant{timeNs: t, frame: p.frame, rest: &p.rest}
 	p.frame++
+	p.rest.end(p)
 	list := p.live()
 	p.joinAll(list, t)
 	if p.clockDue != nil {
@@ -690,6 +701,7 @@ func (i *instant) release() {
 	for k := range i.firings {
 		i.firings[k].release()
 	}
+	i.rest.underway.Add(-1)
 }
 
 // announce tells the sensors of an instant that their captures follow.

@@ -260,6 +260,51 @@ func TestAPausedClockGoesOnBeingPublished(t *testing.T) {
 	assert.InDelta(t, float64(computed.Messages), computed.RateHz*s.SimS, 1e-6, "in simulated time")
 }
 
+// TestWhatIgnoresAPauseIsRefused: while time stands the dispatcher takes nothing but the
+// clock, which is why a sensor that goes on publishing by itself is counted.
+func TestWhatIgnoresAPauseIsRefused(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			var restless atomic.Pointer[sensors.Output[*sample.Imu]]
+			p, to, end := paused(t, mode, &script{began: func(name string, out *sensors.Output[*sample.Imu]) {
+				if name == "computed" {
+					restless.Store(out)
+				}
+			}})
+			row := func() pipeline.SensorSummary {
+				rows := p.Summary().Sensors
+				return rows[slices.IndexFunc(rows, func(r pipeline.SensorSummary) bool { return r.Name == "computed" })]
+			}
+			p.Clock().Resume()
+			to.awaitStamp(t, "/computed", 50*ms)
+			assert.Empty(t, row().Drops[flow.CausePaused], "nothing that was captured before is lost")
+			for range 3 { // a pause that is stepped through stands again afterwards
+				p.Clock().Pause()
+				require.Eventually(t, func() bool {
+					return !restless.Load().TryQueue(sensors.Tick{TimeNs: p.Clock().Now()}, &sample.Imu{})
+				}, 20*time.Second, time.Millisecond)
+				assert.Equal(t, row().Drops[flow.CausePaused], p.Summary().Bridges[0].Drops[flow.CausePaused])
+				before := len(to.stamps("/captured"))
+				require.NoError(t, p.Clock().Step(100*ms))
+				to.await(t, "what was stepped", func(got []delivery) bool {
+					n := 0
+					for _, d := range got {
+						if d.topic == "/captured" {
+							n++
+						}
+					}
+					return n >= before+2
+				})
+			}
+			assert.EqualValues(t, 3, row().Drops[flow.CausePaused])
+			p.Clock().Resume()
+			to.awaitStamp(t, "/computed", p.Clock().Now()+20*ms)
+			end()
+			assert.Zero(t, p.Summary().Sensors[0].Drops[flow.CausePaused], "the clock is exempt")
+		})
+	}
+}
+
 // TestStepsFireExactly: whatever is due in steps fires at its instant and is
 // delivered, though there are more messages than a queue holds, the GPU is slow
 // and the policy is to drop.

@@ -34,7 +34,9 @@ const (
 
 // script says what the scripted sensors do; nil fields do nothing.
 type script struct {
-	begin   func(ctx context.Context, name string) error
+	begin func(ctx context.Context, name string) error
+	// began is given the output of a sensor that begins.
+	began   func(name string, out *sensors.Output[*sample.Imu])
 	tick    func(name string, at sensors.Tick) error
 	capture func(name string, at sensors.Tick) error
 	ended   func(name string)
@@ -96,6 +98,9 @@ func (s *plain) Begin(ctx context.Context, env *sensors.Env) (err error) {
 		}
 	}
 	s.out, err = sensors.OutputOf[*sample.Imu](env, "out")
+	if err == nil && s.script.began != nil {
+		s.script.began(s.name, s.out)
+	}
 	return err
 }
 

@@ -21,6 +21,7 @@ func completeFlags(cmd *cobra.Command) {
 		cobra.CompletionWithDesc(flow.Block.String(), "the sender waits"),
 		cobra.CompletionWithDesc(flow.DropNewest.String(), "the new message is refused"),
 		cobra.CompletionWithDesc(flow.DropOldest.String(), "what has waited longest goes"),
+		cobra.CompletionWithDesc(flow.Exclusive.String(), "one message of a topic at a time"),
 	}
 	sources := []cobra.Completion{
 		cobra.CompletionWithDesc(simtime.Engine, "advanced by the run itself, from 0"),

@@ -214,7 +214,7 @@ func TestWrongUse(t *testing.T) {
 		{[]string{"run", "--control", ":65536"}, "the port is a number from 0, for any free one, to 65535"},
 		{[]string{"run", "--control", busy}, "--control: listen on " + busy + ": address already in use: end the program that has it, or choose another port"},
 		{[]string{"run", "--control", "203.0.113.7:80"}, "--control: listen on 203.0.113.7:80"}, // TEST-NET-3, nobody's
-		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset": want block, drop_newest or drop_oldest; did you mean drop_newest?`},
+		{[]string{"run", "--policy", "drop_newset"}, `unknown policy "drop_newset": want block, drop_newest, drop_oldest or exclusive; did you mean drop_newest?`},
 		{[]string{"run", "--bridge", "mcap"}, `--bridge mcap: no colon after the bridge's name: want mcap:FILE.mcap|FOLDER`},
 		{[]string{"run", "--bridge", "foxglov"}, "want foxglove:"},
 		{[]string{"run", "--bridge", "zork"}, "need TYPE:CONNECTION"},

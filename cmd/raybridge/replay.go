@@ -82,7 +82,7 @@ func newReplay() *cobra.Command {
 	flags.StringSliceVar(&f.topics, "topics", nil, "only `TOPICS` of these names or patterns, such as '/points,/camera/*'")
 	flags.BoolVar(&f.noClock, "no-clock", false, "publish no /clock where the recording has none")
 	flags.DurationVar(&f.wait, "wait", 10*time.Second, "wait so long for the bridges to connect")
-	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest or drop_oldest")
+	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for the recordings of file bridges")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what was replayed to `FILE.json`")

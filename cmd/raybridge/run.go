@@ -108,7 +108,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.control, "control", "", "HTTP API at `ADDR`, [HOST:]PORT, that sets, scales, pauses and steps time;\non this machine only without a host, 0 is any free port")
 	flags.StringVar(&f.gpu, "gpu", "auto", "`DEVICE`: auto, software, or a number that raybridge gpu lists")
 	flags.StringArrayVar(&f.bridges, "bridge", nil, "`TYPE:CONNECTION` of a bridge, such as mcap:recording; repeatable")
-	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest or drop_oldest")
+	flags.StringVar(&f.policy, "policy", "", "`POLICY` of full queues: block, drop_newest, drop_oldest or exclusive")
 	flags.StringVar(&f.out, "out", defaultOut, "`DIR` for recordings and the report")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only")
 	flags.StringVar(&f.summary, "summary", "", "write what the run did to `FILE.json`")
