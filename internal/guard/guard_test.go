@@ -285,7 +285,7 @@ func TestPagesThatNameNoOrigin(t *testing.T) {
 // FuzzCheck: a page is let in only if its origin is written as browsers write those that are
 // welcome, and no rubbish makes the check panic.
 func FuzzCheck(f *testing.F) {
-	for _, seed := range []string{"", "null", "http://localhost:1", "https://app.foxglove.dev", "http://[::1%eth0]", "http://[", "file://", "http://127.0.0.1:x"} {
+	for _, seed := range []string{"", "null", "http://localhost:1", "https://app.foxglove.dev", "http://[::1%eth0]", "http://[", "file://", "http://127.0.0.1:x", "httP://localhost"} {
 		f.Add(seed, "localhost", "*.example")
 		f.Add("http://a.example", seed, "[")
 	}
@@ -298,7 +298,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		_ = (&guard.Guard{Pages: []string{page}}).Check(r)
 		if err := (&guard.Guard{}).Check(r); err == nil && origin != "" && origin != "file://" {
-			assert.Regexp(t, `^(https://(app|studio)\.foxglove\.dev|https?://(localhost|127\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.%]+.*\])(:\d*)?)$`, origin)
+			assert.Regexp(t, `^(?i)(https://(app|studio)\.foxglove\.dev|https?://(localhost|127\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.%]+.*\])(:\d*)?)$`, origin)
 		}
 	})
 }
