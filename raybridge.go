@@ -143,7 +143,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	if own.ClockHz == 0 {
 		own.ClockHz = -1
 	}
-	own.Seed, own.Commands = run.Seed, commands(run)
+	own.Seed = run.Seed
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
 	p, err := pipeline.New(ctx, own)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Sim) connect(ctx context.Context, run *config.Config) error {
 	if _, err := s.AddRig(&rig.Rig{Sensors: run.Sensors}); err != nil {
 		return &ConfigError{"sensors", err}
 	}
-	if err := s.AddTransforms(); err != nil {
+	if err := errors.Join(s.AddTransforms(), s.AddCommands(commands(run))); err != nil {
 		return &ConfigError{"sensors", err}
 	}
 	if slices.ContainsFunc(run.Bridges, func(b config.Bridge) bool { return worldBridges[b.Type] }) {

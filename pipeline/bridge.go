@@ -133,7 +133,7 @@ func (b *attachedBridge) offer(config BridgeConfig) (made routes, err error) {
 	if err := b.tune(b.p.followsROS()); err != nil {
 		return made, err
 	}
-	if err := errors.Join(b.addClock(&made), b.addLog(&made), b.receiveAll(b.p.own), b.offerTime()); err != nil {
+	if err := errors.Join(b.addClock(&made), b.addLog(&made), b.offerTime()); err != nil {
 		return made, err
 	}
 	for _, s := range b.p.members {
@@ -315,7 +315,7 @@ func (b *attachedBridge) failed(err error) {
 // serve carries a sensor's outputs and brings its inputs, as far as the bridge knows
 // their types. The pipeline's change must be held.
 func (b *attachedBridge) serve(s *Sensor, made *routes) error {
-	return wrap("sensor "+s.spec.Name, errors.Join(b.carry(s, made), b.receiveAll(s.takers)))
+	return wrap("sensor "+s.spec.Name, errors.Join(b.carry(s, made), b.receiveAll(s.inlets)))
 }
 
 // carry makes a route of each of a sensor's outputs that the bridge knows.

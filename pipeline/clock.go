@@ -141,7 +141,8 @@ var clockType = reflect.TypeFor[*sample.Clock]()
 func (p *Pipeline) initROSClock() {
 	c := &p.rosClock
 	c.last.Store(noClock)
-	c.inlet = &inlet{topic: clockTopic, typ: clockType, qos: flow.ClockQoS, take: p.followClock}
+	c.inlet = &inlet{topic: clockTopic, typ: clockType, qos: flow.ClockQoS}
+	c.inlet.open(p.dispatcher, p.followClock)
 	c.changed, c.ended = make(chan struct{}, 1), make(chan struct{})
 }
 

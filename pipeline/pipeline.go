@@ -76,11 +76,9 @@ type Config struct {
 	TimeSources map[string]func() simtime.Source
 	// Seed is the seed of the sensors' noise.
 	Seed uint64
-	// Ego moves the vehicle; nil: the scene's Route, or standing at the scene's Ego pose.
+	// Ego moves the vehicle, a *scene.Driven by its SetCommand, and by what bridges bring
+	// (see AddCommands); nil: the scene's Route, or standing at the scene's Ego pose.
 	Ego scene.Motion
-	// Commands are the topics that steer an Ego that is a *scene.Driven; without any
-	// it is steered by its SetCommand alone.
-	Commands Commands
 
 	// OutDir is where bridges put files with relative names.
 	OutDir string
@@ -121,7 +119,6 @@ type Pipeline struct {
 	shared     sensors.Shared
 	dispatcher *dispatch.Dispatcher
 	bridges    []*attachedBridge // added before the start, under change
-	own        []*inlet          // what bridges bring to the run itself
 	rosClock   rosClock          // what the ros2 source follows
 	clockPort  *sensors.Output[*sample.Clock]
 	clockStats *outputStats
@@ -185,8 +182,6 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	p.clockPort = clockSpec.Open().(*sensors.Output[*sample.Clock])
 	p.logLines = &logLines{stats: newOutputStats(), now: func() int64 { return p.clock.Now() }, out: logSpec.Open().(*sensors.Output[*sample.Log])}
 	p.log = slog.New(&logHandler{next: config.Log.Handler(), lines: p.logLines})
-	p.initROSClock()
-	p.own = p.ownInlets()
 	if err := p.makeClock(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -195,6 +190,7 @@ func New(ctx context.Context, config Config) (*Pipeline, error) {
 	}
 	// Publishers end by Close, after what was queued has been sent.
 	p.dispatcher = dispatch.New(dispatch.Config{Context: context.WithoutCancel(ctx), Logger: config.Log})
+	p.initROSClock()
 	p.watchSource()
 	p.elapsed.start(begun)
 	return p, nil

@@ -4,30 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/flow"
-	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 )
 
-// inlet is a topic that bridges are to bring, and what takes its messages, on a
-// goroutine of the bridge.
+// inlet is a topic that bridges are to bring, and who takes its messages: a sensor's input,
+// or the clock.
 type inlet struct {
 	topic string
 	typ   reflect.Type
 	qos   flow.QoS
-	take  func(message any)
-	// command: it steers the ego, which needs no more than one such topic.
-	command bool
+	input sensors.Inlet // nil for the clock's
+	// subscriber hands messages on at once, on a goroutine of the bridge, in a pause too.
+	subscriber *dispatch.Subscriber[any]
 }
+
+// open lets the inlet take messages.
+func (in *inlet) open(d *dispatch.Dispatcher, take func(message any)) {
+	in.subscriber = dispatch.NewSubscriber(d, in.topic, func(_ context.Context, message any) error {
+		take(message)
+		return nil
+	}, dispatch.SubscriberConfig{Sync: true, TopicConfig: dispatch.TopicConfig{IgnorePause: true}})
+}
+
+// alternative reports whether another input of the sensor serves as well.
+func (in *inlet) alternative() bool { return in.input != nil && in.input.Spec().Alternative }
 
 // reception is a topic that a bridge brings. It lasts as long as the bridge; those who
 // take its messages come and go.
@@ -43,7 +53,7 @@ func (r *reception) deliver(message any) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, in := range r.takers {
-		in.take(message)
+		in.subscriber.Deliver(message)
 	}
 }
 
@@ -89,38 +99,24 @@ func (b *attachedBridge) receiveAll(list []*inlet) error {
 	return nil
 }
 
-// ownInlets are the inlets that belong to the run, not to a sensor: what steers the ego.
-func (p *Pipeline) ownInlets() (list []*inlet) {
-	if vehicle, ok := p.config.Ego.(*scene.Driven); ok {
-		d := &driver{log: p.log, vehicle: vehicle}
-		for _, in := range d.inlets(&p.config.Commands) {
-			if in.topic != "" {
-				list = append(list, &in)
-			}
-		}
-	}
-	return list
-}
-
 // inlets are all that there are; change must be held.
-func (p *Pipeline) inlets() []*inlet {
-	list := slices.Clone(p.own)
+func (p *Pipeline) inlets() (list []*inlet) {
 	if p.followsROS() {
 		list = append(list, p.rosClock.inlet)
 	}
 	for _, s := range p.members {
-		list = append(list, s.takers...)
+		list = append(list, s.inlets...)
 	}
 	return list
 }
 
-// tellWanted says which topics nobody brings, of those that inlets are for. Topics of
-// commands are other ways of the same: one is enough.
+// tellWanted says which topics nobody brings, of those that inlets are for. Of inputs that
+// are alternatives one is enough.
 func (p *Pipeline) tellWanted(list []*inlet) {
-	steered := slices.ContainsFunc(list, func(in *inlet) bool { return in.command && p.brought(in) })
+	served := slices.ContainsFunc(list, func(in *inlet) bool { return in.alternative() && p.brought(in) })
 	var missing []string
 	for _, in := range list {
-		if !p.brought(in) && !(in.command && steered) {
+		if !p.brought(in) && !(in.alternative() && served) {
 			missing = append(missing, fmt.Sprintf("%s (%v)", in.topic, in.typ))
 		}
 	}
@@ -142,99 +138,20 @@ func (p *Pipeline) brought(in *inlet) bool {
 // change must be held.
 func (p *Pipeline) closeInlets(gone []*Sensor) {
 	for _, s := range gone {
-		for i, in := range s.inlets {
+		for _, in := range s.env.Inlets {
 			in.Close()
+		}
+		for _, in := range s.inlets {
 			for _, b := range p.bridges {
-				if r := b.received[s.takers[i].topic]; r != nil {
-					r.leave(s.takers[i])
+				if r := b.received[in.topic]; r != nil {
+					r.leave(in)
 				}
+			}
+			if in.subscriber != nil {
+				in.subscriber.Close()
 			}
 		}
 	}
-}
-
-// Commands are the topics on which bridges receive what steers an ego that is a
-// *scene.Driven; an empty one is not listened to. Each bridge takes those that it has a
-// message for. The command that came last counts, whatever its topic and its bridge, until
-// the vehicle's CommandTimeout.
-type Commands struct {
-	// Control takes pedals and a steering wheel, *sample.VehicleControl.
-	Control string
-	// Ackermann takes a speed and a steering angle, *sample.AckermannDrive.
-	Ackermann string
-	// Velocity takes velocities, *sample.VelocityCommand.
-	Velocity string
-}
-
-// commandQoS is what SVL's bridges and AWSIM ask of commands: none is lost on the way, and
-// only the newest waits.
-var commandQoS = flow.QoS{Reliability: flow.Reliable, Durability: flow.Volatile, History: flow.KeepLast, Depth: 1}
-
-// driver turns messages into commands of one vehicle. Any goroutine uses it.
-type driver struct {
-	log     *slog.Logger
-	vehicle *scene.Driven
-	refused sync.Once
-}
-
-// inlets are the topics that steer, with what takes their messages.
-func (d *driver) inlets(c *Commands) []inlet {
-	limits := d.vehicle.Vehicle()
-	return []inlet{
-		{topic: c.Control, typ: reflect.TypeFor[*sample.VehicleControl](), qos: commandQoS, command: true, take: func(m any) {
-			d.steer(controlCommand(m.(*sample.VehicleControl), limits))
-		}},
-		{topic: c.Ackermann, typ: reflect.TypeFor[*sample.AckermannDrive](), qos: commandQoS, command: true, take: func(m any) {
-			drive := m.(*sample.AckermannDrive)
-			d.steer(scene.Command{BySpeed: true, Speed: drive.Speed, Steering: drive.SteeringAngle})
-		}},
-		{topic: c.Velocity, typ: reflect.TypeFor[*sample.VelocityCommand](), qos: commandQoS, command: true, take: func(m any) {
-			d.steer(velocityCommand(m.(*sample.VelocityCommand), limits))
-		}},
-	}
-}
-
-func (d *driver) steer(c scene.Command) {
-	if err := d.vehicle.SetCommand(c); err != nil {
-		d.refused.Do(func() {
-			d.log.Warn("a vehicle command makes no sense and is ignored, as those like it will be", "error", err)
-		})
-	}
-}
-
-// controlCommand is what pedals, wheel and gear ask of a vehicle. The steering rate isn't
-// modelled: the wheels are where they are asked to be. A neutral gear drives forwards,
-// because many senders never set one. Pedals beyond 0..1 are cut off.
-func controlCommand(m *sample.VehicleControl, limits scene.Vehicle) scene.Command {
-	throttle, brake := min(max(m.Acceleration, 0), 1), min(max(m.Braking, 0), 1)
-	c := scene.Command{
-		Steering:     -m.Steering * limits.MaxSteering,
-		Acceleration: throttle*limits.MaxAcceleration - brake*limits.MaxDeceleration,
-		Reverse:      m.Gear == sample.GearReverse,
-	}
-	if m.HasAngle {
-		c.Steering = m.SteeringAngle
-	}
-	if m.ParkingBrake || m.Gear == sample.GearParking {
-		c.Acceleration = -limits.MaxDeceleration
-	}
-	return c
-}
-
-// velocityCommand is what makes a car, as far as it can, move with a velocity and turn
-// with a rate: the bicycle model's steering angle for both. One that stands can't turn;
-// its wheels do.
-func velocityCommand(m *sample.VelocityCommand, limits scene.Vehicle) scene.Command {
-	speed, rate := m.Twist.Linear[0], m.Twist.Angular[2]
-	c := scene.Command{BySpeed: true, Speed: speed}
-	switch {
-	case rate == 0:
-	case speed == 0:
-		c.Steering = math.Copysign(limits.MaxSteering, rate)
-	default:
-		c.Steering = math.Atan(limits.Wheelbase * rate / speed)
-	}
-	return c
 }
 
 // InputSummary is one topic that a sensor is brought.
@@ -243,8 +160,10 @@ type InputSummary struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Topic string `json:"topic"`
+	// Messages is how many have come.
+	Messages int64 `json:"messages"`
 	// Drops are messages that came and were never taken, by cause: queue_full where newer
-	// ones pushed them out.
+	// ones pushed them out, convert_failed where the sensor panicked.
 	Drops flow.Drops `json:"drops"`
 	// Ended is true for a sensor that was ended before the run was.
 	Ended bool `json:"ended,omitempty"`
@@ -253,10 +172,13 @@ type InputSummary struct {
 // inputRows are the rows of the topics that a sensor is brought.
 func (s *Sensor) inputRows() []InputSummary {
 	var list []InputSummary
-	for i, in := range s.inlets {
-		row := InputSummary{Name: s.spec.Name, Type: s.spec.Definition.ID, Topic: s.takers[i].topic, Drops: flow.Drops{}}
-		if n := in.Dropped(); n > 0 {
-			row.Drops[flow.CauseQueueFull] = n
+	for _, in := range s.inlets {
+		row := InputSummary{Name: s.spec.Name, Type: s.spec.Definition.ID, Topic: in.topic, Drops: flow.Drops{}}
+		stats := in.subscriber.Stats()
+		row.Messages = int64(stats.Sent)
+		row.Drops.Merge(stats.Dropped)
+		if n := in.input.Dropped(); n > 0 {
+			row.Drops.Add(flow.CauseQueueFull, n)
 		}
 		list = append(list, row)
 	}
@@ -275,6 +197,7 @@ func mergeInputs(former, rows []InputSummary) []InputSummary {
 			former = append(former, row)
 			continue
 		}
+		row.Messages += former[i].Messages
 		row.Drops.Merge(former[i].Drops) // nobody but the new row has its map
 		former[i] = row
 	}

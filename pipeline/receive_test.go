@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -150,8 +151,8 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			ego, w := drivenEgo(t), &wheel{}
 			p := newScripted(t, &script{}, pipeline.Config{
 				Bridges: w.registry(), Ego: ego,
-				Commands: pipeline.Commands{Control: "/control", Ackermann: "/ackermann", Velocity: "/cmd_vel"},
 			})
+			require.NoError(t, p.AddCommands(steered))
 			addScripted(t, p, plainID, "probe", "10")
 			w.attach(t, p)
 			for range 10 {
@@ -279,8 +280,9 @@ func TestOneTopicOfCommandsIsEnough(t *testing.T) {
 			var log lockedText
 			registry, spec := c.registry()
 			p := newScripted(t, &script{}, pipeline.Config{
-				Bridges: registry, Ego: drivenEgo(t), Commands: commands, Log: slog.New(slog.NewTextHandler(&log, nil)),
+				Bridges: registry, Ego: drivenEgo(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
 			})
+			require.NoError(t, p.AddCommands(commands))
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
 			addScripted(t, p, plainID, "probe", "10")
 			require.NoError(t, p.Step(t.Context(), 1))
@@ -320,7 +322,8 @@ func TestSilenceStopsTheEgo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ego, w := drivenEgo(t), &wheel{}
-			p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego, Commands: steered})
+			p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego})
+			require.NoError(t, p.AddCommands(steered))
 			addScripted(t, p, plainID, "probe", "10")
 			w.attach(t, p)
 			w.deliver[tt.topic](tt.message)
@@ -368,10 +371,12 @@ func TestTheCommandThatCameLastCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ego, left, right := drivenEgo(t), &wheel{name: "left"}, &wheel{name: "right"}
-			p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(left, right), Ego: ego, Commands: steered})
+			p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(left, right), Ego: ego})
+			require.NoError(t, p.AddCommands(steered))
 			addScripted(t, p, plainID, "probe", "10")
 			left.attach(t, p)
 			right.attach(t, p)
+			require.NoError(t, p.Step(t.Context(), 1)) // what came before is obeyed at the start
 			for _, give := range tt.commands {
 				require.NoError(t, give(left, right, ego))
 			}
@@ -385,7 +390,8 @@ func TestTheCommandThatCameLastCounts(t *testing.T) {
 // below nothing is no throttle.
 func TestPedalsHaveLimits(t *testing.T) {
 	ego, w := drivenEgo(t), &wheel{}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego, Commands: steered})
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego})
+	require.NoError(t, p.AddCommands(steered))
 	addScripted(t, p, plainID, "probe", "10")
 	w.attach(t, p)
 	for _, tt := range []struct {
@@ -407,7 +413,8 @@ func TestPedalsHaveLimits(t *testing.T) {
 // TestCommandsToAPausedRun wait, and don't grow old.
 func TestCommandsToAPausedRun(t *testing.T) {
 	ego, w := drivenEgo(t), &wheel{}
-	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, Bridges: w.registry(), Ego: ego, Commands: steered})
+	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, Bridges: w.registry(), Ego: ego})
+	require.NoError(t, p.AddCommands(steered))
 	stamps := stampsOf(t, p)
 	w.attach(t, p)
 	p.Clock().Pause()
@@ -433,8 +440,9 @@ func TestCommandsToAPausedRun(t *testing.T) {
 func TestTheEgoStaysWhereTimeJumps(t *testing.T) {
 	ego, w := drivenEgo(t), &wheel{}
 	p := newScripted(t, &script{}, pipeline.Config{
-		Mode: pipeline.Realtime, TimeSource: simtime.SS2, Bridges: w.registry(), Ego: ego, Commands: steered,
+		Mode: pipeline.Realtime, TimeSource: simtime.SS2, Bridges: w.registry(), Ego: ego,
 	})
+	require.NoError(t, p.AddCommands(steered))
 	stamps := stampsOf(t, p)
 	w.attach(t, p)
 	end := inBackground(t, p)
@@ -598,7 +606,7 @@ func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 	for range 70 {
 		w.deliver["/deaf/lane"](&lane{})
 	}
-	row.Drops = flow.Drops{"queue_full": 6}
+	row.Messages, row.Drops = 70, flow.Drops{"queue_full": 6}
 	assert.Equal(t, []pipeline.InputSummary{row}, p.Summary().Inputs)
 
 	require.NoError(t, p.Step(t.Context(), 1))
@@ -608,6 +616,28 @@ func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 		w.deliver["/deaf/lane"](&lane{})
 	}
 	require.NoError(t, second.Destroy(t.Context()))
-	row.Drops, row.Ended = flow.Drops{"queue_full": 7}, true
+	row.Messages, row.Drops, row.Ended = 135, flow.Drops{"queue_full": 7}, true
 	assert.Equal(t, []pipeline.InputSummary{row}, p.Summary().Inputs)
+}
+
+// TestAControlNeedsAVehicleThatObeys: and a rig may have one with topics of its own.
+func TestAControlNeedsAVehicleThatObeys(t *testing.T) {
+	config := pipeline.SensorConfig{ID: "sensor.other.control", Name: "mine", Topics: map[string]string{"control": "/mine", "velocity": ""}}
+	p := newScripted(t, &script{}, pipeline.Config{})
+	_, err := p.AddSensor(config)
+	require.ErrorIs(t, err, motion.ErrNotDriven)
+
+	ego, w := drivenEgo(t), &wheel{}
+	p = newScripted(t, &script{}, pipeline.Config{Bridges: w.registry(), Ego: ego})
+	_, err = p.AddSensor(config)
+	require.NoError(t, err)
+	require.NoError(t, p.AddCommands(steered), "there is one")
+	w.attach(t, p)
+	assert.True(t, w.bring("/mine", &sample.VehicleControl{Acceleration: 1}), "before the start too")
+	assert.False(t, w.bring("/cmd_vel", forward(1)), "an empty topic is not brought")
+	require.NoError(t, p.Run(t.Context(), 400*time.Millisecond))
+	assert.Positive(t, speed(ego.StateAt(p.Clock().Now())))
+	inputs := p.Summary().Inputs
+	require.Len(t, inputs, 2)
+	assert.EqualValues(t, 1, inputs[0].Messages)
 }

@@ -65,7 +65,7 @@ func (s *script) registry() *sensors.Registry {
 			return &laggy{plain: p}
 		}),
 		eachFrame(define(eachID, s.compute)),
-		motion.TransformDefinition,
+		motion.TransformDefinition, motion.ControlDefinition,
 	)...))
 }
 

@@ -34,7 +34,8 @@ type SensorConfig struct {
 	// Frame its own frame, FrameID the one that its messages name where that isn't
 	// its own, Topic the start of its topics.
 	Parent, Frame, FrameID, Topic string
-	// Topics are the topics of single outputs by the output's name.
+	// Topics are the topics of single outputs and inputs by their names; an input whose
+	// topic is "" is not brought.
 	Topics map[string]string
 	// Rate is the rate in Hz as a decimal number; empty means the type's default, and
 	// is all that a type takes that fires each frame.
@@ -68,9 +69,8 @@ type Sensor struct {
 	topics   []string       // of ports
 	outputs  []int          // of ports, their places in the definition
 	stats    []*outputStats // of ports
-	inlets   []sensors.Inlet
-	takers   []*inlet // through which bridges bring inlets their messages
-	routes   routes   // of ports to bridges
+	inlets   []*inlet       // through which bridges bring the inputs their messages
+	routes   routes         // of ports to bridges
 	heardBy  listeners
 	users    usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
@@ -241,9 +241,11 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 	}
 	for i := range s.spec.Definition.Inputs {
 		in := &s.spec.Definition.Inputs[i]
-		opened := in.Open()
-		s.inlets = append(s.inlets, opened)
-		s.takers = append(s.takers, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, take: opened.Put})
+		input := in.Open()
+		s.env.Inlets = append(s.env.Inlets, input)
+		if topic, given := r.Topics[in.Name]; !given || topic != "" {
+			s.inlets = append(s.inlets, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, input: input})
+		}
 	}
 	return s, nil
 }
@@ -282,7 +284,10 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 		Shared: &p.shared, Seed: seedOf(p.config.Seed, s.spec.Name), Frames: func() []sample.Transform { return p.frames(owner) },
 		Dropped: s.dropped, Completed: p.wakeCompletion, Origin: p.config.Scene.Origin,
 		Log: p.log.With("sensor", s.spec.Name), Ports: s.env.Ports,
-		Inlets: s.inlets,
+		Inlets: s.env.Inlets,
+	}
+	for _, in := range s.inlets {
+		in.open(p.dispatcher, in.input.Put)
 	}
 	return nil
 }
@@ -382,6 +387,28 @@ func (p *Pipeline) AddSnapshot() error {
 	return p.addOnce(SensorConfig{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"})
 }
 
+// Commands are the topics on which bridges receive what steers an ego that is a
+// *scene.Driven; an empty one is not listened to.
+type Commands struct {
+	// Control takes pedals and a steering wheel, *sample.VehicleControl.
+	Control string
+	// Ackermann takes a speed and a steering angle, *sample.AckermannDrive.
+	Ackermann string
+	// Velocity takes velocities, *sample.VelocityCommand.
+	Velocity string
+}
+
+// AddCommands adds the sensor that steers the ego by what comes in on the topics, unless
+// the rig has one, the ego is not a *scene.Driven, or there are no topics.
+func (p *Pipeline) AddCommands(topics Commands) error {
+	if _, ok := p.config.Ego.(*scene.Driven); !ok || topics == (Commands{}) {
+		return nil
+	}
+	return p.addOnce(SensorConfig{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
+		"control": topics.Control, "ackermann": topics.Ackermann, "velocity": topics.Velocity,
+	}})
+}
+
 // addOnce adds a sensor unless there is one of its type; its name gives way to others'.
 func (p *Pipeline) addOnce(c SensorConfig) error {
 	p.change.Lock()
@@ -397,10 +424,11 @@ func (p *Pipeline) addOnce(c SensorConfig) error {
 	return err
 }
 
-// The types of the sensors that AddTransforms and AddSnapshot add.
+// The types of the sensors that AddTransforms, AddSnapshot and AddCommands add.
 const (
 	transformID = "sensor.other.transform"
 	snapshotID  = "sensor.other.snapshot"
+	controlID   = "sensor.other.control"
 )
 
 // Errors of sensors that come and go; callers test them with errors.Is.
@@ -533,7 +561,7 @@ func (p *Pipeline) resolve(from int, attachTo uint32) ([]*Sensor, error) {
 	}
 	if p.started {
 		for _, s := range added {
-			p.tellWanted(s.takers)
+			p.tellWanted(s.inlets)
 		}
 	}
 	return added, nil
@@ -617,7 +645,11 @@ func (p *Pipeline) ownerOf(id uint32) (sensors.Owner, error) {
 		return sensors.Owner{}, err
 	}
 	box, _ := p.history.Box(id)
-	return sensors.Owner{ID: id, TypeID: a.TypeID(), Box: box}, nil
+	about := sensors.Owner{ID: id, TypeID: a.TypeID(), Box: box}
+	if id == scene.EgoID {
+		about.Vehicle, _ = p.config.Ego.(*scene.Driven)
+	}
+	return about, nil
 }
 
 // ending is the end of one sensor before its pipeline's.

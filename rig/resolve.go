@@ -213,17 +213,22 @@ func (s *Sensor) nameTopics() error {
 		return s.Fault("topic", err)
 	}
 	s.Topic, s.Topics = topic, map[string]string{}
-	var outputs []string
+	var outputs, inputs []string
 	for i := range s.Spec.Definition.Outputs {
 		outputs = append(outputs, s.Spec.Definition.Outputs[i].Name)
 	}
 	for i := range s.Spec.Definition.Inputs {
-		outputs = append(outputs, s.Spec.Definition.Inputs[i].Name)
+		inputs = append(inputs, s.Spec.Definition.Inputs[i].Name)
 	}
+	outputs = append(outputs, inputs...)
 	for _, output := range slices.Sorted(maps.Keys(s.entry.Topics)) { // of two faults always the same is told
 		key := topicsKey + "." + output
 		if !slices.Contains(outputs, output) {
 			return s.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Spec.Definition.ID, closest.Hint(output, outputs)))
+		}
+		if s.entry.Topics[output] == "" && slices.Contains(inputs, output) {
+			s.Topics[output] = "" // it is not brought
+			continue
 		}
 		if s.Topics[output], err = absolute(s.entry.Topics[output]); err != nil {
 			return s.Fault(key, err)

@@ -18,6 +18,9 @@ type InputSpec struct {
 	Suffix string
 	Doc    string
 	QoS    flow.QoS
+	// Alternative says that another such input of the sensor says the same: one that is
+	// brought is enough.
+	Alternative bool
 	// Type is the message's Go type.
 	Type reflect.Type
 
@@ -57,9 +60,10 @@ type Input[M any] struct {
 	spec InputSpec
 
 	mu      sync.Mutex
-	waiting []M   // guarded by mu
-	dropped int64 // guarded by mu
-	closed  bool  // guarded by mu
+	waiting []M     // guarded by mu
+	dropped int64   // guarded by mu
+	closed  bool    // guarded by mu
+	handle  func(M) // guarded by mu: takes messages at once; nil where they wait for Take
 }
 
 // Spec returns the input's declaration.
@@ -71,6 +75,10 @@ func (in *Input[M]) Put(message any) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !ok || in.closed {
+		return
+	}
+	if in.handle != nil {
+		in.handle(m)
 		return
 	}
 	if len(in.waiting) == inputDepth {
@@ -101,6 +109,24 @@ func (in *Input[M]) Take() iter.Seq[M] {
 			}
 		}
 	}
+}
+
+// Handle lets take have the messages of the named input as they come, those that wait
+// already first, on the goroutine of the bridge that brings them, one at a time and not
+// after the sensor's end. It must not wait. The error is InputOf's. A sensor calls it in
+// Begin.
+func Handle[M any](env *Env, name string, take func(M)) error {
+	in, err := InputOf[M](env, name)
+	if err != nil {
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, m := range in.waiting {
+		take(m)
+	}
+	in.waiting, in.handle = nil, take
+	return nil
 }
 
 // Dropped returns how many messages were dropped because the sensor didn't take them; any

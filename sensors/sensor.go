@@ -181,6 +181,8 @@ type Owner struct {
 	TypeID string // "vehicle.sedan"
 	// Box bounds the actor in its own frame.
 	Box scene.Box
+	// Vehicle obeys commands and moves the actor; nil for one that moves otherwise.
+	Vehicle *scene.Driven
 }
 
 // Owned is a sensor that depends on the actor it is attached to. SetOwner is called

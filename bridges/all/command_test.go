@@ -97,9 +97,8 @@ func driven(t *testing.T, w *wheel, topic string) {
 	t.Helper()
 	ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	p := alltest.NewPipeline(t, "10", pipeline.Config{
-		Ego: ego, Commands: pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic},
-	})
+	p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego})
+	require.NoError(t, p.AddCommands(pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic}))
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.spec}))
 	if w.visit != nil {
 		w.visit(t, p.Summary().Bridges[0].Endpoints)

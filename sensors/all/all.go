@@ -39,6 +39,7 @@ func Definitions() []*sensors.Definition {
 		motion.CANBusDefinition,
 		motion.SpeedometerDefinition,
 		motion.ClockDefinition,
+		motion.ControlDefinition,
 		world.CollisionDefinition,
 		world.LaneInvasionDefinition,
 		ranging.SafeDistanceDefinition,

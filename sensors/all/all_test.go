@@ -32,7 +32,7 @@ var numbers = map[uint16]string{
 	46: "sensor.other.vehicle_odometry",
 	47: "sensor.other.can_bus",
 	48: "sensor.other.speedometer",
-	49: "sensor.other.clock",
+	49: "sensor.other.clock", 50: "sensor.other.control",
 	60: "sensor.other.snapshot",
 	62: "sensor.other.collision",
 	63: "sensor.other.obstacle",

@@ -383,9 +383,15 @@ func (p *page) sensor(d *sensors.Definition) {
 	var rows [][]string
 	for i := range d.Outputs {
 		out := &d.Outputs[i]
-		rows = append(rows, []string{code(out.Name), topic(out), code(message(out.Type)), out.Doc, quality(out.QoS)})
+		rows = append(rows, []string{code(out.Name), topic(out.Suffix), code(message(out.Type)), out.Doc, quality(out.QoS)})
 	}
 	p.table([]string{"output", "topic", "message", "what it carries", "quality of service"}, rows)
+	rows = nil
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
+		rows = append(rows, []string{code(in.Name), topic(in.Suffix), code(message(in.Type)), in.Doc, quality(in.QoS)})
+	}
+	p.table([]string{"input", "topic", "message", "what it says", "quality of service"}, rows)
 	rows = nil
 	for i := range d.Attributes {
 		a := &d.Attributes[i]
@@ -437,13 +443,13 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// topic says where an output is published: below the sensor's topic, or on a
-// topic of its own.
-func topic(out *sensors.OutputSpec) string {
-	if absolute, ok := strings.CutPrefix(out.Suffix, "//"); ok {
+// topic says where an output or input with that suffix is: below the sensor's topic, or
+// on a topic of its own.
+func topic(suffix string) string {
+	if absolute, ok := strings.CutPrefix(suffix, "//"); ok {
 		return code("/" + absolute)
 	}
-	return "TOPIC" + code(out.Suffix)
+	return "TOPIC" + code(suffix)
 }
 
 // message names a message's Go type without its pointer.
@@ -515,10 +521,19 @@ func ListSensors(out io.Writer, list []*sensors.Definition) {
 func ShowSensor(out io.Writer, d *sensors.Definition) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%s: %s\n%s\n", d.ID, d.Doc, strings.Join(facts(d, words), "; "))
-	fmt.Fprintln(w, "\noutput\ttopic\tmessage\tquality of service\twhat it carries")
+	if len(d.Outputs) > 0 || len(d.Inputs) == 0 {
+		fmt.Fprintln(w, "\noutput\ttopic\tmessage\tquality of service\twhat it carries")
+	}
 	for i := range d.Outputs {
 		o := &d.Outputs[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", o.Name, strings.ReplaceAll(topic(o), "`", ""), message(o.Type), quality(o.QoS), o.Doc)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", o.Name, strings.ReplaceAll(topic(o.Suffix), "`", ""), message(o.Type), quality(o.QoS), o.Doc)
+	}
+	if len(d.Inputs) > 0 {
+		fmt.Fprintln(w, "\ninput\ttopic\tmessage\tquality of service\twhat it says")
+	}
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", in.Name, strings.ReplaceAll(topic(in.Suffix), "`", ""), message(in.Type), quality(in.QoS), in.Doc)
 	}
 	if len(d.Attributes) > 0 {
 		fmt.Fprintln(w, "\nattribute\ttype\tdefault\trange or values\tmeaning")
