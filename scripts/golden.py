@@ -46,6 +46,9 @@ SETTINGS = {
     "sensor.other.radar": "points_per_second: 20000",
 }
 
+# Sensors that publish nothing.
+SILENT = {"sensor.other.control"}
+
 
 class Dump:
     """The bytes that one bridge's peer received, a file for each topic."""
@@ -246,11 +249,13 @@ def port():
 
 
 def every_sensor(binary, file):
-    """Writes a configuration with one sensor of each type that BINARY has."""
+    """Writes a configuration with one sensor of each type that BINARY has and that publishes."""
     listed = subprocess.run([binary, "sensors", "list"], check=True, capture_output=True, text=True).stdout
     lines = ["scene: {city: true, triangles: 40000}", "sensors:"]
     for line in listed.splitlines():
         kind = line.split()[0]
+        if kind in SILENT:
+            continue
         settings = SETTINGS.get(kind, "image_size_x: 64, image_size_y: 48" if kind.startswith("sensor.camera.") else "")
         fields = [f"id: {kind}", f"name: my_{kind.rsplit('.', 1)[1]}", "pose: {x: 1, z: 1.7}"]
         if "each frame" not in line:

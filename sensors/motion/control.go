@@ -43,7 +43,7 @@ var ControlDefinition = sensors.Define(sensors.Definition{
 	EachFrame: true,
 }, func(sensors.Spec, Control) (sensors.Sensor, error) { return &control{}, nil })
 
-// ErrNotDriven: the actor that a control rides on moves by itself.
+// ErrNotDriven says that the actor that a control rides on moves by itself.
 var ErrNotDriven = errors.New("the actor obeys no commands")
 
 // control turns messages into commands of one vehicle, on the goroutines of the bridges
