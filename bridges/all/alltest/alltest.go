@@ -210,7 +210,7 @@ func NewPipeline(t *testing.T, rate string, c pipeline.Config) *pipeline.Pipelin
 	fake.StopLog()
 	list, topics := definitions(rate)
 	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, all.Registry()
-	c.Sensors = sensors.Must(sensors.NewRegistry(append(list[:len(list):len(list)], motion.Control)...))
+	c.Sensors = sensors.Must(sensors.NewRegistry(append(list[:len(list):len(list)], motion.ControlDefinition)...))
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
