@@ -355,7 +355,8 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			domain := freeDomain(t)
 			ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 			require.NoError(t, err)
-			p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego, Commands: commands})
+			p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego})
+			require.NoError(t, p.AddCommands(commands))
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))
 			received := func() int64 { return p.Summary().Bridges[0].Received[0].Messages }
