@@ -50,14 +50,12 @@ type caster struct {
 	world    *scene.World
 	packer   *scene.Packer
 	resident *scene.Resident
-	motion   *scene.CaptureTable
+	motion   *scene.MotionTable
 	program  *gpu.Program
-	packed   []byte
 }
 
 func newCaster(t testing.TB, w *scene.World, h *scene.History, defines ...shaders.Define) *caster {
 	c := &caster{t: t, thread: gputest.Thread(t), world: w, packer: scene.NewPacker(w, h)}
-	c.packed = make([]byte, c.packer.MotionBytes())
 	source, err := shaders.Source(&shaders.SceneTrace, defines...)
 	require.NoError(t, err)
 	gputest.Do(t, c.thread, func(ctx *gpu.Ctx) (err error) {
@@ -78,8 +76,6 @@ func newCaster(t testing.TB, w *scene.World, h *scene.History, defines ...shader
 // times, for benchmarks.
 func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit {
 	hits := make([]listedHit, len(rays))
-	used, err := c.packer.Motion(c.packed, window)
-	require.NoError(c.t, err)
 	gputest.Do(c.t, c.thread, func(ctx *gpu.Ctx) error {
 		in, err := ctx.NewBuffer(gpu.BufferDesc{Label: "rays", Size: len(gpu.BytesOf(rays)), Data: gpu.BytesOf(rays)})
 		if err != nil {
@@ -91,7 +87,7 @@ func (c *caster) cast(rays []listedRay, window scene.Window, n int) []listedHit 
 			return err
 		}
 		defer out.Close()
-		if err := c.motion.Write(ctx, c.packed[:used]); err != nil {
+		if err := c.motion.Write(ctx, window); err != nil {
 			return err
 		}
 		bind := append(c.resident.Bindings(nil), c.motion.Binding(),

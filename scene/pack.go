@@ -380,42 +380,45 @@ func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
 	return dst
 }
 
-// CaptureTable is GPU memory for what a Packer writes, bound at its slot. Each
+// MotionTable is GPU memory for what a Packer's Motion writes, bound at its slot. Each
 // sensor has its own: commands issued before a Write still see what was there.
-type CaptureTable struct {
-	slot    int
+type MotionTable struct {
+	packer  *Packer
+	packed  []byte
 	buffer  *gpu.Buffer
 	texture *gpu.Texture
 }
 
 // NewMotionTable makes the memory for Packer.Motion. GL thread only.
-func (p *Packer) NewMotionTable(c *gpu.Ctx) (*CaptureTable, error) {
-	return newCaptureTable(c, "motion", shaders.SlotMotion, p.MotionBytes())
-}
-
-func newCaptureTable(c *gpu.Ctx, label string, slot, size int) (*CaptureTable, error) {
-	b, err := c.NewBuffer(gpu.BufferDesc{Label: label, Size: size})
+func (p *Packer) NewMotionTable(c *gpu.Ctx) (*MotionTable, error) {
+	b, err := c.NewBuffer(gpu.BufferDesc{Label: "motion", Size: p.MotionBytes()})
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.NewTexture(gpu.TextureDesc{Label: label + " view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
+	t, err := c.NewTexture(gpu.TextureDesc{Label: "motion view", Kind: gpu.TextureBuffer, Format: gpu.FormatRGBA32F, Buffer: b})
 	if err != nil {
 		b.Close()
 		return nil, err
 	}
-	return &CaptureTable{slot: slot, buffer: b, texture: t}, nil
+	return &MotionTable{packer: p, packed: make([]byte, p.MotionBytes()), buffer: b, texture: t}, nil
 }
 
-// Write replaces the table's first bytes. GL thread only.
-func (t *CaptureTable) Write(c *gpu.Ctx, data []byte) error { return c.WriteBuffer(t.buffer, 0, data) }
+// Write replaces the table with the motion in a window. GL thread only.
+func (t *MotionTable) Write(c *gpu.Ctx, w Window) error {
+	n, err := t.packer.Motion(t.packed, w)
+	if err != nil {
+		return err
+	}
+	return c.WriteBuffer(t.buffer, 0, t.packed[:n])
+}
 
 // Binding returns the table's binding.
-func (t *CaptureTable) Binding() gpu.Binding {
-	return gpu.Binding{Kind: gpu.BindSampler, Slot: t.slot, Texture: t.texture}
+func (t *MotionTable) Binding() gpu.Binding {
+	return gpu.Binding{Kind: gpu.BindSampler, Slot: shaders.SlotMotion, Texture: t.texture}
 }
 
 // Close queues the deletion (law G3). Any goroutine may call it, more than once.
-func (t *CaptureTable) Close() {
+func (t *MotionTable) Close() {
 	t.texture.Close()
 	t.buffer.Close()
 }

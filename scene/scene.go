@@ -10,7 +10,7 @@
 // simulation runs, the frame loop calls History.Record once a tick; each sensor
 // has a Packer that says where the movers are at an instant (Places, for
 // rasterising), or writes it over a scan's window (Motion, for tracing) into a
-// CaptureTable.
+// MotionTable.
 //
 // Actors may come and go while a run goes on: Scene.Reserve holds some back from the
 // start, so that the World has room for them, History.Spawn and History.Remove make

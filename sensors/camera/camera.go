@@ -16,21 +16,12 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// Captures in flight: the pool's slots bound them (law R4), and two targets are
-// enough to draw one while the other waits to be copied.
-const (
-	slots   = 4
-	targets = 2
-)
-
-// shot is what travels with a capture (law R3).
-type shot struct {
-	at   sensors.Tick
-	pose spatial.Pose // of the body frame, in the map frame
-}
+// shot is a picture on its way back.
+type shot = sensors.Shot[struct{}]
 
 // camera is one camera sensor.
 type camera struct {
+	sensors.Ring[struct{}, uint32]
 	spec    sensors.Spec
 	options options
 	frameID string
@@ -41,14 +32,12 @@ type camera struct {
 	image      *sensors.Output[*sample.Image]
 	compressed *sensors.Output[*sample.CompressedImage] // nil where there is none
 	info       *sensors.Output[*sample.CameraInfo]
-	pool       *readback.Pool[shot, uint32]
 	encoder    *encoder     // nil where nothing is compressed
 	events     *eventCamera // of a DVS camera, nil for others
 
 	// Owned by the GL thread.
-	ring   [targets]*gpu.Buffer
-	next   int
 	target *gpu.Buffer // of the capture that the view makes, nil between
+	failed error       // of a capture that the view couldn't make
 	// periodNs is how long before that capture the firing before it was due.
 	periodNs int64
 
@@ -69,21 +58,14 @@ var _ sensors.Capturer = (*camera)(nil)
 // Begin opens the outputs and makes the camera's place on the GPU.
 func (s *camera) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	if env.GL == nil {
-		return fmt.Errorf("begin camera %s: %w", s.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	if err := s.Open(&s.spec, env, s.publish); err != nil {
+		return err
 	}
 	if err := s.openOutputs(); err != nil {
 		return err
 	}
-	words := s.options.step() * s.options.lens.Height / 4
-	s.pool, err = readback.New(readback.Config{
-		Label: s.spec.Name, Slots: slots, MaxElements: words, Notify: env.Completed,
-	}, s.complete)
-	if err != nil {
-		return err
-	}
 	if s.renderer, err = rendererOf(ctx, env); err != nil {
-		return errors.Join(err, s.pool.Close())
+		return err
 	}
 	if err := env.GL.Do(ctx, s.open); err != nil {
 		return errors.Join(fmt.Errorf("begin camera %s: %w", s.spec.Name, err), s.release())
@@ -123,14 +105,7 @@ func (s *camera) open(c *gpu.Ctx) (err error) {
 	if err != nil {
 		return err
 	}
-	size := o.step() * o.lens.Height
-	for i := range s.ring {
-		s.ring[i], err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " picture", Size: size})
-		if err != nil {
-			return err
-		}
-	}
-	return s.pool.Prepare(c)
+	return s.Make(c, o.step()*o.lens.Height/4)
 }
 
 // wanted reports whether somebody listens to the pictures.
@@ -155,51 +130,28 @@ func (s *camera) Tick(at sensors.Tick) error {
 // acquire takes the target of the capture that is about to be drawn, or drops
 // the capture where none is free. The view calls it as it draws, in Capture. GL thread.
 func (s *camera) acquire(c *gpu.Ctx) bool {
-	s.target = nil
-	if err := s.pool.Begin(c); err != nil {
-		s.env.Dropped(dropCause(err), 1)
-		return false
-	}
-	for range s.ring {
-		b := s.ring[s.next]
-		s.next = (s.next + 1) % len(s.ring)
-		if !s.pool.Holds(b) {
-			s.target = b
-			return true
-		}
-	}
-	s.env.Dropped(flow.CauseReadbackFull, 1)
-	return false
-}
-
-func dropCause(err error) flow.Cause {
-	if errors.Is(err, readback.ErrFull) {
-		return flow.CauseReadbackFull
-	}
-	return flow.CauseReadbackFailed
+	s.target, s.failed = s.Take(c)
+	return s.target != nil
 }
 
 // Capture has the view draw everything announced for the instant, if no camera
 // before it has, and starts reading the picture back. GL thread.
 func (s *camera) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	if err := s.view.capture(c, s.renderer, s, at); err != nil {
-		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
-	}
-	if s.target == nil { // dropped by acquire, or unseen: Tick expected this one
-		return s.unseen.add(shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}), nil
-	}
-	source := readback.Buffer(s.target)
-	s.target = nil
-	capture, err := s.pool.Start(c, source, at.TimeNs)
-	if errors.Is(err, readback.ErrFull) {
-		s.env.Dropped(flow.CauseReadbackFull, 1)
-		return false, nil
+	s.view.capture(c, s.renderer, at)
+	k := shot{At: at, Header: at.Header(s.frameID, s.env.Pose(s.spec.Mount, at.TimeNs))}
+	switch {
+	case s.failed != nil:
+		s.failed, err = nil, s.failed
+	case s.target == nil: // dropped by acquire, or unseen: Tick expected this one
+		return s.unseen.add(k), nil
+	default:
+		s.target = nil
+		issued, err = s.Start(c, k)
 	}
 	if err != nil {
 		return false, fmt.Errorf("camera %s: %w", s.spec.Name, err)
 	}
-	capture.Data = shot{at: at, pose: s.env.Pose(s.spec.Mount, at.TimeNs)}
-	return true, nil
+	return issued, nil
 }
 
 // Publishes reports which outputs the settings leave: the others need no topic.
@@ -214,9 +166,6 @@ func (s *camera) Publishes(output string) bool {
 	}
 }
 
-// ReadbackStats returns how the pictures came back.
-func (s *camera) ReadbackStats() readback.Stats { return s.pool.Stats() }
-
 // Frames returns the optical frame, in the sensor's body frame (REP-103).
 func (s *camera) Frames() []sample.Transform {
 	return []sample.Transform{{
@@ -224,19 +173,16 @@ func (s *camera) Frames() []sample.Transform {
 	}}
 }
 
-// Poll moves finished readbacks on. GL thread.
-func (s *camera) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
-
 // Process publishes finished captures up to the instant through. A capture with
 // a compressed picture counts when that is published.
 func (s *camera) Process(through int64) int {
 	n := 0
 	for k, ok := s.unseen.take(through); ok; k, ok = s.unseen.take(through) {
-		s.publishInfo(k.at, s.header(k))
+		s.publishInfo(&k)
 		n++
 	}
 	s.compressing = 0
-	n += s.pool.ProcessThrough(through)
+	n += s.Ring.Process(through)
 	n -= s.compressing
 	if s.encoder != nil {
 		n += s.encoder.publish(through)
@@ -246,22 +192,17 @@ func (s *camera) Process(through int64) int {
 
 // Pending returns how many captures are under way.
 func (s *camera) Pending() int {
-	return s.pool.Pending() + int(s.encoding.Load()) + s.unseen.pending()
-}
-
-// header is what a capture's messages have in common.
-func (s *camera) header(k shot) sample.Header {
-	return k.at.Header(s.frameID, k.pose)
+	return s.Ring.Pending() + int(s.encoding.Load()) + s.unseen.pending()
 }
 
 // End stops the camera; captures under way are lost. Again it does nothing.
 func (s *camera) End() error {
-	if s.ended || s.pool == nil {
+	if s.ended || s.view == nil {
 		return nil
 	}
 	s.ended = true
 	s.view.forget(s)
-	err := s.pool.Close()
+	err := s.Close()
 	if s.encoder != nil {
 		s.encoder.close()
 	}
@@ -273,47 +214,32 @@ func (s *camera) release() error {
 	if s.view != nil {
 		s.renderer.leave(s.view)
 	}
-	for _, b := range s.ring {
-		if b != nil {
-			b.Close()
-		}
-	}
-	return s.pool.Close()
+	return s.Close()
 }
 
-// complete publishes one capture; it runs in Process.
-func (s *camera) complete(k *readback.Capture[shot, uint32], lease readback.Lease[uint32], err error) {
-	if errors.Is(err, readback.ErrClosed) {
-		s.env.Dropped(flow.CauseClosed, 1)
-		return
-	}
-	if err != nil {
-		s.env.Dropped(flow.CauseReadbackFailed, 1)
-		s.env.Log.Warn("camera: capture lost", "camera", s.spec.Name, "err", err)
-		return
-	}
-	shot := k.Data
-	header := s.header(shot)
-	s.publishInfo(shot.at, header)
+// publish sends one capture; it runs in Process.
+func (s *camera) publish(k *shot, lease readback.Lease[uint32]) {
+	s.publishInfo(k)
 	if s.events != nil {
-		if err := s.events.publish(shot.at, header, lease.Slice()); err != nil {
+		if err := s.events.publish(k.At, k.Header, lease.Slice()); err != nil {
 			s.notConverted(err)
 		}
 	} else if s.options.raw && s.image.Listening() {
 		o := &s.options
 		s.picture = sample.Image{
-			Header: header, Width: o.lens.Width, Height: o.lens.Height,
+			Header: k.Header, Width: o.lens.Width, Height: o.lens.Height,
 			Step: o.step(), Encoding: o.form.encoding, FovDeg: o.lens.pinholeFov(), Data: gpu.BytesOf(lease.Slice()),
 		}
-		s.image.TryQueue(shot.at, &s.picture)
+		s.image.TryQueue(k.At, &s.picture)
 		s.picture.Data = nil // the lease ends
 	}
-	if s.encoder != nil && s.compressed.Listening() {
-		s.compressing++
-		s.encoder.start(job{at: shot.at, header: header, lease: lease})
+	if s.encoder == nil || !s.compressed.Listening() {
 		return
 	}
-	lease.Release()
+	if kept, ok := lease.Retain(); ok {
+		s.compressing++
+		s.encoder.start(job{at: k.At, header: k.Header, lease: kept})
+	}
 }
 
 // notConverted counts a picture that was seen, but can't be published as asked.
@@ -322,12 +248,12 @@ func (s *camera) notConverted(err error) {
 	s.env.Log.Warn("camera: picture not converted", "camera", s.spec.Name, "err", err)
 }
 
-func (s *camera) publishInfo(at sensors.Tick, header sample.Header) {
+func (s *camera) publishInfo(k *shot) {
 	if !s.info.Listening() {
 		return
 	}
-	s.calibration.Header = header
-	s.info.TryQueue(at, &s.calibration)
+	s.calibration.Header = k.Header
+	s.info.TryQueue(k.At, &s.calibration)
 }
 
 // unseen are captures of which only the calibration is listened to: nothing is
@@ -353,8 +279,8 @@ func (u *unseen) expect(timeNs int64) {
 func (u *unseen) add(k shot) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	expected := slices.Contains(u.expected, k.at.TimeNs)
-	u.expected = slices.DeleteFunc(u.expected, func(t int64) bool { return t <= k.at.TimeNs })
+	expected := slices.Contains(u.expected, k.At.TimeNs)
+	u.expected = slices.DeleteFunc(u.expected, func(t int64) bool { return t <= k.At.TimeNs })
 	if expected {
 		u.ready = append(u.ready, k)
 	}
@@ -365,7 +291,7 @@ func (u *unseen) add(k shot) bool {
 func (u *unseen) take(through int64) (shot, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.ready) == 0 || u.ready[0].at.TimeNs > through {
+	if len(u.ready) == 0 || u.ready[0].At.TimeNs > through {
 		return shot{}, false
 	}
 	k := u.ready[0]

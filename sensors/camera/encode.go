@@ -44,7 +44,7 @@ type encoder struct {
 }
 
 func startEncoder(s *camera) *encoder {
-	e := &encoder{camera: s, jobs: make(chan job, slots), done: make(chan struct{})}
+	e := &encoder{camera: s, jobs: make(chan job, sensors.RingSlots), done: make(chan struct{})}
 	go e.run()
 	return e
 }

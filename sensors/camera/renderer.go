@@ -261,8 +261,7 @@ func vec4of(v mgl64.Vec3) [4]float32 {
 type tracing struct {
 	program *gpu.Program // the renderer's
 	pass    *gpu.Buffer
-	motion  *scene.CaptureTable
-	packed  []byte
+	motion  *scene.MotionTable
 }
 
 // passBlock is camera_trace.comp's uniform block (std140).
@@ -273,7 +272,7 @@ type passBlock struct {
 
 func newTracing(c *gpu.Ctx, r *renderer, key *viewKey) (*tracing, error) {
 	l := key.seen()
-	t := &tracing{packed: make([]byte, r.packer.MotionBytes())}
+	t := &tracing{}
 	var err error
 	if t.program, err = r.programs.trace(c, l.constant()); err != nil {
 		return nil, err
@@ -299,13 +298,10 @@ func (t *tracing) close() {
 // trace writes the ids of what the view sees at an instant.
 func (v *view) trace(c *gpu.Ctx, r *renderer, timeNs int64) error {
 	t, l := v.tracing, v.key.seen()
-	n, err := r.packer.Motion(t.packed, scene.Window{
+	err := t.motion.Write(c, scene.Window{
 		Parent: v.key.owner, Mount: v.key.mount.Compose(spatial.OpticalInBody()), StartNs: timeNs, EndNs: timeNs,
 	})
 	if err != nil {
-		return err
-	}
-	if err := t.motion.Write(c, t.packed[:n]); err != nil {
 		return err
 	}
 	bind := append(r.scratch[:0], r.tables...)

@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
@@ -227,9 +226,9 @@ func (b *batch) takes(k kind) bool {
 }
 
 // capture makes the pictures of all cameras that were announced for an instant,
-// if none of them has done so already. If it fails, all of those are lost: the
-// one that asked returns the error, the others are counted. GL thread.
-func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, at sensors.Tick) error {
+// if none of them has done so already. If it fails, all of those are lost: each
+// returns the error from its Capture. GL thread.
+func (v *view) capture(c *gpu.Ctx, r *renderer, at sensors.Tick) {
 	v.batches = v.batches[:0]
 	var due [8]*camera
 	for _, member := range v.take(due[:0], at.TimeNs) {
@@ -238,24 +237,19 @@ func (v *view) capture(c *gpu.Ctx, r *renderer, asking *camera, at sensors.Tick)
 		}
 	}
 	if len(v.batches) == 0 {
-		return nil
+		return
 	}
 	err := v.draw(c, r, at)
 	if err == nil {
-		return nil
+		return
 	}
 	for i := range v.batches {
 		for _, member := range v.batches[i] {
-			if member == nil {
-				continue
-			}
-			member.target = nil
-			if member != asking {
-				member.env.Dropped(flow.CauseReadbackFailed, 1)
+			if member != nil {
+				member.target, member.failed = nil, err
 			}
 		}
 	}
-	return err
 }
 
 // draw makes the batches' pictures.

@@ -1,25 +1,42 @@
+// Package compute makes sensors out of one compute shader: what is left to write is
+// the GLSL that computes the data, and the Go that publishes it.
+//
+// # Usage
+//
+// A sensor embeds *Sensor[E], made by New in its Definition's New function. E is the
+// record that the shader writes; see readback.Pool for what it may be. Begin opens the
+// sensor's outputs and then calls the embedded Begin; the embedded Sensor is the
+// Capturer. Rays and FixedRays make its shader where all that is needed is what a list of
+// rays hits.
+//
+// # Shader
+//
+// The GLSL is an entry of the shader catalogue or of the sensor's own package
+// (shaders.Entry.Files), and may include this repository's: lib/trace.glsl finds what
+// rays hit, sensorPose(momentAt(0.0)) is where the sensor is. It is bound to
+//
+//   - the scene's tables, at the slots that lib/scene.glsl and lib/motion.glsl declare,
+//   - Shader.Uniforms at uniform slot 0,
+//   - Shader.Table at sampler slot SLOT_SENSOR, a usamplerBuffer,
+//   - the results at storage slot 0: Shader.Results records of E.
+//
+// # Order and loss
+//
+// Captures are published in the order in which they were made. One that finds no free
+// slot, or doesn't come back, is counted (sensors.Env.Dropped).
 package compute
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"unsafe"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
-)
-
-// Captures in flight: the pool's slots bound them (law R4), and two targets are enough
-// to write one while the other waits to be copied.
-const (
-	slots   = 4
-	targets = 2
 )
 
 // texelBytes is the size of a row of Shader.Table.
@@ -47,30 +64,19 @@ type Shader[E any] struct {
 	Publish func(at sensors.Tick, header sample.Header, results []E)
 }
 
-// capture travels with the results (law R3).
-type capture struct {
-	at     sensors.Tick
-	header sample.Header
-}
-
 // Sensor generates its data by a Shader. It implements sensors.Capturer.
 type Sensor[E any] struct {
+	sensors.Ring[struct{}, E]
 	spec   sensors.Spec
 	shader Shader[E]
 	env    *sensors.Env
-	pool   *readback.Pool[capture, E]
-	ended  bool // guarded by the pipeline's order of calls
 
 	// Owned by the GL thread.
 	program  *gpu.Program
 	uniforms *gpu.Buffer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
-	ring     [targets]*gpu.Buffer
-	next     int
-	motion   *scene.CaptureTable
-	packer   *scene.Packer
-	packed   []byte
+	motion   *scene.MotionTable
 	scratch  struct{ uniforms, table []byte }
 	bind     []gpu.Binding
 }
@@ -89,12 +95,9 @@ func (s *Sensor[E]) Spec() *sensors.Spec { return &s.spec }
 // Begin compiles the shader and makes the buffers.
 func (s *Sensor[E]) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	if env.GL == nil {
-		return fmt.Errorf("begin %s: %w", s.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
-	}
-	s.pool, err = readback.New(readback.Config{
-		Label: s.spec.Name, Slots: slots, MaxElements: s.shader.Results, Notify: env.Completed,
-	}, s.complete)
+	err = s.Open(&s.spec, env, func(shot *sensors.Shot[struct{}], results readback.Lease[E]) {
+		s.shader.Publish(shot.At, shot.Header, results.Slice())
+	})
 	if err != nil {
 		return err
 	}
@@ -116,18 +119,10 @@ func (s *Sensor[E]) open(c *gpu.Ctx) error {
 	if err := s.openInputs(c); err != nil {
 		return err
 	}
-	for i := range s.ring {
-		size := s.shader.Results * recordBytes[E]()
-		if s.ring[i], err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " results", Size: size}); err != nil {
-			return err
-		}
-	}
-	s.packer = scene.NewPacker(s.env.World, s.env.History)
-	s.packed = make([]byte, s.packer.MotionBytes())
-	if s.motion, err = s.packer.NewMotionTable(c); err != nil {
+	if s.motion, err = scene.NewPacker(s.env.World, s.env.History).NewMotionTable(c); err != nil {
 		return err
 	}
-	return s.pool.Prepare(c)
+	return s.Make(c, s.shader.Results)
 }
 
 // openInputs makes the uniform block and the table. GL thread.
@@ -150,49 +145,25 @@ func (s *Sensor[E]) openInputs(c *gpu.Ctx) (err error) {
 	return err
 }
 
-// Tick does nothing: a sensor of its own kind needs no announcement.
-func (s *Sensor[E]) Tick(sensors.Tick) error { return nil }
-
-func recordBytes[E any]() int {
-	var e E
-	return int(unsafe.Sizeof(e))
-}
-
 // Capture dispatches the shader and starts reading its results back. GL thread.
 func (s *Sensor[E]) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	target := s.ring[s.next]
-	err = s.pool.Begin(c)
-	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
-		s.env.Dropped(flow.CauseReadbackFull, 1)
-		return false, nil
-	}
-	if err != nil {
+	target, err := s.Take(c)
+	if target == nil {
 		return false, err
 	}
-	s.next = (s.next + 1) % targets
 	if err := s.write(c, at); err != nil {
 		return false, err
 	}
 	if err := s.dispatch(c, target); err != nil {
 		return false, err
 	}
-	started, err := s.pool.Start(c, readback.Buffer(target), at.TimeNs)
-	if err != nil {
-		return false, err
-	}
-	started.Data = capture{at, at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.TimeNs))}
-	return true, nil
+	return s.Start(c, sensors.Shot[struct{}]{At: at, Header: at.Header(s.spec.FrameID, s.env.Pose(s.spec.Mount, at.TimeNs))})
 }
 
 // write brings the inputs of a capture to the GPU.
 func (s *Sensor[E]) write(c *gpu.Ctx, at sensors.Tick) error {
-	n, err := s.packer.Motion(s.packed, scene.Window{
-		Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs,
-	})
+	err := s.motion.Write(c, scene.Window{Parent: s.env.Owner, Mount: s.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs})
 	if err != nil {
-		return err
-	}
-	if err := s.motion.Write(c, s.packed[:n]); err != nil {
 		return err
 	}
 	if s.shader.Prepare == nil {
@@ -229,39 +200,9 @@ func (s *Sensor[E]) dispatch(c *gpu.Ctx, target *gpu.Buffer) error {
 	return c.Barrier(gpu.BarrierFor(gpu.SourceBuffer))
 }
 
-// Poll moves finished readbacks on. GL thread.
-func (s *Sensor[E]) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
-
-// Process publishes the captures that have come back, up to the instant through.
-func (s *Sensor[E]) Process(through int64) int { return s.pool.ProcessThrough(through) }
-
-// Pending returns the captures in flight.
-func (s *Sensor[E]) Pending() int { return s.pool.Pending() }
-
-// ReadbackStats returns how the results came back.
-func (s *Sensor[E]) ReadbackStats() readback.Stats { return s.pool.Stats() }
-
-// complete publishes one capture; it runs in Process.
-func (s *Sensor[E]) complete(k *readback.Capture[capture, E], lease readback.Lease[E], err error) {
-	defer lease.Release()
-	switch {
-	case errors.Is(err, readback.ErrClosed):
-		s.env.Dropped(flow.CauseClosed, 1)
-	case err != nil:
-		s.env.Dropped(flow.CauseReadbackFailed, 1)
-		s.env.Log.Warn("a capture was lost", "error", err)
-	default:
-		s.shader.Publish(k.Data.at, k.Data.header, lease.Slice())
-	}
-}
-
 // End frees everything; captures in flight are lost. Again it does nothing.
 func (s *Sensor[E]) End() error {
-	if s.ended || s.pool == nil {
-		return nil
-	}
-	s.ended = true
-	err := s.pool.Close()
+	err := s.Close()
 	if s.motion != nil {
 		s.motion.Close()
 	}
@@ -271,7 +212,7 @@ func (s *Sensor[E]) End() error {
 	if s.program != nil {
 		s.program.Close()
 	}
-	for _, b := range append(s.ring[:], s.uniforms, s.table) {
+	for _, b := range []*gpu.Buffer{s.uniforms, s.table} {
 		if b != nil {
 			b.Close()
 		}

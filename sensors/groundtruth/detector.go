@@ -5,21 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
-	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
-)
-
-// Captures in flight: the pool's slots bound them (law R4), and two targets are
-// enough to write one while the other waits to be copied.
-const (
-	slots        = 4
-	tallyBuffers = 2
 )
 
 // report makes the messages of one kind of boxes. It belongs to Process.
@@ -29,16 +20,13 @@ type report interface {
 	publish(f *finding, tallies []tally)
 }
 
-// finding travels with a capture (law R3).
-type finding struct {
-	at      sensors.Tick
-	header  sample.Header
-	objects []object
-}
+// finding is a capture on its way back, with the actors that it is about.
+type finding = sensors.Shot[[]object]
 
 // detector is either sensor. Its fields are set before Begin ends, and then belong to
 // the GL thread where nothing else is said.
 type detector struct {
+	sensors.Ring[[]object, tally]
 	spec        sensors.Spec
 	env         *sensors.Env
 	reach, near float64  // metres
@@ -48,21 +36,17 @@ type detector struct {
 	survey survey
 	caster caster
 	blank  []tally
-	ring   [tallyBuffers]*gpu.Buffer
-	next   int
-	pool   *readback.Pool[finding, tally]
 	// spare has the memory of findings that were published.
 	spare chan []object
-	ended bool // guarded by the pipeline's order of calls
 }
 
 var _ sensors.Capturer = (*detector)(nil)
 
 // Begin finds the targets and makes the GPU objects.
 func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
-	d.env, d.spare = env, make(chan []object, slots+1)
-	if env.GL == nil {
-		return fmt.Errorf("begin %s: %w", d.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	d.env, d.spare = env, make(chan []object, sensors.RingSlots+1)
+	if err := d.Open(&d.spec, env, d.publish); err != nil {
+		return err
 	}
 	if err := d.report.open(env); err != nil {
 		return err
@@ -74,12 +58,6 @@ func (d *detector) Begin(ctx context.Context, env *sensors.Env) (err error) {
 	d.blank = make([]tally, max(len(d.survey.targets.list), 1))
 	for i := range d.blank {
 		d.blank[i] = noPixel
-	}
-	d.pool, err = readback.New(readback.Config{
-		Label: d.spec.Name, Slots: slots, MaxElements: len(d.blank), Notify: env.Completed,
-	}, d.complete)
-	if err != nil {
-		return err
 	}
 	if p := d.picture; p != nil {
 		if p.visibility, err = camera.NewVisibility(ctx, env, p.sight); err != nil {
@@ -102,17 +80,8 @@ func (d *detector) open(c *gpu.Ctx) (err error) {
 	if err := d.caster.open(c, d.spec.Name, d.survey.packer); err != nil {
 		return err
 	}
-	for i := range d.ring {
-		d.ring[i], err = c.NewBuffer(gpu.BufferDesc{Label: d.spec.Name + " tallies", Size: len(d.blank) * tallyBytes})
-		if err != nil {
-			return err
-		}
-	}
-	return d.pool.Prepare(c)
+	return d.Make(c, len(d.blank))
 }
-
-// Tick does nothing: the capture needs no announcement.
-func (d *detector) Tick(sensors.Tick) error { return nil }
 
 // Capture counts what is seen at the due instant, if the owner is there then. GL
 // thread.
@@ -120,27 +89,16 @@ func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error)
 	if !d.env.History.Present(d.env.Owner, at.TimeNs) {
 		return false, nil
 	}
-	target := d.ring[d.next]
-	err = d.pool.Begin(c)
-	if errors.Is(err, readback.ErrFull) || (err == nil && d.pool.Holds(target)) {
-		d.env.Dropped(flow.CauseReadbackFull, 1)
-		return false, nil
-	}
-	if err != nil {
+	target, err := d.Take(c)
+	if target == nil {
 		return false, err
 	}
-	d.next = (d.next + 1) % tallyBuffers
 	pose := d.env.Pose(d.spec.Mount, at.TimeNs)
-	f := finding{at: at, header: at.Header(d.spec.FrameID, pose), objects: d.survey.look(d.memory(), pose, at.TimeNs, d)}
+	f := finding{At: at, Header: at.Header(d.spec.FrameID, pose), Data: d.survey.look(d.memory(), pose, at.TimeNs, d)}
 	if err := d.count(c, at, target); err != nil {
 		return false, fmt.Errorf("%s: %w", d.spec.Name, err)
 	}
-	capture, err := d.pool.Start(c, readback.Buffer(target), at.TimeNs)
-	if err != nil {
-		return false, err
-	}
-	capture.Data = f
-	return true, nil
+	return d.Start(c, f)
 }
 
 // memory returns an empty list, used again if there is one.
@@ -166,52 +124,22 @@ func (d *detector) count(c *gpu.Ctx, at sensors.Tick, target *gpu.Buffer) error 
 	return d.caster.cast(c, d, at, target)
 }
 
-// complete publishes one capture; it runs in Process.
-func (d *detector) complete(k *readback.Capture[finding, tally], lease readback.Lease[tally], err error) {
-	defer lease.Release()
-	switch {
-	case errors.Is(err, readback.ErrClosed):
-		d.env.Dropped(flow.CauseClosed, 1)
-	case err != nil:
-		d.env.Dropped(flow.CauseReadbackFailed, 1)
-		d.env.Log.Warn("ground truth: capture lost", "sensor", d.spec.Name, "err", err)
-	default:
-		d.report.publish(&k.Data, lease.Slice())
-	}
+// publish sends the boxes of one capture; it runs in Process.
+func (d *detector) publish(f *finding, tallies readback.Lease[tally]) {
+	d.report.publish(f, tallies.Slice())
 	select {
-	case d.spare <- k.Data.objects:
+	case d.spare <- f.Data:
 	default:
 	}
 }
 
-// Poll moves finished readbacks on. GL thread.
-func (d *detector) Poll(c *gpu.Ctx) { d.pool.Poll(c) }
-
-// Process publishes finished captures up to the instant through.
-func (d *detector) Process(through int64) int { return d.pool.ProcessThrough(through) }
-
-// Pending returns how many captures are under way.
-func (d *detector) Pending() int { return d.pool.Pending() }
-
-// ReadbackStats returns how the counts came back.
-func (d *detector) ReadbackStats() readback.Stats { return d.pool.Stats() }
-
 // End releases everything; captures under way are lost. Again it does nothing.
 func (d *detector) End() error {
-	if d.ended || d.pool == nil {
-		return nil
-	}
-	d.ended = true
-	err := d.pool.Close()
+	err := d.Close()
 	if d.picture != nil {
 		d.picture.close()
 	}
 	d.caster.close()
-	for _, b := range d.ring {
-		if b != nil {
-			b.Close()
-		}
-	}
 	return err
 }
 

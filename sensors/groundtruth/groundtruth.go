@@ -181,9 +181,9 @@ func (r *report2D) open(env *sensors.Env) (err error) {
 func (r *report2D) publish(f *finding, tallies []tally) {
 	lens := &r.detector.picture.sight.Lens
 	m := &r.message
-	m.Header, m.Width, m.Height, m.Boxes = f.header, lens.Width, lens.Height, m.Boxes[:0]
-	for i := range f.objects {
-		o := &f.objects[i]
+	m.Header, m.Width, m.Height, m.Boxes = f.Header, lens.Width, lens.Height, m.Boxes[:0]
+	for i := range f.Data {
+		o := &f.Data[i]
 		n := &tallies[o.place]
 		if n.Pixels == 0 {
 			continue
@@ -197,10 +197,10 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 			Pixels:     n.Pixels,
 			Occlusion:  share(int(n.Hidden), o.asked),
 			Truncation: share(o.facing-o.asked, o.facing),
-			Twist:      twistIn(f.header.Pose, &o.state),
+			Twist:      twistIn(f.Header.Pose, &o.state),
 		})
 	}
-	r.out.TryQueue(f.at, m)
+	r.out.TryQueue(f.At, m)
 }
 
 // onGround is how near to its owner's lowest point a sensor sees nothing but the ground,
@@ -225,10 +225,10 @@ func (r *report3D) open(env *sensors.Env) (err error) {
 
 func (r *report3D) publish(f *finding, tallies []tally) {
 	m := &r.message
-	m.Header, m.Boxes = f.header, m.Boxes[:0]
-	toSensor := f.header.Pose.Inverse()
-	for i := range f.objects {
-		o := &f.objects[i]
+	m.Header, m.Boxes = f.Header, m.Boxes[:0]
+	toSensor := f.Header.Pose.Inverse()
+	for i := range f.Data {
+		o := &f.Data[i]
 		hidden := int(tallies[o.place].Hidden)
 		if o.asked > 0 && hidden == o.asked && !r.hidden {
 			continue
@@ -238,11 +238,11 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 			ID: t.actor.ID, TypeID: t.actor.TypeID, Label: t.label, Tag: uint8(t.tag), Score: 1,
 			Pose: toSensor.Compose(o.box.Pose), Size: o.box.Half.Mul(2),
 			Occlusion:    share(hidden, o.asked),
-			Twist:        twistIn(f.header.Pose, &o.state),
+			Twist:        twistIn(f.Header.Pose, &o.state),
 			Acceleration: toSensor.Rotate(o.state.Acceleration),
 		})
 	}
-	r.out.TryQueue(f.at, m)
+	r.out.TryQueue(f.At, m)
 }
 
 // share returns a part of a whole, 0 of nothing.

@@ -15,8 +15,6 @@ import (
 // tally is shaders/lib/tally.glsl's.
 type tally struct{ Left, Top, Right, Bottom, Pixels, Hidden uint32 }
 
-const tallyBytes = 24
-
 // noPixel is the tally of an actor that isn't seen.
 var noPixel = tally{Left: ^uint32(0), Top: ^uint32(0)}
 
@@ -142,7 +140,8 @@ func (p *picture) tally(c *gpu.Ctx, at sensors.Tick, tallies *gpu.Buffer) error 
 
 func (p *picture) close() {
 	if p.visibility != nil {
-		p.visibility.Close()
+		p.visibility.Close() // once
+		p.visibility = nil
 	}
 	if p.bounds != nil {
 		p.bounds.Close()
@@ -155,10 +154,8 @@ func (p *picture) close() {
 // caster finds on the GPU which sights something stands in. It belongs to the GL
 // thread.
 type caster struct {
-	packer   *scene.Packer
-	packed   []byte
 	program  *gpu.Program
-	motion   *scene.CaptureTable
+	motion   *scene.MotionTable
 	settings *gpu.Buffer
 	sights   *gpu.Buffer
 	capacity int // of sights
@@ -177,7 +174,6 @@ type settingsBlock struct {
 const firstCapacity = 16 * samplePoints
 
 func (k *caster) open(c *gpu.Ctx, name string, packer *scene.Packer) (err error) {
-	k.packer, k.packed = packer, make([]byte, packer.MotionBytes())
 	if k.program, err = compile(c, &shaders.GroundTruthSights); err != nil {
 		return err
 	}
@@ -215,13 +211,8 @@ func (k *caster) cast(c *gpu.Ctx, d *detector, at sensors.Tick, tallies *gpu.Buf
 	if len(list) == 0 {
 		return nil
 	}
-	n, err := k.packer.Motion(k.packed, scene.Window{
-		Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs,
-	})
+	err := k.motion.Write(c, scene.Window{Parent: d.env.Owner, Mount: d.spec.Mount, StartNs: at.TimeNs, EndNs: at.TimeNs})
 	if err != nil {
-		return err
-	}
-	if err := k.motion.Write(c, k.packed[:n]); err != nil {
 		return err
 	}
 	if err := k.reserve(c, d.spec.Name, len(list)); err != nil {

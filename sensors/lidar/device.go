@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
 )
 
@@ -223,7 +225,7 @@ func (d *Device) check() error {
 }
 
 // maxRays keeps a scan within the 128 MiB that every OpenGL allows a buffer to have.
-const maxRays = 128 << 20 / pointBytes
+const maxRays = 128 << 20 / int(unsafe.Sizeof(sample.Point{}))
 
 // Ray is one firing of one laser in the sensor's frame: metres, a unit direction,
 // nanoseconds after the scan's start.

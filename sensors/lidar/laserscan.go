@@ -110,10 +110,10 @@ func (s *planarLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 }
 
 // publish hands on the ranges of a scan.
-func (s *planarLidar) publish(of scan, points []sample.Point) {
+func (s *planarLidar) publish(of *scan, points []sample.Point) {
 	m := &s.scan
-	m.Header = of.header
-	m.ScanTime, m.TimeIncrement = float32(float64(of.at.PeriodNs)/1e9), 0
+	m.Header = of.Header
+	m.ScanTime, m.TimeIncrement = float32(float64(of.At.PeriodNs)/1e9), 0
 	if s.rolling {
 		m.TimeIncrement = float32(float64(s.periodNs()) / 1e9 / float64(len(points)))
 	}
@@ -128,5 +128,5 @@ func (s *planarLidar) publish(of scan, points []sample.Point) {
 		}
 	}
 	s.reportEmpty(returns)
-	s.out.TryQueue(of.at, m)
+	s.out.TryQueue(of.At, m)
 }

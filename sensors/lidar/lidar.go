@@ -277,9 +277,9 @@ func (s *cloudLidar) Begin(ctx context.Context, env *sensors.Env) (err error) {
 }
 
 // publish hands on the cloud of a scan.
-func (s *cloudLidar) publish(of scan, points []sample.Point) {
+func (s *cloudLidar) publish(of *scan, points []sample.Point) {
 	m := &s.cloud
-	m.Header = of.header
+	m.Header = of.Header
 	var returns int
 	if m.Organized {
 		m.Points, returns = markMisses(m.Points[:0], points)
@@ -288,7 +288,7 @@ func (s *cloudLidar) publish(of scan, points []sample.Point) {
 		returns = len(m.Points)
 	}
 	s.reportEmpty(returns)
-	s.out.TryQueue(of.at, m)
+	s.out.TryQueue(of.At, m)
 }
 
 // keepReturns appends the points that hit something, those that lie side by side at

@@ -19,29 +19,20 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// pointBytes is the size of a sample.Point on the GPU.
-const pointBytes = 48
-
-// targets is how many scans the GPU may write before the first must have been
-// copied: copies after the fence need a source that stands still.
-const targets = 2
-
-// slots is how many scans may be on their way back.
-const slots = 4
-
 // noReturnWarning is how often an empty scan is reported.
 const noReturnWarning = time.Minute
 
-// scan travels with a capture from its dispatch to its publication.
-type scan struct {
-	at     sensors.Tick
-	header sample.Header
-}
+// scans are the scans on their way back.
+type scans = sensors.Ring[struct{}, sample.Point]
+
+// scan is one of them.
+type scan = sensors.Shot[struct{}]
 
 // scanner traces a device's scans and hands over their points: what the sensor types
 // of this package have in common. Fields are owned by the GL thread from begin on
 // where nothing else is said.
 type scanner struct {
+	scans
 	spec     sensors.Spec
 	device   Device
 	receiver receiver
@@ -49,24 +40,18 @@ type scanner struct {
 	// of the scan's start.
 	rolling, compensated bool
 	// deliver publishes a scan's points, lent for the call, in ray order. Process's goroutine.
-	deliver func(scan, []sample.Point)
+	deliver func(*scan, []sample.Point)
 	env     *sensors.Env
 
 	program  *tracer
 	table    *gpu.Buffer
 	texture  *gpu.Texture
 	settings *gpu.Buffer
-	points   [targets]*gpu.Buffer
-	next     int
-	motion   *scene.CaptureTable
-	packer   *scene.Packer
-	packed   []byte
+	motion   *scene.MotionTable
 	constant []byte
 	bind     []gpu.Binding
-	pool     *readback.Pool[scan, sample.Point]
 
 	warned time.Time // Process's
-	ended  bool      // guarded by the pipeline's order of calls
 }
 
 // tracer is a compiled shader. The scanners of a pipeline share those that they have
@@ -113,17 +98,12 @@ func (t *tracer) Close() error {
 // begin compiles the shader and makes the buffers.
 func (s *scanner) begin(ctx context.Context, env *sensors.Env) (err error) {
 	s.env = env
-	if env.GL == nil {
-		return fmt.Errorf("begin lidar %s: %w", s.spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	err = s.Open(&s.spec, env, func(of *scan, points readback.Lease[sample.Point]) { s.deliver(of, points.Slice()) })
+	if err != nil {
+		return err
 	}
 	v := variant{s.receiver.scale, s.receiver.random(), s.rolling, s.compensated}
 	if s.program, err = tracerOf(ctx, env, v); err != nil {
-		return err
-	}
-	s.pool, err = readback.New(readback.Config{
-		Label: s.spec.Name, Slots: slots, MaxElements: s.device.rays(), Notify: env.Completed,
-	}, s.complete)
-	if err != nil {
 		return err
 	}
 	if err := env.GL.Do(ctx, s.allocate); err != nil {
@@ -149,18 +129,10 @@ func (s *scanner) allocate(c *gpu.Ctx) error {
 	if s.settings, err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " settings", Size: settingsBytes}); err != nil {
 		return err
 	}
-	for i := range s.points {
-		size := s.device.rays() * pointBytes
-		if s.points[i], err = c.NewBuffer(gpu.BufferDesc{Label: s.spec.Name + " points", Size: size}); err != nil {
-			return err
-		}
-	}
-	s.packer = scene.NewPacker(s.env.World, s.env.History)
-	s.packed = make([]byte, s.packer.MotionBytes())
-	if s.motion, err = s.packer.NewMotionTable(c); err != nil {
+	if s.motion, err = scene.NewPacker(s.env.World, s.env.History).NewMotionTable(c); err != nil {
 		return err
 	}
-	return s.pool.Prepare(c)
+	return s.Make(c, s.device.rays())
 }
 
 // periodNs is the nominal scan period.
@@ -176,38 +148,20 @@ func (s *scanner) checkPeriod() error {
 	return nil
 }
 
-// Tick does nothing: a scan needs no announcement.
-func (s *scanner) Tick(sensors.Tick) error { return nil }
-
 // Capture traces the scan that ends at the due instant. GL thread.
 func (s *scanner) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error) {
-	target := s.points[s.next]
-	err = s.pool.Begin(c)
-	if errors.Is(err, readback.ErrFull) || (err == nil && s.pool.Holds(target)) {
-		s.env.Dropped(flow.CauseReadbackFull, 1)
-		return false, nil
-	}
-	if err != nil {
+	target, err := s.Take(c)
+	if target == nil {
 		return false, err
 	}
-	s.next = (s.next + 1) % targets
 	header, window := s.frame(at)
-	n, err := s.packer.Motion(s.packed, window)
-	if err != nil {
-		return false, err
-	}
-	if err := s.motion.Write(c, s.packed[:n]); err != nil {
+	if err := s.motion.Write(c, window); err != nil {
 		return false, err
 	}
 	if err := s.dispatch(c, target, at); err != nil {
 		return false, err
 	}
-	capture, err := s.pool.Start(c, readback.Buffer(target), at.TimeNs)
-	if err != nil {
-		return false, err
-	}
-	capture.Data = scan{at, header}
-	return true, nil
+	return s.Start(c, scan{At: at, Header: header})
 }
 
 // frame says when and where a scan is.
@@ -248,33 +202,6 @@ func (s *scanner) dispatch(c *gpu.Ctx, target *gpu.Buffer, at sensors.Tick) erro
 	return c.Barrier(gpu.BarrierFor(gpu.SourceBuffer))
 }
 
-// Poll moves finished readbacks on. GL thread.
-func (s *scanner) Poll(c *gpu.Ctx) { s.pool.Poll(c) }
-
-// Process publishes the scans that have come back.
-func (s *scanner) Process(through int64) int { return s.pool.ProcessThrough(through) }
-
-// Pending returns the scans in flight.
-func (s *scanner) Pending() int { return s.pool.Pending() }
-
-// ReadbackStats returns how the scans came back.
-func (s *scanner) ReadbackStats() readback.Stats { return s.pool.Stats() }
-
-// complete delivers one scan.
-func (s *scanner) complete(capture *readback.Capture[scan, sample.Point], lease readback.Lease[sample.Point], err error) {
-	defer lease.Release()
-	if errors.Is(err, readback.ErrClosed) {
-		s.env.Dropped(flow.CauseClosed, 1)
-		return
-	}
-	if err != nil {
-		s.env.Dropped(flow.CauseReadbackFailed, 1)
-		s.env.Log.Warn("a scan was lost", "error", err)
-		return
-	}
-	s.deliver(capture.Data, lease.Slice())
-}
-
 // reportEmpty counts scans that saw nothing, and says so now and then (law S5).
 func (s *scanner) reportEmpty(points int) {
 	if points > 0 {
@@ -289,16 +216,12 @@ func (s *scanner) reportEmpty(points int) {
 
 // End releases everything; again is a no-op.
 func (s *scanner) End() error {
-	if s.ended || s.pool == nil {
-		return nil
-	}
-	s.ended = true
-	err := s.pool.Close()
+	err := s.Close()
 	closers := []interface{ Close() }{}
 	if s.texture != nil {
 		closers = append(closers, s.texture)
 	}
-	for _, b := range append(s.points[:], s.table, s.settings) {
+	for _, b := range []*gpu.Buffer{s.table, s.settings} {
 		if b != nil {
 			closers = append(closers, b)
 		}

@@ -1,0 +1,165 @@
+package sensors
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/sensors/sample"
+)
+
+// RingSlots is how many captures of a Ring may be on their way back (law R4).
+const RingSlots = 4
+
+// ringTargets is how many captures the GPU may write before the first must have been
+// copied: copies after the fence need a source that stands still.
+const ringTargets = 2
+
+// Shot is one capture of a Ring, from its GPU work to its publication (law R3).
+type Shot[D any] struct {
+	At     Tick
+	Header sample.Header
+	Data   D // the sensor's own
+}
+
+// Ring brings the captures of one sensor from the GPU to its outputs: buffers that the GPU
+// writes in turn, and a readback pool. D is what travels with a capture, E the record that
+// the GPU writes; see readback.Pool for what it may be.
+//
+// A sensor that embeds a Ring has Tick, Poll, Process, Pending and ReadbackStats of it. It calls
+// Open and Make in its Begin, Take and Start in its Capture, and Close in its End. A capture for
+// which there is no room is counted as readback_full and isn't made. One that doesn't come back
+// is counted as readback_failed, one that Close finds under way as closed. Every other
+// error is the caller's, and ends the run.
+type Ring[D, E any] struct {
+	env     *Env
+	label   string
+	pool    *readback.Pool[Shot[D], E] // nil before Make
+	publish func(*Shot[D], readback.Lease[E])
+
+	// Owned by the GL thread.
+	targets [ringTargets]*gpu.Buffer
+	next    int
+	target  *gpu.Buffer // of the capture between Take and Start
+	due     int64       // its instant
+}
+
+// Open gives publish each capture that comes back, in Process: the lease ends when it
+// returns, unless it retains it. Without a GL thread the error wraps a *gpu.UnsupportedError.
+func (r *Ring[D, E]) Open(spec *Spec, env *Env, publish func(*Shot[D], readback.Lease[E])) error {
+	r.env, r.label, r.publish = env, spec.Name, publish
+	if env.GL == nil {
+		return fmt.Errorf("begin %s: %w", spec.Name, &gpu.UnsupportedError{Feature: "OpenGL", Need: "a pipeline with a GL thread"})
+	}
+	return nil
+}
+
+// Make makes the pool and the buffers for captures of so many records. GL thread.
+func (r *Ring[D, E]) Make(c *gpu.Ctx, records int) (err error) {
+	r.pool, err = readback.New(readback.Config{
+		Label: r.label, Slots: RingSlots, MaxElements: records, Notify: r.env.Completed, Tick: func() int64 { return r.due },
+	}, r.complete)
+	if err != nil {
+		return err
+	}
+	var record E
+	for i := range r.targets {
+		r.targets[i], err = c.NewBuffer(gpu.BufferDesc{Label: r.label + " records", Size: records * int(unsafe.Sizeof(record))})
+		if err != nil {
+			return err
+		}
+	}
+	return r.pool.Prepare(c)
+}
+
+// Take returns the buffer that the next capture is to be written to, or nil where there is no
+// room, which it counts. GL thread.
+func (r *Ring[D, E]) Take(c *gpu.Ctx) (*gpu.Buffer, error) {
+	r.target = nil
+	err := r.pool.Begin(c)
+	for i := 0; err == nil && r.target == nil && i < ringTargets; i++ {
+		if b := r.targets[r.next]; !r.pool.Holds(b) {
+			r.target = b
+		}
+		r.next = (r.next + 1) % ringTargets
+	}
+	if r.target == nil && (err == nil || errors.Is(err, readback.ErrFull)) {
+		return nil, r.full()
+	}
+	return r.target, err
+}
+
+// full counts a capture for which there is no room.
+func (r *Ring[D, E]) full() error {
+	r.env.Dropped(flow.CauseReadbackFull, 1)
+	return nil
+}
+
+// Start reads back what the commands so far write to Take's buffer. issued is false where
+// there is no room after all, which it counts. GL thread.
+func (r *Ring[D, E]) Start(c *gpu.Ctx, shot Shot[D]) (issued bool, err error) {
+	r.due = shot.At.TimeNs
+	started, err := r.pool.StartTick(c, readback.Buffer(r.target))
+	r.target = nil
+	if errors.Is(err, readback.ErrFull) {
+		return false, r.full()
+	}
+	if err != nil {
+		return false, err
+	}
+	started.Data = shot
+	return true, nil
+}
+
+// Tick does nothing: most captures need no announcement.
+func (r *Ring[D, E]) Tick(Tick) error { return nil }
+
+// Poll moves finished readbacks on. GL thread.
+func (r *Ring[D, E]) Poll(c *gpu.Ctx) { r.pool.Poll(c) }
+
+// Process publishes the captures that have come back, up to the instant through, and returns
+// how many.
+func (r *Ring[D, E]) Process(through int64) int { return r.pool.ProcessThrough(through) }
+
+// Pending returns how many captures are under way. Any goroutine.
+func (r *Ring[D, E]) Pending() int {
+	if r.pool == nil {
+		return 0
+	}
+	return r.pool.Pending()
+}
+
+// ReadbackStats returns how the captures came back. Any goroutine.
+func (r *Ring[D, E]) ReadbackStats() readback.Stats { return r.pool.Stats() }
+
+// complete publishes one capture; it runs in Process.
+func (r *Ring[D, E]) complete(k *readback.Capture[Shot[D], E], lease readback.Lease[E], err error) {
+	defer lease.Release()
+	switch {
+	case errors.Is(err, readback.ErrClosed):
+		r.env.Dropped(flow.CauseClosed, 1)
+	case err != nil:
+		r.env.Dropped(flow.CauseReadbackFailed, 1)
+		r.env.Log.Warn("a capture was lost", "error", err)
+	default:
+		r.publish(&k.Data, lease)
+	}
+}
+
+// Close counts the captures under way as lost, and gives everything back. A Ring that isn't
+// made, or is closed, has nothing to close.
+func (r *Ring[D, E]) Close() error {
+	if r.pool == nil {
+		return nil
+	}
+	err := r.pool.Close()
+	for _, b := range r.targets {
+		if b != nil {
+			b.Close()
+		}
+	}
+	return err
+}

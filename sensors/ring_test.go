@@ -1,0 +1,146 @@
+package sensors_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/gpu"
+	"github.com/raybridge/raybridge/gpu/gputest"
+	"github.com/raybridge/raybridge/readback"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// counter is a sensor whose captures are a number each: the firing's.
+type counter struct {
+	sensors.Ring[string, uint64]
+	t     *testing.T
+	gl    *gpu.Thread
+	drops map[flow.Cause]int
+	got   []sensors.Shot[string]
+	read  []uint64
+}
+
+func newCounter(t *testing.T, fake *gputest.Fake) *counter {
+	s := &counter{t: t, gl: fake.Start(t), drops: map[flow.Cause]int{}}
+	env := &sensors.Env{
+		GL: s.gl, Log: slog.New(slog.DiscardHandler), Completed: func() {},
+		Dropped: func(cause flow.Cause, n int) { s.drops[cause] += n },
+	}
+	require.NoError(t, s.Open(&sensors.Spec{Name: "counter"}, env, func(shot *sensors.Shot[string], numbers readback.Lease[uint64]) {
+		s.got, s.read = append(s.got, *shot), numbers.AppendTo(s.read)
+	}))
+	s.do(func(c *gpu.Ctx) error { return s.Make(c, 1) })
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func (s *counter) do(f func(*gpu.Ctx) error) { require.NoError(s.t, s.gl.Do(s.t.Context(), f)) }
+
+// capture makes the capture of a firing, if there is room, and polls.
+func (s *counter) capture(seq uint64) (issued bool, err error) {
+	s.do(func(c *gpu.Ctx) error {
+		var target *gpu.Buffer
+		if target, err = s.Take(c); target != nil {
+			require.NoError(s.t, c.WriteBuffer(target, 0, gpu.BytesOf([]uint64{seq})))
+			at := sensors.Tick{TimeNs: int64(seq) * 10, Seq: seq}
+			issued, err = s.Start(c, sensors.Shot[string]{At: at, Header: at.Header("counter", spatial.Identity()), Data: "own"})
+		}
+		s.Poll(c)
+		return nil
+	})
+	return issued, err
+}
+
+// TestASlowGPUDropsWhatFindsNoRoom has no fence signal until later captures have filled the
+// ring: those are counted, the others come in order with what they were given, and no target
+// is written while it waits to be copied (the fake would fault).
+func TestASlowGPUDropsWhatFindsNoRoom(t *testing.T) {
+	fake := gputest.NewFake()
+	s := newCounter(t, fake)
+	fake.SetFences(gputest.FenceScript{Hold: true})
+	var want []uint64
+	for seq := range uint64(10) {
+		issued, err := s.capture(seq)
+		require.NoError(t, err)
+		if issued {
+			want = append(want, seq)
+		}
+	}
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFull: 10 - len(want)}, s.drops)
+	assert.Positive(t, s.drops[flow.CauseReadbackFull])
+	assert.Equal(t, len(want), s.Pending())
+	assert.Zero(t, s.Process(1000), "nothing is published before its fence")
+	fake.SetFences(gputest.FenceScript{})
+	for s.Pending() > 0 {
+		for n := range fake.Fences() {
+			fake.Signal(n)
+		}
+		s.do(func(c *gpu.Ctx) error {
+			s.Poll(c)
+			return nil
+		})
+		s.Process(1000)
+	}
+	assert.Equal(t, want, s.read)
+	for i, shot := range s.got {
+		assert.Equal(t, []any{want[i], int64(want[i]) * 10, "own"}, []any{shot.At.Seq, shot.Header.StampNs, shot.Data})
+	}
+}
+
+// TestProcessGoesUpToAnInstant: the pool has the tick's stamp.
+func TestProcessGoesUpToAnInstant(t *testing.T) {
+	s := newCounter(t, gputest.NewFake())
+	for seq := range uint64(2) {
+		_, err := s.capture(seq)
+		require.NoError(t, err)
+	}
+	_, err := s.capture(2)
+	require.NoError(t, err)
+	assert.Equal(t, 1, s.Process(0))
+	assert.Equal(t, []uint64{0}, s.read)
+}
+
+// TestWhatBecomesOfLostCaptures: one that doesn't come back has its cause, and one that
+// the end finds has another.
+func TestWhatBecomesOfLostCaptures(t *testing.T) {
+	fake := gputest.NewFake()
+	s := newCounter(t, fake)
+	fake.Fail("PollFence", errors.New("scripted"))
+	for seq := range uint64(3) {
+		_, err := s.capture(seq)
+		require.NoError(t, err)
+		s.Process(1000)
+	}
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1}, s.drops)
+	fake.SetFences(gputest.FenceScript{Hold: true})
+	_, err := s.capture(3)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	assert.Equal(t, map[flow.Cause]int{flow.CauseReadbackFailed: 1, flow.CauseClosed: 1}, s.drops)
+	require.NoError(t, s.Close())
+}
+
+// TestOnlyAFullRingDrops: every other error is the caller's, and counts nothing.
+func TestOnlyAFullRingDrops(t *testing.T) {
+	fake := gputest.NewFake()
+	s := newCounter(t, fake)
+	require.NoError(t, s.Close())
+	issued, err := s.capture(0)
+	require.ErrorIs(t, err, readback.ErrClosed)
+	assert.False(t, issued)
+	assert.Empty(t, s.drops)
+}
+
+func TestARingNeedsAGLThread(t *testing.T) {
+	var s counter
+	var unsupported *gpu.UnsupportedError
+	require.ErrorAs(t, s.Open(&sensors.Spec{Name: "deaf"}, &sensors.Env{}, nil), &unsupported)
+	assert.Zero(t, s.Pending())
+	require.NoError(t, s.Close())
+}
