@@ -14,7 +14,6 @@ import (
 
 	"github.com/raybridge/raybridge"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/bench"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/internal/fault"
@@ -153,7 +152,7 @@ func (f *benchFlags) write(report *bench.Report, dump *bench.Dump) (err error) {
 		err = dump.Close()
 	}
 	if f.plot != "" {
-		err = errors.Join(err, chart.Write(f.plot, report.Page()))
+		err = errors.Join(err, report.WritePlot(f.plot))
 	}
 	if f.json == "" {
 		return err
@@ -170,11 +169,11 @@ func (f *benchFlags) checkPlot(charts bool) error {
 	if f.plot == "" {
 		return nil
 	}
-	if err := chart.CheckPath(f.plot); err != nil {
+	if err := bench.CheckPlot(f.plot); err != nil {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	if !charts && !strings.EqualFold(filepath.Ext(f.plot), ".html") {
-		return fmt.Errorf("--plot %s: %w of these figures; name it .html to get them as a page", f.plot, chart.ErrNoCharts)
+		return fmt.Errorf("--plot %s: %w of these figures; name it .html to get them as a page", f.plot, bench.ErrNoCharts)
 	}
 	return nil
 }

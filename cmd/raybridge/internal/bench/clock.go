@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -444,14 +443,14 @@ func swapRedBlue(dst, src []byte) []byte {
 
 // clockCharts draws, for each rate, how late the ticks of each case were, over
 // time and as histograms.
-func clockCharts(measured []*lateClock) []chart.Chart {
-	var charts []chart.Chart
+func clockCharts(measured []*lateClock) []Chart {
+	var charts []Chart
 	for _, rate := range []simtime.Rate{simtime.Hz(100), simtime.Hz(1000)} {
-		over := chart.Chart{
+		over := Chart{
 			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "time, s", Y: "lateness, ms", LogY: true, Scale: "clock lateness",
-			Marks: []chart.Mark{{Name: "period", Y: milliseconds(rate.Period())}},
+			Marks: []Mark{{Name: "period", Y: milliseconds(rate.Period())}},
 		}
-		classes := chart.Chart{
+		classes := Chart{
 			Title: fmt.Sprintf("Lateness of the clock at %s Hz", rate), X: "lateness, ms", Y: "share of the ticks, %", LogX: true, LogY: true,
 			Scale: "clock histogram",
 		}
@@ -473,8 +472,8 @@ const chartPoints = 1000
 
 // overTime is the lateness of the last run's ticks: the greatest of so many one
 // after the other as the line has no room for.
-func (l *lateClock) overTime() chart.Series {
-	s := chart.Series{Name: l.name}
+func (l *lateClock) overTime() Series {
+	s := Series{Name: l.name}
 	run := l.runs[len(l.runs)-1]
 	group := (len(run.late) + chartPoints - 1) / chartPoints
 	for i := 0; i < len(run.late); i += group {
@@ -498,8 +497,8 @@ const (
 
 // histogram sorts all runs' ticks into classes of equal ratio. What is below the
 // first or above the last is counted in it.
-func (l *lateClock) histogram() chart.Series {
-	s := chart.Series{Name: l.name, Kind: chart.Steps}
+func (l *lateClock) histogram() Series {
+	s := Series{Name: l.name, Kind: Steps}
 	const classes = (lastDecade - firstDecade) * classesADecade
 	counts := make([]int, classes)
 	all := 0
@@ -514,5 +513,6 @@ func (l *lateClock) histogram() chart.Series {
 		s.X = append(s.X, math.Pow(10, firstDecade+float64(i)/classesADecade))
 		s.Y = append(s.Y, 100*float64(n)/float64(all))
 	}
+	s.X, s.Y = append(s.X, math.Pow(10, lastDecade)), append(s.Y, 0) // the last edge
 	return s
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/dispatch"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
@@ -1126,12 +1125,12 @@ func (p *pass) latencies() []time.Duration {
 // readbackCharts draws, for each case, the frames of the blocking loop over those
 // of the asynchronous one, and below them where the time of a capture goes. The
 // case of firstChart comes first.
-func readbackCharts(measured []*readbackFigures) []chart.Chart {
+func readbackCharts(measured []*readbackFigures) []Chart {
 	ordered := slices.Clone(measured)
 	slices.SortStableFunc(ordered, func(a, b *readbackFigures) int {
 		return rank(a.name != firstChart) - rank(b.name != firstChart)
 	})
-	var list []chart.Chart
+	var list []Chart
 	for _, f := range ordered {
 		list = append(list, f.frameChart("blocking readback", f.blocking[0]))
 		if f.refused == nil {
@@ -1149,14 +1148,14 @@ func rank(later bool) int {
 }
 
 // frameChart draws a bar for each frame of one run.
-func (f *readbackFigures) frameChart(title string, p *pass) chart.Chart {
-	bars := chart.Series{Name: "frame", Kind: chart.Bars}
+func (f *readbackFigures) frameChart(title string, p *pass) Chart {
+	bars := Series{Name: "frame", Kind: Bars}
 	for n, d := range p.frames {
 		bars.X, bars.Y = append(bars.X, float64(n+1)), append(bars.Y, milliseconds(d))
 	}
-	return chart.Chart{
-		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []chart.Series{bars},
-		Marks: []chart.Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
+	return Chart{
+		Title: f.name + ": " + title, X: "frame", Y: "frame time, ms", Scale: "readback " + f.name, Series: []Series{bars},
+		Marks: []Mark{{Name: fmt.Sprintf("computation of a frame, %v", frameWork), Y: milliseconds(frameWork)}},
 	}
 }
 
@@ -1167,8 +1166,8 @@ const (
 )
 
 // stageChart draws the distribution of each stage's time, all runs together.
-func (f *readbackFigures) stageChart() chart.Chart {
-	c := chart.Chart{
+func (f *readbackFigures) stageChart() Chart {
+	c := Chart{
 		Title: f.name + ": where the time of a capture goes", X: "ms", Y: "share of captures or messages, %", LogX: true,
 	}
 	all := newStageTimes()
@@ -1198,8 +1197,8 @@ func classOf(ms float64) int {
 }
 
 // steps draws classes by their lower edges; the last one closes the steps.
-func steps(name string, counts map[int]float64, total float64) chart.Series {
-	s := chart.Series{Name: name, Kind: chart.Steps}
+func steps(name string, counts map[int]float64, total float64) Series {
+	s := Series{Name: name, Kind: Steps}
 	least, most := math.MaxInt, 0
 	for class := range counts {
 		least, most = min(least, class), max(most, class)

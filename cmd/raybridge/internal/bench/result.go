@@ -14,7 +14,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/raybridge/raybridge/cmd/raybridge/internal/chart"
 	"github.com/raybridge/raybridge/gpu"
 )
 
@@ -59,7 +58,7 @@ type Report struct {
 	Scenes  []string // a line each
 	Results []Result
 	// Charts are the pictures of the benches that have some, for --plot.
-	Charts []chart.Chart
+	Charts []Chart
 	// Methods say how each kind of figure was come by, a paragraph each.
 	Methods []string
 }
@@ -103,20 +102,15 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // WriteText writes the figures as a table, below the machine they are of.
 func (r *Report) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range r.Machine.rows() {
+	for _, row := range r.about() {
 		fmt.Fprintf(t, "%s\t%s\n", row[0], row[1])
-	}
-	for _, s := range r.Scenes {
-		fmt.Fprintf(t, "scene\t%s\n", s)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(t, "\nfigure\tcase\tn\tmedian\tmin\tmax\tunit\tof")
-	for i := range r.Results {
-		f := &r.Results[i]
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", f.Name, f.Case, len(f.Runs),
-			quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit, f.Note)
+	fmt.Fprintln(t)
+	for _, row := range r.table() {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -127,6 +121,27 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// about says what the figures are of: the machine and the scenes.
+func (r *Report) about() [][2]string {
+	rows := r.Machine.rows()
+	for _, s := range r.Scenes {
+		rows = append(rows, [2]string{"scene", s})
+	}
+	return rows
+}
+
+// table has the figures, a row each, below a head.
+func (r *Report) table() [][]string {
+	rows := [][]string{{"figure", "case", "n", "median", "min", "max", "unit", "of"}}
+	for i := range r.Results {
+		f := &r.Results[i]
+		rows = append(rows, []string{
+			f.Name, f.Case, strconv.Itoa(len(f.Runs)), quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit, f.Note,
+		})
+	}
+	return rows
 }
 
 // explain adds how figures were come by, once.
@@ -157,29 +172,6 @@ func quantity(v float64) string {
 		b.WriteRune(d)
 	}
 	return b.String()
-}
-
-// Page returns the charts with the figures and how they were come by, to be drawn.
-func (r *Report) Page() *chart.Page {
-	page := &chart.Page{
-		Title: "raybridge bench", Charts: r.Charts, Table: [][]string{{"figure", "case", "n", "median", "min", "max", "unit", "of"}},
-	}
-	for _, row := range r.Machine.rows() {
-		page.Lines = append(page.Lines, row[0]+": "+row[1])
-	}
-	for _, s := range r.Scenes {
-		page.Lines = append(page.Lines, "scene: "+s)
-	}
-	for _, method := range r.Methods {
-		page.Notes = append(page.Notes, strings.ReplaceAll(method, "\n", " "))
-	}
-	for i := range r.Results {
-		f := &r.Results[i]
-		page.Table = append(page.Table, []string{
-			f.Name, f.Case, strconv.Itoa(len(f.Runs)), quantity(f.Median()), quantity(slices.Min(f.Runs)), quantity(slices.Max(f.Runs)), f.Unit, f.Note,
-		})
-	}
-	return page
 }
 
 // Machine describes what the figures were measured on.
