@@ -194,7 +194,7 @@ func (p *Pipeline) DueAt(timeNs int64) []*Sensor {
 		return nil
 	}
 	var each, due []*Sensor
-	happens := timeNs%int64(p.config.Step) == 0 || (p.clockDue != nil && onGrid(p.clockDue.Rate(), timeNs))
+	happens := onGrid(p.steps.Rate(), timeNs) || (p.clockDue != nil && onGrid(p.clockDue.Rate(), timeNs))
 	for _, s := range p.firingOrder() {
 		switch {
 		case s.schedule == nil:

@@ -126,6 +126,7 @@ type Pipeline struct {
 	clock      *simtime.Clock    // the one clock (law T1)
 	letPass    func()            // lets time pass in a realtime run; it stands between runs
 	clockDue   *simtime.Schedule // of /clock, nil without
+	steps      *simtime.FixedLoop
 
 	// change serialises what comes and goes: it guards those below.
 	change  sync.Mutex
@@ -234,6 +235,13 @@ func (p *Pipeline) makeClock() error {
 	}
 	if p.config.Mode == Realtime {
 		p.letPass = p.clock.Hold() // time passes in runs only
+	}
+	every, err := simtime.Every(p.config.Step)
+	if err != nil {
+		return fmt.Errorf("step: %w", err)
+	}
+	if p.steps, err = simtime.NewFixedLoop(every, 1); err != nil {
+		return err
 	}
 	if p.config.ClockHz < 0 {
 		return nil

@@ -39,8 +39,8 @@ func (p *Pipeline) Step(ctx context.Context, n int) error {
 
 // stepEnd is the end of the n-th step from now.
 func (p *Pipeline) stepEnd(n int) int64 {
-	now, step := p.simNs.Load(), int64(p.config.Step)
-	return max(now, (now/step+int64(n))*step)
+	now, grid := p.simNs.Load(), p.steps.Rate()
+	return max(now, grid.At(grid.IndexAt(now)+int64(n)))
 }
 
 // run runs until the simulation time that until returns when time has begun, and waits
@@ -476,8 +476,7 @@ func (p *Pipeline) queueClock(t int64) {
 
 // nextInstant is the earliest of the next step, clock and due sensor.
 func (p *Pipeline) nextInstant() int64 {
-	step := int64(p.config.Step)
-	next := (p.simNs.Load()/step + 1) * step
+	next := p.steps.Next()
 	if p.clockDue != nil {
 		next = min(next, p.clockDue.Next())
 	}
@@ -494,6 +493,8 @@ func (p *Pipeline) nextInstant() int64 {
 func (p *Pipeline) beginInstant(r *run, t int64) (*instant, error) {
 	i := &instant{timeNs: t, frame: p.frame, rest: &p.rest}
 	p.frame++
+	for range p.steps.Until(t) { // a late realtime loop passes over some
+	}
 	p.rest.end(p)
 	list := p.live()
 	p.joinAll(list, t)
@@ -808,6 +809,7 @@ func (p *Pipeline) realign(r *run, before func()) int64 {
 func (p *Pipeline) jumpTo(now, first int64) {
 	p.simNs.Store(now)
 	p.lastNs = now
+	p.steps.Realign(now + 1)
 	p.moveScene(now, (*scene.History).Jump)
 	for _, s := range p.live() {
 		if s.joined.Load() && s.schedule != nil {

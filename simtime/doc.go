@@ -30,8 +30,8 @@
 //
 // # Concurrency
 //
-// Clock, Schedule and ClockPublisher may be used from any goroutine; a FixedLoop
-// belongs to its loop's. The package starts no goroutines: ClockPublisher.Run
+// Clock, Schedule and ClockPublisher may be used from any goroutine; a FixedLoop's
+// steps belong to its loop. The package starts no goroutines: ClockPublisher.Run
 // has its caller's, WaitUntil and Run end with their context. Subscribers are
 // called on the goroutine that makes a change, without locks held.
 //

@@ -50,6 +50,19 @@ func RateOf(hertz float64) (Rate, error) {
 	return ParseRate(strconv.FormatFloat(hertz, 'g', -1, 64))
 }
 
+// Every returns the rate whose instants are d apart: 100 Hz for 10 ms. The error, for a d
+// that isn't above 0, or above 9 s and not a fraction of few digits, wraps ErrRate.
+func Every(d time.Duration) (Rate, error) {
+	f := fraction{second, int64(d)}
+	if d > 0 {
+		f = f.reduced()
+	}
+	if f.den <= 0 || f.den > math.MaxInt64/second {
+		return Rate{}, fmt.Errorf("%w: one instant every %v", ErrRate, d)
+	}
+	return Rate{f}, nil
+}
+
 // IsZero reports whether r is no rate.
 func (r Rate) IsZero() bool { return r.f.num == 0 }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"sync"
+	"sync/atomic"
 )
 
 // Schedule tells when something with a set frequency is due: the frequency base
@@ -110,11 +111,11 @@ func (s *Schedule) Skipped() uint64 {
 }
 
 // FixedLoop divides simulation time into steps of equal length, as a physics
-// loop does that runs none, one or several times an update. It belongs to the
-// goroutine that runs the loop.
+// loop does that runs none, one or several times an update. One goroutine runs the
+// loop; any may ask for Next and Rate.
 type FixedLoop struct {
 	rate Rate
-	next int64
+	next atomic.Int64 // number of the next step
 }
 
 // NewFixedLoop returns a loop at the given steps per second, whose first step is
@@ -124,21 +125,28 @@ func NewFixedLoop(rate Rate, start int64) (*FixedLoop, error) {
 	if rate.IsZero() {
 		return nil, fmt.Errorf("make fixed loop: %w: no rate given", ErrRate)
 	}
-	return &FixedLoop{rate: rate, next: rate.IndexAt(start-1) + 1}, nil
+	l := &FixedLoop{rate: rate}
+	l.Realign(start)
+	return l, nil
 }
+
+// Rate returns the steps per second.
+func (l *FixedLoop) Rate() Rate { return l.rate }
+
+// Next returns the next step, in nanoseconds of simulation time.
+func (l *FixedLoop) Next() int64 { return l.rate.At(l.next.Load()) }
 
 // Realign goes on from now, where the clock has jumped to: the next step is the
 // first of the grid at or after it.
-func (l *FixedLoop) Realign(now int64) { l.next = l.rate.IndexAt(now-1) + 1 }
+func (l *FixedLoop) Realign(now int64) { l.next.Store(l.rate.IndexAt(now-1) + 1) }
 
 // Until yields the steps, in nanoseconds of simulation time, that have come up
 // to now and were not yet yielded. Unlike a Schedule it leaves none out; a loop
 // that breaks off goes on with the step after.
 func (l *FixedLoop) Until(now int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		for l.rate.At(l.next) <= now {
-			t := l.rate.At(l.next)
-			l.next++
+		for t := l.Next(); t <= now; t = l.Next() {
+			l.next.Add(1)
 			if !yield(t) {
 				return
 			}

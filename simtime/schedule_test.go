@@ -96,11 +96,29 @@ func TestScheduleAfterJump(t *testing.T) {
 func TestFixedLoop(t *testing.T) {
 	l, err := simtime.NewFixedLoop(simtime.Hz(100), 0)
 	require.NoError(t, err)
+	assert.Zero(t, l.Next())
 	assert.Equal(t, []int64{0}, slices.Collect(l.Until(5*ms)))
+	assert.EqualValues(t, 10*ms, l.Next())
 	assert.Empty(t, slices.Collect(l.Until(9*ms)))
 	assert.Equal(t, []int64{10 * ms, 20 * ms, 30 * ms}, slices.Collect(l.Until(33*ms)))
 	_, err = simtime.NewFixedLoop(simtime.Rate{}, 0)
 	assert.ErrorIs(t, err, simtime.ErrRate)
+}
+
+// TestEvery: instants are exactly a period apart, however many there were.
+func TestEvery(t *testing.T) {
+	for _, d := range []time.Duration{1, 7, time.Millisecond, 10 * time.Millisecond, 33_333_333, time.Second, 3_000_000_001, time.Hour} {
+		r, err := simtime.Every(d)
+		require.NoError(t, err)
+		for _, k := range []int64{0, 1, 2, 1_000_003} {
+			assert.Equal(t, k*int64(d), r.At(k), "%v", d)
+			assert.Equal(t, k, r.IndexAt(k*int64(d)), "%v", d)
+		}
+	}
+	for _, d := range []time.Duration{0, -1, 10_000_000_001} {
+		_, err := simtime.Every(d)
+		assert.ErrorIs(t, err, simtime.ErrRate, "%v", d)
+	}
 }
 
 // allRates are 1 to 100 Hz, and some beyond and between, as num/den.
