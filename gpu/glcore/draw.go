@@ -8,20 +8,19 @@ import (
 	"strings"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // CreateProgram implements gpu.Driver.
 func (d *Driver) CreateProgram(desc gpu.ProgramDesc) (gpu.Handle, error) {
 	d.keepErrors()
-	p := gl.CreateProgram()
-	label(gl.PROGRAM, p, desc.Label)
+	p := glCreateProgram()
+	label(glPROGRAM, p, desc.Label)
 	err := build(p, &desc)
 	if err == nil {
 		err = drainErrors()
 	}
 	if err != nil {
-		gl.DeleteProgram(p)
+		glDeleteProgram(p)
 		return 0, err
 	}
 	d.perDraw[gpu.Handle(p)] = hasIntAtLocation0(p)
@@ -33,9 +32,9 @@ func build(p uint32, desc *gpu.ProgramDesc) error {
 		kind         uint32
 		name, source string
 	}{
-		{gl.COMPUTE_SHADER, "compute", desc.Compute},
-		{gl.VERTEX_SHADER, "vertex", desc.Vertex},
-		{gl.FRAGMENT_SHADER, "fragment", desc.Fragment},
+		{glCOMPUTE_SHADER, "compute", desc.Compute},
+		{glVERTEX_SHADER, "vertex", desc.Vertex},
+		{glFRAGMENT_SHADER, "fragment", desc.Fragment},
 	}
 	for _, stage := range stages {
 		if stage.source == "" {
@@ -45,25 +44,25 @@ func build(p uint32, desc *gpu.ProgramDesc) error {
 		if err != nil {
 			return fmt.Errorf("compile %s shader: %w", stage.name, err)
 		}
-		gl.AttachShader(p, s)
-		gl.DeleteShader(s) // when the program no longer needs it
+		glAttachShader(p, s)
+		glDeleteShader(s) // when the program no longer needs it
 	}
-	gl.LinkProgram(p)
+	glLinkProgram(p)
 	var ok int32
-	if gl.GetProgramiv(p, gl.LINK_STATUS, &ok); ok == gl.FALSE {
-		return fmt.Errorf("link: %w", infoLog(p, gl.GetProgramiv, gl.GetProgramInfoLog))
+	if glGetProgramiv(p, glLINK_STATUS, &ok); ok == glFALSE {
+		return fmt.Errorf("link: %w", infoLog(p, glGetProgramiv, glGetProgramInfoLog))
 	}
 	return nil
 }
 
 func compile(kind uint32, source string) (uint32, error) {
-	s := gl.CreateShader(kind)
-	gl.ShaderSource(s, source)
-	gl.CompileShader(s)
+	s := glCreateShader(kind)
+	glShaderSource(s, source)
+	glCompileShader(s)
 	var ok int32
-	if gl.GetShaderiv(s, gl.COMPILE_STATUS, &ok); ok == gl.FALSE {
-		err := infoLog(s, gl.GetShaderiv, gl.GetShaderInfoLog)
-		gl.DeleteShader(s)
+	if glGetShaderiv(s, glCOMPILE_STATUS, &ok); ok == glFALSE {
+		err := infoLog(s, glGetShaderiv, glGetShaderInfoLog)
+		glDeleteShader(s)
 		return 0, err
 	}
 	return s, nil
@@ -71,7 +70,7 @@ func compile(kind uint32, source string) (uint32, error) {
 
 func infoLog(name uint32, get func(uint32, uint32, *int32), read func(uint32, int32, *int32, *uint8)) error {
 	var length int32
-	get(name, gl.INFO_LOG_LENGTH, &length)
+	get(name, glINFO_LOG_LENGTH, &length)
 	if length <= 1 {
 		return errors.New("the driver gave no reason")
 	}
@@ -83,12 +82,12 @@ func infoLog(name uint32, get func(uint32, uint32, *int32), read func(uint32, in
 // hasIntAtLocation0 tells whether draws of p take gpu.DrawCall.Index.
 func hasIntAtLocation0(p uint32) bool {
 	var uniforms int32
-	gl.GetProgramInterfaceiv(p, gl.UNIFORM, gl.ACTIVE_RESOURCES, &uniforms)
-	properties := [2]uint32{gl.LOCATION, gl.TYPE}
+	glGetProgramInterfaceiv(p, glUNIFORM, glACTIVE_RESOURCES, &uniforms)
+	properties := [2]uint32{glLOCATION, glTYPE}
 	for i := range uniforms {
 		var values [2]int32
-		gl.GetProgramResourceiv(p, gl.UNIFORM, uint32(i), 2, &properties[0], 2, nil, &values[0])
-		if values[0] == 0 && values[1] == gl.INT {
+		glGetProgramResourceiv(p, glUNIFORM, uint32(i), 2, &properties[0], 2, nil, &values[0])
+		if values[0] == 0 && values[1] == glINT {
 			return true
 		}
 	}
@@ -107,33 +106,33 @@ type framebuffer struct {
 func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle, depth gpu.Handle) (gpu.Handle, error) {
 	d.keepErrors()
 	var f uint32
-	gl.CreateFramebuffers(1, &f)
-	label(gl.FRAMEBUFFER, f, desc.Label)
+	glCreateFramebuffers(1, &f)
+	label(glFRAMEBUFFER, f, desc.Label)
 	info := framebuffer{depth: depth != 0, reversed: desc.ReversedDepth}
 	targets := make([]uint32, 0, len(colors))
 	for i, t := range desc.Color {
-		point := gl.COLOR_ATTACHMENT0 + uint32(i)
+		point := glCOLOR_ATTACHMENT0 + uint32(i)
 		attach(f, point, t.Desc(), colors[i], desc.Layer)
 		targets = append(targets, point)
 		info.integer = append(info.integer, formats[t.Desc().Format].integer())
 		info.width, info.height = int32(t.Desc().Width), int32(t.Desc().Height)
 	}
 	if depth != 0 {
-		attach(f, gl.DEPTH_ATTACHMENT, desc.Depth.Desc(), depth, desc.Layer)
+		attach(f, glDEPTH_ATTACHMENT, desc.Depth.Desc(), depth, desc.Layer)
 		info.width, info.height = int32(desc.Depth.Desc().Width), int32(desc.Depth.Desc().Height)
 	}
 	if len(targets) > 0 {
-		gl.NamedFramebufferDrawBuffers(f, int32(len(targets)), &targets[0])
+		glNamedFramebufferDrawBuffers(f, int32(len(targets)), &targets[0])
 	} else {
-		gl.NamedFramebufferDrawBuffer(f, gl.NONE)
-		gl.NamedFramebufferReadBuffer(f, gl.NONE)
+		glNamedFramebufferDrawBuffer(f, glNONE)
+		glNamedFramebufferReadBuffer(f, glNONE)
 	}
 	err := drainErrors()
-	if status := gl.CheckNamedFramebufferStatus(f, gl.FRAMEBUFFER); err == nil && status != gl.FRAMEBUFFER_COMPLETE {
+	if status := glCheckNamedFramebufferStatus(f, glFRAMEBUFFER); err == nil && status != glFRAMEBUFFER_COMPLETE {
 		err = fmt.Errorf("attachments do not fit together (status %#x)", status)
 	}
 	if err != nil {
-		gl.DeleteFramebuffers(1, &f)
+		glDeleteFramebuffers(1, &f)
 		return 0, err
 	}
 	d.fbos[gpu.Handle(f)] = info
@@ -142,9 +141,9 @@ func (d *Driver) CreateFramebuffer(desc gpu.FramebufferDesc, colors []gpu.Handle
 
 func attach(f, point uint32, desc gpu.TextureDesc, t gpu.Handle, layer int) {
 	if desc.Kind == gpu.Texture2DArray {
-		gl.NamedFramebufferTextureLayer(f, point, uint32(t), 0, int32(layer))
+		glNamedFramebufferTextureLayer(f, point, uint32(t), 0, int32(layer))
 	} else {
-		gl.NamedFramebufferTexture(f, point, uint32(t), 0)
+		glNamedFramebufferTexture(f, point, uint32(t), 0)
 	}
 }
 
@@ -153,9 +152,9 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 	info := d.fbos[h]
 	for i := range attachments {
 		if info.integer[i] {
-			gl.ClearNamedFramebufferuiv(uint32(h), gl.COLOR, int32(i), &colors[i].Uint[0])
+			glClearNamedFramebufferuiv(uint32(h), glCOLOR, int32(i), &colors[i].Uint[0])
 		} else {
-			gl.ClearNamedFramebufferfv(uint32(h), gl.COLOR, int32(i), &colors[i].Float[0])
+			glClearNamedFramebufferfv(uint32(h), glCOLOR, int32(i), &colors[i].Float[0])
 		}
 	}
 	if depth {
@@ -163,7 +162,7 @@ func (d *Driver) ClearFramebuffer(h gpu.Handle, attachments int, colors []gpu.Cl
 		if info.reversed {
 			far = 0
 		}
-		gl.ClearNamedFramebufferfv(uint32(h), gl.DEPTH, 0, &far)
+		glClearNamedFramebufferfv(uint32(h), glDEPTH, 0, &far)
 	}
 	return nil
 }
@@ -193,35 +192,35 @@ func (s *state) forgetFramebuffer(f uint32) {
 
 func (s *state) useProgram(p uint32) {
 	if s.program != p {
-		gl.UseProgram(p)
+		glUseProgram(p)
 		s.program = p
 	}
 }
 
 func (s *state) bindFramebuffer(f uint32) {
 	if s.framebuffer != f {
-		gl.BindFramebuffer(gl.DRAW_FRAMEBUFFER, f)
+		glBindFramebuffer(glDRAW_FRAMEBUFFER, f)
 		s.framebuffer = f
 	}
 }
 
 func (s *state) setViewport(v [4]int32) {
 	if s.viewport != v {
-		gl.Viewport(v[0], v[1], v[2], v[3])
+		glViewport(v[0], v[1], v[2], v[3])
 		s.viewport = v
 	}
 }
 
 func (s *state) setCull(on bool) {
 	if s.cull != on {
-		enable(gl.CULL_FACE, on)
+		enable(glCULL_FACE, on)
 		s.cull = on
 	}
 }
 
 func (s *state) setDepthTest(on bool) {
 	if s.depth != on {
-		enable(gl.DEPTH_TEST, on)
+		enable(glDEPTH_TEST, on)
 		s.depth = on
 	}
 }
@@ -232,11 +231,11 @@ func (s *state) setReversed(on bool) {
 		return
 	}
 	if on {
-		gl.ClipControl(gl.LOWER_LEFT, gl.ZERO_TO_ONE)
-		gl.DepthFunc(gl.GREATER)
+		glClipControl(glLOWER_LEFT, glZERO_TO_ONE)
+		glDepthFunc(glGREATER)
 	} else {
-		gl.ClipControl(gl.LOWER_LEFT, gl.NEGATIVE_ONE_TO_ONE)
-		gl.DepthFunc(gl.LESS)
+		glClipControl(glLOWER_LEFT, glNEGATIVE_ONE_TO_ONE)
+		glDepthFunc(glLESS)
 	}
 	s.reversed = on
 }
@@ -245,16 +244,16 @@ func (s *state) setBias(bias [2]float32) {
 	if s.bias == bias {
 		return
 	}
-	enable(gl.POLYGON_OFFSET_FILL, bias != [2]float32{})
-	gl.PolygonOffset(bias[0], bias[1])
+	enable(glPOLYGON_OFFSET_FILL, bias != [2]float32{})
+	glPolygonOffset(bias[0], bias[1])
 	s.bias = bias
 }
 
 func enable(capability uint32, on bool) {
 	if on {
-		gl.Enable(capability)
+		glEnable(capability)
 	} else {
-		gl.Disable(capability)
+		glDisable(capability)
 	}
 }
 
@@ -279,9 +278,9 @@ func (d *Driver) Draw(program, fb gpu.Handle, bind []gpu.BoundResource, draw *gp
 	for i := range draw.Calls {
 		call := &draw.Calls[i]
 		if indexed {
-			gl.ProgramUniform1i(uint32(program), 0, int32(call.Index))
+			glProgramUniform1i(uint32(program), 0, int32(call.Index))
 		}
-		gl.DrawArraysInstanced(gl.TRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
+		glDrawArraysInstanced(glTRIANGLES, int32(call.First), int32(call.Count), int32(max(call.Instances, 1)))
 	}
 	return nil
 }
@@ -295,31 +294,31 @@ func (d *Driver) Dispatch(program gpu.Handle, bind []gpu.BoundResource, groups [
 	}
 	d.state.useProgram(uint32(program))
 	bindAll(bind)
-	gl.DispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
+	glDispatchCompute(uint32(groups[0]), uint32(groups[1]), uint32(groups[2]))
 	return nil
 }
 
-var accesses = [...]uint32{gpu.ReadOnly: gl.READ_ONLY, gpu.WriteOnly: gl.WRITE_ONLY, gpu.ReadWrite: gl.READ_WRITE}
+var accesses = [...]uint32{gpu.ReadOnly: glREAD_ONLY, gpu.WriteOnly: glWRITE_ONLY, gpu.ReadWrite: glREAD_WRITE}
 
 func bindAll(bind []gpu.BoundResource) {
 	for i := range bind {
 		b := &bind[i]
 		switch slot, name := uint32(b.Slot), uint32(b.Handle); b.Kind {
 		case gpu.BindUniform:
-			gl.BindBufferRange(gl.UNIFORM_BUFFER, slot, name, b.Offset, b.Size)
+			glBindBufferRange(glUNIFORM_BUFFER, slot, name, b.Offset, b.Size)
 		case gpu.BindStorage:
-			gl.BindBufferRange(gl.SHADER_STORAGE_BUFFER, slot, name, b.Offset, b.Size)
+			glBindBufferRange(glSHADER_STORAGE_BUFFER, slot, name, b.Offset, b.Size)
 		case gpu.BindSampler:
-			gl.BindTextureUnit(slot, name)
+			glBindTextureUnit(slot, name)
 		case gpu.BindImage:
 			layered := b.Texture == gpu.Texture2DArray
-			gl.BindImageTexture(slot, name, int32(b.Level), layered, 0, accesses[b.Access], formats[b.Format].internal)
+			glBindImageTexture(slot, name, int32(b.Level), layered, 0, accesses[b.Access], formats[b.Format].internal)
 		}
 	}
 }
 
 // Barrier implements gpu.Driver.
 func (d *Driver) Barrier(bits gpu.BarrierBits) error {
-	gl.MemoryBarrier(memoryBarrierBits(bits))
+	glMemoryBarrier(memoryBarrierBits(bits))
 	return nil
 }

@@ -19,7 +19,6 @@ import (
 	"unsafe"
 
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // Loader finds a GL function by name: eglGetProcAddress.
@@ -64,7 +63,7 @@ func loadFunctions(loader Loader) error {
 	if load.done {
 		return nil
 	}
-	if err := gl.Load(loader); err != nil {
+	if err := glLoad(loader); err != nil {
 		return &gpu.UnsupportedError{
 			Feature: "OpenGL 4.5 core",
 			Need:    "a driver that has it (Mesa 18 or newer, any vendor driver since 2015)",
@@ -92,12 +91,12 @@ func New(loader Loader, opts Options) (*Driver, error) {
 	if opts.Debug {
 		enableDebugOutput()
 	}
-	gl.CreateVertexArrays(1, &d.vao)
-	gl.BindVertexArray(d.vao)
-	gl.PixelStorei(gl.PACK_ALIGNMENT, 1)
-	gl.PixelStorei(gl.UNPACK_ALIGNMENT, 1)
-	gl.DepthFunc(gl.LESS)
-	gl.CullFace(gl.BACK)
+	glCreateVertexArrays(1, &d.vao)
+	glBindVertexArray(d.vao)
+	glPixelStorei(glPACK_ALIGNMENT, 1)
+	glPixelStorei(glUNPACK_ALIGNMENT, 1)
+	glDepthFunc(glLESS)
+	glCullFace(glBACK)
 	if err := drainErrors(); err != nil {
 		return nil, fmt.Errorf("set up opengl: %w", err)
 	}
@@ -112,13 +111,13 @@ func (d *Driver) AddMissing(line string) { d.info.Missing = append(d.info.Missin
 
 // Flush implements gpu.Driver.
 func (d *Driver) Flush() error {
-	gl.Flush()
+	glFlush()
 	return nil
 }
 
 // Finish implements gpu.Driver.
 func (d *Driver) Finish() error {
-	gl.Finish()
+	glFinish()
 	return nil
 }
 
@@ -131,51 +130,51 @@ func (d *Driver) Delete(kind gpu.ObjectKind, h gpu.Handle) {
 	name := uint32(h) // allocated, since GL is given its address
 	switch kind {
 	case gpu.ObjectBuffer:
-		gl.DeleteBuffers(1, &name) // also unmaps
+		glDeleteBuffers(1, &name) // also unmaps
 	case gpu.ObjectTexture:
-		gl.DeleteTextures(1, &name)
+		glDeleteTextures(1, &name)
 	case gpu.ObjectProgram:
 		delete(d.perDraw, h)
 		d.state.forgetProgram(name)
-		gl.DeleteProgram(name)
+		glDeleteProgram(name)
 	case gpu.ObjectFramebuffer:
 		delete(d.fbos, h)
 		d.state.forgetFramebuffer(name)
-		gl.DeleteFramebuffers(1, &name)
+		glDeleteFramebuffers(1, &name)
 	case gpu.ObjectQuery:
-		gl.DeleteQueries(1, &name)
+		glDeleteQueries(1, &name)
 	}
 }
 
 func (d *Driver) readInfo(opts Options) error {
 	d.info = gpu.Info{
-		Vendor: gl.GetString(gl.VENDOR), Renderer: gl.GetString(gl.RENDERER),
-		Version: gl.GetString(gl.VERSION), GLSL: gl.GetString(gl.SHADING_LANGUAGE_VERSION),
+		Vendor: glGetString(glVENDOR), Renderer: glGetString(glRENDERER),
+		Version: glGetString(glVERSION), GLSL: glGetString(glSHADING_LANGUAGE_VERSION),
 		Device: opts.Device,
 	}
-	major, minor := getInt(gl.MAJOR_VERSION), getInt(gl.MINOR_VERSION)
+	major, minor := getInt(glMAJOR_VERSION), getInt(glMINOR_VERSION)
 	if major*10+minor < 45 {
 		return TooOld(d.info.Version, d.info.Renderer)
 	}
 	d.info.Software = softwareRenderer(d.info.Renderer)
 	d.info.Limits = gpu.Limits{
-		MaxTextureSize:         getInt(gl.MAX_TEXTURE_SIZE),
-		MaxTextureLayers:       getInt(gl.MAX_ARRAY_TEXTURE_LAYERS),
-		MaxTextureBufferTexels: getInt(gl.MAX_TEXTURE_BUFFER_SIZE),
-		MaxStorageBlockBytes:   getInt(gl.MAX_SHADER_STORAGE_BLOCK_SIZE),
-		MaxUniformBlockBytes:   getInt(gl.MAX_UNIFORM_BLOCK_SIZE),
-		MaxComputeInvocations:  getInt(gl.MAX_COMPUTE_WORK_GROUP_INVOCATIONS),
-		MaxStorageBindings:     getInt(gl.MAX_SHADER_STORAGE_BUFFER_BINDINGS),
+		MaxTextureSize:         getInt(glMAX_TEXTURE_SIZE),
+		MaxTextureLayers:       getInt(glMAX_ARRAY_TEXTURE_LAYERS),
+		MaxTextureBufferTexels: getInt(glMAX_TEXTURE_BUFFER_SIZE),
+		MaxStorageBlockBytes:   getInt(glMAX_SHADER_STORAGE_BLOCK_SIZE),
+		MaxUniformBlockBytes:   getInt(glMAX_UNIFORM_BLOCK_SIZE),
+		MaxComputeInvocations:  getInt(glMAX_COMPUTE_WORK_GROUP_INVOCATIONS),
+		MaxStorageBindings:     getInt(glMAX_SHADER_STORAGE_BUFFER_BINDINGS),
 	}
 	for axis := range d.info.Limits.MaxComputeGroups {
 		var n int32
-		gl.GetIntegeri_v(gl.MAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n)
+		glGetIntegeri_v(glMAX_COMPUTE_WORK_GROUP_COUNT, uint32(axis), &n)
 		d.info.Limits.MaxComputeGroups[axis] = int(n)
 	}
 	var bits int32
-	gl.GetQueryiv(gl.TIMESTAMP, gl.QUERY_COUNTER_BITS, &bits)
+	glGetQueryiv(glTIMESTAMP, glQUERY_COUNTER_BITS, &bits)
 	d.info.TimestampBits = int(bits)
-	d.info.Missing = append(d.info.Missing, missing(&d.info, getInt(gl.RESET_NOTIFICATION_STRATEGY))...)
+	d.info.Missing = append(d.info.Missing, missing(&d.info, getInt(glRESET_NOTIFICATION_STRATEGY))...)
 	return nil
 }
 
@@ -201,7 +200,7 @@ func missing(info *gpu.Info, resetStrategy int) []string {
 	if info.TimestampBits == 0 {
 		list = append(list, "GPU timestamps: captures carry no GPU times")
 	}
-	if resetStrategy != gl.LOSE_CONTEXT_ON_RESET {
+	if resetStrategy != glLOSE_CONTEXT_ON_RESET {
 		list = append(list, "reset notification: a GPU reset is noticed by failing commands only")
 	}
 	if n := info.Limits.MaxTextureBufferTexels; n < wantTexels {
@@ -225,7 +224,7 @@ func softwareRenderer(renderer string) bool {
 
 func getInt(name uint32) int {
 	var n int32
-	gl.GetIntegerv(name, &n)
+	glGetIntegerv(name, &n)
 	return int(n)
 }
 
@@ -235,24 +234,24 @@ func Identify(loader Loader) (version, renderer string) {
 	if loadFunctions(loader) != nil {
 		return "", ""
 	}
-	return gl.GetString(gl.VERSION), gl.GetString(gl.RENDERER)
+	return glGetString(glVERSION), glGetString(glRENDERER)
 }
 
 var errorNames = map[uint32]string{
-	gl.INVALID_ENUM:                  "GL_INVALID_ENUM",
-	gl.INVALID_VALUE:                 "GL_INVALID_VALUE",
-	gl.INVALID_OPERATION:             "GL_INVALID_OPERATION",
-	gl.INVALID_FRAMEBUFFER_OPERATION: "GL_INVALID_FRAMEBUFFER_OPERATION",
-	gl.OUT_OF_MEMORY:                 "GL_OUT_OF_MEMORY",
-	gl.CONTEXT_LOST:                  "GL_CONTEXT_LOST",
+	glINVALID_ENUM:                  "GL_INVALID_ENUM",
+	glINVALID_VALUE:                 "GL_INVALID_VALUE",
+	glINVALID_OPERATION:             "GL_INVALID_OPERATION",
+	glINVALID_FRAMEBUFFER_OPERATION: "GL_INVALID_FRAMEBUFFER_OPERATION",
+	glOUT_OF_MEMORY:                 "GL_OUT_OF_MEMORY",
+	glCONTEXT_LOST:                  "GL_CONTEXT_LOST",
 }
 
 // glError gives a code of glGetError a Go error; nil for GL_NO_ERROR.
 func glError(code uint32) error {
 	switch name, known := errorNames[code]; {
-	case code == gl.NO_ERROR:
+	case code == glNO_ERROR:
 		return nil
-	case code == gl.CONTEXT_LOST:
+	case code == glCONTEXT_LOST:
 		return fmt.Errorf("%w: %s", gpu.ErrContextLost, name)
 	case known:
 		return errors.New(name)
@@ -266,7 +265,7 @@ func glError(code uint32) error {
 func drainErrors() error {
 	var errs []error
 	for range len(errorNames) {
-		err := glError(gl.GetError())
+		err := glError(glGetError())
 		if err == nil {
 			break
 		}
@@ -280,12 +279,12 @@ func drainErrors() error {
 
 // Reset implements gpu.Driver by glGetGraphicsResetStatus.
 func (d *Driver) Reset() error {
-	switch gl.GetGraphicsResetStatus() {
-	case gl.NO_ERROR:
+	switch glGetGraphicsResetStatus() {
+	case glNO_ERROR:
 		return nil
-	case gl.GUILTY_CONTEXT_RESET:
+	case glGUILTY_CONTEXT_RESET:
 		return fmt.Errorf("%w: a command of this program reset the GPU", gpu.ErrContextLost)
-	case gl.INNOCENT_CONTEXT_RESET:
+	case glINNOCENT_CONTEXT_RESET:
 		return fmt.Errorf("%w: another program reset the GPU", gpu.ErrContextLost)
 	default:
 		return fmt.Errorf("%w: the GPU was reset", gpu.ErrContextLost)
@@ -296,14 +295,14 @@ func (d *Driver) Reset() error {
 // the context's log until DebugErrors fetches them at the end of an entry, so
 // no driver thread ever calls into Go. Chatter is turned off at its source.
 func enableDebugOutput() {
-	gl.Enable(gl.DEBUG_OUTPUT)
-	gl.Enable(gl.DEBUG_OUTPUT_SYNCHRONOUS)
-	gl.DebugMessageControl(gl.DONT_CARE, gl.DONT_CARE, gl.DONT_CARE, 0, nil, false)
+	glEnable(glDEBUG_OUTPUT)
+	glEnable(glDEBUG_OUTPUT_SYNCHRONOUS)
+	glDebugMessageControl(glDONT_CARE, glDONT_CARE, glDONT_CARE, 0, nil, false)
 	for _, kind := range []uint32{
-		gl.DEBUG_TYPE_ERROR, gl.DEBUG_TYPE_UNDEFINED_BEHAVIOR,
-		gl.DEBUG_TYPE_PERFORMANCE, gl.DEBUG_TYPE_DEPRECATED_BEHAVIOR, gl.DEBUG_TYPE_PORTABILITY,
+		glDEBUG_TYPE_ERROR, glDEBUG_TYPE_UNDEFINED_BEHAVIOR,
+		glDEBUG_TYPE_PERFORMANCE, glDEBUG_TYPE_DEPRECATED_BEHAVIOR, glDEBUG_TYPE_PORTABILITY,
 	} {
-		gl.DebugMessageControl(gl.DONT_CARE, kind, gl.DONT_CARE, 0, nil, true)
+		glDebugMessageControl(glDONT_CARE, kind, glDONT_CARE, 0, nil, true)
 	}
 }
 
@@ -324,7 +323,7 @@ type note struct {
 const maxNotes = 64
 
 func (m *messages) add(kind, id uint32, text string) {
-	if kind == gl.DEBUG_TYPE_ERROR || kind == gl.DEBUG_TYPE_UNDEFINED_BEHAVIOR {
+	if kind == glDEBUG_TYPE_ERROR || kind == glDEBUG_TYPE_UNDEFINED_BEHAVIOR {
 		m.errs = append(m.errs, fmt.Errorf("opengl: %s", text))
 		return
 	}
@@ -375,13 +374,13 @@ func (d *Driver) keepErrors() {
 // fetchMessage moves the log's oldest message; false if there is none.
 func (d *Driver) fetchMessage() bool {
 	var length int32
-	if gl.GetIntegerv(gl.DEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length); length <= 0 {
+	if glGetIntegerv(glDEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length); length <= 0 {
 		return false
 	}
 	var source, kind, id, severity uint32
 	var written int32
 	text := make([]byte, length)
-	if gl.GetDebugMessageLog(1, length, &source, &kind, &id, &severity, &written, &text[0]) == 0 {
+	if glGetDebugMessageLog(1, length, &source, &kind, &id, &severity, &written, &text[0]) == 0 {
 		return false
 	}
 	d.messages.add(kind, id, string(text[:max(written-1, 0)]))

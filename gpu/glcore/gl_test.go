@@ -1,6 +1,6 @@
 //go:build cgo
 
-package gl_test
+package glcore
 
 import (
 	"strings"
@@ -8,15 +8,13 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/raybridge/raybridge/gpu/glcore/internal/gl"
 )
 
 // A driver without one of the functions is told by its name.
 func TestLoadNamesTheFunctionThatIsMissing(t *testing.T) {
 	asked := map[string]bool{}
 	var code byte
-	err := gl.Load(func(name string) unsafe.Pointer {
+	err := glLoad(func(name string) unsafe.Pointer {
 		asked[name] = true
 		if name == "glNamedBufferStorage" {
 			return nil
@@ -27,4 +25,16 @@ func TestLoadNamesTheFunctionThatIsMissing(t *testing.T) {
 	for name := range asked {
 		assert.True(t, strings.HasPrefix(name, "gl") && name != "gl", name)
 	}
+}
+
+// Names counts OpenGL's own objects that have a name. GL thread.
+func Names() (n int) {
+	for i := range uint32(1000) {
+		for _, there := range []bool{glIsBuffer(i), glIsTexture(i), glIsFramebuffer(i), glIsProgram(i), glIsQuery(i)} {
+			if there {
+				n++
+			}
+		}
+	}
+	return n
 }
