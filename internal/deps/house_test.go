@@ -25,8 +25,8 @@ var limits = struct {
 	declared map[string]int
 	comments float64 // lines for each exported name, at least
 }{
-	packages: 83,
-	files:    415,
+	packages: 82,
+	files:    414,
 	small:    4,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.

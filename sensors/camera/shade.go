@@ -69,8 +69,7 @@ func (v *view) shade(c *gpu.Ctx, r *renderer, index int, fromOptical mgl64.Mat4)
 	if err != nil {
 		return err
 	}
-	l := v.key.lens
-	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: shaders.CameraShade.Groups(l.Width, l.Height, 1)})
+	return c.Dispatch(&gpu.Dispatch{Program: program, Bind: bind, Groups: v.groups})
 }
 
 // block fills in the uniform block of a batch.

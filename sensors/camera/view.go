@@ -35,6 +35,7 @@ const maxAnnounced = 64
 // it belongs to the GL thread.
 type view struct {
 	key    viewKey
+	groups [3]int       // work groups of its shading
 	ids    *gpu.Texture // what each pixel sees
 	lens   *gpu.Buffer  // lib/lens.glsl's block
 	frames *frameTable
@@ -72,7 +73,7 @@ func (r *renderer) view(c *gpu.Ctx, key viewKey) (*view, error) {
 		v.cameras++
 		return v, nil
 	}
-	v := &view{key: key}
+	v := &view{key: key, groups: shaders.CameraShade.Groups(key.lens.Width, key.lens.Height, 1)}
 	if err := v.open(c, r); err != nil {
 		v.close()
 		return nil, err
