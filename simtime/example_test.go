@@ -427,6 +427,13 @@ func ExampleRateOf() {
 	// 30 30
 }
 
+// A grid of 10 ms is 100 Hz, exactly.
+func ExampleEvery() {
+	rate, err := simtime.Every(10 * time.Millisecond)
+	fmt.Println(rate, err)
+	// Output: 100 <nil>
+}
+
 // A time scale is held exactly, too.
 func ExampleParseScale() {
 	slow, _ := simtime.ParseScale("0.2")
