@@ -1,6 +1,8 @@
 # raybridge: build, test and demo. `make help` lists the targets.
 
-GOLANGCI_VERSION := v2.15.0
+# The tools of developers, pinned. Go's version stands in go.mod.
+GOLANGCI_VERSION    := v2.15.0
+GOVULNCHECK_VERSION := v1.1.4
 BIN      := bin
 TOOLS    := .cache/bin
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
@@ -90,6 +92,11 @@ MUTANTS ?= .
 .PHONY: mutants
 mutants: setup-test ## change each branch of the shaders once and see a test fail; takes ten minutes
 	RAYBRIDGE_MUTANTS='$(MUTANTS)' $(GO) test -count=1 -tags mutants -timeout 24h -v -run '^TestMutants$$' ./shaders/
+
+# It asks https://vuln.go.dev, so it is no part of check.
+.PHONY: vulnerabilities
+vulnerabilities: ## look up known faults of what the program is linked with; needs the web
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
 .PHONY: bench
 bench: build ## measure what this machine does; see docs/benchmarks.md

@@ -2,6 +2,8 @@
 // hands it to robot software and recordings. See `raybridge help`.
 package main
 
+//go:generate go run github.com/raybridge/raybridge/internal/gen notice . ../../NOTICE
+
 import (
 	"context"
 	"errors"

@@ -21,6 +21,7 @@ import (
 var generators = map[string]func(args []string) error{
 	"messages": messages,
 	"montage":  montage,
+	"notice":   notice,
 	"protobuf": protobuf,
 	"stream":   stream,
 }
