@@ -153,7 +153,7 @@ func TestRegistryRefuses(t *testing.T) {
 		is        error
 	}{
 		"one name twice": {
-			[]bridges.Factory{&fakeFactory{name: "tsv"}, Factory{}},
+			[]bridges.Factory{&fakeFactory{name: "tsv"}, tsv},
 			`bridge "tsv" of *bridges_test.fakeFactory and of bridges_test.Factory: already registered`, bridges.ErrDuplicate,
 		},
 		"no name":      {[]bridges.Factory{&fakeFactory{}}, `name "" is not lower case`, nil},
@@ -452,7 +452,7 @@ func TestNames(t *testing.T) {
 }
 
 // variant is a bridge of another's type under a name of its own.
-type variant struct{ Factory }
+type variant struct{ bridges.Factory }
 
 func (v variant) Info() bridges.Info {
 	info := v.Factory.Info()
@@ -461,7 +461,7 @@ func (v variant) Info() bridges.Info {
 }
 
 func TestTwoBridgesMayShareAType(t *testing.T) {
-	registry, err := bridges.NewRegistry(Factory{}, variant{})
+	registry, err := bridges.NewRegistry(tsv, variant{tsv})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"tsv", "tsv_variant"}, registry.Names())
 	b, err := registry.Open("tsv_variant:x", bridges.Env{OutDir: t.TempDir()})
@@ -724,7 +724,7 @@ func TestAwaitOutlastsAReconnect(t *testing.T) {
 }
 
 func TestCheckOpensWithoutConnecting(t *testing.T) {
-	registry := bridges.MustRegistry(Factory{}, &fakeFactory{name: "fake", instance: &fakeInstance{}})
+	registry := bridges.MustRegistry(tsv, &fakeFactory{name: "fake", instance: &fakeInstance{}})
 	assert.NoError(t, registry.Check("tsv:drive.tsv", bridges.Env{}))
 	assert.NoError(t, registry.Check("fake:anything", bridges.Env{}), "it is no Checker")
 	err := registry.Check("tsv:", bridges.Env{})

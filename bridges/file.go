@@ -104,9 +104,9 @@ func (f *File) Intact() error {
 	return nil
 }
 
-// NewFile returns a File that writes to target, which is empty and becomes the File's to
+// FileOn returns a File that writes to target, which is empty and becomes the File's to
 // close. Errors name it by path.
-func NewFile(target Target, path string) *File {
+func FileOn(target Target, path string) *File {
 	f := &File{target: target, place: Place{path: path}}
 	f.buf = bufio.NewWriterSize((*sink)(f), 64<<10)
 	return f
@@ -232,7 +232,7 @@ func (r *Recorder[R]) Create(path string) (*File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open target of the recording: %w", err)
 		}
-		return NewFile(target, path), nil
+		return FileOn(target, path), nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("create folder of %s: %w", path, fault.File(err))
@@ -241,7 +241,7 @@ func (r *Recorder[R]) Create(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", fault.File(err))
 	}
-	file := NewFile(f, path)
+	file := FileOn(f, path)
 	if file.place.info, err = f.Stat(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", errors.Join(err, f.Close()))
 	}

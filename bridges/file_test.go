@@ -19,7 +19,7 @@ import (
 
 func TestRewindLeavesCompleteRecords(t *testing.T) {
 	disk := &bridgetest.FullDisk{Capacity: 100_000}
-	f := bridges.NewFile(disk, "disk")
+	f := bridges.FileOn(disk, "disk")
 	record := bytes.Repeat([]byte{7}, 30_000)
 	var err error
 	for range 4 {
@@ -68,7 +68,7 @@ func TestFullDevice(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs /dev/full: %v", err)
 	}
-	f := bridges.NewFile(dev, "/dev/full")
+	f := bridges.FileOn(dev, "/dev/full")
 	_, err = f.Write([]byte("something"))
 	require.NoError(t, err, "still buffered")
 	assert.ErrorIs(t, f.Commit(), syscall.ENOSPC)

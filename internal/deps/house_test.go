@@ -26,7 +26,7 @@ var limits = struct {
 	comments float64 // lines for each exported name, at least
 }{
 	packages: 82,
-	files:    415,
+	files:    416,
 	small:    4,
 	comments: 4.0,
 	// How often a type of this name is declared. One concept has one declaration.
