@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // topic is one that the bridge publishes.
@@ -198,4 +199,18 @@ func named(list []byte, request ros.Message) ([]byte, error) {
 		return nil
 	})
 	return append(object, '}'), err
+}
+
+// CloudEncoder returns what appends a cloud as the JSON in which the bridge publishes it to
+// ROS 1. It needs no connection: benchmarks hold the bridge beside it. One goroutine uses
+// it.
+func CloudEncoder() func(dst []byte, cloud *sample.PointCloud) ([]byte, error) {
+	encoder, message := encode.TreeEncoder{Version: ros.ROS1}, new(ros.PointCloud2)
+	return func(dst []byte, cloud *sample.PointCloud) ([]byte, error) {
+		if err := rossample.PointCloud2(message, cloud); err != nil {
+			return dst, err
+		}
+		dst = encoder.Append(dst, message)
+		return dst, encoder.Err()
+	}
 }

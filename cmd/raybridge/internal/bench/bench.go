@@ -138,12 +138,20 @@ func (c *Config) sceneName(s *scene.Scene, triangles int) string {
 // default of a run.
 const sensorTriangles = 100_000
 
+// measured is a case of a benchmark.
+type measured interface{ title() string }
+
+// named is the name of a case.
+type named struct{ name string }
+
+func (n named) title() string { return n.name }
+
 // wanted returns those of a benchmark's cases that are to be measured, in their order. The
 // error names a case that isn't there, and those that are.
-func wanted[T any](c *Config, cases []T, name func(*T) string) (list []T, err error) {
+func wanted[K measured](c *Config, cases []K) (list []K, err error) {
 	var known []string
 	for i := range cases {
-		known = append(known, name(&cases[i]))
+		known = append(known, cases[i].title())
 		if len(c.Cases) == 0 || slices.Contains(c.Cases, known[i]) {
 			list = append(list, cases[i])
 		}
@@ -154,4 +162,15 @@ func wanted[T any](c *Config, cases []T, name func(*T) string) (list []T, err er
 		}
 	}
 	return list, nil
+}
+
+// measureCases measures one case after the other, up to the first error.
+func measureCases[K measured](c *Config, bench string, cases []K, measure func(K) error) error {
+	for _, k := range cases {
+		fmt.Fprintf(c.Progress, "%s %s\n", bench, k.title())
+		if err := measure(k); err != nil {
+			return fmt.Errorf("%s %s: %w", bench, k.title(), err)
+		}
+	}
+	return nil
 }

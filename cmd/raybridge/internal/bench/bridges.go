@@ -2,10 +2,16 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/raybridge/raybridge/bridges/bridgebench"
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // Bytes of a run.
@@ -13,53 +19,6 @@ const (
 	bridgeBytes      = 256 << 20
 	quickBridgeBytes = 64 << 20
 )
-
-// Bridges measures bridges beside the plain writers of their protocols. It needs no GL
-// and appends to the report.
-func Bridges(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	contests, err := wanted(&cfg, bridgebench.Contests(), func(c *bridgebench.Contest) string { return c.Name })
-	if err != nil {
-		return err
-	}
-	bytes := int64(bridgeBytes)
-	if cfg.Quick {
-		bytes = quickBridgeBytes
-	}
-	for i := range contests {
-		c := &contests[i]
-		fmt.Fprintf(cfg.Progress, "bridges %s\n", c.Name)
-		r, err := c.Run(ctx, bridgebench.Config{Runs: cfg.Runs, Bytes: bytes})
-		if err != nil {
-			return fmt.Errorf("bridges: %w", err)
-		}
-		report.addFigures(contestResults(c, &r))
-	}
-	report.explain(bridgesMethod)
-	return nil
-}
-
-// contestResults are the rows of one contest.
-func contestResults(c *bridgebench.Contest, r *bridgebench.Result) []Result {
-	row := func(name, unit, note string, runs []float64) Result {
-		return Result{Name: name, Case: c.Name, Unit: unit, Note: note, Runs: runs}
-	}
-	size := fmt.Sprintf("messages of %.2f MB", float64(r.Size)/1e6)
-	ratio := "run by run"
-	if c.Want > 0 {
-		ratio += fmt.Sprintf("; wanted %g", c.Want)
-	}
-	return []Result{
-		row("bridge.messages_per_s", "messages/s", size, r.Messages),
-		row("bridge.bytes_per_s", "bytes/s", "", r.Bridge),
-		row("plain.bytes_per_s", "bytes/s", c.Plain, r.Plain),
-		row("bridge.ratio", "times plain", ratio, r.Ratios),
-		row("bridge.allocs_per_message", "allocations", "of the whole process", r.Allocs),
-	}
-}
 
 // bridgesMethod says what the figures mean.
 var bridgesMethod = strings.TrimSpace(`
@@ -71,73 +30,246 @@ former of clouds that a server has decoded. 'make
 bench-ros2dds' measures ros2dds, beside a program in C.
 `)
 
-// picture is a size of picture that is streamed, in pixels of 4 bytes.
-type picture struct{ width, height int }
+// contest is a bridge and what it is compared with: the same bytes, to the same receiver
+// on this machine.
+type contest struct {
+	named
+	// beside says what the bridge is compared with.
+	beside string
+	// want is the ratio that is aimed at, 0 for none.
+	want float64
 
-func (p picture) name() string { return fmt.Sprintf("%dx%d_rgba", p.width, p.height) }
+	bridge, plain func(ctx context.Context) (way, error)
+	// perMessage compares messages a second where the two send different bytes.
+	perMessage bool
+}
 
-// pictures lists the cases; the first is measured with Quick too.
-var pictures = []picture{{1920, 1080}, {640, 480}}
+// way is one way of sending messages. One goroutine uses it.
+type way interface {
+	// size is that of one message in bytes.
+	size() int64
+	// send sends so many messages and returns when the last byte of them has arrived.
+	// Publishers wait for room (policy block), so that nothing is dropped.
+	send(ctx context.Context, messages int) error
+	close() error
+}
 
-// Frames of a run.
-const (
-	streamFrames      = 200
-	quickStreamFrames = 40
-)
+// contests returns all that this program can measure, in the order of their names.
+// ros2dds is measured by its own tests, beside a program in C.
+func contests() []contest {
+	list := []contest{foxgloveContest(), mcapContest()}
+	list = append(append(list, rosbridgeContests()...), tcpContests()...)
+	slices.SortFunc(list, func(a, b contest) int { return strings.Compare(a.name, b.name) })
+	return list
+}
 
-// Stream measures the stream server and client on this machine against a bare TCP
-// connection. It needs no GL and appends to the report.
-func Stream(ctx context.Context, config Config, report *Report) error {
+// Bridges measures bridges beside the plain writers of their protocols. It needs no GL
+// and appends to the report.
+func Bridges(ctx context.Context, config Config, report *Report) error {
 	cfg, err := config.checked()
 	if err != nil {
 		return err
 	}
-	cases, frames := pictures, streamFrames
-	if cfg.Quick {
-		cases, frames = pictures[:1], quickStreamFrames
-	}
-	cases, err = wanted(&cfg, cases, func(p *picture) string { return p.name() })
+	cases, err := wanted(&cfg, contests())
 	if err != nil {
 		return err
 	}
-	for _, p := range cases {
-		fmt.Fprintf(cfg.Progress, "stream %s\n", p.name())
-		c, err := measureStream(ctx, streamConfig{Width: p.width, Height: p.height, Frames: frames, Runs: cfg.Runs})
-		if err != nil {
-			return fmt.Errorf("stream %s: %w", p.name(), err)
-		}
-		report.addFigures(p.results(&c))
+	bytes := int64(bridgeBytes)
+	if cfg.Quick {
+		bytes = quickBridgeBytes
 	}
-	report.explain(streamMethod)
+	err = measureCases(&cfg, "bridges", cases, func(c contest) error {
+		rows, err := c.measure(ctx, cfg.Runs, bytes)
+		report.addFigures(rows)
+		return err
+	})
+	if err == nil {
+		report.explain(bridgesMethod)
+	}
+	return err
+}
+
+// measure makes so many runs of about so many bytes, at least 8 messages.
+func (c *contest) measure(ctx context.Context, runs int, bytes int64) (rows []Result, err error) {
+	bridge, err := c.bridge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, bridge.close()) }()
+	plain, err := c.plain(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.beside, err)
+	}
+	defer func() { err = errors.Join(err, plain.close()) }()
+	messages := int(max(8, bytes/bridge.size()))
+	list, err := byTurns(runs, sending(ctx, bridge, messages), sending(ctx, plain, messages))
+	if err != nil {
+		return nil, err
+	}
+	return c.results(list[0], list[1], float64(bridge.size()), float64(plain.size())), nil
+}
+
+// results are the rows of the runs of both, whose messages have those sizes.
+func (c *contest) results(bridge, plain []batch, size, plainSize float64) []Result {
+	ours, theirs := each(bridge, batch.rate), each(plain, batch.rate)
+	bytes, plainBytes := times(size, ours), times(plainSize, theirs)
+	compared, note := ratios(bytes, plainBytes), "run by run"
+	if c.perMessage {
+		compared = ratios(ours, theirs)
+	}
+	if c.want > 0 {
+		note += fmt.Sprintf("; wanted %g", c.want)
+	}
+	return []Result{
+		{"bridge.messages_per_s", c.name, "messages/s", ours, fmt.Sprintf("messages of %.2f MB", size/1e6)},
+		{"bridge.bytes_per_s", c.name, "bytes/s", bytes, ""},
+		{"plain.bytes_per_s", c.name, "bytes/s", plainBytes, c.beside},
+		{"bridge.ratio", c.name, "times plain", compared, note},
+		{"bridge.allocs_per_message", c.name, "allocations", each(bridge, batch.allocsPerMessage), "of the whole process"},
+	}
+}
+
+// sending is a run of so many messages.
+func sending(ctx context.Context, w way, messages int) func() (int, error) {
+	return func() (int, error) { return messages, w.send(ctx, messages) }
+}
+
+// bridgeWay sends samples of one type on some topics of a bridge.
+type bridgeWay[T bridges.Stamped] struct {
+	bridge  *bridges.Bridge
+	publish []bridges.Publisher[T]
+	message T
+	bytes   int64
+	// arrived waits until so many messages of the bridge have come, since it was opened.
+	arrived func(ctx context.Context, messages int64) error
+	ended   func() error
+	sent    int64
+}
+
+// connected is a bridge to be opened, and how many topics it publishes.
+type connected struct {
+	factory    bridges.Factory
+	connection string
+	topics     int
+}
+
+// openBridge opens a bridge that publishes on some topics and connects it. Its caller
+// brings up who listens, sets arrived and ended, and calls begin.
+func openBridge[T bridges.Stamped](ctx context.Context, c connected, message T) (*bridgeWay[T], error) {
+	registry, err := bridges.NewRegistry(c.factory)
+	if err != nil {
+		return nil, err
+	}
+	b, err := registry.Open(c.factory.Info().Name+":"+c.connection, bridges.Env{})
+	if err != nil {
+		return nil, err
+	}
+	w := &bridgeWay[T]{bridge: b, message: message, ended: func() error { return nil }}
+	for i := range c.topics {
+		publish, err := bridges.AddPublisher[T](b, bridges.Topic{
+			Name: fmt.Sprintf("/topic_%d", i), Sensor: "probe", QoS: flow.SensorDataQoS, Policy: flow.Block,
+		})
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		w.publish = append(w.publish, publish)
+	}
+	if err := b.Connect(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+// begin sends a first message, when everybody listens, and learns its size. On an error the
+// way is closed.
+func (w *bridgeWay[T]) begin(ctx context.Context) (way, error) {
+	if err := w.sendFirst(ctx); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *bridgeWay[T]) sendFirst(ctx context.Context) error {
+	ready := func() bool {
+		for i := range w.publish {
+			if !w.bridge.Listening(fmt.Sprintf("/topic_%d", i)) {
+				return false
+			}
+		}
+		return true
+	}
+	if err := await(ctx, ready); err != nil {
+		return fmt.Errorf("wait for a receiver: %w", err)
+	}
+	if err := w.publish[0](ctx, w.message); err != nil {
+		return err
+	}
+	w.sent = 1
+	sent := func() bool { return w.bridge.Statistics().Messages == 1 }
+	if err := await(ctx, sent); err != nil {
+		return fmt.Errorf("wait for the first message: %w", err)
+	}
+	w.bytes = w.bridge.Statistics().Bytes
+	return w.arrived(ctx, w.sent)
+}
+
+func (w *bridgeWay[T]) size() int64 { return w.bytes }
+
+// send publishes from one goroutine for each topic.
+func (w *bridgeWay[T]) send(ctx context.Context, messages int) error {
+	errs := make([]error, len(w.publish))
+	var running sync.WaitGroup
+	for i, publish := range w.publish {
+		running.Go(func() {
+			for range share(messages, i, len(w.publish)) {
+				if err := publish(ctx, w.message); err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	w.sent += int64(messages)
+	return w.arrived(ctx, w.sent)
+}
+
+// share is the i-th of parts of a number.
+func share(n, i, parts int) int { return n*(i+1)/parts - n*i/parts }
+
+func (w *bridgeWay[T]) close() error {
+	return errors.Join(w.bridge.Close(context.Background()), w.ended())
+}
+
+// await looks again and again until something is so, for ten seconds.
+func await(ctx context.Context, so func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return nil
 }
 
-func (p picture) results(c *streamComparison) []Result {
-	size := float64(4 * p.width * p.height)
-	row := func(name, unit, note string, scale float64, runs []float64) Result {
-		r := Result{Name: name, Case: p.name(), Unit: unit, Note: note}
-		for _, v := range runs {
-			r.Runs = append(r.Runs, v*scale)
-		}
-		return r
+// cloud returns a scan whose PointCloud2 in Autoware's layout of 32 bytes has about so
+// many bytes. No two points are alike.
+func benchCloud(bytes int) *sample.PointCloud {
+	c := &sample.PointCloud{Rings: 16, Columns: bytes / 32 / 16, Layout: sample.LayoutXYZIRCAEDT}
+	c.FrameID = "lidar"
+	for i := range c.Rings * c.Columns {
+		c.Points = append(c.Points, sample.Point{
+			X: float32(i) * 0.001, Y: float32(i%1800) * 0.01, Z: float32(i % 16), Intensity: float32(i % 256), Distance: float32(i%1000) / 10,
+			Ring: uint16(i % 16), Return: 1, TimeNs: uint32(i) * 434, Ray: uint32(i),
+		})
 	}
-	const bare, small = "a bare connection", "a bare connection with the stream's send buffer"
-	return []Result{
-		row("stream.frames_per_s", "frames/s", "server and client in one process", 1, c.Stream.Rates),
-		row("stream.bytes_per_s", "bytes/s", "", size, c.Stream.Rates),
-		row("tcp.bytes_per_s", "bytes/s", bare, size, c.TCP.Rates),
-		row("tcp_small_buffer.bytes_per_s", "bytes/s", small, size, c.SmallTCP.Rates),
-		row("stream.ratio", "times tcp", bare+", run by run", 1, c.Ratios),
-		row("stream.small_buffer_ratio", "times tcp", small+", run by run", 1, c.SmallRatios),
-		row("stream.allocs_per_frame", "allocations", "of the whole process", 1, c.Stream.Allocs),
-	}
+	return c
 }
-
-// streamMethod says what the figures mean.
-var streamMethod = strings.TrimSpace(`
-stream: pictures of 4 bytes a pixel go from a publisher through the server, over 127.0.0.1, and through the client to
-its callback. A bare connection's sender writes one buffer again and again, its receiver reads into one buffer: as many
-bytes, timed alike, each run right after the stream's. The stream copies each picture once, so that the publisher may
-overwrite it; its buffers together are larger than a cache. Its send buffer is smaller than what the kernel chooses by
-itself, which is why it may be faster than a bare connection that leaves that to the kernel.
-`)

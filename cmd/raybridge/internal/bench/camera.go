@@ -24,80 +24,39 @@ type pictureCase struct {
 	cameras       []*sensors.Definition
 }
 
-func (k *pictureCase) name() string { return fmt.Sprintf("%dx%d_%s", k.width, k.height, k.outputs) }
+func (k pictureCase) title() string { return fmt.Sprintf("%dx%d_%s", k.width, k.height, k.outputs) }
 
-func pictureCases() []pictureCase {
-	all := []*sensors.Definition{camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition}
-	const allOutputs = "rgb_depth_semantic_instance"
-	return []pictureCase{
-		{640, 480, allOutputs, all},
-		{1280, 720, allOutputs, all},
-		{640, 480, "rgb", all[:1]},
-		{1280, 720, "rgb", all[:1]},
-	}
-}
+// fourPictures are those of one visibility pass.
+var fourPictures = []*sensors.Definition{camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition}
 
 // Camera measures camera.frames_per_s: frames with all their pictures over the
 // wall time, shadows and textures on. It appends to the report.
 func Camera(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := wanted(&cfg, pictureCases(), (*pictureCase).name)
-	if err != nil {
-		return err
-	}
-	memory := watchMemory()
-	s, err := cfg.load(ctx, sensorTriangles)
-	if err != nil {
-		return err
-	}
-	st, err := openStage(ctx, cfg.GL, s)
-	if err != nil {
-		return err
-	}
-	defer st.close()
-	var results []Result
-	for i := range cases {
-		name := cases[i].name()
-		fmt.Fprintf(cfg.Progress, "camera %s\n", name)
-		result, err := st.picture(ctx, &cfg, &cases[i])
-		if err != nil {
-			return fmt.Errorf("camera %s: %w", name, err)
-		}
-		results = append(results, result)
-	}
-	report.add(describeScene(cfg.Source.Name, s), append(results, memory.result("camera")...))
-	return nil
+	const all = "rgb_depth_semantic_instance"
+	b := sensorBench[pictureCase]{"camera", []pictureCase{
+		{640, 480, all, fourPictures}, {1280, 720, all, fourPictures},
+		{640, 480, "rgb", fourPictures[:1]}, {1280, 720, "rgb", fourPictures[:1]},
+	}, (*stage).pictures}
+	return b.run(ctx, config, report)
 }
 
-// picture measures one set of pictures.
-func (st *stage) picture(ctx context.Context, cfg *Config, k *pictureCase) (result Result, err error) {
-	var members []member
-	for _, d := range k.cameras {
-		members = append(members, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
-			"image_size_x": k.width, "image_size_y": k.height, "fov": cameraFov,
-		}})
-	}
-	r, err := st.rigUp(ctx, members)
+// pictures measures one set of pictures.
+func (st *stage) pictures(ctx context.Context, k pictureCase) (result Result, err error) {
+	r, err := st.rigUp(ctx, cameras(k.width, k.height, k.cameras...), nil)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	t, err := r.measure(ctx, cfg)
+	rates, frames, err := r.measure(ctx, st.cfg)
 	if err != nil {
 		return Result{}, err
 	}
-	result = Result{
-		Name: "camera.frames_per_s", Case: k.name(), Unit: "frames/s", Runs: t.rates,
-		Note: fmt.Sprintf("%d pictures a frame, %d frames a run", len(k.cameras), t.frames),
-	}
-	if cfg.Dump == nil {
+	result = Result{"camera.frames_per_s", k.title(), "frames/s", rates, fmt.Sprintf("%d pictures a frame, %d frames a run", len(k.cameras), frames)}
+	if st.cfg.Dump == nil {
 		return result, nil
 	}
 	if err := r.snapshot(ctx); err != nil {
 		return Result{}, err
 	}
-	return result, cfg.Dump.pictures(st, k, r.kept)
+	return result, st.cfg.Dump.pictures(st, &k, r.kept)
 }

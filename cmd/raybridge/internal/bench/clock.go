@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,17 +19,17 @@ import (
 
 // clockCase is one rate of publication on an idle or a busy machine.
 type clockCase struct {
-	name   string
+	named
 	rate   simtime.Rate
 	loaded bool
 }
 
 func clockCases() []clockCase {
 	return []clockCase{
-		{"idle", simtime.Hz(100), false},
-		{"loaded", simtime.Hz(100), true},
-		{"idle_1kHz", simtime.Hz(1000), false},
-		{"loaded_1kHz", simtime.Hz(1000), true},
+		{named{"idle"}, simtime.Hz(100), false},
+		{named{"loaded"}, simtime.Hz(100), true},
+		{named{"idle_1kHz"}, simtime.Hz(1000), false},
+		{named{"loaded_1kHz"}, simtime.Hz(1000), true},
 	}
 }
 
@@ -51,20 +50,23 @@ func Clock(ctx context.Context, config Config, report *Report) error {
 	if cfg.ClockTime, err = clockTime(&cfg); err != nil {
 		return err
 	}
-	cases, err := wanted(&cfg, clockCases(), func(k *clockCase) string { return k.name })
+	cases, err := wanted(&cfg, clockCases())
 	if err != nil {
 		return err
 	}
 	defer simtime.ReserveProcs()()
 	var measured []*lateClock
-	for i := range cases {
-		fmt.Fprintf(cfg.Progress, "clock %s\n", cases[i].name)
-		figures, err := measureClock(ctx, &cfg, &cases[i], report)
+	err = measureCases(&cfg, "clock", cases, func(k clockCase) error {
+		figures, err := measureClock(ctx, &cfg, &k, report)
 		if err != nil {
-			return fmt.Errorf("clock %s: %w", cases[i].name, err)
+			return err
 		}
 		measured = append(measured, figures)
 		report.addFigures(figures.results())
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	report.Charts = append(report.Charts, clockCharts(measured)...)
 	report.explain(clockMethod)
@@ -115,37 +117,27 @@ type lateClock struct {
 // results returns the figures. Counts and the greatest lateness are of all runs
 // together: a median would hide the one tick that was lost.
 func (l *lateClock) results() []Result {
-	each := func(name, unit, note string, value func(*clockRun) float64) Result {
-		r := Result{Name: name, Case: l.name, Unit: unit, Note: note}
-		for _, run := range l.runs {
-			r.Runs = append(r.Runs, value(run))
-		}
-		return r
-	}
 	var late, missed uint64
-	var worst float64
 	var due int64
 	for _, run := range l.runs {
-		late, missed = late+run.lateByPeriod(), missed+run.missed
-		worst, due = max(worst, run.lateness(1)), due+run.due()
-	}
-	all := func(name, unit, note string, value float64) Result {
-		return Result{Name: name, Case: l.name, Unit: unit, Note: note, Runs: []float64{value}}
+		late, missed, due = late+run.lateByPeriod(), missed+run.missed, due+run.due()
 	}
 	together := fmt.Sprintf("of %d, all runs together", due)
 	what := fmt.Sprintf("%s Hz; thread: %s", l.rate, l.runs[0].thread)
 	if l.loaded {
 		what += "; " + l.load
 	}
+	row := func(name, unit, note string, runs ...float64) Result { return Result{name, l.name, unit, runs, note} }
+	lateness := func(q float64) []float64 { return each(l.runs, func(r *clockRun) float64 { return r.lateness(q) }) }
 	return []Result{
-		each("clock.lateness_ms.p50", "ms", what, func(r *clockRun) float64 { return r.lateness(0.50) }),
-		each("clock.lateness_ms.p99", "ms", "", func(r *clockRun) float64 { return r.lateness(0.99) }),
-		all("clock.lateness_ms.max", "ms", "all runs together", worst),
-		all("clock.missed", "ticks", together, float64(missed)),
-		all("clock.late_by_period", "ticks", together, float64(late)),
-		each("clock.period_ms.p99", "ms", fmt.Sprintf("between messages, nominally %g", milliseconds(l.rate.Period())),
-			func(r *clockRun) float64 { return r.periods(0.99) }),
-		each("clock.drift_us", "µs", "from the first to the last tenth of a run", (*clockRun).drift),
+		row("clock.lateness_ms.p50", "ms", what, lateness(0.50)...),
+		row("clock.lateness_ms.p99", "ms", "", lateness(0.99)...),
+		row("clock.lateness_ms.max", "ms", "all runs together", slices.Max(lateness(1))),
+		row("clock.missed", "ticks", together, float64(missed)),
+		row("clock.late_by_period", "ticks", together, float64(late)),
+		row("clock.period_ms.p99", "ms", fmt.Sprintf("between messages, nominally %g", milliseconds(l.rate.Period())),
+			each(l.runs, func(r *clockRun) float64 { return percentile(r.periods(), 0.99) })...),
+		row("clock.drift_us", "µs", "from the first to the last tenth of a run", each(l.runs, (*clockRun).drift)...),
 	}
 }
 
@@ -162,15 +154,14 @@ of 1280x720 from RGB to BGR without a pause, and that a camera of that size capt
 type clockRun struct {
 	rate      simtime.Rate
 	length    time.Duration
-	stop      func()    // ends the publisher
-	first     time.Time // the first deadline
-	deadline  time.Time // the last one
-	deadlines []int64   // each tick's, in ns from the first
-	late      []int64   // how long after its deadline each was published, in ns
-	sorted    []int64   // late, sorted
-	missed    uint64    // deadlines up to the last tick's that were left out
-	ended     int64     // when the publisher had ended, in ns from the first deadline
-	thread    string    // what the system granted the publisher's thread
+	stop      func()          // ends the publisher
+	first     time.Time       // the first deadline
+	deadline  time.Time       // the last one
+	deadlines []int64         // each tick's, in ns from the first
+	late      []time.Duration // how long after its deadline each was published
+	missed    uint64          // deadlines up to the last tick's that were left out
+	ended     int64           // when the publisher had ended, in ns from the first deadline
+	thread    string          // what the system granted the publisher's thread
 }
 
 // errClockRecord says that what the publisher did and what was recorded of it
@@ -188,7 +179,7 @@ func runClock(ctx context.Context, rate simtime.Rate, length time.Duration) (*cl
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	room := rate.IndexAt(int64(length)) + 2
-	r := &clockRun{rate: rate, length: length, stop: stop, deadlines: make([]int64, 0, room), late: make([]int64, 0, room)}
+	r := &clockRun{rate: rate, length: length, stop: stop, deadlines: make([]int64, 0, room), late: make([]time.Duration, 0, room)}
 	publisher, err := simtime.NewClockPublisher(clock, simtime.ClockPublisherConfig{
 		Rate: rate, OwnThread: true, Publish: r.publish, Observe: r.observe, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -221,7 +212,7 @@ func (r *clockRun) publish(context.Context, int64) error {
 		return errClockRecord // more ticks than there are deadlines in the time
 	}
 	at := r.deadline.Sub(r.first)
-	r.late = append(r.late, int64(late))
+	r.late = append(r.late, late)
 	r.deadlines = append(r.deadlines, int64(at))
 	if at >= r.length {
 		r.stop()
@@ -248,11 +239,10 @@ func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
 	if after := uint64(max(0, r.rate.IndexAt(r.ended)+1-due)); stats.Missed < r.missed || stats.Missed > r.missed+after {
 		return fmt.Errorf("%w: %d ticks due, %d published, %d missed", errClockRecord, due, stats.Published, stats.Missed)
 	}
-	r.sorted = slices.Sorted(slices.Values(r.late))
 	for _, q := range []float64{0, 0.5, 0.99, 1} {
 		// The publisher looks at the time first, and rounds up by a hundredth.
 		least := float64(stats.Lateness.ValueAtQuantile(100 * q))
-		if most := 1.01*float64(quantile(r.sorted, q)) + 1; least > most {
+		if most := 1.01*float64(quantile(r.late, q)) + 1; least > most {
 			return fmt.Errorf("%w: quantile %g of the lateness is %g ns, or %g", errClockRecord, q, least, most)
 		}
 	}
@@ -263,50 +253,33 @@ func (r *clockRun) check(stats *simtime.ClockPublisherStats) error {
 func (r *clockRun) due() int64 { return r.rate.IndexAt(r.deadlines[len(r.deadlines)-1]) + 1 }
 
 // lateness returns a quantile of the lateness in milliseconds.
-func (r *clockRun) lateness(q float64) float64 {
-	return milliseconds(time.Duration(quantile(r.sorted, q)))
-}
+func (r *clockRun) lateness(q float64) float64 { return percentile(r.late, q) }
 
 // lateByPeriod counts the ticks that were late by more than a period.
 func (r *clockRun) lateByPeriod() (n uint64) {
 	for _, l := range r.late {
-		if l > int64(r.rate.Period()) {
+		if l > r.rate.Period() {
 			n++
 		}
 	}
 	return n
 }
 
-// periods returns a quantile of the time between messages, in milliseconds.
-func (r *clockRun) periods(q float64) float64 {
-	var between []int64
+// periods returns the times between messages.
+func (r *clockRun) periods() (between []time.Duration) {
 	for i := 1; i < len(r.late); i++ {
-		between = append(between, r.deadlines[i]+r.late[i]-r.deadlines[i-1]-r.late[i-1])
+		between = append(between, time.Duration(r.deadlines[i]-r.deadlines[i-1])+r.late[i]-r.late[i-1])
 	}
-	slices.Sort(between)
-	return milliseconds(time.Duration(quantile(between, q)))
+	return between
 }
 
 // drift returns by how many microseconds the median lateness of the last tenth of
 // the ticks exceeds that of the first.
 func (r *clockRun) drift() float64 {
 	tenth := max(1, len(r.late)/10)
-	first := slices.Sorted(slices.Values(r.late[:tenth]))
-	last := slices.Sorted(slices.Values(r.late[len(r.late)-tenth:]))
+	first, last := r.late[:tenth], r.late[len(r.late)-tenth:]
 	return float64(quantile(last, 0.5)-quantile(first, 0.5)) / 1e3
 }
-
-// quantile returns the least of sorted values that a part q of them doesn't
-// exceed; 0 of none.
-func quantile(sorted []int64, q float64) int64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	rank := int(math.Ceil(q * float64(len(sorted))))
-	return sorted[min(max(rank, 1), len(sorted))-1]
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // The pictures that the load makes and converts.
 const loadWidth, loadHeight = 1280, 720
@@ -357,19 +330,12 @@ func (l *clockLoad) openCamera(ctx context.Context, cfg *Config, report *Report)
 		return nil
 	}
 	l.software = cfg.GL.Info().Software
-	s, err := cfg.load(ctx, sensorTriangles)
-	if err != nil {
+	var err error
+	if l.stage, err = openStage(ctx, cfg, sensorTriangles); err != nil {
 		return err
 	}
-	report.addScene(describeScene(cfg.Source.Name, s))
-	if l.stage, err = openStage(ctx, cfg.GL, s); err != nil {
-		return err
-	}
-	l.rig, err = l.stage.rigUp(ctx, []member{{
-		name: "camera", definition: camera.RGBDefinition, mount: cameraMount,
-		settings: map[string]any{"image_size_x": loadWidth, "image_size_y": loadHeight, "fov": cameraFov},
-	}})
-	if err != nil {
+	report.addScene(l.stage.describe())
+	if l.rig, err = l.stage.rigUp(ctx, cameras(loadWidth, loadHeight, camera.RGBDefinition), nil); err != nil {
 		return err
 	}
 	_, err = l.rig.run(ctx, warmUp)
@@ -487,32 +453,16 @@ func (l *lateClock) overTime() Series {
 	return s
 }
 
-// A histogram's classes: so many to a decade of milliseconds, from the first to
-// the last.
-const (
-	classesADecade = 10
-	firstDecade    = -4
-	lastDecade     = 3
-)
+// clockClasses are those of the histogram, from 100 nanoseconds.
+var clockClasses = classes{aDecade: 10, first: 1e-4}
 
-// histogram sorts all runs' ticks into classes of equal ratio. What is below the
-// first or above the last is counted in it.
+// histogram sorts all runs' ticks into classes of equal ratio.
 func (l *lateClock) histogram() Series {
-	s := Series{Name: l.name, Kind: Steps}
-	const classes = (lastDecade - firstDecade) * classesADecade
-	counts := make([]int, classes)
-	all := 0
+	counts := map[int]int64{}
 	for _, run := range l.runs {
 		for _, late := range run.late {
-			class := math.Floor((math.Log10(max(1, float64(late))/1e6) - firstDecade) * classesADecade)
-			counts[int(min(max(class, 0), classes-1))]++
+			counts[clockClasses.of(milliseconds(late))]++
 		}
-		all += len(run.late)
 	}
-	for i, n := range counts {
-		s.X = append(s.X, math.Pow(10, firstDecade+float64(i)/classesADecade))
-		s.Y = append(s.Y, 100*float64(n)/float64(all))
-	}
-	s.X, s.Y = append(s.X, math.Pow(10, lastDecade)), append(s.Y, 0) // the last edge
-	return s
+	return clockClasses.steps(l.name, counts)
 }

@@ -21,7 +21,7 @@ func recorded(late ...int64) (*clockRun, *simtime.ClockPublisherStats) {
 			stats.Missed++
 			continue
 		}
-		r.deadlines, r.late = append(r.deadlines, int64(k)*10_000_000), append(r.late, us*1000)
+		r.deadlines, r.late = append(r.deadlines, int64(k)*10_000_000), append(r.late, time.Duration(us)*time.Microsecond)
 		stats.Published++
 		_ = stats.Lateness.RecordValue(us * 1000)
 	}
@@ -41,9 +41,9 @@ func TestClockRecord(t *testing.T) {
 	assert.Equal(t, 25.0, r.lateness(1))
 	assert.EqualValues(t, 1, r.lateByPeriod())
 	// 10.02, 9.99, 34.98, 30 - 24.98, 10.02, 10.01, 9.98 ms between messages.
-	assert.InDelta(t, 34.98, r.periods(1), 1e-9)
-	assert.InDelta(t, 10.01, r.periods(0.5), 1e-9)
-	assert.InDelta(t, 5.02, r.periods(0), 1e-9)
+	assert.InDelta(t, 34.98, percentile(r.periods(), 1), 1e-9)
+	assert.InDelta(t, 10.01, percentile(r.periods(), 0.5), 1e-9)
+	assert.InDelta(t, 5.02, percentile(r.periods(), 0), 1e-9)
 
 	assert.EqualValues(t, 2, r.missed)
 
@@ -76,7 +76,7 @@ func TestClockRecordMustAgree(t *testing.T) {
 		"a deadline that moved":  func(r *clockRun, _ *simtime.ClockPublisherStats) { r.deadlines[1]++ },
 		"a deadline twice":       func(r *clockRun, _ *simtime.ClockPublisherStats) { r.deadlines[2] = r.deadlines[1] },
 		"late and not recorded":  func(_ *clockRun, s *simtime.ClockPublisherStats) { _ = s.Lateness.RecordValues(1e9, 9) },
-		"published with no late": func(r *clockRun, _ *simtime.ClockPublisherStats) { r.late = []int64{0, 0, 0} },
+		"published with no late": func(r *clockRun, _ *simtime.ClockPublisherStats) { r.late = []time.Duration{0, 0, 0} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, stats := recorded(10, 10, 10)
@@ -87,7 +87,7 @@ func TestClockRecordMustAgree(t *testing.T) {
 }
 
 func TestQuantile(t *testing.T) {
-	assert.Zero(t, quantile(nil, 0.5))
+	assert.Zero(t, quantile([]int64(nil), 0.5))
 	hundred := make([]int64, 100)
 	for i := range hundred {
 		hundred[i] = int64(i + 1)
@@ -107,7 +107,7 @@ func TestClockCharts(t *testing.T) {
 	late[4321] = 3_000
 	r, stats := recorded(late...)
 	require.NoError(t, r.check(stats))
-	l := &lateClock{clockCase: clockCase{name: "idle", rate: r.rate}, runs: []*clockRun{r}}
+	l := &lateClock{clockCase: clockCase{named: named{"idle"}, rate: r.rate}, runs: []*clockRun{r}}
 
 	line := l.overTime()
 	assert.LessOrEqual(t, len(line.X), chartPoints)

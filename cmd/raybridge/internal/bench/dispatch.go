@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ var messageSizes = []messageSize{{"64B", 64}, {"64KiB", 64 << 10}, {"1MiB", 1 <<
 
 // messageCase is one length of message on one number of workers.
 type messageCase struct {
-	name    string
+	named
 	size    messageSize
 	workers int
 }
@@ -39,9 +40,9 @@ func messageCases(all int, brief bool) []messageCase {
 			if workers > 1 && brief {
 				break
 			}
-			list = append(list, messageCase{size.name + "_" + countWorkers("", workers), size, workers})
+			list = append(list, messageCase{named{size.name + "_" + countWorkers("", workers)}, size, workers})
 		}
-		list = append(list, messageCase{size.name, size, all})
+		list = append(list, messageCase{named{size.name}, size, all})
 	}
 	return list
 }
@@ -68,7 +69,7 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	cases, err := wanted(&cfg, messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), cfg.Quick), func(k *messageCase) string { return k.name })
+	cases, err := wanted(&cfg, messageCases(min(runtime.GOMAXPROCS(0), runtime.NumCPU()), cfg.Quick))
 	if err != nil {
 		return err
 	}
@@ -77,13 +78,13 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 		runTime = quickMessageRunTime
 	}
 	var measured []*caseFigures
-	for i := range cases {
-		fmt.Fprintf(cfg.Progress, "dispatch %s\n", cases[i].name)
-		figures, err := measureMessages(ctx, &cases[i], cfg.Runs, runTime)
-		if err != nil {
-			return fmt.Errorf("dispatch %s: %w", cases[i].name, err)
-		}
+	err = measureCases(&cfg, "dispatch", cases, func(k messageCase) error {
+		figures, err := measureMessages(ctx, &k, cfg.Runs, runTime)
 		measured = append(measured, figures)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	for _, figures := range measured {
 		report.addFigures(figures.results())
@@ -93,53 +94,30 @@ func Dispatch(ctx context.Context, config Config, report *Report) error {
 	return nil
 }
 
-// messageRun is what one run came to.
-type messageRun struct {
-	messages uint64
-	elapsed  time.Duration
-	allocs   uint64
-}
-
-func (r *messageRun) nsPerMessage() float64 { return float64(r.elapsed) / float64(r.messages) }
-
 // caseFigures are the runs of one case; those with the same index were made one
 // right after the other.
 type caseFigures struct {
 	messageCase
-	dispatched, channeled, copied []messageRun
+	dispatched, channeled, copied []batch
 }
 
 // over returns the median of how many times longer a message took in a's runs
-// than in b's, run by run: what slows the whole machine down for a while leaves
-// it alone.
-func over(a, b []messageRun) float64 {
-	var ratios Result
-	for i := range a {
-		ratios.Runs = append(ratios.Runs, a[i].nsPerMessage()/b[i].nsPerMessage())
-	}
-	return ratios.Median()
+// than in b's, run by run.
+func over(a, b []batch) float64 {
+	return median(ratios(each(a, batch.nsPerMessage), each(b, batch.nsPerMessage)))
 }
 
 func (f *caseFigures) results() []Result {
 	of := countWorkers(" ", f.workers)
-	row := func(name, unit string, runs []messageRun, value func(*messageRun) float64, note string) Result {
-		r := Result{Name: name, Case: f.name, Unit: unit, Note: note}
-		for i := range runs {
-			r.Runs = append(r.Runs, value(&runs[i]))
-		}
-		return r
-	}
-	bytesPerSecond := func(r *messageRun) float64 { return float64(f.size.bytes) * 1e9 / r.nsPerMessage() }
+	ns, bytes := batch.nsPerMessage, float64(f.size.bytes)
 	return []Result{
-		row("dispatch.ns_per_msg", "ns", f.dispatched, (*messageRun).nsPerMessage,
-			fmt.Sprintf("%s; %.2f times the channel, run by run", of, over(f.dispatched, f.channeled))),
-		row("channel.ns_per_msg", "ns", f.channeled, (*messageRun).nsPerMessage, of),
-		row("dispatch.msgs_per_s", "messages/s", f.dispatched, func(r *messageRun) float64 { return 1e9 / r.nsPerMessage() }, of),
-		row("dispatch.allocs_per_msg", "allocations", f.dispatched,
-			func(r *messageRun) float64 { return float64(r.allocs) / float64(r.messages) }, "of the whole process"),
-		row("dispatch.bytes_per_s", "bytes/s", f.dispatched, bytesPerSecond,
-			fmt.Sprintf("%s; %.0f %% of memcpy, run by run", of, 100*over(f.copied, f.dispatched))),
-		row("memcpy.bytes_per_s", "bytes/s", f.copied, bytesPerSecond, "one goroutine, warm buffers"),
+		{"dispatch.ns_per_msg", f.name, "ns", each(f.dispatched, ns), fmt.Sprintf("%s; %.2f times the channel, run by run", of, over(f.dispatched, f.channeled))},
+		{"channel.ns_per_msg", f.name, "ns", each(f.channeled, ns), of},
+		{"dispatch.msgs_per_s", f.name, "messages/s", each(f.dispatched, batch.rate), of},
+		{"dispatch.allocs_per_msg", f.name, "allocations", each(f.dispatched, batch.allocsPerMessage), "of the whole process"},
+		{"dispatch.bytes_per_s", f.name, "bytes/s", times(bytes, each(f.dispatched, batch.rate)),
+			fmt.Sprintf("%s; %.0f %% of memcpy, run by run", of, 100*over(f.copied, f.dispatched))},
+		{"memcpy.bytes_per_s", f.name, "bytes/s", times(bytes, each(f.copied, batch.rate)), "one goroutine, warm buffers"},
 	}
 }
 
@@ -166,13 +144,7 @@ func messageCharts(measured []*caseFigures) []Chart {
 	if len(series("", func(*caseFigures) float64 { return 0 }).X) < 2 {
 		return nil // no line to draw
 	}
-	ns := func(runs []messageRun) float64 {
-		var r Result
-		for i := range runs {
-			r.Runs = append(r.Runs, runs[i].nsPerMessage())
-		}
-		return r.Median()
-	}
+	ns := func(runs []batch) float64 { return median(each(runs, batch.nsPerMessage)) }
 	dispatched := func(f *caseFigures) float64 { return ns(f.dispatched) }
 	channeled := func(f *caseFigures) float64 { return ns(f.channeled) }
 	rate := func(of func(*caseFigures) float64) func(*caseFigures) float64 {
@@ -276,25 +248,16 @@ func fillBuffers(ctx context.Context, c courier, k *messageCase) error {
 	return c.flush()
 }
 
-// measureRun sends messages for so long, and waits for the last of them.
-func measureRun(ctx context.Context, c courier, b *blob, runTime time.Duration) (messageRun, error) {
-	batch := max(1, min(256, (1<<20)/len(b.data)))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	var r messageRun
-	begun := time.Now()
-	for time.Since(begun) < runTime && ctx.Err() == nil {
-		c.send(b, batch)
-		r.messages += uint64(batch)
+// sendingFor is a run that sends messages for so long, and waits for the last of them.
+func sendingFor(ctx context.Context, c courier, b *blob, runTime time.Duration) func() (int, error) {
+	several := max(1, min(256, (1<<20)/len(b.data)))
+	return func() (messages int, err error) {
+		for begun := time.Now(); time.Since(begun) < runTime && ctx.Err() == nil; messages += several {
+			c.send(b, several)
+		}
+		err = c.flush()
+		return messages, cmp.Or(context.Cause(ctx), err)
 	}
-	err := c.flush()
-	r.elapsed = time.Since(begun)
-	runtime.ReadMemStats(&after)
-	r.allocs = after.Mallocs - before.Mallocs
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return r, err
 }
 
 // measureMessages makes the runs of a case, those of the dispatcher, of the
@@ -305,26 +268,17 @@ func measureMessages(ctx context.Context, k *messageCase, runs int, runTime time
 	defer func() { err = errors.Join(err, d.close()) }()
 	c := newChannelCourier(k)
 	defer c.close()
-	couriers := []courier{d, c, newCopier(k)}
-	for _, each := range couriers[:2] {
+	for _, each := range []courier{d, c} {
 		if err := fillBuffers(ctx, each, k); err != nil {
 			return nil, err
 		}
 	}
-	f = &caseFigures{messageCase: *k}
 	b := newBlob(k.size.bytes)
-	for run := range runs + 1 {
-		for i, into := range []*[]messageRun{&f.dispatched, &f.channeled, &f.copied} {
-			r, err := measureRun(ctx, couriers[i], b, runTime)
-			if err != nil {
-				return nil, err
-			}
-			if run > 0 { // the first is for the caches and the scheduler to settle
-				*into = append(*into, r)
-			}
-		}
+	list, err := byTurns(runs, sendingFor(ctx, d, b, runTime), sendingFor(ctx, c, b, runTime), sendingFor(ctx, newCopier(k), b, runTime))
+	if err != nil {
+		return nil, err
 	}
-	return f, nil
+	return &caseFigures{*k, list[0], list[1], list[2]}, nil
 }
 
 // dispatcherCourier is the dispatcher with one topic.

@@ -18,9 +18,9 @@ func MessageCaseNames(all int, brief bool) (names []string) {
 
 // OverTimes is over of runs of one message each that took so many nanoseconds.
 func OverTimes(a, b []int) float64 {
-	runs := func(times []int) (list []messageRun) {
+	runs := func(times []int) (list []batch) {
 		for _, t := range times {
-			list = append(list, messageRun{messages: 1, elapsed: time.Duration(t)})
+			list = append(list, batch{messages: 1, took: time.Duration(t)})
 		}
 		return list
 	}
@@ -33,7 +33,7 @@ var (
 	RoundsFor    = roundsFor
 	CompareRates = compareRates
 	SumOf        = sumOf
-	ClassOf      = classOf
+	ClassOf      = stageClasses.of
 	MeasureBytes = measureBytes
 	AddFigures   = (*Report).addFigures
 )
@@ -115,7 +115,7 @@ func FiguresOf(names []string, blocking, async []time.Duration, refused error) (
 	var measured []*readbackFigures
 	for _, name := range names {
 		f := &readbackFigures{
-			name: name, captures: 2, blocking: []*pass{passOf(blocking)}, async: []*pass{passOf(async)}, refused: refused,
+			named: named{name}, captures: 2, blocking: []*pass{passOf(blocking)}, async: []*pass{passOf(async)}, refused: refused,
 		}
 		f.stages = []*stageTimes{f.async[0].stages([stageCount]buckets{}, [stageCount]buckets{stageCopy: {time.Millisecond: 2}})}
 		measured = append(measured, f)
@@ -131,18 +131,14 @@ func MeasureReadback(ctx context.Context, c Config, name string) (rows []Result,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, err := cfg.load(ctx, sensorTriangles)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	st, err := openStage(ctx, cfg.GL, s)
+	st, err := openStage(ctx, &cfg, sensorTriangles)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer st.close()
 	for _, k := range readbackCases() {
 		if k.name == name {
-			f, err := st.readback(ctx, &cfg, &k, calibrateWork(100*time.Microsecond))
+			f, err := st.readback(ctx, &k, calibrateWork(100*time.Microsecond))
 			if err != nil {
 				return nil, nil, nil, err
 			}

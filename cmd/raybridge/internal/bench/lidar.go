@@ -17,7 +17,7 @@ var lidarMount = spatial.FromRPY(mgl64.Vec3{0.9, 0, 1.9}, 0, 0, 0)
 
 // scanCase is one lidar to measure.
 type scanCase struct {
-	name     string
+	named
 	device   lidar.Device
 	settings map[string]any
 }
@@ -30,95 +30,55 @@ const (
 	uniformRange   = 100.0 // metres
 )
 
-func scanCases() ([]scanCase, error) {
-	var list []scanCase
+func scanCases() (list []scanCase) {
 	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
-		d, ok := lidar.Preset(preset)
-		if !ok {
-			return nil, fmt.Errorf("%w: no lidar preset %s", ErrConfig, preset)
-		}
-		list = append(list, scanCase{preset, d, map[string]any{"preset": preset}})
+		d, _ := lidar.Preset(preset) // one that isn't there is refused by the sensor
+		list = append(list, scanCase{named{preset}, d, map[string]any{"preset": preset}})
 	}
 	return append(list, scanCase{
-		name:   fmt.Sprintf("uniform_%dx%d", uniformColumns, uniformLasers),
+		named:  named{fmt.Sprintf("uniform_%dx%d", uniformColumns, uniformLasers)},
 		device: lidar.UniformDevice(uniformLasers, uniformColumns, uniformFov, -uniformFov, 360),
 		settings: map[string]any{
 			"preset": lidar.Uniform, "channels": uniformLasers, "columns": uniformColumns,
 			"upper_fov": uniformFov, "lower_fov": -uniformFov, "range": uniformRange,
 		},
-	}), nil
+	})
 }
 
 // Lidar measures lidar.rays_per_s: the rays of complete scans over the wall time
 // of dispatch and readback, all fields of all rays. A scan is of one instant and
 // without noise. It appends to the report.
 func Lidar(ctx context.Context, config Config, report *Report) error {
-	cfg, err := config.checked()
-	if err != nil {
-		return err
-	}
-	cases, err := scanCases()
-	if err != nil {
-		return err
-	}
-	if cases, err = wanted(&cfg, cases, func(k *scanCase) string { return k.name }); err != nil {
-		return err
-	}
-	memory := watchMemory()
-	s, err := cfg.load(ctx, sensorTriangles)
-	if err != nil {
-		return err
-	}
-	st, err := openStage(ctx, cfg.GL, s)
-	if err != nil {
-		return err
-	}
-	defer st.close()
-	var results []Result
-	for i := range cases {
-		fmt.Fprintf(cfg.Progress, "lidar %s\n", cases[i].name)
-		result, err := st.scan(ctx, &cfg, &cases[i])
-		if err != nil {
-			return fmt.Errorf("lidar %s: %w", cases[i].name, err)
-		}
-		results = append(results, result)
-	}
-	report.add(describeScene(cfg.Source.Name, s), append(results, memory.result("lidar")...))
-	return nil
+	b := sensorBench[scanCase]{"lidar", scanCases(), (*stage).scan}
+	return b.run(ctx, config, report)
 }
 
 // scan measures one lidar.
-func (st *stage) scan(ctx context.Context, cfg *Config, k *scanCase) (result Result, err error) {
+func (st *stage) scan(ctx context.Context, k scanCase) (result Result, err error) {
 	k.settings["rolling"], k.settings["organized"] = false, true
 	k.settings["dropoff_general_rate"], k.settings["dropoff_zero_intensity"] = 0, 0
-	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: k.settings}})
+	r, err := st.rigUp(ctx, []member{{name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: k.settings}}, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	t, err := r.measure(ctx, cfg)
+	rates, scans, err := r.measure(ctx, st.cfg)
+	if err == nil {
+		err = r.snapshot(ctx)
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	if err := r.snapshot(ctx); err != nil {
-		return Result{}, err
-	}
 	cloud := r.kept["lidar"].(*sample.PointCloud)
-	rays, hits := len(cloud.Points), 0
+	rays, hits := float64(len(cloud.Points)), 0.0
 	for i := range cloud.Points {
 		if cloud.Points[i].Return != sample.ReturnUnknown {
 			hits++
 		}
 	}
-	result = Result{
-		Name: "lidar.rays_per_s", Case: k.name, Unit: "rays/s",
-		Note: fmt.Sprintf("%d rays a scan, %.0f %% hit, %d scans a run", rays, 100*float64(hits)/float64(rays), t.frames),
+	if st.cfg.Dump != nil {
+		err = st.cfg.Dump.scan(st, &k, cloud)
 	}
-	for _, rate := range t.rates {
-		result.Runs = append(result.Runs, rate*float64(rays))
-	}
-	if cfg.Dump != nil {
-		err = cfg.Dump.scan(st, k, cloud)
-	}
-	return result, err
+	note := fmt.Sprintf("%.0f rays a scan, %.0f %% hit, %d scans a run", rays, 100*hits/rays, scans)
+	return Result{"lidar.rays_per_s", k.name, "rays/s", times(rays, rates), note}, err
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
-	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -35,7 +33,7 @@ var ErrRefused = errors.New("figures were left out")
 
 // readbackCase is the sensors whose data is read back.
 type readbackCase struct {
-	name    string
+	named
 	members []member
 	pace    pace
 	long    bool // left out of a quick bench
@@ -55,34 +53,23 @@ func readbackCases() []readbackCase {
 	var list []readbackCase
 	for _, size := range [][2]int{{640, 480}, {1280, 720}, {1920, 1080}, {3840, 2160}} {
 		list = append(list, readbackCase{
-			name: fmt.Sprintf("%dx%d", size[0], size[1]), members: fourPictures(size[0], size[1]), pace: flatOut, long: size[0] > 1280,
+			named{fmt.Sprintf("%dx%d", size[0], size[1])}, cameras(size[0], size[1], fourPictures...), flatOut, size[0] > 1280,
 		})
 	}
 	for _, preset := range []string{"VelodyneVLP16", "VelodyneVLS128"} {
-		list = append(list, readbackCase{name: preset, pace: flatOut, long: preset != "VelodyneVLP16", members: []member{{
+		list = append(list, readbackCase{named{preset}, []member{{
 			name: "lidar", definition: lidar.RayCastDefinition, mount: lidarMount, settings: map[string]any{"preset": preset, "rolling": false},
-		}}})
+		}}, flatOut, preset != "VelodyneVLP16"})
 	}
 	return append(list, readbackCase{
-		name: fmt.Sprintf("1280x720_%dhz", pacedCaptures), members: fourPictures(1280, 720), long: true,
-		pace: pace{period: time.Second / pacedFrames, every: pacedFrames / pacedCaptures},
+		named{fmt.Sprintf("1280x720_%dhz", pacedCaptures)}, cameras(1280, 720, fourPictures...),
+		pace{period: time.Second / pacedFrames, every: pacedFrames / pacedCaptures}, true,
 	})
-}
-
-// fourPictures are the pictures of one camera.
-func fourPictures(width, height int) []member {
-	var list []member
-	for _, d := range []*sensors.Definition{camera.RGBDefinition, camera.DepthDefinition, camera.SemanticDefinition, camera.InstanceDefinition} {
-		list = append(list, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
-			"image_size_x": width, "image_size_y": height, "fov": cameraFov,
-		}})
-	}
-	return list
 }
 
 // wantedReadbacks returns the cases to measure, and whether the bare pool is measured, too.
 func (c *Config) wantedReadbacks() (list []readbackCase, bare bool, err error) {
-	list, err = wanted(c, readbackCases(), func(k *readbackCase) string { return k.name })
+	list, err = wanted(c, readbackCases())
 	bare = len(c.Cases) == 0
 	if c.Quick && bare {
 		list = slices.DeleteFunc(list, func(k readbackCase) bool { return k.long })
@@ -106,16 +93,12 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 	if err != nil {
 		return err
 	}
-	s, err := cfg.load(ctx, sensorTriangles)
-	if err != nil {
-		return err
-	}
-	st, err := openStage(ctx, cfg.GL, s)
+	st, err := openStage(ctx, &cfg, sensorTriangles)
 	if err != nil {
 		return err
 	}
 	defer st.close()
-	measured, err := st.readbacks(ctx, &cfg, cases)
+	measured, err := st.readbacks(ctx, cases)
 	if err != nil {
 		return err
 	}
@@ -126,7 +109,7 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 			return fmt.Errorf("readback of buffers: %w", err)
 		}
 	}
-	report.addScene(describeScene(cfg.Source.Name, s))
+	report.addScene(st.describe())
 	report.explain(readbackMethod)
 	var refused error
 	for _, f := range measured {
@@ -145,47 +128,46 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 // on a thread that goes first where the system allows it, with more processors for
 // Go's scheduler than there are cores: a frame that is to be short would otherwise
 // wait for software OpenGL, workers and the garbage collector.
-func (st *stage) readbacks(ctx context.Context, cfg *Config, cases []readbackCase) ([]*readbackFigures, error) {
+func (st *stage) readbacks(ctx context.Context, cases []readbackCase) (measured []*readbackFigures, err error) {
 	priority, release := simtime.TakeThread()
 	defer release()
 	defer simtime.ReserveProcs()()
 	work := calibrateWork(frameWork)
-	var measured []*readbackFigures
-	for i := range cases {
-		fmt.Fprintf(cfg.Progress, "readback %s\n", cases[i].name)
-		f, err := st.readback(ctx, cfg, &cases[i], work)
+	err = measureCases(st.cfg, "readback", cases, func(k readbackCase) error {
+		f, err := st.readback(ctx, &k, work)
 		if err != nil {
-			return nil, fmt.Errorf("readback %s: %w", cases[i].name, err)
+			return err
 		}
 		if f.refused == nil {
 			f.refused = compareRates(f.rates(f.blocking), f.rates(f.async))
 		}
 		f.priority = priority
 		measured = append(measured, f)
-	}
-	return measured, nil
+		return nil
+	})
+	return measured, err
 }
 
 // readback measures the two loops of one case, in turn. Data of the asynchronous
 // loop that isn't the blocking one's ends it and is in refused; nothing else is.
-func (st *stage) readback(ctx context.Context, cfg *Config, k *readbackCase, work computation) (f *readbackFigures, err error) {
+func (st *stage) readback(ctx context.Context, k *readbackCase, work computation) (f *readbackFigures, err error) {
 	out, err := openDelivery(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	r, err := st.rigUpFor(ctx, k.members, out.connect)
+	r, err := st.rigUp(ctx, k.members, out.connect)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	l := newFrameLoop(r, out, work, k.pace)
-	captures, err := l.captures(ctx, cfg.RunTime)
+	l := &frameLoop{rigged: r, out: out, work: work, pace: k.pace}
+	captures, err := l.captures(ctx, st.cfg.RunTime)
 	if err != nil {
 		return nil, err
 	}
-	f = &readbackFigures{name: k.name, captures: captures}
-	for range cfg.Runs {
+	f = &readbackFigures{named: k.named, captures: captures}
+	for range st.cfg.Runs {
 		if err := f.run(ctx, l); err != nil {
 			return nil, err
 		}
@@ -224,7 +206,7 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 	if err != nil {
 		return err
 	}
-	before := l.rig.readbackBuckets()
+	before := l.readbackBuckets()
 	async, err := l.asynchronous(ctx, f.captures)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -234,7 +216,7 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 		err = compareStreams(blocking.streams, async.streams, f.captures)
 	}
 	if err == nil {
-		f.stages = append(f.stages, async.stages(before, l.rig.readbackBuckets()))
+		f.stages = append(f.stages, async.stages(before, l.readbackBuckets()))
 	}
 	f.refused = err
 	return nil
@@ -245,22 +227,10 @@ func (f *readbackFigures) run(ctx context.Context, l *frameLoop) error {
 // otherwise. A frame of the asynchronous loop allocates nothing: neither the
 // collector nor a growing list makes one longer than another.
 type frameLoop struct {
-	rig  *rigged
+	*rigged
 	out  *delivery
 	work computation
 	pace pace
-
-	asked  atomic.Int64  // captures that the asynchronous loop wants, so far
-	wanted chan struct{} // pinged when asked has grown
-
-	ticks     [2 * inFlight]sensors.Tick // of the latest captures, by number
-	announced int                        // captures; of an asynchronous run the carrier's
-	issued    int                        // captures; GL thread only, as waits
-	waits     []time.Duration            // from a capture's announcement to its turn
-	glFailure atomic.Pointer[error]      // of what the GL thread did
-
-	// What is called on the GL thread, made once.
-	blockingHop, captureHop func(*gpu.Ctx) error
 }
 
 // pass is what one run of a loop came to.
@@ -290,50 +260,13 @@ func (p pace) await(start time.Time, n int) (begun time.Time) {
 	return time.Now()
 }
 
-func newFrameLoop(r *rigged, out *delivery, work computation, pace pace) *frameLoop {
-	l := &frameLoop{rig: r, out: out, work: work, pace: pace, wanted: make(chan struct{}, 1)}
-	l.blockingHop, l.captureHop = l.captureAndFinish, l.capture
-	return l
-}
-
-// begin makes ready for so many captures. Every run has the same stamps, from 0:
-// what moves its limbs moves them by the stamp.
+// begin makes ready for so many captures.
 func (l *frameLoop) begin(captures int) *pass {
 	l.out.expect(captures)
-	l.rig.now, l.announced, l.issued = 0, 0, 0
-	l.asked.Store(0)
+	l.reset(captures)
 	p := &pass{frames: make([]time.Duration, 0, captures*l.pace.every), asks: make([]time.Duration, 0, captures)}
-	l.waits = make([]time.Duration, 0, captures)
 	runtime.GC()
 	return p
-}
-
-// announce begins the next capture: the sensors are told of it.
-func (l *frameLoop) announce() (*sensors.Tick, error) {
-	at := &l.ticks[l.announced%len(l.ticks)]
-	*at = sensors.Tick{TimeNs: l.rig.now, PeriodNs: period, Seq: uint64(l.announced), Started: time.Now()}
-	l.rig.now++
-	l.announced++
-	for _, s := range l.rig.sensors {
-		if err := s.Tick(*at); err != nil {
-			return nil, err
-		}
-	}
-	return at, nil
-}
-
-// issue issues the next announced capture. GL thread.
-func (l *frameLoop) issue(c *gpu.Ctx) error {
-	at := &l.ticks[l.issued%len(l.ticks)]
-	l.issued++
-	l.waits = append(l.waits, time.Since(at.Started))
-	for i, s := range l.rig.sensors {
-		// One that isn't issued is counted as lost.
-		if _, err := s.Capture(c, *at); err != nil {
-			return fmt.Errorf("%s: %w", l.rig.names[i], err)
-		}
-	}
-	return c.Flush()
 }
 
 // follow runs the frames of so many captures. What capture takes is part of its
@@ -371,12 +304,12 @@ func (l *frameLoop) captureNow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.rig.gl.Do(ctx, l.blockingHop); err != nil {
+	if err := l.gl.Do(ctx, l.captureAndFinish); err != nil {
 		return err
 	}
-	for i, s := range l.rig.sensors {
+	for i, s := range l.sensors {
 		if s.Process(at.TimeNs) != 1 {
-			return errors.Join(fmt.Errorf("%s: the data isn't there after glFinish", l.rig.names[i]), l.rig.lost.err())
+			return errors.Join(fmt.Errorf("%s: the data isn't there after glFinish", l.names[i]), l.lost.err())
 		}
 	}
 	return nil
@@ -392,7 +325,7 @@ func (l *frameLoop) captureAndFinish(c *gpu.Ctx) error {
 		if err := c.Finish(); err != nil {
 			return err
 		}
-		l.rig.pollAll(c)
+		l.pollAll(c)
 	}
 	return nil
 }
@@ -412,12 +345,7 @@ func (l *frameLoop) end(ctx context.Context, p *pass) error {
 }
 
 // failure returns what went wrong on the way.
-func (l *frameLoop) failure() error {
-	if err := l.glFailure.Load(); err != nil {
-		return *err
-	}
-	return errors.Join(l.rig.lost.err(), l.out.failure())
-}
+func (l *frameLoop) failure() error { return errors.Join(l.rigged.failure(), l.out.failure()) }
 
 // asynchronous asks for captures and waits for none; the run ends when all are
 // published. Where captures are lost it returns what it came to nevertheless.
@@ -426,100 +354,13 @@ func (l *frameLoop) asynchronous(ctx context.Context, captures int) (*pass, erro
 	carried := make(chan error, 1)
 	go func() { carried <- l.carry(ctx, captures) }()
 	err := l.follow(p, captures, func() error {
-		l.ask()
+		l.ask(1)
 		return ctx.Err()
 	})
 	err = errors.Join(err, <-carried)
 	// Whatever the GL thread still has of this run is over before its figures are
 	// read, and before the next run, also when ctx has ended.
-	barrier := l.rig.gl.Do(context.WithoutCancel(ctx), func(*gpu.Ctx) error { return nil })
-	return p, errors.Join(err, barrier, l.end(ctx, p))
-}
-
-// ask wants one more capture. It doesn't wait, however many are not yet made.
-func (l *frameLoop) ask() {
-	l.asked.Add(1)
-	select {
-	case l.wanted <- struct{}{}:
-	default:
-	}
-}
-
-// carry makes the captures that are asked for, in order, and hands on what comes
-// back, until that is all of the run, something failed, or ctx ended. It has a
-// goroutine of its own, and as many captures under way as a stepped pipeline.
-func (l *frameLoop) carry(ctx context.Context, captures int) error {
-	done := make([]int, len(l.rig.sensors))
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	for {
-		completed := l.handOn(done)
-		if completed >= captures {
-			return nil
-		}
-		if err := l.failure(); err != nil {
-			return err
-		}
-		for l.announced < int(l.asked.Load()) && l.announced-completed < inFlight {
-			if _, err := l.announce(); err != nil {
-				return err
-			}
-			if err := l.rig.gl.Go(l.captureHop); err != nil {
-				return err
-			}
-		}
-		if err := l.awaitCapture(ctx, pause, l.announced > completed); err != nil {
-			return err
-		}
-	}
-}
-
-// handOn hands on what has come back, counts it by sensor in done, and returns how
-// many captures all sensors have handed on.
-func (l *frameLoop) handOn(done []int) int {
-	for i, s := range l.rig.sensors {
-		done[i] += s.Process(math.MaxInt64)
-	}
-	return slices.Min(done)
-}
-
-// awaitCapture waits until there may be something to hand on or to make. While
-// captures are under way it has the GL thread look at their fences.
-func (l *frameLoop) awaitCapture(ctx context.Context, pause *time.Timer, underWay bool) error {
-	var elapsed <-chan time.Time
-	if underWay {
-		if err := l.rig.askForPoll(); err != nil {
-			return err
-		}
-		pause.Reset(pollPause)
-		elapsed = pause.C
-	}
-	select {
-	case <-l.rig.wake:
-	case <-l.wanted:
-	case <-elapsed:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
-}
-
-// errCapture is what a capture leaves that ended the GL thread's function; the log
-// has its panic.
-var errCapture = errors.New("the capture panicked")
-
-// capture issues a capture and looks at the fences. GL thread.
-func (l *frameLoop) capture(c *gpu.Ctx) error {
-	failure := errCapture
-	defer func() {
-		if failure != nil {
-			l.glFailure.Store(&failure)
-		}
-	}()
-	err := l.issue(c)
-	l.rig.pollAll(c)
-	failure = err
-	return nil // the loop reports it, not the thread
+	return p, errors.Join(err, l.settle(), l.end(ctx, p))
 }
 
 // delivery is what lies behind the readback, the same for both loops: a
@@ -536,8 +377,7 @@ type delivery struct {
 
 // openDelivery opens the recording and starts the dispatcher.
 func openDelivery(ctx context.Context) (*delivery, error) {
-	nowhere := func(string) (bridges.Target, error) { return discarded{}, nil }
-	registry, err := bridges.NewRegistry(mcap.Factory{Open: nowhere})
+	registry, err := bridges.NewRegistry(mcap.Factory{Open: discard})
 	if err != nil {
 		return nil, err
 	}
@@ -700,19 +540,6 @@ func (p *parcel) SizeBytes() int64 {
 	return 0
 }
 
-// discarded is a recording that is thrown away.
-type discarded struct{}
-
-func (discarded) Write(p []byte) (int, error) { return len(p), nil }
-
-func (discarded) Seek(o int64, _ int) (int64, error) { return o, nil }
-
-func (discarded) Truncate(int64) error { return nil }
-
-func (discarded) Close() error { return nil }
-
-var _ bridges.Target = discarded{}
-
 // frameWork is what a frame of either loop computes, on an idle core.
 const frameWork = 4 * time.Millisecond
 
@@ -780,11 +607,7 @@ const leastRate = 0.9
 // blocking runs right before them. Rates are captures per second. The median of
 // the shares counts: what slows the whole machine down for a while leaves it alone.
 func compareRates(blocking, async []float64) error {
-	var shares Result
-	for i := range async {
-		shares.Runs = append(shares.Runs, async[i]/blocking[i])
-	}
-	if share := shares.Median(); !(share >= leastRate) {
+	if share := median(ratios(async, blocking)); !(share >= leastRate) {
 		return fmt.Errorf("it made %.2f of the blocking loop's captures per second, and %.1f is the least that counts: "+
 			"was the machine busy with something else?", share, leastRate)
 	}
@@ -887,7 +710,7 @@ func wordBytes(words []uint32) []byte {
 // readbackFigures are the runs of one case; those of one index were made one right
 // after the other.
 type readbackFigures struct {
-	name            string
+	named
 	captures        int // a run
 	blocking, async []*pass
 	stages          []*stageTimes // of the asynchronous runs
@@ -905,41 +728,30 @@ mcap bridge does, without a disk. The asynchronous figures count if every captur
 
 // rates returns captures per second, one a run.
 func (f *readbackFigures) rates(passes []*pass) []float64 {
-	return f.each(passes, func(p *pass) float64 { return float64(f.captures) / p.took.Seconds() })
+	return each(passes, func(p *pass) float64 { return float64(f.captures) / p.took.Seconds() })
 }
 
-// each returns one value of each pass.
-func (f *readbackFigures) each(passes []*pass, value func(*pass) float64) []float64 {
-	var list []float64
-	for _, p := range passes {
-		list = append(list, value(p))
-	}
-	return list
-}
+// quantiles are what rows are of.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}}
 
 // results lists the figures that count.
 func (f *readbackFigures) results() []Result {
-	note := func(passes []*pass) string {
-		frames := passes[0].frames
-		return fmt.Sprintf("%d frames a run; thread: %s", len(frames), f.priority)
-	}
-	list := f.frameRows("readback.blocking", f.blocking, note(f.blocking))
+	list := f.frameRows("readback.blocking", f.blocking)
 	list = append(list, f.row("readback.blocking.captures_per_s", "captures/s", f.rates(f.blocking), ""))
-	dropped := f.row("readback.dropped", "captures", f.each(f.async, f.dropped), fmt.Sprintf("of %d a run", f.captures))
+	dropped := f.row("readback.dropped", "captures", each(f.async, f.dropped), fmt.Sprintf("of %d a run", f.captures))
 	if f.refused != nil {
 		return append(list, dropped)
 	}
-	list = append(list, f.frameRows("readback.async", f.async, note(f.async))...)
-	list = append(list,
-		f.row("readback.async.captures_per_s", "captures/s", f.rates(f.async), f.compared()),
-		f.row("readback.async.ask_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 0.99) }),
-			"to ask for a capture"),
-		f.row("readback.async.ask_ms.max", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.asks, 1) }), ""),
-		dropped,
-		f.row("readback.latency_ms.p50", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.latencies(), 0.5) }),
-			"from a capture's turn to its last message's publication"),
-		f.row("readback.latency_ms.p99", "ms", f.each(f.async, func(p *pass) float64 { return percentile(p.latencies(), 0.99) }), ""))
-	return append(list, f.stageRows()...)
+	asks := f.rows("readback.async.ask_ms", "p99 max", f.async, func(p *pass) []time.Duration { return p.asks })
+	asks[0].Note = "to ask for a capture"
+	latencies := f.rows("readback.latency_ms", "p50 p99", f.async, (*pass).latencies)
+	latencies[0].Note = "from a capture's turn to its last message's publication"
+	return slices.Concat(list, f.frameRows("readback.async", f.async),
+		[]Result{f.row("readback.async.captures_per_s", "captures/s", f.rates(f.async), f.compared())},
+		asks, []Result{dropped}, latencies, f.stageRows())
 }
 
 // compared says how the loops' frames compare: the p99 of the asynchronous one with
@@ -949,25 +761,30 @@ func (f *readbackFigures) compared() string {
 	if len(f.blocking[0].frames) > f.captures {
 		q, of = 0.99, "p99"
 	}
-	blocking := Result{Runs: f.each(f.blocking, func(p *pass) float64 { return percentile(p.frames, q) })}
-	async := Result{Runs: f.each(f.async, func(p *pass) float64 { return percentile(p.frames, 0.99) })}
-	return fmt.Sprintf("the p99 of its frames is %.0f %% of the blocking loop's %s", 100*async.Median()/blocking.Median(), of)
+	frames := func(passes []*pass, q float64) float64 {
+		return median(each(passes, func(p *pass) float64 { return percentile(p.frames, q) }))
+	}
+	return fmt.Sprintf("the p99 of its frames is %.0f %% of the blocking loop's %s", 100*frames(f.async, 0.99)/frames(f.blocking, q), of)
 }
 
 func (f *readbackFigures) row(name, unit string, runs []float64, note string) Result {
 	return Result{Name: name, Case: f.name, Unit: unit, Runs: runs, Note: note}
 }
 
-func (f *readbackFigures) frameRows(name string, passes []*pass, note string) []Result {
-	var list []Result
-	for _, q := range []struct {
-		name string
-		q    float64
-	}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
-		runs := f.each(passes, func(p *pass) float64 { return percentile(p.frames, q.q) })
-		list = append(list, f.row(name+".frame_ms."+q.name, "ms", runs, note))
-		note = ""
+// rows are the named quantiles of durations, in milliseconds.
+func (f *readbackFigures) rows(name, names string, passes []*pass, of func(*pass) []time.Duration) (list []Result) {
+	for _, q := range quantiles {
+		if strings.Contains(names, q.name) {
+			runs := each(passes, func(p *pass) float64 { return percentile(of(p), q.q) })
+			list = append(list, f.row(name+"."+q.name, "ms", runs, ""))
+		}
 	}
+	return list
+}
+
+func (f *readbackFigures) frameRows(name string, passes []*pass) []Result {
+	list := f.rows(name+".frame_ms", "p50 p99 max", passes, func(p *pass) []time.Duration { return p.frames })
+	list[0].Note = fmt.Sprintf("%d frames a run; thread: %s", len(passes[0].frames), f.priority)
 	return list
 }
 
@@ -981,17 +798,13 @@ func (f *readbackFigures) dropped(p *pass) float64 {
 }
 
 // stageRows lists the stages that happened.
-func (f *readbackFigures) stageRows() []Result {
-	var list []Result
+func (f *readbackFigures) stageRows() (list []Result) {
 	for stage, name := range stageNames {
-		for _, q := range []struct {
-			name string
-			q    float64
-		}{{"p50", 50}, {"p99", 99}} {
+		for _, q := range quantiles[:2] {
 			var runs []float64
 			for _, t := range f.stages {
 				if t[stage].TotalCount() > 0 {
-					runs = append(runs, float64(t[stage].ValueAtQuantile(q.q))/1e6)
+					runs = append(runs, float64(t[stage].ValueAtQuantile(100*q.q))/1e6)
 				}
 			}
 			if len(runs) > 0 {
@@ -1000,17 +813,6 @@ func (f *readbackFigures) stageRows() []Result {
 		}
 	}
 	return list
-}
-
-// percentile returns the duration, in milliseconds, that the share q, 0 to 1, of
-// all don't exceed: one of them (nearest rank), NaN of none.
-func percentile(list []time.Duration, q float64) float64 {
-	if len(list) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(list))
-	rank := int(math.Ceil(q * float64(len(sorted))))
-	return milliseconds(sorted[min(max(rank, 1), len(sorted))-1])
 }
 
 // The stages of a capture's way, in order.
@@ -1034,27 +836,15 @@ type stageTimes [stageCount]*hdrhistogram.Histogram
 func newStageTimes() *stageTimes {
 	var t stageTimes
 	for i := range t {
-		t[i] = newHistogram()
+		t[i] = hdrhistogram.New(1, time.Minute.Nanoseconds(), 3) // up to a minute, to three digits
 	}
 	return &t
-}
-
-// newHistogram holds up to a minute, to three digits.
-func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
 }
 
 // record adds n durations; those beyond the histogram's end count as its end.
 func record(h *hdrhistogram.Histogram, d time.Duration, n uint64) {
 	// Within the histogram's range there is no error.
 	_ = h.RecordValues(min(max(d.Nanoseconds(), 0), h.HighestTrackableValue()), int64(n))
-}
-
-// merge adds another run's times.
-func (t *stageTimes) merge(other *stageTimes) {
-	for i := range t {
-		t[i].Merge(other[i])
-	}
 }
 
 // buckets counts durations by a bucket of a readback.Latency.
@@ -1125,26 +915,19 @@ func (p *pass) latencies() []time.Duration {
 // readbackCharts draws, for each case, the frames of the blocking loop over those
 // of the asynchronous one, and below them where the time of a capture goes. The
 // case of firstChart comes first.
-func readbackCharts(measured []*readbackFigures) []Chart {
-	ordered := slices.Clone(measured)
-	slices.SortStableFunc(ordered, func(a, b *readbackFigures) int {
-		return rank(a.name != firstChart) - rank(b.name != firstChart)
-	})
-	var list []Chart
-	for _, f := range ordered {
-		list = append(list, f.frameChart("blocking readback", f.blocking[0]))
-		if f.refused == nil {
-			list = append(list, f.frameChart("asynchronous readback of the same captures", f.async[0]), f.stageChart())
+func readbackCharts(measured []*readbackFigures) (list []Chart) {
+	for _, first := range []bool{true, false} {
+		for _, f := range measured {
+			if (f.name == firstChart) != first {
+				continue
+			}
+			list = append(list, f.frameChart("blocking readback", f.blocking[0]))
+			if f.refused == nil {
+				list = append(list, f.frameChart("asynchronous readback of the same captures", f.async[0]), f.stageChart())
+			}
 		}
 	}
 	return list
-}
-
-func rank(later bool) int {
-	if later {
-		return 1
-	}
-	return 0
 }
 
 // frameChart draws a bar for each frame of one run.
@@ -1159,53 +942,26 @@ func (f *readbackFigures) frameChart(title string, p *pass) Chart {
 	}
 }
 
-// Classes of the histogram of stages: so many to a factor of ten, from 1 microsecond.
-const (
-	stageClasses = 8
-	firstClass   = 1e-3 // ms
-)
+// stageClasses are those of the histogram of stages, from 1 microsecond.
+var stageClasses = classes{aDecade: 8, first: 1e-3}
 
 // stageChart draws the distribution of each stage's time, all runs together.
 func (f *readbackFigures) stageChart() Chart {
 	c := Chart{
 		Title: f.name + ": where the time of a capture goes", X: "ms", Y: "share of captures or messages, %", LogX: true,
 	}
-	all := newStageTimes()
-	for _, t := range f.stages {
-		all.merge(t)
-	}
 	for stage, name := range stageNames {
-		total := float64(all[stage].TotalCount())
-		if total == 0 {
-			continue
-		}
-		counts := map[int]float64{}
-		for _, bar := range all[stage].Distribution() {
-			if bar.Count > 0 {
-				counts[classOf(float64(bar.From)/1e6)] += float64(bar.Count)
+		counts := map[int]int64{}
+		for _, t := range f.stages {
+			for _, bar := range t[stage].Distribution() {
+				if bar.Count > 0 {
+					counts[stageClasses.of(float64(bar.From)/1e6)] += bar.Count
+				}
 			}
 		}
-		c.Series = append(c.Series, steps(name, counts, total))
+		if len(counts) > 0 {
+			c.Series = append(c.Series, stageClasses.steps(name, counts))
+		}
 	}
 	return c
-}
-
-// classOf returns the class of a time in milliseconds; the first one has all that
-// are shorter, too.
-func classOf(ms float64) int {
-	return int(math.Floor(stageClasses*math.Log10(max(ms, firstClass)/firstClass) + 1e-9))
-}
-
-// steps draws classes by their lower edges; the last one closes the steps.
-func steps(name string, counts map[int]float64, total float64) Series {
-	s := Series{Name: name, Kind: Steps}
-	least, most := math.MaxInt, 0
-	for class := range counts {
-		least, most = min(least, class), max(most, class)
-	}
-	for class := least; class <= most+1; class++ {
-		s.X = append(s.X, firstClass*math.Pow(10, float64(class)/stageClasses))
-		s.Y = append(s.Y, 100*counts[class]/total)
-	}
-	return s
 }

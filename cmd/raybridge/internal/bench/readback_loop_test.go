@@ -37,9 +37,9 @@ func loopOf(t *testing.T, s sensors.Capturer) *frameLoop {
 	out, err := openDelivery(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, out.close()) })
-	r := &rigged{gl: thread, sensors: []sensors.Capturer{s}, names: []string{"pending"}, wake: make(chan struct{}, 1)}
-	r.pollHop = r.pollInTurn
-	return newFrameLoop(r, out, computation{rounds: 10_000}, pace{every: 1})
+	r := newRigged(thread, nil)
+	r.sensors, r.names = []sensors.Capturer{s}, []string{"pending"}
+	return &frameLoop{rigged: r, out: out, work: computation{rounds: 10_000}, pace: pace{every: 1}}
 }
 
 // A loop that its caller ends makes no frame more than it must, and leaves the GL

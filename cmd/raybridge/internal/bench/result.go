@@ -31,15 +31,7 @@ type Result struct {
 // Median returns the middle of the runs, or the mean of the two middle ones; NaN
 // without runs.
 func (r *Result) Median() float64 {
-	n := len(r.Runs)
-	if n == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(r.Runs))
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
+	return median(r.Runs)
 }
 
 // MarshalJSON writes name, case, unit and the median as value.

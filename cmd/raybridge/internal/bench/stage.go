@@ -1,10 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +24,7 @@ import (
 // stage is a scene on the GPU that stands still at time 0, for one case after
 // another. It belongs to one goroutine.
 type stage struct {
+	cfg      *Config
 	gl       *gpu.Thread
 	world    *scene.World
 	resident *scene.Resident
@@ -28,17 +32,21 @@ type stage struct {
 	ego      spatial.Pose // in the map frame
 }
 
-// openStage builds the scene and uploads it. Its default route says where the
-// ego stands.
-func openStage(ctx context.Context, gl *gpu.Thread, s *scene.Scene) (*stage, error) {
+// openStage makes a scene, with about so many triangles where none were asked for, builds
+// it and uploads it. Its default route says where the ego stands.
+func openStage(ctx context.Context, cfg *Config, triangles int) (*stage, error) {
+	s, err := cfg.load(ctx, triangles)
+	if err != nil {
+		return nil, err
+	}
 	world, err := scene.Build(ctx, s, scene.BuildOptions{})
 	if err != nil {
 		return nil, err
 	}
-	st := &stage{gl: gl, world: world, history: scene.NewHistory(s, s.Route, 1)}
+	st := &stage{cfg: cfg, gl: cfg.GL, world: world, history: scene.NewHistory(s, s.Route, 1)}
 	st.history.Record(0)
 	st.ego, _ = st.history.Pose(scene.EgoID, 0)
-	err = gl.Do(ctx, func(c *gpu.Ctx) (err error) {
+	err = st.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
 		st.resident, err = world.Upload(c)
 		return err
 	})
@@ -49,6 +57,45 @@ func openStage(ctx context.Context, gl *gpu.Thread, s *scene.Scene) (*stage, err
 }
 
 func (st *stage) close() { st.resident.Close() }
+
+// describe is the scene's line in a report.
+func (st *stage) describe() string { return describeScene(st.cfg.Source.Name, st.world.Scene) }
+
+// sensorBench measures how fast sensors make complete captures.
+type sensorBench[K measured] struct {
+	name    string
+	cases   []K
+	measure func(*stage, context.Context, K) (Result, error)
+}
+
+// run measures all cases that are wanted, and the memory that they take, and appends to
+// the report.
+func (b *sensorBench[K]) run(ctx context.Context, config Config, report *Report) error {
+	cfg, err := config.checked()
+	if err != nil {
+		return err
+	}
+	cases, err := wanted(&cfg, b.cases)
+	if err != nil {
+		return err
+	}
+	memory := watchMemory()
+	st, err := openStage(ctx, &cfg, sensorTriangles)
+	if err != nil {
+		return err
+	}
+	defer st.close()
+	var results []Result
+	err = measureCases(&cfg, b.name, cases, func(k K) error {
+		result, err := b.measure(st, ctx, k)
+		results = append(results, result)
+		return err
+	})
+	if err == nil {
+		report.add(st.describe(), append(results, memory.result(b.name)...))
+	}
+	return err
+}
 
 // pose returns where a frame mounted on the ego stands, in the world frame.
 func (st *stage) pose(mount spatial.Pose) spatial.Pose {
@@ -109,8 +156,19 @@ type member struct {
 	settings   map[string]any
 }
 
-// rigged is the sensors of one case, begun. It belongs to one goroutine, which
-// also gets what they publish.
+// cameras are pictures of one camera, as the demo rig has it.
+func cameras(width, height int, definitions ...*sensors.Definition) (list []member) {
+	for _, d := range definitions {
+		list = append(list, member{name: d.ID, definition: d, mount: cameraMount, settings: map[string]any{
+			"image_size_x": width, "image_size_y": height, "fov": cameraFov,
+		}})
+	}
+	return list
+}
+
+// rigged is the sensors of one case, begun, and the loop that has them make captures. It
+// belongs to one goroutine, which also gets what they publish, unless a method says
+// otherwise. A capture allocates nothing.
 type rigged struct {
 	gl      *gpu.Thread
 	sensors []sensors.Capturer
@@ -122,7 +180,16 @@ type rigged struct {
 	lost    lostCaptures
 	connect connector
 
-	now  int64 // the next capture's instant
+	asked  atomic.Int64  // captures that are wanted, so far
+	wanted chan struct{} // pinged when asked has grown
+
+	ticks      [2 * inFlight]sensors.Tick // of the latest captures, by number
+	announced  int                        // captures
+	issued     int                        // captures; GL thread only, as waits
+	waits      []time.Duration            // from a capture's announcement to its turn
+	glFailure  atomic.Pointer[error]      // of what the GL thread did
+	captureHop func(*gpu.Ctx) error       // made once
+
 	keep bool
 	kept map[string]any // by sensor: the first output's last message while keep is set
 }
@@ -131,19 +198,20 @@ type rigged struct {
 // sensor's first one.
 type connector func(sensor string, spec *sensors.OutputSpec, first bool) (sensors.Sink, error)
 
-// rigUp makes and begins the sensors of a case; what they publish is thrown away.
-func (st *stage) rigUp(ctx context.Context, members []member) (*rigged, error) {
-	return st.rigUpFor(ctx, members, nil)
-}
-
-// rigUpFor makes and begins the sensors of a case, and connects their outputs;
-// nil throws away what they publish.
-func (st *stage) rigUpFor(ctx context.Context, members []member, connect connector) (*rigged, error) {
-	r := &rigged{gl: st.gl, wake: make(chan struct{}, 1), kept: map[string]any{}, connect: connect}
-	r.pollHop = r.pollInTurn
+// newRigged returns one without sensors, whose outputs connect will have; nil throws away
+// what is published.
+func newRigged(gl *gpu.Thread, connect connector) *rigged {
+	r := &rigged{gl: gl, wake: make(chan struct{}, 1), wanted: make(chan struct{}, 1), kept: map[string]any{}, connect: connect}
+	r.pollHop, r.captureHop = r.pollInTurn, r.capture
 	if connect == nil {
 		r.connect = r.listen
 	}
+	return r
+}
+
+// rigUp makes and begins the sensors of a case.
+func (st *stage) rigUp(ctx context.Context, members []member, connect connector) (*rigged, error) {
+	r := newRigged(st.gl, connect)
 	for i := range members {
 		if err := r.begin(ctx, st, &members[i]); err != nil {
 			return nil, errors.Join(fmt.Errorf("begin %s: %w", members[i].definition.ID, err), r.close())
@@ -211,16 +279,18 @@ func (r *rigged) listen(sensor string, spec *sensors.OutputSpec, first bool) (se
 }
 
 // ping wakes who waits for a readback. It never blocks.
-func (r *rigged) ping() {
+func (r *rigged) ping() { ping(r.wake) }
+
+func ping(c chan struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
 // close ends the sensors, after whatever the GL thread still has of them.
 func (r *rigged) close() error {
-	err := r.gl.Do(context.Background(), func(*gpu.Ctx) error { return nil })
+	err := r.settle()
 	for i := len(r.sensors) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.sensors[i].End())
 	}
@@ -292,59 +362,68 @@ func (l *lostCaptures) err() error {
 	return fmt.Errorf("a capture was lost: %s", l.cause)
 }
 
-// frame is one firing of all sensors of a rig.
-type frame struct {
-	at     sensors.Tick
-	issued chan struct{} // closed when the GL thread has issued the captures
-	err    error         // written before issued is closed
+// reset makes ready for a run of so many captures. Every run has the same stamps, from 0:
+// what moves its limbs moves them by the stamp. Captures are a nanosecond apart: the
+// poses stand still, and yet no sensor takes what it made for the instant before.
+func (r *rigged) reset(captures int) {
+	r.announced, r.issued = 0, 0
+	r.asked.Store(0)
+	r.waits = make([]time.Duration, 0, captures)
 }
 
-// run makes complete frames and returns how long that took, from the first
+// run makes complete captures and returns how long that took, from the first
 // dispatch to the last delivery.
-func (r *rigged) run(ctx context.Context, frames int) (time.Duration, error) {
+func (r *rigged) run(ctx context.Context, captures int) (time.Duration, error) {
+	r.reset(captures)
+	r.ask(captures)
 	begun := time.Now()
-	var open []*frame
-	for done := 0; done < frames; done++ {
-		for len(open) < inFlight && done+len(open) < frames {
-			f, err := r.issue()
-			if err != nil {
-				return 0, err
-			}
-			open = append(open, f)
-		}
-		if err := r.await(ctx, open[0]); err != nil {
-			return 0, err
-		}
-		open = open[1:]
-	}
-	return time.Since(begun), r.lost.err()
+	err := r.carry(ctx, captures)
+	return time.Since(begun), errors.Join(err, r.settle(), r.failure())
 }
 
-// issue announces a frame and hands it to the GL thread in one hop. Frames are a
-// nanosecond apart: the poses stand still, and yet no sensor takes what it made
-// for the instant before.
-func (r *rigged) issue() (*frame, error) {
-	f := &frame{
-		at:     sensors.Tick{TimeNs: r.now, PeriodNs: period, Seq: uint64(r.now), Started: time.Now()},
-		issued: make(chan struct{}),
-	}
-	r.now++
+// announce begins the next capture: the sensors are told of it.
+func (r *rigged) announce() (*sensors.Tick, error) {
+	at := &r.ticks[r.announced%len(r.ticks)]
+	*at = sensors.Tick{TimeNs: int64(r.announced), PeriodNs: period, Seq: uint64(r.announced), Started: time.Now()}
+	r.announced++
 	for _, s := range r.sensors {
-		if err := s.Tick(f.at); err != nil {
+		if err := s.Tick(*at); err != nil {
 			return nil, err
 		}
 	}
-	return f, r.gl.Go(func(c *gpu.Ctx) error {
-		defer close(f.issued)
-		for _, s := range r.sensors {
-			// One that isn't issued is missed by await.
-			_, err := s.Capture(c, f.at)
-			f.err = errors.Join(f.err, err)
+	return at, nil
+}
+
+// issue issues the next announced capture. GL thread.
+func (r *rigged) issue(c *gpu.Ctx) error {
+	at := &r.ticks[r.issued%len(r.ticks)]
+	r.issued++
+	r.waits = append(r.waits, time.Since(at.Started))
+	for i, s := range r.sensors {
+		// One that isn't issued is counted as lost.
+		if _, err := s.Capture(c, *at); err != nil {
+			return fmt.Errorf("%s: %w", r.names[i], err)
 		}
-		f.err = errors.Join(f.err, c.Flush())
-		r.pollAll(c)
-		return nil
-	})
+	}
+	return c.Flush()
+}
+
+// errCapture is what a capture leaves that ended the GL thread's function; the log
+// has its panic.
+var errCapture = errors.New("the capture panicked")
+
+// capture issues a capture and looks at the fences. GL thread.
+func (r *rigged) capture(c *gpu.Ctx) error {
+	failure := errCapture
+	defer func() {
+		if failure != nil {
+			r.glFailure.Store(&failure)
+		}
+	}()
+	err := r.issue(c)
+	r.pollAll(c)
+	failure = err
+	return nil // the loop reports it, not the thread
 }
 
 func (r *rigged) pollAll(c *gpu.Ctx) {
@@ -353,42 +432,83 @@ func (r *rigged) pollAll(c *gpu.Ctx) {
 	}
 }
 
-// await returns when every sensor has published a frame.
-func (r *rigged) await(ctx context.Context, f *frame) error {
-	select {
-	case <-f.issued:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if f.err != nil {
-		return f.err
-	}
-	for i, s := range r.sensors {
-		for s.Process(f.at.TimeNs) == 0 {
-			if s.Pending() == 0 {
-				return errors.Join(fmt.Errorf("%s has published nothing", r.names[i]), r.lost.err())
+// ask wants so many more captures. It doesn't wait, however many are not yet made. Any
+// goroutine may ask.
+func (r *rigged) ask(captures int) {
+	r.asked.Add(int64(captures))
+	ping(r.wanted)
+}
+
+// carry makes the captures that are asked for, in order, and hands on what comes
+// back, until that is all of the run, something failed, or ctx ended. As many captures
+// are under way as in a stepped pipeline.
+func (r *rigged) carry(ctx context.Context, captures int) error {
+	done := make([]int, len(r.sensors))
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		completed := r.handOn(done)
+		if completed >= captures {
+			return nil
+		}
+		if err := cmp.Or(r.failure(), ctx.Err()); err != nil {
+			return err
+		}
+		for r.announced < int(r.asked.Load()) && r.announced-completed < inFlight {
+			if _, err := r.announce(); err != nil {
+				return err
 			}
-			if err := r.poll(ctx); err != nil {
+			if err := r.gl.Go(r.captureHop); err != nil {
 				return err
 			}
 		}
+		if err := r.await(ctx, pause, r.announced > completed); err != nil {
+			return err
+		}
+	}
+}
+
+// handOn hands on what has come back, counts it by sensor in done, and returns how
+// many captures all sensors have handed on.
+func (r *rigged) handOn(done []int) int {
+	for i, s := range r.sensors {
+		done[i] += s.Process(math.MaxInt64)
+	}
+	return slices.Min(done)
+}
+
+// await waits until there may be something to hand on or to make. While captures are
+// under way it has the GL thread look at their fences.
+func (r *rigged) await(ctx context.Context, pause *time.Timer, underWay bool) error {
+	var elapsed <-chan time.Time
+	if underWay {
+		if err := r.askForPoll(); err != nil {
+			return err
+		}
+		pause.Reset(pollPause)
+		elapsed = pause.C
+	}
+	select {
+	case <-r.wake:
+	case <-r.wanted:
+	case <-elapsed:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
 }
 
-// poll waits until a readback may have become ready, and has the GL thread look
-// after them.
-func (r *rigged) poll(ctx context.Context) error {
-	if err := r.askForPoll(); err != nil {
-		return err
+// settle waits until whatever the GL thread still has of a run is over.
+func (r *rigged) settle() error {
+	return r.gl.Do(context.Background(), func(*gpu.Ctx) error { return nil })
+}
+
+// failure returns what went wrong with the captures.
+func (r *rigged) failure() error {
+	if err := r.glFailure.Load(); err != nil {
+		return *err
 	}
-	select {
-	case <-r.wake:
-	case <-time.After(pollPause):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	return r.lost.err()
 }
 
 // askForPoll has the GL thread look after the readbacks, by one look that waits for
@@ -418,30 +538,25 @@ const (
 	calibrated = 4
 )
 
-// timing is what the runs of a case took.
-type timing struct {
-	frames int       // a run
-	rates  []float64 // frames per second, one a run
-}
-
-// measure times several runs of whole frames.
-func (r *rigged) measure(ctx context.Context, cfg *Config) (timing, error) {
+// measure times several runs of whole frames and returns frames per second, one value a
+// run, and the frames of each.
+func (r *rigged) measure(ctx context.Context, cfg *Config) (rates []float64, frames int, err error) {
 	if _, err := r.run(ctx, warmUp); err != nil {
-		return timing{}, err
+		return nil, 0, err
 	}
 	took, err := r.run(ctx, calibrated)
 	if err != nil {
-		return timing{}, err
+		return nil, 0, err
 	}
-	t := timing{frames: max(calibrated, int(cfg.RunTime*calibrated/max(took, 1)+1))}
+	frames = max(calibrated, int(cfg.RunTime*calibrated/max(took, 1)+1))
 	for range cfg.Runs {
-		took, err := r.run(ctx, t.frames)
+		took, err := r.run(ctx, frames)
 		if err != nil {
-			return timing{}, err
+			return nil, 0, err
 		}
-		t.rates = append(t.rates, float64(t.frames)/took.Seconds())
+		rates = append(rates, float64(frames)/took.Seconds())
 	}
-	return t, nil
+	return rates, frames, nil
 }
 
 // snapshot makes one more frame and keeps it.

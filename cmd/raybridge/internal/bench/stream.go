@@ -15,14 +15,12 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"runtime"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/raybridge/raybridge/bridges/transport"
@@ -32,115 +30,91 @@ import (
 	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
-// streamConfig says what is measured. The zero value stands for 1080p RGBA, five runs of 100
-// frames.
-type streamConfig struct {
-	Width, Height int // pixels of 4 bytes
-	Frames, Runs  int
-}
+// picture is a size of picture that is streamed, in pixels of 4 bytes.
+type picture struct{ width, height int }
 
-// streamRate is one way of sending.
-type streamRate struct {
-	// FramesPerSecond and BytesPerSecond are the median run's.
-	FramesPerSecond, BytesPerSecond float64
-	// AllocsPerFrame is the median run's number of allocations in the whole process.
-	AllocsPerFrame float64
-	// Rates and Allocs are frames per second and allocations a frame, run by run.
-	Rates, Allocs []float64
-}
+func (p picture) title() string { return fmt.Sprintf("%dx%d_rgba", p.width, p.height) }
 
-// streamComparison is what measureStream returns.
-type streamComparison struct {
-	// TCP is the bare connection as it is by itself, SmallTCP with the stream's buffer.
-	Stream, TCP, SmallTCP streamRate
-	// Ratio and SmallRatio are the stream's rate over the bare connections': the median
-	// over runs that follow each other directly.
-	Ratio, SmallRatio float64
-	// Ratios and SmallRatios are the same, run by run.
-	Ratios, SmallRatios []float64
-	Runs                int
-}
+// pictures lists the cases; the first is measured with Quick too.
+var pictures = []picture{{1920, 1080}, {640, 480}}
 
-// measureStream runs both ways in turn. ctx ends it.
-func measureStream(ctx context.Context, config streamConfig) (streamComparison, error) {
-	config.Width, config.Height = cmp.Or(config.Width, 1920), cmp.Or(config.Height, 1080)
-	config.Frames, config.Runs = cmp.Or(config.Frames, 100), cmp.Or(config.Runs, 5)
-	image := streamImage(config.Width, config.Height)
-	s, err := openStream(ctx, image)
+// Frames of a run.
+const (
+	streamFrames      = 200
+	quickStreamFrames = 40
+)
+
+// streamMethod says what the figures mean.
+var streamMethod = strings.TrimSpace(`
+stream: pictures of 4 bytes a pixel go from a publisher through the server, over 127.0.0.1, and through the client to
+its callback. A bare connection's sender writes one buffer again and again, its receiver reads into one buffer: as many
+bytes, timed alike, each run right after the stream's. The stream copies each picture once, so that the publisher may
+overwrite it; its buffers together are larger than a cache. Its send buffer is smaller than what the kernel chooses by
+itself, which is why it may be faster than a bare connection that leaves that to the kernel.
+`)
+
+// Stream measures the stream server and client on this machine against a bare TCP
+// connection. It needs no GL and appends to the report.
+func Stream(ctx context.Context, config Config, report *Report) error {
+	cfg, err := config.checked()
 	if err != nil {
-		return streamComparison{}, err
+		return err
 	}
-	defer s.Close()
-	plain, err := openBareStream(ctx, len(image.Data), 0)
+	cases, frames := pictures, streamFrames
+	if cfg.Quick {
+		cases, frames = pictures[:1], quickStreamFrames
+	}
+	if cases, err = wanted(&cfg, cases); err != nil {
+		return err
+	}
+	err = measureCases(&cfg, "stream", cases, func(p picture) error {
+		rows, err := p.measure(ctx, cfg.Runs, frames)
+		report.addFigures(rows)
+		return err
+	})
+	if err == nil {
+		report.explain(streamMethod)
+	}
+	return err
+}
+
+// measure makes so many runs of so many frames.
+func (p picture) measure(ctx context.Context, runs, frames int) (rows []Result, err error) {
+	image := benchImage(p.width, p.height)
+	size := float64(len(image.Data))
+	stream, err := openStream(ctx, image)
 	if err != nil {
-		return streamComparison{}, err
+		return nil, err
 	}
-	defer plain.close()
-	small, err := openBareStream(ctx, len(image.Data), transport.LoopbackBuffer)
+	defer func() { err = errors.Join(err, stream.close()) }()
+	ways := []func() (int, error){sending(ctx, stream, frames)}
+	for _, buffer := range []int{0, transport.LoopbackBuffer} {
+		bare, err := openBareStream(ctx, len(image.Data), buffer)
+		if err != nil {
+			return nil, err
+		}
+		defer bare.close()
+		ways = append(ways, sending(ctx, bare, frames))
+	}
+	list, err := byTurns(runs, ways...)
 	if err != nil {
-		return streamComparison{}, err
+		return nil, err
 	}
-	defer small.close()
-	ways := [3]func() error{
-		func() error { return s.Send(ctx, config.Frames) },
-		func() error { return plain.send(config.Frames) },
-		func() error { return small.send(config.Frames) },
-	}
-	var rates, allocs [len(ways)][]float64
-	for run := range config.Runs + 1 {
-		for w, send := range ways {
-			rate, n, err := timed(config.Frames, send)
-			if err != nil {
-				return streamComparison{}, fmt.Errorf("measure way %d of %d: %w", w+1, len(ways), err)
-			}
-			if run > 0 { // in the first, buffers and congestion windows grow
-				rates[w], allocs[w] = append(rates[w], rate), append(allocs[w], n)
-			}
-		}
-	}
-	return compareWays(&rates, &allocs, config.Runs, float64(len(image.Data))), nil
+	ours, tcp, small := each(list[0], batch.rate), each(list[1], batch.rate), each(list[2], batch.rate)
+	const beside, besideSmall = "a bare connection", "a bare connection with the stream's send buffer"
+	return []Result{
+		{"stream.frames_per_s", p.title(), "frames/s", ours, "server and client in one process"},
+		{"stream.bytes_per_s", p.title(), "bytes/s", times(size, ours), ""},
+		{"tcp.bytes_per_s", p.title(), "bytes/s", times(size, tcp), beside},
+		{"tcp_small_buffer.bytes_per_s", p.title(), "bytes/s", times(size, small), besideSmall},
+		{"stream.ratio", p.title(), "times tcp", ratios(ours, tcp), beside + ", run by run"},
+		{"stream.small_buffer_ratio", p.title(), "times tcp", ratios(ours, small), besideSmall + ", run by run"},
+		{"stream.allocs_per_frame", p.title(), "allocations", each(list[0], batch.allocsPerMessage), "of the whole process"},
+	}, nil
 }
 
-func compareWays(rates, allocs *[3][]float64, runs int, size float64) streamComparison {
-	var results [3]streamRate
-	var ratios [3][]float64
-	for w := range rates {
-		for run, rate := range rates[w] {
-			ratios[w] = append(ratios[w], rates[0][run]/rate)
-		}
-	}
-	for w := range rates {
-		rate := median(rates[w])
-		results[w] = streamRate{
-			FramesPerSecond: rate, BytesPerSecond: rate * size, AllocsPerFrame: median(allocs[w]),
-			Rates: rates[w], Allocs: allocs[w],
-		}
-	}
-	return streamComparison{
-		Stream: results[0], TCP: results[1], SmallTCP: results[2],
-		Ratio: median(ratios[1]), SmallRatio: median(ratios[2]),
-		Ratios: ratios[1], SmallRatios: ratios[2], Runs: runs,
-	}
-}
-
-// timed returns the rate and the allocations of so many frames.
-func timed(frames int, send func() error) (rate, allocs float64, err error) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	begun := time.Now()
-	err = send()
-	took := time.Since(begun)
-	runtime.ReadMemStats(&after)
-	return float64(frames) / took.Seconds(), float64(after.Mallocs-before.Mallocs) / float64(frames), err
-}
-
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[len(sorted)/2]
-}
-
-// streamImage returns a picture of 4 bytes a pixel in which no two rows are alike.
-func streamImage(width, height int) *sample.Image {
+// benchImage returns a picture of 4 bytes a pixel in which no two rows are alike.
+func benchImage(width, height int) *sample.Image {
 	image := &sample.Image{Width: width, Height: height, Step: 4 * width, Encoding: sample.EncodingBGRA8}
 	image.FrameID = "camera_optical"
 	image.Data = make([]byte, image.Step*height)
@@ -173,12 +147,10 @@ func openStream(ctx context.Context, image *sample.Image) (*streamPair, error) {
 	}
 	p.client, err = streams.Dial(ctx, p.server.Addr().String(), streams.Options{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1}})
 	if err != nil {
-		p.Close()
-		return nil, err
+		return nil, errors.Join(err, p.close())
 	}
 	if err := p.client.Listen(ctx, "/image", p.receive); err != nil {
-		p.Close()
-		return nil, err
+		return nil, errors.Join(err, p.close())
 	}
 	return p, nil
 }
@@ -192,8 +164,8 @@ func (p *streamPair) receive(d *streams.Data) {
 // errLost: a picture was dropped or damaged.
 var errLost = errors.New("pictures didn't arrive")
 
-// Send sends so many pictures and returns when the last has been received.
-func (p *streamPair) Send(ctx context.Context, frames int) error {
+// send sends so many pictures and returns when the last has been received.
+func (p *streamPair) send(ctx context.Context, frames int) error {
 	received := 0
 	for range frames {
 		p.image.Seq++
@@ -219,18 +191,19 @@ func (p *streamPair) Send(ctx context.Context, frames int) error {
 	return nil
 }
 
-// Close ends client and server.
-func (p *streamPair) Close() {
+func (p *streamPair) size() int64 { return int64(len(p.image.Data)) }
+
+// close ends client and server; its only client has gone by then.
+func (p *streamPair) close() error {
 	if p.client != nil {
 		p.client.Close()
 	}
-	_ = p.server.Close(context.Background()) // its only client has gone
+	return p.server.Close(context.Background())
 }
 
 // bareStream is a TCP connection without anything.
 type bareStream struct {
 	from, to net.Conn
-	size     int
 	data     []byte
 	into     []byte
 }
@@ -257,10 +230,12 @@ func openBareStream(ctx context.Context, size, sendBuffer int) (*bareStream, err
 	if err != nil {
 		return nil, errors.Join(err, from.Close(), to.Close())
 	}
-	return &bareStream{from: from, to: to, size: size, data: make([]byte, size), into: make([]byte, size)}, nil
+	return &bareStream{from: from, to: to, data: make([]byte, size), into: make([]byte, size)}, nil
 }
 
-func (b *bareStream) send(frames int) error {
+func (b *bareStream) size() int64 { return int64(len(b.data)) }
+
+func (b *bareStream) send(_ context.Context, frames int) error {
 	sent := make(chan error, 1)
 	go func() {
 		for range frames {
@@ -279,7 +254,4 @@ func (b *bareStream) send(frames int) error {
 	return <-sent
 }
 
-func (b *bareStream) close() {
-	_ = b.from.Close()
-	_ = b.to.Close()
-}
+func (b *bareStream) close() error { return errors.Join(b.from.Close(), b.to.Close()) }

@@ -1,4 +1,4 @@
-package bridgebench
+package bench
 
 import (
 	"bufio"
@@ -16,10 +16,13 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	library "github.com/foxglove/mcap/go/mcap"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/foxglove"
-	"github.com/raybridge/raybridge/bridges/internal/encode"
-	"github.com/raybridge/raybridge/bridges/internal/rossample"
-	"github.com/raybridge/raybridge/bridges/ros"
+	"github.com/raybridge/raybridge/bridges/mcap"
+	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -64,18 +67,18 @@ func (c *counter) await(ctx context.Context, n int64) error {
 func (c *counter) read(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, r, err := conn.Reader(ctx)
-		if err != nil || discard(r) != nil {
+		if err != nil || readAll(r) != nil {
 			return
 		}
 		c.add(1)
 	}
 }
 
-// chunks are what discard reads into: large, so that reading costs little.
+// chunks are what readAll reads into: large, so that reading costs little.
 var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
 
-// discard reads to the end.
-func discard(r io.Reader) error {
+// readAll reads to the end.
+func readAll(r io.Reader) error {
 	chunk := chunks.Get().(*[]byte)
 	defer chunks.Put(chunk)
 	for {
@@ -231,25 +234,25 @@ const rosCloud = 1_500_000
 // rosbridgeContests send clouds of 1.5 MB to a server that throws them away, and for the
 // comparison of BSON with JSON to one that takes each message apart, as servers do: what
 // counts then is how many clouds get through.
-func rosbridgeContests() []Contest {
-	return []Contest{
+func rosbridgeContests() []contest {
+	return []contest{
 		{
-			Name: "rosbridge_bson", Plain: "a WebSocket client that writes one buffer again and again", Want: 0,
+			named: named{"rosbridge_bson"}, beside: "a WebSocket client that writes one buffer again and again",
 			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "&bson=1") },
 			plain:  func(ctx context.Context) (way, error) { return plainClient(ctx, make([]byte, rosCloud)) },
 		},
 		{
-			Name: "rosbridge_bson_over_json", Plain: "the same bridge with JSON, to a server that decodes both", Want: 4, perMessage: true,
+			named: named{"rosbridge_bson_over_json"}, beside: "the same bridge with JSON, to a server that decodes both", want: 4, perMessage: true,
 			bridge: func(ctx context.Context) (way, error) { return openDecoded(ctx, true) },
 			plain:  func(ctx context.Context) (way, error) { return openDecoded(ctx, false) },
 		},
 		{
-			Name: "rosbridge_json", Plain: "the JSON encoder, while as much ready text is sent beside it", Want: 0.9, perMessage: true,
+			named: named{"rosbridge_json"}, beside: "the JSON encoder, while as much ready text is sent beside it", want: 0.9, perMessage: true,
 			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "") },
 			plain:  func(ctx context.Context) (way, error) { return newEncoder(ctx, true) },
 		},
 		{
-			Name: "rosbridge_json_idle", Plain: "the JSON encoder alone, on a machine that does nothing else", perMessage: true,
+			named: named{"rosbridge_json_idle"}, beside: "the JSON encoder alone, on a machine that does nothing else", perMessage: true,
 			bridge: func(ctx context.Context) (way, error) { return openRosbridge(ctx, "") },
 			plain:  func(ctx context.Context) (way, error) { return newEncoder(ctx, false) },
 		},
@@ -261,7 +264,7 @@ func openRosbridge(ctx context.Context, options string) (way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}, cloud(rosCloud))
+	w, err := openBridge(ctx, connected{rosbridge.Factory{}, sink.address + "?messages=4" + options, 1}, benchCloud(rosCloud))
 	if err != nil {
 		return nil, errors.Join(err, sink.close())
 	}
@@ -293,7 +296,7 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 		s.Kill()
 		return nil
 	}
-	w, err := openBridge[*sample.PointCloud](ctx, connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}, cloud(rosCloud))
+	w, err := openBridge(ctx, connected{rosbridge.Factory{}, s.Addr() + "?messages=4" + options, 1}, benchCloud(rosCloud))
 	if err != nil {
 		return nil, errors.Join(err, ended())
 	}
@@ -305,15 +308,14 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 // writer sends a text of the same size for each, which was encoded before: the processors
 // then have as much to do as with the bridge, but neither waits for the other.
 type encoder struct {
-	encoder encode.TreeEncoder
-	message ros.PointCloud2
-	cloud   *sample.PointCloud
-	text    []byte
-	beside  *plainTCP // nil for an encoder alone
+	append func(dst []byte, cloud *sample.PointCloud) ([]byte, error)
+	cloud  *sample.PointCloud
+	text   []byte
+	beside *plainTCP // nil for an encoder alone
 }
 
 func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
-	e := &encoder{encoder: encode.TreeEncoder{Version: ros.ROS1}, cloud: cloud(rosCloud)}
+	e := &encoder{append: rosbridge.CloudEncoder(), cloud: benchCloud(rosCloud)}
 	if err := e.encode(); err != nil || !beside {
 		return e, err
 	}
@@ -322,12 +324,9 @@ func newEncoder(ctx context.Context, beside bool) (*encoder, error) {
 	return e, err
 }
 
-func (e *encoder) encode() error {
-	if err := rossample.PointCloud2(&e.message, e.cloud); err != nil {
-		return err
-	}
-	e.text = e.encoder.Append(e.text[:0], &e.message)
-	return e.encoder.Err()
+func (e *encoder) encode() (err error) {
+	e.text, err = e.append(e.text[:0], e.cloud)
+	return err
 }
 
 func (e *encoder) size() int64 { return int64(len(e.text)) }
@@ -363,9 +362,9 @@ func (e *encoder) close() error {
 }
 
 // foxgloveContest sends pictures of 8.3 MB on four topics to one client.
-func foxgloveContest() Contest {
-	return Contest{
-		Name: "foxglove_4x8mb", Plain: "a WebSocket server that writes one buffer again and again", Want: 0.9,
+func foxgloveContest() contest {
+	return contest{
+		named: named{"foxglove_4x8mb"}, beside: "a WebSocket server that writes one buffer again and again", want: 0.9,
 		bridge: openFoxglove,
 		plain: func(ctx context.Context) (way, error) {
 			return plainServer(ctx, make([]byte, 4*1920*1080))
@@ -374,7 +373,7 @@ func foxgloveContest() Contest {
 }
 
 func openFoxglove(ctx context.Context) (way, error) {
-	w, err := openBridge[*sample.Image](ctx, connected{foxglove.Factory{}, "0?messages=8", 4}, image())
+	w, err := openBridge(ctx, connected{foxglove.Factory{}, "0?messages=8", 4}, benchImage(1920, 1080))
 	if err != nil {
 		return nil, err
 	}
@@ -409,7 +408,7 @@ func (v *viewer) serve(ctx context.Context) {
 			return
 		}
 		if typ != websocket.MessageText {
-			if err := discard(r); err != nil {
+			if err := readAll(r); err != nil {
 				return
 			}
 			v.arrived.add(1)
@@ -444,3 +443,186 @@ func (v *viewer) subscribe(ctx context.Context, n int, id func(i int) int) error
 	}
 	return v.conn.Write(ctx, websocket.MessageText, text)
 }
+
+// tcpCloud is the size of a scan of 128 x 1800 points of 32 bytes.
+const tcpCloud = 128 * 1800 * 32
+
+// tcpContests send clouds of 7.4 MB to a server that throws them away.
+func tcpContests() []contest {
+	of := func(name string, f bridges.Factory) contest {
+		return contest{
+			named: named{name}, beside: "a TCP connection into which one buffer is written again and again",
+			bridge: func(ctx context.Context) (way, error) { return openTCP(ctx, f) },
+			plain:  func(ctx context.Context) (way, error) { return newPlainTCP(ctx, make([]byte, tcpCloud)) },
+		}
+	}
+	return []contest{of("cyber_cloud", cyber.Factory{}), of("ros2lgsvl_cloud", ros2lgsvl.Factory{})}
+}
+
+// openTCP sends clouds through a bridge that dials a TCP server.
+func openTCP(ctx context.Context, f bridges.Factory) (way, error) {
+	sink, err := newTCPSink(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	w, err := openBridge(ctx, connected{f, sink.address + "?messages=4", 1}, benchCloud(tcpCloud))
+	if err != nil {
+		return nil, errors.Join(err, sink.close())
+	}
+	w.ended = sink.close
+	w.arrived = func(ctx context.Context, n int64) error { return sink.bytes.await(ctx, n*w.bytes) }
+	return w.begin(ctx)
+}
+
+// tcpSink is a server that reads, and counts bytes.
+type tcpSink struct {
+	address string
+	// greet, where not nil, answers a client before its bytes count.
+	greet    func(net.Conn) error
+	bytes    counter
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns []net.Conn // guarded by mu
+}
+
+func newTCPSink(ctx context.Context, greet func(net.Conn) error) (*tcpSink, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &tcpSink{address: l.Addr().String(), bytes: newCounter(), listener: l, greet: greet}
+	s.running.Go(s.accept)
+	return s, nil
+}
+
+func (s *tcpSink) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.conns = append(s.conns, conn)
+		s.mu.Unlock()
+		s.running.Go(func() { s.drain(conn) })
+	}
+}
+
+func (s *tcpSink) drain(conn net.Conn) {
+	if s.greet != nil && s.greet(conn) != nil {
+		return
+	}
+	discardFrom(conn, func(n int) { s.bytes.add(int64(n)) })
+}
+
+// settled returns how many bytes have come, once it is at least so many and no more come.
+func (s *tcpSink) settled(ctx context.Context, least int64) (int64, error) {
+	if err := s.bytes.await(ctx, least); err != nil {
+		return 0, err
+	}
+	for {
+		n := s.bytes.n.Load()
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		if s.bytes.n.Load() == n {
+			return n, nil
+		}
+	}
+}
+
+func (s *tcpSink) close() error {
+	err := s.listener.Close()
+	s.mu.Lock()
+	for _, conn := range s.conns {
+		_ = conn.Close() // the peer may have closed it
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+	return err
+}
+
+// plainTCP writes one buffer again and again.
+type plainTCP struct {
+	sink *tcpSink
+	conn net.Conn
+	data []byte
+	sent int64
+}
+
+func newPlainTCP(ctx context.Context, data []byte) (*plainTCP, error) {
+	sink, err := newTCPSink(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", sink.address)
+	if err != nil {
+		return nil, errors.Join(err, sink.close())
+	}
+	return &plainTCP{sink: sink, conn: conn, data: data}, nil
+}
+
+func (p *plainTCP) size() int64 { return int64(len(p.data)) }
+
+func (p *plainTCP) send(ctx context.Context, messages int) error {
+	for range messages {
+		if _, err := p.conn.Write(p.data); err != nil {
+			return err
+		}
+	}
+	p.sent += int64(messages) * p.size()
+	return p.sink.bytes.await(ctx, p.sent)
+}
+
+func (p *plainTCP) close() error { return errors.Join(p.conn.Close(), p.sink.close()) }
+
+// mcapContest records pictures to nowhere, with zstd, as the bridge does by default.
+func mcapContest() contest {
+	return contest{
+		named: named{"mcap_1080p"}, beside: "the library's writer with the same options and as many bytes", want: 0.9,
+		bridge: func(ctx context.Context) (way, error) {
+			w, err := openBridge(ctx, connected{mcap.Factory{Open: discard}, "a.mcap", 1}, benchImage(1920, 1080))
+			if err != nil {
+				return nil, err
+			}
+			w.arrived = func(context.Context, int64) error { return nil } // when the publisher has returned
+			return w.begin(ctx)
+		},
+		plain: func(context.Context) (way, error) { return newMcapWriter() },
+	}
+}
+
+// mcapWriter is the library's own writer.
+type mcapWriter struct {
+	*library.Writer
+	message library.Message
+}
+
+// newMcapWriter writes a picture's pixels, which a message has but for its header.
+func newMcapWriter() (*mcapWriter, error) {
+	w, err := library.NewWriter(discarded{}, &library.WriterOptions{IncludeCRC: true, Chunked: true, Compression: library.CompressionZSTD, CompressionLevel: library.CompressionLevelFastest})
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(w.WriteHeader(&library.Header{}), w.WriteChannel(&library.Channel{ID: 1, Topic: "/topic", MessageEncoding: "cdr"}))
+	return &mcapWriter{w, library.Message{ChannelID: 1, Data: benchImage(1920, 1080).Data}}, err
+}
+
+func (m *mcapWriter) size() int64 { return int64(len(m.message.Data)) }
+
+func (m *mcapWriter) send(ctx context.Context, messages int) error {
+	for range messages {
+		if err := m.WriteMessage(&m.message); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (m *mcapWriter) close() error { return m.Close() }

@@ -1,4 +1,4 @@
-package bridgebench
+package bench
 
 import (
 	"errors"

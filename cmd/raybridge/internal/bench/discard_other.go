@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bridgebench
+package bench
 
 import "net"
 
