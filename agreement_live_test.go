@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/pipeline"
-	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -81,9 +80,9 @@ func newDrive(t *testing.T, c *config.Config) *drive {
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
 	d := &drive{scene: s, p: p}
 	size := map[string]any{"image_size_x": width, "image_size_y": height, "fov": fieldOfView}
-	d.lidar = d.add(t, "sensor.lidar.ray_cast", rig.Pose{X: 0.9, Z: 1.9}, map[string]any{"preset": "VelodyneVLP16", "organized": true})
+	d.lidar = d.add(t, "sensor.lidar.ray_cast", sensors.Pose{X: 0.9, Z: 1.9}, map[string]any{"preset": "VelodyneVLP16", "organized": true})
 	// Tilted, so that no wall's edge runs along a column of pixels.
-	tilted := rig.Pose{X: 1.4, Z: 1.55, Roll: 3, Pitch: 2, Yaw: 11}
+	tilted := sensors.Pose{X: 1.4, Z: 1.55, Roll: 3, Pitch: 2, Yaw: 11}
 	d.camera = d.add(t, "sensor.camera.depth", tilted, size)
 	semantic := d.add(t, "sensor.camera.semantic_segmentation", tilted, size)
 	keep(t, d.lidar, "points", &d.scans)
@@ -93,9 +92,9 @@ func newDrive(t *testing.T, c *config.Config) *drive {
 	return d
 }
 
-func (d *drive) add(t *testing.T, id string, pose rig.Pose, attributes map[string]any) *pipeline.Sensor {
+func (d *drive) add(t *testing.T, id string, pose sensors.Pose, attributes map[string]any) *pipeline.Sensor {
 	t.Helper()
-	s, err := d.p.AddSensor(pipeline.SensorConfig{ID: id, Name: filepath.Ext(id)[1:], Pose: pose, Attributes: attributes})
+	s, err := d.p.AddSensor(sensors.Config{ID: id, Name: filepath.Ext(id)[1:], Pose: pose, Attributes: attributes})
 	require.NoError(t, err)
 	return s
 }

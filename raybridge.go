@@ -139,10 +139,7 @@ func Open(ctx context.Context, c Config) (*Sim, error) {
 	if astray != "" {
 		own.Log.Warn(astray)
 	}
-	own.Step, own.ClockHz, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockHz, run.Time.Source, run.Time.Scale
-	if own.ClockHz == 0 {
-		own.ClockHz = -1
-	}
+	own.Step, own.ClockRate, own.TimeSource, own.Scale = run.Time.Step, run.Time.ClockRate, run.Time.Source, run.Time.Scale
 	own.Seed = run.Seed
 	own.Run.Scene, own.Run.Seed = own.Scene.Name, run.Seed
 	p, err := pipeline.New(ctx, own)
@@ -230,7 +227,7 @@ var worldBridges = map[string]bool{"stream": true, "carla": true}
 
 // At is a place in the frame of what carries a sensor: metres forward, to the left and up.
 // The pose's angles are 0; they are degrees.
-func At(x, y, z float64) rig.Pose { return rig.Pose{X: x, Y: y, Z: z} }
+func At(x, y, z float64) sensors.Pose { return sensors.Pose{X: x, Y: y, Z: z} }
 
 // Add adds a sensor to the vehicle. Options is a struct of the sensor's package, such as
 // camera.RGB or lidar.RayCast; what is zero in it has its default. The rate is the type's
@@ -238,8 +235,8 @@ func At(x, y, z float64) rig.Pose { return rig.Pose{X: x, Y: y, Z: z} }
 //
 // Any goroutine may call it up to Close, also during a run: see pipeline.Pipeline.AddSensor.
 // Errors wrap sensors.ErrUnknownSensor or sensors.ErrValue.
-func (s *Sim) Add(options any, name string, at rig.Pose) (*Sensor, error) {
-	return s.AddSensor(pipeline.SensorConfig{Options: options, Name: name, Pose: at})
+func (s *Sim) Add(options any, name string, at sensors.Pose) (*Sensor, error) {
+	return s.AddSensor(sensors.Config{Options: options, Name: name, Pose: at})
 }
 
 // Listen calls call with every message of the sensor's output that has messages of type M,

@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // opened opens a simulation of a run's file, without a GPU.
@@ -126,7 +127,7 @@ func (p *pair) End() error { return nil }
 func TestYourOwnTypes(t *testing.T) {
 	t.Parallel()
 	both := &sensors.Definition{
-		ID: "sensor.other.pair", Number: 40007, Doc: "two speeds", DefaultRate: "10", New: func(sensors.Spec) (sensors.Sensor, error) { return &pair{}, nil },
+		ID: "sensor.other.pair", Number: 40007, Doc: "two speeds", Rate: simtime.Hz(10), New: func(sensors.Spec) (sensors.Sensor, error) { return &pair{}, nil },
 		Outputs: []sensors.OutputSpec{
 			sensors.Declare[sample.Speed](sensors.OutputSpec{Name: "left", Suffix: "/left"}),
 			sensors.Declare[sample.Speed](sensors.OutputSpec{Name: "right", Suffix: "/right"}),

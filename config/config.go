@@ -15,19 +15,21 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Config is one run. Paths are relative to the file that names them.
 type Config struct {
-	Seed     uint64        `yaml:"seed" doc:"seed of the scene, of the traffic and of every sensor's noise" default:"1"`
-	Duration time.Duration `yaml:"duration" doc:"simulated time to run, such as 10s; 0 is without end" default:"0"`
-	Scene    Scene         `yaml:"scene" doc:"what the sensors see"`
-	Time     Time          `yaml:"time" doc:"the simulation's clock"`
-	Ego      Ego           `yaml:"ego" doc:"the vehicle that carries the sensors"`
-	Actors   []Actor       `yaml:"actors" doc:"more things in the scene"`
-	Sensors  []rig.Entry   `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
-	Rig      string        `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
-	Bridges  []Bridge      `yaml:"bridges" doc:"where the messages go"`
+	Seed     uint64           `yaml:"seed" doc:"seed of the scene, of the traffic and of every sensor's noise" default:"1"`
+	Duration time.Duration    `yaml:"duration" doc:"simulated time to run, such as 10s; 0 is without end" default:"0"`
+	Scene    Scene            `yaml:"scene" doc:"what the sensors see"`
+	Time     Time             `yaml:"time" doc:"the simulation's clock"`
+	Ego      Ego              `yaml:"ego" doc:"the vehicle that carries the sensors"`
+	Actors   []Actor          `yaml:"actors" doc:"more things in the scene"`
+	Sensors  []sensors.Config `yaml:"sensors" doc:"the sensors, in place of a rig file" default:"the demo rig"`
+	Rig      string           `yaml:"rig" doc:"a rig file, in place of sensors: our own form, an SVL vehicle's JSON or CARLA's objects.json"`
+	Bridges  []Bridge         `yaml:"bridges" doc:"where the messages go"`
 
 	// Drivers and Notices are the rig file's: see rig.Rig. Notices has those of this file too.
 	Drivers []string
@@ -61,14 +63,14 @@ type LabelRule struct {
 
 // Place puts one glTF file into the scene.
 type Place struct {
-	File      string     `yaml:"file" doc:"a .gltf or .glb file"`
-	Name      string     `yaml:"name" doc:"name of the actor" default:"the file's name and a number"`
-	Type      string     `yaml:"type" doc:"type id of the actor" default:"static.prop"`
-	Tag       string     `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
-	Scale     float64    `yaml:"scale" doc:"factor on all lengths" min:"1e-6" max:"1e6" default:"1"`
-	Pose      rig.Pose   `yaml:"pose" doc:"where it stands in the map"`
-	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop that it follows, its corners rounded as the ego's"`
-	Speed     float64    `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"5"`
+	File      string       `yaml:"file" doc:"a .gltf or .glb file"`
+	Name      string       `yaml:"name" doc:"name of the actor" default:"the file's name and a number"`
+	Type      string       `yaml:"type" doc:"type id of the actor" default:"static.prop"`
+	Tag       string       `yaml:"tag" doc:"semantic tag of all of it" default:"by the labels"`
+	Scale     float64      `yaml:"scale" doc:"factor on all lengths" min:"1e-6" max:"1e6" default:"1"`
+	Pose      sensors.Pose `yaml:"pose" doc:"where it stands in the map"`
+	Waypoints []Waypoint   `yaml:"waypoints" doc:"a closed loop that it follows, its corners rounded as the ego's"`
+	Speed     float64      `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"5"`
 }
 
 // Actor is one thing that moves: a Place with waypoints.
@@ -96,10 +98,10 @@ const (
 
 // Time sets the clock up.
 type Time struct {
-	Source  string        `yaml:"source" doc:"what drives the clock, in any case, also as TimeSource at the top level; unity, external, dotnet_system and dotnet_simulation are other names of engine, ss2, system and simulation" enum:"engine,unity,ss2,external,system,dotnet_system,simulation,dotnet_simulation,ros2" case:"any" default:"engine"`
-	Scale   float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime, also as TimeScale at the top level" min:"0.001" max:"100" default:"1"`
-	Step    time.Duration `yaml:"step" doc:"length of one step" default:"10ms"`
-	ClockHz float64       `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none" min:"0" max:"1000" default:"100"`
+	Source    string        `yaml:"source" doc:"what drives the clock, in any case, also as TimeSource at the top level; unity, external, dotnet_system and dotnet_simulation are other names of engine, ss2, system and simulation" enum:"engine,unity,ss2,external,system,dotnet_system,simulation,dotnet_simulation,ros2" case:"any" default:"engine"`
+	Scale     float64       `yaml:"scale" doc:"simulated seconds per second, with --realtime, also as TimeScale at the top level" min:"0.001" max:"100" default:"1"`
+	Step      time.Duration `yaml:"step" doc:"length of one step" default:"10ms"`
+	ClockRate simtime.Rate  `yaml:"clock_hz" doc:"rate of /clock; 0 publishes none" min:"0" max:"1000" default:"100"`
 }
 
 // Drivers of the ego.
@@ -111,11 +113,11 @@ const (
 
 // Ego says how the vehicle that carries the sensors moves.
 type Ego struct {
-	Driver    string     `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
-	Waypoints []Waypoint `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap" default:"the scene's own route"`
-	Speed     float64    `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
-	Pose      *rig.Pose  `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
-	Commands  Commands   `yaml:"commands" doc:"what steers an external driver's vehicle"`
+	Driver    string        `yaml:"driver" doc:"who drives: waypoints, external (a bicycle model steered by commands) or keys (the window's)" enum:"waypoints,external,keys" default:"waypoints"`
+	Waypoints []Waypoint    `yaml:"waypoints" doc:"a closed loop, its corners rounded: rate of turn and acceleration don't leap" default:"the scene's own route"`
+	Speed     float64       `yaml:"speed" doc:"metres per second between the corners, where it is a little less" min:"0.01" max:"100" default:"8"`
+	Pose      *sensors.Pose `yaml:"pose" doc:"where it stands, or starts" default:"the scene's own"`
+	Commands  Commands      `yaml:"commands" doc:"what steers an external driver's vehicle"`
 }
 
 // Commands say how bridges steer the ego: on which topics, and how long a command holds.
@@ -168,7 +170,7 @@ const (
 func Default() *Config {
 	return &Config{
 		Seed: 1,
-		Time: Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockHz: 100},
+		Time: Time{Source: "engine", Scale: 1, Step: 10 * time.Millisecond, ClockRate: simtime.Hz(100)},
 		Ego: Ego{
 			Driver: DriverWaypoints, Speed: 8,
 			Commands: Commands{

@@ -125,10 +125,10 @@ func TestTimeSourceNames(t *testing.T) {
 // TestAWSIMsKeys: a JSON file is YAML, too.
 func TestAWSIMsKeys(t *testing.T) {
 	for text, want := range map[string]config.Time{
-		`{"TimeSource": "simulation", "TimeScale": 0.2}`: {Source: "simulation", Scale: 0.2, ClockHz: 100},
-		"timesource: ss2": {Source: "ss2", Scale: 1, ClockHz: 100},
-		"TIMESCALE: 2\ntime: {source: ros2, clock_hz: 50}":          {Source: "ros2", Scale: 2, ClockHz: 50},
-		"time: {clock_hz: 50}\nTimeSource: Unity\ntimeScale: 0.001": {Source: "Unity", Scale: 0.001, ClockHz: 50},
+		`{"TimeSource": "simulation", "TimeScale": 0.2}`: {Source: "simulation", Scale: 0.2, ClockRate: simtime.Hz(100)},
+		"timesource: ss2": {Source: "ss2", Scale: 1, ClockRate: simtime.Hz(100)},
+		"TIMESCALE: 2\ntime: {source: ros2, clock_hz: 50}":          {Source: "ros2", Scale: 2, ClockRate: simtime.Hz(50)},
+		"time: {clock_hz: 50}\nTimeSource: Unity\ntimeScale: 0.001": {Source: "Unity", Scale: 0.001, ClockRate: simtime.Hz(50)},
 	} {
 		c, err := config.Reader{}.Parse("c.yaml", []byte(text))
 		require.NoError(t, err, text)

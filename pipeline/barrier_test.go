@@ -101,7 +101,7 @@ func TestTheBarriersSetIsExact(t *testing.T) {
 
 // TestNextDueIsWhatFires holds the queries against the run they foretell.
 func TestNextDueIsWhatFires(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{ClockHz: -1})
+	p := newUnclocked(t, &script{}, pipeline.Config{})
 	each := addScripted(t, p, eachID, "each", "")
 	for i, rate := range []string{"7", "13.4", "20"} {
 		hear(t, addScripted(t, p, plainID, fmt.Sprint("s", i), rate), func(sensors.Tick, *sample.Imu) {})
@@ -245,7 +245,7 @@ func TestAStepThatIsCutShortSaysSo(t *testing.T) {
 // TestNoDriftInAnHour: 10 Hz at 60 steps a second, whose length is no whole number of
 // nanoseconds, stays on its grid.
 func TestNoDriftInAnHour(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{Step: time.Second / 60, ClockHz: -1})
+	p := newUnclocked(t, &script{}, pipeline.Config{Step: time.Second / 60})
 	s := addScripted(t, p, plainID, "s", "10")
 	n := int64(0)
 	hear(t, s, func(at sensors.Tick, m *sample.Imu) {

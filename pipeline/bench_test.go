@@ -17,7 +17,7 @@ func BenchmarkMessage(b *testing.B) {
 	for name, captured := range map[string]string{"computed": plainID, "captured": laggyID} {
 		b.Run(name, func(b *testing.B) {
 			to := &sink{}
-			p := newScripted(b, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(to), ClockHz: -1})
+			p := newUnclocked(b, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(to)})
 			s := addScripted(b, p, captured, "s", "100")
 			hear(b, s, func(sensors.Tick, *sample.Imu) {})
 			if err := p.AddBridge(b.Context(), pipeline.BridgeConfig{Spec: "test:x"}); err != nil {

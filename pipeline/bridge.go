@@ -188,7 +188,7 @@ func (b *attachedBridge) setPolicy(name string) error {
 // addClock gives the bridge its /clock, if there is one, it doesn't come from there, and
 // the bridge knows the type.
 func (b *attachedBridge) addClock(made *routes) error {
-	if b.p.config.ClockHz < 0 || b.bringsClock.Load() {
+	if b.p.config.ClockRate.IsZero() || b.bringsClock.Load() {
 		return nil
 	}
 	r, err := b.route(b.p.clockPort, bridges.Topic{Name: clockTopic, QoS: flow.ClockQoS})

@@ -20,6 +20,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
 	client "github.com/raybridge/raybridge/sensors/stream"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -65,7 +66,7 @@ func TestAWrongPolicyClosesTheBridge(t *testing.T) {
 
 func TestTheClocksTopicIsTaken(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
-	_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "clock"})
+	_, err := p.AddSensor(sensors.Config{ID: plainID, Name: "clock"})
 	require.ErrorIs(t, err, pipeline.ErrTopic)
 }
 
@@ -109,7 +110,7 @@ func TestASlowPeerIsNamed(t *testing.T) {
 		<-release
 		return nil
 	}}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), ClockHz: -1})
+	p := newUnclocked(t, &script{}, pipeline.Config{Bridges: to.registry()})
 	s := addScripted(t, p, plainID, "s", "100")
 	to.attach(t, p, "block")
 	fired := 0
@@ -200,7 +201,7 @@ func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {
 // neither samples nor clocks that nobody wants, and who wants samples alone gets them
 // without a clock.
 func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockHz: 100})
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "heard", "100")
 	addScripted(t, p, plainID, "unheard", "100")
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0?policy=block"}))
@@ -224,7 +225,7 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 
 // TestReceiversAreCounted by topic and by bridge, of which the topic counts that has most.
 func TestReceiversAreCounted(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockHz: 100})
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: bridges.MustRegistry(stream.Factory{}), ClockRate: simtime.Hz(100)})
 	addScripted(t, p, plainID, "one", "100")
 	addScripted(t, p, plainID, "two", "100")
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
@@ -254,7 +255,7 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	const told = "does not carry them"
 	var log strings.Builder
 	p := newScripted(t, &script{}, pipeline.Config{
-		Bridges: bridges.MustRegistry(&slowClock{}), ClockHz: 100, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Bridges: bridges.MustRegistry(&slowClock{}), ClockRate: simtime.Hz(100), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	addScripted(t, p, plainID, "a", "20")
 	addScripted(t, p, plainID, "b", "20")
@@ -273,7 +274,7 @@ func TestABridgeTellsWhatItDoesNotCarry(t *testing.T) {
 	assert.NotContains(t, lines()[0], "/clock ")
 	assert.Contains(t, lines()[0], "has=Clock")
 
-	_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "a"})
+	_, err := p.AddSensor(sensors.Config{ID: plainID, Name: "a"})
 	require.Error(t, err, "the name is taken")
 	addScripted(t, p, plainID, "c", "20")
 	require.Len(t, lines(), 2, log.String())
@@ -401,10 +402,10 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			fake := gputest.NewFake()
 			p, err := pipeline.New(t.Context(), pipeline.Config{
 				Scene: scenetest.MovingWall(30, 5), Open: fake.Open, Bridges: registry,
-				Sensors: sensors.Must(sensors.NewRegistry(motion.IMUDefinition)), Mode: pipeline.Realtime,
+				Sensors: sensors.Must(sensors.NewRegistry(motion.IMUDefinition)), Mode: pipeline.Realtime, ClockRate: simtime.Hz(100),
 			})
 			require.NoError(t, err)
-			inertial, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "1000"})
+			inertial, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(1000)})
 			require.NoError(t, err)
 			fired, enough := 0, 150 // twice what the queue holds
 			if complete {

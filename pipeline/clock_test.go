@@ -132,7 +132,7 @@ func (s *slowClock) NewInstance(bridges.Env) (bridges.Instance, error) { return 
 func TestTheEndOfARunLetsTheClockFinish(t *testing.T) {
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open, Bridges: bridges.MustRegistry(&slowClock{}),
-		Sensors: sensors.Must(sensors.NewRegistry()), Mode: pipeline.Realtime, ClockHz: 1000,
+		Sensors: sensors.Must(sensors.NewRegistry()), Mode: pipeline.Realtime, ClockRate: simtime.Hz(1000),
 	})
 	require.NoError(t, err)
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "watch:clock"}))

@@ -8,7 +8,7 @@
 // Run it, or Step it:
 //
 //	p, err := pipeline.New(ctx, pipeline.Config{Scene: city, Open: eglctx.Open(eglctx.Options{}), Sensors: all.Registry()})
-//	cam, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.rgb", Name: "front"})
+//	cam, err := p.AddSensor(sensors.Config{ID: "sensor.camera.rgb", Name: "front"})
 //	stop, err := pipeline.Listen(cam, "image", func(at sensors.Tick, m *sample.Image) { ... })
 //	err = p.Run(ctx, 10*time.Second)
 //	err = p.Close(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Lane says where a lane's middle is: Offset metres to the left, at Angle radians to the
@@ -42,7 +43,7 @@ func (m *Follow) CacheKey() uint64        { return 0 }
 
 // LaneFollowing is a sensor with an input.
 var LaneFollowing = &sensors.Definition{
-	ID: "sensor.other.lane_following", Number: 40001, Doc: "lane following: how to turn", DefaultRate: "10",
+	ID: "sensor.other.lane_following", Number: 40001, Doc: "lane following: how to turn", Rate: simtime.Hz(10),
 	Inputs:  []sensors.InputSpec{sensors.DeclareInput[*Lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
 	Outputs: []sensors.OutputSpec{sensors.Declare[Follow](sensors.OutputSpec{Name: "follow", Suffix: "/follow"})},
 	New:     func(sensors.Spec) (sensors.Sensor, error) { return &laneFollower{}, nil },
@@ -98,7 +99,7 @@ func Example_input() {
 		Sensors: sensors.Must(sensors.NewRegistry(LaneFollowing)), Bridges: registry,
 	})
 	must(err)
-	_, err = world.AddSensor(pipeline.SensorConfig{ID: LaneFollowing.ID, Name: "follower"})
+	_, err = world.AddSensor(sensors.Config{ID: LaneFollowing.ID, Name: "follower"})
 	must(err)
 	must(world.AddBridge(ctx, pipeline.BridgeConfig{Spec: "rosbridge:" + server.Addr()}))
 	must(bridgetest.Await(ctx, func() bool { return server.Subscribed()["/follower/lane"] != "" })) // it has read it

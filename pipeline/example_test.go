@@ -9,11 +9,11 @@ import (
 
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/pipeline"
-	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // A program of one's own: a scene, a camera and a lidar, and typed messages.
@@ -23,13 +23,13 @@ func Example() {
 		Scene: scenetest.MovingWall(20, 1), Open: eglctx.Open(eglctx.Options{}), Sensors: all.Registry(),
 	})
 	must(err)
-	camera, err := p.AddSensor(pipeline.SensorConfig{
-		ID: "sensor.camera.rgb", Name: "front", Rate: "5", Pose: rig.Pose{Z: 1.5},
+	camera, err := p.AddSensor(sensors.Config{
+		ID: "sensor.camera.rgb", Name: "front", Rate: simtime.Hz(5), Pose: sensors.Pose{Z: 1.5},
 		Attributes: map[string]any{"image_size_x": 320, "image_size_y": 240},
 	})
 	must(err)
-	lidar, err := p.AddSensor(pipeline.SensorConfig{
-		ID: "sensor.lidar.ray_cast", Name: "roof", Rate: "5", Pose: rig.Pose{Z: 2},
+	lidar, err := p.AddSensor(sensors.Config{
+		ID: "sensor.lidar.ray_cast", Name: "roof", Rate: simtime.Hz(5), Pose: sensors.Pose{Z: 2},
 		Attributes: map[string]any{"preset": "VelodyneVLP16"},
 	})
 	must(err)

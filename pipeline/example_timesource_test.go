@@ -35,7 +35,7 @@ func Example_timeSource() {
 		},
 	})
 	must(err)
-	imu, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "20"})
+	imu, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(20)})
 	must(err)
 	_, err = pipeline.Listen(imu, "imu", func(_ sensors.Tick, m *sample.Imu) {
 		fmt.Println(time.Unix(0, m.StampNs).UTC().Format(time.DateTime + ".000"))

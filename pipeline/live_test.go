@@ -38,6 +38,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,6 +71,9 @@ func newPipeline(t testing.TB, c pipeline.Config) *pipeline.Pipeline {
 func newPipelineIn(t testing.TB, in *scene.Scene, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
 	c.Scene, c.Open = in, opener(t)
+	if c.ClockRate.IsZero() {
+		c.ClockRate = simtime.Hz(100)
+	}
 	if c.Sensors == nil {
 		c.Sensors = registry()
 	}
@@ -82,7 +86,7 @@ func newPipelineIn(t testing.TB, in *scene.Scene, c pipeline.Config) *pipeline.P
 	return p
 }
 
-func add(t testing.TB, p *pipeline.Pipeline, c pipeline.SensorConfig) *pipeline.Sensor {
+func add(t testing.TB, p *pipeline.Pipeline, c sensors.Config) *pipeline.Sensor {
 	t.Helper()
 	s, err := p.AddSensor(c)
 	require.NoError(t, err)
@@ -97,9 +101,9 @@ func listen[M any](t testing.TB, s *pipeline.Sensor, output string, call func(se
 
 func TestStepsPublishOnTheGrid(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
-	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "13.4"})
-	unheard := add(t, p, pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "gnss"})
+	scanner := add(t, p, sensors.Config{ID: lidar.ID, Name: "lidar", Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
+	inertial := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.MustRate("13.4")})
+	unheard := add(t, p, sensors.Config{ID: "sensor.other.gnss", Name: "gnss"})
 	var stamps, scans []int64
 	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
 	listen(t, scanner, "points", func(at sensors.Tick, m *sample.PointCloud) {
@@ -131,7 +135,7 @@ func TestStepsPublishOnTheGrid(t *testing.T) {
 
 func TestStepAdvancesBySteps(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{Step: 20 * time.Millisecond})
-	s := add(t, p, pipeline.SensorConfig{ID: "sensor.other.odometry", Name: "odom", Rate: "50"})
+	s := add(t, p, sensors.Config{ID: "sensor.other.odometry", Name: "odom", Rate: simtime.Hz(50)})
 	n := 0
 	listen(t, s, "odometry", func(sensors.Tick, *sample.Odometry) { n++ })
 	require.NoError(t, p.Step(t.Context(), 3))
@@ -142,8 +146,8 @@ func TestStepAdvancesBySteps(t *testing.T) {
 
 func TestRealtimeFollowsTheClock(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{Mode: pipeline.Realtime, Scale: 2})
-	scanner := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 180}})
-	inertial := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu", Rate: "20"})
+	scanner := add(t, p, sensors.Config{ID: lidar.ID, Name: "lidar", Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 180}})
+	inertial := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "imu", Rate: simtime.Hz(20)})
 	var stamps []int64
 	scans := 0
 	listen(t, inertial, "imu", func(_ sensors.Tick, m *sample.Imu) { stamps = append(stamps, m.StampNs) })
@@ -160,7 +164,7 @@ func TestRealtimeFollowsTheClock(t *testing.T) {
 
 func TestTheCallersEndIsNoError(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	s := add(t, p, pipeline.SensorConfig{ID: lidar.ID, Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
+	s := add(t, p, sensors.Config{ID: lidar.ID, Name: "lidar", Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16"}})
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	listen(t, s, "points", func(sensors.Tick, *sample.PointCloud) {
@@ -174,18 +178,16 @@ func TestTheCallersEndIsNoError(t *testing.T) {
 
 func TestWrongUse(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	s := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
-	_, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
+	s := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "imu"})
+	_, err := p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu"})
 	require.ErrorIs(t, err, rig.ErrName)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "gnss", Topic: "/imu", Rate: "0"})
-	require.Error(t, err)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu2", Topic: "/imu"})
+	_, err = p.AddSensor(sensors.Config{ID: "sensor.other.imu", Name: "imu2", Topic: "/imu"})
 	require.ErrorIs(t, err, pipeline.ErrTopic)
 	_, err = pipeline.Listen(s, "imu", func(sensors.Tick, *sample.Image) {})
 	require.ErrorIs(t, err, pipeline.ErrOutput)
 	require.NoError(t, p.Step(t.Context(), 1))
 	require.NoError(t, p.Close(t.Context()))
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.other.gnss", Name: "late"})
+	_, err = p.AddSensor(sensors.Config{ID: "sensor.other.gnss", Name: "late"})
 	require.ErrorIs(t, err, pipeline.ErrClosed)
 }
 
@@ -203,7 +205,7 @@ func recorder(t *testing.T, open gpu.Opener, seed uint64, dir string) *pipeline.
 	t.Helper()
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: open, Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(),
-		Seed: seed, OutDir: dir,
+		Seed: seed, OutDir: dir, ClockRate: simtime.Hz(100),
 	})
 	if errors.Is(err, errSkip) {
 		t.Skip(err)
@@ -305,14 +307,14 @@ func TestALostContextEndsTheRunAndKeepsTheRecording(t *testing.T) {
 			lost := new(atomic.Bool)
 			p, err := pipeline.New(t.Context(), pipeline.Config{
 				Scene: scenetest.MovingWall(30, 5), Open: losing(opener(t), lost),
-				Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(), OutDir: dir,
+				Sensors: sensorsall.Registry(), Bridges: bridgesall.Registry(), OutDir: dir, ClockRate: simtime.Hz(100),
 				Mode: map[string]pipeline.Mode{"stepped": pipeline.Stepped, "realtime": pipeline.Realtime}[mode],
 			})
 			if errors.Is(err, errSkip) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
-			scanner := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: "20", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}})
+			scanner := add(t, p, sensors.Config{ID: "sensor.lidar.ray_cast", Name: "lidar", Rate: simtime.Hz(20), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "mcap:a.mcap"}))
 			scans := 0
 			listen(t, scanner, "points", func(sensors.Tick, *sample.PointCloud) {
@@ -344,7 +346,7 @@ func TestRowsAreIdleOnlyWhereNobodyListened(t *testing.T) {
 	}
 
 	unheard := newPipeline(t, pipeline.Config{})
-	add(t, unheard, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "imu"})
+	add(t, unheard, sensors.Config{ID: "sensor.other.imu", Name: "imu"})
 	require.NoError(t, unheard.Run(t.Context(), 80*time.Millisecond))
 	summary := unheard.Summary()
 	require.Len(t, summary.Sensors, 2)
@@ -363,7 +365,7 @@ func TestQualityOfServiceNamesATopicThatIsThere(t *testing.T) {
 
 func TestAddTransformsFindsAFreeName(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{})
-	add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "tf", Topic: "/imu"})
+	add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "tf", Topic: "/imu"})
 	require.NoError(t, p.AddTransforms())
 	assert.Equal(t, []string{"/tf", "/tf_static"}, p.Sensors()[1].Topics())
 	require.NoError(t, p.AddTransforms(), "once is enough")
@@ -376,17 +378,17 @@ func TestARecordingTakesSensorsThatComeAndGo(t *testing.T) {
 	dir := t.TempDir()
 	p := recorder(t, opener(t), 1, dir)
 	require.NoError(t, p.Step(t.Context(), 20))
-	late, err := p.AddSensor(pipeline.SensorConfig{
-		ID: "sensor.camera.depth", Name: "late", Rate: "100", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8},
+	late, err := p.AddSensor(sensors.Config{
+		ID: "sensor.camera.depth", Name: "late", Rate: simtime.Hz(100), Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8},
 	})
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), 10))
 	require.NoError(t, late.Destroy(t.Context()))
 	require.NoError(t, p.Step(t.Context(), 20))
-	again, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.depth", Name: "late", Rate: "50", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8}})
+	again, err := p.AddSensor(sensors.Config{ID: "sensor.camera.depth", Name: "late", Rate: simtime.Hz(50), Attributes: map[string]any{"image_size_x": 16, "image_size_y": 8}})
 	require.NoError(t, err)
 	require.NoError(t, p.Step(t.Context(), 10))
-	assert.Equal(t, 50.0, again.RateHz())
+	assert.Equal(t, simtime.Hz(50), again.Rate())
 	require.NoError(t, p.Close(t.Context()))
 	data, err := os.ReadFile(filepath.Join(dir, "a.mcap"))
 	require.NoError(t, err)
@@ -403,8 +405,8 @@ func onTheGPU() *sensors.Registry {
 
 // small is a sensor with little to compute. A lidar's type is that of its options, and
 // what is named besides them goes before them.
-func small(id, name string) pipeline.SensorConfig {
-	c := pipeline.SensorConfig{ID: id, Name: name, Rate: "50", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"image_size_x": 32, "image_size_y": 16}}
+func small(id, name string) sensors.Config {
+	c := sensors.Config{ID: id, Name: name, Rate: simtime.Hz(50), Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"image_size_x": 32, "image_size_y": 16}}
 	if id == lidar.ID {
 		c.ID, c.Attributes, c.Options = "", map[string]any{"columns": 60}, lidar.RayCast{Preset: "VelodyneVLP16", Columns: 9}
 	}
@@ -489,15 +491,15 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 	wall := s.ActorsOf("vehicle.wall")[0]
 	pictures := map[string]*sample.Image{}
 	p := newPipelineIn(t, s, pipeline.Config{Sensors: onTheGPU()})
-	mount := rig.Pose{X: -10, Y: 1, Yaw: 30}
+	mount := sensors.Pose{X: -10, Y: 1, Yaw: 30}
 	there := wall.Motion.PoseAt(int64(100 * time.Millisecond)).Compose(mount.Spatial())
 	onWall, onEgo := small(camera.DepthDefinition.ID, "on_wall"), small(camera.DepthDefinition.ID, "on_ego")
 	onWall.AttachTo, onWall.Pose = wall.ID, mount
-	onEgo.Pose = rig.Pose{X: there.Position.X(), Y: there.Position.Y(), Z: there.Position.Z(), Yaw: 30}
+	onEgo.Pose = sensors.Pose{X: there.Position.X(), Y: there.Position.Y(), Z: there.Position.Z(), Yaw: 30}
 	same := small(camera.DepthDefinition.ID, "same_mount")
 	same.Pose = mount
-	for _, c := range []pipeline.SensorConfig{onWall, onEgo, same} {
-		c.Rate = "10"
+	for _, c := range []sensors.Config{onWall, onEgo, same} {
+		c.Rate = simtime.Hz(10)
 		name := c.Name
 		listen(t, add(t, p, c), camera.OutputImage, func(_ sensors.Tick, m *sample.Image) {
 			pictures[name] = &sample.Image{}
@@ -518,9 +520,9 @@ func TestACameraSeesFromItsActor(t *testing.T) {
 // publishes between the sensors beside it, in the order of the rig (law T5).
 func TestACalibrationKeepsItsTurn(t *testing.T) {
 	p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
-	before := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "before"})
-	camera := add(t, p, pipeline.SensorConfig{ID: "sensor.camera.rgb", Name: "camera", Rate: "100", Attributes: map[string]any{"image_size_x": 16, "image_size_y": 16}})
-	after := add(t, p, pipeline.SensorConfig{ID: "sensor.other.imu", Name: "after"})
+	before := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "before"})
+	camera := add(t, p, sensors.Config{ID: "sensor.camera.rgb", Name: "camera", Rate: simtime.Hz(100), Attributes: map[string]any{"image_size_x": 16, "image_size_y": 16}})
+	after := add(t, p, sensors.Config{ID: "sensor.other.imu", Name: "after"})
 	var order []string // callbacks of a stepped run come one at a time
 	listen(t, before, "imu", func(sensors.Tick, *sample.Imu) { order = append(order, "before") })
 	listen(t, camera, "camera_info", func(sensors.Tick, *sample.CameraInfo) { order = append(order, "camera") })
@@ -635,10 +637,10 @@ func soakRealtime(t *testing.T, s *soak, duration time.Duration) {
 func addSoaked(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
 	small := map[string]any{"image_size_x": 160, "image_size_y": 120}
-	for _, c := range []pipeline.SensorConfig{
+	for _, c := range []sensors.Config{
 		{ID: "sensor.camera.rgb", Name: "rgb", Attributes: small},
 		{ID: "sensor.camera.depth", Name: "depth", Attributes: small},
-		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}},
+		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: sensors.Pose{Z: 2}, Attributes: map[string]any{"preset": "VelodyneVLP16", "columns": 90}},
 		{ID: "sensor.other.imu", Name: "imu"},
 		{ID: "sensor.other.gnss", Name: "gnss"},
 		{ID: "sensor.other.odometry", Name: "odom"},
@@ -743,7 +745,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 3 {
 		p := newPipeline(t, pipeline.Config{Sensors: sensorsall.Registry()})
-		s := add(t, p, pipeline.SensorConfig{ID: "sensor.lidar.ray_cast", Name: "lidar", Always: true})
+		s := add(t, p, sensors.Config{ID: "sensor.lidar.ray_cast", Name: "lidar", Always: true})
 		require.NotNil(t, s)
 		require.NoError(t, p.Run(t.Context(), 300*time.Millisecond))
 		require.NoError(t, p.Close(context.Background()))

@@ -65,8 +65,8 @@ type Config struct {
 	Mode Mode
 	// Step is the length of a step, 10 ms where it is 0.
 	Step time.Duration
-	// ClockHz is the rate of /clock, 100 where it is 0; negative publishes none.
-	ClockHz float64
+	// ClockRate is the rate of /clock; the zero Rate publishes none.
+	ClockRate simtime.Rate
 	// TimeSource names the source of the run's time ("engine" where it is empty), Scale
 	// its speed, 1 where it is 0. A Stepped run needs a source that is a simtime.Stepper.
 	TimeSource string
@@ -102,8 +102,7 @@ type Progress struct {
 }
 
 const (
-	defaultStep    = 10 * time.Millisecond
-	defaultClockHz = 100
+	defaultStep = 10 * time.Millisecond
 )
 
 // Pipeline is a running simulation's sensors. See the package documentation for
@@ -204,9 +203,6 @@ func (c *Config) setDefaults() error {
 	if c.Step == 0 {
 		c.Step = defaultStep
 	}
-	if c.ClockHz == 0 {
-		c.ClockHz = defaultClockHz
-	}
 	if c.Scale == 0 {
 		c.Scale = 1
 	}
@@ -243,14 +239,9 @@ func (p *Pipeline) makeClock() error {
 	if p.steps, err = simtime.NewFixedLoop(every, 1); err != nil {
 		return err
 	}
-	if p.config.ClockHz < 0 {
-		return nil
+	if !p.config.ClockRate.IsZero() {
+		p.clockDue, err = simtime.NewSchedule(p.config.ClockRate, 1)
 	}
-	rate, err := simtime.RateOf(p.config.ClockHz)
-	if err != nil {
-		return fmt.Errorf("clock rate: %w", err)
-	}
-	p.clockDue, err = simtime.NewSchedule(rate, 1)
 	return err
 }
 
@@ -358,9 +349,9 @@ func historyTicks(step time.Duration, clock *simtime.Schedule, list []*Sensor) i
 		perSecond += clock.Rate().Float64()
 	}
 	for _, s := range list {
-		perSecond += s.spec.RateHz
+		perSecond += s.spec.Rate.Float64()
 		if s.gpu && s.schedule != nil {
-			longest = max(longest, 1/s.spec.RateHz)
+			longest = max(longest, 1/s.spec.Rate.Float64())
 		}
 	}
 	return maxInstants + maxCaptures + 2 + int(min(math.Ceil(perSecond*longest), maxScanTicks))

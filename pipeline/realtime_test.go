@@ -16,13 +16,14 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // TestARealtimeRecordingKeepsTheClockAhead: law T4 from the first message to the
 // last, over two runs, in the order of the file and of its log times.
 func TestARealtimeRecordingKeepsTheClockAhead(t *testing.T) {
 	to := &peer{}
-	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, Bridges: to.registry(), ClockHz: 20})
+	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, Bridges: to.registry(), ClockRate: simtime.Hz(20)})
 	addScripted(t, p, laggyID, "captured", "100")
 	addScripted(t, p, plainID, "computed", "100")
 	to.attach(t, p, "")

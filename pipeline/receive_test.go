@@ -201,7 +201,7 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	var seen []float64
 	s := &script{}
 	s.with = []*sensors.Definition{{
-		ID: "sensor.test.follower", Doc: "follows lanes", DefaultRate: "10",
+		ID: "sensor.test.follower", Doc: "follows lanes", Rate: simtime.Hz(10),
 		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
 		Inputs:  []sensors.InputSpec{sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
 		New: func(spec sensors.Spec) (sensors.Sensor, error) {
@@ -213,7 +213,7 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	first := addScripted(t, p, "sensor.test.follower", "first", "10")
 	hear(t, first, func(sensors.Tick, *sample.Imu) {})
 	w.attach(t, p)
-	second, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
+	second, err := p.AddSensor(sensors.Config{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
 	require.NoError(t, err, "added after the bridge")
 	hear(t, second, func(sensors.Tick, *sample.Imu) {})
 	w.deliver["/first/lane"](&lane{offset: 1})
@@ -230,7 +230,7 @@ func TestSensorsAreBroughtTheirInputs(t *testing.T) {
 	assert.Zero(t, p.Takers("/lanes"), "nothing is kept of it")
 	assert.Equal(t, 1, p.Takers("/first/lane"))
 
-	again, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
+	again, err := p.AddSensor(sensors.Config{ID: "sensor.test.follower", Name: "second", Topics: map[string]string{"lane": "/lanes"}})
 	require.NoError(t, err)
 	hear(t, again, func(sensors.Tick, *sample.Imu) {})
 	w.deliver["/lanes"](&lane{offset: 5})
@@ -243,7 +243,7 @@ func TestMissingTopicsAreTold(t *testing.T) {
 	var log lockedText
 	w, s := &wheel{}, &script{}
 	s.with = []*sensors.Definition{{
-		ID: "sensor.test.listener", Doc: "is brought what nobody has", DefaultRate: "10",
+		ID: "sensor.test.listener", Doc: "is brought what nobody has", Rate: simtime.Hz(10),
 		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
 		Inputs: []sensors.InputSpec{
 			sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"}),
@@ -591,7 +591,7 @@ func TestClientsOfBridgesControlTime(t *testing.T) {
 func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 	w, s := &wheel{}, &script{}
 	s.with = []*sensors.Definition{{
-		ID: "sensor.test.deaf", Doc: "takes nothing", DefaultRate: "10",
+		ID: "sensor.test.deaf", Doc: "takes nothing", Rate: simtime.Hz(10),
 		Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
 		Inputs:  []sensors.InputSpec{sensors.DeclareInput[*lane](sensors.InputSpec{Name: "lane", Suffix: "/lane"})},
 		New:     func(spec sensors.Spec) (sensors.Sensor, error) { return &plain{script: s, name: spec.Name}, nil },
@@ -622,7 +622,7 @@ func TestSummaryHasWhatSensorsDidNotTake(t *testing.T) {
 
 // TestAControlNeedsAVehicleThatObeys: and a rig may have one with topics of its own.
 func TestAControlNeedsAVehicleThatObeys(t *testing.T) {
-	config := pipeline.SensorConfig{ID: "sensor.other.control", Name: "mine", Topics: map[string]string{"control": "/mine", "velocity": ""}}
+	config := sensors.Config{ID: "sensor.other.control", Name: "mine", Topics: map[string]string{"control": "/mine", "velocity": ""}}
 	p := newScripted(t, &script{}, pipeline.Config{})
 	_, err := p.AddSensor(config)
 	require.ErrorIs(t, err, motion.ErrNotDriven)

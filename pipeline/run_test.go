@@ -194,7 +194,7 @@ func paused(t *testing.T, mode pipeline.Mode, do *script) (p *pipeline.Pipeline,
 	to = &peer{}
 	config := pipeline.Config{Mode: mode, Bridges: to.registry()}
 	if mode == pipeline.Stepped {
-		config.ClockHz = 1000 // there the step alone makes the clock
+		config.ClockRate = simtime.Hz(1000) // there the step alone makes the clock
 	}
 	p = newScripted(t, do, config)
 	addScripted(t, p, laggyID, "captured", "20")
@@ -769,7 +769,7 @@ func TestAJumpIsFollowedOnce(t *testing.T) {
 // doesn't come any more.
 func TestAJumpBackFreesAFullQueue(t *testing.T) {
 	to := &peer{kind: bridges.KindFile}
-	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.System, Bridges: to.registry(), ClockHz: 2})
+	p := newScripted(t, &script{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.System, Bridges: to.registry(), ClockRate: simtime.Hz(2)})
 	s := addScripted(t, p, plainID, "computed", "1000")
 	fired := 0
 	full := make(chan struct{})

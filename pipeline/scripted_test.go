@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Scripted sensors and bridges: what tests of a pipeline's own work need,
@@ -51,7 +52,7 @@ type script struct {
 func (s *script) registry() *sensors.Registry {
 	define := func(id string, wrap func(*plain) sensors.Sensor) *sensors.Definition {
 		return &sensors.Definition{
-			ID: id, Doc: id, DefaultRate: "10",
+			ID: id, Doc: id, Rate: simtime.Hz(10),
 			Outputs: []sensors.OutputSpec{sensors.Declare[sample.Imu](sensors.OutputSpec{Name: "out"})},
 			New:     func(spec sensors.Spec) (sensors.Sensor, error) { return wrap(&plain{script: s, name: spec.Name}), nil },
 		}
@@ -79,7 +80,7 @@ func (s *script) compute(p *plain) sensors.Sensor {
 }
 
 func eachFrame(d *sensors.Definition) *sensors.Definition {
-	d.EachFrame, d.DefaultRate = true, ""
+	d.EachFrame, d.Rate = true, simtime.Rate{}
 	return d
 }
 
@@ -225,6 +226,15 @@ func (s *laggy) Pending() int {
 // is closed with the test.
 func newScripted(t testing.TB, s *script, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
+	if c.ClockRate.IsZero() {
+		c.ClockRate = simtime.Hz(100)
+	}
+	return newScriptedIn(t, scenetest.MovingWall(30, 5), s, c)
+}
+
+// newUnclocked is newScripted without /clock.
+func newUnclocked(t testing.TB, s *script, c pipeline.Config) *pipeline.Pipeline {
+	t.Helper()
 	return newScriptedIn(t, scenetest.MovingWall(30, 5), s, c)
 }
 
@@ -242,7 +252,11 @@ func newScriptedIn(t testing.TB, in *scene.Scene, s *script, c pipeline.Config) 
 
 func addScripted(t testing.TB, p *pipeline.Pipeline, id, name, rate string) *pipeline.Sensor {
 	t.Helper()
-	s, err := p.AddSensor(pipeline.SensorConfig{ID: id, Name: name, Rate: rate})
+	c := sensors.Config{ID: id, Name: name}
+	if rate != "" {
+		c.Rate = simtime.MustRate(rate)
+	}
+	s, err := p.AddSensor(c)
 	require.NoError(t, err)
 	return s
 }

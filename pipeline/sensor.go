@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -22,43 +21,11 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// SensorConfig is one sensor to be added by a program. Only Name is needed, and Options or
-// ID.
-type SensorConfig struct {
-	// Options is the sensor's type and its parameters: a struct that a registered type
-	// has for that, such as camera.RGB{Width: 640, Height: 480}. What is zero has its default.
-	Options any
-	// ID is the type's id in place of Options.
-	ID, Name string
-	// Parent is the frame it is mounted in (base_link or another sensor's),
-	// Frame its own frame, FrameID the one that its messages name where that isn't
-	// its own, Topic the start of its topics.
-	Parent, Frame, FrameID, Topic string
-	// Topics are the topics of single outputs and inputs by their names; an input whose
-	// topic is "" is not brought.
-	Topics map[string]string
-	// Rate is the rate in Hz as a decimal number; empty means the type's default, and
-	// is all that a type takes that fires each frame.
-	Rate string
-	// Pose is where it is mounted in the parent's frame: metres and degrees.
-	Pose rig.Pose
-	// AttachTo is the id of the actor that it rides on; 0 is the ego. Parent's
-	// base_link is that actor's own frame then, and a Parent that is another sensor's
-	// frame has to be on the same actor, which need not be said again.
-	AttachTo uint32
-	// Always computes it even if nobody listens.
-	Always bool
-	// Attributes are the type's parameters by name, in place of Options or besides.
-	Attributes map[string]any
-}
-
 // Sensor is one sensor of a pipeline. Its methods may be called from any goroutine.
 type Sensor struct {
 	p        *Pipeline
 	spec     sensors.Spec
-	relative spatial.Pose
 	owner    uint32
-	always   bool
 	rank     rank
 	schedule *simtime.Schedule // nil for a type that fires each frame
 	life     *sensors.Life
@@ -75,8 +42,6 @@ type Sensor struct {
 	users    usage
 	turn     chan struct{} // see takeTurn; nil where none is needed
 	ending   ending
-	// fault places an error in the rig's file.
-	fault func(key string, err error) error
 
 	joined atomic.Bool // the frame loop has let its schedule run
 	// The frame loop's own.
@@ -93,8 +58,8 @@ func (s *Sensor) FrameID() string { return s.spec.BodyFrame() }
 // TypeID returns the id of the sensor's type.
 func (s *Sensor) TypeID() string { return s.spec.Definition.ID }
 
-// RateHz returns the rate at which the sensor fires, 0 for one that fires each frame.
-func (s *Sensor) RateHz() float64 { return s.spec.RateHz }
+// Rate returns how often the sensor fires, zero for one that fires each frame.
+func (s *Sensor) Rate() simtime.Rate { return s.spec.Rate }
 
 // Mount returns the pose of the sensor's body frame in the frame of the actor that it
 // rides on, the ego's base_link.
@@ -121,22 +86,8 @@ func (s *Sensor) Topics() []string { return append([]string(nil), s.topics...) }
 // shaders takes the GL thread's time, in which a realtime run may drop captures, but
 // holds up no loop. On an error, also of a bridge that refuses a topic now, nothing is
 // added.
-func (p *Pipeline) AddSensor(c SensorConfig) (*Sensor, error) {
-	attributes := c.Attributes
-	if c.Options != nil {
-		d, err := p.config.Sensors.Of(c.Options)
-		if err != nil {
-			return nil, fmt.Errorf("add sensor %s: %w", c.Name, err)
-		}
-		c.ID, attributes = d.ID, d.Given(c.Options)
-		maps.Copy(attributes, c.Attributes)
-	}
-	entry := rig.Entry{ID: c.ID, Name: c.Name, Parent: c.Parent, Frame: c.Frame, FrameID: c.FrameID, Topic: c.Topic, Topics: c.Topics,
-		Rate: c.Rate, Always: c.Always, Pose: c.Pose}
-	for _, name := range slices.Sorted(maps.Keys(attributes)) { // of two faults always the same is told
-		entry.Attributes = append(entry.Attributes, rig.Attribute{Name: name, Value: attributes[name]})
-	}
-	added, err := p.add([]rig.Entry{entry}, c.AttachTo)
+func (p *Pipeline) AddSensor(c sensors.Config) (*Sensor, error) {
+	added, err := p.add([]sensors.Config{c}, c.AttachTo)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +126,7 @@ func newSensors(r *rig.Rig, registry *sensors.Registry, from int) ([]*Sensor, er
 	}
 	var list []*Sensor
 	for i := range resolved[from:] {
-		s, err := newSensor(&resolved[from+i])
+		s, err := newSensor(resolved[from+i])
 		if err != nil {
 			return nil, err
 		}
@@ -208,18 +159,15 @@ func rankOf(d *sensors.Definition) rank {
 	}
 }
 
-func newSensor(r *rig.Sensor) (*Sensor, error) {
-	s := &Sensor{
-		spec: r.Spec, relative: r.Relative, always: r.Always, life: sensors.NewLife(r.Spec.Definition),
-		env: &sensors.Env{}, fault: r.Fault, rank: rankOf(r.Spec.Definition),
-	}
+func newSensor(spec sensors.Spec) (*Sensor, error) {
+	s := &Sensor{spec: spec, life: sensors.NewLife(spec.Definition), env: &sensors.Env{}, rank: rankOf(spec.Definition)}
 	s.users.init()
 	s.ending.init()
-	if err := s.setRate(r.Rate); err != nil {
-		return nil, r.Fault("rate", err)
+	if err := s.schedules(); err != nil {
+		return nil, s.fault("rate", err)
 	}
 	if err := s.life.Set(s.spec); err != nil {
-		return nil, r.Fault("", err)
+		return nil, s.fault("", err)
 	}
 	sensor := s.life.Sensor()
 	s.gpu = s.life.Capturer() != nil
@@ -236,36 +184,31 @@ func newSensor(r *rig.Sensor) (*Sensor, error) {
 		}
 		s.ports = append(s.ports, port)
 		s.outputs = append(s.outputs, i)
-		s.topics = append(s.topics, topicOf(r, out.Name, out.Suffix))
+		s.topics = append(s.topics, topicOf(&spec, out.Name, out.Suffix))
 		s.stats = append(s.stats, newOutputStats())
 	}
 	for i := range s.spec.Definition.Inputs {
 		in := &s.spec.Definition.Inputs[i]
 		input := in.Open()
 		s.env.Inlets = append(s.env.Inlets, input)
-		if topic, given := r.Topics[in.Name]; !given || topic != "" {
-			s.inlets = append(s.inlets, &inlet{topic: topicOf(r, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, input: input})
+		if topic, given := spec.Topics[in.Name]; !given || topic != "" {
+			s.inlets = append(s.inlets, &inlet{topic: topicOf(&spec, in.Name, in.Suffix), typ: in.Type, qos: in.QoS, input: input})
 		}
 	}
 	return s, nil
 }
 
-// setRate makes the sensor's schedule.
-func (s *Sensor) setRate(text string) error {
+// fault places an error in the rig's file.
+func (s *Sensor) fault(key string, err error) error { return s.spec.Config.Fault(key, err) }
+
+// schedules makes the sensor's schedule.
+func (s *Sensor) schedules() (err error) {
 	if s.spec.Definition.EachFrame {
-		if text != "" {
-			return fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, s.spec.Definition.ID)
-		}
 		return nil
 	}
-	rate, err := simtime.ParseRate(text)
-	if err != nil {
-		return err
-	}
-	s.spec.RateHz = rate.Float64()
 	// The first firing is a period after the start: a scan needs it, and every
 	// sensor then has its rate times the duration messages.
-	s.schedule, err = simtime.NewSchedule(rate, 1)
+	s.schedule, err = simtime.NewSchedule(s.spec.Rate, 1)
 	return err
 }
 
@@ -294,7 +237,7 @@ func (s *Sensor) join(p *Pipeline, owner uint32) error {
 
 // topicOf is the topic that the rig gives an output or an input by its name, or else the
 // sensor's topic with the suffix; "//x" is /x itself.
-func topicOf(r *rig.Sensor, name, suffix string) string {
+func topicOf(r *sensors.Spec, name, suffix string) string {
 	if topic := r.Topics[name]; topic != "" {
 		return topic
 	}
@@ -328,7 +271,7 @@ func seedOf(seed uint64, name string) uint64 {
 
 // listenedTo reports whether anybody would receive what the sensor computes.
 func (s *Sensor) listenedTo() bool {
-	if s.always {
+	if s.spec.Config.Always {
 		return true
 	}
 	for _, port := range s.ports {
@@ -375,7 +318,7 @@ func (s *Sensor) skip(n int) {
 // AddTransforms adds the sensor that publishes the rig's frames on /tf and
 // /tf_static, unless the rig has one.
 func (p *Pipeline) AddTransforms() error {
-	return p.addOnce(SensorConfig{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink})
+	return p.addOnce(sensors.Config{ID: transformID, Name: "tf", Frame: spatial.FrameBaseLink})
 }
 
 // AddSnapshot adds the sensor that publishes the world's state on /snapshot, ahead of
@@ -384,7 +327,7 @@ func (p *Pipeline) AddSnapshot() error {
 	if len(p.config.Sensors.Match(snapshotID)) == 0 {
 		return nil
 	}
-	return p.addOnce(SensorConfig{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"})
+	return p.addOnce(sensors.Config{ID: snapshotID, Name: "snapshot", Topic: "/snapshot"})
 }
 
 // Commands are the topics on which bridges receive what steers an ego that is a
@@ -404,13 +347,13 @@ func (p *Pipeline) AddCommands(topics Commands) error {
 	if _, ok := p.config.Ego.(*scene.Driven); !ok || topics == (Commands{}) {
 		return nil
 	}
-	return p.addOnce(SensorConfig{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
+	return p.addOnce(sensors.Config{ID: controlID, Name: "control", Frame: spatial.FrameBaseLink, Topics: map[string]string{
 		"control": topics.Control, "ackermann": topics.Ackermann, "velocity": topics.Velocity,
 	}})
 }
 
 // addOnce adds a sensor unless there is one of its type; its name gives way to others'.
-func (p *Pipeline) addOnce(c SensorConfig) error {
+func (p *Pipeline) addOnce(c sensors.Config) error {
 	p.change.Lock()
 	members := p.members
 	p.change.Unlock()
@@ -482,7 +425,7 @@ func (p *Pipeline) SensorsOf(pattern string) []*Sensor {
 
 // add makes sensors of a rig's entries, on an actor; begun and joined if the pipeline
 // has started.
-func (p *Pipeline) add(entries []rig.Entry, attachTo uint32) ([]*Sensor, error) {
+func (p *Pipeline) add(entries []sensors.Config, attachTo uint32) ([]*Sensor, error) {
 	added, started, err := p.enlist(entries, attachTo)
 	if err != nil || !started {
 		return added, err
@@ -508,7 +451,7 @@ func (p *Pipeline) add(entries []rig.Entry, attachTo uint32) ([]*Sensor, error) 
 
 // enlist makes sensors members, and lets bridges carry them; those of a pipeline that
 // has not started join the roster at once.
-func (p *Pipeline) enlist(entries []rig.Entry, attachTo uint32) (added []*Sensor, started bool, err error) {
+func (p *Pipeline) enlist(entries []sensors.Config, attachTo uint32) (added []*Sensor, started bool, err error) {
 	p.change.Lock()
 	defer p.change.Unlock()
 	if p.closed {
@@ -625,7 +568,7 @@ func (p *Pipeline) strike(gone []*Sensor) error {
 	p.members = slices.DeleteFunc(slices.Clone(p.members), func(s *Sensor) bool { return slices.Contains(gone, s) })
 	live := slices.DeleteFunc(slices.Clone(p.live()), func(s *Sensor) bool { return slices.Contains(gone, s) })
 	p.roster.Store(&live)
-	p.rig.Sensors = slices.DeleteFunc(slices.Clone(p.rig.Sensors), func(e rig.Entry) bool {
+	p.rig.Sensors = slices.DeleteFunc(slices.Clone(p.rig.Sensors), func(e sensors.Config) bool {
 		return slices.ContainsFunc(gone, func(s *Sensor) bool { return s.spec.Name == e.Name })
 	})
 	var errs []error
@@ -855,7 +798,7 @@ func framesOf(list []*Sensor, owner uint32) []sample.Transform {
 			continue
 		}
 		open = append(open, sample.Transform{
-			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.relative,
+			Header: sample.Header{FrameID: s.spec.ParentFrame}, ChildFrameID: s.spec.BodyFrame(), Relative: s.spec.Relative,
 		})
 		if f, ok := s.life.Sensor().(sensors.Framer); ok {
 			within = append(within, f.Frames()...)

@@ -94,11 +94,11 @@ func TestSensorsComeAndGoDuringARun(t *testing.T) {
 				spawners.Go(func() {
 					for n := range 8 {
 						id := []string{plainID, laggyID, eachID}[n%3]
-						rate := "200"
+						rate := simtime.Hz(200)
 						if id == eachID {
-							rate = ""
+							rate = simtime.Rate{}
 						}
-						s, err := p.AddSensor(pipeline.SensorConfig{ID: id, Name: fmt.Sprintf("s%d", k), Rate: rate})
+						s, err := p.AddSensor(sensors.Config{ID: id, Name: fmt.Sprintf("s%d", k), Rate: rate})
 						if !assert.NoError(t, err) {
 							return
 						}
@@ -151,7 +151,7 @@ func TestACallbackMayAddAndDestroy(t *testing.T) {
 							close(fifth)
 							return
 						}
-						next, err := p.AddSensor(pipeline.SensorConfig{ID: id, Name: fmt.Sprint("s", calls), Rate: "100"})
+						next, err := p.AddSensor(sensors.Config{ID: id, Name: fmt.Sprint("s", calls), Rate: simtime.Hz(100)})
 						if assert.NoError(t, err) {
 							add(next)
 						}
@@ -198,7 +198,7 @@ func TestASlowBeginHoldsUpNobody(t *testing.T) {
 			<-calls
 			<-calls
 			quick := addScripted(t, p, plainID, "quick", "100")
-			_, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "slow"})
+			_, err := p.AddSensor(sensors.Config{ID: plainID, Name: "slow"})
 			require.ErrorIs(t, err, rig.ErrName, "the name is taken already")
 			_, err = p.Sensor("slow")
 			require.ErrorIs(t, err, pipeline.ErrNoSensor, "but not there yet")
@@ -233,29 +233,29 @@ func TestWhatCantBeAddedLeavesNothing(t *testing.T) {
 	addScripted(t, p, plainID, "base", "10")
 	to.attach(t, p, "")
 	require.NoError(t, p.Step(t.Context(), 1))
-	add := func(c pipeline.SensorConfig) error {
+	add := func(c sensors.Config) error {
 		_, err := p.AddSensor(c)
 		return err
 	}
 	failing = errBroken
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "x"}), errBroken)
-	_, err := p.AddRig(&rig.Rig{Sensors: []rig.Entry{{ID: plainID, Name: "y"}, {ID: plainID, Name: "z"}}})
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "x"}), errBroken)
+	_, err := p.AddRig(&rig.Rig{Sensors: []sensors.Config{{ID: plainID, Name: "y"}, {ID: plainID, Name: "z"}}})
 	require.ErrorIs(t, err, errBroken)
 	failing = nil
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "picky"}), errBroken)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "picky"}), errBroken)
 	to.refuse = "/refused"
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "refused"}), bridges.ErrTopicName)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "base"}), rig.ErrName)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "x", Topic: "/base"}), pipeline.ErrTopic)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "x", Parent: "y"}), rig.ErrParent)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: plainID, Name: "x", AttachTo: 77}), scene.ErrNoActor)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: eachID, Name: "x", Rate: "10"}), simtime.ErrRate)
-	require.ErrorIs(t, add(pipeline.SensorConfig{ID: "sensor.test.plane", Name: "x"}), sensors.ErrUnknownSensor)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "refused"}), bridges.ErrTopicName)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "base"}), rig.ErrName)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "x", Topic: "/base"}), pipeline.ErrTopic)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "x", Parent: "y"}), rig.ErrParent)
+	require.ErrorIs(t, add(sensors.Config{ID: plainID, Name: "x", AttachTo: 77}), scene.ErrNoActor)
+	require.ErrorIs(t, add(sensors.Config{ID: eachID, Name: "x", Rate: simtime.Hz(10)}), simtime.ErrRate)
+	require.ErrorIs(t, add(sensors.Config{ID: "sensor.test.plane", Name: "x"}), sensors.ErrUnknownSensor)
 	assert.Len(t, p.Sensors(), 1)
 	assert.Empty(t, ended, "nothing of it had begun")
 	to.refuse = ""
 	for _, name := range []string{"x", "y", "z", "refused"} {
-		require.NoError(t, add(pipeline.SensorConfig{ID: plainID, Name: name, Rate: "100"}))
+		require.NoError(t, add(sensors.Config{ID: plainID, Name: name, Rate: simtime.Hz(100)}))
 	}
 	require.NoError(t, p.Step(t.Context(), 5))
 	require.NoError(t, p.Close(t.Context()))
@@ -270,7 +270,7 @@ func TestDestroyCompletesWhatWasBegun(t *testing.T) {
 		time.Sleep(100 * time.Microsecond) // so that there is a queue
 		return nil
 	}}
-	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry(), ClockHz: -1})
+	p := newUnclocked(t, &script{}, pipeline.Config{Bridges: to.registry()})
 	addScripted(t, p, plainID, "other", "100")
 	s := addScripted(t, p, laggyID, "s", "100")
 	to.attach(t, p, "")
@@ -305,16 +305,16 @@ func TestDestroyCompletesWhatWasBegun(t *testing.T) {
 func TestASensorThatCarriesOthersStays(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
 	mast := addScripted(t, p, plainID, "mast", "10")
-	eye, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "eye", Parent: "mast"})
+	eye, err := p.AddSensor(sensors.Config{ID: plainID, Name: "eye", Parent: "mast"})
 	require.NoError(t, err)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "ear", Parent: "mast"})
+	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "ear", Parent: "mast"})
 	require.NoError(t, err)
 	err = mast.Destroy(t.Context())
 	require.ErrorIs(t, err, pipeline.ErrMounted)
 	require.EqualError(t, err, "destroy sensor mast: other sensors are mounted on it: eye, ear")
 	require.NoError(t, eye.Destroy(t.Context()), "also before the start")
 	require.ErrorIs(t, mast.Destroy(t.Context()), pipeline.ErrMounted)
-	twin, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "twin", Frame: "mast"})
+	twin, err := p.AddSensor(sensors.Config{ID: plainID, Name: "twin", Frame: "mast"})
 	require.NoError(t, err)
 	require.NoError(t, mast.Destroy(t.Context()), "the frame stays")
 	require.ErrorIs(t, twin.Destroy(t.Context()), pipeline.ErrMounted)
@@ -377,11 +377,11 @@ func TestSensorsRideOnActors(t *testing.T) {
 		owners[name] = o
 		return nil
 	}}
-	p := newScriptedIn(t, fleet(t), do, pipeline.Config{})
+	p := newScriptedIn(t, fleet(t), do, pipeline.Config{ClockRate: simtime.Hz(100)})
 	bus := only(t, p.Actors("vehicle.bus"))
-	busTop, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "bus_top", Rate: "100", AttachTo: bus.ID(), Pose: rig.Pose{Z: 3}})
+	busTop, err := p.AddSensor(sensors.Config{ID: plainID, Name: "bus_top", Rate: simtime.Hz(100), AttachTo: bus.ID(), Pose: sensors.Pose{Z: 3}})
 	require.NoError(t, err)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "sedan_top", AttachTo: 3})
+	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "sedan_top", AttachTo: 3})
 	require.ErrorIs(t, err, scene.ErrAbsent)
 	own := recorded(t, addScripted(t, p, plainID, "own", "100"))
 	require.NoError(t, p.Step(t.Context(), 10))
@@ -389,11 +389,11 @@ func TestSensorsRideOnActors(t *testing.T) {
 	sedan, err := p.SpawnActor("vehicle.sedan", driving{mgl64.Vec3{0, -5, 0}, 2})
 	require.NoError(t, err)
 	assert.Equal(t, "vehicle.sedan", sedan.TypeID())
-	onSedan, err := p.AddSensor(pipeline.SensorConfig{ID: laggyID, Name: "sedan_top", Rate: "100", AttachTo: sedan.ID(), Pose: rig.Pose{Z: 1}})
+	onSedan, err := p.AddSensor(sensors.Config{ID: laggyID, Name: "sedan_top", Rate: simtime.Hz(100), AttachTo: sedan.ID(), Pose: sensors.Pose{Z: 1}})
 	require.NoError(t, err)
-	child, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "sedan_mast", Rate: "100", Parent: "sedan_top", Pose: rig.Pose{Z: 1}})
+	child, err := p.AddSensor(sensors.Config{ID: plainID, Name: "sedan_mast", Rate: simtime.Hz(100), Parent: "sedan_top", Pose: sensors.Pose{Z: 1}})
 	require.NoError(t, err)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "torn", Parent: "sedan_top", AttachTo: bus.ID()})
+	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "torn", Parent: "sedan_top", AttachTo: bus.ID()})
 	require.ErrorIs(t, err, rig.ErrParent)
 	stamps, more := recorded(t, onSedan), recorded(t, child)
 	assert.Equal(t, []uint32{bus.ID(), sedan.ID(), sedan.ID()}, []uint32{busTop.Owner(), onSedan.Owner(), child.Owner()})
@@ -424,7 +424,7 @@ func TestSensorsRideOnActors(t *testing.T) {
 
 	back, err := p.SpawnActor("vehicle.*", scene.Standing(spatial.Identity()))
 	require.NoError(t, err)
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "sedan_top", AttachTo: back.ID()})
+	_, err = p.AddSensor(sensors.Config{ID: plainID, Name: "sedan_top", AttachTo: back.ID()})
 	require.NoError(t, err, "the name is free again")
 }
 
@@ -435,7 +435,7 @@ func only(t testing.TB, list []*pipeline.Actor) *pipeline.Actor {
 }
 
 func TestActorsAreLookedUp(t *testing.T) {
-	p := newScriptedIn(t, fleet(t), &script{}, pipeline.Config{})
+	p := newScriptedIn(t, fleet(t), &script{}, pipeline.Config{ClockRate: simtime.Hz(100)})
 	names := func(pattern string) (list []string) {
 		for _, a := range p.Actors(pattern) {
 			list = append(list, fmt.Sprintf("%d %s", a.ID(), a.TypeID()))
@@ -473,8 +473,8 @@ func TestActorsAreLookedUp(t *testing.T) {
 
 // TestASensorIsNotLeftOnAnActorThatWent, whoever removed it.
 func TestASensorIsNotLeftOnAnActorThatWent(t *testing.T) {
-	p := newScriptedIn(t, fleet(t), &script{}, pipeline.Config{})
-	s, err := p.AddSensor(pipeline.SensorConfig{ID: plainID, Name: "s", Rate: "100", AttachTo: 2})
+	p := newScriptedIn(t, fleet(t), &script{}, pipeline.Config{ClockRate: simtime.Hz(100)})
+	s, err := p.AddSensor(sensors.Config{ID: plainID, Name: "s", Rate: simtime.Hz(100), AttachTo: 2})
 	require.NoError(t, err)
 	stamps := recorded(t, s)
 	require.NoError(t, p.Step(t.Context(), 3))
@@ -559,7 +559,7 @@ func TestEachFrameComesFirst(t *testing.T) {
 }
 
 func TestFramesRiseOverJumps(t *testing.T) {
-	p := newScripted(t, &script{}, pipeline.Config{TimeSource: simtime.SS2, ClockHz: -1, Mode: pipeline.Realtime})
+	p := newUnclocked(t, &script{}, pipeline.Config{TimeSource: simtime.SS2, Mode: pipeline.Realtime})
 	arrived := make(chan sensors.Tick, 1000)
 	hear(t, addScripted(t, p, plainID, "grid", "100"), func(sensors.Tick, *sample.Imu) {})
 	hear(t, addScripted(t, p, eachID, "each", ""), func(at sensors.Tick, _ *sample.Imu) { arrived <- at })
@@ -608,11 +608,11 @@ func TestFramesAreTheSameInEveryRun(t *testing.T) {
 
 func TestARateForWhatFiresEachFrameIsRefused(t *testing.T) {
 	p := newScripted(t, &script{}, pipeline.Config{})
-	_, err := p.AddSensor(pipeline.SensorConfig{ID: eachID, Name: "s", Rate: "10"})
+	_, err := p.AddSensor(sensors.Config{ID: eachID, Name: "s", Rate: simtime.Hz(10)})
 	require.ErrorIs(t, err, simtime.ErrRate)
 	require.EqualError(t, err, "sensor s: rate: invalid rate: a sensor.test.each fires each frame: leave the rate out")
 	s := addScripted(t, p, eachID, "s", "")
-	assert.Zero(t, s.RateHz())
+	assert.Zero(t, s.Rate())
 }
 
 // TestPreTickComesBeforeTheSceneMoves: once for each firing, before its Tick and after
@@ -670,7 +670,7 @@ func TestAHearerIsToldOfItsListeners(t *testing.T) {
 			if id != laggyID {
 				do.tick, do.capture = note, nil
 			}
-			p := newScripted(t, do, pipeline.Config{ClockHz: -1})
+			p := newUnclocked(t, do, pipeline.Config{})
 			rate := "50"
 			if id == eachID {
 				rate = ""
@@ -710,7 +710,7 @@ func TestAddSnapshot(t *testing.T) {
 	assert.Empty(t, p.Sensors())
 
 	do := &script{with: []*sensors.Definition{world.SnapshotDefinition}}
-	p = newScriptedIn(t, fleet(t), do, pipeline.Config{})
+	p = newScriptedIn(t, fleet(t), do, pipeline.Config{ClockRate: simtime.Hz(100)})
 	imu := addScripted(t, p, plainID, "imu", "10")
 	require.NoError(t, p.AddSnapshot())
 	require.NoError(t, p.AddSnapshot(), "there is one")
@@ -790,7 +790,7 @@ func (f *framed) Frames() []sample.Transform {
 }
 
 // fixedFrames runs a rig and returns /tf_static as child and parent, in order.
-func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
+func fixedFrames(t *testing.T, list ...sensors.Config) []string {
 	t.Helper()
 	do := &script{}
 	plainDefinition, err := do.registry().Get(plainID)
@@ -802,7 +802,7 @@ func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
 	}
 	p, err := pipeline.New(t.Context(), pipeline.Config{
 		Scene: scenetest.MovingWall(30, 5), Open: gputest.NewFake().Open,
-		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, motion.TransformDefinition)),
+		Sensors: sensors.Must(sensors.NewRegistry(plainDefinition, &eye, motion.TransformDefinition)), ClockRate: simtime.Hz(100),
 	})
 	require.NoError(t, err)
 	for _, c := range list {
@@ -826,34 +826,34 @@ func fixedFrames(t *testing.T, list ...pipeline.SensorConfig) []string {
 type tick = sensors.Tick
 
 func TestFixedFramesAreATree(t *testing.T) {
-	up := rig.Pose{Z: 1}
+	up := sensors.Pose{Z: 1}
 	for name, c := range map[string]struct {
-		list []pipeline.SensorConfig
+		list []sensors.Config
 		want []string
 	}{
 		"cameras share a frame": {
-			[]pipeline.SensorConfig{
+			[]sensors.Config{
 				{ID: "sensor.test.framed", Name: "front", Pose: up},
 				{ID: "sensor.test.framed", Name: "front_depth", Frame: "front", Pose: up},
 			},
 			[]string{"odom in map", "front in base_link", "front_optical in front"},
 		},
 		"a camera shares another's body": {
-			[]pipeline.SensorConfig{
+			[]sensors.Config{
 				{ID: plainID, Name: "imu", Frame: "head", Pose: up},
 				{ID: "sensor.test.framed", Name: "eye", Frame: "head", Pose: up},
 			},
 			[]string{"odom in map", "head in base_link", "head_optical in head"},
 		},
 		"a frame in a frame": {
-			[]pipeline.SensorConfig{
+			[]sensors.Config{
 				{ID: plainID, Name: "mast"},
 				{ID: "sensor.test.framed", Name: "eye", Parent: "mast"},
 			},
 			[]string{"odom in map", "mast in base_link", "eye in mast", "eye_optical in eye"},
 		},
 		"messages that name other frames": {
-			[]pipeline.SensorConfig{
+			[]sensors.Config{
 				{ID: plainID, Name: "lidar", FrameID: "base_link", Pose: up},
 				{ID: "sensor.test.framed", Name: "eye", FrameID: "camera", Pose: up},
 				{ID: "sensor.test.framed", Name: "other", FrameID: "camera"},
@@ -866,7 +866,7 @@ func TestFixedFramesAreATree(t *testing.T) {
 			},
 		},
 		"named like a frame of REP-105": {
-			[]pipeline.SensorConfig{{ID: plainID, Name: "odom"}, {ID: plainID, Name: "a"}},
+			[]sensors.Config{{ID: plainID, Name: "odom"}, {ID: plainID, Name: "a"}},
 			[]string{"odom in map", "a in base_link"},
 		},
 	} {

@@ -133,7 +133,7 @@ func (p *Pipeline) Summary() Summary {
 	}
 	if p.clockDue != nil {
 		row := sensorRow(p.clockStats, p.clockSeconds(&s))
-		row.Name, row.Type, row.Topic, row.RateWantedHz = "clock", "clock", clockTopic, p.config.ClockHz
+		row.Name, row.Type, row.Topic, row.RateWantedHz = "clock", "clock", clockTopic, p.config.ClockRate.Float64()
 		row.Idle = row.Messages == 0 && !p.clockStats.heard(p.clockListening())
 		s.Sensors = append(s.Sensors, row)
 	}
@@ -163,7 +163,7 @@ func (s *Sensor) rows(seconds float64) []SensorSummary {
 	for i, stats := range s.stats {
 		row := sensorRow(stats, seconds)
 		row.Name, row.Type, row.Topic = s.spec.Name, s.spec.Definition.ID, s.topics[i]
-		row.RateWantedHz = s.spec.RateHz
+		row.RateWantedHz = s.spec.Rate.Float64()
 		row.Idle = row.Messages == 0 && !stats.heard(s.ports[i].Listening())
 		list = append(list, row)
 	}

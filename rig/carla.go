@@ -7,6 +7,8 @@ import (
 
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -20,14 +22,14 @@ type carlaReader struct {
 
 // carlaParent is what a sensor is attached to.
 type carlaParent struct {
-	path  string // "ego_vehicle", "ego_vehicle/lidar"; "" for the world
-	frame string // of ours
-	at    Pose   // in frame: where something stands that has no frame of its own
+	path  string       // "ego_vehicle", "ego_vehicle/lidar"; "" for the world
+	frame string       // of ours
+	at    sensors.Pose // in frame: where something stands that has no frame of its own
 }
 
 // place returns the mounting pose in the parent's frame of what stands at a pose on it.
-func (p carlaParent) place(pose Pose) Pose {
-	if p.at == (Pose{}) {
+func (p carlaParent) place(pose sensors.Pose) sensors.Pose {
+	if p.at == (sensors.Pose{}) {
 		return pose
 	}
 	return poseOf(p.at.Spatial().Compose(pose.Spatial()))
@@ -75,8 +77,10 @@ func readCARLA(root doc.JSONNode, objects []doc.JSONNode, f *foreignReader) (*Ri
 // addFrames adds the sensor that publishes the frames, which every run has, under the
 // vehicle's name.
 func (r *carlaReader) addFrames(vehicle doc.JSONNode) {
-	e := Entry{ID: transformID, Name: r.name("tf"), place: vehicle, comment: "what every run has"}
-	r.nameFrame(&e, "")
+	e := sensors.Config{ID: transformID, Name: r.name("tf")}
+	e.PlaceAt("", vehicle)
+	r.comment(&e, "what every run has")
+	r.nameFrame(&e, "", vehicle)
 	r.rig.Sensors = append(r.rig.Sensors, e)
 }
 
@@ -183,15 +187,16 @@ func (r *carlaReader) readSensor(n doc.JSONNode, parent carlaParent) error {
 		return r.readAttached(attached, self)
 	}
 	e := c.entry
-	e.Name, e.comment = r.carlaName(id, parent), fmt.Sprintf("%s %q", kind.Names[0], id)
+	e.Name = r.carlaName(id, parent)
+	r.comment(e, fmt.Sprintf("%s %q", kind.Names[0], id))
 	e.Pose, e.Parent = pose, parent.frame
 	if e.Parent == spatial.FrameBaseLink {
 		e.Parent = ""
 	}
 	r.nameTopics(c, "/carla/"+self.path)
-	r.nameFrame(e, self.path)
-	if own := e.frameName(); own != spatial.FrameBaseLink {
-		self.frame, self.at = own, Pose{}
+	r.nameFrame(e, self.path, n)
+	if own := frameName(e); own != spatial.FrameBaseLink {
+		self.frame, self.at = own, sensors.Pose{}
 	}
 	r.rig.Sensors = append(r.rig.Sensors, *e)
 	return r.readAttached(attached, self)
@@ -227,10 +232,10 @@ func (r *carlaReader) typeAndID(n doc.JSONNode, parent carlaParent) (*ForeignTyp
 
 // attributes tells a sensor's attributes from its other keys, and reads its pose. They
 // stand beside the other keys, or in an object of their own.
-func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose Pose, err error) {
+func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose sensors.Pose, err error) {
 	entries, err := n.Entries()
 	if err != nil {
-		return nil, Pose{}, err
+		return nil, sensors.Pose{}, err
 	}
 	old := false // the form that has a pose's components beside the other keys
 	for _, e := range entries {
@@ -243,26 +248,26 @@ func (r *carlaReader) attributes(n doc.JSONNode) (list []doc.JSONEntry, pose Pos
 	}
 	more, err := n.Get("attributes").Entries()
 	if err != nil {
-		return nil, Pose{}, err
+		return nil, sensors.Pose{}, err
 	}
 	list = append(list, more...)
 	at := n.Get("spawn_point")
 	switch {
 	case old && !at.Null():
-		return nil, Pose{}, at.Errorf("%w: the sensor has a pose beside spawn_point too: leave one out", doc.ErrValue)
+		return nil, sensors.Pose{}, at.Errorf("%w: the sensor has a pose beside spawn_point too: leave one out", doc.ErrValue)
 	case old:
 		pose, err = r.oldPose(entries)
 		return list, pose, err
 	default:
 		v, err := components(at, r.foreignReader)
-		return list, Pose{X: v["x"], Y: v["y"], Z: v["z"], Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]}, err
+		return list, sensors.Pose{X: v["x"], Y: v["y"], Z: v["z"], Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]}, err
 	}
 }
 
 // oldPose reads the pose as files older than carla_spawn_objects have it: in CARLA's
 // own axes, which are Unreal Engine's. A spawn_point is in ROS's axes: carla_spawn_objects makes a ROS pose of it,
 // which the bridge turns into CARLA's (ros-bridge pull request 423).
-func (r *carlaReader) oldPose(entries []doc.JSONEntry) (Pose, error) {
+func (r *carlaReader) oldPose(entries []doc.JSONEntry) (sensors.Pose, error) {
 	v := map[string]float64{}
 	for _, e := range entries {
 		if !slices.Contains(poseKeys, e.Key) || e.Value.Null() {
@@ -270,7 +275,7 @@ func (r *carlaReader) oldPose(entries []doc.JSONEntry) (Pose, error) {
 		}
 		x, err := componentOf(e.Value)
 		if err != nil {
-			return Pose{}, err
+			return sensors.Pose{}, err
 		}
 		v[e.Key] = x
 	}
@@ -323,20 +328,20 @@ func (r *carlaReader) nameTopics(c *conversion, topic string) {
 
 // nameFrame gives a sensor the frame of the ROS bridge: its path. A camera's is the
 // optical one.
-func (r *carlaReader) nameFrame(e *Entry, path string) {
+func (r *carlaReader) nameFrame(e *sensors.Config, path string, at doc.JSONNode) {
 	frame, vehicle := strings.Join(strings.Fields(path), "_"), strings.Join(strings.Fields(r.vehicle), "_")
 	switch {
 	case e.ID == transformID:
-		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, Pose{}, ""
-		e.Attributes = append(e.Attributes, Attribute{Name: "base_frame", Value: vehicle, place: e.place})
+		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, sensors.Pose{}, ""
+		e.Set("base_frame", vehicle, at)
 	case e.ID == "sensor.other.odometry":
-		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, Pose{}, ""
-		e.Attributes = append(e.Attributes, Attribute{Name: "child_frame", Value: vehicle, place: e.place})
+		e.Frame, e.Pose, e.Parent = spatial.FrameBaseLink, sensors.Pose{}, ""
+		e.Set("child_frame", vehicle, at)
 	case slices.Contains(onVehicle, e.ID) && vehicle != "":
-		e.Frame, e.FrameID, e.Pose, e.Parent = spatial.FrameBaseLink, vehicle, Pose{}, ""
+		e.Frame, e.FrameID, e.Pose, e.Parent = spatial.FrameBaseLink, vehicle, sensors.Pose{}, ""
 	case strings.HasPrefix(e.ID, cameraIDs):
 		e.FrameID = frame
-	case slices.ContainsFunc(r.rig.Sensors, func(o Entry) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }):
+	case slices.ContainsFunc(r.rig.Sensors, func(o sensors.Config) bool { return o.Frame == frame && (o.Pose != e.Pose || o.Parent != e.Parent) }):
 		e.FrameID = frame
 	default:
 		e.Frame = frame
@@ -351,9 +356,9 @@ var onVehicle = []string{"sensor.ground_truth.boxes_3d", "sensor.other.speedomet
 // bridge.
 var carlaDialect = &Dialect{Name: "CARLA", Types: carlaTypes()}
 
-// carlaFrameHz is the rate of what has no sensor_tick: each frame of the ROS bridge's
+// carlaFrames is the rate of what has no sensor_tick: each frame of the ROS bridge's
 // fixed_delta_seconds, 0.05.
-const carlaFrameHz = 20
+var carlaFrames = simtime.Hz(20)
 
 // carlaCommon are the attributes of every sensor.
 func carlaCommon() []Parameter {
@@ -586,9 +591,9 @@ func finishCARLARate(c *conversion) error {
 	switch tick := c.number("sensor_tick"); {
 	case slices.Contains(eachFrame, c.entry.ID): // they have none
 	case tick >= shortestTick:
-		c.period(tick, "sensor_tick")
+		return c.period(tick, "sensor_tick")
 	default:
-		c.rate(carlaFrameHz, "sensor_tick")
+		c.entry.Rate = carlaFrames
 	}
 	return nil
 }
@@ -620,9 +625,8 @@ func finishCARLALidar(c *conversion) error {
 	if hz <= 0 {
 		return c.errorf("rotation_frequency", "%w: %v Hz, need more than 0", doc.ErrRange, hz)
 	}
-	c.rate(hz, "rotation_frequency")
 	if tick := c.number("sensor_tick"); tick > 0 && 1/tick < hz {
-		c.period(tick, "sensor_tick")
+		return c.period(tick, "sensor_tick")
 	}
-	return nil
+	return c.rate(decimalRate(hz), "rotation_frequency")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
@@ -30,7 +31,7 @@ func TestCARLAPoses(t *testing.T) {
 			{"type": "sensor.other.imu", "id": "new", "spawn_point": {"x": 1, "y": 2, "z": 3, "roll": %v, "pitch": %v, "yaw": %v}},
 			{"type": "sensor.other.imu", "id": "old", "x": 1, "y": 2, "z": 3, "roll": %v, "pitch": %v, "yaw": %v}`,
 			a[0], a[1], a[2], a[0], a[1], a[2])))
-		assert.Equal(t, rig.Pose{X: 1, Y: 2, Z: 3, Roll: a[0], Pitch: a[1], Yaw: a[2]}, entry(t, r, "new").Pose)
+		assert.Equal(t, sensors.Pose{X: 1, Y: 2, Z: 3, Roll: a[0], Pitch: a[1], Yaw: a[2]}, entry(t, r, "new").Pose)
 		old := entry(t, r, "old").Pose
 		assert.Equal(t, [3]float64{1, -2, 3}, [3]float64{old.X, old.Y, old.Z})
 		sameRotation(t, old, unrealMatrix(a[0], a[1], a[2]), toROS)
@@ -46,37 +47,37 @@ func TestCARLASensors(t *testing.T) {
 
 	front := entry(t, r, "front")
 	assert.Equal(t, "ego_vehicle/front", front.FrameID)
-	assert.Equal(t, rig.Topics{"image": "/carla/ego_vehicle/front/image", "camera_info": "/carla/ego_vehicle/front/camera_info"}, front.Topics)
-	assert.Equal(t, "20", front.Rate)
-	assert.Equal(t, rig.Pose{X: 2, Y: 0.5, Z: 2, Roll: 1, Pitch: 20, Yaw: 30}, front.Pose)
-	assert.Equal(t, map[string]any{"image_size_x": int64(96), "image_size_y": int64(64), "fov": 90.0, "principal_point": "corner", "encoding": "bgra8"}, attributes(front))
+	assert.Equal(t, map[string]string{"image": "/carla/ego_vehicle/front/image", "camera_info": "/carla/ego_vehicle/front/camera_info"}, front.Topics)
+	assert.Equal(t, "20", front.Rate.String())
+	assert.Equal(t, sensors.Pose{X: 2, Y: 0.5, Z: 2, Roll: 1, Pitch: 20, Yaw: 30}, front.Pose)
+	assert.Equal(t, map[string]any{"image_size_x": int64(96), "image_size_y": int64(64), "fov": 90.0, "principal_point": "corner", "encoding": "bgra8"}, front.Attributes)
 
 	imu := entry(t, r, "imu")
 	assert.Equal(t, "front", imu.Parent, "attached to the camera")
 	assert.Equal(t, "ego_vehicle/front/imu", imu.Frame)
-	assert.Equal(t, rig.Topics{"imu": "/carla/ego_vehicle/front/imu"}, imu.Topics)
+	assert.Equal(t, map[string]string{"imu": "/carla/ego_vehicle/front/imu"}, imu.Topics)
 
 	lidar := entry(t, r, "lidar")
-	assert.Equal(t, "10", lidar.Rate, "a scan is a turn")
+	assert.Equal(t, "10", lidar.Rate.String(), "a scan is a turn")
 	for name, want := range map[string]any{
 		"channels": int64(8), "range": 50.0, "upper_fov": 2.0, "rotation_frequency": 10.0, "dropoff_general_rate": 0.45,
 		"preset": "uniform", "rolling": false, "layout": "carla", "intensity": "carla", "horizontal_fov": 360.0,
 	} {
-		assert.Equal(t, want, attributes(lidar)[name], name)
+		assert.Equal(t, want, lidar.Attributes[name], name)
 	}
-	assert.Equal(t, "carla_semantic", attributes(entry(t, r, "semantic_lidar"))["layout"])
-	assert.Equal(t, -30.0, attributes(entry(t, r, "semantic_lidar"))["lower_fov"], "CARLA's default")
-	assert.Equal(t, false, attributes(entry(t, r, "semantic_lidar"))["rolling"])
-	assert.Equal(t, "10", entry(t, r, "depth").Rate)
-	assert.Equal(t, int64(96), attributes(entry(t, r, "normals"))["image_size_x"])
-	assert.Equal(t, "palette_bgra8", attributes(entry(t, r, "semantic"))["output"])
-	assert.Equal(t, rig.Topics{"events": "/carla/ego_vehicle/events/events"}, entry(t, r, "events").Topics)
-	assert.Empty(t, entry(t, r, "collision").Rate)
+	assert.Equal(t, "carla_semantic", entry(t, r, "semantic_lidar").Attributes["layout"])
+	assert.Equal(t, -30.0, entry(t, r, "semantic_lidar").Attributes["lower_fov"], "CARLA's default")
+	assert.Equal(t, false, entry(t, r, "semantic_lidar").Attributes["rolling"])
+	assert.Equal(t, "10", entry(t, r, "depth").Rate.String())
+	assert.Equal(t, int64(96), entry(t, r, "normals").Attributes["image_size_x"])
+	assert.Equal(t, "palette_bgra8", entry(t, r, "semantic").Attributes["output"])
+	assert.Equal(t, map[string]string{"events": "/carla/ego_vehicle/events/events"}, entry(t, r, "events").Topics)
+	assert.Zero(t, entry(t, r, "collision").Rate)
 	assert.Equal(t, "sensor.other.signals", entry(t, r, "traffic_lights").ID)
 
 	tf, odom := entry(t, r, "tf"), entry(t, r, "odometry")
-	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, attributes(tf))
-	assert.Equal(t, map[string]any{"child_frame": "ego_vehicle"}, attributes(odom))
+	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, tf.Attributes)
+	assert.Equal(t, map[string]any{"child_frame": "ego_vehicle"}, odom.Attributes)
 	assert.Equal(t, "/carla/objects", entry(t, r, "objects").Topics["boxes"])
 	assert.Equal(t, "/carla/ego_vehicle/objects", entry(t, r, "ego_vehicle_objects").Topics["boxes"])
 	assert.Equal(t, "ego_vehicle", entry(t, r, "objects").FrameID)
@@ -97,7 +98,7 @@ func TestCARLASensors(t *testing.T) {
 // TestCARLAFrames: every run publishes frames, under the vehicle's name, once.
 func TestCARLAFrames(t *testing.T) {
 	r := parse(t, vehicle(`{"type": "sensor.other.gnss", "id": "a"}`))
-	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, attributes(entry(t, r, "tf")))
+	assert.Equal(t, map[string]any{"base_frame": "ego_vehicle"}, entry(t, r, "tf").Attributes)
 	r = parse(t, vehicle(`{"type": "sensor.pseudo.tf", "id": "a"}, {"type": "sensor.pseudo.tf", "id": "b"}`))
 	require.Len(t, r.Sensors, 1)
 	require.Len(t, r.Notices, 1)
@@ -133,16 +134,16 @@ func TestCARLAGyroBiases(t *testing.T) {
 		"noise_gyro_bias_x": -0.1, "noise_gyro_bias_y": 0.2, "noise_gyro_bias_z": 0.3,
 		"noise_gyro_stddev_x": 1.0, "noise_gyro_stddev_y": 2.0, "noise_gyro_stddev_z": 3.0,
 		"noise_accel_stddev_x": 4.0, "noise_accel_stddev_y": 5.0, "noise_accel_stddev_z": 6.0,
-	}, attributes(entry(t, r, "a")))
-	assert.Equal(t, "100", entry(t, r, "a").Rate)
+	}, entry(t, r, "a").Attributes)
+	assert.Equal(t, "100", entry(t, r, "a").Rate.String())
 	r = parse(t, vehicle(`{"type": "sensor.other.imu", "id": "a"}`))
-	assert.Empty(t, attributes(entry(t, r, "a")), "0 is ours too")
+	assert.Empty(t, entry(t, r, "a").Attributes, "0 is ours too")
 }
 
 // TestCARLAObjectsAreAll: the pseudo sensor knows what can't be seen too.
 func TestCARLAObjectsAreAll(t *testing.T) {
 	r := parse(t, vehicle(`{"type": "sensor.pseudo.objects", "id": "objects"}`))
-	assert.Equal(t, map[string]any{"hidden": true, "max_distance": 1000.0}, attributes(entry(t, r, "objects")))
+	assert.Equal(t, map[string]any{"hidden": true, "max_distance": 1000.0}, entry(t, r, "objects").Attributes)
 }
 
 // TestCARLAAttachedToNothing: what is attached to something that becomes nothing, or that
@@ -177,9 +178,9 @@ func TestCARLANewerSensors(t *testing.T) {
 }
 
 func TestCARLALidarRates(t *testing.T) {
-	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "1/0.3"} {
+	for tick, want := range map[string]string{"0": "10", "0.05": "10", "0.2": "5", "0.3": "10/3"} {
 		r := parse(t, vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "sensor_tick": `+tick+`}`))
-		assert.Equal(t, want, r.Sensors[0].Rate, tick)
+		assert.Equal(t, want, r.Sensors[0].Rate.String(), tick)
 	}
 	_, err := rig.Parse("r.json", []byte(vehicle(`{"type": "sensor.lidar.ray_cast", "id": "a", "rotation_frequency": 0}`)))
 	require.ErrorIs(t, err, doc.ErrRange)
@@ -192,16 +193,14 @@ func TestCARLATicksAreExact(t *testing.T) {
 		tick, rate string
 		periodNs   int64
 	}{
-		{"0.05", "20", 50_000_000}, {`"0.05"`, "20", 50_000_000}, {"0.3", "1/0.3", 300_000_000}, {"0.03", "1/0.03", 30_000_000},
-		{"0.0333333333333", "1/0.033333333", 33_333_333}, {"1000", "0.001", 1_000_000_000_000}, {"7", "1/7", 7_000_000_000},
-		{"1e-9", "1/0.000000001", 1}, {"1e-12", "20", 50_000_000}, {"0", "20", 50_000_000},
+		{"0.05", "20", 50_000_000}, {`"0.05"`, "20", 50_000_000}, {"0.3", "10/3", 300_000_000}, {"0.03", "100/3", 30_000_000},
+		{"0.0333333333333", "1000000000/33333333", 33_333_333}, {"1000", "0.001", 1_000_000_000_000}, {"7", "1/7", 7_000_000_000},
+		{"1e-9", "1000000000", 1}, {"1e-12", "20", 50_000_000}, {"0", "20", 50_000_000},
 	} {
 		r := parse(t, vehicle(`{"type": "sensor.camera.rgb", "id": "a", "sensor_tick": `+c.tick+`}`))
-		assert.Equal(t, c.rate, r.Sensors[0].Rate, c.tick)
-		rate, err := simtime.ParseRate(r.Sensors[0].Rate)
-		require.NoError(t, err, c.tick)
+		assert.Equal(t, c.rate, r.Sensors[0].Rate.String(), c.tick)
 		for _, k := range []int64{1, 2, 3, 1_000_003} {
-			assert.Equal(t, k*c.periodNs, rate.At(k), c.tick)
+			assert.Equal(t, k*c.periodNs, r.Sensors[0].Rate.At(k), c.tick)
 		}
 	}
 }
@@ -210,10 +209,10 @@ func TestCARLATicksAreExact(t *testing.T) {
 func TestCARLAHugeTicks(t *testing.T) {
 	for _, tick := range []string{"1e30", "1e300", "-1e300"} {
 		r, err := rig.Reader{Lenient: true}.Parse("r.json", []byte(vehicle(`{"type": "sensor.other.gnss", "id": "a", "sensor_tick": `+tick+`}`)))
-		require.NoError(t, err, tick)
-		_, err = pipeline.CheckRig(r, all.Registry())
 		if tick[0] == '-' {
 			require.NoError(t, err, "each frame")
+			_, err = pipeline.CheckRig(r, all.Registry())
+			require.NoError(t, err)
 			continue
 		}
 		require.ErrorIs(t, err, simtime.ErrRate)

@@ -3,13 +3,14 @@ package rig
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Dialect is a way of describing rigs that another program has.
@@ -44,7 +45,8 @@ type ForeignType struct {
 	// anchor types are frames for others: those are mounted through them.
 	anchor bool
 	// rateOf is the parameter that is the rate, rate the rate where none is.
-	rateOf, rate string
+	rateOf string
+	rate   simtime.Rate
 	// finish does what the parameters don't say, after them.
 	finish func(*conversion) error
 }
@@ -228,13 +230,21 @@ func (f *foreignReader) name(wanted string) string {
 	return name
 }
 
+// comment says for WriteYAML what a sensor came from.
+func (f *foreignReader) comment(e *sensors.Config, text string) {
+	if f.rig.comments == nil {
+		f.rig.comments = map[string]string{}
+	}
+	f.rig.comments[e.Name] = text
+}
+
 // conversion is one sensor on its way to ours.
 type conversion struct {
 	reader *foreignReader
 	kind   *ForeignType
 	node   doc.JSONNode
-	entry  *Entry
-	second *Entry                  // another one that the sensor also becomes, nil for none
+	entry  *sensors.Config
+	second *sensors.Config         // another one that the sensor also becomes, nil for none
 	output string                  // the one whose topic is the sensor's
 	values map[string]any          // of the parameters, defaults included
 	given  map[string]doc.JSONNode // of those that are written
@@ -244,8 +254,9 @@ type conversion struct {
 func (f *foreignReader) convert(t *ForeignType, node doc.JSONNode, params []doc.JSONEntry) (*conversion, error) {
 	c := &conversion{
 		reader: f, kind: t, node: node, output: t.output, values: map[string]any{}, given: map[string]doc.JSONNode{},
-		entry: &Entry{ID: t.ID, place: node, own: map[string]place{}},
+		entry: &sensors.Config{ID: t.ID, Rate: t.rate},
 	}
+	c.entry.PlaceAt("", node)
 	if err := c.read(params); err != nil {
 		return nil, err
 	}
@@ -261,9 +272,10 @@ func (f *foreignReader) convert(t *ForeignType, node doc.JSONNode, params []doc.
 	for _, s := range t.Set {
 		c.set(s.Attribute, s.Value, "")
 	}
-	c.entry.Rate = t.rate
 	if t.rateOf != "" {
-		c.rate(c.number(t.rateOf), t.rateOf)
+		if err := c.rate(decimalRate(c.number(t.rateOf)), t.rateOf); err != nil {
+			return nil, err
+		}
 	}
 	if t.finish != nil {
 		return c, t.finish(c)
@@ -327,35 +339,29 @@ func (c *conversion) known() (names []string) {
 
 // set gives the entry an attribute; parameter is the one that it comes from, if any.
 func (c *conversion) set(attribute string, value any, parameter string) {
-	a := Attribute{Name: attribute, Value: value}
+	c.entry.Set(attribute, value, c.place(parameter))
+}
+
+// place is where a parameter stands, or the sensor where it isn't written.
+func (c *conversion) place(parameter string) doc.JSONNode {
 	if n, given := c.given[parameter]; given {
-		a.place = n
-	} else {
-		a.place = c.node
+		return n
 	}
-	for i := range c.entry.Attributes {
-		if c.entry.Attributes[i].Name == attribute {
-			c.entry.Attributes[i] = a
-			return
-		}
-	}
-	c.entry.Attributes = append(c.entry.Attributes, a)
+	return c.node
 }
 
-// rate sets the rate; parameter is where it comes from.
-func (c *conversion) rate(hz float64, parameter string) {
-	c.rateText(decimalRate(hz), parameter)
+// rate sets the rate from a text in Hz; parameter is where it comes from.
+func (c *conversion) rate(text, parameter string) (err error) {
+	if c.entry.Rate, err = simtime.ParseRate(text); err != nil {
+		return c.errorf(parameter, "%w", err)
+	}
+	c.entry.PlaceAt("rate", c.place(parameter))
+	return nil
 }
 
-// period sets the rate to its inverse, seconds: to a decimal number where it is one.
-func (c *conversion) period(seconds float64, parameter string) {
-	text, inverse := decimalRate(seconds), decimalRate(1/seconds)
-	p, _ := new(big.Rat).SetString(text) // decimal numbers both
-	hz, _ := new(big.Rat).SetString(inverse)
-	if hz.Mul(hz, p).Cmp(big.NewRat(1, 1)) != 0 {
-		inverse = "1/" + text
-	}
-	c.rateText(inverse, parameter)
+// period sets the rate to its inverse, seconds.
+func (c *conversion) period(seconds float64, parameter string) error {
+	return c.rate("1/"+decimalRate(seconds), parameter)
 }
 
 // decimalRate rounds a number to as many decimals as a rate may have.
@@ -367,21 +373,14 @@ func decimalRate(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-func (c *conversion) rateText(text, parameter string) {
-	c.entry.Rate = text
-	if n, given := c.given[parameter]; given {
-		c.entry.own["rate"] = n
-	}
-}
-
 // topic sets the topic of an output.
 func (c *conversion) topic(output, topic, parameter string) {
 	if c.entry.Topics == nil {
-		c.entry.Topics = Topics{}
+		c.entry.Topics = map[string]string{}
 	}
 	c.entry.Topics[output] = topic
 	if n, given := c.given[parameter]; given {
-		c.entry.own[topicsKey+"."+output] = n
+		c.entry.PlaceAt("topics."+output, n)
 	}
 }
 
@@ -406,10 +405,7 @@ func (c *conversion) texts(name string) []string { l, _ := c.values[name].([]str
 
 // errorf makes an error at a parameter, or at the sensor where it isn't written.
 func (c *conversion) errorf(parameter, format string, args ...any) error {
-	if n, given := c.given[parameter]; given {
-		return n.Errorf(format, args...)
-	}
-	return c.node.Errorf(format, args...)
+	return c.place(parameter).Errorf(format, args...)
 }
 
 // parse reads a parameter's value. Numbers and truth values may be texts: CARLA's ROS

@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func svlLike() *sensors.Registry {
 	var list []*sensors.Definition
 	for _, id := range []string{"sensor.other.radar", "sensor.other.imu", "sensor.other.gnss"} {
 		list = append(list, &sensors.Definition{
-			ID: id, DefaultRate: "10", New: func(sensors.Spec) (sensors.Sensor, error) { return nothing{}, nil },
+			ID: id, Rate: simtime.Hz(10), New: func(sensors.Spec) (sensors.Sensor, error) { return nothing{}, nil },
 		})
 	}
 	return sensors.Must(sensors.NewRegistry(list...))
@@ -177,7 +178,7 @@ func TestWhatIsLeftOutHasOurDefault(t *testing.T) {
 			if len(r.Sensors) == 0 {
 				continue // the clock
 			}
-			written := attributes(&r.Sensors[0])
+			written := r.Sensors[0].Attributes
 			for i := range kind.Parameters {
 				p := &kind.Parameters[i]
 				if _, ok := written[p.Attribute]; ok || p.Attribute == "" || p.Default == nil {
@@ -230,14 +231,14 @@ func TestConvertedRigsAreTheSame(t *testing.T) {
 		require.Len(t, got, len(want), file)
 		for i := range want {
 			a, b := &want[i], &got[i]
-			assert.Equal(t, [6]string{a.Spec.Name, a.Spec.Frame, a.Spec.FrameID, a.Spec.ParentFrame, a.Topic, a.Rate},
-				[6]string{b.Spec.Name, b.Spec.Frame, b.Spec.FrameID, b.Spec.ParentFrame, b.Topic, b.Rate}, file)
+			assert.Equal(t, [6]string{a.Name, a.Frame, a.FrameID, a.ParentFrame, a.Topic, a.Rate.String()},
+				[6]string{b.Name, b.Frame, b.FrameID, b.ParentFrame, b.Topic, b.Rate.String()}, file)
 			assert.Equal(t, a.Topics, b.Topics, file)
 			assert.Equal(t, a.Relative, b.Relative, file)
-			assert.Equal(t, a.Spec.Mount, b.Spec.Mount, file)
-			require.Equal(t, a.Spec.Definition, b.Spec.Definition, file)
-			for _, name := range a.Spec.Definition.AttributeNames() {
-				assert.Equal(t, a.Spec.Settings.Value(name), b.Spec.Settings.Value(name), "%s of %s in %s", name, a.Spec.Name, file)
+			assert.Equal(t, a.Mount, b.Mount, file)
+			require.Equal(t, a.Definition, b.Definition, file)
+			for _, name := range a.Definition.AttributeNames() {
+				assert.Equal(t, a.Settings.Value(name), b.Settings.Value(name), "%s of %s in %s", name, a.Name, file)
 			}
 		}
 	}
@@ -266,7 +267,7 @@ func TestNumbersAndTextsSurvive(t *testing.T) {
 		"\t\x00", "\x7f", "\u0080", "\u0085", "\u009f", "\ufeff", "a\ufffe\uffff", "\U0001f4f7",
 		[]float64{}, []float64{1, -0.25, 1e-10},
 	} {
-		made := rig.Rig{Sensors: []rig.Entry{{ID: "sensor.test", Name: "a", Attributes: []rig.Attribute{{Name: "v", Value: v}}}}}
+		made := rig.Rig{Sensors: []sensors.Config{{ID: "sensor.test", Name: "a", Attributes: map[string]any{"v": v}}}}
 		var text bytes.Buffer
 		require.NoError(t, made.WriteYAML(&text))
 		r, err := rig.Parse("r.yaml", text.Bytes())
@@ -283,7 +284,7 @@ func TestNumbersAndTextsSurvive(t *testing.T) {
 			kind = sensors.Floats
 		}
 		a := sensors.Attribute{Name: "v", Type: kind}
-		got, err := a.Parse(r.Sensors[0].Attributes[0].Value)
+		got, err := a.Parse(r.Sensors[0].Attributes["v"])
 		require.NoError(t, err, text.String())
 		assert.Equal(t, v, got, text.String())
 	}
@@ -320,7 +321,7 @@ func TestForeignRigs(t *testing.T) {
 		require.NoError(t, err, file)
 		var names []string
 		for i := range list {
-			names = append(names, list[i].Spec.Name)
+			names = append(names, list[i].Name)
 		}
 		assert.Equal(t, want.sensors, strings.Join(names, " "), file)
 		assert.Equal(t, want.commas, superfluousCommas(r), file)

@@ -15,62 +15,31 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// Sensor is one sensor of a resolved rig.
-type Sensor struct {
-	Spec  sensors.Spec
-	Topic string // absolute, without a trailing slash
-	// Topics are the absolute topics of single outputs, by the output's name; the
-	// others begin with Topic.
-	Topics map[string]string
-	Rate   string // Hz, as simtime.ParseRate reads it
-	Always bool
-	// Relative is the mounting pose in Spec.ParentFrame.
-	Relative spatial.Pose
-
-	entry *Entry
-}
-
-// Fault places an error: at one of the sensor's own keys ("rate", "topic",
-// "topics.image") in its file, or where the sensor begins if the key is "" or isn't
-// written; where topics doesn't have an output, topic is meant. The result wraps
-// err; it is a *doc.Error if the sensor came from a file.
-func (s *Sensor) Fault(key string, err error) error {
-	if strings.HasPrefix(key, topicsKey+".") && s.entry.own[key] == nil {
-		key = "topic"
-	}
-	return s.entry.fault(key, err)
-}
-
-// fault places an error at one of the entry's own keys.
-func (e *Entry) fault(key string, err error) error {
-	if at := e.own[key]; at != nil {
-		return at.Errorf("%w", err)
-	}
-	if key != "" {
-		err = fmt.Errorf("%s: %w", key, err)
-	}
-	return e.errorf("%w", err)
-}
-
 // Resolve checks the rig against the registry and works out frames, mounts,
 // topics and settings. Every error names its place in the file where there is one.
-func (r *Rig) Resolve(registry *sensors.Registry) ([]Sensor, error) {
-	resolved := make([]Sensor, len(r.Sensors))
+func (r *Rig) Resolve(registry *sensors.Registry) ([]sensors.Spec, error) {
+	resolved := make([]sensors.Spec, len(r.Sensors))
 	names := map[string]bool{}
 	for i := range r.Sensors {
 		e := &r.Sensors[i]
 		if e.Name == "" || strings.ContainsAny(e.Name, " /\t\n") {
-			return nil, e.errorf("%w: %q, need a word without spaces and slashes", ErrName, e.Name)
+			return nil, faultf(e, "%w: %q, need a word without spaces and slashes", ErrName, e.Name)
 		}
 		if names[e.Name] {
-			return nil, e.errorf("%w: two sensors are named %q", ErrName, e.Name)
+			return nil, faultf(e, "%w: two sensors are named %q", ErrName, e.Name)
 		}
 		names[e.Name] = true
-		s, err := e.resolve(registry)
+		s, err := e.Resolve(registry)
+		if err == nil {
+			err = nameFrames(s)
+		}
+		if err == nil {
+			err = nameTopics(s)
+		}
 		if err != nil {
 			return nil, err
 		}
-		resolved[i] = s
+		resolved[i] = *s
 	}
 	return resolved, r.mount(resolved)
 }
@@ -84,15 +53,12 @@ func (r *Rig) DropUnknown(registry *sensors.Registry) {
 		if err != nil {
 			continue // Resolve says so
 		}
-		var kept []Attribute
-		for _, a := range e.Attributes {
-			if slices.Contains(d.AttributeNames(), a.Name) {
-				kept = append(kept, a)
-				continue
+		for _, name := range e.Names() {
+			if d.Attribute(name) == nil {
+				r.Notices = append(r.Notices, noticeOf(e.Fault(name, d.NewSettings().Set(name, e.Attributes[name])), true))
+				delete(e.Attributes, name)
 			}
-			r.Notices = append(r.Notices, noticeOf(e.misplaced(a, d.NewSettings().Set(a.Name, a.Value)), true))
 		}
-		e.Attributes = kept
 	}
 }
 
@@ -106,132 +72,96 @@ func (r *Rig) noteInert(registry *sensors.Registry) {
 		if err != nil {
 			continue // Resolve says so
 		}
-		names, first := map[string][]string{}, []Attribute(nil) // by reason, and one for each
+		names := map[string][]string{} // by reason
 		var reasons []string
-		for _, a := range e.Attributes {
-			why := inert(d, a)
+		for _, name := range e.Names() {
+			why := inert(d, name, e.Attributes[name])
 			if why == "" {
 				continue
 			}
 			if names[why] == nil {
-				reasons, first = append(reasons, why), append(first, a)
+				reasons = append(reasons, why)
 			}
-			names[why] = append(names[why], a.Name)
+			names[why] = append(names[why], name)
 		}
-		for k, why := range reasons {
+		for _, why := range reasons {
 			verb := "change"
 			if len(names[why]) == 1 {
 				verb = "changes"
 			}
 			text := fmt.Errorf("%s %s nothing: %s", strings.Join(names[why], ", "), verb, why)
-			r.Notices = append(r.Notices, noticeOf(e.misplaced(first[k], text), true))
+			r.Notices = append(r.Notices, noticeOf(e.Fault(names[why][0], text), true))
 		}
 	}
 }
 
 // inert says why an attribute's value changes nothing, "" if it may.
-func inert(d *sensors.Definition, a Attribute) string {
-	at := slices.IndexFunc(d.Attributes, func(x sensors.Attribute) bool { return x.Name == a.Name })
-	if at < 0 || d.Attributes[at].Inert == "" {
+func inert(d *sensors.Definition, name string, value any) string {
+	a := d.Attribute(name)
+	if a == nil || a.Inert == "" {
 		return ""
 	}
-	v, err := d.Attributes[at].Parse(a.Value)
-	if err != nil || reflect.DeepEqual(v, d.Attributes[at].Default) {
+	v, err := a.Parse(value)
+	if err != nil || reflect.DeepEqual(v, a.Default) {
 		return ""
 	}
-	return d.Attributes[at].Inert
+	return a.Inert
 }
 
-// misplaced places an error at an attribute's value.
-func (e *Entry) misplaced(a Attribute, err error) error {
-	if a.place == nil {
-		return e.errorf("%w", err)
-	}
-	return a.place.Errorf("%w", err)
-}
-
-func (e *Entry) errorf(format string, args ...any) error {
-	if e.place == nil {
-		return fmt.Errorf("sensor %s: %w", e.Name, fmt.Errorf(format, args...))
-	}
-	return e.place.Errorf(format, args...)
-}
-
-func (e *Entry) resolve(registry *sensors.Registry) (Sensor, error) {
-	d, err := registry.Get(e.ID)
-	if err != nil {
-		return Sensor{}, e.errorf("%w", err)
-	}
-	settings := d.NewSettings()
-	for _, a := range e.Attributes {
-		if err := settings.Set(a.Name, a.Value); err != nil {
-			return Sensor{}, e.misplaced(a, err)
-		}
-	}
-	s := Sensor{
-		Spec: sensors.Spec{
-			Definition: d, Name: e.Name, Frame: e.Frame, FrameID: e.FrameID, ParentFrame: e.Parent, Settings: settings,
-		},
-		Rate: e.Rate, Always: e.Always, Relative: e.Pose.Spatial(), entry: e,
-	}
-	if s.Rate == "" {
-		s.Rate = d.DefaultRate
-	}
-	if err := s.nameFrames(); err != nil {
-		return Sensor{}, err
-	}
-	return s, s.nameTopics()
+// faultf makes an error where a sensor begins.
+func faultf(c *sensors.Config, format string, args ...any) error {
+	return c.Fault("", fmt.Errorf(format, args...))
 }
 
 // nameFrames fills in the frames that aren't given and checks the others.
-func (s *Sensor) nameFrames() error {
-	if s.Spec.Frame == "" {
-		s.Spec.Frame = s.Spec.Name
+func nameFrames(s *sensors.Spec) error {
+	if s.Frame == "" {
+		s.Frame = s.Name
 	}
-	if s.Spec.FrameID == "" {
-		s.Spec.FrameID = s.Spec.Frame
+	if s.FrameID == "" {
+		s.FrameID = s.Frame
 	}
-	if s.Spec.ParentFrame == "" {
-		s.Spec.ParentFrame = spatial.FrameBaseLink
+	if s.ParentFrame == "" {
+		s.ParentFrame = spatial.FrameBaseLink
 	}
-	for _, f := range []struct{ key, name string }{{"frame", s.Spec.Frame}, {"frame_id", s.Spec.FrameID}} {
+	for _, f := range []struct{ key, name string }{{"frame", s.Frame}, {"frame_id", s.FrameID}} {
 		if strings.ContainsAny(f.name, " \t\n") || strings.HasPrefix(f.name, "/") {
-			return s.Fault(f.key, fmt.Errorf("%w %q, need a name without spaces and leading slash", ErrFrame, f.name))
+			return s.Config.Fault(f.key, fmt.Errorf("%w %q, need a name without spaces and leading slash", ErrFrame, f.name))
 		}
 	}
 	return nil
 }
 
 // nameTopics works out the start of the topics, and the topics of single outputs.
-func (s *Sensor) nameTopics() error {
-	written := s.entry.Topic
+func nameTopics(s *sensors.Spec) error {
+	written := s.Config.Topic
 	if strings.TrimSuffix(written, "/") == "" {
-		written = s.entry.Name
+		written = s.Config.Name
 	}
 	topic, err := absolute(written)
 	if err != nil {
-		return s.Fault("topic", err)
+		return s.Config.Fault("topic", err)
 	}
 	s.Topic, s.Topics = topic, map[string]string{}
 	var outputs, inputs []string
-	for i := range s.Spec.Definition.Outputs {
-		outputs = append(outputs, s.Spec.Definition.Outputs[i].Name)
+	for i := range s.Definition.Outputs {
+		outputs = append(outputs, s.Definition.Outputs[i].Name)
 	}
-	for i := range s.Spec.Definition.Inputs {
-		inputs = append(inputs, s.Spec.Definition.Inputs[i].Name)
+	for i := range s.Definition.Inputs {
+		inputs = append(inputs, s.Definition.Inputs[i].Name)
 	}
 	outputs = append(outputs, inputs...)
-	for _, output := range slices.Sorted(maps.Keys(s.entry.Topics)) { // of two faults always the same is told
-		key := topicsKey + "." + output
+	for _, output := range slices.Sorted(maps.Keys(s.Config.Topics)) { // of two faults always the same is told
+		key := "topics." + output
 		if !slices.Contains(outputs, output) {
-			return s.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Spec.Definition.ID, closest.Hint(output, outputs)))
+			return s.Config.Fault(key, fmt.Errorf("%w %q of %s, %s", ErrOutput, output, s.Definition.ID, closest.Hint(output, outputs)))
 		}
-		if s.entry.Topics[output] == "" && slices.Contains(inputs, output) {
+		if s.Config.Topics[output] == "" && slices.Contains(inputs, output) {
 			s.Topics[output] = "" // it is not brought
 			continue
 		}
-		if s.Topics[output], err = absolute(s.entry.Topics[output]); err != nil {
-			return s.Fault(key, err)
+		if s.Topics[output], err = absolute(s.Config.Topics[output]); err != nil {
+			return s.Config.Fault(key, err)
 		}
 	}
 	return nil
@@ -251,10 +181,10 @@ func absolute(topic string) (string, error) {
 const maxParents = 100
 
 // mount composes each sensor's pose with its parents' up to base_link.
-func (r *Rig) mount(resolved []Sensor) error {
+func (r *Rig) mount(resolved []sensors.Spec) error {
 	byFrame := map[string]int{}
 	for i := range resolved {
-		frame := resolved[i].Spec.Frame
+		frame := resolved[i].Frame
 		if frame == spatial.FrameBaseLink {
 			continue // measures the vehicle itself
 		}
@@ -263,28 +193,28 @@ func (r *Rig) mount(resolved []Sensor) error {
 			byFrame[frame] = i
 			continue
 		}
-		if a, b := &resolved[k], &resolved[i]; a.Relative != b.Relative || a.Spec.ParentFrame != b.Spec.ParentFrame {
-			return b.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Spec.Name))
+		if a, b := &resolved[k], &resolved[i]; a.Relative != b.Relative || a.ParentFrame != b.ParentFrame {
+			return b.Config.Fault("frame", fmt.Errorf("%w %q: sensor %s, which has the same, is mounted elsewhere", ErrFrame, frame, a.Name))
 		}
 	}
 	for i := range resolved {
-		pose, parent := resolved[i].Relative, resolved[i].Spec.ParentFrame
+		pose, parent := resolved[i].Relative, resolved[i].ParentFrame
 		depth := 0
 		for ; parent != spatial.FrameBaseLink; depth++ {
 			p, ok := byFrame[parent]
 			if !ok {
 				frames := append(slices.Sorted(maps.Keys(byFrame)), spatial.FrameBaseLink)
-				return r.Sensors[i].errorf("%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, closest.Hint(parent, frames))
+				return faultf(&r.Sensors[i], "%w: %q is neither %s nor a sensor's frame, %s", ErrParent, parent, spatial.FrameBaseLink, closest.Hint(parent, frames))
 			}
 			if depth > len(resolved) {
-				return r.Sensors[i].errorf("%w: the parents of %q form a circle", ErrParent, resolved[i].Spec.Name)
+				return faultf(&r.Sensors[i], "%w: the parents of %q form a circle", ErrParent, resolved[i].Name)
 			}
-			pose, parent = resolved[p].Relative.Compose(pose), resolved[p].Spec.ParentFrame
+			pose, parent = resolved[p].Relative.Compose(pose), resolved[p].ParentFrame
 		}
 		if depth > maxParents {
-			return r.Sensors[i].errorf("%w: %q has %d parents in a row, need at most %d", ErrParent, resolved[i].Spec.Name, depth, maxParents)
+			return faultf(&r.Sensors[i], "%w: %q has %d parents in a row, need at most %d", ErrParent, resolved[i].Name, depth, maxParents)
 		}
-		resolved[i].Spec.Mount = pose
+		resolved[i].Mount = pose
 	}
 	return nil
 }
@@ -327,7 +257,7 @@ func (r *Rig) noteTopics() {
 		}
 		r.noteTopic(e, key, written)
 		for _, output := range slices.Sorted(maps.Keys(e.Topics)) {
-			r.noteTopic(e, topicsKey+"."+output, e.Topics[output])
+			r.noteTopic(e, "topics."+output, e.Topics[output])
 		}
 	}
 }
@@ -348,10 +278,10 @@ func TopicNotice(file, path, topic string) []Notice {
 	return []Notice{{File: file, Path: path, Text: fmt.Sprintf("ROS forbids the topic %s, %s takes its place", topic, allowed)}}
 }
 
-func (r *Rig) noteTopic(e *Entry, key, written string) {
+func (r *Rig) noteTopic(e *sensors.Config, key, written string) {
 	topic, err := absolute(written)
 	if asked := "/" + strings.Trim(written, "/"); err == nil && topic != asked {
-		r.Notices = append(r.Notices, noticeOf(e.fault(key, fmt.Errorf("ROS forbids the topic %s, %s takes its place", asked, topic)), false))
+		r.Notices = append(r.Notices, noticeOf(e.Fault(key, fmt.Errorf("ROS forbids the topic %s, %s takes its place", asked, topic)), false))
 	}
 }
 
@@ -374,14 +304,11 @@ func (r *Rig) Note(registry *sensors.Registry) {
 }
 
 // noteAttributes notes values outside their usual range.
-func (r *Rig) noteAttributes(e *Entry, d *sensors.Definition) {
-	for _, a := range e.Attributes {
-		for k := range d.Attributes {
-			if d.Attributes[k].Name != a.Name {
-				continue
-			}
-			if err := d.Attributes[k].Unusual(a.Value); err != nil {
-				r.Notices = append(r.Notices, noticeOf(e.misplaced(a, err), false))
+func (r *Rig) noteAttributes(e *sensors.Config, d *sensors.Definition) {
+	for _, name := range e.Names() {
+		if a := d.Attribute(name); a != nil {
+			if err := a.Unusual(e.Attributes[name]); err != nil {
+				r.Notices = append(r.Notices, noticeOf(e.Fault(name, err), false))
 			}
 		}
 	}
@@ -395,8 +322,8 @@ const (
 )
 
 // noteMount notes a sensor that is far from the vehicle, or in the ground below it.
-func (r *Rig) noteMount(s *Sensor) {
-	at := s.Spec.Mount.Position
+func (r *Rig) noteMount(s *sensors.Spec) {
+	at := s.Mount.Position
 	var unusual []string
 	if max(at.X(), -at.X()) > usualReach || max(at.Y(), -at.Y()) > usualReach {
 		unusual = append(unusual, fmt.Sprintf("x %.4g m, y %.4g m from base_link: up to %v m are usual", at.X(), at.Y(), usualReach))
@@ -408,7 +335,7 @@ func (r *Rig) noteMount(s *Sensor) {
 		unusual = append(unusual, fmt.Sprintf("%.4g m above the ground: 0 to %v m are usual", at.Z(), usualHeight))
 	}
 	if unusual != nil {
-		r.Notices = append(r.Notices, noticeOf(s.entry.fault("pose", fmt.Errorf("sensor %s is mounted %s", s.Spec.Name, strings.Join(unusual, ", and "))), false))
+		r.Notices = append(r.Notices, noticeOf(s.Config.Fault("pose", fmt.Errorf("sensor %s is mounted %s", s.Name, strings.Join(unusual, ", and "))), false))
 	}
 }
 

@@ -16,11 +16,16 @@
 package rig
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/internal/doc"
-	"github.com/raybridge/raybridge/spatial"
+	"github.com/raybridge/raybridge/internal/fault"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // Errors of rigs; callers test them with errors.Is.
@@ -37,121 +42,11 @@ var (
 	ErrOutput = errors.New("unknown output")
 )
 
-// Pose is a mounting pose in the parent's frame: metres, no further away than the earth's
-// poles are from the equator, and degrees applied
-// yaw, pitch, roll (z-y'-x”), yaw counter-clockwise positive.
-type Pose struct {
-	X     float64 `yaml:"x" doc:"forward, metres" min:"-1e7" max:"1e7"`
-	Y     float64 `yaml:"y" doc:"left, metres" min:"-1e7" max:"1e7"`
-	Z     float64 `yaml:"z" doc:"up, metres" min:"-1e7" max:"1e7"`
-	Roll  float64 `yaml:"roll" doc:"degrees about x"`
-	Pitch float64 `yaml:"pitch" doc:"degrees about y, positive is nose down"`
-	Yaw   float64 `yaml:"yaw" doc:"degrees about z, positive is to the left"`
-}
-
-// Spatial returns the pose as a spatial.Pose.
-func (p Pose) Spatial() spatial.Pose {
-	return spatial.FromRPY(mgl64.Vec3{p.X, p.Y, p.Z}, p.Roll, p.Pitch, p.Yaw)
-}
-
 // Those who may drive the vehicle that carries a rig.
 const (
 	DriverExternal = "external"
 	DriverKeys     = "keys"
 )
-
-// place is where something stands in a file.
-type place interface {
-	// Errorf makes an error there.
-	Errorf(format string, args ...any) error
-}
-
-// Attribute is one sensor parameter as written, with its place.
-type Attribute struct {
-	Name  string
-	Value any
-
-	place place // of the value; nil in rigs that a program makes
-}
-
-// Topics are the topics of single outputs, by the output's name.
-type Topics map[string]string
-
-// Entry is one sensor of a rig, as written.
-type Entry struct {
-	ID      string `yaml:"id" doc:"type of the sensor, such as sensor.camera.rgb"`
-	Name    string `yaml:"name" doc:"unique in the rig"`
-	Parent  string `yaml:"parent" doc:"frame it is mounted in: base_link or another sensor's frame" default:"base_link"`
-	Frame   string `yaml:"frame" doc:"name of its own frame" default:"its name"`
-	FrameID string `yaml:"frame_id" doc:"frame that its messages name; a camera's is the name of its optical frame" default:"its own frame, of cameras with _optical"`
-	Topic   string `yaml:"topic" doc:"start of its topics" default:"/ and its name"`
-	Topics  Topics `yaml:"topics" doc:"whole topics of single outputs: docs/sensors.md names the outputs" default:"the start and the output's own end"`
-	Rate    string `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3" default:"the type's own"`
-	Always  bool   `yaml:"always" doc:"compute it even if nobody listens"`
-	Pose    Pose   `yaml:"pose" doc:"where it is mounted in the parent's frame"`
-	// Attributes are the other keys: the parameters of the sensor's type.
-	Attributes []Attribute
-
-	place   place            // where it begins; nil in rigs that a program makes
-	own     map[string]place // the values of the keys above; those of topics as topics.OUTPUT
-	comment string           // what it came from, for WriteYAML
-}
-
-// DecodeYAML reads an entry: its own keys, and every other key as an attribute.
-func (e *Entry) DecodeYAML(n doc.Node) error {
-	entries, err := n.Entries()
-	if err != nil {
-		return err
-	}
-	e.place, e.own = n, map[string]place{}
-	for _, x := range entries {
-		if x.Key == topicsKey {
-			e.own[topicsKey] = x.Value
-			if err := e.decodeTopics(x.Value); err != nil {
-				return err
-			}
-			continue
-		}
-		known, err := doc.DecodeKey(e, x)
-		if err != nil {
-			return err
-		}
-		if known {
-			e.own[x.Key] = x.Value
-			continue
-		}
-		v, err := x.Value.Value()
-		if err != nil {
-			return err
-		}
-		e.Attributes = append(e.Attributes, Attribute{Name: x.Key, Value: v, place: x.Value})
-	}
-	return nil
-}
-
-// topicsKey is the key of Entry.Topics.
-const topicsKey = "topics"
-
-func (e *Entry) decodeTopics(n doc.Node) error {
-	entries, err := n.Entries()
-	if err != nil {
-		return err
-	}
-	e.Topics = Topics{}
-	for _, x := range entries {
-		v, err := x.Value.Value()
-		if err != nil {
-			return err
-		}
-		topic, ok := v.(string)
-		if !ok {
-			return x.Value.Errorf("%w: %v, need a topic", doc.ErrType, v)
-		}
-		e.Topics[x.Key] = topic
-		e.own[topicsKey+"."+x.Key] = x.Value
-	}
-	return nil
-}
 
 // Rig is a list of sensors in the order they were written, which is the order
 // they are served in.
@@ -161,12 +56,141 @@ type Rig struct {
 	Drivers []string `yaml:"drivers" doc:"who may drive the vehicle: external (commands) or keys (those of a window, and if there is one before external)" enum:"external,keys" default:"as ego.driver says"`
 	// ControlTopic is where commands for pedals and steering wheel come by; empty leaves
 	// it to others.
-	ControlTopic string  `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
-	Sensors      []Entry `yaml:"sensors" doc:"the sensors"`
+	ControlTopic string           `yaml:"control_topic" doc:"topic of the commands of an external driver, as ego.commands.control" default:"as ego.commands.control says"`
+	Sensors      []sensors.Config `yaml:"sensors" doc:"the sensors"`
 	// Notices are what reading the rig left to say: what was put up with, and what
 	// has no counterpart here. They are in the order of the file.
 	Notices []Notice
 
-	file   string // what it was read from, as Notices name it
-	origin string // what it was converted from, for WriteYAML; "" for our own
+	file     string            // what it was read from, as Notices name it
+	origin   string            // what it was converted from, for WriteYAML; "" for our own
+	comments map[string]string // what each sensor came from, by its name, for WriteYAML
+}
+
+// Errors of files; callers test them with errors.Is.
+var (
+	// ErrTooLarge: the file is no rig that anybody wrote.
+	ErrTooLarge = errors.New("too large for a rig")
+	// ErrFormat: the JSON is none of the rigs that are known.
+	ErrFormat = errors.New("unknown kind of rig")
+)
+
+// maxSize is the size of the largest rig, bytes.
+const maxSize = 4 << 20
+
+// Reader reads rigs.
+type Reader struct {
+	// Lenient makes what another program's rig has beyond that program's tables a
+	// notice: unknown sensors, keys and parameters, which are left out, and values
+	// outside their range, which are kept.
+	Lenient bool
+}
+
+// Parse reads a rig from its text; file names it in errors.
+func Parse(file string, data []byte) (*Rig, error) { return Reader{}.Parse(file, data) }
+
+// Read reads a rig file, whichever kind it is.
+func (r Reader) Read(path string) (*Rig, error) {
+	data, err := fault.ReadUpTo(path, maxSize)
+	if err != nil {
+		return nil, fmt.Errorf("read rig: %w", err)
+	}
+	return r.Parse(path, data)
+}
+
+// Parse reads a rig from its text; file names it in errors. What begins as JSON is
+// another program's, or our YAML in JSON's form; everything else is our YAML. Errors
+// are *doc.Error where they have a place.
+func (r Reader) Parse(file string, data []byte) (*Rig, error) {
+	if len(data) > maxSize {
+		return nil, &doc.Error{File: file, Err: fmt.Errorf("%w: more than %d MiB", ErrTooLarge, maxSize>>20)}
+	}
+	if !looksLikeJSON(data) {
+		return parseYAML(file, data)
+	}
+	root, commas, err := doc.ParseJSON(file, data)
+	if err != nil {
+		return nil, err
+	}
+	kind, list, err := recognise(root)
+	if err != nil {
+		return nil, err
+	}
+	f := newForeignReader(r.Lenient, kind)
+	for _, c := range commas {
+		f.note(c)
+	}
+	var rig *Rig
+	switch kind {
+	case svlDialect.Name:
+		rig, err = readSVL(list, f)
+	case carlaDialect.Name:
+		rig, err = readCARLA(root, list, f)
+	default:
+		return parseYAML(file, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(rig.Notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	rig.file = file
+	return rig, nil
+}
+
+// parseYAML reads our own form.
+func parseYAML(file string, data []byte) (*Rig, error) {
+	n, err := doc.ParseYAML(file, data)
+	if err != nil {
+		return nil, err
+	}
+	rig := Rig{file: file}
+	if err := n.Decode(&rig); err != nil {
+		return nil, err
+	}
+	return &rig, nil
+}
+
+// looksLikeJSON tells JSON from the YAML that people write by its first two signs that
+// are no comment: an array, or an object whose first key is in quotes.
+func looksLikeJSON(data []byte) bool {
+	data = doc.WithoutComments(bytes.TrimPrefix(data, []byte("\ufeff")))
+	data = bytes.TrimLeft(data, " \t\r\n")
+	if len(data) == 0 || data[0] != '{' && data[0] != '[' {
+		return false
+	}
+	inner := bytes.TrimLeft(data[1:], " \t\r\n")
+	return data[0] == '[' || len(inner) == 0 || inner[0] == '"' || inner[0] == '}'
+}
+
+// recognise tells by its shape whose rig a document is, "" for our own, and returns
+// the list of what is in it.
+func recognise(root doc.JSONNode) (kind string, list []doc.JSONNode, err error) {
+	switch {
+	case root.IsArray():
+		list, err = root.Items()
+		kind = svlDialect.Name
+	case !root.Get("objects").Null():
+		list, err = root.Get("objects").Items()
+		kind = carlaDialect.Name
+	case root.Get("sensors").IsArray():
+		list, err = root.Get("sensors").Items()
+		if len(list) > 0 && !list[0].Get("type").Null() {
+			kind = svlDialect.Name
+		}
+	case !root.Get("type").Null():
+		kind, list = svlDialect.Name, []doc.JSONNode{root}
+	default:
+		err = root.Errorf("%w: need our list of sensors, an SVL sensor or a list of them, each with a type, or CARLA's list of objects", ErrFormat)
+	}
+	if err != nil || kind != svlDialect.Name {
+		return kind, list, err
+	}
+	for _, n := range list {
+		if t, err := n.Get("type").Text(); err == nil && strings.HasPrefix(t, "sensor.") {
+			return "", nil, n.Errorf("%w: %q is CARLA's, whose rigs have their vehicles with sensors in a list named objects", ErrFormat, t)
+		}
+	}
+	return kind, list, nil
 }

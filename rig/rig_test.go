@@ -14,6 +14,7 @@ import (
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 type nothing struct{}
@@ -24,7 +25,7 @@ func (nothing) End() error                                { return nil }
 
 func registry() *sensors.Registry {
 	return sensors.Must(sensors.NewRegistry(&sensors.Definition{
-		ID: "sensor.test", DefaultRate: "10",
+		ID: "sensor.test", Rate: simtime.Hz(10),
 		Attributes: []sensors.Attribute{{Name: "fov", Type: sensors.Float, Min: 1, Max: 179, Unit: "deg", Default: 90.0}},
 		Outputs: []sensors.OutputSpec{
 			sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "data", Suffix: "/data"}),
@@ -34,7 +35,7 @@ func registry() *sensors.Registry {
 	}))
 }
 
-func resolve(text string) ([]rig.Sensor, error) {
+func resolve(text string) ([]sensors.Spec, error) {
 	r, err := rig.Parse("r.yaml", []byte(text))
 	if err != nil {
 		return nil, err
@@ -51,16 +52,16 @@ sensors:
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	eye := list[0]
-	p := eye.Spec.Mount.Apply(mgl64.Vec3{})
+	p := eye.Mount.Apply(mgl64.Vec3{})
 	assert.InDeltaSlice(t, []float64{0, 1, 2}, p[:], 1e-12)
-	assert.Equal(t, "mast", eye.Spec.ParentFrame)
-	assert.Equal(t, "eye", eye.Spec.FrameID)
+	assert.Equal(t, "mast", eye.ParentFrame)
+	assert.Equal(t, "eye", eye.FrameID)
 	assert.Equal(t, "/eye", eye.Topic)
-	assert.Equal(t, "13.4", eye.Rate)
-	assert.Equal(t, 60.0, eye.Spec.Settings.Value("fov"))
+	assert.Equal(t, "13.4", eye.Rate.String())
+	assert.Equal(t, 60.0, eye.Settings.Value("fov"))
 	assert.Equal(t, "/top", list[1].Topic)
-	assert.Equal(t, "10", list[1].Rate)
-	assert.Equal(t, 90.0, list[1].Spec.Settings.Value("fov"))
+	assert.Equal(t, "10", list[1].Rate.String())
+	assert.Equal(t, 90.0, list[1].Settings.Value("fov"))
 }
 
 func TestFaults(t *testing.T) {
@@ -116,10 +117,10 @@ sensors:
 `)
 	require.NoError(t, err)
 	for i, name := range []string{"front", "rear"} {
-		assert.Equal(t, name, list[i].Spec.Frame)
-		assert.Equal(t, name, list[i].Spec.BodyFrame())
-		assert.Equal(t, "base_link", list[i].Spec.FrameID)
-		assert.Equal(t, "base_link", list[i].Spec.OpticalFrame())
+		assert.Equal(t, name, list[i].Frame)
+		assert.Equal(t, name, list[i].BodyFrame())
+		assert.Equal(t, "base_link", list[i].FrameID)
+		assert.Equal(t, "base_link", list[i].OpticalFrame())
 	}
 	assert.Equal(t, "/f", list[0].Topic)
 	assert.Equal(t, map[string]string{"more": "/elsewhere"}, list[0].Topics)
@@ -127,24 +128,41 @@ sensors:
 
 	list, err = resolve("sensors: [{id: sensor.test, name: eye}]")
 	require.NoError(t, err)
-	assert.Equal(t, "eye", list[0].Spec.FrameID)
-	assert.Equal(t, "eye_optical", list[0].Spec.OpticalFrame())
+	assert.Equal(t, "eye", list[0].FrameID)
+	assert.Equal(t, "eye_optical", list[0].OpticalFrame())
+}
+
+func TestARateIsReadAtItsPlace(t *testing.T) {
+	for text, want := range map[string]string{
+		"0":     "r.yaml:2:38: sensors[0].rate: invalid rate: 0 Hz is outside (0, 1000000000]",
+		"fast":  `r.yaml:2:38: sensors[0].rate: invalid rate: "fast" is not a decimal number of at most 9 decimals`,
+		"true":  "r.yaml:2:38: sensors[0].rate: wrong kind of value: true, need a number or a text",
+		"1/0.3": "",
+	} {
+		list, err := resolve("sensors:\n  - {id: sensor.test, name: a, rate: " + text + "}")
+		if want != "" {
+			require.EqualError(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, simtime.MustRate("10/3"), list[0].Rate)
+	}
 }
 
 func TestFaultNamesTheKeysPlace(t *testing.T) {
-	list, err := resolve("sensors:\n  - {id: sensor.test, name: a, rate: fast}")
+	list, err := resolve("sensors:\n  - {id: sensor.test, name: a, rate: 20}")
 	require.NoError(t, err)
 	cause := errors.New("no number")
-	assert.EqualError(t, list[0].Fault("rate", cause), "r.yaml:2:38: sensors[0].rate: no number")
-	assert.EqualError(t, list[0].Fault("topic", cause), "r.yaml:2:5: sensors[0]: topic: no number")
-	assert.EqualError(t, list[0].Fault("", cause), "r.yaml:2:5: sensors[0]: no number")
-	assert.EqualError(t, list[0].Fault("topics.data", cause), "r.yaml:2:5: sensors[0]: topic: no number")
-	assert.ErrorIs(t, list[0].Fault("rate", cause), cause)
+	assert.EqualError(t, list[0].Config.Fault("rate", cause), "r.yaml:2:38: sensors[0].rate: no number")
+	assert.EqualError(t, list[0].Config.Fault("topic", cause), "r.yaml:2:5: sensors[0]: topic: no number")
+	assert.EqualError(t, list[0].Config.Fault("", cause), "r.yaml:2:5: sensors[0]: no number")
+	assert.EqualError(t, list[0].Config.Fault("topics.data", cause), "r.yaml:2:5: sensors[0]: topic: no number")
+	assert.ErrorIs(t, list[0].Config.Fault("rate", cause), cause)
 
-	made := rig.Rig{Sensors: []rig.Entry{{ID: "sensor.test", Name: "a"}}}
+	made := rig.Rig{Sensors: []sensors.Config{{ID: "sensor.test", Name: "a"}}}
 	list, err = made.Resolve(registry())
 	require.NoError(t, err)
-	assert.EqualError(t, list[0].Fault("rate", cause), "sensor a: rate: no number")
+	assert.EqualError(t, list[0].Config.Fault("rate", cause), "sensor a: rate: no number")
 }
 
 func TestReadNamesAMissingFile(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/sensors"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -20,7 +22,7 @@ type svlSensor struct {
 	name   string
 	parent doc.JSONNode // its name
 	above  *svlSensor   // nil for the vehicle
-	pose   Pose         // in above, in our axes
+	pose   sensors.Pose // in above, in our axes
 
 	made   *conversion // nil until it is converted
 	entry  int         // in the rig, -1 for none
@@ -114,19 +116,19 @@ func svlPlain(name string) string {
 }
 
 // svlPose reads a transform: metres and degrees in Unity's axes.
-func svlPose(n doc.JSONNode, f *foreignReader) (Pose, error) {
+func svlPose(n doc.JSONNode, f *foreignReader) (sensors.Pose, error) {
 	v, err := components(n, f)
 	if err != nil {
-		return Pose{}, err
+		return sensors.Pose{}, err
 	}
 	return mirrored(v, spatial.UnityAxes, spatial.UnityAngles), nil
 }
 
 // mirrored returns a pose of left-handed axes in ours.
-func mirrored(v map[string]float64, to spatial.AxesMirror, turned spatial.AngleMirror) Pose {
+func mirrored(v map[string]float64, to spatial.AxesMirror, turned spatial.AngleMirror) sensors.Pose {
 	at := to.In(mgl64.Vec3{v["x"], v["y"], v["z"]})
 	a := turned.In(spatial.Angles{Roll: v["roll"], Pitch: v["pitch"], Yaw: v["yaw"]})
-	return Pose{X: at[0], Y: at[1], Z: at[2], Roll: a.Roll, Pitch: a.Pitch, Yaw: a.Yaw}
+	return sensors.Pose{X: at[0], Y: at[1], Z: at[2], Roll: a.Roll, Pitch: a.Pitch, Yaw: a.Yaw}
 }
 
 // poseKeys are the components of a pose in every dialect.
@@ -238,7 +240,8 @@ func (r *svlReader) body(s *svlSensor) error {
 // add adds what a sensor became to the rig.
 func (r *svlReader) add(s *svlSensor) {
 	e := s.made.entry
-	e.Name, e.comment = r.name(s.name), fmt.Sprintf("%s %q", s.kind.Names[0], s.name)
+	e.Name = r.name(s.name)
+	r.comment(e, fmt.Sprintf("%s %q", s.kind.Names[0], s.name))
 	if slices.ContainsFunc(r.sensors, func(o *svlSensor) bool { return o != s && o.entry >= 0 && o.name == s.name }) {
 		r.note(s.node.Errorf("two sensors are named %q: this one becomes %s", s.name, e.Name))
 	}
@@ -249,7 +252,8 @@ func (r *svlReader) add(s *svlSensor) {
 	s.entry = len(r.rig.Sensors)
 	r.rig.Sensors = append(r.rig.Sensors, *e)
 	if second := s.made.second; second != nil {
-		second.Name, second.comment = r.name(s.name+"_corrected"), e.comment+", corrected"
+		second.Name = r.name(s.name + "_corrected")
+		r.comment(second, r.rig.comments[e.Name]+", corrected")
 		second.FrameID = r.plainFrame(s.made, "CorrectedFrame")
 		s.second = len(r.rig.Sensors)
 		r.rig.Sensors = append(r.rig.Sensors, *second)
@@ -314,11 +318,11 @@ func (r *svlReader) nameFrame(s *svlSensor, owner map[string]*svlSensor) {
 				break
 			}
 		}
-	case s.frame == spatial.FrameBaseLink && s.above == nil && s.pose == Pose{}:
+	case s.frame == spatial.FrameBaseLink && s.above == nil && s.pose == sensors.Pose{}:
 		e.Frame = spatial.FrameBaseLink
 	case slices.Contains(vehicleFrames, s.frame):
 		e.FrameID = s.frame
-		if s.above != nil || s.pose != (Pose{}) {
+		if s.above != nil || s.pose != (sensors.Pose{}) {
 			r.note(s.made.errorf("Frame", "frame %q is the vehicle's: the messages name it, as in SVL, though %q is mounted elsewhere; /tf has it as %s", s.frame, s.name, e.Name))
 		}
 	case first == nil:
@@ -346,7 +350,7 @@ func (r *svlReader) mount(s *svlSensor) {
 		e.Pose = poseOf(above.pose.Spatial().Compose(e.Pose.Spatial()))
 	}
 	if above != nil {
-		e.Parent = r.rig.Sensors[above.entry].frameName()
+		e.Parent = frameName(&r.rig.Sensors[above.entry])
 	}
 	if s.second >= 0 {
 		r.rig.Sensors[s.second].Pose, r.rig.Sensors[s.second].Parent = e.Pose, e.Parent
@@ -354,7 +358,7 @@ func (r *svlReader) mount(s *svlSensor) {
 }
 
 // frameName is the name of an entry's own frame.
-func (e *Entry) frameName() string {
+func frameName(e *sensors.Config) string {
 	if e.Frame != "" {
 		return e.Frame
 	}
@@ -363,13 +367,13 @@ func (e *Entry) frameName() string {
 
 // poseOf is Pose.Spatial's inverse. Straight up and straight down, where roll and yaw
 // turn about one axis, it is all yaw.
-func poseOf(p spatial.Pose) Pose {
+func poseOf(p spatial.Pose) sensors.Pose {
 	roll, pitch, yaw := p.RPY()
 	if math.Abs(pitch) > 90-1e-4 {
 		m := p.Mat4()
 		roll, yaw = 0, mgl64.RadToDeg(math.Atan2(-m.At(0, 1), m.At(1, 1)))
 	}
-	return Pose{X: p.Position[0], Y: p.Position[1], Z: p.Position[2], Roll: roll, Pitch: pitch, Yaw: yaw}
+	return sensors.Pose{X: p.Position[0], Y: p.Position[1], Z: p.Position[2], Roll: roll, Pitch: pitch, Yaw: yaw}
 }
 
 // svlElevations are the elevations of SVL's even lasers, degrees up, the lowest first:
@@ -667,7 +671,7 @@ func svlMotion() []*ForeignType {
 			Parameters: parameters([]Parameter{svlThreadPaced()}, svlCommon()),
 		},
 		{
-			Names: []string{"IMU"}, ID: "sensor.other.imu", output: "imu", rate: "100",
+			Names: []string{"IMU"}, ID: "sensor.other.imu", output: "imu", rate: simtime.Hz(100),
 			Parameters: parameters([]Parameter{
 				list("CorrectedTopic", KindText).becomes("a second IMU with that topic"),
 				list("CorrectedFrame", KindText).becomes("its `frame_id`"),
@@ -679,7 +683,7 @@ func svlMotion() []*ForeignType {
 			Parameters: parameters([]Parameter{svlFrequency(10)}, svlCommon()),
 		},
 		{
-			Names: []string{"Clock"}, ID: "sensor.other.clock", output: "clock", rate: "100",
+			Names: []string{"Clock"}, ID: "sensor.other.clock", output: "clock", rate: simtime.Hz(100),
 			How:        "left out where its topic is /clock, which every run publishes",
 			Parameters: svlCommon(), finish: finishSVLClock,
 		},
@@ -900,10 +904,9 @@ func finishSVLImu(c *conversion) error {
 	if topic == "" {
 		return nil
 	}
-	second := *c.entry
-	second.own = map[string]place{topicsKey + "." + c.output: c.given["CorrectedTopic"]}
-	second.Topics = Topics{c.output: topic}
-	c.second = &second
+	c.second = &sensors.Config{ID: c.entry.ID, Rate: c.entry.Rate, Topics: map[string]string{c.output: topic}}
+	c.second.PlaceAt("", c.node)
+	c.second.PlaceAt("topics."+c.output, c.place("CorrectedTopic"))
 	return nil
 }
 

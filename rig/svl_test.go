@@ -13,6 +13,7 @@ import (
 
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 // parse reads a rig's text.
@@ -24,7 +25,7 @@ func parse(t *testing.T, text string) *rig.Rig {
 }
 
 // entry returns a rig's entry of that name.
-func entry(t *testing.T, r *rig.Rig, name string) *rig.Entry {
+func entry(t *testing.T, r *rig.Rig, name string) *sensors.Config {
 	t.Helper()
 	for i := range r.Sensors {
 		if r.Sensors[i].Name == name {
@@ -33,15 +34,6 @@ func entry(t *testing.T, r *rig.Rig, name string) *rig.Entry {
 	}
 	require.Fail(t, "no sensor "+name)
 	return nil
-}
-
-// attributes returns an entry's attributes by name.
-func attributes(e *rig.Entry) map[string]any {
-	values := map[string]any{}
-	for _, a := range e.Attributes {
-		values[a.Name] = a.Value
-	}
-	return values
 }
 
 // unityMatrix is a rotation in Unity's axes (x right, y up, z forward), written out for
@@ -73,7 +65,7 @@ var angles = [][3]float64{{0, 0, 0}, {10, 0, 0}, {0, 20, 0}, {0, 0, 30}, {10, -2
 
 // sameRotation compares a pose of ours with a rotation in other axes, point by point:
 // toROS takes a point from those axes into ours.
-func sameRotation(t *testing.T, p rig.Pose, other mgl64.Mat3, toROS func(mgl64.Vec3) mgl64.Vec3) {
+func sameRotation(t *testing.T, p sensors.Pose, other mgl64.Mat3, toROS func(mgl64.Vec3) mgl64.Vec3) {
 	t.Helper()
 	for _, v := range []mgl64.Vec3{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, -2, 3}} {
 		want, got := toROS(other.Mul3x1(v)), p.Spatial().Orientation.Rotate(toROS(v))
@@ -102,15 +94,15 @@ func TestSVLParents(t *testing.T) {
 	list, err := r.Resolve(svlLike())
 	require.NoError(t, err)
 	leaf := list[0]
-	assert.Equal(t, "t", leaf.Spec.ParentFrame)
-	assert.Equal(t, "f", leaf.Spec.Frame)
+	assert.Equal(t, "t", leaf.ParentFrame)
+	assert.Equal(t, "f", leaf.Frame)
 
 	toROS := func(v mgl64.Vec3) mgl64.Vec3 { return mgl64.Vec3{v[2], -v[0], v[1]} }
 	for _, v := range []mgl64.Vec3{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}} {
 		inAnchor := unityMatrix(10, 20, 30).Mul3x1(v).Add(mgl64.Vec3{1, 2, 3})
 		inTop := unityMatrix(90, 90, 0).Mul3x1(inAnchor).Add(mgl64.Vec3{-1, 0, 0.5})
 		inVehicle := unityMatrix(0, 0, -40).Mul3x1(inTop).Add(mgl64.Vec3{0, 1.5, 0})
-		want, got := toROS(inVehicle), leaf.Spec.Mount.Apply(toROS(v))
+		want, got := toROS(inVehicle), leaf.Mount.Apply(toROS(v))
 		assert.InDeltaSlice(t, want[:], got[:], 1e-9)
 		want, got = toROS(inTop), leaf.Relative.Apply(toROS(v))
 		assert.InDeltaSlice(t, want[:], got[:], 1e-9)
@@ -125,7 +117,7 @@ func TestSVLElevations(t *testing.T) {
 		field, center float64
 	}{{16, 30, 0}, {16, 20, 0}, {32, 41.33, 10}, {64, 26.9, 11.45}, {128, 40, 5}, {32, 40, -7}, {1, 40, 12}} {
 		r := parse(t, jsonf(`{"type": "Lidar", "name": "l", "params": {"LaserCount": %v, "FieldOfView": %v, "CenterAngle": %v}}`, c.lasers, c.field, c.center))
-		got := attributes(&r.Sensors[0])["elevations"].([]float64)
+		got := r.Sensors[0].Attributes["elevations"].([]float64)
 		require.Len(t, got, c.lasers)
 		half := math.Abs(c.center) + c.field/2
 		first := 90 + half
@@ -145,7 +137,7 @@ func TestSVLElevations(t *testing.T) {
 func TestSVLFieldOfView(t *testing.T) {
 	for _, c := range []struct{ w, h, fov float64 }{{1920, 1080, 60}, {640, 480, 50}, {480, 640, 90}, {1, 1, 1}} {
 		r := parse(t, jsonf(`{"type": "Color Camera", "name": "c", "params": {"Width": %v, "Height": %v, "FieldOfView": %v}}`, c.w, c.h, c.fov))
-		fov := attributes(&r.Sensors[0])["fov"].(float64)
+		fov := r.Sensors[0].Attributes["fov"].(float64)
 		fy := c.h / (2 * math.Tan(c.fov*math.Pi/360))
 		assert.InEpsilon(t, fy, c.w/(2*math.Tan(fov*math.Pi/360)), 1e-12)
 	}
@@ -160,33 +152,33 @@ func TestSVLSensors(t *testing.T) {
 
 	lidar := entry(t, r, "Roof_Lidar")
 	assert.Equal(t, "velodyne", lidar.Frame)
-	assert.Equal(t, rig.Topics{"points": "/points_raw"}, lidar.Topics)
-	assert.Equal(t, "10", lidar.Rate)
+	assert.Equal(t, map[string]string{"points": "/points_raw"}, lidar.Topics)
+	assert.Equal(t, "10", lidar.Rate.String())
 	for name, want := range map[string]any{
 		"columns": int64(60), "horizontal_fov": 180.0, "forward_angle": 30.0, "compensated": true, "rolling": false,
 		"layout": "svl", "intensity": "svl", "range_min": 0.5, "range": 100.0, "dropoff_general_rate": 0.0, "preset": "uniform",
 	} {
-		assert.Equal(t, want, attributes(lidar)[name], name)
+		assert.Equal(t, want, lidar.Attributes[name], name)
 	}
-	assert.NotContains(t, attributes(lidar), "channels")
+	assert.NotContains(t, lidar.Attributes, "channels")
 
 	camera := entry(t, r, "Front_Camera")
 	assert.Equal(t, "sensor.camera.rgb", camera.ID)
-	assert.Equal(t, rig.Topics{"compressed": "/camera/compressed", "camera_info": "/camera/info"}, camera.Topics)
+	assert.Equal(t, map[string]string{"compressed": "/camera/compressed", "camera_info": "/camera/info"}, camera.Topics)
 	assert.Equal(t, "camera", camera.FrameID)
 	assert.Empty(t, camera.Frame)
 	for name, want := range map[string]any{
 		"lens": "svl", "distortion": []float64{-0.02, 0.001, 0, 0}, "principal_point": "corner", "compressed": "jpeg",
 		"jpeg_quality": int64(75), "publish_raw": false, "near_clip": 0.1, "far_clip": 1000.0,
 	} {
-		assert.Equal(t, want, attributes(camera)[name], name)
+		assert.Equal(t, want, camera.Attributes[name], name)
 	}
 	assert.Equal(t, "sensor.camera.instance_segmentation", entry(t, r, "Instances").ID)
-	assert.Equal(t, int64(100), attributes(entry(t, r, "Segmentation"))["jpeg_quality"])
+	assert.Equal(t, int64(100), entry(t, r, "Segmentation").Attributes["jpeg_quality"])
 	assert.Equal(t, "/imu_corrected", entry(t, r, "IMU_corrected").Topics["imu"])
 	assert.Equal(t, "base_link", entry(t, r, "Front_Lidar").FrameID)
-	assert.Equal(t, "100", entry(t, r, "IMU").Rate)
-	assert.Equal(t, "12.5", entry(t, r, "GPS_Odometry").Rate, "SVL's default")
+	assert.Equal(t, "100", entry(t, r, "IMU").Rate.String())
+	assert.Equal(t, "12.5", entry(t, r, "GPS_Odometry").Rate.String(), "SVL's default")
 	assert.Equal(t, "gps", entry(t, r, "GPS_Odometry").Frame, "shared with the GPS, at one place")
 
 	var notices []string
@@ -212,7 +204,7 @@ func TestSVLLenses(t *testing.T) {
 		{`"Fisheye": true`, map[string]any{}},
 	} {
 		r := parse(t, `{"type": "Color Camera", "name": "c", "params": {`+c.params+`}}`)
-		got := attributes(&r.Sensors[0])
+		got := r.Sensors[0].Attributes
 		for _, name := range []string{"lens", "xi", "distortion"} {
 			assert.Equal(t, c.want[name], got[name], "%s of %s", name, c.params)
 		}
@@ -229,20 +221,20 @@ func TestSVLLidarsThatAreOthers(t *testing.T) {
 	]`)
 	flat := entry(t, r, "flat")
 	assert.Equal(t, "sensor.lidar.laser_scan", flat.ID)
-	assert.Equal(t, rig.Topics{"scan": "/scan"}, flat.Topics)
-	assert.Equal(t, 3.0, attributes(flat)["center_angle"])
-	assert.Equal(t, int64(1500), attributes(flat)["measurements_per_rotation"])
-	assert.NotContains(t, attributes(flat), "elevations")
-	assert.Equal(t, false, attributes(flat)["rolling"], "all at one instant, as there")
-	assert.Equal(t, false, attributes(entry(t, r, "planar"))["rolling"])
+	assert.Equal(t, map[string]string{"scan": "/scan"}, flat.Topics)
+	assert.Equal(t, 3.0, flat.Attributes["center_angle"])
+	assert.Equal(t, int64(1500), flat.Attributes["measurements_per_rotation"])
+	assert.NotContains(t, flat.Attributes, "elevations")
+	assert.Equal(t, false, flat.Attributes["rolling"], "all at one instant, as there")
+	assert.Equal(t, false, entry(t, r, "planar").Attributes["rolling"])
 	assert.Equal(t, "sensor.lidar.ray_cast", entry(t, r, "deep").ID)
-	velodyne := attributes(entry(t, r, "v"))
+	velodyne := entry(t, r, "v").Attributes
 	assert.Equal(t, "VelodyneVLS128", velodyne["preset"])
 	assert.Equal(t, false, velodyne["rolling"])
 	assert.Equal(t, 50.0, velodyne["range"])
 	assert.NotContains(t, velodyne, "range_min")
 	assert.NotContains(t, velodyne, "elevations")
-	assert.Equal(t, "5", entry(t, r, "class").Rate)
+	assert.Equal(t, "5", entry(t, r, "class").Rate.String())
 	require.Len(t, r.Notices, 1)
 	assert.Contains(t, r.Notices[0].Text, "a LaserScan needs one laser, not 2")
 }
@@ -309,8 +301,8 @@ func TestLenientReaders(t *testing.T) {
 	]`))
 	require.NoError(t, err)
 	require.Len(t, r.Sensors, 2)
-	assert.Equal(t, rig.Pose{X: 3}, entry(t, r, "c").Pose, "on the unknown one")
-	assert.Equal(t, int64(3840), attributes(&r.Sensors[0])["image_size_x"])
+	assert.Equal(t, sensors.Pose{X: 3}, entry(t, r, "c").Pose, "on the unknown one")
+	assert.Equal(t, int64(3840), r.Sensors[0].Attributes["image_size_x"])
 	var texts []string
 	for _, n := range r.Notices {
 		texts = append(texts, n.Text)

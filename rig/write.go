@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/raybridge/raybridge/sensors"
 	"io"
 	"maps"
 	"math"
@@ -33,7 +34,7 @@ func (r *Rig) WriteYAML(out io.Writer) error {
 		if i > 0 {
 			w.printf("\n")
 		}
-		w.entry(&r.Sensors[i])
+		w.entry(&r.Sensors[i], r.comments[r.Sensors[i].Name])
 	}
 	_, err := out.Write(w.Bytes())
 	return err
@@ -87,9 +88,9 @@ func oneLine(text string) string {
 }
 
 // entry writes one sensor.
-func (w *yamlWriter) entry(e *Entry) {
-	if e.comment != "" {
-		w.printf("  # %s\n", oneLine(e.comment))
+func (w *yamlWriter) entry(e *sensors.Config, comment string) {
+	if comment != "" {
+		w.printf("  # %s\n", oneLine(comment))
 	}
 	w.printf("  - id: %s\n    name: %s\n", scalar(e.ID), scalar(e.Name))
 	for _, k := range []struct{ key, value string }{
@@ -102,21 +103,21 @@ func (w *yamlWriter) entry(e *Entry) {
 	if len(e.Topics) > 0 {
 		w.printf("    topics: {%s}\n", strings.Join(pairs(e.Topics), ", "))
 	}
-	if plainNumber.MatchString(e.Rate) {
-		w.printf("    rate: %s\n", e.Rate)
-	} else if e.Rate != "" {
-		w.printf("    rate: %s\n", scalar(e.Rate))
+	if rate := e.Rate.String(); plainNumber.MatchString(rate) && !e.Rate.IsZero() {
+		w.printf("    rate: %s\n", rate)
+	} else if !e.Rate.IsZero() {
+		w.printf("    rate: %s\n", scalar(rate))
 	}
 	if e.Always {
 		w.printf("    always: true\n")
 	}
 	w.pose(e.Pose)
-	for _, a := range e.Attributes {
-		w.printf("    %s: %s\n", scalar(a.Name), valueOf(a.Value))
+	for _, name := range e.Names() {
+		w.printf("    %s: %s\n", scalar(name), valueOf(e.Attributes[name]))
 	}
 }
 
-func pairs(topics Topics) (list []string) {
+func pairs(topics map[string]string) (list []string) {
 	for _, output := range slices.Sorted(maps.Keys(topics)) {
 		list = append(list, scalar(output)+": "+scalar(topics[output]))
 	}
@@ -124,7 +125,7 @@ func pairs(topics Topics) (list []string) {
 }
 
 // pose writes the components that aren't 0.
-func (w *yamlWriter) pose(p Pose) {
+func (w *yamlWriter) pose(p sensors.Pose) {
 	var parts []string
 	for _, c := range []struct {
 		key   string

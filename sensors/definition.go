@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"github.com/raybridge/raybridge/internal/closest"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Errors of the registry; callers test them with errors.Is.
@@ -45,8 +46,8 @@ type Definition struct {
 	Outputs    []OutputSpec
 	// Inputs are what bridges bring the sensor; most sensors have none.
 	Inputs []InputSpec
-	// DefaultRate is the rate in Hz, a decimal number, where none is given.
-	DefaultRate string
+	// Rate is how often it fires where nothing else is given.
+	Rate simtime.Rate
 	// EachFrame types fire at every instant at which anything happens, before all
 	// other sensors; they have no rate, and none can be given.
 	EachFrame bool
@@ -98,8 +99,8 @@ func (d *Definition) validate() error {
 		return fmt.Errorf("%w: sensor %s: it has no constructor", ErrDefinition, d.ID)
 	case slices.Contains(d.Tags, ""):
 		return fmt.Errorf("%w: sensor %s: a tag is empty", ErrDefinition, d.ID)
-	case d.EachFrame && d.DefaultRate != "":
-		return fmt.Errorf("%w: sensor %s: it fires each frame and so can't have the rate %s", ErrDefinition, d.ID, d.DefaultRate)
+	case d.EachFrame && !d.Rate.IsZero():
+		return fmt.Errorf("%w: sensor %s: it fires each frame and so can't have the rate %v", ErrDefinition, d.ID, d.Rate)
 	}
 	seen := map[string]bool{}
 	for i := range d.Attributes {

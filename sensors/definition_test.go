@@ -9,6 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func TestRegistryRefusesAnOutputThatNobodyCanOpen(t *testing.T) {
@@ -52,7 +53,7 @@ func TestDefinitionsThatContradictThemselvesAreRefused(t *testing.T) {
 		"a dot at the end":            withID("sensor.camera."),
 		"no constructor":              changed(func(d *sensors.Definition) { d.New = nil }),
 		"an empty tag":                changed(func(d *sensors.Definition) { d.Tags = []string{"camera", ""} }),
-		"each frame at a rate":        changed(func(d *sensors.Definition) { d.EachFrame, d.DefaultRate = true, "10" }),
+		"each frame at a rate":        changed(func(d *sensors.Definition) { d.EachFrame, d.Rate = true, simtime.Hz(10) }),
 		"no attribute name":           with(func(a *sensors.Attribute) { a.Name = "" }),
 		"no attribute type":           with(func(a *sensors.Attribute) { a.Type = 0 }),
 		"default below the range":     with(func(a *sensors.Attribute) { a.Default = int64(0) }),

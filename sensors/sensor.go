@@ -25,6 +25,7 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -50,20 +51,26 @@ func (t Tick) Header(frameID string, pose spatial.Pose) sample.Header {
 	return sample.Header{StampNs: t.TimeNs, Seq: t.Seq, Frame: t.Frame, FrameID: frameID, Pose: pose}
 }
 
-// Spec is what a sensor is made of.
+// Spec is what a sensor is made of: a Config that a rig has resolved.
 type Spec struct {
 	Definition *Definition
+	// Config is what it was resolved from; nil for a sensor that is made alone.
+	Config *Config
 	// Name is unique in the rig; FrameID is the frame that the data's headers name
 	// (of cameras see OpticalFrame), ParentFrame the frame it is mounted in.
 	Name, FrameID, ParentFrame string
 	// Frame is the sensor's own frame, the child of ParentFrame; "" where it is FrameID.
 	Frame string
 	// Mount is the sensor's body frame in its owner's frame (the ego's base_link),
-	// parents composed.
-	Mount spatial.Pose
-	// RateHz is the rate as given: the scheduler works with its exact fraction.
-	RateHz   float64
+	// parents composed; Relative is the one in ParentFrame.
+	Mount, Relative spatial.Pose
+	// Rate is how often it fires; zero for a type that fires each frame.
+	Rate     simtime.Rate
 	Settings *Settings
+	// Topic is absolute, without a trailing slash. Topics are the absolute topics of single
+	// outputs and inputs by their names; the others begin with Topic.
+	Topic  string
+	Topics map[string]string
 }
 
 // BodyFrame returns the name of the sensor's own frame, which the rig places in

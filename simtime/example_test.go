@@ -15,7 +15,7 @@ func ExampleNewClock() {
 	if err != nil {
 		panic(err)
 	}
-	lidarRate, _ := simtime.ParseRate("13.4")
+	lidarRate := simtime.MustRate("13.4")
 	camera, _ := simtime.NewSchedule(simtime.Hz(10), 0)
 	lidar, _ := simtime.NewSchedule(lidarRate, int64(lidarRate.Period()))
 

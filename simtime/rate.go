@@ -44,6 +44,16 @@ func ParseRate(text string) (Rate, error) {
 	return r, nil
 }
 
+// MustRate is ParseRate for texts that are known when the program is compiled. It panics
+// where that returns an error.
+func MustRate(text string) Rate {
+	r, err := ParseRate(text)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // RateOf returns the rate whose shortest decimal form is hertz's, so that 13.4
 // means 67/5. Errors wrap ErrRate.
 func RateOf(hertz float64) (Rate, error) {

@@ -45,7 +45,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	for i, way := range ways {
 		receivers[i] = way.open(t, t.TempDir())
 	}
-	p := alltest.NewPipeline(t, "50", pipeline.Config{Mode: pipeline.Realtime, ClockHz: 20})
+	p := alltest.NewPipeline(t, simtime.Hz(50), pipeline.Config{Mode: pipeline.Realtime, ClockRate: simtime.Hz(20)})
 	attach(t, p, receivers...)
 	for deadline := time.Now().Add(patience); ; {
 		require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
@@ -242,7 +242,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 	for i, way := range protocols {
 		receivers[i] = way.open(t, dir)
 	}
-	p := alltest.NewPipeline(t, "", pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
+	p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
 	attach(t, p, receivers...)
 	off := allHave(t, p, protocols, receivers)
 	require.NoError(t, p.Close(t.Context()))
@@ -389,7 +389,7 @@ func TestBridgesFollowTheClockFromTheChoiceOn(t *testing.T) {
 	for name, open := range rosClocks {
 		t.Run(name, func(t *testing.T) {
 			spec, tell := open(t)
-			p := alltest.NewPipeline(t, "10", pipeline.Config{Mode: pipeline.Realtime})
+			p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Mode: pipeline.Realtime})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -97,7 +98,7 @@ func driven(t *testing.T, w *wheel, topic string) {
 	t.Helper()
 	ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego})
+	p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Ego: ego})
 	require.NoError(t, p.AddCommands(pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic}))
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.spec}))
 	if w.visit != nil {

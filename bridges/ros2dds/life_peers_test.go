@@ -212,7 +212,7 @@ func (c ticker) last(t *testing.T) int64 {
 func TestARunFollowsAClockOfROS(t *testing.T) {
 	domain := freeDomain(t)
 	s := cycloneSubscriber(t, domain, "subscribe")
-	p := alltest.NewPipeline(t, "", pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
+	p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 	c := startTicker(t, domain)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -294,7 +294,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 		t.Run(implementation.name, func(t *testing.T) {
 			domain := freeDomain(t)
 			s := implementation.start(t, domain, "subscribe")
-			p := alltest.NewPipeline(t, "", pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2})
+			p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
@@ -355,7 +355,7 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			domain := freeDomain(t)
 			ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 			require.NoError(t, err)
-			p := alltest.NewPipeline(t, "10", pipeline.Config{Ego: ego})
+			p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Ego: ego})
 			require.NoError(t, p.AddCommands(commands))
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))

@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/internal/doc"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
 	sensorsall "github.com/raybridge/raybridge/sensors/all"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/simtime"
@@ -93,14 +94,14 @@ func check(cmd *cobra.Command, file string, lenient bool, limit *memoryLimit) er
 }
 
 // listSensors prints a line for each sensor of a rig, with the topics that it publishes.
-func listSensors(out io.Writer, list []rig.Sensor, topics [][]string) {
+func listSensors(out io.Writer, list []sensors.Spec, topics [][]string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, s := range list {
-		rate := s.Rate + " Hz"
-		if s.Spec.Definition.EachFrame {
+		rate := s.Rate.String() + " Hz"
+		if s.Definition.EachFrame {
 			rate = eachFrame
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Spec.Name, s.Spec.Definition.ID, rate, strings.Join(topics[i], " "))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", s.Name, s.Definition.ID, rate, strings.Join(topics[i], " "))
 	}
 	_ = w.Flush() // a terminal that is gone needs no table
 }
@@ -216,11 +217,6 @@ func checkTime(t *config.Time) error {
 	}
 	if _, err := simtime.ScaleOf(t.Scale); err != nil {
 		return fmt.Errorf("time.scale: %w", err)
-	}
-	if t.ClockHz > 0 {
-		if _, err := simtime.RateOf(t.ClockHz); err != nil {
-			return fmt.Errorf("time.clock_hz: %w", err)
-		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
+	"github.com/raybridge/raybridge/sensors"
 )
 
 func newRig() *cobra.Command {
@@ -75,7 +76,7 @@ func newRigConvert() *cobra.Command {
 }
 
 // warnRig says what there is to say of a rig that a run would accept.
-func warnRig(log *slog.Logger, notices []rig.Notice, list []rig.Entry) {
+func warnRig(log *slog.Logger, notices []rig.Notice, list []sensors.Config) {
 	for _, n := range notices {
 		log.Warn(n.String())
 	}

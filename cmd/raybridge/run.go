@@ -31,6 +31,7 @@ import (
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/window"
 	"github.com/spf13/cobra"
@@ -600,7 +601,7 @@ func newPlan(cmd *cobra.Command, f *runFlags) (*plan, error) {
 // listener, none computes always, and nobody can add either while it runs.
 func (pl *plan) idle() bool {
 	return len(pl.config.Bridges) == 0 && !pl.flags.report && !pl.window && pl.control == nil &&
-		!slices.ContainsFunc(pl.config.Sensors, func(s rig.Entry) bool { return s.Always })
+		!slices.ContainsFunc(pl.config.Sensors, func(s sensors.Config) bool { return s.Always })
 }
 
 // modeOf decides how simulation time passes. What drives a source from outside

@@ -2,6 +2,7 @@ package doc
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -262,6 +263,9 @@ func (n Node) decode(v reflect.Value, tag reflect.StructTag) error {
 		}
 		return n.decode(v.Elem(), tag)
 	case reflect.Struct:
+		if _, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+			return n.decodeScalar(v, tag)
+		}
 		return n.decodeStruct(v)
 	case reflect.Slice:
 		return n.decodeSlice(v, tag)
@@ -344,6 +348,9 @@ func (n Node) decodeScalar(v reflect.Value, tag reflect.StructTag) error {
 	if v.Type() == durationType {
 		return n.decodeDuration(v, value)
 	}
+	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return n.decodeText(text, v, value, tag)
+	}
 	switch v.Kind() {
 	case reflect.String:
 		switch s := value.(type) {
@@ -409,6 +416,32 @@ func (n Node) decodeDuration(v reflect.Value, value any) error {
 		return n.Errorf("%w: %v, a duration is not negative", ErrRange, value)
 	}
 	v.SetInt(int64(math.Round(seconds * 1e9)))
+	return nil
+}
+
+// decodeText fills what reads a number's or a text's spelling itself, such as a rate. With
+// bounds in the tag it has to be a number within them, of which 0 gives v's zero value.
+func (n Node) decodeText(text encoding.TextUnmarshaler, v reflect.Value, value any, tag reflect.StructTag) error {
+	spelling := n.content().Value
+	switch value.(type) {
+	case string, int64, uint64, float64:
+	default:
+		return n.Errorf("%w: %v, need a number or a text", ErrType, value)
+	}
+	if tag.Get("min")+tag.Get("max") != "" {
+		var f float64
+		if err := n.decodeNumber(reflect.ValueOf(&f).Elem(), value, tag); err != nil {
+			return err
+		}
+		if f == 0 {
+			v.SetZero()
+			return nil
+		}
+		spelling = strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	if err := text.UnmarshalText([]byte(spelling)); err != nil {
+		return n.Errorf("%w", err)
+	}
 	return nil
 }
 

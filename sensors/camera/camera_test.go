@@ -21,6 +21,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,7 +89,7 @@ func (r *rig) add(i int, m mounted) {
 		m.mount = spatial.Identity()
 	}
 	s, err := m.definition.New(sensors.Spec{
-		Definition: m.definition, Name: "camera", FrameID: "camera", Mount: m.mount, RateHz: 10, Settings: settings,
+		Definition: m.definition, Name: "camera", FrameID: "camera", Mount: m.mount, Rate: simtime.Hz(10), Settings: settings,
 	})
 	require.NoError(r.tb, err)
 	env := &sensors.Env{

@@ -8,6 +8,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Names of the outputs.
@@ -189,7 +190,7 @@ var kindIDs = [kinds]string{
 
 func define[K own](k kind, doc string) *sensors.Definition {
 	d := sensors.Definition{
-		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, DefaultRate: "10",
+		ID: kindIDs[k], Number: uint16(k) + 1, Doc: doc, Tags: []string{"camera", "gpu"}, Rate: simtime.Hz(10),
 	}
 	best := flow.SensorDataQoS // best effort: a late picture is worth nothing
 	if k == kindDVS {

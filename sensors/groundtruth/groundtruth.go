@@ -48,6 +48,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/camera"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // OutputBoxes is the output of both sensors.
@@ -77,7 +78,7 @@ var Boxes2DDefinition = sensors.Define(sensors.Definition{
 			Doc: "an array of 2-D boxes in pixels, (0, 0) the picture's top left corner; velocities in the sensor's frame",
 		}),
 	},
-	DefaultRate: "10",
+	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes2D) (sensors.Sensor, error) {
 	lens, err := camera.NewLens(o.Width, o.Height, o.FOV)
 	if err != nil {
@@ -110,7 +111,7 @@ var Boxes3DDefinition = sensors.Define(sensors.Definition{
 			Doc: "an array of 3-D boxes in the sensor's frame",
 		}),
 	},
-	DefaultRate: "10",
+	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Boxes3D) (sensors.Sensor, error) {
 	d := &detector{spec: spec, reach: o.MaxDistance}
 	d.report = &report3D{detector: d, hidden: o.Hidden}

@@ -283,7 +283,7 @@ func TestDefaultsAreSVLs(t *testing.T) {
 	assert.Equal(t, [3]float64{0.1, 2000, 100}, [3]float64{o.NearClip, o.FarClip, o.DetectionRange})
 	assert.Equal(t, 100.0, space.NewSettings().Value("max_distance"))
 	assert.Equal(t, [2]float64{1, 1000}, [2]float64{space.Attributes[0].Min, space.Attributes[0].Max})
-	assert.Equal(t, [2]string{"10", "10"}, [2]string{flat.DefaultRate, space.DefaultRate})
+	assert.Equal(t, [2]string{"10", "10"}, [2]string{flat.Rate.String(), space.Rate.String()})
 	assert.Equal(t, [2]uint16{70, 71}, [2]uint16{flat.Number, space.Number})
 
 	require.NoError(t, s.Set("far_clip", 1))

@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/lidar"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,7 +57,7 @@ func TestDefaultsAreCarlas(t *testing.T) {
 	} {
 		assert.Equal(t, want.id, d.ID)
 		assert.Equal(t, want.number, d.Number)
-		assert.Equal(t, want.rate, d.DefaultRate)
+		assert.Equal(t, want.rate, d.Rate.String())
 	}
 	assert.Equal(t, "carla_semantic", attribute(t, lidar.RayCastSemanticDefinition, "layout").Default)
 }
@@ -179,7 +180,7 @@ func TestBadSettings(t *testing.T) {
 		lidar.LaserScanDefinition:       {{"range_min": 100}, {"horizontal_fov": 0.2}},
 	} {
 		for _, attributes := range list {
-			_, err := d.New(sensors.Spec{Definition: d, Settings: settings(t, d, attributes), RateHz: 10})
+			_, err := d.New(sensors.Spec{Definition: d, Settings: settings(t, d, attributes), Rate: simtime.Hz(10)})
 			assert.ErrorIs(t, err, sensors.ErrValue, "%v", attributes)
 		}
 	}
@@ -192,7 +193,9 @@ func TestBadSettings(t *testing.T) {
 func TestRollingScansEndWithinTheTimesOfPoints(t *testing.T) {
 	for _, d := range definitions {
 		sensor := func(hz float64, rolling bool) error {
-			_, err := d.New(sensors.Spec{Definition: d, Settings: settings(t, d, map[string]any{"rolling": rolling}), RateHz: hz})
+			rate, err := simtime.RateOf(hz)
+			require.NoError(t, err)
+			_, err = d.New(sensors.Spec{Definition: d, Settings: settings(t, d, map[string]any{"rolling": rolling}), Rate: rate})
 			return err
 		}
 		assert.ErrorIs(t, sensor(0.2, true), sensors.ErrValue)
@@ -215,7 +218,7 @@ func TestALidarThatCannotBeginLeavesNothing(t *testing.T) {
 
 func TestALidarNeedsAGLThread(t *testing.T) {
 	for _, d := range definitions {
-		s, err := d.New(sensors.Spec{Definition: d, Settings: d.NewSettings(), RateHz: 10})
+		s, err := d.New(sensors.Spec{Definition: d, Settings: d.NewSettings(), Rate: simtime.Hz(10)})
 		require.NoError(t, err)
 		env := &sensors.Env{Shared: &sensors.Shared{}}
 		for i := range d.Outputs {

@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // LaserScanID is the type id of the planar lidar.
@@ -41,7 +42,7 @@ var LaserScanDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.SensorDataQoS,
 		}),
 	},
-	DefaultRate: "5",
+	Rate: simtime.Hz(5),
 }, newPlanarLidar)
 
 // planarLidar publishes scans of one laser as ranges.

@@ -83,6 +83,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Scan has the options of lidars that publish clouds: CARLA's names and defaults, and what
@@ -210,24 +211,24 @@ const (
 
 // RayCastDefinition describes sensor.lidar.ray_cast.
 var RayCastDefinition = sensors.Define(sensors.Definition{
-	ID:          ID,
-	Number:      20,
-	Doc:         "spinning lidar: range, intensity, ring and time of every return",
-	Tags:        []string{"lidar", "gpu"},
-	Outputs:     []sensors.OutputSpec{pointsOutput()},
-	DefaultRate: "10",
+	ID:      ID,
+	Number:  20,
+	Doc:     "spinning lidar: range, intensity, ring and time of every return",
+	Tags:    []string{"lidar", "gpu"},
+	Outputs: []sensors.OutputSpec{pointsOutput()},
+	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCast) (sensors.Sensor, error) {
 	return newCloudLidar(spec, o, o.Own.receiver(o.Preset, spec.Settings), o.Own.Layout)
 })
 
 // RayCastSemanticDefinition describes sensor.lidar.ray_cast_semantic.
 var RayCastSemanticDefinition = sensors.Define(sensors.Definition{
-	ID:          SemanticID,
-	Number:      21,
-	Doc:         "spinning lidar that tells the angle of incidence, the object and its semantic tag, exactly",
-	Tags:        []string{"lidar", "semantic", "gpu"},
-	Outputs:     []sensors.OutputSpec{pointsOutput()},
-	DefaultRate: "10",
+	ID:      SemanticID,
+	Number:  21,
+	Doc:     "spinning lidar that tells the angle of incidence, the object and its semantic tag, exactly",
+	Tags:    []string{"lidar", "semantic", "gpu"},
+	Outputs: []sensors.OutputSpec{pointsOutput()},
+	Rate:    simtime.Hz(10),
 }, func(spec sensors.Spec, o RayCastSemantic) (sensors.Sensor, error) {
 	return newCloudLidar(spec, o, receiver{}, o.Own.Layout)
 })

@@ -135,15 +135,15 @@ func (s *scanner) allocate(c *gpu.Ctx) error {
 	return s.Make(c, s.device.rays())
 }
 
-// periodNs is the nominal scan period.
-func (s *scanner) periodNs() int64 { return int64(math.Round(1e9 / s.spec.RateHz)) }
+// periodNs is the nominal scan period: that of the grid, rounded down.
+func (s *scanner) periodNs() int64 { return s.spec.Rate.Period().Nanoseconds() }
 
 // checkPeriod returns an error for a rolling scan that lasts longer than the times of
 // points reach, which are nanoseconds in 32 bits.
 func (s *scanner) checkPeriod() error {
-	if hz := s.spec.RateHz; s.rolling && hz > 0 && 1e9/hz > math.MaxUint32 {
+	if period := s.spec.Rate.Period(); s.rolling && period.Nanoseconds() > math.MaxUint32 {
 		return fmt.Errorf("%w: a rate of %v makes a rolling scan of %.3g s, and points' times reach %.3g s: raise the rate, or set rolling: false",
-			sensors.ErrValue, hz, 1/hz, math.MaxUint32/1e9)
+			sensors.ErrValue, s.spec.Rate, period.Seconds(), math.MaxUint32/1e9)
 	}
 	return nil
 }

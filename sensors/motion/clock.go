@@ -4,6 +4,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Clock describes sensor.other.clock, the simulation time as a sensor: on a topic of its
@@ -24,7 +25,7 @@ var ClockDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.ClockQoS,
 		}),
 	},
-	DefaultRate: "100",
+	Rate: simtime.Hz(100),
 }, func(spec sensors.Spec, _ Clock) (sensors.Sensor, error) {
 	return &clock{sensors.Reading[sample.Clock]{Spec: spec}}, nil
 })

@@ -19,5 +19,5 @@ func TestClockTellsTheInstant(t *testing.T) {
 		stamps = append(stamps, m.(*sample.Clock).StampNs)
 	}
 	assert.Equal(t, []int64{10_000_000, 20_000_000}, stamps)
-	assert.Equal(t, "100", motion.ClockDefinition.DefaultRate)
+	assert.Equal(t, "100", motion.ClockDefinition.Rate.String())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -58,7 +59,7 @@ var GNSSDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "10",
+	Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o GNSS) (sensors.Sensor, error) {
 	return &gnss{
 		Reading:   sensors.Reading[sample.GnssFix]{Spec: spec},

@@ -6,6 +6,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // GPSOdometry describes sensor.other.gps_odometry, the odometry of a satellite receiver:
@@ -35,7 +36,7 @@ var GPSOdometryDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "12.5",
+	Rate: simtime.MustRate("12.5"),
 }, func(spec sensors.Spec, o GPSOdometry) (sensors.Sensor, error) {
 	child := spec.ChildFrame(o.Child.Frame)
 	return newInstrument[GPSOdometry](func(m *sample.GpsOdometry, r *reading) {

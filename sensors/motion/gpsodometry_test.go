@@ -88,7 +88,7 @@ func TestGPSOdometrySVLDefaults(t *testing.T) {
 	settings := motion.GPSOdometryDefinition.NewSettings()
 	assert.Equal(t, "", settings.Value("child_frame"))
 	assert.Equal(t, false, settings.Value("ignore_map_origin"))
-	assert.Equal(t, "12.5", motion.GPSOdometryDefinition.DefaultRate)
+	assert.Equal(t, "12.5", motion.GPSOdometryDefinition.Rate.String())
 }
 
 func TestGPSOdometryRidesOnItsOwner(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // IMU describes sensor.other.imu, the inertial measurement unit: specific force, angular
@@ -68,9 +69,9 @@ var IMUDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.ReliableQoS(100),
 		}),
 	},
-	DefaultRate: "100",
+	Rate: simtime.Hz(100),
 }, func(spec sensors.Spec, o IMU) (sensors.Sensor, error) {
-	step := math.Sqrt(spec.RateHz)
+	step := math.Sqrt(spec.Rate.Float64())
 	return &imu{
 		Reading:       sensors.Reading[sample.Imu]{Spec: spec},
 		accel:         axesNoise{deviation: o.AccelStddev, bias: o.AccelBias, perStep: o.AccelBiasWalk / step},

@@ -4,6 +4,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // What the system reports, in NovAtel's numbers (OEM7, BESTPOS, tables of solution
@@ -33,7 +34,7 @@ var INSStatusDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "12.5",
+	Rate: simtime.MustRate("12.5"),
 }, newInstrument[INSStatus](func(m *sample.InsStatus, r *reading) {
 	*m = sample.InsStatus{Header: r.header, Status: INSStatusGood, PositionType: INSPositionFixedRTK}
 }))

@@ -17,5 +17,5 @@ func TestINSStatus(t *testing.T) {
 	assert.EqualValues(t, 3, m.Status)
 	assert.EqualValues(t, 56, m.PositionType)
 	assert.EqualValues(t, 80_000_000, m.StampNs)
-	assert.Equal(t, "12.5", motion.INSStatusDefinition.DefaultRate)
+	assert.Equal(t, "12.5", motion.INSStatusDefinition.Rate.String())
 }

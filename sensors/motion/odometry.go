@@ -4,6 +4,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -25,7 +26,7 @@ var OdometryDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "50",
+	Rate: simtime.Hz(50),
 }, func(spec sensors.Spec, o Odometry) (sensors.Sensor, error) {
 	child := spec.ChildFrame(o.Child.Frame)
 	return newInstrument[Odometry](func(m *sample.Odometry, r *reading) {

@@ -7,6 +7,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -36,7 +37,7 @@ var TransformDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.StaticQoS,
 		}),
 	},
-	DefaultRate: "50",
+	Rate: simtime.Hz(50),
 }, func(spec sensors.Spec, o Transform) (sensors.Sensor, error) {
 	return &transform{Reading: sensors.Reading[sample.Transforms]{Spec: spec}, base: o.BaseFrame}, nil
 })

@@ -6,6 +6,7 @@ import (
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // CANBus describes sensor.other.can_bus: a vehicle's speed, pedals, steering, gear and
@@ -24,7 +25,7 @@ var CANBusDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "10",
+	Rate: simtime.Hz(10),
 }, newInstrument[CANBus](fillCanBus))
 
 // The engine: see the package's documentation.
@@ -67,7 +68,7 @@ var VehicleOdometryDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "10",
+	Rate: simtime.Hz(10),
 }, newInstrument[VehicleOdometry](func(m *sample.VehicleOdometry, r *reading) {
 	m.Header = r.header
 	m.Velocity, m.FrontWheelAngle = r.controls.Speed, r.controls.Steering
@@ -89,7 +90,7 @@ var SpeedometerDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "20",
+	Rate: simtime.Hz(20),
 }, newInstrument[Speedometer](func(m *sample.Speed, r *reading) {
 	m.Header = r.header
 	m.MetresPerSecond = r.controls.Speed

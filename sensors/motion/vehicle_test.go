@@ -151,9 +151,9 @@ func TestVehicleRidesOnItsOwner(t *testing.T) {
 	assert.InDelta(t, 12, sensortest.Last[*sample.Speed](h, "speed").MetresPerSecond, 1e-6)
 }
 
-func TestVehicleDefaultRates(t *testing.T) {
+func TestVehicleRates(t *testing.T) {
 	for d, rate := range map[*sensors.Definition]string{motion.CANBusDefinition: "10", motion.VehicleOdometryDefinition: "10", motion.SpeedometerDefinition: "20"} {
-		assert.Equal(t, rate, d.DefaultRate, d.ID)
+		assert.Equal(t, rate, d.Rate.String(), d.ID)
 		assert.Empty(t, d.Attributes, d.ID)
 	}
 }

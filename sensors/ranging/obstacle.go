@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Obstacle describes sensor.other.obstacle, which tells what is in the way of the actor
@@ -34,7 +35,7 @@ var ObstacleDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "20",
+	Rate: simtime.Hz(20),
 }, newObstacle)
 
 // The ball is looked for along parallel rays: one in the middle, and rings of them out

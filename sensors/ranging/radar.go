@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Radar describes sensor.other.radar: the range, the direction and the radial speed of
@@ -53,7 +54,7 @@ var RadarDefinition = sensors.Define(sensors.Definition{
 			Name: "objects", Suffix: "/objects", Doc: "the vehicles and walkers among them", QoS: flow.SensorDataQoS,
 		}),
 	},
-	DefaultRate: "20",
+	Rate: simtime.Hz(20),
 }, newRadar)
 
 // maxRays bounds a sweep's memory.
@@ -81,10 +82,10 @@ func newRadar(spec sensors.Spec, o Radar) (sensors.Sensor, error) {
 	r := &radar{reach: o.Range, perSecond: o.PointsPerSecond, seed: o.NoiseSeed}
 	r.width = r.reach * math.Tan(mgl64.DegToRad(o.HorizontalFOV)/2)
 	r.height = r.reach * math.Tan(mgl64.DegToRad(o.VerticalFOV)/2)
-	n := math.Ceil(float64(r.perSecond) / spec.RateHz)
+	n := math.Ceil(float64(r.perSecond) / spec.Rate.Float64())
 	if n > maxRays {
 		return nil, fmt.Errorf("%w: points_per_second %d at %v Hz makes %.0f rays a sweep, at most %d are possible: raise the rate or ask for fewer",
-			sensors.ErrValue, r.perSecond, spec.RateHz, n, maxRays)
+			sensors.ErrValue, r.perSecond, spec.Rate, n, maxRays)
 	}
 	r.perSweep = int(n)
 	r.Sensor = compute.New(spec, compute.Rays(r.perSweep, func(at sensors.Tick, rays []compute.Ray) bool {

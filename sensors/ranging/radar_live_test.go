@@ -17,6 +17,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -123,10 +124,10 @@ func TestRadarOnAnotherActor(t *testing.T) {
 func TestRadarTooManyRays(t *testing.T) {
 	s := ranging.RadarDefinition.NewSettings()
 	require.NoError(t, s.Set("points_per_second", 10_000_000))
-	_, err := ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, RateHz: 1})
+	_, err := ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, Rate: simtime.Hz(1)})
 	require.ErrorIs(t, err, sensors.ErrValue)
 	require.ErrorContains(t, err, "makes 10000000 rays a sweep, at most 1048576 are possible")
-	_, err = ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, RateHz: 20})
+	_, err = ranging.RadarDefinition.New(sensors.Spec{Definition: ranging.RadarDefinition, Settings: s, Rate: simtime.Hz(20)})
 	require.NoError(t, err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/stream/wire"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -40,7 +41,7 @@ var SafeDistanceDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "20",
+	Rate: simtime.Hz(20),
 }, func(spec sensors.Spec, o SafeDistance) (sensors.Sensor, error) {
 	return &safeDistance{
 		Reading: sensors.Reading[SafeDistanceEvent]{Spec: spec},

@@ -42,7 +42,7 @@ func Example_safeDistance() {
 
 	blueprint, err := all.Registry().Get("sensor.other.safe_distance")
 	must(err)
-	sensor, err := world.AddSensor(pipeline.SensorConfig{ID: blueprint.ID, Name: "safety", AttachTo: vehicle.ID})
+	sensor, err := world.AddSensor(sensors.Config{ID: blueprint.ID, Name: "safety", AttachTo: vehicle.ID})
 	must(err)
 	stop, err := pipeline.Listen(sensor, "event", func(_ sensors.Tick, event *ranging.SafeDistanceEvent) {
 		for _, id := range event.Actors {

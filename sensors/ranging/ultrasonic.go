@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // Ultrasonic describes sensor.other.ultrasonic, an ultrasonic range finder: the distance
@@ -35,7 +36,7 @@ var UltrasonicDefinition = sensors.Define(sensors.Definition{
 			Name: "range", Suffix: "/range", Doc: "sensor_msgs/Range in the sensor's frame", QoS: flow.SensorDataQoS,
 		}),
 	},
-	DefaultRate: "15",
+	Rate: simtime.Hz(15),
 }, newUltrasonic)
 
 type ultrasonic struct {

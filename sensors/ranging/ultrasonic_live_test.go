@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -79,7 +80,7 @@ func TestUltrasonicDefaults(t *testing.T) {
 	o := sensors.DefaultsOf[ranging.Ultrasonic]()
 	assert.Equal(t, []int{400, 160}, []int{o.Columns, o.Rows})
 	assert.Equal(t, []float64{40, 0.3, 2}, []float64{o.VerticalFOV, o.RangeMin, o.Range})
-	assert.Equal(t, "15", ranging.UltrasonicDefinition.DefaultRate)
+	assert.Equal(t, "15", ranging.UltrasonicDefinition.Rate.String())
 	m := measure(t, ball(1, 0, 0), nil)
 	assert.InDelta(t, 2*math.Atan(2.5*math.Tan(20*math.Pi/180)), m.FieldOfView, 1e-6)
 	assert.Equal(t, []float32{0.3, 2}, []float32{m.MinRange, m.MaxRange})
@@ -106,7 +107,7 @@ func TestUltrasonicThePictureMayBeLarge(t *testing.T) {
 	require.NoError(t, s.Set("image_size_y", 1080))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, RateHz: 15})
+	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, Rate: simtime.Hz(15)})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
@@ -117,6 +118,6 @@ func TestUltrasonicThePictureMayBeLarge(t *testing.T) {
 func TestUltrasonicRangesMustBeInOrder(t *testing.T) {
 	s := ranging.UltrasonicDefinition.NewSettings()
 	require.NoError(t, s.Set("range_min", 3.0))
-	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, RateHz: 15})
+	_, err := ranging.UltrasonicDefinition.New(sensors.Spec{Definition: ranging.UltrasonicDefinition, Settings: s, Rate: simtime.Hz(15)})
 	require.ErrorIs(t, err, sensors.ErrValue)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -88,7 +89,7 @@ func prepare(tb testing.TB, d *sensors.Definition, o Options) (*Harness, error) 
 	h.life = sensors.NewLife(d)
 	err := h.life.Set(sensors.Spec{
 		Name: "under_test", FrameID: "under_test", ParentFrame: "base_link",
-		Mount: o.Mount, RateHz: 10, Settings: settings,
+		Mount: o.Mount, Rate: simtime.Hz(10), Settings: settings,
 	})
 	if err != nil {
 		return nil, err

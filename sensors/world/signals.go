@@ -11,6 +11,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -50,7 +51,7 @@ var SignalsDefinition = sensors.Define(sensors.Definition{
 			QoS: flow.DefaultQoS,
 		}),
 	},
-	DefaultRate: "1",
+	Rate: simtime.Hz(1),
 }, func(spec sensors.Spec, o Signals) (sensors.Sensor, error) {
 	return &signals{Reading: sensors.Reading[sample.Signals]{Spec: spec}, distance: o.MaxDistance}, nil
 })

@@ -66,7 +66,7 @@ func TestLightsForTheOwner(t *testing.T) {
 
 func TestSignalsMaxDistance(t *testing.T) {
 	assert.Equal(t, 100.0, world.SignalsDefinition.NewSettings().Value("max_distance"))
-	assert.Equal(t, "1", world.SignalsDefinition.DefaultRate)
+	assert.Equal(t, "1", world.SignalsDefinition.Rate.String())
 	for distance, want := range map[float64][]uint32{4: nil, 40: {8, 10, 2, 7}, 102: {8, 10, 2, 7, 1, 6}} {
 		h := sensortest.New(t, world.SignalsDefinition, sensortest.Options{
 			Scene: crossing(), Attributes: map[string]any{"max_distance": distance},

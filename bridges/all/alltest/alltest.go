@@ -22,6 +22,7 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -167,16 +168,16 @@ func transforms(at sensors.Tick) *sample.Transforms {
 // define describes a scripted sensor under an id of raybridge's, since some bridges
 // look at that. Without a rate it fires at each frame, whose time is no multiple of
 // anything.
-func define[E any, M sensors.Message[E]](id, rate string, compose func(at sensors.Tick) M) *sensors.Definition {
+func define[E any, M sensors.Message[E]](id string, rate simtime.Rate, compose func(at sensors.Tick) M) *sensors.Definition {
 	return &sensors.Definition{
-		ID: id, Doc: "scripted", DefaultRate: rate, EachFrame: rate == "",
+		ID: id, Doc: "scripted", Rate: rate, EachFrame: rate.IsZero(),
 		Outputs: []sensors.OutputSpec{sensors.Declare[E, M](sensors.OutputSpec{Name: "out"})},
 		New:     func(sensors.Spec) (sensors.Sensor, error) { return &scripted[M]{compose: compose}, nil },
 	}
 }
 
 // definitions returns the scripted sensors and their topics by output.
-func definitions(rate string) (list []*sensors.Definition, topics []map[string]string) {
+func definitions(rate simtime.Rate) (list []*sensors.Definition, topics []map[string]string) {
 	lens := define("sensor.camera.rgb", rate, picture)
 	lens.Outputs = append(lens.Outputs, sensors.Declare[sample.CameraInfo](sensors.OutputSpec{Name: "info"}))
 	lens.New = func(sensors.Spec) (sensors.Sensor, error) { return &camera{}, nil }
@@ -201,21 +202,24 @@ func definitions(rate string) (list []*sensors.Definition, topics []map[string]s
 }
 
 // NewPipeline makes a pipeline with the scripted sensors and with all bridges to choose
-// from; it is closed with the test. Sensors with the rate "" fire at each instant at which
+// from; it is closed with the test. Sensors with the zero rate fire at each instant at which
 // anything happens, whose time is no multiple of anything. c's Scene, Open, Sensors and
 // Bridges are the function's to set.
-func NewPipeline(t *testing.T, rate string, c pipeline.Config) *pipeline.Pipeline {
+func NewPipeline(t *testing.T, rate simtime.Rate, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
 	fake := gputest.NewFake()
 	fake.StopLog()
 	list, topics := definitions(rate)
 	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, all.Registry()
 	c.Sensors = sensors.Must(sensors.NewRegistry(append(list[:len(list):len(list)], motion.ControlDefinition)...))
+	if c.ClockRate.IsZero() {
+		c.ClockRate = simtime.Hz(100)
+	}
 	p, err := pipeline.New(t.Context(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Close(context.Background())) })
 	for i, d := range list {
-		_, err := p.AddSensor(pipeline.SensorConfig{ID: d.ID, Name: "sensor" + strconv.Itoa(i), Topics: topics[i]})
+		_, err := p.AddSensor(sensors.Config{ID: d.ID, Name: "sensor" + strconv.Itoa(i), Topics: topics[i]})
 		require.NoError(t, err, d.ID)
 	}
 	return p

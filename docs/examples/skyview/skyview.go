@@ -9,6 +9,7 @@ import (
 	"github.com/raybridge/raybridge/sensors/compute"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/shaders"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 //go:embed skyview.comp
@@ -39,7 +40,7 @@ type Options struct {
 // Definition describes the sensor.
 var Definition = sensors.Define(sensors.Definition{
 	ID: "sensor.example.sky_view", Number: 1 << 15, Doc: "share of the sky that is visible", Tags: []string{"gpu"},
-	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, DefaultRate: "10",
+	Outputs: []sensors.OutputSpec{sensors.Declare[SkyView](sensors.OutputSpec{Name: "sky_view"})}, Rate: simtime.Hz(10),
 }, func(spec sensors.Spec, o Options) (sensors.Sensor, error) {
 	s := &sensor{}
 	s.Sensor = compute.New(spec, compute.Shader[uint32]{Entry: &shader, Results: o.Rays, Invocations: [3]int{o.Rays, 1, 1}, Publish: s.publish})

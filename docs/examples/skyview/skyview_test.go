@@ -18,7 +18,6 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
-	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/scene/scenetest"
 	"github.com/raybridge/raybridge/sensors"
@@ -43,7 +42,7 @@ func Example() {
 		Scene: wall(), Open: eglctx.Open(eglctx.Options{}), Sensors: sensors.Must(sensors.NewRegistry(skyview.Definition)),
 	})
 	must(err)
-	s, err := p.AddSensor(pipeline.SensorConfig{ID: "sensor.example.sky_view", Name: "roof", Pose: rig.Pose{Z: 1.5}})
+	s, err := p.AddSensor(sensors.Config{ID: "sensor.example.sky_view", Name: "roof", Pose: sensors.Pose{Z: 1.5}})
 	must(err)
 	_, err = pipeline.Listen(s, "sky_view", func(_ sensors.Tick, m *skyview.SkyView) {
 		fmt.Printf("%v: %.2f of the sky\n", time.Duration(m.StampNs), m.Share)

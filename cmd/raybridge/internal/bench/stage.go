@@ -18,6 +18,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
 
@@ -229,7 +230,7 @@ func (r *rigged) begin(ctx context.Context, st *stage, m *member) error {
 	}
 	made, err := m.definition.New(sensors.Spec{
 		Definition: m.definition, Name: m.name, FrameID: m.name, ParentFrame: "base_link",
-		Mount: m.mount, RateHz: 10, Settings: settings,
+		Mount: m.mount, Rate: simtime.Hz(10), Settings: settings,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package reference
 
 import (
 	_ "embed" // texts of the pages
+	"encoding"
 	"fmt"
 	"io"
 	"math"
@@ -142,14 +143,14 @@ func structOf(t reflect.Type) (of reflect.Type, isList bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct {
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
 		return nil, isList
 	}
 	return t, isList
 }
 
 func nameOf(t reflect.Type) string {
-	if t == reflect.TypeFor[rig.Entry]() {
+	if t == reflect.TypeFor[sensors.Config]() {
 		return "sensor"
 	}
 	if t == reflect.TypeFor[config.LabelRule]() {
@@ -167,7 +168,7 @@ func (p *page) section(s *section) {
 	for _, f := range doc.Fields(s.of) {
 		rows = append(rows, []string{code(f.Tag.Get("yaml")), kindOf(f), f.Tag.Get("default"), f.Tag.Get("doc")})
 	}
-	if s.of == reflect.TypeFor[rig.Entry]() {
+	if s.of == reflect.TypeFor[sensors.Config]() {
 		rows = append(rows, []string{"others", "", "", "the attributes of its type: [docs/sensors.md](sensors.md)"})
 	}
 	p.table([]string{"key", "value", "default", "meaning"}, rows)
@@ -185,7 +186,11 @@ func kindOf(f reflect.StructField) string {
 	if enum := f.Tag.Get("enum"); enum != "" {
 		return codes(strings.Split(enum, ","))
 	}
-	return scalarKind(f.Type) + bounds(f.Tag)
+	kind, within := scalarKind(f.Type), bounds(f.Tag)
+	if kind == "text" && within != "" {
+		kind = "number"
+	}
+	return kind + within
 }
 
 func scalarKind(t reflect.Type) string {
@@ -420,7 +425,7 @@ func rate(d *sensors.Definition) string {
 	if d.EachFrame {
 		return "each frame"
 	}
-	return d.DefaultRate + " Hz"
+	return d.Rate.String() + " Hz"
 }
 
 // meaning is what an attribute does, or why it does nothing.

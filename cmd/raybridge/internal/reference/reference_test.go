@@ -24,6 +24,7 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 // update writes the pages of docs: go test . -run TestPagesAreInStep -update.
@@ -178,7 +179,7 @@ func TestShowSensor(t *testing.T) {
 		models = append(models, fmt.Sprintf("Model%02d", i))
 	}
 	d := &sensors.Definition{
-		ID: "sensor.test", Number: 7, Doc: "a test", Tags: []string{"x"}, DefaultRate: "5",
+		ID: "sensor.test", Number: 7, Doc: "a test", Tags: []string{"x"}, Rate: simtime.Hz(5),
 		Attributes: []sensors.Attribute{
 			{Name: "fov", Type: sensors.Float, Unit: "deg", Default: 90.5, Min: 1, Max: 179, Doc: "width"},
 			{Name: "mode", Type: sensors.String, Default: "a", Recommended: []string{"a", "b"}, Doc: "how"},

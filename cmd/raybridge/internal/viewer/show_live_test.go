@@ -18,7 +18,6 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
-	"github.com/raybridge/raybridge/rig"
 	"github.com/raybridge/raybridge/scene/city"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
@@ -37,9 +36,9 @@ func newCity(t *testing.T, open gpu.Opener) (*pipeline.Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range []pipeline.SensorConfig{
-		{ID: "sensor.camera.rgb", Name: "front", Pose: rig.Pose{X: 1.4, Z: 1.55}, Attributes: map[string]any{"image_size_x": 640, "image_size_y": 480}},
-		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: rig.Pose{X: 0.9, Z: 1.9}, Attributes: map[string]any{"preset": "VelodyneVLP16"}},
+	for _, c := range []sensors.Config{
+		{ID: "sensor.camera.rgb", Name: "front", Pose: sensors.Pose{X: 1.4, Z: 1.55}, Attributes: map[string]any{"image_size_x": 640, "image_size_y": 480}},
+		{ID: "sensor.lidar.ray_cast", Name: "lidar", Pose: sensors.Pose{X: 0.9, Z: 1.9}, Attributes: map[string]any{"preset": "VelodyneVLP16"}},
 		{ID: "sensor.other.imu", Name: "imu"},
 	} {
 		if _, err := p.AddSensor(c); err != nil {

@@ -563,7 +563,7 @@ func (v *Viewer) watch(s *pipeline.Sensor) error {
 		}
 		return listen(v, s, outputs[k].Name, Sensor{
 			Name: s.Name(), Topic: s.Topics()[k], Labels: s.TypeID() == semanticID,
-			RateHz: s.RateHz(), Mount: s.Mount(), Drops: s.Drops,
+			RateHz: s.Rate().Float64(), Mount: s.Mount(), Drops: s.Drops,
 		})
 	}
 	return nil

@@ -16,7 +16,9 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
+	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/all"
+	"github.com/raybridge/raybridge/simtime"
 )
 
 func main() {
@@ -30,13 +32,13 @@ func main() {
 
 func run(ctx context.Context, folder string) error {
 	p, err := pipeline.New(ctx, pipeline.Config{
-		Scene: scenetest.Soup(1, 200, false), Open: eglctx.Open(eglctx.Options{Device: "software"}), ClockHz: -1,
+		Scene: scenetest.Soup(1, 200, false), Open: eglctx.Open(eglctx.Options{Device: "software"}),
 		Sensors: all.Registry(), Bridges: bridges.MustRegistry(foxglove.Factory{}),
 	})
 	if err != nil {
 		return err
 	}
-	_, err = p.AddSensor(pipeline.SensorConfig{ID: "sensor.camera.rgb", Name: "front", Rate: "10", Attributes: map[string]any{
+	_, err = p.AddSensor(sensors.Config{ID: "sensor.camera.rgb", Name: "front", Rate: simtime.Hz(10), Attributes: map[string]any{
 		"image_size_x": 64, "image_size_y": 48,
 	}})
 	if err == nil {

@@ -1,0 +1,223 @@
+package sensors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-gl/mathgl/mgl64"
+
+	"github.com/raybridge/raybridge/internal/doc"
+	"github.com/raybridge/raybridge/simtime"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// Pose is a mounting pose in the parent's frame: metres, no further away than the earth's
+// poles are from the equator, and degrees applied
+// yaw, pitch, roll (z-y'-x”), yaw counter-clockwise positive.
+type Pose struct {
+	X     float64 `yaml:"x" doc:"forward, metres" min:"-1e7" max:"1e7"`
+	Y     float64 `yaml:"y" doc:"left, metres" min:"-1e7" max:"1e7"`
+	Z     float64 `yaml:"z" doc:"up, metres" min:"-1e7" max:"1e7"`
+	Roll  float64 `yaml:"roll" doc:"degrees about x"`
+	Pitch float64 `yaml:"pitch" doc:"degrees about y, positive is nose down"`
+	Yaw   float64 `yaml:"yaw" doc:"degrees about z, positive is to the left"`
+}
+
+// Spatial returns the pose as a spatial.Pose.
+func (p Pose) Spatial() spatial.Pose {
+	return spatial.FromRPY(mgl64.Vec3{p.X, p.Y, p.Z}, p.Roll, p.Pitch, p.Yaw)
+}
+
+// Config is one sensor as written, in a rig or by a program. A program needs to give only
+// Name, and Options or ID.
+type Config struct {
+	ID      string `yaml:"id" doc:"type of the sensor, such as sensor.camera.rgb"`
+	Name    string `yaml:"name" doc:"unique in the rig"`
+	Parent  string `yaml:"parent" doc:"frame it is mounted in: base_link or another sensor's frame" default:"base_link"`
+	Frame   string `yaml:"frame" doc:"name of its own frame" default:"its name"`
+	FrameID string `yaml:"frame_id" doc:"frame that its messages name; a camera's is the name of its optical frame" default:"its own frame, of cameras with _optical"`
+	Topic   string `yaml:"topic" doc:"start of its topics" default:"/ and its name"`
+	// Topics are the topics of single outputs and inputs by their names; an input whose
+	// topic is "" is not brought.
+	Topics map[string]string `yaml:"topics" doc:"whole topics of single outputs: docs/sensors.md names the outputs" default:"the start and the output's own end"`
+	// Rate is how often it fires. Types that fire each frame take the zero Rate alone.
+	Rate   simtime.Rate `yaml:"rate" doc:"Hz, a decimal number or the quotient of two, such as 10/3" default:"the type's own"`
+	Always bool         `yaml:"always" doc:"compute it even if nobody listens"`
+	Pose   Pose         `yaml:"pose" doc:"where it is mounted in the parent's frame"`
+	// Attributes are the type's parameters by name, in place of Options or besides. In a
+	// rig they are the other keys.
+	Attributes map[string]any
+	// Options is the sensor's type and its parameters: a struct that a registered type
+	// has for that, such as camera.RGB{Width: 640, Height: 480}. What is zero has its default.
+	Options any
+	// AttachTo is the id of the actor that it rides on; 0 is the ego. Parent's
+	// base_link is that actor's own frame then, and a Parent that is another sensor's
+	// frame has to be on the same actor, which need not be said again.
+	AttachTo uint32
+
+	order  []string         // of Attributes, as written
+	places map[string]Place // of the keys that are written, and of those of topics as topics.OUTPUT
+}
+
+// Place is where something stands in a file.
+type Place interface {
+	// Errorf makes an error there.
+	Errorf(format string, args ...any) error
+}
+
+// topicsKey is the key of Config.Topics, whole the place of all of a sensor.
+const (
+	topicsKey = "topics"
+	whole     = ""
+)
+
+// DecodeYAML reads a sensor: its own keys, and every other key as an attribute.
+func (c *Config) DecodeYAML(n doc.Node) error {
+	entries, err := n.Entries()
+	if err != nil {
+		return err
+	}
+	c.PlaceAt(whole, n)
+	for _, x := range entries {
+		c.PlaceAt(x.Key, x.Value)
+		if x.Key == topicsKey {
+			if err := c.decodeTopics(x.Value); err != nil {
+				return err
+			}
+			continue
+		}
+		known, err := doc.DecodeKey(c, x)
+		if err != nil {
+			return err
+		}
+		if known {
+			continue
+		}
+		v, err := x.Value.Value()
+		if err != nil {
+			return err
+		}
+		c.Set(x.Key, v, x.Value)
+	}
+	return nil
+}
+
+func (c *Config) decodeTopics(n doc.Node) error {
+	entries, err := n.Entries()
+	if err != nil {
+		return err
+	}
+	c.Topics = map[string]string{}
+	for _, x := range entries {
+		v, err := x.Value.Value()
+		if err != nil {
+			return err
+		}
+		topic, ok := v.(string)
+		if !ok {
+			return x.Value.Errorf("%w: %v, need a topic", doc.ErrType, v)
+		}
+		c.Topics[x.Key] = topic
+		c.PlaceAt(topicsKey+"."+x.Key, x.Value)
+	}
+	return nil
+}
+
+// PlaceAt tells where a key's value stands, for Fault. The key "" is the whole sensor;
+// those of topics are topics.OUTPUT.
+func (c *Config) PlaceAt(key string, at Place) {
+	if c.places == nil {
+		c.places = map[string]Place{}
+	}
+	c.places[key] = at
+}
+
+// Set gives an attribute a value that stands at a place. Names tells the attributes in the
+// order in which they were first set.
+func (c *Config) Set(attribute string, value any, at Place) {
+	if c.Attributes == nil {
+		c.Attributes, c.order = map[string]any{}, nil
+	}
+	if _, given := c.Attributes[attribute]; !given {
+		c.order = append(c.order, attribute)
+	}
+	c.Attributes[attribute] = value
+	c.PlaceAt(attribute, at)
+}
+
+// Names returns the names of Attributes: those that Set gave in its order, then the others
+// by name, so that of two faults the same is always told.
+func (c *Config) Names() []string {
+	names := slices.DeleteFunc(slices.Clone(c.order), func(name string) bool {
+		_, kept := c.Attributes[name]
+		return !kept
+	})
+	for _, name := range slices.Sorted(maps.Keys(c.Attributes)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Fault places an error: at one of the sensor's keys ("rate", "topic", "topics.image", an
+// attribute) in its file, or where the sensor begins if the key is "" or isn't written.
+// Where topics doesn't have an output, topic is meant. The result wraps err; it is a
+// *doc.Error if the sensor came from a file.
+func (c *Config) Fault(key string, err error) error {
+	if strings.HasPrefix(key, topicsKey+".") && c.places[key] == nil {
+		key = "topic"
+	}
+	if at := c.places[key]; at != nil {
+		return at.Errorf("%w", err)
+	}
+	if _, named := c.Attributes[key]; key != whole && !named {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	if at := c.places[whole]; at != nil {
+		return at.Errorf("%w", err)
+	}
+	return fmt.Errorf("sensor %s: %w", c.Name, err)
+}
+
+// Resolve finds the sensor's type and works out its settings and its rate. The rest of the
+// Spec, which depends on other sensors, is the rig's: frames, mount and topics.
+func (c *Config) Resolve(registry *Registry) (*Spec, error) {
+	d, err := registry.Get(c.ID)
+	given := map[string]any{}
+	if c.Options != nil {
+		if d, err = registry.Of(c.Options); err == nil {
+			given = d.Given(c.Options)
+		}
+	}
+	if err != nil {
+		return nil, c.Fault(whole, err)
+	}
+	settings := d.NewSettings()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, replaced := c.Attributes[name]; replaced {
+			continue
+		}
+		if err := settings.Set(name, given[name]); err != nil {
+			return nil, c.Fault(whole, err)
+		}
+	}
+	for _, name := range c.Names() {
+		if err := settings.Set(name, c.Attributes[name]); err != nil {
+			return nil, c.Fault(name, err)
+		}
+	}
+	s := &Spec{
+		Definition: d, Name: c.Name, Frame: c.Frame, FrameID: c.FrameID, ParentFrame: c.Parent,
+		Relative: c.Pose.Spatial(), Rate: c.Rate, Settings: settings, Config: c,
+	}
+	switch {
+	case d.EachFrame && !c.Rate.IsZero():
+		return nil, c.Fault("rate", fmt.Errorf("%w: a %s fires each frame: leave the rate out", simtime.ErrRate, d.ID))
+	case c.Rate.IsZero():
+		s.Rate = d.Rate
+	}
+	return s, nil
+}
