@@ -336,4 +336,9 @@ func TestReadbackOfBuffers(t *testing.T) {
 			assert.Equal(t, 1, seen[name+" "+size], "%s of %s", name, size)
 		}
 	}
+	// What is read back of a texture, and of a level, is held against what was put there.
+	for name, size := range map[string]string{"readback.texture": "1280x720", "readback.texture_level": "320x180"} {
+		assert.Equal(t, 1, seen[name+".bytes_per_s "+size], name)
+		assert.Equal(t, 1, seen[name+".copied_bytes_per_s "+size], name)
+	}
 }

@@ -104,9 +104,9 @@ func Readback(ctx context.Context, config Config, report *Report) error {
 	}
 	var results []Result
 	if bare {
-		fmt.Fprintln(cfg.Progress, "readback of buffers")
+		fmt.Fprintln(cfg.Progress, "readback of buffers and textures")
 		if results, err = bareReadback(ctx, &cfg); err != nil {
-			return fmt.Errorf("readback of buffers: %w", err)
+			return fmt.Errorf("readback of buffers and textures: %w", err)
 		}
 	}
 	report.addScene(st.describe())

@@ -18,7 +18,7 @@ var readbackSizes = []messageSize{{"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"8MiB
 // bufferSlots is how many captures of a buffer are under way, or lent.
 const bufferSlots = 4
 
-// bareReadback measures buffers without sensors, and CUDA's copies of the same
+// bareReadback measures buffers and textures without sensors, and CUDA's copies of the same
 // sizes where there are any.
 func bareReadback(ctx context.Context, cfg *Config) ([]Result, error) {
 	results, err := measureBytes(ctx, cfg)
@@ -33,14 +33,66 @@ func bareReadback(ctx context.Context, cfg *Config) ([]Result, error) {
 	return append(results, pinned...), err
 }
 
-// measureBytes measures how fast the pool reads buffers back beside memcpy, and
-// what a poll costs.
+// sourceCase is what is read back: a storage buffer, a texture, or a level of one.
+type sourceCase struct {
+	named
+	row   string // begins the rows' names
+	what  string
+	bytes int // of one capture
+	// open makes what is read, which holds want. GL thread.
+	open func(c *gpu.Ctx, want []byte) (source readback.Source, made closer, err error)
+}
+
+// closer is an object of the GPU.
+type closer interface{ Close() }
+
+// The texture that is read, as a physical camera has its developed picture: whole for the
+// sensor, and a level for a preview. Pixels have 4 bytes.
+const textureWidth, textureHeight, previewLevel = 1280, 720, 2
+
+func sourceCases() (list []sourceCase) {
+	for _, size := range readbackSizes {
+		list = append(list, sourceCase{named{size.name}, "readback", "a storage buffer", size.bytes,
+			func(c *gpu.Ctx, want []byte) (readback.Source, closer, error) {
+				b, err := c.NewBuffer(gpu.BufferDesc{Label: "bench source", Size: len(want), Data: want})
+				if err != nil {
+					return readback.Source{}, nil, err
+				}
+				return readback.Buffer(b), b, nil
+			}})
+	}
+	for _, level := range []int{0, previewLevel} {
+		width, height := textureWidth>>level, textureHeight>>level
+		k := sourceCase{named{fmt.Sprintf("%dx%d", width, height)}, "readback.texture", "a texture of 4 bytes a pixel", 4 * width * height, nil}
+		if level > 0 {
+			k.row, k.what = "readback.texture_level", fmt.Sprintf("level %d of a texture of %dx%d", level, textureWidth, textureHeight)
+		}
+		k.open = func(c *gpu.Ctx, want []byte) (readback.Source, closer, error) {
+			t, err := c.NewTexture(gpu.TextureDesc{
+				Label: "bench source", Kind: gpu.Texture2D, Format: gpu.FormatRGBA8, Width: textureWidth, Height: textureHeight, Levels: previewLevel + 1,
+			})
+			if err != nil {
+				return readback.Source{}, nil, err
+			}
+			err = c.WriteTexture(t, gpu.TextureRegion{Level: level, Width: width, Height: height}, want)
+			if level == 0 {
+				return readback.Texture(t), t, err
+			}
+			return readback.TextureLevel(t, level, gpu.FormatNone), t, err
+		}
+		list = append(list, k)
+	}
+	return list
+}
+
+// measureBytes measures how fast the pool reads buffers and textures back beside memcpy,
+// and what a poll costs.
 func measureBytes(ctx context.Context, cfg *Config) ([]Result, error) {
 	var results []Result
-	for _, size := range readbackSizes {
-		list, err := measureBuffer(ctx, cfg, size)
+	for _, k := range sourceCases() {
+		list, err := k.measure(ctx, cfg)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", size.name, err)
+			return nil, fmt.Errorf("%s %s: %w", k.row, k.name, err)
 		}
 		results = append(results, list...)
 	}
@@ -48,29 +100,25 @@ func measureBytes(ctx context.Context, cfg *Config) ([]Result, error) {
 	return append(results, poll...), err
 }
 
-// measureBuffer measures one size: leases only, leases that are copied, and memcpy,
-// in turn.
-func measureBuffer(ctx context.Context, cfg *Config, size messageSize) (results []Result, err error) {
-	b, err := openBufferReader(ctx, cfg.GL, size.bytes)
+// measure measures one source: leases only, leases that are copied, and memcpy, in turn.
+func (k *sourceCase) measure(ctx context.Context, cfg *Config) (results []Result, err error) {
+	b, err := openBufferReader(ctx, cfg.GL, k)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	runTime := cfg.RunTime / 10
 	if err := b.verify(ctx); err != nil {
 		return nil, err
 	}
+	leased := fmt.Sprintf("leases of %s, %d captures under way, copies %v", k.what, bufferSlots, b.pool.CopyMode())
 	results = []Result{
-		{Name: "readback.bytes_per_s", Note: fmt.Sprintf("leases of a storage buffer, %d captures under way, copies %v", bufferSlots, b.pool.CopyMode())},
-		{Name: "readback.copied_bytes_per_s", Note: "each lease copied"},
-		{Name: "memcpy.bytes_per_s", Note: "between two warm buffers"},
-	}
-	for i := range results {
-		results[i].Case, results[i].Unit = size.name, "bytes/s"
+		{k.row + ".bytes_per_s", k.name, "bytes/s", nil, leased},
+		{k.row + ".copied_bytes_per_s", k.name, "bytes/s", nil, "each lease copied"},
+		{"memcpy.bytes_per_s", k.name, "bytes/s", nil, "between two warm buffers"},
 	}
 	for range cfg.Runs {
 		for i, run := range []func(context.Context, time.Duration) (float64, error){b.lease, b.copy, b.memcpy} {
-			rate, err := run(ctx, runTime)
+			rate, err := run(ctx, cfg.RunTime/10)
 			if err != nil {
 				return nil, err
 			}
@@ -80,11 +128,11 @@ func measureBuffer(ctx context.Context, cfg *Config, size messageSize) (results 
 	return results, nil
 }
 
-// bufferReader reads one buffer back, again and again.
+// bufferReader reads one source back, again and again.
 type bufferReader struct {
 	gl     *gpu.Thread
-	size   int
-	source *gpu.Buffer
+	source readback.Source
+	made   closer // what is read; nil before it is made
 	pool   *readback.Pool[struct{}, uint32]
 	want   []byte // what the source holds
 	copied []uint32
@@ -94,15 +142,15 @@ type bufferReader struct {
 	err     error // of a capture
 }
 
-func openBufferReader(ctx context.Context, gl *gpu.Thread, size int) (*bufferReader, error) {
-	b := &bufferReader{gl: gl, size: size, want: newBlob(size).data, copied: make([]uint32, 0, size/4)}
+func openBufferReader(ctx context.Context, gl *gpu.Thread, k *sourceCase) (*bufferReader, error) {
+	b := &bufferReader{gl: gl, want: newBlob(k.bytes).data, copied: make([]uint32, 0, k.bytes/4)}
 	var err error
-	b.pool, err = readback.New(readback.Config{Label: "bench", Slots: bufferSlots, MaxElements: size / 4}, b.complete)
+	b.pool, err = readback.New(readback.Config{Label: "bench", Slots: bufferSlots, MaxElements: k.bytes / 4}, b.complete)
 	if err != nil {
 		return nil, err
 	}
 	err = gl.Do(ctx, func(c *gpu.Ctx) (err error) {
-		if b.source, err = c.NewBuffer(gpu.BufferDesc{Label: "bench source", Size: size, Data: b.want}); err != nil {
+		if b.source, b.made, err = k.open(c, b.want); err != nil {
 			return err
 		}
 		return b.pool.Prepare(c)
@@ -115,8 +163,8 @@ func openBufferReader(ctx context.Context, gl *gpu.Thread, size int) (*bufferRea
 
 func (b *bufferReader) close() error {
 	err := b.pool.Close()
-	if b.source != nil {
-		b.source.Close()
+	if b.made != nil {
+		b.made.Close()
 	}
 	return err
 }
@@ -134,7 +182,7 @@ func (b *bufferReader) complete(_ *readback.Capture[struct{}, uint32], lease rea
 func (b *bufferReader) feed(c *gpu.Ctx) error {
 	b.pool.Poll(c)
 	for range bufferSlots {
-		_, err := b.pool.Start(c, readback.Buffer(b.source), 0)
+		_, err := b.pool.Start(c, b.source, 0)
 		if errors.Is(err, readback.ErrFull) {
 			return nil
 		}
@@ -155,7 +203,7 @@ func (b *bufferReader) read(ctx context.Context, runTime time.Duration) (float64
 		}
 		b.pool.Process()
 	}
-	rate := float64(b.done) * float64(b.size) / time.Since(begun).Seconds()
+	rate := float64(b.done) * float64(len(b.want)) / time.Since(begun).Seconds()
 	return rate, b.drain(ctx)
 }
 
@@ -188,13 +236,13 @@ func (b *bufferReader) copy(ctx context.Context, runTime time.Duration) (float64
 
 // memcpy copies between two buffers of the host.
 func (b *bufferReader) memcpy(ctx context.Context, runTime time.Duration) (float64, error) {
-	to := newBlob(b.size).data
+	to := newBlob(len(b.want)).data
 	copies := 0
 	begun := time.Now()
 	for copies == 0 || time.Since(begun) < runTime && ctx.Err() == nil {
-		copies += copy(to, b.want) / b.size
+		copies += copy(to, b.want) / len(b.want)
 	}
-	return float64(copies) * float64(b.size) / time.Since(begun).Seconds(), ctx.Err()
+	return float64(copies) * float64(len(b.want)) / time.Since(begun).Seconds(), ctx.Err()
 }
 
 // verify reads the buffer back once and compares it; that also warms up.
@@ -203,7 +251,7 @@ func (b *bufferReader) verify(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(wordBytes(b.copied), b.want) {
-		return errors.New("what came back isn't what the buffer holds")
+		return errors.New("what came back isn't what was put there")
 	}
 	return nil
 }
