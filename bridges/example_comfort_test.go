@@ -15,10 +15,10 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -60,7 +60,7 @@ func Example_comfort() {
 	dir, err := os.MkdirTemp("", "comfort")
 	check(err)
 	defer os.RemoveAll(dir)
-	server := rosbridgetest.New(rosbridgetest.Config{})
+	server := peers.NewRosbridge(peers.RosbridgeConfig{})
 	check(server.Start())
 	defer server.Kill()
 

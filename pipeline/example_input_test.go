@@ -7,9 +7,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene/scenetest"
@@ -80,7 +80,7 @@ func (s *laneFollower) End() error { return nil }
 func Example_input() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server := rosbridgetest.New(rosbridgetest.Config{})
+	server := peers.NewRosbridge(peers.RosbridgeConfig{})
 	must(server.Start())
 	defer server.Kill()
 
@@ -103,7 +103,7 @@ func Example_input() {
 	must(err)
 	must(world.AddBridge(ctx, pipeline.BridgeConfig{Spec: "rosbridge:" + server.Addr()}))
 	must(bridgetest.Await(ctx, func() bool { return server.Subscribed()["/follower/lane"] != "" })) // it has read it
-	server.Publish("/follower/lane", rosbridgetest.Outgoing{Values: map[string]any{"offset": 0.5, "angle": -0.125}})
+	server.Publish("/follower/lane", peers.Outgoing{Values: map[string]any{"offset": 0.5, "angle": -0.125}})
 	for server.Received()["/follower/follow"] == 0 {
 		must(world.Run(ctx, 100*time.Millisecond))
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/bluenviron/goroslib/v2"
 	"github.com/bluenviron/goroslib/v2/pkg/msgs/rosgraph_msgs"
-	"github.com/raybridge/raybridge/bridges/all/alltest"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/simtime"
@@ -45,7 +45,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 	for i, way := range ways {
 		receivers[i] = way.open(t, t.TempDir())
 	}
-	p := alltest.NewPipeline(t, simtime.Hz(50), pipeline.Config{Mode: pipeline.Realtime, ClockRate: simtime.Hz(20)})
+	p := bridgetest.NewPipeline(t, simtime.Hz(50), pipeline.Config{Bridges: all.Registry(), Mode: pipeline.Realtime, ClockRate: simtime.Hz(20)})
 	attach(t, p, receivers...)
 	for deadline := time.Now().Add(patience); ; {
 		require.NoError(t, p.Run(t.Context(), 100*time.Millisecond))
@@ -80,7 +80,7 @@ func TestNoSampleIsAheadOfItsClock(t *testing.T) {
 				risingOnEachTopic(t, list)
 				return
 			}
-			clockFirst(t, list, alltest.ClockTopic)
+			clockFirst(t, list, bridgetest.ClockTopic)
 			if way.name == "foxglove" {
 				clockFirst(t, list, timeTopic)
 			}
@@ -116,7 +116,7 @@ func clockFirst(t *testing.T, list []arrival, clock string) {
 		switch a.topic {
 		case clock:
 			last = a.stamp
-		case alltest.ClockTopic, timeTopic:
+		case bridgetest.ClockTopic, timeTopic:
 		default:
 			samples++
 			if !assert.LessOrEqual(t, a.stamp, last, "message %d, on %s, after the %s of then", i, a.topic, clock) {
@@ -136,7 +136,7 @@ func risingOnEachTopic(t *testing.T, list []arrival) {
 		before, ok := last[a.topic]
 		switch {
 		case !ok:
-		case a.topic == alltest.ClockTopic || a.topic == timeTopic:
+		case a.topic == bridgetest.ClockTopic || a.topic == timeTopic:
 			assert.GreaterOrEqual(t, a.stamp, before, a.topic) // runs end and begin with the same time
 		default:
 			assert.Greater(t, a.stamp, before, a.topic)
@@ -154,7 +154,7 @@ const instant = 1_700_000_000_123_456_789
 const gps = (315_964_800 - 18) * time.Second
 
 // allTopics are those of each instant and /clock.
-var allTopics = append([]string{alltest.ClockTopic}, alltest.DataTopics...)
+var allTopics = append([]string{bridgetest.ClockTopic}, bridgetest.DataTopics...)
 
 // protocol is one way of a bridge's to its receivers.
 type protocol struct {
@@ -191,25 +191,25 @@ var protocols = []protocol{
 	{name: "mcap ros1", exact: allTopics, resolution: rosTimes, topics: allTopics, open: mcapFile("ros1")},
 	{name: "mcap foxglove", exact: allTopics, resolution: protoTimes, topics: allTopics, open: mcapFile("foxglove")},
 	{name: "logging", exact: allTopics, resolution: "seconds with 9 decimals: 1 ns", topics: allTopics, open: loggingFile},
-	{name: "stream", resolution: "int64 nanoseconds: 1 ns", topics: allTopics, frameless: []string{alltest.TransformsTopic}, open: streamClient},
+	{name: "stream", resolution: "int64 nanoseconds: 1 ns", topics: allTopics, frameless: []string{bridgetest.TransformsTopic}, open: streamClient},
 	{name: "carla", resolution: doubles, lost: toDouble, topics: carlaTopics, frameless: carlaTopics, open: carlaClient},
-	{name: "rosbridge JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "", rosbridgetest.Config{})},
-	{name: "rosbridge BSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&bson=1", rosbridgetest.Config{BSONOnly: true})},
-	{name: "rosbridge JSON, ROS 2", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&ros=2", rosbridgetest.Config{})},
+	{name: "rosbridge JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "", peers.RosbridgeConfig{})},
+	{name: "rosbridge BSON", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&bson=1", peers.RosbridgeConfig{BSONOnly: true})},
+	{name: "rosbridge JSON, ROS 2", resolution: rosTimes, topics: allTopics, open: rosbridgeServer("rosbridge", "&ros=2", peers.RosbridgeConfig{})},
 	{name: "rosbridge's server JSON", resolution: rosTimes, topics: allTopics, open: rosbridgeClient("none")},
 	{name: "rosbridge's server CBOR", resolution: rosTimes, topics: allTopics, open: rosbridgeClient("cbor")},
 	{
 		name: "rosapollo", resolution: rosTimes + "; Apollo's messages as in cyber", topics: allTopics,
-		but:      map[string]time.Duration{alltest.ImuTopic: toDouble, alltest.FixTopic: toDouble},
-		measured: map[string]time.Duration{alltest.ImuTopic: toDouble - gps, alltest.FixTopic: toDouble - gps},
-		open:     rosbridgeServer("rosapollo", "", rosbridgetest.Config{}),
+		but:      map[string]time.Duration{bridgetest.ImuTopic: toDouble, bridgetest.FixTopic: toDouble},
+		measured: map[string]time.Duration{bridgetest.ImuTopic: toDouble - gps, bridgetest.FixTopic: toDouble - gps},
+		open:     rosbridgeServer("rosapollo", "", peers.RosbridgeConfig{}),
 	},
 	{name: "ros2lgsvl", resolution: rosTimes, topics: allTopics, open: lgsvlServer},
 	{
 		name: "cyber", resolution: doubles + "; Clock and a sensor's own stamp uint64 nanoseconds", lost: toDouble,
-		but:      map[string]time.Duration{alltest.ClockTopic: 0},
-		measured: map[string]time.Duration{alltest.ImageTopic: toDouble, alltest.PointsTopic: toDouble, alltest.OdometryTopic: toDouble, alltest.ImuTopic: toDouble - gps, alltest.FixTopic: toDouble - gps},
-		topics:   cyberTopics, exact: []string{alltest.ImageTopic, alltest.PointsTopic}, open: cyberServer,
+		but:      map[string]time.Duration{bridgetest.ClockTopic: 0},
+		measured: map[string]time.Duration{bridgetest.ImageTopic: toDouble, bridgetest.PointsTopic: toDouble, bridgetest.OdometryTopic: toDouble, bridgetest.ImuTopic: toDouble - gps, bridgetest.FixTopic: toDouble - gps},
+		topics:   cyberTopics, exact: []string{bridgetest.ImageTopic, bridgetest.PointsTopic}, open: cyberServer,
 	},
 	{name: "foxglove", exact: allTopics, resolution: protoTimes, topics: allTopics, open: foxgloveClient},
 	{name: "ros1", resolution: rosTimes, topics: allTopics, open: ros1Node},
@@ -242,7 +242,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 	for i, way := range protocols {
 		receivers[i] = way.open(t, dir)
 	}
-	p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
+	p := bridgetest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Bridges: all.Registry(), Mode: pipeline.Realtime, TimeSource: simtime.SS2, OutDir: dir})
 	attach(t, p, receivers...)
 	off := allHave(t, p, protocols, receivers)
 	require.NoError(t, p.Close(t.Context()))
@@ -298,7 +298,7 @@ func allHave(t *testing.T, p *pipeline.Pipeline, ways []protocol, receivers []*r
 func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 	t.Helper()
 	at := instant + int64(off)
-	picture := sha256.Sum256(alltest.Pixels())
+	picture := sha256.Sum256(bridgetest.Pixels())
 	seen := map[string]int{}
 	for _, a := range list {
 		lost := time.Duration(a.stamp - at)
@@ -307,8 +307,8 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 		}
 		assert.Equal(t, p.want(a.topic), lost, "%s: %s", a.topic, p.resolution)
 		seen[a.topic]++
-		if a.topic != alltest.ClockTopic && !slices.Contains(p.frameless, a.topic) {
-			assert.Equal(t, alltest.Frames[a.topic], a.frame, a.topic)
+		if a.topic != bridgetest.ClockTopic && !slices.Contains(p.frameless, a.topic) {
+			assert.Equal(t, bridgetest.Frames[a.topic], a.frame, a.topic)
 		}
 		for _, exact := range a.exact {
 			assert.Equal(t, at, exact, a.topic)
@@ -321,12 +321,12 @@ func (p *protocol) check(t *testing.T, list []arrival, off time.Duration) {
 		} else {
 			assert.Zero(t, a.measured, a.topic)
 		}
-		if a.topic == alltest.ImageTopic {
+		if a.topic == bridgetest.ImageTopic {
 			assert.Equal(t, picture, a.picture, "the picture's bytes")
 		}
 	}
 	for _, topic := range p.topics {
-		if topic == alltest.ClockTopic {
+		if topic == bridgetest.ClockTopic {
 			assert.Positive(t, seen[topic], topic) // it goes on while time stands
 			continue
 		}
@@ -351,30 +351,30 @@ func inBackground(t *testing.T, p *pipeline.Pipeline) (end func()) {
 // connection string, and what tells a time.
 var rosClocks = map[string]func(t *testing.T) (spec string, tell func(at time.Duration)){
 	"rosbridge": func(t *testing.T) (string, func(time.Duration)) {
-		s := rosbridgetest.New(rosbridgetest.Config{})
+		s := peers.NewRosbridge(peers.RosbridgeConfig{})
 		require.NoError(t, s.Start())
 		t.Cleanup(s.Kill)
 		return "rosbridge:ws://" + s.Addr() + "?retry=50ms", func(at time.Duration) {
-			s.Publish(alltest.ClockTopic, rosbridgetest.Outgoing{Values: map[string]any{
+			s.Publish(bridgetest.ClockTopic, peers.Outgoing{Values: map[string]any{
 				"clock": map[string]any{"secs": int(at / time.Second), "nsecs": int(at % time.Second)},
 			}})
 		}
 	},
 	"ros2lgsvl": func(t *testing.T) (string, func(time.Duration)) {
-		s := lgsvltest.New(lgsvltest.Config{})
+		s := peers.NewLGSVL(peers.LGSVLConfig{})
 		require.NoError(t, s.Start())
 		t.Cleanup(s.Kill)
-		return "ros2lgsvl:" + s.Address() + "?retry=50ms", func(at time.Duration) {
-			if s.Subscribed(alltest.ClockTopic) != "" {
-				s.Publish(alltest.ClockTopic, lgsvltest.Value{
-					"clock": lgsvltest.Value{"sec": int32(at / time.Second), "nanosec": uint32(at % time.Second)},
+		return "ros2lgsvl:" + s.Addr() + "?retry=50ms", func(at time.Duration) {
+			if s.Subscribed(bridgetest.ClockTopic) != "" {
+				s.Publish(bridgetest.ClockTopic, peers.Value{
+					"clock": peers.Value{"sec": int32(at / time.Second), "nanosec": uint32(at % time.Second)},
 				})
 			}
 		}
 	},
 	"ros1": func(t *testing.T) (string, func(time.Duration)) {
 		m := newMaster(t)
-		publisher, err := goroslib.NewPublisher(goroslib.PublisherConf{Node: m.node(t), Topic: alltest.ClockTopic, Msg: &rosgraph_msgs.Clock{}})
+		publisher, err := goroslib.NewPublisher(goroslib.PublisherConf{Node: m.node(t), Topic: bridgetest.ClockTopic, Msg: &rosgraph_msgs.Clock{}})
 		require.NoError(t, err)
 		t.Cleanup(publisher.Close)
 		return "ros1:" + m.address(t) + "?retry=50ms&host=127.0.0.1", func(at time.Duration) {
@@ -389,7 +389,7 @@ func TestBridgesFollowTheClockFromTheChoiceOn(t *testing.T) {
 	for name, open := range rosClocks {
 		t.Run(name, func(t *testing.T) {
 			spec, tell := open(t)
-			p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Mode: pipeline.Realtime})
+			p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: all.Registry(), Mode: pipeline.Realtime})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: spec}))
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

@@ -18,10 +18,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/all/alltest"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/simtime"
@@ -70,11 +69,11 @@ var steering = []struct {
 	topics []string
 	open   func(t *testing.T) *wheel
 }{
-	{"rosbridge JSON", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&subscribe=json", rosbridgetest.Config{})},
-	{"rosbridge CBOR, ROS 2", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&ros=2", rosbridgetest.Config{})},
-	{"rosbridge BSON", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&bson=1", rosbridgetest.Config{BSONOnly: true})},
+	{"rosbridge JSON", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&subscribe=json", peers.RosbridgeConfig{})},
+	{"rosbridge CBOR, ROS 2", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&ros=2", peers.RosbridgeConfig{})},
+	{"rosbridge BSON", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosbridge", "&bson=1", peers.RosbridgeConfig{BSONOnly: true})},
 	{"rosbridge's server", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeClientWheel},
-	{"rosapollo", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosapollo", "", rosbridgetest.Config{})},
+	{"rosapollo", []string{controlTopic, ackermannTopic, velocityTopic}, rosbridgeWheel("rosapollo", "", peers.RosbridgeConfig{})},
 	{"ros2lgsvl", []string{controlTopic, ackermannTopic, velocityTopic}, lgsvlWheel},
 	{"cyber", []string{controlTopic}, cyberWheel},
 	{"foxglove", []string{controlTopic, ackermannTopic, velocityTopic}, foxgloveWheel},
@@ -98,7 +97,7 @@ func driven(t *testing.T, w *wheel, topic string) {
 	t.Helper()
 	ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 	require.NoError(t, err)
-	p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Ego: ego})
+	p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: all.Registry(), Ego: ego})
 	require.NoError(t, p.AddCommands(pipeline.Commands{Control: controlTopic, Ackermann: ackermannTopic, Velocity: velocityTopic}))
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: w.spec}))
 	if w.visit != nil {
@@ -146,10 +145,10 @@ func checkDriven(t *testing.T, topic string, s scene.State, limits scene.Vehicle
 	assert.Positive(t, s.Pose.Position[1], "to the left")
 }
 
-func rosbridgeWheel(kind, options string, config rosbridgetest.Config) func(*testing.T) *wheel {
+func rosbridgeWheel(kind, options string, config peers.RosbridgeConfig) func(*testing.T) *wheel {
 	return func(t *testing.T) *wheel {
 		t.Helper()
-		s := rosbridgetest.New(config)
+		s := peers.NewRosbridge(config)
 		require.NoError(t, s.Start())
 		t.Cleanup(s.Kill)
 		return &wheel{spec: kind + ":ws://" + s.Addr() + "?retry=50ms" + options, send: func(_ *testing.T, topic string) {
@@ -157,7 +156,7 @@ func rosbridgeWheel(kind, options string, config rosbridgetest.Config) func(*tes
 			if kind == "rosapollo" && topic == controlTopic {
 				values = map[string]any{"throttle": 100 * throttle, "brake": 0.0, "steering_target": 50.0, "gear_location": 1}
 			}
-			s.Publish(topic, rosbridgetest.Outgoing{Values: values})
+			s.Publish(topic, peers.Outgoing{Values: values})
 		}}
 	}
 }
@@ -182,15 +181,15 @@ func rosbridgeClientWheel(*testing.T) *wheel {
 
 func lgsvlWheel(t *testing.T) *wheel {
 	t.Helper()
-	s := lgsvltest.New(lgsvltest.Config{})
+	s := peers.NewLGSVL(peers.LGSVLConfig{})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
-	messages := map[string]lgsvltest.Value{
+	messages := map[string]peers.Value{
 		controlTopic:   {"acceleration_pct": float32(throttle), "target_wheel_angle": float32(-wheels), "target_gear": uint8(1)},
-		ackermannTopic: {"drive": lgsvltest.Value{"speed": float32(speed), "steering_angle": float32(wheels)}},
-		velocityTopic:  {"linear": lgsvltest.Value{"x": speed}, "angular": lgsvltest.Value{"z": turn}},
+		ackermannTopic: {"drive": peers.Value{"speed": float32(speed), "steering_angle": float32(wheels)}},
+		velocityTopic:  {"linear": peers.Value{"x": speed}, "angular": peers.Value{"z": turn}},
 	}
-	return &wheel{spec: "ros2lgsvl:" + s.Address() + "?retry=50ms", send: func(_ *testing.T, topic string) {
+	return &wheel{spec: "ros2lgsvl:" + s.Addr() + "?retry=50ms", send: func(_ *testing.T, topic string) {
 		if s.Subscribed(topic) != "" {
 			s.Publish(topic, messages[topic])
 		}
@@ -201,8 +200,8 @@ func lgsvlWheel(t *testing.T) *wheel {
 // steering_target, 20 gear_location.
 func cyberWheel(t *testing.T) *wheel {
 	t.Helper()
-	s := cybertest.New(cybertest.Config{})
-	require.NoError(t, s.Start("127.0.0.1:0"))
+	s := peers.NewCyber(peers.CyberConfig{})
+	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	var message []byte
 	for field, percent := range map[protowire.Number]float64{3: 100 * throttle, 7: 50} {

@@ -42,10 +42,8 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/fxamacker/cbor/v2"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/all/alltest"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/pipeline"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -191,7 +189,7 @@ func readLog(t *testing.T, path string) (list []arrival) {
 		require.NoError(t, json.Unmarshal([]byte(body), &m))
 		_, topic, _ := strings.Cut(strings.TrimSpace(head), " ")
 		a := arrival{topic: topic, frame: m.Frame}
-		if topic == alltest.TransformsTopic {
+		if topic == bridgetest.TransformsTopic {
 			var transforms []struct {
 				Frame   string
 				Time    json.Number
@@ -200,7 +198,7 @@ func readLog(t *testing.T, path string) (list []arrival) {
 			require.NoError(t, json.Unmarshal(m.Data, &transforms))
 			m.Time, m.StampNs, a.frame = transforms[0].Time, transforms[0].StampNs, transforms[0].Frame
 		}
-		if topic == alltest.ClockTopic {
+		if topic == bridgetest.ClockTopic {
 			m.Time = m.Clock
 		}
 		seconds, decimals, _ := strings.Cut(m.Time.String(), ".")
@@ -240,7 +238,7 @@ func streamClient(*testing.T, string) *receiver {
 	return r
 }
 
-// readStream reads alltest.Frames of the stream protocol by docs/stream-protocol.md.
+// readStream reads bridgetest.Frames of the stream protocol by docs/stream-protocol.md.
 func (b *inbox) readStream(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -305,7 +303,7 @@ func describeStream(topic string, m []byte) (arrival, error) {
 }
 
 // carlaTopics are those that CARLA has messages for.
-var carlaTopics = []string{alltest.ImageTopic, alltest.PointsTopic, alltest.ImuTopic, alltest.FixTopic}
+var carlaTopics = []string{bridgetest.ImageTopic, bridgetest.PointsTopic, bridgetest.ImuTopic, bridgetest.FixTopic}
 
 func carlaClient(*testing.T, string) *receiver {
 	r := &receiver{spec: "carla:127.0.0.1:0?messages=4096", in: &inbox{}}
@@ -323,7 +321,7 @@ func carlaClient(*testing.T, string) *receiver {
 	return r
 }
 
-// readCARLA reads alltest.Frames of one stream by docs/carla-streams.md.
+// readCARLA reads bridgetest.Frames of one stream by docs/carla-streams.md.
 func (b *inbox) readCARLA(topic string, in net.Conn) {
 	defer in.Close()
 	var length [4]byte
@@ -337,7 +335,7 @@ func (b *inbox) readCARLA(topic string, in net.Conn) {
 		}
 		b.add(func() (arrival, error) {
 			a := arrival{topic: topic, stamp: nanoseconds(math.Float64frombits(binary.LittleEndian.Uint64(frame[16:])))}
-			if topic == alltest.ImageTopic {
+			if topic == bridgetest.ImageTopic {
 				var rgb []byte
 				for p := frame[48+12:]; len(p) >= 4; p = p[4:] { // after width, height and field of view: BGRA
 					rgb = append(rgb, p[2], p[1], p[0])
@@ -350,16 +348,16 @@ func (b *inbox) readCARLA(topic string, in net.Conn) {
 }
 
 // rosbridgeServer is what bridges rosbridge and rosapollo connect to.
-func rosbridgeServer(kind, options string, config rosbridgetest.Config) func(*testing.T, string) *receiver {
+func rosbridgeServer(kind, options string, config peers.RosbridgeConfig) func(*testing.T, string) *receiver {
 	return func(t *testing.T, _ string) *receiver {
 		t.Helper()
 		in := &inbox{}
 		config := config
 		config.Keep = 1
-		config.Published = func(topic string, m rosbridgetest.Message) {
+		config.Published = func(topic string, m peers.RosbridgeMessage) {
 			in.add(func() (arrival, error) { return describe(topic, m.Values) })
 		}
-		s := rosbridgetest.New(config)
+		s := peers.NewRosbridge(config)
 		require.NoError(t, s.Start())
 		t.Cleanup(func() { assert.Empty(t, s.Statuses()); s.Kill() })
 		return &receiver{spec: kind + ":ws://" + s.Addr() + "?messages=4096&retry=50ms" + options, in: in}
@@ -369,23 +367,23 @@ func rosbridgeServer(kind, options string, config rosbridgetest.Config) func(*te
 func lgsvlServer(t *testing.T, _ string) *receiver {
 	t.Helper()
 	in := &inbox{}
-	s := lgsvltest.New(lgsvltest.Config{Published: func(m lgsvltest.Message) {
+	s := peers.NewLGSVL(peers.LGSVLConfig{Published: func(m peers.LGSVLMessage) {
 		in.add(func() (arrival, error) { return describe(m.Topic, m.Value) })
 	}})
 	require.NoError(t, s.Start())
 	t.Cleanup(func() { assert.Empty(t, s.Log()); s.Kill() })
-	return &receiver{spec: "ros2lgsvl:" + s.Address() + "?messages=4096&retry=50ms", in: in}
+	return &receiver{spec: "ros2lgsvl:" + s.Addr() + "?messages=4096&retry=50ms", in: in}
 }
 
 // cyberTopics are those that Apollo has messages for.
-var cyberTopics = []string{alltest.ImageTopic, alltest.PointsTopic, alltest.ImuTopic, alltest.OdometryTopic, alltest.FixTopic, alltest.ClockTopic}
+var cyberTopics = []string{bridgetest.ImageTopic, bridgetest.PointsTopic, bridgetest.ImuTopic, bridgetest.OdometryTopic, bridgetest.FixTopic, bridgetest.ClockTopic}
 
 func cyberServer(t *testing.T, _ string) *receiver {
 	t.Helper()
 	in := &inbox{}
 	types := map[string]protoreflect.MessageDescriptor{} // of the decoding goroutine
-	var s *cybertest.Server
-	s = cybertest.New(cybertest.Config{Received: func(channel string, message []byte) {
+	var s *peers.Cyber
+	s = peers.NewCyber(peers.CyberConfig{Received: func(channel string, message []byte) {
 		data := slices.Clone(message)
 		in.add(func() (arrival, error) {
 			if types[channel] == nil {
@@ -402,7 +400,7 @@ func cyberServer(t *testing.T, _ string) *receiver {
 			return describe(channel, m)
 		})
 	}})
-	require.NoError(t, s.Start("127.0.0.1:0"))
+	require.NoError(t, s.Start())
 	t.Cleanup(func() { assert.Empty(t, s.Log()); s.Kill() })
 	return &receiver{spec: "cyber:" + s.Addr() + "?messages=4096&retry=50ms", in: in}
 }
@@ -439,7 +437,7 @@ func child(v any, path ...string) any {
 		switch parent := v.(type) {
 		case map[string]any:
 			v = parent[name]
-		case lgsvltest.Value:
+		case peers.Value:
 			v = parent[name]
 		case []any:
 			var i int
@@ -566,7 +564,7 @@ func decode(encoding, schemaName string, schema, data []byte) (any, error) {
 
 // definition reads a schema of encoding ros2msg: the message's definition, and those that
 // it is made of after lines of 80 equal signs.
-func definition(name, schema string) (*lgsvltest.Definition, error) {
+func definition(name, schema string) (*peers.Definition, error) {
 	short := func(name string) string { return strings.Replace(name, "/msg/", "/", 1) }
 	texts := map[string]string{}
 	for i, part := range strings.Split(schema, strings.Repeat("=", 80)+"\n") {
@@ -576,7 +574,7 @@ func definition(name, schema string) (*lgsvltest.Definition, error) {
 		}
 		texts[short(strings.TrimPrefix(head, "MSG: "))] = part
 	}
-	return lgsvltest.Load(short(name), func(name string) (string, error) {
+	return peers.LoadDefinition(short(name), func(name string) (string, error) {
 		text, ok := texts[name]
 		if !ok {
 			return "", fmt.Errorf("schema without %s", name)
@@ -605,16 +603,16 @@ type cdrReader struct {
 	err  error
 }
 
-func (r *cdrReader) message(d *lgsvltest.Definition) map[string]any {
+func (r *cdrReader) message(d *peers.Definition) map[string]any {
 	m := map[string]any{}
 	for i := range d.Fields {
 		f := &d.Fields[i]
 		n := f.Array
 		switch {
-		case f.Array == lgsvltest.Single:
+		case f.Array == peers.Single:
 			m[f.Name] = r.element(f)
 			continue
-		case f.Array == lgsvltest.Sequence:
+		case f.Array == peers.Sequence:
 			n = int(binary.LittleEndian.Uint32(r.take(4, 4)))
 		}
 		if f.Type == "uint8" {
@@ -632,7 +630,7 @@ func (r *cdrReader) message(d *lgsvltest.Definition) map[string]any {
 	return m
 }
 
-func (r *cdrReader) element(f *lgsvltest.Field) any {
+func (r *cdrReader) element(f *peers.Field) any {
 	if f.Message != nil {
 		return r.message(f.Message)
 	}
@@ -733,7 +731,7 @@ type caller struct {
 	conn *websocket.Conn
 }
 
-// call connects, and has alltest.Frames given to take until the connection ends, on one
+// call connects, and has bridgetest.Frames given to take until the connection ends, on one
 // goroutine.
 func call(t *testing.T, address, subprotocol string, take func(c *caller, kind websocket.MessageType, data []byte)) *caller {
 	t.Helper()
@@ -778,7 +776,7 @@ func rosbridgeClient(compression string) func(*testing.T, string) *receiver {
 			c := call(t, endpoints[0].Address, "", func(_ *caller, kind websocket.MessageType, data []byte) {
 				r.in.add(func() (arrival, error) { return describeRosbridge(kind, data) })
 			})
-			for _, topic := range append([]string{alltest.ClockTopic}, alltest.DataTopics...) {
+			for _, topic := range append([]string{bridgetest.ClockTopic}, bridgetest.DataTopics...) {
 				c.say(`{"op":"subscribe","topic":%q,"compression":%q}`, topic, compression)
 			}
 		}
@@ -986,14 +984,14 @@ func ros1Node(t *testing.T, _ string) *receiver {
 	r.visit = func(t *testing.T, _ []bridges.Endpoint) {
 		t.Helper()
 		n := m.node(t)
-		subscribe[sensor_msgs.Image](t, n, r.in, alltest.ImageTopic)
-		subscribe[sensor_msgs.CameraInfo](t, n, r.in, alltest.InfoTopic)
-		subscribe[sensor_msgs.PointCloud2](t, n, r.in, alltest.PointsTopic)
-		subscribe[sensor_msgs.Imu](t, n, r.in, alltest.ImuTopic)
-		subscribe[nav_msgs.Odometry](t, n, r.in, alltest.OdometryTopic)
-		subscribe[sensor_msgs.NavSatFix](t, n, r.in, alltest.FixTopic)
-		subscribe[tf2_msgs.TFMessage](t, n, r.in, alltest.TransformsTopic)
-		subscribe[rosgraph_msgs.Clock](t, n, r.in, alltest.ClockTopic)
+		subscribe[sensor_msgs.Image](t, n, r.in, bridgetest.ImageTopic)
+		subscribe[sensor_msgs.CameraInfo](t, n, r.in, bridgetest.InfoTopic)
+		subscribe[sensor_msgs.PointCloud2](t, n, r.in, bridgetest.PointsTopic)
+		subscribe[sensor_msgs.Imu](t, n, r.in, bridgetest.ImuTopic)
+		subscribe[nav_msgs.Odometry](t, n, r.in, bridgetest.OdometryTopic)
+		subscribe[sensor_msgs.NavSatFix](t, n, r.in, bridgetest.FixTopic)
+		subscribe[tf2_msgs.TFMessage](t, n, r.in, bridgetest.TransformsTopic)
+		subscribe[rosgraph_msgs.Clock](t, n, r.in, bridgetest.ClockTopic)
 	}
 	return r
 }

@@ -30,7 +30,13 @@
 // # Samples
 //
 // [Filled] makes a sample of any type, for tests that send every type. [ApolloSamples] has
-// one for each of Apollo's messages. A [FullDisk] is a file for tests of recordings.
+// one for each of Apollo's messages. [EveryMessage] has a ROS message of each type, which
+// [FillMessage] fills. A [FullDisk] is a file for tests of recordings.
+//
+// # Pipelines
+//
+// [NewPipeline] has a camera, a lidar, an IMU, odometry, a GNSS receiver and transforms that
+// make up what they publish. Package peers has servers that bridges connect to.
 package bridgetest
 
 import (

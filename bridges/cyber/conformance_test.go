@@ -2,53 +2,42 @@ package cyber_test
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/cyber"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 )
 
 // server is the suite's peer.
-type server struct {
-	*cybertest.Server
-	address string
-}
+type server struct{ *peers.Cyber }
 
 // newServer returns a server that isn't started, at an address that stays its own.
-func newServer(t *testing.T, config cybertest.Config) *server {
+func newServer(t *testing.T, config peers.CyberConfig) *server {
 	t.Helper()
-	s := &server{Server: cybertest.New(config), address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t))}
-	t.Cleanup(s.Server.Kill)
+	s := &server{peers.NewCyber(config)}
+	require.NoError(t, s.Cyber.Start())
+	s.Cyber.Kill()
+	t.Cleanup(s.Cyber.Kill)
 	return s
 }
 
-func (s *server) Connection() string {
-	return s.address + "?retry=50ms&messages=4096&bytes=8388608"
-}
-
-func (s *server) Start(t *testing.T) {
-	t.Helper()
-	require.NoError(t, s.Server.Start(s.address))
-}
-
-func (s *server) Kill(*testing.T)   { s.Server.Kill() }
-func (s *server) Stall(*testing.T)  { s.Server.Stall() }
-func (s *server) Resume(*testing.T) { s.Server.Resume() }
+func (s *server) Connection() string { return s.Addr() + "?retry=50ms&messages=4096&bytes=8388608" }
+func (s *server) Start(t *testing.T) { require.NoError(t, s.Cyber.Start()) }
+func (s *server) Kill(*testing.T)    { s.Cyber.Kill() }
+func (s *server) Stall(*testing.T)   { s.Cyber.Stall() }
+func (s *server) Resume(*testing.T)  { s.Cyber.Resume() }
 
 // Rubbish is what a web server answers.
-func (s *server) Rubbish(*testing.T) { s.Server.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+func (s *server) Rubbish(*testing.T) { s.Cyber.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
 
 func (s *server) Ready(topic string) bool {
 	_, ok := s.Writers()[topic]
 	return ok
 }
-
-func (s *server) Subscriptions(topic string) int { return s.Registrations(topic) }
 
 // Send publishes an apollo.control.ControlCommand whose field 3, the throttle in percent, is
 // set.
@@ -63,7 +52,7 @@ func (s *server) SendEmpty(_ *testing.T, topic string) { s.Publish(topic, nil) }
 func TestMessagesAboveTheLimit(t *testing.T) {
 	bridgetest.TooLarge(t, bridgetest.Suite{
 		Factory: cyber.Limited(bridgetest.Limit),
-		Peer:    func(t *testing.T) bridgetest.Peer { return newServer(t, cybertest.Config{}) },
+		Peer:    func(t *testing.T) bridgetest.Peer { return newServer(t, peers.CyberConfig{}) },
 	})
 }
 
@@ -77,6 +66,6 @@ func TestConformance(t *testing.T) {
 			"", "?apollo=7", "host:port", "::1", "host?apollo=6", "host?origin=here", "host?origin=91,0", "host?origin=1,2,3,4", "host?origin=NaN,0",
 			"host?retry=never", "host?messages=0", "host?colour=red",
 		},
-		Peer: func(t *testing.T) bridgetest.Peer { return newServer(t, cybertest.Config{}) },
+		Peer: func(t *testing.T) bridgetest.Peer { return newServer(t, peers.CyberConfig{}) },
 	})
 }

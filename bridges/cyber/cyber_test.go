@@ -14,8 +14,8 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/cyber"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -63,7 +63,7 @@ func TestFrames(t *testing.T) {
 // what python3-protobuf writes where nothing was computed.
 func TestServerReadsEveryMessage(t *testing.T) {
 	received := map[string][]byte{}
-	server := newServer(t, cybertest.Config{Received: func(channel string, m []byte) { received[channel] = append([]byte(nil), m...) }})
+	server := newServer(t, peers.CyberConfig{Received: func(channel string, m []byte) { received[channel] = append([]byte(nil), m...) }})
 	server.Start(t)
 	b := open(t, server.Connection()+"&apollo=8")
 	require.NoError(t, b.Connect(t.Context()))
@@ -82,7 +82,7 @@ func TestServerReadsEveryMessage(t *testing.T) {
 		}
 	}
 	require.NoError(t, b.Close(t.Context()))
-	server.Server.Kill()
+	server.Cyber.Kill()
 	for _, name := range []string{"clock", "image", "point_cloud", "point_cloud_organized", "laser_scan", "radar_objects", "signals"} {
 		assert.Equal(t, vector(t, name), received["/"+name], name)
 	}
@@ -92,7 +92,7 @@ func TestServerReadsEveryMessage(t *testing.T) {
 // Commands move a subscriber, messages of other types and rubbish in the right frames
 // don't, and are counted.
 func TestCommands(t *testing.T) {
-	server := newServer(t, cybertest.Config{})
+	server := newServer(t, peers.CyberConfig{})
 	server.Start(t)
 	b := open(t, server.Connection())
 	got := make(chan *sample.VehicleControl, 10)
@@ -102,8 +102,8 @@ func TestCommands(t *testing.T) {
 	assert.Equal(t, []string{"/apollo/control"}, server.Readers())
 
 	server.Publish("/apollo/control", []byte{0xff})
-	server.Publish("/apollo/control", []byte{0x19, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f})      // a throttle that is no number
-	server.Server.Send(append([]byte("\x04\x05\x00\x00\x00/else\x01\x00\x00\x00"), 0)) // nobody subscribed
+	server.Publish("/apollo/control", []byte{0x19, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f})     // a throttle that is no number
+	server.Cyber.Send(append([]byte("\x04\x05\x00\x00\x00/else\x01\x00\x00\x00"), 0)) // nobody subscribed
 	server.Publish("/apollo/control", vector(t, "control_command"))
 	select {
 	case c := <-got:
@@ -125,13 +125,13 @@ func TestOtherServers(t *testing.T) {
 		"a name too long":    "\x04\xff\xff\xff\xff",
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := newServer(t, cybertest.Config{})
+			server := newServer(t, peers.CyberConfig{})
 			server.Start(t)
 			b := open(t, server.Connection())
 			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/c"}, func(*sample.VehicleControl) {}))
 			require.NoError(t, b.Connect(t.Context()))
 			require.Eventually(t, func() bool { return len(server.Readers()) == 1 }, patience, tick)
-			server.Server.Send([]byte(answer))
+			server.Cyber.Send([]byte(answer))
 			require.Eventually(t, func() bool { return b.Diagnosis().LastError != nil }, patience, tick)
 			assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
 		})
@@ -139,7 +139,7 @@ func TestOtherServers(t *testing.T) {
 }
 
 func TestOrigin(t *testing.T) {
-	server := newServer(t, cybertest.Config{})
+	server := newServer(t, peers.CyberConfig{})
 	server.Start(t)
 	aachen := &bridges.Origin{Latitude: 50.77535, Longitude: 6.08389, Altitude: 170}
 	for name, c := range map[string]struct {
@@ -239,7 +239,7 @@ func goalOf(dst *goal, src *wrapperspb.StringValue) error {
 
 // Types from outside go out with descriptors of their own, and come in.
 func TestTypesOfOnesOwn(t *testing.T) {
-	server := newServer(t, cybertest.Config{})
+	server := newServer(t, peers.CyberConfig{})
 	server.Start(t)
 	registry := bridges.MustRegistry(cyber.Factory{})
 	plugin, err := registry.Plugin("cyber")

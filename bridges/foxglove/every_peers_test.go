@@ -15,7 +15,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/foxglovemsg"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // octets is what viewer.mjs prints of bytes.
@@ -35,7 +34,7 @@ func everyField(t *testing.T) (list []bridges.Stamped, want []map[string]any) {
 		if tree == nil {
 			m, err := convert[pub.Sample].Converter()(s)
 			require.NoError(t, err)
-			tree = rostest.Form{Bytes: octets}.Tree(m)
+			tree = bridgetest.Form{Bytes: octets}.Tree(m)
 		}
 		list, want = append(list, s), append(want, tree)
 	}

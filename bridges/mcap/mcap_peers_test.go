@@ -16,7 +16,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -288,8 +287,8 @@ func inROS1() []ros.Publication {
 
 // formOf is how check.mjs shows the ROS messages of a profile. Its decoder of ROS 1 has
 // other names for the parts of a time than rospy.
-func formOf(profile string) rostest.Form {
-	return rostest.Form{
+func formOf(profile string) bridgetest.Form {
+	return bridgetest.Form{
 		ROS1: profile == "ros1", Rename: map[string]string{"secs": "sec", "nsecs": "nsec"},
 		Bytes: func(data []byte) any { return blob(data) },
 		Array: func(v ros.Array) any {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // made is a message from outside with a name and fields of the test's choice.
@@ -121,7 +121,7 @@ type same struct{ ros.Message }
 // TestDeclareFindsOurDefinitions: a message from outside may have the name and the fields of
 // one of ours. Its outline is what the embedded file says, so that declaring it changes nothing.
 func TestDeclareFindsOurDefinitions(t *testing.T) {
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		if _, err := ros.Fields(m.TypeName()); err == nil && !strings.HasPrefix(m.TypeName(), "kinds_msgs/") {
 			assert.NoError(t, ros.Declare(&same{m}), m.TypeName())
 			assert.NoError(t, ros.Declare(m), m.TypeName())

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // What a publisher of ROS 1 says of its topic.
@@ -44,7 +44,7 @@ func TestTypesAreThoseOfDebian(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &types))
 	require.Len(t, types, 30)
 	all := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		all[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	for name, want := range types {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // describer writes down a message's fields as a definition would.
@@ -66,7 +66,7 @@ func fieldsOf(pkg, text string) []string {
 
 func TestStructuresFollowTheDefinitions(t *testing.T) {
 	covered := map[string]bool{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		if strings.Contains(m.TypeName(), "/srv/") || strings.HasPrefix(m.TypeName(), "kinds_msgs/") {
 			continue
 		}
@@ -148,7 +148,7 @@ func TestOnlySeqVisitorsSeeSeq(t *testing.T) {
 // TestNamesInROS1: what ROS 1 calls otherwise is told by the message.
 func TestNamesInROS1(t *testing.T) {
 	renamed := map[string][]string{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		var d describer
 		m.Fields(&d)
 		definition, err := ros.ROS1.Definition(m.TypeName())
@@ -172,7 +172,7 @@ func TestNamesInROS1(t *testing.T) {
 }
 
 func TestSchemaHoldsEveryNestedDefinitionOnce(t *testing.T) {
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		if strings.Contains(m.TypeName(), "/msg/") {
 			_, err := ros.ROS2.Definition(m.TypeName())
 			require.NoError(t, err)

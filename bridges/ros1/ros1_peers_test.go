@@ -21,7 +21,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -120,13 +119,13 @@ func fill(perType int) filled {
 		if len(f.messages[topic]) > 0 { // two samples may have one type of message
 			continue
 		}
-		for _, m := range rostest.Every() {
+		for _, m := range bridgetest.EveryMessage() {
 			if m.TypeName() != pub.Type {
 				continue
 			}
 			for i := range perType {
-				one := rostest.New(m)
-				rostest.Fill(one, uint64(i+1))
+				one := bridgetest.NewMessage(m)
+				bridgetest.FillMessage(one, uint64(i+1))
 				f.messages[topic] = append(f.messages[topic], one)
 			}
 		}

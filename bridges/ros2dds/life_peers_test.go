@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/all/alltest"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/flow"
@@ -212,7 +211,7 @@ func (c ticker) last(t *testing.T) int64 {
 func TestARunFollowsAClockOfROS(t *testing.T) {
 	domain := freeDomain(t)
 	s := cycloneSubscriber(t, domain, "subscribe")
-	p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
+	p := bridgetest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Mode: pipeline.Realtime, TimeSource: simtime.ROS2})
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 	c := startTicker(t, domain)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -263,7 +262,7 @@ func TestARunFollowsAClockOfROS(t *testing.T) {
 // clock: until then the run's time is the wall's.
 func stampsOf(t *testing.T, s *subscriber) (stamps []int64) {
 	t.Helper()
-	for _, e := range s.find(func(e event) bool { return e.Event == "message" && e.Topic == "rt"+alltest.ImuTopic }) {
+	for _, e := range s.find(func(e event) bool { return e.Event == "message" && e.Topic == "rt"+bridgetest.ImuTopic }) {
 		var m stamped
 		require.NoError(t, json.Unmarshal(e.Value, &m))
 		if at := m.Header.Stamp.Sec*1e9 + m.Header.Stamp.Nanosec; at < 2*clockFrom {
@@ -294,7 +293,7 @@ func TestOneInstantOneStamp(t *testing.T) {
 		t.Run(implementation.name, func(t *testing.T) {
 			domain := freeDomain(t)
 			s := implementation.start(t, domain, "subscribe")
-			p := alltest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Mode: pipeline.Realtime, TimeSource: simtime.SS2})
+			p := bridgetest.NewPipeline(t, simtime.Rate{}, pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Mode: pipeline.Realtime, TimeSource: simtime.SS2})
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
@@ -329,22 +328,22 @@ func arrivedAt(t *testing.T, s *subscriber, at int64) bool {
 		}
 		stamp := m.Header.Stamp
 		switch topic {
-		case alltest.ClockTopic:
+		case bridgetest.ClockTopic:
 			stamp = moment{m.Clock.Sec, m.Clock.Nanosec}
-		case alltest.TransformsTopic:
+		case bridgetest.TransformsTopic:
 			stamp = m.Transforms[0].Header.Stamp
 		default:
-			assert.Equal(t, alltest.Frames[topic], m.Header.FrameID, topic)
+			assert.Equal(t, bridgetest.Frames[topic], m.Header.FrameID, topic)
 		}
 		assert.EqualValues(t, 123_456_789, stamp.Nanosec, topic)
 		if stamp.Sec*1e9+stamp.Nanosec == at {
 			seen[topic] = true
 		}
-		if topic == alltest.ImageTopic {
-			assert.Contains(t, string(m.Data), fmt.Sprintf(`"%016x"`, hashOctets(alltest.Pixels())))
+		if topic == bridgetest.ImageTopic {
+			assert.Contains(t, string(m.Data), fmt.Sprintf(`"%016x"`, hashOctets(bridgetest.Pixels())))
 		}
 	}
-	return len(seen) == len(alltest.DataTopics)+1
+	return len(seen) == len(bridgetest.DataTopics)+1
 }
 
 // Commands of a program on Cyclone's types move the externally driven ego: that steers
@@ -355,7 +354,7 @@ func TestCommandsMoveTheEgo(t *testing.T) {
 			domain := freeDomain(t)
 			ego, err := scene.NewDriven(spatial.Identity(), scene.Vehicle{})
 			require.NoError(t, err)
-			p := alltest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Ego: ego})
+			p := bridgetest.NewPipeline(t, simtime.Hz(10), pipeline.Config{Bridges: bridges.MustRegistry(ros2dds.Factory{}), Ego: ego})
 			require.NoError(t, p.AddCommands(commands))
 			require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: fmt.Sprintf("ros2dds:%d", domain)}))
 			bridgetest.StartProcess(t, bridgetest.Program(cyclonePeer(t), strconv.Itoa(domain), "publish").With("CYCLONEDDS_URI="+peerSettings))

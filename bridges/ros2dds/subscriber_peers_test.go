@@ -23,7 +23,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -336,7 +335,7 @@ func (g *generated) field(f ros.Field) {
 
 // valueOf is a message as the peers print it, decoded from JSON: see testdata/peers/print.h.
 func valueOf(m ros.Message) map[string]any {
-	return rostest.Form{
+	return bridgetest.Form{
 		Bytes: func(data []byte) any {
 			return map[string]any{"bytes": float64(len(data)), "hash": fmt.Sprintf("%016x", hashOctets(data))}
 		},

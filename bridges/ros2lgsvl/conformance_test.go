@@ -6,50 +6,50 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 )
 
-// peer is the server of package lgsvltest as the suite wants it.
-type peer struct{ *lgsvltest.Server }
+// peer is the fake server as the suite wants it.
+type peer struct{ *peers.LGSVL }
 
 func newPeer(t *testing.T) bridgetest.Peer {
 	t.Helper()
-	p := peer{lgsvltest.New(lgsvltest.Config{})}
-	require.NoError(t, p.Server.Start()) // it has an address from now on
-	p.Server.Kill()
-	t.Cleanup(p.Server.Kill)
+	p := peer{peers.NewLGSVL(peers.LGSVLConfig{})}
+	require.NoError(t, p.LGSVL.Start()) // it has an address from now on
+	p.LGSVL.Kill()
+	t.Cleanup(p.LGSVL.Kill)
 	return p
 }
 
-func (p peer) Connection() string { return p.Address() + "?messages=4096&bytes=8388608&retry=50ms" }
+func (p peer) Connection() string { return p.Addr() + "?messages=4096&bytes=8388608&retry=50ms" }
 
 func (p peer) Start(t *testing.T) {
 	t.Helper()
-	require.NoError(t, p.Server.Start())
+	require.NoError(t, p.LGSVL.Start())
 }
 
-func (p peer) Kill(*testing.T)         { p.Server.Kill() }
-func (p peer) Stall(*testing.T)        { p.Server.Stall() }
-func (p peer) Resume(*testing.T)       { p.Server.Resume() }
-func (p peer) Rubbish(*testing.T)      { p.Server.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
+func (p peer) Kill(*testing.T)         { p.LGSVL.Kill() }
+func (p peer) Stall(*testing.T)        { p.LGSVL.Stall() }
+func (p peer) Resume(*testing.T)       { p.LGSVL.Resume() }
+func (p peer) Rubbish(*testing.T)      { p.LGSVL.Send([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }
 func (p peer) Ready(topic string) bool { return p.Publishing(topic) != "" }
 
 func (p peer) Send(_ *testing.T, topic string, acceleration float64) {
-	p.Publish(topic, lgsvltest.Value{"acceleration_pct": float32(acceleration)})
+	p.Publish(topic, peers.Value{"acceleration_pct": float32(acceleration)})
 }
 
 // SendUnreadable sends a message that is too short.
 func (p peer) SendUnreadable(_ *testing.T, topic string) {
 	if p.Subscriptions(topic) > 0 {
-		p.Server.Send(publishFrame(topic, "1234"))
+		p.LGSVL.Send(publishFrame(topic, "1234"))
 	}
 }
 
 // SendEmpty sends a message of no bytes.
 func (p peer) SendEmpty(_ *testing.T, topic string) {
 	if p.Subscriptions(topic) > 0 {
-		p.Server.Send(publishFrame(topic, ""))
+		p.LGSVL.Send(publishFrame(topic, ""))
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +46,7 @@ func ddsType(name string) string { return strings.Replace(name, "/", "::msg::dds
 func cType(name string) string { return strings.ReplaceAll(ddsType(name), "::", "_") }
 
 // add describes a type after those it is made of.
-func (g *types) add(d *lgsvltest.Definition) {
+func (g *types) add(d *peers.Definition) {
 	if slices.Contains(g.done, d.Name) {
 		return
 	}
@@ -67,18 +67,18 @@ func (g *types) add(d *lgsvltest.Definition) {
 	g.print.WriteString("  fputs(\"}\", f);\n}\n")
 }
 
-func (g *types) field(f lgsvltest.Field) {
+func (g *types) field(f peers.Field) {
 	element, print, reference := idlTypes[f.Type], "print_"+f.Type, ""
 	if f.Message != nil {
 		element, print, reference = ddsType(f.Message.Name), "print_"+cType(f.Message.Name), "&"
 	}
 	items, length := "m->m_"+f.Name, strconv.Itoa(f.Array)
 	switch {
-	case f.Array == lgsvltest.Single:
+	case f.Array == peers.Single:
 		fmt.Fprintf(&g.idl, "  %s m_%s;\n", element, f.Name)
 		fmt.Fprintf(&g.print, "  %s(f, %sm->m_%s);\n", print, reference, f.Name)
 		return
-	case f.Array == lgsvltest.Sequence:
+	case f.Array == peers.Sequence:
 		fmt.Fprintf(&g.idl, "  sequence<%s> m_%s;\n", element, f.Name)
 		items, length = items+"._buffer", items+"._length"
 	default:
@@ -97,7 +97,7 @@ func build(t *testing.T) string {
 	t.Helper()
 	g := &types{}
 	for _, pub := range rossample.SVL() {
-		d, err := lgsvltest.Load(strings.Replace(pub.Type, "/msg/", "/", 1), ros.MessageFile)
+		d, err := peers.LoadDefinition(strings.Replace(pub.Type, "/msg/", "/", 1), ros.MessageFile)
 		require.NoError(t, err)
 		g.add(d)
 	}
@@ -153,7 +153,7 @@ func startGateway(t *testing.T, program string, domain int) *gateway {
 }
 
 // write sends what the server took apart as CDR.
-func (g *gateway) write(m lgsvltest.Message) {
+func (g *gateway) write(m peers.LGSVLMessage) {
 	var frame []byte
 	for _, part := range [][]byte{[]byte("rt" + m.Topic), []byte(ddsType(m.Type.Name)), m.Type.CDR(m.Value)} {
 		frame = binary.LittleEndian.AppendUint32(frame, uint32(len(part)))
@@ -176,10 +176,10 @@ func TestCycloneDecodesWhatTheServerHandsOn(t *testing.T) {
 		append([]string{strconv.Itoa(domain)}, arguments...)...).With(loopback))
 	subscriber.Expect(t, "ready")
 	out := startGateway(t, filepath.Join(programs, "dds_gateway"), domain)
-	server := lgsvltest.New(lgsvltest.Config{Published: out.write})
+	server := peers.NewLGSVL(peers.LGSVLConfig{Published: out.write})
 	require.NoError(t, server.Start())
 	t.Cleanup(server.Kill)
-	b := open(t, server.Address())
+	b := open(t, server.Addr())
 	connect(t, b)
 	for _, p := range samples() {
 		topic := "/test/" + p.name
@@ -195,7 +195,7 @@ func TestCycloneDecodesWhatTheServerHandsOn(t *testing.T) {
 // printed is a value as the subscriber prints it, decoded from JSON: ros2dds's print.h.
 func printed(v any) any {
 	switch v := v.(type) {
-	case lgsvltest.Value:
+	case peers.Value:
 		return printed(map[string]any(v))
 	case map[string]any:
 		m := map[string]any{}
@@ -276,10 +276,10 @@ func TestCycloneIsKilledStalledAndComesAgain(t *testing.T) {
 	}
 	subscriber := start()
 	out := startGateway(t, filepath.Join(programs, "dds_gateway"), domain)
-	server := lgsvltest.New(lgsvltest.Config{Published: out.write})
+	server := peers.NewLGSVL(peers.LGSVLConfig{Published: out.write})
 	require.NoError(t, server.Start())
 	t.Cleanup(server.Kill)
-	b := open(t, server.Address()+"?messages=4096")
+	b := open(t, server.Addr()+"?messages=4096")
 	connect(t, b)
 	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)

@@ -7,16 +7,16 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // A message goes to the server, and a command comes back. The server here is the one of
 // the tests.
 func Example() {
-	arrived := make(chan lgsvltest.Message, 1)
-	server := lgsvltest.New(lgsvltest.Config{Published: func(m lgsvltest.Message) { arrived <- m }})
+	arrived := make(chan peers.LGSVLMessage, 1)
+	server := peers.NewLGSVL(peers.LGSVLConfig{Published: func(m peers.LGSVLMessage) { arrived <- m }})
 	if err := server.Start(); err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +25,7 @@ func Example() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	bridge, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Open("ros2lgsvl:"+server.Address(), bridges.Env{})
+	bridge, err := bridges.MustRegistry(ros2lgsvl.Factory{}).Open("ros2lgsvl:"+server.Addr(), bridges.Env{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -61,7 +61,7 @@ func Example() {
 	}
 	m := <-arrived
 	fmt.Println(m.Topic, m.Type.Name, m.Value["minimum_distance"])
-	server.Publish("/cmd_vel", lgsvltest.Value{"linear": lgsvltest.Value{"x": 2.5, "y": 0.0, "z": 0.0}})
+	server.Publish("/cmd_vel", peers.Value{"linear": peers.Value{"x": 2.5, "y": 0.0, "z": 0.0}})
 	fmt.Println("forward", (<-commands).Twist.Linear[0])
 	// Output:
 	// /park/distance lgsvl_msgs/Ultrasonic 0.75

@@ -16,8 +16,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
@@ -129,16 +129,16 @@ func TestTopicNames(t *testing.T) {
 }
 
 // serve starts a server and a bridge that is to be connected to it.
-func serve(t *testing.T, options string) (*lgsvltest.Server, *bridges.Bridge) {
+func serve(t *testing.T, options string) (*peers.LGSVL, *bridges.Bridge) {
 	t.Helper()
-	s := lgsvltest.New(lgsvltest.Config{})
+	s := peers.NewLGSVL(peers.LGSVLConfig{})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
-	return s, open(t, s.Address()+options)
+	return s, open(t, s.Addr()+options)
 }
 
 // inbox subscribes to a topic and waits for what comes.
-func inbox[T any](t *testing.T, s *lgsvltest.Server, b *bridges.Bridge, topic string) <-chan T {
+func inbox[T any](t *testing.T, s *peers.LGSVL, b *bridges.Bridge, topic string) <-chan T {
 	t.Helper()
 	got := make(chan T, 10)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: topic}, func(m T) { got <- m }))
@@ -171,29 +171,29 @@ func TestSubscriptions(t *testing.T) {
 	assert.Equal(t, "lgsvl_msgs/VehicleControlData", s.Subscribed("/control"))
 	assert.Equal(t, "geometry_msgs/Twist", s.Subscribed("/cmd_vel"))
 
-	stamp := lgsvltest.Value{"stamp": lgsvltest.Value{"sec": int32(5), "nanosec": uint32(7)}, "frame_id": "map"}
-	vector := func(x, y, z float64) lgsvltest.Value { return lgsvltest.Value{"x": x, "y": y, "z": z} }
-	s.Publish("/control", lgsvltest.Value{
+	stamp := peers.Value{"stamp": peers.Value{"sec": int32(5), "nanosec": uint32(7)}, "frame_id": "map"}
+	vector := func(x, y, z float64) peers.Value { return peers.Value{"x": x, "y": y, "z": z} }
+	s.Publish("/control", peers.Value{
 		"header": stamp, "acceleration_pct": float32(0.5), "braking_pct": float32(0.25), "target_wheel_angle": float32(-0.125), "target_gear": uint8(2),
 	})
 	c := receive(t, control)
 	assert.Equal(t, []float64{0.5, 0.25, 0.125}, []float64{c.Acceleration, c.Braking, c.SteeringAngle})
 	assert.EqualValues(t, 5_000_000_007, c.StampNs)
 	assert.EqualValues(t, sample.GearReverse, c.Gear)
-	s.Publish("/state", lgsvltest.Value{"blinker_state": uint8(3), "horn_active": true})
+	s.Publish("/state", peers.Value{"blinker_state": uint8(3), "horn_active": true})
 	v := receive(t, state)
 	assert.EqualValues(t, sample.BlinkerHazard, v.Blinker)
 	assert.True(t, v.Horn)
-	s.Publish("/cmd_vel", lgsvltest.Value{"linear": vector(1.5, 0, 0), "angular": vector(0, 0, -0.25)})
+	s.Publish("/cmd_vel", peers.Value{"linear": vector(1.5, 0, 0), "angular": vector(0, 0, -0.25)})
 	twist := receive(t, velocity).Twist
 	assert.Equal(t, []float64{1.5, -0.25}, []float64{twist.Linear[0], twist.Angular[2]})
-	s.Publish("/clock", lgsvltest.Value{"clock": stamp["stamp"]})
+	s.Publish("/clock", peers.Value{"clock": stamp["stamp"]})
 	assert.EqualValues(t, 5_000_000_007, receive(t, clock).StampNs)
-	s.Publish("/drive", lgsvltest.Value{"drive": lgsvltest.Value{"speed": float32(3)}})
+	s.Publish("/drive", peers.Value{"drive": peers.Value{"speed": float32(3)}})
 	assert.InDelta(t, 3, receive(t, drive).Speed, 0)
-	s.Publish("/boxes", lgsvltest.Value{"header": stamp, "detections": []any{lgsvltest.Value{"id": uint32(9), "label": "Bus"}}})
+	s.Publish("/boxes", peers.Value{"header": stamp, "detections": []any{peers.Value{"id": uint32(9), "label": "Bus"}}})
 	assert.Equal(t, "Bus", receive(t, boxes).Boxes[0].Label)
-	s.Publish("/solids", lgsvltest.Value{"detections": []any{lgsvltest.Value{"id": uint32(9)}, lgsvltest.Value{"id": uint32(10)}}})
+	s.Publish("/solids", peers.Value{"detections": []any{peers.Value{"id": uint32(9)}, peers.Value{"id": uint32(10)}}})
 	assert.Len(t, receive(t, solids).Boxes, 2)
 	assert.Empty(t, s.Log())
 	assert.Zero(t, b.Diagnosis().Malformed)
@@ -220,7 +220,7 @@ func TestWhatCantBeRead(t *testing.T) {
 		eventually(t, func() bool { return b.Diagnosis().Malformed == before+1 }, n)
 		assert.Error(t, b.Diagnosis().LastError)
 	}
-	s.Publish("/clock", lgsvltest.Value{"clock": lgsvltest.Value{"sec": int32(1)}})
+	s.Publish("/clock", peers.Value{"clock": peers.Value{"sec": int32(1)}})
 	assert.EqualValues(t, 1_000_000_000, receive(t, clock).StampNs)
 	assert.Equal(t, 1, s.Accepted())
 	for n, rubbish := range []string{"\x01", "\x00\x00", "\x03\xff\xff\xff\xff", "\x03\x01\x00\x00\x00a\xff\xff\xff\xff"} {
@@ -228,7 +228,7 @@ func TestWhatCantBeRead(t *testing.T) {
 		eventually(t, func() bool { return s.Accepted() == n+2 && s.Subscribed("/clock") != "" }, "it connects again")
 		assert.ErrorIs(t, b.Diagnosis().LastError, bridges.ErrProtocol)
 	}
-	eventually(t, func() bool { return s.Publish("/clock", lgsvltest.Value{}) == 1 }, "subscribed")
+	eventually(t, func() bool { return s.Publish("/clock", peers.Value{}) == 1 }, "subscribed")
 	receive(t, clock)
 }
 
@@ -273,10 +273,10 @@ func TestTypesOfOnesOwn(t *testing.T) {
 	}
 	require.NoError(t, codec.Register(plugin))
 	require.ErrorIs(t, codec.Register(plugin), bridges.ErrDuplicate)
-	s := lgsvltest.New(lgsvltest.Config{Definition: func(string) (string, error) { return "float64 jolt", nil }})
+	s := peers.NewLGSVL(peers.LGSVLConfig{Definition: func(string) (string, error) { return "float64 jolt", nil }})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
-	b, err := registry.Open("ros2lgsvl:"+s.Address(), bridges.Env{})
+	b, err := registry.Open("ros2lgsvl:"+s.Addr(), bridges.Env{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close(context.Background())) })
 	connect(t, b)
@@ -328,13 +328,13 @@ func TestRegistration(t *testing.T) {
 
 // A bridge dials an address of IPv6 in brackets.
 func TestIPv6(t *testing.T) {
-	s := lgsvltest.New(lgsvltest.Config{Address: "[::1]:0"})
+	s := peers.NewLGSVL(peers.LGSVLConfig{Address: "[::1]:0"})
 	if err := s.Start(); err != nil {
 		t.Skipf("this machine has no loopback address of IPv6: %v", err)
 	}
 	t.Cleanup(s.Kill)
-	require.True(t, strings.HasPrefix(s.Address(), "[::1]:"), s.Address())
-	b := open(t, s.Address())
+	require.True(t, strings.HasPrefix(s.Addr(), "[::1]:"), s.Addr())
+	b := open(t, s.Addr())
 	connect(t, b)
 	publish, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/clock"})
 	require.NoError(t, err)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
@@ -138,10 +138,10 @@ func vehicle() []published {
 }
 
 // treeOf is a message as the server takes it apart.
-func treeOf(m ros.Message) lgsvltest.Value {
+func treeOf(m ros.Message) peers.Value {
 	t := tree{}
 	m.Fields(t)
-	return lgsvltest.Value(t)
+	return peers.Value(t)
 }
 
 type tree map[string]any
@@ -225,16 +225,16 @@ func message(t *testing.T, sample bridges.Stamped) ros.Message {
 // received is what the server was sent.
 type received struct {
 	mu       sync.Mutex
-	messages map[string]lgsvltest.Message // guarded by mu: the last one by topic
+	messages map[string]peers.LGSVLMessage // guarded by mu: the last one by topic
 }
 
-func (r *received) add(m lgsvltest.Message) {
+func (r *received) add(m peers.LGSVLMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.messages[m.Topic] = m
 }
 
-func (r *received) find(topic string) (lgsvltest.Message, bool) {
+func (r *received) find(topic string) (peers.LGSVLMessage, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, ok := r.messages[topic]
@@ -244,11 +244,11 @@ func (r *received) find(topic string) (lgsvltest.Message, bool) {
 // The server takes a message of every type apart to the values that went in, by the
 // message's definition.
 func TestEveryTypeIsTakenApart(t *testing.T) {
-	r := &received{messages: map[string]lgsvltest.Message{}}
-	s := lgsvltest.New(lgsvltest.Config{Published: r.add})
+	r := &received{messages: map[string]peers.LGSVLMessage{}}
+	s := peers.NewLGSVL(peers.LGSVLConfig{Published: r.add})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
-	b := open(t, s.Address())
+	b := open(t, s.Addr())
 	connect(t, b)
 	known := map[reflect.Type]bool{}
 	for i, p := range samples() {

@@ -13,9 +13,9 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/bridges/rosapollo"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/stretchr/testify/assert"
@@ -43,7 +43,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 }
 
 func TestApollosMessagesAboveTheLimit(t *testing.T) {
-	s := rosbridgetest.New(rosbridgetest.Config{})
+	s := peers.NewRosbridge(peers.RosbridgeConfig{})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	b, err := bridges.MustRegistry(rosapollo.Limited(100)).Open("rosapollo:"+s.Addr(), bridges.Env{})
@@ -59,12 +59,12 @@ func TestApollosMessagesAboveTheLimit(t *testing.T) {
 
 func newPeer(t *testing.T) bridgetest.Peer {
 	t.Helper()
-	s := rosbridgetest.New(rosbridgetest.Config{Address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), Keep: 1})
+	s := peers.NewRosbridge(peers.RosbridgeConfig{Address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), Keep: 1})
 	t.Cleanup(s.Kill)
 	return peer{s}
 }
 
-type peer struct{ server *rosbridgetest.Server }
+type peer struct{ server *peers.Rosbridge }
 
 func (p peer) Connection() string {
 	return "ws://" + p.server.Addr() + "?messages=4096&bytes=8388608&retry=50ms"
@@ -91,22 +91,22 @@ func (p peer) Subscriptions(topic string) int { return p.server.Subscriptions(to
 
 // Send publishes a pb_msgs/ControlCommand, whose throttle is in percent.
 func (p peer) Send(_ *testing.T, topic string, acceleration float64) {
-	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{"throttle": 100 * acceleration}})
+	p.server.Publish(topic, peers.Outgoing{Values: map[string]any{"throttle": 100 * acceleration}})
 }
 
 func (p peer) SendUnreadable(_ *testing.T, topic string) {
-	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{"throttle": "much"}})
+	p.server.Publish(topic, peers.Outgoing{Values: map[string]any{"throttle": "much"}})
 }
 
 // SendEmpty publishes a message in which nothing is set: in protobuf, one of no bytes.
 func (p peer) SendEmpty(_ *testing.T, topic string) {
-	p.server.Publish(topic, rosbridgetest.Outgoing{Values: map[string]any{}})
+	p.server.Publish(topic, peers.Outgoing{Values: map[string]any{}})
 }
 
 // opened returns a bridge to a server that records.
-func opened(t *testing.T) (*bridges.Bridge, *rosbridgetest.Server) {
+func opened(t *testing.T) (*bridges.Bridge, *peers.Rosbridge) {
 	t.Helper()
-	s := rosbridgetest.New(rosbridgetest.Config{})
+	s := peers.NewRosbridge(peers.RosbridgeConfig{})
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	b, err := bridges.MustRegistry(rosapollo.Factory{}).Open("rosapollo:"+s.Addr(), bridges.Env{})
@@ -123,7 +123,7 @@ func connect(t *testing.T, b *bridges.Bridge) {
 
 // recorded publishes each of Apollo's samples and returns what the server has of it, by
 // the sample's name.
-func recorded(t *testing.T) map[string]rosbridgetest.Message {
+func recorded(t *testing.T) map[string]peers.RosbridgeMessage {
 	t.Helper()
 	b, s := opened(t)
 	connect(t, b)
@@ -138,7 +138,7 @@ func recorded(t *testing.T) map[string]rosbridgetest.Message {
 		require.NoError(t, publish(t.Context(), in.Value))
 		channels[in.Name] = channel
 	}
-	messages := map[string]rosbridgetest.Message{}
+	messages := map[string]peers.RosbridgeMessage{}
 	for name, channel := range channels {
 		require.Eventually(t, func() bool { return s.Received()[channel] > 0 }, patience, tick, channel)
 		messages[name] = s.Messages(channel)[0]
@@ -201,23 +201,23 @@ func TestCommands(t *testing.T) {
 		"header": map[string]any{"timestamp_sec": 12.5, "sequence_num": 7}, "throttle": 25.0, "brake": 12.5, "steering_target": 40.0,
 		"gear_location": 2, "of another version": true,
 	}
-	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	s.Publish("/apollo/control", peers.Outgoing{Values: values})
 	c := <-got
 	assert.Equal(t, []any{0.25, 0.125, -0.4, int8(sample.GearReverse), int64(12_500_000_000)},
 		[]any{c.Acceleration, c.Braking, c.Steering, c.Gear, c.StampNs})
 	values["gear_location"], values["throttle"] = "GEAR_DRIVE", "100" // protobuf's own form
-	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	s.Publish("/apollo/control", peers.Outgoing{Values: values})
 	c = <-got
 	assert.Equal(t, []any{1.0, int8(sample.GearDrive)}, []any{c.Acceleration, c.Gear})
 	// Python writes what isn't finite as words, also in fields that nobody reads here.
 	s.SendFrame(false, []byte(`{"op":"publish","topic":"/apollo/control","msg":{"throttle":50,"speed":NaN,"acceleration":-Infinity}}`))
 	assert.Equal(t, 0.5, (<-got).Acceleration)
 	values["throttle"] = "much"
-	s.Publish("/apollo/control", rosbridgetest.Outgoing{Values: values})
+	s.Publish("/apollo/control", peers.Outgoing{Values: values})
 	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 1 }, patience, tick)
 	s.SendFrame(true, []byte("\xa3\x62op\x67publish\x65topic\x6f/apollo/control\x63msg\xa0"))
 	require.Eventually(t, func() bool { return b.Diagnosis().Malformed == 2 }, patience, tick, "CBOR wasn't asked for")
-	s.Publish("/boxes", rosbridgetest.Outgoing{Values: map[string]any{"detections": []map[string]any{{
+	s.Publish("/boxes", peers.Outgoing{Values: map[string]any{"detections": []map[string]any{{
 		"id": 1, "bbox": map[string]any{"size": map[string]any{"x": 4.0, "y": 2.0, "z": 1.5}},
 	}}}})
 	assert.Equal(t, mgl64.Vec3{4, 2, 1.5}, (<-boxes).Boxes[0].Size)
@@ -232,7 +232,7 @@ func TestServices(t *testing.T) {
 	require.Eventually(t, func() bool { return len(s.Services()) == 1 }, patience, tick)
 	r, err := s.Call(t.Context(), "/light", map[string]any{"data": true})
 	require.NoError(t, err)
-	assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{"success": true, "message": "on"}}, r)
+	assert.Equal(t, peers.Response{Result: true, Values: map[string]any{"success": true, "message": "on"}}, r)
 	r, err = s.Call(t.Context(), "/light", map[string]any{"data": 7})
 	require.NoError(t, err)
 	assert.False(t, r.Result)
@@ -257,7 +257,7 @@ func FuzzCommands(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	s := rosbridgetest.New(rosbridgetest.Config{})
+	s := peers.NewRosbridge(peers.RosbridgeConfig{})
 	require.NoError(f, s.Start())
 	f.Cleanup(s.Kill)
 	b, err := bridges.MustRegistry(rosapollo.Factory{}).Open("rosapollo:"+s.Addr(), bridges.Env{})

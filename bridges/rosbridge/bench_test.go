@@ -7,10 +7,10 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -70,7 +70,7 @@ func BenchmarkClientJSON(b *testing.B) { benchmarkClient(b, "") }
 func BenchmarkClientBSON(b *testing.B) { benchmarkClient(b, "&bson=1") }
 
 func benchmarkClient(b *testing.B, options string) {
-	s := started(b, rosbridgetest.Config{BSONOnly: options != "", Keep: -1})
+	s := started(b, peers.RosbridgeConfig{BSONOnly: options != "", Keep: -1})
 	bridge := opened(b, s.Addr()+"?messages=4"+options)
 	publish, err := bridges.AddPublisher[*sample.PointCloud](bridge, bridges.Topic{Name: "/points", Policy: flow.Block})
 	require.NoError(b, err)

@@ -18,8 +18,8 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -39,9 +39,9 @@ func opened(t testing.TB, connection string) *bridges.Bridge {
 	return b
 }
 
-func started(t testing.TB, config rosbridgetest.Config) *rosbridgetest.Server {
+func started(t testing.TB, config peers.RosbridgeConfig) *peers.Rosbridge {
 	t.Helper()
-	s := rosbridgetest.New(config)
+	s := peers.NewRosbridge(config)
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	return s
@@ -60,7 +60,7 @@ func connected(t testing.TB, b *bridges.Bridge) {
 }
 
 // publish sends one sample and returns what the server has of it.
-func publish[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, msg T) rosbridgetest.Message {
+func publish[T any](t *testing.T, s *peers.Rosbridge, b *bridges.Bridge, msg T) peers.RosbridgeMessage {
 	t.Helper()
 	out, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/x"})
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func publish[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, ms
 }
 
 // publishRefused publishes a message that the server complains of.
-func publishRefused[T any](t *testing.T, s *rosbridgetest.Server, b *bridges.Bridge, msg T, why string) {
+func publishRefused[T any](t *testing.T, s *peers.Rosbridge, b *bridges.Bridge, msg T, why string) {
 	t.Helper()
 	out, err := bridges.AddPublisher[T](b, bridges.Topic{Name: "/x"})
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestImagesInJSON(t *testing.T) {
 		{"", "sensor_msgs/Image", "secs", "nsecs"},
 		{"?ros=2", "sensor_msgs/msg/Image", "sec", "nanosec"},
 	} {
-		s := started(t, rosbridgetest.Config{})
+		s := started(t, peers.RosbridgeConfig{})
 		image := bridgetest.Image(3)
 		m := publish(t, s, opened(t, s.Addr()+c.options), image)
 		assert.Equal(t, c.typ, m.Type)
@@ -124,7 +124,7 @@ func TestInfinities(t *testing.T) {
 		"?nonfinite=null":  nil,
 		"?ros=2":           {json.Number("1.5"), json.Number("Infinity"), json.Number("-Infinity"), json.Number("NaN")},
 	} {
-		s := started(t, rosbridgetest.Config{})
+		s := started(t, peers.RosbridgeConfig{})
 		b := opened(t, s.Addr()+options)
 		if want == nil { // the test server refuses null as rosbridge_suite does
 			publishRefused(t, s, b, scan, "no field may be null")
@@ -138,7 +138,7 @@ func TestInfinities(t *testing.T) {
 		assert.Equal(t, altered, b.Diagnosis().Altered, options)
 	}
 
-	s := started(t, rosbridgetest.Config{BSONOnly: true})
+	s := started(t, peers.RosbridgeConfig{BSONOnly: true})
 	m := publish(t, s, opened(t, s.Addr()+"?bson=1"), scan)
 	ranges := m.Values["ranges"].([]any)
 	assert.Equal(t, []any{1.5, math.Inf(1), math.Inf(-1)}, ranges[:3])
@@ -164,7 +164,7 @@ func TestBSONIsNotForROS2(t *testing.T) {
 // so, others aren't. The test server refuses what is published otherwise than advertised.
 func TestLatch(t *testing.T) {
 	for _, options := range []string{"", "?ros=2", "?bson=1"} {
-		s := started(t, rosbridgetest.Config{BSONOnly: options == "?bson=1"})
+		s := started(t, peers.RosbridgeConfig{BSONOnly: options == "?bson=1"})
 		b := opened(t, s.Addr()+options)
 		static, err := bridges.AddPublisher[*sample.Transforms](b, bridges.Topic{Name: "/tf_static", QoS: flow.StaticQoS})
 		require.NoError(t, err)
@@ -191,7 +191,7 @@ func TestMessagesAboveTheServersLimit(t *testing.T) {
 		"?max_message_size=100000&bson=1": false,
 	} {
 		t.Run(options, func(t *testing.T) {
-			s := started(t, rosbridgetest.Config{BSONOnly: strings.Contains(options, "bson"), MaxMessageSize: limit})
+			s := started(t, peers.RosbridgeConfig{BSONOnly: strings.Contains(options, "bson"), MaxMessageSize: limit})
 			b := opened(t, s.Addr()+options)
 			out, err := bridges.AddPublisher[*sample.Image](b, bridges.Topic{Name: "/x"})
 			require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestMessagesAboveTheServersLimit(t *testing.T) {
 }
 
 func TestCloudsInBSON(t *testing.T) {
-	s := started(t, rosbridgetest.Config{BSONOnly: true})
+	s := started(t, peers.RosbridgeConfig{BSONOnly: true})
 	m := publish(t, s, opened(t, s.Addr()+"?bson=1"), bridgetest.PointCloud(1))
 	assert.Equal(t, "sensor_msgs/PointCloud2", m.Type)
 	assert.True(t, m.Binary)
@@ -231,14 +231,14 @@ func TestCloudsInBSON(t *testing.T) {
 func TestFixes(t *testing.T) {
 	fix := &sample.GnssFix{Header: sample.Header{StampNs: 1_500_000_000, Seq: 7, FrameID: "gps", Pose: spatial.FromRPY(mgl64.Vec3{}, 0, 0, math.Pi/2)},
 		Latitude: -1.5, Longitude: 8.25, Altitude: 116.5}
-	s := started(t, rosbridgetest.Config{})
+	s := started(t, peers.RosbridgeConfig{})
 	b := opened(t, s.Addr())
 	m := publish(t, s, b, fix)
 	assert.Equal(t, "sensor_msgs/NavSatFix", m.Type)
 	assert.Equal(t, json.Number("-1.5"), m.Values["latitude"])
 	assert.Equal(t, "sensor_msgs/NavSatFix", b.Statistics().Topics[0].Type)
 
-	s = started(t, rosbridgetest.Config{})
+	s = started(t, peers.RosbridgeConfig{})
 	b = opened(t, s.Addr()+"?gps=nmea")
 	publish(t, s, b, fix)
 	eventually(t, "two sentences", func() bool { return s.Received()["/x"] == 2 })
@@ -272,7 +272,7 @@ func TestNamesOfTopics(t *testing.T) {
 }
 
 // twist is a message of geometry_msgs/Twist in all forms.
-func twist(ros2 bool) rosbridgetest.Outgoing {
+func twist(ros2 bool) peers.Outgoing {
 	raw := []byte{}
 	if ros2 {
 		raw = append(raw, 0, 1, 0, 0) // CDR's header
@@ -280,7 +280,7 @@ func twist(ros2 bool) rosbridgetest.Outgoing {
 	for _, v := range []float64{1.5, 0, 0, 0, 0, -0.25} {
 		raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
 	}
-	return rosbridgetest.Outgoing{Raw: raw, Values: map[string]any{
+	return peers.Outgoing{Raw: raw, Values: map[string]any{
 		"linear":  map[string]any{"x": 1.5, "y": 0.0, "z": 0.0},
 		"angular": map[string]any{"x": 0.0, "y": 0.0, "z": -0.25},
 	}}
@@ -294,7 +294,7 @@ func TestCommandsInAllForms(t *testing.T) {
 			if ros == "2" && options == "bson=1" {
 				continue // refused
 			}
-			s := started(t, rosbridgetest.Config{BSONOnly: options == "bson=1"})
+			s := started(t, peers.RosbridgeConfig{BSONOnly: options == "bson=1"})
 			b := opened(t, s.Addr()+"?ros="+ros+"&"+options)
 			got := make(chan sample.VelocityCommand, 10)
 			require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/cmd_vel"}, func(c *sample.VelocityCommand) { got <- *c }))
@@ -306,11 +306,11 @@ func TestCommandsInAllForms(t *testing.T) {
 			assert.Equal(t, sample.VelocityCommand{Twist: spatial.Twist{Linear: mgl64.Vec3{1.5, 0, 0}, Angular: mgl64.Vec3{0, 0, -0.25}}}, <-got, "%s ros=%s", options, ros)
 			assert.EqualValues(t, 1, b.Statistics().Received[0].Messages)
 			// What can't be decoded is counted, and the next one arrives.
-			s.Publish("/cmd_vel", rosbridgetest.Outgoing{Values: map[string]any{"linear": "fast"}, Raw: []byte{1, 2, 3}})
+			s.Publish("/cmd_vel", peers.Outgoing{Values: map[string]any{"linear": "fast"}, Raw: []byte{1, 2, 3}})
 			eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == 1 })
 			malformed := int64(1)
 			if options == "subscribe=cbor-raw" { // the form in which a message may have no bytes
-				s.Publish("/cmd_vel", rosbridgetest.Outgoing{Raw: []byte{}})
+				s.Publish("/cmd_vel", peers.Outgoing{Raw: []byte{}})
 				malformed++
 				eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == malformed })
 			}
@@ -323,14 +323,14 @@ func TestCommandsInAllForms(t *testing.T) {
 }
 
 func TestDetectionsArrive(t *testing.T) {
-	s := started(t, rosbridgetest.Config{})
+	s := started(t, peers.RosbridgeConfig{})
 	b := opened(t, s.Addr())
 	got := make(chan *sample.Detections3D, 1)
 	require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/seen"}, func(d *sample.Detections3D) { got <- d }))
 	connected(t, b)
 	eventually(t, "subscribed", func() bool { return len(s.Subscribed()) == 1 })
 	zero := map[string]any{"x": 0.0, "y": 0.0, "z": 0.0}
-	s.Publish("/seen", rosbridgetest.Outgoing{Values: map[string]any{
+	s.Publish("/seen", peers.Outgoing{Values: map[string]any{
 		"header": map[string]any{"seq": 3, "stamp": map[string]any{"secs": 2, "nsecs": 500_000_000}, "frame_id": "map"},
 		"detections": []map[string]any{{
 			"id": 9, "label": "Sedan", "score": float32(0.5),
@@ -364,7 +364,7 @@ func offerAll(t testing.TB, b *bridges.Bridge) {
 
 func TestServices(t *testing.T) {
 	for _, options := range []string{"", "bson=1"} {
-		s := started(t, rosbridgetest.Config{BSONOnly: options != ""})
+		s := started(t, peers.RosbridgeConfig{BSONOnly: options != ""})
 		b := opened(t, s.Addr()+"?"+options)
 		offerAll(t, b)
 		connected(t, b)
@@ -372,13 +372,13 @@ func TestServices(t *testing.T) {
 		assert.Equal(t, map[string]string{"/reset": "std_srvs/Empty", "/light": "std_srvs/SetBool", "/shoot": "std_srvs/Trigger"}, s.Services())
 		r, err := s.Call(t.Context(), "/reset", nil)
 		require.NoError(t, err)
-		assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{}}, r)
+		assert.Equal(t, peers.Response{Result: true, Values: map[string]any{}}, r)
 		r, err = s.Call(t.Context(), "/light", map[string]any{"data": true})
 		require.NoError(t, err)
-		assert.Equal(t, rosbridgetest.Response{Result: true, Values: map[string]any{"success": true, "message": `the "light"`}}, r)
+		assert.Equal(t, peers.Response{Result: true, Values: map[string]any{"success": true, "message": `the "light"`}}, r)
 		r, err = s.Call(t.Context(), "/shoot", map[string]any{})
 		require.NoError(t, err)
-		assert.Equal(t, rosbridgetest.Response{Reason: "no camera"}, r)
+		assert.Equal(t, peers.Response{Reason: "no camera"}, r)
 		r, err = s.Call(t.Context(), "/light", map[string]any{"data": "maybe"})
 		require.NoError(t, err)
 		assert.False(t, r.Result)

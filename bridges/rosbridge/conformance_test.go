@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 )
 
 const limits = "messages=4096&bytes=8388608&retry=50ms"
@@ -53,7 +53,7 @@ func TestMessagesAboveTheLimit(t *testing.T) {
 
 func newServerPeer(t *testing.T, options string) *serverPeer {
 	t.Helper()
-	s := rosbridgetest.New(rosbridgetest.Config{
+	s := peers.NewRosbridge(peers.RosbridgeConfig{
 		Address: fmt.Sprintf("127.0.0.1:%d", bridgetest.FreePort(t)), BSONOnly: options != "", Keep: 1,
 	})
 	t.Cleanup(s.Kill)
@@ -62,7 +62,7 @@ func newServerPeer(t *testing.T, options string) *serverPeer {
 
 // serverPeer is a rosbridge server that the bridge dials.
 type serverPeer struct {
-	server  *rosbridgetest.Server
+	server  *peers.Rosbridge
 	options string
 }
 
@@ -82,7 +82,7 @@ func (p *serverPeer) Subscriptions(topic string) int { return p.server.Subscript
 
 // Send publishes an lgsvl_msgs/VehicleControlData.
 func (p *serverPeer) Send(_ *testing.T, topic string, acceleration float64) {
-	p.server.Publish(topic, rosbridgetest.Outgoing{Values: control(acceleration)})
+	p.server.Publish(topic, peers.Outgoing{Values: control(acceleration)})
 }
 
 func control(acceleration any) map[string]any {
@@ -90,7 +90,7 @@ func control(acceleration any) map[string]any {
 }
 
 func (p *serverPeer) SendUnreadable(_ *testing.T, topic string) {
-	p.server.Publish(topic, rosbridgetest.Outgoing{Values: control("much")})
+	p.server.Publish(topic, peers.Outgoing{Values: control("much")})
 }
 
 func TestServerConformance(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 )
 
 // comfort is a type that the bridge has never heard of.
@@ -53,7 +53,7 @@ var rough = &comfort{Jerk: 0.5, Levels: []int{1, -2, 1 << 40}, Name: "a", Rough:
 
 func TestTypesFromOutside(t *testing.T) {
 	for _, options := range []string{"?", "?ros=2", "?bson=1"} {
-		s := started(t, rosbridgetest.Config{BSONOnly: options == "?bson=1"})
+		s := started(t, peers.RosbridgeConfig{BSONOnly: options == "?bson=1"})
 		b := withComfort(t, s.Addr()+options)
 		got := make(chan *comfort, 1)
 		require.NoError(t, bridges.AddSubscriber(b, bridges.Topic{Name: "/in"}, func(c *comfort) { got <- c }))
@@ -61,7 +61,7 @@ func TestTypesFromOutside(t *testing.T) {
 		assert.Equal(t, map[string]string{"?ros=2": "my_msgs/msg/Comfort"}[options]+map[string]string{"?": "my_msgs/Comfort", "?bson=1": "my_msgs/Comfort"}[options], m.Type)
 		assert.Equal(t, "[1 -2 1099511627776]", fmt.Sprint(m.Values["levels"]))
 		assert.Equal(t, "0.5 a true", fmt.Sprint(m.Values["jerk"], " ", m.Values["name"], " ", m.Values["rough"]))
-		s.Publish("/in", rosbridgetest.Outgoing{Values: map[string]any{"jerk": 2.5, "name": "b"}})
+		s.Publish("/in", peers.Outgoing{Values: map[string]any{"jerk": 2.5, "name": "b"}})
 		if options == "?bson=1" {
 			eventually(t, "counted", func() bool { return b.Diagnosis().Malformed == 1 })
 			continue

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -31,7 +31,7 @@ func refusesEarly(t *testing.T, b *bridges.Bridge, out bridges.Publisher[*sample
 // A time that ROS 1 can't express is an error, and not the time 0.
 func TestTimesBeforeTheEpoch(t *testing.T) {
 	for _, options := range []string{"", "?bson=1"} {
-		s := started(t, rosbridgetest.Config{BSONOnly: options != ""})
+		s := started(t, peers.RosbridgeConfig{BSONOnly: options != ""})
 		b := opened(t, s.Addr()+options)
 		out, err := bridges.AddPublisher[*sample.Clock](b, bridges.Topic{Name: "/x"})
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestTimesBeforeTheEpochServed(t *testing.T) {
 }
 
 func TestROS2HasTimesBeforeTheEpoch(t *testing.T) {
-	s := started(t, rosbridgetest.Config{})
+	s := started(t, peers.RosbridgeConfig{})
 	m := publish(t, s, opened(t, s.Addr()+"?ros=2"), early)
 	assert.Equal(t, "-1 999999999", fmt.Sprint(at(m.Values, "clock.sec"), " ", at(m.Values, "clock.nanosec")))
 }

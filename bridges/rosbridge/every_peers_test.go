@@ -19,13 +19,12 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // forms are how roslib.mjs shows messages that came as JSON, as CBOR and as ROS 1
 // serializes them.
-var forms = map[string]rostest.Form{
+var forms = map[string]bridgetest.Form{
 	"none":     {ROS1: true, Bytes: base64Text, Number: decimal},
 	"cbor":     {ROS1: true, Bytes: base64Text},
 	"cbor-raw": {ROS1: true, Bytes: base64Text, Rename: map[string]string{"secs": "sec", "nsecs": "nsec"}},

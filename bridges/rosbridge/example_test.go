@@ -7,14 +7,14 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
 // A bridge publishes to a rosbridge server, here one for tests, and offers it a service.
 func Example() {
-	server := rosbridgetest.New(rosbridgetest.Config{})
+	server := peers.NewRosbridge(peers.RosbridgeConfig{})
 	if err := server.Start(); err != nil {
 		panic(err)
 	}

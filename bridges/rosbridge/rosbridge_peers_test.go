@@ -22,10 +22,10 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/internal/rossample"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -121,7 +121,7 @@ func TestMessageClassesOfROS1(t *testing.T) {
 			if module == "bson" {
 				options = "?bson=1"
 			}
-			s := started(t, rosbridgetest.Config{BSONOnly: module == "bson"})
+			s := started(t, peers.RosbridgeConfig{BSONOnly: module == "bson"})
 			b := opened(t, s.Addr()+options)
 			list := publishers(t, b)
 			connected(t, b)
@@ -330,7 +330,7 @@ func TestRoslibSendsRubbish(t *testing.T) {
 // TestRoslibTalksToTheTestServer holds the test server, which is of the specification alone,
 // against a client that nobody here wrote.
 func TestRoslibTalksToTheTestServer(t *testing.T) {
-	s := started(t, rosbridgetest.Config{})
+	s := started(t, peers.RosbridgeConfig{})
 	output := bridgetest.StartProcess(t, bridgetest.Node("testdata/peers/roslib.mjs", "talk", "ws://"+s.Addr())).Wait(t)
 	for _, want := range []string{`none {"data":1.5}`, `cbor {"data":1.5}`, `light {"message":"from roslib","success":true}`, "done"} {
 		assert.Contains(t, output, want+"\n")

@@ -21,9 +21,7 @@ import (
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/spatial"
@@ -535,23 +533,23 @@ func TestReplayOfATopicOfTwoTypes(t *testing.T) {
 // once, at its own time.
 func TestReplayToNetworks(t *testing.T) {
 	t.Parallel()
-	ros, apollo := rosbridgetest.New(rosbridgetest.Config{}), rosbridgetest.New(rosbridgetest.Config{})
+	ros, apollo := peers.NewRosbridge(peers.RosbridgeConfig{}), peers.NewRosbridge(peers.RosbridgeConfig{})
 	var mu sync.Mutex
 	taken := map[string]int{} // guarded by mu
-	ros2 := lgsvltest.New(lgsvltest.Config{Published: func(m lgsvltest.Message) {
+	ros2 := peers.NewLGSVL(peers.LGSVLConfig{Published: func(m peers.LGSVLMessage) {
 		mu.Lock()
 		defer mu.Unlock()
 		taken[m.Topic]++
 	}})
-	cyber := cybertest.New(cybertest.Config{})
-	for _, start := range []func() error{ros.Start, apollo.Start, ros2.Start, func() error { return cyber.Start("127.0.0.1:0") }} {
+	cyber := peers.NewCyber(peers.CyberConfig{})
+	for _, start := range []func() error{ros.Start, apollo.Start, ros2.Start, func() error { return cyber.Start() }} {
 		require.NoError(t, start())
 	}
 	for _, kill := range []func(){ros.Kill, apollo.Kill, ros2.Kill, cyber.Kill} {
 		t.Cleanup(kill)
 	}
 	o := call(t, "replay", replayable(t, "a.mcap", true), "--quiet", "--out", t.TempDir(), "--topics", "/points,/imu",
-		"--bridge", "rosbridge:"+ros.Addr(), "--bridge", "rosapollo:"+apollo.Addr(), "--bridge", "ros2lgsvl:"+ros2.Address(), "--bridge", "cyber:"+cyber.Addr())
+		"--bridge", "rosbridge:"+ros.Addr(), "--bridge", "rosapollo:"+apollo.Addr(), "--bridge", "ros2lgsvl:"+ros2.Addr(), "--bridge", "cyber:"+cyber.Addr())
 	require.Equal(t, exitDone, o.code, o.err)
 	for name, received := range map[string]func() map[string]int{
 		"rosbridge": ros.Received, "rosapollo": apollo.Received, "cyber": cyber.Received,

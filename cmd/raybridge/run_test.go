@@ -16,8 +16,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/bridges/bridgetest"
-	"github.com/raybridge/raybridge/bridges/cyber/cybertest"
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
 	"github.com/raybridge/raybridge/config"
 	"github.com/raybridge/raybridge/flow"
@@ -174,13 +173,13 @@ func TestPeersDieInARun(t *testing.T) {
 		t.Skip("takes seconds; runs without -short")
 	}
 	before := runtime.NumGoroutine()
-	lost, found := lgsvltest.New(lgsvltest.Config{}), cybertest.New(cybertest.Config{})
+	lost, found := peers.NewLGSVL(peers.LGSVLConfig{}), peers.NewCyber(peers.CyberConfig{})
 	t.Cleanup(lost.Kill)
 	t.Cleanup(found.Kill)
 	require.NoError(t, lost.Start())
-	require.NoError(t, found.Start("127.0.0.1:0"))
+	require.NoError(t, found.Start())
 	address := found.Addr()
-	first, second := "ros2lgsvl:"+lost.Address()+"?retry=50ms", "cyber:"+address+"?retry=50ms"
+	first, second := "ros2lgsvl:"+lost.Addr()+"?retry=50ms", "cyber:"+address+"?retry=50ms"
 	r := startOutageRun(t, []string{first, second}, 1, 100, 200, 290)
 	r.at(1, func() {
 		r.eventually("both are connected", func() bool { return r.bridge(0).Status == "connected" && r.bridge(1).Status == "connected" })
@@ -193,7 +192,7 @@ func TestPeersDieInARun(t *testing.T) {
 		r.eventually("both are missed", func() bool { return r.bridge(0).Failures > 1 && r.bridge(1).Failures > 1 })
 	})
 	r.at(200, func() {
-		require.NoError(t, found.Start(address))
+		require.NoError(t, found.Start())
 		r.eventually("one is found again", func() bool { return r.bridge(1).Status == "connected" })
 	})
 	received := found.Received()[imuTopic]

@@ -53,7 +53,7 @@ var policy = map[string][]string{
 	"sensors/stream":      {"flow", "bridges/transport", "sensors/stream/...", "sensors/sample", "spatial", "internal/..."},
 	"bridges/transport":   {"flow", "internal/guard", "internal/fault"},
 	"bridges":             {"flow", "bridges/...", "memory", "sensors/sample", "sensors/stream/...", "spatial", "internal/..."},
-	"bridges/all/alltest": {"flow", "bridges/all", "gpu", "gpu/gputest", "scene/scenetest", "pipeline", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial"},
+	"bridges/bridgetest":  {"flow", "bridges", "bridges/ros", "bridges/transport", "gpu", "gpu/gputest", "internal/...", "pipeline", "scene/scenetest", "sensors", "sensors/motion", "sensors/sample", "simtime", "spatial"},
 	"rig":                 {"sensors", "simtime", "spatial", "internal/..."},
 	"config":              {"flow", "rig", "sensors", "internal/...", "simtime"},
 	"pipeline":            {"flow", "gpu", "memory", "scene", "sensors", "sensors/sample", "readback", "dispatch", "simtime", "bridges", "config", "rig", "spatial", "internal/..."},

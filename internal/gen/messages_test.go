@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,8 @@ import (
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.Mkdir("rostest", 0o777))
+	require.NoError(t, errors.Join(os.Mkdir("bridgetest", 0o777), os.Mkdir("ros", 0o777)))
+	t.Chdir("ros")
 	for name, text := range files {
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o666))

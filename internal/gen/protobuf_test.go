@@ -17,7 +17,7 @@ func TestProtobuf(t *testing.T) {
 		"to/b/part.proto": "syntax = \"proto3\";\npackage cars;\n" + goPackage + "import \"a/part.proto\";\nmessage Car { wheels.Tyre tyre = 1; }\n",
 	})
 	require.ErrorContains(t, protobuf([]string{"."}), "FROM TO")
-	require.ErrorContains(t, protobuf([]string{"rostest", "to"}), "rostest has no .proto files")
+	require.ErrorContains(t, protobuf([]string{"../bridgetest", "to"}), "bridgetest has no .proto files")
 	require.ErrorContains(t, protobuf([]string{"to", "to"}), "a/part.proto", "what is imported lies elsewhere")
 	require.NoError(t, protobuf([]string{".", "to"}))
 

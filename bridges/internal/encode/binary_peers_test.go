@@ -17,7 +17,6 @@ import (
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // genpy gives the lines to genpy_echo.py and returns what it prints for each.
@@ -40,7 +39,7 @@ var debian = []string{"std_msgs/", "geometry_msgs/", "nav_msgs/", "rosgraph_msgs
 // messages of every type that Debian has.
 func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
 	var lines, want []string
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		name := ros.ROS1.TypeName(m.TypeName())
 		known := false
 		for _, prefix := range debian {
@@ -50,7 +49,7 @@ func TestGenpyReadsAndWritesOurBytes(t *testing.T) {
 			continue
 		}
 		for seed := range uint64(20) {
-			rostest.Fill(m, seed)
+			bridgetest.FillMessage(m, seed)
 			e := encode.ROS1.Encoder()
 			data := hex.EncodeToString(e.Append(nil, m))
 			lines, want = append(lines, name+" "+data), append(want, data)
@@ -68,7 +67,7 @@ func TestGenmsgComesToOurSums(t *testing.T) {
 	separator := "\n" + strings.Repeat("=", 80) + "\nMSG: "
 	var lines []string
 	var want [][2]string
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		name := ros.ROS1.TypeName(m.TypeName())
 		if _, ok := m.(*ros.Time); ok || strings.HasPrefix(name, "std_srvs/") {
 			continue // a primitive, and parts of services

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -56,7 +56,7 @@ func vectors(tb testing.TB) (list []vector) {
 		list = append(list, vector{encode.CDR, name, cdrVector(tb, name), cdrTypes[name](), nil})
 	}
 	types := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		types[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	for _, name := range files("ros1/*.bin", 27) {
@@ -68,7 +68,7 @@ func vectors(tb testing.TB) (list []vector) {
 	for _, name := range files("lgsvlwire/*.bin", len(lgsvlValues)) {
 		m := lgsvlValues[name]
 		require.NotNil(tb, m, name)
-		list = append(list, vector{encode.LGSVL, name, readVector(tb, "lgsvlwire/"+name+".bin"), rostest.New(m), m})
+		list = append(list, vector{encode.LGSVL, name, readVector(tb, "lgsvlwire/"+name+".bin"), bridgetest.NewMessage(m), m})
 	}
 	return list
 }
@@ -76,7 +76,7 @@ func vectors(tb testing.TB) (list []vector) {
 func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.name, func(t *testing.T) {
-			d, e, m := v.format.Decoder(), v.format.Encoder(), rostest.New(v.empty)
+			d, e, m := v.format.Decoder(), v.format.Encoder(), bridgetest.NewMessage(v.empty)
 			require.NoError(t, d.Decode(v.data, m))
 			// Alignment counts from CDR's header wherever it lies.
 			assert.Equal(t, append([]byte("odd"), v.data...), e.Append([]byte("odd"), m))
@@ -86,10 +86,10 @@ func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
 				assert.Equal(t, v.data, e.Append(nil, v.value))
 			}
 			for n := range len(v.data) {
-				require.ErrorIs(t, d.Decode(v.data[:n], rostest.New(m)), encode.ErrTruncated, "cut to %d bytes", n)
+				require.ErrorIs(t, d.Decode(v.data[:n], bridgetest.NewMessage(m)), encode.ErrTruncated, "cut to %d bytes", n)
 			}
 			if v.format != encode.CDR { // which may be padded
-				assert.ErrorIs(t, d.Decode(append(v.data, 0), rostest.New(m)), encode.ErrMalformed)
+				assert.ErrorIs(t, d.Decode(append(v.data, 0), bridgetest.NewMessage(m)), encode.ErrMalformed)
 			}
 		})
 	}
@@ -97,14 +97,14 @@ func TestVectorsSurviveDecodingAndEncoding(t *testing.T) {
 
 func TestRoundTripOfEveryMessage(t *testing.T) {
 	for name, format := range formats {
-		for _, m := range rostest.Every() {
+		for _, m := range bridgetest.EveryMessage() {
 			for seed := range uint64(30) {
-				rostest.Fill(m, seed)
+				bridgetest.FillMessage(m, seed)
 				e := format.Encoder()
 				data := e.Append(nil, m)
 				require.NoError(t, e.Err(), "%s: %s", name, m.TypeName())
 				require.EqualValues(t, len(data), e.Size(m), "%s: %s", name, m.TypeName())
-				again := rostest.New(m)
+				again := bridgetest.NewMessage(m)
 				require.NoError(t, format.Decoder().Decode(data, again), "%s: %s", name, m.TypeName())
 				require.Equal(t, data, e.Append(nil, again), "%s: %s", name, m.TypeName())
 			}
@@ -115,7 +115,7 @@ func TestRoundTripOfEveryMessage(t *testing.T) {
 // What was decoded encodes to data that decodes to the same bytes again.
 func FuzzBinary(f *testing.F) {
 	types := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		types[m.TypeName()] = m
 	}
 	for _, v := range vectors(f) {
@@ -126,7 +126,7 @@ func FuzzBinary(f *testing.F) {
 		if m == nil {
 			m = &ros.PointCloud2{}
 		}
-		m = rostest.New(m)
+		m = bridgetest.NewMessage(m)
 		d := format.Decoder()
 		if d.Decode(data, m) != nil {
 			return
@@ -137,7 +137,7 @@ func FuzzBinary(f *testing.F) {
 		if format != encode.CDR { // there what pads, and the empty string, have two forms
 			require.Len(t, first, len(data))
 		}
-		again := rostest.New(m)
+		again := bridgetest.NewMessage(m)
 		require.NoError(t, d.Decode(first, again))
 		require.Equal(t, first, e.Append(nil, again))
 	})
@@ -145,8 +145,8 @@ func FuzzBinary(f *testing.F) {
 
 func TestAppendIntoReusedBufferAllocatesNothing(t *testing.T) {
 	for name, format := range formats {
-		for _, m := range rostest.Every() {
-			rostest.Fill(m, 3)
+		for _, m := range bridgetest.EveryMessage() {
+			bridgetest.FillMessage(m, 3)
 			e := format.Encoder()
 			buf := e.Append(nil, m)
 			assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), "%s: %s", name, m.TypeName())
@@ -369,7 +369,7 @@ var cdrTypes = map[string]func() ros.Message{
 	"detections_3d":              message[ros.Detection3DArray],
 	"dvs_events":                 message[ros.PointCloud2],
 	"gps_odometry":               message[ros.Odometry],
-	"kinds":                      message[rostest.Kinds],
+	"kinds":                      message[bridgetest.Kinds],
 	"lane_invasion":              message[ros.CarlaLaneInvasionEvent],
 	"laser_scan":                 message[ros.LaserScan],
 	"laser_scan_plain":           message[ros.LaserScan],

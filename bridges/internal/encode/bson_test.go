@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 func bsonBytes(tb testing.TB, version ros.Version, m ros.Message) []byte {
@@ -29,7 +29,7 @@ func readBSON(version ros.Version, data []byte, m ros.Message) error {
 // bsonVectors calls f with each message of wire/ros1, by its file's name.
 func bsonVectors(t testing.TB, f func(name string, m ros.Message, data []byte)) {
 	types := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		name := m.TypeName()
 		types[strings.ToLower(strings.ReplaceAll(name[strings.LastIndex(name, "/")+1:], "_", ""))] = m
 	}
@@ -55,7 +55,7 @@ func bsonVectors(t testing.TB, f func(name string, m ros.Message, data []byte)) 
 func TestPythonsBytesOfBSON(t *testing.T) {
 	bsonVectors(t, func(name string, m ros.Message, data []byte) {
 		assert.Equal(t, data, bsonBytes(t, ros.ROS1, m), name)
-		again := rostest.New(m)
+		again := bridgetest.NewMessage(m)
 		require.NoError(t, readBSON(ros.ROS1, data, again), name)
 		assert.Equal(t, bits(m), bits(again), name)
 		for n := range len(data) {

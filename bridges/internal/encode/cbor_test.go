@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 func cborBytes(tb testing.TB, version ros.Version, m ros.Message) []byte {
@@ -67,7 +67,7 @@ func TestCBORVectorsOfPython(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 27)
 	types := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		types[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	for _, path := range files {
@@ -84,7 +84,7 @@ func TestCBORVectorsOfPython(t *testing.T) {
 		require.NoError(t, readCBOR(ros.ROS1, data, m), name)
 		assert.True(t, bytes.Equal(want, bits(m)), name)
 		for n := range len(data) {
-			require.ErrorIs(t, readCBOR(ros.ROS1, data[:n], rostest.New(m)), encode.ErrTruncated, "%s cut to %d bytes", name, n)
+			require.ErrorIs(t, readCBOR(ros.ROS1, data[:n], bridgetest.NewMessage(m)), encode.ErrTruncated, "%s cut to %d bytes", name, n)
 		}
 		require.ErrorIs(t, readCBOR(ros.ROS1, append(data, 0), m), encode.ErrMalformed, name)
 	}
@@ -195,14 +195,14 @@ func TestCBORRefuses(t *testing.T) {
 		"fraction for integer":    {member("offset", "f93800"), &ros.PointField{}, encode.ErrType},
 		"integer out of range":    {member("datatype", "190100"), &ros.PointField{}, encode.ErrRange},
 		"uint64 out of range":     {member("offset", "1bffffffffffffffff"), &ros.PointField{}, encode.ErrRange},
-		"typed uint64 too large":  {member("any_i64", "d84348ffffffffffffffff"), &rostest.Kinds{}, encode.ErrRange},
-		"-2^64 for an integer":    {member("i64", "3bffffffffffffffff"), &rostest.Kinds{}, encode.ErrRange},
-		"below an int16":          {member("i16", "398000"), &rostest.Kinds{}, encode.ErrRange},
-		"negative for an uint64":  {member("u64", "20"), &rostest.Kinds{}, encode.ErrRange},
-		"two points of three":     {member("corners", "83a0a0a0"), &rostest.Kinds{}, encode.ErrRange},
-		"three points of two":     {member("corners", "81a0"), &rostest.Kinds{}, encode.ErrRange},
-		"number in strings":       {member("any_text", "8101"), &rostest.Kinds{}, encode.ErrType},
-		"number in bools":         {member("three_flag", "83f4f501"), &rostest.Kinds{}, encode.ErrType},
+		"typed uint64 too large":  {member("any_i64", "d84348ffffffffffffffff"), &bridgetest.Kinds{}, encode.ErrRange},
+		"-2^64 for an integer":    {member("i64", "3bffffffffffffffff"), &bridgetest.Kinds{}, encode.ErrRange},
+		"below an int16":          {member("i16", "398000"), &bridgetest.Kinds{}, encode.ErrRange},
+		"negative for an uint64":  {member("u64", "20"), &bridgetest.Kinds{}, encode.ErrRange},
+		"two points of three":     {member("corners", "83a0a0a0"), &bridgetest.Kinds{}, encode.ErrRange},
+		"three points of two":     {member("corners", "81a0"), &bridgetest.Kinds{}, encode.ErrRange},
+		"number in strings":       {member("any_text", "8101"), &bridgetest.Kinds{}, encode.ErrType},
+		"number in bools":         {member("three_flag", "83f4f501"), &bridgetest.Kinds{}, encode.ErrType},
 		"float out of range":      {member("data", "fb7fefffffffffffff"), &ros.Float32{}, encode.ErrRange},
 		"array of other size":     {member("k", "8101"), &ros.CameraInfo{}, encode.ErrRange},
 		"objects of one byte":     {member("transforms", "991000"+strings.Repeat("a0", 4096)), &ros.TFMessage{}, encode.ErrTooLarge},

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 func jsonText(tb testing.TB, version ros.Version, m ros.Message) string {
@@ -146,7 +146,7 @@ type jsonVector struct {
 func jsonVectors(t testing.TB) []jsonVector {
 	const dir = "../../../testdata/wire/ros1"
 	types := map[string]ros.Message{}
-	for _, m := range rostest.Every() {
+	for _, m := range bridgetest.EveryMessage() {
 		types[ros.ROS1.TypeName(m.TypeName())] = m
 	}
 	var list []jsonVector
@@ -179,7 +179,7 @@ func TestPythonsValuesOfJSON(t *testing.T) {
 	for _, v := range jsonVectors(t) {
 		got := jsonText(t, ros.ROS1, v.m)
 		assert.JSONEq(t, v.text, got)
-		read := rostest.New(v.m)
+		read := bridgetest.NewMessage(v.m)
 		require.NoError(t, readJSON(ros.ROS1, v.text, read))
 		assert.Equal(t, got, jsonText(t, ros.ROS1, read))
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // TestPythonReadsAndWritesEveryMessage: Python's json, bson and cbor2 read filled messages
@@ -29,10 +28,10 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 	var all []sent
 	var input strings.Builder
 	for name, f := range trees {
-		for _, m := range rostest.Every() {
+		for _, m := range bridgetest.EveryMessage() {
 			for seed := range uint64(10) {
-				m := rostest.New(m)
-				rostest.Fill(m, seed)
+				m := bridgetest.NewMessage(m)
+				bridgetest.FillMessage(m, seed)
 				s := sent{name, m, treeBytes(t, f, ros.ROS2, m)}
 				all = append(all, s)
 				input.WriteString(name + " " + hex.EncodeToString(s.data) + "\n")
@@ -53,7 +52,7 @@ func TestPythonReadsAndWritesEveryMessage(t *testing.T) {
 		if s.form == "bson" {
 			require.Equal(t, s.data, data, s.m.TypeName())
 		}
-		again := rostest.New(s.m)
+		again := bridgetest.NewMessage(s.m)
 		require.NoError(t, readTree(trees[s.form], ros.ROS2, data, again), "%s: %s", s.form, s.m.TypeName())
 		assert.Equal(t, s.data, treeBytes(t, trees[s.form], ros.ROS2, again), "%s: %s", s.form, s.m.TypeName())
 	}

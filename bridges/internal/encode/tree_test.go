@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/bridges/bridgetest"
 	"github.com/raybridge/raybridge/bridges/internal/encode"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/ros/rostest"
 )
 
 // trees are the self-describing formats by their names in tests.
@@ -57,12 +57,12 @@ func foreign(format encode.Tree, data []byte) error {
 func TestTreesKeepEveryMessage(t *testing.T) {
 	for name, format := range trees {
 		for _, version := range versions {
-			for _, m := range rostest.Every() {
+			for _, m := range bridgetest.EveryMessage() {
 				for seed := range uint64(30) {
-					rostest.Fill(m, seed)
+					bridgetest.FillMessage(m, seed)
 					data := treeBytes(t, format, version, m)
 					require.NoError(t, foreign(format, data), "%s: %s", name, m.TypeName())
-					again := rostest.New(m)
+					again := bridgetest.NewMessage(m)
 					require.NoError(t, readTree(format, version, data, again), "%s: %s", name, m.TypeName())
 					require.Equal(t, data, treeBytes(t, format, version, again), "%s: %s", name, m.TypeName())
 					if format != encode.JSON && version == ros.ROS1 {
@@ -92,17 +92,17 @@ func TestTreesHaveNoTimesBeforeTheEpochInROS1(t *testing.T) {
 // FuzzTree holds the decoders against those of others: what they take is well-formed there, but
 // for JSON's words NaN and Infinity, and of JSON nothing well-formed is malformed.
 func FuzzTree(f *testing.F) {
-	every := rostest.Every()
+	every := bridgetest.EveryMessage()
 	for _, format := range trees {
 		for i, m := range every {
-			rostest.Fill(m, 1)
+			bridgetest.FillMessage(m, 1)
 			f.Add(uint8(format), uint8(i), treeBytes(f, format, ros.ROS1, m))
 			f.Add(uint8(format), uint8(i), treeBytes(f, format, ros.ROS2, m))
 		}
 	}
 	f.Add(uint8(encode.JSON), uint8(0), []byte(`{"unknown":[NaN,-Infinity,"NaN"]}`))
 	f.Fuzz(func(t *testing.T, number, i uint8, data []byte) {
-		format, m := encode.Tree(number%3), rostest.New(every[int(i)%len(every)])
+		format, m := encode.Tree(number%3), bridgetest.NewMessage(every[int(i)%len(every)])
 		if err := readTree(format, ros.ROS1, data, m); err != nil {
 			syntax := errors.Is(err, encode.ErrMalformed) || errors.Is(err, encode.ErrTruncated)
 			require.False(t, format == encode.JSON && syntax && json.Valid(data), "%v", err)
@@ -115,7 +115,7 @@ func FuzzTree(f *testing.F) {
 		require.NoError(t, foreign(format, taken), "%x", data)
 		first := treeBytes(t, format, ros.ROS1, m)
 		require.NoError(t, foreign(format, first))
-		again := rostest.New(m)
+		again := bridgetest.NewMessage(m)
 		require.NoError(t, readTree(format, ros.ROS1, first, again))
 		require.Equal(t, first, treeBytes(t, format, ros.ROS1, again))
 	})
@@ -124,8 +124,8 @@ func FuzzTree(f *testing.F) {
 func TestTreesAllocateNothing(t *testing.T) {
 	for name, format := range trees {
 		for _, version := range versions {
-			for _, m := range rostest.Every() {
-				rostest.Fill(m, 3)
+			for _, m := range bridgetest.EveryMessage() {
+				bridgetest.FillMessage(m, 3)
 				e := &encode.TreeEncoder{Format: format, Version: version}
 				buf := e.Append(nil, m)
 				assert.Zero(t, testing.AllocsPerRun(20, func() { buf = e.Append(buf[:0], m) }), "%s: %s", name, m.TypeName())
@@ -191,7 +191,7 @@ func benchmarkTreeDecode(b *testing.B, m ros.Message) {
 	for name, format := range trees {
 		b.Run(name, func(b *testing.B) {
 			data := treeBytes(b, format, ros.ROS2, m)
-			d, again := encode.TreeDecoder{Format: format}, rostest.New(m)
+			d, again := encode.TreeDecoder{Format: format}, bridgetest.NewMessage(m)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
@@ -300,9 +300,9 @@ func TestFewEmptyObjects(t *testing.T) {
 // TestDecodeIntoTheSameMessageKeepsNothing of what was in it before.
 func TestDecodeIntoTheSameMessageKeepsNothing(t *testing.T) {
 	for name, f := range trees {
-		for _, m := range rostest.Every() {
-			rostest.Fill(m, 5)
-			want := treeBytes(t, f, ros.ROS2, rostest.New(m))
+		for _, m := range bridgetest.EveryMessage() {
+			bridgetest.FillMessage(m, 5)
+			want := treeBytes(t, f, ros.ROS2, bridgetest.NewMessage(m))
 			require.NoError(t, readTree(f, ros.ROS2, want, m), "%s: %s", name, m.TypeName())
 			require.Equal(t, want, treeBytes(t, f, ros.ROS2, m), "%s: %s", name, m.TypeName())
 		}

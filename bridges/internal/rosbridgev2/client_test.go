@@ -31,9 +31,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
 	"github.com/raybridge/raybridge/bridges/ros"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/bridges/transport"
 )
 
@@ -52,16 +52,16 @@ func (n number) AppendAs(dst []byte, config *rosbridgev2.Config) (out []byte, al
 	return fmt.Appendf(dst, `{"x":%d}`, n), false, nil
 }
 
-func server(t *testing.T, config rosbridgetest.Config) *rosbridgetest.Server {
+func server(t *testing.T, config peers.RosbridgeConfig) *peers.Rosbridge {
 	t.Helper()
-	s := rosbridgetest.New(config)
+	s := peers.NewRosbridge(config)
 	require.NoError(t, s.Start())
 	t.Cleanup(s.Kill)
 	return s
 }
 
 // connect returns a connected client.
-func connect(t *testing.T, s *rosbridgetest.Server, options map[string]string) *rosbridgev2.Client {
+func connect(t *testing.T, s *peers.Rosbridge, options map[string]string) *rosbridgev2.Client {
 	t.Helper()
 	c := new(rosbridgev2.Client)
 	dial(t, c, s.Addr(), options)
@@ -94,7 +94,7 @@ func dial(t *testing.T, c *rosbridgev2.Client, target string, options map[string
 
 func TestRegistrationsAreReplayed(t *testing.T) {
 	for _, bson := range []bool{false, true} {
-		s := server(t, rosbridgetest.Config{BSONOnly: bson})
+		s := server(t, peers.RosbridgeConfig{BSONOnly: bson})
 		c := new(rosbridgev2.Client)
 		early := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/early"}}, "a/msg/B")
 		assert.ErrorIs(t, early.Send(t.Context(), number(0)), bridges.ErrNotConnected)
@@ -115,7 +115,7 @@ func TestRegistrationsAreReplayed(t *testing.T) {
 			require.NoError(t, early.Send(t.Context(), number(round)))
 			require.NoError(t, late.Send(t.Context(), number(round)))
 			require.Eventually(t, func() bool { return s.Received()["/early"] == round+1 && s.Received()["/late"] == round+1 }, patience, tick)
-			assert.Equal(t, 1, s.Publish("/in", rosbridgetest.Outgoing{Values: map[string]any{"x": 1}}))
+			assert.Equal(t, 1, s.Publish("/in", peers.Outgoing{Values: map[string]any{"x": 1}}))
 			assert.Contains(t, []string{"0 7", "1 16", "2 4"}, <-got, "JSON's, BSON's or CBOR's {x: 1}")
 			if round == 0 {
 				s.Kill()
@@ -147,7 +147,7 @@ func asInt(t *testing.T, v any) int {
 // A handler that waits stops neither the reader nor other services; calls beyond what
 // waits are refused.
 func TestServicesAreAnsweredBesides(t *testing.T) {
-	s := server(t, rosbridgetest.Config{})
+	s := server(t, peers.RosbridgeConfig{})
 	c := connect(t, s, nil)
 	gate := make(chan struct{})
 	c.Offer(rosbridgev2.Service{Name: "/slow", Type: "std_srvs/srv/Empty", Answer: func(ctx context.Context, _ rosbridgev2.Form, _ []byte) ([]byte, error) {
@@ -165,7 +165,7 @@ func TestServicesAreAnsweredBesides(t *testing.T) {
 	assert.Equal(t, map[string]string{"/slow": "std_srvs/Empty", "/fails": "std_srvs/Trigger"}, s.Services())
 
 	var wg sync.WaitGroup
-	results := make(chan rosbridgetest.Response, 40)
+	results := make(chan peers.Response, 40)
 	for range 40 {
 		wg.Go(func() {
 			r, err := s.Call(t.Context(), "/slow", nil)
@@ -180,7 +180,7 @@ func TestServicesAreAnsweredBesides(t *testing.T) {
 	}
 	r, err := s.Call(t.Context(), "/fails", map[string]any{})
 	require.NoError(t, err)
-	assert.Equal(t, rosbridgetest.Response{Reason: "no lamp"}, r)
+	assert.Equal(t, peers.Response{Reason: "no lamp"}, r)
 	close(gate)
 	wg.Wait()
 	close(results)
@@ -195,7 +195,7 @@ func TestServicesAreAnsweredBesides(t *testing.T) {
 }
 
 func TestWhatServersSay(t *testing.T) {
-	s := server(t, rosbridgetest.Config{NoTypes: []string{"x/Y"}})
+	s := server(t, peers.RosbridgeConfig{NoTypes: []string{"x/Y"}})
 	c := connect(t, s, map[string]string{"subscribe": "json"})
 	var got []byte
 	var mu sync.Mutex
@@ -242,7 +242,7 @@ func failure(t *testing.T, c *rosbridgev2.Client) error {
 }
 
 func TestServersThatAreNone(t *testing.T) {
-	s := server(t, rosbridgetest.Config{})
+	s := server(t, peers.RosbridgeConfig{})
 	s.Refuse(403)
 	c := new(rosbridgev2.Client)
 	dial(t, c, s.Addr(), nil)
@@ -304,7 +304,7 @@ func certificate(t *testing.T) (file string, pair tls.Certificate) {
 
 func TestTLS(t *testing.T) {
 	file, pair := certificate(t)
-	s := server(t, rosbridgetest.Config{TLS: &tls.Config{Certificates: []tls.Certificate{pair}}})
+	s := server(t, peers.RosbridgeConfig{Address: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}}})
 	for _, options := range []map[string]string{{"ca": file}, {"insecure": "1"}} {
 		c := new(rosbridgev2.Client)
 		p := c.Advertise(&bridges.PublishedTopic{Topic: bridges.Topic{Name: "/x"}}, "a/msg/B")
@@ -331,7 +331,7 @@ func TestTLS(t *testing.T) {
 	assert.ErrorIs(t, failure(t, unencrypted), bridges.ErrProtocol)
 	assert.ErrorContains(t, failure(t, unencrypted), "HTTPS server", "what net/http's server says to HTTP")
 
-	plain := server(t, rosbridgetest.Config{})
+	plain := server(t, peers.RosbridgeConfig{})
 	none := new(rosbridgev2.Client)
 	dial(t, none, "wss://"+plain.Addr(), map[string]string{"insecure": "1"})
 	assert.ErrorIs(t, failure(t, none), bridges.ErrTLS)
@@ -340,7 +340,7 @@ func TestTLS(t *testing.T) {
 
 // An answer that comes after its connection has ended isn't sent on the next one.
 func TestLateAnswersAreNotSent(t *testing.T) {
-	s := server(t, rosbridgetest.Config{})
+	s := server(t, peers.RosbridgeConfig{})
 	asked, answer, log := make(chan struct{}), make(chan struct{}), make(chan string, 10)
 	c := new(rosbridgev2.Client)
 	c.Offer(rosbridgev2.Service{Name: "/late", Type: "std_srvs/srv/Empty", Answer: func(context.Context, rosbridgev2.Form, []byte) ([]byte, error) {

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/internal/rosbridgev2"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 )
 
 // TestFragmentsEndWithTheirConnection: a server that comes back counts them anew.
 func TestFragmentsEndWithTheirConnection(t *testing.T) {
-	s := server(t, rosbridgetest.Config{})
+	s := server(t, peers.RosbridgeConfig{})
 	c := connect(t, s, map[string]string{"subscribe": "json"})
 	got := make(chan string, 10)
 	require.NoError(t, c.Subscribe(&rosbridgev2.Subscription{

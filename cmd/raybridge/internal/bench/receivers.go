@@ -19,12 +19,12 @@ import (
 	library "github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
 
@@ -286,8 +286,8 @@ func openDecoded(ctx context.Context, bson bool) (way, error) {
 	if bson {
 		options = "&bson=1"
 	}
-	s := rosbridgetest.New(rosbridgetest.Config{
-		BSONOnly: bson, Keep: 1, Published: func(string, rosbridgetest.Message) { arrived.add(1) },
+	s := peers.NewRosbridge(peers.RosbridgeConfig{
+		BSONOnly: bson, Keep: 1, Published: func(string, peers.RosbridgeMessage) { arrived.add(1) },
 	})
 	if err := s.Start(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package rostest
+package bridgetest
 
 import (
 	"math"
@@ -98,11 +98,11 @@ func (t *tree) Array(name string, v ros.Array) {
 	case t.form.Array != nil:
 		t.set(name, t.form.Array(v))
 	case v.Kind() == ros.KindInt32:
-		t.set(name, list(ros.Elements[int32](v), func(n int32) any { return float64(n) }))
+		t.set(name, each(ros.Elements[int32](v), func(n int32) any { return float64(n) }))
 	case v.Kind() == ros.KindFloat32:
-		t.set(name, list(ros.Elements[float32](v), func(n float32) any { return t.form.Number(float64(n), 32) }))
+		t.set(name, each(ros.Elements[float32](v), func(n float32) any { return t.form.Number(float64(n), 32) }))
 	case v.Kind() == ros.KindFloat64:
-		t.set(name, list(ros.Elements[float64](v), func(n float64) any { return t.form.Number(n, 64) }))
+		t.set(name, each(ros.Elements[float64](v), func(n float64) any { return t.form.Number(n, 64) }))
 	default:
 		panic("no sample's message has an array of " + v.Kind().String())
 	}
@@ -114,12 +114,4 @@ func (t *tree) Messages(name string, v ros.Messages) {
 		all[i] = t.form.Tree(v.At(i))
 	}
 	t.set(name, all)
-}
-
-func list[T any](values []T, show func(T) any) []any {
-	all := make([]any, len(values))
-	for i, v := range values {
-		all[i] = show(v)
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package lgsvltest
+package peers
 
 import (
 	"encoding/binary"
@@ -42,9 +42,9 @@ var sizes = map[string]int{
 	"int64": 8, "uint64": 8, "float32": 4, "float64": 8, "string": 4,
 }
 
-// Load reads the definition of "package/Name" and all it is made of. text returns the
+// LoadDefinition reads the definition of "package/Name" and all it is made of. text returns the
 // content of a .msg file.
-func Load(name string, text func(name string) (string, error)) (*Definition, error) {
+func LoadDefinition(name string, text func(name string) (string, error)) (*Definition, error) {
 	return load(name, text, nil)
 }
 
@@ -330,7 +330,7 @@ func (w *writer) element(f *Field, value any) {
 	case string:
 		w.text(v)
 	default:
-		panic(fmt.Sprintf("lgsvltest: %s is a %T", f.Name, value))
+		panic(fmt.Sprintf("peers: %s is a %T", f.Name, value))
 	}
 }
 

@@ -1,4 +1,4 @@
-package rosbridgetest_test
+package peers_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/rosbridge/rosbridgetest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 )
 
 type client struct {
@@ -18,15 +18,7 @@ type client struct {
 	conn *websocket.Conn
 }
 
-func started(t *testing.T, config rosbridgetest.Config) *rosbridgetest.Server {
-	t.Helper()
-	s := rosbridgetest.New(config)
-	require.NoError(t, s.Start())
-	t.Cleanup(s.Kill)
-	return s
-}
-
-func dial(t *testing.T, s *rosbridgetest.Server) *client {
+func join(t *testing.T, s *peers.Rosbridge) *client {
 	t.Helper()
 	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.Addr(), nil)
 	require.NoError(t, err)
@@ -58,9 +50,9 @@ func (c *client) settled() {
 }
 
 // What the specification calls an error is told so.
-func TestErrors(t *testing.T) {
-	s := started(t, rosbridgetest.Config{NoTypes: []string{"no/Type"}})
-	c, other := dial(t, s), dial(t, s)
+func TestRosbridgeErrors(t *testing.T) {
+	s := start(t, peers.NewRosbridge(peers.RosbridgeConfig{NoTypes: []string{"no/Type"}}))
+	c, other := join(t, s), join(t, s)
 	other.send(`{"op":"advertise","topic":"/taken","type":"a/B"}`)
 	other.settled()
 	for _, frame := range []string{
@@ -80,9 +72,9 @@ func TestErrors(t *testing.T) {
 	assert.Len(t, s.Statuses(), 19, "and the one of settled")
 }
 
-func TestTopics(t *testing.T) {
-	s := started(t, rosbridgetest.Config{Keep: 1})
-	c := dial(t, s)
+func TestRosbridgeTopics(t *testing.T) {
+	s := start(t, peers.NewRosbridge(peers.RosbridgeConfig{Keep: 1}))
+	c := join(t, s)
 	c.send(`{"op":"subscribe","topic":"/x","type":"a/B","id":"1"}`)
 	c.send(`{"op":"advertise","topic":"/x","type":"a/B"}`)
 	c.send(`{"op":"publish","topic":"/x","msg":{"n":1}}`)
@@ -102,9 +94,9 @@ func TestTopics(t *testing.T) {
 	assert.Equal(t, []string{"/x"}, s.Topics())
 }
 
-func TestServices(t *testing.T) {
-	s := started(t, rosbridgetest.Config{})
-	offers, calls := dial(t, s), dial(t, s)
+func TestRosbridgeServices(t *testing.T) {
+	s := start(t, peers.NewRosbridge(peers.RosbridgeConfig{}))
+	offers, calls := join(t, s), join(t, s)
 	offers.send(`{"op":"advertise_service","service":"/s","type":"a/B"}`)
 	offers.settled()
 	calls.send(`{"op":"call_service","service":"/s","id":"mine","args":{"n":1}}`)
@@ -126,9 +118,9 @@ func TestServices(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestMisbehaviour(t *testing.T) {
-	s := started(t, rosbridgetest.Config{})
-	c := dial(t, s)
+func TestRosbridgeMisbehaviour(t *testing.T) {
+	s := start(t, peers.NewRosbridge(peers.RosbridgeConfig{}))
+	c := join(t, s)
 	c.send(`{"op":"advertise","topic":"/x","type":"a/B"}`)
 	c.settled()
 	s.Stall()
@@ -147,5 +139,5 @@ func TestMisbehaviour(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, 503, response.StatusCode)
 	s.Refuse(0)
-	dial(t, s).settled()
+	join(t, s).settled()
 }

@@ -1,7 +1,4 @@
-// Package alltest makes pipelines for the tests of all bridges: a camera, a lidar, an IMU,
-// odometry, a GNSS receiver and transforms that make up what they publish, on a GPU that
-// is Go memory. It is for tests only.
-package alltest
+package bridgetest
 
 import (
 	"context"
@@ -14,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/all"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/gpu/gputest"
 	"github.com/raybridge/raybridge/pipeline"
@@ -109,7 +105,7 @@ func (s *camera) Process(through int64) int {
 	for _, at := range due {
 		s.image.TryQueue(at, picture(at))
 		s.info.TryQueue(at, &sample.CameraInfo{
-			Header: header(at, InfoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
+			Header: headerAt(at, InfoTopic), Width: width, Height: height, DistortionModel: "plumb_bob", D: make([]float64, 5),
 			K: [9]float64{50, 0, 31.5, 0, 50, 23.5, 0, 0, 1}, R: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1},
 			P: [12]float64{50, 0, 31.5, 0, 0, 50, 23.5, 0, 0, 0, 1, 0},
 		})
@@ -126,7 +122,7 @@ func (s *camera) Pending() int {
 	return len(s.flying) + len(s.ready)
 }
 
-func header(at sensors.Tick, topic string) sample.Header {
+func headerAt(at sensors.Tick, topic string) sample.Header {
 	return at.Header(Frames[topic], spatial.Identity())
 }
 
@@ -145,12 +141,12 @@ func Pixels() []byte {
 
 func picture(at sensors.Tick) *sample.Image {
 	return &sample.Image{
-		Header: header(at, ImageTopic), Width: width, Height: height, Step: 3 * width, Encoding: sample.EncodingRGB8, FovDeg: 60, Data: Pixels(),
+		Header: headerAt(at, ImageTopic), Width: width, Height: height, Step: 3 * width, Encoding: sample.EncodingRGB8, FovDeg: 60, Data: Pixels(),
 	}
 }
 
 func cloud(at sensors.Tick) *sample.PointCloud {
-	m := &sample.PointCloud{Header: header(at, PointsTopic), Rings: 4, Columns: 16}
+	m := &sample.PointCloud{Header: headerAt(at, PointsTopic), Rings: 4, Columns: 16}
 	for i := range 64 {
 		m.Points = append(m.Points, sample.Point{
 			X: float32(i), Y: 1, Z: 2, Intensity: float32(i), Distance: float32(i), Ring: uint16(i % 4), TimeNs: uint32(i) * 1000, Ray: uint32(i),
@@ -161,7 +157,7 @@ func cloud(at sensors.Tick) *sample.PointCloud {
 
 func transforms(at sensors.Tick) *sample.Transforms {
 	return &sample.Transforms{StampNs: at.TimeNs, Transforms: []sample.Transform{
-		{Header: header(at, TransformsTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
+		{Header: headerAt(at, TransformsTopic), ChildFrameID: "base_link", Relative: spatial.Identity()},
 	}}
 }
 
@@ -185,13 +181,13 @@ func definitions(rate simtime.Rate) (list []*sensors.Definition, topics []map[st
 		lens,
 		define("sensor.lidar.ray_cast", rate, cloud),
 		define("sensor.other.imu", rate, func(at sensors.Tick) *sample.Imu {
-			return &sample.Imu{Header: header(at, ImuTopic), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
+			return &sample.Imu{Header: headerAt(at, ImuTopic), Orientation: mgl64.QuatIdent(), LinearAcceleration: mgl64.Vec3{0, 0, 9.80665}}
 		}),
 		define("sensor.other.odometry", rate, func(at sensors.Tick) *sample.Odometry {
-			return &sample.Odometry{Header: header(at, OdometryTopic), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
+			return &sample.Odometry{Header: headerAt(at, OdometryTopic), ChildFrameID: "base_link", BodyPose: spatial.Identity()}
 		}),
 		define("sensor.other.gnss", rate, func(at sensors.Tick) *sample.GnssFix {
-			return &sample.GnssFix{Header: header(at, FixTopic), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
+			return &sample.GnssFix{Header: headerAt(at, FixTopic), Latitude: 49.01, Longitude: 8.43, Altitude: 116.5}
 		}),
 		define("sensor.other.transform", rate, transforms),
 	}
@@ -201,16 +197,16 @@ func definitions(rate simtime.Rate) (list []*sensors.Definition, topics []map[st
 	return list, topics
 }
 
-// NewPipeline makes a pipeline with the scripted sensors and with all bridges to choose
-// from; it is closed with the test. Sensors with the zero rate fire at each instant at which
-// anything happens, whose time is no multiple of anything. c's Scene, Open, Sensors and
-// Bridges are the function's to set.
+// NewPipeline makes a pipeline with the scripted sensors, on a GPU that is Go memory. It is
+// closed with the test. Sensors with the zero rate fire at each instant at which anything
+// happens, whose time is no multiple of anything. c's Bridges are those to choose from; its
+// Scene, Open and Sensors are the function's to set.
 func NewPipeline(t *testing.T, rate simtime.Rate, c pipeline.Config) *pipeline.Pipeline {
 	t.Helper()
 	fake := gputest.NewFake()
 	fake.StopLog()
 	list, topics := definitions(rate)
-	c.Scene, c.Open, c.Bridges = scenetest.MovingWall(30, 5), fake.Open, all.Registry()
+	c.Scene, c.Open = scenetest.MovingWall(30, 5), fake.Open
 	c.Sensors = sensors.Must(sensors.NewRegistry(append(list[:len(list):len(list)], motion.ControlDefinition)...))
 	if c.ClockRate.IsZero() {
 		c.ClockRate = simtime.Hz(100)

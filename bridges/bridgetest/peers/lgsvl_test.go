@@ -1,20 +1,18 @@
-package lgsvltest_test
+package peers_test
 
 import (
 	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/ros2lgsvl/lgsvltest"
+	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
 )
 
 // definitions for these tests alone.
@@ -52,9 +50,9 @@ func definition(name string) (string, error) {
 	return "", fmt.Errorf("no library for %s", name)
 }
 
-func load(t *testing.T, name string) *lgsvltest.Definition {
+func load(t *testing.T, name string) *peers.Definition {
 	t.Helper()
-	d, err := lgsvltest.Load(name, definition)
+	d, err := peers.LoadDefinition(name, definition)
 	require.NoError(t, err)
 	return d
 }
@@ -66,12 +64,12 @@ func unhex(t *testing.T, text string) []byte {
 	return b
 }
 
-var all = lgsvltest.Value{
+var all = peers.Value{
 	"flag": true, "a": int8(-2), "b": int16(-3), "c": uint32(4), "d": int64(-5), "e": float32(1.5),
-	"text": "hé", "short": "", "point": lgsvltest.Value{"x": 1.0, "y": math.Inf(1)},
+	"text": "hé", "short": "", "point": peers.Value{"x": 1.0, "y": math.Inf(1)},
 	"data": []byte{1, 2}, "three": []byte{7, 8, 9},
-	"points": []any{lgsvltest.Value{"x": 0.0, "y": -2.0}}, "pair": []any{0.5, 0.25},
-	"nothing": lgsvltest.Value{"structure_needs_at_least_one_member": uint8(0)},
+	"points": []any{peers.Value{"x": 0.0, "y": -2.0}}, "pair": []any{0.5, 0.25},
+	"nothing": peers.Value{"structure_needs_at_least_one_member": uint8(0)},
 }
 
 // allWire was written down by hand.
@@ -112,12 +110,12 @@ func TestArraysOfFixedSize(t *testing.T) {
 	assert.Equal(t, []any{0.0, 0.0}, v["pair"], "filled with zeros")
 	none[len(none)-5] = 1
 	_, _, err = d.Decode(none)
-	assert.ErrorIs(t, err, lgsvltest.ErrCount)
+	assert.ErrorIs(t, err, peers.ErrCount)
 	for n := range wire {
 		_, _, err := d.Decode(wire[:n])
-		assert.ErrorIs(t, err, lgsvltest.ErrShort, "%d bytes", n)
+		assert.ErrorIs(t, err, peers.ErrShort, "%d bytes", n)
 	}
-	assert.Equal(t, d.Encode(v), d.Encode(lgsvltest.Value{
+	assert.Equal(t, d.Encode(v), d.Encode(peers.Value{
 		"flag": true, "a": int8(-2), "b": int16(-3), "c": uint32(4), "d": int64(-5), "e": float32(1.5), "text": "hé",
 		"point": v["point"], "data": v["data"], "three": v["three"], "points": v["points"],
 	}), "what is missing is zero")
@@ -125,80 +123,34 @@ func TestArraysOfFixedSize(t *testing.T) {
 
 func TestDefinitionsThatArent(t *testing.T) {
 	for _, name := range []string{"test_msgs/Bad", "test_msgs/Loop", "test_msgs/msg/Point", "Point", ""} {
-		_, err := lgsvltest.Load(name, definition)
-		assert.ErrorIs(t, err, lgsvltest.ErrDefinition, name)
+		_, err := peers.LoadDefinition(name, definition)
+		assert.ErrorIs(t, err, peers.ErrDefinition, name)
 	}
-	_, err := lgsvltest.Load("test_msgs/Wrong", definition)
+	_, err := peers.LoadDefinition("test_msgs/Wrong", definition)
 	assert.ErrorContains(t, err, "no library for test_msgs/wstring", "unsupported types")
-}
-
-// op is a frame by hand.
-func op(code byte, first, second string) []byte {
-	b := []byte{code, byte(len(first)), 0, 0, 0}
-	b = append(b, first...)
-	b = append(b, byte(len(second)), 0, 0, 0)
-	return append(b, second...)
-}
-
-func start(t *testing.T, config lgsvltest.Config) *lgsvltest.Server {
-	t.Helper()
-	config.Definition = definition
-	s := lgsvltest.New(config)
-	require.NoError(t, s.Start())
-	t.Cleanup(s.Kill)
-	return s
-}
-
-func dial(t *testing.T, s *lgsvltest.Server) net.Conn {
-	t.Helper()
-	var d net.Dialer
-	conn, err := d.DialContext(t.Context(), "tcp", s.Address())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
-func send(t *testing.T, conn net.Conn, frames ...[]byte) {
-	t.Helper()
-	for _, f := range frames {
-		_, err := conn.Write(f)
-		require.NoError(t, err)
-	}
-}
-
-func eventually(t *testing.T, condition func() bool) {
-	t.Helper()
-	require.Eventually(t, condition, time.Minute, time.Millisecond)
-}
-
-func logged(s *lgsvltest.Server, text string) func() bool {
-	return func() bool { return strings.Contains(strings.Join(s.Log(), "\n"), text) }
 }
 
 func TestServerHandsMessagesOn(t *testing.T) {
 	var mu sync.Mutex
-	var got []lgsvltest.Message
-	s := start(t, lgsvltest.Config{Published: func(m lgsvltest.Message) {
+	var got []peers.LGSVLMessage
+	s := start(t, peers.NewLGSVL(peers.LGSVLConfig{Definition: definition, Published: func(m peers.LGSVLMessage) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, m)
-	}})
+	}}))
 	listener := dial(t, s)
 	send(t, listener, op(1, "/n", "std_msgs/Int16"))
 	eventually(t, func() bool { return s.Subscribed("/n") == "std_msgs/Int16" })
 	talker := dial(t, s)
-	frames := append(op(2, "/n", "std_msgs/Int16"), op(3, "/n", "\x05\x01")...)
-	for _, b := range frames { // byte by byte
-		send(t, talker, []byte{b})
-	}
+	send(t, talker, op(2, "/n", "std_msgs/Int16"), op(3, "/n", "\x05\x01"))
 	want := op(3, "/n", "\x05\x01")
 	read := make([]byte, len(want))
 	_, err := io.ReadFull(listener, read)
 	require.NoError(t, err)
 	assert.Equal(t, want, read)
 	eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(got) == 1 })
-	assert.Equal(t, lgsvltest.Value{"data": int16(0x105)}, got[0].Value)
-	assert.Equal(t, 1, s.Publish("/n", lgsvltest.Value{"data": int16(0x105)}))
+	assert.Equal(t, peers.Value{"data": int16(0x105)}, got[0].Value)
+	assert.Equal(t, 1, s.Publish("/n", peers.Value{"data": int16(0x105)}))
 	_, err = io.ReadFull(listener, read)
 	require.NoError(t, err)
 	assert.Equal(t, want, read)
@@ -211,7 +163,7 @@ func TestServerHandsMessagesOn(t *testing.T) {
 }
 
 func TestServerLogsWhatItCantTake(t *testing.T) {
-	s := start(t, lgsvltest.Config{})
+	s := start(t, peers.NewLGSVL(peers.LGSVLConfig{Definition: definition}))
 	conn := dial(t, s)
 	send(t, conn, op(2, "/unknown", "test_msgs/None"), op(3, "/unknown", "x"))
 	eventually(t, logged(s, `can't load type "test_msgs/None"`))
@@ -220,42 +172,6 @@ func TestServerLogsWhatItCantTake(t *testing.T) {
 	eventually(t, logged(s, `1 bytes left over in a message on topic "/n"`))
 	eventually(t, logged(s, `message too short`))
 	assert.Equal(t, map[string]int{"/n": 1}, s.Received(), "the first type holds, what is left over is published")
-	send(t, conn, []byte{4})
-	_, err := conn.Read(make([]byte, 1))
-	require.Error(t, err, "an unknown op disconnects")
-	eventually(t, logged(s, "unknown operation 4"))
+	require.NoError(t, conn.Close())
 	eventually(t, func() bool { return s.Publishing("/n") == "" })
-}
-
-func TestKillAndStartAgain(t *testing.T) {
-	s := start(t, lgsvltest.Config{})
-	address := s.Address()
-	conn := dial(t, s)
-	send(t, conn, op(2, "/n", "std_msgs/Int16"))
-	eventually(t, func() bool { return s.Publishing("/n") != "" })
-	s.Kill()
-	_, err := conn.Read(make([]byte, 1))
-	require.Error(t, err)
-	require.NoError(t, s.Start())
-	require.Error(t, s.Start(), "it runs")
-	assert.Equal(t, address, s.Address())
-	assert.Empty(t, s.Publishing("/n"))
-	conn = dial(t, s)
-	send(t, conn, op(2, "/n", "std_msgs/Int16"), op(3, "/n", "ab"))
-	eventually(t, func() bool { return s.Received()["/n"] == 1 })
-	assert.Equal(t, 2, s.Accepted())
-}
-
-func TestStallAndPending(t *testing.T) {
-	s := start(t, lgsvltest.Config{Pending: 100})
-	conn := dial(t, s)
-	send(t, conn, op(1, "/n", "std_msgs/Int16"), op(2, "/n", "std_msgs/Int16"), op(3, "/n", "ab"))
-	eventually(t, func() bool { return s.Received()["/n"] == 1 })
-	s.Stall()
-	send(t, conn, op(3, "/n", "ab"))
-	s.Send(make([]byte, 200))
-	eventually(t, logged(s, "Pending size too large. Discard message."))
-	assert.Equal(t, 1, s.Received()["/n"])
-	s.Resume()
-	eventually(t, func() bool { return s.Received()["/n"] == 2 })
 }
