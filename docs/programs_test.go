@@ -62,7 +62,8 @@ var named = regexp.MustCompile("\\]\\(([^)#:]+)(?:#[^)]*)?\\)|`([a-z0-9_/]+/[a-z
 
 func TestNamedFilesExist(t *testing.T) {
 	for page, folder := range map[string]string{
-		"../README.md": "..", "../CONTRIBUTING.md": "..", "architecture.md": ".", "embedding.md": ".", "adding-a-sensor.md": ".",
+		"../README.md": "..", "../CONTRIBUTING.md": "..", "README.md": ".", "architecture.md": ".", "laws.md": ".", "rendering.md": ".", "start.md": ".", "time.md": ".",
+		"embedding.md": ".", "adding-a-sensor.md": ".",
 		"streams.md": ".", "carla-streams.md": ".", "logging.md": ".", "lenses.md": ".",
 	} {
 		text, err := os.ReadFile(page)
@@ -80,6 +81,32 @@ func TestNamedFilesExist(t *testing.T) {
 			}
 			_, err := os.Stat(path)
 			assert.NoError(t, err, "named in %s", page)
+		}
+	}
+}
+
+// What a newcomer reads first is short.
+func TestTheFirstPagesAreShort(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	assert.LessOrEqual(t, strings.Count(string(readme), "\n"), 120, "lines")
+	architecture, err := os.ReadFile("architecture.md")
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(strings.Fields(string(architecture))), 1800, "words")
+}
+
+// Each page stands in the index.
+func TestTheIndexHasEveryPage(t *testing.T) {
+	index, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, pattern := range []string{"*.md", "bridges/*.md"} {
+		pages, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, pages)
+		for _, page := range pages {
+			if page != "README.md" {
+				assert.Contains(t, string(index), "]("+page+")")
+			}
 		}
 	}
 }

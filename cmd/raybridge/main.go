@@ -25,7 +25,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Exit codes, as the README's table lists them.
+// Exit codes, as the table in docs/start.md lists them.
 const (
 	exitDone        = 0
 	exitFailed      = 1
