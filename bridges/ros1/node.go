@@ -13,7 +13,6 @@ import (
 
 	"github.com/bluenviron/goroslib/v2/pkg/apimaster"
 	"github.com/raybridge/raybridge/bridges"
-	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/guard"
@@ -35,8 +34,8 @@ type node struct {
 	killed chan error
 
 	// Owned by run, and by stop after it.
-	slave      *xmlrpc.Server // nil until the node listens
-	master     *master        // the last that was there
+	slave      *rpcServer // nil until the node listens
+	master     *master    // the last that was there
 	registered map[registration]bool
 
 	mu       sync.Mutex
@@ -167,7 +166,7 @@ func (n *node) listen() error {
 	}
 	bind := bindAddress(host)
 	if n.slave == nil {
-		slave, err := xmlrpc.Listen(bind, host, n.handler(), func(err error) {
+		slave, err := listenCalls(bind, host, n.handler(), func(err error) {
 			n.instance.note(transport.TroubleRefused, "caller of the node's API", err)
 		})
 		if err != nil {
@@ -365,32 +364,32 @@ func (n *node) serviceURI() string {
 // handler answers the calls that the master, other nodes and tools make
 // (https://wiki.ros.org/ROS/Slave_API).
 func (n *node) handler() http.Handler {
-	return &xmlrpc.Handler{
-		Methods: map[string]xmlrpc.Method{
+	return &rpcHandler{
+		methods: map[string]rpcMethod{
 			"getBusInfo":       n.getBusInfo,
-			"getBusStats":      func([]any) xmlrpc.Result { return succeeded("bus stats", []any{[]any{}, []any{}, []any{}}) },
-			"getMasterUri":     func([]any) xmlrpc.Result { return succeeded("master URI", "http://"+n.config.master+"/") },
-			"getPid":           func([]any) xmlrpc.Result { return succeeded("pid", pid) },
+			"getBusStats":      func([]any) rpcResult { return succeeded("bus stats", []any{[]any{}, []any{}, []any{}}) },
+			"getMasterUri":     func([]any) rpcResult { return succeeded("master URI", "http://"+n.config.master+"/") },
+			"getPid":           func([]any) rpcResult { return succeeded("pid", pid) },
 			"getPublications":  n.getPublications,
 			"getSubscriptions": n.getSubscriptions,
-			"paramUpdate":      func([]any) xmlrpc.Result { return succeeded("no parameter is watched", 0) },
+			"paramUpdate":      func([]any) rpcResult { return succeeded("no parameter is watched", 0) },
 			"publisherUpdate":  n.publisherUpdate,
 			"requestTopic":     n.requestTopic,
 			"shutdown":         n.shutdown,
 		},
-		Malformed: func(err error) {
+		unreadable: func(err error) {
 			n.instance.note(transport.TroubleUnread, "caller of the node's API", fmt.Errorf("%w: %w", bridges.ErrProtocol, err))
 		},
 	}
 }
 
-func succeeded(message string, value any) xmlrpc.Result {
-	return xmlrpc.Result{Code: xmlrpc.CodeSuccess, Message: message, Value: value}
+func succeeded(message string, value any) rpcResult {
+	return rpcResult{Code: codeSuccess, Message: message, Value: value}
 }
 
 // wrong answers a caller that gave the wrong parameters.
-func wrong(message string, value any) xmlrpc.Result {
-	return xmlrpc.Result{Code: xmlrpc.CodeError, Message: message, Value: value}
+func wrong(message string, value any) rpcResult {
+	return rpcResult{Code: codeError, Message: message, Value: value}
 }
 
 // text returns a parameter that is a string, or "".
@@ -410,7 +409,7 @@ func list(params []any, i int) []any {
 	return nil
 }
 
-func (n *node) getPublications([]any) xmlrpc.Result {
+func (n *node) getPublications([]any) rpcResult {
 	rows := []any{}
 	for _, t := range n.instance.graph().topics {
 		rows = append(rows, []string{t.name, t.typ.name})
@@ -418,7 +417,7 @@ func (n *node) getPublications([]any) xmlrpc.Result {
 	return succeeded("publications", rows)
 }
 
-func (n *node) getSubscriptions([]any) xmlrpc.Result {
+func (n *node) getSubscriptions([]any) rpcResult {
 	rows := []any{}
 	for _, s := range n.instance.graph().subscriptions {
 		rows = append(rows, []string{s.name, s.typ.name})
@@ -428,7 +427,7 @@ func (n *node) getSubscriptions([]any) xmlrpc.Result {
 
 // getBusInfo lists the connections: number, peer, direction, transport, topic, and
 // whether it stands.
-func (n *node) getBusInfo([]any) xmlrpc.Result {
+func (n *node) getBusInfo([]any) rpcResult {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	rows := []any{}
@@ -447,7 +446,7 @@ func (n *node) getBusInfo([]any) xmlrpc.Result {
 }
 
 // requestTopic tells a subscriber where to connect for a topic.
-func (n *node) requestTopic(params []any) xmlrpc.Result {
+func (n *node) requestTopic(params []any) rpcResult {
 	name := text(params, 1)
 	if n.instance.topic(name) == nil {
 		return wrong(fmt.Sprintf("not a publisher of [%s]", name), []any{})
@@ -458,12 +457,12 @@ func (n *node) requestTopic(params []any) xmlrpc.Result {
 			return succeeded("ready", []any{"TCPROS", host, port})
 		}
 	}
-	return xmlrpc.Result{Code: xmlrpc.CodeFailure, Message: "only TCPROS is spoken here", Value: []any{}}
+	return rpcResult{Code: codeFailure, Message: "only TCPROS is spoken here", Value: []any{}}
 }
 
 // publisherUpdate says that the publishers of a topic have changed. Anyone can call it, so the
 // node asks its master who they are, and dials nobody whom the caller names.
-func (n *node) publisherUpdate(params []any) xmlrpc.Result {
+func (n *node) publisherUpdate(params []any) rpcResult {
 	name := text(params, 1)
 	s := n.instance.subscription(name)
 	if s == nil {
@@ -475,7 +474,7 @@ func (n *node) publisherUpdate(params []any) xmlrpc.Result {
 
 // shutdown takes the registrations back; the node comes again after a while, under
 // another name if its own was taken.
-func (n *node) shutdown(params []any) xmlrpc.Result {
+func (n *node) shutdown(params []any) rpcResult {
 	err := fmt.Errorf("%s has asked the node to shut down: %s", text(params, 0), text(params, 1))
 	select {
 	case n.killed <- err:

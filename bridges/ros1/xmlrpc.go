@@ -1,10 +1,4 @@
-// Package xmlrpc answers remote procedure calls as the nodes of ROS 1 make them: XML-RPC
-// (http://xmlrpc.com/spec.md) over HTTP, with results of three values, a code, a text and
-// the value (https://wiki.ros.org/ROS/Slave_API).
-//
-// It serves strangers: calls are bounded in size and in time, what can't be read is refused, and
-// package internal/guard says who may call. Every answer says its length, without which roscpp doesn't read it.
-package xmlrpc
+package ros1
 
 import (
 	"bytes"
@@ -23,60 +17,68 @@ import (
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
-// MaxCall is the size of a call that is still read, bytes.
-const MaxCall = 1 << 20
+// The node answers remote procedure calls as those of ROS 1 make them: XML-RPC
+// (http://xmlrpc.com/spec.md) over HTTP, with results of three values, a code, a text and
+// the value (https://wiki.ros.org/ROS/Slave_API).
+//
+// It serves strangers: calls are bounded in size and in time, and what can't be read is
+// refused. Package internal/guard says who may call. Every answer says its length, without
+// which roscpp doesn't read it.
+
+// maxCall is the size of a call that is still read, bytes.
+const maxCall = 1 << 20
 
 // Codes of results (Slave API): the call failed for its caller's fault, for the node's, or
 // succeeded.
 const (
-	CodeError   = -1
-	CodeFailure = 0
-	CodeSuccess = 1
+	codeError   = -1
+	codeFailure = 0
+	codeSuccess = 1
 )
 
-// ErrCall says that what came is no call.
-var ErrCall = errors.New("not an XML-RPC call")
+// errCall says that what came is no call.
+var errCall = errors.New("not an XML-RPC call")
 
-// Result is what a method answers.
-type Result struct {
+// rpcResult is what a method answers.
+type rpcResult struct {
 	Code    int
 	Message string
 	// Value is an int, a bool, a string, a []string or a []any of these.
 	Value any
 }
 
-// Method answers one call. Its parameters are int, bool, float64, string, []byte and
+// rpcMethod answers one call. Its parameters are int, bool, float64, string, []byte and
 // []any; a parameter of another type is nil. It runs on a goroutine of the HTTP server.
-type Method func(params []any) Result
+type rpcMethod func(params []any) rpcResult
 
-// Handler answers the calls of the methods it has.
-type Handler struct {
-	Methods map[string]Method
-	// Malformed is told of each request that is no call; nil isn't told.
-	Malformed func(error)
+// rpcHandler answers the calls of the methods it has.
+type rpcHandler struct {
+	methods map[string]rpcMethod
+	// unreadable is told of each request that isn't a call. (optional)
+	unreadable func(error)
 }
 
 // ServeHTTP reads one call and answers it.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *rpcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		h.malformed(fmt.Errorf("%w: HTTP method %s", ErrCall, r.Method))
+		h.malformed(fmt.Errorf("%w: HTTP method %s", errCall, r.Method))
 		http.Error(w, "XML-RPC calls are posted", http.StatusMethodNotAllowed)
 		return
 	}
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, MaxCall)); err != nil {
-		h.malformed(fmt.Errorf("%w: %w", ErrCall, err))
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxCall)); err != nil {
+		h.malformed(fmt.Errorf("%w: %w", errCall, err))
 		http.Error(w, "the call can't be read", http.StatusBadRequest)
 		return
 	}
-	name, params, err := Decode(body.Bytes())
+	name, params, err := decodeCall(body.Bytes())
 	if err != nil {
 		h.malformed(err)
 		http.Error(w, "not an XML-RPC call", http.StatusBadRequest)
 		return
 	}
 	var answer []byte
-	if method, ok := h.Methods[name]; ok {
+	if method, ok := h.methods[name]; ok {
 		answer = appendResult(nil, method(params))
 	} else {
 		answer = appendFault(nil, -32601, "there is no method "+name)
@@ -86,21 +88,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // a caller that is gone needs no answer
 }
 
-func (h *Handler) malformed(err error) {
-	if h.Malformed != nil {
-		h.Malformed(err)
+func (h *rpcHandler) malformed(err error) {
+	if h.unreadable != nil {
+		h.unreadable(err)
 	}
 }
 
-// call is a methodCall element.
-type call struct {
-	XMLName xml.Name `xml:"methodCall"`
-	Method  string   `xml:"methodName"`
-	Params  []value  `xml:"params>param>value"`
+// methodCall is a methodCall element.
+type methodCall struct {
+	XMLName xml.Name   `xml:"methodCall"`
+	Method  string     `xml:"methodName"`
+	Params  []rpcValue `xml:"params>param>value"`
 }
 
-// value is a value element: text alone is a string.
-type value struct {
+// rpcValue is a value element: text alone is a string.
+type rpcValue struct {
 	Text    string  `xml:",chardata"`
 	String  *string `xml:"string"`
 	Int     *string `xml:"int"`
@@ -109,32 +111,32 @@ type value struct {
 	Double  *string `xml:"double"`
 	Base64  *string `xml:"base64"`
 	Array   *struct {
-		Values []value `xml:"data>value"`
+		Values []rpcValue `xml:"data>value"`
 	} `xml:"array"`
 	Others []struct {
 		XMLName xml.Name
 	} `xml:",any"`
 }
 
-// Decode reads a call. Errors wrap ErrCall.
-func Decode(body []byte) (method string, params []any, err error) {
-	var c call
+// decodeCall reads a call. Errors wrap errCall.
+func decodeCall(body []byte) (method string, params []any, err error) {
+	var c methodCall
 	if err := xml.Unmarshal(body, &c); err != nil {
-		return "", nil, fmt.Errorf("%w: %w", ErrCall, err)
+		return "", nil, fmt.Errorf("%w: %w", errCall, err)
 	}
 	if c.Method = strings.TrimSpace(c.Method); c.Method == "" {
-		return "", nil, fmt.Errorf("%w: it names no method", ErrCall)
+		return "", nil, fmt.Errorf("%w: it names no method", errCall)
 	}
 	params, err = decodeAll(c.Params)
 	return c.Method, params, err
 }
 
-func decodeAll(values []value) ([]any, error) {
+func decodeAll(values []rpcValue) ([]any, error) {
 	list := make([]any, len(values))
 	for i := range values {
 		v, err := values[i].decode()
 		if err != nil {
-			return nil, fmt.Errorf("%w: value %d: %w", ErrCall, i, err)
+			return nil, fmt.Errorf("%w: value %d: %w", errCall, i, err)
 		}
 		list[i] = v
 	}
@@ -142,7 +144,7 @@ func decodeAll(values []value) ([]any, error) {
 }
 
 // decode returns nil for a type that ROS's own calls don't have.
-func (v *value) decode() (any, error) {
+func (v *rpcValue) decode() (any, error) {
 	switch {
 	case v.String != nil:
 		return *v.String, nil
@@ -170,7 +172,7 @@ func integer(text string) (any, error) {
 	return int(n), err
 }
 
-func appendResult(dst []byte, r Result) []byte {
+func appendResult(dst []byte, r rpcResult) []byte {
 	dst = append(dst, "<?xml version=\"1.0\"?>\n<methodResponse><params><param>"...)
 	dst = appendValue(dst, []any{r.Code, r.Message, r.Value})
 	return append(dst, "</param></params></methodResponse>\n"...)
@@ -184,7 +186,7 @@ func appendFault(dst []byte, code int, text string) []byte {
 	return append(dst, "</member></struct></value></fault></methodResponse>\n"...)
 }
 
-// appendValue appends a value element; what isn't of Result.Value's types is an empty
+// appendValue appends a value element; what isn't of rpcResult.Value's types is an empty
 // string.
 func appendValue(dst []byte, v any) []byte {
 	dst = append(dst, "<value>"...)
@@ -227,26 +229,26 @@ func appendEscaped(dst []byte, text string) []byte {
 	return b.Bytes()
 }
 
-// Server answers calls over HTTP.
-type Server struct {
+// rpcServer answers calls over HTTP.
+type rpcServer struct {
 	http *guard.Server
 	addr *net.TCPAddr
 	done chan struct{}
 }
 
-// Listen begins to answer on a TCP address, HOST:PORT; port 0 is any free one. Others call it by
+// listenCalls begins to answer on a TCP address, HOST:PORT; port 0 is any free one. Others call it by
 // the name host, or by IP addresses. refused is told, on any goroutine, of those who weren't let
 // in.
-func Listen(address, host string, handler http.Handler, refused func(error)) (*Server, error) {
+func listenCalls(address, host string, handler http.Handler, refused func(error)) (*rpcServer, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for calls on %s: %w", address, fault.NetReason(err))
 	}
-	s := &Server{addr: listener.Addr().(*net.TCPAddr), done: make(chan struct{})}
+	s := &rpcServer{addr: listener.Addr().(*net.TCPAddr), done: make(chan struct{})}
 	s.http = guard.NewServer(handler, guard.Config{
 		Guard:       &guard.Guard{Names: []string{host}, NameOption: "host="},
 		Connections: guard.NodeCalls,
-		Body:        MaxCall,
+		Body:        maxCall,
 		Answer:      func(w http.ResponseWriter, err error) { http.Error(w, err.Error(), guard.Status(err)) },
 		Refused:     refused,
 	})
@@ -261,10 +263,10 @@ func Listen(address, host string, handler http.Handler, refused func(error)) (*S
 }
 
 // Port is the port that the server listens on.
-func (s *Server) Port() int { return s.addr.Port }
+func (s *rpcServer) Port() int { return s.addr.Port }
 
 // Close ends all connections at once, and returns when nothing more is accepted.
-func (s *Server) Close() error {
+func (s *rpcServer) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err

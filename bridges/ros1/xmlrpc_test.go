@@ -1,4 +1,4 @@
-package xmlrpc_test
+package ros1
 
 import (
 	"errors"
@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/bridges/ros1/internal/xmlrpc"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
@@ -49,16 +48,16 @@ const (
 		"<param><value><i4>5</i4></value></param><param><value><base64>AQI=</base64></value></param></params></methodCall>\r\n"
 )
 
-func TestDecode(t *testing.T) {
-	method, params, err := xmlrpc.Decode([]byte(pythonCall))
+func TestDecodeCall(t *testing.T) {
+	method, params, err := decodeCall([]byte(pythonCall))
 	require.NoError(t, err)
 	assert.Equal(t, "requestTopic", method)
 	assert.Equal(t, []any{"/rostopic", "/a<b", []any{[]any{"TCPROS", -7, true, 2.5}}}, params)
-	method, params, err = xmlrpc.Decode([]byte(roscppCall))
+	method, params, err = decodeCall([]byte(roscppCall))
 	require.NoError(t, err)
 	assert.Equal(t, "publisherUpdate", method)
 	assert.Equal(t, []any{"/master", "/x", []any{"http://a:1/", ""}, 5, []byte{1, 2}}, params)
-	_, params, err = xmlrpc.Decode([]byte("<methodCall><methodName>m</methodName><params><param><value><struct><member><name>a</name><value>b</value></member></struct></value></param></params></methodCall>"))
+	_, params, err = decodeCall([]byte("<methodCall><methodName>m</methodName><params><param><value><struct><member><name>a</name><value>b</value></member></struct></value></param></params></methodCall>"))
 	require.NoError(t, err)
 	assert.Equal(t, []any{nil}, params)
 	for _, bad := range []string{
@@ -68,21 +67,21 @@ func TestDecode(t *testing.T) {
 		"<methodCall><methodName>m</methodName><params><param><value><base64>*</base64></value></param></params></methodCall>",
 		strings.Repeat("<methodCall>", 20000),
 	} {
-		_, _, err := xmlrpc.Decode([]byte(bad))
-		assert.ErrorIs(t, err, xmlrpc.ErrCall, "%.60s", bad)
+		_, _, err := decodeCall([]byte(bad))
+		assert.ErrorIs(t, err, errCall, "%.60s", bad)
 	}
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzDecodeCall(f *testing.F) {
 	f.Add([]byte(pythonCall))
 	f.Add([]byte(roscppCall))
 	f.Add([]byte("<methodCall><methodName>m</methodName></methodCall>"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		method, _, err := xmlrpc.Decode(body)
+		method, _, err := decodeCall(body)
 		if err == nil && method == "" {
 			t.Fatal("a call without a method")
 		}
-		if err != nil && !errors.Is(err, xmlrpc.ErrCall) {
+		if err != nil && !errors.Is(err, errCall) {
 			t.Fatal(err)
 		}
 	})
@@ -95,7 +94,7 @@ func serve(t *testing.T, h http.Handler) string {
 
 func serveAs(t *testing.T, h http.Handler, refused func(error)) string {
 	t.Helper()
-	s, err := xmlrpc.Listen("127.0.0.1:0", "robot.example", h, refused)
+	s, err := listenCalls("127.0.0.1:0", "robot.example", h, refused)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
@@ -107,11 +106,11 @@ func TestAnswersAreReadByOthers(t *testing.T) {
 	for i := range long {
 		long[i] = []string{"/topic", "a/B"}
 	}
-	address := serve(t, &xmlrpc.Handler{Methods: map[string]xmlrpc.Method{
-		"all": func(params []any) xmlrpc.Result {
-			return xmlrpc.Result{Code: xmlrpc.CodeSuccess, Message: "a & <b>", Value: []any{params[0], 42, true}}
+	address := serve(t, &rpcHandler{methods: map[string]rpcMethod{
+		"all": func(params []any) rpcResult {
+			return rpcResult{Code: codeSuccess, Message: "a & <b>", Value: []any{params[0], 42, true}}
 		},
-		"long": func([]any) xmlrpc.Result { return xmlrpc.Result{Code: xmlrpc.CodeError, Value: long} },
+		"long": func([]any) rpcResult { return rpcResult{Code: codeError, Value: long} },
 	}})
 	client := goros.NewClient(address, &http.Client{Timeout: 10 * time.Second})
 	var all struct {
@@ -135,11 +134,11 @@ func TestAnswersAreReadByOthers(t *testing.T) {
 	assert.Error(t, client.Do("none", struct{ Caller string }{"/me"}, &rows), "an unknown method is a fault")
 }
 
-func TestRequests(t *testing.T) {
+func TestCallsThatCantBeRead(t *testing.T) {
 	var malformed []error
-	address := serve(t, &xmlrpc.Handler{
-		Methods:   map[string]xmlrpc.Method{"long": func([]any) xmlrpc.Result { return xmlrpc.Result{Message: strings.Repeat("x", 5000)} }},
-		Malformed: func(err error) { malformed = append(malformed, err) },
+	address := serve(t, &rpcHandler{
+		methods:    map[string]rpcMethod{"long": func([]any) rpcResult { return rpcResult{Message: strings.Repeat("x", 5000)} }},
+		unreadable: func(err error) { malformed = append(malformed, err) },
 	})
 	post := func(body string) (status int, length int64, text string) {
 		response, err := http.Post("http://"+address+"/", "text/xml", strings.NewReader(body))
@@ -155,7 +154,7 @@ func TestRequests(t *testing.T) {
 	assert.Contains(t, text, "there is no method a&lt;b")
 	assert.Empty(t, malformed)
 
-	for _, bad := range []string{"rubbish", strings.Repeat("x", xmlrpc.MaxCall+1)} {
+	for _, bad := range []string{"rubbish", strings.Repeat("x", maxCall+1)} {
 		status, _, _ := post(bad)
 		assert.Equal(t, http.StatusBadRequest, status)
 	}
@@ -165,7 +164,7 @@ func TestRequests(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, got.StatusCode)
 	require.Len(t, malformed, 3)
 	for _, err := range malformed {
-		assert.ErrorIs(t, err, xmlrpc.ErrCall)
+		assert.ErrorIs(t, err, errCall)
 	}
 }
 
@@ -173,7 +172,7 @@ func TestRequests(t *testing.T) {
 // have been made to lead here, are refused and told of.
 func TestWhoMayCall(t *testing.T) {
 	refused := make(chan error, 1)
-	address := serveAs(t, &xmlrpc.Handler{}, func(err error) { refused <- err })
+	address := serveAs(t, &rpcHandler{}, func(err error) { refused <- err })
 	for _, c := range []struct {
 		host, origin string
 		cause        guard.Rule
@@ -205,12 +204,12 @@ func TestTooManyConnectionsAndClose(t *testing.T) {
 	refused := make(chan error, 100)
 	inside, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
-	hold := func([]any) xmlrpc.Result {
+	hold := func([]any) rpcResult {
 		inside <- struct{}{}
 		<-release
-		return xmlrpc.Result{}
+		return rpcResult{}
 	}
-	s, err := xmlrpc.Listen("127.0.0.1:0", "", &xmlrpc.Handler{Methods: map[string]xmlrpc.Method{"hold": hold}}, func(err error) { refused <- err })
+	s, err := listenCalls("127.0.0.1:0", "", &rpcHandler{methods: map[string]rpcMethod{"hold": hold}}, func(err error) { refused <- err })
 	require.NoError(t, err)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Port()))
 	call := func() net.Conn {
@@ -243,7 +242,7 @@ func TestTooManyConnectionsAndClose(t *testing.T) {
 		_, err := io.Copy(io.Discard, conn)
 		assert.False(t, isTimeout(err), "ended with the server")
 	}
-	_, err = xmlrpc.Listen("256.0.0.1:0", "", nil, nil)
+	_, err = listenCalls("256.0.0.1:0", "", nil, nil)
 	assert.Error(t, err)
 }
 
