@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/raybridge/raybridge/gpu"
@@ -86,11 +87,15 @@ func sourceCases() (list []sourceCase) {
 }
 
 // measureBytes measures how fast the pool reads buffers and textures back beside memcpy,
-// and what a poll costs.
-func measureBytes(ctx context.Context, cfg *Config) ([]Result, error) {
-	var results []Result
+// and what a poll costs. One pool reads all of them.
+func measureBytes(ctx context.Context, cfg *Config) (results []Result, err error) {
+	b := &bufferReader{gl: cfg.GL}
+	if b.pool, err = readback.New(readback.Config{Label: "bench", Slots: bufferSlots, MaxElements: 1}, b.complete); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.pool.Close()) }()
 	for _, k := range sourceCases() {
-		list, err := k.measure(ctx, cfg)
+		list, err := b.measure(ctx, cfg, &k)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", k.row, k.name, err)
 		}
@@ -101,13 +106,25 @@ func measureBytes(ctx context.Context, cfg *Config) ([]Result, error) {
 }
 
 // measure measures one source: leases only, leases that are copied, and memcpy, in turn.
-func (k *sourceCase) measure(ctx context.Context, cfg *Config) (results []Result, err error) {
-	b, err := openBufferReader(ctx, cfg.GL, k)
-	if err != nil {
+func (b *bufferReader) measure(ctx context.Context, cfg *Config, k *sourceCase) (results []Result, err error) {
+	if err := b.pool.Resize(k.bytes / 4); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.verify(ctx); err != nil {
+	b.want, b.copied = newBlob(k.bytes).data, make([]uint32, 0, k.bytes/4)
+	var made closer
+	err = b.gl.Do(ctx, func(c *gpu.Ctx) (err error) {
+		if b.source, made, err = k.open(c, b.want); err != nil {
+			return err
+		}
+		return b.pool.Prepare(c)
+	})
+	if made != nil {
+		defer made.Close()
+	}
+	if err == nil {
+		err = b.verify(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	leased := fmt.Sprintf("leases of %s, %d captures under way, copies %v", k.what, bufferSlots, b.pool.CopyMode())
@@ -128,45 +145,17 @@ func (k *sourceCase) measure(ctx context.Context, cfg *Config) (results []Result
 	return results, nil
 }
 
-// bufferReader reads one source back, again and again.
+// bufferReader reads one source after the other back, each again and again.
 type bufferReader struct {
 	gl     *gpu.Thread
 	source readback.Source
-	made   closer // what is read; nil before it is made
-	pool   *readback.Pool[struct{}, uint32]
+	pool   *wordPool
 	want   []byte // what the source holds
 	copied []uint32
 
 	copying bool  // copy each lease
 	done    int   // captures completed
 	err     error // of a capture
-}
-
-func openBufferReader(ctx context.Context, gl *gpu.Thread, k *sourceCase) (*bufferReader, error) {
-	b := &bufferReader{gl: gl, want: newBlob(k.bytes).data, copied: make([]uint32, 0, k.bytes/4)}
-	var err error
-	b.pool, err = readback.New(readback.Config{Label: "bench", Slots: bufferSlots, MaxElements: k.bytes / 4}, b.complete)
-	if err != nil {
-		return nil, err
-	}
-	err = gl.Do(ctx, func(c *gpu.Ctx) (err error) {
-		if b.source, b.made, err = k.open(c, b.want); err != nil {
-			return err
-		}
-		return b.pool.Prepare(c)
-	})
-	if err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	return b, nil
-}
-
-func (b *bufferReader) close() error {
-	err := b.pool.Close()
-	if b.made != nil {
-		b.made.Close()
-	}
-	return err
 }
 
 func (b *bufferReader) complete(_ *readback.Capture[struct{}, uint32], lease readback.Lease[uint32], err error) {
@@ -204,22 +193,34 @@ func (b *bufferReader) read(ctx context.Context, runTime time.Duration) (float64
 		b.pool.Process()
 	}
 	rate := float64(b.done) * float64(len(b.want)) / time.Since(begun).Seconds()
-	return rate, b.drain(ctx)
+	return rate, errors.Join(drain(ctx, b.gl, b.pool), b.err)
 }
 
-// drain completes what is under way.
-func (b *bufferReader) drain(ctx context.Context) error {
-	for b.pool.Pending() > 0 {
-		err := b.gl.Do(ctx, func(c *gpu.Ctx) error {
-			b.pool.Poll(c)
-			return nil
-		})
-		if err != nil {
-			return err
+// wordPool reads words back.
+type wordPool = readback.Pool[struct{}, uint32]
+
+// drain completes what a pool has under way, while the GL thread looks at its fences.
+func drain(ctx context.Context, gl *gpu.Thread, pool *wordPool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for ctx.Err() == nil {
+			err := gl.Do(ctx, func(c *gpu.Ctx) error {
+				pool.Poll(c)
+				return nil
+			})
+			if err != nil {
+				cancel(err)
+			}
 		}
-		b.pool.Process()
+	})
+	err := pool.Drain(ctx)
+	if err != nil {
+		err = errors.Join(err, context.Cause(ctx))
 	}
-	return b.err
+	cancel(nil)
+	polling.Wait()
+	return err
 }
 
 // lease only borrows the bytes.
@@ -301,7 +302,7 @@ type busyGPU struct {
 	frame   *gpu.Framebuffer
 	program *gpu.Program
 	source  *gpu.Buffer
-	pool    *readback.Pool[struct{}, uint32]
+	pool    *wordPool
 	err     error // of a capture
 
 	polls []time.Duration // those that found all captures pending
@@ -349,12 +350,8 @@ func measurePoll(ctx context.Context, cfg *Config) (results []Result, err error)
 // run draws, starts the captures, times polls, and waits for the captures.
 func (b *busyGPU) run(ctx context.Context, gl *gpu.Thread, rounds int) error {
 	err := gl.Do(ctx, func(c *gpu.Ctx) error { return b.poll(c, rounds) })
-	for err == nil && b.pool.Pending() > 0 {
-		err = gl.Do(ctx, func(c *gpu.Ctx) error {
-			b.pool.Poll(c)
-			return nil
-		})
-		b.pool.Process()
+	if err == nil {
+		err = drain(ctx, gl, b.pool)
 	}
 	return errors.Join(err, b.err)
 }
