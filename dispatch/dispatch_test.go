@@ -571,6 +571,10 @@ func TestPublishFollowsTheRules(t *testing.T) {
 	assert.EqualValues(t, 1, s.Sent)
 	assert.EqualValues(t, 3, s.Failed)
 	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 3, flow.CauseClosed: 1}, s.Dropped)
+	assert.Equal(t, flow.Drops{flow.CauseConvertFailed: 2, flow.CauseClosed: 1}, s.Undelivered, "a publisher answered for one")
+	dropped, undelivered := topic.Drops()
+	assert.Equal(t, s.Dropped, dropped)
+	assert.Equal(t, s.Undelivered, undelivered)
 }
 
 func TestCopyPanicIsTheMessagesFate(t *testing.T) {

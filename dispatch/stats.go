@@ -28,6 +28,9 @@ type TopicStats struct {
 	// Dropped counts the messages not sent, refused ones included, by cause. It
 	// has no entries of zero and may be nil.
 	Dropped flow.Drops
+	// Undelivered are those of Dropped that no publisher answered for: it never had them,
+	// or it panicked. It may be nil.
+	Undelivered flow.Drops
 	// InFlight is how many messages are being published, their callbacks
 	// included.
 	InFlight int
@@ -89,12 +92,31 @@ func (t *topic) Stats() TopicStats {
 	t.d.mu.Lock()
 	s := TopicStats{
 		Name: t.name, Queued: t.accepted, Sent: t.sent, Failed: t.failures,
-		Dropped: maps.Clone(t.drops), InFlight: t.running,
-		Waiting: t.queued, WaitingBytes: t.bytes, Blocked: t.waiters.len, Pool: t.stock.usage(),
+		InFlight: t.running,
+		Waiting:  t.queued, WaitingBytes: t.bytes, Blocked: t.waiters.len, Pool: t.stock.usage(),
 	}
+	s.Dropped, s.Undelivered = t.dropsLocked()
 	t.d.mu.Unlock()
 	s.QueueTime, s.PublishTime = t.times.snapshot()
 	return s
+}
+
+// Drops returns Dropped and Undelivered of the topic's Stats, which costs less than all of
+// them. It stays available after Close.
+func (t *topic) Drops() (dropped, undelivered flow.Drops) {
+	t.d.mu.Lock()
+	defer t.d.mu.Unlock()
+	return t.dropsLocked()
+}
+
+func (t *topic) dropsLocked() (dropped, undelivered flow.Drops) {
+	dropped, undelivered = maps.Clone(t.drops), maps.Clone(t.drops)
+	for cause, n := range t.answered {
+		if undelivered[cause] -= n; undelivered[cause] == 0 {
+			delete(undelivered, cause)
+		}
+	}
+	return dropped, undelivered
 }
 
 // counts are a topic's counters, guarded by d.mu.
@@ -103,6 +125,7 @@ type counts struct {
 	sent     uint64
 	failures uint64
 	drops    flow.Drops
+	answered flow.Drops // those of drops that a publisher returned
 }
 
 func (c *counts) countResult(err error) {
@@ -111,7 +134,11 @@ func (c *counts) countResult(err error) {
 		return
 	}
 	c.failures++
-	c.drops.Add(flow.CauseOf(err), 1)
+	cause := flow.CauseOf(err)
+	c.drops.Add(cause, 1)
+	if _, panicked := err.(*PanicError); !panicked { //nolint:errorlint // one that a publisher returns is its answer
+		c.answered.Add(cause, 1)
+	}
 }
 
 const (

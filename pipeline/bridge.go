@@ -64,9 +64,10 @@ type attachedBridge struct {
 	// a time, under sending, so it belongs to that message.
 	handedOver atomic.Int64
 	sending    sync.Mutex
-	// undelivered counts, by cause, what the dispatcher didn't bring to the
-	// bridge, which so can't count it itself.
-	undelivered flow.Tally
+
+	mu     sync.Mutex
+	routes []*route   // guarded by mu
+	former flow.Drops // guarded by mu: undelivered by routes that have ended
 }
 
 // AddBridge opens a bridge and connects every sensor's outputs with it, those of
@@ -83,7 +84,7 @@ func (p *Pipeline) AddBridge(ctx context.Context, config BridgeConfig) error {
 		return fmt.Errorf("add bridge %s: the pipeline was made without a registry of bridges", config.Spec)
 	}
 	log := p.config.Log.With("bridge", config.Spec)
-	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}, received: map[string]*reception{}}
+	b := &attachedBridge{p: p, qos: config.QoS, topics: map[string]bool{}, received: map[string]*reception{}, former: flow.Drops{}}
 	b.topicConfig.Logger = log
 	// The last receiver has gone, or the connection, of which the bridge tells.
 	b.topicConfig.Expected = func(err error) bool { return errors.Is(err, bridges.ErrNotConnected) }
@@ -288,20 +289,26 @@ func (b *attachedBridge) clockWanted() bool {
 // clockSent lets samples follow.
 func (b *attachedBridge) clockSent() { b.clockless.Store(false) }
 
-// account counts a message that the bridge never saw, and ends the run if a
-// recording can't go on.
-func (b *attachedBridge) account(cause flow.Cause, err error) {
-	if neverSent(err) {
-		b.undelivered.Dropped(cause)
+// undelivered returns, by cause, what the dispatcher didn't bring to the bridge, which so
+// can't count it itself.
+func (b *attachedBridge) undelivered() flow.Drops {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := maps.Clone(b.former)
+	for _, r := range b.routes {
+		_, lost := r.drops()
+		all.Merge(lost)
 	}
-	b.failed(err)
+	return all
 }
 
-// neverSent reports whether an error is the dispatcher's own, not the publisher's.
-func neverSent(err error) bool {
-	var panicked *dispatch.PanicError
-	return errors.Is(err, dispatch.ErrFull) || errors.Is(err, dispatch.ErrPaused) ||
-		errors.Is(err, dispatch.ErrTokenBusy) || errors.Is(err, dispatch.ErrClosed) || errors.As(err, &panicked)
+// leave lets a route go that has ended; what it has lost stays counted.
+func (b *attachedBridge) leave(r *route) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, lost := r.drops()
+	b.former.Merge(lost)
+	b.routes = slices.DeleteFunc(b.routes, func(other *route) bool { return other == r })
 }
 
 // failed ends the run when a recording can't be written any more; a network
@@ -343,7 +350,7 @@ type routes []*route
 // connect lets the outputs publish to the routes.
 func (list routes) connect() {
 	for _, r := range list {
-		r.receiver = r.stats.receiver()
+		r.receiver = r.stats.receiver(r)
 		r.disconnect = r.port.Connect(r)
 		if r.sensor != nil {
 			r.sensor.routes = append(r.sensor.routes, r)
@@ -376,6 +383,7 @@ func (list routes) close() {
 			r.disconnect()
 		}
 		r.topic.Close()
+		r.bridge.leave(r)
 		delete(r.bridge.topics, r.topic.Name())
 	}
 }
@@ -388,10 +396,10 @@ type route struct {
 	port       sensors.Port
 	topic      *dispatch.Topic[*envelope]
 	publish    bridges.Publisher[any]
-	stats      *outputStats // where deliveries and drops are counted
+	stats      *outputStats // where deliveries are counted
 	receiver   *int64       // the route's counter of stats; connect makes it
 	queued     usage        // messages that the dispatcher has
-	done       func(error)  // account, made once: a queued message allocates nothing
+	done       func(error)  // made once: a queued message allocates nothing
 	disconnect func()       // from the port; nil before connect
 }
 
@@ -405,14 +413,20 @@ func newRoute(b *attachedBridge, port sensors.Port, topic bridges.Topic) (*route
 	r := &route{bridge: b, port: port, publish: publish}
 	r.queued.init()
 	r.done = func(err error) {
-		r.account(err)
+		b.failed(err)
 		r.queued.exit()
 	}
 	config := b.topicConfig
 	config.Gated = b.p.gated()
 	config.IgnorePause = topic.Sensor == "" // the clock and the log
 	r.topic = dispatch.NewTopic(b.p.dispatcher, topic.Name, r.send, config)
-	return r, r.topic.Err()
+	if err := r.topic.Err(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.routes = append(b.routes, r)
+	return r, nil
 }
 
 // send runs on a dispatcher's worker, or on the goroutine that publishes.
@@ -424,13 +438,17 @@ func (r *route) send(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// account counts a message that was not sent.
-func (r *route) account(err error) {
-	if err != nil {
-		cause := r.causeOf(err)
-		r.stats.dropped(cause, 1)
-		r.bridge.account(cause, err)
+// drops returns what was not sent, by cause, and what of it the bridge never had: the
+// dispatcher alone counts it.
+func (r *route) drops() (all, undelivered flow.Drops) {
+	all, undelivered = r.topic.Drops()
+	for _, drops := range []flow.Drops{all, undelivered} {
+		if n := drops[flow.CauseQueueFull]; n > 0 && r.bridge.topicConfig.BlockLimit > 0 {
+			delete(drops, flow.CauseQueueFull)
+			drops.Add(flow.CausePeerSlow, n) // it was waited for
+		}
 	}
+	return all, undelivered
 }
 
 // causeOf names the reason of a message's fate for the summary.

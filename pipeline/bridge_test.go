@@ -411,8 +411,10 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			if complete {
 				enough = 1 // a blocked loop fires no more
 			}
+			var load pipeline.Load
 			stop, err := pipeline.Listen(inertial, "imu", func(sensors.Tick, *sample.Imu) {
 				if fired++; fired == enough {
+					load = p.Load()
 					close(file.released)
 				}
 			})
@@ -427,6 +429,13 @@ func TestARecordingThatLostMessagesIsNotComplete(t *testing.T) {
 			}
 			end()
 			require.NoError(t, p.Close(t.Context()))
+			if !complete {
+				assert.Positive(t, load.Workers-load.Idle, "one is stuck")
+				assert.Positive(t, load.Waiting)
+				assert.Positive(t, load.WaitingBytes)
+				assert.Greater(t, load.Outstanding, load.Waiting)
+			}
+			assert.Zero(t, p.Load().Outstanding)
 			summary := p.Summary()
 			row := summary.Bridges[0]
 			assert.Equal(t, complete, row.Drops["queue_full"] == 0)

@@ -35,7 +35,7 @@ func Listen[M any](s *Sensor, output string, call func(at sensors.Tick, message 
 			break
 		}
 		l := &listener{
-			sensor: s, stats: s.stats[i], receiver: s.stats[i].receiver(),
+			sensor: s, stats: s.stats[i], receiver: s.stats[i].receiver(nil),
 			call: func(at sensors.Tick, m any) { call(at, m.(M)) },
 		}
 		l.idle.L = &l.mu

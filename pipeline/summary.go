@@ -254,7 +254,7 @@ func SummaryOf(b *bridges.Bridge) BridgeSummary {
 // summary adds what didn't come as far as the bridge.
 func (b *attachedBridge) summary() BridgeSummary {
 	row := SummaryOf(b.bridge)
-	row.Drops.Merge(b.undelivered.Counts().Drops)
+	row.Drops.Merge(b.undelivered())
 	return row
 }
 
@@ -299,7 +299,8 @@ type outputStats struct {
 	// latency is from the capture's begin to the delivery, µs; nil before the first. It takes
 	// 170 kB, which a rig of many sensors would cost where none of them is heard.
 	latency *hdrhistogram.Histogram
-	drops   flow.Drops
+	drops   flow.Drops // of the sensor and its listeners; those of routes are the dispatcher's
+	routes  []*route
 	// delivered has one counter a receiver: bridge or listener.
 	delivered []*int64
 	retired   int64 // the most that a receiver had that is gone
@@ -310,10 +311,14 @@ func newOutputStats() *outputStats {
 	return &outputStats{drops: flow.Drops{}}
 }
 
-// receiver adds a counter for one more receiver of the output.
-func (s *outputStats) receiver() *int64 {
+// receiver adds a counter for one more receiver of the output: a route, or nil for a
+// listener.
+func (s *outputStats) receiver(r *route) *int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r != nil {
+		s.routes = append(s.routes, r)
+	}
 	n := new(int64)
 	s.delivered = append(s.delivered, n)
 	return n
@@ -361,6 +366,10 @@ func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	drops = maps.Clone(s.drops)
+	for _, r := range s.routes {
+		lost, _ := r.drops()
+		drops.Merge(lost)
+	}
 	if s.latency != nil {
 		p50 = float64(s.latency.ValueAtQuantile(50)) / 1000
 		p99 = float64(s.latency.ValueAtQuantile(99)) / 1000
@@ -370,6 +379,34 @@ func (s *outputStats) snapshot() (delivered int64, p50, p99 float64, drops flow.
 		delivered = max(delivered, *n)
 	}
 	return delivered, p50, p99, drops
+}
+
+// Load is what the dispatcher has to do now, over all topics and bridges.
+type Load struct {
+	// Workers are the goroutines that send, Idle those of them that wait for work.
+	Workers int `json:"workers"`
+	Idle    int `json:"idle"`
+	// Outstanding messages are on their way to bridges. Of them Waiting stand in queues, with
+	// so many bytes.
+	Outstanding  int   `json:"outstanding"`
+	Waiting      int   `json:"waiting"`
+	WaitingBytes int64 `json:"waiting_bytes"`
+	// Blocked senders wait for room in a queue.
+	Blocked int `json:"blocked"`
+}
+
+// Load returns what waits to be sent. Any goroutine may call it at any time, after Close
+// too.
+func (p *Pipeline) Load() Load {
+	stats := p.dispatcher.Stats()
+	load := Load{Workers: stats.Workers, Idle: stats.Idle, Outstanding: stats.Outstanding}
+	for i := range stats.Topics {
+		t := &stats.Topics[i]
+		load.Waiting += t.Waiting
+		load.WaitingBytes += t.WaitingBytes
+		load.Blocked += t.Blocked
+	}
+	return load
 }
 
 // Stage is how long one part of the way from capture to publication took, over

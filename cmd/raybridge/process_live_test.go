@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/control"
+	"github.com/raybridge/raybridge/pipeline"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -355,9 +356,13 @@ func (c *controlled) time(t *testing.T, method, path, body string) control.Time 
 // status returns the clock and the messages by topic.
 func (c *controlled) status(t *testing.T) (now control.Time, messages map[string]int64) {
 	t.Helper()
-	var status runStatus
+	var status struct {
+		runStatus
+		Load *pipeline.Load
+	}
 	c.ask(t, http.MethodGet, "/v1/status", "", &status)
 	assert.Equal(t, 1, status.Schema, "the summary's keys are at the top")
+	assert.NotNil(t, status.Load, "the dispatcher tells what it has to do")
 	messages = map[string]int64{}
 	for _, row := range status.Sensors {
 		messages[row.Topic] = row.Messages

@@ -407,11 +407,12 @@ func (pl *plan) pause(p *pipeline.Pipeline, server *controlServer) {
 	}
 }
 
-// runStatus is what GET /v1/status answers: the summary up to now, the clock, and who wasn't let
-// in by the API itself, by cause.
+// runStatus is what GET /v1/status answers: the summary up to now, the clock, what waits to be
+// sent, and who wasn't let in by the API itself, by cause.
 type runStatus struct {
 	pipeline.Summary
 	Time    control.Time     `json:"time"`
+	Load    pipeline.Load    `json:"load"`
 	Refused map[string]int64 `json:"control_refused,omitempty"`
 }
 
@@ -452,7 +453,7 @@ func (s *controlServer) serve(p *pipeline.Pipeline) {
 	s.Serve(control.Run{
 		Clock: p.Clock(), Step: s.step, StepWait: stepWait,
 		Status: func() any {
-			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Refused: s.Refused()}
+			return runStatus{Summary: p.Summary(), Time: control.TimeOf(p.Clock()), Load: p.Load(), Refused: s.Refused()}
 		},
 	}, s.log)
 }
