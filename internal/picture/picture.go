@@ -1,6 +1,7 @@
 // Package picture shows sensors' images as people see them: depth, labels, ids,
 // normals and optical flow in colours, compressed pictures unpacked. The window, the
-// report and saved files use it. Everything here may be called from any goroutine.
+// report and saved files use it. It also writes JPEG, for cameras. Everything here may be
+// called from any goroutine, except a JPEGEncoder.
 package picture
 
 import (

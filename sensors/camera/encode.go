@@ -9,7 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
-	"github.com/raybridge/raybridge/internal/jpegenc"
+	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
@@ -125,7 +125,7 @@ func (e *encoder) close() {
 
 // canvas is what pictures pass through on their way into a message.
 type canvas struct {
-	jpeg    jpegenc.Encoder
+	jpeg    picture.JPEGEncoder
 	buffer  bytes.Buffer
 	rgba    *image.RGBA
 	gray16  *image.Gray16
@@ -155,8 +155,8 @@ func (v *canvas) encode(o *options, pixels []byte, message *sample.CompressedIma
 }
 
 // packed says how the pixels of an 8-bit encoding lie.
-func (o *options) packed(pixels []byte) *jpegenc.Picture {
-	p := &jpegenc.Picture{
+func (o *options) packed(pixels []byte) *picture.Packed {
+	p := &picture.Packed{
 		Pixels: pixels, Width: o.lens.Width, Height: o.lens.Height, Stride: o.step(), Size: pixelBytes[o.form.encoding],
 		Red: 0, Green: 1, Blue: 2,
 	}

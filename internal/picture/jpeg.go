@@ -1,12 +1,4 @@
-// Package jpegenc writes baseline JPEG (ITU-T T.81) of packed 8-bit pixels, straight
-// from where they lie: the standard library's encoder wants them in a picture of its
-// own, and takes more than twice as long.
-//
-// Colours are Y'CbCr as JFIF 1.02 has it, with a chroma sample for each two by two
-// pixels (4:2:0). Quantisation and Huffman tables are those of T.81's annex K, scaled
-// by a quality from 1 to 100 as the Independent JPEG Group's library does it, so that a
-// quality means what it means elsewhere.
-package jpegenc
+package picture
 
 import (
 	"encoding/binary"
@@ -17,11 +9,11 @@ import (
 	"slices"
 )
 
-// ErrPicture is wrapped by the errors of Encoder.Append.
-var ErrPicture = errors.New("picture can't be encoded")
+// ErrPacked is wrapped by the errors of JPEGEncoder.Append.
+var ErrPacked = errors.New("picture can't be encoded")
 
-// Picture is packed pixels that somebody else owns: they are only read.
-type Picture struct {
+// Packed is a picture of packed pixels that somebody else owns: they are only read.
+type Packed struct {
 	// Pixels holds Height rows, Stride bytes apart, of Width pixels of Size bytes.
 	Pixels                      []byte
 	Width, Height, Stride, Size int
@@ -30,9 +22,18 @@ type Picture struct {
 	Red, Green, Blue int
 }
 
-// Encoder holds what encoding needs from one picture to the next. The zero value is
-// ready. One goroutine at a time may use it.
-type Encoder struct {
+// JPEGEncoder writes baseline JPEG (ITU-T T.81) of packed 8-bit pixels, straight
+// from where they lie: the standard library's encoder wants them in a picture of its
+// own, and takes more than twice as long.
+//
+// Colours are Y'CbCr as JFIF 1.02 has it, with a chroma sample for each two by two
+// pixels (4:2:0). Quantisation and Huffman tables are those of T.81's annex K, scaled
+// by a quality from 1 to 100 as the Independent JPEG Group's library does it, so that a
+// quality means what it means elsewhere.
+//
+// It holds what encoding needs from one picture to the next. The zero value is ready.
+// One goroutine at a time may use it.
+type JPEGEncoder struct {
 	quality int
 	quant   [2][64]uint8   // in zigzag order, as it is written
 	scale   [2][64]float32 // natural order: what turns a coefficient of transform into its level
@@ -51,14 +52,14 @@ type Encoder struct {
 type block [64]float32
 
 // Append appends the picture as a JPEG file of a quality from 1 to 100 to dst. Errors
-// wrap ErrPicture. Once its tables are made and dst is large enough it allocates
+// wrap ErrPacked. Once its tables are made and dst is large enough it allocates
 // nothing.
-func (e *Encoder) Append(dst []byte, p *Picture, quality int) ([]byte, error) {
+func (e *JPEGEncoder) Append(dst []byte, p *Packed, quality int) ([]byte, error) {
 	if err := p.check(); err != nil {
 		return dst, err
 	}
 	if quality < 1 || quality > 100 {
-		return dst, fmt.Errorf("%w: a quality of %d, it is 1 to 100", ErrPicture, quality)
+		return dst, fmt.Errorf("%w: a quality of %d, it is 1 to 100", ErrPacked, quality)
 	}
 	e.setQuality(quality)
 	e.last = [3]int32{}
@@ -71,21 +72,21 @@ func (e *Encoder) Append(dst []byte, p *Picture, quality int) ([]byte, error) {
 	return append(e.bits.finish(), 0xff, 0xd9), nil // EOI
 }
 
-func (p *Picture) check() error {
+func (p *Packed) check() error {
 	last := max(p.Red, p.Green, p.Blue)
 	switch {
 	case p.Width < 1 || p.Height < 1 || p.Width > 0xffff || p.Height > 0xffff:
-		return fmt.Errorf("%w: %d x %d pixels, each side is 1 to 65535", ErrPicture, p.Width, p.Height)
+		return fmt.Errorf("%w: %d x %d pixels, each side is 1 to 65535", ErrPacked, p.Width, p.Height)
 	case p.Size < 1 || p.Size > 4 || (p.Size > 1 && (p.Size == 2 || last >= p.Size || min(p.Red, p.Green, p.Blue) < 0)):
-		return fmt.Errorf("%w: pixels of %d bytes with colours at %d, %d, %d", ErrPicture, p.Size, p.Red, p.Green, p.Blue)
+		return fmt.Errorf("%w: pixels of %d bytes with colours at %d, %d, %d", ErrPacked, p.Size, p.Red, p.Green, p.Blue)
 	case p.Stride < p.Width*p.Size || len(p.Pixels) < p.Stride*(p.Height-1)+p.Width*p.Size:
-		return fmt.Errorf("%w: %d bytes in rows of %d for %d x %d pixels of %d", ErrPicture, len(p.Pixels), p.Stride, p.Width, p.Height, p.Size)
+		return fmt.Errorf("%w: %d bytes in rows of %d for %d x %d pixels of %d", ErrPacked, len(p.Pixels), p.Stride, p.Width, p.Height, p.Size)
 	}
 	return nil
 }
 
 // setQuality makes the quantisation tables.
-func (e *Encoder) setQuality(quality int) {
+func (e *JPEGEncoder) setQuality(quality int) {
 	if e.quality == quality {
 		return
 	}
@@ -116,7 +117,7 @@ func leftOut(k int) float64 {
 }
 
 // appendHeader appends all that comes before the scan's data (T.81, annex B).
-func (e *Encoder) appendHeader(dst []byte, p *Picture) []byte {
+func (e *JPEGEncoder) appendHeader(dst []byte, p *Packed) []byte {
 	components := 3
 	if p.Size == 1 {
 		components = 1
@@ -151,7 +152,7 @@ func (e *Encoder) appendHeader(dst []byte, p *Picture) []byte {
 
 // unit returns the pixels of the side x side unit at (x, y) and their stride; the last
 // row and column are repeated beyond the picture's edge.
-func (e *Encoder) unit(p *Picture, x, y, side int) (pixels []byte, stride int) {
+func (e *JPEGEncoder) unit(p *Packed, x, y, side int) (pixels []byte, stride int) {
 	if x+side <= p.Width && y+side <= p.Height {
 		return p.Pixels[y*p.Stride+x*p.Size:], p.Stride
 	}
@@ -166,7 +167,7 @@ func (e *Encoder) unit(p *Picture, x, y, side int) (pixels []byte, stride int) {
 	return e.edge[:], stride
 }
 
-func (e *Encoder) scanGrey(p *Picture) {
+func (e *JPEGEncoder) scanGrey(p *Packed) {
 	for y := 0; y < p.Height; y += 8 {
 		for x := 0; x < p.Width; x += 8 {
 			pixels, stride := e.unit(p, x, y, 8)
@@ -181,7 +182,7 @@ func (e *Encoder) scanGrey(p *Picture) {
 	}
 }
 
-func (e *Encoder) scanColor(p *Picture) {
+func (e *JPEGEncoder) scanColor(p *Packed) {
 	for y := 0; y < p.Height; y += 16 {
 		for x := 0; x < p.Width; x += 16 {
 			pixels, stride := e.unit(p, x, y, 16)
@@ -206,7 +207,7 @@ const (
 
 // convert fills in rows v and v + 1 of the luminance blocks, and row v/2 of the
 // chrominance blocks, from two rows of 16 pixels.
-func (e *Encoder) convert(upper, lower []byte, v int, p *Picture) {
+func (e *JPEGEncoder) convert(upper, lower []byte, v int, p *Packed) {
 	size, red, green, blue := p.Size, p.Red, p.Green, p.Blue
 	upper, lower = upper[:16*size], lower[:16*size]
 	at := (v & 7) * 8
@@ -237,7 +238,7 @@ func luminance(r, g, b int32) float32 {
 }
 
 // write transforms, quantises and codes a block of a component.
-func (e *Encoder) write(b *block, component int) {
+func (e *JPEGEncoder) write(b *block, component int) {
 	transform(b)
 	table := min(component, 1)
 	scale, levels := &e.scale[table], &e.levels

@@ -1,4 +1,4 @@
-package jpegenc_test
+package picture_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/raybridge/raybridge/internal/jpegenc"
+	"github.com/raybridge/raybridge/internal/picture"
 )
 
 // scenery is a picture with smooth parts, edges and noise.
@@ -51,8 +51,8 @@ func meanSquare(a, b image.Image, n int) (sum float64) {
 }
 
 // packed writes a picture down with its colours at some places of pixels of a size.
-func packed(m *image.RGBA, size, red, green, blue, padding int) *jpegenc.Picture {
-	p := &jpegenc.Picture{
+func packed(m *image.RGBA, size, red, green, blue, padding int) *picture.Packed {
+	p := &picture.Packed{
 		Width: m.Rect.Dx(), Height: m.Rect.Dy(), Stride: m.Rect.Dx()*size + padding, Size: size, Red: red, Green: green, Blue: blue,
 	}
 	p.Pixels = bytes.Repeat([]byte{0xee}, p.Stride*p.Height)
@@ -72,7 +72,7 @@ func packed(m *image.RGBA, size, red, green, blue, padding int) *jpegenc.Picture
 // TestItIsAsGoodAsTheStandardLibrarys decodes pictures of all layouts, with and without
 // units that hang over the edge.
 func TestItIsAsGoodAsTheStandardLibrarys(t *testing.T) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	for _, side := range [][2]int{{160, 96}, {161, 97}, {1, 1}, {7, 31}, {175, 80}} {
 		m := scenery(side[0], side[1])
 		for _, quality := range []int{1, 20, 75, 95, 100} {
@@ -103,7 +103,7 @@ func TestItIsAsGoodAsTheStandardLibrarys(t *testing.T) {
 }
 
 func TestGreyIsOneComponent(t *testing.T) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	m := scenery(61, 43)
 	p := packed(m, 1, 0, 0, 0, 3)
 	file, err := e.Append(nil, p, 90)
@@ -127,7 +127,7 @@ func TestGreyIsOneComponent(t *testing.T) {
 
 // TestExtremes encodes what has the largest levels and the longest codes.
 func TestExtremes(t *testing.T) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	rng := rand.New(rand.NewPCG(5, 6))
 	for name, fill := range map[string]func(x, y int) byte{
 		"noise":   func(int, int) byte { return byte(rng.IntN(256)) },
@@ -160,30 +160,30 @@ func TestExtremes(t *testing.T) {
 }
 
 func TestPicturesThatCannotBe(t *testing.T) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	good := packed(scenery(20, 10), 3, 0, 1, 2, 0)
-	for name, spoil := range map[string]func(*jpegenc.Picture){
-		"no width":      func(p *jpegenc.Picture) { p.Width = 0 },
-		"too high":      func(p *jpegenc.Picture) { p.Height = 70_000 },
-		"two bytes":     func(p *jpegenc.Picture) { p.Size = 2 },
-		"far colour":    func(p *jpegenc.Picture) { p.Blue = 3 },
-		"negative":      func(p *jpegenc.Picture) { p.Red = -1 },
-		"short stride":  func(p *jpegenc.Picture) { p.Stride = 50 },
-		"short picture": func(p *jpegenc.Picture) { p.Pixels = p.Pixels[:len(p.Pixels)-1] },
+	for name, spoil := range map[string]func(*picture.Packed){
+		"no width":      func(p *picture.Packed) { p.Width = 0 },
+		"too high":      func(p *picture.Packed) { p.Height = 70_000 },
+		"two bytes":     func(p *picture.Packed) { p.Size = 2 },
+		"far colour":    func(p *picture.Packed) { p.Blue = 3 },
+		"negative":      func(p *picture.Packed) { p.Red = -1 },
+		"short stride":  func(p *picture.Packed) { p.Stride = 50 },
+		"short picture": func(p *picture.Packed) { p.Pixels = p.Pixels[:len(p.Pixels)-1] },
 	} {
 		p := *good
 		spoil(&p)
 		_, err := e.Append(nil, &p, 75)
-		assert.ErrorIs(t, err, jpegenc.ErrPicture, name)
+		assert.ErrorIs(t, err, picture.ErrPacked, name)
 	}
 	for _, quality := range []int{0, 101} {
 		_, err := e.Append(nil, good, quality)
-		assert.ErrorIs(t, err, jpegenc.ErrPicture)
+		assert.ErrorIs(t, err, picture.ErrPacked)
 	}
 }
 
 func TestItAllocatesNothing(t *testing.T) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	p := packed(scenery(160, 96), 3, 0, 1, 2, 0)
 	buffer, err := e.Append(nil, p, 75)
 	require.NoError(t, err)
@@ -195,9 +195,9 @@ func TestItAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func ExampleEncoder_Append() {
-	var e jpegenc.Encoder
-	file, err := e.Append(nil, &jpegenc.Picture{Pixels: make([]byte, 3*16*16), Width: 16, Height: 16, Stride: 48, Size: 3, Green: 1, Blue: 2}, 75)
+func ExampleJPEGEncoder_Append() {
+	var e picture.JPEGEncoder
+	file, err := e.Append(nil, &picture.Packed{Pixels: make([]byte, 3*16*16), Width: 16, Height: 16, Stride: 48, Size: 3, Green: 1, Blue: 2}, 75)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -208,7 +208,7 @@ func ExampleEncoder_Append() {
 }
 
 func BenchmarkAppend1920x1080(b *testing.B) {
-	var e jpegenc.Encoder
+	var e picture.JPEGEncoder
 	p := packed(scenery(1920, 1080), 3, 0, 1, 2, 0)
 	buffer := make([]byte, 0, 4<<20)
 	for b.Loop() {
