@@ -19,3 +19,8 @@ func BuildWithStack(s *Scene, size int) (*World, error) {
 	_, err := b.build()
 	return w, err
 }
+
+// Leaf reports whether r holds triangles, and which.
+func (r Ref) Leaf() (first, count int, leaf bool) {
+	return int(r & refFirstMask), int(r>>refCountBit&3) + 1, r&refLeaf != 0
+}

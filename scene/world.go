@@ -67,11 +67,6 @@ func leafRef(first, count int, cut bool) Ref {
 	return r
 }
 
-// Leaf reports whether r holds triangles, and which.
-func (r Ref) Leaf() (first, count int, leaf bool) {
-	return int(r & refFirstMask), int(r>>refCountBit&3) + 1, r&refLeaf != 0
-}
-
 // Node returns the number of an inner reference's node.
 func (r Ref) Node() int { return int(r & refNodeMask) }
 

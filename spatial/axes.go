@@ -90,46 +90,15 @@ func (s signedAxes) In(v mgl64.Vec3) mgl64.Vec3 {
 // OutAxial returns an axial vector in the other axes.
 func (s signedAxes) OutAxial(v mgl64.Vec3) mgl64.Vec3 { return s.Out(v.Mul(s.hand)) }
 
-// InAxial returns an axial vector of the other axes in ours.
-func (s signedAxes) InAxial(v mgl64.Vec3) mgl64.Vec3 { return s.In(v.Mul(s.hand)) }
-
 // OutRotation returns a rotation in the other axes: what it turns has them, and what it is
 // seen from.
 func (s signedAxes) OutRotation(q mgl64.Quat) mgl64.Quat {
 	return mgl64.Quat{W: q.W, V: s.OutAxial(q.V)}
 }
 
-// InRotation returns a rotation of the other axes in ours.
-func (s signedAxes) InRotation(q mgl64.Quat) mgl64.Quat { return mgl64.Quat{W: q.W, V: s.InAxial(q.V)} }
-
 // OutSize returns extents along our axes as extents along the other ones.
 func (s signedAxes) OutSize(v mgl64.Vec3) mgl64.Vec3 {
 	return mgl64.Vec3{v[s.ours[0]], v[s.ours[1]], v[s.ours[2]]}
-}
-
-// InSize returns extents along the other axes as extents along ours.
-func (s signedAxes) InSize(v mgl64.Vec3) mgl64.Vec3 {
-	return mgl64.Vec3{v[s.theirs[0]], v[s.theirs[1]], v[s.theirs[2]]}
-}
-
-// OutPose returns a pose in the other axes.
-func (s signedAxes) OutPose(p Pose) Pose {
-	return Pose{Position: s.Out(p.Position), Orientation: s.OutRotation(p.Orientation)}
-}
-
-// InPose returns a pose of the other axes in ours.
-func (s signedAxes) InPose(p Pose) Pose {
-	return Pose{Position: s.In(p.Position), Orientation: s.InRotation(p.Orientation)}
-}
-
-// OutTwist returns a twist in the other axes.
-func (s signedAxes) OutTwist(t Twist) Twist {
-	return Twist{Linear: s.Out(t.Linear), Angular: s.OutAxial(t.Angular)}
-}
-
-// InTwist returns a twist of the other axes in ours.
-func (s signedAxes) InTwist(t Twist) Twist {
-	return Twist{Linear: s.In(t.Linear), Angular: s.InAxial(t.Angular)}
 }
 
 // OutAttitude returns the orientation that a body's other axes have in the world, given

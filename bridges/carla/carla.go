@@ -56,7 +56,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"net/netip"
 
@@ -245,9 +244,6 @@ func actorID(id uint32) uint32 {
 	return id
 }
 
-// TokenBytes is the size of a Token's wire form.
-const TokenBytes = 24
-
 // Values in a token.
 const (
 	protocolTCP = 1
@@ -255,9 +251,6 @@ const (
 	addressIPv4 = 1
 	addressIPv6 = 2
 )
-
-// ErrToken says that bytes are no stream token.
-var ErrToken = errors.New("not a stream token")
 
 // Token says where a stream is found, as CARLA's streaming::detail::token_data: a client
 // that finds no address in it asks the host that it got the token from.
@@ -283,28 +276,4 @@ func (t Token) AppendBinary(dst []byte) ([]byte, error) {
 		kind, address = addressIPv6, a.As16()
 	}
 	return append(append(dst, protocolTCP, kind), address[:]...), nil
-}
-
-// ParseToken reads a token's 24 bytes. An error wraps ErrToken.
-func ParseToken(b []byte) (Token, error) {
-	if len(b) != TokenBytes {
-		return Token{}, fmt.Errorf("%w: it has %d bytes, not %d", ErrToken, len(b), TokenBytes)
-	}
-	if b[6] != protocolTCP {
-		return Token{}, fmt.Errorf("%w: protocol %d isn't TCP (%d)", ErrToken, b[6], protocolTCP)
-	}
-	var a netip.Addr
-	switch b[7] {
-	case addressNone:
-	case addressIPv4:
-		a = netip.AddrFrom4([4]byte(b[8:12]))
-	case addressIPv6:
-		a = netip.AddrFrom16([16]byte(b[8:24]))
-	default:
-		return Token{}, fmt.Errorf("%w: address type %d", ErrToken, b[7])
-	}
-	return Token{
-		Stream:  binary.LittleEndian.Uint32(b),
-		Address: netip.AddrPortFrom(a, binary.LittleEndian.Uint16(b[4:])),
-	}, nil
 }

@@ -2,7 +2,6 @@ package camera
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -38,31 +37,16 @@ type renderer struct {
 
 	mu    sync.Mutex
 	views map[viewKey]*view // guarded by mu
-	stats Stats             // guarded by mu
+	stats stats             // guarded by mu
 }
 
-// Stats counts what the cameras of a pipeline did.
-type Stats struct {
+// stats counts what the cameras of a pipeline did.
+type stats struct {
 	// Visibility counts visibility passes: one a view and instant, however many
 	// cameras share it. Shades counts dispatches, StaticShadows how often the
 	// shadow map of the static world was made.
 	Visibility, Shades, StaticShadows int64
 }
-
-// StatsOf returns what the cameras that share s did so far; zero before the
-// first camera began. Any goroutine may call it.
-func StatsOf(s *sensors.Shared) Stats {
-	got, err := s.Get(rendererKey{}, func() (io.Closer, error) { return nil, errNoRenderer })
-	if err != nil {
-		return Stats{}
-	}
-	r := got.(*renderer)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stats
-}
-
-var errNoRenderer = errors.New("no camera has begun")
 
 // rendererOf returns the pipeline's renderer and makes it for the first camera.
 func rendererOf(ctx context.Context, env *sensors.Env) (*renderer, error) {
@@ -135,7 +119,7 @@ func (r *renderer) at(t sensors.Tick) *stage {
 	return &r.stage
 }
 
-func (r *renderer) count(add Stats) {
+func (r *renderer) count(add stats) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stats.Visibility += add.Visibility

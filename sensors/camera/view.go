@@ -279,7 +279,7 @@ func (v *view) draw(c *gpu.Ctx, r *renderer, at sensors.Tick) error {
 			return fmt.Errorf("make the camera's pictures: %w", err)
 		}
 	}
-	r.count(Stats{Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
+	r.count(stats{Shades: int64(len(v.batches)), StaticShadows: r.sun.drawnStatic - before})
 	return nil
 }
 
@@ -310,7 +310,7 @@ func (v *view) look(c *gpu.Ctx, r *renderer, due sensors.Tick) (fromOptical mgl6
 		return fromOptical, err
 	}
 	v.shown = at.number
-	r.count(Stats{Visibility: 1})
+	r.count(stats{Visibility: 1})
 	return fromOptical, nil
 }
 

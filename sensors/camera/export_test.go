@@ -1,0 +1,26 @@
+package camera
+
+import (
+	"errors"
+	"io"
+
+	"github.com/raybridge/raybridge/sensors"
+)
+
+// Stats is what the cameras of a pipeline did.
+type Stats = stats
+
+// StatsOf returns what the cameras that share s did so far; zero before the
+// first camera began. Any goroutine may call it.
+func StatsOf(s *sensors.Shared) Stats {
+	got, err := s.Get(rendererKey{}, func() (io.Closer, error) { return nil, errNoRenderer })
+	if err != nil {
+		return Stats{}
+	}
+	r := got.(*renderer)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+var errNoRenderer = errors.New("no camera has begun")
