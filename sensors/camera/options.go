@@ -23,14 +23,14 @@ const (
 type View[K own] struct {
 	Width          int       `attribute:"image_size_x" unit:"px" default:"800" min:"1" max:"16384" usual:"16 8192" doc:"width of the picture"`
 	Height         int       `attribute:"image_size_y" unit:"px" default:"600" min:"1" max:"16384" usual:"16 8192" doc:"height of the picture"`
-	FOV            float64   `attribute:"fov" unit:"deg" default:"90" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge; with a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels"`
+	FOV            float64   `attribute:"fov" unit:"deg" default:"90" min:"0.1" max:"175" usual:"5 170" doc:"horizontal field of view, from edge to edge. With a lens that distorts, that of the pinhole with the same focal length: image_size_x / (2 tan(fov / 2)) pixels"`
 	NearClip       float64   `attribute:"near_clip" unit:"m" default:"0.05" min:"0.001" max:"1000" usual:"0.01 10" doc:"what is nearer isn't there"`
 	FarClip        float64   `attribute:"far_clip" unit:"m" default:"2000" min:"0.01" max:"100000" usual:"10 10000" doc:"what is farther isn't there"`
 	PrincipalPoint string    `attribute:"principal_point" default:"center" enum:"center,corner" doc:"how CameraInfo counts pixels: center has (0, 0) in the first pixel's centre, as ROS; corner in its corner, as CARLA"`
 	Lens           string    `attribute:"lens" default:"pinhole" enum:"pinhole,plumb_bob,svl,svl_fisheye" doc:"pinhole; plumb_bob as OpenCV and ROS; svl and svl_fisheye as SVL Simulator's distorted cameras"`
-	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them; for svl and svl_fisheye a1 to a4 of DistortionParameters; none for pinhole"`
+	Distortion     []float64 `attribute:"distortion" doc:"for plumb_bob k1, k2, p1, p2 and, if need be, k3, as OpenCV and ROS order them. For svl and svl_fisheye a1 to a4 of DistortionParameters. None for pinhole"`
 	Xi             float64   `attribute:"xi" max:"10" doc:"how far behind the sphere's centre svl_fisheye looks from"`
-	lensCircle     `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default: the picture is a pinhole's, unless lens says otherwise"`
+	lensCircle     `inert:"the circle's formula is inside CARLA's engine, and its strength is 0 by default. The picture is a pinhole's, unless lens says otherwise"`
 	Own            K
 }
 
@@ -73,7 +73,7 @@ type RGBOwn struct {
 
 // DepthOwn are the options that a depth camera has beside View's.
 type DepthOwn struct {
-	Output   string   `attribute:"output" default:"metres" enum:"metres,carla,svl" doc:"metres is 32FC1; carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m; svl is mono8, the tenth root of distance over far_clip"`
+	Output   string   `attribute:"output" default:"metres" enum:"metres,carla,svl" doc:"metres is 32FC1. carla is bgra8, where red + 256 green + 65536 blue is 2^24 - 1 at 1000 m. svl is mono8, the tenth root of distance over far_clip"`
 	MinDepth float64  `attribute:"min_depth" unit:"m" max:"100000" usual:"0 100" doc:"what is nearer reads -Inf (REP-117), and black otherwise"`
 	MaxDepth *float64 `attribute:"max_depth" unit:"m" default:"1000" max:"100000" usual:"1 10000" doc:"what is farther reads +Inf, as does the sky, and white otherwise"`
 	Compression
@@ -81,13 +81,13 @@ type DepthOwn struct {
 
 // SemanticOwn are the options that a camera of tags has beside View's.
 type SemanticOwn struct {
-	Output      string `attribute:"output" default:"tag" enum:"tag,palette,palette_bgra8,carla,svl" doc:"tag is mono8, one tag a pixel; palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them; carla is bgra8, the tag in red; svl is rgb8 in SVL's colours"`
+	Output      string `attribute:"output" default:"tag" enum:"tag,palette,palette_bgra8,carla,svl" doc:"tag is mono8, one tag a pixel. palette is rgb8 in CityScapes colours, palette_bgra8 the same as CARLA's ROS bridge has them. carla is bgra8, the tag in red. svl is rgb8 in SVL's colours"`
 	Compression `defaults:"jpeg_quality=100"`
 }
 
 // InstanceOwn are the options that a camera of actors has beside View's.
 type InstanceOwn struct {
-	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone; carla is bgra8, the tag in red, the id's low byte in green and its high one in blue; svl is rgb8, the class's hue in a shade of the actor's own"`
+	Output      string `attribute:"output" default:"id" enum:"id,carla,svl" doc:"id is the number alone. carla is bgra8, the tag in red, the id's low byte in green and its high one in blue. svl is rgb8, the class's hue in a shade of the actor's own"`
 	Encoding    string `attribute:"encoding" default:"16UC1" enum:"16UC1,32SC1" doc:"type of a pixel of output id"`
 	Compression `defaults:"jpeg_quality=100"`
 }
@@ -97,7 +97,7 @@ type NormalsOwn struct{}
 
 // Compression are the options of cameras whose pictures can be compressed.
 type Compression struct {
-	Compressed  string `attribute:"compressed" default:"none" enum:"none,jpeg,png" doc:"format of a compressed image published beside the plain one; jpeg is for pictures in colours or greys, not for labels or codes, and png not for metres or 32SC1"`
+	Compressed  string `attribute:"compressed" default:"none" enum:"none,jpeg,png" doc:"format of a compressed image published beside the plain one. jpeg is for pictures in colours or greys, not for labels or codes. png is not for metres or 32SC1"`
 	JPEGQuality int    `attribute:"jpeg_quality" default:"75" min:"1" max:"100" doc:"size against fidelity of JPEG, whose colours have half the resolution at any"`
 	PublishRaw  *bool  `attribute:"publish_raw" default:"true" doc:"publish the plain image; without it only a compressed one"`
 }
@@ -108,13 +108,13 @@ type Light struct {
 	Supersampling        int     `attribute:"supersampling" default:"1" min:"1" max:"4" doc:"points seen across a pixel, and down it: 2 smooths edges at four times the work"`
 	ToneCurve            string  `attribute:"tone_curve" default:"filmic" enum:"filmic,none" doc:"how bright light is shown: filmic rolls off softly, none clips at white"`
 	Postprocess          *bool   `attribute:"enable_postprocess_effects" default:"true" doc:"without them the picture is linear: no tone curve, no balance, no gamma"`
-	ExposureMode         string  `attribute:"exposure_mode" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find; manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
+	ExposureMode         string  `attribute:"exposure_mode" default:"histogram" enum:"histogram,manual" doc:"histogram takes the scene's exposure for what a meter would find. manual multiplies it by what iso, fstop, shutter_speed and calibration_constant give, which is 1 at their defaults"`
 	ExposureCompensation float64 `attribute:"exposure_compensation" unit:"EV" min:"-16" max:"16" doc:"brightness over the scene's own exposure, in stops"`
 	ISO                  float64 `attribute:"iso" default:"100" min:"1" max:"1e6" usual:"25 25600" doc:"sensitivity, in exposure_mode manual"`
 	FStop                float64 `attribute:"fstop" default:"1.4" min:"0.1" max:"100" usual:"0.7 32" doc:"f-number of the aperture, in exposure_mode manual"`
 	ShutterSpeed         float64 `attribute:"shutter_speed" unit:"1/s" default:"200" min:"0.01" max:"1e6" usual:"1 10000" doc:"one over the time of exposure, in exposure_mode manual"`
 	CalibrationConstant  float64 `attribute:"calibration_constant" default:"16" min:"1" max:"100" doc:"of the light meter, in exposure_mode manual"`
-	adaptation           `inert:"the exposure doesn't adapt: it is the scene's own, so that a picture depends on its instant alone"`
+	adaptation           `inert:"the exposure doesn't adapt. It is the scene's own, so that a picture depends on its instant alone"`
 	Gamma                float64  `attribute:"gamma" default:"2.2" min:"0.1" max:"10" usual:"1 3" doc:"of the display: 2.2 is sRGB, more is brighter"`
 	Temperature          float64  `attribute:"temp" unit:"K" default:"6500" min:"1500" max:"15000" doc:"temperature of the light that is shown as white"`
 	Tint                 float64  `attribute:"tint" min:"-1" max:"1" doc:"of the white balance: above 0 towards magenta, below towards green"`

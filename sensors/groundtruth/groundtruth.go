@@ -103,7 +103,7 @@ type Boxes3D struct {
 var Boxes3DDefinition = sensors.Define(sensors.Definition{
 	ID:     "sensor.ground_truth.boxes_3d",
 	Number: 71,
-	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion: mount it on the roof (on the ground, without a pose, it sees none), or set hidden",
+	Doc:    "oriented boxes of the vehicles and people that it sees from where it stands, with occlusion. Mount it on the roof, or set hidden: on the ground, without a pose, it sees none",
 	Tags:   []string{"ground_truth", "gpu"},
 	Outputs: []sensors.OutputSpec{
 		sensors.Declare[sample.Detections3D](sensors.OutputSpec{

@@ -119,7 +119,7 @@ type RayCast = Scan[Intensities]
 // Intensities are what RayCast has of its own: the receiver's model, with CARLA's names and
 // defaults, and how bridges write the points.
 type Intensities struct {
-	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity: surface, 0 to 255 by reflectance, angle and range; carla, exp(-attenuation range); svl, metallic or mean of the base colour, 0 to 1"`
+	Intensity             IntensityScale     `attribute:"intensity" default:"surface" enum:"surface,carla,svl" doc:"scale of the intensity. surface is 0 to 255 by reflectance, angle and range. carla is exp(-attenuation range). svl is metallic or mean of the base colour, 0 to 1"`
 	Attenuation           *float64           `attribute:"atmosphere_attenuation_rate" unit:"1/m" default:"0.004" max:"1" usual:"0 0.2" doc:"loss of intensity with the range"`
 	DropoffGeneralRate    *float64           `attribute:"dropoff_general_rate" default:"0.45" max:"1" doc:"share of rays that are never fired; presets but uniform fire all where this isn't set"`
 	DropoffIntensityLimit *float64           `attribute:"dropoff_intensity_limit" default:"0.8" max:"1" doc:"exp(-attenuation range) up to which returns may be lost"`

@@ -89,7 +89,7 @@ func Config() []byte {
 `+"`raybridge config check FILE.yaml`"+` says whether a run would accept it. A rig file, `+"`--rig FILE`"+`, has the key
 `+"`sensors`"+` and may have `+"`drivers`"+`, or is another simulator's: [docs/rigs.md](rigs.md). An unknown key is an error that names its place and the closest known one. Paths are relative to the file
 that names them. A key without a default is empty, 0 or false. Lengths are metres, angles degrees, axes REP-103: x forward (east in the map), y left (north), z up.
-Lists and mappings lie at most %d deep in one another, aliases (`+"`*name`"+`) stand for
+Lists and mappings lie at most %d deep in one another. Aliases (`+"`*name`"+`) stand for
 at most %d values, a key has at most %d bytes, a file 4 MiB.
 
 `, doc.MaxDepth, doc.MaxAliased, doc.MaxKey)
@@ -350,7 +350,7 @@ func Sensors(registry *sensors.Registry) []byte {
 
 A rig lists sensors by these ids; ` + "`raybridge sensors list` and `raybridge sensors show ID`" + ` print the same. Every sensor
 also has the keys that [docs/config.md](config.md#sensor) lists: its name, frame, pose, topic and rate. An attribute that
-isn't given has its default; one outside its range is an error that names the range, and one outside what is *usually* given a
+isn't given has its default. One outside its range is an error that names the range, and one outside what is *usually* given a
 warning. A *fixed* attribute describes the type
 and can't be set to anything else; one that *changes nothing* is accepted because other simulators' rigs name it. A sensor
 that fires each frame does so at every instant at which anything happens, before all others, and takes no rate. Its number
