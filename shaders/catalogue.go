@@ -22,8 +22,6 @@
 // the source.
 package shaders
 
-import "io/fs"
-
 // Entry describes one program: a compute shader, or a vertex and a fragment
 // shader. Entries are values that nobody changes.
 type Entry struct {
@@ -39,9 +37,9 @@ type Entry struct {
 	Workgroup [3]int
 	// Constants are the #defines that Go gives, with their default values.
 	Constants []Define
-	// Files holds the stages' files where they are not this package's own
-	// (optional). What is not in it is looked for in this package.
-	Files fs.FS
+	// Files are the texts of files that are not this package's own, by name (optional).
+	// What is not in it is looked for in this package.
+	Files map[string]string
 }
 
 // Kind is the GLSL interface of a Binding, numbered as gpu.BindingKind.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/raybridge/raybridge/shaders"
 	"github.com/stretchr/testify/assert"
@@ -15,11 +14,11 @@ import (
 )
 
 func TestSourceTakesEachFileOnce(t *testing.T) {
-	files := fstest.MapFS{
-		"mine.comp":      {Data: []byte("#include \"lib/a.glsl\"\n#include \"lib/b.glsl\"\nvoid main() {}\n")},
-		"lib/a.glsl":     {Data: []byte("int a;\n")},
-		"lib/b.glsl":     {Data: []byte("#include \"lib/a.glsl\"\nint b;\n")},
-		"lib/scene.glsl": {Data: []byte("overridden")},
+	files := map[string]string{
+		"mine.comp":      "#include \"lib/a.glsl\"\n#include \"lib/b.glsl\"\nvoid main() {}\n",
+		"lib/a.glsl":     "int a;\n",
+		"lib/b.glsl":     "#include \"lib/a.glsl\"\nint b;\n",
+		"lib/scene.glsl": "overridden",
 	}
 	e := &shaders.Entry{Name: "mine", Compute: "mine.comp", Files: files, Workgroup: [3]int{4, 2, 0},
 		Constants: []shaders.Define{shaders.Int("N", 3), {Name: "HALF", Value: "0.5"}}}
@@ -40,7 +39,7 @@ func TestSourceTakesEachFileOnce(t *testing.T) {
 
 func TestSourceFindsTheLibraryForForeignEntries(t *testing.T) {
 	e := &shaders.Entry{Name: "foreign", Compute: "x.comp",
-		Files: fstest.MapFS{"x.comp": {Data: []byte("#include \"lib/trace.glsl\"\n")}}}
+		Files: map[string]string{"x.comp": "#include \"lib/trace.glsl\"\n"}}
 	p, err := shaders.Source(e)
 	require.NoError(t, err)
 	assert.Contains(t, p.Compute, "bool trace(Ray ray")
@@ -48,7 +47,7 @@ func TestSourceFindsTheLibraryForForeignEntries(t *testing.T) {
 
 func TestSourceErrorsNameTheirPlace(t *testing.T) {
 	missing := &shaders.Entry{Name: "missing", Compute: "x.comp",
-		Files: fstest.MapFS{"x.comp": {Data: []byte("\n#include \"lib/nowhere.glsl\"\n")}}}
+		Files: map[string]string{"x.comp": "\n#include \"lib/nowhere.glsl\"\n"}}
 	_, err := shaders.Source(missing)
 	require.ErrorIs(t, err, shaders.ErrSource)
 	require.ErrorIs(t, err, fs.ErrNotExist)
@@ -132,7 +131,7 @@ func TestBindingsAreWhatTheSourcesDeclare(t *testing.T) {
 func ExampleSource() {
 	entry := &shaders.Entry{
 		Name: "distance.any", Compute: "any.comp", Workgroup: [3]int{64, 1, 1},
-		Files: fstest.MapFS{"any.comp": {Data: []byte(`
+		Files: map[string]string{"any.comp": `
 layout(local_size_x = LOCAL_SIZE_X) in;
 #include "lib/trace.glsl"
 layout(std430, binding = 0) buffer Nearest { uint nearest; };
@@ -141,7 +140,7 @@ void main() {
     float a = 6.2831853 * float(gl_GlobalInvocationID.x) / float(RAYS);
     if (trace(Ray(vec3(0.0), vec3(cos(a), sin(a), 0.0)), 0.1, 100.0, 0.0, hit)) atomicMin(nearest, floatBitsToUint(hit.t));
 }
-`)}},
+`},
 		Bindings:  append(shaders.SceneTables(), shaders.Binding{Name: "Nearest", Kind: shaders.KindStorage}),
 		Constants: []shaders.Define{shaders.Int("RAYS", 256)},
 	}

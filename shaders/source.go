@@ -96,12 +96,12 @@ var includeLine = regexp.MustCompile(`^\s*#\s*include\s+"([^"]+)"\s*$`)
 
 // resolver collects one stage's files in the order of their first inclusion.
 type resolver struct {
-	own   fs.FS // the entry's, may be nil
+	own   map[string]string // the entry's
 	files []string
 	body  strings.Builder
 }
 
-func resolve(own fs.FS, file string, defines []Define) (string, error) {
+func resolve(own map[string]string, file string, defines []Define) (string, error) {
 	r := resolver{own: own}
 	if err := r.include(file); err != nil {
 		return "", err
@@ -146,11 +146,8 @@ func (r *resolver) include(file string) error {
 }
 
 func (r *resolver) read(file string) (string, error) {
-	if r.own != nil {
-		b, err := fs.ReadFile(r.own, file)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return string(b), err
-		}
+	if text, ok := r.own[file]; ok {
+		return text, nil
 	}
 	b, err := fs.ReadFile(embedded, file)
 	if err != nil {

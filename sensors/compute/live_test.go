@@ -6,7 +6,6 @@ import (
 	"context"
 	"log/slog"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +27,7 @@ func nothing(sensors.Tick, sample.Header, []uint32) {}
 func TestASensorThatCannotBeginHoldsNothing(t *testing.T) {
 	broken := &shaders.Entry{
 		Name: "broken", Compute: "broken.comp", Workgroup: [3]int{64, 1, 1},
-		Files: fstest.MapFS{"broken.comp": {Data: []byte("void main() { return 1; }\n")}},
+		Files: map[string]string{"broken.comp": "void main() { return 1; }\n"},
 	}
 	s := compute.New(sensors.Spec{Name: "broken"}, compute.Shader[uint32]{
 		Entry: broken, Results: 64, Invocations: [3]int{64, 1, 1}, UniformBytes: 16, TableRows: 4, Publish: nothing,

@@ -3,7 +3,6 @@ package skyview
 
 import (
 	"context"
-	"embed"
 
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/compute"
@@ -12,11 +11,8 @@ import (
 	"github.com/raybridge/raybridge/simtime"
 )
 
-//go:embed skyview.comp
-var files embed.FS
-
 var shader = shaders.Entry{
-	Name: "sky view", Compute: "skyview.comp", Files: files, Workgroup: [3]int{64, 1, 1},
+	Name: "sky view", Compute: "skyview.comp", Files: map[string]string{"skyview.comp": glsl}, Workgroup: [3]int{64, 1, 1},
 	Bindings: append(shaders.SceneTables(), shaders.Binding{Name: "Results", Kind: shaders.KindStorage}),
 }
 
@@ -66,3 +62,18 @@ func (s *sensor) publish(at sensors.Tick, header sample.Header, sky []uint32) {
 	}
 	s.out.TryQueue(at, &SkyView{header, float64(sum) / float64(len(sky))})
 }
+
+const glsl = `
+// Looks up along evenly spread directions, one an invocation: is there only sky?
+layout(local_size_x = LOCAL_SIZE_X) in;
+#include "lib/trace.glsl"
+layout(std430, binding = 0) writeonly buffer Results { uint sky[]; };
+void main() {
+    int i = int(gl_GlobalInvocationID.x), n = sky.length();
+    if (i >= n) return;
+    float z = (float(i) + 0.5) / float(n), turn = 2.39996323 * float(i); // the golden angle
+    vec3 direction = vec3(sqrt(1.0 - z * z) * vec2(cos(turn), sin(turn)), z);
+    RigidPose sensor = sensorPose(momentAt(0.0));
+    sky[i] = occluded(Ray(sensor.position, rotate(sensor.rotation, direction)), 0.01, 500.0, 0.0) ? 0u : 1u;
+}
+`
