@@ -4,15 +4,14 @@ package all
 
 import (
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/carla"
-	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros1"
 	"github.com/raybridge/raybridge/bridges/ros2dds"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
-	"github.com/raybridge/raybridge/bridges/rosapollo"
 	"github.com/raybridge/raybridge/bridges/rosbridge"
 	"github.com/raybridge/raybridge/bridges/stream"
 )
@@ -21,14 +20,14 @@ import (
 func Factories() []bridges.Factory {
 	return []bridges.Factory{
 		carla.Factory{},
-		cyber.Factory{},
+		apollo.Cyber{},
 		foxglove.Factory{},
 		logging.Factory{},
 		mcap.Factory{},
 		ros1.Factory{},
 		ros2dds.Factory{},
 		ros2lgsvl.Factory{},
-		rosapollo.Factory{},
+		apollo.RosApollo{},
 		rosbridge.Factory{},
 		stream.Factory{},
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/all"
-	"github.com/raybridge/raybridge/bridges/cyber"
+	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/logging"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -80,7 +80,7 @@ func TestEveryBridgeToROSTakesTypes(t *testing.T) {
 }
 
 func TestNothingIsRegisteredWithABridgeThatThereIsNot(t *testing.T) {
-	registry := bridges.MustRegistry(mcap.Factory{}, cyber.Factory{})
+	registry := bridges.MustRegistry(mcap.Factory{}, apollo.Cyber{})
 	err := ros.Register(registry, published, "mcap", "mcup", "cyber")
 	require.ErrorIs(t, err, bridges.ErrUnknownBridge)
 	require.ErrorIs(t, err, bridges.ErrNoConverter)

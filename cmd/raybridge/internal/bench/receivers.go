@@ -19,8 +19,8 @@ import (
 	library "github.com/foxglove/mcap/go/mcap"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/apollo"
 	"github.com/raybridge/raybridge/bridges/bridgetest/peers"
-	"github.com/raybridge/raybridge/bridges/cyber"
 	"github.com/raybridge/raybridge/bridges/foxglove"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/bridges/ros2lgsvl"
@@ -456,7 +456,7 @@ func tcpContests() []contest {
 			plain:  func(ctx context.Context) (way, error) { return newPlainTCP(ctx, make([]byte, tcpCloud)) },
 		}
 	}
-	return []contest{of("cyber_cloud", cyber.Factory{}), of("ros2lgsvl_cloud", ros2lgsvl.Factory{})}
+	return []contest{of("cyber_cloud", apollo.Cyber{}), of("ros2lgsvl_cloud", ros2lgsvl.Factory{})}
 }
 
 // openTCP sends clouds through a bridge that dials a TCP server.

@@ -1,0 +1,156 @@
+package apollo
+
+import (
+	"math"
+
+	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
+	"github.com/raybridge/raybridge/sensors/sample"
+	"github.com/raybridge/raybridge/spatial"
+)
+
+// standardGravity is what an IMU at rest reports upwards, m/s² (CGPM 1901).
+const standardGravity = 9.80665
+
+// setAttitude sets what a pose says of the orientation of the axes forward, left, up in
+// the world.
+func setAttitude(p *apollopb.Pose, orientation mgl64.Quat) {
+	q := spatial.RFUAxes.OutAttitude(orientation)
+	o := part(&p.Orientation)
+	set(&o.Qx, q.V[0])
+	set(&o.Qy, q.V[1])
+	set(&o.Qz, q.V[2])
+	set(&o.Qw, q.W)
+	set(&p.Heading, yaw(orientation))
+	setPoint(&p.EulerAngles, eulerZXY(q))
+}
+
+// yaw returns the heading of the x axis, radians from the east to the north.
+func yaw(orientation mgl64.Quat) float64 {
+	_, _, degrees := spatial.Pose{Orientation: orientation}.RPY()
+	return mgl64.DegToRad(degrees)
+}
+
+// eulerZXY returns the angles about x, y and z that make q when they are applied about z,
+// then the new x, then the new y: pitch, roll and yaw of a vehicle whose y axis is
+// forward.
+func eulerZXY(q mgl64.Quat) mgl64.Vec3 {
+	w, x, y, z := q.W, q.V[0], q.V[1], q.V[2]
+	return mgl64.Vec3{
+		math.Asin(max(-1, min(1, 2*(w*x+y*z)))),
+		math.Atan2(2*(w*y-x*z), 1-2*(x*x+y*y)),
+		math.Atan2(2*(w*z-x*y), 1-2*(x*x+z*z)),
+	}
+}
+
+func setENU(field **apollopb.PointENU, v mgl64.Vec3) {
+	p := part(field)
+	set(&p.X, v[0])
+	set(&p.Y, v[1])
+	set(&p.Z, v[2])
+}
+
+// setRates sets the angular velocity, given in the axes forward, left, up.
+func setRates(p *apollopb.Pose, orientation mgl64.Quat, rates mgl64.Vec3) {
+	setPoint(&p.AngularVelocity, orientation.Rotate(rates))
+	setPoint(&p.AngularVelocityVrf, spatial.RFUAxes.Out(rates))
+}
+
+// gps has the easting, northing and altitude of the sample.
+func gps(dst *apollopb.Gps, src *sample.GpsOdometry, _ *mapPlace) error {
+	p := part(&dst.Localization)
+	setENU(&p.Position, mgl64.Vec3{src.Easting, src.Northing, src.Altitude})
+	setAttitude(p, src.Orientation)
+	setPoint(&p.LinearVelocity, src.Velocity)
+	setRates(p, src.Orientation, src.AngularVelocity)
+	_, err := setHeader(&dst.Header, &src.Header)
+	return err
+}
+
+// correctedImu has what an inertial navigation system makes of a measurement, in the
+// fields and axes of Apollo's own driver: without gravity, right, forward, up, also in
+// linear_acceleration and angular_velocity. An IMU that reports no orientation is taken
+// to be where its header says.
+func correctedImu(dst *apollopb.CorrectedImu, src *sample.Imu, _ *mapPlace) error {
+	orientation := src.Orientation
+	if src.OrientationCovariance[0] < 0 {
+		orientation = src.Pose.Orientation
+	}
+	gravity := orientation.Conjugate().Rotate(mgl64.Vec3{0, 0, standardGravity})
+	acceleration, rates := spatial.RFUAxes.Out(src.LinearAcceleration.Sub(gravity)), spatial.RFUAxes.Out(src.AngularVelocity)
+	p := part(&dst.Imu)
+	setAttitude(p, orientation)
+	setPoint(&p.LinearAcceleration, acceleration)
+	setPoint(&p.LinearAccelerationVrf, acceleration)
+	setPoint(&p.AngularVelocity, rates)
+	setPoint(&p.AngularVelocityVrf, rates)
+	_, err := setHeader(&dst.Header, &src.Header)
+	return err
+}
+
+// localizationEstimate has the pose in the world and the deviations of its position.
+func localizationEstimate(dst *apollopb.LocalizationEstimate, src *sample.Odometry, at *mapPlace) error {
+	h, err := setHeader(&dst.Header, &src.Header)
+	if err != nil {
+		return err
+	}
+	set(&h.ModuleName, "localization")
+	p := part(&dst.Pose)
+	setENU(&p.Position, at.World(src.BodyPose.Position))
+	setAttitude(p, src.BodyPose.Orientation)
+	setPoint(&p.LinearVelocity, src.BodyPose.Rotate(src.Twist.Linear))
+	setRates(p, src.BodyPose.Orientation, src.Twist.Angular)
+	c := &src.PoseCovariance
+	setPoint(&part(&dst.Uncertainty).PositionStdDev, mgl64.Vec3{root(c[0]), root(c[7]), root(c[14])})
+	set(&dst.MeasurementTime, h.GetTimestampSec())
+	return nil
+}
+
+// root returns the deviation of a variance; a negative one, of what isn't known, gives 0.
+func root(variance float64) float64 { return math.Sqrt(max(0, variance)) }
+
+// Map places the map frame on the earth. A nil *mapPlace is a place that isn't known: the
+// map frame's coordinates then stand for UTM's. Any goroutine may use it.
+type mapPlace struct {
+	plane spatial.TangentPlane
+	zone  spatial.UTMZone
+}
+
+// newMapPlace returns the place of a map with its origin there. Its zone is the origin's,
+// also for what lies beyond, as in sample.GpsOdometry.
+func newMapPlace(origin spatial.Geodetic) *mapPlace {
+	return &mapPlace{plane: spatial.NewTangentPlane(origin), zone: spatial.UTMZoneOf(origin)}
+}
+
+// mapped is an instance of a bridge that may know the map's place; nil is unknown. It is
+// asked before each message, on any goroutine.
+type mapped interface{ Map() *mapPlace }
+
+// World returns the easting, northing and height above the ellipsoid of a point of the
+// map frame, metres.
+func (m *mapPlace) World(p mgl64.Vec3) mgl64.Vec3 {
+	if m == nil {
+		return p
+	}
+	at := m.plane.Geodetic(p)
+	easting, northing := m.zone.Project(at)
+	return mgl64.Vec3{easting, northing, at.Altitude}
+}
+
+// Local is the inverse of World, to a micrometre within a hundred kilometres of the
+// origin. The map's axes differ from UTM's by a few degrees and a scale near one, so each
+// step of a fixed-point iteration takes off most of the error.
+func (m *mapPlace) Local(world mgl64.Vec3) mgl64.Vec3 {
+	if m == nil {
+		return world
+	}
+	p := world.Sub(m.World(mgl64.Vec3{}))
+	for range 32 {
+		rest := world.Sub(m.World(p))
+		p = p.Add(rest)
+		if rest.Dot(rest) < 1e-14 {
+			break
+		}
+	}
+	return p
+}

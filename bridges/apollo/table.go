@@ -1,0 +1,193 @@
+// Package apollo has the bridges to Baidu's Apollo: [Cyber] speaks protobuf to cyber_bridge,
+// [RosApollo] JSON to the rosbridge server of LG's ROS for Apollo. Both turn samples into
+// Apollo's messages, and Apollo's messages into samples, by one table.
+//
+// # Time
+//
+// header.timestamp_sec is the sample's stamp in seconds, and so is measurement_time of
+// clouds, pictures and localization; nanoseconds stand exactly in lidar_timestamp,
+// camera_timestamp, radar_timestamp and in each point. measurement_time of GnssBestPose
+// and Imu is GPS time as Apollo wants it there: seconds since 1980-01-06 with 18 leap
+// seconds, so that a stamp of 0 is -315964782. A stamp below 0 is an error.
+//
+// # Axes and places
+//
+// Sensors' data stay in REP-103 axes, which are Apollo's forward, left and up. What
+// Apollo calls a pose has the axes right, forward and up: its orientation is the
+// sample's times (0, 0, -√½, √½). Headings count from the east to the north, radians,
+// as Apollo reads them. Positions in the world are UTM where the map's place is known,
+// else the map frame's; velocities and headings are those of the map's axes, which are
+// true east and north at the origin: they aren't turned by the meridian's convergence.
+//
+// # Messages
+//
+// Folder apollopb has our own .proto files of the messages that raybridge speaks, with
+// Apollo's packages, names, field numbers and, up to Apollo 7, folders. Fields
+// that raybridge neither sends nor reads are left out; receivers with the full messages
+// see them as unset. The Go code of all of them is one package.
+//
+// # Gaps
+//
+// A radar object has no orientation and an obstacle no tracking time, so those fields are
+// unset. A control command's steering rate is in per cent of an angle that isn't known
+// here, and is left out. perception.PerceptionLanes is
+// made of sample.LaneLines, which no sensor of raybridge publishes yet.
+package apollo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/apollo/apollopb"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+//go:generate go run github.com/raybridge/raybridge/internal/gen protobuf apollopb apollopb
+
+// protoPublication is a type of sample with the message that carries it. Its Schema is the
+// message's descriptor.
+type protoPublication = bridges.Publication[protoMessage, protoreflect.MessageDescriptor]
+
+// protoSend encodes and sends, or queues, one message: see [bridges.Send].
+type protoSend = bridges.Send[protoMessage]
+
+// protoSubscription is a message with the type of sample that is made of it. Its Schema is the
+// message's descriptor.
+type protoSubscription = bridges.Subscription[proto.Message, protoreflect.MessageDescriptor]
+
+// protoInbox takes the messages of one subscription.
+type protoInbox = bridges.Inbox[proto.Message]
+
+// converter makes messages of one type of samples, in the memory of the last one.
+type converter[T any] struct {
+	descriptor protoreflect.MessageDescriptor
+	// make returns a new function that converts.
+	make func() func(src T, at *mapPlace) (protoMessage, error)
+}
+
+// converted is the converter to a structure.
+func converted[M any, P interface {
+	*M
+	proto.Message
+}, T any](convert func(P, T, *mapPlace) error) converter[T] {
+	return converter[T]{
+		descriptor: P(new(M)).ProtoReflect().Descriptor(),
+		make: func() func(T, *mapPlace) (protoMessage, error) {
+			message := P(new(M))
+			boxed := protoMessage(structure{message})
+			return func(src T, at *mapPlace) (protoMessage, error) { return boxed, convert(message, src, at) }
+		},
+	}
+}
+
+// clouds is the converter to a cloud.
+func clouds[T any](convert func(*cloud, T, *mapPlace) error) converter[T] {
+	return converter[T]{
+		descriptor: (*apollopb.PointCloud)(nil).ProtoReflect().Descriptor(),
+		make: func() func(T, *mapPlace) (protoMessage, error) {
+			c := new(cloud)
+			return func(src T, at *mapPlace) (protoMessage, error) { return c, convert(c, src, at) }
+		},
+	}
+}
+
+// publication makes the protoPublication of a converter.
+func publication[T bridges.Stamped](c converter[T]) protoPublication {
+	return bridges.Publish(string(c.descriptor.FullName()), c.descriptor, func(i bridges.Instance) func(T) (protoMessage, error) {
+		convert := c.make()
+		return func(src T) (protoMessage, error) { return convert(src, mapOf(i)) }
+	})
+}
+
+// mapOf returns the place of an instance's map; nil is unknown.
+func mapOf(i bridges.Instance) *mapPlace {
+	if mapped, ok := i.(mapped); ok {
+		return mapped.Map()
+	}
+	return nil
+}
+
+// errEmpty says that nothing is set in a message, so that it has no bytes. It doesn't
+// command a vehicle to do nothing.
+var errEmpty = errors.New("message is empty")
+
+// tellsPresence reports whether a message's fields tell zero from not being there, as all of
+// proto2's do. Where none does (proto3), a message of zeros has no bytes either.
+func tellsPresence(m protoreflect.MessageDescriptor) bool {
+	fields := m.Fields()
+	for i := range fields.Len() {
+		if fields.Get(i).HasPresence() {
+			return true
+		}
+	}
+	return false
+}
+
+// subscription makes the protoSubscription of a conversion.
+func subscription[M any, P interface {
+	*M
+	proto.Message
+}, S any](convert func(*S, P, *mapPlace) error) protoSubscription {
+	descriptor := P(new(M)).ProtoReflect().Descriptor()
+	presence := tellsPresence(descriptor)
+	return bridges.Subscribe(string(descriptor.FullName()), descriptor, func() proto.Message { return P(new(M)) }, func(i bridges.Instance) func(proto.Message) (*S, error) {
+		return func(m proto.Message) (*S, error) {
+			if presence && proto.Size(m) == 0 {
+				return nil, fmt.Errorf("%s: %w", descriptor.FullName(), errEmpty)
+			}
+			s := new(S)
+			return s, convert(s, m.(P), mapOf(i))
+		}
+	})
+}
+
+// correctedChannel is in the name of the channel that Apollo has for corrected
+// measurements, "/apollo/sensor/gnss/corrected_imu", and in SVL's CorrectedTopic.
+const correctedChannel = "corrected"
+
+// publications returns a protoPublication of each type of sample that Apollo has a message
+// for. An Imu is a drivers.gnss.Imu, but a localization.CorrectedImu on a channel whose
+// name has "corrected" in it.
+func publications() []protoPublication {
+	measured, corrected := publication(converted(rawImu)), publication(converted(correctedImu))
+	imu := func(channel string) protoPublication {
+		return oneOf(strings.Contains(channel, correctedChannel), corrected, measured)
+	}
+	return []protoPublication{
+		publication(converted(clock)), publication(converted(image)), publication(converted(compressedImage)),
+		publication(clouds((*cloud).fromCloud)), publication(clouds((*cloud).fromScan)),
+		publication(converted(gnssBestPose)), publication(converted(gps)), publication(converted(insStat)),
+		measured.ByTopic(imu), publication(converted(localizationEstimate)),
+		publication(converted(chassis)), publication(converted(contiRadar)),
+		publication(converted(detection2DArray)), publication(converted(perceptionObstacles)),
+		publication(converted(trafficLights)), publication(converted(perceptionLanes)),
+	}
+}
+
+// subscriptions returns a protoSubscription of each message that can become a sample.
+func subscriptions() []protoSubscription {
+	return []protoSubscription{subscription(readControl), subscription(readDetection2DArray), subscription(readObstacles)}
+}
+
+// newPublication makes a protoPublication of a type from outside. convert sets a message that
+// is empty.
+func newPublication[M any, P interface {
+	*M
+	proto.Message
+}, T bridges.Stamped](convert func(dst P, src T) error) protoPublication {
+	return publication(converted(func(dst P, src T, _ *mapPlace) error {
+		proto.Reset(dst)
+		return convert(dst, src)
+	}))
+}
+
+// newSubscription makes a protoSubscription of a message from outside.
+func newSubscription[M any, P interface {
+	*M
+	proto.Message
+}, S any](convert func(dst *S, src P) error) protoSubscription {
+	return subscription(func(dst *S, src P, _ *mapPlace) error { return convert(dst, src) })
+}

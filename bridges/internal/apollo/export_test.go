@@ -1,4 +1,0 @@
-package apollo
-
-// PutVarint is putVarint.
-var PutVarint = putVarint
