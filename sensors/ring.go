@@ -101,8 +101,20 @@ func (r *Ring[D, E]) full() error {
 // Start reads back what the commands so far write to Take's buffer. issued is false where
 // there is no room after all, which it counts. GL thread.
 func (r *Ring[D, E]) Start(c *gpu.Ctx, shot Shot[D]) (issued bool, err error) {
+	return r.start(c, shot, readback.Buffer(r.target))
+}
+
+// StartRange is Start for some of the buffer's records alone: so many from first on, at
+// least one. The lease has these. GL thread.
+func (r *Ring[D, E]) StartRange(c *gpu.Ctx, shot Shot[D], first, records int) (issued bool, err error) {
+	var record E
+	size := int(unsafe.Sizeof(record))
+	return r.start(c, shot, readback.BufferRange(r.target, first*size, records*size))
+}
+
+func (r *Ring[D, E]) start(c *gpu.Ctx, shot Shot[D], from readback.Source) (issued bool, err error) {
 	r.due = shot.At.TimeNs
-	started, err := r.pool.StartTick(c, readback.Buffer(r.target))
+	started, err := r.pool.StartTick(c, from)
 	r.target = nil
 	if errors.Is(err, readback.ErrFull) {
 		return false, r.full()

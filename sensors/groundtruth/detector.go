@@ -16,7 +16,8 @@ import (
 // report makes the messages of one kind of boxes. It belongs to Process.
 type report interface {
 	open(*sensors.Env) error
-	// publish sends the boxes of the objects that are seen, by their tallies.
+	// publish sends the boxes of the objects that are seen, by their tallies, of which the
+	// first is the first object's.
 	publish(f *finding, tallies []tally)
 }
 
@@ -98,7 +99,17 @@ func (d *detector) Capture(c *gpu.Ctx, at sensors.Tick) (issued bool, err error)
 	if err := d.count(c, at, target); err != nil {
 		return false, fmt.Errorf("%s: %w", d.spec.Name, err)
 	}
-	return d.Start(c, f)
+	first, last := span(f.Data)
+	return d.StartRange(c, f, first, last-first+1)
+}
+
+// span returns the first and the last tally of the objects, which lie in the order of their
+// tallies. Of no object it is the first of all, since something has to be read.
+func span(objects []object) (first, last int) {
+	if len(objects) == 0 {
+		return 0, 0
+	}
+	return objects[0].place, objects[len(objects)-1].place
 }
 
 // memory returns an empty list, used again if there is one.

@@ -185,7 +185,7 @@ func (r *report2D) publish(f *finding, tallies []tally) {
 	m.Header, m.Width, m.Height, m.Boxes = f.Header, lens.Width, lens.Height, m.Boxes[:0]
 	for i := range f.Data {
 		o := &f.Data[i]
-		n := &tallies[o.place]
+		n := &tallies[o.place-f.Data[0].place]
 		if n.Pixels == 0 {
 			continue
 		}
@@ -230,7 +230,7 @@ func (r *report3D) publish(f *finding, tallies []tally) {
 	toSensor := f.Header.Pose.Inverse()
 	for i := range f.Data {
 		o := &f.Data[i]
-		hidden := int(tallies[o.place].Hidden)
+		hidden := int(tallies[o.place-f.Data[0].place].Hidden)
 		if o.asked > 0 && hidden == o.asked && !r.hidden {
 			continue
 		}
