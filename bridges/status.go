@@ -6,20 +6,15 @@ import (
 )
 
 // Status is the state of a bridge's connection.
-type Status = transport.Status
+type Status = flow.Status
 
 // States of a connection. Sensors publish only while it is Connected.
 const (
-	// Disconnected: not connected yet, or disconnected on purpose.
-	Disconnected = transport.Disconnected
-	// UnexpectedlyDisconnected: the connection was lost or refused.
-	UnexpectedlyDisconnected = transport.UnexpectedlyDisconnected
-	// Connecting: Connect was called, the peer hasn't answered yet.
-	Connecting = transport.Connecting
-	// Connected: messages are taken.
-	Connected = transport.Connected
-	// Disconnecting: what was taken is being delivered, nothing more is taken.
-	Disconnecting = transport.Disconnecting
+	Disconnected             = flow.Disconnected
+	UnexpectedlyDisconnected = flow.UnexpectedlyDisconnected
+	Connecting               = flow.Connecting
+	Connected                = flow.Connected
+	Disconnecting            = flow.Disconnecting
 )
 
 // State is a Status for instances to embed: they then have the method Status.

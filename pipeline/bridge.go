@@ -468,6 +468,9 @@ func (r *route) Listening() bool {
 	return !r.bridge.clockless.Load() && r.bridge.bridge.Listening(r.topic.Name())
 }
 
+// Status is that of the bridge.
+func (r *route) Status() flow.Status { return r.bridge.bridge.Status() }
+
 func (r *route) isClock() bool { return r.port == r.bridge.p.clockPort }
 
 // TryQueue copies the message into the dispatcher's queue.

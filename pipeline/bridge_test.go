@@ -153,6 +153,27 @@ func TestOneMessageAtATime(t *testing.T) {
 	}
 }
 
+// TestTheSummaryTellsHowTopicsAreConnected: by the best of those who receive them.
+func TestTheSummaryTellsHowTopicsAreConnected(t *testing.T) {
+	to := &peer{kind: bridges.KindNetwork, late: true}
+	p := newScripted(t, &script{}, pipeline.Config{Bridges: to.registry()})
+	s := addScripted(t, p, plainID, "s", "100")
+	status := func() string { return p.Summary().Sensors[1].Status }
+	assert.Equal(t, "disconnected", status())
+	to.attach(t, p, "")
+	assert.Equal(t, "connecting", status())
+	stop, err := pipeline.Listen(s, "out", func(sensors.Tick, *sample.Imu) {})
+	require.NoError(t, err)
+	assert.Equal(t, "connected", status())
+	stop()
+	to.set(bridges.UnexpectedlyDisconnected)
+	assert.Equal(t, "unexpectedly_disconnected", status())
+	to.set(bridges.Connected)
+	assert.Equal(t, "connected", status())
+	require.NoError(t, p.Close(t.Context()))
+	assert.Empty(t, status())
+}
+
 // TestWhoConnectsLateGetsTheClockFirst: and the fixed frames too, though they were
 // published before.
 func TestWhoConnectsLateGetsTheClockFirst(t *testing.T) {

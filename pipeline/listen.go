@@ -158,6 +158,9 @@ func (l *listener) await() {
 // Listening is always true: who doesn't want to listen any more stops.
 func (l *listener) Listening() bool { return true }
 
+// Status is always Connected, likewise.
+func (l *listener) Status() flow.Status { return flow.Connected }
+
 // TryQueue runs the callback before it returns.
 func (l *listener) TryQueue(at sensors.Tick, message any) bool {
 	l.mu.Lock()

@@ -60,6 +60,9 @@ type SensorSummary struct {
 	LatencyP50Ms float64    `json:"latency_p50_ms"`
 	LatencyP99Ms float64    `json:"latency_p99_ms"`
 	Drops        flow.Drops `json:"drops"`
+	// Status is the best state of the connections that the messages go through, while the
+	// pipeline isn't closed; "" of /clock.
+	Status string `json:"status,omitempty"`
 	// Idle is true where nobody listened, so nothing was computed.
 	Idle bool `json:"idle,omitempty"`
 	// Ended is true for a sensor that was ended before the run was. One row has all
@@ -138,10 +141,16 @@ func (p *Pipeline) Summary() Summary {
 		s.Sensors = append(s.Sensors, row)
 	}
 	p.change.Lock()
-	members, former, formerInputs := p.members, slices.Clone(p.former), p.formerInputs
+	members, former, formerInputs, closed := p.members, slices.Clone(p.former), p.formerInputs, p.closed
 	p.change.Unlock()
 	for _, sensor := range members {
-		s.Sensors = append(s.Sensors, sensor.rows(s.SimS)...)
+		rows := sensor.rows(s.SimS)
+		for i, port := range sensor.ports {
+			if !closed {
+				rows[i].Status = port.Status().String()
+			}
+		}
+		s.Sensors = append(s.Sensors, rows...)
 		s.Inputs = append(s.Inputs, sensor.inputRows()...)
 	}
 	s.Inputs = append(s.Inputs, formerInputs...)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/simtime"
@@ -131,10 +132,13 @@ func TestLookUp(t *testing.T) {
 // receiver counts what a sink is given.
 type receiver struct {
 	listening bool
+	status    flow.Status
 	got       int
 }
 
 func (r *receiver) Listening() bool { return r.listening }
+
+func (r *receiver) Status() flow.Status { return r.status }
 
 func (r *receiver) TryQueue(sensors.Tick, any) bool {
 	r.got++
@@ -142,6 +146,22 @@ func (r *receiver) TryQueue(sensors.Tick, any) bool {
 }
 
 func (r *receiver) Publish(context.Context, sensors.Tick, any) error { return nil }
+
+func TestAnOutputHasTheBestStatusOfItsReceivers(t *testing.T) {
+	spec := sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "clock"})
+	out := spec.Open()
+	assert.Equal(t, flow.Disconnected, out.Status(), "nobody is there")
+	for _, status := range []flow.Status{flow.UnexpectedlyDisconnected, flow.Disconnecting, flow.Connecting, flow.Connected} {
+		out.Connect(&receiver{})
+		disconnect := out.Connect(&receiver{status: status})
+		out.Connect(&receiver{status: flow.Disconnected})
+		assert.Equal(t, status, out.Status())
+		if status == flow.Connected {
+			disconnect()
+			assert.Equal(t, flow.Connecting, out.Status(), "the best of those that are left")
+		}
+	}
+}
 
 func TestLatchReachesEachReceiverOnce(t *testing.T) {
 	spec := sensors.Declare[sample.Clock](sensors.OutputSpec{Name: "static"})

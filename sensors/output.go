@@ -65,6 +65,8 @@ type Sink interface {
 	Publish(ctx context.Context, at Tick, message any) error
 	// Listening reports whether anybody would receive a message now.
 	Listening() bool
+	// Status is the state of the connection that messages go through.
+	Status() flow.Status
 }
 
 // Port is an output with its type erased: what the pipeline connects sinks to.
@@ -74,6 +76,8 @@ type Port interface {
 	Connect(Sink) (disconnect func())
 	// Listening reports whether any sink is listening.
 	Listening() bool
+	// Status is the best state of the sinks' connections.
+	Status() flow.Status
 }
 
 // Open makes the output that spec declares.
@@ -136,6 +140,16 @@ func (o *Output[M]) Listening() bool {
 		}
 	}
 	return false
+}
+
+// Status returns the best state of the sinks' connections: Connected if one of them takes
+// messages, Disconnected without sinks.
+func (o *Output[M]) Status() flow.Status {
+	best := flow.Disconnected
+	for _, e := range o.load() {
+		best = best.Better(e.sink.Status())
+	}
+	return best
 }
 
 // TryQueue hands message to every listening sink; each copies what it keeps

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
 )
@@ -24,6 +25,7 @@ func (w *watch) Tick(at sensors.Tick) error {
 type stamps []int64
 
 func (*stamps) Listening() bool                                  { return true }
+func (*stamps) Status() flow.Status                              { return flow.Connected }
 func (*stamps) Publish(context.Context, sensors.Tick, any) error { return nil }
 func (s *stamps) TryQueue(_ sensors.Tick, message any) bool {
 	*s = append(*s, message.(*sample.Clock).StampNs)

@@ -1,47 +1,23 @@
 package transport
 
 import (
-	"fmt"
 	"sync/atomic"
 
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/guard"
 )
 
 // Status is the state of a bridge's connection.
-type Status uint8
+type Status = flow.Status
 
-// States of a connection. Sensors publish only while it is Connected.
+// States of a connection.
 const (
-	// Disconnected: not connected yet, or disconnected on purpose.
-	Disconnected Status = iota
-	// UnexpectedlyDisconnected: the connection was lost or refused.
-	UnexpectedlyDisconnected
-	// Connecting: Connect was called, the peer hasn't answered yet.
-	Connecting
-	// Connected: messages are taken.
-	Connected
-	// Disconnecting: what was taken is being delivered, nothing more is taken.
-	Disconnecting
+	Disconnected             = flow.Disconnected
+	UnexpectedlyDisconnected = flow.UnexpectedlyDisconnected
+	Connecting               = flow.Connecting
+	Connected                = flow.Connected
+	Disconnecting            = flow.Disconnecting
 )
-
-var statusNames = [...]string{
-	Disconnected:             "disconnected",
-	UnexpectedlyDisconnected: "unexpectedly_disconnected",
-	Connecting:               "connecting",
-	Connected:                "connected",
-	Disconnecting:            "disconnecting",
-}
-
-// String returns the state in snake_case, as summaries print it.
-func (s Status) String() string {
-	if int(s) < len(statusNames) {
-		return statusNames[s]
-	}
-	return fmt.Sprintf("status(%d)", uint8(s))
-}
-
-// MarshalText returns the state's name.
-func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // State is a Status for instances to embed: they then have the method Status. The zero value
 // is Disconnected. Any goroutine may use it; it takes no lock.

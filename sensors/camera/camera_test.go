@@ -180,6 +180,8 @@ func (s sink) Listening() bool {
 	return !s.r.deaf[s.i] && (s.r.only == "" || s.r.only == s.spec.Name)
 }
 
+func (s sink) Status() flow.Status { return flow.Connected }
+
 func (s sink) TryQueue(_ sensors.Tick, message any) bool {
 	if s.r.forgetful {
 		return true

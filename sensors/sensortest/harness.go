@@ -216,6 +216,8 @@ type collector struct {
 
 func (c *collector) Listening() bool { return true }
 
+func (c *collector) Status() flow.Status { return flow.Connected }
+
 func (c *collector) TryQueue(_ sensors.Tick, message any) bool {
 	kept := c.spec.New()
 	c.spec.Copy(kept, message)

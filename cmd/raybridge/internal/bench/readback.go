@@ -19,6 +19,7 @@ import (
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/mcap"
 	"github.com/raybridge/raybridge/dispatch"
+	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/gpu"
 	"github.com/raybridge/raybridge/readback"
 	"github.com/raybridge/raybridge/sensors"
@@ -481,6 +482,9 @@ var _ sensors.Sink = (*outlet)(nil)
 
 // Listening is always true.
 func (o *outlet) Listening() bool { return true }
+
+// Status is always Connected.
+func (o *outlet) Status() flow.Status { return flow.Connected }
 
 // TryQueue copies the message into the dispatcher's queue.
 func (o *outlet) TryQueue(at sensors.Tick, message any) bool {

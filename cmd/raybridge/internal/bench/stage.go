@@ -312,6 +312,9 @@ var _ sensors.Sink = (*listener)(nil)
 // Listening is always true.
 func (l *listener) Listening() bool { return true }
 
+// Status is always Connected.
+func (l *listener) Status() flow.Status { return flow.Connected }
+
 // TryQueue throws the message away, or keeps a deep copy.
 func (l *listener) TryQueue(_ sensors.Tick, message any) bool {
 	if l.rig.keep && l.first {
