@@ -50,6 +50,9 @@ type PublishedTopic struct {
 	flow.Tally
 }
 
+// GoType is the type of the messages.
+func (t *PublishedTopic) GoType() reflect.Type { return t.goType }
+
 // SetWire changes the message type's name in statistics, for a bridge whose connection
 // string chooses between several messages of one type. Any goroutine may call it.
 func (t *PublishedTopic) SetWire(wire string) { t.renamed.Store(&wire) }

@@ -19,7 +19,6 @@ import (
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/motion"
 	"github.com/raybridge/raybridge/sensors/sample"
-	client "github.com/raybridge/raybridge/sensors/stream"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -229,11 +228,11 @@ func TestWhatNobodySubscribedToIsNotPublished(t *testing.T) {
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 
-	c, err := client.Dial(t.Context(), address, client.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
+	c, err := stream.Dial(t.Context(), address, stream.Options{Queue: flow.QueueConfig{Policy: flow.Block}})
 	require.NoError(t, err)
 	defer c.Close()
 	stamps := make(chan int64, 100)
-	require.NoError(t, c.Listen(t.Context(), "/heard", func(d *client.Data) { stamps <- d.CaptureNs() }))
+	require.NoError(t, c.Listen(t.Context(), "/heard", func(d *stream.Data) { stamps <- d.CaptureNs() }))
 	require.NoError(t, p.Run(t.Context(), 50*time.Millisecond))
 	for i := range 5 {
 		assert.EqualValues(t, 60_000_000+i*10_000_000, <-stamps)
@@ -252,11 +251,11 @@ func TestReceiversAreCounted(t *testing.T) {
 	require.NoError(t, p.AddBridge(t.Context(), pipeline.BridgeConfig{Spec: "stream:127.0.0.1:0"}))
 	address := p.Summary().Bridges[0].Endpoints[0].Address
 	for _, topics := range [][]string{{"/one"}, {"/one", "/two"}} {
-		c, err := client.Dial(t.Context(), address, client.Options{})
+		c, err := stream.Dial(t.Context(), address, stream.Options{})
 		require.NoError(t, err)
 		defer c.Close()
 		for _, topic := range topics {
-			require.NoError(t, c.Listen(t.Context(), topic, func(*client.Data) {}))
+			require.NoError(t, c.Listen(t.Context(), topic, func(*stream.Data) {}))
 		}
 	}
 	for name, want := range map[string]int{"/one": 2, "/two": 1, "/clock": 0, "stream": 2} {

@@ -161,9 +161,16 @@ async def rosbridge(dump, port, ready):
 
 
 async def stream(dump, port, ready):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 26)
     wish = struct.pack("<HH", 1, 1) + b"*"
-    writer.write(b"RBSTREAM" + struct.pack("<HHI", 1, 0, len(wish)) + wish)
+    for version in (2, 1):  # version 1 until raybridge's stream became ROS messages
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 26)
+        writer.write(b"RBSTREAM" + struct.pack("<HHI", version, 0, len(wish)) + wish)
+        head = await reader.readexactly(16)
+        rest = await reader.readexactly(struct.unpack_from("<I", head, 12)[0])
+        if struct.unpack_from("<H", head, 10)[0] == 0:
+            break
+        writer.close()
+    published = 24 if version == 2 else 40  # the offset of the host's time in a message
 
     async def alive():
         while True:
@@ -179,18 +186,18 @@ async def stream(dump, port, ready):
     def description(data, at):
         start = at
         number, = struct.unpack_from("<H", data, at)
-        at += 12
+        at += 8 if version == 2 else 12
         name, at = text(data, at)
-        for _ in range(3):
+        for _ in range(5 if version == 2 else 3):
             _, at = text(data, at)
+        if version == 2:
+            at += 4 + struct.unpack_from("<I", data, at)[0]
         names[number] = name
         dump.write("description_" + name, data[start:at])
         return at
 
     beat = asyncio.create_task(alive())
     try:
-        head = await reader.readexactly(16)
-        rest = await reader.readexactly(struct.unpack_from("<I", head, 12)[0])
         _, at = text(rest, 0)
         count, = struct.unpack_from("<H", rest, at + 18)
         at += 20
@@ -205,7 +212,7 @@ async def stream(dump, port, ready):
             if control == 4:
                 dump.write("losses", data)
             if number:
-                dump.write(names[number], struct.pack("<BI", flags, sequence) + data[:40] + data[48:])
+                dump.write(names[number], struct.pack("<BI", flags, sequence) + data[:published] + data[published + 8:])
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:

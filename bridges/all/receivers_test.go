@@ -231,7 +231,7 @@ func streamClient(*testing.T, string) *receiver {
 		var done sync.WaitGroup
 		t.Cleanup(done.Wait)
 		conn := connectTo(t, endpoints[0].Address)
-		_, err := io.WriteString(conn, "RBSTREAM\x01\x00\x00\x00\x05\x00\x00\x00"+"\x01\x00"+"\x01\x00*")
+		_, err := io.WriteString(conn, "RBSTREAM\x02\x00\x00\x00\x05\x00\x00\x00"+"\x01\x00"+"\x01\x00*")
 		require.NoError(t, err)
 		done.Go(func() { r.in.readStream(conn) })
 	}
@@ -260,14 +260,15 @@ func (b *inbox) readStream(conn net.Conn) {
 	rest = rest[2:]
 	for range n {
 		id := binary.LittleEndian.Uint16(rest)
-		rest = rest[12:]
-		for i := range 4 {
+		rest = rest[8:]
+		for i := range 6 {
 			size := 2 + int(binary.LittleEndian.Uint16(rest))
 			if i == 0 {
 				topics[id] = string(rest[2:size])
 			}
 			rest = rest[size:]
 		}
+		rest = rest[4+binary.LittleEndian.Uint32(rest):] // the definition
 	}
 	for {
 		head := next(16)
@@ -284,19 +285,21 @@ func (b *inbox) readStream(conn net.Conn) {
 }
 
 func describeStream(topic string, m []byte) (arrival, error) {
-	if len(m) < 112 || string(m[:4]) != "RBMS" {
+	if len(m) < 96 {
 		return arrival{}, fmt.Errorf("%s: bad message", topic)
 	}
-	a := arrival{topic: topic, stamp: int64(binary.LittleEndian.Uint64(m[32:]))}
-	n := int(binary.LittleEndian.Uint16(m[14:]))
-	a.frame = string(m[112 : 112+n])
-	body := m[112+(n+7)/8*8:]
-	switch binary.LittleEndian.Uint16(m[8:]) {
-	case 2: // an Image: 32 bytes, the encoding's name, the data
-		size := int(binary.LittleEndian.Uint32(body[12:]))
-		data := body[32+(size+7)/8*8:]
-		a.picture = sha256.Sum256(data[:binary.LittleEndian.Uint32(body[24:])])
-	case 13: // Transforms
+	a := arrival{topic: topic, stamp: int64(binary.LittleEndian.Uint64(m[16:]))}
+	n := int(binary.LittleEndian.Uint16(m[90:]))
+	a.frame = string(m[96 : 96+n])
+	cdr := m[96+(n+7)/8*8+4:]
+	switch topic {
+	case bridgetest.ImageTopic: // stamp, frame id, height, width, encoding, bigendian, step, data
+		at := 12 + binary.LittleEndian.Uint32(cdr[8:])
+		at = (at+3)/4*4 + 8
+		at += 4 + binary.LittleEndian.Uint32(cdr[at:]) + 1
+		at = (at+3)/4*4 + 4
+		a.picture = sha256.Sum256(cdr[at+4:][:binary.LittleEndian.Uint32(cdr[at:])])
+	case bridgetest.TransformsTopic:
 		a.frame = ""
 	}
 	return a, nil

@@ -59,7 +59,8 @@ func Declare(m Message) error { return declare(m, nil) }
 // declare is Declare of a message inside of others. The package's own messages are what their
 // definitions say: their code is generated.
 func declare(m Message, within []string) error {
-	if t := reflect.TypeOf(m); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == reflect.TypeFor[Time]().PkgPath() {
+	_, mirror := m.(interface{ mirrors() })
+	if t := reflect.TypeOf(m); !mirror && t.Kind() == reflect.Pointer && t.Elem().PkgPath() == reflect.TypeFor[Time]().PkgPath() {
 		return nil
 	}
 	name := m.TypeName()

@@ -1,6 +1,18 @@
-// Package stream is the bridge "stream": it serves every topic with raybridge's own
-// stream protocol, for the client of package sensors/stream and for whoever reads
-// docs/stream-protocol.md.
+// Package stream is the bridge "stream", which serves every topic over TCP with raybridge's
+// own protocol, and the client of that protocol. docs/stream-protocol.md states the protocol
+// byte by byte: messages are ROS messages as CDR, each behind an envelope.
+//
+// # Receiving
+//
+// A program that receives dials and listens. The data is read where it was received, and is
+// valid until the callback returns, unless it is kept:
+//
+//	c, err := stream.Dial(ctx, "127.0.0.1:7740", stream.Options{})
+//	err = c.Listen(ctx, "/camera/image_raw", func(d *stream.Data) {
+//		image, err := stream.Read[sample.Image](d)
+//		...
+//	})
+//	defer c.Close()
 //
 // # Connection
 //
@@ -8,13 +20,15 @@
 //
 // The bridge listens on 127.0.0.1:7740 unless an address is given; port 0 lets the system
 // choose, and Endpoints of the bridge tells which. It is connected as soon as it
-// listens. Without clients for a topic nothing is serialized, and the topic's sensor
+// listens. Without clients for a topic nothing is encoded, and the topic's sensor
 // computes nothing ([bridges.Audience]).
 //
 // # Types
 //
-// All samples are carried, and any type from outside that implements
-// sensors/stream/wire.Foreign: nothing is registered for it.
+// All samples are carried, as the ROS message that loses least; where ROS has none, as a
+// mirror of the sample (ros.Mirror). So is any structure from outside that has exported
+// fields and a method Stamp: nothing is registered for it. Types may be registered as ROS
+// messages or with a codec of any encoding. Each stream's description has its schema.
 //
 // A message above 256 MiB, the protocol's limit, is bridges.ErrTooLarge.
 //
@@ -22,7 +36,7 @@
 //
 // Two queues stand between a sensor and a client, with a policy each. The dispatcher's,
 // before the bridge, belongs to a topic and is the one that the run's configuration
-// sets: it fills only when serializing is slower than the sensor, or when this bridge
+// sets: it fills only when encoding is slower than the sensor, or when this bridge
 // makes its caller wait. The client's own, behind the bridge, is bounded by messages
 // (64) and bytes (64 MiB), and policy says what happens when that client is slow:
 //
@@ -42,4 +56,27 @@
 // some of them misses it: with several clients it can be both. A message that
 // nobody has subscribed to is not_connected. Clients see their own losses as gaps, and
 // are told of them each second.
+//
+// # Concurrency
+//
+// Servers, streams and clients may be used from any goroutine. A client's callbacks of
+// one stream never overlap, those of different streams do; they may call all of the
+// client's methods, Stop and Close too.
+//
+// # Ordering
+//
+// A stream's messages arrive in the order in which they were published. What is missing
+// shows as [Data.Missed] and as an [Event].
+//
+// # Failure
+//
+// A connection that breaks is made again, with growing pauses; events tell of it. A peer
+// that goes without a word, a half-open connection, is noticed: each side sends
+// something each second and gives the other five. A message that is malformed or too
+// long ends the connection.
+//
+// # Testing
+//
+// When [Client.Close] and [Server.Close] have returned all their goroutines have ended, and their
+// Outstanding is zero unless data was kept.
 package stream

@@ -1,4 +1,73 @@
 package stream
 
+import (
+	"bufio"
+	"bytes"
+	"context"
+
+	"github.com/raybridge/raybridge/bridges/transport"
+)
+
+// Clients returns the connected clients with their counts, in no order.
+func (s *Server) Clients() []*transport.Conn { return s.core.Clients() }
+
+// Outstanding returns the number of buffers that are lent: zero after Close.
+func (s *Server) Outstanding() int { return s.core.Outstanding() }
+
+// Reencode reads a client's or a server's greeting and writes it again.
+func Reencode(b []byte, fromClient bool) ([]byte, error) {
+	if fromClient {
+		h, err := readHello(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return h.append(nil), nil
+	}
+	w, err := readWelcome(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return w.append(nil), nil
+}
+
+// ReadRequest reads a client's frame and writes it again.
+func ReadRequest(b []byte) ([]byte, error) {
+	request, name, err := readRequest(bytes.NewReader(b))
+	if err != nil || request == controlAlive {
+		return nil, err
+	}
+	return appendControl(nil, request, appendString(nil, name)), nil
+}
+
+// Received is the sequel of b as a client reads it that has been welcomed, and listens to
+// the stream 1: how many messages it takes and why it ends.
+func Received(b []byte, maxFrame int) (messages int, largest int64, err error) {
+	c := newClient(context.Background(), "", Options{MaxFrame: maxFrame, Events: func(Event) {}})
+	defer c.cancel()
+	l := newListenerLocked(c, "a", nil)
+	c.listeners["a"] = l
+	link := &link{client: c, r: bufio.NewReader(bytes.NewReader(b)), streams: map[uint16]*Info{}}
+	if err := link.add(1, &Info{Name: "a"}); err != nil {
+		return 0, 0, err
+	}
+	q := &question{controlSubscribe, "a", make(chan error, 1)}
+	link.asked = append(link.asked, q)
+	err = link.receive()
+	l.queue.Finish()
+	for r, ok := l.queue.Pop(); ok; r, ok = l.queue.Pop() {
+		messages++
+		r.buf.Release()
+	}
+	link.packed.Release()
+	if link.decoder != nil {
+		link.decoder.Close()
+	}
+	stats := l.pool.Stats()
+	if stats.Outstanding != 0 || stats.Misused != 0 {
+		panic("a buffer was not released, or twice")
+	}
+	return messages, stats.IdleBytes, err
+}
+
 // Limited is the bridge with another limit of messages, bytes.
 func Limited(limit int) Factory { return Factory{limit: limit} }

@@ -19,7 +19,7 @@ func TestClientsThatGoLeaveNothing(t *testing.T) {
 	b := connect(t, bridges.Env{}, "0?clients=1000")
 	_, err := bridges.AddPublisher[*sample.Speed](b, bridges.Topic{Name: "/speed"})
 	require.NoError(t, err)
-	said := []byte("RBSTREAM\x01\x00\x00\x00\x0a\x00\x00\x00" + "\x01\x00" + "\x06\x00/speed") // docs/stream-protocol.md
+	said := []byte("RBSTREAM\x02\x00\x00\x00\x0a\x00\x00\x00" + "\x01\x00" + "\x06\x00/speed") // docs/stream-protocol.md
 	visits := bridgetest.Visits{Address: b.Endpoints()[0].Address, Said: said, Until: "/speed"}
 	visits.Run(t)
 	visits.Leave = bridgetest.Reset

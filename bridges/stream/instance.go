@@ -7,13 +7,11 @@ import (
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/transport"
-	server "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
-// instance is one server. Its methods may be called from any goroutine.
+// instance is one  Its methods may be called from any goroutine.
 type instance struct {
-	bridges.Server[*server.Server, *topic]
+	bridges.Server[*Server, *topic]
 	env   bridges.Env
 	limit int // of a message, bytes; 0 for the protocol's
 }
@@ -30,32 +28,33 @@ func newInstance(env bridges.Env, limit int) *instance { return &instance{env: e
 
 // topic is one topic.
 type topic struct {
-	bridges.Outlet[*server.Stream]
+	bridges.Outlet[*Stream]
 	instance *instance
-	info     server.Info
+	info     Info
+	encoding *Encoding
 }
 
-// add makes a stream of a topic, at once if the server is there.
-func (i *instance) add(info *bridges.PublishedTopic, kind wire.Kind) (*topic, error) {
-	if info.Name == server.Wildcard {
+// publisher makes a stream of a topic, at once if the server is there, and returns what
+// publishes on it.
+func (i *instance) publisher(info *bridges.PublishedTopic, e *Encoding) (bridges.SendSample, error) {
+	if info.Name == Wildcard {
 		return nil, fmt.Errorf("%w: %q stands for all topics", bridges.ErrTopicName, info.Name)
 	}
-	t := &topic{Outlet: bridges.Outlet[*server.Stream]{Info: info}, instance: i}
-	t.info = server.Info{
-		Name: info.Name, Sensor: info.Sensor, SensorType: info.SensorType, Message: info.Wire,
-		Type: wire.NewTypeID(info.SensorNumber, info.Output), Kind: kind, SchemaVersion: kind.Version(),
-		Latched: t.Latched(),
+	t := &topic{Outlet: bridges.Outlet[*Stream]{Info: info}, instance: i, encoding: e}
+	t.info = Info{
+		Name: info.Name, Sensor: info.Sensor, SensorType: info.SensorType,
+		Type: NewTypeID(info.SensorNumber, info.Output), Latched: t.Latched(),
 	}
 	if err := i.Add(t); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return t.publish, nil
 }
 
-// Open makes the topic's stream on a server.
-func (t *topic) Open(_ context.Context, s *server.Server) error {
+// Open makes the topic's stream on a
+func (t *topic) Open(_ context.Context, s *Server) error {
 	counted := bridges.Count(t.Info, transport.StreamConfig{Latched: t.info.Latched})
-	out, err := s.AddStream(t.info, counted.Written, counted.Settled)
+	out, err := s.AddStream(t.info, t.encoding, counted.Written, counted.Settled)
 	if err == nil {
 		t.SetStream(out)
 	}
@@ -63,7 +62,7 @@ func (t *topic) Open(_ context.Context, s *server.Server) error {
 }
 
 // publish serializes a message and queues it for the topic's clients.
-func (t *topic) publish(ctx context.Context, msg any) error {
+func (t *topic) publish(ctx context.Context, msg bridges.Stamped) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -74,12 +73,11 @@ func (t *topic) publish(ctx context.Context, msg any) error {
 	case out.Subscribers() == 0 && !t.info.Latched:
 		return transport.ErrNoSubscribers
 	}
-	// Every sample and wire.Foreign has a stamp.
-	now := t.instance.env.HandedOver(msg.(bridges.Stamped).Stamp())
+	now := t.instance.env.HandedOver(msg.Stamp())
 	switch err := out.Publish(ctx, now, msg); {
 	case err == nil, errors.Is(err, transport.ErrNoSubscribers):
 		return err
-	case errors.Is(err, server.ErrTooLarge):
+	case errors.Is(err, ErrTooLarge):
 		return fmt.Errorf("%w: %w: %w", bridges.ErrConvert, bridges.ErrTooLarge, err)
 	default:
 		return fmt.Errorf("%w: %w", bridges.ErrConvert, err)
@@ -102,5 +100,5 @@ func (i *instance) Connect(ctx context.Context, connection string) error {
 		return err
 	}
 	config.Log, config.MaxFrame = i.env.Log, i.limit
-	return i.Serve(ctx, address, server.NewServer(config))
+	return i.Serve(ctx, address, NewServer(config))
 }

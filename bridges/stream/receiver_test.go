@@ -60,10 +60,10 @@ func (r *receiver) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// What the client sends: the hello of version 1, without options, that wants all streams;
+// What the client sends: the hello of version 2, without options, that wants all streams;
 // and a sign of life.
 const (
-	hello = "RBSTREAM\x01\x00\x00\x00\x05\x00\x00\x00" + "\x01\x00" + "\x01\x00*"
+	hello = "RBSTREAM\x02\x00\x00\x00\x05\x00\x00\x00" + "\x01\x00" + "\x01\x00*"
 	alive = "\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 )
 
@@ -109,7 +109,7 @@ func (r *receiver) read(ctx context.Context, in io.Reader) error {
 	if _, err := io.ReadFull(in, greeting); err != nil {
 		return err
 	}
-	if string(greeting[:12]) != "RBSTREAM\x01\x00\x00\x00" { // version 1, status 0
+	if string(greeting[:12]) != "RBSTREAM\x02\x00\x00\x00" { // version 2, status 0
 		return errors.New("refused")
 	}
 	rest := make([]byte, binary.LittleEndian.Uint32(greeting[12:]))
@@ -153,7 +153,7 @@ func (r *receiver) frame(topics map[uint16]string, in io.Reader) error {
 	switch id := binary.LittleEndian.Uint16(head[4:]); {
 	case id == 0 && head[7] == 2:
 		r.row(topics, payload)
-	case id != 0 && string(payload[:4]) == "RBMS":
+	case id != 0:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.received[topics[id]]++
@@ -164,14 +164,15 @@ func (r *receiver) frame(topics map[uint16]string, in io.Reader) error {
 // row reads a stream's description and returns what follows it.
 func (r *receiver) row(topics map[uint16]string, b []byte) []byte {
 	id := binary.LittleEndian.Uint16(b)
-	b = b[2+2+2+2+4:]
-	for i := range 4 {
+	b = b[2+2+4:]
+	for i := range 6 {
 		n := int(binary.LittleEndian.Uint16(b))
 		if i == 0 {
 			topics[id] = string(b[2 : 2+n])
 		}
 		b = b[2+n:]
 	}
+	b = b[4+binary.LittleEndian.Uint32(b):]
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ready[topics[id]] = true
@@ -212,7 +213,7 @@ func (r *receiver) Rubbish(t *testing.T) {
 	r.mu.Unlock()
 	_, err := io.WriteString(conn, "\xff\xff\xff\xff and much that makes no sense")
 	require.NoError(t, err)
-	for _, text := range []string{"", "RBSTREAM", "GET / HTTP/1.1\r\n\r\n", "RBSTREAM\x01\x00\x00\x00\xff\xff\xff\xff"} {
+	for _, text := range []string{"", "RBSTREAM", "GET / HTTP/1.1\r\n\r\n", "RBSTREAM\x02\x00\x00\x00\xff\xff\xff\xff"} {
 		conn, err := net.Dial("tcp", r.address)
 		require.NoError(t, err)
 		_, err = io.WriteString(conn, text)

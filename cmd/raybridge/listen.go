@@ -18,10 +18,10 @@ import (
 	"time"
 
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/internal/closest"
-	"github.com/raybridge/raybridge/sensors/stream"
 	"github.com/spf13/cobra"
 )
 
@@ -496,7 +496,7 @@ func (s *listenSession) refused(e *stream.Event) {
 func (s *listenSession) receive(r *listenRow, d *stream.Data) {
 	var saveErr error
 	if r.saver != nil {
-		saveErr = r.saver.Save(d.Message)
+		saveErr = r.saver.Save(d)
 		if saveErr != nil && !errors.Is(saveErr, save.ErrContent) {
 			s.end(saveErr)
 			return
@@ -617,7 +617,7 @@ func (s *listenSession) show(now time.Time) {
 			stamp = fmt.Sprintf("%.3f", float64(f.stampNs)*1e-9)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\t%.2f\t%s\t%s\t%s\t%s\n",
-			r.info.Name, r.info.Message, recent.hz, f.messages, recent.megabytes, f.missedText(), f.droppedText(), latency, stamp)
+			r.info.Name, r.info.Schema.Name, recent.hz, f.messages, recent.megabytes, f.missedText(), f.droppedText(), latency, stamp)
 	}
 	s.mu.Unlock()
 	_ = w.Flush() // into memory
@@ -689,7 +689,7 @@ type streamJSON struct {
 }
 
 func describeStream(i *stream.Info) streamJSON {
-	return streamJSON{Topic: i.Name, Sensor: i.Sensor, SensorType: i.SensorType, Message: i.Message, Latched: i.Latched}
+	return streamJSON{Topic: i.Name, Sensor: i.Sensor, SensorType: i.SensorType, Message: i.Schema.Name, Latched: i.Latched}
 }
 
 // summaryLocked is what was received; s.mu must be held.
@@ -760,7 +760,7 @@ func printStreams(out io.Writer, streams []stream.Info, asJSON bool) error {
 	fmt.Fprintln(w, "topic\ttype\tsensor\tsensor's type")
 	for i := range streams {
 		info := &streams[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.Name, info.Message, orDash(info.Sensor), orDash(info.SensorType))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", info.Name, info.Schema.Name, orDash(info.Sensor), orDash(info.SensorType))
 	}
 	return w.Flush()
 }

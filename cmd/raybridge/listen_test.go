@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +22,8 @@ import (
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
 
 	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
 // wait is how long what a test needs may take, on a machine that is busy otherwise.
@@ -134,13 +134,15 @@ func serve(t *testing.T, address string) *stream.Server {
 // add adds a stream of speeds.
 func add(t *testing.T, s *stream.Server, name, sensor string) probe {
 	t.Helper()
-	return addKind(t, s, stream.Info{Name: name, Sensor: sensor, SensorType: "sensor.other.speedometer", Message: "Speed", Kind: wire.KindSpeed})
+	return addOf[sample.Speed](t, s, stream.Info{Name: name, Sensor: sensor, SensorType: "sensor.other.speedometer"})
 }
 
-func addKind(t *testing.T, s *stream.Server, info stream.Info) probe {
+// addOf adds a stream of samples T.
+func addOf[T any](t *testing.T, s *stream.Server, info stream.Info) probe {
 	t.Helper()
-	info.SchemaVersion = info.Kind.Version()
-	out, err := s.AddStream(info, nil, nil)
+	encoding, err := stream.EncodingOf(reflect.TypeFor[*T]())
+	require.NoError(t, err)
+	out, err := s.AddStream(info, encoding, nil, nil)
 	require.NoError(t, err)
 	return probe{out, t}
 }
@@ -152,7 +154,7 @@ func (p probe) heard() {
 }
 
 // send publishes a message 5 simulated milliseconds after its time.
-func (p probe) send(msg interface{ Stamp() int64 }) {
+func (p probe) send(msg bridges.Stamped) {
 	p.t.Helper()
 	require.NoError(p.t, p.Publish(context.Background(), msg.Stamp()+5_000_000, msg))
 }
@@ -184,8 +186,8 @@ func TestListenCounts(t *testing.T) {
 	} {
 		got := s.Streams[i]
 		assert.Positive(t, got.RateHz)
-		want.SensorType, want.Message, want.Messages, want.RateHz = "sensor.other.speedometer", "Speed", 3, got.RateHz
-		want.Bytes = 3 * int64(wire.Size(speed(0)))
+		want.SensorType, want.Message, want.Messages, want.RateHz = "sensor.other.speedometer", "raybridge_msgs/msg/Speed", 3, got.RateHz
+		want.Bytes = 3 * 148 // envelope and frame id 112, CDR 36
 		want.LatencyMeanMs, want.LatencyMaxMs = 5, 5
 		assert.Equal(t, want, got)
 	}
@@ -224,7 +226,7 @@ func TestListenEndsWithCtrlC(t *testing.T) {
 	lines := strings.Split(table[strings.LastIndex(table, "topic"):], "\n")
 	assert.Equal(t, strings.Fields("topic type Hz messages MB/s missed dropped latency ms stamp s"), strings.Fields(lines[0]))
 	row := strings.Fields(lines[1])
-	assert.Equal(t, []string{"/car/speed", "Speed", "1", "0", "0", "5.0", "0.000"}, append(row[:2:2], row[3], row[5], row[6], row[7], row[8]))
+	assert.Equal(t, []string{"/car/speed", "raybridge_msgs/msg/Speed", "1", "0", "0", "5.0", "0.000"}, append(row[:2:2], row[3], row[5], row[6], row[7], row[8]))
 	c.interrupt()
 	o := c.end(t)
 	assert.Equal(t, exitDone, o.code, o.err)
@@ -394,16 +396,16 @@ func TestListenLists(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
 	add(t, server, "/car/speed", "car")
-	addKind(t, server, stream.Info{Name: "/clock", Message: "Clock", Kind: wire.KindClock, Latched: true})
+	addOf[sample.Clock](t, server, stream.Info{Name: "/clock", Latched: true})
 	o := call(t, "listen", server.Addr().String(), "--list")
 	require.Equal(t, exitDone, o.code, o.err)
-	assert.Equal(t, "topic       type   sensor  sensor's type\n"+
-		"/car/speed  Speed  car     sensor.other.speedometer\n"+
-		"/clock      Clock  -       -\n", o.out)
+	assert.Equal(t, "topic       type                      sensor  sensor's type\n"+
+		"/car/speed  raybridge_msgs/msg/Speed  car     sensor.other.speedometer\n"+
+		"/clock      rosgraph_msgs/msg/Clock   -       -\n", o.out)
 	o = call(t, "listen", server.Addr().String(), "--list", "--json")
 	require.Equal(t, exitDone, o.code, o.err)
-	assert.JSONEq(t, `[{"topic": "/car/speed", "sensor": "car", "sensor_type": "sensor.other.speedometer", "message": "Speed"},
-		{"topic": "/clock", "message": "Clock", "latched": true}]`, o.out)
+	assert.JSONEq(t, `[{"topic": "/car/speed", "sensor": "car", "sensor_type": "sensor.other.speedometer", "message": "raybridge_msgs/msg/Speed"},
+		{"topic": "/clock", "message": "rosgraph_msgs/msg/Clock", "latched": true}]`, o.out)
 }
 
 func picture(k int) *sample.Image {
@@ -415,7 +417,7 @@ func picture(k int) *sample.Image {
 func TestListenSaves(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
-	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Sensor: "eye", Message: "Image", Kind: wire.KindImage})
+	images := addOf[sample.Image](t, server, stream.Info{Name: "/eye/image_raw", Sensor: "eye"})
 	speeds := add(t, server, "/car/speed", "car")
 	dir := filepath.Join(t.TempDir(), "new")
 	c := begin(t, "listen", server.Addr().String(), "--save", dir, "--count", "2")
@@ -448,7 +450,7 @@ func TestListenSaves(t *testing.T) {
 func TestListenSavesWhatTheFormatHolds(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
-	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	images := addOf[sample.Image](t, server, stream.Info{Name: "/eye/image_raw"})
 	speeds := add(t, server, "/car/speed", "car")
 	c := begin(t, "listen", server.Addr().String(), "--save", t.TempDir(), "--format", "PNG", "--count", "1", "--json")
 	images.heard()
@@ -464,7 +466,7 @@ func TestListenSavesWhatTheFormatHolds(t *testing.T) {
 func TestListenThatCannotSave(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
-	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	images := addOf[sample.Image](t, server, stream.Info{Name: "/eye/image_raw"})
 	c := begin(t, "listen", server.Addr().String(), "--save", t.TempDir(), "--count", "2")
 	images.heard()
 	strange := picture(1)
@@ -482,7 +484,7 @@ func TestListenThatCannotSave(t *testing.T) {
 func TestListenWhereNothingCanBeWritten(t *testing.T) {
 	t.Parallel()
 	server := serve(t, "127.0.0.1:0")
-	images := addKind(t, server, stream.Info{Name: "/eye/image_raw", Message: "Image", Kind: wire.KindImage})
+	images := addOf[sample.Image](t, server, stream.Info{Name: "/eye/image_raw"})
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "eye"), nil, 0o644))
 	c := begin(t, "listen", server.Addr().String(), "--save", dir)
@@ -498,18 +500,22 @@ func TestListenFigures(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
 	data := func(stampMs, latencyMs int64, missed uint64) *stream.Data {
-		b, err := wire.Append(nil, wire.Envelope{PublishNs: (stampMs + latencyMs) * 1e6}, &sample.Clock{StampNs: stampMs * 1e6})
+		encoding, err := stream.EncodingOf(reflect.TypeFor[*sample.Clock]())
 		require.NoError(t, err)
-		m, err := wire.Open(b)
+		b, err := encoding.Append(nil, (stampMs+latencyMs)*1e6, &sample.Clock{StampNs: stampMs * 1e6}, stream.MaxSize)
 		require.NoError(t, err)
-		return &stream.Data{Message: m, Missed: missed}
+		d, err := stream.Open(&stream.Info{}, b)
+		require.NoError(t, err)
+		d.Missed = missed
+		return d
 	}
+	const clockBytes = 96 + 12 // envelope and CDR
 	f := newFigures(at(0))
 	recent := func(seconds, hz, latencyMs float64, heard bool) {
 		t.Helper()
 		r := f.recent(at(seconds))
 		assert.InDelta(t, hz, r.hz, 1e-9)
-		assert.InDelta(t, hz*float64(wire.HeaderSize)/1e6, r.megabytes, 1e-9)
+		assert.InDelta(t, hz*clockBytes/1e6, r.megabytes, 1e-9)
 		assert.InDelta(t, latencyMs, r.latencyMs, 1e-9)
 		assert.Equal(t, heard, r.heard)
 	}

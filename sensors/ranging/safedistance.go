@@ -2,10 +2,6 @@ package ranging
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -15,7 +11,6 @@ import (
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 	"github.com/raybridge/raybridge/simtime"
 	"github.com/raybridge/raybridge/spatial"
 )
@@ -122,60 +117,3 @@ func (m *SafeDistanceEvent) CopyToCache(dst *SafeDistanceEvent) {
 
 // CacheKey groups all events in one pool.
 func (m *SafeDistanceEvent) CacheKey() uint64 { return 0 }
-
-// safeDistanceVersion rises with each change of the layout below.
-const safeDistanceVersion = 1
-
-// idBytes is the size of an actor's id on the wire: the body is a list of uint32.
-const idBytes = 4
-
-// ErrSafeDistance says that a message is not a SafeDistanceEvent.
-var ErrSafeDistance = errors.New("not a safe distance event")
-
-// AppendBinary is the serializer: it appends the body of an event's message, the ids of
-// the actors as little-endian uint32. It never fails.
-func (m *SafeDistanceEvent) AppendBinary(b []byte) ([]byte, error) {
-	for _, id := range m.Actors {
-		b = binary.LittleEndian.AppendUint32(b, id)
-	}
-	return b, nil
-}
-
-// SchemaVersion returns the layout's version.
-func (m *SafeDistanceEvent) SchemaVersion() uint16 { return safeDistanceVersion }
-
-// SafeDistanceView is the data object: an event that reads straight from the bytes of a
-// received message, without a copy. It is valid as long as those are.
-type SafeDistanceView struct {
-	wire.Message
-	ids []byte
-}
-
-// OpenSafeDistance views a received message as an event. Errors wrap ErrSafeDistance.
-func OpenSafeDistance(m wire.Message) (SafeDistanceView, error) {
-	body := m.Body()
-	switch {
-	case m.Type().Number() != SafeDistanceDefinition.Number || m.SchemaVersion() != safeDistanceVersion:
-		return SafeDistanceView{}, fmt.Errorf("%w: type number %d, version %d", ErrSafeDistance, m.Type().Number(), m.SchemaVersion())
-	case len(body)%idBytes != 0:
-		return SafeDistanceView{}, fmt.Errorf("%w: %d bytes are no list of ids", ErrSafeDistance, len(body))
-	}
-	return SafeDistanceView{m, body}, nil
-}
-
-// Len returns the number of actors.
-func (v SafeDistanceView) Len() int { return len(v.ids) / idBytes }
-
-// At returns the id of the i-th actor.
-func (v SafeDistanceView) At(i int) uint32 { return binary.LittleEndian.Uint32(v.ids[i*idBytes:]) }
-
-// All returns the ids of the actors.
-func (v SafeDistanceView) All() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		for i := range v.Len() {
-			if !yield(v.At(i)) {
-				return
-			}
-		}
-	}
-}

@@ -9,12 +9,10 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/raybridge/raybridge/bridges"
 	bridgesall "github.com/raybridge/raybridge/bridges/all"
@@ -24,8 +22,6 @@ import (
 	"github.com/raybridge/raybridge/sensors/ranging"
 	"github.com/raybridge/raybridge/sensors/sample"
 	"github.com/raybridge/raybridge/sensors/sensortest"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
-	"github.com/raybridge/raybridge/spatial"
 )
 
 // street puts cars of 4 x 2 x 1.5 m around the ego, whose box is x -1.1 to 3.8 and
@@ -115,57 +111,6 @@ func TestSafeDistanceConformance(t *testing.T) {
 	sensortest.Run(t, ranging.SafeDistanceDefinition, sensortest.Suite{
 		Options: sensortest.Options{Scene: s},
 		Changed: map[string]any{"safe_distance_front": 0.0, "safe_distance_back": 3.0, "safe_distance_lateral": 3.0},
-	})
-}
-
-func event() *ranging.SafeDistanceEvent {
-	return &ranging.SafeDistanceEvent{
-		Header: sample.Header{StampNs: 50_000_000, Seq: 3, Frame: 9, FrameID: "safety", Pose: spatial.FromRPY(mgl64.Vec3{1, 2, 3}, 0, 0, 90)},
-		Actors: []uint32{7, 0x01020304},
-	}
-}
-
-func message(t testing.TB, number uint16) wire.Message {
-	b, err := wire.Append(nil, wire.Envelope{Type: wire.NewTypeID(number, 0), PublishNs: 60_000_000}, event())
-	require.NoError(t, err)
-	m, err := wire.Open(b)
-	require.NoError(t, err)
-	return m
-}
-
-func TestSafeDistanceAnEventThereAndBack(t *testing.T) {
-	m := message(t, ranging.SafeDistanceDefinition.Number)
-	assert.Equal(t, []byte{7, 0, 0, 0, 4, 3, 2, 1}, m.Body())
-	v, err := ranging.OpenSafeDistance(m)
-	require.NoError(t, err)
-	assert.Equal(t, event().Actors, slices.Collect(v.All()))
-	assert.Equal(t, event().Header, v.Header())
-	assert.Equal(t, int64(60_000_000), v.PublishNs())
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		v, _ := ranging.OpenSafeDistance(m)
-		for range v.All() {
-			continue
-		}
-	}), "it is read from the message's bytes")
-}
-
-func TestSafeDistanceWhatIsNoEvent(t *testing.T) {
-	_, err := ranging.OpenSafeDistance(message(t, ranging.SafeDistanceDefinition.Number+1))
-	require.ErrorIs(t, err, ranging.ErrSafeDistance)
-}
-
-func FuzzOpenSafeDistance(f *testing.F) {
-	f.Add(message(f, ranging.SafeDistanceDefinition.Number).Bytes())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := wire.Open(b)
-		if err != nil {
-			return
-		}
-		v, err := ranging.OpenSafeDistance(m)
-		if err != nil {
-			return
-		}
-		assert.Len(t, slices.Collect(v.All()), v.Len())
 	})
 }
 

@@ -304,10 +304,12 @@ var (
 )
 
 // BinaryDecoder decodes messages of a binary format, CDR if none is set. One goroutine uses
-// it at a time. What it sets holds no reference to the data, and never takes more memory
-// than a small multiple of the data's size.
+// it at a time. What it sets holds no reference to the data, unless it borrows, and never
+// takes more memory than a small multiple of the data's size.
 type BinaryDecoder struct {
 	Format Binary
+	// Borrow makes the content of an uint8[] the data's own memory, not a copy.
+	Borrow bool
 
 	src []byte
 	pos int
@@ -330,13 +332,13 @@ func (d *BinaryDecoder) Decode(data []byte, m ros.Message) error {
 		}
 		data, spare = data[len(encapsulation):], 3
 	}
-	*d = BinaryDecoder{Format: d.Format, src: data}
+	*d = BinaryDecoder{Format: d.Format, Borrow: d.Borrow, src: data}
 	d.Message("message", m)
 	if left := len(d.src) - d.pos; d.err == nil && left > spare {
 		d.fail("end", fmt.Errorf("%d bytes left over: %w", left, ErrMalformed))
 	}
 	err := d.err
-	*d = BinaryDecoder{Format: d.Format}
+	*d = BinaryDecoder{Format: d.Format, Borrow: d.Borrow}
 	if err != nil {
 		return fmt.Errorf("decode %s: %w", m.TypeName(), err)
 	}
@@ -432,23 +434,27 @@ func (d *BinaryDecoder) check(name string, kind ros.Kind, values []byte) {
 // String reads a length and as many bytes, with CDR's NUL. There a length of 0, which some
 // write for the empty string, is taken for it.
 func (d *BinaryDecoder) String(name string, v *string) {
-	*v = ""
 	text := d.take(name, d.length(name, 1), 1)
 	if n := len(text); d.Format == CDR && n > 0 {
 		if text[n-1] != 0 {
 			d.fail(name, fmt.Errorf("string without NUL: %w", ErrMalformed))
-			return
+			n = 1
 		}
 		text = text[:n-1]
 	}
-	*v = string(text)
+	if *v != string(text) { // one that is there already isn't allocated again
+		*v = string(text)
+	}
 }
 
-// Bytes reads a length and as many bytes, which it copies.
+// Bytes reads a length and as many bytes, which it copies or borrows.
 func (d *BinaryDecoder) Bytes(name string, v *ros.Bytes) {
-	n := d.length(name, 1)
-	v.Source = nil
-	v.Data = append(v.Data[:0], d.take(name, n, 1)...)
+	data := d.take(name, d.length(name, 1), 1)
+	if v.Source = nil; d.Borrow {
+		v.Data = data[:len(data):len(data)]
+		return
+	}
+	v.Data = append(v.Data[:0], data...)
 }
 
 // Array reads a length, where the format has it, and as many elements, which are aligned to

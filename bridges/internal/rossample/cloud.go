@@ -73,6 +73,24 @@ var layouts = map[sample.PointLayout]*cloudLayout{
 	}},
 }
 
+// whole has everything that there is to a point.
+var whole = cloudLayout{step: 48, put: putWhole, fields: []ros.PointField{
+	pointField("x", 0, ros.PointFieldFloat32),
+	pointField("y", 4, ros.PointFieldFloat32),
+	pointField("z", 8, ros.PointFieldFloat32),
+	pointField("intensity", 12, ros.PointFieldFloat32),
+	pointField("distance", 16, ros.PointFieldFloat32),
+	pointField("azimuth", 20, ros.PointFieldFloat32),
+	pointField("elevation", 24, ros.PointFieldFloat32),
+	pointField("time_stamp", 28, ros.PointFieldUint32),
+	pointField("ring", 32, ros.PointFieldUint16),
+	pointField("return_type", 34, ros.PointFieldUint8),
+	pointField("ObjTag", 35, ros.PointFieldUint8),
+	pointField("ObjIdx", 36, ros.PointFieldUint32),
+	pointField("CosAngle", 40, ros.PointFieldFloat32),
+	pointField("ray", 44, ros.PointFieldUint32),
+}}
+
 var xyzi = cloudLayout{step: 16, put: putXYZI, fields: []ros.PointField{
 	pointField("x", 0, ros.PointFieldFloat32),
 	pointField("y", 4, ros.PointFieldFloat32),
@@ -95,6 +113,16 @@ func PointCloud2(dst *ros.PointCloud2, src *sample.PointCloud) error {
 	if !ok {
 		return fmt.Errorf("layout %q (known are %v): %w", name, slices.Sorted(maps.Keys(layouts)), ErrLayout)
 	}
+	return pointCloud2(dst, src, layout)
+}
+
+// WholePointCloud2 sets dst to the cloud with all that there is to its points, whatever
+// layout it asks for.
+func WholePointCloud2(dst *ros.PointCloud2, src *sample.PointCloud) error {
+	return pointCloud2(dst, src, &whole)
+}
+
+func pointCloud2(dst *ros.PointCloud2, src *sample.PointCloud, layout *cloudLayout) error {
 	points, ok := dst.Data.Source.(*cloudBytes)
 	if !ok {
 		points = &cloudBytes{}
@@ -260,6 +288,26 @@ func putCARLASemantic(_ *cloudBytes, dst []byte, points []sample.Point, offsets 
 		binary.LittleEndian.PutUint32(d[12:16], math.Float32bits(p.CosIncidence))
 		binary.LittleEndian.PutUint32(d[16:20], p.Instance)
 		binary.LittleEndian.PutUint32(d[20:24], uint32(p.Tag))
+	}
+}
+
+func putWhole(_ *cloudBytes, dst []byte, points []sample.Point, offsets []int) {
+	offsets = offsets[:len(points)]
+	for i := range points {
+		p, at := &points[i], offsets[i]
+		d := (*[48]byte)(dst[at : at+48 : at+48])
+		binary.LittleEndian.PutUint32(d[0:4], math.Float32bits(p.X))
+		binary.LittleEndian.PutUint32(d[4:8], math.Float32bits(p.Y))
+		binary.LittleEndian.PutUint32(d[8:12], math.Float32bits(p.Z))
+		binary.LittleEndian.PutUint32(d[12:16], math.Float32bits(p.Intensity))
+		binary.LittleEndian.PutUint32(d[16:20], math.Float32bits(p.Distance))
+		binary.LittleEndian.PutUint32(d[20:24], math.Float32bits(p.Azimuth))
+		binary.LittleEndian.PutUint32(d[24:28], math.Float32bits(p.Elevation))
+		binary.LittleEndian.PutUint32(d[28:32], p.TimeNs)
+		binary.LittleEndian.PutUint32(d[32:36], uint32(p.Ring)|uint32(p.Return)<<16|uint32(p.Tag)<<24)
+		binary.LittleEndian.PutUint32(d[36:40], p.Instance)
+		binary.LittleEndian.PutUint32(d[40:44], math.Float32bits(p.CosIncidence))
+		binary.LittleEndian.PutUint32(d[44:48], p.Ray)
 	}
 }
 
@@ -479,6 +527,7 @@ func (r *cloudReader) points(dst *sample.PointCloud) {
 			dst.Rings = max(dst.Rings, int(p.Ring)+1)
 		}
 	}
+	r.each(r.field("ray"), func(i int, v float64) { at(i).Ray = uint32(within(v, math.MaxUint32)) })
 }
 
 // coordinates reads where the points are.
@@ -548,6 +597,9 @@ func (r *cloudReader) times(stampNs int64, at func(i int) *sample.Point) {
 // layout returns the layout whose bytes the cloud has, else the one of ours that loses
 // least of it.
 func (r *cloudReader) layout() sample.PointLayout {
+	if slices.Equal(r.src.PointFields, whole.fields) {
+		return "" // which serves all
+	}
 	for _, name := range []sample.PointLayout{
 		sample.LayoutXYZIRCAEDT, sample.LayoutXYZIRT, sample.LayoutXYZI, sample.LayoutSVL, sample.LayoutCARLASemantic,
 	} {

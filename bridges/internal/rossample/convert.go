@@ -10,10 +10,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-gl/mathgl/mgl64"
 	"github.com/raybridge/raybridge/bridges/ros"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/spatial"
 )
 
 // Errors of the conversions.
@@ -61,11 +59,11 @@ func CameraInfo(dst *ros.CameraInfo, src *sample.CameraInfo) error {
 
 // Imu sets dst to the measurement.
 func Imu(dst *ros.Imu, src *sample.Imu) error {
-	dst.Orientation = quaternion(src.Orientation)
+	dst.Orientation = ros.QuaternionOf(src.Orientation)
 	dst.OrientationCovariance = src.OrientationCovariance
-	dst.AngularVelocity = vector3(src.AngularVelocity)
+	dst.AngularVelocity = ros.Vector3Of(src.AngularVelocity)
 	dst.AngularVelocityCovariance = src.AngularVelocityCovariance
-	dst.LinearAcceleration = vector3(src.LinearAcceleration)
+	dst.LinearAcceleration = ros.Vector3Of(src.LinearAcceleration)
 	dst.LinearAccelerationCovariance = src.LinearAccelerationCovariance
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
@@ -82,8 +80,8 @@ func NavSatFix(dst *ros.NavSatFix, src *sample.GnssFix) error {
 // Odometry sets dst to the pose and the twist.
 func Odometry(dst *ros.Odometry, src *sample.Odometry) error {
 	dst.ChildFrameID = src.ChildFrameID
-	dst.Pose = ros.PoseWithCovariance{Pose: pose(src.BodyPose), Covariance: src.PoseCovariance}
-	dst.Twist = ros.TwistWithCovariance{Twist: twist(src.Twist), Covariance: src.TwistCovariance}
+	dst.Pose = ros.PoseWithCovariance{Pose: ros.PoseOf(src.BodyPose), Covariance: src.PoseCovariance}
+	dst.Twist = ros.TwistWithCovariance{Twist: ros.TwistOf(src.Twist), Covariance: src.TwistCovariance}
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
@@ -95,8 +93,8 @@ func TFMessage(dst *ros.TFMessage, src *sample.Transforms) error {
 		stamped := ros.TransformStamped{
 			ChildFrameID: t.ChildFrameID,
 			Transform: ros.Transform{
-				Translation: vector3(t.Relative.Position),
-				Rotation:    quaternion(t.Relative.Orientation),
+				Translation: ros.Vector3Of(t.Relative.Position),
+				Rotation:    ros.QuaternionOf(t.Relative.Orientation),
 			},
 		}
 		if err := ros.SetHeader(&stamped.Header, &t.Header); err != nil {
@@ -105,36 +103,4 @@ func TFMessage(dst *ros.TFMessage, src *sample.Transforms) error {
 		dst.Transforms = append(dst.Transforms, stamped)
 	}
 	return nil
-}
-
-func vector3(v mgl64.Vec3) ros.Vector3 { return ros.Vector3{X: v[0], Y: v[1], Z: v[2]} }
-
-func point(v mgl64.Vec3) ros.Point { return ros.Point{X: v[0], Y: v[1], Z: v[2]} }
-
-func quaternion(q mgl64.Quat) ros.Quaternion {
-	return ros.Quaternion{X: q.V[0], Y: q.V[1], Z: q.V[2], W: q.W}
-}
-
-func pose(p spatial.Pose) ros.Pose {
-	return ros.Pose{Position: point(p.Position), Orientation: quaternion(p.Orientation)}
-}
-
-func twist(t spatial.Twist) ros.Twist {
-	return ros.Twist{Linear: vector3(t.Linear), Angular: vector3(t.Angular)}
-}
-
-func fromVector3(v ros.Vector3) mgl64.Vec3 { return mgl64.Vec3{v.X, v.Y, v.Z} }
-
-func fromPoint(p ros.Point) mgl64.Vec3 { return mgl64.Vec3{p.X, p.Y, p.Z} }
-
-func fromQuaternion(q ros.Quaternion) mgl64.Quat {
-	return mgl64.Quat{W: q.W, V: mgl64.Vec3{q.X, q.Y, q.Z}}
-}
-
-func fromTwist(t *ros.Twist) spatial.Twist {
-	return spatial.Twist{Linear: fromVector3(t.Linear), Angular: fromVector3(t.Angular)}
-}
-
-func fromPose(p *ros.Pose) spatial.Pose {
-	return spatial.Pose{Position: fromPoint(p.Position), Orientation: fromQuaternion(p.Orientation)}
 }

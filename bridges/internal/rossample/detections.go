@@ -21,7 +21,7 @@ func hypothesis(list []ros.ObjectHypothesisWithPose, label, typeID string, score
 	}
 	return append(list[:0], ros.ObjectHypothesisWithPose{
 		Hypothesis: ros.ObjectHypothesis{ClassID: label, Score: float64(score)},
-		Pose:       ros.PoseWithCovariance{Pose: pose(spatial.Identity())},
+		Pose:       ros.PoseWithCovariance{Pose: ros.PoseOf(spatial.Identity())},
 	})
 }
 
@@ -54,7 +54,7 @@ func Detection3DArray(dst *ros.Detection3DArray, src *sample.Detections3D) error
 	for i := range src.Boxes {
 		box, d := &src.Boxes[i], &dst.Detections[i]
 		d.Header = dst.Header
-		d.BBox = ros.BoundingBox3D{Center: pose(box.Pose), Size: vector3(box.Size)}
+		d.BBox = ros.BoundingBox3D{Center: ros.PoseOf(box.Pose), Size: ros.Vector3Of(box.Size)}
 		d.Results = hypothesis(d.Results, box.Label, box.TypeID, box.Score)
 		d.Results[0].Pose.Pose = d.BBox.Center
 		d.ID = strconv.FormatUint(uint64(box.ID), 10)
@@ -72,7 +72,7 @@ func LgsvlDetection2DArray(dst *ros.LgsvlDetection2DArray, src *sample.Detection
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
 		dst.Detections = append(dst.Detections, ros.LgsvlDetection2D{
-			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
+			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: ros.TwistOf(box.Twist),
 			BBox: ros.LgsvlBoundingBox2D{X: box.CenterX, Y: box.CenterY, Width: box.Width, Height: box.Height},
 		})
 	}
@@ -89,8 +89,8 @@ func LgsvlDetection3DArray(dst *ros.LgsvlDetection3DArray, src *sample.Detection
 	for i := range src.Boxes {
 		box := &src.Boxes[i]
 		dst.Detections = append(dst.Detections, ros.LgsvlDetection3D{
-			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: twist(box.Twist),
-			BBox: ros.LgsvlBoundingBox3D{Position: pose(box.Pose), Size: vector3(box.Size)},
+			Header: dst.Header, ID: box.ID, Label: box.Label, Score: box.Score, Velocity: ros.TwistOf(box.Twist),
+			BBox: ros.LgsvlBoundingBox3D{Position: ros.PoseOf(box.Pose), Size: ros.Vector3Of(box.Size)},
 		})
 	}
 	return nil
@@ -106,7 +106,7 @@ func SignalArray(dst *ros.SignalArray, src *sample.Signals) error {
 		light := &src.Signals[i]
 		dst.Signals = append(dst.Signals, ros.Signal{
 			Header: dst.Header, ID: light.ID, Label: light.Label, Score: light.Score,
-			BBox: ros.LgsvlBoundingBox3D{Position: pose(light.Pose), Size: vector3(light.Size)},
+			BBox: ros.LgsvlBoundingBox3D{Position: ros.PoseOf(light.Pose), Size: ros.Vector3Of(light.Size)},
 		})
 	}
 	return nil
@@ -126,13 +126,13 @@ func DetectedRadarObjectArray(dst *ros.DetectedRadarObjectArray, src *sample.Rad
 	dst.Objects = dst.Objects[:0]
 	for i := range src.Objects {
 		o := &src.Objects[i]
-		at := point(o.Position)
+		at := ros.PointOf(o.Position)
 		object := ros.DetectedRadarObject{
 			ID: int32(o.ID), SensorAim: ros.Vector3{X: 1}, SensorRight: ros.Vector3{Y: -1},
 			SensorAngle:    math.Atan2(o.Position[1], o.Position[0]),
-			ObjectPosition: at, ObjectVelocity: vector3(o.Velocity),
-			ObjectRelativePosition: at, ObjectRelativeVelocity: vector3(o.Velocity),
-			ObjectColliderSize: vector3(o.Size), ObjectState: radarStationary, NewDetection: o.New,
+			ObjectPosition: at, ObjectVelocity: ros.Vector3Of(o.Velocity),
+			ObjectRelativePosition: at, ObjectRelativeVelocity: ros.Vector3Of(o.Velocity),
+			ObjectColliderSize: ros.Vector3Of(o.Size), ObjectState: radarStationary, NewDetection: o.New,
 		}
 		if o.Moving {
 			object.ObjectState = radarMoving
@@ -149,7 +149,7 @@ func FromLgsvlDetection2DArray(dst *sample.Detections2D, src *ros.LgsvlDetection
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box2D{
-			ID: d.ID, Label: d.Label, Score: d.Score, Twist: fromTwist(&d.Velocity),
+			ID: d.ID, Label: d.Label, Score: d.Score, Twist: d.Velocity.Spatial(),
 			CenterX: d.BBox.X, CenterY: d.BBox.Y, Width: d.BBox.Width, Height: d.BBox.Height,
 		})
 	}
@@ -162,8 +162,8 @@ func FromLgsvlDetection3DArray(dst *sample.Detections3D, src *ros.LgsvlDetection
 	for i := range src.Detections {
 		d := &src.Detections[i]
 		dst.Boxes = append(dst.Boxes, sample.Box3D{
-			ID: d.ID, Label: d.Label, Score: d.Score, Twist: fromTwist(&d.Velocity),
-			Pose: fromPose(&d.BBox.Position), Size: fromVector3(d.BBox.Size),
+			ID: d.ID, Label: d.Label, Score: d.Score, Twist: d.Velocity.Spatial(),
+			Pose: d.BBox.Position.Spatial(), Size: d.BBox.Size.Vec3(),
 		})
 	}
 	return nil
@@ -213,7 +213,7 @@ func FromDetection3DArray(dst *sample.Detections3D, src *ros.Detection3DArray) e
 	*dst = sample.Detections3D{Header: ros.SampleHeader(&src.Header), Boxes: dst.Boxes[:0]}
 	for i := range src.Detections {
 		d := &src.Detections[i]
-		box := sample.Box3D{ID: fromID(d.ID), Pose: fromPose(&d.BBox.Center), Size: fromVector3(d.BBox.Size)}
+		box := sample.Box3D{ID: fromID(d.ID), Pose: d.BBox.Center.Spatial(), Size: d.BBox.Size.Vec3()}
 		box.Label, box.Score = likeliest(d.Results)
 		dst.Boxes = append(dst.Boxes, box)
 	}
@@ -236,7 +236,7 @@ func FromSignalArray(dst *sample.Signals, src *ros.SignalArray) error {
 		}
 		dst.Signals[i] = sample.Signal{
 			ID: from.ID, Label: from.Label, State: state, Score: from.Score,
-			Pose: fromPose(&from.BBox.Position), Size: fromVector3(from.BBox.Size),
+			Pose: from.BBox.Position.Spatial(), Size: from.BBox.Size.Vec3(),
 		}
 	}
 	return nil
@@ -250,8 +250,8 @@ func FromDetectedRadarObjectArray(dst *sample.RadarObjects, src *ros.DetectedRad
 	for i := range src.Objects {
 		o := &src.Objects[i]
 		dst.Objects[i] = sample.RadarObject{
-			ID: uint32(o.ID), Position: fromPoint(o.ObjectRelativePosition), Velocity: fromVector3(o.ObjectRelativeVelocity),
-			Size: fromVector3(o.ObjectColliderSize), Moving: o.ObjectState == radarMoving, New: o.NewDetection,
+			ID: uint32(o.ID), Position: o.ObjectRelativePosition.Vec3(), Velocity: o.ObjectRelativeVelocity.Vec3(),
+			Size: o.ObjectColliderSize.Vec3(), Moving: o.ObjectState == radarMoving, New: o.NewDetection,
 		}
 	}
 	return nil

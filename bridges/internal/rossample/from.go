@@ -3,6 +3,7 @@ package rossample
 import (
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/ros"
@@ -24,6 +25,9 @@ type Reading struct {
 	// message's memory, which is its own from then on; what the message doesn't carry
 	// is zero, poses the identity. An error says that the message makes no sense.
 	From func(ros.Message) (bridges.Stamped, error)
+	// To is From for a sample that is there already, of type Sample: it sets what From sets.
+	// It is nil where From alone knows.
+	To func(bridges.Stamped, ros.Message) error
 }
 
 // reading makes the Reading of a conversion.
@@ -34,16 +38,22 @@ func reading[M any, P interface {
 	*S
 	bridges.Stamped
 }](convert func(T, P) error) Reading {
+	to := func(dst bridges.Stamped, m ros.Message) error {
+		if err := convert(dst.(T), m.(P)); err != nil {
+			return err
+		}
+		if h, ok := dst.(interface{ SampleHeader() *sample.Header }); ok {
+			h.SampleHeader().Pose = spatial.Identity()
+		}
+		return nil
+	}
 	return Reading{
-		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](),
+		Type: P(new(M)).TypeName(), Sample: reflect.TypeFor[T](), To: to,
 		New: func() ros.Message { return P(new(M)) },
 		From: func(m ros.Message) (bridges.Stamped, error) {
 			s := T(new(S))
-			if err := convert(s, m.(P)); err != nil {
+			if err := to(s, m); err != nil {
 				return nil, err
-			}
-			if h, ok := any(s).(interface{ SampleHeader() *sample.Header }); ok {
-				h.SampleHeader().Pose = spatial.Identity()
 			}
 			return s, nil
 		},
@@ -67,6 +77,53 @@ func Readings() []Reading {
 		reading(FromLgsvlDetection2DArray), reading(FromLgsvlDetection3DArray),
 		reading(FromCarlaCollisionEvent), reading(FromCarlaLaneInvasionEvent),
 	}
+}
+
+// MirrorReading returns the Reading of what a type is mirrored as, a pointer to a structure;
+// the samples have the header that the message has. Errors wrap ros.ErrMirror.
+func MirrorReading(t reflect.Type) (Reading, error) {
+	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[bridges.Stamped]()) {
+		return Reading{}, fmt.Errorf("%w: %v is no pointer with a method Stamp", ros.ErrMirror, t)
+	}
+	first, err := ros.NewMirror(t.Elem())
+	if err != nil {
+		return Reading{}, err
+	}
+	idle := sync.Pool{New: func() any {
+		m, _ := ros.NewMirror(t.Elem()) // as the first
+		return m
+	}}
+	return Reading{
+		Type: first.TypeName(), Sample: t,
+		New: func() ros.Message {
+			m := idle.Get().(*ros.Mirror)
+			m.Fill(reflect.New(t.Elem()).Interface())
+			return m
+		},
+		From: func(message ros.Message) (bridges.Stamped, error) {
+			m := message.(*ros.Mirror)
+			s := m.Value().(bridges.Stamped)
+			idle.Put(m)
+			return s, nil
+		},
+	}, nil
+}
+
+// WholeReadings returns a reading of every message that Whole makes, by their full names, and
+// those of Readings.
+func WholeReadings() map[string]Reading {
+	list := map[string]Reading{}
+	for _, r := range Readings() {
+		list[r.Type] = r
+	}
+	for _, pub := range mirrored() {
+		r, err := MirrorReading(pub.Sample)
+		if err != nil {
+			panic(err) // PublishMirror has made one already
+		}
+		list[r.Type] = r
+	}
+	return list
 }
 
 // FromImage sets dst to the picture, whose bytes it shares. Pixels of several bytes are
@@ -109,9 +166,9 @@ func FromCameraInfo(dst *sample.CameraInfo, src *ros.CameraInfo) error {
 // FromImu sets dst to the measurement.
 func FromImu(dst *sample.Imu, src *ros.Imu) error {
 	dst.Header = ros.SampleHeader(&src.Header)
-	dst.Orientation, dst.OrientationCovariance = fromQuaternion(src.Orientation), src.OrientationCovariance
-	dst.AngularVelocity, dst.AngularVelocityCovariance = fromVector3(src.AngularVelocity), src.AngularVelocityCovariance
-	dst.LinearAcceleration, dst.LinearAccelerationCovariance = fromVector3(src.LinearAcceleration), src.LinearAccelerationCovariance
+	dst.Orientation, dst.OrientationCovariance = src.Orientation.Quat(), src.OrientationCovariance
+	dst.AngularVelocity, dst.AngularVelocityCovariance = src.AngularVelocity.Vec3(), src.AngularVelocityCovariance
+	dst.LinearAcceleration, dst.LinearAccelerationCovariance = src.LinearAcceleration.Vec3(), src.LinearAccelerationCovariance
 	return nil
 }
 
@@ -128,8 +185,8 @@ func FromNavSatFix(dst *sample.GnssFix, src *ros.NavSatFix) error {
 func FromOdometry(dst *sample.Odometry, src *ros.Odometry) error {
 	dst.Header = ros.SampleHeader(&src.Header)
 	dst.ChildFrameID = src.ChildFrameID
-	dst.BodyPose, dst.PoseCovariance = fromPose(&src.Pose.Pose), src.Pose.Covariance
-	dst.Twist, dst.TwistCovariance = fromTwist(&src.Twist.Twist), src.Twist.Covariance
+	dst.BodyPose, dst.PoseCovariance = src.Pose.Pose.Spatial(), src.Pose.Covariance
+	dst.Twist, dst.TwistCovariance = src.Twist.Twist.Spatial(), src.Twist.Covariance
 	return nil
 }
 
@@ -144,7 +201,7 @@ func FromTFMessage(dst *sample.Transforms, src *ros.TFMessage) error {
 		to.Pose = spatial.Identity()
 		to.ChildFrameID = from.ChildFrameID
 		to.Relative = spatial.Pose{
-			Position: fromVector3(from.Transform.Translation), Orientation: fromQuaternion(from.Transform.Rotation),
+			Position: from.Transform.Translation.Vec3(), Orientation: from.Transform.Rotation.Quat(),
 		}
 		if i == 0 || to.StampNs > dst.StampNs {
 			dst.StampNs = to.StampNs
@@ -193,7 +250,7 @@ func FromCanBusData(dst *sample.CanBus, src *ros.CanBusData) error {
 		LeftTurn: src.LeftTurnSignalActive, RightTurn: src.RightTurnSignalActive, Wipers: src.WipersActive,
 		Reverse: src.ReverseGearActive, Gear: src.SelectedGear, EngineOn: src.EngineActive, EngineRPM: float64(src.EngineRPM),
 		Latitude: src.GPSLatitude, Longitude: src.GPSLongitude, Altitude: src.GPSAltitude,
-		Orientation: fromQuaternion(src.Orientation), Velocity: fromVector3(src.LinearVelocities),
+		Orientation: src.Orientation.Quat(), Velocity: src.LinearVelocities.Vec3(),
 	}
 	return nil
 }
@@ -210,7 +267,7 @@ func FromVehicleOdometry(dst *sample.VehicleOdometry, src *ros.VehicleOdometry) 
 // FromCarlaCollisionEvent sets dst to the collision.
 func FromCarlaCollisionEvent(dst *sample.Collision, src *ros.CarlaCollisionEvent) error {
 	dst.Header = ros.SampleHeader(&src.Header)
-	dst.Other, dst.NormalImpulse = src.OtherActorID, fromVector3(src.NormalImpulse)
+	dst.Other, dst.NormalImpulse = src.OtherActorID, src.NormalImpulse.Vec3()
 	return nil
 }
 

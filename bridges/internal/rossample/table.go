@@ -34,6 +34,29 @@ func SVL() []ros.Publication {
 	return append(shared(), ros.Publish(Ultrasonic), ros.Publish(LgsvlDetection2DArray), ros.Publish(LgsvlDetection3DArray))
 }
 
+// mirrored are raybridge's own messages, of the samples of which ROS has no message that
+// holds them whole.
+func mirrored() []ros.Publication {
+	return []ros.Publication{
+		ros.PublishMirror[*sample.Radar](), ros.PublishMirror[*sample.DvsEvents](),
+		ros.PublishMirror[*sample.Detections2D](), ros.PublishMirror[*sample.Detections3D](),
+		ros.PublishMirror[*sample.RadarObjects](), ros.PublishMirror[*sample.Signals](),
+		ros.PublishMirror[*sample.Collision](), ros.PublishMirror[*sample.Obstacle](),
+		ros.PublishMirror[*sample.LaneInvasion](), ros.PublishMirror[*sample.Speed](),
+		ros.PublishMirror[*sample.CanBus](), ros.PublishMirror[*sample.VehicleOdometry](),
+		ros.PublishMirror[*sample.GpsOdometry](), ros.PublishMirror[*sample.InsStatus](),
+		ros.PublishMirror[*sample.Snapshot](),
+	}
+}
+
+// Whole returns the messages that lose least: those of ROS that hold a whole sample, and
+// of the others mirrors.
+func Whole() []ros.Publication {
+	return append(mirrored(), ros.Publish(Clock), ros.Publish(Image), ros.Publish(CompressedImage),
+		ros.Publish(CameraInfo), ros.Publish(WholePointCloud2), ros.Publish(LaserScan), ros.Publish(Range),
+		ros.Publish(Imu), ros.Publish(NavSatFix), ros.Publish(Odometry), ros.Publish(TFMessage))
+}
+
 // commands are the subscriptions that all bridges to ROS have: what vehicles obey, and
 // the time.
 func commands() []ros.Subscription {

@@ -22,7 +22,7 @@ func GpsOdometry(dst *ros.Odometry, src *sample.GpsOdometry) error {
 	*dst = ros.Odometry{ChildFrameID: src.ChildFrameID}
 	dst.Pose.Pose = ros.Pose{
 		Position:    ros.Point{X: src.Easting, Y: src.Northing, Z: src.Altitude},
-		Orientation: quaternion(src.Orientation),
+		Orientation: ros.QuaternionOf(src.Orientation),
 	}
 	dst.Twist.Twist.Linear.X = src.ForwardSpeed
 	dst.Twist.Twist.Angular.Z = src.AngularVelocity[2]
@@ -40,7 +40,7 @@ func CanBusData(dst *ros.CanBusData, src *sample.CanBus) error {
 		ReverseGearActive: src.Reverse, SelectedGear: src.Gear,
 		EngineActive: src.EngineOn, EngineRPM: float32(src.EngineRPM),
 		GPSLatitude: src.Latitude, GPSLongitude: src.Longitude, GPSAltitude: src.Altitude,
-		Orientation: quaternion(src.Orientation), LinearVelocities: vector3(src.Velocity),
+		Orientation: ros.QuaternionOf(src.Orientation), LinearVelocities: ros.Vector3Of(src.Velocity),
 	}
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
@@ -60,7 +60,7 @@ func turned(angle float64) float32 { return float32(0 - angle) }
 // CarlaCollisionEvent sets dst to the collision; the impulse is in the map frame.
 func CarlaCollisionEvent(dst *ros.CarlaCollisionEvent, src *sample.Collision) error {
 	dst.OtherActorID = src.Other
-	dst.NormalImpulse = vector3(src.NormalImpulse)
+	dst.NormalImpulse = ros.Vector3Of(src.NormalImpulse)
 	return ros.SetHeader(&dst.Header, &src.Header)
 }
 
@@ -153,7 +153,7 @@ func FromTwist(dst *sample.VelocityCommand, src *ros.Twist) error {
 	if err := finite(l.X, l.Y, l.Z, a.X, a.Y, a.Z); err != nil {
 		return err
 	}
-	*dst = sample.VelocityCommand{Twist: fromTwist(src)}
+	*dst = sample.VelocityCommand{Twist: src.Spatial()}
 	return nil
 }
 

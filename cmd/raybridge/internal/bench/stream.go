@@ -20,14 +20,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"reflect"
 	"strings"
 	"time"
 
+	streams "github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/bridges/transport"
 	"github.com/raybridge/raybridge/flow"
 	"github.com/raybridge/raybridge/sensors/sample"
-	streams "github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
 // picture is a size of picture that is streamed, in pixels of 4 bytes.
@@ -131,15 +131,18 @@ type streamPair struct {
 	client *streams.Client
 	out    *streams.Stream
 	got    chan struct{} // one for each picture that arrived
+	reader streams.Reader[sample.Image]
 }
 
 // openStream starts a server and a client on this machine.
 func openStream(ctx context.Context, image *sample.Image) (*streamPair, error) {
 	p := &streamPair{image: image, got: make(chan struct{}, 16)}
 	p.server = streams.NewServer(streams.ServerConfig{Queue: flow.QueueConfig{Policy: flow.Block, Messages: 1, BlockLimit: time.Minute}})
-	var err error
-	p.out, err = p.server.AddStream(streams.Info{Name: "/image", Kind: wire.KindImage, SchemaVersion: wire.KindImage.Version()}, nil, nil)
+	encoding, err := streams.EncodingOf(reflect.TypeOf(image))
 	if err != nil {
+		return nil, err
+	}
+	if p.out, err = p.server.AddStream(streams.Info{Name: "/image"}, encoding, nil, nil); err != nil {
 		return nil, err
 	}
 	if err := p.server.Listen("127.0.0.1:0"); err != nil {
@@ -156,7 +159,7 @@ func openStream(ctx context.Context, image *sample.Image) (*streamPair, error) {
 }
 
 func (p *streamPair) receive(d *streams.Data) {
-	if v, err := wire.AsImage(d.Message); err == nil && len(v.Data()) == len(p.image.Data) {
+	if v, err := p.reader.Read(d); err == nil && len(v.Data) == len(p.image.Data) {
 		p.got <- struct{}{}
 	}
 }

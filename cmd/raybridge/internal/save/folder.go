@@ -31,13 +31,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raybridge/raybridge/bridges"
 	"github.com/raybridge/raybridge/bridges/logging"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/internal/closest"
 	"github.com/raybridge/raybridge/internal/fault"
 	"github.com/raybridge/raybridge/internal/picture"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 )
 
 // Folder is where streams are saved.
@@ -86,9 +86,9 @@ type Stream struct {
 // Stream returns what saves a stream. Errors wrap ErrContent where the folder's format
 // can't hold its messages.
 func (f *Folder) Stream(info stream.Info) (*Stream, error) {
-	format, ok := f.format.For(info.Kind)
+	format, ok := f.format.For(&info.Schema)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s is no %s", ErrContent, info.Message, strings.ToUpper(f.format.String()))
+		return nil, fmt.Errorf("%w: %s is no %s", ErrContent, info.Schema.Name, strings.ToUpper(f.format.String()))
 	}
 	return &Stream{
 		info: info, format: format, path: filepath.Join(f.path, relative(info.Name)), painter: newPainter(info.SensorType),
@@ -138,7 +138,7 @@ func (s *Stream) Saved() (messages int, bytes int64) { return s.saved, s.bytes }
 
 // Save writes a message. Errors wrap ErrContent if the message is to blame; others are
 // the file system's.
-func (s *Stream) Save(m wire.Message) error {
+func (s *Stream) Save(m *stream.Data) error {
 	if s.format == JSON {
 		return s.saveLine(m)
 	}
@@ -150,56 +150,37 @@ func (s *Stream) Save(m wire.Message) error {
 }
 
 // render makes the file of a message in s.out.
-func (s *Stream) render(m wire.Message) (suffix string, err error) {
+func (s *Stream) render(d *stream.Data) (suffix string, err error) {
 	s.out = s.out[:0]
-	switch m.Kind() {
-	case wire.KindImage:
-		view, err := wire.AsImage(m)
-		if err != nil {
-			return "", err
-		}
-		s.out, err = s.painter.appendPNG(s.out, &sample.Image{
-			Header: m.Header(), Width: view.Width(), Height: view.Height(), Step: view.Step(),
-			Encoding: view.Encoding(), Data: view.Data(),
-		})
+	msg, err := d.Sample()
+	if err != nil {
+		return "", err
+	}
+	var points *Points
+	switch m := msg.(type) {
+	case *sample.Image:
+		s.out, err = s.painter.appendPNG(s.out, m)
 		return ".png", err
-	case wire.KindCompressedImage:
-		view, err := wire.AsCompressedImage(m)
-		if err != nil {
-			return "", err
-		}
-		s.out = append(s.out, view.Data()...)
-		return compressedSuffix(view.Format())
+	case *sample.CompressedImage:
+		s.out = append(s.out, m.Data...)
+		return compressedSuffix(m.Format)
+	case *sample.Radar:
+		points = RadarPoints(m)
+	case *sample.PointCloud:
+		points, err = CloudPoints(m)
 	default:
-		points, err := pointsOf(m)
-		if err != nil {
-			return "", err
-		}
-		if s.format == PLY {
-			s.out = AppendPLY(s.out, points)
-			return ".ply", nil
-		}
+		err = fmt.Errorf("%w: a cloud of the fields of %T", ErrContent, m)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case s.format == PLY:
+		s.out = AppendPLY(s.out, points)
+		return ".ply", nil
+	default:
 		s.out = AppendPCD(s.out, points)
 		return ".pcd", nil
 	}
-}
-
-// pointsOf returns the points of a message, which are read from it where they lie.
-func pointsOf(m wire.Message) (*Points, error) {
-	if m.Kind() == wire.KindRadar {
-		view, err := wire.AsRadar(m)
-		if err != nil {
-			return nil, err
-		}
-		return RadarPoints(&sample.Radar{Header: m.Header(), Detections: view.Detections()}), nil
-	}
-	view, err := wire.AsPointCloud(m)
-	if err != nil {
-		return nil, err
-	}
-	return CloudPoints(&sample.PointCloud{
-		Header: m.Header(), Points: view.Points(), Organized: view.Organized(), Rings: view.Rings(), Columns: view.Columns(),
-	})
 }
 
 // write writes s.out so that the file is whole when it appears.
@@ -245,9 +226,9 @@ func free(name, suffix string) (string, error) {
 	}
 }
 
-func (s *Stream) saveLine(m wire.Message) error {
+func (s *Stream) saveLine(m *stream.Data) error {
 	var err error
-	if s.out, err = appendLine(s.out[:0], s.info.Sensor, m); err != nil {
+	if s.out, err = appendLine(s.out[:0], m); err != nil {
 		return err
 	}
 	if s.lines == nil {
@@ -317,15 +298,17 @@ func ParseFormat(name string) (Format, error) {
 	return Auto, fmt.Errorf("%w %q: %s", ErrFormat, name, closest.Want(name, formatNames[:]...))
 }
 
-// For returns the format that messages of a kind are written in where f is asked for:
+// For returns the format that messages of a schema are written in where f is asked for:
 // f itself, or what Auto means for them. It is false where f can't hold them.
-func (f Format) For(kind wire.Kind) (Format, bool) {
+func (f Format) For(schema *bridges.Schema) (Format, bool) {
 	own := JSON
-	switch kind {
-	case wire.KindImage, wire.KindCompressedImage:
-		own = PNG
-	case wire.KindPointCloud, wire.KindRadar:
-		own = PCD
+	if schema.MessageEncoding == "cdr" {
+		switch schema.Name {
+		case "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage":
+			own = PNG
+		case "sensor_msgs/msg/PointCloud2", "raybridge_msgs/msg/Radar":
+			own = PCD
+		}
 	}
 	switch f {
 	case Auto:
@@ -339,27 +322,28 @@ func (f Format) For(kind wire.Kind) (Format, bool) {
 
 // foreign is the line of a message that only its own sensor knows the layout of.
 type foreign struct {
-	Name          string
-	Frame         string
-	Time          json.Number
-	StampNs       int64
-	Sequence      uint64
-	SensorNumber  uint16
-	SchemaVersion uint16
-	Body          []byte
+	Name         string
+	Frame        string
+	Time         json.Number
+	StampNs      int64
+	Sequence     uint64
+	SensorNumber uint16
+	Message      string
+	Encoding     string
+	Body         []byte
 }
 
-// appendLine appends a message as a line of JSON, in the logging bridge's form; sensor
-// is who made it. Errors wrap ErrContent.
-func appendLine(dst []byte, sensor string, m wire.Message) ([]byte, error) {
-	msg, err := wire.Decode(m)
+// appendLine appends a message as a line of JSON, in the logging bridge's form. Errors wrap
+// ErrContent.
+func appendLine(dst []byte, d *stream.Data) ([]byte, error) {
+	msg, err := d.Sample()
 	if err == nil {
-		dst, err = logging.AppendJSON(dst, sensor, msg)
-	} else if m.Kind() == wire.KindForeign {
+		dst, err = logging.AppendJSON(dst, d.Stream.Sensor, msg)
+	} else if errors.Is(err, stream.ErrUnknownType) {
 		var object []byte
 		object, err = json.Marshal(foreign{
-			sensor, m.FrameID(), json.Number(seconds(m.CaptureNs())), m.CaptureNs(), m.Sequence(),
-			m.Type().Number(), m.SchemaVersion(), m.Body(),
+			d.Stream.Sensor, d.FrameID(), json.Number(seconds(d.CaptureNs())), d.CaptureNs(), d.Sequence(),
+			d.Stream.Type.Number(), d.Stream.Schema.Name, d.Stream.Schema.MessageEncoding, d.Body(),
 		})
 		dst = append(dst, object...)
 	}

@@ -11,16 +11,17 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-gl/mathgl/mgl64"
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/stream"
 	"github.com/raybridge/raybridge/cmd/raybridge/internal/save"
 	"github.com/raybridge/raybridge/scene"
 	"github.com/raybridge/raybridge/sensors/sample"
-	"github.com/raybridge/raybridge/sensors/stream"
-	"github.com/raybridge/raybridge/sensors/stream/wire"
 	"github.com/raybridge/raybridge/spatial"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,14 +34,22 @@ func header(seq uint64) sample.Header {
 	}
 }
 
-// message serializes a sample as a server does.
-func message(t testing.TB, msg any) wire.Message {
+// message is a sample as it is received from a server.
+func message(t testing.TB, msg bridges.Stamped) *stream.Data {
 	t.Helper()
-	b, err := wire.Append(nil, wire.Envelope{Type: wire.NewTypeID(400, 0), PublishNs: 5}, msg)
+	encoding := encodingOf(t, msg)
+	b, err := encoding.Append(nil, 5, msg, stream.MaxSize)
 	require.NoError(t, err)
-	m, err := wire.Open(b)
+	d, err := stream.Open(&stream.Info{Name: "a", Type: stream.NewTypeID(400, 0), Schema: encoding.Schema}, b)
 	require.NoError(t, err)
-	return m
+	return d
+}
+
+func encodingOf(t testing.TB, msg any) *stream.Encoding {
+	t.Helper()
+	encoding, err := stream.EncodingOf(reflect.TypeOf(msg))
+	require.NoError(t, err)
+	return encoding
 }
 
 // files returns what lies below a folder, by path.
@@ -60,16 +69,18 @@ func files(t *testing.T, dir string) map[string][]byte {
 }
 
 // saved saves samples as messages of one stream, and returns the files.
-func saved(t *testing.T, format save.Format, info stream.Info, list ...any) map[string][]byte {
+func saved(t *testing.T, format save.Format, info stream.Info, list ...bridges.Stamped) map[string][]byte {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	folder, err := save.NewFolder(dir, format)
 	require.NoError(t, err)
-	info.Kind = message(t, list[0]).Kind()
+	info.Schema, info.Type = encodingOf(t, list[0]).Schema, stream.NewTypeID(400, 0)
 	s, err := folder.Stream(info)
 	require.NoError(t, err)
 	for _, msg := range list {
-		require.NoError(t, s.Save(message(t, msg)))
+		d := message(t, msg)
+		d.Stream = &info
+		require.NoError(t, s.Save(d))
 	}
 	require.NoError(t, s.Close())
 	found := files(t, dir)
@@ -247,7 +258,7 @@ func TestLines(t *testing.T) {
 	assert.Equal(t, map[string][]byte{"car/speed.jsonl": []byte(
 		`{"Name":"meter","Frame":"roof","Time":1.300000000,"StampNs":1300000000,"Sequence":1,"Speed":0.25}` + "\n" +
 			`{"Name":"meter","Frame":"roof","Time":1.400000000,"StampNs":1400000000,"Sequence":2,"Speed":0.5}` + "\n")}, found)
-	for _, msg := range []any{scan(), &sample.Clock{StampNs: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
+	for _, msg := range []bridges.Stamped{scan(), &sample.Clock{StampNs: 5}, &sample.LaserScan{Ranges: []float32{float32(math.Inf(1))}}} {
 		line := saved(t, save.JSON, stream.Info{Name: "x"}, msg)["x.jsonl"]
 		assert.True(t, json.Valid(line), "%s", line)
 	}
@@ -256,16 +267,12 @@ func TestLines(t *testing.T) {
 // beeps is a message type that only its own sensor knows.
 type beeps struct {
 	sample.Header
-	tones []byte
+	Tones []byte
 }
-
-func (b *beeps) AppendBinary(dst []byte) ([]byte, error) { return append(dst, b.tones...), nil }
-
-func (b *beeps) SchemaVersion() uint16 { return 7 }
 
 func TestLinesOfTypesFromOutside(t *testing.T) {
 	found := saved(t, save.Auto, stream.Info{Name: "beeps", Sensor: "horn"}, &beeps{header(1), []byte{1, 2}})
-	assert.Equal(t, `{"Name":"horn","Frame":"roof","Time":1.300000000,"StampNs":1300000000,"Sequence":1,"SensorNumber":400,"SchemaVersion":7,"Body":"AQI="}`+"\n",
+	assert.Equal(t, `{"Name":"horn","Frame":"roof","Time":1.300000000,"StampNs":1300000000,"Sequence":1,"SensorNumber":400,"Message":"raybridge_msgs/msg/Beeps","Encoding":"cdr","Body":"AAEAAAEAAAAAo+ERBQAAAHJvb2YAAAAAAgAAAAEC"}`+"\n",
 		string(found["beeps.jsonl"]))
 }
 
@@ -275,8 +282,8 @@ func TestNothingIsReplaced(t *testing.T) {
 	for range 3 {
 		folder, err := save.NewFolder(dir, save.Auto)
 		require.NoError(t, err)
-		for _, msg := range []any{&sample.CompressedImage{Header: header(0), Format: "png"}, &sample.Clock{}} {
-			s, err := folder.Stream(stream.Info{Name: "a", Kind: message(t, msg).Kind()})
+		for _, msg := range []bridges.Stamped{&sample.CompressedImage{Header: header(0), Format: "png"}, &sample.Clock{}} {
+			s, err := folder.Stream(stream.Info{Name: "a", Schema: encodingOf(t, msg).Schema})
 			require.NoError(t, err)
 			require.NoError(t, s.Save(message(t, msg)))
 			require.NoError(t, s.Close())
@@ -305,26 +312,25 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	dir := t.TempDir()
 	folder, err := save.NewFolder(dir, save.Auto)
 	require.NoError(t, err)
-	for name, msg := range map[string]any{
+	for name, msg := range map[string]bridges.Stamped{
 		"encoding":    &sample.Image{Width: 1, Height: 1, Step: 4, Encoding: "yuv", Data: make([]byte, 4)},
-		"size":        &sample.Image{Width: 1, Height: math.MaxUint32, Step: math.MaxUint32, Encoding: "mono8", Data: make([]byte, 4)},
+		"size":        &sample.Image{Width: 4, Height: 1, Step: 3, Encoding: "mono8", Data: make([]byte, 3)},
 		"compression": &sample.CompressedImage{Format: "../x"},
-		"shape":       &sample.PointCloud{Organized: true, Rings: 3},
 	} {
 		m := message(t, msg)
-		s, err := folder.Stream(stream.Info{Name: "a", Kind: m.Kind()})
+		s, err := folder.Stream(*m.Stream)
 		require.NoError(t, err)
 		require.ErrorIs(t, s.Save(m), save.ErrContent, name)
 		assert.Empty(t, files(t, dir), name)
 	}
-	s, err := folder.Stream(stream.Info{Name: "a", Kind: wire.KindImage})
+	s, err := folder.Stream(stream.Info{Name: "a", Schema: encodingOf(t, &sample.Image{}).Schema})
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Save(message(t, &sample.Imu{})), save.ErrContent, "another kind than was announced")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "taken"), nil, 0o644))
 	_, err = save.NewFolder(filepath.Join(dir, "taken"), save.Auto)
 	require.Error(t, err)
-	s, err = folder.Stream(stream.Info{Name: "taken", Kind: wire.KindCompressedImage})
+	s, err = folder.Stream(stream.Info{Name: "taken", Schema: encodingOf(t, &sample.CompressedImage{}).Schema})
 	require.NoError(t, err)
 	err = s.Save(message(t, &sample.CompressedImage{Format: "png"}))
 	require.ErrorContains(t, err, "save taken: ")
@@ -332,19 +338,20 @@ func TestWhatCannotBeSaved(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	for format, kinds := range map[save.Format]map[wire.Kind]save.Format{
-		save.Auto: {wire.KindImage: save.PNG, wire.KindCompressedImage: save.PNG, wire.KindPointCloud: save.PCD, wire.KindRadar: save.PCD, wire.KindImu: save.JSON, wire.KindForeign: save.JSON},
-		save.PNG:  {wire.KindImage: save.PNG, wire.KindCompressedImage: save.PNG},
-		save.PCD:  {wire.KindPointCloud: save.PCD, wire.KindRadar: save.PCD},
-		save.PLY:  {wire.KindPointCloud: save.PLY, wire.KindRadar: save.PLY},
-		save.JSON: {wire.KindImage: save.JSON, wire.KindCompressedImage: save.JSON, wire.KindPointCloud: save.JSON, wire.KindRadar: save.JSON, wire.KindImu: save.JSON, wire.KindForeign: save.JSON},
+	image, jpeg, cloud, radar, imu, foreign := &sample.Image{}, &sample.CompressedImage{}, &sample.PointCloud{}, &sample.Radar{}, &sample.Imu{}, &beeps{}
+	for format, kinds := range map[save.Format]map[any]save.Format{
+		save.Auto: {image: save.PNG, jpeg: save.PNG, cloud: save.PCD, radar: save.PCD, imu: save.JSON, foreign: save.JSON},
+		save.PNG:  {image: save.PNG, jpeg: save.PNG},
+		save.PCD:  {cloud: save.PCD, radar: save.PCD},
+		save.PLY:  {cloud: save.PLY, radar: save.PLY},
+		save.JSON: {image: save.JSON, jpeg: save.JSON, cloud: save.JSON, radar: save.JSON, imu: save.JSON, foreign: save.JSON},
 	} {
-		for _, kind := range []wire.Kind{wire.KindImage, wire.KindCompressedImage, wire.KindPointCloud, wire.KindRadar, wire.KindImu, wire.KindForeign} {
-			got, ok := format.For(kind)
-			want, can := kinds[kind]
-			assert.Equal(t, can, ok, "%v %v", format, kind)
+		for _, msg := range []any{image, jpeg, cloud, radar, imu, foreign} {
+			got, ok := format.For(&encodingOf(t, msg).Schema)
+			want, can := kinds[msg]
+			assert.Equal(t, can, ok, "%v %T", format, msg)
 			if can {
-				assert.Equal(t, want, got, "%v %v", format, kind)
+				assert.Equal(t, want, got, "%v %T", format, msg)
 			}
 		}
 		parsed, err := save.ParseFormat(strings.ToUpper(format.String()))
@@ -356,30 +363,32 @@ func TestFormats(t *testing.T) {
 	require.EqualError(t, err, `unknown format "bmp": want auto, png, pcd, ply or json`)
 	folder, err := save.NewFolder(t.TempDir(), save.PNG)
 	require.NoError(t, err)
-	_, err = folder.Stream(stream.Info{Name: "a", Message: "Imu", Kind: wire.KindImu})
+	_, err = folder.Stream(stream.Info{Name: "a", Schema: encodingOf(t, &sample.Imu{}).Schema})
 	require.ErrorIs(t, err, save.ErrContent)
-	require.ErrorContains(t, err, "Imu is no PNG")
+	require.ErrorContains(t, err, "sensor_msgs/msg/Imu is no PNG")
 }
 
 // FuzzSave: whatever a server sends, saving it ends with a file or an error.
 func FuzzSave(f *testing.F) {
-	for _, msg := range []any{
+	for _, msg := range []bridges.Stamped{
 		scan(), &sample.PointCloud{Organized: true, Rings: 1, Columns: 1, Points: make([]sample.Point, 1)},
 		&sample.Radar{Detections: make([]sample.RadarDetection, 1)}, &sample.Imu{}, &sample.Clock{},
 		&sample.Image{Width: 1, Height: 1, Step: 4, Encoding: "32FC1", Data: make([]byte, 4)}, &sample.CompressedImage{Format: "jpeg"},
 	} {
-		f.Add(message(f, msg).Bytes())
+		d := message(f, msg)
+		f.Add(d.Stream.Schema.Name, d.Bytes())
 	}
 	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := wire.Open(b)
+	f.Fuzz(func(t *testing.T, name string, b []byte) {
+		info := stream.Info{Name: "a", Schema: bridges.Schema{Name: name, MessageEncoding: "cdr"}}
+		m, err := stream.Open(&info, b)
 		if err != nil {
 			return
 		}
 		for format := save.Auto; format <= save.JSON; format++ {
 			folder, err := save.NewFolder(dir, format)
 			require.NoError(t, err)
-			s, err := folder.Stream(stream.Info{Name: m.Kind().String(), Kind: m.Kind()})
+			s, err := folder.Stream(info)
 			if err != nil {
 				continue
 			}

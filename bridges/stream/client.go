@@ -1,0 +1,412 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+	"github.com/raybridge/raybridge/internal/fault"
+)
+
+// Errors of clients; test them with errors.Is.
+var (
+	// ErrListening: the stream has a callback already; Stop it first.
+	ErrListening = errors.New("already listening")
+	// ErrNotListening: the stream has no callback.
+	ErrNotListening = errors.New("not listening")
+	// ErrClientClosed: the client was closed, or its context ended.
+	ErrClientClosed = errors.New("stream client closed")
+)
+
+// Client receives streams of one server over one connection, which it makes again
+// whenever it breaks. Its methods may be called from any goroutine, and from its
+// callbacks.
+type Client struct {
+	address string
+	options Options
+	ctx     context.Context
+	cancel  context.CancelFunc
+	events  *flow.Queue[Event]
+	done    chan struct{} // closed when all goroutines have ended
+	callers callers
+
+	mu        sync.Mutex
+	link      *link                 // guarded by mu: nil while not connected
+	listeners map[string]*listener  // guarded by mu
+	pools     map[string]*flow.Pool // guarded by mu: by stream
+	// ending has, for each stream that had a listener, when the last one is over: the
+	// next one's calls begin then. Guarded by mu.
+	ending map[string]<-chan struct{}
+	closed bool           // guarded by mu
+	wg     sync.WaitGroup // listeners; added to under mu while not closed
+}
+
+// Dial connects to a server, HOST:PORT. ctx is the client's life: when it ends, so do
+// the connection and all callbacks. The first connection's failure is returned, such
+// as ErrVersion with the server's reason, unless Options.Wait is set: then Dial returns
+// a client that isn't connected yet. In either case it returns after one attempt; later
+// the client connects by itself.
+func Dial(ctx context.Context, address string, options Options) (*Client, error) {
+	c := newClient(ctx, address, options)
+	first, err := c.connect()
+	if err != nil && !c.options.Wait {
+		c.cancel()
+		return nil, fmt.Errorf("connect to stream server %s: %w", address, err)
+	}
+	if first != nil {
+		first.attach()
+	}
+	go c.live(first, err)
+	return c, nil
+}
+
+func newClient(ctx context.Context, address string, options Options) *Client {
+	c := &Client{
+		address: address, options: options.orDefaults(), done: make(chan struct{}),
+		listeners: map[string]*listener{}, pools: map[string]*flow.Pool{}, ending: map[string]<-chan struct{}{},
+		events: flow.NewQueue(flow.QueueConfig{Messages: 256}, func(Event, flow.Cause) {}),
+	}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	return c
+}
+
+// steady is how long a connection has to last for the next attempts to begin anew.
+const steady = time.Second
+
+// live keeps the connection until the context ends. Dial has made the first attempt: first is
+// its connection, or err why there is none.
+func (c *Client) live(first *link, err error) {
+	defer close(c.done)
+	var events sync.WaitGroup
+	events.Go(c.tell)
+	var instance uint64
+	next := func() (*link, error) { return first, err }
+	again := func() (*link, error) {
+		l, err := c.connect()
+		if l != nil {
+			l.attach()
+		}
+		return l, err
+	}
+	retry := transport.Retry{Interval: c.options.MinBackoff, Backoff: 2, Longest: c.options.MaxBackoff, Scatter: true}
+	_ = transport.Keep(c.ctx, retry, func() (bool, error) { // it never gives up
+		l, err := next()
+		if next, first = again, nil; l == nil {
+			return false, err
+		}
+		c.event(Event{Kind: EventConnected, Restarted: instance != 0 && instance != l.welcome.instance})
+		instance = l.welcome.instance
+		begun := time.Now()
+		err = fault.NetReason(l.run())
+		c.event(Event{Kind: EventDisconnected, Err: err})
+		return time.Since(begun) > steady, err
+	}, func(loss transport.Loss) { c.event(Event{Kind: EventRetry, Err: loss.Err, Delay: loss.Wait}) })
+	if first != nil {
+		_ = first.run() // which the context's end ends
+	}
+	c.end()
+	c.events.Finish()
+	events.Wait()
+}
+
+// end stops all listeners and waits for them.
+func (c *Client) end() {
+	c.mu.Lock()
+	c.closed = true
+	for _, l := range c.listeners {
+		l.queue.Close()
+	}
+	clear(c.listeners)
+	c.mu.Unlock()
+	c.wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pool := range c.pools {
+		pool.Close()
+	}
+}
+
+// event queues an event; a user who doesn't take them loses the oldest.
+func (c *Client) event(e Event) {
+	if c.options.Events != nil {
+		c.events.TryPush(e, 0)
+	}
+}
+
+// tell calls the user for each event.
+func (c *Client) tell() {
+	defer c.callers.enter(nil)()
+	for {
+		e, ok := c.events.Pop()
+		switch {
+		case ok:
+			c.options.Events(e)
+		case c.events.Finished():
+			return
+		default:
+			<-c.events.Ready()
+		}
+	}
+}
+
+// Streams returns the server's streams as it has told so far, in the order of their
+// making; nil while the client isn't connected.
+func (c *Client) Streams() []Info {
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	return l.infos()
+}
+
+// Connected reports whether a connection stands.
+func (c *Client) Connected() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link != nil
+}
+
+// Listen has the callback called with each message of a stream from now on, one after
+// the other on a goroutine of the stream; callbacks of different streams run
+// concurrently. It returns when the server has answered: ErrUnknownStream names the
+// streams there are. While the connection is broken it returns at once, and asks
+// when it stands again (EventRefused). A second Listen on one stream is ErrListening;
+// Stop comes first; the new callback waits for the last call of the old one, also where
+// that call listens. ctx ends the wait for the answer alone. A callback may listen to
+// another stream, but with policy block only under a ctx that ends: the answer may wait
+// behind messages for that same callback.
+func (c *Client) Listen(ctx context.Context, stream string, callback func(*Data)) error {
+	c.mu.Lock()
+	switch {
+	case c.closed || c.ctx.Err() != nil:
+		c.mu.Unlock()
+		return ErrClientClosed
+	case c.listeners[stream] != nil:
+		c.mu.Unlock()
+		return fmt.Errorf("listen to %s: %w", stream, ErrListening)
+	}
+	l := newListenerLocked(c, stream, callback)
+	c.listeners[stream] = l
+	c.wg.Go(l.run)
+	current := c.link
+	if current == nil {
+		c.mu.Unlock()
+		return nil
+	}
+	q := current.ask(controlSubscribe, stream, make(chan error, 1)) // under mu, so that requests have the listeners' order
+	c.mu.Unlock()
+	err := current.wait(ctx, q)
+	if err == nil {
+		return nil
+	}
+	c.mu.Lock()
+	if c.listeners[stream] == l {
+		delete(c.listeners, stream)
+		current.request(controlUnsubscribe, stream)
+	}
+	c.mu.Unlock()
+	c.await(l)
+	return fmt.Errorf("listen to %s: %w", stream, err)
+}
+
+// IsListening reports whether the stream has a callback.
+func (c *Client) IsListening(stream string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.listeners[stream] != nil
+}
+
+// Listening returns the names of the streams that have callbacks, sorted.
+func (c *Client) Listening() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := make([]string, 0, len(c.listeners))
+	for name := range c.listeners {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Stop ends a stream's callback: it waits for a call that is running, and none comes
+// after it returns. Called by that callback itself, it doesn't wait, and the call is
+// the last; the same holds for callbacks that stop each other at the same time, of
+// which one doesn't wait. ErrNotListening says that there is none.
+func (c *Client) Stop(stream string) error {
+	c.mu.Lock()
+	l := c.listeners[stream]
+	delete(c.listeners, stream)
+	if l != nil && c.link != nil {
+		c.link.request(controlUnsubscribe, stream)
+	}
+	c.mu.Unlock()
+	if l == nil {
+		return fmt.Errorf("stop %s: %w", stream, ErrNotListening)
+	}
+	c.await(l)
+	return nil
+}
+
+// await drops what waits for a listener and lets its goroutine end. It waits for that,
+// unless it is called by the listener's own callback, or by one that this callback waits
+// for.
+func (c *Client) await(l *listener) {
+	l.queue.Close()
+	caller := c.callers.current()
+	c.mu.Lock()
+	for next := l; caller != nil && next != nil; next = next.waitsFor {
+		if next == caller {
+			c.mu.Unlock()
+			return
+		}
+	}
+	if caller != nil {
+		caller.waitsFor = l
+	}
+	c.mu.Unlock()
+	<-l.done
+	if caller != nil {
+		c.mu.Lock()
+		caller.waitsFor = nil
+		c.mu.Unlock()
+	}
+}
+
+// Close ends the connection and all callbacks, and waits for them; called by a
+// callback, it doesn't wait. It may be called again.
+func (c *Client) Close() {
+	c.cancel()
+	if !c.callers.inside() {
+		<-c.done
+	}
+}
+
+// Done is closed when the client has ended, after Close or with its context, and all
+// its goroutines with it.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Outstanding returns the number of received buffers that are held: by callbacks that
+// are running, and by data that was kept and not released.
+func (c *Client) Outstanding() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, pool := range c.pools {
+		n += pool.Stats().Outstanding
+	}
+	return n
+}
+
+// poolLocked returns the pool of a stream's buffers.
+func (c *Client) poolLocked(stream string) *flow.Pool {
+	pool := c.pools[stream]
+	if pool == nil {
+		pool = flow.NewPool(flow.PoolConfig{})
+		c.pools[stream] = pool
+	}
+	return pool
+}
+
+// Options says how a client behaves. The zero value of a field stands for its default.
+type Options struct {
+	// Zstd asks the server to compress what gets shorter by it.
+	Zstd bool
+	// MaxFrame is the length of the longest message that is taken, 256 MiB by default.
+	MaxFrame int
+	// Queue holds what waits for a callback, for each stream: by default 4 messages,
+	// 64 MiB, the oldest dropped. With policy block a callback that is too slow makes
+	// the client stop reading, which holds up its other streams too; the server then
+	// drops by its own policy.
+	Queue flow.QueueConfig
+	// MinBackoff and MaxBackoff bound the time between attempts to connect again, 100 ms
+	// and 10 s by default: it doubles with each, and half of it is random.
+	MinBackoff, MaxBackoff time.Duration
+	// Wait has Dial return a client where the first attempt to connect fails too, without
+	// waiting for a second one: the client goes on trying until its context ends, tells
+	// Events when it has connected, and asks then for what Listen was called for
+	// meanwhile.
+	Wait bool
+	// Events is told what happens to the connection, one event after the other on a
+	// goroutine of its own; it may call the client. Nil for nobody.
+	Events func(Event)
+	// Dial opens the connection; by default a TCP one.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+}
+
+func (o Options) orDefaults() Options {
+	if o.MaxFrame <= 0 || o.MaxFrame > MaxSize {
+		o.MaxFrame = MaxSize
+	}
+	if o.Queue.Messages <= 0 {
+		o.Queue.Messages = 4
+	}
+	if o.Queue.Policy == flow.Block && o.Queue.BlockLimit <= 0 {
+		o.Queue.BlockLimit = 1<<63 - 1
+	}
+	if o.MinBackoff <= 0 {
+		o.MinBackoff = 100 * time.Millisecond
+	}
+	if o.MaxBackoff < o.MinBackoff {
+		o.MaxBackoff = max(10*time.Second, o.MinBackoff)
+	}
+	if o.Dial == nil {
+		dialer := net.Dialer{Timeout: 5 * time.Second}
+		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		}
+	}
+	return o
+}
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	// EventConnected: a connection stands. Restarted tells that it isn't the server
+	// of the connection before.
+	EventConnected EventKind = iota
+	// EventDisconnected: the connection ended, Err says why; the client tries again.
+	EventDisconnected
+	// EventRetry: an attempt failed for Err; the next follows after Delay.
+	EventRetry
+	// EventGap: messages of Stream are missing before the one that came now: Missed of
+	// them if Known. What was missed over a restart of the server nobody knows. LastNs
+	// and NextNs are the capture times around the gap.
+	EventGap
+	// EventLosses: the server has dropped messages of Stream for this client, Missed
+	// since it subscribed; Reason says mostly why: peer_slow, not_connected or closed.
+	EventLosses
+	// EventStream: the server has the new stream Stream.
+	EventStream
+	// EventRefused: the server doesn't serve Stream, for Err; it was asked for anew
+	// after the client had connected again.
+	EventRefused
+)
+
+var eventNames = [...]string{"connected", "disconnected", "retry", "gap", "losses", "stream", "refused"}
+
+// String returns the kind's name.
+func (k EventKind) String() string { return eventNames[k] }
+
+// Event is something that happened to a client's connection or streams.
+type Event struct {
+	Kind      EventKind
+	Stream    string
+	Err       error
+	Delay     time.Duration
+	Restarted bool
+	// Missed counts messages, if Known.
+	Missed         uint64
+	Known          bool
+	LastNs, NextNs int64
+	Reason         string
+}

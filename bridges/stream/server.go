@@ -1,0 +1,513 @@
+package stream
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/raybridge/raybridge/bridges"
+	"github.com/raybridge/raybridge/bridges/transport"
+	"github.com/raybridge/raybridge/flow"
+)
+
+// ErrDuplicate says that two streams have one name.
+var ErrDuplicate = errors.New("stream exists already")
+
+// ServerConfig says how a server treats its clients. The zero value of a field stands
+// for its default.
+type ServerConfig struct {
+	// Queue bounds what waits for one client and says what is dropped: by default 64
+	// messages, 64 MiB, the oldest.
+	Queue flow.QueueConfig
+	// MaxClients is the number of clients at a time, 16 by default.
+	MaxClients int
+	// MaxFrame is the length of the longest message that is sent, 256 MiB by default.
+	MaxFrame int
+	// NoZstd refuses to compress for clients that ask for it.
+	NoZstd bool
+	// Beat is the longest time without a frame in either direction, 1 s by default; a
+	// peer that is silent for five beats counts as gone.
+	Beat time.Duration
+	// Stall is how long a client may take nothing while something is being written to
+	// it, 10 s by default.
+	Stall time.Duration
+	// Log takes what can't be returned; nil discards it.
+	Log *slog.Logger
+}
+
+// Server serves streams to clients. Its methods may be called from any goroutine.
+type Server struct {
+	config   ServerConfig
+	core     *transport.Server
+	instance uint64
+	encoder  *zstd.Encoder // nil with NoZstd
+
+	mu       sync.Mutex
+	streams  []*Stream         // guarded by mu: the one with id i+1 at i
+	sessions map[*session]bool // guarded by mu: those that were welcomed
+}
+
+// NewServer returns a server that doesn't listen yet.
+func NewServer(config ServerConfig) *Server {
+	if config.MaxFrame <= 0 || config.MaxFrame > MaxSize {
+		config.MaxFrame = MaxSize
+	}
+	if config.Beat <= 0 {
+		config.Beat = time.Second
+	}
+	s := &Server{config: config, instance: rand.Uint64(), sessions: map[*session]bool{}}
+	if !config.NoZstd {
+		// The options are constants that are valid.
+		s.encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	}
+	s.core = transport.New(transport.Config{
+		Accept: func(c *transport.Conn) transport.Session { return &session{server: s, client: c} },
+		Unread: []error{ErrMagic, ErrVersion, ErrMalformed, ErrTooLarge},
+		Queue:  config.Queue, MaxClients: config.MaxClients, Stall: config.Stall, Beat: config.Beat, Log: config.Log,
+	})
+	return s
+}
+
+// Listen accepts clients on HOST:PORT until Close.
+func (s *Server) Listen(address string) error { return s.core.Listen(address) }
+
+// Addr returns the address that the server listens on, nil while it doesn't.
+func (s *Server) Addr() net.Addr { return s.core.Addr() }
+
+// Close delivers what waits for as long as ctx allows, says goodbye and disconnects
+// all clients. It returns when the server's goroutines have ended.
+func (s *Server) Close(ctx context.Context) error { return s.core.Close(ctx) }
+
+// Diagnosis tells how the clients' connections fared. What a client sends that can't be read
+// ends its connection.
+func (s *Server) Diagnosis() transport.Diagnosis { return s.core.Diagnosis() }
+
+// Stream is one stream of a server.
+type Stream struct {
+	server   *Server
+	info     Info
+	id       uint16
+	core     *transport.Stream
+	encoding *Encoding
+	// longest is the length of the longest of the last frames: as much room is taken for the
+	// next.
+	longest atomic.Int64
+}
+
+// AddStream adds a stream, before or after clients have come: they are told of it,
+// and those that want all are subscribed. The encoding is the stream's alone.
+// written and settled are told of each message, as transport.StreamConfig has them; they may
+// be nil. Errors wrap ErrDuplicate or ErrMalformed.
+func (s *Server) AddStream(info Info, e *Encoding, written func(bytes int), settled func(transport.Outcome)) (*Stream, error) {
+	if info.Name == "" || info.Name == Wildcard {
+		return nil, fmt.Errorf("add stream %q: %w: it needs a name of its own", info.Name, ErrMalformed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.findLocked(info.Name) != nil {
+		return nil, fmt.Errorf("add stream %q: %w", info.Name, ErrDuplicate)
+	}
+	if len(s.streams) == maxStreams {
+		return nil, fmt.Errorf("add stream %q: %w: there are %d", info.Name, ErrTooLarge, len(s.streams))
+	}
+	info.Schema = e.Schema
+	info.Schema.MD5 = "" // which clients aren't told
+	stream := &Stream{server: s, info: info, id: uint16(len(s.streams) + 1), encoding: e}
+	stream.core = s.core.NewStream(transport.StreamConfig{
+		Name: info.Name, Seal: seal, Written: written, Settled: settled, Latched: info.Latched, Pool: flow.PoolConfig{},
+	})
+	s.streams = append(s.streams, stream)
+	announcement := appendControl(nil, controlStream, appendInfo(nil, stream.id, &info))
+	for session := range s.sessions {
+		session.announce(stream, announcement)
+	}
+	return stream, nil
+}
+
+func (s *Server) findLocked(name string) *Stream {
+	for _, stream := range s.streams {
+		if stream.info.Name == name {
+			return stream
+		}
+	}
+	return nil
+}
+
+// unknownLocked is the error for a name that no stream has; it lists those there are.
+func (s *Server) unknownLocked(name string) error {
+	const most = 20
+	names := make([]string, 0, most)
+	for _, stream := range s.streams[:min(most, len(s.streams))] {
+		names = append(names, stream.info.Name)
+	}
+	slices.Sort(names)
+	list := strings.Join(names, ", ")
+	switch {
+	case len(names) == 0:
+		list = "none"
+	case len(s.streams) > most:
+		list += ", ..."
+	}
+	return fmt.Errorf("%w %q; there are: %s", ErrUnknownStream, name, list)
+}
+
+// Info returns the stream's description.
+func (s *Stream) Info() Info { return s.info }
+
+// Subscribers returns the number of clients that receive the stream: while it is
+// zero, nothing need be computed. It takes no lock.
+func (s *Stream) Subscribers() int { return s.core.Subscribers() }
+
+// PoolStats returns the counts of the stream's buffers.
+func (s *Stream) PoolStats() flow.PoolStats { return s.core.PoolStats() }
+
+// Publish encodes a sample of the stream's type and queues it for the subscribers;
+// publishNs is the simulation time now. It copies the message once, and keeps no hold
+// of it. It may be called from any goroutine. Without subscribers nothing is
+// encoded and the error is transport.ErrNoSubscribers, unless the stream is latched: it
+// then keeps the message for whoever subscribes next. Other errors are the encoding's and
+// ErrTooLarge. With policy block it waits, see package transport; ctx ends the wait.
+func (s *Stream) Publish(ctx context.Context, publishNs int64, msg bridges.Stamped) error {
+	if s.core.Subscribers() == 0 && !s.info.Latched {
+		return transport.ErrNoSubscribers
+	}
+	m := s.core.NewMessage()
+	b, err := s.encode(m, publishNs, msg)
+	if err != nil {
+		m.Discard()
+		return fmt.Errorf("publish on stream %s: %w", s.info.Name, err)
+	}
+	h := frame{length: uint32(len(b) - frameSize), stream: s.id, plain: uint32(len(b) - frameSize)}
+	h.put(b)
+	if s.core.Wants(formZstd) {
+		s.compress(m, h, b[frameSize:])
+	}
+	return s.core.Send(ctx, m)
+}
+
+// encode makes the plain frame of a message, without its header, and returns it.
+func (s *Stream) encode(m *transport.Message, publishNs int64, msg bridges.Stamped) ([]byte, error) {
+	longest := s.longest.Load()
+	size := max(int(longest), frameSize+envelopeSize)
+	f := m.Frame(formPlain, size)
+	f.Reset(size)
+	b, err := s.encoding.Append(f.Bytes()[:frameSize], publishNs, msg, s.server.config.MaxFrame)
+	if err != nil {
+		return nil, err
+	}
+	f.Adopt(b)
+	s.longest.Store(max(int64(len(b)), longest-longest/64))
+	return b, nil
+}
+
+// Forms of a message.
+const (
+	formPlain = 0
+	formZstd  = 1
+)
+
+// compress adds the compressed form, unless it isn't shorter.
+func (s *Stream) compress(m *transport.Message, h frame, plain []byte) {
+	f := m.Frame(formZstd, frameSize+len(plain)/2)
+	f.Reset(max(frameSize, f.Cap()))
+	b := s.server.encoder.EncodeAll(plain, f.Bytes()[:frameSize])
+	f.Adopt(b)
+	if len(b)-frameSize >= len(plain) {
+		f.Release()
+		return
+	}
+	h.length, h.flags = uint32(len(b)-frameSize), frameZstd
+	h.put(b)
+}
+
+// session is the server's side of one connection.
+type session struct {
+	server *Server
+	client *transport.Conn
+	// welcomed is set while the client is accepted: it then gets beats and a goodbye.
+	welcomed atomic.Bool
+	all      bool // guarded by server.mu: the client wants every stream
+	form     int  // set before welcomed
+
+	// Owned by the writing goroutine.
+	deliveries []transport.Delivery
+	lost       map[*transport.Stream]int64 // as last told
+}
+
+var _ transport.Session = (*session)(nil)
+
+// Serve greets the client and answers its requests.
+func (s *session) Serve(context.Context) error {
+	r := bufio.NewReaderSize(s.client.Conn(), 4096)
+	wait := patience * s.server.config.Beat
+	if err := s.client.ExtendRead(wait); err != nil {
+		return err
+	}
+	err := s.greet(r)
+	defer s.forget()
+	for err == nil {
+		if err = s.client.ExtendRead(wait); err == nil {
+			err = s.request(r)
+		}
+	}
+	var refusal *refusalError
+	switch {
+	case errors.As(err, &refusal):
+		if post := s.client.Post(refusal.frame); post == nil {
+			s.client.Part()
+		}
+		return refusal.reason
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("the client was silent for %v: %w", wait, err)
+	}
+	return err
+}
+
+// refusalError ends a session after the client was told why.
+type refusalError struct {
+	reason error
+	frame  []byte
+}
+
+func (e *refusalError) Error() string { return e.reason.Error() }
+
+func (s *session) forget() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	delete(s.server.sessions, s)
+}
+
+// greet reads the hello and answers it.
+func (s *session) greet(r io.Reader) error {
+	h, err := readHello(r)
+	if err == nil {
+		if full := s.client.Enter(); full != nil {
+			err = fmt.Errorf("%w: %w", ErrTooManyClients, full)
+		}
+	}
+	if err == nil {
+		if err = s.welcome(&h); err == nil {
+			return nil
+		}
+	}
+	var broken net.Error
+	if errors.Is(err, io.EOF) || errors.As(err, &broken) {
+		return err
+	}
+	status := statusOf(err)
+	w := welcome{status: status, reason: err.Error()}
+	return &refusalError{fmt.Errorf("refuse client: %w", err), w.append(nil)}
+}
+
+// welcome acknowledges and subscribes, so that no stream that is added meanwhile is
+// missed or told of twice.
+func (s *session) welcome(h *hello) error {
+	server := s.server
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	var wanted []*Stream
+	for _, name := range h.streams {
+		if name == Wildcard {
+			s.all = true
+			continue
+		}
+		stream := server.findLocked(name)
+		if stream == nil {
+			return server.unknownLocked(name)
+		}
+		wanted = append(wanted, stream)
+	}
+	if s.all {
+		wanted = server.streams
+	}
+	w := welcome{
+		zstd: h.zstd && server.encoder != nil, maxFrame: uint32(server.config.MaxFrame),
+		beatMs: uint32(server.config.Beat.Milliseconds()), instance: server.instance,
+	}
+	if w.zstd {
+		s.form = formZstd
+	}
+	for _, stream := range server.streams {
+		w.streams = append(w.streams, listed{stream.id, stream.info})
+	}
+	if err := s.client.Post(w.append(nil)); err != nil {
+		return err
+	}
+	s.welcomed.Store(true)
+	server.sessions[s] = true
+	s.client.Welcome()
+	for _, stream := range wanted {
+		stream.core.Subscribe(s.client, s.form)
+	}
+	return nil
+}
+
+// announce tells the client of a new stream; server.mu must be held. A client that
+// doesn't read is disconnected by its own session.
+func (s *session) announce(stream *Stream, announcement []byte) {
+	if err := s.client.Post(announcement); err == nil && s.all {
+		stream.core.Subscribe(s.client, s.form)
+	}
+}
+
+// request answers one frame of the client.
+func (s *session) request(r io.Reader) error {
+	request, name, err := readRequest(r)
+	switch {
+	case errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge):
+		return s.bye(err)
+	case err != nil, request == controlAlive:
+		return err
+	}
+	return s.answer(request, name)
+}
+
+// readRequest reads one frame of a client: a sign of life, or what it wants of the
+// named stream.
+func readRequest(r io.Reader) (request control, name string, err error) {
+	var head [frameSize]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, "", err
+	}
+	h := parseFrame(head[:])
+	if err := h.check(maxRequest); err != nil {
+		return 0, "", err
+	}
+	if h.stream != 0 || h.flags != 0 {
+		return 0, "", fmt.Errorf("%w: a client sends no data", ErrMalformed)
+	}
+	payload, err := readControl(r, h.length)
+	if err != nil {
+		return 0, "", err
+	}
+	switch h.control {
+	case controlAlive:
+		return h.control, "", nil
+	case controlSubscribe, controlUnsubscribe:
+		f := fields{b: payload}
+		name = f.string()
+		return h.control, name, f.end("request")
+	default:
+		return 0, "", fmt.Errorf("%w: control %d", ErrMalformed, h.control)
+	}
+}
+
+// bye refuses a client that was welcomed; it is told nothing after the reason.
+func (s *session) bye(reason error) error {
+	s.welcomed.Store(false)
+	payload := le.AppendUint16(nil, uint16(statusOf(reason)))
+	return &refusalError{
+		fmt.Errorf("disconnect client: %w", reason),
+		appendControl(nil, controlBye, appendString(payload, reason.Error())),
+	}
+}
+
+// answer subscribes or unsubscribes and then tells the client: what is published after
+// the answer arrived is received.
+func (s *session) answer(request control, name string) error {
+	server := s.server
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	streams := server.streams
+	var err error
+	if name != Wildcard {
+		stream := server.findLocked(name)
+		if streams = []*Stream{stream}; stream == nil {
+			streams, err = nil, server.unknownLocked(name)
+		}
+	}
+	payload := []byte{byte(request)}
+	if err == nil {
+		payload = appendString(appendString(le.AppendUint16(payload, uint16(StatusOK)), name), "")
+	} else {
+		payload = appendString(appendString(le.AppendUint16(payload, uint16(statusOf(err))), name), err.Error())
+	}
+	if name == Wildcard {
+		s.all = request == controlSubscribe
+	}
+	for _, stream := range streams {
+		if request == controlSubscribe {
+			stream.core.Subscribe(s.client, s.form)
+		} else {
+			stream.core.Unsubscribe(s.client)
+		}
+	}
+	return s.client.Post(appendControl(nil, controlAnswer, payload))
+}
+
+// Beat tells of messages that were dropped since the last beat, or shows that the
+// server is alive.
+func (s *session) Beat(dst []byte, idle bool) []byte {
+	if !s.welcomed.Load() {
+		return dst
+	}
+	before := len(dst)
+	dst = s.appendLosses(dst)
+	if len(dst) == before && idle {
+		return appendControl(dst, controlAlive, nil)
+	}
+	return dst
+}
+
+// appendLosses appends the number of dropped messages of each stream where it has
+// changed, since the client subscribed.
+func (s *session) appendLosses(dst []byte) []byte {
+	s.deliveries = s.client.Deliveries(s.deliveries)
+	var payload []byte
+	n := 0
+	for i := range s.deliveries {
+		d := &s.deliveries[i]
+		if d.Dropped == s.lost[d.Stream] {
+			continue
+		}
+		if s.lost == nil {
+			s.lost = map[*transport.Stream]int64{}
+		}
+		s.lost[d.Stream] = d.Dropped
+		if n++; n == 1 {
+			payload = le.AppendUint16(payload, 0)
+		}
+		payload = appendString(payload, d.Stream.Name())
+		payload = le.AppendUint64(payload, uint64(d.Dropped))
+		payload = append(payload, byte(worst(d)))
+	}
+	if n == 0 {
+		return dst
+	}
+	le.PutUint16(payload, uint16(n))
+	return appendControl(dst, controlLosses, payload)
+}
+
+// worst returns the protocol's number of the cause of most of the drops.
+func worst(d *transport.Delivery) (number int) {
+	for i, cause := range lossCauses {
+		if d.Drops[cause] > d.Drops[lossCauses[number]] {
+			number = i
+		}
+	}
+	return number
+}
+
+// Goodbye says that the server ends.
+func (s *session) Goodbye(dst []byte) []byte {
+	if !s.welcomed.Load() {
+		return dst
+	}
+	payload := le.AppendUint16(nil, uint16(StatusClosing))
+	return appendControl(dst, controlBye, appendString(payload, ErrServerClosed.Error()))
+}
