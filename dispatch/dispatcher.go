@@ -19,10 +19,10 @@ type Config struct {
 	// context.Background) To drain after an interrupt, give a context that the
 	// interrupt doesn't end.
 	Context context.Context
-	// MaxWorkers bounds the worker goroutines, those left out that stand in for
-	// callbacks which wait in TryQueue: as many again at most (law D5). (optional; default
-	// GOMAXPROCS, read whenever a worker is added, but no more than there are
-	// cores: what a program sets beyond them is not meant for workers)
+	// MaxWorkers bounds the worker goroutines, those left out that stand in for callbacks which
+	// wait in TryQueue: as many again at most (law D5). (optional; default GOMAXPROCS, read
+	// whenever a worker is added. It is at most the number of cores: what a program sets beyond
+	// them is not meant for workers)
 	MaxWorkers int
 	// Cycle is the time within which the queue should be emptied; while it would
 	// not be, workers are added. (optional; default 10 ms)
@@ -33,9 +33,8 @@ type Config struct {
 	// TrimTimeout is how long a cached message may stay unused before it is left
 	// to the garbage collector. (optional; default 30 s)
 	TrimTimeout time.Duration
-	// HoldLimit is the longest that a gated message waits for its clock tick
-	// before it goes out regardless, with a warning: the clock must have stopped
-	// or jumped. (optional; default 1 s)
+	// HoldLimit is the longest that a gated message waits for its clock tick. After that it
+	// goes out with a warning: the clock must have stopped or jumped. (optional; default 1 s)
 	HoldLimit time.Duration
 	// Logger receives warnings. (optional; default slog.Default)
 	Logger *slog.Logger
@@ -159,8 +158,8 @@ func (d *Dispatcher) maxWorkers() int {
 // now is the dispatcher's monotonic time.
 func (d *Dispatcher) now() time.Duration { return time.Since(d.start) }
 
-// Pause refuses messages from now on: TryQueue returns false and Done receives
-// ErrPaused. Messages taken before are still sent. Topics with IgnorePause go on.
+// Pause refuses messages from now on: TryQueue returns false and Done receives ErrPaused.
+// Messages taken before are still sent. Topics with IgnorePause continue.
 func (d *Dispatcher) Pause() {
 	d.mu.Lock()
 	d.paused = true
@@ -202,10 +201,10 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 	}
 }
 
-// Close refuses messages from now on, ends the waits of policy Block, ends the
-// publishers' context, and discards what is queued: each callback runs with
-// ErrClosed on Close's goroutine. Then it waits for publishers still running,
-// until ctx ends; its error wraps ctx's. Later calls only wait.
+// Close refuses messages from now on, ends the waits of policy Block and ends the publishers'
+// context. It discards what is queued: each callback runs with ErrClosed on Close's goroutine.
+// Then it waits for publishers still running, until ctx ends; its error wraps ctx's. Later
+// calls only wait.
 func (d *Dispatcher) Close(ctx context.Context) error {
 	d.shut()
 	select {

@@ -1,27 +1,24 @@
-// Package dispatch hands messages from the goroutines that make them to the
-// publishers that convert and send them, on a number of workers that follows
-// the load, and tells every sender what became of each message. It knows
-// neither sensors nor bridges.
+// Package dispatch hands messages from the goroutines that make them to the publishers that
+// convert and send them. The number of workers follows the load, and every sender is told what
+// became of each message. It knows neither sensors nor bridges.
 //
 // # Usage
 //
-// A [Dispatcher] owns the workers; a [Topic] joins one message type to one
-// publisher and has a queue with a [Policy] for when it is full.
-// [Topic.TryQueueTask] offers a message, with an optional callback and an
-// optional exclusive token:
+// A [Dispatcher] owns the workers. A [Topic] joins one message type to one publisher and has a
+// queue with a [Policy] for when it is full. [Topic.TryQueueTask] offers a message, with an
+// optional callback and an optional exclusive token:
 //
 //	d := dispatch.New(dispatch.Config{})
 //	defer d.Close(context.Background())
 //	clouds := dispatch.NewTopic(d, "/points", bridge.Publish, dispatch.TopicConfig{})
 //	clouds.TryQueueTask(cloud, dispatch.Task{Token: sensor, Done: func(err error) { ... }})
 //
-// Messages whose type implements [ThreadCached] are copied into a pooled
-// instance before the call returns, so that the sender may overwrite its
-// buffers. The pool keeps no more messages and bytes than the queue and the
-// workers may hold, or than were under way at once; what goes unused is let go,
-// and [PoolStats] tells what there is. Small data can be sent at once by
-// [Topic.Publish]. A [Subscriber] is the same for messages that come in, handled
-// at once or through a queue.
+// Messages whose type implements [ThreadCached] are copied into a pooled instance before the
+// call returns, so that the sender may overwrite its buffers. The pool keeps no more messages
+// and bytes than the queue and the workers may hold, or than were under way at once. It frees
+// what is unused, and [PoolStats] tells what there is. Small data can be sent at once by
+// [Topic.Publish]. A [Subscriber] is the same for messages that come in, handled at once or
+// through a queue.
 //
 // The callback's error says what happened; in SVL Simulator's terms, nil is its
 // true and every other value its false:
@@ -36,34 +33,33 @@
 //
 // # Concurrency
 //
-// Everything may be called from any goroutine. Publishers and callbacks run on
-// workers, so several may run at once, those of one topic too unless it is
-// ordered. The callback of a message that is refused runs on the goroutine that
-// offered it, before the call returns; that of a message that is pushed out by
-// DropOldest, on the goroutine that pushes; that of a message discarded by
-// Close, on Close's.
+// Everything may be called from any goroutine. Publishers and callbacks run on workers, so
+// several may run at once, those of one topic too unless it is ordered. The callback of a
+// message that is refused runs on the goroutine that offered it, before the call returns. That
+// of a message that DropOldest pushes out runs on the goroutine that pushes. That of a message
+// discarded by Close runs on Close's.
 //
-// There is one worker at first. More are woken or started while the queue would
-// not be emptied in one cycle (10 ms), up to GOMAXPROCS; those that were idle
-// for a second end, all but one. Callbacks that are slow start none. Where all workers
-// are in callbacks, some may wait in TryQueue for room or a token. A worker beyond the
-// limit stands in for each of these, at most as many again as the limit. Should all of
-// them come to wait, none would ever end. So once a millisecond the one in front gets
-// its room beyond the queue's depth, or else a wait for a token ends with ErrTokenBusy.
+// There is one worker at first. More are woken or started while the queue would not be emptied
+// in one cycle (10 ms), up to GOMAXPROCS. Those that were idle for a second end, all but one.
+// Callbacks that are slow start none. Where all workers are in callbacks, some may wait in
+// TryQueue for room or a token. A worker beyond the limit stands in for each of these, at most
+// as many again as the limit. Should all of them come to wait, none would ever end. So once a
+// millisecond the one in front gets its room beyond the queue's depth, or else a wait for a
+// token ends with ErrTokenBusy.
 //
-// Where messages come every few microseconds, a worker that runs out of them
-// looks out for the next one before it sleeps, for some 10 µs, or 40 while a sender
-// copies one: waking it for each would cost more. Rare messages find it asleep.
+// Where messages come every few microseconds, waking a worker for each would cost more than
+// watching. So a worker that runs out of them watches for the next one before it sleeps, for
+// some 10 µs. It watches 40 µs while a sender copies one. Rare messages find it asleep.
 //
 // Publishers and callbacks may queue further messages. They must not wait for
 // Close, Drain, or room in a lane that only they can empty.
 //
 // # Ordering
 //
-// Messages start in the order in which they were queued. An unordered topic may
-// finish them in another. Three things keep the order: Ordered, for one topic;
-// a [Lane], for several; and exclusive tokens, which drop a message while the
-// one before it is under way. In an ordered lane, callbacks run in order too.
+// Messages start in the order in which they were queued. An unordered topic may finish them in
+// another. Three things keep the order. They are Ordered, for one topic, a [Lane], for several,
+// and exclusive tokens, which drop a message while the one before it is under way. In an
+// ordered lane, callbacks run in order too.
 //
 // A gated topic holds messages with a stamp later than the last
 // [Dispatcher.Release], so that none is sent before its clock tick. It holds
@@ -71,18 +67,18 @@
 //
 // # Failure
 //
-// Each message taken is resolved exactly once: sent, failed, pushed out or
-// discarded. A publisher's error or panic reaches the callback, is counted
-// under a flow.Cause, and is logged: the first at once, those that follow once a
-// second and topic, with their number. So is a panic in a callback. Neither costs
-// a worker, a token or a pooled message; runtime.Goexit doesn't either. A logger's
-// panic goes no further; slog's default logger tells of it.
+// Each message taken is resolved exactly once: sent, failed, pushed out or discarded. A
+// publisher's error or panic reaches the callback, is counted under a flow.Cause, and is
+// logged. The first is logged at once, those that follow once a second and topic, with their
+// number. So is a panic in a callback. Neither costs a worker, a token or a pooled message;
+// runtime.Goexit doesn't either. A logger's panic goes no further; slog's default logger tells
+// of it.
 //
-// When the queue is full and all workers are busy, policy Block lets the
-// senders wait, first come, first served, with one warning for each topic, which
-// says how full it is, how long publishing takes and how many workers there are.
-// The wait ends with the dispatcher's context. Pause refuses messages but sends
-// those taken before, and topics with IgnorePause go on. Drain waits for all that is queued, Close discards it.
+// When the queue is full and all workers are busy, policy Block lets the senders wait, first come,
+// first served. There is one warning for each topic, which says how full it is, how long publishing
+// takes and how many workers there are. The wait ends with the dispatcher's context. Pause refuses
+// messages but sends those taken before; topics with IgnorePause continue. Drain waits for all that
+// is queued, Close discards it.
 //
 // # Testing
 //

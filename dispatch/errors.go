@@ -16,15 +16,14 @@ var (
 	// ErrTokenBusy says that another task with the same exclusive token was
 	// queued or running.
 	ErrTokenBusy = flow.NewError(flow.CauseTokenBusy, "exclusive token is in use")
-	// ErrFull says that the topic's queue had no room: the message was refused
-	// (DropNewest, or Block at the end of its BlockLimit) or pushed out by a
-	// younger one (DropOldest).
+	// ErrFull says that the topic's queue had no room. The message was refused (DropNewest, or
+	// Block at the end of its BlockLimit) or pushed out by a younger one (DropOldest).
 	ErrFull = flow.NewError(flow.CauseQueueFull, "topic queue is full")
 	// ErrClosed says that the dispatcher or the topic was closed, before or
 	// while the message waited.
 	ErrClosed = flow.NewError(flow.CauseClosed, "dispatcher is closed")
-	// ErrToken says that Task.Token can't be compared (a slice, a map or a
-	// function) or isn't equal to itself (NaN), so that it can't be exclusive.
+	// ErrToken says that Task.Token can't be exclusive: it can't be compared (a slice, a map or
+	// a function) or isn't equal to itself (NaN).
 	ErrToken = errors.New("exclusive token is not comparable or not equal to itself")
 	// ErrConfig says that NewTopic or NewSubscriber was given values that can't
 	// work; Topic.Err has the details.

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Lane is a queue through which the tasks of one or several topics pass in the
-// order in which they were queued, one at a time: publishing and the callback
-// of a task end before the next task's publisher starts. A recording file has
-// one Lane for all its topics, so that its messages stand in the order of the
-// TryQueue calls.
+// Lane is a queue through which the tasks of one or several topics pass one at a time, in the
+// order of queueing. Publishing and the callback of a task end before the next task's publisher
+// starts. A recording file has one Lane for all its topics, so that its messages stand in the
+// order of the TryQueue calls.
 //
 // Make one with NewLane and name it in TopicConfig.Lane. A Lane holds no
 // resources of its own and needs no Close.
@@ -134,10 +133,10 @@ func (l *taskList) remove(t *task) {
 // it.
 type Stamped interface{ Stamp() int64 }
 
-// Release tells the dispatcher that the clock message of the given simulation
-// time, in nanoseconds, has been published. Gated messages with a stamp up to
-// it may go out (law T4). A time earlier than the last one is a jump of the
-// clock: all messages queued before it go out, since their own tick won't come.
+// Release tells the dispatcher that the clock message of the given simulation time, in
+// nanoseconds, has been published. Gated messages with a stamp up to it may go out (law T4). A
+// time earlier than the last one is a jump of the clock. All messages queued before it go out,
+// since their own tick won't come.
 func (d *Dispatcher) Release(stampNs int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,9 +2,9 @@ package dispatch
 
 import "context"
 
-// message is a queued message of type T with the dispatcher's record of it.
-// For a ThreadCached type, data is the pooled instance itself: it belongs to
-// the message for good, and a message is lent to one task at a time.
+// message is a queued message of type T with the dispatcher's record of it. For a ThreadCached
+// type, data is the pooled instance itself. It belongs to the message for good, and a message
+// is lent to one task at a time.
 type message[T any] struct {
 	task
 	data  T
@@ -26,9 +26,9 @@ func (m *message[T]) recycle() {
 	m.owner.pool.put(m)
 }
 
-// pool keeps a topic's unused messages, on one shelf for each cache key: no more
-// of them, and no more bytes, than the queue and the workers may hold or than were
-// lent at once. All of it is guarded by the dispatcher's mu.
+// pool keeps a topic's unused messages, on one shelf for each cache key. It keeps no more of
+// them, and no more bytes, than the queue and the workers may hold or than were lent at once.
+// All of it is guarded by the dispatcher's mu.
 type pool[T any] struct {
 	shelves map[uint64]*shelf[T]
 	last    *shelf[T] // the shelf used last, to spare a map access
@@ -57,9 +57,9 @@ func newPool[T any](depth, workers int, mostBytes int64) pool[T] {
 	return pool[T]{shelves: map[uint64]*shelf[T]{}, most: depth + workers, spread: max(depth-1, 0), mostBytes: mostBytes}
 }
 
-// room reports whether a message may be kept that holds so many bytes. Keys that take
-// turns need, now this one and now that, one more each than their share of the
-// queue; a queue has no more keys at a time than its depth.
+// room reports whether a message may be kept that holds so many bytes. Keys that take turns
+// each need, at times, one more than their share of the queue. A queue has no more keys at a
+// time than its depth.
 func (p *pool[T]) room(holds int64) bool {
 	most := p.most + min(max(len(p.shelves)-1, 0), p.spread)
 	return !p.closed && p.idle < most && (p.mostBytes < 0 || p.idleBytes+holds <= p.mostBytes)
@@ -80,8 +80,8 @@ func (p *pool[T]) shelf(key uint64) *shelf[T] {
 	return s
 }
 
-// get lends an idle message of the key, or returns nil if there is none; then
-// the caller makes the one that it counted as lent. charge follows.
+// get lends an idle message of the key. It returns nil if there are none; then the caller makes
+// the one that it counted as lent. charge follows.
 func (p *pool[T]) get(key uint64) *message[T] {
 	p.lent++
 	p.most = max(p.most, p.lent)

@@ -13,9 +13,9 @@ import (
 	"github.com/raybridge/raybridge/flow"
 )
 
-// TopicStats is a topic's state at one instant. Once the topic is idle,
-// Queued = Sent + Failed + the messages pushed out or discarded after they were
-// queued, which Dropped counts among its queue_full and closed.
+// TopicStats is a topic's state at one instant. Once the topic is idle, Queued = Sent + Failed +
+// the messages pushed out or discarded after they were queued. Dropped counts these among its
+// queue_full and closed.
 type TopicStats struct {
 	Name string
 	// Queued counts the messages taken: TryQueue returned true, or Publish ran.
@@ -47,17 +47,17 @@ type TopicStats struct {
 	Pool PoolStats
 }
 
-// PoolStats tells what a topic's pool of messages holds: no more idle ones than
-// its queue's Depth and MaxBytes and the workers allow, or than were under way at
-// once, and fewer when they go unused.
+// PoolStats tells what a topic's pool of messages holds. It has no more idle ones than its
+// queue's Depth and MaxBytes and the workers allow, or than were under way at once. It has
+// fewer when they are unused.
 type PoolStats struct {
 	// Idle messages wait for use, Lent ones are being copied, queued or running.
 	Idle, Lent int
 	// Keys is the number of cache keys that have messages, or had lately.
 	Keys int
-	// IdleBytes and LentBytes are what these messages hold, for Sized types: a pooled
-	// instance counts with the largest message it has held, since it may keep the
-	// memory. An idle message whose type is not ThreadCached holds nothing.
+	// IdleBytes and LentBytes are what these messages hold, for Sized types. A pooled instance
+	// counts with the largest message it has held, since it may keep the memory. An idle
+	// message whose type is not ThreadCached holds nothing.
 	IdleBytes, LentBytes int64
 }
 

@@ -10,16 +10,16 @@ type SubscriberConfig struct {
 	// Sync runs the handler on the goroutine that delivers. Otherwise messages
 	// are queued for the workers.
 	Sync bool
-	// TopicConfig holds for the queue of an asynchronous subscriber. A synchronous
-	// one has no queue: Ordered, Lane and Gated can't be kept and are refused, and of
-	// the rest only WaitForToken and BlockLimit mean something.
+	// TopicConfig holds for the queue of an asynchronous subscriber. A synchronous one has no
+	// queue. Ordered, Lane and Gated can't be kept and are refused, and of the rest only
+	// WaitForToken and BlockLimit mean something.
 	TopicConfig
 }
 
-// Subscriber takes messages that come in, from a bridge say, to a handler, by
-// the rules of topics: refused while paused or closed, one for each exclusive
-// token, panics contained, called back, counted, and queued under a policy unless
-// it is synchronous. All methods may be called from any goroutine.
+// Subscriber takes messages that come in, from a bridge say, to a handler, by the rules of
+// topics. Messages are refused while it is paused or closed, one for each exclusive token,
+// called back and counted. Panics are contained. Messages are queued under a policy unless it
+// is synchronous. All methods may be called from any goroutine.
 type Subscriber[T any] struct {
 	topic *Topic[T]
 	sync  bool
@@ -38,9 +38,9 @@ func NewSubscriber[T any](d *Dispatcher, name string, handle func(context.Contex
 // Deliver delivers a message without callback or token; see DeliverTask.
 func (s *Subscriber[T]) Deliver(data T) bool { return s.DeliverTask(data, Task{}) }
 
-// DeliverTask hands a message to the handler and reports whether it was taken, as
-// TryQueueTask does; for a synchronous subscriber, whether it was handled without
-// error, and then task.Done has been called before the return.
+// DeliverTask hands a message to the handler and reports whether it was taken, as TryQueueTask
+// does. For a synchronous subscriber it reports whether the message was handled without error,
+// and then task.Done has been called before the return.
 func (s *Subscriber[T]) DeliverTask(data T, task Task) bool {
 	if s.sync {
 		return s.topic.publishTask(s.topic.d.ctx, data, task) == nil

@@ -14,9 +14,8 @@ import (
 	"github.com/raybridge/raybridge/flow"
 )
 
-// ThreadCached is implemented by message types (pointers) that the dispatcher
-// shall copy when they are queued, so that the sender may reuse its buffers at
-// once (law D3). NewTopic detects it.
+// ThreadCached is implemented by message types (pointers) that the dispatcher copies when they
+// are queued. So the sender may reuse its buffers at once (law D3). NewTopic detects it.
 type ThreadCached[T any] interface {
 	// CopyToCache copies the whole message into dst, deeply, reusing dst's
 	// buffers where they are large enough. dst is a zero value or an earlier
@@ -45,9 +44,8 @@ type TopicConfig struct {
 	// Lane is a lane shared with other topics; it implies Ordered. It must be of
 	// the same dispatcher. (optional)
 	Lane *Lane
-	// Depth is the most messages that may wait, running ones not counted; those of
-	// callbacks go beyond it where all workers would wait for one another. (optional;
-	// default 64)
+	// Depth is the most messages that may wait, running ones not counted. Those of callbacks
+	// may exceed it where all workers would wait for one another. (optional; default 64)
 	Depth int
 	// MaxBytes is the most bytes that may wait, for Sized messages; negative: no
 	// limit. One message that is larger by itself is let into an empty queue.
@@ -67,9 +65,9 @@ type TopicConfig struct {
 	Gated bool
 	// Logger is told of the topic's failures. (optional; default: the dispatcher's)
 	Logger *slog.Logger
-	// Expected reports errors of the publisher that are not to be logged, since who reads
-	// the log knows of their cause; they are counted and given to Done all the same. It runs
-	// on any goroutine. (optional; default: none is)
+	// Expected reports errors of the publisher that are not to be logged, since the log's
+	// reader knows of their cause. They are counted and given to Done all the same. It runs on
+	// any goroutine. (optional; default: none is)
 	Expected func(err error) bool
 }
 
@@ -99,9 +97,9 @@ type Task struct {
 	// on the goroutine of the call that refused or discarded the message; it
 	// must not wait for the dispatcher. (optional)
 	Done func(err error)
-	// Token makes the task exclusive: while one with an equal token is queued or
-	// running on any topic of the dispatcher, others are refused (law D4). Any
-	// comparable value will do. (optional)
+	// Token makes the task exclusive. While one with an equal token is queued or running on any
+	// topic of the dispatcher, others are refused (law D4). Any comparable value will do.
+	// (optional)
 	Token any
 }
 
@@ -145,11 +143,10 @@ type Topic[T any] struct {
 	describes   bool // the message's own methods are asked before queueing
 }
 
-// NewTopic returns a topic of d that sends by calling publish on d's workers.
-// The context that publish receives ends when d closes. If T, a pointer type,
-// implements ThreadCached, messages are copied when they are queued; otherwise
-// values are copied shallowly, and what they point to must stay unchanged until
-// Done.
+// NewTopic returns a topic of d that sends by calling publish on d's workers. The context that
+// publish receives ends when d closes. If T, a pointer type, implements ThreadCached, messages
+// are copied when they are queued. Otherwise values are copied shallowly, and what they point
+// to must stay unchanged until Done.
 //
 // A nil d or publish or an impossible cfg makes a topic that refuses every
 // message with the error that Err returns.
@@ -226,13 +223,12 @@ func (t *topic) Err() error { return t.err }
 // TryQueue queues a message without callback or token; see TryQueueTask.
 func (t *Topic[T]) TryQueue(data T) bool { return t.TryQueueTask(data, Task{}) }
 
-// TryQueueTask offers a message and says at once whether it was taken (law D1);
-// only policy Block and WaitForToken may wait. If it returns true, the message
-// will be published unless it is pushed out or the dispatcher closes. If it
-// returns false, Done has already been called, on this goroutine, with
-// ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a configuration error,
-// or the *PanicError of the message's own methods. If those end the goroutine by
-// runtime.Goexit, Done is called on the way out.
+// TryQueueTask offers a message and says at once whether it was taken (law D1); only policy
+// Block and WaitForToken may wait. If it returns true, the message will be published unless it
+// is pushed out or the dispatcher closes. If it returns false, Done has already been called, on
+// this goroutine. Its error is ErrPaused, ErrTokenBusy, ErrFull, ErrClosed, ErrToken, a
+// configuration error, or the *PanicError of the message's own methods. If those end the
+// goroutine by runtime.Goexit, Done is called on the way out.
 func (t *Topic[T]) TryQueueTask(data T, task Task) bool {
 	task.Token = t.tokenOr(task.Token)
 	var traits traits[T]
@@ -353,10 +349,10 @@ func (t *topic) discard(into *taskList) {
 	t.stock.close()
 }
 
-// waiter is a caller that waits, under policy Block, for its message to find room
-// in the topic's queue, or for an exclusive token. Whoever removes it from its
-// list sets err and sends woken on signal; with err nil the caller has what it waited
-// for. Before that, stillWaiting asks it once for isCallback.
+// waiter is a caller that waits, under policy Block, for its message to find room in the
+// topic's queue, or for an exclusive token. The goroutine that removes it from its list sets
+// err and sends woken on signal; with err nil the caller has what it waited for. Before that,
+// stillWaiting asks it once for isCallback.
 type waiter struct {
 	prev, next *waiter
 	signal     chan signal // capacity 2
@@ -421,11 +417,10 @@ func (l *waiterList) failAll(err error) {
 	}
 }
 
-// admit decides whether a message of the given size may be queued, by the
-// topic's policy (laws D1, D6), and reserves its token and its room; under Block
-// room may be false, and then the message has to stand in line for it. Messages
-// that were pushed out are added to evicted. d.mu must be held; it is released
-// while waiting for a token. On an error nothing is reserved.
+// admit decides by the topic's policy whether a message of the given size may be queued (laws
+// D1, D6). It reserves the message's token and room. Under Block room may be false, and then
+// the message has to stand in line for it. Messages that were pushed out are added to evicted.
+// d.mu must be held; it is released while waiting for a token. On an error nothing is reserved.
 func (t *topic) admit(token any, bytes int64, evicted *taskList) (room bool, err error) {
 	if err := t.refusal(); err != nil {
 		return false, err
@@ -572,9 +567,9 @@ func (t *topic) evict(evicted *taskList) bool {
 	return false
 }
 
-// standInLine queues a task that admit found no room for, waiting behind the
-// other callers; they are served in the order in which they came here, whoever
-// of them wakes first. d.mu must be held; it is released while logging and waiting.
+// standInLine queues a task that admit found no room for, waiting behind the other callers.
+// They are served in the order in which they came here, whichever of them wakes first. d.mu
+// must be held; it is released while logging and waiting.
 func (t *topic) standInLine(k *task) error {
 	if t.mustWait(k) && !t.warned {
 		t.warned = true
@@ -754,7 +749,7 @@ func (t *Topic[T]) enqueue(data T, task Task, traits *traits[T], admitted admiss
 	return err
 }
 
-// copyToCache copies data into m's instance (law D3), making that first if there is
+// copyToCache copies data into m's instance (law D3), and makes the instance first if m has
 // none. d.mu must be held; it is released meanwhile.
 func (t *Topic[T]) copyToCache(data ThreadCached[T], m *message[T], admitted admission) (err error) {
 	d := t.d
@@ -843,11 +838,10 @@ func (t *topic) unqueue(k *task) {
 	t.d.backlog -= k.cost
 }
 
-// Publish sends a message at once on the caller's goroutine, by the same rules
-// as a queued one: it is refused while paused or closed, a panic becomes a
-// *PanicError, and it is counted. It doesn't wait for queued messages, so it is
-// for topics that are only used this way, with data that is quick to send. The
-// publisher gets ctx; Close waits for it, but doesn't end ctx.
+// Publish sends a message at once on the caller's goroutine, by the same rules as a queued one.
+// It is refused while paused or closed, a panic becomes a *PanicError, and it is counted. It
+// doesn't wait for queued messages, so it is for topics that are only used this way, with data
+// that is quick to send. The publisher gets ctx; Close waits for it, but doesn't end ctx.
 func (t *Topic[T]) Publish(ctx context.Context, data T) error {
 	return t.publishTask(ctx, data, Task{})
 }

@@ -46,8 +46,8 @@ func (w *worker) loop() {
 	w.d = nil // tells replace that the end is regular
 }
 
-// next sets w.task to the next task, waiting for one, and releases d.mu, which
-// must be held; or it returns false, with d.mu held, when the worker shall end.
+// next sets w.task to the next task, waiting for one, and releases d.mu, which must be held. Or
+// it returns false, with d.mu held, when the worker must end.
 func (w *worker) next() bool {
 	d := w.d
 	for {
@@ -212,9 +212,9 @@ func (w *worker) replace() {
 // another one pays: about the time that waking takes.
 const wakeBacklog = 50 * time.Microsecond
 
-// pulsePeriod is how soon a backlog's progress is checked. While many tasks are
-// taken in between, the next checks come later, up to a cycle: a timer that fires
-// each millisecond costs a busy sender a tenth of its time on a small machine.
+// pulsePeriod is how soon a backlog's progress is checked. While many tasks are taken in
+// between, the next checks come later, up to a cycle. A timer that fires each millisecond costs
+// a busy sender a tenth of its time on a small machine.
 const (
 	pulsePeriod = time.Millisecond
 	pulseTasks  = 64 // that are many
@@ -272,8 +272,8 @@ func (d *Dispatcher) wakeWorker() {
 	w.wake <- struct{}{}
 }
 
-// onPulse adds a worker if the queue, at the pace since the last pulse, would
-// not be empty within a cycle: estimates can be wrong, and a publisher can hang.
+// onPulse adds a worker if the queue would not be empty within a cycle at the pace since the
+// last pulse. Estimates can be wrong, and a publisher can hang.
 func (d *Dispatcher) onPulse() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -331,26 +331,25 @@ func (d *Dispatcher) retireWorkers(n int) {
 // as long. Messages that come more seldom would have it do nothing else but look.
 const lingerLooks = 30_000
 
-// copyLooks is how often it looks while a sender copies a message, which is then
-// about to come: for some 40 µs, in which a large one is copied.
+// copyLooks is how often it looks while a sender copies a message, which will then come soon.
+// It looks for some 40 µs, in which a large one is copied.
 const copyLooks = 120_000
 
-// quickLooks is what lingering takes at least to be worth it, some 0.2 µs: a
-// sender that is quicker had better fill the queue while the worker sleeps than
-// have both of them wait for each other's cache lines at every message.
+// quickLooks is what lingering takes at least to be worth it, some 0.2 µs. With a quicker
+// sender, both would wait for each other's cache lines at every message; it had better fill the
+// queue while the worker sleeps.
 const quickLooks = 600
 
 // maxLingerSkips bounds how many times a worker that lingered in vain sleeps
 // without.
 const maxLingerSkips = 63
 
-// linger has a worker without work look out for the next task before it sleeps,
-// and reports whether it was handed one: to be woken for each message costs a
-// sender that makes one every few microseconds more than the message. Only one
-// worker lingers at a time. One that did so in vain sleeps at once the next
-// times, twice as many each time, so that rare messages find it asleep; one that
-// has let a blocked sender go on does, too, since that sender stands on its
-// processor. d.mu must be held; it is released if a task came, and meanwhile.
+// linger has a worker without work look out for the next task before it sleeps, and reports
+// whether it was handed one. A sender that makes a message every few microseconds pays more to
+// wake a worker than for the message. Only one worker lingers at a time. One that did so in
+// vain sleeps at once the next times, twice as many each time, so that rare messages find it
+// asleep. One that has unblocked a sender does, too, since that sender runs on its processor.
+// d.mu must be held; it is released if a task came, and meanwhile.
 func (w *worker) linger() bool {
 	d := w.d
 	switch {
@@ -415,11 +414,13 @@ func (d *Dispatcher) handOver() bool {
 }
 
 // relieve keeps callbacks from waiting for one another. It has work when all workers are in
-// callbacks and some of these wait in TryQueue, for room or a token that only workers can
-// free. A worker beyond the limit stands in for each of those, at most as many as the limit
+// callbacks and some of these wait in TryQueue. They wait for room or a token that only workers
+// can free. A worker beyond the limit stands in for each of those, at most as many as the limit
+// says. A worker beyond the limit stands in for each of those, at most as many as the limit
 // says. If all of them come to wait too, the one that has waited longest for room gets it
-// beyond its queue's depth, or else the first wait for a token ends. Callbacks that are only
-// slow start no worker. d.mu must be held, and no task have been taken for a while.
+// beyond its queue's depth. If none waits for room, the first wait for a token ends. Callbacks
+// that are only slow start no worker. d.mu must be held, and no task have been taken for a
+// while.
 func (d *Dispatcher) relieve() {
 	if d.blocked == 0 || len(d.idle) > 0 || int(d.callbacks.Load()) < d.workers {
 		return

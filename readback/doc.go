@@ -1,14 +1,13 @@
-// Package readback copies GPU buffers and textures to host memory without
-// waiting for the GPU, and hands them over in the order in which they were asked
-// for.
+// Package readback copies GPU buffers and textures to host memory without waiting for the GPU.
+// It hands them over in the order in which they were asked for.
 //
 // # Usage
 //
-// A Pool has a few slots: staging buffers that stay mapped, each with a fence. On
-// the GL thread, Start issues a copy and returns the Capture, whose Data
-// the caller fills in (pose, sequence); Poll, called once a tick, finds
-// out which captures are finished. On another goroutine, Process calls the
-// completion of each finished capture with a Lease of the mapped bytes:
+// A Pool has a few slots: staging buffers that stay mapped, each with a fence. On the GL
+// thread, Start issues a copy and returns the Capture, whose Data the caller fills in (pose,
+// sequence). Poll, called once a tick, finds out which captures are finished. On another
+// goroutine, Process calls the completion of each finished capture with a Lease of the mapped
+// bytes:
 //
 //	pool, err := readback.New(readback.Config{Label: "lidar", MaxElements: points},
 //		func(k *readback.Capture[Scan, Point], points readback.Lease[Point], err error) {
@@ -33,28 +32,28 @@
 //		pool.Process()
 //	}
 //
-// The element type is checked once, in New: see CheckElement. Structs that
-// mirror a GLSL struct use Vec2, Vec4 and their like, whose std430 place is
-// checked too. The bytes of a Lease are the driver's; whoever wants to keep
-// them copies (Lease.AppendTo), whoever hands them on retains (Lease.Retain).
+// The element type is checked once, in New: see CheckElement. Structs that mirror a GLSL struct
+// use Vec2, Vec4 and their like, whose std430 place is checked too. The bytes of a Lease are
+// the driver's. To keep them, copy them (Lease.AppendTo); to hand them on, retain them
+// (Lease.Retain).
 //
-// When the copy is issued depends on the driver: in Start, before the fence, on
-// GPUs, or in Poll, after the fence, where a copy call would wait for the
-// drawing before it, as on software OpenGL. Probe measures which; Config.CopyMode
-// overrides it. With a copy after the fence the source must stand still until
-// it was issued: take targets from a ring of two or more, and ask Pool.Holds.
+// When the copy is issued depends on the driver. It is in Start, before the fence, on GPUs. It
+// is in Poll, after the fence, where a copy call would wait for the drawing before it, as on
+// software OpenGL. Probe measures which; Config.CopyMode overrides it. With a copy after the
+// fence the source must stay unchanged until the copy was issued. Take targets from a ring of
+// two or more, and ask Pool.Holds.
 //
 // # Concurrency
 //
-// Begin, Start, StartTick, Poll, Prepare, Holds and Probe take a *gpu.Ctx or
-// look at what it owns: they are called on the GL thread, never wait, and call
-// no completion. Process, Drain and Close run completions and are called on any
-// other goroutine; only one of them runs completions at a time, the others
-// leave them to it. A Lease may be used and released on any goroutine.
+// Begin, Start, StartTick, Poll, Prepare, Holds and Probe take a *gpu.Ctx or look at what it
+// owns. They are called on the GL thread, never wait, and call no completion. Process, Drain
+// and Close run completions and are called on any other goroutine. Only one of them runs
+// completions at a time; the others leave them to it. A Lease may be used and released on any
+// goroutine.
 //
-// Somebody must poll: nothing becomes ready, and nothing times out, between two
-// Polls. Drain ends only by its context when nobody polls. Pending tells whether
-// there is a reason to go on.
+// Somebody must poll: nothing becomes ready, and nothing times out, between two Polls. Drain
+// ends only by its context when nobody polls. Pending tells whether there is a reason to
+// continue.
 //
 // # Ordering
 //
@@ -64,25 +63,24 @@
 // caller's; the pool reads no simulation clock. Times are the host's, for
 // measuring latencies only.
 //
-// A capture is ready in the first Poll after the GPU has passed the fence behind
-// its copy and those of all older captures. With the copy before the fence, that
-// fence is the one of Start. With the copy after it, the first Poll after the
-// GPU has passed the fence of Start issues the copy, and a second fence behind
-// it; where the driver makes the copy within the call, as software OpenGL does,
-// that same Poll also finds the capture ready, else the first one after the copy.
+// A capture is ready in the first Poll after the GPU has passed the fence behind its copy and
+// those of all older captures. With the copy before the fence, that fence is the one of Start.
+// With the copy after it, the first Poll after the GPU has passed the fence of Start issues the
+// copy. It puts a second fence behind it. Where the driver makes the copy within the call, as
+// software OpenGL does, that same Poll also finds the capture ready. Otherwise the first Poll
+// after the copy does.
 //
 // # Failure
 //
-// A pool without a free slot answers ErrFull, and counts it (law R4): slots are
-// free again when the completion has returned and all leases are released, so a
-// holder that forgets to release starves the pool. Captures fail with ErrTimeout
-// (the slot stays out of use until the GPU comes to its fence), ErrFence,
-// ErrSource (the source was closed before its copy), gpu.ErrContextLost or
-// ErrClosed. A completion that panics loses its lease, and the next one runs.
-// Close the pool before the gpu.Thread, and release leases before that, too:
-// mapped memory ends with the context. Captures that are completed after the
-// thread's end fail with gpu.ErrObjectClosed, and Slice of a lease is nil from
-// then on, but a slice that was taken before must not be read any more.
+// A pool without a free slot answers ErrFull, and counts it (law R4). A slot is free again when
+// the completion has returned and all leases are released. So a holder that forgets to release
+// starves the pool. Captures fail with ErrTimeout (the slot stays out of use until the GPU
+// comes to its fence), ErrFence, gpu.ErrContextLost or ErrClosed. They fail with ErrSource if
+// the source was closed before its copy. A completion that panics loses its lease, and the next
+// one runs. Close the pool before the gpu.Thread, and release leases before that, too: mapped
+// memory ends with the context. Captures that are completed after the thread's end fail with
+// gpu.ErrObjectClosed, and Slice of a lease is nil from then on. A slice that was taken before
+// must not be read any more.
 //
 // A *gpu.Ctx that is dead or nil is gpu.ErrDeadCtx. After Close, Begin, Start,
 // StartTick, Prepare and Resize answer ErrClosed, Poll and Process find nothing
@@ -90,8 +88,7 @@
 //
 // # Testing
 //
-// gputest.Fake has fences that follow a script, and reports writes to a
-// source that a capture still needs. In builds with the race detector or the
-// tag raybridge_checks a lease lends a copy that is overwritten at its release
-// (law R5), so that use after release shows.
+// gputest.Fake has fences that follow a script, and reports writes to a source that a capture
+// still needs. In builds with the race detector or the tag raybridge_checks a lease lends a
+// copy that is overwritten at its release (law R5). So use after release shows.
 package readback

@@ -5,11 +5,10 @@ import (
 	"reflect"
 )
 
-// CheckElement reports whether values of type E can be views of bytes that a
-// GPU wrote: of fixed size on every machine, without pointers, without hidden
-// padding, without types for which some bytes are no value, and with the
-// package's vector mirrors where std430 puts them. The error is an
-// *ElementError, ErrElement to errors.Is.
+// CheckElement reports whether values of type E can be views of bytes that a GPU wrote. E has a
+// fixed size on every machine, no pointers, no hidden padding, and no types for which some
+// bytes are not a value. The package's vector mirrors stand where std430 puts them. The error
+// is an *ElementError, ErrElement to errors.Is.
 func CheckElement[E any]() error {
 	t := reflect.TypeFor[E]()
 	if t.Kind() == reflect.Interface || t.Size() == 0 {
@@ -33,8 +32,8 @@ func (c elementCheck) fail(path, format string, args ...any) error {
 	return &ElementError{Type: c.root, Field: path, Reason: fmt.Sprintf(format, args...)}
 }
 
-// walk checks the type of the field at path, which begins offset bytes into the
-// element, and returns the greatest std430 alignment of the mirrors in it.
+// walk checks the type of the field at path, which begins offset bytes into the element. It
+// returns the greatest std430 alignment of the mirrors in it.
 func (c elementCheck) walk(t reflect.Type, path string, offset uintptr) (align uintptr, err error) {
 	if a, ok := std430Align[t]; ok {
 		if offset%a != 0 {
@@ -95,12 +94,11 @@ func (c elementCheck) walkStruct(t reflect.Type, path string, offset uintptr) (a
 	return align, nil
 }
 
-// Mirrors of GLSL vector types for element structs (std430: OpenGL 4.5 core,
-// section 7.6.2.2). Their GLSL alignment is 8 bytes for two components and 16
-// for four, which Go doesn't know: New checks that every such field stands
-// where GLSL puts it, and that the struct is as long as GLSL's array stride.
-// A vec3 has no mirror, since GLSL lets the next scalar into its last 4 bytes:
-// declare a Vec4, or three float32 in a GLSL struct of three floats.
+// Mirrors of GLSL vector types for element structs (std430: OpenGL 4.5 core, section 7.6.2.2).
+// Their GLSL alignment is 8 bytes for two components and 16 for four, which Go doesn't know.
+// New checks that every such field stands where GLSL puts it, and that the struct is as long as
+// GLSL's array stride. A vec3 has no mirror, since GLSL lets the next scalar into its last 4
+// bytes. Declare a Vec4, or three float32 in a GLSL struct of three floats.
 type (
 	// Vec2 mirrors vec2.
 	Vec2 [2]float32

@@ -8,16 +8,16 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// poison is what the bytes of a lease are overwritten with after its release in
-// checking builds: a negative number with a huge magnitude in most types.
+// poison is what the bytes of a lease are overwritten with after its release in checking
+// builds. In most types it is a negative number with a huge magnitude.
 const poison = 0xDB
 
 // maxHolders is how many leases of one capture can be out at a time.
 const maxHolders = 31
 
-// A memory's word has its holders in the lower half, a bit each: the pool's own,
-// from Start until the completion has returned, and the leases'. Above them are the
-// loan's number and, in the top bit, whether the pool has given the memory up.
+// A memory's word has its holders in the lower half, a bit each. They are the pool's own, from
+// Start until the completion has returned, and the leases'. Above them are the loan's number
+// and, in the top bit, whether the pool has given the memory up.
 const (
 	poolHold    = 1 << maxHolders
 	numberAt    = 32
@@ -131,10 +131,9 @@ func (m *memory[E]) endUnheld(word uint64) {
 	}
 }
 
-// Lease lends the bytes of one capture (law R5). The zero Lease lends nothing.
-// A Lease is a small value that may be copied, but each lease is one loan: it is
-// released once, by whoever has it last. Its methods may be called from any
-// goroutine; Slice's result must not be used after Release.
+// Lease lends the bytes of one capture (law R5). The zero Lease lends nothing. A Lease is a
+// small value that may be copied, but each lease is one loan: its last holder releases it once.
+// Its methods may be called from any goroutine; Slice's result must not be used after Release.
 type Lease[E any] struct {
 	memory *memory[E]
 	number uint32

@@ -10,13 +10,12 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// Poll asks, without waiting, how far the GPU has come: it issues the copies
-// whose source is finished, moves finished captures from the head of the line
-// to the ready list (law R1), and returns how many. A capture is ready in the
-// first Poll after the GPU has passed the fence behind its copy and those of all
-// older captures. The cost of a Poll doesn't depend on how many captures are in
-// flight, only on how many of them it moves on. Once the context is lost, all
-// captures become ready with gpu.ErrContextLost. GL thread.
+// Poll asks, without waiting, how far the GPU has come. It issues the copies whose source is
+// finished. It moves finished captures from the head of the line to the ready list (law R1),
+// and returns how many. A capture is ready in the first Poll after the GPU has passed the fence
+// behind its copy and those of all older captures. The cost of a Poll doesn't depend on how
+// many captures are in flight, only on how many of them it moves on. Once the context is lost,
+// all captures become ready with gpu.ErrContextLost. GL thread.
 func (p *Pool[D, E]) Poll(c *gpu.Ctx) int {
 	err := c.Err()
 	if errors.Is(err, gpu.ErrDeadCtx) {
@@ -79,9 +78,8 @@ func (p *Pool[D, E]) inFlight() (first, end uint64) {
 // writes those entries of the ring.
 func (p *Pool[D, E]) at(i uint64) *slot[D, E] { return p.mu.ring[i%uint64(len(p.mu.ring))] }
 
-// issueCopies issues the copies that wait for their source, from the capture
-// first on, up to the first source that the GPU is still working on, and reports
-// whether there were any.
+// issueCopies issues the copies that wait for their source, from the capture first on. It stops
+// at the first source that the GPU is still working on. It reports whether there were any.
 func (p *Pool[D, E]) issueCopies(c *gpu.Ctx, first, end uint64, now time.Time) (issued bool) {
 	for p.gl.copied = max(p.gl.copied, first); p.gl.copied < end; p.gl.copied++ {
 		s := p.at(p.gl.copied)

@@ -22,9 +22,9 @@ const (
 	// CopyBeforeFence issues the copy in Start: one fence, and the source may be
 	// written again at once. The way of GPUs, which copy in their own time.
 	CopyBeforeFence
-	// CopyAfterFence issues the copy in Poll, once the source's fence has
-	// signalled: for drivers that would wait for the source inside the copy
-	// call, as software ones do. The source is held (Pool.Holds) until then.
+	// CopyAfterFence issues the copy in Poll, once the source's fence has signalled. It is for
+	// drivers that would wait for the source inside the copy call, as software ones do. The
+	// source is held (Pool.Holds) until then.
 	CopyAfterFence
 )
 
@@ -101,10 +101,9 @@ func (cfg *Config) complete() error {
 // Pool reads GPU buffers and textures back without waiting for the GPU. D is
 // the caller's data of a capture, E the element that the bytes are made of.
 //
-// Begin, Start, StartTick, Poll, Prepare and Holds are called on the GL thread;
-// Process, ProcessThrough, Drain and Close never on it; the others from any
-// goroutine. Nobody else may close the pool's GPU objects; close the pool
-// before the gpu.Thread.
+// Begin, Start, StartTick, Poll, Prepare and Holds are called on the GL thread. Process,
+// ProcessThrough, Drain and Close are never called on it; the others from any goroutine. Nobody
+// else may close the pool's GPU objects; close the pool before the gpu.Thread.
 type Pool[D, E any] struct {
 	cfg      Config
 	complete func(*Capture[D, E], Lease[E], error)
@@ -148,10 +147,9 @@ type Pool[D, E any] struct {
 	errFull, errClosed error        // made once: a full pool is no reason to allocate
 }
 
-// New makes a pool whose completion is called once for every capture, in the
-// order of Start (laws R1, R2): with a lease that the completion releases or
-// hands on, or with an error and a lease of nothing. It runs on the goroutine
-// that calls Process, Drain or Close.
+// New makes a pool whose completion is called once for every capture, in the order of Start
+// (laws R1, R2). It gets a lease that it releases or hands on, or an error and a lease of
+// nothing. It runs on the goroutine that calls Process, Drain or Close.
 //
 // GPU objects are made when first needed. Errors: ErrConfig, ErrSize for
 // MaxElements, ErrElement (an *ElementError) for E.
@@ -234,11 +232,10 @@ func (p *Pool[D, E]) Ready() <-chan struct{} { return p.ready }
 // Closed is closed when Close was called and the last completion has returned.
 func (p *Pool[D, E]) Closed() <-chan struct{} { return p.done }
 
-// Drain waits until the completions of all captures that were started before
-// the call have returned, or for ctx, and runs those that are due on its own
-// goroutine. Somebody else must go on polling: without Poll, only ctx ends it
-// (law R6). It returns nil or ctx's error, with the number still pending. A
-// completion must not call it.
+// Drain waits until the completions of all captures that were started before the call have
+// returned, or until ctx ends. It runs those that are due on its own goroutine. Another
+// goroutine must continue to poll: without Poll, only ctx ends it (law R6). It returns nil or
+// ctx's error, with the number still pending. A completion must not call it.
 func (p *Pool[D, E]) Drain(ctx context.Context) error {
 	p.mu.Lock()
 	target := p.mu.tail
@@ -275,14 +272,13 @@ func (p *Pool[D, E]) changedLocked() {
 	}
 }
 
-// Close completes all captures whose completion hasn't begun with ErrClosed,
-// in order, on the caller's goroutine (law R6), and gives the GPU objects back;
-// bytes that are lent stay valid until their leases are released. If a Process
-// is under way on another goroutine, that one completes the rest, and Close
-// waits for it. Closing again waits and returns nil.
+// Close completes all captures whose completion hasn't begun with ErrClosed, in order, on the
+// caller's goroutine (law R6). It gives the GPU objects back; bytes that are lent stay valid
+// until their leases are released. If a Process is under way on another goroutine, that one
+// completes the rest, and Close waits for it. Closing again waits and returns nil.
 //
-// It must not be called by a completion, nor while a function on the GL thread
-// that called Start is still filling in the capture's Data.
+// A completion must not call it. Nor may it be called while a function on the GL thread that
+// called Start is still filling in the capture's Data.
 func (p *Pool[D, E]) Close() error {
 	p.mu.Lock()
 	first := !p.closed.Load()
@@ -359,15 +355,14 @@ func (p *Pool[D, E]) StartTick(c *gpu.Ctx, src Source) (*Capture[D, E], error) {
 	return p.Start(c, src, p.cfg.Tick())
 }
 
-// Start asks for the bytes of src as the commands issued so far leave them, and
-// returns at once with the capture, whose Data the caller fills in. stampNs is
-// the capture stamp in simulation nanoseconds, which travels with it (law R3).
-// It flushes, so that the GPU begins. GL thread.
+// Start asks for the bytes of src as the commands issued so far leave them. It returns at once
+// with the capture, whose Data the caller fills in. stampNs is the capture stamp in simulation
+// nanoseconds, which travels with it (law R3). It flushes, so that the GPU begins. GL thread.
 //
-// Errors, each of which means that no capture was made and no completion will
-// be called: ErrFull, ErrClosed, ErrSource, ErrSize (the source is smaller than
-// asked, no whole number of elements, or more than the pool's MaxElements), an
-// error that wraps gpu.ErrContextLost, those of making GPU objects.
+// An error means that no capture was made and no completion will be called. It is ErrFull,
+// ErrClosed, ErrSource, ErrSize, one that wraps gpu.ErrContextLost, or one of making GPU
+// objects. ErrSize says that the source is smaller than asked, not a whole number of elements,
+// or more than the pool's MaxElements.
 func (p *Pool[D, E]) Start(c *gpu.Ctx, src Source, stampNs int64) (*Capture[D, E], error) {
 	if err := c.Err(); err != nil {
 		return nil, p.refuse(err)
@@ -488,8 +483,8 @@ func (p *Pool[D, E]) reserve(c *gpu.Ctx) (*slot[D, E], error) {
 	return s, nil
 }
 
-// findFree looks for a slot that nobody holds, nil if there is none. Slots are
-// taken in turn, so that memory that was just released rests longest.
+// findFree looks for a slot without a holder; it returns nil if all are held. Slots are taken
+// in turn, so that memory that was just released rests longest.
 func (p *Pool[D, E]) findFree() *slot[D, E] {
 	for i := range p.slots {
 		at := (p.gl.next + i) % len(p.slots)
@@ -522,9 +517,8 @@ func (p *Pool[D, E]) refuse(err error) error {
 	return err
 }
 
-// Holds reports whether a capture's copy from src is still to be issued, so
-// that src must not be written: always false where copies go before the fence.
-// GL thread.
+// Holds reports whether a capture's copy from src is still to be issued, so that src must not
+// be written. It is always false where copies go before the fence. GL thread.
 func (p *Pool[D, E]) Holds(src gpu.Source) bool {
 	p.gl.Lock()
 	defer p.gl.Unlock()

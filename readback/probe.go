@@ -22,10 +22,10 @@ type Probing struct {
 
 type probeKey struct{}
 
-// Probe finds out, once per GL thread, whether a copy that is issued behind
-// unfinished drawing makes its caller wait for that drawing; such drivers copy
-// after the fence. It draws for a few milliseconds, in the command stream, and
-// waits for nothing but such a driver's copy. GL thread.
+// Probe finds out, once per GL thread, whether a copy that is issued behind unfinished drawing
+// makes its caller wait for that drawing. Such drivers copy after the fence. It draws for a few
+// milliseconds, in the command stream, and waits for nothing but such a driver's copy. GL
+// thread.
 func Probe(c *gpu.Ctx) Probing {
 	if known, ok := c.Value(probeKey{}).(Probing); ok {
 		return known
@@ -48,9 +48,9 @@ const (
 	blockedCall = time.Millisecond
 )
 
-// probeLoops are the lengths of drawing that are tried, so that it is still
-// going on when the copy call of a fast GPU returns: from about ten
-// milliseconds of software to a few of a fast GPU.
+// probeLoops are the lengths of drawing that are tried. The drawing must not be done when the
+// copy call of a fast GPU returns. The lengths take from about ten milliseconds of software to
+// a few of a fast GPU.
 var probeLoops = []int{1 << 6, 1 << 10, 1 << 14, 1 << 17}
 
 const (
@@ -115,9 +115,9 @@ func measure(c *gpu.Ctx) (Probing, error) {
 	return Probing{}, nil
 }
 
-// try draws and copies once. The fence between them says what the copy did: if
-// it signalled during a long call, the call waited; if it hasn't signalled after
-// the call, it didn't. CopyAuto means that neither can be said.
+// try draws and copies once. The fence between them says what the copy did. If it signalled
+// during a long call, the call waited; if it hasn't signalled after the call, it didn't.
+// CopyAuto means that neither can be said.
 func (p *probe) try(c *gpu.Ctx, loops int) (mode CopyMode, call time.Duration, err error) {
 	draw := gpu.Draw{Program: p.program, Framebuffer: p.frame, Calls: []gpu.DrawCall{{Count: 3, Index: loops}}}
 	if err := c.Clear(p.frame, gpu.ClearColor{}); err != nil {

@@ -10,9 +10,8 @@ import (
 // is the pool's memory, used again for later captures: valid from Start until
 // its completion has returned and all its leases are released.
 //
-// Data is written by the caller of Start, before the function on the GL thread
-// that called Start returns and before the next Poll; afterwards it belongs to
-// the completion.
+// The caller of Start writes Data before the function on the GL thread that called Start
+// returns and before the next Poll. Afterwards it belongs to the completion.
 type Capture[D, E any] struct {
 	// Data is the caller's own: pose, sequence, whatever the completion needs
 	// (law R3). Start sets it to its zero value.

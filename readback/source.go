@@ -28,10 +28,10 @@ func BufferRange(b *gpu.Buffer, offset, size int) Source {
 // Texture reads level 0 of t, all layers of it, in t's own format.
 func Texture(t *gpu.Texture) Source { return Source{texture: t} }
 
-// TextureLevel reads one mipmap level of t, all layers of it, as tightly packed
-// pixels of the given format, row 0 first; FormatNone is t's own. The format's
-// components may differ in number and size from the texture's, but integer,
-// depth and colour formats don't convert into each other.
+// TextureLevel reads one mipmap level of t, all layers of it, as tightly packed pixels of the
+// given format, row 0 first. FormatNone is t's own. The format's components may differ in
+// number and size from the texture's, but integer, depth and colour formats don't convert into
+// each other.
 func TextureLevel(t *gpu.Texture, level int, format gpu.Format) Source {
 	return Source{texture: t, level: level, format: format}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// Stats counts what a pool did since it was made. Started is always Completed
-// plus all of Failed plus InFlight plus Ready, but for a completion that is
-// running.
+// Stats counts what a pool did since it was made. Started is always Completed plus all of
+// Failed plus InFlight plus Ready, except while a completion is running.
 type Stats struct {
 	// Started: captures that Start returned. Completed: those that came back
 	// with data; the others are in Failed.
@@ -102,8 +101,8 @@ type Latency struct {
 	buckets    [latencyBuckets]uint32
 }
 
-// Bucket i holds the durations whose bucketOf is i: 8 to an octave of
-// nanoseconds, up to 2^37 ns, over two minutes; the last one all longer ones, too.
+// Bucket i holds the durations whose bucketOf is i: 8 to an octave of nanoseconds, up to 2^37
+// ns, over two minutes. The last one holds all longer ones, too.
 const (
 	latencyOctave  = 8
 	latencyBuckets = 35 * latencyOctave
@@ -205,8 +204,8 @@ func (e *ElementError) Error() string {
 // Is makes every ElementError an ErrElement.
 func (e *ElementError) Is(target error) bool { return target == ErrElement }
 
-// PanicError is what a completion panicked with; it is handed to
-// Config.OnError, and the pool goes on.
+// PanicError is what a completion panicked with; it is handed to Config.OnError, and the pool
+// continues.
 type PanicError struct {
 	Value any
 	Stack []byte // of the goroutine that ran the completion

@@ -47,15 +47,15 @@ type Config struct {
 	// Sources are further sources by name, in any case of letters; each function
 	// makes a new one, when it is selected. (optional)
 	Sources map[string]func() Source
-	// JumpLimit is how far a source that is set or follows another clock may get
-	// ahead of the host's clock between two readings before that counts as a
+	// JumpLimit is for a source that is set or follows another clock. It says how far the
+	// source may get ahead of the host's clock between two readings before that counts as a
 	// jump. (optional; default 1 s)
 	JumpLimit time.Duration
 }
 
-// Clock is the one simulation clock of a run (law T1): int64 nanoseconds from a
-// Source that can be changed while it runs, with scale, pause and step. All
-// methods may be called from any goroutine.
+// Clock is the one simulation clock of a run (law T1). It gives int64 nanoseconds from a Source
+// that can be changed while it runs, with scale, pause and step. All methods may be called from
+// any goroutine.
 //
 // Readers never see time go back, nor move on while paused, except across a
 // change that subscribers are told of.
@@ -114,9 +114,8 @@ func NewClock(cfg Config) (*Clock, error) {
 // host returns monotonic host time in nanoseconds.
 func (c *Clock) host() int64 { return int64(time.Since(c.start)) }
 
-// unixTime is the host's time since the UNIX epoch, monotonic from the clock's
-// start on, so that a correction of the host's clock doesn't move simulation
-// time.
+// unixTime is the host's time since the UNIX epoch, monotonic from the clock's start on. So a
+// correction of the host's clock doesn't move simulation time.
 func (c *Clock) unixTime() int64 { return c.start.UnixNano() + c.host() }
 
 // makeSource makes a source as if just started; mu must be held unless c is not
@@ -220,9 +219,9 @@ func (c *Clock) observeLocked() int64 {
 	return now
 }
 
-// jumpsLocked reports whether a source that shows now has jumped since the time
-// last noted: gone back, or ahead of what the host's clock, and the scale if it
-// follows that, account for.
+// jumpsLocked reports whether a source that shows now has jumped since the time last noted. It
+// has gone back, or is ahead of what the host's clock, and the scale if it follows that,
+// account for.
 func (c *Clock) jumpsLocked(now int64) bool {
 	passed := c.host() - c.lastHost
 	if _, ok := c.source.(Scaler); ok {
@@ -233,9 +232,9 @@ func (c *Clock) jumpsLocked(now int64) bool {
 
 func (c *Clock) noteLocked(now int64) { c.last, c.lastHost = now, c.host() }
 
-// Pace returns how far the loop may Advance: for the engine the time that the
-// host's clock and the scale have come to, for other sources Now. A stepped
-// clock has no limit until it is paused.
+// Pace returns how far the loop may Advance. For the engine that is the time that the host's
+// clock and the scale have come to, for other sources Now. A stepped clock has no limit until
+// it is paused.
 func (c *Clock) Pace() int64 {
 	c.mu.Lock()
 	defer c.unlockAndTell()
@@ -347,18 +346,18 @@ type Change struct {
 	// Source and Scale are the clock's after the change.
 	Source string
 	Scale  Scale
-	// From and To are simulation time, in nanoseconds, before and after the
-	// change's instant. They are equal if time went on without a gap.
+	// From and To are simulation time, in nanoseconds, before and after the change's instant.
+	// They are equal if time continued without a gap.
 	From, To int64
 }
 
-// Jump reports whether simulation time has a gap or went back here, so that
-// what was planned by it has to be planned anew. A step is none.
+// Jump reports whether simulation time has a gap or went back here, so that what was planned by
+// it has to be planned again. A step isn't a jump.
 func (c Change) Jump() bool { return c.Kind != Stepped && c.From != c.To }
 
-// Jumps returns how often the clock has jumped (Change.Jump), and looks whether its
-// source has just done so: two readings of the clock between which the number stays the
-// same lie on one line of time. Subscribers may be told of a jump later than that.
+// Jumps returns how often the clock has jumped (Change.Jump), and checks whether its source has
+// just done so. Two readings of the clock between which the number stays the same lie on one
+// line of time. Subscribers may be told of a jump later than that.
 func (c *Clock) Jumps() uint64 {
 	c.mu.Lock()
 	defer c.unlockAndTell()
@@ -368,11 +367,10 @@ func (c *Clock) Jumps() uint64 {
 
 type watcher struct{ notify func(Change) }
 
-// Subscribe calls notify for every change from now on, in their order and one
-// at a time, on the goroutine that made the change or noticed the jump, or on
-// another that is telling an earlier change. notify may call the Clock's methods.
-// cancel ends the subscription; a call under way may still finish after it. A nil
-// notify is told of nothing.
+// Subscribe calls notify for every change from now on, in their order and one at a time. It
+// runs on the goroutine that made the change or noticed the jump, or on another that is telling
+// an earlier change. notify may call the Clock's methods. cancel ends the subscription; a call
+// under way may still finish after it. A nil notify is told of nothing.
 func (c *Clock) Subscribe(notify func(Change)) (cancel func()) {
 	if notify == nil {
 		return func() {}
@@ -467,8 +465,8 @@ func (c *Clock) Pause() {
 	}
 }
 
-// Resume lets time go on from where it stands; a source from outside, which did
-// not stand, jumps to its own time. Resuming a running clock does nothing.
+// Resume lets time continue from where it stands; a source from outside, which did not stand,
+// jumps to its own time. Resuming a running clock does nothing.
 func (c *Clock) Resume() {
 	c.mu.Lock()
 	defer c.unlockAndTell()
@@ -573,13 +571,12 @@ func (c *Clock) FollowROS(clock func() int64) {
 	}
 }
 
-// Hold makes time stand still until release is called, whatever Pause and Resume
-// do meanwhile: a pipeline holds the clock between its runs, and finds a pause
-// that its user made before a run still there. Several holders each have their
-// own; calling release again does nothing.
+// Hold makes time stand still until release is called, whatever Pause and Resume do meanwhile.
+// A pipeline holds the clock between its runs, and finds a pause that its user made before a
+// run still there. Several holders each have their own; calling release again does nothing.
 //
-// Paused doesn't tell of it, and no Change does, except one of the kind Jumped at
-// the end where a source from outside went on by itself.
+// Paused doesn't tell of it. No Change does, except one of the kind Jumped at the end if a
+// source from outside continued by itself.
 func (c *Clock) Hold() (release func()) {
 	c.mu.Lock()
 	defer c.unlockAndTell()
@@ -621,9 +618,8 @@ func (c *Clock) stopLocked() int64 {
 	return now
 }
 
-// goOnLocked lets the time, which stood at from, go on, unless something else
-// makes it stand, and returns the time after that: a source from outside did not
-// stand.
+// goOnLocked lets the time, which stood at from, continue, unless something else makes it
+// stand, and returns the time after that. A source from outside did not stand.
 func (c *Clock) goOnLocked(from int64) int64 {
 	if c.standsLocked() {
 		return from
@@ -646,7 +642,7 @@ type interval struct{ from, to int64 }
 // noInterval contains no time.
 var noInterval = interval{math.MinInt64, math.MinInt64}
 
-// extend makes i go on to `to`; what doesn't begin at its end begins anew.
+// extend makes i reach to `to`; if from isn't i's end, i begins again at from.
 func (i *interval) extend(from, to int64) {
 	if from != i.to {
 		i.from = from
@@ -670,10 +666,9 @@ func (c *Clock) Lag(t int64) int64 {
 	return max(0, pace-t)
 }
 
-// Stepping reports whether Step moved the clock on to or past t, which it
-// otherwise would not have come to: a loop visits every instant for which that
-// holds, also if the clock was resumed meanwhile. On a stepped clock, whose loop
-// visits all of them, it is false.
+// Stepping reports whether Step moved the clock on to or past t, which it otherwise would not
+// have come to. A loop visits every instant for which that holds, also if the clock was resumed
+// meanwhile. On a stepped clock, whose loop visits all of them, it is false.
 func (c *Clock) Stepping(t int64) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -1,6 +1,6 @@
-// Package simtime is raybridge's time: one simulation clock in int64
-// nanoseconds, whose source, scale and pause can change while it runs; the
-// publisher of that clock; and the schedules by which sensors are due.
+// Package simtime is raybridge's time. It has one simulation clock in int64 nanoseconds, whose
+// source, scale and pause can change while it runs. It also has the clock's publisher and the
+// schedules by which sensors are due.
 //
 // # Usage
 //
@@ -22,11 +22,11 @@
 //	if err := clock.Advance(t); err != nil { ... }
 //	if at, due := camera.Due(t); due { ... }
 //
-// With Config.Stepped the same loop runs as fast as the machine goes: then
-// Advance alone makes the time. A [ClockPublisher] publishes the clock by the
-// host's time in real time, and by its Publish method in a stepped loop. A loop in
-// real time that asks Lag goes on from where the clock is when it is late; one that
-// is to stand now and then, whatever the user's pauses are, has its own Hold.
+// With Config.Stepped the same loop runs as fast as the machine goes: then Advance alone makes
+// the time. A [ClockPublisher] publishes the clock by the host's time in real time, and by its
+// Publish method in a stepped loop. A loop in real time that asks Lag continues from where the
+// clock is when it is late. One that has to stand at times, whatever the user's pauses are, has
+// its own Hold.
 //
 // # Concurrency
 //
@@ -35,10 +35,10 @@
 // has its caller's, WaitUntil and Run end with their context. Subscribers are
 // called on the goroutine that makes a change, without locks held.
 //
-// The publisher depends on no frame loop. With OwnThread it has an OS thread,
-// named Clock, that the system schedules first as far as it allows: a real-time
-// thread on Linux with the privilege for it, else one of a lower nice value or at
-// least a short time slice. ReserveProcs keeps room for it in Go's scheduler.
+// The publisher depends on no frame loop. With OwnThread it has an OS thread, named Clock, that
+// the system schedules first as far as it allows. On Linux with the privilege it is a real-time
+// thread, else one of a lower nice value or at least a short time slice. ReserveProcs keeps
+// room for it in Go's scheduler.
 //
 // # Ordering
 //
@@ -54,14 +54,12 @@
 //
 // # Failure
 //
-// Host time is monotonic: a correction of the host's clock doesn't move
-// simulation time. A loop that can't keep up falls behind.
-// Schedules and the publisher skip and count what was missed, and never catch up
-// in a burst. Bad values are errors that wrap ErrRate, ErrScale,
-// ErrUnknownSource, ErrBadSource, ErrDuration and the like; a failing or panicking
-// publish function is counted, logged at most once a second, and does not end Run.
-// A panic of a user's Source is that of the call that reads it, and leaves no lock
-// held.
+// Host time is monotonic: a correction of the host's clock doesn't move simulation time. A loop
+// that can't keep up falls behind. Schedules and the publisher skip and count what was missed,
+// and never catch up in a burst. Bad values are errors that wrap ErrRate, ErrScale,
+// ErrUnknownSource, ErrBadSource, ErrDuration and the like. A failing or panicking publish
+// function is counted, logged at most once a second, and does not end Run. A panic of a user's
+// Source is that of the call that reads it, and leaves no lock held.
 //
 // # Testing
 //

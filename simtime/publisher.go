@@ -34,26 +34,25 @@ type ClockPublisherConfig struct {
 	// called by one goroutine at a time, and should be quick: what it takes is
 	// lateness of the next message.
 	Publish func(ctx context.Context, stampNs int64) error
-	// Observe is told of each deadline, by the host's clock, and how long ago it
-	// was, right before Run calls Publish for it, on the same goroutine. It should
-	// be as quick. (optional)
+	// Run calls Observe right before it calls Publish for a deadline, on the same goroutine. It
+	// tells the deadline by the host's clock, and how long ago it was. It should be as quick.
+	// (optional)
 	Observe func(deadline time.Time, lateness time.Duration)
-	// OwnThread gives Run an OS thread of its own, named Clock, of higher priority
-	// where the system allows it, that sleeps in the kernel: some 0.1 ms late
-	// instead of 1 ms. It sleeps by real time, so it is not for testing/synctest
-	// bubbles, and Run ends up to 20 ms after its context. With the privilege for it
-	// (CAP_SYS_NICE, RLIMIT_RTPRIO) that thread is a real-time one on Linux, Publish
-	// included, so that has to be quick. See ReserveProcs, too. (optional)
+	// OwnThread gives Run an OS thread of its own, named Clock, of higher priority where the
+	// system allows it. The thread sleeps in the kernel: some 0.1 ms late instead of 1 ms. It
+	// sleeps by real time, so it is not for testing/synctest bubbles, and Run ends up to 20 ms
+	// after its context. With the privilege for it (CAP_SYS_NICE, RLIMIT_RTPRIO) that thread is
+	// a real-time one on Linux, Publish included, so that has to be quick. See ReserveProcs,
+	// too. (optional)
 	OwnThread bool
 	// Logger receives failures, at most one line a second. (optional; default
 	// slog.Default)
 	Logger *slog.Logger
 }
 
-// ClockPublisher publishes a Clock at a fixed rate of host time, on absolute
-// deadlines: its own run time and the system's lateness don't add up (law T3).
-// While the clock is paused it goes on with the same stamp. All methods may be
-// called from any goroutine.
+// ClockPublisher publishes a Clock at a fixed rate of host time, on absolute deadlines. So its
+// own run time and the system's lateness don't add up (law T3). While the clock is paused it
+// continues with the same stamp. All methods may be called from any goroutine.
 type ClockPublisher struct {
 	clock *Clock
 	cfg   ClockPublisherConfig

@@ -29,8 +29,8 @@ func Hz(n int64) Rate {
 	return Rate{fraction{n, 1}}
 }
 
-// ParseRate reads a rate in Hz written as a decimal number of at most 9 decimals, or as
-// the quotient of two, such as 10/3 or 1/0.3; it is above 0 and up to MaxRate. Errors
+// ParseRate reads a rate in Hz. It is written as a decimal number of at most 9 decimals, or as
+// the quotient of two, such as 10/3 or 1/0.3. The rate is above 0 and up to MaxRate. Errors
 // wrap ErrRate.
 func ParseRate(text string) (Rate, error) {
 	f, err := parseQuotient(text)

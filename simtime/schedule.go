@@ -8,12 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// Schedule tells when something with a set frequency is due: the frequency base
-// of sensors. Its instants are the grid of its rate, common to all schedules of
-// that rate, so that they stay in phase and don't drift; it fires at most once
-// for each call of Due, and instants that were missed are skipped, never caught
-// up (law T3). It knows simulation time alone, so a pause, a scale and a step
-// need nothing of it.
+// Schedule tells when something with a set frequency is due: the frequency base of sensors. Its
+// instants are the grid of its rate, common to all schedules of that rate, so that they stay in
+// phase and don't drift. It fires at most once for each call of Due. Instants that were missed
+// are skipped, never caught up (law T3). It knows simulation time alone, so a pause, a scale
+// and a step need nothing of it.
 //
 // Which loop it serves, the frame's update or a FixedLoop, is which loop calls
 // Due. All methods may be called from any goroutine.
@@ -59,10 +58,9 @@ func (s *Schedule) Rate() Rate {
 	return s.rate
 }
 
-// Due reports whether an instant of the grid has come since the last call that
-// returned true, and which; of several, the last. A loop that visits every Next
-// gets each instant exactly. After now went back, because the clock jumped, it
-// goes on from there.
+// Due reports whether an instant of the grid has come since the last call that returned true,
+// and which; of several, the last. A loop that visits every Next gets each instant exactly.
+// After now went back, because the clock jumped, it continues from there.
 func (s *Schedule) Due(now int64) (instant int64, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,9 +78,9 @@ func (s *Schedule) Due(now int64) (instant int64, due bool) {
 	return s.fired, true
 }
 
-// SetRate changes the rate from simulation time now on: the next instant is the
-// first of the new grid that is neither before now nor already fired. The error,
-// for the zero rate, wraps ErrRate.
+// SetRate changes the rate from simulation time now on. The next instant is the first of the
+// new grid that is neither before now nor already fired. The error, for the zero rate, wraps
+// ErrRate.
 func (s *Schedule) SetRate(rate Rate, now int64) error {
 	if rate.IsZero() {
 		return fmt.Errorf("set schedule's rate: %w: no rate given", ErrRate)
@@ -94,8 +92,8 @@ func (s *Schedule) SetRate(rate Rate, now int64) error {
 	return nil
 }
 
-// Realign goes on from now, where the clock has jumped to, without counting what
-// lies between as skipped.
+// Realign continues from now, where the clock has jumped to, without counting what lies between
+// as skipped.
 func (s *Schedule) Realign(now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,13 +134,13 @@ func (l *FixedLoop) Rate() Rate { return l.rate }
 // Next returns the next step, in nanoseconds of simulation time.
 func (l *FixedLoop) Next() int64 { return l.rate.At(l.next.Load()) }
 
-// Realign goes on from now, where the clock has jumped to: the next step is the
-// first of the grid at or after it.
+// Realign continues from now, where the clock has jumped to: the next step is the first of the
+// grid at or after it.
 func (l *FixedLoop) Realign(now int64) { l.next.Store(l.rate.IndexAt(now-1) + 1) }
 
-// Until yields the steps, in nanoseconds of simulation time, that have come up
-// to now and were not yet yielded. Unlike a Schedule it leaves none out; a loop
-// that breaks off goes on with the step after.
+// Until yields the steps, in nanoseconds of simulation time, that have come up to now and were
+// not yet yielded. Unlike a Schedule it leaves none out; a loop that breaks off continues with
+// the step after.
 func (l *FixedLoop) Until(now int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for t := l.Next(); t <= now; t = l.Next() {

@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// Source produces simulation time. The five built-in ones are chosen by name;
-// Config.Sources adds others. A source follows the time scale and pauses if it
-// is a Scaler, and can be stepped if it is a Stepper; of others the Clock shows
-// a frozen value while paused.
+// Source produces simulation time. The five built-in ones are chosen by name; Config.Sources
+// adds others. A source follows the time scale and pauses if it is a Scaler, and can be stepped
+// if it is a Stepper. The Clock shows a frozen value of others while paused.
 //
-// The Clock calls all methods one at a time, with its lock held: they need no
-// lock of their own, and must not call the Clock.
+// The Clock calls all methods one at a time, with its lock held. They need no lock of their
+// own, and must not call the Clock.
 type Source interface {
 	// Now returns the simulation time in nanoseconds.
 	Now() int64
@@ -67,8 +66,8 @@ var aliases = map[string]string{
 var (
 	// ErrUnknownSource says that there is no time source of a name.
 	ErrUnknownSource = errors.New("unknown time source")
-	// ErrBadSource says that a source in Config.Sources can't be one: its name is
-	// empty or a built-in source's, or its function is nil or made nil.
+	// ErrBadSource says that a source in Config.Sources can't be one. Its name is empty or a
+	// built-in source's, or its function is nil or made nil.
 	ErrBadSource = errors.New("bad time source")
 )
 

@@ -11,10 +11,10 @@ import (
 	"unsafe"
 )
 
-// takeThread keeps the calling goroutine on its OS thread, names that, unless name
-// is empty, and makes it wake as promptly as the system allows; each part of it
-// may be refused without harm. granted is ClockPublisherStats.Scheduling. release
-// undoes it all; the caller calls it on the same goroutine.
+// takeThread keeps the calling goroutine on its OS thread, names that, unless name is empty,
+// and makes it wake as promptly as the system allows. Each part of it may be refused without
+// harm. granted is ClockPublisherStats.Scheduling. release undoes it all; the caller calls it
+// on the same goroutine.
 func takeThread(name string) (granted string, release func()) {
 	runtime.LockOSThread()
 	restoreName := nameThread(name)
@@ -88,10 +88,10 @@ const (
 	clockRealTime = 1
 	// clockNice is the nice value, which needs CAP_SYS_NICE or RLIMIT_NICE.
 	clockNice = -11
-	// clockSlice is the time slice, for which no privilege is needed. A thread with a
-	// short one is scheduled sooner after it wakes, at the same share of the
-	// processor (EEVDF, Linux 6.12 and later; others ignore it). It is the shortest
-	// there is, and longer than a publication.
+	// clockSlice is the time slice, for which no privilege is needed. A thread with a short one
+	// is scheduled sooner after it wakes, at the same share of the processor. That is EEVDF,
+	// Linux 6.12 and later; others ignore it. It is the shortest there is, and longer than a
+	// publication.
 	clockSlice = 100 * time.Microsecond
 )
 
@@ -132,11 +132,10 @@ func raiseScheduling() (granted string, restore func()) {
 	}
 }
 
-// realTimeBounded reports whether the kernel keeps a part of each processor from
-// real-time threads. Without it a thread that never sleeps could bring the
-// machine to a halt. And the Go runtime spins at times until another of its
-// threads has gone on, which may be one that a real-time thread keeps from its
-// processor: then both go on when that part is due.
+// realTimeBounded reports whether the kernel keeps a part of each processor from real-time
+// threads. Without it a thread that never sleeps could bring the machine to a halt. And the Go
+// runtime spins at times until another of its threads has moved on. A real-time thread may keep
+// that one from its processor. Then both continue when that part is due.
 func realTimeBounded() bool {
 	share, ok := readSetting("/proc/sys/kernel/sched_rt_runtime_us")
 	period, known := readSetting("/proc/sys/kernel/sched_rt_period_us")
