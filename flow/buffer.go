@@ -139,10 +139,10 @@ func (b *Buffer) Clone() Buffer {
 	return c
 }
 
-// Release gives the reference up and makes b zero. Releasing a zero Buffer does
-// nothing, so the same variable may be released twice. A copy of a variable that
-// was released already is recognised, as long as nobody else still holds the block:
-// it changes nothing and is counted as Stats.Misused.
+// Release gives the reference up and makes b zero. Releasing a zero Buffer does nothing, so the
+// same variable may be released twice. A copy of a variable that was released already is
+// recognised, as long as another holder still has the block. It changes nothing and is counted
+// as Stats.Misused.
 func (b *Buffer) Release() {
 	block, generation := b.block, b.generation
 	*b = Buffer{}

@@ -63,16 +63,16 @@ func (e *sentinel) DropCause() string { return string(e.cause) }
 // where it is wrapped.
 func NewError(cause Cause, text string) error { return &sentinel{cause, text} }
 
-// precedence has the causes that win where an error wraps several, the strongest first:
-// what ended a file or a connection explains what happened to its messages.
+// precedence has the causes that win where an error wraps several, the strongest first. What
+// ended a file or a connection explains what happened to its messages.
 var precedence = [...]Cause{CauseWriteFailed, CauseClosed, CauseNotConnected, CausePeerSlow}
 
-// CauseOf returns the cause under which an error is counted: what a method
-// `DropCause() string` says of the error or of one that it wraps, else CauseClosed for
-// context.Canceled, since a sender's context ends with the dispatcher or the bridge,
-// CausePeerSlow for context.DeadlineExceeded, and CauseConvertFailed for every other
-// error. Of several causes write_failed wins, then closed, not_connected, peer_slow, then
-// the first. CauseOf(nil) is empty. It does not allocate.
+// CauseOf returns the cause under which an error is counted. A method `DropCause() string` of
+// the error, or of one that it wraps, names it. Else it is CauseClosed for context.Canceled,
+// since a sender's context ends with the dispatcher or the bridge. It is CausePeerSlow for
+// context.DeadlineExceeded, and CauseConvertFailed for every other error. Of several causes
+// write_failed wins, then closed, not_connected, peer_slow, then the first. CauseOf(nil) is
+// empty. It does not allocate.
 func CauseOf(err error) Cause {
 	if err == nil {
 		return ""

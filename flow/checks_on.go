@@ -2,6 +2,6 @@
 
 package flow
 
-// checking makes a block's bytes poison when its last reference is released (law R5):
-// whoever reads on sees it, and the race detector sees who reads on.
+// checking makes a block's bytes poison when its last reference is released (law R5). Code that
+// reads after that sees it, and the race detector names that code.
 const checking = true

@@ -1,9 +1,9 @@
-// Package flow has what happens to a message between a sensor and a receiver: the
-// [Policy] of a full queue, the [QoS] that a topic is offered with, and the [Cause] for
-// which a message was not delivered. [Queue] holds what waits for one receiver, [Buffer]
-// is the memory of a message, [Tally] counts what became of a topic's messages, and [Journal]
-// keeps repeated lines from filling a log. Every room that carries messages uses these. The
-// package imports nothing of ours except internal/closest.
+// Package flow has what happens to a message between a sensor and a receiver. That is the
+// [Policy] of a full queue and the [QoS] that a topic is offered with. A [Cause] says why a
+// message was not delivered. [Queue] holds what waits for one receiver, and [Buffer] is the
+// memory of a message. [Tally] counts what became of a topic's messages, and [Journal] keeps
+// repeated lines from filling a log. Every room that carries messages uses these. The package
+// imports nothing of ours except internal/closest.
 //
 // # Buffers
 //
@@ -23,9 +23,9 @@
 //
 // # Bounds
 //
-// A pool keeps a bounded number of unused blocks, of bounded size together. A block
-// that nobody used for a while goes, also when the stream is silent, and so does one
-// that is far larger than everything asked for lately.
+// A pool keeps a bounded number of unused blocks, of bounded size together. A block that was
+// not used for a while goes, also when the stream is silent. So does one that is far larger
+// than everything asked for lately.
 //
 // # Leaks
 //
@@ -34,5 +34,5 @@
 // other holder has the block, and is counted as Misused.
 //
 // With the build tag raybridge_checks, and with the race detector, the bytes of a released
-// block are overwritten (law R5), so that who reads them on is found.
+// block are overwritten (law R5). So code that still reads them is found.
 package flow

@@ -8,9 +8,9 @@ const (
 	journalMost  = time.Minute
 )
 
-// Journal says of one kind of line when it is to be logged: the first at once, then after 1, 2,
-// 4 seconds and so on up to a minute, and at once again after two minutes without any. The
-// zero value is ready. It isn't safe for several goroutines.
+// Journal says of one kind of line when it is to be logged. It logs the first at once, then
+// after 1, 2, 4 seconds and so on up to a minute. After two minutes without any it logs at once
+// again. The zero value is ready. It isn't safe for several goroutines.
 type Journal struct {
 	told   time.Time     // when a line was logged
 	quiet  time.Duration // from then on until the next one is

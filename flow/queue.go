@@ -139,8 +139,8 @@ func (q *Queue[T]) TryPushUnder(policy Policy, v T, size int64) bool {
 	return true
 }
 
-// Push offers a message like TryPush, and with policy Block waits for room until
-// the time limit has passed or ctx ends; then the message is dropped.
+// Push offers a message like TryPush. With policy Block it waits for room until the time limit
+// has passed or ctx ends; then the message is dropped.
 func (q *Queue[T]) Push(ctx context.Context, v T, size int64) { q.PushAfter(ctx, v, size, 0) }
 
 // PushAfter is Push for a sender that has spent so much of the time limit already, on

@@ -37,8 +37,8 @@ func (d Drops) Total() int64 {
 type Counts struct {
 	// Messages and Bytes were sent or written, in the receiver's encoding.
 	Messages, Bytes int64
-	// RateHz is the number of messages a second of wall time over the last two
-	// seconds: zero for a topic that has been silent that long.
+	// RateHz is the number of messages a second of wall time over the last two seconds. It is
+	// zero for a topic that has been silent that long.
 	RateHz float64
 	Drops  Drops
 }
@@ -47,11 +47,11 @@ type Counts struct {
 // Its methods may be called from any goroutine.
 //
 // In a pipeline a loss is counted at the sensor's output, for the sensor's row, and at the bridge
-// that should have had the message: by the topic's Tally once the bridge has it, before that by
-// one Tally of the bridge for what never came as far.
+// that should have had the message. There the topic's Tally counts it once the bridge has it.
+// Before that one Tally of the bridge does, for what never came as far.
 type Tally struct {
 	mu     sync.Mutex
-	counts Counts // guarded by mu, but for RateHz
+	counts Counts // guarded by mu, except RateHz
 	rate   rateWindow
 }
 
@@ -97,8 +97,8 @@ const (
 	rateBucket  = 250 * time.Millisecond
 )
 
-// rateWindow counts the messages of the last two seconds in buckets of a quarter second.
-// Times don't decrease but for races between callers, which cost at most a bucket.
+// rateWindow counts the messages of the last two seconds in buckets of a quarter second. Times
+// don't decrease, except for races between callers, which cost at most a bucket.
 type rateWindow struct {
 	buckets [rateBuckets]int64
 	newest  int64     // number of the newest bucket since first

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Ctx is the token of being on the GL thread (law G1): it is given to a
-// function by Thread.Do or Thread.Go and is dead when that function returns.
-// It must not leave the goroutine it was given on, and nothing that has one
-// may wait (law G4). Every method fails with ErrDeadCtx after that, and with
-// ErrContextLost once the context is lost.
+// Ctx is the token of being on the GL thread (law G1). Thread.Do or Thread.Go gives it to a
+// function, and it is dead when that function returns. It must not leave the goroutine it was
+// given on, and nothing that has one may wait (law G4). Every method fails with ErrDeadCtx
+// after that, and with ErrContextLost once the context is lost.
 type Ctx struct {
 	gl   *current
 	dead atomic.Bool
@@ -358,9 +357,9 @@ func (c *Ctx) ReadTexture(t *Texture, level int, dst []byte) error {
 	return c.gl.driver.ReadTexture(t.handle, level, t.desc.Format, dst)
 }
 
-// CopyTextureToBuffer copies one level, all layers of it, as pixels of the
-// given format, tightly packed, row 0 first, into dst at offset, in the
-// command stream. The offset is a multiple of the pixel's size.
+// CopyTextureToBuffer copies one level, all layers of it, into dst at offset, in the command
+// stream. The pixels have the given format, tightly packed, row 0 first. The offset is a
+// multiple of the pixel's size.
 func (c *Ctx) CopyTextureToBuffer(t *Texture, level int, format Format, dst *Buffer, offset int) error {
 	if err := c.check(&t.object, &dst.object); err != nil {
 		return err
@@ -506,9 +505,8 @@ func (r *registry) rename(from, to objectID) {
 	r.live[to] = object
 }
 
-// Value returns what SetValue stored under key on this GL thread, nil if
-// nothing was: facts about the context that are costly to find out and equal
-// for all who use it.
+// Value returns what SetValue stored under key on this GL thread, nil if nothing was. It is for
+// facts about the context that are costly to find out and equal for all who use it.
 func (c *Ctx) Value(key any) any {
 	if c.Err() != nil {
 		return nil

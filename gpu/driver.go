@@ -1,7 +1,7 @@
-// Package gpu is the contract between raybridge and OpenGL 4.5 core: one
-// thread that owns the context, a token for being on it, and the objects and
-// commands that sensors and the readback pool need. It has no cgo; gpu/glcore
-// implements the Driver on a real context, gpu/gputest on scripts.
+// Package gpu is the contract between raybridge and OpenGL 4.5 core. It has one thread that
+// owns the context, and a token for being on it. It has the objects and commands that sensors
+// and the readback pool need. It has no cgo; gpu/glcore implements the Driver on a real
+// context, gpu/gputest on scripts.
 //
 // # The GL thread
 //
@@ -11,24 +11,22 @@
 // function returns. A hop costs tens of microseconds: a frame loop makes one a
 // tick (law G2).
 //
-// Functions on the GL thread issue commands and return; they don't wait, and no
-// callback of a user runs there (law G4). They report with errors: a panic or a
-// runtime.Goexit (a test's FailNow) comes back as an error too, and the thread
-// goes on.
+// Functions on the GL thread issue commands and return; they don't wait, and no callback of a
+// user runs there (law G4). They report with errors. A panic or a runtime.Goexit (a test's
+// FailNow) comes back as an error too, and the thread continues.
 //
 // # Objects
 //
-// What a Ctx makes is used with a Ctx, but closed from any goroutine: Close
-// queues the deletion (law G3). A command with a closed object fails with
-// ErrObjectClosed, one out of range with an error that names the object, and
-// what only the driver notices fails the function that caused it (law G5).
+// What a Ctx makes is used with a Ctx, but closed from any goroutine: Close queues the deletion
+// (law G3). A command with a closed object fails with ErrObjectClosed, one out of range with an
+// error that names the object. What only the driver notices fails the function that caused it
+// (law G5).
 //
 // # A lost context
 //
-// Once a driver resets or a device goes away, each Ctx fails with
-// ErrContextLost, fences fail, and Thread.Lost is closed. Functions still run,
-// so that whoever waits for their work learns of it. There is no way back: the
-// owner closes the Thread.
+// Once a driver resets or a device goes away, each Ctx fails with ErrContextLost, fences fail,
+// and Thread.Lost is closed. Functions still run, so that callers who wait for their work learn
+// of it. There is no way back: the owner closes the Thread.
 package gpu
 
 import (
@@ -40,7 +38,7 @@ import (
 	"unsafe"
 )
 
-// Handle is a driver's own name for an object; 0 is none.
+// Handle is a driver's own name for an object; 0 names nothing.
 type Handle uint64
 
 // ObjectKind is the kind of a Handle.
@@ -186,10 +184,9 @@ type Dispatch struct {
 	Groups  [3]int // work groups; each at least 1
 }
 
-// DrawCall is one draw of a Draw: Count vertices from First, Instances times.
-// gl_BaseInstance is not available in GL 4.5 core shaders: per-draw data goes
-// through a uniform block that is indexed by Index, which the vertex shader
-// reads as the uniform int at location 0.
+// DrawCall is one draw of a Draw: Count vertices from First, Instances times. gl_BaseInstance
+// is not available in GL 4.5 core shaders. So per-draw data goes through a uniform block that
+// is indexed by Index, which the vertex shader reads as the uniform int at location 0.
 type DrawCall struct {
 	First, Count int
 	Instances    int // 0 means 1
@@ -215,10 +212,10 @@ type FramebufferDesc struct {
 	Color []*Texture
 	Depth *Texture // (optional)
 	Layer int      // of array textures
-	// ReversedDepth makes depth run from 1 at the near plane to 0 at the far
-	// one: clip space has z from 0 to w, Clear sets 0, and Draw keeps what is
-	// greater. With FormatDepth32F it is as fine far away as float32 is,
-	// where the usual direction is some centimetres coarse at 100 m.
+	// ReversedDepth makes depth run from 1 at the near plane to 0 at the far one. Clip space
+	// has z from 0 to w, Clear sets 0, and Draw keeps what is greater. With FormatDepth32F it
+	// is as fine far away as float32 is, where the usual direction is some centimetres coarse
+	// at 100 m.
 	ReversedDepth bool
 }
 
@@ -286,9 +283,9 @@ type BufferDesc struct {
 	Data  []byte // (optional) first contents, at most Size bytes; only read during the call
 }
 
-// BytesOf views values as the bytes that the GPU reads and writes: their own memory, in the
-// little-endian order of the machines that raybridge runs on. T must hold no pointers, and
-// have the layout that the shader declares.
+// BytesOf views values as the bytes that the GPU reads and writes. They are the values' own
+// memory, in the little-endian order of the machines that raybridge runs on. T must hold no
+// pointers, and have the layout that the shader declares.
 func BytesOf[T any](values []T) []byte {
 	if len(values) == 0 {
 		return nil
@@ -391,9 +388,9 @@ const (
 	BarrierCommand
 )
 
-// BarrierFor returns the barrier that must stand between shader writes into a
-// source and the copy of that source into a readback buffer (GL 4.5 core,
-// section 7.13.2): this is the one place that decides it.
+// BarrierFor returns the barrier between shader writes into a source and the copy of that
+// source into a readback buffer (GL 4.5 core, section 7.13.2). This is the one place that
+// decides it.
 func BarrierFor(source SourceKind) BarrierBits {
 	switch source {
 	case SourceBuffer:
@@ -486,8 +483,8 @@ func (d *TextureDesc) LevelSize(level int) (width, height int) {
 	return max(d.Width>>level, 1), max(d.Height>>level, 1)
 }
 
-// LevelBytes returns the size in bytes of one mipmap level, all layers of it,
-// as tightly packed pixels of format f; 0 if there is no such level.
+// LevelBytes returns the size in bytes of one mipmap level, all layers of it, as tightly packed
+// pixels of format f. It is 0 if there is no such level.
 func (d *TextureDesc) LevelBytes(level int, f Format) int {
 	if d.Kind == TextureBuffer || level < 0 || level >= max(d.Levels, 1) {
 		return 0

@@ -50,8 +50,7 @@ func (e *UnsupportedError) Is(target error) bool { return target == ErrNotSuppor
 // Unwrap returns the cause.
 func (e *UnsupportedError) Unwrap() error { return e.Err }
 
-// PanicError is the error of a function that panicked on the GL thread; the
-// thread goes on.
+// PanicError is the error of a function that panicked on the GL thread; the thread continues.
 type PanicError struct {
 	Value any
 	Stack []byte // of the GL goroutine at the panic

@@ -25,8 +25,8 @@ type Opener func() (*Context, error)
 
 // Config holds what a Thread can be told at its start; the zero value is usable.
 type Config struct {
-	// Queue is how many functions of Go may wait at a time; 0 means 64: more
-	// than a frame loop has under way, few enough that ErrBusy is noticed.
+	// Queue is how many functions of Go may wait at a time; 0 means 64. That is more than a
+	// frame loop has under way, and few enough that ErrBusy is noticed.
 	Queue int
 	// OnError is given the errors of functions queued by Go, in order, on a
 	// goroutine of its own (law G4). It must not wait for the Thread. Where the
@@ -46,9 +46,9 @@ type Memory interface {
 	Give(bytes int64)
 }
 
-// Thread owns the GL thread (law G1): one goroutine, locked to one OS thread,
-// that runs the functions given to Do and Go in the order of their calls.
-// All methods may be called from any goroutine.
+// Thread owns the GL thread (law G1). It is one goroutine, locked to one OS thread, that runs
+// the functions given to Do and Go in the order of their calls. All methods may be called from
+// any goroutine.
 type Thread struct {
 	info Info
 	tid  int // of the OS thread; 0 where it can't be told
@@ -156,10 +156,9 @@ func callClose(end func() error) (err error) {
 	return end()
 }
 
-// serve runs functions until the thread is closed and none is left. A function
-// that ends the goroutine with runtime.Goexit (a test's FailNow) must not take
-// the context with it: Goexit cannot be stopped, but the deferred call goes on
-// serving on this same OS thread.
+// serve runs functions until the thread is closed and none is left. A function that ends the
+// goroutine with runtime.Goexit (a test's FailNow) must not take the context with it. Goexit
+// cannot be stopped, but the deferred call continues to serve on this same OS thread.
 func (t *Thread) serve() {
 	ended := false
 	defer func() {
@@ -234,8 +233,8 @@ func (t *Thread) lose(err error) {
 	close(t.lost)
 }
 
-// leave adds to a function's error what its Ctx could not say: errors that the
-// driver reported meanwhile (law G5), and that the context is lost.
+// leave adds to a function's error what its Ctx could not say. These are errors that the driver
+// reported meanwhile (law G5), and that the context is lost.
 func (t *Thread) leave(err error) error {
 	if found := t.gl.driver.DebugErrors(); len(found) > 0 && t.gl.lost == nil {
 		t.mu.Lock()
@@ -273,11 +272,11 @@ func (t *Thread) deliver(w work, err error) {
 // Do runs f on the GL thread and waits for it or for ctx. The frame loop must
 // not use it: it is for set-up, tests and shutdown.
 //
-// It returns f's error, a *PanicError if f panicked, ErrGoexit if f ended the
-// goroutine, ErrOnThread on the GL thread itself, ErrClosed after Close, and
-// an error that wraps ErrContextLost once the context is lost. When ctx ends
-// first, Do returns ctx's error at once: f is skipped if it has not begun;
-// if it has, it runs to its end, and what it captured belongs to it.
+// It returns f's error, a *PanicError if f panicked, or ErrGoexit if f ended the goroutine. It
+// returns ErrOnThread on the GL thread itself, ErrClosed after Close, and an error that wraps
+// ErrContextLost once the context is lost. When ctx ends first, Do returns ctx's error at once.
+// f is skipped if it has not begun. If it has, it runs to its end, and what it captured belongs
+// to it.
 func (t *Thread) Do(ctx context.Context, f func(*Ctx) error) error {
 	if t.onThread() {
 		return ErrOnThread
@@ -303,10 +302,9 @@ func (t *Thread) Do(ctx context.Context, f func(*Ctx) error) error {
 	}
 }
 
-// Go queues f and returns at once; ErrBusy when the queue is full, ErrClosed
-// after Close. An error of f is handed to Config.OnError. After a loss of the
-// context f still runs, so that whoever waits for its work learns of it; every
-// call of its Ctx fails with ErrContextLost.
+// Go queues f and returns at once; ErrBusy when the queue is full, ErrClosed after Close. An
+// error of f is handed to Config.OnError. After a loss of the context f still runs, so that
+// callers who wait for its work learn of it. Every call of its Ctx fails with ErrContextLost.
 func (t *Thread) Go(f func(*Ctx) error) error { return t.push(work{f: f}) }
 
 func (t *Thread) push(w work) error {

@@ -1,6 +1,6 @@
-// Package memory is the budget of memory for what files make a run hold: models, what a
-// rig's sensors need on the GPU, chunks of recordings. What is about to take a lot asks the
-// budget first, so that a file of a few bytes is refused before it costs gigabytes.
+// Package memory is the budget of memory for what files make a run hold. Those are models, what
+// a rig's sensors need on the GPU, and chunks of recordings. What is about to take a lot asks
+// the budget first, so that a file of a few bytes is refused before it costs gigabytes.
 package memory
 
 import (
@@ -80,8 +80,8 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Default is half of the machine's memory, or of what its control group may use (cgroup v2
-// and v1), bytes; 4 GiB where neither can be told.
+// Default is half of the machine's memory, or of what its control group may use (cgroup v2 and
+// v1), in bytes. It is 4 GiB where neither can be told.
 func Default() int64 {
 	limit := int64(math.MaxInt64)
 	for _, source := range []func() (int64, bool){
@@ -114,7 +114,7 @@ func memTotal(path string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-// number reads a file with one number; "max" is none.
+// number reads a file with one number; "max" isn't one.
 func number(path string) (n int64, ok bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {

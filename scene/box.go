@@ -19,18 +19,17 @@ var DefaultEgoBox = Box{Center: mgl64.Vec3{1.35, 0, 0.75}, Half: mgl64.Vec3{2.45
 // EgoTypeID is the type id of the ego.
 const EgoTypeID = "vehicle.ego"
 
-// BoxOf returns the box of an actor in its own frame; that of an actor without
-// triangles is empty, at its origin. It is exact for parts that stand still in the
-// actor, turned and scaled ones too. An animated part counts with the boxes that
-// its mesh's box has at the times of gaitNs: they enclose walkers and wheels
-// through their cycle, and are a little larger than what is seen. An animation that
-// reaches further later on is not known here.
+// BoxOf returns the box of an actor in its own frame; that of an actor without triangles is
+// empty, at its origin. It is exact for parts that stand still in the actor, turned and scaled
+// ones too. An animated part counts with the boxes that its mesh's box has at the times of
+// gaitNs. They enclose walkers and wheels through their cycle, and are a little larger than
+// what is seen. An animation that reaches further later on is not known here.
 func (s *Scene) BoxOf(a *Actor) Box {
 	b := boxer{scene: s, made: map[boxKey]bounds64{}}
 	return b.box(a)
 }
 
-// Animated parts are looked at so many times, gaitNs nanoseconds apart: over the
+// Animated parts are sampled so many times, gaitNs nanoseconds apart. The samples span the
 // first three seconds, with an odd step so that no cycle is met at one phase alone.
 const (
 	gaitTimes = 48

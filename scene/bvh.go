@@ -172,8 +172,8 @@ func (b *treeBuilder) split(node *binaryNode, lo, hi int) int {
 	return lo + partition(prims, slab{axis, plane, centres.min[axis], scale[axis]})
 }
 
-// bestSplit returns the axis and the first bin of the right half with the least
-// sum of area times count, or axis -1 where all centres coincide.
+// bestSplit returns the axis and the first bin of the right half with the least sum of area
+// times count. The axis is -1 where all centres coincide.
 func bestSplit(prims []prim, count int, origin, scale [3]float32) (axis, plane int, cost float32) {
 	var bins [3][largeBins]bin
 	for a := range 3 {
@@ -274,7 +274,7 @@ type collapser struct {
 	baseTriangle int
 }
 
-// collapse returns the reference of the subtree at binary node at, and how many
+// collapse returns the reference of the subtree at binary node at. It also returns how many
 // references a search of it may put by, in whatever order it takes children.
 func (c *collapser) collapse(at int32) (root Ref, stack int) {
 	n := &c.tree[at]
@@ -304,8 +304,8 @@ func (c *collapser) collapse(at int32) (root Ref, stack int) {
 	return innerRef(slot), stack + k - 1
 }
 
-// open lists up to four descendants of at that together hold its prims: the
-// largest inner one is replaced by its children until there are four.
+// open lists up to four descendants of at that together hold its prims. It replaces the largest
+// inner one by its children until there are four.
 func (c *collapser) open(at int32, children *[4]int32) int {
 	children[0], children[1] = c.tree[at].left, c.tree[at].right
 	k := 2

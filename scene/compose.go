@@ -47,12 +47,11 @@ func New(name string) *Scene {
 // assetBase is where an asset's lists stand in the scene's.
 type assetBase struct{ texture, material, mesh int }
 
-// Add puts an asset into the scene and returns the actors it became: one for
-// each node with Actor set, and one for each root node that has meshes outside
-// those; the children count as roots below a single root without a mesh. An
-// asset that is added again shares its meshes with the first time. The scene keeps
-// references into the asset, which must not change afterwards.
-// Errors: ErrIndex for indices that point to nothing, ErrTooManyActors.
+// Add puts an asset into the scene and returns the actors it became. They are one for each node
+// with Actor set, and one for each root node that has meshes outside those. The children count
+// as roots below a single root without a mesh. An asset that is added again shares its meshes
+// with the first time. The scene keeps references into the asset, which must not change
+// afterwards. Errors: ErrIndex for indices that point to nothing, ErrTooManyActors.
 func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 	if p.Pose.Orientation == (mgl64.Quat{}) {
 		p.Pose.Orientation = mgl64.QuatIdent()
@@ -87,8 +86,8 @@ func (s *Scene) Add(asset *Asset, p Placement) ([]*Actor, error) {
 	return actors, nil
 }
 
-// AddActor puts an actor into the scene whose parts name the scene's meshes: it
-// gives it an instance id, and a number after its name if that is taken.
+// AddActor puts an actor into the scene whose parts name the scene's meshes. It gives it an
+// instance id, and a number after its name if that is taken.
 func (s *Scene) AddActor(a *Actor) error {
 	if len(s.Actors) >= MaxActors {
 		return fmt.Errorf("%w: actor %q would be number %d of at most %d: join meshes into fewer actors", ErrTooManyActors, a.Name, len(s.Actors)+1, MaxActors)
@@ -125,7 +124,7 @@ func (s *Scene) ActorsOf(pattern string) []*Actor {
 	return found
 }
 
-// Actor returns the actor with an instance id, nil if there is none.
+// Actor returns the actor with an instance id, or nil if no actor has it.
 func (s *Scene) Actor(id uint32) *Actor {
 	if i := int(id) - 1; i >= 0 && i < len(s.Actors) && s.Actors[i].ID == id {
 		return s.Actors[i]

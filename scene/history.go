@@ -11,34 +11,34 @@ import (
 // EgoID is the ego vehicle's number in a History; actors have 1 and up.
 const EgoID = 0
 
-// Advancer is a Motion with a state that time moves: History.Record and Jump call
-// Advance or Jump once a tick, before they ask for the state.
+// Advancer is a Motion with a state that time moves. History.Record and Jump call Advance or
+// Jump once a tick, before they ask for the state.
 type Advancer interface {
 	Motion
 	// Advance moves the state to a tick's time. Frame loop only.
 	Advance(tNs int64)
-	// Jump goes on from another time, earlier or later, with the state as it is: the
-	// clock was set, and nothing happened in between. Frame loop only.
+	// Jump continues from another time, earlier or later, with the state as it is: the clock
+	// was set, and nothing happened in between. Frame loop only.
 	Jump(tNs int64)
 }
 
-// History holds where the ego and the moving actors were at the latest ticks,
-// so that a scan that began some ticks ago sees them where they were. One
-// goroutine, the frame loop, records; any goroutine may ask.
+// History holds where the ego and the moving actors were at the latest ticks. So a scan that
+// began some ticks ago sees them where they were. One goroutine, the frame loop, records; any
+// goroutine may ask.
 //
-// Actors come and go: Spawn makes one of the scene's reserve present, Remove takes
-// one away. Presence is recorded with the states, and holds from its tick up to the
-// next: an actor spawned before tick T is there from T on, one removed before T is
-// there up to T, and goes on along its motion until then. What answers for an
-// earlier time answers for who was there then.
+// Actors come and go: Spawn makes one of the scene's reserve present, Remove takes one away.
+// Presence is recorded with the states, and holds from its tick up to the next. An actor
+// spawned before tick T is there from T on. One removed before T is there up to T, and
+// continues along its motion until then. What answers for an earlier time answers for who was
+// there then.
 type History struct {
 	scene  *Scene
 	moving []*Actor       // all that aren't static: tracks 1.. ; track 0 is the ego
 	track  map[uint32]int // actor id to track
 	fixed  map[uint32]spatial.Pose
 	boxes  map[uint32]Box
-	// The frame loop's own, a track each: states is scratch of Record, here who
-	// is to be there at the next tick, was who was there at the latest.
+	// The frame loop's own, a track each. states is scratch of Record, here who is to be there
+	// at the next tick, was who was there at the latest.
 	states    []State
 	here, was []bool
 
@@ -55,9 +55,9 @@ type History struct {
 // 2.56 s at the default step of 10 ms.
 const DefaultHistory = 256
 
-// NewHistory returns an empty history of the scene's actors and of the ego,
-// which follows the given motion, or stands at the scene's Ego pose if that is
-// nil. It keeps the latest capacity ticks; 0 means DefaultHistory.
+// NewHistory returns an empty history of the scene's actors and of the ego. The ego follows the
+// given motion, or stands at the scene's Ego pose if that is nil. It keeps the latest capacity
+// ticks; 0 means DefaultHistory.
 func NewHistory(s *Scene, ego Motion, capacity int) *History {
 	if capacity <= 0 {
 		capacity = DefaultHistory
@@ -121,14 +121,13 @@ func (h *History) Keep(ticks int) {
 	h.times, h.ring, h.there, h.first = times, ring, there, 0
 }
 
-// Record moves the Advancers to a tick's time and stores every state, and who is there:
-// what was spawned and removed since the last tick is now. Times must rise from call to
-// call; one that doesn't starts the history anew from there. Frame loop only; it
-// allocates nothing.
+// Record moves the Advancers to a tick's time and stores every state, and who is there. What
+// was spawned and removed since the last tick is now. Times must rise from call to call; one
+// that doesn't starts the history again from there. Frame loop only; it allocates nothing.
 func (h *History) Record(tNs int64) { h.record(tNs, Advancer.Advance) }
 
-// Jump is Record for a tick that the clock has jumped to, either way: Advancers are there
-// as they were before, other motions where they are at the new time. Frame loop only.
+// Jump is Record for a tick that the clock has jumped to, either way. Advancers are there as
+// they were before, other motions where they are at the new time. Frame loop only.
 func (h *History) Jump(tNs int64) { h.record(tNs, Advancer.Jump) }
 
 func (h *History) record(tNs int64, move func(Advancer, int64)) {
@@ -180,11 +179,10 @@ func (h *History) Span() (oldest, newest int64, ok bool) {
 	return h.timeLocked(0), h.timeLocked(h.length - 1), true
 }
 
-// Pose returns where an actor, or the ego, was: between two ticks interpolated
-// (position linearly, orientation by slerp), before the oldest tick as then, after
-// the newest as then. ok is false for an unknown id, before the first tick, and
-// where the actor was not there: then pose is the place that it had last, for what
-// was mounted on it.
+// Pose returns where an actor, or the ego, was. Between two ticks it is interpolated (position
+// linearly, orientation by slerp). Before the oldest tick it is as then, after the newest as
+// then. ok is false for an unknown id, before the first tick, and where the actor was not
+// there. Then pose is the place that it had last, for what was mounted on it.
 func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return p, true
@@ -199,8 +197,8 @@ func (h *History) Pose(id uint32, tNs int64) (pose spatial.Pose, ok bool) {
 	return h.poseLocked(track, at), h.thereLocked(track, at.tick)
 }
 
-// poses writes where an actor was at each time into out, as Pose does; it is false
-// for an unknown id and before the first tick.
+// poses writes where an actor was at each time into out, as Pose does. It returns false for an
+// unknown id and before the first tick.
 func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
 	if p, still := h.fixed[id]; still {
 		for k := range times {
@@ -220,8 +218,8 @@ func (h *History) poses(id uint32, times []int64, out []spatial.Pose) bool {
 	return true
 }
 
-// State returns an actor's, or the ego's, state, interpolated as Pose does; that of
-// an actor that was not there stands still, and ok is false.
+// State returns an actor's, or the ego's, state, interpolated as Pose does. That of an actor
+// that was not there stands still, and ok is false.
 func (h *History) State(id uint32, tNs int64) (state State, ok bool) {
 	if p, still := h.fixed[id]; still {
 		return State{Pose: p}, true

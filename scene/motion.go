@@ -12,10 +12,10 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// State is a body's place and movement at one instant, all in the map frame:
-// Twist is the velocity of its origin and its angular velocity, Acceleration the
-// second derivative of its origin's position, m/s² (gravity not included),
-// AngularAcceleration the derivative of its angular velocity, rad/s².
+// State is a body's place and movement at one instant, all in the map frame. Twist is the
+// velocity of its origin and its angular velocity. Acceleration is the second derivative of its
+// origin's position, m/s² (gravity not included). AngularAcceleration is the derivative of its
+// angular velocity, rad/s².
 type State struct {
 	Pose                spatial.Pose
 	Twist               spatial.Twist
@@ -88,19 +88,19 @@ type LoopOptions struct {
 // carCorner is the corner radius of cars, metres.
 const carCorner = 6
 
-// WaypointLoop is a Motion around a closed polygon with rounded corners. Its route is
-// of legs and circular arcs, which a point follows at constant speed. The body is at the
-// mean of that point's places from a blend before to a blend after. The weights are 1 in the
-// middle and fall to 0 at both ends. So velocity and acceleration are continuous, and on legs and
-// arcs the jerk, and with it how the body turns. The jerk is about v³ / (blend r) at most, r being an arc's
-// radius, and at most twice that where arcs are closer than the blend.
+// WaypointLoop is a Motion around a closed polygon with rounded corners. Its route is of legs and
+// circular arcs, which a point follows at constant speed. The body is at the mean of that point's
+// places from a blend before to a blend after. The weights are 1 in the middle and fall to 0 at
+// both ends. So velocity and acceleration are continuous, and on legs and arcs the jerk, and with
+// it how the body turns. The jerk is about v³ / (blend r) at most, r being an arc's radius. It is
+// at most twice that where arcs are closer than the blend.
 //
-// On the legs, up to a blend before an arc, the body is on the route and has its speed.
-// In an arc it is inside of it by r (1 - (sin(q) / q)²), q = blend / (2 r), and slower by
-// the same share: 0.9% at the radius that was asked for. A lap takes the route's length
-// over the speed, and poses are exact in float64. The body's x axis follows the path.
-// Where two legs lead there and back, the body slows down, turns at once and speeds up. A
-// WaypointLoop never changes: any goroutine may ask.
+// On the legs, up to a blend before an arc, the body is on the route and has its speed. In an
+// arc it is inside of it by `r (1 - (sin(q) / q)²)`, `q = blend / (2 r)`, and slower by the
+// same share. At the radius that was asked for that is 0.9%. A lap takes the route's length
+// over the speed, and poses are exact in float64. The body's x axis follows the path. Where two
+// legs lead there and back, the body slows down, turns at once and speeds up. A WaypointLoop
+// never changes: any goroutine may ask.
 type WaypointLoop struct {
 	speed    float64 // m/s
 	start    float64 // metres
@@ -549,7 +549,7 @@ type Driven struct {
 	recorded int          // guarded by mu: ticks ever written into the ring
 }
 
-// drivenTick is the state at one tick, and how it goes on from there.
+// drivenTick is the state at one tick, and how it continues from there.
 type drivenTick struct {
 	timeNs       int64
 	position     mgl64.Vec3
@@ -583,10 +583,9 @@ func NewDriven(start spatial.Pose, v Vehicle) (*Driven, error) {
 // Vehicle returns the vehicle's figures, defaults filled in.
 func (d *Driven) Vehicle() Vehicle { return d.vehicle }
 
-// SetCommand replaces the command from the next tick on, whoever gave the one before; it
-// holds for the vehicle's CommandTimeout, counted from the latest tick, so that time
-// which stands still doesn't count. A command with a NaN is refused with ErrMotion, and
-// the one before holds on.
+// SetCommand replaces the command from the next tick on, whatever its source. It holds for the
+// vehicle's CommandTimeout, counted from the latest tick, so that time which stands still
+// doesn't count. A command with a NaN is refused with ErrMotion, and the one before holds on.
 func (d *Driven) SetCommand(c Command) error {
 	if math.IsNaN(c.Steering) || math.IsNaN(c.Speed) || math.IsNaN(c.Acceleration) {
 		return fmt.Errorf("%w: command %+v has a value that is no number", ErrMotion, c)
@@ -636,7 +635,7 @@ func (d *Driven) integrateLocked(c Command, tNs int64) {
 	seconds := float64(tNs-d.now.timeNs) * 1e-9
 	d.now.steering = clamp(c.Steering, d.vehicle.MaxSteering, d.vehicle.MaxSteering)
 	d.now.acceleration = d.vehicle.acceleration(c, d.now.speed, seconds)
-	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it goes on
+	d.ticks[(d.recorded-1)%drivenTicks] = d.now // the tick before now knows how it continues
 	d.now = d.now.after(tNs, d.vehicle.Wheelbase)
 	d.keepLocked()
 }
@@ -770,11 +769,11 @@ const (
 	setOff = 1e-3
 )
 
-// ControlsOf derives a vehicle's controls from how it moves. The state is that of its
-// rear axle, as the ego's and a Driven's are: there the kinematic bicycle model
-// (Rajamani, Vehicle Dynamics and Control, section 2.2) has the steering angle from
-// speed and yaw rate. Steering is limited to the vehicle's, and 0 below 0.05 m/s. Zero
-// fields of v take Driven's defaults. It is a pure function.
+// ControlsOf derives a vehicle's controls from how it moves. The state is that of its rear
+// axle, as the ego's and a Driven's are. There the kinematic bicycle model (Rajamani, Vehicle
+// Dynamics and Control, section 2.2) has the steering angle from speed and yaw rate. Steering
+// is limited to the vehicle's, and 0 below 0.05 m/s. Zero fields of v take Driven's defaults.
+// It is a pure function.
 func (v Vehicle) ControlsOf(s State) Controls {
 	v = v.withDefaults()
 	forward := s.Pose.Rotate(mgl64.Vec3{1, 0, 0})
@@ -818,9 +817,9 @@ func (d *Driven) Controls(tNs int64) Controls {
 	return d.vehicle.controls(k.speed, k.acceleration, k.steering)
 }
 
-// Controls returns those of an actor, or of the ego, at a time: a Driven's own, else
-// what ControlsOf makes of its state with the vehicle's figures v. ok is false where
-// State's is. Any goroutine may ask.
+// Controls returns those of an actor, or of the ego, at a time. They are a Driven's own, else
+// what ControlsOf makes of its state with the vehicle's figures v. ok is false where State's
+// is. Any goroutine may ask.
 func (h *History) Controls(id uint32, v Vehicle, tNs int64) (c Controls, ok bool) {
 	s, ok := h.State(id, tNs)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 // sweepMargin covers float32 rounding of the boxes that movers sweep, metres.
 const sweepMargin = 1e-3
 
-// sweep returns the box that the mover's triangles stay in while it goes
-// through the keys and the middles between them: the boxes there, and for the
-// turns from one to the next how far an arc bends away from its chord.
+// sweep returns the box that the mover's triangles stay in while it goes through the keys and
+// the middles between them. It holds the boxes there, and for the turns from one to the next
+// how far an arc bends away from its chord.
 func (m *Mover) sweep(keys, middles []spatial.Pose, stretch mgl64.Mat3) (box prim) {
 	centre, half := m.Min.Add(m.Max).Mul(0.5), m.Max.Sub(m.Min).Mul(0.5)
 	centre, half = stretch.Mul3x1(centre), absolute(stretch).Mul3x1(half)
@@ -73,8 +73,8 @@ func absolute(m mgl64.Mat3) mgl64.Mat3 {
 	return m
 }
 
-// moverTree is the hierarchy over the movers' boxes, built anew for each
-// capture without allocating. Its leaves are single movers.
+// moverTree is the hierarchy over the movers' boxes, built again for each capture without
+// allocating. Its leaves are single movers.
 type moverTree struct {
 	boxes []prim
 	nodes []BVHNode
@@ -103,8 +103,8 @@ func (t *moverTree) build() Ref {
 	return t.subtree(t.boxes)
 }
 
-// subtree makes a node of up to four groups of boxes, halved and halved again
-// at the median of the axis along which their centres spread most.
+// subtree makes a node of up to four groups of boxes. They are halved and halved again at the
+// median of the axis along which their centres spread most.
 func (t *moverTree) subtree(boxes []prim) Ref {
 	if len(boxes) == 1 {
 		return leafRef(int(boxes[0].index), 1, false)

@@ -70,8 +70,8 @@ const (
 	keyTexels  = 4
 )
 
-// place returns the mover's frame in the actor's frame, as a matrix: rigid but
-// for animated scales.
+// place returns the mover's frame in the actor's frame, as a matrix: rigid except for animated
+// scales.
 func (m *Mover) place(tNs int64) mgl64.Mat4 {
 	at := m.Actor.Parts[m.Part].At(tNs)
 	out := at.Mat3().Mul3(m.unstretch).Mat4()
@@ -79,13 +79,12 @@ func (m *Mover) place(tNs int64) mgl64.Mat4 {
 	return out
 }
 
-// Motion writes the sensor's and the movers' keyframes over the window, and the
-// hierarchy over the boxes that the movers sweep, into dst, which must hold
-// MotionBytes. It returns how many bytes it wrote. Keys stand at the recorded
-// ticks where those are evenly spaced, as they are in fixed steps. A mover that is
-// not there in the window has no box, and its record is left as it was: no ray gets
-// there. One that comes or goes in it is there for the rays of its time, of its last
-// stay if it comes more than once. A sensor on an actor that is gone stays where the
+// Motion writes the sensor's and the movers' keyframes over the window, and the hierarchy over
+// the boxes that the movers sweep, into dst. dst must hold MotionBytes. It returns how many
+// bytes it wrote. Keys stand at the recorded ticks where those are evenly spaced, as they are
+// in fixed steps. A mover that is not there in the window has no box, and its record is left as
+// it was: no ray gets there. One that comes or goes in it is there for the rays of its time, of
+// its last stay if it comes more than once. A sensor on an actor that is gone stays where the
 // actor was last.
 func (p *Packer) Motion(dst []byte, w Window) (int, error) {
 	if len(dst) < p.MotionBytes() {
@@ -179,9 +178,9 @@ func (p *Packer) putMovers(dst []byte, at, stride int) {
 	}
 }
 
-// partKeys sets p.rigid and p.middle to the mover's frame in the world and
-// returns the stretch that its scale animation adds in the middle of the
-// window; present is false where that leaves no volume.
+// partKeys sets p.rigid and p.middle to the mover's frame in the world. It returns the stretch
+// that its scale animation adds in the middle of the window; present is false where that leaves
+// no volume.
 func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
 	if m.Actor.Parts[m.Part].Joints == nil {
 		p.carry(m.rest, n)
@@ -205,8 +204,8 @@ func (p *Packer) partKeys(m *Mover, n int) (stretch mgl64.Mat3, present bool) {
 	return stretch, present
 }
 
-// carry sets p.rigid and p.bends to a pose fixed in the current actor's frame:
-// where the actor turns, what is fixed away from its origin swings.
+// carry sets p.rigid and p.bends to a pose fixed in the current actor's frame. Where the actor
+// turns, what is fixed away from its origin swings.
 func (p *Packer) carry(fixed spatial.Pose, n int) {
 	for k := range n {
 		p.rigid[k] = p.actor[k].Compose(fixed)
@@ -299,10 +298,9 @@ func (p *Packer) putKeys(dst []byte, at, n int) {
 	}
 }
 
-// slerpCorrection returns c such that normalised linear interpolation of two
-// unit quaternions at f + c f (f - 1/2) (f - 1) follows slerp at f: exactly at
-// 0, 1/4, 1/2, 3/4 and 1, and within 2e-4 rad for turns below 1 rad. dot is the
-// quaternions' product.
+// slerpCorrection returns c such that normalised linear interpolation of two unit quaternions
+// at `f + c f (f - 1/2) (f - 1)` follows slerp at f. It is exact at 0, 1/4, 1/2, 3/4 and 1, and
+// within 2e-4 rad for turns below 1 rad. dot is the quaternions' product.
 func slerpCorrection(dot float64) float64 {
 	cos := min(math.Abs(dot), 1)
 	if cos > 1-1e-5 {
@@ -324,9 +322,9 @@ func putRow(dst []byte, texel int, x, y, z, w float64) {
 	binary.LittleEndian.PutUint32(b[12:], math.Float32bits(float32(w)))
 }
 
-// keyTimes appends the times of a window's keyframes, evenly spaced: the ticks
-// that enclose the window if they are, and else times of the ticks' least
-// spacing; one time for an instant. There are at most limit.
+// keyTimes appends the times of a window's keyframes, evenly spaced. They are the ticks that
+// enclose the window if they are even, else times of the ticks' least spacing, and one time for
+// an instant. There are at most limit.
 func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int64 {
 	if startNs == endNs {
 		return append(times, startNs)
@@ -356,10 +354,9 @@ func (h *History) keyTimes(times []int64, startNs, endNs int64, limit int) []int
 	return times
 }
 
-// Places appends each mover's mesh-to-world matrix at an instant to dst, in
-// float64. They are rigid, animated scales aside, and zero in all places for a mover that
-// is not there then: its triangles are a point, and At(3, 3) tells. One goroutine at a
-// time, as all of a Packer.
+// Places appends each mover's mesh-to-world matrix at an instant to dst, in float64. They are
+// rigid, animated scales aside. For a mover that is not there then they are zero in all places:
+// its triangles are a point, and At(3, 3) tells. One goroutine at a time, as all of a Packer.
 func (p *Packer) Places(dst []mgl64.Mat4, tNs int64) []mgl64.Mat4 {
 	var actor *Actor
 	var pose spatial.Pose

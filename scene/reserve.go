@@ -22,8 +22,8 @@ var (
 	ErrPresent = errors.New("actor is there already")
 	// ErrAbsent: the actor is not there.
 	ErrAbsent = errors.New("actor is not there")
-	// ErrPermanent: the actor can neither come nor go: it is static, and so part
-	// of the world's one set of triangles, or it is the ego.
+	// ErrPermanent: the actor can neither come nor go. It is static, and so part of the world's
+	// one set of triangles, or it is the ego.
 	ErrPermanent = errors.New("actor is permanent")
 )
 
@@ -38,12 +38,11 @@ func (s Standing) StateAt(int64) State { return State{Pose: spatial.Pose(s)} }
 
 var _ Kinematic = Standing{}
 
-// Reserve adds n actors like a template and holds them in reserve: they have ids and
-// share the template's meshes, so that the World has room for them and nothing is
-// built while a run goes on, but they are nowhere until History.Spawn. The template's
-// parts name the scene's meshes; it may be one of the scene's actors (a reserved one
-// that Add made of an asset, say), and is not changed. Errors: ErrTooManyActors; those
-// that found room are returned with it.
+// Reserve adds n actors like a template and holds them in reserve. They have ids and share the
+// template's meshes, so that the World has room for them and nothing is built during a run.
+// They are nowhere until History.Spawn. The template's parts name the scene's meshes. It may be
+// one of the scene's actors (a reserved one that Add made of an asset, say), and is not
+// changed. Errors: ErrTooManyActors; those that found room are returned with it.
 func (s *Scene) Reserve(template *Actor, n int) ([]*Actor, error) {
 	reserved := make([]*Actor, 0, max(n, 0))
 	for range n {
@@ -59,12 +58,12 @@ func (s *Scene) Reserve(template *Actor, n int) ([]*Actor, error) {
 	return reserved, nil
 }
 
-// Spawn makes an actor present from the next tick on and returns it: the one of the
-// least id among those that can come and go, are not there, and whose TypeID matches
-// a wildcard pattern ("vehicle.sedan", "walker.*"; see path.Match). It follows the
-// motion, which is asked with the simulation's time; nil stands at the actor's Pose.
-// An actor that was removed counts again from the tick after. Frame loop only.
-// Errors: ErrNoActor, ErrReserveEmpty.
+// Spawn makes an actor present from the next tick on and returns it. It takes the one of the
+// least id among those that can come and go, are not there, and whose TypeID matches a wildcard
+// pattern. Patterns are "vehicle.sedan", "walker.*"; see path.Match. It follows the motion,
+// which is asked with the simulation's time; nil stands at the actor's Pose. An actor that was
+// removed counts again from the tick after. Frame loop only. Errors: ErrNoActor,
+// ErrReserveEmpty.
 func (h *History) Spawn(pattern string, m Motion) (*Actor, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("spawn %q: %w: %w", pattern, ErrNoActor, err)
@@ -108,9 +107,9 @@ func (h *History) SpawnActor(id uint32, m Motion) (*Actor, error) {
 	return h.moving[track-1], nil
 }
 
-// Remove takes an actor away at the next tick; any that isn't static may go, and may
-// be spawned anew from the tick after. One that was spawned since the latest tick
-// never appears. Frame loop only. Errors: ErrNoActor, ErrAbsent, ErrPermanent.
+// Remove takes an actor away at the next tick; any that isn't static may go, and may be spawned
+// again from the tick after. One that was spawned since the latest tick never appears. Frame
+// loop only. Errors: ErrNoActor, ErrAbsent, ErrPermanent.
 func (h *History) Remove(id uint32) error {
 	track, err := h.comingAndGoing(id)
 	if err != nil {
@@ -181,11 +180,10 @@ type stay struct{ fromNs, untilNs int64 }
 // always is a stay without a beginning or an end in sight.
 var always = stay{math.MinInt64, math.MaxInt64}
 
-// stays writes where an actor was at each of a window's times into out, as Pose does,
-// and returns when it was there: the last stay in the window, if it came more than
-// once. Before it came it is where it came, after it went where it went, so that what
-// interpolates between the times goes only the way that it went. ok is false if it
-// was not there at all.
+// stays writes where an actor was at each of a window's times into out, as Pose does. It
+// returns when the actor was there: the last stay in the window, if it came more than once.
+// Before it came it is where it came, after it went where it went. So what interpolates between
+// the times goes only the way that it went. ok is false if it was not there at all.
 func (h *History) stays(id uint32, times []int64, out []spatial.Pose) (s stay, ok bool) {
 	if _, still := h.fixed[id]; still {
 		return always, h.poses(id, times, out)

@@ -187,18 +187,18 @@ func (m *Material) cutoff() float32 {
 	}
 }
 
-// enlargement bounds by how much planeRows enlarges a triangle whose coordinates
-// reach up to extent, in metres: some steps of float32 there, and not less than a
-// ray from 100 m away needs. More would be seen: rays that pass a silhouette hit it.
+// enlargement bounds by how much planeRows enlarges a triangle whose coordinates reach up to
+// extent, in metres. It is some steps of float32 there, and not less than a ray from 100 m away
+// needs. More would be seen: rays that pass a silhouette hit it.
 func enlargement(extent float64) float64 { return max(2e-5, 2.5e-7*extent) }
 
 // maxEnlargement keeps slivers from growing long tips.
 const maxEnlargement = 0.02
 
-// planeRows returns a triangle's plane and barycentric rows (Baldwin and Weber,
-// Fast Ray-Triangle Intersections by Coordinate Transformation, JCGT 2016), of
-// the triangle enlarged about its incentre by margin on every side: float32
-// rounding then leaves no gap between neighbours.
+// planeRows returns a triangle's plane and barycentric rows (Baldwin and Weber, Fast
+// Ray-Triangle Intersections by Coordinate Transformation, JCGT 2016). The triangle is enlarged
+// about its incentre by margin on every side: float32 rounding then leaves no gap between
+// neighbours.
 func planeRows(a, b, c Row, margin float64) (plane, u, v Row, corners [3]mgl64.Vec3) {
 	p0, p1, p2 := vec64(a), vec64(b), vec64(c)
 	n := p1.Sub(p0).Cross(p2.Sub(p0))

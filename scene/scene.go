@@ -1,28 +1,25 @@
-// Package scene holds what sensors see: meshes, materials, labels, actors and
-// their motion; it composes them into a World that is searched for ray hits
-// and uploaded to the GPU.
+// Package scene holds what sensors see: meshes, materials, labels, actors and their motion. It
+// composes them into a World that is searched for ray hits and uploaded to the GPU.
 //
 // # Usage
 //
-// New and Add compose a Scene from assets. Build makes its World: flat tables in
-// the layout that shaders/lib/scene.glsl describes, read from the on-disk cache
-// where they were built before. World.Upload puts them on the GPU. While the
-// simulation runs, the frame loop calls History.Record once a tick; each sensor
-// has a Packer that says where the movers are at an instant (Places, for
-// rasterising), or writes it over a scan's window (Motion, for tracing) into a
-// MotionTable.
+// New and Add compose a Scene from assets. Build makes its World: flat tables in the layout
+// that shaders/lib/scene.glsl describes, read from the on-disk cache where they were built
+// before. World.Upload puts them on the GPU. While the simulation runs, the frame loop calls
+// History.Record once a tick. Each sensor has a Packer that says where the movers are at an
+// instant (Places, for rasterising). The Packer also writes it over a scan's window (Motion,
+// for tracing) into a MotionTable.
 //
-// Actors may come and go while a run goes on: Scene.Reserve holds some back from the
-// start, so that the World has room for them, History.Spawn and History.Remove make
-// them present and absent from the next tick on. What asks for a time before that
-// (a scan that began earlier) gets who was there then.
+// Actors may come and go during a run. Scene.Reserve holds some back from the start, so that
+// the World has room for them. History.Spawn and History.Remove make them present and absent
+// from the next tick on. What asks for a time before that (a scan that began earlier) gets who
+// was there then.
 //
 // # Frames
 //
-// Poses, motions and states are in the map frame, REP-103 axes, float64. The
-// World's tables, places and motions are in the world frame: the map frame
-// moved by World.Anchor, which is zero unless the scene lies far from the map's
-// origin.
+// Poses, motions and states are in the map frame, REP-103 axes, float64. The World's tables,
+// places and motions are in the world frame. That is the map frame moved by World.Anchor, which
+// is zero unless the scene lies far from the map's origin.
 //
 // # Concurrency
 //
@@ -118,8 +115,8 @@ type Actor struct {
 	Reserved bool
 }
 
-// Static reports whether neither the actor nor a part of it ever moves, and it is
-// always there: then it is part of the World's one set of static triangles.
+// Static reports whether neither the actor nor a part of it ever moves, and it is always there.
+// Then it is part of the World's one set of static triangles.
 func (a *Actor) Static() bool {
 	if a.Motion != nil || a.Reserved {
 		return false
@@ -166,9 +163,9 @@ type Scene struct {
 	// EgoBox bounds the ego in base_link: it has no mesh. The zero value stands
 	// for DefaultEgoBox.
 	EgoBox Box
-	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the
-	// traffic lights. A city lists its own; glTF files have no place for them, so
-	// that their scenes have none but what a program sets before the run.
+	// LaneMarks are the painted lines and kerbs that lane sensors know, Signals the traffic
+	// lights. A city lists its own. glTF files have no place for them, so that their scenes
+	// have only those that a program sets before the run.
 	LaneMarks []LaneMark
 	Signals   []TrafficLight
 
@@ -379,8 +376,8 @@ type TrafficLight struct {
 	// ID is unique among the scene's lights, from 1; Actor is the actor whose part
 	// the lamps are, 0 for none.
 	ID, Actor uint32
-	// Pose is the centre of the lamps in the map frame, x pointing to the traffic
-	// that they are for; Size the full extents along its axes, metres.
+	// Pose is the centre of the lamps in the map frame, x pointing to the traffic that they are
+	// for. Size is the full extents along its axes, metres.
 	Pose spatial.Pose
 	Size mgl64.Vec3
 	// Green, Yellow and Red are how long each is shown, in this order, nanoseconds;
@@ -483,8 +480,8 @@ func (m *Mesh) Triangles() int {
 	return n
 }
 
-// Bounds returns the box of all actors' vertices at time 0 in the map frame,
-// metres, but for reserved ones; ok is false where there are none.
+// Bounds returns the box of all actors' vertices at time 0 in the map frame, metres. It leaves
+// out reserved ones; ok is false where there are no vertices.
 func (s *Scene) Bounds() (lo, hi mgl64.Vec3, ok bool) {
 	inf := math.Inf(1)
 	lo, hi = mgl64.Vec3{inf, inf, inf}, mgl64.Vec3{-inf, -inf, -inf}

@@ -77,9 +77,9 @@ func (l *textureLayers) size(order []int) int {
 	return size
 }
 
-// resampled returns the picture as size x size RGBA8 pixels, row 0 the
-// picture's top row: averaged over each pixel's footprint where it shrinks,
-// bilinear where it grows. Colours are averaged in linear light if srgb.
+// resampled returns the picture as size x size RGBA8 pixels, row 0 the picture's top row. It is
+// averaged over each pixel's footprint where it shrinks, bilinear where it grows. Colours are
+// averaged in linear light if srgb.
 func resampled(img *image.NRGBA, size int, srgb bool) []byte {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	out := make([]byte, 4*size*size)

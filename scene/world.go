@@ -31,16 +31,16 @@ var (
 	ErrTooLarge = errors.New("scene is too large")
 )
 
-// BVHNode is one node of a bounding volume hierarchy with four children, as the
-// GPU reads it: rows 0..5 are min x, max x, min y, max y, min z, max z of the
-// children in metres, row 6 the bits of their Refs. An absent child has min > max.
+// BVHNode is one node of a bounding volume hierarchy with four children, as the GPU reads it.
+// Rows 0..5 are min x, max x, min y, max y, min z, max z of the children in metres. Row 6 is
+// the bits of their Refs. An absent child has min > max.
 type BVHNode [7][4]float32
 
-// Ref is a child of a BVHNode, shaped so that its bits are a normal float32: bit 30
-// is 1, bit 31 is set for a leaf. An inner reference has the node's number in
-// bits 0..28; a leaf its first triangle in bits 0..25, the count less one in
-// bits 26 and 27, and bit 28 set where a material may be cut out by its alpha.
-// In the hierarchy over the movers a leaf is one mover instead.
+// Ref is a child of a BVHNode, shaped so that its bits are a normal float32. Bit 30 is 1, and
+// bit 31 is set for a leaf. An inner reference has the node's number in bits 0..28. A leaf has
+// its first triangle in bits 0..25 and the count less one in bits 26 and 27. Its bit 28 is set
+// where a material may be cut out by its alpha. In the hierarchy over the movers a leaf is one
+// mover instead.
 type Ref uint32
 
 const (
@@ -195,7 +195,7 @@ type builder struct {
 	scene   *Scene
 	workers int
 	world   *World
-	// stackSize is the constant, but for tests.
+	// stackSize is the constant, except in tests.
 	stackSize int
 }
 
@@ -425,9 +425,8 @@ func (b *builder) addSet(set *soup) (Ref, error) {
 	return root, nil
 }
 
-// addHierarchy puts prims in the order of a hierarchy over them and appends its
-// nodes: the best one, or a balanced one where a search of that would need too
-// high a stack.
+// addHierarchy puts prims in the order of a hierarchy over them and appends its nodes. It takes
+// the best one, or a balanced one where a search of that would need too high a stack.
 func (b *builder) addHierarchy(set *soup, prims []prim) (Ref, error) {
 	w := b.world
 	for _, balanced := range []bool{false, true} {
@@ -675,9 +674,9 @@ func normalMatrix(m mgl64.Mat3) mgl64.Mat3 {
 	return mgl64.Mat3FromRows(y.Cross(z).Mul(side), z.Cross(x).Mul(side), x.Cross(y).Mul(side))
 }
 
-// encodeNormal packs a direction as an octahedral code of two 16-bit signed
-// normalised numbers (Cigolle et al., A Survey of Efficient Representations for
-// Independent Unit Vectors, JCGT 2014).
+// encodeNormal packs a direction as an octahedral code of two 16-bit signed normalised numbers.
+// The source is Cigolle et al., A Survey of Efficient Representations for Independent Unit
+// Vectors, JCGT 2014.
 func encodeNormal(n mgl64.Vec3) uint32 {
 	l := math.Abs(n[0]) + math.Abs(n[1]) + math.Abs(n[2])
 	if !(l > 0) || math.IsInf(l, 0) {

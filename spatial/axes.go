@@ -105,20 +105,20 @@ func (s signedAxes) OutSize(v mgl64.Vec3) mgl64.Vec3 {
 // that of its own: the world's axes stay.
 func (r AxesRotation) OutAttitude(q mgl64.Quat) mgl64.Quat { return q.Mul(r.quat) }
 
-// Angles are a rotation about a body's forward, sideward and upward axes, applied yaw
-// first, then pitch, then roll, in the turned axes: in ours as FromRPY has them.
-// Degrees, or all in radians.
+// Angles are a rotation about a body's forward, sideward and upward axes. It is applied yaw
+// first, then pitch, then roll, in the turned axes: in ours as FromRPY has them. Degrees, or
+// all in radians.
 type Angles struct{ Roll, Pitch, Yaw float64 }
 
 // AngleMirror converts angles to axes of the other hand. It is its own inverse.
 type AngleMirror struct{ roll, pitch, yaw float64 }
 
 var (
-	// UnityAngles are the rotations about Unity's z (roll), x (pitch) and y (yaw): the nose
+	// UnityAngles are the rotations about Unity's z (roll), x (pitch) and y (yaw). The nose
 	// goes down with pitch, to the right with yaw, the left side down with roll.
 	UnityAngles = AngleMirror{-1, 1, -1}
-	// UnrealAngles are those of Unreal's FRotator, which CARLA has too: the nose goes up
-	// with pitch, to the right with yaw, the right side down with roll.
+	// UnrealAngles are those of Unreal's FRotator, which CARLA has too. The nose goes up with
+	// pitch, to the right with yaw, the right side down with roll.
 	UnrealAngles = AngleMirror{1, -1, -1}
 )
 
@@ -130,8 +130,8 @@ func (m AngleMirror) Out(a Angles) Angles {
 // In returns the other's angles as ours.
 func (m AngleMirror) In(a Angles) Angles { return m.Out(a) }
 
-// HeadingOfYaw returns a compass heading, degrees clockwise from the north, 0 up to 360,
-// as SVL has them, of a yaw: degrees counter-clockwise from the east.
+// HeadingOfYaw returns a compass heading of a yaw. The heading is degrees clockwise from the
+// north, 0 up to 360, as SVL has them; the yaw is degrees counter-clockwise from the east.
 func HeadingOfYaw(yaw float64) float64 {
 	d := math.Mod(90-yaw, 360)
 	if d < 0 {

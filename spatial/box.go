@@ -13,8 +13,8 @@ type OrientedBox struct {
 	Half mgl64.Vec3
 }
 
-// Corners returns the box's eight corners in the frame of its pose; bit k of the
-// index is set for the corners at the positive end of axis k.
+// Corners returns the box's eight corners in the frame of its pose. Bit k of the index is set
+// for the corners at the positive end of axis k.
 func (b OrientedBox) Corners() (corners [8]mgl64.Vec3) {
 	for i := range corners {
 		local := b.Half
@@ -63,9 +63,9 @@ func (b OrientedBox) Overlaps(c OrientedBox) bool {
 	return true
 }
 
-// OverlapsTriangle reports whether the box and a triangle, given in the box's own
-// frame (its centre is the origin), have a point in common; touching counts. It is
-// the test of Akenine-Möller, "Fast 3D Triangle-Box Overlap Testing", JGT 6(1), 2001.
+// OverlapsTriangle reports whether the box and a triangle have a point in common; touching
+// counts. The triangle is in the box's own frame (its centre is the origin). It is the test of
+// Akenine-Möller, "Fast 3D Triangle-Box Overlap Testing", JGT 6(1), 2001.
 func (b OrientedBox) OverlapsTriangle(triangle [3]mgl64.Vec3) bool {
 	for axis := range 3 {
 		low := min(triangle[0][axis], triangle[1][axis], triangle[2][axis])

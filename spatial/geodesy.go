@@ -14,8 +14,8 @@ const (
 	eccentricity2 = flattening * (2 - flattening)
 )
 
-// Geodetic is a place in geodetic coordinates on WGS84: Latitude and Longitude in
-// degrees, positive to the north and east, Altitude in metres above the ellipsoid.
+// Geodetic is a place in geodetic coordinates on WGS84. Latitude and Longitude are in degrees,
+// positive to the north and east, Altitude in metres above the ellipsoid.
 type Geodetic struct {
 	Latitude, Longitude, Altitude float64
 }
@@ -120,11 +120,10 @@ func UTMZoneOf(p Geodetic) UTMZone {
 	return UTMZone{Number: min(int(east/6)+1, 60), South: p.Latitude < 0}
 }
 
-// Project returns a place's easting and northing in the zone, metres, also where
-// the place lies beyond the zone's limits: a map that crosses them stays in one
-// zone. Krüger's series to the fourth order (Karney, Transverse Mercator with an
-// accuracy of a few nanometers, J. Geodesy 85, 2011, equations 7 to 11 and 35): exact to
-// a micrometre in the zone.
+// Project returns a place's easting and northing in the zone, metres. It does so also where the
+// place lies beyond the zone's limits: a map that crosses them stays in one zone. Krüger's
+// series to the fourth order (Karney, Transverse Mercator with an accuracy of a few nanometers,
+// J. Geodesy 85, 2011, equations 7 to 11 and 35): exact to a micrometre in the zone.
 func (z UTMZone) Project(p Geodetic) (easting, northing float64) {
 	sinLon, cosLon := math.Sincos(mgl64.DegToRad(p.Longitude - float64(6*z.Number-183)))
 	tau := conformalTangent(mgl64.DegToRad(p.Latitude))

@@ -23,9 +23,9 @@ type Twist struct {
 // Identity returns the pose that maps every point to itself.
 func Identity() Pose { return Pose{Orientation: mgl64.QuatIdent()} }
 
-// FromRPY returns the pose at (x, y, z) metres turned by roll, pitch and yaw
-// in degrees, applied z-y'-x” (yaw first, counter-clockwise positive), as in
-// raybridge's configuration files.
+// FromRPY returns the pose at (x, y, z) metres turned by roll, pitch and yaw in degrees. They
+// are applied z-y'-x” (yaw first, counter-clockwise positive), as in raybridge's configuration
+// files.
 func FromRPY(position mgl64.Vec3, roll, pitch, yaw float64) Pose {
 	q := mgl64.QuatRotate(mgl64.DegToRad(yaw), mgl64.Vec3{0, 0, 1}).
 		Mul(mgl64.QuatRotate(mgl64.DegToRad(pitch), mgl64.Vec3{0, 1, 0})).
@@ -72,8 +72,8 @@ func (p Pose) Mat4() mgl64.Mat4 {
 	return m
 }
 
-// Interpolate returns the pose at fraction t of the way from a (t = 0) to b
-// (t = 1): the position linearly, the orientation by slerp along the shorter arc.
+// Interpolate returns the pose at fraction t of the way from a (t = 0) to b (t = 1). The
+// position is interpolated linearly, the orientation by slerp along the shorter arc.
 func Interpolate(a, b Pose, t float64) Pose {
 	qb := b.Orientation
 	if a.Orientation.Dot(qb) < 0 {
@@ -85,9 +85,9 @@ func Interpolate(a, b Pose, t float64) Pose {
 	}
 }
 
-// OpticalInBody turns coordinates of an optical frame (z forward, x right,
-// y down; REP-103's _optical suffix) into the body frame of the same sensor
-// (x forward, y left, z up): it is the pose of the optical frame in the body frame.
+// OpticalInBody turns coordinates of an optical frame into the body frame of the same sensor.
+// The optical frame has z forward, x right, y down (REP-103's _optical suffix), the body frame
+// x forward, y left, z up. It is the pose of the optical frame in the body frame.
 func OpticalInBody() Pose {
 	return FromRPY(mgl64.Vec3{}, -90, 0, -90)
 }

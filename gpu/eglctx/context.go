@@ -60,8 +60,8 @@ func openDisplay(display C.EGLDisplay, name string, opts Options) (*gpu.Context,
 // unusable is the error of a device that EGL lists but can't open.
 func unusable(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
-// create asks for a context that is lost, not undefined, after a reset of the
-// GPU, and does without that where the driver doesn't know it.
+// create asks for a context that is lost, not undefined, after a reset of the GPU. It does
+// without that where the driver doesn't know it.
 func (c *context) create(config C.EGLConfig, name string, debug bool) error {
 	wish := C.rbContextWish{core45: 1, loseOnReset: 1}
 	if debug {

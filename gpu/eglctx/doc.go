@@ -3,6 +3,6 @@
 // from EGL_EXT_device_enumeration, software rendering from Mesa's surfaceless
 // platform or EGL's software device.
 //
-// EGL's library is opened when the first context is asked for: a program that
-// imports this package needs libc alone to be built and to start.
+// EGL's library is opened when the first context is asked for. A program that imports this
+// package needs libc alone to be built and to start.
 package eglctx

@@ -4,13 +4,13 @@ package eglctx
 
 import "github.com/raybridge/raybridge/gpu"
 
-// Options choose a device; without cgo there is none.
+// Options choose a device; without cgo there is no device.
 type Options struct {
 	Device string
 	Debug  bool
 }
 
-// Device is one EGL device; without cgo there is none.
+// Device is one EGL device; without cgo no such device exists.
 type Device struct {
 	Number         int
 	Software       bool

@@ -18,9 +18,8 @@ import (
 // Options choose a device and how its context is made; the zero value is
 // usable.
 type Options struct {
-	// Device is "" or "auto": the first hardware device that works, software
-	// where there is none; "software"; or the number of a hardware device, as
-	// Devices counts them.
+	// Device is "" or "auto", "software", or the number of a hardware device, as Devices counts
+	// them. Auto is the first hardware device that works, or software where no device does.
 	Device string
 	// Debug asks for a debug context (KHR_debug): slower, for tests.
 	Debug bool

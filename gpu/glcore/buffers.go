@@ -9,9 +9,9 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// Readback buffers are mapped for their whole life (ARB_buffer_storage):
-// coherent, so that a signalled fence alone makes a copy's bytes visible to the
-// host; CLIENT_STORAGE asks for host memory that the CPU reads at full speed.
+// Readback buffers are mapped for their whole life (ARB_buffer_storage). They are coherent, so
+// that a signalled fence alone makes a copy's bytes visible to the host. CLIENT_STORAGE asks
+// for host memory that the CPU reads at full speed.
 const (
 	readbackMap     = glMAP_READ_BIT | glMAP_PERSISTENT_BIT | glMAP_COHERENT_BIT
 	readbackStorage = readbackMap | glCLIENT_STORAGE_BIT

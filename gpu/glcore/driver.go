@@ -291,9 +291,9 @@ func (d *Driver) Reset() error {
 	}
 }
 
-// enableDebugOutput turns on KHR_debug without a callback: messages wait in
-// the context's log until DebugErrors fetches them at the end of an entry, so
-// no driver thread ever calls into Go. Chatter is turned off at its source.
+// enableDebugOutput turns on KHR_debug without a callback. Messages wait in the context's log
+// until DebugErrors fetches them at the end of an entry, so no driver thread ever calls into
+// Go. Chatter is turned off at its source.
 func enableDebugOutput() {
 	glEnable(glDEBUG_OUTPUT)
 	glEnable(glDEBUG_OUTPUT_SYNCHRONOUS)
@@ -371,7 +371,7 @@ func (d *Driver) keepErrors() {
 	}
 }
 
-// fetchMessage moves the log's oldest message; false if there is none.
+// fetchMessage moves the log's oldest message; it returns false if the log is empty.
 func (d *Driver) fetchMessage() bool {
 	var length int32
 	if glGetIntegerv(glDEBUG_NEXT_LOGGED_MESSAGE_LENGTH, &length); length <= 0 {

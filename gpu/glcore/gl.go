@@ -15,8 +15,8 @@ import (
 // context's own loader, so that a program starts without OpenGL too. They are called only
 // after glLoad has succeeded, and on a thread with a current context.
 
-// glLoad takes the address of every function from loader. The error names the first
-// that there is none of; no function may be called then.
+// glLoad takes the address of every function from loader. The error names the first one without
+// an address; no function may be called then.
 func glLoad(loader func(name string) unsafe.Pointer) error {
 	for i := C.int(0); ; i++ {
 		c := C.rbFunctionName(i)

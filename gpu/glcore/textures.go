@@ -9,8 +9,8 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// pixels names a format to OpenGL: how it is stored, and how its pixels lie in
-// client memory or a pixel buffer (GL 4.5 core, tables 8.12 and 8.2 to 8.5).
+// pixels names a format to OpenGL. It says how the format is stored (GL 4.5 core, table 8.12),
+// and how its pixels lie in client memory or a pixel buffer (tables 8.2 to 8.5).
 type pixels struct {
 	internal, format, dataType uint32
 }
@@ -169,10 +169,9 @@ func (d *Driver) ReadTexture(h gpu.Handle, level int, format gpu.Format, dst []b
 	return nil
 }
 
-// CopyTextureToBuffer implements gpu.Driver by glGetTextureImage into the
-// bound pixel pack buffer. The offset goes through PACK_SKIP_PIXELS: as a
-// "pointer" it would be a small number in a Go frame, which the runtime
-// rejects when it moves the stack.
+// CopyTextureToBuffer implements gpu.Driver by glGetTextureImage into the bound pixel pack
+// buffer. The offset goes through PACK_SKIP_PIXELS. As a "pointer" it would be a small number
+// in a Go frame, which the runtime rejects when it moves the stack.
 func (d *Driver) CopyTextureToBuffer(src gpu.Handle, level int, format gpu.Format, dst gpu.Handle, offset, size int) error {
 	px, ok := formats[format]
 	if !ok {

@@ -1,7 +1,7 @@
-// Package gputest has what tests of GPU code need: Fake, a gpu.Driver without a
-// GPU whose fences follow a script and which notices leaks and misuse; Delay,
-// which makes a real driver's fences signal late; and, in builds with cgo, a
-// live headless context that a package's tests share:
+// Package gputest has what tests of GPU code need. Fake is a gpu.Driver without a GPU whose
+// fences follow a script and which notices leaks and misuse. Delay makes a real driver's fences
+// signal late. In builds with cgo there is a live headless context that a package's tests
+// share:
 //
 //	func TestMain(m *testing.M) { gputest.Main(m) }
 //
@@ -29,10 +29,10 @@ import (
 	"github.com/raybridge/raybridge/gpu"
 )
 
-// Fake is a gpu.Driver whose GPU is Go memory. Commands take effect as late as
-// a real GPU may take them: in order, when a fence behind them is seen
-// signalled, or at a call that waits. It records each call, follows a script
-// for fences and failures, and notes misuse as faults.
+// Fake is a gpu.Driver whose GPU is Go memory. Commands take effect as late as a real GPU may
+// take them. They do so in order, when a fence behind them is seen signalled, or at a call that
+// waits. It records each call, follows a script for fences and failures, and notes misuse as
+// faults.
 //
 // The methods of gpu.Driver belong to the GL thread; all others may be called
 // from any goroutine. The zero value is not usable: see NewFake.
@@ -111,9 +111,9 @@ func (f *Fake) Open() (*gpu.Context, error) {
 	return &gpu.Context{Driver: f, Close: func() error { return nil }}, nil
 }
 
-// Start runs a gpu.Thread on the fake. When the test ends it closes the thread
-// and fails the test for each object that was not closed, each fault and each
-// failure of the script that never came to pass.
+// Start runs a gpu.Thread on the fake. When the test ends it closes the thread. It fails the
+// test for each object that was not closed, each fault and each failure of the script that
+// never came to pass.
 func (f *Fake) Start(t testing.TB) *gpu.Thread {
 	t.Helper()
 	thread, err := gpu.Config{OnError: func(err error) { t.Logf("on the fake gl thread: %v", err) }}.Start(f.Open)
@@ -164,9 +164,9 @@ func (f *Fake) Report(err error) {
 	f.errs = append(f.errs, err)
 }
 
-// Faults returns what was done wrong so far: writes to held sources, copies of
-// shader output without the barrier they need, handles used after deletion,
-// and failures asked for that have not happened.
+// Faults returns what was done wrong so far. These are writes to held sources, copies of shader
+// output without the barrier they need, and handles used after deletion. Failures asked for
+// that have not happened are faults, too.
 func (f *Fake) Faults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,8 +212,8 @@ func (f *Fake) StopLog() {
 	f.quiet = true
 }
 
-// Bytes returns a copy of what the newest buffer or texture (its level 0) of
-// the given label holds now, nil if there is none.
+// Bytes returns a copy of what the newest buffer or texture (its level 0) of the given label
+// holds now. It returns nil if no object has that label.
 func (f *Fake) Bytes(label string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -900,8 +900,8 @@ func (f *Fake) Clock() (gpuNs int64, host time.Time, err error) {
 	return f.gpuNow, f.epoch.Add(time.Duration(f.gpuNow)), nil
 }
 
-// Delay wraps an opener so that each fence answers pending to its first polls,
-// however fast the GPU is: software OpenGL never does so by itself.
+// Delay wraps an opener so that each fence answers pending to its first polls, however fast the
+// GPU is. Software OpenGL never does so by itself.
 func Delay(open gpu.Opener, polls int) gpu.Opener {
 	return func() (*gpu.Context, error) {
 		glctx, err := open()

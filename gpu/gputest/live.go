@@ -14,13 +14,13 @@ import (
 	"github.com/raybridge/raybridge/gpu/eglctx"
 )
 
-// live is the context that the tests of one package, hence one process, share:
-// compiling shaders again for each test would cost more than the tests.
+// live is the context that the tests of one package, hence one process, share. Compiling
+// shaders again for each test would cost more than the tests.
 var live struct {
 	sync.Mutex
 	opened bool
 	thread *gpu.Thread
-	err    error // why there is none
+	err    error // why no context could be made
 }
 
 // Main runs a package's tests and exits. Afterwards it fails the run if a GPU

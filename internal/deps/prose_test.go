@@ -34,7 +34,7 @@ var unplain = []struct {
 }
 
 // plain are phrases that have the words above and stay.
-var plain = regexp.MustCompile(`(?i)\bthere is no\b`)
+var plain = regexp.MustCompile(`(?i)\bthere is no(?:ne)?\b|\bis no longer\b`)
 
 // A passage is a piece of prose: a paragraph, a comment, a message.
 type passage struct {

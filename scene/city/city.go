@@ -1,32 +1,30 @@
-// Package city makes a procedural, seeded town for sensors to drive through:
-// a grid of streets with kerbs and markings, perimeter blocks of houses and
-// shops, a park, trees, street furniture, parked and moving cars, and people.
+// Package city makes a procedural, seeded town for sensors to drive through. It has a grid of
+// streets with kerbs and markings, perimeter blocks of houses and shops, a park, trees and
+// street furniture. Cars are parked or move, and there are people.
 //
 // # Layout
 //
-// The map frame is REP-103's (x east, y north, z up, metres); its origin lies
-// in the middle of the park's block, on the level of the roadway. Traffic
-// keeps right. Every block is circled clockwise, so the lane beside a block is
-// that block's alone and no two loops ever cross. The ego circles the park.
+// The map frame is REP-103's (x east, y north, z up, metres). Its origin lies in the middle of
+// the park's block, on the level of the roadway. Traffic keeps right. Every block is circled
+// clockwise, so the lane beside a block is that block's alone and no two loops ever cross. The
+// ego circles the park.
 //
 // # Roads
 //
-// Scene.LaneMarks has what is painted along the streets, all of it white: the
-// centre lines, broken and, before the stop lines, solid; the edges of the parking
-// bays and of the streets' ends, solid; and the kerbs. Stop lines and crosswalks lie
-// across and are none.
+// Scene.LaneMarks has what is painted along the streets, all of it white. The centre lines are
+// broken and, before the stop lines, solid. The edges of the parking bays and of the streets'
+// ends are solid. The kerbs are marks too. Stop lines and crosswalks lie across and are none.
 //
-// Scene.Signals has two lights for each traffic light, one a head for vehicles. Green
-// is 12 s, yellow 3 s, then all have red for 1 s; opposite arms show the same, and the
-// crossings' cycles begin at different times, by the seed. The lamps are part of the
-// static geometry: pictures show them as they are at time 0. The traffic drives in
-// loops and heeds no light.
+// Scene.Signals has two lights for each traffic light, one a head for vehicles. Green is 12 s,
+// yellow 3 s, then all have red for 1 s. Opposite arms show the same, and the crossings' cycles
+// begin at different times, by the seed. The lamps are part of the static geometry: pictures
+// show them as they are at time 0. The traffic drives in loops and heeds no light.
 //
 // # Reserve
 //
-// Some vehicles of each kind and some walkers are held in reserve, to be spawned while
-// a run goes on (scene.History.Spawn). They come last in the list of actors, share
-// their meshes with those who are there, and count into no budget.
+// Some vehicles of each kind and some walkers are held in reserve, to be spawned during a run
+// (scene.History.Spawn). They come last in the list of actors, share their meshes with those
+// who are there, and count into no budget.
 //
 // # Detail
 //
@@ -37,15 +35,13 @@
 //
 // # Determinism
 //
-// Equal options give equal scenes: all chance comes from PCG streams keyed by
-// the seed and by what is drawn, no map is iterated, and the goroutines that
-// paint textures each own one picture. Across processor architectures Go may
-// fuse a multiply and an add (the language specification, "Floating-point
-// operators") and math.Sin and its like may come from assembly, so the last
-// bits of a coordinate may differ there; mesh vertices are therefore rounded
-// to 1/4096 m, which hides all but a vanishing share of such differences.
-// What is bought, and so the list of actors, depends on coordinates only
-// through comparisons of rounded distances.
+// Equal options give equal scenes. All chance comes from PCG streams keyed by the seed and by
+// what is drawn. No map is iterated, and the goroutines that paint textures each own one
+// picture. Across processor architectures the last bits of a coordinate may differ. Go may fuse
+// a multiply and an add (the language specification, "Floating-point operators"), and math.Sin
+// and its like may come from assembly. So mesh vertices are rounded to 1/4096 m, which hides
+// all but a vanishing share of such differences. What is bought, and so the list of actors,
+// depends on coordinates only through comparisons of rounded distances.
 package city
 
 import (
@@ -89,10 +85,10 @@ type Options struct {
 	// Cars and Walkers are how many of them move; default 20 each, negative
 	// for none, at most MaxCars and MaxWalkers.
 	Cars, Walkers int
-	// Reserve is how many of each kind of vehicle, and how many walkers, are held
-	// in reserve for scene.History.Spawn, besides; default DefaultReserve, negative
-	// for none, at most MaxReserve. Until they are spawned they cost nothing to see.
-	// The walkers go on the spot where they don't move.
+	// Reserve is how many of each kind of vehicle, and how many walkers, are also held in
+	// reserve for scene.History.Spawn. The default is DefaultReserve; negative means none, and
+	// MaxReserve is the most. Until they are spawned they cost nothing to see. The walkers go
+	// on the spot where they don't move.
 	Reserve int
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/raybridge/raybridge/scene"
 )
 
-// Heights of what lies on the roadway, in metres: each is clear of the one
-// below by more than a depth buffer mistakes at a hundred metres.
+// Heights of what lies on the roadway, in metres. Each is clear of the one below by more than a
+// depth buffer mistakes at a hundred metres.
 const (
 	patchHeight = 0.006
 	coverHeight = 0.012
@@ -99,9 +99,9 @@ func (s *shape) cover(at vec2, radius float64) {
 	s.disc(ironCover, 10, coverHeight, radius)
 }
 
-// stretchMarkings draws what is painted on a stretch of road of the given
-// length that lies along x: centre dashes, the parking bays' edges, the two
-// crosswalks and the stop lines.
+// stretchMarkings draws what is painted on a stretch of road of the given length that lies
+// along x. It draws centre dashes, the parking bays' edges, the two crosswalks and the stop
+// lines.
 func (s *shape) stretchMarkings(length float64) {
 	half := length/2 + cornerReach // to the crossings' centres
 	line := func(x0, y0, x1, y1 float64) { s.floorQuad(lineWhite, lineHeight, rect{x0, y0, x1, y1}) }
@@ -132,8 +132,8 @@ func (s *shape) stretchMarkings(length float64) {
 	}
 }
 
-// turnArrow paints an arrow in the middle of a lane at p: straight on along dir
-// (1 or -1 for +x or -x), then to the right.
+// turnArrow paints an arrow in the middle of a lane at p. It points straight on along dir (1 or
+// -1 for +x or -x), then to the right.
 func (s *shape) turnArrow(p vec2, dir float64) {
 	defer s.in(s.frame.moved(p[0], p[1], 0).turned((1 - dir) * math.Pi / 2))()
 	at := func(x, y float64) vec { return vec{x, y, lineHeight} }

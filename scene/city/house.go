@@ -155,9 +155,8 @@ func (h *house) wallHeight() float64 {
 	return h.look.groundHeight + float64(h.look.storeys)*h.look.storeyHeight
 }
 
-// details returns the house's levels of detail: 0 with painted windows, 1 with
-// windows as geometry towards the street, 2 with frames, sills and shop
-// fittings, 3 with everything.
+// details returns the house's levels of detail. 0 has painted windows, 1 windows as geometry
+// towards the street, 2 frames, sills and shop fittings, 3 everything.
 func (h *house) details() []detail {
 	weights := [4]float64{0, 0.22, 1.3, 4}
 	out := make([]detail, len(weights))
@@ -188,8 +187,8 @@ func (h *house) build(level int) *shape {
 	return s
 }
 
-// facade builds one wall of a house, seen from outside: x to the right from 0
-// to width, z up from the pavement, the wall's face at y = 0, inside at y > 0.
+// facade builds one wall of a house, seen from outside. x runs to the right from 0 to width, z
+// up from the pavement. The wall's face is at y = 0, inside at y > 0.
 type facade struct {
 	s     *shape
 	h     *house
@@ -289,9 +288,8 @@ func (f *facade) storeys(top float64) {
 	f.s.wallQuad(l.wall, 0, rect{0, from, f.width, top})
 }
 
-// pier builds the wall between two windows. It runs a little into the bands
-// above and below: they meet without vertices in common, and a ray along the
-// joint must not slip through.
+// pier builds the wall between two windows. It runs a little into the bands above and below.
+// They meet without vertices in common, and a ray along the joint must not slip through.
 func (f *facade) pier(x0, x1, z0, z1 float64) {
 	f.s.wallQuad(f.h.look.wall, 0, rect{x0, z0 - 0.005, x1, z1 + 0.005})
 }
@@ -369,8 +367,8 @@ func (f *facade) fins() {
 	}
 }
 
-// window builds what lies in an opening of the wall: the reveal and the pane,
-// and from level 2 on the sill, the lintel and the frame.
+// window builds what lies in an opening of the wall. That is the reveal and the pane, and from
+// level 2 on the sill, the lintel and the frame.
 func (f *facade) window(r rect) {
 	l := &f.h.look
 	f.reveal(l.wall, r, l.openings.recess)

@@ -111,9 +111,8 @@ func (t *town) newBlock(column, row int) block {
 
 func abs(i int) int { return max(i, -i) }
 
-// index numbers the blocks, and the crossings at their south-west corners, by
-// their place seen from the park, so that a block has one number in towns of
-// any size.
+// index numbers the blocks, and the crossings at their south-west corners, by their place seen
+// from the park. So a block has one number in towns of any size.
 func (t *town) index(b *block) int { return t.gridIndex(b.column, b.row) }
 
 func (t *town) gridIndex(column, row int) int {
@@ -147,8 +146,8 @@ const (
 	partyWall // another house
 )
 
-// plot is the ground of one house: a convex outline, counter-clockwise, and
-// what lies beyond each of its edges (edge i runs from corner i to i+1).
+// plot is the ground of one house. It is a convex outline, counter-clockwise, and what lies
+// beyond each of its edges (edge i runs from corner i to i+1).
 type plot struct {
 	outline []vec2
 	fronts  []frontage

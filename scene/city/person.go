@@ -148,8 +148,8 @@ func (o outfit) arm(s *shape, n int) {
 	s.pole(o.skin, n, hand, hand.Add(vec{0.02, 0, -0.13}), [2]float64{0.038, 0.03})
 }
 
-// squash scales the vertices added since from along the axes of the frame that
-// they were built in, which must be level at the origin of the model.
+// squash scales the vertices added since from along the axes of the frame that they were built
+// in. The frame must be level at the origin of the model.
 func (s *shape) squash(from int, k vec) {
 	for i := from; i < len(s.verts); i++ {
 		v := &s.verts[i]

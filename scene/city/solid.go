@@ -166,8 +166,8 @@ func roundedPoint(p vec) mgl32.Vec3 {
 	return out
 }
 
-// smooth replaces the normals of the vertices added since from by the area
-// weighted mean of the faces that meet there at less than crease radians.
+// smooth replaces the normals of the vertices added since from. They become the area weighted
+// mean of the faces that meet there at less than crease radians.
 func (s *shape) smooth(from int, crease float64) {
 	limit := math.Cos(crease)
 	verts := s.verts[from:]
@@ -419,9 +419,9 @@ func level(p vec, yaw float64) frame {
 	return frame{origin: p, x: vec{c, s, 0}, y: vec{-s, c, 0}, z: vec{0, 0, 1}}
 }
 
-// along returns the frame at a whose x axis points to b in plan and whose y
-// axis points to the left of that way: seen from its right-hand side (where -y
-// points), x runs rightwards and z upwards, like a drawing of an elevation.
+// along returns the frame at a whose x axis points to b in plan and whose y axis points to the
+// left of that way. Seen from its right-hand side (where -y points), x runs rightwards and z
+// upwards, like a drawing of an elevation.
 func along(a, b vec2, z float64) frame {
 	d := b.Sub(a).Normalize()
 	return frame{origin: vec{a[0], a[1], z}, x: vec{d[0], d[1], 0}, y: vec{-d[1], d[0], 0}, z: vec{0, 0, 1}}

@@ -7,9 +7,8 @@ import (
 	"github.com/raybridge/raybridge/scene"
 )
 
-// kerbside is one straight side of a block, seen from its start at a corner:
-// along runs counter-clockwise around the block, so the traffic beside it runs
-// against along.
+// kerbside is one straight side of a block, seen from its start at a corner. along runs
+// counter-clockwise around the block, so the traffic beside it runs against along.
 type kerbside struct {
 	start          vec2 // on the kerb
 	along, inwards vec2
@@ -569,8 +568,8 @@ const (
 	showGreen
 )
 
-// trafficLight stands at the kerb and faces +x, with a second head on an arm
-// over the lane, which lies towards -y, and one for walkers on the pole.
+// trafficLight stands at the kerb and faces +x. It has a second head on an arm over the lane,
+// which lies towards -y, and one for walkers on the pole.
 func trafficLight(show aspect, level int) *model {
 	pole, heads := newShape(), newShape()
 	n := sidesOf(level)

@@ -11,8 +11,8 @@ import (
 	"github.com/raybridge/raybridge/spatial"
 )
 
-// egoSpeed is the ego's speed in m/s: its corners, of 13.8 m radius, then ask
-// for 4 m/s² to the side, what a brisk driver does.
+// egoSpeed is the ego's speed in m/s. Its corners, of 13.8 m radius, then ask for 4 m/s² to the
+// side, what a brisk driver does.
 const egoSpeed = 7.5
 
 // peopleVariants is how many different people there are.
@@ -141,8 +141,8 @@ func (t *town) addTraffic(n int) error {
 	return nil
 }
 
-// oncoming returns where on the loop around the block north of the park a car
-// meets the ego: far enough ahead to leave the first picture clear.
+// oncoming returns where on the loop around the block north of the park a car meets the ego.
+// That is far enough ahead to leave the first picture clear.
 func (b *block) oncoming(start vec2) float64 {
 	w := b.laneWay()
 	// The lane's south side runs west from its south-east corner.
@@ -235,9 +235,9 @@ type light struct {
 	offsetNs int64 // when the crossing's cycle begins
 }
 
-// signalOffset draws when a crossing's cycle begins: before time 0, and so that at
-// time 0 the first arms have had green for some seconds and keep it for one at least.
-// The lamps are shaded as at time 0.
+// signalOffset draws when a crossing's cycle begins. It is before time 0. At time 0 the first
+// arms have had green for some seconds and keep it for one at least. The lamps are shaded as at
+// time 0.
 func (t *town) signalOffset(i, j int) int64 {
 	return -stream(t.seed, "phase", t.gridIndex(i, j)).Int64N(greenNs - allRedNs)
 }

@@ -139,8 +139,8 @@ func position(data []byte, at int64) string {
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
-// The largest numbers a document may hold: far above any real file, and low
-// enough that a sum or product of two never overflows an int64.
+// The largest numbers a document may hold. They are far above any real file, and low enough
+// that a sum or product of two never overflows an int64.
 const (
 	maxIndex  = 1<<31 - 1
 	maxCount  = 1<<32 - 1
@@ -280,8 +280,8 @@ func required(name string, c check) property { return property{name, c, true} }
 
 func optional(name string, c check) property { return property{name, c, false} }
 
-// object checks the properties that it knows and lets others be, but for such
-// as encoding/json would take for a known one.
+// object checks the properties that it knows and lets others be, except such as encoding/json
+// would take for a known one.
 func object(properties ...property) check {
 	return func(v any) error {
 		m, ok := v.(map[string]any)

@@ -4,24 +4,22 @@
 //
 // # Axes and units
 //
-// glTF's axes are y up, z forward, x left; raybridge's are REP-103's: x
-// forward, y left, z up. The loader turns everything once, positions, normals,
-// node transforms and animation values alike, so that the asset's (x, y, z) is
-// the file's (z, x, y). Options.Up and Options.Forward name other axes for
-// files that were modelled otherwise; Options.Scale is metres per unit.
+// glTF's axes are y up, z forward, x left; raybridge's are REP-103's: x forward, y left, z up.
+// The loader turns everything once, positions, normals, node transforms and animation values
+// alike. So the asset's (x, y, z) is the file's (z, x, y). Options.Up and Options.Forward name
+// other axes for files that were modelled otherwise; Options.Scale is metres per unit.
 //
-// Front faces are counter-clockwise in each mesh and stay so in the scene: a
-// node that mirrors (a negative scale) becomes one that does not, and the
-// reflection goes into a copy of its mesh.
+// Front faces are counter-clockwise in each mesh and stay so in the scene. A node that mirrors
+// (a negative scale) becomes one that does not, and the reflection goes into a copy of its
+// mesh.
 //
 // # What is read
 //
-// The file's default scene and what it uses; buffers from files, data URIs and
-// the .glb's own chunk; PNG and JPEG pictures; sparse, interleaved, normalized
-// and quantized accessors; triangles, strips and fans. Missing normals are
-// computed flat, as section 3.7.2.1 of the specification asks. One set of
-// texture coordinates a material is used: that of its base colour, of whatever
-// number, with KHR_texture_transform worked in.
+// The loader reads the file's default scene and what it uses: buffers from files, data URIs and
+// the .glb's own chunk, and PNG and JPEG pictures. Accessors may be sparse, interleaved,
+// normalized and quantized; triangles may be strips and fans. Missing normals are computed
+// flat, as section 3.7.2.1 of the specification asks. One set of texture coordinates a material
+// is used: that of its base colour, of whatever number, with KHR_texture_transform worked in.
 //
 // Extensions: KHR_mesh_quantization, KHR_texture_transform,
 // KHR_materials_emissive_strength, and KHR_materials_unlit, which becomes a
@@ -35,22 +33,22 @@
 //
 // # Bad input
 //
-// Everything wrong with a file is an *Error that says where; no input makes
-// the loader panic, read outside the model's folder, or allocate far more than
-// the input's size explains. External files are named by relative URIs
-// (percent-decoded) at or below the model's folder, symbolic links included.
+// Everything wrong with a file is an *Error that says where. No input makes the loader panic,
+// read outside the model's folder, or allocate far more than the input's size explains.
+// External files are named by relative URIs (percent-decoded) at or below the model's folder,
+// symbolic links included.
 //
 // # Labels
 //
-// [Rules] give the nodes of a loaded model their semantic tags: by patterns over node
-// names, by the extras that glTF nodes and meshes carry, or by the built-in rules for
-// common names.
+// [Rules] give the nodes of a loaded model their semantic tags. They work by patterns over node
+// names, by the extras that glTF nodes and meshes carry, or by the built-in rules for common
+// names.
 //
 // # Files of labels
 //
-// A labels file is YAML. It lies beside the model with the model's name and
-// the ending .labels.yaml (street.labels.yaml or street.glb.labels.yaml for
-// street.glb), or its content stands in the run's configuration:
+// A labels file is YAML. It lies beside the model with the model's name and the ending
+// .labels.yaml (street.labels.yaml or street.glb.labels.yaml for street.glb). Or its content
+// stands in the run's configuration:
 //
 //	rules:
 //	  - {match: "building_*", tag: building}
@@ -79,9 +77,9 @@
 //
 // # Extras of nodes
 //
-// A node's extras, or else those of its mesh, come before all rules: the key
-// that extras names holds a tag's name or number, the key that actor_extras
-// names a bool. Blender writes an object's custom properties there.
+// A node's extras, or else those of its mesh, come before all rules. The key that extras names
+// holds a tag's name or number, the key that actor_extras names a bool. Blender writes an
+// object's custom properties there.
 package gltf
 
 import (
@@ -168,9 +166,8 @@ type loader struct {
 	remap     []uint32 // scratch of vertexWriter, all unset between uses
 }
 
-// Geometry may unpack to a fixed amount and a multiple of what was read: a
-// file can't ask for much memory by naming large counts, nor by using the same
-// bytes again and again.
+// Geometry may unpack to a fixed amount and a multiple of what was read. So a file can't ask
+// for much memory by naming large counts, nor by using the same bytes again and again.
 const (
 	baseBudget   = 64 << 20
 	budgetFactor = 128
@@ -321,8 +318,8 @@ func (a *modelAxes) trs(t scene.TRS) scene.TRS {
 	return scene.TRS{Translation: a.point(t.Translation), Rotation: a.OutRotation(t.Rotation), Scale: a.OutSize(t.Scale)}
 }
 
-// What is wrong with a file; an *Error wraps one of them, or an error of the
-// file system (fs.ErrNotExist where a file is missing), or of a labels file.
+// What is wrong with a file. An *Error wraps one of them, or an error of the file system
+// (fs.ErrNotExist where a file is missing), or of a labels file.
 var (
 	// ErrFormat: the file breaks a rule of glTF 2.0, PNG or JPEG.
 	ErrFormat = errors.New("invalid glTF")
@@ -404,8 +401,8 @@ func within(place string, err error) error {
 	return &Error{Where: place + "." + inner.Where, Err: inner.Err}
 }
 
-// at is within for a place that starts at the document's root: an error about
-// an object keeps its place wherever the object was referred to.
+// at is within for a place that starts at the document's root. So an error about an object
+// keeps its place wherever the object was referred to.
 func at(place string, err error) error {
 	if err == nil {
 		return nil

@@ -173,9 +173,9 @@ func RulesBeside(model string) []string {
 	return []string{stem + ".labels.yaml", model + ".labels.yaml"}
 }
 
-// Label decides a node's label from its name and from the extras of the node,
-// its mesh and so on; what comes first wins, and extras come before rules. An
-// extra that is no tag is an error that names its key.
+// Label decides a node's label from its name and from the extras of the node, its mesh and so
+// on. What comes first wins, and extras come before rules. An extra that is no tag is an error
+// that names its key.
 func (r *Rules) Label(name string, extras ...map[string]any) (Label, error) {
 	label := r.byName(name)
 	for i := len(extras) - 1; i >= 0; i-- {
@@ -294,8 +294,8 @@ func globExpression(glob string) string {
 	return `(?is)\A` + quoted + `\z`
 }
 
-// words splits a name at everything that is no letter and before a capital
-// that starts a word: TrafficLight_03a is traffic, light, a; LODCar is lod, car.
+// words splits a name at everything that isn't a letter and before a capital that starts a
+// word. TrafficLight_03a is traffic, light, a; LODCar is lod, car.
 func words(name string) []string {
 	runes := []rune(name)
 	var out []string

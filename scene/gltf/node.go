@@ -100,8 +100,8 @@ func checkAcyclic(parents []int) error {
 	return nil
 }
 
-// roots returns the root nodes of the scene to load: the default one, or the
-// first, or all nodes without parents where the file has no scene.
+// roots returns the root nodes of the scene to load. That is the default scene, or the first,
+// or all nodes without parents where the file has no scene.
 func (l *loader) roots(parents []int) ([]int, error) {
 	if len(l.doc.Scenes) == 0 {
 		var roots []int
@@ -237,10 +237,9 @@ func unitQuaternion(v [4]float64) (mgl64.Quat, error) {
 	return q.Scale(1 / n), nil
 }
 
-// decompose splits a column-major matrix into translation, rotation and scale;
-// a reflection becomes a negative scale along x. It reports false where the
-// matrix has shear, which no such transform has: the rotation then keeps the
-// first axis, and the plane of the first two.
+// decompose splits a column-major matrix into translation, rotation and scale; a reflection
+// becomes a negative scale along x. It reports false where the matrix has shear, which no such
+// transform has. The rotation then keeps the first axis, and the plane of the first two.
 func decompose(m [16]float64) (t scene.TRS, exact bool, err error) {
 	if !finite(m[:]...) {
 		return t, false, invalid("has a number that is out of range")
@@ -308,12 +307,11 @@ func anyPerpendicular(v mgl64.Vec3) mgl64.Vec3 {
 	return v.Cross(axis).Normalize()
 }
 
-// A node whose scale mirrors turns its meshes' triangles round (glTF 2.0,
-// section 3.7.4). The asset has no such node: with R the reflection that
-// negates our x, a transform T that mirrors is T = (T R) R, where T R doesn't,
-// and R goes on to the meshes and the children of the node. A child's
-// transform C then becomes R C, or R C R if it doesn't mirror back. On
-// translation, rotation and scale this only changes signs.
+// A node whose scale mirrors turns its meshes' triangles round (glTF 2.0, section 3.7.4). The
+// asset has no such node. With R the reflection that negates our x, a transform T that mirrors
+// is T = (T R) R, where T R doesn't. R passes to the meshes and the children of the node. A
+// child's transform C then becomes R C, or R C R if it doesn't mirror back. On translation,
+// rotation and scale this only changes signs.
 
 // mirrors reports whether a scale turns triangles round.
 func mirrors(scale mgl64.Vec3) bool { return scale[0]*scale[1]*scale[2] < 0 }

@@ -107,9 +107,8 @@ func Box(x, y, z float64) scene.Mesh {
 	return m
 }
 
-// Sphere returns a sphere about the origin of rings x 2 rings facets, its
-// vertices on the radius: a facet's middle lies inside by about
-// radius (pi / rings)² / 4.
+// Sphere returns a sphere about the origin of rings x 2 rings facets, its vertices on the
+// radius. A facet's middle lies inside by about radius (pi / rings)² / 4.
 func Sphere(radius float64, rings int) scene.Mesh {
 	m := scene.Mesh{Name: "sphere"}
 	for j := range rings + 1 {
@@ -149,9 +148,8 @@ func (l Linear) PoseAt(tNs int64) spatial.Pose {
 	}
 }
 
-// MovingWall returns a scene with a floor at z = 0 and a wall, 20 m wide and
-// 10 m high, whose front stands at x = distance at time 0 and comes nearer at
-// speed m/s along -x.
+// MovingWall returns a scene with a floor at z = 0 and a wall, 20 m wide and 10 m high. The
+// wall's front stands at x = distance at time 0 and comes nearer at speed m/s along -x.
 func MovingWall(distance, speed float64) *scene.Scene {
 	b := NewBuilder("moving wall")
 	b.Put("floor", Plane(200, 20), Matte("floor", 0.5, 0.5, 0.5), At(0, 0, 0, scene.TagRoads))
@@ -163,10 +161,9 @@ func MovingWall(distance, speed float64) *scene.Scene {
 	return b.Scene
 }
 
-// Soup returns a scene of n random triangles, 0.1 to 8 m wide, within 60 m of
-// the origin, in six actors of different tags. If moving, two of them lie within 8 m of
-// their frames' origins, and one drives and turns while the other has an animated,
-// scaled part.
+// Soup returns a scene of n random triangles, 0.1 to 8 m wide, within 60 m of the origin, in
+// six actors of different tags. If moving, two of them lie within 8 m of their frames' origins.
+// One of these drives and turns while the other has an animated, scaled part.
 func Soup(seed uint64, n int, moving bool) *scene.Scene {
 	rng := rand.New(rand.NewPCG(seed, 0x50a9))
 	b := NewBuilder(fmt.Sprintf("soup %d", seed))

@@ -1,7 +1,6 @@
-// Package scenetest has what tests of sensors need: Tracer, a plain float64 ray
-// caster that works from a scene.Scene alone and shares nothing with
-// scene.World; Agreement, which holds a sensor's ranges beside it; and small scenes
-// whose geometry, labels and colours are known.
+// Package scenetest has what tests of sensors need. Tracer is a plain float64 ray caster that
+// works from a scene.Scene alone and shares nothing with scene.World. Agreement compares a
+// sensor's ranges with it. Small scenes have known geometry, labels and colours.
 package scenetest
 
 import (
@@ -35,10 +34,10 @@ func (h *Hit) Tag() scene.Tag { return h.Actor.Parts[h.Part].Tag }
 // Pose is one.
 type Poses func(id uint32, tNs int64) (spatial.Pose, bool)
 
-// Tracer finds ray hits by the textbook: float64, Möller and Trumbore's test
-// (Fast, Minimum Storage Ray/Triangle Intersection, 1997), a median-split tree a
-// mesh, and a box around each part of a static actor. Both sides of a triangle
-// count. It is safe for concurrent use.
+// Tracer finds ray hits by the textbook. It uses float64 and Möller and Trumbore's test (Fast,
+// Minimum Storage Ray/Triangle Intersection, 1997). It has a median-split tree a mesh, and a
+// box around each part of a static actor. Both sides of a triangle count. It is safe for
+// concurrent use.
 type Tracer struct {
 	scene  *scene.Scene
 	poses  Poses
@@ -56,8 +55,8 @@ type placedPart struct {
 	box   node       // of the placed triangles
 }
 
-// NewTracer returns a tracer of a scene; poses may be nil: then each actor is
-// where its Motion, else its Pose, says, and reserved ones are nowhere.
+// NewTracer returns a tracer of a scene. poses may be nil: then each actor is where its Motion,
+// else its Pose, says, and reserved ones are nowhere.
 func NewTracer(s *scene.Scene, poses Poses) *Tracer {
 	t := &Tracer{scene: s, poses: poses}
 	for i := range s.Meshes {
@@ -116,8 +115,8 @@ func (t *Tracer) pose(a *scene.Actor, tNs int64) (pose spatial.Pose, there bool)
 	return a.Pose, !a.Reserved
 }
 
-// Trace returns the nearest surface at tmin <= t < tmax metres along a ray of
-// the map frame at a simulation time; direction is a unit vector.
+// Trace returns the nearest surface at tmin <= t < tmax metres along a ray of the map frame at
+// a simulation time. direction is a unit vector.
 func (t *Tracer) Trace(origin, direction mgl64.Vec3, tmin, tmax float64, tNs int64) (Hit, bool) {
 	best := Hit{T: tmax}
 	for i := range t.static {
